@@ -1,0 +1,124 @@
+# One file, no recursion.  Variants live side by side:
+#
+#     make            release build in build/        make run     set up, build, the demo
+#     make V=debug    in build/debug/                make test    set up, build, all tests
+#     make V=asan test-units     one group, one variant           make help
+
+V      ?= release
+B      := $(if $(filter release,$(V)),build,build/$(V))
+CC     ?= cc
+PKGS   := sqlite3
+SHELL  := /bin/bash
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+        -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Walloca -Wundef \
+        -Wformat=2 -Wswitch-enum -Wconversion -Wdouble-promotion -Wredundant-decls \
+        -Wframe-larger-than=8192 -Werror
+ifeq ($(findstring clang,$(CC)),)
+WARN += -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wimplicit-fallthrough=5
+endif
+
+HARDEN := -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection -fcf-protection
+FLAGS.release := -O2 -g $(HARDEN)
+FLAGS.debug   := -O1 -g
+FLAGS.asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS.tsan    := -O1 -g -fsanitize=thread
+FLAGS.cov     := -O0 -g --coverage
+FLAGS.clang   := -O1 -g
+ifeq ($(V),clang)
+CC := clang
+endif
+ifeq ($(V),tsan)
+CC := clang   # gcc 12's runtime does not follow fibers dropped while suspended
+endif
+
+CFLAGS  += -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -MMD -MP -Iinclude -Isrc \
+           $(WARN) $(FLAGS.$(V)) $(shell pkg-config --cflags $(PKGS))
+LDFLAGS += $(filter -fsanitize% --coverage,$(FLAGS.$(V)))
+LDLIBS  += $(shell pkg-config --libs $(PKGS)) -pthread -lm -ldl
+
+# Rooms, lower first (tools/layers.txt says who may include whom).
+ROOMS    := base fiber engine queue store runtime
+LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
+MAINSRC  := $(wildcard src/server/*.c src/cli/*.c)
+LIBOBJ   := $(LIBSRC:%.c=$(B)/obj/%.o)
+MAINOBJ  := $(filter-out %/cli/pawl.o,$(MAINSRC:%.c=$(B)/obj/%.o))
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+
+all: $(B)/libpawl.a $(B)/libpawl.so $(B)/libpawl-main.a $(B)/pawl \
+     $(EXAMPLES:%=$(B)/examples/%.so) $(EXAMPLES:%=$(B)/examples/%)
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -c $< -o $@
+
+$(B)/libpawl.a: $(LIBOBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/libpawl.so: $(LIBOBJ)
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libpawl.so.0 $^ $(LDLIBS) -o $@
+
+$(B)/libpawl-main.a: $(MAINOBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+# The binary exports every public pawl_* symbol: modules link nothing of ours.
+$(B)/pawl: $(B)/obj/src/cli/pawl.o $(B)/libpawl-main.a $(B)/libpawl.a
+	$(CC) $(LDFLAGS) -rdynamic $< -Wl,--whole-archive $(B)/libpawl-main.a $(B)/libpawl.a \
+	    -Wl,--no-whole-archive $(LDLIBS) -o $@
+
+# One source, two shapes.
+$(B)/examples/%.so: examples/%.c $(wildcard include/*.h include/pawl/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(CFLAGS)) -DPAWL_AS_MODULE $(LDFLAGS) -shared $< -o $@
+
+$(B)/examples/%: examples/%.c $(B)/libpawl-main.a $(B)/libpawl.a $(wildcard include/*.h include/pawl/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(LDFLAGS) -rdynamic $< -Wl,--whole-archive \
+	    $(B)/libpawl-main.a $(B)/libpawl.a -Wl,--no-whole-archive $(LDLIBS) -o $@
+
+include tests/tests.mk
+
+# ---- Checks of the source itself -------------------------------------------
+
+lint: check-layers check-pure check-headers check-format check-sizes
+
+check-layers:
+	@tools/check-layers
+
+check-pure: $(B)/libpawl.a
+	@tools/check-pure $(B)
+
+check-headers:
+	@tools/check-headers
+
+check-format:
+	@clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+
+check-sizes:
+	@tools/check-sizes
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# ---- The two commands -------------------------------------------------------
+
+run:
+	@scripts/setup run
+	@$(MAKE) --no-print-directory -j2 all >/dev/null
+	@scripts/demo
+
+setup-test:
+	@scripts/setup test
+
+clean:
+	rm -rf build
+
+help:
+	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
+
+.PHONY: all lint check-layers check-pure check-headers check-format check-sizes format run \
+        setup-test clean help
+.SECONDARY:
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

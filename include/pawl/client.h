@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/client.h -- start orchestrations, steer them, look at them.
+ *
+ * Safe from any thread and from activities.  Inside an orchestration every call
+ * is refused with PAWL_MISUSE and a text that says what to use instead.
+ *
+ * A returned PAWL_OK means durable.  Writing calls exist twice: blocking, and as
+ * pawl_client_submit() with a callback that runs after the commit.  Reading
+ * calls never wait for the engine.
+ *
+ * Memory: names and payloads handed in are copied.  What reading calls return
+ * lives in the pawl_mem given.  `reterr` may be NULL.
+ */
+#ifndef PAWL_CLIENT_H
+#define PAWL_CLIENT_H
+
+#include "pawl/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pawl_client pawl_client;
+
+/* ---- Steering ----------------------------------------------------------- */
+
+typedef struct pawl_start_opts {
+    size_t size;             /* set by PAWL_START_OPTS */
+    const char *instance;    /* 1..512 bytes of UTF-8, no control characters; default: a uuid */
+    const char *version;     /* exact; default: the latest registered */
+    bool allow_unregistered; /* accept a name nobody has yet; it stays pending */
+} pawl_start_opts;
+
+#define PAWL_START_OPTS(...) (&(pawl_start_opts){.size = sizeof(pawl_start_opts), __VA_ARGS__})
+
+/* What a writing call answers. */
+typedef struct pawl_reply {
+    pawl_status status;
+    bool created;        /* start: false when the same start had been made before */
+    uint64_t execution;  /* start: of the instance */
+    uint64_t instances;  /* remove, prune: how many went */
+    uint64_t executions; /* remove, prune */
+    uint64_t events;     /* remove, prune */
+    char instance[513];  /* start: the id, yours or the one made */
+    pawl_error error;    /* filled in when status is not PAWL_OK */
+} pawl_reply;
+
+/*
+ * Start an orchestration.  Durable on return; it may have run by then.
+ *
+ * Idempotent by id: a second start with the same orchestration and input
+ * changes nothing and is PAWL_OK with created = false; with others it is
+ * PAWL_EXISTS.  A name nobody registered is PAWL_NOT_FOUND.
+ */
+PAWL_API pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
+                                       const pawl_start_opts *opts, pawl_reply *ret)
+    PAWL_MUST_USE;
+
+typedef struct pawl_raise_opts {
+    size_t size;                 /* set by PAWL_RAISE_OPTS */
+    const char *idempotency_key; /* the same key twice raises once; 1..128 bytes */
+    bool await_start;            /* keep it for an instance that does not exist yet */
+} pawl_raise_opts;
+
+#define PAWL_RAISE_OPTS(...) (&(pawl_raise_opts){.size = sizeof(pawl_raise_opts), __VA_ARGS__})
+
+/* Raise an event.  Kept in the instance's mailbox until a wait takes it.
+ * PAWL_NOT_FOUND unknown instance, PAWL_CONFLICT finished. */
+PAWL_API pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *event,
+                                       pawl_str data, const pawl_raise_opts *opts,
+                                       pawl_error *reterr) PAWL_MUST_USE;
+
+/* Ask it to end: its waits are interrupted, its code may compensate.  A second
+ * cancel changes nothing.  PAWL_NOT_FOUND, PAWL_CONFLICT when finished. */
+PAWL_API pawl_status pawl_client_cancel(pawl_client *c, const char *instance, const char *reason,
+                                        pawl_error *reterr) PAWL_MUST_USE;
+/* End it at once; its code does not run again.  Children are cancelled. */
+PAWL_API pawl_status pawl_client_terminate(pawl_client *c, const char *instance,
+                                           const char *reason, pawl_error *reterr) PAWL_MUST_USE;
+/* No turn runs until resume; messages and timers pile up. */
+PAWL_API pawl_status pawl_client_suspend(pawl_client *c, const char *instance, const char *reason,
+                                         pawl_error *reterr) PAWL_MUST_USE;
+PAWL_API pawl_status pawl_client_resume(pawl_client *c, const char *instance, const char *reason,
+                                        pawl_error *reterr) PAWL_MUST_USE;
+/* Try a blocked instance again, after the code or the limit was mended. */
+PAWL_API pawl_status pawl_client_retry(pawl_client *c, const char *instance, pawl_error *reterr)
+    PAWL_MUST_USE;
+/* Remove an instance and its children.  PAWL_CONFLICT while it runs, unless force. */
+PAWL_API pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force,
+                                        pawl_reply *ret) PAWL_MUST_USE;
+/* Remove finished trees that ended before `before_ms`, and closed executions of
+ * running ones, at most `limit` instances (0: 1,000) a call. */
+PAWL_API pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32_t limit,
+                                       pawl_reply *ret) PAWL_MUST_USE;
+
+/* Deliver the result of an activity that returned pawl_pending().  PAWL_LOST
+ * when nobody waits for it any more. */
+PAWL_API pawl_status pawl_client_complete(pawl_client *c, const char *token, pawl_result result,
+                                          pawl_error *reterr) PAWL_MUST_USE;
+/* As pawl_activity_heartbeat(), by token. */
+PAWL_API pawl_status pawl_client_heartbeat(pawl_client *c, const char *token, pawl_error *reterr)
+    PAWL_MUST_USE;
+
+/* ---- The submit form ---------------------------------------------------- */
+
+typedef enum pawl_op {
+    PAWL_OP_START,
+    PAWL_OP_RAISE,
+    PAWL_OP_CANCEL,
+    PAWL_OP_TERMINATE,
+    PAWL_OP_SUSPEND,
+    PAWL_OP_RESUME,
+    PAWL_OP_RETRY,
+    PAWL_OP_REMOVE,
+    PAWL_OP_PRUNE,
+    PAWL_OP_COMPLETE,  /* name = token, data = result, failed = it is an error */
+    PAWL_OP_HEARTBEAT, /* name = token */
+} pawl_op;
+
+/* One writing call as data.  Fields an op does not use are ignored. */
+typedef struct pawl_request {
+    size_t size; /* set by PAWL_REQUEST */
+    pawl_op op;
+    const char *instance;
+    const char *name; /* orchestration, event or token */
+    const char *version;
+    const char *reason;          /* cancel, terminate, suspend, resume */
+    const char *idempotency_key; /* raise */
+    pawl_str data;               /* input, event data or result */
+    bool allow_unregistered;     /* start */
+    bool await_start;            /* raise */
+    bool force;                  /* remove */
+    bool failed;                 /* complete */
+    bool final;                  /* complete: do not retry */
+    int64_t before_ms;           /* prune */
+    uint32_t limit;              /* prune */
+} pawl_request;
+
+#define PAWL_REQUEST(...) (&(pawl_request){.size = sizeof(pawl_request), __VA_ARGS__})
+
+/* Runs on the engine thread after the commit (or refusal): be brief, do not
+ * block; `reply` is valid during the call. */
+typedef void pawl_reply_fn(void *arg, const pawl_reply *reply);
+
+/* Hand in a request; `fn(arg, reply)` is called exactly once, also at shutdown.
+ * Anything but PAWL_OK means refused at once and `fn` is never called. */
+PAWL_API pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request,
+                                        pawl_reply_fn *fn, void *arg, pawl_error *reterr)
+    PAWL_MUST_USE;
+
+/* ---- Looking ------------------------------------------------------------ */
+
+/* One thing an instance waits for. */
+typedef struct pawl_waiting {
+    uint64_t id;       /* the task */
+    const char *kind;  /* "activity", "timer", "event", "child" */
+    pawl_str name;     /* activity, event or child orchestration */
+    pawl_str instance; /* of a child */
+    int64_t since_ms;
+    int64_t due_ms;       /* timer: fires; activity: next attempt; else 0 */
+    uint32_t attempt;     /* activity: 1, 2, … */
+    pawl_str last_error;  /* activity: of the attempt before */
+    bool running;         /* activity: a worker has it */
+} pawl_waiting;
+
+typedef struct pawl_info {
+    pawl_str instance;
+    uint64_t uid;
+    pawl_str orchestration;
+    pawl_str version;
+    pawl_state state;
+    uint64_t execution;
+    int64_t created_ms;
+    int64_t updated_ms;
+    pawl_str input;
+    pawl_str output; /* when completed */
+    pawl_str error;  /* when failed or cancelled */
+    pawl_str custom_status;
+    pawl_str parent;  /* instance id of the parent; empty for a root */
+    pawl_str finding; /* why it is blocked */
+    uint64_t history_length;
+    const pawl_waiting *waiting; /* filled in by pawl_client_get() for open instances */
+    size_t waiting_count;
+    size_t mailbox_count; /* events nobody took yet */
+} pawl_info;
+
+/* The instance as of its newest execution, or of `execution` (0: newest).
+ * PAWL_NOT_FOUND. */
+PAWL_API pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execution,
+                                     pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
+    PAWL_MUST_USE;
+
+/*
+ * Wait until the instance has ended (execution 0: follows ContinueAsNew to the
+ * end) or that execution has (closed by ContinueAsNew: completed, empty output).
+ * PAWL_TIMEOUT fills in the present state; timeout_ms < 0 waits for ever.
+ */
+PAWL_API pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t execution,
+                                      int64_t timeout_ms, pawl_mem *mem, pawl_info *ret,
+                                      pawl_error *reterr) PAWL_MUST_USE;
+
+typedef struct pawl_filter {
+    size_t size;       /* set by PAWL_FILTER */
+    const char *after; /* cursor: `next` of the page before */
+    uint32_t limit;    /* 1..1000; default 100 */
+    int state;         /* a pawl_state + 1; 0: any */
+    const char *orchestration;
+    const char *prefix; /* of the instance id */
+    const char *parent;
+    int64_t created_after_ms;
+} pawl_filter;
+
+#define PAWL_FILTER(...) (&(pawl_filter){.size = sizeof(pawl_filter), __VA_ARGS__})
+
+typedef struct pawl_page {
+    const pawl_info *items; /* newest first; input and waiting left empty */
+    size_t count;
+    pawl_str next; /* empty on the last page; a short page may have a next */
+} pawl_page;
+
+PAWL_API pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem *mem,
+                                      pawl_page *ret, pawl_error *reterr) PAWL_MUST_USE;
+
+typedef struct pawl_history_event {
+    uint64_t seq;
+    const char *kind; /* "ActivityScheduled", … */
+    uint64_t ref;     /* the task it belongs to; 0: none */
+    pawl_str name;
+    pawl_str data;
+    pawl_str attrs; /* JSON object or empty */
+    int64_t at_ms;
+} pawl_history_event;
+
+typedef struct pawl_history {
+    uint64_t execution;
+    const pawl_history_event *events;
+    size_t count;
+    uint64_t next; /* hand in as after_seq; 0: that was all */
+} pawl_history;
+
+/* Events of an execution (0: newest) after `after_seq`, at most `limit` (0: 1,000). */
+PAWL_API pawl_status pawl_client_history(pawl_client *c, const char *instance, uint64_t execution,
+                                         uint64_t after_seq, uint32_t limit, pawl_mem *mem,
+                                         pawl_history *ret, pawl_error *reterr) PAWL_MUST_USE;
+
+/* ---- The commit feed ---------------------------------------------------- */
+
+/* An instance that a commit changed. */
+typedef struct pawl_change {
+    pawl_str instance;
+    uint64_t execution;
+    pawl_state state;
+    uint64_t last_seq;
+    uint32_t events; /* appended by this commit */
+} pawl_change;
+
+/* Runs on the engine thread after each commit that changed instances. */
+typedef void pawl_feed_fn(void *arg, const pawl_change *changes, size_t count);
+
+/* Subscribe; returns a number for pawl_client_unfeed(), 0 when out of memory.
+ * After unfeed returns, `fn` is not called any more. */
+PAWL_API uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg);
+PAWL_API void pawl_client_unfeed(pawl_client *c, uint64_t subscription);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

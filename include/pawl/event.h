@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/event.h -- what a history is made of.
+ *
+ * A history is a list of events per (instance, execution), numbered 1, 2, 3 …
+ * by `seq`.  Some events are *messages* (something happened: a completion, a
+ * raised event, a cancel request), the others are *decisions* (the code called
+ * something).  Order: a message, the decisions it led to, the next message.
+ * A decision that starts work carries the next task id of its execution in
+ * `ref`; whatever later concerns that task carries the same `ref`.
+ */
+#ifndef PAWL_EVENT_H
+#define PAWL_EVENT_H
+
+#include "pawl/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(ENUM, stored number, name, class).  Numbers are stored: append, never renumber.
+ * START opens a history, MESSAGE happened to it, DECISION was made by code,
+ * MARK is skipped by replay matching, END closes it. */
+/* clang-format off */
+#define PAWL_EVENT_KINDS(X)                                                             \
+    X(ORCHESTRATION_STARTED,              1, "OrchestrationStarted",            START)    \
+    X(ORCHESTRATION_COMPLETED,            2, "OrchestrationCompleted",          END)      \
+    X(ORCHESTRATION_FAILED,               3, "OrchestrationFailed",             END)      \
+    X(ORCHESTRATION_CONTINUED_AS_NEW,     4, "OrchestrationContinuedAsNew",     END)      \
+    X(ORCHESTRATION_CANCELLED,            5, "OrchestrationCancelled",          END)      \
+    X(ORCHESTRATION_TERMINATED,           6, "OrchestrationTerminated",         END)      \
+    X(ORCHESTRATION_CANCEL_REQUESTED,     7, "OrchestrationCancelRequested",    MESSAGE)  \
+    X(ORCHESTRATION_SUSPENDED,            8, "OrchestrationSuspended",          MESSAGE)  \
+    X(ORCHESTRATION_RESUMED,              9, "OrchestrationResumed",            MESSAGE)  \
+    X(ACTIVITY_SCHEDULED,                10, "ActivityScheduled",               DECISION) \
+    X(ACTIVITY_COMPLETED,                11, "ActivityCompleted",               MESSAGE)  \
+    X(ACTIVITY_FAILED,                   12, "ActivityFailed",                  MESSAGE)  \
+    X(ACTIVITY_CANCEL_REQUESTED,         13, "ActivityCancelRequested",         DECISION) \
+    X(TIMER_CREATED,                     20, "TimerCreated",                    DECISION) \
+    X(TIMER_FIRED,                       21, "TimerFired",                      MESSAGE)  \
+    X(TIMER_CANCELLED,                   22, "TimerCancelled",                  DECISION) \
+    X(EXTERNAL_SUBSCRIBED,               30, "ExternalSubscribed",              DECISION) \
+    X(EXTERNAL_EVENT,                    31, "ExternalEvent",                   MESSAGE)  \
+    X(EXTERNAL_CANCELLED,                32, "ExternalCancelled",               DECISION) \
+    X(SUB_ORCHESTRATION_SCHEDULED,       40, "SubOrchestrationScheduled",       DECISION) \
+    X(SUB_ORCHESTRATION_COMPLETED,       41, "SubOrchestrationCompleted",       MESSAGE)  \
+    X(SUB_ORCHESTRATION_FAILED,          42, "SubOrchestrationFailed",          MESSAGE)  \
+    X(SUB_ORCHESTRATION_CANCEL_REQUESTED,43, "SubOrchestrationCancelRequested", DECISION) \
+    X(ORCHESTRATION_CHAINED,             50, "OrchestrationChained",            DECISION) \
+    X(CUSTOM_STATUS_UPDATED,             60, "CustomStatusUpdated",             DECISION) \
+    X(PATCH_RECORDED,                    61, "PatchRecorded",                   MARK)     \
+    X(QUEUE_PUSHED,                      70, "QueuePushed",                     DECISION)
+/* clang-format on */
+
+typedef enum pawl_event_kind {
+#define PAWL_EVENT_ENUM(name, number, text, klass) PAWL_EV_##name = (number),
+    PAWL_EVENT_KINDS(PAWL_EVENT_ENUM)
+#undef PAWL_EVENT_ENUM
+} pawl_event_kind;
+
+/* "ActivityScheduled", …; NULL for a number that is no kind. */
+PAWL_API const char *pawl_event_kind_name(int kind);
+/* The number of a name; 0 when there is none. */
+PAWL_API int pawl_event_kind_of(pawl_str name);
+
+/*
+ * One event.
+ *
+ * `name`  orchestration, activity, event, child orchestration, patch or queue.
+ * `data`  input, result, error text, event data, status text or reason.
+ * `attrs` empty, or a small JSON object with what else the kind has:
+ *   OrchestrationStarted      version, seed, parent, parent_uid, parent_execution, parent_ref
+ *   ActivityScheduled         the call options that are not default; refused
+ *   ActivityCompleted/Failed  attempts (when above 1), last_error
+ *   TimerCreated              delay_ms, fire_at_ms; refused
+ *   TimerFired                fire_at_ms
+ *   ExternalEvent             message (its row id, in stores without atomic rounds)
+ *   SubOrchestrationScheduled, OrchestrationChained   instance, version, abandon; refused
+ *   OrchestrationContinuedAsNew   version
+ */
+typedef struct pawl_event {
+    uint64_t rid; /* row id: grows over the whole store, never used again */
+    uint64_t execution;
+    uint64_t seq;
+    uint64_t ref;
+    int kind; /* pawl_event_kind */
+    pawl_str name;
+    pawl_str data;
+    pawl_str attrs;
+    int64_t at_ms;
+} pawl_event;
+
+/* Mail for an instance.  Numbers are stored: append, never renumber. */
+typedef enum pawl_message_kind {
+    PAWL_MSG_START = 1,              /* name, data = input, attrs as OrchestrationStarted */
+    PAWL_MSG_ACTIVITY_COMPLETED = 2, /* execution, ref, data; attrs attempts, last_error */
+    PAWL_MSG_ACTIVITY_FAILED = 3,
+    PAWL_MSG_TIMER_FIRED = 4, /* execution, ref; visible at fire time; id = rid of TimerCreated */
+    PAWL_MSG_EXTERNAL_RAISED = 5, /* name, data */
+    PAWL_MSG_CHILD_COMPLETED = 6, /* execution, ref, data */
+    PAWL_MSG_CHILD_FAILED = 7,
+    PAWL_MSG_CANCEL = 8, /* data = reason */
+    PAWL_MSG_TERMINATE = 9,
+    PAWL_MSG_SUSPEND = 10,
+    PAWL_MSG_RESUME = 11,
+    PAWL_MSG_CANCEL_DEADLINE = 12, /* execution; visible when the grace of a cancel is over */
+    PAWL_MSG_WAKE = 13,            /* nothing happened: look at the mail again (retry, new code) */
+} pawl_message_kind;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/provider.h -- the contract between the engine and a store.
+ *
+ * A store keeps instances, their histories, two queues (messages for instances,
+ * work for activities) and a fence.  It knows nothing of orchestrations: kinds
+ * are numbers, bodies opaque, ids and times come from the caller.  What it
+ * promises is atomicity, order and durability.  tests/conformance checks every
+ * numbered clause below by its number, on every store.
+ *
+ * Rules for every operation
+ *
+ *   Threads   Operations marked [engine] come from one thread at a time.  Those
+ *             marked [reader] come from any thread, also while an engine
+ *             operation runs, see a consistent snapshot of committed data, and
+ *             never wait for the engine for long.
+ *   Clock     A store never reads one.  `now_ms` is an argument.
+ *   Memory    Inputs are borrowed for the call.  Outputs are taken from the
+ *             `mem` given; the store keeps no pointer into it.
+ *   Failure   A failed call changed nothing, except where it says PAWL_UNKNOWN.
+ *   Errors    BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: nothing happened, try
+ *             again.  FENCED: somebody else owns the store.  CORRUPT: these rows
+ *             only.  UNKNOWN: it may have happened; stop and re-read.
+ *
+ * Identity: one counter of ids per store, persisted with every commit.  Events,
+ * messages, work and instances all take theirs from it, so ids never repeat
+ * and grow in commit order.  The work row of an ActivityScheduled event and the
+ * timer message of a TimerCreated event have the event's rid as their id.
+ */
+#ifndef PAWL_PROVIDER_H
+#define PAWL_PROVIDER_H
+
+#include "pawl/event.h"
+#include "pawl/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pawl_store pawl_store;
+
+/* ---- What is stored ----------------------------------------------------- */
+
+/* An instance. */
+typedef struct pawl_row {
+    uint64_t uid;
+    pawl_str id;
+    pawl_str orchestration;
+    pawl_str version; /* empty until resolved */
+    pawl_state state;
+    uint64_t execution;
+    uint64_t last_seq;  /* of the execution; 0: no event yet */
+    uint64_t last_rid;  /* row of that event */
+    uint64_t first_rid; /* row of the execution's OrchestrationStarted */
+    int64_t created_ms;
+    int64_t updated_ms;
+    uint64_t parent_uid; /* 0: a root */
+    uint64_t parent_execution;
+    uint64_t parent_ref;
+    pawl_str parent_id;
+    pawl_str output; /* result or error text, by state */
+    pawl_str custom_status;
+    pawl_str finding; /* why blocked */
+} pawl_row;
+
+/* A message for an instance: `uid`, or `instance` by name when uid is 0. */
+typedef struct pawl_message {
+    uint64_t id;
+    uint64_t uid;
+    pawl_str instance;
+    int kind; /* pawl_message_kind */
+    uint64_t execution;
+    uint64_t ref;
+    pawl_str name;
+    pawl_str data;
+    pawl_str attrs;
+    int64_t visible_ms; /* 0: at once */
+    int64_t created_ms;
+    uint32_t attempt; /* crashes it was blamed for */
+    bool mailbox;     /* kept for a later wait: not fetched any more */
+} pawl_message;
+
+/* Work for an activity. */
+typedef struct pawl_work {
+    uint64_t id; /* rid of its ActivityScheduled event */
+    uint64_t uid;
+    uint64_t execution;
+    uint64_t ref;
+    pawl_str instance; /* id, for display */
+    pawl_str name;
+    pawl_str input;
+    pawl_str attrs;       /* call options, as in the event */
+    uint32_t attempt;     /* tries made so far */
+    uint32_t crashes;     /* tries that took the process with them */
+    int64_t visible_ms;   /* 0: at once */
+    int64_t scheduled_ms; /* when first enqueued */
+    int64_t deadline_ms;  /* next time-out to look at; 0: none */
+    pawl_str last_error;
+    uint64_t lock_epoch;   /* taken by the engine of this epoch; 0: free */
+    pawl_str lock_token;   /* leased out of the process under this token; empty: not */
+    int64_t lock_until_ms; /* end of that lease */
+} pawl_work;
+
+/* Who owns the store. */
+typedef struct pawl_fence {
+    uint64_t epoch;    /* grows with every take */
+    uint64_t group_no; /* grows with every commit */
+    uint64_t next_id;  /* ids below are used */
+} pawl_fence;
+
+/* ---- One atomic change -------------------------------------------------- */
+
+typedef enum pawl_row_change {
+    PAWL_ROW_NONE = 0,
+    PAWL_ROW_INSERT = 1, /* `row` is new */
+    PAWL_ROW_LAST = 2,   /* execution, last_seq, last_rid, updated_ms changed */
+    PAWL_ROW_ALL = 3,    /* and anything else but uid and id */
+    PAWL_ROW_REMOVE = 4, /* gone: id free at once; its rows go with purge */
+} pawl_row_change;
+
+/* A new state of a message or work row that stays. */
+typedef struct pawl_message_update {
+    uint64_t id;
+    int64_t visible_ms;
+    uint32_t attempt;
+    bool mailbox;
+} pawl_message_update;
+
+typedef struct pawl_work_update {
+    uint64_t id;
+    uint32_t attempt;
+    uint32_t crashes;
+    int64_t visible_ms;
+    int64_t deadline_ms;
+    pawl_str last_error;
+    uint64_t lock_epoch;
+    pawl_str lock_token;
+    int64_t lock_until_ms;
+} pawl_work_update;
+
+/* A message taken out of circulation, with its bytes. */
+typedef struct pawl_quarantine {
+    uint64_t id; /* message row */
+    pawl_str reason;
+} pawl_quarantine;
+
+/*
+ * A round: everything one turn decided, or one other atomic change.
+ *
+ * `events` are appended in order; those of `execution` go on from base_seq,
+ * those of execution + 1 (ContinueAsNew) start at 1.  `base_rid` is the row of
+ * the event base_seq (0 when base_seq is 0).
+ */
+typedef struct pawl_round {
+    uint64_t uid; /* 0: no instance is touched; then no row and no events */
+    uint64_t execution;
+    uint64_t base_seq;
+    uint64_t base_rid;
+    pawl_row_change change;
+    const pawl_row *row; /* as it is after the round */
+    const pawl_event *events;
+    size_t event_count;
+
+    const uint64_t *drop_messages; /* acked: deleted; missing ones are no error */
+    size_t drop_message_count;
+    const pawl_message *messages; /* inserted */
+    size_t message_count;
+    const pawl_message_update *message_updates;
+    size_t message_update_count;
+    const pawl_quarantine *quarantine;
+    size_t quarantine_count;
+
+    const uint64_t *need_work; /* work rows that must exist, deleted: a completion's ack */
+    size_t need_work_count;
+    const uint64_t *drop_work; /* deleted; missing ones are no error */
+    size_t drop_work_count;
+    const pawl_work *work; /* inserted, before drop_work is applied */
+    size_t work_count;
+    const pawl_work_update *work_updates; /* missing rows are no error */
+    size_t work_update_count;
+
+    const pawl_str *keys; /* idempotency keys of raises, remembered with the instance */
+    size_t key_count;
+
+    pawl_status result; /* out: PAWL_OK, or why this round alone was refused */
+} pawl_round;
+
+/* ---- Answers ------------------------------------------------------------ */
+
+typedef struct pawl_message_list {
+    const pawl_message *items;
+    size_t count;
+} pawl_message_list;
+
+typedef struct pawl_work_list {
+    const pawl_work *items;
+    size_t count;
+} pawl_work_list;
+
+typedef struct pawl_event_list {
+    const pawl_event *items;
+    size_t count;
+} pawl_event_list;
+
+typedef struct pawl_row_query {
+    uint64_t before_uid; /* newest first: uids below; 0: from the newest */
+    uint32_t limit;
+    int state; /* a pawl_state + 1; 0: any */
+    pawl_str orchestration;
+    pawl_str prefix;
+    uint64_t parent_uid;
+    int64_t created_after_ms;
+    int64_t ended_before_ms; /* terminal, updated before; 0: any */
+} pawl_row_query;
+
+typedef struct pawl_row_list {
+    const pawl_row *items;
+    size_t count;
+    uint64_t next_uid; /* hand in as before_uid; 0: that was all */
+} pawl_row_list;
+
+typedef struct pawl_depths {
+    uint64_t messages;   /* all: ready, delayed, mailbox */
+    uint64_t timers;     /* of these, not visible at now_ms */
+    uint64_t work;       /* all */
+    uint64_t quarantine;
+    uint64_t instances;
+} pawl_depths;
+
+typedef struct pawl_store_caps {
+    bool atomic_rounds;
+    bool delayed_visibility;
+    bool wake_ups; /* one process: nobody else adds work */
+    bool durable;  /* survives the process */
+} pawl_store_caps;
+
+/* ---- The operations ----------------------------------------------------- */
+
+typedef struct pawl_store_ops {
+    size_t size;      /* sizeof(pawl_store_ops) the store was built with */
+    const char *name; /* "sqlite", "memory", … */
+
+    pawl_store_caps (*caps)(pawl_store *s);
+
+    /*
+     * take [engine]: become the owner.
+     *   T1  The new epoch is greater than every epoch before; durable on return.
+     *   T2  next_id is above every id ever committed.
+     *   T3  Whatever an earlier epoch had taken (messages, work) is free again;
+     *       leases by token (lock_token) stay until lock_until_ms.
+     *   T4  Commits with an older epoch are FENCED from now on.
+     */
+    pawl_status (*take)(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
+
+    /*
+     * commit [engine]: apply rounds in order, durable together.
+     *   C1  A round is all or nothing.
+     *   C2  A refused round (result CONFLICT) leaves the others untouched, and
+     *       they are committed.
+     *   C3  CONFLICT when the instance is missing, (execution, last_seq) differs
+     *       from (execution, base_seq), an inserted uid or id exists, an inserted
+     *       message, work or event id exists, a need_work row is missing, or an
+     *       event does not continue the sequence.
+     *   C4  On PAWL_OK everything not refused survives power loss.
+     *   C5  The fence moves with the commit: group_no + 1, next_id as given; the
+     *       caller's fence struct is updated.  Only the newest epoch may commit:
+     *       others get FENCED and nothing changes.
+     *   C6  BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: nothing of it happened.
+     *       UNKNOWN: all of it or nothing; take() tells by group_no.
+     *   C7  Inserted messages and work with lock_epoch = epoch count as taken;
+     *       inserted messages count as taken always (the committer has them in
+     *       memory), unless visible_ms lies in the future.
+     *   C8  work is inserted before drop_work is applied: both in one round is a
+     *       net nothing.
+     *   C9  REMOVE frees the id at once: a new instance of that id has nothing
+     *       of the old one, whatever is not yet purged.
+     */
+    pawl_status (*commit)(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                          int64_t now_ms, pawl_error *reterr);
+
+    /*
+     * fetch_messages [engine]: take visible messages, oldest first.
+     *   M1  Returned: visible_ms <= now_ms, not mailbox, not taken; by
+     *       (visible_ms, id).  They are taken until dropped, updated, abandoned,
+     *       or the next take().
+     *   M2  An empty list means there is no such message.
+     *   M3  Never a message before its visible_ms.
+     *   M4  A message of an unknown instance is returned like any other.
+     *   M5  An undecodable row is moved to the quarantine, not returned, not lost.
+     */
+    pawl_status (*fetch_messages)(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                  pawl_message_list *ret, pawl_error *reterr);
+
+    /*
+     * fetch_work [engine]: take visible work for the activities named (none: any).
+     *   W1  Returned: visible_ms <= now_ms, not taken, no live lease; oldest id
+     *       first.  Taken until deleted, updated, abandoned, or the next take().
+     *   W2  An empty list means there is no such work.
+     *   W3  Never before visible_ms.
+     */
+    pawl_status (*fetch_work)(pawl_store *s, int64_t now_ms, const pawl_str *names,
+                              size_t name_count, uint32_t limit, pawl_mem *mem,
+                              pawl_work_list *ret, pawl_error *reterr);
+
+    /* fetch_deadlines [engine]: work with 0 < deadline_ms <= now_ms, taken or
+     * not, oldest deadline first.  Takes nothing.
+     *   D1  Taken and leased rows are returned too.   */
+    pawl_status (*fetch_deadlines)(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                   pawl_work_list *ret, pawl_error *reterr);
+
+    /* abandon [engine]: give taken rows back, visible at once.
+     *   A1  The next fetch returns them.   A2  Unknown ids are no error. */
+    void (*abandon_messages)(pawl_store *s, const uint64_t *ids, size_t count);
+    void (*abandon_work)(pawl_store *s, const uint64_t *ids, size_t count);
+
+    /* next_due [engine]: the smallest future time at which something becomes
+     * visible (message or work) or due (deadline), INT64_MAX when nothing does.
+     *   N1  Only times > after_ms count.   N2  Mailbox and dropped rows do not. */
+    pawl_status (*next_due)(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr);
+
+    /* find [reader]: an instance by id.   find_uid: by uid.
+     *   R1  NOT_FOUND when there is none, or it was removed. */
+    pawl_status (*find)(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
+                        pawl_error *reterr);
+    pawl_status (*find_uid)(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
+                            pawl_error *reterr);
+    /* find_execution [reader]: as it was when that execution closed, or as it is.
+     *   R2  A closed execution has state CONTINUED_AS_NEW and its own last_seq,
+     *       first_rid, version. */
+    pawl_status (*find_execution)(pawl_store *s, uint64_t uid, uint64_t execution, pawl_mem *mem,
+                                  pawl_row *ret, pawl_error *reterr);
+
+    /* read_history [reader]: events with seq > after_seq, at most limit (0: all).
+     *   H1  In order, without gaps, exactly what was appended.
+     *   H2  An execution nobody wrote has no events.
+     *   H3  CORRUPT, naming the row, when a stored row does not fit its neighbours. */
+    pawl_status (*read_history)(pawl_store *s, uint64_t uid, uint64_t execution,
+                                uint64_t after_seq, uint32_t limit, pawl_mem *mem,
+                                pawl_event_list *ret, pawl_error *reterr);
+    /* read_event [reader]: one event by rid. */
+    pawl_status (*read_event)(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
+                              pawl_error *reterr);
+
+    /* read_messages [reader]: every message row of an instance, by (visible_ms, id):
+     * mailbox, ready, delayed, taken.  With uid 0: those addressed to `instance`. */
+    pawl_status (*read_messages)(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
+                                 pawl_message_list *ret, pawl_error *reterr);
+    /* read_work [reader]: the rows that exist among these ids. */
+    pawl_status (*read_work)(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
+                             pawl_work_list *ret, pawl_error *reterr);
+    /* has_key [reader]: PAWL_OK when the key was remembered for the instance, else EMPTY. */
+    pawl_status (*has_key)(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr);
+
+    /* list [reader]: instances, newest uid first.
+     *   L1  Examines at most 10,000 rows; a short page then has next_uid. */
+    pawl_status (*list)(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
+                        pawl_row_list *ret, pawl_error *reterr);
+    pawl_status (*depths)(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
+    /* read_quarantine [reader]: messages put aside, newest first; `name` of each
+     * is kept, `attrs` holds {"reason":…}. */
+    pawl_status (*read_quarantine)(pawl_store *s, uint32_t limit, pawl_mem *mem,
+                                   pawl_message_list *ret, pawl_error *reterr);
+
+    /* purge [engine]: delete up to `limit` rows of removed instances, one commit.
+     *   P1  *retleft tells whether more is left.   P2  Nothing of a living
+     *       instance is touched.   */
+    pawl_status (*purge)(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
+                         pawl_error *reterr);
+    /* prune_executions [engine]: mark the history of closed executions below
+     * `before_execution` for purge; how many in *retcount. */
+    pawl_status (*prune_executions)(pawl_store *s, pawl_fence *fence, uint64_t uid,
+                                    uint64_t before_execution, uint64_t *retcount,
+                                    pawl_error *reterr);
+
+    /* space [engine]: PAWL_OK, or DISK_FULL while the reserve is spent: then new
+     * work is to be refused and only acks and completions committed. */
+    pawl_status (*space)(pawl_store *s);
+
+    void (*close)(pawl_store *s);
+} pawl_store_ops;
+
+/* Base object: a store embeds it as its first member. */
+struct pawl_store {
+    const pawl_store_ops *ops;
+};
+
+typedef struct pawl_store_open_opts {
+    size_t size; /* set by PAWL_STORE_OPTS */
+    bool read_only;
+    int64_t now_ms; /* for the schema's own rows */
+} pawl_store_open_opts;
+
+#define PAWL_STORE_OPTS(...)                                                                      \
+    (&(pawl_store_open_opts){.size = sizeof(pawl_store_open_opts), __VA_ARGS__})
+
+/* In memory; lives until close, so a runtime can be closed and opened on it. */
+PAWL_API pawl_store *pawl_memory_store(void);
+/* A database file in an existing directory; locks `DIR/lock`, keeps `DIR/reserve`. */
+PAWL_API pawl_store *pawl_sqlite_store(const char *file, const pawl_store_open_opts *opts,
+                                       pawl_error *reterr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

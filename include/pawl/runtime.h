@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/runtime.h -- register code, open a store, run.
+ *
+ * An app is a table of orchestrations and activities.  A runtime is an app on a
+ * store.  Either it runs on threads of its own (pawl_runtime_start) or on the
+ * caller's (pawl_runtime_step); the engine is the same.
+ */
+#ifndef PAWL_RUNTIME_H
+#define PAWL_RUNTIME_H
+
+#include "pawl/activity.h"
+#include "pawl/client.h"
+#include "pawl/orchestration.h"
+#include "pawl/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- The app ------------------------------------------------------------ */
+
+typedef struct pawl_app pawl_app;
+
+PAWL_API pawl_app *pawl_app_new(void);
+PAWL_API void pawl_app_free(pawl_app *app); /* after every runtime on it is closed */
+
+typedef struct pawl_register_opts {
+    size_t size;        /* set by PAWL_REGISTER_OPTS */
+    size_t stack_bytes; /* of an orchestration: default 64 KiB, at least 16 KiB, at most 64 MiB */
+    void *user;         /* for pawl_user() and pawl_activity_user() */
+} pawl_register_opts;
+
+#define PAWL_REGISTER_OPTS(...)                                                                   \
+    (&(pawl_register_opts){.size = sizeof(pawl_register_opts), __VA_ARGS__})
+
+/*
+ * Register code.  Names are 1..255 bytes without '/' or control characters,
+ * versions are semver ("1.0.0").  Several versions of one orchestration live
+ * side by side; new instances take the highest, running ones keep theirs.  A
+ * bad or doubled registration is remembered and reported, all of them at once,
+ * by pawl_runtime_open(); the return value is for those who ask.  Registering
+ * new names and versions while a runtime runs is allowed.
+ */
+PAWL_API pawl_status pawl_register_orchestration(pawl_app *app, const char *name,
+                                                 const char *version, pawl_orchestration_fn *fn);
+PAWL_API pawl_status pawl_register_orchestration_with(pawl_app *app, const char *name,
+                                                      const char *version,
+                                                      pawl_orchestration_fn *fn,
+                                                      const pawl_register_opts *opts);
+PAWL_API pawl_status pawl_register_activity(pawl_app *app, const char *name, pawl_activity_fn *fn);
+PAWL_API pawl_status pawl_register_activity_with(pawl_app *app, const char *name,
+                                                 pawl_activity_fn *fn,
+                                                 const pawl_register_opts *opts);
+/* True when the app has the orchestration (version NULL: any). */
+PAWL_API bool pawl_app_has_orchestration(pawl_app *app, const char *name, const char *version);
+PAWL_API bool pawl_app_has_activity(pawl_app *app, const char *name);
+/* Load a module (see PAWL_MODULE): a private copy is opened, so replacing the
+ * file later is safe.  PAWL_INVALID says what is wrong with the file. */
+PAWL_API pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
+    PAWL_MUST_USE;
+
+/* ---- The world ---------------------------------------------------------- */
+
+/*
+ * What the engine takes from outside.  NULL members mean the real thing.  The
+ * simulator and tests put their own here; the object code is the same.
+ */
+typedef struct pawl_env {
+    void *user;
+    int64_t (*now_ms)(void *user);                   /* wall clock, since 1970 */
+    int64_t (*mono_ms)(void *user);                  /* never goes back */
+    void (*random)(void *user, void *to, size_t n);  /* unpredictable bytes */
+    void (*point)(void *user, const char *name);     /* a named place: tests fail or die here */
+} pawl_env;
+
+typedef void pawl_log_fn(void *user, pawl_log_level level, const char *area, const char *text);
+
+/* ---- The runtime -------------------------------------------------------- */
+
+typedef struct pawl_runtime pawl_runtime;
+typedef struct pawl_store pawl_store; /* pawl/provider.h */
+
+/* Zero means the default of the field. */
+typedef struct pawl_options {
+    size_t size; /* set by PAWL_OPTIONS */
+    /* Where: `store` is "sqlite:FILE", "memory:" or an open store that the
+     * caller keeps (opened_store); NULL means sqlite:DATA/pawl.db. */
+    const char *data; /* directory, made 0700 when missing; default "./pawl-data" */
+    const char *store;
+    pawl_store *opened_store;
+    bool read_only; /* look only: no lock, no engine; reading client calls work */
+
+    uint32_t workers;           /* activity threads; default 32, started when needed */
+    size_t max_payload;         /* default 2 MiB */
+    uint32_t max_history;       /* events an execution; default 50,000 */
+    size_t fiber_memory;        /* resident stacks and arenas; default 256 MiB */
+    uint32_t max_attempts;      /* before a crashing item is quarantined; default 10 */
+    int64_t cancel_grace_ms;    /* cancelled code may run on; default 60,000 */
+    int64_t turn_limit_ms;      /* a turn that runs longer stops the process; default 60,000 */
+    int64_t drain_ms;           /* close waits for running activities; default 10,000 */
+    uint32_t group_limit;       /* rounds in one commit; default 1,024 */
+
+    bool fail_on_mismatch;        /* --on-mismatch=fail: default parks */
+    bool drop_early_events;       /* --early-events=drop: default keeps */
+    bool cancel_missing_version;  /* --on-missing-version=cancel: default parks */
+    bool strict_await;            /* the seeds' await check */
+    bool paranoid;                /* replay after every turn and compare */
+    bool hostile;                 /* drop the stack at every await (tests) */
+
+    pawl_log_level log_level; /* default PAWL_LOG_ERROR (0): raise it for more */
+    pawl_log_fn *log;         /* default: logfmt lines on stderr */
+    void *log_user;
+    const pawl_env *env; /* default: the real world; copied */
+} pawl_options;
+
+#define PAWL_OPTIONS(...) (&(pawl_options){.size = sizeof(pawl_options), __VA_ARGS__})
+
+/* Open the store, take ownership of it, recover.  NULL on failure; `reterr`
+ * says in one line what to do. */
+PAWL_API pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts,
+                                         pawl_error *reterr);
+/* Run on threads of the runtime until close. */
+PAWL_API pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr) PAWL_MUST_USE;
+/*
+ * For callers without threads: do what is ready (turns, one commit, activities)
+ * on this thread, waiting up to `wait_ms` for something to become ready.
+ * Returns how many rounds were committed.  Not together with start; blocking
+ * client calls on the stepping thread step by themselves.
+ */
+PAWL_API int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms);
+PAWL_API pawl_client *pawl_runtime_client(pawl_runtime *rt);
+
+/* Refuse new work, let running activities finish (bounded by drain_ms), stop
+ * threads, close the store if the runtime opened it, free.  NULL is fine. */
+PAWL_API void pawl_runtime_close(pawl_runtime *rt);
+
+typedef struct pawl_stats {
+    uint64_t turns, rounds, commits, events;
+    uint64_t activities_started, activities_completed, activities_failed, activities_retried;
+    uint64_t timers_fired, replays, replayed_events, evictions, mismatches, quarantined;
+    uint64_t commit_us, store_errors;
+    uint64_t resident, inbox, timers_near;     /* now */
+    uint64_t orchestrator_queue, worker_queue; /* depth now */
+    uint64_t timer_queue;                      /* always 0: timers ride the orchestrator queue */
+    uint64_t running_activities;
+    bool healthy;
+    char trouble[200]; /* when not healthy */
+} pawl_stats;
+
+PAWL_API void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret);
+
+/* ---- Programs and modules ----------------------------------------------- */
+
+/* The pawl command line on this app: run, start, ls, show, why …; returns the
+ * exit status.  In libpawl-main. */
+PAWL_API int pawl_main(pawl_app *app, int argc, char **argv);
+
+#define PAWL_MODULE_ABI 1
+
+typedef struct pawl_module {
+    uint32_t size;
+    uint32_t abi;
+    void (*register_fn)(pawl_app *app);
+} pawl_module;
+
+/*
+ * One source, two shapes.  PAWL_MODULE(fn) exports what `pawl --load FILE.so`
+ * looks for; a module links nothing of ours.  PAWL_PROGRAM(fn) is a main().
+ * With PAWL_EXPORT(fn) the build decides: -DPAWL_AS_MODULE makes a module.
+ */
+#define PAWL_MODULE(fn)                                                                           \
+    PAWL_API extern const pawl_module pawl_module_v1;                                             \
+    PAWL_API const pawl_module pawl_module_v1 = {sizeof(pawl_module), PAWL_MODULE_ABI, (fn)};
+
+#define PAWL_PROGRAM(fn)                                                                          \
+    int main(int argc, char **argv)                                                               \
+    {                                                                                             \
+        pawl_app *app = pawl_app_new();                                                           \
+        (fn)(app);                                                                                \
+        int status = pawl_main(app, argc, argv);                                                  \
+        pawl_app_free(app);                                                                       \
+        return status;                                                                            \
+    }
+
+#ifdef PAWL_AS_MODULE
+#define PAWL_EXPORT(fn) PAWL_MODULE(fn)
+#else
+#define PAWL_EXPORT(fn) PAWL_PROGRAM(fn)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/json.h -- the strict in-place reader under pawl/json.h.
+ *
+ * One pass, no tree, no allocation: a cursor over the bytes.  Values are slices
+ * of the input, so payload bytes stay verbatim.  Depth <= 64, UTF-8 checked,
+ * no trailing bytes, no duplicates check (first member of a name wins).
+ */
+#ifndef PAWL_BASE_JSON_H
+#define PAWL_BASE_JSON_H
+
+#include "base/buf.h"
+#include "pawl/json.h"
+
+enum json_type { JSON_NONE, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+/* The type of a raw value, by its first byte (the value is taken to be valid). */
+enum json_type json_type(pawl_str raw);
+
+/* Walk the members of an object or the elements of an array:
+ *   struct json_iter it;
+ *   for (json_begin(&it, raw); json_next(&it);) use(it.key, it.value);
+ * For arrays `key` is empty.  `key` is raw, without quotes, escapes not undone. */
+struct json_iter {
+    pawl_str raw;
+    size_t at;
+    pawl_str key;
+    pawl_str value;
+};
+void json_begin(struct json_iter *it, pawl_str raw);
+bool json_next(struct json_iter *it);
+
+/* Unescape a raw string value (with quotes) onto `out`; false when it is no string. */
+bool json_unescape(pawl_str raw, struct buf *out);
+/* Append `text` as a JSON string with quotes; invalid UTF-8 becomes U+FFFD. */
+void json_quote(struct buf *out, pawl_str text);
+/* A raw number as an integer; false when fractional, out of range or no number. */
+bool json_integer(pawl_str raw, int64_t *ret);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/limits.h -- every limit in one place, and the checks of names and ids.
+ *
+ * A check fills in `reterr` (may be NULL) with a line that names the limit, the
+ * value and, where there is one, the flag that changes it.
+ */
+#ifndef PAWL_BASE_LIMITS_H
+#define PAWL_BASE_LIMITS_H
+
+#include "pawl/types.h"
+
+#define LIMIT_INSTANCE_BYTES 512      /* chosen by a caller */
+#define LIMIT_CHILD_ID_BYTES 1024     /* made by us */
+#define LIMIT_NAME_BYTES     255      /* orchestration, activity, event, queue */
+#define LIMIT_VERSION_BYTES  64
+#define LIMIT_KEY_BYTES      128      /* idempotency key */
+#define LIMIT_REASON_BYTES   4096     /* of cancel, terminate, suspend */
+#define LIMIT_STATUS_BYTES   (256 * 1024)
+#define LIMIT_PAYLOAD_BYTES  (2 * 1024 * 1024) /* default of --max-payload */
+#define LIMIT_HISTORY_EVENTS 50000            /* default of --max-history */
+#define LIMIT_JSON_DEPTH     64
+#define LIMIT_DELAY_MS       (INT64_C(100) * 366 * 86400000) /* 100 years */
+#define LIMIT_STACK_MIN      (16 * 1024)
+#define LIMIT_STACK_DEFAULT  (64 * 1024)
+#define LIMIT_STACK_MAX      (64 * 1024 * 1024)
+
+/* Valid UTF-8 (no surrogates, no overlong forms). */
+bool utf8_valid(pawl_str text);
+/* An instance id: 1..max bytes of UTF-8 without control characters. */
+bool check_instance_id(pawl_str id, size_t max, pawl_error *reterr);
+/* A name: 1..255 bytes of UTF-8 without '/' or control characters; `what` is "activity name" etc. */
+bool check_name(const char *what, pawl_str name, pawl_error *reterr);
+/* major.minor.patch with optional -pre and +build (semver 2.0). */
+bool check_version(pawl_str version, pawl_error *reterr);
+/* <0, 0, >0 by semver precedence.  Both must be valid. */
+int version_compare(pawl_str a, pawl_str b);
+
+void error_set(pawl_error *err, pawl_status status, const char *format, ...) PAWL_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/rand.h -- keyed hashing, unpredictable bytes, uuids.
+ *
+ * siphash24 is the one hash: map keys, and the deterministic randomness of
+ * orchestrations (a function of seed, message and draw; SEMANTICS 13).
+ */
+#ifndef PAWL_BASE_RAND_H
+#define PAWL_BASE_RAND_H
+
+#include "pawl/types.h"
+
+uint64_t siphash24(const uint64_t key[2], const void *data, size_t n);
+void random_bytes(void *to, size_t n); /* getrandom; aborts when the system has none */
+/* 36 characters and a NUL: version 7 with this time, the rest from `bits`. */
+void uuid7_format(char out[37], int64_t ms, const uint8_t bits[10]);
+
+#endif

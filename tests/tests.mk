@@ -1,0 +1,29 @@
+# Tests.  Every program prints its own results; tests/run adds them up.
+#
+#     make test-units   make test-scenarios   make conformance   make sim SEEDS=1000
+
+TESTPKGS := check
+TESTLIBS = $(shell pkg-config --libs $(TESTPKGS))
+# tests/<group>/test_<name>.c is a program; other .c files there are shared by the group.
+TESTSRC  := $(wildcard tests/*/test_*.c)
+TESTBIN  := $(TESTSRC:tests/%.c=$(B)/tests/%)
+
+define test_program
+$(B)/tests/$(1): $(B)/obj/tests/$(1).o $(B)/obj/tests/harness.o \
+        $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/$(dir $(1))test_%,$(wildcard tests/$(dir $(1))*.c))) \
+        $(B)/libpawl-main.a $(B)/libpawl.a
+	@mkdir -p $$(@D)
+	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o,$$^) $(B)/libpawl-main.a $(B)/libpawl.a $$(TESTLIBS) $$(LDLIBS) -o $$@
+endef
+$(foreach t,$(TESTSRC:tests/%.c=%),$(eval $(call test_program,$(t))))
+
+test-units: $(filter $(B)/tests/unit/%,$(TESTBIN))
+	@tests/run $^
+test-replay: $(filter $(B)/tests/replay/%,$(TESTBIN))
+	@tests/run $^
+conformance: $(filter $(B)/tests/conformance/%,$(TESTBIN))
+	@tests/run $^
+test-scenarios: $(filter $(B)/tests/scenario/%,$(TESTBIN))
+	@tests/run $^
+
+.PHONY: test-units test-replay conformance test-scenarios
