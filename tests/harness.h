@@ -15,10 +15,13 @@
 
 void harness_add(const TTest *test);
 
-#define TEST(name)                                                                                \
-    static void body_##name(int unused);                                                          \
-    static const TTest ttest_##name = {#name, body_##name, __FILE__, __LINE__};                   \
-    __attribute__((constructor)) static void add_##name(void) { harness_add(&ttest_##name); }     \
+#define TEST(name)                                                                                 \
+    static void body_##name(int unused);                                                           \
+    static const TTest ttest_##name = {#name, body_##name, __FILE__, __LINE__};                    \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        harness_add(&ttest_##name);                                                                \
+    }                                                                                              \
     static void body_##name(int unused __attribute__((unused)))
 
 #endif

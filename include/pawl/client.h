@@ -54,8 +54,7 @@ typedef struct pawl_reply {
  * PAWL_EXISTS.  A name nobody registered is PAWL_NOT_FOUND.
  */
 PAWL_API pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
-                                       const pawl_start_opts *opts, pawl_reply *ret)
-    PAWL_MUST_USE;
+                                       const pawl_start_opts *opts, pawl_reply *ret) PAWL_MUST_USE;
 
 typedef struct pawl_raise_opts {
     size_t size;                 /* set by PAWL_RAISE_OPTS */
@@ -76,16 +75,16 @@ PAWL_API pawl_status pawl_client_raise(pawl_client *c, const char *instance, con
 PAWL_API pawl_status pawl_client_cancel(pawl_client *c, const char *instance, const char *reason,
                                         pawl_error *reterr) PAWL_MUST_USE;
 /* End it at once; its code does not run again.  Children are cancelled. */
-PAWL_API pawl_status pawl_client_terminate(pawl_client *c, const char *instance,
-                                           const char *reason, pawl_error *reterr) PAWL_MUST_USE;
+PAWL_API pawl_status pawl_client_terminate(pawl_client *c, const char *instance, const char *reason,
+                                           pawl_error *reterr) PAWL_MUST_USE;
 /* No turn runs until resume; messages and timers pile up. */
 PAWL_API pawl_status pawl_client_suspend(pawl_client *c, const char *instance, const char *reason,
                                          pawl_error *reterr) PAWL_MUST_USE;
 PAWL_API pawl_status pawl_client_resume(pawl_client *c, const char *instance, const char *reason,
                                         pawl_error *reterr) PAWL_MUST_USE;
 /* Try a blocked instance again, after the code or the limit was mended. */
-PAWL_API pawl_status pawl_client_retry(pawl_client *c, const char *instance, pawl_error *reterr)
-    PAWL_MUST_USE;
+PAWL_API pawl_status pawl_client_retry(pawl_client *c, const char *instance,
+                                       pawl_error *reterr) PAWL_MUST_USE;
 /* Remove an instance and its children.  PAWL_CONFLICT while it runs, unless force. */
 PAWL_API pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force,
                                         pawl_reply *ret) PAWL_MUST_USE;
@@ -99,8 +98,8 @@ PAWL_API pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32
 PAWL_API pawl_status pawl_client_complete(pawl_client *c, const char *token, pawl_result result,
                                           pawl_error *reterr) PAWL_MUST_USE;
 /* As pawl_activity_heartbeat(), by token. */
-PAWL_API pawl_status pawl_client_heartbeat(pawl_client *c, const char *token, pawl_error *reterr)
-    PAWL_MUST_USE;
+PAWL_API pawl_status pawl_client_heartbeat(pawl_client *c, const char *token,
+                                           pawl_error *reterr) PAWL_MUST_USE;
 
 /* ---- The submit form ---------------------------------------------------- */
 
@@ -146,8 +145,8 @@ typedef void pawl_reply_fn(void *arg, const pawl_reply *reply);
 /* Hand in a request; `fn(arg, reply)` is called exactly once, also at shutdown.
  * Anything but PAWL_OK means refused at once and `fn` is never called. */
 PAWL_API pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request,
-                                        pawl_reply_fn *fn, void *arg, pawl_error *reterr)
-    PAWL_MUST_USE;
+                                        pawl_reply_fn *fn, void *arg,
+                                        pawl_error *reterr) PAWL_MUST_USE;
 
 /* ---- Looking ------------------------------------------------------------ */
 
@@ -158,10 +157,10 @@ typedef struct pawl_waiting {
     pawl_str name;     /* activity, event or child orchestration */
     pawl_str instance; /* of a child */
     int64_t since_ms;
-    int64_t due_ms;       /* timer: fires; activity: next attempt; else 0 */
-    uint32_t attempt;     /* activity: 1, 2, … */
-    pawl_str last_error;  /* activity: of the attempt before */
-    bool running;         /* activity: a worker has it */
+    int64_t due_ms;      /* timer: fires; activity: next attempt; else 0 */
+    uint32_t attempt;    /* activity: 1, 2, … */
+    pawl_str last_error; /* activity: of the attempt before */
+    bool running;        /* activity: a worker has it */
 } pawl_waiting;
 
 typedef struct pawl_info {
@@ -188,8 +187,8 @@ typedef struct pawl_info {
 /* The instance as of its newest execution, or of `execution` (0: newest).
  * PAWL_NOT_FOUND. */
 PAWL_API pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execution,
-                                     pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
-    PAWL_MUST_USE;
+                                     pawl_mem *mem, pawl_info *ret,
+                                     pawl_error *reterr) PAWL_MUST_USE;
 
 /*
  * Wait until the instance has ended (execution 0: follows ContinueAsNew to the

@@ -55,7 +55,7 @@ PAWL_API void pawl_json_object(pawl_json *w);
 PAWL_API void pawl_json_array(pawl_json *w);
 PAWL_API void pawl_json_end(pawl_json *w);
 PAWL_API void pawl_json_key(pawl_json *w, const char *key);
-PAWL_API void pawl_json_str(pawl_json *w, pawl_str text); /* invalid UTF-8 becomes U+FFFD */
+PAWL_API void pawl_json_str(pawl_json *w, pawl_str text);     /* invalid UTF-8 becomes U+FFFD */
 PAWL_API void pawl_json_cstr(pawl_json *w, const char *text); /* NULL writes null */
 PAWL_API void pawl_json_num(pawl_json *w, int64_t number);
 PAWL_API void pawl_json_real(pawl_json *w, double number); /* NaN and infinities write null */

@@ -69,13 +69,13 @@ typedef enum pawl_backoff {
  * two fail the call.
  */
 typedef struct pawl_call_opts {
-    size_t size;              /* set by PAWL_CALL_OPTS */
-    uint32_t attempts;        /* total tries; default 1 */
-    pawl_backoff backoff;     /* default exponential */
-    int64_t initial_ms;       /* default 1,000 */
-    int64_t cap_ms;           /* longest delay; default 60,000 */
-    double factor;            /* of exponential; default 2.0 */
-    double jitter;            /* 0..1: delay × (1 ± jitter); default 0 */
+    size_t size;                     /* set by PAWL_CALL_OPTS */
+    uint32_t attempts;               /* total tries; default 1 */
+    pawl_backoff backoff;            /* default exponential */
+    int64_t initial_ms;              /* default 1,000 */
+    int64_t cap_ms;                  /* longest delay; default 60,000 */
+    double factor;                   /* of exponential; default 2.0 */
+    double jitter;                   /* 0..1: delay × (1 ± jitter); default 0 */
     const char *const *final_errors; /* error prefixes that are not retried; NULL-terminated */
     bool no_retry_on_timeout;
     int64_t schedule_to_start_ms; /* default: no limit */

@@ -220,9 +220,9 @@ typedef struct pawl_row_list {
 } pawl_row_list;
 
 typedef struct pawl_depths {
-    uint64_t messages;   /* all: ready, delayed, mailbox */
-    uint64_t timers;     /* of these, not visible at now_ms */
-    uint64_t work;       /* all */
+    uint64_t messages; /* all: ready, delayed, mailbox */
+    uint64_t timers;   /* of these, not visible at now_ms */
+    uint64_t work;     /* all */
     uint64_t quarantine;
     uint64_t instances;
 } pawl_depths;
@@ -299,8 +299,8 @@ typedef struct pawl_store_ops {
      *   W3  Never before visible_ms.
      */
     pawl_status (*fetch_work)(pawl_store *s, int64_t now_ms, const pawl_str *names,
-                              size_t name_count, uint32_t limit, pawl_mem *mem,
-                              pawl_work_list *ret, pawl_error *reterr);
+                              size_t name_count, uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
+                              pawl_error *reterr);
 
     /* fetch_deadlines [engine]: work with 0 < deadline_ms <= now_ms, taken or
      * not, oldest deadline first.  Takes nothing.
@@ -334,9 +334,9 @@ typedef struct pawl_store_ops {
      *   H1  In order, without gaps, exactly what was appended.
      *   H2  An execution nobody wrote has no events.
      *   H3  CORRUPT, naming the row, when a stored row does not fit its neighbours. */
-    pawl_status (*read_history)(pawl_store *s, uint64_t uid, uint64_t execution,
-                                uint64_t after_seq, uint32_t limit, pawl_mem *mem,
-                                pawl_event_list *ret, pawl_error *reterr);
+    pawl_status (*read_history)(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
+                                uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
+                                pawl_error *reterr);
     /* read_event [reader]: one event by rid. */
     pawl_status (*read_event)(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
                               pawl_error *reterr);
@@ -390,7 +390,7 @@ typedef struct pawl_store_open_opts {
     int64_t now_ms; /* for the schema's own rows */
 } pawl_store_open_opts;
 
-#define PAWL_STORE_OPTS(...)                                                                      \
+#define PAWL_STORE_OPTS(...)                                                                       \
     (&(pawl_store_open_opts){.size = sizeof(pawl_store_open_opts), __VA_ARGS__})
 
 /* In memory; lives until close, so a runtime can be closed and opened on it. */

@@ -31,7 +31,7 @@ typedef struct pawl_register_opts {
     void *user;         /* for pawl_user() and pawl_activity_user() */
 } pawl_register_opts;
 
-#define PAWL_REGISTER_OPTS(...)                                                                   \
+#define PAWL_REGISTER_OPTS(...)                                                                    \
     (&(pawl_register_opts){.size = sizeof(pawl_register_opts), __VA_ARGS__})
 
 /*
@@ -57,8 +57,8 @@ PAWL_API bool pawl_app_has_orchestration(pawl_app *app, const char *name, const 
 PAWL_API bool pawl_app_has_activity(pawl_app *app, const char *name);
 /* Load a module (see PAWL_MODULE): a private copy is opened, so replacing the
  * file later is safe.  PAWL_INVALID says what is wrong with the file. */
-PAWL_API pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
-    PAWL_MUST_USE;
+PAWL_API pawl_status pawl_app_load(pawl_app *app, const char *path,
+                                   pawl_error *reterr) PAWL_MUST_USE;
 
 /* ---- The world ---------------------------------------------------------- */
 
@@ -68,10 +68,10 @@ PAWL_API pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *
  */
 typedef struct pawl_env {
     void *user;
-    int64_t (*now_ms)(void *user);                   /* wall clock, since 1970 */
-    int64_t (*mono_ms)(void *user);                  /* never goes back */
-    void (*random)(void *user, void *to, size_t n);  /* unpredictable bytes */
-    void (*point)(void *user, const char *name);     /* a named place: tests fail or die here */
+    int64_t (*now_ms)(void *user);                  /* wall clock, since 1970 */
+    int64_t (*mono_ms)(void *user);                 /* never goes back */
+    void (*random)(void *user, void *to, size_t n); /* unpredictable bytes */
+    void (*point)(void *user, const char *name);    /* a named place: tests fail or die here */
 } pawl_env;
 
 typedef void pawl_log_fn(void *user, pawl_log_level level, const char *area, const char *text);
@@ -91,22 +91,22 @@ typedef struct pawl_options {
     pawl_store *opened_store;
     bool read_only; /* look only: no lock, no engine; reading client calls work */
 
-    uint32_t workers;           /* activity threads; default 32, started when needed */
-    size_t max_payload;         /* default 2 MiB */
-    uint32_t max_history;       /* events an execution; default 50,000 */
-    size_t fiber_memory;        /* resident stacks and arenas; default 256 MiB */
-    uint32_t max_attempts;      /* before a crashing item is quarantined; default 10 */
-    int64_t cancel_grace_ms;    /* cancelled code may run on; default 60,000 */
-    int64_t turn_limit_ms;      /* a turn that runs longer stops the process; default 60,000 */
-    int64_t drain_ms;           /* close waits for running activities; default 10,000 */
-    uint32_t group_limit;       /* rounds in one commit; default 1,024 */
+    uint32_t workers;        /* activity threads; default 32, started when needed */
+    size_t max_payload;      /* default 2 MiB */
+    uint32_t max_history;    /* events an execution; default 50,000 */
+    size_t fiber_memory;     /* resident stacks and arenas; default 256 MiB */
+    uint32_t max_attempts;   /* before a crashing item is quarantined; default 10 */
+    int64_t cancel_grace_ms; /* cancelled code may run on; default 60,000 */
+    int64_t turn_limit_ms;   /* a turn that runs longer stops the process; default 60,000 */
+    int64_t drain_ms;        /* close waits for running activities; default 10,000 */
+    uint32_t group_limit;    /* rounds in one commit; default 1,024 */
 
-    bool fail_on_mismatch;        /* --on-mismatch=fail: default parks */
-    bool drop_early_events;       /* --early-events=drop: default keeps */
-    bool cancel_missing_version;  /* --on-missing-version=cancel: default parks */
-    bool strict_await;            /* the seeds' await check */
-    bool paranoid;                /* replay after every turn and compare */
-    bool hostile;                 /* drop the stack at every await (tests) */
+    bool fail_on_mismatch;       /* --on-mismatch=fail: default parks */
+    bool drop_early_events;      /* --early-events=drop: default keeps */
+    bool cancel_missing_version; /* --on-missing-version=cancel: default parks */
+    bool strict_await;           /* the seeds' await check */
+    bool paranoid;               /* replay after every turn and compare */
+    bool hostile;                /* drop the stack at every await (tests) */
 
     pawl_log_level log_level; /* default PAWL_LOG_ERROR (0): raise it for more */
     pawl_log_fn *log;         /* default: logfmt lines on stderr */
@@ -169,18 +169,18 @@ typedef struct pawl_module {
  * looks for; a module links nothing of ours.  PAWL_PROGRAM(fn) is a main().
  * With PAWL_EXPORT(fn) the build decides: -DPAWL_AS_MODULE makes a module.
  */
-#define PAWL_MODULE(fn)                                                                           \
-    PAWL_API extern const pawl_module pawl_module_v1;                                             \
+#define PAWL_MODULE(fn)                                                                            \
+    PAWL_API extern const pawl_module pawl_module_v1;                                              \
     PAWL_API const pawl_module pawl_module_v1 = {sizeof(pawl_module), PAWL_MODULE_ABI, (fn)};
 
-#define PAWL_PROGRAM(fn)                                                                          \
-    int main(int argc, char **argv)                                                               \
-    {                                                                                             \
-        pawl_app *app = pawl_app_new();                                                           \
-        (fn)(app);                                                                                \
-        int status = pawl_main(app, argc, argv);                                                  \
-        pawl_app_free(app);                                                                       \
-        return status;                                                                            \
+#define PAWL_PROGRAM(fn)                                                                           \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        pawl_app *app = pawl_app_new();                                                            \
+        (fn)(app);                                                                                 \
+        int status = pawl_main(app, argc, argv);                                                   \
+        pawl_app_free(app);                                                                        \
+        return status;                                                                             \
     }
 
 #ifdef PAWL_AS_MODULE

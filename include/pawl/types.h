@@ -136,7 +136,7 @@ PAWL_API bool pawl_state_is_terminal(pawl_state state);
 typedef struct pawl_mem pawl_mem;
 
 PAWL_API pawl_mem *pawl_mem_new(void);
-PAWL_API void pawl_mem_free(pawl_mem *mem); /* NULL is fine */
+PAWL_API void pawl_mem_free(pawl_mem *mem);  /* NULL is fine */
 PAWL_API void pawl_mem_reset(pawl_mem *mem); /* forget everything, keep the first block */
 PAWL_API void *pawl_mem_alloc(pawl_mem *mem, size_t size); /* zeroed, aligned to 16 */
 PAWL_API pawl_str pawl_mem_dup(pawl_mem *mem, pawl_str text);

@@ -20,11 +20,11 @@
 struct arena_block;
 
 struct pawl_mem {
-    struct arena_block *head; /* newest block; owned chain */
-    char *at;                 /* next free byte of head */
-    char *end;                /* end of head */
-    size_t total;             /* bytes in all blocks */
-    size_t limit;             /* 0: none */
+    struct arena_block *head;      /* newest block; owned chain */
+    char *at;                      /* next free byte of head */
+    char *end;                     /* end of head */
+    size_t total;                  /* bytes in all blocks */
+    size_t limit;                  /* 0: none */
     void (*exhausted)(void *user); /* does not return; NULL: abort */
     void *user;
 };
@@ -37,11 +37,11 @@ struct arena_mark {
 void arena_init(pawl_mem *mem);   /* no memory yet: the first allocation takes a block */
 void arena_deinit(pawl_mem *mem); /* free all; usable again */
 void arena_reset(pawl_mem *mem);  /* forget all, keep one block */
-void *arena_alloc(pawl_mem *mem, size_t size);     /* 16-aligned, not zeroed, never NULL */
-void *arena_zalloc(pawl_mem *mem, size_t size);    /* zeroed */
-pawl_str arena_dup(pawl_mem *mem, pawl_str text);  /* NUL-terminated copy */
+void *arena_alloc(pawl_mem *mem, size_t size);    /* 16-aligned, not zeroed, never NULL */
+void *arena_zalloc(pawl_mem *mem, size_t size);   /* zeroed */
+pawl_str arena_dup(pawl_mem *mem, pawl_str text); /* NUL-terminated copy */
 pawl_str arena_vprintf(pawl_mem *mem, const char *format, va_list args);
-size_t arena_bytes(const pawl_mem *mem);           /* held from the system */
+size_t arena_bytes(const pawl_mem *mem); /* held from the system */
 struct arena_mark arena_mark(pawl_mem *mem);
 void arena_rewind(pawl_mem *mem, struct arena_mark mark); /* free what came after */
 void arena_check(const pawl_mem *mem);

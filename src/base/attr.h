@@ -10,19 +10,19 @@
 
 #include <stddef.h>
 
-#define NORETURN   __attribute__((noreturn))
-#define UNUSED     __attribute__((unused))
-#define LIKELY(x)   __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+#define NORETURN                        __attribute__((noreturn))
+#define UNUSED                          __attribute__((unused))
+#define LIKELY(x)                       __builtin_expect(!!(x), 1)
+#define UNLIKELY(x)                     __builtin_expect(!!(x), 0)
+#define COUNT_OF(a)                     (sizeof(a) / sizeof((a)[0]))
 #define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 NORETURN void assert_failed(const char *what, const char *file, int line);
 
-#define assert_that(cond)                                                                         \
-    do {                                                                                          \
-        if (UNLIKELY(!(cond)))                                                                    \
-            assert_failed(#cond, __FILE__, __LINE__);                                             \
+#define assert_that(cond)                                                                          \
+    do {                                                                                           \
+        if (UNLIKELY(!(cond)))                                                                     \
+            assert_failed(#cond, __FILE__, __LINE__);                                              \
     } while (0)
 
 #endif

@@ -12,7 +12,15 @@
 #include "base/buf.h"
 #include "pawl/json.h"
 
-enum json_type { JSON_NONE, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+    JSON_NONE,
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT
+};
 
 /* The type of a raw value, by its first byte (the value is taken to be valid). */
 enum json_type json_type(pawl_str raw);

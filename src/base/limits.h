@@ -10,15 +10,15 @@
 
 #include "pawl/types.h"
 
-#define LIMIT_INSTANCE_BYTES 512      /* chosen by a caller */
-#define LIMIT_CHILD_ID_BYTES 1024     /* made by us */
-#define LIMIT_NAME_BYTES     255      /* orchestration, activity, event, queue */
+#define LIMIT_INSTANCE_BYTES 512  /* chosen by a caller */
+#define LIMIT_CHILD_ID_BYTES 1024 /* made by us */
+#define LIMIT_NAME_BYTES     255  /* orchestration, activity, event, queue */
 #define LIMIT_VERSION_BYTES  64
-#define LIMIT_KEY_BYTES      128      /* idempotency key */
-#define LIMIT_REASON_BYTES   4096     /* of cancel, terminate, suspend */
+#define LIMIT_KEY_BYTES      128  /* idempotency key */
+#define LIMIT_REASON_BYTES   4096 /* of cancel, terminate, suspend */
 #define LIMIT_STATUS_BYTES   (256 * 1024)
 #define LIMIT_PAYLOAD_BYTES  (2 * 1024 * 1024) /* default of --max-payload */
-#define LIMIT_HISTORY_EVENTS 50000            /* default of --max-history */
+#define LIMIT_HISTORY_EVENTS 50000             /* default of --max-history */
 #define LIMIT_JSON_DEPTH     64
 #define LIMIT_DELAY_MS       (INT64_C(100) * 366 * 86400000) /* 100 years */
 #define LIMIT_STACK_MIN      (16 * 1024)

@@ -30,10 +30,10 @@ int log_level_of(const char *word);
 #define log_error(l, area, ...) log_record((l), PAWL_LOG_ERROR, (area), __VA_ARGS__)
 #define log_warn(l, area, ...)  log_record((l), PAWL_LOG_WARN, (area), __VA_ARGS__)
 #define log_info(l, area, ...)  log_record((l), PAWL_LOG_INFO, (area), __VA_ARGS__)
-#define log_debug(l, area, ...)                                                                   \
-    do {                                                                                          \
-        if ((l)->level >= PAWL_LOG_DEBUG)                                                         \
-            log_record((l), PAWL_LOG_DEBUG, (area), __VA_ARGS__);                                 \
+#define log_debug(l, area, ...)                                                                    \
+    do {                                                                                           \
+        if ((l)->level >= PAWL_LOG_DEBUG)                                                          \
+            log_record((l), PAWL_LOG_DEBUG, (area), __VA_ARGS__);                                  \
     } while (0)
 
 #endif

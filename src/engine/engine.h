@@ -90,23 +90,23 @@ enum engine_fate {
 
 /* Why an execution cannot go on, for people. */
 struct engine_finding {
-    uint64_t seq;       /* of the recorded event; 0: none */
-    void *site;         /* return address of the call in the author's code; NULL: unknown */
-    char text[400];     /* begins with the seeds' wording: "nondeterministic: …" */
-    char recorded[160]; /* "ActivityScheduled #3 'Charge'"; "" : none */
-    char attempted[160];/* "pawl_call activity 'Refund'"; "" : none */
+    uint64_t seq;        /* of the recorded event; 0: none */
+    void *site;          /* return address of the call in the author's code; NULL: unknown */
+    char text[400];      /* begins with the seeds' wording: "nondeterministic: …" */
+    char recorded[160];  /* "ActivityScheduled #3 'Charge'"; "" : none */
+    char attempted[160]; /* "pawl_call activity 'Refund'"; "" : none */
 };
 
 /* One event decided or recorded in this turn. */
 struct step {
     pawl_event event;                 /* rid 0: the runtime numbers it; strings live in turn->mem */
     const struct call_policy *policy; /* ActivityScheduled with options; NULL: defaults */
-    uint64_t target_rid;              /* *Cancel*: rid of the schedule event it withdraws; 0: same turn */
-    pawl_str child;                   /* SubOrchestration*, OrchestrationChained: instance id */
-    pawl_str version;                 /* child or ContinueAsNew: wanted version; empty: resolve */
-    int64_t fire_at_ms;               /* TimerCreated */
-    bool refused;                     /* recorded as scheduled and failed: starts no work */
-    bool abandon;                     /* SubOrchestrationScheduled: PAWL_CHILD_ABANDON */
+    uint64_t target_rid; /* *Cancel*: rid of the schedule event it withdraws; 0: same turn */
+    pawl_str child;      /* SubOrchestration*, OrchestrationChained: instance id */
+    pawl_str version;    /* child or ContinueAsNew: wanted version; empty: resolve */
+    int64_t fire_at_ms;  /* TimerCreated */
+    bool refused;        /* recorded as scheduled and failed: starts no work */
+    bool abandon;        /* SubOrchestrationScheduled: PAWL_CHILD_ABANDON */
 };
 
 /* What live code appends to.  One turn may serve several messages, and the two
@@ -114,8 +114,8 @@ struct step {
 struct turn {
     pawl_mem *mem; /* lives until the round is committed */
     struct step *steps;
-    size_t count, cap;       /* in mem */
-    uint64_t *discarded;     /* message ids of mail thrown away by PAWL_EVENT_DROP_EARLY */
+    size_t count, cap;   /* in mem */
+    uint64_t *discarded; /* message ids of mail thrown away by PAWL_EVENT_DROP_EARLY */
     size_t discarded_count, discarded_cap;
 };
 
@@ -145,8 +145,10 @@ enum engine_outcome execution_apply(execution *x, const struct mail *msg, int64_
 /* Put a stored mailbox message into the mailbox (on load, before apply; copied). */
 void execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, pawl_str data);
 /* Take the mailbox out for the next execution (ContinueAsNew): calls `take` in order. */
-void execution_mailbox_each(execution *x, void (*take)(void *arg, uint64_t message_id,
-                                                       pawl_str name, pawl_str data), void *arg);
+void execution_mailbox_each(execution *x,
+                            void (*take)(void *arg, uint64_t message_id, pawl_str name,
+                                         pawl_str data),
+                            void *arg);
 size_t execution_mailbox_count(const execution *x);
 /* Message ids of mailbox entries consumed by ExternalEvent steps since the last
  * call: the round drops them.  Points into the execution; valid until the next apply. */
@@ -172,13 +174,13 @@ struct execution_ending execution_end(const execution *x);
 /* Open tasks, in id order: start with cursor 0; false at the end. */
 struct open_task {
     uint64_t id;
-    int kind;          /* the schedule event's kind */
-    uint64_t rid;      /* of the schedule event */
-    pawl_str name;     /* activity, event or child orchestration; kept in tables-only
+    int kind;           /* the schedule event's kind */
+    uint64_t rid;       /* of the schedule event */
+    pawl_str name;      /* activity, event or child orchestration; kept in tables-only
                           executions (borrowed from the events) and for waits */
-    pawl_str child;    /* instance id of a child */
-    int64_t at_ms;     /* scheduled */
-    int64_t fire_at_ms;/* timer */
+    pawl_str child;     /* instance id of a child */
+    int64_t at_ms;      /* scheduled */
+    int64_t fire_at_ms; /* timer */
     bool abandon;
 };
 bool execution_next_open(const execution *x, uint64_t *cursor, struct open_task *ret);

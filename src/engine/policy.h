@@ -19,7 +19,8 @@ struct call_policy {
     const pawl_str *final_errors; /* prefixes */
     size_t final_error_count;
     bool no_retry_on_timeout;
-    int64_t schedule_to_start_ms, start_to_close_ms, schedule_to_close_ms, heartbeat_ms; /* 0: none */
+    int64_t schedule_to_start_ms, start_to_close_ms, schedule_to_close_ms,
+        heartbeat_ms; /* 0: none */
     pawl_str tag;
 };
 
