@@ -10,6 +10,13 @@ CC     ?= cc
 PKGS   := sqlite3
 SHELL  := /bin/bash
 
+ifeq ($(V),clang)
+CC := clang
+endif
+ifeq ($(V),tsan)
+CC := clang   # gcc 12's runtime does not follow fibers dropped while suspended
+endif
+
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
         -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Walloca -Wundef \
         -Wformat=2 -Wswitch-enum -Wconversion -Wdouble-promotion -Wredundant-decls \
@@ -25,12 +32,6 @@ FLAGS.asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fn
 FLAGS.tsan    := -O1 -g -fsanitize=thread
 FLAGS.cov     := -O0 -g --coverage
 FLAGS.clang   := -O1 -g
-ifeq ($(V),clang)
-CC := clang
-endif
-ifeq ($(V),tsan)
-CC := clang   # gcc 12's runtime does not follow fibers dropped while suspended
-endif
 
 CFLAGS  += -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -MMD -MP -Iinclude -Isrc \
            $(WARN) $(FLAGS.$(V)) $(shell pkg-config --cflags $(PKGS))
