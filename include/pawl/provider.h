@@ -149,7 +149,9 @@ typedef struct pawl_quarantine {
  *
  * `events` are appended in order; those of `execution` go on from base_seq,
  * those of execution + 1 (ContinueAsNew) start at 1.  `base_rid` is the row of
- * the event base_seq (0 when base_seq is 0).
+ * the event base_seq (0 when base_seq is 0).  Events need a row (INSERT, LAST
+ * or ALL) whose execution, last_seq and last_rid are the last event's; going on
+ * to execution + 1 needs INSERT or ALL.
  */
 typedef struct pawl_round {
     uint64_t uid; /* 0: no instance is touched; then no row and no events */
@@ -249,6 +251,7 @@ typedef struct pawl_store_ops {
      *   T3  Whatever an earlier epoch had taken (messages, work) is free again;
      *       leases by token (lock_token) stay until lock_until_ms.
      *   T4  Commits with an older epoch are FENCED from now on.
+     *   T5  group_no is the one of the last commit: take() does not move it.
      */
     pawl_status (*take)(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
 
@@ -260,20 +263,26 @@ typedef struct pawl_store_ops {
      *   C3  CONFLICT when the instance is missing, (execution, last_seq) differs
      *       from (execution, base_seq), an inserted uid or id exists, an inserted
      *       message, work or event id exists, a need_work row is missing, or an
-     *       event does not continue the sequence.
+     *       event does not continue the sequence.  Earlier rounds of the commit
+     *       count, and so does the same id twice in one round.
      *   C4  On PAWL_OK everything not refused survives power loss.
      *   C5  The fence moves with the commit: group_no + 1, next_id as given; the
-     *       caller's fence struct is updated.  Only the newest epoch may commit:
-     *       others get FENCED and nothing changes.
+     *       caller's fence struct is updated; also with no rounds, or when all
+     *       were refused.  Only the newest epoch may commit: others get FENCED
+     *       and nothing changes.
      *   C6  BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: nothing of it happened.
      *       UNKNOWN: all of it or nothing; take() tells by group_no.
      *   C7  Inserted messages and work with lock_epoch = epoch count as taken;
      *       inserted messages count as taken always (the committer has them in
      *       memory), unless visible_ms lies in the future.
-     *   C8  work is inserted before drop_work is applied: both in one round is a
-     *       net nothing.
+     *   C8  work is inserted before drop_work is applied, messages before
+     *       drop_messages: both in one round is a net nothing.  An update, drop
+     *       or quarantine of a missing row is no error.
      *   C9  REMOVE frees the id at once: a new instance of that id has nothing
-     *       of the old one, whatever is not yet purged.
+     *       of the old one, whatever is not yet purged.  find*, list and
+     *       read_history see nothing of a removed instance; its messages and
+     *       work may still be fetched until purged.  Messages by name (uid 0)
+     *       belong to no instance and stay.
      */
     pawl_status (*commit)(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                           int64_t now_ms, pawl_error *reterr);
@@ -295,6 +304,7 @@ typedef struct pawl_store_ops {
      * fetch_work [engine]: take visible work for the activities named (none: any).
      *   W1  Returned: visible_ms <= now_ms, not taken, no live lease; oldest id
      *       first.  Taken until deleted, updated, abandoned, or the next take().
+     *       Fetching changes no row: lock_epoch comes back as stored.
      *   W2  An empty list means there is no such work.
      *   W3  Never before visible_ms.
      */
@@ -315,7 +325,8 @@ typedef struct pawl_store_ops {
 
     /* next_due [engine]: the smallest future time at which something becomes
      * visible (message or work) or due (deadline), INT64_MAX when nothing does.
-     *   N1  Only times > after_ms count.   N2  Mailbox and dropped rows do not. */
+     *   N1  Only times > after_ms count.   N2  Mailbox and dropped rows do not;
+     *       taken rows may.  The end of a lease does not: set deadline_ms. */
     pawl_status (*next_due)(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr);
 
     /* find [reader]: an instance by id.   find_uid: by uid.
@@ -326,7 +337,8 @@ typedef struct pawl_store_ops {
                             pawl_error *reterr);
     /* find_execution [reader]: as it was when that execution closed, or as it is.
      *   R2  A closed execution has state CONTINUED_AS_NEW and its own last_seq,
-     *       first_rid, version. */
+     *       first_rid, version (the row's before the round that closed it; if that
+     *       was empty, the one after). */
     pawl_status (*find_execution)(pawl_store *s, uint64_t uid, uint64_t execution, pawl_mem *mem,
                                   pawl_row *ret, pawl_error *reterr);
 
@@ -337,37 +349,48 @@ typedef struct pawl_store_ops {
     pawl_status (*read_history)(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
                                 uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
                                 pawl_error *reterr);
-    /* read_event [reader]: one event by rid. */
+    /* read_event [reader]: one event by rid.
+     *   H4  NOT_FOUND when there is none. */
     pawl_status (*read_event)(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
                               pawl_error *reterr);
 
     /* read_messages [reader]: every message row of an instance, by (visible_ms, id):
-     * mailbox, ready, delayed, taken.  With uid 0: those addressed to `instance`. */
+     * mailbox, ready, delayed, taken.  With uid 0: those addressed to `instance`.
+     *   R3  All of them, with every field as it was committed. */
     pawl_status (*read_messages)(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
                                  pawl_message_list *ret, pawl_error *reterr);
-    /* read_work [reader]: the rows that exist among these ids. */
+    /* read_work [reader]: the rows that exist among these ids.
+     *   R4  In the order asked, with every field as it was committed. */
     pawl_status (*read_work)(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
                              pawl_work_list *ret, pawl_error *reterr);
-    /* has_key [reader]: PAWL_OK when the key was remembered for the instance, else EMPTY. */
+    /* has_key [reader]: PAWL_OK when the key was remembered for the instance, else EMPTY.
+     *   R5  Per instance, until it is removed; remembering twice is no error. */
     pawl_status (*has_key)(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr);
 
     /* list [reader]: instances, newest uid first.
-     *   L1  Examines at most 10,000 rows; a short page then has next_uid. */
+     *   L1  Examines at most 10,000 rows; a short page then has next_uid.
+     *   L2  Every condition given holds for every row returned; following next_uid
+     *       gives each matching row once. */
     pawl_status (*list)(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
                         pawl_row_list *ret, pawl_error *reterr);
+    /* depths [reader].
+     *   L3  Counts of what is there. */
     pawl_status (*depths)(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
     /* read_quarantine [reader]: messages put aside, newest first; `name` of each
-     * is kept, `attrs` holds {"reason":…}. */
+     * and `data` are kept, `attrs` holds {"reason":…}.
+     *   Q1  A quarantined message is here, with its bytes, and nowhere else. */
     pawl_status (*read_quarantine)(pawl_store *s, uint32_t limit, pawl_mem *mem,
                                    pawl_message_list *ret, pawl_error *reterr);
 
     /* purge [engine]: delete up to `limit` rows of removed instances, one commit.
      *   P1  *retleft tells whether more is left.   P2  Nothing of a living
-     *       instance is touched.   */
+     *       instance is touched.   P3  The fence moves as with a commit (C5). */
     pawl_status (*purge)(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
                          pawl_error *reterr);
     /* prune_executions [engine]: mark the history of closed executions below
-     * `before_execution` for purge; how many in *retcount. */
+     * `before_execution` for purge; how many in *retcount.
+     *   X1  Readers see nothing of them from now on; their rows go with purge.
+     *   X2  The current execution is never touched.   X3  As P3. */
     pawl_status (*prune_executions)(pawl_store *s, pawl_fence *fence, uint64_t uid,
                                     uint64_t before_execution, uint64_t *retcount,
                                     pawl_error *reterr);
