@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/module.c -- load orchestrations and activities from a shared object.
+ *
+ * The file is copied into memory first and the copy is opened: replacing the
+ * file, even in place, never touches running code, and the same path can be
+ * loaded again with newer versions.  Handles stay open until the app is freed.
+ */
+#include "base/limits.h"
+#include "base/vec.h"
+#include "runtime/registry.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static pawl_status bad(pawl_error *err, const char *path, const char *why)
+{
+    error_set(err, PAWL_INVALID, "cannot load module %s: %s", path, why);
+    return PAWL_INVALID;
+}
+
+/* A private copy of the file as a descriptor; -1 with errno set. */
+static int copy_of(const char *path)
+{
+    int from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return -1;
+    int to = memfd_create(path, MFD_CLOEXEC);
+    struct stat st;
+    off_t left = 0;
+    if (to < 0 || fstat(from, &st) != 0 || (errno = EISDIR, S_ISDIR(st.st_mode)))
+        goto fail;
+    for (left = st.st_size; left > 0;) {
+        ssize_t n = sendfile(to, from, NULL, (size_t)left);
+        if (n <= 0)
+            goto fail;
+        left -= n;
+    }
+    close(from);
+    return to;
+fail:;
+    int why = errno;
+    close(from);
+    if (to >= 0)
+        close(to);
+    errno = why;
+    return -1;
+}
+
+static pawl_status register_module(pawl_app *app, const char *path, void *handle, int fd,
+                                   pawl_error *err)
+{
+    const pawl_module *m = dlsym(handle, "pawl_module_v1");
+    if (!m)
+        return bad(err, path, "no pawl_module_v1 in it; add PAWL_MODULE(register_fn)");
+    if (m->abi != PAWL_MODULE_ABI || m->size < sizeof(*m)) {
+        error_set(err, PAWL_INVALID,
+                  "cannot load module %s: built for ABI %u, this pawl has %d; rebuild it", path,
+                  m->abi, PAWL_MODULE_ABI);
+        return PAWL_INVALID;
+    }
+    int before = app->trouble_count;
+    struct module_entry *entry = vec_push(&app->modules);
+    if (!entry)
+        return bad(err, path, "out of memory");
+    *entry = (struct module_entry){handle, fd, strdup(path)};
+    m->register_fn(app);
+    if (app->trouble_count == before)
+        return PAWL_OK;
+    error_set(err, app->trouble.status, "module %s: %s", path, app->trouble.text);
+    return app->trouble.status;
+}
+
+/* dlerror() speaks of the private copy; people know the path they gave. */
+static pawl_status open_failed(pawl_error *err, const char *path, const char *name)
+{
+    const char *why = dlerror();
+    if (!why)
+        why = "unknown error";
+    if (strncmp(why, name, strlen(name)) == 0)
+        why += strlen(name) + strspn(why + strlen(name), ": ");
+    return bad(err, path, why);
+}
+
+pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
+{
+    pawl_error local;
+    pawl_error *err = reterr ? reterr : &local;
+    if (!app || !path)
+        return bad(err, "(none)", "no app or no path");
+    int fd = copy_of(path);
+    if (fd < 0)
+        return bad(err, path, strerror(errno));
+    char name[64];
+    (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    size_t had = app->modules.count;
+    pawl_status rc =
+        handle ? register_module(app, path, handle, fd, err) : open_failed(err, path, name);
+    if (app->modules.count == had) { /* nobody keeps it */
+        if (handle)
+            dlclose(handle);
+        close(fd);
+    }
+    return rc;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/registry.c -- register code, find it by name and version.
+ *
+ * Invariants: the versions of a name form a list from highest to lowest; an
+ * entry is complete before it can be found.  Called by authors before and while
+ * a runtime runs, by the engine thread for every load, by client threads.
+ */
+#include "runtime/registry.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+pawl_app *pawl_app_new(void)
+{
+    pawl_app *app = calloc(1, sizeof(*app));
+    if (!app)
+        return NULL;
+    pthread_mutex_init(&app->lock, NULL);
+    map_init(&app->orchestrations);
+    map_init(&app->activities);
+    return app;
+}
+
+void pawl_app_free(pawl_app *app)
+{
+    if (!app)
+        return;
+    for (size_t i = 0; i < app->all_code.count; i++) {
+        free(app->all_code.items[i]->name);
+        free(app->all_code.items[i]->version);
+        free(app->all_code.items[i]);
+    }
+    for (size_t i = 0; i < app->all_activities.count; i++) {
+        free(app->all_activities.items[i]->name);
+        free(app->all_activities.items[i]);
+    }
+    for (size_t i = 0; i < app->modules.count; i++) {
+        dlclose(app->modules.items[i].handle);
+        close(app->modules.items[i].fd);
+        free(app->modules.items[i].path);
+    }
+    vec_deinit(&app->all_code);
+    vec_deinit(&app->all_activities);
+    vec_deinit(&app->modules);
+    map_deinit(&app->orchestrations);
+    map_deinit(&app->activities);
+    pthread_mutex_destroy(&app->lock);
+    free(app);
+}
+
+/* Remember the first thing that was wrong, for pawl_runtime_open(). */
+static pawl_status refuse(pawl_app *app, const pawl_error *err)
+{
+    pthread_mutex_lock(&app->lock);
+    if (!app->trouble_count++)
+        app->trouble = *err;
+    pthread_mutex_unlock(&app->lock);
+    return err->status;
+}
+
+static pawl_status check_registration(pawl_app *app, const char *what, const char *name,
+                                      const char *version, const void *fn, pawl_error *err)
+{
+    if (!app || !name || !fn) {
+        error_set(err, PAWL_MISUSE, "%s registered without app, name or function", what);
+        return PAWL_MISUSE;
+    }
+    if (!check_name(what, pawl_s(name), err))
+        return err->status;
+    if (version && !check_version(pawl_s(version), err)) {
+        error_set(err, PAWL_INVALID, "%s '%s': version '%s' is not of the form 1.2.3", what, name,
+                  version);
+        return PAWL_INVALID;
+    }
+    return PAWL_OK;
+}
+
+/* Put `e` into the list of its name, highest first; false when it is there already. */
+static bool insert_version(pawl_app *app, struct code_entry *e)
+{
+    struct code_entry *top = map_gets(&app->orchestrations, pawl_s(e->name));
+    struct code_entry **at = &top;
+    while (*at) {
+        int order = version_compare(pawl_s((*at)->version), pawl_s(e->version));
+        if (order == 0)
+            return false;
+        if (order < 0)
+            break;
+        at = &(*at)->lower;
+    }
+    bool highest = at == &top;
+    e->lower = *at;
+    if (!highest) {
+        *at = e;
+        return true;
+    }
+    if (top)
+        map_removes(&app->orchestrations, pawl_s(e->name));
+    return map_puts(&app->orchestrations, pawl_s(e->name), e);
+}
+
+static struct code_entry *code_entry_create(const char *name, const char *version,
+                                            pawl_orchestration_fn *fn,
+                                            const pawl_register_opts *opts)
+{
+    struct code_entry *e = calloc(1, sizeof(*e));
+    if (!e)
+        return NULL;
+    e->name = strdup(name);
+    e->version = strdup(version);
+    e->fn = fn;
+    e->user = opts ? opts->user : NULL;
+    e->stack_bytes = opts && opts->stack_bytes ? opts->stack_bytes : LIMIT_STACK_DEFAULT;
+    if (e->name && e->version)
+        return e;
+    free(e->name);
+    free(e->version);
+    free(e);
+    return NULL;
+}
+
+pawl_status pawl_register_orchestration_with(pawl_app *app, const char *name, const char *version,
+                                             pawl_orchestration_fn *fn,
+                                             const pawl_register_opts *opts)
+{
+    pawl_error err = {0};
+    if (!version)
+        version = "1.0.0";
+    if (check_registration(app, "orchestration name", name, version, (const void *)(size_t)fn,
+                           &err) != PAWL_OK)
+        return app ? refuse(app, &err) : PAWL_MISUSE;
+    size_t stack = opts && opts->stack_bytes ? opts->stack_bytes : LIMIT_STACK_DEFAULT;
+    if (stack < LIMIT_STACK_MIN || stack > LIMIT_STACK_MAX) {
+        error_set(&err, PAWL_LIMIT, "orchestration '%s': stack_bytes %zu is not in %d..%d", name,
+                  stack, LIMIT_STACK_MIN, LIMIT_STACK_MAX);
+        return refuse(app, &err);
+    }
+    struct code_entry *e = code_entry_create(name, version, fn, opts);
+    if (!e)
+        return PAWL_NO_MEMORY;
+    pthread_mutex_lock(&app->lock);
+    struct code_entry **slot = vec_push(&app->all_code);
+    bool added = slot && insert_version(app, e);
+    if (slot)
+        *slot = e;
+    pthread_mutex_unlock(&app->lock);
+    if (!added) {
+        error_set(&err, PAWL_EXISTS, "orchestration '%s' %s is registered twice", name, version);
+        return refuse(app, &err);
+    }
+    atomic_fetch_add(&app->generation, 1);
+    return PAWL_OK;
+}
+
+pawl_status pawl_register_orchestration(pawl_app *app, const char *name, const char *version,
+                                        pawl_orchestration_fn *fn)
+{
+    return pawl_register_orchestration_with(app, name, version, fn, NULL);
+}
+
+pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_activity_fn *fn,
+                                        const pawl_register_opts *opts)
+{
+    pawl_error err = {0};
+    if (check_registration(app, "activity name", name, NULL, (const void *)(size_t)fn, &err) !=
+        PAWL_OK)
+        return app ? refuse(app, &err) : PAWL_MISUSE;
+    struct activity_entry *e = calloc(1, sizeof(*e));
+    char *copy = strdup(name);
+    if (!e || !copy) {
+        free(e);
+        free(copy);
+        return PAWL_NO_MEMORY;
+    }
+    *e = (struct activity_entry){copy, fn, opts ? opts->user : NULL};
+    pthread_mutex_lock(&app->lock);
+    bool added = !map_gets(&app->activities, pawl_s(name));
+    struct activity_entry **slot = vec_push(&app->all_activities);
+    added = added && slot && map_puts(&app->activities, pawl_s(copy), e);
+    if (slot)
+        *slot = e;
+    pthread_mutex_unlock(&app->lock);
+    if (!added) {
+        error_set(&err, PAWL_EXISTS, "activity '%s' is registered twice", name);
+        return refuse(app, &err);
+    }
+    atomic_fetch_add(&app->generation, 1);
+    return PAWL_OK;
+}
+
+pawl_status pawl_register_activity(pawl_app *app, const char *name, pawl_activity_fn *fn)
+{
+    return pawl_register_activity_with(app, name, fn, NULL);
+}
+
+const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str version)
+{
+    pthread_mutex_lock(&app->lock);
+    const struct code_entry *e = map_gets(&app->orchestrations, name);
+    while (e && version.len && !pawl_str_is(version, e->version))
+        e = e->lower;
+    pthread_mutex_unlock(&app->lock);
+    return e;
+}
+
+bool registry_has_name(pawl_app *app, pawl_str name)
+{
+    return registry_code(app, name, (pawl_str){0}) != NULL;
+}
+
+const struct activity_entry *registry_activity(pawl_app *app, pawl_str name)
+{
+    pthread_mutex_lock(&app->lock);
+    const struct activity_entry *e = map_gets(&app->activities, name);
+    pthread_mutex_unlock(&app->lock);
+    return e;
+}
+
+size_t registry_activity_names(pawl_app *app, pawl_mem *mem, const pawl_str **ret)
+{
+    pthread_mutex_lock(&app->lock);
+    size_t n = 0;
+    pawl_str *names = arena_alloc(mem, sizeof(*names) * (app->all_activities.count + 1));
+    for (size_t i = 0; i < app->all_activities.count; i++)
+        names[n++] = pawl_s(app->all_activities.items[i]->name);
+    pthread_mutex_unlock(&app->lock);
+    *ret = names;
+    return n;
+}
+
+bool pawl_app_has_orchestration(pawl_app *app, const char *name, const char *version)
+{
+    return registry_code(app, pawl_s(name), pawl_s(version)) != NULL;
+}
+
+bool pawl_app_has_activity(pawl_app *app, const char *name)
+{
+    return registry_activity(app, pawl_s(name)) != NULL;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/runtime.h -- the parts of a runtime and who owns them.
+ *
+ * The way of one step (ARCHITECTURE §3):
+ *
+ *   client threads ── request ─┐
+ *   worker threads ── job ─────┤ inbox ─▶ ENGINE THREAD
+ *                                         take everything
+ *                                         letter ─▶ resident ─▶ turn ─▶ stage
+ *                                         all stages ─▶ ONE commit
+ *                                         answers, hand-outs, cancels
+ *
+ * One thread owns the truth: everything below marked [engine] belongs to it and
+ * has no lock.  Other threads reach it through the inbox only.  Nothing decided
+ * in a turn is visible to anyone before the commit that records it.
+ *
+ * Words: a *letter* is a message in memory; a *stage* is what one instance
+ * decided in this group, becoming a round; a *group* is all stages of one
+ * commit; a *resident* is an instance in memory; a *job* is an activity attempt
+ * in memory.
+ */
+#ifndef PAWL_RUNTIME_RUNTIME_H
+#define PAWL_RUNTIME_RUNTIME_H
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/heap.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/point.h"
+#include "base/vec.h"
+#include "engine/engine.h"
+#include "pawl/provider.h"
+#include "pawl/runtime.h"
+#include "runtime/registry.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct fiber_pool;
+struct slots;
+
+/* ---- What travels -------------------------------------------------------- */
+
+enum item_kind { ITEM_REQUEST, ITEM_JOB };
+
+/* What the inbox carries; embedded first in its owner. */
+struct item {
+    struct item *next;
+    enum item_kind kind;
+};
+
+/* A client's writing call on its way; freed after its answer. */
+struct request {
+    struct item item;
+    pawl_request args; /* strings point into `text` */
+    pawl_reply_fn *fn;
+    void *arg;
+    uint32_t tries; /* commits it was part of that were refused */
+    char text[];
+};
+
+/* A message in memory.  One allocation: the strings follow the struct. */
+struct letter {
+    struct letter *next;
+    struct mail mail;  /* id, kind, execution, ref, name, data, attrs */
+    uint64_t uid;      /* 0: addressed by `instance` */
+    pawl_str instance; /* when uid is 0 */
+    bool stored;       /* a message row exists (mail.id) */
+    uint64_t work_id;  /* fused completion: the work row it acks; 0: none */
+    uint32_t attempt;  /* crashes blamed on the stored row */
+    uint32_t tries;    /* commits it was part of that were refused */
+    int64_t created_ms;
+    struct request *request; /* to be answered when the letter is committed; owned */
+    pawl_str key;            /* idempotency key of a raise */
+};
+
+/* ---- Activities ------------------------------------------------------------ */
+
+enum job_state {
+    JOB_QUEUED,  /* waits for a worker */
+    JOB_RUNNING, /* a worker has it */
+    JOB_DONE,    /* in the inbox, or being recorded */
+};
+
+enum job_verdict { JOB_OK, JOB_ERR, JOB_ERR_FINAL, JOB_PENDING, JOB_SKIPPED };
+
+/* One attempt of an activity.  Owned by the engine thread (map jobs), lent to a
+ * worker between hand-out and completion.  One allocation with its strings. */
+struct job {
+    struct item item;
+    struct job *next_queued;
+    pawl_work work; /* as stored; attempt counts the tries before this one */
+    const struct activity_entry *activity;
+    pawl_runtime *rt;
+    enum job_state state;  /* [engine] */
+    bool unfused;          /* store the completion before the turn (after a crash) */
+    bool given_up;         /* [engine] withdrawn or timed out: ignore the result */
+    atomic_bool cancelled; /* the activity may look */
+    atomic_llong beat_ms;  /* mono: last heartbeat, or start */
+    atomic_bool started;
+    pthread_mutex_t cancel_lock; /* guards the two below */
+    void (*on_cancel)(void *arg);
+    void *on_cancel_arg;
+    struct heap_node limit; /* [engine] start-to-close or heartbeat, mono clock */
+    enum job_verdict verdict;
+    pawl_str result; /* owned: malloc */
+    char token[64];  /* of pawl_pending */
+};
+
+/* ---- Instances in memory ---------------------------------------------------- */
+
+struct stage;
+
+struct resident {
+    pawl_row row;     /* as committed; strings in row_mem */
+    pawl_mem row_mem; /* reset when the row's strings change */
+    execution *x;     /* NULL: cannot run here and now */
+    const struct code_entry *code;
+    struct stage *stage; /* in the group being built; NULL: none */
+    bool codeless;       /* waits for code to be registered */
+    bool doomed;         /* evict after the commit */
+    size_t bytes;        /* counted in rt->resident_bytes */
+    pawl_runtime *rt;
+    struct resident *older, *newer; /* by last use */
+};
+
+/* Growable arrays in the group's arena. */
+#define LIST(T)                                                                                    \
+    struct {                                                                                       \
+        T *items;                                                                                  \
+        size_t count, cap;                                                                         \
+    }
+
+/* What one instance decided in this group. */
+struct stage {
+    struct stage *next;
+    struct resident *r;
+    struct turn turn;
+    uint64_t base_execution, base_seq, base_rid;
+    pawl_row row; /* as it will be */
+    pawl_row_change change;
+    int64_t now_ms;
+    LIST(pawl_event) events;
+    LIST(uint64_t) drop_messages;
+    LIST(pawl_message) messages;
+    LIST(pawl_message_update) message_updates;
+    LIST(pawl_quarantine) quarantine;
+    LIST(uint64_t) need_work;
+    LIST(uint64_t) drop_work;
+    LIST(pawl_work) work;
+    LIST(pawl_work_update) work_updates;
+    LIST(pawl_str) keys;
+    struct letter *letters, **letters_end; /* consumed, in order: go back when refused */
+    struct job *jobs;                      /* completions recorded outside a turn */
+    bool removed;                          /* REMOVE: evict without trace */
+    bool ended;                            /* the instance is terminal with this round */
+    bool unpile;                           /* look at waiting rows again after the commit */
+    size_t round;                          /* index in the commit */
+};
+
+/* ---- Waiting clients ---------------------------------------------------------- */
+
+struct feed {
+    struct feed *next;
+    uint64_t number;
+    pawl_feed_fn *fn;
+    void *arg;
+};
+
+struct pawl_client {
+    pawl_runtime *rt;
+};
+
+/* ---- The runtime --------------------------------------------------------------- */
+
+struct pawl_runtime {
+    pawl_app *app;
+    pawl_options opts; /* defaults filled in; strings owned below */
+    char *data_dir;
+    pawl_env env;
+    struct logger log;
+    pawl_store *store;
+    bool owns_store;
+    struct pawl_client client;
+    struct slots *slots;
+
+    /* inbox: any thread */
+    pthread_mutex_t lock; /* guards inbox_*, waiting, stop flags, feeds, commit_no */
+    pthread_cond_t wake;  /* the engine waits here */
+    pthread_cond_t told;  /* waiting clients wait here: commit_no moved */
+    struct item *inbox, **inbox_end;
+    bool engine_waits;
+    bool stopping; /* no new requests */
+    bool stop;     /* engine thread ends */
+    uint32_t told_waiters;
+    struct feed *feeds;
+    uint64_t feed_number;
+    uint64_t commit_no;
+    atomic_size_t inbox_count;
+
+    /* [engine] */
+    pawl_fence fence;
+    struct fiber_pool *fibers;
+    struct map by_uid; /* struct resident */
+    struct map by_id;  /* the same, by instance id */
+    struct resident *newest, *oldest;
+    size_t resident_count, resident_bytes, resident_max;
+    struct letter *todo, **todo_end; /* letters to deliver, in order */
+    size_t todo_count;
+    struct map inflight;              /* message row id -> letter in memory */
+    struct request *redo, **redo_end; /* requests to look at again */
+    pawl_mem group_mem;
+    struct stage *stages, **stages_end;
+    size_t stage_count;
+    pawl_mem load_mem; /* one load or fetch */
+    int64_t now_ms;    /* store clock of this group */
+    int64_t next_due_ms;
+    bool fetch_messages, fetch_work, look_deadlines, purge_left;
+    struct map codeless;      /* uid -> resident or 1: waits for code */
+    struct map kept_names;    /* name -> owned copy: mail kept for an instance not yet started */
+    unsigned long generation; /* of the registry, as last seen */
+    int64_t retry_at_ms;      /* mono: do nothing before (store trouble) */
+    uint32_t store_trouble;   /* failed commits in a row */
+    bool disk_full;
+    bool unfused_starts; /* a start took the process down last time */
+    pawl_status dead;    /* FENCED or UNKNOWN: nothing runs any more */
+    struct map suspects; /* work or message id -> 1: run unfused */
+
+    /* jobs */
+    struct map jobs;    /* [engine] work id -> struct job */
+    struct heap limits; /* [engine] job limits, mono clock */
+    size_t backlog;     /* [engine] jobs in memory not yet done */
+    size_t backlog_bytes;
+    uint64_t job_tie;
+    pthread_mutex_t work_lock; /* guards the queue below */
+    pthread_cond_t work_ready;
+    struct job *queue, **queue_end;
+    size_t queue_count;
+    uint32_t worker_count, worker_idle;
+    bool workers_stop;
+    pthread_t *workers;
+
+    /* threads */
+    bool threaded;
+    pthread_t engine_thread;
+    pthread_t step_thread;
+    bool stepping;
+    pthread_t watchdog_thread;
+    pthread_mutex_t watch_lock;
+    pthread_cond_t watch_wake;
+    bool watch_stop, watch_asleep;
+    atomic_llong turn_began_ms; /* mono; 0: no turn runs */
+    _Atomic(const struct code_entry *) turn_code;
+
+    /* figures; written by the engine, read by anyone */
+    struct {
+        atomic_ullong turns, rounds, commits, events, activities_started, activities_completed,
+            activities_failed, activities_retried, timers_fired, replays, replayed_events,
+            evictions, mismatches, quarantined, commit_us, store_errors, resident, todo;
+    } n;
+    pthread_mutex_t trouble_lock;
+    char trouble[200];
+};
+
+#define COUNT(rt, what)       atomic_fetch_add_explicit(&(rt)->n.what, 1, memory_order_relaxed)
+#define COUNT_BY(rt, what, k) atomic_fetch_add_explicit(&(rt)->n.what, (k), memory_order_relaxed)
+
+#define RT_POINT(rt, name)                                                                         \
+    do {                                                                                           \
+        if (UNLIKELY((rt)->env.point))                                                             \
+            (rt)->env.point((rt)->env.user, (name));                                               \
+        POINT(name);                                                                               \
+    } while (0)
+
+static inline int64_t rt_now(pawl_runtime *rt)
+{
+    return rt->env.now_ms(rt->env.user);
+}
+static inline int64_t rt_mono(pawl_runtime *rt)
+{
+    return rt->env.mono_ms(rt->env.user);
+}
+static inline uint64_t rt_new_id(pawl_runtime *rt)
+{
+    return rt->fence.next_id++;
+}
+
+/* Append to a LIST in the group's arena; returns the zeroed element. */
+void *list_grow(pawl_mem *mem, void *items_field, size_t *count, size_t *cap, size_t size);
+#define list_add(mem, l)                                                                           \
+    ((__typeof__((l)->items))list_grow((mem), &(l)->items, &(l)->count, &(l)->cap,                 \
+                                       sizeof(*(l)->items)))
+
+#endif
