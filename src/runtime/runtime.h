@@ -207,10 +207,11 @@ struct pawl_runtime {
     struct map by_id;  /* the same, by instance id */
     struct resident *newest, *oldest;
     size_t resident_count, resident_bytes, resident_max;
-    struct letter *todo, **todo_end; /* letters to deliver, in order */
+    struct letter *todo, **todo_end;   /* letters to deliver, in order */
+    struct letter *later, **later_end; /* put off to the next group, in order */
     size_t todo_count;
-    struct map inflight;              /* message row id -> letter in memory */
-    struct request *redo, **redo_end; /* requests to look at again */
+    struct item *items;  /* taken from the inbox, not yet looked at */
+    struct map inflight; /* message row id -> letter in memory */
     pawl_mem group_mem;
     struct stage *stages, **stages_end;
     size_t stage_count;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/inbox.h -- the one door to the engine thread.
+ *
+ * Any thread posts; the engine takes everything at once.  While the engine
+ * waits for the disk, what arrives queues here and becomes the next group.
+ */
+#ifndef PAWL_RUNTIME_INBOX_H
+#define PAWL_RUNTIME_INBOX_H
+
+#include "runtime/runtime.h"
+
+/* False when the runtime refuses new requests (shutting down). */
+bool inbox_post(pawl_runtime *rt, struct item *item);
+/* Move what arrived behind rt->items. */
+void inbox_take(pawl_runtime *rt);
+/* Sleep until something arrives, stop is set, or `until_mono_ms` (INT64_MAX: no limit). */
+void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms);
+void inbox_wake(pawl_runtime *rt);
+
+#endif
