@@ -31,6 +31,7 @@ struct pawl_mem {
 
 struct arena_mark {
     struct arena_block *head;
+    struct arena_block *behind; /* large blocks are hung behind the head */
     char *at;
 };
 
@@ -40,7 +41,7 @@ void arena_reset(pawl_mem *mem);  /* forget all, keep one block */
 void *arena_alloc(pawl_mem *mem, size_t size);    /* 16-aligned, not zeroed, never NULL */
 void *arena_zalloc(pawl_mem *mem, size_t size);   /* zeroed */
 pawl_str arena_dup(pawl_mem *mem, pawl_str text); /* NUL-terminated copy */
-pawl_str arena_vprintf(pawl_mem *mem, const char *format, va_list args);
+pawl_str arena_vprintf(pawl_mem *mem, const char *format, va_list args) PAWL_PRINTF(2, 0);
 size_t arena_bytes(const pawl_mem *mem); /* held from the system */
 struct arena_mark arena_mark(pawl_mem *mem);
 void arena_rewind(pawl_mem *mem, struct arena_mark mark); /* free what came after */

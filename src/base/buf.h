@@ -10,6 +10,8 @@
 
 #include "pawl/types.h"
 
+#include <stdarg.h>
+
 struct buf {
     char *ptr; /* owned; NULL while empty */
     size_t len;
@@ -26,6 +28,9 @@ void buf_puts(struct buf *b, const char *text);
 void buf_putc(struct buf *b, char c);
 void buf_str(struct buf *b, pawl_str s);
 void buf_printf(struct buf *b, const char *format, ...) PAWL_PRINTF(2, 3);
+void buf_vprintf(struct buf *b, const char *format, va_list args) PAWL_PRINTF(2, 0);
+/* Room for `n` more bytes at ptr + len (and a NUL); false, and failed, when there is none. */
+bool buf_reserve(struct buf *b, size_t n);
 pawl_str buf_slice(const struct buf *b); /* borrowed; never NULL ptr */
 
 #endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/rand.c -- SipHash-2-4, the kernel's randomness, UUID text.
+ *
+ * siphash24 is part of what is stored: the random numbers and uuids of an
+ * orchestration are this function of its recorded seed, so its output may never
+ * change (the reference vectors in the test hold it in place).
+ */
+#include "base/rand.h"
+
+#include "base/attr.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct sip {
+    uint64_t a, b, c, d;
+};
+
+static uint64_t rotl(uint64_t x, unsigned n)
+{
+    return (x << n) | (x >> (64 - n));
+}
+
+static void sip_round(struct sip *s)
+{
+    s->a += s->b;
+    s->b = rotl(s->b, 13) ^ s->a;
+    s->a = rotl(s->a, 32);
+    s->c += s->d;
+    s->d = rotl(s->d, 16) ^ s->c;
+    s->a += s->d;
+    s->d = rotl(s->d, 21) ^ s->a;
+    s->c += s->b;
+    s->b = rotl(s->b, 17) ^ s->c;
+    s->c = rotl(s->c, 32);
+}
+
+static void sip_word(struct sip *s, uint64_t word)
+{
+    s->d ^= word;
+    sip_round(s);
+    sip_round(s);
+    s->a ^= word;
+}
+
+static uint64_t load_le64(const uint8_t *from)
+{
+    uint64_t word;
+
+    memcpy(&word, from, sizeof word);
+    return le64toh(word);
+}
+
+uint64_t siphash24(const uint64_t key[2], const void *data, size_t n)
+{
+    struct sip s = {
+        .a = key[0] ^ UINT64_C(0x736f6d6570736575),
+        .b = key[1] ^ UINT64_C(0x646f72616e646f6d),
+        .c = key[0] ^ UINT64_C(0x6c7967656e657261),
+        .d = key[1] ^ UINT64_C(0x7465646279746573),
+    };
+    const uint8_t *p = data;
+    uint64_t last = (uint64_t)n << 56;
+
+    for (; n >= 8; p += 8, n -= 8)
+        sip_word(&s, load_le64(p));
+    for (size_t i = 0; i < n; i++)
+        last |= (uint64_t)p[i] << (8 * i);
+    sip_word(&s, last);
+    s.c ^= 0xff;
+    for (int i = 0; i < 4; i++)
+        sip_round(&s);
+    return s.a ^ s.b ^ s.c ^ s.d;
+}
+
+void random_bytes(void *to, size_t n)
+{
+    char *at = to;
+
+    while (n > 0) {
+        ssize_t got = getrandom(at, n, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        /* Going on with predictable lock tokens would be worse than stopping. */
+        assert_that(got > 0);
+        at += got;
+        n -= (size_t)got;
+    }
+}
+
+void uuid7_format(char out[37], int64_t ms, const uint8_t bits[10])
+{
+    static const char hex[] = "0123456789abcdef";
+    uint8_t bytes[16];
+
+    for (int i = 0; i < 6; i++)
+        bytes[i] = (uint8_t)((uint64_t)ms >> (40 - 8 * i));
+    memcpy(bytes + 6, bits, 10);
+    bytes[6] = (uint8_t)(0x70 | (bytes[6] & 0x0f)); /* version 7 */
+    bytes[8] = (uint8_t)(0x80 | (bytes[8] & 0x3f)); /* RFC 9562 variant */
+    for (int i = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *out++ = '-';
+        *out++ = hex[bytes[i] >> 4];
+        *out++ = hex[bytes[i] & 15];
+    }
+    *out = '\0';
+}
