@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/utf8.c -- well-formed UTF-8 (Unicode table 3-7), and nothing else.
+ *
+ * Names, ids and JSON must be UTF-8, because they are shown on pages, put into
+ * SQL text and compared bytewise: two spellings of one character, or half a
+ * character, would make ids that look the same and are not.
+ */
+#include "base/utf8.h"
+
+#include "base/limits.h"
+
+#include <string.h>
+
+static size_t length_of_three(const unsigned char *p);
+static size_t length_of_four(const unsigned char *p);
+
+static bool is_tail(unsigned char c)
+{
+    return (c & 0xc0) == 0x80;
+}
+
+size_t utf8_length(const char *at, const char *end)
+{
+    const unsigned char *p = (const unsigned char *)at;
+    size_t left = (size_t)(end - at);
+
+    if (left >= 1 && p[0] < 0x80)
+        return 1;
+    if (left < 2 || p[0] < 0xc2 || !is_tail(p[1]))
+        return 0;
+    if (p[0] < 0xe0)
+        return 2;
+    if (left < 3 || !is_tail(p[2]))
+        return 0;
+    if (p[0] < 0xf0)
+        return length_of_three(p);
+    if (left < 4 || !is_tail(p[3]))
+        return 0;
+    return length_of_four(p);
+}
+
+static size_t length_of_three(const unsigned char *p)
+{
+    if (p[0] == 0xe0 && p[1] < 0xa0) /* overlong */
+        return 0;
+    if (p[0] == 0xed && p[1] > 0x9f) /* surrogate */
+        return 0;
+    return 3;
+}
+
+static size_t length_of_four(const unsigned char *p)
+{
+    if (p[0] == 0xf0 && p[1] < 0x90) /* overlong */
+        return 0;
+    if (p[0] > 0xf4 || (p[0] == 0xf4 && p[1] > 0x8f)) /* above U+10FFFF */
+        return 0;
+    return 4;
+}
+
+size_t utf8_encode(char to[4], uint32_t rune)
+{
+    if (rune < 0x80) {
+        to[0] = (char)rune;
+        return 1;
+    }
+    if (rune < 0x800) {
+        to[0] = (char)(0xc0 | rune >> 6);
+        to[1] = (char)(0x80 | (rune & 0x3f));
+        return 2;
+    }
+    if (rune < 0x10000) {
+        to[0] = (char)(0xe0 | rune >> 12);
+        to[1] = (char)(0x80 | (rune >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (rune & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | rune >> 18);
+    to[1] = (char)(0x80 | (rune >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (rune >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (rune & 0x3f));
+    return 4;
+}
+
+bool utf8_valid(pawl_str text)
+{
+    const char *at = text.ptr, *end = at + text.len;
+
+    while (at < end) {
+        uint64_t word;
+        /* Most text is ASCII: eight bytes at a time. */
+        while (end - at >= 8 && (memcpy(&word, at, 8), (word & UINT64_C(0x8080808080808080)) == 0))
+            at += 8;
+        if (at == end)
+            break;
+        size_t n = utf8_length(at, end);
+        if (n == 0)
+            return false;
+        at += n;
+    }
+    return true;
+}

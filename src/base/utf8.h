@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* base/utf8.h -- one step of UTF-8, for everything that looks at text. */
+#ifndef PAWL_BASE_UTF8_H
+#define PAWL_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many bytes (1..4) the character at `at` has; 0 when it is not well formed
+ * before `end` (overlong, surrogate, above U+10FFFF, cut off). */
+size_t utf8_length(const char *at, const char *end);
+/* Write a character; returns how many bytes (1..4).  `rune` must be one. */
+size_t utf8_encode(char to[4], uint32_t rune);
+
+#define UTF8_REPLACEMENT UINT32_C(0xfffd) /* stands for what could not be read */
+
+#endif
