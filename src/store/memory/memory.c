@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/memory/memory.c -- open, close, the fence, and rows in their tables.
+ *
+ * See memory.h for the idea.  The object is the data: closing a runtime on it
+ * and opening another finds everything again, taken rows included until take().
+ */
+#include "store/memory/memory.h"
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "store/memory/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REASON_BYTES_MAX (64 * 1024)
+
+static pawl_store_caps memory_caps(pawl_store *s UNUSED)
+{
+    return (pawl_store_caps){
+        .atomic_rounds = true, .delayed_visibility = true, .wake_ups = true, .durable = false};
+}
+
+static pawl_status memory_take(pawl_store *s, int64_t now_ms UNUSED, pawl_fence *ret,
+                               pawl_error *reterr UNUSED)
+{
+    struct memory *m = memory_lock(s);
+    m->fence.epoch++;
+    for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n)) {
+        struct memory_message *msg = CONTAINER_OF(n, struct memory_message, by_id);
+        msg->taken = false;
+        memory_place_message(m, msg);
+    }
+    for (struct order_node *n = order_first(&m->work_by_id); n; n = order_next(n)) {
+        struct memory_work *w = CONTAINER_OF(n, struct memory_work, by_id);
+        w->taken = false;
+        memory_place_work(m, w);
+    }
+    *ret = m->fence;
+    memory_unlock(m);
+    return PAWL_OK;
+}
+
+static pawl_status memory_space(pawl_store *s UNUSED)
+{
+    return PAWL_OK;
+}
+
+static void memory_close(pawl_store *s)
+{
+    struct memory *m = (struct memory *)s;
+    struct order_node *n;
+    while ((n = m->messages_by_id.root))
+        memory_delete_message(CONTAINER_OF(n, struct memory_message, by_id));
+    while ((n = m->work_by_id.root))
+        memory_delete_work(CONTAINER_OF(n, struct memory_work, by_id));
+    while ((n = m->by_uid.root)) {
+        order_remove(n);
+        memory_delete_instance(CONTAINER_OF(n, struct memory_instance, by_uid));
+    }
+    for (size_t i = 0; i < m->removed.count; i++)
+        memory_delete_instance(m->removed.items[i]);
+    for (size_t i = 0; i < m->dead.count; i++)
+        memory_delete_execution(m->dead.items[i]);
+    for (size_t i = 0; i < m->quarantine.count; i++)
+        memory_delete_message(m->quarantine.items[i]);
+    vec_deinit(&m->removed);
+    vec_deinit(&m->dead);
+    vec_deinit(&m->quarantine);
+    map_deinit(&m->by_name);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static const pawl_store_ops memory_ops = {
+    .size = sizeof(pawl_store_ops),
+    .name = "memory",
+    .caps = memory_caps,
+    .take = memory_take,
+    .commit = memory_commit,
+    .fetch_messages = memory_fetch_messages,
+    .fetch_work = memory_fetch_work,
+    .fetch_deadlines = memory_fetch_deadlines,
+    .abandon_messages = memory_abandon_messages,
+    .abandon_work = memory_abandon_work,
+    .next_due = memory_next_due,
+    .find = memory_find,
+    .find_uid = memory_find_uid,
+    .find_execution = memory_find_execution,
+    .read_history = memory_read_history,
+    .read_event = memory_read_event,
+    .read_messages = memory_read_messages,
+    .read_work = memory_read_work,
+    .has_key = memory_has_key,
+    .list = memory_list,
+    .depths = memory_depths,
+    .read_quarantine = memory_read_quarantine,
+    .purge = memory_purge,
+    .prune_executions = memory_prune_executions,
+    .space = memory_space,
+    .close = memory_close,
+};
+
+pawl_store *pawl_memory_store(void)
+{
+    struct memory *m = copy_alloc(sizeof(*m));
+    m->base.ops = &memory_ops;
+    m->fence.next_id = 1;
+    map_init(&m->by_name);
+    assert_that(pthread_mutex_init(&m->lock, NULL) == 0);
+    return &m->base;
+}
+
+struct memory *memory_lock(pawl_store *s)
+{
+    struct memory *m = (struct memory *)s;
+    assert_that(m->base.ops == &memory_ops);
+    pthread_mutex_lock(&m->lock);
+    return m;
+}
+
+void memory_unlock(struct memory *m)
+{
+    pthread_mutex_unlock(&m->lock);
+}
+
+pawl_status memory_check_fence(struct memory *m, const pawl_fence *fence, pawl_error *reterr)
+{
+    if (fence->epoch != 0 && fence->epoch == m->fence.epoch)
+        return PAWL_OK;
+    error_set(reterr, PAWL_FENCED, "epoch %llu is over: epoch %llu owns this store now",
+              (unsigned long long)fence->epoch, (unsigned long long)m->fence.epoch);
+    return PAWL_FENCED;
+}
+
+void memory_move_fence(struct memory *m, pawl_fence *fence)
+{
+    m->fence.group_no++;
+    if (m->fence.next_id < fence->next_id)
+        m->fence.next_id = fence->next_id;
+    *fence = m->fence;
+}
+
+struct memory_instance *memory_instance(const struct memory *m, uint64_t uid)
+{
+    struct order_node *n = order_find(&m->by_uid, 0, uid);
+    return n ? CONTAINER_OF(n, struct memory_instance, by_uid) : NULL;
+}
+
+struct memory_message *memory_message(const struct memory *m, uint64_t id)
+{
+    struct order_node *n = order_find(&m->messages_by_id, 0, id);
+    return n ? CONTAINER_OF(n, struct memory_message, by_id) : NULL;
+}
+
+struct memory_work *memory_work(const struct memory *m, uint64_t id)
+{
+    struct order_node *n = order_find(&m->work_by_id, 0, id);
+    return n ? CONTAINER_OF(n, struct memory_work, by_id) : NULL;
+}
+
+struct memory_event *memory_event(const struct memory *m, uint64_t rid)
+{
+    struct order_node *n = order_find(&m->by_rid, 0, rid);
+    return n ? CONTAINER_OF(n, struct memory_event, by_rid) : NULL;
+}
+
+struct memory_execution *memory_execution(const struct memory_instance *i, uint64_t execution)
+{
+    for (size_t n = i->executions.count; n > 0; n--) {
+        if (i->executions.items[n - 1]->closed.execution == execution)
+            return i->executions.items[n - 1];
+    }
+    return NULL;
+}
+
+void memory_place_message(struct memory *m, struct memory_message *msg)
+{
+    order_remove(&msg->ready);
+    if (!msg->taken && !msg->message.mailbox)
+        order_add(&m->messages_ready, &msg->ready, msg->message.visible_ms, msg->message.id);
+}
+
+void memory_place_work(struct memory *m, struct memory_work *w)
+{
+    const pawl_work *row = &w->work;
+    order_remove(&w->free);
+    order_remove(&w->by_visible);
+    order_remove(&w->by_deadline);
+    order_add(&m->work_by_visible, &w->by_visible, row->visible_ms, row->id);
+    if (row->deadline_ms > 0)
+        order_add(&m->work_by_deadline, &w->by_deadline, row->deadline_ms, row->id);
+    if (w->taken)
+        return;
+    bool leased = row->lock_token.len > 0 && row->lock_until_ms > row->visible_ms;
+    order_add(&m->work_later, &w->free, leased ? row->lock_until_ms : row->visible_ms, row->id);
+}
+
+void memory_delete_message(struct memory_message *msg)
+{
+    order_remove(&msg->by_id);
+    order_remove(&msg->by_owner);
+    order_remove(&msg->ready);
+    copy_drop(&shape_message, &msg->message);
+    free(msg);
+}
+
+void memory_delete_work(struct memory_work *w)
+{
+    order_remove(&w->by_id);
+    order_remove(&w->by_owner);
+    order_remove(&w->by_visible);
+    order_remove(&w->by_deadline);
+    order_remove(&w->free);
+    copy_drop(&shape_work, &w->work);
+    free(w);
+}
+
+void memory_delete_event(struct memory_event *e)
+{
+    order_remove(&e->by_rid);
+    copy_drop(&shape_event, &e->event);
+    free(e);
+}
+
+void memory_delete_execution(struct memory_execution *x)
+{
+    for (size_t i = 0; i < x->events.count; i++)
+        memory_delete_event(x->events.items[i]);
+    vec_deinit(&x->events);
+    copy_drop(&shape_row, &x->closed);
+    free(x);
+}
+
+void memory_delete_instance(struct memory_instance *i)
+{
+    pawl_str *key;
+    for (size_t cursor = 0; (key = map_next(&i->keys, &cursor));) {
+        copy_set(key, (pawl_str){0});
+        free(key);
+    }
+    map_deinit(&i->keys);
+    for (size_t n = 0; n < i->executions.count; n++)
+        memory_delete_execution(i->executions.items[n]);
+    vec_deinit(&i->executions);
+    copy_drop(&shape_row, &i->row);
+    free(i);
+}
+
+void memory_quarantine(struct memory *m, struct memory_message *msg, pawl_str reason)
+{
+    struct buf text;
+    buf_init(&text, REASON_BYTES_MAX);
+    buf_puts(&text, "{\"reason\":");
+    json_quote(&text, reason);
+    buf_putc(&text, '}');
+    order_remove(&msg->by_id);
+    order_remove(&msg->by_owner);
+    order_remove(&msg->ready);
+    copy_set(&msg->message.attrs, buf_slice(&text));
+    buf_deinit(&text);
+
+    struct memory_message **slot = vec_push(&m->quarantine);
+    assert_that(slot != NULL);
+    *slot = msg;
+}
+
+bool memory_damage_message(pawl_store *s, uint64_t id)
+{
+    struct memory *m = memory_lock(s);
+    struct memory_message *msg = memory_message(m, id);
+    if (msg)
+        msg->damaged = true;
+    memory_unlock(m);
+    return msg != NULL;
+}
+
+bool memory_damage_event(pawl_store *s, uint64_t rid)
+{
+    struct memory *m = memory_lock(s);
+    struct memory_event *e = memory_event(m, rid);
+    if (e)
+        e->event.seq += 1000;
+    memory_unlock(m);
+    return e != NULL;
+}
+
+void memory_check(pawl_store *s)
+{
+    struct memory *m = memory_lock(s);
+    order_check(&m->messages_ready);
+    order_check(&m->work_ready);
+    order_check(&m->work_later);
+    assert_that(m->by_uid.count == m->by_name.count);
+    for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n)) {
+        struct memory_message *msg = CONTAINER_OF(n, struct memory_message, by_id);
+        assert_that((msg->ready.in != NULL) == (!msg->taken && !msg->message.mailbox));
+    }
+    for (struct order_node *n = order_first(&m->work_by_id); n; n = order_next(n)) {
+        struct memory_work *w = CONTAINER_OF(n, struct memory_work, by_id);
+        assert_that((w->free.in != NULL) == !w->taken);
+    }
+    for (struct order_node *n = order_first(&m->by_uid); n; n = order_next(n)) {
+        struct memory_instance *i = CONTAINER_OF(n, struct memory_instance, by_uid);
+        assert_that(map_gets(&m->by_name, i->row.id) == i);
+        struct memory_execution *x = memory_execution(i, i->row.execution);
+        assert_that(x && x->events.count == i->row.last_seq);
+    }
+    memory_unlock(m);
+}

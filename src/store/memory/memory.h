@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/memory/memory.h -- the memory store's tables, shared by its files.
+ *
+ * The oracle: what the contract in pawl/provider.h says, in the plainest form
+ * that still takes a million rows.  Rows are heap structs that carry the nodes
+ * of the indexes they are in.  One mutex around every operation.  A round is
+ * checked in full (commit.c) before anything is changed, and changing cannot
+ * fail, so there is no undo.
+ *
+ *   memory.c   open, close, the fence, rows in and out of the tables
+ *   commit.c   check a round, apply a round
+ *   fetch.c    peek-lock fetches, abandon, next_due
+ *   read.c     everything marked [reader]
+ *   remove.c   purge and prune_executions
+ *
+ * Invariants (memory_check): a message is in `ready` exactly when it is neither
+ * taken nor in a mailbox; work is in `ready` or `later` exactly when it is not
+ * taken; events[i] of an execution has seq i + 1; instances in `by_uid` and
+ * `by_name` are the same.
+ */
+#ifndef PAWL_STORE_MEMORY_MEMORY_H
+#define PAWL_STORE_MEMORY_MEMORY_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "pawl/provider.h"
+#include "store/memory/order.h"
+
+#include <pthread.h>
+
+struct memory_event {
+    pawl_event event;
+    struct order_node by_rid;
+};
+
+struct memory_execution {
+    pawl_row closed; /* as it ended; state RUNNING while it is the current one */
+    VEC(struct memory_event *) events;
+};
+
+struct memory_instance {
+    pawl_row row;
+    struct order_node by_uid;
+    VEC(struct memory_execution *) executions; /* by number; the last is the current one */
+    struct map keys;                           /* key text -> heap pawl_str holding it */
+};
+
+struct memory_message {
+    pawl_message message;
+    struct order_node by_id;
+    struct order_node by_owner; /* (uid, id) */
+    struct order_node ready;    /* (visible_ms, id) */
+    bool taken;
+    bool damaged; /* a test made it undecodable */
+};
+
+struct memory_work {
+    pawl_work work;
+    struct order_node by_id;
+    struct order_node by_owner;    /* (uid, id) */
+    struct order_node by_visible;  /* (visible_ms, id) */
+    struct order_node by_deadline; /* (deadline_ms, id), when there is one */
+    struct order_node free;        /* in ready by id, or in later by the time it gets ready */
+    bool taken;
+};
+
+struct memory {
+    pawl_store base;
+    pthread_mutex_t lock; /* everything below */
+    pawl_fence fence;
+
+    struct order by_uid; /* living instances */
+    struct map by_name;
+    VEC(struct memory_instance *) removed;   /* purge has their messages, work and keys */
+    VEC(struct memory_execution *) dead;     /* purge has their events */
+    struct order by_rid;                     /* every event, dead or not */
+    VEC(struct memory_message *) quarantine; /* in the order put aside */
+
+    struct order messages_by_id, messages_by_owner, messages_ready;
+    struct order work_by_id, work_by_owner, work_by_visible, work_by_deadline;
+    struct order work_ready, work_later;
+};
+
+/* memory.c */
+struct memory *memory_lock(pawl_store *s);
+void memory_unlock(struct memory *m);
+/* FENCED unless `fence` is the newest epoch's. */
+pawl_status memory_check_fence(struct memory *m, const pawl_fence *fence, pawl_error *reterr);
+void memory_move_fence(struct memory *m, pawl_fence *fence);
+
+struct memory_instance *memory_instance(const struct memory *m, uint64_t uid); /* or NULL */
+struct memory_message *memory_message(const struct memory *m, uint64_t id);    /* or NULL */
+struct memory_work *memory_work(const struct memory *m, uint64_t id);          /* or NULL */
+struct memory_event *memory_event(const struct memory *m, uint64_t rid);       /* or NULL */
+/* The execution, or NULL; the newest is looked at first. */
+struct memory_execution *memory_execution(const struct memory_instance *i, uint64_t execution);
+
+/* Put a message or work row where its state says (after any change of it). */
+void memory_place_message(struct memory *m, struct memory_message *msg);
+void memory_place_work(struct memory *m, struct memory_work *w);
+void memory_delete_message(struct memory_message *msg); /* out of the tables and freed */
+void memory_delete_work(struct memory_work *w);
+void memory_delete_event(struct memory_event *e);
+void memory_delete_execution(struct memory_execution *x); /* with the events it has left */
+void memory_delete_instance(struct memory_instance *i);   /* with its keys; not its rows */
+void memory_quarantine(struct memory *m, struct memory_message *msg, pawl_str reason);
+void memory_check(pawl_store *s);
+
+/* Damage for tests of clauses M5 and H3; false when there is no such row. */
+bool memory_damage_message(pawl_store *s, uint64_t id);
+bool memory_damage_event(pawl_store *s, uint64_t rid);
+
+/* The operations, by file. */
+pawl_status memory_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                          int64_t now_ms, pawl_error *reterr);
+
+pawl_status memory_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                  pawl_message_list *ret, pawl_error *reterr);
+pawl_status memory_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names,
+                              size_t name_count, uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
+                              pawl_error *reterr);
+pawl_status memory_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                   pawl_work_list *ret, pawl_error *reterr);
+void memory_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count);
+void memory_abandon_work(pawl_store *s, const uint64_t *ids, size_t count);
+pawl_status memory_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr);
+
+pawl_status memory_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
+                        pawl_error *reterr);
+pawl_status memory_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
+                            pawl_error *reterr);
+pawl_status memory_find_execution(pawl_store *s, uint64_t uid, uint64_t execution, pawl_mem *mem,
+                                  pawl_row *ret, pawl_error *reterr);
+pawl_status memory_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
+                                uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
+                                pawl_error *reterr);
+pawl_status memory_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
+                              pawl_error *reterr);
+pawl_status memory_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
+                                 pawl_message_list *ret, pawl_error *reterr);
+pawl_status memory_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
+                             pawl_work_list *ret, pawl_error *reterr);
+pawl_status memory_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr);
+pawl_status memory_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
+                        pawl_row_list *ret, pawl_error *reterr);
+pawl_status memory_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
+pawl_status memory_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem *mem,
+                                   pawl_message_list *ret, pawl_error *reterr);
+
+pawl_status memory_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
+                         pawl_error *reterr);
+pawl_status memory_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
+                                    uint64_t before_execution, uint64_t *retcount,
+                                    pawl_error *reterr);
+
+#endif
