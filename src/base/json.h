@@ -45,4 +45,21 @@ void json_quote(struct buf *out, pawl_str text);
 /* A raw number as an integer; false when fractional, out of range or no number. */
 bool json_integer(pawl_str raw, int64_t *ret);
 
+/* The characters of a raw string without its quotes, one by one, escapes undone:
+ * json_text_next writes 1..4 bytes of UTF-8 and returns how many, 0 at the end.
+ * Half a surrogate pair comes as U+FFFD. */
+struct json_text {
+    const char *at;
+    const char *end;
+};
+struct json_text json_text_of(pawl_str inner);
+size_t json_text_next(struct json_text *text, char to[4]);
+
+/* The bytes json_quote would append, written to `to` unless it is NULL; returns how many. */
+size_t json_quote_into(char *to, pawl_str text);
+/* Exactly one valid value, at most `depth_max` deep: what fits inside a document. */
+bool json_fits(pawl_str payload, unsigned depth_max);
+/* The four hex digits at `at`; -1 when there are not four. */
+int json_hex4(const char *at, const char *end);
+
 #endif

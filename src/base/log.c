@@ -63,9 +63,10 @@ void log_record(const struct logger *l, pawl_log_level level, const char *area, 
     if (level > l->level)
         return;
     char formatted[PAIRS_BYTES];
-    struct line line = {.len = 0};
+    struct line line; /* only what is written is looked at */
     va_list args;
 
+    line.len = 0;
     va_start(args, pairs);
     if (vsnprintf(formatted, sizeof formatted, pairs, args) < 0)
         formatted[0] = '\0';

@@ -84,6 +84,8 @@ size_t utf8_encode(char to[4], uint32_t rune)
 
 bool utf8_valid(pawl_str text)
 {
+    if (text.len == 0)
+        return true;
     const char *at = text.ptr, *end = at + text.len;
 
     while (at < end) {

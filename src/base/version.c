@@ -92,9 +92,8 @@ static bool is_word(pawl_str text)
 static bool check_words(pawl_str text, bool zeros_allowed)
 {
     for (bool more = true; more;) {
-        const char *before = text.ptr;
         pawl_str word = cut(&text, '.');
-        more = text.ptr != NULL && text.ptr != before;
+        more = text.ptr != NULL;
         if (!is_word(word) || (!zeros_allowed && is_digits(word) && !is_number(word)))
             return false;
     }

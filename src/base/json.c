@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/json.c -- the strict reader: check, find, walk.
+ *
+ * One scanner does all of it.  It goes over the bytes once, keeps the open
+ * brackets as bits of a word (so depth costs no stack), and may carry a JSON
+ * pointer that it matches on the way: what pawl_json_get() returns is a slice of
+ * a document that was checked to its last byte in the same pass.
+ *
+ * Strict means RFC 8259: no comments, no trailing commas, no leading zeros, no
+ * byte order mark, UTF-8 only, nothing after the value.  Everything the grammar
+ * allows is accepted, also "\u0000" and half of a surrogate pair.
+ *
+ * Members of one name: the first wins.  Called from everywhere; allocates nothing.
+ */
+#include "base/json.h"
+
+#include "base/attr.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+_Static_assert(LIMIT_JSON_DEPTH <= 64, "open brackets are bits of a uint64_t");
+
+/* Where a JSON pointer has been matched to. */
+struct finder {
+    const char *token; /* the next token, at its '/'; at the NUL all are matched */
+    unsigned level;    /* tokens matched; the next one is tried at depth level + 1 */
+    size_t index;      /* of the element now read, in an array at that depth */
+    bool lost;         /* an earlier token matched and led nowhere */
+    unsigned hit_depth;
+    const char *hit; /* start of the value, once found */
+    const char *hit_end;
+};
+
+struct scan {
+    const char *at;
+    const char *end;
+    uint64_t objects; /* bit d: the bracket at depth d + 1 is an object */
+    unsigned depth;
+    unsigned depth_max;
+    struct finder *finder; /* NULL: only check */
+};
+
+enum expect { EXPECT_VALUE, EXPECT_KEY, EXPECT_FIRST, EXPECT_NEXT, EXPECT_NOTHING };
+
+static bool scan_value(struct scan *s);
+static bool scan_string(struct scan *s);
+static bool scan_number(struct scan *s);
+static bool scan_literal(struct scan *s);
+static bool finder_begin(struct finder *f, const char *pointer);
+static void finder_at_key(struct scan *s, pawl_str key);
+static void finder_at_value(struct scan *s);
+static void finder_after_value(struct scan *s);
+
+static struct scan scan_of(pawl_str text)
+{
+    const char *at = text.ptr ? text.ptr : "";
+
+    return (struct scan){.at = at, .end = at + text.len, .depth_max = LIMIT_JSON_DEPTH};
+}
+
+static void skip_space(struct scan *s)
+{
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\n' || *s->at == '\t' || *s->at == '\r'))
+        s->at++;
+}
+
+/* One value with white space around it, and nothing else. */
+static bool scan_document(struct scan *s)
+{
+    if (!scan_value(s))
+        return false;
+    skip_space(s);
+    return s->at == s->end;
+}
+
+bool pawl_json_valid(pawl_str payload, size_t *retoffset)
+{
+    struct scan s = scan_of(payload);
+    const char *start = s.at;
+
+    if (scan_document(&s))
+        return true;
+    if (retoffset)
+        *retoffset = (size_t)(s.at - start);
+    return false;
+}
+
+bool json_fits(pawl_str payload, unsigned depth_max)
+{
+    struct scan s = scan_of(payload);
+
+    s.depth_max = depth_max;
+    return scan_document(&s);
+}
+
+pawl_str pawl_json_get(pawl_str payload, const char *pointer)
+{
+    struct finder finder;
+    struct scan s = scan_of(payload);
+
+    if (!pointer || !finder_begin(&finder, pointer))
+        return (pawl_str){0};
+    s.finder = &finder;
+    if (!scan_document(&s) || !finder.hit)
+        return (pawl_str){0};
+    return (pawl_str){.ptr = finder.hit, .len = (size_t)(finder.hit_end - finder.hit)};
+}
+
+enum json_type json_type(pawl_str raw)
+{
+    if (raw.len == 0)
+        return JSON_NONE;
+    switch (raw.ptr[0]) {
+    case '{':
+        return JSON_OBJECT;
+    case '[':
+        return JSON_ARRAY;
+    case '"':
+        return JSON_STRING;
+    case 't':
+    case 'f':
+        return JSON_BOOL;
+    case 'n':
+        return JSON_NULL;
+    default:
+        return raw.ptr[0] == '-' || (raw.ptr[0] >= '0' && raw.ptr[0] <= '9') ? JSON_NUMBER
+                                                                             : JSON_NONE;
+    }
+}
+
+/* ---- Walking ------------------------------------------------------------ */
+
+void json_begin(struct json_iter *it, pawl_str raw)
+{
+    *it = (struct json_iter){.raw = raw};
+}
+
+/* Step over what must stand before the next member; false at the end. */
+static bool next_separator(struct scan *s, bool first)
+{
+    skip_space(s);
+    if (first)
+        return s->at < s->end && *s->at != '}' && *s->at != ']';
+    if (s->at == s->end || *s->at != ',')
+        return false;
+    s->at++;
+    skip_space(s);
+    return true;
+}
+
+static bool scan_key(struct scan *s, pawl_str *ret)
+{
+    const char *start = s->at + 1;
+
+    if (s->at == s->end || *s->at != '"' || !scan_string(s))
+        return false;
+    *ret = (pawl_str){.ptr = start, .len = (size_t)(s->at - start) - 1};
+    skip_space(s);
+    if (s->at == s->end || *s->at != ':')
+        return false;
+    s->at++;
+    skip_space(s);
+    return true;
+}
+
+bool json_next(struct json_iter *it)
+{
+    enum json_type type = json_type(it->raw);
+
+    if (type != JSON_ARRAY && type != JSON_OBJECT)
+        return false;
+    struct scan s = scan_of(it->raw);
+    bool first = it->at == 0;
+    s.at += first ? 1 : it->at;
+    if (!next_separator(&s, first))
+        return false;
+    it->key = (pawl_str){0};
+    if (type == JSON_OBJECT && !scan_key(&s, &it->key))
+        return false;
+    const char *value = s.at;
+    if (!scan_value(&s))
+        return false;
+    it->value = (pawl_str){.ptr = value, .len = (size_t)(s.at - value)};
+    it->at = (size_t)(s.at - it->raw.ptr);
+    return true;
+}
+
+/* ---- The scanner -------------------------------------------------------- */
+
+static bool in_object(const struct scan *s)
+{
+    return s->depth > 0 && (s->objects >> (s->depth - 1) & 1);
+}
+
+/* An opening bracket. */
+static bool open_bracket(struct scan *s, enum expect *retnext)
+{
+    if (s->depth == s->depth_max)
+        return false;
+    uint64_t bit = UINT64_C(1) << s->depth++;
+    s->objects = *s->at == '{' ? s->objects | bit : s->objects & ~bit;
+    s->at++;
+    *retnext = EXPECT_FIRST;
+    return true;
+}
+
+static void value_is_over(struct scan *s, enum expect *retnext)
+{
+    if (s->finder)
+        finder_after_value(s);
+    *retnext = s->depth ? EXPECT_NEXT : EXPECT_NOTHING;
+}
+
+static bool read_value(struct scan *s, enum expect *retnext)
+{
+    if (s->at == s->end)
+        return false;
+    if (s->finder)
+        finder_at_value(s);
+    bool ok;
+    switch (*s->at) {
+    case '{':
+    case '[':
+        return open_bracket(s, retnext);
+    case '"':
+        ok = scan_string(s);
+        break;
+    case 't':
+    case 'f':
+    case 'n':
+        ok = scan_literal(s);
+        break;
+    default:
+        ok = scan_number(s);
+    }
+    if (ok)
+        value_is_over(s, retnext);
+    return ok;
+}
+
+static bool read_key(struct scan *s, enum expect *retnext)
+{
+    pawl_str key;
+
+    if (!scan_key(s, &key))
+        return false;
+    if (s->finder)
+        finder_at_key(s, key);
+    *retnext = EXPECT_VALUE;
+    return true;
+}
+
+/* After a value, or right after an opening bracket: a comma or the closing one. */
+static bool read_next(struct scan *s, bool first, enum expect *retnext)
+{
+    bool object = in_object(s);
+
+    if (s->at == s->end)
+        return false;
+    if (*s->at == (object ? '}' : ']')) {
+        s->at++;
+        s->depth--;
+        value_is_over(s, retnext);
+        return true;
+    }
+    if (!first) {
+        if (*s->at != ',')
+            return false;
+        s->at++;
+    }
+    *retnext = object ? EXPECT_KEY : EXPECT_VALUE;
+    return true;
+}
+
+/* Read one value from `at`, leaving `at` behind it; where it breaks when false. */
+static bool scan_value(struct scan *s)
+{
+    enum expect expect = EXPECT_VALUE;
+    bool ok = true;
+
+    while (ok && expect != EXPECT_NOTHING) {
+        skip_space(s);
+        switch (expect) {
+        case EXPECT_VALUE:
+            ok = read_value(s, &expect);
+            break;
+        case EXPECT_KEY:
+            ok = read_key(s, &expect);
+            break;
+        case EXPECT_FIRST:
+        case EXPECT_NEXT:
+            ok = read_next(s, expect == EXPECT_FIRST, &expect);
+            break;
+        case EXPECT_NOTHING:
+            break;
+        }
+    }
+    return ok;
+}
+
+/* ---- Scalars ------------------------------------------------------------ */
+
+/* True when one of the eight bytes needs a look: '"', '\\', below 0x20, above 0x7f. */
+static bool has_special(uint64_t w)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
+    uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
+
+    return ((w - ones * 0x20) | (quote - ones) | (slash - ones) | w) & tops;
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* The four digits after "\u"; -1 when there are not four. */
+int json_hex4(const char *at, const char *end)
+{
+    int value = 0;
+
+    if (end - at < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_value(at[i]);
+        if (digit < 0)
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+static bool scan_escape(struct scan *s)
+{
+    if (s->end - s->at < 2)
+        return false;
+    char c = s->at[1];
+    if (c == 'u') {
+        if (json_hex4(s->at + 2, s->end) < 0)
+            return false;
+        s->at += 6;
+        return true;
+    }
+    if (!strchr("\"\\/bfnrt", c) || c == '\0')
+        return false;
+    s->at += 2;
+    return true;
+}
+
+static bool scan_string(struct scan *s)
+{
+    s->at++; /* the quote */
+    while (s->at < s->end) {
+        uint64_t word;
+        while (s->end - s->at >= 8 && (memcpy(&word, s->at, 8), !has_special(word)))
+            s->at += 8;
+        unsigned char c = s->at < s->end ? (unsigned char)*s->at : 0;
+        if (c == '"') {
+            s->at++;
+            return true;
+        }
+        if (c == '\\') {
+            if (!scan_escape(s))
+                return false;
+            continue;
+        }
+        size_t n = c < 0x20 ? 0 : utf8_length(s->at, s->end);
+        if (n == 0)
+            return false;
+        s->at += n;
+    }
+    return false;
+}
+
+static bool scan_digits(struct scan *s)
+{
+    const char *start = s->at;
+
+    while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
+        s->at++;
+    return s->at > start;
+}
+
+static bool scan_number(struct scan *s)
+{
+    if (s->at < s->end && *s->at == '-')
+        s->at++;
+    if (s->at < s->end && *s->at == '0')
+        s->at++; /* nothing may follow a leading zero; what does breaks later */
+    else if (!scan_digits(s))
+        return false;
+    if (s->at < s->end && *s->at == '.') {
+        s->at++;
+        if (!scan_digits(s))
+            return false;
+    }
+    if (s->at < s->end && (*s->at == 'e' || *s->at == 'E')) {
+        s->at++;
+        if (s->at < s->end && (*s->at == '+' || *s->at == '-'))
+            s->at++;
+        return scan_digits(s);
+    }
+    return true;
+}
+
+static bool scan_literal(struct scan *s)
+{
+    static const char *const words[] = {"true", "false", "null"};
+
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        size_t n = strlen(words[i]);
+        if ((size_t)(s->end - s->at) >= n && memcmp(s->at, words[i], n) == 0) {
+            s->at += n;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Following a pointer ------------------------------------------------ */
+
+/* False when the pointer is none: it starts with '/', '~' only as "~0" or "~1". */
+static bool finder_begin(struct finder *f, const char *pointer)
+{
+    if (*pointer && *pointer != '/')
+        return false;
+    for (const char *p = pointer; (p = strchr(p, '~')); p++)
+        if (p[1] != '0' && p[1] != '1')
+            return false;
+    *f = (struct finder){.token = pointer};
+    return true;
+}
+
+static const char *token_end(const char *token)
+{
+    const char *slash = strchr(token + 1, '/');
+
+    return slash ? slash : token + strlen(token);
+}
+
+/* The next character of a token, "~1" and "~0" undone. */
+static char token_char(const char **at)
+{
+    char c = *(*at)++;
+
+    if (c == '~')
+        c = *(*at)++ == '1' ? '/' : '~';
+    return c;
+}
+
+/* Keys without escapes are compared as they stand, others character by character. */
+static bool token_is_key(const char *token, pawl_str key)
+{
+    const char *at = token + 1, *end = token_end(token);
+    struct json_text text = json_text_of(key);
+    char piece[4];
+
+    for (size_t n; (n = json_text_next(&text, piece)) > 0;)
+        for (size_t i = 0; i < n; i++)
+            if (at >= end || token_char(&at) != piece[i])
+                return false;
+    return at == end;
+}
+
+static bool token_is_index(const char *token, size_t index)
+{
+    const char *at = token + 1, *end = token_end(token);
+    size_t value = 0;
+
+    if (at == end || (*at == '0' && end - at > 1))
+        return false;
+    for (; at < end; at++) {
+        if (*at < '0' || *at > '9' || value > SIZE_MAX / 10 - 1)
+            return false;
+        value = value * 10 + (size_t)(*at - '0');
+    }
+    return value == index;
+}
+
+static bool finder_is_looking(const struct scan *s)
+{
+    const struct finder *f = s->finder;
+
+    return !f->hit && !f->lost && *f->token && s->depth == f->level + 1;
+}
+
+static void finder_matched(struct finder *f)
+{
+    f->token = token_end(f->token);
+    f->level++;
+    f->index = 0;
+}
+
+static void finder_at_key(struct scan *s, pawl_str key)
+{
+    if (finder_is_looking(s) && token_is_key(s->finder->token, key))
+        finder_matched(s->finder);
+}
+
+/* A value starts.  It is the one when every token has been matched for it. */
+static void finder_at_value(struct scan *s)
+{
+    struct finder *f = s->finder;
+
+    if (finder_is_looking(s) && !in_object(s) && token_is_index(f->token, f->index++))
+        finder_matched(f);
+    if (f->hit || f->lost || f->level != s->depth)
+        return;
+    if (!*f->token) {
+        f->hit = s->at;
+        f->hit_depth = s->depth;
+    }
+}
+
+/* A value ended.  When it was matched, and is not the one, nothing else can be. */
+static void finder_after_value(struct scan *s)
+{
+    struct finder *f = s->finder;
+
+    if (f->hit && !f->hit_end && s->depth == f->hit_depth)
+        f->hit_end = s->at;
+    if (!f->hit && s->depth == f->level)
+        f->lost = true;
+}
