@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/fault/fault.c -- see the header.
+ *
+ * Every operation has the same body: ask, count, perhaps call, perhaps lie.
+ * FAULTY() writes it once; only the three that move the caller's fence differ.
+ */
+#include "store/fault/fault.h"
+
+#include "base/attr.h"
+#include "base/limits.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct fault_store {
+    pawl_store base;
+    pawl_store *inner; /* owned */
+    fault_decide_fn *decide;
+    void *user;
+    atomic_uint_fast64_t calls[FAULT_OP_COUNT];
+};
+
+static const char *const op_names[] = {
+#define FAULT_OP_NAME(name) #name,
+    FAULT_OPS(FAULT_OP_NAME)
+#undef FAULT_OP_NAME
+};
+
+const char *fault_op_name(enum fault_op op)
+{
+    assert_that(op < FAULT_OP_COUNT);
+    return op_names[op];
+}
+
+static struct fault_store *self(pawl_store *s)
+{
+    return (struct fault_store *)s;
+}
+
+static struct fault ask(pawl_store *s, enum fault_op op)
+{
+    struct fault_store *f = self(s);
+    uint64_t call = atomic_fetch_add(&f->calls[op], 1) + 1;
+    return f->decide ? f->decide(f->user, op, call) : (struct fault){.kind = FAULT_NONE};
+}
+
+static pawl_status report(struct fault fault, enum fault_op op, pawl_status status,
+                          pawl_error *reterr)
+{
+    if (fault.kind == FAULT_NONE)
+        return status;
+    error_set(reterr, fault.status, "%s: injected %s it was done", op_names[op],
+              fault.kind == FAULT_BEFORE ? "before" : "after");
+    return fault.status;
+}
+
+#define FAULTY(op, ...)                                                                            \
+    struct fault fault = ask(s, FAULT_OP_##op);                                                    \
+    pawl_status status = PAWL_OK;                                                                  \
+    if (fault.kind != FAULT_BEFORE)                                                                \
+        status = self(s)->inner->ops->op(self(s)->inner, __VA_ARGS__);                             \
+    return report(fault, FAULT_OP_##op, status, reterr)
+
+static pawl_store_caps fault_caps(pawl_store *s)
+{
+    return self(s)->inner->ops->caps(self(s)->inner);
+}
+
+static pawl_status fault_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
+{
+    FAULTY(take, now_ms, ret, reterr);
+}
+
+static pawl_status fault_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                                int64_t now_ms, pawl_error *reterr)
+{
+    struct fault fault = ask(s, FAULT_OP_commit);
+    pawl_status status = PAWL_OK;
+    pawl_fence moved = *fence;
+    if (fault.kind != FAULT_BEFORE)
+        status = self(s)->inner->ops->commit(self(s)->inner, &moved, rounds, count, now_ms, reterr);
+    if (fault.kind == FAULT_NONE)
+        *fence = moved;
+    return report(fault, FAULT_OP_commit, status, reterr);
+}
+
+static pawl_status fault_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit,
+                                        pawl_mem *mem, pawl_message_list *ret, pawl_error *reterr)
+{
+    FAULTY(fetch_messages, now_ms, limit, mem, ret, reterr);
+}
+
+static pawl_status fault_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names,
+                                    size_t name_count, uint32_t limit, pawl_mem *mem,
+                                    pawl_work_list *ret, pawl_error *reterr)
+{
+    FAULTY(fetch_work, now_ms, names, name_count, limit, mem, ret, reterr);
+}
+
+static pawl_status fault_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit,
+                                         pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
+{
+    FAULTY(fetch_deadlines, now_ms, limit, mem, ret, reterr);
+}
+
+static void fault_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count)
+{
+    self(s)->inner->ops->abandon_messages(self(s)->inner, ids, count);
+}
+
+static void fault_abandon_work(pawl_store *s, const uint64_t *ids, size_t count)
+{
+    self(s)->inner->ops->abandon_work(self(s)->inner, ids, count);
+}
+
+static pawl_status fault_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr)
+{
+    FAULTY(next_due, after_ms, ret, reterr);
+}
+
+static pawl_status fault_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
+                              pawl_error *reterr)
+{
+    FAULTY(find, id, mem, ret, reterr);
+}
+
+static pawl_status fault_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
+                                  pawl_error *reterr)
+{
+    FAULTY(find_uid, uid, mem, ret, reterr);
+}
+
+static pawl_status fault_find_execution(pawl_store *s, uint64_t uid, uint64_t execution,
+                                        pawl_mem *mem, pawl_row *ret, pawl_error *reterr)
+{
+    FAULTY(find_execution, uid, execution, mem, ret, reterr);
+}
+
+static pawl_status fault_read_history(pawl_store *s, uint64_t uid, uint64_t execution,
+                                      uint64_t after_seq, uint32_t limit, pawl_mem *mem,
+                                      pawl_event_list *ret, pawl_error *reterr)
+{
+    FAULTY(read_history, uid, execution, after_seq, limit, mem, ret, reterr);
+}
+
+static pawl_status fault_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
+                                    pawl_error *reterr)
+{
+    FAULTY(read_event, rid, mem, ret, reterr);
+}
+
+static pawl_status fault_read_messages(pawl_store *s, uint64_t uid, pawl_str instance,
+                                       pawl_mem *mem, pawl_message_list *ret, pawl_error *reterr)
+{
+    FAULTY(read_messages, uid, instance, mem, ret, reterr);
+}
+
+static pawl_status fault_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
+                                   pawl_work_list *ret, pawl_error *reterr)
+{
+    FAULTY(read_work, ids, count, mem, ret, reterr);
+}
+
+static pawl_status fault_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr)
+{
+    FAULTY(has_key, uid, key, reterr);
+}
+
+static pawl_status fault_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
+                              pawl_row_list *ret, pawl_error *reterr)
+{
+    FAULTY(list, query, mem, ret, reterr);
+}
+
+static pawl_status fault_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr)
+{
+    FAULTY(depths, now_ms, ret, reterr);
+}
+
+static pawl_status fault_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem *mem,
+                                         pawl_message_list *ret, pawl_error *reterr)
+{
+    FAULTY(read_quarantine, limit, mem, ret, reterr);
+}
+
+static pawl_status fault_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
+                               pawl_error *reterr)
+{
+    struct fault fault = ask(s, FAULT_OP_purge);
+    pawl_status status = PAWL_OK;
+    pawl_fence moved = *fence;
+    if (fault.kind != FAULT_BEFORE)
+        status = self(s)->inner->ops->purge(self(s)->inner, &moved, limit, retleft, reterr);
+    if (fault.kind == FAULT_NONE)
+        *fence = moved;
+    return report(fault, FAULT_OP_purge, status, reterr);
+}
+
+static pawl_status fault_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
+                                          uint64_t before_execution, uint64_t *retcount,
+                                          pawl_error *reterr)
+{
+    struct fault fault = ask(s, FAULT_OP_prune_executions);
+    pawl_status status = PAWL_OK;
+    pawl_fence moved = *fence;
+    if (fault.kind != FAULT_BEFORE)
+        status = self(s)->inner->ops->prune_executions(self(s)->inner, &moved, uid,
+                                                       before_execution, retcount, reterr);
+    if (fault.kind == FAULT_NONE)
+        *fence = moved;
+    return report(fault, FAULT_OP_prune_executions, status, reterr);
+}
+
+static pawl_status fault_space(pawl_store *s)
+{
+    struct fault fault = ask(s, FAULT_OP_space);
+    pawl_status status = self(s)->inner->ops->space(self(s)->inner);
+    return report(fault, FAULT_OP_space, status, NULL);
+}
+
+static void fault_close(pawl_store *s)
+{
+    pawl_store *inner = fault_store_release(s);
+    inner->ops->close(inner);
+}
+
+static const pawl_store_ops fault_ops = {
+    .size = sizeof(pawl_store_ops),
+    .name = "fault",
+    .caps = fault_caps,
+    .take = fault_take,
+    .commit = fault_commit,
+    .fetch_messages = fault_fetch_messages,
+    .fetch_work = fault_fetch_work,
+    .fetch_deadlines = fault_fetch_deadlines,
+    .abandon_messages = fault_abandon_messages,
+    .abandon_work = fault_abandon_work,
+    .next_due = fault_next_due,
+    .find = fault_find,
+    .find_uid = fault_find_uid,
+    .find_execution = fault_find_execution,
+    .read_history = fault_read_history,
+    .read_event = fault_read_event,
+    .read_messages = fault_read_messages,
+    .read_work = fault_read_work,
+    .has_key = fault_has_key,
+    .list = fault_list,
+    .depths = fault_depths,
+    .read_quarantine = fault_read_quarantine,
+    .purge = fault_purge,
+    .prune_executions = fault_prune_executions,
+    .space = fault_space,
+    .close = fault_close,
+};
+
+pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
+{
+    struct fault_store *f = calloc(1, sizeof(*f));
+    assert_that(f != NULL);
+    f->base.ops = &fault_ops;
+    f->inner = inner;
+    f->decide = decide;
+    f->user = user;
+    return &f->base;
+}
+
+pawl_store *fault_store_release(pawl_store *s)
+{
+    assert_that(s->ops == &fault_ops);
+    pawl_store *inner = self(s)->inner;
+    free(s);
+    return inner;
+}
+
+uint64_t fault_store_calls(pawl_store *s, enum fault_op op)
+{
+    assert_that(s->ops == &fault_ops && op < FAULT_OP_COUNT);
+    return atomic_load(&self(s)->calls[op]);
+}

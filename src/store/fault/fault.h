@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/fault/fault.h -- a store that fails when told to.
+ *
+ * Wraps any store behind the same table.  Before each call `decide` is asked;
+ * it may let the call through, fail it before anything happened, or let it
+ * happen and then report failure all the same: the lost reply that an engine
+ * must survive.  Calls are counted by operation, so a test can say "the third
+ * commit".  A call that fails after it was done changes neither the caller's
+ * fence nor the rounds' results, as if the reply had never come.
+ *
+ * `decide` is called from whatever thread calls the store.
+ */
+#ifndef PAWL_STORE_FAULT_FAULT_H
+#define PAWL_STORE_FAULT_FAULT_H
+
+#include "pawl/provider.h"
+
+/* One per operation that can fail, in the order of pawl_store_ops. */
+/* clang-format off */
+#define FAULT_OPS(X)                                                                    \
+    X(take) X(commit) X(fetch_messages) X(fetch_work) X(fetch_deadlines) X(next_due)    \
+    X(find) X(find_uid) X(find_execution) X(read_history) X(read_event) X(read_messages)\
+    X(read_work) X(has_key) X(list) X(depths) X(read_quarantine) X(purge)               \
+    X(prune_executions) X(space)
+/* clang-format on */
+
+enum fault_op {
+#define FAULT_OP_ENUM(name) FAULT_OP_##name,
+    FAULT_OPS(FAULT_OP_ENUM)
+#undef FAULT_OP_ENUM
+        FAULT_OP_COUNT
+};
+
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_BEFORE, /* nothing is done */
+    FAULT_AFTER,  /* it is done, and reported as failed */
+};
+
+struct fault {
+    enum fault_kind kind;
+    pawl_status status; /* what the caller gets */
+};
+
+/* `call` counts the calls of `op` so far, from 1. */
+typedef struct fault fault_decide_fn(void *user, enum fault_op op, uint64_t call);
+
+/* Wrap `inner`; NULL `decide` never fails.  Owned: closing the wrapper closes
+ * `inner` too, unless fault_store_release took it out before. */
+pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user);
+/* Free the wrapper alone and give `inner` back: the process died, the data did not. */
+pawl_store *fault_store_release(pawl_store *s);
+
+uint64_t fault_store_calls(pawl_store *s, enum fault_op op);
+const char *fault_op_name(enum fault_op op);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* store/store.c -- see the header. */
+#include "store/store.h"
+
+#include "base/attr.h"
+
+/* The row of a round: INSERT, LAST and ALL have one, and it agrees with the events. */
+static void check_row(const pawl_round *r)
+{
+    bool has_row = r->change != PAWL_ROW_NONE && r->change != PAWL_ROW_REMOVE;
+    assert_that(r->uid != 0 || r->change == PAWL_ROW_NONE);
+    assert_that(r->uid != 0 || r->key_count == 0);
+    assert_that(has_row || r->event_count == 0);
+    assert_that((r->base_seq == 0) == (r->base_rid == 0));
+    if (!has_row)
+        return;
+    const pawl_row *row = r->row;
+    assert_that(row && row->uid == r->uid && row->id.len > 0);
+    assert_that(row->state != PAWL_CONTINUED_AS_NEW);
+    assert_that(row->execution == r->execution || row->execution == r->execution + 1);
+    assert_that(row->execution == r->execution || r->change != PAWL_ROW_LAST);
+    if (r->event_count > 0) {
+        const pawl_event *last = &r->events[r->event_count - 1];
+        assert_that(row->execution == last->execution);
+        assert_that(row->last_seq == last->seq && row->last_rid == last->rid);
+    } else {
+        assert_that(row->last_seq == r->base_seq && row->last_rid == r->base_rid);
+    }
+}
+
+/* Ids are taken from the fence before they are committed (T2). */
+static void check_ids(const pawl_round *r, const pawl_fence *fence)
+{
+    for (size_t i = 0; i < r->event_count; i++) {
+        assert_that(r->events[i].rid != 0 && r->events[i].rid < fence->next_id);
+        assert_that(i == 0 || r->events[i - 1].rid < r->events[i].rid);
+        assert_that(r->events[i].rid > r->base_rid);
+    }
+    for (size_t i = 0; i < r->message_count; i++) {
+        assert_that(r->messages[i].id != 0 && r->messages[i].id < fence->next_id);
+        assert_that(r->messages[i].uid != 0 || r->messages[i].instance.len > 0);
+    }
+    for (size_t i = 0; i < r->work_count; i++) {
+        assert_that(r->work[i].id != 0 && r->work[i].id < fence->next_id);
+        assert_that(r->work[i].uid != 0 && r->work[i].name.len > 0);
+        assert_that(r->work[i].lock_epoch == 0 || r->work[i].lock_epoch == fence->epoch);
+    }
+    assert_that(r->uid < fence->next_id);
+}
+
+static void check_fence_moved(const pawl_fence *before, const pawl_fence *after, pawl_status status)
+{
+    assert_that(after->epoch == before->epoch && after->next_id == before->next_id);
+    assert_that(status == PAWL_OK ? after->group_no == before->group_no + 1
+                                  : after->group_no == before->group_no);
+}
+
+pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
+{
+    pawl_status status = s->ops->take(s, now_ms, ret, reterr);
+    if (status == PAWL_OK)
+        assert_that(ret->epoch > 0 && ret->next_id > 0);
+    return status;
+}
+
+pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                         int64_t now_ms, pawl_error *reterr)
+{
+    for (size_t i = 0; i < count; i++) {
+        check_row(&rounds[i]);
+        check_ids(&rounds[i], fence);
+    }
+    pawl_fence before = *fence;
+    pawl_status status = s->ops->commit(s, fence, rounds, count, now_ms, reterr);
+    check_fence_moved(&before, fence, status);
+    for (size_t i = 0; i < count && status == PAWL_OK; i++)
+        assert_that(rounds[i].result == PAWL_OK || rounds[i].result == PAWL_CONFLICT);
+    return status;
+}
+
+static bool message_order(const pawl_message *a, const pawl_message *b)
+{
+    return a->visible_ms != b->visible_ms ? a->visible_ms < b->visible_ms : a->id < b->id;
+}
+
+pawl_status store_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                 pawl_message_list *ret, pawl_error *reterr)
+{
+    assert_that(limit > 0);
+    pawl_status status = s->ops->fetch_messages(s, now_ms, limit, mem, ret, reterr);
+    if (status != PAWL_OK)
+        return status;
+    assert_that(ret->count <= limit);
+    for (size_t i = 0; i < ret->count; i++) {
+        const pawl_message *m = &ret->items[i];
+        assert_that(m->visible_ms <= now_ms && !m->mailbox);
+        assert_that(i == 0 || message_order(m - 1, m));
+    }
+    return status;
+}
+
+pawl_status store_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names,
+                             size_t name_count, uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
+                             pawl_error *reterr)
+{
+    assert_that(limit > 0);
+    pawl_status status = s->ops->fetch_work(s, now_ms, names, name_count, limit, mem, ret, reterr);
+    if (status != PAWL_OK)
+        return status;
+    assert_that(ret->count <= limit);
+    for (size_t i = 0; i < ret->count; i++) {
+        const pawl_work *w = &ret->items[i];
+        assert_that(w->visible_ms <= now_ms);
+        assert_that(w->lock_token.len == 0 || w->lock_until_ms <= now_ms);
+        assert_that(i == 0 || w[-1].id < w->id);
+    }
+    return status;
+}
+
+pawl_status store_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                  pawl_work_list *ret, pawl_error *reterr)
+{
+    assert_that(limit > 0);
+    pawl_status status = s->ops->fetch_deadlines(s, now_ms, limit, mem, ret, reterr);
+    if (status != PAWL_OK)
+        return status;
+    assert_that(ret->count <= limit);
+    for (size_t i = 0; i < ret->count; i++) {
+        const pawl_work *w = &ret->items[i];
+        assert_that(w->deadline_ms > 0 && w->deadline_ms <= now_ms);
+        assert_that(i == 0 || w[-1].deadline_ms <= w->deadline_ms);
+    }
+    return status;
+}
+
+pawl_status store_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr)
+{
+    pawl_status status = s->ops->next_due(s, after_ms, ret, reterr);
+    if (status == PAWL_OK)
+        assert_that(*ret > after_ms || *ret == INT64_MAX);
+    return status;
+}
+
+pawl_status store_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret, pawl_error *reterr)
+{
+    pawl_status status = s->ops->find(s, id, mem, ret, reterr);
+    if (status == PAWL_OK)
+        assert_that(pawl_str_eq(ret->id, id) && ret->state != PAWL_CONTINUED_AS_NEW);
+    return status;
+}
+
+pawl_status store_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
+                           pawl_error *reterr)
+{
+    pawl_status status = s->ops->find_uid(s, uid, mem, ret, reterr);
+    if (status == PAWL_OK)
+        assert_that(ret->uid == uid && ret->state != PAWL_CONTINUED_AS_NEW);
+    return status;
+}
+
+pawl_status store_find_execution(pawl_store *s, uint64_t uid, uint64_t execution, pawl_mem *mem,
+                                 pawl_row *ret, pawl_error *reterr)
+{
+    pawl_status status = s->ops->find_execution(s, uid, execution, mem, ret, reterr);
+    if (status == PAWL_OK)
+        assert_that(ret->uid == uid && ret->execution == execution);
+    return status;
+}
+
+pawl_status store_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
+                               uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
+                               pawl_error *reterr)
+{
+    pawl_status status =
+        s->ops->read_history(s, uid, execution, after_seq, limit, mem, ret, reterr);
+    if (status != PAWL_OK)
+        return status;
+    assert_that(limit == 0 || ret->count <= limit);
+    for (size_t i = 0; i < ret->count; i++) {
+        assert_that(ret->items[i].seq == after_seq + i + 1);
+        assert_that(ret->items[i].execution == execution);
+        assert_that(i == 0 || ret->items[i - 1].rid < ret->items[i].rid);
+    }
+    return status;
+}
+
+pawl_status store_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
+                                pawl_message_list *ret, pawl_error *reterr)
+{
+    pawl_status status = s->ops->read_messages(s, uid, instance, mem, ret, reterr);
+    for (size_t i = 0; status == PAWL_OK && i < ret->count; i++) {
+        assert_that(ret->items[i].uid == uid);
+        assert_that(i == 0 || message_order(&ret->items[i - 1], &ret->items[i]));
+    }
+    return status;
+}
+
+pawl_status store_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
+                       pawl_row_list *ret, pawl_error *reterr)
+{
+    assert_that(query->limit > 0);
+    pawl_status status = s->ops->list(s, query, mem, ret, reterr);
+    if (status != PAWL_OK)
+        return status;
+    assert_that(ret->count <= query->limit);
+    for (size_t i = 0; i < ret->count; i++) {
+        assert_that(query->before_uid == 0 || ret->items[i].uid < query->before_uid);
+        assert_that(i == 0 || ret->items[i - 1].uid > ret->items[i].uid);
+    }
+    assert_that(ret->next_uid == 0 || query->before_uid == 0 || ret->next_uid < query->before_uid);
+    return status;
+}
+
+pawl_status store_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
+                        pawl_error *reterr)
+{
+    assert_that(limit > 0);
+    pawl_fence before = *fence;
+    pawl_status status = s->ops->purge(s, fence, limit, retleft, reterr);
+    check_fence_moved(&before, fence, status);
+    return status;
+}
+
+pawl_status store_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
+                                   uint64_t before_execution, uint64_t *retcount,
+                                   pawl_error *reterr)
+{
+    pawl_fence before = *fence;
+    pawl_status status =
+        s->ops->prune_executions(s, fence, uid, before_execution, retcount, reterr);
+    check_fence_moved(&before, fence, status);
+    return status;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/store.h -- calling a store: the clauses of pawl/provider.h that can be
+ * seen from outside are asserted before and after each call.
+ *
+ * Both sides are checked: what we hand in (a malformed round must stop the
+ * process before it reaches the disk) and what comes back (a broken store must
+ * not be believed).  The runtime calls only these.  Operations about which
+ * nothing can be said are passed on as they are.
+ */
+#ifndef PAWL_STORE_STORE_H
+#define PAWL_STORE_STORE_H
+
+#include "pawl/provider.h"
+
+PAWL_MUST_USE pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret,
+                                     pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds,
+                                       size_t count, int64_t now_ms, pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit,
+                                               pawl_mem *mem, pawl_message_list *ret,
+                                               pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names,
+                                           size_t name_count, uint32_t limit, pawl_mem *mem,
+                                           pawl_work_list *ret, pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit,
+                                                pawl_mem *mem, pawl_work_list *ret,
+                                                pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_next_due(pawl_store *s, int64_t after_ms, int64_t *ret,
+                                         pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
+                                     pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
+                                         pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_find_execution(pawl_store *s, uint64_t uid, uint64_t execution,
+                                               pawl_mem *mem, pawl_row *ret, pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_read_history(pawl_store *s, uint64_t uid, uint64_t execution,
+                                             uint64_t after_seq, uint32_t limit, pawl_mem *mem,
+                                             pawl_event_list *ret, pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_read_messages(pawl_store *s, uint64_t uid, pawl_str instance,
+                                              pawl_mem *mem, pawl_message_list *ret,
+                                              pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
+                                     pawl_row_list *ret, pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_purge(pawl_store *s, pawl_fence *fence, uint32_t limit,
+                                      bool *retleft, pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
+                                                 uint64_t before_execution, uint64_t *retcount,
+                                                 pawl_error *reterr);
+
+PAWL_MUST_USE static inline pawl_status store_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem,
+                                                         pawl_event *ret, pawl_error *reterr)
+{
+    return s->ops->read_event(s, rid, mem, ret, reterr);
+}
+
+PAWL_MUST_USE static inline pawl_status store_read_work(pawl_store *s, const uint64_t *ids,
+                                                        size_t count, pawl_mem *mem,
+                                                        pawl_work_list *ret, pawl_error *reterr)
+{
+    return s->ops->read_work(s, ids, count, mem, ret, reterr);
+}
+
+PAWL_MUST_USE static inline pawl_status store_has_key(pawl_store *s, uint64_t uid, pawl_str key,
+                                                      pawl_error *reterr)
+{
+    return s->ops->has_key(s, uid, key, reterr);
+}
+
+PAWL_MUST_USE static inline pawl_status store_depths(pawl_store *s, int64_t now_ms,
+                                                     pawl_depths *ret, pawl_error *reterr)
+{
+    return s->ops->depths(s, now_ms, ret, reterr);
+}
+
+PAWL_MUST_USE static inline pawl_status store_read_quarantine(pawl_store *s, uint32_t limit,
+                                                              pawl_mem *mem, pawl_message_list *ret,
+                                                              pawl_error *reterr)
+{
+    return s->ops->read_quarantine(s, limit, mem, ret, reterr);
+}
+
+static inline void store_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count)
+{
+    s->ops->abandon_messages(s, ids, count);
+}
+
+static inline void store_abandon_work(pawl_store *s, const uint64_t *ids, size_t count)
+{
+    s->ops->abandon_work(s, ids, count);
+}
+
+static inline pawl_store_caps store_caps(pawl_store *s)
+{
+    return s->ops->caps(s);
+}
+static inline pawl_status store_space(pawl_store *s)
+{
+    return s->ops->space(s);
+}
+
+static inline void store_close(pawl_store *s) /* NULL is fine */
+{
+    if (s)
+        s->ops->close(s);
+}
+
+#endif
