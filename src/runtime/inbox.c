@@ -24,13 +24,13 @@ bool inbox_post(pawl_runtime *rt, struct item *item)
 
 void inbox_take(pawl_runtime *rt)
 {
-    struct item **end = &rt->items;
-    while (*end)
-        end = &(*end)->next;
     pthread_mutex_lock(&rt->lock);
-    *end = rt->inbox;
-    rt->inbox = NULL;
-    rt->inbox_end = &rt->inbox;
+    if (rt->inbox) {
+        *rt->items_end = rt->inbox;
+        rt->items_end = rt->inbox_end;
+        rt->inbox = NULL;
+        rt->inbox_end = &rt->inbox;
+    }
     atomic_store_explicit(&rt->inbox_count, 0, memory_order_relaxed);
     pthread_mutex_unlock(&rt->lock);
 }

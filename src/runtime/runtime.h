@@ -74,6 +74,7 @@ struct letter {
     int64_t created_ms;
     struct request *request; /* to be answered when the letter is committed; owned */
     pawl_str key;            /* idempotency key of a raise */
+    bool duplicate;          /* a start that found its twin in this very group */
 };
 
 /* ---- Activities ------------------------------------------------------------ */
@@ -152,6 +153,7 @@ struct stage {
     LIST(pawl_work) work;
     LIST(pawl_work_update) work_updates;
     LIST(pawl_str) keys;
+    LIST(uint64_t) quiet; /* inserted messages that are not delivered now: they wait as rows */
     struct letter *letters, **letters_end; /* consumed, in order: go back when refused */
     struct job *jobs;                      /* completions recorded outside a turn */
     bool removed;                          /* REMOVE: evict without trace */
@@ -223,6 +225,7 @@ struct pawl_runtime {
     struct map kept_names;    /* name -> owned copy: mail kept for an instance not yet started */
     unsigned long generation; /* of the registry, as last seen */
     int64_t retry_at_ms;      /* mono: do nothing before (store trouble) */
+    bool hold;                /* stop delivering in this group: order would break */
     uint32_t store_trouble;   /* failed commits in a row */
     bool disk_full;
     bool unfused_starts; /* a start took the process down last time */

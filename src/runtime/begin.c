@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/begin.c -- starts: make an instance, run its first turn. [engine]
+ *
+ * A start with code at hand needs no message row: the round that makes the
+ * instance also records OrchestrationStarted and what the first turn decided.
+ * Without code the instance is pending and its start waits as a row.  Ids are
+ * unique: a second start never swaps name, version or input.
+ */
+#include "runtime/turn.h"
+
+#include "base/limits.h"
+#include "runtime/letter.h"
+#include "runtime/resident.h"
+#include "runtime/stage.h"
+
+#include <stdlib.h>
+
+static pawl_str wanted_version(pawl_runtime *rt, const struct letter *l)
+{
+    return pawl_json_text(&rt->group_mem, l->mail.attrs, "/version", "");
+}
+
+static uint64_t attr(const struct letter *l, const char *pointer)
+{
+    return (uint64_t)pawl_json_int(l->mail.attrs, pointer, 0);
+}
+
+/* ---- It exists already ------------------------------------------------------- */
+
+/* The input the instance was first started with; false: not known any more. */
+static bool first_input(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
+{
+    if (r->stage && r->stage->change == PAWL_ROW_INSERT && r->stage->letters) {
+        *ret = r->stage->letters->mail.data;
+        return true;
+    }
+    pawl_row first;
+    pawl_event started;
+    pawl_error err;
+    pawl_message_list list;
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->find_execution(rt->store, r->row.uid, 1, &rt->load_mem, &first, &err) ==
+            PAWL_OK &&
+        first.first_rid &&
+        rt->store->ops->read_event(rt->store, first.first_rid, &rt->load_mem, &started, &err) ==
+            PAWL_OK) {
+        *ret = started.data;
+        return true;
+    }
+    if (rt->store->ops->read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list,
+                                      &err) != PAWL_OK)
+        return false;
+    for (size_t i = 0; i < list.count; i++) {
+        if (list.items[i].kind == PAWL_MSG_START) {
+            *ret = list.items[i].data;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    pawl_row *row = resident_row(r);
+    pawl_str input;
+    bool same = pawl_str_eq(row->orchestration, l->mail.name) &&
+                (!first_input(rt, r, &input) || pawl_str_eq(input, l->mail.data));
+    struct request *req = l->request;
+    if (same && r->stage) { /* its twin is in this very group: answered with it */
+        l->duplicate = true;
+        stage_take(r->stage, l);
+        return;
+    }
+    l->request = NULL;
+    if (same) {
+        pawl_reply reply = {.status = PAWL_OK, .execution = row->execution};
+        (void)snprintf(reply.instance, sizeof(reply.instance), "%.*s", PAWL_FMT(row->id));
+        request_answer(req, &reply);
+    } else {
+        request_refuse(req, PAWL_EXISTS,
+                       "instance '%.*s' exists already with another %s; choose another id",
+                       PAWL_FMT(row->id),
+                       pawl_str_eq(row->orchestration, l->mail.name) ? "input" : "orchestration");
+    }
+    letter_drop(rt, l, PAWL_OK, "");
+}
+
+/* A child or detached start whose id is taken. */
+static void refuse_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_bare(rt);
+    uint64_t parent = attr(l, "/parent_uid");
+    const pawl_row *row = resident_row(r);
+    bool twin = parent && row->parent_uid == parent &&
+                row->parent_execution == attr(l, "/parent_execution") &&
+                row->parent_ref == attr(l, "/parent_ref");
+    if (parent && !twin) {
+        pawl_message *m = stage_send(rt, s, PAWL_MSG_CHILD_FAILED, parent, (pawl_str){0});
+        m->execution = attr(l, "/parent_execution");
+        m->ref = attr(l, "/parent_ref");
+        m->data =
+            pawl_mem_printf(&rt->group_mem, "instance '%.*s' exists already", PAWL_FMT(row->id));
+    } else if (!parent) {
+        log_warn(&rt->log, "begin", "detached start of an id that exists; ignored", "instance=%.*s",
+                 PAWL_FMT(row->id));
+    }
+    stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+}
+
+/* ---- Making it ---------------------------------------------------------------- */
+
+/* Mail that was kept for this id moves to the instance. */
+static void adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    char *name = map_removes(&rt->kept_names, r->row.id);
+    if (!name)
+        return;
+    pawl_message_list list;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err) ==
+        PAWL_OK) {
+        for (size_t i = 0; i < list.count; i++) {
+            const pawl_message *old = &list.items[i];
+            if (old->kind != PAWL_MSG_EXTERNAL_RAISED)
+                continue;
+            pawl_message *m = stage_send(rt, s, old->kind, s->row.uid, (pawl_str){0});
+            m->name = arena_dup(&rt->group_mem, old->name);
+            m->data = arena_dup(&rt->group_mem, old->data);
+            m->mailbox = true;
+            if (r->x)
+                execution_mailbox_add(r->x, m->id, m->name, m->data);
+            *list_add(&rt->group_mem, &s->drop_messages) = old->id;
+        }
+    }
+    free(name);
+}
+
+bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    const struct code_entry *code =
+        registry_code(rt->app, s->row.orchestration, wanted_version(rt, l));
+    if (!code)
+        return false;
+    s->row.version = pawl_s(code->version);
+    s->row.finding = (pawl_str){0};
+    s->unpile = l->uid != 0; /* mail came while it was pending */
+    if (s->change != PAWL_ROW_INSERT)
+        s->change = PAWL_ROW_ALL;
+    if (!r->x) {
+        struct execution_spec spec = load_spec(rt, &s->row, code, r);
+        r->x = execution_create(&spec);
+        r->code = code;
+    }
+    if (!r->x) {
+        turn_again(rt, r, l);
+        return true;
+    }
+    adopt_mail(rt, r, s);
+    struct mail start = l->mail;
+    start.execution = s->row.execution;
+    start.name = s->row.orchestration;
+    start.attrs = start_attrs(rt, s->row.version, &s->row);
+    struct engine_finding finding = {0};
+    enum engine_fate fate;
+    turn_clock_start(rt, code, s->row.uid, l->stored ? l->mail.id : 0);
+    RT_POINT(rt, "turn.run");
+    enum engine_outcome outcome =
+        execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, &finding);
+    turn_clock_stop(rt);
+    COUNT(rt, turns);
+    if (outcome != ENGINE_WAITING && outcome != ENGINE_ENDED) {
+        turn_outcome(rt, r, l, outcome, &finding);
+        return true;
+    }
+    const uint64_t *ids;
+    size_t n = execution_consumed(r->x, &ids);
+    for (size_t i = 0; i < n; i++)
+        stage_drop_message(rt, s, ids[i]);
+    for (size_t i = 0; i < s->turn.discarded_count; i++)
+        stage_drop_message(rt, s, s->turn.discarded[i]);
+    s->turn.discarded_count = 0;
+    if (l->stored)
+        stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+    turn_outcome(rt, r, NULL, outcome, &finding);
+    return true;
+}
+
+/* Pending: the row now, the start as a message of its own. */
+static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, bool codeless)
+{
+    struct stage *s = stage_of(rt, r);
+    if (l->uid == s->row.uid && l->stored) { /* its row waits already */
+        stage_take(s, l);
+    } else {
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        pawl_message *m = stage_send(rt, s, PAWL_MSG_START, s->row.uid, (pawl_str){0});
+        m->execution = s->row.execution;
+        m->name = l->mail.name;
+        m->data = l->mail.data;
+        m->attrs = l->mail.attrs;
+        if (codeless)
+            *list_add(&rt->group_mem, &s->quiet) = m->id;
+        adopt_mail(rt, r, s);
+        stage_take(s, l);
+    }
+    if (!codeless)
+        return;
+    (void)map_put(&rt->codeless, s->row.uid, rt);
+    s->row.finding = pawl_mem_printf(&rt->group_mem,
+                                     "waits for code: orchestration '%.*s' is not registered here",
+                                     PAWL_FMT(s->row.orchestration));
+    if (s->change != PAWL_ROW_INSERT)
+        s->change = PAWL_ROW_ALL;
+    r->doomed = true;
+}
+
+static struct resident *make(pawl_runtime *rt, const struct letter *l)
+{
+    pawl_row row = {.uid = rt_new_id(rt),
+                    .id = l->instance,
+                    .orchestration = l->mail.name,
+                    .version = wanted_version(rt, l),
+                    .state = PAWL_PENDING,
+                    .execution = 1,
+                    .created_ms = rt->now_ms,
+                    .updated_ms = rt->now_ms,
+                    .parent_uid = attr(l, "/parent_uid"),
+                    .parent_execution = attr(l, "/parent_execution"),
+                    .parent_ref = attr(l, "/parent_ref"),
+                    .parent_id = pawl_json_text(&rt->group_mem, l->mail.attrs, "/parent", "")};
+    struct resident *r = resident_add(rt, &row);
+    if (r)
+        stage_of(rt, r)->change = PAWL_ROW_INSERT;
+    return r;
+}
+
+/* Start an instance nobody has heard of. */
+static void begin_new(pawl_runtime *rt, struct letter *l)
+{
+    struct resident *r = make(rt, l);
+    if (!r) {
+        turn_hold(rt, l);
+        return;
+    }
+    if (rt->unfused_starts && !l->stored)
+        begin_later(rt, r, l, false);
+    else if (!begin_execution(rt, r, l))
+        begin_later(rt, r, l, true);
+}
+
+/* The start of a pending instance, its row in hand. */
+static void begin_pending(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    if (r->stage) {
+        letter_later(rt, l);
+    } else if (l->attempt >= rt->opts.max_attempts) {
+        struct engine_finding why = {0};
+        (void)snprintf(why.text, sizeof(why.text),
+                       "poison: its start ended the process %u times; mend the code, then retry",
+                       l->attempt);
+        turn_block(rt, r, l, &why);
+    } else if (r->row.state == PAWL_BLOCKED || r->row.state == PAWL_SUSPENDED) {
+        turn_pile(rt, r, l);
+    } else if (!begin_execution(rt, r, l)) {
+        begin_later(rt, r, l, true);
+    }
+}
+
+void begin_deliver(pawl_runtime *rt, struct letter *l)
+{
+    struct resident *r = NULL;
+    /* An id of ours cannot exist; one that was refused once is looked up. */
+    enum load_result found = load_row(rt, l->uid, l->instance, &r);
+    if (found == LOAD_TROUBLE) {
+        turn_hold(rt, l);
+    } else if (found == LOAD_NONE && l->uid) { /* removed meanwhile */
+        struct stage *s = stage_bare(rt);
+        stage_drop_message(rt, s, l->mail.id);
+        stage_take(s, l);
+    } else if (found == LOAD_NONE) {
+        begin_new(rt, l);
+    } else if (l->uid && resident_row(r)->last_seq == 0 &&
+               l->mail.execution == resident_row(r)->execution) {
+        begin_pending(rt, r, l);
+    } else if (l->request) {
+        answer_existing(rt, r, l);
+    } else {
+        refuse_existing(rt, r, l);
+    }
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/finish.c -- after the engine spoke: go on, end, continue as new, park.
+ * [engine]
+ *
+ * Parking never appends to a history: a bad deploy must not destroy running
+ * work.  The finding lives on the instance row, the letters wait as rows, and
+ * retry (or the missing code) brings them back.
+ */
+#include "runtime/turn.h"
+
+#include "runtime/letter.h"
+#include "runtime/resident.h"
+#include "runtime/site.h"
+#include "runtime/stage.h"
+
+#include <stdio.h>
+
+#define CONTINUES_MAX 8 /* ContinueAsNew in one round; more wait for the next */
+
+static void row_changed(struct stage *s)
+{
+    if (s->change != PAWL_ROW_INSERT)
+        s->change = PAWL_ROW_ALL;
+}
+
+/* ---- Parking -------------------------------------------------------------- */
+
+void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    if (l->work_id)
+        *list_add(&rt->group_mem, &s->need_work) = l->work_id;
+    if (!l->stored) {
+        if (!l->mail.id)
+            l->mail.id = rt_new_id(rt);
+        *list_add(&rt->group_mem, &s->quiet) = l->mail.id;
+    }
+    stage_keep(rt, s, l, false);
+    if (l->key.len)
+        *list_add(&rt->group_mem, &s->keys) = l->key;
+    stage_take(s, l);
+}
+
+/* Forget what the stage collected; an inserted instance stays to be inserted. */
+static void stage_clear(struct resident *r, struct stage *s)
+{
+    s->turn.count = s->turn.discarded_count = 0;
+    s->drop_messages.count = s->messages.count = s->message_updates.count = 0;
+    s->quarantine.count = s->need_work.count = s->drop_work.count = 0;
+    s->keys.count = s->quiet.count = 0;
+    s->row = r->row;
+    s->ended = s->unpile = false;
+    if (s->change != PAWL_ROW_INSERT)
+        s->change = PAWL_ROW_NONE;
+}
+
+void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct letter *list = r->stage ? stage_abort(rt, r->stage) : NULL;
+    struct letter **end = &list;
+    while (*end)
+        end = &(*end)->next;
+    if (l) {
+        l->next = NULL;
+        *end = l;
+    }
+    resident_evict(rt, r);
+    resident_trim(rt, true);
+    rt->retry_at_ms = rt_mono(rt) + 50;
+    rt->hold = true; /* later letters of the instance must not overtake these */
+    while (list) {
+        struct letter *next = list->next;
+        list->tries++;
+        letter_later(rt, list);
+        list = next;
+    }
+}
+
+/* The finding as one text for people and for the row. */
+static pawl_str describe(pawl_runtime *rt, const struct engine_finding *f)
+{
+    char where[200] = "";
+    if (f->site)
+        site_describe(f->site, where, sizeof(where));
+    return pawl_mem_printf(
+        &rt->group_mem, "%s%s%s%s%s%s%s%s%s", f->text, f->recorded[0] ? "; recorded: " : "",
+        f->recorded, f->attempted[0] ? "; attempted: " : "", f->attempted, where[0] ? " at " : "",
+        where, f->seq ? "; event " : "",
+        f->seq ? pawl_mem_printf(&rt->group_mem, "%llu", (unsigned long long)f->seq).ptr : "");
+}
+
+void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
+                const struct engine_finding *finding)
+{
+    if (r->stage && r->stage->letters) { /* others share the stage: try one by one */
+        turn_again(rt, r, l);
+        return;
+    }
+    execution_destroy(r->x);
+    r->x = NULL;
+    struct stage *s = stage_of(rt, r);
+    stage_clear(r, s);
+    s->row.finding = describe(rt, finding);
+    COUNT(rt, mismatches);
+    if (rt->opts.fail_on_mismatch && r->row.last_seq) {
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, s->row.finding);
+        return;
+    }
+    log_error(&rt->log, "turn", "instance is blocked; mend the code, then retry",
+              "instance=%.*s why=\"%.*s\"", PAWL_FMT(r->row.id), PAWL_FMT(s->row.finding));
+    s->row.state = PAWL_BLOCKED;
+    row_changed(s);
+    r->doomed = true;
+    turn_pile(rt, r, l);
+}
+
+void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    if (rt->opts.cancel_missing_version) {
+        pawl_str why = pawl_mem_printf(&rt->group_mem, "version %.*s of '%.*s' is not registered",
+                                       PAWL_FMT(s->row.version), PAWL_FMT(s->row.orchestration));
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, why);
+        return;
+    }
+    pawl_str finding = pawl_mem_printf(
+        &rt->group_mem, "waits for code: orchestration '%.*s'%s%.*s is not registered here",
+        PAWL_FMT(s->row.orchestration), s->row.version.len ? " version " : "",
+        PAWL_FMT(s->row.version));
+    if (!pawl_str_eq(s->row.finding, finding)) {
+        log_warn(&rt->log, "turn", "no code for this instance; it waits", "instance=%.*s",
+                 PAWL_FMT(s->row.id));
+        s->row.finding = finding;
+        row_changed(s);
+    }
+    (void)map_put(&rt->codeless, r->row.uid, rt);
+    r->doomed = true;
+    turn_pile(rt, r, l);
+}
+
+void turn_unpile(pawl_runtime *rt, uint64_t uid)
+{
+    pawl_message_list list;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err) !=
+        PAWL_OK) {
+        rt->fetch_messages = true;
+        return;
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        const pawl_message *m = &list.items[i];
+        if (m->mailbox || m->visible_ms > rt->now_ms)
+            continue;
+        struct letter *l = letter_of_row(rt, m);
+        if (l)
+            letter_todo(rt, l);
+    }
+}
+
+/* ---- Ending ------------------------------------------------------------------ */
+
+static void drop_mail(void *arg, uint64_t id, pawl_str name, pawl_str data)
+{
+    struct stage *s = arg;
+    (void)name;
+    (void)data;
+    stage_drop_message(s->r->rt, s, id);
+}
+
+static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    static const struct {
+        int kind;
+        pawl_state state;
+    } states[] = {
+        {PAWL_EV_ORCHESTRATION_COMPLETED, PAWL_COMPLETED},
+        {PAWL_EV_ORCHESTRATION_FAILED,    PAWL_FAILED   },
+    };
+    s->ended = true;
+    s->row.state = PAWL_CANCELLED;
+    for (size_t i = 0; i < COUNT_OF(states); i++)
+        if (states[i].kind == execution_end(r->x).kind)
+            s->row.state = states[i].state;
+    row_changed(s);
+    execution_mailbox_each(r->x, drop_mail, s);
+    (void)rt;
+}
+
+/* A history that cannot even be read is closed with one event. */
+static void append_bare_end(pawl_runtime *rt, struct stage *s, int kind, pawl_str reason)
+{
+    struct step *steps = arena_new(&rt->group_mem, struct step);
+    steps[0].event = (pawl_event){.execution = s->row.execution,
+                                  .seq = s->base_seq + 1,
+                                  .kind = kind,
+                                  .data = reason,
+                                  .at_ms = rt->now_ms};
+    s->turn.steps = steps;
+    s->turn.count = s->turn.cap = 1;
+}
+
+void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind, pawl_str reason)
+{
+    struct stage *s = stage_of(rt, r);
+    if (!r->x)
+        r->x = load_tables(rt, &r->row);
+    if (!r->x) {
+        turn_again(rt, r, l);
+        return;
+    }
+    reason = arena_dup(&rt->group_mem, reason);
+    if (s->row.last_seq == 0 && execution_last_seq(r->x) == 0) { /* never began: open, then end */
+        struct mail open = {.kind = PAWL_MSG_START,
+                            .execution = s->row.execution,
+                            .name = s->row.orchestration,
+                            .attrs = start_attrs(rt, s->row.version, &s->row)};
+        enum engine_fate fate;
+        struct engine_finding finding;
+        (void)execution_apply(r->x, &open, rt->now_ms, &s->turn, &fate, &finding);
+    }
+    if (execution_last_seq(r->x) < s->base_seq)
+        append_bare_end(rt, s, kind, reason);
+    else if (execution_finish(r->x, kind, reason, rt->now_ms, &s->turn) != ENGINE_ENDED) {
+        turn_again(rt, r, l);
+        return;
+    }
+    if (l) {
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        if (l->work_id)
+            *list_add(&rt->group_mem, &s->drop_work) = l->work_id;
+        stage_take(s, l);
+    }
+    ended(rt, r, s);
+    if (kind == PAWL_EV_ORCHESTRATION_FAILED)
+        s->row.state = PAWL_FAILED;
+    s->unpile = true; /* whatever still waits as a row is late now */
+}
+
+/* ---- Continue as new ------------------------------------------------------------ */
+
+struct carried {
+    struct resident *r;
+    execution *next;
+};
+
+static void carry_mail(void *arg, uint64_t id, pawl_str name, pawl_str data)
+{
+    struct carried *c = arg;
+    execution_mailbox_add(c->next, id, name, data);
+}
+
+/* Open the next execution with its start kept as a message: no code here, or
+ * too many in one round. */
+static void open_by_message(pawl_runtime *rt, struct resident *r, struct stage *s,
+                            const struct execution_ending *end, bool quiet)
+{
+    pawl_message *m = stage_send(rt, s, PAWL_MSG_START, s->row.uid, (pawl_str){0});
+    m->execution = s->row.execution;
+    m->name = s->row.orchestration;
+    m->data = arena_dup(&rt->group_mem, end->value);
+    if (end->version.len)
+        m->attrs = start_attrs(rt, end->version, &s->row);
+    if (quiet) {
+        *list_add(&rt->group_mem, &s->quiet) = m->id;
+        (void)map_put(&rt->codeless, s->row.uid, rt);
+        s->row.finding = pawl_mem_printf(
+            &rt->group_mem,
+            "waits for code: orchestration '%.*s' version %.*s is not registered here",
+            PAWL_FMT(s->row.orchestration), PAWL_FMT(end->version));
+    }
+    execution_destroy(r->x);
+    r->x = NULL;
+    r->doomed = true;
+}
+
+/* Replace r->x by an execution n + 1 and run its first turn in this stage. */
+static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
+                          const struct execution_ending *end, const struct code_entry *code,
+                          enum engine_outcome *outcome, struct engine_finding *finding)
+{
+    struct execution_spec spec = load_spec(rt, &s->row, code, r);
+    execution *next = execution_create(&spec);
+    if (!next)
+        return false;
+    struct carried carried = {r, next};
+    execution_mailbox_each(r->x, carry_mail, &carried);
+    struct mail start = {.kind = PAWL_MSG_START,
+                         .execution = s->row.execution,
+                         .name = s->row.orchestration,
+                         .data = arena_dup(&rt->group_mem, end->value),
+                         .attrs = start_attrs(rt, pawl_s(code->version), &s->row)};
+    execution_destroy(r->x);
+    r->x = next;
+    r->code = code;
+    s->row.version = pawl_s(code->version);
+    enum engine_fate fate;
+    turn_clock_start(rt, code, s->row.uid, 0);
+    *outcome = execution_apply(next, &start, rt->now_ms, &s->turn, &fate, finding);
+    turn_clock_stop(rt);
+    const uint64_t *ids;
+    size_t n = execution_consumed(next, &ids);
+    for (size_t i = 0; i < n; i++)
+        stage_drop_message(rt, s, ids[i]);
+    return true;
+}
+
+/* False: the stage was given up (turn_again). */
+static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *s,
+                            enum engine_outcome *outcome, struct engine_finding *finding)
+{
+    for (int n = 0;; n++) {
+        struct execution_ending end = execution_end(r->x);
+        if (*outcome != ENGINE_ENDED || end.kind != PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
+            return true;
+        const struct code_entry *code = registry_code(rt->app, s->row.orchestration, end.version);
+        s->row.execution++;
+        row_changed(s);
+        if (!code || n == CONTINUES_MAX) {
+            open_by_message(rt, r, s, &end, !code);
+            *outcome = ENGINE_WAITING;
+            return true;
+        }
+        if (!open_in_place(rt, r, s, &end, code, outcome, finding))
+            return false;
+    }
+}
+
+/* ---- The outcome -------------------------------------------------------------------- */
+
+static void waiting(struct resident *r, struct stage *s)
+{
+    pawl_state state = r->x && execution_suspended(r->x) ? PAWL_SUSPENDED : PAWL_RUNNING;
+    if (!r->x && s->row.state == PAWL_PENDING)
+        state = PAWL_PENDING;
+    if (state == s->row.state)
+        return;
+    if (s->row.state == PAWL_SUSPENDED)
+        s->unpile = true;
+    s->row.state = state;
+    s->row.finding = r->x ? (pawl_str){0} : s->row.finding;
+    row_changed(s);
+}
+
+static struct letter *take_only_letter(struct stage *s)
+{
+    struct letter *l = s->letters;
+    if (!l || l->next)
+        return NULL;
+    s->letters = NULL;
+    s->letters_end = &s->letters;
+    return l;
+}
+
+void turn_outcome(pawl_runtime *rt, struct resident *r, struct letter *l,
+                  enum engine_outcome outcome, const struct engine_finding *finding)
+{
+    struct engine_finding found = *finding;
+    struct stage *s = stage_of(rt, r);
+    if (outcome == ENGINE_ENDED && !continue_as_new(rt, r, s, &outcome, &found)) {
+        turn_again(rt, r, l);
+        return;
+    }
+    switch (outcome) {
+    case ENGINE_WAITING:
+        waiting(r, s);
+        break;
+    case ENGINE_ENDED:
+        ended(rt, r, s);
+        break;
+    case ENGINE_MISMATCH:
+    case ENGINE_LIMIT:
+    case ENGINE_CORRUPT:
+        if (!l) /* a fresh execution ran into a limit: nothing of this round stands */
+            l = take_only_letter(s);
+        if (l)
+            turn_block(rt, r, l, &found);
+        else
+            turn_again(rt, r, NULL);
+        break;
+    case ENGINE_NO_MEMORY:
+        turn_again(rt, r, l);
+        break;
+    }
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/site.c -- see site.h.  Called when a mismatch is reported, never on a
+ * healthy path.  The module is named by the descriptor of its private copy, so
+ * the answer is right even after the file was replaced.
+ */
+#include "runtime/site.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Read one line from the child, waiting two seconds at most. */
+static void read_line(int fd, pid_t child, char *to, size_t size)
+{
+    size_t n = 0;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    while (n + 1 < size && poll(&p, 1, 2000) == 1) {
+        ssize_t got = read(fd, to + n, size - 1 - n);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    to[n] = 0;
+    to[strcspn(to, "\n")] = 0;
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+}
+
+/* Ask addr2line; leaves "" when it has no answer. */
+static void ask(const char *object, unsigned long offset, char *to, size_t size)
+{
+    char address[32];
+    (void)snprintf(address, sizeof(address), "0x%lx", offset);
+    char tool[] = "addr2line", e[] = "-e", flags[] = "-fps", file[256];
+    (void)snprintf(file, sizeof(file), "%s", object);
+    char *const argv[] = {tool, e, file, flags, address, NULL};
+    int pipe_fds[2];
+    to[0] = 0;
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0)
+        return;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    pid_t child = 0;
+    int failed = posix_spawnp(&child, tool, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pipe_fds[1]);
+    if (!failed)
+        read_line(pipe_fds[0], child, to, size);
+    close(pipe_fds[0]);
+    if (strstr(to, "??"))
+        to[0] = 0;
+}
+
+void site_describe(void *address, char *to, size_t size)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    to[0] = 0;
+    if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname)
+        return;
+    const char *object = info.dli_fname;
+    char self[64];
+    if (strncmp(object, "/proc/self/", 11) == 0) { /* the child has another self */
+        (void)snprintf(self, sizeof(self), "/proc/%d/%s", (int)getpid(), object + 11);
+        object = self;
+    }
+    unsigned long offset = (unsigned long)((char *)address - (char *)map->l_addr);
+    ask(object, offset - 1, to, size); /* the call, not what follows it */
+    if (!to[0])
+        (void)snprintf(to, size, "%s+0x%lx", info.dli_fname, offset);
+}

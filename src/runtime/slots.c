@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/slots.c -- see slots.h. */
+#include "runtime/slots.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MAGIC UINT64_C(0x3174736c77617001) /* "\1pawlst1" */
+
+struct page {
+    uint64_t magic;
+    uint64_t clean;
+    uint64_t turn_uid;
+    uint64_t turn_item;
+    uint64_t work[SLOTS_WORKERS];
+};
+
+struct slots {
+    volatile struct page *page;
+    int fd; /* -1: plain memory */
+};
+
+static void read_past(const volatile struct page *page, struct slots_past *past)
+{
+    memset(past, 0, sizeof(*past));
+    if (page->magic != MAGIC || page->clean)
+        return;
+    past->unclean = true;
+    past->turn_uid = page->turn_uid;
+    past->turn_item = page->turn_item;
+    for (size_t i = 0; i < SLOTS_WORKERS; i++)
+        if (page->work[i])
+            past->work[past->work_count++] = page->work[i];
+}
+
+struct slots *slots_open(const char *dir, struct slots_past *past)
+{
+    struct slots *s = calloc(1, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->fd = -1;
+    memset(past, 0, sizeof(*past));
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    if (dir) {
+        char path[4096];
+        (void)snprintf(path, sizeof(path), "%s/slots", dir);
+        s->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        flags = MAP_SHARED;
+        if (s->fd < 0 || ftruncate(s->fd, sizeof(struct page)) != 0)
+            goto fail;
+    }
+    void *page = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, flags, s->fd, 0);
+    if (page == MAP_FAILED)
+        goto fail;
+    s->page = page;
+    read_past(s->page, past);
+    memset(page, 0, sizeof(struct page));
+    s->page->magic = MAGIC;
+    return s;
+fail:
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s);
+    return NULL;
+}
+
+void slots_close(struct slots *s, bool clean)
+{
+    if (!s)
+        return;
+    s->page->clean = clean;
+    (void)munmap((void *)(size_t)s->page, sizeof(struct page));
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s);
+}
+
+void slots_turn(struct slots *s, uint64_t uid, uint64_t item)
+{
+    if (!s)
+        return;
+    s->page->turn_item = item;
+    s->page->turn_uid = uid;
+}
+
+void slots_work(struct slots *s, uint32_t worker, uint64_t work_id)
+{
+    if (s && worker < SLOTS_WORKERS)
+        s->page->work[worker] = work_id;
+}

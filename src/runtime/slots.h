@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/slots.h -- what was running when the process died.
+ *
+ * A small mapped file: one slot for the turn being run, one for each worker.
+ * Writing a slot is a store to memory, so the healthy path pays nothing; the
+ * page cache keeps it over kill -9.  (A power loss may lose it: then nobody is
+ * blamed, and nothing is lost but a count.)  After an unclean start only the
+ * items in the slots get attempt + 1 and run unfused.
+ *
+ * File: header { magic, version, clean, workers }, then slots of two u64.
+ */
+#ifndef PAWL_RUNTIME_SLOTS_H
+#define PAWL_RUNTIME_SLOTS_H
+
+#include "pawl/types.h"
+
+#define SLOTS_WORKERS 1024
+
+struct slots;
+
+/* What the process before left behind. */
+struct slots_past {
+    bool unclean;
+    uint64_t turn_uid;  /* instance whose turn ran; 0: none */
+    uint64_t turn_item; /* the work or message row it consumed; 0: not stored (start, raise) */
+    uint64_t work[SLOTS_WORKERS]; /* activities that ran */
+    size_t work_count;
+};
+
+/* NULL dir: in memory only.  NULL when out of memory or not writable. */
+struct slots *slots_open(const char *dir, struct slots_past *past);
+void slots_close(struct slots *s, bool clean); /* NULL is fine */
+void slots_turn(struct slots *s, uint64_t uid, uint64_t item);
+void slots_work(struct slots *s, uint32_t worker, uint64_t work_id);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/turn.c -- deliver one letter: find the instance, run its code.
+ * [engine]
+ *
+ *     letter ─▶ instance? ─▶ terminal: late, dropped
+ *                         ─▶ suspended, blocked, no code: waits as a row
+ *                         ─▶ else: apply ─▶ the stage of this group
+ *
+ * A letter leaves here consumed by a stage (stage_take), put off (letter_later)
+ * or dropped; never lost.  Nothing is durable until the group commits.
+ */
+#include "runtime/turn.h"
+
+#include "base/limits.h"
+#include "runtime/job.h"
+#include "runtime/letter.h"
+#include "runtime/resident.h"
+#include "runtime/stage.h"
+
+#include <string.h>
+
+#define NOBODY_TRIES    6     /* a message for nobody is looked at so often … */
+#define NOBODY_DELAY_MS 10000 /* … this far apart, then put into the quarantine */
+
+/* The letter has done what it could: its row, or the work row it acks, goes. */
+static void consume_late(pawl_runtime *rt, struct stage *s, struct letter *l)
+{
+    if (l->stored)
+        stage_drop_message(rt, s, l->mail.id);
+    if (l->work_id)
+        *list_add(&rt->group_mem, &s->drop_work) = l->work_id;
+    stage_take(s, l);
+}
+
+static void quarantine(pawl_runtime *rt, struct stage *s, struct letter *l, const char *reason)
+{
+    log_error(&rt->log, "turn", "message put into the quarantine",
+              "message=%llu kind=%d why=\"%s\"", (unsigned long long)l->mail.id, l->mail.kind,
+              reason);
+    COUNT(rt, quarantined);
+    if (l->stored) {
+        pawl_quarantine *q = list_add(&rt->group_mem, &s->quarantine);
+        q->id = l->mail.id;
+        q->reason = arena_dup(&rt->group_mem, pawl_s(reason));
+    }
+    if (l->work_id)
+        *list_add(&rt->group_mem, &s->drop_work) = l->work_id;
+    stage_take(s, l);
+}
+
+/* Keep an event for an instance that is not there yet. */
+static void keep_for_start(pawl_runtime *rt, struct letter *l)
+{
+    struct stage *s = stage_bare(rt);
+    if (!l->stored) {
+        l->mail.id = rt_new_id(rt);
+        *list_add(&rt->group_mem, &s->quiet) = l->mail.id;
+    }
+    stage_keep(rt, s, l, true);
+    if (!map_gets(&rt->kept_names, l->instance)) {
+        char *name = strndup(l->instance.ptr, l->instance.len);
+        if (name && !map_puts(&rt->kept_names, (pawl_str){name, l->instance.len}, name))
+            free(name);
+    }
+    stage_take(s, l);
+}
+
+/* A letter whose instance does not exist. */
+static void to_nobody(pawl_runtime *rt, struct letter *l)
+{
+    if (l->request && !(l->request->args.op == PAWL_OP_RAISE && l->request->args.await_start)) {
+        request_refuse(l->request, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
+                       PAWL_FMT(l->instance));
+        l->request = NULL;
+        letter_drop(rt, l, PAWL_OK, "");
+        return;
+    }
+    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && !l->uid) {
+        keep_for_start(rt, l);
+        return;
+    }
+    struct stage *s = stage_bare(rt);
+    if (l->uid) { /* it was removed: its mail goes with it */
+        consume_late(rt, s, l);
+    } else if (l->attempt >= NOBODY_TRIES) {
+        quarantine(rt, s, l, "addressed to an instance that does not exist");
+    } else {
+        pawl_message_update *u = list_add(&rt->group_mem, &s->message_updates);
+        *u = (pawl_message_update){.id = l->mail.id,
+                                   .attempt = l->attempt + 1,
+                                   .visible_ms = rt->now_ms + NOBODY_DELAY_MS};
+        stage_take(s, l);
+    }
+}
+
+/* A letter for an instance that has ended. */
+static void too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    if (l->request) {
+        request_refuse(l->request, PAWL_CONFLICT, "instance '%.*s' is already %s",
+                       PAWL_FMT(r->row.id), pawl_state_name(resident_row(r)->state));
+        l->request = NULL;
+    }
+    log_debug(&rt->log, "turn", "late message dropped", "instance=%.*s kind=%d",
+              PAWL_FMT(r->row.id), l->mail.kind);
+    if (l->stored || l->work_id)
+        consume_late(rt, stage_bare(rt), l);
+    else
+        letter_drop(rt, l, PAWL_OK, "");
+}
+
+/* True when a raise with this key was made before. */
+static bool seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
+{
+    pawl_error err;
+    for (size_t i = 0; r->stage && i < r->stage->keys.count; i++)
+        if (pawl_str_eq(r->stage->keys.items[i], key))
+            return true;
+    return rt->store->ops->has_key(rt->store, r->row.uid, key, &err) == PAWL_OK;
+}
+
+/* What the engine did with the letter, as rows. */
+static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct letter *l,
+                   enum engine_fate fate, const struct engine_finding *finding)
+{
+    switch (fate) {
+    case FATE_APPLIED:
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        if (l->work_id)
+            *list_add(&rt->group_mem, &s->need_work) = l->work_id;
+        if (l->mail.kind == PAWL_MSG_TIMER_FIRED)
+            COUNT(rt, timers_fired);
+        break;
+    case FATE_IGNORED:
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        if (l->work_id)
+            *list_add(&rt->group_mem, &s->drop_work) = l->work_id;
+        break;
+    case FATE_KEPT:
+        stage_keep(rt, s, l, true);
+        break;
+    case FATE_DROPPED:
+        log_warn(&rt->log, "turn", "event nobody waits for; dropped", "instance=%.*s event=%.*s",
+                 PAWL_FMT(r->row.id), PAWL_FMT(l->mail.name));
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        break;
+    case FATE_ODD:
+        quarantine(rt, s, l, finding->text);
+        return;
+    }
+    if (l->key.len)
+        *list_add(&rt->group_mem, &s->keys) = l->key;
+    stage_take(s, l);
+}
+
+/* Mailbox rows that the turn consumed or threw away. */
+static void drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    const uint64_t *ids;
+    size_t n = execution_consumed(r->x, &ids);
+    for (size_t i = 0; i < n; i++)
+        stage_drop_message(rt, s, ids[i]);
+    for (size_t i = 0; i < s->turn.discarded_count; i++)
+        stage_drop_message(rt, s, s->turn.discarded[i]);
+    s->turn.discarded_count = 0;
+}
+
+/* Give a cancelled instance so long to compensate. */
+static void start_grace(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    pawl_message *m = stage_send(rt, s, PAWL_MSG_CANCEL_DEADLINE, r->row.uid, (pawl_str){0});
+    m->execution = s->row.execution;
+    m->visible_ms = rt->now_ms + rt->opts.cancel_grace_ms;
+}
+
+static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    struct engine_finding finding = {0};
+    enum engine_fate fate = FATE_IGNORED;
+    if (!l->mail.id && l->mail.kind == PAWL_MSG_EXTERNAL_RAISED)
+        l->mail.id = rt_new_id(rt);
+    turn_clock_start(rt, r->code, r->row.uid, l->work_id ? l->work_id : l->mail.id);
+    RT_POINT(rt, "turn.run");
+    enum engine_outcome outcome =
+        execution_apply(r->x, &l->mail, rt->now_ms, &s->turn, &fate, &finding);
+    turn_clock_stop(rt);
+    COUNT(rt, turns);
+    if (outcome != ENGINE_WAITING && outcome != ENGINE_ENDED) {
+        turn_outcome(rt, r, l, outcome, &finding);
+        return;
+    }
+    if (fate == FATE_ODD && rt->opts.fail_on_mismatch) {
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, pawl_s(finding.text));
+        return;
+    }
+    drop_consumed(rt, r, s);
+    settle(rt, r, s, l, fate, &finding);
+    if (fate == FATE_APPLIED && l->mail.kind == PAWL_MSG_CANCEL && outcome == ENGINE_WAITING)
+        start_grace(rt, r, s);
+    turn_outcome(rt, r, NULL, outcome, &finding);
+}
+
+/* One letter at a time: for hostile runs, and after a round was refused. */
+static bool must_wait_its_turn(pawl_runtime *rt, const struct resident *r, const struct letter *l)
+{
+    if (!r->stage)
+        return false;
+    return rt->opts.hostile || l->tries || r->stage->ended ||
+           (r->stage->letters && r->stage->letters->tries);
+}
+
+/* A child's cancel names its parent's call: another incarnation is left alone. */
+static bool is_our_child(const pawl_row *row, const struct letter *l)
+{
+    if (l->mail.kind != PAWL_MSG_CANCEL || l->uid || !l->mail.attrs.len)
+        return true;
+    return row->parent_uid == (uint64_t)pawl_json_int(l->mail.attrs, "/parent_uid", 0) &&
+           row->parent_execution ==
+               (uint64_t)pawl_json_int(l->mail.attrs, "/parent_execution", 0) &&
+           row->parent_ref == (uint64_t)pawl_json_int(l->mail.attrs, "/parent_ref", 0);
+}
+
+/* Letters that are answered without running code.  True: done with it. */
+static bool steer(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    pawl_row *row = resident_row(r);
+    bool suspended = row->state == PAWL_SUSPENDED;
+    if (l->mail.kind == PAWL_MSG_TERMINATE) {
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_TERMINATED, l->mail.data);
+        return true;
+    }
+    if (l->mail.kind == PAWL_MSG_CANCEL_DEADLINE) {
+        if (l->mail.execution == row->execution)
+            turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED,
+                        pawl_s("cancelled; the time to compensate ran out"));
+        else
+            consume_late(rt, stage_bare(rt), l);
+        return true;
+    }
+    if ((l->mail.kind == PAWL_MSG_SUSPEND && suspended) ||
+        (l->mail.kind == PAWL_MSG_RESUME && !suspended)) {
+        if (l->request)
+            request_refuse(l->request, PAWL_CONFLICT, "instance '%.*s' is %s", PAWL_FMT(row->id),
+                           pawl_state_name(row->state));
+        l->request = NULL;
+        if (l->stored)
+            consume_late(rt, stage_bare(rt), l);
+        else
+            letter_drop(rt, l, PAWL_OK, "");
+        return true;
+    }
+    return false;
+}
+
+/* Bring its code into memory and apply; or let the letter wait. */
+static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    pawl_row *row = resident_row(r);
+    bool parked = row->state == PAWL_BLOCKED ||
+                  (row->state == PAWL_SUSPENDED && l->mail.kind != PAWL_MSG_RESUME) ||
+                  (row->last_seq == 0 && !r->x);
+    if (parked && !(row->state == PAWL_PENDING && l->mail.kind == PAWL_MSG_CANCEL)) {
+        turn_pile(rt, r, l);
+        return;
+    }
+    if (parked) { /* cancelled before its code ever ran */
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
+        return;
+    }
+    struct engine_finding finding = {0};
+    switch (load_execution(rt, r, &finding)) {
+    case READY_OK:
+        apply(rt, r, l);
+        break;
+    case READY_CODELESS:
+        turn_codeless(rt, r, l);
+        break;
+    case READY_BLOCKED:
+        turn_block(rt, r, l, &finding);
+        break;
+    case READY_TROUBLE:
+        turn_again(rt, r, l);
+        break;
+    }
+}
+
+void turn_hold(pawl_runtime *rt, struct letter *l)
+{
+    rt->retry_at_ms = rt_mono(rt) + 100;
+    rt->hold = true;
+    letter_later(rt, l);
+}
+
+void turn_deliver(pawl_runtime *rt, struct letter *l)
+{
+    if (l->mail.kind == PAWL_MSG_START) {
+        begin_deliver(rt, l);
+        return;
+    }
+    struct resident *r = NULL;
+    enum load_result found = load_row(rt, l->uid, l->instance, &r);
+    if (found == LOAD_TROUBLE) {
+        turn_hold(rt, l);
+    } else if (found == LOAD_NONE) {
+        to_nobody(rt, l);
+    } else if (must_wait_its_turn(rt, r, l)) {
+        letter_later(rt, l);
+    } else if (pawl_state_is_terminal(resident_row(r)->state)) {
+        too_late(rt, r, l);
+    } else if (!is_our_child(resident_row(r), l)) {
+        consume_late(rt, stage_bare(rt), l);
+    } else if (l->attempt >= rt->opts.max_attempts && l->stored) {
+        struct engine_finding why = {0};
+        (void)snprintf(why.text, sizeof(why.text),
+                       "poison: message %llu ended the process %u times; mend the code, then retry",
+                       (unsigned long long)l->mail.id, l->attempt);
+        turn_block(rt, r, l, &why);
+    } else if (l->key.len && seen_key(rt, r, l->key)) {
+        stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
+    } else if (l->mail.kind == PAWL_MSG_WAKE) {
+        letter_drop(rt, l, PAWL_OK, "");
+        turn_unpile(rt, r->row.uid);
+    } else if (!steer(rt, r, l)) {
+        run(rt, r, l);
+    }
+}

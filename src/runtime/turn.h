@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/turn.h -- one letter, one instance: run it, keep it, or let it wait.
+ * [engine]
+ */
+#ifndef PAWL_RUNTIME_TURN_H
+#define PAWL_RUNTIME_TURN_H
+
+#include "runtime/runtime.h"
+
+/* Deliver a letter to its instance; takes ownership. */
+void turn_deliver(pawl_runtime *rt, struct letter *l);
+
+/* ---- begin.c: letters that open an instance ------------------------------- */
+
+/* A START letter; takes ownership. */
+void begin_deliver(pawl_runtime *rt, struct letter *l);
+/* Record the start of r's execution and run its first turn.  `input` and
+ * `wanted` version (empty: latest) as asked.  False: no code here. */
+bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l);
+
+/* ---- finish.c: letters that end or park one --------------------------------- */
+
+/* Apply what the engine answered to the stage.  `l` is consumed. */
+void turn_outcome(pawl_runtime *rt, struct resident *r, struct letter *l,
+                  enum engine_outcome outcome, const struct engine_finding *finding);
+/* The instance cannot go on with its code: park it (or fail it, by option). */
+void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
+                const struct engine_finding *finding);
+/* No code here for its version: the letter waits as a row. */
+void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* Let a letter wait as a row until the instance can run. */
+void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* End it now without its code. */
+void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind, pawl_str reason);
+/* Take everything of this instance back and try again, letter by letter. */
+void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* The store did not answer: stop this group, try again soon. */
+void turn_hold(pawl_runtime *rt, struct letter *l);
+/* Put the rows that wait for this instance into memory again. */
+void turn_unpile(pawl_runtime *rt, uint64_t uid);
+
+#endif
