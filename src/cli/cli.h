@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/cli.h -- what the verbs share: arguments, exit statuses, errors.
+ *
+ * The command line is an ordinary user of the public API: it opens a runtime on
+ * a data directory, does one thing, closes it.  A verb is a row in a table
+ * (main.c) and a function here; a flag is a row in a table (flags.c) and a field
+ * of struct args.  One thread: the engine's callbacks only post to it (watch.c).
+ *
+ * Strings in struct args are borrowed from argv and the environment.
+ */
+#ifndef PAWL_CLI_CLI_H
+#define PAWL_CLI_CLI_H
+
+#include "base/attr.h"
+#include "pawl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Exit statuses (documented in docs/guide/cli.md). */
+enum cli_exit {
+    EXIT_OK = 0,
+    EXIT_FAILED = 1,       /* the instance failed, was cancelled or is blocked */
+    EXIT_USAGE = 2,        /* the command line is wrong */
+    EXIT_NO_STORE = 3,     /* no store, or it cannot be used now */
+    EXIT_NOT_THERE = 4,    /* not found, or the state forbids it */
+    EXIT_TIMEOUT = 5,      /* --timeout ran out */
+    EXIT_NO_OUTPUT = 74,   /* standard output could not be written */
+    EXIT_UNKNOWN = 75,     /* commit outcome unknown; a restart resolves it */
+    EXIT_INTERRUPTED = 128 /* plus the signal: 130 for Ctrl-C */
+};
+
+enum cli_output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_JSONL, OUTPUT_IDS };
+enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+#define CLI_LIST_MAX 64 /* how often --load and --raise may be given */
+
+struct cli_list {
+    const char *items[CLI_LIST_MAX];
+    uint32_t count;
+};
+
+/* Every flag of every verb; flags.c says which verb takes which. */
+struct args {
+    pawl_options options; /* data, store, workers, limits … as given to the runtime */
+    struct cli_list load;
+    int output; /* enum cli_output */
+    int color;  /* enum cli_color */
+    bool quiet;
+    bool help;
+
+    const char *input; /* JSON, @FILE or - */
+    const char *id;
+    const char *version;
+    bool allow_unregistered;
+    struct cli_list raise; /* EVENT=JSON */
+    const char *payload;   /* of raise */
+    const char *key;
+    bool await_start;
+    const char *reason;
+    bool force;
+    int64_t timeout_ms; /* -1: none */
+    bool until_idle;
+
+    uint64_t execution;
+    uint64_t after_seq;
+    uint32_t limit;
+    const char *after;
+    int status; /* pawl_state + 1 */
+    const char *orchestration;
+    const char *prefix;
+    const char *parent;
+    int64_t since_ms;
+    int64_t older_than_ms; /* -1: not given */
+
+    uint32_t concurrency;
+    uint32_t steps;
+    uint32_t width;
+    uint64_t seconds;
+    bool json;
+    bool keep;
+};
+
+struct cli {
+    const char *prog; /* as called, without its directory: "pawl" */
+    pawl_app *app;    /* borrowed */
+    const struct verb *verb;
+    struct args args;
+    const char **words; /* what stands after the verb and is no flag */
+    size_t word_count;
+    pawl_mem *mem; /* dies with the command */
+};
+
+/* Groups of flags a verb may take. */
+enum flag_group {
+    TAKES_STORE = 1 << 0,  /* --data --store */
+    TAKES_OUTPUT = 1 << 1, /* -o --color --quiet */
+    TAKES_ENGINE = 1 << 2, /* the options of the runtime, --log-level */
+    TAKES_LOAD = 1 << 3,
+    TAKES_START = 1 << 4,
+    TAKES_RUN = 1 << 5,
+    TAKES_RAISE = 1 << 6,
+    TAKES_REASON = 1 << 7,
+    TAKES_FORCE = 1 << 8,
+    TAKES_TIMEOUT = 1 << 9,
+    TAKES_EXECUTION = 1 << 10,
+    TAKES_PAGE = 1 << 11,
+    TAKES_LIST = 1 << 12,
+    TAKES_OLDER = 1 << 13,
+    TAKES_WORK = 1 << 14,
+    TAKES_BENCH = 1 << 15,
+    TAKES_HELP = 1 << 16, /* every verb */
+};
+
+struct verb {
+    const char *name;
+    const char *words;   /* what comes after it in the usage line: "ID EVENT [JSON]" */
+    unsigned min, max;   /* how many words */
+    unsigned takes;      /* flag groups */
+    const char *summary; /* one line for the list of verbs */
+    const char *about;   /* a paragraph for --help */
+    const char *examples;
+    int (*run)(struct cli *cli);
+};
+
+extern const struct verb cli_verbs[]; /* ends with a row without a name */
+
+/* ---- Errors: one line on stderr, "pawl: …", that says what to do ---------- */
+
+/* Print and return `status`.  Control characters are made visible. */
+int cli_fail(const struct cli *cli, int status, const char *format, ...) PAWL_PRINTF(3, 4);
+/* As a failed library call wants it: its own words, its own exit status. */
+int cli_fail_error(const struct cli *cli, const pawl_error *err);
+int cli_exit_of(pawl_status status);
+/* A remark on stderr; nothing with --quiet. */
+void cli_note(const struct cli *cli, const char *format, ...) PAWL_PRINTF(2, 3);
+/* The nearest of `count` words to `word`, or NULL when none is near. */
+const char *cli_nearest(const char *word, const char *const *words, size_t count);
+
+/* ---- Verbs, by file -------------------------------------------------------- */
+
+int verb_run(struct cli *cli); /* verb_run.c */
+int verb_start(struct cli *cli);
+int verb_work(struct cli *cli);
+int verb_wait(struct cli *cli); /* verb_wait.c */
+int verb_ls(struct cli *cli);   /* verb_look.c */
+int verb_show(struct cli *cli);
+int verb_tree(struct cli *cli);  /* verb_tree.c */
+int verb_why(struct cli *cli);   /* verb_why.c */
+int verb_raise(struct cli *cli); /* verb_steer.c */
+int verb_cancel(struct cli *cli);
+int verb_terminate(struct cli *cli);
+int verb_suspend(struct cli *cli);
+int verb_resume(struct cli *cli);
+int verb_retry(struct cli *cli);
+int verb_rm(struct cli *cli);
+int verb_prune(struct cli *cli);
+int verb_doctor(struct cli *cli); /* verb_doctor.c */
+int verb_bench(struct cli *cli);  /* verb_bench.c */
+int verb_help(struct cli *cli);   /* help.c */
+int verb_version(struct cli *cli);
+
+/* Help of one verb, and of the whole command, onto `to`. */
+void help_verb(const struct cli *cli, const struct verb *verb, FILE *to);
+void help_all(const struct cli *cli, FILE *to);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/main.c -- pawl_main(): the table of verbs, and the way to one of them.
+ *
+ * To add a verb, write its row here and its function in a verb_*.c file; help,
+ * suggestions and flag checks follow from the row.
+ */
+#include "cli/cli.h"
+#include "cli/flags.h"
+#include "cli/out.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ENGINE (TAKES_STORE | TAKES_ENGINE | TAKES_OUTPUT | TAKES_HELP)
+#define LOOK   (TAKES_STORE | TAKES_OUTPUT | TAKES_HELP)
+
+/* clang-format off */
+const struct verb cli_verbs[] = {
+    {"run", "NAME", 1, 1, ENGINE | TAKES_LOAD | TAKES_START | TAKES_RUN | TAKES_TIMEOUT,
+     "start an orchestration, wait for it, print its output",
+     "The output goes to standard output.  With an --id that exists (same orchestration, same\n"
+     "input) nothing is started twice: run goes on where the last process stopped.  Other open\n"
+     "instances whose code is loaded go on as well.  Ctrl-C stops the process, never the\n"
+     "instance: exit status 130, and the same command continues it.",
+     "  {} run ProcessOrder --load order.so --input '{\"id\":\"o-1\"}' --id o-1\n"
+     "  {} run ProcessOrder --load order.so --id o-1 --input @order.json --raise FraudReview='{}'\n",
+     verb_run},
+    {"start", "NAME", 1, 1, ENGINE | TAKES_LOAD | TAKES_START,
+     "start an orchestration and leave it, print its id",
+     "Durable when the id is printed.  It goes on with `work` or `run`.",
+     "  {} start ProcessOrder --load order.so --input '{\"id\":\"o-2\"}'\n",
+     verb_start},
+    {"work", "", 0, 0, ENGINE | TAKES_LOAD | TAKES_WORK,
+     "let every open instance go on, until Ctrl-C",
+     "Owns the data directory meanwhile.  SIGINT and SIGTERM let running activities finish\n"
+     "(--drain) and end with status 0.",
+     "  {} work --load order.so\n"
+     "  {} work --load order.so --until-idle\n",
+     verb_work},
+    {"ls", "", 0, 0, LOOK | TAKES_LIST,
+     "list instances, newest first", "",
+     "  {} ls --status blocked\n"
+     "  {} ls --orchestration ProcessOrder --since 1d -o ids | xargs {} cancel\n",
+     verb_ls},
+    {"show", "ID", 1, 1, LOOK | TAKES_EXECUTION | TAKES_PAGE,
+     "show an instance and its events", "",
+     "  {} show o-1\n"
+     "  {} show o-1 -o jsonl | jq .kind\n",
+     verb_show},
+    {"why", "ID", 1, 1, LOOK,
+     "what it waits for, since when, who can wake it", "",
+     "  {} why o-1\n",
+     verb_why},
+    {"tree", "ID", 1, 1, LOOK,
+     "an instance and its descendants", "",
+     "  {} tree o-1\n",
+     verb_tree},
+    {"wait", "ID", 1, 1, LOOK | TAKES_TIMEOUT | TAKES_EXECUTION,
+     "wait until it has ended, print its output",
+     "Waits beside the process that runs it and runs nothing itself (see `run` and `work`).",
+     "  {} wait o-1 --timeout 30s\n",
+     verb_wait},
+    {"raise", "ID EVENT [JSON]", 2, 3, ENGINE | TAKES_RAISE,
+     "raise an event to an instance",
+     "The data may also be given as --data JSON; a --data before the verb, or one that is not\n"
+     "JSON, is the data directory.  An event that nobody waits for yet is kept.",
+     "  {} raise o-1 FraudReview --data '{\"approved\":true}'\n"
+     "  {} --data ./pawl-data raise o-1 FraudReview '{\"approved\":true}' --key review-7\n",
+     verb_raise},
+    {"cancel", "ID…", 1, UINT32_MAX, ENGINE | TAKES_REASON,
+     "ask it to end; its code may compensate", "",
+     "  {} cancel o-1 --reason 'customer called'\n",
+     verb_cancel},
+    {"terminate", "ID…", 1, UINT32_MAX, ENGINE | TAKES_REASON,
+     "end it at once; its code does not run again", "",
+     "  {} terminate o-1 --reason 'test data'\n",
+     verb_terminate},
+    {"suspend", "ID…", 1, UINT32_MAX, ENGINE | TAKES_REASON,
+     "let it rest; events and timers pile up", "",
+     "  {} suspend o-1\n",
+     verb_suspend},
+    {"resume", "ID…", 1, UINT32_MAX, ENGINE | TAKES_REASON,
+     "let a suspended instance go on", "",
+     "  {} resume o-1\n",
+     verb_resume},
+    {"retry", "ID…", 1, UINT32_MAX, ENGINE,
+     "try a blocked instance again", "After its code or the limit was mended; `why` says which.",
+     "  {} ls --status blocked -o ids | xargs {} retry\n",
+     verb_retry},
+    {"rm", "ID…", 1, UINT32_MAX, ENGINE | TAKES_FORCE,
+     "remove an instance and its children", "",
+     "  {} rm o-1\n"
+     "  {} rm o-1 --force\n",
+     verb_rm},
+    {"prune", "", 0, 0, ENGINE | TAKES_OLDER,
+     "remove what ended long ago",
+     "Finished trees, and closed executions of running instances.",
+     "  {} prune --older-than 30d\n",
+     verb_prune},
+    {"doctor", "", 0, 0, LOOK,
+     "check disk, sync speed, limits and the store's health", "",
+     "  {} doctor\n",
+     verb_doctor},
+    {"bench", "hello|chain|fanout", 1, 1, TAKES_BENCH | TAKES_OUTPUT | TAKES_HELP,
+     "measure orchestrations per second on this disk",
+     "hello runs one activity, chain --steps of them one after another, fanout --width side by\n"
+     "side.  In a fresh directory under --data or the current one, removed afterwards.",
+     "  {} bench hello --concurrency 256\n"
+     "  {} bench chain --steps 1000 --json\n",
+     verb_bench},
+    {"version", "", 0, 0, TAKES_OUTPUT | TAKES_HELP,
+     "print the version", "", "  {} version\n", verb_version},
+    {"help", "[VERB]", 0, 1, TAKES_OUTPUT | TAKES_HELP,
+     "print help", "", "  {} help run\n", verb_help},
+    {NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL},
+};
+/* clang-format on */
+
+static const char *program_name(int argc, char **argv)
+{
+    if (argc < 1 || !argv[0] || !argv[0][0])
+        return "pawl";
+    const char *slash = strrchr(argv[0], '/');
+    return slash ? slash + 1 : argv[0];
+}
+
+static int unknown_verb(struct cli *cli)
+{
+    if (cli->word_count == 0) {
+        help_all(cli, stderr);
+        return EXIT_USAGE;
+    }
+    const char *names[64], *near = NULL;
+    size_t count = 0;
+    for (const struct verb *v = cli_verbs; v->name; v++)
+        names[count++] = v->name;
+    near = cli_nearest(cli->words[0], names, count);
+    if (near)
+        return cli_fail(cli, EXIT_USAGE, "unknown verb '%s'; did you mean '%s'?", cli->words[0],
+                        near);
+    return cli_fail(cli, EXIT_USAGE, "unknown verb '%s'; see: %s help", cli->words[0], cli->prog);
+}
+
+static int check_words(struct cli *cli)
+{
+    const struct verb *v = cli->verb;
+    if (cli->word_count < v->min)
+        return cli_fail(cli, EXIT_USAGE, "'%s' needs %s; see: %s %s --help", v->name, v->words,
+                        cli->prog, v->name);
+    if (cli->word_count > v->max)
+        return cli_fail(cli, EXIT_USAGE,
+                        "'%s' does not know what to do with '%s'; see: %s %s --help", v->name,
+                        cli->words[v->max], cli->prog, v->name);
+    return 0;
+}
+
+static int run_command(struct cli *cli, int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return verb_version(cli);
+    int status = flags_parse(cli, argc, argv);
+    if (status)
+        return status;
+    if (cli->args.help) {
+        if (cli->verb)
+            help_verb(cli, cli->verb, stdout);
+        else
+            help_all(cli, stdout);
+        return EXIT_OK;
+    }
+    if (!cli->verb)
+        return unknown_verb(cli);
+    status = check_words(cli);
+    return status ? status : cli->verb->run(cli);
+}
+
+int pawl_main(pawl_app *app, int argc, char **argv)
+{
+    struct cli cli = {.prog = program_name(argc, argv), .app = app, .mem = pawl_mem_new()};
+    cli.args = (struct args){
+        .options = {.size = sizeof(pawl_options), .log_level = PAWL_LOG_WARN},
+        .timeout_ms = -1,
+        .older_than_ms = -1,
+        .concurrency = 1,
+        .steps = 10,
+        .width = 100,
+        .seconds = 5,
+    };
+    int status = run_command(&cli, argc, argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK)
+        status = cli_fail(&cli, EXIT_NO_OUTPUT, "standard output could not be written: %s",
+                          strerror(errno));
+    pawl_mem_free(cli.mem);
+    return status;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/out.c -- tables that fit the terminal, and JSON that fits a pipe.
+ *
+ * A table is collected first and printed once: its widths depend on every row.
+ * Width is counted in code points, which is right for the scripts most ids are
+ * written in and harmless for the others.
+ */
+#include "cli/out.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define GAP          2 /* columns between columns */
+#define FLEX_MINIMUM 8
+
+static const char *const tones[] = {
+    [TONE_NONE] = "",          [TONE_DIM] = "\033[2m",     [TONE_BOLD] = "\033[1m",
+    [TONE_GREEN] = "\033[32m", [TONE_YELLOW] = "\033[33m", [TONE_RED] = "\033[31m",
+    [TONE_BLUE] = "\033[36m",
+};
+
+bool out_has_color(const struct cli *cli, FILE *to)
+{
+    if (cli->args.color != COLOR_AUTO)
+        return cli->args.color == COLOR_ALWAYS;
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return !(no && *no) && isatty(fileno(to)) && term && strcmp(term, "dumb") != 0;
+}
+
+const char *out_begin(const struct cli *cli, FILE *to, enum tone tone)
+{
+    return out_has_color(cli, to) ? tones[tone] : "";
+}
+
+const char *out_end(const struct cli *cli, FILE *to)
+{
+    return out_has_color(cli, to) ? "\033[0m" : "";
+}
+
+enum tone tone_of_state(pawl_state state)
+{
+    switch (state) {
+    case PAWL_PENDING:
+    case PAWL_CONTINUED_AS_NEW:
+        return TONE_DIM;
+    case PAWL_RUNNING:
+        return TONE_BLUE;
+    case PAWL_SUSPENDED:
+    case PAWL_CANCELLED:
+        return TONE_YELLOW;
+    case PAWL_COMPLETED:
+        return TONE_GREEN;
+    case PAWL_BLOCKED:
+    case PAWL_FAILED:
+        return TONE_RED;
+    }
+    return TONE_NONE;
+}
+
+bool out_is_utf8(void)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < COUNT_OF(variables); i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+unsigned out_width(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO))
+        return 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+        return size.ws_col;
+    return 80;
+}
+
+/* ---- Text from outside ----------------------------------------------------- */
+
+/* Bytes of the well-formed character at `p`, 0 when it is none. */
+static size_t character_bytes(const unsigned char *p, size_t left)
+{
+    size_t n = p[0] < 0x80                   ? 1
+               : p[0] >= 0xC2 && p[0] < 0xE0 ? 2
+               : p[0] >= 0xE0 && p[0] < 0xF0 ? 3
+                                             : 0;
+    if (p[0] >= 0xF0 && p[0] < 0xF5)
+        n = 4;
+    if (n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xC0) != 0x80)
+            return 0;
+    return n;
+}
+
+static bool is_control(const unsigned char *p, size_t n)
+{
+    return (n == 1 && (p[0] < 0x20 || p[0] == 0x7F)) || (n == 2 && p[0] == 0xC2 && p[1] < 0xA0);
+}
+
+static size_t write_control(char *to, const unsigned char *p, size_t n)
+{
+    unsigned char last = p[n - 1];
+    const char *named = last == '\n' ? "\\n" : last == '\t' ? "\\t" : last == '\r' ? "\\r" : NULL;
+    if (named) {
+        memcpy(to, named, 2);
+        return 2;
+    }
+    return (size_t)snprintf(to, 5, "\\x%02x", last);
+}
+
+pawl_str out_clean(pawl_mem *mem, pawl_str text)
+{
+    const unsigned char *p = (const unsigned char *)text.ptr;
+    char *to = pawl_mem_alloc(mem, text.len * 4 + 1);
+    size_t at = 0;
+    for (size_t i = 0; i < text.len;) {
+        size_t n = character_bytes(p + i, text.len - i);
+        if (n == 0)
+            to[at++] = '?';
+        else if (is_control(p + i, n))
+            at += write_control(to + at, p + i, n);
+        else {
+            memcpy(to + at, p + i, n);
+            at += n;
+        }
+        i += n ? n : 1;
+    }
+    to[at] = '\0';
+    return (pawl_str){to, at};
+}
+
+static unsigned width_of(pawl_str text)
+{
+    unsigned width = 0;
+    for (size_t i = 0; i < text.len; i++)
+        width += (text.ptr[i] & 0xC0) != 0x80;
+    return width;
+}
+
+pawl_str out_cut(pawl_mem *mem, pawl_str text, unsigned width)
+{
+    if (width_of(text) <= width)
+        return text;
+    size_t at = 0;
+    for (unsigned seen = 0; at < text.len; at++) {
+        seen += (text.ptr[at] & 0xC0) != 0x80;
+        if (seen == width)
+            break;
+    }
+    return pawl_mem_printf(mem, "%.*s%s", (int)at, text.ptr, out_is_utf8() ? "…" : "~");
+}
+
+/* ---- Tables ------------------------------------------------------------------ */
+
+void table_init(struct table *t, const struct cli *cli, const struct table_column *columns,
+                size_t count)
+{
+    assert_that(count <= TABLE_COLUMNS_MAX);
+    *t = (struct table){.cli = cli, .columns = columns, .column_count = count};
+}
+
+void table_put(struct table *t, pawl_str text, enum tone tone)
+{
+    if (t->count == t->cap) {
+        size_t cap = t->cap ? t->cap * 2 : 64;
+        struct table_cell *cells = pawl_mem_alloc(t->cli->mem, cap * sizeof(*cells));
+        if (t->count)
+            memcpy(cells, t->cells, t->count * sizeof(*cells));
+        t->cells = cells;
+        t->cap = cap;
+    }
+    /* No terminal is wider: do not clean megabytes to show a line of them. */
+    if (out_width() && text.len > 4096)
+        text.len = 4096;
+    t->cells[t->count++] = (struct table_cell){out_clean(t->cli->mem, text), tone};
+}
+
+void table_putf(struct table *t, enum tone tone, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    table_put(t, pawl_s(text), tone);
+}
+
+static void measure(const struct table *t, unsigned widths[TABLE_COLUMNS_MAX])
+{
+    for (size_t c = 0; c < t->column_count; c++)
+        widths[c] = (unsigned)strlen(t->columns[c].head);
+    for (size_t i = 0; i < t->count; i++) {
+        unsigned width = width_of(t->cells[i].text);
+        if (width > widths[i % t->column_count])
+            widths[i % t->column_count] = width;
+    }
+}
+
+/* Take columns from the widest flexible one until the line fits. */
+static void fit(const struct table *t, unsigned widths[TABLE_COLUMNS_MAX])
+{
+    unsigned room = out_width(), total = (unsigned)(t->column_count - 1) * GAP;
+    for (size_t c = 0; c < t->column_count; c++)
+        total += widths[c];
+    while (room && total > room) {
+        size_t widest = t->column_count;
+        for (size_t c = 0; c < t->column_count; c++)
+            if (t->columns[c].flex && widths[c] > FLEX_MINIMUM &&
+                (widest == t->column_count || widths[c] > widths[widest]))
+                widest = c;
+        if (widest == t->column_count)
+            return;
+        widths[widest]--;
+        total--;
+    }
+}
+
+static void print_cell(const struct table *t, size_t column, struct table_cell cell, unsigned width)
+{
+    pawl_str text = out_cut(t->cli->mem, cell.text, width);
+    unsigned pad = width - width_of(text);
+    bool last = column + 1 == t->column_count;
+    if (t->columns[column].right)
+        printf("%*s", (int)pad, "");
+    printf("%s%.*s%s", out_begin(t->cli, stdout, cell.tone), PAWL_FMT(text),
+           cell.tone ? out_end(t->cli, stdout) : "");
+    if (!t->columns[column].right && !last)
+        printf("%*s", (int)pad, "");
+    fputs(last ? "\n" : "  ", stdout);
+}
+
+void table_print(struct table *t)
+{
+    unsigned widths[TABLE_COLUMNS_MAX];
+    measure(t, widths);
+    fit(t, widths);
+    for (size_t c = 0; c < t->column_count; c++)
+        print_cell(t, c, (struct table_cell){pawl_s(t->columns[c].head), TONE_DIM}, widths[c]);
+    for (size_t i = 0; i < t->count; i++)
+        print_cell(t, i % t->column_count, t->cells[i], widths[i % t->column_count]);
+}
+
+/* ---- JSON -------------------------------------------------------------------- */
+
+void out_json(const struct cli *cli, pawl_json *w)
+{
+    pawl_str doc = pawl_json_done(w);
+    assert_that(doc.ptr);
+    if (cli->args.output != OUTPUT_JSONL) {
+        fwrite(doc.ptr, 1, doc.len, stdout);
+        putchar('\n');
+        return;
+    }
+    /* A payload is kept byte for byte, so it may hold line breaks between its
+     * tokens (never inside a string): here they would end the record. */
+    for (size_t i = 0; i < doc.len; i++)
+        putchar(doc.ptr[i] == '\n' || doc.ptr[i] == '\r' ? ' ' : doc.ptr[i]);
+    putchar('\n');
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/render.c -- instances and events as JSON, with the field names of the HTTP
+ * API.  Called by every verb that knows -o json.
+ */
+#include "cli/render.h"
+
+#include "base/limits.h"
+
+#include <string.h>
+
+static pawl_str base64(pawl_mem *mem, pawl_str bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *p = (const unsigned char *)bytes.ptr;
+    char *out = pawl_mem_alloc(mem, (bytes.len + 2) / 3 * 4 + 1), *to = out;
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        size_t left = bytes.len - i;
+        uint32_t triple = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
+                          (left > 2 ? p[i + 2] : 0);
+        *to++ = digits[triple >> 18];
+        *to++ = digits[triple >> 12 & 63];
+        *to++ = left > 1 ? digits[triple >> 6 & 63] : '=';
+        *to++ = left > 2 ? digits[triple & 63] : '=';
+    }
+    return (pawl_str){out, (size_t)(to - out)};
+}
+
+void render_payload(pawl_json *w, pawl_mem *mem, const char *key, const char *encoding_key,
+                    pawl_str payload)
+{
+    pawl_json_key(w, key);
+    if (payload.len == 0) {
+        pawl_json_null(w);
+    } else if (pawl_json_valid(payload, NULL)) {
+        pawl_json_raw(w, payload);
+    } else {
+        bool text = utf8_valid(payload);
+        pawl_json_str(w, text ? payload : base64(mem, payload));
+        pawl_json_key(w, encoding_key);
+        pawl_json_cstr(w, text ? "text" : "base64");
+    }
+}
+
+void render_text(pawl_json *w, const char *key, pawl_str text)
+{
+    pawl_json_key(w, key);
+    if (text.len)
+        pawl_json_str(w, text);
+    else
+        pawl_json_null(w);
+}
+
+void render_number(pawl_json *w, const char *key, int64_t n)
+{
+    pawl_json_key(w, key);
+    if (n)
+        pawl_json_num(w, n);
+    else
+        pawl_json_null(w);
+}
+
+void render_waiting_members(pawl_json *w, const pawl_waiting *waiting)
+{
+    pawl_json_key(w, "id");
+    pawl_json_num(w, (int64_t)waiting->id);
+    pawl_json_key(w, "kind");
+    pawl_json_cstr(w, waiting->kind);
+    render_text(w, "name", waiting->name);
+    if (waiting->instance.len)
+        render_text(w, "instance", waiting->instance);
+    render_number(w, "since", waiting->since_ms);
+    if (waiting->due_ms)
+        render_number(w, "due_at", waiting->due_ms);
+    if (strcmp(waiting->kind, "activity") != 0)
+        return;
+    pawl_json_key(w, "attempt");
+    pawl_json_num(w, waiting->attempt);
+    pawl_json_key(w, "running");
+    pawl_json_truth(w, waiting->running);
+    render_text(w, "last_error", waiting->last_error);
+}
+
+void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
+{
+    render_text(w, "instance", info->instance);
+    render_text(w, "orchestration", info->orchestration);
+    render_text(w, "version", info->version);
+    pawl_json_key(w, "status");
+    pawl_json_cstr(w, pawl_state_name(info->state));
+    pawl_json_key(w, "execution");
+    pawl_json_num(w, (int64_t)info->execution);
+    render_number(w, "created_at", info->created_ms);
+    render_number(w, "updated_at", info->updated_ms);
+    render_payload(w, mem, "input", "input_encoding", info->input);
+    render_payload(w, mem, "output", "encoding", info->output);
+    render_text(w, "error", info->error);
+    render_text(w, "custom_status", info->custom_status);
+    if (info->finding.len)
+        render_text(w, "finding", info->finding);
+    pawl_json_key(w, "waiting_for");
+    pawl_json_array(w);
+    for (size_t i = 0; i < info->waiting_count; i++) {
+        pawl_json_object(w);
+        render_waiting_members(w, &info->waiting[i]);
+        pawl_json_end(w);
+    }
+    pawl_json_end(w);
+    render_text(w, "parent", info->parent);
+}
+
+void render_event(pawl_json *w, pawl_mem *mem, const pawl_history_event *event)
+{
+    pawl_json_object(w);
+    pawl_json_key(w, "seq");
+    pawl_json_num(w, (int64_t)event->seq);
+    pawl_json_key(w, "kind");
+    pawl_json_cstr(w, event->kind);
+    render_number(w, "ref", (int64_t)event->ref);
+    render_text(w, "name", event->name);
+    render_payload(w, mem, "data", "encoding", event->data);
+    pawl_json_key(w, "at");
+    pawl_json_num(w, event->at_ms);
+    if (event->attrs.len && pawl_json_valid(event->attrs, NULL)) {
+        pawl_json_key(w, "attrs");
+        pawl_json_raw(w, event->attrs);
+    }
+    pawl_json_end(w);
+}
+
+pawl_str render_detail(const pawl_info *info)
+{
+    if (info->finding.len && info->state == PAWL_BLOCKED)
+        return info->finding;
+    if (info->error.len)
+        return info->error;
+    return info->output.len ? info->output : info->custom_status;
+}

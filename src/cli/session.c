@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/session.c -- open a store for a verb, and the few things all verbs do with
+ * it.
+ *
+ * Looking and steering never make a data directory: a mistyped path must not
+ * turn into an empty store.
+ */
+#include "cli/session.h"
+
+#include "cli/out.h"
+#include "cli/render.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_DATA "./pawl-data"
+#define PAYLOAD_MAX  (1U << 30) /* the runtime has the real limit */
+
+const char *session_data(const struct cli *cli)
+{
+    return cli->args.options.data ? cli->args.options.data : DEFAULT_DATA;
+}
+
+const char *session_file(const struct cli *cli)
+{
+    const char *store = cli->args.options.store;
+    if (!store)
+        return pawl_mem_printf(cli->mem, "%s/pawl.db", session_data(cli)).ptr;
+    return strncmp(store, "sqlite:", 7) == 0 ? store + 7 : NULL;
+}
+
+/* ---- Opening ----------------------------------------------------------------- */
+
+static int must_exist(struct cli *cli)
+{
+    const char *file = session_file(cli);
+    struct stat st;
+    if (!file)
+        return cli_fail(cli, EXIT_USAGE,
+                        "'%s' needs a store that outlives a process; '%s' does not: use --data DIR",
+                        cli->verb->name, cli->args.options.store);
+    if (stat(file, &st) == 0)
+        return 0;
+    if (errno == EACCES)
+        return cli_fail(cli, EXIT_NO_STORE, "'%s' cannot be read by this user", file);
+    return cli_fail(cli, EXIT_NO_STORE,
+                    "there is no store in '%s'; name its directory with --data DIR, or make one "
+                    "with '%s run' or '%s start'",
+                    session_data(cli), cli->prog, cli->prog);
+}
+
+int session_load(struct cli *cli)
+{
+    for (uint32_t i = 0; i < cli->args.load.count; i++) {
+        pawl_error err;
+        if (pawl_app_load(cli->app, cli->args.load.items[i], &err) != PAWL_OK)
+            return cli_fail_error(cli, &err);
+    }
+    return 0;
+}
+
+int session_open(struct cli *cli, enum session_use use, struct session *ret)
+{
+    bool makes = use == SESSION_START || use == SESSION_RUN;
+    *ret = (struct session){0};
+    int status = makes ? 0 : must_exist(cli);
+    if (status)
+        return status;
+    pawl_options options = cli->args.options;
+    options.data = session_data(cli);
+    options.read_only = use == SESSION_LOOK;
+    pawl_error err = {.status = PAWL_UNAVAILABLE};
+    ret->rt = pawl_runtime_open(cli->app, &options, &err);
+    if (!ret->rt) {
+        status = cli_exit_of(err.status);
+        /* "Not there" is about instances; a store that is not there is 3. */
+        return cli_fail(cli, status == EXIT_NOT_THERE ? EXIT_NO_STORE : status, "%s", err.text);
+    }
+    ret->client = pawl_runtime_client(ret->rt);
+    if (use == SESSION_RUN && pawl_runtime_start(ret->rt, &err) != PAWL_OK) {
+        session_close(ret);
+        return cli_fail_error(cli, &err);
+    }
+    return 0;
+}
+
+void session_close(struct session *s)
+{
+    pawl_runtime_close(s->rt);
+    *s = (struct session){0};
+}
+
+/* ---- Payloads ------------------------------------------------------------------ */
+
+static int read_all(struct cli *cli, const char *name, FILE *from, pawl_str *ret)
+{
+    size_t cap = 1 << 16, len = 0;
+    char *bytes = pawl_mem_alloc(cli->mem, cap);
+    for (size_t n; (n = fread(bytes + len, 1, cap - len, from)) > 0;) {
+        len += n;
+        if (len < cap)
+            continue;
+        if (cap >= PAYLOAD_MAX)
+            return cli_fail(cli, EXIT_USAGE, "'%s' is larger than any payload may be", name);
+        char *more = pawl_mem_alloc(cli->mem, cap * 2);
+        memcpy(more, bytes, len);
+        bytes = more;
+        cap *= 2;
+    }
+    if (ferror(from))
+        return cli_fail(cli, EXIT_USAGE, "cannot read '%s': %s", name, strerror(errno));
+    while (len && strchr(" \t\r\n", bytes[len - 1]))
+        len--; /* the newline an editor put there is not part of the payload */
+    *ret = (pawl_str){bytes, len};
+    return 0;
+}
+
+static int read_payload_file(struct cli *cli, const char *path, pawl_str *ret)
+{
+    FILE *from = fopen(path, "re");
+    if (!from)
+        return cli_fail(cli, EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
+    int status = read_all(cli, path, from, ret);
+    fclose(from);
+    return status;
+}
+
+int session_payload(struct cli *cli, const char *flag, const char *text, pawl_str *ret)
+{
+    *ret = pawl_s(text);
+    int status = 0;
+    if (text && strcmp(text, "-") == 0)
+        status = read_all(cli, "standard input", stdin, ret);
+    else if (text && text[0] == '@')
+        status = read_payload_file(cli, text + 1, ret);
+    size_t offset = 0;
+    if (status || ret->len == 0 || pawl_json_valid(*ret, &offset))
+        return status;
+    return cli_fail(cli, EXIT_USAGE,
+                    "%s is not JSON at byte %zu; a text needs its quotes: %s '\"text\"'", flag,
+                    offset, flag);
+}
+
+/* ---- One instance ---------------------------------------------------------------- */
+
+int session_get(struct cli *cli, struct session *s, const char *id, uint64_t execution,
+                pawl_info *ret)
+{
+    pawl_error err;
+    if (pawl_client_get(s->client, id, execution, cli->mem, ret, &err) == PAWL_OK)
+        return 0;
+    return cli_fail_error(cli, &err);
+}
+
+static int say_ending(struct cli *cli, const pawl_info *info)
+{
+    const char *state = pawl_state_name(info->state);
+    switch (info->state) {
+    case PAWL_COMPLETED:
+    case PAWL_CONTINUED_AS_NEW:
+        return EXIT_OK;
+    case PAWL_FAILED:
+    case PAWL_CANCELLED:
+        return cli_fail(cli, EXIT_FAILED, "instance '%.*s' %s%s: %.*s", PAWL_FMT(info->instance),
+                        info->state == PAWL_FAILED ? "" : "was ", state, PAWL_FMT(info->error));
+    case PAWL_BLOCKED:
+        return cli_fail(
+            cli, EXIT_FAILED, "instance '%.*s' is blocked: %.*s; mend that, then: %s retry %.*s",
+            PAWL_FMT(info->instance), PAWL_FMT(info->finding), cli->prog, PAWL_FMT(info->instance));
+    case PAWL_SUSPENDED:
+        return cli_fail(cli, EXIT_FAILED,
+                        "instance '%.*s' is suspended; let it go on with: %s resume %.*s",
+                        PAWL_FMT(info->instance), cli->prog, PAWL_FMT(info->instance));
+    case PAWL_PENDING:
+    case PAWL_RUNNING:
+        break;
+    }
+    return cli_fail(cli, EXIT_TIMEOUT, "instance '%.*s' is still %s; ask: %s why %.*s",
+                    PAWL_FMT(info->instance), state, cli->prog, PAWL_FMT(info->instance));
+}
+
+int session_report(struct cli *cli, const pawl_info *info)
+{
+    if (cli->args.output == OUTPUT_IDS) {
+        printf("%.*s\n", PAWL_FMT(info->instance));
+    } else if (cli->args.output != OUTPUT_TABLE) {
+        pawl_json *w = pawl_json_new(cli->mem);
+        pawl_json_object(w);
+        render_instance_members(w, cli->mem, info);
+        pawl_json_end(w);
+        out_json(cli, w);
+    } else if (info->state == PAWL_COMPLETED && info->output.len) {
+        fwrite(info->output.ptr, 1, info->output.len, stdout);
+        putchar('\n');
+    }
+    return say_ending(cli, info);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/verb_run.c -- the verbs that run code: run, start, work.
+ *
+ * run is start and wait in one process that owns the store.  Nothing is lost by
+ * ending it at any moment: the start is idempotent by id, so the same command
+ * goes on from the last recorded step.
+ */
+#include "base/clock.h"
+#include "base/rand.h"
+#include "cli/out.h"
+#include "cli/progress.h"
+#include "cli/session.h"
+#include "cli/watch.h"
+
+#include <string.h>
+
+/* An instance being run in the foreground. */
+struct run {
+    struct cli *cli;
+    struct session session;
+    struct watch watch;
+    struct progress progress;
+    const char *name;
+    const char *id;
+    pawl_str input;
+    int64_t deadline_ms; /* mono; -1: none */
+};
+
+/* ---- Starting ---------------------------------------------------------------- */
+
+static int check_registered(struct cli *cli, const char *name)
+{
+    const char *version = cli->args.version;
+    if (cli->args.allow_unregistered || pawl_app_has_orchestration(cli->app, name, version))
+        return 0;
+    if (version && pawl_app_has_orchestration(cli->app, name, NULL))
+        return cli_fail(cli, EXIT_NOT_THERE, "orchestration '%s' has no version '%s' here", name,
+                        version);
+    if (cli->args.load.count)
+        return cli_fail(cli, EXIT_NOT_THERE, "no loaded module has an orchestration '%s'", name);
+    return cli_fail(cli, EXIT_NOT_THERE,
+                    "nobody registered an orchestration '%s'; load the module that has it with "
+                    "--load FILE.so",
+                    name);
+}
+
+static const char *choose_id(struct cli *cli)
+{
+    if (cli->args.id)
+        return cli->args.id;
+    uint8_t bits[10];
+    char *id = pawl_mem_alloc(cli->mem, 37);
+    random_bytes(bits, sizeof(bits));
+    uuid7_format(id, clock_wall_ms(), bits);
+    return id;
+}
+
+static int start_instance(struct cli *cli, struct session *session, const char *id, pawl_str input,
+                          pawl_reply *ret)
+{
+    const pawl_start_opts *opts =
+        PAWL_START_OPTS(.instance = id, .version = cli->args.version,
+                        .allow_unregistered = cli->args.allow_unregistered);
+    if (pawl_client_start(session->client, cli->words[0], input, opts, ret) == PAWL_OK)
+        return 0;
+    if (ret->error.status == PAWL_EXISTS)
+        return cli_fail(cli, EXIT_NOT_THERE, "%s; choose another --id, or look: %s show %s",
+                        ret->error.text, cli->prog, id);
+    return cli_fail_error(cli, &ret->error);
+}
+
+int verb_start(struct cli *cli)
+{
+    pawl_str input;
+    int status = session_payload(cli, "--input", cli->args.input, &input);
+    if (!status)
+        status = session_load(cli);
+    if (!status)
+        status = check_registered(cli, cli->words[0]);
+    struct session session;
+    if (status || (status = session_open(cli, SESSION_START, &session)))
+        return status;
+    pawl_reply reply;
+    status = start_instance(cli, &session, choose_id(cli), input, &reply);
+    session_close(&session);
+    if (status)
+        return status;
+    if (cli->args.output == OUTPUT_TABLE || cli->args.output == OUTPUT_IDS) {
+        printf("%s\n", reply.instance);
+        return EXIT_OK;
+    }
+    pawl_json *w = pawl_json_new(cli->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "instance");
+    pawl_json_cstr(w, reply.instance);
+    pawl_json_key(w, "execution");
+    pawl_json_num(w, (int64_t)reply.execution);
+    pawl_json_key(w, "created");
+    pawl_json_truth(w, reply.created);
+    pawl_json_end(w);
+    out_json(cli, w);
+    return EXIT_OK;
+}
+
+/* ---- run ----------------------------------------------------------------------- */
+
+/* --raise EVENT=JSON.  The key makes it happen once, however often run is repeated. */
+static int raise_one(struct run *run, const char *text)
+{
+    struct cli *cli = run->cli;
+    const char *equals = strchr(text, '=');
+    pawl_str event =
+        pawl_mem_dup(cli->mem, (pawl_str){text, equals ? (size_t)(equals - text) : strlen(text)});
+    pawl_str data;
+    int status = session_payload(cli, "--raise", equals ? equals + 1 : NULL, &data);
+    if (status)
+        return status;
+    pawl_str key = pawl_mem_printf(cli->mem, "run:%.100s", event.ptr);
+    pawl_error err;
+    if (pawl_client_raise(run->session.client, run->id, event.ptr, data,
+                          PAWL_RAISE_OPTS(.idempotency_key = key.ptr), &err) == PAWL_OK)
+        return 0;
+    return err.status == PAWL_CONFLICT ? 0 : cli_fail_error(cli, &err); /* ended meanwhile */
+}
+
+static int begin(struct run *run)
+{
+    pawl_reply reply;
+    int status = start_instance(run->cli, &run->session, run->id, run->input, &reply);
+    for (uint32_t i = 0; !status && i < run->cli->args.raise.count; i++)
+        status = raise_one(run, run->cli->args.raise.items[i]);
+    return status;
+}
+
+static int64_t sleep_ms(const struct run *run)
+{
+    int64_t left = run->deadline_ms < 0 ? -1 : run->deadline_ms - clock_mono_ms();
+    if (run->deadline_ms >= 0 && left < 0)
+        left = 0;
+    return run->progress.on && (left < 0 || left > 100) ? 100 : left;
+}
+
+/* Until it is over, time is up, or a signal came: 0, or that signal. */
+static int wait_for_end(struct run *run)
+{
+    int signal_number = 0;
+    int state = atomic_load(&run->watch.state);
+    while (!watch_is_over(state)) {
+        if (run->deadline_ms >= 0 && clock_mono_ms() >= run->deadline_ms)
+            return 0;
+        if (watch_next(&run->watch, sleep_ms(run), &signal_number) == WATCH_SIGNAL)
+            return signal_number;
+        progress_update(&run->progress);
+        state = atomic_load(&run->watch.state);
+    }
+    return 0;
+}
+
+static int interrupted(struct run *run, int signal_number)
+{
+    struct cli *cli = run->cli;
+    cli_note(cli, "stopping; instance '%s' is safe in %s and goes on with: %s run %s --id %s …",
+             run->id, session_data(cli), cli->prog, run->name, run->id);
+    return EXIT_INTERRUPTED + signal_number;
+}
+
+static int follow(struct run *run)
+{
+    struct cli *cli = run->cli;
+    pawl_info info;
+    int status = session_get(cli, &run->session, run->id, 0, &info);
+    if (status)
+        return status;
+    if (watch_is_over((int)info.state))
+        atomic_store(&run->watch.state, (int)info.state);
+    int signal_number = wait_for_end(run);
+    progress_end(&run->progress);
+    if (signal_number)
+        return interrupted(run, signal_number);
+    status = session_get(cli, &run->session, run->id, 0, &info);
+    return status ? status : session_report(cli, &info);
+}
+
+static int run_on_session(struct run *run)
+{
+    struct cli *cli = run->cli;
+    progress_begin(&run->progress, cli, run->session.client, run->id);
+    int status =
+        watch_follow(&run->watch, cli, run->session.client, pawl_s(run->id), run->progress.on);
+    if (!status)
+        status = begin(run);
+    if (!status)
+        status = follow(run);
+    progress_end(&run->progress);
+    watch_unfollow(&run->watch);
+    fflush(stdout); /* the output first: closing may wait for activities of others */
+    return status;
+}
+
+int verb_run(struct cli *cli)
+{
+    struct run run = {.cli = cli, .name = cli->words[0], .id = choose_id(cli), .deadline_ms = -1};
+    if (cli->args.timeout_ms >= 0)
+        run.deadline_ms = clock_mono_ms() + cli->args.timeout_ms;
+    int status = session_payload(cli, "--input", cli->args.input, &run.input);
+    if (!status)
+        status = session_load(cli);
+    if (!status)
+        status = check_registered(cli, run.name);
+    if (status || (status = watch_open(&run.watch, cli)))
+        return status;
+    status = session_open(cli, SESSION_RUN, &run.session);
+    if (!status)
+        status = run_on_session(&run);
+    watch_close(&run.watch); /* from here on Ctrl-C ends it at once */
+    session_close(&run.session);
+    return status;
+}
+
+/* ---- work ------------------------------------------------------------------------ */
+
+#define IDLE_LOOK_MS 50
+#define IDLE_LOOKS   4 /* this often in a row without work: idle */
+#define HEALTH_MS    5000
+
+static bool is_quiet(const pawl_stats *now, const pawl_stats *before)
+{
+    return now->rounds == before->rounds && now->inbox == 0 && now->running_activities == 0;
+}
+
+static void watch_health(struct cli *cli, const pawl_stats *now, bool *healthy)
+{
+    if (now->healthy != *healthy)
+        cli_note(cli, now->healthy ? "the engine is healthy again" : "the engine is in trouble: %s",
+                 now->trouble);
+    *healthy = now->healthy;
+}
+
+static void work_until_told(struct cli *cli, struct session *session, struct watch *watch)
+{
+    pawl_stats before = {0}, now;
+    int quiet = 0, signal_number;
+    bool healthy = true;
+    int64_t look_ms = cli->args.until_idle ? IDLE_LOOK_MS : HEALTH_MS;
+    while (watch_next(watch, look_ms, &signal_number) != WATCH_SIGNAL) {
+        pawl_runtime_stats(session->rt, &now);
+        watch_health(cli, &now, &healthy);
+        quiet = is_quiet(&now, &before) ? quiet + 1 : 0;
+        if (cli->args.until_idle && quiet >= IDLE_LOOKS)
+            return;
+        before = now;
+    }
+    cli_note(cli, "stopping; once more stops at once");
+}
+
+int verb_work(struct cli *cli)
+{
+    int status = session_load(cli);
+    struct watch watch;
+    if (status || (status = watch_open(&watch, cli)))
+        return status;
+    struct session session;
+    status = session_open(cli, SESSION_RUN, &session);
+    if (!status)
+        work_until_told(cli, &session, &watch);
+    watch_close(&watch);
+    session_close(&session);
+    return status;
+}
