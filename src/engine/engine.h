@@ -47,6 +47,7 @@ struct engine_code {
 struct engine_rules {
     size_t payload_max;
     uint32_t history_max;
+    size_t memory_max; /* of one arena of an execution; 0: none */
     bool drop_early_events;
     bool strict_await;
 };
@@ -102,10 +103,11 @@ struct step {
     pawl_event event;                 /* rid 0: the runtime numbers it; strings live in turn->mem */
     const struct call_policy *policy; /* ActivityScheduled with options; NULL: defaults */
     uint64_t target_rid; /* *Cancel*: rid of the schedule event it withdraws; 0: same turn */
+    uint64_t message;    /* ExternalEvent: id of the mail it took */
     pawl_str child;      /* SubOrchestration*, OrchestrationChained: instance id */
     pawl_str version;    /* child or ContinueAsNew: wanted version; empty: resolve */
     int64_t fire_at_ms;  /* TimerCreated */
-    bool refused;        /* recorded as scheduled and failed: starts no work */
+    bool refused;        /* recorded as scheduled and failed: starts, withdraws, shows nothing */
     bool abandon;        /* SubOrchestrationScheduled: PAWL_CHILD_ABANDON */
 };
 
@@ -124,12 +126,12 @@ execution *execution_create(const struct execution_spec *spec);
 /* Run deferred functions, drop the stack, free everything.  NULL is fine. */
 void execution_destroy(execution *x);
 
-/* Walk recorded events (all of this execution so far, in order).  The strings
- * must outlive the call only.  Call once, before any apply; also in pieces, in
- * order (each piece may end anywhere).  `ret` is filled in for MISMATCH, LIMIT, CORRUPT. */
+/* Walk recorded events: all of this execution so far, in order, in one call
+ * before any apply (tables only: also in pieces).  The strings must outlive the
+ * call only.  `ret` (may be NULL) is filled in for MISMATCH, LIMIT, CORRUPT. */
 enum engine_outcome execution_replay(execution *x, const pawl_event *events, size_t count,
                                      struct engine_finding *ret);
-/* After the last piece: the code must have made every recorded decision. */
+/* After the last piece: where it stands. */
 enum engine_outcome execution_replay_end(execution *x, struct engine_finding *ret);
 
 /*
@@ -177,7 +179,7 @@ struct open_task {
     int kind;           /* the schedule event's kind */
     uint64_t rid;       /* of the schedule event */
     pawl_str name;      /* activity, event or child orchestration; kept in tables-only
-                          executions (borrowed from the events) and for waits */
+                          executions and for waits; lives in the execution */
     pawl_str child;     /* instance id of a child */
     int64_t at_ms;      /* scheduled */
     int64_t fire_at_ms; /* timer */

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/api_start.c -- public calls that start something.
+ *
+ * Each takes the next task id and becomes one decision.  What breaks a limit is
+ * refused by value: the text goes into the decision, decide.c records it
+ * (SEMANTICS 30).  Limits are only looked at live; replay believes the record.
+ * CALL_SITE is taken in the public function, so a finding can name the line.
+ *
+ * Called by: orchestration code, on its fiber.
+ */
+#include "base/limits.h"
+#include "engine/engine_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static pawl_task start_activity(pawl_ctx *ctx, const char *activity, pawl_str input,
+                                const pawl_call_opts *opts, const char *api, void *site);
+static pawl_task start_timer(pawl_ctx *ctx, int64_t delay_ms, const char *api, void *site);
+static pawl_task start_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
+                             const pawl_child_opts *opts, const char *api, void *site);
+static void fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts *given);
+static void check_child(pawl_ctx *ctx, struct decision *d, bool explicit_id);
+static bool must_check(const pawl_ctx *ctx, const struct decision *d);
+static void check_text(struct decision *d, const char *what, pawl_str name);
+static void check_payload(const pawl_ctx *ctx, struct decision *d);
+static void refuse(struct decision *d, const char *format, ...) PAWL_PRINTF(2, 3);
+
+/* ---- Activities --------------------------------------------------------- */
+
+pawl_task pawl_start(pawl_ctx *ctx, const char *activity, pawl_str input)
+{
+    return start_activity(ctx, activity, input, NULL, "pawl_start", CALL_SITE);
+}
+
+pawl_task pawl_start_with(pawl_ctx *ctx, const char *activity, pawl_str input,
+                          const pawl_call_opts *opts)
+{
+    return start_activity(ctx, activity, input, opts, "pawl_start_with", CALL_SITE);
+}
+
+pawl_result pawl_call(pawl_ctx *ctx, const char *activity, pawl_str input)
+{
+    pawl_task t = start_activity(ctx, activity, input, NULL, "pawl_call", CALL_SITE);
+
+    return wait_one(ctx, t.id, CALL_SITE);
+}
+
+pawl_result pawl_call_with(pawl_ctx *ctx, const char *activity, pawl_str input,
+                           const pawl_call_opts *opts)
+{
+    pawl_task t = start_activity(ctx, activity, input, opts, "pawl_call_with", CALL_SITE);
+
+    return wait_one(ctx, t.id, CALL_SITE);
+}
+
+static pawl_task start_activity(pawl_ctx *ctx, const char *activity, pawl_str input,
+                                const pawl_call_opts *opts, const char *api, void *site)
+{
+    assert_in_code(ctx);
+    struct decision d = {.kind = PAWL_EV_ACTIVITY_SCHEDULED,
+                         .name = pawl_s(activity),
+                         .data = input,
+                         .opts = opts,
+                         .api = api,
+                         .site = site};
+
+    check_text(&d, "activity name", d.name);
+    if (opts && opts->tag)
+        check_text(&d, "tag", pawl_s(opts->tag));
+    check_payload(ctx, &d);
+    return (pawl_task){.id = decide_start(ctx, &d)->id};
+}
+
+/* ---- Timers and events -------------------------------------------------- */
+
+pawl_task pawl_timer(pawl_ctx *ctx, int64_t delay_ms)
+{
+    return start_timer(ctx, delay_ms, "pawl_timer", CALL_SITE);
+}
+
+pawl_result pawl_sleep(pawl_ctx *ctx, int64_t delay_ms)
+{
+    pawl_task t = start_timer(ctx, delay_ms, "pawl_sleep", CALL_SITE);
+
+    return wait_one(ctx, t.id, CALL_SITE);
+}
+
+static pawl_task start_timer(pawl_ctx *ctx, int64_t delay_ms, const char *api, void *site)
+{
+    assert_in_code(ctx);
+    struct decision d = {
+        .kind = PAWL_EV_TIMER_CREATED, .delay_ms = delay_ms, .api = api, .site = site};
+
+    if (delay_ms < 0 || delay_ms > LIMIT_DELAY_MS)
+        refuse(&d, "delay is %lld ms, limit 0..%lld (100 years)", (long long)delay_ms,
+               (long long)LIMIT_DELAY_MS);
+    return (pawl_task){.id = decide_start(ctx, &d)->id};
+}
+
+pawl_task pawl_wait_event(pawl_ctx *ctx, const char *name)
+{
+    assert_in_code(ctx);
+    struct decision d = {.kind = PAWL_EV_EXTERNAL_SUBSCRIBED,
+                         .name = pawl_s(name),
+                         .api = "pawl_wait_event",
+                         .site = CALL_SITE};
+
+    check_text(&d, "event name", d.name);
+    return (pawl_task){.id = decide_start(ctx, &d)->id};
+}
+
+pawl_task pawl_wait_event_with(pawl_ctx *ctx, const char *name, unsigned flags)
+{
+    assert_in_code(ctx);
+    struct decision d = {.kind = PAWL_EV_EXTERNAL_SUBSCRIBED,
+                         .name = pawl_s(name),
+                         .api = "pawl_wait_event_with",
+                         .site = CALL_SITE};
+
+    check_text(&d, "event name", d.name);
+    struct task *t = decide_start(ctx, &d);
+    if (flags & PAWL_EVENT_DROP_EARLY && ctx->phase == PHASE_LIVE && t->channel)
+        mailbox_discard(ctx, t->channel);
+    return (pawl_task){.id = t->id};
+}
+
+/* ---- Children and other instances --------------------------------------- */
+
+pawl_task pawl_start_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
+                           const pawl_child_opts *opts)
+{
+    return start_child(ctx, orchestration, input, opts, "pawl_start_child", CALL_SITE);
+}
+
+pawl_result pawl_call_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
+                            const pawl_child_opts *opts)
+{
+    pawl_task t = start_child(ctx, orchestration, input, opts, "pawl_call_child", CALL_SITE);
+
+    return wait_one(ctx, t.id, CALL_SITE);
+}
+
+pawl_result pawl_start_detached(pawl_ctx *ctx, const char *orchestration, pawl_str input,
+                                const pawl_child_opts *opts)
+{
+    assert_in_code(ctx);
+    struct decision d = {.kind = PAWL_EV_ORCHESTRATION_CHAINED,
+                         .name = pawl_s(orchestration),
+                         .data = input,
+                         .api = "pawl_start_detached",
+                         .site = CALL_SITE};
+
+    fill_child(ctx, &d, opts);
+    d.abandon = false;
+    (void)decide_start(ctx, &d);
+    if (d.refusal[0])
+        return (pawl_result){.ok = false, .value = arena_dup(ctx->scope->mem, pawl_s(d.refusal))};
+    return (pawl_result){.ok = true, .value = d.child};
+}
+
+static pawl_task start_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
+                             const pawl_child_opts *opts, const char *api, void *site)
+{
+    assert_in_code(ctx);
+    struct decision d = {.kind = PAWL_EV_SUB_ORCHESTRATION_SCHEDULED,
+                         .name = pawl_s(orchestration),
+                         .data = input,
+                         .api = api,
+                         .site = site};
+
+    fill_child(ctx, &d, opts);
+    return (pawl_task){.id = decide_start(ctx, &d)->id};
+}
+
+/* Options may come from a caller built against an older, shorter struct. */
+static void fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts *given)
+{
+    pawl_child_opts opts = {0};
+
+    if (given)
+        memcpy(&opts, given,
+               given->size && given->size < sizeof(opts) ? given->size : sizeof(opts));
+    pawl_mem *mem = ctx->scope->mem;
+    d->version = pawl_s(opts.version);
+    d->abandon = (opts.flags & PAWL_CHILD_ABANDON) != 0;
+    if (opts.instance)
+        d->child = arena_dup(mem, pawl_s(opts.instance));
+    else
+        d->child = pawl_mem_printf(mem, "%.*s:%llu:%llu", PAWL_FMT(ctx->spec.instance),
+                                   (unsigned long long)ctx->spec.execution,
+                                   (unsigned long long)(ctx->task_count + 1));
+    check_text(d, "orchestration name", d->name);
+    check_child(ctx, d, opts.instance != NULL);
+    check_payload(ctx, d);
+}
+
+static void check_child(pawl_ctx *ctx, struct decision *d, bool explicit_id)
+{
+    size_t max = explicit_id ? LIMIT_INSTANCE_BYTES : LIMIT_CHILD_ID_BYTES;
+    pawl_error err;
+
+    if (!must_check(ctx, d))
+        return;
+    if (!explicit_id && d->child.len > max)
+        refuse(d, "the child's id would be %zu bytes, limit %zu: give it a shorter one",
+               d->child.len, max);
+    else if (!check_instance_id(d->child, max, &err))
+        refuse(d, "%s", err.text);
+    else if (d->version.len && !check_version(d->version, &err))
+        refuse(d, "%s", err.text);
+}
+
+/* ---- Limits ------------------------------------------------------------- */
+
+static bool must_check(const pawl_ctx *ctx, const struct decision *d)
+{
+    return ctx->phase == PHASE_LIVE && d->refusal[0] == '\0';
+}
+
+static void check_text(struct decision *d, const char *what, pawl_str name)
+{
+    pawl_error err;
+
+    if (d->refusal[0] == '\0' && !check_name(what, name, &err))
+        refuse(d, "%s", err.text);
+}
+
+static void check_payload(const pawl_ctx *ctx, struct decision *d)
+{
+    size_t max = ctx->spec.rules.payload_max;
+
+    if (must_check(ctx, d) && max && d->data.len > max)
+        refuse(d, "input is %zu bytes, limit %zu (--max-payload)", d->data.len, max);
+}
+
+/* The text is recorded as JSON and as data: make it one and the same valid UTF-8. */
+static void refuse(struct decision *d, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(d->refusal, sizeof(d->refusal), format, args);
+    va_end(args);
+    if (!utf8_valid(pawl_s(d->refusal)))
+        for (char *c = d->refusal; *c; c++)
+            if ((unsigned char)*c >= 0x80)
+                *c = '?';
+}

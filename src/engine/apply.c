@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/apply.c -- one live message at a time.
+ *
+ * Record the message, let it act, run the code until it blocks, then hand out
+ * mail: as long as an open wait has mail, the oldest such wait takes the oldest
+ * letter of its name, each as a message of its own (SEMANTICS 6, 16).  The walk
+ * over open waits goes forward only, because mail never grows inside it.
+ *
+ * A message that changes nothing is not recorded: see enum engine_fate.
+ *
+ * Called by: the runtime for every message; tests.
+ */
+#include "engine/engine_private.h"
+
+static enum engine_fate apply(execution *x, const struct mail *msg);
+static enum engine_fate apply_start(execution *x, const struct mail *msg);
+static enum engine_fate apply_completion(execution *x, const struct mail *msg);
+static enum engine_fate apply_raised(execution *x, const struct mail *msg);
+static enum engine_fate apply_operator(execution *x, const struct mail *msg, int kind);
+static void take_letter(execution *x, struct task *t, struct letter *m);
+static void settle(execution *x);
+static struct step *record(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data);
+
+enum engine_outcome execution_apply(execution *x, const struct mail *msg, int64_t now_ms,
+                                    struct turn *turn, enum engine_fate *retfate,
+                                    struct engine_finding *ret)
+{
+    if (!execution_enter(x, turn, now_ms, ret))
+        return x->outcome;
+    *retfate = FATE_IGNORED;
+    if (setjmp(x->guard) == 0) {
+        x->phase = PHASE_LIVE;
+        *retfate = apply(x, msg);
+        settle(x);
+    }
+    return execution_leave(x);
+}
+
+static enum engine_fate apply(execution *x, const struct mail *msg)
+{
+    if (x->outcome == ENGINE_ENDED) { /* mail goes to the next execution, the rest is late */
+        if (msg->kind != PAWL_MSG_EXTERNAL_RAISED)
+            return FATE_IGNORED;
+        mailbox_put(x, msg->id, msg->name, msg->data);
+        return FATE_KEPT;
+    }
+    switch (msg->kind) {
+    case PAWL_MSG_START:
+        return apply_start(x, msg);
+    case PAWL_MSG_ACTIVITY_COMPLETED:
+    case PAWL_MSG_ACTIVITY_FAILED:
+    case PAWL_MSG_TIMER_FIRED:
+    case PAWL_MSG_CHILD_COMPLETED:
+    case PAWL_MSG_CHILD_FAILED:
+        return apply_completion(x, msg);
+    case PAWL_MSG_EXTERNAL_RAISED:
+        return apply_raised(x, msg);
+    case PAWL_MSG_CANCEL:
+        if (x->cancel_requested)
+            return FATE_IGNORED;
+        return apply_operator(x, msg, PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED);
+    case PAWL_MSG_SUSPEND:
+        if (x->suspended)
+            return FATE_IGNORED;
+        return apply_operator(x, msg, PAWL_EV_ORCHESTRATION_SUSPENDED);
+    case PAWL_MSG_RESUME:
+        if (!x->suspended)
+            return FATE_IGNORED;
+        return apply_operator(x, msg, PAWL_EV_ORCHESTRATION_RESUMED);
+    default: /* WAKE only looks at the mail; TERMINATE and deadlines are execution_finish() */
+        return FATE_IGNORED;
+    }
+}
+
+static enum engine_fate apply_start(execution *x, const struct mail *msg)
+{
+    if (x->last_seq > 0)
+        return FATE_IGNORED;
+    struct step *s = record(x, PAWL_EV_ORCHESTRATION_STARTED, 0, msg->name, msg->data);
+
+    s->event.attrs = arena_dup(x->turn->mem, msg->attrs);
+    execution_open(x, msg->name, msg->data, msg->attrs);
+    if (!execution_is_tables(x))
+        execution_run(x);
+    return FATE_APPLIED;
+}
+
+static enum engine_fate apply_completion(execution *x, const struct mail *msg)
+{
+    int kind = kind_of_message(msg->kind);
+
+    if (msg->execution != x->spec.execution)
+        return FATE_IGNORED;
+    struct task *t = task_find(x, msg->ref);
+    if (!t || t->kind != kind_schedule_of(kind)) {
+        finding_completion(x, NULL, kind, msg->ref, t);
+        return FATE_ODD;
+    }
+    if (t->state != TASK_OPEN)
+        return FATE_IGNORED;
+    assert_that(!execution_is_tables(x)); /* code must see it in its own turn */
+    struct step *s = record(x, kind, t->id, (pawl_str){0}, msg->data);
+    s->event.attrs = arena_dup(x->turn->mem, msg->attrs);
+    if (kind == PAWL_EV_TIMER_FIRED)
+        s->event.attrs =
+            pawl_mem_printf(x->turn->mem, "{\"fire_at_ms\":%lld}", (long long)t->fire_at_ms);
+    execution_resolve(x, t, kind, msg->data);
+    return FATE_APPLIED;
+}
+
+static enum engine_fate apply_raised(execution *x, const struct mail *msg)
+{
+    struct channel *ch = channel_find(x, msg->name, false);
+
+    if (ch && ch->wait_head && !ch->mail_head) {
+        assert_that(!execution_is_tables(x));
+        struct task *t = ch->wait_head;
+        struct step *s = record(x, PAWL_EV_EXTERNAL_EVENT, t->id, msg->name, msg->data);
+        s->message = msg->id;
+        execution_resolve(x, t, PAWL_EV_EXTERNAL_EVENT, msg->data);
+        return FATE_APPLIED;
+    }
+    if (x->spec.rules.drop_early_events && !(ch && ch->wait_head))
+        return FATE_DROPPED;
+    mailbox_put(x, msg->id, msg->name, msg->data);
+    if (ch && ch->wait_head)
+        x->mail_matchable = true; /* older mail first */
+    return FATE_KEPT;
+}
+
+static enum engine_fate apply_operator(execution *x, const struct mail *msg, int kind)
+{
+    assert_that(!execution_is_tables(x) || kind != PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED);
+    const pawl_event event = record(x, kind, 0, (pawl_str){0}, msg->data)->event;
+
+    message_act(x, &event);
+    return FATE_APPLIED;
+}
+
+static void settle(execution *x)
+{
+    if (!x->mail_matchable || execution_is_tables(x))
+        return;
+    x->settling = true;
+    x->settle_next = x->open_head;
+    while (x->settle_next && x->outcome == ENGINE_WAITING) {
+        struct task *t = x->settle_next;
+        x->settle_next = t->open_next;
+        if (t->channel && t->channel->mail_head)
+            take_letter(x, t, t->channel->mail_head);
+    }
+    x->settling = false;
+    x->settle_next = NULL;
+    x->mail_matchable = false;
+}
+
+static void take_letter(execution *x, struct task *t, struct letter *m)
+{
+    assert_that(t->channel->wait_head == t);
+    struct step *s = record(x, PAWL_EV_EXTERNAL_EVENT, t->id, t->name, m->data);
+    pawl_str data = s->event.data; /* the letter's memory may go with the letter */
+
+    s->message = m->id;
+    mailbox_consume(x, m);
+    execution_resolve(x, t, PAWL_EV_EXTERNAL_EVENT, data);
+}
+
+/* Append a message event; its time never goes back (SEMANTICS 13). */
+static struct step *record(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data)
+{
+    int64_t at_ms = x->clock_ms > x->now_ms ? x->clock_ms : x->now_ms;
+
+    assert_that(x->last_seq > 0 || kind == PAWL_EV_ORCHESTRATION_STARTED);
+    execution_message(x, x->last_seq + 1, at_ms);
+    return decide_append(x, kind, ref, name, data);
+}

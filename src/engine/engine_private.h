@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/engine_private.h -- what the files of this room share.
+ *
+ * One struct, one door out.  `struct pawl_ctx` is the execution and the
+ * author's context at once.  Whatever cannot go on (code and history disagree,
+ * a limit, no memory) ends in engine_stop(): on the fiber it switches away for
+ * ever, outside it jumps to the guard of the entry function.  Nothing was
+ * committed, all memory is in arenas, so there is nothing to undo.
+ *
+ * Who calls whom:
+ *
+ *   apply.c, replay.c   a message -> task_resolve -> wait_notice -> execution_run
+ *   api_*.c (on fiber)  a call    -> decide_* : matched (replay) or appended (live)
+ *   ending.c            a return  -> decide_* for what is open, then the END event
+ */
+#ifndef PAWL_ENGINE_ENGINE_PRIVATE_H
+#define PAWL_ENGINE_ENGINE_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "engine/engine.h"
+
+#include <setjmp.h>
+
+/* ---- Kinds (kind.c) ----------------------------------------------------- */
+
+enum event_class { CLASS_NONE, CLASS_START, CLASS_END, CLASS_MESSAGE, CLASS_DECISION, CLASS_MARK };
+
+enum event_class event_class(int kind); /* CLASS_NONE: no kind we know */
+int kind_schedule_of(int kind);         /* of a completion or cancel; 0: neither */
+int kind_cancel_of(int schedule);       /* ActivityScheduled -> ActivityCancelRequested … */
+int kind_refusal_of(int schedule);      /* the completion that follows a refused schedule */
+int kind_of_message(int message_kind);  /* PAWL_MSG_TIMER_FIRED -> TimerFired …; 0: none */
+const char *kind_word(int kind);        /* activity, timer, external, sub; of any related kind */
+bool kind_is_failure(int kind);
+
+/* ---- Tasks (task.c) ----------------------------------------------------- */
+
+/* OPEN -> DONE | FAILED | CANCELLED   [task_close only] */
+enum task_state { TASK_OPEN, TASK_DONE, TASK_FAILED, TASK_CANCELLED };
+
+struct channel;
+struct scope;
+
+struct task {
+    struct task *open_prev, *open_next; /* every open task, in id order */
+    struct task *wait_prev, *wait_next; /* open waits of one channel, in id order */
+    struct channel *channel;            /* of a wait */
+    struct scope *scope;                /* started in; forgotten when its serial moved on */
+    uint64_t scope_serial;
+    uint64_t id;
+    uint64_t rid;         /* of the schedule event; 0: not committed yet */
+    uint64_t order;       /* of completion: 1, 2, 3 …; 0: open */
+    uint64_t wait_serial; /* of the last wait that counted it */
+    pawl_str name;        /* see struct open_task */
+    pawl_str child;
+    pawl_str value; /* result or error text, once closed */
+    int64_t at_ms;
+    int64_t fire_at_ms;
+    uint8_t kind; /* of the schedule event */
+    uint8_t state;
+    bool abandon;
+    bool awaited; /* for strict_await */
+};
+
+#define TASK_BLOCKS 40 /* block k holds 8 << k tasks */
+
+struct task *task_add(execution *x, int kind, uint64_t rid, int64_t at_ms);
+struct task *task_find(const execution *x, uint64_t id); /* NULL: never scheduled */
+void task_close(execution *x, struct task *t, enum task_state state, pawl_str value);
+/* Text when a handle cannot be awaited (no task, out of scope); NULL when it can. */
+const char *task_bad(const struct task *t);
+/* The task of a recorded schedule event, with what its attrs say. */
+struct task *task_from_event(execution *x, const pawl_event *e);
+bool event_is_refused(const pawl_event *e);
+
+/* ---- Mail (mailbox.c) --------------------------------------------------- */
+
+struct letter {
+    struct letter *prev, *next; /* the mailbox, in order of arrival */
+    struct letter *next_same;   /* the channel */
+    struct channel *channel;
+    uint64_t id;
+    pawl_str data;
+};
+
+/* All waits and all mail of one event name. */
+struct channel {
+    struct channel *next; /* hash chain */
+    pawl_str name;
+    struct task *wait_head, *wait_tail;
+    struct letter *mail_head, *mail_tail;
+};
+
+struct channel *channel_find(execution *x, pawl_str name, bool make);
+void channel_open_wait(execution *x, struct task *t, pawl_str name);
+void channel_close_wait(struct task *t);
+struct letter *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str data);
+void mailbox_remove(execution *x, struct letter *m); /* the head of its channel */
+void mailbox_consume(execution *x, struct letter *m);
+void mailbox_discard(execution *x, struct channel *ch);
+
+/* ---- Scopes (scope.c) --------------------------------------------------- */
+
+struct deferred {
+    struct deferred *next; /* registered before this one */
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+struct scope {
+    struct scope *outer;
+    pawl_mem *mem; /* &own, or the execution's for the outermost */
+    pawl_mem own;
+    struct deferred *deferred; /* last registered first */
+    uint64_t serial;           /* changes when the scope ends */
+};
+
+void scope_init_root(execution *x);
+void scope_run_deferred(execution *x); /* of all scopes, innermost first */
+void scope_deinit_all(execution *x);
+size_t scope_bytes(const execution *x);
+
+/* ---- Waits (wait.c) ----------------------------------------------------- */
+
+enum wait_mode { WAIT_ALL, WAIT_SETTLED, WAIT_ANY };
+
+struct wait {
+    enum wait_mode mode;
+    const pawl_task *tasks; /* the author's array, on the suspended stack */
+    size_t count;
+    size_t pending;
+    struct task *hit; /* the failure of ALL, the winner of ANY */
+    const char *bad;  /* why a handle among them cannot be awaited */
+    size_t bad_index;
+    uint64_t serial;
+    bool ready, interrupted;
+    void *site;
+};
+
+/* A task was closed while the code is blocked: does that satisfy the wait? O(1). */
+void wait_notice(execution *x, struct task *t);
+/* A cancel request interrupts an unshielded wait. */
+void wait_interrupt(execution *x);
+/* Block until satisfied.  False when cancelled: immediately, or while waiting. */
+bool wait_for(execution *x, enum wait_mode mode, const pawl_task *tasks, size_t n, void *site);
+pawl_result wait_cancelled_result(execution *x);
+pawl_result wait_one(execution *x, uint64_t id, void *site);
+
+/* ---- Decisions (decide.c) ----------------------------------------------- */
+
+/* A call of the author's code on its way to become an event. */
+struct decision {
+    int kind;
+    uint64_t ref;
+    pawl_str name, data;
+    const char *api; /* "pawl_start"; for the finding */
+    void *site;
+    int64_t delay_ms; /* TimerCreated */
+    pawl_str child;   /* instance id, explicit or made */
+    pawl_str version; /* explicit; empty: none */
+    const pawl_call_opts *opts;
+    bool abandon;
+    char refusal[400]; /* "" : accepted */
+};
+
+/* Take the next task id, match or append; a refused one comes back closed. */
+struct task *decide_start(execution *x, struct decision *d);
+/* A decision without task: custom status, the END event. */
+void decide_plain(execution *x, struct decision *d, pawl_str attrs);
+void decide_cancel(execution *x, struct task *t, const char *reason, const char *api, void *site);
+/* The next recorded event that is not a MARK, or NULL; does not move. */
+const pawl_event *decide_peek(execution *x);
+/* Append an event live (strings copied).  The pointer is good until the next append. */
+struct step *decide_append(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data);
+void decide_discard(execution *x, uint64_t message_id);
+/* What a name is recorded as: itself, or what fits of a bad one. */
+pawl_str decide_name(pawl_str name);
+
+/* ---- Findings (finding.c) ----------------------------------------------- */
+
+/* Fill in the caller's finding.  Does not stop anything. */
+void finding_set(execution *x, const pawl_event *recorded, const struct decision *d,
+                 const char *format, ...) PAWL_PRINTF(4, 5);
+void finding_describe_event(const pawl_event *e, char *out, size_t n);
+void finding_describe_call(const struct decision *d, char *out, size_t n);
+void finding_describe_wait(const execution *x, char *out, size_t n);
+/* A completion that fits no schedule: unknown id (t NULL) or another kind. */
+void finding_completion(execution *x, const pawl_event *recorded, int kind, uint64_t ref,
+                        const struct task *t);
+NORETURN void finding_corrupt(execution *x, const pawl_event *e, const char *format, ...)
+    PAWL_PRINTF(3, 4);
+
+/* ---- The execution ------------------------------------------------------ */
+
+/* NEW -> REPLAY -> LIVE, or NEW -> LIVE; END is an outcome, not a phase. */
+enum phase { PHASE_NEW, PHASE_REPLAY, PHASE_LIVE };
+
+struct patch {
+    struct patch *next;
+    pawl_str name;
+    bool applied;
+};
+
+struct pawl_ctx {
+    pawl_mem mem;      /* all that lives as long as the execution, this struct included */
+    pawl_mem mail_mem; /* letters; emptied whenever the mailbox is */
+    struct execution_spec spec;
+    struct fiber *fiber; /* NULL: not started, or tables only */
+
+    enum phase phase;
+    enum engine_outcome outcome;
+    bool running;   /* the author's code is on the fiber right now */
+    bool blocked;   /* it is suspended in `wait` */
+    bool suspended; /* by an operator (OrchestrationSuspended) */
+    bool forced;    /* execution_finish: may pass history_max */
+
+    /* the entry call in progress */
+    jmp_buf guard;
+    bool guarded;
+    struct turn *turn;
+    int64_t clock_ms; /* as given, not clamped */
+    struct engine_finding *finding;
+    void (*turn_exhausted)(void *user);
+    void *turn_user;
+
+    /* history */
+    const pawl_event *events; /* only inside execution_replay */
+    size_t event_count, cursor;
+    uint64_t last_seq;
+    uint64_t message_seq; /* of the last applied message */
+    int64_t now_ms;       /* its time, never going back */
+    uint64_t draws;       /* random numbers taken since */
+    uint64_t seed;
+    pawl_str name, version, input;
+    struct patch *patches;
+
+    /* tasks */
+    struct task *blocks[TASK_BLOCKS];
+    uint64_t task_count, completion_count;
+    struct task *open_head, *open_tail;
+    struct wait wait;
+    uint64_t evaluations; /* calls of wait_notice that looked; tests count them */
+
+    /* mail */
+    struct channel **buckets;
+    size_t bucket_count, channel_count;
+    struct letter *mail_head, *mail_tail;
+    size_t mail_count;
+    bool settling;       /* apply.c walks the open waits */
+    bool mail_matchable; /* an open wait may have mail */
+    struct task *settle_next;
+    uint64_t *consumed;
+    size_t consumed_count, consumed_cap;
+    bool consumed_taken;
+
+    /* ending */
+    bool cancel_requested;
+    unsigned shields;
+    pawl_str cancel_reason;
+    bool continuing;
+    pawl_str next_input, next_version;
+    char next_refusal[200];
+    pawl_result returned;
+    struct execution_ending ending;
+
+    /* scopes */
+    struct scope root;
+    struct scope *scope;        /* innermost */
+    struct scope *spare_scopes; /* ended ones, arena emptied */
+    uint64_t scope_serials;
+    struct deferred registering; /* fn NULL: none */
+};
+
+/* Leave for good: outcome MISMATCH, LIMIT, NO_MEMORY or CORRUPT. */
+NORETURN void engine_stop(execution *x, enum engine_outcome outcome);
+
+/* Entry calls: `if (execution_enter(…) && setjmp(x->guard) == 0) work; execution_leave(x)`. */
+bool execution_enter(execution *x, struct turn *turn, int64_t now_ms, struct engine_finding *ret);
+enum engine_outcome execution_leave(execution *x);
+/* The START event was recorded: keep what code can ask for, make the fiber. */
+void execution_open(execution *x, pawl_str name, pawl_str input, pawl_str attrs);
+/* A message was recorded: time moves, draws start again. */
+void execution_message(execution *x, uint64_t seq, int64_t at_ms);
+/* Resume the code until it blocks or returns (then the ending is decided). */
+void execution_run(execution *x);
+/* A completion: close the task, look at the wait, resume when satisfied. */
+void execution_resolve(execution *x, struct task *t, int kind, pawl_str data);
+static inline bool execution_is_tables(const execution *x)
+{
+    return !x->spec.code.fn;
+}
+
+/* ending.c */
+void ending_of_return(execution *x);
+void ending_replayed(execution *x, const pawl_event *e);
+
+/* replay.c: how a recorded message acts, shared with apply.c */
+void message_act(execution *x, const pawl_event *e);
+
+/* api: only the author's code, on its own fiber */
+#define assert_in_code(x) assert_that((x)->running &&engine_on_fiber())
+#define CALL_SITE         __builtin_return_address(0)
+
+#endif

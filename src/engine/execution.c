@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/execution.c -- the life of an execution and its one door out.
+ *
+ *   NEW --replay--> REPLAY --apply--> LIVE            [execution_replay, _apply]
+ *    \---------------apply-----------^                outcome WAITING until ENDED
+ *
+ * The struct lives in its own arena.  Entry functions set a guard; whatever
+ * cannot go on calls engine_stop(), which leaves the fiber by switching away
+ * for ever, or the entry function by a jump to its guard.  After that the
+ * execution is broken: only execution_destroy() is legal, and entry functions
+ * answer with the same outcome again.
+ *
+ * Called by: the runtime; replay.c, apply.c and ending.c for the shared parts.
+ */
+#include "engine/engine_private.h"
+#include "fiber/fiber.h"
+
+struct birth {
+    pawl_mem mem;
+    jmp_buf out;
+};
+
+static execution *bear(struct birth *b, const struct execution_spec *spec);
+static void no_memory_at_birth(void *user);
+static void no_memory(void *user);
+static void body(void *arg);
+static uint64_t parse_seed(pawl_str attrs);
+static void check_open_list(const execution *x);
+
+execution *execution_create(const struct execution_spec *spec)
+{
+    struct birth b;
+
+    return bear(&b, spec);
+}
+
+void execution_destroy(execution *x)
+{
+    if (!x)
+        return;
+    assert_that(!x->running && !x->guarded);
+    scope_run_deferred(x);
+    fiber_destroy(x->fiber);
+    scope_deinit_all(x);
+    arena_deinit(&x->mail_mem);
+    pawl_mem mem = x->mem; /* x lives in it */
+    arena_deinit(&mem);
+}
+
+static execution *bear(struct birth *b, const struct execution_spec *spec)
+{
+    arena_init(&b->mem);
+    b->mem.limit = spec->rules.memory_max;
+    b->mem.exhausted = no_memory_at_birth;
+    b->mem.user = b;
+    if (setjmp(b->out) != 0) {
+        arena_deinit(&b->mem);
+        return NULL;
+    }
+    execution *x = arena_new(&b->mem, execution);
+    x->spec = *spec;
+    x->spec.instance = arena_dup(&b->mem, spec->instance);
+    x->mem = b->mem;
+    x->mem.exhausted = no_memory;
+    x->mem.user = x;
+    arena_init(&x->mail_mem);
+    x->mail_mem.limit = x->mem.limit;
+    x->mail_mem.exhausted = no_memory;
+    x->mail_mem.user = x;
+    x->name = pawl_s(spec->code.name);
+    x->version = pawl_s(spec->code.version);
+    scope_init_root(x);
+    return x;
+}
+
+static void no_memory_at_birth(void *user)
+{
+    struct birth *b = user;
+
+    longjmp(b->out, 1);
+}
+
+static void no_memory(void *user)
+{
+    engine_stop(user, ENGINE_NO_MEMORY);
+}
+
+/* ---- In and out --------------------------------------------------------- */
+
+bool execution_enter(execution *x, struct turn *turn, int64_t now_ms, struct engine_finding *ret)
+{
+    assert_that(!x->running && !x->guarded);
+    if (x->outcome >= ENGINE_MISMATCH) {
+        if (ret)
+            *ret = (struct engine_finding){.text = "the execution is broken; load it again"};
+        return false;
+    }
+    x->guarded = true;
+    x->turn = turn;
+    x->clock_ms = now_ms;
+    x->finding = ret;
+    if (turn) { /* code on the fiber allocates there too: the hook must be ours */
+        x->turn_exhausted = turn->mem->exhausted;
+        x->turn_user = turn->mem->user;
+        turn->mem->exhausted = no_memory;
+        turn->mem->user = x;
+    }
+    return true;
+}
+
+enum engine_outcome execution_leave(execution *x)
+{
+    if (x->guarded && x->turn) {
+        x->turn->mem->exhausted = x->turn_exhausted;
+        x->turn->mem->user = x->turn_user;
+    }
+    x->guarded = false;
+    x->turn = NULL;
+    x->finding = NULL;
+    x->events = NULL;
+    x->event_count = x->cursor = 0;
+    return x->outcome;
+}
+
+void engine_stop(execution *x, enum engine_outcome outcome)
+{
+    assert_that(outcome >= ENGINE_MISMATCH && x->guarded);
+    x->outcome = outcome;
+    while (engine_on_fiber())
+        fiber_yield(); /* execution_run() sees the outcome and never resumes */
+    longjmp(x->guard, 1);
+}
+
+bool engine_on_fiber(void)
+{
+    return fiber_current() != NULL;
+}
+
+/* ---- Running ------------------------------------------------------------ */
+
+void execution_open(execution *x, pawl_str name, pawl_str input, pawl_str attrs)
+{
+    x->seed = parse_seed(attrs);
+    x->name = arena_dup(&x->mem, name);
+    x->version = pawl_json_text(&x->mem, attrs, "/version", x->version.ptr);
+    if (execution_is_tables(x))
+        return;
+    x->input = arena_dup(&x->mem, input);
+    x->fiber = fiber_create(x->spec.pool, x->spec.code.stack_bytes, body, x, x->name.ptr);
+    if (!x->fiber)
+        engine_stop(x, ENGINE_NO_MEMORY);
+}
+
+void execution_message(execution *x, uint64_t seq, int64_t at_ms)
+{
+    x->message_seq = seq;
+    x->now_ms = at_ms;
+    x->draws = 0;
+}
+
+void execution_run(execution *x)
+{
+    assert_that(x->fiber && !x->running && x->outcome == ENGINE_WAITING);
+    x->blocked = false;
+    x->running = true;
+    bool alive = fiber_resume(x->fiber);
+    x->running = false;
+    if (x->outcome >= ENGINE_MISMATCH)
+        engine_stop(x, x->outcome); /* it stopped on the fiber; go on outside */
+    assert_that(alive == x->blocked);
+    if (!alive)
+        ending_of_return(x);
+}
+
+void execution_resolve(execution *x, struct task *t, int kind, pawl_str data)
+{
+    task_close(x, t, kind_is_failure(kind) ? TASK_FAILED : TASK_DONE, data);
+    if (execution_is_tables(x))
+        return;
+    wait_notice(x, t);
+    if (x->blocked && x->wait.ready)
+        execution_run(x);
+    if (x->spec.rules.strict_await && !t->awaited) {
+        finding_set(x, NULL, NULL,
+                    "nondeterministic: completion id=%llu of kind '%s' was not awaited this turn",
+                    (unsigned long long)t->id, kind_word(t->kind));
+        engine_stop(x, ENGINE_MISMATCH);
+    }
+}
+
+static void body(void *arg)
+{
+    execution *x = arg;
+
+    x->returned = x->spec.code.fn(x, x->input);
+}
+
+/* 16 hex digits; anything else is seed 0, still deterministic. */
+static uint64_t parse_seed(pawl_str attrs)
+{
+    pawl_str raw = pawl_json_get(attrs, "/seed");
+    uint64_t seed = 0;
+
+    for (size_t i = 1; i + 1 < raw.len; i++) {
+        char c = raw.ptr[i];
+        unsigned digit;
+        if (c >= '0' && c <= '9')
+            digit = (unsigned)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            digit = (unsigned)(c - 'a') + 10;
+        else if (c >= 'A' && c <= 'F')
+            digit = (unsigned)(c - 'A') + 10;
+        else
+            return 0;
+        seed = seed << 4 | digit;
+    }
+    return seed;
+}
+
+/* ---- Questions ---------------------------------------------------------- */
+
+void execution_committed(execution *x, uint64_t ref, uint64_t rid)
+{
+    struct task *t = task_find(x, ref);
+
+    if (t)
+        t->rid = rid;
+}
+
+struct execution_ending execution_end(const execution *x)
+{
+    return x->ending;
+}
+
+bool execution_next_open(const execution *x, uint64_t *cursor, struct open_task *ret)
+{
+    const struct task *t = x->open_head;
+
+    if (*cursor) {
+        uint64_t id = *cursor;
+        t = task_find(x, id);
+        if (t && t->state == TASK_OPEN)
+            t = t->open_next;
+        else /* closed since: look for the next open id */
+            do
+                t = task_find(x, ++id);
+            while (t && t->state != TASK_OPEN);
+    }
+    if (!t)
+        return false;
+    *cursor = t->id;
+    *ret = (struct open_task){.id = t->id,
+                              .kind = t->kind,
+                              .rid = t->rid,
+                              .name = t->name,
+                              .child = t->child,
+                              .at_ms = t->at_ms,
+                              .fire_at_ms = t->fire_at_ms,
+                              .abandon = t->abandon};
+    return true;
+}
+
+uint64_t execution_last_seq(const execution *x)
+{
+    return x->last_seq;
+}
+
+bool execution_cancel_requested(const execution *x)
+{
+    return x->cancel_requested;
+}
+
+bool execution_suspended(const execution *x)
+{
+    return x->suspended;
+}
+
+size_t execution_bytes(const execution *x)
+{
+    size_t stack = x->fiber ? fiber_stack_bytes(x->fiber) : 0;
+
+    return stack + arena_bytes(&x->mem) + arena_bytes(&x->mail_mem) + scope_bytes(x);
+}
+
+void execution_check(const execution *x)
+{
+    if (x->outcome >= ENGINE_MISMATCH)
+        return; /* stopped half-way; nobody may look inside */
+    arena_check(&x->mem);
+    arena_check(&x->mail_mem);
+    assert_that(!x->running && !x->guarded && !x->settling);
+    assert_that((x->outcome == ENGINE_ENDED) == (x->ending.kind != 0));
+    if (x->outcome == ENGINE_WAITING && x->fiber)
+        assert_that(x->blocked && !x->wait.ready && !x->wait.interrupted);
+    check_open_list(x);
+}
+
+static void check_open_list(const execution *x)
+{
+    const struct task *expected = x->open_head;
+    uint64_t closed = 0;
+
+    for (uint64_t id = 1; id <= x->task_count; id++) {
+        const struct task *t = task_find(x, id);
+        assert_that(t->id == id);
+        if (t->state == TASK_OPEN) {
+            assert_that(t == expected && t->order == 0);
+            expected = t->open_next;
+        } else {
+            assert_that(t->order > 0 && t->order <= x->completion_count);
+            closed++;
+        }
+    }
+    assert_that(!expected && closed == x->completion_count);
+}
