@@ -4,6 +4,10 @@
 
 TESTPKGS := check
 TESTLIBS = $(shell pkg-config --libs $(TESTPKGS))
+# What one program needs beyond that; WRAP lets it count allocations and make them fail.
+WRAP           := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LIBS.test_json := -ljansson $(WRAP)
+$(foreach t,buf vec map heap,$(eval LIBS.test_$(t) := $(WRAP)))
 # tests/<group>/test_<name>.c is a program; other .c files there are shared by the group.
 TESTSRC  := $(wildcard tests/*/test_*.c)
 TESTBIN  := $(TESTSRC:tests/%.c=$(B)/tests/%)
@@ -13,7 +17,7 @@ $(B)/tests/$(1): $(B)/obj/tests/$(1).o $(B)/obj/tests/harness.o \
         $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/$(dir $(1))test_%,$(wildcard tests/$(dir $(1))*.c))) \
         $(B)/libpawl-main.a $(B)/libpawl.a
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o,$$^) $(B)/libpawl-main.a $(B)/libpawl.a $$(TESTLIBS) $$(LDLIBS) -o $$@
+	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o,$$^) $(B)/libpawl-main.a $(B)/libpawl.a $$(TESTLIBS) $$(LIBS.$(notdir $(1))) $$(LDLIBS) -o $$@
 endef
 $(foreach t,$(TESTSRC:tests/%.c=%),$(eval $(call test_program,$(t))))
 

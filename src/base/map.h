@@ -35,6 +35,10 @@ void *map_gets(const struct map *m, pawl_str key);
 bool map_puts(struct map *m, pawl_str key, void *value);
 void *map_removes(struct map *m, pawl_str key);
 
+/* String keys are hashed with a random key of the process, so the order of iteration differs
+ * from run to run.  A simulator fixes the key, while no map holds strings. */
+void map_fix_order(uint64_t seed);
+
 /* Next value, or NULL at the end. */
 void *map_next(const struct map *m, size_t *cursor);
 
