@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/owner.c -- who has the store open?
+ *
+ * The owner holds a lock on DIR/lock and writes its pid there.  Trying the lock
+ * could make an owner fail that is just starting, so the kernel's list of locks
+ * is read instead: looking must never disturb.
+ */
+#include "cli/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_locked(ino_t inode, bool *retknown)
+{
+    FILE *f = fopen("/proc/locks", "re");
+    char text[256];
+    bool locked = false;
+    *retknown = f != NULL;
+    while (f && fgets(text, sizeof(text), f)) {
+        /* 1: FLOCK  ADVISORY  WRITE 1234 fd:01:5678 0 EOF */
+        unsigned long long number;
+        const char *flock = strstr(text, "FLOCK"), *colon = strrchr(text, ':');
+        if (flock && colon && sscanf(colon, ":%llu", &number) == 1 && number == inode)
+            locked = true;
+    }
+    if (f)
+        fclose(f);
+    return locked;
+}
+
+long session_owner(const struct cli *cli)
+{
+    const char *file = session_file(cli), *slash = file ? strrchr(file, '/') : NULL;
+    if (!file)
+        return -1;
+    pawl_str path =
+        pawl_mem_printf(cli->mem, "%.*slock", slash ? (int)(slash - file + 1) : 0, file);
+    struct stat st;
+    if (stat(path.ptr, &st) != 0)
+        return 0;
+    bool known, locked = is_locked(st.st_ino, &known);
+    if (!known || !locked)
+        return known ? 0 : -1;
+    long pid = 0;
+    FILE *f = fopen(path.ptr, "re");
+    if (f) {
+        if (fscanf(f, "pid %ld", &pid) != 1)
+            pid = 0;
+        fclose(f);
+    }
+    return pid > 0 ? pid : -1;
+}

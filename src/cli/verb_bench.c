@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/verb_bench.c -- measure the engine on this disk, and say what the disk can.
+ *
+ * A fresh directory on a real disk, three measurements in it one after another:
+ * a bare fdatasync, the workload, the same rows by bare SQLite.  Removed
+ * afterwards unless --keep.
+ */
+#include "cli/bench.h"
+#include "cli/disk.h"
+#include "cli/out.h"
+#include "cli/session.h"
+#include "cli/units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SYNC_BUDGET_MS  500
+#define CEILING_SECONDS 2.0
+
+static const char *const workloads[] = {"hello", "chain", "fanout"};
+
+static int choose_workload(struct bench *b)
+{
+    struct cli *cli = b->cli;
+    const char *word = cli->words[0], *near;
+    for (size_t i = 0; i < COUNT_OF(workloads); i++) {
+        if (strcmp(word, workloads[i]))
+            continue;
+        b->workload = (enum workload)i;
+        b->steps = i == WORKLOAD_HELLO   ? 1
+                   : i == WORKLOAD_CHAIN ? cli->args.steps
+                                         : cli->args.width;
+        b->in_flight = cli->args.concurrency;
+        return 0;
+    }
+    near = cli_nearest(word, workloads, COUNT_OF(workloads));
+    return cli_fail(cli, EXIT_USAGE, "there is no workload '%s'; %s'%s'%s", word,
+                    near ? "did you mean " : "choose 'hello', 'chain' or ", near ? near : "fanout",
+                    near ? "?" : "");
+}
+
+static int choose_store(struct bench *b)
+{
+    const char *store = b->cli->args.options.store;
+    b->in_memory = store && strcmp(store, "memory:") == 0;
+    if (!store || b->in_memory || strcmp(store, "sqlite:") == 0 || strcmp(store, "sqlite") == 0)
+        return 0;
+    return cli_fail(b->cli, EXIT_USAGE,
+                    "bench makes a database of its own: --store takes sqlite: or memory:, not '%s'",
+                    store);
+}
+
+static int make_directory(struct bench *b)
+{
+    struct cli *cli = b->cli;
+    const char *parent = cli->args.options.data ? cli->args.options.data : ".";
+    if (mkdir(parent, 0700) != 0 && errno != EEXIST)
+        return cli_fail(cli, EXIT_NO_STORE, "cannot make '%s': %s", parent, strerror(errno));
+    if (disk_is_memory(parent) && !b->in_memory)
+        return cli_fail(cli, EXIT_USAGE,
+                        "'%s' is on %s, which never reaches a disk; name a directory on one with "
+                        "--data DIR",
+                        parent, disk_kind(parent));
+    pawl_str name = pawl_mem_printf(cli->mem, "%s/bench-XXXXXX", parent);
+    char *dir = pawl_mem_alloc(cli->mem, name.len + 1);
+    memcpy(dir, name.ptr, name.len);
+    b->dir = mkdtemp(dir);
+    if (!b->dir)
+        return cli_fail(cli, EXIT_NO_STORE, "cannot make a directory in '%s': %s", parent,
+                        strerror(errno));
+    return 0;
+}
+
+static int measure(struct bench *b, struct bench_result *r)
+{
+    struct cli *cli = b->cli;
+    r->fdatasync_us = disk_sync_us(b->dir, SYNC_BUDGET_MS);
+    if (r->fdatasync_us < 0)
+        return cli_fail(cli, EXIT_NO_STORE, "cannot write in '%s': %s", b->dir, strerror(errno));
+    int status = bench_load(b, r);
+    if (status || b->in_memory)
+        return status;
+    double a_sync = (double)(b->workload == WORKLOAD_FANOUT ? r->steps : r->rounds) /
+                    (double)(r->syncs ? r->syncs : 1);
+    double seconds = r->seconds < CEILING_SECONDS ? r->seconds : CEILING_SECONDS;
+    pawl_error err;
+    r->ceiling_per_s = bench_ceiling(b, a_sync < 1 ? 1 : (uint64_t)(a_sync + 0.5), seconds, &err);
+    return r->ceiling_per_s < 0 ? cli_fail_error(cli, &err) : 0;
+}
+
+/* ---- The report ------------------------------------------------------------------------ */
+
+static void put_number(pawl_json *w, const char *key, double value)
+{
+    pawl_json_key(w, key);
+    if (value >= 100 || value == 0)
+        pawl_json_num(w, (int64_t)(value + 0.5));
+    else
+        pawl_json_real(w, (double)(int64_t)(value * 100 + 0.5) / 100);
+}
+
+static void print_json(const struct bench *b, const struct bench_result *r)
+{
+    pawl_json *w = pawl_json_new(b->cli->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "workload");
+    pawl_json_cstr(w, workloads[b->workload]);
+    pawl_json_key(w, "store");
+    pawl_json_cstr(w, b->in_memory ? "memory" : "sqlite");
+    pawl_json_key(w, "concurrency");
+    pawl_json_num(w, b->in_flight);
+    pawl_json_key(w, b->workload == WORKLOAD_FANOUT ? "width" : "steps");
+    pawl_json_num(w, b->steps);
+    put_number(w, "seconds", r->seconds);
+    put_number(w, "orchestrations", (double)r->orchestrations);
+    put_number(w, "orchestrations_per_s", (double)r->orchestrations / r->seconds);
+    put_number(w, "steps_per_s", (double)r->steps / r->seconds);
+    put_number(w, "p50_us", (double)r->p50_us);
+    put_number(w, "p99_us", (double)r->p99_us);
+    put_number(w, "step_p50_us", (double)r->step_p50_us);
+    put_number(w, "step_p99_us", (double)r->step_p99_us);
+    put_number(w, "fdatasync_us", r->fdatasync_us);
+    put_number(w, "syncs", b->in_memory ? 0 : (double)r->syncs);
+    put_number(w, "steps_per_sync", (double)r->steps / (double)(r->syncs ? r->syncs : 1));
+    pawl_json_key(w, "store_ceiling_per_s");
+    if (b->in_memory)
+        pawl_json_null(w);
+    else
+        pawl_json_num(w, (int64_t)(r->ceiling_per_s + 0.5));
+    put_number(w, "cpu_us_per_step", r->cpu_us / (double)(r->steps ? r->steps : 1));
+    put_number(w, "rss_kb", (double)r->rss_kb);
+    pawl_json_key(w, "filesystem");
+    pawl_json_cstr(w, disk_kind(b->dir));
+    pawl_json_key(w, "version");
+    pawl_json_cstr(w, PAWL_VERSION);
+    pawl_json_end(w);
+    out_json(b->cli, w);
+}
+
+static void line(const char *name, const char *value, const char *remark)
+{
+    printf("  %-26s %14s  %s\n", name, value, remark);
+}
+
+static void line_rate(const char *name, double value, const char *remark)
+{
+    char text[UNITS_BYTES];
+    line(name, format_count(text, (uint64_t)(value + 0.5)), remark);
+}
+
+static void print_table(const struct bench *b, const struct bench_result *r)
+{
+    char text[UNITS_BYTES], remark[80];
+    bool hello = b->workload == WORKLOAD_HELLO;
+    double steps = (double)r->steps / r->seconds, whole = (double)r->orchestrations / r->seconds;
+    printf("%s, %u in flight, %u step%s each, %s on %s, %.1f s\n\n", workloads[b->workload],
+           b->in_flight, b->steps, b->steps == 1 ? "" : "s", b->in_memory ? "memory" : "sqlite",
+           disk_kind(b->dir), r->seconds);
+    line_rate("orchestrations/s", whole, "");
+    line_rate("steps/s", steps, "");
+    if (!b->in_memory) {
+        snprintf(remark, sizeof(remark), "%.0f %% of bare SQLite with the same rows",
+                 100 * (hello ? whole : steps) / r->ceiling_per_s);
+        line_rate(hello ? "ceiling, orchestrations/s" : "ceiling, steps/s", r->ceiling_per_s,
+                  remark);
+    }
+    snprintf(remark, sizeof(remark), "µs, p99 %lld", (long long)r->p99_us);
+    line_rate("orchestration, median", (double)r->p50_us, remark);
+    snprintf(remark, sizeof(remark), "µs, p99 %lld, %.1f × fdatasync", (long long)r->step_p99_us,
+             (double)r->step_p50_us / r->fdatasync_us);
+    line_rate("step, median", (double)r->step_p50_us, remark);
+    line_rate("fdatasync, median", r->fdatasync_us, "µs, bare, same disk");
+    snprintf(text, sizeof(text), "%.1f", (double)r->steps / (double)(r->syncs ? r->syncs : 1));
+    line("steps per sync", text, "");
+    snprintf(text, sizeof(text), "%.1f", r->cpu_us / (double)(r->steps ? r->steps : 1));
+    line("CPU per step", text, "µs, all threads");
+    line_rate("resident memory", (double)r->rss_kb, "KiB");
+}
+
+int verb_bench(struct cli *cli)
+{
+    struct bench bench = {.cli = cli};
+    struct bench_result result = {0};
+    struct watch watch;
+    int status = choose_workload(&bench);
+    if (!status)
+        status = choose_store(&bench);
+    if (!status)
+        status = make_directory(&bench);
+    if (status)
+        return status;
+    status = watch_open(&watch, cli);
+    if (!status) {
+        bench.watch = &watch;
+        status = measure(&bench, &result);
+        watch_close(&watch);
+    }
+    if (!status && (cli->args.json || cli->args.output != OUTPUT_TABLE))
+        print_json(&bench, &result);
+    else if (!status)
+        print_table(&bench, &result);
+    if (cli->args.keep)
+        cli_note(cli, "the data is in %s", bench.dir);
+    else
+        disk_remove(bench.dir);
+    return status;
+}
