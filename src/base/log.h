@@ -14,6 +14,9 @@
 #include "pawl/orchestration.h" /* pawl_log_level */
 #include "pawl/types.h"
 
+/* A record without pairs is written with "", which is correct C. */
+#pragma GCC diagnostic ignored "-Wformat-zero-length"
+
 struct logger {
     pawl_log_level level; /* records above it are dropped */
     void (*write)(void *user, pawl_log_level level, const char *area, const char *text);
