@@ -14,6 +14,7 @@
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static pawl_str wanted_version(pawl_runtime *rt, const struct letter *l)
@@ -211,7 +212,7 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
     }
     if (!codeless)
         return;
-    (void)map_put(&rt->codeless, s->row.uid, rt);
+    (void)map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid);
     s->row.finding = pawl_mem_printf(&rt->group_mem,
                                      "waits for code: orchestration '%.*s' is not registered here",
                                      PAWL_FMT(s->row.orchestration));

@@ -134,7 +134,7 @@ void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
         s->row.finding = finding;
         row_changed(s);
     }
-    (void)map_put(&rt->codeless, r->row.uid, rt);
+    (void)map_put(&rt->codeless, r->row.uid, (void *)(uintptr_t)r->row.uid);
     r->doomed = true;
     turn_pile(rt, r, l);
 }
@@ -265,7 +265,7 @@ static void open_by_message(pawl_runtime *rt, struct resident *r, struct stage *
         m->attrs = start_attrs(rt, end->version, &s->row);
     if (quiet) {
         *list_add(&rt->group_mem, &s->quiet) = m->id;
-        (void)map_put(&rt->codeless, s->row.uid, rt);
+        (void)map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid);
         s->row.finding = pawl_mem_printf(
             &rt->group_mem,
             "waits for code: orchestration '%.*s' version %.*s is not registered here",

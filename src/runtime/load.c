@@ -10,6 +10,8 @@
 
 #include "runtime/stage.h"
 
+#include <stdio.h>
+
 static bool is_trouble(pawl_status rc)
 {
     return rc != PAWL_OK && rc != PAWL_NOT_FOUND && rc != PAWL_CORRUPT;

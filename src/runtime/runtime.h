@@ -95,19 +95,22 @@ struct job {
     pawl_work work; /* as stored; attempt counts the tries before this one */
     const struct activity_entry *activity;
     pawl_runtime *rt;
-    enum job_state state;  /* [engine] */
-    bool unfused;          /* store the completion before the turn (after a crash) */
-    bool given_up;         /* [engine] withdrawn or timed out: ignore the result */
-    atomic_bool cancelled; /* the activity may look */
-    atomic_llong beat_ms;  /* mono: last heartbeat, or start */
-    atomic_bool started;
+    enum job_state state;        /* [engine] */
+    bool unfused;                /* store the completion before the turn (after a crash) */
+    bool given_up;               /* [engine] withdrawn or timed out: ignore the result */
+    atomic_bool cancelled;       /* the activity may look */
+    atomic_llong began_ms;       /* mono: a worker began; 0: still queued */
+    atomic_llong beat_ms;        /* mono: last heartbeat, or the beginning */
     pthread_mutex_t cancel_lock; /* guards the two below */
     void (*on_cancel)(void *arg);
     void *on_cancel_arg;
     struct heap_node limit; /* [engine] start-to-close or heartbeat, mono clock */
     enum job_verdict verdict;
-    pawl_str result; /* owned: malloc */
-    char token[64];  /* of pawl_pending */
+    char *result; /* owned */
+    size_t result_len;
+    struct call_policy policy;
+    pawl_mem mem;   /* of the policy */
+    char token[64]; /* of pawl_pending; "": not asked for */
 };
 
 /* ---- Instances in memory ---------------------------------------------------- */
@@ -156,6 +159,7 @@ struct stage {
     LIST(uint64_t) quiet; /* inserted messages that are not delivered now: they wait as rows */
     struct letter *letters, **letters_end; /* consumed, in order: go back when refused */
     struct job *jobs;                      /* completions recorded outside a turn */
+    pawl_reply *reply;                     /* answer with these counts; NULL: plain */
     bool removed;                          /* REMOVE: evict without trace */
     bool ended;                            /* the instance is terminal with this round */
     bool unpile;                           /* look at waiting rows again after the commit */
@@ -194,12 +198,15 @@ struct pawl_runtime {
     pthread_cond_t told;  /* waiting clients wait here: commit_no moved */
     struct item *inbox, **inbox_end;
     bool engine_waits;
-    bool stopping; /* no new requests */
-    bool stop;     /* engine thread ends */
+    bool stopping;    /* no new requests */
+    atomic_bool stop; /* engine thread ends */
+    atomic_bool busy; /* the engine is not waiting: the watchdog looks */
     uint32_t told_waiters;
+    uint64_t commit_no;
+    pthread_mutex_t feed_lock; /* guards the three below */
     struct feed *feeds;
     uint64_t feed_number;
-    uint64_t commit_no;
+    atomic_uint feed_count;
     atomic_size_t inbox_count;
 
     /* [engine] */
@@ -212,15 +219,17 @@ struct pawl_runtime {
     struct letter *todo, **todo_end;   /* letters to deliver, in order */
     struct letter *later, **later_end; /* put off to the next group, in order */
     size_t todo_count;
-    struct item *items;  /* taken from the inbox, not yet looked at */
-    struct map inflight; /* message row id -> letter in memory */
+    struct item *items, **items_end; /* taken from the inbox, not yet looked at */
+    struct map inflight;             /* message row id -> letter in memory */
     pawl_mem group_mem;
     struct stage *stages, **stages_end;
     size_t stage_count;
-    pawl_mem load_mem; /* one load or fetch */
-    int64_t now_ms;    /* store clock of this group */
+    LIST(pawl_change) changes; /* of this commit, for the feeds */
+    pawl_mem load_mem;         /* one load or fetch */
+    int64_t now_ms;            /* store clock of this group */
     int64_t next_due_ms;
-    bool fetch_messages, fetch_work, look_deadlines, purge_left;
+    bool ask_due; /* next_due_ms is only what this process knows: ask the store */
+    bool fetch_messages, look_deadlines, purge_left;
     struct map codeless;      /* uid -> resident or 1: waits for code */
     struct map kept_names;    /* name -> owned copy: mail kept for an instance not yet started */
     unsigned long generation; /* of the registry, as last seen */
@@ -236,13 +245,14 @@ struct pawl_runtime {
     struct map jobs;    /* [engine] work id -> struct job */
     struct heap limits; /* [engine] job limits, mono clock */
     size_t backlog;     /* [engine] jobs in memory not yet done */
-    size_t backlog_bytes;
+    size_t admitted;    /* [engine] more of them, if this group commits */
+    bool store_backlog; /* [engine] free work waits in the store: new rows queue behind it */
     uint64_t job_tie;
     pthread_mutex_t work_lock; /* guards the queue below */
     pthread_cond_t work_ready;
     struct job *queue, **queue_end;
     size_t queue_count;
-    uint32_t worker_count, worker_idle;
+    uint32_t worker_count, worker_idle, running;
     bool workers_stop;
     pthread_t *workers;
 
@@ -254,7 +264,8 @@ struct pawl_runtime {
     pthread_t watchdog_thread;
     pthread_mutex_t watch_lock;
     pthread_cond_t watch_wake;
-    bool watch_stop, watch_asleep;
+    bool watch_stop;
+    atomic_bool watch_asleep;
     atomic_llong turn_began_ms; /* mono; 0: no turn runs */
     _Atomic(const struct code_entry *) turn_code;
 

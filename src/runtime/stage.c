@@ -71,6 +71,14 @@ void stage_take(struct stage *s, struct letter *l)
     s->letters_end = &l->next;
 }
 
+void stage_answer(struct stage *s, struct request *req)
+{
+    struct letter *l = letter_create(&(struct mail){0}, 0, (pawl_str){0}, (pawl_str){0});
+    assert_that(l);
+    l->request = req;
+    stage_take(s, l);
+}
+
 /* A row inserted by this very round is simply not inserted. */
 static bool forget_insert(struct stage *s, uint64_t id)
 {

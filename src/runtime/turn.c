@@ -18,6 +18,7 @@
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NOBODY_TRIES    6     /* a message for nobody is looked at so often … */

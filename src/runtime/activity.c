@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/activity.c -- pawl/activity.h: what an activity sees of its job.
+ * [worker thread]
+ *
+ * A pawl_activity lives on the worker's stack for one attempt.  The result is
+ * copied out of the author's memory before that memory dies.
+ */
+#include "runtime/activity.h"
+
+#include "base/limits.h"
+#include "base/rand.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pawl_activity {
+    struct job *job;
+    pawl_runtime *rt;
+    pawl_mem mem;
+    enum job_verdict verdict; /* of the last pawl_ok(), pawl_err() … */
+    char key[96];
+};
+
+static void keep_result(struct job *job, enum job_verdict verdict, pawl_str text)
+{
+    job->result = malloc(text.len + 1);
+    if (!job->result) {
+        job->verdict = JOB_ERR;
+        job->result_len = 0;
+        return;
+    }
+    if (text.len)
+        memcpy(job->result, text.ptr, text.len);
+    job->result[text.len] = 0;
+    job->result_len = text.len;
+    job->verdict = verdict;
+}
+
+static void keep_checked(pawl_runtime *rt, struct pawl_activity *act, pawl_result result)
+{
+    enum job_verdict verdict = result.ok ? JOB_OK : JOB_ERR;
+    if (act->verdict == JOB_PENDING || (!result.ok && act->verdict == JOB_ERR_FINAL))
+        verdict = act->verdict;
+    if (result.value.len > rt->opts.max_payload) {
+        char text[160];
+        (void)snprintf(text, sizeof(text),
+                       "result of %zu bytes is over the limit of %zu (--max-payload)",
+                       result.value.len, rt->opts.max_payload);
+        keep_result(act->job, JOB_ERR_FINAL, pawl_s(text));
+        return;
+    }
+    keep_result(act->job, verdict, result.value);
+}
+
+void activity_run(pawl_runtime *rt, struct job *job)
+{
+    struct pawl_activity act = {.job = job, .rt = rt, .verdict = JOB_OK};
+    arena_init(&act.mem);
+    int64_t now = rt_mono(rt);
+    atomic_store(&job->beat_ms, now);
+    atomic_store(&job->began_ms, now > 0 ? now : 1);
+    pawl_result result = job->activity->fn(&act, job->work.input);
+    pthread_mutex_lock(&job->cancel_lock);
+    job->on_cancel = NULL; /* nobody is called after the activity has returned */
+    pthread_mutex_unlock(&job->cancel_lock);
+    keep_checked(rt, &act, result);
+    arena_deinit(&act.mem);
+}
+
+/* ---- Returning ------------------------------------------------------------------ */
+
+static pawl_result returning(pawl_activity *act, enum job_verdict verdict, pawl_str value)
+{
+    act->verdict = verdict;
+    return (pawl_result){.ok = verdict == JOB_OK, .value = value};
+}
+
+pawl_result pawl_ok(pawl_activity *act, const char *result)
+{
+    return returning(act, JOB_OK, arena_dup(&act->mem, pawl_s(result)));
+}
+
+pawl_result pawl_ok_str(pawl_activity *act, pawl_str result)
+{
+    return returning(act, JOB_OK, arena_dup(&act->mem, result));
+}
+
+pawl_result pawl_okf(pawl_activity *act, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pawl_str text = arena_vprintf(&act->mem, format, args);
+    va_end(args);
+    return returning(act, JOB_OK, text);
+}
+
+pawl_result pawl_err(pawl_activity *act, const char *error)
+{
+    return returning(act, JOB_ERR, arena_dup(&act->mem, pawl_s(error)));
+}
+
+pawl_result pawl_errf(pawl_activity *act, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pawl_str text = arena_vprintf(&act->mem, format, args);
+    va_end(args);
+    return returning(act, JOB_ERR, text);
+}
+
+pawl_result pawl_err_final(pawl_activity *act, const char *error)
+{
+    return returning(act, JOB_ERR_FINAL, arena_dup(&act->mem, pawl_s(error)));
+}
+
+pawl_result pawl_pending(pawl_activity *act)
+{
+    (void)pawl_activity_token(act);
+    return returning(act, JOB_PENDING, (pawl_str){0});
+}
+
+/* ---- Identity ---------------------------------------------------------------------- */
+
+const char *pawl_activity_key(pawl_activity *act)
+{
+    const pawl_work *w = &act->job->work;
+    static const uint64_t salt[2] = {UINT64_C(0x7061776c6b657931), UINT64_C(0x6964656d706f7431)};
+    uint64_t name = siphash24(salt, w->instance.ptr, w->instance.len);
+    (void)snprintf(act->key, sizeof(act->key), "%016llx-%llx-%llx-%llu-%llu",
+                   (unsigned long long)name, (unsigned long long)w->scheduled_ms,
+                   (unsigned long long)w->uid, (unsigned long long)w->execution,
+                   (unsigned long long)w->ref);
+    return act->key;
+}
+
+const char *pawl_activity_token(pawl_activity *act)
+{
+    struct job *job = act->job;
+    if (!job->token[0]) {
+        uint64_t bits[2];
+        random_bytes(bits, sizeof(bits));
+        (void)snprintf(job->token, sizeof(job->token), "w%llu.%016llx%016llx",
+                       (unsigned long long)job->work.id, (unsigned long long)bits[0],
+                       (unsigned long long)bits[1]);
+    }
+    return job->token;
+}
+
+pawl_str pawl_activity_instance(pawl_activity *act)
+{
+    return act->job->work.instance;
+}
+
+uint64_t pawl_activity_execution(pawl_activity *act)
+{
+    return act->job->work.execution;
+}
+
+uint64_t pawl_activity_id(pawl_activity *act)
+{
+    return act->job->work.ref;
+}
+
+pawl_str pawl_activity_name(pawl_activity *act)
+{
+    return act->job->work.name;
+}
+
+uint32_t pawl_activity_attempt(pawl_activity *act)
+{
+    return act->job->work.attempt + 1;
+}
+
+void *pawl_activity_user(pawl_activity *act)
+{
+    return act->job->activity->user;
+}
+
+pawl_client *pawl_activity_client(pawl_activity *act)
+{
+    return &act->rt->client;
+}
+
+pawl_mem *pawl_activity_mem(pawl_activity *act)
+{
+    return &act->mem;
+}
+
+/* ---- Cancellation -------------------------------------------------------------------- */
+
+bool pawl_activity_heartbeat(pawl_activity *act)
+{
+    atomic_store(&act->job->beat_ms, rt_mono(act->rt));
+    return !atomic_load(&act->job->cancelled);
+}
+
+bool pawl_activity_cancelled(pawl_activity *act)
+{
+    return atomic_load(&act->job->cancelled);
+}
+
+void pawl_activity_on_cancel(pawl_activity *act, void (*fn)(void *arg), void *arg)
+{
+    struct job *job = act->job;
+    pthread_mutex_lock(&job->cancel_lock);
+    job->on_cancel = fn;
+    job->on_cancel_arg = arg;
+    if (fn && atomic_load(&job->cancelled))
+        fn(arg);
+    pthread_mutex_unlock(&job->cancel_lock);
+}

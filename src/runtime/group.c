@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/group.c -- see group.h.
+ *
+ * Before the commit nothing of a stage is visible to anyone; after it, in this
+ * order: rows become the residents' truth, answers go out, work is handed out,
+ * messages travel on.  A round that was not committed leaves no trace in memory:
+ * its resident is evicted and its letters go back to the head, in order.
+ *
+ * Storage errors: FULL, BUSY and the like mean "not committed": back off and try
+ * again, spend no attempts.  UNKNOWN means stop at once without drain; the next
+ * start finds out (exit status 75).
+ */
+#include "runtime/group.h"
+
+#include "base/clock.h"
+#include "runtime/job.h"
+#include "runtime/letter.h"
+#include "runtime/resident.h"
+#include "runtime/stage.h"
+#include "runtime/turn.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRIES_MAX 8 /* a letter refused so often is put aside with an error */
+
+/* ---- Committed ------------------------------------------------------------------ */
+
+static void answer(struct stage *s, struct letter *l)
+{
+    pawl_reply reply = {.status = PAWL_OK};
+    if (l->mail.kind == PAWL_MSG_START) {
+        reply.created = !l->duplicate;
+        reply.execution = 1;
+        (void)snprintf(reply.instance, sizeof(reply.instance), "%.*s", PAWL_FMT(s->row.id));
+    }
+    struct request *req = l->request;
+    l->request = NULL;
+    request_answer(req, s->reply ? s->reply : &reply);
+}
+
+static void release_letters(pawl_runtime *rt, struct stage *s)
+{
+    while (s->letters) {
+        struct letter *l = s->letters;
+        s->letters = l->next;
+        if (l->request)
+            answer(s, l);
+        letter_drop(rt, l, PAWL_OK, "");
+    }
+}
+
+static bool is_quiet(const struct stage *s, uint64_t id)
+{
+    for (size_t i = 0; i < s->quiet.count; i++)
+        if (s->quiet.items[i] == id)
+            return true;
+    return false;
+}
+
+/* Messages inserted by the round: deliver now, or remember when. */
+static void send_on(pawl_runtime *rt, struct stage *s)
+{
+    for (size_t i = 0; i < s->messages.count; i++) {
+        const pawl_message *m = &s->messages.items[i];
+        if (m->mailbox || is_quiet(s, m->id))
+            continue;
+        if (m->visible_ms > rt->now_ms || m->visible_ms) {
+            if (m->visible_ms < rt->next_due_ms)
+                rt->next_due_ms = m->visible_ms;
+            continue;
+        }
+        struct letter *l = letter_of_row(rt, m);
+        if (l)
+            letter_todo(rt, l);
+        else
+            rt->fetch_messages = true;
+    }
+    for (size_t i = 0; i < s->message_updates.count; i++) {
+        const pawl_message_update *u = &s->message_updates.items[i];
+        if (!u->mailbox && u->visible_ms < rt->next_due_ms)
+            rt->next_due_ms = u->visible_ms;
+    }
+}
+
+static void due_at(pawl_runtime *rt, int64_t at_ms)
+{
+    if (at_ms && at_ms < rt->next_due_ms)
+        rt->next_due_ms = at_ms;
+}
+
+static void hand_out(pawl_runtime *rt, struct stage *s)
+{
+    for (size_t i = 0; i < s->work.count; i++) {
+        due_at(rt, s->work.items[i].deadline_ms);
+        if (s->work.items[i].lock_epoch)
+            job_take(rt, &s->work.items[i]);
+    }
+    for (size_t i = 0; i < s->work_updates.count; i++) {
+        const pawl_work_update *u = &s->work_updates.items[i];
+        due_at(rt, u->deadline_ms);
+        if (u->visible_ms > rt->now_ms)
+            due_at(rt, u->visible_ms);
+        else if (!u->lock_epoch && !u->lock_token.len)
+            rt->store_backlog = true;
+    }
+    for (size_t i = 0; i < s->drop_work.count; i++)
+        job_withdraw(rt, s->drop_work.items[i]);
+}
+
+static void tell_execution(struct resident *r, const struct stage *s)
+{
+    if (!r->x)
+        return;
+    for (size_t i = 0; i < s->events.count; i++) {
+        const pawl_event *e = &s->events.items[i];
+        if (e->ref && e->execution == s->row.execution &&
+            (e->kind == PAWL_EV_ACTIVITY_SCHEDULED || e->kind == PAWL_EV_TIMER_CREATED ||
+             e->kind == PAWL_EV_EXTERNAL_SUBSCRIBED ||
+             e->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED))
+            execution_committed(r->x, e->ref, e->rid);
+    }
+}
+
+static void warn_of_length(pawl_runtime *rt, const struct stage *s)
+{
+    uint64_t mark = (uint64_t)rt->opts.max_history * 8 / 10;
+    if (s->base_seq < mark && s->row.last_seq >= mark && s->base_execution == s->row.execution)
+        log_warn(&rt->log, "turn", "history is long; continue as new before the limit",
+                 "instance=%.*s events=%llu limit=%u", PAWL_FMT(s->row.id),
+                 (unsigned long long)s->row.last_seq, rt->opts.max_history);
+}
+
+/* The resident after its round: new truth, or gone. */
+static void settle_resident(pawl_runtime *rt, struct stage *s)
+{
+    struct resident *r = s->r;
+    r->stage = NULL;
+    if (s->removed || s->ended || r->doomed || rt->opts.hostile) {
+        resident_evict(rt, r);
+        return;
+    }
+    tell_execution(r, s);
+    if (s->change == PAWL_ROW_LAST) {
+        r->row.last_seq = s->row.last_seq;
+        r->row.last_rid = s->row.last_rid;
+        r->row.updated_ms = s->row.updated_ms;
+    } else if (s->change != PAWL_ROW_NONE) {
+        resident_set_row(r, &s->row);
+    }
+    resident_weigh(rt, r);
+}
+
+static void stage_committed(pawl_runtime *rt, struct stage *s)
+{
+    COUNT_BY(rt, events, s->events.count);
+    if (s->r) {
+        warn_of_length(rt, s);
+        told_change(rt, &s->row, s->events.count);
+    }
+    release_letters(rt, s);
+    send_on(rt, s);
+    hand_out(rt, s);
+    uint64_t uid = s->row.uid;
+    bool unpile = s->unpile;
+    if (s->r)
+        settle_resident(rt, s);
+    if (unpile)
+        turn_unpile(rt, uid);
+}
+
+/* ---- Not committed ------------------------------------------------------------------ */
+
+/* A refused fused completion whose work row is gone has been decided already. */
+static bool is_decided(pawl_runtime *rt, const struct letter *l)
+{
+    pawl_work_list list;
+    pawl_error err;
+    if (!l->work_id)
+        return false;
+    return rt->store->ops->read_work(rt->store, &l->work_id, 1, &rt->load_mem, &list, &err) ==
+               PAWL_OK &&
+           list.count == 0;
+}
+
+/* Undo a stage in memory; its letters join the list at *end, in order. */
+static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct letter ***end)
+{
+    while (s->letters) {
+        struct letter *l = s->letters;
+        s->letters = l->next;
+        l->next = NULL;
+        l->duplicate = false;
+        l->tries += refused;
+        if (refused && is_decided(rt, l)) {
+            letter_drop(rt, l, PAWL_LOST, "nobody waits for this result any more");
+        } else if (l->tries > TRIES_MAX) {
+            log_error(&rt->log, "group", "message refused by the store again and again; put aside",
+                      "instance=%.*s kind=%d", PAWL_FMT(s->row.id), l->mail.kind);
+            letter_drop(rt, l, PAWL_CONFLICT, "the store refused it again and again");
+        } else {
+            **end = l;
+            *end = &l->next;
+        }
+    }
+    if (s->r) {
+        s->r->stage = NULL;
+        resident_evict(rt, s->r);
+    }
+}
+
+/* New work is refused while the disk is full; acks and completions go on. */
+static void refuse_new_work(pawl_runtime *rt, const char *text)
+{
+    struct letter *keep = NULL, **end = &keep, *l;
+    while ((l = letter_next(rt))) {
+        bool new_work =
+            l->request && !l->stored &&
+            (l->mail.kind == PAWL_MSG_START || l->mail.kind == PAWL_MSG_EXTERNAL_RAISED);
+        if (new_work) {
+            letter_drop(rt, l, PAWL_DISK_FULL, text);
+        } else {
+            *end = l;
+            end = &l->next;
+        }
+    }
+    letter_back(rt, keep);
+}
+
+static void stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
+{
+    log_error(&rt->log, "store", "commit failed; stopping at once", "status=%s why=\"%s\"",
+              pawl_status_code(rc), text);
+    if (rt->threaded)
+        _exit(rc == PAWL_UNKNOWN ? 75 : 3);
+    rt->dead = rc;
+}
+
+static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
+{
+    COUNT(rt, store_errors);
+    struct letter *back = NULL, **end = &back;
+    for (struct stage *s = rt->stages; s; s = s->next)
+        take_back(rt, s, false, &end);
+    letter_back(rt, back);
+    rt->stages = NULL;
+    rt->stages_end = &rt->stages;
+    rt->stage_count = 0;
+    if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN || rc == PAWL_CORRUPT) {
+        stop_dead(rt, rc, err->text);
+        return;
+    }
+    if (rc == PAWL_DISK_FULL)
+        refuse_new_work(rt, err->text);
+    uint32_t doublings = rt->store_trouble < 7 ? rt->store_trouble : 7;
+    int64_t delay = rc == PAWL_DISK_FULL && !rt->store_trouble ? 1 : 10 << doublings;
+    rt->store_trouble++;
+    rt->retry_at_ms = rt_mono(rt) + delay;
+    log_warn(&rt->log, "store", "commit failed; trying again", "status=%s why=\"%s\" in_ms=%lld",
+             pawl_status_code(rc), err->text, (long long)delay);
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(rt->trouble, sizeof(rt->trouble), "store: %.180s", err->text);
+    pthread_mutex_unlock(&rt->trouble_lock);
+}
+
+/* ---- The commit ------------------------------------------------------------------------ */
+
+static void store_is_well(pawl_runtime *rt)
+{
+    if (!rt->store_trouble)
+        return;
+    rt->store_trouble = 0;
+    pthread_mutex_lock(&rt->trouble_lock);
+    rt->trouble[0] = 0;
+    pthread_mutex_unlock(&rt->trouble_lock);
+}
+
+static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
+{
+    int done = 0;
+    struct letter *back = NULL, **end = &back;
+    store_is_well(rt);
+    struct stage *s = rt->stages;
+    rt->stages = NULL;
+    rt->stages_end = &rt->stages;
+    rt->stage_count = 0;
+    for (struct stage *next; s; s = next) {
+        next = s->next;
+        if (rounds[s->round].result == PAWL_OK)
+            stage_committed(rt, s);
+        else
+            take_back(rt, s, true, &end);
+        done++; /* refused ones too: the loop looks again without waiting */
+    }
+    letter_back(rt, back);
+    COUNT(rt, commits);
+    COUNT_BY(rt, rounds, (unsigned)done);
+    return done;
+}
+
+int group_commit(pawl_runtime *rt)
+{
+    if (!rt->stages)
+        return 0;
+    pawl_round *rounds = arena_array(&rt->group_mem, pawl_round, rt->stage_count);
+    size_t n = 0;
+    for (struct stage *s = rt->stages; s; s = s->next) {
+        s->round = n;
+        stage_seal(rt, s, &rounds[n++]);
+    }
+    pawl_error err = {0};
+    RT_POINT(rt, "commit.before");
+    int64_t began = clock_mono_us();
+    pawl_status rc = rt->store->ops->commit(rt->store, &rt->fence, rounds, n, rt->now_ms, &err);
+    COUNT_BY(rt, commit_us, (unsigned long long)(clock_mono_us() - began));
+    RT_POINT(rt, "commit.after");
+    rt->admitted = 0;
+    int done = 0;
+    if (rc == PAWL_OK)
+        done = group_committed(rt, rounds);
+    else
+        group_failed(rt, rc, &err);
+    RT_POINT(rt, "handout.after");
+    told_all(rt);
+    return rt->dead != PAWL_OK ? -1 : done;
+}

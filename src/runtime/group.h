@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/group.h -- one commit: all stages, one sync, then the consequences.
+ * [engine]
+ */
+#ifndef PAWL_RUNTIME_GROUP_H
+#define PAWL_RUNTIME_GROUP_H
+
+#include "runtime/runtime.h"
+
+/* Commit what is staged and act on it.  Returns rounds committed; 0: nothing to
+ * do or not committed; -1: the runtime is dead (rt->dead says why). */
+int group_commit(pawl_runtime *rt);
+
+/* ---- told.c: who hears of a commit -------------------------------------------- */
+
+/* Collect an instance changed by this commit. */
+void told_change(pawl_runtime *rt, const pawl_row *row, size_t events);
+/* Call the feeds and wake waiting clients. */
+void told_all(pawl_runtime *rt);
+
+#endif

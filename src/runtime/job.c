@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/job.c -- see job.h.  Life of a job; retry.c decides failed attempts. */
+#include "runtime/job.h"
+
+#include "runtime/letter.h"
+#include "runtime/retry.h"
+#include "runtime/stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BACKLOG_MAX   8192 /* jobs in memory; more waits in the store */
+#define FETCH_AT_ONCE 512
+
+int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool started)
+{
+    int64_t at = 0;
+    if (p->schedule_to_close_ms)
+        at = scheduled_ms + p->schedule_to_close_ms;
+    if (p->schedule_to_start_ms && !started && (!at || scheduled_ms + p->schedule_to_start_ms < at))
+        at = scheduled_ms + p->schedule_to_start_ms;
+    return at;
+}
+
+bool job_admit(pawl_runtime *rt, const pawl_work *w)
+{
+    if (rt->stop || w->visible_ms > rt->now_ms || !registry_activity(rt->app, w->name))
+        return false;
+    if (rt->store_backlog || rt->backlog + rt->admitted >= BACKLOG_MAX) {
+        rt->store_backlog = true;
+        return false;
+    }
+    rt->admitted++;
+    return true;
+}
+
+static pawl_str put(char **at, pawl_str s)
+{
+    pawl_str copy = {*at, s.len};
+    if (s.len)
+        memcpy(*at, s.ptr, s.len);
+    (*at)[s.len] = 0;
+    *at += s.len + 1;
+    return copy;
+}
+
+static struct job *job_create(pawl_runtime *rt, const pawl_work *w)
+{
+    size_t bytes = w->instance.len + w->name.len + w->input.len + w->attrs.len + w->last_error.len +
+                   w->lock_token.len + 6;
+    struct job *job = malloc(sizeof(*job) + bytes);
+    if (!job)
+        return NULL;
+    memset(job, 0, sizeof(*job));
+    char *at = (char *)(job + 1);
+    job->item.kind = ITEM_JOB;
+    job->rt = rt;
+    job->work = *w;
+    job->work.instance = put(&at, w->instance);
+    job->work.name = put(&at, w->name);
+    job->work.input = put(&at, w->input);
+    job->work.attrs = put(&at, w->attrs);
+    job->work.last_error = put(&at, w->last_error);
+    job->work.lock_token = put(&at, w->lock_token);
+    job->activity = registry_activity(rt->app, w->name);
+    pthread_mutex_init(&job->cancel_lock, NULL);
+    arena_init(&job->mem);
+    job->policy = policy_parse(job->work.attrs, &job->mem);
+    job->unfused = map_get(&rt->suspects, w->id) != NULL;
+    return job;
+}
+
+void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    pthread_mutex_destroy(&job->cancel_lock);
+    arena_deinit(&job->mem);
+    free(job->result);
+    free(job);
+}
+
+/* The attempt may take so long, or be silent so long; mono clock. */
+static int64_t limit_of(const struct job *job, int64_t beat_ms, int64_t began_ms)
+{
+    int64_t at = INT64_MAX;
+    if (job->policy.start_to_close_ms)
+        at = began_ms + job->policy.start_to_close_ms;
+    if (job->policy.heartbeat_ms && beat_ms + job->policy.heartbeat_ms < at)
+        at = beat_ms + job->policy.heartbeat_ms;
+    return at;
+}
+
+void job_take(pawl_runtime *rt, const pawl_work *w)
+{
+    struct job *job = job_create(rt, w);
+    if (!job || !map_put(&rt->jobs, w->id, job)) { /* the row stays; fetched again */
+        job_free(job);
+        rt->store->ops->abandon_work(rt->store, &w->id, 1);
+        rt->store_backlog = true;
+        return;
+    }
+    rt->backlog++;
+    if (w->crashes >= rt->opts.max_attempts) {
+        char text[160];
+        (void)snprintf(text, sizeof(text), "poison: activity '%.*s' ended the process %u times",
+                       PAWL_FMT(w->name), w->crashes);
+        retry_poison(rt, job, text);
+        return;
+    }
+    COUNT(rt, activities_started);
+    job_watch(rt, job);
+    worker_queue(rt, job);
+}
+
+void job_fetch(pawl_runtime *rt)
+{
+    while (rt->store_backlog && rt->backlog < BACKLOG_MAX / 2 && !rt->stop) {
+        pawl_work_list list;
+        pawl_error err;
+        const pawl_str *names;
+        arena_reset(&rt->load_mem);
+        size_t n = registry_activity_names(rt->app, &rt->load_mem, &names);
+        if (!n) {
+            rt->store_backlog = false;
+            return;
+        }
+        if (rt->store->ops->fetch_work(rt->store, rt->now_ms, names, n, FETCH_AT_ONCE,
+                                       &rt->load_mem, &list, &err) != PAWL_OK)
+            return;
+        if (list.count < FETCH_AT_ONCE)
+            rt->store_backlog = false;
+        for (size_t i = 0; i < list.count; i++)
+            if (!map_get(&rt->jobs, list.items[i].id))
+                job_take(rt, &list.items[i]);
+    }
+}
+
+static void forget(pawl_runtime *rt, struct job *job)
+{
+    heap_remove(&rt->limits, &job->limit);
+    if (map_get(&rt->jobs, job->work.id) == job) {
+        map_remove(&rt->jobs, job->work.id);
+        rt->backlog--;
+    }
+}
+
+/* The activity will be completed by token: the row says so, durably. */
+static void lease_out(pawl_runtime *rt, struct job *job)
+{
+    struct stage *s = stage_bare(rt);
+    pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
+    *u = (pawl_work_update){.id = job->work.id,
+                            .attempt = job->work.attempt,
+                            .crashes = job->work.crashes,
+                            .deadline_ms =
+                                retry_lease_deadline(&job->policy, &job->work, rt->now_ms),
+                            .last_error = arena_dup(&rt->group_mem, job->work.last_error),
+                            .lock_token = arena_dup(&rt->group_mem, pawl_s(job->token)),
+                            .lock_until_ms = rt->now_ms + RETRY_LEASE_MS};
+    job_free(job);
+}
+
+void job_done(pawl_runtime *rt, struct job *job)
+{
+    forget(rt, job);
+    if (job->given_up || job->verdict == JOB_SKIPPED) {
+        job_free(job);
+        return;
+    }
+    pawl_str result = {job->result ? job->result : "", job->result_len};
+    switch (job->verdict) {
+    case JOB_OK:
+        COUNT(rt, activities_completed);
+        retry_completed(rt, &job->work, true, result, job->unfused, NULL);
+        job_free(job);
+        break;
+    case JOB_ERR:
+    case JOB_ERR_FINAL:
+        retry_failed(rt, &job->work, &job->policy, result,
+                     job->verdict == JOB_ERR_FINAL ? RETRY_FINAL : RETRY_ERROR, job->unfused, NULL);
+        job_free(job);
+        break;
+    case JOB_PENDING:
+        lease_out(rt, job);
+        break;
+    case JOB_SKIPPED:
+        break;
+    }
+}
+
+void job_withdraw(pawl_runtime *rt, uint64_t work_id)
+{
+    struct job *job = map_get(&rt->jobs, work_id);
+    if (!job)
+        return;
+    forget(rt, job);
+    job->given_up = true;
+    job_cancel(job); /* the worker hands it back, then it is freed */
+}
+
+/* ---- Limits of a running attempt --------------------------------------------- */
+
+int64_t job_next_limit(pawl_runtime *rt)
+{
+    struct heap_node *top = heap_top(&rt->limits);
+    return top ? top->key : INT64_MAX;
+}
+
+void job_watch(pawl_runtime *rt, struct job *job)
+{
+    if (!job->policy.start_to_close_ms && !job->policy.heartbeat_ms)
+        return;
+    int64_t now = rt_mono(rt);
+    job->limit.key = limit_of(job, now, now);
+    job->limit.tie = ++rt->job_tie;
+    (void)heap_push(&rt->limits, &job->limit);
+}
+
+void job_look_limits(pawl_runtime *rt)
+{
+    int64_t now = rt_mono(rt);
+    struct heap_node *top;
+    while ((top = heap_top(&rt->limits)) && top->key <= now) {
+        struct job *job = CONTAINER_OF(top, struct job, limit);
+        heap_remove(&rt->limits, top);
+        int64_t began = atomic_load(&job->began_ms);
+        int64_t at = began ? limit_of(job, atomic_load(&job->beat_ms), began)
+                           : now + 1000; /* still queued: the clock of the attempt stands */
+        if (at > now) {
+            top->key = at;
+            (void)heap_push(&rt->limits, top);
+            continue;
+        }
+        bool silent = !job->policy.start_to_close_ms || now < began + job->policy.start_to_close_ms;
+        char text[120];
+        (void)snprintf(
+            text, sizeof(text), "timeout: %s of %lld ms", silent ? "heartbeat" : "start-to-close",
+            (long long)(silent ? job->policy.heartbeat_ms : job->policy.start_to_close_ms));
+        forget(rt, job);
+        job->given_up = true;
+        retry_failed(rt, &job->work, &job->policy, pawl_s(text), RETRY_TIMEOUT, job->unfused, NULL);
+        job_cancel(job);
+    }
+}

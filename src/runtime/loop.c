@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/loop.c -- see loop.h.  The same pass serves the engine thread, callers
+ * of pawl_runtime_step() and the simulator.
+ *
+ * No polling: between passes the loop sleeps until something arrives or the
+ * earliest due time of the store, which is asked once when it goes idle.
+ */
+#include "runtime/loop.h"
+
+#include "fiber/fiber.h"
+#include "runtime/group.h"
+#include "runtime/inbox.h"
+#include "runtime/job.h"
+#include "runtime/letter.h"
+#include "runtime/resident.h"
+#include "runtime/turn.h"
+
+#define FETCH_AT_ONCE 1000
+#define GROUP_BYTES   (16 << 20) /* strings staged in one commit */
+
+/* Due messages of the store become letters. */
+static void fetch_messages(pawl_runtime *rt)
+{
+    pawl_message_list list;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = rt->store->ops->fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE,
+                                                    &rt->load_mem, &list, &err);
+    if (rc != PAWL_OK) {
+        rt->retry_at_ms = rt_mono(rt) + 100;
+        return;
+    }
+    rt->fetch_messages = list.count == FETCH_AT_ONCE;
+    for (size_t i = 0; i < list.count; i++) {
+        struct letter *l = letter_of_row(rt, &list.items[i]);
+        if (l)
+            letter_todo(rt, l);
+    }
+}
+
+/* Has the time come for something that lies in the store? */
+static void look_at_clock(pawl_runtime *rt)
+{
+    if (rt->now_ms >= rt->next_due_ms) {
+        rt->fetch_messages = rt->store_backlog = rt->look_deadlines = true;
+        rt->next_due_ms = INT64_MAX;
+        rt->ask_due = true;
+    }
+    if (rt->fetch_messages && rt->todo_count < FETCH_AT_ONCE)
+        fetch_messages(rt);
+    if (rt->look_deadlines)
+        job_look_deadlines(rt);
+    job_look_limits(rt);
+    job_fetch(rt);
+}
+
+/* New code was registered: what waited for it is looked at again. */
+static void look_at_registry(pawl_runtime *rt)
+{
+    unsigned long now = atomic_load(&rt->app->generation);
+    if (now == rt->generation)
+        return;
+    rt->generation = now;
+    rt->store_backlog = true;
+    size_t cursor = 0, n = 0;
+    uint64_t *uids = arena_array(&rt->group_mem, uint64_t, rt->codeless.count + 1);
+    for (void *uid; (uid = map_next(&rt->codeless, &cursor));)
+        uids[n++] = (uintptr_t)uid;
+    map_reset(&rt->codeless);
+    for (size_t i = 0; i < n; i++)
+        turn_unpile(rt, uids[i]);
+}
+
+static void take_item(pawl_runtime *rt, struct item *item)
+{
+    switch (item->kind) {
+    case ITEM_REQUEST:
+        request_handle(rt, (struct request *)(void *)item);
+        break;
+    case ITEM_JOB:
+        job_done(rt, (struct job *)(void *)item);
+        break;
+    }
+}
+
+static bool is_full(const pawl_runtime *rt)
+{
+    return rt->hold || rt->stage_count >= rt->opts.group_limit ||
+           arena_bytes(&rt->group_mem) >= GROUP_BYTES;
+}
+
+/* Deliver letters, and items as they came, until the group is full. */
+static void fill_group(pawl_runtime *rt)
+{
+    while (!is_full(rt)) {
+        struct letter *l = letter_next(rt);
+        if (l) {
+            turn_deliver(rt, l);
+            continue;
+        }
+        struct item *item = rt->items;
+        if (!item)
+            break;
+        rt->items = item->next;
+        if (!rt->items)
+            rt->items_end = &rt->items;
+        take_item(rt, item);
+    }
+    letter_back(rt, rt->later);
+    rt->later = NULL;
+    rt->later_end = &rt->later;
+    rt->hold = false;
+}
+
+int loop_once(pawl_runtime *rt)
+{
+    if (rt->dead != PAWL_OK)
+        return -1;
+    inbox_take(rt);
+    if (rt_mono(rt) < rt->retry_at_ms)
+        return 0;
+    arena_reset(&rt->group_mem);
+    rt->now_ms = rt_now(rt);
+    look_at_registry(rt);
+    look_at_clock(rt);
+    fill_group(rt);
+    atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
+    int done = group_commit(rt);
+    if (done == 0 && rt->purge_left && !rt->todo)
+        remove_purge(rt);
+    resident_trim(rt, false);
+    return done;
+}
+
+/* When the store is asked, it is asked once: the answer holds until a commit or
+ * a due time changes it. */
+static int64_t next_due(pawl_runtime *rt)
+{
+    if (rt->ask_due) {
+        pawl_error err;
+        int64_t due = INT64_MAX;
+        if (rt->store->ops->next_due(rt->store, rt->now_ms, &due, &err) != PAWL_OK)
+            due = rt->now_ms + 1000;
+        else
+            rt->ask_due = false;
+        if (due < rt->next_due_ms)
+            rt->next_due_ms = due;
+    }
+    return rt->next_due_ms;
+}
+
+int64_t loop_idle_until(pawl_runtime *rt)
+{
+    int64_t mono = rt_mono(rt);
+    if (rt->retry_at_ms > mono)
+        return rt->retry_at_ms;
+    if (rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->purge_left ||
+        (rt->store_backlog && rt->backlog == 0))
+        return mono;
+    int64_t until = job_next_limit(rt);
+    int64_t due = next_due(rt);
+    if (due != INT64_MAX) {
+        int64_t wait = due - rt_now(rt);
+        if (wait < 0)
+            wait = 0;
+        if (wait > 3600000) /* look at the wall clock once an hour: it may have jumped */
+            wait = 3600000;
+        if (mono + wait < until)
+            until = mono + wait;
+    }
+    return until;
+}
+
+void *loop_main(void *arg)
+{
+    pawl_runtime *rt = arg;
+    fiber_guard_thread();
+    while (!atomic_load(&rt->stop)) {
+        watchdog_wake(rt);
+        int done = loop_once(rt);
+        if (done < 0)
+            break;
+        if (done > 0 || atomic_load_explicit(&rt->inbox_count, memory_order_relaxed))
+            continue;
+        int64_t until = loop_idle_until(rt);
+        if (until > rt_mono(rt)) {
+            atomic_store(&rt->busy, false);
+            inbox_wait(rt, until);
+        }
+    }
+    return NULL;
+}

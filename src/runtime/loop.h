@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/loop.h -- the engine's loop: take, deliver, commit, wait.
+ */
+#ifndef PAWL_RUNTIME_LOOP_H
+#define PAWL_RUNTIME_LOOP_H
+
+#include "runtime/runtime.h"
+
+/* One pass: everything that is ready, one commit.  Rounds committed; -1: dead. */
+int loop_once(pawl_runtime *rt);
+/* Mono time until which there is nothing to do; INT64_MAX: until something arrives. */
+int64_t loop_idle_until(pawl_runtime *rt);
+void *loop_main(void *rt);
+
+/* ---- request.c ------------------------------------------------------------------ */
+
+/* Act on a client's request; takes ownership. */
+void request_handle(pawl_runtime *rt, struct request *req);
+
+/* ---- remove.c --------------------------------------------------------------------- */
+
+void remove_handle(pawl_runtime *rt, struct request *req);
+void prune_handle(pawl_runtime *rt, struct request *req);
+/* Delete a few rows of removed instances; called when there is nothing else to do. */
+void remove_purge(pawl_runtime *rt);
+
+/* ---- recover.c ---------------------------------------------------------------------- */
+
+struct slots_past;
+/* Blame what the slot file shows, find mail kept for later starts. */
+pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error *reterr);
+
+/* ---- watchdog.c ------------------------------------------------------------------- */
+
+bool watchdog_start(pawl_runtime *rt);
+void watchdog_stop(pawl_runtime *rt);
+void watchdog_wake(pawl_runtime *rt); /* the engine has something to do */
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/open.c -- options, opening, starting, stepping, closing.
+ *
+ * Order of opening: directory, store (locks it), fence, slot file, recovery.
+ * Closing goes the other way; a runtime that is dead (fenced, outcome unknown)
+ * is closed without touching the store again.
+ */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/rand.h"
+#include "fiber/fiber.h"
+#include "runtime/inbox.h"
+#include "runtime/internal.h"
+#include "runtime/job.h"
+#include "runtime/letter.h"
+#include "runtime/loop.h"
+#include "runtime/resident.h"
+#include "runtime/slots.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- The real world -------------------------------------------------------------- */
+
+static int64_t real_now(void *user)
+{
+    (void)user;
+    return clock_wall_ms();
+}
+
+static int64_t real_mono(void *user)
+{
+    (void)user;
+    return clock_mono_ms();
+}
+
+static void real_random(void *user, void *to, size_t n)
+{
+    (void)user;
+    random_bytes(to, n);
+}
+
+/* ---- Options ------------------------------------------------------------------------ */
+
+#define DEFAULT(field, value)                                                                      \
+    do {                                                                                           \
+        if (!o->field)                                                                             \
+            o->field = (value);                                                                    \
+    } while (0)
+
+static void fill_in(pawl_options *o)
+{
+    DEFAULT(workers, 32);
+    DEFAULT(max_payload, LIMIT_PAYLOAD_BYTES);
+    DEFAULT(max_history, LIMIT_HISTORY_EVENTS);
+    DEFAULT(fiber_memory, (size_t)256 << 20);
+    DEFAULT(max_attempts, 10);
+    DEFAULT(cancel_grace_ms, 60000);
+    DEFAULT(turn_limit_ms, 60000);
+    DEFAULT(drain_ms, 10000);
+    DEFAULT(group_limit, 1024);
+    if (o->workers > SLOTS_WORKERS)
+        o->workers = SLOTS_WORKERS;
+}
+
+/* Stacks cost two mappings each: stay under half of what the system allows. */
+static size_t resident_limit(void)
+{
+    long maps = 65530;
+    FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+    if (f) {
+        char line[32];
+        if (fgets(line, sizeof(line), f))
+            maps = strtol(line, NULL, 10);
+        fclose(f);
+    }
+    return maps / 2 > 2100 ? (size_t)maps / 2 - 2000 : 100;
+}
+
+/* ---- Opening ---------------------------------------------------------------------------- */
+
+static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
+{
+    const char *dir = rt->opts.data ? rt->opts.data : "./pawl-data";
+    rt->data_dir = strdup(dir);
+    if (!rt->data_dir)
+        return PAWL_NO_MEMORY;
+    struct stat st;
+    if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        error_set(err, PAWL_INVALID, "%s is not a directory; choose another with --data", dir);
+        return PAWL_INVALID;
+    }
+    if (rt->opts.read_only && access(dir, F_OK) != 0) {
+        error_set(err, PAWL_NOT_FOUND,
+                  "no data in %s; start something there first, or choose another with --data", dir);
+        return PAWL_NOT_FOUND;
+    }
+    if (!rt->opts.read_only && mkdir(dir, 0700) != 0 && errno != EEXIST) {
+        error_set(err, PAWL_UNAVAILABLE, "cannot make data directory %s: %s", dir, strerror(errno));
+        return PAWL_UNAVAILABLE;
+    }
+    return PAWL_OK;
+}
+
+static pawl_status open_store(pawl_runtime *rt, pawl_error *err)
+{
+    const char *url = rt->opts.store;
+    if (rt->opts.opened_store) {
+        rt->store = rt->opts.opened_store;
+        return PAWL_OK;
+    }
+    rt->owns_store = true;
+    if (url && strcmp(url, "memory:") == 0) {
+        rt->store = pawl_memory_store();
+        return rt->store ? PAWL_OK : PAWL_NO_MEMORY;
+    }
+    if (url && strncmp(url, "sqlite:", 7) != 0) {
+        error_set(err, PAWL_INVALID, "unknown store '%s': use sqlite:FILE or memory:", url);
+        return PAWL_INVALID;
+    }
+    char file[4096];
+    char dir[4096];
+    if (url) {
+        (void)snprintf(file, sizeof(file), "%s", url + 7);
+        (void)snprintf(dir, sizeof(dir), "%s", url + 7);
+        char *slash = strrchr(dir, '/');
+        (void)snprintf(slash ? slash : dir, slash ? 1 : 2, "%s", slash ? "" : ".");
+        rt->opts.data = dir[0] ? dir : "/";
+    }
+    pawl_status rc = make_data_dir(rt, err);
+    rt->opts.data = rt->data_dir;
+    if (rc != PAWL_OK)
+        return rc;
+    if (!url)
+        (void)snprintf(file, sizeof(file), "%s/pawl.db", rt->data_dir);
+    rt->store = pawl_sqlite_store(
+        file, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
+    return rt->store ? PAWL_OK : err->status;
+}
+
+static void init_lists(pawl_runtime *rt)
+{
+    rt->inbox_end = &rt->inbox;
+    rt->todo_end = &rt->todo;
+    rt->later_end = &rt->later;
+    rt->items_end = &rt->items;
+    rt->stages_end = &rt->stages;
+    rt->queue_end = &rt->queue;
+    map_init(&rt->by_uid);
+    map_init(&rt->by_id);
+    map_init(&rt->inflight);
+    map_init(&rt->codeless);
+    map_init(&rt->kept_names);
+    map_init(&rt->suspects);
+    map_init(&rt->jobs);
+    heap_init(&rt->limits);
+    arena_init(&rt->group_mem);
+    arena_init(&rt->load_mem);
+}
+
+static void init_locks(pawl_runtime *rt)
+{
+    pthread_condattr_t mono;
+    pthread_condattr_init(&mono);
+    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
+    pthread_mutex_init(&rt->lock, NULL);
+    pthread_mutex_init(&rt->feed_lock, NULL);
+    pthread_mutex_init(&rt->work_lock, NULL);
+    pthread_mutex_init(&rt->watch_lock, NULL);
+    pthread_mutex_init(&rt->trouble_lock, NULL);
+    pthread_cond_init(&rt->wake, &mono);
+    pthread_cond_init(&rt->told, &mono);
+    pthread_cond_init(&rt->work_ready, &mono);
+    pthread_cond_init(&rt->watch_wake, &mono);
+    pthread_condattr_destroy(&mono);
+}
+
+static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
+{
+    pawl_runtime *rt = calloc(1, sizeof(*rt));
+    if (!rt)
+        return NULL;
+    if (opts)
+        memcpy(&rt->opts, opts,
+               opts->size && opts->size < sizeof(*opts) ? opts->size : sizeof(*opts));
+    fill_in(&rt->opts);
+    rt->app = app;
+    rt->client.rt = rt;
+    rt->log = (struct logger){rt->opts.log_level, rt->opts.log, rt->opts.log_user};
+    if (rt->opts.env)
+        rt->env = *rt->opts.env;
+    if (!rt->env.now_ms)
+        rt->env.now_ms = real_now;
+    if (!rt->env.mono_ms)
+        rt->env.mono_ms = real_mono;
+    if (!rt->env.random)
+        rt->env.random = real_random;
+    init_lists(rt);
+    init_locks(rt);
+    rt->resident_max = resident_limit();
+    rt->workers = calloc(rt->opts.workers, sizeof(*rt->workers));
+    return rt;
+}
+
+/* Become the owner and look at what was left. */
+static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
+{
+    struct slots_past *past = calloc(1, sizeof(*past));
+    rt->fibers = fiber_pool_create(1024);
+    if (!past || !rt->fibers) {
+        free(past);
+        return PAWL_NO_MEMORY;
+    }
+    pawl_status rc = rt->store->ops->take(rt->store, rt_now(rt), &rt->fence, err);
+    if (rc == PAWL_OK) {
+        rt->slots = slots_open(rt->data_dir, past);
+        rc = recover(rt, past, err);
+    }
+    free(past);
+    return rc;
+}
+
+pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    *err = (pawl_error){0};
+    if (!app || (app->trouble_count && !(opts && opts->read_only))) {
+        if (app)
+            *err = app->trouble;
+        else
+            error_set(err, PAWL_MISUSE, "pawl_runtime_open() without an app");
+        return NULL;
+    }
+    pawl_runtime *rt = create(app, opts);
+    if (!rt || !rt->workers) {
+        free(rt);
+        error_set(err, PAWL_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    if (getenv("PAWL_CRASH_AT"))
+        point_crash_at(getenv("PAWL_CRASH_AT"));
+    pawl_status rc = open_store(rt, err);
+    if (rc == PAWL_OK && !rt->opts.read_only)
+        rc = take_over(rt, err);
+    if (rc == PAWL_OK)
+        return rt;
+    if (!err->text[0])
+        error_set(err, rc, "cannot open the store: %s", pawl_status_text(rc));
+    rt->dead = rc;
+    runtime_discard(rt);
+    return NULL;
+}
+
+/* ---- Running ---------------------------------------------------------------------------- */
+
+pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
+{
+    if (rt->threaded || rt->stepping || rt->opts.read_only) {
+        error_set(reterr, PAWL_MISUSE,
+                  rt->opts.read_only ? "a read-only runtime cannot be started"
+                                     : "the runtime runs already");
+        return PAWL_MISUSE;
+    }
+    rt->threaded = true;
+    atomic_store(&rt->busy, true);
+    if (!watchdog_start(rt)) {
+        rt->threaded = false;
+        error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
+        return PAWL_NO_MEMORY;
+    }
+    if (pthread_create(&rt->engine_thread, NULL, loop_main, rt) != 0) {
+        watchdog_stop(rt);
+        rt->threaded = false;
+        error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
+        return PAWL_NO_MEMORY;
+    }
+    return PAWL_OK;
+}
+
+int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
+{
+    if (rt->threaded || rt->opts.read_only)
+        return -1;
+    if (!rt->stepping)
+        fiber_guard_thread();
+    rt->stepping = true;
+    rt->step_thread = pthread_self();
+    int64_t end = rt_mono(rt) + wait_ms;
+    for (;;) {
+        int ran = worker_run_here(rt, 64);
+        int done = loop_once(rt);
+        if (done != 0 || ran)
+            return done;
+        int64_t until = loop_idle_until(rt);
+        int64_t now = rt_mono(rt);
+        if (until <= now)
+            continue;
+        if (now >= end)
+            return 0;
+        inbox_wait(rt, until < end ? until : end);
+    }
+}
+
+pawl_client *pawl_runtime_client(pawl_runtime *rt)
+{
+    return &rt->client;
+}
+
+/* ---- Closing -------------------------------------------------------------------------------- */
+
+static void refuse_items(struct item *item)
+{
+    for (struct item *next; item; item = next) {
+        next = item->next;
+        if (item->kind == ITEM_REQUEST)
+            request_refuse((struct request *)(void *)item, PAWL_SHUTDOWN, "the runtime is closing");
+        else
+            job_free((struct job *)(void *)item);
+    }
+}
+
+static void drop_letters(pawl_runtime *rt)
+{
+    struct letter *l;
+    letter_back(rt, rt->later);
+    while ((l = letter_next(rt)))
+        letter_drop(rt, l, PAWL_SHUTDOWN, "the runtime is closing");
+}
+
+static void free_jobs(pawl_runtime *rt)
+{
+    for (struct job *job = rt->queue, *next; job; job = next) {
+        next = job->next_queued;
+        job_free(job);
+    }
+    rt->queue = NULL;
+}
+
+void runtime_discard(pawl_runtime *rt)
+{
+    refuse_items(rt->items);
+    refuse_items(rt->inbox);
+    drop_letters(rt);
+    free_jobs(rt);
+    resident_trim(rt, true);
+    for (size_t cursor = 0;;) {
+        char *name = map_next(&rt->kept_names, &cursor);
+        if (!name)
+            break;
+        free(name);
+    }
+    struct map *maps[] = {&rt->by_uid,     &rt->by_id,    &rt->inflight, &rt->codeless,
+                          &rt->kept_names, &rt->suspects, &rt->jobs};
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        map_deinit(maps[i]);
+    heap_deinit(&rt->limits);
+    arena_deinit(&rt->group_mem);
+    arena_deinit(&rt->load_mem);
+    fiber_pool_destroy(rt->fibers);
+    slots_close(rt->slots, rt->dead == PAWL_OK);
+    if (rt->owns_store && rt->store)
+        rt->store->ops->close(rt->store);
+    while (rt->feeds) {
+        struct feed *f = rt->feeds;
+        rt->feeds = f->next;
+        free(f);
+    }
+    free(rt->workers);
+    free(rt->data_dir);
+    free(rt);
+}
+
+void pawl_runtime_close(pawl_runtime *rt)
+{
+    if (!rt)
+        return;
+    pthread_mutex_lock(&rt->lock);
+    rt->stopping = true;
+    pthread_mutex_unlock(&rt->lock);
+    bool all = true;
+    if (rt->threaded) {
+        all = worker_stop(rt, rt->opts.drain_ms);
+        while (all && atomic_load(&rt->inbox_count)) /* their results are recorded */
+            usleep(1000);
+        atomic_store(&rt->stop, true);
+        inbox_wake(rt);
+        pthread_join(rt->engine_thread, NULL);
+        watchdog_stop(rt);
+    }
+    if (rt->dead == PAWL_OK && !rt->opts.read_only) {
+        int done;
+        while ((done = loop_once(rt)) > 0) /* what was still on its way */
+            ;
+        (void)done;
+    }
+    if (!all) { /* threads still use the runtime: leave it to the end of the process */
+        log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
+                 (long long)rt->opts.drain_ms);
+        slots_close(rt->slots, false);
+        if (rt->owns_store)
+            rt->store->ops->close(rt->store);
+        return;
+    }
+    runtime_discard(rt);
+}
+
+void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+#define COPY(field) ret->field = atomic_load_explicit(&rt->n.field, memory_order_relaxed)
+    COPY(turns);
+    COPY(rounds);
+    COPY(commits);
+    COPY(events);
+    COPY(activities_started);
+    COPY(activities_completed);
+    COPY(activities_failed);
+    COPY(activities_retried);
+    COPY(timers_fired);
+    COPY(replays);
+    COPY(replayed_events);
+    COPY(evictions);
+    COPY(mismatches);
+    COPY(quarantined);
+    COPY(commit_us);
+    COPY(store_errors);
+    COPY(resident);
+#undef COPY
+    ret->inbox = atomic_load(&rt->inbox_count) + atomic_load(&rt->n.todo);
+    pawl_depths depths = {0};
+    pawl_error err;
+    if (rt->store->ops->depths(rt->store, rt_now(rt), &depths, &err) == PAWL_OK) {
+        ret->orchestrator_queue = depths.messages;
+        ret->worker_queue = depths.work;
+        ret->timers_near = depths.timers;
+    }
+    pthread_mutex_lock(&rt->work_lock);
+    ret->running_activities = rt->running;
+    pthread_mutex_unlock(&rt->work_lock);
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(ret->trouble, sizeof(ret->trouble), "%s", rt->trouble);
+    pthread_mutex_unlock(&rt->trouble_lock);
+    ret->healthy = !ret->trouble[0];
+}

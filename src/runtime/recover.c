@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/recover.c -- after opening: blame, resume, remember. [engine]
+ *
+ * Auto-resume needs no scan of instances: what was in flight lies in the store
+ * as messages and work, and take() freed it.  After an unclean end the items in
+ * the slot file get one crash more, durably, before anything runs, and run
+ * unfused; nobody else is touched.
+ */
+#include "runtime/letter.h"
+#include "runtime/loop.h"
+#include "runtime/slots.h"
+#include "runtime/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool suspect(pawl_runtime *rt, uint64_t id)
+{
+    return map_put(&rt->suspects, id, rt);
+}
+
+/* One crash more for a work row; false: it is no work row. */
+static bool blame_work(pawl_runtime *rt, struct stage *s, uint64_t id, uint32_t crashes)
+{
+    pawl_work_list list;
+    pawl_error err;
+    if (rt->store->ops->read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK ||
+        list.count != 1)
+        return false;
+    const pawl_work *w = &list.items[0];
+    log_warn(&rt->log, "recover", "activity was running when the process died",
+             "instance=%.*s activity=%.*s crashes=%u", PAWL_FMT(w->instance), PAWL_FMT(w->name),
+             w->crashes + crashes);
+    pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
+    *u = (pawl_work_update){.id = w->id,
+                            .attempt = w->attempt + crashes,
+                            .crashes = w->crashes + crashes,
+                            .visible_ms = w->visible_ms,
+                            .deadline_ms = w->deadline_ms,
+                            .last_error = w->last_error,
+                            .lock_token = w->lock_token,
+                            .lock_until_ms = w->lock_until_ms};
+    return suspect(rt, id);
+}
+
+/* The turn that ran: its message, if it was one, gets the blame. */
+static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t item)
+{
+    pawl_message_list list;
+    pawl_error err;
+    log_warn(&rt->log, "recover", "a turn was running when the process died", "uid=%llu item=%llu",
+             (unsigned long long)uid, (unsigned long long)item);
+    if (!item) { /* a start or raise that was not stored: starts are stored first from now on */
+        rt->unfused_starts = true;
+        return;
+    }
+    if (blame_work(rt, s, item, 0))
+        return;
+    if (rt->store->ops->read_messages(rt->store, uid, (pawl_str){0}, &rt->group_mem, &list, &err) !=
+        PAWL_OK)
+        return;
+    for (size_t i = 0; i < list.count; i++) {
+        if (list.items[i].id != item)
+            continue;
+        pawl_message_update *u = list_add(&rt->group_mem, &s->message_updates);
+        *u = (pawl_message_update){.id = item,
+                                   .visible_ms = list.items[i].visible_ms,
+                                   .attempt = list.items[i].attempt + 1,
+                                   .mailbox = list.items[i].mailbox};
+    }
+}
+
+static pawl_status blame(pawl_runtime *rt, const struct slots_past *past, pawl_error *reterr)
+{
+    struct stage *s = stage_bare(rt);
+    if (past->turn_uid)
+        blame_turn(rt, s, past->turn_uid, past->turn_item);
+    for (size_t i = 0; i < past->work_count; i++)
+        (void)blame_work(rt, s, past->work[i], 1);
+    pawl_round round;
+    stage_seal(rt, s, &round);
+    rt->stages = NULL;
+    rt->stages_end = &rt->stages;
+    rt->stage_count = 0;
+    if (!round.work_update_count && !round.message_update_count)
+        return PAWL_OK;
+    return rt->store->ops->commit(rt->store, &rt->fence, &round, 1, rt->now_ms, reterr);
+}
+
+/* Names of instances that mail waits for. */
+static pawl_status remember_kept(pawl_runtime *rt, pawl_error *reterr)
+{
+    pawl_message_list list;
+    pawl_status rc =
+        rt->store->ops->read_messages(rt->store, 0, (pawl_str){0}, &rt->group_mem, &list, reterr);
+    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
+        pawl_str name = list.items[i].instance;
+        if (!list.items[i].mailbox || map_gets(&rt->kept_names, name))
+            continue;
+        char *copy = strndup(name.ptr, name.len);
+        if (!copy || !map_puts(&rt->kept_names, (pawl_str){copy, name.len}, copy)) {
+            free(copy);
+            return PAWL_NO_MEMORY;
+        }
+    }
+    return rc;
+}
+
+pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error *reterr)
+{
+    arena_reset(&rt->group_mem);
+    rt->now_ms = rt_now(rt);
+    pawl_status rc = past->unclean ? blame(rt, past, reterr) : PAWL_OK;
+    if (rc == PAWL_OK)
+        rc = remember_kept(rt, reterr);
+    rt->fetch_messages = rt->store_backlog = rt->look_deadlines = rt->ask_due = true;
+    rt->purge_left = true;
+    rt->next_due_ms = INT64_MAX;
+    return rc;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/remove.c -- take instances out of the store, trees at a time. [engine]
+ *
+ * Removing is one commit: the ids are free at once, the rows go a few at a time
+ * when there is nothing else to do.  A child whose parent still waits is not
+ * removed alone without telling the parent.
+ */
+#include "runtime/letter.h"
+#include "runtime/loop.h"
+#include "runtime/resident.h"
+#include "runtime/stage.h"
+
+#include <stdio.h>
+
+#define TREE_MAX   10000 /* instances removed by one call */
+#define PURGE_ROWS 500
+
+struct tree {
+    LIST(pawl_row) rows; /* parents before children */
+    pawl_status trouble;
+    pawl_error err;
+};
+
+/* Direct children of `uid` join the tree. */
+static void add_children(pawl_runtime *rt, struct tree *t, uint64_t uid)
+{
+    pawl_row_query query = {.parent_uid = uid, .limit = 1000};
+    pawl_row_list list;
+    do {
+        t->trouble = rt->store->ops->list(rt->store, &query, &rt->group_mem, &list, &t->err);
+        if (t->trouble != PAWL_OK)
+            return;
+        for (size_t i = 0; i < list.count; i++)
+            *list_add(&rt->group_mem, &t->rows) = list.items[i];
+        query.before_uid = list.next_uid;
+    } while (list.next_uid && t->rows.count <= TREE_MAX);
+}
+
+static void collect(pawl_runtime *rt, struct tree *t, const pawl_row *root)
+{
+    *list_add(&rt->group_mem, &t->rows) = *root;
+    for (size_t i = 0; i < t->rows.count && t->trouble == PAWL_OK && t->rows.count <= TREE_MAX; i++)
+        add_children(rt, t, t->rows.items[i].uid);
+    if (t->rows.count > TREE_MAX && t->trouble == PAWL_OK) {
+        t->trouble = PAWL_LIMIT;
+        (void)snprintf(t->err.text, sizeof(t->err.text),
+                       "'%.*s' has more than %d descendants; remove some of them first",
+                       PAWL_FMT(root->id), TREE_MAX);
+    }
+}
+
+/* The first of the tree that still runs; NULL: all have ended. */
+static const pawl_row *first_open(const struct tree *t)
+{
+    for (size_t i = 0; i < t->rows.count; i++)
+        if (!pawl_state_is_terminal(t->rows.items[i].state))
+            return &t->rows.items[i];
+    return NULL;
+}
+
+/* The work rows of an open instance go with it; running activities are told. */
+static void drop_open_work(pawl_runtime *rt, struct stage *s, const pawl_row *row)
+{
+    execution *x = load_tables(rt, row);
+    struct open_task task;
+    for (uint64_t cursor = 0; x && execution_next_open(x, &cursor, &task);)
+        if (task.kind == PAWL_EV_ACTIVITY_SCHEDULED)
+            *list_add(&rt->group_mem, &s->drop_work) = task.rid;
+    execution_destroy(x);
+}
+
+/* A parent outside the tree that waits for this child hears of it. */
+static void tell_parent(pawl_runtime *rt, struct stage *s, const pawl_row *row)
+{
+    if (!row->parent_uid || pawl_state_is_terminal(row->state))
+        return;
+    pawl_message *m = stage_send(rt, s, PAWL_MSG_CHILD_FAILED, row->parent_uid, (pawl_str){0});
+    m->execution = row->parent_execution;
+    m->ref = row->parent_ref;
+    m->data = pawl_s("the child was removed");
+}
+
+/* Stage the removal of one instance; false: it is busy in this group. */
+static bool remove_one(pawl_runtime *rt, const pawl_row *row, bool root)
+{
+    struct resident *r = NULL;
+    if (load_row(rt, row->uid, (pawl_str){0}, &r) != LOAD_OK || r->stage)
+        return false;
+    struct stage *s = stage_of(rt, r);
+    s->change = PAWL_ROW_REMOVE;
+    s->removed = true;
+    if (!pawl_state_is_terminal(row->state))
+        drop_open_work(rt, s, &r->row);
+    if (root)
+        tell_parent(rt, s, row);
+    return true;
+}
+
+/* Is any of them staged already?  Then the request waits for the next group. */
+static bool any_staged(pawl_runtime *rt, const struct tree *t)
+{
+    for (size_t i = 0; i < t->rows.count; i++) {
+        struct resident *r = resident_by_uid(rt, t->rows.items[i].uid);
+        if (r && r->stage)
+            return true;
+    }
+    return false;
+}
+
+/* Put the request back in front of the items, for the next group. */
+static void next_group(pawl_runtime *rt, struct request *req)
+{
+    req->item.next = rt->items;
+    if (!rt->items)
+        rt->items_end = &req->item.next;
+    rt->items = &req->item;
+    rt->hold = true;
+}
+
+static void count_tree(const struct tree *t, pawl_reply *reply)
+{
+    reply->instances += t->rows.count;
+    for (size_t i = 0; i < t->rows.count; i++) {
+        reply->executions += t->rows.items[i].execution;
+        reply->events += t->rows.items[i].last_seq;
+    }
+}
+
+/* Answered with the commit, with counts. */
+static void answer_counts(pawl_runtime *rt, struct request *req, const pawl_reply *reply)
+{
+    struct stage *s = stage_bare(rt);
+    s->reply = arena_new(&rt->group_mem, pawl_reply);
+    *s->reply = *reply;
+    stage_answer(s, req);
+    rt->purge_left = true;
+}
+
+void remove_handle(pawl_runtime *rt, struct request *req)
+{
+    struct resident *r = NULL;
+    if (load_row(rt, 0, pawl_s(req->args.instance), &r) != LOAD_OK) {
+        request_refuse(req, PAWL_NOT_FOUND, "instance '%s' does not exist", req->args.instance);
+        return;
+    }
+    if (r->stage) {
+        next_group(rt, req);
+        return;
+    }
+    struct tree tree = {0};
+    pawl_row root = r->row;
+    root.id = arena_dup(&rt->group_mem, root.id);
+    collect(rt, &tree, &root);
+    const pawl_row *open = first_open(&tree);
+    if (tree.trouble != PAWL_OK) {
+        request_refuse(req, tree.trouble, "%s", tree.err.text);
+    } else if (open && !req->args.force) {
+        request_refuse(req, PAWL_CONFLICT, "instance '%.*s' is %s; cancel it first, or use force",
+                       PAWL_FMT(open->id), pawl_state_name(open->state));
+    } else if (any_staged(rt, &tree)) {
+        next_group(rt, req);
+    } else {
+        pawl_reply reply = {.status = PAWL_OK};
+        for (size_t i = 0; i < tree.rows.count; i++)
+            (void)remove_one(rt, &tree.rows.items[i], i == 0);
+        count_tree(&tree, &reply);
+        answer_counts(rt, req, &reply);
+    }
+}
+
+/* ---- Prune ------------------------------------------------------------------------ */
+
+/* Remove a finished root with its finished tree; false: not now. */
+static bool prune_root(pawl_runtime *rt, const pawl_row *row, pawl_reply *reply)
+{
+    struct tree tree = {0};
+    collect(rt, &tree, row);
+    if (tree.trouble != PAWL_OK || first_open(&tree) || any_staged(rt, &tree))
+        return false;
+    for (size_t i = 0; i < tree.rows.count; i++)
+        if (!remove_one(rt, &tree.rows.items[i], false))
+            return false;
+    count_tree(&tree, reply);
+    return true;
+}
+
+/* Closed executions of instances that run on. */
+static void prune_executions(pawl_runtime *rt, uint32_t limit, pawl_reply *reply)
+{
+    pawl_row_query query = {.state = PAWL_RUNNING + 1, .limit = limit};
+    pawl_row_list list;
+    pawl_error err;
+    if (rt->store->ops->list(rt->store, &query, &rt->group_mem, &list, &err) != PAWL_OK)
+        return;
+    for (size_t i = 0; i < list.count; i++) {
+        uint64_t n = 0;
+        if (list.items[i].execution > 1 &&
+            rt->store->ops->prune_executions(rt->store, &rt->fence, list.items[i].uid,
+                                             list.items[i].execution, &n, &err) == PAWL_OK)
+            reply->executions += n;
+    }
+}
+
+void prune_handle(pawl_runtime *rt, struct request *req)
+{
+    uint32_t limit = req->args.limit ? req->args.limit : 1000;
+    pawl_row_query query = {.ended_before_ms = req->args.before_ms, .limit = limit};
+    pawl_row_list list;
+    pawl_error err = {0};
+    pawl_status rc = rt->store->ops->list(rt->store, &query, &rt->group_mem, &list, &err);
+    if (rc != PAWL_OK) {
+        request_refuse(req, rc, "%s", err.text);
+        return;
+    }
+    pawl_reply reply = {.status = PAWL_OK};
+    for (size_t i = 0; i < list.count && reply.instances < limit; i++)
+        if (!list.items[i].parent_uid)
+            (void)prune_root(rt, &list.items[i], &reply);
+    prune_executions(rt, limit, &reply);
+    answer_counts(rt, req, &reply);
+}
+
+void remove_purge(pawl_runtime *rt)
+{
+    pawl_error err;
+    bool left = false;
+    if (rt->store->ops->purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err) != PAWL_OK)
+        left = false; /* tried again after the next removal, or at the next start */
+    rt->purge_left = left;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/request.c -- a client's call, on the engine thread. [engine]
+ *
+ * Most calls become a letter that carries the request: it is answered when the
+ * letter's round is committed.  Names and sizes were checked on the caller's
+ * thread (client.c).
+ */
+#include "base/limits.h"
+#include "base/rand.h"
+#include "runtime/job.h"
+#include "runtime/letter.h"
+#include "runtime/loop.h"
+#include "runtime/resident.h"
+#include "runtime/stage.h"
+#include "runtime/turn.h"
+
+#include <stdio.h>
+
+/* While the disk is full only what frees or finishes is taken on. */
+static bool refuse_when_full(pawl_runtime *rt, struct request *req)
+{
+    if (rt->store->ops->space(rt->store) == PAWL_OK)
+        return false;
+    request_refuse(
+        req, PAWL_DISK_FULL,
+        "the disk is full: new work is refused until space is freed; running work goes on");
+    return true;
+}
+
+static void deliver(pawl_runtime *rt, struct request *req, const struct mail *mail,
+                    pawl_str instance, pawl_str key)
+{
+    struct letter *l = letter_create(mail, 0, instance, key);
+    if (!l) {
+        request_refuse(req, PAWL_NO_MEMORY, "out of memory");
+        return;
+    }
+    l->request = req;
+    l->created_ms = rt->now_ms;
+    turn_deliver(rt, l);
+}
+
+static void start(pawl_runtime *rt, struct request *req)
+{
+    if (refuse_when_full(rt, req))
+        return;
+    char made[37];
+    pawl_str id = pawl_s(req->args.instance);
+    if (!id.len) {
+        uint8_t bits[10];
+        rt->env.random(rt->env.user, bits, sizeof(bits));
+        uuid7_format(made, rt->now_ms, bits);
+        id = pawl_s(made);
+    }
+    struct mail mail = {.kind = PAWL_MSG_START,
+                        .execution = 1,
+                        .name = pawl_s(req->args.name),
+                        .data = req->args.data};
+    if (req->args.version)
+        mail.attrs = pawl_mem_printf(&rt->group_mem, "{\"version\":\"%s\"}", req->args.version);
+    deliver(rt, req, &mail, id, (pawl_str){0});
+}
+
+static void raise_event(pawl_runtime *rt, struct request *req)
+{
+    if (refuse_when_full(rt, req))
+        return;
+    struct mail mail = {
+        .kind = PAWL_MSG_EXTERNAL_RAISED, .name = pawl_s(req->args.name), .data = req->args.data};
+    deliver(rt, req, &mail, pawl_s(req->args.instance), pawl_s(req->args.idempotency_key));
+}
+
+static void steer(pawl_runtime *rt, struct request *req, int kind, const char *otherwise)
+{
+    struct mail mail = {.kind = kind,
+                        .data = pawl_s(req->args.reason ? req->args.reason : otherwise)};
+    deliver(rt, req, &mail, pawl_s(req->args.instance), (pawl_str){0});
+}
+
+/* Rows that wait for it start counting crashes afresh. */
+static void forgive(pawl_runtime *rt, struct stage *s)
+{
+    pawl_message_list list;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->read_messages(rt->store, s->row.uid, (pawl_str){0}, &rt->load_mem, &list,
+                                      &err) != PAWL_OK)
+        return;
+    for (size_t i = 0; i < list.count; i++) {
+        if (!list.items[i].attempt || list.items[i].mailbox)
+            continue;
+        pawl_message_update *u = list_add(&rt->group_mem, &s->message_updates);
+        *u = (pawl_message_update){.id = list.items[i].id, .visible_ms = list.items[i].visible_ms};
+    }
+}
+
+static void retry(pawl_runtime *rt, struct request *req)
+{
+    struct resident *r = NULL;
+    enum load_result found = load_row(rt, 0, pawl_s(req->args.instance), &r);
+    if (found == LOAD_NONE) {
+        request_refuse(req, PAWL_NOT_FOUND, "instance '%s' does not exist", req->args.instance);
+        return;
+    }
+    if (found == LOAD_TROUBLE) {
+        request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
+        return;
+    }
+    if (resident_row(r)->state != PAWL_BLOCKED || r->stage) {
+        request_refuse(req, PAWL_CONFLICT, "instance '%s' is %s, not blocked", req->args.instance,
+                       pawl_state_name(resident_row(r)->state));
+        return;
+    }
+    struct stage *s = stage_of(rt, r);
+    s->row.state = s->row.last_seq ? PAWL_RUNNING : PAWL_PENDING;
+    s->row.finding = (pawl_str){0};
+    s->change = PAWL_ROW_ALL;
+    s->unpile = true;
+    forgive(rt, s);
+    stage_answer(s, req);
+}
+
+void request_handle(pawl_runtime *rt, struct request *req)
+{
+    switch (req->args.op) {
+    case PAWL_OP_START:
+        start(rt, req);
+        break;
+    case PAWL_OP_RAISE:
+        raise_event(rt, req);
+        break;
+    case PAWL_OP_CANCEL:
+        steer(rt, req, PAWL_MSG_CANCEL, "cancelled by request");
+        break;
+    case PAWL_OP_TERMINATE:
+        steer(rt, req, PAWL_MSG_TERMINATE, "terminated by request");
+        break;
+    case PAWL_OP_SUSPEND:
+        steer(rt, req, PAWL_MSG_SUSPEND, "");
+        break;
+    case PAWL_OP_RESUME:
+        steer(rt, req, PAWL_MSG_RESUME, "");
+        break;
+    case PAWL_OP_RETRY:
+        retry(rt, req);
+        break;
+    case PAWL_OP_REMOVE:
+        remove_handle(rt, req);
+        break;
+    case PAWL_OP_PRUNE:
+        prune_handle(rt, req);
+        break;
+    case PAWL_OP_COMPLETE:
+        job_complete_request(rt, req);
+        break;
+    case PAWL_OP_HEARTBEAT:
+        job_heartbeat_request(rt, req);
+        break;
+    }
+}

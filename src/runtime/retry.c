@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/retry.c -- see retry.h.
+ *
+ * Invariants: a call is decided once, because the round that records it deletes
+ * the work row it needs; a retry is one update of that row, so neither attempt
+ * nor delay can be lost; crashes are not counted against the author's attempts.
+ */
+#include "runtime/retry.h"
+
+#include "runtime/job.h"
+#include "runtime/letter.h"
+#include "runtime/stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* attrs of the completion: empty for the common first attempt. */
+static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w)
+{
+    if (!w->attempt)
+        return (pawl_str){0};
+    pawl_json *j = pawl_json_new(&rt->group_mem);
+    pawl_json_object(j);
+    pawl_json_key(j, "attempts");
+    pawl_json_num(j, (int64_t)w->attempt + 1);
+    if (w->last_error.len) {
+        pawl_json_key(j, "last_error");
+        pawl_json_str(j, w->last_error);
+    }
+    pawl_json_end(j);
+    return pawl_json_done(j);
+}
+
+void retry_completed(pawl_runtime *rt, const pawl_work *w, bool ok, pawl_str result, bool unfused,
+                     struct request *req)
+{
+    struct mail mail = {.kind = ok ? PAWL_MSG_ACTIVITY_COMPLETED : PAWL_MSG_ACTIVITY_FAILED,
+                        .execution = w->execution,
+                        .ref = w->ref,
+                        .data = result,
+                        .attrs = completion_attrs(rt, w)};
+    struct letter *l = letter_create(&mail, w->uid, (pawl_str){0}, (pawl_str){0});
+    assert_that(l);
+    l->work_id = w->id;
+    l->request = req;
+    if (!unfused) {
+        letter_todo(rt, l);
+        return;
+    }
+    struct stage *s = stage_bare(rt);
+    *list_add(&rt->group_mem, &s->need_work) = w->id;
+    l->mail.id = rt_new_id(rt);
+    stage_keep(rt, s, l, false);
+    stage_take(s, l);
+}
+
+/* The failure that reaches the code names attempt count and last error. */
+static void decide_failed(pawl_runtime *rt, const pawl_work *w, pawl_str error, uint32_t tries,
+                          bool unfused, struct request *req)
+{
+    COUNT(rt, activities_failed);
+    if (tries > 1)
+        error = pawl_mem_printf(&rt->group_mem, "%.*s (attempt %u)", PAWL_FMT(error), tries);
+    retry_completed(rt, w, false, error, unfused, req);
+}
+
+/* May this failed attempt be followed by another, `delay` from now? */
+static bool may_retry(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
+                      pawl_str error, enum retry_why why, int64_t *retdelay)
+{
+    uint32_t tries = w->attempt + 1;
+    if (why == RETRY_FINAL || tries >= p->attempts + w->crashes || policy_is_final(p, error))
+        return false;
+    if (why == RETRY_TIMEOUT && p->no_retry_on_timeout)
+        return false;
+    uint64_t bits;
+    rt->env.random(rt->env.user, &bits, sizeof(bits));
+    *retdelay = policy_delay_ms(p, tries + 1 - w->crashes, bits);
+    return !p->schedule_to_close_ms ||
+           rt->now_ms + *retdelay < w->scheduled_ms + p->schedule_to_close_ms;
+}
+
+void retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p, pawl_str error,
+                  enum retry_why why, bool unfused, struct request *req)
+{
+    int64_t delay = 0;
+    if (!may_retry(rt, w, p, error, why, &delay)) {
+        decide_failed(rt, w, error, w->attempt + 1, unfused, req);
+        return;
+    }
+    COUNT(rt, activities_retried);
+    struct stage *s = stage_bare(rt);
+    pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
+    *u = (pawl_work_update){.id = w->id,
+                            .attempt = w->attempt + 1,
+                            .crashes = w->crashes,
+                            .visible_ms = rt->now_ms + delay,
+                            .deadline_ms = job_deadline(p, w->scheduled_ms, true),
+                            .last_error = arena_dup(&rt->group_mem, error)};
+    if (req)
+        stage_answer(s, req);
+}
+
+void retry_poison(pawl_runtime *rt, struct job *job, const char *text)
+{
+    map_remove(&rt->jobs, job->work.id);
+    rt->backlog--;
+    COUNT(rt, quarantined);
+    log_error(&rt->log, "work", "activity given up", "instance=%.*s activity=%.*s why=\"%s\"",
+              PAWL_FMT(job->work.instance), PAWL_FMT(job->work.name), text);
+    decide_failed(rt, &job->work, pawl_s(text), 1, true, NULL);
+    job_free(job);
+}
+
+int64_t retry_lease_deadline(const struct call_policy *p, const pawl_work *w, int64_t now_ms)
+{
+    int64_t at = job_deadline(p, w->scheduled_ms, true);
+    if (p->start_to_close_ms && (!at || now_ms + p->start_to_close_ms < at))
+        at = now_ms + p->start_to_close_ms;
+    if (p->heartbeat_ms && (!at || now_ms + p->heartbeat_ms < at))
+        at = now_ms + p->heartbeat_ms;
+    return at;
+}
+
+/* ---- Deadlines on rows -------------------------------------------------------- */
+
+static struct stage *move_deadline(pawl_runtime *rt, const pawl_work *w, int64_t deadline_ms,
+                                   uint64_t lock_epoch)
+{
+    struct stage *s = stage_bare(rt);
+    pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
+    *u = (pawl_work_update){.id = w->id,
+                            .attempt = w->attempt,
+                            .crashes = w->crashes,
+                            .visible_ms = w->visible_ms,
+                            .deadline_ms = deadline_ms,
+                            .last_error = arena_dup(&rt->group_mem, w->last_error),
+                            .lock_epoch = lock_epoch,
+                            .lock_token = arena_dup(&rt->group_mem, w->lock_token),
+                            .lock_until_ms = w->lock_until_ms};
+    return s;
+}
+
+static void look_at_row(pawl_runtime *rt, const pawl_work *w)
+{
+    struct job *job = map_get(&rt->jobs, w->id);
+    struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
+    bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
+    bool started = leased || w->attempt || (job && atomic_load(&job->began_ms));
+    char text[120];
+    if (p.schedule_to_close_ms && rt->now_ms >= w->scheduled_ms + p.schedule_to_close_ms) {
+        (void)snprintf(text, sizeof(text), "timeout: schedule-to-close of %lld ms",
+                       (long long)p.schedule_to_close_ms);
+        job_withdraw(rt, w->id);
+        decide_failed(rt, w, pawl_s(text), w->attempt + 1, false, NULL);
+    } else if (!started && p.schedule_to_start_ms) {
+        (void)snprintf(text, sizeof(text),
+                       "timeout: schedule-to-start of %lld ms: no worker took it",
+                       (long long)p.schedule_to_start_ms);
+        job_withdraw(rt, w->id);
+        decide_failed(rt, w, pawl_s(text), 1, false, NULL);
+    } else if (leased) {
+        (void)snprintf(text, sizeof(text), "timeout: no result in time");
+        retry_failed(rt, w, &p, pawl_s(text), RETRY_TIMEOUT, false, NULL);
+    } else {
+        (void)move_deadline(rt, w, job_deadline(&p, w->scheduled_ms, true),
+                            job ? rt->fence.epoch : w->lock_epoch);
+    }
+}
+
+void job_look_deadlines(pawl_runtime *rt)
+{
+    pawl_work_list list;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->fetch_deadlines(rt->store, rt->now_ms, 256, &rt->load_mem, &list, &err) !=
+        PAWL_OK)
+        return;
+    rt->look_deadlines = list.count == 256;
+    for (size_t i = 0; i < list.count; i++)
+        look_at_row(rt, &list.items[i]);
+}
+
+/* ---- Results by token ------------------------------------------------------------ */
+
+/* The row a token speaks of; false (and the request refused): nobody waits. */
+static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
+{
+    const char *token = req->args.name ? req->args.name : "";
+    uint64_t id = token[0] == 'w' ? strtoull(token + 1, NULL, 10) : 0;
+    pawl_work_list list = {0};
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = rt->store->ops->read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
+    if (rc == PAWL_OK && list.count == 1 && pawl_str_is(list.items[0].lock_token, token) &&
+        list.items[0].lock_until_ms > rt->now_ms) {
+        *ret = list.items[0];
+        return true;
+    }
+    if (rc != PAWL_OK)
+        request_refuse(req, rc, "%s", err.text);
+    else
+        request_refuse(
+            req, PAWL_LOST,
+            "nobody waits for this result any more: the work was completed, cancelled or "
+            "timed out");
+    return false;
+}
+
+void job_complete_request(pawl_runtime *rt, struct request *req)
+{
+    pawl_work w;
+    if (!row_of_token(rt, req, &w))
+        return;
+    pawl_str result = arena_dup(&rt->group_mem, req->args.data);
+    if (!req->args.failed) {
+        retry_completed(rt, &w, true, result, false, req);
+        return;
+    }
+    struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
+    retry_failed(rt, &w, &p, result, req->args.final ? RETRY_FINAL : RETRY_ERROR, false, req);
+}
+
+void job_heartbeat_request(pawl_runtime *rt, struct request *req)
+{
+    pawl_work w;
+    if (!row_of_token(rt, req, &w))
+        return;
+    struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
+    stage_answer(move_deadline(rt, &w, retry_lease_deadline(&p, &w, rt->now_ms), 0), req);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/retry.h -- what follows an attempt: the next one, or a completion.
+ * [engine]
+ */
+#ifndef PAWL_RUNTIME_RETRY_H
+#define PAWL_RUNTIME_RETRY_H
+
+#include "runtime/runtime.h"
+
+#define RETRY_LEASE_MS (INT64_C(100) * 366 * 86400000) /* a pending result may take its time */
+
+enum retry_why { RETRY_ERROR, RETRY_FINAL, RETRY_TIMEOUT };
+
+/* The call is decided: bring it to the turn, with the work row to ack.  Unfused:
+ * store it first.  `req` (may be NULL) is answered with the commit. */
+void retry_completed(pawl_runtime *rt, const pawl_work *w, bool ok, pawl_str result, bool unfused,
+                     struct request *req);
+/* An attempt failed: try again later, or decide the call. */
+void retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p, pawl_str error,
+                  enum retry_why why, bool unfused, struct request *req);
+/* Too many crashes: decide the call without running it again.  Frees the job. */
+void retry_poison(pawl_runtime *rt, struct job *job, const char *text);
+/* Deadline of a row leased out of the process. */
+int64_t retry_lease_deadline(const struct call_policy *p, const pawl_work *w, int64_t now_ms);
+
+#endif

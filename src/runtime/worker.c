@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/worker.c -- threads that run activities.
+ *
+ * Threads are started when work finds none idle, up to opts.workers, and wait on
+ * one condition; an idle runtime has none.  A worker owns a job from the queue
+ * until it posts it to the inbox; `cancelled` and the cancel callback are the
+ * only things the engine touches meanwhile.
+ */
+#include "runtime/activity.h"
+#include "runtime/inbox.h"
+#include "runtime/job.h"
+#include "runtime/slots.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+struct worker_arg {
+    pawl_runtime *rt;
+    uint32_t index;
+};
+
+/* Run one attempt and hand the job back to the engine. */
+static void run_job(pawl_runtime *rt, struct job *job, uint32_t index)
+{
+    if (atomic_load(&job->cancelled)) {
+        job->verdict = JOB_SKIPPED;
+    } else {
+        slots_work(rt->slots, index, job->work.id);
+        RT_POINT(rt, "activity.before");
+        activity_run(rt, job);
+        RT_POINT(rt, "activity.after");
+        slots_work(rt->slots, index, 0);
+    }
+    (void)inbox_post(rt, &job->item);
+}
+
+static struct job *take_locked(pawl_runtime *rt)
+{
+    struct job *job = rt->queue;
+    if (!job)
+        return NULL;
+    rt->queue = job->next_queued;
+    if (!rt->queue)
+        rt->queue_end = &rt->queue;
+    rt->queue_count--;
+    return job;
+}
+
+static void *worker_main(void *p)
+{
+    struct worker_arg arg = *(struct worker_arg *)p;
+    pawl_runtime *rt = arg.rt;
+    free(p);
+    pthread_mutex_lock(&rt->work_lock);
+    while (!rt->workers_stop) {
+        struct job *job = take_locked(rt);
+        if (!job) {
+            rt->worker_idle++;
+            pthread_cond_wait(&rt->work_ready, &rt->work_lock);
+            rt->worker_idle--;
+            continue;
+        }
+        rt->running++;
+        pthread_mutex_unlock(&rt->work_lock);
+        run_job(rt, job, arg.index);
+        pthread_mutex_lock(&rt->work_lock);
+        if (--rt->running == 0 && rt->workers_stop)
+            pthread_cond_broadcast(&rt->work_ready);
+    }
+    pthread_mutex_unlock(&rt->work_lock);
+    return NULL;
+}
+
+/* One more thread, if allowed.  Called with work_lock held. */
+static void spawn_locked(pawl_runtime *rt)
+{
+    if (!rt->threaded || rt->worker_count >= rt->opts.workers)
+        return;
+    struct worker_arg *arg = malloc(sizeof(*arg));
+    if (!arg)
+        return;
+    *arg = (struct worker_arg){rt, rt->worker_count};
+    if (pthread_create(&rt->workers[rt->worker_count], NULL, worker_main, arg) == 0)
+        rt->worker_count++;
+    else
+        free(arg);
+}
+
+void worker_queue(pawl_runtime *rt, struct job *job)
+{
+    pthread_mutex_lock(&rt->work_lock);
+    job->next_queued = NULL;
+    *rt->queue_end = job;
+    rt->queue_end = &job->next_queued;
+    rt->queue_count++;
+    bool wake = rt->worker_idle > 0;
+    if (rt->queue_count > rt->worker_idle)
+        spawn_locked(rt);
+    pthread_mutex_unlock(&rt->work_lock);
+    if (wake)
+        pthread_cond_signal(&rt->work_ready);
+}
+
+int worker_run_here(pawl_runtime *rt, int max)
+{
+    int n = 0;
+    for (; n < max; n++) {
+        pthread_mutex_lock(&rt->work_lock);
+        struct job *job = take_locked(rt);
+        pthread_mutex_unlock(&rt->work_lock);
+        if (!job)
+            break;
+        run_job(rt, job, 0);
+    }
+    return n;
+}
+
+bool worker_stop(pawl_runtime *rt, int64_t ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += (ms % 1000) * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+
+    pthread_mutex_lock(&rt->work_lock);
+    rt->workers_stop = true;
+    pthread_cond_broadcast(&rt->work_ready);
+    while (rt->running && pthread_cond_timedwait(&rt->work_ready, &rt->work_lock, &until) == 0)
+        ;
+    bool all = rt->running == 0;
+    pthread_mutex_unlock(&rt->work_lock);
+    for (uint32_t i = 0; all && i < rt->worker_count; i++)
+        pthread_join(rt->workers[i], NULL);
+    return all;
+}
+
+void job_cancel(struct job *job)
+{
+    pthread_mutex_lock(&job->cancel_lock);
+    atomic_store(&job->cancelled, true);
+    if (job->on_cancel)
+        job->on_cancel(job->on_cancel_arg);
+    pthread_mutex_unlock(&job->cancel_lock);
+}
