@@ -386,8 +386,8 @@ void pawl_runtime_close(pawl_runtime *rt)
     bool all = true;
     if (rt->threaded) {
         all = worker_stop(rt, rt->opts.drain_ms);
-        while (all && atomic_load(&rt->inbox_count)) /* their results are recorded */
-            usleep(1000);
+        for (int i = 0; all && i < 1000 && atomic_load(&rt->inbox_count); i++)
+            usleep(1000); /* their results are taken in */
         atomic_store(&rt->stop, true);
         inbox_wake(rt);
         pthread_join(rt->engine_thread, NULL);
@@ -402,7 +402,8 @@ void pawl_runtime_close(pawl_runtime *rt)
     if (!all) { /* threads still use the runtime: leave it to the end of the process */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
                  (long long)rt->opts.drain_ms);
-        slots_close(rt->slots, false);
+        slots_close(rt->slots, true); /* we ended them: that is no crash of theirs */
+        rt->slots = NULL;
         if (rt->owns_store)
             rt->store->ops->close(rt->store);
         return;

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/client.c -- pawl/client.h: the writing calls, from any thread.
+ *
+ * Everything that can be refused without looking at the store is refused here,
+ * on the caller's thread, with a line that says what to do.  The rest goes
+ * through the inbox; the blocking form waits for the callback of the submit
+ * form.
+ */
+#include "base/limits.h"
+#include "base/rand.h"
+#include "runtime/inbox.h"
+#include "runtime/letter.h"
+#include "runtime/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Checks ------------------------------------------------------------------- */
+
+static bool check_payload(pawl_runtime *rt, pawl_str data, pawl_error *err)
+{
+    if (data.len <= rt->opts.max_payload)
+        return true;
+    error_set(err, PAWL_LIMIT,
+              "payload of %zu bytes is over the limit of %zu; raise it with --max-payload",
+              data.len, rt->opts.max_payload);
+    return false;
+}
+
+static bool check_text(const char *what, const char *text, size_t max, pawl_error *err)
+{
+    if (!text || strlen(text) <= max)
+        return true;
+    error_set(err, PAWL_LIMIT, "%s is longer than %zu bytes", what, max);
+    return false;
+}
+
+static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+{
+    if (!check_name("orchestration name", pawl_s(q->name), err) || !check_payload(rt, q->data, err))
+        return false;
+    if (q->instance && !check_instance_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
+        return false;
+    if (q->version && !check_version(pawl_s(q->version), err))
+        return false;
+    if (q->allow_unregistered || registry_code(rt->app, pawl_s(q->name), pawl_s(q->version)))
+        return true;
+    if (q->version && registry_has_name(rt->app, pawl_s(q->name)))
+        error_set(err, PAWL_NOT_FOUND, "orchestration '%s' has no version %s here", q->name,
+                  q->version);
+    else
+        error_set(err, PAWL_NOT_FOUND,
+                  "orchestration '%s' is not registered; load the module that has it", q->name);
+    return false;
+}
+
+static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+{
+    switch (q->op) {
+    case PAWL_OP_START:
+        return check_start(rt, q, err);
+    case PAWL_OP_RAISE:
+        return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err) &&
+               check_name("event name", pawl_s(q->name), err) && check_payload(rt, q->data, err) &&
+               check_text("idempotency key", q->idempotency_key, LIMIT_KEY_BYTES, err);
+    case PAWL_OP_CANCEL:
+    case PAWL_OP_TERMINATE:
+    case PAWL_OP_SUSPEND:
+    case PAWL_OP_RESUME:
+        return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err) &&
+               check_text("reason", q->reason, LIMIT_REASON_BYTES, err);
+    case PAWL_OP_RETRY:
+    case PAWL_OP_REMOVE:
+        return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err);
+    case PAWL_OP_COMPLETE:
+        return check_payload(rt, q->data, err);
+    case PAWL_OP_PRUNE:
+    case PAWL_OP_HEARTBEAT:
+        return true;
+    }
+    error_set(err, PAWL_MISUSE, "unknown operation %d", (int)q->op);
+    return false;
+}
+
+static bool check_caller(pawl_runtime *rt, pawl_error *err)
+{
+    if (engine_on_fiber()) {
+        error_set(err, PAWL_MISUSE,
+                  "client calls are not for orchestrations: use an activity, a child or a "
+                  "detached start");
+        return false;
+    }
+    if (rt->opts.read_only) {
+        error_set(err, PAWL_MISUSE, "this runtime was opened to look only");
+        return false;
+    }
+    if (rt->dead != PAWL_OK) {
+        error_set(err, rt->dead, "the runtime has stopped: %s", pawl_status_text(rt->dead));
+        return false;
+    }
+    return true;
+}
+
+/* ---- Submit ----------------------------------------------------------------------- */
+
+pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl_reply_fn *fn,
+                               void *arg, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_runtime *rt = c->rt;
+    if (!check_caller(rt, err) || !check_request(rt, request, err))
+        return err->status;
+    struct request *req = request_create(request, fn, arg);
+    if (!req) {
+        error_set(err, PAWL_NO_MEMORY, "out of memory");
+        return PAWL_NO_MEMORY;
+    }
+    if (inbox_post(rt, &req->item))
+        return PAWL_OK;
+    free(req);
+    error_set(err, PAWL_SHUTDOWN, "the runtime is closing");
+    return PAWL_SHUTDOWN;
+}
+
+/* ---- The blocking form -------------------------------------------------------------- */
+
+struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t done_cond;
+    bool done;
+    pawl_reply *reply;
+};
+
+static void take_reply(void *arg, const pawl_reply *reply)
+{
+    struct waiter *w = arg;
+    pthread_mutex_lock(&w->lock);
+    *w->reply = *reply;
+    w->done = true;
+    pthread_cond_signal(&w->done_cond);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* On the thread that steps the engine nobody else will: step until answered. */
+static void step_until(pawl_runtime *rt, struct waiter *w)
+{
+    while (!w->done)
+        if (pawl_runtime_step(rt, 1000) < 0 && !w->done) {
+            *w->reply = (pawl_reply){.status = rt->dead};
+            error_set(&w->reply->error, rt->dead, "the runtime has stopped: %s",
+                      pawl_status_text(rt->dead));
+            return;
+        }
+}
+
+static pawl_status call(pawl_client *c, const pawl_request *request, pawl_reply *ret)
+{
+    struct waiter w = {.reply = ret};
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.done_cond, NULL);
+    *ret = (pawl_reply){0};
+    ret->status = pawl_client_submit(c, request, take_reply, &w, &ret->error);
+    if (ret->status == PAWL_OK && !c->rt->threaded) {
+        step_until(c->rt, &w);
+    } else if (ret->status == PAWL_OK) {
+        pthread_mutex_lock(&w.lock);
+        while (!w.done)
+            pthread_cond_wait(&w.done_cond, &w.lock);
+        pthread_mutex_unlock(&w.lock);
+    }
+    pthread_mutex_destroy(&w.lock);
+    pthread_cond_destroy(&w.done_cond);
+    return ret->status;
+}
+
+static pawl_status call_plain(pawl_client *c, const pawl_request *request, pawl_error *reterr)
+{
+    pawl_reply reply;
+    pawl_status rc = call(c, request, &reply);
+    if (rc != PAWL_OK && reterr)
+        *reterr = reply.error;
+    return rc;
+}
+
+pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
+                              const pawl_start_opts *opts, pawl_reply *ret)
+{
+    pawl_reply local;
+    return call(c,
+                PAWL_REQUEST(.op = PAWL_OP_START, .name = orchestration, .data = input,
+                             .instance = opts ? opts->instance : NULL,
+                             .version = opts ? opts->version : NULL,
+                             .allow_unregistered = opts && opts->allow_unregistered),
+                ret ? ret : &local);
+}
+
+pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *event,
+                              pawl_str data, const pawl_raise_opts *opts, pawl_error *reterr)
+{
+    return call_plain(c,
+                      PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = instance, .name = event,
+                                   .data = data,
+                                   .idempotency_key = opts ? opts->idempotency_key : NULL,
+                                   .await_start = opts && opts->await_start),
+                      reterr);
+}
+
+pawl_status pawl_client_cancel(pawl_client *c, const char *instance, const char *reason,
+                               pawl_error *reterr)
+{
+    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_CANCEL, .instance = instance, .reason = reason),
+                      reterr);
+}
+
+pawl_status pawl_client_terminate(pawl_client *c, const char *instance, const char *reason,
+                                  pawl_error *reterr)
+{
+    return call_plain(
+        c, PAWL_REQUEST(.op = PAWL_OP_TERMINATE, .instance = instance, .reason = reason), reterr);
+}
+
+pawl_status pawl_client_suspend(pawl_client *c, const char *instance, const char *reason,
+                                pawl_error *reterr)
+{
+    return call_plain(
+        c, PAWL_REQUEST(.op = PAWL_OP_SUSPEND, .instance = instance, .reason = reason), reterr);
+}
+
+pawl_status pawl_client_resume(pawl_client *c, const char *instance, const char *reason,
+                               pawl_error *reterr)
+{
+    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_RESUME, .instance = instance, .reason = reason),
+                      reterr);
+}
+
+pawl_status pawl_client_retry(pawl_client *c, const char *instance, pawl_error *reterr)
+{
+    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_RETRY, .instance = instance), reterr);
+}
+
+pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force, pawl_reply *ret)
+{
+    pawl_reply local;
+    return call(c, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = instance, .force = force),
+                ret ? ret : &local);
+}
+
+pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32_t limit, pawl_reply *ret)
+{
+    pawl_reply local;
+    return call(c, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = before_ms, .limit = limit),
+                ret ? ret : &local);
+}
+
+pawl_status pawl_client_complete(pawl_client *c, const char *token, pawl_result result,
+                                 pawl_error *reterr)
+{
+    return call_plain(c,
+                      PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = token, .data = result.value,
+                                   .failed = !result.ok),
+                      reterr);
+}
+
+pawl_status pawl_client_heartbeat(pawl_client *c, const char *token, pawl_error *reterr)
+{
+    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_HEARTBEAT, .name = token), reterr);
+}

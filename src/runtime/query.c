@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/query.c -- pawl/client.h: the reading calls, from any thread.
+ *
+ * Reads are snapshots of the store on connections of their own and never wait
+ * for the engine.  What an instance waits for follows from its history: a
+ * tables-only execution, no code is run.
+ */
+#include "base/limits.h"
+#include "runtime/inbox.h"
+#include "runtime/loop.h"
+#include "runtime/resident.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STORE(c) ((c)->rt->store)
+
+static bool refuse_on_fiber(pawl_error *err)
+{
+    if (!engine_on_fiber())
+        return false;
+    error_set(err, PAWL_MISUSE, "client calls are not for orchestrations: use an activity");
+    return true;
+}
+
+/* ---- One instance --------------------------------------------------------------- */
+
+static void fill_info(pawl_info *info, const pawl_row *row)
+{
+    *info = (pawl_info){.instance = row->id,
+                        .uid = row->uid,
+                        .orchestration = row->orchestration,
+                        .version = row->version,
+                        .state = row->state,
+                        .execution = row->execution,
+                        .created_ms = row->created_ms,
+                        .updated_ms = row->updated_ms,
+                        .custom_status = row->custom_status,
+                        .parent = row->parent_id,
+                        .finding = row->finding,
+                        .history_length = row->last_seq};
+    if (row->state == PAWL_COMPLETED || row->state == PAWL_CONTINUED_AS_NEW)
+        info->output = row->output;
+    else
+        info->error = row->output;
+}
+
+static const char *kind_word(int kind)
+{
+    switch (kind) {
+    case PAWL_EV_ACTIVITY_SCHEDULED:
+        return "activity";
+    case PAWL_EV_TIMER_CREATED:
+        return "timer";
+    case PAWL_EV_EXTERNAL_SUBSCRIBED:
+        return "event";
+    case PAWL_EV_SUB_ORCHESTRATION_SCHEDULED:
+        return "child";
+    default:
+        return "task";
+    }
+}
+
+/* What the work row knows of an open activity. */
+static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *w)
+{
+    pawl_work_list list;
+    pawl_error err;
+    if (STORE(c)->ops->read_work(STORE(c), &rid, 1, mem, &list, &err) != PAWL_OK || !list.count)
+        return;
+    w->attempt = list.items[0].attempt + 1;
+    w->last_error = list.items[0].last_error;
+    w->due_ms = list.items[0].visible_ms;
+    w->running = list.items[0].lock_epoch != 0 || list.items[0].lock_token.len != 0;
+}
+
+/* Replay tables only and list what is open. */
+static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret,
+                               pawl_error *err)
+{
+    pawl_event_list events;
+    pawl_status rc =
+        STORE(c)->ops->read_history(STORE(c), row->uid, row->execution, 0, 0, mem, &events, err);
+    if (rc != PAWL_OK)
+        return rc == PAWL_CORRUPT ? PAWL_OK : rc; /* shown without */
+    struct execution_spec spec = {
+        .instance = row->id,
+        .uid = row->uid,
+        .execution = row->execution,
+        .rules = {.payload_max = SIZE_MAX, .history_max = UINT32_MAX}
+    };
+    execution *x = execution_create(&spec);
+    struct engine_finding finding;
+    if (!x || execution_replay(x, events.items, events.count, &finding) == ENGINE_NO_MEMORY) {
+        execution_destroy(x);
+        return PAWL_NO_MEMORY;
+    }
+    size_t n = 0;
+    struct open_task task;
+    for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task);)
+        n++;
+    pawl_waiting *list = arena_array(mem, pawl_waiting, n + 1);
+    size_t at = 0;
+    for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task); at++) {
+        list[at] = (pawl_waiting){.id = task.id,
+                                  .kind = kind_word(task.kind),
+                                  .name = arena_dup(mem, task.name),
+                                  .instance = arena_dup(mem, task.child),
+                                  .since_ms = task.at_ms,
+                                  .due_ms = task.fire_at_ms};
+        if (task.kind == PAWL_EV_ACTIVITY_SCHEDULED)
+            add_work(c, mem, task.rid, &list[at]);
+    }
+    execution_destroy(x);
+    ret->waiting = list;
+    ret->waiting_count = at;
+    return PAWL_OK;
+}
+
+static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret)
+{
+    pawl_message_list list;
+    pawl_error err;
+    if (STORE(c)->ops->read_messages(STORE(c), row->uid, (pawl_str){0}, mem, &list, &err) !=
+        PAWL_OK)
+        return;
+    for (size_t i = 0; i < list.count; i++) {
+        ret->mailbox_count += list.items[i].mailbox;
+        if (list.items[i].kind == PAWL_MSG_START && !ret->input.len)
+            ret->input = list.items[i].data;
+    }
+}
+
+static pawl_status find(pawl_client *c, const char *instance, uint64_t execution_no, pawl_mem *mem,
+                        pawl_row *row, pawl_error *err)
+{
+    if (refuse_on_fiber(err))
+        return PAWL_MISUSE;
+    if (!check_instance_id(pawl_s(instance), LIMIT_CHILD_ID_BYTES, err))
+        return err->status;
+    pawl_status rc = STORE(c)->ops->find(STORE(c), pawl_s(instance), mem, row, err);
+    if (rc == PAWL_NOT_FOUND) {
+        error_set(err, rc, "instance '%s' does not exist", instance);
+        return rc;
+    }
+    if (rc == PAWL_OK && execution_no && execution_no != row->execution) {
+        pawl_row closed;
+        rc = STORE(c)->ops->find_execution(STORE(c), row->uid, execution_no, mem, &closed, err);
+        if (rc == PAWL_NOT_FOUND)
+            error_set(err, rc, "instance '%s' has no execution %llu", instance,
+                      (unsigned long long)execution_no);
+        *row = closed;
+    }
+    return rc;
+}
+
+pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execution_no,
+                            pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_row row;
+    pawl_status rc = find(c, instance, execution_no, mem, &row, err);
+    if (rc != PAWL_OK)
+        return rc;
+    fill_info(ret, &row);
+    pawl_event started;
+    if (row.first_rid &&
+        STORE(c)->ops->read_event(STORE(c), row.first_rid, mem, &started, err) == PAWL_OK)
+        ret->input = started.data;
+    if (pawl_state_is_terminal(row.state))
+        return PAWL_OK;
+    add_mailbox(c, &row, mem, ret);
+    return row.last_seq ? add_waiting(c, &row, mem, ret, err) : PAWL_OK;
+}
+
+/* ---- Waiting ------------------------------------------------------------------------ */
+
+/* Closed by ContinueAsNew: an empty success (SEMANTICS 24). */
+static void as_waited(pawl_info *info)
+{
+    if (info->state == PAWL_CONTINUED_AS_NEW) {
+        info->state = PAWL_COMPLETED;
+        info->output = (pawl_str){0};
+    }
+}
+
+/* Sleep until commit_no moves past `seen` or the time is over; false: over. */
+static bool sleep_for_commit(pawl_runtime *rt, uint64_t seen, const struct timespec *until)
+{
+    bool moved = true;
+    pthread_mutex_lock(&rt->lock);
+    rt->told_waiters++;
+    while (rt->commit_no == seen && !rt->stopping && moved)
+        moved = until ? pthread_cond_timedwait(&rt->told, &rt->lock, until) == 0
+                      : pthread_cond_wait(&rt->told, &rt->lock) == 0;
+    bool stopping = rt->stopping;
+    rt->told_waiters--;
+    pthread_mutex_unlock(&rt->lock);
+    return moved && !stopping;
+}
+
+static struct timespec deadline_of(int64_t timeout_ms)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += timeout_ms / 1000;
+    t.tv_nsec += (timeout_ms % 1000) * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+/* One turn of waiting; false: the time is over. */
+static bool wait_a_bit(pawl_runtime *rt, uint64_t seen, int64_t timeout_ms,
+                       const struct timespec *until, int64_t end_ms)
+{
+    if (rt->threaded)
+        return sleep_for_commit(rt, seen, timeout_ms < 0 ? NULL : until);
+    if (rt->opts.read_only) { /* the owner is another process: look now and then */
+        struct timespec nap = {.tv_nsec = 20000000};
+        nanosleep(&nap, NULL);
+    } else {
+        int64_t left = timeout_ms < 0 ? 1000 : end_ms - rt_mono(rt);
+        if (pawl_runtime_step(rt, left > 1000 ? 1000 : left) < 0)
+            return false;
+    }
+    return timeout_ms < 0 || rt_mono(rt) < end_ms;
+}
+
+pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t execution_no,
+                             int64_t timeout_ms, pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_runtime *rt = c->rt;
+    struct timespec until = deadline_of(timeout_ms < 0 ? 0 : timeout_ms);
+    int64_t end_ms = rt_mono(rt) + (timeout_ms < 0 ? 0 : timeout_ms);
+    for (bool more = true;;) {
+        pthread_mutex_lock(&rt->lock);
+        uint64_t seen = rt->commit_no;
+        pthread_mutex_unlock(&rt->lock);
+        struct arena_mark mark = arena_mark(mem);
+        pawl_row row;
+        pawl_status rc = find(c, instance, execution_no, mem, &row, err);
+        bool over = rc == PAWL_OK && pawl_state_is_terminal(row.state);
+        if (rc != PAWL_OK)
+            return rc;
+        if (over || !more) {
+            arena_rewind(mem, mark);
+            rc = pawl_client_get(c, instance, execution_no, mem, ret, err);
+            as_waited(ret);
+            if (rc == PAWL_OK && !over)
+                error_set(err, PAWL_TIMEOUT, "instance '%s' is still %s", instance,
+                          pawl_state_name(ret->state));
+            return rc == PAWL_OK && !over ? PAWL_TIMEOUT : rc;
+        }
+        arena_rewind(mem, mark);
+        more = wait_a_bit(rt, seen, timeout_ms, &until, end_ms);
+    }
+}
+
+/* ---- Lists and histories --------------------------------------------------------------- */
+
+static bool fill_query(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl_row_query *q,
+                       pawl_error *err)
+{
+    *q = (pawl_row_query){.limit = 100};
+    if (!f)
+        return true;
+    if (f->limit > 1000) {
+        error_set(err, PAWL_LIMIT, "limit %u is over 1,000", f->limit);
+        return false;
+    }
+    *q = (pawl_row_query){.limit = f->limit ? f->limit : 100,
+                          .state = f->state,
+                          .orchestration = pawl_s(f->orchestration),
+                          .prefix = pawl_s(f->prefix),
+                          .created_after_ms = f->created_after_ms};
+    if (f->after && f->after[0]) {
+        char *end;
+        q->before_uid = strtoull(f->after, &end, 16);
+        if (*end || !q->before_uid) {
+            error_set(err, PAWL_INVALID, "'%s' is no cursor; hand in `next` of the page before",
+                      f->after);
+            return false;
+        }
+    }
+    if (f->parent && f->parent[0]) {
+        pawl_row parent;
+        if (find(c, f->parent, 0, mem, &parent, err) != PAWL_OK)
+            return false;
+        q->parent_uid = parent.uid;
+    }
+    return true;
+}
+
+pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem *mem,
+                             pawl_page *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_row_query query;
+    if (refuse_on_fiber(err) || !fill_query(c, filter, mem, &query, err))
+        return err->status;
+    pawl_row_list rows;
+    pawl_status rc = STORE(c)->ops->list(STORE(c), &query, mem, &rows, err);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_info *items = arena_array(mem, pawl_info, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++)
+        fill_info(&items[i], &rows.items[i]);
+    *ret = (pawl_page){.items = items, .count = rows.count};
+    if (rows.next_uid)
+        ret->next = pawl_mem_printf(mem, "%llx", (unsigned long long)rows.next_uid);
+    return PAWL_OK;
+}
+
+pawl_status pawl_client_history(pawl_client *c, const char *instance, uint64_t execution_no,
+                                uint64_t after_seq, uint32_t limit, pawl_mem *mem,
+                                pawl_history *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_row row;
+    pawl_event_list list;
+    pawl_status rc = find(c, instance, execution_no, mem, &row, err);
+    if (!limit)
+        limit = 1000;
+    if (rc == PAWL_OK)
+        rc = STORE(c)->ops->read_history(STORE(c), row.uid, row.execution, after_seq, limit, mem,
+                                         &list, err);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_history_event *events = arena_array(mem, pawl_history_event, list.count + 1);
+    for (size_t i = 0; i < list.count; i++) {
+        const pawl_event *e = &list.items[i];
+        const char *kind = pawl_event_kind_name(e->kind);
+        events[i] = (pawl_history_event){.seq = e->seq,
+                                         .kind = kind ? kind : "Unknown",
+                                         .ref = e->ref,
+                                         .name = e->name,
+                                         .data = e->data,
+                                         .attrs = e->attrs,
+                                         .at_ms = e->at_ms};
+    }
+    *ret = (pawl_history){.execution = row.execution, .events = events, .count = list.count};
+    if (list.count && list.items[list.count - 1].seq < row.last_seq)
+        ret->next = list.items[list.count - 1].seq;
+    return PAWL_OK;
+}
