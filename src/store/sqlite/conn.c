@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/conn.c -- one connection: settings, statements, errors.
+ *
+ * Every setting that decides durability is read back and refused when SQLite
+ * took another (a misspelt value is silently replaced by a weaker one).  No
+ * connection checkpoints by itself; commit.c does it on the writer.
+ *
+ * A caller's memory can run out in the middle of a row; its hook then leaves
+ * without returning.  conn_enter puts a hook in front of it that resets the
+ * connection and gives it back, so that no snapshot stays open behind it.
+ */
+#include "base/limits.h"
+#include "store/sqlite/sqlite.h"
+
+#define WRITER_BUSY_MS 1000
+#define READER_BUSY_MS 5000
+
+static const char *const texts[ST_COUNT] = {
+#define STATEMENT_TEXT(name, sql) [ST_##name] = (sql),
+    SQLITE_STATEMENTS(STATEMENT_TEXT)
+#undef STATEMENT_TEXT
+};
+
+static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr);
+static pawl_status demand(struct conn *c, const char *pragma, const char *want, pawl_error *reterr);
+static void leave_exhausted(void *user);
+
+pawl_status conn_open(struct conn *c, const char *file, bool writer, pawl_error *reterr)
+{
+    *c = (struct conn){0};
+    int flags = (writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX |
+                SQLITE_OPEN_EXRESCODE;
+    int rc = sqlite3_open_v2(file, &c->db, flags, NULL);
+    if (rc != SQLITE_OK) {
+        pawl_status status = (rc & 0xff) == SQLITE_NOMEM ? PAWL_NO_MEMORY : PAWL_UNAVAILABLE;
+        error_set(reterr, status, "cannot open database %s: %s", file,
+                  c->db ? sqlite3_errmsg(c->db) : "out of memory");
+        conn_close(c);
+        return status;
+    }
+    pawl_status status = set_up(c, writer, reterr);
+    if (status != PAWL_OK)
+        conn_close(c);
+    return status;
+}
+
+static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr)
+{
+    static const char common[] = "PRAGMA foreign_keys=OFF;"
+                                 "PRAGMA trusted_schema=OFF;"
+                                 "PRAGMA temp_store=MEMORY;"
+                                 "PRAGMA wal_autocheckpoint=0;";
+
+    (void)sqlite3_busy_timeout(c->db, writer ? WRITER_BUSY_MS : READER_BUSY_MS);
+    int rc = sqlite3_exec(c->db, common, NULL, NULL, NULL);
+    if (rc == SQLITE_OK && !writer)
+        rc = sqlite3_exec(c->db, "PRAGMA cache_size=-4096", NULL, NULL, NULL);
+    /* Debian builds with secure_delete on: every deleted row is overwritten with
+     * zeros, which changes pages nobody else needs changed. */
+    if (rc == SQLITE_OK && writer)
+        rc = sqlite3_exec(c->db, "PRAGMA cache_size=-65536;PRAGMA secure_delete=OFF", NULL, NULL,
+                          NULL);
+    if (rc != SQLITE_OK)
+        return conn_error(c, rc, "set up a connection", reterr);
+    pawl_status status = PAWL_OK;
+    if (writer)
+        status = demand(c, "PRAGMA journal_mode=WAL", "wal", reterr);
+    if (status == PAWL_OK && writer) {
+        rc = sqlite3_exec(c->db, "PRAGMA synchronous=FULL", NULL, NULL, NULL);
+        if (rc != SQLITE_OK)
+            return conn_error(c, rc, "set up a connection", reterr);
+        status = demand(c, "PRAGMA synchronous", "2", reterr);
+    }
+    return status;
+}
+
+/* Run a pragma and refuse any answer but one. */
+static pawl_status demand(struct conn *c, const char *pragma, const char *want, pawl_error *reterr)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(c->db, pragma, -1, &stmt, NULL);
+    pawl_status status = PAWL_OK;
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW) {
+        pawl_str got = column_view(stmt, 0);
+        if (!pawl_str_is(got, want)) {
+            status = PAWL_UNSUPPORTED;
+            error_set(reterr, status,
+                      "the database answers \"%.*s\" to \"%s\" where \"%s\" is needed for "
+                      "durability; use another file system for --data",
+                      PAWL_FMT(got), pragma, want);
+        }
+    } else {
+        status = conn_error(c, rc, pragma, reterr);
+    }
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
+void conn_close(struct conn *c)
+{
+    for (int i = 0; i < ST_COUNT; i++)
+        (void)sqlite3_finalize(c->statements[i]);
+    (void)sqlite3_close_v2(c->db);
+    vec_deinit(&c->events);
+    *c = (struct conn){0};
+}
+
+void conn_rollback(struct conn *c)
+{
+    for (int i = 0; i < ST_COUNT; i++) {
+        if (c->statements[i])
+            (void)sqlite3_reset(c->statements[i]);
+    }
+    if (!sqlite3_get_autocommit(c->db))
+        (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+sqlite3_stmt *conn_prepare(struct conn *c, enum statement which)
+{
+    (void)sqlite3_prepare_v3(c->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT,
+                             &c->statements[which], NULL);
+    return c->statements[which];
+}
+
+int conn_run(struct conn *c, enum statement which)
+{
+    sqlite3_stmt *stmt = conn_statement(c, which);
+
+    if (!stmt)
+        return sqlite3_extended_errcode(c->db);
+    int rc = sqlite3_step(stmt);
+    (void)sqlite3_reset(stmt);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+static pawl_status status_of(int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_OK:
+        return PAWL_OK;
+    case SQLITE_FULL:
+        return PAWL_DISK_FULL;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return PAWL_BUSY;
+    case SQLITE_NOMEM:
+        return PAWL_NO_MEMORY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return PAWL_CORRUPT;
+    case SQLITE_TOOBIG:
+        return PAWL_LIMIT;
+    default:
+        return PAWL_UNAVAILABLE;
+    }
+}
+
+pawl_status conn_error(struct conn *c, int rc, const char *what, pawl_error *reterr)
+{
+    pawl_status status = status_of(rc);
+    const char *advice = status == PAWL_DISK_FULL ? "; free some space"
+                         : status == PAWL_CORRUPT ? "; run pawl doctor"
+                                                  : "";
+
+    if (rc == SQLITE_IOERR_NOMEM)
+        status = PAWL_NO_MEMORY;
+    error_set(reterr, status, "database: cannot %s: %s (%d)%s", what,
+              c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc), rc, advice);
+    return status;
+}
+
+void conn_enter(struct conn *c, pawl_mem *mem)
+{
+    c->mem = mem;
+    if (!mem || !mem->exhausted)
+        return;
+    c->exhausted = mem->exhausted;
+    c->exhausted_user = mem->user;
+    mem->exhausted = leave_exhausted;
+    mem->user = c;
+}
+
+void conn_leave(struct conn *c)
+{
+    if (c->mem && c->exhausted) {
+        c->mem->exhausted = c->exhausted;
+        c->mem->user = c->exhausted_user;
+    }
+    c->mem = NULL;
+    c->exhausted = NULL;
+}
+
+static void leave_exhausted(void *user)
+{
+    struct conn *c = user;
+    void (*exhausted)(void *) = c->exhausted;
+    void *exhausted_user = c->exhausted_user;
+
+    conn_rollback(c);
+    if (c->lender)
+        pool_give(c->lender, c);
+    else
+        conn_leave(c);
+    exhausted(exhausted_user);
+}

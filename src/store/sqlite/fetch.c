@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/fetch.c -- taking messages, deadlines, the next due time.
+ *
+ * The index message_due holds what is not in a mailbox, by (visible_ms, id).
+ * Fetching goes along it from a cursor: everything up to (seen_ms, seen_id) is
+ * taken, gone, or was never free.  Whatever makes a row fetchable behind the
+ * cursor (an abandon, an update, a clock that stepped back) lowers it; rows met
+ * again are skipped by the `taken` set.  So a fetch costs what it returns, next
+ * to a million timers or a million taken rows.
+ */
+#include "base/limits.h"
+#include "store/sqlite/sqlite.h"
+
+struct cursor {
+    int64_t ms;
+    uint64_t id;
+};
+
+static int scan(struct sqlite_store *s, sqlite3_stmt *stmt, uint32_t limit, pawl_mem *mem,
+                struct cursor *at);
+static pawl_status quarantine_unreadable(struct sqlite_store *s, pawl_error *reterr);
+
+void messages_lower(struct sqlite_store *s, int64_t visible_ms, uint64_t id)
+{
+    if (visible_ms > s->seen_ms || (visible_ms == s->seen_ms && id > s->seen_id))
+        return;
+    s->seen_ms = visible_ms;
+    s->seen_id = id - 1;
+}
+
+/* Collect into s->fetched; the cursor after it in *at. */
+static int collect(struct sqlite_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                   struct cursor *at)
+{
+    sqlite3_stmt *here = conn_statement(&s->writer, ST_MESSAGES_AT);
+    sqlite3_stmt *later = conn_statement(&s->writer, ST_MESSAGES_AFTER);
+
+    if (!here || !later)
+        return sqlite3_extended_errcode(s->writer.db);
+    (void)sqlite3_bind_int64(here, 1, at->ms);
+    bind_id(here, 2, at->id);
+    int rc = scan(s, here, limit, mem, at);
+    if (rc != SQLITE_OK || s->fetched.count >= limit)
+        return rc;
+    (void)sqlite3_bind_int64(later, 1, at->ms);
+    (void)sqlite3_bind_int64(later, 2, now_ms);
+    return scan(s, later, limit, mem, at);
+}
+
+static int scan(struct sqlite_store *s, sqlite3_stmt *stmt, uint32_t limit, pawl_mem *mem,
+                struct cursor *at)
+{
+    int rc = SQLITE_DONE;
+
+    while (s->fetched.count < limit && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        at->id = column_id(stmt, 0);
+        at->ms = sqlite3_column_int64(stmt, 9);
+        if (taken_has(&s->messages, at->id))
+            continue;
+        pawl_message m;
+        uint64_t *bad;
+        pawl_message *slot;
+        if (!column_message(stmt, mem, &m)) {
+            if (!(bad = vec_push(&s->unreadable)))
+                break;
+            *bad = at->id;
+        } else {
+            if (!(slot = vec_push(&s->fetched)))
+                break;
+            *slot = m;
+        }
+    }
+    (void)sqlite3_reset(stmt);
+    if (rc == SQLITE_ROW && s->fetched.count < limit)
+        return SQLITE_NOMEM;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+pawl_status sqlite_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                  pawl_message_list *ret, pawl_error *reterr)
+{
+    struct sqlite_store *s = sqlite_of(base);
+    struct cursor at = {.ms = s->seen_ms, .id = s->seen_id};
+    int rc = SQLITE_OK;
+
+    vec_reset(&s->fetched);
+    vec_reset(&s->unreadable);
+    conn_enter(&s->writer, mem);
+    if (at.ms <= now_ms) /* else a clock stepped back behind what was seen */
+        rc = collect(s, now_ms, limit, mem, &at);
+    if (rc == SQLITE_OK && !taken_reserve(&s->messages, s->fetched.count))
+        rc = SQLITE_NOMEM;
+    if (rc != SQLITE_OK) {
+        conn_leave(&s->writer);
+        return conn_error(&s->writer, rc, "fetch messages", reterr);
+    }
+    pawl_message *items = arena_array(mem, pawl_message, s->fetched.count);
+    conn_leave(&s->writer);
+    if (s->unreadable.count) {
+        pawl_status status = quarantine_unreadable(s, reterr);
+        if (status != PAWL_OK)
+            return status;
+    }
+    for (size_t i = 0; i < s->fetched.count; i++) {
+        items[i] = s->fetched.items[i];
+        (void)taken_add(&s->messages, items[i].id);
+    }
+    s->seen_ms = at.ms;
+    s->seen_id = at.id;
+    *ret = (pawl_message_list){.items = items, .count = s->fetched.count};
+    return PAWL_OK;
+}
+
+/* Rows that cannot be read would be met at every start: put them aside (M5). */
+static pawl_status quarantine_unreadable(struct sqlite_store *s, pawl_error *reterr)
+{
+    struct conn *c = &s->writer;
+    sqlite3_stmt *keep = conn_statement(c, ST_QUARANTINE_INSERT);
+    sqlite3_stmt *drop = conn_statement(c, ST_MESSAGE_DELETE);
+    int rc = keep && drop ? conn_run(c, ST_BEGIN_WRITE) : sqlite3_extended_errcode(c->db);
+
+    for (size_t i = 0; i < s->unreadable.count && rc == SQLITE_OK; i++) {
+        bind_id(keep, 1, s->unreadable.items[i]);
+        bind_text(keep, 2, pawl_s("the stored row cannot be read"));
+        bind_id(drop, 1, s->unreadable.items[i]);
+        rc = conn_run(c, ST_QUARANTINE_INSERT);
+        if (rc == SQLITE_OK)
+            rc = conn_run(c, ST_MESSAGE_DELETE);
+    }
+    if (rc != SQLITE_OK)
+        return group_fail(s, rc, "put unreadable messages aside", reterr);
+    return transaction_end(s, reterr);
+}
+
+void sqlite_abandon_messages(pawl_store *base, const uint64_t *ids, size_t count)
+{
+    struct sqlite_store *s = sqlite_of(base);
+    sqlite3_stmt *stmt = s->writer.db ? conn_statement(&s->writer, ST_MESSAGE_WHEN) : NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        taken_remove(&s->messages, ids[i]);
+        if (stmt)
+            bind_id(stmt, 1, ids[i]);
+        int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+        if (rc == SQLITE_ROW) {
+            messages_lower(s, sqlite3_column_int64(stmt, 0), ids[i]);
+        } else if (rc != SQLITE_DONE) { /* cannot tell where it is: look at all again */
+            s->seen_ms = INT64_MIN;
+            s->seen_id = 0;
+        }
+        (void)sqlite3_reset(stmt);
+    }
+}
+
+pawl_status sqlite_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                   pawl_work_list *ret, pawl_error *reterr)
+{
+    struct sqlite_store *s = sqlite_of(base);
+    sqlite3_stmt *stmt = conn_statement(&s->writer, ST_WORK_DEADLINES);
+    size_t count = 0, room = 0;
+    pawl_work *items = NULL;
+
+    if (!stmt)
+        return conn_error(&s->writer, sqlite3_extended_errcode(s->writer.db), "read deadlines",
+                          reterr);
+    conn_enter(&s->writer, mem);
+    (void)sqlite3_bind_int64(stmt, 1, now_ms);
+    (void)sqlite3_bind_int64(stmt, 2, limit);
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        items = grow(mem, items, sizeof *items, count, &room);
+        column_work(stmt, mem, &items[count++]);
+    }
+    (void)sqlite3_reset(stmt);
+    conn_leave(&s->writer);
+    if (rc != SQLITE_DONE)
+        return conn_error(&s->writer, rc, "read deadlines", reterr);
+    *ret = (pawl_work_list){.items = items, .count = count};
+    return PAWL_OK;
+}
+
+pawl_status sqlite_next_due(pawl_store *base, int64_t after_ms, int64_t *ret, pawl_error *reterr)
+{
+    static const enum statement looks[] = {ST_DUE_MESSAGE, ST_DUE_WORK, ST_DUE_DEADLINE};
+    struct sqlite_store *s = sqlite_of(base);
+    int64_t due = INT64_MAX;
+
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        sqlite3_stmt *stmt = conn_statement(&s->writer, looks[i]);
+        int rc = stmt ? SQLITE_OK : sqlite3_extended_errcode(s->writer.db);
+        if (stmt) {
+            (void)sqlite3_bind_int64(stmt, 1, after_ms);
+            rc = sqlite3_step(stmt);
+            if (rc == SQLITE_ROW && sqlite3_column_int64(stmt, 0) < due)
+                due = sqlite3_column_int64(stmt, 0);
+            (void)sqlite3_reset(stmt);
+        }
+        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+            return conn_error(&s->writer, rc, "find the next due time", reterr);
+    }
+    *ret = due;
+    return PAWL_OK;
+}

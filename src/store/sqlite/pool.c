@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/pool.c -- connections for readers, on any thread.
+ *
+ * Opened when first needed, at most READERS_MAX, kept until close.  A thread has
+ * one for the length of one operation; who comes when all are out waits for the
+ * next to come back (reads are short), never for the engine.
+ */
+#include "base/limits.h"
+#include "store/sqlite/sqlite.h"
+
+static struct conn *wait_idle(struct sqlite_store *s);
+
+pawl_status pool_take(struct sqlite_store *s, pawl_mem *mem, struct conn **ret, pawl_error *reterr)
+{
+    struct conn *c = wait_idle(s);
+
+    if (!c) { /* we may open one more */
+        c = malloc(sizeof *c);
+        pawl_status status = PAWL_NO_MEMORY;
+        if (c)
+            status = conn_open(c, s->file, false, reterr);
+        else
+            error_set(reterr, status, "out of memory");
+        if (status != PAWL_OK) {
+            free(c);
+            pthread_mutex_lock(&s->pool_lock);
+            s->readers--;
+            pthread_cond_signal(&s->pool_free);
+            pthread_mutex_unlock(&s->pool_lock);
+            return status;
+        }
+    }
+    c->lender = s;
+    conn_enter(c, mem);
+    *ret = c;
+    return PAWL_OK;
+}
+
+/* An idle reader; NULL: the caller opens one, it is counted already. */
+static struct conn *wait_idle(struct sqlite_store *s)
+{
+    pthread_mutex_lock(&s->pool_lock);
+    while (!s->pool && s->readers >= READERS_MAX)
+        pthread_cond_wait(&s->pool_free, &s->pool_lock);
+    struct conn *c = s->pool;
+    if (c)
+        s->pool = c->next;
+    else
+        s->readers++;
+    pthread_mutex_unlock(&s->pool_lock);
+    return c;
+}
+
+void pool_give(struct sqlite_store *s, struct conn *c)
+{
+    conn_leave(c);
+    pthread_mutex_lock(&s->pool_lock);
+    c->next = s->pool;
+    s->pool = c;
+    pthread_cond_signal(&s->pool_free);
+    pthread_mutex_unlock(&s->pool_lock);
+}
+
+void pool_close(struct sqlite_store *s)
+{
+    while (s->pool) {
+        struct conn *c = s->pool;
+        s->pool = c->next;
+        conn_close(c);
+        free(c);
+    }
+    s->readers = 0;
+}

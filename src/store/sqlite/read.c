@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/read.c -- readers of instances, messages, work, keys, quarantine.
+ *
+ * Each is one statement on a reader connection, hence one snapshot.  Called from
+ * any thread.
+ */
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "store/sqlite/sqlite.h"
+
+#define REASON_JSON_MAX (1024 * 1024)
+
+/* A reader with a statement ready to be bound; PAWL_OK or nothing is held. */
+static pawl_status open_read(pawl_store *base, enum statement which, pawl_mem *mem,
+                             struct conn **retconn, sqlite3_stmt **retstmt, pawl_error *reterr)
+{
+    struct sqlite_store *s = sqlite_of(base);
+    pawl_status status = pool_take(s, mem, retconn, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    *retstmt = conn_statement(*retconn, which);
+    if (*retstmt)
+        return PAWL_OK;
+    status = conn_error(*retconn, sqlite3_extended_errcode((*retconn)->db), "read", reterr);
+    pool_give(s, *retconn);
+    return status;
+}
+
+/* Reset, give the reader back; `rc` is what the last step said. */
+static pawl_status close_read(pawl_store *base, struct conn *c, sqlite3_stmt *stmt, int rc,
+                              pawl_error *reterr)
+{
+    pawl_status status = PAWL_OK;
+
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        status = conn_error(c, rc, "read", reterr);
+    (void)sqlite3_reset(stmt);
+    pool_give(sqlite_of(base), c);
+    return status;
+}
+
+/* ---- Instances ------------------------------------------------------------- */
+
+pawl_status sqlite_find(pawl_store *base, pawl_str id, pawl_mem *mem, pawl_row *ret,
+                        pawl_error *reterr)
+{
+    struct conn *c;
+    sqlite3_stmt *stmt;
+    pawl_status status = open_read(base, ST_ROW_BY_ID, mem, &c, &stmt, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    bind_text(stmt, 1, id);
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        column_row(stmt, mem, ret);
+    status = close_read(base, c, stmt, rc, reterr);
+    if (rc != SQLITE_DONE)
+        return status;
+    error_set(reterr, PAWL_NOT_FOUND, "there is no instance '%.*s'", PAWL_FMT(id));
+    return PAWL_NOT_FOUND;
+}
+
+pawl_status sqlite_find_uid(pawl_store *base, uint64_t uid, pawl_mem *mem, pawl_row *ret,
+                            pawl_error *reterr)
+{
+    struct conn *c;
+    sqlite3_stmt *stmt;
+    pawl_status status = open_read(base, ST_ROW_BY_UID, mem, &c, &stmt, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    bind_id(stmt, 1, uid);
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        column_row(stmt, mem, ret);
+    status = close_read(base, c, stmt, rc, reterr);
+    if (rc != SQLITE_DONE)
+        return status;
+    error_set(reterr, PAWL_NOT_FOUND, "there is no instance with uid %llu",
+              (unsigned long long)uid);
+    return PAWL_NOT_FOUND;
+}
+
+pawl_status sqlite_find_execution(pawl_store *base, uint64_t uid, uint64_t execution, pawl_mem *mem,
+                                  pawl_row *ret, pawl_error *reterr)
+{
+    struct conn *c;
+    sqlite3_stmt *stmt;
+    pawl_status status = open_read(base, ST_EXECUTION_READ, mem, &c, &stmt, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    bind_id(stmt, 1, uid);
+    bind_id(stmt, 2, execution);
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        column_row(stmt, mem, ret);
+    status = close_read(base, c, stmt, rc, reterr);
+    if (rc != SQLITE_DONE)
+        return status;
+    /* Not closed: closing only ever adds, so looking at the current one second
+     * cannot miss it; if it closed in between, the first look is tried again. */
+    pawl_row row;
+    status = sqlite_find_uid(base, uid, mem, &row, reterr);
+    if (status != PAWL_OK)
+        return status;
+    if (row.execution == execution) {
+        *ret = row;
+        return PAWL_OK;
+    }
+    error_set(reterr, PAWL_NOT_FOUND, "instance '%.*s' has no execution %llu", PAWL_FMT(row.id),
+              (unsigned long long)execution);
+    return PAWL_NOT_FOUND;
+}
+
+/* ---- Messages, work -------------------------------------------------------- */
+
+pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instance, pawl_mem *mem,
+                                 pawl_message_list *ret, pawl_error *reterr)
+{
+    struct conn *c;
+    sqlite3_stmt *stmt;
+    size_t count = 0, room = 0;
+    pawl_message *items = NULL;
+    pawl_status status =
+        open_read(base, uid ? ST_MESSAGES_OF_UID : ST_MESSAGES_OF_NAME, mem, &c, &stmt, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    if (uid)
+        bind_id(stmt, 1, uid);
+    else
+        bind_text(stmt, 1, instance);
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        items = grow(mem, items, sizeof *items, count, &room);
+        count += column_message(stmt, mem, &items[count]); /* unreadable: fetch puts it aside */
+    }
+    status = close_read(base, c, stmt, rc, reterr);
+    if (status == PAWL_OK)
+        *ret = (pawl_message_list){.items = items, .count = count};
+    return status;
+}
+
+pawl_status sqlite_read_work(pawl_store *base, const uint64_t *ids, size_t count, pawl_mem *mem,
+                             pawl_work_list *ret, pawl_error *reterr)
+{
+    struct conn *c;
+    sqlite3_stmt *stmt;
+    pawl_status status = open_read(base, ST_WORK_READ, mem, &c, &stmt, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    int rc = conn_run(c, ST_BEGIN_READ);
+    pawl_work *items = arena_array(mem, pawl_work, count);
+    size_t found = 0;
+    rc = rc == SQLITE_OK ? SQLITE_DONE : rc;
+    for (size_t i = 0; i < count && (rc == SQLITE_ROW || rc == SQLITE_DONE); i++) {
+        bind_id(stmt, 1, ids[i]);
+        rc = sqlite3_step(stmt);
+        if (rc == SQLITE_ROW)
+            column_work(stmt, mem, &items[found++]);
+        (void)sqlite3_reset(stmt);
+    }
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        *ret = (pawl_work_list){.items = items, .count = found};
+    else
+        status = conn_error(c, rc, "read work", reterr);
+    conn_rollback(c);
+    pool_give(sqlite_of(base), c);
+    return status;
+}
+
+pawl_status sqlite_has_key(pawl_store *base, uint64_t uid, pawl_str key, pawl_error *reterr)
+{
+    struct conn *c;
+    sqlite3_stmt *stmt;
+    pawl_status status = open_read(base, ST_KEY_READ, NULL, &c, &stmt, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    bind_id(stmt, 1, uid);
+    bind_text(stmt, 2, key);
+    int rc = sqlite3_step(stmt);
+    status = close_read(base, c, stmt, rc, reterr);
+    return status == PAWL_OK && rc == SQLITE_DONE ? PAWL_EMPTY : status;
+}
+
+/* ---- Quarantine ------------------------------------------------------------ */
+
+/* {"reason":"…"} in `mem`. */
+static pawl_str reason_json(pawl_mem *mem, pawl_str reason)
+{
+    struct buf b;
+
+    buf_init(&b, REASON_JSON_MAX);
+    buf_puts(&b, "{\"reason\":");
+    json_quote(&b, reason);
+    buf_putc(&b, '}');
+    pawl_str json =
+        b.failed ? arena_dup(mem, pawl_s("{\"reason\":\"\"}")) : arena_dup(mem, buf_slice(&b));
+    buf_deinit(&b);
+    return json;
+}
+
+pawl_status sqlite_read_quarantine(pawl_store *base, uint32_t limit, pawl_mem *mem,
+                                   pawl_message_list *ret, pawl_error *reterr)
+{
+    struct conn *c;
+    sqlite3_stmt *stmt;
+    size_t count = 0, room = 0;
+    pawl_message *items = NULL;
+    pawl_status status = open_read(base, ST_QUARANTINE_READ, mem, &c, &stmt, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    (void)sqlite3_bind_int64(stmt, 1, limit);
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        items = grow(mem, items, sizeof *items, count, &room);
+        pawl_message *m = &items[count++];
+        if (!column_message(stmt, mem, m)) /* what can be read of it */
+            *m = (pawl_message){.id = column_id(stmt, 0),
+                                .uid = column_id(stmt, 1),
+                                .instance = column_dup(stmt, 2, mem),
+                                .name = column_dup(stmt, 6, mem),
+                                .data = column_dup(stmt, 7, mem)};
+        m->attrs = reason_json(mem, column_view(stmt, 13));
+    }
+    status = close_read(base, c, stmt, rc, reterr);
+    if (status == PAWL_OK)
+        *ret = (pawl_message_list){.items = items, .count = count};
+    return status;
+}

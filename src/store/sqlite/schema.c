@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/schema.c -- the tables, and the steps that made them.
+ *
+ * Layout decides speed (docs/internals/sqlite.md has the measurements).  A step
+ * of an orchestration deletes one work row, appends two history rows, inserts
+ * the next work row and changes four numbers of the instance row.  So history is
+ * in commit order, each row pointing to its predecessor; rows that the engine
+ * itself has taken are in no index but their table; every other index is
+ * partial, and the plain step touches none.
+ *
+ * Strings are '' when empty, never NULL.  Names and ids are TEXT.  Payload
+ * columns are ANY: TEXT when the bytes are UTF-8 without NUL, else BLOB, so that
+ * the sqlite3 shell shows text and everything comes back byte for byte.
+ *
+ * Called by open.c alone.
+ */
+#include "store/sqlite/schema.h"
+
+#include "base/limits.h"
+#include "pawl/event.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* clang-format off */
+static const char *const step_1[] = {
+    "CREATE TABLE fence(\n"
+    "  one INTEGER PRIMARY KEY CHECK(one=1),\n"
+    "  epoch INTEGER NOT NULL,    -- grows with every take\n"
+    "  group_no INTEGER NOT NULL, -- grows with every commit\n"
+    "  next_id INTEGER NOT NULL,  -- ids below are used\n"
+    "  created_ms INTEGER NOT NULL\n"
+    ") STRICT",
+    "INSERT INTO fence VALUES(1,0,0,1,0)",
+
+    "CREATE TABLE instance(\n"
+    "  uid INTEGER PRIMARY KEY,\n"
+    "  execution INTEGER NOT NULL,\n"
+    "  last_seq INTEGER NOT NULL, -- last event of the execution\n"
+    "  last_rid INTEGER NOT NULL, -- its row in history\n"
+    "  updated_ms INTEGER NOT NULL,\n"
+    "  state INTEGER NOT NULL,    -- 0 pending 1 running 2 suspended 3 blocked 4 completed 5 failed 6 cancelled\n"
+    "  first_rid INTEGER NOT NULL,\n"
+    "  created_ms INTEGER NOT NULL,\n"
+    "  id TEXT NOT NULL UNIQUE,\n"
+    "  orchestration TEXT NOT NULL,\n"
+    "  version TEXT NOT NULL,\n"
+    "  parent_uid INTEGER NOT NULL,\n"
+    "  parent_execution INTEGER NOT NULL,\n"
+    "  parent_ref INTEGER NOT NULL,\n"
+    "  parent_id TEXT NOT NULL,\n"
+    "  output ANY NOT NULL,\n"
+    "  custom_status ANY NOT NULL,\n"
+    "  finding ANY NOT NULL\n"
+    ") STRICT",
+    "CREATE INDEX instance_parent ON instance(parent_uid) WHERE parent_uid>0",
+    "CREATE INDEX instance_state ON instance(state) WHERE state IN(2,3,5,6)",
+
+    "CREATE TABLE execution( -- those that continued as new\n"
+    "  uid INTEGER NOT NULL,\n"
+    "  execution INTEGER NOT NULL,\n"
+    "  orchestration TEXT NOT NULL,\n"
+    "  version TEXT NOT NULL,\n"
+    "  last_seq INTEGER NOT NULL,\n"
+    "  last_rid INTEGER NOT NULL,\n"
+    "  first_rid INTEGER NOT NULL,\n"
+    "  created_ms INTEGER NOT NULL,\n"
+    "  updated_ms INTEGER NOT NULL,\n"
+    "  custom_status ANY NOT NULL,\n"
+    "  PRIMARY KEY(uid,execution)\n"
+    ") STRICT, WITHOUT ROWID",
+
+    "CREATE TABLE history( -- in commit order\n"
+    "  rid INTEGER PRIMARY KEY,\n"
+    "  uid INTEGER NOT NULL,\n"
+    "  execution INTEGER NOT NULL,\n"
+    "  seq INTEGER NOT NULL,\n"
+    "  prev INTEGER NOT NULL, -- rid of event seq-1 of the execution; 0: the first\n"
+    "  kind INTEGER NOT NULL, -- see event_kind\n"
+    "  ref INTEGER NOT NULL,\n"
+    "  name TEXT NOT NULL,\n"
+    "  data ANY NOT NULL,\n"
+    "  attrs ANY NOT NULL,\n"
+    "  at_ms INTEGER NOT NULL\n"
+    ") STRICT",
+    "CREATE TABLE mark( -- every 128th event, for paging forward\n"
+    "  uid INTEGER NOT NULL,\n"
+    "  execution INTEGER NOT NULL,\n"
+    "  seq INTEGER NOT NULL,\n"
+    "  rid INTEGER NOT NULL,\n"
+    "  PRIMARY KEY(uid,execution,seq)\n"
+    ") STRICT, WITHOUT ROWID",
+
+    "CREATE TABLE message(\n"
+    "  id INTEGER PRIMARY KEY,\n"
+    "  uid INTEGER NOT NULL, -- 0: for `instance` by name\n"
+    "  instance TEXT NOT NULL,\n"
+    "  kind INTEGER,         -- NULL cannot be read: moved to quarantine\n"
+    "  execution INTEGER NOT NULL,\n"
+    "  ref INTEGER NOT NULL,\n"
+    "  name TEXT NOT NULL,\n"
+    "  data ANY NOT NULL,\n"
+    "  attrs ANY NOT NULL,\n"
+    "  visible_ms INTEGER NOT NULL,\n"
+    "  created_ms INTEGER NOT NULL,\n"
+    "  attempt INTEGER NOT NULL,\n"
+    "  mailbox INTEGER NOT NULL\n"
+    ") STRICT",
+    "CREATE INDEX message_due ON message(visible_ms) WHERE mailbox=0",
+    "CREATE INDEX message_uid ON message(uid,visible_ms) WHERE uid>0",
+    "CREATE INDEX message_name ON message(instance,visible_ms) WHERE uid=0",
+    "CREATE TABLE quarantine( -- messages put aside, as they were\n"
+    "  n INTEGER PRIMARY KEY,\n"
+    "  id INTEGER, uid ANY, instance ANY, kind ANY, execution ANY, ref ANY, name ANY, data ANY,\n"
+    "  attrs ANY, visible_ms ANY, created_ms ANY, attempt ANY, mailbox ANY,\n"
+    "  reason TEXT NOT NULL\n"
+    ") STRICT",
+
+    "CREATE TABLE work(\n"
+    "  id INTEGER PRIMARY KEY, -- rid of its ActivityScheduled event\n"
+    "  uid INTEGER NOT NULL,\n"
+    "  execution INTEGER NOT NULL,\n"
+    "  ref INTEGER NOT NULL,\n"
+    "  instance TEXT NOT NULL,\n"
+    "  name TEXT NOT NULL,\n"
+    "  input ANY NOT NULL,\n"
+    "  attrs ANY NOT NULL,\n"
+    "  attempt INTEGER NOT NULL,\n"
+    "  crashes INTEGER NOT NULL,\n"
+    "  visible_ms INTEGER NOT NULL,\n"
+    "  scheduled_ms INTEGER NOT NULL,\n"
+    "  deadline_ms INTEGER NOT NULL,\n"
+    "  last_error ANY NOT NULL,\n"
+    "  lock_epoch INTEGER NOT NULL,\n"
+    "  lock_token TEXT NOT NULL,\n"
+    "  lock_until_ms INTEGER NOT NULL,\n"
+    "  held INTEGER NOT NULL -- 1: in the memory of the engine that owns the file\n"
+    ") STRICT",
+    "CREATE INDEX work_ready ON work(name)"
+    " WHERE held=0 AND visible_ms<=0 AND lock_until_ms<=0",
+    "CREATE INDEX work_delayed ON work(name,max(visible_ms,lock_until_ms))"
+    " WHERE held=0 AND (visible_ms>0 OR lock_until_ms>0)",
+    "CREATE INDEX work_visible ON work(visible_ms) WHERE visible_ms>0",
+    "CREATE INDEX work_deadline ON work(deadline_ms) WHERE deadline_ms>0",
+
+    "CREATE TABLE dedup( -- idempotency keys of raises\n"
+    "  uid INTEGER NOT NULL,\n"
+    "  key TEXT NOT NULL,\n"
+    "  PRIMARY KEY(uid,key)\n"
+    ") STRICT, WITHOUT ROWID",
+    "CREATE TABLE tomb( -- removed, to be purged\n"
+    "  n INTEGER PRIMARY KEY,\n"
+    "  uid INTEGER NOT NULL,\n"
+    "  execution INTEGER NOT NULL, -- 0: the whole instance\n"
+    "  last_rid INTEGER NOT NULL   -- last row of its chain still there\n"
+    ") STRICT",
+
+    "CREATE TABLE event_kind(kind INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
+    "CREATE VIEW events AS SELECT i.id AS instance,h.execution,h.seq,\n"
+    "  ifnull(k.name,h.kind) AS kind,h.ref,h.name,h.data,h.attrs,\n"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ',h.at_ms/1000.0,'unixepoch') AS at,h.rid\n"
+    "  FROM history h JOIN instance i ON i.uid=h.uid LEFT JOIN event_kind k ON k.kind=h.kind\n"
+    "  ORDER BY i.uid,h.execution,h.seq",
+    NULL,
+};
+/* clang-format on */
+
+const char *const *const schema_steps[] = {step_1};
+const int schema_version = sizeof schema_steps / sizeof schema_steps[0];
+
+static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr);
+static int number(sqlite3 *db, const char *sql, int64_t *ret);
+static int fill_event_kinds(sqlite3 *db);
+
+pawl_status schema_check(sqlite3 *db, const char *file, int newest, int *ret, pawl_error *reterr)
+{
+    int64_t application, version, tables;
+
+    if (number(db, "PRAGMA application_id", &application) ||
+        number(db, "PRAGMA user_version", &version) ||
+        number(db, "SELECT count(*) FROM sqlite_schema", &tables))
+        return unreadable(db, file, reterr);
+    if (application != SCHEMA_APPLICATION_ID && (tables > 0 || application || version)) {
+        error_set(reterr, PAWL_INVALID,
+                  "%s is an SQLite database of another program; use another file or --data", file);
+        return PAWL_INVALID;
+    }
+    if (version > newest) {
+        error_set(reterr, PAWL_UNSUPPORTED,
+                  "database schema %" PRId64 " is newer than this pawl (%d); upgrade pawl", version,
+                  newest);
+        return PAWL_UNSUPPORTED;
+    }
+    if (version < 0) {
+        error_set(reterr, PAWL_CORRUPT, "database %s has schema %" PRId64 "; restore a backup",
+                  file, version);
+        return PAWL_CORRUPT;
+    }
+    *ret = (int)version;
+    return PAWL_OK;
+}
+
+pawl_status schema_migrate(sqlite3 *db, const char *const *const *steps, int from, int count,
+                           int64_t now_ms, pawl_error *reterr)
+{
+    char sql[160];
+    int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+
+    for (int i = from; i < count; i++) {
+        for (const char *const *sql_text = steps[i]; *sql_text && rc == SQLITE_OK; sql_text++)
+            rc = sqlite3_exec(db, *sql_text, NULL, NULL, NULL);
+    }
+    if (rc == SQLITE_OK && from == 0) {
+        (void)snprintf(sql, sizeof sql,
+                       "PRAGMA application_id=%d;UPDATE fence SET created_ms=%" PRId64,
+                       SCHEMA_APPLICATION_ID, now_ms);
+        rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    }
+    if (rc == SQLITE_OK)
+        rc = fill_event_kinds(db);
+    if (rc == SQLITE_OK) {
+        (void)snprintf(sql, sizeof sql, "PRAGMA user_version=%d;COMMIT", count);
+        rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    }
+    if (rc == SQLITE_OK)
+        return PAWL_OK;
+    pawl_status status = (rc & 0xff) == SQLITE_FULL ? PAWL_DISK_FULL : PAWL_UNAVAILABLE;
+    error_set(reterr, status, "cannot bring the database from schema %d to %d: %s", from, count,
+              sqlite3_errmsg(db));
+    if (!sqlite3_get_autocommit(db))
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+/* The names the view shows; filled again by every later schema step. */
+static int fill_event_kinds(sqlite3 *db)
+{
+    static const struct {
+        int kind;
+        const char *name;
+    } kinds[] = {
+#define KIND(enum_name, number, text, klass) {number, text},
+        PAWL_EVENT_KINDS(KIND)
+#undef KIND
+    };
+    int rc = SQLITE_OK;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && rc == SQLITE_OK; i++) {
+        char sql[128];
+        (void)snprintf(sql, sizeof sql, "INSERT OR REPLACE INTO event_kind VALUES(%d,'%s')",
+                       kinds[i].kind, kinds[i].name);
+        rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    }
+    return rc;
+}
+
+static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr)
+{
+    int rc = sqlite3_errcode(db);
+    pawl_status status = PAWL_UNAVAILABLE;
+
+    if (rc == SQLITE_NOTADB) {
+        status = PAWL_CORRUPT;
+        error_set(reterr, status,
+                  "%s is not an SQLite database; restore a backup or use another "
+                  "--data",
+                  file);
+    } else if (rc == SQLITE_CORRUPT) {
+        status = PAWL_CORRUPT;
+        error_set(reterr, status, "database %s is damaged (%s); restore a backup", file,
+                  sqlite3_errmsg(db));
+    } else {
+        error_set(reterr, status, "cannot read database %s: %s", file, sqlite3_errmsg(db));
+    }
+    return status;
+}
+
+/* The first column of the first row; an SQLite error code, or SQLITE_OK. */
+static int number(sqlite3 *db, const char *sql, int64_t *ret)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        *ret = sqlite3_column_int64(stmt, 0);
+    int done = sqlite3_finalize(stmt);
+    return rc == SQLITE_ROW ? done : rc == SQLITE_OK ? SQLITE_ERROR : rc;
+}

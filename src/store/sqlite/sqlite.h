@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/sqlite.h -- the SQLite store's parts, shared by its files.
+ *
+ * One writer connection belongs to the engine thread and alone checkpoints;
+ * readers have connections of their own, from a pool.  What an engine has taken
+ * is in memory only (`taken` sets and the `held` column of rows it inserted for
+ * itself); take() forgets both.
+ *
+ *   open.c     pawl_sqlite_store, close, the table of operations
+ *   lock.c     DIR/lock             reserve.c  DIR/reserve      dirty.c  DIR/dirty
+ *   schema.c   tables, migrations   conn.c     connections, statements, errors
+ *   rows.c     bind and decode      pool.c     reader connections
+ *   commit.c   take, commit         round.c    one round
+ *   fetch.c    messages, deadlines, next_due   work.c  fetching work
+ *   history.c  chains of events     read.c     other readers    list.c   list, depths
+ *   purge.c    purge, prune
+ *
+ * Internal functions return SQLite result codes (0 is success); the operations
+ * turn them into statuses with conn_error().
+ */
+#ifndef PAWL_STORE_SQLITE_SQLITE_H
+#define PAWL_STORE_SQLITE_SQLITE_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "pawl/provider.h"
+#include "store/sqlite/statements.h"
+#include "store/taken.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARK_EVERY       128 /* events between marks; stored: never change it */
+#define READERS_MAX      8
+#define LIST_EXAMINE_MAX 10000
+#define CHECKPOINT_PAGES 4000
+
+struct sqlite_store;
+
+/* A connection and its prepared statements.  Used by one thread at a time. */
+struct conn {
+    sqlite3 *db;
+    sqlite3_stmt *statements[ST_COUNT]; /* owned; NULL until first used */
+    VEC(pawl_event) events;             /* scratch of read_history, newest first */
+    struct conn *next;                  /* in the pool */
+
+    /* While a caller's memory is in use: its own hook, called after ours. */
+    struct sqlite_store *lender; /* pool to give it back to; NULL: the writer */
+    pawl_mem *mem;
+    void (*exhausted)(void *user);
+    void *exhausted_user;
+};
+
+/* What is known about free work of one activity name (work.c). */
+struct work_name;
+
+struct reserve {
+    char *path; /* owned */
+    int64_t bytes;
+    bool spent;
+    int64_t tried_ms;
+};
+
+struct sqlite_store {
+    pawl_store base;
+    char *file; /* owned */
+    char *dir;  /* owned */
+    bool read_only;
+    int lock_fd; /* -1: none */
+
+    /* Engine thread. */
+    struct conn writer; /* db is NULL when read-only */
+    pawl_fence fence;   /* as stored */
+    bool broken;        /* a COMMIT failed in an unknown way: nothing is written any more */
+    struct reserve reserve;
+    int wal_pages;     /* after the last commit */
+    int checkpoint_at; /* WAL pages that trigger the next checkpoint */
+
+    struct taken messages; /* taken */
+    int64_t seen_ms;       /* messages up to (seen_ms, seen_id) are taken or not fetchable */
+    uint64_t seen_id;
+    VEC(pawl_message) fetched; /* scratch */
+    VEC(uint64_t) unreadable;  /* scratch: message rows for the quarantine */
+
+    struct taken work;        /* taken by fetch_work */
+    struct taken loose;       /* held rows that were abandoned */
+    struct map names;         /* activity name -> struct work_name, owned */
+    VEC(uint64_t) candidates; /* scratch */
+
+    pthread_mutex_t pool_lock; /* the three below */
+    pthread_cond_t pool_free;
+    struct conn *pool; /* idle readers */
+    int readers;       /* open ones */
+};
+
+static inline struct sqlite_store *sqlite_of(pawl_store *s)
+{
+    return (struct sqlite_store *)(void *)s;
+}
+
+/* ---- lock.c, reserve.c, dirty.c ------------------------------------------ */
+
+/* Hold DIR/lock; the fd, or -1 with an error that names the holder. */
+int lock_open(const char *dir, pawl_error *reterr);
+void lock_close(int fd); /* -1: nothing */
+
+bool reserve_open(struct reserve *r, const char *dir); /* false: out of memory */
+void reserve_close(struct reserve *r);                 /* the file stays */
+void reserve_spend(struct reserve *r);                 /* the disk is full: give the file back */
+void reserve_refill(struct reserve *r);                /* try to get it again */
+
+/* Remember that the file cannot be trusted (best effort). */
+void dirty_mark(const char *dir);
+/* When it is marked: check it, write it anew, take the mark away. */
+pawl_status dirty_repair(const char *dir, const char *file, pawl_error *reterr);
+
+/* ---- conn.c, pool.c ------------------------------------------------------- */
+
+/* Open, set and read back the pragmas. */
+pawl_status conn_open(struct conn *c, const char *file, bool writer, pawl_error *reterr);
+void conn_close(struct conn *c); /* one that is not open is fine */
+/* Reset what is running and leave the transaction. */
+void conn_rollback(struct conn *c);
+/* The prepared statement, or NULL (then sqlite3_errcode tells why). */
+sqlite3_stmt *conn_prepare(struct conn *c, enum statement which);
+/* Run a prepared write to its end. */
+int conn_run(struct conn *c, enum statement which);
+/* A status and a line for people from an SQLite code. */
+pawl_status conn_error(struct conn *c, int rc, const char *what, pawl_error *reterr);
+/* From here to conn_leave an exhausted `mem` first resets the connection. */
+void conn_enter(struct conn *c, pawl_mem *mem);
+void conn_leave(struct conn *c);
+
+static inline sqlite3_stmt *conn_statement(struct conn *c, enum statement which)
+{
+    sqlite3_stmt *stmt = c->statements[which];
+    return __builtin_expect(stmt != NULL, 1) ? stmt : conn_prepare(c, which);
+}
+
+/* A reader for the calling thread; `mem` may be NULL. */
+pawl_status pool_take(struct sqlite_store *s, pawl_mem *mem, struct conn **ret, pawl_error *reterr);
+void pool_give(struct sqlite_store *s, struct conn *c);
+void pool_close(struct sqlite_store *s);
+
+/* ---- rows.c --------------------------------------------------------------- */
+
+/* Room for one more element of an array in `mem`; doubles by copying. */
+void *grow(pawl_mem *mem, void *items, size_t size, size_t count, size_t *room);
+
+void bind_id(sqlite3_stmt *stmt, int at, uint64_t id);
+void bind_text(sqlite3_stmt *stmt, int at, pawl_str text);  /* names, ids */
+void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data); /* payloads */
+void bind_row(sqlite3_stmt *stmt, const pawl_row *row);
+void bind_message(sqlite3_stmt *stmt, const pawl_message *m);
+void bind_work(sqlite3_stmt *stmt, const pawl_work *w, bool held);
+
+uint64_t column_id(sqlite3_stmt *stmt, int at);
+pawl_str column_view(sqlite3_stmt *stmt, int at); /* until the next step */
+pawl_str column_dup(sqlite3_stmt *stmt, int at, pawl_mem *mem);
+void column_row(sqlite3_stmt *stmt, pawl_mem *mem, pawl_row *ret);
+bool column_message(sqlite3_stmt *stmt, pawl_mem *mem, pawl_message *ret); /* false: unreadable */
+void column_work(sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *ret);
+void column_event(sqlite3_stmt *stmt, pawl_mem *mem, pawl_event *ret);
+
+/* ---- commit.c, round.c ----------------------------------------------------- */
+
+/* BEGIN and move the fence: PAWL_OK, or everything is rolled back. */
+pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_error *reterr);
+/* COMMIT, and tell apart what did not happen from what nobody knows. */
+pawl_status transaction_end(struct sqlite_store *s, pawl_error *reterr);
+/* The same; then `fence` moves and the WAL is checkpointed when it is due. */
+pawl_status group_end(struct sqlite_store *s, pawl_fence *fence, pawl_error *reterr);
+/* Roll back and say why. */
+pawl_status group_fail(struct sqlite_store *s, int rc, const char *what, pawl_error *reterr);
+
+/* For sqlite3_wal_hook. */
+int commit_saw_wal(void *user, sqlite3 *db, const char *name, int pages);
+
+/* Apply one round inside a transaction.  SQLITE_OK: done, or refused with
+ * round->result set.  *retwrote tells whether a refused round changed anything. */
+int round_apply(struct conn *c, pawl_round *round, uint64_t epoch, bool *retwrote);
+
+/* ---- fetch.c, work.c ------------------------------------------------------- */
+
+/* A message with this key can be fetched again, or for the first time. */
+void messages_lower(struct sqlite_store *s, int64_t visible_ms, uint64_t id);
+
+/* Free work with this name appeared, or (name NULL) changed. */
+void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);
+void work_forget(struct sqlite_store *s, uint64_t id); /* neither taken nor loose */
+void work_reset(struct sqlite_store *s);               /* after take */
+void work_deinit(struct sqlite_store *s);
+
+/* ---- Damage, for tests of M5 and H3; false when there is no such row. ------- */
+
+bool sqlite_damage_message(pawl_store *s, uint64_t id);
+bool sqlite_damage_event(pawl_store *s, uint64_t rid);
+
+/* ---- The operations, by file. ----------------------------------------------- */
+
+pawl_status sqlite_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
+pawl_status sqlite_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                          int64_t now_ms, pawl_error *reterr);
+pawl_status sqlite_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                  pawl_message_list *ret, pawl_error *reterr);
+pawl_status sqlite_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names,
+                              size_t name_count, uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
+                              pawl_error *reterr);
+pawl_status sqlite_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                   pawl_work_list *ret, pawl_error *reterr);
+void sqlite_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count);
+void sqlite_abandon_work(pawl_store *s, const uint64_t *ids, size_t count);
+pawl_status sqlite_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr);
+pawl_status sqlite_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
+                        pawl_error *reterr);
+pawl_status sqlite_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
+                            pawl_error *reterr);
+pawl_status sqlite_find_execution(pawl_store *s, uint64_t uid, uint64_t execution, pawl_mem *mem,
+                                  pawl_row *ret, pawl_error *reterr);
+pawl_status sqlite_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
+                                uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
+                                pawl_error *reterr);
+pawl_status sqlite_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
+                              pawl_error *reterr);
+pawl_status sqlite_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
+                                 pawl_message_list *ret, pawl_error *reterr);
+pawl_status sqlite_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
+                             pawl_work_list *ret, pawl_error *reterr);
+pawl_status sqlite_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr);
+pawl_status sqlite_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
+                        pawl_row_list *ret, pawl_error *reterr);
+pawl_status sqlite_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
+pawl_status sqlite_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem *mem,
+                                   pawl_message_list *ret, pawl_error *reterr);
+pawl_status sqlite_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
+                         pawl_error *reterr);
+pawl_status sqlite_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
+                                    uint64_t before_execution, uint64_t *retcount,
+                                    pawl_error *reterr);
+pawl_status sqlite_space(pawl_store *s);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/statements.h -- every SQL statement the store runs, in one place.
+ *
+ * X(NAME, SQL).  Each connection prepares a statement the first time it is used
+ * and keeps it (conn.c).  Statements that must find their rows by an index spell
+ * out the index's WHERE clause word for word: SQLite proves that a partial index
+ * applies by comparing terms.  tests/unit/test_sqlite_plan.c asks for the plan of
+ * all of them and fails on a scan that is not listed there.
+ */
+#ifndef PAWL_STORE_SQLITE_STATEMENTS_H
+#define PAWL_STORE_SQLITE_STATEMENTS_H
+
+/* Columns in the order their decoders (rows.c) expect. */
+#define ROW_COLUMNS                                                                                \
+    "uid,id,orchestration,version,state,execution,last_seq,last_rid,first_rid,created_ms,"         \
+    "updated_ms,parent_uid,parent_execution,parent_ref,parent_id,output,custom_status,finding"
+#define MESSAGE_COLUMNS                                                                            \
+    "id,uid,instance,kind,execution,ref,name,data,attrs,visible_ms,created_ms,attempt,mailbox"
+#define WORK_COLUMNS                                                                               \
+    "id,uid,execution,ref,instance,name,input,attrs,attempt,crashes,visible_ms,scheduled_ms,"      \
+    "deadline_ms,last_error,lock_epoch,lock_token,lock_until_ms"
+#define EVENT_COLUMNS "rid,uid,execution,seq,prev,kind,ref,name,data,attrs,at_ms"
+
+/* The terms of the partial indexes (schema.c has the same). */
+#define WHERE_READY   "held=0 AND visible_ms<=0 AND lock_until_ms<=0"
+#define WHERE_DELAYED "held=0 AND (visible_ms>0 OR lock_until_ms>0)"
+#define FREE_MS       "max(visible_ms,lock_until_ms)"
+
+/* clang-format off */
+#define SQLITE_STATEMENTS(X)                                                                       \
+    /* Transactions and the fence. */                                                              \
+    X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \
+    X(BEGIN_READ, "BEGIN")                                                                         \
+    X(COMMIT, "COMMIT")                                                                            \
+    X(ROLLBACK, "ROLLBACK")                                                                        \
+    X(SAVEPOINT, "SAVEPOINT round")                                                                \
+    X(RELEASE, "RELEASE round")                                                                    \
+    X(ROLLBACK_TO, "ROLLBACK TO round")                                                            \
+    X(FENCE_MOVE, "UPDATE fence SET group_no=group_no+1,next_id=?1 WHERE one=1 AND epoch=?2")      \
+    X(FENCE_READ, "SELECT epoch,group_no,next_id FROM fence WHERE one=1")                          \
+    X(FENCE_TAKE, "UPDATE fence SET epoch=?1,next_id=?2 WHERE one=1")                              \
+    X(ID_HIGHEST, "SELECT max(ifnull((SELECT max(rid) FROM history),0),"                           \
+        "ifnull((SELECT max(uid) FROM instance),0),ifnull((SELECT max(id) FROM message),0),"       \
+        "ifnull((SELECT max(id) FROM work),0))")                                                   \
+    X(WORK_FREE_ALL, "UPDATE work SET held=0 WHERE held<>0")                                       \
+    /* One round. */                                                                               \
+    X(ROW_INSERT, "INSERT INTO instance(" ROW_COLUMNS ")"                                          \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)")                 \
+    X(ROW_LAST, "UPDATE instance SET execution=?1,last_seq=?2,last_rid=?3,updated_ms=?4"           \
+        " WHERE uid=?5 AND execution=?6 AND last_seq=?7")                                          \
+    X(ROW_ALL, "UPDATE instance SET orchestration=?3,version=?4,state=?5,execution=?6,last_seq=?7,"\
+        "last_rid=?8,first_rid=?9,created_ms=?10,updated_ms=?11,parent_uid=?12,"                   \
+        "parent_execution=?13,parent_ref=?14,parent_id=?15,output=?16,custom_status=?17,"          \
+        "finding=?18 WHERE uid=?1 AND execution=?19 AND last_seq=?20")                             \
+    X(ROW_CHECK, "SELECT 1 FROM instance WHERE uid=?1 AND execution=?2 AND last_seq=?3")           \
+    X(ROW_REMOVE, "DELETE FROM instance WHERE uid=?1")                                             \
+    X(ROW_TOMB, "INSERT INTO tomb(uid,execution,last_rid) SELECT uid,0,last_rid FROM instance"     \
+        " WHERE uid=?1 AND execution=?2 AND last_seq=?3")                                          \
+    X(EXECUTION_CLOSE, "INSERT INTO execution(uid,execution,orchestration,version,last_seq,"       \
+        "last_rid,first_rid,created_ms,updated_ms,custom_status) SELECT uid,execution,"            \
+        "orchestration,CASE version WHEN '' THEN ?4 ELSE version END,?5,?6,"                       \
+        "CASE first_rid WHEN 0 THEN ?7 ELSE first_rid END,created_ms,?8,custom_status"             \
+        " FROM instance WHERE uid=?1 AND execution=?2 AND last_seq=?3")                            \
+    X(EXECUTION_INSERT, "INSERT INTO execution(uid,execution,orchestration,version,last_seq,"      \
+        "last_rid,first_rid,created_ms,updated_ms,custom_status)"                                  \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")                                                 \
+    X(EVENT_INSERT, "INSERT INTO history(" EVENT_COLUMNS ")"                                       \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")                                             \
+    X(MARK_INSERT, "INSERT INTO mark(uid,execution,seq,rid) VALUES(?1,?2,?3,?4)")                  \
+    X(MESSAGE_INSERT, "INSERT INTO message(" MESSAGE_COLUMNS ")"                                   \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")                                     \
+    X(MESSAGE_UPDATE, "UPDATE message SET visible_ms=?2,attempt=?3,mailbox=?4 WHERE id=?1")        \
+    X(MESSAGE_DELETE, "DELETE FROM message WHERE id=?1")                                           \
+    X(QUARANTINE_INSERT, "INSERT INTO quarantine(" MESSAGE_COLUMNS ",reason)"                      \
+        " SELECT " MESSAGE_COLUMNS ",?2 FROM message WHERE id=?1")                                 \
+    X(WORK_INSERT, "INSERT INTO work(" WORK_COLUMNS ",held)"                                       \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)")                 \
+    X(WORK_UPDATE, "UPDATE work SET attempt=?2,crashes=?3,visible_ms=?4,deadline_ms=?5,"           \
+        "last_error=?6,lock_epoch=?7,lock_token=?8,lock_until_ms=?9,held=?10 WHERE id=?1")         \
+    X(WORK_DELETE, "DELETE FROM work WHERE id=?1")                                                 \
+    X(KEY_INSERT, "INSERT OR IGNORE INTO dedup(uid,key) VALUES(?1,?2)")                            \
+    /* Fetching. */                                                                                \
+    X(MESSAGES_AT, "SELECT " MESSAGE_COLUMNS " FROM message"                                       \
+        " WHERE mailbox=0 AND visible_ms=?1 AND id>?2 ORDER BY id")                                \
+    X(MESSAGES_AFTER, "SELECT " MESSAGE_COLUMNS " FROM message"                                    \
+        " WHERE mailbox=0 AND visible_ms>?1 AND visible_ms<=?2 ORDER BY visible_ms,id")            \
+    X(MESSAGE_WHEN, "SELECT visible_ms FROM message WHERE id=?1")                                  \
+    X(WORK_READY, "SELECT id FROM work WHERE " WHERE_READY " AND name=?1 AND id>?2 ORDER BY id")   \
+    X(WORK_DELAYED_AT, "SELECT id," FREE_MS " FROM work WHERE " WHERE_DELAYED                      \
+        " AND name=?1 AND " FREE_MS "=?2 AND id>?3 ORDER BY id")                                   \
+    X(WORK_DELAYED_AFTER, "SELECT id," FREE_MS " FROM work WHERE " WHERE_DELAYED                   \
+        " AND name=?1 AND " FREE_MS ">?2 ORDER BY " FREE_MS ",id")                                 \
+    X(WORK_READY_NAME, "SELECT name FROM work WHERE " WHERE_READY                                  \
+        " AND name>?1 ORDER BY name LIMIT 1")                                                      \
+    X(WORK_DELAYED_NAME, "SELECT name FROM work WHERE " WHERE_DELAYED                              \
+        " AND name>?1 ORDER BY name LIMIT 1")                                                      \
+    X(WORK_PLACE, "SELECT name,held," FREE_MS " FROM work WHERE id=?1")                      \
+    X(WORK_READ, "SELECT " WORK_COLUMNS " FROM work WHERE id=?1")                                  \
+    X(WORK_DEADLINES, "SELECT " WORK_COLUMNS " FROM work WHERE deadline_ms>0 AND deadline_ms<=?1"  \
+        " ORDER BY deadline_ms,id LIMIT ?2")                                                       \
+    X(DUE_MESSAGE, "SELECT visible_ms FROM message WHERE mailbox=0 AND visible_ms>?1"              \
+        " ORDER BY visible_ms LIMIT 1")                                                            \
+    X(DUE_WORK, "SELECT visible_ms FROM work WHERE visible_ms>0 AND visible_ms>?1"                 \
+        " ORDER BY visible_ms LIMIT 1")                                                            \
+    X(DUE_DEADLINE, "SELECT deadline_ms FROM work WHERE deadline_ms>0 AND deadline_ms>?1"          \
+        " ORDER BY deadline_ms LIMIT 1")                                                           \
+    /* Reading. */                                                                                 \
+    X(ROW_BY_ID, "SELECT " ROW_COLUMNS " FROM instance WHERE id=?1")                               \
+    X(ROW_BY_UID, "SELECT " ROW_COLUMNS " FROM instance WHERE uid=?1")                             \
+    X(EXECUTION_READ, "SELECT i.uid,i.id,x.orchestration,x.version,7,x.execution,x.last_seq,"      \
+        "x.last_rid,x.first_rid,x.created_ms,x.updated_ms,i.parent_uid,i.parent_execution,"        \
+        "i.parent_ref,i.parent_id,'',x.custom_status,'' FROM execution x JOIN instance i"          \
+        " ON i.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                                       \
+    X(CHAIN_HEAD, "SELECT last_seq,last_rid FROM instance WHERE uid=?1 AND execution=?2")          \
+    X(CHAIN_HEAD_CLOSED, "SELECT x.last_seq,x.last_rid FROM execution x JOIN instance i"           \
+        " ON i.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                                       \
+    X(MARK_AFTER, "SELECT seq,rid FROM mark WHERE uid=?1 AND execution=?2 AND seq>=?3"             \
+        " ORDER BY seq LIMIT 1")                                                                   \
+    X(EVENT_READ, "SELECT " EVENT_COLUMNS " FROM history WHERE rid=?1")                            \
+    X(MESSAGES_OF_UID, "SELECT " MESSAGE_COLUMNS " FROM message WHERE uid=?1 AND uid>0"            \
+        " ORDER BY visible_ms,id")                                                                 \
+    X(MESSAGES_OF_NAME, "SELECT " MESSAGE_COLUMNS " FROM message WHERE uid=0 AND instance=?1"      \
+        " ORDER BY visible_ms,id")                                                                 \
+    X(KEY_READ, "SELECT 1 FROM dedup WHERE uid=?1 AND key=?2"                                      \
+        " AND EXISTS(SELECT 1 FROM instance WHERE instance.uid=?1)")                               \
+    X(QUARANTINE_READ, "SELECT " MESSAGE_COLUMNS ",reason FROM quarantine ORDER BY n DESC LIMIT ?1")\
+    X(LIST_ALL, "SELECT " ROW_COLUMNS " FROM instance WHERE uid<?1 ORDER BY uid DESC")             \
+    X(LIST_PARENT, "SELECT " ROW_COLUMNS " FROM instance WHERE parent_uid=?2 AND parent_uid>0"     \
+        " AND uid<?1 ORDER BY uid DESC")                                                           \
+    X(LIST_STATE, "SELECT " ROW_COLUMNS " FROM instance WHERE state=?2 AND state IN(2,3,5,6)"      \
+        " AND uid<?1 ORDER BY uid DESC")                                                           \
+    X(COUNT_MESSAGES, "SELECT count(*) FROM message")                                              \
+    X(COUNT_TIMERS, "SELECT count(*) FROM message WHERE mailbox=0 AND visible_ms>?1")              \
+    X(COUNT_WORK, "SELECT count(*) FROM work")                                                     \
+    X(COUNT_QUARANTINE, "SELECT count(*) FROM quarantine")                                         \
+    X(COUNT_INSTANCES, "SELECT count(*) FROM instance")                                            \
+    /* Purging. */                                                                                 \
+    X(TOMB_READ, "SELECT n,uid,execution,last_rid FROM tomb ORDER BY n LIMIT 1")                   \
+    X(TOMB_UPDATE, "UPDATE tomb SET last_rid=?2 WHERE n=?1")                                       \
+    X(TOMB_DELETE, "DELETE FROM tomb WHERE n=?1")                                                  \
+    X(TOMB_EXECUTIONS, "INSERT INTO tomb(uid,execution,last_rid) SELECT uid,execution,last_rid"    \
+        " FROM execution WHERE uid=?1 AND execution<?2")                                           \
+    X(EXECUTIONS_DELETE, "DELETE FROM execution WHERE uid=?1 AND execution<?2")                    \
+    X(EXECUTION_NEXT, "SELECT execution,last_rid FROM execution WHERE uid=?1"                      \
+        " ORDER BY execution LIMIT 1")                                                             \
+    X(EXECUTION_DELETE, "DELETE FROM execution WHERE uid=?1 AND execution=?2")                     \
+    X(CHAIN_HOP, "SELECT prev,uid FROM history WHERE rid=?1")                                      \
+    X(EVENT_DELETE, "DELETE FROM history WHERE rid=?1")                                            \
+    X(WORK_DELETE_OF, "DELETE FROM work WHERE id=?1 AND uid=?2")                                   \
+    X(MESSAGE_DELETE_OF, "DELETE FROM message WHERE id=?1 AND uid=?2")                             \
+    X(MARKS_DELETE, "DELETE FROM mark WHERE uid=?1 AND (execution,seq) IN (SELECT execution,seq"   \
+        " FROM mark WHERE uid=?1 LIMIT ?2)")                                                       \
+    X(MARKS_DELETE_OF, "DELETE FROM mark WHERE uid=?1 AND execution=?2 AND seq IN"                 \
+        " (SELECT seq FROM mark WHERE uid=?1 AND execution=?2 LIMIT ?3)")                          \
+    X(MESSAGES_PURGE, "DELETE FROM message WHERE id IN"                                            \
+        " (SELECT id FROM message WHERE uid=?1 AND uid>0 LIMIT ?2)")                               \
+    X(KEYS_DELETE, "DELETE FROM dedup WHERE uid=?1 AND key IN"                                     \
+        " (SELECT key FROM dedup WHERE uid=?1 LIMIT ?2)")                                          \
+    /* Damage, for tests of M5 and H3. */                                                          \
+    X(MESSAGE_DAMAGE, "UPDATE message SET kind=NULL WHERE id=?1")                                  \
+    X(EVENT_DAMAGE, "UPDATE history SET seq=seq+1000000 WHERE rid=?1")
+/* clang-format on */
+
+enum statement {
+#define STATEMENT_ENUM(name, sql) ST_##name,
+    SQLITE_STATEMENTS(STATEMENT_ENUM)
+#undef STATEMENT_ENUM
+        ST_COUNT
+};
+
+#endif

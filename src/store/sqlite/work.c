@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/work.c -- taking work for activities.
+ *
+ * Free work of a name is found in three places:
+ *
+ *   ready     index work_ready (name, id): free now
+ *   delayed   index work_delayed (name, time it gets free, id)
+ *   loose     rows inserted for the engine itself (held: in no index) and then
+ *             abandoned; their ids are in memory
+ *
+ * For each name asked for, a struct work_name remembers how far its indexes were
+ * read and whether a look can find anything, so that names with nothing to do
+ * cost no query, and work that nobody here can do is never read.  What makes a
+ * row free tells work_appeared() or abandons it; both move the memory back.
+ *
+ * Among delayed rows that are due, DUE_WINDOW are looked at in the order of
+ * their time; with fewer due, the oldest id comes first over all (W1).
+ */
+#include "base/attr.h"
+#include "base/limits.h"
+#include "store/sqlite/sqlite.h"
+
+#define DUE_WINDOW 1024
+
+struct work_name {
+    pawl_str name;      /* points into text */
+    bool ready;         /* the index may hold free rows after ready_id */
+    uint64_t ready_id;  /* rows up to here are taken */
+    int64_t look_ms;    /* no delayed row gets free before this */
+    int64_t delayed_ms; /* delayed rows up to (delayed_ms, delayed_id) are taken */
+    uint64_t delayed_id;
+    VEC(uint64_t) loose; /* ids; those not in the store's `loose` set are stale */
+    char text[];
+};
+
+/* A fetch in progress. */
+struct fetch {
+    struct sqlite_store *s;
+    struct conn *c;
+    int64_t now_ms;
+    uint32_t limit;
+};
+
+static int look_at(struct fetch *f, struct work_name *n);
+static int look_at_all(struct fetch *f);
+static void choose(struct fetch *f);
+static int read_rows(struct fetch *f, pawl_mem *mem, pawl_work_list *ret);
+static void note_taken(struct fetch *f, const pawl_work_list *list);
+
+/* ---- Memory ---------------------------------------------------------------- */
+
+static struct work_name *name_of(struct sqlite_store *s, pawl_str name)
+{
+    struct work_name *n = map_gets(&s->names, name);
+
+    if (n)
+        return n;
+    n = calloc(1, sizeof *n + name.len + 1);
+    if (!n)
+        return NULL;
+    if (name.len)
+        memcpy(n->text, name.ptr, name.len);
+    n->name = (pawl_str){.ptr = n->text, .len = name.len};
+    n->ready = true;
+    n->look_ms = INT64_MIN;
+    n->delayed_ms = INT64_MIN;
+    if (!map_puts(&s->names, n->name, n)) {
+        free(n);
+        return NULL;
+    }
+    return n;
+}
+
+/* A row of this name may be free from `free_ms` on. */
+static void look_again(struct work_name *n, uint64_t id, int64_t free_ms)
+{
+    if (free_ms <= 0) {
+        n->ready = true;
+        if (n->ready_id >= id)
+            n->ready_id = id - 1;
+        return;
+    }
+    if (n->look_ms > free_ms)
+        n->look_ms = free_ms;
+    if (n->delayed_ms > free_ms || (n->delayed_ms == free_ms && n->delayed_id >= id)) {
+        n->delayed_ms = free_ms;
+        n->delayed_id = id - 1;
+    }
+}
+
+void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms)
+{
+    size_t cursor = 0;
+    struct work_name *n;
+
+    if (name) {
+        if (s->names.count && (n = map_gets(&s->names, *name)))
+            look_again(n, id, free_ms);
+        return;
+    }
+    while ((n = map_next(&s->names, &cursor)))
+        look_again(n, id, free_ms);
+}
+
+void work_forget(struct sqlite_store *s, uint64_t id)
+{
+    if (s->work.count)
+        taken_remove(&s->work, id);
+    if (s->loose.count)
+        taken_remove(&s->loose, id);
+}
+
+void work_reset(struct sqlite_store *s)
+{
+    size_t cursor = 0;
+    struct work_name *n;
+
+    while ((n = map_next(&s->names, &cursor))) {
+        vec_deinit(&n->loose);
+        free(n);
+    }
+    map_reset(&s->names);
+    taken_reset(&s->work);
+    taken_reset(&s->loose);
+}
+
+void work_deinit(struct sqlite_store *s)
+{
+    work_reset(s);
+    map_deinit(&s->names);
+    taken_deinit(&s->work);
+    taken_deinit(&s->loose);
+    vec_deinit(&s->candidates);
+}
+
+/* A held row is free: it is in no index, so remember it by its name. */
+static void loosen(struct sqlite_store *s, struct work_name *n, uint64_t id)
+{
+    if (taken_has(&s->loose, id))
+        return;
+    uint64_t *slot = vec_push(&n->loose);
+    assert_that(slot && taken_add(&s->loose, id)); /* else the row is stuck until a restart */
+    *slot = id;
+}
+
+void sqlite_abandon_work(pawl_store *base, const uint64_t *ids, size_t count)
+{
+    struct sqlite_store *s = sqlite_of(base);
+    sqlite3_stmt *stmt = s->writer.db ? conn_statement(&s->writer, ST_WORK_PLACE) : NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        taken_remove(&s->work, ids[i]);
+        if (stmt)
+            bind_id(stmt, 1, ids[i]);
+        int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+        if (rc == SQLITE_ROW) {
+            struct work_name *n = name_of(s, column_view(stmt, 0));
+            assert_that(n);
+            if (sqlite3_column_int(stmt, 1))
+                loosen(s, n, ids[i]);
+            else
+                look_again(n, ids[i], sqlite3_column_int64(stmt, 2));
+        }
+        (void)sqlite3_reset(stmt);
+    }
+}
+
+/* ---- Fetching -------------------------------------------------------------- */
+
+pawl_status sqlite_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *names,
+                              size_t name_count, uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
+                              pawl_error *reterr)
+{
+    struct sqlite_store *s = sqlite_of(base);
+    struct fetch f = {.s = s, .c = &s->writer, .now_ms = now_ms, .limit = limit};
+    int rc = SQLITE_OK;
+
+    vec_reset(&s->candidates);
+    *ret = (pawl_work_list){0};
+    if (limit == 0)
+        return PAWL_OK;
+    if (name_count == 0)
+        rc = look_at_all(&f);
+    for (size_t i = 0; i < name_count && rc == SQLITE_OK; i++) {
+        struct work_name *n = name_of(s, names[i]);
+        rc = n ? look_at(&f, n) : SQLITE_NOMEM;
+    }
+    if (rc == SQLITE_OK && s->candidates.count) {
+        choose(&f);
+        if (!taken_reserve(&s->work, s->candidates.count))
+            rc = SQLITE_NOMEM;
+    }
+    if (rc == SQLITE_OK && s->candidates.count) {
+        conn_enter(f.c, mem);
+        rc = read_rows(&f, mem, ret);
+        conn_leave(f.c);
+    }
+    if (rc != SQLITE_OK)
+        return conn_error(f.c, rc, "fetch work", reterr);
+    note_taken(&f, ret);
+    return PAWL_OK;
+}
+
+static bool propose(struct fetch *f, uint64_t id)
+{
+    uint64_t *slot = vec_push(&f->s->candidates);
+
+    if (slot)
+        *slot = id;
+    return slot != NULL;
+}
+
+/* Up to `limit` free ids of the index work_ready; the oldest of the name. */
+static int look_at_ready(struct fetch *f, struct work_name *n)
+{
+    sqlite3_stmt *stmt = conn_statement(f->c, ST_WORK_READY);
+    uint32_t found = 0;
+    int rc = SQLITE_DONE;
+
+    if (!stmt)
+        return sqlite3_extended_errcode(f->c->db);
+    bind_text(stmt, 1, n->name);
+    bind_id(stmt, 2, n->ready_id);
+    while (found < f->limit && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        uint64_t id = column_id(stmt, 0);
+        if (taken_has(&f->s->work, id)) {
+            if (found == 0)
+                n->ready_id = id;
+        } else if (!propose(f, id)) {
+            rc = SQLITE_NOMEM;
+            break;
+        } else {
+            found++;
+        }
+    }
+    (void)sqlite3_reset(stmt);
+    if (rc == SQLITE_DONE && found == 0)
+        n->ready = false;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Due ids from one of the two statements over work_delayed; *retnext is the time
+ * of the first row that is not due. */
+static int scan_delayed(struct fetch *f, struct work_name *n, sqlite3_stmt *stmt, uint32_t *found,
+                        int64_t *retnext)
+{
+    int rc = SQLITE_DONE;
+
+    while (*found < DUE_WINDOW && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        uint64_t id = column_id(stmt, 0);
+        int64_t free_ms = sqlite3_column_int64(stmt, 1);
+        if (free_ms > f->now_ms) {
+            *retnext = free_ms;
+            break;
+        }
+        if (!taken_has(&f->s->work, id)) {
+            if (!propose(f, id)) {
+                rc = SQLITE_NOMEM;
+                break;
+            }
+            ++*found;
+        } else if (*found == 0) {
+            n->delayed_ms = free_ms;
+            n->delayed_id = id;
+        }
+    }
+    (void)sqlite3_reset(stmt);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int look_at_delayed(struct fetch *f, struct work_name *n)
+{
+    sqlite3_stmt *here = conn_statement(f->c, ST_WORK_DELAYED_AT);
+    sqlite3_stmt *later = conn_statement(f->c, ST_WORK_DELAYED_AFTER);
+    int64_t next_ms = INT64_MAX;
+    uint32_t found = 0;
+
+    if (!here || !later)
+        return sqlite3_extended_errcode(f->c->db);
+    bind_text(here, 1, n->name);
+    (void)sqlite3_bind_int64(here, 2, n->delayed_ms);
+    bind_id(here, 3, n->delayed_id);
+    int rc = scan_delayed(f, n, here, &found, &next_ms);
+    if (rc == SQLITE_OK && found < DUE_WINDOW && next_ms == INT64_MAX) {
+        bind_text(later, 1, n->name);
+        (void)sqlite3_bind_int64(later, 2, n->delayed_ms);
+        rc = scan_delayed(f, n, later, &found, &next_ms);
+    }
+    if (rc == SQLITE_OK && found == 0)
+        n->look_ms = next_ms;
+    return rc;
+}
+
+/* Abandoned rows that are in no index. */
+static int look_at_loose(struct fetch *f, struct work_name *n)
+{
+    sqlite3_stmt *stmt = conn_statement(f->c, ST_WORK_PLACE);
+    size_t kept = 0;
+
+    if (!stmt)
+        return sqlite3_extended_errcode(f->c->db);
+    for (size_t i = 0; i < n->loose.count; i++) {
+        uint64_t id = n->loose.items[i];
+        if (!taken_has(&f->s->loose, id))
+            continue;
+        n->loose.items[kept++] = id;
+        bind_id(stmt, 1, id);
+        int rc = sqlite3_step(stmt);
+        bool due = rc == SQLITE_ROW && sqlite3_column_int64(stmt, 2) <= f->now_ms;
+        (void)sqlite3_reset(stmt);
+        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+            return rc;
+        if (due && !propose(f, id))
+            return SQLITE_NOMEM;
+    }
+    n->loose.count = kept;
+    return SQLITE_OK;
+}
+
+static int look_at(struct fetch *f, struct work_name *n)
+{
+    int rc = n->ready ? look_at_ready(f, n) : SQLITE_OK;
+
+    if (rc == SQLITE_OK && f->now_ms >= n->look_ms)
+        rc = look_at_delayed(f, n);
+    if (rc == SQLITE_OK && n->loose.count)
+        rc = look_at_loose(f, n);
+    return rc;
+}
+
+/* Make a work_name for every name in an index, one seek each. */
+static int find_names(struct fetch *f, enum statement which)
+{
+    sqlite3_stmt *stmt = conn_statement(f->c, which);
+    struct work_name *n = name_of(f->s, (pawl_str){0});
+    int rc = SQLITE_OK;
+
+    if (!stmt)
+        return sqlite3_extended_errcode(f->c->db);
+    while (n && rc == SQLITE_OK) {
+        bind_text(stmt, 1, n->name);
+        rc = sqlite3_step(stmt);
+        if (rc == SQLITE_ROW)
+            n = name_of(f->s, column_view(stmt, 0));
+        (void)sqlite3_reset(stmt);
+        rc = rc == SQLITE_ROW ? SQLITE_OK : rc;
+    }
+    return rc == SQLITE_DONE ? SQLITE_OK : n ? rc : SQLITE_NOMEM;
+}
+
+static int look_at_all(struct fetch *f)
+{
+    size_t cursor = 0;
+    struct work_name *n;
+    int rc = find_names(f, ST_WORK_READY_NAME);
+
+    if (rc == SQLITE_OK)
+        rc = find_names(f, ST_WORK_DELAYED_NAME);
+    while (rc == SQLITE_OK && (n = map_next(&f->s->names, &cursor)))
+        rc = look_at(f, n);
+    return rc;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x, y;
+
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x < y ? -1 : x > y;
+}
+
+/* The oldest candidates, each once. */
+static void choose(struct fetch *f)
+{
+    uint64_t *ids = f->s->candidates.items;
+    size_t count = f->s->candidates.count, kept = 0;
+
+    qsort(ids, count, sizeof *ids, compare_ids);
+    for (size_t i = 0; i < count && kept < f->limit; i++) {
+        if (kept == 0 || ids[i] != ids[kept - 1])
+            ids[kept++] = ids[i];
+    }
+    f->s->candidates.count = kept;
+}
+
+static int read_rows(struct fetch *f, pawl_mem *mem, pawl_work_list *ret)
+{
+    sqlite3_stmt *stmt = conn_statement(f->c, ST_WORK_READ);
+
+    if (!stmt)
+        return sqlite3_extended_errcode(f->c->db);
+    pawl_work *items = arena_array(mem, pawl_work, f->s->candidates.count);
+    size_t count = 0;
+    for (size_t i = 0; i < f->s->candidates.count; i++) {
+        bind_id(stmt, 1, f->s->candidates.items[i]);
+        int rc = sqlite3_step(stmt);
+        if (rc == SQLITE_ROW)
+            column_work(stmt, mem, &items[count++]);
+        (void)sqlite3_reset(stmt);
+        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+            return rc;
+    }
+    *ret = (pawl_work_list){.items = items, .count = count};
+    return SQLITE_OK;
+}
+
+/* Held rows are taken by not being loose any more, the others by the set. */
+static void note_taken(struct fetch *f, const pawl_work_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        uint64_t id = list->items[i].id;
+        if (taken_has(&f->s->loose, id))
+            taken_remove(&f->s->loose, id);
+        else
+            (void)taken_add(&f->s->work, id); /* room was made */
+    }
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_sqlite_bench.c -- what a step costs in the store alone.
+ *
+ * As a test it runs a few hundred steps and checks what is left in the tables.
+ * With PAWL_BENCH_DIR=DIR it runs each shape for PAWL_BENCH_SECONDS (3) there and
+ * prints rounds per second next to the bare fdatasync of the same disk; the
+ * figures in docs/internals/sqlite.md come from it:
+ *
+ *     PAWL_BENCH_DIR=. PAWL_TEST_TIMEOUT=600 build/tests/unit/test_sqlite_bench
+ */
+#include "test_sqlite.h"
+
+#include "base/clock.h"
+
+#include <fcntl.h>
+
+#define CHAINS_MAX 1024
+
+struct chain {
+    pawl_row row;
+    uint64_t work;
+    uint64_t ref;
+    pawl_event events[2];
+    pawl_work next;
+    char id[24];
+};
+
+struct bench {
+    struct box box;
+    struct chain *chains; /* `instances` of them */
+    pawl_round rounds[CHAINS_MAX];
+};
+
+static const char payload[] = "{\"order\":\"o-1234567\",\"step\":7,\"text\":\"some sixty bytes\"}";
+
+static pawl_work next_work(struct bench *b, struct chain *c, uint64_t rid)
+{
+    return (pawl_work){
+        .id = rid,
+        .uid = c->row.uid,
+        .execution = 1,
+        .ref = c->ref,
+        .instance = c->row.id,
+        .name = pawl_s("Step"),
+        .input = {payload, sizeof payload - 1},
+        .scheduled_ms = 1700000000000,
+        .lock_epoch = b->box.fence.epoch
+    };
+}
+
+static pawl_event next_event(struct bench *b, struct chain *c, int kind)
+{
+    pawl_event e = {
+        .rid = box_id(&b->box),
+        .execution = 1,
+        .seq = ++c->row.last_seq,
+        .ref = c->ref,
+        .kind = kind,
+        .name = pawl_s("Step"),
+        .data = {payload, sizeof payload - 1},
+        .at_ms = 1700000000000
+    };
+    c->row.last_rid = e.rid;
+    return e;
+}
+
+/* The round that starts a chain, or its next step. */
+static void step(struct bench *b, struct chain *c, pawl_round *r)
+{
+    bool fresh = c->row.last_seq == 0;
+    *r = (pawl_round){.uid = c->row.uid,
+                      .execution = 1,
+                      .base_seq = c->row.last_seq,
+                      .base_rid = c->row.last_rid,
+                      .change = fresh ? PAWL_ROW_INSERT : PAWL_ROW_LAST,
+                      .row = &c->row,
+                      .events = c->events,
+                      .event_count = 2,
+                      .work = &c->next,
+                      .work_count = 1};
+    if (!fresh) {
+        r->need_work = &c->work;
+        r->need_work_count = 1;
+    }
+    c->events[0] =
+        next_event(b, c, fresh ? PAWL_EV_ORCHESTRATION_STARTED : PAWL_EV_ACTIVITY_COMPLETED);
+    c->ref++;
+    c->events[1] = next_event(b, c, PAWL_EV_ACTIVITY_SCHEDULED);
+    c->next = next_work(b, c, c->events[1].rid);
+    c->row.updated_ms++;
+}
+
+static void start_chains(struct bench *b, size_t count)
+{
+    b->chains = calloc(count, sizeof *b->chains);
+    for (size_t i = 0; i < count; i++) {
+        struct chain *c = &b->chains[i];
+        (void)snprintf(c->id, sizeof c->id, "order-%08zx", i * 2654435761u & 0xffffffffu);
+        c->row = (pawl_row){.uid = box_id(&b->box),
+                            .id = pawl_s(c->id),
+                            .orchestration = pawl_s("Order"),
+                            .version = pawl_s("1.0.0"),
+                            .state = PAWL_RUNNING,
+                            .execution = 1,
+                            .created_ms = 1700000000000,
+                            .updated_ms = 1700000000000};
+    }
+}
+
+/* One commit of `batch` rounds, for chains from `at` on or at random. */
+static void commit_batch(struct bench *b, size_t batch, size_t instances, bool at_random, size_t at)
+{
+    static uint64_t seed = 88172645463325252u;
+    static struct chain *used[CHAINS_MAX];
+    for (size_t i = 0; i < batch; i++) {
+        size_t which = (at + i) % instances;
+        if (at_random) {
+            seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+            which = (seed % (instances / batch)) * batch + i;
+        }
+        used[i] = &b->chains[which];
+        step(b, used[i], &b->rounds[i]);
+    }
+    pawl_status status = b->box.s->ops->commit(b->box.s, &b->box.fence, b->rounds, batch,
+                                               1700000000000, &b->box.err);
+    ck_assert_msg(status == PAWL_OK, "%s", b->box.err.text);
+    for (size_t i = 0; i < batch; i++) {
+        ck_assert_int_eq(b->rounds[i].result, PAWL_OK);
+        used[i]->work = used[i]->next.id;
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Median microseconds of an appending write and fdatasync. */
+static int64_t measure_sync(const char *dir, size_t bytes, bool overwrite)
+{
+    enum { TIMES = 2000 };
+    static int64_t us[TIMES];
+    static char zeros[65536];
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/sync", dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    if (overwrite) {
+        for (int i = 0; i < TIMES; i++)
+            ck_assert_int_eq(pwrite(fd, zeros, bytes, (off_t)((size_t)i * bytes)), (ssize_t)bytes);
+        fsync(fd);
+    }
+    for (int i = 0; i < TIMES; i++) {
+        int64_t t = clock_mono_us();
+        ck_assert_int_eq(pwrite(fd, zeros, bytes, (off_t)((size_t)i * bytes)), (ssize_t)bytes);
+        fdatasync(fd);
+        us[i] = clock_mono_us() - t;
+    }
+    close(fd);
+    unlink(path);
+    qsort(us, TIMES, sizeof us[0], compare);
+    return us[TIMES / 2];
+}
+
+static void run(const char *dir, size_t batch, size_t instances, bool at_random, double seconds)
+{
+    static struct bench b;
+    static int64_t us[1 << 20];
+    size_t n = 0;
+    b = (struct bench){0};
+    box_make_in(&b.box, dir);
+    box_open(&b.box);
+    start_chains(&b, instances);
+    for (size_t at = 0; at < instances; at += batch)
+        commit_batch(&b, batch, instances, false, at);
+    int64_t start = clock_mono_us(), end = start + (int64_t)(seconds * 1e6), t = start;
+    for (size_t at = 0; t < end && n < sizeof us / sizeof us[0]; at += batch) {
+        commit_batch(&b, batch, instances, at_random, at);
+        int64_t now = clock_mono_us();
+        us[n++] = now - t;
+        t = now;
+    }
+    qsort(us, n, sizeof us[0], compare);
+    printf("%4zu a commit, %7zu instances%s: %8.0f rounds/s, commit p50 %lld us, p99 %lld, "
+           "max %lld\n",
+           batch, instances, at_random ? " at random" : "",
+           (double)(n * batch) * 1e6 / (double)(t - start), (long long)us[n / 2],
+           (long long)us[n * 99 / 100], (long long)us[n - 1]);
+    free(b.chains);
+    box_drop(&b.box);
+}
+
+TEST(steps_leave_one_work_row_a_chain)
+{
+    static struct bench b;
+    box_make(&b.box);
+    box_open(&b.box);
+    start_chains(&b, 8);
+    for (size_t i = 0; i < 40; i++)
+        commit_batch(&b, 8, 8, false, 0);
+    pawl_depths d = {0};
+    ck_assert_int_eq(b.box.s->ops->depths(b.box.s, 0, &d, &b.box.err), PAWL_OK);
+    ck_assert_uint_eq(d.work, 8);
+    ck_assert_uint_eq(d.instances, 8);
+    for (size_t i = 0; i < 8; i++) {
+        pawl_event_list l;
+        ck_assert_int_eq(b.box.s->ops->read_history(b.box.s, b.chains[i].row.uid, 1, 0, 0,
+                                                    b.box.mem, &l, &b.box.err),
+                         PAWL_OK);
+        ck_assert_uint_eq(l.count, 80);
+    }
+    free(b.chains);
+    box_drop(&b.box);
+}
+
+TEST(figures)
+{
+    const char *dir = getenv("PAWL_BENCH_DIR"), *s = getenv("PAWL_BENCH_SECONDS");
+    double seconds = s ? atof(s) : 3;
+    if (!dir)
+        return;
+    printf("fdatasync: 4 KiB appended %lld us, overwritten %lld us; 16 KiB %lld, %lld us\n",
+           (long long)measure_sync(dir, 4096, false), (long long)measure_sync(dir, 4096, true),
+           (long long)measure_sync(dir, 16384, false), (long long)measure_sync(dir, 16384, true));
+    run(dir, 1, 1, false, seconds);
+    run(dir, 32, 32, false, seconds);
+    run(dir, 256, 256, false, seconds);
+    const char *many = getenv("PAWL_BENCH_INSTANCES");
+    if (many)
+        run(dir, 256, strtoul(many, NULL, 10) / 256 * 256, true, seconds);
+    fflush(stdout);
+}
