@@ -124,19 +124,20 @@ static pawl_status open_store(pawl_runtime *rt, pawl_error *err)
         return PAWL_INVALID;
     }
     char file[4096];
-    char dir[4096];
     if (url) {
         (void)snprintf(file, sizeof(file), "%s", url + 7);
-        (void)snprintf(dir, sizeof(dir), "%s", url + 7);
-        char *slash = strrchr(dir, '/');
-        (void)snprintf(slash ? slash : dir, slash ? 1 : 2, "%s", slash ? "" : ".");
-        rt->opts.data = dir[0] ? dir : "/";
+        char *slash = strrchr(file, '/');
+        if (slash)
+            *slash = 0;
+        rt->opts.data = !slash ? "." : slash == file ? "/" : file;
     }
     pawl_status rc = make_data_dir(rt, err);
     rt->opts.data = rt->data_dir;
     if (rc != PAWL_OK)
         return rc;
-    if (!url)
+    if (url)
+        (void)snprintf(file, sizeof(file), "%s", url + 7);
+    else
         (void)snprintf(file, sizeof(file), "%s/pawl.db", rt->data_dir);
     rt->store = pawl_sqlite_store(
         file, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);

@@ -17,8 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Read one line from the child, waiting two seconds at most. */
 static void read_line(int fd, pid_t child, char *to, size_t size)
 {
