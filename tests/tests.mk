@@ -5,19 +5,35 @@
 TESTPKGS := check
 TESTLIBS = $(shell pkg-config --libs $(TESTPKGS))
 # What one program needs beyond that; WRAP lets it count allocations and make them fail.
-WRAP           := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LIBS.test_json := -ljansson $(WRAP)
-$(foreach t,buf vec map heap,$(eval LIBS.test_$(t) := $(WRAP)))
+WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LIBS.test_jansson := -ljansson
+$(foreach t,buf vec map heap json,$(eval LIBS.test_$(t) := $(WRAP)))
 # tests/<group>/test_<name>.c is a program; other .c files there are shared by the group.
 TESTSRC  := $(wildcard tests/*/test_*.c)
 TESTBIN  := $(TESTSRC:tests/%.c=$(B)/tests/%)
 
+# An archive, so that a program with a main of its own does without it.
+$(B)/tests/libharness.a: $(B)/obj/tests/harness.o
+	@mkdir -p $(@D) && rm -f $@
+	$(AR) rcs $@ $^
+
+# The conformance suite, for people who write a store.  One object whose only
+# global names are the public ones.
+SUITEOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/conformance/suite/*.c)) $(B)/obj/src/store/fault/fault.o
+ARCHIVES.conformance := $(B)/libpawl-conformance.a
+
+$(B)/libpawl-conformance.a: $(SUITEOBJ)
+	@rm -f $@
+	$(LD) -r $^ -o $(B)/obj/conformance.o
+	objcopy --localize-hidden $(B)/obj/conformance.o
+	$(AR) rcs $@ $(B)/obj/conformance.o
+
 define test_program
-$(B)/tests/$(1): $(B)/obj/tests/$(1).o $(B)/obj/tests/harness.o \
+$(B)/tests/$(1): $(B)/obj/tests/$(1).o \
         $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/$(dir $(1))test_%,$(wildcard tests/$(dir $(1))*.c))) \
-        $(B)/libpawl-main.a $(B)/libpawl.a
+        $(ARCHIVES.$(patsubst %/,%,$(dir $(1)))) $(B)/tests/libharness.a $(B)/libpawl-main.a $(B)/libpawl.a
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o,$$^) $(B)/libpawl-main.a $(B)/libpawl.a $$(TESTLIBS) $$(LIBS.$(notdir $(1))) $$(LDLIBS) -o $$@
+	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o %.a,$$^) $$(TESTLIBS) $$(LIBS.$(notdir $(1))) $$(LDLIBS) -o $$@
 endef
 $(foreach t,$(TESTSRC:tests/%.c=%),$(eval $(call test_program,$(t))))
 

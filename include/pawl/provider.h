@@ -16,7 +16,8 @@
  *             never wait for the engine for long.
  *   Clock     A store never reads one.  `now_ms` is an argument.
  *   Memory    Inputs are borrowed for the call.  Outputs are taken from the
- *             `mem` given; the store keeps no pointer into it.
+ *             `mem` given; the store keeps no pointer into it.  `reterr` may be
+ *             NULL.
  *   Failure   A failed call changed nothing, except where it says PAWL_UNKNOWN.
  *   Errors    BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: nothing happened, try
  *             again.  FENCED: somebody else owns the store.  CORRUPT: these rows

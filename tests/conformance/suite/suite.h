@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* suite/suite.h -- the groups of tests, for the runner. */
+#ifndef PAWL_CONFORMANCE_SUITE_H
+#define PAWL_CONFORMANCE_SUITE_H
+
+#include "probe.h"
+
+/* X(group): tests of case_<group>.c, in cases_<group>[]. */
+/* clang-format off */
+#define CONFORMANCE_GROUPS(X)                                                           \
+    X(fence) X(commit) X(refused) X(outcome) X(messages) X(work) X(deadlines)           \
+    X(instances) X(history) X(list) X(remove) X(quarantine) X(payload) X(threads)
+/* clang-format on */
+
+#define GROUP_DECLARE(group) extern const struct probe_case cases_##group[];
+CONFORMANCE_GROUPS(GROUP_DECLARE)
+#undef GROUP_DECLARE
+
+#endif
