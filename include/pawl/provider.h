@@ -384,6 +384,7 @@ typedef struct pawl_store_ops {
                                    pawl_message_list *ret, pawl_error *reterr);
 
     /* purge [engine]: delete up to `limit` rows of removed instances, one commit.
+     * An event counts as one with the work or the timer that has its rid.
      *   P1  *retleft tells whether more is left.   P2  Nothing of a living
      *       instance is touched.   P3  The fence moves as with a commit (C5). */
     pawl_status (*purge)(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,

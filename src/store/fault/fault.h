@@ -6,8 +6,9 @@
  * it may let the call through, fail it before anything happened, or let it
  * happen and then report failure all the same: the lost reply that an engine
  * must survive.  Calls are counted by operation, so a test can say "the third
- * commit".  A call that fails after it was done changes neither the caller's
- * fence nor the rounds' results, as if the reply had never come.
+ * commit".  A commit that fails after it was done leaves the caller's fence as
+ * it was: the reply never came.  (FAULT_AFTER makes sense for take, commit,
+ * purge and prune_executions; elsewhere it breaks the contract on purpose.)
  *
  * `decide` is called from whatever thread calls the store.
  */

@@ -18,6 +18,7 @@ struct reader {
     pthread_t thread;
     pawl_store *store;
     uint64_t uid;
+    pthread_barrier_t *start;
     atomic_bool *stop;
     unsigned long reads;
     char failure[200]; /* empty: none */
@@ -61,13 +62,14 @@ static void *read_on(void *arg)
     struct reader *r = arg;
     pawl_mem *mem = pawl_mem_new();
     uint64_t last_seq = 0;
-    while (!atomic_load(r->stop) && !r->failure[0]) {
+    pthread_barrier_wait(r->start);
+    do {
         const char *wrong = look(r, mem, &last_seq);
         if (wrong)
             snprintf(r->failure, sizeof(r->failure), "%s (read %lu)", wrong, r->reads);
         r->reads++;
         pawl_mem_reset(mem);
-    }
+    } while (!atomic_load(r->stop) && !r->failure[0]);
     pawl_mem_free(mem);
     return NULL;
 }
@@ -89,13 +91,17 @@ static void c1_h1_r3_readers_never_see_half_a_round(struct probe *t)
     pawl_row a = make(t, "a");
     uint64_t messages[MESSAGES];
     struct reader readers[READERS] = {0};
+    pthread_barrier_t start;
     atomic_bool stop = false;
+    CHECK(pthread_barrier_init(&start, NULL, READERS + 1) == 0);
     for (int i = 0; i < MESSAGES; i++)
         messages[i] = deliver(t, &a, "m");
     for (int i = 0; i < READERS; i++) {
-        readers[i] = (struct reader){.store = t->store, .uid = a.uid, .stop = &stop};
+        readers[i] =
+            (struct reader){.store = t->store, .uid = a.uid, .start = &start, .stop = &stop};
         CHECK(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]) == 0);
     }
+    pthread_barrier_wait(&start);
     /* A failed check would leave the threads behind: end them first. */
     jmp_buf outer;
     memcpy(&outer, &t->out, sizeof(outer));
@@ -105,6 +111,7 @@ static void c1_h1_r3_readers_never_see_half_a_round(struct probe *t)
     atomic_store(&stop, true);
     for (int i = 0; i < READERS; i++)
         pthread_join(readers[i].thread, NULL);
+    pthread_barrier_destroy(&start);
     if (t->failure[0])
         longjmp(t->out, 1);
     for (int i = 0; i < READERS; i++) {

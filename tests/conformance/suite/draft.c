@@ -145,6 +145,13 @@ uint64_t draft_job(struct draft *d, const char *name)
     return draft_work(d, (pawl_work){.name = pawl_mem_dup(d->t->mem, pawl_s(name))});
 }
 
+uint64_t draft_scheduled(struct draft *d, const char *name)
+{
+    uint64_t rid = draft_event(d, name);
+    d->events[d->round.event_count - 1].kind = PAWL_EV_ACTIVITY_SCHEDULED;
+    return draft_work(d, (pawl_work){.id = rid, .name = d->events[d->round.event_count - 1].data});
+}
+
 void draft_drop_message(struct draft *d, uint64_t id)
 {
     *SLOT(drop_messages, drop_message_count) = id;

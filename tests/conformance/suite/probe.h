@@ -108,7 +108,8 @@ void draft_continue(struct draft *d, const char *data); /* ContinueAsNew; first 
 uint64_t draft_message(struct draft *d, pawl_message m);
 uint64_t draft_mail(struct draft *d, const char *data); /* visible at once */
 uint64_t draft_work(struct draft *d, pawl_work w);
-uint64_t draft_job(struct draft *d, const char *name); /* free, visible at once */
+uint64_t draft_job(struct draft *d, const char *name);       /* free, visible at once */
+uint64_t draft_scheduled(struct draft *d, const char *name); /* with its event, as engines do */
 void draft_drop_message(struct draft *d, uint64_t id);
 void draft_drop_work(struct draft *d, uint64_t id);
 void draft_need_work(struct draft *d, uint64_t id);
