@@ -18,7 +18,8 @@
  *     patched NAME … [else …] end      if-cancelled … end      repeat N … end
  *     return [TEXT]   fail [TEXT]   return-last   continue INPUT [version=…]
  *
- * A result is written as its value, !value when failed, ~value when cancelled.
+ * A result is written as its value (ok when empty), !value when failed, ~value
+ * when cancelled.
  * $input, $last (value of the last result) and $out may stand for a word.
  */
 #include "script.h"
@@ -323,7 +324,8 @@ static void put(struct run *r, const char *format, ...)
 static void put_result(struct run *r, pawl_result result)
 {
     r->last = result;
-    put(r, "%s%s", result.ok ? "" : result.cancelled ? "~" : "!", result.value.ptr);
+    put(r, "%s%s", result.ok ? "" : result.cancelled ? "~" : "!",
+        result.ok && result.value.len == 0 ? "ok" : result.value.ptr);
 }
 
 static struct handle *handle_of(struct run *r, pawl_str name, bool make)

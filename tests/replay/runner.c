@@ -147,6 +147,7 @@ static void run_act(struct runner *r, int *at)
     r->turn = (struct turn){.mem = r->turn_mem};
     r->at = 0;
     r->outcome = ENGINE_WAITING;
+    r->fate = FATE_APPLIED;
     r->expects_trouble = false;
     r->finding = (struct engine_finding){0};
     for (size_t i = 0;; i++) {
@@ -193,6 +194,19 @@ static void expect_out(struct runner *r, const struct line *l)
     if (!event_fits(&r->turn.steps[r->at], l, 1))
         script_fail(r->script, l, "event %zu of the act is: %s", r->at + 1, got);
     r->at++;
+}
+
+/* out-fan FROM TO NAME: so many activities with inputs 0, 1, 2 … */
+static void expect_fan(struct runner *r, const struct line *l)
+{
+    uint64_t from = (uint64_t)word_number(l->words[1]), to = (uint64_t)word_number(l->words[2]);
+
+    for (uint64_t ref = from; ref <= to; ref++, r->at++) {
+        const pawl_event *e = r->at < r->turn.count ? &r->turn.steps[r->at].event : NULL;
+        if (!e || e->kind != PAWL_EV_ACTIVITY_SCHEDULED || e->ref != ref ||
+            !pawl_str_eq(e->name, l->words[3]) || strtoull(e->data.ptr, NULL, 10) != ref - from)
+            script_fail(r->script, l, "activity #%" PRIu64 " is missing", ref);
+    }
 }
 
 static void expect_open(struct runner *r, const struct line *l)
@@ -254,6 +268,8 @@ static bool expect(struct runner *r, const struct line *l)
 
     if (pawl_str_is(w, "out")) {
         expect_out(r, l);
+    } else if (pawl_str_is(w, "out-fan")) {
+        expect_fan(r, l);
     } else if (pawl_str_is(w, "fate")) {
         expect_word(r, l, fates[r->fate]);
         r->fate = FATE_APPLIED; /* seen */
@@ -521,6 +537,7 @@ static void act_complete_all(struct runner *r, const struct line *l)
                          .kind = PAWL_MSG_ACTIVITY_COMPLETED,
                          .ref = ref,
                          .data = l->words[3]};
+        r->at = r->turn.count;
         apply(r, &m);
         if (ref < to && r->turn.count != r->at)
             script_fail(r->script, l, "an event too many after #%" PRIu64, ref);

@@ -95,7 +95,7 @@ static void read_line(struct script *s, char *text, int number)
     s->lines[s->count++] = l;
 }
 
-/* One word up to white space; key="quoted value" is one word too; c*N repeats. */
+/* One word up to white space; key="value" and ~"part" are one word too; c*N repeats. */
 static char *read_word(struct script *s, struct line *l, char *at)
 {
     char *word = strdup(at);
@@ -103,7 +103,7 @@ static char *read_word(struct script *s, struct line *l, char *at)
 
     while (*at && !isspace((unsigned char)*at) && *at != '"')
         word[n++] = *at++;
-    if (*at == '"' && n > 0 && at[-1] == '=') {
+    if (*at == '"' && n > 0 && (at[-1] == '=' || at[-1] == '~')) {
         at = read_quoted(s, l, at + 1);
         pawl_str value = l->words[--l->count];
         char *joined = malloc(n + value.len + 1);
