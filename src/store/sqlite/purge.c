@@ -10,6 +10,7 @@
  *     tomb --chain of events--> (whole instance: next closed execution, again)
  *          --> marks --> messages --> keys --> tomb deleted
  */
+#include "base/attr.h"
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"
 
@@ -52,9 +53,21 @@ static int look(struct conn *c, enum statement which, uint64_t key, uint64_t *re
     return rc;
 }
 
-/* Delete the chain from its end.  A row that is not ours ends it (P2). */
+/* Count what the last delete took. */
+static int spend(struct tomb *t, int rc)
+{
+    if (rc != SQLITE_OK)
+        return rc;
+    uint32_t gone = (uint32_t)sqlite3_changes(t->c->db);
+    t->left -= gone < t->left ? gone : t->left;
+    return SQLITE_OK;
+}
+
+/* Delete the chain from its end: each event after the work and the timer it
+ * started.  A row that is not ours ends the chain (P2). */
 static int purge_chain(struct tomb *t)
 {
+    static const enum statement started[] = {ST_WORK_DELETE_OF, ST_MESSAGE_DELETE_OF};
     int rc = SQLITE_OK;
 
     while (rc == SQLITE_OK && t->last_rid && t->left) {
@@ -64,27 +77,15 @@ static int purge_chain(struct tomb *t)
             t->last_rid = 0;
             return SQLITE_OK;
         }
-        if (rc != SQLITE_ROW)
+        rc = rc == SQLITE_ROW ? SQLITE_OK : rc;
+        for (size_t i = 0; i < COUNT_OF(started) && rc == SQLITE_OK && t->left; i++)
+            rc = spend(t, run(t->c, started[i], t->last_rid, t->uid, 0));
+        if (rc != SQLITE_OK || !t->left)
             return rc;
-        rc = run(t->c, ST_EVENT_DELETE, t->last_rid, 0, 0);
-        if (rc == SQLITE_OK)
-            rc = run(t->c, ST_WORK_DELETE_OF, t->last_rid, t->uid, 0);
-        if (rc == SQLITE_OK)
-            rc = run(t->c, ST_MESSAGE_DELETE_OF, t->last_rid, t->uid, 0);
+        rc = spend(t, run(t->c, ST_EVENT_DELETE, t->last_rid, 0, 0));
         t->last_rid = prev < t->last_rid ? prev : 0;
-        t->left--;
     }
     return rc;
-}
-
-/* Count what the last delete took. */
-static int spend(struct tomb *t, int rc)
-{
-    if (rc != SQLITE_OK)
-        return rc;
-    uint32_t gone = (uint32_t)sqlite3_changes(t->c->db);
-    t->left -= gone < t->left ? gone : t->left;
-    return SQLITE_OK;
 }
 
 /* After the chain: the next closed execution of a removed instance.  *retmore
@@ -109,7 +110,7 @@ static int purge_rest(struct tomb *t)
 
     if (t->execution)
         return spend(t, run(t->c, ST_MARKS_DELETE_OF, t->uid, t->execution, t->left));
-    for (size_t i = 0; i < sizeof deletes / sizeof deletes[0] && rc == SQLITE_OK && t->left; i++)
+    for (size_t i = 0; i < COUNT_OF(deletes) && rc == SQLITE_OK && t->left; i++)
         rc = spend(t, run(t->c, deletes[i], t->uid, t->left, 0));
     return rc;
 }
