@@ -664,6 +664,12 @@ static void act_rules(struct runner *r, const struct line *l)
         r->rules.payload_max = (size_t)word_number(option);
     if ((option = line_option(l, 1, "instance=")).ptr)
         r->instance = option;
+    if ((option = line_option(l, 1, "instance-bytes=")).ptr) {
+        size_t n = (size_t)word_number(option);
+        char *id = pawl_mem_alloc(r->mem, n + 1);
+        memset(id, 'i', n);
+        r->instance = pawl_s(id);
+    }
     if ((option = line_option(l, 1, "version=")).ptr)
         r->version = option.ptr;
     r->rules.strict_await |= line_has(l, 1, "strict");
