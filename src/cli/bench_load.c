@@ -86,15 +86,14 @@ static pawl_app *workload_app(void)
 }
 
 /* Steps recorded by an instance whose history is so long.  A chain has
- * OrchestrationStarted, then two events a step (scheduled, completed) and one at
- * the end; a fan-out schedules everything first. */
+ * OrchestrationStarted, then two events a step (scheduled, completed), and one
+ * at the end; a fan-out schedules everything first. */
 static uint64_t completed_at(const struct load *l, uint64_t last_seq, bool ended)
 {
-    uint64_t n = ended ? last_seq - 1 : last_seq;
     if (l->bench->workload != WORKLOAD_FANOUT)
-        return n / 2;
-    uint64_t scheduled = 1 + (uint64_t)l->bench->steps;
-    return n > scheduled ? n - scheduled : 0;
+        return last_seq < 2 ? 0 : (last_seq - 2) / 2;
+    uint64_t before = 1 + (uint64_t)l->bench->steps + (ended ? 1 : 0);
+    return last_seq > before ? last_seq - before : 0;
 }
 
 /* ---- Measuring ---------------------------------------------------------------------------- */
@@ -221,6 +220,8 @@ static pawl_runtime *open_runtime(struct bench *b, pawl_app *app, pawl_error *re
     options.data = b->dir;
     options.store = b->in_memory ? "memory:" : NULL;
     options.drain_ms = 1;
+    options.log_level =
+        b->cli->args.log_level < 0 ? PAWL_LOG_WARN : (pawl_log_level)b->cli->args.log_level;
     uint64_t events = 2 * (uint64_t)b->steps + 16;
     if (!options.max_history && events > 50000)
         options.max_history = events < UINT32_MAX ? (uint32_t)events : UINT32_MAX;

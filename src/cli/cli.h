@@ -45,8 +45,9 @@ struct cli_list {
 struct args {
     pawl_options options; /* data, store, workers, limits … as given to the runtime */
     struct cli_list load;
-    int output; /* enum cli_output */
-    int color;  /* enum cli_color */
+    int output;    /* enum cli_output */
+    int color;     /* enum cli_color */
+    int log_level; /* pawl_log_level; -1: as the verb likes it */
     bool quiet;
     bool help;
 

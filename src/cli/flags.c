@@ -117,8 +117,8 @@ const struct flag cli_flags[] = {
      "replay after every turn and compare"},
     {"hostile", 0, FLAG_SWITCH, OPT(hostile), NULL, NULL, TAKES_ENGINE,
      "drop the stack at every await (for tests of your code)"},
-    {"log-level", 0, FLAG_CHOICE, OPT(log_level), "LEVEL", levels, TAKES_ENGINE | TAKES_BENCH,
-     "error, warn, info or debug, on stderr (default warn)"},
+    {"log-level", 0, FLAG_CHOICE, AT(log_level), "LEVEL", levels, TAKES_ENGINE | TAKES_BENCH,
+     "error, warn, info or debug, on stderr (default warn; error for verbs that run nothing)"},
 
     {"output", 'o', FLAG_CHOICE, AT(output), "FORMAT", outputs, TAKES_OUTPUT,
      "table, json, jsonl or ids (default table)"},

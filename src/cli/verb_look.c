@@ -15,6 +15,7 @@
 
 #define LIST_DEFAULT 100
 #define PAGE_MAX     1000
+#define NAMES_MAX    100000
 
 /* ---- ls ------------------------------------------------------------------------ */
 
@@ -161,6 +162,8 @@ struct telling {
     struct table table;
     pawl_json *w; /* -o json */
     int64_t first_ms;
+    pawl_str *names; /* of tasks, by ref - 1: completions do not repeat them */
+    size_t name_cap;
 };
 
 static enum tone tone_of_event(const char *kind)
@@ -171,6 +174,24 @@ static enum tone tone_of_event(const char *kind)
     if (len > 9 && strcmp(kind + len - 9, "Completed") == 0)
         return TONE_GREEN;
     return strstr(kind, "Cancel") || strstr(kind, "Terminated") ? TONE_YELLOW : TONE_NONE;
+}
+
+/* The name of an event, or of the task it belongs to. */
+static pawl_str name_of(struct telling *t, const pawl_history_event *e)
+{
+    if (e->ref == 0 || e->ref > NAMES_MAX)
+        return e->name;
+    if (!e->name.len)
+        return e->ref <= t->name_cap ? t->names[e->ref - 1] : e->name;
+    if (e->ref > t->name_cap) {
+        size_t cap = e->ref > t->name_cap * 2 ? e->ref + 64 : t->name_cap * 2;
+        pawl_str *names = pawl_mem_alloc(t->cli->mem, cap * sizeof(*names));
+        if (t->name_cap)
+            memcpy(names, t->names, t->name_cap * sizeof(*names));
+        t->names = names;
+        t->name_cap = cap;
+    }
+    return t->names[e->ref - 1] = e->name;
 }
 
 static void event_row(struct telling *t, const pawl_history_event *e)
@@ -185,7 +206,7 @@ static void event_row(struct telling *t, const pawl_history_event *e)
         table_putf(&t->table, TONE_NONE, "%llu", (unsigned long long)e->ref);
     else
         table_put(&t->table, pawl_s(""), TONE_NONE);
-    table_put(&t->table, e->name, TONE_NONE);
+    table_put(&t->table, name_of(t, e), e->name.len ? TONE_NONE : TONE_DIM);
     bool shows_attrs = !e->data.len && strncmp(e->kind, "Timer", 5) == 0;
     table_put(&t->table, shows_attrs ? e->attrs : e->data, TONE_NONE);
 }

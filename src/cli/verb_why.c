@@ -86,6 +86,8 @@ static void say_activity(struct why *y, const pawl_waiting *waits)
     else if (waits->due_ms > y->now_ms)
         buf_printf(s, ", which failed %u time%s and is tried again in %s", waits->attempt - 1,
                    waits->attempt == 2 ? "" : "s", format_duration(due, waits->due_ms - y->now_ms));
+    else if (y->owner == 0)
+        buf_printf(s, ", scheduled %s ago", since);
     else
         buf_printf(s, ", queued for %s until a worker that has it takes it", since);
     if (waits->last_error.len)
