@@ -385,7 +385,6 @@ typedef struct pawl_store_ops {
 
     /* purge [engine]: delete up to `limit` rows of removed instances, one commit.
      * An event counts as one with the work or the timer that has its rid.
-     *       Work and timers go with the event whose rid is their id.
      *   P1  *retleft tells whether more is left.   P2  Nothing of a living
      *       instance is touched.   P3  The fence moves as with a commit (C5). */
     pawl_status (*purge)(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
