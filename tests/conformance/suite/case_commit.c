@@ -79,7 +79,7 @@ static void c1_two_completions_of_one_work_row_only_one_wins(struct probe *t)
 static void c2_refused_round_leaves_the_others_committed(struct probe *t)
 {
     for (int bad = 0; bad < 3; bad++) {
-        char names[3][16];
+        char names[3][32];
         pawl_row rows[3], fresh[3];
         struct draft *drafts[3];
         for (int i = 0; i < 3; i++) {
@@ -103,7 +103,7 @@ static void c2_every_other_round_of_many_refused(struct probe *t)
 {
     enum { ROUNDS = 200 };
     struct draft *drafts[ROUNDS];
-    char name[ROUNDS][16];
+    char name[ROUNDS][24];
     for (int i = 0; i < ROUNDS; i++) {
         snprintf(name[i], sizeof(name[i]), "i-%03d", i / 2); /* each id twice */
         drafts[i] = insert(t, name[i]);

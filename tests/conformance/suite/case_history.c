@@ -53,7 +53,7 @@ static pawl_row thousand(struct probe *t)
     pawl_row a = make(t, "a"), b = make(t, "b");
     while (a.last_seq < 1000) {
         struct draft *d = change(t, &a);
-        char text[16];
+        char text[24];
         for (uint64_t n = a.last_seq % 97 + 1; n > 0 && d->row.last_seq < 1000; n--) {
             snprintf(text, sizeof(text), "e%llu", (unsigned long long)d->row.last_seq + 1);
             draft_event(d, text);
@@ -68,7 +68,7 @@ static void check_events(struct probe *t, pawl_event_list list, uint64_t after, 
 {
     CHECK_NUMBER(list.count, count);
     for (size_t i = 0; i < list.count; i++) {
-        char text[16];
+        char text[24];
         snprintf(text, sizeof(text), "e%llu", (unsigned long long)list.items[i].seq);
         CHECK_NUMBER(list.items[i].seq, after + i + 1);
         CHECK(pawl_str_is(list.items[i].data, list.items[i].seq == 1 ? "start" : text));
@@ -107,7 +107,7 @@ static void h1_histories_of_interleaved_instances_stay_apart(struct probe *t)
 {
     enum { INSTANCES = 10, EVENTS = 20 };
     pawl_row rows[INSTANCES];
-    char name[INSTANCES][8];
+    char name[INSTANCES][16];
     for (int i = 0; i < INSTANCES; i++) {
         snprintf(name[i], sizeof(name[i]), "i%d", i);
         rows[i] = make(t, name[i]);

@@ -111,7 +111,7 @@ static enum outcome run_forked(const pawl_conformance_factory *factory, const st
             _exit(FAILED);
         if (outcome == FAILED)
             _exit(FAILED); /* the test stopped half-way: leaks mean nothing */
-        exit(outcome);
+        exit((int)outcome);
     }
     close(ends[1]);
     size_t got = 0;
