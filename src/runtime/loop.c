@@ -16,6 +16,8 @@
 #include "runtime/resident.h"
 #include "runtime/turn.h"
 
+#include <sched.h>
+
 #define FETCH_AT_ONCE 1000
 #define GROUP_BYTES   (16 << 20) /* strings staged in one commit */
 
@@ -113,6 +115,26 @@ static void fill_group(pawl_runtime *rt)
     rt->hold = false;
 }
 
+/* Results that are about to come make one commit instead of two: give the
+ * workers the processor for a moment while more keeps arriving.  With one job
+ * out, or none, there is nothing to wait for. */
+static void gather(pawl_runtime *rt)
+{
+    size_t have = 0;
+    for (struct item *i = rt->items; i && have < rt->backlog; i = i->next)
+        have += i->kind == ITEM_JOB;
+    if (!rt->threaded || !have || have >= rt->backlog)
+        return;
+    for (int quiet = 0; quiet < 2 && have < rt->backlog;) {
+        size_t before = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
+        sched_yield();
+        size_t after = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
+        have += after - before;
+        quiet = after == before ? quiet + 1 : 0;
+    }
+    inbox_take(rt);
+}
+
 int loop_once(pawl_runtime *rt)
 {
     if (rt->dead != PAWL_OK)
@@ -120,6 +142,7 @@ int loop_once(pawl_runtime *rt)
     inbox_take(rt);
     if (rt_mono(rt) < rt->retry_at_ms)
         return 0;
+    gather(rt);
     arena_reset(&rt->group_mem);
     rt->now_ms = rt_now(rt);
     look_at_registry(rt);

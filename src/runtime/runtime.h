@@ -254,6 +254,7 @@ struct pawl_runtime {
     size_t queue_count;
     uint32_t worker_count, worker_idle, running;
     bool workers_stop;
+    bool rousing; /* a thread is being woken or started */
     pthread_t *workers;
 
     /* threads */

@@ -3,9 +3,12 @@
  * runtime/worker.c -- threads that run activities.
  *
  * Threads are started when work finds none idle, up to opts.workers, and wait on
- * one condition; an idle runtime has none.  A worker owns a job from the queue
- * until it posts it to the inbox; `cancelled` and the cancel callback are the
- * only things the engine touches meanwhile.
+ * one condition; an idle runtime has none.  Only one thread is being woken at a
+ * time: it takes a job and, if more wait, wakes the next.  So short activities
+ * are drained by one or two threads without a wake-up each, and blocking ones
+ * have all threads at work within a few wake-ups.  A worker owns a job from the
+ * queue until it posts it to the inbox; `cancelled` and the cancel callback are
+ * the only things the engine touches meanwhile.
  */
 #include "runtime/activity.h"
 #include "runtime/inbox.h"
@@ -47,21 +50,56 @@ static struct job *take_locked(pawl_runtime *rt)
     return job;
 }
 
+static void *worker_main(void *p);
+
+/* One more thread, if allowed.  Called with work_lock held. */
+static bool spawn_locked(pawl_runtime *rt)
+{
+    if (!rt->threaded || rt->worker_count >= rt->opts.workers)
+        return false;
+    struct worker_arg *arg = malloc(sizeof(*arg));
+    if (!arg)
+        return false;
+    *arg = (struct worker_arg){rt, rt->worker_count};
+    if (pthread_create(&rt->workers[rt->worker_count], NULL, worker_main, arg) != 0) {
+        free(arg);
+        return false;
+    }
+    rt->worker_count++;
+    return true;
+}
+
+/* See to it that somebody takes what is queued.  Called with work_lock held. */
+static void rouse_locked(pawl_runtime *rt)
+{
+    if (!rt->queue || rt->rousing)
+        return;
+    if (rt->worker_idle) {
+        rt->rousing = true;
+        pthread_cond_signal(&rt->work_ready);
+    } else {
+        rt->rousing = spawn_locked(rt);
+    }
+}
+
 static void *worker_main(void *p)
 {
     struct worker_arg arg = *(struct worker_arg *)p;
     pawl_runtime *rt = arg.rt;
     free(p);
     pthread_mutex_lock(&rt->work_lock);
+    rt->rousing = false;
     while (!rt->workers_stop) {
         struct job *job = take_locked(rt);
         if (!job) {
             rt->worker_idle++;
             pthread_cond_wait(&rt->work_ready, &rt->work_lock);
             rt->worker_idle--;
+            rt->rousing = false;
             continue;
         }
         rt->running++;
+        rouse_locked(rt);
         pthread_mutex_unlock(&rt->work_lock);
         run_job(rt, job, arg.index);
         pthread_mutex_lock(&rt->work_lock);
@@ -72,21 +110,6 @@ static void *worker_main(void *p)
     return NULL;
 }
 
-/* One more thread, if allowed.  Called with work_lock held. */
-static void spawn_locked(pawl_runtime *rt)
-{
-    if (!rt->threaded || rt->worker_count >= rt->opts.workers)
-        return;
-    struct worker_arg *arg = malloc(sizeof(*arg));
-    if (!arg)
-        return;
-    *arg = (struct worker_arg){rt, rt->worker_count};
-    if (pthread_create(&rt->workers[rt->worker_count], NULL, worker_main, arg) == 0)
-        rt->worker_count++;
-    else
-        free(arg);
-}
-
 void worker_queue(pawl_runtime *rt, struct job *job)
 {
     pthread_mutex_lock(&rt->work_lock);
@@ -94,12 +117,8 @@ void worker_queue(pawl_runtime *rt, struct job *job)
     *rt->queue_end = job;
     rt->queue_end = &job->next_queued;
     rt->queue_count++;
-    bool wake = rt->worker_idle > 0;
-    if (rt->queue_count > rt->worker_idle)
-        spawn_locked(rt);
+    rouse_locked(rt);
     pthread_mutex_unlock(&rt->work_lock);
-    if (wake)
-        pthread_cond_signal(&rt->work_ready);
 }
 
 int worker_run_here(pawl_runtime *rt, int max)
