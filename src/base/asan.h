@@ -7,6 +7,8 @@
 #ifndef PAWL_BASE_ASAN_H
 #define PAWL_BASE_ASAN_H
 
+#include <stddef.h>
+
 #if defined(__SANITIZE_ADDRESS__)
 #define HAVE_ASAN 1
 #elif defined(__has_feature)
@@ -17,8 +19,14 @@
 
 #ifdef HAVE_ASAN
 #include <sanitizer/asan_interface.h>
-#define asan_poison(ptr, n)   __asan_poison_memory_region((ptr), (n))
 #define asan_unpoison(ptr, n) __asan_unpoison_memory_region((ptr), (n))
+
+static inline void asan_poison(void *ptr, size_t n)
+{
+    /* gcc takes the const parameter for a read of memory not yet written. */
+    __asm__("" : "+r"(ptr));
+    __asan_poison_memory_region(ptr, n);
+}
 #else
 #define asan_poison(ptr, n)   ((void)(ptr), (void)(n))
 #define asan_unpoison(ptr, n) ((void)(ptr), (void)(n))
