@@ -162,6 +162,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     }
     release_letters(rt, s);
     send_on(rt, s);
+    RT_POINT(rt, "handout.before");
     hand_out(rt, s);
     uint64_t uid = s->row.uid;
     bool unpile = s->unpile;

@@ -85,6 +85,7 @@ static pawl_status blame(pawl_runtime *rt, const struct slots_past *past, pawl_e
     rt->stage_count = 0;
     if (!round.work_update_count && !round.message_update_count)
         return PAWL_OK;
+    RT_POINT(rt, "recover.blame");
     return rt->store->ops->commit(rt->store, &rt->fence, &round, 1, rt->now_ms, reterr);
 }
 

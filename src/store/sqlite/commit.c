@@ -140,6 +140,7 @@ pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_er
     }
     if (rc != SQLITE_OK)
         return group_fail(s, rc, "begin a commit", reterr);
+    POINT("sqlite.begin");
     if (sqlite3_changes(s->writer.db) == 1)
         return PAWL_OK;
     conn_rollback(&s->writer);
@@ -224,6 +225,7 @@ static int apply_rounds(struct sqlite_store *s, pawl_round *rounds, size_t count
     for (size_t i = 0; i < count; i++) {
         bool wrote;
         int rc = round_apply(&s->writer, &rounds[i], s->fence.epoch, &wrote);
+        POINT("sqlite.round");
         if (rc != SQLITE_OK)
             return rc;
         if (rounds[i].result != PAWL_OK && wrote) {
@@ -335,7 +337,9 @@ int commit_saw_wal(void *user, sqlite3 *db, const char *name, int pages)
  * that the WAL goes on growing: try again after as many pages more. */
 static void checkpoint(struct sqlite_store *s)
 {
+    POINT("sqlite.checkpoint.before");
     int rc = sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    POINT("sqlite.checkpoint.after");
 
     s->checkpoint_at = s->wal_pages + CHECKPOINT_PAGES;
     if ((rc & 0xff) == SQLITE_FULL)

@@ -18,6 +18,7 @@
 #include "store/sqlite/schema.h"
 
 #include "base/limits.h"
+#include "base/point.h"
 #include "pawl/event.h"
 
 #include <inttypes.h>
@@ -219,10 +220,12 @@ pawl_status schema_migrate(sqlite3 *db, const char *const *const *steps, int fro
     }
     if (rc == SQLITE_OK)
         rc = fill_event_kinds(db);
+    POINT("sqlite.migrate.before");
     if (rc == SQLITE_OK) {
         (void)snprintf(sql, sizeof sql, "PRAGMA user_version=%d;COMMIT", count);
         rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
     }
+    POINT("sqlite.migrate.after");
     if (rc == SQLITE_OK)
         return PAWL_OK;
     pawl_status status = (rc & 0xff) == SQLITE_FULL ? PAWL_DISK_FULL : PAWL_UNAVAILABLE;
