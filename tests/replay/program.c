@@ -324,7 +324,10 @@ static void put(struct run *r, const char *format, ...)
 static void put_result(struct run *r, pawl_result result)
 {
     r->last = result;
-    put(r, "%s%s", result.ok ? "" : result.cancelled ? "~" : "!",
+    put(r, "%s%s",
+        result.ok          ? ""
+        : result.cancelled ? "~"
+                           : "!",
         result.ok && result.value.len == 0 ? "ok" : result.value.ptr);
 }
 

@@ -54,8 +54,6 @@ struct runner {
 
 typedef void act_fn(struct runner *r, const struct line *l);
 
-static struct runner *current; /* keeps everything reachable for the leak check */
-
 static void setup(struct runner *r, const char *path);
 static void run_act(struct runner *r, int *at);
 static bool expect(struct runner *r, const struct line *l);
@@ -103,7 +101,6 @@ void runner_run(const char *path)
 {
     struct runner *r = calloc(1, sizeof(*r));
 
-    current = r;
     setup(r, path);
     for (int i = 0; i < r->script->count;) {
         if (pawl_str_is(r->script->lines[i].words[0], "program")) {
@@ -118,6 +115,8 @@ void runner_run(const char *path)
     fiber_pool_destroy(r->pool);
     pawl_mem_free(r->mem);
     pawl_mem_free(r->turn_mem);
+    script_free(r->script);
+    free(r);
 }
 
 static void setup(struct runner *r, const char *path)

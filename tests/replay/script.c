@@ -24,12 +24,19 @@ struct script *script_read(const char *path)
     if (!s || !f)
         ck_abort_msg("cannot read %s", path);
     s->path = path;
+    s->mem = pawl_mem_new();
     for (int number = 1; getline(&text, &cap, f) >= 0; number++)
         read_line(s, text, number);
     free(text);
     (void)fclose(f);
     find_programs(s);
     return s;
+}
+
+void script_free(struct script *s)
+{
+    pawl_mem_free(s->mem);
+    free(s);
 }
 
 const struct program *script_program(const struct script *s, pawl_str name)
@@ -98,7 +105,7 @@ static void read_line(struct script *s, char *text, int number)
 /* One word up to white space; key="value" and ~"part" are one word too; c*N repeats. */
 static char *read_word(struct script *s, struct line *l, char *at)
 {
-    char *word = strdup(at);
+    char *word = pawl_mem_alloc(s->mem, strlen(at) + 1);
     size_t n = 0;
 
     while (*at && !isspace((unsigned char)*at) && *at != '"')
@@ -106,17 +113,15 @@ static char *read_word(struct script *s, struct line *l, char *at)
     if (*at == '"' && n > 0 && (at[-1] == '=' || at[-1] == '~')) {
         at = read_quoted(s, l, at + 1);
         pawl_str value = l->words[--l->count];
-        char *joined = malloc(n + value.len + 1);
+        char *joined = pawl_mem_alloc(s->mem, n + value.len + 1);
         memcpy(joined, word, n);
         memcpy(joined + n, value.ptr, value.len + 1);
-        free(word);
         word = joined;
         n += value.len;
     } else if (n > 2 && word[1] == '*' && isdigit((unsigned char)word[2])) {
         size_t times = (size_t)strtoul(word + 2, NULL, 10);
         char c = word[0];
-        free(word);
-        word = malloc(times + 1);
+        word = pawl_mem_alloc(s->mem, times + 1);
         memset(word, c, times);
         n = times;
     }
@@ -127,7 +132,7 @@ static char *read_word(struct script *s, struct line *l, char *at)
 
 static char *read_quoted(struct script *s, struct line *l, char *at)
 {
-    char *word = malloc(strlen(at) + 1);
+    char *word = pawl_mem_alloc(s->mem, strlen(at) + 1);
     size_t n = 0;
 
     for (; *at != '"'; at++) {

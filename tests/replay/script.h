@@ -31,6 +31,7 @@ struct program {
 
 struct script {
     const char *path;
+    pawl_mem *mem; /* owned: all words */
     struct line lines[LINES_MAX];
     int count;
     struct program programs[PROGRAMS_MAX];
@@ -39,6 +40,7 @@ struct script {
 
 /* Read a script; exits the test with a message when it cannot be read. */
 struct script *script_read(const char *path);
+void script_free(struct script *s);
 const struct program *script_program(const struct script *s, pawl_str name);
 /* The word after `prefix` among the words of a line from `from` on; NULL ptr when absent. */
 pawl_str line_option(const struct line *l, int from, const char *prefix);
