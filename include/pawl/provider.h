@@ -224,7 +224,7 @@ typedef struct pawl_row_list {
 
 typedef struct pawl_depths {
     uint64_t messages; /* all: ready, delayed, mailbox */
-    uint64_t timers;   /* of these, not visible at now_ms */
+    uint64_t timers;   /* of these, delayed: not visible at now_ms, not in a mailbox */
     uint64_t work;     /* all */
     uint64_t quarantine;
     uint64_t instances;

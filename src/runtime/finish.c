@@ -185,7 +185,7 @@ static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
             s->row.state = states[i].state;
     row_changed(s);
     execution_mailbox_each(r->x, drop_mail, s);
-    (void)rt;
+    stage_drop_message(rt, s, r->grace_id);
 }
 
 /* A history that cannot even be read is closed with one event. */

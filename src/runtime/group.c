@@ -67,7 +67,7 @@ static void send_on(pawl_runtime *rt, struct stage *s)
         const pawl_message *m = &s->messages.items[i];
         if (m->mailbox || is_quiet(s, m->id))
             continue;
-        if (m->visible_ms > rt->now_ms || m->visible_ms) {
+        if (m->visible_ms > rt->now_ms) {
             if (m->visible_ms < rt->next_due_ms)
                 rt->next_due_ms = m->visible_ms;
             continue;

@@ -127,8 +127,10 @@ void job_fetch(pawl_runtime *rt)
             return;
         }
         if (rt->store->ops->fetch_work(rt->store, rt->now_ms, names, n, FETCH_AT_ONCE,
-                                       &rt->load_mem, &list, &err) != PAWL_OK)
+                                       &rt->load_mem, &list, &err) != PAWL_OK) {
+            rt->retry_at_ms = rt_mono(rt) + 100;
             return;
+        }
         if (list.count < FETCH_AT_ONCE)
             rt->store_backlog = false;
         for (size_t i = 0; i < list.count; i++)

@@ -304,6 +304,8 @@ int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
             continue;
         if (now >= end)
             return 0;
+        if (rt->env.mono_ms != real_mono)
+            return 0; /* the caller's clock: only the caller can make time pass */
         inbox_wait(rt, until < end ? until : end);
     }
 }

@@ -175,8 +175,10 @@ void job_look_deadlines(pawl_runtime *rt)
     pawl_error err;
     arena_reset(&rt->load_mem);
     if (rt->store->ops->fetch_deadlines(rt->store, rt->now_ms, 256, &rt->load_mem, &list, &err) !=
-        PAWL_OK)
+        PAWL_OK) {
+        rt->retry_at_ms = rt_mono(rt) + 100;
         return;
+    }
     rt->look_deadlines = list.count == 256;
     for (size_t i = 0; i < list.count; i++)
         look_at_row(rt, &list.items[i]);

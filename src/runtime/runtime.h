@@ -123,8 +123,8 @@ struct resident {
     execution *x;     /* NULL: cannot run here and now */
     const struct code_entry *code;
     struct stage *stage; /* in the group being built; NULL: none */
-    bool codeless;       /* waits for code to be registered */
     bool doomed;         /* evict after the commit */
+    uint64_t grace_id;   /* message that ends the grace of a cancel; 0: none known */
     size_t bytes;        /* counted in rt->resident_bytes */
     pawl_runtime *rt;
     struct resident *older, *newer; /* by last use */

@@ -176,6 +176,7 @@ static void start_grace(pawl_runtime *rt, struct resident *r, struct stage *s)
     pawl_message *m = stage_send(rt, s, PAWL_MSG_CANCEL_DEADLINE, r->row.uid, (pawl_str){0});
     m->execution = s->row.execution;
     m->visible_ms = rt->now_ms + rt->opts.cancel_grace_ms;
+    r->grace_id = m->id;
 }
 
 static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)

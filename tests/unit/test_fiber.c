@@ -616,9 +616,9 @@ TEST(an_overflow_without_a_label_still_has_a_line)
 
 /* ---- Other faults -------------------------------------------------------- */
 
-static volatile int *bad_address; /* NULL, but the compiler cannot know */
+static volatile int *volatile bad_address = (volatile int *)4096; /* never mapped */
 
-static void write_to_null(void *arg)
+static void write_badly(void *arg)
 {
     (void)arg;
     *bad_address = 1;
@@ -628,13 +628,13 @@ static void fault_on_fiber(void *arg)
 {
     (void)arg;
     fiber_guard_thread();
-    fiber_resume(fiber_create(pool, 0, write_to_null, NULL, "innocent"));
+    fiber_resume(fiber_create(pool, 0, write_badly, NULL, "innocent"));
 }
 
 static void fault_outside(void *arg)
 {
     fiber_guard_thread();
-    write_to_null(arg);
+    write_badly(arg);
 }
 
 static void be_sent_a_fault(void *arg)

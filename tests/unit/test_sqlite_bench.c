@@ -7,13 +7,19 @@
  * prints rounds per second next to the bare fdatasync of the same disk; the
  * figures in docs/internals/sqlite.md come from it:
  *
- *     PAWL_BENCH_DIR=. PAWL_TEST_TIMEOUT=600 build/tests/unit/test_sqlite_bench
+ *     PAWL_BENCH_DIR=. PAWL_TEST_TIMEOUT=600 build/tests/unit/test_sqlite_bench figures
+ *
+ * PAWL_BENCH_COMMITS=N stops each shape after N commits, for counting instructions:
+ *
+ *     PAWL_BENCH_DIR=/dev/shm PAWL_BENCH_COMMITS=200 CK_FORK=no valgrind --tool=callgrind \
+ *         --toggle-collect=sqlite_commit build/tests/unit/test_sqlite_bench figures
  */
 #include "test_sqlite.h"
 
 #include "base/clock.h"
 
 #include <fcntl.h>
+#include <time.h>
 
 #define CHAINS_MAX 1024
 
@@ -131,6 +137,14 @@ static void commit_batch(struct bench *b, size_t batch, size_t instances, bool a
     }
 }
 
+/* Microseconds of CPU this thread has used: what other programs cannot disturb. */
+static int64_t cpu_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 static int compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -175,19 +189,23 @@ static void run(const char *dir, size_t batch, size_t instances, bool at_random,
     start_chains(&b, instances);
     for (size_t at = 0; at < instances; at += batch)
         commit_batch(&b, batch, instances, false, at);
-    int64_t start = clock_mono_us(), end = start + (int64_t)(seconds * 1e6), t = start;
-    for (size_t at = 0; t < end && n < sizeof us / sizeof us[0]; at += batch) {
+    int64_t cpu = cpu_us(), start = clock_mono_us(), end = start + (int64_t)(seconds * 1e6),
+            t = start;
+    const char *commits = getenv("PAWL_BENCH_COMMITS");
+    size_t max = commits ? strtoul(commits, NULL, 10) : sizeof us / sizeof us[0];
+    for (size_t at = 0; t < end && n < max; at += batch) {
         commit_batch(&b, batch, instances, at_random, at);
         int64_t now = clock_mono_us();
         us[n++] = now - t;
         t = now;
     }
+    cpu = cpu_us() - cpu;
     qsort(us, n, sizeof us[0], compare);
     printf("%4zu a commit, %7zu instances%s: %8.0f rounds/s, commit p50 %lld us, p99 %lld, "
-           "max %lld\n",
+           "max %lld; %.2f us CPU a round\n",
            batch, instances, at_random ? " at random" : "",
            (double)(n * batch) * 1e6 / (double)(t - start), (long long)us[n / 2],
-           (long long)us[n * 99 / 100], (long long)us[n - 1]);
+           (long long)us[n * 99 / 100], (long long)us[n - 1], (double)cpu / (double)(n * batch));
     free(b.chains);
     box_drop(&b.box);
 }
@@ -224,9 +242,12 @@ TEST(figures)
     printf("fdatasync: 4 KiB appended %lld us, overwritten %lld us; 16 KiB %lld, %lld us\n",
            (long long)measure_sync(dir, 4096, false), (long long)measure_sync(dir, 4096, true),
            (long long)measure_sync(dir, 16384, false), (long long)measure_sync(dir, 16384, true));
-    run(dir, 1, 1, false, seconds);
-    run(dir, 32, 32, false, seconds);
-    run(dir, 256, 256, false, seconds);
+    const char *only = getenv("PAWL_BENCH_BATCH");
+    static const size_t batches[] = {1, 32, 256};
+    for (size_t i = 0; i < 3; i++) {
+        if (!only || strtoul(only, NULL, 10) == batches[i])
+            run(dir, batches[i], batches[i], false, seconds);
+    }
     const char *many = getenv("PAWL_BENCH_INSTANCES");
     if (many)
         run(dir, 256, strtoul(many, NULL, 10) / 256 * 256, true, seconds);

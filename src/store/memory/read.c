@@ -202,8 +202,10 @@ pawl_status memory_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret,
                          .work = m->work_by_id.count,
                          .quarantine = m->quarantine.count,
                          .instances = m->by_uid.count};
-    for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n))
-        ret->timers += CONTAINER_OF(n, struct memory_message, by_id)->message.visible_ms > now_ms;
+    for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n)) {
+        const pawl_message *msg = &CONTAINER_OF(n, struct memory_message, by_id)->message;
+        ret->timers += msg->visible_ms > now_ms && !msg->mailbox;
+    }
     memory_unlock(m);
     return PAWL_OK;
 }
