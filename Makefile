@@ -110,8 +110,9 @@ run:
 	@$(MAKE) --no-print-directory -j2 all >/dev/null
 	@scripts/demo
 
-setup-test:
+test:
 	@scripts/setup test
+	@tests/all
 
 clean:
 	rm -rf build
@@ -120,6 +121,6 @@ help:
 	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
 
 .PHONY: all lint check-layers check-pure check-headers check-format check-sizes format run \
-        setup-test clean help
+        test clean help
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
