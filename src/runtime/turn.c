@@ -200,8 +200,8 @@ static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
         turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, pawl_s(finding.text));
         return;
     }
-    drop_consumed(rt, r, s);
     settle(rt, r, s, l, fate, &finding);
+    drop_consumed(rt, r, s); /* after settle: a kept letter may be consumed already */
     if (fate == FATE_APPLIED && l->mail.kind == PAWL_MSG_CANCEL && outcome == ENGINE_WAITING)
         start_grace(rt, r, s);
     turn_outcome(rt, r, NULL, outcome, &finding);
