@@ -18,5 +18,14 @@ int group_commit(pawl_runtime *rt);
 void told_change(pawl_runtime *rt, const pawl_row *row, size_t events);
 /* Call the feeds and wake waiting clients. */
 void told_all(pawl_runtime *rt);
+/* No more requests; clients that wait give up. */
+void told_stop(pawl_runtime *rt);
+
+struct timespec;
+/* A client waits for changes of an instance: enter, look, wait, look …, leave.
+ * Any thread.  told_wait is false when the time (NULL: none) or the runtime is over. */
+void told_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance);
+bool told_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *until);
+void told_leave(pawl_runtime *rt, struct wait_node *w);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/rand.h"
 #include "fiber/fiber.h"
+#include "runtime/group.h"
 #include "runtime/inbox.h"
 #include "runtime/internal.h"
 #include "runtime/job.h"
@@ -159,6 +160,7 @@ static void init_lists(pawl_runtime *rt)
     map_init(&rt->kept_names);
     map_init(&rt->suspects);
     map_init(&rt->jobs);
+    map_init(&rt->waiters);
     heap_init(&rt->limits);
     arena_init(&rt->group_mem);
     arena_init(&rt->load_mem);
@@ -175,7 +177,6 @@ static void init_locks(pawl_runtime *rt)
     pthread_mutex_init(&rt->watch_lock, NULL);
     pthread_mutex_init(&rt->trouble_lock, NULL);
     pthread_cond_init(&rt->wake, &mono);
-    pthread_cond_init(&rt->told, &mono);
     pthread_cond_init(&rt->work_ready, &mono);
     pthread_cond_init(&rt->watch_wake, &mono);
     pthread_condattr_destroy(&mono);
@@ -359,7 +360,7 @@ void runtime_discard(pawl_runtime *rt)
         free(name);
     }
     struct map *maps[] = {&rt->by_uid,     &rt->by_id,    &rt->inflight, &rt->codeless,
-                          &rt->kept_names, &rt->suspects, &rt->jobs};
+                          &rt->kept_names, &rt->suspects, &rt->jobs,     &rt->waiters};
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         map_deinit(maps[i]);
     heap_deinit(&rt->limits);
@@ -383,9 +384,7 @@ void pawl_runtime_close(pawl_runtime *rt)
 {
     if (!rt)
         return;
-    pthread_mutex_lock(&rt->lock);
-    rt->stopping = true;
-    pthread_mutex_unlock(&rt->lock);
+    told_stop(rt);
     bool all = true;
     if (rt->threaded) {
         all = worker_stop(rt, rt->opts.drain_ms);

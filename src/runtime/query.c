@@ -7,7 +7,7 @@
  * tables-only execution, no code is run.
  */
 #include "base/limits.h"
-#include "runtime/inbox.h"
+#include "runtime/group.h"
 #include "runtime/loop.h"
 #include "runtime/resident.h"
 
@@ -188,21 +188,6 @@ static void as_waited(pawl_info *info)
     }
 }
 
-/* Sleep until commit_no moves past `seen` or the time is over; false: over. */
-static bool sleep_for_commit(pawl_runtime *rt, uint64_t seen, const struct timespec *until)
-{
-    bool moved = true;
-    pthread_mutex_lock(&rt->lock);
-    rt->told_waiters++;
-    while (rt->commit_no == seen && !rt->stopping && moved)
-        moved = until ? pthread_cond_timedwait(&rt->told, &rt->lock, until) == 0
-                      : pthread_cond_wait(&rt->told, &rt->lock) == 0;
-    bool stopping = rt->stopping;
-    rt->told_waiters--;
-    pthread_mutex_unlock(&rt->lock);
-    return moved && !stopping;
-}
-
 static struct timespec deadline_of(int64_t timeout_ms)
 {
     struct timespec t;
@@ -214,12 +199,12 @@ static struct timespec deadline_of(int64_t timeout_ms)
     return t;
 }
 
-/* One turn of waiting; false: the time is over. */
-static bool wait_a_bit(pawl_runtime *rt, uint64_t seen, int64_t timeout_ms,
+/* A moment of waiting; false: the time is over. */
+static bool wait_a_bit(pawl_runtime *rt, struct wait_node *w, int64_t timeout_ms,
                        const struct timespec *until, int64_t end_ms)
 {
     if (rt->threaded)
-        return sleep_for_commit(rt, seen, timeout_ms < 0 ? NULL : until);
+        return told_wait(rt, w, timeout_ms < 0 ? NULL : until);
     if (rt->opts.read_only) { /* the owner is another process: look now and then */
         struct timespec nap = {.tv_nsec = 20000000};
         nanosleep(&nap, NULL);
@@ -231,36 +216,43 @@ static bool wait_a_bit(pawl_runtime *rt, uint64_t seen, int64_t timeout_ms,
     return timeout_ms < 0 || rt_mono(rt) < end_ms;
 }
 
-pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t execution_no,
-                             int64_t timeout_ms, pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
+static pawl_status wait_in(pawl_client *c, struct wait_node *w, const char *instance,
+                           uint64_t execution_no, int64_t timeout_ms, pawl_mem *mem, pawl_info *ret,
+                           pawl_error *err)
 {
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
     pawl_runtime *rt = c->rt;
     struct timespec until = deadline_of(timeout_ms < 0 ? 0 : timeout_ms);
     int64_t end_ms = rt_mono(rt) + (timeout_ms < 0 ? 0 : timeout_ms);
-    for (bool more = true;;) {
-        pthread_mutex_lock(&rt->lock);
-        uint64_t seen = rt->commit_no;
-        pthread_mutex_unlock(&rt->lock);
+    for (bool more = true;; more = wait_a_bit(rt, w, timeout_ms, &until, end_ms)) {
         struct arena_mark mark = arena_mark(mem);
         pawl_row row;
         pawl_status rc = find(c, instance, execution_no, mem, &row, err);
         bool over = rc == PAWL_OK && pawl_state_is_terminal(row.state);
         if (rc != PAWL_OK)
             return rc;
-        if (over || !more) {
-            arena_rewind(mem, mark);
-            rc = pawl_client_get(c, instance, execution_no, mem, ret, err);
-            as_waited(ret);
-            if (rc == PAWL_OK && !over)
-                error_set(err, PAWL_TIMEOUT, "instance '%s' is still %s", instance,
-                          pawl_state_name(ret->state));
-            return rc == PAWL_OK && !over ? PAWL_TIMEOUT : rc;
-        }
         arena_rewind(mem, mark);
-        more = wait_a_bit(rt, seen, timeout_ms, &until, end_ms);
+        if (!over && more)
+            continue;
+        rc = pawl_client_get(c, instance, execution_no, mem, ret, err);
+        as_waited(ret);
+        if (rc != PAWL_OK || pawl_state_is_terminal(ret->state))
+            return rc;
+        error_set(err, PAWL_TIMEOUT, "instance '%s' is still %s", instance,
+                  pawl_state_name(ret->state));
+        return PAWL_TIMEOUT;
     }
+}
+
+pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t execution_no,
+                             int64_t timeout_ms, pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    struct wait_node node;
+    told_enter(c->rt, &node, pawl_s(instance));
+    pawl_status rc =
+        wait_in(c, &node, instance, execution_no, timeout_ms, mem, ret, reterr ? reterr : &local);
+    told_leave(c->rt, &node);
+    return rc;
 }
 
 /* ---- Lists and histories --------------------------------------------------------------- */

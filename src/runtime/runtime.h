@@ -175,6 +175,14 @@ struct feed {
     void *arg;
 };
 
+/* A client that waits for an instance to change; on its own stack. */
+struct wait_node {
+    struct wait_node *next; /* of the same instance */
+    pawl_str instance;
+    pthread_cond_t changed;
+    bool told;
+};
+
 struct pawl_client {
     pawl_runtime *rt;
 };
@@ -193,16 +201,15 @@ struct pawl_runtime {
     struct slots *slots;
 
     /* inbox: any thread */
-    pthread_mutex_t lock; /* guards inbox_*, waiting, stop flags, feeds, commit_no */
+    pthread_mutex_t lock; /* guards inbox_*, stop flags, waiters */
     pthread_cond_t wake;  /* the engine waits here */
-    pthread_cond_t told;  /* waiting clients wait here: commit_no moved */
     struct item *inbox, **inbox_end;
     bool engine_waits;
-    bool stopping;    /* no new requests */
-    atomic_bool stop; /* engine thread ends */
-    atomic_bool busy; /* the engine is not waiting: the watchdog looks */
-    uint32_t told_waiters;
-    uint64_t commit_no;
+    bool stopping;      /* no new requests */
+    atomic_bool stop;   /* engine thread ends */
+    atomic_bool busy;   /* the engine is not waiting: the watchdog looks */
+    struct map waiters; /* instance id -> struct wait_node */
+    atomic_uint waiter_count;
     pthread_mutex_t feed_lock; /* guards the three below */
     struct feed *feeds;
     uint64_t feed_number;

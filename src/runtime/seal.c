@@ -120,9 +120,9 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
                      .name = e->name,
                      .input = e->data,
                      .attrs = e->attrs,
-                     .scheduled_ms = s->now_ms};
+                     .scheduled_ms = e->at_ms};
     if (step->policy)
-        w->deadline_ms = job_deadline(step->policy, s->now_ms, false);
+        w->deadline_ms = job_deadline(step->policy, e->at_ms, false);
     if (job_admit(rt, w))
         w->lock_epoch = rt->fence.epoch;
 }

@@ -3,9 +3,9 @@
  * runtime/told.c -- who hears of a commit: feeds and waiting clients.
  *
  * Feeds run on the engine thread under feed_lock, so that after unfeed nobody is
- * called any more (a feed must not call feed or unfeed).  Waiting clients sleep on
- * rt->told and look again when commit_no moved: no notice can be lost, because
- * the number is read before the look.
+ * called any more (a feed must not call feed or unfeed).  A waiting client hangs
+ * its node into rt->waiters *before* it looks at the store, so no change between
+ * look and sleep is lost; only those whose instance changed are woken.
  */
 #include "runtime/group.h"
 #include "runtime/loop.h"
@@ -14,7 +14,8 @@
 
 void told_change(pawl_runtime *rt, const pawl_row *row, size_t events)
 {
-    if (!atomic_load_explicit(&rt->feed_count, memory_order_relaxed))
+    if (!atomic_load_explicit(&rt->feed_count, memory_order_relaxed) &&
+        !atomic_load_explicit(&rt->waiter_count, memory_order_relaxed))
         return;
     pawl_change *c = list_add(&rt->group_mem, &rt->changes);
     *c = (pawl_change){.instance = arena_dup(&rt->group_mem, row->id),
@@ -24,22 +25,88 @@ void told_change(pawl_runtime *rt, const pawl_row *row, size_t events)
                        .events = (uint32_t)events};
 }
 
-void told_all(pawl_runtime *rt)
+static void tell_waiters(pawl_runtime *rt)
 {
     pthread_mutex_lock(&rt->lock);
-    rt->commit_no++;
-    bool waiters = rt->told_waiters > 0;
+    for (size_t i = 0; i < rt->changes.count; i++) {
+        struct wait_node *w = map_gets(&rt->waiters, rt->changes.items[i].instance);
+        for (; w; w = w->next) {
+            w->told = true;
+            pthread_cond_signal(&w->changed);
+        }
+    }
     pthread_mutex_unlock(&rt->lock);
-    if (waiters)
-        pthread_cond_broadcast(&rt->told);
+}
+
+void told_all(pawl_runtime *rt)
+{
     if (!rt->changes.count)
         return;
+    if (atomic_load_explicit(&rt->waiter_count, memory_order_relaxed))
+        tell_waiters(rt);
     pthread_mutex_lock(&rt->feed_lock);
     for (struct feed *f = rt->feeds; f; f = f->next)
         f->fn(f->arg, rt->changes.items, rt->changes.count);
     pthread_mutex_unlock(&rt->feed_lock);
     rt->changes.count = rt->changes.cap = 0;
     rt->changes.items = NULL;
+}
+
+void told_stop(pawl_runtime *rt)
+{
+    pthread_mutex_lock(&rt->lock);
+    rt->stopping = true;
+    struct wait_node *w;
+    for (size_t cursor = 0; (w = map_next(&rt->waiters, &cursor));)
+        for (; w; w = w->next)
+            pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&rt->lock);
+}
+
+void told_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance)
+{
+    pthread_condattr_t mono;
+    pthread_condattr_init(&mono);
+    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
+    *w = (struct wait_node){.instance = instance};
+    pthread_cond_init(&w->changed, &mono);
+    pthread_condattr_destroy(&mono);
+    pthread_mutex_lock(&rt->lock);
+    w->next = map_gets(&rt->waiters, instance);
+    if (w->next)
+        map_removes(&rt->waiters, instance); /* the key lives with the newest */
+    assert_that(map_puts(&rt->waiters, w->instance, w));
+    atomic_fetch_add(&rt->waiter_count, 1);
+    pthread_mutex_unlock(&rt->lock);
+}
+
+void told_leave(pawl_runtime *rt, struct wait_node *w)
+{
+    pthread_mutex_lock(&rt->lock);
+    struct wait_node *top = map_removes(&rt->waiters, w->instance);
+    if (top == w)
+        top = w->next;
+    for (struct wait_node *at = top; at; at = at->next)
+        if (at->next == w)
+            at->next = w->next;
+    if (top)
+        assert_that(map_puts(&rt->waiters, top->instance, top));
+    atomic_fetch_sub(&rt->waiter_count, 1);
+    pthread_mutex_unlock(&rt->lock);
+    pthread_cond_destroy(&w->changed);
+}
+
+bool told_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *until)
+{
+    bool in_time = true;
+    pthread_mutex_lock(&rt->lock);
+    while (!w->told && !rt->stopping && in_time)
+        in_time = until ? pthread_cond_timedwait(&w->changed, &rt->lock, until) == 0
+                        : pthread_cond_wait(&w->changed, &rt->lock) == 0;
+    bool stopping = rt->stopping;
+    w->told = false;
+    pthread_mutex_unlock(&rt->lock);
+    return in_time && !stopping;
 }
 
 uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg)
