@@ -155,6 +155,15 @@ static int check_words(struct cli *cli)
     return 0;
 }
 
+static int check_store(struct cli *cli)
+{
+    const char *store = cli->args.options.store;
+    if (!store || !(cli->verb->takes & TAKES_STORE) || strcmp(store, "memory:") == 0 ||
+        (strncmp(store, "sqlite:", 7) == 0 && store[7]))
+        return 0;
+    return cli_fail(cli, EXIT_USAGE, "there is no store '%s'; use sqlite:FILE or memory:", store);
+}
+
 static int run_command(struct cli *cli, int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
@@ -172,6 +181,8 @@ static int run_command(struct cli *cli, int argc, char **argv)
     if (!cli->verb)
         return unknown_verb(cli);
     status = check_words(cli);
+    if (!status)
+        status = check_store(cli);
     return status ? status : cli->verb->run(cli);
 }
 

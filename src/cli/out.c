@@ -204,30 +204,55 @@ static void measure(const struct table *t, unsigned widths[TABLE_COLUMNS_MAX])
     }
 }
 
-/* Take columns from the widest flexible one until the line fits. */
+static unsigned total_of(const struct table *t, const unsigned widths[TABLE_COLUMNS_MAX])
+{
+    unsigned total = 0;
+    for (size_t c = 0; c < t->column_count; c++)
+        total += widths[c] ? widths[c] + GAP : 0;
+    return total - GAP;
+}
+
+/* The widest flexible column that can give one up; column_count: none. */
+static size_t widest_of(const struct table *t, const unsigned widths[TABLE_COLUMNS_MAX])
+{
+    size_t widest = t->column_count;
+    for (size_t c = 0; c < t->column_count; c++)
+        if (t->columns[c].flex && widths[c] > FLEX_MINIMUM &&
+            (widest == t->column_count || widths[c] > widths[widest]))
+            widest = c;
+    return widest;
+}
+
+/* Leave out the last spare column (width 0); false when there is none. */
+static bool leave_out(const struct table *t, unsigned widths[TABLE_COLUMNS_MAX])
+{
+    for (size_t c = t->column_count; c-- > 0;)
+        if (t->columns[c].spare && widths[c]) {
+            widths[c] = 0;
+            return true;
+        }
+    return false;
+}
+
 static void fit(const struct table *t, unsigned widths[TABLE_COLUMNS_MAX])
 {
-    unsigned room = out_width(), total = (unsigned)(t->column_count - 1) * GAP;
-    for (size_t c = 0; c < t->column_count; c++)
-        total += widths[c];
-    while (room && total > room) {
-        size_t widest = t->column_count;
-        for (size_t c = 0; c < t->column_count; c++)
-            if (t->columns[c].flex && widths[c] > FLEX_MINIMUM &&
-                (widest == t->column_count || widths[c] > widths[widest]))
-                widest = c;
-        if (widest == t->column_count)
+    unsigned room = out_width();
+    while (room && total_of(t, widths) > room) {
+        size_t widest = widest_of(t, widths);
+        if (widest < t->column_count)
+            widths[widest]--;
+        else if (!leave_out(t, widths))
             return;
-        widths[widest]--;
-        total--;
     }
 }
 
 static void print_cell(const struct table *t, size_t column, struct table_cell cell, unsigned width)
 {
+    bool last = column + 1 == t->column_count;
+    if (width == 0 && !last)
+        return;
     pawl_str text = out_cut(t->cli->mem, cell.text, width);
     unsigned pad = width - width_of(text);
-    bool last = column + 1 == t->column_count;
     if (t->columns[column].right)
         printf("%*s", (int)pad, "");
     printf("%s%.*s%s", out_begin(t->cli, stdout, cell.tone), PAWL_FMT(text),

@@ -36,6 +36,7 @@ struct table_column {
     const char *head;
     bool right; /* aligned */
     bool flex;  /* may be cut to fit the terminal */
+    bool spare; /* left out when cutting is not enough, the last one first */
 };
 
 struct table_cell {

@@ -79,11 +79,9 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     options.log_level = (pawl_log_level)level;
     pawl_error err = {.status = PAWL_UNAVAILABLE};
     ret->rt = pawl_runtime_open(cli->app, &options, &err);
-    if (!ret->rt) {
-        status = cli_exit_of(err.status);
-        /* "Not there" is about instances; a store that is not there is 3. */
-        return cli_fail(cli, status == EXIT_NOT_THERE ? EXIT_NO_STORE : status, "%s", err.text);
-    }
+    if (!ret->rt) /* whatever it was: there is no store to work with */
+        return cli_fail(cli, err.status == PAWL_UNKNOWN ? EXIT_UNKNOWN : EXIT_NO_STORE, "%s",
+                        err.text);
     ret->client = pawl_runtime_client(ret->rt);
     if (use == SESSION_RUN && pawl_runtime_start(ret->rt, &err) != PAWL_OK) {
         session_close(ret);

@@ -29,13 +29,13 @@ struct listing {
 };
 
 static const struct table_column list_columns[] = {
-    {"INSTANCE",      false, true },
-    {"ORCHESTRATION", false, true },
-    {"VERSION",       false, false},
-    {"STATUS",        false, false},
-    {"EXEC",          true,  false},
-    {"CREATED",       false, false},
-    {"DETAIL",        false, true },
+    {.head = "INSTANCE",      .flex = true },
+    {.head = "ORCHESTRATION", .flex = true },
+    {.head = "VERSION",       .spare = true},
+    {.head = "STATUS"       },
+    {.head = "EXEC",          .right = true,              .spare = true},
+    {.head = "CREATED",       .spare = true},
+    {.head = "DETAIL",        .flex = true},
 };
 
 static void begin_listing(struct listing *l, struct cli *cli)
@@ -96,12 +96,12 @@ static void end_listing(struct listing *l, pawl_str next)
         table_print(&l->table);
     }
     const struct args *a = &cli->args;
-    if (next.len)
+    if (next.len && !l->w)
         cli_note(cli, "there is more: --after %.*s", PAWL_FMT(next));
     else if (l->count == 0 &&
              (a->status || a->orchestration || a->prefix || a->parent || a->since_ms))
         cli_note(cli, "no instance fits; all of them: %s ls", cli->prog);
-    else if (l->count == 0)
+    else if (!l->count)
         cli_note(cli, "no instances yet; begin with: %s run NAME --load FILE.so", cli->prog);
 }
 
@@ -148,12 +148,12 @@ int verb_ls(struct cli *cli)
 /* ---- show ------------------------------------------------------------------------ */
 
 static const struct table_column event_columns[] = {
-    {"SEQ",   true,  false},
-    {"AT",    true,  false},
-    {"EVENT", false, false},
-    {"REF",   true,  false},
-    {"NAME",  false, true },
-    {"DATA",  false, true },
+    {.head = "SEQ",  .right = true},
+    {.head = "AT",   .right = true, .spare = true},
+    {.head = "EVENT"             },
+    {.head = "REF",  .right = true            },
+    {.head = "NAME", .flex = true},
+    {.head = "DATA", .flex = true },
 };
 
 /* One history on its way to the output. */
@@ -308,7 +308,7 @@ static void end_telling(struct telling *t, const pawl_info *info, uint64_t next)
         print_head(t->cli, info);
         table_print(&t->table);
     }
-    if (next)
+    if (next && !t->w)
         cli_note(t->cli, "there is more: --after-seq %llu", (unsigned long long)next);
 }
 
