@@ -78,6 +78,10 @@ static int take_fence(struct conn *c, pawl_fence *ret)
     rc = conn_run(c, ST_FENCE_TAKE);
     if (rc == SQLITE_OK)
         rc = conn_run(c, ST_WORK_FREE_ALL);
+    if (rc == SQLITE_OK)
+        rc = conn_run(c, ST_LOCAL_FREE_ALL);
+    if (rc == SQLITE_OK)
+        rc = conn_run(c, ST_LOCAL_CLEAR);
     return rc;
 }
 
@@ -224,7 +228,7 @@ static int apply_rounds(struct sqlite_store *s, pawl_round *rounds, size_t count
 {
     for (size_t i = 0; i < count; i++) {
         bool wrote;
-        int rc = round_apply(&s->writer, &rounds[i], s->fence.epoch, &wrote);
+        int rc = round_apply(s, &rounds[i], &wrote);
         POINT("sqlite.round");
         if (rc != SQLITE_OK)
             return rc;
@@ -245,7 +249,7 @@ static int apply_rounds_singly(struct sqlite_store *s, pawl_round *rounds, size_
         bool wrote;
         rc = conn_run(c, ST_SAVEPOINT);
         if (rc == SQLITE_OK)
-            rc = round_apply(c, &rounds[i], s->fence.epoch, &wrote);
+            rc = round_apply(s, &rounds[i], &wrote);
         if (rc == SQLITE_OK && rounds[i].result != PAWL_OK)
             rc = conn_run(c, ST_ROLLBACK_TO);
         if (rc == SQLITE_OK)

@@ -9,7 +9,8 @@
  * group back and runs it again with a savepoint around each round.
  *
  * The plain step of an orchestration runs five statements: update instance,
- * delete work, insert two events, insert work.
+ * delete work, insert two events, insert work.  Its work rows are in work_local:
+ * see is_local().
  */
 #include "store/sqlite/sqlite.h"
 
@@ -17,9 +18,9 @@
 #define REFUSED (-1)
 
 struct apply {
+    struct sqlite_store *s;
     struct conn *c;
     const pawl_round *r;
-    uint64_t epoch;
     bool wrote;
 };
 
@@ -53,9 +54,9 @@ static bool is_sound(const pawl_round *r)
            (execution == r->execution || r->change != PAWL_ROW_LAST);
 }
 
-int round_apply(struct conn *c, pawl_round *round, uint64_t epoch, bool *retwrote)
+int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote)
 {
-    struct apply a = {.c = c, .r = round, .epoch = epoch};
+    struct apply a = {.s = s, .c = &s->writer, .r = round};
     int rc = is_sound(round) ? SQLITE_OK : REFUSED;
 
     if (rc == SQLITE_OK && round->uid != 0)
@@ -373,31 +374,130 @@ static int change_messages(struct apply *a)
 
 /* ---- Work ------------------------------------------------------------------ */
 
+/* Delete from one of the two tables; *retgone tells whether it was there. */
+static int delete_from(struct apply *a, enum statement which, uint64_t id, bool *retgone)
+{
+    sqlite3_stmt *stmt = conn_statement(a->c, which);
+
+    *retgone = false;
+    if (!stmt)
+        return broken(a);
+    bind_id(stmt, 1, id);
+    int rc = sqlite3_step(stmt);
+    (void)sqlite3_reset(stmt);
+    if (rc != SQLITE_DONE)
+        return rc;
+    *retgone = sqlite3_changes(a->c->db) != 0;
+    a->wrote |= *retgone;
+    return SQLITE_OK;
+}
+
+/* Most work is local; what was fetched is not. */
+static int delete_work(struct apply *a, uint64_t id, bool *retgone)
+{
+    bool fetched = a->s->work.count && taken_has(&a->s->work, id);
+    int rc = delete_from(a, fetched ? ST_WORK_DELETE : ST_LOCAL_DELETE, id, retgone);
+
+    if (rc == SQLITE_OK && !*retgone)
+        rc = delete_from(a, fetched ? ST_LOCAL_DELETE : ST_WORK_DELETE, id, retgone);
+    return rc;
+}
+
 static int delete_needed(struct apply *a)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, ST_WORK_DELETE);
-    int rc = stmt ? SQLITE_OK : broken(a);
+    bool gone = true;
+    int rc = SQLITE_OK;
 
-    for (size_t i = 0; i < a->r->need_work_count && rc == SQLITE_OK; i++) {
-        bind_id(stmt, 1, a->r->need_work[i]);
-        rc = run_one(a, stmt);
-    }
-    return rc;
+    for (size_t i = 0; i < a->r->need_work_count && rc == SQLITE_OK && gone; i++)
+        rc = delete_work(a, a->r->need_work[i], &gone);
+    return rc == SQLITE_OK && !gone ? REFUSED : rc;
 }
 
+static bool same(pawl_str a, pawl_str b)
+{
+    return a.len == b.len && (a.ptr == b.ptr || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* True when a work row says nothing but what its event says, and that this engine
+ * has it: then a number in work_local is enough. */
+static bool is_local(const struct apply *a, const pawl_work *w, const pawl_event *e)
+{
+    return w->lock_epoch == a->s->fence.epoch && w->attempt == 0 && w->crashes == 0 &&
+           w->visible_ms == 0 && w->deadline_ms == 0 && w->last_error.len == 0 &&
+           w->lock_token.len == 0 && w->uid == a->r->uid && w->execution == e->execution &&
+           w->ref == e->ref && w->scheduled_ms == e->at_ms && same(w->name, e->name) &&
+           same(w->input, e->data) && same(w->attrs, e->attrs) && same(w->instance, a->r->row->id);
+}
+
+static int insert_local(struct apply *a, const pawl_work *w)
+{
+    sqlite3_stmt *stmt = conn_statement(a->c, ST_LOCAL_INSERT);
+
+    if (!stmt)
+        return broken(a);
+    bind_id(stmt, 1, w->id);
+    bind_id(stmt, 2, w->lock_epoch);
+    return run(a, stmt);
+}
+
+/* REFUSED when work_local has the id.  Only for work without an event in this
+ * round: the event's rid is new, so its work is. */
+static int check_not_local(struct apply *a, uint64_t id)
+{
+    sqlite3_stmt *stmt = conn_statement(a->c, ST_LOCAL_CHECK);
+
+    if (!stmt)
+        return broken(a);
+    bind_id(stmt, 1, id);
+    int rc = sqlite3_step(stmt);
+    (void)sqlite3_reset(stmt);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc == SQLITE_ROW ? REFUSED : rc;
+}
+
+/* Work and events both come in the order of their ids. */
 static int insert_work(struct apply *a)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, ST_WORK_INSERT);
-    int rc = stmt ? SQLITE_OK : broken(a);
+    const pawl_round *r = a->r;
+    size_t at = 0;
+    int rc = SQLITE_OK;
 
-    for (size_t i = 0; i < a->r->work_count && rc == SQLITE_OK; i++) {
-        const pawl_work *w = &a->r->work[i];
-        bind_work(stmt, w, w->lock_epoch == a->epoch);
-        rc = run(a, stmt);
+    for (size_t i = 0; i < r->work_count && rc == SQLITE_OK; i++) {
+        const pawl_work *w = &r->work[i];
+        while (at < r->event_count && r->events[at].rid < w->id)
+            at++;
+        bool has_event = at < r->event_count && r->events[at].rid == w->id;
+        if (has_event && is_local(a, w, &r->events[at])) {
+            rc = insert_local(a, w);
+            continue;
+        }
+        sqlite3_stmt *stmt = conn_statement(a->c, ST_WORK_INSERT);
+        if (!stmt)
+            return broken(a);
+        if (!has_event)
+            rc = check_not_local(a, w->id);
+        bind_work(stmt, w, w->lock_epoch == a->s->fence.epoch);
+        if (rc == SQLITE_OK)
+            rc = run(a, stmt);
     }
     return rc;
 }
 
+static int update_one(struct apply *a, sqlite3_stmt *stmt, const pawl_work_update *u)
+{
+    bind_id(stmt, 1, u->id);
+    (void)sqlite3_bind_int64(stmt, 2, u->attempt);
+    (void)sqlite3_bind_int64(stmt, 3, u->crashes);
+    (void)sqlite3_bind_int64(stmt, 4, u->visible_ms);
+    (void)sqlite3_bind_int64(stmt, 5, u->deadline_ms);
+    bind_bytes(stmt, 6, u->last_error);
+    bind_id(stmt, 7, u->lock_epoch);
+    bind_text(stmt, 8, u->lock_token);
+    (void)sqlite3_bind_int64(stmt, 9, u->lock_token.len ? u->lock_until_ms : 0);
+    (void)sqlite3_bind_int(stmt, 10, u->lock_epoch == a->s->fence.epoch);
+    return run(a, stmt);
+}
+
+/* A local row gets something of its own: it moves to `work` first. */
 static int update_work(struct apply *a)
 {
     sqlite3_stmt *stmt = conn_statement(a->c, ST_WORK_UPDATE);
@@ -405,17 +505,15 @@ static int update_work(struct apply *a)
 
     for (size_t i = 0; i < a->r->work_update_count && rc == SQLITE_OK; i++) {
         const pawl_work_update *u = &a->r->work_updates[i];
-        bind_id(stmt, 1, u->id);
-        (void)sqlite3_bind_int64(stmt, 2, u->attempt);
-        (void)sqlite3_bind_int64(stmt, 3, u->crashes);
-        (void)sqlite3_bind_int64(stmt, 4, u->visible_ms);
-        (void)sqlite3_bind_int64(stmt, 5, u->deadline_ms);
-        bind_bytes(stmt, 6, u->last_error);
-        bind_id(stmt, 7, u->lock_epoch);
-        bind_text(stmt, 8, u->lock_token);
-        (void)sqlite3_bind_int64(stmt, 9, u->lock_token.len ? u->lock_until_ms : 0);
-        (void)sqlite3_bind_int(stmt, 10, u->lock_epoch == a->epoch);
-        rc = run(a, stmt);
+        rc = update_one(a, stmt, u);
+        if (rc != SQLITE_OK || sqlite3_changes(a->c->db) != 0)
+            continue;
+        rc = run_ids(a, ST_LOCAL_MOVE, &u->id, 1);
+        if (rc != SQLITE_OK || sqlite3_changes(a->c->db) == 0)
+            continue; /* missing rows are no error */
+        rc = run_ids(a, ST_LOCAL_DELETE, &u->id, 1);
+        if (rc == SQLITE_OK)
+            rc = update_one(a, stmt, u);
     }
     return rc;
 }
@@ -427,8 +525,10 @@ static int change_work(struct apply *a)
 
     if (rc == SQLITE_OK && r->work_update_count)
         rc = update_work(a);
-    if (rc == SQLITE_OK)
-        rc = run_ids(a, ST_WORK_DELETE, r->drop_work, r->drop_work_count);
+    for (size_t i = 0; i < r->drop_work_count && rc == SQLITE_OK; i++) {
+        bool gone;
+        rc = delete_work(a, r->drop_work[i], &gone);
+    }
     return rc;
 }
 

@@ -5,9 +5,11 @@
  * Layout decides speed (docs/internals/sqlite.md has the measurements).  A step
  * of an orchestration deletes one work row, appends two history rows, inserts
  * the next work row and changes four numbers of the instance row.  So history is
- * in commit order, each row pointing to its predecessor; rows that the engine
- * itself has taken are in no index but their table; every other index is
- * partial, and the plain step touches none.
+ * in commit order, each row pointing to its predecessor.  Work that the engine
+ * keeps for itself and that was never tried says nothing its ActivityScheduled
+ * event does not say: it is one number in `work_local`, and moves to `work` when
+ * it gets anything of its own.  Every index but that on instance ids is partial,
+ * and the plain step touches none.
  *
  * Strings are '' when empty, never NULL.  Names and ids are TEXT.  Payload
  * columns are ANY: TEXT when the bytes are UTF-8 without NUL, else BLOB, so that
@@ -138,10 +140,20 @@ static const char *const step_1[] = {
     "  lock_until_ms INTEGER NOT NULL,\n"
     "  held INTEGER NOT NULL -- 1: in the memory of the engine that owns the file\n"
     ") STRICT",
+    "CREATE TABLE work_local( -- work the engine keeps for itself; the rest is in its event\n"
+    "  id INTEGER PRIMARY KEY, -- rid of its ActivityScheduled event\n"
+    "  lock_epoch INTEGER NOT NULL\n"
+    ") STRICT",
+    "CREATE VIEW all_work AS SELECT id,uid,execution,ref,instance,name,input,attrs,attempt,crashes,\n"
+    "  visible_ms,scheduled_ms,deadline_ms,last_error,lock_epoch,lock_token,lock_until_ms FROM work\n"
+    "  UNION ALL SELECT l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,\n"
+    "  h.at_ms,0,'',l.lock_epoch,'',0 FROM work_local l JOIN history h ON h.rid=l.id\n"
+    "  LEFT JOIN instance i ON i.uid=h.uid",
     "CREATE INDEX work_ready ON work(name)"
     " WHERE held=0 AND visible_ms<=0 AND lock_until_ms<=0",
     "CREATE INDEX work_delayed ON work(name,max(visible_ms,lock_until_ms))"
     " WHERE held=0 AND (visible_ms>0 OR lock_until_ms>0)",
+    "CREATE INDEX work_held ON work(held) WHERE held=1",
     "CREATE INDEX work_visible ON work(visible_ms) WHERE visible_ms>0",
     "CREATE INDEX work_deadline ON work(deadline_ms) WHERE deadline_ms>0",
 

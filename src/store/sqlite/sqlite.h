@@ -4,8 +4,8 @@
  *
  * One writer connection belongs to the engine thread and alone checkpoints;
  * readers have connections of their own, from a pool.  What an engine has taken
- * is in memory only (`taken` sets and the `held` column of rows it inserted for
- * itself); take() forgets both.
+ * is in memory (the `taken` sets), or inserted for itself (work_local, and the
+ * `held` column of work); take() forgets all of it.
  *
  *   open.c     pawl_sqlite_store, close, the table of operations
  *   lock.c     DIR/lock             reserve.c  DIR/reserve      dirty.c  DIR/dirty
@@ -182,7 +182,7 @@ int commit_saw_wal(void *user, sqlite3 *db, const char *name, int pages);
 
 /* Apply one round inside a transaction.  SQLITE_OK: done, or refused with
  * round->result set.  *retwrote tells whether a refused round changed anything. */
-int round_apply(struct conn *c, pawl_round *round, uint64_t epoch, bool *retwrote);
+int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote);
 
 /* ---- fetch.c, work.c ------------------------------------------------------- */
 

@@ -20,6 +20,11 @@
 #define WORK_COLUMNS                                                                               \
     "id,uid,execution,ref,instance,name,input,attrs,attempt,crashes,visible_ms,scheduled_ms,"      \
     "deadline_ms,last_error,lock_epoch,lock_token,lock_until_ms"
+/* The same of a row in work_local, from its event. */
+#define LOCAL_COLUMNS                                                                              \
+    "l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,h.at_ms,0,'',"       \
+    "l.lock_epoch,'',0"
+#define LOCAL_TABLES  "work_local l JOIN history h ON h.rid=l.id LEFT JOIN instance i ON i.uid=h.uid"
 #define EVENT_COLUMNS "rid,uid,execution,seq,prev,kind,ref,name,data,attrs,at_ms"
 
 /* The terms of the partial indexes (schema.c has the same). */
@@ -42,8 +47,11 @@
     X(FENCE_TAKE, "UPDATE fence SET epoch=?1,next_id=?2 WHERE one=1")                              \
     X(ID_HIGHEST, "SELECT max(ifnull((SELECT max(rid) FROM history),0),"                           \
         "ifnull((SELECT max(uid) FROM instance),0),ifnull((SELECT max(id) FROM message),0),"       \
-        "ifnull((SELECT max(id) FROM work),0))")                                                   \
-    X(WORK_FREE_ALL, "UPDATE work SET held=0 WHERE held<>0")                                       \
+        "ifnull((SELECT max(id) FROM work),0),ifnull((SELECT max(id) FROM work_local),0))")        \
+    X(WORK_FREE_ALL, "UPDATE work SET held=0 WHERE held=1")                                        \
+    X(LOCAL_FREE_ALL, "INSERT OR IGNORE INTO work(" WORK_COLUMNS ",held)"                          \
+        " SELECT " LOCAL_COLUMNS ",0 FROM " LOCAL_TABLES)                                          \
+    X(LOCAL_CLEAR, "DELETE FROM work_local WHERE id IN (SELECT id FROM work)")                     \
     /* One round. */                                                                               \
     X(ROW_INSERT, "INSERT INTO instance(" ROW_COLUMNS ")"                                          \
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)")                 \
@@ -79,6 +87,11 @@
     X(WORK_UPDATE, "UPDATE work SET attempt=?2,crashes=?3,visible_ms=?4,deadline_ms=?5,"           \
         "last_error=?6,lock_epoch=?7,lock_token=?8,lock_until_ms=?9,held=?10 WHERE id=?1")         \
     X(WORK_DELETE, "DELETE FROM work WHERE id=?1")                                                 \
+    X(LOCAL_INSERT, "INSERT INTO work_local(id,lock_epoch) VALUES(?1,?2)")                         \
+    X(LOCAL_DELETE, "DELETE FROM work_local WHERE id=?1")                                          \
+    X(LOCAL_CHECK, "SELECT 1 FROM work_local WHERE id=?1")                                         \
+    X(LOCAL_MOVE, "INSERT INTO work(" WORK_COLUMNS ",held) SELECT " LOCAL_COLUMNS ",1"             \
+        " FROM " LOCAL_TABLES " WHERE l.id=?1")                                                    \
     X(KEY_INSERT, "INSERT OR IGNORE INTO dedup(uid,key) VALUES(?1,?2)")                            \
     /* Fetching. */                                                                                \
     X(MESSAGES_AT, "SELECT " MESSAGE_COLUMNS " FROM message"                                       \
@@ -95,8 +108,10 @@
         " AND name>?1 ORDER BY name LIMIT 1")                                                      \
     X(WORK_DELAYED_NAME, "SELECT name FROM work WHERE " WHERE_DELAYED                              \
         " AND name>?1 ORDER BY name LIMIT 1")                                                      \
-    X(WORK_PLACE, "SELECT name,held," FREE_MS " FROM work WHERE id=?1")                      \
-    X(WORK_READ, "SELECT " WORK_COLUMNS " FROM work WHERE id=?1")                                  \
+    X(WORK_PLACE, "SELECT name,held," FREE_MS " FROM work WHERE id=?1 UNION ALL"                   \
+        " SELECT h.name,1,0 FROM work_local l JOIN history h ON h.rid=l.id WHERE l.id=?1")         \
+    X(WORK_READ, "SELECT " WORK_COLUMNS " FROM work WHERE id=?1 UNION ALL"                         \
+        " SELECT " LOCAL_COLUMNS " FROM " LOCAL_TABLES " WHERE l.id=?1")                           \
     X(WORK_DEADLINES, "SELECT " WORK_COLUMNS " FROM work WHERE deadline_ms>0 AND deadline_ms<=?1"  \
         " ORDER BY deadline_ms,id LIMIT ?2")                                                       \
     X(DUE_MESSAGE, "SELECT visible_ms FROM message WHERE mailbox=0 AND visible_ms>?1"              \
@@ -124,7 +139,8 @@
         " ORDER BY visible_ms,id")                                                                 \
     X(KEY_READ, "SELECT 1 FROM dedup WHERE uid=?1 AND key=?2"                                      \
         " AND EXISTS(SELECT 1 FROM instance WHERE instance.uid=?1)")                               \
-    X(QUARANTINE_READ, "SELECT " MESSAGE_COLUMNS ",reason FROM quarantine ORDER BY n DESC LIMIT ?1")\
+    X(QUARANTINE_READ, "SELECT " MESSAGE_COLUMNS ",reason FROM quarantine"                         \
+        " ORDER BY n DESC LIMIT ?1")                                                               \
     X(LIST_ALL, "SELECT " ROW_COLUMNS " FROM instance WHERE uid<?1 ORDER BY uid DESC")             \
     X(LIST_PARENT, "SELECT " ROW_COLUMNS " FROM instance WHERE parent_uid=?2 AND parent_uid>0"     \
         " AND uid<?1 ORDER BY uid DESC")                                                           \
@@ -132,7 +148,7 @@
         " AND uid<?1 ORDER BY uid DESC")                                                           \
     X(COUNT_MESSAGES, "SELECT count(*) FROM message")                                              \
     X(COUNT_TIMERS, "SELECT count(*) FROM message WHERE mailbox=0 AND visible_ms>?1")              \
-    X(COUNT_WORK, "SELECT count(*) FROM work")                                                     \
+    X(COUNT_WORK, "SELECT (SELECT count(*) FROM work)+(SELECT count(*) FROM work_local)")          \
     X(COUNT_QUARANTINE, "SELECT count(*) FROM quarantine")                                         \
     X(COUNT_INSTANCES, "SELECT count(*) FROM instance")                                            \
     /* Purging. */                                                                                 \
