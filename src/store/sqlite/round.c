@@ -3,12 +3,12 @@
  * store/sqlite/round.c -- one round, statement by statement.
  *
  * The order puts everything that usually refuses a round first: the shape of
- * its events (no SQL), then the compare-and-set on the instance row.  A round
+ * its events (no SQL), then the compare-and-set on the instance's head.  A round
  * refused there has written nothing and costs nothing to refuse.  One refused
  * later (a missing work row, an id that exists) has; commit.c then rolls the
  * group back and runs it again with a savepoint around each round.
  *
- * The plain step of an orchestration runs five statements: update instance,
+ * The plain step of an orchestration runs five statements: update head,
  * delete work, insert two events, insert work.  Its work rows are in work_local:
  * see is_local().
  */
@@ -108,12 +108,28 @@ static int broken(struct apply *a)
     return sqlite3_extended_errcode(a->c->db);
 }
 
+/* Run a statement whose only parameter is an id, for each of them. */
+static int run_ids(struct apply *a, enum statement which, const uint64_t *ids, size_t count)
+{
+    if (count == 0)
+        return SQLITE_OK;
+    sqlite3_stmt *stmt = conn_statement(a->c, which);
+    if (!stmt)
+        return broken(a);
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
+        bind_id(stmt, 1, ids[i]);
+        rc = run(a, stmt);
+    }
+    return rc;
+}
+
 /* ---- The instance row ------------------------------------------------------ */
 
 /* Only that it is as the round believes. */
-static int check_row(struct apply *a)
+static int check_head(struct apply *a)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, ST_ROW_CHECK);
+    sqlite3_stmt *stmt = conn_statement(a->c, ST_HEAD_CHECK);
 
     if (!stmt)
         return broken(a);
@@ -125,65 +141,64 @@ static int check_row(struct apply *a)
     return rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? REFUSED : rc;
 }
 
-static int update_last(struct apply *a)
+/* The compare-and-set every round of an instance goes through. */
+static int update_head(struct apply *a)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, ST_ROW_LAST);
-    const pawl_row *row = a->r->row;
+    sqlite3_stmt *stmt = conn_statement(a->c, ST_HEAD_UPDATE);
 
     if (!stmt)
         return broken(a);
-    bind_id(stmt, 1, row->execution);
-    bind_id(stmt, 2, row->last_seq);
-    bind_id(stmt, 3, row->last_rid);
-    (void)sqlite3_bind_int64(stmt, 4, row->updated_ms);
-    bind_id(stmt, 5, a->r->uid);
+    bind_head(stmt, a->r->uid, a->r->row);
     bind_id(stmt, 6, a->r->execution);
     bind_id(stmt, 7, a->r->base_seq);
     return run_one(a, stmt);
 }
 
-static int update_all(struct apply *a)
+static int update_row(struct apply *a)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, ST_ROW_ALL);
+    sqlite3_stmt *stmt = conn_statement(a->c, ST_ROW_UPDATE);
 
     if (!stmt)
         return broken(a);
     bind_row(stmt, a->r->row);
     bind_id(stmt, 1, a->r->uid);
-    bind_id(stmt, 19, a->r->execution);
-    bind_id(stmt, 20, a->r->base_seq);
     return run_one(a, stmt);
 }
 
 static int insert_row(struct apply *a)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, ST_ROW_INSERT);
+    sqlite3_stmt *row = conn_statement(a->c, ST_ROW_INSERT);
+    sqlite3_stmt *head = conn_statement(a->c, ST_HEAD_INSERT);
 
-    if (!stmt)
+    if (!row || !head)
         return broken(a);
     if (a->r->base_seq != 0)
         return REFUSED;
-    bind_row(stmt, a->r->row);
-    bind_id(stmt, 1, a->r->uid);
-    return run(a, stmt);
+    bind_row(row, a->r->row);
+    bind_id(row, 1, a->r->uid);
+    int rc = run(a, row);
+    if (rc != SQLITE_OK)
+        return rc;
+    bind_head(head, a->r->uid, a->r->row);
+    return run(a, head);
 }
 
 /* The instance goes; a tomb remembers where its rows hang. */
 static int remove_row(struct apply *a)
 {
-    sqlite3_stmt *tomb = conn_statement(a->c, ST_ROW_TOMB);
-    sqlite3_stmt *gone = conn_statement(a->c, ST_ROW_REMOVE);
+    sqlite3_stmt *tomb = conn_statement(a->c, ST_HEAD_TOMB);
 
-    if (!tomb || !gone)
+    if (!tomb)
         return broken(a);
     bind_id(tomb, 1, a->r->uid);
     bind_id(tomb, 2, a->r->execution);
     bind_id(tomb, 3, a->r->base_seq);
     int rc = run_one(a, tomb);
-    if (rc != SQLITE_OK)
-        return rc;
-    bind_id(gone, 1, a->r->uid);
-    return run_one(a, gone);
+    if (rc == SQLITE_OK)
+        rc = run_ids(a, ST_ROW_REMOVE, &a->r->uid, 1);
+    if (rc == SQLITE_OK)
+        rc = run_ids(a, ST_HEAD_REMOVE, &a->r->uid, 1);
+    return rc;
 }
 
 /* The last event of the execution that the round leaves behind; NULL: it has none. */
@@ -235,11 +250,11 @@ static int change_instance(struct apply *a)
     const pawl_round *r = a->r;
 
     if (r->change == PAWL_ROW_NONE)
-        return check_row(a);
+        return check_head(a);
     if (r->change == PAWL_ROW_REMOVE)
         return remove_row(a);
     if (r->change == PAWL_ROW_LAST)
-        return update_last(a);
+        return update_head(a);
     bool closes = r->row->execution == r->execution + 1;
     int rc = SQLITE_OK;
     if (r->change == PAWL_ROW_INSERT) {
@@ -248,7 +263,9 @@ static int change_instance(struct apply *a)
     }
     if (closes)
         rc = close_execution(a);
-    return rc == SQLITE_OK ? update_all(a) : rc;
+    if (rc == SQLITE_OK)
+        rc = update_head(a);
+    return rc == SQLITE_OK ? update_row(a) : rc;
 }
 
 /* ---- Events ---------------------------------------------------------------- */
@@ -297,22 +314,6 @@ static int append_events(struct apply *a)
 }
 
 /* ---- Messages -------------------------------------------------------------- */
-
-/* Run a statement whose only parameter is an id, for each of them. */
-static int run_ids(struct apply *a, enum statement which, const uint64_t *ids, size_t count)
-{
-    if (count == 0)
-        return SQLITE_OK;
-    sqlite3_stmt *stmt = conn_statement(a->c, which);
-    if (!stmt)
-        return broken(a);
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
-        bind_id(stmt, 1, ids[i]);
-        rc = run(a, stmt);
-    }
-    return rc;
-}
 
 static int insert_messages(struct apply *a)
 {

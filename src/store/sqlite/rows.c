@@ -64,7 +64,7 @@ void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data)
         (void)sqlite3_bind_blob64(stmt, at, data.ptr, data.len, SQLITE_STATIC);
 }
 
-/* ?1..?18 of ROW_INSERT and ROW_ALL; the latter has no ?2. */
+/* ?1..?14 of ROW_INSERT and ROW_UPDATE; the latter has no ?2. */
 void bind_row(sqlite3_stmt *stmt, const pawl_row *row)
 {
     bind_id(stmt, 1, row->uid);
@@ -72,19 +72,25 @@ void bind_row(sqlite3_stmt *stmt, const pawl_row *row)
     bind_text(stmt, 3, row->orchestration);
     bind_text(stmt, 4, row->version);
     (void)sqlite3_bind_int(stmt, 5, (int)row->state);
-    bind_id(stmt, 6, row->execution);
-    bind_id(stmt, 7, row->last_seq);
-    bind_id(stmt, 8, row->last_rid);
-    bind_id(stmt, 9, row->first_rid);
-    (void)sqlite3_bind_int64(stmt, 10, row->created_ms);
-    (void)sqlite3_bind_int64(stmt, 11, row->updated_ms);
-    bind_id(stmt, 12, row->parent_uid);
-    bind_id(stmt, 13, row->parent_execution);
-    bind_id(stmt, 14, row->parent_ref);
-    bind_text(stmt, 15, row->parent_id);
-    bind_bytes(stmt, 16, row->output);
-    bind_bytes(stmt, 17, row->custom_status);
-    bind_bytes(stmt, 18, row->finding);
+    bind_id(stmt, 6, row->first_rid);
+    (void)sqlite3_bind_int64(stmt, 7, row->created_ms);
+    bind_id(stmt, 8, row->parent_uid);
+    bind_id(stmt, 9, row->parent_execution);
+    bind_id(stmt, 10, row->parent_ref);
+    bind_text(stmt, 11, row->parent_id);
+    bind_bytes(stmt, 12, row->output);
+    bind_bytes(stmt, 13, row->custom_status);
+    bind_bytes(stmt, 14, row->finding);
+}
+
+/* ?1..?5 of HEAD_INSERT and HEAD_UPDATE. */
+void bind_head(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row)
+{
+    bind_id(stmt, 1, uid);
+    bind_id(stmt, 2, row->execution);
+    bind_id(stmt, 3, row->last_seq);
+    bind_id(stmt, 4, row->last_rid);
+    (void)sqlite3_bind_int64(stmt, 5, row->updated_ms);
 }
 
 void bind_message(sqlite3_stmt *stmt, const pawl_message *m)

@@ -4,7 +4,8 @@
  *
  * Layout decides speed (docs/internals/sqlite.md has the measurements).  A step
  * of an orchestration deletes one work row, appends two history rows, inserts
- * the next work row and changes four numbers of the instance row.  So history is
+ * the next work row and changes four numbers of the instance, which are in a
+ * narrow table of their own, `head`.  History is
  * in commit order, each row pointing to its predecessor.  Work that the engine
  * keeps for itself and that was never tried says nothing its ActivityScheduled
  * event does not say: it is one number in `work_local`, and moves to `work` when
@@ -39,11 +40,7 @@ static const char *const step_1[] = {
 
     "CREATE TABLE instance(\n"
     "  uid INTEGER PRIMARY KEY,\n"
-    "  execution INTEGER NOT NULL,\n"
-    "  last_seq INTEGER NOT NULL, -- last event of the execution\n"
-    "  last_rid INTEGER NOT NULL, -- its row in history\n"
-    "  updated_ms INTEGER NOT NULL,\n"
-    "  state INTEGER NOT NULL,    -- 0 pending 1 running 2 suspended 3 blocked 4 completed 5 failed 6 cancelled\n"
+    "  state INTEGER NOT NULL, -- 0 pending 1 running 2 suspended 3 blocked 4 completed 5 failed 6 cancelled\n"
     "  first_rid INTEGER NOT NULL,\n"
     "  created_ms INTEGER NOT NULL,\n"
     "  id TEXT NOT NULL UNIQUE,\n"
@@ -56,6 +53,13 @@ static const char *const step_1[] = {
     "  output ANY NOT NULL,\n"
     "  custom_status ANY NOT NULL,\n"
     "  finding ANY NOT NULL\n"
+    ") STRICT",
+    "CREATE TABLE head( -- of an instance: what changes with every step\n"
+    "  uid INTEGER PRIMARY KEY,\n"
+    "  execution INTEGER NOT NULL,\n"
+    "  last_seq INTEGER NOT NULL, -- last event of the execution\n"
+    "  last_rid INTEGER NOT NULL, -- its row in history\n"
+    "  updated_ms INTEGER NOT NULL\n"
     ") STRICT",
     "CREATE INDEX instance_parent ON instance(parent_uid) WHERE parent_uid>0",
     "CREATE INDEX instance_state ON instance(state) WHERE state IN(2,3,5,6)",

@@ -155,6 +155,7 @@ void bind_id(sqlite3_stmt *stmt, int at, uint64_t id);
 void bind_text(sqlite3_stmt *stmt, int at, pawl_str text);  /* names, ids */
 void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data); /* payloads */
 void bind_row(sqlite3_stmt *stmt, const pawl_row *row);
+void bind_head(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row);
 void bind_message(sqlite3_stmt *stmt, const pawl_message *m);
 void bind_work(sqlite3_stmt *stmt, const pawl_work *w, bool held);
 

@@ -13,8 +13,10 @@
 
 /* Columns in the order their decoders (rows.c) expect. */
 #define ROW_COLUMNS                                                                                \
-    "uid,id,orchestration,version,state,execution,last_seq,last_rid,first_rid,created_ms,"         \
-    "updated_ms,parent_uid,parent_execution,parent_ref,parent_id,output,custom_status,finding"
+    "i.uid,i.id,i.orchestration,i.version,i.state,h.execution,h.last_seq,h.last_rid,i.first_rid,"  \
+    "i.created_ms,h.updated_ms,i.parent_uid,i.parent_execution,i.parent_ref,i.parent_id,i.output," \
+    "i.custom_status,i.finding"
+#define ROW_TABLES "instance i CROSS JOIN head h ON h.uid=i.uid" /* CROSS: in this order */
 #define MESSAGE_COLUMNS                                                                            \
     "id,uid,instance,kind,execution,ref,name,data,attrs,visible_ms,created_ms,attempt,mailbox"
 #define WORK_COLUMNS                                                                               \
@@ -53,23 +55,26 @@
         " SELECT " LOCAL_COLUMNS ",0 FROM " LOCAL_TABLES)                                          \
     X(LOCAL_CLEAR, "DELETE FROM work_local WHERE id IN (SELECT id FROM work)")                     \
     /* One round. */                                                                               \
-    X(ROW_INSERT, "INSERT INTO instance(" ROW_COLUMNS ")"                                          \
-        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)")                 \
-    X(ROW_LAST, "UPDATE instance SET execution=?1,last_seq=?2,last_rid=?3,updated_ms=?4"           \
-        " WHERE uid=?5 AND execution=?6 AND last_seq=?7")                                          \
-    X(ROW_ALL, "UPDATE instance SET orchestration=?3,version=?4,state=?5,execution=?6,last_seq=?7,"\
-        "last_rid=?8,first_rid=?9,created_ms=?10,updated_ms=?11,parent_uid=?12,"                   \
-        "parent_execution=?13,parent_ref=?14,parent_id=?15,output=?16,custom_status=?17,"          \
-        "finding=?18 WHERE uid=?1 AND execution=?19 AND last_seq=?20")                             \
-    X(ROW_CHECK, "SELECT 1 FROM instance WHERE uid=?1 AND execution=?2 AND last_seq=?3")           \
+    X(ROW_INSERT, "INSERT INTO instance(uid,id,orchestration,version,state,first_rid,created_ms,"  \
+        "parent_uid,parent_execution,parent_ref,parent_id,output,custom_status,finding)"           \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)")                                 \
+    X(HEAD_INSERT, "INSERT INTO head(uid,execution,last_seq,last_rid,updated_ms)"                  \
+        " VALUES(?1,?2,?3,?4,?5)")                                                                 \
+    X(HEAD_UPDATE, "UPDATE head SET execution=?2,last_seq=?3,last_rid=?4,updated_ms=?5"            \
+        " WHERE uid=?1 AND execution=?6 AND last_seq=?7")                                          \
+    X(ROW_UPDATE, "UPDATE instance SET orchestration=?3,version=?4,state=?5,first_rid=?6,"         \
+        "created_ms=?7,parent_uid=?8,parent_execution=?9,parent_ref=?10,parent_id=?11,output=?12," \
+        "custom_status=?13,finding=?14 WHERE uid=?1")                                              \
+    X(HEAD_CHECK, "SELECT 1 FROM head WHERE uid=?1 AND execution=?2 AND last_seq=?3")              \
     X(ROW_REMOVE, "DELETE FROM instance WHERE uid=?1")                                             \
-    X(ROW_TOMB, "INSERT INTO tomb(uid,execution,last_rid) SELECT uid,0,last_rid FROM instance"     \
+    X(HEAD_REMOVE, "DELETE FROM head WHERE uid=?1")                                                \
+    X(HEAD_TOMB, "INSERT INTO tomb(uid,execution,last_rid) SELECT uid,0,last_rid FROM head"        \
         " WHERE uid=?1 AND execution=?2 AND last_seq=?3")                                          \
     X(EXECUTION_CLOSE, "INSERT INTO execution(uid,execution,orchestration,version,last_seq,"       \
-        "last_rid,first_rid,created_ms,updated_ms,custom_status) SELECT uid,execution,"            \
-        "orchestration,CASE version WHEN '' THEN ?4 ELSE version END,?5,?6,"                       \
-        "CASE first_rid WHEN 0 THEN ?7 ELSE first_rid END,created_ms,?8,custom_status"             \
-        " FROM instance WHERE uid=?1 AND execution=?2 AND last_seq=?3")                            \
+        "last_rid,first_rid,created_ms,updated_ms,custom_status) SELECT i.uid,h.execution,"        \
+        "i.orchestration,CASE i.version WHEN '' THEN ?4 ELSE i.version END,?5,?6,"                 \
+        "CASE i.first_rid WHEN 0 THEN ?7 ELSE i.first_rid END,i.created_ms,?8,i.custom_status"     \
+        " FROM " ROW_TABLES " WHERE i.uid=?1 AND h.execution=?2 AND h.last_seq=?3")                \
     X(EXECUTION_INSERT, "INSERT INTO execution(uid,execution,orchestration,version,last_seq,"      \
         "last_rid,first_rid,created_ms,updated_ms,custom_status)"                                  \
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")                                                 \
@@ -121,15 +126,15 @@
     X(DUE_DEADLINE, "SELECT deadline_ms FROM work WHERE deadline_ms>0 AND deadline_ms>?1"          \
         " ORDER BY deadline_ms LIMIT 1")                                                           \
     /* Reading. */                                                                                 \
-    X(ROW_BY_ID, "SELECT " ROW_COLUMNS " FROM instance WHERE id=?1")                               \
-    X(ROW_BY_UID, "SELECT " ROW_COLUMNS " FROM instance WHERE uid=?1")                             \
+    X(ROW_BY_ID, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.id=?1")                       \
+    X(ROW_BY_UID, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.uid=?1")                     \
     X(EXECUTION_READ, "SELECT i.uid,i.id,x.orchestration,x.version,7,x.execution,x.last_seq,"      \
         "x.last_rid,x.first_rid,x.created_ms,x.updated_ms,i.parent_uid,i.parent_execution,"        \
         "i.parent_ref,i.parent_id,'',x.custom_status,'' FROM execution x JOIN instance i"          \
         " ON i.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                                       \
-    X(CHAIN_HEAD, "SELECT last_seq,last_rid FROM instance WHERE uid=?1 AND execution=?2")          \
-    X(CHAIN_HEAD_CLOSED, "SELECT x.last_seq,x.last_rid FROM execution x JOIN instance i"           \
-        " ON i.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                                       \
+    X(CHAIN_HEAD, "SELECT last_seq,last_rid FROM head WHERE uid=?1 AND execution=?2")              \
+    X(CHAIN_HEAD_CLOSED, "SELECT x.last_seq,x.last_rid FROM execution x JOIN head h"               \
+        " ON h.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                                       \
     X(MARK_AFTER, "SELECT seq,rid FROM mark WHERE uid=?1 AND execution=?2 AND seq>=?3"             \
         " ORDER BY seq LIMIT 1")                                                                   \
     X(EVENT_READ, "SELECT " EVENT_COLUMNS " FROM history WHERE rid=?1")                            \
@@ -138,19 +143,19 @@
     X(MESSAGES_OF_NAME, "SELECT " MESSAGE_COLUMNS " FROM message WHERE uid=0 AND instance=?1"      \
         " ORDER BY visible_ms,id")                                                                 \
     X(KEY_READ, "SELECT 1 FROM dedup WHERE uid=?1 AND key=?2"                                      \
-        " AND EXISTS(SELECT 1 FROM instance WHERE instance.uid=?1)")                               \
+        " AND EXISTS(SELECT 1 FROM head WHERE head.uid=?1)")                                       \
     X(QUARANTINE_READ, "SELECT " MESSAGE_COLUMNS ",reason FROM quarantine"                         \
         " ORDER BY n DESC LIMIT ?1")                                                               \
-    X(LIST_ALL, "SELECT " ROW_COLUMNS " FROM instance WHERE uid<?1 ORDER BY uid DESC")             \
-    X(LIST_PARENT, "SELECT " ROW_COLUMNS " FROM instance WHERE parent_uid=?2 AND parent_uid>0"     \
-        " AND uid<?1 ORDER BY uid DESC")                                                           \
-    X(LIST_STATE, "SELECT " ROW_COLUMNS " FROM instance WHERE state=?2 AND state IN(2,3,5,6)"      \
-        " AND uid<?1 ORDER BY uid DESC")                                                           \
+    X(LIST_ALL, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.uid<?1 ORDER BY i.uid DESC")   \
+    X(LIST_PARENT, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.parent_uid=?2"              \
+        " AND i.parent_uid>0 AND i.uid<?1 ORDER BY i.uid DESC")                                    \
+    X(LIST_STATE, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.state=?2"                    \
+        " AND i.state IN(2,3,5,6) AND i.uid<?1 ORDER BY i.uid DESC")                               \
     X(COUNT_MESSAGES, "SELECT count(*) FROM message")                                              \
     X(COUNT_TIMERS, "SELECT count(*) FROM message WHERE mailbox=0 AND visible_ms>?1")              \
     X(COUNT_WORK, "SELECT (SELECT count(*) FROM work)+(SELECT count(*) FROM work_local)")          \
     X(COUNT_QUARANTINE, "SELECT count(*) FROM quarantine")                                         \
-    X(COUNT_INSTANCES, "SELECT count(*) FROM instance")                                            \
+    X(COUNT_INSTANCES, "SELECT count(*) FROM head")                                                \
     /* Purging. */                                                                                 \
     X(TOMB_READ, "SELECT n,uid,execution,last_rid FROM tomb ORDER BY n LIMIT 1")                   \
     X(TOMB_UPDATE, "UPDATE tomb SET last_rid=?2 WHERE n=?1")                                       \
