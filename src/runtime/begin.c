@@ -167,7 +167,7 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
     start.attrs = start_attrs(rt, s->row.version, &s->row);
     struct engine_finding finding = {0};
     enum engine_fate fate;
-    turn_clock_start(rt, code, s->row.uid, l->stored ? l->mail.id : 0);
+    turn_clock_start(rt, code, s->row.uid);
     RT_POINT(rt, "turn.run");
     enum engine_outcome outcome =
         execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, &finding);
@@ -249,7 +249,7 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
         turn_hold(rt, l);
         return;
     }
-    if (rt->unfused_starts && !l->stored)
+    if (rt->unfused_requests && !l->stored)
         begin_later(rt, r, l, false);
     else if (!begin_execution(rt, r, l))
         begin_later(rt, r, l, true);

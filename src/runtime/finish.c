@@ -26,20 +26,25 @@ static void row_changed(struct stage *s)
 
 /* ---- Parking -------------------------------------------------------------- */
 
-void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l)
+void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct stage *s = stage_of(rt, r);
     if (l->work_id)
         *list_add(&rt->group_mem, &s->need_work) = l->work_id;
-    if (!l->stored) {
-        if (!l->mail.id)
-            l->mail.id = rt_new_id(rt);
-        *list_add(&rt->group_mem, &s->quiet) = l->mail.id;
-    }
+    if (!l->stored && !l->mail.id)
+        l->mail.id = rt_new_id(rt);
     stage_keep(rt, s, l, false);
     if (l->key.len)
         *list_add(&rt->group_mem, &s->keys) = l->key;
     stage_take(s, l);
+}
+
+void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    bool inserted = !l->stored;
+    turn_store(rt, r, l);
+    if (inserted)
+        *list_add(&rt->group_mem, &r->stage->quiet) = l->mail.id;
 }
 
 /* Forget what the stage collected; an inserted instance stays to be inserted. */
@@ -297,7 +302,7 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     r->code = code;
     s->row.version = pawl_s(code->version);
     enum engine_fate fate;
-    turn_clock_start(rt, code, s->row.uid, 0);
+    turn_clock_start(rt, code, s->row.uid);
     *outcome = execution_apply(next, &start, rt->now_ms, &s->turn, &fate, finding);
     turn_clock_stop(rt);
     const uint64_t *ids;

@@ -118,7 +118,7 @@ static enum ready_result replay(pawl_runtime *rt, struct resident *r,
     }
     if (rc != PAWL_OK)
         return READY_TROUBLE;
-    turn_clock_start(rt, r->code, r->row.uid, 0);
+    turn_clock_start(rt, r->code, r->row.uid);
     enum engine_outcome outcome = execution_replay(r->x, events.items, events.count, finding);
     if (outcome == ENGINE_WAITING)
         outcome = execution_replay_end(r->x, finding);

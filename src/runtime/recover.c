@@ -51,8 +51,8 @@ static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t
     pawl_error err;
     log_warn(&rt->log, "recover", "a turn was running when the process died", "uid=%llu item=%llu",
              (unsigned long long)uid, (unsigned long long)item);
-    if (!item) { /* a start or raise that was not stored: starts are stored first from now on */
-        rt->unfused_starts = true;
+    if (!item) { /* a start or raise that was not stored: they are stored first from now on */
+        rt->unfused_requests = true;
         return;
     }
     if (blame_work(rt, s, item, 0))

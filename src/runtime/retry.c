@@ -55,7 +55,8 @@ void retry_completed(pawl_runtime *rt, const pawl_work *w, bool ok, pawl_str res
     stage_take(s, l);
 }
 
-/* The failure that reaches the code names attempt count and last error. */
+/* The failure that reaches the code names attempt count and last error.  Attempts
+ * that a crash ended are not among them: a kill must not change what code sees. */
 static void decide_failed(pawl_runtime *rt, const pawl_work *w, pawl_str error, uint32_t tries,
                           bool unfused, struct request *req)
 {
@@ -86,7 +87,7 @@ void retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy
 {
     int64_t delay = 0;
     if (!may_retry(rt, w, p, error, why, &delay)) {
-        decide_failed(rt, w, error, w->attempt + 1, unfused, req);
+        decide_failed(rt, w, error, w->attempt + 1 - w->crashes, unfused, req);
         return;
     }
     COUNT(rt, activities_retried);
@@ -153,7 +154,7 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
         (void)snprintf(text, sizeof(text), "timeout: schedule-to-close of %lld ms",
                        (long long)p.schedule_to_close_ms);
         job_withdraw(rt, w->id);
-        decide_failed(rt, w, pawl_s(text), w->attempt + 1, false, NULL);
+        decide_failed(rt, w, pawl_s(text), w->attempt + 1 - w->crashes, false, NULL);
     } else if (!started && p.schedule_to_start_ms) {
         (void)snprintf(text, sizeof(text),
                        "timeout: schedule-to-start of %lld ms: no worker took it",

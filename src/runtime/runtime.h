@@ -244,7 +244,8 @@ struct pawl_runtime {
     bool hold;                /* stop delivering in this group: order would break */
     uint32_t store_trouble;   /* failed commits in a row */
     bool disk_full;
-    bool unfused_starts; /* a start took the process down last time */
+    bool unfused_requests; /* a start or raise took the process down last time: store it first */
+    uint64_t turn_item;    /* row of the letter being delivered, for the blame; 0: not stored */
     pawl_status dead;    /* FENCED or UNKNOWN: nothing runs any more */
     struct map suspects; /* work or message id -> 1: run unfused */
 

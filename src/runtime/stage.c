@@ -142,12 +142,12 @@ void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool 
     }
 }
 
-void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, uint64_t uid, uint64_t item)
+void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, uint64_t uid)
 {
     atomic_store_explicit(&rt->turn_code, code, memory_order_relaxed);
     if (rt->threaded)
         atomic_store_explicit(&rt->turn_began_ms, rt_mono(rt), memory_order_relaxed);
-    slots_turn(rt->slots, uid, item);
+    slots_turn(rt->slots, uid, rt->turn_item);
 }
 
 void turn_clock_stop(pawl_runtime *rt)

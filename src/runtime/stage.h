@@ -35,8 +35,9 @@ void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret);
 /* attrs of an OrchestrationStarted event, in the group's arena. */
 pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row);
 
-/* A turn begins and ends: for the watchdog and the slot file. */
-void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, uint64_t uid, uint64_t item);
+/* Code begins and ends to run, replay included: for the watchdog and the slot file,
+ * where rt->turn_item is to blame. */
+void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, uint64_t uid);
 void turn_clock_stop(pawl_runtime *rt);
 
 #endif

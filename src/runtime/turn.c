@@ -186,7 +186,7 @@ static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
     enum engine_fate fate = FATE_IGNORED;
     if (!l->mail.id && l->mail.kind == PAWL_MSG_EXTERNAL_RAISED)
         l->mail.id = rt_new_id(rt);
-    turn_clock_start(rt, r->code, r->row.uid, l->work_id ? l->work_id : l->mail.id);
+    turn_clock_start(rt, r->code, r->row.uid);
     RT_POINT(rt, "turn.run");
     enum engine_outcome outcome =
         execution_apply(r->x, &l->mail, rt->now_ms, &s->turn, &fate, &finding);
@@ -274,6 +274,10 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
         turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
         return;
     }
+    if (rt->unfused_requests && l->request && !l->stored && !l->work_id) {
+        turn_store(rt, r, l);
+        return;
+    }
     struct engine_finding finding = {0};
     switch (load_execution(rt, r, &finding)) {
     case READY_OK:
@@ -300,6 +304,7 @@ void turn_hold(pawl_runtime *rt, struct letter *l)
 
 void turn_deliver(pawl_runtime *rt, struct letter *l)
 {
+    rt->turn_item = l->work_id ? l->work_id : l->stored ? l->mail.id : 0;
     if (l->mail.kind == PAWL_MSG_START) {
         begin_deliver(rt, l);
         return;

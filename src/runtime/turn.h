@@ -31,6 +31,8 @@ void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
 void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* Let a letter wait as a row until the instance can run. */
 void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* Make a letter a row first; it comes back when that is durable. */
+void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* End it now without its code. */
 void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind, pawl_str reason);
 /* Take everything of this instance back and try again, letter by letter. */
