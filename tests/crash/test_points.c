@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/crash/test_points.c -- kill -9 at every named point of a step, the n-th
+ * time it is passed, for n = 1, 2, … until it is not reached any more.
+ *
+ * Which points there are is found out, not listed: an undisturbed run counts
+ * them.  After each death the same plan runs again and must give the answer of
+ * the undisturbed run, with each recorded completion exactly once.
+ */
+#include "../harness.h"
+#include "crash.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct story {
+    const char *name;
+    struct plan_item item;
+    const char *answer; /* state and output */
+    int in_flight;      /* activities that can run at once */
+};
+
+static const struct story order = {
+    "order",
+    {"ProcessOrder", "o-1", "{\"id\":\"o-1\",\"return_window_ms\":5}", "FraudReview",
+      "{\"approved\":true}"},
+    "completed Order completed successfully",
+    1
+};
+static const struct story provisioning = {
+    "provisioning",
+    {"ProvisionEnvironment", "p-1", "{\"name\":\"staging\",\"region\":\"eu\"}", NULL, NULL},
+    "completed Environment ready: VM=staging.vm.eu.example, Storage=staging.storage.eu.example, "
+    "DB=staging.db.eu.example",
+    3
+};
+static const struct story refused = {
+    "saga refused",
+    {"BookTrip", "s-1", "{\"trip\":\"Oslo\",\"fail\":\"BookCar\"}", NULL, NULL},
+    "failed BookCar: sold out; 2 bookings undone",
+    1
+};
+static const struct story confirmed = {
+    "saga confirmed",
+    {"BookTrip", "s-2", "{\"trip\":\"Oslo\"}", "Confirm", "{}"},
+    "completed booked: 3 legs",
+    1
+};
+static const struct story eternal = {
+    "eternal",
+    {"Heartbeat", "e-1", "{\"every_ms\":1,\"until\":12}", NULL, NULL},
+    "completed 12",
+    1
+};
+
+/* ---- One death ------------------------------------------------------------------------ */
+
+/* Two children a death: the run that dies, then the run that ends it.  True when
+ * the point was reached. */
+static bool die_at(const struct story *story, const char *point, int n, const pawl_options *options)
+{
+    char at[100];
+    (void)snprintf(at, sizeof(at), "%s:%d", point, n);
+    struct plan plan = {.items = &story->item, .count = 1, .crash_at = at};
+    if (options)
+        plan.options = *options;
+    scratch_make();
+    int status = child_run(plan_run, &plan, 30000);
+    bool died = killed_by(status, SIGKILL);
+    ck_assert_msg(died || exited_with(status, 0), "%s at %s: %s", story->name, at,
+                  status_words(status));
+    if (died) {
+        plan.crash_at = NULL;
+        status = child_run(plan_run, &plan, 30000);
+        ck_assert_msg(exited_with(status, 0), "%s after %s: %s", story->name, at,
+                      status_words(status));
+    }
+    char *answer = answer_of(story->item.id);
+    ck_assert_msg(answer && strcmp(answer, story->answer) == 0, "%s after %s: \"%s\"", story->name,
+                  at, answer ? answer : "nothing");
+    free(answer);
+    const char *wrong = wrong_at_rest();
+    if (!wrong)
+        wrong = wrong_in_ledger(died ? story->in_flight : 0);
+    ck_assert_msg(!wrong, "%s after %s: %s", story->name, at, wrong);
+    scratch_drop();
+    return died;
+}
+
+/* ---- All of them ------------------------------------------------------------------------ */
+
+/* Sampled: the first two, then every seventh with an offset by point. */
+static bool in_sample(int n, size_t point)
+{
+    return full_matrix() || n == 1 || (n + (int)point * 3) % 7 == 0;
+}
+
+static void die_everywhere(const struct story *story, const pawl_options *options)
+{
+    struct plan plan = {.items = &story->item, .count = 1, .census = true};
+    if (options)
+        plan.options = *options;
+    scratch_make();
+    int status = child_run(plan_run, &plan, 30000);
+    ck_assert_msg(exited_with(status, 0), "%s: %s", story->name, status_words(status));
+    char *points = read_text("points"), *rest = points, *line;
+    int deaths = 0, kinds = 0;
+    for (size_t at = 0; (line = strsep(&rest, "\n")) && *line; at++) {
+        char name[64];
+        int count = 0;
+        ck_assert_int_eq(sscanf(line, "%63s %d", name, &count), 2);
+        bool reached = true;
+        for (int n = 1; n <= count || (full_matrix() && reached); n++) {
+            if (!in_sample(n, at))
+                continue;
+            reached = die_at(story, name, n, options);
+            deaths += reached;
+        }
+        kinds++;
+    }
+    free(points);
+    ck_assert_int_gt(kinds, 8);
+    printf("| %s%s: %d points, %d deaths\n", story->name,
+           options && options->hostile ? " (hostile)" : "", kinds, deaths);
+}
+
+TEST(S7_order_dies_at_every_point)
+{
+    die_everywhere(&order, NULL);
+}
+
+TEST(S7_provisioning_dies_at_every_point)
+{
+    die_everywhere(&provisioning, NULL);
+}
+
+TEST(S7_saga_dies_at_every_point)
+{
+    die_everywhere(&refused, NULL);
+}
+
+TEST(S16_saga_confirmed_dies_at_every_point)
+{
+    die_everywhere(&confirmed, NULL);
+}
+
+TEST(S24_eternal_dies_at_every_point)
+{
+    die_everywhere(&eternal, NULL);
+}
+
+TEST(S7_order_dies_at_every_point_with_the_stack_dropped_at_every_await)
+{
+    pawl_options hostile = {.hostile = true};
+    die_everywhere(&order, &hostile);
+}
