@@ -187,7 +187,7 @@ struct open_task {
 };
 bool execution_next_open(const execution *x, uint64_t *cursor, struct open_task *ret);
 
-uint64_t execution_last_seq(const execution *x);
+uint64_t execution_last_seq(const execution *x); /* 0: not started, or broken */
 bool execution_cancel_requested(const execution *x);
 bool execution_suspended(const execution *x);
 size_t execution_bytes(const execution *x); /* stack and arena, for the memory budget */

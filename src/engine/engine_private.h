@@ -28,6 +28,7 @@
 enum event_class { CLASS_NONE, CLASS_START, CLASS_END, CLASS_MESSAGE, CLASS_DECISION, CLASS_MARK };
 
 enum event_class event_class(int kind); /* CLASS_NONE: no kind we know */
+bool kind_opens_task(int kind);         /* a schedule: takes the next task id */
 int kind_schedule_of(int kind);         /* of a completion or cancel; 0: neither */
 int kind_cancel_of(int schedule);       /* ActivityScheduled -> ActivityCancelRequested … */
 int kind_refusal_of(int schedule);      /* the completion that follows a refused schedule */

@@ -263,7 +263,7 @@ bool execution_next_open(const execution *x, uint64_t *cursor, struct open_task 
 
 uint64_t execution_last_seq(const execution *x)
 {
-    return x->last_seq;
+    return x->outcome >= ENGINE_MISMATCH ? 0 : x->last_seq;
 }
 
 bool execution_cancel_requested(const execution *x)

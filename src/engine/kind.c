@@ -49,6 +49,13 @@ enum event_class event_class(int kind)
     }
 }
 
+bool kind_opens_task(int kind)
+{
+    const struct family *f = family_of(kind);
+
+    return (f && kind == f->schedule) || kind == PAWL_EV_ORCHESTRATION_CHAINED;
+}
+
 int kind_schedule_of(int kind)
 {
     const struct family *f = family_of(kind);

@@ -100,9 +100,7 @@ static void check_event(execution *x, const pawl_event *e, uint64_t seq, uint64_
                         seq == 1 ? "the first event (%llu) is not OrchestrationStarted"
                                  : "event %llu starts the history a second time",
                         (unsigned long long)seq);
-    bool opens = class == CLASS_DECISION && e->ref && !kind_schedule_of(e->kind) &&
-                 e->kind != PAWL_EV_QUEUE_PUSHED;
-    if (opens && e->ref != ++*tasks)
+    if (kind_opens_task(e->kind) && e->ref != ++*tasks)
         finding_corrupt(x, e, "event %llu opens task %llu where task %llu is next",
                         (unsigned long long)seq, (unsigned long long)e->ref,
                         (unsigned long long)*tasks);
@@ -244,7 +242,7 @@ static void table_decision(execution *x, const pawl_event *e)
             finding_corrupt(x, e, "event %llu withdraws task %llu, which is not open",
                             (unsigned long long)e->seq, (unsigned long long)e->ref);
         task_close(x, t, TASK_CANCELLED, e->data);
-    } else if (e->ref && e->kind != PAWL_EV_QUEUE_PUSHED) {
+    } else if (kind_opens_task(e->kind)) {
         task_from_event(x, e);
     }
 }

@@ -2,11 +2,15 @@
 /* tests/unit/test_engine.c -- what replay scripts cannot say: memory, clean-up, cost. */
 #include "../harness.h"
 
+#include "base/asan.h"
+#include "base/limits.h"
 #include "engine/engine_private.h"
 #include "fiber/fiber.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 struct bench {
     struct fiber_pool *pool;
@@ -381,6 +385,62 @@ TEST(ten_thousand_letters_are_read_in_one_go)
 
 /* ---- The rest ----------------------------------------------------------- */
 
+static pawl_result many_names(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task tasks[100];
+
+    (void)input;
+    for (int i = 0; i < 100; i++)
+        tasks[i] = pawl_wait_event(ctx, pawl_printf(ctx, "name-%d", i).ptr);
+    pawl_result all = pawl_await_all(ctx, tasks, 100);
+    return all.ok ? pawl_done(ctx, "all") : all;
+}
+
+static pawl_result one_event(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event(ctx, "T"));
+}
+
+static int registered, released;
+
+static void release(void *arg)
+{
+    (void)arg;
+    released++;
+}
+
+static pawl_result defers_for_ever(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    for (; registered < 1000000;) {
+        registered++;
+        pawl_defer(ctx, release, NULL);
+        pawl_alloc(ctx, 100);
+    }
+    return pawl_done(ctx, "");
+}
+
+static pawl_result long_name(pawl_ctx *ctx, pawl_str input)
+{
+    char name[400];
+
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    pawl_result r = pawl_call_with(ctx, name, input, PAWL_CALL_OPTS(.attempts = 2));
+    return r.ok ? r : pawl_done(ctx, r.value.ptr);
+}
+
+static pawl_result drawing(pawl_ctx *ctx, pawl_str input)
+{
+    uint64_t *to = pawl_user(ctx);
+
+    (void)input;
+    ck_assert_ptr_eq(pawl_ctx_mem(ctx), &ctx->mem);
+    *to = pawl_random(ctx);
+    return pawl_done(ctx, "");
+}
+
 static bool was_on_fiber, was_replaying[2];
 
 static pawl_result looking(pawl_ctx *ctx, pawl_str input)
@@ -454,6 +514,143 @@ TEST(tables_are_filled_in_pieces)
     execution_check(x);
     execution_destroy(x);
     bench_deinit(&b);
+}
+
+TEST(the_open_list_can_be_walked_while_it_shrinks)
+{
+    struct bench b;
+    struct open_task open;
+    uint64_t cursor = 0, seen = 0;
+
+    bench_init(&b, wide, NULL);
+    execution *x = make(&b);
+    send(&b, x, PAWL_MSG_START, 0, "");
+    while (execution_next_open(x, &cursor, &open)) {
+        seen++;
+        send(&b, x, PAWL_MSG_ACTIVITY_COMPLETED, cursor, "");
+        send(&b, x, PAWL_MSG_ACTIVITY_COMPLETED, cursor + 1, "");
+    }
+    ck_assert_uint_eq(seen, WIDTH / 2);
+    ck_assert_int_eq(execution_end(x).kind, PAWL_EV_ORCHESTRATION_COMPLETED);
+    execution_destroy(x);
+    bench_deinit(&b);
+}
+
+TEST(mail_of_many_names_finds_its_waits)
+{
+    struct bench b;
+    const uint64_t *ids;
+
+    bench_init(&b, many_names, NULL);
+    execution *x = make(&b);
+    for (uint64_t i = 0; i < 100; i++) {
+        char name[24];
+        snprintf(name, sizeof(name), "name-%llu", (unsigned long long)(99 - i));
+        execution_mailbox_add(x, i + 1, pawl_s(name), pawl_s("m"));
+    }
+    ck_assert_int_eq(send(&b, x, PAWL_MSG_START, 0, ""), ENGINE_ENDED);
+    ck_assert_uint_eq(execution_consumed(x, &ids), 100);
+    ck_assert(ids[0] == 100 && ids[99] == 1); /* oldest wait first */
+    execution_destroy(x);
+    bench_deinit(&b);
+}
+
+TEST(older_mail_is_taken_before_a_new_event)
+{
+    struct bench b;
+    const uint64_t *ids;
+
+    bench_init(&b, one_event, NULL);
+    execution *x = make(&b);
+    send(&b, x, PAWL_MSG_START, 0, "");
+    execution_mailbox_add(x, 50, pawl_s("T"), pawl_s("older"));
+    ck_assert_int_eq(send(&b, x, PAWL_MSG_EXTERNAL_RAISED, 0, "newer"), ENGINE_ENDED);
+    ck_assert_int_eq(b.fate, FATE_KEPT);
+    ck_assert_str_eq(execution_end(x).value.ptr, "older");
+    ck_assert_uint_eq(execution_consumed(x, &ids), 1);
+    ck_assert_uint_eq(ids[0], 50);
+    ck_assert_uint_eq(execution_mailbox_count(x), 1);
+    execution_destroy(x);
+    bench_deinit(&b);
+}
+
+TEST(a_defer_that_finds_no_memory_still_runs)
+{
+    struct bench b;
+
+    bench_init(&b, defers_for_ever, NULL);
+    b.rules.memory_max = 40 * 1024;
+    execution *x = make(&b);
+    ck_assert_int_eq(send(&b, x, PAWL_MSG_START, 0, ""), ENGINE_NO_MEMORY);
+    execution_destroy(x);
+    ck_assert_int_gt(registered, 0);
+    ck_assert_int_eq(registered, released);
+    bench_deinit(&b);
+}
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SHADOWED 1
+#endif
+#endif
+#if !defined(HAVE_ASAN) && !defined(SHADOWED) /* their shadow memory is address space too */
+TEST(no_stack_is_no_memory)
+{
+    struct bench b;
+    struct execution_spec spec = {
+        .code = {.fn = waiting, .stack_bytes = LIMIT_STACK_MAX, .name = "T"},
+          .execution = 1
+    };
+    struct rlimit limit;
+
+    bench_init(&b, waiting, NULL);
+    spec.pool = b.pool;
+    execution *x = execution_create(&spec);
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
+    limit.rlim_cur = 1 << 20;
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    enum engine_outcome got = send(&b, x, PAWL_MSG_START, 0, "");
+    limit.rlim_cur = limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    ck_assert_int_eq(got, ENGINE_NO_MEMORY);
+    ck_assert_uint_eq(execution_last_seq(x), 0);
+    execution_destroy(x);
+    bench_deinit(&b);
+}
+#endif
+
+TEST(names_that_are_too_long_are_refused_and_cut)
+{
+    struct bench b;
+
+    bench_init(&b, long_name, NULL);
+    execution *x = make(&b);
+    ck_assert_int_eq(send(&b, x, PAWL_MSG_START, 0, ""), ENGINE_ENDED);
+    ck_assert(b.turn.steps[1].refused && b.turn.steps[2].refused);
+    ck_assert_uint_eq(b.turn.steps[1].event.name.len, 255);
+    execution_destroy(x);
+    x = make(&b);
+    ck_assert_int_eq(replay(&b, x), ENGINE_ENDED);
+    execution_destroy(x);
+    bench_deinit(&b);
+}
+
+TEST(the_seed_of_the_start_decides_the_draws)
+{
+    static const char *const seeds[] = {"{\"seed\":\"ABCDEF\"}", "{\"seed\":\"abcdef\"}",
+                                        "{\"seed\":\"abcde0\"}", "{\"seed\":\"no hex\"}", ""};
+    uint64_t draws[5];
+
+    for (int i = 0; i < 5; i++) {
+        struct bench b;
+        bench_init(&b, drawing, &draws[i]);
+        execution *x = make(&b);
+        struct mail m = {.kind = PAWL_MSG_START, .attrs = pawl_s(seeds[i])};
+        execution_apply(x, &m, 1, &b.turn, &b.fate, &b.finding);
+        execution_destroy(x);
+        bench_deinit(&b);
+    }
+    ck_assert(draws[0] == draws[1] && draws[1] != draws[2] && draws[3] == draws[4]);
 }
 
 TEST(an_execution_that_never_started_can_be_ended)
