@@ -151,8 +151,8 @@ typedef struct pawl_quarantine {
  * `events` are appended in order; those of `execution` go on from base_seq,
  * those of execution + 1 (ContinueAsNew) start at 1.  `base_rid` is the row of
  * the event base_seq (0 when base_seq is 0).  Events need a row (INSERT, LAST
- * or ALL) whose execution, last_seq and last_rid are the last event's; going on
- * to execution + 1 needs INSERT or ALL.
+ * or ALL) whose execution, last_seq and last_rid are the last event's; the first
+ * event of an execution needs INSERT or ALL, because first_rid changes.
  */
 typedef struct pawl_round {
     uint64_t uid; /* 0: no instance is touched; then no row and no events */
@@ -356,7 +356,8 @@ typedef struct pawl_store_ops {
                               pawl_error *reterr);
 
     /* read_messages [reader]: every message row of an instance, by (visible_ms, id):
-     * mailbox, ready, delayed, taken.  With uid 0: those addressed to `instance`.
+     * mailbox, ready, delayed, taken.  With uid 0: those addressed to
+     * `instance` by name; with uid 0 and an empty instance: all of those.
      *   R3  All of them, with every field as it was committed. */
     pawl_status (*read_messages)(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
                                  pawl_message_list *ret, pawl_error *reterr);

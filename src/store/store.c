@@ -20,6 +20,7 @@ static void check_row(const pawl_round *r)
     assert_that(row->execution == r->execution || row->execution == r->execution + 1);
     assert_that(row->execution == r->execution || r->change != PAWL_ROW_LAST);
     if (r->event_count > 0) {
+        assert_that(r->base_seq > 0 || r->change != PAWL_ROW_LAST);
         const pawl_event *last = &r->events[r->event_count - 1];
         assert_that(row->execution == last->execution);
         assert_that(row->last_seq == last->seq && row->last_rid == last->rid);

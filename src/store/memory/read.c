@@ -117,7 +117,7 @@ pawl_status memory_read_messages(pawl_store *s, uint64_t uid, pawl_str instance,
     count = 0;
     for (n = first; n && n->key == (int64_t)uid; n = order_next(n)) {
         struct memory_message *msg = CONTAINER_OF(n, struct memory_message, by_owner);
-        if (uid != 0 || pawl_str_eq(msg->message.instance, instance))
+        if (uid != 0 || !instance.len || pawl_str_eq(msg->message.instance, instance))
             copy_give(&shape_message, &items[count++], &msg->message, mem);
     }
     qsort(items, count, sizeof(*items), compare_messages);
