@@ -151,6 +151,7 @@ pawl_depths scene_depths(struct scene *s);
 void scene_expect_empty(struct scene *s);
 bool scene_logged(struct scene *s, const char *text);
 
+#define expect_is(a, b) ck_assert_int_eq((intmax_t)(a), (intmax_t)(b))
 #define expect_text(text, words)                                                                   \
     ck_assert_msg(strstr((text), (words)), "\"%s\" is not in: %s", (words), (text))
 

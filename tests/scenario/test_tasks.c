@@ -24,7 +24,7 @@ SCENARIO(s01_start_decides_at_the_call_with_the_next_id)
                  "OrchestrationStarted ActivityScheduled#1 ActivityScheduled#2 ActivityScheduled#3 "
                  "ActivityCompleted#1 ActivityCompleted#2 ActivityCompleted#3 "
                  "OrchestrationCompleted");
-    ck_assert_int_eq(scene_ran(s, "Echo"), 3);
+    expect_is(scene_ran(s, "Echo"), 3);
 }
 
 static pawl_result await_twice(pawl_ctx *ctx, pawl_str input)
@@ -41,8 +41,8 @@ SCENARIO(s02_awaiting_twice_gives_the_same_result)
     scene_flow(s, "Flow", await_twice);
     scene_start(s, "Flow", "i", "x");
     scene_expect(s, "i", PAWL_COMPLETED, "x no 1 1");
-    ck_assert_int_eq(scene_ran(s, "Echo"), 1);
-    ck_assert_int_eq(scene_ran(s, "Fail"), 1);
+    expect_is(scene_ran(s, "Echo"), 1);
+    expect_is(scene_ran(s, "Fail"), 1);
 }
 
 /* ---- S3 ------------------------------------------------------------------------ */
@@ -265,12 +265,12 @@ SCENARIO(c01_e02_code_is_resumed_not_run_again)
     entered = 0;
     scene_flow(s, "Flow", count_entries);
     scene_start(s, "Flow", "i", "Go");
-    ck_assert_int_eq(entered, s->kind == SCENE_HOSTILE ? 3 : 1);
+    expect_is(entered, s->kind == SCENE_HOSTILE ? 3 : 1);
     scene_crash(s);
     scene_raise(s, "i", "Go", "done");
     scene_expect(s, "i", PAWL_COMPLETED, "done");
-    ck_assert_int_eq(scene_ran(s, "Echo"), 2);
-    ck_assert_int_eq(entered, s->kind == SCENE_HOSTILE ? 4 : 2);
+    expect_is(scene_ran(s, "Echo"), 2);
+    expect_is(entered, s->kind == SCENE_HOSTILE ? 4 : 2);
 }
 
 static pawl_result clock_and_dice(pawl_ctx *ctx, pawl_str input)
@@ -299,7 +299,7 @@ SCENARIO(e01_s13_time_and_randomness_are_the_same_in_replay)
     snprintf(tail, sizeof(tail), " %lld %lld", (long long)SCENE_T0, (long long)SCENE_T0 + 500);
     expect_text(out, tail);
     const char *uuid = strchr(out, ' ') + 1;
-    ck_assert_int_eq(uuid[14], '7');
+    expect_is(uuid[14], '7');
 }
 
 /* ---- C6, E3 ------------------------------------------------------------------------- */
@@ -332,8 +332,8 @@ SCENARIO(e03_only_what_is_not_completed_or_withdrawn_is_dispatched)
     scene_flow(s, "Flow", start_and_cancel);
     scene_start(s, "Flow", "i", "never");
     scene_expect(s, "i", PAWL_COMPLETED, "0 real");
-    ck_assert_int_eq(scene_ran(s, "Echo"), 1);
+    expect_is(scene_ran(s, "Echo"), 1);
     scene_crash(s);
-    ck_assert_int_eq(scene_ran(s, "Echo"), 1);
+    expect_is(scene_ran(s, "Echo"), 1);
     scene_expect_empty(s);
 }

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/scenario/test_async.c -- results by token: from anywhere, over restarts (S7..S9). */
+#include "scene.h"
+
+#include <stdio.h>
+
+static char token[64];
+static uint32_t attempt;
+
+static pawl_result hand_out(pawl_activity *act, pawl_str input)
+{
+    scene_count(act);
+    (void)input;
+    snprintf(token, sizeof(token), "%s", pawl_activity_token(act));
+    attempt = pawl_activity_attempt(act);
+    return pawl_pending(act);
+}
+
+static const pawl_call_opts *policy;
+
+static pawl_result call_it(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task t[] = {pawl_start_with(ctx, "Later", input, policy), pawl_wait_event(ctx, "Stop")};
+    return pawl_race(ctx, t, 2) == 1 ? pawl_fail(ctx, "stopped") : pawl_await(ctx, t[0]);
+}
+
+static void call(struct scene *s, const pawl_call_opts *opts)
+{
+    policy = opts;
+    scene_activity(s, "Later", hand_out);
+    scene_flow(s, "Call", call_it);
+    scene_start(s, "Call", "i", "");
+}
+
+static pawl_status complete(struct scene *s, const char *by, const char *data, bool failed)
+{
+    return scene_do(s, PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = by, .data = pawl_s(data),
+                                    .failed = failed));
+}
+
+SCENARIO(s07_result_by_token_is_recorded_once)
+{
+    call(s, NULL);
+    scene_advance(s, PAWL_DAYS(3));
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    expect_is(complete(s, token, "late news", false), PAWL_OK);
+    expect_is(complete(s, token, "other", false), PAWL_LOST);
+    scene_expect(s, "i", PAWL_COMPLETED, "late news");
+    expect_is(scene_kind_count(s, "i", "ActivityCompleted"), 1);
+    expect_is(scene_ran(s, "Later"), 1);
+}
+
+SCENARIO(s07_token_outlives_the_runtime)
+{
+    call(s, NULL);
+    scene_crash(s);
+    scene_restart(s);
+    scene_advance(s, PAWL_HOURS(1));
+    expect_is(scene_ran(s, "Later"), 1); /* leased out: nobody runs it again */
+    expect_is(complete(s, token, "after two lives", false), PAWL_OK);
+    scene_expect(s, "i", PAWL_COMPLETED, "after two lives");
+}
+
+SCENARIO(s08_failed_by_token_is_retried_with_a_new_token)
+{
+    call(s, PAWL_CALL_OPTS(.attempts = 2, .initial_ms = 100));
+    char first[64];
+    snprintf(first, sizeof(first), "%s", token);
+    expect_is(complete(s, token, "no", true), PAWL_OK);
+    scene_advance(s, 100);
+    expect_is(attempt, 2);
+    ck_assert_str_ne(first, token);
+    expect_is(complete(s, first, "stale", false), PAWL_LOST);
+    expect_is(complete(s, token, "no again", true), PAWL_OK);
+    scene_expect(s, "i", PAWL_FAILED, "no again (attempt 2)");
+}
+
+SCENARIO(s08_final_by_token_is_not_retried)
+{
+    call(s, PAWL_CALL_OPTS(.attempts = 9));
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = token,
+                                       .data = pawl_s("never"), .failed = true, .final = true)),
+              PAWL_OK);
+    scene_expect(s, "i", PAWL_FAILED, "never");
+}
+
+SCENARIO(s08_time_outs_go_on_while_a_result_is_pending)
+{
+    call(s, PAWL_CALL_OPTS(.start_to_close_ms = 1000));
+    scene_crash(s);
+    scene_advance(s, 999);
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    scene_advance(s, 1);
+    pawl_info info = scene_info(s, "i");
+    expect_is(info.state, PAWL_FAILED);
+    expect_text(info.error.ptr, "timeout: ");
+    expect_is(complete(s, token, "too late", false), PAWL_LOST);
+}
+
+SCENARIO(s08_heartbeat_by_token_keeps_it_alive)
+{
+    call(s, PAWL_CALL_OPTS(.heartbeat_ms = 1000));
+    for (int i = 0; i < 5; i++) {
+        scene_advance(s, 800);
+        expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_HEARTBEAT, .name = token)), PAWL_OK);
+    }
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    scene_advance(s, 1000);
+    expect_is(scene_info(s, "i").state, PAWL_FAILED);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_HEARTBEAT, .name = token)), PAWL_LOST);
+}
+
+SCENARIO(s09_cancelled_work_has_no_use_for_its_token)
+{
+    call(s, NULL);
+    scene_raise(s, "i", "Stop", "");
+    scene_expect(s, "i", PAWL_FAILED, "stopped");
+    expect_is(complete(s, token, "late", false), PAWL_LOST);
+    scene_expect_empty(s);
+}
+
+SCENARIO(s30_tokens_that_are_none_are_refused)
+{
+    call(s, NULL);
+    char wrong[64];
+    snprintf(wrong, sizeof(wrong), "%s", token);
+    wrong[strlen(wrong) - 1] ^= 1;
+    expect_is(complete(s, wrong, "", false), PAWL_LOST);
+    expect_is(complete(s, "", "", false), PAWL_LOST);
+    expect_is(complete(s, "w", "", false), PAWL_LOST);
+    expect_is(complete(s, "w99999999999999999999999", "", false), PAWL_LOST);
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+}

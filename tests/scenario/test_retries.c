@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/scenario/test_retries.c -- S7, S8, S10: attempts, delays, time-outs of activities. */
+#include "scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const pawl_call_opts *policy; /* of the call under test */
+
+static pawl_result call_it(pawl_ctx *ctx, pawl_str input)
+{
+    const char *colon = strchr(input.ptr, ':');
+    pawl_str name = pawl_printf(ctx, "%.*s", (int)(colon - input.ptr), input.ptr);
+    return pawl_call_with(ctx, name.ptr, pawl_s(colon + 1), policy);
+}
+
+/* Start "Name:input" under `opts` as instance "i". */
+static void call(struct scene *s, const char *what, const pawl_call_opts *opts)
+{
+    policy = opts;
+    scene_flow(s, "Call", call_it);
+    scene_start(s, "Call", "i", what);
+}
+
+static const char *completion(struct scene *s)
+{
+    pawl_history h;
+    pawl_error err;
+    expect_is(pawl_client_history(s->c, "i", 0, 0, 0, s->mem, &h, &err), PAWL_OK);
+    for (size_t i = 0; i < h.count; i++)
+        if (strcmp(h.events[i].kind, "ActivityCompleted") == 0 ||
+            strcmp(h.events[i].kind, "ActivityFailed") == 0)
+            return h.events[i].attrs.len ? h.events[i].attrs.ptr : "";
+    return "none";
+}
+
+#define ONE_CALL                                                                                   \
+    "OrchestrationStarted ActivityScheduled#1 ActivityCompleted#1 OrchestrationCompleted"
+#define ONE_FAILED "OrchestrationStarted ActivityScheduled#1 ActivityFailed#1 OrchestrationFailed"
+
+/* ---- S7 -------------------------------------------------------------------------- */
+
+static char keys[4][100];
+
+static pawl_result remember_key(pawl_activity *act, pawl_str input)
+{
+    int n = scene_ran(scene_of(act), "Key");
+    scene_count(act);
+    if (n < 4)
+        snprintf(keys[n], sizeof(keys[n]), "%s", pawl_activity_key(act));
+    return n < atoi(input.ptr) ? pawl_err(act, "again") : pawl_ok(act, pawl_activity_key(act));
+}
+
+SCENARIO(s07_key_is_the_same_for_every_attempt_and_over_a_crash)
+{
+    scene_activity(s, "Key", remember_key);
+    call(s, "Key:2", PAWL_CALL_OPTS(.attempts = 3, .initial_ms = 100));
+    scene_crash(s);
+    scene_finish(s, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, keys[0]);
+    expect_is(scene_ran(s, "Key"), 3);
+    ck_assert_str_eq(keys[0], keys[1]);
+    ck_assert_str_eq(keys[0], keys[2]);
+    scene_start(s, "Call", "j", "Key:0");
+    ck_assert_str_ne(keys[0], keys[3]);
+}
+
+static pawl_result two_keys(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result a = pawl_call(ctx, "Key", input), b = pawl_call(ctx, "Key", input);
+    return pawl_done(ctx, pawl_str_eq(a.value, b.value) ? "same" : "different");
+}
+
+SCENARIO(s07_two_schedules_have_two_keys)
+{
+    scene_activity(s, "Key", remember_key);
+    scene_flow(s, "Two", two_keys);
+    scene_start(s, "Two", "i", "0");
+    scene_expect(s, "i", PAWL_COMPLETED, "different");
+}
+
+/* ---- S8: attempts ------------------------------------------------------------------ */
+
+SCENARIO(s08_retries_do_not_grow_the_history)
+{
+    call(s, "Flaky:4", PAWL_CALL_OPTS(.attempts = 5));
+    uint64_t turns = scene_stats(s).turns;
+    scene_finish(s, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "attempt 4");
+    scene_events(s, "i", ONE_CALL);
+    ck_assert_str_eq(completion(s), "{\"attempts\":4,\"last_error\":\"not yet\"}");
+    expect_is(scene_stats(s).turns - turns, 1);
+    expect_is(s->now - SCENE_T0, 1000 + 2000 + 4000);
+    expect_is(scene_stats(s).activities_retried, 3);
+}
+
+SCENARIO(s08_failure_names_attempt_count_and_last_error)
+{
+    call(s, "Fail:no luck", PAWL_CALL_OPTS(.attempts = 3, .backoff = PAWL_BACKOFF_FIXED));
+    scene_finish(s, "i");
+    scene_expect(s, "i", PAWL_FAILED, "no luck (attempt 3)");
+    scene_events(s, "i", ONE_FAILED);
+    expect_is(scene_ran(s, "Fail"), 3);
+    expect_is(s->now - SCENE_T0, 2000);
+}
+
+SCENARIO(s08_one_attempt_is_the_default)
+{
+    call(s, "Fail:no", NULL);
+    scene_expect(s, "i", PAWL_FAILED, "no");
+    expect_is(scene_ran(s, "Fail"), 1);
+    ck_assert_str_eq(completion(s), "");
+}
+
+SCENARIO(s08_linear_delays_and_their_cap)
+{
+    call(s, "Flaky:5",
+         PAWL_CALL_OPTS(.attempts = 9, .backoff = PAWL_BACKOFF_LINEAR, .initial_ms = 100,
+                        .cap_ms = 250));
+    scene_finish(s, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "attempt 5");
+    expect_is(s->now - SCENE_T0, 100 + 200 + 250 + 250);
+}
+
+SCENARIO(s08_jitter_stays_in_its_bounds)
+{
+    call(s, "Flaky:2", PAWL_CALL_OPTS(.attempts = 2, .initial_ms = 10000, .jitter = 0.5));
+    bool varied = false;
+    for (int i = 0; i < 10; i++) {
+        char id[10];
+        snprintf(id, sizeof(id), "j%d", i);
+        int64_t began = s->now;
+        scene_start(s, "Call", id, "Flaky:2");
+        scene_finish(s, id);
+        int64_t took = s->now - began;
+        ck_assert_msg(took >= 5000 && took <= 15000, "%lld ms", (long long)took);
+        varied |= took != 10000;
+    }
+    ck_assert(varied);
+}
+
+SCENARIO(s08_delay_survives_a_crash_to_the_millisecond)
+{
+    call(s, "Flaky:2", PAWL_CALL_OPTS(.attempts = 2, .initial_ms = 5000));
+    scene_advance(s, 4999);
+    scene_crash(s);
+    expect_is(scene_ran(s, "Flaky"), 1);
+    pawl_info info = scene_info(s, "i");
+    expect_is(info.waiting_count, 1);
+    expect_is(info.waiting[0].attempt, 2);
+    ck_assert_str_eq(info.waiting[0].last_error.ptr, "not yet");
+    expect_is(info.waiting[0].due_ms, SCENE_T0 + 5000);
+    scene_advance(s, 1);
+    scene_expect(s, "i", PAWL_COMPLETED, "attempt 2");
+}
+
+SCENARIO(s08_errors_named_final_are_not_retried)
+{
+    static const char *const final[] = {"card ", "fatal", NULL};
+    call(s, "Fail:card refused", PAWL_CALL_OPTS(.attempts = 5, .final_errors = final));
+    scene_expect(s, "i", PAWL_FAILED, "card refused");
+    expect_is(scene_ran(s, "Fail"), 1);
+}
+
+static pawl_result fail_finally(pawl_activity *act, pawl_str input)
+{
+    scene_count(act);
+    return pawl_err_final(act, input.ptr);
+}
+
+SCENARIO(s08_err_final_is_not_retried)
+{
+    scene_activity(s, "Final", fail_finally);
+    call(s, "Final:over", PAWL_CALL_OPTS(.attempts = 5));
+    scene_expect(s, "i", PAWL_FAILED, "over");
+    expect_is(scene_ran(s, "Final"), 1);
+}
+
+/* ---- S8: time-outs --------------------------------------------------------------------- */
+
+/* Takes as long as its input says; with heartbeats every 10 ms when it begins with 'b'. */
+static pawl_result slow(pawl_activity *act, pawl_str input)
+{
+    struct scene *s = scene_of(act);
+    bool beats = input.ptr[0] == 'b';
+    scene_count(act);
+    for (int left = atoi(input.ptr + beats); left > 0; left -= 10) {
+        s->now += 10;
+        s->mono += 10;
+        if (beats)
+            (void)pawl_activity_heartbeat(act);
+    }
+    return pawl_ok(act, "slow but done");
+}
+
+SCENARIO(s08_start_to_close_fails_the_attempt_and_is_retried)
+{
+    scene_activity(s, "Slow", slow);
+    call(s, "Slow:500", PAWL_CALL_OPTS(.attempts = 2, .initial_ms = 10, .start_to_close_ms = 100));
+    scene_finish(s, "i");
+    scene_expect(s, "i", PAWL_FAILED, "timeout: start-to-close of 100 ms (attempt 2)");
+    scene_events(s, "i", ONE_FAILED);
+    expect_is(scene_ran(s, "Slow"), 2);
+}
+
+SCENARIO(s08_time_out_is_not_retried_when_the_policy_says_so)
+{
+    scene_activity(s, "Slow", slow);
+    call(s, "Slow:500",
+         PAWL_CALL_OPTS(.attempts = 5, .start_to_close_ms = 100, .no_retry_on_timeout = true));
+    scene_finish(s, "i");
+    scene_expect(s, "i", PAWL_FAILED, "timeout: start-to-close of 100 ms");
+    expect_is(scene_ran(s, "Slow"), 1);
+}
+
+SCENARIO(s08_in_time_is_in_time)
+{
+    scene_activity(s, "Slow", slow);
+    call(s, "Slow:90",
+         PAWL_CALL_OPTS(.start_to_close_ms = 100, .schedule_to_close_ms = 100,
+                        .schedule_to_start_ms = 50, .heartbeat_ms = 100));
+    scene_expect(s, "i", PAWL_COMPLETED, "slow but done");
+}
+
+SCENARIO(s08_heartbeat_bounds_the_silence)
+{
+    scene_activity(s, "Slow", slow);
+    call(s, "Slow:500", PAWL_CALL_OPTS(.heartbeat_ms = 50));
+    scene_finish(s, "i");
+    scene_expect(s, "i", PAWL_FAILED, "timeout: heartbeat of 50 ms");
+    scene_start(s, "Call", "beats", "Slow:b500");
+    scene_finish(s, "beats");
+    scene_expect(s, "beats", PAWL_COMPLETED, "slow but done");
+}
+
+SCENARIO(s08_schedule_to_close_bounds_everything_together)
+{
+    call(s, "Fail:down",
+         PAWL_CALL_OPTS(.attempts = 100, .backoff = PAWL_BACKOFF_FIXED, .initial_ms = 1000,
+                        .schedule_to_close_ms = 3500));
+    scene_finish(s, "i");
+    pawl_info info = scene_info(s, "i");
+    expect_is(info.state, PAWL_FAILED);
+    expect_text(info.error.ptr, "down");
+    expect_text(info.error.ptr, "(attempt 4)");
+    ck_assert_int_le(s->now - SCENE_T0, 3500);
+    expect_is(scene_ran(s, "Fail"), 4);
+}
+
+SCENARIO(s08_schedule_to_close_ends_a_running_attempt)
+{
+    scene_activity(s, "Slow", slow);
+    call(s, "Slow:900", PAWL_CALL_OPTS(.attempts = 3, .schedule_to_close_ms = 300));
+    scene_finish(s, "i");
+    scene_expect(s, "i", PAWL_FAILED, "timeout: schedule-to-close of 300 ms");
+    expect_is(scene_ran(s, "Slow"), 1);
+    scene_expect_empty(s);
+}
+
+/* ---- S10 ----------------------------------------------------------------------------------- */
+
+SCENARIO(s10_unregistered_activity_waits_for_a_worker_that_has_it)
+{
+    call(s, "Later:x", NULL);
+    scene_advance(s, PAWL_DAYS(2));
+    pawl_info info = scene_info(s, "i");
+    expect_is(info.state, PAWL_RUNNING);
+    expect_is(info.waiting_count, 1);
+    ck_assert_str_eq(info.waiting[0].kind, "activity");
+    ck_assert_str_eq(info.waiting[0].name.ptr, "Later");
+    ck_assert(!info.waiting[0].running);
+    scene_activity(s, "Later", slow); /* while it runs */
+    scene_expect(s, "i", PAWL_COMPLETED, "slow but done");
+}
+
+SCENARIO(s10_schedule_to_start_bounds_the_wait_for_a_worker)
+{
+    call(s, "Nobody:x", PAWL_CALL_OPTS(.attempts = 5, .schedule_to_start_ms = 2000));
+    scene_advance(s, 1999);
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    scene_crash(s);
+    scene_advance(s, 1);
+    scene_expect(s, "i", PAWL_FAILED, "timeout: schedule-to-start of 2000 ms: no worker took it");
+    scene_events(s, "i", ONE_FAILED);
+    scene_expect_empty(s);
+}
