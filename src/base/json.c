@@ -11,13 +11,14 @@
  * byte order mark, UTF-8 only, nothing after the value.  Everything the grammar
  * allows is accepted, also "\u0000" and half of a surrogate pair.
  *
+ * Strings, numbers and words are read by json_scalar.c.
+ *
  * Members of one name: the first wins.  Called from everywhere; allocates nothing.
  */
 #include "base/json.h"
 
-#include "base/attr.h"
+#include "base/json_scalar.h"
 #include "base/limits.h"
-#include "base/utf8.h"
 
 #include <string.h>
 
@@ -46,9 +47,6 @@ struct scan {
 enum expect { EXPECT_VALUE, EXPECT_KEY, EXPECT_FIRST, EXPECT_NEXT, EXPECT_NOTHING };
 
 static bool scan_value(struct scan *s);
-static bool scan_string(struct scan *s);
-static bool scan_number(struct scan *s);
-static bool scan_literal(struct scan *s);
 static bool finder_begin(struct finder *f, const char *pointer);
 static void finder_at_key(struct scan *s, pawl_str key);
 static void finder_at_value(struct scan *s);
@@ -155,7 +153,7 @@ static bool scan_key(struct scan *s, pawl_str *ret)
 {
     const char *start = s->at + 1;
 
-    if (s->at == s->end || *s->at != '"' || !scan_string(s))
+    if (s->at == s->end || *s->at != '"' || !json_scan_string(&s->at, s->end))
         return false;
     *ret = (pawl_str){.ptr = start, .len = (size_t)(s->at - start) - 1};
     skip_space(s);
@@ -226,15 +224,15 @@ static bool read_value(struct scan *s, enum expect *retnext)
     case '[':
         return open_bracket(s, retnext);
     case '"':
-        ok = scan_string(s);
+        ok = json_scan_string(&s->at, s->end);
         break;
     case 't':
     case 'f':
     case 'n':
-        ok = scan_literal(s);
+        ok = json_scan_literal(&s->at, s->end);
         break;
     default:
-        ok = scan_number(s);
+        ok = json_scan_number(&s->at, s->end);
     }
     if (ok)
         value_is_over(s, retnext);
@@ -299,131 +297,6 @@ static bool scan_value(struct scan *s)
         }
     }
     return ok;
-}
-
-/* ---- Scalars ------------------------------------------------------------ */
-
-/* True when one of the eight bytes needs a look: '"', '\\', below 0x20, above 0x7f. */
-static bool has_special(uint64_t w)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
-    uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
-
-    return ((w - ones * 0x20) | (quote - ones) | (slash - ones) | w) & tops;
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* The four digits after "\u"; -1 when there are not four. */
-int json_hex4(const char *at, const char *end)
-{
-    int value = 0;
-
-    if (end - at < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        int digit = hex_value(at[i]);
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
-static bool scan_escape(struct scan *s)
-{
-    if (s->end - s->at < 2)
-        return false;
-    char c = s->at[1];
-    if (c == 'u') {
-        if (json_hex4(s->at + 2, s->end) < 0)
-            return false;
-        s->at += 6;
-        return true;
-    }
-    if (!strchr("\"\\/bfnrt", c) || c == '\0')
-        return false;
-    s->at += 2;
-    return true;
-}
-
-static bool scan_string(struct scan *s)
-{
-    s->at++; /* the quote */
-    while (s->at < s->end) {
-        uint64_t word;
-        while (s->end - s->at >= 8 && (memcpy(&word, s->at, 8), !has_special(word)))
-            s->at += 8;
-        unsigned char c = s->at < s->end ? (unsigned char)*s->at : 0;
-        if (c == '"') {
-            s->at++;
-            return true;
-        }
-        if (c == '\\') {
-            if (!scan_escape(s))
-                return false;
-            continue;
-        }
-        size_t n = c < 0x20 ? 0 : utf8_length(s->at, s->end);
-        if (n == 0)
-            return false;
-        s->at += n;
-    }
-    return false;
-}
-
-static bool scan_digits(struct scan *s)
-{
-    const char *start = s->at;
-
-    while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
-        s->at++;
-    return s->at > start;
-}
-
-static bool scan_number(struct scan *s)
-{
-    if (s->at < s->end && *s->at == '-')
-        s->at++;
-    if (s->at < s->end && *s->at == '0')
-        s->at++; /* nothing may follow a leading zero; what does breaks later */
-    else if (!scan_digits(s))
-        return false;
-    if (s->at < s->end && *s->at == '.') {
-        s->at++;
-        if (!scan_digits(s))
-            return false;
-    }
-    if (s->at < s->end && (*s->at == 'e' || *s->at == 'E')) {
-        s->at++;
-        if (s->at < s->end && (*s->at == '+' || *s->at == '-'))
-            s->at++;
-        return scan_digits(s);
-    }
-    return true;
-}
-
-static bool scan_literal(struct scan *s)
-{
-    static const char *const words[] = {"true", "false", "null"};
-
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
-        size_t n = strlen(words[i]);
-        if ((size_t)(s->end - s->at) >= n && memcmp(s->at, words[i], n) == 0) {
-            s->at += n;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- Following a pointer ------------------------------------------------ */

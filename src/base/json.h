@@ -59,7 +59,5 @@ size_t json_text_next(struct json_text *text, char to[4]);
 size_t json_quote_into(char *to, pawl_str text);
 /* Exactly one valid value, at most `depth_max` deep: what fits inside a document. */
 bool json_fits(pawl_str payload, unsigned depth_max);
-/* The four hex digits at `at`; -1 when there are not four. */
-int json_hex4(const char *at, const char *end);
 
 #endif

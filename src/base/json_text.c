@@ -11,6 +11,7 @@
  */
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/json_scalar.h"
 #include "base/utf8.h"
 
 #include <locale.h>
