@@ -16,8 +16,6 @@
 
 #include <stdio.h>
 
-#define CONTINUES_MAX 8 /* ContinueAsNew in one round; more wait for the next */
-
 static void row_changed(struct stage *s)
 {
     if (s->change != PAWL_ROW_INSERT)
@@ -257,28 +255,21 @@ static void carry_mail(void *arg, uint64_t id, pawl_str name, pawl_str data)
     execution_mailbox_add(c->next, id, name, data);
 }
 
-/* Open the next execution with its start kept as a message: no code here, or
- * too many in one round. */
-static void open_by_message(pawl_runtime *rt, struct resident *r, struct stage *s,
-                            const struct execution_ending *end, bool quiet)
+/* The next execution cannot be opened in this round: a message brings it back.
+ * Quiet: not now, but when there is code for it. */
+static void continue_later(pawl_runtime *rt, struct stage *s, pawl_str version, bool quiet)
 {
-    pawl_message *m = stage_send(rt, s, PAWL_MSG_START, s->row.uid, (pawl_str){0});
-    m->execution = s->row.execution;
-    m->name = s->row.orchestration;
-    m->data = arena_dup(&rt->group_mem, end->value);
-    if (end->version.len)
-        m->attrs = start_attrs(rt, end->version, &s->row);
-    if (quiet) {
-        *list_add(&rt->group_mem, &s->quiet) = m->id;
-        (void)map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid);
-        s->row.finding = pawl_mem_printf(
-            &rt->group_mem,
-            "waits for code: orchestration '%.*s' version %.*s is not registered here",
-            PAWL_FMT(s->row.orchestration), PAWL_FMT(end->version));
-    }
-    execution_destroy(r->x);
-    r->x = NULL;
-    r->doomed = true;
+    if (quiet && map_get(&rt->codeless, s->row.uid))
+        return; /* its message waits already */
+    pawl_message *m = stage_send(rt, s, PAWL_MSG_WAKE, s->row.uid, (pawl_str){0});
+    if (!quiet)
+        return;
+    *list_add(&rt->group_mem, &s->quiet) = m->id;
+    (void)map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid);
+    s->row.finding = pawl_mem_printf(
+        &rt->group_mem, "waits for code: orchestration '%.*s' version %.*s is not registered here",
+        PAWL_FMT(s->row.orchestration), PAWL_FMT(version));
+    row_changed(s);
 }
 
 /* Replace r->x by an execution n + 1 and run its first turn in this stage. */
@@ -312,40 +303,66 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     return true;
 }
 
-/* False: the stage was given up (turn_again). */
+static bool continues(const execution *x)
+{
+    return execution_end(x).kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW;
+}
+
+/* Close n and open n + 1 in one round; a successor that continues at once waits
+ * for the next round.  False: the stage was given up (turn_again). */
 static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *s,
                             enum engine_outcome *outcome, struct engine_finding *finding)
 {
-    for (int n = 0;; n++) {
-        struct execution_ending end = execution_end(r->x);
-        if (*outcome != ENGINE_ENDED || end.kind != PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
-            return true;
-        const struct code_entry *code = registry_code(rt->app, s->row.orchestration, end.version);
-        s->row.execution++;
-        row_changed(s);
-        if (!code || n == CONTINUES_MAX) {
-            open_by_message(rt, r, s, &end, !code);
-            *outcome = ENGINE_WAITING;
-            return true;
-        }
-        if (!open_in_place(rt, r, s, &end, code, outcome, finding))
-            return false;
+    if (!continues(r->x))
+        return true;
+    struct execution_ending end = execution_end(r->x);
+    const struct code_entry *code = registry_code(rt->app, s->row.orchestration, end.version);
+    if (!code) {
+        continue_later(rt, s, end.version, true);
+        *outcome = ENGINE_WAITING;
+        return true;
     }
+    s->row.execution++;
+    row_changed(s);
+    if (!open_in_place(rt, r, s, &end, code, outcome, finding))
+        return false;
+    if (*outcome == ENGINE_ENDED && continues(r->x)) {
+        continue_later(rt, s, (pawl_str){0}, false);
+        *outcome = ENGINE_WAITING;
+    }
+    return true;
+}
+
+void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    bool bare = !r->x; /* its own code is not needed to open the next execution */
+    if (bare)
+        r->x = load_tables(rt, &r->row);
+    if (!r->x || (bare && !load_mailbox(rt, r))) {
+        turn_again(rt, r, l);
+        return;
+    }
+    struct stage *s = stage_of(rt, r);
+    if (l->stored)
+        stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+    s->unpile = true;
+    if (bare)
+        r->doomed = true;
+    if (continues(r->x))
+        turn_outcome(rt, r, NULL, ENGINE_ENDED, &(struct engine_finding){0});
 }
 
 /* ---- The outcome -------------------------------------------------------------------- */
 
 static void waiting(struct resident *r, struct stage *s)
 {
-    pawl_state state = r->x && execution_suspended(r->x) ? PAWL_SUSPENDED : PAWL_RUNNING;
-    if (!r->x && s->row.state == PAWL_PENDING)
-        state = PAWL_PENDING;
+    pawl_state state = execution_suspended(r->x) ? PAWL_SUSPENDED : PAWL_RUNNING;
     if (state == s->row.state)
         return;
     if (s->row.state == PAWL_SUSPENDED)
         s->unpile = true;
     s->row.state = state;
-    s->row.finding = r->x ? (pawl_str){0} : s->row.finding;
     row_changed(s);
 }
 

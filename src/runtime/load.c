@@ -72,7 +72,7 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
     return spec;
 }
 
-static bool fill_mailbox(pawl_runtime *rt, struct resident *r)
+bool load_mailbox(pawl_runtime *rt, struct resident *r)
 {
     pawl_message_list list;
     pawl_error err = {0};
@@ -145,7 +145,7 @@ enum ready_result load_execution(pawl_runtime *rt, struct resident *r,
     enum ready_result ready = r->x ? READY_OK : READY_TROUBLE;
     if (ready == READY_OK && r->row.last_seq)
         ready = replay(rt, r, finding);
-    if (ready == READY_OK && !fill_mailbox(rt, r))
+    if (ready == READY_OK && !load_mailbox(rt, r))
         ready = READY_TROUBLE;
     if (ready != READY_OK) {
         execution_destroy(r->x);

@@ -221,6 +221,7 @@ static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
     pawl_status rc = rt->store->ops->take(rt->store, rt_now(rt), &rt->fence, err);
     if (rc == PAWL_OK) {
         rt->slots = slots_open(rt->data_dir, past);
+        fiber_on_fault(slots_fault);
         rc = recover(rt, past, err);
     }
     free(past);
@@ -404,8 +405,7 @@ void pawl_runtime_close(pawl_runtime *rt)
     if (!all) { /* threads still use the runtime: leave it to the end of the process */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
                  (long long)rt->opts.drain_ms);
-        slots_close(rt->slots, true); /* we ended them: that is no crash of theirs */
-        rt->slots = NULL;
+        slots_absolve(rt->slots); /* we ended them: that is no crash of theirs */
         if (rt->owns_store)
             rt->store->ops->close(rt->store);
         return;

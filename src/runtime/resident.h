@@ -57,6 +57,8 @@ enum ready_result load_execution(pawl_runtime *rt, struct resident *r,
 /* A tables-only execution of its history, for ending it without its code.
  * NULL: trouble.  The caller destroys it. */
 execution *load_tables(pawl_runtime *rt, const pawl_row *row);
+/* Fill the mailbox of r->x from the store; false: trouble. */
+bool load_mailbox(pawl_runtime *rt, struct resident *r);
 /* The spec of an execution of this row with this code (NULL: tables only). */
 struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
                                 const struct code_entry *code, void *log_user);

@@ -266,12 +266,9 @@ static void number_events(pawl_runtime *rt, struct stage *s)
         *list_add(&rt->group_mem, &s->events) = *e;
     }
     const pawl_event *last = &s->events.items[s->events.count - 1];
-    if (s->row.execution == last->execution) {
-        s->row.last_seq = last->seq;
-        s->row.last_rid = last->rid;
-    } else { /* opened, its start still a message */
-        s->row.last_seq = s->row.last_rid = s->row.first_rid = 0;
-    }
+    assert_that(s->row.execution == last->execution);
+    s->row.last_seq = last->seq;
+    s->row.last_rid = last->rid;
     s->row.updated_ms = s->now_ms;
     if (s->change == PAWL_ROW_NONE)
         s->change = PAWL_ROW_LAST;

@@ -9,11 +9,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MAGIC UINT64_C(0x3174736c77617001) /* "\1pawlst1" */
+#define MAGIC        UINT64_C(0x3274736c77617001) /* "\1pawlst2" */
+#define CULPRIT_TURN UINT64_MAX
 
 struct page {
     uint64_t magic;
     uint64_t clean;
+    uint64_t culprit; /* work id or CULPRIT_TURN; 0: not known */
     uint64_t turn_uid;
     uint64_t turn_item;
     uint64_t work[SLOTS_WORKERS];
@@ -24,16 +26,41 @@ struct slots {
     int fd; /* -1: plain memory */
 };
 
+/* What this thread would be blamed for; initial-exec: read in signal handlers. */
+static __thread struct {
+    volatile struct page *page;
+    uint64_t culprit;
+} here __attribute__((tls_model("initial-exec")));
+
+static void enter(struct slots *s, uint64_t culprit)
+{
+    here.page = culprit ? s->page : NULL;
+    here.culprit = culprit;
+}
+
+void slots_fault(void)
+{
+    if (here.page)
+        here.page->culprit = here.culprit;
+}
+
+void slots_fault_turn(struct slots *s)
+{
+    if (s)
+        s->page->culprit = CULPRIT_TURN;
+}
+
 static void read_past(const volatile struct page *page, struct slots_past *past)
 {
     memset(past, 0, sizeof(*past));
     if (page->magic != MAGIC || page->clean)
         return;
     past->unclean = true;
-    past->turn_uid = page->turn_uid;
-    past->turn_item = page->turn_item;
+    bool turn = !page->culprit || page->culprit == CULPRIT_TURN;
+    past->turn_uid = turn ? page->turn_uid : 0;
+    past->turn_item = turn ? page->turn_item : 0;
     for (size_t i = 0; i < SLOTS_WORKERS; i++)
-        if (page->work[i])
+        if (page->work[i] && (!page->culprit || page->culprit == page->work[i]))
             past->work[past->work_count++] = page->work[i];
 }
 
@@ -68,6 +95,12 @@ fail:
     return NULL;
 }
 
+void slots_absolve(struct slots *s)
+{
+    if (s)
+        s->page->clean = true;
+}
+
 void slots_close(struct slots *s, bool clean)
 {
     if (!s)
@@ -85,10 +118,13 @@ void slots_turn(struct slots *s, uint64_t uid, uint64_t item)
         return;
     s->page->turn_item = item;
     s->page->turn_uid = uid;
+    enter(s, uid ? CULPRIT_TURN : 0);
 }
 
 void slots_work(struct slots *s, uint32_t worker, uint64_t work_id)
 {
-    if (s && worker < SLOTS_WORKERS)
-        s->page->work[worker] = work_id;
+    if (!s || worker >= SLOTS_WORKERS)
+        return;
+    s->page->work[worker] = work_id;
+    enter(s, work_id);
 }

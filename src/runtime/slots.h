@@ -8,7 +8,8 @@
  * blamed, and nothing is lost but a count.)  After an unclean start only the
  * items in the slots get attempt + 1 and run unfused.
  *
- * File: header { magic, version, clean, workers }, then slots of two u64.
+ * A thread that faults or aborts says so itself (slots_fault): then what it ran is
+ * blamed alone, and what ran beside it is not.
  */
 #ifndef PAWL_RUNTIME_SLOTS_H
 #define PAWL_RUNTIME_SLOTS_H
@@ -19,7 +20,7 @@
 
 struct slots;
 
-/* What the process before left behind. */
+/* What the process before left behind; with a known culprit only that. */
 struct slots_past {
     bool unclean;
     uint64_t turn_uid;  /* instance whose turn ran; 0: none */
@@ -31,6 +32,12 @@ struct slots_past {
 /* NULL dir: in memory only.  NULL when out of memory or not writable. */
 struct slots *slots_open(const char *dir, struct slots_past *past);
 void slots_close(struct slots *s, bool clean); /* NULL is fine */
+/* From now on the end of the process is nobody's fault; threads may still write. */
+void slots_absolve(struct slots *s);
+/* The thread that calls is about to bring the process down.  Async-signal-safe. */
+void slots_fault(void);
+/* The turn that runs, on whatever thread, is about to. */
+void slots_fault_turn(struct slots *s);
 void slots_turn(struct slots *s, uint64_t uid, uint64_t item);
 void slots_work(struct slots *s, uint32_t worker, uint64_t work_id);
 

@@ -212,6 +212,8 @@ static bool must_wait_its_turn(pawl_runtime *rt, const struct resident *r, const
 {
     if (!r->stage)
         return false;
+    if (r->stage->row.execution != r->stage->base_execution)
+        return true; /* one ContinueAsNew in a round */
     return rt->opts.hostile || l->tries || r->stage->ended ||
            (r->stage->letters && r->stage->letters->tries);
 }
@@ -330,8 +332,7 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
     } else if (l->key.len && seen_key(rt, r, l->key)) {
         stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
     } else if (l->mail.kind == PAWL_MSG_WAKE) {
-        letter_drop(rt, l, PAWL_OK, "");
-        turn_unpile(rt, r->row.uid);
+        turn_wake(rt, r, l);
     } else if (!steer(rt, r, l)) {
         run(rt, r, l);
     }

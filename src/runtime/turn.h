@@ -29,6 +29,8 @@ void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
                 const struct engine_finding *finding);
 /* No code here for its version: the letter waits as a row. */
 void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* A WAKE letter: open the execution that could not be opened, look at the mail again. */
+void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* Let a letter wait as a row until the instance can run. */
 void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* Make a letter a row first; it comes back when that is durable. */

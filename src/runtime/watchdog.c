@@ -7,6 +7,7 @@
  * process stops, and the slot file blames the message on restart.
  */
 #include "runtime/loop.h"
+#include "runtime/slots.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -33,6 +34,7 @@ static bool look(pawl_runtime *rt, bool was_slow)
         log_error(&rt->log, "watchdog", "a turn ran over the limit; stopping the process",
                   "orchestration=%s ms=%lld limit_ms=%lld flag=--turn-limit", name, (long long)ms,
                   (long long)rt->opts.turn_limit_ms);
+        slots_fault_turn(rt->slots);
         _exit(70);
     }
     if (ms >= SLOW_TURN_MS) {

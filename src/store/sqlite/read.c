@@ -126,14 +126,14 @@ pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instan
     sqlite3_stmt *stmt;
     size_t count = 0, room = 0;
     pawl_message *items = NULL;
-    pawl_status status =
-        open_read(base, uid ? ST_MESSAGES_OF_UID : ST_MESSAGES_OF_NAME, mem, &c, &stmt, reterr);
+    int which = uid ? ST_MESSAGES_OF_UID : instance.len ? ST_MESSAGES_OF_NAME : ST_MESSAGES_BY_NAME;
+    pawl_status status = open_read(base, which, mem, &c, &stmt, reterr);
 
     if (status != PAWL_OK)
         return status;
     if (uid)
         bind_id(stmt, 1, uid);
-    else
+    else if (instance.len)
         bind_text(stmt, 1, instance);
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
