@@ -131,6 +131,9 @@ static void adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
             m->name = arena_dup(&rt->group_mem, old->name);
             m->data = arena_dup(&rt->group_mem, old->data);
             m->mailbox = true;
+            pawl_str key = pawl_json_text(&rt->group_mem, old->attrs, "/key", "");
+            if (key.len)
+                *list_add(&rt->group_mem, &s->keys) = key;
             if (r->x)
                 execution_mailbox_add(r->x, m->id, m->name, m->data);
             *list_add(&rt->group_mem, &s->drop_messages) = old->id;

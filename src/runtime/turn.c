@@ -50,15 +50,52 @@ static void quarantine(pawl_runtime *rt, struct stage *s, struct letter *l, cons
     stage_take(s, l);
 }
 
+/* The idempotency key of a raise without an instance travels in the row's attrs. */
+static pawl_str key_attrs(pawl_runtime *rt, pawl_str key)
+{
+    pawl_json *w = pawl_json_new(&rt->group_mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "key");
+    pawl_json_str(w, key);
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+/* True when mail with these attrs is kept for that name, in this group or before. */
+static bool is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    for (const struct stage *s = rt->stages; s; s = s->next)
+        for (size_t i = 0; i < s->messages.count; i++)
+            if (pawl_str_eq(s->messages.items[i].instance, instance) &&
+                pawl_str_eq(s->messages.items[i].attrs, attrs))
+                return true;
+    arena_reset(&rt->load_mem);
+    (void)rt->store->ops->read_messages(rt->store, 0, instance, &rt->load_mem, &list, &err);
+    for (size_t i = 0; i < list.count; i++)
+        if (pawl_str_eq(list.items[i].attrs, attrs))
+            return true;
+    return false;
+}
+
 /* Keep an event for an instance that is not there yet. */
 static void keep_for_start(pawl_runtime *rt, struct letter *l)
 {
+    pawl_str attrs = l->key.len ? key_attrs(rt, l->key) : (pawl_str){0};
+    bool again = attrs.len && is_kept(rt, l->instance, attrs);
     struct stage *s = stage_bare(rt);
+    if (again) { /* answered like the first one, after this commit */
+        stage_take(s, l);
+        return;
+    }
     if (!l->stored) {
         l->mail.id = rt_new_id(rt);
         *list_add(&rt->group_mem, &s->quiet) = l->mail.id;
     }
     stage_keep(rt, s, l, true);
+    if (attrs.len)
+        s->messages.items[s->messages.count - 1].attrs = attrs;
     if (!map_gets(&rt->kept_names, l->instance)) {
         char *name = strndup(l->instance.ptr, l->instance.len);
         if (name && !map_puts(&rt->kept_names, (pawl_str){name, l->instance.len}, name))

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/scenario/test_events.c -- S16..S18, A9, B6: events, the mailbox, early ones. */
+#include "scene.h"
+
+/* Sleeps for a second, then takes as many "Go" as the input says. */
+static pawl_result take_late(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_str all = pawl_s("");
+    pawl_sleep(ctx, 1000);
+    for (int i = 0; i < input.ptr[0] - '0'; i++) {
+        pawl_result r = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+        if (!r.ok)
+            return r;
+        all = pawl_printf(ctx, "%s%s,", all.ptr, r.value.ptr);
+    }
+    return pawl_done_str(ctx, all);
+}
+
+static pawl_status raise_key(struct scene *s, const char *id, const char *data, const char *key)
+{
+    return scene_do(s, PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = id, .name = "Go",
+                                    .data = pawl_s(data), .idempotency_key = key));
+}
+
+static pawl_status raise_early(struct scene *s, const char *id, const char *data)
+{
+    return scene_do(s, PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = id, .name = "Go",
+                                    .data = pawl_s(data), .await_start = true));
+}
+
+/* ---- S16 ----------------------------------------------------------------------- */
+
+SCENARIO(s16_a09_early_event_is_kept_until_a_wait_takes_it)
+{
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "2");
+    scene_raise(s, "i", "Go", "1");
+    scene_raise(s, "i", "Other", "x");
+    scene_raise(s, "i", "Go", "2");
+    expect_is(scene_info(s, "i").mailbox_count, 3);
+    scene_crash(s);
+    expect_is(scene_info(s, "i").mailbox_count, 3);
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "1,2,");
+    scene_events(s, "i",
+                 "OrchestrationStarted TimerCreated#1 TimerFired#1 ExternalSubscribed#2 "
+                 "ExternalEvent#2 ExternalSubscribed#3 ExternalEvent#3 OrchestrationCompleted");
+    scene_expect_empty(s); /* the mail nobody took went with the instance */
+}
+
+SCENARIO(s16_b11_late_external_event_reaches_the_open_wait)
+{
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "1");
+    scene_advance(s, 5000);
+    scene_crash(s);
+    scene_raise(s, "i", "Go", "late");
+    scene_expect(s, "i", PAWL_COMPLETED, "late,");
+}
+
+SCENARIO(s16_equal_events_are_two_events)
+{
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "2");
+    scene_raise(s, "i", "Go", "same");
+    scene_raise(s, "i", "Go", "same");
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "same,same,");
+}
+
+static pawl_result lose_then_take(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task t[] = {pawl_wait_event(ctx, "Go"), pawl_timer(ctx, 1000)};
+    int first = pawl_race(ctx, t, 2);
+    pawl_result r = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    (void)input;
+    return pawl_donef(ctx, "%d %s", first, r.value.ptr);
+}
+
+SCENARIO(s16_cancelled_wait_does_not_consume)
+{
+    scene_flow(s, "Flow", lose_then_take);
+    scene_start(s, "Flow", "i", "");
+    scene_advance(s, 1000);
+    scene_raise(s, "i", "Go", "kept");
+    scene_expect(s, "i", PAWL_COMPLETED, "1 kept");
+}
+
+SCENARIO(s16_raise_to_finished_or_unknown_is_refused)
+{
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "0");
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "");
+    expect_is(scene_try_raise(s, "i", "Go", ""), PAWL_CONFLICT);
+    expect_text(s->reply.error.text, "already completed");
+    expect_is(scene_try_raise(s, "nobody", "Go", ""), PAWL_NOT_FOUND);
+    expect_text(s->reply.error.text, "'nobody' does not exist");
+    scene_events(s, "i", "OrchestrationStarted TimerCreated#1 TimerFired#1 OrchestrationCompleted");
+    scene_expect_empty(s);
+}
+
+SCENARIO(s16_event_kept_for_the_start_of_its_instance)
+{
+    scene_flow(s, "Flow", take_late);
+    expect_is(raise_early(s, "i", "first"), PAWL_OK);
+    scene_crash(s);
+    expect_is(raise_early(s, "i", "second"), PAWL_OK);
+    expect_is(scene_depths(s).messages, 2);
+    scene_start(s, "Flow", "other", "0");
+    scene_start(s, "Flow", "i", "2");
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "first,second,");
+    scene_expect_empty(s);
+}
+
+static pawl_result take_then_continue(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_str all = pawl_printf(ctx, "%s%s", input.ptr, r.value.ptr);
+    return all.len == 3 ? pawl_done_str(ctx, all) : pawl_continue_as_new(ctx, all, NULL);
+}
+
+SCENARIO(s16_mailbox_goes_along_with_continue_as_new)
+{
+    scene_flow(s, "Flow", take_then_continue);
+    scene_start(s, "Flow", "i", "");
+    scene_steer(s, PAWL_OP_SUSPEND, "i");
+    scene_raise(s, "i", "Go", "a");
+    scene_raise(s, "i", "Go", "b");
+    scene_raise(s, "i", "Go", "c");
+    scene_crash(s);
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "abc");
+    expect_is(scene_info(s, "i").execution, 3);
+    scene_expect_empty(s);
+}
+
+/* ---- S17 ------------------------------------------------------------------------- */
+
+SCENARIO(s17_b06_early_events_are_dropped_with_a_warning_on_request)
+{
+    s->opts.drop_early_events = true;
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "1");
+    scene_raise(s, "i", "Go", "early");
+    ck_assert(scene_logged(s, "event nobody waits for; dropped"));
+    expect_is(scene_info(s, "i").mailbox_count, 0);
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    scene_raise(s, "i", "Go", "in time");
+    scene_expect(s, "i", PAWL_COMPLETED, "in time,");
+    ck_assert_ptr_null(strstr(scene_history(s, "i", 0), "ExternalEvent#0"));
+    scene_expect_empty(s);
+}
+
+static pawl_result only_fresh(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_sleep(ctx, 1000);
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event_with(ctx, "Go", PAWL_EVENT_DROP_EARLY));
+}
+
+SCENARIO(s17_a_wait_may_discard_earlier_mail)
+{
+    scene_flow(s, "Flow", only_fresh);
+    scene_start(s, "Flow", "i", "");
+    scene_raise(s, "i", "Go", "old");
+    scene_raise(s, "i", "Go", "older");
+    scene_raise(s, "i", "Other", "stays");
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    expect_is(scene_info(s, "i").mailbox_count, 1);
+    scene_raise(s, "i", "Go", "fresh");
+    scene_expect(s, "i", PAWL_COMPLETED, "fresh");
+}
+
+/* ---- S18 ------------------------------------------------------------------------- */
+
+SCENARIO(s18_idempotent_raise_happens_once)
+{
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "2");
+    expect_is(raise_key(s, "i", "a", "key-1"), PAWL_OK);
+    expect_is(raise_key(s, "i", "a", "key-1"), PAWL_OK);
+    scene_crash(s);
+    expect_is(raise_key(s, "i", "a", "key-1"), PAWL_OK);
+    expect_is(scene_info(s, "i").mailbox_count, 1);
+    expect_is(raise_key(s, "i", "b", "key-2"), PAWL_OK);
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "a,b,");
+}
+
+SCENARIO(s18_key_is_remembered_after_the_event_was_taken_and_per_instance)
+{
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "2");
+    scene_start(s, "Flow", "j", "1");
+    scene_advance(s, 1000);
+    expect_is(raise_key(s, "i", "a", "key"), PAWL_OK);
+    expect_is(raise_key(s, "i", "again", "key"), PAWL_OK);
+    expect_is(raise_key(s, "j", "mine", "key"), PAWL_OK);
+    scene_expect(s, "j", PAWL_COMPLETED, "mine,");
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    scene_raise(s, "i", "Go", "b");
+    scene_expect(s, "i", PAWL_COMPLETED, "a,b,");
+}
+
+/* Twice in one batch, while no turn can run. */
+SCENARIO(s18_key_counts_while_suspended)
+{
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "2");
+    scene_steer(s, PAWL_OP_SUSPEND, "i");
+    expect_is(raise_key(s, "i", "a", "key"), PAWL_OK);
+    expect_is(raise_key(s, "i", "a", "key"), PAWL_OK);
+    scene_crash(s);
+    expect_is(raise_key(s, "i", "a", "key"), PAWL_OK);
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_advance(s, 1000);
+    scene_raise(s, "i", "Go", "b");
+    scene_expect(s, "i", PAWL_COMPLETED, "a,b,");
+}
+
+/* With a key and no instance yet. */
+SCENARIO(s18_key_counts_before_the_start)
+{
+    scene_flow(s, "Flow", take_late);
+    for (int i = 0; i < 2; i++)
+        expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "i", .name = "Go",
+                                           .data = pawl_s("a"), .idempotency_key = "key",
+                                           .await_start = true)),
+                  PAWL_OK);
+    scene_start(s, "Flow", "i", "2");
+    expect_is(raise_key(s, "i", "a", "key"), PAWL_OK);
+    scene_raise(s, "i", "Go", "b");
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "a,b,");
+}
