@@ -40,9 +40,12 @@ void fiber_destroy(struct fiber *f);
 struct fiber *fiber_current(void);
 size_t fiber_stack_bytes(const struct fiber *f);
 
-/* Install a SIGSEGV handler (on an alternate stack of this thread) that tells a
- * stack overflow by its guard page, prints the label, and lets the process die.
+/* Install handlers for faults (on an alternate stack of this thread) that tell a
+ * stack overflow by its guard page, print the label, and let the process die.
  * Other faults go to the handler that was there before. */
 void fiber_guard_thread(void);
+/* Call `hook`, which must be async-signal-safe, on the thread that faults or aborts,
+ * before anything else. */
+void fiber_on_fault(void (*hook)(void));
 
 #endif

@@ -35,7 +35,9 @@ struct watch {
 /* initial-exec: reading it in a signal handler must not allocate. */
 static __thread struct watch watched __attribute__((tls_model("initial-exec")));
 
-static struct sigaction previous;
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+static struct sigaction previous[COUNT_OF(fatal)];
+static void (*fault_hook)(void);
 static pthread_key_t alt_key;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 
@@ -72,13 +74,28 @@ void fiber_guard_thread(void)
         free_alt_stack(alt);
 }
 
+void fiber_on_fault(void (*hook)(void))
+{
+    fault_hook = hook;
+}
+
 static void install(void)
 {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
     assert_that(pthread_key_create(&alt_key, free_alt_stack) == 0);
     sigemptyset(&action.sa_mask);
-    assert_that(sigaction(SIGSEGV, &action, &previous) == 0);
+    for (size_t i = 0; i < COUNT_OF(fatal); i++)
+        assert_that(sigaction(fatal[i], &action, &previous[i]) == 0);
+}
+
+static const struct sigaction *handler_before(int number)
+{
+    size_t i = 0;
+
+    while (i + 1 < COUNT_OF(fatal) && fatal[i] != number)
+        i++;
+    return &previous[i];
 }
 
 static void free_alt_stack(void *alt)
@@ -95,10 +112,13 @@ static void on_fault(int number, siginfo_t *info, void *context)
     int saved = errno;
     bool sent = info->si_code <= 0; /* by kill(): si_addr means nothing */
 
-    if (!sent && watched.guard && address >= watched.guard && address < watched.guard_end) {
+    if (fault_hook && (!sent || info->si_pid == getpid())) /* abort() is our own doing */
+        fault_hook();
+    if (number == SIGSEGV && !sent && watched.guard && address >= watched.guard &&
+        address < watched.guard_end) {
         say_overflow();
         /* On return the same instruction faults again, for the handler before. */
-        (void)sigaction(SIGSEGV, &previous, NULL);
+        (void)sigaction(SIGSEGV, handler_before(SIGSEGV), NULL);
     } else {
         pass_on(number, info, context);
     }
@@ -107,12 +127,14 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 static void pass_on(int number, siginfo_t *info, void *context)
 {
-    if (previous.sa_flags & SA_SIGINFO) {
-        previous.sa_sigaction(number, info, context);
-    } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
-        previous.sa_handler(number);
-    } else if (info->si_code > 0 || previous.sa_handler == SIG_DFL) {
-        (void)sigaction(SIGSEGV, &previous, NULL);
+    const struct sigaction *before = handler_before(number);
+
+    if (before->sa_flags & SA_SIGINFO) {
+        before->sa_sigaction(number, info, context);
+    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+        before->sa_handler(number);
+    } else if (info->si_code > 0 || before->sa_handler == SIG_DFL) {
+        (void)sigaction(number, before, NULL);
         if (info->si_code <= 0)
             (void)raise(number); /* nothing faults again by itself */
     }
