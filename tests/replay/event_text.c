@@ -58,7 +58,7 @@ void event_text(const struct step *s, char *out, size_t n)
 
     out[0] = '\0';
     for (int i = 0; i < count && len < n; i++)
-        len += (size_t)snprintf(out + len, n - len, "%s%.80s", i ? " " : "",
+        len += (size_t)snprintf(out + len, n - len, "%s%.120s", i ? " " : "",
                                 *words[i] ? words[i] : "\"\"");
     if (len < n && s->event.attrs.len)
         (void)snprintf(out + len, n - len, " attrs=%.*s", PAWL_FMT(s->event.attrs));
