@@ -114,7 +114,7 @@ static const char *const step_1[] = {
     "  attempt INTEGER NOT NULL,\n"
     "  mailbox INTEGER NOT NULL\n"
     ") STRICT",
-    "CREATE INDEX message_due ON message(visible_ms) WHERE mailbox=0",
+    "CREATE INDEX message_due ON message(mailbox,visible_ms) WHERE mailbox=0",
     "CREATE INDEX message_uid ON message(uid,visible_ms) WHERE uid>0",
     "CREATE INDEX message_name ON message(instance,visible_ms) WHERE uid=0",
     "CREATE TABLE quarantine( -- messages put aside, as they were\n"

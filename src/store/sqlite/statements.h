@@ -142,7 +142,7 @@
         " ORDER BY visible_ms,id")                                                                 \
     X(MESSAGES_OF_NAME, "SELECT " MESSAGE_COLUMNS " FROM message WHERE uid=0 AND instance=?1"      \
         " ORDER BY visible_ms,id")                                                                 \
-    X(MESSAGES_BY_NAME, "SELECT " MESSAGE_COLUMNS " FROM message WHERE uid=0"      \
+    X(MESSAGES_BY_NAME, "SELECT " MESSAGE_COLUMNS " FROM message WHERE uid=0"                      \
         " ORDER BY visible_ms,id")                                                                 \
     X(KEY_READ, "SELECT 1 FROM dedup WHERE uid=?1 AND key=?2"                                      \
         " AND EXISTS(SELECT 1 FROM head WHERE head.uid=?1)")                                       \

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_sqlite_open.c -- who may open a database, and which one. */
+#include "test_sqlite.h"
+
+#include "store/sqlite/schema.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static int64_t pragma(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *stmt;
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return n;
+}
+
+static void refuse(struct box *b, pawl_status status, const char *words)
+{
+    b->err = (pawl_error){0};
+    ck_assert_ptr_null(pawl_sqlite_store(b->file, PAWL_STORE_OPTS(.now_ms = 1), &b->err));
+    ck_assert_msg(b->err.status == status, "%d: %s", (int)b->err.status, b->err.text);
+    ck_assert_msg(strstr(b->err.text, words) != NULL, "%s", b->err.text);
+    ck_assert_ptr_null(strchr(b->err.text, '\n'));
+}
+
+static void write_file(const char *path, const void *bytes, size_t n)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, bytes, n), (ssize_t)n);
+    close(fd);
+}
+
+static bool exists(const struct box *b, const char *name)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", b->dir, name);
+    return access(path, F_OK) == 0;
+}
+
+TEST(durability_settings_are_what_they_should_be)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    sqlite3 *db = sqlite_of(b.s)->writer.db;
+    ck_assert_int_eq(pragma(db, "PRAGMA synchronous"), 2);
+    ck_assert_int_eq(pragma(db, "SELECT journal_mode='wal' FROM pragma_journal_mode"), 1);
+    ck_assert_int_eq(pragma(db, "PRAGMA foreign_keys"), 0);
+    ck_assert_int_eq(pragma(db, "PRAGMA wal_autocheckpoint"), 0);
+    ck_assert_int_eq(pragma(db, "PRAGMA application_id"), SCHEMA_APPLICATION_ID);
+    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), schema_version);
+    box_drop(&b);
+}
+
+TEST(files_are_for_their_owner_only)
+{
+    struct box b;
+    box_make(&b);
+    umask(0);
+    box_open(&b);
+    const char *names[] = {"pawl.db", "pawl.db-wal", "pawl.db-shm", "lock", "reserve"};
+    for (size_t i = 0; i < 5; i++) {
+        char path[200];
+        struct stat st;
+        (void)snprintf(path, sizeof path, "%s/%s", b.dir, names[i]);
+        ck_assert_msg(stat(path, &st) == 0, "%s", path);
+        ck_assert_msg((st.st_mode & 0777) == 0600, "%s has mode %o", names[i], st.st_mode & 0777);
+    }
+    box_close(&b);
+    chmod(b.file, 0644); /* somebody's backup tool */
+    box_open(&b);
+    struct stat st;
+    ck_assert_int_eq(stat(b.file, &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0600);
+    box_drop(&b);
+}
+
+TEST(the_reserve_is_real_disk_space)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    char path[200];
+    struct stat st;
+    (void)snprintf(path, sizeof path, "%s/reserve", b.dir);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_ge(st.st_blocks * 512, 1 << 20);
+    ck_assert_int_eq(st.st_size, sqlite_of(b.s)->reserve.bytes);
+    ck_assert_int_eq(b.s->ops->space(b.s), PAWL_OK);
+    box_drop(&b);
+}
+
+TEST(a_second_owner_hears_who_is_there)
+{
+    struct box b;
+    char words[64];
+    box_make(&b);
+    box_open(&b);
+    (void)snprintf(words, sizeof words, "is in use by pid %d; stop it or use another --data",
+                   (int)getpid());
+    refuse(&b, PAWL_UNAVAILABLE, words);
+    ck_assert_ptr_nonnull(strstr(b.err.text, b.dir));
+    box_close(&b);
+    box_open(&b);
+    box_drop(&b);
+}
+
+TEST(the_lock_goes_with_its_holder)
+{
+    struct box b;
+    int ready[2];
+    char c;
+    box_make(&b);
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        pawl_error err;
+        pawl_store *s = pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.now_ms = 1), &err);
+        (void)!write(ready[1], s ? "y" : "n", 1);
+        pause();
+        _exit(0);
+    }
+    ck_assert_int_eq(read(ready[0], &c, 1), 1);
+    ck_assert_int_eq(c, 'y');
+    refuse(&b, PAWL_UNAVAILABLE, "is in use by pid");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    box_open(&b);
+    box_drop(&b);
+}
+
+TEST(bad_directories_are_named)
+{
+    struct box b;
+    box_make(&b);
+    char keep[sizeof b.file];
+    memcpy(keep, b.file, sizeof keep);
+    (void)snprintf(b.file, sizeof b.file, "%s/no/pawl.db", b.dir);
+    refuse(&b, PAWL_NOT_FOUND, "cannot use data directory");
+    memcpy(b.file, keep, sizeof keep);
+    ck_assert_ptr_null(pawl_sqlite_store("", PAWL_STORE_OPTS(.now_ms = 1), &b.err));
+    ck_assert_int_eq(b.err.status, PAWL_MISUSE);
+    box_drop(&b);
+}
+
+TEST(a_newer_schema_is_refused)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    box_close(&b);
+    box_sql(&b, "PRAGMA user_version=3");
+    refuse(&b, PAWL_UNSUPPORTED, "database schema 3 is newer than this pawl (1); upgrade pawl");
+    box_drop(&b);
+}
+
+TEST(a_database_of_another_program_is_refused_and_untouched)
+{
+    struct box b;
+    box_make(&b);
+    box_sql(&b, "CREATE TABLE theirs(x); INSERT INTO theirs VALUES(7)");
+    refuse(&b, PAWL_INVALID, "of another program");
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open(b.file, &db), SQLITE_OK);
+    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM sqlite_schema"), 1);
+    ck_assert_int_eq(pragma(db, "SELECT journal_mode='delete' FROM pragma_journal_mode"), 1);
+    sqlite3_close(db);
+    box_drop(&b);
+}
+
+TEST(garbage_is_refused_and_untouched)
+{
+    struct box b;
+    static char garbage[8192];
+    memset(garbage, 'x', sizeof garbage);
+    box_make(&b);
+    write_file(b.file, garbage, sizeof garbage);
+    refuse(&b, PAWL_CORRUPT, "is not an SQLite database");
+    struct stat st;
+    ck_assert_int_eq(stat(b.file, &st), 0);
+    ck_assert_int_eq(st.st_size, sizeof garbage);
+    box_drop(&b);
+}
+
+/* Cut at every page: refused at open, or an error from the first use; no crash. */
+TEST(a_truncated_database_is_found_out)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    pawl_row row = box_instance(&b, "a", 300);
+    box_close(&b);
+    struct stat st;
+    ck_assert_int_eq(stat(b.file, &st), 0);
+    char *whole = malloc((size_t)st.st_size);
+    int fd = open(b.file, O_RDONLY);
+    ck_assert_int_eq(read(fd, whole, (size_t)st.st_size), st.st_size);
+    close(fd);
+    for (off_t size = st.st_size - 4096; size > 0; size -= 4096) {
+        write_file(b.file, whole, (size_t)size);
+        b.s = pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.now_ms = 1), &b.err);
+        pawl_status status = b.err.status;
+        if (b.s) {
+            pawl_event_list list;
+            status = b.s->ops->take(b.s, 1, &b.fence, &b.err);
+            if (status == PAWL_OK)
+                status = b.s->ops->read_history(b.s, row.uid, 1, 0, 0, b.mem, &list, &b.err);
+        }
+        ck_assert_msg(status == PAWL_CORRUPT, "%d bytes: %d %s", (int)size, status, b.err.text);
+        box_close(&b);
+        char wal[120];
+        (void)snprintf(wal, sizeof wal, "%s-wal", b.file);
+        unlink(wal);
+    }
+    free(whole);
+    box_drop(&b);
+}
+
+TEST(a_reader_runs_beside_the_owner)
+{
+    struct box b;
+    box_make(&b);
+    b.err = (pawl_error){0};
+    ck_assert_ptr_null(
+        pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true, .now_ms = 1), &b.err));
+    ck_assert_int_eq(b.err.status, PAWL_NOT_FOUND);
+    ck_assert(!exists(&b, "lock"));
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    pawl_store *r = pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err);
+    ck_assert_msg(r != NULL, "%s", b.err.text);
+    pawl_row row;
+    ck_assert_int_eq(r->ops->find(r, pawl_s("a"), b.mem, &row, &b.err), PAWL_OK);
+    ck_assert_uint_eq(row.last_seq, 3);
+    box_instance(&b, "later", 2);
+    ck_assert_int_eq(r->ops->find(r, pawl_s("later"), b.mem, &row, &b.err), PAWL_OK);
+    pawl_fence fence = b.fence;
+    pawl_round round = {0};
+    bool left;
+    ck_assert_int_eq(r->ops->take(r, 1, &fence, &b.err), PAWL_UNSUPPORTED);
+    ck_assert_int_eq(r->ops->commit(r, &fence, &round, 1, 1, &b.err), PAWL_UNSUPPORTED);
+    ck_assert_int_eq(r->ops->purge(r, &fence, 10, &left, &b.err), PAWL_UNSUPPORTED);
+    ck_assert_int_eq(r->ops->space(r), PAWL_OK);
+    box_close(&b); /* the owner goes, the reader stays */
+    ck_assert_int_eq(r->ops->find_uid(r, a.uid, b.mem, &row, &b.err), PAWL_OK);
+    r->ops->close(r);
+    r = pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err);
+    ck_assert_msg(r != NULL, "%s", b.err.text);
+    ck_assert_int_eq(r->ops->find_uid(r, a.uid, b.mem, &row, &b.err), PAWL_OK);
+    r->ops->close(r);
+    box_drop(&b);
+}
+
+/* ---- Migrations -------------------------------------------------------------- */
+
+static const char *const step_2[] = {"ALTER TABLE instance ADD COLUMN note TEXT",
+                                     "UPDATE instance SET note='from 1'", NULL};
+static const char *const step_bad[] = {"ALTER TABLE instance ADD COLUMN other TEXT",
+                                       "INSERT INTO no_such_table VALUES(1)", NULL};
+
+TEST(an_older_schema_is_brought_up_to_date_in_one_transaction)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    box_close(&b);
+    const char *const *steps[3];
+    steps[0] = schema_steps[0];
+    steps[1] = step_2;
+    steps[2] = step_bad;
+    sqlite3 *db;
+    int version = 0;
+    ck_assert_int_eq(sqlite3_open(b.file, &db), SQLITE_OK);
+    ck_assert_int_eq(schema_check(db, b.file, 2, &version, &b.err), PAWL_OK);
+    ck_assert_int_eq(version, 1);
+    ck_assert_int_eq(schema_migrate(db, steps, 1, 3, 1, &b.err), PAWL_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(b.err.text, "from schema 1 to 3"));
+    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 1);
+    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM pragma_table_info('instance')"
+                                " WHERE name IN ('note','other')"),
+                     0);
+    ck_assert_int_eq(schema_migrate(db, steps, 1, 2, 1, &b.err), PAWL_OK);
+    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 2);
+    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM instance WHERE note='from 1'"), 1);
+    ck_assert_int_eq(pragma(db, "SELECT last_seq FROM head"), (int64_t)a.last_seq);
+    sqlite3_close(db);
+    refuse(&b, PAWL_UNSUPPORTED, "schema 2 is newer");
+    box_drop(&b);
+}
+
+TEST(people_can_read_it)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    box_instance(&b, "order-1", 3);
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open(b.file, &db), SQLITE_OK);
+    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM events WHERE instance='order-1' AND"
+                                " kind='ActivityScheduled' AND at LIKE '1970-01-01T00:00:01%'"),
+                     3);
+    sqlite3_close(db);
+    box_drop(&b);
+}
