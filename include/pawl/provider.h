@@ -230,6 +230,24 @@ typedef struct pawl_depths {
     uint64_t instances;
 } pawl_depths;
 
+/*
+ * What a store can do.  Without a capability the runtime falls back, and other
+ * clauses hold.
+ *
+ * Without atomic_rounds (peek-lock mode) commit applies a round in this order:
+ * events, row, inserts and updates, drops.
+ *   K1  A crash, or UNAVAILABLE, may leave any prefix of that order; of the events
+ *       of one execution all or none.  C1, C2 and C6 are weakened to that.
+ *   K2  What is there already is skipped, not refused: a message or work row with
+ *       the key (kind, uid or instance, execution, ref); with ref 0 the key is the
+ *       id.  So handing in the rest of a round again completes it.
+ *   K3  The row found is never behind the events: last_seq, last_rid, first_rid
+ *       and execution follow from them.
+ *
+ * Without delayed_visibility
+ *   K4  fetch_* return rows whatever visible_ms says (M3, W3, N1 do not hold); the
+ *       runtime inserts no timer messages and holds back what is not due.
+ */
 typedef struct pawl_store_caps {
     bool atomic_rounds;
     bool delayed_visibility;

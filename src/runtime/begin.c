@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "runtime/letter.h"
+#include "runtime/mend.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 
@@ -106,40 +107,58 @@ static void refuse_existing(pawl_runtime *rt, struct resident *r, struct letter 
         log_warn(&rt->log, "begin", "detached start of an id that exists; ignored", "instance=%.*s",
                  PAWL_FMT(row->id));
     }
+    if (twin)
+        mend_child(rt, s, row);
     stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l);
 }
 
 /* ---- Making it ---------------------------------------------------------------- */
 
-/* Mail that was kept for this id moves to the instance. */
-static void adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
+/* Is mail for this id being kept by this very group?  Then the start waits for it. */
+static bool is_kept_now(const pawl_runtime *rt, pawl_str id)
 {
-    char *name = map_removes(&rt->kept_names, r->row.id);
-    if (!name)
-        return;
+    if (!map_gets(&rt->kept_names, id))
+        return false;
+    for (const struct stage *s = rt->stages; s; s = s->next)
+        for (size_t i = 0; i < s->messages.count; i++)
+            if (!s->messages.items[i].uid && s->messages.items[i].mailbox &&
+                pawl_str_eq(s->messages.items[i].instance, id))
+                return true;
+    return false;
+}
+
+static void adopt_one(pawl_runtime *rt, struct resident *r, struct stage *s,
+                      const pawl_message *old)
+{
+    pawl_message *m = stage_send(rt, s, old->kind, s->row.uid, (pawl_str){0});
+    m->name = arena_dup(&rt->group_mem, old->name);
+    m->data = arena_dup(&rt->group_mem, old->data);
+    m->mailbox = true;
+    pawl_str key = pawl_json_text(&rt->group_mem, old->attrs, "/key", "");
+    if (key.len)
+        *list_add(&rt->group_mem, &s->keys) = key;
+    if (r->x)
+        execution_mailbox_add(r->x, m->id, m->name, m->data);
+    *list_add(&rt->group_mem, &s->drop_messages) = old->id;
+}
+
+/* Mail that was kept for this id moves to the instance; false: the store did not answer. */
+static bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
     pawl_message_list list;
     pawl_error err;
+    if (!map_gets(&rt->kept_names, r->row.id))
+        return true;
     arena_reset(&rt->load_mem);
-    if (rt->store->ops->read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err) ==
-        PAWL_OK) {
-        for (size_t i = 0; i < list.count; i++) {
-            const pawl_message *old = &list.items[i];
-            if (old->kind != PAWL_MSG_EXTERNAL_RAISED)
-                continue;
-            pawl_message *m = stage_send(rt, s, old->kind, s->row.uid, (pawl_str){0});
-            m->name = arena_dup(&rt->group_mem, old->name);
-            m->data = arena_dup(&rt->group_mem, old->data);
-            m->mailbox = true;
-            pawl_str key = pawl_json_text(&rt->group_mem, old->attrs, "/key", "");
-            if (key.len)
-                *list_add(&rt->group_mem, &s->keys) = key;
-            if (r->x)
-                execution_mailbox_add(r->x, m->id, m->name, m->data);
-            *list_add(&rt->group_mem, &s->drop_messages) = old->id;
-        }
-    }
-    free(name);
+    if (rt->store->ops->read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err) !=
+        PAWL_OK)
+        return false;
+    for (size_t i = 0; i < list.count; i++)
+        if (list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED)
+            adopt_one(rt, r, s, &list.items[i]);
+    s->adopted = true;
+    return true;
 }
 
 bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
@@ -159,11 +178,11 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
         r->x = execution_create(&spec);
         r->code = code;
     }
-    if (!r->x) {
+    bool ready = r->x && (!l->uid || load_mailbox(rt, r)); /* mail of a pending one */
+    if (!ready || !adopt_mail(rt, r, s)) {
         turn_again(rt, r, l);
         return true;
     }
-    adopt_mail(rt, r, s);
     struct mail start = l->mail;
     start.execution = s->row.execution;
     start.name = s->row.orchestration;
@@ -198,6 +217,10 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
 static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, bool codeless)
 {
     struct stage *s = stage_of(rt, r);
+    if (!adopt_mail(rt, r, s)) {
+        turn_again(rt, r, l);
+        return;
+    }
     if (l->uid == s->row.uid && l->stored) { /* its row waits already */
         stage_take(s, l);
     } else {
@@ -210,7 +233,6 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
         m->attrs = l->mail.attrs;
         if (codeless)
             *list_add(&rt->group_mem, &s->quiet) = m->id;
-        adopt_mail(rt, r, s);
         stage_take(s, l);
     }
     if (!codeless)
@@ -247,6 +269,11 @@ static struct resident *make(pawl_runtime *rt, const struct letter *l)
 /* Start an instance nobody has heard of. */
 static void begin_new(pawl_runtime *rt, struct letter *l)
 {
+    if (is_kept_now(rt, l->instance)) {
+        letter_later(rt, l);
+        rt->hold = true; /* later letters must not overtake it */
+        return;
+    }
     struct resident *r = make(rt, l);
     if (!r) {
         turn_hold(rt, l);

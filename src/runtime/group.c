@@ -14,13 +14,16 @@
 #include "runtime/group.h"
 
 #include "base/clock.h"
+#include "runtime/hold.h"
 #include "runtime/job.h"
 #include "runtime/letter.h"
+#include "runtime/mend.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 #include "runtime/turn.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,6 +85,14 @@ static void send_on(pawl_runtime *rt, struct stage *s)
         const pawl_message_update *u = &s->message_updates.items[i];
         if (!u->mailbox && u->visible_ms < rt->next_due_ms)
             rt->next_due_ms = u->visible_ms;
+    }
+}
+
+static void hold_timers(pawl_runtime *rt, const struct stage *s)
+{
+    for (size_t i = 0; i < s->timers.count; i++) {
+        const struct timer_note *t = &s->timers.items[i];
+        hold_timer(rt, t->kind, s->row.uid, t->execution, t->ref, t->due_ms);
     }
 }
 
@@ -160,6 +171,8 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
         warn_of_length(rt, s);
         told_change(rt, &s->row, s->events.count);
     }
+    if (s->adopted)
+        free(map_removes(&rt->kept_names, s->row.id));
     release_letters(rt, s);
     send_on(rt, s);
     RT_POINT(rt, "handout.before");
@@ -207,6 +220,8 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct le
         }
     }
     if (s->r) {
+        if (mend_needed(rt))
+            mend_later(rt, s->row.uid);
         s->r->stage = NULL;
         resident_evict(rt, s->r);
     }

@@ -2,6 +2,7 @@
 /* runtime/job.c -- see job.h.  Life of a job; retry.c decides failed attempts. */
 #include "runtime/job.h"
 
+#include "runtime/hold.h"
 #include "runtime/letter.h"
 #include "runtime/retry.h"
 #include "runtime/stage.h"
@@ -134,7 +135,9 @@ void job_fetch(pawl_runtime *rt)
         if (list.count < FETCH_AT_ONCE)
             rt->store_backlog = false;
         for (size_t i = 0; i < list.count; i++)
-            if (!map_get(&rt->jobs, list.items[i].id))
+            if (list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
+                hold_work(rt, list.items[i].id, list.items[i].visible_ms);
+            else if (!map_get(&rt->jobs, list.items[i].id))
                 job_take(rt, &list.items[i]);
     }
 }

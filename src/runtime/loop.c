@@ -10,9 +10,11 @@
 
 #include "fiber/fiber.h"
 #include "runtime/group.h"
+#include "runtime/hold.h"
 #include "runtime/inbox.h"
 #include "runtime/job.h"
 #include "runtime/letter.h"
+#include "runtime/mend.h"
 #include "runtime/resident.h"
 #include "runtime/turn.h"
 
@@ -36,7 +38,9 @@ static void fetch_messages(pawl_runtime *rt)
     rt->fetch_messages = list.count == FETCH_AT_ONCE;
     for (size_t i = 0; i < list.count; i++) {
         struct letter *l = letter_of_row(rt, &list.items[i]);
-        if (l)
+        if (l && list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
+            hold_letter(rt, l, list.items[i].visible_ms);
+        else if (l)
             letter_todo(rt, l);
     }
 }
@@ -51,6 +55,7 @@ static void look_at_clock(pawl_runtime *rt)
     }
     if (rt->fetch_messages && rt->todo_count < FETCH_AT_ONCE)
         fetch_messages(rt);
+    hold_look(rt);
     if (rt->look_deadlines)
         job_look_deadlines(rt);
     job_look_limits(rt);
@@ -146,6 +151,7 @@ int loop_once(pawl_runtime *rt)
     arena_reset(&rt->group_mem);
     rt->now_ms = rt_now(rt);
     look_at_registry(rt);
+    mend_look(rt);
     look_at_clock(rt);
     fill_group(rt);
     atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
@@ -179,10 +185,12 @@ int64_t loop_idle_until(pawl_runtime *rt)
     if (rt->retry_at_ms > mono)
         return rt->retry_at_ms;
     if (rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->purge_left ||
-        (rt->store_backlog && rt->backlog == 0))
+        rt->mend.count || (rt->store_backlog && rt->backlog == 0))
         return mono;
     int64_t until = job_next_limit(rt);
     int64_t due = next_due(rt);
+    if (hold_next(rt) < due)
+        due = hold_next(rt);
     if (due != INT64_MAX) {
         int64_t wait = due - rt_now(rt);
         if (wait < 0)

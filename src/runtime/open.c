@@ -11,6 +11,7 @@
 #include "base/rand.h"
 #include "fiber/fiber.h"
 #include "runtime/group.h"
+#include "runtime/hold.h"
 #include "runtime/inbox.h"
 #include "runtime/internal.h"
 #include "runtime/job.h"
@@ -161,6 +162,8 @@ static void init_lists(pawl_runtime *rt)
     map_init(&rt->suspects);
     map_init(&rt->jobs);
     map_init(&rt->waiters);
+    map_init(&rt->mend);
+    heap_init(&rt->held);
     heap_init(&rt->limits);
     arena_init(&rt->group_mem);
     arena_init(&rt->load_mem);
@@ -249,6 +252,8 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
     if (getenv("PAWL_CRASH_AT"))
         point_crash_at(getenv("PAWL_CRASH_AT"));
     pawl_status rc = open_store(rt, err);
+    if (rc == PAWL_OK)
+        rt->caps = rt->store->ops->caps(rt->store);
     if (rc == PAWL_OK && !rt->opts.read_only)
         rc = take_over(rt, err);
     if (rc == PAWL_OK)
@@ -353,6 +358,7 @@ void runtime_discard(pawl_runtime *rt)
     refuse_items(rt->inbox);
     drop_letters(rt);
     free_jobs(rt);
+    hold_free(rt);
     resident_trim(rt, true);
     for (size_t cursor = 0;;) {
         char *name = map_next(&rt->kept_names, &cursor);
@@ -360,8 +366,8 @@ void runtime_discard(pawl_runtime *rt)
             break;
         free(name);
     }
-    struct map *maps[] = {&rt->by_uid,     &rt->by_id,    &rt->inflight, &rt->codeless,
-                          &rt->kept_names, &rt->suspects, &rt->jobs,     &rt->waiters};
+    struct map *maps[] = {&rt->by_uid,   &rt->by_id, &rt->inflight, &rt->codeless, &rt->kept_names,
+                          &rt->suspects, &rt->jobs,  &rt->waiters,  &rt->mend};
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         map_deinit(maps[i]);
     heap_deinit(&rt->limits);

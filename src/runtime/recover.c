@@ -9,6 +9,7 @@
  */
 #include "runtime/letter.h"
 #include "runtime/loop.h"
+#include "runtime/mend.h"
 #include "runtime/slots.h"
 #include "runtime/stage.h"
 
@@ -115,6 +116,8 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
     pawl_status rc = past->unclean ? blame(rt, past, reterr) : PAWL_OK;
     if (rc == PAWL_OK)
         rc = remember_kept(rt, reterr);
+    if (rc == PAWL_OK && mend_needed(rt))
+        rc = mend_all_later(rt, reterr);
     rt->fetch_messages = rt->store_backlog = rt->look_deadlines = rt->ask_due = true;
     rt->purge_left = true;
     rt->next_due_ms = INT64_MAX;

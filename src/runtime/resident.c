@@ -113,6 +113,7 @@ void resident_evict(pawl_runtime *rt, struct resident *r)
     rt->resident_count--;
     atomic_store_explicit(&rt->n.resident, rt->resident_count, memory_order_relaxed);
     COUNT(rt, evictions);
+    map_deinit(&r->taken);
     arena_deinit(&r->row_mem);
     free(r);
 }

@@ -124,6 +124,8 @@ struct resident {
     const struct code_entry *code;
     struct stage *stage; /* in the group being built; NULL: none */
     bool doomed;         /* evict after the commit */
+    bool taken_known;    /* peek-lock mode: `taken` is filled in */
+    struct map taken;    /* ids of raises its history holds */
     uint64_t grace_id;   /* message that ends the grace of a cancel; 0: none known */
     size_t bytes;        /* counted in rt->resident_bytes */
     pawl_runtime *rt;
@@ -136,6 +138,13 @@ struct resident {
         T *items;                                                                                  \
         size_t count, cap;                                                                         \
     }
+
+/* A timer without a row: held in memory once the round is committed. */
+struct timer_note {
+    int kind;
+    uint64_t execution, ref;
+    int64_t due_ms;
+};
 
 /* What one instance decided in this group. */
 struct stage {
@@ -156,12 +165,14 @@ struct stage {
     LIST(pawl_work) work;
     LIST(pawl_work_update) work_updates;
     LIST(pawl_str) keys;
+    LIST(struct timer_note) timers; /* without delayed visibility */
     LIST(uint64_t) quiet; /* inserted messages that are not delivered now: they wait as rows */
     struct letter *letters, **letters_end; /* consumed, in order: go back when refused */
     struct job *jobs;                      /* completions recorded outside a turn */
     pawl_reply *reply;                     /* answer with these counts; NULL: plain */
     bool removed;                          /* REMOVE: evict without trace */
     bool ended;                            /* the instance is terminal with this round */
+    bool adopted;                          /* took the mail kept for its id */
     bool unpile;                           /* look at waiting rows again after the commit */
     size_t round;                          /* index in the commit */
 };
@@ -196,6 +207,7 @@ struct pawl_runtime {
     pawl_env env;
     struct logger log;
     pawl_store *store;
+    pawl_store_caps caps;
     bool owns_store;
     struct pawl_client client;
     struct slots *slots;
@@ -246,8 +258,10 @@ struct pawl_runtime {
     bool disk_full;
     bool unfused_requests; /* a start or raise took the process down last time: store it first */
     uint64_t turn_item;    /* row of the letter being delivered, for the blame; 0: not stored */
-    pawl_status dead;    /* FENCED or UNKNOWN: nothing runs any more */
-    struct map suspects; /* work or message id -> 1: run unfused */
+    pawl_status dead;      /* FENCED or UNKNOWN: nothing runs any more */
+    struct map mend;       /* peek-lock mode: uids to put right first */
+    struct heap held;      /* without delayed visibility: what is not due yet */
+    struct map suspects;   /* work or message id -> 1: run unfused */
 
     /* jobs */
     struct map jobs;    /* [engine] work id -> struct job */

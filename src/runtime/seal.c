@@ -11,7 +11,9 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "runtime/hold.h"
 #include "runtime/job.h"
+#include "runtime/mend.h"
 #include "runtime/resident.h"
 
 #include <stdio.h>
@@ -130,6 +132,8 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
 static void derive_start(pawl_runtime *rt, struct stage *s, const struct step *step, bool child)
 {
     pawl_message *m = stage_send(rt, s, PAWL_MSG_START, 0, step->child);
+    m->execution = step->event.execution; /* with ref: the key of a repeated insert */
+    m->ref = step->event.ref;
     m->name = step->event.name;
     m->data = step->event.data;
     m->attrs = child_attrs(rt, s, step, child);
@@ -138,6 +142,8 @@ static void derive_start(pawl_runtime *rt, struct stage *s, const struct step *s
 static void derive_child_cancel(pawl_runtime *rt, struct stage *s, const struct step *step)
 {
     pawl_message *m = stage_send(rt, s, PAWL_MSG_CANCEL, 0, step->child);
+    m->execution = step->event.execution;
+    m->ref = step->event.ref;
     m->data = pawl_s("parent cancelled it");
     m->attrs = child_attrs(rt, s, step, true);
 }
@@ -186,6 +192,11 @@ static void derive_end(pawl_runtime *rt, struct stage *s, const pawl_event *e)
 
 static void derive_timer(pawl_runtime *rt, struct stage *s, const struct step *step)
 {
+    if (hold_needed(rt)) {
+        stage_timer(rt, s, PAWL_MSG_TIMER_FIRED, step->event.ref, step->fire_at_ms)->execution =
+            step->event.execution;
+        return;
+    }
     pawl_message *m = list_add(&rt->group_mem, &s->messages);
     *m = (pawl_message){.id = step->event.rid,
                         .uid = s->row.uid,
@@ -253,6 +264,11 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
     }
 }
 
+void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step)
+{
+    derive(rt, s, step, false);
+}
+
 /* Number the steps and put them into s->events. */
 static void number_events(pawl_runtime *rt, struct stage *s)
 {
@@ -261,6 +277,9 @@ static void number_events(pawl_runtime *rt, struct stage *s)
     for (size_t i = 0; i < s->turn.count; i++) {
         pawl_event *e = &s->turn.steps[i].event;
         e->rid = rt_new_id(rt);
+        if (e->kind == PAWL_EV_EXTERNAL_EVENT && mend_needed(rt))
+            e->attrs = pawl_mem_printf(&rt->group_mem, "{\"message\":%llu}",
+                                       (unsigned long long)s->turn.steps[i].message);
         if (e->kind == PAWL_EV_ORCHESTRATION_STARTED)
             s->row.first_rid = e->rid;
         *list_add(&rt->group_mem, &s->events) = *e;

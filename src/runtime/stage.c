@@ -115,6 +115,14 @@ pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t u
     return m;
 }
 
+struct timer_note *stage_timer(pawl_runtime *rt, struct stage *s, int kind, uint64_t ref,
+                               int64_t due_ms)
+{
+    struct timer_note *t = list_add(&rt->group_mem, &s->timers);
+    *t = (struct timer_note){kind, s->row.execution, ref, due_ms};
+    return t;
+}
+
 void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool mailbox)
 {
     if (l->stored) {

@@ -27,10 +27,16 @@ void stage_answer(struct stage *s, struct request *req);
 void stage_drop_message(pawl_runtime *rt, struct stage *s, uint64_t id);
 /* Keep a letter as a row: in the mailbox, or waiting until it can be delivered. */
 void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool mailbox);
+/* A timer that has no row: held in memory after the commit. */
+struct timer_note *stage_timer(pawl_runtime *rt, struct stage *s, int kind, uint64_t ref,
+                               int64_t due_ms);
 pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t uid,
                          pawl_str instance);
 /* Number events, derive rows, fill in the round. */
 void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret);
+
+/* The rows that follow from one recorded step (for mend.c). */
+void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step);
 
 /* attrs of an OrchestrationStarted event, in the group's arena. */
 pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row);

@@ -13,8 +13,10 @@
 #include "runtime/turn.h"
 
 #include "base/limits.h"
+#include "runtime/hold.h"
 #include "runtime/job.h"
 #include "runtime/letter.h"
+#include "runtime/mend.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 
@@ -210,9 +212,14 @@ static void drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
 /* Give a cancelled instance so long to compensate. */
 static void start_grace(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
+    int64_t due_ms = rt->now_ms + rt->opts.cancel_grace_ms;
+    if (hold_needed(rt)) {
+        (void)stage_timer(rt, s, PAWL_MSG_CANCEL_DEADLINE, 0, due_ms);
+        return;
+    }
     pawl_message *m = stage_send(rt, s, PAWL_MSG_CANCEL_DEADLINE, r->row.uid, (pawl_str){0});
     m->execution = s->row.execution;
-    m->visible_ms = rt->now_ms + rt->opts.cancel_grace_ms;
+    m->visible_ms = due_ms;
     r->grace_id = m->id;
 }
 
@@ -366,6 +373,8 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
                        "poison: message %llu ended the process %u times; mend the code, then retry",
                        (unsigned long long)l->mail.id, l->attempt);
         turn_block(rt, r, l, &why);
+    } else if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && mend_was_taken(rt, r, l->mail.id)) {
+        consume_late(rt, stage_of(rt, r), l);
     } else if (l->key.len && seen_key(rt, r, l->key)) {
         stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
     } else if (l->mail.kind == PAWL_MSG_WAKE) {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/mend.h -- peek-lock mode: put right what a half-done round left. [engine]
+ *
+ * A store without atomic rounds applies a round in order: events, row, inserts,
+ * drops (seed 001: append, enqueue, ack).  A crash or error may leave a prefix.
+ * The events are the truth, so the rest follows from them: open schedules must
+ * have their rows, withdrawn and completed ones none, an ended child has told its
+ * parent, a closed execution has a successor.  Mending inserts and drops exactly
+ * that; the store skips what is there already.  It happens before anything of the
+ * instance is acked: at start for every instance, after a failed commit for those
+ * it touched.
+ */
+#ifndef PAWL_RUNTIME_MEND_H
+#define PAWL_RUNTIME_MEND_H
+
+#include "runtime/runtime.h"
+
+static inline bool mend_needed(const pawl_runtime *rt)
+{
+    return !rt->caps.atomic_rounds;
+}
+
+/* Remember an instance to be mended before the next letter is delivered. */
+void mend_later(pawl_runtime *rt, uint64_t uid);
+/* At start: every instance. */
+pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr);
+/* Stage what is missing for the instances remembered. */
+void mend_look(pawl_runtime *rt);
+/* True when this raise was recorded already (redelivered after a half-done round). */
+bool mend_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id);
+/* An existing child is started again by its own parent: tell it how it ended. */
+void mend_child(pawl_runtime *rt, struct stage *s, const pawl_row *row);
+
+#endif
