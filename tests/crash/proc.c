@@ -100,6 +100,8 @@ pid_t child_start(int (*fn)(void *arg), void *arg)
     if (pid != 0)
         return pid;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int n = 1; n < 32; n++) /* Check has handlers of its own */
+        (void)signal(n, SIG_DFL);
     if (getppid() != parent)
         _exit(99);
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
