@@ -237,3 +237,65 @@ SCENARIO(s18_key_counts_before_the_start)
     scene_advance(s, 1000);
     scene_expect(s, "i", PAWL_COMPLETED, "a,b,");
 }
+
+/* ---- Mail for a start that has trouble ------------------------------------------------ */
+
+SCENARIO(s16_kept_event_survives_a_failed_commit_of_the_start)
+{
+    scene_flow(s, "Flow", take_late);
+    expect_is(raise_early(s, "i", "kept"), PAWL_OK);
+    scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, PAWL_BUSY);
+    scene_start(s, "Flow", "i", "1");
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "kept,");
+}
+
+SCENARIO(s16_kept_event_survives_a_store_that_does_not_answer)
+{
+    scene_flow(s, "Flow", take_late);
+    expect_is(raise_early(s, "i", "kept"), PAWL_OK);
+    scene_fail(s, FAULT_OP_read_messages, 0, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    scene_start(s, "Flow", "i", "1");
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "kept,");
+}
+
+SCENARIO(s16_kept_event_reaches_an_instance_that_waited_for_code)
+{
+    expect_is(raise_early(s, "i", "kept"), PAWL_OK);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_START, .name = "Flow", .instance = "i",
+                                       .data = pawl_s("2"), .allow_unregistered = true)),
+              PAWL_OK);
+    scene_expect(s, "i", PAWL_PENDING, NULL);
+    scene_raise(s, "i", "Go", "later");
+    scene_flow(s, "Flow", take_late);
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "kept,later,");
+}
+
+static void ignore(void *arg, const pawl_reply *reply)
+{
+    (void)arg;
+    expect_is(reply->status, PAWL_OK);
+}
+
+/* Signal and start handed in together: one group. */
+SCENARIO(s16_kept_event_and_start_in_one_group)
+{
+    pawl_error err;
+    scene_flow(s, "Flow", take_late);
+    scene_up(s);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "i", .name = "Go",
+                                              .data = pawl_s("first"), .await_start = true),
+                                 ignore, NULL, &err),
+              PAWL_OK);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .instance = "i", .name = "Flow",
+                                              .data = pawl_s("1")),
+                                 ignore, NULL, &err),
+              PAWL_OK);
+    scene_settle(s);
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "first,");
+}
