@@ -31,11 +31,15 @@ static pawl_status memory_take(pawl_store *s, int64_t now_ms UNUSED, pawl_fence 
     m->fence.epoch++;
     for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n)) {
         struct memory_message *msg = CONTAINER_OF(n, struct memory_message, by_id);
+        if (!msg->taken)
+            continue;
         msg->taken = false;
         memory_place_message(m, msg);
     }
     for (struct order_node *n = order_first(&m->work_by_id); n; n = order_next(n)) {
         struct memory_work *w = CONTAINER_OF(n, struct memory_work, by_id);
+        if (!w->taken)
+            continue;
         w->taken = false;
         memory_place_work(m, w);
     }
@@ -49,15 +53,32 @@ static pawl_status memory_space(pawl_store *s UNUSED)
     return PAWL_OK;
 }
 
+static void free_message(struct memory_message *msg)
+{
+    copy_drop(&shape_message, &msg->message);
+    free(msg);
+}
+
+static void free_work(struct memory_work *w)
+{
+    copy_drop(&shape_work, &w->work);
+    free(w);
+}
+
+/* Rows leave the one index that is walked; the others are never looked at again. */
 static void memory_close(pawl_store *s)
 {
     struct memory *m = (struct memory *)s;
     struct order_node *n;
-    while ((n = m->messages_by_id.root))
-        memory_delete_message(CONTAINER_OF(n, struct memory_message, by_id));
-    while ((n = m->work_by_id.root))
-        memory_delete_work(CONTAINER_OF(n, struct memory_work, by_id));
-    while ((n = m->by_uid.root)) {
+    while ((n = order_first(&m->messages_by_id))) {
+        order_remove(n);
+        free_message(CONTAINER_OF(n, struct memory_message, by_id));
+    }
+    while ((n = order_first(&m->work_by_id))) {
+        order_remove(n);
+        free_work(CONTAINER_OF(n, struct memory_work, by_id));
+    }
+    while ((n = order_first(&m->by_uid))) {
         order_remove(n);
         memory_delete_instance(CONTAINER_OF(n, struct memory_instance, by_uid));
     }
@@ -66,7 +87,7 @@ static void memory_close(pawl_store *s)
     for (size_t i = 0; i < m->dead.count; i++)
         memory_delete_execution(m->dead.items[i]);
     for (size_t i = 0; i < m->quarantine.count; i++)
-        memory_delete_message(m->quarantine.items[i]);
+        free_message(m->quarantine.items[i]);
     vec_deinit(&m->removed);
     vec_deinit(&m->dead);
     vec_deinit(&m->quarantine);
@@ -204,8 +225,7 @@ void memory_delete_message(struct memory_message *msg)
     order_remove(&msg->by_id);
     order_remove(&msg->by_owner);
     order_remove(&msg->ready);
-    copy_drop(&shape_message, &msg->message);
-    free(msg);
+    free_message(msg);
 }
 
 void memory_delete_work(struct memory_work *w)
@@ -215,8 +235,7 @@ void memory_delete_work(struct memory_work *w)
     order_remove(&w->by_visible);
     order_remove(&w->by_deadline);
     order_remove(&w->free);
-    copy_drop(&shape_work, &w->work);
-    free(w);
+    free_work(w);
 }
 
 void memory_delete_event(struct memory_event *e)

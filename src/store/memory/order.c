@@ -49,6 +49,10 @@ void order_add(struct order *o, struct order_node *node, int64_t key, uint64_t t
 {
     assert_that(!node->in);
     struct order_node **at = &o->root, *parent = NULL;
+    if (o->last && before(o->last, key, tie)) {
+        parent = o->last;
+        at = &parent->right;
+    }
     while (*at) {
         parent = *at;
         at = before(parent, key, tie) ? &parent->right : &parent->left;
@@ -56,20 +60,29 @@ void order_add(struct order *o, struct order_node *node, int64_t key, uint64_t t
     *node = (struct order_node){.key = key, .tie = tie, .in = o, .up = parent};
     *at = node;
     o->count++;
+    if (!o->first || !before(o->first, key, tie))
+        o->first = node;
+    if (!o->last || before(o->last, key, tie))
+        o->last = node;
     while (node->up && priority(node->up) < priority(node))
         rotate_up(node);
 }
 
 void order_remove(struct order_node *node)
 {
-    if (!node->in)
+    struct order *o = node->in;
+    if (!o)
         return;
+    if (o->first == node)
+        o->first = order_next(node);
+    if (o->last == node)
+        o->last = order_prev(node);
     while (node->left || node->right) {
         struct order_node *l = node->left, *r = node->right;
         rotate_up(!l ? r : !r ? l : priority(l) > priority(r) ? l : r);
     }
     *link_to(node) = NULL;
-    node->in->count--;
+    o->count--;
     node->in = NULL;
 }
 
@@ -95,24 +108,21 @@ struct order_node *order_find(const struct order *o, int64_t key, uint64_t tie)
 
 struct order_node *order_first(const struct order *o)
 {
-    struct order_node *n = o->root;
-    while (n && n->left)
-        n = n->left;
-    return n;
+    return o->first;
 }
-
 struct order_node *order_last(const struct order *o)
 {
-    struct order_node *n = o->root;
-    while (n && n->right)
-        n = n->right;
-    return n;
+    return o->last;
 }
 
 struct order_node *order_next(const struct order_node *node)
 {
-    if (node->right)
-        return order_first(&(struct order){.root = node->right});
+    if (node->right) {
+        struct order_node *n = node->right;
+        while (n->left)
+            n = n->left;
+        return n;
+    }
     while (node->up && node->up->right == node)
         node = node->up;
     return node->up;
@@ -120,8 +130,12 @@ struct order_node *order_next(const struct order_node *node)
 
 struct order_node *order_prev(const struct order_node *node)
 {
-    if (node->left)
-        return order_last(&(struct order){.root = node->left});
+    if (node->left) {
+        struct order_node *n = node->left;
+        while (n->right)
+            n = n->right;
+        return n;
+    }
     while (node->up && node->up->left == node)
         node = node->up;
     return node->up;
@@ -131,11 +145,12 @@ void order_check(const struct order *o)
 {
     size_t count = 0;
     const struct order_node *last = NULL;
+    assert_that(!o->first || !order_prev(o->first));
     for (const struct order_node *n = order_first(o); n; last = n, n = order_next(n)) {
         assert_that(n->in == o);
         assert_that(!last || before(last, n->key, n->tie));
         assert_that(!n->up || priority(n->up) >= priority(n));
         count++;
     }
-    assert_that(count == o->count);
+    assert_that(count == o->count && last == o->last);
 }

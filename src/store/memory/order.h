@@ -27,6 +27,7 @@ struct order_node {
 
 struct order {
     struct order_node *root;
+    struct order_node *first, *last; /* most rows come at the end and leave at the front */
     size_t count;
 };
 

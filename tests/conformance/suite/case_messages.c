@@ -194,7 +194,7 @@ static void m4_messages_of_unknown_instances_block_nobody(struct probe *t)
     CHECK_NUMBER(depths(t).instances, 1); /* enqueueing makes no instance */
 }
 
-static void m4_messages_by_name_are_found_by_name(struct probe *t)
+static void m4_r3_messages_by_name_are_found_by_name(struct probe *t)
 {
     struct draft *d = free_round(t);
     draft_message(d, (pawl_message){.instance = pawl_s("x"), .data = pawl_s("for-x")});
@@ -203,6 +203,7 @@ static void m4_messages_by_name_are_found_by_name(struct probe *t)
     CHECK_TEXT(mailbox(t, 0, "x"), "for-x");
     CHECK_TEXT(mailbox(t, 0, "y"), "for-y");
     CHECK_TEXT(mailbox(t, 0, "z"), "");
+    CHECK_TEXT(mailbox(t, 0, ""), "for-x for-y"); /* everybody's */
     take(t);
     CHECK_TEXT(fetch(t, 10), "for-x for-y");
 }
@@ -304,7 +305,7 @@ const struct probe_case cases_messages[] = {
     CASE(m3_never_before_its_time),
     CASE(m3_a_clock_that_steps_back_fires_nothing_early_or_twice),
     CASE(m4_messages_of_unknown_instances_block_nobody),
-    CASE(m4_messages_by_name_are_found_by_name),
+    CASE(m4_r3_messages_by_name_are_found_by_name),
     CASE(a1_abandoned_messages_come_back_in_order),
     CASE(a2_abandoning_what_is_not_there_is_no_error),
     CASE(a2_abandoning_a_dropped_message_does_not_revive_it),
