@@ -175,6 +175,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
         free(map_removes(&rt->kept_names, s->row.id));
     release_letters(rt, s);
     send_on(rt, s);
+    hold_timers(rt, s);
     RT_POINT(rt, "handout.before");
     hand_out(rt, s);
     uint64_t uid = s->row.uid;
