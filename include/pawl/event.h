@@ -77,6 +77,7 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  *   ExternalEvent             message (its row id, in stores without atomic rounds)
  *   SubOrchestrationScheduled, OrchestrationChained   instance, version, abandon; refused
  *   OrchestrationContinuedAsNew   version
+ *   any END                   forced (ended from outside), refused (over a limit)
  */
 typedef struct pawl_event {
     uint64_t rid; /* row id: grows over the whole store, never used again */
