@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_store.c -- checked calls stop at a broken clause; the fault decorator. */
+#include "../harness.h"
+#include "store/fault/fault.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pawl_row row(uint64_t uid)
+{
+    return (pawl_row){.uid = uid, .id = pawl_s("a"), .execution = 1, .state = PAWL_RUNNING};
+}
+
+TEST(a_good_life_passes_every_check)
+{
+    pawl_store *s = pawl_memory_store();
+    pawl_mem *mem = pawl_mem_new();
+    pawl_fence f;
+    ck_assert_int_eq(store_take(s, 1, &f, NULL), PAWL_OK);
+    pawl_row a = row(f.next_id++);
+    pawl_event e = {.rid = f.next_id++, .execution = 1, .seq = 1, .kind = 1};
+    pawl_message m = {.id = f.next_id++, .uid = a.uid, .kind = 5, .visible_ms = 5};
+    pawl_work w = {.id = e.rid, .uid = a.uid, .name = pawl_s("j"), .deadline_ms = 5};
+    a.last_seq = 1;
+    a.last_rid = a.first_rid = e.rid;
+    pawl_round r = {.uid = a.uid,
+                    .execution = 1,
+                    .change = PAWL_ROW_INSERT,
+                    .row = &a,
+                    .events = &e,
+                    .event_count = 1,
+                    .messages = &m,
+                    .message_count = 1,
+                    .work = &w,
+                    .work_count = 1};
+    ck_assert_int_eq(store_commit(s, &f, &r, 1, 1, NULL), PAWL_OK);
+    ck_assert_int_eq(r.result, PAWL_OK);
+
+    int64_t due = 0;
+    ck_assert_int_eq(store_next_due(s, 1, &due, NULL), PAWL_OK);
+    ck_assert_int_eq(due, 5);
+    pawl_message_list messages;
+    pawl_work_list work;
+    pawl_event_list events;
+    pawl_row got;
+    pawl_row_list rows;
+    bool left = true;
+    uint64_t pruned = 9;
+    ck_assert_int_eq(store_fetch_messages(s, 5, 9, mem, &messages, NULL), PAWL_OK);
+    ck_assert_int_eq(store_fetch_work(s, 5, NULL, 0, 9, mem, &work, NULL), PAWL_OK);
+    ck_assert_uint_eq(messages.count + work.count, 2);
+    ck_assert_int_eq(store_fetch_deadlines(s, 5, 9, mem, &work, NULL), PAWL_OK);
+    ck_assert_uint_eq(work.count, 1);
+    ck_assert_int_eq(store_read_history(s, a.uid, 1, 0, 0, mem, &events, NULL), PAWL_OK);
+    ck_assert_int_eq(store_read_messages(s, a.uid, pawl_s(NULL), mem, &messages, NULL), PAWL_OK);
+    ck_assert_int_eq(store_find(s, a.id, mem, &got, NULL), PAWL_OK);
+    ck_assert_int_eq(store_find_uid(s, a.uid, mem, &got, NULL), PAWL_OK);
+    ck_assert_int_eq(store_find_execution(s, a.uid, 1, mem, &got, NULL), PAWL_OK);
+    ck_assert_int_eq(store_list(s, &(pawl_row_query){.limit = 5}, mem, &rows, NULL), PAWL_OK);
+    ck_assert_int_eq(store_purge(s, &f, 5, &left, NULL), PAWL_OK);
+    ck_assert_int_eq(store_prune_executions(s, &f, a.uid, 5, &pruned, NULL), PAWL_OK);
+    ck_assert(!left && pruned == 0);
+    pawl_mem_free(mem);
+    store_close(s);
+    store_close(NULL);
+}
+
+/* True when committing the round stops the process. */
+static bool stops(pawl_round r)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        fclose(stderr);
+        pawl_store *s = pawl_memory_store();
+        pawl_fence f;
+        _exit(store_take(s, 1, &f, NULL) == PAWL_OK && (f.next_id = 100) &&
+                      store_commit(s, &f, &r, 1, 1, NULL) == PAWL_OK
+                  ? 0
+                  : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+TEST(malformed_rounds_stop_the_process)
+{
+    pawl_row a = row(1), wrong_uid = row(2), ahead = row(1), continued = row(1);
+    pawl_event e = {.rid = 5, .execution = 1, .seq = 1},
+               late = {.rid = 100, .execution = 1, .seq = 1};
+    pawl_message unaddressed = {.id = 5}, unnumbered = {.uid = 1};
+    pawl_work strange = {.id = 5, .uid = 1, .name = pawl_s("j"), .lock_epoch = 77};
+    ahead.last_seq = 9;
+    continued.execution = 2;
+    ck_assert(!stops((pawl_round){0}));
+    ck_assert(!stops((pawl_round){.uid = 1, .execution = 1, .change = PAWL_ROW_INSERT, .row = &a}));
+    pawl_round bad[] = {
+        {.change = PAWL_ROW_INSERT,  .row = &a},
+        {.uid = 1,                          .execution = 1, .change = PAWL_ROW_INSERT, .row = &wrong_uid},
+        {.uid = 1,.execution = 1, .change = PAWL_ROW_INSERT, .row = &ahead},
+        {.uid = 1,         .execution = 1, .change = PAWL_ROW_LAST, .row = &continued},
+        {.uid = 1,                   .execution = 1, .events = &e, .event_count = 1},
+        {.uid = 1,
+         .execution = 1,
+         .change = PAWL_ROW_INSERT,
+         .row = &a,
+         .events = &e,
+         .event_count = 1},
+        {.uid = 1,
+         .execution = 1,
+         .change = PAWL_ROW_INSERT,
+         .row = &a,
+         .events = &late,
+         .event_count = 1},
+        {.uid = 1,    .execution = 1, .base_seq = 3, .change = PAWL_ROW_LAST, .row = &a},
+        {.messages = &unaddressed,         .message_count = 1},
+        {.messages = &unnumbered,                   .message_count = 1},
+        {.work = &strange,              .work_count = 1},
+        {.keys = &(pawl_str){0},                          .key_count = 1},
+        {.uid = 100            },
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        ck_assert_msg(stops(bad[i]), "row %zu passed", i);
+}
+
+static struct fault third_commit(void *user, enum fault_op op, uint64_t call)
+{
+    enum fault_kind *kind = user;
+    bool now = op == FAULT_OP_commit && call == 3;
+    return (struct fault){.kind = now ? *kind : FAULT_NONE, .status = PAWL_UNKNOWN};
+}
+
+TEST(faults_come_before_or_after_and_calls_are_counted)
+{
+    for (int i = 0; i < 2; i++) {
+        enum fault_kind kind = i ? FAULT_AFTER : FAULT_BEFORE;
+        pawl_store *s = fault_store(pawl_memory_store(), third_commit, &kind);
+        pawl_fence f;
+        ck_assert_int_eq(store_take(s, 1, &f, NULL), PAWL_OK);
+        for (int n = 1; n <= 3; n++)
+            ck_assert_int_eq(store_commit(s, &f, NULL, 0, 1, NULL),
+                             n == 3 ? PAWL_UNKNOWN : PAWL_OK);
+        ck_assert_uint_eq(f.group_no, 2);
+        ck_assert_uint_eq(fault_store_calls(s, FAULT_OP_commit), 3);
+        ck_assert_str_eq(fault_op_name(FAULT_OP_commit), "commit");
+        s = fault_store_release(s);
+        ck_assert_int_eq(store_take(s, 1, &f, NULL), PAWL_OK);
+        ck_assert_uint_eq(f.group_no, kind == FAULT_AFTER ? 3 : 2);
+        store_close(s);
+    }
+}
