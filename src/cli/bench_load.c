@@ -219,7 +219,6 @@ static pawl_runtime *open_runtime(struct bench *b, pawl_app *app, pawl_error *re
     pawl_options options = b->cli->args.options;
     options.data = b->dir;
     options.store = b->in_memory ? "memory:" : NULL;
-    options.drain_ms = 1;
     options.log_level =
         b->cli->args.log_level < 0 ? PAWL_LOG_WARN : (pawl_log_level)b->cli->args.log_level;
     uint64_t events = 2 * (uint64_t)b->steps + 16;

@@ -149,17 +149,18 @@ int verb_terminate(struct cli *cli)
 
 int verb_suspend(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"suspended", call_suspend, false}, cli->word_count);
+    return steer(cli, &(struct steering){"suspend requested", call_suspend, false},
+                 cli->word_count);
 }
 
 int verb_resume(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"resumed", call_resume, false}, cli->word_count);
+    return steer(cli, &(struct steering){"resume requested", call_resume, false}, cli->word_count);
 }
 
 int verb_retry(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"to be tried again", call_retry, false}, cli->word_count);
+    return steer(cli, &(struct steering){"retry requested", call_retry, false}, cli->word_count);
 }
 
 int verb_rm(struct cli *cli)
