@@ -291,11 +291,6 @@ static void remember_messages(struct sqlite_store *s, const pawl_round *r, int64
         taken_remove(&s->messages, r->drop_messages[i]);
 }
 
-static int64_t free_ms(int64_t visible_ms, pawl_str lock_token, int64_t lock_until_ms)
-{
-    return lock_token.len && lock_until_ms > visible_ms ? lock_until_ms : visible_ms;
-}
-
 static void remember_work(struct sqlite_store *s, const pawl_round *r)
 {
     for (size_t i = 0; i < r->need_work_count; i++)
@@ -304,13 +299,14 @@ static void remember_work(struct sqlite_store *s, const pawl_round *r)
         const pawl_work *w = &r->work[i];
         if (w->lock_epoch != s->fence.epoch)
             work_appeared(s, &w->name, w->id,
-                          free_ms(w->visible_ms, w->lock_token, w->lock_until_ms));
+                          work_free_ms(w->visible_ms, w->lock_token, w->lock_until_ms));
     }
     for (size_t i = 0; i < r->work_update_count; i++) {
         const pawl_work_update *u = &r->work_updates[i];
         work_forget(s, u->id);
         if (u->lock_epoch != s->fence.epoch)
-            work_appeared(s, NULL, u->id, free_ms(u->visible_ms, u->lock_token, u->lock_until_ms));
+            work_appeared(s, NULL, u->id,
+                          work_free_ms(u->visible_ms, u->lock_token, u->lock_until_ms));
     }
     for (size_t i = 0; i < r->drop_work_count; i++)
         work_forget(s, r->drop_work[i]);

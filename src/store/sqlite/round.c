@@ -455,6 +455,13 @@ static int check_not_local(struct apply *a, uint64_t id)
     return rc == SQLITE_DONE ? SQLITE_OK : rc == SQLITE_ROW ? REFUSED : rc;
 }
 
+static enum place place_of(const struct apply *a, uint64_t lock_epoch, int64_t free_ms)
+{
+    if (lock_epoch == a->s->fence.epoch)
+        return PLACE_HELD;
+    return free_ms > 0 ? PLACE_DELAYED : PLACE_READY;
+}
+
 /* Work and events both come in the order of their ids. */
 static int insert_work(struct apply *a)
 {
@@ -476,7 +483,8 @@ static int insert_work(struct apply *a)
             return broken(a);
         if (!has_event)
             rc = check_not_local(a, w->id);
-        bind_work(stmt, w, w->lock_epoch == a->s->fence.epoch);
+        int64_t free_ms = work_free_ms(w->visible_ms, w->lock_token, w->lock_until_ms);
+        bind_work(stmt, w, place_of(a, w->lock_epoch, free_ms));
         if (rc == SQLITE_OK)
             rc = run(a, stmt);
     }
@@ -494,7 +502,8 @@ static int update_one(struct apply *a, sqlite3_stmt *stmt, const pawl_work_updat
     bind_id(stmt, 7, u->lock_epoch);
     bind_text(stmt, 8, u->lock_token);
     (void)sqlite3_bind_int64(stmt, 9, u->lock_token.len ? u->lock_until_ms : 0);
-    (void)sqlite3_bind_int(stmt, 10, u->lock_epoch == a->s->fence.epoch);
+    int64_t free_ms = work_free_ms(u->visible_ms, u->lock_token, u->lock_until_ms);
+    (void)sqlite3_bind_int(stmt, 10, (int)place_of(a, u->lock_epoch, free_ms));
     return run(a, stmt);
 }
 

@@ -110,7 +110,7 @@ void bind_message(sqlite3_stmt *stmt, const pawl_message *m)
     (void)sqlite3_bind_int(stmt, 13, m->mailbox);
 }
 
-void bind_work(sqlite3_stmt *stmt, const pawl_work *w, bool held)
+void bind_work(sqlite3_stmt *stmt, const pawl_work *w, enum place place)
 {
     bind_id(stmt, 1, w->id);
     bind_id(stmt, 2, w->uid);
@@ -129,7 +129,7 @@ void bind_work(sqlite3_stmt *stmt, const pawl_work *w, bool held)
     bind_id(stmt, 15, w->lock_epoch);
     bind_text(stmt, 16, w->lock_token);
     (void)sqlite3_bind_int64(stmt, 17, w->lock_token.len ? w->lock_until_ms : 0);
-    (void)sqlite3_bind_int(stmt, 18, held);
+    (void)sqlite3_bind_int(stmt, 18, (int)place);
 }
 
 uint64_t column_id(sqlite3_stmt *stmt, int at)

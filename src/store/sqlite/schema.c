@@ -142,7 +142,7 @@ static const char *const step_1[] = {
     "  lock_epoch INTEGER NOT NULL,\n"
     "  lock_token TEXT NOT NULL,\n"
     "  lock_until_ms INTEGER NOT NULL,\n"
-    "  held INTEGER NOT NULL -- 1: in the memory of the engine that owns the file\n"
+    "  place INTEGER NOT NULL -- 0 ready, 1 waits for a time, 2 held by the engine that owns the file\n"
     ") STRICT",
     "CREATE TABLE work_local( -- work the engine keeps for itself; the rest is in its event\n"
     "  id INTEGER PRIMARY KEY, -- rid of its ActivityScheduled event\n"
@@ -153,11 +153,10 @@ static const char *const step_1[] = {
     "  UNION ALL SELECT l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,\n"
     "  h.at_ms,0,'',l.lock_epoch,'',0 FROM work_local l JOIN history h ON h.rid=l.id\n"
     "  LEFT JOIN instance i ON i.uid=h.uid",
-    "CREATE INDEX work_ready ON work(name)"
-    " WHERE held=0 AND visible_ms<=0 AND lock_until_ms<=0",
-    "CREATE INDEX work_delayed ON work(name,max(visible_ms,lock_until_ms))"
-    " WHERE held=0 AND (visible_ms>0 OR lock_until_ms>0)",
-    "CREATE INDEX work_held ON work(held) WHERE held=1",
+    "CREATE INDEX work_ready ON work(place,name) WHERE place=0",
+    "CREATE INDEX work_delayed ON work(place,name,max(visible_ms,lock_until_ms))"
+    " WHERE place=1",
+    "CREATE INDEX work_held ON work(place) WHERE place=2",
     "CREATE INDEX work_visible ON work(visible_ms) WHERE visible_ms>0",
     "CREATE INDEX work_deadline ON work(deadline_ms) WHERE deadline_ms>0",
 

@@ -5,7 +5,7 @@
  * One writer connection belongs to the engine thread and alone checkpoints;
  * readers have connections of their own, from a pool.  What an engine has taken
  * is in memory (the `taken` sets), or inserted for itself (work_local, and the
- * `held` column of work); take() forgets all of it.
+ * `place` of work rows); take() forgets all of it.
  *
  *   open.c     pawl_sqlite_store, close, the table of operations
  *   lock.c     DIR/lock             reserve.c  DIR/reserve      dirty.c  DIR/dirty
@@ -40,6 +40,13 @@
 #define CHECKPOINT_PAGES 4000
 
 struct sqlite_store;
+
+/* Which index of `work` has a row.  Stored. */
+enum place {
+    PLACE_READY = 0,
+    PLACE_DELAYED = 1,
+    PLACE_HELD = 2, /* taken by the engine when it was inserted or updated */
+};
 
 /* A connection and its prepared statements.  Used by one thread at a time. */
 struct conn {
@@ -157,7 +164,7 @@ void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data); /* payloads */
 void bind_row(sqlite3_stmt *stmt, const pawl_row *row);
 void bind_head(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row);
 void bind_message(sqlite3_stmt *stmt, const pawl_message *m);
-void bind_work(sqlite3_stmt *stmt, const pawl_work *w, bool held);
+void bind_work(sqlite3_stmt *stmt, const pawl_work *w, enum place place);
 
 uint64_t column_id(sqlite3_stmt *stmt, int at);
 pawl_str column_view(sqlite3_stmt *stmt, int at); /* until the next step */
@@ -189,6 +196,12 @@ int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote);
 
 /* A message with this key can be fetched again, or for the first time. */
 void messages_lower(struct sqlite_store *s, int64_t visible_ms, uint64_t id);
+
+/* From when on a row is free, if nobody has taken it; FREE_MS in SQL. */
+static inline int64_t work_free_ms(int64_t visible_ms, pawl_str lock_token, int64_t lock_until_ms)
+{
+    return lock_token.len && lock_until_ms > visible_ms ? lock_until_ms : visible_ms;
+}
 
 /* Free work with this name appeared, or (name NULL) changed. */
 void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);

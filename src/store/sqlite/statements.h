@@ -29,9 +29,9 @@
 #define LOCAL_TABLES  "work_local l JOIN history h ON h.rid=l.id LEFT JOIN instance i ON i.uid=h.uid"
 #define EVENT_COLUMNS "rid,uid,execution,seq,prev,kind,ref,name,data,attrs,at_ms"
 
-/* The terms of the partial indexes (schema.c has the same). */
-#define WHERE_READY   "held=0 AND visible_ms<=0 AND lock_until_ms<=0"
-#define WHERE_DELAYED "held=0 AND (visible_ms>0 OR lock_until_ms>0)"
+/* Where a work row is found (enum place) and from when on it is free. */
+#define WHERE_READY   "place=0"
+#define WHERE_DELAYED "place=1"
 #define FREE_MS       "max(visible_ms,lock_until_ms)"
 
 /* clang-format off */
@@ -50,8 +50,8 @@
     X(ID_HIGHEST, "SELECT max(ifnull((SELECT max(rid) FROM history),0),"                           \
         "ifnull((SELECT max(uid) FROM instance),0),ifnull((SELECT max(id) FROM message),0),"       \
         "ifnull((SELECT max(id) FROM work),0),ifnull((SELECT max(id) FROM work_local),0))")        \
-    X(WORK_FREE_ALL, "UPDATE work SET held=0 WHERE held=1")                                        \
-    X(LOCAL_FREE_ALL, "INSERT OR IGNORE INTO work(" WORK_COLUMNS ",held)"                          \
+    X(WORK_FREE_ALL, "UPDATE work SET place=(" FREE_MS ">0) WHERE place=2")                        \
+    X(LOCAL_FREE_ALL, "INSERT OR IGNORE INTO work(" WORK_COLUMNS ",place)"                         \
         " SELECT " LOCAL_COLUMNS ",0 FROM " LOCAL_TABLES)                                          \
     X(LOCAL_CLEAR, "DELETE FROM work_local WHERE id IN (SELECT id FROM work)")                     \
     /* One round. */                                                                               \
@@ -87,15 +87,15 @@
     X(MESSAGE_DELETE, "DELETE FROM message WHERE id=?1")                                           \
     X(QUARANTINE_INSERT, "INSERT INTO quarantine(" MESSAGE_COLUMNS ",reason)"                      \
         " SELECT " MESSAGE_COLUMNS ",?2 FROM message WHERE id=?1")                                 \
-    X(WORK_INSERT, "INSERT INTO work(" WORK_COLUMNS ",held)"                                       \
+    X(WORK_INSERT, "INSERT INTO work(" WORK_COLUMNS ",place)"                                      \
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)")                 \
     X(WORK_UPDATE, "UPDATE work SET attempt=?2,crashes=?3,visible_ms=?4,deadline_ms=?5,"           \
-        "last_error=?6,lock_epoch=?7,lock_token=?8,lock_until_ms=?9,held=?10 WHERE id=?1")         \
+        "last_error=?6,lock_epoch=?7,lock_token=?8,lock_until_ms=?9,place=?10 WHERE id=?1")        \
     X(WORK_DELETE, "DELETE FROM work WHERE id=?1")                                                 \
     X(LOCAL_INSERT, "INSERT INTO work_local(id,lock_epoch) VALUES(?1,?2)")                         \
     X(LOCAL_DELETE, "DELETE FROM work_local WHERE id=?1")                                          \
     X(LOCAL_CHECK, "SELECT 1 FROM work_local WHERE id=?1")                                         \
-    X(LOCAL_MOVE, "INSERT INTO work(" WORK_COLUMNS ",held) SELECT " LOCAL_COLUMNS ",1"             \
+    X(LOCAL_MOVE, "INSERT INTO work(" WORK_COLUMNS ",place) SELECT " LOCAL_COLUMNS ",2"            \
         " FROM " LOCAL_TABLES " WHERE l.id=?1")                                                    \
     X(KEY_INSERT, "INSERT OR IGNORE INTO dedup(uid,key) VALUES(?1,?2)")                            \
     /* Fetching. */                                                                                \
@@ -113,8 +113,8 @@
         " AND name>?1 ORDER BY name LIMIT 1")                                                      \
     X(WORK_DELAYED_NAME, "SELECT name FROM work WHERE " WHERE_DELAYED                              \
         " AND name>?1 ORDER BY name LIMIT 1")                                                      \
-    X(WORK_PLACE, "SELECT name,held," FREE_MS " FROM work WHERE id=?1 UNION ALL"                   \
-        " SELECT h.name,1,0 FROM work_local l JOIN history h ON h.rid=l.id WHERE l.id=?1")         \
+    X(WORK_PLACE, "SELECT name,place," FREE_MS " FROM work WHERE id=?1 UNION ALL"                  \
+        " SELECT h.name,2,0 FROM work_local l JOIN history h ON h.rid=l.id WHERE l.id=?1")         \
     X(WORK_READ, "SELECT " WORK_COLUMNS " FROM work WHERE id=?1 UNION ALL"                         \
         " SELECT " LOCAL_COLUMNS " FROM " LOCAL_TABLES " WHERE l.id=?1")                           \
     X(WORK_DEADLINES, "SELECT " WORK_COLUMNS " FROM work WHERE deadline_ms>0 AND deadline_ms<=?1"  \

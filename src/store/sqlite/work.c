@@ -157,7 +157,7 @@ void sqlite_abandon_work(pawl_store *base, const uint64_t *ids, size_t count)
         if (rc == SQLITE_ROW) {
             struct work_name *n = name_of(s, column_view(stmt, 0));
             assert_that(n);
-            if (sqlite3_column_int(stmt, 1))
+            if (sqlite3_column_int(stmt, 1) == PLACE_HELD)
                 loosen(s, n, ids[i]);
             else
                 look_again(n, ids[i], sqlite3_column_int64(stmt, 2));
