@@ -46,4 +46,16 @@ conformance: $(filter $(B)/tests/conformance/%,$(TESTBIN))
 test-scenarios: $(filter $(B)/tests/scenario/%,$(TESTBIN))
 	@tests/run $^
 
-.PHONY: test-units test-replay conformance test-scenarios
+# The simulation: a program with a main of its own.
+SEEDS ?= 2000
+SIMOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/sim/*.c))
+
+$(B)/tests/sim/pawl-sim: $(SIMOBJ) $(B)/libpawl.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -rdynamic $^ $(LDLIBS) -o $@
+
+sim: $(B)/tests/sim/pawl-sim
+	@tests/run "$< --seeds 1..$(SEEDS) --regress tests/sim/regress" \
+	    "$< --store sqlite --seeds 1..$$(($(SEEDS) / 40 + 1))"
+
+.PHONY: test-units test-replay conformance test-scenarios sim

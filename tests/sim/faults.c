@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/sim/faults.c -- what goes wrong: the store, the clock, the process, the mail. */
+#include "sim.h"
+
+#include "runtime/runtime.h"
+
+#include <string.h>
+
+/* ---- The store ------------------------------------------------------------------------- */
+
+static bool fires(struct sim *s, enum sim_site site)
+{
+    if (s->healing || !prng_chance(&s->faults, s->plan.rate[site]))
+        return false;
+    s->n->fired[site]++;
+    sim_trace(s, "fault: %s", sim_site_names[site]);
+    return true;
+}
+
+static struct fault commit_fault(struct sim *s)
+{
+    static const pawl_status not_done[] = {PAWL_BUSY, PAWL_DISK_FULL, PAWL_UNAVAILABLE,
+                                           PAWL_NO_MEMORY};
+    if (fires(s, SITE_commit_before))
+        return (struct fault){FAULT_BEFORE, not_done[prng_below(&s->faults, COUNT_OF(not_done))]};
+    if (fires(s, SITE_commit_unknown))
+        return (struct fault){prng_chance(&s->faults, 700) ? FAULT_AFTER : FAULT_BEFORE,
+                              PAWL_UNKNOWN};
+    return (struct fault){FAULT_NONE, PAWL_OK};
+}
+
+static struct fault when(struct sim *s, enum sim_site site, pawl_status status)
+{
+    return fires(s, site) ? (struct fault){FAULT_BEFORE, status}
+                          : (struct fault){FAULT_NONE, PAWL_OK};
+}
+
+struct fault faults_decide(void *user, enum fault_op op, uint64_t call)
+{
+    struct sim *s = user;
+    (void)call;
+    if (s->node.frozen)
+        return (struct fault){FAULT_BEFORE,
+                              op == FAULT_OP_commit ? PAWL_UNKNOWN : PAWL_UNAVAILABLE};
+    switch (op) {
+    case FAULT_OP_commit:
+        return commit_fault(s);
+    case FAULT_OP_fetch_messages:
+    case FAULT_OP_fetch_work:
+    case FAULT_OP_fetch_deadlines:
+    case FAULT_OP_next_due:
+        return when(s, SITE_fetch, PAWL_UNAVAILABLE);
+    case FAULT_OP_purge:
+    case FAULT_OP_prune_executions:
+        return when(s, SITE_purge, PAWL_BUSY);
+    case FAULT_OP_space:
+        return when(s, SITE_space, PAWL_DISK_FULL);
+    case FAULT_OP_take:
+    case FAULT_OP_find:
+    case FAULT_OP_find_uid:
+    case FAULT_OP_find_execution:
+    case FAULT_OP_read_history:
+    case FAULT_OP_read_event:
+    case FAULT_OP_read_messages:
+    case FAULT_OP_read_work:
+    case FAULT_OP_has_key:
+    case FAULT_OP_list:
+    case FAULT_OP_depths:
+    case FAULT_OP_read_quarantine:
+        return when(s, SITE_read, PAWL_UNAVAILABLE);
+    case FAULT_OP_COUNT:
+        break;
+    }
+    return (struct fault){FAULT_NONE, PAWL_OK};
+}
+
+/* ---- The process ------------------------------------------------------------------------- */
+
+void faults_point(void *user, const char *name)
+{
+    struct sim *s = user;
+    if (s->node.frozen)
+        return;
+    if (strcmp(name, "commit.after") == 0)
+        check_store(s);
+    if (fires(s, SITE_point)) {
+        sim_trace(s, "dies at %s", name);
+        s->node.frozen = true;
+    }
+}
+
+/* ---- The clocks -------------------------------------------------------------------------- */
+
+static void count_spin(struct sim *s)
+{
+    if (++s->node.spins > 50000)
+        sim_fail(s, "L6", "a step does not come to rest");
+}
+
+static int64_t now_ms(void *user)
+{
+    struct sim *s = user;
+    count_spin(s);
+    if (s->wall_ms > s->wall_max_ms)
+        s->wall_max_ms = s->wall_ms;
+    return s->wall_ms;
+}
+
+static int64_t mono_ms(void *user)
+{
+    struct sim *s = user;
+    count_spin(s);
+    return s->mono_ms;
+}
+
+static void random_bits(void *user, void *to, size_t n)
+{
+    struct sim *s = user;
+    for (unsigned char *p = to; n; n--)
+        *p++ = (unsigned char)prng_next(&s->bytes);
+}
+
+pawl_env faults_env(struct sim *s)
+{
+    return (pawl_env){.user = s,
+                      .now_ms = now_ms,
+                      .mono_ms = mono_ms,
+                      .random = random_bits,
+                      .point = faults_point};
+}
+
+void faults_clock(struct sim *s)
+{
+    static const int64_t sizes[] = {1, 50, 5000, 600000, 7200000};
+    if (!fires(s, SITE_clock))
+        return;
+    int64_t by = sizes[prng_below(&s->clock, COUNT_OF(sizes))];
+    s->wall_ms += prng_chance(&s->clock, 500) ? by : -by;
+    sim_trace(s, "the wall clock jumps to %lld", (long long)s->wall_ms);
+}
+
+/* ---- Mail twice ----------------------------------------------------------------------------- */
+
+static bool may_come_twice(const pawl_message *m)
+{
+    switch ((pawl_message_kind)m->kind) {
+    case PAWL_MSG_ACTIVITY_COMPLETED:
+    case PAWL_MSG_ACTIVITY_FAILED:
+    case PAWL_MSG_TIMER_FIRED:
+    case PAWL_MSG_CHILD_COMPLETED:
+    case PAWL_MSG_CHILD_FAILED:
+    case PAWL_MSG_CANCEL:
+    case PAWL_MSG_TERMINATE:
+    case PAWL_MSG_CANCEL_DEADLINE:
+        return true;
+    case PAWL_MSG_START:
+    case PAWL_MSG_EXTERNAL_RAISED:
+    case PAWL_MSG_SUSPEND:
+    case PAWL_MSG_RESUME:
+    case PAWL_MSG_WAKE:
+        return false;
+    }
+    return false;
+}
+
+/* Somebody else (another node, a late transaction) put this row there. */
+static void inject(struct sim *s, const pawl_message *like)
+{
+    pawl_runtime *rt = s->node.rt;
+    pawl_message m = *like;
+    m.id = rt->fence.next_id++;
+    m.attempt = 0;
+    m.mailbox = false;
+    pawl_round round = {.messages = &m, .message_count = 1};
+    pawl_error err;
+    if (s->inner->ops->commit(s->inner, &rt->fence, &round, 1, s->wall_ms, &err) != PAWL_OK ||
+        round.result != PAWL_OK)
+        sim_fail(s, "inject", "the store refuses a message: %s", err.text);
+    s->inner->ops->abandon_messages(s->inner, &m.id, 1);
+    rt->fetch_messages = true;
+    rt->ask_due = true;
+    s->n->duplicates++;
+    sim_trace(s, "duplicate: message kind %d of uid %llu ref %llu as %llu", m.kind,
+              (unsigned long long)m.uid, (unsigned long long)m.ref, (unsigned long long)m.id);
+    check_store(s);
+}
+
+/* A completion of a task that is over, with something else in it. */
+static void inject_late(struct sim *s, const struct seen *i)
+{
+    static const struct {
+        int schedule, message;
+    } kinds[] = {
+        {PAWL_EV_ACTIVITY_SCHEDULED,          PAWL_MSG_ACTIVITY_COMPLETED},
+        {PAWL_EV_TIMER_CREATED,               PAWL_MSG_TIMER_FIRED       },
+        {PAWL_EV_SUB_ORCHESTRATION_SCHEDULED, PAWL_MSG_CHILD_FAILED      },
+    };
+    if (!i->task_count)
+        return;
+    size_t at = prng_below(&s->faults, i->task_count);
+    const struct seen_task *t = &i->tasks[at];
+    for (size_t k = 0; k < COUNT_OF(kinds) && t->now != TASK_IS_OPEN; k++)
+        if (kinds[k].schedule == t->kind)
+            inject(s, &(pawl_message){.uid = i->uid,
+                                      .kind = kinds[k].message,
+                                      .execution = i->execution,
+                                      .ref = at + 1,
+                                      .data = pawl_s("too late"),
+                                      .created_ms = s->wall_ms});
+}
+
+void faults_duplicate(struct sim *s)
+{
+    if (!s->seen_count || !fires(s, SITE_duplicate))
+        return;
+    struct seen *i = s->seen[prng_below(&s->faults, s->seen_count)];
+    if (i->removed)
+        return;
+    if (prng_chance(&s->faults, 400)) {
+        inject_late(s, i);
+        return;
+    }
+    pawl_message_list list;
+    pawl_error err;
+    pawl_mem *mem = pawl_mem_new();
+    if (s->inner->ops->read_messages(s->inner, i->uid, (pawl_str){0}, mem, &list, &err) != PAWL_OK)
+        sim_fail(s, "R3", "messages of %s not readable: %s", i->id, err.text);
+    if (list.count) {
+        const pawl_message *m = &list.items[prng_below(&s->faults, list.count)];
+        struct seen_task *t = m->ref && m->execution == i->execution ? seen_task(i, m->ref) : NULL;
+        if (t)
+            t->duplicated = true;
+        if (may_come_twice(m))
+            inject(s, m);
+    }
+    pawl_mem_free(mem);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sim/interp.c -- the orchestration that runs a program (program.c), and
+ * the activities it calls.
+ *
+ * Everything the code learns (results, winners, times, random numbers) is folded
+ * into a hash, and the hash goes into every input it hands on and into the
+ * output.  Replay compares inputs and output byte by byte, so code that saw
+ * anything else than the first time is caught at its next call.
+ */
+#include "sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TASKS_MAX 6
+
+struct run {
+    pawl_ctx *ctx;
+    const struct code *code;
+    const char *at;
+    uint64_t hash;
+    bool compensates, returned;
+    pawl_result result;
+};
+
+/* ---- Reading programs -------------------------------------------------------------- */
+
+/* The seq at r->at as a text of its own; moves behind it. */
+static pawl_str take_seq(struct run *r)
+{
+    const char *begin = r->at;
+    int depth = 0;
+    do {
+        depth += *r->at == '(' ? 1 : *r->at == ')' ? -1 : 0;
+        r->at++;
+    } while (depth > 0 && *r->at);
+    return (pawl_str){begin, (size_t)(r->at - begin)};
+}
+
+static void fold(struct run *r, pawl_result result)
+{
+    r->hash = hash_number(r->hash, (uint64_t)result.ok * 2 + result.cancelled);
+    r->hash = hash_str(r->hash, result.value);
+}
+
+/* ---- Leaves -------------------------------------------------------------------------- */
+
+static pawl_call_opts policy_number(int n)
+{
+    static const char *const final_errors[] = {"err final", NULL};
+    switch (n) {
+    case 1:
+        return *PAWL_CALL_OPTS(.attempts = 3, .backoff = PAWL_BACKOFF_FIXED, .initial_ms = 10);
+    case 2:
+        return *PAWL_CALL_OPTS(.attempts = 4, .initial_ms = 5, .jitter = 0.5,
+                               .start_to_close_ms = 50);
+    case 3:
+        return *PAWL_CALL_OPTS(.attempts = 5, .initial_ms = 40, .schedule_to_close_ms = 200);
+    case 4:
+        return *PAWL_CALL_OPTS(.attempts = 2, .initial_ms = 1, .schedule_to_start_ms = 100);
+    case 5:
+        return *PAWL_CALL_OPTS(.attempts = 3, .backoff = PAWL_BACKOFF_LINEAR, .initial_ms = 7,
+                               .heartbeat_ms = 40);
+    case 6:
+        return *PAWL_CALL_OPTS(.attempts = 4, .initial_ms = 1, .final_errors = final_errors);
+    case 7:
+        return *PAWL_CALL_OPTS(.attempts = 3, .initial_ms = 20, .start_to_close_ms = 60,
+                               .no_retry_on_timeout = true);
+    default:
+        return *PAWL_CALL_OPTS(.attempts = 1);
+    }
+}
+
+static pawl_task start_activity(struct run *r, const char *name)
+{
+    char kind = *r->at++;
+    int policy = *r->at++ - '0';
+    pawl_call_opts opts = policy_number(policy);
+    if (kind == 'p' && !policy) /* a result by token may never come */
+        policy = 8;
+    if (policy == 8)
+        opts.schedule_to_close_ms = 5000;
+    pawl_str input = pawl_printf(r->ctx, "%c%d:%016llx", kind, policy, (unsigned long long)r->hash);
+    return policy ? pawl_start_with(r->ctx, name, input, &opts) : pawl_start(r->ctx, name, input);
+}
+
+static pawl_task start_child(struct run *r, char kind)
+{
+    pawl_child_opts opts = {.size = sizeof(opts)};
+    if (kind == 'q')
+        opts.flags = PAWL_CHILD_ABANDON;
+    else if (kind == 'k')
+        opts.instance = pawl_printf(r->ctx, "k%c", *r->at++).ptr;
+    else if (*r->at++ != '0')
+        opts.version = r->at[-1] == '1' ? "1.0.0" : "2.0.0";
+    pawl_str program = take_seq(r);
+    return pawl_start_child(r->ctx, "Prog", program, &opts);
+}
+
+static pawl_task start_leaf(struct run *r)
+{
+    char kind = *r->at++;
+    char name[3] = {0};
+    switch (kind) {
+    case 'a':
+        return start_activity(r, "Act");
+    case 'b':
+        return start_activity(r, "Act2");
+    case 't': {
+        char *end;
+        int64_t ms = strtoll(r->at, &end, 10);
+        r->at = end + 1;
+        return pawl_timer(r->ctx, ms);
+    }
+    case 'w':
+    case 'z':
+        name[0] = kind == 'w' ? 'E' : 'Z';
+        name[1] = *r->at++;
+        return kind == 'w' ? pawl_wait_event(r->ctx, name)
+                           : pawl_wait_event_with(r->ctx, name, PAWL_EVENT_DROP_EARLY);
+    default:
+        return start_child(r, kind);
+    }
+}
+
+static void await_one(struct run *r, pawl_task t)
+{
+    pawl_result result = pawl_await(r->ctx, t);
+    fold(r, result);
+    pawl_result again = pawl_await(r->ctx, t);
+    if (!result.cancelled && !again.cancelled)
+        assert_that(result.ok == again.ok && pawl_str_eq(result.value, again.value));
+}
+
+static void parallel(struct run *r)
+{
+    char mode = *r->at++;
+    pawl_task tasks[TASKS_MAX];
+    size_t n = 0;
+    for (r->at++; *r->at != ']'; n++)
+        tasks[n] = start_leaf(r);
+    r->at++;
+    if (mode == 'a')
+        fold(r, pawl_await_all(r->ctx, tasks, n));
+    else if (mode == 's')
+        fold(r, pawl_await_settled(r->ctx, tasks, n));
+    else
+        r->hash = hash_number(r->hash, (uint64_t)(mode == 'y' ? pawl_await_any(r->ctx, tasks, n)
+                                                              : pawl_race(r->ctx, tasks, n)));
+    for (size_t i = 0; i < n; i++)
+        if (pawl_is_done(r->ctx, tasks[i]))
+            fold(r, pawl_await(r->ctx, tasks[i]));
+}
+
+/* ---- Items ---------------------------------------------------------------------------- */
+
+static void look_around(struct run *r)
+{
+    pawl_ctx *ctx = r->ctx;
+    r->hash = hash_number(r->hash, (uint64_t)pawl_now(ctx));
+    r->hash = hash_number(r->hash, pawl_random(ctx));
+    r->hash = hash_str(r->hash, pawl_uuid(ctx));
+    r->hash = hash_number(r->hash, pawl_history_length(ctx));
+    r->hash = hash_number(r->hash, pawl_cancelled(ctx));
+}
+
+static void run_seq(struct run *r);
+
+static void continue_as_new(struct run *r)
+{
+    char how = *r->at++;
+    static const char *const versions[] = {NULL, PAWL_SAME_VERSION, "2.0.0"};
+    r->result = pawl_continue_as_new(r->ctx, take_seq(r), versions[(how - '0') % 3]);
+    r->returned = true;
+}
+
+static void patched(struct run *r)
+{
+    char name[3] = {'p', *r->at++, 0};
+    if (!pawl_patched(r->ctx, name))
+        return;
+    r->hash = hash_number(r->hash, 77);
+    fold(r,
+         pawl_call(r->ctx, "Act", pawl_printf(r->ctx, "o0:%016llx", (unsigned long long)r->hash)));
+}
+
+static void run_item(struct run *r)
+{
+    pawl_ctx *ctx = r->ctx;
+    char kind = *r->at;
+    if (strchr("abtwzcqk", kind)) {
+        await_one(r, start_leaf(r));
+        return;
+    }
+    r->at++;
+    switch (kind) {
+    case 'P':
+        parallel(r);
+        break;
+    case 'x': {
+        pawl_task t = start_leaf(r);
+        pawl_cancel(ctx, t);
+        fold(r, pawl_await(ctx, t));
+        break;
+    }
+    case 'g':
+        (void)start_leaf(r);
+        break;
+    case 'd':
+        fold(r, pawl_start_detached(ctx, "Prog", take_seq(r), NULL));
+        break;
+    case 'h':
+        pawl_shield(ctx);
+        run_seq(r);
+        pawl_unshield(ctx);
+        break;
+    case 'S':
+        pawl_scope_begin(ctx);
+        run_seq(r);
+        if (!r->returned) /* the result lives in the scope */
+            pawl_scope_end(ctx);
+        break;
+    case 'u':
+        pawl_set_status(ctx, pawl_printf(ctx, "at %016llx", (unsigned long long)r->hash).ptr);
+        break;
+    case 'v':
+        patched(r);
+        break;
+    case 'n':
+        look_around(r);
+        break;
+    case 'l':
+        pawl_log(ctx, PAWL_LOG_DEBUG, "hash %016llx", (unsigned long long)r->hash);
+        break;
+    case 'N':
+        continue_as_new(r);
+        break;
+    default: /* R, F */
+        r->result.ok = kind == 'R';
+        r->returned = true;
+    }
+}
+
+static void run_seq(struct run *r)
+{
+    for (r->at++; *r->at != ')' && !r->returned;) {
+        run_item(r);
+        if (r->compensates && pawl_cancelled(r->ctx))
+            r->returned = true;
+    }
+    if (!r->returned)
+        r->at++;
+}
+
+pawl_result interp_orchestration(pawl_ctx *ctx, pawl_str input)
+{
+    struct run r = {.ctx = ctx, .code = pawl_user(ctx), .at = input.ptr, .result.ok = true};
+    if (r.code->deviates && pawl_is_replaying(ctx))
+        (void)pawl_start(ctx, "Deviation", pawl_s("x"));
+    r.hash = hash_str(hash_str(pawl_execution(ctx), pawl_instance(ctx)), input);
+    if (*r.at == '!') {
+        r.compensates = true;
+        r.at++;
+    }
+    run_seq(&r);
+    if (r.compensates && pawl_cancelled(ctx)) {
+        pawl_shield(ctx);
+        fold(&r, pawl_call(ctx, "Act", pawl_printf(ctx, "o0:%016llx", (unsigned long long)r.hash)));
+        pawl_unshield(ctx);
+    }
+    if (r.result.value.len) /* continue as new */
+        return r.result;
+    return r.result.ok ? pawl_donef(ctx, "out %016llx", (unsigned long long)r.hash)
+                       : pawl_failf(ctx, "failed %016llx", (unsigned long long)r.hash);
+}
+
+/* ---- Activities --------------------------------------------------------------------------- */
+
+void interp_result(pawl_str instance, uint64_t execution, uint64_t ref, pawl_str input,
+                   char out[40])
+{
+    uint64_t h = hash_number(hash_number(hash_str(1, instance), execution), ref);
+    (void)snprintf(out, 40, "r%016llx", (unsigned long long)hash_str(h, input));
+}
+
+/* A schedule that was withdrawn or completed is never begun again. */
+static struct seen_task *check_begin(struct sim *s, pawl_activity *act, struct seen **reti)
+{
+    struct seen *i = seen_by_id(s, pawl_activity_instance(act));
+    if (!i)
+        sim_fail(s, "begin", "activity of %.*s began: no such instance",
+                 PAWL_FMT(pawl_activity_instance(act)));
+    struct seen_task *t =
+        pawl_activity_execution(act) == i->execution ? seen_task(i, pawl_activity_id(act)) : NULL;
+    if (!t || t->kind != PAWL_EV_ACTIVITY_SCHEDULED || t->now != TASK_IS_OPEN || i->end_kind)
+        sim_fail(s, "begin", "activity %llu of %s execution %llu began; it is %s",
+                 (unsigned long long)pawl_activity_id(act), i->id,
+                 (unsigned long long)pawl_activity_execution(act),
+                 !t                            ? "not scheduled in the newest execution"
+                 : t->now == TASK_IS_CANCELLED ? "cancelled"
+                                               : "completed");
+    *reti = i;
+    return t;
+}
+
+static pawl_result leave_pending(struct sim *s, pawl_activity *act, const struct seen *i,
+                                 const char *value)
+{
+    struct pending *p = sim_grow(&s->pending, &s->pending_count, &s->pending_cap, sizeof(*p));
+    *p = (struct pending){.uid = i->uid,
+                          .execution = pawl_activity_execution(act),
+                          .ref = pawl_activity_id(act),
+                          .value = strdup(value)};
+    (void)snprintf(p->token, sizeof(p->token), "%s", pawl_activity_token(act));
+    return pawl_pending(act);
+}
+
+pawl_result interp_activity(pawl_activity *act, pawl_str input)
+{
+    struct sim *s = pawl_activity_user(act);
+    if (node_is_frozen(s))
+        return pawl_err(act, "nobody sees this");
+    struct seen *i;
+    struct seen_task *t = check_begin(s, act, &i);
+    uint32_t attempt = pawl_activity_attempt(act);
+    char value[40];
+    interp_result(pawl_activity_instance(act), pawl_activity_execution(act), pawl_activity_id(act),
+                  input, value);
+    sim_trace(s, "activity %.*s of %s #%llu attempt %u", PAWL_FMT(input), i->id,
+              (unsigned long long)pawl_activity_id(act), attempt);
+    s->n->activities++;
+    if (attempt > 5)
+        sim_fail(s, "attempts", "attempt %u of an activity that has 5 at most", attempt);
+    switch (input.ptr[0]) {
+    case 'f':
+        return pawl_errf(act, "err %s%s", attempt > 2 ? "final " : "", value);
+    case 'y':
+        if (attempt < 3)
+            return pawl_errf(act, "err %s", value);
+        break;
+    case 's': {
+        int64_t ms = prng_between(&s->clock, 1, 90);
+        s->wall_ms += ms;
+        s->mono_ms += ms;
+        (void)pawl_activity_heartbeat(act);
+        break;
+    }
+    case 'p':
+        return leave_pending(s, act, i, value);
+    default:
+        break;
+    }
+    t->returned_ok = true;
+    return pawl_ok(act, value);
+}

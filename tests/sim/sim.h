@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sim/sim.h -- deterministic simulation: one seed, one life of a store.
+ *
+ *   plan.c     the seed becomes a plan: sizes, options, which faults how often
+ *   program.c  random workflow programs, as text
+ *   interp.c   the one orchestration that runs them, and the activities
+ *   node.c     a runtime on the shared store: open, crash, restart, code versions
+ *   faults.c   virtual clocks, the fault decorator's decisions, duplicates
+ *   driver.c   client calls, and what was acknowledged
+ *   check.c    histories against what was seen before (I1-I4, I8, I9, I11, I13 …)
+ *   rows.c     messages and work against histories (I5, I6, I12), replay (I10)
+ *   world.c    one seed: safety phase, heal phase, liveness
+ *   sim.c      many seeds, in child processes; shrinking
+ *
+ * Everything is one thread and a function of the plan.  A violation prints one
+ * line and ends the process (sim_fail), so nothing has to unwind; the parent
+ * goes on with the next seed.
+ */
+#ifndef PAWL_TESTS_SIM_SIM_H
+#define PAWL_TESTS_SIM_SIM_H
+
+#include "base/attr.h"
+#include "base/map.h"
+#include "pawl.h"
+#include "pawl/provider.h"
+#include "store/fault/fault.h"
+
+#include <stdio.h>
+
+/* ---- prng.c: split streams, so that shrinking one leaves the others ------------- */
+
+struct prng {
+    uint64_t state;
+};
+
+struct prng prng_split(uint64_t seed, const char *stream);
+uint64_t prng_next(struct prng *r);
+uint64_t prng_below(struct prng *r, uint64_t n); /* 0 .. n-1; n = 0 gives 0 */
+int64_t prng_between(struct prng *r, int64_t low, int64_t high);
+bool prng_chance(struct prng *r, unsigned permille);
+uint64_t hash_bytes(uint64_t h, const void *data, size_t n);
+uint64_t hash_number(uint64_t h, uint64_t n);
+uint64_t hash_str(uint64_t h, pawl_str s);
+
+/* ---- plan.c ------------------------------------------------------------------------ */
+
+/* X(name): fault sites, each with a rate in permille; --off NAME sets it to 0. */
+#define SIM_SITES(X)                                                                               \
+    X(commit_before)  /* BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY */                                \
+    X(commit_unknown) /* done, or not, and reported UNKNOWN */                                     \
+    X(read)           /* find, history, messages … UNAVAILABLE */                                \
+    X(fetch)          /* fetches and next_due UNAVAILABLE */                                       \
+    X(purge)                                                                                       \
+    X(space)     /* the disk is full: new work refused */                                          \
+    X(crash)     /* between two steps */                                                           \
+    X(point)     /* at a named place inside a step */                                              \
+    X(duplicate) /* a message row once more */                                                     \
+    X(clock)     /* the wall clock jumps */                                                        \
+    X(versions)  /* restart with other code, code that comes late */                               \
+    X(deviate)   /* restart with code that does not fit its histories */                           \
+    X(unfused)   /* as after an unclean end: completions are stored first */
+
+enum sim_site {
+#define SIM_SITE_ENUM(name) SITE_##name,
+    SIM_SITES(SIM_SITE_ENUM)
+#undef SIM_SITE_ENUM
+        SITE_COUNT
+};
+
+extern const char *const sim_site_names[SITE_COUNT];
+
+struct plan {
+    uint64_t seed;
+    bool sqlite;
+    int ops;       /* client calls of the safety phase */
+    int instances; /* distinct ids used */
+    int size;      /* of a program */
+    unsigned rate[SITE_COUNT];
+    bool hostile, paranoid, drop_early, cancel_missing;
+    uint32_t group_limit, max_history;
+    size_t fiber_memory;
+    int64_t cancel_grace_ms;
+    unsigned replay_rate; /* permille of commits after which changed histories are replayed */
+};
+
+/* What the command line fixes; -1: as the seed says. */
+struct overrides {
+    int ops, instances, size;
+    unsigned off; /* bit per site */
+    bool plain;   /* no hostile, tiny group, tiny memory … */
+};
+
+struct plan plan_make(uint64_t seed, bool sqlite, const struct overrides *over);
+void plan_print(const struct plan *p, FILE *to);
+
+/* ---- program.c ------------------------------------------------------------------------ */
+
+#define EVENT_NAMES   4 /* E0..E3 keep early mail, Z0..Z3 drop it */
+#define PROGRAM_BYTES 1500
+
+/* Write a program of about `size` nodes. */
+void program_make(struct prng *r, int size, char out[PROGRAM_BYTES]);
+
+/* ---- interp.c -------------------------------------------------------------------------- */
+
+struct sim;
+
+/* What the code sees of its registration. */
+struct code {
+    struct sim *sim;
+    bool deviates; /* calls something else when it is run again */
+};
+
+pawl_result interp_orchestration(pawl_ctx *ctx, pawl_str input);
+pawl_result interp_activity(pawl_activity *act, pawl_str input);
+/* What an activity returns when all goes well. */
+void interp_result(pawl_str instance, uint64_t execution, uint64_t ref, pawl_str input,
+                   char out[40]);
+
+/* ---- check.c, rows.c: what was seen ------------------------------------------------------- */
+
+enum task_now { TASK_IS_OPEN, TASK_IS_DONE, TASK_IS_CANCELLED };
+
+struct seen_task {
+    int kind; /* of the schedule event */
+    enum task_now now;
+    uint64_t rid;
+    int64_t fire_at_ms;
+    bool abandon, returned_ok, duplicated;
+    char *name, *input; /* owned */
+    char *child;        /* owned */
+};
+
+struct seen_execution {
+    uint64_t last_seq, hash;
+    bool pruned;
+};
+
+struct seen {
+    uint64_t uid;
+    char *id;
+    pawl_state state;
+    uint64_t execution, last_seq, last_rid;
+    uint64_t parent_uid, parent_execution, parent_ref;
+    char *output, *first_input; /* owned; NULL: not known */
+    struct seen_task *tasks;    /* of the newest execution; id - 1 */
+    size_t task_count, task_cap;
+    struct seen_execution *executions; /* number - 1 */
+    size_t execution_count, execution_cap;
+    int64_t message_ms;
+    int end_kind;
+    bool suspended, cancel_requested, forced, removed, listed, changed;
+};
+
+/* Look at the whole store; called after every commit. */
+void check_store(struct sim *s);
+/* Messages and work of every living instance. */
+void check_rows(struct sim *s);
+/* Read everything again from the beginning; replay it. */
+void check_final(struct sim *s);
+void check_replay(struct sim *s, struct seen *i, uint64_t execution);
+struct seen *seen_by_uid(struct sim *s, uint64_t uid);
+struct seen *seen_by_id(struct sim *s, pawl_str id); /* living */
+struct seen_task *seen_task(struct seen *i, uint64_t ref);
+void seen_free(struct sim *s);
+
+/* ---- driver.c ------------------------------------------------------------------------------- */
+
+enum op_result { OP_WAITING, OP_ACKED, OP_REFUSED, OP_LOST };
+
+struct op {
+    pawl_op kind;
+    struct sim *sim;
+    char instance[80];
+    char name[16];  /* raise: event */
+    int token;      /* raise: its data is "R<token>" */
+    char key[16];   /* raise: idempotency key */
+    char *input;    /* start; owned */
+    int64_t answer; /* number of the answer; 0: none yet */
+    int64_t number; /* number of the submit */
+    enum op_result result;
+    pawl_status status;
+};
+
+struct token {
+    struct op *first_ack; /* NULL: not acknowledged */
+    uint64_t uid;         /* acknowledged for this instance; 0: kept by name */
+    char instance[80];
+    char name[16];
+    int64_t submitted, acked; /* numbers */
+    bool consumed, excused;
+    int rows; /* in this look */
+};
+
+/* A result that will come by token. */
+struct pending {
+    char token[80];
+    uint64_t uid, execution, ref;
+    char *value; /* owned */
+};
+
+void driver_act(struct sim *s);                     /* one random client call */
+bool driver_help(struct sim *s);                    /* heal: do what somebody waits for */
+void driver_removed(struct sim *s, struct seen *i); /* it went: was that asked for? */
+void driver_raise(struct sim *s, const char *instance, const char *event, bool keyed, bool early);
+bool driver_start(struct sim *s, const char *instance, const char *program, const char *version);
+bool driver_is_token(struct sim *s, pawl_str data, int *ret);
+void driver_free(struct sim *s);
+
+/* ---- node.c, faults.c --------------------------------------------------------------------- */
+
+struct node {
+    struct sim *sim;
+    pawl_app *app;
+    pawl_runtime *rt;  /* NULL: down */
+    pawl_store *store; /* the fault decorator */
+    struct code code;
+    bool frozen; /* crashed inside a step: nothing it does counts any more */
+    bool has_v1, has_v2, has_second;
+    int spins; /* looks at the clock since the step began */
+};
+
+void node_open(struct sim *s);
+void node_crash(struct sim *s);
+void node_close(struct sim *s); /* in order */
+int node_step(struct sim *s);
+void node_register(struct sim *s); /* what is missing, while it runs */
+bool node_is_frozen(const struct sim *s);
+
+struct fault faults_decide(void *user, enum fault_op op, uint64_t call);
+void faults_point(void *user, const char *name);
+pawl_env faults_env(struct sim *s);
+void faults_duplicate(struct sim *s);
+void faults_clock(struct sim *s);
+
+/* ---- world.c --------------------------------------------------------------------------------- */
+
+struct counters {
+    uint64_t seeds, steps, commits, turns, instances, completed, events, replays, acked, crashes,
+        activities, duplicates, looks;
+    uint64_t fired[SITE_COUNT];
+};
+
+struct sim {
+    struct plan plan;
+    struct prng work, schedule, faults, clock, bytes;
+    int64_t wall_ms, mono_ms, wall_max_ms;
+    pawl_store *inner;
+    char dir[64]; /* of sqlite */
+    struct node node;
+    bool healing, heal_code;
+    uint64_t step;
+    struct counters *n;
+    pawl_mem *mem; /* one look */
+    struct fiber_pool *fibers;
+
+    struct seen **seen;
+    size_t seen_count, seen_cap;
+    struct map rids;     /* rid -> uid */
+    struct map messages; /* id -> signature */
+    uint64_t max_id;
+
+    struct op **ops;
+    size_t op_count, op_cap;
+    struct token *tokens;
+    size_t token_count, token_cap;
+    struct pending *pending;
+    size_t pending_count, pending_cap;
+    int64_t numbers; /* submits and answers, in order */
+    int64_t prune_before_ms;
+    bool prune_asked;
+};
+
+extern bool sim_verbose;
+
+void world_run(const struct plan *plan, struct counters *n);
+NORETURN void sim_fail(const struct sim *s, const char *rule, const char *format, ...)
+    PAWL_PRINTF(3, 4);
+void sim_trace(const struct sim *s, const char *format, ...) PAWL_PRINTF(2, 3);
+/* Grow an array of T by one; the element is zeroed. */
+void *sim_grow(void *items_field, size_t *count, size_t *cap, size_t size);
+
+#endif

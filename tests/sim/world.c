@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sim/world.c -- one seed from an empty store to a quiet one.
+ *
+ * Safety phase: clients call, the node steps, faults happen.  Then everything is
+ * healed, and whatever was accepted has to end: time goes to the next due
+ * moment, waits get their events, blocked instances their code (L1, L2).  At the
+ * end nothing is left to do and nothing more is written (I20).
+ */
+#include "sim.h"
+
+#include "fiber/fiber.h"
+#include "runtime/loop.h"
+
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool sim_verbose;
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static void remove_dir(const struct sim *s)
+{
+    if (s->dir[0])
+        (void)nftw(s->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+void sim_fail(const struct sim *s, const char *rule, const char *format, ...)
+{
+    char text[1200];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    printf("FAIL seed=%llu step=%llu [%s] %s\n", (unsigned long long)s->plan.seed,
+           (unsigned long long)s->step, rule, text);
+    fflush(stdout);
+    remove_dir(s);
+    _exit(10);
+}
+
+void sim_trace(const struct sim *s, const char *format, ...)
+{
+    if (!sim_verbose)
+        return;
+    printf("%5llu %8lld ", (unsigned long long)s->step, (long long)(s->wall_ms % 100000000));
+    va_list args;
+    va_start(args, format);
+    (void)vprintf(format, args);
+    va_end(args);
+    printf("\n");
+    fflush(stdout);
+}
+
+void *sim_grow(void *items_field, size_t *count, size_t *cap, size_t size)
+{
+    char **items = items_field;
+    if (*count == *cap) {
+        *cap = *cap ? *cap * 2 : 8;
+        *items = realloc(*items, *cap * size);
+        assert_that(*items);
+    }
+    char *at = *items + (*count)++ * size;
+    memset(at, 0, size);
+    return at;
+}
+
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+static void pass(struct sim *s, int64_t ms)
+{
+    s->wall_ms += ms;
+    s->mono_ms += ms;
+}
+
+/* To the next moment something is due, within reason; false: there is none. */
+static bool pass_until_due(struct sim *s, int64_t most)
+{
+    s->node.spins = 0;
+    int64_t until = loop_idle_until(s->node.rt);
+    if (until == INT64_MAX)
+        return false;
+    int64_t wait = until - s->mono_ms;
+    if (wait > most)
+        return false;
+    pass(s, wait > 0 ? wait : 0);
+    return true;
+}
+
+/* ---- The two phases ----------------------------------------------------------------------------- */
+
+static void some_time(struct sim *s)
+{
+    uint64_t n = prng_below(&s->clock, 10);
+    if (n < 4)
+        pass(s, prng_between(&s->clock, 0, 30));
+    else if (n < 7)
+        (void)pass_until_due(s, INT64_C(100000000));
+    else if (n == 7)
+        pass(s, prng_between(&s->clock, 0, 5000));
+    faults_clock(s);
+}
+
+static void one_moment(struct sim *s)
+{
+    const unsigned *rate = s->plan.rate;
+    if (prng_chance(&s->faults, rate[SITE_crash])) {
+        s->n->fired[SITE_crash]++;
+        if (prng_chance(&s->faults, 150))
+            node_close(s);
+        else
+            node_crash(s);
+        node_open(s);
+    }
+    if (prng_chance(&s->faults, rate[SITE_versions]))
+        node_register(s);
+    faults_duplicate(s);
+    (void)node_step(s);
+    some_time(s);
+}
+
+static void safety(struct sim *s)
+{
+    for (int left = s->plan.ops; left > 0;) {
+        for (uint64_t n = prng_below(&s->schedule, 4); n > 0 && left > 0; n--, left--)
+            driver_act(s);
+        for (uint64_t n = prng_below(&s->schedule, 4); n > 0; n--)
+            one_moment(s);
+    }
+    for (int i = 0; i < 20; i++)
+        one_moment(s);
+}
+
+static const struct seen *first_open(const struct sim *s)
+{
+    for (size_t i = 0; i < s->seen_count; i++)
+        if (!s->seen[i]->removed && !pawl_state_is_terminal(s->seen[i]->state))
+            return s->seen[i];
+    return NULL;
+}
+
+static bool calls_open(const struct sim *s)
+{
+    for (size_t i = 0; i < s->op_count; i++)
+        if (s->ops[i]->result == OP_WAITING)
+            return true;
+    return false;
+}
+
+/* Work as long as there is some at this moment. */
+static void settle(struct sim *s)
+{
+    for (int i = 0; node_step(s) > 0; i++)
+        if (i > 3000)
+            sim_fail(s, "L1", "work without end");
+}
+
+static void heal(struct sim *s)
+{
+    s->healing = true;
+    node_register(s);
+    bool fresh = s->node.code.deviates || s->plan.max_history || s->plan.cancel_missing ||
+                 prng_chance(&s->schedule, 500);
+    if (fresh) {
+        node_crash(s);
+        node_open(s);
+    }
+    bool last = false;
+    for (int i = 0;; i++) {
+        if (i > 2000)
+            sim_fail(s, "L1", "no end in sight: %s is %s", first_open(s)->id,
+                     pawl_state_name(first_open(s)->state));
+        settle(s);
+        if (pass_until_due(s, 3000) || driver_help(s) || pass_until_due(s, INT64_MAX))
+            continue;
+        const struct seen *open = first_open(s);
+        if (open)
+            sim_fail(s, "L1", "%s is %s, and nothing will ever happen", open->id,
+                     pawl_state_name(open->state));
+        if (calls_open(s))
+            sim_fail(s, "L1", "a call was never answered");
+        if (last)
+            break;
+        last = true; /* the healed world takes on new work */
+        if (!driver_start(s, "last", "(ao0t10;n)", NULL))
+            sim_fail(s, "L8", "a start is refused on a healthy store");
+    }
+}
+
+static void quiet(struct sim *s)
+{
+    pawl_depths depths;
+    pawl_error err;
+    const struct seen *last = seen_by_id(s, pawl_s("last"));
+    if (!last || last->state != PAWL_COMPLETED)
+        sim_fail(s, "L8", "the last instance did not complete");
+    for (int i = 0; i < 5; i++) {
+        pass(s, 4000000);
+        if (node_step(s) != 0)
+            sim_fail(s, "I20", "a quiet runtime writes");
+    }
+    if (s->inner->ops->depths(s->inner, s->wall_ms, &depths, &err) != PAWL_OK)
+        sim_fail(s, "L3", "depths not readable: %s", err.text);
+    uint64_t kept = 0;
+    for (size_t k = 0; k < s->token_count; k++)
+        kept += (uint64_t)s->tokens[k].rows;
+    if (depths.work)
+        sim_fail(s, "I5", "%llu work rows are left over", (unsigned long long)depths.work);
+    if (depths.messages != kept)
+        sim_fail(s, "I5", "%llu messages are left over, %llu expected",
+                 (unsigned long long)depths.messages, (unsigned long long)kept);
+    if (depths.quarantine)
+        sim_fail(s, "S31", "%llu messages in the quarantine",
+                 (unsigned long long)depths.quarantine);
+}
+
+void world_run(const struct plan *plan, struct counters *n)
+{
+    struct sim sim = {.plan = *plan,
+                      .work = prng_split(plan->seed, "work"),
+                      .schedule = prng_split(plan->seed, "schedule"),
+                      .faults = prng_split(plan->seed, "faults"),
+                      .clock = prng_split(plan->seed, "clock"),
+                      .bytes = prng_split(plan->seed, "bytes"),
+                      .wall_ms = INT64_C(1700000000000),
+                      .mono_ms = 1000000,
+                      .n = n};
+    struct sim *s = &sim;
+    map_fix_order(plan->seed);
+    map_init(&s->rids);
+    map_init(&s->messages);
+    s->mem = pawl_mem_new();
+    s->fibers = fiber_pool_create(4);
+    s->node.sim = s;
+    if (plan->sqlite) {
+        (void)snprintf(s->dir, sizeof(s->dir), "%s/pawl-sim.XXXXXX",
+                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+        if (!mkdtemp(s->dir))
+            sim_fail(s, "open", "no temporary directory");
+    }
+    node_open(s);
+    safety(s);
+    heal(s);
+    check_final(s);
+    quiet(s);
+    node_close(s);
+    s->inner->ops->close(s->inner);
+    remove_dir(s);
+    driver_free(s);
+    seen_free(s);
+    fiber_pool_destroy(s->fibers);
+    pawl_mem_free(s->mem);
+    n->seeds++;
+}
