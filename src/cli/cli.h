@@ -111,7 +111,8 @@ enum flag_group {
     TAKES_OLDER = 1 << 13,
     TAKES_WORK = 1 << 14,
     TAKES_BENCH = 1 << 15,
-    TAKES_HELP = 1 << 16, /* every verb */
+    TAKES_STEER = 1 << 16, /* the few options that matter where no code runs */
+    TAKES_HELP = 1 << 17,  /* every verb */
 };
 
 struct verb {

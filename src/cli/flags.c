@@ -24,7 +24,7 @@ static const char *const states[] = {"any",       "pending", "running",   "suspe
 /* clang-format off */
 const struct flag cli_flags[] = {
     {"data", 0, FLAG_TEXT, OPT(data), "DIR", NULL, TAKES_STORE | TAKES_BENCH,
-     "the data directory (default ./pawl-data)"},
+     "the data directory (default ./pawl-data; for bench the current one)"},
     {"store", 0, FLAG_TEXT, OPT(store), "URL", NULL, TAKES_STORE | TAKES_BENCH,
      "sqlite:FILE or memory: (default sqlite:DIR/pawl.db)"},
     {"load", 0, FLAG_LIST, AT(load), "FILE.so", NULL, TAKES_LOAD,
@@ -89,8 +89,8 @@ const struct flag cli_flags[] = {
 
     {"workers", 0, FLAG_COUNT, OPT(workers), "N", NULL, TAKES_ENGINE | TAKES_BENCH,
      "activity threads (default 32)"},
-    {"max-payload", 0, FLAG_SIZE, OPT(max_payload), "SIZE", NULL, TAKES_ENGINE,
-     "largest input, output or event (default 2M)"},
+    {"max-payload", 0, FLAG_SIZE, OPT(max_payload), "SIZE", NULL,
+     TAKES_ENGINE | TAKES_STEER, "largest input, output or event (default 2M)"},
     {"max-history", 0, FLAG_COUNT, OPT(max_history), "N", NULL, TAKES_ENGINE | TAKES_BENCH,
      "events in one execution (default 50000)"},
     {"fiber-memory", 0, FLAG_SIZE, OPT(fiber_memory), "SIZE", NULL, TAKES_ENGINE | TAKES_BENCH,
@@ -117,8 +117,9 @@ const struct flag cli_flags[] = {
      "replay after every turn and compare"},
     {"hostile", 0, FLAG_SWITCH, OPT(hostile), NULL, NULL, TAKES_ENGINE,
      "drop the stack at every await (for tests of your code)"},
-    {"log-level", 0, FLAG_CHOICE, AT(log_level), "LEVEL", levels, TAKES_ENGINE | TAKES_BENCH,
-     "error, warn, info or debug, on stderr (default warn; error for verbs that run nothing)"},
+    {"log-level", 0, FLAG_CHOICE, AT(log_level), "LEVEL", levels,
+     TAKES_ENGINE | TAKES_STEER | TAKES_BENCH,
+     "error, warn, info or debug (default warn; error where no code runs)"},
 
     {"output", 'o', FLAG_CHOICE, AT(output), "FORMAT", outputs, TAKES_OUTPUT,
      "table, json, jsonl or ids (default table)"},

@@ -9,6 +9,8 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#define FLAG_COLUMN 32 /* where the help of a flag begins */
+
 /* Examples say {} where the program's name goes. */
 static void print_examples(const struct cli *cli, const char *text, FILE *to)
 {
@@ -17,14 +19,37 @@ static void print_examples(const struct cli *cli, const char *text, FILE *to)
     fputs(text, to);
 }
 
+/* Words from column `at` on, with lines of at most 80 columns indented to `indent`. */
+static void print_wrapped(const char *text, size_t at, size_t indent, FILE *to)
+{
+    while (*text) {
+        size_t len = strcspn(text, " ");
+        if (at > indent && at + 1 + len > 80) {
+            fprintf(to, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            fputc(' ', to);
+            at++;
+        }
+        fprintf(to, "%.*s", (int)len, text);
+        at += len;
+        text += len;
+        text += strspn(text, " ");
+    }
+    fputc('\n', to);
+}
+
 static void print_flag(const struct flag *flag, FILE *to)
 {
-    char left[40], letter[8] = "";
+    char letter[8] = "    ";
     if (flag->letter)
         snprintf(letter, sizeof(letter), "-%c, ", flag->letter);
-    snprintf(left, sizeof(left), "%s--%s%s%s", letter, flag->name, flag->value ? " " : "",
-             flag->value ? flag->value : "");
-    fprintf(to, "  %-32s %s\n", left, flag->help);
+    int n = fprintf(to, "  %s--%s%s%s", letter, flag->name, flag->value ? " " : "",
+                    flag->value ? flag->value : "");
+    if (n >= FLAG_COLUMN - 1)
+        n = fprintf(to, "\n") - 1;
+    fprintf(to, "%*s", FLAG_COLUMN - n, "");
+    print_wrapped(flag->help, FLAG_COLUMN, FLAG_COLUMN, to);
 }
 
 static void print_flags(const struct verb *verb, unsigned groups, const char *title, FILE *to)
@@ -46,7 +71,7 @@ void help_verb(const struct cli *cli, const struct verb *verb, FILE *to)
             verb->words[0] ? " " : "", verb->words, out_end(cli, to));
     fprintf(to, "\n%c%s.\n", verb->summary[0] & ~0x20, verb->summary + 1);
     if (verb->about[0])
-        fprintf(to, "%s\n", verb->about);
+        print_wrapped(verb->about, 0, 0, to);
     print_flags(verb, 0, "Flags:", to);
     print_flags(verb, TAKES_ENGINE, "Flags of the engine:", to);
     fputs("\nEvery flag has an environment variable: --max-payload is PAWL_MAX_PAYLOAD.\n", to);

@@ -13,18 +13,19 @@
 #include <string.h>
 
 #define ENGINE (TAKES_STORE | TAKES_ENGINE | TAKES_OUTPUT | TAKES_HELP)
+#define STEER  (TAKES_STORE | TAKES_STEER | TAKES_OUTPUT | TAKES_HELP)
 #define LOOK   (TAKES_STORE | TAKES_OUTPUT | TAKES_HELP)
 
 /* clang-format off */
 const struct verb cli_verbs[] = {
     {"run", "NAME", 1, 1, ENGINE | TAKES_LOAD | TAKES_START | TAKES_RUN | TAKES_TIMEOUT,
      "start an orchestration, wait for it, print its output",
-     "The output goes to standard output.  With an --id that exists (same orchestration, same\n"
-     "input) nothing is started twice: run goes on where the last process stopped.  Other open\n"
-     "instances whose code is loaded go on as well.  Ctrl-C stops the process, never the\n"
+     "The output goes to standard output.  With an --id that exists (same orchestration, same "
+     "input) nothing is started twice: run goes on where the last process stopped.  Other open "
+     "instances whose code is loaded go on as well.  Ctrl-C stops the process, never the "
      "instance: exit status 130, and the same command continues it.",
      "  {} run ProcessOrder --load order.so --input '{\"id\":\"o-1\"}' --id o-1\n"
-     "  {} run ProcessOrder --load order.so --id o-1 --input @order.json --raise FraudReview='{}'\n",
+     "  {} run ProcessOrder --load order.so --input @o.json --raise FraudReview='{}'\n",
      verb_run},
     {"start", "NAME", 1, 1, ENGINE | TAKES_LOAD | TAKES_START,
      "start an orchestration and leave it, print its id",
@@ -33,7 +34,7 @@ const struct verb cli_verbs[] = {
      verb_start},
     {"work", "", 0, 0, ENGINE | TAKES_LOAD | TAKES_WORK,
      "let every open instance go on, until Ctrl-C",
-     "Owns the data directory meanwhile.  SIGINT and SIGTERM let running activities finish\n"
+     "Owns the data directory meanwhile.  SIGINT and SIGTERM let running activities finish "
      "(--drain) and end with status 0.",
      "  {} work --load order.so\n"
      "  {} work --load order.so --until-idle\n",
@@ -61,39 +62,39 @@ const struct verb cli_verbs[] = {
      "Waits beside the process that runs it and runs nothing itself (see `run` and `work`).",
      "  {} wait o-1 --timeout 30s\n",
      verb_wait},
-    {"raise", "ID EVENT [JSON]", 2, 3, ENGINE | TAKES_RAISE,
+    {"raise", "ID EVENT [JSON]", 2, 3, STEER | TAKES_RAISE,
      "raise an event to an instance",
-     "The data may also be given as --data JSON; a --data before the verb, or one that is not\n"
+     "The data may also be given as --data JSON; a --data before the verb, or one that is not "
      "JSON, is the data directory.  An event that nobody waits for yet is kept.",
      "  {} raise o-1 FraudReview --data '{\"approved\":true}'\n"
-     "  {} --data ./pawl-data raise o-1 FraudReview '{\"approved\":true}' --key review-7\n",
+     "  {} --data ./pawl-data raise o-1 FraudReview '{}' --key review-7\n",
      verb_raise},
-    {"cancel", "ID...", 1, UINT32_MAX, ENGINE | TAKES_REASON,
+    {"cancel", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
      "ask it to end; its code may compensate", "",
      "  {} cancel o-1 --reason 'customer called'\n",
      verb_cancel},
-    {"terminate", "ID...", 1, UINT32_MAX, ENGINE | TAKES_REASON,
+    {"terminate", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
      "end it at once; its code does not run again", "",
      "  {} terminate o-1 --reason 'test data'\n",
      verb_terminate},
-    {"suspend", "ID...", 1, UINT32_MAX, ENGINE | TAKES_REASON,
+    {"suspend", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
      "let it rest; events and timers pile up", "",
      "  {} suspend o-1\n",
      verb_suspend},
-    {"resume", "ID...", 1, UINT32_MAX, ENGINE | TAKES_REASON,
+    {"resume", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
      "let a suspended instance go on", "",
      "  {} resume o-1\n",
      verb_resume},
-    {"retry", "ID...", 1, UINT32_MAX, ENGINE,
+    {"retry", "ID...", 1, UINT32_MAX, STEER,
      "try a blocked instance again", "After its code or the limit was mended; `why` says which.",
      "  {} ls --status blocked -o ids | xargs {} retry\n",
      verb_retry},
-    {"rm", "ID...", 1, UINT32_MAX, ENGINE | TAKES_FORCE,
+    {"rm", "ID...", 1, UINT32_MAX, STEER | TAKES_FORCE,
      "remove an instance and its children", "",
      "  {} rm o-1\n"
      "  {} rm o-1 --force\n",
      verb_rm},
-    {"prune", "", 0, 0, ENGINE | TAKES_OLDER,
+    {"prune", "", 0, 0, STEER | TAKES_OLDER,
      "remove what ended long ago",
      "Finished trees, and closed executions of running instances.",
      "  {} prune --older-than 30d\n",
@@ -104,7 +105,7 @@ const struct verb cli_verbs[] = {
      verb_doctor},
     {"bench", "hello|chain|fanout", 1, 1, TAKES_BENCH | TAKES_OUTPUT | TAKES_HELP,
      "measure orchestrations per second on this disk",
-     "hello runs one activity, chain --steps of them one after another, fanout --width side by\n"
+     "hello runs one activity, chain --steps of them one after another, fanout --width side by "
      "side.  In a fresh directory under --data or the current one, removed afterwards.",
      "  {} bench hello --concurrency 256\n"
      "  {} bench chain --steps 1000 --json\n",
