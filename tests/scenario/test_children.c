@@ -295,7 +295,8 @@ SCENARIO(c05_s05_detached_starts_are_honoured_in_every_ending)
     scene_expect(s, "d", PAWL_CANCELLED, "stop");
     scene_expect(s, "cancel", PAWL_COMPLETED, "kid cancel");
     ck_assert_int_eq((int)scene_info(s, "cancel").parent.len, 0);
-    expect_text(scene_history(s, "d", 0), "OrchestrationChained#2 ExternalCancelled#1 OrchestrationCancelled");
+    expect_text(scene_history(s, "d", 0),
+                "OrchestrationChained#2 ExternalCancelled#1 OrchestrationCancelled");
 }
 
 /* The same start twice (the round was committed, the answer lost): one instance. */
