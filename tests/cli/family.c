@@ -2,9 +2,12 @@
 /*
  * A module for the tests of the command line: a parent with two children, an
  * orchestration that fails with hostile text, one that returns bytes that are not
- * UTF-8, one whose payload has line breaks, one that waits for ever.
+ * UTF-8, one whose payload has line breaks, ones that wait, one that is not
+ * deterministic.
  */
 #include <pawl.h>
+
+#include <stdlib.h>
 
 static pawl_result leaf(pawl_ctx *ctx, pawl_str input)
 {
@@ -49,8 +52,15 @@ static pawl_result flaky(pawl_activity *act, pawl_str input)
 
 static pawl_result retries(pawl_ctx *ctx, pawl_str input)
 {
-    return pawl_call_with(ctx, "Flaky", input,
-                          PAWL_CALL_OPTS(.attempts = 5, .initial_ms = 600000));
+    return pawl_call_with(ctx, "Flaky", input, PAWL_CALL_OPTS(.attempts = 5, .initial_ms = 600000));
+}
+
+/* Breaks the first rule: what it calls is up to the environment. */
+static pawl_result fickle(pawl_ctx *ctx, pawl_str input)
+{
+    const char *event = getenv("FICKLE");
+    pawl_result first = pawl_await(ctx, pawl_wait_event(ctx, event ? event : "Go"));
+    return first.ok ? pawl_done_str(ctx, input) : first;
 }
 
 static pawl_result nobody(pawl_ctx *ctx, pawl_str input)
@@ -67,6 +77,7 @@ static void setup(pawl_app *app)
     pawl_register_orchestration(app, "Binary", "1.0.0", binary);
     pawl_register_orchestration(app, "Lines", "1.0.0", lines);
     pawl_register_orchestration(app, "Retries", "1.0.0", retries);
+    pawl_register_orchestration(app, "Fickle", "1.0.0", fickle);
     pawl_register_orchestration(app, "Nobody", "1.0.0", nobody);
 }
 
