@@ -59,3 +59,11 @@ sim: $(B)/tests/sim/pawl-sim
 	    "$< --store sqlite --seeds 1..$$(($(SEEDS) / 40 + 1))"
 
 .PHONY: test-units test-replay conformance test-scenarios sim
+
+# The binary from outside, and the documents as tests: scripts on a finished build.
+test-cli: all
+	@B=$(B) tests/run tests/cli/cli
+test-docs: all
+	@B=$(B) tests/run tests/docs/docs
+
+.PHONY: test-cli test-docs
