@@ -30,44 +30,51 @@ static uint64_t attr(const struct letter *l, const char *pointer)
 
 /* ---- It exists already ------------------------------------------------------- */
 
-/* The input the instance was first started with; false: not known any more. */
-static bool first_input(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
+/* The input the instance was first started with; EMPTY: not known any more. */
+static pawl_status first_input(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
 {
     if (r->stage && r->stage->change == PAWL_ROW_INSERT && r->stage->letters) {
         *ret = r->stage->letters->mail.data;
-        return true;
+        return PAWL_OK;
     }
     pawl_row first;
     pawl_event started;
     pawl_error err;
     pawl_message_list list;
     arena_reset(&rt->load_mem);
-    if (rt->store->ops->find_execution(rt->store, r->row.uid, 1, &rt->load_mem, &first, &err) ==
-            PAWL_OK &&
-        first.first_rid &&
-        rt->store->ops->read_event(rt->store, first.first_rid, &rt->load_mem, &started, &err) ==
-            PAWL_OK) {
-        *ret = started.data;
-        return true;
-    }
-    if (rt->store->ops->read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list,
-                                      &err) != PAWL_OK)
-        return false;
-    for (size_t i = 0; i < list.count; i++) {
-        if (list.items[i].kind == PAWL_MSG_START) {
-            *ret = list.items[i].data;
-            return true;
+    pawl_status rc =
+        rt->store->ops->find_execution(rt->store, r->row.uid, 1, &rt->load_mem, &first, &err);
+    if (rc == PAWL_OK && first.first_rid) {
+        rc = rt->store->ops->read_event(rt->store, first.first_rid, &rt->load_mem, &started, &err);
+        if (rc == PAWL_OK) {
+            *ret = started.data;
+            return PAWL_OK;
         }
     }
-    return false;
+    if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
+        return rc;
+    rc = rt->store->ops->read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list,
+                                       &err);
+    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
+        if (list.items[i].kind == PAWL_MSG_START) {
+            *ret = list.items[i].data;
+            return PAWL_OK;
+        }
+    }
+    return rc == PAWL_OK ? PAWL_EMPTY : rc;
 }
 
 static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     pawl_row *row = resident_row(r);
-    pawl_str input;
+    pawl_str input = {0};
+    pawl_status known = first_input(rt, r, &input);
+    if (known != PAWL_OK && known != PAWL_EMPTY) {
+        turn_hold(rt, l);
+        return;
+    }
     bool same = pawl_str_eq(row->orchestration, l->mail.name) &&
-                (!first_input(rt, r, &input) || pawl_str_eq(input, l->mail.data));
+                (known == PAWL_EMPTY || pawl_str_eq(input, l->mail.data));
     struct request *req = l->request;
     if (same && r->stage) { /* its twin is in this very group: answered with it */
         l->duplicate = true;
@@ -319,6 +326,8 @@ void begin_deliver(pawl_runtime *rt, struct letter *l)
     } else if (l->uid && resident_row(r)->last_seq == 0 &&
                l->mail.execution == resident_row(r)->execution) {
         begin_pending(rt, r, l);
+    } else if (r->stage && r->stage->removed) { /* the id is free after this commit */
+        letter_later(rt, l);
     } else if (l->request) {
         answer_existing(rt, r, l);
     } else {

@@ -207,9 +207,10 @@ static void append_bare_end(pawl_runtime *rt, struct stage *s, int kind, pawl_st
 void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind, pawl_str reason)
 {
     struct stage *s = stage_of(rt, r);
-    if (!r->x)
+    bool bare = !r->x;
+    if (bare)
         r->x = load_tables(rt, &r->row);
-    if (!r->x) {
+    if (!r->x || (bare && !load_mailbox(rt, r))) { /* its mail goes with it */
         turn_again(rt, r, l);
         return;
     }

@@ -117,6 +117,8 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
         else if (!u->lock_epoch && !u->lock_token.len)
             rt->store_backlog = true;
     }
+    for (size_t i = 0; i < s->need_work.count; i++) /* decided by a time-out: none may begin */
+        job_withdraw(rt, s->need_work.items[i]);
     for (size_t i = 0; i < s->drop_work.count; i++)
         job_withdraw(rt, s->drop_work.items[i]);
 }

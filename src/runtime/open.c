@@ -307,7 +307,7 @@ int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
             return done;
         int64_t until = loop_idle_until(rt);
         int64_t now = rt_mono(rt);
-        if (until <= now)
+        if (until <= now || rt->queue_count)
             continue;
         if (now >= end)
             return 0;

@@ -258,7 +258,7 @@ static bool must_wait_its_turn(pawl_runtime *rt, const struct resident *r, const
         return false;
     if (r->stage->row.execution != r->stage->base_execution)
         return true; /* one ContinueAsNew in a round */
-    return rt->opts.hostile || l->tries || r->stage->ended ||
+    return rt->opts.hostile || l->tries || r->stage->ended || r->stage->removed ||
            (r->stage->letters && r->stage->letters->tries);
 }
 

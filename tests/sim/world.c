@@ -196,6 +196,25 @@ static void heal(struct sim *s)
     }
 }
 
+/* What is left over, for people. */
+static void tell_messages(struct sim *s)
+{
+    for (size_t k = 0; k < s->seen_count; k++) {
+        pawl_message_list list;
+        pawl_error err;
+        const struct seen *i = s->seen[k];
+        if (s->inner->ops->read_messages(s->inner, i->uid, (pawl_str){0}, s->mem, &list, &err) !=
+            PAWL_OK)
+            continue;
+        for (size_t m = 0; m < list.count; m++)
+            printf("left over: %s (%s%s): kind %d execution %llu ref %llu '%.*s'%s\n", i->id,
+                   pawl_state_name(i->state), i->removed ? ", removed" : "", list.items[m].kind,
+                   (unsigned long long)list.items[m].execution,
+                   (unsigned long long)list.items[m].ref, PAWL_FMT(list.items[m].data),
+                   list.items[m].mailbox ? " in the mailbox" : "");
+    }
+}
+
 static void quiet(struct sim *s)
 {
     pawl_depths depths;
@@ -215,9 +234,11 @@ static void quiet(struct sim *s)
         kept += (uint64_t)s->tokens[k].rows;
     if (depths.work)
         sim_fail(s, "I5", "%llu work rows are left over", (unsigned long long)depths.work);
-    if (depths.messages != kept)
+    if (depths.messages != kept) {
+        tell_messages(s);
         sim_fail(s, "I5", "%llu messages are left over, %llu expected",
                  (unsigned long long)depths.messages, (unsigned long long)kept);
+    }
     if (depths.quarantine)
         sim_fail(s, "S31", "%llu messages in the quarantine",
                  (unsigned long long)depths.quarantine);
