@@ -203,6 +203,23 @@ int64_t loop_idle_until(pawl_runtime *rt)
     return until;
 }
 
+/* Results and requests that no row stands for yet. */
+static bool holds_unstored(const pawl_runtime *rt)
+{
+    if (rt->items || atomic_load(&rt->inbox_count))
+        return true;
+    for (const struct letter *l = rt->todo; l; l = l->next)
+        if (!l->stored)
+            return true;
+    return false;
+}
+
+void loop_finish(pawl_runtime *rt)
+{
+    while (loop_once(rt) > 0 && holds_unstored(rt))
+        ;
+}
+
 void *loop_main(void *arg)
 {
     pawl_runtime *rt = arg;
@@ -220,5 +237,6 @@ void *loop_main(void *arg)
             inbox_wait(rt, until);
         }
     }
+    loop_finish(rt); /* here: a fiber never changes thread */
     return NULL;
 }

@@ -402,12 +402,8 @@ void pawl_runtime_close(pawl_runtime *rt)
         pthread_join(rt->engine_thread, NULL);
         watchdog_stop(rt);
     }
-    if (rt->dead == PAWL_OK && !rt->opts.read_only) {
-        int done;
-        while ((done = loop_once(rt)) > 0) /* what was still on its way */
-            ;
-        (void)done;
-    }
+    if (rt->stepping)
+        loop_finish(rt);
     if (!all) { /* threads still use the runtime: leave it to the end of the process */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
                  (long long)rt->opts.drain_ms);
