@@ -32,6 +32,7 @@ static void give_up(struct sqlite_store *s)
 {
     s->broken = true;
     dirty_mark(s->dir);
+    (void)sqlite3_db_config(s->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
 /* ---- take ------------------------------------------------------------------ */

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_sqlite_fault.c -- disks that fail, fill up or lie.
+ *
+ * A VFS in front of SQLite's own fails chosen calls; a small tmpfs is really
+ * full.  After each fault: what the store said, and what is there when somebody
+ * opens the file again.
+ */
+#include "test_sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* ---- A VFS that fails on demand ------------------------------------------------ */
+
+enum fault { NONE, SYNC_WAL, SYNC_DATABASE, WRITE_WAL_FULL, WRITE_WAL_IO };
+static enum fault fault;
+static sqlite3_vfs shim;
+static sqlite3_vfs *real_vfs;
+/* Of the log [1] and the database [0]: the real methods, and those with ours put over. */
+static const sqlite3_io_methods *real_methods[2];
+static sqlite3_io_methods methods[2];
+static sqlite3_file *wal_file, *database_file;
+
+static const sqlite3_io_methods *real(const sqlite3_file *f)
+{
+    return real_methods[f->pMethods == &methods[1]];
+}
+
+static int shim_sync(sqlite3_file *f, int flags)
+{
+    if ((fault == SYNC_WAL && f == wal_file) || (fault == SYNC_DATABASE && f == database_file))
+        return SQLITE_IOERR_FSYNC;
+    return real(f)->xSync(f, flags);
+}
+
+static int shim_write(sqlite3_file *f, const void *bytes, int n, sqlite3_int64 at)
+{
+    if (f == wal_file && fault == WRITE_WAL_FULL)
+        return SQLITE_FULL;
+    if (f == wal_file && fault == WRITE_WAL_IO)
+        return SQLITE_IOERR_WRITE;
+    return real(f)->xWrite(f, bytes, n, at);
+}
+
+static int shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out)
+{
+    (void)vfs;
+    int rc = real_vfs->xOpen(real_vfs, name, f, flags, out);
+    bool wal = (flags & SQLITE_OPEN_WAL) != 0;
+    bool database = (flags & SQLITE_OPEN_MAIN_DB) && (flags & SQLITE_OPEN_READWRITE);
+    if (rc != SQLITE_OK || !(wal || database))
+        return rc;
+    real_methods[wal] = f->pMethods;
+    methods[wal] = *f->pMethods;
+    methods[wal].xSync = shim_sync;
+    methods[wal].xWrite = shim_write;
+    f->pMethods = &methods[wal];
+    if (wal)
+        wal_file = f;
+    else
+        database_file = f;
+    return rc;
+}
+
+static void use_shim(void)
+{
+    real_vfs = sqlite3_vfs_find(NULL);
+    shim = *real_vfs;
+    shim.zName = "shim";
+    shim.xOpen = shim_open;
+    ck_assert_int_eq(sqlite3_vfs_register(&shim, 1), SQLITE_OK);
+}
+
+static void no_shim(void)
+{
+    fault = NONE;
+    ck_assert_int_eq(sqlite3_vfs_register(real_vfs, 1), SQLITE_OK);
+}
+
+static bool exists(const struct box *b, const char *name)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", b->dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static void touch(const struct box *b, const char *name)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", b->dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+}
+
+/* A commit that adds one more event to `row`. */
+static pawl_status append(struct box *b, pawl_row *row)
+{
+    pawl_event e = {.rid = box_id(b), .execution = 1, .seq = row->last_seq + 1, .kind = 10};
+    pawl_row next = *row;
+    next.last_seq = e.seq;
+    next.last_rid = e.rid;
+    pawl_round r = {.uid = row->uid,
+                    .execution = 1,
+                    .base_seq = row->last_seq,
+                    .base_rid = row->last_rid,
+                    .change = PAWL_ROW_LAST,
+                    .row = &next,
+                    .events = &e,
+                    .event_count = 1};
+    pawl_status status = box_commit(b, &r, 1);
+    if (status == PAWL_OK)
+        *row = next;
+    return status;
+}
+
+static uint64_t count_events(struct box *b, uint64_t uid)
+{
+    pawl_event_list l;
+    pawl_status status = b->s->ops->read_history(b->s, uid, 1, 0, 0, b->mem, &l, &b->err);
+    ck_assert_msg(status == PAWL_OK, "%s", b->err.text);
+    return l.count;
+}
+
+TEST(a_failed_sync_of_a_commit_is_an_unknown_outcome)
+{
+    struct box b;
+    use_shim();
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    uint64_t group = b.fence.group_no;
+    fault = SYNC_WAL;
+    ck_assert_int_eq(append(&b, &a), PAWL_UNKNOWN);
+    ck_assert_int_eq(b.err.status, PAWL_UNKNOWN);
+    ck_assert(exists(&b, "dirty"));
+    /* The disk seems to work again: this store must not write all the same. */
+    fault = NONE;
+    ck_assert_int_eq(append(&b, &a), PAWL_UNKNOWN);
+    ck_assert_int_eq(b.s->ops->take(b.s, 1, &b.fence, &b.err), PAWL_UNKNOWN);
+    box_close(&b);
+    no_shim();
+    box_open(&b); /* writes the file anew; take() tells which way it went */
+    ck_assert(!exists(&b, "dirty"));
+    ck_assert(b.fence.group_no == group || b.fence.group_no == group + 1);
+    ck_assert_uint_eq(count_events(&b, a.uid), 3 + b.fence.group_no - group);
+    box_drop(&b);
+}
+
+TEST(a_failed_sync_of_a_checkpoint_stops_writing_too)
+{
+    struct box b;
+    use_shim();
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    sqlite_of(b.s)->checkpoint_at = 1;
+    fault = SYNC_DATABASE;
+    ck_assert_int_eq(append(&b, &a), PAWL_OK); /* it is in the WAL */
+    ck_assert(exists(&b, "dirty"));
+    fault = NONE;
+    ck_assert_int_eq(append(&b, &a), PAWL_UNKNOWN);
+    box_close(&b);
+    no_shim();
+    box_open(&b);
+    ck_assert_uint_eq(count_events(&b, a.uid), 4);
+    box_drop(&b);
+}
+
+TEST(a_full_disk_commits_nothing_and_gives_the_reserve_back)
+{
+    struct box b;
+    use_shim();
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    pawl_fence before = b.fence;
+    fault = WRITE_WAL_FULL;
+    ck_assert_int_eq(append(&b, &a), PAWL_DISK_FULL);
+    ck_assert(!exists(&b, "reserve"));
+    ck_assert(!exists(&b, "dirty"));
+    ck_assert_uint_eq(b.fence.group_no, before.group_no);
+    fault = NONE;
+    ck_assert_int_eq(append(&b, &a), PAWL_OK);
+    ck_assert_int_eq(b.s->ops->space(b.s), PAWL_OK); /* this disk has room */
+    ck_assert(exists(&b, "reserve"));
+    ck_assert_uint_eq(count_events(&b, a.uid), 4);
+    no_shim();
+    box_drop(&b);
+}
+
+TEST(a_failed_write_of_a_commit_is_unknown)
+{
+    struct box b;
+    use_shim();
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    fault = WRITE_WAL_IO;
+    ck_assert_int_eq(append(&b, &a), PAWL_UNKNOWN);
+    fault = NONE;
+    box_close(&b);
+    no_shim();
+    box_open(&b);
+    ck_assert_uint_eq(count_events(&b, a.uid), 3);
+    box_drop(&b);
+}
+
+TEST(somebody_elses_write_lock_is_busy)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    sqlite3 *shell;
+    ck_assert_int_eq(sqlite3_open(b.file, &shell), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(shell, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(append(&b, &a), PAWL_BUSY);
+    ck_assert_int_eq(sqlite3_exec(shell, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(append(&b, &a), PAWL_OK);
+    sqlite3_close(shell);
+    box_drop(&b);
+}
+
+/* ---- A disk that is really full -------------------------------------------------- */
+
+/* Mount a tmpfs for this process alone; false, with the reason printed, when not allowed. */
+static bool mount_small(const char *dir, const char *size)
+{
+    char options[40];
+    (void)snprintf(options, sizeof options, "size=%s,mode=0700", size);
+    if (unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+        mount("tmpfs", dir, "tmpfs", 0, options) == 0)
+        return true;
+    printf("skipped: cannot mount a small disk here: %s\n", strerror(errno));
+    fflush(stdout);
+    return false;
+}
+
+/* Take what is left of the disk, 4 KiB at a time. */
+static void fill(const char *path)
+{
+    static char bytes[4096];
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ck_assert_int_ge(fd, 0);
+    memset(bytes, 'x', sizeof bytes);
+    while (write(fd, bytes, sizeof bytes) > 0)
+        ;
+    close(fd);
+}
+
+TEST(acks_pass_on_a_full_disk_and_space_comes_back)
+{
+    struct box b;
+    char path[200];
+    box_make(&b);
+    if (!mount_small(b.dir, "8m")) {
+        box_drop(&b);
+        return;
+    }
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    (void)snprintf(path, sizeof path, "%s/filler", b.dir);
+    fill(path);
+    pawl_status status = PAWL_OK;
+    for (int i = 0; i < 10000 && status == PAWL_OK; i++)
+        status = append(&b, &a);
+    ck_assert_msg(status == PAWL_DISK_FULL, "%d %s", (int)status, b.err.text);
+    ck_assert_int_eq(b.s->ops->space(b.s), PAWL_DISK_FULL);
+    uint64_t there = count_events(&b, a.uid); /* reading works */
+    ck_assert_uint_eq(there, a.last_seq);
+    for (int i = 0; i < 20; i++) /* the reserve made room for what finishes work */
+        ck_assert_int_eq(append(&b, &a), PAWL_OK);
+    ck_assert_int_eq(b.s->ops->space(b.s), PAWL_DISK_FULL);
+    unlink(path);
+    ck_assert_int_eq(b.s->ops->space(b.s), PAWL_OK);
+    ck_assert(exists(&b, "reserve"));
+    ck_assert_uint_eq(count_events(&b, a.uid), there + 20);
+    box_close(&b);
+    box_open(&b);
+    ck_assert_uint_eq(count_events(&b, a.uid), there + 20);
+    box_drop(&b);
+}
+
+TEST(opening_on_a_full_disk_is_one_clear_error)
+{
+    struct box b;
+    char path[200];
+    box_make(&b);
+    if (!mount_small(b.dir, "1m")) {
+        box_drop(&b);
+        return;
+    }
+    (void)snprintf(path, sizeof path, "%s/filler", b.dir);
+    fill(path);
+    b.err = (pawl_error){0};
+    ck_assert_ptr_null(pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.now_ms = 1), &b.err));
+    ck_assert_msg(b.err.text[0] != '\0', "no message");
+    unlink(path);
+    box_open(&b);
+    box_drop(&b);
+}
+
+/* ---- The mark of a failed write --------------------------------------------------- */
+
+TEST(a_marked_database_is_written_anew_with_the_same_rows)
+{
+    struct box b;
+    struct stat before, after;
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 300), row;
+    pawl_fence fence = b.fence;
+    box_close(&b);
+    touch(&b, "dirty");
+    ck_assert_int_eq(stat(b.file, &before), 0);
+    box_open(&b);
+    ck_assert_int_eq(stat(b.file, &after), 0);
+    ck_assert(before.st_ino != after.st_ino);
+    ck_assert_int_eq(after.st_mode & 0777, 0600);
+    ck_assert(!exists(&b, "dirty") && !exists(&b, "pawl.db.new") && !exists(&b, "pawl.db.ready"));
+    ck_assert_uint_eq(b.fence.epoch, fence.epoch + 1);
+    ck_assert_uint_eq(b.fence.next_id, fence.next_id);
+    ck_assert_int_eq(b.s->ops->find_uid(b.s, a.uid, b.mem, &row, &b.err), PAWL_OK);
+    ck_assert_uint_eq(row.last_rid, a.last_rid);
+    ck_assert_uint_eq(count_events(&b, a.uid), 300);
+    box_drop(&b);
+}
+
+/* As after a kill in the middle of the repair: the copy is complete, the WAL gone. */
+TEST(a_repair_goes_on_where_it_was_killed)
+{
+    struct box b;
+    char ready[200];
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 30);
+    (void)snprintf(ready, sizeof ready, "VACUUM INTO '%s.ready'", b.file);
+    box_sql(&b, ready);
+    append(&b, &a); /* in the old file only */
+    box_close(&b);
+    touch(&b, "dirty");
+    touch(&b, "pawl.db.new");
+    box_open(&b);
+    ck_assert(!exists(&b, "dirty") && !exists(&b, "pawl.db.ready"));
+    ck_assert_uint_eq(count_events(&b, a.uid), 30);
+    box_drop(&b);
+}
+
+TEST(a_marked_and_damaged_database_is_refused_and_kept)
+{
+    struct box b;
+    struct stat st;
+    box_make(&b);
+    box_open(&b);
+    box_instance(&b, "a", 300);
+    box_close(&b);
+    touch(&b, "dirty");
+    int fd = open(b.file, O_RDWR);
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    static char zeros[4096];
+    for (off_t at = st.st_size / 2 / 4096 * 4096; at < st.st_size; at += 4096)
+        ck_assert_int_eq(pwrite(fd, zeros, sizeof zeros, at), (ssize_t)sizeof zeros);
+    close(fd);
+    b.err = (pawl_error){0};
+    ck_assert_ptr_null(pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.now_ms = 1), &b.err));
+    ck_assert_msg(b.err.status == PAWL_CORRUPT, "%s", b.err.text);
+    ck_assert_ptr_nonnull(strstr(b.err.text, "restore a backup"));
+    ck_assert(exists(&b, "dirty") && exists(&b, "pawl.db"));
+    box_drop(&b);
+}
+
+/* ---- Damaged rows ------------------------------------------------------------------ */
+
+static void expect_corrupt(struct box *b, uint64_t uid, const char *words)
+{
+    pawl_event_list l;
+    ck_assert_int_eq(b->s->ops->read_history(b->s, uid, 1, 0, 0, b->mem, &l, &b->err),
+                     PAWL_CORRUPT);
+    ck_assert_msg(strstr(b->err.text, words) != NULL, "%s", b->err.text);
+}
+
+TEST(a_row_that_does_not_fit_is_named_and_hurts_nobody_else)
+{
+    static const char *const damage[] = {"uid=uid+1", "execution=2", "seq=99", "prev=1",
+                                         "prev=rid+5"};
+    struct box b;
+    char sql[200], words[60];
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 20), other = box_instance(&b, "other", 20);
+    uint64_t rid = a.last_rid - 7;
+    (void)snprintf(words, sizeof words, "history row %d ", (int)rid);
+    box_sql(&b, "CREATE TABLE saved AS SELECT * FROM history");
+    for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+        (void)snprintf(sql, sizeof sql, "UPDATE history SET %s WHERE rid=%d", damage[i], (int)rid);
+        box_sql(&b, sql);
+        (void)snprintf(words, sizeof words, "history row %d ", (int)(i == 3 ? 1 : (int)rid));
+        expect_corrupt(&b, a.uid, words);
+        ck_assert_uint_eq(count_events(&b, other.uid), 20);
+        box_sql(&b, "DELETE FROM history; INSERT INTO history SELECT * FROM saved");
+        ck_assert_uint_eq(count_events(&b, a.uid), 20);
+    }
+    (void)snprintf(sql, sizeof sql, "DELETE FROM history WHERE rid=%d", (int)rid);
+    box_sql(&b, sql);
+    (void)snprintf(words, sizeof words, "history row %d is missing", (int)rid);
+    expect_corrupt(&b, a.uid, words);
+    box_drop(&b);
+}
+
+/* A made-up length must not become an allocation. */
+TEST(a_huge_last_seq_is_corrupt_not_out_of_memory)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 20);
+    box_sql(&b, "UPDATE head SET last_seq=1000000000000000");
+    expect_corrupt(&b, a.uid, "history row");
+    box_drop(&b);
+}
+
+/* ---- Memory that runs out in the middle of a row ------------------------------------ */
+
+static jmp_buf out;
+
+static void leave(void *user)
+{
+    (void)user;
+    longjmp(out, 1);
+}
+
+TEST(a_caller_out_of_memory_leaves_no_reader_behind)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 2000);
+    struct sqlite_store *s = sqlite_of(b.s);
+    for (int i = 0; i < 3 * READERS_MAX; i++) { /* more often than there are readers */
+        pawl_mem mem;
+        pawl_event_list l;
+        arena_init(&mem);
+        mem.limit = 64 * 1024;
+        mem.exhausted = leave;
+        if (setjmp(out) == 0) {
+            (void)b.s->ops->read_history(b.s, a.uid, 1, 0, 0, &mem, &l, &b.err);
+            ck_abort_msg("there was enough memory");
+        }
+        ck_assert(mem.exhausted == leave);
+        arena_deinit(&mem);
+        for (struct conn *c = s->pool; c; c = c->next)
+            ck_assert_int_eq(sqlite3_get_autocommit(c->db), 1);
+    }
+    ck_assert_uint_eq(count_events(&b, a.uid), 2000);
+    ck_assert_int_eq(s->readers, 1);
+    box_drop(&b);
+}
