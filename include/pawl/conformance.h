@@ -54,6 +54,13 @@ typedef struct pawl_conformance_factory {
  * table of clauses.  Returns the number of failures. */
 PAWL_API int pawl_conformance(const pawl_conformance_factory *factory, const char *filter);
 
+typedef struct pawl_conformance_opts {
+    size_t size;              /* sizeof(pawl_conformance_opts) */
+    const char *filter;       /* tests whose name contains it; NULL: all */
+    const char *const *specs; /* files with interleavings of your own */
+    size_t spec_count;
+} pawl_conformance_opts;
+
 /* How a run went, all stores together. */
 typedef struct pawl_conformance_totals {
     int passed, failed, skipped;
@@ -61,7 +68,8 @@ typedef struct pawl_conformance_totals {
 
 /* The same on several stores, with one table: a row a clause, a column a store. */
 PAWL_API pawl_conformance_totals pawl_conformance_run(const pawl_conformance_factory *factories,
-                                                      size_t count, const char *filter);
+                                                      size_t count,
+                                                      const pawl_conformance_opts *opts);
 
 /* How many tests check a clause ("C2"). */
 PAWL_API int pawl_conformance_tests(const char *clause);

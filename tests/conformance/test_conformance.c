@@ -8,10 +8,12 @@
 #include "stores.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
 #define CONTRACT "include/pawl/provider.h"
+#define SPECS    "tests/conformance/*.spec"
 
 /* A clause begins with its number and two spaces: "C3  CONFLICT when".  The
  * length of the number, or 0. */
@@ -63,7 +65,15 @@ int main(int argc, char **argv)
         }
         count = 1;
     }
-    pawl_conformance_totals totals = pawl_conformance_run(all, count, argc > 1 ? argv[1] : NULL);
+    glob_t specs = {0};
+    if (glob(SPECS, 0, NULL, &specs) != 0)
+        printf("no specs in %s\n", SPECS);
+    pawl_conformance_opts opts = {.size = sizeof(opts),
+                                  .filter = argc > 1 ? argv[1] : NULL,
+                                  .specs = (const char *const *)specs.gl_pathv,
+                                  .spec_count = specs.gl_pathc};
+    pawl_conformance_totals totals = pawl_conformance_run(all, count, &opts);
+    globfree(&specs);
     int untested = untested_clauses();
     if (untested < 0) {
         printf("FAIL cannot read %s: run from the top of the source tree\n", CONTRACT);

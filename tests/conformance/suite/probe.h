@@ -25,6 +25,7 @@
 
 struct probe {
     const pawl_conformance_factory *factory;
+    const char *file; /* of a spec */
     pawl_store *store;
     pawl_fence fence;
     pawl_mem *mem;
@@ -39,16 +40,13 @@ typedef void probe_fn(struct probe *t);
 struct probe_case {
     const char *name; /* begins with its clauses: "c2_c3_a_sentence" */
     probe_fn *run;
+    const char *file; /* of a spec */
 };
 
-#define CASE(name)                                                                                 \
-    {                                                                                              \
-#name, name                                                                                \
-    }
-#define CASES_END                                                                                  \
-    {                                                                                              \
-        NULL, NULL                                                                                 \
-    }
+/* clang-format off */
+#define CASE(name) {#name, name, NULL}
+#define CASES_END  {NULL, NULL, NULL}
+/* clang-format on */
 
 /* ---- Checks -------------------------------------------------------------- */
 

@@ -76,7 +76,7 @@ int pawl_conformance_tests(const char *clause)
 static enum outcome run_here(const pawl_conformance_factory *factory, const struct probe_case *c,
                              char *failure, size_t size)
 {
-    struct probe t = {.factory = factory, .mem = pawl_mem_new(), .now = START_MS};
+    struct probe t = {.factory = factory, .file = c->file, .mem = pawl_mem_new(), .now = START_MS};
     pawl_error err = {0};
     t.store = factory->open(factory->user, &err);
     if (!t.store) {
@@ -191,32 +191,46 @@ static void print_table(struct report *r, const pawl_conformance_factory *factor
     }
 }
 
+/* One test on every store. */
+static void run_case(struct report *r, const pawl_conformance_factory *factories, size_t count,
+                     const struct probe_case *c, pawl_conformance_totals *totals)
+{
+    const char *mode = getenv("CK_FORK");
+    bool here = mode && strcmp(mode, "no") == 0;
+    for (size_t s = 0; s < count; s++) {
+        char failure[1000] = "";
+        enum outcome outcome =
+            (here ? run_here : run_forked)(&factories[s], c, failure, sizeof(failure));
+        totals->passed += outcome == PASSED;
+        totals->failed += outcome == FAILED;
+        totals->skipped += outcome == SKIPPED;
+        note(r, c->name, s, outcome);
+        if (outcome == FAILED)
+            printf("FAIL %s %s: %s\n", factories[s].name, c->name, failure);
+    }
+}
+
 pawl_conformance_totals pawl_conformance_run(const pawl_conformance_factory *factories,
-                                             size_t count, const char *filter)
+                                             size_t count, const pawl_conformance_opts *opts)
 {
     static struct report report;
     pawl_conformance_totals totals = {0};
-    const char *mode = getenv("CK_FORK");
-    bool here = mode && strcmp(mode, "no") == 0;
+    const char *filter = opts && opts->filter ? opts->filter : "";
     memset(&report, 0, sizeof(report));
     if (count > STORES_MAX)
         abort();
     for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
         for (const struct probe_case *c = groups[g]; c->name; c++) {
-            if (filter && !strstr(c->name, filter))
-                continue;
-            for (size_t s = 0; s < count; s++) {
-                char failure[1000] = "";
-                enum outcome outcome =
-                    (here ? run_here : run_forked)(&factories[s], c, failure, sizeof(failure));
-                totals.passed += outcome == PASSED;
-                totals.failed += outcome == FAILED;
-                totals.skipped += outcome == SKIPPED;
-                note(&report, c->name, s, outcome);
-                if (outcome == FAILED)
-                    printf("FAIL %s %s: %s\n", factories[s].name, c->name, failure);
-            }
+            if (strstr(c->name, filter))
+                run_case(&report, factories, count, c, &totals);
         }
+    }
+    for (size_t i = 0; opts && i < opts->spec_count; i++) {
+        char name[200];
+        spec_name(opts->specs[i], name, sizeof(name));
+        struct probe_case c = {.name = name, .run = spec_run, .file = opts->specs[i]};
+        if (strstr(name, filter))
+            run_case(&report, factories, count, &c, &totals);
     }
     print_table(&report, factories, count);
     return totals;
@@ -224,7 +238,8 @@ pawl_conformance_totals pawl_conformance_run(const pawl_conformance_factory *fac
 
 int pawl_conformance(const pawl_conformance_factory *factory, const char *filter)
 {
-    pawl_conformance_totals totals = pawl_conformance_run(factory, 1, filter);
+    pawl_conformance_opts opts = {.size = sizeof(opts), .filter = filter};
+    pawl_conformance_totals totals = pawl_conformance_run(factory, 1, &opts);
     printf("%s: %d passed, %d failed\n", factory->name, totals.passed, totals.failed);
     return totals.failed;
 }

@@ -9,11 +9,15 @@
 /* clang-format off */
 #define CONFORMANCE_GROUPS(X)                                                           \
     X(fence) X(commit) X(refused) X(outcome) X(messages) X(work) X(deadlines)           \
-    X(instances) X(history) X(list) X(remove) X(quarantine) X(payload) X(threads)
+    X(instances) X(history) X(list) X(remove) X(quarantine) X(payload) X(threads) X(weak)
 /* clang-format on */
 
 #define GROUP_DECLARE(group) extern const struct probe_case cases_##group[];
 CONFORMANCE_GROUPS(GROUP_DECLARE)
 #undef GROUP_DECLARE
+
+/* spec.c: an interleaving from t->file, and the name of its test. */
+void spec_run(struct probe *t);
+void spec_name(const char *file, char *name, size_t size);
 
 #endif
