@@ -191,6 +191,55 @@ static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
     stage_drop_message(rt, s, r->grace_id);
 }
 
+bool turn_is_between(const execution *x)
+{
+    return execution_end(x).kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW;
+}
+
+static const struct code_entry *next_code(pawl_runtime *rt, const struct resident *r)
+{
+    return registry_code(rt->app, r->row.orchestration, execution_end(r->x).version);
+}
+
+struct carried {
+    struct resident *r;
+    execution *next;
+};
+
+static void carry_mail(void *arg, uint64_t id, pawl_str name, pawl_str data)
+{
+    struct carried *c = arg;
+    execution_mailbox_add(c->next, id, name, data);
+}
+
+/* Execution n has continued, n + 1 has no code yet: open it without. */
+static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    s->row.execution++;
+    struct execution_spec spec = load_spec(rt, &s->row, NULL, NULL);
+    execution *next = execution_create(&spec);
+    if (!next)
+        return false;
+    struct carried carried = {r, next};
+    execution_mailbox_each(r->x, carry_mail, &carried);
+    s->row.version = arena_dup(&rt->group_mem, execution_end(r->x).version);
+    execution_destroy(r->x);
+    r->x = next;
+    return true;
+}
+
+/* Record the start of an execution that is ended before its code ran. */
+static void append_start(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    struct mail open = {.kind = PAWL_MSG_START,
+                        .execution = s->row.execution,
+                        .name = s->row.orchestration,
+                        .attrs = start_attrs(rt, s->row.version, &s->row)};
+    enum engine_fate fate;
+    struct engine_finding finding;
+    (void)execution_apply(r->x, &open, rt->now_ms, &s->turn, &fate, &finding);
+}
+
 /* A history that cannot even be read is closed with one event. */
 static void append_bare_end(pawl_runtime *rt, struct stage *s, int kind, pawl_str reason)
 {
@@ -210,21 +259,16 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
     bool bare = !r->x;
     if (bare)
         r->x = load_tables(rt, &r->row);
-    if (!r->x || (bare && !load_mailbox(rt, r))) { /* its mail goes with it */
+    bool ready = r->x && (!bare || load_mailbox(rt, r)); /* its mail goes with it */
+    if (!ready || (turn_is_between(r->x) && !open_tables(rt, r, s))) {
         turn_again(rt, r, l);
         return;
     }
     reason = arena_dup(&rt->group_mem, reason);
-    if (s->row.last_seq == 0 && execution_last_seq(r->x) == 0) { /* never began: open, then end */
-        struct mail open = {.kind = PAWL_MSG_START,
-                            .execution = s->row.execution,
-                            .name = s->row.orchestration,
-                            .attrs = start_attrs(rt, s->row.version, &s->row)};
-        enum engine_fate fate;
-        struct engine_finding finding;
-        (void)execution_apply(r->x, &open, rt->now_ms, &s->turn, &fate, &finding);
-    }
-    if (execution_last_seq(r->x) < s->base_seq)
+    bool began = s->row.last_seq && s->row.execution == s->base_execution;
+    if (!began && execution_last_seq(r->x) == 0)
+        append_start(rt, r, s);
+    if (began && execution_last_seq(r->x) < s->base_seq)
         append_bare_end(rt, s, kind, reason);
     else if (execution_finish(r->x, kind, reason, rt->now_ms, &s->turn) != ENGINE_ENDED) {
         turn_again(rt, r, l);
@@ -245,15 +289,13 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
 
 /* ---- Continue as new ------------------------------------------------------------ */
 
-struct carried {
-    struct resident *r;
-    execution *next;
-};
-
-static void carry_mail(void *arg, uint64_t id, pawl_str name, pawl_str data)
+static void wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
 {
-    struct carried *c = arg;
-    execution_mailbox_add(c->next, id, name, data);
+    (void)map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid);
+    s->row.finding = pawl_mem_printf(
+        &rt->group_mem, "waits for code: orchestration '%.*s' version %.*s is not registered here",
+        PAWL_FMT(s->row.orchestration), PAWL_FMT(version));
+    row_changed(s);
 }
 
 /* The next execution cannot be opened in this round: a message brings it back.
@@ -266,11 +308,7 @@ static void continue_later(pawl_runtime *rt, struct stage *s, pawl_str version, 
     if (!quiet)
         return;
     *list_add(&rt->group_mem, &s->quiet) = m->id;
-    (void)map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid);
-    s->row.finding = pawl_mem_printf(
-        &rt->group_mem, "waits for code: orchestration '%.*s' version %.*s is not registered here",
-        PAWL_FMT(s->row.orchestration), PAWL_FMT(version));
-    row_changed(s);
+    wait_for_code(rt, s, version);
 }
 
 /* Replace r->x by an execution n + 1 and run its first turn in this stage. */
@@ -293,6 +331,7 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     r->x = next;
     r->code = code;
     s->row.version = pawl_s(code->version);
+    s->row.finding = (pawl_str){0};
     enum engine_fate fate;
     turn_clock_start(rt, code, s->row.uid);
     *outcome = execution_apply(next, &start, rt->now_ms, &s->turn, &fate, finding);
@@ -304,20 +343,15 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     return true;
 }
 
-static bool continues(const execution *x)
-{
-    return execution_end(x).kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW;
-}
-
 /* Close n and open n + 1 in one round; a successor that continues at once waits
  * for the next round.  False: the stage was given up (turn_again). */
 static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *s,
                             enum engine_outcome *outcome, struct engine_finding *finding)
 {
-    if (!continues(r->x))
+    if (!turn_is_between(r->x))
         return true;
     struct execution_ending end = execution_end(r->x);
-    const struct code_entry *code = registry_code(rt->app, s->row.orchestration, end.version);
+    const struct code_entry *code = next_code(rt, r);
     if (!code) {
         continue_later(rt, s, end.version, true);
         *outcome = ENGINE_WAITING;
@@ -327,7 +361,7 @@ static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *
     row_changed(s);
     if (!open_in_place(rt, r, s, &end, code, outcome, finding))
         return false;
-    if (*outcome == ENGINE_ENDED && continues(r->x)) {
+    if (*outcome == ENGINE_ENDED && turn_is_between(r->x)) {
         continue_later(rt, s, (pawl_str){0}, false);
         *outcome = ENGINE_WAITING;
     }
@@ -344,13 +378,18 @@ void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
         return;
     }
     struct stage *s = stage_of(rt, r);
+    if (bare)
+        r->doomed = true;
+    if (turn_is_between(r->x) && !next_code(rt, r)) { /* not yet: it waits on */
+        wait_for_code(rt, s, execution_end(r->x).version);
+        turn_pile(rt, r, l);
+        return;
+    }
     if (l->stored)
         stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l);
     s->unpile = true;
-    if (bare)
-        r->doomed = true;
-    if (continues(r->x))
+    if (turn_is_between(r->x))
         turn_outcome(rt, r, NULL, ENGINE_ENDED, &(struct engine_finding){0});
 }
 

@@ -327,7 +327,10 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
     struct engine_finding finding = {0};
     switch (load_execution(rt, r, &finding)) {
     case READY_OK:
-        apply(rt, r, l);
+        if (l->mail.kind == PAWL_MSG_CANCEL && turn_is_between(r->x))
+            turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
+        else
+            apply(rt, r, l);
         break;
     case READY_CODELESS:
         turn_codeless(rt, r, l);

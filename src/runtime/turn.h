@@ -29,6 +29,8 @@ void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
                 const struct engine_finding *finding);
 /* No code here for its version: the letter waits as a row. */
 void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* It has continued as new, but the next execution could not be opened yet. */
+bool turn_is_between(const execution *x);
 /* A WAKE letter: open the execution that could not be opened, look at the mail again. */
 void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* Let a letter wait as a row until the instance can run. */
