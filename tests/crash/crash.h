@@ -66,7 +66,7 @@ struct plan {
     pawl_options options; /* data is set by plan_run() */
     void (*app)(pawl_app *app);
     void (*before)(void);         /* in the child, before anything is opened */
-    void (*more)(pawl_app *);     /* code beside `app` */
+    void (*after)(void);          /* in the child, when all is closed */
     const char *crash_at;         /* PAWL_CRASH_AT; NULL: none */
     bool census;                  /* count the points passed into scratch/points */
     int wait_ms;                  /* for each instance; 0: 20 s */

@@ -111,8 +111,6 @@ int plan_run(void *arg)
         plan->before();
     pawl_app *app = pawl_app_new();
     (plan->app ? plan->app : app_examples)(app);
-    if (plan->more)
-        plan->more(app);
     options.size = sizeof(options);
     if (!options.data)
         options.data = in_scratch("data");
@@ -126,6 +124,8 @@ int plan_run(void *arg)
     pawl_app_free(app);
     if (plan->census)
         write_points();
+    if (plan->after)
+        plan->after();
     return status;
 }
 

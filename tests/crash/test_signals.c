@@ -146,3 +146,45 @@ TEST(A20_a_killed_owner_leaves_no_lock_behind)
     given("Long 200");
     nobody_is_blamed();
 }
+
+/* ---- Closing ------------------------------------------------------------------------------- */
+
+/* Closed again and again with everything on its way: nothing is lost, nobody blamed. */
+TEST(A19_closing_in_the_middle_of_everything_loses_nothing)
+{
+    static char ids[40][16];
+    struct plan_item items[40];
+    for (size_t i = 0; i < 40; i++) {
+        (void)snprintf(ids[i], sizeof(ids[i]), "trip-%zu", i);
+        items[i] = (struct plan_item){"BookTrip", ids[i], "{\"trip\":\"Oslo\"}", "Confirm", "{}"};
+    }
+    scratch_make();
+    for (int round = 0; round < 6; round++) {
+        struct plan plan = {.items = items, .count = 40, .wait_ms = round < 5 ? 1 : 0};
+        plan.options.workers = 2;
+        plan.count = round < 5 ? (size_t)round * 8 + 1 : 40;
+        int status = child_run(plan_run, &plan, 20000);
+        ck_assert_msg(exited_with(status, 0) || (round < 5 && exited_with(status, 3)),
+                      "round %d: %s", round, status_words(status));
+    }
+    const char *wrong = wrong_at_rest();
+    if (!wrong)
+        wrong = wrong_in_ledger(0);
+    ck_assert_msg(!wrong, "%s", wrong);
+    ck_assert_int_eq(ask("SELECT count(*) FROM instance WHERE state=4"), 40);
+    scratch_drop();
+}
+
+TEST(A19_an_instance_that_never_rests_does_not_keep_the_runtime_open)
+{
+    const struct plan_item item = {"Heartbeat", "heart", "{\"every_ms\":0}", NULL, NULL};
+    struct plan plan = {.items = &item, .count = 1, .wait_ms = 100};
+    scratch_make();
+    long long began = now_ms();
+    int status = child_run(plan_run, &plan, 20000);
+    ck_assert_msg(exited_with(status, 3), "%s", status_words(status));
+    ck_assert_msg(now_ms() - began < 3000, "took %lld ms", now_ms() - began);
+    const char *wrong = wrong_in_history();
+    ck_assert_msg(!wrong, "%s", wrong);
+    scratch_drop();
+}
