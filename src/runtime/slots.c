@@ -77,7 +77,8 @@ struct slots *slots_open(const char *dir, struct slots_past *past)
         (void)snprintf(path, sizeof(path), "%s/slots", dir);
         s->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         flags = MAP_SHARED;
-        if (s->fd < 0 || ftruncate(s->fd, sizeof(struct page)) != 0)
+        /* Real blocks: writing to a hole on a full disk is a SIGBUS. */
+        if (s->fd < 0 || posix_fallocate(s->fd, 0, sizeof(struct page)) != 0)
             goto fail;
     }
     void *page = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, flags, s->fd, 0);

@@ -84,6 +84,8 @@ void append_line(const char *name, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(line, sizeof(line) - 1, format, args);
     va_end(args);
+    if (n > (int)sizeof(line) - 2)
+        n = sizeof(line) - 2;
     line[n] = '\n';
     int fd = open(in_scratch(name), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, line, (size_t)n + 1) != n + 1)

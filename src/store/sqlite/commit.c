@@ -97,6 +97,15 @@ static pawl_status unusable(struct sqlite_store *s, pawl_error *reterr)
     return PAWL_UNKNOWN;
 }
 
+static pawl_status take_once(struct sqlite_store *s, pawl_fence *ret, pawl_error *reterr)
+{
+    int rc = take_fence(&s->writer, ret);
+
+    if (rc != SQLITE_OK)
+        return group_fail(s, rc, "take the store", reterr);
+    return transaction_end(s, reterr);
+}
+
 pawl_status sqlite_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
 {
     struct sqlite_store *s = sqlite_of(base);
@@ -105,10 +114,10 @@ pawl_status sqlite_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_
     (void)now_ms;
     if (s->read_only || s->broken)
         return unusable(s, reterr);
-    int rc = take_fence(&s->writer, &fence);
-    if (rc != SQLITE_OK)
-        return group_fail(s, rc, "take the store", reterr);
-    pawl_status status = transaction_end(s, reterr);
+    bool had_reserve = !s->reserve.spent;
+    pawl_status status = take_once(s, &fence, reterr);
+    if (status == PAWL_DISK_FULL && had_reserve) /* it is spent now: there is room */
+        status = take_once(s, &fence, reterr);
     if (status != PAWL_OK)
         return status;
     s->fence = fence;
