@@ -10,6 +10,7 @@
 #include "cli/out.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #define ENGINE (TAKES_STORE | TAKES_ENGINE | TAKES_OUTPUT | TAKES_HELP)
@@ -200,6 +201,7 @@ int pawl_main(pawl_app *app, int argc, char **argv)
         .width = 100,
         .seconds = 5,
     };
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a text */
     int status = run_command(&cli, argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK)
         status = cli_fail(&cli, EXIT_NO_OUTPUT, "standard output could not be written: %s",
