@@ -30,8 +30,7 @@ static uint64_t attr(const struct letter *l, const char *pointer)
 
 /* ---- It exists already ------------------------------------------------------- */
 
-/* The input the instance was first started with; EMPTY: not known any more. */
-static pawl_status first_input(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
+pawl_status begin_input(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
 {
     if (r->stage && r->stage->change == PAWL_ROW_INSERT && r->stage->letters) {
         *ret = r->stage->letters->mail.data;
@@ -68,7 +67,7 @@ static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter 
 {
     pawl_row *row = resident_row(r);
     pawl_str input = {0};
-    pawl_status known = first_input(rt, r, &input);
+    pawl_status known = begin_input(rt, r, &input);
     if (known != PAWL_OK && known != PAWL_EMPTY) {
         turn_hold(rt, l);
         return;

@@ -149,7 +149,8 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
     arena_reset(&rt->load_mem);
     if (rt->store->ops->read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err) !=
         PAWL_OK) {
-        rt->fetch_messages = true;
+        (void)map_put(&rt->piled, uid, (void *)(uintptr_t)uid);
+        rt->retry_at_ms = rt_mono(rt) + 100;
         return;
     }
     for (size_t i = 0; i < list.count; i++) {
@@ -229,11 +230,12 @@ static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
 }
 
 /* Record the start of an execution that is ended before its code ran. */
-static void append_start(pawl_runtime *rt, struct resident *r, struct stage *s)
+static void append_start(pawl_runtime *rt, struct resident *r, struct stage *s, pawl_str input)
 {
     struct mail open = {.kind = PAWL_MSG_START,
                         .execution = s->row.execution,
                         .name = s->row.orchestration,
+                        .data = input,
                         .attrs = start_attrs(rt, s->row.version, &s->row)};
     enum engine_fate fate;
     struct engine_finding finding;
@@ -260,14 +262,22 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
     if (bare)
         r->x = load_tables(rt, &r->row);
     bool ready = r->x && (!bare || load_mailbox(rt, r)); /* its mail goes with it */
-    if (!ready || (turn_is_between(r->x) && !open_tables(rt, r, s))) {
+    pawl_str input = {0};
+    if (ready && turn_is_between(r->x)) {
+        input = arena_dup(&rt->group_mem, execution_end(r->x).value);
+        ready = open_tables(rt, r, s);
+    } else if (ready && !s->row.last_seq) {
+        pawl_status rc = begin_input(rt, r, &input);
+        ready = rc == PAWL_OK || rc == PAWL_EMPTY;
+    }
+    if (!ready) {
         turn_again(rt, r, l);
         return;
     }
     reason = arena_dup(&rt->group_mem, reason);
     bool began = s->row.last_seq && s->row.execution == s->base_execution;
     if (!began && execution_last_seq(r->x) == 0)
-        append_start(rt, r, s);
+        append_start(rt, r, s, input);
     if (began && execution_last_seq(r->x) < s->base_seq)
         append_bare_end(rt, s, kind, reason);
     else if (execution_finish(r->x, kind, reason, rt->now_ms, &s->turn) != ENGINE_ENDED) {
@@ -389,8 +399,12 @@ void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
         stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l);
     s->unpile = true;
-    if (turn_is_between(r->x))
+    if (turn_is_between(r->x)) {
         turn_outcome(rt, r, NULL, ENGINE_ENDED, &(struct engine_finding){0});
+    } else if (bare) { /* messages need its code */
+        execution_destroy(r->x);
+        r->x = NULL;
+    }
 }
 
 /* ---- The outcome -------------------------------------------------------------------- */

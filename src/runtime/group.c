@@ -176,6 +176,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     if (s->adopted)
         free(map_removes(&rt->kept_names, s->row.id));
     release_letters(rt, s);
+    job_free(s->job);
     send_on(rt, s);
     hold_timers(rt, s);
     RT_POINT(rt, "handout.before");
@@ -202,24 +203,88 @@ static bool is_decided(pawl_runtime *rt, const struct letter *l)
            list.count == 0;
 }
 
-/* Undo a stage in memory; its letters join the list at *end, in order. */
-static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct letter ***end)
+/* What is done again, in order. */
+struct back {
+    struct letter *letters, **letters_end;
+    struct item *items, **items_end;
+};
+
+static struct back back_none(struct back *b)
 {
+    return (struct back){.letters_end = &b->letters, .items_end = &b->items};
+}
+
+static void back_item(struct back *b, struct item *item)
+{
+    item->next = NULL;
+    *b->items_end = item;
+    b->items_end = &item->next;
+}
+
+static void back_all(pawl_runtime *rt, struct back *b)
+{
+    letter_back(rt, b->letters);
+    if (!b->items)
+        return;
+    *b->items_end = rt->items;
+    if (!rt->items)
+        rt->items_end = b->items_end;
+    rt->items = b->items;
+}
+
+/* A request answered by its stage alone: act on it again from the beginning. */
+static void request_back(pawl_runtime *rt, struct letter *l, bool refused, struct back *b)
+{
+    struct request *req = l->request;
+    l->request = NULL;
+    letter_drop(rt, l, PAWL_OK, "");
+    req->tries += refused;
+    if (req->tries > TRIES_MAX)
+        request_refuse(req, PAWL_CONFLICT, "the store refused it again and again");
+    else
+        back_item(b, &req->item);
+}
+
+/* Changes of work rows: the attempt is decided again, or the row is free again. */
+static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
+{
+    if (!s->work_updates.count)
+        return;
+    rt->look_deadlines = true;
+    if (s->job) {
+        back_item(b, &s->job->item);
+        s->job = NULL;
+        return;
+    }
+    for (size_t i = 0; i < s->work_updates.count; i++) {
+        uint64_t id = s->work_updates.items[i].id;
+        if (!map_get(&rt->jobs, id))
+            rt->store->ops->abandon_work(rt->store, &id, 1);
+        rt->store_backlog = true;
+    }
+}
+
+/* Undo a stage in memory. */
+static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct back *b)
+{
+    work_back(rt, s, b);
     while (s->letters) {
         struct letter *l = s->letters;
         s->letters = l->next;
         l->next = NULL;
         l->duplicate = false;
         l->tries += refused;
-        if (refused && is_decided(rt, l)) {
+        if (!l->mail.kind) {
+            request_back(rt, l, refused, b);
+        } else if (refused && is_decided(rt, l)) {
             letter_drop(rt, l, PAWL_LOST, "nobody waits for this result any more");
         } else if (l->tries > TRIES_MAX) {
             log_error(&rt->log, "group", "message refused by the store again and again; put aside",
                       "instance=%.*s kind=%d", PAWL_FMT(s->row.id), l->mail.kind);
             letter_drop(rt, l, PAWL_CONFLICT, "the store refused it again and again");
         } else {
-            **end = l;
-            *end = &l->next;
+            *b->letters_end = l;
+            b->letters_end = &l->next;
         }
     }
     if (s->r) {
@@ -260,10 +325,10 @@ static void stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
 static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
 {
     COUNT(rt, store_errors);
-    struct letter *back = NULL, **end = &back;
+    struct back back = back_none(&back);
     for (struct stage *s = rt->stages; s; s = s->next)
-        take_back(rt, s, false, &end);
-    letter_back(rt, back);
+        take_back(rt, s, false, &back);
+    back_all(rt, &back);
     rt->stages = NULL;
     rt->stages_end = &rt->stages;
     rt->stage_count = 0;
@@ -299,7 +364,7 @@ static void store_is_well(pawl_runtime *rt)
 static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
 {
     int done = 0;
-    struct letter *back = NULL, **end = &back;
+    struct back back = back_none(&back);
     store_is_well(rt);
     struct stage *s = rt->stages;
     rt->stages = NULL;
@@ -310,10 +375,10 @@ static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
         if (rounds[s->round].result == PAWL_OK)
             stage_committed(rt, s);
         else
-            take_back(rt, s, true, &end);
+            take_back(rt, s, true, &back);
         done++; /* refused ones too: the loop looks again without waiting */
     }
-    letter_back(rt, back);
+    back_all(rt, &back);
     COUNT(rt, commits);
     COUNT_BY(rt, rounds, (unsigned)done);
     return done;

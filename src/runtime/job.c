@@ -164,7 +164,7 @@ static void lease_out(pawl_runtime *rt, struct job *job)
                             .last_error = arena_dup(&rt->group_mem, job->work.last_error),
                             .lock_token = arena_dup(&rt->group_mem, pawl_s(job->token)),
                             .lock_until_ms = rt->now_ms + RETRY_LEASE_MS};
-    job_free(job);
+    s->job = job;
 }
 
 void job_done(pawl_runtime *rt, struct job *job)
@@ -175,6 +175,7 @@ void job_done(pawl_runtime *rt, struct job *job)
         return;
     }
     pawl_str result = {job->result ? job->result : "", job->result_len};
+    struct stage *s;
     switch (job->verdict) {
     case JOB_OK:
         COUNT(rt, activities_completed);
@@ -183,9 +184,13 @@ void job_done(pawl_runtime *rt, struct job *job)
         break;
     case JOB_ERR:
     case JOB_ERR_FINAL:
-        retry_failed(rt, &job->work, &job->policy, result,
-                     job->verdict == JOB_ERR_FINAL ? RETRY_FINAL : RETRY_ERROR, job->unfused, NULL);
-        job_free(job);
+        s = retry_failed(rt, &job->work, &job->policy, result,
+                         job->verdict == JOB_ERR_FINAL ? RETRY_FINAL : RETRY_ERROR, job->unfused,
+                         NULL);
+        if (s)
+            s->job = job; /* until that is committed */
+        else
+            job_free(job);
         break;
     case JOB_PENDING:
         lease_out(rt, job);
@@ -245,7 +250,8 @@ void job_look_limits(pawl_runtime *rt)
             (long long)(silent ? job->policy.heartbeat_ms : job->policy.start_to_close_ms));
         forget(rt, job);
         job->given_up = true;
-        retry_failed(rt, &job->work, &job->policy, pawl_s(text), RETRY_TIMEOUT, job->unfused, NULL);
+        (void)retry_failed(rt, &job->work, &job->policy, pawl_s(text), RETRY_TIMEOUT, job->unfused,
+                           NULL);
         job_cancel(job);
     }
 }

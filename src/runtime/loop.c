@@ -62,21 +62,28 @@ static void look_at_clock(pawl_runtime *rt)
     job_fetch(rt);
 }
 
+static void unpile_all(pawl_runtime *rt, struct map *uids)
+{
+    size_t cursor = 0, n = 0;
+    uint64_t *list = arena_array(&rt->group_mem, uint64_t, uids->count + 1);
+    for (void *uid; (uid = map_next(uids, &cursor));)
+        list[n++] = (uintptr_t)uid;
+    map_reset(uids);
+    for (size_t i = 0; i < n; i++)
+        turn_unpile(rt, list[i]);
+}
+
 /* New code was registered: what waited for it is looked at again. */
 static void look_at_registry(pawl_runtime *rt)
 {
+    if (rt->piled.count)
+        unpile_all(rt, &rt->piled);
     unsigned long now = atomic_load(&rt->app->generation);
     if (now == rt->generation)
         return;
     rt->generation = now;
     rt->store_backlog = true;
-    size_t cursor = 0, n = 0;
-    uint64_t *uids = arena_array(&rt->group_mem, uint64_t, rt->codeless.count + 1);
-    for (void *uid; (uid = map_next(&rt->codeless, &cursor));)
-        uids[n++] = (uintptr_t)uid;
-    map_reset(&rt->codeless);
-    for (size_t i = 0; i < n; i++)
-        turn_unpile(rt, uids[i]);
+    unpile_all(rt, &rt->codeless);
 }
 
 static void take_item(pawl_runtime *rt, struct item *item)
@@ -185,7 +192,7 @@ int64_t loop_idle_until(pawl_runtime *rt)
     if (rt->retry_at_ms > mono)
         return rt->retry_at_ms;
     if (rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->purge_left ||
-        rt->mend.count || (rt->store_backlog && rt->backlog == 0))
+        rt->piled.count || rt->mend.count || (rt->store_backlog && rt->backlog == 0))
         return mono;
     int64_t until = job_next_limit(rt);
     int64_t due = next_due(rt);

@@ -158,6 +158,7 @@ static void init_lists(pawl_runtime *rt)
     map_init(&rt->by_id);
     map_init(&rt->inflight);
     map_init(&rt->codeless);
+    map_init(&rt->piled);
     map_init(&rt->kept_names);
     map_init(&rt->suspects);
     map_init(&rt->jobs);
@@ -366,8 +367,8 @@ void runtime_discard(pawl_runtime *rt)
             break;
         free(name);
     }
-    struct map *maps[] = {&rt->by_uid,   &rt->by_id, &rt->inflight, &rt->codeless, &rt->kept_names,
-                          &rt->suspects, &rt->jobs,  &rt->waiters,  &rt->mend};
+    struct map *maps[] = {&rt->by_uid,     &rt->by_id,    &rt->inflight, &rt->codeless, &rt->piled,
+                          &rt->kept_names, &rt->suspects, &rt->jobs,     &rt->waiters,  &rt->mend};
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         map_deinit(maps[i]);
     heap_deinit(&rt->limits);

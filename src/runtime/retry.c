@@ -82,13 +82,13 @@ static bool may_retry(pawl_runtime *rt, const pawl_work *w, const struct call_po
            rt->now_ms + *retdelay < w->scheduled_ms + p->schedule_to_close_ms;
 }
 
-void retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p, pawl_str error,
-                  enum retry_why why, bool unfused, struct request *req)
+struct stage *retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
+                           pawl_str error, enum retry_why why, bool unfused, struct request *req)
 {
     int64_t delay = 0;
     if (!may_retry(rt, w, p, error, why, &delay)) {
         decide_failed(rt, w, error, w->attempt + 1 - w->crashes, unfused, req);
-        return;
+        return NULL;
     }
     COUNT(rt, activities_retried);
     struct stage *s = stage_bare(rt);
@@ -101,6 +101,7 @@ void retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy
                             .last_error = arena_dup(&rt->group_mem, error)};
     if (req)
         stage_answer(s, req);
+    return s;
 }
 
 void retry_poison(pawl_runtime *rt, struct job *job, const char *text)
@@ -163,7 +164,7 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
         decide_failed(rt, w, pawl_s(text), 1, false, NULL);
     } else if (leased) {
         (void)snprintf(text, sizeof(text), "timeout: no result in time");
-        retry_failed(rt, w, &p, pawl_s(text), RETRY_TIMEOUT, false, NULL);
+        (void)retry_failed(rt, w, &p, pawl_s(text), RETRY_TIMEOUT, false, NULL);
     } else {
         (void)move_deadline(rt, w, job_deadline(&p, w->scheduled_ms, true),
                             job ? rt->fence.epoch : w->lock_epoch);
@@ -222,7 +223,7 @@ void job_complete_request(pawl_runtime *rt, struct request *req)
         return;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    retry_failed(rt, &w, &p, result, req->args.final ? RETRY_FINAL : RETRY_ERROR, false, req);
+    (void)retry_failed(rt, &w, &p, result, req->args.final ? RETRY_FINAL : RETRY_ERROR, false, req);
 }
 
 void job_heartbeat_request(pawl_runtime *rt, struct request *req)

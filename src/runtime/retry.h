@@ -16,9 +16,9 @@ enum retry_why { RETRY_ERROR, RETRY_FINAL, RETRY_TIMEOUT };
  * store it first.  `req` (may be NULL) is answered with the commit. */
 void retry_completed(pawl_runtime *rt, const pawl_work *w, bool ok, pawl_str result, bool unfused,
                      struct request *req);
-/* An attempt failed: try again later, or decide the call. */
-void retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p, pawl_str error,
-                  enum retry_why why, bool unfused, struct request *req);
+/* An attempt failed: try again later (the stage that says so), or decide the call (NULL). */
+struct stage *retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
+                           pawl_str error, enum retry_why why, bool unfused, struct request *req);
 /* Too many crashes: decide the call without running it again.  Frees the job. */
 void retry_poison(pawl_runtime *rt, struct job *job, const char *text);
 /* Deadline of a row leased out of the process. */

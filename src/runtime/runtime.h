@@ -168,7 +168,7 @@ struct stage {
     LIST(struct timer_note) timers; /* without delayed visibility */
     LIST(uint64_t) quiet; /* inserted messages that are not delivered now: they wait as rows */
     struct letter *letters, **letters_end; /* consumed, in order: go back when refused */
-    struct job *jobs;                      /* completions recorded outside a turn */
+    struct job *job;                       /* its failed or pending attempt; owned */
     pawl_reply *reply;                     /* answer with these counts; NULL: plain */
     bool removed;                          /* REMOVE: evict without trace */
     bool ended;                            /* the instance is terminal with this round */
@@ -250,6 +250,7 @@ struct pawl_runtime {
     bool ask_due; /* next_due_ms is only what this process knows: ask the store */
     bool fetch_messages, look_deadlines, purge_left;
     struct map codeless;      /* uid -> resident or 1: waits for code */
+    struct map piled;         /* uid -> 1: its waiting rows could not be read yet */
     struct map kept_names;    /* name -> owned copy: mail kept for an instance not yet started */
     unsigned long generation; /* of the registry, as last seen */
     int64_t retry_at_ms;      /* mono: do nothing before (store trouble) */

@@ -18,6 +18,9 @@ void begin_deliver(pawl_runtime *rt, struct letter *l);
 /* Record the start of r's execution and run its first turn.  `input` and
  * `wanted` version (empty: latest) as asked.  False: no code here. */
 bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* The input the instance was first started with, good until the next load; EMPTY:
+ * not known any more; else: the store did not answer. */
+pawl_status begin_input(pawl_runtime *rt, const struct resident *r, pawl_str *ret);
 
 /* ---- finish.c: letters that end or park one --------------------------------- */
 
