@@ -36,6 +36,16 @@ static bool check_text(const char *what, const char *text, size_t max, pawl_erro
     return false;
 }
 
+static bool check_key(const char *key, pawl_error *err)
+{
+    if (key && !key[0]) {
+        error_set(err, PAWL_INVALID, "idempotency key is empty; give 1 to %d bytes, or none",
+                  LIMIT_KEY_BYTES);
+        return false;
+    }
+    return check_text("idempotency key", key, LIMIT_KEY_BYTES, err);
+}
+
 static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
     if (!check_name("orchestration name", pawl_s(q->name), err) || !check_payload(rt, q->data, err))
@@ -63,7 +73,7 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
     case PAWL_OP_RAISE:
         return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err) &&
                check_name("event name", pawl_s(q->name), err) && check_payload(rt, q->data, err) &&
-               check_text("idempotency key", q->idempotency_key, LIMIT_KEY_BYTES, err);
+               check_key(q->idempotency_key, err);
     case PAWL_OP_CANCEL:
     case PAWL_OP_TERMINATE:
     case PAWL_OP_SUSPEND:

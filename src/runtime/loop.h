@@ -19,6 +19,8 @@ void *loop_main(void *rt);
 
 /* Act on a client's request; takes ownership. */
 void request_handle(pawl_runtime *rt, struct request *req);
+/* Its instance is staged: put it in front of the items, for the next group. */
+void request_put_off(pawl_runtime *rt, struct request *req);
 
 /* ---- remove.c --------------------------------------------------------------------- */
 

@@ -108,16 +108,6 @@ static bool any_staged(pawl_runtime *rt, const struct tree *t)
     return false;
 }
 
-/* Put the request back in front of the items, for the next group. */
-static void next_group(pawl_runtime *rt, struct request *req)
-{
-    req->item.next = rt->items;
-    if (!rt->items)
-        rt->items_end = &req->item.next;
-    rt->items = &req->item;
-    rt->hold = true;
-}
-
 static void count_tree(const struct tree *t, pawl_reply *reply)
 {
     reply->instances += t->rows.count;
@@ -145,7 +135,7 @@ void remove_handle(pawl_runtime *rt, struct request *req)
         return;
     }
     if (r->stage) {
-        next_group(rt, req);
+        request_put_off(rt, req);
         return;
     }
     struct tree tree = {0};
@@ -159,7 +149,7 @@ void remove_handle(pawl_runtime *rt, struct request *req)
         request_refuse(req, PAWL_CONFLICT, "instance '%.*s' is %s; cancel it first, or use force",
                        PAWL_FMT(open->id), pawl_state_name(open->state));
     } else if (any_staged(rt, &tree)) {
-        next_group(rt, req);
+        request_put_off(rt, req);
     } else {
         pawl_reply reply = {.status = PAWL_OK};
         for (size_t i = 0; i < tree.rows.count; i++)

@@ -78,6 +78,15 @@ static void steer(pawl_runtime *rt, struct request *req, int kind, const char *o
     deliver(rt, req, &mail, pawl_s(req->args.instance), (pawl_str){0});
 }
 
+void request_put_off(pawl_runtime *rt, struct request *req)
+{
+    req->item.next = rt->items;
+    if (!rt->items)
+        rt->items_end = &req->item.next;
+    rt->items = &req->item;
+    rt->hold = true;
+}
+
 /* Rows that wait for it start counting crashes afresh. */
 static void forgive(pawl_runtime *rt, struct stage *s)
 {
@@ -107,9 +116,13 @@ static void retry(pawl_runtime *rt, struct request *req)
         request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
         return;
     }
-    if (resident_row(r)->state != PAWL_BLOCKED || r->stage) {
+    if (r->stage) { /* mail that waits for it was just looked at */
+        request_put_off(rt, req);
+        return;
+    }
+    if (r->row.state != PAWL_BLOCKED) {
         request_refuse(req, PAWL_CONFLICT, "instance '%s' is %s, not blocked", req->args.instance,
-                       pawl_state_name(resident_row(r)->state));
+                       pawl_state_name(r->row.state));
         return;
     }
     struct stage *s = stage_of(rt, r);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/scenario/test_limits.c -- S30: both sides of every limit, and bad input. */
+#include "scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* `n` letters in s->mem. */
+static char *letters(struct scene *s, size_t n)
+{
+    char *text = pawl_mem_alloc(s->mem, n + 1);
+    memset(text, 'x', n);
+    return text;
+}
+
+static pawl_result echo_flow(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_done_str(ctx, input);
+}
+
+SCENARIO(s30_instance_id_of_512_bytes)
+{
+    scene_flow(s, "Flow", echo_flow);
+    expect_is(scene_try_start(s, "Flow", letters(s, 512), ""), PAWL_OK);
+    scene_expect(s, letters(s, 512), PAWL_COMPLETED, "");
+    expect_is(scene_try_start(s, "Flow", letters(s, 513), ""), PAWL_LIMIT);
+    expect_text(s->reply.error.text, "513 bytes, the limit is 512");
+    expect_is(scene_depths(s).instances, 1);
+}
+
+SCENARIO(s30_instance_ids_that_are_none)
+{
+    static const char *const bad[] = {"", "a\nb", "a\x7f", "\x01", "\xc3\x28", "a\tb"};
+    static const char *const good[] = {"a/b", "ü", "\xf0\x9f\x98\x80", " ", "a:1:1", "..", "'\"\\"};
+    scene_flow(s, "Flow", echo_flow);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        expect_is(scene_try_start(s, "Flow", bad[i], ""), PAWL_INVALID);
+        expect_is(scene_try_raise(s, bad[i], "Go", ""), PAWL_INVALID);
+    }
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        scene_start(s, "Flow", good[i], good[i]);
+        scene_expect(s, good[i], PAWL_COMPLETED, good[i]);
+    }
+}
+
+SCENARIO(s30_names_of_255_bytes)
+{
+    pawl_app *app = pawl_app_new();
+    expect_is(pawl_register_orchestration(app, letters(s, 255), "1.0.0", echo_flow), PAWL_OK);
+    expect_is(pawl_register_orchestration(app, letters(s, 256), "1.0.0", echo_flow), PAWL_LIMIT);
+    pawl_error err;
+    ck_assert_ptr_null(pawl_runtime_open(app, PAWL_OPTIONS(.store = "memory:"), &err));
+    expect_text(err.text, "256 bytes");
+    pawl_app_free(app);
+    scene_flow(s, letters(s, 255), echo_flow);
+    scene_start(s, letters(s, 255), "i", "x");
+    scene_expect(s, "i", PAWL_COMPLETED, "x");
+    expect_is(scene_try_start(s, letters(s, 256), "j", ""), PAWL_LIMIT);
+    expect_is(scene_try_start(s, "a/b", "j", ""), PAWL_INVALID);
+    expect_is(scene_try_raise(s, "i", letters(s, 256), ""), PAWL_LIMIT);
+    expect_is(scene_try_raise(s, "i", "", ""), PAWL_INVALID);
+}
+
+SCENARIO(s30_stack_sizes)
+{
+    static const struct {
+        size_t bytes;
+        pawl_status status;
+    } sizes[] = {
+        {16 * 1024,            PAWL_OK   },
+        {16 * 1024 - 1,        PAWL_LIMIT},
+        {64 * 1024 * 1024,     PAWL_OK   },
+        {64 * 1024 * 1024 + 1, PAWL_LIMIT},
+    };
+    for (size_t i = 0; i < 4; i++) {
+        pawl_app *app = pawl_app_new();
+        expect_is(
+            pawl_register_orchestration_with(app, "F", "1.0.0", echo_flow,
+                                             PAWL_REGISTER_OPTS(.stack_bytes = sizes[i].bytes)),
+            sizes[i].status);
+        pawl_app_free(app);
+    }
+    (void)s;
+}
+
+SCENARIO(s30_payload_at_the_limit_and_over)
+{
+    s->opts.max_payload = 1000;
+    scene_flow(s, "Flow", echo_flow);
+    scene_start(s, "Flow", "i", letters(s, 1000));
+    scene_expect(s, "i", PAWL_COMPLETED, letters(s, 1000));
+    expect_is(scene_try_start(s, "Flow", "j", letters(s, 1001)), PAWL_LIMIT);
+    expect_text(s->reply.error.text, "1001 bytes is over the limit of 1000");
+    expect_text(s->reply.error.text, "--max-payload");
+    expect_is(scene_try_raise(s, "i", "Go", letters(s, 1001)), PAWL_LIMIT);
+    expect_is(scene_depths(s).instances, 1);
+}
+
+SCENARIO(s30_two_mebibytes_by_default)
+{
+    scene_flow(s, "Flow", echo_flow);
+    scene_start(s, "Flow", "i", letters(s, 2 << 20));
+    scene_expect(s, "i", PAWL_COMPLETED, letters(s, 2 << 20));
+    expect_is(scene_try_start(s, "Flow", "j", letters(s, (2 << 20) + 1)), PAWL_LIMIT);
+}
+
+static pawl_result fill(pawl_activity *act, pawl_str input)
+{
+    size_t n = (size_t)atoi(input.ptr);
+    char *text = pawl_mem_alloc(pawl_activity_mem(act), n + 1);
+    scene_count(act);
+    memset(text, 'x', n);
+    return pawl_ok(act, text);
+}
+
+static pawl_result big_things(pawl_ctx *ctx, pawl_str input)
+{
+    char *big = pawl_alloc(ctx, 1002);
+    memset(big, 'x', 1001);
+    pawl_result fits = pawl_call(ctx, "Fill", pawl_s("1000"));
+    pawl_result over = pawl_call_with(ctx, "Fill", pawl_s("1001"), PAWL_CALL_OPTS(.attempts = 3));
+    pawl_result in = pawl_call(ctx, "Echo", pawl_s(big));
+    pawl_result kid = pawl_call_child(ctx, "Kid", pawl_s(big), NULL);
+    (void)pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
+    return pawl_donef(ctx, "%d %d %d %d %s", fits.ok, over.ok, in.ok, kid.ok, in.value.ptr);
+}
+
+/* A refused call takes an id and is recorded as scheduled and failed. */
+SCENARIO(s30_refused_calls_replay_when_the_limit_has_changed)
+{
+    s->opts.max_payload = 1000;
+    scene_activity(s, "Fill", fill);
+    scene_flow(s, "Flow", big_things);
+    scene_flow(s, "Kid", echo_flow);
+    scene_start(s, "Flow", "i", "Go");
+    scene_events(s, "i",
+                 "OrchestrationStarted ActivityScheduled#1 ActivityCompleted#1 "
+                 "ActivityScheduled#2 ActivityFailed#2 ActivityScheduled#3 ActivityFailed#3 "
+                 "SubOrchestrationScheduled#4 SubOrchestrationFailed#4 ExternalSubscribed#5");
+    expect_is(scene_ran(s, "Fill"), 2); /* too large is final */
+    expect_is(scene_ran(s, "Echo"), 0);
+    scene_down(s);
+    s->opts.max_payload = 100000;
+    scene_raise(s, "i", "Go", "");
+    scene_settle(s);
+    pawl_info info = scene_info(s, "i");
+    expect_is(info.state, PAWL_COMPLETED);
+    expect_text(info.output.ptr, "1 0 0 0 ");
+    expect_text(info.output.ptr, "1001");
+}
+
+static pawl_result many_steps(pawl_ctx *ctx, pawl_str input)
+{
+    for (int i = 0; i < atoi(input.ptr); i++)
+        (void)pawl_call(ctx, "Echo", input);
+    return pawl_done(ctx, "all");
+}
+
+SCENARIO(s30_history_limit_blocks_and_a_raised_limit_goes_on)
+{
+    s->opts.max_history = 22;
+    scene_flow(s, "Flow", many_steps);
+    scene_start(s, "Flow", "fits", "10"); /* 2 + 2 × 10 */
+    scene_expect(s, "fits", PAWL_COMPLETED, "all");
+    scene_start(s, "Flow", "i", "20");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    expect_text(scene_info(s, "i").finding.ptr, "22");
+    ck_assert(scene_info(s, "i").history_length <= 22);
+    scene_steer(s, PAWL_OP_RETRY, "i");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    int ran = scene_ran(s, "Echo");
+    scene_down(s);
+    s->opts.max_history = 100;
+    scene_steer(s, PAWL_OP_RETRY, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "all");
+    expect_is(scene_ran(s, "Echo"), ran + 20 - (ran - 10));
+    expect_is(scene_kind_count(s, "i", "ActivityCompleted"), 20);
+}
+
+static pawl_result long_child(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r = pawl_call_child(ctx, "Chain", input, NULL);
+    return r.ok ? pawl_donef(ctx, ".%s", r.value.ptr) : r;
+}
+
+/* A child of a child of …: "{parent}:1:1" grows by four bytes a generation. */
+static pawl_result chain(pawl_ctx *ctx, pawl_str input)
+{
+    if (pawl_instance(ctx).len + 4 > 1024) {
+        pawl_result r = pawl_call_child(ctx, "Chain", input, NULL);
+        return pawl_donef(ctx, "%zu %d %s", pawl_instance(ctx).len, r.ok, r.value.ptr);
+    }
+    return long_child(ctx, input);
+}
+
+SCENARIO(s30_auto_child_ids_up_to_1024_bytes)
+{
+    scene_flow(s, "Chain", chain);
+    scene_start(s, "Chain", letters(s, 512), "");
+    scene_settle(s);
+    pawl_info info = scene_info(s, letters(s, 512));
+    expect_is(info.state, PAWL_COMPLETED);
+    expect_text(info.output.ptr, "1024 0 ");
+    expect_text(info.output.ptr, "1028");
+    expect_is(scene_depths(s).instances, 1 + (1024 - 512) / 4);
+}
+
+static pawl_result own_child_id(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r =
+        pawl_call_child(ctx, "Flow", pawl_s("in"), PAWL_CHILD_OPTS(.instance = input.ptr));
+    return pawl_donef(ctx, "%d", r.ok);
+}
+
+SCENARIO(s30_own_child_ids_up_to_512_bytes)
+{
+    scene_flow(s, "Flow", echo_flow);
+    scene_flow(s, "Parent", own_child_id);
+    scene_start(s, "Parent", "a", letters(s, 512));
+    scene_expect(s, "a", PAWL_COMPLETED, "1");
+    scene_start(s, "Parent", "b", letters(s, 513));
+    scene_expect(s, "b", PAWL_COMPLETED, "0");
+    scene_start(s, "Parent", "c", "a\nb");
+    scene_expect(s, "c", PAWL_COMPLETED, "0");
+}
+
+static pawl_result bad_calls(pawl_ctx *ctx, pawl_str input)
+{
+    char *name = pawl_alloc(ctx, 257);
+    memset(name, 'n', 256);
+    int bad = 0;
+    bad += !pawl_call(ctx, name, input).ok;
+    bad += !pawl_call(ctx, "", input).ok;
+    bad += !pawl_call(ctx, "a/b", input).ok;
+    bad += !pawl_await(ctx, pawl_wait_event(ctx, name)).ok;
+    bad += !pawl_sleep(ctx, -1).ok;
+    bad += !pawl_call_child(ctx, name, input, NULL).ok;
+    bad += !pawl_call_child(ctx, "Flow", input, PAWL_CHILD_OPTS(.version = "x")).ok;
+    bad += !pawl_start_detached(ctx, "a/b", input, NULL).ok;
+    bad += !pawl_await(ctx, (pawl_task){.id = 77}).ok;
+    bad += !pawl_await(ctx, (pawl_task){0}).ok;
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_donef(ctx, "%d", bad);
+}
+
+SCENARIO(s30_bad_calls_fail_by_value_and_replay)
+{
+    scene_flow(s, "Flow", bad_calls);
+    scene_start(s, "Flow", "i", "");
+    scene_crash(s);
+    scene_raise(s, "i", "Go", "");
+    scene_expect(s, "i", PAWL_COMPLETED, "10");
+    expect_is(scene_depths(s).instances, 1);
+    scene_expect_empty(s);
+}
+
+SCENARIO(s30_keys_and_reasons)
+{
+    scene_flow(s, "Flow", bad_calls);
+    scene_start(s, "Flow", "i", "");
+    pawl_request raise = {
+        .size = sizeof(raise), .op = PAWL_OP_RAISE, .instance = "i", .name = "Mail"};
+    raise.idempotency_key = letters(s, 128);
+    expect_is(scene_do(s, &raise), PAWL_OK);
+    raise.idempotency_key = letters(s, 129);
+    expect_is(scene_do(s, &raise), PAWL_LIMIT);
+    raise.idempotency_key = "";
+    expect_is(scene_do(s, &raise), PAWL_INVALID);
+    pawl_request cancel = {.size = sizeof(cancel), .op = PAWL_OP_CANCEL, .instance = "i"};
+    cancel.reason = letters(s, 4097);
+    expect_is(scene_do(s, &cancel), PAWL_LIMIT);
+    cancel.reason = letters(s, 4096);
+    expect_is(scene_do(s, &cancel), PAWL_OK);
+    scene_expect(s, "i", PAWL_CANCELLED, letters(s, 4096));
+}
+
+static pawl_result big_status(pawl_ctx *ctx, pawl_str input)
+{
+    size_t n = (size_t)atoi(input.ptr);
+    char *text = pawl_alloc(ctx, n + 1);
+    memset(text, 's', n);
+    pawl_set_status(ctx, "before");
+    pawl_set_status(ctx, text);
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+SCENARIO(s30_custom_status_of_256_kib)
+{
+    scene_flow(s, "Flow", big_status);
+    scene_start(s, "Flow", "fits", "262144");
+    expect_is(scene_info(s, "fits").custom_status.len, 262144);
+    scene_start(s, "Flow", "over", "262145");
+    ck_assert_str_eq(scene_info(s, "over").custom_status.ptr, "before");
+    scene_start(s, "Flow", "none", "0");
+    expect_is(scene_info(s, "none").custom_status.len, 0);
+    scene_crash(s);
+    scene_raise(s, "over", "Go", "went");
+    scene_expect(s, "over", PAWL_COMPLETED, "went");
+}
