@@ -11,329 +11,18 @@
  */
 #include "dump.h"
 #include "stores.h"
+#include "world.h"
 
-#include "base/attr.h"
 #include "store/fault/fault.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define INSTANCES_MAX 12
-#define RECENT        256 /* message ids remembered */
-#define WORK_MAX      64  /* live work rows */
-#define DUMP_MAX      (16 << 20)
-#define SEEDS         4
-#define STEPS         2500
-#define FULL_EVERY    25 /* steps between comparisons of everything */
-
-struct job {
-    uint64_t id, uid;
-};
-
-struct world {
-    uint64_t random;
-    int64_t now;
-    const char *names[2];
-    pawl_conformance_factory factories[2];
-    pawl_store *stores[2];
-    pawl_fence fences[2];
-    uint64_t next_id;
-    uint64_t uids[INSTANCES_MAX];
-    size_t uid_count;
-    uint64_t messages[RECENT];
-    struct job jobs[WORK_MAX], timers[WORK_MAX]; /* rows with the id of an event of uid */
-    size_t job_count, timer_count;
-    unsigned name_no;
-    pawl_mem *mem;
-    struct buf out[2];
-    bool failed;
-};
-
-/* A round and room for its parts. */
-struct plan {
-    pawl_round round;
-    pawl_row row;
-    pawl_event events[8];
-    pawl_message messages[8];
-    pawl_work work[8];
-    uint64_t drop_messages[WORK_MAX + 4], drop_work[WORK_MAX + 4], need_work[2];
-    pawl_message_update message_updates[4];
-    pawl_work_update work_updates[4];
-    pawl_quarantine quarantine[2];
-    pawl_str keys[2];
-};
-
-static uint64_t draw(struct world *w, uint64_t below)
-{
-    w->random ^= w->random << 13;
-    w->random ^= w->random >> 7;
-    w->random ^= w->random << 17;
-    return (w->random >> 11) % below;
-}
-
-static bool chance(struct world *w, uint64_t percent)
-{
-    return draw(w, 100) < percent;
-}
-
-static pawl_str word(struct world *w)
-{
-    static const char *const words[] = {"", "x", "hello", "{\"a\":1}", "Grüße", "a\nb", "'--"};
-    return pawl_s(words[draw(w, COUNT_OF(words))]);
-}
-
-static pawl_str activity(struct world *w)
-{
-    static const char *const names[] = {"charge", "ship", "mail"};
-    return pawl_s(names[draw(w, 3)]);
-}
-
-static int64_t some_time(struct world *w)
-{
-    return chance(w, 50) ? 0 : w->now + (int64_t)draw(w, 60) - 20;
-}
-
-static uint64_t some_message(struct world *w)
-{
-    uint64_t id = w->messages[draw(w, RECENT)];
-    return id ? id : UINT64_C(1) << 40; /* nobody's */
-}
-
-static uint64_t some_job(struct world *w)
-{
-    return w->job_count && chance(w, 90) ? w->jobs[draw(w, w->job_count)].id : draw(w, 1000) + 1;
-}
-
-/* ---- Building rounds ------------------------------------------------------- */
-
-static pawl_event *add_event(struct world *w, struct plan *p)
-{
-    pawl_event *e = &p->events[p->round.event_count++];
-    *e = (pawl_event){.rid = w->next_id++,
-                      .execution = p->row.execution,
-                      .seq = p->row.last_seq + 1,
-                      .ref = draw(w, 9),
-                      .kind = (int)draw(w, 70) + 1,
-                      .name = word(w),
-                      .data = word(w),
-                      .attrs = word(w),
-                      .at_ms = w->now};
-    p->row.last_seq = e->seq;
-    p->row.last_rid = e->rid;
-    if (e->seq == 1)
-        p->row.first_rid = e->rid;
-    return e;
-}
-
-static void add_work(struct world *w, struct plan *p, uint64_t rid)
-{
-    pawl_work *work = &p->work[p->round.work_count++];
-    bool leased = chance(w, 20);
-    *work = (pawl_work){.id = rid,
-                        .uid = p->row.uid,
-                        .execution = p->row.execution,
-                        .name = activity(w),
-                        .input = word(w),
-                        .attrs = word(w),
-                        .visible_ms = some_time(w),
-                        .scheduled_ms = w->now,
-                        .deadline_ms = some_time(w),
-                        .lock_token = pawl_s(leased ? "token" : ""),
-                        .lock_until_ms = leased ? w->now + (int64_t)draw(w, 50) : 0};
-    if (chance(w, 40) && work->visible_ms <= w->now)
-        work->lock_epoch = w->fences[0].epoch;
-    w->jobs[w->job_count++] = (struct job){.id = rid, .uid = p->row.uid};
-}
-
-static void add_message(struct world *w, struct plan *p, uint64_t id)
-{
-    pawl_message *m = &p->messages[p->round.message_count++];
-    *m = (pawl_message){.id = id,
-                        .kind = (int)draw(w, 13) + 1,
-                        .execution = draw(w, 3),
-                        .ref = draw(w, 5),
-                        .name = word(w),
-                        .data = word(w),
-                        .attrs = word(w),
-                        .visible_ms = some_time(w),
-                        .created_ms = w->now,
-                        .attempt = (uint32_t)draw(w, 3),
-                        .mailbox = chance(w, 15)};
-    if (w->uid_count && chance(w, 85))
-        m->uid = w->uids[draw(w, w->uid_count)];
-    else
-        m->instance = pawl_s(chance(w, 50) ? "nobody" : "i1");
-    w->messages[draw(w, RECENT)] = id;
-}
-
-static void add_timer(struct world *w, struct plan *p, uint64_t rid)
-{
-    add_message(w, p, rid);
-    pawl_message *m = &p->messages[p->round.message_count - 1];
-    m->uid = p->row.uid;
-    m->instance = (pawl_str){0};
-    w->timers[w->timer_count++] = (struct job){.id = rid, .uid = m->uid};
-}
-
-static void add_parts(struct world *w, struct plan *p)
-{
-    pawl_round *r = &p->round;
-    for (uint64_t n = draw(w, 3); n > 0; n--)
-        add_message(w, p, w->next_id++);
-    for (uint64_t n = draw(w, 3); n > 0; n--)
-        p->drop_messages[r->drop_message_count++] = some_message(w);
-    for (uint64_t n = draw(w, 2); n > 0; n--)
-        p->message_updates[r->message_update_count++] =
-            (pawl_message_update){.id = some_message(w),
-                                  .visible_ms = some_time(w),
-                                  .attempt = (uint32_t)draw(w, 5),
-                                  .mailbox = chance(w, 20)};
-    if (chance(w, 3))
-        p->quarantine[r->quarantine_count++] =
-            (pawl_quarantine){.id = some_message(w), .reason = word(w)};
-    if (chance(w, 20))
-        p->need_work[r->need_work_count++] = some_job(w);
-    if (chance(w, 20))
-        p->drop_work[r->drop_work_count++] = some_job(w);
-    for (uint64_t n = draw(w, 2); n > 0; n--) {
-        bool leased = chance(w, 30);
-        pawl_work_update u = {.id = some_job(w),
-                              .attempt = (uint32_t)draw(w, 5),
-                              .crashes = (uint32_t)draw(w, 3),
-                              .visible_ms = some_time(w),
-                              .deadline_ms = some_time(w),
-                              .last_error = word(w),
-                              .lock_token = pawl_s(leased ? "again" : ""),
-                              .lock_until_ms = leased ? w->now + (int64_t)draw(w, 50) : 0};
-        if (chance(w, 40) && u.visible_ms <= w->now)
-            u.lock_epoch = w->fences[0].epoch;
-        p->work_updates[r->work_update_count++] = u;
-    }
-    if (r->uid && chance(w, 20))
-        p->keys[r->key_count++] = word(w);
-}
-
-/* Break a round in one of the ways of C3. */
-static void spoil(struct world *w, struct plan *p)
-{
-    pawl_round *r = &p->round;
-    bool on_row = r->uid && r->change != PAWL_ROW_INSERT;
-    switch (on_row ? draw(w, 6) : 3 + draw(w, 3)) {
-    case 0:
-        r->base_seq++;
-        break;
-    case 1:
-        r->execution++;
-        break;
-    case 2:
-        r->uid += 1000000;
-        break;
-    case 3:
-        if (r->message_count > 0)
-            p->messages[0].id = w->messages[0] ? w->messages[0] : p->messages[0].id;
-        break;
-    case 4:
-        if (r->event_count > 1)
-            p->events[1].rid = p->events[0].rid;
-        break;
-    default:
-        p->need_work[r->need_work_count < 2 ? r->need_work_count++ : 0] = w->next_id + 5;
-        break;
-    }
-}
-
-static void start_instance(struct world *w, struct plan *p)
-{
-    char name[24];
-    snprintf(name, sizeof(name), "i%u", w->name_no++ % 40); /* sometimes taken */
-    p->row = (pawl_row){.uid = w->next_id++,
-                        .id = pawl_mem_dup(w->mem, pawl_s(name)),
-                        .orchestration = activity(w),
-                        .version = pawl_s(chance(w, 50) ? "" : "1.0.0"),
-                        .state = PAWL_PENDING,
-                        .execution = 1,
-                        .created_ms = w->now,
-                        .parent_uid = draw(w, 4),
-                        .parent_id = word(w)};
-    p->round.change = PAWL_ROW_INSERT;
-    if (w->uid_count < INSTANCES_MAX)
-        w->uids[w->uid_count++] = p->row.uid;
-}
-
-static void continue_as_new(struct world *w, struct plan *p)
-{
-    add_event(w, p);
-    p->row.execution++;
-    p->row.last_seq = 0;
-    p->row.version = word(w);
-    add_event(w, p);
-    for (size_t i = 0; i < w->job_count; i++) { /* as an engine does */
-        if (w->jobs[i].uid == p->row.uid)
-            p->drop_work[p->round.drop_work_count++] = w->jobs[i].id;
-    }
-    for (size_t i = 0; i < w->timer_count; i++) {
-        if (w->timers[i].uid == p->row.uid)
-            p->drop_messages[p->round.drop_message_count++] = w->timers[i].id;
-    }
-}
-
-static void plan_round(struct world *w, struct plan *p)
-{
-    memset(p, 0, sizeof(*p));
-    uint64_t what = draw(w, 100);
-    if (w->uid_count == 0 || (what < 12 && w->uid_count < INSTANCES_MAX)) {
-        start_instance(w, p);
-    } else if (what < 85) {
-        uint64_t uid = w->uids[draw(w, w->uid_count)];
-        if (w->stores[0]->ops->find_uid(w->stores[0], uid, w->mem, &p->row, NULL) != PAWL_OK)
-            p->row = (pawl_row){.uid = uid, .id = pawl_s("never"), .execution = 1};
-        p->round.change = what < 20 || p->row.last_seq == 0 ? PAWL_ROW_ALL
-                          : what < 25                       ? PAWL_ROW_NONE
-                                                            : PAWL_ROW_LAST;
-    }
-    pawl_round *r = &p->round;
-    r->uid = p->row.uid;
-    r->execution = p->row.execution;
-    r->base_seq = p->row.last_seq;
-    r->base_rid = p->row.last_rid;
-    p->row.updated_ms = w->now;
-    if (r->uid && r->change != PAWL_ROW_NONE) {
-        r->row = &p->row;
-        for (uint64_t n = draw(w, 4); n > 0; n--) {
-            uint64_t rid = add_event(w, p)->rid;
-            if (chance(w, 40) && w->job_count < WORK_MAX)
-                add_work(w, p, rid);
-            else if (chance(w, 30) && w->timer_count < WORK_MAX)
-                add_timer(w, p, rid);
-        }
-        if (r->change == PAWL_ROW_ALL) {
-            p->row.custom_status = word(w);
-            p->row.state = (pawl_state)draw(w, 7);
-            if (chance(w, 60))
-                continue_as_new(w, p);
-        }
-    }
-    add_parts(w, p);
-    if (chance(w, 8))
-        spoil(w, p);
-}
-
-static void finish_plan(struct plan *p)
-{
-    pawl_round *r = &p->round;
-    r->events = p->events;
-    r->messages = p->messages;
-    r->work = p->work;
-    r->drop_messages = p->drop_messages;
-    r->drop_work = p->drop_work;
-    r->need_work = p->need_work;
-    r->message_updates = p->message_updates;
-    r->work_updates = p->work_updates;
-    r->quarantine = p->quarantine;
-    r->keys = p->keys;
-}
+#define DUMP_MAX   (16 << 20)
+#define SEEDS      4
+#define STEPS      2500
+#define FULL_EVERY 25 /* steps between comparisons of everything */
 
 /* ---- Operations: each writes its answer of store i into out[i] --------------- */
 
@@ -354,13 +43,11 @@ static void dump_fence(struct world *w, int i, uint64_t group_before)
 
 static void do_commit(struct world *w)
 {
-    size_t count = draw(w, 4) + (chance(w, 5) ? 0 : 1);
+    size_t count = world_draw(w, 4) + (world_chance(w, 5) ? 0 : 1);
     struct plan *plans = pawl_mem_alloc(w->mem, (count + 1) * sizeof(*plans));
     pawl_round *rounds = pawl_mem_alloc(w->mem, (count + 1) * sizeof(*rounds));
-    for (size_t n = 0; n < count; n++) {
-        plan_round(w, &plans[n]);
-        finish_plan(&plans[n]);
-    }
+    for (size_t n = 0; n < count; n++)
+        world_plan(w, &plans[n]);
     for (int i = 0; i < 2; i++) {
         for (size_t n = 0; n < count; n++)
             rounds[n] = plans[n].round;
@@ -378,9 +65,9 @@ static void do_commit(struct world *w)
 
 static void do_fetch(struct world *w)
 {
-    uint32_t limit = (uint32_t)draw(w, 6) + 1;
-    pawl_str names[2] = {activity(w), activity(w)};
-    uint64_t which = draw(w, 4), name_count = draw(w, 3);
+    uint32_t limit = (uint32_t)world_draw(w, 6) + 1;
+    pawl_str names[2] = {world_activity(w), world_activity(w)};
+    uint64_t which = world_draw(w, 4), name_count = world_draw(w, 3);
     for (int i = 0; i < 2; i++) {
         pawl_store *s = w->stores[i];
         pawl_message_list messages = {0};
@@ -401,8 +88,8 @@ static void do_abandon(struct world *w)
 {
     uint64_t messages[4], work[4];
     for (int n = 0; n < 4; n++) {
-        messages[n] = some_message(w);
-        work[n] = some_job(w);
+        messages[n] = world_message(w);
+        work[n] = world_job(w);
     }
     for (int i = 0; i < 2; i++) {
         w->stores[i]->ops->abandon_messages(w->stores[i], messages, 4);
@@ -437,7 +124,7 @@ static void do_remove(struct world *w)
 {
     if (w->uid_count == 0)
         return;
-    size_t n = draw(w, w->uid_count);
+    size_t n = world_draw(w, w->uid_count);
     pawl_row row = {0};
     uint64_t uid = w->uids[n];
     if (w->stores[0]->ops->find_uid(w->stores[0], uid, w->mem, &row, NULL) == PAWL_OK) {
@@ -462,7 +149,7 @@ static void do_prune(struct world *w)
 {
     if (w->uid_count == 0)
         return;
-    uint64_t uid = w->uids[draw(w, w->uid_count)], before = draw(w, 6);
+    uint64_t uid = w->uids[world_draw(w, w->uid_count)], before = world_draw(w, 6);
     for (int i = 0; i < 2; i++) {
         uint64_t count = 0;
         ASK(w->stores[i]->ops->prune_executions(w->stores[i], &w->fences[i], uid, before, &count,
@@ -470,13 +157,13 @@ static void do_prune(struct world *w)
         buf_printf(&w->out[i], "pruned %" PRIu64 "\n", count);
         dump_instance(&w->out[i], w->stores[i], uid, w->mem);
     }
-    if (chance(w, 50))
+    if (world_chance(w, 50))
         purge_both(w);
 }
 
 static void do_take(struct world *w)
 {
-    bool dead = chance(w, 20);
+    bool dead = world_chance(w, 20);
     for (int i = 0; i < 2; i++) {
         pawl_error err = {0};
         if (dead)
@@ -512,10 +199,10 @@ static void compare_all(struct world *w)
 
 static void step(struct world *w, uint64_t n)
 {
-    uint64_t what = draw(w, 100);
+    uint64_t what = world_draw(w, 100);
     buf_reset(&w->out[0]);
     buf_reset(&w->out[1]);
-    w->now += (int64_t)draw(w, 4);
+    w->now += (int64_t)world_draw(w, 4);
     if (what < 45)
         do_commit(w);
     else if (what < 82)
