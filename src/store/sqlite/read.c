@@ -126,7 +126,9 @@ pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instan
     sqlite3_stmt *stmt;
     size_t count = 0, room = 0;
     pawl_message *items = NULL;
-    int which = uid ? ST_MESSAGES_OF_UID : instance.len ? ST_MESSAGES_OF_NAME : ST_MESSAGES_BY_NAME;
+    enum statement which = uid            ? ST_MESSAGES_OF_UID
+                           : instance.len ? ST_MESSAGES_OF_NAME
+                                          : ST_MESSAGES_BY_NAME;
     pawl_status status = open_read(base, which, mem, &c, &stmt, reterr);
 
     if (status != PAWL_OK)
