@@ -29,6 +29,15 @@ void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l)
     struct stage *s = stage_of(rt, r);
     if (l->work_id)
         *list_add(&rt->group_mem, &s->need_work) = l->work_id;
+    if (l->stored && !l->uid) { /* sent by name: the row waits under its uid */
+        pawl_message *m = stage_send(rt, s, l->mail.kind, s->row.uid, (pawl_str){0});
+        m->data = l->mail.data;
+        m->attrs = l->mail.attrs;
+        *list_add(&rt->group_mem, &s->quiet) = m->id;
+        stage_drop_message(rt, s, l->mail.id);
+        stage_take(s, l);
+        return;
+    }
     if (!l->stored && !l->mail.id)
         l->mail.id = rt_new_id(rt);
     stage_keep(rt, s, l, false);

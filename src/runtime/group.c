@@ -175,9 +175,9 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     }
     if (s->adopted)
         free(map_removes(&rt->kept_names, s->row.id));
+    send_on(rt, s); /* its messages may point into the letters */
     release_letters(rt, s);
     job_free(s->job);
-    send_on(rt, s);
     hold_timers(rt, s);
     RT_POINT(rt, "handout.before");
     hand_out(rt, s);

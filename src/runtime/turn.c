@@ -150,14 +150,16 @@ static void too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
         letter_drop(rt, l, PAWL_OK, "");
 }
 
-/* True when a raise with this key was made before. */
-static bool seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
+/* OK when a raise with this key was made before, EMPTY when not; else trouble. */
+static pawl_status seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
 {
     pawl_error err;
+    if (!key.len)
+        return PAWL_EMPTY;
     for (size_t i = 0; r->stage && i < r->stage->keys.count; i++)
         if (pawl_str_eq(r->stage->keys.items[i], key))
-            return true;
-    return rt->store->ops->has_key(rt->store, r->row.uid, key, &err) == PAWL_OK;
+            return PAWL_OK;
+    return rt->store->ops->has_key(rt->store, r->row.uid, key, &err);
 }
 
 /* What the engine did with the letter, as rows. */
@@ -344,6 +346,20 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
     }
 }
 
+/* A letter for an instance that is there and may take it. */
+static void take_in(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    pawl_status seen = seen_key(rt, r, l->key);
+    if (seen == PAWL_OK)
+        stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
+    else if (seen != PAWL_EMPTY)
+        turn_hold(rt, l);
+    else if (l->mail.kind == PAWL_MSG_WAKE)
+        turn_wake(rt, r, l);
+    else if (!steer(rt, r, l))
+        run(rt, r, l);
+}
+
 void turn_hold(pawl_runtime *rt, struct letter *l)
 {
     rt->retry_at_ms = rt_mono(rt) + 100;
@@ -378,11 +394,7 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
         turn_block(rt, r, l, &why);
     } else if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && mend_was_taken(rt, r, l->mail.id)) {
         consume_late(rt, stage_of(rt, r), l);
-    } else if (l->key.len && seen_key(rt, r, l->key)) {
-        stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
-    } else if (l->mail.kind == PAWL_MSG_WAKE) {
-        turn_wake(rt, r, l);
-    } else if (!steer(rt, r, l)) {
-        run(rt, r, l);
+    } else {
+        take_in(rt, r, l);
     }
 }

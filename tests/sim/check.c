@@ -145,14 +145,18 @@ static void event_taken(struct sim *s, struct seen *i, const pawl_event *e)
     if (!driver_is_token(s, e->data, &n))
         sim_fail(s, "I18", "%s: an event '%.*s' nobody raised", i->id, PAWL_FMT(e->data));
     struct token *t = &s->tokens[n];
-    if (t->consumed)
+    if (t->consumed_by && t->consumed_by != i->uid) { /* a key is good for one incarnation */
+        const struct seen *before = seen_by_uid(s, t->consumed_by);
+        if (!before->removed)
+            sim_fail(s, "I12", "raise %d was taken by two instances", n);
+    } else if (t->consumed_by)
         sim_fail(s, "I12", "%s: raise %d was taken twice", i->id, n);
     if (!pawl_str_is(e->name, t->name) || strcmp(i->id, t->instance) != 0)
         sim_fail(s, "I18", "%s: raise %d was for %s '%s'", i->id, n, t->instance, t->name);
-    t->consumed = true;
+    t->consumed_by = i->uid;
     for (int k = 0; k < (int)s->token_count; k++) {
         const struct token *other = &s->tokens[k];
-        if (other->first_ack && other->uid == i->uid && !other->consumed && !other->excused &&
+        if (other->first_ack && other->uid == i->uid && !other->consumed_by && !other->excused &&
             other->acked < t->submitted && strcmp(other->name, t->name) == 0 && t->name[0] != 'Z' &&
             !s->plan.drop_early)
             sim_fail(s, "order", "%s: raise %d was taken before raise %d, acknowledged earlier",

@@ -74,7 +74,7 @@ static void raise_acked(struct sim *s, struct op *op)
     t->uid = i ? i->uid : 0;
     if (!i && removal_under_way(s, op->instance))
         t->excused = true;
-    if (!t->consumed && !t->excused && t->rows == 0 && i && !pawl_state_is_terminal(i->state) &&
+    if (!t->consumed_by && !t->excused && t->rows == 0 && i && !pawl_state_is_terminal(i->state) &&
         !s->plan.drop_early && t->name[0] != 'Z')
         sim_fail(s, "I12", "raise %d to %s acknowledged, but it is nowhere", op->token,
                  op->instance);
@@ -128,6 +128,22 @@ static void refused(struct sim *s, const struct op *op, pawl_status status)
     }
 }
 
+/* Told, or told that nobody waits: the token is used up. */
+static void complete_answered(struct sim *s, const struct op *op)
+{
+    bool over = op->result == OP_ACKED || (op->result == OP_REFUSED && op->status == PAWL_LOST);
+    for (size_t i = 0; i < s->pending_count; i++) {
+        if (strcmp(s->pending[i].token, op->input) != 0)
+            continue;
+        s->pending[i].sent = false;
+        if (over) {
+            free(s->pending[i].value);
+            s->pending[i] = s->pending[--s->pending_count];
+        }
+        return;
+    }
+}
+
 static void answered(void *arg, const pawl_reply *reply)
 {
     struct op *op = arg;
@@ -138,11 +154,15 @@ static void answered(void *arg, const pawl_reply *reply)
         sim_fail(s, "I15", "call %d to %s answered twice", (int)op->kind, op->instance);
     if (s->node.frozen) {
         op->result = OP_LOST;
+        if (op->kind == PAWL_OP_COMPLETE)
+            complete_answered(s, op);
         return;
     }
     sim_trace(s, "answer: call %d to %s: %s %s", (int)op->kind, op->instance,
               pawl_status_code(reply->status), reply->error.text);
     op->result = reply->status == PAWL_OK ? OP_ACKED : OP_REFUSED;
+    if (op->kind == PAWL_OP_COMPLETE)
+        complete_answered(s, op);
     if (op->result == OP_REFUSED) {
         refused(s, op, reply->status);
         return;
@@ -197,9 +217,11 @@ void driver_raise(struct sim *s, const char *instance, const char *event, bool k
 {
     struct op *op = new_op(s, PAWL_OP_RAISE, instance);
     struct token *t = NULL;
+    const struct seen *now = seen_by_id(s, pawl_s(instance));
     if (keyed && prng_chance(&s->work, 500)) /* the same call once more */
         for (size_t i = s->op_count - 1; i-- > 0 && !t;)
-            if (s->ops[i]->key[0] && strcmp(s->ops[i]->instance, instance) == 0) {
+            if (s->ops[i]->key[0] && strcmp(s->ops[i]->instance, instance) == 0 && now &&
+                s->tokens[s->ops[i]->token].meant == now->uid) {
                 op->token = s->ops[i]->token;
                 t = &s->tokens[op->token];
             }
@@ -209,6 +231,7 @@ void driver_raise(struct sim *s, const char *instance, const char *event, bool k
         (void)snprintf(t->instance, sizeof(t->instance), "%s", instance);
         (void)snprintf(t->name, sizeof(t->name), "%s", event);
         t->submitted = op->number;
+        t->meant = now ? now->uid : 0;
     }
     char data[16];
     (void)snprintf(data, sizeof(data), "R%d", op->token);
@@ -223,16 +246,18 @@ void driver_raise(struct sim *s, const char *instance, const char *event, bool k
 
 static void complete(struct sim *s, size_t at)
 {
-    struct pending p = s->pending[at];
-    s->pending[at] = s->pending[--s->pending_count];
+    struct pending *p = &s->pending[at];
+    if (p->sent)
+        return;
     struct op *op = new_op(s, PAWL_OP_COMPLETE, "");
-    struct seen *i = seen_by_uid(s, p.uid);
-    struct seen_task *t = i && i->execution == p.execution ? seen_task(i, p.ref) : NULL;
+    struct seen *i = seen_by_uid(s, p->uid);
+    struct seen_task *t = i && i->execution == p->execution ? seen_task(i, p->ref) : NULL;
     if (t)
         t->returned_ok = true;
+    op->input = strdup(p->token);
+    p->sent = true;
     (void)submit(s, op,
-                 PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = p.token, .data = pawl_s(p.value)));
-    free(p.value);
+                 PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = p->token, .data = pawl_s(p->value)));
 }
 
 static void choose_id(struct sim *s, char out[80])
@@ -333,8 +358,8 @@ void driver_removed(struct sim *s, struct seen *i)
 bool driver_help(struct sim *s)
 {
     bool helped = s->pending_count > 0;
-    while (s->pending_count)
-        complete(s, s->pending_count - 1);
+    for (size_t k = 0; k < s->pending_count; k++)
+        complete(s, k);
     for (size_t k = 0, n = s->seen_count; k < n; k++) {
         struct seen *i = s->seen[k];
         if (i->removed || pawl_state_is_terminal(i->state))

@@ -35,13 +35,16 @@ static void check_identity(struct sim *s, const pawl_message *m)
         s->max_id = m->id;
 }
 
-static void count_token(struct sim *s, const pawl_message *m, const char *where)
+static void count_token(struct sim *s, const pawl_message *m, const struct seen *i)
 {
+    const char *where = i ? i->id : "by name";
     int n;
     if (m->kind != PAWL_MSG_EXTERNAL_RAISED || !driver_is_token(s, m->data, &n))
         return;
     struct token *t = &s->tokens[n];
-    if (t->consumed)
+    if (i && t->first_ack && !t->uid)
+        t->uid = i->uid;
+    if (t->consumed_by && i && t->consumed_by == i->uid)
         sim_fail(s, "I12", "%s: raise %d was taken, and is still in the mail", where, n);
     if (++t->rows > 1)
         sim_fail(s, "I12", "%s: raise %d is there twice", where, n);
@@ -154,7 +157,7 @@ static void check_tokens(struct sim *s)
 {
     for (size_t k = 0; k < s->token_count; k++) {
         struct token *t = &s->tokens[k];
-        if (!t->first_ack || t->consumed || t->excused || t->rows || t->name[0] == 'Z' ||
+        if (!t->first_ack || t->consumed_by || t->excused || t->rows || t->name[0] == 'Z' ||
             s->plan.drop_early)
             continue;
         const struct seen *i = t->uid ? seen_by_uid(s, t->uid) : seen_by_id(s, pawl_s(t->instance));
@@ -180,7 +183,7 @@ static void count_kept(struct sim *s)
         pawl_message_list list = messages_of(s, 0, s->tokens[k].instance);
         for (size_t j = 0; j < list.count; j++) {
             check_identity(s, &list.items[j]);
-            count_token(s, &list.items[j], s->tokens[k].instance);
+            count_token(s, &list.items[j], NULL);
         }
     }
 }
@@ -197,7 +200,7 @@ void check_rows(struct sim *s)
         for (size_t j = 0; j < mail.count; j++) {
             check_identity(s, &mail.items[j]);
             if (!i->end_kind || i->end_kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
-                count_token(s, &mail.items[j], i->id);
+                count_token(s, &mail.items[j], i);
         }
         check_tasks(s, i, &mail);
     }

@@ -189,7 +189,9 @@ struct token {
     char instance[80];
     char name[16];
     int64_t submitted, acked; /* numbers */
-    bool consumed, excused;
+    uint64_t meant;           /* uid it was first submitted to; 0: none */
+    uint64_t consumed_by;     /* uid; 0: not yet */
+    bool excused;
     int rows; /* in this look */
 };
 
@@ -198,6 +200,7 @@ struct pending {
     char token[80];
     uint64_t uid, execution, ref;
     char *value; /* owned */
+    bool sent;   /* a call with it is under way */
 };
 
 void driver_act(struct sim *s);                     /* one random client call */
