@@ -51,6 +51,7 @@ static void look_at_clock(pawl_runtime *rt)
     if (rt->now_ms >= rt->next_due_ms) {
         rt->fetch_messages = rt->store_backlog = rt->look_deadlines = true;
         rt->next_due_ms = INT64_MAX;
+        rt->looked_ms = rt->now_ms;
         rt->ask_due = true;
     }
     if (rt->fetch_messages && rt->todo_count < FETCH_AT_ONCE)
@@ -176,7 +177,7 @@ static int64_t next_due(pawl_runtime *rt)
     if (rt->ask_due) {
         pawl_error err;
         int64_t due = INT64_MAX;
-        if (rt->store->ops->next_due(rt->store, rt->now_ms, &due, &err) != PAWL_OK)
+        if (rt->store->ops->next_due(rt->store, rt->looked_ms, &due, &err) != PAWL_OK)
             due = rt->now_ms + 1000;
         else
             rt->ask_due = false;

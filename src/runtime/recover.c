@@ -121,5 +121,6 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
     rt->fetch_messages = rt->store_backlog = rt->look_deadlines = rt->ask_due = true;
     rt->purge_left = true;
     rt->next_due_ms = INT64_MAX;
+    rt->looked_ms = rt->now_ms;
     return rc;
 }

@@ -247,7 +247,8 @@ struct pawl_runtime {
     pawl_mem load_mem;         /* one load or fetch */
     int64_t now_ms;            /* store clock of this group */
     int64_t next_due_ms;
-    bool ask_due; /* next_due_ms is only what this process knows: ask the store */
+    int64_t looked_ms; /* what was due then has been fetched, or will be (flags below) */
+    bool ask_due;      /* next_due_ms is only what this process knows: ask the store */
     bool fetch_messages, look_deadlines, purge_left;
     struct map codeless;      /* uid -> resident or 1: waits for code */
     struct map piled;         /* uid -> 1: its waiting rows could not be read yet */

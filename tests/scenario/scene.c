@@ -155,18 +155,18 @@ static void open_store(struct scene *s, pawl_store *inner)
     else if (!inner)
         inner = pawl_memory_store();
     ck_assert_msg(inner, "store: %s", err.text);
-    if (s->decorate)
-        inner = s->decorate(inner, s->decorate_user);
     s->store = fault_store(inner, decide, s);
+    s->plain_ops = s->store->ops;
+    if (s->decorate)
+        s->decorate(s->store);
 }
 
 /* Take the data out of the wrappers as a dead process leaves it. */
 static pawl_store *leave_store(struct scene *s)
 {
+    s->store->ops = s->plain_ops;
     pawl_store *inner = fault_store_release(s->store);
     s->store = NULL;
-    if (s->decorate)
-        inner = s->undecorate(inner, s->decorate_user);
     if (s->kind != SCENE_SQLITE)
         return inner;
     inner->ops->close(inner);
@@ -284,8 +284,10 @@ void scene_new_code(struct scene *s)
 void scene_close(struct scene *s)
 {
     pawl_runtime_close(s->rt);
-    if (s->store)
+    if (s->store) {
+        s->store->ops = s->plain_ops;
         s->store->ops->close(s->store);
+    }
     pawl_app_free(s->app);
     pawl_mem_free(s->mem);
     pthread_mutex_destroy(&s->lock);

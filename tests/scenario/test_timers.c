@@ -51,6 +51,18 @@ SCENARIO(s12_timer_survives_a_crash_before_and_after_it_is_due)
     expect_is(scene_kind_count(s, "i", "TimerFired"), 1);
 }
 
+/* Between the look at the store and the question for the next due time. */
+SCENARIO(s12_timer_due_while_the_engine_was_busy_is_not_missed)
+{
+    scene_flow(s, "Sleep", sleep_for);
+    scene_start(s, "Sleep", "i", "100");
+    scene_down(s);
+    scene_up(s);
+    scene_fail(s, FAULT_OP_fetch_work, 0, 3, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "woke");
+}
+
 SCENARIO(s12_backward_clock_step_never_fires_twice_and_never_early)
 {
     scene_flow(s, "Sleep", sleep_for);
