@@ -141,10 +141,12 @@ const char *pawl_activity_token(pawl_activity *act)
     struct job *job = act->job;
     if (!job->token[0]) {
         uint64_t bits[2];
-        random_bytes(bits, sizeof(bits));
+        act->rt->env.random(act->rt->env.user, bits, sizeof(bits));
+        pthread_mutex_lock(&job->cancel_lock);
         (void)snprintf(job->token, sizeof(job->token), "w%llu.%016llx%016llx",
                        (unsigned long long)job->work.id, (unsigned long long)bits[0],
                        (unsigned long long)bits[1]);
+        pthread_mutex_unlock(&job->cancel_lock);
     }
     return job->token;
 }

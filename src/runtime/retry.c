@@ -10,10 +10,12 @@
 
 #include "runtime/job.h"
 #include "runtime/letter.h"
+#include "runtime/loop.h"
 #include "runtime/stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* attrs of the completion: empty for the common first attempt. */
 static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w)
@@ -188,7 +190,27 @@ void job_look_deadlines(pawl_runtime *rt)
 
 /* ---- Results by token ------------------------------------------------------------ */
 
-/* The row a token speaks of; false (and the request refused): nobody waits. */
+/* Does the attempt in memory have this token?  It may be completed before it returns. */
+static bool is_token_of(struct job *job, const char *token)
+{
+    if (!job)
+        return false;
+    pthread_mutex_lock(&job->cancel_lock);
+    bool same = job->token[0] && strcmp(job->token, token) == 0;
+    pthread_mutex_unlock(&job->cancel_lock);
+    return same;
+}
+
+/* It is being leased out in this very group. */
+static bool is_leased_here(pawl_runtime *rt, const char *token)
+{
+    for (const struct stage *s = rt->stages; s; s = s->next)
+        if (is_token_of(s->job, token))
+            return true;
+    return false;
+}
+
+/* The row a token speaks of; false: the request was refused (nobody waits), or put off. */
 static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
 {
     const char *token = req->args.name ? req->args.name : "";
@@ -197,12 +219,16 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
     pawl_error err;
     arena_reset(&rt->load_mem);
     pawl_status rc = rt->store->ops->read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
-    if (rc == PAWL_OK && list.count == 1 && pawl_str_is(list.items[0].lock_token, token) &&
-        list.items[0].lock_until_ms > rt->now_ms) {
+    bool found = rc == PAWL_OK && list.count == 1;
+    bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
+                  list.items[0].lock_until_ms > rt->now_ms;
+    if (leased || (found && is_token_of(map_get(&rt->jobs, id), token))) {
         *ret = list.items[0];
         return true;
     }
-    if (rc != PAWL_OK)
+    if (found && is_leased_here(rt, token))
+        request_put_off(rt, req);
+    else if (rc != PAWL_OK)
         request_refuse(req, rc, "%s", err.text);
     else
         request_refuse(
@@ -217,6 +243,7 @@ void job_complete_request(pawl_runtime *rt, struct request *req)
     pawl_work w;
     if (!row_of_token(rt, req, &w))
         return;
+    job_withdraw(rt, w.id); /* when it has not returned yet */
     pawl_str result = arena_dup(&rt->group_mem, req->args.data);
     if (!req->args.failed) {
         retry_completed(rt, &w, true, result, false, req);
@@ -231,6 +258,12 @@ void job_heartbeat_request(pawl_runtime *rt, struct request *req)
     pawl_work w;
     if (!row_of_token(rt, req, &w))
         return;
+    struct job *job = map_get(&rt->jobs, w.id);
+    if (job) {
+        atomic_store(&job->beat_ms, rt_mono(rt));
+        request_answer(req, &(pawl_reply){.status = PAWL_OK});
+        return;
+    }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
     stage_answer(move_deadline(rt, &w, retry_lease_deadline(&p, &w, rt->now_ms), 0), req);
 }

@@ -101,7 +101,7 @@ struct job {
     atomic_bool cancelled;       /* the activity may look */
     atomic_llong began_ms;       /* mono: a worker began; 0: still queued */
     atomic_llong beat_ms;        /* mono: last heartbeat, or the beginning */
-    pthread_mutex_t cancel_lock; /* guards the two below */
+    pthread_mutex_t cancel_lock; /* guards the two below, and token */
     void (*on_cancel)(void *arg);
     void *on_cancel_arg;
     struct heap_node limit; /* [engine] start-to-close or heartbeat, mono clock */
