@@ -184,7 +184,8 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
         r->x = execution_create(&spec);
         r->code = code;
     }
-    bool ready = r->x && (!l->uid || load_mailbox(rt, r)); /* mail of a pending one */
+    bool damaged; /* what cannot be read stays where it is */
+    bool ready = r->x && (!l->uid || load_mailbox(rt, r, &damaged)); /* mail of a pending one */
     if (!ready || !adopt_mail(rt, r, s)) {
         turn_again(rt, r, l);
         return true;
@@ -316,6 +317,8 @@ void begin_deliver(pawl_runtime *rt, struct letter *l)
     enum load_result found = load_row(rt, l->uid, l->instance, &r);
     if (found == LOAD_TROUBLE) {
         turn_hold(rt, l);
+    } else if (found == LOAD_DAMAGED) {
+        turn_damaged(rt, l);
     } else if (found == LOAD_NONE && l->uid) { /* removed meanwhile */
         struct stage *s = stage_bare(rt);
         stage_drop_message(rt, s, l->mail.id);

@@ -267,10 +267,10 @@ static void append_bare_end(pawl_runtime *rt, struct stage *s, int kind, pawl_st
 void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind, pawl_str reason)
 {
     struct stage *s = stage_of(rt, r);
-    bool bare = !r->x;
+    bool bare = !r->x, damaged;
     if (bare)
         r->x = load_tables(rt, &r->row);
-    bool ready = r->x && (!bare || load_mailbox(rt, r)); /* its mail goes with it */
+    bool ready = r->x && (!bare || load_mailbox(rt, r, &damaged)); /* its mail goes with it */
     pawl_str input = {0};
     if (ready && turn_is_between(r->x)) {
         input = arena_dup(&rt->group_mem, execution_end(r->x).value);
@@ -390,9 +390,10 @@ static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *
 void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     bool bare = !r->x; /* its own code is not needed to open the next execution */
+    bool damaged;
     if (bare)
         r->x = load_tables(rt, &r->row);
-    if (!r->x || (bare && !load_mailbox(rt, r))) {
+    if (!r->x || (bare && !load_mailbox(rt, r, &damaged))) {
         turn_again(rt, r, l);
         return;
     }

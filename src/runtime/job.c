@@ -4,6 +4,7 @@
 
 #include "runtime/hold.h"
 #include "runtime/letter.h"
+#include "runtime/loop.h"
 #include "runtime/retry.h"
 #include "runtime/stage.h"
 
@@ -129,7 +130,7 @@ void job_fetch(pawl_runtime *rt)
         }
         if (rt->store->ops->fetch_work(rt->store, rt->now_ms, names, n, FETCH_AT_ONCE,
                                        &rt->load_mem, &list, &err) != PAWL_OK) {
-            rt->retry_at_ms = rt_mono(rt) + 100;
+            loop_unread(rt, &err);
             return;
         }
         if (list.count < FETCH_AT_ONCE)

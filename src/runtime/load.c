@@ -28,6 +28,12 @@ enum load_result load_row(pawl_runtime *rt, uint64_t uid, pawl_str id, struct re
                              : rt->store->ops->find(rt->store, id, &rt->load_mem, &row, &err);
         if (rc == PAWL_NOT_FOUND)
             return LOAD_NONE;
+        if (rc == PAWL_CORRUPT) {
+            log_error(&rt->log, "load", "instance row is damaged; left as it is",
+                      "uid=%llu instance=%.*s error=\"%s\"", (unsigned long long)uid, PAWL_FMT(id),
+                      err.text);
+            return LOAD_DAMAGED;
+        }
         if (rc == PAWL_OK)
             r = resident_add(rt, &row);
         if (!r) {
@@ -72,17 +78,20 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
     return spec;
 }
 
-bool load_mailbox(pawl_runtime *rt, struct resident *r)
+bool load_mailbox(pawl_runtime *rt, struct resident *r, bool *retdamaged)
 {
     pawl_message_list list;
     pawl_error err = {0};
-    if (rt->store->ops->read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list,
-                                      &err) != PAWL_OK)
-        return false;
-    for (size_t i = 0; i < list.count; i++)
+    pawl_status rc = rt->store->ops->read_messages(rt->store, r->row.uid, (pawl_str){0},
+                                                   &rt->load_mem, &list, &err);
+    *retdamaged = rc == PAWL_CORRUPT;
+    if (rc == PAWL_CORRUPT)
+        log_error(&rt->log, "load", "mailbox is damaged; left as it is",
+                  "instance=%.*s error=\"%s\"", PAWL_FMT(r->row.id), err.text);
+    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++)
         if (list.items[i].mailbox)
             execution_mailbox_add(r->x, list.items[i].id, list.items[i].name, list.items[i].data);
-    return true;
+    return !is_trouble(rc);
 }
 
 static enum ready_result ready_of(enum engine_outcome outcome)
@@ -145,8 +154,13 @@ enum ready_result load_execution(pawl_runtime *rt, struct resident *r,
     enum ready_result ready = r->x ? READY_OK : READY_TROUBLE;
     if (ready == READY_OK && r->row.last_seq)
         ready = replay(rt, r, finding);
-    if (ready == READY_OK && !load_mailbox(rt, r))
+    bool damaged = false;
+    if (ready == READY_OK && !load_mailbox(rt, r, &damaged))
         ready = READY_TROUBLE;
+    if (damaged) {
+        *finding = (struct engine_finding){.text = "its mailbox is damaged"};
+        ready = READY_BLOCKED;
+    }
     if (ready != READY_OK) {
         execution_destroy(r->x);
         r->x = NULL;

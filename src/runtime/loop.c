@@ -20,8 +20,21 @@
 
 #include <sched.h>
 
+#include <stdio.h>
+
 #define FETCH_AT_ONCE 1000
 #define GROUP_BYTES   (16 << 20) /* strings staged in one commit */
+
+void loop_unread(pawl_runtime *rt, const pawl_error *err)
+{
+    rt->retry_at_ms = rt_mono(rt) + 100;
+    if (rt->store_trouble++)
+        return;
+    log_error(&rt->log, "store", "cannot read; trying again", "why=\"%s\"", err->text);
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(rt->trouble, sizeof(rt->trouble), "store: %.180s", err->text);
+    pthread_mutex_unlock(&rt->trouble_lock);
+}
 
 /* Due messages of the store become letters. */
 static void fetch_messages(pawl_runtime *rt)
@@ -32,7 +45,7 @@ static void fetch_messages(pawl_runtime *rt)
     pawl_status rc = rt->store->ops->fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE,
                                                     &rt->load_mem, &list, &err);
     if (rc != PAWL_OK) {
-        rt->retry_at_ms = rt_mono(rt) + 100;
+        loop_unread(rt, &err);
         return;
     }
     rt->fetch_messages = list.count == FETCH_AT_ONCE;

@@ -173,7 +173,7 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
     struct resident *r = NULL;
     enum load_result found = load_row(rt, uid, (pawl_str){0}, &r);
     if (found != LOAD_OK)
-        return found == LOAD_NONE;
+        return found != LOAD_TROUBLE;
     struct mending m = {.rt = rt, .s = stage_of(rt, r)};
     pawl_error err;
     pawl_status rc = rt->store->ops->read_history(rt->store, uid, r->row.execution, 0, 0,

@@ -130,8 +130,14 @@ static void answer_counts(pawl_runtime *rt, struct request *req, const pawl_repl
 void remove_handle(pawl_runtime *rt, struct request *req)
 {
     struct resident *r = NULL;
-    if (load_row(rt, 0, pawl_s(req->args.instance), &r) != LOAD_OK) {
+    enum load_result found = load_row(rt, 0, pawl_s(req->args.instance), &r);
+    if (found == LOAD_NONE) {
         request_refuse(req, PAWL_NOT_FOUND, "instance '%s' does not exist", req->args.instance);
+        return;
+    }
+    if (found != LOAD_OK) {
+        request_refuse(req, PAWL_UNAVAILABLE, "instance '%s' could not be read; try again",
+                       req->args.instance);
         return;
     }
     if (r->stage) {

@@ -112,8 +112,11 @@ static void retry(pawl_runtime *rt, struct request *req)
         request_refuse(req, PAWL_NOT_FOUND, "instance '%s' does not exist", req->args.instance);
         return;
     }
-    if (found == LOAD_TROUBLE) {
-        request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
+    if (found == LOAD_TROUBLE || found == LOAD_DAMAGED) {
+        request_refuse(req, found == LOAD_DAMAGED ? PAWL_CORRUPT : PAWL_UNAVAILABLE,
+                       found == LOAD_DAMAGED
+                           ? "the stored row of this instance is damaged; run pawl doctor"
+                           : "the store did not answer; try again");
         return;
     }
     if (r->stage) { /* mail that waits for it was just looked at */

@@ -39,6 +39,7 @@ enum load_result {
     LOAD_OK,
     LOAD_NONE,    /* no such instance */
     LOAD_TROUBLE, /* the store did not answer: try again later */
+    LOAD_DAMAGED, /* its row cannot be read, now or later: nobody else waits for it */
 };
 
 /* The resident for (uid, or id when uid is 0), loading its row if needed. */
@@ -57,8 +58,8 @@ enum ready_result load_execution(pawl_runtime *rt, struct resident *r,
 /* A tables-only execution of its history, for ending it without its code.
  * NULL: trouble.  The caller destroys it. */
 execution *load_tables(pawl_runtime *rt, const pawl_row *row);
-/* Fill the mailbox of r->x from the store; false: trouble. */
-bool load_mailbox(pawl_runtime *rt, struct resident *r);
+/* Fill the mailbox of r->x from the store; false: trouble.  Damaged: not filled. */
+bool load_mailbox(pawl_runtime *rt, struct resident *r, bool *retdamaged);
 /* The spec of an execution of this row with this code (NULL: tables only). */
 struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
                                 const struct code_entry *code, void *log_user);

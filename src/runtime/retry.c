@@ -15,7 +15,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* attrs of the completion: empty for the common first attempt. */
 static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w)
@@ -180,7 +179,7 @@ void job_look_deadlines(pawl_runtime *rt)
     arena_reset(&rt->load_mem);
     if (rt->store->ops->fetch_deadlines(rt->store, rt->now_ms, 256, &rt->load_mem, &list, &err) !=
         PAWL_OK) {
-        rt->retry_at_ms = rt_mono(rt) + 100;
+        loop_unread(rt, &err);
         return;
     }
     rt->look_deadlines = list.count == 256;

@@ -367,6 +367,12 @@ void turn_hold(pawl_runtime *rt, struct letter *l)
     letter_later(rt, l);
 }
 
+void turn_damaged(pawl_runtime *rt, struct letter *l)
+{
+    letter_drop(rt, l, PAWL_CORRUPT,
+                "the stored row of this instance is damaged; run pawl doctor, restore a backup");
+}
+
 void turn_deliver(pawl_runtime *rt, struct letter *l)
 {
     rt->turn_item = l->work_id ? l->work_id : l->stored ? l->mail.id : 0;
@@ -378,6 +384,8 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
     enum load_result found = load_row(rt, l->uid, l->instance, &r);
     if (found == LOAD_TROUBLE) {
         turn_hold(rt, l);
+    } else if (found == LOAD_DAMAGED) {
+        turn_damaged(rt, l);
     } else if (found == LOAD_NONE) {
         to_nobody(rt, l);
     } else if (must_wait_its_turn(rt, r, l)) {

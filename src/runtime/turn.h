@@ -44,6 +44,8 @@ void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l);
 void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind, pawl_str reason);
 /* Take everything of this instance back and try again, letter by letter. */
 void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* Its instance cannot be read: rows stay as they are until the next start. */
+void turn_damaged(pawl_runtime *rt, struct letter *l);
 /* The store did not answer: stop this group, try again soon. */
 void turn_hold(pawl_runtime *rt, struct letter *l);
 /* Put the rows that wait for this instance into memory again. */
