@@ -59,15 +59,28 @@ static const pawl_row *first_open(const struct tree *t)
     return NULL;
 }
 
-/* The work rows of an open instance go with it; running activities are told. */
-static void drop_open_work(pawl_runtime *rt, struct stage *s, const pawl_row *row)
+/* What is removed with its row. */
+struct leaving {
+    struct resident *r;
+    LIST(uint64_t) work; /* of an open instance; running activities are told */
+};
+
+/* Everything that has to be read, before anything is staged; false: trouble. */
+static bool look_at_leaving(pawl_runtime *rt, const pawl_row *row, struct leaving *ret)
 {
-    execution *x = load_tables(rt, row);
+    if (load_row(rt, row->uid, (pawl_str){0}, &ret->r) != LOAD_OK || ret->r->stage)
+        return false;
+    if (pawl_state_is_terminal(row->state))
+        return true;
+    execution *x = load_tables(rt, &ret->r->row);
+    if (!x)
+        return false;
     struct open_task task;
-    for (uint64_t cursor = 0; x && execution_next_open(x, &cursor, &task);)
+    for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task);)
         if (task.kind == PAWL_EV_ACTIVITY_SCHEDULED)
-            *list_add(&rt->group_mem, &s->drop_work) = task.rid;
+            *list_add(&rt->group_mem, &ret->work) = task.rid;
     execution_destroy(x);
+    return true;
 }
 
 /* A parent outside the tree that waits for this child hears of it. */
@@ -81,19 +94,23 @@ static void tell_parent(pawl_runtime *rt, struct stage *s, const pawl_row *row)
     m->data = pawl_s("the child was removed");
 }
 
-/* Stage the removal of one instance; false: it is busy in this group. */
-static bool remove_one(pawl_runtime *rt, const pawl_row *row, bool root)
+/* Stage the removal of the tree, all of it or nothing; false: trouble, or one of
+ * them is busy in this group. */
+static bool remove_tree(pawl_runtime *rt, const struct tree *t)
 {
-    struct resident *r = NULL;
-    if (load_row(rt, row->uid, (pawl_str){0}, &r) != LOAD_OK || r->stage)
-        return false;
-    struct stage *s = stage_of(rt, r);
-    s->change = PAWL_ROW_REMOVE;
-    s->removed = true;
-    if (!pawl_state_is_terminal(row->state))
-        drop_open_work(rt, s, &r->row);
-    if (root)
-        tell_parent(rt, s, row);
+    struct leaving *leaving = arena_array(&rt->group_mem, struct leaving, t->rows.count);
+    for (size_t i = 0; i < t->rows.count; i++)
+        if (!look_at_leaving(rt, &t->rows.items[i], &leaving[i]))
+            return false;
+    for (size_t i = 0; i < t->rows.count; i++) {
+        struct stage *s = stage_of(rt, leaving[i].r);
+        s->change = PAWL_ROW_REMOVE;
+        s->removed = true;
+        for (size_t k = 0; k < leaving[i].work.count; k++)
+            *list_add(&rt->group_mem, &s->drop_work) = leaving[i].work.items[k];
+        if (i == 0)
+            tell_parent(rt, s, &t->rows.items[i]);
+    }
     return true;
 }
 
@@ -156,10 +173,10 @@ void remove_handle(pawl_runtime *rt, struct request *req)
                        PAWL_FMT(open->id), pawl_state_name(open->state));
     } else if (any_staged(rt, &tree)) {
         request_put_off(rt, req);
+    } else if (!remove_tree(rt, &tree)) {
+        request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
     } else {
         pawl_reply reply = {.status = PAWL_OK};
-        for (size_t i = 0; i < tree.rows.count; i++)
-            (void)remove_one(rt, &tree.rows.items[i], i == 0);
         count_tree(&tree, &reply);
         answer_counts(rt, req, &reply);
     }
@@ -172,11 +189,9 @@ static bool prune_root(pawl_runtime *rt, const pawl_row *row, pawl_reply *reply)
 {
     struct tree tree = {0};
     collect(rt, &tree, row);
-    if (tree.trouble != PAWL_OK || first_open(&tree) || any_staged(rt, &tree))
+    if (tree.trouble != PAWL_OK || first_open(&tree) || any_staged(rt, &tree) ||
+        !remove_tree(rt, &tree))
         return false;
-    for (size_t i = 0; i < tree.rows.count; i++)
-        if (!remove_one(rt, &tree.rows.items[i], false))
-            return false;
     count_tree(&tree, reply);
     return true;
 }

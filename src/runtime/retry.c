@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* attrs of the completion: empty for the common first attempt. */
 static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w)
