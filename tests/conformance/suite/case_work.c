@@ -196,6 +196,22 @@ static void w3_a_clock_that_steps_back_hides_work_again(struct probe *t)
     CHECK_TEXT(fetch_jobs(t, 10), "y");
 }
 
+static void w1_a_clock_that_steps_back_finds_the_lease_alive(struct probe *t)
+{
+    pawl_row a = make(t, "a");
+    for (int i = 0; i < 2; i++)
+        enqueue_work(t, &a,
+                     (pawl_work){.name = pawl_s(i ? "y" : "x"),
+                                 .lock_token = pawl_s("t"),
+                                 .lock_until_ms = t->now + 100});
+    tick(t, 100);
+    CHECK_TEXT(fetch_jobs(t, 1), "x");
+    tick(t, -1);
+    CHECK_TEXT(fetch_jobs(t, 1), "");
+    tick(t, 1);
+    CHECK_TEXT(fetch_jobs(t, 1), "y");
+}
+
 static void a1_abandoned_work_comes_back_in_order(struct probe *t)
 {
     pawl_row a = make(t, "a");
@@ -291,6 +307,7 @@ const struct probe_case cases_work[] = {
     CASE(w2_every_one_of_many_is_fetched_once),
     CASE(w3_never_before_its_time),
     CASE(w3_a_clock_that_steps_back_hides_work_again),
+    CASE(w1_a_clock_that_steps_back_finds_the_lease_alive),
     CASE(a1_abandoned_work_comes_back_in_order),
     CASE(a2_abandoning_finished_work_does_not_revive_it),
     CASE(c3_work_is_completed_whatever_became_of_its_instance),
