@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,27 @@ fail:;
         close(to);
     errno = why;
     return -1;
+}
+
+/* The loader maps what the headers promise and dies (SIGBUS) where a file that was
+ * copied only in part ends.  Other files are the loader's to judge. */
+static bool is_cut_off(int fd)
+{
+    ElfW(Ehdr) head;
+    struct stat st;
+    if (fstat(fd, &st) != 0 || pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    for (size_t i = 0; i < head.e_phnum; i++) {
+        ElfW(Phdr) part;
+        off_t at = (off_t)(head.e_phoff + i * head.e_phentsize);
+        if (pread(fd, &part, sizeof(part), at) != (ssize_t)sizeof(part))
+            return true;
+        if (part.p_type == PT_LOAD && (part.p_filesz > (size_t)st.st_size ||
+                                       part.p_offset > (size_t)st.st_size - part.p_filesz))
+            return true;
+    }
+    return false;
 }
 
 static pawl_status register_module(pawl_app *app, const char *path, void *handle, int fd,
@@ -99,6 +121,10 @@ pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
     int fd = copy_of(path);
     if (fd < 0)
         return bad(err, path, strerror(errno));
+    if (is_cut_off(fd)) {
+        close(fd);
+        return bad(err, path, "the file ends too early; copy it again");
+    }
     char name[64];
     (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
