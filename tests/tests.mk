@@ -1,6 +1,7 @@
 # Tests.  Every program prints its own results; tests/run adds them up.
 #
 #     make test-units   make test-scenarios   make conformance   make sim SEEDS=1000
+#     make test-crash   make torture-crash
 
 TESTPKGS := check
 TESTLIBS = $(shell pkg-config --libs $(TESTPKGS))
@@ -58,7 +59,13 @@ sim: $(B)/tests/sim/pawl-sim
 	@tests/run "$< --seeds 1..$(SEEDS) --regress tests/sim/regress" \
 	    "$< --store sqlite --seeds 1..$$(($(SEEDS) / 40 + 1))"
 
-.PHONY: test-units test-replay conformance test-scenarios sim
+# kill -9, bad disks, bad bytes, with real processes.  A sample; all of it: torture-crash.
+test-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
+	@tests/run $^
+torture-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
+	@PAWL_CRASH_FULL=1 PAWL_TEST_TIMEOUT=1800 tests/run $^
+
+.PHONY: test-units test-replay conformance test-scenarios sim test-crash torture-crash
 
 # The binary from outside, and the documents as tests: scripts on a finished build.
 test-cli: all
