@@ -135,6 +135,8 @@ void scene_finish(struct scene *s, const char *id); /* hop until the instance ha
 
 /* ---- Looking ----------------------------------------------------------------- */
 
+/* "i7": a name that lives as long as the scene. */
+#define scene_id(s, word, n) pawl_mem_printf((s)->mem, "%s%d", (word), (int)(n)).ptr
 pawl_info scene_info(struct scene *s, const char *id);
 pawl_row scene_row(struct scene *s, const char *id);
 /* State and, for ended ones, output or error text. */

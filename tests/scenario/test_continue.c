@@ -76,8 +76,7 @@ SCENARIO(b07_failed_commit_of_continue_as_new_does_not_run_it_twice)
 {
     scene_flow(s, "Flow", count_down);
     for (int skip = 0; skip < 5; skip++) {
-        char id[10];
-        snprintf(id, sizeof(id), "i%d", skip);
+        const char *id = scene_id(s, "i", skip);
         scene_fail(s, FAULT_OP_commit, skip, 1, FAULT_BEFORE, PAWL_BUSY);
         scene_start(s, "Flow", id, "2");
         scene_finish(s, id);

@@ -173,8 +173,7 @@ SCENARIO(e15_list_with_cursor_and_filters)
     scene_flow(s, "Flow", wait_go);
     scene_flow(s, "Busy", with_timer);
     for (int i = 0; i < 10; i++) {
-        char id[20];
-        snprintf(id, sizeof(id), "%s-%d", i % 2 ? "odd" : "even", i);
+        const char *id = scene_id(s, i % 2 ? "odd-" : "even-", i);
         scene_start(s, "Flow", id, i < 4 ? "done" : "x");
     }
     s->now += 1000;

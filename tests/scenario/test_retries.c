@@ -127,8 +127,7 @@ SCENARIO(s08_jitter_stays_in_its_bounds)
     call(s, "Flaky:2", PAWL_CALL_OPTS(.attempts = 2, .initial_ms = 10000, .jitter = 0.5));
     bool varied = false;
     for (int i = 0; i < 10; i++) {
-        char id[10];
-        snprintf(id, sizeof(id), "j%d", i);
+        const char *id = scene_id(s, "j", i);
         int64_t began = s->now;
         scene_start(s, "Call", id, "Flaky:2");
         scene_finish(s, id);

@@ -183,8 +183,7 @@ SCENARIO(b09_b11_injected_commit_failures_change_nothing)
     watch_store(s);
     all_flows(s);
     for (int skip = 0; skip < 18; skip++) {
-        char id[10];
-        snprintf(id, sizeof(id), "i%d", skip);
+        const char *id = scene_id(s, "i", skip);
         scene_fail(s, FAULT_OP_commit, skip, 2, FAULT_BEFORE, kinds[skip % 3]);
         run_everything(s, id);
     }
@@ -216,8 +215,7 @@ SCENARIO(b09_reads_that_fail_are_tried_again)
         FAULT_OP_read_history,   FAULT_OP_read_messages};
     all_flows(s);
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-        char id[10];
-        snprintf(id, sizeof(id), "i%zu", i);
+        const char *id = scene_id(s, "i", i);
         scene_start(s, "All", id, "a");
         scene_down(s);
         scene_up(s);
@@ -239,8 +237,7 @@ SCENARIO(a10_b03_b11_append_then_crash_before_ack)
     int reached = 0;
     all_flows(s);
     for (int skip = 0; skip < 18; skip++) {
-        char id[10];
-        snprintf(id, sizeof(id), "i%d", skip);
+        const char *id = scene_id(s, "i", skip);
         pawl_error err;
         scene_up(s);
         scene_fail(s, FAULT_OP_commit, skip, 1, FAULT_AFTER, PAWL_UNKNOWN);
@@ -286,8 +283,7 @@ SCENARIO(b11_b04_crash_between_schedule_append_and_enqueue_cannot_be)
     watch_store(s);
     all_flows(s);
     for (int skip = 0; skip < 6; skip++) {
-        char id[10];
-        snprintf(id, sizeof(id), "i%d", skip);
+        const char *id = scene_id(s, "i", skip);
         scene_start(s, "All", id, "a");
         for (int i = 0; i < skip; i++)
             (void)scene_hop(s);
