@@ -53,20 +53,30 @@ $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c $< -o $@
 
-$(B)/libpawl.a: $(LIBOBJ)
+# What we link ourselves sees everything; what others link has only public names
+# (internal ones such as map_get would meet those of other libraries).
+$(B)/obj/libpawl-all.a: $(LIBOBJ) $(MAINOBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
+
+$(B)/libpawl.a: $(LIBOBJ)
+	@rm -f $@
+	$(LD) -r $^ -o $(B)/obj/libpawl.o
+	objcopy --localize-hidden $(B)/obj/libpawl.o
+	$(AR) rcs $@ $(B)/obj/libpawl.o
 
 $(B)/libpawl.so: $(LIBOBJ)
 	$(CC) $(LDFLAGS) -shared -Wl,-soname,libpawl.so.0 $^ $(LDLIBS) -o $@
 
-$(B)/libpawl-main.a: $(MAINOBJ)
+$(B)/libpawl-main.a: $(MAINOBJ) $(filter $(B)/obj/src/base/%,$(LIBOBJ))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(LD) -r $^ -o $(B)/obj/libpawl-main.o
+	objcopy --keep-global-symbol=pawl_main $(B)/obj/libpawl-main.o
+	$(AR) rcs $@ $(B)/obj/libpawl-main.o
 
 # The binary exports every public pawl_* symbol: modules link nothing of ours.
-$(B)/pawl: $(B)/obj/src/cli/pawl.o $(B)/libpawl-main.a $(B)/libpawl.a
-	$(CC) $(LDFLAGS) -rdynamic $< -Wl,--whole-archive $(B)/libpawl-main.a $(B)/libpawl.a \
+$(B)/pawl: $(B)/obj/src/cli/pawl.o $(B)/obj/libpawl-all.a
+	$(CC) $(LDFLAGS) -rdynamic $< -Wl,--whole-archive $(B)/obj/libpawl-all.a \
 	    -Wl,--no-whole-archive $(LDLIBS) -o $@
 
 # One source, two shapes.

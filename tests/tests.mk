@@ -32,7 +32,7 @@ $(B)/libpawl-conformance.a: $(SUITEOBJ)
 define test_program
 $(B)/tests/$(1): $(B)/obj/tests/$(1).o \
         $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/$(dir $(1))test_%,$(wildcard tests/$(dir $(1))*.c))) \
-        $(ARCHIVES.$(patsubst %/,%,$(dir $(1)))) $(B)/tests/libharness.a $(B)/libpawl-main.a $(B)/libpawl.a
+        $(ARCHIVES.$(patsubst %/,%,$(dir $(1)))) $(B)/tests/libharness.a $(B)/obj/libpawl-all.a
 	@mkdir -p $$(@D)
 	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o %.a,$$^) $$(TESTLIBS) $$(LIBS.$(notdir $(1))) $$(LDLIBS) -o $$@
 endef
@@ -51,7 +51,7 @@ test-scenarios: $(filter $(B)/tests/scenario/%,$(TESTBIN))
 SEEDS ?= 2000
 SIMOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/sim/*.c))
 
-$(B)/tests/sim/pawl-sim: $(SIMOBJ) $(B)/libpawl.a
+$(B)/tests/sim/pawl-sim: $(SIMOBJ) $(B)/obj/libpawl-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -rdynamic $^ $(LDLIBS) -o $@
 

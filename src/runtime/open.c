@@ -408,6 +408,7 @@ void pawl_runtime_close(pawl_runtime *rt)
     if (!all) { /* threads still use the runtime: leave it to the end of the process */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
                  (long long)rt->opts.drain_ms);
+        atomic_store(&rt->app->left_running, true);
         slots_absolve(rt->slots); /* we ended them: that is no crash of theirs */
         if (rt->owns_store)
             rt->store->ops->close(rt->store);

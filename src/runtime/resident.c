@@ -78,8 +78,8 @@ void resident_set_row(struct resident *r, const pawl_row *row)
     arena_deinit(&r->row_mem);
     r->row_mem = fresh;
     r->row = copy;
-    if (!map_puts(&rt->by_id, r->row.id, r))
-        assert_that(!"a slot that was just freed can be filled");
+    bool put = map_puts(&rt->by_id, r->row.id, r);
+    assert_that(put); /* into the slot that was just freed */
 }
 
 pawl_row *resident_row(struct resident *r)

@@ -55,7 +55,7 @@ static void *worker_main(void *p);
 /* One more thread, if allowed.  Called with work_lock held. */
 static bool spawn_locked(pawl_runtime *rt)
 {
-    if (!rt->threaded || rt->worker_count >= rt->opts.workers)
+    if (!rt->threaded || rt->workers_stop || rt->worker_count >= rt->opts.workers)
         return false;
     struct worker_arg *arg = malloc(sizeof(*arg));
     if (!arg)
@@ -150,8 +150,9 @@ bool worker_stop(pawl_runtime *rt, int64_t ms)
     while (rt->running && pthread_cond_timedwait(&rt->work_ready, &rt->work_lock, &until) == 0)
         ;
     bool all = rt->running == 0;
+    uint32_t count = rt->worker_count; /* no more are started now */
     pthread_mutex_unlock(&rt->work_lock);
-    for (uint32_t i = 0; all && i < rt->worker_count; i++)
+    for (uint32_t i = 0; all && i < count; i++)
         pthread_join(rt->workers[i], NULL);
     return all;
 }
