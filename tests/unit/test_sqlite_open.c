@@ -246,6 +246,15 @@ TEST(a_reader_runs_beside_the_owner)
     ck_assert_int_eq(r->ops->take(r, 1, &fence, &b.err), PAWL_UNSUPPORTED);
     ck_assert_int_eq(r->ops->commit(r, &fence, &round, 1, 1, &b.err), PAWL_UNSUPPORTED);
     ck_assert_int_eq(r->ops->purge(r, &fence, 10, &left, &b.err), PAWL_UNSUPPORTED);
+    pawl_message_list messages;
+    pawl_work_list work;
+    int64_t due;
+    ck_assert_int_eq(r->ops->fetch_messages(r, 1, 1, b.mem, &messages, &b.err), PAWL_UNSUPPORTED);
+    ck_assert_int_eq(r->ops->fetch_work(r, 1, NULL, 0, 1, b.mem, &work, &b.err), PAWL_UNSUPPORTED);
+    ck_assert_int_eq(r->ops->fetch_deadlines(r, 1, 1, b.mem, &work, &b.err), PAWL_UNSUPPORTED);
+    ck_assert_int_eq(r->ops->next_due(r, 1, &due, &b.err), PAWL_UNSUPPORTED);
+    r->ops->abandon_work(r, &a.uid, 1);
+    r->ops->abandon_messages(r, &a.uid, 1);
     ck_assert_int_eq(r->ops->space(r), PAWL_OK);
     box_close(&b); /* the owner goes, the reader stays */
     ck_assert_int_eq(r->ops->find_uid(r, a.uid, b.mem, &row, &b.err), PAWL_OK);

@@ -86,8 +86,10 @@ static int take_fence(struct conn *c, pawl_fence *ret)
     return rc;
 }
 
-static pawl_status unusable(struct sqlite_store *s, pawl_error *reterr)
+pawl_status engine_check(struct sqlite_store *s, pawl_error *reterr)
 {
+    if (!s->read_only && !s->broken)
+        return PAWL_OK;
     if (s->read_only) {
         error_set(reterr, PAWL_UNSUPPORTED, "the database was opened read-only");
         return PAWL_UNSUPPORTED;
@@ -112,10 +114,11 @@ pawl_status sqlite_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_
     pawl_fence fence;
 
     (void)now_ms;
-    if (s->read_only || s->broken)
-        return unusable(s, reterr);
+    pawl_status status = engine_check(s, reterr);
+    if (status != PAWL_OK)
+        return status;
     bool had_reserve = !s->reserve.spent;
-    pawl_status status = take_once(s, &fence, reterr);
+    status = take_once(s, &fence, reterr);
     if (status == PAWL_DISK_FULL && had_reserve) /* it is spent now: there is room */
         status = take_once(s, &fence, reterr);
     if (status != PAWL_OK)
@@ -143,8 +146,9 @@ pawl_status group_fail(struct sqlite_store *s, int rc, const char *what, pawl_er
 
 pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_error *reterr)
 {
-    if (s->read_only || s->broken)
-        return unusable(s, reterr);
+    pawl_status status = engine_check(s, reterr);
+    if (status != PAWL_OK)
+        return status;
     sqlite3_stmt *stmt = conn_statement(&s->writer, ST_FENCE_MOVE);
     int rc = stmt ? conn_run(&s->writer, ST_BEGIN_WRITE) : sqlite3_extended_errcode(s->writer.db);
     if (rc == SQLITE_OK) {

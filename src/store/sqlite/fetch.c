@@ -84,6 +84,9 @@ pawl_status sqlite_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t lim
     struct cursor at = {.ms = s->seen_ms, .id = s->seen_id};
     int rc = SQLITE_OK;
 
+    pawl_status status = engine_check(s, reterr);
+    if (status != PAWL_OK)
+        return status;
     vec_reset(&s->fetched);
     vec_reset(&s->unreadable);
     conn_enter(&s->writer, mem);
@@ -98,7 +101,7 @@ pawl_status sqlite_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t lim
     pawl_message *items = arena_array(mem, pawl_message, s->fetched.count);
     conn_leave(&s->writer);
     if (s->unreadable.count) {
-        pawl_status status = quarantine_unreadable(s, reterr);
+        status = quarantine_unreadable(s, reterr);
         if (status != PAWL_OK)
             return status;
     }
@@ -157,10 +160,13 @@ pawl_status sqlite_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t li
                                    pawl_work_list *ret, pawl_error *reterr)
 {
     struct sqlite_store *s = sqlite_of(base);
-    sqlite3_stmt *stmt = conn_statement(&s->writer, ST_WORK_DEADLINES);
     size_t count = 0, room = 0;
     pawl_work *items = NULL;
 
+    pawl_status status = engine_check(s, reterr);
+    if (status != PAWL_OK)
+        return status;
+    sqlite3_stmt *stmt = conn_statement(&s->writer, ST_WORK_DEADLINES);
     if (!stmt)
         return conn_error(&s->writer, sqlite3_extended_errcode(s->writer.db), "read deadlines",
                           reterr);
@@ -186,6 +192,9 @@ pawl_status sqlite_next_due(pawl_store *base, int64_t after_ms, int64_t *ret, pa
     struct sqlite_store *s = sqlite_of(base);
     int64_t due = INT64_MAX;
 
+    pawl_status status = engine_check(s, reterr);
+    if (status != PAWL_OK)
+        return status;
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
         sqlite3_stmt *stmt = conn_statement(&s->writer, looks[i]);
         int rc = stmt ? SQLITE_OK : sqlite3_extended_errcode(s->writer.db);

@@ -50,6 +50,17 @@ static const pawl_store_ops ops = {
     .close = sqlite_close,
 };
 
+/* STRICT tables came with 3.37; connections of several threads need a safe build. */
+static pawl_status check_library(pawl_error *reterr)
+{
+    if (sqlite3_libversion_number() >= 3037000 && sqlite3_threadsafe())
+        return PAWL_OK;
+    error_set(reterr, PAWL_UNSUPPORTED,
+              "SQLite %s%s is installed; pawl needs 3.37 or later, built for threads",
+              sqlite3_libversion(), sqlite3_threadsafe() ? "" : " (not thread-safe)");
+    return PAWL_UNSUPPORTED;
+}
+
 /* Locks and shared memory do not work over these. */
 static pawl_status check_file_system(const char *dir, pawl_error *reterr)
 {
@@ -226,7 +237,9 @@ pawl_store *pawl_sqlite_store(const char *file, const pawl_store_open_opts *opts
         return NULL;
     }
     s->read_only = opts && opts->read_only;
-    pawl_status status = check_file_system(s->dir, reterr);
+    pawl_status status = check_library(reterr);
+    if (status == PAWL_OK)
+        status = check_file_system(s->dir, reterr);
     if (status == PAWL_OK)
         status =
             s->read_only ? open_reader(s, reterr) : open_writer(s, opts ? opts->now_ms : 0, reterr);

@@ -85,36 +85,52 @@ pawl_status sqlite_find_uid(pawl_store *base, uint64_t uid, pawl_mem *mem, pawl_
     return PAWL_NOT_FOUND;
 }
 
-pawl_status sqlite_find_execution(pawl_store *base, uint64_t uid, uint64_t execution, pawl_mem *mem,
-                                  pawl_row *ret, pawl_error *reterr)
+/* The row a statement finds by uid (and execution): SQLITE_ROW or SQLITE_DONE. */
+static int look_up(struct conn *c, enum statement which, uint64_t uid, uint64_t execution,
+                   pawl_mem *mem, pawl_row *ret)
 {
-    struct conn *c;
-    sqlite3_stmt *stmt;
-    pawl_status status = open_read(base, ST_EXECUTION_READ, mem, &c, &stmt, reterr);
+    sqlite3_stmt *stmt = conn_statement(c, which);
 
-    if (status != PAWL_OK)
-        return status;
+    if (!stmt)
+        return sqlite3_extended_errcode(c->db);
     bind_id(stmt, 1, uid);
-    bind_id(stmt, 2, execution);
+    if (which == ST_EXECUTION_READ)
+        bind_id(stmt, 2, execution);
     int rc = sqlite3_step(stmt);
     if (rc == SQLITE_ROW)
         column_row(stmt, mem, ret);
-    status = close_read(base, c, stmt, rc, reterr);
-    if (rc != SQLITE_DONE)
-        return status;
-    /* Not closed: closing only ever adds, so looking at the current one second
-     * cannot miss it; if it closed in between, the first look is tried again. */
+    (void)sqlite3_reset(stmt);
+    return rc;
+}
+
+/* In one snapshot: an execution may close between the two looks. */
+pawl_status sqlite_find_execution(pawl_store *base, uint64_t uid, uint64_t execution, pawl_mem *mem,
+                                  pawl_row *ret, pawl_error *reterr)
+{
+    struct sqlite_store *s = sqlite_of(base);
+    struct conn *c;
     pawl_row row;
-    status = sqlite_find_uid(base, uid, mem, &row, reterr);
+    pawl_status status = pool_take(s, mem, &c, reterr);
+
     if (status != PAWL_OK)
         return status;
-    if (row.execution == execution) {
+    int rc = conn_run(c, ST_BEGIN_READ);
+    if (rc == SQLITE_OK)
+        rc = look_up(c, ST_ROW_BY_UID, uid, execution, mem, &row);
+    if (rc == SQLITE_ROW && row.execution != execution)
+        rc = look_up(c, ST_EXECUTION_READ, uid, execution, mem, &row);
+    if (rc == SQLITE_ROW) {
         *ret = row;
-        return PAWL_OK;
+    } else if (rc == SQLITE_DONE) {
+        status = PAWL_NOT_FOUND;
+        error_set(reterr, status, "instance with uid %llu has no execution %llu",
+                  (unsigned long long)uid, (unsigned long long)execution);
+    } else {
+        status = conn_error(c, rc, "read an execution", reterr);
     }
-    error_set(reterr, PAWL_NOT_FOUND, "instance '%.*s' has no execution %llu", PAWL_FMT(row.id),
-              (unsigned long long)execution);
-    return PAWL_NOT_FOUND;
+    conn_rollback(c);
+    pool_give(s, c);
+    return status;
 }
 
 /* ---- Messages, work -------------------------------------------------------- */

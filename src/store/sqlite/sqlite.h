@@ -176,6 +176,8 @@ void column_event(sqlite3_stmt *stmt, pawl_mem *mem, pawl_event *ret);
 
 /* ---- commit.c, round.c ----------------------------------------------------- */
 
+/* PAWL_OK, or why an [engine] operation cannot be had of this store. */
+pawl_status engine_check(struct sqlite_store *s, pawl_error *reterr);
 /* BEGIN and move the fence: PAWL_OK, or everything is rolled back. */
 pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_error *reterr);
 /* COMMIT, and tell apart what did not happen from what nobody knows. */

@@ -176,6 +176,9 @@ pawl_status sqlite_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *
     struct fetch f = {.s = s, .c = &s->writer, .now_ms = now_ms, .limit = limit};
     int rc = SQLITE_OK;
 
+    pawl_status status = engine_check(s, reterr);
+    if (status != PAWL_OK)
+        return status;
     vec_reset(&s->candidates);
     *ret = (pawl_work_list){0};
     if (limit == 0)
