@@ -151,6 +151,7 @@ static pawl_status status_of(int rc)
         return PAWL_NO_MEMORY;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+    case SQLITE_ERROR: /* our statements do not fit the tables: the schema is damaged */
         return PAWL_CORRUPT;
     case SQLITE_TOOBIG:
         return PAWL_LIMIT;
