@@ -46,7 +46,7 @@ struct pawl_app {
     VEC(struct activity_entry *) all_activities;
     atomic_ulong generation;
     atomic_bool left_running; /* a closed runtime left activities behind: keep their code */
-    pawl_error trouble; /* first bad registration; status PAWL_OK: none */
+    pawl_error trouble;       /* first bad registration; status PAWL_OK: none */
     int trouble_count;
 };
 
