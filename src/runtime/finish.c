@@ -162,14 +162,18 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
         rt->retry_at_ms = rt_mono(rt) + 100;
         return;
     }
+    struct letter *first = NULL, **end = &first;
     for (size_t i = 0; i < list.count; i++) {
         const pawl_message *m = &list.items[i];
         if (m->mailbox || m->visible_ms > rt->now_ms)
             continue;
         struct letter *l = letter_of_row(rt, m);
-        if (l)
-            letter_todo(rt, l);
+        if (!l)
+            continue;
+        *end = l;
+        end = &l->next;
     }
+    letter_back(rt, first); /* older than whatever came meanwhile */
 }
 
 /* ---- Ending ------------------------------------------------------------------ */
@@ -198,6 +202,9 @@ static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
             s->row.state = states[i].state;
     row_changed(s);
     execution_mailbox_each(r->x, drop_mail, s);
+    for (size_t i = s->messages.count; i-- > 0;) /* adopted in this very stage */
+        if (s->messages.items[i].mailbox)
+            stage_drop_message(rt, s, s->messages.items[i].id);
     stage_drop_message(rt, s, r->grace_id);
 }
 

@@ -61,6 +61,10 @@ static void fetch_messages(pawl_runtime *rt)
 /* Has the time come for something that lies in the store? */
 static void look_at_clock(pawl_runtime *rt)
 {
+    if (rt->now_ms < rt->looked_ms) { /* it was set back: what was due then is due again */
+        rt->looked_ms = rt->now_ms;
+        rt->ask_due = true;
+    }
     if (rt->now_ms >= rt->next_due_ms) {
         rt->fetch_messages = rt->store_backlog = rt->look_deadlines = true;
         rt->next_due_ms = INT64_MAX;
@@ -172,6 +176,8 @@ int loop_once(pawl_runtime *rt)
     arena_reset(&rt->group_mem);
     rt->now_ms = rt_now(rt);
     look_at_registry(rt);
+    if (rt->piled.count) /* newer mail must not overtake it */
+        return 0;
     mend_look(rt);
     look_at_clock(rt);
     fill_group(rt);

@@ -128,8 +128,16 @@ static void retry(pawl_runtime *rt, struct request *req)
                        pawl_state_name(r->row.state));
         return;
     }
+    execution *x = load_tables(rt, &r->row);
+    if (!x) {
+        request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
+        return;
+    }
     struct stage *s = stage_of(rt, r);
-    s->row.state = s->row.last_seq ? PAWL_RUNNING : PAWL_PENDING;
+    s->row.state = !s->row.last_seq         ? PAWL_PENDING
+                   : execution_suspended(x) ? PAWL_SUSPENDED
+                                            : PAWL_RUNNING;
+    execution_destroy(x);
     s->row.finding = (pawl_str){0};
     s->change = PAWL_ROW_ALL;
     s->unpile = true;
