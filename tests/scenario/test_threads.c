@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/scenario/test_threads.c -- what needs threads: S9, E5, clients, tokens, drain. */
+#include "scene.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static sem_t began, woken, told;
+static atomic_int saw_cancel, finished;
+static char token[64];
+
+static void fresh(struct scene *s)
+{
+    sem_init(&began, 0, 0);
+    sem_init(&woken, 0, 0);
+    sem_init(&told, 0, 0);
+    atomic_store(&saw_cancel, 0);
+    atomic_store(&finished, 0);
+    scene_threads(s);
+}
+
+/* Wait for a semaphore, ten seconds at most. */
+static bool wait_for(sem_t *sem)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 10;
+    while (sem_timedwait(sem, &until) != 0)
+        if (errno != EINTR)
+            return false;
+    return true;
+}
+
+static pawl_info wait_end(struct scene *s, const char *id)
+{
+    pawl_info info = {0};
+    pawl_error err = {0};
+    pawl_status rc = pawl_client_wait(s->c, id, 0, 20000, s->mem, &info, &err);
+    ck_assert_msg(rc == PAWL_OK, "%s", err.text);
+    return info;
+}
+
+/* ---- S9: cancellation reaches a running activity at once ------------------------------ */
+
+static pawl_result poll_flag(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    sem_post(&began);
+    for (int i = 0; i < 10000 && !pawl_activity_cancelled(act); i++)
+        usleep(1000);
+    atomic_store(&saw_cancel, pawl_activity_cancelled(act) && !pawl_activity_heartbeat(act));
+    sem_post(&told);
+    return pawl_ok(act, "nobody hears this");
+}
+
+static void wake(void *arg)
+{
+    (void)arg;
+    sem_post(&woken);
+}
+
+static pawl_result block_until_woken(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    pawl_activity_on_cancel(act, wake, NULL);
+    sem_post(&began);
+    atomic_store(&saw_cancel, wait_for(&woken));
+    sem_post(&told);
+    return pawl_ok(act, "late");
+}
+
+static pawl_result call_by_name(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task t[] = {pawl_start(ctx, input.ptr, pawl_s("")), pawl_wait_event(ctx, "Stop")};
+    int first = pawl_race(ctx, t, 2);
+    return pawl_donef(ctx, "%d %s", first, pawl_await(ctx, t[0]).value.ptr);
+}
+
+static void cancel_running(struct scene *s, const char *name, pawl_activity_fn *fn, bool race)
+{
+    fresh(s);
+    scene_activity(s, name, fn);
+    scene_flow(s, "Flow", call_by_name);
+    scene_start(s, "Flow", "i", name);
+    ck_assert(wait_for(&began));
+    if (race)
+        scene_raise(s, "i", "Stop", "");
+    else
+        scene_cancel(s, "i", "stop");
+    pawl_info info = wait_end(s, "i");
+    expect_is(info.state, race ? PAWL_COMPLETED : PAWL_CANCELLED);
+    ck_assert(wait_for(&told));
+    expect_is(atomic_load(&saw_cancel), 1);
+    expect_is(scene_kind_count(s, "i", "ActivityCompleted"), 0);
+}
+
+SCENARIO(s09_cancel_sets_the_flag_of_a_running_activity_at_once)
+{
+    cancel_running(s, "Poll", poll_flag, false);
+}
+
+SCENARIO(s09_cancel_calls_back_on_another_thread)
+{
+    cancel_running(s, "Block", block_until_woken, false);
+}
+
+SCENARIO(s09_loser_of_a_race_is_told_at_once)
+{
+    cancel_running(s, "Block", block_until_woken, true);
+}
+
+/* Terminate, too; and the slot is free for others although the activity goes on. */
+static pawl_result deaf(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    sem_post(&began);
+    (void)wait_for(&woken);
+    return pawl_ok(act, "too late");
+}
+
+SCENARIO(s09_an_activity_that_ignores_it_is_left_alone)
+{
+    fresh(s);
+    s->opts.workers = 2;
+    scene_activity(s, "Deaf", deaf);
+    scene_flow(s, "Flow", call_by_name);
+    scene_start(s, "Flow", "i", "Deaf");
+    ck_assert(wait_for(&began));
+    scene_steer(s, PAWL_OP_TERMINATE, "i");
+    expect_is(wait_end(s, "i").state, PAWL_CANCELLED);
+    scene_start(s, "Flow", "j", "Echo"); /* nobody waits for the deaf one */
+    expect_is(wait_end(s, "j").state, PAWL_COMPLETED);
+    sem_post(&woken);
+    scene_down(s);
+    scene_up(s);
+    expect_is(scene_kind_count(s, "i", "ActivityCompleted"), 0);
+}
+
+static pawl_result call_silent(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call_with(ctx, "Poll", input, PAWL_CALL_OPTS(.heartbeat_ms = 50));
+}
+
+SCENARIO(s08_silent_thread_is_timed_out_and_told)
+{
+    fresh(s);
+    scene_activity(s, "Poll", poll_flag);
+    scene_flow(s, "Flow", call_silent);
+    scene_start(s, "Flow", "i", "");
+    ck_assert_str_eq(wait_end(s, "i").error.ptr, "timeout: heartbeat of 50 ms");
+    ck_assert(wait_for(&told));
+    expect_is(atomic_load(&saw_cancel), 1);
+}
+
+/* ---- Results from another thread --------------------------------------------------------- */
+
+static pawl_result hand_out(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    snprintf(token, sizeof(token), "%s", pawl_activity_token(act));
+    sem_post(&began);
+    return pawl_pending(act);
+}
+
+static void *complete_from_elsewhere(void *arg)
+{
+    struct scene *s = arg;
+    pawl_error err;
+    pawl_status rc = PAWL_LOST;
+    for (int i = 0; i < 2000 && rc == PAWL_LOST; i++) { /* the lease may not be durable yet */
+        rc = pawl_client_complete(s->c, token, (pawl_result){.ok = true, .value = pawl_s("theirs")},
+                                  &err);
+        if (rc == PAWL_LOST)
+            usleep(1000);
+    }
+    expect_is(rc, PAWL_OK);
+    return NULL;
+}
+
+SCENARIO(s07_async_completion_from_another_thread)
+{
+    pthread_t thread;
+    fresh(s);
+    scene_activity(s, "Later", hand_out);
+    scene_flow(s, "Flow", call_by_name);
+    scene_start(s, "Flow", "i", "Later");
+    ck_assert(wait_for(&began));
+    pthread_create(&thread, NULL, complete_from_elsewhere, s);
+    ck_assert_str_eq(wait_end(s, "i").output.ptr, "0 theirs");
+    pthread_join(thread, NULL);
+}
+
+/* ---- Many clients ------------------------------------------------------------------------- */
+
+#define CLIENTS 8
+#define EACH    20
+
+static pawl_result wait_go(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r = pawl_call(ctx, "Echo", input);
+    pawl_result go = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_donef(ctx, "%s %s", r.value.ptr, go.value.ptr);
+}
+
+static void *be_a_client(void *arg)
+{
+    struct scene *s = arg;
+    static atomic_int numbers;
+    int me = atomic_fetch_add(&numbers, 1);
+    pawl_mem *mem = pawl_mem_new();
+    for (int i = 0; i < EACH; i++) {
+        char id[40];
+        pawl_reply reply;
+        pawl_error err;
+        pawl_info info;
+        snprintf(id, sizeof(id), "c%d-%d", me, i);
+        expect_is(
+            pawl_client_start(s->c, "Flow", pawl_s(id), PAWL_START_OPTS(.instance = id), &reply),
+            PAWL_OK);
+        expect_is(pawl_client_raise(s->c, id, "Go", pawl_s("went"), NULL, &err), PAWL_OK);
+        expect_is(pawl_client_wait(s->c, id, 0, 20000, mem, &info, &err), PAWL_OK);
+        expect_text(info.output.ptr, id);
+        pawl_mem_reset(mem);
+    }
+    pawl_mem_free(mem);
+    return NULL;
+}
+
+SCENARIO(e14_e05_concurrency_clients_from_many_threads)
+{
+    pthread_t threads[CLIENTS];
+    fresh(s);
+    scene_flow(s, "Flow", wait_go);
+    scene_up(s);
+    for (int i = 0; i < CLIENTS; i++)
+        pthread_create(&threads[i], NULL, be_a_client, s);
+    for (int i = 0; i < CLIENTS; i++)
+        pthread_join(threads[i], NULL);
+    expect_is(scene_ran(s, "Echo"), CLIENTS * EACH);
+    scene_down(s);
+    scene_up(s);
+    expect_is(scene_depths(s).messages, 0);
+    expect_is(scene_depths(s).work, 0);
+}
+
+/* Activities may be clients, too. */
+static pawl_result start_another(pawl_activity *act, pawl_str input)
+{
+    pawl_reply reply;
+    pawl_status rc = pawl_client_start(pawl_activity_client(act), "Kid", input,
+                                       PAWL_START_OPTS(.instance = "kid"), &reply);
+    return pawl_okf(act, "%s", pawl_status_code(rc));
+}
+
+static pawl_result kid(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_done_str(ctx, input);
+}
+
+SCENARIO(e14_activities_are_clients_too)
+{
+    fresh(s);
+    scene_activity(s, "Start", start_another);
+    scene_flow(s, "Flow", call_by_name);
+    scene_flow(s, "Kid", kid);
+    scene_start(s, "Flow", "i", "Start");
+    ck_assert_str_eq(wait_end(s, "i").output.ptr, "0 ok");
+    expect_is(wait_end(s, "kid").state, PAWL_COMPLETED);
+}
+
+/* ---- Closing ------------------------------------------------------------------------------- */
+
+static pawl_result take_a_while(pawl_activity *act, pawl_str input)
+{
+    scene_count(act);
+    sem_post(&began);
+    usleep(200000);
+    atomic_fetch_add(&finished, 1);
+    return pawl_ok_str(act, input);
+}
+
+SCENARIO(e10_close_lets_running_activities_finish)
+{
+    fresh(s);
+    scene_activity(s, "While", take_a_while);
+    scene_flow(s, "Flow", call_by_name);
+    scene_start(s, "Flow", "i", "While");
+    ck_assert(wait_for(&began));
+    scene_down(s); /* pawl_runtime_close() */
+    expect_is(atomic_load(&finished), 1);
+    scene_up(s);
+    expect_is(wait_end(s, "i").state, PAWL_COMPLETED);
+    expect_is(scene_ran(s, "While"), 1); /* its result was recorded at closing */
+}
+
+static void *wait_for_ever(void *arg)
+{
+    struct scene *s = arg;
+    pawl_mem *mem = pawl_mem_new();
+    pawl_info info;
+    pawl_error err;
+    sem_post(&began);
+    pawl_status rc = pawl_client_wait(s->c, "i", 0, -1, mem, &info, &err);
+    ck_assert(rc != PAWL_OK);
+    pawl_mem_free(mem);
+    sem_post(&woken);
+    return NULL;
+}
+
+SCENARIO(e10_close_answers_waiting_clients)
+{
+    pthread_t thread;
+    fresh(s);
+    scene_flow(s, "Flow", wait_go);
+    scene_start(s, "Flow", "i", "");
+    pthread_create(&thread, NULL, wait_for_ever, s);
+    ck_assert(wait_for(&began));
+    usleep(20000);
+    pawl_runtime_close(s->rt);
+    s->rt = NULL;
+    ck_assert(wait_for(&woken));
+    pthread_join(thread, NULL);
+}
