@@ -107,6 +107,7 @@ typedef struct pawl_fence {
     uint64_t epoch;    /* grows with every take */
     uint64_t group_no; /* grows with every commit */
     uint64_t next_id;  /* ids below are used */
+    uint64_t whole_id; /* without atomic rounds (K5); else 0 */
 } pawl_fence;
 
 /* ---- One atomic change -------------------------------------------------- */
@@ -235,14 +236,17 @@ typedef struct pawl_depths {
  * clauses hold.
  *
  * Without atomic_rounds (peek-lock mode) commit applies a round in this order:
- * events, row, inserts and updates, drops.
- *   K1  A crash, or UNAVAILABLE, may leave any prefix of that order; of the events
- *       of one execution all or none.  C1, C2 and C6 are weakened to that.
+ * events (with the keys), row, inserts and updates, drops (REMOVE is one of them).
+ *   K1  A crash, or a failed commit, may leave any prefix of that order; of the
+ *       events of one execution all or none.  C1, C2 and C6 are weakened to that.
  *   K2  What is there already is skipped, not refused: a message or work row with
  *       the key (kind, uid or instance, execution, ref); with ref 0 the key is the
  *       id.  So handing in the rest of a round again completes it.
  *   K3  The row found is never behind the events: last_seq, last_rid, first_rid
  *       and execution follow from them.
+ *   K5  whole_id of the fence: every round that used ids below it was applied to
+ *       the end.  It moves to next_id with a commit that is OK, as the last thing;
+ *       take() gives it as it is.  0: nothing is known.
  *
  * Without delayed_visibility
  *   K4  fetch_* return rows whatever visible_ms says (M3, W3, N1 do not hold); the
@@ -442,6 +446,10 @@ PAWL_API pawl_store *pawl_memory_store(void);
 /* A database file in an existing directory; locks `DIR/lock`, keeps `DIR/reserve`. */
 PAWL_API pawl_store *pawl_sqlite_store(const char *file, const pawl_store_open_opts *opts,
                                        pawl_error *reterr);
+/* A directory of files to be read with less (docs/internals/jsonl.md); made when missing.
+ * For small stores: everything is kept in memory too. */
+PAWL_API pawl_store *pawl_jsonl_store(const char *root, const pawl_store_open_opts *opts,
+                                      pawl_error *reterr);
 
 #ifdef __cplusplus
 }

@@ -161,9 +161,11 @@ static int check_store(struct cli *cli)
 {
     const char *store = cli->args.options.store;
     if (!store || !(cli->verb->takes & TAKES_STORE) || strcmp(store, "memory:") == 0 ||
-        (strncmp(store, "sqlite:", 7) == 0 && store[7]))
+        (strncmp(store, "sqlite:", 7) == 0 && store[7]) ||
+        (strncmp(store, "jsonl:", 6) == 0 && store[6]))
         return 0;
-    return cli_fail(cli, EXIT_USAGE, "there is no store '%s'; use sqlite:FILE or memory:", store);
+    return cli_fail(cli, EXIT_USAGE,
+                    "there is no store '%s'; use sqlite:FILE, jsonl:DIR or memory:", store);
 }
 
 static int run_command(struct cli *cli, int argc, char **argv)

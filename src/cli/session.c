@@ -37,8 +37,10 @@ const char *session_file(const struct cli *cli)
 
 static int must_exist(struct cli *cli)
 {
-    const char *file = session_file(cli);
+    const char *file = session_file(cli), *store = cli->args.options.store;
     struct stat st;
+    if (store && strncmp(store, "jsonl:", 6) == 0)
+        file = store + 6;
     if (!file)
         return cli_fail(cli, EXIT_USAGE,
                         "'%s' needs a store that outlives a process; '%s' does not: use --data DIR",

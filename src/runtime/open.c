@@ -109,6 +109,18 @@ static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
     return PAWL_OK;
 }
 
+static pawl_status open_jsonl(pawl_runtime *rt, const char *dir, pawl_error *err)
+{
+    rt->opts.data = dir;
+    pawl_status rc = make_data_dir(rt, err);
+    rt->opts.data = rt->data_dir;
+    if (rc != PAWL_OK)
+        return rc;
+    rt->store = pawl_jsonl_store(
+        rt->data_dir, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
+    return rt->store ? PAWL_OK : err->status;
+}
+
 static pawl_status open_store(pawl_runtime *rt, pawl_error *err)
 {
     const char *url = rt->opts.store;
@@ -121,8 +133,11 @@ static pawl_status open_store(pawl_runtime *rt, pawl_error *err)
         rt->store = pawl_memory_store();
         return rt->store ? PAWL_OK : PAWL_NO_MEMORY;
     }
+    if (url && strncmp(url, "jsonl:", 6) == 0)
+        return open_jsonl(rt, url + 6, err);
     if (url && strncmp(url, "sqlite:", 7) != 0) {
-        error_set(err, PAWL_INVALID, "unknown store '%s': use sqlite:FILE or memory:", url);
+        error_set(err, PAWL_INVALID,
+                  "unknown store '%s': use sqlite:FILE, jsonl:DIR or memory:", url);
         return PAWL_INVALID;
     }
     char file[4096];

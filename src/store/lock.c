@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/lock.c -- one owner a data directory.
+ * store/lock.c -- one owner a data directory.
  *
  * DIR/lock is locked with flock for the life of the store and says who holds it.
  * The lock, not the file, is the truth: it goes with the process, however that
  * ends, and the file stays.
  */
+#include "store/lock.h"
+
 #include "base/limits.h"
-#include "store/sqlite/sqlite.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>

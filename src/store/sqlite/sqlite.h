@@ -26,6 +26,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "pawl/provider.h"
+#include "store/lock.h"
 #include "store/sqlite/statements.h"
 #include "store/taken.h"
 
@@ -109,11 +110,7 @@ static inline struct sqlite_store *sqlite_of(pawl_store *s)
     return (struct sqlite_store *)(void *)s;
 }
 
-/* ---- lock.c, reserve.c, dirty.c ------------------------------------------ */
-
-/* Hold DIR/lock; the fd, or -1 with an error that names the holder. */
-int lock_open(const char *dir, pawl_error *reterr);
-void lock_close(int fd); /* -1: nothing */
+/* ---- reserve.c, dirty.c -------------------------------------------------- */
 
 bool reserve_open(struct reserve *r, const char *dir); /* false: out of memory */
 void reserve_close(struct reserve *r);                 /* the file stays */
