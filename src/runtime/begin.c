@@ -206,13 +206,7 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
         turn_outcome(rt, r, l, outcome, &finding);
         return true;
     }
-    const uint64_t *ids;
-    size_t n = execution_consumed(r->x, &ids);
-    for (size_t i = 0; i < n; i++)
-        stage_drop_message(rt, s, ids[i]);
-    for (size_t i = 0; i < s->turn.discarded_count; i++)
-        stage_drop_message(rt, s, s->turn.discarded[i]);
-    s->turn.discarded_count = 0;
+    turn_drop_consumed(rt, r, s);
     if (l->stored)
         stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l);

@@ -362,10 +362,7 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     turn_clock_start(rt, code, s->row.uid);
     *outcome = execution_apply(next, &start, rt->now_ms, &s->turn, &fate, finding);
     turn_clock_stop(rt);
-    const uint64_t *ids;
-    size_t n = execution_consumed(next, &ids);
-    for (size_t i = 0; i < n; i++)
-        stage_drop_message(rt, s, ids[i]);
+    turn_drop_consumed(rt, r, s);
     return true;
 }
 

@@ -183,7 +183,7 @@ int loop_once(pawl_runtime *rt)
     fill_group(rt);
     atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
     int done = group_commit(rt);
-    if (done == 0 && rt->purge_left && !rt->todo)
+    if (done == 0 && rt->purge_left && !rt->todo && rt_mono(rt) >= rt->purge_at_ms)
         remove_purge(rt);
     resident_trim(rt, false);
     return done;
@@ -211,10 +211,12 @@ int64_t loop_idle_until(pawl_runtime *rt)
     int64_t mono = rt_mono(rt);
     if (rt->retry_at_ms > mono)
         return rt->retry_at_ms;
-    if (rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->purge_left ||
-        rt->piled.count || rt->mend.count || (rt->store_backlog && rt->backlog == 0))
+    if (rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->piled.count ||
+        rt->mend.count || (rt->store_backlog && rt->backlog == 0))
         return mono;
     int64_t until = job_next_limit(rt);
+    if (rt->purge_left && rt->purge_at_ms < until)
+        until = rt->purge_at_ms;
     int64_t due = next_due(rt);
     if (hold_next(rt) < due)
         due = hold_next(rt);

@@ -13,8 +13,9 @@
 
 #include <stdio.h>
 
-#define TREE_MAX   10000 /* instances removed by one call */
-#define PURGE_ROWS 500
+#define TREE_MAX       10000 /* instances removed by one call */
+#define PURGE_ROWS     500
+#define PURGE_RETRY_MS 1000
 
 struct tree {
     LIST(pawl_row) rows; /* parents before children */
@@ -236,7 +237,9 @@ void remove_purge(pawl_runtime *rt)
 {
     pawl_error err;
     bool left = false;
-    if (rt->store->ops->purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err) != PAWL_OK)
-        left = false; /* tried again after the next removal, or at the next start */
+    if (rt->store->ops->purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err) != PAWL_OK) {
+        rt->purge_at_ms = rt_mono(rt) + PURGE_RETRY_MS;
+        return;
+    }
     rt->purge_left = left;
 }

@@ -250,6 +250,7 @@ struct pawl_runtime {
     int64_t looked_ms; /* what was due then has been fetched, or will be (flags below) */
     bool ask_due;      /* next_due_ms is only what this process knows: ask the store */
     bool fetch_messages, look_deadlines, purge_left;
+    int64_t purge_at_ms;      /* mono: not before */
     struct map codeless;      /* uid -> resident or 1: waits for code */
     struct map piled;         /* uid -> 1: its waiting rows could not be read yet */
     struct map kept_names;    /* name -> owned copy: mail kept for an instance not yet started */

@@ -199,8 +199,7 @@ static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct
     stage_take(s, l);
 }
 
-/* Mailbox rows that the turn consumed or threw away. */
-static void drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
+void turn_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
     const uint64_t *ids;
     size_t n = execution_consumed(r->x, &ids);
@@ -247,7 +246,7 @@ static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
         return;
     }
     settle(rt, r, s, l, fate, &finding);
-    drop_consumed(rt, r, s); /* after settle: a kept letter may be consumed already */
+    turn_drop_consumed(rt, r, s); /* after settle: a kept letter may be consumed already */
     if (fate == FATE_APPLIED && l->mail.kind == PAWL_MSG_CANCEL && outcome == ENGINE_WAITING)
         start_grace(rt, r, s);
     turn_outcome(rt, r, NULL, outcome, &finding);

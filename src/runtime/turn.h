@@ -10,6 +10,8 @@
 
 /* Deliver a letter to its instance; takes ownership. */
 void turn_deliver(pawl_runtime *rt, struct letter *l);
+/* Mailbox rows that the turn consumed or threw away. */
+void turn_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s);
 
 /* ---- begin.c: letters that open an instance ------------------------------- */
 
