@@ -14,6 +14,7 @@
 #include "pawl/client.h"
 #include "pawl/json.h"
 #include "pawl/orchestration.h"
+#include "pawl/queue.h"
 #include "pawl/runtime.h"
 #include "pawl/types.h"
 

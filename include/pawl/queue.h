@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/queue.h -- durable priority queues.
+ *
+ * A queue appears with its first push.  Items come out lowest priority number
+ * first, oldest first within a priority.  A plain pop takes them for good (at
+ * most once).  A pop with require_ack locks them: acknowledged in time they are
+ * gone, otherwise they return to their old place (at least once).  By default a
+ * queue has one lock at a time and every pop meanwhile is PAWL_CONFLICT; config
+ * max_locks allows competing consumers.
+ *
+ * Safe from any thread and from activities; inside an orchestration use
+ * pawl_queue_push() and pawl_queue_pop().  A returned PAWL_OK means durable.  Writing
+ * calls ride the same commits as orchestrations; reading calls never wait for
+ * the engine.  Stores without queues (jsonl) answer PAWL_UNSUPPORTED.
+ *
+ * Memory: what is handed in is copied.  What is returned lives in the pawl_mem given,
+ * or during the callback.  Payload bytes are returned exactly as given.
+ */
+#ifndef PAWL_QUEUE_H
+#define PAWL_QUEUE_H
+
+#include "pawl/client.h"
+#include "pawl/orchestration.h"
+#include "pawl/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PAWL_QUEUE_PUSH_MAX    1000                  /* items of one push */
+#define PAWL_QUEUE_POP_MAX     100                   /* items of one pop */
+#define PAWL_QUEUE_LOCKS_MAX   100                   /* lock ids of one call */
+#define PAWL_QUEUE_ITEM_BYTES  ((size_t)1024 * 1024) /* one item, with its headers */
+#define PAWL_QUEUE_DEDUP_BYTES 128                   /* a dedup id */
+#define PAWL_QUEUE_DELAY_MAX   PAWL_SECONDS(604800)  /* 7 days */
+#define PAWL_QUEUE_TTL_MIN     PAWL_SECONDS(1)       /* a lock; shorter is made this */
+#define PAWL_QUEUE_TTL_MAX     PAWL_SECONDS(300)     /* longer is made this */
+#define PAWL_QUEUE_WAIT_MAX    PAWL_SECONDS(30)      /* longer is made this */
+#define PAWL_QUEUE_LOCK_CHARS  11                    /* of a lock id: [A-Za-z0-9_-] */
+
+/* ---- Configuration -------------------------------------------------------- */
+
+/* Begin with pawl_queue_config_default(): it reproduces the seed's behaviour. */
+typedef struct pawl_queue_config {
+    size_t size;                  /* set by pawl_queue_config_default() */
+    uint32_t max_locks;           /* 1; 0: no limit */
+    uint32_t max_deliveries;      /* 0: no limit; then the item goes to the dead letter queue */
+    int64_t default_ttl_ms;       /* 30,000 */
+    int64_t max_lock_ms;          /* 43,200,000: life of a lock with all its extensions */
+    bool expire_to_back;          /* false: expired items return to their place */
+    pawl_str dead_letter_queue;   /* empty: NAME-deadletter */
+    const int64_t *retry_backoff; /* ms an item waits after its 1st, 2nd, … lost lock */
+    size_t retry_backoff_count;   /* 0..16; the last one goes on */
+    int64_t dedup_window_ms;      /* 300,000 */
+    int64_t message_ttl_ms;       /* 0: for ever */
+    bool dead_letter_expired;     /* items past their ttl: dead letter instead of dropped */
+    uint64_t max_length;          /* 0: no limit; over it a push is PAWL_BUSY */
+    uint64_t max_bytes;           /* 0: no limit; likewise */
+    int64_t default_priority;     /* 0 */
+    pawl_str orchestration;       /* bound: started for each message (PAWL_QUEUE_BIND) */
+    pawl_str version;             /* of it; empty: the latest */
+} pawl_queue_config;
+
+PAWL_API pawl_queue_config pawl_queue_config_default(void);
+
+/* ---- Requests --------------------------------------------------------------- */
+
+typedef enum pawl_queue_op {
+    PAWL_QUEUE_PUSH,       /* items: all of them or none */
+    PAWL_QUEUE_POP,        /* require_ack, ttl_ms, count, wait_ms, max_priority */
+    PAWL_QUEUE_ACK,        /* lock_ids: each item of these locks is done */
+    PAWL_QUEUE_EXTEND,     /* lock_ids, and extend_ms (from the old end) or ttl_ms (from now) */
+    PAWL_QUEUE_RELEASE,    /* lock_ids, delay_ms, reason: give back before the end */
+    PAWL_QUEUE_DEADLETTER, /* lock_ids, reason */
+    PAWL_QUEUE_REDRIVE,    /* this is a dead letter queue: max, target */
+    PAWL_QUEUE_PURGE,      /* ready and delayed items, of one priority if has_priority */
+    PAWL_QUEUE_PAUSE,      /* pops find nothing; pushes go on */
+    PAWL_QUEUE_RESUME,     /* */
+    PAWL_QUEUE_CONFIGURE,  /* config: replaces all of it */
+    PAWL_QUEUE_DELETE,     /* message: revoke one; PAWL_CONFLICT while it is locked */
+    PAWL_QUEUE_BIND,       /* orchestration, version: start one for each message; NULL: none */
+} pawl_queue_op;
+
+/* What is pushed. */
+typedef struct pawl_queue_item {
+    pawl_str data;
+    int64_t priority;          /* >= 0 */
+    bool use_default_priority; /* that of the configuration instead */
+    pawl_str dedup_id;         /* 1..128 bytes; the same one in the window is no new item */
+    int64_t delay_ms;          /* not before; 0..7 days */
+    int64_t deliver_at_ms;     /* or as a time since 1970; 0: not used; at most 7 days ahead */
+    int64_t expires_in_ms;     /* 0: by the configuration */
+    pawl_str group;            /* kept, at most 128 bytes */
+    pawl_str headers;          /* kept: a JSON object, or empty */
+} pawl_queue_item;
+
+/* One writing call as data.  Fields an op does not use are ignored. */
+typedef struct pawl_queue_request {
+    size_t size; /* set by PAWL_QUEUE_REQUEST */
+    pawl_queue_op op;
+    const char *queue;            /* 1..255 bytes of UTF-8, no '/' or control characters */
+    const pawl_queue_item *items; /* push: 1..1000 */
+    size_t item_count;
+    const char *const *lock_ids; /* ack, extend, release, deadletter: 1..100 */
+    size_t lock_count;
+    bool require_ack;         /* pop */
+    int64_t ttl_ms;           /* pop, extend: 0: default; else brought into 1..300 s */
+    uint32_t count;           /* pop: 1..100; 0: 1 */
+    int64_t wait_ms;          /* pop: wait so long for an item; brought into 0..30 s */
+    bool has_priority;        /* pop, purge: `priority` is given */
+    int64_t priority;         /* pop: nothing above it; purge: only this one */
+    int64_t extend_ms;        /* extend: 1..300 s from the old end; 0: use ttl_ms */
+    int64_t delay_ms;         /* release: 0..7 days */
+    const char *reason;       /* release, deadletter: kept with the item; at most 4,096 bytes */
+    uint64_t max;             /* redrive: at most so many; 0: all there are now */
+    uint32_t rate_per_second; /* redrive: the items become due at this rate; 0: at once */
+    const char *target;       /* redrive: a queue; NULL: where each came from */
+    uint64_t message;         /* delete: its id */
+    const pawl_queue_config *config;
+    const char *orchestration; /* bind */
+    const char *version;       /* bind */
+} pawl_queue_request;
+
+#define PAWL_QUEUE_REQUEST(...)                                                                    \
+    (&(pawl_queue_request){.size = sizeof(pawl_queue_request), __VA_ARGS__})
+
+/* ---- Replies ---------------------------------------------------------------- */
+
+typedef enum pawl_queue_state {
+    PAWL_QUEUE_READY = 0,
+    PAWL_QUEUE_DELAYED = 1,
+    PAWL_QUEUE_LOCKED = 2,
+} pawl_queue_state;
+
+typedef struct pawl_queue_message {
+    uint64_t id;
+    pawl_str data;
+    int64_t priority;
+    uint32_t delivery_count; /* this pop included */
+    pawl_queue_state state;
+    int64_t enqueued_ms;
+    int64_t visible_ms; /* delayed: until then; else 0 */
+    int64_t expires_ms; /* 0: never */
+    pawl_str group;
+    pawl_str headers;
+    pawl_str source;  /* in a dead letter queue: where it came from */
+    pawl_str reason;  /* and why, or of the last release */
+    pawl_str lock_id; /* pop with require_ack: of this item alone, LOCK.ID, for a partial
+                       * ack, release or deadletter; browse: empty */
+} pawl_queue_message;
+
+typedef struct pawl_queue_pushed {
+    uint64_t id;      /* of a duplicate: of the first one */
+    int64_t priority; /* as stored */
+    bool duplicate;
+} pawl_queue_pushed;
+
+/* What became of one lock id of the request. */
+typedef struct pawl_queue_outcome {
+    pawl_str lock_id;   /* as given */
+    pawl_status status; /* PAWL_OK; LOST, INVALID, NOT_FOUND: see below */
+    uint64_t items;     /* how many it concerned */
+    int64_t expires_ms; /* extend: the new end */
+} pawl_queue_outcome;
+
+/*
+ * The answer.  `status` is PAWL_OK (an empty pop too: count 0), or
+ *   PAWL_CONFLICT     pop: locked until locked_until_ms (HTTP 423); delete: it is locked
+ *   PAWL_LOST         the lock has run out; its items are back in the queue (410)
+ *   PAWL_INVALID      a lock is active, but this is not its id (400); bad arguments
+ *   PAWL_NOT_FOUND    no lock is active at all (404); no such message
+ *   PAWL_BUSY         push: the queue is full: max_length or max_bytes (429)
+ *   PAWL_LIMIT        over a limit that no waiting changes (413)
+ *   PAWL_UNSUPPORTED  the store has no queues (501)
+ *   and DISK_FULL (507), SHUTDOWN (503), NO_MEMORY … as everywhere.
+ * With several lock ids each is done or refused by itself: `outcomes` tells, and
+ * status is that of the first one refused.
+ */
+typedef struct pawl_queue_reply {
+    pawl_status status;
+    uint64_t count;                     /* items pushed, popped, acked, released, moved, purged */
+    const pawl_queue_pushed *pushed;    /* push: one for each item, in order */
+    size_t pushed_count;                /* */
+    const pawl_queue_message *messages; /* pop: in order; delete: the one that went */
+    size_t message_count;               /* */
+    const pawl_queue_outcome *outcomes; /* one for each lock id, in order */
+    size_t outcome_count;
+    bool locked;             /* pop: a lock was made */
+    pawl_str lock_id;        /* pop: its id */
+    int64_t locked_until_ms; /* pop: its end; with CONFLICT: the earliest end of a lock;
+                              * extend: the new end (of the first lock id) */
+    pawl_str target;         /* deadletter: the queue it went to */
+    pawl_error error;        /* filled in when status is not PAWL_OK */
+} pawl_queue_reply;
+
+/* Runs on the engine thread after the commit (or refusal): be brief, do not
+ * block; `reply` and what it points to are valid during the call. */
+typedef void pawl_queue_reply_fn(void *arg, const pawl_queue_reply *reply);
+
+/* Hand in a request; `fn(arg, reply)` is called exactly once, also at shutdown.
+ * Anything but PAWL_OK means refused at once and `fn` is never called.  A pop
+ * with wait_ms holds no thread. */
+PAWL_API pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
+                                       pawl_queue_reply_fn *fn, void *arg,
+                                       pawl_error *reterr) PAWL_MUST_USE;
+/* The same, waiting for the answer; returns ret->status. */
+PAWL_API pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request,
+                                     pawl_mem *mem, pawl_queue_reply *ret) PAWL_MUST_USE;
+
+/* The everyday calls.  `opts` and `retid` may be NULL. */
+PAWL_API pawl_status pawl_client_push(pawl_client *c, const char *queue, pawl_str data,
+                                      const pawl_queue_item *opts, uint64_t *retid,
+                                      pawl_error *reterr) PAWL_MUST_USE;
+/* One item for good; PAWL_EMPTY when there is none after wait_ms. */
+PAWL_API pawl_status pawl_client_pop(pawl_client *c, const char *queue, int64_t wait_ms,
+                                     pawl_mem *mem, pawl_queue_message *ret,
+                                     pawl_error *reterr) PAWL_MUST_USE;
+/* One item under a lock of ttl_ms (0: default); ret->lock_id acknowledges it. */
+PAWL_API pawl_status pawl_client_pop_locked(pawl_client *c, const char *queue, int64_t ttl_ms,
+                                            int64_t wait_ms, pawl_mem *mem, pawl_queue_message *ret,
+                                            pawl_error *reterr) PAWL_MUST_USE;
+PAWL_API pawl_status pawl_client_ack(pawl_client *c, const char *queue, const char *lock_id,
+                                     pawl_error *reterr) PAWL_MUST_USE;
+
+/* ---- Looking ---------------------------------------------------------------- */
+
+typedef struct pawl_queue_level {
+    int64_t priority;
+    uint64_t ready;
+} pawl_queue_level;
+
+typedef struct pawl_queue_stats {
+    pawl_str name;
+    bool paused;
+    int64_t created_ms;
+    uint64_t ready, delayed, locked; /* items */
+    uint64_t locks;                  /* live */
+    uint64_t bytes;                  /* of all its items */
+    int64_t oldest_ms;               /* enqueued: of the ready item first in line; 0: none */
+    uint64_t pushed, popped, acked, expired, released; /* items, ever */
+    uint64_t dead_lettered, dropped, purged, duplicates, redriven, started;
+    const pawl_queue_level *levels; /* lowest first, at most 1,000; not filled in by list */
+    size_t level_count;
+    pawl_queue_config config;
+} pawl_queue_stats;
+
+/* Counts and configuration.  PAWL_NOT_FOUND: nobody ever pushed to or configured it. */
+PAWL_API pawl_status pawl_queue_get_stats(pawl_client *c, const char *queue, pawl_mem *mem,
+                                          pawl_queue_stats *ret, pawl_error *reterr) PAWL_MUST_USE;
+/* That of a queue nobody knows is the default. */
+PAWL_API pawl_status pawl_queue_get_config(pawl_client *c, const char *queue, pawl_mem *mem,
+                                           pawl_queue_config *ret,
+                                           pawl_error *reterr) PAWL_MUST_USE;
+
+typedef struct pawl_queue_page {
+    const pawl_queue_stats *items; /* by name */
+    size_t count;
+    pawl_str next; /* hand in as `after`; empty on the last page */
+} pawl_queue_page;
+
+/* `prefix` and `after` may be NULL; limit 1..1000, 0: 100. */
+PAWL_API pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const char *after,
+                                     uint32_t limit, pawl_mem *mem, pawl_queue_page *ret,
+                                     pawl_error *reterr) PAWL_MUST_USE;
+
+typedef struct pawl_queue_browse {
+    size_t size;       /* set by PAWL_QUEUE_BROWSE */
+    uint64_t after;    /* cursor: `next` of the page before */
+    uint32_t limit;    /* 1..1000; 0: 100 */
+    int state;         /* a pawl_queue_state + 1; 0: any */
+    bool has_priority; /* only this priority */
+    int64_t priority;
+} pawl_queue_browse;
+
+#define PAWL_QUEUE_BROWSE(...)                                                                     \
+    (&(pawl_queue_browse){.size = sizeof(pawl_queue_browse), __VA_ARGS__})
+
+typedef struct pawl_queue_messages {
+    const pawl_queue_message *items; /* by id: in the order they were pushed */
+    size_t count;
+    uint64_t next; /* hand in as `after`; 0: that was all; a short page may have one */
+} pawl_queue_messages;
+
+/* Look at messages without touching them. */
+PAWL_API pawl_status pawl_queue_browse_messages(pawl_client *c, const char *queue,
+                                                const pawl_queue_browse *query, pawl_mem *mem,
+                                                pawl_queue_messages *ret,
+                                                pawl_error *reterr) PAWL_MUST_USE;
+/* PAWL_NOT_FOUND. */
+PAWL_API pawl_status pawl_queue_get_message(pawl_client *c, const char *queue, uint64_t id,
+                                            pawl_mem *mem, pawl_queue_message *ret,
+                                            pawl_error *reterr) PAWL_MUST_USE;
+
+typedef struct pawl_queue_lock_info {
+    pawl_str lock_id; /* masked: whoever knows it can acknowledge */
+    int64_t created_ms;
+    int64_t expires_ms;
+    uint64_t items;
+} pawl_queue_lock_info;
+
+typedef struct pawl_queue_locks {
+    const pawl_queue_lock_info *items; /* by end, at most 1,000 */
+    size_t count;
+} pawl_queue_locks;
+
+PAWL_API pawl_status pawl_queue_get_locks(pawl_client *c, const char *queue, pawl_mem *mem,
+                                          pawl_queue_locks *ret, pawl_error *reterr) PAWL_MUST_USE;
+
+/* ---- Inside an orchestration -------------------------------------------------- */
+
+typedef struct pawl_push_opts {
+    size_t size; /* set by PAWL_PUSH_OPTS */
+    int64_t priority;
+    int64_t delay_ms;
+} pawl_push_opts;
+
+#define PAWL_PUSH_OPTS(...) (&(pawl_push_opts){.size = sizeof(pawl_push_opts), __VA_ARGS__})
+
+/* Push as part of this turn: recorded with it, exactly once.  Does not wait. */
+PAWL_API void pawl_queue_push(pawl_ctx *ctx, const char *queue, pawl_str data,
+                              const pawl_push_opts *opts);
+
+/*
+ * Pop one item under a lock, as a task.  The value of its result is recorded:
+ * {"item":…,"lock_id":"…","id":…,"priority":…}, or null when none came within wait_ms.
+ * A crash before it was recorded returns the item when the lock ends.
+ */
+PAWL_API pawl_task pawl_queue_pop(pawl_ctx *ctx, const char *queue, int64_t ttl_ms,
+                                  int64_t wait_ms);
+/* Acknowledge by the lock id of such a result, as a task; ok false: the lock was lost. */
+PAWL_API pawl_task pawl_queue_ack(pawl_ctx *ctx, const char *queue, pawl_str lock_id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
