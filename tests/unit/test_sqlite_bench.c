@@ -97,20 +97,25 @@ static void step(struct bench *b, struct chain *c, pawl_round *r)
     c->row.updated_ms++;
 }
 
+static void new_chain(struct bench *b, struct chain *c)
+{
+    c->row = (pawl_row){.uid = box_id(&b->box),
+                        .id = pawl_s(c->id),
+                        .orchestration = pawl_s("Order"),
+                        .version = pawl_s("1.0.0"),
+                        .state = PAWL_RUNNING,
+                        .execution = 1,
+                        .created_ms = 1700000000000,
+                        .updated_ms = 1700000000000};
+}
+
 static void start_chains(struct bench *b, size_t count)
 {
     b->chains = calloc(count, sizeof *b->chains);
     for (size_t i = 0; i < count; i++) {
         struct chain *c = &b->chains[i];
         (void)snprintf(c->id, sizeof c->id, "order-%08zx", i * 2654435761u & 0xffffffffu);
-        c->row = (pawl_row){.uid = box_id(&b->box),
-                            .id = pawl_s(c->id),
-                            .orchestration = pawl_s("Order"),
-                            .version = pawl_s("1.0.0"),
-                            .state = PAWL_RUNNING,
-                            .execution = 1,
-                            .created_ms = 1700000000000,
-                            .updated_ms = 1700000000000};
+        new_chain(b, c);
     }
 }
 
@@ -213,6 +218,149 @@ static void run(const char *dir, size_t batch, size_t instances, bool at_random,
     box_drop(&b.box);
 }
 
+/* ---- hello: start, one activity, done: two rounds an orchestration ---------------- */
+
+/* The round that completes a chain after its first activity. */
+static void finish(struct bench *b, struct chain *c, pawl_round *r)
+{
+    step(b, c, r);
+    r->work_count = 0;
+    c->events[1].kind = PAWL_EV_ORCHESTRATION_COMPLETED;
+    c->row.state = PAWL_COMPLETED;
+    c->row.output = (pawl_str){payload, sizeof payload - 1};
+    r->change = PAWL_ROW_ALL;
+}
+
+static void run_hello(const char *dir, size_t batch, double seconds)
+{
+    static struct bench b;
+    size_t done = 0, made = 0;
+    b = (struct bench){0};
+    box_make_in(&b.box, dir);
+    box_open(&b.box);
+    b.chains = calloc(batch, sizeof *b.chains);
+    int64_t cpu = cpu_us(), start = clock_mono_us(), end = start + (int64_t)(seconds * 1e6);
+    const char *commits = getenv("PAWL_BENCH_COMMITS");
+    size_t max = commits ? strtoul(commits, NULL, 10) * batch : SIZE_MAX;
+    while (clock_mono_us() < end && done < max) {
+        for (size_t i = 0; i < batch; i++) {
+            struct chain *c = &b.chains[i];
+            if (c->work) {
+                finish(&b, c, &b.rounds[i]);
+                continue;
+            }
+            (void)snprintf(c->id, sizeof c->id, "order-%08zx", made++ * 2654435761u & 0xffffffffu);
+            new_chain(&b, c);
+            step(&b, c, &b.rounds[i]);
+        }
+        if (box_commit(&b.box, b.rounds, batch) != PAWL_OK)
+            ck_abort_msg("%s", b.box.err.text);
+        for (size_t i = 0; i < batch; i++) {
+            struct chain *c = &b.chains[i];
+            if (b.rounds[i].result != PAWL_OK)
+                ck_abort_msg("round refused");
+            done += c->work != 0;
+            if (c->work)
+                *c = (struct chain){0};
+            else
+                c->work = c->next.id;
+        }
+    }
+    double took = (double)(clock_mono_us() - start);
+    printf("hello, %4zu a commit: %8.0f orchestrations/s; %.2f us CPU each\n", batch,
+           (double)done * 1e6 / took, (double)(cpu_us() - cpu) / (double)done);
+    free(b.chains);
+    box_drop(&b.box);
+}
+
+/* ---- fan-out: one turn starts `wide`, 64 workers fetch, all complete ------------------ */
+
+static void run_fanout(const char *dir, size_t wide)
+{
+    static struct bench b;
+    b = (struct bench){0};
+    box_make_in(&b.box, dir);
+    box_open(&b.box);
+    pawl_row row = box_instance(&b.box, "fan", 1);
+    pawl_event *events = calloc(wide, sizeof *events);
+    pawl_work *work = calloc(wide, sizeof *work);
+    struct chain c = {.row = row};
+    int64_t cpu = cpu_us(), start = clock_mono_us();
+    pawl_round r = {.uid = row.uid, .execution = 1, .change = PAWL_ROW_LAST, .row = &c.row};
+    r.base_seq = row.last_seq, r.base_rid = row.last_rid;
+    for (size_t i = 0; i < wide; i++) {
+        c.ref++;
+        events[i] = next_event(&b, &c, PAWL_EV_ACTIVITY_SCHEDULED);
+        work[i] = next_work(&b, &c, events[i].rid);
+        if (i >= 64)
+            work[i].lock_epoch = 0; /* no worker is free for it */
+    }
+    r.events = events, r.event_count = wide, r.work = work, r.work_count = wide;
+    if (box_commit(&b.box, &r, 1) != PAWL_OK || r.result != PAWL_OK)
+        ck_abort_msg("cannot start");
+    uint64_t ids[64];
+    size_t have = wide < 64 ? wide : 64;
+    for (size_t i = 0; i < have; i++)
+        ids[i] = work[i].id;
+    while (have) {
+        pawl_round done = {.uid = row.uid, .execution = 1, .change = PAWL_ROW_LAST};
+        done.base_seq = c.row.last_seq, done.base_rid = c.row.last_rid;
+        for (size_t i = 0; i < have; i++)
+            events[i] = next_event(&b, &c, PAWL_EV_ACTIVITY_COMPLETED);
+        done.row = &c.row, done.events = events, done.event_count = have;
+        done.need_work = ids, done.need_work_count = have;
+        if (box_commit(&b.box, &done, 1) != PAWL_OK || done.result != PAWL_OK)
+            ck_abort_msg("cannot complete");
+        pawl_work_list l;
+        pawl_str name = pawl_s("Step");
+        pawl_mem_reset(b.box.mem);
+        if (b.box.s->ops->fetch_work(b.box.s, 1000, &name, 1, 64, b.box.mem, &l, &b.box.err))
+            ck_abort_msg("%s", b.box.err.text);
+        have = l.count;
+        for (size_t i = 0; i < have; i++)
+            ids[i] = l.items[i].id;
+    }
+    double took = (double)(clock_mono_us() - start);
+    printf("fan-out of %zu, 64 workers: %8.0f steps/s; %.2f us CPU each\n", wide,
+           (double)wide * 1e6 / took, (double)(cpu_us() - cpu) / (double)wide);
+    free(events);
+    free(work);
+    box_drop(&b.box);
+}
+
+/* ---- Loading ------------------------------------------------------------------------- */
+
+static void run_load(const char *dir, uint64_t events)
+{
+    static struct bench b;
+    b = (struct bench){0};
+    box_make_in(&b.box, dir);
+    box_open(&b.box);
+    pawl_row row = box_instance(&b.box, "long", 1);
+    pawl_event *all = calloc(events, sizeof *all);
+    struct chain c = {.row = row};
+    pawl_round r = {.uid = row.uid, .execution = 1, .change = PAWL_ROW_LAST, .row = &c.row};
+    r.base_seq = row.last_seq, r.base_rid = row.last_rid;
+    for (uint64_t i = 0; i < events; i++)
+        all[i] = next_event(&b, &c, PAWL_EV_ACTIVITY_COMPLETED);
+    r.events = all, r.event_count = events;
+    if (box_commit(&b.box, &r, 1) != PAWL_OK || r.result != PAWL_OK)
+        ck_abort_msg("cannot append");
+    for (int i = 0; i < 2; i++) {
+        pawl_event_list l;
+        pawl_mem_reset(b.box.mem);
+        int64_t cpu = cpu_us();
+        if (b.box.s->ops->read_history(b.box.s, row.uid, 1, 0, 0, b.box.mem, &l, &b.box.err))
+            ck_abort_msg("%s", b.box.err.text);
+        printf("load %llu events, %s: %.2f us CPU each\n", (unsigned long long)events,
+               i ? "warm" : "first", (double)(cpu_us() - cpu) / (double)l.count);
+    }
+    free(all);
+    box_drop(&b.box);
+}
+
+/* ---- Tests --------------------------------------------------------------------------- */
+
 TEST(steps_leave_one_work_row_a_chain)
 {
     static struct bench b;
@@ -251,6 +399,19 @@ TEST(figures)
         if (!only || strtoul(only, NULL, 10) == batches[i])
             run(dir, batches[i], batches[i], false, seconds);
     }
+    const char *shape = getenv("PAWL_BENCH_SHAPE");
+    if (only && !shape)
+        return;
+    if (!shape || !strcmp(shape, "hello")) {
+        run_hello(dir, 1, seconds);
+        run_hello(dir, 256, seconds);
+    }
+    if (!shape || !strcmp(shape, "fanout")) {
+        run_fanout(dir, 100);
+        run_fanout(dir, 10000);
+    }
+    if (!shape || !strcmp(shape, "load"))
+        run_load(dir, 100000);
     const char *many = getenv("PAWL_BENCH_INSTANCES");
     if (many)
         run(dir, 256, strtoul(many, NULL, 10) / 256 * 256, true, seconds);

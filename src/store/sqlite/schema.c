@@ -62,7 +62,7 @@ static const char *const step_1[] = {
     "  updated_ms INTEGER NOT NULL\n"
     ") STRICT",
     "CREATE INDEX instance_parent ON instance(parent_uid) WHERE parent_uid>0",
-    "CREATE INDEX instance_state ON instance(state) WHERE state IN(2,3,5,6)",
+    "CREATE INDEX instance_state ON instance(state) WHERE state>1 AND state<>4",
 
     "CREATE TABLE execution( -- those that continued as new\n"
     "  uid INTEGER NOT NULL,\n"

@@ -153,7 +153,7 @@
     X(LIST_PARENT, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.parent_uid=?2"              \
         " AND i.parent_uid>0 AND i.uid<?1 ORDER BY i.uid DESC")                                    \
     X(LIST_STATE, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.state=?2"                    \
-        " AND i.state IN(2,3,5,6) AND i.uid<?1 ORDER BY i.uid DESC")                               \
+        " AND i.state>1 AND i.state<>4 AND i.uid<?1 ORDER BY i.uid DESC")                          \
     X(COUNT_MESSAGES, "SELECT count(*) FROM message")                                              \
     X(COUNT_TIMERS, "SELECT count(*) FROM message WHERE mailbox=0 AND visible_ms>?1")              \
     X(COUNT_WORK, "SELECT (SELECT count(*) FROM work)+(SELECT count(*) FROM work_local)")          \
