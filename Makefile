@@ -8,6 +8,7 @@ V      ?= release
 B      := $(if $(filter release,$(V)),build,build/$(V))
 CC     ?= cc
 PKGS   := sqlite3
+MAINPKGS := libmicrohttpd
 SHELL  := /bin/bash
 
 ifeq ($(V),clang)
@@ -37,11 +38,12 @@ CFLAGS  += -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -MMD -MP -Iinclude
            $(WARN) $(FLAGS.$(V)) $(shell pkg-config --cflags $(PKGS))
 LDFLAGS += $(filter -fsanitize% --coverage,$(FLAGS.$(V)))
 LDLIBS  += $(shell pkg-config --libs $(PKGS)) -pthread -lm -ldl
+MAINLIBS := $(shell pkg-config --libs $(MAINPKGS)) # of libpawl-main only
 
 # Rooms, lower first (tools/layers.txt says who may include whom).
 ROOMS    := base fiber engine queue store runtime
 LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
-MAINSRC  := $(wildcard src/server/*.c src/cli/*.c)
+MAINSRC  := $(wildcard src/view/*.c src/server/*.c src/cli/*.c)
 LIBOBJ   := $(LIBSRC:%.c=$(B)/obj/%.o)
 MAINOBJ  := $(filter-out %/cli/pawl.o,$(MAINSRC:%.c=$(B)/obj/%.o))
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
@@ -77,7 +79,7 @@ $(B)/libpawl-main.a: $(MAINOBJ) $(filter $(B)/obj/src/base/%,$(LIBOBJ))
 # The binary exports every public pawl_* symbol: modules link nothing of ours.
 $(B)/pawl: $(B)/obj/src/cli/pawl.o $(B)/obj/libpawl-all.a
 	$(CC) $(LDFLAGS) -rdynamic $< -Wl,--whole-archive $(B)/obj/libpawl-all.a \
-	    -Wl,--no-whole-archive $(LDLIBS) -o $@
+	    -Wl,--no-whole-archive $(MAINLIBS) $(LDLIBS) -o $@
 
 # One source, two shapes.
 $(B)/examples/%.so: examples/%.c $(wildcard include/*.h include/pawl/*.h)
@@ -87,7 +89,7 @@ $(B)/examples/%.so: examples/%.c $(wildcard include/*.h include/pawl/*.h)
 $(B)/examples/%: examples/%.c $(B)/libpawl-main.a $(B)/libpawl.a $(wildcard include/*.h include/pawl/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(LDFLAGS) -rdynamic $< -Wl,--whole-archive \
-	    $(B)/libpawl-main.a $(B)/libpawl.a -Wl,--no-whole-archive $(LDLIBS) -o $@
+	    $(B)/libpawl-main.a $(B)/libpawl.a -Wl,--no-whole-archive $(MAINLIBS) $(LDLIBS) -o $@
 
 include tests/tests.mk
 

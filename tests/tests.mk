@@ -34,7 +34,7 @@ $(B)/tests/$(1): $(B)/obj/tests/$(1).o \
         $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/$(dir $(1))test_%,$(wildcard tests/$(dir $(1))*.c))) \
         $(ARCHIVES.$(patsubst %/,%,$(dir $(1)))) $(B)/tests/libharness.a $(B)/obj/libpawl-all.a
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o %.a,$$^) $$(TESTLIBS) $$(LIBS.$(notdir $(1))) $$(LDLIBS) -o $$@
+	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o %.a,$$^) $$(TESTLIBS) $$(LIBS.$(notdir $(1))) $$(MAINLIBS) $$(LDLIBS) -o $$@
 endef
 $(foreach t,$(TESTSRC:tests/%.c=%),$(eval $(call test_program,$(t))))
 

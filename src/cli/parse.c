@@ -8,7 +8,7 @@
  */
 #include "cli/flags.h"
 
-#include "cli/units.h"
+#include "view/units.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "cli/out.h"
-#include "cli/units.h"
+#include "view/units.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include "cli/session.h"
 
 #include "cli/out.h"
-#include "cli/render.h"
+#include "view/render.h"
 
 #include <errno.h>
 #include <fcntl.h>

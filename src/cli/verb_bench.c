@@ -10,7 +10,7 @@
 #include "cli/disk.h"
 #include "cli/out.h"
 #include "cli/session.h"
-#include "cli/units.h"
+#include "view/units.h"
 
 #include <errno.h>
 #include <stdlib.h>

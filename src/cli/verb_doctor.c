@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "cli/disk.h"
 #include "cli/out.h"
-#include "cli/render.h"
+#include "view/render.h"
 #include "cli/session.h"
-#include "cli/units.h"
+#include "view/units.h"
 #include "pawl/provider.h"
 
 #include <errno.h>

@@ -7,9 +7,9 @@
  */
 #include "base/clock.h"
 #include "cli/out.h"
-#include "cli/render.h"
+#include "view/render.h"
 #include "cli/session.h"
-#include "cli/units.h"
+#include "view/units.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "cli/out.h"
 #include "cli/session.h"
-#include "cli/units.h"
+#include "view/units.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * shown oldest first, in the order they were started.
  */
 #include "cli/out.h"
-#include "cli/render.h"
+#include "view/render.h"
 #include "cli/session.h"
 
 #include <string.h>

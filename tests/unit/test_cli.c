@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/histogram.h"
 #include "cli/out.h"
-#include "cli/units.h"
+#include "view/units.h"
 
 #include <stdlib.h>
 #include <string.h>

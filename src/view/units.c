@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/units.c -- durations, sizes and times as people write and read them.
+ * view/units.c -- durations, sizes and times as people write and read them.
  *
  * A duration without a unit is refused: nobody remembers whether 30 means
  * seconds or milliseconds.
  */
-#include "cli/units.h"
+#include "view/units.h"
 
 #include "base/attr.h"
 

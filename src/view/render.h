@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/render.h -- instances and events as JSON, with the field names of the HTTP
+ * view/render.h -- instances and events as JSON, with the field names of the HTTP
  * API.
  *
  * Times are integers: milliseconds since 1970, UTC.  A payload that is JSON is
  * written byte for byte; another one becomes a string, with "encoding" beside it
  * ("input_encoding" for the input): "text", or "base64" when it is not UTF-8.
  */
-#ifndef PAWL_CLI_RENDER_H
-#define PAWL_CLI_RENDER_H
+#ifndef PAWL_VIEW_RENDER_H
+#define PAWL_VIEW_RENDER_H
 
-#include "cli/cli.h"
+#include "pawl.h"
 
 /* `"key": payload`; null when empty. */
 void render_payload(pawl_json *w, pawl_mem *mem, const char *key, const char *encoding_key,

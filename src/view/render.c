@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/render.c -- instances and events as JSON, with the field names of the HTTP
- * API.  Called by every verb that knows -o json.
+ * view/render.c -- instances and events as JSON, with the field names of the HTTP
+ * API.  Called by the server and by every verb that knows -o json.
  */
-#include "cli/render.h"
+#include "view/render.h"
 
 #include "base/limits.h"
 

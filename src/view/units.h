@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/units.h -- durations, sizes and times as people write and read them.
+ * view/units.h -- durations, sizes and times as people write and read them.
  *
  * Pure functions.  Writers fill the caller's buffer and return it.
  */
-#ifndef PAWL_CLI_UNITS_H
-#define PAWL_CLI_UNITS_H
+#ifndef PAWL_VIEW_UNITS_H
+#define PAWL_VIEW_UNITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

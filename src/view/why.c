@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view/why.c -- see why.h.  First the facts, then one English sentence made of
+ * them, then JSON.  Everything comes from the store; nobody is asked.
+ */
+#include "view/why.h"
+
+#include "view/render.h"
+#include "view/units.h"
+
+#include <string.h>
+
+#define FAILURES_WITHIN 1000 /* events looked at for the last failure */
+#define NAMED_WAITS     4    /* the sentence names so many */
+
+/* ---- Facts --------------------------------------------------------------------- */
+
+static void note_failure(struct why *y, const pawl_history *page)
+{
+    for (size_t i = page->count; i-- > 0;) {
+        const pawl_history_event *e = &page->events[i];
+        if (strcmp(e->kind, "ActivityFailed") && strcmp(e->kind, "SubOrchestrationFailed"))
+            continue;
+        y->failed_error = e->data;
+        y->failed_ms = e->at_ms;
+        y->failed_name = e->name;
+        for (size_t k = i; k-- > 0 && !y->failed_name.len;)
+            if (page->events[k].ref == e->ref)
+                y->failed_name = page->events[k].name; /* the schedule event has it */
+        return;
+    }
+}
+
+pawl_status why_gather(struct why *y, pawl_client *client, const char *id, pawl_error *reterr)
+{
+    pawl_status rc = pawl_client_get(client, id, 0, y->mem, &y->info, reterr);
+    if (rc != PAWL_OK)
+        return rc;
+    uint64_t length = y->info.history_length;
+    pawl_history page = {0};
+    rc = pawl_client_history(client, id, 0, length > FAILURES_WITHIN ? length - FAILURES_WITHIN : 0,
+                             FAILURES_WITHIN, y->mem, &page, reterr);
+    if (rc != PAWL_OK)
+        return rc;
+    note_failure(y, &page);
+    for (size_t i = 0; i < y->info.waiting_count; i++) {
+        const pawl_waiting *waits = &y->info.waiting[i];
+        if (waits->due_ms && (!y->next || waits->due_ms < y->next->due_ms))
+            y->next = waits;
+    }
+    return PAWL_OK;
+}
+
+/* ---- The sentence ------------------------------------------------------------------ */
+
+static void say_activity(struct why *y, const pawl_waiting *waits)
+{
+    char since[UNITS_BYTES], due[UNITS_BYTES];
+    struct buf *s = &y->sentence;
+    format_duration(since, y->now_ms - waits->since_ms);
+    buf_printf(s, "activity '%.*s'", PAWL_FMT(waits->name));
+    if (waits->running && y->owner != 0)
+        buf_printf(s, ", running (scheduled %s ago%s)", since,
+                   waits->attempt > 1 ? ", not its first try" : "");
+    else if (waits->due_ms > y->now_ms)
+        buf_printf(s, ", which failed %u time%s and is tried again in %s", waits->attempt - 1,
+                   waits->attempt == 2 ? "" : "s", format_duration(due, waits->due_ms - y->now_ms));
+    else if (y->owner == 0)
+        buf_printf(s, ", scheduled %s ago", since);
+    else
+        buf_printf(s, ", queued for %s until a worker that has it takes it", since);
+    if (waits->last_error.len)
+        buf_printf(s, " (last error: %.*s)", PAWL_FMT(waits->last_error));
+}
+
+static void say_wait(struct why *y, const pawl_waiting *waits)
+{
+    char since[UNITS_BYTES], due[UNITS_BYTES], at[UNITS_BYTES];
+    struct buf *s = &y->sentence;
+    format_duration(since, y->now_ms - waits->since_ms);
+    if (strcmp(waits->kind, "activity") == 0)
+        say_activity(y, waits);
+    else if (strcmp(waits->kind, "timer") == 0 && waits->due_ms > y->now_ms)
+        buf_printf(s, "a timer that fires in %s (at %s)",
+                   format_duration(due, waits->due_ms - y->now_ms), format_time(at, waits->due_ms));
+    else if (strcmp(waits->kind, "timer") == 0)
+        buf_printf(s, "a timer that was due at %s", format_time(at, waits->due_ms));
+    else if (strcmp(waits->kind, "event") == 0)
+        buf_printf(s, "event '%.*s', for %s now (raise it with: %s raise %.*s %.*s)",
+                   PAWL_FMT(waits->name), since, y->prog, PAWL_FMT(y->info.instance),
+                   PAWL_FMT(waits->name));
+    else
+        buf_printf(s, "child '%.*s' (%.*s), for %s now", PAWL_FMT(waits->instance),
+                   PAWL_FMT(waits->name), since);
+}
+
+static void say_waits(struct why *y)
+{
+    size_t count = y->info.waiting_count;
+    struct buf *s = &y->sentence;
+    if (count == 0) {
+        buf_puts(s, "is ready to go on: its next turn is due");
+        return;
+    }
+    buf_puts(s, "waits for ");
+    for (size_t i = 0; i < count && i < NAMED_WAITS; i++) {
+        bool last = i + 1 == count;
+        buf_puts(s, i == 0 ? "" : last ? " and for " : ", ");
+        say_wait(y, &y->info.waiting[i]);
+    }
+    if (count > NAMED_WAITS)
+        buf_printf(s, " and %zu more", count - NAMED_WAITS);
+}
+
+static void say_state(struct why *y)
+{
+    struct buf *s = &y->sentence;
+    const pawl_info *info = &y->info;
+    char ago[UNITS_BYTES];
+    format_duration(ago, y->now_ms - info->updated_ms);
+    switch (info->state) {
+    case PAWL_PENDING:
+        buf_printf(s, "was accepted %s ago and has not run yet", ago);
+        return;
+    case PAWL_RUNNING:
+        say_waits(y);
+        return;
+    case PAWL_SUSPENDED:
+        buf_printf(s, "is suspended since %s; let it go on with: %s resume %.*s", ago, y->prog,
+                   PAWL_FMT(info->instance));
+        return;
+    case PAWL_BLOCKED:
+        buf_printf(s, "is blocked: %.*s; mend that, then: %s retry %.*s", PAWL_FMT(info->finding),
+                   y->prog, PAWL_FMT(info->instance));
+        return;
+    case PAWL_COMPLETED:
+    case PAWL_CONTINUED_AS_NEW:
+        buf_printf(s, "completed %s ago; nothing more will happen", ago);
+        return;
+    case PAWL_FAILED:
+        buf_printf(s, "failed %s ago: %.*s", ago, PAWL_FMT(info->error));
+        return;
+    case PAWL_CANCELLED:
+        buf_printf(s, "was cancelled %s ago: %.*s", ago, PAWL_FMT(info->error));
+        return;
+    }
+}
+
+pawl_str why_compose(struct why *y)
+{
+    struct buf *s = &y->sentence;
+    buf_reset(s);
+    bool open = !pawl_state_is_terminal(y->info.state);
+    char ago[UNITS_BYTES];
+    buf_printf(s, "'%.*s' (%.*s%s%.*s) ", PAWL_FMT(y->info.instance),
+               PAWL_FMT(y->info.orchestration), y->info.version.len ? " " : "",
+               PAWL_FMT(y->info.version));
+    say_state(y);
+    if (open && y->info.mailbox_count)
+        buf_printf(s, "; %zu event%s in its mailbox that nobody took", y->info.mailbox_count,
+                   y->info.mailbox_count == 1 ? " is" : "s are");
+    if (open && y->failed_ms)
+        buf_printf(s, "; the last failure was '%.*s' %s ago: %.*s", PAWL_FMT(y->failed_name),
+                   format_duration(ago, y->now_ms - y->failed_ms), PAWL_FMT(y->failed_error));
+    if (open && y->owner == 0)
+        buf_printf(s,
+                   "; no process has this store open: nothing happens before one does "
+                   "(%s work --load FILE.so)",
+                   y->prog);
+    buf_putc(s, '.');
+    return buf_slice(s);
+}
+
+/* ---- Output ---------------------------------------------------------------------- */
+
+/* Who can wake it, as a command where there is one. */
+static pawl_str waker(const struct why *y, const pawl_waiting *waits)
+{
+    pawl_mem *mem = y->mem;
+    if (strcmp(waits->kind, "event") == 0)
+        return pawl_mem_printf(mem, "%s raise %.*s %.*s", y->prog, PAWL_FMT(y->info.instance),
+                               PAWL_FMT(waits->name));
+    if (strcmp(waits->kind, "child") == 0)
+        return pawl_mem_printf(mem, "%s why %.*s", y->prog, PAWL_FMT(waits->instance));
+    return pawl_s(strcmp(waits->kind, "timer") == 0 ? "the clock" : "a worker with this activity");
+}
+
+void why_render(struct why *y, pawl_json *w)
+{
+    pawl_json_object(w);
+    render_text(w, "instance", y->info.instance);
+    pawl_json_key(w, "status");
+    pawl_json_cstr(w, pawl_state_name(y->info.state));
+    render_text(w, "sentence", buf_slice(&y->sentence));
+    pawl_json_key(w, "waiting_for");
+    pawl_json_array(w);
+    for (size_t i = 0; i < y->info.waiting_count; i++) {
+        pawl_json_object(w);
+        render_waiting_members(w, &y->info.waiting[i]);
+        render_text(w, "woken_by", waker(y, &y->info.waiting[i]));
+        pawl_json_end(w);
+    }
+    pawl_json_end(w);
+    pawl_json_key(w, "last_failure");
+    if (y->failed_ms) {
+        pawl_json_object(w);
+        render_text(w, "name", y->failed_name);
+        render_text(w, "error", y->failed_error);
+        render_number(w, "at", y->failed_ms);
+        pawl_json_end(w);
+    } else {
+        pawl_json_null(w);
+    }
+    render_number(w, "next_at", y->next ? y->next->due_ms : 0);
+    pawl_json_key(w, "mailbox");
+    pawl_json_num(w, (int64_t)y->info.mailbox_count);
+    render_text(w, "finding", y->info.finding);
+    render_number(w, "owner_pid", y->owner > 0 ? y->owner : 0);
+    pawl_json_end(w);
+}
