@@ -165,8 +165,13 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
     struct letter *first = NULL, **end = &first;
     for (size_t i = 0; i < list.count; i++) {
         const pawl_message *m = &list.items[i];
-        if (m->mailbox || m->visible_ms > rt->now_ms)
+        if (m->mailbox)
             continue;
+        if (m->visible_ms > rt->now_ms) { /* taken in before the clock was set back: due again */
+            rt->store->ops->abandon_messages(rt->store, &m->id, 1);
+            rt->ask_due = true;
+            continue;
+        }
         struct letter *l = letter_of_row(rt, m);
         if (!l)
             continue;

@@ -370,6 +370,7 @@ static void free_jobs(pawl_runtime *rt)
 
 void runtime_discard(pawl_runtime *rt)
 {
+    heap_deinit(&rt->limits); /* while the jobs in it live */
     refuse_items(rt->items);
     refuse_items(rt->inbox);
     drop_letters(rt);
@@ -386,7 +387,6 @@ void runtime_discard(pawl_runtime *rt)
                           &rt->kept_names, &rt->suspects, &rt->jobs,     &rt->waiters,  &rt->mend};
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         map_deinit(maps[i]);
-    heap_deinit(&rt->limits);
     arena_deinit(&rt->group_mem);
     arena_deinit(&rt->load_mem);
     fiber_pool_destroy(rt->fibers);
