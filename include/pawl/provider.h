@@ -32,6 +32,7 @@
 #define PAWL_PROVIDER_H
 
 #include "pawl/event.h"
+#include "pawl/queue_store.h"
 #include "pawl/types.h"
 
 #ifdef __cplusplus
@@ -187,6 +188,8 @@ typedef struct pawl_round {
     size_t key_count;
 
     pawl_status result; /* out: PAWL_OK, or why this round alone was refused */
+
+    const pawl_queue_round *queue; /* changes of queues; NULL: none */
 } pawl_round;
 
 /* ---- Answers ------------------------------------------------------------ */
@@ -257,6 +260,7 @@ typedef struct pawl_store_caps {
     bool delayed_visibility;
     bool wake_ups; /* one process: nobody else adds work */
     bool durable;  /* survives the process */
+    bool queues;   /* `queues` of the operations is there, and rounds may have a queue part */
 } pawl_store_caps;
 
 /* ---- The operations ----------------------------------------------------- */
@@ -425,6 +429,8 @@ typedef struct pawl_store_ops {
     pawl_status (*space)(pawl_store *s);
 
     void (*close)(pawl_store *s);
+
+    const pawl_queue_ops *queues; /* NULL: this store has none */
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */
