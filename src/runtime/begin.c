@@ -68,6 +68,10 @@ static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter 
     pawl_row *row = resident_row(r);
     pawl_str input = {0};
     pawl_status known = begin_input(rt, r, &input);
+    if (known == PAWL_CORRUPT) {
+        turn_damaged(rt, l);
+        return;
+    }
     if (known != PAWL_OK && known != PAWL_EMPTY) {
         turn_hold(rt, l);
         return;
@@ -157,9 +161,10 @@ static bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
     if (!map_gets(&rt->kept_names, r->row.id))
         return true;
     arena_reset(&rt->load_mem);
-    if (rt->store->ops->read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err) !=
-        PAWL_OK)
-        return false;
+    pawl_status rc =
+        rt->store->ops->read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err);
+    if (rc != PAWL_OK)
+        return rc == PAWL_CORRUPT; /* damaged mail stays where it is */
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED)
             adopt_one(rt, r, s, &list.items[i]);

@@ -289,7 +289,7 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
         ready = open_tables(rt, r, s);
     } else if (ready && !s->row.last_seq) {
         pawl_status rc = begin_input(rt, r, &input);
-        ready = rc == PAWL_OK || rc == PAWL_EMPTY;
+        ready = rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
     }
     if (!ready) {
         turn_again(rt, r, l);

@@ -352,6 +352,8 @@ static void take_in(pawl_runtime *rt, struct resident *r, struct letter *l)
     pawl_status seen = seen_key(rt, r, l->key);
     if (seen == PAWL_OK)
         stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
+    else if (seen == PAWL_CORRUPT)
+        turn_damaged(rt, l);
     else if (seen != PAWL_EMPTY)
         turn_hold(rt, l);
     else if (l->mail.kind == PAWL_MSG_WAKE)
@@ -370,7 +372,7 @@ void turn_hold(pawl_runtime *rt, struct letter *l)
 void turn_damaged(pawl_runtime *rt, struct letter *l)
 {
     letter_drop(rt, l, PAWL_CORRUPT,
-                "the stored row of this instance is damaged; run pawl doctor, restore a backup");
+                "stored rows of this instance are damaged; run pawl doctor, restore a backup");
 }
 
 void turn_deliver(pawl_runtime *rt, struct letter *l)
