@@ -11,10 +11,25 @@
 
 static sqlite3 *database;
 
+/* Our rules ask by task and by row: a copy with indexes for that hides the table. */
+static void index_history(void)
+{
+    (void)sqlite3_exec(database,
+                       "CREATE TEMP TABLE history AS SELECT rid,uid,execution,seq,prev,kind,ref,"
+                       "name,attrs FROM main.history;"
+                       "CREATE INDEX temp.by_task ON history(uid,execution,ref);"
+                       "CREATE INDEX temp.by_seq ON history(uid,execution,seq);"
+                       "CREATE INDEX temp.by_rid ON history(rid)",
+                       NULL, NULL, NULL);
+}
+
 static bool look_begin(void)
 {
-    return sqlite3_open_v2(in_scratch("data/pawl.db"), &database, SQLITE_OPEN_READWRITE, NULL) ==
-           SQLITE_OK;
+    if (sqlite3_open_v2(in_scratch("data/pawl.db"), &database, SQLITE_OPEN_READWRITE, NULL) !=
+        SQLITE_OK)
+        return false;
+    index_history();
+    return true;
 }
 
 static void look_end(void)
