@@ -10,6 +10,7 @@
  */
 #include "base/attr.h"
 #include "base/limits.h"
+#include "base/point.h"
 #include "store/sqlite/sqlite.h"
 
 #include <errno.h>
@@ -95,7 +96,9 @@ static pawl_status replace(const char *dir, const char *file, const char *ready,
     /* The old WAL goes first: beside the new file it would be applied to it. */
     done = done && (unlink(wal) == 0 || errno == ENOENT);
     done = done && (unlink(shm) == 0 || errno == ENOENT);
+    POINT("dirty.wal_gone");
     done = done && rename(ready, file) == 0;
+    POINT("dirty.replaced");
     done = done && sync_path(dir, O_RDONLY | O_DIRECTORY);
     if (!done)
         error_set(reterr, PAWL_UNAVAILABLE, "cannot put the new database in place of %s: %s", file,
@@ -122,6 +125,7 @@ static pawl_status rewrite(const char *file, const char *ready, pawl_error *rete
         error_set(reterr, status, "cannot open database %s: %s", file, sqlite3_errmsg(db));
     }
     (void)sqlite3_close(db);
+    POINT("dirty.copied");
     if (status == PAWL_OK && (chmod(fresh, 0600) != 0 || rename(fresh, ready) != 0)) {
         status = PAWL_UNAVAILABLE;
         error_set(reterr, status, "cannot rename %s: %s", fresh, strerror(errno));
@@ -139,6 +143,7 @@ pawl_status dirty_repair(const char *dir, const char *file, pawl_error *reterr)
         goto done;
     if (access(ready, F_OK) != 0 && access(file, F_OK) == 0)
         status = rewrite(file, ready, reterr);
+    POINT("dirty.ready");
     if (status == PAWL_OK && access(ready, F_OK) == 0)
         status = replace(dir, file, ready, reterr);
     if (status == PAWL_OK && (unlink(mark) != 0 || !sync_path(dir, O_RDONLY | O_DIRECTORY))) {
