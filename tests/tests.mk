@@ -7,6 +7,8 @@ TESTPKGS := check
 TESTLIBS = $(shell pkg-config --libs $(TESTPKGS))
 # What one program needs beyond that; WRAP lets it count allocations and make them fail.
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+# Modules link nothing of ours: the program that loads them has everything.
+ALL.test_examples := -Wl,--whole-archive
 LIBS.test_jansson := -ljansson
 $(foreach t,buf vec map heap json,$(eval LIBS.test_$(t) := $(WRAP)))
 # tests/<group>/test_<name>.c is a program; other .c files there are shared by the group.
@@ -34,7 +36,8 @@ $(B)/tests/$(1): $(B)/obj/tests/$(1).o \
         $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/$(dir $(1))test_%,$(wildcard tests/$(dir $(1))*.c))) \
         $(ARCHIVES.$(patsubst %/,%,$(dir $(1)))) $(B)/tests/libharness.a $(B)/obj/libpawl-all.a
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o %.a,$$^) $$(TESTLIBS) $$(LIBS.$(notdir $(1))) $$(MAINLIBS) $$(LDLIBS) -o $$@
+	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o,$$^) $$(ALL.$(notdir $(1))) $$(filter %.a,$$^) \
+	    -Wl,--no-whole-archive $$(TESTLIBS) $$(LIBS.$(notdir $(1))) $$(MAINLIBS) $$(LDLIBS) -o $$@
 endef
 $(foreach t,$(TESTSRC:tests/%.c=%),$(eval $(call test_program,$(t))))
 
@@ -44,7 +47,8 @@ test-replay: $(filter $(B)/tests/replay/%,$(TESTBIN))
 	@tests/run $^
 conformance: $(filter $(B)/tests/conformance/%,$(TESTBIN))
 	@tests/run $^
-test-scenarios: $(filter $(B)/tests/scenario/%,$(TESTBIN))
+test-scenarios: $(filter $(B)/tests/scenario/%,$(TESTBIN)) | $(EXAMPLES:%=$(B)/examples/%.so)
+	@tests/scenario/check-ids
 	@tests/run $^
 
 # The simulation: a program with a main of its own.

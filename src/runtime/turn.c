@@ -375,8 +375,21 @@ void turn_damaged(pawl_runtime *rt, struct letter *l)
                 "stored rows of this instance are damaged; run pawl doctor, restore a backup");
 }
 
+/* A kind written by a newer engine, or by nobody: put aside, nobody waits for it. */
+static void to_quarantine(pawl_runtime *rt, struct letter *l)
+{
+    char reason[80];
+    (void)snprintf(reason, sizeof(reason), "message kind %d is not known to this version",
+                   l->mail.kind);
+    quarantine(rt, stage_bare(rt), l, reason);
+}
+
 void turn_deliver(pawl_runtime *rt, struct letter *l)
 {
+    if (l->mail.kind < PAWL_MSG_START || l->mail.kind > PAWL_MSG_WAKE) {
+        to_quarantine(rt, l);
+        return;
+    }
     rt->turn_item = l->work_id ? l->work_id : l->stored ? l->mail.id : 0;
     if (l->mail.kind == PAWL_MSG_START) {
         begin_deliver(rt, l);

@@ -7,7 +7,7 @@
 
 #include "runtime/loop.h"
 
-#include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -152,6 +152,8 @@ static void open_store(struct scene *s, pawl_store *inner)
     pawl_error err = {0};
     if (!inner && s->kind == SCENE_SQLITE)
         inner = pawl_sqlite_store(s->file, PAWL_STORE_OPTS(.now_ms = s->now), &err);
+    else if (!inner && s->kind == SCENE_JSONL)
+        inner = pawl_jsonl_store(s->file, PAWL_STORE_OPTS(.now_ms = s->now), &err);
     else if (!inner)
         inner = pawl_memory_store();
     ck_assert_msg(inner, "store: %s", err.text);
@@ -167,7 +169,7 @@ static pawl_store *leave_store(struct scene *s)
     s->store->ops = s->plain_ops;
     pawl_store *inner = fault_store_release(s->store);
     s->store = NULL;
-    if (s->kind != SCENE_SQLITE)
+    if (s->kind == SCENE_MEMORY || s->kind == SCENE_HOSTILE)
         return inner;
     inner->ops->close(inner);
     return NULL;
@@ -183,18 +185,15 @@ static void make_dir(struct scene *s)
     snprintf(s->file, sizeof(s->file), "%s/pawl.db", s->dir);
 }
 
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
 static void remove_dir(const char *dir)
 {
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        char path[600];
-        snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-        if (e->d_name[0] != '.')
-            unlink(path);
-    }
-    if (d)
-        closedir(d);
-    rmdir(dir);
+    (void)nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- Life -------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum scene_kind { SCENE_MEMORY, SCENE_SQLITE, SCENE_HOSTILE };
+enum scene_kind { SCENE_MEMORY, SCENE_SQLITE, SCENE_HOSTILE, SCENE_JSONL };
 
 #define SCENE_T0   INT64_C(1700000000000) /* the clock at the beginning */
 #define SCENE_RUNS 16
@@ -88,6 +88,7 @@ void scene_close(struct scene *s);
     SCENE_TEST(name, memory, SCENE_MEMORY)                                                         \
     SCENE_TEST(name, sqlite, SCENE_SQLITE)                                                         \
     SCENE_TEST(name, hostile, SCENE_HOSTILE)                                                       \
+    SCENE_TEST(name, jsonl, SCENE_JSONL)                                                           \
     static void scene_##name(struct scene *s)
 
 /* ---- Building -------------------------------------------------------------- */

@@ -79,7 +79,7 @@ SCENARIO(e08_deferred_clean_up_runs_at_eviction_and_at_the_end)
 }
 
 /* A kilobyte and more a level. */
-__attribute__((noinline, noclone)) static int dig(int depth)
+__attribute__((noinline)) static int dig(int depth)
 {
     volatile char frame[1024];
     frame[0] = frame[1023] = (char)depth;

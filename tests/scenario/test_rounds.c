@@ -16,6 +16,7 @@
 struct watch {
     const pawl_store_ops *real;
     pawl_store_ops ops;
+    bool delays; /* timers are messages */
     int commits, rounds, events, broken;
     char what[200];
 };
@@ -67,7 +68,7 @@ static void look_at_round(const pawl_round *r)
             continue;
         if (e->kind == PAWL_EV_ACTIVITY_SCHEDULED && !has_work(r, e->rid))
             broken("scheduled without its work row", e);
-        if (e->kind == PAWL_EV_TIMER_CREATED && !has_message(r, e->rid))
+        if (e->kind == PAWL_EV_TIMER_CREATED && watch.delays && !has_message(r, e->rid))
             broken("created without its message", e);
         if (e->kind == PAWL_EV_ORCHESTRATION_COMPLETED && i + 1 != r->event_count)
             broken("not the last", e);
@@ -93,6 +94,7 @@ static void wrap(pawl_store *outer)
     watch.real = outer->ops;
     watch.ops = *outer->ops;
     watch.ops.commit = watched_commit;
+    watch.delays = outer->ops->caps(outer).delayed_visibility;
     outer->ops = &watch.ops;
 }
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/scenario/test_weak.c -- B10, C3: stores that can do less; the runtime makes up for it.
+ *
+ * The jsonl store has neither rounds nor delayed visibility: the whole suite runs
+ * on it.  Here: what is special about it, and a store that lacks only the second.
+ */
+#include "scene.h"
+
+#include <unistd.h>
+
+static const pawl_store_ops *real;
+static pawl_store_ops weaker;
+
+static pawl_store_caps weak_caps(pawl_store *s)
+{
+    pawl_store_caps caps = real->caps(s);
+    caps.delayed_visibility = false;
+    return caps;
+}
+
+static void weaken(pawl_store *outer)
+{
+    real = outer->ops;
+    weaker = *outer->ops;
+    weaker.caps = weak_caps;
+    outer->ops = &weaker;
+}
+
+static pawl_result kid(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_sleep(ctx, 50);
+    return pawl_call_with(ctx, "Flaky", input, PAWL_CALL_OPTS(.attempts = 3, .initial_ms = 100));
+}
+
+static pawl_result flow(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task t[] = {pawl_timer(ctx, 100), pawl_timer(ctx, PAWL_DAYS(1)),
+                     pawl_start_child(ctx, "Kid", pawl_s("3"), NULL)};
+    int first = pawl_await_any(ctx, t, 3);
+    pawl_cancel(ctx, t[1]);
+    pawl_result k = pawl_await(ctx, t[2]);
+    pawl_result go = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    if (pawl_execution(ctx) == 1)
+        return pawl_continue_as_new(ctx, input, NULL);
+    return pawl_donef(ctx, "%d %s %s", first, k.value.ptr, go.value.ptr);
+}
+
+static void run(struct scene *s, bool crash)
+{
+    scene_flow(s, "Flow", flow);
+    scene_flow(s, "Kid", kid);
+    scene_start(s, "Flow", "i", "");
+    scene_raise(s, "i", "Go", "1");
+    scene_raise(s, "i", "Go", "2");
+    for (int i = 0; i < 40 && !pawl_state_is_terminal(scene_row(s, "i").state); i++) {
+        if (crash)
+            scene_crash(s);
+        (void)scene_hop(s);
+    }
+    scene_expect(s, "i", PAWL_COMPLETED, "0 attempt 3 2");
+    expect_is(scene_kind_count(s, "i", "TimerFired"), 1);
+    expect_is(scene_ran(s, "Flaky"), 6);
+    ck_assert(s->now - SCENE_T0 < PAWL_DAYS(1));
+}
+
+SCENARIO(c03_timers_in_process_when_the_store_has_no_delayed_visibility)
+{
+    s->decorate = weaken;
+    run(s, false);
+}
+
+SCENARIO(b10_c03_a_crash_at_every_step)
+{
+    run(s, true);
+}
+
+/* Seed 002's very layout: root/{instance}/{execution}.jsonl. */
+TEST(c07_b10_layout_of_the_jsonl_store)
+{
+    struct scene *s = scene_open(SCENE_JSONL);
+    run(s, false);
+    const char *first = pawl_mem_printf(s->mem, "%s/i/1.jsonl", s->file).ptr;
+    const char *second = pawl_mem_printf(s->mem, "%s/i/2.jsonl", s->file).ptr;
+    ck_assert_msg(access(first, R_OK) == 0, "%s", first);
+    ck_assert_msg(access(second, R_OK) == 0, "%s", second);
+    scene_close(s);
+}
