@@ -90,10 +90,10 @@ static bool die_at(const struct story *story, const char *point, int n, const pa
 
 /* ---- All of them ------------------------------------------------------------------------ */
 
-/* Sampled: the first two, then every seventh with an offset by point. */
+/* Sampled: the first, then every eleventh with an offset by point. */
 static bool in_sample(int n, size_t point)
 {
-    return full_matrix() || n == 1 || (n + (int)point * 3) % 7 == 0;
+    return full_matrix() || n == 1 || (n + (int)point * 3) % 11 == 0;
 }
 
 static void die_everywhere(const struct story *story, const pawl_options *options)
@@ -154,4 +154,41 @@ TEST(S7_order_dies_at_every_point_with_the_stack_dropped_at_every_await)
 {
     pawl_options hostile = {.hostile = true};
     die_everywhere(&order, &hostile);
+}
+
+/* ---- Again, while it recovers --------------------------------------------------------------- */
+
+/* Dies with an activity running, then once more on the way back. */
+TEST(A21_dies_again_while_recovering)
+{
+    static const char *const again[] = {"recover.blame:1",        "sqlite.begin:1",
+                                        "sqlite.round:1",         "sqlite.commit.before:1",
+                                        "sqlite.commit.before:2", "sqlite.commit.after:1",
+                                        "sqlite.commit.after:2",  "turn.run:1",
+                                        "activity.before:1",      "activity.after:1",
+                                        "commit.before:2",        "handout.before:1"};
+    int deaths = 0;
+    for (size_t i = 0; i < sizeof(again) / sizeof(again[0]); i++) {
+        struct plan plan = {.items = &order.item, .count = 1, .crash_at = "activity.before:2"};
+        scratch_make();
+        int status = child_run(plan_run, &plan, 30000);
+        ck_assert_msg(killed_by(status, SIGKILL), "%s", status_words(status));
+        plan.crash_at = again[i];
+        status = child_run(plan_run, &plan, 30000);
+        ck_assert_msg(killed_by(status, SIGKILL), "%s: %s", again[i], status_words(status));
+        plan.crash_at = NULL;
+        status = child_run(plan_run, &plan, 30000);
+        ck_assert_msg(exited_with(status, 0), "%s: %s", again[i], status_words(status));
+        char *answer = answer_of("o-1");
+        ck_assert_msg(answer && strcmp(answer, order.answer) == 0, "%s: %s", again[i],
+                      answer ? answer : "nothing");
+        free(answer);
+        const char *wrong = wrong_at_rest();
+        if (!wrong)
+            wrong = wrong_in_ledger(2);
+        ck_assert_msg(!wrong, "%s: %s", again[i], wrong);
+        scratch_drop();
+        deaths += 2;
+    }
+    printf("| while recovering: %d deaths\n", deaths);
 }

@@ -11,6 +11,7 @@
 #include "badfs.h"
 #include "crash.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -137,4 +138,32 @@ TEST(D04_disk_full_once_at_each_call)
 TEST(D04_read_fails_at_each_call)
 {
     fail_each(BADFS_READ, 5, "read fails");
+}
+
+/* The start that writes the database anew is killed at each of its steps. */
+TEST(D02_killed_while_the_database_is_written_anew)
+{
+    static const char *const points[] = {"dirty.copied", "dirty.ready", "dirty.wal_gone",
+                                         "dirty.replaced"};
+    fault = BADFS_SYNC;
+    for (size_t i = 0; i < 4; i++) {
+        struct plan plan = {.items = &item, .count = 1, .before = spoil};
+        scratch_make();
+        nth = 8;
+        int status = child_run(plan_run, &plan, 30000);
+        ck_assert_msg(exited_with(status, 75), "%s", status_words(status));
+        ck_assert_int_eq(access(in_scratch("data/dirty"), F_OK), 0);
+        plan.before = NULL;
+        plan.crash_at = points[i];
+        status = child_run(plan_run, &plan, 30000);
+        ck_assert_msg(killed_by(status, SIGKILL), "%s: %s", points[i], status_words(status));
+        ck_assert_int_eq(access(in_scratch("data/dirty"), F_OK), 0);
+        plan.crash_at = NULL;
+        status = child_run(plan_run, &plan, 30000);
+        ck_assert_msg(exited_with(status, 0), "%s: %s", points[i], status_words(status));
+        ck_assert_int_ne(access(in_scratch("data/dirty"), F_OK), 0);
+        const char *wrong = wrong_at_rest();
+        ck_assert_msg(!wrong, "%s: %s", points[i], wrong);
+        scratch_drop();
+    }
 }
