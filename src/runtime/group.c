@@ -19,6 +19,7 @@
 #include "runtime/letter.h"
 #include "runtime/mend.h"
 #include "runtime/resident.h"
+#include "runtime/slots.h"
 #include "runtime/stage.h"
 #include "runtime/turn.h"
 
@@ -317,6 +318,7 @@ static void stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
 {
     log_error(&rt->log, "store", "commit failed; stopping at once", "status=%s why=\"%s\"",
               pawl_status_code(rc), text);
+    slots_absolve(rt->slots); /* what runs now is not to blame */
     if (rt->threaded)
         _exit(rc == PAWL_UNKNOWN ? 75 : 3);
     rt->dead = rc;
