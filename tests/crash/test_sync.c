@@ -167,3 +167,25 @@ TEST(D02_killed_while_the_database_is_written_anew)
         scratch_drop();
     }
 }
+
+TEST(D02_activities_that_run_when_the_disk_fails_are_not_blamed)
+{
+    const struct plan_item items[] = {
+        {"Call", "long", "Long 300", NULL, NULL},
+        {"Call", "a",    "Fine a",   NULL, NULL},
+        {"Call", "b",    "Fine b",   NULL, NULL},
+    };
+    struct plan plan = {.items = items, .count = 3, .before = spoil, .app = app_rude};
+    fault = BADFS_SYNC;
+    nth = 7;
+    scratch_make();
+    int status = child_run(plan_run, &plan, 30000);
+    ck_assert_msg(exited_with(status, 75) && text_has("began", "long"), "%s", status_words(status));
+    plan.before = NULL;
+    status = child_run(plan_run, &plan, 30000);
+    ck_assert_msg(exited_with(status, 0), "%s", status_words(status));
+    ck_assert_int_eq(ask("SELECT count(*) FROM history WHERE kind=11 AND attrs=''"), 3);
+    const char *wrong = wrong_at_rest();
+    ck_assert_msg(!wrong, "%s", wrong);
+    scratch_drop();
+}
