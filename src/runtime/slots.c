@@ -106,7 +106,8 @@ void slots_close(struct slots *s, bool clean)
 {
     if (!s)
         return;
-    s->page->clean = clean;
+    if (clean)
+        s->page->clean = true;
     (void)munmap((void *)(size_t)s->page, sizeof(struct page));
     if (s->fd >= 0)
         close(s->fd);
