@@ -136,7 +136,7 @@ pawl_status memory_next_due(pawl_store *s, int64_t after_ms, int64_t *ret,
 {
     struct memory *m = memory_lock(s);
     const struct order *times[] = {&m->messages_ready, &m->work_by_visible, &m->work_by_deadline};
-    *ret = INT64_MAX;
+    *ret = memory_queue_due(&m->queues, after_ms);
     for (size_t i = 0; i < COUNT_OF(times) && after_ms < INT64_MAX; i++) {
         struct order_node *n = order_from(times[i], after_ms + 1, 0);
         if (n && n->key < *ret)

@@ -21,7 +21,7 @@
 static pawl_store_caps memory_caps(pawl_store *s UNUSED)
 {
     return (pawl_store_caps){
-        .atomic_rounds = true, .delayed_visibility = true, .wake_ups = true, .durable = false};
+        .atomic_rounds = true, .delayed_visibility = true, .wake_ups = true, .queues = true};
 }
 
 static pawl_status memory_take(pawl_store *s, int64_t now_ms UNUSED, pawl_fence *ret,
@@ -92,6 +92,7 @@ static void memory_close(pawl_store *s)
     vec_deinit(&m->dead);
     vec_deinit(&m->quarantine);
     map_deinit(&m->by_name);
+    memory_queues_deinit(&m->queues);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -123,6 +124,7 @@ static const pawl_store_ops memory_ops = {
     .prune_executions = memory_prune_executions,
     .space = memory_space,
     .close = memory_close,
+    .queues = &memory_queue_ops,
 };
 
 pawl_store *pawl_memory_store(void)
@@ -131,6 +133,7 @@ pawl_store *pawl_memory_store(void)
     m->base.ops = &memory_ops;
     m->fence.next_id = 1;
     map_init(&m->by_name);
+    memory_queues_init(&m->queues);
     assert_that(pthread_mutex_init(&m->lock, NULL) == 0);
     return &m->base;
 }
@@ -314,6 +317,7 @@ void memory_check(pawl_store *s)
     order_check(&m->work_ready);
     order_check(&m->work_later);
     assert_that(m->by_uid.count == m->by_name.count);
+    memory_queue_check(&m->queues);
     for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n)) {
         struct memory_message *msg = CONTAINER_OF(n, struct memory_message, by_id);
         assert_that((msg->ready.in != NULL) == (!msg->taken && !msg->message.mailbox));

@@ -13,6 +13,7 @@
  *   fetch.c    peek-lock fetches, abandon, next_due
  *   read.c     everything marked [reader]
  *   remove.c   purge and prune_executions
+ *   queue.c, queue_read.c   queues
  *
  * Invariants (memory_check): a message is in `ready` exactly when it is neither
  * taken nor in a mailbox; work is in `ready` or `later` exactly when it is not
@@ -26,6 +27,7 @@
 #include "base/vec.h"
 #include "pawl/provider.h"
 #include "store/memory/order.h"
+#include "store/memory/queue.h"
 
 #include <pthread.h>
 
@@ -80,6 +82,8 @@ struct memory {
     struct order messages_by_id, messages_by_owner, messages_ready;
     struct order work_by_id, work_by_owner, work_by_visible, work_by_deadline;
     struct order work_ready, work_later;
+
+    struct memory_queues queues;
 };
 
 /* memory.c */
