@@ -139,6 +139,8 @@ static void fill_group(pawl_runtime *rt)
             rt->items_end = &rt->items;
         take_item(rt, item);
     }
+    if (UNLIKELY(rt->opts.paranoid))
+        paranoid_look(rt);
     letter_back(rt, rt->later);
     rt->later = NULL;
     rt->later_end = &rt->later;

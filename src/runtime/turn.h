@@ -53,4 +53,9 @@ void turn_hold(pawl_runtime *rt, struct letter *l);
 /* Put the rows that wait for this instance into memory again. */
 void turn_unpile(pawl_runtime *rt, uint64_t uid);
 
+/* ---- paranoid.c ------------------------------------------------------------- */
+
+/* Replay every stage of the group and park what does not agree. */
+void paranoid_look(pawl_runtime *rt);
+
 #endif

@@ -211,6 +211,7 @@ struct scene *scene_open(enum scene_kind kind)
         .user = s, .now_ms = virtual_now, .mono_ms = virtual_mono, .random = virtual_random};
     s->opts = (pawl_options){.size = sizeof(s->opts),
                              .hostile = kind == SCENE_HOSTILE,
+                             .paranoid = getenv("PAWL_TEST_PARANOID") != NULL,
                              .log_level = PAWL_LOG_DEBUG,
                              .log = keep_log,
                              .log_user = s};

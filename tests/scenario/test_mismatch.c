@@ -247,3 +247,55 @@ SCENARIO(e06_s27_strict_await_blocks_an_unawaited_completion)
     scene_raise(s, "j", "Go", "x");
     scene_expect(s, "j", PAWL_COMPLETED, "a x");
 }
+
+/* ---- Paranoid ------------------------------------------------------------------------------------ */
+
+static int entered;
+
+/* Not deterministic, and nobody would notice before the next restart. */
+static pawl_result hidden_state(pawl_ctx *ctx, pawl_str input)
+{
+    int mine = ++entered;
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_call(ctx, mine == 1 ? "Echo" : "Fail", input);
+}
+
+SCENARIO(s28_e06_paranoid_finds_hidden_state_in_the_turn_it_shows)
+{
+    entered = 0;
+    s->opts.paranoid = true;
+    scene_flow(s, "Flow", hidden_state);
+    scene_flow(s, "Good", original);
+    scene_start(s, "Flow", "i", "x");
+    scene_raise(s, "i", "Go", "");
+    scene_expect(s, "i", s->kind == SCENE_HOSTILE ? PAWL_FAILED : PAWL_BLOCKED, NULL);
+    if (s->kind == SCENE_HOSTILE) /* entered afresh for every turn: it has no state to hide */
+        return;
+    expect_text(scene_info(s, "i").finding.ptr, "nondeterministic");
+    scene_events(s, "i", "OrchestrationStarted ExternalSubscribed#1");
+    expect_is(scene_ran(s, "Echo"), 0); /* nothing was handed out */
+    scene_start(s, "Good", "j", "Go");
+    scene_raise(s, "j", "Go", "x");
+    scene_expect(s, "j", PAWL_COMPLETED, "a x");
+}
+
+static pawl_result first_turn_differs(pawl_ctx *ctx, pawl_str input)
+{
+    entered++;
+    return pawl_call(ctx, entered % 2 ? "Echo" : "Fail", input);
+}
+
+SCENARIO(s28_paranoid_finds_it_in_the_first_turn)
+{
+    entered = 0;
+    s->opts.paranoid = true;
+    scene_flow(s, "Flow", first_turn_differs);
+    scene_start(s, "Flow", "i", "x");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    expect_is(scene_info(s, "i").history_length, 0);
+    scene_new_code(s);
+    scene_flow(s, "Flow", one_call_more);
+    scene_steer(s, PAWL_OP_RETRY, "i");
+    scene_raise(s, "i", "x", "mended");
+    scene_expect(s, "i", PAWL_COMPLETED, "mended");
+}
