@@ -72,6 +72,7 @@ TEST(hot_statements_use_the_index_made_for_them)
         {ST_MESSAGES_OF_NAME,   "message USING INDEX message_name (instance=?)"                        },
         {ST_WORK_READY,         "work USING COVERING INDEX work_ready (place=? AND name=? AND rowid>?)"},
         {ST_WORK_READY_NAME,    "work USING COVERING INDEX work_ready (place=? AND name>?)"            },
+        {ST_FRESH_READY,        "work_fresh USING COVERING INDEX work_fresh_name (name=? AND rowid>?)" },
         {ST_WORK_DELAYED_AT,
          "work USING INDEX work_delayed (place=? AND name=? AND <expr>=? AND rowid>?)"                 },
         {ST_WORK_DELAYED_AFTER, "work USING INDEX work_delayed (place=? AND name=? AND <expr>>?)"      },

@@ -48,6 +48,7 @@ static const pawl_store_ops ops = {
     .prune_executions = sqlite_prune_executions,
     .space = sqlite_space,
     .close = sqlite_close,
+    .queues = &sqlite_queue_ops,
 };
 
 /* STRICT tables came with 3.37; connections of several threads need a safe build. */
@@ -272,8 +273,11 @@ static void sqlite_close(pawl_store *base)
 static pawl_store_caps sqlite_caps(pawl_store *base)
 {
     (void)base;
-    return (pawl_store_caps){
-        .atomic_rounds = true, .delayed_visibility = true, .wake_ups = true, .durable = true};
+    return (pawl_store_caps){.atomic_rounds = true,
+                             .delayed_visibility = true,
+                             .wake_ups = true,
+                             .durable = true,
+                             .queues = true};
 }
 
 pawl_status sqlite_space(pawl_store *base)

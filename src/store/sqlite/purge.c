@@ -67,7 +67,7 @@ static int spend(struct tomb *t, int rc)
  * started.  A row that is not ours ends the chain (P2). */
 static int purge_chain(struct tomb *t)
 {
-    static const enum statement started[] = {ST_WORK_DELETE_OF, ST_LOCAL_DELETE,
+    static const enum statement started[] = {ST_WORK_DELETE_OF, ST_LOCAL_DELETE, ST_FRESH_DELETE,
                                              ST_MESSAGE_DELETE_OF};
     int rc = SQLITE_OK;
 

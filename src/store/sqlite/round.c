@@ -9,8 +9,8 @@
  * group back and runs it again with a savepoint around each round.
  *
  * The plain step of an orchestration runs five statements: update head,
- * delete work, insert two events, insert work.  Its work rows are in work_local:
- * see is_local().
+ * delete work, insert two events, insert work.  Its work rows are a number
+ * each: see is_untried().
  */
 #include "store/sqlite/sqlite.h"
 
@@ -71,6 +71,8 @@ int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote)
         rc = change_work(&a);
     if (rc == SQLITE_OK && round->key_count && round->uid != 0)
         rc = remember_keys(&a);
+    if (rc == SQLITE_OK && round->queue)
+        rc = queue_round_apply(a.c, round->queue, &a.wrote);
     *retwrote = a.wrote;
     bool refused = rc == REFUSED || (rc & 0xff) == SQLITE_CONSTRAINT;
     round->result = refused ? PAWL_CONFLICT : PAWL_OK;
@@ -375,12 +377,11 @@ static int change_messages(struct apply *a)
 
 /* ---- Work ------------------------------------------------------------------ */
 
-/* Delete from one of the two tables; *retgone tells whether it was there. */
+/* Delete from one of the three tables; *retgone tells whether it was there. */
 static int delete_from(struct apply *a, enum statement which, uint64_t id, bool *retgone)
 {
     sqlite3_stmt *stmt = conn_statement(a->c, which);
 
-    *retgone = false;
     if (!stmt)
         return broken(a);
     bind_id(stmt, 1, id);
@@ -396,11 +397,14 @@ static int delete_from(struct apply *a, enum statement which, uint64_t id, bool 
 /* Most work is local; what was fetched is not. */
 static int delete_work(struct apply *a, uint64_t id, bool *retgone)
 {
-    bool fetched = a->s->work.count && taken_has(&a->s->work, id);
-    int rc = delete_from(a, fetched ? ST_WORK_DELETE : ST_LOCAL_DELETE, id, retgone);
+    static const enum statement kept[] = {ST_LOCAL_DELETE, ST_FRESH_DELETE, ST_WORK_DELETE};
+    static const enum statement fetched[] = {ST_FRESH_DELETE, ST_WORK_DELETE, ST_LOCAL_DELETE};
+    bool was_fetched = a->s->work.count && taken_has(&a->s->work, id);
+    int rc = SQLITE_OK;
 
-    if (rc == SQLITE_OK && !*retgone)
-        rc = delete_from(a, fetched ? ST_LOCAL_DELETE : ST_WORK_DELETE, id, retgone);
+    *retgone = false;
+    for (int i = 0; i < 3 && rc == SQLITE_OK && !*retgone; i++)
+        rc = delete_from(a, was_fetched ? fetched[i] : kept[i], id, retgone);
     return rc;
 }
 
@@ -419,33 +423,35 @@ static bool same(pawl_str a, pawl_str b)
     return a.len == b.len && (a.ptr == b.ptr || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-/* True when a work row says nothing but what its event says, and that this engine
- * has it: then a number in work_local is enough. */
-static bool is_local(const struct apply *a, const pawl_work *w, const pawl_event *e)
+/* True when a work row says nothing but what its event says. */
+static bool is_untried(const struct apply *a, const pawl_work *w, const pawl_event *e)
 {
-    return w->lock_epoch == a->s->fence.epoch && w->attempt == 0 && w->crashes == 0 &&
-           w->visible_ms == 0 && w->deadline_ms == 0 && w->last_error.len == 0 &&
-           w->lock_token.len == 0 && w->uid == a->r->uid && w->execution == e->execution &&
-           w->ref == e->ref && w->scheduled_ms == e->at_ms && same(w->name, e->name) &&
-           same(w->input, e->data) && same(w->attrs, e->attrs) && same(w->instance, a->r->row->id);
+    return w->attempt == 0 && w->crashes == 0 && w->visible_ms == 0 && w->deadline_ms == 0 &&
+           w->last_error.len == 0 && w->lock_token.len == 0 && w->uid == a->r->uid &&
+           w->execution == e->execution && w->ref == e->ref && w->scheduled_ms == e->at_ms &&
+           same(w->name, e->name) && same(w->input, e->data) && same(w->attrs, e->attrs) &&
+           same(w->instance, a->r->row->id);
 }
 
-static int insert_local(struct apply *a, const pawl_work *w)
+static int insert_untried(struct apply *a, const pawl_work *w)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, ST_LOCAL_INSERT);
+    bool local = w->lock_epoch == a->s->fence.epoch;
+    sqlite3_stmt *stmt = conn_statement(a->c, local ? ST_LOCAL_INSERT : ST_FRESH_INSERT);
 
     if (!stmt)
         return broken(a);
     bind_id(stmt, 1, w->id);
-    bind_id(stmt, 2, w->lock_epoch);
+    if (!local)
+        bind_text(stmt, 2, w->name);
+    bind_id(stmt, local ? 2 : 3, w->lock_epoch);
     return run(a, stmt);
 }
 
-/* REFUSED when work_local has the id.  Only for work without an event in this
- * round: the event's rid is new, so its work is. */
-static int check_not_local(struct apply *a, uint64_t id)
+/* REFUSED when one of the other tables has the id.  Only for work without an
+ * event in this round: where the event's rid is new, its work is. */
+static int check_no_untried(struct apply *a, uint64_t id)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, ST_LOCAL_CHECK);
+    sqlite3_stmt *stmt = conn_statement(a->c, ST_UNTRIED_CHECK);
 
     if (!stmt)
         return broken(a);
@@ -474,15 +480,15 @@ static int insert_work(struct apply *a)
         while (at < r->event_count && r->events[at].rid < w->id)
             at++;
         bool has_event = at < r->event_count && r->events[at].rid == w->id;
-        if (has_event && is_local(a, w, &r->events[at])) {
-            rc = insert_local(a, w);
+        if (has_event && is_untried(a, w, &r->events[at])) {
+            rc = insert_untried(a, w);
             continue;
         }
         sqlite3_stmt *stmt = conn_statement(a->c, ST_WORK_INSERT);
         if (!stmt)
             return broken(a);
         if (!has_event)
-            rc = check_not_local(a, w->id);
+            rc = check_no_untried(a, w->id);
         int64_t free_ms = work_free_ms(w->visible_ms, w->lock_token, w->lock_until_ms);
         bind_work(stmt, w, place_of(a, w->lock_epoch, free_ms));
         if (rc == SQLITE_OK)
@@ -507,7 +513,26 @@ static int update_one(struct apply *a, sqlite3_stmt *stmt, const pawl_work_updat
     return run(a, stmt);
 }
 
-/* A local row gets something of its own: it moves to `work` first. */
+/* Untried work gets something of its own: a row in `work`.  *retmoved tells
+ * whether there was any. */
+static int move_to_work(struct apply *a, uint64_t id, bool *retmoved)
+{
+    static const enum statement ways[][2] = {
+        {ST_LOCAL_MOVE, ST_LOCAL_DELETE},
+        {ST_FRESH_MOVE, ST_FRESH_DELETE},
+    };
+    int rc = SQLITE_OK;
+
+    *retmoved = false;
+    for (int i = 0; i < 2 && rc == SQLITE_OK && !*retmoved; i++) {
+        rc = run_ids(a, ways[i][0], &id, 1);
+        *retmoved = rc == SQLITE_OK && sqlite3_changes(a->c->db) != 0;
+        if (*retmoved)
+            rc = run_ids(a, ways[i][1], &id, 1);
+    }
+    return rc;
+}
+
 static int update_work(struct apply *a)
 {
     sqlite3_stmt *stmt = conn_statement(a->c, ST_WORK_UPDATE);
@@ -515,14 +540,11 @@ static int update_work(struct apply *a)
 
     for (size_t i = 0; i < a->r->work_update_count && rc == SQLITE_OK; i++) {
         const pawl_work_update *u = &a->r->work_updates[i];
+        bool moved = false;
         rc = update_one(a, stmt, u);
-        if (rc != SQLITE_OK || sqlite3_changes(a->c->db) != 0)
-            continue;
-        rc = run_ids(a, ST_LOCAL_MOVE, &u->id, 1);
-        if (rc != SQLITE_OK || sqlite3_changes(a->c->db) == 0)
-            continue; /* missing rows are no error */
-        rc = run_ids(a, ST_LOCAL_DELETE, &u->id, 1);
-        if (rc == SQLITE_OK)
+        if (rc == SQLITE_OK && sqlite3_changes(a->c->db) == 0)
+            rc = move_to_work(a, u->id, &moved);
+        if (rc == SQLITE_OK && moved)
             rc = update_one(a, stmt, u);
     }
     return rc;

@@ -5,12 +5,12 @@
  * Layout decides speed (docs/internals/sqlite.md has the measurements).  A step
  * of an orchestration deletes one work row, appends two history rows, inserts
  * the next work row and changes four numbers of the instance, which are in a
- * narrow table of their own, `head`.  History is
- * in commit order, each row pointing to its predecessor.  Work that the engine
- * keeps for itself and that was never tried says nothing its ActivityScheduled
- * event does not say: it is one number in `work_local`, and moves to `work` when
- * it gets anything of its own.  Every index but that on instance ids is partial,
- * and the plain step touches none.
+ * narrow table of their own, `head`.  History is in commit order, each row
+ * pointing to its predecessor.  Work that was never tried says nothing that its
+ * ActivityScheduled event does not say: it is a number in `work_local` when the
+ * engine keeps it for itself, or a number and a name in `work_fresh`, and moves
+ * to `work` when it gets anything of its own.  Every other index but that on
+ * instance ids is partial, and the plain step touches none.
  *
  * Strings are '' when empty, never NULL.  Names and ids are TEXT.  Payload
  * columns are ANY: TEXT when the bytes are UTF-8 without NUL, else BLOB, so that
@@ -144,14 +144,21 @@ static const char *const step_1[] = {
     "  lock_until_ms INTEGER NOT NULL,\n"
     "  place INTEGER NOT NULL -- 0 ready, 1 waits for a time, 2 held by the engine that owns the file\n"
     ") STRICT",
-    "CREATE TABLE work_local( -- work the engine keeps for itself; the rest is in its event\n"
+    "CREATE TABLE work_local( -- untried work the engine keeps for itself; its event has the rest\n"
     "  id INTEGER PRIMARY KEY, -- rid of its ActivityScheduled event\n"
     "  lock_epoch INTEGER NOT NULL\n"
     ") STRICT",
+    "CREATE TABLE work_fresh( -- untried work free for anybody; its event has the rest\n"
+    "  id INTEGER PRIMARY KEY, -- rid of its ActivityScheduled event\n"
+    "  name TEXT NOT NULL,\n"
+    "  lock_epoch INTEGER NOT NULL\n"
+    ") STRICT",
+    "CREATE INDEX work_fresh_name ON work_fresh(name)",
     "CREATE VIEW all_work AS SELECT id,uid,execution,ref,instance,name,input,attrs,attempt,crashes,\n"
     "  visible_ms,scheduled_ms,deadline_ms,last_error,lock_epoch,lock_token,lock_until_ms FROM work\n"
     "  UNION ALL SELECT l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,\n"
-    "  h.at_ms,0,'',l.lock_epoch,'',0 FROM work_local l JOIN history h ON h.rid=l.id\n"
+    "  h.at_ms,0,'',l.lock_epoch,'',0 FROM (SELECT id,lock_epoch FROM work_local\n"
+    "  UNION ALL SELECT id,lock_epoch FROM work_fresh) l JOIN history h ON h.rid=l.id\n"
     "  LEFT JOIN instance i ON i.uid=h.uid",
     "CREATE INDEX work_ready ON work(place,name) WHERE place=0",
     "CREATE INDEX work_delayed ON work(place,name,max(visible_ms,lock_until_ms))"
@@ -182,7 +189,7 @@ static const char *const step_1[] = {
 };
 /* clang-format on */
 
-const char *const *const schema_steps[] = {step_1};
+const char *const *const schema_steps[] = {step_1, schema_queue_step};
 const int schema_version = sizeof schema_steps / sizeof schema_steps[0];
 
 static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr);

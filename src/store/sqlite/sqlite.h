@@ -14,7 +14,7 @@
  *   commit.c   take, commit         round.c    one round
  *   fetch.c    messages, deadlines, next_due   work.c  fetching work
  *   history.c  chains of events     read.c     other readers    list.c   list, depths
- *   purge.c    purge, prune
+ *   purge.c    purge, prune         queue_*.c  queues
  *
  * Internal functions return SQLite result codes (0 is success); the operations
  * turn them into statuses with conn_error().
@@ -66,6 +66,12 @@ struct conn {
 /* What is known about free work of one activity name (work.c). */
 struct work_name;
 
+/* A row fetch_work may return. */
+struct candidate {
+    uint64_t id;
+    bool fresh; /* from work_fresh */
+};
+
 struct reserve {
     char *path; /* owned */
     int64_t bytes;
@@ -94,10 +100,10 @@ struct sqlite_store {
     VEC(pawl_message) fetched; /* scratch */
     VEC(uint64_t) unreadable;  /* scratch: message rows for the quarantine */
 
-    struct taken work;        /* taken by fetch_work */
-    struct taken loose;       /* held rows that were abandoned */
-    struct map names;         /* activity name -> struct work_name, owned */
-    VEC(uint64_t) candidates; /* scratch */
+    struct taken work;                /* taken by fetch_work */
+    struct taken loose;               /* held rows that were abandoned */
+    struct map names;                 /* activity name -> struct work_name, owned */
+    VEC(struct candidate) candidates; /* scratch */
 
     pthread_mutex_t pool_lock; /* the three below */
     pthread_cond_t pool_free;
@@ -190,6 +196,8 @@ int commit_saw_wal(void *user, sqlite3 *db, const char *name, int pages);
 /* Apply one round inside a transaction.  SQLITE_OK: done, or refused with
  * round->result set.  *retwrote tells whether a refused round changed anything. */
 int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote);
+/* Its queue part: SQLITE_CONSTRAINT when it must be refused. */
+int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote);
 
 /* ---- fetch.c, work.c ------------------------------------------------------- */
 
@@ -255,5 +263,6 @@ pawl_status sqlite_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t u
                                     uint64_t before_execution, uint64_t *retcount,
                                     pawl_error *reterr);
 pawl_status sqlite_space(pawl_store *s);
+extern const pawl_queue_ops sqlite_queue_ops;
 
 #endif

@@ -11,6 +11,8 @@
 #ifndef PAWL_STORE_SQLITE_STATEMENTS_H
 #define PAWL_STORE_SQLITE_STATEMENTS_H
 
+#include "store/sqlite/queue_statements.h"
+
 /* Columns in the order their decoders (rows.c) expect. */
 #define ROW_COLUMNS                                                                                \
     "i.uid,i.id,i.orchestration,i.version,i.state,h.execution,h.last_seq,h.last_rid,i.first_rid,"  \
@@ -22,11 +24,11 @@
 #define WORK_COLUMNS                                                                               \
     "id,uid,execution,ref,instance,name,input,attrs,attempt,crashes,visible_ms,scheduled_ms,"      \
     "deadline_ms,last_error,lock_epoch,lock_token,lock_until_ms"
-/* The same of a row in work_local, from its event. */
-#define LOCAL_COLUMNS                                                                              \
+/* The same of untried work `l`, from its event. */
+#define UNTRIED_COLUMNS                                                                            \
     "l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,h.at_ms,0,'',"       \
     "l.lock_epoch,'',0"
-#define LOCAL_TABLES  "work_local l JOIN history h ON h.rid=l.id LEFT JOIN instance i ON i.uid=h.uid"
+#define UNTRIED_JOIN  " l JOIN history h ON h.rid=l.id LEFT JOIN instance i ON i.uid=h.uid"
 #define EVENT_COLUMNS "rid,uid,execution,seq,prev,kind,ref,name,data,attrs,at_ms"
 
 /* Where a work row is found (enum place) and from when on it is free. */
@@ -50,11 +52,12 @@
     X(FENCE_TAKE, "UPDATE fence SET epoch=?1,next_id=?2 WHERE one=1")                              \
     X(ID_HIGHEST, "SELECT max(ifnull((SELECT max(rid) FROM history),0),"                           \
         "ifnull((SELECT max(uid) FROM instance),0),ifnull((SELECT max(id) FROM message),0),"       \
-        "ifnull((SELECT max(id) FROM work),0),ifnull((SELECT max(id) FROM work_local),0))")        \
+        "ifnull((SELECT max(id) FROM work),0),ifnull((SELECT max(id) FROM work_local),0),"         \
+        "ifnull((SELECT max(id) FROM work_fresh),0))")                                             \
     X(WORK_FREE_ALL, "UPDATE work SET place=(" FREE_MS ">0) WHERE place=2")                        \
-    X(LOCAL_FREE_ALL, "INSERT OR IGNORE INTO work(" WORK_COLUMNS ",place)"                         \
-        " SELECT " LOCAL_COLUMNS ",0 FROM " LOCAL_TABLES)                                          \
-    X(LOCAL_CLEAR, "DELETE FROM work_local WHERE id IN (SELECT id FROM work)")                     \
+    X(LOCAL_FREE_ALL, "INSERT OR IGNORE INTO work_fresh(id,name,lock_epoch)"                       \
+        " SELECT l.id,h.name,l.lock_epoch FROM work_local l JOIN history h ON h.rid=l.id")         \
+    X(LOCAL_CLEAR, "DELETE FROM work_local WHERE id IN (SELECT id FROM work_fresh)")               \
     /* One round. */                                                                               \
     X(ROW_INSERT, "INSERT INTO instance(uid,id,orchestration,version,state,first_rid,created_ms,"  \
         "parent_uid,parent_execution,parent_ref,parent_id,output,custom_status,finding)"           \
@@ -95,9 +98,14 @@
     X(WORK_DELETE, "DELETE FROM work WHERE id=?1")                                                 \
     X(LOCAL_INSERT, "INSERT INTO work_local(id,lock_epoch) VALUES(?1,?2)")                         \
     X(LOCAL_DELETE, "DELETE FROM work_local WHERE id=?1")                                          \
-    X(LOCAL_CHECK, "SELECT 1 FROM work_local WHERE id=?1")                                         \
-    X(LOCAL_MOVE, "INSERT INTO work(" WORK_COLUMNS ",place) SELECT " LOCAL_COLUMNS ",2"            \
-        " FROM " LOCAL_TABLES " WHERE l.id=?1")                                                    \
+    X(FRESH_INSERT, "INSERT INTO work_fresh(id,name,lock_epoch) VALUES(?1,?2,?3)")                 \
+    X(FRESH_DELETE, "DELETE FROM work_fresh WHERE id=?1")                                          \
+    X(UNTRIED_CHECK, "SELECT 1 FROM work_local WHERE id=?1 UNION ALL"                              \
+        " SELECT 1 FROM work_fresh WHERE id=?1")                                                   \
+    X(LOCAL_MOVE, "INSERT INTO work(" WORK_COLUMNS ",place) SELECT " UNTRIED_COLUMNS ",2"          \
+        " FROM work_local" UNTRIED_JOIN " WHERE l.id=?1")                                          \
+    X(FRESH_MOVE, "INSERT INTO work(" WORK_COLUMNS ",place) SELECT " UNTRIED_COLUMNS ",0"          \
+        " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")                                          \
     X(KEY_INSERT, "INSERT OR IGNORE INTO dedup(uid,key) VALUES(?1,?2)")                            \
     /* Fetching. */                                                                                \
     X(MESSAGES_AT, "SELECT " MESSAGE_COLUMNS " FROM message"                                       \
@@ -106,18 +114,23 @@
         " WHERE mailbox=0 AND visible_ms>?1 AND visible_ms<=?2 ORDER BY visible_ms,id")            \
     X(MESSAGE_WHEN, "SELECT visible_ms FROM message WHERE id=?1")                                  \
     X(WORK_READY, "SELECT id FROM work WHERE " WHERE_READY " AND name=?1 AND id>?2 ORDER BY id")   \
+    X(FRESH_READY, "SELECT id FROM work_fresh WHERE name=?1 AND id>?2 ORDER BY id")                \
     X(WORK_DELAYED_AT, "SELECT id," FREE_MS " FROM work WHERE " WHERE_DELAYED                      \
         " AND name=?1 AND " FREE_MS "=?2 AND id>?3 ORDER BY id")                                   \
     X(WORK_DELAYED_AFTER, "SELECT id," FREE_MS " FROM work WHERE " WHERE_DELAYED                   \
         " AND name=?1 AND " FREE_MS ">?2 ORDER BY " FREE_MS ",id")                                 \
     X(WORK_READY_NAME, "SELECT name FROM work WHERE " WHERE_READY                                  \
         " AND name>?1 ORDER BY name LIMIT 1")                                                      \
+    X(FRESH_NAME, "SELECT name FROM work_fresh WHERE name>?1 ORDER BY name LIMIT 1")               \
     X(WORK_DELAYED_NAME, "SELECT name FROM work WHERE " WHERE_DELAYED                              \
         " AND name>?1 ORDER BY name LIMIT 1")                                                      \
     X(WORK_PLACE, "SELECT name,place," FREE_MS " FROM work WHERE id=?1 UNION ALL"                  \
+        " SELECT name,0,0 FROM work_fresh WHERE id=?1 UNION ALL"                                   \
         " SELECT h.name,2,0 FROM work_local l JOIN history h ON h.rid=l.id WHERE l.id=?1")         \
     X(WORK_READ, "SELECT " WORK_COLUMNS " FROM work WHERE id=?1 UNION ALL"                         \
-        " SELECT " LOCAL_COLUMNS " FROM " LOCAL_TABLES " WHERE l.id=?1")                           \
+        " SELECT " UNTRIED_COLUMNS " FROM work_local" UNTRIED_JOIN " WHERE l.id=?1 UNION ALL"      \
+        " SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")               \
+    X(FRESH_READ, "SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")      \
     X(WORK_DEADLINES, "SELECT " WORK_COLUMNS " FROM work WHERE deadline_ms>0 AND deadline_ms<=?1"  \
         " ORDER BY deadline_ms,id LIMIT ?2")                                                       \
     X(DUE_MESSAGE, "SELECT visible_ms FROM message WHERE mailbox=0 AND visible_ms>?1"              \
@@ -156,7 +169,8 @@
         " AND i.state>1 AND i.state<>4 AND i.uid<?1 ORDER BY i.uid DESC")                          \
     X(COUNT_MESSAGES, "SELECT count(*) FROM message")                                              \
     X(COUNT_TIMERS, "SELECT count(*) FROM message WHERE mailbox=0 AND visible_ms>?1")              \
-    X(COUNT_WORK, "SELECT (SELECT count(*) FROM work)+(SELECT count(*) FROM work_local)")          \
+    X(COUNT_WORK, "SELECT (SELECT count(*) FROM work)+(SELECT count(*) FROM work_local)"           \
+        "+(SELECT count(*) FROM work_fresh)")                                                      \
     X(COUNT_QUARANTINE, "SELECT count(*) FROM quarantine")                                         \
     X(COUNT_INSTANCES, "SELECT count(*) FROM head")                                                \
     /* Purging. */                                                                                 \
@@ -183,7 +197,8 @@
         " (SELECT key FROM dedup WHERE uid=?1 LIMIT ?2)")                                          \
     /* Damage, for tests of M5 and H3. */                                                          \
     X(MESSAGE_DAMAGE, "UPDATE message SET kind=NULL WHERE id=?1")                                  \
-    X(EVENT_DAMAGE, "UPDATE history SET seq=seq+1000000 WHERE rid=?1")
+    X(EVENT_DAMAGE, "UPDATE history SET seq=seq+1000000 WHERE rid=?1")                             \
+    SQLITE_QUEUE_STATEMENTS(X)
 /* clang-format on */
 
 enum statement {

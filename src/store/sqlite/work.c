@@ -2,8 +2,9 @@
 /*
  * store/sqlite/work.c -- taking work for activities.
  *
- * Free work of a name is found in three places:
+ * Free work of a name is found in four places:
  *
+ *   fresh     table work_fresh by (name, id): free now, never tried
  *   ready     index work_ready (name, id): free now
  *   delayed   index work_delayed (name, time it gets free, id)
  *   loose     rows inserted for the engine itself (held: in no index) and then
@@ -25,8 +26,9 @@
 
 struct work_name {
     pawl_str name;      /* points into text */
-    bool ready;         /* the index may hold free rows after ready_id */
-    uint64_t ready_id;  /* rows up to here are taken */
+    bool ready;         /* fresh or ready work may be there after these */
+    uint64_t fresh_id;  /* rows of work_fresh up to here are taken */
+    uint64_t ready_id;  /* rows of work_ready up to here are taken */
     int64_t look_ms;    /* no delayed row gets free before this */
     int64_t delayed_ms; /* delayed rows up to (delayed_ms, delayed_id) are taken */
     uint64_t delayed_id;
@@ -77,6 +79,8 @@ static void look_again(struct work_name *n, uint64_t id, int64_t free_ms)
 {
     if (free_ms <= 0) {
         n->ready = true;
+        if (n->fresh_id >= id)
+            n->fresh_id = id - 1;
         if (n->ready_id >= id)
             n->ready_id = id - 1;
         return;
@@ -205,32 +209,33 @@ pawl_status sqlite_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *
     return PAWL_OK;
 }
 
-static bool propose(struct fetch *f, uint64_t id)
+static bool propose(struct fetch *f, uint64_t id, bool fresh)
 {
-    uint64_t *slot = vec_push(&f->s->candidates);
+    struct candidate *slot = vec_push(&f->s->candidates);
 
     if (slot)
-        *slot = id;
+        *slot = (struct candidate){.id = id, .fresh = fresh};
     return slot != NULL;
 }
 
-/* Up to `limit` free ids of the index work_ready; the oldest of the name. */
-static int look_at_ready(struct fetch *f, struct work_name *n)
+/* Up to `limit` free ids in the order of id; the cursor passes those taken. */
+static int scan_ready(struct fetch *f, struct work_name *n, bool fresh, uint32_t *retfound)
 {
-    sqlite3_stmt *stmt = conn_statement(f->c, ST_WORK_READY);
+    sqlite3_stmt *stmt = conn_statement(f->c, fresh ? ST_FRESH_READY : ST_WORK_READY);
+    uint64_t *cursor = fresh ? &n->fresh_id : &n->ready_id;
     uint32_t found = 0;
     int rc = SQLITE_DONE;
 
     if (!stmt)
         return sqlite3_extended_errcode(f->c->db);
     bind_text(stmt, 1, n->name);
-    bind_id(stmt, 2, n->ready_id);
+    bind_id(stmt, 2, *cursor);
     while (found < f->limit && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         uint64_t id = column_id(stmt, 0);
         if (taken_has(&f->s->work, id)) {
             if (found == 0)
-                n->ready_id = id;
-        } else if (!propose(f, id)) {
+                *cursor = id;
+        } else if (!propose(f, id, fresh)) {
             rc = SQLITE_NOMEM;
             break;
         } else {
@@ -238,9 +243,20 @@ static int look_at_ready(struct fetch *f, struct work_name *n)
         }
     }
     (void)sqlite3_reset(stmt);
-    if (rc == SQLITE_DONE && found == 0)
-        n->ready = false;
+    *retfound = found;
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int look_at_ready(struct fetch *f, struct work_name *n)
+{
+    uint32_t fresh = 0, ready = 0;
+    int rc = scan_ready(f, n, true, &fresh);
+
+    if (rc == SQLITE_OK)
+        rc = scan_ready(f, n, false, &ready);
+    if (rc == SQLITE_OK && fresh + ready == 0)
+        n->ready = false;
+    return rc;
 }
 
 /* Due ids from one of the two statements over work_delayed; *retnext is the time
@@ -258,7 +274,7 @@ static int scan_delayed(struct fetch *f, struct work_name *n, sqlite3_stmt *stmt
             break;
         }
         if (!taken_has(&f->s->work, id)) {
-            if (!propose(f, id)) {
+            if (!propose(f, id, false)) {
                 rc = SQLITE_NOMEM;
                 break;
             }
@@ -314,7 +330,7 @@ static int look_at_loose(struct fetch *f, struct work_name *n)
         (void)sqlite3_reset(stmt);
         if (rc != SQLITE_ROW && rc != SQLITE_DONE)
             return rc;
-        if (due && !propose(f, id))
+        if (due && !propose(f, id, false))
             return SQLITE_NOMEM;
     }
     n->loose.count = kept;
@@ -356,8 +372,10 @@ static int look_at_all(struct fetch *f)
 {
     size_t cursor = 0;
     struct work_name *n;
-    int rc = find_names(f, ST_WORK_READY_NAME);
+    int rc = find_names(f, ST_FRESH_NAME);
 
+    if (rc == SQLITE_OK)
+        rc = find_names(f, ST_WORK_READY_NAME);
     if (rc == SQLITE_OK)
         rc = find_names(f, ST_WORK_DELAYED_NAME);
     while (rc == SQLITE_OK && (n = map_next(&f->s->names, &cursor)))
@@ -365,39 +383,41 @@ static int look_at_all(struct fetch *f)
     return rc;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int compare_candidates(const void *a, const void *b)
 {
-    uint64_t x, y;
+    const struct candidate *x = a, *y = b;
 
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return x < y ? -1 : x > y;
+    return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The oldest candidates, each once. */
+/* The oldest candidates, each once.  One name's usually come sorted. */
 static void choose(struct fetch *f)
 {
-    uint64_t *ids = f->s->candidates.items;
-    size_t count = f->s->candidates.count, kept = 0;
+    struct candidate *all = f->s->candidates.items;
+    size_t count = f->s->candidates.count, sorted = 1, kept = 0;
 
-    qsort(ids, count, sizeof *ids, compare_ids);
+    while (sorted < count && all[sorted - 1].id < all[sorted].id)
+        sorted++;
+    if (sorted < count)
+        qsort(all, count, sizeof *all, compare_candidates);
     for (size_t i = 0; i < count && kept < f->limit; i++) {
-        if (kept == 0 || ids[i] != ids[kept - 1])
-            ids[kept++] = ids[i];
+        if (kept == 0 || all[i].id != all[kept - 1].id)
+            all[kept++] = all[i];
     }
     f->s->candidates.count = kept;
 }
 
 static int read_rows(struct fetch *f, pawl_mem *mem, pawl_work_list *ret)
 {
-    sqlite3_stmt *stmt = conn_statement(f->c, ST_WORK_READ);
-
-    if (!stmt)
-        return sqlite3_extended_errcode(f->c->db);
     pawl_work *items = arena_array(mem, pawl_work, f->s->candidates.count);
     size_t count = 0;
+
     for (size_t i = 0; i < f->s->candidates.count; i++) {
-        bind_id(stmt, 1, f->s->candidates.items[i]);
+        const struct candidate *c = &f->s->candidates.items[i];
+        sqlite3_stmt *stmt = conn_statement(f->c, c->fresh ? ST_FRESH_READ : ST_WORK_READ);
+        if (!stmt)
+            return sqlite3_extended_errcode(f->c->db);
+        bind_id(stmt, 1, c->id);
         int rc = sqlite3_step(stmt);
         if (rc == SQLITE_ROW)
             column_work(stmt, mem, &items[count++]);

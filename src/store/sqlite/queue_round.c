@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/queue_round.c -- the queue part of a round, statement by statement.
+ *
+ * Called by round.c inside a transaction, after the rest of the round.  A missing
+ * row that had to be there, or one that exists already, refuses the round (Q3);
+ * commit.c undoes what it wrote.
+ */
+#include "store/sqlite/sqlite.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct writing {
+    struct conn *c;
+    bool *wrote;
+};
+
+static sqlite3_stmt *statement(struct writing *w, enum statement which, int *retrc)
+{
+    sqlite3_stmt *stmt = conn_statement(w->c, which);
+
+    *retrc = stmt ? SQLITE_OK : sqlite3_extended_errcode(w->c->db);
+    return stmt;
+}
+
+static int run(struct writing *w, sqlite3_stmt *stmt)
+{
+    int rc = sqlite3_step(stmt);
+
+    (void)sqlite3_reset(stmt);
+    if (rc != SQLITE_DONE)
+        return rc;
+    *w->wrote = true;
+    return SQLITE_OK;
+}
+
+/* As run(), refused when no row matched. */
+static int run_one(struct writing *w, sqlite3_stmt *stmt)
+{
+    int rc = run(w, stmt);
+
+    return rc == SQLITE_OK && sqlite3_changes(w->c->db) == 0 ? SQLITE_CONSTRAINT : rc;
+}
+
+static void bind_queue(sqlite3_stmt *stmt, const pawl_queue_row *q, bool insert)
+{
+    bind_id(stmt, 1, q->qid);
+    if (insert) {
+        bind_text(stmt, 2, q->name);
+        (void)sqlite3_bind_int64(stmt, 4, q->created_ms);
+    }
+    (void)sqlite3_bind_int(stmt, 3, q->paused);
+    (void)sqlite3_bind_int64(stmt, 5, q->due_ms);
+    bind_id(stmt, 6, q->ready);
+    bind_id(stmt, 7, q->delayed);
+    bind_id(stmt, 8, q->locked);
+    bind_id(stmt, 9, q->locks);
+    bind_id(stmt, 10, q->bytes);
+    bind_bytes(stmt, 11, q->config);
+    bind_bytes(stmt, 12, q->totals);
+}
+
+static int change_queues(struct writing *w, const pawl_queue_round *r)
+{
+    int rc = SQLITE_OK;
+    sqlite3_stmt *insert = r->new_queue_count ? statement(w, ST_QUEUE_INSERT, &rc) : NULL;
+
+    for (size_t i = 0; i < r->new_queue_count && rc == SQLITE_OK; i++) {
+        bind_queue(insert, &r->new_queues[i], true);
+        rc = run(w, insert);
+    }
+    if (rc != SQLITE_OK || !r->queue_count)
+        return rc;
+    sqlite3_stmt *update = statement(w, ST_QUEUE_UPDATE, &rc);
+    for (size_t i = 0; i < r->queue_count && rc == SQLITE_OK; i++) {
+        bind_queue(update, &r->queues[i], false);
+        rc = run_one(w, update);
+    }
+    return rc;
+}
+
+static int insert_entries(struct writing *w, const pawl_queue_round *r)
+{
+    int rc = SQLITE_OK;
+    sqlite3_stmt *stmt = r->entry_count ? statement(w, ST_ENTRY_INSERT, &rc) : NULL;
+
+    for (size_t i = 0; i < r->entry_count && rc == SQLITE_OK; i++) {
+        const pawl_queue_entry *e = &r->entries[i];
+        bind_id(stmt, 1, e->id);
+        bind_id(stmt, 2, e->qid);
+        (void)sqlite3_bind_int(stmt, 3, e->state);
+        (void)sqlite3_bind_int64(stmt, 4, e->priority);
+        bind_id(stmt, 5, e->place);
+        (void)sqlite3_bind_int64(stmt, 6, e->visible_ms);
+        (void)sqlite3_bind_int64(stmt, 7, e->expires_ms);
+        (void)sqlite3_bind_int64(stmt, 8, e->enqueued_ms);
+        (void)sqlite3_bind_int64(stmt, 9, e->deliveries);
+        bind_id(stmt, 10, e->bytes);
+        bind_bytes(stmt, 11, e->note);
+        bind_bytes(stmt, 12, e->data);
+        bind_bytes(stmt, 13, e->attrs);
+        rc = run(w, stmt);
+    }
+    return rc;
+}
+
+static int update_entries(struct writing *w, const pawl_queue_round *r)
+{
+    int rc = SQLITE_OK;
+
+    for (size_t i = 0; i < r->update_count && rc == SQLITE_OK; i++) {
+        const pawl_entry_update *u = &r->updates[i];
+        sqlite3_stmt *stmt = statement(w, u->has_note ? ST_ENTRY_NOTE : ST_ENTRY_UPDATE, &rc);
+        if (!stmt)
+            break;
+        bind_id(stmt, 1, u->id);
+        bind_id(stmt, 2, u->qid);
+        (void)sqlite3_bind_int(stmt, 3, u->state);
+        bind_id(stmt, 4, u->place);
+        (void)sqlite3_bind_int64(stmt, 5, u->visible_ms);
+        (void)sqlite3_bind_int64(stmt, 6, u->expires_ms);
+        (void)sqlite3_bind_int64(stmt, 7, u->deliveries);
+        if (u->has_note)
+            bind_bytes(stmt, 8, u->note);
+        rc = run_one(w, stmt);
+    }
+    return rc;
+}
+
+static int drop_entries(struct writing *w, const pawl_queue_round *r)
+{
+    int rc = SQLITE_OK;
+    sqlite3_stmt *stmt = r->drop_entry_count ? statement(w, ST_ENTRY_DELETE, &rc) : NULL;
+
+    for (size_t i = 0; i < r->drop_entry_count && rc == SQLITE_OK; i++) {
+        bind_id(stmt, 1, r->drop_entries[i]);
+        rc = run_one(w, stmt);
+    }
+    return rc;
+}
+
+/* Ids as text, "12 13": at most 21 bytes each. */
+static pawl_str ids_text(char *to, const pawl_queue_lock *l)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < l->entry_count; i++)
+        len += (size_t)snprintf(to + len, 22, i ? " %" PRIu64 : "%" PRIu64, l->entries[i]);
+    return (pawl_str){to, len};
+}
+
+/* Insert or change locks; `which` says which. */
+static int write_locks(struct writing *w, enum statement which, const pawl_queue_lock *locks,
+                       size_t count)
+{
+    char few[256], *text = few;
+    int rc = SQLITE_OK;
+    sqlite3_stmt *stmt = count ? statement(w, which, &rc) : NULL;
+
+    for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
+        const pawl_queue_lock *l = &locks[i];
+        if (l->entry_count > 10 && !(text = malloc(l->entry_count * 22)))
+            return SQLITE_NOMEM;
+        bind_id(stmt, 1, l->qid);
+        bind_id(stmt, 2, l->number);
+        if (which == ST_LOCK_INSERT) {
+            bind_text(stmt, 3, l->id);
+            (void)sqlite3_bind_int64(stmt, 4, l->created_ms);
+        }
+        (void)sqlite3_bind_int64(stmt, 5, l->until_ms);
+        bind_text(stmt, 6, ids_text(text, l));
+        rc = run_one(w, stmt);
+        if (text != few)
+            free(text);
+        text = few;
+    }
+    return rc;
+}
+
+static int drop_locks(struct writing *w, const pawl_queue_round *r)
+{
+    int rc = SQLITE_OK;
+    sqlite3_stmt *stmt = r->drop_lock_count ? statement(w, ST_LOCK_DELETE, &rc) : NULL;
+
+    for (size_t i = 0; i < r->drop_lock_count && rc == SQLITE_OK; i++) {
+        bind_id(stmt, 1, r->drop_locks[i].qid);
+        bind_id(stmt, 2, r->drop_locks[i].number);
+        rc = run_one(w, stmt);
+    }
+    return rc;
+}
+
+static int insert_pasts(struct writing *w, const pawl_queue_round *r)
+{
+    int rc = SQLITE_OK;
+    sqlite3_stmt *stmt = r->past_count ? statement(w, ST_PAST_INSERT, &rc) : NULL;
+
+    for (size_t i = 0; i < r->past_count && rc == SQLITE_OK; i++) {
+        bind_id(stmt, 1, r->pasts[i].qid);
+        bind_text(stmt, 2, r->pasts[i].id);
+        bind_id(stmt, 3, r->pasts[i].number);
+        (void)sqlite3_bind_int64(stmt, 4, r->pasts[i].at_ms);
+        rc = run(w, stmt);
+    }
+    return rc;
+}
+
+static int insert_keys(struct writing *w, const pawl_queue_round *r)
+{
+    int rc = SQLITE_OK;
+    sqlite3_stmt *stmt = r->key_count ? statement(w, ST_DEDUP_INSERT, &rc) : NULL;
+
+    for (size_t i = 0; i < r->key_count && rc == SQLITE_OK; i++) {
+        bind_id(stmt, 1, r->keys[i].qid);
+        bind_text(stmt, 2, r->keys[i].key);
+        bind_id(stmt, 3, r->keys[i].entry);
+        (void)sqlite3_bind_int64(stmt, 4, r->keys[i].expires_ms);
+        rc = run(w, stmt);
+    }
+    return rc;
+}
+
+/* A statement with a queue and a number. */
+static int run_pair(struct writing *w, enum statement which, uint64_t qid, int64_t number)
+{
+    int rc;
+    sqlite3_stmt *stmt = statement(w, which, &rc);
+
+    if (!stmt)
+        return rc;
+    bind_id(stmt, 1, qid);
+    (void)sqlite3_bind_int64(stmt, 2, number);
+    return run(w, stmt);
+}
+
+/* Past locks beyond the newest `keep`. */
+static int trim_pasts(struct writing *w, uint64_t qid, uint32_t keep)
+{
+    int rc;
+    sqlite3_stmt *stmt = statement(w, ST_PAST_OLD, &rc);
+
+    if (!stmt)
+        return rc;
+    bind_id(stmt, 1, qid);
+    (void)sqlite3_bind_int64(stmt, 2, keep);
+    rc = sqlite3_step(stmt);
+    int64_t newest = rc == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
+    (void)sqlite3_reset(stmt);
+    if (rc == SQLITE_ROW)
+        return run_pair(w, ST_PAST_TRIM, qid, newest);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int forget(struct writing *w, const pawl_queue_round *r)
+{
+    int rc = SQLITE_OK;
+
+    for (size_t i = 0; i < r->forget_count && rc == SQLITE_OK; i++) {
+        const pawl_queue_forget *f = &r->forgets[i];
+        rc = run_pair(w, ST_PAST_FORGET, f->qid, f->before_ms);
+        if (rc == SQLITE_OK)
+            rc = trim_pasts(w, f->qid, f->keep);
+        if (rc == SQLITE_OK)
+            rc = run_pair(w, ST_DEDUP_FORGET, f->qid, f->now_ms);
+    }
+    return rc;
+}
+
+int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote)
+{
+    struct writing w = {c, retwrote};
+    int rc = change_queues(&w, r);
+
+    if (rc == SQLITE_OK)
+        rc = insert_entries(&w, r);
+    if (rc == SQLITE_OK)
+        rc = update_entries(&w, r);
+    if (rc == SQLITE_OK)
+        rc = drop_entries(&w, r);
+    if (rc == SQLITE_OK)
+        rc = write_locks(&w, ST_LOCK_INSERT, r->new_locks, r->new_lock_count);
+    if (rc == SQLITE_OK)
+        rc = write_locks(&w, ST_LOCK_UPDATE, r->locks, r->lock_count);
+    if (rc == SQLITE_OK)
+        rc = drop_locks(&w, r);
+    if (rc == SQLITE_OK)
+        rc = insert_pasts(&w, r);
+    if (rc == SQLITE_OK)
+        rc = insert_keys(&w, r);
+    return rc == SQLITE_OK ? forget(&w, r) : rc;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/queue_statements.h -- the SQL of queues; part of statements.h, whose
+ * rules hold here too.
+ */
+#ifndef PAWL_STORE_SQLITE_QUEUE_STATEMENTS_H
+#define PAWL_STORE_SQLITE_QUEUE_STATEMENTS_H
+
+#define QUEUE_COLUMNS                                                                              \
+    "qid,name,paused,created_ms,due_ms,ready,delayed,locked,locks,bytes,config,totals"
+#define ENTRY_HEAD                                                                                 \
+    "id,qid,state,priority,place,visible_ms,expires_ms,enqueued_ms,deliveries,bytes,note"
+#define ENTRY_COLUMNS ENTRY_HEAD ",data,attrs"
+
+/* clang-format off */
+#define SQLITE_QUEUE_STATEMENTS(X)                                                                 \
+    X(QUEUE_INSERT, "INSERT INTO queue(" QUEUE_COLUMNS ")"                                         \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)")                                         \
+    X(QUEUE_UPDATE, "UPDATE queue SET paused=?3,due_ms=?5,ready=?6,delayed=?7,locked=?8,locks=?9," \
+        "bytes=?10,config=?11,totals=?12 WHERE qid=?1")                                            \
+    X(ENTRY_INSERT, "INSERT INTO queue_entry(" ENTRY_COLUMNS ")"                                   \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")                                     \
+    X(ENTRY_UPDATE, "UPDATE queue_entry SET qid=?2,state=?3,place=?4,visible_ms=?5,expires_ms=?6," \
+        "deliveries=?7 WHERE id=?1")                                                               \
+    X(ENTRY_NOTE, "UPDATE queue_entry SET qid=?2,state=?3,place=?4,visible_ms=?5,expires_ms=?6,"   \
+        "deliveries=?7,note=?8 WHERE id=?1")                                                       \
+    X(ENTRY_DELETE, "DELETE FROM queue_entry WHERE id=?1")                                         \
+    X(LOCK_INSERT, "INSERT INTO queue_lock(qid,number,id,created_ms,until_ms,entries)"             \
+        " VALUES(?1,?2,?3,?4,?5,?6)")                                                              \
+    X(LOCK_UPDATE, "UPDATE queue_lock SET until_ms=?5,entries=?6 WHERE qid=?1 AND number=?2")      \
+    X(LOCK_DELETE, "DELETE FROM queue_lock WHERE qid=?1 AND number=?2")                            \
+    X(PAST_INSERT, "INSERT OR REPLACE INTO queue_past(qid,id,number,at_ms) VALUES(?1,?2,?3,?4)")   \
+    X(PAST_FORGET, "DELETE FROM queue_past WHERE qid=?1 AND at_ms<?2")                             \
+    X(PAST_OLD, "SELECT number FROM queue_past INDEXED BY queue_past_number WHERE qid=?1"          \
+        " ORDER BY number DESC LIMIT 1 OFFSET ?2")                                                 \
+    X(PAST_TRIM, "DELETE FROM queue_past INDEXED BY queue_past_number WHERE qid=?1 AND number<=?2")\
+    X(DEDUP_INSERT, "INSERT OR REPLACE INTO queue_key(qid,key,entry,expires_ms)"                   \
+        " VALUES(?1,?2,?3,?4)")                                                                    \
+    X(DEDUP_FORGET, "DELETE FROM queue_key WHERE qid=?1 AND expires_ms<=?2")                       \
+    X(QUEUE_BY_NAME, "SELECT " QUEUE_COLUMNS " FROM queue WHERE name=?1")                          \
+    X(QUEUES_FROM, "SELECT " QUEUE_COLUMNS " FROM queue WHERE name>?1 AND name>=?2"                \
+        " ORDER BY name")                                                                          \
+    X(QUEUES_DUE, "SELECT " QUEUE_COLUMNS " FROM queue WHERE due_ms>0 AND due_ms<=?1"              \
+        " ORDER BY due_ms,qid LIMIT ?2")                                                           \
+    X(DUE_QUEUE, "SELECT due_ms FROM queue WHERE due_ms>0 AND due_ms>?1 ORDER BY due_ms LIMIT 1")  \
+    X(ENTRIES_READY_AT, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE state=0 AND qid=?1"       \
+        " AND priority=?2 AND place>=?3 ORDER BY place")                                           \
+    X(ENTRIES_READY_ABOVE, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE state=0 AND qid=?1"    \
+        " AND priority>?2 ORDER BY priority,place")                                                \
+    X(ENTRIES_DELAYED, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE state=1 AND qid=?1"        \
+        " ORDER BY visible_ms,id")                                                                 \
+    X(ENTRIES_EXPIRING, "SELECT " ENTRY_COLUMNS " FROM queue_entry"                                \
+        " WHERE state<2 AND expires_ms>0 AND qid=?1 ORDER BY expires_ms,id")                       \
+    X(ENTRIES_BY_ID, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE id>?2 ORDER BY id")          \
+    X(ENTRY_READ, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE id=?1")                         \
+    X(LOCKS_READ, "SELECT number,qid,id,created_ms,until_ms,entries FROM queue_lock WHERE qid=?1"  \
+        " ORDER BY number LIMIT ?2")                                                               \
+    X(PAST_READ, "SELECT 1 FROM queue_past WHERE qid=?1 AND id=?2")                                \
+    X(DEDUP_READ, "SELECT entry,expires_ms FROM queue_key WHERE qid=?1 AND key=?2")                \
+    X(LEVELS, "SELECT priority,count(*) FROM queue_entry WHERE state=0 AND qid=?1"                 \
+        " GROUP BY priority ORDER BY priority LIMIT ?2")
+/* clang-format on */
+
+#endif
