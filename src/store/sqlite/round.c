@@ -17,6 +17,11 @@
 /* Not an SQLite code: the round breaks clause C3. */
 #define REFUSED (-1)
 
+_Static_assert(ST_WORK_DELETE_RUN == ST_WORK_DELETE + 1 &&
+                   ST_LOCAL_DELETE_RUN == ST_LOCAL_DELETE + 1 &&
+                   ST_FRESH_DELETE_RUN == ST_FRESH_DELETE + 1,
+               "delete_from() counts on it");
+
 struct apply {
     struct sqlite_store *s;
     struct conn *c;
@@ -377,45 +382,64 @@ static int change_messages(struct apply *a)
 
 /* ---- Work ------------------------------------------------------------------ */
 
-/* Delete from one of the three tables; *retgone tells whether it was there. */
-static int delete_from(struct apply *a, enum statement which, uint64_t id, bool *retgone)
+/* Delete ids first..last from one of the three tables; how many in *retgone. */
+static int delete_from(struct apply *a, enum statement which, uint64_t first, uint64_t last,
+                       uint64_t *retgone)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, which);
+    bool run_of = first != last;
+    /* Each _RUN statement comes right behind the one for a single id. */
+    sqlite3_stmt *stmt = conn_statement(a->c, run_of ? which + 1 : which);
 
     if (!stmt)
         return broken(a);
-    bind_id(stmt, 1, id);
+    bind_id(stmt, 1, first);
+    if (run_of)
+        bind_id(stmt, 2, last);
     int rc = sqlite3_step(stmt);
     (void)sqlite3_reset(stmt);
     if (rc != SQLITE_DONE)
         return rc;
-    *retgone = sqlite3_changes(a->c->db) != 0;
-    a->wrote |= *retgone;
+    uint64_t gone = (uint64_t)sqlite3_changes(a->c->db);
+    a->wrote |= gone != 0;
+    *retgone += gone;
     return SQLITE_OK;
 }
 
 /* Most work is local; what was fetched is not. */
-static int delete_work(struct apply *a, uint64_t id, bool *retgone)
+static int delete_work(struct apply *a, uint64_t first, uint64_t last, uint64_t *retgone)
 {
     static const enum statement kept[] = {ST_LOCAL_DELETE, ST_FRESH_DELETE, ST_WORK_DELETE};
     static const enum statement fetched[] = {ST_FRESH_DELETE, ST_WORK_DELETE, ST_LOCAL_DELETE};
-    bool was_fetched = a->s->work.count && taken_has(&a->s->work, id);
+    bool was_fetched = a->s->work.count && taken_has(&a->s->work, first);
     int rc = SQLITE_OK;
 
-    *retgone = false;
-    for (int i = 0; i < 3 && rc == SQLITE_OK && !*retgone; i++)
-        rc = delete_from(a, was_fetched ? fetched[i] : kept[i], id, retgone);
+    *retgone = 0;
+    for (int i = 0; i < 3 && rc == SQLITE_OK && *retgone <= last - first; i++)
+        rc = delete_from(a, was_fetched ? fetched[i] : kept[i], first, last, retgone);
     return rc;
+}
+
+/* The end of the run of ids that starts at `at`: each one more than the last. */
+static size_t run_end(const uint64_t *ids, size_t at, size_t count)
+{
+    while (at + 1 < count && ids[at + 1] == ids[at] + 1)
+        at++;
+    return at + 1;
 }
 
 static int delete_needed(struct apply *a)
 {
-    bool gone = true;
+    const pawl_round *r = a->r;
     int rc = SQLITE_OK;
 
-    for (size_t i = 0; i < a->r->need_work_count && rc == SQLITE_OK && gone; i++)
-        rc = delete_work(a, a->r->need_work[i], &gone);
-    return rc == SQLITE_OK && !gone ? REFUSED : rc;
+    for (size_t i = 0, end; i < r->need_work_count && rc == SQLITE_OK; i = end) {
+        uint64_t gone;
+        end = run_end(r->need_work, i, r->need_work_count);
+        rc = delete_work(a, r->need_work[i], r->need_work[end - 1], &gone);
+        if (rc == SQLITE_OK && gone != end - i)
+            rc = REFUSED;
+    }
+    return rc;
 }
 
 static bool same(pawl_str a, pawl_str b)
@@ -557,9 +581,10 @@ static int change_work(struct apply *a)
 
     if (rc == SQLITE_OK && r->work_update_count)
         rc = update_work(a);
-    for (size_t i = 0; i < r->drop_work_count && rc == SQLITE_OK; i++) {
-        bool gone;
-        rc = delete_work(a, r->drop_work[i], &gone);
+    for (size_t i = 0, end; i < r->drop_work_count && rc == SQLITE_OK; i = end) {
+        uint64_t gone;
+        end = run_end(r->drop_work, i, r->drop_work_count);
+        rc = delete_work(a, r->drop_work[i], r->drop_work[end - 1], &gone);
     }
     return rc;
 }

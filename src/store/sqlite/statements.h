@@ -96,10 +96,13 @@
     X(WORK_UPDATE, "UPDATE work SET attempt=?2,crashes=?3,visible_ms=?4,deadline_ms=?5,"           \
         "last_error=?6,lock_epoch=?7,lock_token=?8,lock_until_ms=?9,place=?10 WHERE id=?1")        \
     X(WORK_DELETE, "DELETE FROM work WHERE id=?1")                                                 \
+    X(WORK_DELETE_RUN, "DELETE FROM work WHERE id>=?1 AND id<=?2")                                 \
     X(LOCAL_INSERT, "INSERT INTO work_local(id,lock_epoch) VALUES(?1,?2)")                         \
     X(LOCAL_DELETE, "DELETE FROM work_local WHERE id=?1")                                          \
+    X(LOCAL_DELETE_RUN, "DELETE FROM work_local WHERE id>=?1 AND id<=?2")                          \
     X(FRESH_INSERT, "INSERT INTO work_fresh(id,name,lock_epoch) VALUES(?1,?2,?3)")                 \
     X(FRESH_DELETE, "DELETE FROM work_fresh WHERE id=?1")                                          \
+    X(FRESH_DELETE_RUN, "DELETE FROM work_fresh WHERE id>=?1 AND id<=?2")                          \
     X(UNTRIED_CHECK, "SELECT 1 FROM work_local WHERE id=?1 UNION ALL"                              \
         " SELECT 1 FROM work_fresh WHERE id=?1")                                                   \
     X(LOCAL_MOVE, "INSERT INTO work(" WORK_COLUMNS ",place) SELECT " UNTRIED_COLUMNS ",2"          \
@@ -130,7 +133,8 @@
     X(WORK_READ, "SELECT " WORK_COLUMNS " FROM work WHERE id=?1 UNION ALL"                         \
         " SELECT " UNTRIED_COLUMNS " FROM work_local" UNTRIED_JOIN " WHERE l.id=?1 UNION ALL"      \
         " SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")               \
-    X(FRESH_READ, "SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")      \
+    X(FRESH_READ, "SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN                        \
+        " WHERE l.id>=?1 AND l.id<=?2 ORDER BY l.id")                                              \
     X(WORK_DEADLINES, "SELECT " WORK_COLUMNS " FROM work WHERE deadline_ms>0 AND deadline_ms<=?1"  \
         " ORDER BY deadline_ms,id LIMIT ?2")                                                       \
     X(DUE_MESSAGE, "SELECT visible_ms FROM message WHERE mailbox=0 AND visible_ms>?1"              \

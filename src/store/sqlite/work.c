@@ -23,6 +23,7 @@
 #include "store/sqlite/sqlite.h"
 
 #define DUE_WINDOW 1024
+#define RUN_GAP    4 /* ids apart that one statement still reads over */
 
 struct work_name {
     pawl_str name;      /* points into text */
@@ -407,26 +408,57 @@ static void choose(struct fetch *f)
     f->s->candidates.count = kept;
 }
 
+/* Fresh rows from candidate *at on whose ids lie together, by one statement: a
+ * fan-out is one run.  *at moves behind them. */
+static int read_run(struct fetch *f, size_t *at, pawl_mem *mem, pawl_work *items, size_t *count)
+{
+    const struct candidate *all = f->s->candidates.items;
+    sqlite3_stmt *stmt = conn_statement(f->c, ST_FRESH_READ);
+    size_t i = *at, end = i + 1;
+    int rc;
+
+    if (!stmt)
+        return sqlite3_extended_errcode(f->c->db);
+    while (end < f->s->candidates.count && all[end].fresh &&
+           all[end].id - all[end - 1].id <= RUN_GAP)
+        end++;
+    bind_id(stmt, 1, all[i].id);
+    bind_id(stmt, 2, all[end - 1].id);
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        uint64_t id = column_id(stmt, 0);
+        while (i < end && all[i].id < id)
+            i++;
+        if (i < end && all[i].id == id)
+            column_work(stmt, mem, &items[(*count)++]);
+    }
+    (void)sqlite3_reset(stmt);
+    *at = end;
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 static int read_rows(struct fetch *f, pawl_mem *mem, pawl_work_list *ret)
 {
     pawl_work *items = arena_array(mem, pawl_work, f->s->candidates.count);
     size_t count = 0;
+    int rc = SQLITE_OK;
 
-    for (size_t i = 0; i < f->s->candidates.count; i++) {
-        const struct candidate *c = &f->s->candidates.items[i];
-        sqlite3_stmt *stmt = conn_statement(f->c, c->fresh ? ST_FRESH_READ : ST_WORK_READ);
+    for (size_t i = 0; i < f->s->candidates.count && rc == SQLITE_OK;) {
+        if (f->s->candidates.items[i].fresh) {
+            rc = read_run(f, &i, mem, items, &count);
+            continue;
+        }
+        sqlite3_stmt *stmt = conn_statement(f->c, ST_WORK_READ);
         if (!stmt)
             return sqlite3_extended_errcode(f->c->db);
-        bind_id(stmt, 1, c->id);
-        int rc = sqlite3_step(stmt);
+        bind_id(stmt, 1, f->s->candidates.items[i++].id);
+        rc = sqlite3_step(stmt);
         if (rc == SQLITE_ROW)
             column_work(stmt, mem, &items[count++]);
         (void)sqlite3_reset(stmt);
-        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-            return rc;
+        rc = rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
     }
     *ret = (pawl_work_list){.items = items, .count = count};
-    return SQLITE_OK;
+    return rc;
 }
 
 /* Held rows are taken by not being loose any more, the others by the set. */
