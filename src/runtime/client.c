@@ -171,10 +171,13 @@ static pawl_status call(pawl_client *c, const pawl_request *request, pawl_reply 
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.done_cond, NULL);
     *ret = (pawl_reply){0};
-    ret->status = pawl_client_submit(c, request, take_reply, &w, &ret->error);
-    if (ret->status == PAWL_OK && !c->rt->threaded) {
+    /* Once handed in, *ret belongs to the engine until it has answered. */
+    pawl_status rc = pawl_client_submit(c, request, take_reply, &w, &ret->error);
+    if (rc != PAWL_OK)
+        ret->status = rc;
+    if (rc == PAWL_OK && !c->rt->threaded) {
         step_until(c->rt, &w);
-    } else if (ret->status == PAWL_OK) {
+    } else if (rc == PAWL_OK) {
         pthread_mutex_lock(&w.lock);
         while (!w.done)
             pthread_cond_wait(&w.done_cond, &w.lock);

@@ -26,9 +26,9 @@ pawl_status scene_do(struct scene *s, const pawl_request *request)
     struct answer a = {.reply = &s->reply};
     s->reply = (pawl_reply){0};
     scene_up(s);
-    s->reply.status = pawl_client_submit(s->c, request, take_answer, &a, &s->reply.error);
-    if (s->reply.status != PAWL_OK)
-        return s->reply.status;
+    pawl_status rc = pawl_client_submit(s->c, request, take_answer, &a, &s->reply.error);
+    if (rc != PAWL_OK)
+        return rc;
     scene_settle(s);
     for (int i = 0; i < 20000 && !atomic_load(&a.done); i++) {
         if (s->threads)
