@@ -225,6 +225,81 @@ static void fault_close(pawl_store *s)
     inner->ops->close(inner);
 }
 
+/* ---- Queues ----------------------------------------------------------------- */
+
+#define FAULTY_QUEUE(op, ...)                                                                      \
+    struct fault fault = ask(s, FAULT_OP_queue_read);                                              \
+    pawl_status status = PAWL_OK;                                                                  \
+    if (fault.kind != FAULT_BEFORE)                                                                \
+        status = self(s)->inner->ops->queues->op(self(s)->inner, __VA_ARGS__);                     \
+    return report(fault, FAULT_OP_queue_read, status, reterr)
+
+static pawl_status fault_find_queue(pawl_store *s, pawl_str name, pawl_mem *mem,
+                                    pawl_queue_row *ret, pawl_error *reterr)
+{
+    FAULTY_QUEUE(find_queue, name, mem, ret, reterr);
+}
+
+static pawl_status fault_list_queues(pawl_store *s, pawl_str prefix, pawl_str after, uint32_t limit,
+                                     pawl_mem *mem, pawl_queue_row_list *ret, pawl_error *reterr)
+{
+    FAULTY_QUEUE(list_queues, prefix, after, limit, mem, ret, reterr);
+}
+
+static pawl_status fault_due_queues(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                                    pawl_queue_row_list *ret, pawl_error *reterr)
+{
+    FAULTY_QUEUE(due_queues, now_ms, limit, mem, ret, reterr);
+}
+
+static pawl_status fault_query_entries(pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
+                                       pawl_entry_list *ret, pawl_error *reterr)
+{
+    FAULTY_QUEUE(query_entries, query, mem, ret, reterr);
+}
+
+static pawl_status fault_read_entries(pawl_store *s, const uint64_t *ids, size_t count,
+                                      pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr)
+{
+    FAULTY_QUEUE(read_entries, ids, count, mem, ret, reterr);
+}
+
+static pawl_status fault_read_locks(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,
+                                    pawl_lock_list *ret, pawl_error *reterr)
+{
+    FAULTY_QUEUE(read_locks, qid, limit, mem, ret, reterr);
+}
+
+static pawl_status fault_has_past(pawl_store *s, uint64_t qid, pawl_str id, pawl_error *reterr)
+{
+    FAULTY_QUEUE(has_past, qid, id, reterr);
+}
+
+static pawl_status fault_find_key(pawl_store *s, uint64_t qid, pawl_str key, pawl_queue_key *ret,
+                                  pawl_error *reterr)
+{
+    FAULTY_QUEUE(find_key, qid, key, ret, reterr);
+}
+
+static pawl_status fault_levels(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,
+                                pawl_level_list *ret, pawl_error *reterr)
+{
+    FAULTY_QUEUE(levels, qid, limit, mem, ret, reterr);
+}
+
+static const pawl_queue_ops fault_queue_ops = {
+    .size = sizeof(pawl_queue_ops),
+    .find_queue = fault_find_queue,
+    .list_queues = fault_list_queues,
+    .due_queues = fault_due_queues,
+    .query_entries = fault_query_entries,
+    .read_entries = fault_read_entries,
+    .read_locks = fault_read_locks,
+    .has_past = fault_has_past,
+    .find_key = fault_find_key,
+    .levels = fault_levels,
+};
+
 static const pawl_store_ops fault_ops = {
     .size = sizeof(pawl_store_ops),
     .name = "fault",
@@ -252,6 +327,7 @@ static const pawl_store_ops fault_ops = {
     .prune_executions = fault_prune_executions,
     .space = fault_space,
     .close = fault_close,
+    .queues = &fault_queue_ops,
 };
 
 pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
