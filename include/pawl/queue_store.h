@@ -207,8 +207,9 @@ typedef struct pawl_queue_ops {
      *       no more than 10,000 rows). */
     pawl_status (*query_entries)(struct pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
                                  pawl_entry_list *ret, pawl_error *reterr);
-    /* read_entries [reader]: those that exist among these ids, in the order asked. */
-    pawl_status (*read_entries)(struct pawl_store *s, const uint64_t *ids, size_t count,
+    /* read_entries [reader]: those that exist among these ids, in the order asked;
+     * `heads`: without data and attrs. */
+    pawl_status (*read_entries)(struct pawl_store *s, const uint64_t *ids, size_t count, bool heads,
                                 pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr);
     /* read_locks [reader]: of a queue, by number; limit 0: all. */
     pawl_status (*read_locks)(struct pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,

@@ -258,10 +258,10 @@ static pawl_status fault_query_entries(pawl_store *s, const pawl_entry_query *qu
     FAULTY_QUEUE(query_entries, query, mem, ret, reterr);
 }
 
-static pawl_status fault_read_entries(pawl_store *s, const uint64_t *ids, size_t count,
+static pawl_status fault_read_entries(pawl_store *s, const uint64_t *ids, size_t count, bool heads,
                                       pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr)
 {
-    FAULTY_QUEUE(read_entries, ids, count, mem, ret, reterr);
+    FAULTY_QUEUE(read_entries, ids, count, heads, mem, ret, reterr);
 }
 
 static pawl_status fault_read_locks(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,

@@ -169,8 +169,8 @@ static pawl_status query_entries(pawl_store *s, const pawl_entry_query *query, p
     return PAWL_OK;
 }
 
-static pawl_status read_entries(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
-                                pawl_entry_list *ret, pawl_error *reterr UNUSED)
+static pawl_status read_entries(pawl_store *s, const uint64_t *ids, size_t count, bool heads,
+                                pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr UNUSED)
 {
     struct memory *m = memory_lock(s);
     pawl_queue_entry *rows = arena_array(mem, pawl_queue_entry, count + 1);
@@ -178,7 +178,7 @@ static pawl_status read_entries(pawl_store *s, const uint64_t *ids, size_t count
     for (size_t i = 0; i < count; i++) {
         struct order_node *n = order_find(&m->queues.by_id, 0, ids[i]);
         if (n)
-            give_entry(&rows[found++], &CONTAINER_OF(n, struct memory_entry, by_id)->row, false,
+            give_entry(&rows[found++], &CONTAINER_OF(n, struct memory_entry, by_id)->row, heads,
                        mem);
     }
     memory_unlock(m);

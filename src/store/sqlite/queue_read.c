@@ -243,8 +243,8 @@ static pawl_status query_entries(pawl_store *base, const pawl_entry_query *query
     return PAWL_OK;
 }
 
-static pawl_status read_entries(pawl_store *base, const uint64_t *ids, size_t count, pawl_mem *mem,
-                                pawl_entry_list *ret, pawl_error *reterr)
+static pawl_status read_entries(pawl_store *base, const uint64_t *ids, size_t count, bool heads,
+                                pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr)
 {
     pawl_queue_entry *rows = arena_array(mem, pawl_queue_entry, count + 1);
     size_t found = 0;
@@ -257,7 +257,7 @@ static pawl_status read_entries(pawl_store *base, const uint64_t *ids, size_t co
     for (size_t i = 0; i < count; i++) {
         bind_id(r.stmt, 1, ids[i]);
         if (next(&r))
-            column_entry(r.stmt, false, mem, &rows[found++]);
+            column_entry(r.stmt, heads, mem, &rows[found++]);
         else if (r.rc != SQLITE_DONE)
             break;
         (void)sqlite3_reset(r.stmt);
