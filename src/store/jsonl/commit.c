@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define FENCE_BYTES 256 /* a line, blanks included */
+#define LAZY_FILES  8   /* so many files are synced together */
 
 /* ---- The fence ------------------------------------------------------------------------ */
 
@@ -119,9 +120,32 @@ pawl_status fence_move(struct jsonl *j, pawl_fence *fence, pawl_error *reterr)
 
 /* ---- The phases ------------------------------------------------------------------------- */
 
+/* Many files of different instances may be synced together; the order of two appends to
+ * one instance must be kept. */
+static bool may_be_lazy(const struct jsonl_batch *b)
+{
+    struct map seen;
+    bool ok = b->appends.count >= LAZY_FILES;
+    map_init(&seen);
+    for (size_t i = 0; ok && i < b->appends.count; i++)
+        ok = !map_get(&seen, b->appends.items[i].uid) &&
+             map_put(&seen, b->appends.items[i].uid, &seen);
+    map_deinit(&seen);
+    return ok;
+}
+
+/* End a phase that was lazy: what it wrote is synced. */
+static pawl_status end_lazy(struct jsonl *j, pawl_status rc, pawl_error *reterr)
+{
+    bool lazy = j->lazy;
+    j->lazy = false;
+    return rc == PAWL_OK && lazy ? jsonl_sync_all(j, reterr) : rc;
+}
+
 static pawl_status append_events(struct jsonl *j, struct jsonl_batch *b, pawl_error *reterr)
 {
     pawl_status rc = PAWL_OK;
+    j->lazy = may_be_lazy(b);
     for (size_t i = 0; rc == PAWL_OK && i < b->appends.count; i++) {
         const struct jsonl_append *a = &b->appends.items[i];
         if (a->text.failed)
@@ -133,9 +157,19 @@ static pawl_status append_events(struct jsonl *j, struct jsonl_batch *b, pawl_er
         if (rc == PAWL_OK)
             rc = jsonl_point(j, "jsonl.appended", reterr);
     }
-    return rc;
+    return end_lazy(j, rc, reterr);
 }
 
+static bool row_path(const struct jsonl *j, const pawl_row *row, char path[JSONL_PATH_MAX])
+{
+    static const char name[] = "/instance.json";
+    bool ok = jsonl_dir(j, row, path) && strlen(path) + sizeof(name) <= JSONL_PATH_MAX;
+    if (ok)
+        memcpy(path + strlen(path), name, sizeof(name));
+    return ok;
+}
+
+/* instance.json beside the old one. */
 static pawl_status write_row(struct jsonl *j, const pawl_row *row, pawl_error *reterr)
 {
     char path[JSONL_PATH_MAX];
@@ -143,26 +177,43 @@ static pawl_status write_row(struct jsonl *j, const pawl_row *row, pawl_error *r
     if (!jsonl_dir(j, row, path))
         return jsonl_trouble(reterr, "name", j->root);
     pawl_status rc = jsonl_mkdir(j, path, reterr);
+    if (rc != PAWL_OK || !row_path(j, row, path))
+        return rc;
     buf_init(&text, JSONL_BYTES_MAX);
     buf_puts(&text, "{\n  ");
     (void)record_put(&text, &record_row, row, ",\n  ");
     buf_puts(&text, "\n}\n");
-    (void)strncat(path, "/instance.json", sizeof(path) - strlen(path) - 1);
-    if (rc == PAWL_OK)
-        rc = text.failed ? PAWL_NO_MEMORY : jsonl_replace(j, path, buf_slice(&text), reterr);
+    rc = text.failed ? PAWL_NO_MEMORY : jsonl_write_new(j, path, buf_slice(&text), reterr);
     buf_deinit(&text);
+    return rc;
+}
+
+static pawl_status use_row(struct jsonl *j, const pawl_row *row, pawl_error *reterr)
+{
+    char path[JSONL_PATH_MAX];
+    pawl_status rc = row_path(j, row, path) ? jsonl_use_new(j, path, reterr) : PAWL_OK;
     return rc == PAWL_OK ? jsonl_point(j, "jsonl.row", reterr) : rc;
+}
+
+/* Do one thing with every row of the batch. */
+static pawl_status each_row(struct jsonl *j, const struct jsonl_batch *b,
+                            pawl_status (*fn)(struct jsonl *, const pawl_row *, pawl_error *),
+                            pawl_error *reterr)
+{
+    pawl_status rc = PAWL_OK;
+    j->lazy = b->rows.count >= LAZY_FILES;
+    for (size_t i = 0; rc == PAWL_OK && i < b->rows.count; i++) {
+        const struct memory_instance *it = memory_instance(jsonl_mirror(j), b->rows.items[i]);
+        if (it)
+            rc = fn(j, &it->row, reterr);
+    }
+    return end_lazy(j, rc, reterr);
 }
 
 static pawl_status write_rows(struct jsonl *j, const struct jsonl_batch *b, pawl_error *reterr)
 {
-    pawl_status rc = PAWL_OK;
-    for (size_t i = 0; rc == PAWL_OK && i < b->rows.count; i++) {
-        const struct memory_instance *it = memory_instance(jsonl_mirror(j), b->rows.items[i]);
-        if (it)
-            rc = write_row(j, &it->row, reterr);
-    }
-    return rc;
+    pawl_status rc = each_row(j, b, write_row, reterr);
+    return rc == PAWL_OK ? each_row(j, b, use_row, reterr) : rc;
 }
 
 static pawl_status enqueue(struct jsonl *j, struct jsonl_batch *b, pawl_error *reterr)

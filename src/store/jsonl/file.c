@@ -78,12 +78,24 @@ static bool parent_of(const char *path, char dir[JSONL_PATH_MAX])
 
 pawl_status jsonl_sync_dir(struct jsonl *j, const char *path, pawl_error *reterr)
 {
+    if (j->lazy)
+        return PAWL_OK;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return jsonl_trouble(reterr, "open", path);
     bool ok = fsync(fd) == 0;
     (void)close(fd);
     return ok ? PAWL_OK : unknown(j, reterr, "sync", path);
+}
+
+pawl_status jsonl_sync_all(struct jsonl *j, pawl_error *reterr)
+{
+    int fd = open(j->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return unknown(j, reterr, "open", j->root);
+    bool ok = syncfs(fd) == 0;
+    (void)close(fd);
+    return ok ? PAWL_OK : unknown(j, reterr, "sync", j->root);
 }
 
 pawl_status jsonl_mkdir(struct jsonl *j, const char *path, pawl_error *reterr)
@@ -105,7 +117,7 @@ static pawl_status append_to(struct jsonl *j, int fd, const char *path, pawl_str
         pawl_status status = jsonl_trouble(reterr, "write", path);
         return ftruncate(fd, st.st_size) == 0 ? status : unknown(j, reterr, "cut", path);
     }
-    return fdatasync(fd) == 0 ? PAWL_OK : unknown(j, reterr, "sync", path);
+    return j->lazy || fdatasync(fd) == 0 ? PAWL_OK : unknown(j, reterr, "sync", path);
 }
 
 pawl_status jsonl_append(struct jsonl *j, const char *path, pawl_str text, pawl_error *reterr)
@@ -124,24 +136,36 @@ pawl_status jsonl_append(struct jsonl *j, const char *path, pawl_str text, pawl_
     return rc;
 }
 
-pawl_status jsonl_replace(struct jsonl *j, const char *path, pawl_str text, pawl_error *reterr)
+static bool new_of(const char *path, char beside[JSONL_PATH_MAX])
 {
-    char beside[JSONL_PATH_MAX], dir[JSONL_PATH_MAX];
-    if (snprintf(beside, sizeof(beside), "%s.new", path) >= (int)sizeof(beside) ||
-        !parent_of(path, dir)) {
-        errno = ENAMETOOLONG;
-        return jsonl_trouble(reterr, "write", path);
-    }
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    errno = ENAMETOOLONG;
+    return snprintf(beside, JSONL_PATH_MAX, "%s.new", path) < JSONL_PATH_MAX;
+}
+
+pawl_status jsonl_write_new(struct jsonl *j, const char *path, pawl_str text, pawl_error *reterr)
+{
+    char beside[JSONL_PATH_MAX];
+    int fd =
+        new_of(path, beside) ? open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     if (fd < 0)
-        return jsonl_trouble(reterr, "open", beside);
+        return jsonl_trouble(reterr, "open", path);
     pawl_status rc = append_to(j, fd, beside, text, reterr);
     (void)close(fd);
-    if (rc == PAWL_OK && rename(beside, path) != 0)
-        rc = jsonl_trouble(reterr, "rename", beside);
-    if (rc == PAWL_OK)
-        rc = jsonl_sync_dir(j, dir, reterr);
     return rc;
+}
+
+pawl_status jsonl_use_new(struct jsonl *j, const char *path, pawl_error *reterr)
+{
+    char beside[JSONL_PATH_MAX];
+    if (!new_of(path, beside) || rename(beside, path) != 0)
+        return jsonl_trouble(reterr, "rename to", path);
+    return parent_of(path, beside) ? jsonl_sync_dir(j, beside, reterr) : PAWL_OK;
+}
+
+pawl_status jsonl_replace(struct jsonl *j, const char *path, pawl_str text, pawl_error *reterr)
+{
+    pawl_status rc = jsonl_write_new(j, path, text, reterr);
+    return rc == PAWL_OK ? jsonl_use_new(j, path, reterr) : rc;
 }
 
 pawl_status jsonl_read(const char *path, pawl_mem *mem, pawl_str *ret, pawl_error *reterr)

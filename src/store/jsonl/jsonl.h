@@ -60,6 +60,7 @@ struct jsonl {
     char *root;           /* owned */
     int lock_fd;          /* -1: read only */
     bool read_only;
+    bool lazy;          /* many files: they are synced together (jsonl_sync_all) */
     pawl_store *mirror; /* owned; a memory store */
     pawl_fence fence;
     struct jsonl_log messages, work;
@@ -88,9 +89,14 @@ bool jsonl_path(const struct jsonl *j, char path[JSONL_PATH_MAX], const char *fo
 /* A step failed: DISK_FULL, UNAVAILABLE, or UNKNOWN when nobody knows what is on disk. */
 PAWL_MUST_USE pawl_status jsonl_append(struct jsonl *j, const char *path, pawl_str text,
                                        pawl_error *reterr);
-/* Write beside it, sync, rename over it, sync the directory. */
+/* Write FILE.new; then rename it over FILE and sync the directory.  `replace`: both. */
+PAWL_MUST_USE pawl_status jsonl_write_new(struct jsonl *j, const char *path, pawl_str text,
+                                          pawl_error *reterr);
+PAWL_MUST_USE pawl_status jsonl_use_new(struct jsonl *j, const char *path, pawl_error *reterr);
 PAWL_MUST_USE pawl_status jsonl_replace(struct jsonl *j, const char *path, pawl_str text,
                                         pawl_error *reterr);
+/* Sync whatever was written lazily. */
+PAWL_MUST_USE pawl_status jsonl_sync_all(struct jsonl *j, pawl_error *reterr);
 PAWL_MUST_USE pawl_status jsonl_mkdir(struct jsonl *j, const char *path, pawl_error *reterr);
 PAWL_MUST_USE pawl_status jsonl_sync_dir(struct jsonl *j, const char *path, pawl_error *reterr);
 /* The whole file into `mem`; {NULL, 0} when there is none. */
@@ -160,6 +166,7 @@ void load_round(struct jsonl *j, pawl_round *r, int64_t now_ms);
 
 /* One append to a history file. */
 struct jsonl_append {
+    uint64_t uid;
     char *path; /* in the call's memory */
     char *dir;  /* to be made first; NULL: it is there */
     struct buf text;

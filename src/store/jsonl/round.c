@@ -107,6 +107,7 @@ static struct buf *begin_append(struct jsonl *j, struct jsonl_batch *b, const pa
     char path[JSONL_PATH_MAX], dir[JSONL_PATH_MAX];
     struct jsonl_append *a = vec_push(&b->appends);
     assert_that(a && jsonl_file(j, row, execution, path) && jsonl_dir(j, row, dir));
+    a->uid = row->uid;
     a->path = keep_path(j, path);
     a->dir = fresh ? keep_path(j, dir) : NULL;
     buf_init(&a->text, JSONL_BYTES_MAX);
