@@ -175,7 +175,7 @@ static pawl_status call(pawl_client *c, const pawl_request *request, pawl_reply 
     pawl_status rc = pawl_client_submit(c, request, take_reply, &w, &ret->error);
     if (rc != PAWL_OK)
         ret->status = rc;
-    if (rc == PAWL_OK && !c->rt->threaded) {
+    if (rc == PAWL_OK && runtime_steps_here(c->rt)) {
         step_until(c->rt, &w);
     } else if (rc == PAWL_OK) {
         pthread_mutex_lock(&w.lock);

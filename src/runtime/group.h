@@ -20,6 +20,8 @@ void told_change(pawl_runtime *rt, const pawl_row *row, size_t events);
 void told_all(pawl_runtime *rt);
 /* No more requests; clients that wait give up. */
 void told_stop(pawl_runtime *rt);
+/* After that: until the last of them has left; the engine thread has ended. */
+void told_drain(pawl_runtime *rt);
 
 struct timespec;
 /* A client waits for changes of an instance: enter, look, wait, look …, leave.

@@ -16,6 +16,8 @@ void loop_unread(pawl_runtime *rt, const pawl_error *err);
 /* Before closing, on the engine's thread: commit what is only in memory. */
 void loop_finish(pawl_runtime *rt);
 void *loop_main(void *rt);
+/* True when nobody steps for this thread: its blocking calls step by themselves. */
+bool runtime_steps_here(pawl_runtime *rt);
 
 /* ---- request.c ------------------------------------------------------------------ */
 

@@ -307,14 +307,21 @@ pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
     return PAWL_OK;
 }
 
+bool runtime_steps_here(pawl_runtime *rt)
+{
+    return !rt->threaded &&
+           (!atomic_load(&rt->stepping) || pthread_equal(rt->step_thread, pthread_self()));
+}
+
 int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
 {
     if (rt->threaded || rt->opts.read_only)
         return -1;
-    if (!rt->stepping)
+    if (!atomic_load(&rt->stepping)) {
         fiber_guard_thread();
-    rt->stepping = true;
-    rt->step_thread = pthread_self();
+        rt->step_thread = pthread_self();
+        atomic_store(&rt->stepping, true);
+    }
     int64_t end = rt_mono(rt) + wait_ms;
     for (;;) {
         int ran = worker_run_here(rt, 64);
@@ -420,6 +427,7 @@ void pawl_runtime_close(pawl_runtime *rt)
     }
     if (rt->stepping)
         loop_finish(rt);
+    told_drain(rt);
     if (!all) { /* threads still use the runtime: leave it to the end of the process */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
                  (long long)rt->opts.drain_ms);

@@ -203,7 +203,7 @@ static struct timespec deadline_of(int64_t timeout_ms)
 static bool wait_a_bit(pawl_runtime *rt, struct wait_node *w, int64_t timeout_ms,
                        const struct timespec *until, int64_t end_ms)
 {
-    if (rt->threaded)
+    if (!rt->opts.read_only && !runtime_steps_here(rt))
         return told_wait(rt, w, timeout_ms < 0 ? NULL : until);
     if (rt->opts.read_only) { /* the owner is another process: look now and then */
         struct timespec nap = {.tv_nsec = 20000000};

@@ -285,8 +285,8 @@ struct pawl_runtime {
     /* threads */
     bool threaded;
     pthread_t engine_thread;
+    atomic_bool stepping; /* by step_thread, which never changes */
     pthread_t step_thread;
-    bool stepping;
     pthread_t watchdog_thread;
     pthread_mutex_t watch_lock;
     pthread_cond_t watch_wake;

@@ -63,6 +63,14 @@ void told_stop(pawl_runtime *rt)
     pthread_mutex_unlock(&rt->lock);
 }
 
+void told_drain(pawl_runtime *rt)
+{
+    pthread_mutex_lock(&rt->lock);
+    while (atomic_load(&rt->waiter_count))
+        pthread_cond_wait(&rt->wake, &rt->lock);
+    pthread_mutex_unlock(&rt->lock);
+}
+
 void told_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance)
 {
     pthread_condattr_t mono;
@@ -92,6 +100,8 @@ void told_leave(pawl_runtime *rt, struct wait_node *w)
     if (top)
         assert_that(map_puts(&rt->waiters, top->instance, top));
     atomic_fetch_sub(&rt->waiter_count, 1);
+    if (rt->stopping)
+        pthread_cond_broadcast(&rt->wake);
     pthread_mutex_unlock(&rt->lock);
     pthread_cond_destroy(&w->changed);
 }

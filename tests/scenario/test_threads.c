@@ -325,3 +325,51 @@ SCENARIO(e10_close_answers_waiting_clients)
     ck_assert(wait_for(&woken));
     pthread_join(thread, NULL);
 }
+
+/* ---- Threads beside a caller that steps ----------------------------------------------------- */
+
+static void *client_beside(void *arg)
+{
+    struct scene *s = arg;
+    pawl_mem *mem = pawl_mem_new();
+    pawl_reply reply;
+    pawl_info info;
+    pawl_error err;
+    for (int i = 0; i < 20; i++) {
+        char id[20];
+        snprintf(id, sizeof(id), "b%d", i);
+        expect_is(
+            pawl_client_start(s->c, "Flow", pawl_s("x"), PAWL_START_OPTS(.instance = id), &reply),
+            PAWL_OK);
+        expect_is(pawl_client_raise(s->c, id, "Go", pawl_s("y"), NULL, &err), PAWL_OK);
+        expect_is(pawl_client_wait(s->c, id, 0, 20000, mem, &info, &err), PAWL_OK);
+    }
+    pawl_mem_free(mem);
+    atomic_store(&finished, 1);
+    return NULL;
+}
+
+SCENARIO(e04_clients_on_other_threads_wait_for_the_one_who_steps)
+{
+    pthread_t thread;
+    atomic_store(&finished, 0);
+    scene_flow(s, "Flow", wait_go);
+    scene_settle(s); /* this thread steps */
+    pthread_create(&thread, NULL, client_beside, s);
+    while (!atomic_load(&finished)) {
+        (void)pawl_runtime_step(s->rt, 0);
+        usleep(200);
+    }
+    pthread_join(thread, NULL);
+    expect_is(scene_ran(s, "Echo"), 20);
+}
+
+SCENARIO(e14_activities_of_a_stepping_caller_are_clients_too)
+{
+    scene_activity(s, "Start", start_another);
+    scene_flow(s, "Flow", call_by_name);
+    scene_flow(s, "Kid", kid);
+    scene_start(s, "Flow", "i", "Start");
+    scene_expect(s, "i", PAWL_COMPLETED, "0 ok");
+    scene_expect(s, "kid", PAWL_COMPLETED, "");
+}
