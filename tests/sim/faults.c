@@ -17,6 +17,15 @@ static bool fires(struct sim *s, enum sim_site site)
     return true;
 }
 
+static bool fires_more(struct sim *s, enum sim_site site)
+{
+    if (s->healing || !prng_chance(&s->more, s->plan.rate[site]))
+        return false;
+    s->n->fired[site]++;
+    sim_trace(s, "fault: %s", sim_site_names[site]);
+    return true;
+}
+
 static struct fault commit_fault(struct sim *s)
 {
     static const pawl_status not_done[] = {PAWL_BUSY, PAWL_DISK_FULL, PAWL_UNAVAILABLE,
@@ -42,6 +51,8 @@ struct fault faults_decide(void *user, enum fault_op op, uint64_t call)
     if (s->node.frozen)
         return (struct fault){FAULT_BEFORE,
                               op == FAULT_OP_commit ? PAWL_UNKNOWN : PAWL_UNAVAILABLE};
+    if (!s->healing && s->mono_ms < s->outage_until_ms)
+        return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
     switch (op) {
     case FAULT_OP_commit:
         return commit_fault(s);
@@ -129,6 +140,14 @@ pawl_env faults_env(struct sim *s)
                       .point = faults_point};
 }
 
+void faults_outage(struct sim *s)
+{
+    static const int64_t lengths[] = {5, 100, 3000, 60000};
+    if (s->mono_ms < s->outage_until_ms || !fires_more(s, SITE_outage))
+        return;
+    s->outage_until_ms = s->mono_ms + lengths[prng_below(&s->more, COUNT_OF(lengths))];
+}
+
 void faults_clock(struct sim *s)
 {
     static const int64_t sizes[] = {1, 50, 5000, 600000, 7200000};
@@ -207,6 +226,25 @@ static void inject_late(struct sim *s, const struct seen *i)
                                       .ref = at + 1,
                                       .data = pawl_s("too late"),
                                       .created_ms = s->wall_ms});
+}
+
+/* The start of a child that is there already. */
+void faults_restart(struct sim *s)
+{
+    const struct seen *i = s->seen_count ? s->seen[prng_below(&s->more, s->seen_count)] : NULL;
+    if (!i || i->removed || !i->parent_uid || !i->first_input || !fires_more(s, SITE_restart))
+        return;
+    char attrs[160];
+    (void)snprintf(attrs, sizeof(attrs),
+                   "{\"parent_uid\":%llu,\"parent_execution\":%llu,\"parent_ref\":%llu}",
+                   (unsigned long long)i->parent_uid, (unsigned long long)i->parent_execution,
+                   (unsigned long long)i->parent_ref);
+    inject(s, &(pawl_message){.instance = pawl_s(i->id),
+                              .kind = PAWL_MSG_START,
+                              .name = pawl_s("Prog"),
+                              .data = pawl_s(i->first_input),
+                              .attrs = pawl_s(attrs),
+                              .created_ms = s->wall_ms});
 }
 
 void faults_duplicate(struct sim *s)

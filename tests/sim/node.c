@@ -140,8 +140,10 @@ void node_open(struct sim *s)
     n->frozen = false;
     sim_trace(s, "open: v1=%d v2=%d act2=%d deviates=%d", n->has_v1, n->has_v2, n->has_second,
               n->code.deviates);
-    while (!try_open(s))
-        ;
+    while (!try_open(s)) { /* somebody starts it again after a while */
+        s->wall_ms += 500;
+        s->mono_ms += 500;
+    }
     if (n->rt->fence.next_id <= s->max_id)
         sim_fail(s, "T2", "next id %llu after take, but %llu is used",
                  (unsigned long long)n->rt->fence.next_id, (unsigned long long)s->max_id);

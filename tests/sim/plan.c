@@ -18,7 +18,7 @@ static unsigned rate_of(struct prng *r, enum sim_site site)
         [SITE_fetch] = 200,         [SITE_purge] = 500,         [SITE_space] = 300,
         [SITE_crash] = 120,         [SITE_point] = 60,          [SITE_duplicate] = 300,
         [SITE_clock] = 150,         [SITE_versions] = 120,      [SITE_deviate] = 100,
-        [SITE_unfused] = 600,
+        [SITE_unfused] = 600,       [SITE_outage] = 80,         [SITE_restart] = 60,
     };
     bool active = prng_chance(r, site == SITE_crash || site == SITE_point ? 450 : 270);
     unsigned rate = 1 + (unsigned)prng_below(r, highest[site]);
@@ -33,8 +33,10 @@ struct plan plan_make(uint64_t seed, bool sqlite, const struct overrides *over)
     p.ops = (int)prng_between(&r, 3, small ? 10 : 50);
     p.instances = (int)prng_between(&r, 1, small ? 2 : 6);
     p.size = (int)prng_between(&r, 2, small ? 6 : 24);
+    struct prng more =
+        prng_split(seed, "plan of later sites"); /* leaves older seeds as they were */
     for (int i = 0; i < SITE_COUNT; i++)
-        p.rate[i] = rate_of(&r, (enum sim_site)i);
+        p.rate[i] = rate_of(i < SITE_outage ? &r : &more, (enum sim_site)i);
     p.hostile = prng_chance(&r, 150);
     p.paranoid = prng_chance(&r, 150);
     p.drop_early = prng_chance(&r, 80);

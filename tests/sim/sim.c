@@ -322,17 +322,20 @@ static bool parse(int argc, char **argv, struct settings *set)
     return true;
 }
 
-/* Each line of a .seed file that is not a comment holds the arguments of one run. */
+/* Each line of a .seed file that is not a comment holds the arguments of one run.
+ * Read at once: a child that exits moves the offset of an open file. */
 static void run_file(const char *path, const struct settings *set)
 {
-    char line[500];
+    static char text[20000];
     FILE *f = fopen(path, "re");
     if (!f)
         return;
-    while (fgets(line, sizeof(line), f)) {
+    text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+    fclose(f);
+    for (char *line, *next = text; (line = strsep(&next, "\n"));) {
         char *words[32], *rest = line;
         int n = 0;
-        line[strcspn(line, "#\n")] = 0;
+        line[strcspn(line, "#")] = 0;
         for (char *w; n < 32 && (w = strtok_r(rest, " ", &rest));)
             words[n++] = w;
         struct settings one = {
@@ -341,7 +344,6 @@ static void run_file(const char *path, const struct settings *set)
         if (n && parse(n, words, &one) && one.sqlite == set->sqlite)
             run_range(&one);
     }
-    fclose(f);
 }
 
 static void run_regress(const struct settings *set)

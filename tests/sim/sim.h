@@ -59,7 +59,9 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(clock)     /* the wall clock jumps */                                                        \
     X(versions)  /* restart with other code, code that comes late */                               \
     X(deviate)   /* restart with code that does not fit its histories */                           \
-    X(unfused)   /* as after an unclean end: completions are stored first */
+    X(unfused)   /* as after an unclean end: completions are stored first */                       \
+    X(outage)    /* nothing works for a while */                                                   \
+    X(restart)   /* the start of a child that is there, once more */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -236,6 +238,8 @@ void faults_point(void *user, const char *name);
 pawl_env faults_env(struct sim *s);
 void faults_duplicate(struct sim *s);
 void faults_clock(struct sim *s);
+void faults_outage(struct sim *s);
+void faults_restart(struct sim *s);
 
 /* ---- world.c --------------------------------------------------------------------------------- */
 
@@ -247,8 +251,9 @@ struct counters {
 
 struct sim {
     struct plan plan;
-    struct prng work, schedule, faults, clock, bytes;
+    struct prng work, schedule, faults, clock, bytes, more;
     int64_t wall_ms, mono_ms, wall_max_ms;
+    int64_t outage_until_ms; /* mono */
     pawl_store *inner;
     char dir[64]; /* of sqlite */
     struct node node;

@@ -124,6 +124,8 @@ static void one_moment(struct sim *s)
     if (prng_chance(&s->faults, rate[SITE_versions]))
         node_register(s);
     faults_duplicate(s);
+    faults_outage(s);
+    faults_restart(s);
     (void)node_step(s);
     some_time(s);
 }
@@ -267,6 +269,7 @@ void world_run(const struct plan *plan, struct counters *n)
                       .faults = prng_split(plan->seed, "faults"),
                       .clock = prng_split(plan->seed, "clock"),
                       .bytes = prng_split(plan->seed, "bytes"),
+                      .more = prng_split(plan->seed, "more"),
                       .wall_ms = INT64_C(1700000000000),
                       .mono_ms = 1000000,
                       .n = n};
