@@ -81,6 +81,20 @@ struct args {
     uint64_t seconds;
     bool json;
     bool keep;
+
+    const char *listen; /* serve */
+    const char *allow_host;
+    const char *tls_cert;
+    const char *tls_key;
+    bool insecure_listen;
+    bool require_token;
+    bool lenient;
+    size_t max_body;
+    const char *url_file; /* where serve writes its address; for scripts */
+
+    const char *scope; /* token */
+    const char *queues;
+    const char *name;
 };
 
 struct cli {
@@ -113,6 +127,8 @@ enum flag_group {
     TAKES_BENCH = 1 << 15,
     TAKES_STEER = 1 << 16, /* the few options that matter where no code runs */
     TAKES_HELP = 1 << 17,  /* every verb */
+    TAKES_SERVE = 1 << 18,
+    TAKES_TOKEN = 1 << 19,
 };
 
 struct verb {
@@ -160,8 +176,13 @@ int verb_rm(struct cli *cli);
 int verb_prune(struct cli *cli);
 int verb_doctor(struct cli *cli); /* verb_doctor.c */
 int verb_bench(struct cli *cli);  /* verb_bench.c */
+int verb_serve(struct cli *cli);  /* verb_serve.c */
+int verb_token(struct cli *cli);  /* verb_token.c */
 int verb_help(struct cli *cli);   /* help.c */
 int verb_version(struct cli *cli);
+
+/* The file of tokens in the data directory. */
+const char *serve_tokens(struct cli *cli);
 
 /* Help of one verb, and of the whole command, onto `to`. */
 void help_verb(const struct cli *cli, const struct verb *verb, FILE *to);

@@ -40,6 +40,21 @@ const struct verb cli_verbs[] = {
      "  {} work --load order.so\n"
      "  {} work --load order.so --until-idle\n",
      verb_work},
+    {"serve", "", 0, 0, ENGINE | TAKES_LOAD | TAKES_SERVE,
+     "run the engine and its HTTP API, until Ctrl-C",
+     "On a loopback address no token is needed; any other address needs one (`token new`), and "
+     "TLS or --insecure-listen.  SIGTERM and Ctrl-C stop it gracefully with status 0; SIGHUP "
+     "loads the modules again for new versions.",
+     "  {} serve --load order.so\n"
+     "  {} serve --listen 127.0.0.1:8001 --data ./other --load a.so --load b.so\n",
+     verb_serve},
+    {"token", "new|ls|revoke [ID]", 1, 2, TAKES_STORE | TAKES_TOKEN | TAKES_OUTPUT | TAKES_HELP,
+     "make, list and revoke the server's tokens",
+     "A token is shown once, when it is made; DIR/tokens keeps a hash.  A running server sees "
+     "changes at once.",
+     "  {} token new --scope operate --queues orders-,mail --name 'the shop'\n"
+     "  {} token revoke 1f2e3d4c\n",
+     verb_token},
     {"ls", "", 0, 0, LOOK | TAKES_LIST,
      "list instances, newest first", "",
      "  {} ls --status blocked\n"

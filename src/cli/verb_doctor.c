@@ -10,10 +10,10 @@
 #include "base/clock.h"
 #include "cli/disk.h"
 #include "cli/out.h"
-#include "view/render.h"
 #include "cli/session.h"
-#include "view/units.h"
 #include "pawl/provider.h"
+#include "view/render.h"
+#include "view/units.h"
 
 #include <errno.h>
 #include <sqlite3.h>

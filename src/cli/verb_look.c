@@ -7,8 +7,8 @@
  */
 #include "base/clock.h"
 #include "cli/out.h"
-#include "view/render.h"
 #include "cli/session.h"
+#include "view/render.h"
 #include "view/units.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
  * shown oldest first, in the order they were started.
  */
 #include "cli/out.h"
-#include "view/render.h"
 #include "cli/session.h"
+#include "view/render.h"
 
 #include <string.h>
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/server.h -- the HTTP server of `pawl serve`, for programs of your own.
+ *
+ * In libpawl-main.  The server is an ordinary client of a runtime: it submits
+ * requests, answers when they are committed, and follows the commit feed.  It
+ * runs on threads of its own.  To end: pawl_server_stop(), close the runtime
+ * (whoever still waits in it is answered), pawl_server_free().
+ */
+#ifndef PAWL_SERVER_H
+#define PAWL_SERVER_H
+
+#include "pawl/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pawl_server pawl_server;
+
+typedef struct pawl_server_opts {
+    size_t size;        /* set by PAWL_SERVER_OPTS */
+    const char *listen; /* "127.0.0.1:8000" by default; port 0: any free one */
+    const char *tokens; /* file of tokens (pawl token new); NULL: none */
+    bool require_token; /* on a loopback address too */
+    bool insecure;      /* --insecure-listen: another address without TLS */
+    const char *hosts;  /* names of this server beside the local ones, comma-separated; "*": any */
+    const char *tls_cert; /* PEM file */
+    const char *tls_key;  /* PEM file */
+    size_t max_body;      /* bytes of one request; default 8 MiB */
+    size_t max_payload;   /* as given to the runtime, for messages; default 2 MiB */
+    uint32_t connections; /* default 10,000, less when the system allows fewer */
+    bool lenient;         /* ignore unknown query parameters on pop */
+    pawl_log_level log_level;
+    pawl_log_fn *log; /* default: logfmt lines on stderr */
+    void *log_user;
+} pawl_server_opts;
+
+#define PAWL_SERVER_OPTS(...) (&(pawl_server_opts){.size = sizeof(pawl_server_opts), __VA_ARGS__})
+
+/* Listen and serve.  PAWL_INVALID: the options; PAWL_EXISTS: the port is taken;
+ * PAWL_UNAVAILABLE: anything else of the system. */
+PAWL_API pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts,
+                                        pawl_error *reterr);
+/* Where it listens: "http://127.0.0.1:8000". */
+PAWL_API const char *pawl_server_url(const pawl_server *s);
+/* Take no new connections and requests, end long polls and streams, wait for
+ * the answers under way, at most `ms`. */
+PAWL_API void pawl_server_stop(pawl_server *s, int64_t ms);
+/* After the runtime is closed.  NULL is fine. */
+PAWL_API void pawl_server_free(pawl_server *s);
+
+/* ---- Tokens --------------------------------------------------------------- */
+
+typedef struct pawl_token_info {
+    char id[17];
+    char scope[8];   /* "read", "operate", "admin" */
+    pawl_str queues; /* prefixes of queue names, comma-separated; empty: all */
+    pawl_str name;   /* for people */
+    int64_t created_ms;
+} pawl_token_info;
+
+#define PAWL_TOKEN_BYTES 96
+
+/* Make a token; only its hash is stored.  `queues` and `name` may be NULL. */
+PAWL_API pawl_status pawl_token_new(const char *file, const char *scope, const char *queues,
+                                    const char *name, int64_t now_ms,
+                                    char rettoken[PAWL_TOKEN_BYTES],
+                                    pawl_error *reterr) PAWL_MUST_USE;
+/* All tokens of the file, oldest first; a missing file has none. */
+PAWL_API pawl_status pawl_token_list(const char *file, pawl_mem *mem, const pawl_token_info **ret,
+                                     size_t *retcount, pawl_error *reterr) PAWL_MUST_USE;
+/* Revoke by id; PAWL_NOT_FOUND. */
+PAWL_API pawl_status pawl_token_revoke(const char *file, const char *id,
+                                       pawl_error *reterr) PAWL_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/verb_serve.c -- pawl serve: the engine and the HTTP API in one process.
+ *
+ * SIGINT and SIGTERM stop it gracefully (status 0): no new requests, answers
+ * under way go out, running activities may finish (--drain).  SIGHUP loads the
+ * modules again for new versions; versions that are there stay as they are, so
+ * running instances keep the code they began with.  Under systemd it says when
+ * it is ready (Type=notify).
+ */
+#include "cli/out.h"
+#include "cli/session.h"
+#include "pawl/server.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define STOP_MS 10000
+
+static void block_signals(sigset_t *set, sigset_t *before)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, set, before);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* Tell systemd, if that started us. */
+static void notify(const char *state)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    if (!path || !path[0] || strlen(path) >= sizeof(to.sun_path))
+        return;
+    memcpy(to.sun_path, path, strlen(path));
+    if (to.sun_path[0] == '@')
+        to.sun_path[0] = 0;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    socklen_t n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+    ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to, n);
+    (void)sent; /* nobody listens: nothing to do about it */
+    close(fd);
+}
+
+const char *serve_tokens(struct cli *cli)
+{
+    return pawl_mem_printf(cli->mem, "%s/tokens", session_data(cli)).ptr;
+}
+
+static pawl_server *listen_on(struct cli *cli, struct session *session, pawl_error *reterr)
+{
+    int level = cli->args.log_level;
+    return pawl_server_start(
+        session->rt,
+        PAWL_SERVER_OPTS(.listen = cli->args.listen, .tokens = serve_tokens(cli),
+                         .require_token = cli->args.require_token,
+                         .insecure = cli->args.insecure_listen, .hosts = cli->args.allow_host,
+                         .tls_cert = cli->args.tls_cert, .tls_key = cli->args.tls_key,
+                         .max_body = cli->args.max_body, .lenient = cli->args.lenient,
+                         .max_payload = cli->args.options.max_payload,
+                         .log_level = (pawl_log_level)(level < 0 ? PAWL_LOG_WARN : level)),
+        reterr);
+}
+
+static void reload(struct cli *cli, struct session *session)
+{
+    for (uint32_t i = 0; i < cli->args.load.count; i++) {
+        pawl_error err;
+        pawl_status rc = pawl_app_load(cli->app, cli->args.load.items[i], &err);
+        if (rc == PAWL_OK || rc == PAWL_EXISTS) /* what was there stays, what is new is taken */
+            cli_note(cli, "loaded %s again", cli->args.load.items[i]);
+        else
+            cli_note(cli, "%s; going on with what is loaded", err.text);
+    }
+    /* An engine at rest looks at its registry when something arrives. */
+    pawl_status rc = pawl_client_heartbeat(session->client, "w0", NULL);
+    (void)rc; /* there is no such work: refused, as meant */
+}
+
+static void serve_until_told(struct cli *cli, struct session *session, const sigset_t *set)
+{
+    int signal_number = 0;
+    notify("READY=1");
+    while (sigwait(set, &signal_number) == 0 && signal_number == SIGHUP)
+        reload(cli, session);
+    notify("STOPPING=1");
+    cli_note(cli, "stopping; once more stops at once");
+}
+
+static int serve(struct cli *cli, struct session *session, const sigset_t *set,
+                 const sigset_t *before)
+{
+    pawl_error err = {0};
+    pawl_server *server = listen_on(cli, session, &err);
+    if (!server)
+        return cli_fail(cli, err.status == PAWL_INVALID ? EXIT_USAGE : EXIT_NO_STORE, "%s",
+                        err.text);
+    cli_note(cli, "serving on %s, data in %s", pawl_server_url(server), session_data(cli));
+    if (cli->args.url_file) {
+        FILE *f = fopen(cli->args.url_file, "we");
+        if (f) {
+            fprintf(f, "%s\n", pawl_server_url(server));
+            fclose(f);
+        }
+    }
+    serve_until_told(cli, session, set);
+    pthread_sigmask(SIG_SETMASK, before, NULL); /* from here on a second signal ends it */
+    pawl_server_stop(server, STOP_MS);
+    session_close(session);
+    pawl_server_free(server);
+    return EXIT_OK;
+}
+
+int verb_serve(struct cli *cli)
+{
+    int status = session_load(cli);
+    sigset_t set, before;
+    if (status)
+        return status;
+    block_signals(&set, &before);
+    struct session session;
+    status = session_open(cli, SESSION_RUN, &session);
+    if (!status)
+        status = serve(cli, &session, &set, &before);
+    session_close(&session);
+    return status;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/verb_token.c -- pawl token new|ls|revoke: who may use the server.
+ *
+ * Works on DIR/tokens beside a running server, which sees the change at once.
+ * A token is printed when it is made and never again: only its hash is kept.
+ */
+#include "base/clock.h"
+#include "cli/out.h"
+#include "cli/session.h"
+#include "pawl/server.h"
+#include "view/render.h"
+#include "view/units.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int token_new(struct cli *cli, const char *file)
+{
+    char token[PAWL_TOKEN_BYTES];
+    pawl_error err = {0};
+    if (mkdir(session_data(cli), 0700) != 0 && errno != EEXIST)
+        return cli_fail(cli, EXIT_NO_STORE, "cannot make '%s': %s", session_data(cli),
+                        strerror(errno));
+    if (pawl_token_new(file, cli->args.scope ? cli->args.scope : "operate", cli->args.queues,
+                       cli->args.name, clock_wall_ms(), token, &err) != PAWL_OK)
+        return cli_fail(cli, err.status == PAWL_INVALID ? EXIT_USAGE : EXIT_NO_STORE, "%s",
+                        err.text);
+    if (cli->args.output == OUTPUT_JSON || cli->args.output == OUTPUT_JSONL) {
+        pawl_json *w = pawl_json_new(cli->mem);
+        pawl_json_object(w);
+        pawl_json_key(w, "token");
+        pawl_json_cstr(w, token);
+        pawl_json_end(w);
+        out_json(cli, w);
+    } else {
+        printf("%s\n", token);
+    }
+    return EXIT_OK;
+}
+
+static void print_one(struct cli *cli, const pawl_token_info *t)
+{
+    char created[UNITS_BYTES];
+    if (cli->args.output == OUTPUT_IDS) {
+        printf("%s\n", t->id);
+    } else if (cli->args.output == OUTPUT_TABLE) {
+        printf("%s  %-7s  %s  queues: %s  %.*s\n", t->id, t->scope,
+               format_time(created, t->created_ms), t->queues.len ? t->queues.ptr : "all",
+               PAWL_FMT(t->name));
+    } else {
+        pawl_json *w = pawl_json_new(cli->mem);
+        pawl_json_object(w);
+        pawl_json_key(w, "id");
+        pawl_json_cstr(w, t->id);
+        pawl_json_key(w, "scope");
+        pawl_json_cstr(w, t->scope);
+        render_number(w, "created_at", t->created_ms);
+        render_text(w, "queues", t->queues);
+        render_text(w, "name", t->name);
+        pawl_json_end(w);
+        out_json(cli, w);
+    }
+}
+
+static int token_list(struct cli *cli, const char *file)
+{
+    const pawl_token_info *list;
+    size_t count;
+    pawl_error err = {0};
+    if (pawl_token_list(file, cli->mem, &list, &count, &err) != PAWL_OK)
+        return cli_fail_error(cli, &err);
+    for (size_t i = 0; i < count; i++)
+        print_one(cli, &list[i]);
+    return EXIT_OK;
+}
+
+int verb_token(struct cli *cli)
+{
+    const char *what = cli->words[0], *file = serve_tokens(cli);
+    if (strcmp(what, "new") == 0 && cli->word_count == 1)
+        return token_new(cli, file);
+    if (strcmp(what, "ls") == 0 && cli->word_count == 1)
+        return token_list(cli, file);
+    if (strcmp(what, "revoke") != 0 || cli->word_count != 2)
+        return cli_fail(cli, EXIT_USAGE, "say what: %s token new, token ls or token revoke ID",
+                        cli->prog);
+    pawl_error err = {0};
+    if (pawl_token_revoke(file, cli->words[1], &err) != PAWL_OK)
+        return cli_fail_error(cli, &err);
+    cli_note(cli, "token %s is void", cli->words[1]);
+    return EXIT_OK;
+}

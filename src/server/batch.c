@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/batch.c -- POST /api/v1/instances:batch: one action on all that match.
+ *
+ * A page of at most `limit` instances is read, then every one gets its request;
+ * the answer goes out when the last of them is decided.  `next` continues after
+ * the page.  An unknown key in the filter is refused: a typo must not widen what
+ * is cancelled.
+ */
+#include "base/json.h"
+#include "server/handlers.h"
+
+#include <string.h>
+
+struct batch {
+    const char *action;
+    pawl_op op;
+    bool dry_run;
+    pawl_page page;
+    pawl_status *results; /* one for each of the page */
+    struct unit *units;
+    atomic_size_t left;
+};
+
+/* One instance of the batch. */
+struct unit {
+    struct call *c;
+    pawl_status *result;
+};
+
+static const struct {
+    const char *word;
+    pawl_op op;
+} actions[] = {
+    {"cancel",    PAWL_OP_CANCEL   },
+    {"terminate", PAWL_OP_TERMINATE},
+    {"suspend",   PAWL_OP_SUSPEND  },
+    {"resume",    PAWL_OP_RESUME   },
+    {"retry",     PAWL_OP_RETRY    },
+    {"delete",    PAWL_OP_REMOVE   },
+};
+
+/* ---- Input ------------------------------------------------------------------------- */
+
+static bool check_keys(struct call *c, pawl_str filter)
+{
+    static const char *const known[] = {"status", "orchestration", "prefix", "parent",
+                                        "created_after"};
+    struct json_iter it;
+    if (json_type(filter) != JSON_OBJECT) {
+        answer_error(c, 400, "invalid", "filter must be an object; {} means all instances");
+        return false;
+    }
+    for (json_begin(&it, filter); json_next(&it);) {
+        bool found = false;
+        for (size_t i = 0; i < COUNT_OF(known); i++)
+            found = found || pawl_str_is(it.key, known[i]);
+        if (!found) {
+            answer_error(c, 400, "invalid", "unknown filter '%.*s'", PAWL_FMT(it.key));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_filter(struct call *c, pawl_filter *f)
+{
+    pawl_str filter = call_member(c->json, "filter");
+    const char *status;
+    int64_t limit;
+    if (!filter.ptr || !check_keys(c, filter)) {
+        if (!c->answer.status)
+            answer_error(c, 400, "invalid", "filter is required; {} means all instances");
+        return false;
+    }
+    if (!call_text(c, filter, "status", &status) ||
+        !call_text(c, filter, "orchestration", &f->orchestration) ||
+        !call_text(c, filter, "prefix", &f->prefix) ||
+        !call_text(c, filter, "parent", &f->parent) ||
+        !call_integer(c, filter, "created_after", 0, INT64_MAX, 0, &f->created_after_ms) ||
+        !call_text(c, c->json, "after", &f->after) ||
+        !call_integer(c, c->json, "limit", 1, 1000, 1000, &limit))
+        return false;
+    f->limit = (uint32_t)limit;
+    if (status && !(f->state = state_of_word(status))) {
+        answer_error(c, 400, "invalid", "there is no status '%s'", status);
+        return false;
+    }
+    return true;
+}
+
+static bool read_action(struct call *c, struct batch *b)
+{
+    if (!call_text(c, c->json, "action", &b->action) ||
+        !call_truth(c, c->json, "dry_run", &b->dry_run))
+        return false;
+    for (size_t i = 0; b->action && i < COUNT_OF(actions); i++)
+        if (strcmp(b->action, actions[i].word) == 0) {
+            b->op = actions[i].op;
+            return true;
+        }
+    answer_error(c, 400, "invalid",
+                 "action must be cancel, terminate, suspend, resume, retry or delete");
+    return false;
+}
+
+/* ---- Output ------------------------------------------------------------------------- */
+
+static void write_failed(pawl_json *w, const struct batch *b)
+{
+    pawl_json_key(w, "failed");
+    pawl_json_array(w);
+    for (size_t i = 0; !b->dry_run && i < b->page.count; i++) {
+        if (b->results[i] == PAWL_OK)
+            continue;
+        pawl_json_object(w);
+        pawl_json_key(w, "instance");
+        pawl_json_str(w, b->page.items[i].instance);
+        pawl_json_key(w, "code");
+        pawl_json_cstr(w, pawl_status_code(b->results[i]));
+        pawl_json_end(w);
+    }
+    pawl_json_end(w);
+}
+
+static void answer_batch(struct call *c)
+{
+    const struct batch *b = c->data;
+    size_t done = 0;
+    for (size_t i = 0; i < b->page.count; i++)
+        done += !b->dry_run && b->results[i] == PAWL_OK;
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "action");
+    pawl_json_cstr(w, b->action);
+    pawl_json_key(w, "dry_run");
+    pawl_json_truth(w, b->dry_run);
+    pawl_json_key(w, "matched");
+    pawl_json_num(w, (int64_t)b->page.count);
+    pawl_json_key(w, "done");
+    pawl_json_num(w, (int64_t)done);
+    pawl_json_key(w, "instances");
+    pawl_json_array(w);
+    for (size_t i = 0; i < b->page.count; i++)
+        pawl_json_str(w, b->page.items[i].instance);
+    pawl_json_end(w);
+    write_failed(w, b);
+    pawl_json_key(w, "next");
+    pawl_json_cstr(w, b->page.next.len ? b->page.next.ptr : NULL);
+    pawl_json_end(w);
+    answer_json(c, 200, w);
+}
+
+/* ---- The work ------------------------------------------------------------------------ */
+
+static void unit_done(struct unit *u, pawl_status result)
+{
+    struct batch *b = u->c->data;
+    *u->result = result;
+    if (atomic_fetch_sub(&b->left, 1) == 1)
+        call_done(u->c);
+}
+
+static void on_reply(void *arg, const pawl_reply *reply)
+{
+    unit_done(arg, reply->status);
+}
+
+/* The call is gone from here on: the last reply brings it back. */
+static void submit_all(struct call *c, struct batch *b, const char *reason)
+{
+    pawl_client *client = c->srv->client;
+    size_t count = b->page.count;
+    c->srv->reader_kept = true;
+    c->on_back = answer_batch;
+    atomic_init(&b->left, count);
+    for (size_t i = 0; i < count; i++) {
+        struct unit *u = &b->units[i];
+        pawl_error err;
+        *u = (struct unit){c, &b->results[i]};
+        if (pawl_client_submit(client,
+                               PAWL_REQUEST(.op = b->op, .instance = b->page.items[i].instance.ptr,
+                                            .reason = reason, .force = true),
+                               on_reply, u, &err) != PAWL_OK)
+            unit_done(u, err.status);
+    }
+}
+
+void handle_batch(struct call *c)
+{
+    struct batch *b = pawl_mem_alloc(c->mem, sizeof(*b));
+    pawl_filter filter = {.size = sizeof(filter)};
+    const char *reason;
+    pawl_error err;
+    c->data = b;
+    if (!read_action(c, b) || !read_filter(c, &filter) || !call_text(c, c->json, "reason", &reason))
+        return;
+    if (pawl_client_list(c->srv->client, &filter, c->mem, &b->page, &err) != PAWL_OK) {
+        answer_failure(c, &err);
+        return;
+    }
+    b->results = pawl_mem_alloc(c->mem, (b->page.count + 1) * sizeof(*b->results));
+    b->units = pawl_mem_alloc(c->mem, (b->page.count + 1) * sizeof(*b->units));
+    if (b->dry_run || !b->page.count)
+        answer_batch(c);
+    else
+        submit_all(c, b, reason);
+}

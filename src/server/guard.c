@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/guard.c -- who may ask at all: Host, framing, origin, token.
+ *
+ * Before any handler, for every request, in this order:
+ *   framing  Content-Length with Transfer-Encoding, or twice, is refused (400):
+ *            a proxy in front might read another request than we do
+ *   Host     only our own names (421): a page on a rebound DNS name is not us
+ *   origin   a browser's cross-site write is refused (403); requests with neither
+ *            Sec-Fetch-Site nor Origin come from no browser
+ *   token    needed everywhere but on a loopback address; a token that is sent
+ *            is checked everywhere, and its scope counts
+ */
+#include "server/server.h"
+
+#include <microhttpd.h>
+#include <string.h>
+
+static const char *header(const struct call *c, const char *name)
+{
+    return MHD_lookup_connection_value(c->conn, MHD_HEADER_KIND, name);
+}
+
+struct framing {
+    unsigned lengths, encodings, hosts;
+};
+
+static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    struct framing *f = cls;
+    (void)kind;
+    (void)value;
+    f->lengths += strcasecmp(key, "Content-Length") == 0;
+    f->encodings += strcasecmp(key, "Transfer-Encoding") == 0;
+    f->hosts += strcasecmp(key, "Host") == 0;
+    return MHD_YES;
+}
+
+static bool check_framing(struct call *c)
+{
+    struct framing f = {0};
+    (void)MHD_get_connection_values(c->conn, MHD_HEADER_KIND, count_header, &f);
+    const char *encoding = header(c, "Transfer-Encoding"), *packed = header(c, "Content-Encoding");
+    const char *length = header(c, "Content-Length");
+    bool odd_length = length && (!length[0] || length[strspn(length, "0123456789")]);
+    if ((f.lengths && f.encodings) || f.lengths > 1 || f.encodings > 1 || f.hosts > 1 ||
+        odd_length || (encoding && strcasecmp(encoding, "chunked") != 0)) {
+        answer_error(c, 400, "bad_framing",
+                     "ambiguous request: one Content-Length or 'Transfer-Encoding: chunked', and "
+                     "one Host");
+        c->answer.close = true;
+        return false;
+    }
+    if (packed && strcasecmp(packed, "identity") != 0) {
+        answer_error(c, 415, "unsupported_encoding", "compressed requests are not supported");
+        return false;
+    }
+    return true;
+}
+
+/* ---- Host ------------------------------------------------------------------------- */
+
+bool guard_is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+           strncmp(host, "127.", 4) == 0;
+}
+
+/* The name of "name:port" and "[addr]:port". */
+static pawl_str host_name(const char *host)
+{
+    const char *end = host[0] == '[' ? strchr(host, ']') : NULL;
+    size_t n = end ? (size_t)(end - host) + 1 : strcspn(host, ":");
+    const char *port = host + n;
+    if (*port == ':' && !port[1 + strspn(port + 1, "0123456789")])
+        return (pawl_str){host, n};
+    return *port ? (pawl_str){"", 0} : (pawl_str){host, n};
+}
+
+static bool is_name(pawl_str a, const char *b, size_t n)
+{
+    return a.len == n && strncasecmp(a.ptr, b, n) == 0;
+}
+
+static bool is_our_name(const pawl_server *s, pawl_str name)
+{
+    static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < COUNT_OF(local); i++)
+        if (is_name(name, local[i], strlen(local[i])))
+            return true;
+    if (is_name(name, s->host, strlen(s->host)))
+        return true;
+    for (const char *at = s->opts.hosts; at && *at;) {
+        size_t n = strcspn(at, ",");
+        if ((n == 1 && *at == '*') || is_name(name, at, n))
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return false;
+}
+
+static bool check_host(struct call *c)
+{
+    const char *host = header(c, "Host");
+    if (host && is_our_name(c->srv, host_name(host)))
+        return true;
+    answer_error(c, 421, "wrong_host",
+                 "this server does not answer to that Host; allow a name with --allow-host NAME");
+    return false;
+}
+
+/* ---- Origin ------------------------------------------------------------------------- */
+
+static bool is_safe(const struct call *c)
+{
+    return strcmp(c->method, "GET") == 0 || strcmp(c->method, "HEAD") == 0;
+}
+
+static bool check_origin(struct call *c)
+{
+    const char *site = header(c, "Sec-Fetch-Site"), *origin = header(c, "Origin");
+    const char *host = header(c, "Host");
+    if (is_safe(c))
+        return true;
+    bool ok = true;
+    if (site) {
+        ok = strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
+    } else if (origin) {
+        const char *from = strstr(origin, "://");
+        ok = from && host && strcasecmp(from + 3, host) == 0;
+    }
+    if (!ok)
+        answer_error(c, 403, "cross_site", "refused: the request comes from another site");
+    return ok;
+}
+
+/* ---- Token -------------------------------------------------------------------------- */
+
+static bool check_token(struct call *c)
+{
+    pawl_server *s = c->srv;
+    const char *given = header(c, "Authorization");
+    enum scope needed = c->route ? c->route->scope : SCOPE_READ, has = SCOPE_PUBLIC;
+    if (given && strncasecmp(given, "Bearer ", 7) == 0)
+        has = tokens_check(s->tokens, given + 7, c->mem, &c->queues);
+    else if (!given && !s->needs_token)
+        has = SCOPE_ADMIN;
+    c->trusted = has != SCOPE_PUBLIC;
+    if (has >= needed)
+        return true;
+    if (has == SCOPE_PUBLIC)
+        answer_error(c, 401, "unauthorized",
+                     given ? "the token is not valid"
+                           : "a token is needed: Authorization: Bearer …; make one with: "
+                             "pawl token new");
+    else
+        answer_error(c, 403, "forbidden", "the token's scope does not allow this");
+    return false;
+}
+
+bool guard_check(struct call *c)
+{
+    return check_framing(c) && check_host(c) && check_origin(c) && check_token(c);
+}
+
+bool guard_queue(struct call *c, const char *queue)
+{
+    pawl_str list = c->queues;
+    if (!list.len)
+        return true;
+    for (const char *at = list.ptr, *end = at + list.len; at < end;) {
+        size_t n = strcspn(at, ",");
+        if (n && strncmp(queue, at, n) == 0)
+            return true;
+        at += n + 1;
+    }
+    answer_error(c, 403, "forbidden", "the token does not allow this queue");
+    return false;
+}

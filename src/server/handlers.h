@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/handlers.h -- what the routes do; routes.c has the table.
+ *
+ * A handler leaves an answer in the call, or hands the call on (call_away and a
+ * submit, call_park) and sees to it that call_done() is called once.
+ */
+#ifndef PAWL_SERVER_HANDLERS_H
+#define PAWL_SERVER_HANDLERS_H
+
+#include "server/server.h"
+
+/* Submit a request; on_back makes the answer from call->reply.  Refused at once: answered. */
+void call_submit(struct call *c, const pawl_request *request, void (*on_back)(struct call *c));
+
+/* ops.c */
+void handle_root(struct call *c);
+void handle_health(struct call *c);
+void handle_ready(struct call *c);
+void handle_version(struct call *c);
+void handle_metrics(struct call *c);
+void handle_openapi(struct call *c); /* openapi.c */
+void handle_stream(struct call *c);  /* stream.c */
+
+/* instances.c */
+void handle_start(struct call *c);
+void handle_raise(struct call *c);
+void handle_cancel(struct call *c);
+void handle_terminate(struct call *c);
+void handle_suspend(struct call *c);
+void handle_resume(struct call *c);
+void handle_retry(struct call *c);
+void handle_remove(struct call *c);
+void handle_batch(struct call *c); /* batch.c */
+
+/* looking.c */
+void handle_list(struct call *c);
+void handle_get(struct call *c);
+void handle_history(struct call *c);
+void handle_why(struct call *c);
+void handle_tree(struct call *c);
+void handle_wait(struct call *c); /* wait.c */
+/* Answer with the instance; false: it could not be read, and that is answered. */
+bool answer_instance(struct call *c, const char *id, uint64_t execution, unsigned status);
+/* The filter of a list, from the query. */
+bool filter_of_query(struct call *c, pawl_filter *ret);
+/* pawl_state + 1 of a word, 0 when there is none such. */
+int state_of_word(const char *word);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/instances.c -- the calls that change an instance.
+ *
+ * Each is one submitted request; the answer goes out when the commit that
+ * records it is durable.  Payloads are slices of the body, byte for byte.
+ */
+#include "server/handlers.h"
+
+#include <microhttpd.h>
+#include <string.h>
+
+static void on_reply(void *arg, const pawl_reply *reply)
+{
+    struct call *c = arg;
+    c->reply = *reply;
+    call_done(c);
+}
+
+void call_submit(struct call *c, const pawl_request *request, void (*on_back)(struct call *c))
+{
+    pawl_error err;
+    c->on_back = on_back;
+    call_away(c);
+    if (pawl_client_submit(c->srv->client, request, on_reply, c, &err) == PAWL_OK)
+        return;
+    c->reply = (pawl_reply){.status = err.status, .error = err};
+    call_done(c); /* the same way back: the call is away already */
+}
+
+/* ---- Start ------------------------------------------------------------------------ */
+
+static void started(struct call *c)
+{
+    const pawl_reply *reply = &c->reply;
+    if (reply->status == PAWL_NOT_FOUND) {
+        answer_error(c, 404, "unknown_orchestration", "%s", reply->error.text);
+        return;
+    }
+    if (reply->status != PAWL_OK) {
+        answer_failure(c, &reply->error);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "instance");
+    pawl_json_cstr(w, reply->instance);
+    pawl_json_key(w, "execution");
+    pawl_json_num(w, (int64_t)reply->execution);
+    pawl_json_key(w, "created");
+    pawl_json_truth(w, reply->created);
+    pawl_json_end(w);
+    answer_json(c, reply->created ? 201 : 200, w);
+}
+
+void handle_start(struct call *c)
+{
+    pawl_request q = {.size = sizeof(q), .op = PAWL_OP_START};
+    if (!call_text(c, c->json, "orchestration", &q.name) ||
+        !call_text(c, c->json, "instance", &q.instance) ||
+        !call_text(c, c->json, "version", &q.version) ||
+        !call_truth(c, c->json, "allow_unregistered", &q.allow_unregistered))
+        return;
+    if (!q.name) {
+        answer_error(c, 400, "invalid",
+                     "say which: {\"orchestration\":\"NAME\",\"input\":…,\"instance\":\"ID\"}");
+        return;
+    }
+    q.data = call_member(c->json, "input");
+    call_submit(c, &q, started);
+}
+
+/* ---- Raise and steer ----------------------------------------------------------------- */
+
+static void accepted(struct call *c)
+{
+    if (c->reply.status != PAWL_OK) {
+        answer_failure(c, &c->reply.error);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "instance");
+    pawl_json_cstr(w, c->args[0]);
+    pawl_json_key(w, "accepted");
+    pawl_json_truth(w, true);
+    pawl_json_end(w);
+    answer_json(c, 202, w);
+}
+
+void handle_raise(struct call *c)
+{
+    pawl_request q = {.size = sizeof(q),
+                      .op = PAWL_OP_RAISE,
+                      .instance = c->args[0],
+                      .name = c->args[1],
+                      .data = buf_slice(&c->body)};
+    q.idempotency_key = MHD_lookup_connection_value(c->conn, MHD_HEADER_KIND, "Idempotency-Key");
+    if (!call_flag(c, "await_start", &q.await_start))
+        return;
+    call_submit(c, &q, accepted);
+}
+
+static void steer(struct call *c, pawl_op op)
+{
+    pawl_request q = {.size = sizeof(q), .op = op, .instance = c->args[0]};
+    if (call_text(c, c->json, "reason", &q.reason))
+        call_submit(c, &q, accepted);
+}
+
+void handle_cancel(struct call *c)
+{
+    steer(c, PAWL_OP_CANCEL);
+}
+
+void handle_terminate(struct call *c)
+{
+    steer(c, PAWL_OP_TERMINATE);
+}
+
+void handle_suspend(struct call *c)
+{
+    steer(c, PAWL_OP_SUSPEND);
+}
+
+void handle_resume(struct call *c)
+{
+    steer(c, PAWL_OP_RESUME);
+}
+
+void handle_retry(struct call *c)
+{
+    steer(c, PAWL_OP_RETRY);
+}
+
+/* ---- Remove -------------------------------------------------------------------------- */
+
+static void removed(struct call *c)
+{
+    if (c->reply.status != PAWL_OK) {
+        answer_failure(c, &c->reply.error);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "instance");
+    pawl_json_cstr(w, c->args[0]);
+    pawl_json_key(w, "instances");
+    pawl_json_num(w, (int64_t)c->reply.instances);
+    pawl_json_key(w, "executions");
+    pawl_json_num(w, (int64_t)c->reply.executions);
+    pawl_json_key(w, "events");
+    pawl_json_num(w, (int64_t)c->reply.events);
+    pawl_json_end(w);
+    answer_json(c, 200, w);
+}
+
+void handle_remove(struct call *c)
+{
+    pawl_request q = {.size = sizeof(q), .op = PAWL_OP_REMOVE, .instance = c->args[0]};
+    if (call_flag(c, "force", &q.force))
+        call_submit(c, &q, removed);
+}

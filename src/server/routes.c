@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/routes.c -- the table of routes; all there is to a route is its row.
+ *
+ * Dispatch, refusals (404, 405 with Allow), scopes, allowed query parameters and
+ * the OpenAPI document follow from the table.  Paths are split before escapes
+ * are undone: an instance id may hold %2F.
+ */
+#include "server/handlers.h"
+#include "server/queues.h"
+#include "server/work.h"
+
+#include <string.h>
+
+#define INSTANCE "/api/v1/instances/{id}"
+#define Q        "/queue/{queue}"
+
+/* clang-format off */
+const struct route server_routes[] = {
+    {"GET", "/", handle_root, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
+     "200", "where the API is"},
+    {"GET", "/health", handle_health, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
+     "200 503", "does the engine make progress?"},
+    {"GET", "/ready", handle_ready, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
+     "200 503", "is recovery done and nobody stopping it?"},
+    {"GET", "/version", handle_version, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API, "",
+     "200", "which version this is"},
+    {"GET", "/metrics", handle_metrics, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",
+     "200", "figures in Prometheus text format"},
+    {"GET", "/openapi.json", handle_openapi, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API, "",
+     "200", "this document"},
+    {"GET", "/api/v1/stream", handle_stream, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API, "",
+     "200", "server-sent events: what changed"},
+
+    {"POST", "/api/v1/instances", handle_start, SCOPE_OPERATE, ON_LOOP, BODY_JSON, FAMILY_API, "",
+     "200 201 404 409", "start an orchestration"},
+    {"GET", "/api/v1/instances", handle_list, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
+     "status orchestration prefix parent created_after limit after",
+     "200", "instances, newest first"},
+    {"POST", "/api/v1/instances:batch", handle_batch, SCOPE_ADMIN, ON_READER, BODY_JSON,
+     FAMILY_API, "", "200", "one action on every instance that matches a filter"},
+    {"GET", INSTANCE, handle_get, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "execution",
+     "200 404", "an instance and what it waits for"},
+    {"DELETE", INSTANCE, handle_remove, SCOPE_ADMIN, ON_LOOP, BODY_NONE, FAMILY_API, "force",
+     "200 404 409", "remove an instance and its descendants"},
+    {"GET", INSTANCE "/history", handle_history, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
+     "execution after limit", "200 404", "events of an execution"},
+    {"GET", INSTANCE "/wait", handle_wait, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API,
+     "timeout_ms", "200 202 404", "the instance once it has ended"},
+    {"GET", INSTANCE "/why", handle_why, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",
+     "200 404", "what it waits for, since when, who can wake it"},
+    {"GET", INSTANCE "/tree", handle_tree, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",
+     "200 404", "the instance and its descendants"},
+    {"POST", INSTANCE "/events/{name}", handle_raise, SCOPE_OPERATE, ON_LOOP, BODY_OPTIONAL,
+     FAMILY_API, "await_start", "202 404 409", "raise an event"},
+    {"POST", INSTANCE "/cancel", handle_cancel, SCOPE_OPERATE, ON_LOOP, BODY_OPTIONAL, FAMILY_API,
+     "", "202 404 409", "ask it to end; its code may compensate"},
+    {"POST", INSTANCE "/terminate", handle_terminate, SCOPE_OPERATE, ON_LOOP, BODY_OPTIONAL,
+     FAMILY_API, "", "202 404 409", "end it at once"},
+    {"POST", INSTANCE "/suspend", handle_suspend, SCOPE_OPERATE, ON_LOOP, BODY_OPTIONAL,
+     FAMILY_API, "", "202 404 409", "let it rest"},
+    {"POST", INSTANCE "/resume", handle_resume, SCOPE_OPERATE, ON_LOOP, BODY_OPTIONAL, FAMILY_API,
+     "", "202 404 409", "let it go on"},
+    {"POST", INSTANCE "/retry", handle_retry, SCOPE_OPERATE, ON_LOOP, BODY_OPTIONAL, FAMILY_API,
+     "", "202 404 409", "try a blocked instance again"},
+    QUEUE_ROUTES
+    WORK_ROUTES
+    {NULL, NULL, NULL, SCOPE_ADMIN, ON_LOOP, BODY_NONE, FAMILY_API, NULL, NULL, NULL},
+};
+/* clang-format on */
+
+/* ---- Finding one ------------------------------------------------------------------ */
+
+static pawl_str next_segment(const char **at)
+{
+    const char *from = **at == '/' ? *at + 1 : *at;
+    size_t n = strcspn(from, "/?#");
+    *at = from + n;
+    return (pawl_str){from, n};
+}
+
+/* Does the path fit the pattern?  Its variable segments, raw, in `args`. */
+static bool fits(const char *pattern, const char *path, pawl_str args[CALL_ARGS_MAX], size_t *count)
+{
+    *count = 0;
+    while (*pattern == '/' || *path == '/') {
+        if (*pattern != *path)
+            return false;
+        pawl_str want = next_segment(&pattern), have = next_segment(&path);
+        if (want.len && want.ptr[0] == '{') {
+            if (!have.len || *count == CALL_ARGS_MAX)
+                return false;
+            args[(*count)++] = have;
+        } else if (!pawl_str_eq(want, have)) {
+            return false;
+        }
+    }
+    return *path == 0 || *path == '?' || *path == '#';
+}
+
+static bool is_method(const struct call *c, const struct route *r)
+{
+    return strcmp(c->method, r->method) == 0 ||
+           (strcmp(c->method, "HEAD") == 0 && strcmp(r->method, "GET") == 0);
+}
+
+static bool decode_args(struct call *c, const pawl_str *raw, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        pawl_str text;
+        if (!percent_decode(c->mem, raw[i], false, &text)) {
+            answer_error(c, 400, "invalid",
+                         "the path has a malformed escape, a NUL, or is not UTF-8");
+            return false;
+        }
+        c->args[i] = text.ptr;
+    }
+    return true;
+}
+
+bool route_find(struct call *c)
+{
+    pawl_str args[CALL_ARGS_MAX];
+    size_t count = 0;
+    const char *allow = "";
+    const struct route *near = NULL;
+    for (const struct route *r = server_routes; r->method; r++) {
+        if (!fits(r->path, c->uri, args, &count))
+            continue;
+        near = r;
+        if (is_method(c, r)) {
+            c->route = r;
+            return decode_args(c, args, count);
+        }
+        allow = pawl_mem_printf(c->mem, "%s%s%s", allow, allow[0] ? ", " : "", r->method).ptr;
+    }
+    c->route = near; /* for the shape of the refusal, and the scope */
+    if (near) {
+        answer_error(c, 405, "method_not_allowed", "only %s here", allow);
+        c->answer.allow = allow;
+        return false;
+    }
+    answer_error(c, 404, "unknown_path", "there is nothing here; see /openapi.json");
+    return false;
+}
+
+bool route_takes(const struct route *r, pawl_str name)
+{
+    for (const char *at = r->query; *at;) {
+        size_t n = strcspn(at, " ");
+        if (n == name.len && memcmp(at, name.ptr, n) == 0)
+            return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/server.c -- pawl/server.h: from options to a listening server, and back.
+ *
+ * Refuses to start where a mistake would open the store to strangers: another
+ * address than a loopback one needs a token, and TLS or the explicit word that
+ * none is wanted.
+ */
+#include "server/server.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define DEFAULT_LISTEN "127.0.0.1:8000"
+#define BACKLOG        1024
+#define SPARE_FILES    64 /* descriptors for the store and whatever else */
+
+/* ---- Options -------------------------------------------------------------------- */
+
+static const char *keep(pawl_server *s, const char *text)
+{
+    return text ? pawl_mem_dup(s->mem, pawl_s(text)).ptr : NULL;
+}
+
+/* "host:port", "[addr]:port", ":port" or "port". */
+static bool parse_listen(pawl_server *s, const char *text, pawl_error *reterr)
+{
+    const char *colon = strrchr(text, ':');
+    const char *port = colon ? colon + 1 : text;
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    char *end;
+    unsigned long number = strtoul(port, &end, 10);
+    if (!port[0] || *end || number > 65535 || (n && text[0] == '[' && text[n - 1] != ']')) {
+        error_set(reterr, PAWL_INVALID, "'%s' is no address to listen on; write 127.0.0.1:8000",
+                  text);
+        return false;
+    }
+    s->host = n ? pawl_mem_dup(s->mem, (pawl_str){text, n}).ptr : "127.0.0.1";
+    s->port = (unsigned)number;
+    return true;
+}
+
+static bool check_safety(pawl_server *s, pawl_error *reterr)
+{
+    bool local = guard_is_loopback(s->host);
+    s->has_tls = s->opts.tls_cert || s->opts.tls_key;
+    s->needs_token = !local || s->opts.require_token;
+    if (s->needs_token && !tokens_exist(s->tokens)) {
+        error_set(reterr, PAWL_INVALID,
+                  "listening on %s needs a token, and there is none; make one with: pawl token new "
+                  "--scope admin",
+                  s->host);
+        return false;
+    }
+    if (!local && !s->has_tls && !s->opts.insecure) {
+        error_set(reterr, PAWL_INVALID,
+                  "listening on %s without TLS would send tokens in the clear; give --tls-cert "
+                  "and --tls-key, or --insecure-listen behind a proxy that encrypts",
+                  s->host);
+        return false;
+    }
+    return true;
+}
+
+/* As many connections as asked for, as far as the system lets us. */
+static void raise_limits(pawl_server *s)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    rlim_t wanted = (rlim_t)s->opts.connections + SPARE_FILES;
+    if (files.rlim_cur < wanted) {
+        files.rlim_cur = wanted < files.rlim_max ? wanted : files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+    if (files.rlim_cur < wanted)
+        s->opts.connections = files.rlim_cur > 2 * SPARE_FILES
+                                  ? (uint32_t)(files.rlim_cur - SPARE_FILES)
+                                  : SPARE_FILES;
+}
+
+/* ---- Listening -------------------------------------------------------------------- */
+
+static int try_listen(const struct addrinfo *at)
+{
+    int one = 1;
+    int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
+    if (fd < 0)
+        return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* inherited */
+    if (bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+static void note_port(pawl_server *s)
+{
+    struct sockaddr_storage name;
+    socklen_t n = sizeof(name);
+    if (getsockname(s->listen_fd, (struct sockaddr *)&name, &n) == 0)
+        s->port =
+            ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)(void *)&name)->sin6_port
+                                             : ((struct sockaddr_in *)(void *)&name)->sin_port);
+    s->url =
+        pawl_mem_printf(s->mem, "%s://%s:%u", s->has_tls ? "https" : "http", s->host, s->port).ptr;
+}
+
+static bool open_socket(pawl_server *s, pawl_error *reterr)
+{
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list = NULL;
+    size_t n = strlen(s->host);
+    bool bracket = s->host[0] == '[';
+    pawl_str host = pawl_mem_dup(s->mem, (pawl_str){s->host + bracket, n - (bracket ? 2 : 0)});
+    char port[8];
+    (void)snprintf(port, sizeof(port), "%u", s->port);
+    int rc = getaddrinfo(host.ptr, port, &hints, &list);
+    if (rc != 0) {
+        error_set(reterr, PAWL_INVALID, "'%s' is no address of this machine: %s", s->host,
+                  gai_strerror(rc));
+        return false;
+    }
+    int why = 0;
+    for (struct addrinfo *at = list; at && s->listen_fd < 0; at = at->ai_next) {
+        s->listen_fd = try_listen(at);
+        why = errno;
+    }
+    freeaddrinfo(list);
+    if (s->listen_fd >= 0)
+        note_port(s);
+    else if (why == EADDRINUSE)
+        error_set(reterr, PAWL_EXISTS,
+                  "port %u is taken; choose another: PORT=%u make run, or --listen %s:%u", s->port,
+                  s->port + 1, s->host, s->port + 1);
+    else
+        error_set(reterr, PAWL_UNAVAILABLE, "cannot listen on %s:%u: %s", s->host, s->port,
+                  strerror(why));
+    return s->listen_fd >= 0;
+}
+
+/* ---- Life ---------------------------------------------------------------------------- */
+
+static void fill_in(pawl_server *s, const pawl_server_opts *given)
+{
+    size_t n = given && given->size < sizeof(s->opts) ? given->size : sizeof(s->opts);
+    if (given)
+        memcpy(&s->opts, given, n);
+    s->opts.listen = keep(s, s->opts.listen ? s->opts.listen : DEFAULT_LISTEN);
+    s->opts.hosts = keep(s, s->opts.hosts);
+    s->opts.tls_cert = keep(s, s->opts.tls_cert);
+    s->opts.tls_key = keep(s, s->opts.tls_key);
+    if (!s->opts.max_body)
+        s->opts.max_body = 8U << 20;
+    if (!s->opts.max_payload)
+        s->opts.max_payload = LIMIT_PAYLOAD_BYTES;
+    if (!s->opts.connections)
+        s->opts.connections = 10000;
+    s->log =
+        (struct logger){.level = s->opts.log_level, .write = s->opts.log, .user = s->opts.log_user};
+}
+
+static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
+{
+    pawl_server *s = calloc(1, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->rt = rt;
+    s->client = pawl_runtime_client(rt);
+    s->listen_fd = s->wake_fd = s->poll_fd = -1;
+    s->mem = pawl_mem_new();
+    s->back_end = &s->back;
+    s->started_ms = clock_wall_ms();
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->read_lock, NULL);
+    pthread_cond_init(&s->read_wake, NULL);
+    pthread_condattr_t mono;
+    pthread_condattr_init(&mono);
+    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->quiet, &mono);
+    pthread_condattr_destroy(&mono);
+    map_init(&s->waiting);
+    heap_init(&s->peers);
+    heap_init(&s->times);
+    fill_in(s, opts);
+    s->tokens = tokens_open(opts ? opts->tokens : NULL);
+    s->streams = streams_create(s);
+    return s;
+}
+
+pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts, pawl_error *reterr)
+{
+    pawl_error local;
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_server *s = create(rt, opts);
+    if (!s || !s->tokens || !s->streams) {
+        error_set(err, PAWL_NO_MEMORY, "out of memory");
+        pawl_server_free(s);
+        return NULL;
+    }
+    raise_limits(s);
+    bool ok = parse_listen(s, s->opts.listen, err) && check_safety(s, err) && open_socket(s, err);
+    if (ok) {
+        error_set(err, PAWL_UNAVAILABLE, "cannot start a thread");
+        s->feed = pawl_client_feed(s->client, wait_feed, s);
+        ok = s->feed && reader_start(s) && http_start(s, err);
+    }
+    if (ok)
+        return s;
+    pawl_server_stop(s, 0);
+    pawl_server_free(s);
+    return NULL;
+}
+
+const char *pawl_server_url(const pawl_server *s)
+{
+    return s->url;
+}
+
+void pawl_server_stop(pawl_server *s, int64_t ms)
+{
+    int64_t end = clock_mono_ms() + ms;
+    struct timespec until = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
+    atomic_store(&s->draining, true);
+    if (s->has_thread) {
+        http_wake(s);
+        pthread_mutex_lock(&s->lock);
+        while (!s->is_quiet && pthread_cond_timedwait(&s->quiet, &s->lock, &until) == 0)
+            ;
+        pthread_mutex_unlock(&s->lock);
+    }
+    if (s->feed)
+        pawl_client_unfeed(s->client, s->feed);
+    s->feed = 0;
+    reader_stop(s);
+}
+
+void pawl_server_free(pawl_server *s)
+{
+    if (!s)
+        return;
+    http_stop(s);
+    streams_destroy(s->streams);
+    tokens_close(s->tokens);
+    map_deinit(&s->waiting);
+    pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->read_lock);
+    pthread_cond_destroy(&s->read_wake);
+    pthread_cond_destroy(&s->quiet);
+    pawl_mem_free(s->mem);
+    free(s);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/server.h -- the parts of the HTTP server and who owns them.
+ *
+ *   LOOP THREAD (loop.c)                               READER THREAD (reader.c)
+ *   libmicrohttpd, one epoll ─▶ routes ─▶ handler ──── slow reads ───▶ same handler
+ *        ▲                                │ submit                        │
+ *        │ eventfd, list of calls         ▼                               │
+ *        └──────────────── engine thread: reply after the commit ◀─────── ┘
+ *
+ * A *call* is one HTTP request and its answer.  It is with exactly one thread at
+ * a time: with the loop, or *away* (its connection suspended) with the reader,
+ * the engine, or a list of waiting calls.  call_done() brings it back; only the
+ * loop touches connections.  A 2xx is sent after the commit it reports.
+ */
+#ifndef PAWL_SERVER_SERVER_H
+#define PAWL_SERVER_SERVER_H
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/heap.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "pawl.h"
+#include "pawl/server.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct MHD_Connection;
+struct MHD_Daemon;
+struct call;
+struct route;
+struct stream;
+
+#define CALL_PARAMS_MAX 24 /* query parameters of one request */
+#define CALL_ARGS_MAX   3  /* variable segments of one path */
+
+enum scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
+
+/* A connection; lives from accept to close. [loop] */
+struct peer {
+    pawl_server *srv;
+    struct MHD_Connection *conn;
+    struct heap_node look; /* when to look at `deadline_ms`: at or before it */
+    int64_t deadline_ms;   /* mono: cut off then; INT64_MAX: not now */
+};
+
+struct param {
+    pawl_str name, value; /* decoded, NUL-terminated */
+};
+
+struct answer {
+    unsigned status; /* 0: none yet */
+    pawl_str body;   /* lives in the call */
+    const char *type;
+    const char *allow;    /* of a 405 */
+    unsigned retry_after; /* seconds; 0: none */
+    bool close;
+};
+
+enum call_state { CALL_HEAD, CALL_BODY, CALL_AWAY, CALL_BACK, CALL_SENT };
+
+struct call {
+    pawl_server *srv;
+    struct MHD_Connection *conn;
+    struct peer *peer;
+    const struct route *route;
+    enum call_state state;
+    pawl_mem *mem;   /* everything below; dies with the call */
+    const char *uri; /* as received */
+    const char *method;
+    const char *args[CALL_ARGS_MAX]; /* decoded segments of the path */
+    struct param params[CALL_PARAMS_MAX];
+    size_t param_count;
+    struct buf body;
+    pawl_str json; /* the body, when it is valid JSON */
+    struct answer answer;
+
+    struct call *next;               /* in the list of those that come back, or wait */
+    void (*on_back)(struct call *c); /* on the loop, before the answer; NULL: answer is there */
+    pawl_reply reply;                /* of a submitted request */
+    struct heap_node until;          /* [loop] end of a long poll, mono clock */
+    bool waits;                      /* in the list of its instance */
+    bool is_back;                    /* in the list of those that come back */
+    bool parked;                     /* [loop] away without anybody working on it */
+    bool lingers;                    /* [loop] away, waiting in the runtime */
+    size_t swallowed;                /* bytes of a refused body */
+    void *data;                      /* of the handler; in mem */
+    struct stream *stream;           /* of an event stream */
+    pawl_str queues;                 /* prefixes the token may use; empty: all */
+    bool trusted;                    /* authorised, or no token is needed */
+};
+
+struct pawl_server {
+    pawl_runtime *rt;
+    pawl_client *client;
+    pawl_server_opts opts; /* defaults filled in; strings owned by mem */
+    pawl_mem *mem;
+    struct logger log;
+    bool needs_token, has_tls;
+    const char *host; /* listened on, as in a Host header, without port */
+    unsigned port;
+    const char *url;
+    int64_t started_ms; /* wall clock */
+
+    /* loop */
+    struct MHD_Daemon *daemon;
+    int listen_fd, poll_fd, wake_fd;
+    pthread_t thread;
+    struct heap peers, times;
+    uint64_t tie;
+    size_t peer_count, away, parked, lingering; /* calls away; of these, parked, lingering */
+    struct call *spare;                         /* to be used again */
+    size_t spare_count;
+    atomic_bool draining, stop;
+
+    /* coming back, and waiting for an instance: any thread */
+    pthread_mutex_t lock;
+    struct call *back, **back_end;
+    struct map waiting; /* instance id -> struct call, linked by next */
+    uint64_t feed;
+    pthread_cond_t quiet; /* nothing is under way any more */
+    bool is_quiet;
+
+    /* reader */
+    pthread_t reader;
+    bool has_reader, has_thread;
+    pthread_mutex_t read_lock;
+    pthread_cond_t read_wake;
+    struct call *reads, **reads_end;
+    bool read_stop;
+    bool reader_kept; /* [reader] the handler gave the call to somebody else */
+
+    struct streams *streams; /* stream.c */
+    struct tokens *tokens;   /* tokens.c */
+    atomic_ullong n_requests, n_status[6];
+};
+
+/* ---- loop.c ------------------------------------------------------------------ */
+
+bool http_start(pawl_server *s, pawl_error *reterr);
+void http_stop(pawl_server *s);
+/* Any thread: the call has its answer, or its on_back can make it. */
+void call_done(struct call *c);
+/* [loop] The call is with somebody else from now on. */
+void call_away(struct call *c);
+/* [loop] The same, and nobody works on it: until call_done() or the time. */
+void call_park(struct call *c, int64_t until_mono_ms);
+/* [loop] As call_away(), and it may take long: stopping does not wait for it. */
+void call_linger(struct call *c);
+/* [loop] A parked call comes back now, as if its time were over. */
+void call_unpark(struct call *c);
+/* Has the other side hung up? */
+bool call_is_gone(const struct call *c);
+/* Any thread: let the loop look around. */
+void http_wake(pawl_server *s);
+
+/* ---- reader.c ---------------------------------------------------------------- */
+
+bool reader_start(pawl_server *s);
+void reader_stop(pawl_server *s);
+void reader_post(struct call *c);
+
+/* ---- call.c ------------------------------------------------------------------- */
+
+struct call *call_create(pawl_server *s, const char *uri);
+void call_destroy(struct call *c);
+/* Split and decode the query; false: the answer says what is wrong. */
+bool call_parse_query(struct call *c);
+/* The value of a query parameter; NULL: not given. */
+const char *call_param(const struct call *c, const char *name);
+/* A whole number from the query, within min..max; false after having answered 400. */
+bool call_number(struct call *c, const char *name, int64_t min, int64_t max, int64_t otherwise,
+                 int64_t *ret);
+bool call_flag(struct call *c, const char *name, bool *ret);
+/* The body as JSON (an empty one is {} when `optional`); false after having answered 400. */
+bool call_parse_body(struct call *c, bool optional);
+/* A member of the body that is a string without NUL; *ret NULL when absent or null.
+ * False after having answered 400. */
+bool call_text(struct call *c, pawl_str object, const char *key, const char **ret);
+bool call_integer(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
+                  int64_t otherwise, int64_t *ret);
+bool call_truth(struct call *c, pawl_str object, const char *key, bool *ret);
+/* The raw value of a member; {NULL, 0}: absent. */
+pawl_str call_member(pawl_str object, const char *key);
+
+void answer_json(struct call *c, unsigned status, pawl_json *w);
+void answer_text(struct call *c, unsigned status, const char *type, pawl_str body);
+/* In the shape of the route's family. */
+void answer_error(struct call *c, unsigned status, const char *code, const char *format, ...)
+    PAWL_PRINTF(4, 5);
+/* As a failed library call wants it. */
+void answer_failure(struct call *c, const pawl_error *err);
+unsigned http_status_of(pawl_status status);
+/* %XX undone into mem; false: malformed, or a NUL. */
+bool percent_decode(pawl_mem *mem, pawl_str raw, bool plus, pawl_str *ret);
+
+/* ---- routes.c ------------------------------------------------------------------ */
+
+enum family { FAMILY_API, FAMILY_QUEUE };
+enum where { ON_LOOP, ON_READER };
+enum body { BODY_NONE, BODY_OPTIONAL, BODY_JSON };
+
+struct route {
+    const char *method;
+    const char *path; /* "/api/v1/instances/{id}" */
+    void (*handle)(struct call *c);
+    enum scope scope;
+    enum where where;
+    enum body body;
+    enum family family;
+    const char *query;    /* names of its parameters, space-separated */
+    const char *statuses; /* that it may answer, beside the general ones */
+    const char *summary;
+};
+
+extern const struct route server_routes[]; /* ends with a row without a method */
+/* Find the route of call->method and uri, fill in args; false: the answer is there. */
+bool route_find(struct call *c);
+/* Is it a parameter of the route? */
+bool route_takes(const struct route *r, pawl_str name);
+
+/* ---- guard.c -------------------------------------------------------------------- */
+
+/* Host, framing, origin, token: false, and the answer is there. */
+bool guard_check(struct call *c);
+/* May the token of this call use the queue? */
+bool guard_queue(struct call *c, const char *queue);
+bool guard_is_loopback(const char *host);
+
+/* ---- tokens.c --------------------------------------------------------------------- */
+
+struct tokens *tokens_open(const char *file);
+void tokens_close(struct tokens *t);
+/* Is there any? */
+bool tokens_exist(struct tokens *t);
+/* The scope of a token, and the queue prefixes (in mem); SCOPE_PUBLIC: not valid. */
+enum scope tokens_check(struct tokens *t, const char *token, pawl_mem *mem, pawl_str *retqueues);
+void sha256(const void *data, size_t n, uint8_t out[32]);
+
+/* ---- wait.c ------------------------------------------------------------------------ */
+
+/* The commit feed: whoever waits for one of these comes back. */
+void wait_feed(void *arg, const pawl_change *changes, size_t count);
+/* Nobody brings it back any more: out of the list of its instance. */
+void wait_leave(struct call *c);
+
+/* ---- stream.c ----------------------------------------------------------------------- */
+
+struct streams *streams_create(pawl_server *s);
+void streams_destroy(struct streams *t);
+void streams_note(struct streams *t, const pawl_change *changes, size_t count);
+/* A queue changed, as far as this server knows. */
+void streams_note_queue(struct streams *t, const char *queue);
+/* [loop] Send what is due; mono time of the next look, INT64_MAX: none. */
+int64_t streams_tick(struct streams *t, int64_t now_ms);
+/* [loop] The answer of a call to /api/v1/stream: an MHD response. */
+struct MHD_Response *streams_respond(struct call *c);
+void streams_leave(struct call *c);
+/* [loop] The server is stopping: end them all. */
+void streams_end(struct streams *t);
+
+#endif
