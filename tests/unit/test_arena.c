@@ -232,8 +232,10 @@ TEST(random_scopes_keep_their_contents)
             depth++;
         } else if (depth > 0) {
             struct scope *s = &scopes[--depth];
-            for (size_t k = 0; k < s->n; k++)
-                ck_assert_int_eq(s->bytes[k], depth + 1);
+            size_t same = 0; /* one assertion a scope: each one is a message to the harness */
+            while (same < s->n && s->bytes[same] == depth + 1)
+                same++;
+            ck_assert_uint_eq(same, s->n);
             arena_rewind(&mem, s->mark);
         }
         arena_check(&mem);
