@@ -53,36 +53,16 @@ struct fault faults_decide(void *user, enum fault_op op, uint64_t call)
                               op == FAULT_OP_commit ? PAWL_UNKNOWN : PAWL_UNAVAILABLE};
     if (!s->healing && s->mono_ms < s->outage_until_ms)
         return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
-    switch (op) {
-    case FAULT_OP_commit:
+    if (op == FAULT_OP_commit)
         return commit_fault(s);
-    case FAULT_OP_fetch_messages:
-    case FAULT_OP_fetch_work:
-    case FAULT_OP_fetch_deadlines:
-    case FAULT_OP_next_due:
+    if (op == FAULT_OP_fetch_messages || op == FAULT_OP_fetch_work ||
+        op == FAULT_OP_fetch_deadlines || op == FAULT_OP_next_due)
         return when(s, SITE_fetch, PAWL_UNAVAILABLE);
-    case FAULT_OP_purge:
-    case FAULT_OP_prune_executions:
+    if (op == FAULT_OP_purge || op == FAULT_OP_prune_executions)
         return when(s, SITE_purge, PAWL_BUSY);
-    case FAULT_OP_space:
+    if (op == FAULT_OP_space)
         return when(s, SITE_space, PAWL_DISK_FULL);
-    case FAULT_OP_take:
-    case FAULT_OP_find:
-    case FAULT_OP_find_uid:
-    case FAULT_OP_find_execution:
-    case FAULT_OP_read_history:
-    case FAULT_OP_read_event:
-    case FAULT_OP_read_messages:
-    case FAULT_OP_read_work:
-    case FAULT_OP_has_key:
-    case FAULT_OP_list:
-    case FAULT_OP_depths:
-    case FAULT_OP_read_quarantine:
-        return when(s, SITE_read, PAWL_UNAVAILABLE);
-    case FAULT_OP_COUNT:
-        break;
-    }
-    return (struct fault){FAULT_NONE, PAWL_OK};
+    return when(s, SITE_read, PAWL_UNAVAILABLE); /* take, find, read … */
 }
 
 /* ---- The process ------------------------------------------------------------------------- */
