@@ -29,6 +29,17 @@ TEST(an_arena_takes_nothing_until_the_first_allocation)
     arena_check(&mem);
 }
 
+/* How many of the first n bytes have this value: one assertion for all of them,
+ * because each assertion is a message to the harness. */
+static size_t same_bytes(const char *bytes, size_t n, int value)
+{
+    size_t same = 0;
+
+    while (same < n && (unsigned char)bytes[same] == value)
+        same++;
+    return same;
+}
+
 TEST(allocations_are_aligned_and_do_not_overlap)
 {
     static char *got[2000];
@@ -45,8 +56,7 @@ TEST(allocations_are_aligned_and_do_not_overlap)
     }
     arena_check(&mem);
     for (size_t i = 0; i < 2000; i++)
-        for (size_t k = 0; k < sizes[i]; k++)
-            ck_assert_uint_eq((unsigned char)got[i][k], i % 251);
+        ck_assert_uint_eq(same_bytes(got[i], sizes[i], (int)(i % 251)), sizes[i]);
     arena_deinit(&mem);
 }
 
@@ -232,10 +242,7 @@ TEST(random_scopes_keep_their_contents)
             depth++;
         } else if (depth > 0) {
             struct scope *s = &scopes[--depth];
-            size_t same = 0; /* one assertion a scope: each one is a message to the harness */
-            while (same < s->n && s->bytes[same] == depth + 1)
-                same++;
-            ck_assert_uint_eq(same, s->n);
+            ck_assert_uint_eq(same_bytes(s->bytes, s->n, depth + 1), s->n);
             arena_rewind(&mem, s->mark);
         }
         arena_check(&mem);
