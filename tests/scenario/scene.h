@@ -10,10 +10,12 @@
  *         scene_events(s, "i", "OrchestrationStarted OrchestrationCompleted");
  *     }
  *
- * becomes three tests: on the memory store, on sqlite, and hostile (memory, the
- * fiber dropped at every await), with the same answers.  The runtime is driven by
- * pawl_runtime_step() under a clock that only the test moves, so nothing here
- * sleeps.  scene_threads() switches to real threads and the real clock.
+ * becomes four tests: on the memory store, on sqlite, hostile (memory, the fiber
+ * dropped at every await) and on jsonl (no atomic rounds, no delayed visibility),
+ * with the same answers.  The runtime is driven by pawl_runtime_step() under a
+ * clock that only the test moves, so nothing here sleeps.  scene_threads()
+ * switches to real threads and the real clock.  With PAWL_TEST_PARANOID set every
+ * turn is replayed and compared, too (tests that count entries then fail).
  *
  * The runtime opens with the first verb: register code and set s->opts before.
  * Verbs check that the call succeeded; the scene_try_ ones give the status.

@@ -33,7 +33,7 @@ void load_round(struct jsonl *j, pawl_round *r, int64_t now_ms)
 /* ---- One instance ------------------------------------------------------------------ */
 
 struct found {
-    char dir[JSONL_PATH_MAX];
+    const char *dir;
     pawl_row row; /* instance.json; uid 0: none */
     VEC(struct history) files;
 };
@@ -214,10 +214,11 @@ static void remove_again(struct jsonl *j, uint64_t uid)
     load_round(j, &r, INT64_MIN);
 }
 
-static pawl_status load_instance(struct jsonl *j, const char *dir, bool removed, pawl_error *reterr)
+/* Not inlined: a path is large, and one a frame is enough. */
+__attribute__((noinline)) static pawl_status load_instance(struct jsonl *j, const char *dir,
+                                                           bool removed, pawl_error *reterr)
 {
-    struct found f = {0};
-    (void)snprintf(f.dir, sizeof(f.dir), "%s", dir);
+    struct found f = {.dir = dir};
     pawl_status rc = read_dir(j, &f, reterr);
     if (rc == PAWL_OK && !add_instance(j, &f)) {
         error_set(reterr, PAWL_CORRUPT, "the files in %.300s contradict each other", dir);
