@@ -31,6 +31,9 @@ void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l)
         *list_add(&rt->group_mem, &s->need_work) = l->work_id;
     if (l->stored && !l->uid) { /* sent by name: the row waits under its uid */
         pawl_message *m = stage_send(rt, s, l->mail.kind, s->row.uid, (pawl_str){0});
+        m->execution = l->mail.kind == PAWL_MSG_START ? s->row.execution : l->mail.execution;
+        m->ref = l->mail.ref;
+        m->name = l->mail.name;
         m->data = l->mail.data;
         m->attrs = l->mail.attrs;
         *list_add(&rt->group_mem, &s->quiet) = m->id;
