@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* queue/internal.h -- what the files of this room share. */
+#ifndef PAWL_QUEUE_INTERNAL_H
+#define PAWL_QUEUE_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "queue/queue.h"
+
+/* ---- window.c ---------------------------------------------------------------- */
+
+/* Seat a ready entry if it belongs into the window; may cut the window's end. */
+bool window_insert(struct queue *q, struct entry *e);
+/* Would an entry with this key be seated? */
+bool window_wants(const struct queue *q, int64_t priority, uint64_t place);
+struct entry *window_at(const struct queue *q, size_t i);
+void window_remove(struct queue *q, size_t i);
+/* The seated entry with this key, or NULL. */
+struct entry *window_find(const struct queue *q, int64_t priority, uint64_t place, size_t *reti);
+void window_deinit(struct queue *q);
+
+/* ---- group.c ------------------------------------------------------------------- */
+
+struct past_note {
+    struct past_note *next;
+    struct queue *q;
+    uint64_t number;
+    pawl_str id;
+};
+
+struct key_note {
+    struct key_note *next;
+    struct queue *q;
+    pawl_str key;
+    uint64_t entry;
+    int64_t expires_ms;
+};
+
+struct drop_note {
+    struct drop_note *next;
+    uint64_t id;
+};
+
+/* An entry behind the window: nothing of it stays in memory. */
+struct insert_note {
+    struct insert_note *next;
+    struct queue *q;
+    pawl_queue_entry row;
+};
+
+uint64_t group_new_id(struct queue_group *g);
+void group_dirty(struct queue_group *g, struct queue *q);
+void group_touch(struct queue_group *g, struct entry *e);
+void group_touch_lock(struct queue_group *g, struct lock *l);
+void group_drop(struct queue_group *g, uint64_t id);
+void group_past(struct queue_group *g, struct lock *l);
+bool group_has_past(const struct queue_group *g, const struct queue *q, pawl_str id);
+
+/* ---- entry.c ------------------------------------------------------------------- */
+
+/* Room for data and attrs behind it. */
+struct entry *entry_create(struct queue *q, size_t body);
+void entry_free(struct entry *e);
+void entry_copy_body(struct entry *e, pawl_str data, pawl_str attrs, pawl_str note);
+struct entry *entry_of_row(struct queue *q, const pawl_queue_entry *row);
+struct entry *entry_of_held(struct queue *q, const struct held *h);
+/* Out of the counters and the window of its queue; it is in no state then. */
+void entry_leave(struct queue_group *g, struct entry *e);
+/* Into the counters of `q`: ready at its place, or delayed until visible_ms. */
+void entry_join(struct queue_group *g, struct entry *e, struct queue *q, int64_t visible_ms);
+/* To the dead letter queue of its queue, with the reason. */
+void entry_bury(struct queue_group *g, struct entry *e, pawl_str reason);
+/* Past its ttl: buried or dropped. */
+void entry_expire(struct queue_group *g, struct entry *e);
+
+#endif

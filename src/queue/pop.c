@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue/pop.c -- items go out: for good, or under a lock.
+ *
+ * A pop decides on the window alone.  When the window is too short for what was
+ * asked, or lacks the bytes of an entry, it says so before it changes anything, and is
+ * asked again.
+ */
+#include "base/limits.h"
+#include "queue/internal.h"
+
+#include <string.h>
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* URL-safe base64 of 8 random bytes. */
+static void make_lock_id(struct queue_group *g, char to[PAWL_QUEUE_LOCK_CHARS + 1])
+{
+    uint8_t bytes[9] = {0};
+    g->random(g->user, bytes, 8);
+    for (int i = 0; i < PAWL_QUEUE_LOCK_CHARS; i++) {
+        int bit = i * 6, at = bit / 8, shift = 10 - bit % 8;
+        unsigned pair = (unsigned)bytes[at] << 8 | bytes[at + 1 < 9 ? at + 1 : 8];
+        to[i] = alphabet[pair >> shift & 63];
+    }
+    to[PAWL_QUEUE_LOCK_CHARS] = 0;
+}
+
+static enum queue_verdict locked(const struct queue *q, pawl_queue_reply *ret)
+{
+    ret->status = PAWL_CONFLICT;
+    ret->locked_until_ms = heap_top(&q->due)->key;
+    error_set(&ret->error, PAWL_CONFLICT, "Queue is locked pending acknowledgement");
+    return QUEUE_LOCKED;
+}
+
+/* May this pop take anything at all? */
+static bool is_barred(const struct queue *q, const pawl_queue_request *req,
+                      enum queue_verdict *retverdict, pawl_queue_reply *ret)
+{
+    uint32_t max = q->config.max_locks;
+    *retverdict = QUEUE_EMPTY;
+    if (max == 1 && q->row.locks) {
+        *retverdict = locked(q, ret);
+        return true;
+    }
+    if (q->row.paused)
+        return true;
+    if (max > 1 && req->require_ack && q->row.locks >= max) {
+        if (q->row.ready)
+            *retverdict = locked(q, ret);
+        return true;
+    }
+    return false;
+}
+
+static bool is_over(const struct queue_group *g, const struct entry *e)
+{
+    return e->expires_ms && e->expires_ms <= g->now_ms;
+}
+
+/* Entries past their ttl at the front go before anybody gets them. */
+static void drop_expired(struct queue_group *g, struct queue *q, size_t count)
+{
+    for (size_t i = 0; i < count && i < q->count;) {
+        struct entry *e = window_at(q, i);
+        if (!is_over(g, e)) {
+            i++;
+            continue;
+        }
+        entry_leave(g, e);
+        entry_expire(g, e);
+    }
+}
+
+/* How many entries of the front this pop takes. */
+static size_t measure(const struct queue *q, const pawl_queue_request *req, size_t count)
+{
+    size_t n = 0;
+    while (n < count && n < q->count &&
+           (!req->has_priority || window_at(q, n)->priority <= req->priority))
+        n++;
+    return n;
+}
+
+static void describe(const struct entry *e, pawl_mem *mem, pawl_queue_message *ret)
+{
+    *ret = (pawl_queue_message){.id = e->id,
+                                .data = e->data,
+                                .priority = e->priority,
+                                .delivery_count = e->deliveries,
+                                .state = (pawl_queue_state)e->state,
+                                .enqueued_ms = e->enqueued_ms,
+                                .expires_ms = e->expires_ms};
+    if (e->attrs.len) {
+        ret->group = pawl_json_text(mem, e->attrs, "/group", "");
+        ret->headers = arena_dup(mem, pawl_json_get(e->attrs, "/headers"));
+    }
+    if (e->note.len) {
+        ret->source = pawl_json_text(mem, e->note, "/source", "");
+        ret->reason = pawl_json_text(mem, e->note, "/reason", "");
+    }
+}
+
+static int64_t clamp_ttl(const struct queue *q, int64_t ttl_ms)
+{
+    if (ttl_ms == 0)
+        ttl_ms = q->config.default_ttl_ms;
+    if (ttl_ms < PAWL_QUEUE_TTL_MIN)
+        return PAWL_QUEUE_TTL_MIN;
+    return ttl_ms > PAWL_QUEUE_TTL_MAX ? PAWL_QUEUE_TTL_MAX : ttl_ms;
+}
+
+static struct lock *make_lock(struct queue_group *g, struct queue *q, size_t count, int64_t ttl_ms)
+{
+    struct lock *l = q->env.alloc(sizeof(*l) + count * sizeof(l->held[0]));
+    int64_t life = clamp_ttl(q, ttl_ms);
+    if (life > q->config.max_lock_ms)
+        life = q->config.max_lock_ms;
+    do
+        make_lock_id(g, l->id);
+    while (map_gets(&q->locks, pawl_s(l->id)));
+    l->q = q;
+    l->number = group_new_id(g);
+    l->created_ms = g->now_ms;
+    l->until_ms = g->now_ms + life;
+    l->fresh = true;
+    l->due.key = l->until_ms;
+    l->due.tie = l->number;
+    assert_that(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
+    q->row.locks++;
+    group_touch_lock(g, l);
+    return l;
+}
+
+static void hold(struct queue_group *g, struct lock *l, struct entry *e, pawl_queue_message *ret)
+{
+    struct queue *q = l->q;
+    entry_leave(g, e);
+    e->state = PAWL_QUEUE_LOCKED;
+    e->visible_ms = 0;
+    e->deliveries++;
+    q->row.locked++;
+    q->row.bytes += e->bytes;
+    l->held[l->count++] = (struct held){e->id,          e->priority, e->place,     e->expires_ms,
+                                        e->enqueued_ms, e->bytes,    e->deliveries};
+    describe(e, g->mem, ret);
+    ret->lock_id = pawl_mem_printf(g->mem, "%s.%llu", l->id, (unsigned long long)e->id);
+}
+
+static void take_locked(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
+                        size_t count, pawl_queue_message *messages, pawl_queue_reply *ret)
+{
+    struct lock *l = make_lock(g, q, count, req->ttl_ms);
+    for (size_t i = 0; i < count; i++)
+        hold(g, l, window_at(q, 0), &messages[i]);
+    ret->locked = true;
+    ret->lock_id = arena_dup(g->mem, pawl_s(l->id));
+    ret->locked_until_ms = l->until_ms;
+}
+
+static void take_plain(struct queue_group *g, struct queue *q, size_t count,
+                       pawl_queue_message *messages)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct entry *e = window_at(q, 0);
+        entry_leave(g, e);
+        e->deliveries++;
+        e->gone = true;
+        describe(e, g->mem, &messages[i]);
+    }
+}
+
+enum queue_verdict queue_pop(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
+                             pawl_queue_reply *ret)
+{
+    enum queue_verdict verdict;
+    size_t count = req->count ? req->count : 1;
+    queue_tick(g, q);
+    if (is_barred(q, req, &verdict, ret))
+        return verdict;
+    drop_expired(g, q, count);
+    if (q->count < count && !q->complete)
+        return QUEUE_REFILL;
+    count = measure(q, req, count);
+    if (!count)
+        return QUEUE_EMPTY;
+    for (size_t i = 0; i < count; i++)
+        if (!window_at(q, i)->full)
+            return QUEUE_BODIES;
+    pawl_queue_message *messages = arena_array(g->mem, pawl_queue_message, count);
+    if (req->require_ack)
+        take_locked(g, q, req, count, messages, ret);
+    else
+        take_plain(g, q, count, messages);
+    q->totals.popped += count;
+    ret->count = ret->message_count = count;
+    ret->messages = messages;
+    return QUEUE_DONE;
+}
