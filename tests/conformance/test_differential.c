@@ -67,7 +67,7 @@ static void do_fetch(struct world *w)
 {
     uint32_t limit = (uint32_t)world_draw(w, 6) + 1;
     pawl_str names[2] = {world_activity(w), world_activity(w)};
-    uint64_t which = world_draw(w, 4), name_count = world_draw(w, 3);
+    uint64_t which = world_draw(w, w->weak ? 3 : 4), name_count = world_draw(w, 3);
     for (int i = 0; i < 2; i++) {
         pawl_store *s = w->stores[i];
         pawl_message_list messages = {0};
@@ -243,6 +243,8 @@ static bool run(const pawl_conformance_factory *a, const pawl_conformance_factor
             return false;
         }
     }
+    pawl_store_caps caps = w.stores[1]->ops->caps(w.stores[1]);
+    w.weak = !caps.atomic_rounds || !caps.delayed_visibility;
     w.next_id = w.fences[0].next_id;
     uint64_t n = 1;
     for (; n <= steps && !w.failed; n++) {

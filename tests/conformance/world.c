@@ -34,7 +34,8 @@ pawl_str world_activity(struct world *w)
 
 static int64_t some_time(struct world *w)
 {
-    return world_chance(w, 50) ? 0 : w->now + (int64_t)world_draw(w, 60) - 20;
+    int64_t ms = (int64_t)world_draw(w, 60) - 20;
+    return world_chance(w, 50) ? 0 : w->now + (w->weak && ms > 0 ? 0 : ms);
 }
 
 uint64_t world_message(struct world *w)
@@ -57,7 +58,7 @@ static pawl_event *add_event(struct world *w, struct plan *p)
     *e = (pawl_event){.rid = w->next_id++,
                       .execution = p->row.execution,
                       .seq = p->row.last_seq + 1,
-                      .ref = world_draw(w, 9),
+                      .ref = w->weak ? 0 : world_draw(w, 9),
                       .kind = (int)world_draw(w, 70) + 1,
                       .name = word(w),
                       .data = word(w),
@@ -70,24 +71,47 @@ static pawl_event *add_event(struct world *w, struct plan *p)
     return e;
 }
 
-static void add_work(struct world *w, struct plan *p, uint64_t rid)
+/* What an engine schedules most: nothing in it but what its event says. */
+static pawl_work plain_work(struct world *w, struct plan *p, const pawl_event *e)
 {
-    pawl_work *work = &p->work[p->round.work_count++];
+    return (pawl_work){.id = e->rid,
+                       .uid = p->row.uid,
+                       .execution = e->execution,
+                       .ref = e->ref,
+                       .instance = p->row.id,
+                       .name = e->name,
+                       .input = e->data,
+                       .attrs = e->attrs,
+                       .scheduled_ms = e->at_ms,
+                       .lock_epoch = w->fences[0].epoch};
+}
+
+static pawl_work odd_work(struct world *w, struct plan *p, const pawl_event *e)
+{
     bool leased = world_chance(w, 20);
-    *work = (pawl_work){.id = rid,
-                        .uid = p->row.uid,
-                        .execution = p->row.execution,
-                        .name = world_activity(w),
-                        .input = word(w),
-                        .attrs = word(w),
-                        .visible_ms = some_time(w),
-                        .scheduled_ms = w->now,
-                        .deadline_ms = some_time(w),
-                        .lock_token = pawl_s(leased ? "token" : ""),
-                        .lock_until_ms = leased ? w->now + (int64_t)world_draw(w, 50) : 0};
-    if (world_chance(w, 40) && work->visible_ms <= w->now)
-        work->lock_epoch = w->fences[0].epoch;
-    w->jobs[w->job_count++] = (struct job){.id = rid, .uid = p->row.uid};
+    pawl_work work = {.id = e->rid,
+                      .uid = p->row.uid,
+                      .execution = p->row.execution,
+                      .name = world_activity(w),
+                      .input = word(w),
+                      .attrs = word(w),
+                      .visible_ms = some_time(w),
+                      .scheduled_ms = w->now,
+                      .deadline_ms = some_time(w),
+                      .lock_token = pawl_s(leased ? "token" : ""),
+                      .lock_until_ms = leased ? w->now + (int64_t)world_draw(w, 50) : 0};
+    if (world_chance(w, 40) && work.visible_ms <= w->now)
+        work.lock_epoch = w->fences[0].epoch;
+    return work;
+}
+
+static void add_work(struct world *w, struct plan *p, pawl_event *e)
+{
+    bool plain = world_chance(w, 50);
+    if (plain)
+        e->name = world_activity(w);
+    p->work[p->round.work_count++] = plain ? plain_work(w, p, e) : odd_work(w, p, e);
+    w->jobs[w->job_count++] = (struct job){.id = e->rid, .uid = p->row.uid};
 }
 
 static void add_message(struct world *w, struct plan *p, uint64_t id)
@@ -96,7 +120,7 @@ static void add_message(struct world *w, struct plan *p, uint64_t id)
     *m = (pawl_message){.id = id,
                         .kind = (int)world_draw(w, 13) + 1,
                         .execution = world_draw(w, 3),
-                        .ref = world_draw(w, 5),
+                        .ref = w->weak ? 0 : world_draw(w, 5),
                         .name = word(w),
                         .data = word(w),
                         .attrs = word(w),
@@ -162,7 +186,7 @@ static void add_parts(struct world *w, struct plan *p)
 static void spoil(struct world *w, struct plan *p)
 {
     pawl_round *r = &p->round;
-    bool on_row = r->uid && r->change != PAWL_ROW_INSERT;
+    bool on_row = r->event_count > 0 && r->change != PAWL_ROW_INSERT;
     switch (on_row ? world_draw(w, 6) : 3 + world_draw(w, 3)) {
     case 0:
         r->base_seq++;
@@ -174,7 +198,7 @@ static void spoil(struct world *w, struct plan *p)
         r->uid += 1000000;
         break;
     case 3:
-        if (r->message_count > 0)
+        if (r->message_count > 0 && !w->weak)
             p->messages[0].id = w->messages[0] ? w->messages[0] : p->messages[0].id;
         break;
     case 4:
@@ -230,11 +254,11 @@ static void fill_plan(struct world *w, struct plan *p)
         start_instance(w, p);
     } else if (what < 85) {
         uint64_t uid = w->uids[world_draw(w, w->uid_count)];
-        if (w->stores[0]->ops->find_uid(w->stores[0], uid, w->mem, &p->row, NULL) != PAWL_OK)
-            p->row = (pawl_row){.uid = uid, .id = pawl_s("never"), .execution = 1};
-        p->round.change = what < 20 || p->row.last_seq == 0 ? PAWL_ROW_ALL
-                          : what < 25                       ? PAWL_ROW_NONE
-                                                            : PAWL_ROW_LAST;
+        pawl_status found = w->stores[0]->ops->find_uid(w->stores[0], uid, w->mem, &p->row, NULL);
+        if (found == PAWL_OK) /* else: its insert was refused, or is in this very commit */
+            p->round.change = what < 20 || p->row.last_seq == 0 ? PAWL_ROW_ALL
+                              : what < 25                       ? PAWL_ROW_NONE
+                                                                : PAWL_ROW_LAST;
     }
     pawl_round *r = &p->round;
     r->uid = p->row.uid;
@@ -244,12 +268,14 @@ static void fill_plan(struct world *w, struct plan *p)
     p->row.updated_ms = w->now;
     if (r->uid && r->change != PAWL_ROW_NONE) {
         r->row = &p->row;
-        for (uint64_t n = world_draw(w, 4); n > 0; n--) {
-            uint64_t rid = add_event(w, p)->rid;
+        /* LAST is what appending does to a row: at least one event. */
+        uint64_t few = r->change == PAWL_ROW_LAST ? 1 : 0;
+        for (uint64_t n = few + world_draw(w, 4 - few); n > 0; n--) {
+            pawl_event *e = add_event(w, p);
             if (world_chance(w, 40) && w->job_count < WORK_MAX)
-                add_work(w, p, rid);
+                add_work(w, p, e);
             else if (world_chance(w, 30) && w->timer_count < WORK_MAX)
-                add_timer(w, p, rid);
+                add_timer(w, p, e->rid);
         }
         if (r->change == PAWL_ROW_ALL) {
             p->row.custom_status = word(w);

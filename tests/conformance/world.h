@@ -23,6 +23,7 @@ struct job {
 
 struct world {
     uint64_t random;
+    bool weak; /* the other store lacks rounds or delays: K2 and K4 instead of C3 and M3 */
     int64_t now;
     const char *names[2];
     pawl_conformance_factory factories[2];

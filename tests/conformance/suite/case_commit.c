@@ -192,6 +192,7 @@ static void c7_inserted_messages_are_taken(struct probe *t)
 
 static void c7_m1_inserted_messages_of_the_future_are_fetched_in_time(struct probe *t)
 {
+    needs_delays(t);
     pawl_row a = make(t, "a");
     deliver_at(t, &a, "timer", t->now + 1);
     CHECK_TEXT(fetch(t, 10), "");

@@ -92,6 +92,7 @@ static void m1_leaving_the_mailbox_makes_it_fetchable(struct probe *t)
 
 static void m1_an_update_frees_counts_and_delays(struct probe *t)
 {
+    needs_delays(t);
     pawl_row a = make(t, "a");
     uint64_t m = deliver(t, &a, "m"), other = deliver(t, &a, "other");
     CHECK_TEXT(fetch(t, 10), "m other");
@@ -244,6 +245,7 @@ static void a2_abandoning_a_dropped_message_does_not_revive_it(struct probe *t)
 
 static void r3_every_message_of_an_instance_by_time_then_id(struct probe *t)
 {
+    needs_delays(t);
     pawl_row a = make(t, "a"), b = make(t, "b");
     deliver_at(t, &a, "later", t->now + 10);
     deliver(t, &a, "taken");

@@ -213,28 +213,29 @@ static struct draft *next_execution_not_from_one(struct probe *t, struct scene *
 static const struct cause {
     const char *name;
     spoil_fn *spoil;
+    bool skipped; /* by stores without atomic rounds (K2) */
 } causes[] = {
-    {"instance missing",           instance_missing           },
-    {"instance removed",           instance_removed           },
-    {"seq behind",                 seq_behind                 },
-    {"seq ahead",                  seq_ahead                  },
-    {"execution behind",           execution_behind           },
-    {"execution ahead",            execution_ahead            },
-    {"guard without a row change", guard_only                 },
-    {"stale remove",               remove_stale               },
-    {"inserted uid exists",        uid_exists                 },
-    {"inserted id exists",         id_exists                  },
-    {"message id exists",          message_exists             },
-    {"message id twice",           message_twice              },
-    {"work id exists",             work_exists                },
-    {"work id twice",              work_twice                 },
-    {"event id exists",            event_exists               },
-    {"event id twice",             event_twice                },
-    {"need_work missing",          need_work_missing          },
-    {"event skips a seq",          event_skips_a_seq          },
-    {"event repeats a seq",        event_repeats_a_seq        },
-    {"event of a past execution",  event_of_a_past_execution  },
-    {"next execution not from 1",  next_execution_not_from_one},
+    {"instance missing",           instance_missing,            false},
+    {"instance removed",           instance_removed,            false},
+    {"seq behind",                 seq_behind,                  false},
+    {"seq ahead",                  seq_ahead,                   false},
+    {"execution behind",           execution_behind,            false},
+    {"execution ahead",            execution_ahead,             false},
+    {"guard without a row change", guard_only,                  false},
+    {"stale remove",               remove_stale,                false},
+    {"inserted uid exists",        uid_exists,                  false},
+    {"inserted id exists",         id_exists,                   false},
+    {"message id exists",          message_exists,              true },
+    {"message id twice",           message_twice,               true },
+    {"work id exists",             work_exists,                 true },
+    {"work id twice",              work_twice,                  true },
+    {"event id exists",            event_exists,                false},
+    {"event id twice",             event_twice,                 false},
+    {"need_work missing",          need_work_missing,           false},
+    {"event skips a seq",          event_skips_a_seq,           false},
+    {"event repeats a seq",        event_repeats_a_seq,         false},
+    {"event of a past execution",  event_of_a_past_execution,   false},
+    {"next execution not from 1",  next_execution_not_from_one, false},
 };
 
 /* Everything that a spoilt round could have changed, as one text. */
@@ -254,7 +255,10 @@ static void c2_c3_each_cause_refuses_its_round_alone(struct probe *t)
     s.message = deliver(t, &s.a, "m");
     s.work = enqueue(t, &s.a, "j");
     pawl_row good = make(t, "good");
+    uint64_t asked = 0;
     for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+        if (causes[i].skipped && !t->store->ops->caps(t->store).atomic_rounds)
+            continue;
         struct draft *bad = causes[i].spoil(t, &s);
         const char *before = snapshot(t, &s);
         struct draft *first = change(t, &good), *last;
@@ -269,10 +273,11 @@ static void c2_c3_each_cause_refuses_its_round_alone(struct probe *t)
             probe_fail(t, __FILE__, __LINE__, "accepted: %s", causes[i].name);
         if (first->round.result != PAWL_OK || last->round.result != PAWL_OK)
             probe_fail(t, __FILE__, __LINE__, "took others with it: %s", causes[i].name);
+        asked++;
         if (strcmp(before, snapshot(t, &s)) != 0)
             probe_fail(t, __FILE__, __LINE__, "left something behind: %s", causes[i].name);
     }
-    CHECK_NUMBER(find(t, "good").last_seq, 1 + 2 * sizeof(causes) / sizeof(causes[0]));
+    CHECK_NUMBER(find(t, "good").last_seq, 1 + 2 * asked);
     CHECK_NUMBER(find(t, "other").uid, 0);
 }
 

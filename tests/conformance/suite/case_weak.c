@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suite/case_weak.c -- stores without atomic rounds or delayed visibility: K1 to K4.
+ * suite/case_weak.c -- stores without atomic rounds or delayed visibility: K1 to K5.
  *
  * Skipped by stores that have the capability: there the stronger clauses hold.
  */
@@ -80,6 +80,19 @@ static void k3_the_row_follows_from_the_events(struct probe *t)
     CHECK(got.last_rid == a.last_rid && got.first_rid == a.first_rid);
 }
 
+static void k5_whole_id_follows_commits_that_are_done(struct probe *t)
+{
+    only_without_rounds(t);
+    pawl_row a = make(t, "a");
+    append(t, &a, "x");
+    CHECK_NUMBER(t->fence.whole_id, t->fence.next_id);
+    uint64_t whole = t->fence.whole_id;
+    new_id(t);
+    die(t);
+    take(t);
+    CHECK_NUMBER(t->fence.whole_id, whole);
+}
+
 static void k4_rows_come_whatever_their_time(struct probe *t)
 {
     if (caps(t).delayed_visibility)
@@ -97,6 +110,7 @@ const struct probe_case cases_weak[] = {
     CASE(k2_the_rest_of_a_round_completes_it),
     CASE(k2_without_a_ref_the_id_tells_rows_apart),
     CASE(k3_the_row_follows_from_the_events),
+    CASE(k5_whole_id_follows_commits_that_are_done),
     CASE(k4_rows_come_whatever_their_time),
     CASES_END,
 };

@@ -4,6 +4,7 @@
 
 static void w1_oldest_id_first(struct probe *t)
 {
+    needs_delays(t);
     pawl_row a = make(t, "a"), b = make(t, "b");
     enqueue_work(t, &a, (pawl_work){.name = pawl_s("1"), .visible_ms = t->now + 5});
     enqueue(t, &b, "2");

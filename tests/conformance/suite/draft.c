@@ -152,6 +152,24 @@ uint64_t draft_scheduled(struct draft *d, const char *name)
     return draft_work(d, (pawl_work){.id = rid, .name = d->events[d->round.event_count - 1].data});
 }
 
+uint64_t draft_plain(struct draft *d, const char *name)
+{
+    uint64_t rid = draft_event(d, "input");
+    pawl_event *e = &d->events[d->round.event_count - 1];
+    e->kind = PAWL_EV_ACTIVITY_SCHEDULED;
+    e->ref = rid;
+    e->name = pawl_mem_dup(d->t->mem, pawl_s(name));
+    return draft_work(d, (pawl_work){.id = rid,
+                                     .execution = e->execution,
+                                     .ref = e->ref,
+                                     .instance = d->row.id,
+                                     .name = e->name,
+                                     .input = e->data,
+                                     .attrs = e->attrs,
+                                     .scheduled_ms = e->at_ms,
+                                     .lock_epoch = d->t->fence.epoch});
+}
+
 void draft_drop_message(struct draft *d, uint64_t id)
 {
     *SLOT(drop_messages, drop_message_count) = id;

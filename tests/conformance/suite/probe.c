@@ -60,6 +60,18 @@ void die(struct probe *t)
         probe_fail(t, __FILE__, __LINE__, "reopen failed: %s", err.text);
 }
 
+void needs_delays(struct probe *t)
+{
+    if (!t->store->ops->caps(t->store).delayed_visibility)
+        probe_skip(t);
+}
+
+void needs_rounds(struct probe *t)
+{
+    if (!t->store->ops->caps(t->store).atomic_rounds)
+        probe_skip(t);
+}
+
 void tick(struct probe *t, int64_t ms)
 {
     t->now += ms;

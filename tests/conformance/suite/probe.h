@@ -72,6 +72,11 @@ void probe_status(struct probe *t, const char *file, int line, const char *what,
 
 /* ---- The store as a whole ------------------------------------------------ */
 
+/* Skip the test on stores without the capability (K1 to K5 hold there instead).
+ * Tests of M3, W3 and N1 are skipped by their names. */
+void needs_delays(struct probe *t);
+void needs_rounds(struct probe *t);
+
 void take(struct probe *t); /* and remember the fence */
 void die(struct probe *t);  /* the process dies, the data is opened again; not yet taken */
 void tick(struct probe *t, int64_t ms);
@@ -108,6 +113,9 @@ uint64_t draft_mail(struct draft *d, const char *data); /* visible at once */
 uint64_t draft_work(struct draft *d, pawl_work w);
 uint64_t draft_job(struct draft *d, const char *name);       /* free, visible at once */
 uint64_t draft_scheduled(struct draft *d, const char *name); /* with its event, as engines do */
+/* The commonest work: taken by this engine, and nothing in it but what its event
+ * says.  Stores may keep it in a form of its own. */
+uint64_t draft_plain(struct draft *d, const char *name);
 void draft_drop_message(struct draft *d, uint64_t id);
 void draft_drop_work(struct draft *d, uint64_t id);
 void draft_need_work(struct draft *d, uint64_t id);

@@ -86,6 +86,9 @@ static enum outcome run_here(const pawl_conformance_factory *factory, const stru
     }
     if (setjmp(t.out) == 0) {
         take(&t);
+        if (name_has_clause(c->name, "M3") || name_has_clause(c->name, "W3") ||
+            name_has_clause(c->name, "N1"))
+            needs_delays(&t);
         c->run(&t);
     }
     if (t.store)

@@ -8,7 +8,7 @@
 /* X(group): tests of case_<group>.c, in cases_<group>[]. */
 /* clang-format off */
 #define CONFORMANCE_GROUPS(X)                                                           \
-    X(fence) X(commit) X(refused) X(outcome) X(messages) X(work) X(deadlines)           \
+    X(fence) X(commit) X(refused) X(outcome) X(messages) X(work) X(plain) X(deadlines)          \
     X(instances) X(history) X(list) X(remove) X(quarantine) X(payload) X(threads) X(weak)
 /* clang-format on */
 
