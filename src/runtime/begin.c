@@ -144,6 +144,8 @@ static void adopt_one(pawl_runtime *rt, struct resident *r, struct stage *s,
     pawl_message *m = stage_send(rt, s, old->kind, s->row.uid, (pawl_str){0});
     m->name = arena_dup(&rt->group_mem, old->name);
     m->data = arena_dup(&rt->group_mem, old->data);
+    m->attrs = mend_was_attrs(rt, old->id);
+    *list_add(&rt->group_mem, &s->adoptions) = (struct adoption){m->id, old->id};
     m->mailbox = true;
     pawl_str key = pawl_json_text(&rt->group_mem, old->attrs, "/key", "");
     if (key.len)

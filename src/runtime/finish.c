@@ -63,7 +63,7 @@ static void stage_clear(struct resident *r, struct stage *s)
     s->turn.count = s->turn.discarded_count = 0;
     s->drop_messages.count = s->messages.count = s->message_updates.count = 0;
     s->quarantine.count = s->need_work.count = s->drop_work.count = 0;
-    s->keys.count = s->quiet.count = s->timers.count = 0;
+    s->keys.count = s->quiet.count = s->timers.count = s->adoptions.count = 0;
     s->row = r->row;
     s->ended = s->unpile = s->adopted = false;
     if (s->change != PAWL_ROW_INSERT)

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "runtime/hold.h"
 #include "runtime/job.h"
+#include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/mend.h"
 #include "runtime/resident.h"
@@ -95,6 +96,9 @@ static void hold_timers(pawl_runtime *rt, const struct stage *s)
         const struct timer_note *t = &s->timers.items[i];
         hold_timer(rt, t->kind, s->row.uid, t->execution, t->ref, t->due_ms);
     }
+    for (size_t i = 0; hold_needed(rt) && i < s->events.count; i++)
+        if (s->events.items[i].kind == PAWL_EV_TIMER_CANCELLED)
+            hold_cancel(rt, s->row.uid, s->events.items[i].execution, s->events.items[i].ref);
 }
 
 static void due_at(pawl_runtime *rt, int64_t at_ms)
@@ -109,6 +113,8 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
         due_at(rt, s->work.items[i].deadline_ms);
         if (s->work.items[i].lock_epoch)
             job_take(rt, &s->work.items[i]);
+        else
+            rt->lease_look = true;
     }
     for (size_t i = 0; i < s->work_updates.count; i++) {
         const pawl_work_update *u = &s->work_updates.items[i];
@@ -116,7 +122,7 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
         if (u->visible_ms > rt->now_ms)
             due_at(rt, u->visible_ms);
         else if (!u->lock_epoch && !u->lock_token.len)
-            rt->store_backlog = true;
+            rt->store_backlog = rt->lease_look = true;
     }
     for (size_t i = 0; i < s->need_work.count; i++) /* decided by a time-out: none may begin */
         job_withdraw(rt, s->need_work.items[i]);
@@ -179,6 +185,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     send_on(rt, s); /* its messages may point into the letters */
     release_letters(rt, s);
     job_free(s->job);
+    lease_committed(rt, s);
     hold_timers(rt, s);
     RT_POINT(rt, "handout.before");
     hand_out(rt, s);
@@ -261,8 +268,11 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
         uint64_t id = s->work_updates.items[i].id;
         if (!map_get(&rt->jobs, id))
             rt->store->ops->abandon_work(rt->store, &id, 1);
-        rt->store_backlog = true;
+        rt->store_backlog = rt->lease_look = true;
     }
+    struct item *lease = lease_back(s);
+    if (lease)
+        back_item(b, lease);
 }
 
 /* Undo a stage in memory. */
@@ -288,9 +298,9 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct ba
             b->letters_end = &l->next;
         }
     }
+    if (mend_needed(rt) && !refused)
+        mend_failed(rt, s);
     if (s->r) {
-        if (mend_needed(rt))
-            mend_later(rt, s->row.uid);
         s->r->stage = NULL;
         resident_evict(rt, s->r);
     }

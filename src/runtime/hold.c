@@ -7,13 +7,23 @@
 
 #include <stdlib.h>
 
+struct timer_key {
+    uint64_t kind, uid, execution, ref;
+};
+
 struct held {
     struct heap_node node; /* key: due, wall clock */
     struct letter *letter; /* NULL: work */
     uint64_t work_id;
+    struct timer_key timer; /* in rt->held_timers under these bytes; uid 0: no timer */
 };
 
-static void push(pawl_runtime *rt, struct letter *l, uint64_t work_id, int64_t due_ms)
+static pawl_str key_of(const struct timer_key *k)
+{
+    return (pawl_str){(const char *)k, sizeof(*k)};
+}
+
+static struct held *push(pawl_runtime *rt, struct letter *l, uint64_t work_id, int64_t due_ms)
 {
     struct held *h = calloc(1, sizeof(*h));
     assert_that(h);
@@ -22,25 +32,52 @@ static void push(pawl_runtime *rt, struct letter *l, uint64_t work_id, int64_t d
     h->letter = l;
     h->work_id = work_id;
     assert_that(heap_push(&rt->held, &h->node));
+    return h;
+}
+
+/* The earliest one leaves the heap. */
+static struct held *pop(pawl_runtime *rt)
+{
+    struct heap_node *top = heap_pop(&rt->held);
+    struct held *h = top ? CONTAINER_OF(top, struct held, node) : NULL;
+    if (h && h->timer.uid)
+        map_removes(&rt->held_timers, key_of(&h->timer));
+    return h;
 }
 
 void hold_letter(pawl_runtime *rt, struct letter *l, int64_t due_ms)
 {
-    push(rt, l, 0, due_ms);
+    (void)push(rt, l, 0, due_ms);
 }
 
 void hold_timer(pawl_runtime *rt, int kind, uint64_t uid, uint64_t execution_no, uint64_t ref,
                 int64_t due_ms)
 {
+    struct timer_key key = {(uint64_t)kind, uid, execution_no, ref};
     struct mail mail = {.kind = kind, .execution = execution_no, .ref = ref};
+    if (map_gets(&rt->held_timers, key_of(&key)))
+        return;
     struct letter *l = letter_create(&mail, uid, (pawl_str){0}, (pawl_str){0});
     assert_that(l);
-    push(rt, l, 0, due_ms);
+    struct held *h = push(rt, l, 0, due_ms);
+    h->timer = key;
+    assert_that(map_puts(&rt->held_timers, key_of(&h->timer), h));
+}
+
+void hold_cancel(pawl_runtime *rt, uint64_t uid, uint64_t execution_no, uint64_t ref)
+{
+    struct timer_key key = {PAWL_MSG_TIMER_FIRED, uid, execution_no, ref};
+    struct held *h = map_removes(&rt->held_timers, key_of(&key));
+    if (!h)
+        return;
+    heap_remove(&rt->held, &h->node);
+    letter_drop(rt, h->letter, PAWL_OK, "");
+    free(h);
 }
 
 void hold_work(pawl_runtime *rt, uint64_t work_id, int64_t due_ms)
 {
-    push(rt, NULL, work_id, due_ms);
+    (void)push(rt, NULL, work_id, due_ms);
 }
 
 /* The row as it is now: it may have been withdrawn, or be in memory already. */
@@ -52,7 +89,9 @@ static void take_work(pawl_runtime *rt, uint64_t id)
         return;
     if (rt->store->ops->read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK)
         hold_work(rt, id, rt->now_ms + 100);
-    else if (list.count)
+    else if (list.count && list.items[0].visible_ms > rt->now_ms)
+        hold_work(rt, id, list.items[0].visible_ms);
+    else if (list.count && list.items[0].lock_until_ms <= rt->now_ms)
         job_take(rt, &list.items[0]);
 }
 
@@ -60,7 +99,7 @@ void hold_look(pawl_runtime *rt)
 {
     struct heap_node *top;
     while ((top = heap_top(&rt->held)) && top->key <= rt->now_ms) {
-        struct held *h = CONTAINER_OF(heap_pop(&rt->held), struct held, node);
+        struct held *h = pop(rt);
         if (h->letter)
             letter_todo(rt, h->letter);
         else
@@ -77,12 +116,12 @@ int64_t hold_next(pawl_runtime *rt)
 
 void hold_free(pawl_runtime *rt)
 {
-    struct heap_node *top;
-    while ((top = heap_pop(&rt->held))) {
-        struct held *h = CONTAINER_OF(top, struct held, node);
+    struct held *h;
+    while ((h = pop(rt))) {
         if (h->letter)
             letter_drop(rt, h->letter, PAWL_SHUTDOWN, "the runtime is closing");
         free(h);
     }
     heap_deinit(&rt->held);
+    map_deinit(&rt->held_timers);
 }

@@ -21,9 +21,12 @@ static inline bool hold_needed(const pawl_runtime *rt)
 
 /* Deliver `l` at `due_ms`; takes ownership. */
 void hold_letter(pawl_runtime *rt, struct letter *l, int64_t due_ms);
-/* A timer or cancel deadline of an instance: no row of its own. */
+/* A timer or cancel deadline of an instance: no row of its own.  One that is held already
+ * stays as it is. */
 void hold_timer(pawl_runtime *rt, int kind, uint64_t uid, uint64_t execution_no, uint64_t ref,
                 int64_t due_ms);
+/* The timer was withdrawn. */
+void hold_cancel(pawl_runtime *rt, uint64_t uid, uint64_t execution_no, uint64_t ref);
 /* Take this work row into memory at `due_ms`. */
 void hold_work(pawl_runtime *rt, uint64_t work_id, int64_t due_ms);
 /* What is due becomes letters and jobs. */

@@ -13,6 +13,7 @@
 #include "runtime/hold.h"
 #include "runtime/inbox.h"
 #include "runtime/job.h"
+#include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/mend.h"
 #include "runtime/resident.h"
@@ -66,7 +67,7 @@ static void look_at_clock(pawl_runtime *rt)
         rt->ask_due = true;
     }
     if (rt->now_ms >= rt->next_due_ms) {
-        rt->fetch_messages = rt->store_backlog = rt->look_deadlines = true;
+        rt->fetch_messages = rt->store_backlog = rt->look_deadlines = rt->lease_look = true;
         rt->next_due_ms = INT64_MAX;
         rt->looked_ms = rt->now_ms;
         rt->ask_due = true;
@@ -78,6 +79,7 @@ static void look_at_clock(pawl_runtime *rt)
         job_look_deadlines(rt);
     job_look_limits(rt);
     job_fetch(rt);
+    lease_look(rt);
 }
 
 static void unpile_all(pawl_runtime *rt, struct map *uids)
@@ -112,6 +114,9 @@ static void take_item(pawl_runtime *rt, struct item *item)
         break;
     case ITEM_JOB:
         job_done(rt, (struct job *)(void *)item);
+        break;
+    case ITEM_LEASE:
+        lease_handle(rt, item);
         break;
     }
 }
@@ -180,15 +185,17 @@ int loop_once(pawl_runtime *rt)
     look_at_registry(rt);
     if (rt->piled.count) /* newer mail must not overtake it */
         return 0;
-    mend_look(rt);
-    look_at_clock(rt);
-    fill_group(rt);
+    bool mended = mend_look(rt);
+    if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
+        look_at_clock(rt);
+        fill_group(rt);
+    }
     atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
     int done = group_commit(rt);
     if (done == 0 && rt->purge_left && !rt->todo && rt_mono(rt) >= rt->purge_at_ms)
         remove_purge(rt);
     resident_trim(rt, false);
-    return done;
+    return done == 0 && mended ? 1 : done;
 }
 
 /* When the store is asked, it is asked once: the answer holds until a commit or
@@ -217,6 +224,10 @@ int64_t loop_idle_until(pawl_runtime *rt)
         rt->mend.count || (rt->store_backlog && rt->backlog == 0))
         return mono;
     int64_t until = job_next_limit(rt);
+    if (rt->polls && rt->lease_look)
+        return mono;
+    if (lease_next(rt) < until)
+        until = lease_next(rt);
     if (rt->purge_left && rt->purge_at_ms < until)
         until = rt->purge_at_ms;
     int64_t due = next_due(rt);

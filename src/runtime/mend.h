@@ -6,10 +6,13 @@
  * drops (seed 001: append, enqueue, ack).  A crash or error may leave a prefix.
  * The events are the truth, so the rest follows from them: open schedules must
  * have their rows, withdrawn and completed ones none, an ended child has told its
- * parent, a closed execution has a successor.  Mending inserts and drops exactly
- * that; the store skips what is there already.  It happens before anything of the
- * instance is acked: at start for every instance, after a failed commit for those
- * it touched.
+ * parent, a closed execution has a successor, a raise that was recorded has no row
+ * any more.  Mending inserts and drops exactly that, for events the store does not
+ * know to be whole (clause K5); the store skips what is there already.
+ *
+ * It happens before anything of the instance is delivered or acked: at start for
+ * every instance, after a failed commit for those it touched.  Without delayed
+ * visibility the start also fills the heap of timers (hold.h) from the events.
  */
 #ifndef PAWL_RUNTIME_MEND_H
 #define PAWL_RUNTIME_MEND_H
@@ -25,11 +28,17 @@ static inline bool mend_needed(const pawl_runtime *rt)
 void mend_later(pawl_runtime *rt, uint64_t uid);
 /* At start: every instance. */
 pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr);
-/* Stage what is missing for the instances remembered. */
-void mend_look(pawl_runtime *rt);
+/* A stage was not committed, but perhaps half of it happened: nothing it inserted is
+ * in memory, so the store may hand it out. */
+void mend_failed(pawl_runtime *rt, const struct stage *s);
+/* Stage what is missing for the instances remembered.  True: this pass mends, and does
+ * nothing else. */
+bool mend_look(pawl_runtime *rt);
 /* True when this raise was recorded already (redelivered after a half-done round). */
 bool mend_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id);
 /* An existing child is started again by its own parent: tell it how it ended. */
 void mend_child(pawl_runtime *rt, struct stage *s, const pawl_row *row);
+/* Mail kept for a name is moved to the instance: the copy names the row it was. */
+pawl_str mend_was_attrs(pawl_runtime *rt, uint64_t message_id);
 
 #endif

@@ -15,6 +15,7 @@
 #include "runtime/inbox.h"
 #include "runtime/internal.h"
 #include "runtime/job.h"
+#include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/resident.h"
@@ -177,9 +178,11 @@ static void init_lists(pawl_runtime *rt)
     map_init(&rt->kept_names);
     map_init(&rt->suspects);
     map_init(&rt->jobs);
+    rt->polls_end = &rt->polls;
     map_init(&rt->waiters);
     map_init(&rt->mend);
     heap_init(&rt->held);
+    map_init(&rt->held_timers);
     heap_init(&rt->limits);
     arena_init(&rt->group_mem);
     arena_init(&rt->load_mem);
@@ -353,6 +356,8 @@ static void refuse_items(struct item *item)
         next = item->next;
         if (item->kind == ITEM_REQUEST)
             request_refuse((struct request *)(void *)item, PAWL_SHUTDOWN, "the runtime is closing");
+        else if (item->kind == ITEM_LEASE)
+            lease_refuse(item);
         else
             job_free((struct job *)(void *)item);
     }
@@ -428,6 +433,7 @@ void pawl_runtime_close(pawl_runtime *rt)
     if (rt->stepping)
         loop_finish(rt);
     told_drain(rt);
+    lease_stop(rt);
     if (!all) { /* threads still use the runtime: leave it to the end of the process */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
                  (long long)rt->opts.drain_ms);

@@ -39,11 +39,12 @@
 #include <stdatomic.h>
 
 struct fiber_pool;
+struct lease_call;
 struct slots;
 
 /* ---- What travels -------------------------------------------------------- */
 
-enum item_kind { ITEM_REQUEST, ITEM_JOB };
+enum item_kind { ITEM_REQUEST, ITEM_JOB, ITEM_LEASE };
 
 /* What the inbox carries; embedded first in its owner. */
 struct item {
@@ -146,6 +147,11 @@ struct timer_note {
     int64_t due_ms;
 };
 
+/* Mail kept for a name, taken over by its instance under a new id. */
+struct adoption {
+    uint64_t id, was;
+};
+
 /* What one instance decided in this group. */
 struct stage {
     struct stage *next;
@@ -166,9 +172,11 @@ struct stage {
     LIST(pawl_work_update) work_updates;
     LIST(pawl_str) keys;
     LIST(struct timer_note) timers; /* without delayed visibility */
+    LIST(struct adoption) adoptions;
     LIST(uint64_t) quiet; /* inserted messages that are not delivered now: they wait as rows */
     struct letter *letters, **letters_end; /* consumed, in order: go back when refused */
     struct job *job;                       /* its failed or pending attempt; owned */
+    struct lease_call *lease;              /* a worker's call, answered with the commit; owned */
     pawl_reply *reply;                     /* answer with these counts; NULL: plain */
     bool removed;                          /* REMOVE: evict without trace */
     bool ended;                            /* the instance is terminal with this round */
@@ -259,12 +267,13 @@ struct pawl_runtime {
     bool hold;                /* stop delivering in this group: order would break */
     uint32_t store_trouble;   /* failed commits in a row */
     bool disk_full;
-    bool unfused_requests; /* a start or raise took the process down last time: store it first */
-    uint64_t turn_item;    /* row of the letter being delivered, for the blame; 0: not stored */
-    pawl_status dead;      /* FENCED or UNKNOWN: nothing runs any more */
-    struct map mend;       /* peek-lock mode: uids to put right first */
-    struct heap held;      /* without delayed visibility: what is not due yet */
-    struct map suspects;   /* work or message id -> 1: run unfused */
+    bool unfused_requests;  /* a start or raise took the process down last time: store it first */
+    uint64_t turn_item;     /* row of the letter being delivered, for the blame; 0: not stored */
+    pawl_status dead;       /* FENCED or UNKNOWN: nothing runs any more */
+    struct map mend;        /* peek-lock mode: uids to put right first */
+    struct heap held;       /* without delayed visibility: what is not due yet */
+    struct map held_timers; /* the timers among them, each once */
+    struct map suspects;    /* work or message id -> 1: run unfused */
 
     /* jobs */
     struct map jobs;    /* [engine] work id -> struct job */
@@ -273,6 +282,8 @@ struct pawl_runtime {
     size_t admitted;    /* [engine] more of them, if this group commits */
     bool store_backlog; /* [engine] free work waits in the store: new rows queue behind it */
     uint64_t job_tie;
+    struct lease_call *polls, **polls_end; /* [engine] workers that wait for work */
+    bool lease_look;                       /* [engine] there may be work for them */
     pthread_mutex_t work_lock; /* guards the queue below */
     pthread_cond_t work_ready;
     struct job *queue, **queue_end;

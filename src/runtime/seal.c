@@ -269,6 +269,15 @@ void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step)
     derive(rt, s, step, false);
 }
 
+/* The message an ExternalEvent took, by the id it was first stored under. */
+static pawl_str message_attrs(pawl_runtime *rt, const struct stage *s, uint64_t id)
+{
+    for (size_t i = 0; i < s->adoptions.count; i++)
+        if (s->adoptions.items[i].id == id)
+            id = s->adoptions.items[i].was;
+    return pawl_mem_printf(&rt->group_mem, "{\"message\":%llu}", (unsigned long long)id);
+}
+
 /* Number the steps and put them into s->events. */
 static void number_events(pawl_runtime *rt, struct stage *s)
 {
@@ -278,8 +287,7 @@ static void number_events(pawl_runtime *rt, struct stage *s)
         pawl_event *e = &s->turn.steps[i].event;
         e->rid = rt_new_id(rt);
         if (e->kind == PAWL_EV_EXTERNAL_EVENT && mend_needed(rt))
-            e->attrs = pawl_mem_printf(&rt->group_mem, "{\"message\":%llu}",
-                                       (unsigned long long)s->turn.steps[i].message);
+            e->attrs = message_attrs(rt, s, s->turn.steps[i].message);
         if (e->kind == PAWL_EV_ORCHESTRATION_STARTED)
             s->row.first_rid = e->rid;
         *list_add(&rt->group_mem, &s->events) = *e;
