@@ -21,7 +21,7 @@ struct pawl_activity {
     pawl_runtime *rt;
     pawl_mem mem;
     enum job_verdict verdict; /* of the last pawl_ok(), pawl_err() … */
-    char key[96];
+    char key[ACTIVITY_KEY_BYTES];
 };
 
 static void keep_result(struct job *job, enum job_verdict verdict, pawl_str text)
@@ -124,16 +124,20 @@ pawl_result pawl_pending(pawl_activity *act)
 
 /* ---- Identity ---------------------------------------------------------------------- */
 
-const char *pawl_activity_key(pawl_activity *act)
+const char *activity_key(const pawl_work *w, char out[ACTIVITY_KEY_BYTES])
 {
-    const pawl_work *w = &act->job->work;
     static const uint64_t salt[2] = {UINT64_C(0x7061776c6b657931), UINT64_C(0x6964656d706f7431)};
     uint64_t name = siphash24(salt, w->instance.ptr, w->instance.len);
-    (void)snprintf(act->key, sizeof(act->key), "%016llx-%llx-%llx-%llu-%llu",
+    (void)snprintf(out, ACTIVITY_KEY_BYTES, "%016llx-%llx-%llx-%llu-%llu",
                    (unsigned long long)name, (unsigned long long)w->scheduled_ms,
                    (unsigned long long)w->uid, (unsigned long long)w->execution,
                    (unsigned long long)w->ref);
-    return act->key;
+    return out;
+}
+
+const char *pawl_activity_key(pawl_activity *act)
+{
+    return activity_key(&act->job->work, act->key);
 }
 
 const char *pawl_activity_token(pawl_activity *act)

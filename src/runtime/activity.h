@@ -7,5 +7,8 @@
 
 /* Call the author's function; verdict and result are left on the job. */
 void activity_run(pawl_runtime *rt, struct job *job);
+/* The idempotency key of a piece of work; returns `out`. */
+#define ACTIVITY_KEY_BYTES 96
+const char *activity_key(const pawl_work *w, char out[ACTIVITY_KEY_BYTES]);
 
 #endif

@@ -93,8 +93,9 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
     return false;
 }
 
-static bool check_caller(pawl_runtime *rt, pawl_error *err)
+bool client_may_write(pawl_client *c, pawl_error *err)
 {
+    pawl_runtime *rt = c->rt;
     if (engine_on_fiber()) {
         error_set(err, PAWL_MISUSE,
                   "client calls are not for orchestrations: use an activity, a child or a "
@@ -120,7 +121,7 @@ pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     pawl_runtime *rt = c->rt;
-    if (!check_caller(rt, err) || !check_request(rt, request, err))
+    if (!client_may_write(c, err) || !check_request(rt, request, err))
         return err->status;
     struct request *req = request_create(request, fn, arg);
     if (!req) {

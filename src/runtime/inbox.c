@@ -8,7 +8,7 @@ bool inbox_post(pawl_runtime *rt, struct item *item)
 {
     item->next = NULL;
     pthread_mutex_lock(&rt->lock);
-    if (rt->stopping && item->kind == ITEM_REQUEST) {
+    if (rt->stopping && item->kind != ITEM_JOB) {
         pthread_mutex_unlock(&rt->lock);
         return false;
     }

@@ -19,6 +19,11 @@ void *loop_main(void *rt);
 /* True when nobody steps for this thread: its blocking calls step by themselves. */
 bool runtime_steps_here(pawl_runtime *rt);
 
+/* ---- client.c -------------------------------------------------------------------- */
+
+/* May this thread make a writing call?  False, with the error. */
+bool client_may_write(pawl_client *c, pawl_error *err);
+
 /* ---- request.c ------------------------------------------------------------------ */
 
 /* Act on a client's request; takes ownership. */

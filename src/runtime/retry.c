@@ -9,6 +9,7 @@
 #include "runtime/retry.h"
 
 #include "runtime/job.h"
+#include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/stage.h"
@@ -158,12 +159,14 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
                        (long long)p.schedule_to_close_ms);
         job_withdraw(rt, w->id);
         decide_failed(rt, w, pawl_s(text), w->attempt + 1 - w->crashes, false, NULL);
-    } else if (!started && p.schedule_to_start_ms) {
+    } else if (!started && !w->lock_token.len && p.schedule_to_start_ms) {
         (void)snprintf(text, sizeof(text),
                        "timeout: schedule-to-start of %lld ms: no worker took it",
                        (long long)p.schedule_to_start_ms);
         job_withdraw(rt, w->id);
         decide_failed(rt, w, pawl_s(text), 1, false, NULL);
+    } else if (w->lock_token.len && !leased) {
+        lease_expired(rt, w, &p);
     } else if (leased) {
         (void)snprintf(text, sizeof(text), "timeout: no result in time");
         (void)retry_failed(rt, w, &p, pawl_s(text), RETRY_TIMEOUT, false, NULL);
@@ -265,5 +268,6 @@ void job_heartbeat_request(pawl_runtime *rt, struct request *req)
         return;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    stage_answer(move_deadline(rt, &w, retry_lease_deadline(&p, &w, rt->now_ms), 0), req);
+    int64_t at = lease_deadline(&p, &w, rt->now_ms, w.lock_until_ms);
+    stage_answer(move_deadline(rt, &w, at, 0), req);
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/worker.h -- activities that run outside this process.
+ *
+ * A worker polls for work, gets it under a lease (a token and an end), and hands
+ * in the result with pawl_client_complete() or PAWL_OP_COMPLETE.  The lease is
+ * durable before the answer and survives a restart.  When it runs out the work
+ * is free again as its next attempt, and a result under the old token is
+ * PAWL_LOST.  A lost lease does not use up the attempts of the call's policy;
+ * after max_attempts of them the call fails as poison.
+ *
+ * Submit forms only: `fn(arg, reply)` runs on the engine thread after the commit
+ * (or refusal), exactly once, also at shutdown; be brief there, do not block.
+ * `reply` and what it points to are valid during the call.  Anything but PAWL_OK
+ * from the call itself means refused at once, and `fn` is never called.
+ */
+#ifndef PAWL_WORKER_H
+#define PAWL_WORKER_H
+
+#include "pawl/client.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PAWL_POLL_NAMES_MAX 100
+#define PAWL_POLL_MAX       100
+#define PAWL_POLL_WAIT_MAX  PAWL_SECONDS(60)
+#define PAWL_LEASE_MIN      PAWL_SECONDS(1)
+#define PAWL_LEASE_MAX      PAWL_HOURS(1)
+
+typedef struct pawl_poll {
+    size_t size;                   /* set by PAWL_POLL */
+    const char *const *activities; /* names it can do: 1..100 */
+    size_t activity_count;
+    const char *const *tags; /* calls with a tag go only to workers that ask for it */
+    size_t tag_count;        /* 0..100 */
+    uint32_t max;            /* items at most: 1..100; 0: 1 */
+    int64_t wait_ms;         /* until there is some: brought into 0..60 s */
+    int64_t lock_ms;         /* of the lease: brought into 1 s .. 1 h; 0: 30 s */
+    const char *worker;      /* its name, for people; at most 255 bytes */
+} pawl_poll;
+
+#define PAWL_POLL(...) (&(pawl_poll){.size = sizeof(pawl_poll), __VA_ARGS__})
+
+/* One piece of work, leased. */
+typedef struct pawl_lease {
+    pawl_str token;
+    pawl_str instance;
+    uint64_t execution;
+    uint64_t id; /* of the task */
+    pawl_str activity;
+    pawl_str input;
+    pawl_str key;     /* idempotency key: the same for every attempt of the call */
+    uint32_t attempt; /* 1, 2, … */
+    int64_t locked_until_ms;
+} pawl_lease;
+
+typedef struct pawl_worker_reply {
+    pawl_status status;
+    const pawl_lease *leases; /* poll: oldest work first; none after wait_ms */
+    size_t count;
+    int64_t locked_until_ms; /* extend: the new end */
+    bool cancelled;          /* extend: nobody waits for the result any more */
+    pawl_error error;        /* filled in when status is not PAWL_OK */
+} pawl_worker_reply;
+
+typedef void pawl_worker_fn(void *arg, const pawl_worker_reply *reply);
+
+PAWL_API pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_fn *fn,
+                                      void *arg, pawl_error *reterr) PAWL_MUST_USE;
+/* "Still alive", and the lease ends lock_ms (0: 30 s) from now.  PAWL_LOST. */
+PAWL_API pawl_status pawl_worker_extend(pawl_client *c, const char *token, int64_t lock_ms,
+                                        pawl_worker_fn *fn, void *arg,
+                                        pawl_error *reterr) PAWL_MUST_USE;
+/* Give it back undone, to be fetched again in delay_ms; no attempt is counted.  PAWL_LOST. */
+PAWL_API pawl_status pawl_worker_abandon(pawl_client *c, const char *token, int64_t delay_ms,
+                                         pawl_worker_fn *fn, void *arg,
+                                         pawl_error *reterr) PAWL_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

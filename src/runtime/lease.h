@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/lease.h -- work handed out of the process, by token. [engine]
+ *
+ * The work row carries the lease (lock_token, lock_until_ms), so a restart knows
+ * it.  The end of a lease is a deadline of the row: it wakes the engine, and the
+ * row is free again with one attempt and one crash more.  A poll that finds
+ * nothing waits in rt->polls until free work appears or its time is over; no
+ * thread waits.
+ */
+#ifndef PAWL_RUNTIME_LEASE_H
+#define PAWL_RUNTIME_LEASE_H
+
+#include "runtime/runtime.h"
+
+struct lease_call;
+
+/* A poll, an extension or a return arrived; takes ownership. */
+void lease_handle(pawl_runtime *rt, struct item *item);
+/* Waiting polls: look for work if some may have appeared, answer those whose time is over. */
+void lease_look(pawl_runtime *rt);
+/* Mono time at which a poll's time is over; INT64_MAX: none waits. */
+int64_t lease_next(const pawl_runtime *rt);
+/* The stage of a call was committed: answer. */
+void lease_committed(pawl_runtime *rt, struct stage *s);
+/* It was not: the item is handled again. */
+struct item *lease_back(struct stage *s);
+/* The row's lease has run out. */
+void lease_expired(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p);
+/* The deadline of a row leased until `until_ms`. */
+int64_t lease_deadline(const struct call_policy *p, const pawl_work *w, int64_t now_ms,
+                       int64_t until_ms);
+/* Closing: answer one, or all that wait. */
+void lease_refuse(struct item *item);
+void lease_stop(pawl_runtime *rt);
+
+#endif
