@@ -13,8 +13,8 @@
 static pawl_result ledger_run(pawl_activity *act, pawl_str input)
 {
     pawl_activity_fn *fn = (pawl_activity_fn *)(uintptr_t)pawl_activity_user(act);
-    append_line("ledger", "%s %u %s", pawl_activity_key(act), pawl_activity_attempt(act),
-                pawl_activity_name(act).ptr);
+    append_record("ledger", "%s %u %s", pawl_activity_key(act), pawl_activity_attempt(act),
+                  pawl_activity_name(act).ptr);
     return fn(act, input);
 }
 

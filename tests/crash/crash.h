@@ -24,10 +24,13 @@ extern char scratch[200];
 
 void scratch_make(void);                  /* a new one, empty */
 void scratch_drop(void);                  /* remove the present one */
-const char *in_scratch(const char *name); /* its path; four live at a time */
+const char *in_scratch(const char *name); /* its path; four live at a time, by thread */
 char *read_text(const char *name);        /* of a file in scratch; free() it; "" if none */
 bool text_has(const char *name, const char *words); /* the file in scratch holds them */
 void append_line(const char *name, const char *format, ...) PAWL_PRINTF(2, 3); /* one write */
+/* As append_line, padded so that it lies in one page of the file: kill -9 can tear a
+ * write where a page ends.  Not both in one file. */
+void append_record(const char *name, const char *format, ...) PAWL_PRINTF(2, 3);
 
 /* Fork; the child runs fn(arg) with stderr in scratch/err and exits with its value. */
 pid_t child_start(int (*fn)(void *arg), void *arg);

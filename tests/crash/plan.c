@@ -56,7 +56,7 @@ static int begin(pawl_client *c, const struct plan_item *item)
     if (pawl_client_start(c, item->orchestration, pawl_s(item->input),
                           PAWL_START_OPTS(.instance = item->id), &reply) != PAWL_OK)
         return complain("start", item->id, &reply.error);
-    append_line("acks", "%s", item->id);
+    append_record("acks", "%s", item->id);
     if (item->event &&
         pawl_client_raise(c, item->id, item->event, pawl_s(item->data),
                           PAWL_RAISE_OPTS(.idempotency_key = "once"), &err) != PAWL_OK &&

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define RECORD_BYTES 128
+
 char scratch[200];
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
@@ -60,8 +62,8 @@ void scratch_make(void)
 
 const char *in_scratch(const char *name)
 {
-    static char paths[4][300];
-    static unsigned next;
+    static __thread char paths[4][300];
+    static __thread unsigned next;
     char *path = paths[next++ % 4];
     (void)snprintf(path, sizeof(paths[0]), "%s/%s", scratch, name);
     return path;
@@ -104,17 +106,34 @@ void append_line(const char *name, const char *format, ...)
     close(fd);
 }
 
+void append_record(const char *name, const char *format, ...)
+{
+    char line[RECORD_BYTES];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    append_line(name, "%-*s", RECORD_BYTES - 1, line);
+}
+
 /* ---- Children ------------------------------------------------------------------ */
 
 pid_t child_start(int (*fn)(void *arg), void *arg)
 {
+    sigset_t all, before;
     fflush(NULL);
+    sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &before); /* until Check's handlers are gone */
     pid_t parent = getpid(), pid = fork();
-    if (pid != 0)
+    if (pid != 0) {
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
         return pid;
+    }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (int n = 1; n < 32; n++) /* Check has handlers of its own */
+    for (int n = 1; n < 32; n++)
         (void)signal(n, SIG_DFL);
+    sigemptyset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
     if (getppid() != parent)
         _exit(99);
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});

@@ -17,8 +17,8 @@ bool rude_mended;
 
 static void note(pawl_activity *act)
 {
-    append_line("ledger", "%s %u %s", pawl_activity_key(act), pawl_activity_attempt(act),
-                pawl_activity_name(act).ptr);
+    append_record("ledger", "%s %u %s", pawl_activity_key(act), pawl_activity_attempt(act),
+                  pawl_activity_name(act).ptr);
 }
 
 static void crash_here(void)

@@ -76,7 +76,7 @@ static void begin(pawl_client *c, unsigned n)
         fprintf(stderr, "start %s: %s\n", id, reply.error.text);
         _exit(2);
     }
-    append_line("acks", "%s", id);
+    append_record("acks", "%s", id);
     if (kind->event &&
         pawl_client_raise(c, id, kind->event, pawl_s(kind->data),
                           PAWL_RAISE_OPTS(.idempotency_key = "k"), &err) != PAWL_OK &&
