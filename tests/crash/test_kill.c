@@ -86,6 +86,8 @@ static void begin(pawl_client *c, unsigned n)
     }
 }
 
+#define STARTS_MAX 30 /* a child */
+
 struct load {
     unsigned first; /* number of the first instance */
     bool last;      /* start nothing: end what there is */
@@ -127,8 +129,11 @@ static int carry(void *arg)
     }
     if (load->last)
         end_all(pawl_runtime_client(rt), load->first);
-    for (unsigned n = load->first; !load->last; n++)
+    for (unsigned n = load->first; !load->last; n++) {
+        if (n == load->first + STARTS_MAX)
+            (void)pause(); /* until we are killed */
         begin(pawl_runtime_client(rt), n);
+    }
     pawl_runtime_close(rt);
     pawl_app_free(app);
     return 0;
