@@ -177,5 +177,13 @@ size_t stores(pawl_conformance_factory ret[STORES_MAX])
                                         .reopen = sqlite_reopen,
                                         .close = sqlite_end,
                                         .damage = sqlite_damage};
+    static char jsonl_dir[PLAIN_FILES_PATH];
+    ret[2] = (pawl_conformance_factory){.size = sizeof(*ret),
+                                        .name = "jsonl",
+                                        .user = jsonl_dir,
+                                        .open = plain_files_open,
+                                        .reopen = plain_files_reopen,
+                                        .close = plain_files_close,
+                                        .damage = plain_files_damage};
     return STORES_MAX;
 }

@@ -5,9 +5,16 @@
 
 #include "pawl/conformance.h"
 
-#define STORES_MAX 2
+#define STORES_MAX       3
+#define PLAIN_FILES_PATH 300
 
 /* Fill in the factories of all stores built in; how many. */
 size_t stores(pawl_conformance_factory ret[STORES_MAX]);
+
+/* plain_files.c: the jsonl store; `user` is the path, PLAIN_FILES_PATH bytes. */
+pawl_store *plain_files_open(void *user, pawl_error *reterr);
+pawl_store *plain_files_reopen(void *user, pawl_store *s, pawl_error *reterr);
+void plain_files_close(void *user, pawl_store *s);
+bool plain_files_damage(void *user, pawl_store *s, pawl_damage what, uint64_t id);
 
 #endif

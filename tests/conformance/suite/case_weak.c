@@ -105,12 +105,24 @@ static void k4_rows_come_whatever_their_time(struct probe *t)
     CHECK_TEXT(fetch_jobs(t, 10), "later");
 }
 
+static void k5_whole_rounds_are_told_from_others(struct probe *t)
+{
+    only_without_rounds(t);
+    CHECK(t->fence.whole_id > 0);
+    pawl_row a = make(t, "a");
+    CHECK(t->fence.whole_id > a.last_rid && t->fence.whole_id == t->fence.next_id);
+    append(t, &a, "x");
+    CHECK(t->fence.whole_id > a.last_rid);
+    uint64_t whole = t->fence.whole_id;
+    die(t);
+    take(t);
+    CHECK_NUMBER(t->fence.whole_id, whole);
+    CHECK(t->fence.next_id >= whole);
+}
+
 const struct probe_case cases_weak[] = {
-    CASE(k1_a_committed_round_survives_a_death_whole),
-    CASE(k2_the_rest_of_a_round_completes_it),
-    CASE(k2_without_a_ref_the_id_tells_rows_apart),
-    CASE(k3_the_row_follows_from_the_events),
-    CASE(k5_whole_id_follows_commits_that_are_done),
-    CASE(k4_rows_come_whatever_their_time),
-    CASES_END,
+    CASE(k1_a_committed_round_survives_a_death_whole), CASE(k2_the_rest_of_a_round_completes_it),
+    CASE(k2_without_a_ref_the_id_tells_rows_apart),    CASE(k3_the_row_follows_from_the_events),
+    CASE(k5_whole_id_follows_commits_that_are_done),   CASE(k4_rows_come_whatever_their_time),
+    CASE(k5_whole_rounds_are_told_from_others),        CASES_END,
 };
