@@ -128,10 +128,9 @@ const char *activity_key(const pawl_work *w, char out[ACTIVITY_KEY_BYTES])
 {
     static const uint64_t salt[2] = {UINT64_C(0x7061776c6b657931), UINT64_C(0x6964656d706f7431)};
     uint64_t name = siphash24(salt, w->instance.ptr, w->instance.len);
-    (void)snprintf(out, ACTIVITY_KEY_BYTES, "%016llx-%llx-%llx-%llu-%llu",
-                   (unsigned long long)name, (unsigned long long)w->scheduled_ms,
-                   (unsigned long long)w->uid, (unsigned long long)w->execution,
-                   (unsigned long long)w->ref);
+    (void)snprintf(out, ACTIVITY_KEY_BYTES, "%016llx-%llx-%llx-%llu-%llu", (unsigned long long)name,
+                   (unsigned long long)w->scheduled_ms, (unsigned long long)w->uid,
+                   (unsigned long long)w->execution, (unsigned long long)w->ref);
     return out;
 }
 

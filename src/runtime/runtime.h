@@ -284,7 +284,7 @@ struct pawl_runtime {
     uint64_t job_tie;
     struct lease_call *polls, **polls_end; /* [engine] workers that wait for work */
     bool lease_look;                       /* [engine] there may be work for them */
-    pthread_mutex_t work_lock; /* guards the queue below */
+    pthread_mutex_t work_lock;             /* guards the queue below */
     pthread_cond_t work_ready;
     struct job *queue, **queue_end;
     size_t queue_count;
