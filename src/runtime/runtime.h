@@ -340,9 +340,9 @@ static inline uint64_t rt_new_id(pawl_runtime *rt)
 }
 
 /* Append to a LIST in the group's arena; returns the zeroed element. */
-void *list_grow(pawl_mem *mem, void *items_field, size_t *count, size_t *cap, size_t size);
+void list_grow(pawl_mem *mem, void *items_field, size_t *count, size_t *cap, size_t size);
 #define list_add(mem, l)                                                                           \
-    ((__typeof__((l)->items))list_grow((mem), &(l)->items, &(l)->count, &(l)->cap,                 \
-                                       sizeof(*(l)->items)))
+    (list_grow((mem), &(l)->items, &(l)->count, &(l)->cap, sizeof(*(l)->items)),                   \
+     &(l)->items[(l)->count - 1])
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-void *list_grow(pawl_mem *mem, void *items_field, size_t *count, size_t *cap, size_t size)
+void list_grow(pawl_mem *mem, void *items_field, size_t *count, size_t *cap, size_t size)
 {
     char **items = items_field;
     if (*count == *cap) {
@@ -21,7 +21,6 @@ void *list_grow(pawl_mem *mem, void *items_field, size_t *count, size_t *cap, si
     }
     char *at = *items + (*count)++ * size;
     memset(at, 0, size);
-    return at;
 }
 
 struct stage *stage_bare(pawl_runtime *rt)
