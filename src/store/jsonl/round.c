@@ -159,6 +159,16 @@ static void put_events(struct jsonl *j, struct jsonl_batch *b, const pawl_round 
                            closed_before(j, r->uid, r->row->execution));
 }
 
+/* A message that is there, or that this very round inserts. */
+static const pawl_message *find_message(const struct jsonl *j, const pawl_round *r, uint64_t id)
+{
+    for (size_t i = 0; i < r->message_count; i++)
+        if (r->messages[i].id == id)
+            return &r->messages[i];
+    const struct memory_message *m = memory_message(jsonl_mirror(j), id);
+    return m ? &m->message : NULL;
+}
+
 static void put_inserts(struct jsonl *j, struct jsonl_batch *b, const pawl_round *r)
 {
     bool keys = r->key_count && !r->event_count;
@@ -174,11 +184,11 @@ static void put_inserts(struct jsonl *j, struct jsonl_batch *b, const pawl_round
     for (size_t i = 0; i < r->work_update_count; i++)
         queue_put_work_update(&b->put_work, &r->work_updates[i]);
     for (size_t i = 0; i < r->quarantine_count; i++) {
-        const struct memory_message *m = memory_message(jsonl_mirror(j), r->quarantine[i].id);
+        const pawl_message *m = find_message(j, r, r->quarantine[i].id);
         if (!m)
             continue;
-        queue_put_aside(&b->put_quarantine, &m->message, r->quarantine[i].reason);
-        queue_put_ack(&b->drop_messages, m->message.id);
+        queue_put_aside(&b->put_quarantine, m, r->quarantine[i].reason);
+        queue_put_ack(&b->drop_messages, m->id);
     }
 }
 
@@ -196,6 +206,9 @@ static void note_row(struct jsonl *j, struct jsonl_batch *b, const pawl_round *r
                      const pawl_row *before)
 {
     if (r->change == PAWL_ROW_INSERT || r->change == PAWL_ROW_ALL) {
+        for (size_t i = 0; i < b->rows.count; i++)
+            if (b->rows.items[i] == r->uid)
+                return;
         uint64_t *slot = vec_push(&b->rows);
         assert_that(slot);
         *slot = r->uid;
