@@ -115,6 +115,12 @@ check-sizes:
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
+# Analysers: cppcheck and gcc's own.  Part of test-all.
+analyse:
+	@cppcheck -q -j2 --enable=warning,portability --error-exitcode=1 --std=c11 -D_GNU_SOURCE \
+	    -Iinclude -Isrc --suppress=missingIncludeSystem src
+	@for f in $(LIBSRC) $(MAINSRC); do $(CC) $(filter-out -MMD -MP,$(CFLAGS)) -fanalyzer -c $$f -o /dev/null || exit 1; done
+
 # ---- The two commands -------------------------------------------------------
 
 run:
@@ -126,6 +132,11 @@ test:
 	@scripts/setup test
 	@tests/all
 
+# make test-all        everything: every variant in full, analysers, valgrind, mutants, torture
+test-all:
+	@scripts/setup test
+	@tests/all --full
+
 clean:
 	rm -rf build
 
@@ -133,6 +144,6 @@ help:
 	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
 
 .PHONY: all lint check-layers check-pure check-headers check-format check-sizes format run \
-        test clean help
+        test test-all analyse clean help
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -78,3 +78,9 @@ test-docs: all
 	@B=$(B) tests/run tests/docs/docs
 
 .PHONY: test-cli test-docs
+
+# Valgrind on what is quick and full of pointers; one process, so that leaks are seen.
+test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_map $(B)/tests/unit/test_heap $(B)/tests/unit/test_json
+	@tests/run $(foreach t,$^,"valgrind -q --error-exitcode=9 --leak-check=full --trace-children=yes $(t)")
+
+.PHONY: test-valgrind

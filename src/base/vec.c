@@ -19,10 +19,10 @@ bool vec_grow(void *items_field, size_t *cap, size_t count, size_t size)
     /* The field has type T *; copying its bytes keeps clear of aliasing rules. */
     void *items;
     memcpy(&items, items_field, sizeof items);
-    items = realloc(items, want * size);
-    if (!items)
+    void *grown = realloc(items, want * size);
+    if (!grown)
         return false;
-    memcpy(items_field, &items, sizeof items);
+    memcpy(items_field, &grown, sizeof grown);
     *cap = want;
     return true;
 }

@@ -47,7 +47,8 @@ void decide_plain(execution *x, struct decision *d, pawl_str attrs)
         return;
     }
     bool refused = d->refusal[0] != '\0';
-    struct step *s = decide_append(x, d->kind, d->ref, d->name, refused ? (pawl_str){0} : d->data);
+    const pawl_str none = {0};
+    struct step *s = decide_append(x, d->kind, d->ref, d->name, refused ? none : d->data);
 
     s->event.attrs = refused ? attrs_refused(x->turn->mem, d->refusal) : attrs;
     s->refused = refused;

@@ -114,7 +114,7 @@ static pawl_status open_failed(pawl_error *err, const char *path, const char *na
 
 pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
 {
-    pawl_error local;
+    pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     if (!app || !path)
         return bad(err, "(none)", "no app or no path");
