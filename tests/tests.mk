@@ -22,7 +22,8 @@ $(B)/tests/libharness.a: $(B)/obj/tests/harness.o
 
 # The conformance suite, for people who write a store.  One object whose only
 # global names are the public ones.
-SUITEOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/conformance/suite/*.c)) $(B)/obj/src/store/fault/fault.o
+SUITEOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/conformance/suite/*.c) src/store/fault/fault.c \
+              $(addprefix src/base/,attr.c limits.c utf8.c))
 ARCHIVES.conformance := $(B)/libpawl-conformance.a
 
 $(B)/libpawl-conformance.a: $(SUITEOBJ)
