@@ -77,8 +77,10 @@ test-cli: all
 	@B=$(B) tests/run tests/cli/cli
 test-docs: all
 	@B=$(B) tests/run tests/docs/docs
+test-http: all
+	@B=$(B) tests/run tests/http/http
 
-.PHONY: test-cli test-docs
+.PHONY: test-cli test-docs test-http
 
 # Valgrind on what is quick and full of pointers; one process, so that leaks are seen.
 test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_map $(B)/tests/unit/test_heap $(B)/tests/unit/test_json

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+"""Pawl for Python: serve activities, start and steer workflows, use queues.
+
+One file, standard library only (Python 3.8 and later).
+
+    import pawl
+
+    client = pawl.Client("http://127.0.0.1:8000")     # or PAWL_URL and PAWL_TOKEN
+
+    worker = pawl.Worker(client)
+
+    @worker.activity("Charge")
+    def charge(order, task):
+        return {"receipt": pay(order["amount"], idempotency_key=task.key)}
+
+    worker.run()                                       # until SIGTERM or Ctrl-C
+
+    client.start("ProcessOrder", {"amount": 3}, instance="order-1")
+    print(client.wait("order-1")["output"])
+
+An activity runs in a thread under a lease that is renewed in the background.
+It may run more than once (a worker died, a lease was lost): hand `task.key` to
+the outside world as idempotency key.  What it returns is the result; an
+exception is a failed attempt, and `pawl.Final` one that must not be retried.
+"""
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import threading
+import time
+import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+
+__all__ = ["Client", "Worker", "Task", "Error", "NotFound", "Conflict", "Lost", "Locked", "Final"]
+
+_ABSENT: Any = object()
+
+
+class Error(Exception):
+    """An answer other than 2xx; `status` is HTTP's, `code` a stable word."""
+
+    def __init__(self, status: int, code: str, message: str):
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+
+
+class NotFound(Error):
+    """404: there is no such thing."""
+
+
+class Conflict(Error):
+    """409: the state forbids it, or it exists with other contents."""
+
+
+class Lost(Error):
+    """410: the lock or lease was lost."""
+
+
+class Locked(Error):
+    """423: another consumer holds the queue's lock."""
+
+
+class Final(Exception):
+    """Raise it in an activity: this failure must not be retried."""
+
+
+_ERRORS = {404: NotFound, 409: Conflict, 410: Lost, 423: Locked}
+
+
+class Client:
+    """Calls to one server.  Thread-safe: every thread has a connection of its own."""
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None,
+                 timeout: float = 75.0):
+        self.url = (url or os.environ.get("PAWL_URL") or "http://127.0.0.1:8000").rstrip("/")
+        self.token = token or os.environ.get("PAWL_TOKEN")
+        self.timeout = timeout
+        self._parts = urllib.parse.urlsplit(self.url)
+        if self._parts.scheme not in ("http", "https"):
+            raise ValueError("the address must begin with http:// or https://")
+        self._local = threading.local()
+
+    # ---- one request ---------------------------------------------------------------
+
+    def _connect(self) -> http.client.HTTPConnection:
+        kind = (http.client.HTTPSConnection if self._parts.scheme == "https"
+                else http.client.HTTPConnection)
+        conn = kind(self._parts.hostname or "127.0.0.1", self._parts.port, timeout=self.timeout)
+        conn.connect()
+        conn.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return conn
+
+    def request(self, method: str, path: str, body: Any = _ABSENT,
+                query: Optional[Dict[str, Any]] = None,
+                headers: Optional[Dict[str, str]] = None) -> Tuple[int, Any]:
+        """One request; (status, decoded answer).  Raises Error for 4xx and 5xx."""
+        if query:
+            given = {k: v for k, v in query.items() if v is not None}
+            path += "?" + urllib.parse.urlencode(given) if given else ""
+        data = b"" if body is _ABSENT else json.dumps(body).encode()
+        head = {"Content-Type": "application/json", **(headers or {})}
+        if self.token:
+            head["Authorization"] = "Bearer " + self.token
+        # A kept connection may have been closed meanwhile: then nothing of the request was
+        # answered, and it is sent once more on a new one.
+        for fresh in (False, True):
+            conn = getattr(self._local, "conn", None)
+            if conn is None or fresh:
+                conn = self._local.conn = self._connect()
+                fresh = True
+            try:
+                conn.request(method, path, data, head)
+                answer = conn.getresponse()
+                text = answer.read()
+                break
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+                conn.close()
+                self._local.conn = None
+                if fresh:
+                    raise
+            except Exception:
+                conn.close()
+                self._local.conn = None
+                raise
+        if answer.will_close:
+            self._local.conn = None
+        try:
+            value = json.loads(text) if text else None
+        except ValueError:
+            value = text.decode(errors="replace")
+        if answer.status >= 400:
+            raise _error_of(answer.status, value)
+        return answer.status, value
+
+    # ---- workflows -------------------------------------------------------------------
+
+    def start(self, orchestration: str, input: Any = _ABSENT, instance: Optional[str] = None,
+              version: Optional[str] = None, allow_unregistered: bool = False) -> Dict[str, Any]:
+        """Start an orchestration; durable on return, and idempotent by instance id."""
+        body: Dict[str, Any] = {"orchestration": orchestration}
+        if input is not _ABSENT:
+            body["input"] = input
+        if instance is not None:
+            body["instance"] = instance
+        if version is not None:
+            body["version"] = version
+        if allow_unregistered:
+            body["allow_unregistered"] = True
+        return self.request("POST", "/api/v1/instances", body)[1]
+
+    def get(self, instance: str) -> Dict[str, Any]:
+        return self.request("GET", _instance(instance))[1]
+
+    def wait(self, instance: str, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Wait until it has ended; TimeoutError when that takes longer than `timeout` seconds."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = 60.0 if end is None else max(0.0, min(60.0, end - time.monotonic()))
+            status, value = self.request("GET", _instance(instance) + "/wait",
+                                         query={"timeout_ms": int(left * 1000)})
+            if status == 200:
+                return value
+            if end is not None and time.monotonic() >= end:
+                raise TimeoutError("instance %r is still %s" % (instance, value["status"]))
+
+    def raise_event(self, instance: str, event: str, data: Any = None,
+                    key: Optional[str] = None, await_start: bool = False) -> None:
+        self.request("POST", _instance(instance) + "/events/" + _quote(event), data,
+                     {"await_start": 1} if await_start else None,
+                     {"Idempotency-Key": key} if key else None)
+
+    def cancel(self, instance: str, reason: Optional[str] = None) -> None:
+        self.request("POST", _instance(instance) + "/cancel", {"reason": reason})
+
+    def history(self, instance: str) -> Iterable[Dict[str, Any]]:
+        after = 0
+        while after is not None:
+            page = self.request("GET", _instance(instance) + "/history", query={"after": after})[1]
+            yield from page["events"]
+            after = page["next"]
+
+    # ---- queues ------------------------------------------------------------------------
+
+    def push(self, queue: str, item: Any, priority: int = 0, **options: Any) -> Dict[str, Any]:
+        """Durable on return.  Options: dedup_id, delay_seconds, expires_in_seconds, headers …"""
+        return self.request("POST", "/queue/%s/push" % _quote(queue),
+                            {"item": item, "priority": priority, **options})[1]
+
+    def pop(self, queue: str, **options: Any) -> List[Any]:
+        """Take items for good (at most once)."""
+        return self.request("POST", "/queue/%s/pop" % _quote(queue), query=options)[1]["items"]
+
+    def pop_locked(self, queue: str, ttl_seconds: Optional[int] = None,
+                   **options: Any) -> Tuple[List[Any], Optional[str]]:
+        """Items under a lock, and its id for ack(); ([], None) when there are none."""
+        answer = self.request("POST", "/queue/%s/pop" % _quote(queue),
+                              query={"require_ack": "true", "ttl_seconds": ttl_seconds,
+                                     **options})[1]
+        return answer["items"], answer.get("lock_id")
+
+    def ack(self, queue: str, lock_id: str) -> int:
+        """How many items are done; raises Lost when the lock had run out."""
+        return self.request("POST", "/queue/%s/acknowledge" % _quote(queue),
+                            {"lock_id": lock_id})[1]["items_acknowledged"]
+
+
+class Task:
+    """What an activity knows about its call."""
+
+    def __init__(self, worker: "Worker", item: Dict[str, Any]):
+        self._worker = worker
+        self.token: str = item["token"]
+        self.instance: str = item["instance"]
+        self.execution: int = item["execution"]
+        self.id: int = item["id"]
+        self.activity: str = item["activity"]
+        self.input: Any = item["input"]
+        self.attempt: int = item["attempt"]
+        self.key: str = item["key"]
+        self._cancelled = threading.Event()
+
+    @property
+    def cancelled(self) -> bool:
+        """True when nobody waits for the result any more."""
+        return self._cancelled.is_set()
+
+
+class Worker:
+    """Polls for work and runs activities in threads."""
+
+    def __init__(self, client: Optional[Client] = None, concurrency: int = 8,
+                 lock_seconds: float = 30.0, tags: Optional[List[str]] = None,
+                 name: Optional[str] = None):
+        self.client = client or Client()
+        self.concurrency, self.lock_ms = concurrency, int(lock_seconds * 1000)
+        self.tags = list(tags or [])
+        self.name = name or "%s:%d" % (socket.gethostname(), os.getpid())
+        self._functions: Dict[str, Callable[..., Any]] = {}
+        self._stop = threading.Event()
+        self._free = threading.Semaphore(concurrency)
+        self._tasks: Dict[str, Task] = {}
+        self._lock = threading.Lock()
+
+    def activity(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorator: this function does the activity `name`: function(input, task)."""
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._functions[name] = function
+            return function
+        return register
+
+    def stop(self) -> None:
+        """Take no new work; run() returns when what runs is done."""
+        self._stop.set()
+
+    def run(self, signals: bool = True) -> None:
+        """Serve until stop(), SIGTERM or SIGINT; running activities may finish."""
+        if signals and threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: self.stop())
+        with ThreadPoolExecutor(self.concurrency, "pawl-activity") as pool:
+            beats = threading.Thread(target=self._beat, name="pawl-heartbeat", daemon=True)
+            beats.start()
+            while not self._stop.is_set():
+                for item in self._poll():
+                    task = Task(self, item)
+                    with self._lock:
+                        self._tasks[task.token] = task
+                    self._free.acquire()
+                    pool.submit(self._work, task)
+        with self._lock:
+            self._tasks.clear()
+
+    def _poll(self) -> List[Dict[str, Any]]:
+        free = 0
+        while self._free.acquire(blocking=False):
+            free += 1
+        for _ in range(free):
+            self._free.release()
+        if free == 0:
+            self._stop.wait(0.01)
+            return []
+        try:
+            # short enough that a stop is not waited for long
+            return self.client.request("POST", "/api/v1/work/poll", {
+                "activities": list(self._functions), "tags": self.tags, "max": min(free, 100),
+                "wait_ms": 2000, "lock_ms": self.lock_ms, "worker": self.name})[1]["items"]
+        except (OSError, http.client.HTTPException):
+            self._stop.wait(0.5)          # the server is away: try again
+        except Error as error:
+            if error.status < 500:
+                raise
+            self._stop.wait(0.5)
+        return []
+
+    def _work(self, task: Task) -> None:
+        try:
+            try:
+                verb, body = "complete", {"result": self._functions[task.activity](task.input, task)}
+                json.dumps(body)
+            except Final as error:
+                verb, body = "fail", {"error": str(error), "retryable": False}
+            except Exception as error:    # the author's: this attempt failed
+                text = "%s: %s" % (type(error).__name__, error)
+                verb, body = "fail", {"error": text, "retryable": True}
+            self._hand_in(task, verb, body)
+        finally:
+            with self._lock:
+                self._tasks.pop(task.token, None)
+            self._free.release()
+
+    def _hand_in(self, task: Task, verb: str, body: Dict[str, Any]) -> None:
+        for pause in (0.1, 0.3, 1.0, 3.0, None):
+            try:
+                self.client.request("POST", "/api/v1/work/%s/%s" % (task.token, verb), body)
+                return
+            except Error as error:
+                if error.status < 500:    # lost: somebody else does it, or nobody waits
+                    return
+            except (OSError, http.client.HTTPException):
+                pass                      # not known whether it was recorded; 410 then
+            if pause is not None:
+                time.sleep(pause)
+
+    def _beat(self) -> None:
+        while True:
+            time.sleep(self.lock_ms / 3000)
+            with self._lock:
+                tasks = list(self._tasks.values())
+            for task in tasks:
+                try:
+                    answer = self.client.request(
+                        "POST", "/api/v1/work/%s/heartbeat" % task.token,
+                        {"lock_ms": self.lock_ms})[1]
+                    if answer["cancelled"]:
+                        task._cancelled.set()
+                except Lost:
+                    task._cancelled.set()
+                except (Error, OSError, http.client.HTTPException):
+                    pass                  # the next beat comes before the lease ends
+
+
+def _quote(text: str) -> str:
+    return urllib.parse.quote(text, safe="")
+
+
+def _instance(instance: str) -> str:
+    return "/api/v1/instances/" + _quote(instance)
+
+
+def _error_of(status: int, value: Any) -> Error:
+    code, message = "error", str(value)
+    if isinstance(value, dict) and isinstance(value.get("error"), dict):
+        code, message = value["error"].get("code", code), value["error"].get("message", message)
+    elif isinstance(value, dict):
+        code, message = value.get("error_code", code), value.get("message", message)
+    return _ERRORS.get(status, Error)(status, code, message)

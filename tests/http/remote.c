@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/http/remote.c -- orchestrations for the HTTP tests.
+ *
+ *   RemoteOrder   one activity nobody has here: a worker outside must do it
+ *   RemoteRetry   the same, three attempts without a pause
+ *   RemoteTagged  the same, only for workers with the tag "gpu"
+ *   Echo          returns its input
+ *   Ask           waits for the event "Answer"
+ *   Parent        runs Echo as a child
+ *   Texts         returns text that is no JSON, or bytes that are no UTF-8
+ *   Wrong         fails
+ */
+#include <pawl.h>
+
+static pawl_result remote_order(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call(ctx, "Charge", input);
+}
+
+static pawl_result remote_retry(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call_with(ctx, "Charge", input,
+                          PAWL_CALL_OPTS(.attempts = 3, .initial_ms = 1, .cap_ms = 1));
+}
+
+static pawl_result remote_tagged(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call_with(ctx, "Charge", input, PAWL_CALL_OPTS(.tag = "gpu"));
+}
+
+static pawl_result twice(pawl_activity *act, pawl_str input)
+{
+    return pawl_ok_str(act, input);
+}
+
+static pawl_result echo(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call(ctx, "Twice", input);
+}
+
+static pawl_result ask(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event(ctx, "Answer"));
+}
+
+static pawl_result parent(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call_child(ctx, "Echo", input, NULL);
+}
+
+static pawl_result texts(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_done_str(ctx, pawl_str_is(input, "\"bytes\"") ? (pawl_str){"\xff\xfe!", 3}
+                                                              : pawl_s("plain text"));
+}
+
+static pawl_result wrong(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_fail(ctx, "it went wrong");
+}
+
+static void register_all(pawl_app *app)
+{
+    pawl_register_orchestration(app, "RemoteOrder", "1.0.0", remote_order);
+    pawl_register_orchestration(app, "RemoteRetry", "1.0.0", remote_retry);
+    pawl_register_orchestration(app, "RemoteTagged", "1.0.0", remote_tagged);
+    pawl_register_orchestration(app, "Echo", "1.0.0", echo);
+#ifdef SECOND
+    pawl_register_orchestration(app, "Echo", "2.0.0", echo);
+#endif
+    pawl_register_orchestration(app, "Ask", "1.0.0", ask);
+    pawl_register_orchestration(app, "Parent", "1.0.0", parent);
+    pawl_register_orchestration(app, "Texts", "1.0.0", texts);
+    pawl_register_orchestration(app, "Wrong", "1.0.0", wrong);
+    pawl_register_activity(app, "Twice", twice);
+}
+
+PAWL_MODULE(register_all)

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""The security baseline: route × role × Host × Origin, framing, limits, slow clients."""
+import json
+import os
+import socket
+import stat
+import subprocess
+import threading
+import time
+
+import kit
+from kit import Server, expect
+
+SCOPES = ["public", "read", "operate", "admin"]
+
+
+def token(server, scope, *more):
+    return subprocess.run([str(kit.PAWL), "token", "new", "--data", str(server.data), "--scope",
+                           scope, *more], check=True, capture_output=True,
+                          text=True).stdout.strip()
+
+
+def routes(server, head=None):
+    doc = server.get("/openapi.json", headers=head).json
+    for path, item in doc["paths"].items():
+        for method, operation in item.items():
+            yield method.upper(), path.replace("{", "").replace("}", ""), operation["x-scope"]
+
+
+def test_route_by_role_matrix():
+    data = kit.work_dir() / "roles"
+    data.mkdir(0o700)
+    server = Server("--require-token", data=data, start=False)
+    tokens = {scope: token(server, scope) for scope in SCOPES[1:]}
+    with server.start():
+        head = {"Authorization": "Bearer " + tokens["read"]}
+        for method, path, scope in list(routes(server, head)):
+            for role in ["none", "wrong", *SCOPES[1:]]:
+                given = {} if role == "none" else {
+                    "Authorization": "Bearer " + tokens.get(role, tokens["admin"][:-1] + "0x")}
+                # an unknown query parameter: whoever is let in gets 400 and nothing happens
+                reply = server.call(method, path + "?zz=1", body="[", headers=given, fresh=True)
+                has = SCOPES.index(role) if role in SCOPES else 0
+                want = 400 if has >= SCOPES.index(scope) else 403 if has else 401
+                assert reply.status == want, (role, method, path, reply)
+        expect(server.get("/nothing"), 401, "unauthorized")
+        assert "version" not in server.get("/health").json
+        assert "version" in server.get("/health", headers=head).json
+
+
+def test_host_and_origin_matrix(server):
+    port = server.port
+    for host, good in (("127.0.0.1:%d" % port, True), ("localhost:%d" % port, True),
+                       ("[::1]:%d" % port, True), ("localhost", True), ("LOCALHOST", True),
+                       ("evil.example", False), ("127.0.0.1.evil.example:%d" % port, False),
+                       ("localhost:80@evil", False), ("", False), ("localhost:x", False)):
+        for method, path, _ in routes(server):
+            reply = server.call(method, path + "?zz=1", body="[", headers={"Host": host}, fresh=True)
+            assert (reply.status == 400) if good else (reply.status in (400, 421)), (host, path, reply)
+            if not good and host:
+                assert reply.status == 421, (host, path, reply)
+    own = "http://127.0.0.1:%d" % port
+    for head, good in (({}, True), ({"Sec-Fetch-Site": "same-origin"}, True),
+                       ({"Sec-Fetch-Site": "none"}, True), ({"Sec-Fetch-Site": "cross-site"}, False),
+                       ({"Sec-Fetch-Site": "same-site"}, False), ({"Origin": own}, True),
+                       ({"Origin": "http://evil.example"}, False), ({"Origin": "null"}, False),
+                       ({"Origin": "http://evil.example", "Sec-Fetch-Site": "same-origin"}, True)):
+        for method, path, _ in routes(server):
+            reply = server.call(method, path + "?zz=1", body="[", headers=head, fresh=True)
+            want = 400 if good or method == "GET" else 403
+            assert reply.status == want, (head, method, path, reply)
+    reply = server.get("/health", headers={"Origin": "http://evil.example"})
+    assert "Access-Control-Allow-Origin" not in reply.headers
+
+
+def test_allow_host():
+    with Server("--allow-host", "pawl.example,other.example") as server:
+        expect(server.get("/health", headers={"Host": "pawl.example"}), 200)
+        expect(server.get("/health", headers={"Host": "other.example:8000"}), 200)
+        expect(server.get("/health", headers={"Host": "third.example"}), 421, "wrong_host")
+
+
+def refused(*flags, with_token=False):
+    server = Server("--listen", "0.0.0.0:0", *flags, start=False)
+    if with_token:
+        token(server, "admin")
+    try:
+        server.start()
+    except AssertionError as error:
+        return server.process.returncode, str(error)
+    server.stop()
+    return 0, ""
+
+
+def test_other_addresses_need_token_and_tls():
+    status, text = refused()
+    assert status == 2 and "needs a token" in text
+    status, text = refused(with_token=True)
+    assert status == 2 and "--tls-cert" in text and "--insecure-listen" in text
+    assert refused("--insecure-listen", with_token=True)[0] == 0
+
+
+def test_tokens():
+    data = kit.work_dir() / "tok"
+    server = Server(data=data, start=False)
+    good = token(server, "operate", "--name", "the shop", "--queues", "orders-,mail")
+    path = data / "tokens"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    assert good.split("_")[2] not in path.read_text()
+    run = lambda *a: subprocess.run([str(kit.PAWL), "token", *a, "--data", str(data)],
+                                    capture_output=True, text=True)
+    row = json.loads(run("ls", "-o", "json").stdout)
+    assert row["scope"] == "operate" and row["name"] == "the shop" and row["queues"] == "orders-,mail"
+    with server.start():
+        expect(server.get("/version"), 200)                  # loopback needs none
+        bear = lambda t: {"Authorization": "Bearer " + t}
+        expect(server.get("/version", headers=bear(good)), 200)
+        for bad in (good + "x", good[:-1], "pawl_x_y", "", good.upper()):
+            expect(server.get("/version", headers=bear(bad)), 401, "unauthorized")
+        expect(server.get("/version", headers={"Authorization": "Basic eDp5"}), 401)
+        assert run("revoke", row["id"]).returncode == 0
+        expect(server.get("/version", headers=bear(good)), 401)   # at once
+        assert run("revoke", row["id"]).returncode == 4
+        assert good not in server.log_text()
+    assert run("new", "--scope", "god").returncode == 2
+
+
+def test_tls():
+    key, cert = kit.work_dir() / "k.pem", kit.work_dir() / "c.pem"
+    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
+                           str(key), "-out", str(cert), "-days", "2", "-subj", "/CN=localhost"],
+                          capture_output=True)
+    if made.returncode:
+        return                                                # no openssl here
+    with Server("--tls-cert", str(cert), "--tls-key", str(key)) as server:
+        assert server.url.startswith("https://")
+        out = subprocess.run(["curl", "-sk", server.url + "/health"], capture_output=True, text=True)
+        assert json.loads(out.stdout)["status"] == "healthy"
+
+
+def status_of(text):
+    return int(text.split(b" ", 2)[1]) if text.startswith(b"HTTP/1.1 ") else 0
+
+
+def test_smuggling_and_framing(server):
+    host = "Host: 127.0.0.1\r\n"
+    start = "POST /api/v1/instances HTTP/1.1\r\n" + host
+    body = '{"orchestration":"Echo","instance":"smuggled"}'
+    for head in ("Content-Length: %d\r\nTransfer-Encoding: chunked\r\n" % len(body),
+                 "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+                 "Content-Length: 5\r\nContent-Length: %d\r\n" % len(body),
+                 "Content-Length: -1\r\n", "Content-Length: +5\r\n", "Content-Length: 0x5\r\n",
+                 "Content-Length: 5, 5\r\n", "Transfer-Encoding: chunked, identity\r\n",
+                 "Transfer-Encoding: gzip\r\n", "Content-Length: 99999999999999999999999\r\n"):
+        got = server.raw(start + head + "\r\n" + body, timeout=2)
+        assert status_of(got) in (0, 400, 413, 501), (head, got)
+        assert b"HTTP/1.1 2" not in got, (head, got)
+    for request in ("GET / HTTP/1.1\r\n\r\n", "GARBAGE\r\n\r\n", "GET /health HTTP/9.9\r\n" + host + "\r\n",
+                    "GET /health\r\n\r\n", "\x00\x01\x02\x03\r\n\r\n",
+                    "GET /health HTTP/1.1\r\n" + host + host + "\r\n",
+                    "POST /queue/q/push HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n"
+                    "ffffffffffffffffff\r\nx"):
+        got = server.raw(request, timeout=2)
+        assert status_of(got) in (0, 400, 413, 421, 505), (request, got)
+    chunked = start + "Transfer-Encoding: chunked\r\n\r\n" + "%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    assert status_of(server.raw(chunked)) == 201               # one that is right
+    assert len(server.get("/api/v1/instances").json["instances"]) == 1
+
+
+def test_limits(server):
+    big = "x" * 40000
+    got = server.raw("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Big: %s\r\n\r\n" % big)
+    assert status_of(got) in (413, 431), got[:100]
+    got = server.raw("GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % big)
+    assert status_of(got) in (414, 431), got[:100]
+    got = server.raw("POST /api/v1/instances HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99000000"
+                     "\r\n\r\n")
+    assert status_of(got) == 413 and b"--max-body" in got
+    payload = json.dumps({"orchestration": "Echo", "input": "x" * (3 << 20)})
+    reply = expect(server.post("/api/v1/instances", payload), 413, "too_large")
+    assert "--max-payload" in reply.json["error"]["message"]
+    expect(server.get("/health"), 200)                          # the connection goes on
+    got = server.raw("POST /api/v1/instances HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\n"
+                     "Content-Length: 2\r\n\r\n{}")
+    assert status_of(got) == 415
+
+
+def test_bad_json(server):
+    deep = '{"orchestration":"Echo","input":%s}' % ("[" * 100 + "]" * 100)
+    for bad in (deep, "[" * 200000, "", "{", '{"a":1}x', '{"orchestration":"Echo",}', b"\xff\xfe",
+                b'{"orchestration":"Echo","input":"\xc3\x28"}', '{"orchestration":"Ec', "nul",
+                "{'a':1}", "\ufeff{}", "NaN", "01"):
+        reply = server.post("/api/v1/instances", bad)
+        assert reply.status == 400, (bad[:50], reply)
+    for bad in ("%", "%2", "%zz", "a%00b", "%c3%28", "%ff"):
+        assert server.get("/api/v1/instances/" + bad).status == 400, bad
+    assert server.get("/api/v1/instances/" + "%0a").status in (400, 404)
+    assert server.get("/api/v1/instances/..%2f..%2fetc%2fpasswd").status == 404
+    assert server.get("/../../etc/passwd").status == 404
+    assert server.get("/api/v1/instances").json["instances"] == []
+    expect(server.get("/health"), 200)
+
+
+def test_methods(server):
+    for method in ("OPTIONS", "TRACE", "PATCH", "BREW"):
+        reply = server.call(method, "/health", fresh=True)
+        assert reply.status == 405 and reply.headers["Allow"] == "GET", (method, reply)
+    reply = server.call("HEAD", "/health")
+    assert reply.status == 200 and reply.body == b""
+    reply = server.call("PUT", "/api/v1/instances/x", body="{}")
+    assert reply.status == 405 and reply.headers["Allow"] == "GET, DELETE"
+    for path in ("/", "/health", "/api/v1/instances", "/nothing"):
+        reply = server.get(path)
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+        assert reply.headers["Cache-Control"] == "no-store"
+
+
+def test_slow_clients_hold_nobody_up(server):
+    slow = []
+    for i in range(300):
+        s = socket.create_connection(("127.0.0.1", server.port))
+        s.sendall(b"POST /api/v1/instances HTTP/1.1\r\nHost: localhost\r\n"
+                  + (b"Content-Length: 50\r\n\r\n{" if i % 2 else b"X-Drip: "))
+        slow.append(s)
+    stop = threading.Event()
+
+    def drip():
+        while not stop.wait(1):
+            for s in slow:
+                try:
+                    s.send(b"a")
+                except OSError:
+                    pass
+    thread = threading.Thread(target=drip, daemon=True)
+    thread.start()
+    worst, end = 0.0, time.monotonic() + 12
+    while time.monotonic() < end:
+        began = time.monotonic()
+        expect(server.get("/health"), 200)
+        worst = max(worst, time.monotonic() - began)
+        time.sleep(0.02)
+    assert worst < 0.5, worst
+    stop.set()
+    closed = 0
+    for s in slow[0::2]:                                       # heads: cut off after 10 s
+        s.settimeout(0.05)
+        try:
+            closed += s.recv(1) == b""
+        except (ConnectionResetError, BrokenPipeError):
+            closed += 1
+        except socket.timeout:
+            pass
+    assert closed == 150, closed
+    for s in slow:
+        s.close()
+
+
+def test_pipelining_and_half_close(server):
+    one = "GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    got = server.raw(one * 5)
+    assert got.count(b"HTTP/1.1 200") == 5
+    got = server.raw("GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", close=True)
+    assert status_of(got) == 200
+
+
+def test_only_loopback_listens(server):
+    out = subprocess.run(["ss", "-ltnp"], capture_output=True, text=True)
+    if out.returncode:
+        return
+    lines = [l for l in out.stdout.splitlines() if ":%d " % server.port in l]
+    assert lines and all("127.0.0.1:" in l for l in lines), lines
