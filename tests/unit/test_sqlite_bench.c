@@ -119,18 +119,12 @@ static void start_chains(struct bench *b, size_t count)
     }
 }
 
-/* One commit of `batch` rounds, for chains from `at` on or at random. */
-static void commit_batch(struct bench *b, size_t batch, size_t instances, bool at_random, size_t at)
+/* One commit of `batch` rounds, for chains from `at` on. */
+static void commit_batch(struct bench *b, size_t batch, size_t instances, size_t at)
 {
-    static uint64_t seed = 88172645463325252u;
     static struct chain *used[CHAINS_MAX];
     for (size_t i = 0; i < batch; i++) {
-        size_t which = (at + i) % instances;
-        if (at_random) {
-            seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-            which = (seed % (instances / batch)) * batch + i;
-        }
-        used[i] = &b->chains[which];
+        used[i] = &b->chains[(at + i) % instances];
         step(b, used[i], &b->rounds[i]);
     }
     pawl_status status = b->box.s->ops->commit(b->box.s, &b->box.fence, b->rounds, batch,
@@ -186,7 +180,7 @@ static int64_t measure_sync(const char *dir, size_t bytes, bool overwrite)
     return us[TIMES / 2];
 }
 
-static void run(const char *dir, size_t batch, size_t instances, bool at_random, double seconds)
+static void run(const char *dir, size_t batch, size_t instances, double seconds)
 {
     static struct bench b;
     static int64_t us[1 << 20];
@@ -196,24 +190,75 @@ static void run(const char *dir, size_t batch, size_t instances, bool at_random,
     box_open(&b.box);
     start_chains(&b, instances);
     for (size_t at = 0; at < instances; at += batch)
-        commit_batch(&b, batch, instances, false, at);
+        commit_batch(&b, batch, instances, at);
     int64_t cpu = cpu_us(), start = clock_mono_us(), end = start + (int64_t)(seconds * 1e6),
             t = start;
     const char *commits = getenv("PAWL_BENCH_COMMITS");
     size_t max = commits ? strtoul(commits, NULL, 10) : sizeof us / sizeof us[0];
     for (size_t at = 0; t < end && n < max; at += batch) {
-        commit_batch(&b, batch, instances, at_random, at);
+        commit_batch(&b, batch, instances, at);
         int64_t now = clock_mono_us();
         us[n++] = now - t;
         t = now;
     }
     cpu = cpu_us() - cpu;
     qsort(us, n, sizeof us[0], compare);
-    printf("%4zu a commit, %7zu instances%s: %8.0f rounds/s, commit p50 %lld us, p99 %lld, "
+    printf("%4zu a commit: %8.0f rounds/s, commit p50 %lld us, p99 %lld, "
            "max %lld; %.2f us CPU a round\n",
-           batch, instances, at_random ? " at random" : "",
-           (double)(n * batch) * 1e6 / (double)(t - start), (long long)us[n / 2],
+           batch, (double)(n * batch) * 1e6 / (double)(t - start), (long long)us[n / 2],
            (long long)us[n * 99 / 100], (long long)us[n - 1], (double)cpu / (double)(n * batch));
+    free(b.chains);
+    box_drop(&b.box);
+}
+
+/* ---- many instances, few of them busy: each step is two commits -------------------- */
+
+/* 256 at random wake up and start an activity; then all complete and rest again. */
+static void run_random(const char *dir, size_t instances, double seconds)
+{
+    enum { BATCH = 256 };
+    static struct bench b;
+    static struct chain *used[BATCH];
+    uint64_t seed = 88172645463325252u;
+    size_t steps = 0;
+    b = (struct bench){0};
+    box_make_in(&b.box, dir);
+    box_open(&b.box);
+    start_chains(&b, instances);
+    for (size_t at = 0; at < instances; at += BATCH) {
+        for (size_t i = 0; i < BATCH; i++) {
+            step(&b, &b.chains[at + i], &b.rounds[i]);
+            b.rounds[i].work_count = 0;
+        }
+        if (box_commit(&b.box, b.rounds, BATCH) != PAWL_OK)
+            ck_abort_msg("%s", b.box.err.text);
+    }
+    int64_t cpu = cpu_us(), start = clock_mono_us(), end = start + (int64_t)(seconds * 1e6);
+    for (bool wake = true; clock_mono_us() < end; wake = !wake) {
+        for (size_t i = 0; i < BATCH; i++) {
+            if (wake) {
+                seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+                used[i] = &b.chains[seed % (instances / BATCH) * BATCH + i];
+            }
+            step(&b, used[i], &b.rounds[i]);
+            if (wake) {
+                b.rounds[i].need_work_count = 0;
+                used[i]->work = used[i]->next.id;
+            } else {
+                b.rounds[i].work_count = 0;
+            }
+        }
+        if (box_commit(&b.box, b.rounds, BATCH) != PAWL_OK)
+            ck_abort_msg("%s", b.box.err.text);
+        for (size_t i = 0; i < BATCH; i++) {
+            if (b.rounds[i].result != PAWL_OK)
+                ck_abort_msg("round refused");
+        }
+        steps += BATCH;
+    }
+    double took = (double)(clock_mono_us() - start);
+    printf("%zu instances at random, %d a commit: %8.0f rounds/s; %.2f us CPU a round\n", instances,
+           BATCH, (double)steps * 1e6 / took, (double)(cpu_us() - cpu) / (double)steps);
     free(b.chains);
     box_drop(&b.box);
 }
@@ -368,7 +413,7 @@ TEST(steps_leave_one_work_row_a_chain)
     box_open(&b.box);
     start_chains(&b, 8);
     for (size_t i = 0; i < 40; i++)
-        commit_batch(&b, 8, 8, false, 0);
+        commit_batch(&b, 8, 8, 0);
     pawl_depths d = {0};
     ck_assert_int_eq(b.box.s->ops->depths(b.box.s, 0, &d, &b.box.err), PAWL_OK);
     ck_assert_uint_eq(d.work, 8);
@@ -397,7 +442,7 @@ TEST(figures)
     static const size_t batches[] = {1, 32, 256};
     for (size_t i = 0; i < 3; i++) {
         if (!only || strtoul(only, NULL, 10) == batches[i])
-            run(dir, batches[i], batches[i], false, seconds);
+            run(dir, batches[i], batches[i], seconds);
     }
     const char *shape = getenv("PAWL_BENCH_SHAPE");
     if (only && !shape)
@@ -414,6 +459,6 @@ TEST(figures)
         run_load(dir, 100000);
     const char *many = getenv("PAWL_BENCH_INSTANCES");
     if (many)
-        run(dir, 256, strtoul(many, NULL, 10) / 256 * 256, true, seconds);
+        run_random(dir, strtoul(many, NULL, 10) / 256 * 256, seconds);
     fflush(stdout);
 }

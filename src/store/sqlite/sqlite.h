@@ -38,7 +38,7 @@
 #define MARK_EVERY       128 /* events between marks; stored: never change it */
 #define READERS_MAX      8
 #define LIST_EXAMINE_MAX 10000
-#define CHECKPOINT_PAGES 4000
+#define CHECKPOINT_PAGES 2000
 
 struct sqlite_store;
 
