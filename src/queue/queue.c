@@ -104,8 +104,21 @@ static int64_t earlier(int64_t a, int64_t b)
     return !a || (b && b < a) ? b : a;
 }
 
+bool queue_is_bound(const struct queue *q)
+{
+    bool barred = q->row.paused || (q->config.max_locks == 1 && q->row.locks);
+    return q->config.orchestration.len && q->row.ready && !barred;
+}
+
+void queue_touch(struct queue_group *g, struct queue *q)
+{
+    group_dirty(g, q);
+}
+
 int64_t queue_due_ms(const struct queue *q)
 {
+    if (queue_is_bound(q))
+        return 1;
     struct heap_node *top = heap_top(&q->due);
     int64_t due = top ? top->key : 0;
     due = earlier(due, q->next_delayed_ms);

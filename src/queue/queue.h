@@ -107,6 +107,7 @@ struct lock {
 
 struct queue {
     struct queue_env env;
+    void *owner;        /* the caller's */
     pawl_queue_row row; /* as it will be; qid 0: not in the store */
     bool fresh;         /* to be inserted */
     bool dirty;         /* in the group's list */
@@ -176,8 +177,12 @@ void queue_refill(struct queue *q, const pawl_queue_entry *rows, size_t count, b
 /* Ids of the first `max` entries of the window that lack their bytes. */
 size_t queue_hollow(const struct queue *q, size_t max, uint64_t *ids, size_t room);
 void queue_fill(struct queue *q, const pawl_queue_entry *row);
-/* When to look at it again; 0: never. */
+/* When to look at it again; 0: never; 1: at once, it is bound and has work. */
 int64_t queue_due_ms(const struct queue *q);
+/* It is bound to an orchestration and has messages to start one for. */
+bool queue_is_bound(const struct queue *q);
+/* Write its row with this group. */
+void queue_touch(struct queue_group *g, struct queue *q);
 /* The queue its dead letters go to, in `mem`. */
 pawl_str queue_dead_letters(const struct queue *q, pawl_mem *mem);
 /* True when an operation on it may need that queue. */

@@ -19,6 +19,7 @@
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/mend.h"
+#include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/slots.h"
 #include "runtime/stage.h"
@@ -175,6 +176,8 @@ static void settle_resident(pawl_runtime *rt, struct stage *s)
 
 static void stage_committed(pawl_runtime *rt, struct stage *s)
 {
+    if (s->queue)
+        queue_committed(rt);
     COUNT_BY(rt, events, s->events.count);
     if (s->r) {
         warn_of_length(rt, s);
@@ -278,6 +281,11 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
 /* Undo a stage in memory. */
 static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct back *b)
 {
+    for (struct item *item = s->queue ? queue_undone(rt, refused) : NULL, *next; item;
+         item = next) {
+        next = item->next;
+        back_item(b, item);
+    }
     work_back(rt, s, b);
     while (s->letters) {
         struct letter *l = s->letters;

@@ -16,6 +16,7 @@
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/mend.h"
+#include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/turn.h"
 
@@ -71,6 +72,8 @@ static void look_at_clock(pawl_runtime *rt)
         rt->next_due_ms = INT64_MAX;
         rt->looked_ms = rt->now_ms;
         rt->ask_due = true;
+        if (rt->desk)
+            rt->desk->look_due = true;
     }
     if (rt->fetch_messages && rt->todo_count < FETCH_AT_ONCE)
         fetch_messages(rt);
@@ -118,13 +121,16 @@ static void take_item(pawl_runtime *rt, struct item *item)
     case ITEM_LEASE:
         lease_handle(rt, item);
         break;
+    case ITEM_QUEUE:
+        queue_handle(rt, (struct queue_req *)(void *)item);
+        break;
     }
 }
 
 static bool is_full(const pawl_runtime *rt)
 {
     return rt->hold || rt->stage_count >= rt->opts.group_limit ||
-           arena_bytes(&rt->group_mem) >= GROUP_BYTES;
+           arena_bytes(&rt->group_mem) >= GROUP_BYTES || queue_is_full(rt);
 }
 
 /* Deliver letters, and items as they came, until the group is full. */
@@ -188,7 +194,9 @@ int loop_once(pawl_runtime *rt)
     bool mended = mend_look(rt);
     if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
         look_at_clock(rt);
+        queue_look(rt);
         fill_group(rt);
+        queue_seal(rt);
     }
     atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
     int done = group_commit(rt);
@@ -221,9 +229,11 @@ int64_t loop_idle_until(pawl_runtime *rt)
     if (rt->retry_at_ms > mono)
         return rt->retry_at_ms;
     if (rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->piled.count ||
-        rt->mend.count || (rt->store_backlog && rt->backlog == 0))
+        rt->mend.count || queue_has_work(rt) || (rt->store_backlog && rt->backlog == 0))
         return mono;
     int64_t until = job_next_limit(rt);
+    if (queue_next_wait(rt) < until)
+        until = queue_next_wait(rt);
     if (rt->polls && rt->lease_look)
         return mono;
     if (lease_next(rt) < until)
@@ -248,7 +258,7 @@ int64_t loop_idle_until(pawl_runtime *rt)
 /* Results and requests that no row stands for yet. */
 static bool holds_unstored(const pawl_runtime *rt)
 {
-    if (rt->items || atomic_load(&rt->inbox_count))
+    if (rt->items || atomic_load(&rt->inbox_count) || queue_has_work(rt))
         return true;
     for (const struct letter *l = rt->todo; l; l = l->next)
         if (!l->stored)

@@ -18,6 +18,7 @@
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
+#include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/slots.h"
 
@@ -275,6 +276,8 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         rt->caps = rt->store->ops->caps(rt->store);
     if (rc == PAWL_OK && !rt->opts.read_only)
         rc = take_over(rt, err);
+    if (rc == PAWL_OK && rt->caps.queues && !queue_desk_open(rt))
+        rc = PAWL_NO_MEMORY;
     if (rc == PAWL_OK)
         return rt;
     if (!err->text[0])
@@ -358,6 +361,8 @@ static void refuse_items(struct item *item)
             request_refuse((struct request *)(void *)item, PAWL_SHUTDOWN, "the runtime is closing");
         else if (item->kind == ITEM_LEASE)
             lease_refuse(item);
+        else if (item->kind == ITEM_QUEUE)
+            queue_refuse((struct queue_req *)(void *)item, PAWL_SHUTDOWN, "the runtime is closing");
         else
             job_free((struct job *)(void *)item);
     }
@@ -385,6 +390,7 @@ void runtime_discard(pawl_runtime *rt)
     heap_deinit(&rt->limits); /* while the jobs in it live */
     refuse_items(rt->items);
     refuse_items(rt->inbox);
+    queue_desk_close(rt);
     drop_letters(rt);
     free_jobs(rt);
     hold_free(rt);

@@ -41,10 +41,11 @@
 struct fiber_pool;
 struct lease_call;
 struct slots;
+struct queue_desk;
 
 /* ---- What travels -------------------------------------------------------- */
 
-enum item_kind { ITEM_REQUEST, ITEM_JOB, ITEM_LEASE };
+enum item_kind { ITEM_REQUEST, ITEM_JOB, ITEM_LEASE, ITEM_QUEUE };
 
 /* What the inbox carries; embedded first in its owner. */
 struct item {
@@ -182,6 +183,7 @@ struct stage {
     bool ended;                            /* the instance is terminal with this round */
     bool adopted;                          /* took the mail kept for its id */
     bool unpile;                           /* look at waiting rows again after the commit */
+    const pawl_queue_round *queue;         /* changes of queues; NULL: none */
     size_t round;                          /* index in the commit */
 };
 
@@ -274,6 +276,8 @@ struct pawl_runtime {
     struct heap held;       /* without delayed visibility: what is not due yet */
     struct map held_timers; /* the timers among them, each once */
     struct map suspects;    /* work or message id -> 1: run unfused */
+
+    struct queue_desk *desk; /* queues; NULL: the store has none */
 
     /* jobs */
     struct map jobs;    /* [engine] work id -> struct job */

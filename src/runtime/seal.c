@@ -330,6 +330,7 @@ static void fill_round(struct stage *s, pawl_round *r)
         .work_update_count = s->work_updates.count,
         .keys = s->keys.items,
         .key_count = s->keys.count,
+        .queue = s->queue,
     };
 }
 

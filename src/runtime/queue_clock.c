@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue_clock.c -- queues over one pass: what is due, who waits, the commit.
+ * [engine]
+ *
+ * A queue's row says when to look at it again, so that after a restart nothing is
+ * forgotten and an idle queue costs nothing.  Locks are looked at with every request of
+ * their queue too.
+ */
+#include "base/limits.h"
+#include "runtime/letter.h"
+#include "runtime/loop.h"
+#include "runtime/queue_desk.h"
+#include "runtime/stage.h"
+
+#include <stdlib.h>
+
+#define DUE_AT_ONCE 100
+#define PIECE       500
+#define OPS_MAX     4096
+#define BYTES_MAX   ((size_t)16 << 20)
+#define STARTS_MAX  100
+#define TRIES_MAX   8
+
+/* ---- Time ---------------------------------------------------------------------- */
+
+static int64_t time_of(const pawl_queue_entry *e, pawl_entry_order order)
+{
+    return order == PAWL_ENTRIES_DELAYED ? e->visible_ms : e->expires_ms;
+}
+
+/* Delayed entries whose time has come, or entries past their ttl; *retnext is the
+ * next such time. */
+static bool move_due(pawl_runtime *rt, struct seat *s, pawl_entry_order order, int64_t *retnext)
+{
+    pawl_entry_list list;
+    pawl_error err = {0};
+    pawl_entry_query query = {
+        .qid = s->q->row.qid, .order = order, .limit = PIECE + 1, .heads = true};
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, &err) !=
+        PAWL_OK) {
+        desk_unread(rt, &err);
+        return false;
+    }
+    struct queue_group *g = &rt->desk->group;
+    size_t i = 0;
+    for (; i < list.count && i < PIECE && time_of(&list.items[i], order) <= rt->now_ms; i++)
+        if (order == PAWL_ENTRIES_DELAYED)
+            queue_promote(g, s->q, &list.items[i]);
+        else
+            queue_expire(g, s->q, &list.items[i]);
+    *retnext = i < list.count ? time_of(&list.items[i], order) : 0;
+    return true;
+}
+
+static bool is_past(int64_t at_ms, int64_t now_ms)
+{
+    return at_ms && at_ms <= now_ms;
+}
+
+/* Everything of a queue that is due; the rest of it in the next pass. */
+static void tick(pawl_runtime *rt, struct seat *s)
+{
+    struct queue *q = s->q;
+    struct queue_desk *d = rt->desk;
+    bool fine = true;
+    if (!q->row.qid || (queue_may_bury(q) && !seat_open(rt, queue_dead_letters(q, &rt->group_mem))))
+        return;
+    d->group.now_ms = rt->now_ms;
+    int64_t before = q->row.due_ms;
+    queue_tick(&d->group, q);
+    if (!q->dirty && is_past(q->next_delayed_ms, rt->now_ms))
+        fine = move_due(rt, s, PAWL_ENTRIES_DELAYED, &q->next_delayed_ms);
+    if (fine && !q->dirty && is_past(q->next_expire_ms, rt->now_ms))
+        fine = move_due(rt, s, PAWL_ENTRIES_EXPIRING, &q->next_expire_ms);
+    if (fine && !q->dirty && queue_due_ms(q) != before) /* it was only a guess: write it down */
+        queue_touch(&d->group, q);
+    if (!fine || is_past(q->next_delayed_ms, rt->now_ms) || is_past(q->next_expire_ms, rt->now_ms))
+        d->look_due = true;
+}
+
+static void look_due(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    pawl_queue_row_list list;
+    pawl_error err = {0};
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->queues->due_queues(rt->store, rt->now_ms, DUE_AT_ONCE, &rt->load_mem, &list,
+                                           &err) != PAWL_OK) {
+        desk_unread(rt, &err);
+        return;
+    }
+    d->look_due = list.count == DUE_AT_ONCE;
+    pawl_str names[DUE_AT_ONCE];
+    for (size_t i = 0; i < list.count; i++)
+        names[i] = arena_dup(&rt->group_mem, list.items[i].name);
+    for (size_t i = 0; i < list.count; i++) {
+        struct seat *s = seat_open(rt, names[i]);
+        if (s)
+            tick(rt, s);
+        else
+            d->look_due = true;
+        if (s && queue_is_bound(s->q))
+            d->again = true;
+    }
+}
+
+/* ---- Waiting pops ---------------------------------------------------------------- */
+
+static void unpark(struct queue_desk *d, struct queue_req *req)
+{
+    struct seat *s = req->seat;
+    struct queue_req **at = &s->waiters;
+    while (*at != req)
+        at = &(*at)->next;
+    *at = req->next;
+    if (!*at)
+        s->waiters_end = at;
+    heap_remove(&d->waits, &req->until);
+    req->seat = NULL;
+    req->next = NULL;
+}
+
+/* Those whose time is over get what there is, which is mostly nothing. */
+static void look_waits(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    int64_t mono = rt_mono(rt);
+    struct heap_node *top;
+    while ((top = heap_top(&d->waits)) && top->key <= mono) {
+        struct queue_req *req = CONTAINER_OF(top, struct queue_req, until);
+        unpark(d, req);
+        req->args.wait_ms = 0;
+        queue_handle(rt, req);
+    }
+}
+
+/* Items came, or a lock went: who waits gets them, in the order they came. */
+static bool serve(pawl_runtime *rt, struct seat *s)
+{
+    bool served = false;
+    for (struct queue_req *req = s->waiters, *next; req && !s->held; req = next) {
+        bool put_off;
+        next = req->next;
+        req->reply = arena_new(&rt->group_mem, pawl_queue_reply);
+        enum queue_verdict verdict = queue_try_pop(rt, s, req, &put_off);
+        if (put_off) {
+            rt->desk->again = true;
+            return served;
+        }
+        if (verdict != QUEUE_DONE)
+            continue; /* another one may ask for less */
+        unpark(rt->desk, req);
+        queue_answer(rt, s, req);
+        served = true;
+    }
+    return served;
+}
+
+/* ---- Bound queues ------------------------------------------------------------------ */
+
+static void start_one(pawl_runtime *rt, const struct seat *s, const pawl_queue_message *m)
+{
+    const pawl_queue_config *c = &s->q->config;
+    pawl_str id =
+        pawl_mem_printf(&rt->group_mem, "%.*s-%llu", PAWL_FMT(s->name), (unsigned long long)m->id);
+    pawl_message *msg = stage_send(rt, desk_stage(rt), PAWL_MSG_START, 0, id);
+    msg->execution = 1;
+    msg->name = arena_dup(&rt->group_mem, c->orchestration);
+    msg->data = arena_dup(&rt->group_mem, m->data);
+    if (c->version.len)
+        msg->attrs =
+            pawl_mem_printf(&rt->group_mem, "{\"version\":\"%.*s\"}", PAWL_FMT(c->version));
+}
+
+/* Each message of a bound queue becomes a start, in the commit that takes it out. */
+static void start_bound(pawl_runtime *rt, struct seat *s)
+{
+    struct queue_desk *d = rt->desk;
+    struct queue *q = s->q;
+    if (!queue_is_bound(q))
+        return;
+    struct queue_req req = {
+        .args = {.op = PAWL_QUEUE_POP, .count = STARTS_MAX}
+    };
+    pawl_queue_reply reply;
+    bool put_off;
+    req.reply = &reply;
+    enum queue_verdict verdict = queue_try_pop(rt, s, &req, &put_off);
+    if (put_off) {
+        d->again = true;
+        return;
+    }
+    if (verdict != QUEUE_DONE)
+        return;
+    for (size_t i = 0; i < reply.message_count; i++)
+        start_one(rt, s, &reply.messages[i]);
+    q->totals.started += reply.message_count;
+    d->again |= q->row.ready > 0;
+}
+
+/* ---- The pass ------------------------------------------------------------------------ */
+
+static bool serve_seat(pawl_runtime *rt, struct seat *s)
+{
+    if (!s->q && !seat_open(rt, s->name)) {
+        rt->desk->again = true;
+        return false;
+    }
+    start_bound(rt, s);
+    return s->waiters && serve(rt, s);
+}
+
+/* Seats that may have something for those who wait: all of them, or those changed. */
+static void serve_all(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (d->again) {
+        d->again = false;
+        for (struct seat *s = d->oldest, *newer; s; s = newer) {
+            newer = s->newer; /* opening moves a seat to the end: it is met twice at most */
+            if (s->waiters || s->q)
+                (void)serve_seat(rt, s);
+        }
+    }
+    for (bool served = true; served;) {
+        served = false;
+        for (struct queue *q = d->group.dirty; q; q = q->next)
+            served |= serve_seat(rt, q->owner);
+    }
+}
+
+void queue_look(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (!d || rt->dead != PAWL_OK)
+        return;
+    d->ops = 0;
+    d->group.now_ms = rt->now_ms;
+    struct queue_req *later = d->later;
+    d->later = NULL;
+    d->later_end = &d->later;
+    d->later_count = 0;
+    for (struct queue_req *r = later; r; r = r->next) {
+        struct seat *s = map_gets(&d->seats, pawl_s(r->args.queue));
+        if (s)
+            s->held = false;
+    }
+    if (d->look_due)
+        look_due(rt);
+    for (struct queue_req *next; later; later = next) {
+        next = later->next;
+        queue_handle(rt, later);
+    }
+    look_waits(rt);
+    if (d->again)
+        serve_all(rt);
+    seats_trim(rt);
+}
+
+void queue_seal(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (!d)
+        return;
+    serve_all(rt);
+    if (!d->group.dirty)
+        return;
+    (void)desk_stage(rt);
+    queue_group_seal(&d->group, &d->round);
+}
+
+static void due_at(pawl_runtime *rt, const struct queue *q)
+{
+    int64_t due = q->row.due_ms;
+    if (!due)
+        return;
+    if (due <= rt->now_ms)
+        rt->desk->look_due = true;
+    else if (due < rt->next_due_ms)
+        rt->next_due_ms = due;
+}
+
+void queue_committed(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    struct queue_req *done = d->done;
+    d->done = NULL;
+    d->done_end = &d->done;
+    d->stage = NULL;
+    for (const struct queue *q = d->group.dirty; q; q = q->next)
+        due_at(rt, q);
+    for (struct queue_req *next; done; done = next) {
+        next = done->next;
+        queue_finish(done, done->reply);
+    }
+    queue_group_done(&d->group);
+}
+
+struct item *queue_undone(pawl_runtime *rt, bool refused)
+{
+    struct queue_desk *d = rt->desk;
+    struct item *first = NULL, **end = &first;
+    for (struct queue_req *req = d->done, *next; req; req = next) {
+        next = req->next;
+        req->tries += refused;
+        if (req->tries > TRIES_MAX) {
+            queue_refuse(req, PAWL_CONFLICT, "the store refused it again and again");
+            continue;
+        }
+        req->item.next = NULL;
+        *end = &req->item;
+        end = &req->item.next;
+    }
+    d->done = NULL;
+    d->done_end = &d->done;
+    d->stage = NULL;
+    d->look_due = d->again = true;
+    struct queue *dirty = d->group.dirty;
+    size_t n = 0;
+    for (const struct queue *q = dirty; q; q = q->next)
+        n++;
+    struct seat **seats = arena_array(&rt->group_mem, struct seat *, n + 1);
+    n = 0;
+    for (const struct queue *q = dirty; q; q = q->next)
+        seats[n++] = q->owner;
+    queue_group_undo(&d->group);
+    for (size_t i = 0; i < n; i++)
+        seat_evict(rt, seats[i]);
+    return first;
+}
+
+bool queue_has_work(const pawl_runtime *rt)
+{
+    return rt->desk && (rt->desk->later || rt->desk->look_due || rt->desk->again);
+}
+
+bool queue_is_full(const pawl_runtime *rt)
+{
+    return rt->desk && (rt->desk->ops >= OPS_MAX || rt->desk->group.bytes >= BYTES_MAX);
+}
+
+int64_t queue_next_wait(const pawl_runtime *rt)
+{
+    struct heap_node *top = rt->desk ? heap_top(&rt->desk->waits) : NULL;
+    return top ? top->key : INT64_MAX;
+}

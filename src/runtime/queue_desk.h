@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue_desk.h -- queues on the engine thread. [engine]
+ *
+ * The desk has a *seat* for each queue somebody uses: the queue in memory (a
+ * cache: evicting it loses nothing) and the pops that wait for it.  Requests come
+ * through the inbox, change queues in memory (src/queue), and are answered after
+ * the commit of their group.  All queues share one stage, so what moves between
+ * queues is one round.
+ *
+ *   request ─▶ queue_handle ─▶ src/queue ─▶ queue_group
+ *   clock   ─▶ queue_look   ─▶              │ queue_seal: one stage, one round
+ *                                           ▼
+ *                             commit ─▶ queue_committed: answers
+ *                                   ─▶ queue_undone: dirty queues evicted, requests back
+ *
+ * A request that needs the store as it will be after this group (a refill of the
+ * window, a purge) is put off to the next one, and those behind it for the
+ * same queue with it.  A pop that waits holds no thread: it sits on its seat.
+ */
+#ifndef PAWL_RUNTIME_QUEUE_DESK_H
+#define PAWL_RUNTIME_QUEUE_DESK_H
+
+#include "queue/queue.h"
+#include "runtime/runtime.h"
+
+/* A client's call on a queue; one allocation with its strings. */
+struct queue_req {
+    struct item item;
+    struct queue_req *next; /* put off, waiting or done */
+    pawl_queue_request args;
+    pawl_queue_config config; /* args.config */
+    pawl_queue_reply_fn *fn;
+    void *arg;
+    uint32_t tries;
+    uint64_t moved, planned; /* purge, redrive: done so far, of so many */
+    int64_t at_priority;     /* redrive: looked at so far, in order */
+    uint64_t at_place;
+    int64_t visible_ms;      /* redrive with a rate: of the next item */
+    struct seat *seat;       /* waits here */
+    struct heap_node until;  /* mono: the wait ends */
+    pawl_queue_reply *reply; /* done: in the group's memory */
+};
+
+struct seat {
+    pawl_str name; /* owned */
+    struct queue *q;
+    struct queue_req *waiters, **waiters_end;
+    bool held; /* a request of it was put off in this pass */
+    struct seat *older, *newer;
+};
+
+struct queue_desk {
+    struct map seats;
+    struct seat *newest, *oldest;
+    size_t seat_count;
+    struct queue_group group;
+    struct stage *stage; /* of this group; NULL: none yet */
+    pawl_queue_round round;
+    struct queue_req *done, **done_end;   /* answered after the commit */
+    struct queue_req *later, **later_end; /* put off, in order */
+    size_t later_count;
+    struct heap waits;
+    size_t ops;          /* requests in this group */
+    bool look_due;       /* the store may have queues that are due */
+    bool again;          /* bound queues have more to start, or waiting pops were put off */
+    pawl_status trouble; /* of the last failed read */
+};
+
+bool queue_desk_open(pawl_runtime *rt); /* false: out of memory */
+void queue_desk_close(pawl_runtime *rt);
+
+/* ---- queue_desk.c ---------------------------------------------------------- */
+
+/* The seat with its queue in memory; NULL: the store did not answer. */
+struct seat *seat_open(pawl_runtime *rt, pawl_str name);
+/* Read from the store failed: remember, try again later. */
+void desk_unread(pawl_runtime *rt, const pawl_error *err);
+/* Bring the next piece of the window; false: trouble.  Not while dirty. */
+bool seat_refill(pawl_runtime *rt, struct seat *s);
+void seat_evict(pawl_runtime *rt, struct seat *s); /* the queue; the seat too when nobody waits */
+void seats_trim(pawl_runtime *rt);
+/* The stage of this group's queue changes. */
+struct stage *desk_stage(pawl_runtime *rt);
+
+/* ---- queue_handle.c ----------------------------------------------------------- */
+
+void queue_handle(pawl_runtime *rt, struct queue_req *req);
+void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req);
+/* Try a pop; false: it was put off. */
+enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_req *req,
+                                 bool *retput_off);
+/* Answer now, or after the commit when the group changed this queue. */
+void queue_answer(pawl_runtime *rt, struct seat *s, struct queue_req *req);
+void queue_finish(struct queue_req *req, const pawl_queue_reply *reply); /* call back, free */
+void queue_refuse(struct queue_req *req, pawl_status status, const char *text);
+
+/* ---- queue_batch.c ------------------------------------------------------------- */
+
+void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req);
+void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req);
+void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req);
+
+/* ---- queue_clock.c -------------------------------------------------------------- */
+
+/* At the beginning of a pass: what is due, put off, or waited long enough. */
+void queue_look(pawl_runtime *rt);
+/* Before the commit: serve waiting pops, start what bound queues ask for, fill in the round. */
+void queue_seal(pawl_runtime *rt);
+void queue_committed(pawl_runtime *rt);
+/* Requests to act on again, in order; refused: the store said no to this round alone. */
+struct item *queue_undone(pawl_runtime *rt, bool refused);
+bool queue_has_work(const pawl_runtime *rt);
+bool queue_is_full(const pawl_runtime *rt);
+int64_t queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: nobody waits */
+/* A push recorded by an orchestration (PAWL_MSG_QUEUE_PUSH). */
+void queue_deliver(pawl_runtime *rt, struct letter *l);
+
+/* ---- queue_client.c ------------------------------------------------------------- */
+
+struct queue_req *queue_req_create(const pawl_queue_request *args, pawl_queue_reply_fn *fn,
+                                   void *arg);
+
+#endif

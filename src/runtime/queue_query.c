@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue_query.c -- pawl/queue.h: the reading calls, from any thread.
+ *
+ * Snapshots of the store; they never wait for the engine and change nothing.
+ */
+#include "base/limits.h"
+#include "queue/queue.h"
+#include "runtime/runtime.h"
+
+#include <string.h>
+
+#define LEVELS_MAX  1000
+#define LOCKS_SHOWN 1000
+#define PAGES_MAX   50 /* pages without a match that a browse looks at */
+
+/* The operations, or NULL and why not. */
+static const pawl_queue_ops *ops_of(pawl_client *c, const char *queue, pawl_error *err)
+{
+    if (engine_on_fiber()) {
+        error_set(err, PAWL_MISUSE, "queue calls of clients are not for orchestrations");
+        return NULL;
+    }
+    if (!c->rt->caps.queues) {
+        error_set(err, PAWL_UNSUPPORTED, "the %s store has no queues: use sqlite or memory",
+                  c->rt->store->ops->name);
+        return NULL;
+    }
+    if (queue && !check_name("queue name", pawl_s(queue), err))
+        return NULL;
+    return c->rt->store->ops->queues;
+}
+
+static pawl_queue_stats describe(const pawl_queue_row *row, pawl_mem *mem)
+{
+    struct queue_totals t = queue_totals_read(row->totals);
+    return (pawl_queue_stats){.name = row->name,
+                              .paused = row->paused,
+                              .created_ms = row->created_ms,
+                              .ready = row->ready,
+                              .delayed = row->delayed,
+                              .locked = row->locked,
+                              .locks = row->locks,
+                              .bytes = row->bytes,
+                              .pushed = t.pushed,
+                              .popped = t.popped,
+                              .acked = t.acked,
+                              .expired = t.expired,
+                              .released = t.released,
+                              .dead_lettered = t.dead_lettered,
+                              .dropped = t.dropped,
+                              .purged = t.purged,
+                              .duplicates = t.duplicates,
+                              .redriven = t.redriven,
+                              .started = t.started,
+                              .config = queue_config_read(row->config, mem)};
+}
+
+static pawl_status add_levels(pawl_store *s, const pawl_queue_ops *ops, uint64_t qid, pawl_mem *mem,
+                              pawl_queue_stats *ret, pawl_error *err)
+{
+    pawl_level_list list;
+    pawl_entry_list first;
+    pawl_entry_query query = {.qid = qid, .order = PAWL_ENTRIES_READY, .limit = 1, .heads = true};
+    pawl_status rc = ops->levels(s, qid, LEVELS_MAX, mem, &list, err);
+    if (rc == PAWL_OK)
+        rc = ops->query_entries(s, &query, mem, &first, err);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_queue_level *levels = arena_array(mem, pawl_queue_level, list.count + 1);
+    for (size_t i = 0; i < list.count; i++)
+        levels[i] = (pawl_queue_level){list.items[i].priority, list.items[i].count};
+    ret->levels = levels;
+    ret->level_count = list.count;
+    ret->oldest_ms = first.count ? first.items[0].enqueued_ms : 0;
+    return PAWL_OK;
+}
+
+pawl_status pawl_queue_get_stats(pawl_client *c, const char *queue, pawl_mem *mem,
+                                 pawl_queue_stats *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    const pawl_queue_ops *ops = ops_of(c, queue, err);
+    if (!ops)
+        return err->status;
+    pawl_queue_row row;
+    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
+    if (rc != PAWL_OK)
+        return rc;
+    *ret = describe(&row, mem);
+    return add_levels(c->rt->store, ops, row.qid, mem, ret, err);
+}
+
+pawl_status pawl_queue_get_config(pawl_client *c, const char *queue, pawl_mem *mem,
+                                  pawl_queue_config *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    const pawl_queue_ops *ops = ops_of(c, queue, err);
+    if (!ops)
+        return err->status;
+    pawl_queue_row row;
+    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
+    if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
+        return rc;
+    *ret = rc == PAWL_OK ? queue_config_read(row.config, mem) : pawl_queue_config_default();
+    return PAWL_OK;
+}
+
+static uint32_t page_size(uint32_t limit)
+{
+    return !limit ? 100 : limit > 1000 ? 1000 : limit;
+}
+
+pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const char *after, uint32_t limit,
+                            pawl_mem *mem, pawl_queue_page *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    const pawl_queue_ops *ops = ops_of(c, NULL, err);
+    if (!ops)
+        return err->status;
+    pawl_queue_row_list list;
+    limit = page_size(limit);
+    pawl_status rc =
+        ops->list_queues(c->rt->store, pawl_s(prefix), pawl_s(after), limit + 1, mem, &list, err);
+    if (rc != PAWL_OK)
+        return rc;
+    size_t count = list.count > limit ? limit : list.count;
+    pawl_queue_stats *items = arena_array(mem, pawl_queue_stats, count + 1);
+    for (size_t i = 0; i < count; i++)
+        items[i] = describe(&list.items[i], mem);
+    *ret = (pawl_queue_page){.items = items, .count = count};
+    if (list.count > limit)
+        ret->next = items[count - 1].name;
+    return PAWL_OK;
+}
+
+/* ---- Messages -------------------------------------------------------------------- */
+
+static pawl_queue_message message_of(const pawl_queue_entry *e, pawl_mem *mem)
+{
+    return (pawl_queue_message){.id = e->id,
+                                .data = e->data,
+                                .priority = e->priority,
+                                .delivery_count = e->deliveries,
+                                .state = (pawl_queue_state)e->state,
+                                .enqueued_ms = e->enqueued_ms,
+                                .visible_ms = e->visible_ms,
+                                .expires_ms = e->expires_ms,
+                                .group = pawl_json_text(mem, e->attrs, "/group", ""),
+                                .headers = pawl_json_get(e->attrs, "/headers"),
+                                .source = pawl_json_text(mem, e->note, "/source", ""),
+                                .reason = pawl_json_text(mem, e->note, "/reason", "")};
+}
+
+pawl_status pawl_queue_browse_messages(pawl_client *c, const char *queue,
+                                       const pawl_queue_browse *query, pawl_mem *mem,
+                                       pawl_queue_messages *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    const pawl_queue_ops *ops = ops_of(c, queue, err);
+    if (!ops)
+        return err->status;
+    pawl_queue_row row;
+    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_entry_query look = {.qid = row.qid,
+                             .order = PAWL_ENTRIES_BY_ID,
+                             .after = query->after,
+                             .state = query->state,
+                             .has_priority = query->has_priority,
+                             .priority = query->priority,
+                             .limit = page_size(query->limit),
+                             .bytes_max = (size_t)8 << 20};
+    pawl_entry_list list = {.more = true};
+    for (int page = 0; page < PAGES_MAX && !list.count && list.more; page++) {
+        rc = ops->query_entries(c->rt->store, &look, mem, &list, err);
+        if (rc != PAWL_OK)
+            return rc;
+        look.after = list.last_id;
+    }
+    pawl_queue_message *items = arena_array(mem, pawl_queue_message, list.count + 1);
+    for (size_t i = 0; i < list.count; i++)
+        items[i] = message_of(&list.items[i], mem);
+    *ret = (pawl_queue_messages){
+        .items = items, .count = list.count, .next = list.more ? list.last_id : 0};
+    return PAWL_OK;
+}
+
+pawl_status pawl_queue_get_message(pawl_client *c, const char *queue, uint64_t id, pawl_mem *mem,
+                                   pawl_queue_message *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    const pawl_queue_ops *ops = ops_of(c, queue, err);
+    if (!ops)
+        return err->status;
+    pawl_queue_row row;
+    pawl_entry_list list = {0};
+    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
+    if (rc == PAWL_OK)
+        rc = ops->read_entries(c->rt->store, &id, 1, false, mem, &list, err);
+    if (rc != PAWL_OK)
+        return rc;
+    if (!list.count || list.items[0].qid != row.qid) {
+        error_set(err, PAWL_NOT_FOUND, "there is no message %llu in queue '%s'",
+                  (unsigned long long)id, queue);
+        return PAWL_NOT_FOUND;
+    }
+    *ret = message_of(&list.items[0], mem);
+    return PAWL_OK;
+}
+
+/* ---- Locks ----------------------------------------------------------------------- */
+
+/* Enough to recognise, not enough to use. */
+static pawl_str mask(pawl_str id, pawl_mem *mem)
+{
+    return pawl_mem_printf(mem, "%.*s…", (int)(id.len < 3 ? id.len : 3), id.ptr);
+}
+
+pawl_status pawl_queue_get_locks(pawl_client *c, const char *queue, pawl_mem *mem,
+                                 pawl_queue_locks *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    const pawl_queue_ops *ops = ops_of(c, queue, err);
+    if (!ops)
+        return err->status;
+    pawl_queue_row row;
+    pawl_lock_list list = {0};
+    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
+    if (rc == PAWL_OK)
+        rc = ops->read_locks(c->rt->store, row.qid, LOCKS_SHOWN, mem, &list, err);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_queue_lock_info *items = arena_array(mem, pawl_queue_lock_info, list.count + 1);
+    for (size_t i = 0; i < list.count; i++) {
+        size_t at = i;
+        for (; at > 0 && items[at - 1].expires_ms > list.items[i].until_ms; at--)
+            items[at] = items[at - 1];
+        items[at] = (pawl_queue_lock_info){.lock_id = mask(list.items[i].id, mem),
+                                           .created_ms = list.items[i].created_ms,
+                                           .expires_ms = list.items[i].until_ms,
+                                           .items = list.items[i].entry_count};
+    }
+    *ret = (pawl_queue_locks){items, list.count};
+    return PAWL_OK;
+}
