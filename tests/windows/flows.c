@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/windows/flows.c -- the flows of issue 3: start, completion, timer, external
+ * event, ContinueAsNew, sub-orchestration, cancel, worker completion; and what lies
+ * between them.  Sequential, so that an undisturbed history is the only right one.
+ */
+#include "window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static pawl_result echo(pawl_activity *act, pawl_str input)
+{
+    return pawl_ok_str(act, input);
+}
+
+static pawl_result flaky(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    return pawl_activity_attempt(act) < 3 ? pawl_err(act, "not yet") : pawl_ok(act, "at last");
+}
+
+static pawl_result begin(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_done_str(ctx, input);
+}
+
+static pawl_result completion(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result a = pawl_call(ctx, "Echo", input);
+    pawl_set_status(ctx, "half");
+    pawl_result b = pawl_call(ctx, "Echo", a.value);
+    return pawl_donef(ctx, "%s%s", a.value.ptr, b.value.ptr);
+}
+
+static pawl_result timer(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_sleep(ctx, 1000);
+    pawl_task race[] = {pawl_timer(ctx, 100), pawl_timer(ctx, PAWL_HOURS(1))};
+    int first = pawl_race(ctx, race, 2);
+    pawl_sleep(ctx, 10);
+    return pawl_donef(ctx, "%s%d", input.ptr, first);
+}
+
+static pawl_result event(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result one = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_result e = pawl_call(ctx, "Echo", input);
+    pawl_result two = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_donef(ctx, "%s %s %s", one.value.ptr, e.value.ptr, two.value.ptr);
+}
+
+/* Raises come before anybody waits. */
+static pawl_result early(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_sleep(ctx, 1000);
+    return event(ctx, input);
+}
+
+static pawl_result again(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result go = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_result e = pawl_call(ctx, "Echo", go.value);
+    pawl_str next = pawl_printf(ctx, "%s%s", input.ptr, e.value.ptr);
+    if (pawl_execution(ctx) < 3)
+        return pawl_continue_as_new(ctx, next, NULL);
+    return pawl_done_str(ctx, next);
+}
+
+static pawl_result kid(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result e = pawl_call(ctx, "Echo", input);
+    return pawl_donef(ctx, "kid %s", e.value.ptr);
+}
+
+static pawl_result child(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result k = pawl_call_child(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "kid-1"));
+    pawl_result m = pawl_call_child(ctx, "Kid", k.value, PAWL_CHILD_OPTS(.instance = "kid-2"));
+    return pawl_done_str(ctx, m.value);
+}
+
+static pawl_result detach(pawl_ctx *ctx, pawl_str input)
+{
+    (void)pawl_start_detached(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "free"));
+    return pawl_done(ctx, "left");
+}
+
+static pawl_result waits(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "never"));
+    return pawl_done(ctx, "woken");
+}
+
+static pawl_result cancelled(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task parts[] = {
+        pawl_start_child(ctx, "Waits", input, PAWL_CHILD_OPTS(.instance = "waiting")),
+        pawl_timer(ctx, PAWL_HOURS(1))};
+    (void)pawl_await_any(ctx, parts, 2);
+    pawl_shield(ctx);
+    pawl_result e = pawl_call(ctx, "Echo", pawl_s("undone"));
+    pawl_unshield(ctx);
+    return pawl_fail(ctx, e.value.ptr);
+}
+
+static pawl_result worker(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call_with(ctx, "Flaky", input, PAWL_CALL_OPTS(.attempts = 5, .initial_ms = 100));
+}
+
+static pawl_result failing(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r =
+        pawl_call_with(ctx, "Flaky", input, PAWL_CALL_OPTS(.attempts = 2, .initial_ms = 100));
+    return pawl_failf(ctx, "gave up: %s", r.value.ptr);
+}
+
+void flows_register(pawl_app *app)
+{
+    static const struct {
+        const char *name;
+        pawl_orchestration_fn *fn;
+    } code[] = {
+        {"Begin",      begin     },
+        {"Completion", completion},
+        {"Timer",      timer     },
+        {"Event",      event     },
+        {"Early",      early     },
+        {"Again",      again     },
+        {"Kid",        kid       },
+        {"Child",      child     },
+        {"Detach",     detach    },
+        {"Waits",      waits     },
+        {"Cancelled",  cancelled },
+        {"Worker",     worker    },
+        {"Failing",    failing   },
+    };
+    for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
+        if (pawl_register_orchestration(app, code[i].name, "1.0.0", code[i].fn) != PAWL_OK)
+            abort();
+    if (pawl_register_activity(app, "Echo", echo) != PAWL_OK ||
+        pawl_register_activity(app, "Flaky", flaky) != PAWL_OK)
+        abort();
+}
+
+#define REQUEST(...)                                                                               \
+    {                                                                                              \
+        .size = sizeof(pawl_request), .instance = "i", __VA_ARGS__                                 \
+    }
+#define START(code) REQUEST(.op = PAWL_OP_START, .name = (code), .data = {"x", 1})
+#define RAISE(text, key)                                                                           \
+    REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {(text), 1}, .idempotency_key = (key))
+
+const struct flow flows[] = {
+    {"start",        {START("Begin")},                                                        NULL},
+    {"completion",   {START("Completion")},                                                   NULL},
+    {"timer",        {START("Timer")},                                                        NULL},
+    {"event",        {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
+    {"early_event",  {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
+    {"kept_event",
+     {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
+              .await_start = true),
+      START("Event"), RAISE("2", "b")},
+     NULL                                                                                         },
+    {"continue",     {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},     NULL},
+    {"child",        {START("Child")},                                                        NULL},
+    {"detached",     {START("Detach")},                                                       NULL},
+    {"cancel",       {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},     NULL},
+    {"terminate",    {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")}, NULL},
+    {"suspend",
+     {START("Event"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"), RAISE("2", "b"),
+      REQUEST(.op = PAWL_OP_RESUME)},
+     NULL                                                                                         },
+    {"worker",       {START("Worker")},                                                       NULL},
+    {"worker_fails", {START("Failing")},                                                      NULL},
+};
+const size_t flow_count = sizeof(flows) / sizeof(flows[0]);

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/windows/window.c -- see window.h. */
+#include "window.h"
+
+#include "base/point.h"
+#include "runtime/internal.h"
+#include "runtime/loop.h"
+
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIVES_MAX 12
+#define HOPS_MAX  400
+
+const char *const window_ways[] = {"none",           "fails_before", "fails_for_long",
+                                   "fails_after",    "dies_before",  "dies_after",
+                                   "fails_at_point", "dies_at_point"};
+
+static struct window *current; /* for point_hook */
+
+/* ---- What goes wrong -------------------------------------------------------------- */
+
+static struct fault fire(struct window *w, enum fault_op op)
+{
+    bool commits = op == FAULT_OP_commit || op == FAULT_OP_purge;
+    struct fault fault = {FAULT_BEFORE, PAWL_UNAVAILABLE};
+    w->fired = true;
+    switch (w->plan.way) {
+    case WAY_BEFORE:
+        break;
+    case WAY_LONG:
+        w->failing = WINDOW_FOREVER;
+        break;
+    case WAY_AFTER:
+        fault.kind = FAULT_AFTER; /* a store with rounds has to say that it does not know */
+        fault.status = w->kind == WINDOW_JSONL ? PAWL_UNAVAILABLE : PAWL_UNKNOWN;
+        break;
+    case WAY_DIE:
+    case WAY_DIE_AFTER:
+        w->died = true;
+        fault.kind = w->plan.way == WAY_DIE ? FAULT_BEFORE : FAULT_AFTER;
+        fault.status = commits ? PAWL_UNKNOWN : PAWL_UNAVAILABLE;
+        break;
+    case WAY_NONE:
+    case WAY_POINT_FAIL:
+    case WAY_POINT_DIE:
+    case WAY_COUNT:
+        fault.kind = FAULT_NONE;
+        break;
+    }
+    return fault;
+}
+
+static struct fault decide(void *user, enum fault_op op, uint64_t call)
+{
+    struct window *w = user;
+    (void)call;
+    w->calls[op]++;
+    if (w->died)
+        return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
+    if (w->failing && op == w->plan.op) {
+        w->failing--;
+        return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
+    }
+    bool points = w->plan.way == WAY_POINT_FAIL || w->plan.way == WAY_POINT_DIE;
+    if (!points && !w->fired && op == w->plan.op && w->calls[op] == w->plan.nth)
+        return fire(w, op);
+    return (struct fault){.kind = FAULT_NONE};
+}
+
+static void at_point(const char *name)
+{
+    struct window *w = current;
+    if (strncmp(name, "jsonl.", 6) != 0 || ++w->points != w->plan.nth || !w->inner)
+        return;
+    if (w->plan.way == WAY_POINT_FAIL)
+        jsonl_set_trouble(w->inner, JSONL_FAIL);
+    else if (w->plan.way == WAY_POINT_DIE)
+        jsonl_set_trouble(w->inner, JSONL_DIE);
+    w->died = w->died || w->plan.way == WAY_POINT_DIE;
+}
+
+/* ---- The world -------------------------------------------------------------------- */
+
+static int64_t now_ms(void *user)
+{
+    return ((struct window *)user)->now;
+}
+
+static int64_t mono_ms(void *user)
+{
+    return ((struct window *)user)->mono;
+}
+
+static void dice(void *user, void *to, size_t n)
+{
+    struct window *w = user;
+    for (size_t i = 0; i < n; i++) {
+        w->dice = w->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        ((unsigned char *)to)[i] = (unsigned char)(w->dice >> 56);
+    }
+}
+
+static void open_store(struct window *w)
+{
+    char file[300];
+    pawl_error err = {0};
+    snprintf(file, sizeof(file), "%s/pawl.db", w->dir);
+    if (w->kind == WINDOW_SQLITE)
+        w->inner = pawl_sqlite_store(file, PAWL_STORE_OPTS(.now_ms = w->now), &err);
+    else if (w->kind == WINDOW_JSONL)
+        w->inner = pawl_jsonl_store(file, PAWL_STORE_OPTS(.now_ms = w->now), &err);
+    else if (!w->inner)
+        w->inner = pawl_memory_store();
+    if (!w->inner)
+        snprintf(w->trouble, sizeof(w->trouble), "cannot open: %.200s", err.text);
+    else
+        w->store = fault_store(w->inner, decide, w);
+}
+
+/* The process dies; what it left is opened by the next one. */
+static void die(struct window *w)
+{
+    if (w->rt)
+        runtime_discard(w->rt);
+    w->rt = NULL;
+    if (w->store)
+        (void)fault_store_release(w->store);
+    w->store = NULL;
+    if (w->kind != WINDOW_MEMORY && w->inner) {
+        w->inner->ops->close(w->inner);
+        w->inner = NULL;
+    }
+    w->died = false;
+    if (++w->lives > LIVES_MAX)
+        snprintf(w->trouble, sizeof(w->trouble), "died again and again");
+}
+
+/* False: it cannot be brought up. */
+static bool up(struct window *w)
+{
+    pawl_env env = {.user = w, .now_ms = now_ms, .mono_ms = mono_ms, .random = dice};
+    while (!w->rt && !w->trouble[0]) {
+        pawl_error err = {0};
+        if (!w->store)
+            open_store(w);
+        if (w->trouble[0])
+            return false;
+        w->rt =
+            pawl_runtime_open(w->app, PAWL_OPTIONS(.opened_store = w->store, .env = &env), &err);
+        if (!w->rt && ++w->lives > LIVES_MAX)
+            snprintf(w->trouble, sizeof(w->trouble), "cannot start: %.200s", err.text);
+        if (!w->rt && w->died)
+            die(w);
+    }
+    return w->rt != NULL;
+}
+
+/* Until nothing is ready; false: the process died. */
+static bool settle(struct window *w)
+{
+    for (int i = 0; i < 20000 && !w->trouble[0]; i++) {
+        int done = pawl_runtime_step(w->rt, 0);
+        if (done < 0 || w->died) {
+            die(w);
+            return false;
+        }
+        if (!done && !w->rt->queue && !w->rt->inbox && loop_idle_until(w->rt) > w->mono)
+            return true;
+    }
+    if (!w->trouble[0])
+        snprintf(w->trouble, sizeof(w->trouble), "does not come to rest");
+    return false;
+}
+
+/* To the next due time; false: there is none, or the process died. */
+static bool hop(struct window *w)
+{
+    if (!up(w) || !settle(w))
+        return false;
+    int64_t until = loop_idle_until(w->rt);
+    if (until == INT64_MAX)
+        return false;
+    w->now += until - w->mono;
+    w->mono = until;
+    (void)settle(w);
+    return true;
+}
+
+/* ---- Driving ------------------------------------------------------------------------- */
+
+struct answer {
+    bool done;
+    pawl_reply reply;
+};
+
+static void take_answer(void *arg, const pawl_reply *reply)
+{
+    struct answer *a = arg;
+    a->done = true;
+    a->reply = *reply;
+}
+
+/* What the first, unanswered call did is no error to the second. */
+static bool is_fine(const pawl_reply *reply, bool again)
+{
+    return reply->status == PAWL_OK || (again && reply->status == PAWL_CONFLICT);
+}
+
+static bool try_call(struct window *w, const pawl_request *call, bool again)
+{
+    struct answer a = {0};
+    pawl_error err = {0};
+    if (!up(w) ||
+        pawl_client_submit(pawl_runtime_client(w->rt), call, take_answer, &a, &err) != PAWL_OK)
+        return false;
+    int life = w->lives;
+    for (int i = 0; i < HOPS_MAX && !w->trouble[0]; i++) {
+        if (!settle(w))
+            return false; /* not answered, or not heard */
+        if (a.done || life != w->lives)
+            break;
+        (void)hop(w); /* the store is in trouble: wait */
+        if (life != w->lives)
+            return false;
+    }
+    return a.done && is_fine(&a.reply, again);
+}
+
+static void make_call(struct window *w, const pawl_request *call)
+{
+    for (int tries = 0; tries < LIVES_MAX && !w->trouble[0]; tries++)
+        if (try_call(w, call, tries > 0 || w->fired || w->points >= w->plan.nth))
+            return;
+    if (!w->trouble[0])
+        snprintf(w->trouble, sizeof(w->trouble), "call %d was never answered well", (int)call->op);
+}
+
+/* ---- What is left ---------------------------------------------------------------------- */
+
+static void dump_execution(struct window *w, const pawl_row *row, uint64_t number)
+{
+    pawl_event_list list = {0};
+    pawl_error err = {0};
+    if (w->inner->ops->read_history(w->inner, row->uid, number, 0, 0, w->mem, &list, &err) !=
+        PAWL_OK)
+        buf_printf(&w->left, " unreadable: %s", err.text);
+    buf_printf(&w->left, "\n  %" PRIu64 ":", number);
+    for (size_t i = 0; i < list.count; i++) {
+        const char *kind = pawl_event_kind_name(list.items[i].kind);
+        buf_printf(&w->left, " %s", kind ? kind : "?");
+        if (list.items[i].ref)
+            buf_printf(&w->left, "#%" PRIu64, list.items[i].ref);
+        if (list.items[i].seq != i + 1)
+            buf_puts(&w->left, "(gap)");
+    }
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const pawl_row *x = a, *y = b;
+    size_t n = x->id.len < y->id.len ? x->id.len : y->id.len;
+    int order = memcmp(x->id.ptr, y->id.ptr, n);
+    return order ? order : x->id.len < y->id.len ? -1 : x->id.len > y->id.len;
+}
+
+static void dump(struct window *w)
+{
+    pawl_row_list rows = {0};
+    pawl_depths d = {0};
+    pawl_error err;
+    (void)w->inner->ops->list(w->inner, &(pawl_row_query){.limit = 100}, w->mem, &rows, &err);
+    (void)w->inner->ops->depths(w->inner, w->now, &d, &err);
+    pawl_row *sorted = pawl_mem_alloc(w->mem, rows.count * sizeof(*sorted));
+    for (size_t i = 0; i < rows.count; i++)
+        sorted[i] = rows.items[i];
+    qsort(sorted, rows.count, sizeof(*sorted), by_id);
+    for (size_t i = 0; i < rows.count; i++) {
+        const pawl_row *r = &sorted[i];
+        buf_printf(&w->left, "%.*s %s '%.*s' status '%.*s' finding '%.*s'", PAWL_FMT(r->id),
+                   pawl_state_name(r->state), PAWL_FMT(r->output), PAWL_FMT(r->custom_status),
+                   PAWL_FMT(r->finding));
+        for (uint64_t n = 1; n <= r->execution; n++)
+            dump_execution(w, r, n);
+        buf_puts(&w->left, "\n");
+    }
+    buf_printf(&w->left, "messages %" PRIu64 " work %" PRIu64 " quarantine %" PRIu64 "\n",
+               d.messages, d.work, d.quarantine);
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static bool all_ended(struct window *w)
+{
+    pawl_row_list rows = {0};
+    pawl_error err;
+    (void)w->inner->ops->list(w->inner, &(pawl_row_query){.limit = 100}, w->mem, &rows, &err);
+    for (size_t i = 0; i < rows.count; i++)
+        if (!pawl_state_is_terminal(rows.items[i].state))
+            return false;
+    return rows.count > 0;
+}
+
+static int delete_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static void drive(struct window *w)
+{
+    for (int i = 0; i < WINDOW_CALLS && w->flow->calls[i].size && !w->trouble[0]; i++) {
+        make_call(w, &w->flow->calls[i]);
+        if (w->flow->sleep_after && w->flow->sleep_after[i] == 's')
+            (void)hop(w);
+    }
+    for (int i = 0; i < HOPS_MAX && !w->trouble[0]; i++) {
+        if (!up(w) || !settle(w))
+            continue;
+        if (all_ended(w))
+            break;
+        (void)hop(w);
+    }
+    for (int i = 0; i < 40 && !w->trouble[0]; i++) /* what is late is dropped */
+        (void)hop(w);
+}
+
+void window_drive(struct window *w, const struct flow *flow, enum window_store kind,
+                  struct plan plan)
+{
+    *w = (struct window){.flow = flow, .kind = kind, .plan = plan, .now = 1700000000000};
+    const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    buf_init(&w->left, 1 << 20);
+    snprintf(w->dir, sizeof(w->dir), "%s/pawl-window-XXXXXX", base);
+    if (kind != WINDOW_MEMORY && !mkdtemp(w->dir))
+        abort();
+    w->mem = pawl_mem_new();
+    w->app = pawl_app_new();
+    flows_register(w->app);
+    current = w;
+    point_hook = kind == WINDOW_JSONL ? at_point : NULL;
+    drive(w);
+    if (w->inner && !w->trouble[0])
+        dump(w);
+    point_hook = NULL;
+    if (w->rt)
+        runtime_discard(w->rt);
+    w->rt = NULL;
+    if (w->store)
+        w->store->ops->close(w->store);
+    else if (w->inner)
+        w->inner->ops->close(w->inner);
+    pawl_app_free(w->app);
+    pawl_mem_free(w->mem);
+    if (kind != WINDOW_MEMORY)
+        (void)nftw(w->dir, delete_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void window_forget(struct window *w)
+{
+    buf_deinit(&w->left);
+}
