@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/scenario/test_queue_rules.c -- the extensions of QUEUE_API §3.
+ *
+ * Bulk, dedup, delay, expiry, extend, release, dead letters, redrive, purge, pause,
+ * revoke, browse, several locks, long polls, limits.
+ */
+#include "queue_verbs.h"
+
+static pawl_queue_config config(void)
+{
+    return pawl_queue_config_default();
+}
+
+/* ---- Push -------------------------------------------------------------------- */
+
+QUEUE_SCENARIO(a_bulk_push_is_all_or_nothing_and_keeps_its_order)
+{
+    pawl_queue_item *items = pawl_mem_alloc(s->mem, 1001 * sizeof(*items));
+    for (int i = 0; i < 1000; i++)
+        items[i] = (pawl_queue_item){.data = pawl_mem_printf(s->mem, "%d", i), .priority = i % 2};
+    pawl_queue_request *req =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q", .items = items, .item_count = 1000);
+    pawl_queue_reply *r = queue_do(s, req);
+    expect_is(r->status, PAWL_OK);
+    expect_is(r->count, 1000);
+    ck_assert(r->pushed[0].id < r->pushed[999].id);
+    expect_is(r->pushed[999].priority, 1);
+    items[999].priority = -1;
+    expect_is(queue_do(s, req)->status, PAWL_INVALID);
+    items[999].priority = 1;
+    expect_is(queue_do(s, req)->status, PAWL_OK); /* 500 + 500 behind one another */
+    req->item_count = 1001;
+    expect_is(queue_do(s, req)->status, PAWL_INVALID);
+    expect_str(q_counts(s, "q"), "2000 0 0 0");
+    scene_crash(s);
+    int seen = 0;
+    for (int round = 0; round < 2; round++)
+        for (int at = 0; at < 1000; at += 100) {
+            pawl_queue_reply *p =
+                queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 100));
+            expect_is(p->count, 100);
+            for (int i = 0; i < 100; i++, seen++) {
+                int want = (seen % 500) * 2 + (seen >= 1000);
+                ck_assert(pawl_str_eq(p->messages[i].data, pawl_mem_printf(s->mem, "%d", want)));
+            }
+        }
+    expect_str(q_pop(s, "q", 1), "");
+}
+
+QUEUE_SCENARIO(the_same_dedup_id_in_the_window_is_one_item)
+{
+    pawl_queue_item twice[] = {
+        {.data = {"a", 1}, .dedup_id = {"k1", 2}},
+        {.data = {"b", 1}, .dedup_id = {"k2", 2}},
+        {.data = {"c", 1}, .dedup_id = {"k1", 2}},
+    };
+    pawl_queue_request *req =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q", .items = twice, .item_count = 3);
+    pawl_queue_reply *r = queue_do(s, req);
+    expect_is(r->count, 2);
+    expect_is(r->pushed[2].duplicate, true);
+    expect_is(r->pushed[2].id, r->pushed[0].id);
+    uint64_t first = r->pushed[0].id;
+    scene_crash(s);
+    expect_str(q_pop(s, "q", 9), "a b"); /* popped or not: the window counts */
+    r = queue_do(s, req);
+    expect_is(r->count, 0);
+    expect_is(r->pushed[0].id, first);
+    scene_advance(s, 300001);
+    r = queue_do(s, req);
+    expect_is(r->count, 2);
+    expect_is(q_stats(s, "q").duplicates, 5);
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "other", .items = twice,
+                                       .item_count = 1));
+    expect_is(r->count, 1);
+}
+
+QUEUE_SCENARIO(a_delayed_item_is_not_there_before_its_time)
+{
+    q_push_item(s, "q",
+                (pawl_queue_item){
+                    .data = {"late", 4},
+                      .delay_ms = 5000
+    });
+    q_push_item(s, "q",
+                (pawl_queue_item){
+                    .data = {"later", 5},
+                      .deliver_at_ms = s->now + 9000
+    });
+    q_push(s, "q", "now", 5);
+    expect_str(q_counts(s, "q"), "1 2 0 0");
+    expect_str(q_pop(s, "q", 9), "now");
+    scene_advance(s, 4999);
+    expect_str(q_pop(s, "q", 9), "");
+    scene_crash(s);
+    scene_advance(s, 1);
+    expect_str(q_counts(s, "q"), "1 1 0 0");
+    expect_str(q_pop(s, "q", 9), "late");
+    scene_down(s);
+    s->now += 100000;
+    s->mono += 100000;
+    scene_up(s);
+    scene_settle(s);
+    expect_str(q_pop(s, "q", 9), "later");
+}
+
+QUEUE_SCENARIO(an_item_past_its_ttl_is_dropped_or_buried)
+{
+    q_push_item(s, "q",
+                (pawl_queue_item){
+                    .data = {"a", 1},
+                      .expires_in_ms = 5000
+    });
+    q_push_item(s, "q",
+                (pawl_queue_item){
+                    .data = {"b", 1},
+                      .expires_in_ms = 5000, .delay_ms = 60000
+    });
+    q_push(s, "q", "c", 0);
+    scene_advance(s, 5000);
+    expect_str(q_all(s, "q"), "c:ready");
+    expect_is(q_stats(s, "q").dropped, 2);
+    pawl_queue_config c = config();
+    c.message_ttl_ms = 2000;
+    c.dead_letter_expired = true;
+    q_config(s, "q", c);
+    q_push(s, "q", "d", 0);
+    const char *lock = q_lock(s, "q", 2, 10000, NULL); /* c, d: locked ones stay */
+    scene_advance(s, 3000);
+    expect_str(q_counts(s, "q"), "0 0 2 1");
+    expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", lock), PAWL_OK);
+    expect_str(q_all(s, "q"), "c:ready");
+    expect_str(q_all(s, "q-deadletter"), "d:ready");
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q-deadletter"));
+    expect_str(r->messages[0].source.ptr, "q");
+    expect_str(r->messages[0].reason.ptr, "expired");
+}
+
+QUEUE_SCENARIO(a_full_queue_refuses_until_it_is_shorter)
+{
+    pawl_queue_config c = config();
+    c.max_length = 2;
+    c.max_bytes = 10;
+    q_config(s, "q", c);
+    q_push(s, "q", "a", 0);
+    q_push(s, "q", "b", 0);
+    pawl_queue_item item = {
+        .data = {"0123456789", 10}
+    };
+    pawl_queue_request *req =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q", .items = &item, .item_count = 1);
+    expect_is(queue_do(s, req)->status, PAWL_BUSY);
+    expect_str(q_pop(s, "q", 2), "a b");
+    expect_is(queue_do(s, req)->status, PAWL_OK);
+    item.data.len = 1;
+    pawl_queue_reply *r = queue_do(s, req);
+    expect_is(r->status, PAWL_BUSY);
+    expect_text(r->error.text, "max_bytes");
+}
+
+QUEUE_SCENARIO(headers_group_and_default_priority_travel)
+{
+    pawl_queue_config c = config();
+    c.default_priority = 4;
+    q_config(s, "q", c);
+    q_push_item(s, "q",
+                (pawl_queue_item){
+                    .data = {"x",             1 },
+                    .use_default_priority = true,
+                    .group = {"g\"1",          3 },
+                    .headers = {"{\"a\": 1.50}", 11}
+    });
+    scene_crash(s);
+    pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q"));
+    expect_is(r->messages[0].priority, 4);
+    expect_str(r->messages[0].group.ptr, "g\"1");
+    expect_str(r->messages[0].headers.ptr, "{\"a\": 1.50}");
+    expect_is(r->messages[0].enqueued_ms, s->now);
+}
+
+/* ---- Locks -------------------------------------------------------------------- */
+
+QUEUE_SCENARIO(max_locks_lets_consumers_compete)
+{
+    const char *d1, *d2, *d3;
+    pawl_queue_config c = config();
+    c.max_locks = 2;
+    q_config(s, "q", c);
+    for (int i = 0; i < 4; i++)
+        q_push(s, "q", scene_id(s, "", i), 0);
+    const char *l1 = q_lock(s, "q", 1, 10000, &d1);
+    const char *l2 = q_lock(s, "q", 1, 5000, &d2);
+    expect_str(d1, "0");
+    expect_str(d2, "1");
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .require_ack = true));
+    expect_is(r->status, PAWL_CONFLICT);
+    expect_is(r->locked_until_ms, s->now + 5000);  /* the earliest */
+    expect_str(q_pop(s, "q", 2), "2 3");           /* plain: the next ones */
+    ck_assert_ptr_null(q_lock(s, "q", 1, 0, &d3)); /* nothing waits: empty */
+    expect_str(d3, "");
+    expect_is(q_ack(s, "q", "unknown"), PAWL_INVALID);
+    expect_is(q_ack(s, "q", l2), PAWL_OK);
+    scene_crash(s);
+    expect_is(q_ack(s, "q", l1), PAWL_OK);
+    expect_is(q_ack(s, "q", l1), PAWL_NOT_FOUND);
+}
+
+QUEUE_SCENARIO(one_item_of_a_lock_can_be_settled_alone)
+{
+    for (int i = 0; i < 3; i++)
+        q_push(s, "q", scene_id(s, "", i), 0);
+    pawl_queue_reply *r = queue_do(
+        s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .require_ack = true, .count = 3));
+    expect_is(q_ack(s, "q", r->messages[1].lock_id.ptr), PAWL_OK);
+    expect_is(q_ack(s, "q", r->messages[1].lock_id.ptr), PAWL_INVALID);
+    expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", r->messages[0].lock_id.ptr), PAWL_OK);
+    expect_str(q_counts(s, "q"), "1 0 1 1");
+    scene_crash(s);
+    expect_is(q_ack(s, "q", r->lock_id.ptr), PAWL_OK);
+    expect_str(q_pop(s, "q", 9), "0");
+}
+
+QUEUE_SCENARIO(several_lock_ids_are_settled_each_by_itself)
+{
+    pawl_queue_config c = config();
+    c.max_locks = 0;
+    q_config(s, "q", c);
+    for (int i = 0; i < 3; i++)
+        q_push(s, "q", scene_id(s, "", i), 0);
+    const char *ids[3] = {q_lock(s, "q", 1, 0, NULL), "nobody", q_lock(s, "q", 2, 0, NULL)};
+    pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_ACK, .queue = "q",
+                                                         .lock_ids = ids, .lock_count = 3));
+    expect_is(r->status, PAWL_INVALID);
+    expect_is(r->count, 3);
+    expect_is(r->outcomes[0].status, PAWL_OK);
+    expect_is(r->outcomes[1].status, PAWL_INVALID);
+    expect_str(r->outcomes[1].lock_id.ptr, "nobody");
+    expect_is(r->outcomes[2].items, 2);
+    expect_str(q_counts(s, "q"), "0 0 0 0");
+}
+
+static int64_t extend(struct scene *s, const char *lock, int64_t extend_ms, int64_t ttl_ms)
+{
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_EXTEND, .queue = "q", .lock_ids = &lock,
+                                       .lock_count = 1, .extend_ms = extend_ms, .ttl_ms = ttl_ms));
+    return r->status == PAWL_OK ? r->locked_until_ms - SCENE_T0 : r->status;
+}
+
+QUEUE_SCENARIO(a_lock_can_be_extended_up_to_its_life)
+{
+    pawl_queue_config c = config();
+    c.max_lock_ms = 60000;
+    q_config(s, "q", c);
+    q_push(s, "q", "a", 0);
+    const char *lock = q_lock(s, "q", 1, 10000, NULL);
+    expect_is(extend(s, lock, 5000, 0), 15000);  /* from the old end */
+    expect_is(extend(s, lock, 0, 20000), 20000); /* from now */
+    expect_is(extend(s, lock, 0, 5000), 20000);  /* never shorter */
+    expect_is(extend(s, lock, 500, 0), PAWL_INVALID);
+    expect_is(extend(s, "wrong", 5000, 0), PAWL_INVALID);
+    scene_crash(s);
+    scene_advance(s, 19999);
+    expect_is(extend(s, lock, 300000, 0), 60000);
+    scene_advance(s, 1);
+    expect_str(q_pop(s, "q", 1), "locked");
+    scene_advance(s, 40000);
+    expect_is(extend(s, lock, 5000, 0), PAWL_LOST);
+    expect_str(q_pop(s, "q", 1), "a");
+    expect_is(extend(s, "wrong", 5000, 0), PAWL_NOT_FOUND);
+}
+
+QUEUE_SCENARIO(released_items_return_at_once_or_later)
+{
+    q_push(s, "q", "a", 0);
+    q_push(s, "q", "b", 0);
+    const char *lock = q_lock(s, "q", 1, 0, NULL);
+    expect_is(
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RELEASE, .queue = "q", .lock_ids = &lock,
+                                       .lock_count = 1, .reason = "not today"))
+            ->count,
+        1);
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .require_ack = true));
+    expect_str(r->messages[0].data.ptr, "a");
+    expect_str(r->messages[0].reason.ptr, "not today");
+    expect_is(r->messages[0].delivery_count, 2);
+    lock = r->lock_id.ptr;
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RELEASE, .queue = "q",
+                                             .lock_ids = &lock, .lock_count = 1, .delay_ms = 5000))
+                  ->status,
+              PAWL_OK);
+    expect_str(q_all(s, "q"), "a:delayed b:ready");
+    scene_crash(s);
+    expect_str(q_pop(s, "q", 9), "b");
+    scene_advance(s, 5000);
+    expect_str(q_pop(s, "q", 9), "a");
+    expect_is(q_ack(s, "q", lock), PAWL_NOT_FOUND); /* released, not run out */
+}
+
+QUEUE_SCENARIO(expired_items_can_go_to_the_back_and_wait_a_while)
+{
+    static const int64_t backoff[] = {1000, 5000};
+    pawl_queue_config c = config();
+    c.expire_to_back = true;
+    q_config(s, "q", c);
+    q_push(s, "q", "a", 0);
+    q_push(s, "q", "b", 0);
+    q_lock(s, "q", 1, 1000, NULL);
+    scene_advance(s, 1000);
+    expect_str(q_pop(s, "q", 9), "b a");
+    c.retry_backoff = backoff;
+    c.retry_backoff_count = 2;
+    q_config(s, "q", c);
+    q_push(s, "q", "p", 0);
+    static const int64_t waits[] = {1000, 5000, 5000};
+    for (int i = 0; i < 3; i++) {
+        ck_assert_ptr_nonnull(q_lock(s, "q", 1, 1000, NULL));
+        scene_crash(s);
+        scene_advance(s, 1000);
+        expect_str(q_counts(s, "q"), "0 1 0 0");
+        scene_advance(s, waits[i] - 1);
+        expect_str(q_counts(s, "q"), "0 1 0 0");
+        scene_advance(s, 1);
+        expect_str(q_counts(s, "q"), "1 0 0 0");
+    }
+}
+
+/* ---- Dead letters --------------------------------------------------------------- */
+
+QUEUE_SCENARIO(a_message_delivered_too_often_is_buried_with_its_story)
+{
+    pawl_queue_config c = config();
+    c.max_deliveries = 2;
+    q_config(s, "q", c);
+    q_push(s, "q", "poison", 3);
+    q_push(s, "q", "fine", 3);
+    q_lock(s, "q", 1, 1000, NULL);
+    scene_advance(s, 1000);
+    q_lock(s, "q", 1, 1000, NULL);
+    scene_crash(s);
+    scene_advance(s, 1000);
+    expect_str(q_all(s, "q"), "fine:ready");
+    expect_str(q_all(s, "q-deadletter"), "poison:ready");
+    expect_is(q_stats(s, "q").dead_lettered, 1);
+    pawl_queue_reply *r = queue_do(
+        s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q-deadletter", .require_ack = true));
+    expect_is(r->messages[0].priority, 3);
+    expect_str(r->messages[0].source.ptr, "q");
+    expect_str(r->messages[0].reason.ptr, "delivered too often");
+    expect_is(r->messages[0].delivery_count, 1);
+}
+
+QUEUE_SCENARIO(a_consumer_can_bury_and_an_operator_can_redrive)
+{
+    const char *lock;
+    for (int i = 0; i < 3; i++) {
+        q_push(s, i == 2 ? "other" : "q", scene_id(s, "m", i), 0);
+        lock = q_lock(s, i == 2 ? "other" : "q", 1, 0, NULL);
+        pawl_queue_config c = config();
+        c.dead_letter_queue = pawl_s("graves");
+        q_config(s, "other", c);
+        pawl_queue_reply *r = queue_do(
+            s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_DEADLETTER, .queue = i == 2 ? "other" : "q",
+                                  .lock_ids = &lock, .lock_count = 1, .reason = "bad"));
+        expect_is(r->status, PAWL_OK);
+        expect_str(r->target.ptr, i == 2 ? "graves" : "q-deadletter");
+    }
+    expect_str(q_counts(s, "q"), "0 0 0 0");
+    scene_crash(s);
+    expect_str(q_all(s, "q-deadletter"), "m0:ready m1:ready");
+    pawl_queue_reply *r = queue_do(
+        s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "q-deadletter", .max = 1));
+    expect_is(r->count, 1);
+    expect_str(q_all(s, "q"), "m0:ready");
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "q-deadletter"));
+    expect_is(r->count, 1);
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "graves", .target = "q",
+                                       .rate_per_second = 2));
+    expect_is(r->count, 1);
+    expect_str(q_counts(s, "q"), "2 1 0 0");
+    scene_advance(s, 500);
+    expect_str(q_pop(s, "q", 9), "m0 m1 m2");
+    expect_is(q_stats(s, "q-deadletter").redriven, 2);
+    q_push(s, "plain", "x", 0);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "plain"))->count,
+              0);
+    expect_str(q_all(s, "plain"), "x:ready");
+}
+
+/* ---- Looking after -------------------------------------------------------------- */
+
+QUEUE_SCENARIO(purge_leaves_what_is_locked)
+{
+    for (int i = 0; i < 1300; i++)
+        q_push(s, "q", scene_id(s, "", i), i % 2);
+    q_push_item(s, "q",
+                (pawl_queue_item){
+                    .data = {"d", 1},
+                      .delay_ms = 5000
+    });
+    const char *lock = q_lock(s, "q", 2, 60000, NULL);
+    pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PURGE, .queue = "q",
+                                                         .has_priority = true, .priority = 1));
+    expect_is(r->count, 650);
+    expect_str(q_counts(s, "q"), "648 1 2 1");
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PURGE, .queue = "q"));
+    expect_is(r->count, 649);
+    expect_str(q_counts(s, "q"), "0 0 2 1");
+    scene_crash(s);
+    scene_advance(s, 6000);
+    expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", lock), PAWL_OK);
+    expect_str(q_pop(s, "q", 9), "0 2");
+}
+
+QUEUE_SCENARIO(a_paused_queue_takes_and_gives_nothing)
+{
+    struct q_poll p;
+    q_push(s, "q", "a", 0);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = "q"))->status,
+              PAWL_OK);
+    expect_str(q_pop(s, "q", 1), "");
+    q_push(s, "q", "b", 0);
+    q_poll(s, "q", 30000, false, &p);
+    scene_advance(s, 100);
+    expect_is(p.done, false);
+    expect_is(q_stats(s, "q").paused, true);
+    scene_settle(s);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RESUME, .queue = "q"))->status,
+              PAWL_OK);
+    scene_settle(s);
+    expect_is(p.done, true);
+    expect_str(p.data, "a");
+    expect_str(q_pop(s, "q", 1), "b");
+}
+
+QUEUE_SCENARIO(one_message_can_be_looked_at_and_revoked)
+{
+    pawl_queue_message m;
+    uint64_t id = 0;
+    scene_up(s);
+    expect_is(pawl_client_push(s->c, "q", pawl_s("a"), NULL, &id, NULL), PAWL_OK);
+    q_push(s, "q", "b", 0);
+    expect_is(pawl_queue_get_message(s->c, "q", id, s->mem, &m, NULL), PAWL_OK);
+    expect_str(m.data.ptr, "a");
+    pawl_queue_request *del =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_DELETE, .queue = "q", .message = id);
+    const char *lock = q_lock(s, "q", 1, 0, NULL);
+    expect_is(queue_do(s, del)->status, PAWL_CONFLICT);
+    expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", lock), PAWL_OK);
+    del->queue = "other";
+    expect_is(queue_do(s, del)->status, PAWL_NOT_FOUND);
+    del->queue = "q";
+    pawl_queue_reply *r = queue_do(s, del);
+    expect_is(r->status, PAWL_OK);
+    expect_str(r->messages[0].data.ptr, "a");
+    expect_is(queue_do(s, del)->status, PAWL_NOT_FOUND);
+    expect_is(pawl_queue_get_message(s->c, "q", id, s->mem, &m, NULL), PAWL_NOT_FOUND);
+    expect_str(q_pop(s, "q", 9), "b");
+}
+
+QUEUE_SCENARIO(queues_are_listed_with_their_counts)
+{
+    static const char *const names[] = {"b/c", "b2", "a", "b1", "c\xc3\xa9"};
+    for (int i = 1; i < 5; i++)
+        q_push(s, names[i], "x", i);
+    pawl_queue_page page;
+    expect_is(pawl_queue_list(s->c, "b", NULL, 1, s->mem, &page, NULL), PAWL_OK);
+    expect_is(page.count, 1);
+    expect_str(page.items[0].name.ptr, "b1");
+    expect_str(page.next.ptr, "b1");
+    expect_is(pawl_queue_list(s->c, "b", page.next.ptr, 5, s->mem, &page, NULL), PAWL_OK);
+    expect_str(page.items[0].name.ptr, "b2");
+    expect_is(page.next.len, 0);
+    pawl_queue_stats t = q_stats(s, "b1");
+    expect_is(t.level_count, 1);
+    expect_is(t.levels[0].priority, 3);
+    expect_is(t.oldest_ms, s->now);
+    expect_is(t.pushed, 1);
+    expect_is(t.config.max_locks, 1);
+    pawl_queue_locks locks;
+    const char *lock = q_lock(s, "b1", 1, 5000, NULL);
+    expect_is(pawl_queue_get_locks(s->c, "b1", s->mem, &locks, NULL), PAWL_OK);
+    expect_is(locks.count, 1);
+    expect_is(locks.items[0].expires_ms, s->now + 5000);
+    ck_assert(!strstr(locks.items[0].lock_id.ptr, lock + 3));
+}
+
+QUEUE_SCENARIO(a_configuration_survives_and_bad_ones_are_refused)
+{
+    static const int64_t backoff[] = {1, 2, 3};
+    pawl_queue_config c = config(), got;
+    c.max_locks = 0;
+    c.max_deliveries = 7;
+    c.dead_letter_queue = pawl_s("dlq");
+    c.retry_backoff = backoff;
+    c.retry_backoff_count = 3;
+    c.max_length = 99;
+    q_config(s, "q", c);
+    scene_crash(s);
+    scene_up(s);
+    expect_is(pawl_queue_get_config(s->c, "q", s->mem, &got, NULL), PAWL_OK);
+    expect_is(got.max_locks, 0);
+    expect_is(got.max_deliveries, 7);
+    expect_str(got.dead_letter_queue.ptr, "dlq");
+    expect_is(got.retry_backoff[2], 3);
+    expect_is(got.max_length, 99);
+    expect_is(got.default_ttl_ms, 30000);
+    c.dead_letter_queue = pawl_s("q");
+    pawl_queue_request *req =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_CONFIGURE, .queue = "q", .config = &c);
+    expect_is(queue_do(s, req)->status, PAWL_INVALID);
+    c = config();
+    c.default_ttl_ms = 0;
+    expect_is(queue_do(s, req)->status, PAWL_INVALID);
+    expect_is(pawl_queue_get_config(s->c, "nobody", s->mem, &got, NULL), PAWL_OK);
+    expect_is(got.max_locks, 1);
+}
+
+/* ---- Long polls ------------------------------------------------------------------- */
+
+QUEUE_SCENARIO(a_waiting_pop_gets_the_item_when_it_comes)
+{
+    struct q_poll a, b, c;
+    q_poll(s, "q", 10000, false, &a);
+    q_poll(s, "q", 10000, true, &b);
+    q_poll(s, "q", 5000, false, &c);
+    scene_settle(s);
+    ck_assert(!a.done && !b.done && !c.done);
+    q_push(s, "q", "x", 0);
+    scene_settle(s);
+    ck_assert(a.done && !b.done);
+    expect_str(a.data, "x");
+    q_push(s, "q", "y", 0);
+    scene_settle(s);
+    ck_assert(b.done && !c.done);
+    expect_is(strlen(b.lock), 11);
+    s->now += 5000;
+    s->mono += 5000;
+    scene_settle(s);
+    ck_assert(c.done);
+    expect_is(c.status, PAWL_CONFLICT); /* its time is over, and the queue is locked */
+    expect_is(q_ack(s, "q", b.lock), PAWL_OK);
+}
+
+QUEUE_SCENARIO(a_waiting_pop_is_woken_by_expiry_release_and_delay_and_ends_empty)
+{
+    struct q_poll p;
+    q_push(s, "q", "a", 0);
+    pawl_queue_config c = config();
+    c.max_locks = 0;
+    q_config(s, "q", c);
+    q_lock(s, "q", 1, 2000, NULL);
+    q_poll(s, "q", 30000, true, &p);
+    scene_advance(s, 2000);
+    ck_assert(p.done);
+    expect_str(p.data, "a");
+    const char *lock = pawl_mem_dup(s->mem, pawl_s(p.lock)).ptr;
+    q_poll(s, "q", 30000, false, &p);
+    expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", lock), PAWL_OK);
+    scene_settle(s);
+    expect_str(p.data, "a");
+    q_push_item(s, "q",
+                (pawl_queue_item){
+                    .data = {"d", 1},
+                      .delay_ms = 3000
+    });
+    q_poll(s, "q", 30000, false, &p);
+    scene_advance(s, 3000);
+    expect_str(p.data, "d");
+    q_poll(s, "q", 1000, false, &p);
+    scene_advance(s, 999);
+    ck_assert(!p.done);
+    s->now += 1;
+    s->mono += 1;
+    scene_settle(s);
+    ck_assert(p.done);
+    expect_is(p.status, PAWL_OK);
+    expect_str(p.data, "");
+    q_poll(s, "q", 1000, false, &p);
+    scene_down(s); /* answered also when it all ends */
+    expect_is(p.status, PAWL_SHUTDOWN);
+}
