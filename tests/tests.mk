@@ -10,6 +10,7 @@ WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # Modules link nothing of ours: the program that loads them has everything.
 ALL.test_examples := -Wl,--whole-archive
 LIBS.test_jansson := -ljansson
+LIBS.test_jsonl := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=rename
 $(foreach t,buf vec map heap json,$(eval LIBS.test_$(t) := $(WRAP)))
 # tests/<group>/test_<name>.c is a program; other .c files there are shared by the group.
 TESTSRC  := $(wildcard tests/*/test_*.c)
@@ -64,13 +65,17 @@ sim: $(B)/tests/sim/pawl-sim
 	@tests/run "$< --seeds 1..$(SEEDS) --regress tests/sim/regress" \
 	    "$< --store sqlite --seeds 1..$$(($(SEEDS) / 40 + 1))"
 
+# Every crash window of every flow, on every store, without a process to kill.
+test-windows: $(filter $(B)/tests/windows/%,$(TESTBIN))
+	@tests/run $^
+
 # kill -9, bad disks, bad bytes, with real processes.  A sample; all of it: torture-crash.
 test-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
 	@tests/run $^
 torture-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
 	@PAWL_CRASH_FULL=1 PAWL_TEST_TIMEOUT=1800 tests/run $^
 
-.PHONY: test-units test-replay conformance test-scenarios sim test-crash torture-crash
+.PHONY: test-units test-replay conformance test-scenarios sim test-windows test-crash torture-crash
 
 # The binary from outside, and the documents as tests: scripts on a finished build.
 test-cli: all

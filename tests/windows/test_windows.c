@@ -94,10 +94,10 @@ static struct totals all_windows(const struct flow *flow, enum window_store kind
         for (uint64_t n = 1; op != FAULT_OP_space && n <= ref.calls[op]; n++)
             for (enum window_way way = WAY_BEFORE; way <= WAY_DIE_AFTER; way++)
                 if (makes_sense(op, way))
-                    try_one(flow, kind, (struct plan){way, op, n}, &ref, &totals);
+                    try_one(flow, kind, (struct plan){way, op, n, NULL}, &ref, &totals);
     for (uint64_t n = 1; n <= ref.points; n++)
         for (enum window_way way = WAY_POINT_FAIL; way <= WAY_POINT_DIE; way++)
-            try_one(flow, kind, (struct plan){way, FAULT_OP_commit, n}, &ref, &totals);
+            try_one(flow, kind, (struct plan){way, FAULT_OP_commit, n, NULL}, &ref, &totals);
     free(ref.left);
     return totals;
 }

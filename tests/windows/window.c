@@ -75,8 +75,10 @@ static struct fault decide(void *user, enum fault_op op, uint64_t call)
 static void at_point(const char *name)
 {
     struct window *w = current;
-    if (strncmp(name, "jsonl.", 6) != 0 || ++w->points != w->plan.nth || !w->inner)
+    const char *wanted = w->plan.point ? w->plan.point : "jsonl.";
+    if (strncmp(name, wanted, strlen(wanted)) != 0 || ++w->points != w->plan.nth || !w->inner)
         return;
+    w->fired = true;
     if (w->plan.way == WAY_POINT_FAIL)
         jsonl_set_trouble(w->inner, JSONL_FAIL);
     else if (w->plan.way == WAY_POINT_DIE)
@@ -140,6 +142,11 @@ static void die(struct window *w)
         snprintf(w->trouble, sizeof(w->trouble), "died again and again");
 }
 
+static void say_nothing(void *user, pawl_log_level level, const char *area, const char *text)
+{
+    (void)user, (void)level, (void)area, (void)text;
+}
+
 /* False: it cannot be brought up. */
 static bool up(struct window *w)
 {
@@ -150,8 +157,8 @@ static bool up(struct window *w)
             open_store(w);
         if (w->trouble[0])
             return false;
-        w->rt =
-            pawl_runtime_open(w->app, PAWL_OPTIONS(.opened_store = w->store, .env = &env), &err);
+        w->rt = pawl_runtime_open(
+            w->app, PAWL_OPTIONS(.opened_store = w->store, .env = &env, .log = say_nothing), &err);
         if (!w->rt && ++w->lives > LIVES_MAX)
             snprintf(w->trouble, sizeof(w->trouble), "cannot start: %.200s", err.text);
         if (!w->rt && w->died)

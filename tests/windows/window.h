@@ -50,6 +50,7 @@ struct plan {
     enum window_way way;
     enum fault_op op;
     uint64_t nth;
+    const char *point; /* NULL: the nth of all points; else the nth of these */
 };
 
 struct window {
