@@ -1,10 +1,102 @@
 /* SPDX-License-Identifier: MIT */
-/* server/queues.h -- the routes of the queues (QUEUE_API.md); see queues.c. */
+/*
+ * server/queues.h -- the routes of the queues (QUEUE_API.md).
+ *
+ *   queues.c         push, pop, acknowledge: the seed's bodies to the letter
+ *   queue_locks.c    what else can be done with a lock: extend, release, dead letter
+ *   queue_manage.c   look, browse, purge, pause, configure
+ */
 #ifndef PAWL_SERVER_QUEUES_H
 #define PAWL_SERVER_QUEUES_H
 
+#include "pawl/queue.h"
 #include "server/server.h"
 
-#define QUEUE_ROUTES
+void handle_push(struct call *c); /* queues.c */
+void handle_pop(struct call *c);
+void handle_ack(struct call *c);
+
+void handle_extend(struct call *c); /* queue_locks.c */
+void handle_release(struct call *c);
+void handle_deadletter(struct call *c);
+void handle_redrive(struct call *c);
+void handle_purge(struct call *c);
+void handle_pause(struct call *c);
+void handle_unpause(struct call *c);
+void handle_revoke(struct call *c);
+
+void handle_queues(struct call *c); /* queue_manage.c */
+void handle_queue(struct call *c);
+void handle_messages(struct call *c);
+void handle_message(struct call *c);
+void handle_locks(struct call *c);
+void handle_get_config(struct call *c);
+void handle_put_config(struct call *c);
+
+/* ---- Shared --------------------------------------------------------------------- */
+
+/* Submit; `write` makes the answer of a PAWL_OK reply on the engine thread, everything else
+ * is answered as the seed does.  The queue is args[0]; its token prefixes are checked. */
+void queue_submit(struct call *c, pawl_queue_request *request,
+                  void (*write)(struct call *c, const pawl_queue_reply *reply), bool lingers);
+/* The lock_id of the body; NULL after having answered 400. */
+const char *queue_lock_id(struct call *c);
+/* The message id in args[1]; false after having answered 404. */
+bool queue_message_id(struct call *c, uint64_t *ret);
+/* Lock words of a status: HTTP status and message. */
+void answer_lock_trouble(struct call *c, const pawl_queue_reply *reply);
+/* `"key":1709139275.123`: seconds with a fraction, or null for 0. */
+void write_seconds(pawl_json *w, pawl_mem *mem, const char *key, int64_t ms);
+/* A number of seconds in the body, as milliseconds; -1: not given.  False: answered 400. */
+bool read_seconds(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
+                  int64_t *retms);
+/* {"success":true,"message":…} and an optional count. */
+void answer_done(struct call *c, const char *message, const char *key, uint64_t count);
+/* The members of a message, for pop with meta and for browsing. */
+void write_message_members(struct call *c, pawl_json *w, const pawl_queue_message *m);
+
+/* clang-format off */
+#define QUEUE_ROW(method, path, handler, scope, where, body, query, statuses, summary)            \
+    {method, path, handler, scope, where, body, FAMILY_QUEUE, query, statuses, summary}
+
+#define QUEUE_ROUTES                                                                              \
+    QUEUE_ROW("GET", "/queue", handle_queues, SCOPE_READ, ON_READER, BODY_NONE,                   \
+              "prefix after limit", "200", "queues by name, with counts"),                        \
+    QUEUE_ROW("GET", Q, handle_queue, SCOPE_READ, ON_READER, BODY_NONE, "", "200 404",            \
+              "counts and configuration"),                                                        \
+    QUEUE_ROW("POST", Q "/push", handle_push, SCOPE_OPERATE, ON_LOOP, BODY_JSON, "",              \
+              "200 429 507", "push an item, or up to 1,000"),                                     \
+    QUEUE_ROW("POST", Q "/pop", handle_pop, SCOPE_OPERATE, ON_LOOP, BODY_NONE,                    \
+              "require_ack ttl_seconds count wait_seconds meta max_priority", "200 423",          \
+              "pop items for good, or under a lock"),                                             \
+    QUEUE_ROW("POST", Q "/acknowledge", handle_ack, SCOPE_OPERATE, ON_LOOP, BODY_JSON, "",        \
+              "200 207 404 410", "the items of a lock are done"),                                 \
+    QUEUE_ROW("POST", Q "/extend-lock", handle_extend, SCOPE_OPERATE, ON_LOOP, BODY_JSON, "",     \
+              "200 404 410", "a later end for a lock"),                                           \
+    QUEUE_ROW("POST", Q "/release", handle_release, SCOPE_OPERATE, ON_LOOP, BODY_JSON, "",        \
+              "200 404 410", "give the items of a lock back"),                                    \
+    QUEUE_ROW("POST", Q "/deadletter", handle_deadletter, SCOPE_OPERATE, ON_LOOP, BODY_JSON, "",  \
+              "200 404 410", "move the items of a lock to the dead letter queue"),                \
+    QUEUE_ROW("POST", Q "/redrive", handle_redrive, SCOPE_OPERATE, ON_LOOP, BODY_OPTIONAL, "",    \
+              "200", "move dead letters back where they came from"),                              \
+    QUEUE_ROW("GET", Q "/messages", handle_messages, SCOPE_READ, ON_READER, BODY_NONE,            \
+              "limit after priority state", "200", "browse without touching"),                    \
+    QUEUE_ROW("GET", Q "/messages/{message}", handle_message, SCOPE_READ, ON_READER, BODY_NONE,   \
+              "", "200 404", "one message"),                                                      \
+    QUEUE_ROW("DELETE", Q "/messages/{message}", handle_revoke, SCOPE_OPERATE, ON_LOOP,           \
+              BODY_NONE, "", "200 404 409", "revoke a message"),                                  \
+    QUEUE_ROW("GET", Q "/locks", handle_locks, SCOPE_READ, ON_READER, BODY_NONE, "", "200",       \
+              "live locks, their ids masked"),                                                    \
+    QUEUE_ROW("POST", Q "/purge", handle_purge, SCOPE_ADMIN, ON_LOOP, BODY_OPTIONAL, "", "200",   \
+              "drop what is ready or delayed"),                                                   \
+    QUEUE_ROW("POST", Q "/pause", handle_pause, SCOPE_OPERATE, ON_LOOP, BODY_OPTIONAL, "", "200", \
+              "pops find nothing; pushes go on"),                                                 \
+    QUEUE_ROW("POST", Q "/resume", handle_unpause, SCOPE_OPERATE, ON_LOOP, BODY_OPTIONAL, "",     \
+              "200", "pops go on"),                                                               \
+    QUEUE_ROW("GET", Q "/config", handle_get_config, SCOPE_READ, ON_READER, BODY_NONE, "", "200", \
+              "the configuration"),                                                               \
+    QUEUE_ROW("PUT", Q "/config", handle_put_config, SCOPE_ADMIN, ON_LOOP, BODY_JSON, "", "200",  \
+              "replace the configuration"),
+/* clang-format on */
 
 #endif

@@ -88,6 +88,10 @@ struct call {
     size_t swallowed;                /* bytes of a refused body */
     void *data;                      /* of the handler; in mem */
     struct stream *stream;           /* of an event stream */
+    bool extended;                   /* queues: the request used more than the seed knows */
+    const char *held;                /* the lock id of the request */
+    const void *config;              /* queues: what was configured */
+    bool wants_lock;                 /* pop with require_ack */
     pawl_str queues;                 /* prefixes the token may use; empty: all */
     bool trusted;                    /* authorised, or no token is needed */
 };

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/queues.c -- push, pop, acknowledge: seed 003 to the letter.
+ *
+ * A request in seed form gets exactly the seed's keys in the seed's order; what
+ * an extension adds comes after them (QUEUE_API §1, R1).  Items are slices of
+ * the body and of the reply: their bytes are never rewritten.  Answers are
+ * written on the engine thread, because a reply is valid only there.
+ */
+#include "server/queues.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "view/render.h"
+
+#include <ctype.h>
+#include <microhttpd.h>
+#include <string.h>
+
+/* ---- The way there and back --------------------------------------------------------- */
+
+struct queue_call {
+    void (*write)(struct call *c, const pawl_queue_reply *reply);
+    pawl_queue_op op;
+};
+
+static bool is_lock_op(pawl_queue_op op)
+{
+    return op == PAWL_QUEUE_ACK || op == PAWL_QUEUE_EXTEND || op == PAWL_QUEUE_RELEASE ||
+           op == PAWL_QUEUE_DEADLETTER;
+}
+
+void answer_lock_trouble(struct call *c, const pawl_queue_reply *reply)
+{
+    if (reply->status == PAWL_LOST)
+        answer_text(c, 410, NULL,
+                    pawl_s("{\"success\":false,\"message\":\"Lock has expired\","
+                           "\"error_code\":\"LOCK_EXPIRED\"}"));
+    else if (reply->status == PAWL_NOT_FOUND)
+        answer_error(c, 404, "not_found", "No active lock found");
+    else if (reply->status == PAWL_INVALID)
+        answer_error(c, 400, "invalid", "Invalid lock_id");
+    else
+        answer_failure(c, &reply->error);
+}
+
+static void answer_locked(struct call *c, const pawl_queue_reply *reply)
+{
+    int64_t left = reply->locked_until_ms - clock_wall_ms();
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "message");
+    pawl_json_cstr(w, "Queue is locked pending acknowledgement");
+    write_seconds(w, c->mem, "lock_expires_at", reply->locked_until_ms);
+    pawl_json_end(w);
+    answer_json(c, 423, w);
+    c->answer.retry_after = left > 0 ? (unsigned)((left + 999) / 1000) : 1;
+}
+
+static void answer_trouble(struct call *c, pawl_queue_op op, const pawl_queue_reply *reply)
+{
+    if (op == PAWL_QUEUE_POP && reply->status == PAWL_CONFLICT)
+        answer_locked(c, reply);
+    else if (op == PAWL_QUEUE_PUSH && reply->status == PAWL_BUSY)
+        answer_error(c, 429, "full", "%s", reply->error.text);
+    else if (is_lock_op(op))
+        answer_lock_trouble(c, reply);
+    else
+        answer_failure(c, &reply->error);
+}
+
+/* On the engine thread; the call is ours until call_done(). */
+static void on_reply(void *arg, const pawl_queue_reply *reply)
+{
+    struct call *c = arg;
+    struct queue_call *q = c->data;
+    if (reply->status == PAWL_OK ||
+        (q->op == PAWL_QUEUE_ACK && c->extended && reply->outcome_count)) {
+        q->write(c, reply);
+        streams_note_queue(c->srv->streams, c->args[0]);
+    } else {
+        answer_trouble(c, q->op, reply);
+    }
+    call_done(c);
+}
+
+void queue_submit(struct call *c, pawl_queue_request *request,
+                  void (*write)(struct call *c, const pawl_queue_reply *reply), bool lingers)
+{
+    struct queue_call *q = pawl_mem_alloc(c->mem, sizeof(*q));
+    pawl_error err;
+    request->queue = c->args[0];
+    if (!guard_queue(c, c->args[0]))
+        return;
+    *q = (struct queue_call){write, request->op};
+    c->data = q;
+    if (lingers)
+        call_linger(c);
+    else
+        call_away(c);
+    if (pawl_queue_submit(c->srv->client, request, on_reply, c, &err) == PAWL_OK)
+        return;
+    if (request->op == PAWL_QUEUE_PUSH && err.status == PAWL_BUSY)
+        answer_error(c, 429, "full", "%s", err.text);
+    else
+        answer_failure(c, &err);
+    call_done(c);
+}
+
+void write_seconds(pawl_json *w, pawl_mem *mem, const char *key, int64_t ms)
+{
+    pawl_json_key(w, key);
+    if (ms)
+        pawl_json_raw(
+            w, pawl_mem_printf(mem, "%lld.%03lld", (long long)(ms / 1000), (long long)(ms % 1000)));
+    else
+        pawl_json_null(w);
+}
+
+void answer_done(struct call *c, const char *message, const char *key, uint64_t count)
+{
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "success");
+    pawl_json_truth(w, true);
+    if (message) {
+        pawl_json_key(w, "message");
+        pawl_json_cstr(w, message);
+    }
+    if (key) {
+        pawl_json_key(w, key);
+        pawl_json_num(w, (int64_t)count);
+    }
+    pawl_json_end(w);
+    answer_json(c, 200, w);
+}
+
+bool read_seconds(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
+                  int64_t *retms)
+{
+    pawl_str raw = call_member(object, key);
+    *retms = -1;
+    if (!raw.ptr || json_type(raw) == JSON_NULL)
+        return true;
+    double seconds = pawl_json_number(raw, "", -1);
+    if (json_type(raw) == JSON_NUMBER && seconds >= (double)min && seconds <= (double)max) {
+        *retms = (int64_t)(seconds * 1000 + 0.5);
+        return true;
+    }
+    answer_error(c, 400, "invalid", "%s must be a number from %lld to %lld", key, (long long)min,
+                 (long long)max);
+    return false;
+}
+
+/* ---- Push --------------------------------------------------------------------------- */
+
+struct push {
+    pawl_queue_item *items;
+    size_t count;
+    bool bulk, extended;
+};
+
+static bool read_priority(struct call *c, pawl_str object, pawl_queue_item *item)
+{
+    pawl_str raw = call_member(object, "priority");
+    if (!raw.ptr) {
+        item->use_default_priority = true;
+        return true;
+    }
+    if (!json_integer(raw, &item->priority)) {
+        answer_error(c, 400, "invalid", "Priority must be an integer");
+        return false;
+    }
+    if (item->priority < 0) {
+        answer_error(c, 400, "invalid", "Priority must be non-negative");
+        return false;
+    }
+    return true;
+}
+
+static bool read_extensions(struct call *c, pawl_str object, pawl_queue_item *item, bool *extended)
+{
+    static const char *const keys[] = {"dedup_id",           "delay_seconds", "deliver_at",
+                                       "expires_in_seconds", "group",         "headers"};
+    const char *dedup, *group;
+    int64_t delay, at, expires;
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        *extended = *extended || call_member(object, keys[i]).ptr;
+    if (!call_text(c, object, "dedup_id", &dedup) || !call_text(c, object, "group", &group) ||
+        !read_seconds(c, object, "delay_seconds", 0, 604800, &delay) ||
+        !read_seconds(c, object, "deliver_at", 0, 99999999999, &at) ||
+        !read_seconds(c, object, "expires_in_seconds", 0, 315360000, &expires))
+        return false;
+    item->headers = call_member(object, "headers");
+    if (item->headers.ptr && json_type(item->headers) != JSON_OBJECT) {
+        answer_error(c, 400, "invalid", "headers must be an object");
+        return false;
+    }
+    item->dedup_id = pawl_s(dedup);
+    item->group = pawl_s(group);
+    item->delay_ms = delay > 0 ? delay : 0;
+    item->deliver_at_ms = at > 0 ? at : 0;
+    item->expires_in_ms = expires > 0 ? expires : 0;
+    return true;
+}
+
+static bool read_item(struct call *c, pawl_str object, pawl_queue_item *item, bool *extended)
+{
+    item->data = call_member(object, "item");
+    if (!item->data.ptr) {
+        answer_error(c, 400, "invalid", "item is required");
+        return false;
+    }
+    return read_priority(c, object, item) && read_extensions(c, object, item, extended);
+}
+
+static bool read_items(struct call *c, pawl_str array, struct push *p)
+{
+    struct json_iter it;
+    size_t count = 0;
+    if (json_type(array) == JSON_ARRAY)
+        for (json_begin(&it, array); json_next(&it);)
+            count++;
+    if (count == 0 || count > PAWL_QUEUE_PUSH_MAX) {
+        answer_error(c, 400, "invalid", "items must be an array of 1 to %d", PAWL_QUEUE_PUSH_MAX);
+        return false;
+    }
+    p->items = pawl_mem_alloc(c->mem, count * sizeof(*p->items));
+    for (json_begin(&it, array); json_next(&it); p->count++)
+        if (!read_item(c, it.value, &p->items[p->count], &p->extended))
+            return false;
+    return true;
+}
+
+static void write_id(pawl_json *w, pawl_mem *mem, uint64_t id)
+{
+    pawl_json_str(w, pawl_mem_printf(mem, "%llu", (unsigned long long)id));
+}
+
+static void write_pushed(struct call *c, const pawl_queue_reply *reply)
+{
+    const pawl_queue_pushed *first = &reply->pushed[0];
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "success");
+    pawl_json_truth(w, true);
+    pawl_json_key(w, "message");
+    pawl_json_str(w, pawl_mem_printf(c->mem, "Item pushed to queue %s at priority %lld", c->args[0],
+                                     (long long)first->priority));
+    if (c->extended) {
+        pawl_json_key(w, "id");
+        write_id(w, c->mem, first->id);
+        pawl_json_key(w, "duplicate");
+        pawl_json_truth(w, first->duplicate);
+    }
+    pawl_json_end(w);
+    answer_json(c, 200, w);
+}
+
+static void write_bulk(struct call *c, const pawl_queue_reply *reply)
+{
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "success");
+    pawl_json_truth(w, true);
+    pawl_json_key(w, "message");
+    pawl_json_str(w, pawl_mem_printf(c->mem, "Pushed %zu items to queue %s", reply->pushed_count,
+                                     c->args[0]));
+    pawl_json_key(w, "items_pushed");
+    pawl_json_num(w, (int64_t)reply->pushed_count);
+    pawl_json_key(w, "itemsPushed");
+    pawl_json_num(w, (int64_t)reply->pushed_count);
+    pawl_json_key(w, "ids");
+    pawl_json_array(w);
+    for (size_t i = 0; i < reply->pushed_count; i++)
+        write_id(w, c->mem, reply->pushed[i].id);
+    pawl_json_end(w);
+    pawl_json_end(w);
+    answer_json(c, 200, w);
+}
+
+void handle_push(struct call *c)
+{
+    struct push p = {0};
+    pawl_queue_item one = {0};
+    pawl_str items = call_member(c->json, "items");
+    const char *key = MHD_lookup_connection_value(c->conn, MHD_HEADER_KIND, "Idempotency-Key");
+    p.bulk = items.ptr && !call_member(c->json, "item").ptr;
+    if (p.bulk) {
+        if (!read_items(c, items, &p))
+            return;
+    } else {
+        if (!read_item(c, c->json, &one, &p.extended))
+            return;
+        if (key && !one.dedup_id.len)
+            one.dedup_id = pawl_s(key);
+        p.extended = p.extended || key;
+        p.items = &one;
+        p.count = 1;
+    }
+    c->extended = p.extended;
+    pawl_queue_request q = {
+        .size = sizeof(q), .op = PAWL_QUEUE_PUSH, .items = p.items, .item_count = p.count};
+    queue_submit(c, &q, p.bulk ? write_bulk : write_pushed, false);
+}
+
+/* ---- Pop ---------------------------------------------------------------------------- */
+
+/* Whole numbers of any size are brought into min..max; anything else is refused. */
+static bool read_clamped(struct call *c, const char *name, int64_t min, int64_t max, int64_t *ret)
+{
+    const char *text = call_param(c, name);
+    *ret = -1;
+    if (!text)
+        return true;
+    bool negative = text[0] == '-';
+    const char *digits = text + (negative || text[0] == '+');
+    if (!digits[0] || digits[strspn(digits, "0123456789")]) {
+        answer_error(c, 400, "invalid", "%s must be an integer", name);
+        return false;
+    }
+    int64_t n = 0;
+    for (; *digits && n <= max; digits++)
+        n = n * 10 + (*digits - '0');
+    n = negative ? -n : n;
+    *ret = n < min ? min : n > max ? max : n;
+    return true;
+}
+
+void write_message_members(struct call *c, pawl_json *w, const pawl_queue_message *m)
+{
+    pawl_json_key(w, "id");
+    write_id(w, c->mem, m->id);
+    pawl_json_key(w, "priority");
+    pawl_json_num(w, m->priority);
+    pawl_json_key(w, "delivery_count");
+    pawl_json_num(w, m->delivery_count);
+    write_seconds(w, c->mem, "enqueued_at", m->enqueued_ms);
+    render_text(w, "group", m->group);
+    pawl_json_key(w, "headers");
+    if (m->headers.len)
+        pawl_json_raw(w, m->headers);
+    else
+        pawl_json_null(w);
+}
+
+static void write_messages(struct call *c, pawl_json *w, const pawl_queue_reply *reply)
+{
+    bool meta = call_param(c, "meta") != NULL;
+    pawl_json_key(w, "messages");
+    pawl_json_array(w);
+    for (size_t i = 0; i < reply->message_count; i++) {
+        const pawl_queue_message *m = &reply->messages[i];
+        pawl_json_object(w);
+        write_message_members(c, w, m);
+        if (meta && m->lock_id.len)
+            render_text(w, "lock_id", m->lock_id);
+        pawl_json_end(w);
+    }
+    pawl_json_end(w);
+}
+
+static void write_popped(struct call *c, const pawl_queue_reply *reply)
+{
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "items");
+    pawl_json_array(w);
+    for (size_t i = 0; i < reply->message_count; i++) {
+        pawl_str item = reply->messages[i].data;
+        if (pawl_json_valid(item, NULL)) /* pushed from C it may be any text */
+            pawl_json_raw(w, item);
+        else
+            pawl_json_str(w, item);
+    }
+    pawl_json_end(w);
+    pawl_json_key(w, "count");
+    pawl_json_num(w, (int64_t)reply->message_count);
+    if (c->wants_lock) {
+        pawl_json_key(w, "locked");
+        pawl_json_truth(w, reply->locked);
+        if (reply->locked) {
+            render_text(w, "lock_id", reply->lock_id);
+            write_seconds(w, c->mem, "lock_expires_at", reply->locked_until_ms);
+        }
+    }
+    if (c->extended)
+        write_messages(c, w, reply);
+    pawl_json_end(w);
+    answer_json(c, 200, w);
+}
+
+void handle_pop(struct call *c)
+{
+    pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_POP};
+    int64_t ttl, wait, count;
+    bool meta = false;
+    if (!call_flag(c, "require_ack", &q.require_ack) ||
+        !read_clamped(c, "ttl_seconds", 1, 300, &ttl) ||
+        !call_number(c, "count", 1, PAWL_QUEUE_POP_MAX, 1, &count) ||
+        !read_clamped(c, "wait_seconds", 0, 30, &wait) || !call_flag(c, "meta", &meta) ||
+        !call_number(c, "max_priority", 0, INT64_MAX, 0, &q.priority))
+        return;
+    q.has_priority = call_param(c, "max_priority") != NULL;
+    q.ttl_ms = ttl > 0 ? ttl * 1000 : 0;
+    q.wait_ms = wait > 0 ? wait * 1000 : 0;
+    q.count = (uint32_t)count;
+    c->wants_lock = q.require_ack;
+    c->extended = call_param(c, "count") || wait >= 0 || meta || q.has_priority;
+    queue_submit(c, &q, write_popped, q.wait_ms > 0);
+}
+
+/* ---- Acknowledge ----------------------------------------------------------------------- */
+
+const char *queue_lock_id(struct call *c)
+{
+    pawl_str raw = call_member(c->json, "lock_id");
+    pawl_str text = {0};
+    if (raw.ptr && json_type(raw) == JSON_STRING)
+        text = pawl_json_text(c->mem, raw, "", "");
+    if (!text.len) {
+        answer_error(c, 400, "invalid", "lock_id is required");
+        return NULL;
+    }
+    /* no lock id has a NUL: one that cannot be is as unknown as any other */
+    return memchr(text.ptr, 0, text.len) ? "?" : text.ptr;
+}
+
+static void write_acked(struct call *c, const pawl_queue_reply *reply)
+{
+    answer_done(c, "Items acknowledged successfully", "items_acknowledged", reply->count);
+}
+
+static void write_results(struct call *c, const pawl_queue_reply *reply)
+{
+    static const struct {
+        pawl_status status;
+        const char *word;
+    } words[] = {
+        {PAWL_OK,        "acknowledged"},
+        {PAWL_LOST,      "expired"     },
+        {PAWL_NOT_FOUND, "not_found"   },
+        {PAWL_INVALID,   "invalid"     }
+    };
+    bool all = true;
+    for (size_t i = 0; i < reply->outcome_count; i++)
+        all = all && reply->outcomes[i].status == PAWL_OK;
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "success");
+    pawl_json_truth(w, all);
+    pawl_json_key(w, "message");
+    pawl_json_cstr(w, all ? "Items acknowledged successfully" : "Some locks were not acknowledged");
+    pawl_json_key(w, "items_acknowledged");
+    pawl_json_num(w, (int64_t)reply->count);
+    pawl_json_key(w, "results");
+    pawl_json_array(w);
+    for (size_t i = 0; i < reply->outcome_count; i++) {
+        const char *word = pawl_status_code(reply->outcomes[i].status);
+        for (size_t k = 0; k < COUNT_OF(words); k++)
+            word = words[k].status == reply->outcomes[i].status ? words[k].word : word;
+        pawl_json_object(w);
+        render_text(w, "lock_id", reply->outcomes[i].lock_id);
+        pawl_json_key(w, "status");
+        pawl_json_cstr(w, word);
+        pawl_json_end(w);
+    }
+    pawl_json_end(w);
+    pawl_json_end(w);
+    answer_json(c, all ? 200 : 207, w);
+}
+
+/* {"lock_ids":[…]}; false after having answered 400. */
+static bool read_lock_ids(struct call *c, pawl_str array, pawl_queue_request *q)
+{
+    struct json_iter it;
+    const char **ids = pawl_mem_alloc(c->mem, PAWL_QUEUE_LOCKS_MAX * sizeof(*ids));
+    size_t n = 0;
+    bool ok = json_type(array) == JSON_ARRAY;
+    if (ok)
+        for (json_begin(&it, array); ok && json_next(&it); n++) {
+            ok = n < PAWL_QUEUE_LOCKS_MAX && json_type(it.value) == JSON_STRING;
+            if (ok)
+                ids[n] = pawl_json_text(c->mem, it.value, "", "").ptr;
+        }
+    if (!ok || !n)
+        answer_error(c, 400, "invalid", "lock_ids must be an array of 1 to %d texts",
+                     PAWL_QUEUE_LOCKS_MAX);
+    q->lock_ids = ids;
+    q->lock_count = n;
+    return ok && n;
+}
+
+void handle_ack(struct call *c)
+{
+    pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_ACK};
+    pawl_str many = call_member(c->json, "lock_ids");
+    const char *one = NULL;
+    if (many.ptr) {
+        if (!read_lock_ids(c, many, &q))
+            return;
+    } else {
+        one = queue_lock_id(c);
+        if (!one)
+            return;
+        q.lock_ids = &one;
+        q.lock_count = 1;
+    }
+    c->extended = many.ptr != NULL;
+    queue_submit(c, &q, many.ptr ? write_results : write_acked, false);
+}
