@@ -8,7 +8,7 @@
  * `place` of work rows); take() forgets all of it.
  *
  *   open.c     pawl_sqlite_store, close, the table of operations
- *   lock.c     DIR/lock             reserve.c  DIR/reserve      dirty.c  DIR/dirty
+ *   reserve.c  DIR/reserve          dirty.c    DIR/dirty        (store/lock.c: DIR/lock)
  *   schema.c   tables, migrations   conn.c     connections, statements, errors
  *   rows.c     bind and decode      pool.c     reader connections
  *   commit.c   take, commit         round.c    one round
