@@ -92,3 +92,8 @@ test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_map $(B)/tests/un
 	@tests/run $(foreach t,$^,"valgrind -q --error-exitcode=9 --leak-check=full --trace-children=yes $(t)")
 
 .PHONY: test-valgrind
+
+# Guards removed one at a time: which test notices?
+mutants:
+	@tests/mutants/run
+.PHONY: mutants

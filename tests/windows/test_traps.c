@@ -117,3 +117,10 @@ TEST(timers_are_held_again_after_a_death)
     for (uint64_t n = 1; n <= 3; n++)
         survives_both("timer", "jsonl.fenced", n);
 }
+
+/* What was started, ran and was removed does not come back because its starter is mended. */
+TEST(an_old_detached_start_is_not_repeated)
+{
+    for (uint64_t n = 4; n <= 6; n++)
+        survives("removed_child", "jsonl.fenced", n, WAY_POINT_DIE);
+}

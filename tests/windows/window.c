@@ -215,7 +215,8 @@ static void take_answer(void *arg, const pawl_reply *reply)
 /* What the first, unanswered call did is no error to the second. */
 static bool is_fine(const pawl_reply *reply, bool again)
 {
-    return reply->status == PAWL_OK || (again && reply->status == PAWL_CONFLICT);
+    return reply->status == PAWL_OK ||
+           (again && (reply->status == PAWL_CONFLICT || reply->status == PAWL_NOT_FOUND));
 }
 
 static bool try_call(struct window *w, const pawl_request *call, bool again)
