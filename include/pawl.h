@@ -2,10 +2,13 @@
 /*
  * pawl.h -- durable execution in straight-line C.
  *
- * Read in this order: pawl/orchestration.h (what workflows may call),
- * pawl/activity.h (what activities may call), pawl/client.h (start, raise,
- * wait, look), pawl/runtime.h (register and run).  pawl/json.h reads and writes
- * payloads; pawl/provider.h is for people who write a store.
+ * Read in this order: pawl/types.h (strings, results, statuses),
+ * pawl/orchestration.h (what orchestrations may call), pawl/activity.h (what
+ * activities may call), pawl/client.h (start, raise, wait, look), pawl/runtime.h
+ * (register and run).  pawl/json.h reads and writes payloads.
+ *
+ * Included one by one: pawl/event.h names the events of a history,
+ * pawl/provider.h and pawl/conformance.h are for people who write a store.
  */
 #ifndef PAWL_H
 #define PAWL_H

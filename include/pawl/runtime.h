@@ -84,8 +84,8 @@ typedef struct pawl_store pawl_store; /* pawl/provider.h */
 /* Zero means the default of the field. */
 typedef struct pawl_options {
     size_t size; /* set by PAWL_OPTIONS */
-    /* Where: `store` is "sqlite:FILE", "memory:" or an open store that the
-     * caller keeps (opened_store); NULL means sqlite:DATA/pawl.db. */
+    /* Where: `store` is "sqlite:FILE", "jsonl:DIR" or "memory:", or opened_store
+     * is a store that the caller keeps; neither means sqlite:DATA/pawl.db. */
     const char *data; /* directory, made 0700 when missing; default "./pawl-data" */
     const char *store;
     pawl_store *opened_store;
@@ -101,10 +101,11 @@ typedef struct pawl_options {
     int64_t drain_ms;        /* close waits for running activities; default 10,000 */
     uint32_t group_limit;    /* rounds in one commit; default 1,024 */
 
-    bool fail_on_mismatch;       /* --on-mismatch=fail: default parks */
-    bool drop_early_events;      /* --early-events=drop: default keeps */
-    bool cancel_missing_version; /* --on-missing-version=cancel: default parks */
-    bool strict_await;           /* the seeds' await check */
+    /* What does not fit: the default is the first choice. */
+    bool fail_on_mismatch;       /* code other than its history: block it, or fail it */
+    bool drop_early_events;      /* events nobody waits for yet: keep them, or drop them */
+    bool cancel_missing_version; /* version not registered: let it wait, or cancel it */
+    bool strict_await;           /* a completion not awaited in its turn is a mismatch */
     bool paranoid;               /* replay after every turn and compare */
     bool hostile;                /* drop the stack at every await (tests) */
 

@@ -48,7 +48,9 @@ static int must_exist(struct cli *cli)
     if (stat(file, &st) == 0)
         return 0;
     if (errno == EACCES)
-        return cli_fail(cli, EXIT_NO_STORE, "'%s' cannot be read by this user", file);
+        return cli_fail(cli, EXIT_NO_STORE,
+                        "'%s' cannot be read by this user; run as its owner, or use --data DIR",
+                        file);
     return cli_fail(cli, EXIT_NO_STORE,
                     "there is no store in '%s'; name its directory with --data DIR, or make one "
                     "with '%s run' or '%s start'",
@@ -60,7 +62,7 @@ int session_load(struct cli *cli)
     for (uint32_t i = 0; i < cli->args.load.count; i++) {
         pawl_error err;
         if (pawl_app_load(cli->app, cli->args.load.items[i], &err) != PAWL_OK)
-            return cli_fail_error(cli, &err);
+            return cli_fail(cli, EXIT_USAGE, "%s", err.text);
     }
     return 0;
 }
@@ -145,8 +147,8 @@ int session_payload(struct cli *cli, const char *flag, const char *text, pawl_st
     if (status || ret->len == 0 || pawl_json_valid(*ret, &offset))
         return status;
     return cli_fail(cli, EXIT_USAGE,
-                    "%s is not JSON at byte %zu; a text needs its quotes: %s '\"text\"'", flag,
-                    offset, flag);
+                    "%s is not JSON at byte %zu; a text needs its quotes: '\"text\"'", flag,
+                    offset);
 }
 
 /* ---- One instance ---------------------------------------------------------------- */

@@ -7,6 +7,7 @@
  * goes on from the last recorded step.
  */
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/rand.h"
 #include "cli/out.h"
 #include "cli/progress.h"
@@ -24,7 +25,14 @@ struct run {
     const char *name;
     const char *id;
     pawl_str input;
+    struct raised *raised;
     int64_t deadline_ms; /* mono; -1: none */
+};
+
+/* One --raise EVENT=JSON. */
+struct raised {
+    pawl_str event;
+    pawl_str data;
 };
 
 /* ---- Starting ---------------------------------------------------------------- */
@@ -35,10 +43,15 @@ static int check_registered(struct cli *cli, const char *name)
     if (cli->args.allow_unregistered || pawl_app_has_orchestration(cli->app, name, version))
         return 0;
     if (version && pawl_app_has_orchestration(cli->app, name, NULL))
-        return cli_fail(cli, EXIT_NOT_THERE, "orchestration '%s' has no version '%s' here", name,
-                        version);
+        return cli_fail(cli, EXIT_NOT_THERE,
+                        "orchestration '%s' has no version '%s' here; leave out --version for the "
+                        "latest",
+                        name, version);
     if (cli->args.load.count)
-        return cli_fail(cli, EXIT_NOT_THERE, "no loaded module has an orchestration '%s'", name);
+        return cli_fail(cli, EXIT_NOT_THERE,
+                        "no loaded module has an orchestration '%s'; look at what they register, "
+                        "or --load the one that has it",
+                        name);
     return cli_fail(cli, EXIT_NOT_THERE,
                     "nobody registered an orchestration '%s'; load the module that has it with "
                     "--load FILE.so",
@@ -65,8 +78,8 @@ static int start_instance(struct cli *cli, struct session *session, const char *
     if (pawl_client_start(session->client, cli->words[0], input, opts, ret) == PAWL_OK)
         return 0;
     if (ret->error.status == PAWL_EXISTS)
-        return cli_fail(cli, EXIT_NOT_THERE, "%s; choose another --id, or look: %s show %s",
-                        ret->error.text, cli->prog, id);
+        return cli_fail(cli, EXIT_NOT_THERE, "%s (--id), or look: %s show %s", ret->error.text,
+                        cli->prog, id);
     return cli_fail_error(cli, &ret->error);
 }
 
@@ -105,20 +118,35 @@ int verb_start(struct cli *cli)
 
 /* ---- run ----------------------------------------------------------------------- */
 
-/* --raise EVENT=JSON.  The key makes it happen once, however often run is repeated. */
-static int raise_one(struct run *run, const char *text)
+/* Every --raise EVENT=JSON, before anything is started. */
+static int read_raises(struct run *run)
 {
     struct cli *cli = run->cli;
-    const char *equals = strchr(text, '=');
-    pawl_str event =
-        pawl_mem_dup(cli->mem, (pawl_str){text, equals ? (size_t)(equals - text) : strlen(text)});
-    pawl_str data;
-    int status = session_payload(cli, "--raise", equals ? equals + 1 : NULL, &data);
-    if (status)
-        return status;
-    pawl_str key = pawl_mem_printf(cli->mem, "run:%.100s", event.ptr);
+    uint32_t count = cli->args.raise.count;
+    run->raised = pawl_mem_alloc(cli->mem, (count + 1) * sizeof(*run->raised));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *text = cli->args.raise.items[i], *equals = strchr(text, '=');
+        struct raised *r = &run->raised[i];
+        pawl_error err;
+        r->event = pawl_mem_dup(cli->mem,
+                                (pawl_str){text, equals ? (size_t)(equals - text) : strlen(text)});
+        if (!check_name("event name", r->event, &err))
+            return cli_fail_error(cli, &err);
+        const char *what = pawl_mem_printf(cli->mem, "the data of --raise %s", r->event.ptr).ptr;
+        int status = session_payload(cli, what, equals ? equals + 1 : NULL, &r->data);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+/* The key makes it happen once, however often run is repeated. */
+static int raise_one(struct run *run, const struct raised *raised)
+{
+    struct cli *cli = run->cli;
+    pawl_str key = pawl_mem_printf(cli->mem, "run:%.100s", raised->event.ptr);
     pawl_error err;
-    if (pawl_client_raise(run->session.client, run->id, event.ptr, data,
+    if (pawl_client_raise(run->session.client, run->id, raised->event.ptr, raised->data,
                           PAWL_RAISE_OPTS(.idempotency_key = key.ptr), &err) == PAWL_OK)
         return 0;
     return err.status == PAWL_CONFLICT ? 0 : cli_fail_error(cli, &err); /* ended meanwhile */
@@ -129,7 +157,7 @@ static int begin(struct run *run)
     pawl_reply reply;
     int status = start_instance(run->cli, &run->session, run->id, run->input, &reply);
     for (uint32_t i = 0; !status && i < run->cli->args.raise.count; i++)
-        status = raise_one(run, run->cli->args.raise.items[i]);
+        status = raise_one(run, &run->raised[i]);
     return status;
 }
 
@@ -204,6 +232,8 @@ int verb_run(struct cli *cli)
     if (cli->args.timeout_ms >= 0)
         run.deadline_ms = clock_mono_ms() + cli->args.timeout_ms;
     int status = session_payload(cli, "--input", cli->args.input, &run.input);
+    if (!status)
+        status = read_raises(&run);
     if (!status)
         status = session_load(cli);
     if (!status)

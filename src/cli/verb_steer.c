@@ -27,7 +27,7 @@ static pawl_status call_raise(struct cli *cli, pawl_client *c, const char *id, p
 {
     pawl_str data;
     const char *text = cli->word_count > 2 ? cli->words[2] : cli->args.payload;
-    if (session_payload(cli, "--data", text, &data))
+    if (session_payload(cli, "the event's data", text, &data))
         return PAWL_EMPTY; /* said already */
     return pawl_client_raise(
         c, id, cli->words[1], data,

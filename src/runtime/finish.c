@@ -92,17 +92,26 @@ void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
     }
 }
 
+/* `label` and `what`, unless the text says it already. */
+static pawl_str unless_said(pawl_runtime *rt, const char *text, const char *label, const char *what)
+{
+    bool said = !what[0] || strstr(text, what);
+    return said ? pawl_s("") : pawl_mem_printf(&rt->group_mem, "; %s%s", label, what);
+}
+
 /* The finding as one text for people and for the row. */
 static pawl_str describe(pawl_runtime *rt, const struct engine_finding *f)
 {
-    char where[200] = "";
+    char where[200] = "", event[32] = "";
     if (f->site)
         site_describe(f->site, where, sizeof(where));
-    return pawl_mem_printf(
-        &rt->group_mem, "%s%s%s%s%s%s%s%s%s", f->text, f->recorded[0] ? "; recorded: " : "",
-        f->recorded, f->attempted[0] ? "; attempted: " : "", f->attempted, where[0] ? " at " : "",
-        where, f->seq ? "; event " : "",
-        f->seq ? pawl_mem_printf(&rt->group_mem, "%llu", (unsigned long long)f->seq).ptr : "");
+    if (f->seq)
+        (void)snprintf(event, sizeof(event), "event %llu", (unsigned long long)f->seq);
+    return pawl_mem_printf(&rt->group_mem, "%s%s%s%s%s%s", f->text,
+                           unless_said(rt, f->text, "recorded: ", f->recorded).ptr,
+                           unless_said(rt, f->text, "attempted: ", f->attempted).ptr,
+                           unless_said(rt, f->text, "", event).ptr,
+                           where[0] ? "; called from " : "", where);
 }
 
 void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,

@@ -82,7 +82,9 @@ static pawl_status register_module(pawl_app *app, const char *path, void *handle
 {
     const pawl_module *m = dlsym(handle, "pawl_module_v1");
     if (!m)
-        return bad(err, path, "no pawl_module_v1 in it; add PAWL_MODULE(register_fn)");
+        return bad(err, path,
+                   "it exports no pawl_module_v1; end its source with PAWL_EXPORT(setup) and build "
+                   "with -DPAWL_AS_MODULE");
     if (m->abi != PAWL_MODULE_ABI || m->size < sizeof(*m)) {
         error_set(err, PAWL_INVALID,
                   "cannot load module %s: built for ABI %u, this pawl has %d; rebuild it", path,
@@ -109,6 +111,8 @@ static pawl_status open_failed(pawl_error *err, const char *path, const char *na
         why = "unknown error";
     if (strncmp(why, name, strlen(name)) == 0)
         why += strlen(name) + strspn(why + strlen(name), ": ");
+    if (strstr(why, "invalid ELF header") || strstr(why, "file too short"))
+        why = "not a shared object; build it with: cc -shared -fPIC -DPAWL_AS_MODULE";
     return bad(err, path, why);
 }
 

@@ -105,7 +105,9 @@ static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
         return PAWL_NOT_FOUND;
     }
     if (!rt->opts.read_only && mkdir(dir, 0700) != 0 && errno != EEXIST) {
-        error_set(err, PAWL_UNAVAILABLE, "cannot make data directory %s: %s", dir, strerror(errno));
+        error_set(err, PAWL_UNAVAILABLE,
+                  "cannot make data directory %s: %s; make it, or choose another with --data", dir,
+                  strerror(errno));
         return PAWL_UNAVAILABLE;
     }
     return PAWL_OK;

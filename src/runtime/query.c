@@ -128,7 +128,8 @@ static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl
         PAWL_OK)
         return;
     for (size_t i = 0; i < list.count; i++) {
-        ret->mailbox_count += list.items[i].mailbox;
+        /* In the mailbox, or raised while its code was not here to take it. */
+        ret->mailbox_count += list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED;
         if (list.items[i].kind == PAWL_MSG_START && !ret->input.len)
             ret->input = list.items[i].data;
     }

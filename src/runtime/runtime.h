@@ -2,7 +2,7 @@
 /*
  * runtime/runtime.h -- the parts of a runtime and who owns them.
  *
- * The way of one step (ARCHITECTURE §3):
+ * The way of one step (docs/internals/runtime.md):
  *
  *   client threads ── request ─┐
  *   worker threads ── job ─────┤ inbox ─▶ ENGINE THREAD

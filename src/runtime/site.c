@@ -57,8 +57,11 @@ static void ask(const char *object, unsigned long offset, char *to, size_t size)
     if (!failed)
         read_line(pipe_fds[0], child, to, size);
     close(pipe_fds[0]);
+    size_t n = strlen(to);
     if (strstr(to, "??"))
         to[0] = 0;
+    else if (n > 2 && strcmp(to + n - 2, ":?") == 0) /* built without -g: function and file */
+        to[n - 2] = 0;
 }
 
 void site_describe(void *address, char *to, size_t size)

@@ -57,7 +57,9 @@ int lock_open(const char *dir, pawl_error *reterr)
     }
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) {
-        error_set(reterr, PAWL_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
+        error_set(reterr, PAWL_UNAVAILABLE,
+                  "cannot write %s: %s; make the directory writable or use another --data", path,
+                  strerror(errno));
         return -1;
     }
     int rc;

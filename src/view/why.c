@@ -120,13 +120,14 @@ static void say_state(struct why *y)
     format_duration(ago, y->now_ms - info->updated_ms);
     switch (info->state) {
     case PAWL_PENDING:
-        buf_printf(s, "was accepted %s ago and has not run yet", ago);
+        buf_printf(s, "was accepted %s ago and has not run yet%s%.*s", ago,
+                   info->finding.len ? ": it " : "", PAWL_FMT(info->finding));
         return;
     case PAWL_RUNNING:
         say_waits(y);
         return;
     case PAWL_SUSPENDED:
-        buf_printf(s, "is suspended since %s; let it go on with: %s resume %.*s", ago, y->prog,
+        buf_printf(s, "has been suspended for %s; let it go on with: %s resume %.*s", ago, y->prog,
                    PAWL_FMT(info->instance));
         return;
     case PAWL_BLOCKED:
@@ -156,9 +157,11 @@ pawl_str why_compose(struct why *y)
                PAWL_FMT(y->info.orchestration), y->info.version.len ? " " : "",
                PAWL_FMT(y->info.version));
     say_state(y);
+    if (y->info.state == PAWL_RUNNING && y->owner != 0 && y->info.finding.len)
+        buf_printf(s, "; it %.*s", PAWL_FMT(y->info.finding));
     if (open && y->info.mailbox_count)
-        buf_printf(s, "; %zu event%s in its mailbox that nobody took", y->info.mailbox_count,
-                   y->info.mailbox_count == 1 ? " is" : "s are");
+        buf_printf(s, "; %zu event%s raised that it has not taken yet", y->info.mailbox_count,
+                   y->info.mailbox_count == 1 ? " was" : "s were");
     if (open && y->failed_ms)
         buf_printf(s, "; the last failure was '%.*s' %s ago: %.*s", PAWL_FMT(y->failed_name),
                    format_duration(ago, y->now_ms - y->failed_ms), PAWL_FMT(y->failed_error));

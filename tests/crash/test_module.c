@@ -83,7 +83,7 @@ TEST(a_module_that_is_empty_or_a_text)
     refused("empty.so", "");
     for (int i = 0; i < 200; i++)
         append_line("text.so", "this is no shared object at all");
-    refused("text.so", "invalid ELF header");
+    refused("text.so", "not a shared object; build it with: cc -shared");
     scratch_drop();
 }
 
@@ -91,7 +91,7 @@ TEST(a_module_without_an_entry_point)
 {
     scratch_make();
     if (compile("int nothing;"))
-        refused("m.so", "no pawl_module_v1 in it; add PAWL_MODULE(register_fn)");
+        refused("m.so", "it exports no pawl_module_v1; end its source with PAWL_EXPORT(setup)");
     scratch_drop();
 }
 

@@ -139,7 +139,8 @@ static pawl_status open_reader(struct sqlite_store *s, pawl_error *reterr)
     pawl_status status = look_at_schema(s->file, &version, reterr);
     if (status == PAWL_OK && version < schema_version) {
         error_set(reterr, PAWL_UNSUPPORTED,
-                  "database schema %d is older than this pawl (%d); open it once for writing",
+                  "database schema %d is older than this pawl (%d); bring it up to date with: pawl "
+                  "work --until-idle",
                   version, schema_version);
         return PAWL_UNSUPPORTED;
     }
