@@ -274,9 +274,35 @@ static struct resident *make(pawl_runtime *rt, const struct letter *l)
     return r;
 }
 
+/* It, or its parent, was removed before it began. */
+static void drop_start(pawl_runtime *rt, struct letter *l)
+{
+    struct stage *s = stage_bare(rt);
+    stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+}
+
+/* OK when nobody, or an instance that is still there, is its parent; NONE: it was removed. */
+static enum load_result look_at_parent(pawl_runtime *rt, const struct letter *l)
+{
+    struct resident *parent = NULL;
+    uint64_t uid = attr(l, "/parent_uid");
+    enum load_result found = uid ? load_row(rt, uid, (pawl_str){0}, &parent) : LOAD_OK;
+    return parent && parent->stage && parent->stage->removed ? LOAD_NONE : found;
+}
+
 /* Start an instance nobody has heard of. */
 static void begin_new(pawl_runtime *rt, struct letter *l)
 {
+    enum load_result found = look_at_parent(rt, l);
+    if (found == LOAD_TROUBLE) {
+        turn_hold(rt, l);
+        return;
+    }
+    if (found == LOAD_NONE) {
+        drop_start(rt, l);
+        return;
+    }
     if (is_kept_now(rt, l->instance)) {
         letter_later(rt, l);
         rt->hold = true; /* later letters must not overtake it */
@@ -320,10 +346,8 @@ void begin_deliver(pawl_runtime *rt, struct letter *l)
         turn_hold(rt, l);
     } else if (found == LOAD_DAMAGED) {
         turn_damaged(rt, l);
-    } else if (found == LOAD_NONE && l->uid) { /* removed meanwhile */
-        struct stage *s = stage_bare(rt);
-        stage_drop_message(rt, s, l->mail.id);
-        stage_take(s, l);
+    } else if (found == LOAD_NONE && l->uid) {
+        drop_start(rt, l);
     } else if (found == LOAD_NONE) {
         begin_new(rt, l);
     } else if (l->uid && resident_row(r)->last_seq == 0 &&

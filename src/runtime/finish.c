@@ -81,12 +81,13 @@ void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
         *end = l;
     }
     resident_evict(rt, r);
-    resident_trim(rt, true);
+    resident_trim(rt, true, NULL);
     rt->retry_at_ms = rt_mono(rt) + 50;
     rt->hold = true; /* later letters of the instance must not overtake these */
     while (list) {
         struct letter *next = list->next;
-        list->tries++;
+        if (!list->tries)
+            list->tries = 1; /* alone from now on; only refusals count */
         letter_later(rt, list);
         list = next;
     }
@@ -332,26 +333,29 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
 
 /* ---- Continue as new ------------------------------------------------------------ */
 
-static void wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
+/* False: the row says so already. */
+static bool wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
 {
     (void)map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid);
-    s->row.finding = pawl_mem_printf(
+    pawl_str finding = pawl_mem_printf(
         &rt->group_mem, "waits for code: orchestration '%.*s' version %.*s is not registered here",
         PAWL_FMT(s->row.orchestration), PAWL_FMT(version));
+    if (pawl_str_eq(s->row.finding, finding))
+        return false;
+    s->row.finding = finding;
     row_changed(s);
+    return true;
 }
 
 /* The next execution cannot be opened in this round: a message brings it back.
  * Quiet: not now, but when there is code for it. */
 static void continue_later(pawl_runtime *rt, struct stage *s, pawl_str version, bool quiet)
 {
-    if (quiet && map_get(&rt->codeless, s->row.uid))
-        return; /* its message waits already */
+    if (quiet && !wait_for_code(rt, s, version))
+        return; /* its message came with that finding and waits */
     pawl_message *m = stage_send(rt, s, PAWL_MSG_WAKE, s->row.uid, (pawl_str){0});
-    if (!quiet)
-        return;
-    *list_add(&rt->group_mem, &s->quiet) = m->id;
-    wait_for_code(rt, s, version);
+    if (quiet)
+        *list_add(&rt->group_mem, &s->quiet) = m->id;
 }
 
 /* Replace r->x by an execution n + 1 and run its first turn in this stage. */
@@ -422,7 +426,7 @@ void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
     if (bare)
         r->doomed = true;
     if (turn_is_between(r->x) && !next_code(rt, r)) { /* not yet: it waits on */
-        wait_for_code(rt, s, execution_end(r->x).version);
+        (void)wait_for_code(rt, s, execution_end(r->x).version);
         turn_pile(rt, r, l);
         return;
     }
@@ -443,6 +447,10 @@ void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
 static void waiting(struct resident *r, struct stage *s)
 {
     pawl_state state = execution_suspended(r->x) ? PAWL_SUSPENDED : PAWL_RUNNING;
+    if (s->row.finding.len && !turn_is_between(r->x)) { /* what it waited for is there */
+        s->row.finding = (pawl_str){0};
+        row_changed(s);
+    }
     if (state == s->row.state)
         return;
     if (s->row.state == PAWL_SUSPENDED)

@@ -269,7 +269,8 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
     }
     for (size_t i = 0; i < s->work_updates.count; i++) {
         uint64_t id = s->work_updates.items[i].id;
-        if (!map_get(&rt->jobs, id))
+        bool held = s->work_updates.items[i].lock_epoch == rt->fence.epoch; /* or just done */
+        if (!held && !map_get(&rt->jobs, id))
             rt->store->ops->abandon_work(rt->store, &id, 1);
         rt->store_backlog = rt->lease_look = true;
     }

@@ -41,22 +41,20 @@ void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
                              .tv_nsec = (until_mono_ms % 1000) * 1000000};
     pthread_mutex_lock(&rt->lock);
     rt->engine_waits = true;
-    while (!rt->inbox && !rt->stop) {
+    while (!rt->inbox && !rt->stop && !rt->woken) {
         if (until_mono_ms == INT64_MAX)
             pthread_cond_wait(&rt->wake, &rt->lock);
         else if (pthread_cond_timedwait(&rt->wake, &rt->lock, &until) != 0)
             break;
-        if (!rt->engine_waits) /* woken by inbox_wake */
-            break;
     }
-    rt->engine_waits = false;
+    rt->engine_waits = rt->woken = false;
     pthread_mutex_unlock(&rt->lock);
 }
 
 void inbox_wake(pawl_runtime *rt)
 {
     pthread_mutex_lock(&rt->lock);
-    rt->engine_waits = false;
+    rt->woken = true;
     pthread_mutex_unlock(&rt->lock);
     pthread_cond_signal(&rt->wake);
 }

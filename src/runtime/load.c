@@ -148,7 +148,7 @@ enum ready_result load_execution(pawl_runtime *rt, struct resident *r,
     struct execution_spec spec = load_spec(rt, &r->row, r->code, r);
     r->x = execution_create(&spec);
     if (!r->x) { /* no stack or memory: make room once */
-        resident_trim(rt, true);
+        resident_trim(rt, true, r);
         r->x = execution_create(&spec);
     }
     enum ready_result ready = r->x ? READY_OK : READY_TROUBLE;

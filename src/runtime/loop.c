@@ -202,7 +202,7 @@ int loop_once(pawl_runtime *rt)
     int done = group_commit(rt);
     if (done == 0 && rt->purge_left && !rt->todo && rt_mono(rt) >= rt->purge_at_ms)
         remove_purge(rt);
-    resident_trim(rt, false);
+    resident_trim(rt, false, NULL);
     return done == 0 && mended ? 1 : done;
 }
 

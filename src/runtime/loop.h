@@ -18,6 +18,8 @@ void loop_finish(pawl_runtime *rt);
 void *loop_main(void *rt);
 /* True when nobody steps for this thread: its blocking calls step by themselves. */
 bool runtime_steps_here(pawl_runtime *rt);
+/* Nothing runs any more: whoever waits for an answer hears that none will come. */
+void runtime_refuse(pawl_runtime *rt);
 
 /* ---- client.c -------------------------------------------------------------------- */
 

@@ -280,8 +280,10 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         rc = take_over(rt, err);
     if (rc == PAWL_OK && rt->caps.queues && !queue_desk_open(rt))
         rc = PAWL_NO_MEMORY;
-    if (rc == PAWL_OK)
+    if (rc == PAWL_OK) {
+        registry_join(app, rt);
         return rt;
+    }
     if (!err->text[0])
         error_set(err, rc, "cannot open the store: %s", pawl_status_text(rc));
     rt->dead = rc;
@@ -374,8 +376,20 @@ static void drop_letters(pawl_runtime *rt)
 {
     struct letter *l;
     letter_back(rt, rt->later);
+    rt->later = NULL;
+    rt->later_end = &rt->later;
     while ((l = letter_next(rt)))
         letter_drop(rt, l, PAWL_SHUTDOWN, "the runtime is closing");
+}
+
+void runtime_refuse(pawl_runtime *rt)
+{
+    heap_deinit(&rt->limits); /* while the jobs in it live */
+    inbox_take(rt);
+    refuse_items(rt->items);
+    rt->items = NULL;
+    rt->items_end = &rt->items;
+    drop_letters(rt);
 }
 
 static void free_jobs(pawl_runtime *rt)
@@ -389,14 +403,12 @@ static void free_jobs(pawl_runtime *rt)
 
 void runtime_discard(pawl_runtime *rt)
 {
-    heap_deinit(&rt->limits); /* while the jobs in it live */
-    refuse_items(rt->items);
-    refuse_items(rt->inbox);
+    registry_leave(rt->app, rt);
+    runtime_refuse(rt);
     queue_desk_close(rt);
-    drop_letters(rt);
     free_jobs(rt);
     hold_free(rt);
-    resident_trim(rt, true);
+    resident_trim(rt, true, NULL);
     for (size_t cursor = 0;;) {
         char *name = map_next(&rt->kept_names, &cursor);
         if (!name)
@@ -427,6 +439,7 @@ void pawl_runtime_close(pawl_runtime *rt)
 {
     if (!rt)
         return;
+    registry_leave(rt->app, rt);
     told_stop(rt);
     bool all = true;
     if (rt->threaded) {

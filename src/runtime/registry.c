@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "runtime/inbox.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -62,6 +63,35 @@ static pawl_status refuse(pawl_app *app, const pawl_error *err)
         app->trouble = *err;
     pthread_mutex_unlock(&app->lock);
     return err->status;
+}
+
+void registry_join(pawl_app *app, pawl_runtime *rt)
+{
+    pthread_mutex_lock(&app->lock);
+    rt->next_of_app = app->runtimes;
+    app->runtimes = rt;
+    pthread_mutex_unlock(&app->lock);
+}
+
+void registry_leave(pawl_app *app, pawl_runtime *rt)
+{
+    pthread_mutex_lock(&app->lock);
+    pawl_runtime **at = &app->runtimes;
+    while (*at && *at != rt)
+        at = &(*at)->next_of_app;
+    if (*at)
+        *at = rt->next_of_app;
+    pthread_mutex_unlock(&app->lock);
+}
+
+/* What waited for this code may be looked at again. */
+static void tell_runtimes(pawl_app *app)
+{
+    atomic_fetch_add(&app->generation, 1);
+    pthread_mutex_lock(&app->lock);
+    for (pawl_runtime *rt = app->runtimes; rt; rt = rt->next_of_app)
+        inbox_wake(rt);
+    pthread_mutex_unlock(&app->lock);
 }
 
 static pawl_status check_registration(pawl_app *app, const char *what, const char *name,
@@ -154,7 +184,7 @@ pawl_status pawl_register_orchestration_with(pawl_app *app, const char *name, co
         error_set(&err, PAWL_EXISTS, "orchestration '%s' %s is registered twice", name, version);
         return refuse(app, &err);
     }
-    atomic_fetch_add(&app->generation, 1);
+    tell_runtimes(app);
     return PAWL_OK;
 }
 
@@ -190,7 +220,7 @@ pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_ac
         error_set(&err, PAWL_EXISTS, "activity '%s' is registered twice", name);
         return refuse(app, &err);
     }
-    atomic_fetch_add(&app->generation, 1);
+    tell_runtimes(app);
     return PAWL_OK;
 }
 

@@ -45,11 +45,15 @@ struct pawl_app {
     VEC(struct code_entry *) all_code;
     VEC(struct activity_entry *) all_activities;
     atomic_ulong generation;
+    pawl_runtime *runtimes;   /* woken by a registration */
     atomic_bool left_running; /* a closed runtime left activities behind: keep their code */
     pawl_error trouble;       /* first bad registration; status PAWL_OK: none */
     int trouble_count;
 };
 
+/* A runtime hears of registrations from now on; until it leaves (twice does no harm). */
+void registry_join(pawl_app *app, pawl_runtime *rt);
+void registry_leave(pawl_app *app, pawl_runtime *rt);
 /* Empty version: the highest.  NULL when there is none. */
 const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str version);
 bool registry_has_name(pawl_app *app, pawl_str name);

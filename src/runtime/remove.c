@@ -115,9 +115,21 @@ static bool remove_tree(pawl_runtime *rt, const struct tree *t)
     return true;
 }
 
+/* Is a child of theirs being made in this very group? */
+static bool any_child_made(const pawl_runtime *rt, const struct tree *t)
+{
+    for (const struct stage *s = rt->stages; s; s = s->next)
+        for (size_t i = 0; s->change == PAWL_ROW_INSERT && i < t->rows.count; i++)
+            if (s->row.parent_uid == t->rows.items[i].uid)
+                return true;
+    return false;
+}
+
 /* Is any of them staged already?  Then the request waits for the next group. */
 static bool any_staged(pawl_runtime *rt, const struct tree *t)
 {
+    if (any_child_made(rt, t))
+        return true;
     for (size_t i = 0; i < t->rows.count; i++) {
         struct resident *r = resident_by_uid(rt, t->rows.items[i].uid);
         if (r && r->stage)
@@ -197,38 +209,65 @@ static bool prune_root(pawl_runtime *rt, const pawl_row *row, pawl_reply *reply)
     return true;
 }
 
-/* Closed executions of instances that run on. */
+/* Finished roots, page by page from the newest: what is not one may fill whole pages. */
+static pawl_status prune_roots(pawl_runtime *rt, int64_t before_ms, uint32_t limit,
+                               pawl_reply *reply, pawl_error *err)
+{
+    pawl_row_query query = {.ended_before_ms = before_ms, .limit = limit};
+    pawl_row_list list;
+    pawl_status rc;
+    pawl_mem page;
+    arena_init(&page);
+    do {
+        arena_reset(&page);
+        rc = rt->store->ops->list(rt->store, &query, &page, &list, err);
+        for (size_t i = 0; rc == PAWL_OK && i < list.count && reply->instances < limit; i++)
+            if (!list.items[i].parent_uid && pawl_state_is_terminal(list.items[i].state))
+                (void)prune_root(rt, &list.items[i], reply);
+        query.before_uid = list.next_uid;
+    } while (rc == PAWL_OK && list.next_uid && reply->instances < limit);
+    arena_deinit(&page);
+    return rc;
+}
+
+/* Closed executions of up to `limit` instances that run on. */
 static void prune_executions(pawl_runtime *rt, uint32_t limit, pawl_reply *reply)
 {
     pawl_row_query query = {.state = PAWL_RUNNING + 1, .limit = limit};
     pawl_row_list list;
     pawl_error err;
-    if (rt->store->ops->list(rt->store, &query, &rt->group_mem, &list, &err) != PAWL_OK)
-        return;
-    for (size_t i = 0; i < list.count; i++) {
-        uint64_t n = 0;
-        if (list.items[i].execution > 1 &&
-            rt->store->ops->prune_executions(rt->store, &rt->fence, list.items[i].uid,
-                                             list.items[i].execution, &n, &err) == PAWL_OK)
-            reply->executions += n;
+    pawl_mem page;
+    arena_init(&page);
+    for (uint32_t looked = 0; looked < limit;) {
+        arena_reset(&page);
+        if (rt->store->ops->list(rt->store, &query, &page, &list, &err) != PAWL_OK)
+            break;
+        for (size_t i = 0; i < list.count && looked < limit; i++) {
+            uint64_t n = 0;
+            if (list.items[i].execution < 2)
+                continue;
+            looked++;
+            if (rt->store->ops->prune_executions(rt->store, &rt->fence, list.items[i].uid,
+                                                 list.items[i].execution, &n, &err) == PAWL_OK)
+                reply->executions += n;
+        }
+        query.before_uid = list.next_uid;
+        if (!list.next_uid)
+            break;
     }
+    arena_deinit(&page);
 }
 
 void prune_handle(pawl_runtime *rt, struct request *req)
 {
     uint32_t limit = req->args.limit ? req->args.limit : 1000;
-    pawl_row_query query = {.ended_before_ms = req->args.before_ms, .limit = limit};
-    pawl_row_list list;
+    pawl_reply reply = {.status = PAWL_OK};
     pawl_error err = {0};
-    pawl_status rc = rt->store->ops->list(rt->store, &query, &rt->group_mem, &list, &err);
-    if (rc != PAWL_OK) {
+    pawl_status rc = prune_roots(rt, req->args.before_ms, limit, &reply, &err);
+    if (rc != PAWL_OK && !reply.instances) {
         request_refuse(req, rc, "%s", err.text);
         return;
     }
-    pawl_reply reply = {.status = PAWL_OK};
-    for (size_t i = 0; i < list.count && reply.instances < limit; i++)
-        if (!list.items[i].parent_uid)
-            (void)prune_root(rt, &list.items[i], &reply);
     prune_executions(rt, limit, &reply);
     answer_counts(rt, req, &reply);
 }

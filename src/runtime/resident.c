@@ -118,13 +118,13 @@ void resident_evict(pawl_runtime *rt, struct resident *r)
     free(r);
 }
 
-void resident_trim(pawl_runtime *rt, bool all)
+void resident_trim(pawl_runtime *rt, bool all, const struct resident *keep)
 {
     struct resident *r = rt->oldest;
     while (r && (all || rt->resident_bytes > rt->opts.fiber_memory ||
                  rt->resident_count > rt->resident_max)) {
         struct resident *next = r->newer;
-        if (!r->stage)
+        if (!r->stage && r != keep)
             resident_evict(rt, r);
         r = next;
     }

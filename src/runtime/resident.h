@@ -29,8 +29,8 @@ void resident_touch(pawl_runtime *rt, struct resident *r);
 void resident_weigh(pawl_runtime *rt, struct resident *r);
 /* Forget it.  Its stage, if any, must be gone. */
 void resident_evict(pawl_runtime *rt, struct resident *r);
-/* Evict the oldest until the budget holds; `all`: everything not staged. */
-void resident_trim(pawl_runtime *rt, bool all);
+/* Evict the oldest until the budget holds; `all`: everything not staged, except `keep`. */
+void resident_trim(pawl_runtime *rt, bool all, const struct resident *keep);
 void resident_check(pawl_runtime *rt);
 
 /* ---- load.c -------------------------------------------------------------- */

@@ -72,7 +72,7 @@ struct letter {
     bool stored;       /* a message row exists (mail.id) */
     uint64_t work_id;  /* fused completion: the work row it acks; 0: none */
     uint32_t attempt;  /* crashes blamed on the stored row */
-    uint32_t tries;    /* commits it was part of that were refused */
+    uint32_t tries;    /* commits it was part of that were refused; not 0: alone in its stage */
     int64_t created_ms;
     struct request *request; /* to be answered when the letter is committed; owned */
     pawl_str key;            /* idempotency key of a raise */
@@ -212,7 +212,8 @@ struct pawl_client {
 
 struct pawl_runtime {
     pawl_app *app;
-    pawl_options opts; /* defaults filled in; strings owned below */
+    pawl_runtime *next_of_app; /* guarded by the lock of app */
+    pawl_options opts;         /* defaults filled in; strings owned below */
     char *data_dir;
     pawl_env env;
     struct logger log;
@@ -227,6 +228,7 @@ struct pawl_runtime {
     pthread_cond_t wake;  /* the engine waits here */
     struct item *inbox, **inbox_end;
     bool engine_waits;
+    bool woken;         /* by inbox_wake: the next wait returns at once */
     bool stopping;      /* no new requests */
     atomic_bool stop;   /* engine thread ends */
     atomic_bool busy;   /* the engine is not waiting: the watchdog looks */

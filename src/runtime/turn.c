@@ -20,6 +20,7 @@
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,8 +64,9 @@ static pawl_str key_attrs(pawl_runtime *rt, pawl_str key)
     return pawl_json_done(w);
 }
 
-/* True when mail with these attrs is kept for that name, in this group or before. */
-static bool is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
+/* OK when mail with these attrs is kept for that name, in this group or before; EMPTY when
+ * not; else the store did not answer. */
+static pawl_status is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
 {
     pawl_message_list list = {0};
     pawl_error err;
@@ -72,22 +74,27 @@ static bool is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
         for (size_t i = 0; i < s->messages.count; i++)
             if (pawl_str_eq(s->messages.items[i].instance, instance) &&
                 pawl_str_eq(s->messages.items[i].attrs, attrs))
-                return true;
+                return PAWL_OK;
     arena_reset(&rt->load_mem);
-    (void)rt->store->ops->read_messages(rt->store, 0, instance, &rt->load_mem, &list, &err);
+    pawl_status rc =
+        rt->store->ops->read_messages(rt->store, 0, instance, &rt->load_mem, &list, &err);
     for (size_t i = 0; i < list.count; i++)
         if (pawl_str_eq(list.items[i].attrs, attrs))
-            return true;
-    return false;
+            return PAWL_OK;
+    return rc == PAWL_OK || rc == PAWL_CORRUPT ? PAWL_EMPTY : rc;
 }
 
 /* Keep an event for an instance that is not there yet. */
 static void keep_for_start(pawl_runtime *rt, struct letter *l)
 {
     pawl_str attrs = l->key.len ? key_attrs(rt, l->key) : (pawl_str){0};
-    bool again = attrs.len && is_kept(rt, l->instance, attrs);
+    pawl_status kept = attrs.len ? is_kept(rt, l->instance, attrs) : PAWL_EMPTY;
+    if (kept != PAWL_OK && kept != PAWL_EMPTY) {
+        turn_hold(rt, l);
+        return;
+    }
     struct stage *s = stage_bare(rt);
-    if (again) { /* answered like the first one, after this commit */
+    if (kept == PAWL_OK) { /* answered like the first one, after this commit */
         stage_take(s, l);
         return;
     }
@@ -275,6 +282,21 @@ static bool is_our_child(const pawl_row *row, const struct letter *l)
            row->parent_ref == (uint64_t)pawl_json_int(l->mail.attrs, "/parent_ref", 0);
 }
 
+/* It cannot be suspended or resumed as it is. */
+PAWL_PRINTF(3, 4)
+static void refuse_steer(pawl_runtime *rt, struct letter *l, const char *format, ...)
+{
+    char text[LIMIT_CHILD_ID_BYTES + 80];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (l->stored)
+        consume_late(rt, stage_bare(rt), l);
+    else
+        letter_drop(rt, l, PAWL_CONFLICT, text);
+}
+
 /* Letters that are answered without running code.  True: done with it. */
 static bool steer(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
@@ -294,14 +316,8 @@ static bool steer(pawl_runtime *rt, struct resident *r, struct letter *l)
     }
     if ((l->mail.kind == PAWL_MSG_SUSPEND && suspended) ||
         (l->mail.kind == PAWL_MSG_RESUME && !suspended)) {
-        if (l->request)
-            request_refuse(l->request, PAWL_CONFLICT, "instance '%.*s' is %s", PAWL_FMT(row->id),
-                           pawl_state_name(row->state));
-        l->request = NULL;
-        if (l->stored)
-            consume_late(rt, stage_bare(rt), l);
-        else
-            letter_drop(rt, l, PAWL_OK, "");
+        refuse_steer(rt, l, "instance '%.*s' is %s", PAWL_FMT(row->id),
+                     pawl_state_name(row->state));
         return true;
     }
     return false;
@@ -331,6 +347,9 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
     case READY_OK:
         if (l->mail.kind == PAWL_MSG_CANCEL && turn_is_between(r->x))
             turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
+        else if (l->mail.kind == PAWL_MSG_SUSPEND && turn_is_between(r->x))
+            refuse_steer(rt, l, "instance '%.*s' has just continued as new; try again",
+                         PAWL_FMT(row->id));
         else
             apply(rt, r, l);
         break;

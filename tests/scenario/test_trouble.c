@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/scenario/test_trouble.c -- B9, S20, S25, S30: nothing is lost when the store, memory or
+ * the order of things makes trouble. */
+#include "scene.h"
+
+#include <unistd.h>
+
+/* ---- Store trouble ------------------------------------------------------------------- */
+
+static pawl_result go_on(pawl_ctx *ctx, pawl_str version)
+{
+    if (pawl_execution(ctx) == 2)
+        return pawl_done_str(ctx, pawl_version(ctx));
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_continue_as_new(ctx, version, version.ptr);
+}
+
+/* The commit that parks it between two executions fails first. */
+SCENARIO(b09_s26_parked_between_executions_by_the_second_commit)
+{
+    scene_flow_at(s, "Flow", "1.0.0", go_on);
+    scene_start(s, "Flow", "i", "2.0.0");
+    scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, PAWL_BUSY);
+    scene_raise(s, "i", "Go", "");
+    expect_text(scene_info(s, "i").finding.ptr, "version 2.0.0 is not registered");
+    expect_is(scene_try_raise(s, "i", "Mail", "in between"), PAWL_OK);
+    scene_flow_at(s, "Flow", "2.0.0", go_on);
+    scene_expect(s, "i", PAWL_COMPLETED, "2.0.0");
+    scene_expect_empty(s);
+}
+
+static pawl_result one_call(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result first = pawl_call(ctx, "Echo", input);
+    return pawl_await(ctx, pawl_wait_event(ctx, first.value.ptr));
+}
+
+/* A history that cannot be read for long, then a failed commit: the result waits. */
+SCENARIO(b09_s30_long_read_trouble_then_a_failed_commit_loses_nothing)
+{
+    s->opts.fiber_memory = 1;
+    scene_flow(s, "Flow", one_call);
+    scene_up(s);
+    scene_start(s, "Flow", "i", "Go");
+    scene_fail(s, FAULT_OP_read_history, 0, 20, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    pawl_error err;
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "i", .name = "Go",
+                                              .data = pawl_s("end")),
+                                 NULL, NULL, &err),
+              PAWL_OK);
+    for (int i = 0; i < 40 && s->fault.left; i++)
+        (void)scene_hop(s);
+    expect_is(s->fault.left, 0);
+    scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, PAWL_BUSY);
+    for (int i = 0; i < 5; i++)
+        (void)scene_hop(s);
+    scene_expect(s, "i", PAWL_COMPLETED, "end");
+    scene_expect_empty(s);
+}
+
+static pawl_result two_events(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_result first = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_result second = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_donef(ctx, "%s%s", first.value.ptr, second.value.ptr);
+}
+
+/* A key is looked up again when the store did not answer. */
+SCENARIO(s18_b09_a_key_before_the_start_holds_in_trouble)
+{
+    static const char *const data[] = {"a", "again", "b"};
+    scene_flow(s, "Flow", two_events);
+    for (int i = 0; i < 3; i++) {
+        scene_up(s);
+        scene_fail(s, FAULT_OP_read_messages, 0, i, FAULT_BEFORE, PAWL_UNAVAILABLE);
+        expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "i", .name = "Go",
+                                           .data = pawl_s(data[i]), .await_start = true,
+                                           .idempotency_key = i < 2 ? "k" : "k2")),
+                  PAWL_OK);
+    }
+    scene_start(s, "Flow", "i", "");
+    scene_expect(s, "i", PAWL_COMPLETED, "ab");
+}
+
+/* ---- Families ---------------------------------------------------------------------------- */
+
+static pawl_result kid(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+static pawl_result parent(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call_child(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "kid"));
+}
+
+/* The child is made in the very group that removes its parent. */
+SCENARIO(s20_removing_a_parent_reaches_a_child_being_made)
+{
+    pawl_error err;
+    scene_flow(s, "Parent", parent);
+    scene_flow(s, "Kid", kid);
+    scene_up(s);
+    expect_is(pawl_client_submit(
+                  s->c, PAWL_REQUEST(.op = PAWL_OP_START, .name = "Parent", .instance = "p"), NULL,
+                  NULL, &err),
+              PAWL_OK);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "p", .force = true)),
+              PAWL_OK);
+    pawl_info info;
+    expect_is(pawl_client_get(s->c, "p", 0, s->mem, &info, &err), PAWL_NOT_FOUND);
+    expect_is(pawl_client_get(s->c, "kid", 0, s->mem, &info, &err), PAWL_NOT_FOUND);
+    scene_expect_empty(s);
+}
+
+static pawl_result five_kids(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task t[5];
+    for (int i = 0; i < 5; i++)
+        t[i] = pawl_start_child(ctx, "Done", input, NULL);
+    return pawl_await_all(ctx, t, 5);
+}
+
+static pawl_result done(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_done_str(ctx, input);
+}
+
+/* Children fill the first pages, running instances others. */
+SCENARIO(e12_prune_finds_a_root_behind_its_children)
+{
+    scene_flow(s, "Parent", five_kids);
+    scene_flow(s, "Done", done);
+    scene_flow(s, "Kid", kid);
+    scene_start(s, "Parent", "p", "");
+    scene_expect(s, "p", PAWL_COMPLETED, NULL);
+    for (int i = 0; i < 5; i++)
+        scene_start(s, "Kid", scene_id(s, "k", i), "");
+    scene_advance(s, 1000);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = s->now, .limit = 2)),
+              PAWL_OK);
+    expect_is(s->reply.instances, 6);
+    expect_is(scene_depths(s).instances, 5);
+}
+
+/* ---- Suspending ---------------------------------------------------------------------------- */
+
+SCENARIO(s25_suspend_between_executions_is_not_answered_and_forgotten)
+{
+    scene_flow_at(s, "Flow", "1.0.0", go_on);
+    scene_start(s, "Flow", "i", "2.0.0");
+    scene_raise(s, "i", "Go", "");
+    bool suspended = scene_try_steer(s, PAWL_OP_SUSPEND, "i") == PAWL_OK;
+    scene_flow_at(s, "Flow", "2.0.0", go_on);
+    scene_settle(s);
+    expect_is(scene_info(s, "i").state, suspended ? PAWL_SUSPENDED : PAWL_COMPLETED);
+}
+
+/* ---- Code that comes late --------------------------------------------------------------------- */
+
+TEST(s26_registering_wakes_the_engine)
+{
+    struct scene *s = scene_open(SCENE_MEMORY);
+    scene_threads(s);
+    scene_up(s);
+    expect_is(pawl_client_start(s->c, "Late", pawl_s(""),
+                                PAWL_START_OPTS(.instance = "i", .allow_unregistered = true), NULL),
+              PAWL_OK);
+    usleep(50000); /* it sleeps by now */
+    scene_flow(s, "Late", kid);
+    for (int i = 0; i < 1000 && scene_info(s, "i").state != PAWL_RUNNING; i++)
+        usleep(5000);
+    expect_is(scene_info(s, "i").state, PAWL_RUNNING);
+    scene_close(s);
+}
+
+/* ---- A runtime that stops ------------------------------------------------------------------------ */
+
+/* A blocking call that saw the end of the runtime is not answered a second time. */
+SCENARIO(b12_a_blocking_call_on_a_fenced_runtime_is_answered_once)
+{
+    pawl_error err = {0};
+    scene_flow(s, "Kid", kid);
+    scene_start(s, "Kid", "i", "");
+    pawl_runtime *second = pawl_runtime_open(s->app, &s->opts, &err);
+    ck_assert_msg(second, "%s", err.text);
+    expect_is(pawl_client_raise(s->c, "i", "Go", pawl_s("x"), NULL, &err), PAWL_FENCED);
+    pawl_runtime_close(s->rt);
+    s->rt = second;
+    s->c = pawl_runtime_client(second);
+    scene_raise(s, "i", "Go", "y");
+    scene_expect(s, "i", PAWL_COMPLETED, "y");
+}
