@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/scenario/test_queue_faults.c -- queues on a store that fails, processes that
+ * die, many items and many threads.
+ *
+ * The measure is always the same: what was answered is true, nothing is lost,
+ * nothing is delivered twice without a lock that ran out.
+ */
+#include "queue_verbs.h"
+
+#include <malloc.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Failing commits and reads ---------------------------------------------------- */
+
+QUEUE_SCENARIO(a_failed_commit_is_tried_again_and_answered_once)
+{
+    static const pawl_status ways[] = {PAWL_BUSY, PAWL_UNAVAILABLE, PAWL_NO_MEMORY};
+    for (int i = 0; i < 3; i++) {
+        scene_up(s);
+        scene_fail(s, FAULT_OP_commit, 0, 2, FAULT_BEFORE, ways[i]);
+        q_push(s, "q", scene_id(s, "a", i), 0);
+        scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, ways[i]);
+        const char *data, *lock = q_lock(s, "q", 1, 0, &data);
+        expect_str(data, scene_id(s, "a", i));
+        scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, ways[i]);
+        expect_is(q_ack(s, "q", lock), PAWL_OK);
+    }
+    pawl_queue_stats t = q_stats(s, "q");
+    expect_is(t.pushed, 3);
+    expect_is(t.popped, 3);
+    expect_is(t.acked, 3);
+    expect_str(q_counts(s, "q"), "0 0 0 0");
+}
+
+QUEUE_SCENARIO(failing_reads_are_tried_again)
+{
+    pawl_queue_config c = pawl_queue_config_default();
+    c.max_deliveries = 3;
+    q_config(s, "q", c);
+    q_push_item(s, "q",
+                (pawl_queue_item){
+                    .data = {"a", 1},
+                      .dedup_id = {"k", 1}
+    });
+    for (int skip = 0; skip < 6; skip++) {
+        scene_crash(s); /* everything is read anew */
+        scene_up(s);
+        scene_fail(s, FAULT_OP_queue_read, skip, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+        pawl_queue_item twin = {
+            .data = {"b", 1},
+              .dedup_id = {"k", 1}
+        };
+        pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q",
+                                                             .items = &twin, .item_count = 1));
+        expect_is(r->pushed[0].duplicate, true);
+        const char *data, *lock = q_lock(s, "q", 1, 0, &data);
+        expect_str(data, "a");
+        expect_is(q_settle(s, PAWL_QUEUE_EXTEND, "q", lock), PAWL_OK);
+        s->fault.left = 0;
+        c.max_deliveries = 0;
+        q_config(s, "q", c);
+        expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", lock), PAWL_OK);
+    }
+}
+
+QUEUE_SCENARIO(a_full_disk_refuses_pushes_and_lets_acks_pass)
+{
+    q_push(s, "q", "a", 0);
+    const char *lock = q_lock(s, "q", 1, 0, NULL);
+    scene_fail(s, FAULT_OP_space, 0, 1, FAULT_BEFORE, PAWL_DISK_FULL);
+    pawl_queue_item item = {
+        .data = {"b", 1}
+    };
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q", .items = &item,
+                                             .item_count = 1))
+                  ->status,
+              PAWL_DISK_FULL);
+    s->fault.left = 0;
+    expect_is(q_ack(s, "q", lock), PAWL_OK);
+    expect_str(q_counts(s, "q"), "0 0 0 0");
+}
+
+/* ---- Death before and after each commit --------------------------------------------- */
+
+struct step {
+    pawl_status status; /* 1: no answer came */
+    char lock[16];
+};
+
+static void take_step(void *arg, const pawl_queue_reply *r)
+{
+    struct step *at = arg;
+    at->status = r->status;
+    (void)snprintf(at->lock, sizeof(at->lock), "%.*s", PAWL_FMT(r->lock_id));
+}
+
+/* Hand a request to a process that dies before (after) its commit is on disk. */
+static void die_in(struct scene *s, const pawl_queue_request *req, enum fault_kind when)
+{
+    struct step at = {.status = (pawl_status)1};
+    pawl_error err;
+    scene_up(s);
+    scene_settle(s);
+    scene_fail(s, FAULT_OP_commit, 0, 100, when, PAWL_UNAVAILABLE);
+    expect_is(pawl_queue_submit(s->c, req, take_step, &at, &err), PAWL_OK);
+    (void)pawl_runtime_step(s->rt, 0);
+    s->fault.left = 0;
+    scene_down(s);
+    ck_assert(at.status == PAWL_SHUTDOWN || at.status == (pawl_status)1);
+}
+
+QUEUE_SCENARIO(death_between_every_two_steps_loses_and_doubles_nothing)
+{
+    pawl_queue_config c = pawl_queue_config_default();
+    c.max_deliveries = 1;
+    q_config(s, "q", c);
+    pawl_queue_item item = {
+        .data = {"a", 1},
+          .dedup_id = {"k", 1}
+    };
+    const pawl_queue_request *push =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q", .items = &item, .item_count = 1);
+    die_in(s, push, FAULT_BEFORE);
+    expect_str(q_all(s, "q"), "");
+    die_in(s, push, FAULT_AFTER);
+    expect_str(q_all(s, "q"), "a:ready");
+    expect_is(queue_do(s, push)->pushed[0].duplicate, true); /* the client asks again */
+
+    const pawl_queue_request *pop =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .require_ack = true, .ttl_ms = 5000);
+    die_in(s, pop, FAULT_BEFORE);
+    expect_str(q_all(s, "q"), "a:ready");
+    const char *data, *lock = q_lock(s, "q", 1, 5000, &data);
+    const pawl_queue_request *bury = PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_DEADLETTER, .queue = "q",
+                                                        .lock_ids = &lock, .lock_count = 1);
+    die_in(s, bury, FAULT_BEFORE);
+    expect_str(q_all(s, "q"), "a:locked");
+    die_in(s, bury, FAULT_AFTER);
+    expect_str(q_all(s, "q"), "");
+    expect_str(q_all(s, "q-deadletter"), "a:ready");
+    expect_is(q_ack(s, "q", lock), PAWL_NOT_FOUND);
+
+    const pawl_queue_request *back =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "q-deadletter");
+    die_in(s, back, FAULT_BEFORE);
+    expect_str(q_all(s, "q"), "");
+    die_in(s, back, FAULT_AFTER);
+    expect_str(q_all(s, "q"), "a:ready");
+
+    die_in(s, pop, FAULT_AFTER); /* locked by nobody who knows: it runs out and is buried */
+    expect_str(q_all(s, "q"), "a:locked");
+    scene_advance(s, 5000);
+    expect_str(q_all(s, "q"), "");
+    expect_str(q_all(s, "q-deadletter"), "a:ready");
+    expect_str(q_counts(s, "q"), "0 0 0 0");
+    expect_str(q_counts(s, "q-deadletter"), "1 0 0 0");
+}
+
+/* ---- Random operations against a model ------------------------------------------------ */
+
+/* A lock as the consumer sees it. */
+struct out {
+    char lock[16];
+    int64_t until;
+    int count;
+};
+
+static uint64_t dice(uint64_t *seed, uint64_t n)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (*seed >> 33) % n;
+}
+
+QUEUE_SCENARIO(whatever_happens_every_item_is_in_one_place)
+{
+    uint64_t seed = 7;
+    uint64_t pushed = 0, taken = 0;
+    struct out outs[8] = {0};
+    pawl_queue_config c = pawl_queue_config_default();
+    c.max_locks = 8;
+    q_config(s, "q", c);
+    for (int step = 0; step < 1500; step++) {
+        struct out *o = &outs[dice(&seed, 8)];
+        switch (dice(&seed, 9)) {
+        case 0:
+        case 1:
+        case 2:
+            q_push_item(s, "q",
+                        (pawl_queue_item){
+                            .data = {"0123456789", dice(&seed, 11)},
+                            .priority = (int64_t)dice(&seed, 3),
+                            .delay_ms = dice(&seed, 4) ? 0 : 700
+            });
+            pushed++;
+            break;
+        case 3:
+        case 4: {
+            pawl_queue_reply *r = queue_do(
+                s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .require_ack = !o->count,
+                                      .count = (uint32_t)dice(&seed, 4) + 1, .ttl_ms = 2000));
+            if (r->locked) {
+                (void)snprintf(o->lock, sizeof(o->lock), "%s", r->lock_id.ptr);
+                o->until = r->locked_until_ms;
+                o->count = (int)r->count;
+            } else {
+                taken += r->count;
+            }
+            break;
+        }
+        case 5:
+        case 6:
+            if (o->count) {
+                pawl_queue_op op = dice(&seed, 3) ? PAWL_QUEUE_ACK : PAWL_QUEUE_RELEASE;
+                bool live = s->now < o->until;
+                expect_is(q_settle(s, op, "q", o->lock), live ? PAWL_OK : PAWL_LOST);
+                taken += live && op == PAWL_QUEUE_ACK ? (uint64_t)o->count : 0;
+                o->count = 0;
+            }
+            break;
+        case 7:
+            scene_advance(s, (int64_t)dice(&seed, 900));
+            break;
+        default:
+            if (dice(&seed, 6) == 0)
+                scene_crash(s);
+            else if (dice(&seed, 4) == 0)
+                scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, PAWL_BUSY);
+            break;
+        }
+        if (step % 100 == 0) {
+            s->fault.left = 0;
+            pawl_queue_stats t = q_stats(s, "q");
+            expect_is(t.ready + t.delayed + t.locked, pushed - taken);
+        }
+    }
+    s->fault.left = 0;
+    scene_advance(s, 5000);
+    pawl_queue_stats t = q_stats(s, "q");
+    expect_is(t.ready, pushed - taken);
+    expect_is(t.locked + t.delayed + t.locks, 0);
+    while (queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 100))->count)
+        ;
+    expect_is(q_stats(s, "q").bytes, 0);
+    expect_is(q_stats(s, "q").popped >= pushed, true);
+}
+
+/* ---- Length -------------------------------------------------------------------------- */
+
+/* Heap in use, without SQLite's page cache, which has a limit of its own. */
+static size_t heap_kb(void)
+{
+    return (mallinfo2().uordblks - (size_t)sqlite3_memory_used()) / 1024;
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+
+TEST(two_hundred_thousand_items_leave_memory_bounded)
+{
+    struct scene *s = scene_open(SCENE_SQLITE);
+    static char body[200];
+    pawl_queue_item *items = calloc(1000, sizeof(*items));
+    pawl_mem *mem = pawl_mem_new();
+    pawl_queue_reply r;
+    memset(body, 'x', sizeof(body));
+    scene_up(s);
+    size_t before = 0;
+    for (int i = 0; i < 200; i++) {
+        for (int j = 0; j < 1000; j++)
+            items[j] = (pawl_queue_item){
+                .data = {body, sizeof(body)},
+                  .priority = j % 3
+            };
+        expect_is(pawl_queue_call(s->c,
+                                  PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q",
+                                                     .items = items, .item_count = 1000),
+                                  mem, &r),
+                  PAWL_OK);
+        pawl_mem_reset(mem);
+        if (i == 10)
+            before = heap_kb();
+    }
+#ifndef SANITIZED
+    size_t after = heap_kb();
+    ck_assert_msg(after < before + 1024, "from %zu to %zu KiB over 38 MB of items", before, after);
+#endif
+    expect_str(q_counts(s, "q"), "200000 0 0 0");
+    uint64_t last = 0, seen = 0;
+    int64_t priority = 0;
+    for (;;) {
+        expect_is(pawl_queue_call(
+                      s->c, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 100),
+                      mem, &r),
+                  PAWL_OK);
+        if (!r.count)
+            break;
+        for (size_t i = 0; i < r.count; i++, seen++) {
+            ck_assert(r.messages[i].priority > priority || r.messages[i].id > last);
+            priority = r.messages[i].priority;
+            last = r.messages[i].id;
+        }
+        pawl_mem_reset(mem);
+    }
+    expect_is(seen, 200000);
+    expect_str(q_counts(s, "q"), "0 0 0 0");
+    pawl_mem_free(mem);
+    free(items);
+    scene_close(s);
+}
+
+QUEUE_SCENARIO(thousands_of_queues_come_and_go)
+{
+    for (int i = 0; i < 3000; i++)
+        q_push(s, scene_id(s, "q", i), scene_id(s, "x", i), 0);
+    for (int i = 0; i < 3000; i += 7)
+        expect_str(q_pop(s, scene_id(s, "q", i), 1), scene_id(s, "x", i));
+}
+
+/* ---- Threads -------------------------------------------------------------------------- */
+
+struct crowd {
+    struct scene *s;
+    atomic_int pushed, got;
+    atomic_uchar seen[4000];
+};
+
+static void *producer(void *arg)
+{
+    struct crowd *c = arg;
+    for (int n; (n = atomic_fetch_add(&c->pushed, 1)) < 4000;) {
+        char text[16];
+        pawl_error err;
+        (void)snprintf(text, sizeof(text), "%d", n);
+        ck_assert(pawl_client_push(c->s->c, "q", pawl_s(text), NULL, NULL, &err) == PAWL_OK);
+    }
+    return NULL;
+}
+
+static void *consumer(void *arg)
+{
+    struct crowd *c = arg;
+    pawl_mem *mem = pawl_mem_new();
+    while (atomic_load(&c->got) < 4000) {
+        pawl_queue_message m;
+        pawl_error err;
+        pawl_mem_reset(mem);
+        pawl_status rc = pawl_client_pop_locked(c->s->c, "q", 30000, 200, mem, &m, &err);
+        if (rc == PAWL_EMPTY)
+            continue;
+        ck_assert_msg(rc == PAWL_OK, "%s", err.text);
+        ck_assert(atomic_fetch_add(&c->seen[atoi(m.data.ptr)], 1) == 0);
+        ck_assert(pawl_client_ack(c->s->c, "q", m.lock_id.ptr, &err) == PAWL_OK);
+        atomic_fetch_add(&c->got, 1);
+    }
+    pawl_mem_free(mem);
+    return NULL;
+}
+
+QUEUE_SCENARIO(a_crowd_of_threads_gets_each_item_once)
+{
+    pthread_t threads[12];
+    struct crowd *c = calloc(1, sizeof(*c));
+    c->s = s;
+    scene_threads(s);
+    scene_up(s);
+    pawl_queue_config config = pawl_queue_config_default();
+    config.max_locks = 0;
+    q_config(s, "q", config);
+    for (int i = 0; i < 12; i++)
+        ck_assert(pthread_create(&threads[i], NULL, i % 2 ? producer : consumer, c) == 0);
+    for (int i = 0; i < 12; i++)
+        pthread_join(threads[i], NULL);
+    expect_str(q_counts(s, "q"), "0 0 0 0");
+    expect_is(q_stats(s, "q").acked, 4000);
+    free(c);
+}
