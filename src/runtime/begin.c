@@ -274,6 +274,15 @@ static struct resident *make(pawl_runtime *rt, const struct letter *l)
     return r;
 }
 
+static void block_start(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct engine_finding why = {0};
+    (void)snprintf(why.text, sizeof(why.text),
+                   "poison: its start ended the process %u times; mend the code, then retry",
+                   l->attempt);
+    turn_block(rt, r, l, &why);
+}
+
 /* It, or its parent, was removed before it began. */
 static void drop_start(pawl_runtime *rt, struct letter *l)
 {
@@ -313,7 +322,9 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
         turn_hold(rt, l);
         return;
     }
-    if (rt->unfused_requests && !l->stored)
+    if (l->attempt >= rt->opts.max_attempts)
+        block_start(rt, r, l);
+    else if (rt->unfused_requests && !l->stored)
         begin_later(rt, r, l, false);
     else if (!begin_execution(rt, r, l))
         begin_later(rt, r, l, true);
@@ -325,11 +336,7 @@ static void begin_pending(pawl_runtime *rt, struct resident *r, struct letter *l
     if (r->stage) {
         letter_later(rt, l);
     } else if (l->attempt >= rt->opts.max_attempts) {
-        struct engine_finding why = {0};
-        (void)snprintf(why.text, sizeof(why.text),
-                       "poison: its start ended the process %u times; mend the code, then retry",
-                       l->attempt);
-        turn_block(rt, r, l, &why);
+        block_start(rt, r, l);
     } else if (r->row.state == PAWL_BLOCKED || r->row.state == PAWL_SUSPENDED) {
         turn_pile(rt, r, l);
     } else if (!begin_execution(rt, r, l)) {

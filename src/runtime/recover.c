@@ -45,19 +45,11 @@ static bool blame_work(pawl_runtime *rt, struct stage *s, uint64_t id, uint32_t 
     return suspect(rt, id);
 }
 
-/* The turn that ran: its message, if it was one, gets the blame. */
-static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t item)
+/* One crash more for the message `item` among those of `uid` (0: those sent by name). */
+static void blame_message(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t item)
 {
     pawl_message_list list;
     pawl_error err;
-    log_warn(&rt->log, "recover", "a turn was running when the process died", "uid=%llu item=%llu",
-             (unsigned long long)uid, (unsigned long long)item);
-    if (!item) { /* a start or raise that was not stored: they are stored first from now on */
-        rt->unfused_requests = true;
-        return;
-    }
-    if (blame_work(rt, s, item, 0))
-        return;
     if (rt->store->ops->read_messages(rt->store, uid, (pawl_str){0}, &rt->group_mem, &list, &err) !=
         PAWL_OK)
         return;
@@ -70,6 +62,21 @@ static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t
                                    .attempt = list.items[i].attempt + 1,
                                    .mailbox = list.items[i].mailbox};
     }
+}
+
+/* The turn that ran: its message, if it was one, gets the blame. */
+static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t item)
+{
+    log_warn(&rt->log, "recover", "a turn was running when the process died", "uid=%llu item=%llu",
+             (unsigned long long)uid, (unsigned long long)item);
+    if (!item) { /* a start or raise that was not stored: they are stored first from now on */
+        rt->unfused_requests = true;
+        return;
+    }
+    if (blame_work(rt, s, item, 0))
+        return;
+    blame_message(rt, s, uid, item);
+    blame_message(rt, s, 0, item); /* a child's start or cancel */
 }
 
 static pawl_status blame(pawl_runtime *rt, const struct slots_past *past, pawl_error *reterr)

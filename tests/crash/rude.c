@@ -109,6 +109,11 @@ static pawl_result dies_at_once(pawl_ctx *ctx, pawl_str input)
     return pawl_call(ctx, "Fine", pawl_s("mended"));
 }
 
+static pawl_result has_bad_child(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call_child(ctx, "DiesAtOnce", input, PAWL_CHILD_OPTS(.instance = "bad"));
+}
+
 static pawl_result dies_after_call(pawl_ctx *ctx, pawl_str input)
 {
     (void)input;
@@ -198,6 +203,7 @@ void app_rude(pawl_app *app)
     pawl_register_activity(app, "Deaf", is_deaf);
     pawl_register_activity(app, "Exit", exits);
     pawl_register_orchestration(app, "Call", "1.0.0", calls);
+    pawl_register_orchestration(app, "HasBadChild", "1.0.0", has_bad_child);
     pawl_register_orchestration(app, "DiesAtOnce", "1.0.0", dies_at_once);
     pawl_register_orchestration(app, "DiesAfterCall", "1.0.0", dies_after_call);
     pawl_register_orchestration(app, "DiesOnEvent", "1.0.0", dies_on_event);

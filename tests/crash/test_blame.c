@@ -196,6 +196,28 @@ TEST(S32_a_start_that_crashes_is_blocked_and_goes_on_when_mended)
     blocks("DiesAtOnce", NULL, SIGSEGV);
 }
 
+/* Its start is a message sent by name: there is no instance to find it by. */
+TEST(S32_a_child_whose_start_crashes_is_blocked_and_goes_on_when_mended)
+{
+    const struct plan_item parent = {"HasBadChild", "p", "", NULL, NULL};
+    const struct plan_item good = {"Call", "good", "Fine x", NULL, NULL};
+    struct plan first = {.items = &parent, .count = 1, .app = app_rude};
+    first.options.max_attempts = ATTEMPTS;
+    scratch_make();
+    for (int i = 0; i < ATTEMPTS; i++)
+        ck_assert(killed_by(child_run(plan_run, &first, 20000), SIGSEGV));
+    struct plan plan = {.items = &good, .count = 1, .then = until_blocked};
+    ck_assert_int_le(supervise(&plan, SIGSEGV, 1), 1);
+    char *found = answer_of("bad");
+    ck_assert_msg(found && strstr(found, "blocked poison: its start ended the process 3 times"),
+                  "%s", found ? found : "nothing");
+    free(found);
+    struct plan mended = {.items = &parent, .count = 1, .before = rude_mend, .then = try_again};
+    ck_assert_int_eq(supervise(&mended, SIGSEGV, 0), 0);
+    answers("p", "completed mended");
+    at_rest();
+}
+
 TEST(S32_a_turn_that_crashes_on_a_completion_is_blocked)
 {
     blocks("DiesAfterCall", NULL, SIGSEGV);
