@@ -8,6 +8,7 @@
  * unique: a second start never swaps name, version or input.
  */
 #include "runtime/turn.h"
+#include "store/store.h"
 
 #include "base/limits.h"
 #include "runtime/letter.h"
@@ -41,10 +42,9 @@ pawl_status begin_input(pawl_runtime *rt, const struct resident *r, pawl_str *re
     pawl_error err;
     pawl_message_list list;
     arena_reset(&rt->load_mem);
-    pawl_status rc =
-        rt->store->ops->find_execution(rt->store, r->row.uid, 1, &rt->load_mem, &first, &err);
+    pawl_status rc = store_find_execution(rt->store, r->row.uid, 1, &rt->load_mem, &first, &err);
     if (rc == PAWL_OK && first.first_rid) {
-        rc = rt->store->ops->read_event(rt->store, first.first_rid, &rt->load_mem, &started, &err);
+        rc = store_read_event(rt->store, first.first_rid, &rt->load_mem, &started, &err);
         if (rc == PAWL_OK) {
             *ret = started.data;
             return PAWL_OK;
@@ -52,8 +52,7 @@ pawl_status begin_input(pawl_runtime *rt, const struct resident *r, pawl_str *re
     }
     if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
         return rc;
-    rc = rt->store->ops->read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list,
-                                       &err);
+    rc = store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err);
     for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
         if (list.items[i].kind == PAWL_MSG_START) {
             *ret = list.items[i].data;
@@ -163,8 +162,7 @@ static bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
     if (!map_gets(&rt->kept_names, r->row.id))
         return true;
     arena_reset(&rt->load_mem);
-    pawl_status rc =
-        rt->store->ops->read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err);
+    pawl_status rc = store_read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK)
         return rc == PAWL_CORRUPT; /* damaged mail stays where it is */
     for (size_t i = 0; i < list.count; i++)

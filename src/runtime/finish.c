@@ -8,6 +8,7 @@
  * retry (or the missing code) brings them back.
  */
 #include "runtime/turn.h"
+#include "store/store.h"
 
 #include "runtime/letter.h"
 #include "runtime/resident.h"
@@ -169,8 +170,7 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
     pawl_message_list list;
     pawl_error err;
     arena_reset(&rt->load_mem);
-    if (rt->store->ops->read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err) !=
-        PAWL_OK) {
+    if (store_read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err) != PAWL_OK) {
         (void)map_put(&rt->piled, uid, (void *)(uintptr_t)uid);
         rt->retry_at_ms = rt_mono(rt) + 100;
         return;

@@ -12,6 +12,7 @@
  * start finds out (exit status 75).
  */
 #include "runtime/group.h"
+#include "store/store.h"
 
 #include "base/clock.h"
 #include "runtime/hold.h"
@@ -209,8 +210,7 @@ static bool is_decided(pawl_runtime *rt, const struct letter *l)
     pawl_error err;
     if (!l->work_id)
         return false;
-    return rt->store->ops->read_work(rt->store, &l->work_id, 1, &rt->load_mem, &list, &err) ==
-               PAWL_OK &&
+    return store_read_work(rt->store, &l->work_id, 1, &rt->load_mem, &list, &err) == PAWL_OK &&
            list.count == 0;
 }
 
@@ -418,7 +418,7 @@ int group_commit(pawl_runtime *rt)
     pawl_error err = {0};
     RT_POINT(rt, "commit.before");
     int64_t began = clock_mono_us();
-    pawl_status rc = rt->store->ops->commit(rt->store, &rt->fence, rounds, n, rt->now_ms, &err);
+    pawl_status rc = store_commit(rt->store, &rt->fence, rounds, n, rt->now_ms, &err);
     COUNT_BY(rt, commit_us, (unsigned long long)(clock_mono_us() - began));
     RT_POINT(rt, "commit.after");
     rt->admitted = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/hold.c -- see hold.h. */
 #include "runtime/hold.h"
+#include "store/store.h"
 
 #include "runtime/job.h"
 #include "runtime/letter.h"
@@ -87,7 +88,7 @@ static void take_work(pawl_runtime *rt, uint64_t id)
     pawl_error err;
     if (map_get(&rt->jobs, id))
         return;
-    if (rt->store->ops->read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK)
+    if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK)
         hold_work(rt, id, rt->now_ms + 100);
     else if (list.count && list.items[0].visible_ms > rt->now_ms)
         hold_work(rt, id, list.items[0].visible_ms);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/job.c -- see job.h.  Life of a job; retry.c decides failed attempts. */
 #include "runtime/job.h"
+#include "store/store.h"
 
 #include "runtime/hold.h"
 #include "runtime/letter.h"
@@ -128,8 +129,8 @@ void job_fetch(pawl_runtime *rt)
             rt->store_backlog = false;
             return;
         }
-        if (rt->store->ops->fetch_work(rt->store, rt->now_ms, names, n, FETCH_AT_ONCE,
-                                       &rt->load_mem, &list, &err) != PAWL_OK) {
+        if (store_fetch_work(rt->store, rt->now_ms, names, n, FETCH_AT_ONCE, &rt->load_mem, &list,
+                             &err) != PAWL_OK) {
             loop_unread(rt, &err);
             return;
         }

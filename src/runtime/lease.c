@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/lease.c -- see lease.h, and pawl/worker.h for the contract. */
 #include "runtime/lease.h"
+#include "store/store.h"
 
 #include "base/limits.h"
 #include "pawl/worker.h"
@@ -152,7 +153,7 @@ static pawl_status row_of(pawl_runtime *rt, const char *token, pawl_work *ret, p
     uint64_t id = token[0] == 'w' ? strtoull(token + 1, NULL, 10) : 0;
     pawl_work_list list = {0};
     arena_reset(&rt->load_mem);
-    pawl_status rc = rt->store->ops->read_work(rt->store, &id, 1, &rt->load_mem, &list, reterr);
+    pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, reterr);
     if (rc != PAWL_OK)
         return rc;
     if (list.count == 0)
@@ -287,8 +288,8 @@ static bool try_poll(pawl_runtime *rt, struct lease_call *q)
     pawl_mem mem;
     arena_init(&mem);
     struct stage *s = NULL;
-    pawl_status rc = rt->store->ops->fetch_work(rt->store, rt->now_ms, q->names, q->name_count,
-                                                limit, &mem, &list, &err);
+    pawl_status rc =
+        store_fetch_work(rt->store, rt->now_ms, q->names, q->name_count, limit, &mem, &list, &err);
     if (rc != PAWL_OK) {
         loop_unread(rt, &err);
         rt->lease_look = true;

@@ -7,6 +7,7 @@
  * is for turn.c to act on.
  */
 #include "runtime/resident.h"
+#include "store/store.h"
 
 #include "runtime/stage.h"
 
@@ -24,8 +25,8 @@ enum load_result load_row(pawl_runtime *rt, uint64_t uid, pawl_str id, struct re
         pawl_row row;
         pawl_error err = {0};
         arena_reset(&rt->load_mem);
-        pawl_status rc = uid ? rt->store->ops->find_uid(rt->store, uid, &rt->load_mem, &row, &err)
-                             : rt->store->ops->find(rt->store, id, &rt->load_mem, &row, &err);
+        pawl_status rc = uid ? store_find_uid(rt->store, uid, &rt->load_mem, &row, &err)
+                             : store_find(rt->store, id, &rt->load_mem, &row, &err);
         if (rc == PAWL_NOT_FOUND)
             return LOAD_NONE;
         if (rc == PAWL_CORRUPT) {
@@ -62,7 +63,8 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
         .rules = {.payload_max = rt->opts.max_payload,
                   .history_max = rt->opts.max_history,
                   .drop_early_events = rt->opts.drop_early_events,
-                  .strict_await = rt->opts.strict_await},
+                  .strict_await = rt->opts.strict_await,
+                  .no_queues = !rt->caps.queues},
         .instance = row->id,
         .uid = row->uid,
         .execution = row->execution,
@@ -82,8 +84,8 @@ bool load_mailbox(pawl_runtime *rt, struct resident *r, bool *retdamaged)
 {
     pawl_message_list list;
     pawl_error err = {0};
-    pawl_status rc = rt->store->ops->read_messages(rt->store, r->row.uid, (pawl_str){0},
-                                                   &rt->load_mem, &list, &err);
+    pawl_status rc =
+        store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err);
     *retdamaged = rc == PAWL_CORRUPT;
     if (rc == PAWL_CORRUPT)
         log_error(&rt->log, "load", "mailbox is damaged; left as it is",
@@ -117,8 +119,8 @@ static enum ready_result replay(pawl_runtime *rt, struct resident *r,
     pawl_event_list events;
     pawl_error err = {0};
     arena_reset(&rt->load_mem);
-    pawl_status rc = rt->store->ops->read_history(rt->store, r->row.uid, r->row.execution, 0, 0,
-                                                  &rt->load_mem, &events, &err);
+    pawl_status rc = store_read_history(rt->store, r->row.uid, r->row.execution, 0, 0,
+                                        &rt->load_mem, &events, &err);
     if (rc == PAWL_CORRUPT) {
         *finding = (struct engine_finding){0};
         (void)snprintf(finding->text, sizeof(finding->text), "stored history is damaged: %.300s",
@@ -179,8 +181,8 @@ execution *load_tables(pawl_runtime *rt, const pawl_row *row)
     pawl_error err = {0};
     struct engine_finding finding;
     arena_reset(&rt->load_mem);
-    pawl_status rc = rt->store->ops->read_history(rt->store, row->uid, row->execution, 0, 0,
-                                                  &rt->load_mem, &events, &err);
+    pawl_status rc =
+        store_read_history(rt->store, row->uid, row->execution, 0, 0, &rt->load_mem, &events, &err);
     if (is_trouble(rc) || (rc == PAWL_OK && execution_replay(x, events.items, events.count,
                                                              &finding) == ENGINE_NO_MEMORY)) {
         execution_destroy(x);

@@ -7,6 +7,7 @@
  * earliest due time of the store, which is asked once when it goes idle.
  */
 #include "runtime/loop.h"
+#include "store/store.h"
 
 #include "fiber/fiber.h"
 #include "runtime/group.h"
@@ -44,8 +45,8 @@ static void fetch_messages(pawl_runtime *rt)
     pawl_message_list list;
     pawl_error err;
     arena_reset(&rt->load_mem);
-    pawl_status rc = rt->store->ops->fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE,
-                                                    &rt->load_mem, &list, &err);
+    pawl_status rc =
+        store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK) {
         loop_unread(rt, &err);
         return;
@@ -213,7 +214,7 @@ static int64_t next_due(pawl_runtime *rt)
     if (rt->ask_due) {
         pawl_error err;
         int64_t due = INT64_MAX;
-        if (rt->store->ops->next_due(rt->store, rt->looked_ms, &due, &err) != PAWL_OK)
+        if (store_next_due(rt->store, rt->looked_ms, &due, &err) != PAWL_OK)
             due = rt->now_ms + 1000;
         else
             rt->ask_due = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/mend.c -- see mend.h.  What a round meant, read off its events. */
 #include "runtime/mend.h"
+#include "store/store.h"
 
 #include "runtime/hold.h"
 #include "runtime/letter.h"
@@ -20,7 +21,7 @@ pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr)
     pawl_row_list list;
     do {
         arena_reset(&rt->load_mem);
-        pawl_status rc = rt->store->ops->list(rt->store, &query, &rt->load_mem, &list, reterr);
+        pawl_status rc = store_list(rt->store, &query, &rt->load_mem, &list, reterr);
         if (rc != PAWL_OK)
             return rc;
         for (size_t i = 0; i < list.count; i++)
@@ -125,8 +126,7 @@ static bool has_work(struct mending *m, uint64_t id)
     pawl_error err;
     if (map_get(&m->rt->jobs, id))
         return true;
-    if (m->rt->store->ops->read_work(m->rt->store, &id, 1, &m->rt->group_mem, &list, &err) !=
-        PAWL_OK)
+    if (store_read_work(m->rt->store, &id, 1, &m->rt->group_mem, &list, &err) != PAWL_OK)
         m->trouble = true;
     return list.count > 0;
 }
@@ -137,7 +137,7 @@ static bool has_child(struct mending *m, pawl_str id, const pawl_event *e)
 {
     pawl_row row;
     pawl_error err;
-    pawl_status rc = m->rt->store->ops->find(m->rt->store, id, &m->rt->group_mem, &row, &err);
+    pawl_status rc = store_find(m->rt->store, id, &m->rt->group_mem, &row, &err);
     if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
         m->trouble = true;
     if (rc != PAWL_OK || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
@@ -191,8 +191,8 @@ static void mend_end(struct mending *m, const pawl_event *e)
     pawl_message_list list = {0};
     pawl_error err;
     seal_derive(m->rt, m->s, &(struct step){.event = *e});
-    if (m->rt->store->ops->read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
-                                         &m->rt->group_mem, &list, &err) != PAWL_OK)
+    if (store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0}, &m->rt->group_mem, &list,
+                            &err) != PAWL_OK)
         m->trouble = true;
     for (size_t i = 0; i < list.count; i++)
         *list_add(&m->rt->group_mem, &m->s->drop_messages) = list.items[i].id;
@@ -283,8 +283,8 @@ static void mend_event(struct mending *m, const pawl_event *e)
 static bool mend_execution(struct mending *m, uint64_t number)
 {
     pawl_error err;
-    pawl_status rc = m->rt->store->ops->read_history(m->rt->store, m->s->row.uid, number, 0, 0,
-                                                     &m->rt->group_mem, &m->events, &err);
+    pawl_status rc = store_read_history(m->rt->store, m->s->row.uid, number, 0, 0,
+                                        &m->rt->group_mem, &m->events, &err);
     if (rc != PAWL_OK)
         return rc == PAWL_CORRUPT;
     map_init(&m->open);
@@ -338,10 +338,9 @@ static void mend_adoption(struct mending *m)
     pawl_runtime *rt = m->rt;
     pawl_message_list kept = {0}, own = {0};
     pawl_error err;
-    if (rt->store->ops->read_messages(rt->store, 0, m->s->row.id, &rt->group_mem, &kept, &err) !=
-            PAWL_OK ||
-        rt->store->ops->read_messages(rt->store, m->s->row.uid, (pawl_str){0}, &rt->group_mem, &own,
-                                      &err) != PAWL_OK)
+    if (store_read_messages(rt->store, 0, m->s->row.id, &rt->group_mem, &kept, &err) != PAWL_OK ||
+        store_read_messages(rt->store, m->s->row.uid, (pawl_str){0}, &rt->group_mem, &own, &err) !=
+            PAWL_OK)
         m->trouble = true;
     for (size_t i = 0; !m->trouble && i < kept.count; i++) {
         const pawl_message *old = &kept.items[i];
@@ -367,8 +366,8 @@ static void mend_unborn(struct mending *m)
 {
     pawl_message_list list = {0};
     pawl_error err;
-    if (m->rt->store->ops->read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
-                                         &m->rt->group_mem, &list, &err) != PAWL_OK) {
+    if (store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0}, &m->rt->group_mem, &list,
+                            &err) != PAWL_OK) {
         m->trouble = true;
         return;
     }
@@ -442,8 +441,8 @@ static bool load_taken(pawl_runtime *rt, struct resident *r)
     for (uint64_t n = from; n <= r->row.execution; n++) {
         pawl_event_list list;
         pawl_error err;
-        if (rt->store->ops->read_history(rt->store, r->row.uid, n, 0, 0, &rt->group_mem, &list,
-                                         &err) != PAWL_OK)
+        if (store_read_history(rt->store, r->row.uid, n, 0, 0, &rt->group_mem, &list, &err) !=
+            PAWL_OK)
             return false;
         for (size_t i = 0; i < list.count; i++) {
             const pawl_event *e = &list.items[i];
@@ -474,6 +473,6 @@ void mend_child(pawl_runtime *rt, struct stage *s, const pawl_row *row)
     pawl_error err;
     m->execution = row->parent_execution;
     m->ref = row->parent_ref;
-    if (rt->store->ops->find_uid(rt->store, row->uid, &rt->group_mem, &full, &err) == PAWL_OK)
+    if (store_find_uid(rt->store, row->uid, &rt->group_mem, &full, &err) == PAWL_OK)
         m->data = full.output;
 }

@@ -21,6 +21,7 @@
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/slots.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -243,7 +244,7 @@ static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
         free(past);
         return PAWL_NO_MEMORY;
     }
-    pawl_status rc = rt->store->ops->take(rt->store, rt_now(rt), &rt->fence, err);
+    pawl_status rc = store_take(rt->store, rt_now(rt), &rt->fence, err);
     if (rc == PAWL_OK) {
         rt->slots = slots_open(rt->data_dir, past);
         fiber_on_fault(slots_fault);

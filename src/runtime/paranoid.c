@@ -12,6 +12,7 @@
  * left alone.
  */
 #include "runtime/turn.h"
+#include "store/store.h"
 
 #include "runtime/resident.h"
 
@@ -25,8 +26,8 @@ static pawl_status gather(pawl_runtime *rt, const struct stage *s, uint64_t exec
     pawl_error err;
     arena_reset(&rt->load_mem);
     if (execution_no == s->base_execution && s->base_seq) {
-        pawl_status rc = rt->store->ops->read_history(rt->store, s->row.uid, execution_no, 0, 0,
-                                                      &rt->load_mem, &stored, &err);
+        pawl_status rc = store_read_history(rt->store, s->row.uid, execution_no, 0, 0,
+                                            &rt->load_mem, &stored, &err);
         if (rc != PAWL_OK)
             return rc;
     }

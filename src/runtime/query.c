@@ -10,6 +10,7 @@
 #include "runtime/group.h"
 #include "runtime/loop.h"
 #include "runtime/resident.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *
 {
     pawl_work_list list;
     pawl_error err;
-    if (STORE(c)->ops->read_work(STORE(c), &rid, 1, mem, &list, &err) != PAWL_OK || !list.count)
+    if (store_read_work(STORE(c), &rid, 1, mem, &list, &err) != PAWL_OK || !list.count)
         return;
     w->attempt = list.items[0].attempt + 1;
     w->last_error = list.items[0].last_error;
@@ -83,7 +84,7 @@ static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *me
 {
     pawl_event_list events;
     pawl_status rc =
-        STORE(c)->ops->read_history(STORE(c), row->uid, row->execution, 0, 0, mem, &events, err);
+        store_read_history(STORE(c), row->uid, row->execution, 0, 0, mem, &events, err);
     if (rc != PAWL_OK)
         return rc == PAWL_CORRUPT ? PAWL_OK : rc; /* shown without */
     struct execution_spec spec = {
@@ -124,8 +125,7 @@ static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl
 {
     pawl_message_list list;
     pawl_error err;
-    if (STORE(c)->ops->read_messages(STORE(c), row->uid, (pawl_str){0}, mem, &list, &err) !=
-        PAWL_OK)
+    if (store_read_messages(STORE(c), row->uid, (pawl_str){0}, mem, &list, &err) != PAWL_OK)
         return;
     for (size_t i = 0; i < list.count; i++) {
         /* In the mailbox, or raised while its code was not here to take it. */
@@ -142,14 +142,14 @@ static pawl_status find(pawl_client *c, const char *instance, uint64_t execution
         return PAWL_MISUSE;
     if (!check_instance_id(pawl_s(instance), LIMIT_CHILD_ID_BYTES, err))
         return err->status;
-    pawl_status rc = STORE(c)->ops->find(STORE(c), pawl_s(instance), mem, row, err);
+    pawl_status rc = store_find(STORE(c), pawl_s(instance), mem, row, err);
     if (rc == PAWL_NOT_FOUND) {
         error_set(err, rc, "instance '%s' does not exist", instance);
         return rc;
     }
     if (rc == PAWL_OK && execution_no && execution_no != row->execution) {
         pawl_row closed;
-        rc = STORE(c)->ops->find_execution(STORE(c), row->uid, execution_no, mem, &closed, err);
+        rc = store_find_execution(STORE(c), row->uid, execution_no, mem, &closed, err);
         if (rc == PAWL_NOT_FOUND)
             error_set(err, rc, "instance '%s' has no execution %llu", instance,
                       (unsigned long long)execution_no);
@@ -169,8 +169,7 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
         return rc;
     fill_info(ret, &row);
     pawl_event started;
-    if (row.first_rid &&
-        STORE(c)->ops->read_event(STORE(c), row.first_rid, mem, &started, err) == PAWL_OK)
+    if (row.first_rid && store_read_event(STORE(c), row.first_rid, mem, &started, err) == PAWL_OK)
         ret->input = started.data;
     if (pawl_state_is_terminal(row.state))
         return PAWL_OK;
@@ -300,7 +299,7 @@ pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem
     if (refuse_on_fiber(err) || !fill_query(c, filter, mem, &query, err))
         return err->status;
     pawl_row_list rows;
-    pawl_status rc = STORE(c)->ops->list(STORE(c), &query, mem, &rows, err);
+    pawl_status rc = store_list(STORE(c), &query, mem, &rows, err);
     if (rc != PAWL_OK)
         return rc;
     pawl_info *items = arena_array(mem, pawl_info, rows.count + 1);
@@ -324,8 +323,8 @@ pawl_status pawl_client_history(pawl_client *c, const char *instance, uint64_t e
     if (!limit)
         limit = 1000;
     if (rc == PAWL_OK)
-        rc = STORE(c)->ops->read_history(STORE(c), row.uid, row.execution, after_seq, limit, mem,
-                                         &list, err);
+        rc =
+            store_read_history(STORE(c), row.uid, row.execution, after_seq, limit, mem, &list, err);
     if (rc != PAWL_OK)
         return rc;
     pawl_history_event *events = arena_array(mem, pawl_history_event, list.count + 1);

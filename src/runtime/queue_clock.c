@@ -19,7 +19,6 @@
 #define PIECE       500
 #define OPS_MAX     4096
 #define BYTES_MAX   ((size_t)16 << 20)
-#define STARTS_MAX  100
 #define TRIES_MAX   8
 
 /* ---- Time ---------------------------------------------------------------------- */
@@ -158,48 +157,6 @@ static bool serve(pawl_runtime *rt, struct seat *s)
     return served;
 }
 
-/* ---- Bound queues ------------------------------------------------------------------ */
-
-static void start_one(pawl_runtime *rt, const struct seat *s, const pawl_queue_message *m)
-{
-    const pawl_queue_config *c = &s->q->config;
-    pawl_str id =
-        pawl_mem_printf(&rt->group_mem, "%.*s-%llu", PAWL_FMT(s->name), (unsigned long long)m->id);
-    pawl_message *msg = stage_send(rt, desk_stage(rt), PAWL_MSG_START, 0, id);
-    msg->execution = 1;
-    msg->name = arena_dup(&rt->group_mem, c->orchestration);
-    msg->data = arena_dup(&rt->group_mem, m->data);
-    if (c->version.len)
-        msg->attrs =
-            pawl_mem_printf(&rt->group_mem, "{\"version\":\"%.*s\"}", PAWL_FMT(c->version));
-}
-
-/* Each message of a bound queue becomes a start, in the commit that takes it out. */
-static void start_bound(pawl_runtime *rt, struct seat *s)
-{
-    struct queue_desk *d = rt->desk;
-    struct queue *q = s->q;
-    if (!queue_is_bound(q))
-        return;
-    struct queue_req req = {
-        .args = {.op = PAWL_QUEUE_POP, .count = STARTS_MAX}
-    };
-    pawl_queue_reply reply;
-    bool put_off;
-    req.reply = &reply;
-    enum queue_verdict verdict = queue_try_pop(rt, s, &req, &put_off);
-    if (put_off) {
-        d->again = true;
-        return;
-    }
-    if (verdict != QUEUE_DONE)
-        return;
-    for (size_t i = 0; i < reply.message_count; i++)
-        start_one(rt, s, &reply.messages[i]);
-    q->totals.started += reply.message_count;
-    d->again |= q->row.ready > 0;
-}
-
 /* ---- The pass ------------------------------------------------------------------------ */
 
 static bool serve_seat(pawl_runtime *rt, struct seat *s)
@@ -208,7 +165,7 @@ static bool serve_seat(pawl_runtime *rt, struct seat *s)
         rt->desk->again = true;
         return false;
     }
-    start_bound(rt, s);
+    queue_start_bound(rt, s);
     return s->waiters && serve(rt, s);
 }
 

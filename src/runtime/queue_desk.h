@@ -113,8 +113,18 @@ struct item *queue_undone(pawl_runtime *rt, bool refused);
 bool queue_has_work(const pawl_runtime *rt);
 bool queue_is_full(const pawl_runtime *rt);
 int64_t queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: nobody waits */
+
+/* ---- queue_tie.c: orchestrations and queues -------------------------------------- */
+
+/* Address of pushes recorded by orchestrations: no instance can have it. */
+#define QUEUE_MAIL "\x01queue"
+
 /* A push recorded by an orchestration (PAWL_MSG_QUEUE_PUSH). */
 void queue_deliver(pawl_runtime *rt, struct letter *l);
+/* The activities behind pawl_queue_pop() and pawl_queue_ack(). */
+void queue_register_activities(pawl_app *app);
+/* Each message of a bound queue becomes a start, in the commit that takes it out. */
+void queue_start_bound(pawl_runtime *rt, struct seat *s);
 
 /* ---- queue_client.c ------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #include "runtime/mend.h"
 #include "runtime/slots.h"
 #include "runtime/stage.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static bool blame_work(pawl_runtime *rt, struct stage *s, uint64_t id, uint32_t 
 {
     pawl_work_list list;
     pawl_error err;
-    if (rt->store->ops->read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK ||
+    if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK ||
         list.count != 1)
         return false;
     const pawl_work *w = &list.items[0];
@@ -50,8 +51,7 @@ static void blame_message(pawl_runtime *rt, struct stage *s, uint64_t uid, uint6
 {
     pawl_message_list list;
     pawl_error err;
-    if (rt->store->ops->read_messages(rt->store, uid, (pawl_str){0}, &rt->group_mem, &list, &err) !=
-        PAWL_OK)
+    if (store_read_messages(rt->store, uid, (pawl_str){0}, &rt->group_mem, &list, &err) != PAWL_OK)
         return;
     for (size_t i = 0; i < list.count; i++) {
         if (list.items[i].id != item)
@@ -94,7 +94,7 @@ static pawl_status blame(pawl_runtime *rt, const struct slots_past *past, pawl_e
     if (!round.work_update_count && !round.message_update_count)
         return PAWL_OK;
     RT_POINT(rt, "recover.blame");
-    return rt->store->ops->commit(rt->store, &rt->fence, &round, 1, rt->now_ms, reterr);
+    return store_commit(rt->store, &rt->fence, &round, 1, rt->now_ms, reterr);
 }
 
 /* Names of instances that mail waits for. */
@@ -102,7 +102,7 @@ static pawl_status remember_kept(pawl_runtime *rt, pawl_error *reterr)
 {
     pawl_message_list list;
     pawl_status rc =
-        rt->store->ops->read_messages(rt->store, 0, (pawl_str){0}, &rt->group_mem, &list, reterr);
+        store_read_messages(rt->store, 0, (pawl_str){0}, &rt->group_mem, &list, reterr);
     for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
         pawl_str name = list.items[i].instance;
         if (!list.items[i].mailbox || map_gets(&rt->kept_names, name))

@@ -10,6 +10,7 @@
 #include "runtime/loop.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
+#include "store/store.h"
 
 #include <stdio.h>
 
@@ -29,7 +30,7 @@ static void add_children(pawl_runtime *rt, struct tree *t, uint64_t uid)
     pawl_row_query query = {.parent_uid = uid, .limit = 1000};
     pawl_row_list list;
     do {
-        t->trouble = rt->store->ops->list(rt->store, &query, &rt->group_mem, &list, &t->err);
+        t->trouble = store_list(rt->store, &query, &rt->group_mem, &list, &t->err);
         if (t->trouble != PAWL_OK)
             return;
         for (size_t i = 0; i < list.count; i++)
@@ -220,7 +221,7 @@ static pawl_status prune_roots(pawl_runtime *rt, int64_t before_ms, uint32_t lim
     arena_init(&page);
     do {
         arena_reset(&page);
-        rc = rt->store->ops->list(rt->store, &query, &page, &list, err);
+        rc = store_list(rt->store, &query, &page, &list, err);
         for (size_t i = 0; rc == PAWL_OK && i < list.count && reply->instances < limit; i++)
             if (!list.items[i].parent_uid && pawl_state_is_terminal(list.items[i].state))
                 (void)prune_root(rt, &list.items[i], reply);
@@ -240,15 +241,15 @@ static void prune_executions(pawl_runtime *rt, uint32_t limit, pawl_reply *reply
     arena_init(&page);
     for (uint32_t looked = 0; looked < limit;) {
         arena_reset(&page);
-        if (rt->store->ops->list(rt->store, &query, &page, &list, &err) != PAWL_OK)
+        if (store_list(rt->store, &query, &page, &list, &err) != PAWL_OK)
             break;
         for (size_t i = 0; i < list.count && looked < limit; i++) {
             uint64_t n = 0;
             if (list.items[i].execution < 2)
                 continue;
             looked++;
-            if (rt->store->ops->prune_executions(rt->store, &rt->fence, list.items[i].uid,
-                                                 list.items[i].execution, &n, &err) == PAWL_OK)
+            if (store_prune_executions(rt->store, &rt->fence, list.items[i].uid,
+                                       list.items[i].execution, &n, &err) == PAWL_OK)
                 reply->executions += n;
         }
         query.before_uid = list.next_uid;
@@ -276,7 +277,7 @@ void remove_purge(pawl_runtime *rt)
 {
     pawl_error err;
     bool left = false;
-    if (rt->store->ops->purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err) != PAWL_OK) {
+    if (store_purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err) != PAWL_OK) {
         rt->purge_at_ms = rt_mono(rt) + PURGE_RETRY_MS;
         return;
     }

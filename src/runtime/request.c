@@ -14,6 +14,7 @@
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 #include "runtime/turn.h"
+#include "store/store.h"
 
 #include <stdio.h>
 
@@ -93,8 +94,8 @@ static void forgive(pawl_runtime *rt, struct stage *s)
     pawl_message_list list;
     pawl_error err;
     arena_reset(&rt->load_mem);
-    if (rt->store->ops->read_messages(rt->store, s->row.uid, (pawl_str){0}, &rt->load_mem, &list,
-                                      &err) != PAWL_OK)
+    if (store_read_messages(rt->store, s->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err) !=
+        PAWL_OK)
         return;
     for (size_t i = 0; i < list.count; i++) {
         if (!list.items[i].attempt || list.items[i].mailbox)

@@ -7,6 +7,7 @@
  * nor delay can be lost; crashes are not counted against the author's attempts.
  */
 #include "runtime/retry.h"
+#include "store/store.h"
 
 #include "runtime/job.h"
 #include "runtime/lease.h"
@@ -181,8 +182,7 @@ void job_look_deadlines(pawl_runtime *rt)
     pawl_work_list list;
     pawl_error err;
     arena_reset(&rt->load_mem);
-    if (rt->store->ops->fetch_deadlines(rt->store, rt->now_ms, 256, &rt->load_mem, &list, &err) !=
-        PAWL_OK) {
+    if (store_fetch_deadlines(rt->store, rt->now_ms, 256, &rt->load_mem, &list, &err) != PAWL_OK) {
         loop_unread(rt, &err);
         return;
     }
@@ -221,7 +221,7 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
     pawl_work_list list = {0};
     pawl_error err;
     arena_reset(&rt->load_mem);
-    pawl_status rc = rt->store->ops->read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
+    pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
     bool found = rc == PAWL_OK && list.count == 1;
     bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
                   list.items[0].lock_until_ms > rt->now_ms;

@@ -7,6 +7,7 @@
  * TimerCreated have the event's rid as id, so withdrawing them needs no look-up;
  * what is scheduled and withdrawn in one stage leaves no row at all.
  */
+#include "runtime/queue_desk.h"
 #include "runtime/stage.h"
 
 #include "base/buf.h"
@@ -207,6 +208,19 @@ static void derive_timer(pawl_runtime *rt, struct stage *s, const struct step *s
                         .created_ms = s->now_ms};
 }
 
+/* The push travels as a message: the queue takes it in the next group, once. */
+static void derive_push(pawl_runtime *rt, struct stage *s, const pawl_event *e)
+{
+    pawl_message *m = list_add(&rt->group_mem, &s->messages);
+    *m = (pawl_message){.id = e->rid,
+                        .instance = pawl_s(QUEUE_MAIL),
+                        .kind = PAWL_MSG_QUEUE_PUSH,
+                        .name = e->name,
+                        .data = e->data,
+                        .attrs = e->attrs,
+                        .created_ms = s->now_ms};
+}
+
 /* The rows one step means; `gone`: scheduled and withdrawn in this stage. */
 static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, bool gone)
 {
@@ -259,7 +273,9 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
     case PAWL_EV_SUB_ORCHESTRATION_COMPLETED:
     case PAWL_EV_SUB_ORCHESTRATION_FAILED:
     case PAWL_EV_PATCH_RECORDED:
+        break;
     case PAWL_EV_QUEUE_PUSHED:
+        derive_push(rt, s, e);
         break;
     }
 }

@@ -11,12 +11,14 @@
  * or dropped; never lost.  Nothing is durable until the group commits.
  */
 #include "runtime/turn.h"
+#include "store/store.h"
 
 #include "base/limits.h"
 #include "runtime/hold.h"
 #include "runtime/job.h"
 #include "runtime/letter.h"
 #include "runtime/mend.h"
+#include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 
@@ -76,8 +78,7 @@ static pawl_status is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
                 pawl_str_eq(s->messages.items[i].attrs, attrs))
                 return PAWL_OK;
     arena_reset(&rt->load_mem);
-    pawl_status rc =
-        rt->store->ops->read_messages(rt->store, 0, instance, &rt->load_mem, &list, &err);
+    pawl_status rc = store_read_messages(rt->store, 0, instance, &rt->load_mem, &list, &err);
     for (size_t i = 0; i < list.count; i++)
         if (pawl_str_eq(list.items[i].attrs, attrs))
             return PAWL_OK;
@@ -166,7 +167,7 @@ static pawl_status seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
     for (size_t i = 0; r->stage && i < r->stage->keys.count; i++)
         if (pawl_str_eq(r->stage->keys.items[i], key))
             return PAWL_OK;
-    return rt->store->ops->has_key(rt->store, r->row.uid, key, &err);
+    return store_has_key(rt->store, r->row.uid, key, &err);
 }
 
 /* What the engine did with the letter, as rows. */
@@ -405,6 +406,10 @@ static void to_quarantine(pawl_runtime *rt, struct letter *l)
 
 void turn_deliver(pawl_runtime *rt, struct letter *l)
 {
+    if (l->mail.kind == PAWL_MSG_QUEUE_PUSH && rt->desk) {
+        queue_deliver(rt, l);
+        return;
+    }
     if (l->mail.kind < PAWL_MSG_START || l->mail.kind > PAWL_MSG_WAKE) {
         to_quarantine(rt, l);
         return;

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue_tie.c -- where orchestrations and queues meet.
+ *
+ * Both directions are one commit each.  A push of an orchestration is a message in the round
+ * of its turn; the group that delivers it inserts the item and drops the message.  A
+ * bound queue turns an item into a start message in the round that takes the item out.  So
+ * neither can happen twice or be lost, whatever dies in between.
+ *
+ * Pop and ack of an orchestration are activities: their answers are recorded.
+ */
+#include "runtime/letter.h"
+#include "runtime/queue_desk.h"
+#include "runtime/stage.h"
+
+#define STARTS_MAX 100
+
+/* ---- Pushes of orchestrations ------------------------------------------------------ */
+
+/* Its queue is in memory and takes requests; else the letter waits. */
+static struct seat *seat_for(pawl_runtime *rt, pawl_str name)
+{
+    struct seat *s = seat_open(rt, name);
+    if (!s || s->held)
+        return NULL;
+    if (queue_may_bury(s->q) && !seat_open(rt, queue_dead_letters(s->q, &rt->group_mem)))
+        return NULL;
+    return s;
+}
+
+void queue_deliver(pawl_runtime *rt, struct letter *l)
+{
+    struct seat *s = seat_for(rt, l->mail.name);
+    if (!s) {
+        letter_later(rt, l);
+        return;
+    }
+    pawl_queue_item item = {.data = l->mail.data,
+                            .priority = pawl_json_int(l->mail.attrs, "/priority", 0),
+                            .delay_ms = pawl_json_int(l->mail.attrs, "/delay_ms", 0)};
+    rt->desk->group.now_ms = rt->now_ms;
+    queue_push_always(&rt->desk->group, s->q, &item);
+    struct stage *stage = desk_stage(rt);
+    stage_drop_message(rt, stage, l->mail.id);
+    stage_take(stage, l); /* the item may lie in it until the commit */
+}
+
+/* ---- Bound queues ------------------------------------------------------------------ */
+
+static void start_one(pawl_runtime *rt, const struct seat *s, const pawl_queue_message *m)
+{
+    const pawl_queue_config *c = &s->q->config;
+    pawl_str id =
+        pawl_mem_printf(&rt->group_mem, "%.*s-%llu", PAWL_FMT(s->name), (unsigned long long)m->id);
+    pawl_message *msg = stage_send(rt, desk_stage(rt), PAWL_MSG_START, 0, id);
+    msg->execution = 1;
+    msg->name = arena_dup(&rt->group_mem, c->orchestration);
+    msg->data = arena_dup(&rt->group_mem, m->data);
+    if (c->version.len)
+        msg->attrs =
+            pawl_mem_printf(&rt->group_mem, "{\"version\":\"%.*s\"}", PAWL_FMT(c->version));
+}
+
+void queue_start_bound(pawl_runtime *rt, struct seat *s)
+{
+    struct queue_desk *d = rt->desk;
+    struct queue *q = s->q;
+    if (!queue_is_bound(q))
+        return;
+    struct queue_req req = {
+        .args = {.op = PAWL_QUEUE_POP, .count = STARTS_MAX}
+    };
+    pawl_queue_reply reply;
+    bool put_off;
+    req.reply = &reply;
+    enum queue_verdict verdict = queue_try_pop(rt, s, &req, &put_off);
+    if (put_off) {
+        d->again = true;
+        return;
+    }
+    if (verdict != QUEUE_DONE)
+        return;
+    for (size_t i = 0; i < reply.message_count; i++)
+        start_one(rt, s, &reply.messages[i]);
+    q->totals.started += reply.message_count;
+    d->again |= q->row.ready > 0;
+}
+
+/* ---- Activities ------------------------------------------------------------------- */
+
+static void put_item(pawl_json *w, pawl_str data)
+{
+    if (pawl_json_valid(data, NULL))
+        pawl_json_raw(w, data);
+    else
+        pawl_json_str(w, data);
+}
+
+static pawl_result pop_activity(pawl_activity *act, pawl_str input)
+{
+    pawl_mem *mem = pawl_activity_mem(act);
+    pawl_str queue = pawl_json_text(mem, input, "/queue", "");
+    pawl_queue_message m;
+    pawl_error err;
+    pawl_status rc = pawl_client_pop_locked(pawl_activity_client(act), queue.ptr,
+                                            pawl_json_int(input, "/ttl_ms", 0),
+                                            pawl_json_int(input, "/wait_ms", 0), mem, &m, &err);
+    if (rc == PAWL_EMPTY)
+        return pawl_ok(act, pawl_s("null"));
+    if (rc != PAWL_OK)
+        return pawl_err(act, "%s", err.text);
+    pawl_json *w = pawl_json_new(mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "item");
+    put_item(w, m.data);
+    pawl_json_key(w, "lock_id");
+    pawl_json_str(w, m.lock_id);
+    pawl_json_key(w, "id");
+    pawl_json_num(w, (int64_t)m.id);
+    pawl_json_key(w, "priority");
+    pawl_json_num(w, m.priority);
+    pawl_json_end(w);
+    return pawl_ok(act, pawl_json_done(w));
+}
+
+static pawl_result ack_activity(pawl_activity *act, pawl_str input)
+{
+    pawl_mem *mem = pawl_activity_mem(act);
+    pawl_str queue = pawl_json_text(mem, input, "/queue", "");
+    pawl_str lock = pawl_json_text(mem, input, "/lock_id", "");
+    pawl_error err;
+    pawl_status rc = pawl_client_ack(pawl_activity_client(act), queue.ptr, lock.ptr, &err);
+    return rc == PAWL_OK ? pawl_ok(act, pawl_s("true")) : pawl_err(act, "%s", err.text);
+}
+
+void queue_register_activities(pawl_app *app)
+{
+    if (pawl_app_has_activity(app, ENGINE_QUEUE_POP))
+        return;
+    (void)pawl_register_activity(app, ENGINE_QUEUE_POP, pop_activity);
+    (void)pawl_register_activity(app, ENGINE_QUEUE_ACK, ack_activity);
+}
