@@ -108,12 +108,13 @@ PAWL_API pawl_result pawl_await(pawl_ctx *ctx, pawl_task task);
  * failure at once and leaves the others running; on success read each with
  * pawl_await(), which no longer waits.  n = 0 succeeds. */
 PAWL_API pawl_result pawl_await_all(pawl_ctx *ctx, const pawl_task *tasks, size_t n);
-/* Wait until every one has ended, well or badly. */
+/* Wait until every one has ended, well or badly: ok, unless the wait itself was
+ * cancelled.  Read each with pawl_await(). */
 PAWL_API pawl_result pawl_await_settled(pawl_ctx *ctx, const pawl_task *tasks, size_t n);
 /* Wait for the first to end, in history order: its index, or -1 when the wait
  * was cancelled or n = 0.  The others stay pending and may be awaited again. */
 PAWL_API int pawl_await_any(pawl_ctx *ctx, const pawl_task *tasks, size_t n);
-/* pawl_await_any(), then cancel the rest. */
+/* pawl_await_any(), then pawl_cancel() the rest: the index, or -1 as there. */
 PAWL_API int pawl_race(pawl_ctx *ctx, const pawl_task *tasks, size_t n);
 /* Give up a task: its work is withdrawn, a running activity is told, a child is
  * cancelled.  Awaiting it gives a failed result.  Done tasks stay as they are. */

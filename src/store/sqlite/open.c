@@ -133,7 +133,8 @@ static pawl_status open_reader(struct sqlite_store *s, pawl_error *reterr)
 
     if (access(s->file, R_OK) != 0) {
         pawl_status status = errno == ENOENT ? PAWL_NOT_FOUND : PAWL_UNAVAILABLE;
-        error_set(reterr, status, "cannot read database %s: %s", s->file, strerror(errno));
+        error_set(reterr, status, "cannot read database %s: %s; %s", s->file, strerror(errno),
+                  status == PAWL_NOT_FOUND ? "use another --data" : "look as the user who owns it");
         return status;
     }
     pawl_status status = look_at_schema(s->file, &version, reterr);

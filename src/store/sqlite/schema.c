@@ -296,7 +296,10 @@ static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr)
         error_set(reterr, status, "database %s is damaged (%s); restore a backup", file,
                   sqlite3_errmsg(db));
     } else {
-        error_set(reterr, status, "cannot read database %s: %s", file, sqlite3_errmsg(db));
+        error_set(reterr, status, "cannot read database %s: %s%s", file, sqlite3_errmsg(db),
+                  (rc & 0xff) == SQLITE_READONLY
+                      ? "; looking, too, needs a writable directory: do it as its owner"
+                      : "");
     }
     return status;
 }
