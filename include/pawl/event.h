@@ -77,6 +77,7 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  *   ExternalEvent             message (its row id, in stores without atomic rounds)
  *   SubOrchestrationScheduled, OrchestrationChained   instance, version, abandon; refused
  *   OrchestrationContinuedAsNew   version
+ *   QueuePushed               priority, delay_ms (when not 0); refused
  *   any END                   forced (ended from outside), refused (over a limit)
  */
 typedef struct pawl_event {
@@ -106,6 +107,7 @@ typedef enum pawl_message_kind {
     PAWL_MSG_RESUME = 11,
     PAWL_MSG_CANCEL_DEADLINE = 12, /* execution; visible when the grace of a cancel is over */
     PAWL_MSG_WAKE = 13,            /* nothing happened: look at the mail again (retry, new code) */
+    PAWL_MSG_QUEUE_PUSH = 14,      /* for no instance: name = queue, data; attrs as QueuePushed */
 } pawl_message_kind;
 
 #ifdef __cplusplus

@@ -317,9 +317,10 @@ typedef struct pawl_push_opts {
 
 #define PAWL_PUSH_OPTS(...) (&(pawl_push_opts){.size = sizeof(pawl_push_opts), __VA_ARGS__})
 
-/* Push as part of this turn: recorded with it, exactly once.  Does not wait. */
-PAWL_API void pawl_queue_push(pawl_ctx *ctx, const char *queue, pawl_str data,
-                              const pawl_push_opts *opts);
+/* Push as part of this turn: recorded with it, exactly once.  Does not wait.  ok is
+ * false, with the reason, for a bad name, an item over a limit or a store without queues. */
+PAWL_API pawl_result pawl_queue_push(pawl_ctx *ctx, const char *queue, pawl_str data,
+                                     const pawl_push_opts *opts);
 
 /*
  * Pop one item under a lock, as a task.  The value of its result is recorded:

@@ -30,6 +30,7 @@ NORETURN static void frontier(execution *x, const pawl_event *e, const struct de
 static struct task *start_recorded(execution *x, struct decision *d);
 static struct task *start_live(execution *x, struct decision *d);
 static struct task *refuse_live(execution *x, struct decision *d);
+static void recall_refusal(execution *x, const pawl_event *e, struct decision *d);
 static pawl_str attrs_of(execution *x, const struct decision *d, struct step *s);
 static pawl_str attrs_refused(pawl_mem *mem, const char *text);
 
@@ -43,7 +44,7 @@ struct task *decide_start(execution *x, struct decision *d)
 void decide_plain(execution *x, struct decision *d, pawl_str attrs)
 {
     if (x->phase == PHASE_REPLAY) {
-        (void)match(x, d);
+        recall_refusal(x, match(x, d), d);
         return;
     }
     bool refused = d->refusal[0] != '\0';
@@ -234,7 +235,7 @@ static struct task *start_recorded(execution *x, struct decision *d)
     const pawl_event *e = match(x, d);
     struct task *t = task_from_event(x, e);
 
-    d->refusal[0] = '\0';
+    recall_refusal(x, e, d);
     if (!event_is_refused(e))
         return t;
     int closing = kind_refusal_of(e->kind);
@@ -247,11 +248,19 @@ static struct task *start_recorded(execution *x, struct decision *d)
         x->last_seq = c->seq;
         task_close(x, t, TASK_FAILED, c->data);
     }
+    return t;
+}
+
+/* Whether a call was refused, and why, is what was recorded. */
+static void recall_refusal(execution *x, const pawl_event *e, struct decision *d)
+{
+    d->refusal[0] = '\0';
+    if (!event_is_refused(e))
+        return;
     struct arena_mark mark = arena_mark(&x->mem);
     pawl_str text = pawl_json_text(&x->mem, e->attrs, "/refused", "refused");
     (void)snprintf(d->refusal, sizeof(d->refusal), "%.*s", PAWL_FMT(text));
     arena_rewind(&x->mem, mark);
-    return t;
 }
 
 /* ---- Live --------------------------------------------------------------- */

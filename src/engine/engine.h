@@ -32,6 +32,10 @@
 #include "pawl/event.h"
 #include "pawl/orchestration.h"
 
+/* The activities behind pawl_queue_pop() and pawl_queue_ack(). */
+#define ENGINE_QUEUE_POP "pawl.queue.pop"
+#define ENGINE_QUEUE_ACK "pawl.queue.ack"
+
 struct fiber_pool;
 typedef struct pawl_ctx execution; /* the author's pawl_ctx is the execution itself */
 
@@ -50,6 +54,7 @@ struct engine_rules {
     size_t memory_max; /* of one arena of an execution; 0: none */
     bool drop_early_events;
     bool strict_await;
+    bool no_queues; /* pushes are refused: the store has none */
 };
 
 struct execution_spec {

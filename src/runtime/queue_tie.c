@@ -106,9 +106,9 @@ static pawl_result pop_activity(pawl_activity *act, pawl_str input)
                                             pawl_json_int(input, "/ttl_ms", 0),
                                             pawl_json_int(input, "/wait_ms", 0), mem, &m, &err);
     if (rc == PAWL_EMPTY)
-        return pawl_ok(act, pawl_s("null"));
+        return pawl_ok(act, "null");
     if (rc != PAWL_OK)
-        return pawl_err(act, "%s", err.text);
+        return pawl_err(act, err.text);
     pawl_json *w = pawl_json_new(mem);
     pawl_json_object(w);
     pawl_json_key(w, "item");
@@ -120,7 +120,7 @@ static pawl_result pop_activity(pawl_activity *act, pawl_str input)
     pawl_json_key(w, "priority");
     pawl_json_num(w, m.priority);
     pawl_json_end(w);
-    return pawl_ok(act, pawl_json_done(w));
+    return pawl_ok_str(act, pawl_json_done(w));
 }
 
 static pawl_result ack_activity(pawl_activity *act, pawl_str input)
@@ -130,7 +130,7 @@ static pawl_result ack_activity(pawl_activity *act, pawl_str input)
     pawl_str lock = pawl_json_text(mem, input, "/lock_id", "");
     pawl_error err;
     pawl_status rc = pawl_client_ack(pawl_activity_client(act), queue.ptr, lock.ptr, &err);
-    return rc == PAWL_OK ? pawl_ok(act, pawl_s("true")) : pawl_err(act, "%s", err.text);
+    return rc == PAWL_OK ? pawl_ok(act, "true") : pawl_err(act, err.text);
 }
 
 void queue_register_activities(pawl_app *app)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/api_queue.c -- what an orchestration may do with queues (pawl/queue.h).
+ *
+ * A push is a decision like any other: recorded as QueuePushed with its queue and
+ * bytes, compared in replay, turned into a message by the runtime.  Pop and ack are
+ * activities of the runtime, because their answers come from outside.
+ */
+#include "base/limits.h"
+#include "engine/engine_private.h"
+#include "pawl/queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void check(const pawl_ctx *ctx, struct decision *d, const pawl_push_opts *opts)
+{
+    pawl_error err;
+    size_t max = ctx->spec.rules.payload_max;
+
+    if (max > PAWL_QUEUE_ITEM_BYTES || !max)
+        max = PAWL_QUEUE_ITEM_BYTES;
+    if (!check_name("queue name", d->name, &err))
+        (void)snprintf(d->refusal, sizeof(d->refusal), "%.300s", err.text);
+    else if (ctx->spec.rules.no_queues)
+        (void)snprintf(d->refusal, sizeof(d->refusal), "the store has no queues");
+    else if (d->data.len > max)
+        (void)snprintf(d->refusal, sizeof(d->refusal), "item is %zu bytes, limit %zu", d->data.len,
+                       max);
+    else if (opts->priority < 0)
+        (void)snprintf(d->refusal, sizeof(d->refusal), "Priority must be non-negative");
+    else if (opts->delay_ms < 0 || opts->delay_ms > PAWL_QUEUE_DELAY_MAX)
+        (void)snprintf(d->refusal, sizeof(d->refusal), "delay must be between 0 and 7 days");
+    if (!utf8_valid(pawl_s(d->refusal)))
+        (void)snprintf(d->refusal, sizeof(d->refusal), "queue name is not UTF-8");
+}
+
+static pawl_str attrs_of(pawl_mem *mem, const pawl_push_opts *opts)
+{
+    if (!opts->priority && !opts->delay_ms)
+        return (pawl_str){"", 0};
+    return pawl_mem_printf(mem, "{\"priority\":%lld,\"delay_ms\":%lld}", (long long)opts->priority,
+                           (long long)opts->delay_ms);
+}
+
+pawl_result pawl_queue_push(pawl_ctx *ctx, const char *queue, pawl_str data,
+                            const pawl_push_opts *given)
+{
+    assert_in_code(ctx);
+    pawl_push_opts opts = {0};
+    struct decision d = {.kind = PAWL_EV_QUEUE_PUSHED,
+                         .name = pawl_s(queue),
+                         .data = data,
+                         .api = "pawl_queue_push",
+                         .site = CALL_SITE};
+
+    if (given)
+        memcpy(&opts, given,
+               given->size && given->size < sizeof(opts) ? given->size : sizeof(opts));
+    if (ctx->phase == PHASE_LIVE)
+        check(ctx, &d, &opts);
+    d.name = decide_name(d.name);
+    decide_plain(ctx, &d, ctx->phase == PHASE_LIVE ? attrs_of(ctx->turn->mem, &opts) : pawl_s(""));
+    if (d.refusal[0])
+        return (pawl_result){.ok = false, .value = arena_dup(ctx->scope->mem, pawl_s(d.refusal))};
+    return (pawl_result){.ok = true};
+}
+
+/* An activity of the runtime, with the queue's name and one or two arguments. */
+static pawl_task start(pawl_ctx *ctx, struct decision *d, pawl_json *w)
+{
+    pawl_error err;
+
+    pawl_json_end(w);
+    d->kind = PAWL_EV_ACTIVITY_SCHEDULED;
+    d->data = pawl_json_done(w);
+    if (ctx->phase == PHASE_LIVE && ctx->spec.rules.no_queues)
+        (void)snprintf(d->refusal, sizeof(d->refusal), "the store has no queues");
+    else if (ctx->phase == PHASE_LIVE && !check_name("queue name", d->child, &err))
+        (void)snprintf(d->refusal, sizeof(d->refusal), "%.300s", err.text);
+    d->child = (pawl_str){0};
+    return (pawl_task){.id = decide_start(ctx, d)->id};
+}
+
+static pawl_json *begin(pawl_ctx *ctx, const char *queue)
+{
+    pawl_json *w = pawl_json_new(ctx->scope->mem);
+
+    pawl_json_object(w);
+    pawl_json_key(w, "queue");
+    pawl_json_str(w, pawl_s(queue));
+    return w;
+}
+
+pawl_task pawl_queue_pop(pawl_ctx *ctx, const char *queue, int64_t ttl_ms, int64_t wait_ms)
+{
+    assert_in_code(ctx);
+    struct decision d = {.name = pawl_s(ENGINE_QUEUE_POP),
+                         .child = pawl_s(queue),
+                         .api = "pawl_queue_pop",
+                         .site = CALL_SITE};
+    pawl_json *w = begin(ctx, queue);
+
+    pawl_json_key(w, "ttl_ms");
+    pawl_json_num(w, ttl_ms);
+    pawl_json_key(w, "wait_ms");
+    pawl_json_num(w, wait_ms);
+    return start(ctx, &d, w);
+}
+
+pawl_task pawl_queue_ack(pawl_ctx *ctx, const char *queue, pawl_str lock_id)
+{
+    assert_in_code(ctx);
+    struct decision d = {.name = pawl_s(ENGINE_QUEUE_ACK),
+                         .child = pawl_s(queue),
+                         .api = "pawl_queue_ack",
+                         .site = CALL_SITE};
+    pawl_json *w = begin(ctx, queue);
+
+    pawl_json_key(w, "lock_id");
+    pawl_json_str(w, lock_id);
+    return start(ctx, &d, w);
+}
