@@ -71,6 +71,10 @@ static void fill_in(pawl_options *o)
     DEFAULT(group_limit, 1024);
     if (o->workers > SLOTS_WORKERS)
         o->workers = SLOTS_WORKERS;
+    int64_t *times[] = {&o->cancel_grace_ms, &o->turn_limit_ms, &o->drain_ms};
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        if (*times[i] > LIMIT_DELAY_MS) /* "for ever": sums with it must not overflow */
+            *times[i] = LIMIT_DELAY_MS;
 }
 
 /* Stacks cost two mappings each: stay under half of what the system allows. */
@@ -333,7 +337,7 @@ int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
         rt->step_thread = pthread_self();
         atomic_store(&rt->stepping, true);
     }
-    int64_t end = rt_mono(rt) + wait_ms;
+    int64_t end = rt_mono(rt) + (wait_ms < LIMIT_DELAY_MS ? wait_ms : LIMIT_DELAY_MS);
     for (;;) {
         int ran = worker_run_here(rt, 64);
         int done = loop_once(rt);

@@ -221,6 +221,8 @@ static pawl_status wait_in(pawl_client *c, struct wait_node *w, const char *inst
                            pawl_error *err)
 {
     pawl_runtime *rt = c->rt;
+    if (timeout_ms > LIMIT_DELAY_MS)
+        timeout_ms = LIMIT_DELAY_MS;
     struct timespec until = deadline_of(timeout_ms < 0 ? 0 : timeout_ms);
     int64_t end_ms = rt_mono(rt) + (timeout_ms < 0 ? 0 : timeout_ms);
     for (bool more = true;; more = wait_a_bit(rt, w, timeout_ms, &until, end_ms)) {

@@ -159,6 +159,29 @@ SCENARIO(s25_suspend_between_executions_is_not_answered_and_forgotten)
     expect_is(scene_info(s, "i").state, suspended ? PAWL_SUSPENDED : PAWL_COMPLETED);
 }
 
+/* ---- For ever ------------------------------------------------------------------------------ */
+
+static pawl_result compensate(pawl_ctx *ctx, pawl_str input)
+{
+    (void)pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
+    pawl_shield(ctx);
+    return pawl_await(ctx, pawl_wait_event(ctx, "Compensated"));
+}
+
+/* Times so long that a sum with the clock would overflow. */
+SCENARIO(s23_a_grace_for_ever_does_not_end_at_once)
+{
+    s->opts.cancel_grace_ms = INT64_MAX;
+    scene_flow(s, "Flow", compensate);
+    scene_start(s, "Flow", "i", "Go");
+    scene_cancel(s, "i", "stop");
+    scene_advance(s, PAWL_DAYS(1));
+    expect_is(scene_info(s, "i").state, PAWL_RUNNING);
+    expect_is(pawl_runtime_step(s->rt, INT64_MAX), 0);
+    scene_raise(s, "i", "Compensated", "");
+    scene_expect(s, "i", PAWL_CANCELLED, "stop");
+}
+
 /* ---- Code that comes late --------------------------------------------------------------------- */
 
 TEST(s26_registering_wakes_the_engine)
