@@ -169,3 +169,10 @@ void queue_push(struct queue_group *g, struct queue *q, const pawl_queue_request
     ret->pushed = pushed;
     ret->pushed_count = req->item_count;
 }
+
+void queue_push_always(struct queue_group *g, struct queue *q, const pawl_queue_item *item)
+{
+    group_dirty(g, q);
+    (void)push_one(g, q, item, item->priority);
+    q->totals.pushed++;
+}

@@ -196,6 +196,8 @@ void queue_tick(struct queue_group *g, struct queue *q);
 /* `twins[i]`: the entry an item's dedup id stands for in the store; 0: none. */
 void queue_push(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
                 const uint64_t *twins, pawl_queue_reply *ret);
+/* One item, recorded already: no limit refuses it. */
+void queue_push_always(struct queue_group *g, struct queue *q, const pawl_queue_item *item);
 enum queue_verdict queue_pop(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
                              pawl_queue_reply *ret);
 /* ack, extend, release, deadletter */
