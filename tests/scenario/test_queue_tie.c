@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/scenario/test_queue_tie.c -- queues and orchestrations in one transaction.
+ *
+ * A push is part of its turn, a popped item is a recorded answer, a message of a
+ * bound queue is a start; with death before and after every commit.
+ */
+#include "queue_verbs.h"
+
+#include <stdio.h>
+
+/* ---- Push ----------------------------------------------------------------------- */
+
+static pawl_result pusher(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r = pawl_call(ctx, "Echo", input);
+    pawl_result first = pawl_queue_push(ctx, "out", r.value, PAWL_PUSH_OPTS(.priority = 2));
+    if (!first.ok)
+        return first;
+    pawl_result again = pawl_queue_push(ctx, "out", pawl_s("second"), NULL);
+    (void)pawl_call(ctx, "Echo", pawl_s("after"));
+    return again.ok ? pawl_done_str(ctx, pawl_s("done")) : again;
+}
+
+QUEUE_SCENARIO(a_push_is_part_of_the_turn)
+{
+    scene_flow(s, "Push", pusher);
+    scene_start(s, "Push", "i", "hello");
+    scene_expect(s, "i", PAWL_COMPLETED, "done");
+    scene_events(s, "i",
+                 "OrchestrationStarted ActivityScheduled#1 ActivityCompleted#1 QueuePushed "
+                 "QueuePushed ActivityScheduled#2 ActivityCompleted#2 OrchestrationCompleted");
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "out", .count = 9));
+    expect_is(r->count, 2);
+    expect_str(r->messages[0].data.ptr, "second");
+    expect_str(r->messages[1].data.ptr, "hello");
+    expect_is(r->messages[1].priority, 2);
+    scene_expect_empty(s);
+}
+
+/* Die before or after the n-th commit, come back, go on: two items, whatever n. */
+static void push_with_death(struct scene *s, enum fault_kind when)
+{
+    scene_flow(s, "Push", pusher);
+    for (int n = 0; n < 8; n++) {
+        const char *id = scene_id(s, "i", n);
+        scene_up(s);
+        scene_settle(s);
+        scene_fail(s, FAULT_OP_commit, n, 1000, when, PAWL_UNAVAILABLE);
+        expect_is(pawl_client_submit(s->c,
+                                     PAWL_REQUEST(.op = PAWL_OP_START, .name = "Push",
+                                                  .instance = id, .data = pawl_s("x")),
+                                     NULL, NULL, NULL),
+                  PAWL_OK);
+        for (int i = 0; i < 20; i++)
+            (void)pawl_runtime_step(s->rt, 0);
+        s->fault.left = 0;
+        scene_down(s);
+        scene_up(s);
+        expect_is(scene_try_start(s, "Push", id, "x"), PAWL_OK);
+        scene_finish(s, id);
+        scene_settle(s);
+        expect_str(q_counts(s, "out"), "2 0 0 0");
+        expect_str(q_pop(s, "out", 9), "second x");
+    }
+}
+
+QUEUE_SCENARIO(death_before_any_commit_pushes_once)
+{
+    push_with_death(s, FAULT_BEFORE);
+}
+
+QUEUE_SCENARIO(death_after_any_commit_pushes_once)
+{
+    push_with_death(s, FAULT_AFTER);
+}
+
+static int changed;
+
+static pawl_result shifty(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    (void)pawl_queue_push(ctx, changed == 1 ? "other" : "out", pawl_s(changed == 2 ? "b" : "a"),
+                          NULL);
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "go"));
+    return pawl_done_str(ctx, pawl_s("done"));
+}
+
+QUEUE_SCENARIO(replay_compares_queue_and_bytes)
+{
+    scene_flow(s, "Shifty", shifty);
+    for (int now = 1; now < 3; now++) {
+        const char *id = scene_id(s, "i", now);
+        changed = 0;
+        scene_start(s, "Shifty", id, "");
+        scene_settle(s);
+        scene_down(s);
+        changed = now;
+        scene_raise(s, id, "go", "");
+        expect_is(scene_info(s, id).state, PAWL_BLOCKED);
+        expect_text(scene_info(s, id).finding.ptr, "nondeterministic");
+    }
+}
+
+static pawl_result refused(pawl_ctx *ctx, pawl_str input)
+{
+    static char big[PAWL_QUEUE_ITEM_BYTES + 1];
+    pawl_result r = pawl_str_is(input, "big")
+                        ? pawl_queue_push(ctx, "q", (pawl_str){big, sizeof(big)}, NULL)
+                        : pawl_queue_push(ctx, "a/b", pawl_s("x"), NULL);
+    (void)pawl_call(ctx, "Echo", pawl_s("")); /* hostile and crashes: replayed from here */
+    return r.ok ? pawl_done_str(ctx, pawl_s("ok")) : pawl_fail(ctx, r.value.ptr);
+}
+
+SCENARIO(a_bad_push_is_refused_and_stays_refused)
+{
+    scene_flow(s, "Refused", refused);
+    scene_start(s, "Refused", "i", "name");
+    scene_settle(s);
+    scene_crash(s);
+    expect_is(scene_info(s, "i").state, PAWL_FAILED);
+    scene_start(s, "Refused", "j", "big");
+    scene_settle(s);
+    expect_is(scene_info(s, "j").state, PAWL_FAILED);
+    expect_is(scene_kind_count(s, "i", "QueuePushed"), 1);
+}
+
+/* ---- Pop and acknowledge ---------------------------------------------------------- */
+
+static pawl_result worker(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_result got = pawl_await(ctx, pawl_queue_pop(ctx, "in", PAWL_SECONDS(60), 0));
+    if (!got.ok || pawl_str_is(got.value, "null"))
+        return got;
+    pawl_mem *mem = pawl_ctx_mem(ctx);
+    pawl_str item = pawl_json_get(got.value, "/item");
+    pawl_str lock = pawl_json_text(mem, got.value, "/lock_id", "");
+    (void)pawl_call(ctx, "Echo", item);
+    pawl_result acked = pawl_await(ctx, pawl_queue_ack(ctx, "in", lock));
+    return acked.ok ? pawl_done_str(ctx, item) : acked;
+}
+
+QUEUE_SCENARIO(a_popped_item_is_a_recorded_answer)
+{
+    scene_flow(s, "Worker", worker);
+    q_push(s, "in", "{\"n\": 1.0}", 0);
+    scene_start(s, "Worker", "w", "");
+    scene_finish(s, "w");
+    scene_expect(s, "w", PAWL_COMPLETED, "{\"n\": 1.0}");
+    expect_str(q_counts(s, "in"), "0 0 0 0");
+    scene_start(s, "Worker", "w2", "");
+    scene_finish(s, "w2");
+    scene_expect(s, "w2", PAWL_COMPLETED, "null");
+    scene_crash(s);
+    scene_expect(s, "w", PAWL_COMPLETED, "{\"n\": 1.0}");
+}
+
+/* ---- Bound queues ------------------------------------------------------------------- */
+
+static pawl_result order(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_done_str(ctx, pawl_call(ctx, "Echo", input).value);
+}
+
+QUEUE_SCENARIO(each_message_of_a_bound_queue_starts_an_instance)
+{
+    scene_flow(s, "Order", order);
+    q_push(s, "orders", "before", 0);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
+                                             .orchestration = "Order"))
+                  ->status,
+              PAWL_OK);
+    uint64_t id = 0;
+    pawl_queue_item item = {
+        .data = {"after", 5}
+    };
+    id = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "orders", .items = &item,
+                                        .item_count = 1))
+             ->pushed[0]
+             .id;
+    scene_settle(s);
+    const char *name = pawl_mem_printf(s->mem, "orders-%llu", (unsigned long long)id).ptr;
+    scene_expect(s, name, PAWL_COMPLETED, "after");
+    expect_str(q_counts(s, "orders"), "0 0 0 0");
+    expect_is(q_stats(s, "orders").started, 2);
+    expect_is(scene_depths(s).instances, 2);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders"))->status,
+              PAWL_OK);
+    q_push(s, "orders", "stays", 0);
+    expect_str(q_counts(s, "orders"), "1 0 0 0");
+}
+
+static void bound_with_death(struct scene *s, enum fault_kind when)
+{
+    scene_flow(s, "Order", order);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
+                                             .orchestration = "Order"))
+                  ->status,
+              PAWL_OK);
+    uint64_t want = 0;
+    for (int n = 0; n < 6; n++) {
+        pawl_queue_item item = {
+            .data = {"x", 1},
+              .dedup_id = pawl_s(scene_id(s, "k", n))
+        };
+        const pawl_queue_request *push =
+            PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "orders", .items = &item,
+                               .item_count = 1);
+        scene_up(s);
+        scene_settle(s);
+        scene_fail(s, FAULT_OP_commit, n, 1000, when, PAWL_UNAVAILABLE);
+        expect_is(pawl_queue_submit(s->c, push, NULL, NULL, NULL), PAWL_OK);
+        for (int i = 0; i < 20; i++)
+            (void)pawl_runtime_step(s->rt, 0);
+        s->fault.left = 0;
+        scene_down(s);
+        (void)queue_do(s, push); /* the client asks again */
+        scene_settle(s);
+        expect_is(scene_depths(s).instances, ++want);
+        expect_is(q_stats(s, "orders").started, want);
+        expect_str(q_counts(s, "orders"), "0 0 0 0");
+        scene_expect_empty(s);
+    }
+}
+
+QUEUE_SCENARIO(death_before_any_commit_starts_once)
+{
+    bound_with_death(s, FAULT_BEFORE);
+}
+
+QUEUE_SCENARIO(death_after_any_commit_starts_once)
+{
+    bound_with_death(s, FAULT_AFTER);
+}
+
+QUEUE_SCENARIO(a_bound_queue_starts_thousands_in_order)
+{
+    scene_flow(s, "Order", order);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = "orders"))->status,
+              PAWL_OK);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
+                                             .orchestration = "Order"))
+                  ->status,
+              PAWL_OK);
+    pawl_queue_item *items = pawl_mem_alloc(s->mem, 1000 * sizeof(*items));
+    for (int i = 0; i < 1000; i++)
+        items[i] = (pawl_queue_item){.data = pawl_mem_printf(s->mem, "%d", i)};
+    for (int i = 0; i < 3; i++)
+        expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "orders",
+                                                 .items = items, .item_count = 1000))
+                      ->status,
+                  PAWL_OK);
+    scene_settle(s);
+    expect_is(scene_depths(s).instances, 0);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RESUME, .queue = "orders"))->status,
+              PAWL_OK);
+    scene_settle(s);
+    expect_is(scene_depths(s).instances, 3000);
+    expect_str(q_counts(s, "orders"), "0 0 0 0");
+}
