@@ -64,13 +64,13 @@ void queue_destroy(struct queue *q)
 {
     if (!q)
         return;
+    heap_deinit(&q->due); /* while what is in it lives */
     window_deinit(q);
     struct lock *l;
     for (size_t cursor = 0; (l = map_next(&q->locks, &cursor));)
         q->env.release(l);
     map_deinit(&q->locks);
     map_deinit(&q->keys);
-    heap_deinit(&q->due);
     q->env.release(q->config_text);
     q->env.release(q->name);
     q->env.release(q);
