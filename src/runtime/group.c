@@ -333,7 +333,7 @@ static void refuse_new_work(pawl_runtime *rt, const char *text)
     letter_back(rt, keep);
 }
 
-static void stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
+void group_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
 {
     log_error(&rt->log, "store", "commit failed; stopping at once", "status=%s why=\"%s\"",
               pawl_status_code(rc), text);
@@ -354,7 +354,7 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
     rt->stages_end = &rt->stages;
     rt->stage_count = 0;
     if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN || rc == PAWL_CORRUPT) {
-        stop_dead(rt, rc, err->text);
+        group_stop_dead(rt, rc, err->text);
         return;
     }
     if (rc == PAWL_DISK_FULL)

@@ -11,6 +11,8 @@
 /* Commit what is staged and act on it.  Returns rounds committed; 0: nothing to
  * do or not committed; -1: the runtime is dead (rt->dead says why). */
 int group_commit(pawl_runtime *rt);
+/* FENCED or UNKNOWN: nothing may be written any more.  The process ends (stepping: rt->dead). */
+void group_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text);
 
 /* ---- told.c: who hears of a commit -------------------------------------------- */
 

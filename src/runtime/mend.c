@@ -36,9 +36,9 @@ void mend_failed(pawl_runtime *rt, const struct stage *s)
     if (s->r)
         mend_later(rt, s->row.uid);
     for (size_t i = 0; i < s->messages.count; i++)
-        rt->store->ops->abandon_messages(rt->store, &s->messages.items[i].id, 1);
+        store_abandon_messages(rt->store, &s->messages.items[i].id, 1);
     for (size_t i = 0; i < s->work.count; i++)
-        rt->store->ops->abandon_work(rt->store, &s->work.items[i].id, 1);
+        store_abandon_work(rt->store, &s->work.items[i].id, 1);
     rt->fetch_messages = rt->fetch_messages || s->messages.count;
     rt->store_backlog = rt->store_backlog || s->work.count;
 }

@@ -6,6 +6,7 @@
  * when there is nothing else to do.  A child whose parent still waits is not
  * removed alone without telling the parent.
  */
+#include "runtime/group.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/resident.h"
@@ -275,9 +276,14 @@ void prune_handle(pawl_runtime *rt, struct request *req)
 
 void remove_purge(pawl_runtime *rt)
 {
-    pawl_error err;
+    pawl_error err = {0};
     bool left = false;
-    if (store_purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err) != PAWL_OK) {
+    pawl_status rc = store_purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err);
+    if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN) {
+        group_stop_dead(rt, rc, err.text);
+        return;
+    }
+    if (rc != PAWL_OK) {
         rt->purge_at_ms = rt_mono(rt) + PURGE_RETRY_MS;
         return;
     }
