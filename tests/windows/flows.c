@@ -86,6 +86,23 @@ static pawl_result detach(pawl_ctx *ctx, pawl_str input)
     return pawl_done(ctx, "left");
 }
 
+/* The starter lives on. */
+static pawl_result leave(pawl_ctx *ctx, pawl_str input)
+{
+    (void)detach(ctx, input);
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+/* What the last turn of an execution started is started, whatever its successor does. */
+static pawl_result leave_again(pawl_ctx *ctx, pawl_str input)
+{
+    if (pawl_execution(ctx) > 1)
+        return pawl_call(ctx, "Echo", input);
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    (void)detach(ctx, input);
+    return pawl_continue_as_new(ctx, input, NULL);
+}
+
 static pawl_result waits(pawl_ctx *ctx, pawl_str input)
 {
     (void)input;
@@ -123,19 +140,21 @@ void flows_register(pawl_app *app)
         const char *name;
         pawl_orchestration_fn *fn;
     } code[] = {
-        {"Begin",      begin     },
-        {"Completion", completion},
-        {"Timer",      timer     },
-        {"Event",      event     },
-        {"Early",      early     },
-        {"Again",      again     },
-        {"Kid",        kid       },
-        {"Child",      child     },
-        {"Detach",     detach    },
-        {"Waits",      waits     },
-        {"Cancelled",  cancelled },
-        {"Worker",     worker    },
-        {"Failing",    failing   },
+        {"Begin",      begin      },
+        {"Completion", completion },
+        {"Timer",      timer      },
+        {"Event",      event      },
+        {"Early",      early      },
+        {"Again",      again      },
+        {"Kid",        kid        },
+        {"Child",      child      },
+        {"Detach",     detach     },
+        {"Leave",      leave      },
+        {"LeaveAgain", leave_again},
+        {"Waits",      waits      },
+        {"Cancelled",  cancelled  },
+        {"Worker",     worker     },
+        {"Failing",    failing    },
     };
     for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
         if (pawl_register_orchestration(app, code[i].name, "1.0.0", code[i].fn) != PAWL_OK)
@@ -154,31 +173,32 @@ void flows_register(pawl_app *app)
     REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {(text), 1}, .idempotency_key = (key))
 
 const struct flow flows[] = {
-    {"start",         {START("Begin")},                                                            NULL},
-    {"completion",    {START("Completion")},                                                       NULL},
-    {"timer",         {START("Timer")},                                                            NULL},
-    {"event",         {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                          NULL},
-    {"early_event",   {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                          NULL},
+    {"start",             {START("Begin")},                                                        NULL},
+    {"completion",        {START("Completion")},                                                   NULL},
+    {"timer",             {START("Timer")},                                                        NULL},
+    {"event",             {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
+    {"early_event",       {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
     {"kept_event",
      {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
               .await_start = true),
       START("Event"), RAISE("2", "b")},
      NULL                                                                                              },
-    {"continue",      {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},         NULL},
-    {"child",         {START("Child")},                                                            NULL},
-    {"detached",      {START("Detach")},                                                           NULL},
-    {"cancel",        {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},         NULL},
-    {"terminate",     {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")},     NULL},
+    {"continue",          {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},     NULL},
+    {"child",             {START("Child")},                                                        NULL},
+    {"detached",          {START("Detach")},                                                       NULL},
+    {"cancel",            {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},     NULL},
+    {"terminate",         {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")}, NULL},
     {"suspend",
      {START("Event"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"), RAISE("2", "b"),
       REQUEST(.op = PAWL_OP_RESUME)},
      NULL                                                                                              },
     {"removed_child",
-     {START("Detach"),
+     {START("Leave"),
       {.size = sizeof(pawl_request), .instance = "free", .op = PAWL_OP_REMOVE, .force = true},
-      {.size = sizeof(pawl_request), .instance = "j", .op = PAWL_OP_START, .name = "Completion"}},
+      RAISE("1", "a")},
      NULL                                                                                              },
-    {"worker",        {START("Worker")},                                                           NULL},
-    {"worker_fails",  {START("Failing")},                                                          NULL},
+    {"continue_detached", {START("LeaveAgain"), RAISE("1", "a")},                                  NULL},
+    {"worker",            {START("Worker")},                                                       NULL},
+    {"worker_fails",      {START("Failing")},                                                      NULL},
 };
 const size_t flow_count = sizeof(flows) / sizeof(flows[0]);

@@ -98,6 +98,8 @@ TEST(a_parent_that_was_not_told)
 TEST(a_detached_start_that_was_lost)
 {
     survives_both("detached", "jsonl.appended", 1);
+    survives_both("continue_detached", "jsonl.appended", 2); /* closed, no successor */
+    survives_both("continue_detached", "jsonl.appended", 3);
 }
 
 TEST(a_cancel_that_did_not_reach_the_child)
@@ -121,6 +123,6 @@ TEST(timers_are_held_again_after_a_death)
 /* What was started, ran and was removed does not come back because its starter is mended. */
 TEST(an_old_detached_start_is_not_repeated)
 {
-    for (uint64_t n = 4; n <= 6; n++)
-        survives("removed_child", "jsonl.fenced", n, WAY_POINT_DIE);
+    for (uint64_t n = 1; n <= 5; n++)
+        survives("removed_child", "jsonl.begin", n, WAY_POINT_DIE);
 }
