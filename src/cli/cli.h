@@ -92,6 +92,14 @@ struct args {
     size_t max_body;
     const char *url_file; /* where serve writes its address; for scripts */
 
+    const char *url;   /* of a server */
+    const char *token; /* for it */
+
+    uint64_t priority; /* queue */
+    bool ack;
+    int64_t ttl_ms;
+    int64_t wait_ms;
+
     const char *scope; /* token */
     const char *queues;
     const char *name;
@@ -104,7 +112,8 @@ struct cli {
     struct args args;
     const char **words; /* what stands after the verb and is no flag */
     size_t word_count;
-    pawl_mem *mem; /* dies with the command */
+    pawl_mem *mem;               /* dies with the command */
+    bool where_known, is_remote; /* session_is_remote() */
 };
 
 /* Groups of flags a verb may take. */
@@ -129,6 +138,8 @@ enum flag_group {
     TAKES_HELP = 1 << 17,  /* every verb */
     TAKES_SERVE = 1 << 18,
     TAKES_TOKEN = 1 << 19,
+    TAKES_URL = 1 << 20, /* --url --token */
+    TAKES_QUEUE = 1 << 21,
 };
 
 struct verb {
@@ -178,6 +189,7 @@ int verb_doctor(struct cli *cli); /* verb_doctor.c */
 int verb_bench(struct cli *cli);  /* verb_bench.c */
 int verb_serve(struct cli *cli);  /* verb_serve.c */
 int verb_token(struct cli *cli);  /* verb_token.c */
+int verb_queue(struct cli *cli);  /* verb_queue.c */
 int verb_help(struct cli *cli);   /* help.c */
 int verb_version(struct cli *cli);
 

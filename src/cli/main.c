@@ -14,8 +14,8 @@
 #include <string.h>
 
 #define ENGINE (TAKES_STORE | TAKES_ENGINE | TAKES_OUTPUT | TAKES_HELP)
-#define STEER  (TAKES_STORE | TAKES_STEER | TAKES_OUTPUT | TAKES_HELP)
-#define LOOK   (TAKES_STORE | TAKES_OUTPUT | TAKES_HELP)
+#define STEER  (TAKES_STORE | TAKES_URL | TAKES_STEER | TAKES_OUTPUT | TAKES_HELP)
+#define LOOK   (TAKES_STORE | TAKES_URL | TAKES_OUTPUT | TAKES_HELP)
 
 /* clang-format off */
 const struct verb cli_verbs[] = {
@@ -28,7 +28,7 @@ const struct verb cli_verbs[] = {
      "  {} run ProcessOrder --load order.so --input '{\"id\":\"o-1\"}' --id o-1\n"
      "  {} run ProcessOrder --load order.so --input @o.json --raise FraudReview='{}'\n",
      verb_run},
-    {"start", "NAME", 1, 1, ENGINE | TAKES_LOAD | TAKES_START,
+    {"start", "NAME", 1, 1, ENGINE | TAKES_URL | TAKES_LOAD | TAKES_START,
      "start an orchestration and leave it, print its id",
      "Durable when the id is printed.  It goes on with `work` or `run`.",
      "  {} start ProcessOrder --load order.so --input '{\"id\":\"o-2\"}'\n",
@@ -55,6 +55,15 @@ const struct verb cli_verbs[] = {
      "  {} token new --scope operate --queues orders-,mail --name 'the shop'\n"
      "  {} token revoke 1f2e3d4c\n",
      verb_token},
+    {"queue", "ls|push|pop|ack|peek|stats|redrive|purge [QUEUE [VALUE]]", 1, 3,
+     TAKES_URL | TAKES_QUEUE | TAKES_OUTPUT | TAKES_HELP,
+     "use the queues of a server",
+     "push takes a JSON value (@FILE, - for standard input), ack a lock id.  pop prints the item; "
+     "with --ack the whole answer, which has the lock id.",
+     "  {} queue push mail '{\"to\":\"a@example.org\"}'\n"
+     "  {} queue pop mail --ack --wait 10s\n"
+     "  {} queue ack mail 7od5fnl_-E0\n",
+     verb_queue},
     {"ls", "", 0, 0, LOOK | TAKES_LIST,
      "list instances, newest first", "",
      "  {} ls --status blocked\n"
@@ -110,12 +119,12 @@ const struct verb cli_verbs[] = {
      "  {} rm o-1\n"
      "  {} rm o-1 --force\n",
      verb_rm},
-    {"prune", "", 0, 0, STEER | TAKES_OLDER,
+    {"prune", "", 0, 0, TAKES_STORE | TAKES_STEER | TAKES_OUTPUT | TAKES_HELP | TAKES_OLDER,
      "remove what ended long ago",
      "Finished trees, and closed executions of running instances.",
      "  {} prune --older-than 30d\n",
      verb_prune},
-    {"doctor", "", 0, 0, LOOK,
+    {"doctor", "", 0, 0, TAKES_STORE | TAKES_OUTPUT | TAKES_HELP,
      "check disk, sync speed, limits and the store's health", "",
      "  {} doctor\n",
      verb_doctor},

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define DEFAULT_DATA "./pawl-data"
+#define DEFAULT_URL  "http://127.0.0.1:8000"
 #define PAYLOAD_MAX  (1U << 30) /* the runtime has the real limit */
 
 const char *session_data(const struct cli *cli)
@@ -67,10 +68,45 @@ int session_load(struct cli *cli)
     return 0;
 }
 
+/* Nothing was said: a server at the default address, or else the default directory. */
+static bool has_default_server(struct cli *cli)
+{
+    pawl_error err;
+    if (cli->args.load.count) /* code that is loaded here is to run here */
+        return false;
+    struct http *h = http_open(DEFAULT_URL, NULL, &err);
+    bool listens = http_listens(h);
+    http_close(h);
+    return listens;
+}
+
+bool session_is_remote(struct cli *cli)
+{
+    if (!(cli->verb->takes & TAKES_URL) || cli->args.options.data || cli->args.options.store)
+        return false;
+    if (!cli->where_known)
+        cli->is_remote =
+            !(cli->verb->takes & TAKES_STORE) || cli->args.url || has_default_server(cli);
+    cli->where_known = true;
+    return cli->is_remote;
+}
+
+static int open_remote(struct cli *cli, struct session *ret)
+{
+    pawl_error err = {0};
+    ret->remote = http_open(cli->args.url ? cli->args.url : DEFAULT_URL, cli->args.token, &err);
+    return ret->remote ? 0 : cli_fail(cli, EXIT_USAGE, "%s", err.text);
+}
+
 int session_open(struct cli *cli, enum session_use use, struct session *ret)
 {
     bool makes = use == SESSION_START || use == SESSION_RUN;
-    *ret = (struct session){0};
+    *ret = (struct session){.cli = cli};
+    if (use != SESSION_RUN && session_is_remote(cli))
+        return open_remote(cli, ret);
+    if (cli->args.url && (cli->verb->takes & TAKES_URL))
+        return cli_fail(cli, EXIT_USAGE,
+                        "--url and --data (or PAWL_DATA) name two places; give one of them");
     int status = makes ? 0 : must_exist(cli);
     if (status)
         return status;
@@ -97,6 +133,7 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
 void session_close(struct session *s)
 {
     pawl_runtime_close(s->rt);
+    http_close(s->remote);
     *s = (struct session){0};
 }
 
@@ -151,13 +188,79 @@ int session_payload(struct cli *cli, const char *flag, const char *text, pawl_st
                     offset);
 }
 
+/* ---- Calls, here or there --------------------------------------------------------- */
+
+static pawl_status write_here(pawl_client *c, const pawl_request *q, pawl_reply *ret)
+{
+    pawl_error *err = &ret->error;
+    switch (q->op) {
+    case PAWL_OP_START:
+        return pawl_client_start(c, q->name, q->data,
+                                 PAWL_START_OPTS(.instance = q->instance, .version = q->version,
+                                                 .allow_unregistered = q->allow_unregistered),
+                                 ret);
+    case PAWL_OP_RAISE:
+        return pawl_client_raise(
+            c, q->instance, q->name, q->data,
+            PAWL_RAISE_OPTS(.idempotency_key = q->idempotency_key, .await_start = q->await_start),
+            err);
+    case PAWL_OP_CANCEL:
+        return pawl_client_cancel(c, q->instance, q->reason, err);
+    case PAWL_OP_TERMINATE:
+        return pawl_client_terminate(c, q->instance, q->reason, err);
+    case PAWL_OP_SUSPEND:
+        return pawl_client_suspend(c, q->instance, q->reason, err);
+    case PAWL_OP_RESUME:
+        return pawl_client_resume(c, q->instance, q->reason, err);
+    case PAWL_OP_RETRY:
+        return pawl_client_retry(c, q->instance, err);
+    case PAWL_OP_REMOVE:
+        return pawl_client_remove(c, q->instance, q->force, ret);
+    case PAWL_OP_PRUNE:
+        return pawl_client_prune(c, q->before_ms, q->limit, ret);
+    case PAWL_OP_COMPLETE:
+    case PAWL_OP_HEARTBEAT:
+        break;
+    }
+    return PAWL_MISUSE;
+}
+
+pawl_status session_write(struct session *s, const pawl_request *request, pawl_reply *ret)
+{
+    *ret = (pawl_reply){0};
+    return s->remote ? remote_write(s->remote, request, s->cli->mem, ret)
+                     : write_here(s->client, request, ret);
+}
+
+pawl_status session_fetch(struct session *s, const char *id, uint64_t execution, pawl_mem *mem,
+                          pawl_info *ret, pawl_error *reterr)
+{
+    return s->remote ? remote_get(s->remote, id, execution, mem, ret, reterr)
+                     : pawl_client_get(s->client, id, execution, mem, ret, reterr);
+}
+
+pawl_status session_list(struct session *s, const pawl_filter *filter, pawl_mem *mem,
+                         pawl_page *ret, pawl_error *reterr)
+{
+    return s->remote ? remote_list(s->remote, filter, mem, ret, reterr)
+                     : pawl_client_list(s->client, filter, mem, ret, reterr);
+}
+
+pawl_status session_history(struct session *s, const char *id, uint64_t execution, uint64_t after,
+                            uint32_t limit, pawl_mem *mem, pawl_history *ret, pawl_error *reterr)
+{
+    return s->remote
+               ? remote_history(s->remote, id, execution, after, limit, mem, ret, reterr)
+               : pawl_client_history(s->client, id, execution, after, limit, mem, ret, reterr);
+}
+
 /* ---- One instance ---------------------------------------------------------------- */
 
 int session_get(struct cli *cli, struct session *s, const char *id, uint64_t execution,
                 pawl_info *ret)
 {
     pawl_error err;
-    if (pawl_client_get(s->client, id, execution, cli->mem, ret, &err) == PAWL_OK)
+    if (session_fetch(s, id, execution, cli->mem, ret, &err) == PAWL_OK)
         return 0;
     return cli_fail_error(cli, &err);
 }

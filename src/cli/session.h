@@ -7,17 +7,24 @@
  *   START  as STEER, with modules, so that names and versions are known; makes
  *          the store when there is none
  *   RUN    the same, and everything runs on threads
+ *
+ * LOOK, STEER and START of verbs that take --url go to a server instead, unless
+ * a data directory or store is given.  When nothing is given: to the server at
+ * the default address if one listens there, else to ./pawl-data.
  */
 #ifndef PAWL_CLI_SESSION_H
 #define PAWL_CLI_SESSION_H
 
 #include "cli/cli.h"
+#include "cli/remote.h"
 
 enum session_use { SESSION_LOOK, SESSION_STEER, SESSION_START, SESSION_RUN };
 
 struct session {
-    pawl_runtime *rt;
+    pawl_runtime *rt;    /* NULL: the verb talks to a server */
     pawl_client *client; /* borrowed from rt */
+    struct http *remote; /* NULL: the verb works on a data directory */
+    struct cli *cli;
 };
 
 /* Load the modules of --load.  0, or an exit status after having said what is wrong. */
@@ -32,6 +39,17 @@ const char *session_file(const struct cli *cli); /* NULL: the store is no file *
 
 /* Pid of the process that has the store open; 0: nobody, -1: not known. */
 long session_owner(const struct cli *cli);
+
+/* The calls of pawl/client.h, wherever the instances are. */
+pawl_status session_write(struct session *s, const pawl_request *request, pawl_reply *ret);
+pawl_status session_fetch(struct session *s, const char *id, uint64_t execution, pawl_mem *mem,
+                          pawl_info *ret, pawl_error *reterr);
+pawl_status session_list(struct session *s, const pawl_filter *filter, pawl_mem *mem,
+                         pawl_page *ret, pawl_error *reterr);
+pawl_status session_history(struct session *s, const char *id, uint64_t execution, uint64_t after,
+                            uint32_t limit, pawl_mem *mem, pawl_history *ret, pawl_error *reterr);
+/* Does this command talk to a server? */
+bool session_is_remote(struct cli *cli);
 
 /* A payload argument: JSON, @FILE, or - for standard input; NULL gives the empty
  * payload.  0, or an exit status after having said what is wrong. */

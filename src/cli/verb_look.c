@@ -122,7 +122,7 @@ static int list_pages(struct listing *l, struct session *session, uint32_t limit
         uint64_t left = limit - l->count;
         filter.limit = left < PAGE_MAX ? (uint32_t)left : PAGE_MAX;
         pawl_error err;
-        if (pawl_client_list(session->client, &filter, l->cli->mem, &page, &err) != PAWL_OK)
+        if (session_list(session, &filter, l->cli->mem, &page, &err) != PAWL_OK)
             return cli_fail_error(l->cli, &err);
         for (size_t i = 0; i < page.count; i++)
             list_one(l, &page.items[i]);
@@ -238,8 +238,8 @@ static int tell_pages(struct telling *t, struct session *session, uint64_t *retn
     do {
         uint32_t want = limit - count < PAGE_MAX ? (uint32_t)(limit - count) : PAGE_MAX;
         pawl_error err;
-        if (pawl_client_history(session->client, t->cli->words[0], a->execution, after, want,
-                                t->cli->mem, &page, &err) != PAWL_OK)
+        if (session_history(session, t->cli->words[0], a->execution, after, want, t->cli->mem,
+                            &page, &err) != PAWL_OK)
             return cli_fail_error(t->cli, &err);
         for (size_t i = 0; i < page.count; i++)
             tell_one(t, &page.events[i]);

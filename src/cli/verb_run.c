@@ -72,10 +72,11 @@ static const char *choose_id(struct cli *cli)
 static int start_instance(struct cli *cli, struct session *session, const char *id, pawl_str input,
                           pawl_reply *ret)
 {
-    const pawl_start_opts *opts =
-        PAWL_START_OPTS(.instance = id, .version = cli->args.version,
-                        .allow_unregistered = cli->args.allow_unregistered);
-    if (pawl_client_start(session->client, cli->words[0], input, opts, ret) == PAWL_OK)
+    const pawl_request *request =
+        PAWL_REQUEST(.op = PAWL_OP_START, .name = cli->words[0], .data = input, .instance = id,
+                     .version = cli->args.version,
+                     .allow_unregistered = cli->args.allow_unregistered);
+    if (session_write(session, request, ret) == PAWL_OK)
         return 0;
     if (ret->error.status == PAWL_EXISTS)
         return cli_fail(cli, EXIT_NOT_THERE, "%s (--id), or look: %s show %s", ret->error.text,
@@ -87,9 +88,10 @@ int verb_start(struct cli *cli)
 {
     pawl_str input;
     int status = session_payload(cli, "--input", cli->args.input, &input);
-    if (!status)
+    bool here = !session_is_remote(cli); /* a server has its own modules */
+    if (!status && here)
         status = session_load(cli);
-    if (!status)
+    if (!status && here)
         status = check_registered(cli, cli->words[0]);
     struct session session;
     if (status || (status = session_open(cli, SESSION_START, &session)))

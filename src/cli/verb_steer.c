@@ -14,56 +14,30 @@
 
 #include <string.h>
 
-/* What a verb says when it is done, and how it does it. */
+/* What a verb says when it is done, and what it asks for. */
 struct steering {
     const char *done; /* "cancel requested" */
-    pawl_status (*call)(struct cli *cli, pawl_client *c, const char *id, pawl_reply *ret);
+    pawl_op op;
     bool counts; /* the reply has counts worth telling */
 };
 
-/* ---- The calls --------------------------------------------------------------------- */
+/* ---- The request ------------------------------------------------------------------- */
 
-static pawl_status call_raise(struct cli *cli, pawl_client *c, const char *id, pawl_reply *ret)
+/* 0, or an exit status after having said what is wrong. */
+static int compose(struct cli *cli, pawl_op op, const char *id, pawl_request *ret)
 {
-    pawl_str data;
+    *ret = (pawl_request){.size = sizeof(*ret),
+                          .op = op,
+                          .instance = id,
+                          .reason = cli->args.reason,
+                          .force = cli->args.force};
+    if (op != PAWL_OP_RAISE)
+        return 0;
     const char *text = cli->word_count > 2 ? cli->words[2] : cli->args.payload;
-    if (session_payload(cli, "the event's data", text, &data))
-        return PAWL_EMPTY; /* said already */
-    return pawl_client_raise(
-        c, id, cli->words[1], data,
-        PAWL_RAISE_OPTS(.idempotency_key = cli->args.key, .await_start = cli->args.await_start),
-        &ret->error);
-}
-
-static pawl_status call_cancel(struct cli *cli, pawl_client *c, const char *id, pawl_reply *ret)
-{
-    return pawl_client_cancel(c, id, cli->args.reason, &ret->error);
-}
-
-static pawl_status call_terminate(struct cli *cli, pawl_client *c, const char *id, pawl_reply *ret)
-{
-    return pawl_client_terminate(c, id, cli->args.reason, &ret->error);
-}
-
-static pawl_status call_suspend(struct cli *cli, pawl_client *c, const char *id, pawl_reply *ret)
-{
-    return pawl_client_suspend(c, id, cli->args.reason, &ret->error);
-}
-
-static pawl_status call_resume(struct cli *cli, pawl_client *c, const char *id, pawl_reply *ret)
-{
-    return pawl_client_resume(c, id, cli->args.reason, &ret->error);
-}
-
-static pawl_status call_retry(struct cli *cli, pawl_client *c, const char *id, pawl_reply *ret)
-{
-    (void)cli;
-    return pawl_client_retry(c, id, &ret->error);
-}
-
-static pawl_status call_remove(struct cli *cli, pawl_client *c, const char *id, pawl_reply *ret)
-{
-    return pawl_client_remove(c, id, cli->args.force, ret);
+    ret->name = cli->words[1];
+    ret->idempotency_key = cli->args.key;
+    ret->await_start = cli->args.await_start;
+    return session_payload(cli, "--data", text, &ret->data);
 }
 
 /* ---- Saying what was done ------------------------------------------------------------ */
@@ -115,13 +89,13 @@ static int steer(struct cli *cli, const struct steering *how, size_t ids)
     if (worst)
         return worst;
     for (size_t i = 0; i < ids; i++) {
-        pawl_reply reply = {0};
-        pawl_status status = how->call(cli, session.client, cli->words[i], &reply);
-        if (status == PAWL_OK) {
+        pawl_request request;
+        pawl_reply reply;
+        int failed = compose(cli, how->op, cli->words[i], &request);
+        if (!failed && session_write(&session, &request, &reply) == PAWL_OK)
             report(cli, how, cli->words[i], &reply);
-            continue;
-        }
-        int failed = status == PAWL_EMPTY ? EXIT_USAGE : cli_fail_error(cli, &reply.error);
+        else if (!failed)
+            failed = cli_fail_error(cli, &reply.error);
         worst = worst ? worst : failed;
     }
     session_close(&session);
@@ -134,38 +108,40 @@ int verb_raise(struct cli *cli)
 {
     if (cli->word_count > 2 && cli->args.payload)
         return cli_fail(cli, EXIT_USAGE, "the event's data was given twice; leave out one");
-    return steer(cli, &(struct steering){"event raised", call_raise, false}, 1);
+    return steer(cli, &(struct steering){"event raised", PAWL_OP_RAISE, false}, 1);
 }
 
 int verb_cancel(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"cancel requested", call_cancel, false}, cli->word_count);
+    return steer(cli, &(struct steering){"cancel requested", PAWL_OP_CANCEL, false},
+                 cli->word_count);
 }
 
 int verb_terminate(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"terminated", call_terminate, false}, cli->word_count);
+    return steer(cli, &(struct steering){"terminated", PAWL_OP_TERMINATE, false}, cli->word_count);
 }
 
 int verb_suspend(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"suspend requested", call_suspend, false},
+    return steer(cli, &(struct steering){"suspend requested", PAWL_OP_SUSPEND, false},
                  cli->word_count);
 }
 
 int verb_resume(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"resume requested", call_resume, false}, cli->word_count);
+    return steer(cli, &(struct steering){"resume requested", PAWL_OP_RESUME, false},
+                 cli->word_count);
 }
 
 int verb_retry(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"retry requested", call_retry, false}, cli->word_count);
+    return steer(cli, &(struct steering){"retry requested", PAWL_OP_RETRY, false}, cli->word_count);
 }
 
 int verb_rm(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"removed", call_remove, true}, cli->word_count);
+    return steer(cli, &(struct steering){"removed", PAWL_OP_REMOVE, true}, cli->word_count);
 }
 
 static int prune_all(struct cli *cli, pawl_client *client, pawl_reply *total)

@@ -34,7 +34,7 @@ static int read_children(struct walk *walk, const pawl_info *parent, struct chil
     *ret = (struct children){0};
     do {
         pawl_error err;
-        if (pawl_client_list(walk->session->client, &filter, mem, &page, &err) != PAWL_OK)
+        if (session_list(walk->session, &filter, mem, &page, &err) != PAWL_OK)
             return cli_fail_error(walk->cli, &err);
         size_t total = ret->count + page.count;
         const pawl_info **items = pawl_mem_alloc(mem, (total + 1) * sizeof(*items));

@@ -9,16 +9,17 @@
 #include "cli/session.h"
 #include "cli/watch.h"
 
-#define LOOK_FIRST_MS 10
-#define LOOK_LAST_MS  500
+#define LOOK_FIRST_MS  10
+#define LOOK_LAST_MS   500
+
+#define SERVER_WAIT_MS 60000
 
 /* 0 with *ret filled in, or an exit status. */
 static int look(struct cli *cli, struct session *session, pawl_mem *mem, pawl_info *ret)
 {
     pawl_error err;
     pawl_mem_reset(mem);
-    if (pawl_client_get(session->client, cli->words[0], cli->args.execution, mem, ret, &err) ==
-        PAWL_OK)
+    if (session_fetch(session, cli->words[0], cli->args.execution, mem, ret, &err) == PAWL_OK)
         return 0;
     return cli_fail_error(cli, &err);
 }
@@ -41,6 +42,28 @@ static int wait_in(struct cli *cli, struct session *session, struct watch *watch
     }
 }
 
+/* The server holds the answer back until there is news, at most a minute. */
+static int wait_there(struct cli *cli, struct session *session, pawl_mem *mem)
+{
+    int64_t limit = cli->args.timeout_ms;
+    int64_t deadline = limit < 0 ? -1 : clock_mono_ms() + limit;
+    for (;;) {
+        int64_t left = deadline < 0 ? SERVER_WAIT_MS : deadline - clock_mono_ms();
+        pawl_info info;
+        pawl_error err;
+        pawl_mem_reset(mem);
+        pawl_status rc = remote_wait(session->remote, cli->words[0],
+                                     left < 0                ? 0
+                                     : left > SERVER_WAIT_MS ? SERVER_WAIT_MS
+                                                             : left,
+                                     mem, &info, &err);
+        if (rc != PAWL_OK && rc != PAWL_TIMEOUT)
+            return cli_fail_error(cli, &err);
+        if (rc == PAWL_OK || left <= 0)
+            return session_report(cli, &info);
+    }
+}
+
 int verb_wait(struct cli *cli)
 {
     struct session session;
@@ -48,6 +71,13 @@ int verb_wait(struct cli *cli)
     int status = session_open(cli, SESSION_LOOK, &session);
     if (status)
         return status;
+    if (session.remote && !cli->args.execution) {
+        pawl_mem *mem = pawl_mem_new();
+        status = wait_there(cli, &session, mem);
+        pawl_mem_free(mem);
+        session_close(&session);
+        return status;
+    }
     status = watch_open(&watch, cli);
     if (!status) {
         pawl_mem *mem = pawl_mem_new();

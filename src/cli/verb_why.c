@@ -22,12 +22,39 @@ static void print_why(struct cli *cli, struct why *why)
     }
 }
 
+static int ask_server(struct cli *cli, struct session *session)
+{
+    struct http_reply answer;
+    pawl_error err;
+    pawl_str path = pawl_mem_printf(cli->mem, "/api/v1/instances/%s/why",
+                                    http_escape(cli->mem, cli->words[0]).ptr);
+    if (remote_call(session->remote, "GET", path.ptr, (pawl_str){0}, NULL, cli->mem, &answer,
+                    &err) != PAWL_OK)
+        return cli_fail_error(cli, &err);
+    pawl_str sentence = pawl_json_text(cli->mem, answer.body, "/sentence", "");
+    if (cli->args.output == OUTPUT_TABLE) {
+        puts(out_clean(cli->mem, sentence).ptr);
+    } else if (cli->args.output == OUTPUT_IDS) {
+        printf("%s\n", cli->words[0]);
+    } else {
+        pawl_json *w = pawl_json_new(cli->mem);
+        pawl_json_raw(w, answer.body);
+        out_json(cli, w);
+    }
+    return EXIT_OK;
+}
+
 int verb_why(struct cli *cli)
 {
     struct session session;
     int status = session_open(cli, SESSION_LOOK, &session);
     if (status)
         return status;
+    if (session.remote) {
+        status = ask_server(cli, &session);
+        session_close(&session);
+        return status;
+    }
     struct why why = {
         .mem = cli->mem, .prog = cli->prog, .now_ms = clock_wall_ms(), .owner = session_owner(cli)};
     pawl_error err;

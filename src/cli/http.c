@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/http.c -- see http.h.
+ *
+ * Reads answers with Content-Length or in chunks, up to a bound; anything it does
+ * not understand is an error, never a guess.
+ */
+#include "cli/http.h"
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ANSWER_MAX (256U << 20)
+#define CONNECT_MS 5000
+
+struct http {
+    char url[512], host[300], name[300], port[8];
+    char token[200];
+    int fd;
+    struct buf in;
+    size_t at; /* read so far of `in` */
+    int64_t until_ms;
+};
+
+/* ---- The address ------------------------------------------------------------------ */
+
+struct http *http_open(const char *url, const char *token, pawl_error *reterr)
+{
+    struct http *h = calloc(1, sizeof(*h));
+    char rest[300];
+    assert_that(h);
+    h->fd = -1;
+    buf_init(&h->in, ANSWER_MAX);
+    (void)snprintf(h->url, sizeof(h->url), "%s", url);
+    (void)snprintf(h->token, sizeof(h->token), "%s", token ? token : "");
+    if (strncmp(url, "https://", 8) == 0) {
+        error_set(reterr, PAWL_UNSUPPORTED,
+                  "this client speaks http:// only; for '%s' use a tunnel (ssh -L) or curl", url);
+        http_close(h);
+        return NULL;
+    }
+    if (strncmp(url, "http://", 7) != 0 || sscanf(url + 7, "%299[^/]", rest) != 1) {
+        error_set(reterr, PAWL_INVALID, "'%s' is no address; write http://127.0.0.1:8000", url);
+        http_close(h);
+        return NULL;
+    }
+    (void)snprintf(h->host, sizeof(h->host), "%s", rest);
+    char *colon = strrchr(rest, ':'), *bracket = strchr(rest, ']');
+    bool has_port = colon && (!bracket || colon > bracket);
+    (void)snprintf(h->port, sizeof(h->port), "%.7s", has_port ? colon + 1 : "80");
+    if (has_port)
+        *colon = 0;
+    if (bracket)
+        *bracket = 0;
+    (void)snprintf(h->name, sizeof(h->name), "%s", rest + (rest[0] == '['));
+    return h;
+}
+
+void http_close(struct http *h)
+{
+    if (!h)
+        return;
+    if (h->fd >= 0)
+        close(h->fd);
+    buf_deinit(&h->in);
+    free(h);
+}
+
+const char *http_url(const struct http *h)
+{
+    return h->url;
+}
+
+pawl_str http_escape(pawl_mem *mem, const char *text)
+{
+    char *out = pawl_mem_alloc(mem, strlen(text) * 3 + 1), *to = out;
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (isalnum(*p) || strchr("-._~", *p))
+            *to++ = (char)*p;
+        else
+            to += snprintf(to, 4, "%%%02X", *p);
+    }
+    return (pawl_str){out, (size_t)(to - out)};
+}
+
+/* ---- The socket ---------------------------------------------------------------------- */
+
+static bool wait_for(struct http *h, short events)
+{
+    struct pollfd p = {.fd = h->fd, .events = events};
+    int64_t left = h->until_ms - clock_mono_ms();
+    int n = poll(&p, 1, left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left);
+    if (n == 0)
+        errno = ETIMEDOUT;
+    return n > 0;
+}
+
+static int try_connect(struct http *h, const struct addrinfo *to)
+{
+    int one = 1, trouble = 0;
+    socklen_t n = sizeof(trouble);
+    h->fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (h->fd < 0)
+        return errno;
+    (void)setsockopt(h->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    if (connect(h->fd, to->ai_addr, to->ai_addrlen) == 0)
+        return 0;
+    trouble = errno;
+    if (trouble == EINPROGRESS &&
+        (!wait_for(h, POLLOUT) || getsockopt(h->fd, SOL_SOCKET, SO_ERROR, &trouble, &n) != 0))
+        trouble = errno;
+    if (!trouble)
+        return 0;
+    close(h->fd);
+    h->fd = -1;
+    return trouble;
+}
+
+static pawl_status connect_to(struct http *h, pawl_error *reterr)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+    int rc = getaddrinfo(h->name, h->port, &hints, &list), trouble = 0;
+    h->until_ms = clock_mono_ms() + CONNECT_MS;
+    for (struct addrinfo *to = list; to && h->fd < 0; to = to->ai_next)
+        trouble = try_connect(h, to);
+    if (list)
+        freeaddrinfo(list);
+    if (h->fd >= 0)
+        return PAWL_OK;
+    error_set(reterr, PAWL_UNAVAILABLE,
+              "no server at %s (%s); start one with 'pawl serve', or work on a data directory with "
+              "--data DIR",
+              h->url, rc ? gai_strerror(rc) : strerror(trouble));
+    return PAWL_UNAVAILABLE;
+}
+
+bool http_listens(struct http *h)
+{
+    pawl_error err;
+    return h->fd >= 0 || connect_to(h, &err) == PAWL_OK;
+}
+
+static bool send_all(struct http *h, pawl_str bytes)
+{
+    while (bytes.len) {
+        ssize_t n = send(h->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
+        if (n > 0) {
+            bytes.ptr += n;
+            bytes.len -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            if (!wait_for(h, POLLOUT))
+                return false;
+        } else if (n < 0 && errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* More bytes onto h->in; false at the end or after the time. */
+static bool receive(struct http *h)
+{
+    for (;;) {
+        if (!buf_reserve(&h->in, 65536)) {
+            errno = ENOMEM;
+            return false;
+        }
+        ssize_t n = recv(h->fd, h->in.ptr + h->in.len, 65536, 0);
+        if (n > 0) {
+            h->in.len += (size_t)n;
+            h->in.ptr[h->in.len] = 0;
+            return true;
+        }
+        if (n == 0) {
+            errno = ECONNRESET;
+            return false;
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN || !wait_for(h, POLLIN))
+            return false;
+    }
+}
+
+/* ---- The answer ---------------------------------------------------------------------- */
+
+/* The next line without its end; NULL: none came. */
+static const char *read_line(struct http *h, pawl_mem *mem)
+{
+    for (;;) {
+        const char *from = h->in.ptr + h->at;
+        const char *end = h->in.len > h->at ? memchr(from, '\n', h->in.len - h->at) : NULL;
+        if (end) {
+            size_t n = (size_t)(end - from);
+            h->at += n + 1;
+            return pawl_mem_dup(mem, (pawl_str){from, n && from[n - 1] == '\r' ? n - 1 : n}).ptr;
+        }
+        if (!receive(h))
+            return NULL;
+    }
+}
+
+static bool read_bytes(struct http *h, size_t n, struct buf *to)
+{
+    while (h->in.len - h->at < n)
+        if (!receive(h))
+            return false;
+    buf_put(to, h->in.ptr + h->at, n);
+    h->at += n;
+    return !to->failed;
+}
+
+static bool read_chunks(struct http *h, pawl_mem *mem, struct buf *to)
+{
+    for (;;) {
+        const char *line = read_line(h, mem);
+        unsigned long n = line ? strtoul(line, NULL, 16) : 0;
+        if (!line || n > ANSWER_MAX)
+            return false;
+        if (!n)
+            return read_line(h, mem) != NULL;
+        if (!read_bytes(h, n, to) || !read_line(h, mem))
+            return false;
+    }
+}
+
+static bool read_answer(struct http *h, pawl_mem *mem, struct http_reply *ret)
+{
+    size_t length = 0;
+    bool chunked = false, closes = false;
+    const char *line = read_line(h, mem);
+    if (!line || sscanf(line, "HTTP/1.%*u %u", &ret->status) != 1)
+        return false;
+    while ((line = read_line(h, mem)) && line[0]) {
+        if (strncasecmp(line, "Content-Length:", 15) == 0)
+            length = strtoull(line + 15, NULL, 10);
+        else if (strncasecmp(line, "Transfer-Encoding:", 18) == 0)
+            chunked = strstr(line, "chunked") != NULL;
+        else if (strncasecmp(line, "Connection:", 11) == 0)
+            closes = strstr(line, "close") != NULL;
+    }
+    struct buf body;
+    buf_init(&body, ANSWER_MAX);
+    bool ok = line && (chunked ? read_chunks(h, mem, &body)
+                               : length <= ANSWER_MAX && read_bytes(h, length, &body));
+    if (ok)
+        ret->body = pawl_mem_dup(mem, buf_slice(&body));
+    buf_deinit(&body);
+    if (!ok || closes) {
+        close(h->fd);
+        h->fd = -1;
+    }
+    return ok;
+}
+
+static pawl_str compose(struct http *h, const char *method, const char *path, pawl_str body,
+                        const char *headers, pawl_mem *mem)
+{
+    pawl_str head = pawl_mem_printf(
+        mem,
+        "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: "
+        "%zu\r\n%s%s%s%s\r\n",
+        method, path, h->host, body.len, h->token[0] ? "Authorization: Bearer " : "", h->token,
+        h->token[0] ? "\r\n" : "", headers ? headers : "");
+    char *all = pawl_mem_alloc(mem, head.len + body.len + 1);
+    memcpy(all, head.ptr, head.len);
+    if (body.len)
+        memcpy(all + head.len, body.ptr, body.len);
+    return (pawl_str){all, head.len + body.len};
+}
+
+pawl_status http_call(struct http *h, const char *method, const char *path, pawl_str body,
+                      const char *headers, int64_t timeout_ms, pawl_mem *mem,
+                      struct http_reply *ret, pawl_error *reterr)
+{
+    pawl_str request = compose(h, method, path, body, headers, mem);
+    for (int tries = 0; tries < 2; tries++) {
+        bool kept = h->fd >= 0;
+        pawl_status rc = kept ? PAWL_OK : connect_to(h, reterr);
+        if (rc != PAWL_OK)
+            return rc;
+        h->until_ms = clock_mono_ms() + timeout_ms;
+        buf_reset(&h->in);
+        h->at = 0;
+        if (send_all(h, request) && read_answer(h, mem, ret))
+            return PAWL_OK;
+        bool silent = h->in.len == 0 && errno != ETIMEDOUT;
+        if (h->fd >= 0)
+            close(h->fd);
+        h->fd = -1;
+        if (!kept || !silent)
+            break;
+    }
+    pawl_status status = errno == ETIMEDOUT ? PAWL_TIMEOUT : PAWL_UNAVAILABLE;
+    error_set(reterr, status, "%s did not answer: %s", h->url, strerror(errno));
+    return status;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/http.h -- a small HTTP/1.1 client: one connection, one request at a time.
+ *
+ * For `--url`: plain http:// to a Pawl server.  (Why no library:
+ * docs/decisions/0008-own-http-client.md.)
+ */
+#ifndef PAWL_CLI_HTTP_H
+#define PAWL_CLI_HTTP_H
+
+#include "pawl.h"
+
+struct http;
+
+struct http_reply {
+    unsigned status;
+    pawl_str body; /* in the mem given */
+};
+
+/* NULL: the address is not one; reterr says so.  Nothing is connected yet. */
+struct http *http_open(const char *url, const char *token, pawl_error *reterr);
+void http_close(struct http *h); /* NULL is fine */
+const char *http_url(const struct http *h);
+
+/* Does anybody listen there?  The connection is kept for the first call. */
+bool http_listens(struct http *h);
+
+/* Send a request and read the answer, waiting at most `timeout_ms` for it.  A kept
+ * connection that was closed meanwhile is opened again once.  PAWL_UNAVAILABLE: no server
+ * answers there; PAWL_TIMEOUT. */
+pawl_status http_call(struct http *h, const char *method, const char *path, pawl_str body,
+                      const char *headers, int64_t timeout_ms, pawl_mem *mem,
+                      struct http_reply *ret, pawl_error *reterr);
+
+/* A path segment or query value, escaped. */
+pawl_str http_escape(pawl_mem *mem, const char *text);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/remote.c -- see remote.h.  JSON of the HTTP API back into the structs of
+ * pawl/client.h; the inverse of view/render.c.
+ */
+#include "cli/remote.h"
+
+#include "base/attr.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CALL_MS 70000
+
+/* ---- Calls ------------------------------------------------------------------------ */
+
+static pawl_status status_of(unsigned http, pawl_str body)
+{
+    pawl_mem *mem = pawl_mem_new();
+    pawl_str code = pawl_json_text(mem, body, "/error/code", "");
+    pawl_status found = PAWL_UNAVAILABLE;
+    bool known = false;
+#define MATCH(name, value, klass, text)                                                            \
+    if (!known && pawl_str_is(code, pawl_status_code(PAWL_##name))) {                              \
+        found = PAWL_##name;                                                                       \
+        known = true;                                                                              \
+    }
+    PAWL_STATUS_MAP(MATCH)
+#undef MATCH
+    pawl_mem_free(mem);
+    if (known)
+        return found;
+    return http == 404 || http == 410   ? PAWL_NOT_FOUND
+           : http == 409 || http == 423 ? PAWL_CONFLICT
+           : http == 413                ? PAWL_LIMIT
+           : http == 507                ? PAWL_DISK_FULL
+           : http < 500                 ? PAWL_INVALID
+                                        : PAWL_UNAVAILABLE;
+}
+
+pawl_status remote_call(struct http *h, const char *method, const char *path, pawl_str body,
+                        const char *headers, pawl_mem *mem, struct http_reply *ret,
+                        pawl_error *reterr)
+{
+    *ret = (struct http_reply){0};
+    pawl_status rc = http_call(h, method, path, body, headers, CALL_MS, mem, ret, reterr);
+    if (rc != PAWL_OK || (ret->status >= 200 && ret->status < 300))
+        return rc;
+    pawl_str text = pawl_json_text(mem, ret->body, "/error/message", "");
+    if (!text.len)
+        text = pawl_json_text(mem, ret->body, "/message", "");
+    rc = status_of(ret->status, ret->body);
+    if (text.len)
+        error_set(reterr, rc, "%.*s", PAWL_FMT(text));
+    else
+        error_set(reterr, rc, "%s answered %u; is that a Pawl server?", http_url(h), ret->status);
+    return rc;
+}
+
+/* ---- Writing -------------------------------------------------------------------------- */
+
+static void member(pawl_json *w, const char *key, const char *text)
+{
+    if (!text)
+        return;
+    pawl_json_key(w, key);
+    pawl_json_cstr(w, text);
+}
+
+static pawl_str start_body(const pawl_request *q, pawl_mem *mem)
+{
+    pawl_json *w = pawl_json_new(mem);
+    pawl_json_object(w);
+    member(w, "orchestration", q->name);
+    member(w, "instance", q->instance);
+    member(w, "version", q->version);
+    if (q->data.len) {
+        pawl_json_key(w, "input");
+        pawl_json_raw(w, q->data);
+    }
+    if (q->allow_unregistered) {
+        pawl_json_key(w, "allow_unregistered");
+        pawl_json_truth(w, true);
+    }
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+static pawl_str reason_body(const pawl_request *q, pawl_mem *mem)
+{
+    pawl_json *w = pawl_json_new(mem);
+    pawl_json_object(w);
+    member(w, "reason", q->reason);
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+static const char *verb_of(pawl_op op)
+{
+    static const struct {
+        pawl_op op;
+        const char *word;
+    } words[] = {
+        {PAWL_OP_CANCEL,    "cancel"   },
+        {PAWL_OP_TERMINATE, "terminate"},
+        {PAWL_OP_SUSPEND,   "suspend"  },
+        {PAWL_OP_RESUME,    "resume"   },
+        {PAWL_OP_RETRY,     "retry"    }
+    };
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (words[i].op == op)
+            return words[i].word;
+    return NULL;
+}
+
+static const char *instance_path(pawl_mem *mem, const char *instance, const char *rest)
+{
+    return pawl_mem_printf(mem, "/api/v1/instances/%s%s", http_escape(mem, instance).ptr, rest).ptr;
+}
+
+static pawl_status send_raise(struct http *h, const pawl_request *q, pawl_mem *mem,
+                              struct http_reply *answer, pawl_error *err)
+{
+    const char *rest = pawl_mem_printf(mem, "/events/%s%s", http_escape(mem, q->name).ptr,
+                                       q->await_start ? "?await_start=1" : "")
+                           .ptr;
+    const char *key = q->idempotency_key
+                          ? pawl_mem_printf(mem, "Idempotency-Key: %s\r\n", q->idempotency_key).ptr
+                          : NULL;
+    if (key && strpbrk(q->idempotency_key, "\r\n")) {
+        error_set(err, PAWL_INVALID, "the key has a line end");
+        return PAWL_INVALID;
+    }
+    return remote_call(h, "POST", instance_path(mem, q->instance, rest), q->data, key, mem, answer,
+                       err);
+}
+
+pawl_status remote_write(struct http *h, const pawl_request *q, pawl_mem *mem, pawl_reply *ret)
+{
+    struct http_reply a;
+    const char *verb = verb_of(q->op);
+    *ret = (pawl_reply){0};
+    if (q->op == PAWL_OP_START) {
+        ret->status = remote_call(h, "POST", "/api/v1/instances", start_body(q, mem), NULL, mem, &a,
+                                  &ret->error);
+    } else if (q->op == PAWL_OP_RAISE) {
+        ret->status = send_raise(h, q, mem, &a, &ret->error);
+    } else if (q->op == PAWL_OP_REMOVE) {
+        ret->status =
+            remote_call(h, "DELETE", instance_path(mem, q->instance, q->force ? "?force=1" : ""),
+                        (pawl_str){0}, NULL, mem, &a, &ret->error);
+    } else if (verb) {
+        const char *rest = pawl_mem_printf(mem, "/%s", verb).ptr;
+        ret->status = remote_call(h, "POST", instance_path(mem, q->instance, rest),
+                                  reason_body(q, mem), NULL, mem, &a, &ret->error);
+    } else {
+        error_set(&ret->error, PAWL_UNSUPPORTED, "this works on a data directory only: --data DIR");
+        ret->status = PAWL_UNSUPPORTED;
+    }
+    if (ret->status != PAWL_OK)
+        return ret->status;
+    ret->created = pawl_json_bool(a.body, "/created", false);
+    ret->execution = (uint64_t)pawl_json_int(a.body, "/execution", 0);
+    ret->instances = (uint64_t)pawl_json_int(a.body, "/instances", 0);
+    ret->executions = (uint64_t)pawl_json_int(a.body, "/executions", 0);
+    ret->events = (uint64_t)pawl_json_int(a.body, "/events", 0);
+    (void)snprintf(ret->instance, sizeof(ret->instance), "%s",
+                   pawl_json_text(mem, a.body, "/instance", "").ptr);
+    return PAWL_OK;
+}
+
+/* ---- Reading ---------------------------------------------------------------------------- */
+
+static pawl_str base64_decode(pawl_mem *mem, pawl_str text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *out = pawl_mem_alloc(mem, text.len + 1), *to = out;
+    uint32_t bits = 0;
+    unsigned have = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *at = text.ptr[i] ? strchr(digits, text.ptr[i]) : NULL;
+        if (!at)
+            break;
+        bits = bits << 6 | (uint32_t)(at - digits);
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            *to++ = (char)(bits >> have & 0xff);
+        }
+    }
+    return (pawl_str){out, (size_t)(to - out)};
+}
+
+static pawl_str read_text(pawl_mem *mem, pawl_str object, const char *pointer)
+{
+    return pawl_json_text(mem, object, pointer, "");
+}
+
+static pawl_str read_payload(pawl_mem *mem, pawl_str object, const char *pointer,
+                             const char *encoding)
+{
+    pawl_str raw = pawl_json_get(object, pointer), how = read_text(mem, object, encoding);
+    if (!raw.ptr || (json_type(raw) == JSON_NULL && !how.len))
+        return (pawl_str){0};
+    if (pawl_str_is(how, "text"))
+        return read_text(mem, object, pointer);
+    if (pawl_str_is(how, "base64"))
+        return base64_decode(mem, read_text(mem, object, pointer));
+    return pawl_mem_dup(mem, raw);
+}
+
+static pawl_state read_state(pawl_mem *mem, pawl_str object)
+{
+    pawl_str word = read_text(mem, object, "/status");
+    for (int i = PAWL_PENDING; i <= PAWL_CONTINUED_AS_NEW; i++)
+        if (pawl_str_is(word, pawl_state_name((pawl_state)i)))
+            return (pawl_state)i;
+    return PAWL_PENDING;
+}
+
+static void read_waiting(pawl_mem *mem, pawl_str object, pawl_info *info)
+{
+    pawl_str list = pawl_json_get(object, "/waiting_for");
+    int64_t count = list.ptr ? pawl_json_count(list, "") : 0;
+    if (count <= 0)
+        return;
+    pawl_waiting *items = pawl_mem_alloc(mem, (size_t)count * sizeof(*items));
+    struct json_iter it;
+    size_t n = 0;
+    for (json_begin(&it, list); json_next(&it); n++)
+        items[n] = (pawl_waiting){.id = (uint64_t)pawl_json_int(it.value, "/id", 0),
+                                  .kind = read_text(mem, it.value, "/kind").ptr,
+                                  .name = read_text(mem, it.value, "/name"),
+                                  .instance = read_text(mem, it.value, "/instance"),
+                                  .since_ms = pawl_json_int(it.value, "/since", 0),
+                                  .due_ms = pawl_json_int(it.value, "/due_at", 0),
+                                  .attempt = (uint32_t)pawl_json_int(it.value, "/attempt", 0),
+                                  .last_error = read_text(mem, it.value, "/last_error"),
+                                  .running = pawl_json_bool(it.value, "/running", false)};
+    info->waiting = items;
+    info->waiting_count = n;
+}
+
+static void read_info(pawl_mem *mem, pawl_str object, pawl_info *ret)
+{
+    *ret = (pawl_info){.instance = read_text(mem, object, "/instance"),
+                       .orchestration = read_text(mem, object, "/orchestration"),
+                       .version = read_text(mem, object, "/version"),
+                       .state = read_state(mem, object),
+                       .execution = (uint64_t)pawl_json_int(object, "/execution", 0),
+                       .created_ms = pawl_json_int(object, "/created_at", 0),
+                       .updated_ms = pawl_json_int(object, "/updated_at", 0),
+                       .input = read_payload(mem, object, "/input", "/input_encoding"),
+                       .output = read_payload(mem, object, "/output", "/encoding"),
+                       .error = read_text(mem, object, "/error"),
+                       .custom_status = read_text(mem, object, "/custom_status"),
+                       .parent = read_text(mem, object, "/parent"),
+                       .finding = read_text(mem, object, "/finding")};
+    read_waiting(mem, object, ret);
+}
+
+pawl_status remote_get(struct http *h, const char *instance, uint64_t execution, pawl_mem *mem,
+                       pawl_info *ret, pawl_error *reterr)
+{
+    char rest[48] = "";
+    struct http_reply a;
+    if (execution)
+        (void)snprintf(rest, sizeof(rest), "?execution=%llu", (unsigned long long)execution);
+    pawl_status rc = remote_call(h, "GET", instance_path(mem, instance, rest), (pawl_str){0}, NULL,
+                                 mem, &a, reterr);
+    if (rc == PAWL_OK)
+        read_info(mem, a.body, ret);
+    return rc;
+}
+
+pawl_status remote_wait(struct http *h, const char *instance, int64_t timeout_ms, pawl_mem *mem,
+                        pawl_info *ret, pawl_error *reterr)
+{
+    char rest[48];
+    struct http_reply a;
+    (void)snprintf(rest, sizeof(rest), "/wait?timeout_ms=%lld", (long long)timeout_ms);
+    pawl_status rc = remote_call(h, "GET", instance_path(mem, instance, rest), (pawl_str){0}, NULL,
+                                 mem, &a, reterr);
+    if (rc != PAWL_OK)
+        return rc;
+    read_info(mem, a.body, ret);
+    return a.status == 202 ? PAWL_TIMEOUT : PAWL_OK;
+}
+
+static pawl_str query(pawl_mem *mem, pawl_str so_far, const char *key, const char *value)
+{
+    if (!value || !value[0])
+        return so_far;
+    return pawl_mem_printf(mem, "%.*s%c%s=%s", PAWL_FMT(so_far), so_far.len ? '&' : '?', key,
+                           http_escape(mem, value).ptr);
+}
+
+pawl_status remote_list(struct http *h, const pawl_filter *f, pawl_mem *mem, pawl_page *ret,
+                        pawl_error *reterr)
+{
+    struct http_reply a;
+    pawl_str q = {"", 0};
+    if (f->limit)
+        q = query(mem, q, "limit", pawl_mem_printf(mem, "%u", f->limit).ptr);
+    if (f->state)
+        q = query(mem, q, "status", pawl_state_name((pawl_state)(f->state - 1)));
+    q = query(mem, q, "orchestration", f->orchestration);
+    q = query(mem, q, "prefix", f->prefix);
+    q = query(mem, q, "parent", f->parent);
+    q = query(mem, q, "after", f->after);
+    if (f->created_after_ms)
+        q = query(mem, q, "created_after",
+                  pawl_mem_printf(mem, "%lld", (long long)f->created_after_ms).ptr);
+    pawl_status rc =
+        remote_call(h, "GET", pawl_mem_printf(mem, "/api/v1/instances%.*s", PAWL_FMT(q)).ptr,
+                    (pawl_str){0}, NULL, mem, &a, reterr);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_str list = pawl_json_get(a.body, "/instances");
+    int64_t count = list.ptr ? pawl_json_count(list, "") : 0;
+    pawl_info *items = pawl_mem_alloc(mem, (size_t)(count + 1) * sizeof(*items));
+    struct json_iter it;
+    size_t n = 0;
+    if (count > 0)
+        for (json_begin(&it, list); json_next(&it); n++)
+            read_info(mem, it.value, &items[n]);
+    *ret = (pawl_page){.items = items, .count = n, .next = read_text(mem, a.body, "/next")};
+    return PAWL_OK;
+}
+
+pawl_status remote_history(struct http *h, const char *instance, uint64_t execution,
+                           uint64_t after_seq, uint32_t limit, pawl_mem *mem, pawl_history *ret,
+                           pawl_error *reterr)
+{
+    struct http_reply a;
+    const char *rest = pawl_mem_printf(mem, "/history?execution=%llu&after=%llu&limit=%u",
+                                       (unsigned long long)execution, (unsigned long long)after_seq,
+                                       limit && limit < 1000 ? limit : 1000)
+                           .ptr;
+    pawl_status rc = remote_call(h, "GET", instance_path(mem, instance, rest), (pawl_str){0}, NULL,
+                                 mem, &a, reterr);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_str list = pawl_json_get(a.body, "/events");
+    int64_t count = list.ptr ? pawl_json_count(list, "") : 0;
+    pawl_history_event *events = pawl_mem_alloc(mem, (size_t)(count + 1) * sizeof(*events));
+    struct json_iter it;
+    size_t n = 0;
+    if (count > 0)
+        for (json_begin(&it, list); json_next(&it); n++)
+            events[n] =
+                (pawl_history_event){.seq = (uint64_t)pawl_json_int(it.value, "/seq", 0),
+                                     .kind = read_text(mem, it.value, "/kind").ptr,
+                                     .ref = (uint64_t)pawl_json_int(it.value, "/ref", 0),
+                                     .name = read_text(mem, it.value, "/name"),
+                                     .data = read_payload(mem, it.value, "/data", "/encoding"),
+                                     .attrs = pawl_mem_dup(mem, pawl_json_get(it.value, "/attrs")),
+                                     .at_ms = pawl_json_int(it.value, "/at", 0)};
+    *ret = (pawl_history){.execution = (uint64_t)pawl_json_int(a.body, "/execution", 0),
+                          .events = events,
+                          .count = n,
+                          .next = (uint64_t)pawl_json_int(a.body, "/next", 0)};
+    return PAWL_OK;
+}
