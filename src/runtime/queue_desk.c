@@ -284,6 +284,7 @@ void queue_desk_close(pawl_runtime *rt)
     struct queue_desk *d = rt->desk;
     if (!d)
         return;
+    heap_deinit(&d->waits); /* while those in it live */
     refuse_list(d->later);
     refuse_list(d->done);
     queue_group_undo(&d->group);
@@ -292,7 +293,6 @@ void queue_desk_close(pawl_runtime *rt)
         free_seat(d, s);
     }
     map_deinit(&d->seats);
-    heap_deinit(&d->waits);
     free(d);
     rt->desk = NULL;
 }

@@ -2,8 +2,9 @@
 /*
  * tests/unit/test_queue_bench.c -- how fast queues are in process; figures on request.
  *
- * PAWL_BENCH=DIR runs the full measure with the database in DIR; otherwise a short
- * run only checks that every item comes out once.
+ * PAWL_BENCH=DIR runs the full measure with the database in DIR, with
+ * PAWL_BENCH_CLIENTS requests at once (32); otherwise a short run only checks that every
+ * item comes out once.
  */
 #include "../harness.h"
 
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CLIENTS 32
+#define CLIENTS_MAX 1024
 
 /* One client: a chain of requests, each sent by the answer of the one before. */
 struct client {
@@ -33,7 +34,8 @@ struct client {
 
 struct bench {
     pawl_client *c;
-    struct client clients[CLIENTS];
+    struct client clients[CLIENTS_MAX];
+    int count; /* of them */
     atomic_int left;
     atomic_long done;
     bool acks;
@@ -91,15 +93,15 @@ static void next(struct client *me)
 static double run(struct bench *b, bool acks, int each)
 {
     b->acks = acks;
-    atomic_store(&b->left, CLIENTS);
+    atomic_store(&b->left, b->count);
     double began = now_s();
-    for (int i = 0; i < CLIENTS; i++) {
+    for (int i = 0; i < b->count; i++) {
         b->clients[i] = (struct client){.b = b, .todo = each};
         next(&b->clients[i]);
     }
     while (atomic_load(&b->left))
         usleep(200);
-    return CLIENTS * each / (now_s() - began);
+    return b->count * each / (now_s() - began);
 }
 
 static void measure(const char *what, const char *store, const char *dir, int each)
@@ -111,6 +113,8 @@ static void measure(const char *what, const char *store, const char *dir, int ea
     ck_assert_msg(rt != NULL, "%s", err.text);
     ck_assert_int_eq(pawl_runtime_start(rt, &err), PAWL_OK);
     b->c = pawl_runtime_client(rt);
+    b->count = getenv("PAWL_BENCH_CLIENTS") ? atoi(getenv("PAWL_BENCH_CLIENTS")) : 32;
+    ck_assert_int_le(b->count, CLIENTS_MAX);
     pawl_queue_config config = pawl_queue_config_default();
     config.max_locks = 0;
     pawl_mem *mem = pawl_mem_new();
@@ -126,7 +130,7 @@ static void measure(const char *what, const char *store, const char *dir, int ea
     pawl_queue_stats t;
     ck_assert_int_eq(pawl_queue_get_stats(b->c, "bench", mem, &t, &err), PAWL_OK);
     ck_assert_uint_eq(t.ready + t.locked, 0);
-    ck_assert_uint_eq(t.acked, (unsigned)(CLIENTS * each));
+    ck_assert_uint_eq(t.acked, (unsigned)(b->count * each));
     if (getenv("PAWL_BENCH"))
         printf("%s: %.0f pushes/s, %.0f pop+ack/s, %llu commits of %.0f us\n", what, pushes, pops,
                (unsigned long long)stats.commits,
