@@ -115,6 +115,7 @@ static void measure(const char *what, const char *store, const char *dir, int ea
     b->c = pawl_runtime_client(rt);
     b->count = getenv("PAWL_BENCH_CLIENTS") ? atoi(getenv("PAWL_BENCH_CLIENTS")) : 32;
     ck_assert_int_le(b->count, CLIENTS_MAX);
+    each = each * 32 / b->count;
     pawl_queue_config config = pawl_queue_config_default();
     config.max_locks = 0;
     pawl_mem *mem = pawl_mem_new();
