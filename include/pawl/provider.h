@@ -242,9 +242,10 @@ typedef struct pawl_depths {
  * events (with the keys), row, inserts and updates, drops (REMOVE is one of them).
  *   K1  A crash, or a failed commit, may leave any prefix of that order; of the
  *       events of one execution all or none.  C1, C2 and C6 are weakened to that.
- *   K2  What is there already is skipped, not refused: a message or work row with
- *       the key (kind, uid or instance, execution, ref); with ref 0 the key is the
- *       id.  So handing in the rest of a round again completes it.
+ *   K2  What is there already is skipped, not refused: a message with the key
+ *       (kind, uid, execution, ref), or (kind, instance, attrs, execution, ref) when it
+ *       is addressed by name; a work row with (uid, execution, ref); with ref 0 the
+ *       key is the id.  So handing in the rest of a round again completes it.
  *   K3  The row found is never behind the events: last_seq, last_rid, first_rid
  *       and execution follow from them.
  *   K5  whole_id of the fence: every round that used ids below it was applied to

@@ -39,10 +39,11 @@ void round_batch_deinit(struct jsonl_batch *b)
 
 /* ---- K2: what is there already ------------------------------------------------------ */
 
+/* The ref of a message by name is the sender's, who is named in its attrs. */
 static bool same_message(const pawl_message *a, const pawl_message *b)
 {
     return a->kind == b->kind && a->execution == b->execution && a->ref == b->ref &&
-           (a->uid || pawl_str_eq(a->instance, b->instance));
+           (a->uid || (pawl_str_eq(a->instance, b->instance) && pawl_str_eq(a->attrs, b->attrs)));
 }
 
 static bool has_message(const struct memory *m, const pawl_message *msg)
