@@ -98,8 +98,17 @@ static void open_inner(struct sim *s)
     char file[96];
     pawl_error err = {0};
     (void)snprintf(file, sizeof(file), "%s/sim.db", s->dir);
-    s->inner = s->plan.sqlite ? pawl_sqlite_store(file, PAWL_STORE_OPTS(.now_ms = s->wall_ms), &err)
-                              : pawl_memory_store();
+    switch (s->plan.store) {
+    case SIM_MEMORY:
+        s->inner = pawl_memory_store();
+        break;
+    case SIM_SQLITE:
+        s->inner = pawl_sqlite_store(file, PAWL_STORE_OPTS(.now_ms = s->wall_ms), &err);
+        break;
+    case SIM_JSONL:
+        s->inner = pawl_jsonl_store(file, PAWL_STORE_OPTS(.now_ms = s->wall_ms), &err);
+        break;
+    }
     if (!s->inner)
         sim_fail(s, "open", "the store does not open: %s", err.text);
 }
@@ -159,7 +168,7 @@ static void let_go(struct sim *s)
     n->store = NULL;
     pawl_app_free(n->app);
     n->app = NULL;
-    if (s->plan.sqlite && prng_chance(&s->faults, 500)) {
+    if (s->plan.store != SIM_MEMORY && prng_chance(&s->faults, 500)) {
         s->inner->ops->close(s->inner);
         s->inner = NULL;
         open_inner(s);

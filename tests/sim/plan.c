@@ -25,10 +25,12 @@ static unsigned rate_of(struct prng *r, enum sim_site site)
     return active ? rate : 0;
 }
 
-struct plan plan_make(uint64_t seed, bool sqlite, const struct overrides *over)
+const char *const sim_store_names[] = {"memory", "sqlite", "jsonl"};
+
+struct plan plan_make(uint64_t seed, enum sim_store store, const struct overrides *over)
 {
     struct prng r = prng_split(seed, "plan");
-    struct plan p = {.seed = seed, .sqlite = sqlite};
+    struct plan p = {.seed = seed, .store = store};
     bool small = prng_chance(&r, 300);
     p.ops = (int)prng_between(&r, 3, small ? 10 : 50);
     p.instances = (int)prng_between(&r, 1, small ? 2 : 6);
@@ -66,7 +68,7 @@ struct plan plan_make(uint64_t seed, bool sqlite, const struct overrides *over)
 void plan_print(const struct plan *p, FILE *to)
 {
     fprintf(to, "plan: seed=%llu store=%s ops=%d instances=%d size=%d", (unsigned long long)p->seed,
-            p->sqlite ? "sqlite" : "memory", p->ops, p->instances, p->size);
+            sim_store_names[p->store], p->ops, p->instances, p->size);
     for (int i = 0; i < SITE_COUNT; i++)
         if (p->rate[i])
             fprintf(to, " %s=%u", sim_site_names[i], p->rate[i]);

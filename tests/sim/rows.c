@@ -86,6 +86,8 @@ static void check_timer(struct sim *s, struct seen *i, const pawl_message_list *
 {
     const struct seen_task *t = &i->tasks[ref - 1];
     bool row = false;
+    if (s->plan.store == SIM_JSONL) /* no delayed visibility: timers have no rows */
+        return;
     for (size_t k = 0; k < mail->count; k++)
         row |= mail->items[k].id == t->rid && mail->items[k].kind == PAWL_MSG_TIMER_FIRED;
     if (t->now == TASK_IS_OPEN && !row)
@@ -282,6 +284,6 @@ void check_final(struct sim *s)
         for (uint64_t x = 1; !i->removed && x <= i->execution_count; x++)
             read_again(s, i, x);
     }
-    if (!s->plan.sqlite)
+    if (s->plan.store == SIM_MEMORY)
         memory_check(s->inner);
 }

@@ -2,7 +2,7 @@
 /*
  * tests/sim/sim.c -- pawl-sim: many seeds, each repeatable.
  *
- *     pawl-sim --seeds 1..1000 [--store memory|sqlite] [--seconds N]
+ *     pawl-sim --seeds 1..1000 [--store memory|sqlite|jsonl] [--seconds N]
  *     pawl-sim --seed 42 -v          one seed, every step told
  *     pawl-sim --regress DIR         first the seeds of DIR/NAME.seed
  *     --ops N --instances N --size N --off SITE,SITE --plain    a smaller plan
@@ -26,7 +26,8 @@
 
 struct settings {
     uint64_t from, to;
-    bool sqlite, one, shrink;
+    enum sim_store store;
+    bool one, shrink;
     double seconds; /* 0: no limit */
     const char *regress;
     struct overrides over;
@@ -66,7 +67,7 @@ NORETURN static void child_main(int out, uint64_t from, uint64_t to, const struc
             break;
         shared->seed = seed;
         alarm(SEED_SECONDS);
-        struct plan plan = plan_make(seed, set->sqlite, &set->over);
+        struct plan plan = plan_make(seed, set->store, &set->over);
         world_run(&plan, &shared->n);
     }
     exit(0);
@@ -143,8 +144,8 @@ static bool still_fails(uint64_t seed, const struct settings *set, const struct 
 static void print_command(uint64_t seed, const struct settings *set, const struct overrides *over)
 {
     printf("  repeat: build/tests/sim/pawl-sim --seed %llu", (unsigned long long)seed);
-    if (set->sqlite)
-        printf(" --store sqlite");
+    if (set->store != SIM_MEMORY)
+        printf(" --store %s", sim_store_names[set->store]);
     if (over->ops >= 0)
         printf(" --ops %d", over->ops);
     if (over->instances >= 0)
@@ -184,7 +185,7 @@ static void shrink(const struct outcome *found, const struct settings *set)
 {
     struct overrides best = set->over;
     struct outcome o;
-    struct plan plan = plan_make(found->seed, set->sqlite, &best);
+    struct plan plan = plan_make(found->seed, set->store, &best);
     struct overrides trial = best;
     trial.plain = true;
     if (still_fails(found->seed, set, &trial, found->rule, &o))
@@ -268,7 +269,7 @@ static unsigned sites_of(const char *list)
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: pawl-sim --seed N | --seeds A..B [--store memory|sqlite] "
+    fprintf(stderr, "usage: pawl-sim --seed N | --seeds A..B [--store memory|sqlite|jsonl] "
                     "[--seconds N] [--regress DIR] [--no-shrink] [--ops N] [--instances N] "
                     "[--size N] [--off SITES] [--plain] [-v]\n");
     exit(2);
@@ -302,7 +303,9 @@ static bool parse(int argc, char **argv, struct settings *set)
                 return false;
             set->to = strtoull(end + 2, &end, 10);
         } else if (strcmp(flag, "--store") == 0) {
-            set->sqlite = strcmp(value, "sqlite") == 0;
+            set->store = SIM_JSONL;
+            while (set->store != SIM_MEMORY && strcmp(value, sim_store_names[set->store]) != 0)
+                set->store--;
         } else if (strcmp(flag, "--seconds") == 0) {
             set->seconds = strtod(value, &end);
         } else if (strcmp(flag, "--regress") == 0) {
@@ -341,7 +344,7 @@ static void run_file(const char *path, const struct settings *set)
         struct settings one = {
             .shrink = false, .over = {-1, -1, -1, 0, false}
         };
-        if (n && parse(n, words, &one) && one.sqlite == set->sqlite)
+        if (n && parse(n, words, &one) && one.store == set->store)
             run_range(&one);
     }
 }
@@ -372,7 +375,7 @@ int main(int argc, char **argv)
     if (shared == MAP_FAILED)
         return 1;
     if (set.one && sim_verbose) { /* in this process: for a debugger */
-        struct plan plan = plan_make(set.from, set.sqlite, &set.over);
+        struct plan plan = plan_make(set.from, set.store, &set.over);
         plan_print(&plan, stdout);
         world_run(&plan, &shared->n);
         printf("pawl-sim: 1 passed, 0 failed\n");

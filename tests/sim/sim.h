@@ -72,9 +72,12 @@ enum sim_site {
 
 extern const char *const sim_site_names[SITE_COUNT];
 
+enum sim_store { SIM_MEMORY, SIM_SQLITE, SIM_JSONL };
+extern const char *const sim_store_names[3];
+
 struct plan {
     uint64_t seed;
-    bool sqlite;
+    enum sim_store store;
     int ops;       /* client calls of the safety phase */
     int instances; /* distinct ids used */
     int size;      /* of a program */
@@ -93,7 +96,7 @@ struct overrides {
     bool plain;   /* no hostile, tiny group, tiny memory … */
 };
 
-struct plan plan_make(uint64_t seed, bool sqlite, const struct overrides *over);
+struct plan plan_make(uint64_t seed, enum sim_store store, const struct overrides *over);
 void plan_print(const struct plan *p, FILE *to);
 
 /* ---- program.c ------------------------------------------------------------------------ */
@@ -255,7 +258,7 @@ struct sim {
     int64_t wall_ms, mono_ms, wall_max_ms;
     int64_t outage_until_ms; /* mono */
     pawl_store *inner;
-    char dir[64]; /* of sqlite */
+    char dir[64]; /* of stores on disk */
     struct node node;
     bool healing, heal_code;
     uint64_t step;

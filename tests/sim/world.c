@@ -280,7 +280,7 @@ void world_run(const struct plan *plan, struct counters *n)
     s->mem = pawl_mem_new();
     s->fibers = fiber_pool_create(4);
     s->node.sim = s;
-    if (plan->sqlite) {
+    if (plan->store != SIM_MEMORY) {
         (void)snprintf(s->dir, sizeof(s->dir), "%s/pawl-sim.XXXXXX",
                        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         if (!mkdtemp(s->dir))
