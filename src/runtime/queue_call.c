@@ -87,10 +87,14 @@ pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request, p
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.done_cond, NULL);
     *ret = (pawl_queue_reply){0};
-    ret->status = pawl_queue_submit(c, request, take_reply, &w, &ret->error);
-    if (ret->status == PAWL_OK && !c->rt->threaded) {
+    pawl_error err = {0};
+    pawl_status rc = pawl_queue_submit(c, request, take_reply, &w, &err);
+    if (rc != PAWL_OK) { /* else *ret belongs to the engine until it is done */
+        ret->status = rc;
+        ret->error = err;
+    } else if (!c->rt->threaded) {
         step_until(c->rt, &w);
-    } else if (ret->status == PAWL_OK) {
+    } else {
         pthread_mutex_lock(&w.lock);
         while (!w.done)
             pthread_cond_wait(&w.done_cond, &w.lock);
