@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/conformance/test_queue_differential.c -- the same random changes of queues
+ * through the memory store and sqlite must give the same answers and contents.
+ *
+ *     test_queue_differential [SEED [STEPS]]
+ *
+ * What the contract leaves open is not asked: entries and locks are of queues that exist.
+ */
+#include "dump.h"
+#include "stores.h"
+
+#include "base/buf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEEDS   3
+#define STEPS   600
+#define QUEUES  3
+#define IDS_MAX 400
+
+struct pair {
+    pawl_store *stores[2];
+    pawl_fence fences[2];
+    pawl_conformance_factory factories[2];
+    uint64_t random, next_id;
+    int64_t now;
+    uint64_t qids[QUEUES];
+    uint64_t ids[IDS_MAX]; /* of entries, there or not */
+    pawl_queue_lock locks[IDS_MAX];
+    size_t id_count, lock_count;
+    pawl_mem *mem; /* of one step */
+    pawl_mem *keep;
+    struct buf out[2];
+};
+
+/* A round and room for its parts. */
+struct plan {
+    pawl_queue_round part;
+    pawl_queue_row row;
+    pawl_queue_entry entries[4];
+    pawl_entry_update updates[3];
+    uint64_t drops[3];
+    pawl_queue_lock new_locks[2], locks[1], drop_locks[2];
+    pawl_queue_past pasts[2];
+    pawl_queue_key keys[2];
+    pawl_queue_forget forget;
+};
+
+static uint64_t draw(struct pair *p, uint64_t below)
+{
+    p->random ^= p->random << 13;
+    p->random ^= p->random >> 7;
+    p->random ^= p->random << 17;
+    return p->random % below;
+}
+
+static pawl_str word(struct pair *p)
+{
+    return pawl_mem_printf(p->mem, "w%" PRIu64, draw(p, 12));
+}
+
+static uint64_t some_qid(struct pair *p)
+{
+    return p->qids[draw(p, QUEUES)];
+}
+
+static uint64_t some_id(struct pair *p)
+{
+    return p->id_count && draw(p, 10) ? p->ids[draw(p, p->id_count)] : draw(p, p->next_id) + 1;
+}
+
+static void plan_entries(struct pair *p, struct plan *a)
+{
+    for (uint64_t n = draw(p, 5); a->part.entry_count < n;) {
+        pawl_queue_entry *e = &a->entries[a->part.entry_count++];
+        *e = (pawl_queue_entry){.id = draw(p, 25) ? p->next_id++ : some_id(p),
+                                .qid = some_qid(p),
+                                .state = (int)draw(p, 3),
+                                .priority = (int64_t)draw(p, 4),
+                                .visible_ms = p->now + (int64_t)draw(p, 9),
+                                .expires_ms = draw(p, 2) ? 0 : p->now + (int64_t)draw(p, 9),
+                                .enqueued_ms = p->now,
+                                .deliveries = (uint32_t)draw(p, 5),
+                                .data = word(p),
+                                .attrs = word(p),
+                                .note = word(p)};
+        e->bytes = e->data.len + e->attrs.len;
+        e->place = e->id;
+        if (p->id_count < IDS_MAX)
+            p->ids[p->id_count++] = e->id;
+    }
+    for (uint64_t n = draw(p, 4); a->part.update_count < n;)
+        a->updates[a->part.update_count++] =
+            (pawl_entry_update){.id = some_id(p),
+                                .qid = some_qid(p),
+                                .state = (int)draw(p, 3),
+                                .place = p->next_id++,
+                                .visible_ms = p->now + (int64_t)draw(p, 9),
+                                .expires_ms = draw(p, 2) ? 0 : p->now + (int64_t)draw(p, 9),
+                                .deliveries = (uint32_t)draw(p, 5),
+                                .has_note = draw(p, 2) != 0,
+                                .note = word(p)};
+    for (uint64_t n = draw(p, 8) ? 0 : draw(p, 4); a->part.drop_entry_count < n;)
+        a->drops[a->part.drop_entry_count++] = some_id(p);
+}
+
+static void plan_locks(struct pair *p, struct plan *a)
+{
+    for (uint64_t n = draw(p, 3); a->part.new_lock_count < n;) {
+        uint64_t *ids = pawl_mem_alloc(p->keep, 3 * sizeof(*ids));
+        for (int i = 0; i < 3; i++)
+            ids[i] = some_id(p);
+        pawl_queue_lock *l = &a->new_locks[a->part.new_lock_count++];
+        *l = (pawl_queue_lock){.number = p->next_id++,
+                               .qid = some_qid(p),
+                               .id = pawl_mem_dup(p->keep, word(p)),
+                               .created_ms = p->now,
+                               .until_ms = p->now + 5,
+                               .entries = ids,
+                               .entry_count = draw(p, 4)};
+        if (p->lock_count < IDS_MAX)
+            p->locks[p->lock_count++] = *l;
+    }
+    if (p->lock_count && draw(p, 3) == 0) {
+        a->locks[0] = p->locks[draw(p, p->lock_count)];
+        a->locks[0].until_ms = p->now + 50;
+        a->part.lock_count = 1;
+    }
+    if (p->lock_count && draw(p, 3) == 0)
+        a->drop_locks[a->part.drop_lock_count++] = p->locks[draw(p, p->lock_count)];
+}
+
+static void plan_rest(struct pair *p, struct plan *a)
+{
+    if (draw(p, 2)) {
+        a->row = (pawl_queue_row){.qid = draw(p, 20) ? some_qid(p) : 999999,
+                                  .name = word(p),
+                                  .paused = draw(p, 2) != 0,
+                                  .created_ms = p->now,
+                                  .due_ms = draw(p, 2) ? 0 : p->now + (int64_t)draw(p, 9),
+                                  .ready = draw(p, 9),
+                                  .config = word(p),
+                                  .totals = word(p)};
+        if (draw(p, 12) == 0) {
+            a->row.qid = p->next_id++;
+            a->part.new_queue_count = 1;
+        } else {
+            a->part.queue_count = 1;
+        }
+    }
+    for (uint64_t n = draw(p, 3); a->part.past_count < n;)
+        a->pasts[a->part.past_count++] =
+            (pawl_queue_past){p->next_id++, p->qids[draw(p, QUEUES)], word(p), p->now};
+    for (uint64_t n = draw(p, 3); a->part.key_count < n;)
+        a->keys[a->part.key_count++] = (pawl_queue_key){p->qids[draw(p, QUEUES)], word(p),
+                                                        some_id(p), p->now + (int64_t)draw(p, 9)};
+    if (draw(p, 8) == 0) {
+        a->forget = (pawl_queue_forget){p->qids[draw(p, QUEUES)], p->now - 20, (uint32_t)draw(p, 6),
+                                        p->now};
+        a->part.forget_count = 1;
+    }
+    a->part.new_queues = a->part.queues = &a->row;
+    a->part.entries = a->entries;
+    a->part.updates = a->updates;
+    a->part.drop_entries = a->drops;
+    a->part.new_locks = a->new_locks;
+    a->part.locks = a->locks;
+    a->part.drop_locks = a->drop_locks;
+    a->part.pasts = a->pasts;
+    a->part.keys = a->keys;
+    a->part.forgets = &a->forget;
+}
+
+/* ---- Looking ------------------------------------------------------------------- */
+
+static void dump_entries(struct pair *p, int i, pawl_entry_query q)
+{
+    pawl_entry_list list = {0};
+    pawl_store *s = p->stores[i];
+    pawl_status rc = s->ops->queues->query_entries(s, &q, p->mem, &list, NULL);
+    buf_printf(&p->out[i], "order %d: %d more %d\n", (int)q.order, (int)rc, list.more);
+    for (size_t n = 0; n < list.count; n++) {
+        const pawl_queue_entry *e = &list.items[n];
+        buf_printf(&p->out[i],
+                   "  %" PRIu64 " %d p%" PRId64 " @%" PRIu64 " v%" PRId64 " x%" PRId64
+                   " d%u b%" PRIu64 " %.*s %.*s %.*s\n",
+                   e->id, e->state, e->priority, e->place, e->visible_ms, e->expires_ms,
+                   e->deliveries, e->bytes, PAWL_FMT(e->data), PAWL_FMT(e->attrs),
+                   PAWL_FMT(e->note));
+    }
+}
+
+static void dump_rows(struct buf *out, const pawl_queue_row_list *list)
+{
+    for (size_t n = 0; n < list->count; n++) {
+        const pawl_queue_row *q = &list->items[n];
+        buf_printf(out, "queue %" PRIu64 " %.*s %d due %" PRId64 " %" PRIu64 " %.*s %.*s\n", q->qid,
+                   PAWL_FMT(q->name), q->paused, q->due_ms, q->ready, PAWL_FMT(q->config),
+                   PAWL_FMT(q->totals));
+    }
+}
+
+static void dump_queue(struct pair *p, int i, uint64_t qid)
+{
+    pawl_store *s = p->stores[i];
+    const pawl_queue_ops *ops = s->ops->queues;
+    pawl_lock_list locks = {0};
+    for (int order = 0; order < 4; order++)
+        dump_entries(
+            p, i, (pawl_entry_query){.qid = qid, .order = (pawl_entry_order)order, .limit = 5000});
+    if (ops->read_locks(s, qid, 0, p->mem, &locks, NULL) == PAWL_OK)
+        for (size_t n = 0; n < locks.count; n++)
+            buf_printf(&p->out[i], "lock %" PRIu64 " %.*s %" PRId64 " %zu %" PRIu64 "\n",
+                       locks.items[n].number, PAWL_FMT(locks.items[n].id), locks.items[n].until_ms,
+                       locks.items[n].entry_count,
+                       locks.items[n].entry_count ? locks.items[n].entries[0] : 0);
+    for (int w = 0; w < 12; w++) {
+        pawl_str text = pawl_mem_printf(p->mem, "w%d", w);
+        pawl_queue_key key = {0};
+        pawl_status found = ops->find_key(s, qid, text, &key, NULL);
+        buf_printf(&p->out[i], "%d %d %" PRIu64 " %" PRId64 "\n",
+                   (int)ops->has_past(s, qid, text, NULL), (int)found,
+                   found == PAWL_OK ? key.entry : 0, found == PAWL_OK ? key.expires_ms : 0);
+    }
+}
+
+static void dump_all(struct pair *p, int i)
+{
+    pawl_store *s = p->stores[i];
+    pawl_queue_row_list list = {0};
+    pawl_level_list levels = {0};
+    int64_t due = 0;
+    for (int n = 0; n < QUEUES; n++) {
+        dump_queue(p, i, p->qids[n]);
+        if (s->ops->queues->levels(s, p->qids[n], 9, p->mem, &levels, NULL) == PAWL_OK)
+            for (size_t at = 0; at < levels.count; at++)
+                buf_printf(&p->out[i], "level %" PRId64 " %" PRIu64 "\n", levels.items[at].priority,
+                           levels.items[at].count);
+    }
+    if (s->ops->queues->list_queues(s, (pawl_str){0}, (pawl_str){0}, 99, p->mem, &list, NULL) ==
+        PAWL_OK)
+        dump_rows(&p->out[i], &list);
+    if (s->ops->queues->due_queues(s, p->now, 99, p->mem, &list, NULL) == PAWL_OK)
+        dump_rows(&p->out[i], &list);
+    if (s->ops->next_due(s, p->now, &due, NULL) == PAWL_OK)
+        buf_printf(&p->out[i], "due %" PRId64 "\n", due);
+}
+
+/* ---- Running -------------------------------------------------------------------- */
+
+static void commit_both(struct pair *p, const pawl_queue_round *part)
+{
+    for (int i = 0; i < 2; i++) {
+        pawl_round round = {.queue = part};
+        p->fences[i].next_id = p->next_id;
+        pawl_status rc =
+            p->stores[i]->ops->commit(p->stores[i], &p->fences[i], &round, 1, p->now, NULL);
+        buf_printf(&p->out[i], "commit %d %d\n", (int)rc, (int)round.result);
+    }
+}
+
+static void step(struct pair *p, uint64_t n)
+{
+    struct plan *a = pawl_mem_alloc(p->mem, sizeof(*a));
+    p->now += (int64_t)draw(p, 3);
+    plan_entries(p, a);
+    plan_locks(p, a);
+    plan_rest(p, a);
+    commit_both(p, &a->part);
+    if (n % 50 == 0)
+        for (int i = 0; i < 2; i++) {
+            p->stores[i] =
+                p->factories[i].reopen(p->factories[i].user, p->stores[i], &(pawl_error){0});
+            (void)p->stores[i]->ops->take(p->stores[i], p->now, &p->fences[i], NULL);
+        }
+    for (int i = 0; i < 2; i++)
+        dump_all(p, i);
+}
+
+static bool run(const pawl_conformance_factory all[2], uint64_t seed, uint64_t steps)
+{
+    struct pair *p = calloc(1, sizeof(*p));
+    bool same = true;
+    p->random = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
+    p->now = 1000000;
+    p->next_id = 100;
+    p->mem = pawl_mem_new();
+    p->keep = pawl_mem_new();
+    for (int i = 0; i < 2; i++) {
+        pawl_error err = {0};
+        p->factories[i] = all[i];
+        p->stores[i] = all[i].open(all[i].user, &err);
+        buf_init(&p->out[i], 16 << 20);
+        same &= p->stores[i] &&
+                p->stores[i]->ops->take(p->stores[i], p->now, &p->fences[i], &err) == PAWL_OK;
+    }
+    pawl_queue_row rows[QUEUES];
+    for (int n = 0; n < QUEUES; n++) {
+        p->qids[n] = p->next_id++;
+        rows[n] =
+            (pawl_queue_row){.qid = p->qids[n], .name = pawl_mem_printf(p->keep, "queue%d", n)};
+    }
+    commit_both(p, &(pawl_queue_round){.new_queues = rows, .new_queue_count = QUEUES});
+    for (uint64_t n = 1; n <= steps && same; n++) {
+        buf_reset(&p->out[0]);
+        buf_reset(&p->out[1]);
+        step(p, n);
+        same = !dump_differ(&p->out[0], &p->out[1], (const char *[]){all[0].name, all[1].name});
+        if (!same)
+            printf("FAIL memory and %s differ at step %" PRIu64
+                   "; repeat with test_queue_differential %" PRIu64 " %" PRIu64 "\n",
+                   all[1].name, n, seed, steps);
+        pawl_mem_reset(p->mem);
+    }
+    for (int i = 0; i < 2; i++) {
+        p->factories[i].close(p->factories[i].user, p->stores[i]);
+        buf_deinit(&p->out[i]);
+    }
+    pawl_mem_free(p->mem);
+    pawl_mem_free(p->keep);
+    free(p);
+    return same;
+}
+
+int main(int argc, char **argv)
+{
+    pawl_conformance_factory all[STORES_MAX];
+    size_t count = stores(all);
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    uint64_t seeds = argc > 1 ? 1 : SEEDS, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : STEPS;
+    int passed = 0, failed = 0;
+    for (size_t i = 1; i < count; i++)
+        for (uint64_t n = 0; n < seeds && strcmp(all[i].name, "jsonl") != 0; n++) {
+            pawl_conformance_factory two[2] = {all[0], all[i]};
+            bool same = run(two, seed + n, steps);
+            passed += same;
+            failed += !same;
+        }
+    printf("test_queue_differential: %d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
