@@ -123,7 +123,7 @@ static void q2_q7_entries_come_back_in_order_as_they_were(struct probe *t)
     CHECK(pawl_str_eq(e->attrs, all->attrs) && pawl_str_is(e->note, "note"));
     CHECK_TEXT(READY(a, .limit = 3), "a1 a2 a3 +");
     CHECK_TEXT(READY(a, .place = d->entries[1].id + 1, .limit = 2), "a2 a3 +");
-    CHECK_TEXT(READY(b), "b1");
+    CHECK_TEXT(READY(b, .limit = 99), "b1");
     CHECK_TEXT(READY(a, .order = PAWL_ENTRIES_DELAYED), "late");
     CHECK_TEXT(READY(b, .order = PAWL_ENTRIES_BY_ID), "b1");
     CHECK_TEXT(READY(a, .order = PAWL_ENTRIES_BY_ID, .state = 2), "late");
@@ -153,8 +153,8 @@ static void q2_q7_updates_move_entries_between_orders_and_queues(struct probe *t
         .id = id[2], .qid = b.qid, .place = 1, .has_note = true, .note = pawl_s("moved")};
     d->part.update_count = 3;
     CHECK_STATUS(commit_part(t, d), PAWL_OK);
-    CHECK_TEXT(READY(a), "z");
-    CHECK_TEXT(READY(b), "y");
+    CHECK_TEXT(READY(a, .limit = 99), "z");
+    CHECK_TEXT(READY(b, .limit = 99), "y");
     CHECK_TEXT(READY(a, .order = PAWL_ENTRIES_DELAYED), "x");
     CHECK_TEXT(READY(a, .order = PAWL_ENTRIES_EXPIRING), "z"); /* a locked one does not expire */
     pawl_entry_list list = {0};
@@ -219,7 +219,7 @@ static void q3_what_breaks_the_contract_is_refused_whole(struct probe *t)
             break;
         }
         CHECK_STATUS(commit_part(t, d), PAWL_CONFLICT);
-        CHECK_TEXT(READY(a), "there");
+        CHECK_TEXT(READY(a, .limit = 9), "there");
     }
 }
 
@@ -384,7 +384,7 @@ static void q2_c2_the_queue_part_goes_with_its_round(struct probe *t)
     CHECK_STATUS(commit_all(t, rounds, 2), PAWL_OK);
     CHECK_STATUS(rounds[0]->round.result, PAWL_CONFLICT);
     CHECK_STATUS(rounds[1]->round.result, PAWL_OK);
-    CHECK_TEXT(READY(a), "yes");
+    CHECK_TEXT(READY(a, .limit = 99), "yes");
 }
 
 static void q8_a_long_queue_costs_what_is_asked_of_it(struct probe *t)
