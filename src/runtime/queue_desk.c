@@ -139,6 +139,7 @@ struct stage *desk_stage(pawl_runtime *rt)
     struct queue_desk *d = rt->desk;
     if (!d->stage) {
         d->stage = stage_bare(rt);
+        d->round = (pawl_queue_round){0};
         d->stage->queue = &d->round;
     }
     return d->stage;
