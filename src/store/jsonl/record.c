@@ -117,6 +117,7 @@ static const char *const message_kinds[] = {
     [PAWL_MSG_RESUME] = "Resume",
     [PAWL_MSG_CANCEL_DEADLINE] = "CancelDeadline",
     [PAWL_MSG_WAKE] = "Wake",
+    [PAWL_MSG_QUEUE_PUSH] = "QueuePush",
 };
 
 /* ---- Out ---------------------------------------------------------------------- */
