@@ -120,6 +120,23 @@ analyse:
 	@cppcheck -q -j2 --enable=warning,portability --error-exitcode=1 --std=c11 -D_GNU_SOURCE \
 	    -Iinclude -Isrc --suppress=missingIncludeSystem src
 
+# make install         PREFIX=/usr/local DESTDIR=: binary, libraries, headers, pawl.pc
+PREFIX ?= /usr/local
+VERSION := $(shell sed -n 's/^#define PAWL_VERSION "\(.*\)"/\1/p' include/pawl/types.h)
+INSTALL_TO = $(DESTDIR)$(PREFIX)
+
+install: all $(B)/libpawl-conformance.a
+	install -d $(INSTALL_TO)/bin $(INSTALL_TO)/lib/pkgconfig $(INSTALL_TO)/include/pawl
+	install -m 755 $(B)/pawl $(INSTALL_TO)/bin/pawl
+	install -m 644 $(B)/libpawl.a $(B)/libpawl-main.a $(B)/libpawl-conformance.a $(INSTALL_TO)/lib/
+	install -m 755 $(B)/libpawl.so $(INSTALL_TO)/lib/libpawl.so.$(VERSION)
+	ln -sf libpawl.so.$(VERSION) $(INSTALL_TO)/lib/libpawl.so.0
+	ln -sf libpawl.so.0 $(INSTALL_TO)/lib/libpawl.so
+	install -m 644 include/pawl.h $(INSTALL_TO)/include/
+	install -m 644 include/pawl/*.h $(INSTALL_TO)/include/pawl/
+	printf 'prefix=%s\nName: pawl\nDescription: durable execution and durable queues\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lpawl\nLibs.private: -lsqlite3 -lpthread -lm -ldl\n' \
+	    $(PREFIX) $(VERSION) > $(INSTALL_TO)/lib/pkgconfig/pawl.pc
+
 # ---- The two commands -------------------------------------------------------
 
 run:
@@ -143,6 +160,6 @@ help:
 	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
 
 .PHONY: all lint check-layers check-pure check-headers check-format check-sizes format run \
-        test test-all analyse clean help
+        test test-all analyse install clean help
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
