@@ -182,10 +182,11 @@ pawl_mem *pawl_mem_new(void)
 {
     pawl_mem *mem = malloc(sizeof *mem);
 
-    if (!mem)
-        give_up(&(pawl_mem){0}, sizeof *mem);
-    arena_init(mem);
-    return mem;
+    if (mem) {
+        arena_init(mem);
+        return mem;
+    }
+    give_up(&(pawl_mem){0}, sizeof *mem);
 }
 
 void pawl_mem_free(pawl_mem *mem)

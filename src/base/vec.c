@@ -17,12 +17,13 @@ bool vec_grow(void *items_field, size_t *cap, size_t count, size_t size)
     if (*cap > SIZE_MAX / 4 / size)
         return false;
     /* The field has type T *; copying its bytes keeps clear of aliasing rules. */
-    void *items;
-    memcpy(&items, items_field, sizeof items);
-    void *grown = realloc(items, want * size);
+    void *items[1];
+    memcpy(items, items_field, sizeof items);
+    void *grown = realloc(items[0], want * size);
     if (!grown)
         return false;
-    memcpy(items_field, &grown, sizeof grown);
+    items[0] = grown;
+    memcpy(items_field, items, sizeof items);
     *cap = want;
     return true;
 }

@@ -423,7 +423,7 @@ static bool check_poll(const pawl_poll *poll, pawl_error *err)
 pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_fn *fn, void *arg,
                              pawl_error *reterr)
 {
-    pawl_error local;
+    pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     struct lease_call *q, given = {.op = LEASE_POLL, .fn = fn, .arg = arg};
     if (!check_poll(poll, err))
@@ -445,7 +445,7 @@ pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_
 static pawl_status by_token(pawl_client *c, const char *token, const struct lease_call *given,
                             pawl_error *reterr)
 {
-    pawl_error local;
+    pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     struct lease_call *q;
     pawl_status rc = post(c, given, &q, err);

@@ -203,7 +203,7 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
 
 pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts, pawl_error *reterr)
 {
-    pawl_error local;
+    pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     pawl_server *s = create(rt, opts);
     if (!s || !s->tokens || !s->streams) {

@@ -23,9 +23,10 @@ static void give_row(pawl_queue_row *to, const pawl_queue_row *from, pawl_mem *m
 
 static void give_entry(pawl_queue_entry *to, const pawl_queue_entry *from, bool head, pawl_mem *mem)
 {
+    const pawl_str none = {0};
     *to = *from;
-    to->data = head ? (pawl_str){0} : pawl_mem_dup(mem, from->data);
-    to->attrs = head ? (pawl_str){0} : pawl_mem_dup(mem, from->attrs);
+    to->data = head ? none : pawl_mem_dup(mem, from->data);
+    to->attrs = head ? none : pawl_mem_dup(mem, from->attrs);
     to->note = pawl_mem_dup(mem, from->note);
 }
 
