@@ -117,7 +117,7 @@ static void write_operation(struct call *c, pawl_json *w, const struct route *r)
 {
     static const char *const scopes[] = {"public", "read", "operate", "admin"};
     char method[8] = "";
-    for (size_t i = 0; r->method[i] && i < sizeof(method) - 1; i++)
+    for (size_t i = 0; i < sizeof(method) - 1 && r->method[i]; i++)
         method[i] = (char)tolower((unsigned char)r->method[i]);
     pawl_json_key(w, method);
     pawl_json_object(w);
