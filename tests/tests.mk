@@ -89,7 +89,7 @@ test-http: all
 .PHONY: test-cli test-docs test-http
 
 # Valgrind on what is quick and full of pointers; one process, so that leaks are seen.
-test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_map $(B)/tests/unit/test_heap $(B)/tests/unit/test_json
+test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_heap $(B)/tests/unit/test_vec $(B)/tests/unit/test_policy
 	@tests/run $(foreach t,$^,"valgrind -q --error-exitcode=9 --leak-check=full --trace-children=yes $(t)")
 
 .PHONY: test-valgrind
