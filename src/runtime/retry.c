@@ -156,10 +156,12 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
     bool started = leased || w->attempt || (job && atomic_load(&job->began_ms));
     char text[120];
     if (p.schedule_to_close_ms && rt->now_ms >= w->scheduled_ms + p.schedule_to_close_ms) {
-        (void)snprintf(text, sizeof(text), "timeout: schedule-to-close of %lld ms",
-                       (long long)p.schedule_to_close_ms);
+        pawl_str why =
+            pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-close of %lld ms%s%.*s",
+                            (long long)p.schedule_to_close_ms,
+                            w->last_error.len ? "; last error: " : "", PAWL_FMT(w->last_error));
         job_withdraw(rt, w->id);
-        decide_failed(rt, w, pawl_s(text), w->attempt + 1 - w->crashes, false, NULL);
+        decide_failed(rt, w, why, w->attempt + 1 - w->crashes, false, NULL);
     } else if (!started && !w->lock_token.len && p.schedule_to_start_ms) {
         (void)snprintf(text, sizeof(text),
                        "timeout: schedule-to-start of %lld ms: no worker took it",

@@ -256,6 +256,26 @@ SCENARIO(s08_schedule_to_close_ends_a_running_attempt)
     scene_expect_empty(s);
 }
 
+/* Refused at first, then too slow. */
+static pawl_result refused_then_slow(pawl_activity *act, pawl_str input)
+{
+    if (pawl_activity_attempt(act) == 1)
+        return pawl_err(act, "refused");
+    return slow(act, input);
+}
+
+SCENARIO(s08_schedule_to_close_names_the_last_error)
+{
+    scene_activity(s, "Slow", refused_then_slow);
+    call(s, "Slow:900",
+         PAWL_CALL_OPTS(.attempts = 3, .initial_ms = 10, .schedule_to_close_ms = 300));
+    scene_finish(s, "i");
+    pawl_info info = scene_info(s, "i");
+    expect_is(info.state, PAWL_FAILED);
+    expect_text(info.error.ptr, "timeout: schedule-to-close of 300 ms; last error: refused");
+    expect_text(info.error.ptr, "(attempt 2)");
+}
+
 /* ---- S10 ----------------------------------------------------------------------------------- */
 
 SCENARIO(s10_unregistered_activity_waits_for_a_worker_that_has_it)
