@@ -1,6 +1,6 @@
 # One file, no recursion.  Variants live side by side:
 #
-#     make            release build in build/        make run     set up, build, the demo
+#     make            release build in build/        make run     set up, build, serve
 #     make V=debug    in build/debug/                make test    set up, build, all tests
 #     make V=asan test-units     one group, one variant           make help
 
@@ -139,10 +139,27 @@ install: all $(B)/libpawl-conformance.a
 
 # ---- The two commands -------------------------------------------------------
 
+# make run             the server with the examples on 127.0.0.1:8000 (PORT=8001 for another), until
+#                      Ctrl-C or SIGTERM; data in ./pawl-data: the next run goes on
 run:
 	@scripts/setup run
 	@$(MAKE) --no-print-directory -j2 all >/dev/null
-	@scripts/demo
+	@B=$(B) scripts/run
+
+# Told to stop, make itself would die of the signal; tools/gentle.c says more.
+ifeq ($(MAKECMDGOALS),run)
+-load $(B)/obj/gentle.so
+$(B)/obj/gentle.so: tools/gentle.c
+	@scripts/setup run
+	@mkdir -p $(@D)
+	@$(CC) -O1 -Wall -Wextra -Werror -shared -fPIC $< -o $@
+endif
+
+# make demo            an order, kill -9 in the middle, and on it goes
+demo:
+	@scripts/setup run
+	@$(MAKE) --no-print-directory -j2 all >/dev/null
+	@B=$(B) scripts/demo
 
 test:
 	@scripts/setup test
@@ -159,7 +176,7 @@ clean:
 help:
 	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
 
-.PHONY: all lint check-layers check-pure check-headers check-format check-sizes format run \
+.PHONY: all lint check-layers check-pure check-headers check-format check-sizes format run demo \
         test test-all analyse install clean help
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -85,8 +85,11 @@ test-docs: all
 	@B=$(B) tests/run tests/docs/docs
 test-http: all
 	@B=$(B) tests/run tests/http/http
+# `make run` in a fresh clone: everything is built.
+test-fresh: all
+	@FRESH=1 tests/run "tests/http/http make_run"
 
-.PHONY: test-cli test-docs test-http
+.PHONY: test-cli test-docs test-http test-fresh
 
 # Valgrind on what is quick and full of pointers; one process, so that leaks are seen.
 test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_heap $(B)/tests/unit/test_vec $(B)/tests/unit/test_policy
