@@ -185,6 +185,8 @@ int verb_resume(struct cli *cli);
 int verb_retry(struct cli *cli);
 int verb_rm(struct cli *cli);
 int verb_prune(struct cli *cli);
+int verb_backup(struct cli *cli); /* verb_backup.c */
+int verb_restore(struct cli *cli);
 int verb_doctor(struct cli *cli); /* verb_doctor.c */
 int verb_bench(struct cli *cli);  /* verb_bench.c */
 int verb_serve(struct cli *cli);  /* verb_serve.c */

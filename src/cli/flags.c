@@ -59,7 +59,7 @@ const struct flag cli_flags[] = {
     {"reason", 0, FLAG_TEXT, AT(reason), "TEXT", NULL, TAKES_REASON,
      "recorded in the history"},
     {"force", 0, FLAG_SWITCH, AT(force), NULL, NULL, TAKES_FORCE,
-     "also when it is still running"},
+     "rm: also when it is still running; backup: replace FILE"},
     {"timeout", 0, FLAG_TIME, AT(timeout_ms), "DURATION", NULL, TAKES_TIMEOUT,
      "give up waiting after this long (exit status 5)"},
     {"until-idle", 0, FLAG_SWITCH, AT(until_idle), NULL, NULL, TAKES_WORK,

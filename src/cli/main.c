@@ -124,6 +124,21 @@ const struct verb cli_verbs[] = {
      "Finished trees, and closed executions of running instances.",
      "  {} prune --older-than 30d\n",
      verb_prune},
+    {"backup", "FILE", 1, 1, TAKES_STORE | TAKES_OUTPUT | TAKES_HELP | TAKES_FORCE,
+     "copy the store to a file, also while it is in use",
+     "One file of one moment: whatever was answered before is in it.  It is checked, synced and "
+     "only then gets its name; a kill leaves at most FILE.part, which the next try writes over.  "
+     "Runs on the machine that has the store.",
+     "  {} backup /backups/pawl-monday.db\n"
+     "  {} --data ./pawl-data backup nightly.db --force\n",
+     verb_backup},
+    {"restore", "FILE", 1, 1, TAKES_STORE | TAKES_OUTPUT | TAKES_HELP,
+     "make a data directory from a backup",
+     "The directory must be empty or missing.  Ids and epochs begin far above those of the "
+     "original; leases of workers and locks of queues from before end (their holders get 410, "
+     "the work is given out again); tokens are not restored.",
+     "  {} restore /backups/pawl-monday.db --data ./pawl-new\n",
+     verb_restore},
     {"doctor", "", 0, 0, TAKES_STORE | TAKES_OUTPUT | TAKES_HELP,
      "check disk, sync speed, limits and the store's health", "",
      "  {} doctor\n",

@@ -36,7 +36,7 @@ const char *session_file(const struct cli *cli)
 
 /* ---- Opening ----------------------------------------------------------------- */
 
-static int must_exist(struct cli *cli)
+int session_must_exist(struct cli *cli)
 {
     const char *file = session_file(cli), *store = cli->args.options.store;
     struct stat st;
@@ -107,7 +107,7 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     if (cli->args.url && (cli->verb->takes & TAKES_URL))
         return cli_fail(cli, EXIT_USAGE,
                         "--url and --data (or PAWL_DATA) name two places; give one of them");
-    int status = makes ? 0 : must_exist(cli);
+    int status = makes ? 0 : session_must_exist(cli);
     if (status)
         return status;
     pawl_options options = cli->args.options;

@@ -37,6 +37,9 @@ void session_close(struct session *s);
 const char *session_data(const struct cli *cli);
 const char *session_file(const struct cli *cli); /* NULL: the store is no file */
 
+/* 0, or an exit status after having said that there is no store. */
+int session_must_exist(struct cli *cli);
+
 /* Pid of the process that has the store open; 0: nobody, -1: not known. */
 long session_owner(const struct cli *cli);
 

@@ -19,8 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* `base` with `suffix` behind it, on the heap; out of memory stops the process. */
-static char *path_of(const char *base, const char *suffix)
+char *path_of(const char *base, const char *suffix)
 {
     char *path;
 
@@ -28,7 +27,7 @@ static char *path_of(const char *base, const char *suffix)
     return path;
 }
 
-static bool sync_path(const char *path, int flags)
+bool sync_path(const char *path, int flags)
 {
     int fd = open(path, flags | O_CLOEXEC);
 
@@ -51,24 +50,29 @@ void dirty_mark(const char *dir)
     (void)sync_path(dir, O_RDONLY | O_DIRECTORY);
 }
 
-/* The first line of an integrity check; PAWL_OK when it is "ok". */
-static pawl_status check(sqlite3 *db, const char *file, pawl_error *reterr)
+bool database_is_whole(sqlite3 *db, char why[160])
 {
     sqlite3_stmt *stmt = NULL;
-    pawl_status status = PAWL_CORRUPT;
     const char *found = NULL;
 
     if (sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &stmt, NULL) == SQLITE_OK &&
         sqlite3_step(stmt) == SQLITE_ROW)
         found = (const char *)sqlite3_column_text(stmt, 0);
-    if (found && strcmp(found, "ok") == 0)
-        status = PAWL_OK;
-    else
-        error_set(reterr, status,
-                  "database %s is damaged after a failed write (%s); restore a backup", file,
-                  found ? found : sqlite3_errmsg(db));
+    bool whole = found && strcmp(found, "ok") == 0;
+    (void)snprintf(why, 160, "%s", found ? found : sqlite3_errmsg(db));
     (void)sqlite3_finalize(stmt);
-    return status;
+    return whole;
+}
+
+static pawl_status check(sqlite3 *db, const char *file, pawl_error *reterr)
+{
+    char why[160];
+
+    if (database_is_whole(db, why))
+        return PAWL_OK;
+    error_set(reterr, PAWL_CORRUPT,
+              "database %s is damaged after a failed write (%s); restore a backup", file, why);
+    return PAWL_CORRUPT;
 }
 
 static pawl_status copy(sqlite3 *db, const char *file, const char *fresh, pawl_error *reterr)

@@ -193,8 +193,7 @@ static pawl_status open_writer(struct sqlite_store *s, int64_t now_ms, pawl_erro
     return PAWL_OK;
 }
 
-/* The directory part of a path: "." when there is none. */
-static char *directory_of(const char *file)
+char *directory_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
 

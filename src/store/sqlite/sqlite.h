@@ -14,7 +14,7 @@
  *   commit.c   take, commit         round.c    one round
  *   fetch.c    messages, deadlines, next_due   work.c  fetching work
  *   history.c  chains of events     read.c     other readers    list.c   list, depths
- *   purge.c    purge, prune         queue_*.c  queues
+ *   purge.c    purge, prune         queue_*.c  queues           backup.c pawl/backup.h
  *
  * Internal functions return SQLite result codes (0 is success); the operations
  * turn them into statuses with conn_error().
@@ -127,6 +127,14 @@ void reserve_refill(struct reserve *r);                /* try to get it again */
 void dirty_mark(const char *dir);
 /* When it is marked: check it, write it anew, take the mark away. */
 pawl_status dirty_repair(const char *dir, const char *file, pawl_error *reterr);
+/* An integrity check; the first thing it found is in `why`. */
+bool database_is_whole(sqlite3 *db, char why[160]);
+/* `base` with `suffix` behind it, on the heap; out of memory stops the process. */
+char *path_of(const char *base, const char *suffix);
+/* Open with `flags` and fsync. */
+bool sync_path(const char *path, int flags);
+/* The directory part of a path, on the heap: "." when there is none; NULL: no memory. */
+char *directory_of(const char *file);
 
 /* ---- conn.c, pool.c ------------------------------------------------------- */
 
