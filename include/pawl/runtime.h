@@ -113,6 +113,7 @@ typedef struct pawl_options {
     pawl_log_fn *log;         /* default: logfmt lines on stderr */
     void *log_user;
     const pawl_env *env; /* default: the real world; copied */
+    bool log_json;       /* without `log`: one JSON object a line instead of logfmt */
 } pawl_options;
 
 #define PAWL_OPTIONS(...) (&(pawl_options){.size = sizeof(pawl_options), __VA_ARGS__})

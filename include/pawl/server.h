@@ -34,6 +34,7 @@ typedef struct pawl_server_opts {
     pawl_log_level log_level;
     pawl_log_fn *log; /* default: logfmt lines on stderr */
     void *log_user;
+    bool log_json; /* without `log`: one JSON object a line */
 } pawl_server_opts;
 
 #define PAWL_SERVER_OPTS(...) (&(pawl_server_opts){.size = sizeof(pawl_server_opts), __VA_ARGS__})

@@ -4,14 +4,18 @@
  *
  * A line is whole even when several processes share stderr: it is at most 4096
  * bytes (PIPE_BUF) and written at once.  Whatever callers pass in, a record
- * stays one line: control characters are escaped, what is too long is cut.
+ * stays one line that a parser reads back as it was meant: each value is
+ * formatted on its own and quoted as a JSON string where it needs to be, so no
+ * value can pass for another pair; what is too long is cut and still closed.
  * Works on the stack of a fiber and allocates nothing.
  *
  * Called by runtime, server and cli; lower rooms return errors instead.
  */
 #include "base/log.h"
 
+#include "base/attr.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -20,19 +24,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_BYTES  4096
-#define PAIRS_BYTES 2048
+#define LINE_BYTES   4096
+#define CLOSE_BYTES  8  /* kept for quotes, brace and newline */
+#define FIELD_BYTES  48 /* a field that has less room than this is left out */
+#define NUMBER_BYTES 24
 
-/* A line being written; `len` stops short of the end, so the newline always fits. */
+enum style { STYLE_LOGFMT, STYLE_JSON };
+
+/* A line being written. */
 struct line {
     size_t len;
+    enum style style;
     char text[LINE_BYTES];
 };
 
-static void put_escaped(struct line *line, const char *text, bool quoted);
-static void put_message(struct line *line, const char *message);
-static void put_time(struct line *line, int64_t ms);
-static void write_line(struct line *line);
+/* One value of a pair. */
+struct value {
+    pawl_str text; /* ptr is never NULL */
+    bool is_number;
+    bool quoted; /* in logfmt too */
+    char digits[NUMBER_BYTES];
+};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
@@ -51,74 +63,161 @@ int log_level_of(const char *word)
     return -1;
 }
 
-static void put(struct line *line, const char *text)
+/* ---- Text ------------------------------------------------------------------- */
+
+/* All of it or nothing; false: the line is full. */
+static bool put(struct line *line, const char *text, size_t len)
 {
-    while (*text && line->len < LINE_BYTES - 2)
+    if (line->len + len > LINE_BYTES - CLOSE_BYTES)
+        return false;
+    memcpy(line->text + line->len, text, len);
+    line->len += len;
+    return true;
+}
+
+/* What ends something: there is room for it always. */
+static void put_end(struct line *line, const char *text)
+{
+    while (*text && line->len < LINE_BYTES - 1)
         line->text[line->len++] = *text++;
 }
 
-void log_record(const struct logger *l, pawl_log_level level, const char *area, const char *message,
-                const char *pairs, ...)
+/* Controls would break the line or move a terminal's cursor: U+0000..1F, 7F..9F. */
+static bool is_control(const char *at, size_t len)
 {
-    if (level > l->level)
+    unsigned char first = (unsigned char)at[0];
+
+    if (len == 2)
+        return first == 0xc2 && (unsigned char)at[1] < 0xa0;
+    return len == 1 && (first < 0x20 || first == 0x7f);
+}
+
+/* One character as inside a JSON string; returns how many bytes it took. */
+static size_t escape(char to[8], const char *at, const char *end, size_t *retlen)
+{
+    size_t len = utf8_length(at, end);
+
+    *retlen = len ? len : 1;
+    if (len == 0)
+        return (size_t)snprintf(to, 8, "\\ufffd");
+    if (*at == '"' || *at == '\\')
+        return (size_t)snprintf(to, 8, "\\%c", *at);
+    if (*at == '\n' || *at == '\t' || *at == '\r')
+        return (size_t)snprintf(to, 8, "\\%c", *at == '\n' ? 'n' : *at == '\t' ? 't' : 'r');
+    if (is_control(at, len))
+        return (size_t)snprintf(to, 8, "\\u%04x", (unsigned char)at[len - 1]);
+    memcpy(to, at, len);
+    return len;
+}
+
+static void put_escaped(struct line *line, pawl_str text)
+{
+    const char *at = text.ptr, *end = text.ptr + text.len;
+
+    for (size_t taken; at < end; at += taken) {
+        char bytes[8];
+        size_t n = escape(bytes, at, end, &taken);
+        if (!put(line, bytes, n))
+            return;
+    }
+}
+
+static void put_string(struct line *line, pawl_str text)
+{
+    put_end(line, "\"");
+    put_escaped(line, text);
+    put_end(line, "\"");
+}
+
+/* May it stand in logfmt without quotes? */
+static bool is_bare(pawl_str text)
+{
+    const char *at = text.ptr, *end = text.ptr + text.len;
+
+    for (size_t n; at < end; at += n) {
+        n = utf8_length(at, end);
+        if (!n || is_control(at, n) || (n == 1 && strchr(" \"=\\", *at)))
+            return false;
+    }
+    return text.len > 0;
+}
+
+/* ---- Fields ------------------------------------------------------------------- */
+
+static void put_field(struct line *line, pawl_str key, const struct value *value)
+{
+    bool json = line->style == STYLE_JSON;
+
+    if (line->len + key.len + FIELD_BYTES > LINE_BYTES - CLOSE_BYTES)
         return;
-    char formatted[PAIRS_BYTES];
-    struct line line; /* only what is written is looked at */
-    va_list args;
-
-    line.len = 0;
-    va_start(args, pairs);
-    if (vsnprintf(formatted, sizeof formatted, pairs, args) < 0)
-        formatted[0] = '\0';
-    va_end(args);
-    if (l->write) {
-        put_escaped(&line, message, false);
+    if (json) {
+        put_end(line, line->len > 1 ? "," : "");
+        put_string(line, key);
+        put_end(line, ":");
     } else {
-        put_time(&line, clock_wall_ms());
-        put(&line, " level=");
-        put(&line, log_level_name(level));
-        put(&line, " area=");
-        put_escaped(&line, area, false);
-        put(&line, " msg=");
-        put_message(&line, message);
+        put_end(line, line->len ? " " : "");
+        (void)put(line, key.ptr, key.len);
+        put_end(line, "=");
     }
-    if (formatted[0])
-        put(&line, " ");
-    put_escaped(&line, formatted, false);
-    line.text[line.len] = '\0';
-    if (l->write)
-        l->write(l->user, level, area, line.text);
+    bool bare = value->is_number || (!json && !value->quoted && is_bare(value->text));
+    if (bare && line->len + value->text.len <= LINE_BYTES - CLOSE_BYTES)
+        (void)put(line, value->text.ptr, value->text.len);
     else
-        write_line(&line);
+        put_string(line, value->text);
 }
 
-/* Control characters would break the line or move a terminal's cursor. */
-static void put_escaped(struct line *line, const char *text, bool quoted)
+static void put_text(struct line *line, const char *key, const char *text)
 {
-    char hex[8];
+    put_field(line, pawl_s(key), &(struct value){.text = pawl_s(text)});
+}
 
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '\n') {
-            put(line, "\\n");
-        } else if (c == '\t') {
-            put(line, "\\t");
-        } else if (c < 0x20 || c == 0x7f) {
-            (void)snprintf(hex, sizeof hex, "\\x%02x", c);
-            put(line, hex);
-        } else if (quoted && (c == '"' || c == '\\')) {
-            put(line, c == '"' ? "\\\"" : "\\\\");
-        } else {
-            put(line, (char[]){(char)c, '\0'});
-        }
+/* One conversion of the pairs; the compiler has checked it against the arguments.
+ * Returns what stands behind it. */
+static const char *take_value(const char *at, va_list *args, struct value *ret)
+{
+    size_t n = strcspn(at, " \"");
+    char *d = ret->digits;
+
+    assert_that(n > 0);
+    *ret = (struct value){
+        .text = {at, n}
+    };
+    if (strncmp(at, "%s", n) == 0) {
+        ret->text = pawl_s(va_arg(*args, const char *));
+    } else if (strncmp(at, "%.*s", n) == 0) {
+        int len = va_arg(*args, int);
+        ret->text = (pawl_str){va_arg(*args, const char *), len > 0 ? (size_t)len : 0};
+    } else if (*at == '%') {
+        int len = strncmp(at, "%llu", n) == 0
+                      ? snprintf(d, NUMBER_BYTES, "%llu", va_arg(*args, unsigned long long))
+                  : strncmp(at, "%lld", n) == 0
+                      ? snprintf(d, NUMBER_BYTES, "%lld", va_arg(*args, long long))
+                  : strncmp(at, "%u", n) == 0
+                      ? snprintf(d, NUMBER_BYTES, "%u", va_arg(*args, unsigned))
+                  : strncmp(at, "%d", n) == 0 ? snprintf(d, NUMBER_BYTES, "%d", va_arg(*args, int))
+                                              : -1;
+        assert_that(len > 0); /* a conversion this function does not know */
+        ret->text = (pawl_str){d, (size_t)len};
+        ret->is_number = true;
     }
+    if (!ret->text.ptr)
+        ret->text = (pawl_str){"", 0};
+    return at + n;
 }
 
-static void put_message(struct line *line, const char *message)
+/* "key=%s key=\"%.*s\" key=word" */
+static void put_pairs(struct line *line, const char *pairs, va_list *args)
 {
-    put(line, "\"");
-    put_escaped(line, message, true);
-    put(line, "\"");
+    while (*(pairs += strspn(pairs, " "))) {
+        struct value value;
+        pawl_str key = {pairs, strcspn(pairs, "=")};
+        assert_that(pairs[key.len] == '=');
+        pairs += key.len + 1;
+        bool quoted = *pairs == '"';
+        pairs = take_value(pairs + quoted, args, &value);
+        pairs += quoted && *pairs == '"';
+        put_field(line, key, &value);
+    }
 }
 
 static void put_time(struct line *line, int64_t ms)
@@ -129,10 +228,12 @@ static void put_time(struct line *line, int64_t ms)
 
     if (!gmtime_r(&seconds, &t))
         return;
-    size_t n = strftime(text, sizeof text, "ts=%Y-%m-%dT%H:%M:%S", &t);
+    size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &t);
     (void)snprintf(text + n, sizeof text - n, ".%03dZ", (int)(ms % 1000));
-    put(line, text);
+    put_text(line, "ts", text);
 }
+
+/* ---- Records --------------------------------------------------------------------- */
 
 static void write_line(struct line *line)
 {
@@ -140,4 +241,47 @@ static void write_line(struct line *line)
     /* A log that cannot be written must not stop the work: give up silently. */
     while (write(STDERR_FILENO, line->text, line->len) < 0 && errno == EINTR)
         continue;
+}
+
+/* For the caller's function: the message as it is, but in one line, and the pairs. */
+static void hand_over(const struct logger *l, pawl_log_level level, const char *area,
+                      struct line *line, const char *message, const char *pairs, va_list *args)
+{
+    for (const char *at = message, *end = message + strlen(message); at < end;) {
+        char bytes[8];
+        size_t taken, n = escape(bytes, at, end, &taken);
+        bool plain = *at == '"' || *at == '\\';
+        if (!put(line, plain ? at : bytes, plain ? 1 : n))
+            break;
+        at += taken;
+    }
+    put_pairs(line, pairs, args);
+    line->text[line->len] = '\0';
+    l->write(l->user, level, area, line->text);
+}
+
+void log_record(const struct logger *l, pawl_log_level level, const char *area, const char *message,
+                const char *pairs, ...)
+{
+    if (level > l->level)
+        return;
+    struct line line; /* only what is written is looked at */
+    va_list args;
+
+    line.len = 0;
+    line.style = l->json && !l->write ? STYLE_JSON : STYLE_LOGFMT;
+    va_start(args, pairs);
+    if (l->write) {
+        hand_over(l, level, area, &line, message, pairs, &args);
+    } else {
+        put_end(&line, line.style == STYLE_JSON ? "{" : "");
+        put_time(&line, clock_wall_ms());
+        put_text(&line, "level", log_level_name(level));
+        put_text(&line, "area", area);
+        put_field(&line, pawl_s("msg"), &(struct value){.text = pawl_s(message), .quoted = true});
+        put_pairs(&line, pairs, &args);
+        put_end(&line, line.style == STYLE_JSON ? "}" : "");
+        write_line(&line);
+    }
+    va_end(args);
 }

@@ -21,9 +21,10 @@ struct logger {
     pawl_log_level level; /* records above it are dropped */
     void (*write)(void *user, pawl_log_level level, const char *area, const char *text);
     void *user;
+    bool json; /* without `write`: one object a line instead of logfmt */
 };
 
-/* NULL write: logfmt on stderr with an ISO time stamp. */
+/* NULL write: a line on stderr with an ISO time stamp. */
 void log_record(const struct logger *l, pawl_log_level level, const char *area, const char *message,
                 const char *pairs, ...) PAWL_PRINTF(5, 6);
 const char *log_level_name(pawl_log_level level);

@@ -3,19 +3,36 @@
  * cli/error.c -- errors as one line on stderr, their exit statuses, and "did you
  * mean".  Called by everything else.
  */
+#include "base/log.h"
 #include "cli/cli.h"
 #include "cli/out.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static void say(const struct cli *cli, enum tone tone, const char *format, va_list args)
+static void say(const struct cli *cli, pawl_log_level level, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-static void say(const struct cli *cli, enum tone tone, const char *format, va_list args)
+/* Where a collector reads, remarks of a server are records like all others. */
+static bool is_record(const struct cli *cli, pawl_log_level level)
+{
+    if (!cli->verb || !(cli->verb->takes & TAKES_ENGINE))
+        return false;
+    return cli->args.options.log_json ||
+           (level > PAWL_LOG_ERROR && (cli->verb->takes & TAKES_SERVE) && !isatty(STDERR_FILENO));
+}
+
+static void say(const struct cli *cli, pawl_log_level level, const char *format, va_list args)
 {
     char text[2048];
+    enum tone tone = level == PAWL_LOG_ERROR ? TONE_RED : TONE_DIM;
     vsnprintf(text, sizeof(text), format, args);
+    if (is_record(cli, level)) {
+        struct logger to = {.level = level, .json = cli->args.options.log_json};
+        log_record(&to, level, cli->verb->name, text, "");
+        return;
+    }
     pawl_str clean = out_clean(cli->mem, pawl_s(text));
     fflush(stdout);
     fprintf(stderr, "%s%s:%s %.*s\n", out_begin(cli, stderr, tone), cli->prog, out_end(cli, stderr),
@@ -26,18 +43,19 @@ int cli_fail(const struct cli *cli, int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(cli, TONE_RED, format, args);
+    say(cli, PAWL_LOG_ERROR, format, args);
     va_end(args);
     return status;
 }
 
 void cli_note(const struct cli *cli, const char *format, ...)
 {
-    if (cli->args.quiet)
+    int level = cli->args.log_level;
+    if (cli->args.quiet || (level >= 0 && level < PAWL_LOG_INFO && is_record(cli, PAWL_LOG_INFO)))
         return;
     va_list args;
     va_start(args, format);
-    say(cli, TONE_DIM, format, args);
+    say(cli, PAWL_LOG_INFO, format, args);
     va_end(args);
 }
 

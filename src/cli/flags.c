@@ -11,6 +11,7 @@
 static const char *const outputs[] = {"table", "json", "jsonl", "ids", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const logs[] = {"logfmt", "json", NULL};
 static const char *const park_fail[] = {"park", "fail", NULL};
 static const char *const keep_drop[] = {"keep", "drop", NULL};
 static const char *const park_cancel[] = {"park", "cancel", NULL};
@@ -159,6 +160,9 @@ const struct flag cli_flags[] = {
      TAKES_ENGINE | TAKES_STEER | TAKES_BENCH,
      "error, warn, info or debug (default warn; error where no code runs)"},
 
+    {"log", 0, FLAG_EITHER, OPT(log_json), "logfmt|json", logs,
+     TAKES_ENGINE | TAKES_STEER | TAKES_BENCH,
+     "form of the log on stderr: key=value pairs, or one JSON object a line (default logfmt)"},
     {"output", 'o', FLAG_CHOICE, AT(output), "FORMAT", outputs, TAKES_OUTPUT,
      "table, json, jsonl or ids (default table)"},
     {"color", 0, FLAG_CHOICE, AT(color), "WHEN", colors, TAKES_OUTPUT,

@@ -68,7 +68,8 @@ static pawl_server *listen_on(struct cli *cli, struct session *session, pawl_err
                          .tls_cert = cli->args.tls_cert, .tls_key = cli->args.tls_key,
                          .max_body = cli->args.max_body, .lenient = cli->args.lenient,
                          .max_payload = cli->args.options.max_payload,
-                         .log_level = (pawl_log_level)(level < 0 ? PAWL_LOG_WARN : level)),
+                         .log_level = (pawl_log_level)(level < 0 ? PAWL_LOG_WARN : level),
+                         .log_json = cli->args.options.log_json),
         reterr);
 }
 

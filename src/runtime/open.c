@@ -223,7 +223,8 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
     fill_in(&rt->opts);
     rt->app = app;
     rt->client.rt = rt;
-    rt->log = (struct logger){rt->opts.log_level, rt->opts.log, rt->opts.log_user};
+    rt->log = (struct logger){rt->opts.log_level, rt->opts.log, rt->opts.log_user,
+                              .json = rt->opts.log_json};
     if (rt->opts.env)
         rt->env = *rt->opts.env;
     if (!rt->env.now_ms)

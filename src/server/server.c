@@ -169,8 +169,10 @@ static void fill_in(pawl_server *s, const pawl_server_opts *given)
         s->opts.max_payload = LIMIT_PAYLOAD_BYTES;
     if (!s->opts.connections)
         s->opts.connections = 10000;
-    s->log =
-        (struct logger){.level = s->opts.log_level, .write = s->opts.log, .user = s->opts.log_user};
+    s->log = (struct logger){.level = s->opts.log_level,
+                             .write = s->opts.log,
+                             .user = s->opts.log_user,
+                             .json = s->opts.log_json};
 }
 
 static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
