@@ -5,6 +5,8 @@
  *   verb_bench.c     flags, a fresh directory, the report
  *   bench_load.c     keeps N orchestrations in flight and measures them
  *   bench_ceiling.c  the same rows written by bare SQLite, for comparison
+ *   bench_http.c     hello over HTTP: start and wait
+ *   bench_queue.c    the queue workload; bench_queue.h has its parts
  *
  * A *step* is one activity: from the commit that scheduled it to the commit that
  * recorded its completion.
@@ -15,16 +17,25 @@
 #include "cli/cli.h"
 #include "cli/watch.h"
 
-enum workload { WORKLOAD_HELLO, WORKLOAD_CHAIN, WORKLOAD_FANOUT };
+enum workload { WORKLOAD_HELLO, WORKLOAD_CHAIN, WORKLOAD_FANOUT, WORKLOAD_QUEUE };
 
 struct bench {
     struct cli *cli;
     enum workload workload;
     const char *dir; /* fresh, on a disk; owned by cli->mem */
     bool in_memory;  /* --store memory: */
+    bool over_http;  /* --url, or --serve: one started here */
     uint32_t steps;  /* activities an orchestration: 1, --steps or --width */
     uint32_t in_flight;
     struct watch *watch;
+};
+
+/* Of the queue workload: one thing all clients did for a while. */
+struct bench_phase {
+    double seconds;
+    uint64_t count, syncs; /* messages; commits */
+    int64_t p50_us, p99_us;
+    double cpu_us; /* of the server, or the process */
 };
 
 /* What was measured. */
@@ -35,15 +46,31 @@ struct bench_result {
     double cpu_us;                                    /* of the whole process */
     uint64_t rss_kb;
     double fdatasync_us;
-    double ceiling_per_s; /* 0: not measured */
+    double ceiling_per_s;        /* 0: not measured */
+    struct bench_phase queue[3]; /* push; pop and ack; the same with one lock */
 };
 
 /* Payloads of every step; bench_ceiling.c writes the same bytes. */
 #define BENCH_INPUT  "{\"name\":\"world\",\"count\":1,\"note\":\"a step of a benchmark\"}"
 #define BENCH_OUTPUT "\"Hello, world, from a step of a benchmark\""
+/* And what is pushed. */
+#define BENCH_ITEM "{\"id\":1,\"name\":\"performance-test\",\"note\":\"an item of a benchmark\"}"
 
 /* Run the workload.  0, or an exit status after having said what is wrong. */
 int bench_load(struct bench *b, struct bench_result *ret);
+int bench_hello_http(struct bench *b, struct bench_result *ret);
+int bench_queue(struct bench *b, struct bench_result *ret);
+void bench_queue_json(const struct bench *b, const struct bench_result *r, pawl_json *w);
+void bench_queue_table(const struct bench *b, const struct bench_result *r);
+
+/* The orchestrations of the workloads. */
+pawl_app *bench_app(void);
+/* A runtime on the bench's directory, its threads started; NULL with *reterr set. */
+pawl_runtime *bench_runtime(struct bench *b, pawl_app *app, pawl_error *reterr);
+double bench_cpu_us(void); /* of this process so far */
+uint64_t bench_rss_kb(void);
+/* A member with two digits where they matter. */
+void bench_number(pawl_json *w, const char *key, double value);
 
 /*
  * Write the rows of the workload with bare SQLite, `batch` rounds a commit, in a

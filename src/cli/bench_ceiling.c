@@ -32,9 +32,15 @@ static const char tables[] =
     " kind INT, ref INT, name TEXT, data, attrs, at_ms INT);"
     "CREATE TABLE work(id INTEGER PRIMARY KEY, uid INT, execution INT, ref INT, instance TEXT,"
     " name TEXT, input, attrs, attempt INT, crashes INT, visible_ms INT, scheduled_ms INT,"
-    " deadline_ms INT, last_error, lock_epoch INT, lock_token TEXT, lock_until_ms INT, held INT);";
+    " deadline_ms INT, last_error, lock_epoch INT, lock_token TEXT, lock_until_ms INT, held INT);"
+    "CREATE TABLE queue(qid INTEGER PRIMARY KEY, name TEXT UNIQUE, paused INT, created_ms INT,"
+    " due_ms INT, ready INT, delayed INT, locked INT, locks INT, bytes INT, config, totals);"
+    "INSERT INTO queue VALUES(1,'bench',0,1700000000000,0,0,0,0,0,0,'{\"max_locks\":0}','{}');"
+    "CREATE TABLE queue_entry(id INTEGER PRIMARY KEY, qid INT, state INT, priority INT, place INT,"
+    " visible_ms INT, expires_ms INT, enqueued_ms INT, deliveries INT, bytes INT, note, data,"
+    " attrs); CREATE INDEX queue_ready ON queue_entry(qid,priority,place) WHERE state=0;";
 
-enum { BEGIN, COMMIT, FENCE, ROW_NEW, ROW_LAST, ROW_END, EVENT, WORK_NEW, WORK_DONE, STATEMENTS };
+enum { BEGIN, COMMIT, FENCE, ROW_NEW, ROW_LAST, ROW_END, EVENT, WORK_NEW, WORK_DONE, PUSH, PUSHED, STATEMENTS };
 
 static const char *const texts[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -50,6 +56,9 @@ static const char *const texts[STATEMENTS] = {
     [WORK_NEW] = "INSERT INTO work VALUES(?1,?2,1,?3,'bench-'||?2,'BenchStep','" BENCH_INPUT "','',"
                  "0,0,0,1700000000000,0,'',1,'',0,1)",
     [WORK_DONE] = "DELETE FROM work WHERE id=?1",
+    [PUSH] = "INSERT INTO queue_entry VALUES(?1,1,0,0,?1,0,0,1700000000000,0,61,'','" BENCH_ITEM
+             "','')",
+    [PUSHED] = "UPDATE queue SET ready=ready+?1,bytes=bytes+61*?1,totals=?1 WHERE qid=1",
 };
 /* clang-format on */
 
@@ -160,6 +169,16 @@ static void fanout_commit(struct ceiling *c, uint64_t batch)
     c->lane = (c->lane + 1) % c->bench->in_flight;
 }
 
+/* `batch` messages pushed to one queue. */
+static void queue_commit(struct ceiling *c, uint64_t batch)
+{
+    for (uint64_t i = 0; i < batch; i++) {
+        RUN(c, PUSH, c->next_id++);
+        c->steps++;
+    }
+    RUN(c, PUSHED, (int64_t)batch);
+}
+
 static bool open_database(struct ceiling *c)
 {
     pawl_str file = pawl_mem_printf(c->bench->cli->mem, "%s/ceiling.db", c->bench->dir);
@@ -177,19 +196,21 @@ static bool open_database(struct ceiling *c)
 
 static double measure(struct ceiling *c, uint64_t batch, double seconds)
 {
-    bool fanout = c->bench->workload == WORKLOAD_FANOUT;
+    enum workload workload = c->bench->workload;
     int64_t begin = clock_mono_us(), end = begin + (int64_t)(seconds * 1e6), now;
     do {
         run(c, BEGIN, NULL, 0);
         RUN(c, FENCE, c->next_id);
-        if (fanout)
+        if (workload == WORKLOAD_QUEUE)
+            queue_commit(c, batch);
+        else if (workload == WORKLOAD_FANOUT)
             fanout_commit(c, batch);
         else
             chain_commit(c, batch);
         run(c, COMMIT, NULL, 0);
         now = clock_mono_us();
     } while (now < end && !c->failed);
-    uint64_t count = c->bench->workload == WORKLOAD_HELLO ? c->orchestrations : c->steps;
+    uint64_t count = workload == WORKLOAD_HELLO ? c->orchestrations : c->steps;
     return (double)count * 1e6 / (double)(now - begin);
 }
 

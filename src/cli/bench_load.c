@@ -75,7 +75,7 @@ static pawl_result bench_fanout(pawl_ctx *ctx, pawl_str input)
     return all.ok ? pawl_done(ctx, BENCH_OUTPUT) : all;
 }
 
-static pawl_app *workload_app(void)
+pawl_app *bench_app(void)
 {
     pawl_app *app = pawl_app_new();
     pawl_register_activity(app, "BenchStep", bench_step);
@@ -98,7 +98,7 @@ static uint64_t completed_at(const struct load *l, uint64_t last_seq, bool ended
 
 /* ---- Measuring ---------------------------------------------------------------------------- */
 
-static double cpu_us(void)
+double bench_cpu_us(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
@@ -106,7 +106,7 @@ static double cpu_us(void)
            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-static uint64_t rss_kb(void)
+uint64_t bench_rss_kb(void)
 {
     unsigned long size = 0, resident = 0;
     FILE *f = fopen("/proc/self/statm", "re");
@@ -124,8 +124,8 @@ static void finish(struct load *l, const char *trouble, const char *detail)
     if (atomic_exchange(&l->ending, true))
         return;
     l->over_us = clock_mono_us();
-    l->cpu_us = cpu_us() - l->cpu_us;
-    l->rss_kb = rss_kb();
+    l->cpu_us = bench_cpu_us() - l->cpu_us;
+    l->rss_kb = bench_rss_kb();
     if (trouble)
         snprintf(l->trouble, sizeof(l->trouble), "%.40s: %.150s", trouble, detail);
     atomic_store(&l->over, true);
@@ -214,7 +214,7 @@ static void on_commit(void *arg, const pawl_change *changes, size_t count)
 
 /* ---- Running it ------------------------------------------------------------------------- */
 
-static pawl_runtime *open_runtime(struct bench *b, pawl_app *app, pawl_error *reterr)
+pawl_runtime *bench_runtime(struct bench *b, pawl_app *app, pawl_error *reterr)
 {
     pawl_options options = b->cli->args.options;
     options.data = b->dir;
@@ -275,7 +275,7 @@ static int drive(struct load *l, pawl_runtime *rt)
     uint64_t feed = pawl_client_feed(l->client, on_commit, l);
     if (!feed)
         return cli_fail(b->cli, EXIT_NO_STORE, "out of memory");
-    l->cpu_us = cpu_us();
+    l->cpu_us = bench_cpu_us();
     l->begin_us = clock_mono_us();
     l->end_us = l->begin_us + (int64_t)b->cli->args.seconds * 1000000;
     for (uint32_t i = 0; i < b->in_flight; i++)
@@ -290,12 +290,12 @@ int bench_load(struct bench *b, struct bench_result *ret)
     static const char *const names[] = {"BenchHello", "BenchChain", "BenchFanout"};
     struct load *l = calloc(1, sizeof(*l));
     struct slot *slots = calloc(b->in_flight, sizeof(*slots));
-    pawl_app *app = workload_app();
+    pawl_app *app = bench_app();
     pawl_runtime *rt = NULL;
     pawl_error err = {.status = PAWL_NO_MEMORY, .text = "out of memory"};
     int status = EXIT_NO_STORE;
     if (l && slots)
-        rt = open_runtime(b, app, &err);
+        rt = bench_runtime(b, app, &err);
     if (rt) {
         l->bench = b;
         l->slots = slots;

@@ -81,6 +81,7 @@ struct args {
     uint64_t seconds;
     bool json;
     bool keep;
+    bool serve; /* bench: against a server of its own */
 
     const char *listen; /* serve */
     const char *allow_host;

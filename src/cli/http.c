@@ -85,6 +85,16 @@ const char *http_url(const struct http *h)
     return h->url;
 }
 
+const char *http_name(const struct http *h)
+{
+    return h->name;
+}
+
+const char *http_port(const struct http *h)
+{
+    return h->port;
+}
+
 pawl_str http_escape(pawl_mem *mem, const char *text)
 {
     char *out = pawl_mem_alloc(mem, strlen(text) * 3 + 1), *to = out;

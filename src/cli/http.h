@@ -21,6 +21,8 @@ struct http_reply {
 struct http *http_open(const char *url, const char *token, pawl_error *reterr);
 void http_close(struct http *h); /* NULL is fine */
 const char *http_url(const struct http *h);
+const char *http_name(const struct http *h); /* of the host, for the resolver */
+const char *http_port(const struct http *h);
 
 /* Does anybody listen there?  The connection is kept for the first call. */
 bool http_listens(struct http *h);

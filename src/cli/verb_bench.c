@@ -20,7 +20,7 @@
 #define SYNC_BUDGET_MS  500
 #define CEILING_SECONDS 2.0
 
-static const char *const workloads[] = {"hello", "chain", "fanout"};
+static const char *const workloads[] = {"hello", "chain", "fanout", "queue"};
 
 static int choose_workload(struct bench *b)
 {
@@ -34,12 +34,16 @@ static int choose_workload(struct bench *b)
                    : i == WORKLOAD_CHAIN ? cli->args.steps
                                          : cli->args.width;
         b->in_flight = cli->args.concurrency;
+        b->over_http = cli->args.url || cli->args.serve;
+        if (b->over_http && i != WORKLOAD_HELLO && i != WORKLOAD_QUEUE)
+            return cli_fail(cli, EXIT_USAGE,
+                            "%s runs in process: leave out --serve and --url (PAWL_URL)", word);
         return 0;
     }
     near = cli_nearest(word, workloads, COUNT_OF(workloads));
     return cli_fail(cli, EXIT_USAGE, "there is no workload '%s'; %s'%s'%s", word,
-                    near ? "did you mean " : "choose 'hello', 'chain' or ", near ? near : "fanout",
-                    near ? "?" : "");
+                    near ? "did you mean " : "choose 'hello', 'chain', 'fanout' or ",
+                    near ? near : "queue", near ? "?" : "");
 }
 
 static int choose_store(struct bench *b)
@@ -80,7 +84,9 @@ static int measure(struct bench *b, struct bench_result *r)
     r->fdatasync_us = disk_sync_us(b->dir, SYNC_BUDGET_MS);
     if (r->fdatasync_us < 0)
         return cli_fail(cli, EXIT_NO_STORE, "cannot write in '%s': %s", b->dir, strerror(errno));
-    int status = bench_load(b, r);
+    int status = b->workload == WORKLOAD_QUEUE ? bench_queue(b, r)
+                 : b->over_http                ? bench_hello_http(b, r)
+                                               : bench_load(b, r);
     if (status || b->in_memory)
         return status;
     double a_sync = (double)(b->workload == WORKLOAD_FANOUT ? r->steps : r->rounds) /
@@ -93,13 +99,36 @@ static int measure(struct bench *b, struct bench_result *r)
 
 /* ---- The report ------------------------------------------------------------------------ */
 
-static void put_number(pawl_json *w, const char *key, double value)
+void bench_number(pawl_json *w, const char *key, double value)
 {
     pawl_json_key(w, key);
     if (value >= 100 || value == 0)
         pawl_json_num(w, (int64_t)(value + 0.5));
     else
         pawl_json_real(w, (double)(int64_t)(value * 100 + 0.5) / 100);
+}
+
+static void json_of_steps(const struct bench *b, const struct bench_result *r, pawl_json *w)
+{
+    pawl_json_key(w, b->workload == WORKLOAD_FANOUT ? "width" : "steps");
+    pawl_json_num(w, b->steps);
+    bench_number(w, "seconds", r->seconds);
+    bench_number(w, "orchestrations", (double)r->orchestrations);
+    bench_number(w, "orchestrations_per_s", (double)r->orchestrations / r->seconds);
+    bench_number(w, "steps_per_s", (double)r->steps / r->seconds);
+    bench_number(w, "p50_us", (double)r->p50_us);
+    bench_number(w, "p99_us", (double)r->p99_us);
+    bench_number(w, "step_p50_us", (double)r->step_p50_us);
+    bench_number(w, "step_p99_us", (double)r->step_p99_us);
+    bench_number(w, "fdatasync_us", r->fdatasync_us);
+    bench_number(w, "syncs", b->in_memory ? 0 : (double)r->syncs);
+    bench_number(w, "steps_per_sync", (double)r->steps / (double)(r->syncs ? r->syncs : 1));
+    pawl_json_key(w, "store_ceiling_per_s");
+    if (b->in_memory)
+        pawl_json_null(w);
+    else
+        pawl_json_num(w, (int64_t)(r->ceiling_per_s + 0.5));
+    bench_number(w, "cpu_us_per_step", r->cpu_us / (double)(r->steps ? r->steps : 1));
 }
 
 static void print_json(const struct bench *b, const struct bench_result *r)
@@ -112,26 +141,11 @@ static void print_json(const struct bench *b, const struct bench_result *r)
     pawl_json_cstr(w, b->in_memory ? "memory" : "sqlite");
     pawl_json_key(w, "concurrency");
     pawl_json_num(w, b->in_flight);
-    pawl_json_key(w, b->workload == WORKLOAD_FANOUT ? "width" : "steps");
-    pawl_json_num(w, b->steps);
-    put_number(w, "seconds", r->seconds);
-    put_number(w, "orchestrations", (double)r->orchestrations);
-    put_number(w, "orchestrations_per_s", (double)r->orchestrations / r->seconds);
-    put_number(w, "steps_per_s", (double)r->steps / r->seconds);
-    put_number(w, "p50_us", (double)r->p50_us);
-    put_number(w, "p99_us", (double)r->p99_us);
-    put_number(w, "step_p50_us", (double)r->step_p50_us);
-    put_number(w, "step_p99_us", (double)r->step_p99_us);
-    put_number(w, "fdatasync_us", r->fdatasync_us);
-    put_number(w, "syncs", b->in_memory ? 0 : (double)r->syncs);
-    put_number(w, "steps_per_sync", (double)r->steps / (double)(r->syncs ? r->syncs : 1));
-    pawl_json_key(w, "store_ceiling_per_s");
-    if (b->in_memory)
-        pawl_json_null(w);
+    if (b->workload == WORKLOAD_QUEUE)
+        bench_queue_json(b, r, w);
     else
-        pawl_json_num(w, (int64_t)(r->ceiling_per_s + 0.5));
-    put_number(w, "cpu_us_per_step", r->cpu_us / (double)(r->steps ? r->steps : 1));
-    put_number(w, "rss_kb", (double)r->rss_kb);
+        json_of_steps(b, r, w);
+    bench_number(w, "rss_kb", (double)r->rss_kb);
     pawl_json_key(w, "filesystem");
     pawl_json_cstr(w, disk_kind(b->dir));
     pawl_json_key(w, "version");
@@ -200,6 +214,8 @@ int verb_bench(struct cli *cli)
     }
     if (!status && (cli->args.json || cli->args.output != OUTPUT_TABLE))
         print_json(&bench, &result);
+    else if (!status && bench.workload == WORKLOAD_QUEUE)
+        bench_queue_table(&bench, &result);
     else if (!status)
         print_table(&bench, &result);
     if (cli->args.keep)

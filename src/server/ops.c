@@ -10,6 +10,10 @@
 #include "base/clock.h"
 #include "base/map.h"
 
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 void handle_root(struct call *c)
 {
     static const char page[] =
@@ -132,6 +136,27 @@ static void write_http(struct metrics *m, pawl_server *s)
            (double)(clock_wall_ms() - s->started_ms) / 1000);
 }
 
+/* By their usual names, without a prefix. */
+static void write_process(struct metrics *m)
+{
+    struct rusage used;
+    unsigned long size = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%lu %lu", &size, &resident) != 2)
+        resident = 0;
+    if (f)
+        fclose(f);
+    getrusage(RUSAGE_SELF, &used);
+    buf_printf(&m->text,
+               "# HELP process_cpu_seconds_total user and system time\n"
+               "# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total %.6f\n"
+               "# HELP process_resident_memory_bytes memory in use\n"
+               "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %lu\n",
+               (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                   (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,
+               resident * (unsigned long)sysconf(_SC_PAGESIZE));
+}
+
 void handle_metrics(struct call *c)
 {
     struct metrics m;
@@ -149,6 +174,7 @@ void handle_metrics(struct call *c)
            (double)stats.commit_us / 1e6);
     metric(&m, "healthy", "gauge", "1 while the engine makes progress", stats.healthy ? 1 : 0);
     write_http(&m, c->srv);
+    write_process(&m);
     answer_text(c, 200, "text/plain; version=0.0.4; charset=utf-8",
                 pawl_mem_dup(c->mem, buf_slice(&m.text)));
     buf_deinit(&m.text);
