@@ -62,7 +62,7 @@ $(B)/tests/sim/pawl-sim: $(SIMOBJ) $(B)/obj/libpawl-all.a
 	$(CC) $(LDFLAGS) -rdynamic $^ $(LDLIBS) -o $@
 
 sim: $(B)/tests/sim/pawl-sim
-	@tests/run "$< --seeds 1..$(SEEDS) --regress tests/sim/regress" \
+	@tests/run "$< --jobs 2 --seeds 1..$(SEEDS) --regress tests/sim/regress" \
 	    "$< --store sqlite --seeds 1..$$(($(SEEDS) / 40 + 1))" \
 	    "$< --store jsonl --seeds 1..$$(($(SEEDS) / 4 + 1))"
 

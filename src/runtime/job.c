@@ -169,6 +169,13 @@ static void lease_out(pawl_runtime *rt, struct job *job)
     s->job = job;
 }
 
+static enum retry_why why_of(enum job_verdict verdict)
+{
+    return verdict == JOB_ERR_FINAL   ? RETRY_FINAL
+           : verdict == JOB_TIMED_OUT ? RETRY_TIMEOUT
+                                      : RETRY_ERROR;
+}
+
 void job_done(pawl_runtime *rt, struct job *job)
 {
     forget(rt, job);
@@ -186,8 +193,8 @@ void job_done(pawl_runtime *rt, struct job *job)
         break;
     case JOB_ERR:
     case JOB_ERR_FINAL:
-        s = retry_failed(rt, &job->work, &job->policy, result,
-                         job->verdict == JOB_ERR_FINAL ? RETRY_FINAL : RETRY_ERROR, job->unfused,
+    case JOB_TIMED_OUT:
+        s = retry_failed(rt, &job->work, &job->policy, result, why_of(job->verdict), job->unfused,
                          NULL);
         if (s)
             s->job = job; /* until that is committed */
@@ -230,6 +237,29 @@ void job_watch(pawl_runtime *rt, struct job *job)
     (void)heap_push(&rt->limits, &job->limit);
 }
 
+/* The worker still has this attempt; what was decided of it goes on as a job of its own, so that
+ * a commit that fails does not forget it. */
+static void give_up(pawl_runtime *rt, struct job *job, const char *text)
+{
+    struct job *verdict = job_create(rt, &job->work);
+    char *result = strdup(text);
+    forget(rt, job);
+    job->given_up = true;
+    if (verdict && result) {
+        verdict->verdict = JOB_TIMED_OUT;
+        verdict->unfused = job->unfused;
+        verdict->result = result;
+        verdict->result_len = strlen(result);
+        job_done(rt, verdict);
+    } else { /* decided all the same; begun once more if the commit fails too */
+        job_free(verdict);
+        free(result);
+        (void)retry_failed(rt, &job->work, &job->policy, pawl_s(text), RETRY_TIMEOUT, job->unfused,
+                           NULL);
+    }
+    job_cancel(job);
+}
+
 void job_look_limits(pawl_runtime *rt)
 {
     int64_t now = rt_mono(rt);
@@ -250,10 +280,6 @@ void job_look_limits(pawl_runtime *rt)
         (void)snprintf(
             text, sizeof(text), "timeout: %s of %lld ms", silent ? "heartbeat" : "start-to-close",
             (long long)(silent ? job->policy.heartbeat_ms : job->policy.start_to_close_ms));
-        forget(rt, job);
-        job->given_up = true;
-        (void)retry_failed(rt, &job->work, &job->policy, pawl_s(text), RETRY_TIMEOUT, job->unfused,
-                           NULL);
-        job_cancel(job);
+        give_up(rt, job, text);
     }
 }

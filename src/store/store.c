@@ -3,6 +3,7 @@
 #include "store/store.h"
 
 #include "base/attr.h"
+#include "base/limits.h"
 
 /* The row of a round: INSERT, LAST and ALL have one, and it agrees with the events. */
 static void check_row(const pawl_round *r)
@@ -70,10 +71,22 @@ pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_erro
     return status;
 }
 
+/* It is built on rows with ids this process has not given out: somebody else has. */
+static bool is_overtaken(const pawl_round *r, const pawl_fence *fence)
+{
+    return r->uid >= fence->next_id || r->base_rid >= fence->next_id ||
+           (r->event_count > 0 && r->events[0].rid <= r->base_rid);
+}
+
 pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                          int64_t now_ms, pawl_error *reterr)
 {
     for (size_t i = 0; i < count; i++) {
+        if (is_overtaken(&rounds[i], fence)) {
+            error_set(reterr, PAWL_FENCED,
+                      "rows are newer than this process: another one owns this store now");
+            return PAWL_FENCED;
+        }
         check_row(&rounds[i]);
         check_ids(&rounds[i], fence);
     }

@@ -77,6 +77,7 @@ void seen_free(struct sim *s)
 
 static void scheduled(struct sim *s, struct seen *i, const pawl_event *e)
 {
+    CHECKED(s, I3);
     if (e->ref != i->task_count + 1)
         sim_fail(s, "I3", "%s: %s has id %llu, the next is %zu", i->id,
                  pawl_event_kind_name(e->kind), (unsigned long long)e->ref, i->task_count + 1);
@@ -101,6 +102,7 @@ static bool begins(pawl_str text, const char *prefix)
 
 static void activity_result(struct sim *s, struct seen *i, struct seen_task *t, const pawl_event *e)
 {
+    CHECKED(s, result);
     if (e->kind == PAWL_EV_ACTIVITY_COMPLETED) {
         char expected[40];
         interp_result(pawl_s(i->id), i->execution, e->ref, pawl_s(t->input), expected);
@@ -117,6 +119,7 @@ static void activity_result(struct sim *s, struct seen *i, struct seen_task *t, 
 
 static void child_result(struct sim *s, struct seen *i, const pawl_event *e)
 {
+    CHECKED(s, I11);
     for (size_t k = 0; k < s->seen_count; k++) {
         const struct seen *c = s->seen[k];
         if (c->parent_uid != i->uid || c->parent_execution != i->execution ||
@@ -142,6 +145,9 @@ static void child_result(struct sim *s, struct seen *i, const pawl_event *e)
 static void event_taken(struct sim *s, struct seen *i, const pawl_event *e)
 {
     int n;
+    CHECKED(s, I18);
+    CHECKED(s, I12);
+    CHECKED(s, order);
     if (!driver_is_token(s, e->data, &n))
         sim_fail(s, "I18", "%s: an event '%.*s' nobody raised", i->id, PAWL_FMT(e->data));
     struct token *t = &s->tokens[n];
@@ -167,6 +173,8 @@ static void event_taken(struct sim *s, struct seen *i, const pawl_event *e)
 static void completed(struct sim *s, struct seen *i, const pawl_event *e)
 {
     struct seen_task *t = seen_task(i, e->ref);
+    CHECKED(s, I3);
+    CHECKED(s, I4);
     if (!t || t->kind != kind_schedule_of(e->kind))
         sim_fail(s, "I3", "%s: %s for no schedule %llu", i->id, pawl_event_kind_name(e->kind),
                  (unsigned long long)e->ref);
@@ -184,13 +192,14 @@ static void completed(struct sim *s, struct seen *i, const pawl_event *e)
         child_result(s, i, e);
     else if (t->kind == PAWL_EV_EXTERNAL_SUBSCRIBED)
         event_taken(s, i, e);
-    else if (t->fire_at_ms > s->wall_max_ms)
+    else if (CHECKED(s, I13), t->fire_at_ms > s->wall_max_ms)
         sim_fail(s, "I13", "%s: timer %llu fired at %lld, due at %lld", i->id,
                  (unsigned long long)e->ref, (long long)s->wall_max_ms, (long long)t->fire_at_ms);
 }
 
 static void ended(struct sim *s, struct seen *i, const pawl_event *e)
 {
+    CHECKED(s, S5);
     i->end_kind = e->kind;
     i->forced = pawl_json_bool(e->attrs, "/forced", false);
     for (size_t k = 0; k < i->task_count; k++)
@@ -203,6 +212,7 @@ static void check_time(struct sim *s, struct seen *i, const pawl_event *e)
     enum event_class class = event_class(e->kind);
     if (class != CLASS_MESSAGE && class != CLASS_START)
         return;
+    CHECKED(s, S13);
     if (e->at_ms < i->message_ms)
         sim_fail(s, "S13", "%s: time goes back at event %llu", i->id, (unsigned long long)e->seq);
     i->message_ms = e->at_ms;
@@ -214,6 +224,9 @@ static void one_event(struct sim *s, struct seen *i, const pawl_event *e)
     sim_trace(s, "    %s %llu/%llu %s #%llu %.*s '%.*s'", i->id, (unsigned long long)i->execution,
               (unsigned long long)e->seq, pawl_event_kind_name(e->kind), (unsigned long long)e->ref,
               PAWL_FMT(e->name), PAWL_FMT(e->data));
+    CHECKED(s, I2);
+    CHECKED(s, I17);
+    CHECKED(s, ids);
     if (e->seq != i->last_seq + 1 || e->execution != i->execution)
         sim_fail(s, "I2", "%s: event %llu after %llu", i->id, (unsigned long long)e->seq,
                  (unsigned long long)i->last_seq);
@@ -231,6 +244,8 @@ static void one_event(struct sim *s, struct seen *i, const pawl_event *e)
         sim_fail(s, "I17", "%s: '%.*s' in the history", i->id, PAWL_FMT(e->data));
     check_time(s, i, e);
     bool end = event_class(e->kind) == CLASS_END;
+    CHECKED_TIMES(s, S25, i->suspended);
+    CHECKED_TIMES(s, S23, e->kind == PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED);
     if (i->suspended && e->kind != PAWL_EV_ORCHESTRATION_RESUMED && !end &&
         event_class(e->kind) != CLASS_DECISION)
         sim_fail(s, "S25", "%s: %s while suspended", i->id, pawl_event_kind_name(e->kind));
@@ -285,6 +300,9 @@ static void read_new(struct sim *s, struct seen *i)
 static void check_row(struct sim *s, struct seen *i, const pawl_row *row)
 {
     bool was_terminal = i->state != PAWL_PENDING && pawl_state_is_terminal(i->state);
+    CHECKED(s, I8);
+    CHECKED(s, I9);
+    CHECKED_TIMES(s, terminal, was_terminal);
     if (was_terminal &&
         (row->state != i->state || row->execution != i->execution || row->last_seq != i->last_seq ||
          !pawl_str_is(row->output, i->output ? i->output : "")))
@@ -316,6 +334,9 @@ static void check_row(struct sim *s, struct seen *i, const pawl_row *row)
         sim_fail(s, "I9", "%s: row says %s, history ends with %s", i->id,
                  pawl_state_name(row->state),
                  i->end_kind ? pawl_event_kind_name(i->end_kind) : "nothing");
+    if (row->state == PAWL_BLOCKED && !s->deviated && !s->plan.max_history)
+        sim_fail(s, "I10", "%s is blocked, and no code changed: %.*s", i->id,
+                 PAWL_FMT(row->finding));
     if (i->suspended != (row->state == PAWL_SUSPENDED) && !ends && row->state != PAWL_BLOCKED)
         sim_fail(s, "I9", "%s: row says %s, history says %s", i->id, pawl_state_name(row->state),
                  i->suspended ? "suspended" : "not suspended");
@@ -328,6 +349,7 @@ static void check_row(struct sim *s, struct seen *i, const pawl_row *row)
 static struct seen *meet(struct sim *s, const pawl_row *row)
 {
     struct seen *i = seen_by_uid(s, row->uid);
+    CHECKED(s, I19);
     if (i && (i->removed || !pawl_str_is(row->id, i->id)))
         sim_fail(s, "I19", "uid %llu is back as '%.*s'", (unsigned long long)row->uid,
                  PAWL_FMT(row->id));

@@ -48,6 +48,7 @@ static bool start_under_way(const struct sim *s, const char *id)
 static void start_acked(struct sim *s, const struct op *op, const pawl_reply *reply)
 {
     const struct seen *i = seen_by_id(s, pawl_s(op->instance));
+    CHECKED(s, I15);
     if (!i && !removal_under_way(s, op->instance))
         sim_fail(s, "I15", "start of %s acknowledged, but there is no such instance", op->instance);
     if (!i) {
@@ -67,6 +68,7 @@ static void raise_acked(struct sim *s, struct op *op)
 {
     struct token *t = &s->tokens[op->token];
     const struct seen *i = seen_by_id(s, pawl_s(op->instance));
+    CHECKED(s, I12);
     if (t->first_ack)
         return;
     t->first_ack = op;
@@ -83,6 +85,7 @@ static void raise_acked(struct sim *s, struct op *op)
 static void steer_acked(struct sim *s, const struct op *op)
 {
     const struct seen *i = seen_by_id(s, pawl_s(op->instance));
+    CHECKED(s, I15);
     if (!i || i->end_kind)
         return;
     if (op->kind == PAWL_OP_TERMINATE)
@@ -92,6 +95,7 @@ static void steer_acked(struct sim *s, const struct op *op)
 
 static void refused(struct sim *s, const struct op *op, pawl_status status)
 {
+    CHECKED(s, I15);
     switch (status) {
     case PAWL_NOT_FOUND: {
         const struct seen *i = seen_by_id(s, pawl_s(op->instance));
@@ -152,7 +156,8 @@ static void answered(void *arg, const pawl_reply *reply)
     op->status = reply->status;
     if (op->result != OP_WAITING)
         sim_fail(s, "I15", "call %d to %s answered twice", (int)op->kind, op->instance);
-    if (s->node.frozen) {
+    /* What a node says that lost the store has no commit behind it: it promises nothing. */
+    if (op->node->frozen || op->node->old) {
         op->result = OP_LOST;
         if (op->kind == PAWL_OP_COMPLETE)
             complete_answered(s, op);
@@ -184,6 +189,7 @@ static struct op *new_op(struct sim *s, pawl_op kind, const char *instance)
     assert_that(op);
     op->kind = kind;
     op->sim = s;
+    op->node = s->node;
     op->number = ++s->numbers;
     (void)snprintf(op->instance, sizeof(op->instance), "%s", instance);
     *(struct op **)sim_grow(&s->ops, &s->op_count, &s->op_cap, sizeof(op)) = op;
@@ -193,12 +199,20 @@ static struct op *new_op(struct sim *s, pawl_op kind, const char *instance)
 static bool submit(struct sim *s, struct op *op, const pawl_request *q)
 {
     pawl_error err = {0};
+    if (s->mute) {
+        op->result = OP_REFUSED;
+        return false;
+    }
     sim_trace(s, "call %d to %s %s %.*s", (int)op->kind, op->instance, op->name, PAWL_FMT(q->data));
-    pawl_status rc = pawl_client_submit(pawl_runtime_client(s->node.rt), q, answered, op, &err);
+    op->node = s->node;
+    for (size_t i = 0; i < OLD_NODES && !s->healing; i++)
+        if (s->old[i] && prng_chance(&s->more, 150))
+            op->node = s->old[i];
+    pawl_status rc = pawl_client_submit(pawl_runtime_client(op->node->rt), q, answered, op, &err);
     if (rc == PAWL_OK)
         return true;
     op->result = OP_REFUSED;
-    if (rc != PAWL_NOT_FOUND)
+    if (rc != PAWL_NOT_FOUND && !(op->node->old && rc == PAWL_FENCED))
         sim_fail(s, "I15", "call %d refused: %s", (int)op->kind, err.text);
     return false;
 }
@@ -247,7 +261,7 @@ void driver_raise(struct sim *s, const char *instance, const char *event, bool k
 static void complete(struct sim *s, size_t at)
 {
     struct pending *p = &s->pending[at];
-    if (p->sent)
+    if (p->sent || s->mute)
         return;
     struct op *op = new_op(s, PAWL_OP_COMPLETE, "");
     struct seen *i = seen_by_uid(s, p->uid);
@@ -303,7 +317,7 @@ static void prune(struct sim *s)
                  PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = s->wall_ms));
 }
 
-void driver_act(struct sim *s)
+static void client_act(struct sim *s)
 {
     uint64_t n = prng_below(&s->work, 100);
     if (s->op_count == 0 || n < 32) {
@@ -334,10 +348,19 @@ void driver_act(struct sim *s)
     }
 }
 
+void driver_act(struct sim *s)
+{
+    s->mute = s->acts < 64 && s->plan.drop >> s->acts & 1;
+    s->acts++;
+    client_act(s);
+    s->mute = false;
+}
+
 /* ---- What went -------------------------------------------------------------------------------- */
 
 void driver_removed(struct sim *s, struct seen *i)
 {
+    CHECKED(s, I19);
     for (size_t k = 0; k < s->token_count; k++)
         if (s->tokens[k].uid == i->uid)
             s->tokens[k].excused = true;

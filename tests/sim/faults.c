@@ -17,7 +17,7 @@ static bool fires(struct sim *s, enum sim_site site)
     return true;
 }
 
-static bool fires_more(struct sim *s, enum sim_site site)
+bool faults_fires(struct sim *s, enum sim_site site)
 {
     if (s->healing || !prng_chance(&s->more, s->plan.rate[site]))
         return false;
@@ -46,11 +46,16 @@ static struct fault when(struct sim *s, enum sim_site site, pawl_status status)
 
 struct fault faults_decide(void *user, enum fault_op op, uint64_t call)
 {
-    struct sim *s = user;
+    struct node *n = user;
+    struct sim *s = n->sim;
     (void)call;
-    if (s->node.frozen)
+    if (n->frozen)
         return (struct fault){FAULT_BEFORE,
                               op == FAULT_OP_commit ? PAWL_UNKNOWN : PAWL_UNAVAILABLE};
+    if (n->old) /* a store that processes share takes nothing out for one that lost it */
+        return (struct fault){
+            op == FAULT_OP_fetch_messages || op == FAULT_OP_fetch_work ? FAULT_BEFORE : FAULT_NONE,
+            PAWL_UNAVAILABLE};
     if (!s->healing && s->mono_ms < s->outage_until_ms)
         return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
     if (op == FAULT_OP_commit)
@@ -69,51 +74,61 @@ struct fault faults_decide(void *user, enum fault_op op, uint64_t call)
 
 void faults_point(void *user, const char *name)
 {
-    struct sim *s = user;
-    if (s->node.frozen)
+    struct node *n = user;
+    struct sim *s = n->sim;
+    n->inside += strcmp(name, "activity.before") == 0;
+    n->inside -= strcmp(name, "activity.after") == 0;
+    if (n->frozen)
         return;
     if (strcmp(name, "commit.after") == 0)
         check_store(s);
-    if (fires(s, SITE_point)) {
+    if (!n->old && fires(s, SITE_point)) {
         sim_trace(s, "dies at %s", name);
-        s->node.frozen = true;
+        n->frozen = true;
     }
 }
 
 /* ---- The clocks -------------------------------------------------------------------------- */
 
-static void count_spin(struct sim *s)
+/* An activity that waits for the runtime while it runs on its thread: time passes. */
+static void count_spin(struct node *n)
 {
-    if (++s->node.spins > 50000)
-        sim_fail(s, "L6", "a step does not come to rest");
+    if (++n->spins > 50000)
+        sim_fail(n->sim, "L6", "a step does not come to rest");
+    if (n->inside > 0 && n->spins > 100) {
+        n->sim->wall_ms += 10;
+        n->sim->mono_ms += 10;
+    }
 }
 
 static int64_t now_ms(void *user)
 {
-    struct sim *s = user;
-    count_spin(s);
-    if (s->wall_ms > s->wall_max_ms)
-        s->wall_max_ms = s->wall_ms;
-    return s->wall_ms;
+    struct node *n = user;
+    struct sim *s = n->sim;
+    count_spin(n);
+    int64_t now = s->wall_ms + n->skew_ms;
+    if (now > s->wall_max_ms)
+        s->wall_max_ms = now;
+    return now;
 }
 
 static int64_t mono_ms(void *user)
 {
-    struct sim *s = user;
-    count_spin(s);
-    return s->mono_ms;
+    struct node *n = user;
+    count_spin(n);
+    return n->sim->mono_ms;
 }
 
 static void random_bits(void *user, void *to, size_t n)
 {
-    struct sim *s = user;
+    struct node *node = user;
     for (unsigned char *p = to; n; n--)
-        *p++ = (unsigned char)prng_next(&s->bytes);
+        *p++ = (unsigned char)prng_next(&node->sim->bytes);
 }
 
-pawl_env faults_env(struct sim *s)
+pawl_env faults_env(struct node *n)
 {
-    return (pawl_env){.user = s,
+    return (pawl_env){.user = n,
                       .now_ms = now_ms,
                       .mono_ms = mono_ms,
                       .random = random_bits,
@@ -123,7 +138,7 @@ pawl_env faults_env(struct sim *s)
 void faults_outage(struct sim *s)
 {
     static const int64_t lengths[] = {5, 100, 3000, 60000};
-    if (s->mono_ms < s->outage_until_ms || !fires_more(s, SITE_outage))
+    if (s->mono_ms < s->outage_until_ms || !faults_fires(s, SITE_outage))
         return;
     s->outage_until_ms = s->mono_ms + lengths[prng_below(&s->more, COUNT_OF(lengths))];
 }
@@ -166,7 +181,7 @@ static bool may_come_twice(const pawl_message *m)
 /* Somebody else (another node, a late transaction) put this row there. */
 static void inject(struct sim *s, const pawl_message *like)
 {
-    pawl_runtime *rt = s->node.rt;
+    pawl_runtime *rt = s->node->rt;
     pawl_message m = *like;
     m.id = rt->fence.next_id++;
     m.attempt = 0;
@@ -213,7 +228,7 @@ static void inject_late(struct sim *s, const struct seen *i)
 void faults_restart(struct sim *s)
 {
     const struct seen *i = s->seen_count ? s->seen[prng_below(&s->more, s->seen_count)] : NULL;
-    if (!i || i->removed || !i->parent_uid || !i->first_input || !fires_more(s, SITE_restart))
+    if (!i || i->removed || !i->parent_uid || !i->first_input || !faults_fires(s, SITE_restart))
         return;
     char attrs[160];
     (void)snprintf(attrs, sizeof(attrs),

@@ -72,6 +72,13 @@ static pawl_call_opts policy_number(int n)
     }
 }
 
+uint32_t interp_attempts(pawl_str input)
+{
+    if (input.len < 2 || input.ptr[1] < '0' || input.ptr[1] > '9')
+        return 1;
+    return policy_number(input.ptr[1] - '0').attempts;
+}
+
 static pawl_task start_activity(struct run *r, const char *name)
 {
     char kind = *r->at++;
@@ -178,7 +185,7 @@ static void continue_as_new(struct run *r)
 static void patched(struct run *r)
 {
     char name[3] = {'p', *r->at++, 0};
-    if (!pawl_patched(r->ctx, name))
+    if (!r->code->patched || !pawl_patched(r->ctx, name))
         return;
     r->hash = hash_number(r->hash, 77);
     fold(r,
@@ -288,6 +295,8 @@ void interp_result(pawl_str instance, uint64_t execution, uint64_t ref, pawl_str
 static struct seen_task *check_begin(struct sim *s, pawl_activity *act, struct seen **reti)
 {
     struct seen *i = seen_by_id(s, pawl_activity_instance(act));
+    CHECKED(s, begin);
+    CHECKED(s, I14);
     if (!i)
         sim_fail(s, "begin", "activity of %.*s began: no such instance",
                  PAWL_FMT(pawl_activity_instance(act)));
@@ -304,6 +313,19 @@ static struct seen_task *check_begin(struct sim *s, pawl_activity *act, struct s
     return t;
 }
 
+/* No more attempts than the policy allows; a process that dies takes one with it. */
+static void count_begin(const struct node *n, const struct seen *i, struct seen_task *t,
+                        uint64_t ref)
+{
+    t->begun++;
+    t->lives += t->last_life != n->life;
+    t->last_life = n->life;
+    uint32_t most = interp_attempts(pawl_s(t->input));
+    if (t->begun > most + t->lives - 1)
+        sim_fail(n->sim, "I14", "%s: activity %llu began %u times on %u nodes; it has %u attempts",
+                 i->id, (unsigned long long)ref, t->begun, t->lives, most);
+}
+
 static pawl_result leave_pending(struct sim *s, pawl_activity *act, const struct seen *i,
                                  const char *value)
 {
@@ -318,11 +340,13 @@ static pawl_result leave_pending(struct sim *s, pawl_activity *act, const struct
 
 pawl_result interp_activity(pawl_activity *act, pawl_str input)
 {
-    struct sim *s = pawl_activity_user(act);
-    if (node_is_frozen(s))
+    struct node *n = pawl_activity_user(act);
+    struct sim *s = n->sim;
+    if (n->frozen || n->old) /* what an old node was handed it may run: nobody sees the result */
         return pawl_err(act, "nobody sees this");
     struct seen *i;
     struct seen_task *t = check_begin(s, act, &i);
+    count_begin(n, i, t, pawl_activity_id(act));
     uint32_t attempt = pawl_activity_attempt(act);
     char value[40];
     interp_result(pawl_activity_instance(act), pawl_activity_execution(act), pawl_activity_id(act),
@@ -330,8 +354,6 @@ pawl_result interp_activity(pawl_activity *act, pawl_str input)
     sim_trace(s, "activity %.*s of %s #%llu attempt %u", PAWL_FMT(input), i->id,
               (unsigned long long)pawl_activity_id(act), attempt);
     s->n->activities++;
-    if (attempt > 5)
-        sim_fail(s, "attempts", "attempt %u of an activity that has 5 at most", attempt);
     switch (input.ptr[0]) {
     case 'f':
         return pawl_errf(act, "err %s%s", attempt > 2 ? "final " : "", value);

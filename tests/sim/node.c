@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/node.c -- a runtime on the shared store.  A crash between steps is
+ * tests/sim/node.c -- runtimes on the shared store.  A crash between steps is
  * runtime_discard(); a crash inside one freezes the store for this runtime from
  * that place on and discards it when the step returns: as far as the store and
  * the clients can tell, it died there.
+ *
+ * The fence makes one node the owner.  When another takes the store the old one is not told: it is
+ * stepped on, gets calls, runs what it was handed, until its next commit is refused.
  */
 #include "sim.h"
 
@@ -16,15 +19,20 @@
 
 bool node_is_frozen(const struct sim *s)
 {
-    return s->node.frozen;
+    return s->node->frozen;
 }
 
 /* Which code the new process has. */
-static void choose_code(struct sim *s)
+static void choose_code(struct sim *s, struct node *n)
 {
-    struct node *n = &s->node;
     n->has_v1 = n->has_v2 = n->has_second = true;
-    n->code = (struct code){.sim = s};
+    if (s->plan.rate[SITE_upgrade] == 0 || s->healing || faults_fires(s, SITE_upgrade))
+        s->patched = true;
+    n->code = (struct code){.sim = s, .patched = s->patched};
+    if (s->plan.rate[SITE_skew] && !s->healing) {
+        n->skew_ms = prng_between(&s->more, -90000, 90000);
+        s->n->fired[SITE_skew]++;
+    }
     if (s->healing)
         return;
     if (prng_chance(&s->faults, s->plan.rate[SITE_versions] * 4)) {
@@ -34,7 +42,7 @@ static void choose_code(struct sim *s)
         s->n->fired[SITE_versions]++;
     }
     if (prng_chance(&s->faults, s->plan.rate[SITE_deviate] * 3)) {
-        n->code.deviates = true;
+        n->code.deviates = s->deviated = true;
         s->n->fired[SITE_deviate]++;
     }
 }
@@ -47,13 +55,13 @@ static void register_version(struct node *n, const char *version)
 
 static void make_app(struct sim *s)
 {
-    struct node *n = &s->node;
+    struct node *n = s->node;
     n->app = pawl_app_new();
     (void)pawl_register_activity_with(n->app, "Act", interp_activity,
-                                      PAWL_REGISTER_OPTS(.user = s));
+                                      PAWL_REGISTER_OPTS(.user = n));
     if (n->has_second)
         (void)pawl_register_activity_with(n->app, "Act2", interp_activity,
-                                          PAWL_REGISTER_OPTS(.user = s));
+                                          PAWL_REGISTER_OPTS(.user = n));
     if (n->has_v1)
         register_version(n, "1.0.0");
     if (n->has_v2)
@@ -62,14 +70,14 @@ static void make_app(struct sim *s)
 
 void node_register(struct sim *s)
 {
-    struct node *n = &s->node;
+    struct node *n = s->node;
     if (!n->has_v1)
         register_version(n, "1.0.0");
     if (!n->has_v2)
         register_version(n, "2.0.0");
     if (!n->has_second)
         (void)pawl_register_activity_with(n->app, "Act2", interp_activity,
-                                          PAWL_REGISTER_OPTS(.user = s));
+                                          PAWL_REGISTER_OPTS(.user = n));
     n->has_v1 = n->has_v2 = n->has_second = true;
 }
 
@@ -82,7 +90,7 @@ static void log_line(void *user, pawl_log_level level, const char *area, const c
 /* As after an unclean end: run everything that was under way unfused. */
 static void suspect_all(struct sim *s)
 {
-    pawl_runtime *rt = s->node.rt;
+    pawl_runtime *rt = s->node->rt;
     rt->unfused_requests = true;
     for (size_t i = 0; i < s->seen_count; i++)
         for (size_t k = 0; k < s->seen[i]->task_count; k++)
@@ -115,12 +123,12 @@ static void open_inner(struct sim *s)
 
 static bool try_open(struct sim *s)
 {
-    struct node *n = &s->node;
+    struct node *n = s->node;
     const struct plan *p = &s->plan;
-    pawl_env env = faults_env(s);
+    pawl_env env = faults_env(n);
     pawl_error err = {0};
     open_inner(s);
-    n->store = fault_store(s->inner, faults_decide, s);
+    n->store = fault_store(s->inner, faults_decide, n);
     n->rt = pawl_runtime_open(
         n->app,
         PAWL_OPTIONS(.opened_store = n->store, .env = &env, .hostile = p->hostile,
@@ -141,33 +149,56 @@ static bool try_open(struct sim *s)
     return false;
 }
 
+/* A new owner has a greater epoch, and ids above all that were used. */
+static void check_fence(struct sim *s)
+{
+    const pawl_fence *fence = &s->node->rt->fence;
+    CHECKED(s, I7);
+    if (fence->epoch <= s->epoch)
+        sim_fail(s, "I7", "epoch %llu after %llu", (unsigned long long)fence->epoch,
+                 (unsigned long long)s->epoch);
+    s->epoch = fence->epoch;
+    if (fence->next_id <= s->max_id)
+        sim_fail(s, "T2", "next id %llu after take, but %llu is used",
+                 (unsigned long long)fence->next_id, (unsigned long long)s->max_id);
+}
+
 void node_open(struct sim *s)
 {
-    struct node *n = &s->node;
-    choose_code(s);
+    struct node *n = calloc(1, sizeof(*n));
+    assert_that(n);
+    *n = (struct node){.sim = s, .life = ++s->lives};
+    s->node = n;
+    choose_code(s, n);
     make_app(s);
-    n->frozen = false;
-    sim_trace(s, "open: v1=%d v2=%d act2=%d deviates=%d", n->has_v1, n->has_v2, n->has_second,
-              n->code.deviates);
+    sim_trace(s, "open: v1=%d v2=%d act2=%d deviates=%d patched=%d skew=%lld", n->has_v1, n->has_v2,
+              n->has_second, n->code.deviates, n->code.patched, (long long)n->skew_ms);
     while (!try_open(s)) { /* somebody starts it again after a while */
         s->wall_ms += 500;
         s->mono_ms += 500;
     }
-    if (n->rt->fence.next_id <= s->max_id)
-        sim_fail(s, "T2", "next id %llu after take, but %llu is used",
-                 (unsigned long long)n->rt->fence.next_id, (unsigned long long)s->max_id);
+    check_fence(s);
     if (!s->healing && prng_chance(&s->faults, s->plan.rate[SITE_unfused]))
         suspect_all(s);
 }
 
-static void let_go(struct sim *s)
+/* What it did, before it goes. */
+static void count_up(struct sim *s, const struct node *n)
 {
-    struct node *n = &s->node;
-    n->rt = NULL;
+    s->n->turns += atomic_load(&n->rt->n.turns);
+    s->n->commits += atomic_load(&n->rt->n.commits);
+}
+
+static void let_go(struct node *n)
+{
     (void)fault_store_release(n->store);
-    n->store = NULL;
     pawl_app_free(n->app);
-    n->app = NULL;
+    free(n);
+}
+
+static void reopen_inner(struct sim *s)
+{
+    s->node = NULL;
     if (s->plan.store != SIM_MEMORY && prng_chance(&s->faults, 500)) {
         s->inner->ops->close(s->inner);
         s->inner = NULL;
@@ -175,30 +206,46 @@ static void let_go(struct sim *s)
     }
 }
 
+static void discard(struct sim *s, struct node *n)
+{
+    count_up(s, n);
+    n->frozen = true; /* answers that come now reach nobody */
+    runtime_discard(n->rt);
+    let_go(n);
+}
+
 void node_crash(struct sim *s)
 {
     sim_trace(s, "crash");
     s->n->crashes++;
-    s->node.frozen = true; /* answers that come now reach nobody */
-    runtime_discard(s->node.rt);
-    let_go(s);
-    s->node.frozen = false;
+    discard(s, s->node);
+    reopen_inner(s);
 }
 
 void node_close(struct sim *s)
 {
+    struct node *n = s->node;
     sim_trace(s, "close");
-    pawl_runtime_close(s->node.rt);
-    let_go(s);
+    count_up(s, n);
+    n->spins = 0; /* closing takes few looks at the clock */
+    pawl_runtime_close(n->rt);
+    CHECKED(s, L5);
+    for (size_t i = 0; i < s->op_count; i++)
+        if (s->ops[i]->result == OP_WAITING && s->ops[i]->node == n)
+            sim_fail(s, "L5", "closed, but call %d to %s was not answered", (int)s->ops[i]->kind,
+                     s->ops[i]->instance);
+    let_go(n);
+    reopen_inner(s);
 }
 
 int node_step(struct sim *s)
 {
-    struct node *n = &s->node;
+    struct node *n = s->node;
     n->spins = 0;
     s->step++;
     s->n->steps++;
     int done = pawl_runtime_step(n->rt, 0);
+    CHECKED(s, L6);
     if (n->frozen || done < 0) {
         if (!n->frozen && s->healing)
             sim_fail(s, "L1", "the runtime died (%s) on a healthy store",
@@ -208,4 +255,64 @@ int node_step(struct sim *s)
         return 1;
     }
     return done;
+}
+
+/* ---- Nodes that lost the store ------------------------------------------------------------ */
+
+void node_takeover(struct sim *s)
+{
+    size_t at = 0;
+    while (at < OLD_NODES && s->old[at])
+        at++;
+    if (at == OLD_NODES || s->plan.store != SIM_MEMORY || !faults_fires(s, SITE_takeover))
+        return;
+    sim_trace(s, "another node takes the store");
+    s->node->old = true;
+    s->old[at] = s->node;
+    node_open(s);
+}
+
+static void end_old(struct sim *s, size_t at)
+{
+    struct node *n = s->old[at];
+    s->old[at] = NULL;
+    sim_trace(s, "the old node of life %llu ends: %s", (unsigned long long)n->life,
+              pawl_status_code(n->rt->dead));
+    discard(s, n);
+}
+
+/* It may run what it was handed, and think; nothing it decides is ever recorded. */
+static void step_old(struct sim *s, size_t at)
+{
+    struct node *n = s->old[at];
+    unsigned long long commits = atomic_load(&n->rt->n.commits);
+    n->spins = 0;
+    sim_trace(s, "the old node of life %llu goes on", (unsigned long long)n->life);
+    int done = pawl_runtime_step(n->rt, 0);
+    CHECKED(s, I7);
+    if (atomic_load(&n->rt->n.commits) != commits)
+        sim_fail(s, "I7", "a node committed after another one took the store");
+    if (n->frozen || done < 0) {
+        if (!n->frozen && n->rt->dead != PAWL_FENCED && n->rt->dead != PAWL_UNKNOWN)
+            sim_fail(s, "I7", "a node that lost the store died of %s",
+                     pawl_status_code(n->rt->dead));
+        end_old(s, at);
+    }
+}
+
+void node_step_old(struct sim *s)
+{
+    for (size_t i = 0; i < OLD_NODES; i++)
+        if (s->old[i] && prng_chance(&s->more, 400))
+            step_old(s, i);
+}
+
+void node_drop_old(struct sim *s)
+{
+    for (size_t i = 0; i < OLD_NODES; i++) {
+        if (s->old[i])
+            step_old(s, i);
+        if (s->old[i])
+            end_old(s, i);
+    }
 }

@@ -19,6 +19,8 @@ static unsigned rate_of(struct prng *r, enum sim_site site)
         [SITE_crash] = 120,         [SITE_point] = 60,          [SITE_duplicate] = 300,
         [SITE_clock] = 150,         [SITE_versions] = 120,      [SITE_deviate] = 100,
         [SITE_unfused] = 600,       [SITE_outage] = 80,         [SITE_restart] = 60,
+        [SITE_queue] = 600,         [SITE_worker] = 350,        [SITE_takeover] = 60,
+        [SITE_skew] = 1000,         [SITE_upgrade] = 700,       [SITE_memory] = 30,
     };
     bool active = prng_chance(r, site == SITE_crash || site == SITE_point ? 450 : 270);
     unsigned rate = 1 + (unsigned)prng_below(r, highest[site]);
@@ -57,6 +59,7 @@ struct plan plan_make(uint64_t seed, enum sim_store store, const struct override
     for (int i = 0; i < SITE_COUNT; i++)
         if (over->off >> i & 1)
             p.rate[i] = 0;
+    p.drop = over->drop;
     if (over->plain) {
         p.hostile = p.paranoid = p.drop_early = p.cancel_missing = false;
         p.group_limit = p.max_history = 0;

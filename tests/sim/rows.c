@@ -25,6 +25,7 @@ static pawl_message_list messages_of(struct sim *s, uint64_t uid, const char *id
 /* Same id, same message, for ever. */
 static void check_identity(struct sim *s, const pawl_message *m)
 {
+    CHECKED(s, ids);
     uint64_t sign = hash_number(hash_number(m->uid, (uint64_t)m->kind), m->ref) ^ m->execution;
     sign = hash_str(hash_str(sign, m->name), m->data) | 1;
     uintptr_t before = (uintptr_t)map_get(&s->messages, m->id);
@@ -42,6 +43,7 @@ static void count_token(struct sim *s, const pawl_message *m, const struct seen 
     if (m->kind != PAWL_MSG_EXTERNAL_RAISED || !driver_is_token(s, m->data, &n))
         return;
     struct token *t = &s->tokens[n];
+    CHECKED(s, I12);
     if (i && t->first_ack && !t->uid)
         t->uid = i->uid;
     if (t->consumed_by && i && t->consumed_by == i->uid)
@@ -67,6 +69,8 @@ static void check_work(struct sim *s, struct seen *i, const pawl_message_list *m
 {
     const struct seen_task *t = &i->tasks[ref - 1];
     bool row = false;
+    CHECKED(s, I5);
+    CHECKED(s, I6);
     for (size_t k = 0; k < work->count; k++)
         row |= work->items[k].id == t->rid;
     bool mailed =
@@ -88,6 +92,8 @@ static void check_timer(struct sim *s, struct seen *i, const pawl_message_list *
     bool row = false;
     if (s->plan.store == SIM_JSONL) /* no delayed visibility: timers have no rows */
         return;
+    CHECKED(s, I5);
+    CHECKED(s, I6);
     for (size_t k = 0; k < mail->count; k++)
         row |= mail->items[k].id == t->rid && mail->items[k].kind == PAWL_MSG_TIMER_FIRED;
     if (t->now == TASK_IS_OPEN && !row)
@@ -117,6 +123,8 @@ static void check_child(struct sim *s, struct seen *i, const pawl_message_list *
     if (t->now != TASK_IS_OPEN)
         return;
     bool lives = false;
+    CHECKED(s, I6);
+    CHECKED(s, I11);
     for (size_t k = 0; k < s->seen_count; k++) {
         const struct seen *c = s->seen[k];
         lives |= !c->removed && c->parent_uid == i->uid && c->parent_execution == i->execution &&
@@ -163,6 +171,7 @@ static void check_tokens(struct sim *s)
             s->plan.drop_early)
             continue;
         const struct seen *i = t->uid ? seen_by_uid(s, t->uid) : seen_by_id(s, pawl_s(t->instance));
+        CHECKED(s, I12);
         if (t->uid && (i->removed || pawl_state_is_terminal(i->state)))
             t->excused = true;
         else if (!t->uid && i && pawl_state_is_terminal(i->state))
@@ -212,17 +221,37 @@ void check_rows(struct sim *s)
 
 /* ---- From the beginning ---------------------------------------------------------------------- */
 
+/* The history is what was seen when it was written. */
+static void check_same(struct sim *s, const struct seen *i, uint64_t number,
+                       const pawl_event_list *list)
+{
+    const struct seen_execution *x = &i->executions[number - 1];
+    uint64_t hash = 0;
+    CHECKED(s, I1);
+    for (size_t k = 0; k < list->count; k++) {
+        const pawl_event *e = &list->items[k];
+        hash = hash_number(hash_number(hash_number(hash, e->rid), (uint64_t)e->kind), e->ref);
+        hash = hash_str(hash_str(hash_str(hash, e->name), e->data), e->attrs);
+    }
+    if (list->count != x->last_seq || hash != x->hash)
+        sim_fail(s, "I1", "%s execution %llu: history is not what it was", i->id,
+                 (unsigned long long)number);
+}
+
 void check_replay(struct sim *s, struct seen *i, uint64_t number)
 {
     pawl_event_list list;
     pawl_error err;
     if (s->inner->ops->read_history(s->inner, i->uid, number, 0, 0, s->mem, &list, &err) != PAWL_OK)
         sim_fail(s, "H1", "%s: history not readable: %s", i->id, err.text);
+    if (number < i->execution && list.count == 0 && s->prune_asked)
+        return;
+    check_same(s, i, number, &list);
     if (!list.count)
         return;
     if (list.count == 2 && pawl_json_bool(list.items[1].attrs, "/forced", false))
         return; /* opened only to be ended: its code never ran */
-    struct code code = {.sim = s};
+    struct code code = {.sim = s, .patched = s->patched};
     struct execution_spec spec = {
         .pool = s->fibers,
         .code = {.fn = interp_orchestration,
@@ -244,6 +273,7 @@ void check_replay(struct sim *s, struct seen *i, uint64_t number)
     enum engine_outcome outcome = execution_replay(x, list.items, list.count, &finding);
     if (outcome == ENGINE_WAITING)
         outcome = execution_replay_end(x, &finding);
+    CHECKED(s, I10);
     bool ended = number == i->execution ? i->end_kind != 0 : true;
     if (outcome != (ended ? ENGINE_ENDED : ENGINE_WAITING))
         sim_fail(s, "I10", "%s execution %llu replays to %d: %s; recorded %s; attempted %s", i->id,
@@ -254,27 +284,6 @@ void check_replay(struct sim *s, struct seen *i, uint64_t number)
     s->n->replays++;
 }
 
-static void read_again(struct sim *s, struct seen *i, uint64_t number)
-{
-    struct seen_execution *x = &i->executions[number - 1];
-    pawl_event_list list;
-    pawl_error err;
-    uint64_t hash = 0;
-    if (s->inner->ops->read_history(s->inner, i->uid, number, 0, 0, s->mem, &list, &err) != PAWL_OK)
-        sim_fail(s, "H1", "%s: history not readable: %s", i->id, err.text);
-    if (number < i->execution && list.count == 0 && s->prune_asked)
-        return;
-    for (size_t k = 0; k < list.count; k++) {
-        const pawl_event *e = &list.items[k];
-        hash = hash_number(hash_number(hash_number(hash, e->rid), (uint64_t)e->kind), e->ref);
-        hash = hash_str(hash_str(hash_str(hash, e->name), e->data), e->attrs);
-    }
-    if (list.count != x->last_seq || hash != x->hash)
-        sim_fail(s, "I1", "%s execution %llu: history is not what it was", i->id,
-                 (unsigned long long)number);
-    check_replay(s, i, number);
-}
-
 void check_final(struct sim *s)
 {
     check_store(s);
@@ -282,7 +291,7 @@ void check_final(struct sim *s)
         struct seen *i = s->seen[k];
         pawl_mem_reset(s->mem);
         for (uint64_t x = 1; !i->removed && x <= i->execution_count; x++)
-            read_again(s, i, x);
+            check_replay(s, i, x);
     }
     if (s->plan.store == SIM_MEMORY)
         memory_check(s->inner);

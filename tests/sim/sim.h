@@ -11,7 +11,7 @@
  *   check.c    histories against what was seen before (I1-I4, I8, I9, I11, I13 …)
  *   rows.c     messages and work against histories (I5, I6, I12), replay (I10)
  *   world.c    one seed: safety phase, heal phase, liveness
- *   sim.c      many seeds, in child processes; shrinking
+ *   run.h      many seeds, in child processes; shrinking; reports; the command line
  *
  * Everything is one thread and a function of the plan.  A violation prints one
  * line and ends the process (sim_fail), so nothing has to unwind; the parent
@@ -61,7 +61,13 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(deviate)   /* restart with code that does not fit its histories */                           \
     X(unfused)   /* as after an unclean end: completions are stored first */                       \
     X(outage)    /* nothing works for a while */                                                   \
-    X(restart)   /* the start of a child that is there, once more */
+    X(restart)   /* the start of a child that is there, once more */                               \
+    X(queue)     /* not a fault: clients and code use queues */                                    \
+    X(worker)    /* not a fault: workers outside lease work; some go silent */                     \
+    X(takeover)  /* another node takes the store; the old one goes on for a while */               \
+    X(skew)      /* every node has its own clock */                                                \
+    X(upgrade)   /* restart with code that calls pawl_patched where the old one did not */         \
+    X(memory)    /* an allocation of a step fails */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -72,6 +78,24 @@ enum sim_site {
 
 extern const char *const sim_site_names[SITE_COUNT];
 
+/* X(name): what is checked, each with a counter of how often.  docs/internals/sim.md says what each
+ * means. */
+/* clang-format off */
+#define SIM_RULES(X)                                                                               \
+    X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8)      \
+    X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
+/* clang-format on */
+
+enum sim_rule {
+#define SIM_RULE_ENUM(name) RULE_##name,
+    SIM_RULES(SIM_RULE_ENUM)
+#undef SIM_RULE_ENUM
+        RULE_COUNT
+};
+
+extern const char *const sim_rule_names[RULE_COUNT];
+
 enum sim_store { SIM_MEMORY, SIM_SQLITE, SIM_JSONL };
 extern const char *const sim_store_names[3];
 
@@ -81,6 +105,7 @@ struct plan {
     int ops;       /* client calls of the safety phase */
     int instances; /* distinct ids used */
     int size;      /* of a program */
+    uint64_t drop; /* calls left out */
     unsigned rate[SITE_COUNT];
     bool hostile, paranoid, drop_early, cancel_missing;
     uint32_t group_limit, max_history;
@@ -92,8 +117,9 @@ struct plan {
 /* What the command line fixes; -1: as the seed says. */
 struct overrides {
     int ops, instances, size;
-    unsigned off; /* bit per site */
-    bool plain;   /* no hostile, tiny group, tiny memory … */
+    unsigned off;  /* bit per site */
+    uint64_t drop; /* bit per call: made, but not sent */
+    bool plain;    /* no hostile, tiny group, tiny memory … */
 };
 
 struct plan plan_make(uint64_t seed, enum sim_store store, const struct overrides *over);
@@ -115,8 +141,11 @@ struct sim;
 struct code {
     struct sim *sim;
     bool deviates; /* calls something else when it is run again */
+    bool patched;  /* the newer code: asks pawl_patched() where the older one did not */
 };
 
+/* Attempts the policy of a call with this input allows. */
+uint32_t interp_attempts(pawl_str input);
 pawl_result interp_orchestration(pawl_ctx *ctx, pawl_str input);
 pawl_result interp_activity(pawl_activity *act, pawl_str input);
 /* What an activity returns when all goes well. */
@@ -133,6 +162,9 @@ struct seen_task {
     uint64_t rid;
     int64_t fire_at_ms;
     bool abandon, returned_ok, duplicated;
+    uint32_t begun;     /* times an activity of it began */
+    uint32_t lives;     /* nodes it began on */
+    uint64_t last_life; /* the newest of them */
     char *name, *input; /* owned */
     char *child;        /* owned */
 };
@@ -177,6 +209,7 @@ enum op_result { OP_WAITING, OP_ACKED, OP_REFUSED, OP_LOST };
 struct op {
     pawl_op kind;
     struct sim *sim;
+    struct node *node; /* it was sent to */
     char instance[80];
     char name[16];  /* raise: event */
     int token;      /* raise: its data is "R<token>" */
@@ -218,16 +251,24 @@ void driver_free(struct sim *s);
 
 /* ---- node.c, faults.c --------------------------------------------------------------------- */
 
+/* A process with a runtime.  One owns the store; those it was taken from go on for a while, as a
+ * process does that was paused for longer than its lease: they think they own it still. */
 struct node {
     struct sim *sim;
+    uint64_t life; /* number of the process */
+    bool old;      /* somebody else has taken the store */
+    int64_t skew_ms;
     pawl_app *app;
     pawl_runtime *rt;  /* NULL: down */
     pawl_store *store; /* the fault decorator */
     struct code code;
     bool frozen; /* crashed inside a step: nothing it does counts any more */
     bool has_v1, has_v2, has_second;
-    int spins; /* looks at the clock since the step began */
+    int spins;  /* looks at the clock since the step began */
+    int inside; /* activities that step the runtime themselves, one in another */
 };
+
+#define OLD_NODES 3
 
 void node_open(struct sim *s);
 void node_crash(struct sim *s);
@@ -235,10 +276,14 @@ void node_close(struct sim *s); /* in order */
 int node_step(struct sim *s);
 void node_register(struct sim *s); /* what is missing, while it runs */
 bool node_is_frozen(const struct sim *s);
+void node_takeover(struct sim *s); /* another node takes the store */
+void node_step_old(struct sim *s); /* those that lost it go on */
+void node_drop_old(struct sim *s); /* and end */
 
 struct fault faults_decide(void *user, enum fault_op op, uint64_t call);
 void faults_point(void *user, const char *name);
-pawl_env faults_env(struct sim *s);
+pawl_env faults_env(struct node *n);
+bool faults_fires(struct sim *s, enum sim_site site); /* of the newer sites */
 void faults_duplicate(struct sim *s);
 void faults_clock(struct sim *s);
 void faults_outage(struct sim *s);
@@ -250,7 +295,11 @@ struct counters {
     uint64_t seeds, steps, commits, turns, instances, completed, events, replays, acked, crashes,
         activities, duplicates, looks;
     uint64_t fired[SITE_COUNT];
+    uint64_t checked[RULE_COUNT];
 };
+
+#define CHECKED(s, rule)           ((s)->n->checked[RULE_##rule]++)
+#define CHECKED_TIMES(s, rule, by) ((s)->n->checked[RULE_##rule] += (by))
 
 struct sim {
     struct plan plan;
@@ -258,9 +307,11 @@ struct sim {
     int64_t wall_ms, mono_ms, wall_max_ms;
     int64_t outage_until_ms; /* mono */
     pawl_store *inner;
-    char dir[64]; /* of stores on disk */
-    struct node node;
-    bool healing, heal_code;
+    char dir[64];                /* of stores on disk */
+    struct node *node;           /* owns the store */
+    struct node *old[OLD_NODES]; /* think they do; NULL: none */
+    uint64_t lives, epoch;
+    bool healing, heal_code, patched, deviated;
     uint64_t step;
     struct counters *n;
     pawl_mem *mem; /* one look */
@@ -281,6 +332,8 @@ struct sim {
     int64_t numbers; /* submits and answers, in order */
     int64_t prune_before_ms;
     bool prune_asked;
+    int acts;  /* client calls made in the safety phase */
+    bool mute; /* this one is not sent */
 };
 
 extern bool sim_verbose;

@@ -85,8 +85,8 @@ static void pass(struct sim *s, int64_t ms)
 /* To the next moment something is due, within reason; false: there is none. */
 static bool pass_until_due(struct sim *s, int64_t most)
 {
-    s->node.spins = 0;
-    int64_t until = loop_idle_until(s->node.rt);
+    s->node->spins = 0;
+    int64_t until = loop_idle_until(s->node->rt);
     if (until == INT64_MAX)
         return false;
     int64_t wait = until - s->mono_ms;
@@ -126,7 +126,10 @@ static void one_moment(struct sim *s)
     faults_duplicate(s);
     faults_outage(s);
     faults_restart(s);
+    if (rate[SITE_takeover])
+        node_takeover(s);
     (void)node_step(s);
+    node_step_old(s);
     some_time(s);
 }
 
@@ -166,17 +169,27 @@ static void settle(struct sim *s)
             sim_fail(s, "L1", "work without end");
 }
 
+/* Some instance ran its code, or will when its call comes through. */
+static bool has_worked(const struct sim *s)
+{
+    for (size_t i = 0; i < s->seen_count; i++)
+        if (s->seen[i]->last_seq > 1 && !s->seen[i]->forced)
+            return true;
+    return false;
+}
+
 static void heal(struct sim *s)
 {
+    node_drop_old(s);
     s->healing = true;
     node_register(s);
-    bool fresh = s->node.code.deviates || s->plan.max_history || s->plan.cancel_missing ||
-                 prng_chance(&s->schedule, 500);
+    bool fresh = s->node->code.deviates || !s->patched || s->node->skew_ms || s->plan.max_history ||
+                 s->plan.cancel_missing || prng_chance(&s->schedule, 500);
     if (fresh) {
         node_crash(s);
         node_open(s);
     }
-    bool last = false;
+    bool last = false, busy = false;
     for (int i = 0;; i++) {
         if (i > 2000)
             sim_fail(s, "L1", "no end in sight: %s is %s", first_open(s)->id,
@@ -185,6 +198,7 @@ static void heal(struct sim *s)
         if (pass_until_due(s, 3000) || driver_help(s) || pass_until_due(s, INT64_MAX))
             continue;
         const struct seen *open = first_open(s);
+        CHECKED(s, L1);
         if (open)
             sim_fail(s, "L1", "%s is %s, and nothing will ever happen", open->id,
                      pawl_state_name(open->state));
@@ -192,6 +206,13 @@ static void heal(struct sim *s)
             sim_fail(s, "L1", "a call was never answered");
         if (last)
             break;
+        if (!busy && !has_worked(s)) { /* nothing was accepted so far: a seed has to do something */
+            char program[PROGRAM_BYTES];
+            busy = true;
+            program_make(&s->more, s->plan.size, program);
+            (void)driver_start(s, "busy", program, NULL);
+            continue;
+        }
         last = true; /* the healed world takes on new work */
         if (!driver_start(s, "last", "(ao0t10;n)", NULL))
             sim_fail(s, "L8", "a start is refused on a healthy store");
@@ -227,6 +248,7 @@ static void check_quarantine(struct sim *s)
         removed |= s->ops[i]->kind == PAWL_OP_REMOVE;
     if (s->inner->ops->read_quarantine(s->inner, 100, s->mem, &list, &err) != PAWL_OK)
         sim_fail(s, "Q1", "the quarantine is not readable: %s", err.text);
+    CHECKED(s, S31);
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].kind != PAWL_MSG_CANCEL || !removed)
             sim_fail(s, "S31", "message %llu of kind %d is in the quarantine: %.*s",
@@ -238,11 +260,18 @@ static void quiet(struct sim *s)
 {
     pawl_depths depths;
     pawl_error err;
+    int worked = 0;
     const struct seen *last = seen_by_id(s, pawl_s("last"));
+    CHECKED(s, L8);
     if (!last || last->state != PAWL_COMPLETED)
         sim_fail(s, "L8", "the last instance did not complete");
+    for (size_t k = 0; k < s->seen_count; k++)
+        worked += s->seen[k]->forced ? 0 : s->seen[k]->last_seq > 1;
+    if (worked < 2)
+        sim_fail(s, "L8", "no instance but the last one ran: the seed did no work");
     for (int i = 0; i < 5; i++) {
         pass(s, 4000000);
+        CHECKED(s, I20);
         if (node_step(s) != 0)
             sim_fail(s, "I20", "a quiet runtime writes");
     }
@@ -279,7 +308,6 @@ void world_run(const struct plan *plan, struct counters *n)
     map_init(&s->messages);
     s->mem = pawl_mem_new();
     s->fibers = fiber_pool_create(4);
-    s->node.sim = s;
     if (plan->store != SIM_MEMORY) {
         (void)snprintf(s->dir, sizeof(s->dir), "%s/pawl-sim.XXXXXX",
                        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
