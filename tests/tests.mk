@@ -1,7 +1,7 @@
 # Tests.  Every program prints its own results; tests/run adds them up.
 #
 #     make test-units   make test-scenarios   make conformance   make sim SEEDS=1000
-#     make test-crash   make torture-crash
+#     make test-crash   make torture-crash   make story MINUTES=60
 
 TESTPKGS := check
 TESTLIBS = $(shell pkg-config --libs $(TESTPKGS))
@@ -96,6 +96,12 @@ test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_heap $(B)/tests/u
 	@tests/run $(foreach t,$^,"valgrind -q --error-exitcode=9 --leak-check=full --trace-children=yes $(t)")
 
 .PHONY: test-valgrind
+
+# Hundreds of clients, the server killed every few seconds; report in build/story.md.
+MINUTES ?= 1
+story: all
+	@B=$(B) tests/story/story --minutes $(MINUTES)
+.PHONY: story
 
 # Guards removed one at a time: which test notices?
 mutants:
