@@ -114,6 +114,7 @@ typedef struct pawl_options {
     void *log_user;
     const pawl_env *env; /* default: the real world; copied */
     bool log_json;       /* without `log`: one JSON object a line instead of logfmt */
+    int64_t retain_ms;   /* remove instances that ended longer ago; default 0: keep them */
 } pawl_options;
 
 #define PAWL_OPTIONS(...) (&(pawl_options){.size = sizeof(pawl_options), __VA_ARGS__})

@@ -19,6 +19,7 @@
 #include "runtime/job.h"
 #include "runtime/lease.h"
 #include "runtime/letter.h"
+#include "runtime/loop.h"
 #include "runtime/mend.h"
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
@@ -183,6 +184,8 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     if (s->r) {
         warn_of_length(rt, s);
         told_change(rt, &s->row, s->events.count);
+        if (!s->removed && pawl_state_is_terminal(s->row.state))
+            retain_ended(rt);
     }
     if (s->adopted)
         free(map_removes(&rt->kept_names, s->row.id));

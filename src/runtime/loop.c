@@ -197,6 +197,8 @@ int loop_once(pawl_runtime *rt)
         look_at_clock(rt);
         queue_look(rt);
         fill_group(rt);
+        if (rt->stage_count < rt->opts.group_limit)
+            retain_look(rt);
         queue_seal(rt);
     }
     atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
@@ -241,6 +243,8 @@ int64_t loop_idle_until(pawl_runtime *rt)
         until = lease_next(rt);
     if (rt->purge_left && rt->purge_at_ms < until)
         until = rt->purge_at_ms;
+    if (rt->retain.at_ms < until)
+        until = rt->retain.at_ms;
     int64_t due = next_due(rt);
     if (hold_next(rt) < due)
         due = hold_next(rt);

@@ -37,8 +37,21 @@ void request_put_off(pawl_runtime *rt, struct request *req);
 
 void remove_handle(pawl_runtime *rt, struct request *req);
 void prune_handle(pawl_runtime *rt, struct request *req);
+/* Stage the removal of finished trees on one page of instances, those below *cursor (0: from
+ * the newest), of up to `limit` instances or one tree more.  *cursor is where to go on, 0 at the
+ * end; *retfound is set when there was a finished root at all. */
+pawl_status prune_page(pawl_runtime *rt, int64_t before_ms, uint32_t limit, uint64_t *cursor,
+                       pawl_reply *reply, bool *retfound, pawl_error *err);
 /* Delete a few rows of removed instances; called when there is nothing else to do. */
 void remove_purge(pawl_runtime *rt);
+
+/* ---- retain.c ----------------------------------------------------------------------- */
+
+void retain_open(pawl_runtime *rt);
+/* After the other work of a pass: stage the removal of what is due. */
+void retain_look(pawl_runtime *rt);
+/* An instance ended with this commit. */
+void retain_ended(pawl_runtime *rt);
 
 /* ---- recover.c ---------------------------------------------------------------------- */
 

@@ -71,7 +71,7 @@ static void fill_in(pawl_options *o)
     DEFAULT(group_limit, 1024);
     if (o->workers > SLOTS_WORKERS)
         o->workers = SLOTS_WORKERS;
-    int64_t *times[] = {&o->cancel_grace_ms, &o->turn_limit_ms, &o->drain_ms};
+    int64_t *times[] = {&o->cancel_grace_ms, &o->turn_limit_ms, &o->drain_ms, &o->retain_ms};
     for (size_t i = 0; i < COUNT_OF(times); i++)
         if (*times[i] > LIMIT_DELAY_MS) /* "for ever": sums with it must not overflow */
             *times[i] = LIMIT_DELAY_MS;
@@ -254,6 +254,7 @@ static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
         rt->slots = slots_open(rt->data_dir, past);
         fiber_on_fault(slots_fault);
         rc = recover(rt, past, err);
+        retain_open(rt);
     }
     free(past);
     return rc;

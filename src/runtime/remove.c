@@ -211,24 +211,38 @@ static bool prune_root(pawl_runtime *rt, const pawl_row *row, pawl_reply *reply)
     return true;
 }
 
+pawl_status prune_page(pawl_runtime *rt, int64_t before_ms, uint32_t limit, uint64_t *cursor,
+                       pawl_reply *reply, bool *retfound, pawl_error *err)
+{
+    pawl_row_query query = {.ended_before_ms = before_ms, .limit = limit, .before_uid = *cursor};
+    pawl_row_list list = {0};
+    uint64_t had = reply->instances;
+    pawl_mem page;
+    arena_init(&page);
+    pawl_status rc = store_list(rt->store, &query, &page, &list, err);
+    for (size_t i = 0; rc == PAWL_OK && i < list.count && reply->instances - had < limit; i++) {
+        const pawl_row *row = &list.items[i];
+        if (row->parent_uid || !pawl_state_is_terminal(row->state))
+            continue;
+        *retfound = true;
+        (void)prune_root(rt, row, reply);
+    }
+    *cursor = rc == PAWL_OK ? list.next_uid : *cursor;
+    arena_deinit(&page);
+    return rc;
+}
+
 /* Finished roots, page by page from the newest: what is not one may fill whole pages. */
 static pawl_status prune_roots(pawl_runtime *rt, int64_t before_ms, uint32_t limit,
                                pawl_reply *reply, pawl_error *err)
 {
-    pawl_row_query query = {.ended_before_ms = before_ms, .limit = limit};
-    pawl_row_list list;
+    uint64_t cursor = 0;
+    bool found;
     pawl_status rc;
-    pawl_mem page;
-    arena_init(&page);
-    do {
-        arena_reset(&page);
-        rc = store_list(rt->store, &query, &page, &list, err);
-        for (size_t i = 0; rc == PAWL_OK && i < list.count && reply->instances < limit; i++)
-            if (!list.items[i].parent_uid && pawl_state_is_terminal(list.items[i].state))
-                (void)prune_root(rt, &list.items[i], reply);
-        query.before_uid = list.next_uid;
-    } while (rc == PAWL_OK && list.next_uid && reply->instances < limit);
-    arena_deinit(&page);
+    do
+        rc = prune_page(rt, before_ms, limit - (uint32_t)reply->instances, &cursor, reply, &found,
+                        err);
+    while (rc == PAWL_OK && cursor && reply->instances < limit);
     return rc;
 }
 

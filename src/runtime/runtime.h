@@ -279,6 +279,14 @@ struct pawl_runtime {
     struct map held_timers; /* the timers among them, each once */
     struct map suspects;    /* work or message id -> 1: run unfused */
 
+    struct {
+        int64_t at_ms;       /* mono: not before; INT64_MAX: nothing is due before something ends */
+        int64_t last_end_ms; /* no instance ended later */
+        int64_t cutoff_ms;   /* of the sweep: what ended before goes */
+        uint64_t cursor;     /* uids below are left of the sweep; 0: none is under way */
+        bool found;          /* the sweep met a finished root */
+    } retain;
+
     struct queue_desk *desk; /* queues; NULL: the store has none */
 
     /* jobs */
@@ -316,7 +324,7 @@ struct pawl_runtime {
     struct {
         atomic_ullong turns, rounds, commits, events, activities_started, activities_completed,
             activities_failed, activities_retried, timers_fired, replays, replayed_events,
-            evictions, mismatches, quarantined, commit_us, store_errors, resident, todo;
+            evictions, mismatches, quarantined, commit_us, store_errors, resident, todo, retired;
     } n;
     pthread_mutex_t trouble_lock;
     char trouble[200];
