@@ -245,16 +245,17 @@ PAWL_API pawl_status pawl_client_history(pawl_client *c, const char *instance, u
 
 /* ---- The commit feed ---------------------------------------------------- */
 
-/* An instance that a commit changed. */
+/* An instance that a commit changed; or a queue, and then `instance` is "". */
 typedef struct pawl_change {
     pawl_str instance;
     uint64_t execution;
     pawl_state state;
     uint64_t last_seq;
     uint32_t events; /* appended by this commit */
+    pawl_str queue;  /* {NULL, 0}: an instance changed */
 } pawl_change;
 
-/* Runs on the engine thread after each commit that changed instances. */
+/* Runs on the engine thread after each commit that changed instances or queues. */
 typedef void pawl_feed_fn(void *arg, const pawl_change *changes, size_t count);
 
 /* Subscribe; returns a number for pawl_client_unfeed(), 0 when out of memory.

@@ -152,6 +152,8 @@ typedef struct pawl_stats {
 } pawl_stats;
 
 PAWL_API void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret);
+/* Does it make progress?  If not, why.  Counts nothing and reads no store: cheap at any time. */
+PAWL_API bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[200]);
 
 /* ---- Programs and modules ----------------------------------------------- */
 

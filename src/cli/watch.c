@@ -50,7 +50,8 @@ static void on_commit(void *arg, const pawl_change *changes, size_t count)
 {
     struct watch *w = arg;
     for (size_t i = 0; i < count; i++) {
-        if (w->instance.len && !pawl_str_eq(changes[i].instance, w->instance))
+        if (changes[i].queue.len ||
+            (w->instance.len && !pawl_str_eq(changes[i].instance, w->instance)))
             continue;
         atomic_store(&w->state, (int)changes[i].state);
         atomic_fetch_add(&w->count, 1);

@@ -18,6 +18,7 @@ void group_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text);
 
 /* Collect an instance changed by this commit. */
 void told_change(pawl_runtime *rt, const pawl_row *row, size_t events);
+void told_queue(pawl_runtime *rt, pawl_str name);
 /* Call the feeds and wake waiting clients. */
 void told_all(pawl_runtime *rt);
 /* No more requests; clients that wait give up. */

@@ -152,6 +152,8 @@ static pawl_status row_of(pawl_runtime *rt, const char *token, pawl_work *ret, p
 {
     uint64_t id = token[0] == 'w' ? strtoull(token + 1, NULL, 10) : 0;
     pawl_work_list list = {0};
+    if (!id)
+        return PAWL_LOST; /* never was a token */
     arena_reset(&rt->load_mem);
     pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, reterr);
     if (rc != PAWL_OK)

@@ -507,8 +507,13 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
     pthread_mutex_lock(&rt->work_lock);
     ret->running_activities = rt->running;
     pthread_mutex_unlock(&rt->work_lock);
+    ret->healthy = pawl_runtime_healthy(rt, ret->trouble);
+}
+
+bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[200])
+{
     pthread_mutex_lock(&rt->trouble_lock);
-    (void)snprintf(ret->trouble, sizeof(ret->trouble), "%s", rt->trouble);
+    (void)snprintf(rettrouble, 200, "%s", rt->trouble);
     pthread_mutex_unlock(&rt->trouble_lock);
-    ret->healthy = !ret->trouble[0];
+    return !rettrouble[0];
 }

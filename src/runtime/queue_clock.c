@@ -8,6 +8,7 @@
  * their queue too.
  */
 #include "base/limits.h"
+#include "runtime/group.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/queue_desk.h"
@@ -246,8 +247,10 @@ void queue_committed(pawl_runtime *rt)
     d->done = NULL;
     d->done_end = &d->done;
     d->stage = NULL;
-    for (const struct queue *q = d->group.dirty; q; q = q->next)
+    for (const struct queue *q = d->group.dirty; q; q = q->next) {
         due_at(rt, q);
+        told_queue(rt, q->row.name);
+    }
     for (struct queue_req *next; done; done = next) {
         next = done->next;
         queue_finish(done, done->reply);

@@ -12,10 +12,22 @@
 
 #include <stdlib.h>
 
+static bool has_feeds(const pawl_runtime *rt)
+{
+    return atomic_load_explicit(&rt->feed_count, memory_order_relaxed) != 0;
+}
+
+void told_queue(pawl_runtime *rt, pawl_str name)
+{
+    if (!has_feeds(rt))
+        return;
+    pawl_change *c = list_add(&rt->group_mem, &rt->changes);
+    *c = (pawl_change){.instance = pawl_s(""), .queue = arena_dup(&rt->group_mem, name)};
+}
+
 void told_change(pawl_runtime *rt, const pawl_row *row, size_t events)
 {
-    if (!atomic_load_explicit(&rt->feed_count, memory_order_relaxed) &&
-        !atomic_load_explicit(&rt->waiter_count, memory_order_relaxed))
+    if (!has_feeds(rt) && !atomic_load_explicit(&rt->waiter_count, memory_order_relaxed))
         return;
     pawl_change *c = list_add(&rt->group_mem, &rt->changes);
     *c = (pawl_change){.instance = arena_dup(&rt->group_mem, row->id),

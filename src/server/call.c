@@ -194,16 +194,28 @@ bool call_flag(struct call *c, const char *name, bool *ret)
 
 /* ---- The body ---------------------------------------------------------------------- */
 
-bool call_parse_body(struct call *c, bool optional)
+/* Not an object where one is wanted would read as one without members: a purge of all
+ * instead of one priority.  The seed's calls have words of their own for that. */
+static bool check_object(struct call *c)
+{
+    const struct route *r = c->route;
+    if (r->body == BODY_VALUE || (r->body == BODY_JSON && r->family == FAMILY_QUEUE) ||
+        json_type(c->json) == JSON_OBJECT)
+        return true;
+    answer_error(c, 400, "invalid", "the body must be a JSON object");
+    return false;
+}
+
+bool call_parse_body(struct call *c)
 {
     size_t offset = 0;
     c->json = buf_slice(&c->body);
-    if (c->json.len == 0 && optional) {
+    if (c->json.len == 0 && c->route->body != BODY_JSON) {
         c->json = pawl_s("{}");
         return true;
     }
     if (pawl_json_valid(c->json, &offset))
-        return true;
+        return check_object(c);
     if (c->route->family == FAMILY_QUEUE)
         answer_error(c, 400, "invalid_json", "Request body is not valid JSON");
     else
@@ -291,6 +303,7 @@ void answer_error(struct call *c, unsigned status, const char *code, const char 
 {
     char text[600];
     va_list args;
+    c->answer.allow = NULL; /* of a refusal that this one takes the place of */
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);

@@ -9,7 +9,8 @@
  *   origin   a browser's cross-site write is refused (403); requests with neither
  *            Sec-Fetch-Site nor Origin come from no browser
  *   token    needed everywhere but on a loopback address; a token that is sent
- *            is checked everywhere, and its scope counts
+ *            is checked everywhere, its scope counts, and so do its queue prefixes
+ *            where the path names a queue
  */
 #include "server/server.h"
 
@@ -147,8 +148,9 @@ static bool check_token(struct call *c)
     else if (!given && !s->needs_token)
         has = SCOPE_ADMIN;
     c->trusted = has != SCOPE_PUBLIC;
+    bool by_queue = c->route && c->route->family == FAMILY_QUEUE && c->args[0];
     if (has >= needed)
-        return true;
+        return !by_queue || guard_queue(c, c->args[0]);
     if (has == SCOPE_PUBLIC)
         answer_error(c, 401, "unauthorized",
                      given ? "the token is not valid"
@@ -164,17 +166,23 @@ bool guard_check(struct call *c)
     return check_framing(c) && check_host(c) && check_origin(c) && check_token(c);
 }
 
-bool guard_queue(struct call *c, const char *queue)
+bool guard_sees(const struct call *c, pawl_str queue)
 {
-    pawl_str list = c->queues;
-    if (!list.len)
+    if (!c->queues.len)
         return true;
-    for (const char *at = list.ptr, *end = at + list.len; at < end;) {
+    for (const char *at = c->queues.ptr, *end = at + c->queues.len; at < end;) {
         size_t n = strcspn(at, ",");
-        if (n && strncmp(queue, at, n) == 0)
+        if (n && n <= queue.len && memcmp(queue.ptr, at, n) == 0)
             return true;
         at += n + 1;
     }
+    return false;
+}
+
+bool guard_queue(struct call *c, const char *queue)
+{
+    if (guard_sees(c, pawl_s(queue)))
+        return true;
     answer_error(c, 403, "forbidden", "the token does not allow this queue");
     return false;
 }

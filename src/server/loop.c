@@ -277,7 +277,7 @@ static void dispatch(struct call *c)
         c->answer.retry_after = 1;
         return;
     }
-    if (c->route->body != BODY_NONE && !call_parse_body(c, c->route->body == BODY_OPTIONAL))
+    if (c->route->body != BODY_NONE && !call_parse_body(c))
         return;
     if (c->route->where == ON_READER) {
         call_away(c);

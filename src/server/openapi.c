@@ -94,7 +94,18 @@ static void write_response(pawl_json *w, const char *status, const char *schema)
 
 static void write_responses(struct call *c, pawl_json *w, const struct route *r)
 {
-    static const char *const general[] = {"400", "401", "403", "413", "421", "503"};
+    bool guarded = r->scope != SCOPE_PUBLIC, is_get = strcmp(r->method, "GET") == 0;
+    const struct {
+        const char *status;
+        bool may;
+    } general[] = {
+        {"400", true                                 },
+        {"401", guarded                              },
+        {"403", guarded && (!is_get || strstr(r->path, "{queue}"))},
+        {"413",     true                                     },
+        {"421",     true},
+        {"503",     guarded                                     }
+    };
     const char *error =
         r->family == FAMILY_API
             ? "{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/Error\"}}}"
@@ -108,8 +119,8 @@ static void write_responses(struct call *c, pawl_json *w, const struct route *r)
         at += n + (at[n] == ' ');
     }
     for (size_t i = 0; i < COUNT_OF(general); i++)
-        if (!strstr(r->statuses, general[i]))
-            write_response(w, general[i], error);
+        if (general[i].may && !strstr(r->statuses, general[i].status))
+            write_response(w, general[i].status, error);
     pawl_json_end(w);
 }
 

@@ -47,6 +47,10 @@ static void write_config(struct call *c, pawl_json *w, const char *queue,
     number(w, "max_bytes", k->max_bytes);
     pawl_json_key(w, "default_priority");
     pawl_json_num(w, k->default_priority);
+    pawl_json_key(w, "groups");
+    pawl_json_truth(w, false);
+    pawl_json_key(w, "retain");
+    pawl_json_truth(w, false);
     render_text(w, "orchestration", k->orchestration);
     render_text(w, "version", k->version);
     pawl_json_end(w);
@@ -56,8 +60,6 @@ void handle_get_config(struct call *c)
 {
     pawl_queue_config config;
     pawl_error err;
-    if (!guard_queue(c, c->args[0]))
-        return;
     if (pawl_queue_get_config(c->srv->client, c->args[0], c->mem, &config, &err) != PAWL_OK) {
         answer_failure(c, &err);
         return;
@@ -82,6 +84,8 @@ static bool check_keys(struct call *c)
                                         "max_length",
                                         "max_bytes",
                                         "default_priority",
+                                        "groups",
+                                        "retain",
                                         "orchestration",
                                         "version"};
     struct json_iter it;
@@ -156,6 +160,22 @@ static bool read_times(struct call *c, pawl_queue_config *k)
     return true;
 }
 
+/* Settings that exist, and have one value so far. */
+static bool read_planned(struct call *c)
+{
+    static const char *const keys[] = {"groups", "retain"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        bool on = false;
+        if (!call_truth(c, c->json, keys[i], &on))
+            return false;
+        if (on) {
+            answer_error(c, 400, "unsupported", "%s can only be false in this version", keys[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_config(struct call *c, pawl_queue_config *k)
 {
     int64_t locks, deliveries, length, bytes;
@@ -169,7 +189,8 @@ static bool read_config(struct call *c, pawl_queue_config *k)
         !call_truth(c, c->json, "dead_letter_expired", &k->dead_letter_expired) ||
         !call_text(c, c->json, "dead_letter_queue", &dead) ||
         !call_text(c, c->json, "orchestration", &orchestration) ||
-        !call_text(c, c->json, "version", &version))
+        !call_text(c, c->json, "version", &version) || !read_planned(c) ||
+        (dead && !guard_queue(c, dead)))
         return false;
     k->max_locks = (uint32_t)locks;
     k->max_deliveries = (uint32_t)deliveries;
@@ -240,8 +261,6 @@ void handle_queue(struct call *c)
 {
     pawl_queue_stats s;
     pawl_error err;
-    if (!guard_queue(c, c->args[0]))
-        return;
     if (pawl_queue_get_stats(c->srv->client, c->args[0], c->mem, &s, &err) != PAWL_OK) {
         answer_failure(c, &err);
         return;
@@ -264,47 +283,86 @@ void handle_queue(struct call *c)
     answer_json(c, 200, w);
 }
 
-static bool may_see(const struct call *c, pawl_str name)
+/* The names that a token's prefix leaves of a query's; NULL: none. */
+static const char *both_prefixes(const char *a, const char *b)
 {
-    if (!c->queues.len)
-        return true;
-    for (const char *at = c->queues.ptr, *end = at + c->queues.len; at < end;) {
+    size_t n = strlen(a), m = strlen(b);
+    return strncmp(a, b, n < m ? n : m) != 0 ? NULL : n > m ? a : b;
+}
+
+/* The least of the token's prefixes that is above `last`, and not within it. */
+static const char *next_prefix(const struct call *c, const char *last)
+{
+    const char *best = NULL;
+    for (const char *at = c->queues.ptr; *at;) {
         size_t n = strcspn(at, ",");
-        if (n && n <= name.len && memcmp(name.ptr, at, n) == 0)
-            return true;
-        at += n + 1;
+        const char *one = pawl_mem_dup(c->mem, (pawl_str){at, n}).ptr;
+        if (n && (!last || (strcmp(one, last) > 0 && strncmp(one, last, strlen(last)) != 0)) &&
+            (!best || strcmp(one, best) < 0))
+            best = one;
+        at += n + (at[n] == ',');
     }
-    return false;
+    return best;
+}
+
+struct names {
+    struct call *c;
+    pawl_json *w;
+    uint32_t left; /* that may still be written */
+    const char *last;
+    bool more;
+};
+
+/* Write the queues with a prefix; false after having answered. */
+static bool write_names(struct names *n, const char *prefix)
+{
+    struct call *c = n->c;
+    pawl_queue_page page;
+    pawl_error err;
+    if (pawl_queue_list(c->srv->client, prefix, call_param(c, "after"), n->left ? n->left : 1,
+                        c->mem, &page, &err) != PAWL_OK) {
+        answer_failure(c, &err);
+        return false;
+    }
+    n->more = n->left ? page.next.len != 0 : page.count != 0;
+    for (size_t i = 0; i < page.count && n->left; i++, n->left--) {
+        n->last = page.items[i].name.ptr;
+        pawl_json_object(n->w);
+        render_text(n->w, "name", page.items[i].name);
+        write_counts(n->w, &page.items[i]);
+        pawl_json_end(n->w);
+    }
+    return true;
+}
+
+/* A token with prefixes sees each of them in turn, and nothing of the names between. */
+static bool write_allowed(struct names *n, const char *prefix)
+{
+    const char *at = NULL, *both;
+    if (!n->c->queues.len)
+        return write_names(n, prefix);
+    while (!n->more && (at = next_prefix(n->c, at)))
+        if ((both = both_prefixes(at, prefix ? prefix : "")) && !write_names(n, both))
+            return false;
+    return true;
 }
 
 void handle_queues(struct call *c)
 {
     int64_t limit;
-    pawl_queue_page page;
-    pawl_error err;
     if (!call_number(c, "limit", 1, 1000, 100, &limit))
         return;
-    if (pawl_queue_list(c->srv->client, call_param(c, "prefix"), call_param(c, "after"),
-                        (uint32_t)limit, c->mem, &page, &err) != PAWL_OK) {
-        answer_failure(c, &err);
+    struct names names = {.c = c, .w = pawl_json_new(c->mem), .left = (uint32_t)limit};
+    pawl_json_object(names.w);
+    pawl_json_key(names.w, "queues");
+    pawl_json_array(names.w);
+    if (!write_allowed(&names, call_param(c, "prefix")))
         return;
-    }
-    pawl_json *w = pawl_json_new(c->mem);
-    pawl_json_object(w);
-    pawl_json_key(w, "queues");
-    pawl_json_array(w);
-    for (size_t i = 0; i < page.count; i++) {
-        if (!may_see(c, page.items[i].name))
-            continue;
-        pawl_json_object(w);
-        render_text(w, "name", page.items[i].name);
-        write_counts(w, &page.items[i]);
-        pawl_json_end(w);
-    }
-    pawl_json_end(w);
-    render_text(w, "next", page.next);
-    pawl_json_end(w);
-    answer_json(c, 200, w);
+    pawl_json_end(names.w);
+    pawl_json_key(names.w, "next");
+    pawl_json_cstr(names.w, names.more ? names.last : NULL);
+    pawl_json_end(names.w);
+    answer_json(c, 200, names.w);
 }
 
 /* ---- Messages and locks ------------------------------------------------------------------ */
@@ -350,7 +408,7 @@ void handle_messages(struct call *c)
     pawl_queue_browse browse = {.size = sizeof(browse)};
     pawl_queue_messages page;
     pawl_error err;
-    if (!guard_queue(c, c->args[0]) || !read_browse(c, &browse))
+    if (!read_browse(c, &browse))
         return;
     if (pawl_queue_browse_messages(c->srv->client, c->args[0], &browse, c->mem, &page, &err) !=
         PAWL_OK) {
@@ -378,7 +436,7 @@ void handle_message(struct call *c)
     pawl_queue_message m;
     uint64_t id;
     pawl_error err;
-    if (!guard_queue(c, c->args[0]) || !queue_message_id(c, &id))
+    if (!queue_message_id(c, &id))
         return;
     if (pawl_queue_get_message(c->srv->client, c->args[0], id, c->mem, &m, &err) != PAWL_OK) {
         answer_failure(c, &err);
@@ -393,8 +451,6 @@ void handle_locks(struct call *c)
 {
     pawl_queue_locks locks;
     pawl_error err;
-    if (!guard_queue(c, c->args[0]))
-        return;
     if (pawl_queue_get_locks(c->srv->client, c->args[0], c->mem, &locks, &err) != PAWL_OK) {
         answer_failure(c, &err);
         return;

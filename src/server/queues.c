@@ -77,7 +77,6 @@ static void on_reply(void *arg, const pawl_queue_reply *reply)
     if (reply->status == PAWL_OK ||
         (q->op == PAWL_QUEUE_ACK && c->extended && reply->outcome_count)) {
         q->write(c, reply);
-        streams_note_queue(c->srv->streams, c->args[0]);
     } else {
         answer_trouble(c, q->op, reply);
     }
@@ -90,8 +89,6 @@ void queue_submit(struct call *c, pawl_queue_request *request,
     struct queue_call *q = pawl_mem_alloc(c->mem, sizeof(*q));
     pawl_error err;
     request->queue = c->args[0];
-    if (!guard_queue(c, c->args[0]))
-        return;
     *q = (struct queue_call){write, request->op};
     c->data = q;
     if (lingers)
@@ -232,6 +229,15 @@ static bool read_items(struct call *c, pawl_str array, struct push *p)
     return true;
 }
 
+/* One key for all: each item has its own, so that the same request again pushes nothing. */
+static void add_keys(struct call *c, struct push *p, const char *key)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (!p->items[i].dedup_id.len)
+            p->items[i].dedup_id =
+                p->bulk ? pawl_mem_printf(c->mem, "%s#%zu", key, i) : pawl_s(key);
+}
+
 static void write_id(pawl_json *w, pawl_mem *mem, uint64_t id)
 {
     pawl_json_str(w, pawl_mem_printf(mem, "%llu", (unsigned long long)id));
@@ -292,12 +298,12 @@ void handle_push(struct call *c)
     } else {
         if (!read_item(c, c->json, &one, &p.extended))
             return;
-        if (key && !one.dedup_id.len)
-            one.dedup_id = pawl_s(key);
         p.extended = p.extended || key;
         p.items = &one;
         p.count = 1;
     }
+    if (key)
+        add_keys(c, &p, key);
     c->extended = p.extended;
     pawl_queue_request q = {
         .size = sizeof(q), .op = PAWL_QUEUE_PUSH, .items = p.items, .item_count = p.count};
@@ -412,18 +418,21 @@ void handle_pop(struct call *c)
 
 /* ---- Acknowledge ----------------------------------------------------------------------- */
 
+/* No lock id has a NUL: one that cannot be is as unknown as any other. */
+static const char *lock_text(struct call *c, pawl_str raw)
+{
+    pawl_str text = pawl_json_text(c->mem, raw, "", "");
+    return text.len && memchr(text.ptr, 0, text.len) ? "?" : text.ptr;
+}
+
 const char *queue_lock_id(struct call *c)
 {
     pawl_str raw = call_member(c->json, "lock_id");
-    pawl_str text = {0};
-    if (raw.ptr && json_type(raw) == JSON_STRING)
-        text = pawl_json_text(c->mem, raw, "", "");
-    if (!text.len) {
-        answer_error(c, 400, "invalid", "lock_id is required");
-        return NULL;
-    }
-    /* no lock id has a NUL: one that cannot be is as unknown as any other */
-    return memchr(text.ptr, 0, text.len) ? "?" : text.ptr;
+    const char *text = raw.ptr && json_type(raw) == JSON_STRING ? lock_text(c, raw) : "";
+    if (text[0])
+        return text;
+    answer_error(c, 400, "invalid", "lock_id is required");
+    return NULL;
 }
 
 static void write_acked(struct call *c, const pawl_queue_reply *reply)
@@ -481,7 +490,7 @@ static bool read_lock_ids(struct call *c, pawl_str array, pawl_queue_request *q)
         for (json_begin(&it, array); ok && json_next(&it); n++) {
             ok = n < PAWL_QUEUE_LOCKS_MAX && json_type(it.value) == JSON_STRING;
             if (ok)
-                ids[n] = pawl_json_text(c->mem, it.value, "", "").ptr;
+                ids[n] = lock_text(c, it.value);
         }
     if (!ok || !n)
         answer_error(c, 400, "invalid", "lock_ids must be an array of 1 to %d texts",

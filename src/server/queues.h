@@ -36,7 +36,7 @@ void handle_put_config(struct call *c);
 /* ---- Shared --------------------------------------------------------------------- */
 
 /* Submit; `write` makes the answer of a PAWL_OK reply on the engine thread, everything else
- * is answered as the seed does.  The queue is args[0]; its token prefixes are checked. */
+ * is answered as the seed does.  The queue is args[0]. */
 void queue_submit(struct call *c, pawl_queue_request *request,
                   void (*write)(struct call *c, const pawl_queue_reply *reply), bool lingers);
 /* The lock_id of the body; NULL after having answered 400. */

@@ -178,8 +178,9 @@ const char *call_param(const struct call *c, const char *name);
 bool call_number(struct call *c, const char *name, int64_t min, int64_t max, int64_t otherwise,
                  int64_t *ret);
 bool call_flag(struct call *c, const char *name, bool *ret);
-/* The body as JSON (an empty one is {} when `optional`); false after having answered 400. */
-bool call_parse_body(struct call *c, bool optional);
+/* The body as JSON of the shape that the route wants (an empty one is {} where it may be
+ * missing); false after having answered 400. */
+bool call_parse_body(struct call *c);
 /* A member of the body that is a string without NUL; *ret NULL when absent or null.
  * False after having answered 400. */
 bool call_text(struct call *c, pawl_str object, const char *key, const char **ret);
@@ -204,7 +205,12 @@ bool percent_decode(pawl_mem *mem, pawl_str raw, bool plus, pawl_str *ret);
 
 enum family { FAMILY_API, FAMILY_QUEUE };
 enum where { ON_LOOP, ON_READER };
-enum body { BODY_NONE, BODY_OPTIONAL, BODY_JSON };
+enum body {
+    BODY_NONE,
+    BODY_VALUE,    /* any JSON, or nothing */
+    BODY_OPTIONAL, /* an object, or nothing */
+    BODY_JSON      /* an object */
+};
 
 struct route {
     const char *method;
@@ -229,7 +235,9 @@ bool route_takes(const struct route *r, pawl_str name);
 
 /* Host, framing, origin, token: false, and the answer is there. */
 bool guard_check(struct call *c);
-/* May the token of this call use the queue? */
+/* May the token of this call see the queue? */
+bool guard_sees(const struct call *c, pawl_str queue);
+/* The same; false, and the answer is there. */
 bool guard_queue(struct call *c, const char *queue);
 bool guard_is_loopback(const char *host);
 
@@ -255,8 +263,6 @@ void wait_leave(struct call *c);
 struct streams *streams_create(pawl_server *s);
 void streams_destroy(struct streams *t);
 void streams_note(struct streams *t, const pawl_change *changes, size_t count);
-/* A queue changed, as far as this server knows. */
-void streams_note_queue(struct streams *t, const char *queue);
 /* [loop] Send what is due; mono time of the next look, INT64_MAX: none. */
 int64_t streams_tick(struct streams *t, int64_t now_ms);
 /* [loop] The answer of a call to /api/v1/stream: an MHD response. */

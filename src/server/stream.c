@@ -13,6 +13,7 @@
 #include "server/handlers.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ struct stream {
 struct streams {
     pawl_server *srv;
     pthread_mutex_t lock; /* guards the four below */
-    struct map noted;     /* instance or queue -> note */
+    struct map noted[2];  /* by name: instances, queues */
     struct note *notes, **notes_end;
     bool more;
     atomic_bool noting;
@@ -69,7 +70,8 @@ struct streams *streams_create(pawl_server *s)
     t->notes_end = &t->notes;
     t->until_ms = INT64_MAX;
     pthread_mutex_init(&t->lock, NULL);
-    map_init(&t->noted);
+    map_init(&t->noted[0]);
+    map_init(&t->noted[1]);
     return t;
 }
 
@@ -82,7 +84,8 @@ static void drop_notes(struct streams *t)
     }
     t->notes_end = &t->notes;
     t->more = false;
-    map_reset(&t->noted);
+    map_reset(&t->noted[0]);
+    map_reset(&t->noted[1]);
 }
 
 void streams_destroy(struct streams *t)
@@ -90,7 +93,8 @@ void streams_destroy(struct streams *t)
     if (!t)
         return;
     drop_notes(t);
-    map_deinit(&t->noted);
+    map_deinit(&t->noted[0]);
+    map_deinit(&t->noted[1]);
     for (size_t i = 0; i < RING; i++)
         free(t->ring[i]);
     pthread_mutex_destroy(&t->lock);
@@ -101,10 +105,10 @@ void streams_destroy(struct streams *t)
 
 static struct note *note_of(struct streams *t, pawl_str name, bool is_queue)
 {
-    struct note *n = map_gets(&t->noted, name);
-    if (n && n->is_queue == is_queue)
+    struct note *n = map_gets(&t->noted[is_queue], name);
+    if (n)
         return n;
-    if (n || t->noted.count >= NOTES_MAX) { /* a queue and an instance of one name are rare */
+    if (t->noted[0].count + t->noted[1].count >= NOTES_MAX) {
         t->more = true;
         return NULL;
     }
@@ -114,7 +118,7 @@ static struct note *note_of(struct streams *t, pawl_str name, bool is_queue)
     memcpy((char *)(n + 1), name.ptr, name.len);
     n->name = (pawl_str){(char *)(n + 1), name.len};
     n->is_queue = is_queue;
-    if (!map_puts(&t->noted, n->name, n)) {
+    if (!map_puts(&t->noted[is_queue], n->name, n)) {
         free(n);
         return NULL;
     }
@@ -130,6 +134,10 @@ void streams_note(struct streams *t, const pawl_change *changes, size_t count)
     pthread_mutex_lock(&t->lock);
     bool first = !t->notes;
     for (size_t i = 0; i < count; i++) {
+        if (changes[i].queue.len) {
+            (void)note_of(t, changes[i].queue, true);
+            continue;
+        }
         struct note *n = note_of(t, changes[i].instance, false);
         if (!n)
             continue;
@@ -137,18 +145,6 @@ void streams_note(struct streams *t, const pawl_change *changes, size_t count)
         n->execution = changes[i].execution;
         n->seq = changes[i].last_seq;
     }
-    pthread_mutex_unlock(&t->lock);
-    if (first)
-        http_wake(t->srv);
-}
-
-void streams_note_queue(struct streams *t, const char *queue)
-{
-    if (!atomic_load_explicit(&t->noting, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&t->lock);
-    bool first = !t->notes;
-    (void)note_of(t, pawl_s(queue), true);
     pthread_mutex_unlock(&t->lock);
     if (first)
         http_wake(t->srv);
@@ -209,12 +205,14 @@ static void make_batch(struct streams *t)
     pawl_mem_free(mem);
 }
 
-static void rouse(struct stream *r)
+/* True: libmicrohttpd must run before anybody sleeps, its time-out does not know of this. */
+static bool rouse(struct stream *r)
 {
     if (!r->asleep)
-        return;
+        return false;
     r->asleep = false;
     MHD_resume_connection(r->c->conn);
+    return true;
 }
 
 static bool has_notes(struct streams *t)
@@ -229,19 +227,19 @@ int64_t streams_tick(struct streams *t, int64_t now_ms)
 {
     if (!atomic_load(&t->noting))
         return INT64_MAX;
-    bool notes = has_notes(t);
+    bool notes = has_notes(t), roused = false;
     if (notes && now_ms >= t->batch_at_ms) {
         make_batch(t);
         t->batch_at_ms = now_ms + BATCH_MS;
         notes = false;
         for (struct stream *r = t->readers; r; r = r->next)
-            rouse(r);
+            roused = rouse(r) || roused;
     }
     if (t->count && now_ms >= t->ping_at_ms) {
         t->ping_at_ms = now_ms + PING_MS;
         for (struct stream *r = t->readers; r; r = r->next) {
             r->ping = true;
-            rouse(r);
+            roused = rouse(r) || roused;
         }
     }
     if (!t->count && now_ms >= t->until_ms) {
@@ -252,7 +250,7 @@ int64_t streams_tick(struct streams *t, int64_t now_ms)
         t->last += RING; /* who comes back later missed something */
         return INT64_MAX;
     }
-    int64_t at = t->count ? t->ping_at_ms : t->until_ms;
+    int64_t at = roused ? now_ms : t->count ? t->ping_at_ms : t->until_ms;
     return notes && t->batch_at_ms < at ? t->batch_at_ms : at;
 }
 
@@ -260,11 +258,37 @@ void streams_end(struct streams *t)
 {
     for (struct stream *r = t->readers; r; r = r->next) {
         r->ended = true;
-        rouse(r);
+        (void)rouse(r);
     }
 }
 
 /* ---- Readers ------------------------------------------------------------------------------ */
+
+/* A batch without the queues that the reader's token does not allow. */
+static void put_batch(struct stream *r, const char *text)
+{
+    const char *data = strstr(text, "data: ") + 6;
+    pawl_str queues = call_member((pawl_str){data, strlen(data) - 2}, "queues");
+    struct json_iter it;
+    bool first = true;
+    if (!r->c->queues.len) {
+        buf_puts(&r->out, text);
+        return;
+    }
+    pawl_mem *mem = pawl_mem_new();
+    buf_put(&r->out, text, (size_t)(queues.ptr - text));
+    buf_puts(&r->out, "[");
+    for (json_begin(&it, queues); json_next(&it);) {
+        if (!guard_sees(r->c, pawl_json_text(mem, it.value, "", "")))
+            continue;
+        buf_puts(&r->out, first ? "" : ",");
+        buf_put(&r->out, it.value.ptr, it.value.len);
+        first = false;
+    }
+    buf_puts(&r->out, "]");
+    buf_puts(&r->out, queues.ptr + queues.len);
+    pawl_mem_free(mem);
+}
 
 /* Put the next thing to say into r->out; false: there is nothing. */
 static bool next_text(struct stream *r)
@@ -282,7 +306,7 @@ static bool next_text(struct stream *r)
         return true;
     }
     if (r->want <= t->last) {
-        buf_puts(&r->out, t->ring[r->want++ % RING]);
+        put_batch(r, t->ring[r->want++ % RING]);
         return !r->out.failed;
     }
     if (r->ping) {

@@ -47,6 +47,13 @@ def module(second=False):
     return path
 
 
+SEEN = set()   # (method, path, status) of every answer, for the last test
+
+
+def seen(method, path, status):
+    SEEN.add((method, path.partition("?")[0], status))
+
+
 class Reply:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
@@ -141,6 +148,7 @@ class Server:
                     raise
                 conn.close()
         reply = Reply(answer.status, dict(answer.getheaders()), answer.read())
+        seen(method, path, answer.status)
         if not fresh:
             self.conn = conn
         if answer.will_close:

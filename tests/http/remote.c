@@ -10,8 +10,12 @@
  *   Parent        runs Echo as a child
  *   Texts         returns text that is no JSON, or bytes that are no UTF-8
  *   Wrong         fails
+ *   Nap           an activity that takes as many ms as its input says
+ *   Post          pushes its input to the queue "posted"
+ *   Spin          never leaves its turn
  */
 #include <pawl.h>
+#include <unistd.h>
 
 static pawl_result remote_order(pawl_ctx *ctx, pawl_str input)
 {
@@ -62,6 +66,33 @@ static pawl_result wrong(pawl_ctx *ctx, pawl_str input)
     return pawl_fail(ctx, "it went wrong");
 }
 
+static pawl_result sleep_a_while(pawl_activity *act, pawl_str input)
+{
+    usleep((useconds_t)pawl_json_int(input, "", 0) * 1000);
+    return pawl_ok_str(act, input);
+}
+
+static pawl_result nap(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call(ctx, "Sleep", input);
+}
+
+static pawl_result post(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result pushed = pawl_queue_push(ctx, "posted", input, NULL);
+    if (!pushed.ok)
+        return pushed;
+    return pawl_done(ctx, "pushed");
+}
+
+static pawl_result spin(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    for (volatile int i = 0;; i = i + 1)
+        ;
+    return pawl_done(ctx, "never");
+}
+
 static void register_all(pawl_app *app)
 {
     pawl_register_orchestration(app, "RemoteOrder", "1.0.0", remote_order);
@@ -75,7 +106,11 @@ static void register_all(pawl_app *app)
     pawl_register_orchestration(app, "Parent", "1.0.0", parent);
     pawl_register_orchestration(app, "Texts", "1.0.0", texts);
     pawl_register_orchestration(app, "Wrong", "1.0.0", wrong);
+    pawl_register_orchestration(app, "Nap", "1.0.0", nap);
+    pawl_register_orchestration(app, "Post", "1.0.0", post);
+    pawl_register_orchestration(app, "Spin", "1.0.0", spin);
     pawl_register_activity(app, "Twice", twice);
+    pawl_register_activity(app, "Sleep", sleep_a_while);
 }
 
 PAWL_MODULE(register_all)

@@ -39,6 +39,31 @@ QUEUE_SCENARIO(a_push_is_part_of_the_turn)
     scene_expect_empty(s);
 }
 
+static unsigned told_out, told_other;
+
+static void count_queues(void *arg, const pawl_change *changes, size_t count)
+{
+    (void)arg;
+    for (size_t i = 0; i < count; i++) {
+        if (!changes[i].queue.len)
+            continue;
+        expect_str(changes[i].instance.ptr, "");
+        *(pawl_str_is(changes[i].queue, "out") ? &told_out : &told_other) += 1;
+    }
+}
+
+QUEUE_SCENARIO(the_feed_names_a_queue_that_an_orchestration_changed)
+{
+    told_out = told_other = 0;
+    scene_flow(s, "Push", pusher);
+    scene_up(s);
+    ck_assert(pawl_client_feed(s->c, count_queues, NULL) != 0);
+    scene_start(s, "Push", "i", "hello");
+    scene_expect(s, "i", PAWL_COMPLETED, "done");
+    ck_assert_uint_ge(told_out, 1);
+    expect_is(told_other, 0);
+}
+
 /* Die before or after the n-th commit, come back, go on: two items, whatever n. */
 static void push_with_death(struct scene *s, enum fault_kind when)
 {
