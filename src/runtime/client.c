@@ -158,7 +158,7 @@ static void take_reply(void *arg, const pawl_reply *reply)
 static void step_until(pawl_runtime *rt, struct waiter *w)
 {
     while (!w->done)
-        if (pawl_runtime_step(rt, 1000) < 0 && !w->done) {
+        if (runtime_step_blocked(rt) < 0 && !w->done) {
             runtime_refuse(rt); /* now: nobody may answer when `w` is gone */
             *w->reply = (pawl_reply){.status = rt->dead};
             error_set(&w->reply->error, rt->dead, "the runtime has stopped: %s",

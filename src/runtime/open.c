@@ -357,6 +357,21 @@ int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
     }
 }
 
+int runtime_step_blocked(pawl_runtime *rt)
+{
+    int done = pawl_runtime_step(rt, 1000);
+    if (done != 0 || rt->env.mono_ms == real_mono)
+        return done < 0 ? -1 : 1;
+    int64_t mono = rt_mono(rt);
+    if (rt->queue_count || atomic_load(&rt->inbox_count) || loop_idle_until(rt) <= mono)
+        return 1;
+    usleep(1000); /* another thread may move the clock */
+    if (rt->retry_at_ms <= mono)
+        return 0;
+    rt->retry_at_ms = mono;
+    return 1;
+}
+
 pawl_client *pawl_runtime_client(pawl_runtime *rt)
 {
     return &rt->client;
@@ -396,6 +411,7 @@ void runtime_refuse(pawl_runtime *rt)
     refuse_items(rt->items);
     rt->items = NULL;
     rt->items_end = &rt->items;
+    queue_refuse_all(rt);
     drop_letters(rt);
 }
 

@@ -6,7 +6,8 @@
  * memory inside the callback, while the caller sleeps.
  */
 #include "base/limits.h"
-#include "runtime/runtime.h"
+#include "runtime/loop.h"
+#include "runtime/queue_desk.h"
 
 #include "pawl/queue.h"
 
@@ -71,13 +72,18 @@ static void take_reply(void *arg, const pawl_queue_reply *reply)
 /* On the thread that steps the engine nobody else will: step until answered. */
 static void step_until(pawl_runtime *rt, struct waiter *w)
 {
-    while (!w->done)
-        if (pawl_runtime_step(rt, 1000) < 0 && !w->done) {
-            *w->reply = (pawl_queue_reply){.status = rt->dead};
-            error_set(&w->reply->error, rt->dead, "the runtime has stopped: %s",
-                      pawl_status_text(rt->dead));
-            return;
-        }
+    while (!w->done) {
+        int more = runtime_step_blocked(rt);
+        if (more == 0)
+            queue_stop_waiting(rt, w); /* the clock stands still: its time would never be over */
+        if (more >= 0 || w->done)
+            continue;
+        runtime_refuse(rt); /* now: nobody may answer when `w` is gone */
+        *w->reply = (pawl_queue_reply){.status = rt->dead};
+        error_set(&w->reply->error, rt->dead, "the runtime has stopped: %s",
+                  pawl_status_text(rt->dead));
+        return;
+    }
 }
 
 pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request, pawl_mem *mem,
@@ -92,7 +98,7 @@ pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request, p
     if (rc != PAWL_OK) { /* else *ret belongs to the engine until it is done */
         ret->status = rc;
         ret->error = err;
-    } else if (!c->rt->threaded) {
+    } else if (runtime_steps_here(c->rt)) {
         step_until(c->rt, &w);
     } else {
         pthread_mutex_lock(&w.lock);

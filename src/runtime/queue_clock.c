@@ -136,6 +136,18 @@ static void look_waits(pawl_runtime *rt)
     }
 }
 
+void queue_stop_waiting(pawl_runtime *rt, const void *arg)
+{
+    for (struct seat *s = rt->desk->oldest; s; s = s->newer)
+        for (struct queue_req *req = s->waiters; req; req = req->next)
+            if (req->arg == arg) {
+                heap_remove(&rt->desk->waits, &req->until);
+                req->until.key = INT64_MIN;
+                assert_that(heap_push(&rt->desk->waits, &req->until));
+                return;
+            }
+}
+
 /* Items came, or a lock went: who waits gets them, in the order they came. */
 static bool serve(pawl_runtime *rt, struct seat *s)
 {

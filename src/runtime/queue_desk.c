@@ -272,12 +272,27 @@ bool seat_refill(pawl_runtime *rt, struct seat *s)
 
 /* ---- The end ------------------------------------------------------------------- */
 
-static void refuse_list(struct queue_req *req)
+static void refuse_list(struct queue_req **list, struct queue_req ***end)
 {
+    struct queue_req *req = *list;
+    *list = NULL;
+    *end = list;
     for (struct queue_req *next; req; req = next) {
         next = req->next;
         queue_refuse(req, PAWL_SHUTDOWN, "the runtime is closing");
     }
+}
+
+void queue_refuse_all(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (!d)
+        return;
+    heap_deinit(&d->waits); /* while those in it live */
+    refuse_list(&d->later, &d->later_end);
+    refuse_list(&d->done, &d->done_end);
+    for (struct seat *s = d->oldest; s; s = s->newer)
+        refuse_list(&s->waiters, &s->waiters_end);
 }
 
 void queue_desk_close(pawl_runtime *rt)
@@ -285,14 +300,10 @@ void queue_desk_close(pawl_runtime *rt)
     struct queue_desk *d = rt->desk;
     if (!d)
         return;
-    heap_deinit(&d->waits); /* while those in it live */
-    refuse_list(d->later);
-    refuse_list(d->done);
+    queue_refuse_all(rt);
     queue_group_undo(&d->group);
-    for (struct seat *s; (s = d->oldest);) {
-        refuse_list(s->waiters);
-        free_seat(d, s);
-    }
+    while (d->oldest)
+        free_seat(d, d->oldest);
     map_deinit(&d->seats);
     free(d);
     rt->desk = NULL;

@@ -69,6 +69,8 @@ struct queue_desk {
 
 bool queue_desk_open(pawl_runtime *rt); /* false: out of memory */
 void queue_desk_close(pawl_runtime *rt);
+/* Nothing runs any more: whoever waits for an answer hears that none will come. */
+void queue_refuse_all(pawl_runtime *rt);
 
 /* ---- queue_desk.c ---------------------------------------------------------- */
 
@@ -105,6 +107,8 @@ void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req);
 
 /* At the beginning of a pass: what is due, put off, or waited long enough. */
 void queue_look(pawl_runtime *rt);
+/* The pop that calls back with `arg`: its waiting is over. */
+void queue_stop_waiting(pawl_runtime *rt, const void *arg);
 /* Before the commit: serve waiting pops, start what bound queues ask for, fill in the round. */
 void queue_seal(pawl_runtime *rt);
 void queue_committed(pawl_runtime *rt);

@@ -386,3 +386,50 @@ QUEUE_SCENARIO(a_crowd_of_threads_gets_each_item_once)
     expect_is(q_stats(s, "q").acked, 4000);
     free(c);
 }
+
+/* ---- Blocking calls on a stepped runtime -------------------------------------------- */
+
+/* A request on its way must not be answered into the caller's memory later. */
+QUEUE_SCENARIO(a_blocking_call_on_a_dead_runtime_leaves_nothing_behind)
+{
+    pawl_error err = {0};
+    struct q_poll waiting;
+    q_push(s, "q", "a", 0);
+    q_poll(s, "nothing", 5000, false, &waiting);
+    scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, PAWL_FENCED);
+    expect_is(pawl_client_push(s->c, "q", pawl_s("b"), NULL, NULL, &err), PAWL_FENCED);
+    expect_text(err.text, "has stopped");
+    expect_is(waiting.done, true);
+    expect_is(waiting.status, PAWL_SHUTDOWN);
+    expect_is(pawl_client_push(s->c, "q", pawl_s("c"), NULL, NULL, &err), PAWL_FENCED);
+    s->fault.left = 0;
+    scene_down(s);
+    expect_str(q_all(s, "q"), "a:ready");
+}
+
+/* The clock is the caller's and stands still: a store in trouble is tried all the same. */
+QUEUE_SCENARIO(a_blocking_call_outlives_trouble_of_the_store_on_a_clock_that_stands_still)
+{
+    pawl_error err = {0};
+    scene_up(s);
+    scene_fail(s, FAULT_OP_commit, 0, 3, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    expect_is(pawl_client_push(s->c, "q", pawl_s("a"), NULL, NULL, &err), PAWL_OK);
+    expect_is(s->fault.left, 0);
+    expect_str(q_all(s, "q"), "a:ready");
+}
+
+QUEUE_SCENARIO(a_blocking_wait_ends_on_a_clock_that_stands_still)
+{
+    pawl_queue_message m;
+    pawl_error err = {0};
+    struct q_poll other;
+    scene_up(s);
+    q_poll(s, "q", 5000, false, &other);
+    expect_is(pawl_client_pop(s->c, "q", 5000, s->mem, &m, &err), PAWL_EMPTY);
+    expect_is(other.done, false); /* only its own */
+    q_push(s, "q", "a", 0);
+    expect_is(other.done, true);
+    expect_is(pawl_client_push(s->c, "q", pawl_s("b"), NULL, NULL, &err), PAWL_OK);
+    expect_is(pawl_client_pop_locked(s->c, "q", 0, 5000, s->mem, &m, &err), PAWL_OK);
+    expect_str(m.data.ptr, "b");
+}
