@@ -138,6 +138,9 @@ PAWL_API pawl_client *pawl_runtime_client(pawl_runtime *rt);
  * threads, close the store if the runtime opened it, free.  NULL is fine. */
 PAWL_API void pawl_runtime_close(pawl_runtime *rt);
 
+#define PAWL_TROUBLE_BYTES 200
+#define PAWL_DELAY_BUCKETS 17
+
 typedef struct pawl_stats {
     uint64_t turns, rounds, commits, events;
     uint64_t activities_started, activities_completed, activities_failed, activities_retried;
@@ -148,12 +151,20 @@ typedef struct pawl_stats {
     uint64_t timer_queue;                      /* always 0: timers ride the orchestrator queue */
     uint64_t running_activities;
     bool healthy;
-    char trouble[200]; /* when not healthy */
+    char trouble[PAWL_TROUBLE_BYTES]; /* when not healthy */
+    uint64_t retired;                 /* instances removed by retain_ms */
+    /* Attempts of activities by how long they were ready before they began: those up to
+     * pawl_delay_bound_ms() of the bucket and over that of the one before. */
+    uint64_t schedule_to_start[PAWL_DELAY_BUCKETS];
+    uint64_t schedule_to_start_count, schedule_to_start_ms; /* their number and sum */
 } pawl_stats;
 
+/* Counts rows of the store for the depths. */
 PAWL_API void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret);
-/* Does it make progress?  If not, why.  Counts nothing and reads no store: cheap at any time. */
-PAWL_API bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[200]);
+/* Does the engine make progress?  If not, *rettrouble says why.  Costs nothing. */
+PAWL_API bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES]);
+/* INT64_MAX of the last one. */
+PAWL_API int64_t pawl_delay_bound_ms(unsigned bucket);
 
 /* ---- Programs and modules ----------------------------------------------- */
 

@@ -261,12 +261,14 @@ static bool is_quiet(const pawl_stats *now, const pawl_stats *before)
     return now->rounds == before->rounds && now->inbox == 0 && now->running_activities == 0;
 }
 
-static void watch_health(struct cli *cli, const pawl_stats *now, bool *healthy)
+static void watch_health(struct cli *cli, pawl_runtime *rt, bool *was_healthy)
 {
-    if (now->healthy != *healthy)
-        cli_note(cli, now->healthy ? "the engine is healthy again" : "the engine is in trouble: %s",
-                 now->trouble);
-    *healthy = now->healthy;
+    char trouble[PAWL_TROUBLE_BYTES];
+    bool healthy = pawl_runtime_healthy(rt, trouble);
+    if (healthy != *was_healthy)
+        cli_note(cli, healthy ? "the engine is healthy again" : "the engine is in trouble: %s",
+                 trouble);
+    *was_healthy = healthy;
 }
 
 static void work_until_told(struct cli *cli, struct session *session, struct watch *watch)
@@ -276,10 +278,12 @@ static void work_until_told(struct cli *cli, struct session *session, struct wat
     bool healthy = true;
     int64_t look_ms = cli->args.until_idle ? IDLE_LOOK_MS : HEALTH_MS;
     while (watch_next(watch, look_ms, &signal_number) != WATCH_SIGNAL) {
+        watch_health(cli, session->rt, &healthy);
+        if (!cli->args.until_idle)
+            continue;
         pawl_runtime_stats(session->rt, &now);
-        watch_health(cli, &now, &healthy);
         quiet = is_quiet(&now, &before) ? quiet + 1 : 0;
-        if (cli->args.until_idle && quiet >= IDLE_LOOKS)
+        if (quiet >= IDLE_LOOKS)
             return;
         before = now;
     }

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "base/rand.h"
+#include "runtime/job.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,6 +63,7 @@ void activity_run(pawl_runtime *rt, struct job *job)
     int64_t now = rt_mono(rt);
     atomic_store(&job->beat_ms, now);
     atomic_store(&job->began_ms, now > 0 ? now : 1);
+    job_began(rt, &job->work, rt_now(rt));
     pawl_result result = job->activity->fn(&act, job->work.input);
     pthread_mutex_lock(&job->cancel_lock);
     job->on_cancel = NULL; /* nobody is called after the activity has returned */

@@ -31,6 +31,8 @@ void job_done(pawl_runtime *rt, struct job *job);
 void job_withdraw(pawl_runtime *rt, uint64_t work_id);
 /* Rows whose deadline has passed; attempts that ran too long or went silent. */
 void job_look_deadlines(pawl_runtime *rt);
+/* figures.c, any thread: an attempt begins now. */
+void job_began(pawl_runtime *rt, const pawl_work *w, int64_t now_ms);
 void job_look_limits(pawl_runtime *rt);
 /* Mono time of the next limit; INT64_MAX: none. */
 int64_t job_next_limit(pawl_runtime *rt);

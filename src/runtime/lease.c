@@ -279,6 +279,7 @@ static void lease_row(pawl_runtime *rt, struct lease_call *q, struct stage **s, 
                        .attempt = w->attempt + 1,
                        .locked_until_ms = rt->now_ms + q->lock_ms};
     *s = put_row(rt, *s, w, token.ptr, to->locked_until_ms);
+    job_began(rt, w, rt->now_ms);
 }
 
 /* True: answered, refused, or answered with the commit of its stage. */

@@ -56,15 +56,25 @@ static pawl_queue_stats describe(const pawl_queue_row *row, pawl_mem *mem)
                               .config = queue_config_read(row->config, mem)};
 }
 
+/* One look-up in the index of ready entries. */
+static pawl_status add_oldest(pawl_store *s, const pawl_queue_ops *ops, uint64_t qid, pawl_mem *mem,
+                              pawl_queue_stats *ret, pawl_error *err)
+{
+    pawl_entry_list first;
+    pawl_entry_query query = {.qid = qid, .order = PAWL_ENTRIES_READY, .limit = 1, .heads = true};
+    pawl_status rc = ops->query_entries(s, &query, mem, &first, err);
+    if (rc == PAWL_OK)
+        ret->oldest_ms = first.count ? first.items[0].enqueued_ms : 0;
+    return rc;
+}
+
 static pawl_status add_levels(pawl_store *s, const pawl_queue_ops *ops, uint64_t qid, pawl_mem *mem,
                               pawl_queue_stats *ret, pawl_error *err)
 {
     pawl_level_list list;
-    pawl_entry_list first;
-    pawl_entry_query query = {.qid = qid, .order = PAWL_ENTRIES_READY, .limit = 1, .heads = true};
     pawl_status rc = ops->levels(s, qid, LEVELS_MAX, mem, &list, err);
     if (rc == PAWL_OK)
-        rc = ops->query_entries(s, &query, mem, &first, err);
+        rc = add_oldest(s, ops, qid, mem, ret, err);
     if (rc != PAWL_OK)
         return rc;
     pawl_queue_level *levels = arena_array(mem, pawl_queue_level, list.count + 1);
@@ -72,7 +82,6 @@ static pawl_status add_levels(pawl_store *s, const pawl_queue_ops *ops, uint64_t
         levels[i] = (pawl_queue_level){list.items[i].priority, list.items[i].count};
     ret->levels = levels;
     ret->level_count = list.count;
-    ret->oldest_ms = first.count ? first.items[0].enqueued_ms : 0;
     return PAWL_OK;
 }
 
@@ -129,8 +138,12 @@ pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const char *afte
         return rc;
     size_t count = list.count > limit ? limit : list.count;
     pawl_queue_stats *items = arena_array(mem, pawl_queue_stats, count + 1);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && rc == PAWL_OK; i++) {
         items[i] = describe(&list.items[i], mem);
+        rc = add_oldest(c->rt->store, ops, list.items[i].qid, mem, &items[i], err);
+    }
+    if (rc != PAWL_OK)
+        return rc;
     *ret = (pawl_queue_page){.items = items, .count = count};
     if (list.count > limit)
         ret->next = items[count - 1].name;

@@ -324,10 +324,11 @@ struct pawl_runtime {
     struct {
         atomic_ullong turns, rounds, commits, events, activities_started, activities_completed,
             activities_failed, activities_retried, timers_fired, replays, replayed_events,
-            evictions, mismatches, quarantined, commit_us, store_errors, resident, todo, retired;
+            evictions, mismatches, quarantined, commit_us, store_errors, resident, todo, retired,
+            schedule_to_start_count, schedule_to_start_ms, schedule_to_start[PAWL_DELAY_BUCKETS];
     } n;
     pthread_mutex_t trouble_lock;
-    char trouble[200];
+    char trouble[PAWL_TROUBLE_BYTES];
 };
 
 #define COUNT(rt, what)       atomic_fetch_add_explicit(&(rt)->n.what, 1, memory_order_relaxed)

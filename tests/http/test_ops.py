@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Running a server for long: what is kept, what is measured, modules."""
+import math
+import re
 import time
+from urllib.parse import quote
 
 from kit import Server, expect
 
@@ -41,3 +44,125 @@ def test_retain_completed_wants_a_duration():
     except AssertionError as error:
         assert "a duration with a unit" in str(error), error
     assert server.process.returncode == 2
+
+
+# ---- Metrics ---------------------------------------------------------------------------
+
+NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"')
+
+
+def parse(text):
+    """The Prometheus text format, strictly: {family: (type, {(name, labels): value})}."""
+    assert text.endswith("\n")
+    families, current, helped = {}, None, None
+    for line in text.split("\n")[:-1]:
+        if line.startswith("# HELP "):
+            helped, words = line.split(" ", 3)[2:]
+            assert NAME.fullmatch(helped) and words and helped not in families, line
+        elif line.startswith("# TYPE "):
+            current, kind = line.split(" ")[2:]
+            assert current == helped and current not in families, line
+            assert kind in ("counter", "gauge", "histogram"), line
+            families[current] = (kind, {})
+        else:
+            name = NAME.match(line).group()
+            rest, labels = line[len(name):], {}
+            if rest.startswith("{"):
+                at = 1
+                while rest[at] != "}":
+                    match = LABEL.match(rest, at)
+                    assert match and match.group(1) not in labels, line
+                    labels[match.group(1)] = re.sub(
+                        r"\\(.)", lambda m: "\n" if m.group(1) == "n" else m.group(1),
+                        match.group(2))
+                    at = match.end() + (rest[match.end()] == ",")
+                rest = rest[at + 1:]
+            assert re.fullmatch(r" (\+Inf|-?[0-9.]+(e[+-]?[0-9]+)?)", rest), line
+            kind, series = families[current]
+            allowed = [current + end for end in ("_bucket", "_sum", "_count")] \
+                if kind == "histogram" else [current]
+            assert name in allowed, "%s is not of %s" % (line, current)
+            key = (name, tuple(sorted(labels.items())))
+            assert key not in series, "twice: " + line
+            series[key] = float(rest)
+            assert kind != "counter" or (series[key] >= 0 and name.endswith("_total")), line
+    for name, (kind, series) in families.items():
+        assert series, name + " has no series"
+        if kind == "histogram":
+            check_histogram(name, series)
+    return families
+
+
+def check_histogram(name, series):
+    buckets = sorted((float(dict(labels)["le"]), value) for (n, labels), value in series.items()
+                     if n == name + "_bucket")
+    assert buckets[-1][0] == math.inf
+    assert [v for _, v in buckets] == sorted(v for _, v in buckets), "not cumulative"
+    assert series[(name + "_count", ())] == buckets[-1][1]
+    assert (name + "_sum", ()) in series
+
+
+def metrics(server):
+    return parse(server.get("/metrics").body.decode())
+
+
+def value(found, name, **labels):
+    return found[name][1][(name, tuple(sorted(labels.items())))]
+
+
+def test_metrics_parse_and_have_everything(server):
+    odd = ['quo"te', "back\\slash", "a,b={}", "ünï"]
+    for n, name in enumerate(odd):
+        for _ in range(n + 1):
+            expect(server.post("/queue/%s/push" % quote(name, safe=""), {"item": 1}), 200)
+    expect(server.post("/queue/%s/pop?require_ack=true" % quote(odd[1], safe="")), 200)
+    expect(server.post("/queue/later/push", {"item": 1, "delay_seconds": 1000}), 200)
+    for n in range(5):
+        server.ended(server.start_instance("Echo", n))
+    server.start_instance("RemoteOrder", 1, "r")
+    time.sleep(0.06)
+    server.post("/api/v1/work/poll", {"activities": ["Charge"], "wait_ms": 5000})
+    found = metrics(server)
+    for name in ("turns_total", "commits_total", "rounds_total", "commit_seconds_total",
+                 "orchestrator_queue_depth", "worker_queue_depth", "timer_queue_depth",
+                 "resident_fibers", "activity_attempts_total", "parked_total", "retired_total",
+                 "healthy", "http_requests_total"):
+        assert "pawl_" + name in found, name
+    assert value(found, "pawl_timer_queue_depth") == 0 and value(found, "pawl_healthy") == 1
+    name = "pawl_activity_schedule_to_start_seconds"
+    series = found[name][1]
+    assert series[(name + "_count", ())] == 6 == value(found, "pawl_activity_attempts_total")
+    assert series[(name + "_sum", ())] >= 0.06
+    assert series[(name + "_bucket", (("le", "0.05"),))] < 6      # the one of the worker waited
+    for n, queue in enumerate(odd):
+        assert value(found, "pawl_queue_ready", queue=queue) == n + 1 - (n == 1), queue
+        assert value(found, "pawl_queue_pushed_total", queue=queue) == n + 1
+    assert value(found, "pawl_queue_locked", queue=odd[1]) == 1
+    assert value(found, "pawl_queue_delayed", queue="later") == 1
+    assert value(found, "pawl_queue_ready_age_seconds", queue=odd[0]) > 0
+    assert value(found, "pawl_queue_ready_age_seconds", queue="later") == 0
+    assert value(found, "pawl_queues") == 5 and value(found, "pawl_queues_ready") == 9
+
+
+def test_metrics_have_few_series_with_many_queues(server):
+    for n in range(230):
+        expect(server.post("/queue/q%03d/push" % n, {"item": 1}), 200)
+    found = metrics(server)
+    assert value(found, "pawl_queues") == 230 and value(found, "pawl_queues_ready") == 230
+    assert value(found, "pawl_queues_without_series") == 30
+    assert len(found["pawl_queue_ready"][1]) == 200
+    assert sum(len(series) for _, series in found.values()) < 200 * 12 + 150
+
+
+def test_metrics_show_a_token_its_own_queues():
+    from test_security import token
+    server = Server("--require-token", start=False)
+    own, all_ = token(server, "read", "--queues", "mine-"), token(server, "operate")
+    with server.start():
+        for name in ("mine-a", "theirs-b"):
+            expect(server.post("/queue/%s/push" % name, {"item": 1},
+                               headers={"Authorization": "Bearer " + all_}), 200)
+        text = server.get("/metrics", headers={"Authorization": "Bearer " + own}).body.decode()
+        assert "mine-a" in text and "theirs-b" not in text
+        assert value(parse(text), "pawl_queues_ready") == 1

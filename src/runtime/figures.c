@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/figures.c -- what a runtime tells about itself, to any thread.
+ *
+ * Counters are relaxed atomics, written where things happen.  Depths are counted in
+ * the store, which takes as long as there are rows: whoever only wants to know
+ * whether it is well asks pawl_runtime_healthy().
+ */
+#include "runtime/job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const int64_t bounds_ms[PAWL_DELAY_BUCKETS - 1] = {
+    1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000};
+
+int64_t pawl_delay_bound_ms(unsigned bucket)
+{
+    return bucket < COUNT_OF(bounds_ms) ? bounds_ms[bucket] : INT64_MAX;
+}
+
+/* An attempt began: how long was it ready before?  Of one that follows a lost lease or
+ * a crash nobody knows since when. */
+void job_began(pawl_runtime *rt, const pawl_work *w, int64_t now_ms)
+{
+    if (w->attempt && !w->visible_ms)
+        return;
+    int64_t since = w->visible_ms > w->scheduled_ms ? w->visible_ms : w->scheduled_ms;
+    int64_t ms = now_ms > since ? now_ms - since : 0;
+    unsigned bucket = 0;
+    while (ms > pawl_delay_bound_ms(bucket))
+        bucket++;
+    COUNT(rt, schedule_to_start[bucket]);
+    COUNT(rt, schedule_to_start_count);
+    COUNT_BY(rt, schedule_to_start_ms, (uint64_t)ms);
+}
+
+bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
+{
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->trouble);
+    pthread_mutex_unlock(&rt->trouble_lock);
+    return !rettrouble[0];
+}
+
+void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+#define COPY(field) ret->field = atomic_load_explicit(&rt->n.field, memory_order_relaxed)
+    COPY(turns);
+    COPY(rounds);
+    COPY(commits);
+    COPY(events);
+    COPY(activities_started);
+    COPY(activities_completed);
+    COPY(activities_failed);
+    COPY(activities_retried);
+    COPY(timers_fired);
+    COPY(replays);
+    COPY(replayed_events);
+    COPY(evictions);
+    COPY(mismatches);
+    COPY(quarantined);
+    COPY(commit_us);
+    COPY(store_errors);
+    COPY(resident);
+    COPY(retired);
+    COPY(schedule_to_start_count);
+    COPY(schedule_to_start_ms);
+#undef COPY
+    for (size_t i = 0; i < PAWL_DELAY_BUCKETS; i++)
+        ret->schedule_to_start[i] =
+            atomic_load_explicit(&rt->n.schedule_to_start[i], memory_order_relaxed);
+    ret->inbox = atomic_load(&rt->inbox_count) + atomic_load(&rt->n.todo);
+    pawl_depths depths = {0};
+    pawl_error err;
+    if (rt->store->ops->depths(rt->store, rt_now(rt), &depths, &err) == PAWL_OK) {
+        ret->orchestrator_queue = depths.messages;
+        ret->worker_queue = depths.work;
+        ret->timers_near = depths.timers;
+    }
+    pthread_mutex_lock(&rt->work_lock);
+    ret->running_activities = rt->running;
+    pthread_mutex_unlock(&rt->work_lock);
+    ret->healthy = pawl_runtime_healthy(rt, ret->trouble);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/metrics.c -- GET /metrics: figures in the Prometheus text format.
+ *
+ * Every family is written once, with HELP and TYPE in front of all of its series.
+ * Label values come from outside and are escaped.  Queues have series of their own
+ * up to QUEUES_MAX (the first by name); all of them are in the sums.  On the reader thread.
+ */
+#include "base/clock.h"
+#include "base/map.h"
+#include "server/handlers.h"
+#include "server/queues.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define QUEUES_MAX 200 /* with series of their own */
+#define PAGES_MAX  20  /* of a thousand queues: the sums go no further */
+#define TEXT_MAX   (8 << 20)
+
+static void family(struct buf *m, const char *name, const char *type, const char *help)
+{
+    buf_printf(m, "# HELP pawl_%s %s\n# TYPE pawl_%s %s\n", name, help, name, type);
+}
+
+static void metric(struct buf *m, const char *name, const char *type, const char *help,
+                   double value)
+{
+    family(m, name, type, help);
+    buf_printf(m, "pawl_%s %.17g\n", name, value);
+}
+
+/* ---- The runtime ------------------------------------------------------------------ */
+
+#define COUNTER(field, name, help)                                                                 \
+    {                                                                                              \
+        name, "counter", help, offsetof(pawl_stats, field)                                         \
+    }
+#define GAUGE(field, name, help)                                                                   \
+    {                                                                                              \
+        name, "gauge", help, offsetof(pawl_stats, field)                                           \
+    }
+
+static const struct {
+    const char *name, *type, *help;
+    size_t at;
+} numbers[] = {
+    COUNTER(turns, "turns_total", "turns of orchestrations"),
+    COUNTER(rounds, "rounds_total", "rounds committed; by commits: rounds per commit"),
+    COUNTER(commits, "commits_total", "group commits, one sync each"),
+    COUNTER(events, "events_total", "history events appended"),
+    COUNTER(activities_started, "activity_attempts_total", "activity attempts begun here"),
+    COUNTER(activities_completed, "activities_completed_total", "activities completed"),
+    COUNTER(activities_failed, "activities_failed_total", "activities failed for good"),
+    COUNTER(activities_retried, "activities_retried_total", "attempts followed by another"),
+    COUNTER(timers_fired, "timers_fired_total", "timers fired"),
+    COUNTER(replays, "replays_total", "histories replayed"),
+    COUNTER(replayed_events, "replayed_events_total", "events replayed"),
+    COUNTER(evictions, "evictions_total", "fibers dropped from memory"),
+    COUNTER(mismatches, "parked_total", "turns parked: code does not fit its history"),
+    COUNTER(quarantined, "quarantined_total", "messages and work given up"),
+    COUNTER(retired, "retired_total", "instances removed by --retain-completed"),
+    COUNTER(store_errors, "store_errors_total", "commits that failed"),
+    GAUGE(resident, "resident_fibers", "instances in memory"),
+    GAUGE(inbox, "inbox_depth", "requests and results not yet looked at"),
+    GAUGE(orchestrator_queue, "orchestrator_queue_depth", "messages stored"),
+    GAUGE(worker_queue, "worker_queue_depth", "activity work stored"),
+    GAUGE(timer_queue, "timer_queue_depth", "always 0: timers ride the orchestrator queue"),
+    GAUGE(timers_near, "timers_near", "timers and delayed messages stored"),
+    GAUGE(running_activities, "running_activities", "activities on worker threads now"),
+};
+
+static void write_numbers(struct buf *m, const pawl_stats *stats)
+{
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        const uint64_t *value = (const void *)((const char *)stats + numbers[i].at);
+        metric(m, numbers[i].name, numbers[i].type, numbers[i].help, (double)*value);
+    }
+    metric(m, "commit_seconds_total", "counter", "time spent in commits, syncs included",
+           (double)stats->commit_us / 1e6);
+    metric(m, "healthy", "gauge", "1 while the engine makes progress", stats->healthy ? 1 : 0);
+}
+
+/* A histogram counts upwards; +Inf and the count must agree, so the buckets are the count. */
+static void write_delays(struct buf *m, const pawl_stats *stats)
+{
+    static const char name[] = "activity_schedule_to_start_seconds";
+    uint64_t sum = 0;
+    family(m, name, "histogram", "how long attempts of activities were ready before they began");
+    for (unsigned i = 0; i + 1 < PAWL_DELAY_BUCKETS; i++) {
+        sum += stats->schedule_to_start[i];
+        buf_printf(m, "pawl_%s_bucket{le=\"%.10g\"} %llu\n", name,
+                   (double)pawl_delay_bound_ms(i) / 1000, (unsigned long long)sum);
+    }
+    sum += stats->schedule_to_start[PAWL_DELAY_BUCKETS - 1];
+    buf_printf(m, "pawl_%s_bucket{le=\"+Inf\"} %llu\n", name, (unsigned long long)sum);
+    buf_printf(m, "pawl_%s_sum %.17g\npawl_%s_count %llu\n", name,
+               (double)stats->schedule_to_start_ms / 1000, name, (unsigned long long)sum);
+}
+
+/* ---- Queues ------------------------------------------------------------------------- */
+
+#define QUEUE_COUNTER(field, name, help)                                                           \
+    {                                                                                              \
+        name, "counter", help, offsetof(pawl_queue_stats, field)                                   \
+    }
+#define QUEUE_GAUGE(field, name, help)                                                             \
+    {                                                                                              \
+        name, "gauge", help, offsetof(pawl_queue_stats, field)                                     \
+    }
+
+static const struct {
+    const char *name, *type, *help;
+    size_t at;
+} queue_numbers[] = {
+    QUEUE_GAUGE(ready, "ready", "items that can be popped"),
+    QUEUE_GAUGE(delayed, "delayed", "items that wait for their time"),
+    QUEUE_GAUGE(locked, "locked", "items under a lock"),
+    QUEUE_GAUGE(locks, "locks", "live locks"),
+    QUEUE_GAUGE(bytes, "bytes", "of all items"),
+    QUEUE_COUNTER(pushed, "pushed_total", "items pushed"),
+    QUEUE_COUNTER(popped, "popped_total", "items popped"),
+    QUEUE_COUNTER(acked, "acked_total", "items acknowledged"),
+    QUEUE_COUNTER(expired, "expired_total", "items whose lock ran out"),
+    QUEUE_COUNTER(dead_lettered, "dead_lettered_total", "items given up to the dead letter queue"),
+};
+
+/* Queues the caller may see; those without series of their own only count. */
+struct queues {
+    const pawl_queue_stats *items[QUEUES_MAX];
+    size_t count;
+    uint64_t all, ready, delayed, locked;
+};
+
+static void collect(struct call *c, struct queues *q)
+{
+    pawl_queue_page page = {0};
+    pawl_error err;
+    const char *after = NULL;
+    for (int i = 0; i < PAGES_MAX; i++) {
+        if (pawl_queue_list(c->srv->client, NULL, after, 1000, c->mem, &page, &err) != PAWL_OK)
+            return; /* a store without queues, or in trouble: that is told elsewhere */
+        for (size_t k = 0; k < page.count; k++) {
+            const pawl_queue_stats *s = &page.items[k];
+            if (!guard_sees(c, s->name))
+                continue;
+            q->all++;
+            q->ready += s->ready;
+            q->delayed += s->delayed;
+            q->locked += s->locked;
+            if (q->count < QUEUES_MAX)
+                q->items[q->count++] = s;
+        }
+        if (!page.next.len)
+            return;
+        after = page.next.ptr;
+    }
+}
+
+static void put_series(struct buf *m, const char *name, pawl_str queue, double value)
+{
+    buf_printf(m, "pawl_queue_%s{queue=\"", name);
+    for (size_t i = 0; i < queue.len; i++) {
+        if (queue.ptr[i] == '"' || queue.ptr[i] == '\\')
+            buf_putc(m, '\\');
+        if (queue.ptr[i] == '\n')
+            buf_puts(m, "\\n");
+        else
+            buf_putc(m, queue.ptr[i]);
+    }
+    buf_printf(m, "\"} %.17g\n", value);
+}
+
+static void write_oldest(struct buf *m, const struct queues *q)
+{
+    int64_t now = clock_wall_ms();
+    family(m, "queue_ready_age_seconds", "gauge", "age of the item first in line; 0: none");
+    for (size_t i = 0; i < q->count; i++) {
+        int64_t since = q->items[i]->oldest_ms;
+        put_series(m, "ready_age_seconds", q->items[i]->name,
+                   since && now > since ? (double)(now - since) / 1000 : 0);
+    }
+}
+
+static void write_queues(struct buf *m, struct call *c)
+{
+    struct queues q = {0};
+    collect(c, &q);
+    metric(m, "queues", "gauge", "queues", (double)q.all);
+    metric(m, "queues_without_series", "gauge", "queues beyond the first 200 by name: in sums only",
+           (double)(q.all - q.count));
+    metric(m, "queues_ready", "gauge", "items that can be popped, all queues", (double)q.ready);
+    metric(m, "queues_delayed", "gauge", "items that wait, all queues", (double)q.delayed);
+    metric(m, "queues_locked", "gauge", "items under a lock, all queues", (double)q.locked);
+    for (size_t i = 0; q.count && i < COUNT_OF(queue_numbers); i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "queue_%s", queue_numbers[i].name);
+        family(m, name, queue_numbers[i].type, queue_numbers[i].help);
+        for (size_t k = 0; k < q.count; k++) {
+            const char *row = (const char *)q.items[k];
+            const uint64_t *value = (const void *)(row + queue_numbers[i].at);
+            put_series(m, queue_numbers[i].name, q.items[k]->name, (double)*value);
+        }
+    }
+    if (q.count)
+        write_oldest(m, &q);
+}
+
+/* ---- The server ---------------------------------------------------------------------- */
+
+static void write_http(struct buf *m, pawl_server *s)
+{
+    buf_puts(m, "# HELP pawl_http_responses_total answers by class\n"
+                "# TYPE pawl_http_responses_total counter\n");
+    for (unsigned i = 2; i < 6; i++)
+        buf_printf(m, "pawl_http_responses_total{class=\"%uxx\"} %llu\n", i,
+                   (unsigned long long)atomic_load(&s->n_status[i]));
+    metric(m, "http_requests_total", "counter", "requests", (double)atomic_load(&s->n_requests));
+    metric(m, "uptime_seconds", "gauge", "since the server started",
+           (double)(clock_wall_ms() - s->started_ms) / 1000);
+}
+
+/* By their usual names, without a prefix. */
+static void write_process(struct buf *m)
+{
+    struct rusage used;
+    unsigned long size = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%lu %lu", &size, &resident) != 2)
+        resident = 0;
+    if (f)
+        fclose(f);
+    getrusage(RUSAGE_SELF, &used);
+    buf_printf(m,
+               "# HELP process_cpu_seconds_total user and system time\n"
+               "# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total %.6f\n"
+               "# HELP process_resident_memory_bytes memory in use\n"
+               "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %lu\n",
+               (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                   (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,
+               resident * (unsigned long)sysconf(_SC_PAGESIZE));
+}
+
+void handle_metrics(struct call *c)
+{
+    struct buf m;
+    pawl_stats stats;
+    pawl_runtime_stats(c->srv->rt, &stats);
+    buf_init(&m, TEXT_MAX);
+    family(&m, "info", "gauge", "version");
+    buf_puts(&m, "pawl_info{version=\"" PAWL_VERSION "\"} 1\n");
+    write_numbers(&m, &stats);
+    write_delays(&m, &stats);
+    write_queues(&m, c);
+    write_http(&m, c->srv);
+    write_process(&m);
+    answer_text(c, 200, "text/plain; version=0.0.4; charset=utf-8",
+                pawl_mem_dup(c->mem, buf_slice(&m)));
+    buf_deinit(&m);
+}
