@@ -80,7 +80,7 @@ torture-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
 
 # The binary from outside, and the documents as tests: scripts on a finished build.
 test-cli: all
-	@B=$(B) tests/run tests/cli/cli
+	@B=$(B) tests/run tests/cli/cli tests/cli/code
 test-docs: all
 	@B=$(B) tests/run tests/docs/docs
 test-http: all

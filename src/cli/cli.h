@@ -101,6 +101,9 @@ struct args {
     int64_t ttl_ms;
     int64_t wait_ms;
 
+    bool gdb; /* replay */
+    uint64_t until_seq;
+
     const char *scope; /* token */
     const char *queues;
     const char *name;
@@ -141,6 +144,8 @@ enum flag_group {
     TAKES_TOKEN = 1 << 19,
     TAKES_URL = 1 << 20, /* --url --token */
     TAKES_QUEUE = 1 << 21,
+    TAKES_REPLAY = 1 << 22,
+    TAKES_CHECK = 1 << 23, /* a few filters of ls */
 };
 
 struct verb {
@@ -193,7 +198,10 @@ int verb_bench(struct cli *cli);  /* verb_bench.c */
 int verb_serve(struct cli *cli);  /* verb_serve.c */
 int verb_token(struct cli *cli);  /* verb_token.c */
 int verb_queue(struct cli *cli);  /* verb_queue.c */
-int verb_help(struct cli *cli);   /* help.c */
+int verb_check(struct cli *cli);  /* verb_check.c */
+int verb_replay(struct cli *cli); /* verb_replay.c */
+int verb_export(struct cli *cli);
+int verb_help(struct cli *cli); /* help.c */
 int verb_version(struct cli *cli);
 
 /* The file of tokens in the data directory. */

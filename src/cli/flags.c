@@ -68,9 +68,9 @@ const struct flag cli_flags[] = {
 
     {"status", 0, FLAG_CHOICE, AT(status), "STATUS", states, TAKES_LIST,
      "only these: pending, running, suspended, blocked, completed, failed or cancelled"},
-    {"orchestration", 0, FLAG_TEXT, AT(orchestration), "NAME", NULL, TAKES_LIST,
+    {"orchestration", 0, FLAG_TEXT, AT(orchestration), "NAME", NULL, TAKES_LIST | TAKES_CHECK,
      "only of this orchestration"},
-    {"prefix", 0, FLAG_TEXT, AT(prefix), "TEXT", NULL, TAKES_LIST,
+    {"prefix", 0, FLAG_TEXT, AT(prefix), "TEXT", NULL, TAKES_LIST | TAKES_CHECK,
      "only ids that begin so"},
     {"parent", 0, FLAG_TEXT, AT(parent), "ID", NULL, TAKES_LIST,
      "only children of this instance"},
@@ -84,6 +84,10 @@ const struct flag cli_flags[] = {
      "only events after this one"},
     {"limit", 0, FLAG_COUNT, AT(limit), "N", NULL, TAKES_LIST | TAKES_PAGE,
      "at most N rows"},
+    {"until", 0, FLAG_NUMBER, AT(until_seq), "SEQ", NULL, TAKES_REPLAY,
+     "replay no further than this event"},
+    {"gdb", 0, FLAG_SWITCH, AT(gdb), NULL, NULL, TAKES_REPLAY,
+     "open the debugger where the code waits (the variable GDB names another than gdb)"},
     {"older-than", 0, FLAG_TIME, AT(older_than_ms), "DURATION", NULL, TAKES_OLDER,
      "ended longer ago than this, e.g. 30d"},
 

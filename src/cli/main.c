@@ -139,6 +139,27 @@ const struct verb cli_verbs[] = {
      "the work is given out again); tokens are not restored.",
      "  {} restore /backups/pawl-monday.db --data ./pawl-new\n",
      verb_restore},
+    {"check", "", 0, 0, LOOK | TAKES_LOAD | TAKES_CHECK,
+     "does new code fit every open history?",
+     "Replays the history of every open instance against the code loaded, before it is deployed, "
+     "and changes nothing.  Each one that does not fit is named with the recorded event, the call "
+     "attempted instead and its source line; exit status 1.  Works beside a running server.",
+     "  {} check --load new/order.so\n"
+     "  {} check --load new/order.so --orchestration ProcessOrder -o ids\n",
+     verb_check},
+    {"replay", "FILE|ID", 1, 1, LOOK | TAKES_LOAD | TAKES_EXECUTION | TAKES_REPLAY,
+     "run code against one history, event by event",
+     "The history of an instance, or a file of `export`.  No activity runs and nothing is written.  "
+     "--gdb stops the code where it waits, or where it does not fit, and opens the debugger "
+     "there; with --until at an earlier wait.",
+     "  {} replay o-1 --load order.so\n"
+     "  {} replay run.json --load new/order.so --gdb\n",
+     verb_replay},
+    {"export", "ID", 1, 1, LOOK | TAKES_EXECUTION,
+     "write an instance and its history as one JSON document",
+     "For `replay` on another machine, and for bug reports: it holds all payloads.",
+     "  {} export o-1 > run.json\n",
+     verb_export},
     {"doctor", "", 0, 0, TAKES_STORE | TAKES_OUTPUT | TAKES_HELP,
      "check disk, sync speed, limits and the store's health", "",
      "  {} doctor\n",

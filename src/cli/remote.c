@@ -243,7 +243,7 @@ static void read_waiting(pawl_mem *mem, pawl_str object, pawl_info *info)
     info->waiting_count = n;
 }
 
-static void read_info(pawl_mem *mem, pawl_str object, pawl_info *ret)
+void remote_read_info(pawl_mem *mem, pawl_str object, pawl_info *ret)
 {
     *ret = (pawl_info){.instance = read_text(mem, object, "/instance"),
                        .orchestration = read_text(mem, object, "/orchestration"),
@@ -271,7 +271,7 @@ pawl_status remote_get(struct http *h, const char *instance, uint64_t execution,
     pawl_status rc = remote_call(h, "GET", instance_path(mem, instance, rest), (pawl_str){0}, NULL,
                                  mem, &a, reterr);
     if (rc == PAWL_OK)
-        read_info(mem, a.body, ret);
+        remote_read_info(mem, a.body, ret);
     return rc;
 }
 
@@ -285,7 +285,7 @@ pawl_status remote_wait(struct http *h, const char *instance, int64_t timeout_ms
                                  mem, &a, reterr);
     if (rc != PAWL_OK)
         return rc;
-    read_info(mem, a.body, ret);
+    remote_read_info(mem, a.body, ret);
     return a.status == 202 ? PAWL_TIMEOUT : PAWL_OK;
 }
 
@@ -325,9 +325,33 @@ pawl_status remote_list(struct http *h, const pawl_filter *f, pawl_mem *mem, paw
     size_t n = 0;
     if (count > 0)
         for (json_begin(&it, list); json_next(&it); n++)
-            read_info(mem, it.value, &items[n]);
+            remote_read_info(mem, it.value, &items[n]);
     *ret = (pawl_page){.items = items, .count = n, .next = read_text(mem, a.body, "/next")};
     return PAWL_OK;
+}
+
+void remote_read_history(pawl_mem *mem, pawl_str object, pawl_history *ret)
+{
+    pawl_str list = pawl_json_get(object, "/events");
+    int64_t count = list.ptr ? pawl_json_count(list, "") : 0;
+    pawl_history_event *events =
+        pawl_mem_alloc(mem, (size_t)(count > 0 ? count + 1 : 1) * sizeof(*events));
+    struct json_iter it;
+    size_t n = 0;
+    if (count > 0)
+        for (json_begin(&it, list); json_next(&it); n++)
+            events[n] =
+                (pawl_history_event){.seq = (uint64_t)pawl_json_int(it.value, "/seq", 0),
+                                     .kind = read_text(mem, it.value, "/kind").ptr,
+                                     .ref = (uint64_t)pawl_json_int(it.value, "/ref", 0),
+                                     .name = read_text(mem, it.value, "/name"),
+                                     .data = read_payload(mem, it.value, "/data", "/encoding"),
+                                     .attrs = pawl_mem_dup(mem, pawl_json_get(it.value, "/attrs")),
+                                     .at_ms = pawl_json_int(it.value, "/at", 0)};
+    *ret = (pawl_history){.execution = (uint64_t)pawl_json_int(object, "/execution", 0),
+                          .events = events,
+                          .count = n,
+                          .next = (uint64_t)pawl_json_int(object, "/next", 0)};
 }
 
 pawl_status remote_history(struct http *h, const char *instance, uint64_t execution,
@@ -343,24 +367,6 @@ pawl_status remote_history(struct http *h, const char *instance, uint64_t execut
                                  mem, &a, reterr);
     if (rc != PAWL_OK)
         return rc;
-    pawl_str list = pawl_json_get(a.body, "/events");
-    int64_t count = list.ptr ? pawl_json_count(list, "") : 0;
-    pawl_history_event *events = pawl_mem_alloc(mem, (size_t)(count + 1) * sizeof(*events));
-    struct json_iter it;
-    size_t n = 0;
-    if (count > 0)
-        for (json_begin(&it, list); json_next(&it); n++)
-            events[n] =
-                (pawl_history_event){.seq = (uint64_t)pawl_json_int(it.value, "/seq", 0),
-                                     .kind = read_text(mem, it.value, "/kind").ptr,
-                                     .ref = (uint64_t)pawl_json_int(it.value, "/ref", 0),
-                                     .name = read_text(mem, it.value, "/name"),
-                                     .data = read_payload(mem, it.value, "/data", "/encoding"),
-                                     .attrs = pawl_mem_dup(mem, pawl_json_get(it.value, "/attrs")),
-                                     .at_ms = pawl_json_int(it.value, "/at", 0)};
-    *ret = (pawl_history){.execution = (uint64_t)pawl_json_int(a.body, "/execution", 0),
-                          .events = events,
-                          .count = n,
-                          .next = (uint64_t)pawl_json_int(a.body, "/next", 0)};
+    remote_read_history(mem, a.body, ret);
     return PAWL_OK;
 }

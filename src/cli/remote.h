@@ -22,6 +22,9 @@ pawl_status remote_list(struct http *h, const pawl_filter *filter, pawl_mem *mem
 pawl_status remote_history(struct http *h, const char *instance, uint64_t execution,
                            uint64_t after_seq, uint32_t limit, pawl_mem *mem, pawl_history *ret,
                            pawl_error *reterr);
+/* An instance and a page of events as the API writes them; a file of `export` is both. */
+void remote_read_info(pawl_mem *mem, pawl_str object, pawl_info *ret);
+void remote_read_history(pawl_mem *mem, pawl_str object, pawl_history *ret);
 /* Any call: its body when the answer is 2xx, else the error it tells of. */
 pawl_status remote_call(struct http *h, const char *method, const char *path, pawl_str body,
                         const char *headers, pawl_mem *mem, struct http_reply *ret,

@@ -211,10 +211,8 @@ static void take_marker(pawl_ctx *ctx, pawl_str name)
         return;
     const pawl_event *e = &ctx->events[ctx->cursor];
 
-    if (e->kind == PAWL_EV_PATCH_RECORDED && pawl_str_eq(e->name, name)) {
-        ctx->cursor++;
-        ctx->last_seq = e->seq;
-    }
+    if (e->kind == PAWL_EV_PATCH_RECORDED && pawl_str_eq(e->name, name))
+        decide_met(ctx, e, NULL);
 }
 
 void pawl_set_status(pawl_ctx *ctx, const char *text)

@@ -75,10 +75,17 @@ const pawl_event *decide_peek(execution *x)
         const pawl_event *e = &x->events[x->cursor];
         if (event_class(e->kind) != CLASS_MARK)
             return e;
-        x->cursor++;
-        x->last_seq = e->seq;
+        decide_met(x, e, NULL);
     }
     return NULL;
+}
+
+void decide_met(execution *x, const pawl_event *e, void *site)
+{
+    x->cursor++;
+    x->last_seq = e->seq;
+    if (x->spec.trace)
+        x->spec.trace(x->spec.trace_user, TRACE_EVENT, e, site);
 }
 
 struct step *decide_append(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data)
@@ -148,8 +155,7 @@ static const pawl_event *match(execution *x, const struct decision *d)
     if (!e || event_class(e->kind) != CLASS_DECISION)
         frontier(x, e, d);
     compare(x, e, d);
-    x->cursor++;
-    x->last_seq = e->seq;
+    decide_met(x, e, d->site);
     return e;
 }
 
@@ -244,8 +250,7 @@ static struct task *start_recorded(execution *x, struct decision *d)
         if (!c || c->kind != closing || c->ref != e->ref)
             finding_corrupt(x, e, "event %llu: a refused call is not followed by its failure",
                             (unsigned long long)e->seq);
-        x->cursor++;
-        x->last_seq = c->seq;
+        decide_met(x, c, d->site);
         task_close(x, t, TASK_FAILED, c->data);
     }
     return t;

@@ -159,8 +159,7 @@ static void end_recorded(execution *x, const struct decision *d)
                     pawl_event_kind_name(d->kind), d->data.len);
         engine_stop(x, ENGINE_MISMATCH);
     }
-    x->cursor++;
-    x->last_seq = e->seq;
+    decide_met(x, e, NULL);
     ending_replayed(x, e);
 }
 

@@ -57,6 +57,13 @@ struct engine_rules {
     bool no_queues; /* pushes are refused: the store has none */
 };
 
+/* What a replay met; see execution_spec. */
+enum engine_trace {
+    TRACE_EVENT,    /* a recorded event */
+    TRACE_WAIT,     /* the code waits, on its stack; the event recorded next, or NULL */
+    TRACE_MISMATCH, /* the code is about to be stopped; on its stack when a call of it did not fit */
+};
+
 struct execution_spec {
     struct fiber_pool *pool;
     struct engine_code code;
@@ -66,6 +73,9 @@ struct execution_spec {
     uint64_t execution;
     void (*log)(void *user, pawl_log_level level, pawl_str text); /* NULL: silent */
     void *log_user;
+    /* Told of a replay as it goes; `site` is the author's call, or NULL.  NULL: nobody. */
+    void (*trace)(void *user, enum engine_trace what, const pawl_event *e, void *site);
+    void *trace_user;
 };
 
 enum engine_outcome {

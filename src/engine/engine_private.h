@@ -173,6 +173,8 @@ void decide_plain(execution *x, struct decision *d, pawl_str attrs);
 void decide_cancel(execution *x, struct task *t, const char *reason, const char *api, void *site);
 /* The next recorded event that is not a MARK, or NULL; does not move. */
 const pawl_event *decide_peek(execution *x);
+/* The recorded event `e` was met, by the call at `site` (NULL: by no call). */
+void decide_met(execution *x, const pawl_event *e, void *site);
 /* Append an event live (strings copied).  The pointer is good until the next append. */
 struct step *decide_append(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data);
 void decide_discard(execution *x, uint64_t message_id);

@@ -126,6 +126,9 @@ enum engine_outcome execution_leave(execution *x)
 void engine_stop(execution *x, enum engine_outcome outcome)
 {
     assert_that(outcome >= ENGINE_MISMATCH && x->guarded);
+    if (outcome == ENGINE_MISMATCH && x->spec.trace && x->outcome != outcome)
+        x->spec.trace(x->spec.trace_user, TRACE_MISMATCH, NULL,
+                      x->finding ? x->finding->site : NULL);
     x->outcome = outcome;
     while (engine_on_fiber())
         fiber_yield(); /* execution_run() sees the outcome and never resumes */

@@ -198,8 +198,7 @@ static bool ends_by_force(const execution *x)
 
 static const pawl_event *advance(execution *x, const pawl_event *e)
 {
-    x->cursor++;
-    x->last_seq = e->seq;
+    decide_met(x, e, NULL);
     return e;
 }
 

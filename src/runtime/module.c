@@ -129,8 +129,8 @@ pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
         close(fd);
         return bad(err, path, "the file ends too early; copy it again");
     }
-    char name[64];
-    (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    char name[64]; /* by our pid: a debugger opens it too, and has another self */
+    (void)snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)getpid(), fd);
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     size_t had = app->modules.count;
     pawl_status rc =

@@ -71,14 +71,8 @@ void site_describe(void *address, char *to, size_t size)
     to[0] = 0;
     if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname)
         return;
-    const char *object = info.dli_fname;
-    char self[64];
-    if (strncmp(object, "/proc/self/", 11) == 0) { /* the child has another self */
-        (void)snprintf(self, sizeof(self), "/proc/%d/%s", (int)getpid(), object + 11);
-        object = self;
-    }
     unsigned long offset = (unsigned long)((char *)address - (char *)map->l_addr);
-    ask(object, offset - 1, to, size); /* the call, not what follows it */
+    ask(info.dli_fname, offset - 1, to, size); /* the call, not what follows it */
     if (!to[0])
         (void)snprintf(to, size, "%s+0x%lx", info.dli_fname, offset);
 }

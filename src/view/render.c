@@ -119,6 +119,10 @@ void render_event(pawl_json *w, pawl_mem *mem, const pawl_history_event *event)
     render_number(w, "ref", (int64_t)event->ref);
     render_text(w, "name", event->name);
     render_payload(w, mem, "data", "encoding", event->data);
+    if (pawl_str_is(event->data, "null")) { /* a null is not the same as nothing */
+        pawl_json_key(w, "encoding");
+        pawl_json_cstr(w, "json");
+    }
     pawl_json_key(w, "at");
     pawl_json_num(w, event->at_ms);
     if (event->attrs.len && pawl_json_valid(event->attrs, NULL)) {

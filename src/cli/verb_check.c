@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/verb_check.c -- check: does new code fit every open history?
+ *
+ * Reads only, also beside a running owner or through a server.  One history is
+ * in memory at a time and is replayed in a process of its own, so that memory
+ * stays small and code that crashes is one more line of the report.
+ */
+#include "cli/history.h"
+#include "cli/out.h"
+#include "view/render.h"
+
+#include <string.h>
+
+#define PAGE 200
+
+/* Everything that is not over, in the order checked. */
+static const pawl_state open_states[] = {PAWL_RUNNING, PAWL_BLOCKED, PAWL_SUSPENDED, PAWL_PENDING};
+
+struct checking {
+    struct cli *cli;
+    struct session *session;
+    pawl_json *w; /* -o json: the document */
+    uint64_t checked, bad, skipped;
+    struct sites sites;
+};
+
+/* ---- Telling -------------------------------------------------------------------------- */
+
+static void tell_json(struct checking *c, const pawl_info *info, const pawl_replay_report *r)
+{
+    pawl_json *w = c->w ? c->w : pawl_json_new(c->cli->mem);
+    pawl_json_object(w);
+    render_text(w, "instance", info->instance);
+    render_text(w, "orchestration", info->orchestration);
+    render_text(w, "version", info->version);
+    pawl_json_key(w, "execution");
+    pawl_json_num(w, (int64_t)info->execution);
+    pawl_json_key(w, "outcome");
+    pawl_json_cstr(w, pawl_replay_outcome_name(r->outcome));
+    render_number(w, "seq", (int64_t)r->seq);
+    render_text(w, "recorded", pawl_s(r->recorded));
+    render_text(w, "attempted", pawl_s(r->attempted));
+    render_text(w, "site", pawl_s(r->site));
+    render_text(w, "text", pawl_s(r->text));
+    pawl_json_end(w);
+    if (!c->w)
+        out_json(c->cli, w);
+}
+
+static void line(const struct checking *c, const char *label, const char *text)
+{
+    if (text[0])
+        printf("    %s%-10s%s %s\n", out_begin(c->cli, stdout, TONE_DIM), label,
+               out_end(c->cli, stdout), out_clean(c->cli->mem, pawl_s(text)).ptr);
+}
+
+static void tell_table(const struct checking *c, const pawl_info *info, const pawl_replay_report *r)
+{
+    printf("%s%s%s  %.*s %.*s", out_begin(c->cli, stdout, TONE_RED),
+           out_clean(c->cli->mem, info->instance).ptr, out_end(c->cli, stdout),
+           PAWL_FMT(info->orchestration), PAWL_FMT(info->version));
+    if (r->seq)
+        printf("  event %llu", (unsigned long long)r->seq);
+    putchar('\n');
+    line(c, "recorded", r->recorded);
+    line(c, "attempted", r->attempted);
+    line(c, "at", r->site);
+    line(c, "finding", r->text);
+}
+
+static void tell(struct checking *c, const pawl_info *info, pawl_replay_report *r)
+{
+    (void)snprintf(r->site, sizeof(r->site), "%s", sites_text(&c->sites, c->cli->mem, r->address));
+    c->bad++;
+    switch ((enum cli_output)c->cli->args.output) {
+    case OUTPUT_TABLE:
+        tell_table(c, info, r);
+        break;
+    case OUTPUT_IDS:
+        printf("%.*s\n", PAWL_FMT(info->instance));
+        break;
+    case OUTPUT_JSON:
+    case OUTPUT_JSONL:
+        tell_json(c, info, r);
+        break;
+    }
+}
+
+/* ---- Checking ------------------------------------------------------------------------- */
+
+/* 0 or an exit status. */
+static int check_one(struct checking *c, const pawl_info *info, pawl_mem *mem)
+{
+    struct history h;
+    pawl_error err = {0};
+    pawl_replay_report report = {0};
+    if (!pawl_app_has_orchestration(c->cli->app, info->orchestration.ptr, NULL)) {
+        c->skipped++;
+        return 0;
+    }
+    pawl_status rc = history_events(c->session, info, mem, &h, &err);
+    if (rc == PAWL_NOT_FOUND || (rc == PAWL_OK && !h.count))
+        return 0; /* removed meanwhile, or has never run: any code fits */
+    if (rc == PAWL_CORRUPT) {
+        report.outcome = PAWL_REPLAY_DAMAGED;
+        (void)snprintf(report.text, sizeof(report.text), "%.390s", err.text);
+    } else if (rc != PAWL_OK) {
+        return cli_fail_error(c->cli, &err);
+    } else if (!history_replay_apart(
+                   c->cli, &h,
+                   PAWL_REPLAY_OPTS(.no_site = true,
+                                    .strict_await = c->cli->args.options.strict_await),
+                   &report, &err)) {
+        return cli_fail_error(c->cli, &err);
+    }
+    c->checked++;
+    if (report.outcome != PAWL_REPLAY_WAITS && report.outcome != PAWL_REPLAY_ENDED)
+        tell(c, info, &report);
+    return 0;
+}
+
+static int check_state(struct checking *c, pawl_state state)
+{
+    const struct args *a = &c->cli->args;
+    char cursor[64] = "";
+    int status = 0;
+    do {
+        pawl_mem *mem = pawl_mem_new(), *one = pawl_mem_new();
+        pawl_page page = {0};
+        pawl_error err;
+        pawl_filter filter = {.size = sizeof(filter),
+                              .after = cursor[0] ? cursor : NULL,
+                              .limit = PAGE,
+                              .state = (int)state + 1,
+                              .orchestration = a->orchestration,
+                              .prefix = a->prefix};
+        if (session_list(c->session, &filter, mem, &page, &err) != PAWL_OK)
+            status = cli_fail_error(c->cli, &err);
+        for (size_t i = 0; !status && i < page.count; i++) {
+            status = check_one(c, &page.items[i], one);
+            pawl_mem_reset(one);
+        }
+        (void)snprintf(cursor, sizeof(cursor), "%.*s", PAWL_FMT(page.next));
+        pawl_mem_free(one);
+        pawl_mem_free(mem);
+    } while (!status && cursor[0]);
+    return status;
+}
+
+static void conclude(struct checking *c)
+{
+    struct cli *cli = c->cli;
+    unsigned long long checked = c->checked, bad = c->bad, skipped = c->skipped;
+    if (c->w) {
+        pawl_json_end(c->w);
+        pawl_json_key(c->w, "checked");
+        pawl_json_num(c->w, (int64_t)c->checked);
+        pawl_json_key(c->w, "fits");
+        pawl_json_num(c->w, (int64_t)(c->checked - c->bad));
+        pawl_json_key(c->w, "skipped");
+        pawl_json_num(c->w, (int64_t)c->skipped);
+        pawl_json_end(c->w);
+        out_json(cli, c->w);
+    } else if (cli->args.output == OUTPUT_TABLE) {
+        if (bad)
+            printf("%llu of %llu open histories do not fit this code\n", bad, checked);
+        else
+            printf("all %llu open histories fit this code\n", checked);
+    }
+    if (skipped)
+        cli_note(cli,
+                 "%llu open instances left alone: their orchestrations are in no module loaded",
+                 skipped);
+}
+
+int verb_check(struct cli *cli)
+{
+    struct session session;
+    struct checking c = {.cli = cli, .session = &session};
+    int status = session_load(cli);
+    if (!status)
+        status = session_open(cli, SESSION_LOOK, &session);
+    if (status)
+        return status;
+    if (cli->args.output == OUTPUT_JSON) {
+        c.w = pawl_json_new(cli->mem);
+        pawl_json_object(c.w);
+        pawl_json_key(c.w, "mismatches");
+        pawl_json_array(c.w);
+    }
+    for (size_t i = 0; !status && i < COUNT_OF(open_states); i++)
+        status = check_state(&c, open_states[i]);
+    if (!status)
+        conclude(&c);
+    session_close(&session);
+    return status ? status : c.bad ? EXIT_FAILED : EXIT_OK;
+}
