@@ -57,6 +57,9 @@ size_t json_text_next(struct json_text *text, char to[4]);
 
 /* The bytes json_quote would append, written to `to` unless it is NULL; returns how many. */
 size_t json_quote_into(char *to, pawl_str text);
+/* As pawl_json_raw(), for a value that was checked already: it is not looked at again, and
+ * may be as deep as a document, so that what came in can go out inside another one. */
+void json_put(pawl_json *w, pawl_str json);
 /* Exactly one valid value, at most `depth_max` deep: what fits inside a document. */
 bool json_fits(pawl_str payload, unsigned depth_max);
 

@@ -143,6 +143,25 @@ static size_t quote_ascii(char to[6], unsigned char c)
     return 6;
 }
 
+/* How many bytes from `at` on stand for themselves inside quotes. */
+static size_t plain_run(const char *at, const char *end)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+    const char *from = at;
+    for (; end - at >= 8; at += 8) { /* eight at once: none below ' ', none of " \\ or above 127 */
+        uint64_t w, quote, slash;
+        memcpy(&w, at, 8);
+        quote = w ^ (ones * '"');
+        slash = w ^ (ones * '\\');
+        if (((w - ones * ' ') | w | (quote - ones) | (slash - ones)) & highs)
+            break;
+    }
+    while (at < end && (unsigned char)*at >= ' ' && (unsigned char)*at < 0x80 && *at != '"' &&
+           *at != '\\')
+        at++;
+    return (size_t)(at - from);
+}
+
 size_t json_quote_into(char *to, pawl_str text)
 {
     const char *at = text.ptr ? text.ptr : "", *end = at + text.len;
@@ -153,6 +172,13 @@ size_t json_quote_into(char *to, pawl_str text)
         to[len] = '"';
     len++;
     while (at < end) {
+        size_t plain = plain_run(at, end);
+        if (to && plain)
+            memcpy(to + len, at, plain);
+        len += plain;
+        at += plain;
+        if (at == end)
+            break;
         size_t step = utf8_length(at, end), n = step;
         if (step == 1)
             n = quote_ascii(piece, (unsigned char)*at);

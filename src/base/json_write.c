@@ -189,6 +189,11 @@ void pawl_json_raw(pawl_json *w, pawl_str json)
         put_value(w, json.ptr, json.len);
 }
 
+void json_put(pawl_json *w, pawl_str json)
+{
+    put_value(w, json.ptr, json.len);
+}
+
 pawl_str pawl_json_done(pawl_json *w)
 {
     if (w->broken || !w->complete)

@@ -236,9 +236,33 @@ pawl_str call_member(pawl_str object, const char *key)
     return (pawl_str){0};
 }
 
+static void index_fields(struct fields *f, pawl_str object)
+{
+    struct json_iter it;
+    *f = (struct fields){.of = object};
+    if (json_type(object) != JSON_OBJECT)
+        return;
+    json_begin(&it, object);
+    while (f->count < COUNT_OF(f->items) && json_next(&it))
+        f->items[f->count++] = (struct param){it.key, it.value};
+    f->more = f->count == COUNT_OF(f->items);
+}
+
+pawl_str call_field(struct call *c, pawl_str object, const char *key)
+{
+    struct fields *f = &c->fields;
+    size_t n = strlen(key);
+    if (f->of.ptr != object.ptr || f->of.len != object.len)
+        index_fields(f, object);
+    for (size_t i = 0; i < f->count; i++)
+        if (f->items[i].name.len == n && memcmp(f->items[i].name.ptr, key, n) == 0)
+            return f->items[i].value;
+    return f->more ? call_member(object, key) : (pawl_str){0};
+}
+
 bool call_text(struct call *c, pawl_str object, const char *key, const char **ret)
 {
-    pawl_str raw = call_member(object, key);
+    pawl_str raw = call_field(c, object, key);
     enum json_type type = raw.ptr ? json_type(raw) : JSON_NULL;
     *ret = NULL;
     if (type == JSON_NULL)
@@ -259,7 +283,7 @@ bool call_text(struct call *c, pawl_str object, const char *key, const char **re
 bool call_integer(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
                   int64_t otherwise, int64_t *ret)
 {
-    pawl_str raw = call_member(object, key);
+    pawl_str raw = call_field(c, object, key);
     *ret = otherwise;
     if (!raw.ptr || json_type(raw) == JSON_NULL)
         return true;
@@ -272,7 +296,7 @@ bool call_integer(struct call *c, pawl_str object, const char *key, int64_t min,
 
 bool call_truth(struct call *c, pawl_str object, const char *key, bool *ret)
 {
-    pawl_str raw = call_member(object, key);
+    pawl_str raw = call_field(c, object, key);
     if (!raw.ptr || json_type(raw) == JSON_NULL)
         return true;
     if (json_type(raw) == JSON_BOOL) {

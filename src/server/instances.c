@@ -66,7 +66,7 @@ void handle_start(struct call *c)
                      "say which: {\"orchestration\":\"NAME\",\"input\":…,\"instance\":\"ID\"}");
         return;
     }
-    q.data = call_member(c->json, "input");
+    q.data = call_field(c, c->json, "input");
     call_submit(c, &q, started);
 }
 

@@ -135,7 +135,7 @@ void answer_done(struct call *c, const char *message, const char *key, uint64_t 
 bool read_seconds(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
                   int64_t *retms)
 {
-    pawl_str raw = call_member(object, key);
+    pawl_str raw = call_field(c, object, key);
     *retms = -1;
     if (!raw.ptr || json_type(raw) == JSON_NULL)
         return true;
@@ -159,7 +159,7 @@ struct push {
 
 static bool read_priority(struct call *c, pawl_str object, pawl_queue_item *item)
 {
-    pawl_str raw = call_member(object, "priority");
+    pawl_str raw = call_field(c, object, "priority");
     if (!raw.ptr) {
         item->use_default_priority = true;
         return true;
@@ -182,13 +182,13 @@ static bool read_extensions(struct call *c, pawl_str object, pawl_queue_item *it
     const char *dedup, *group;
     int64_t delay, at, expires;
     for (size_t i = 0; i < COUNT_OF(keys); i++)
-        *extended = *extended || call_member(object, keys[i]).ptr;
+        *extended = *extended || call_field(c, object, keys[i]).ptr;
     if (!call_text(c, object, "dedup_id", &dedup) || !call_text(c, object, "group", &group) ||
         !read_seconds(c, object, "delay_seconds", 0, 604800, &delay) ||
         !read_seconds(c, object, "deliver_at", 0, 99999999999, &at) ||
         !read_seconds(c, object, "expires_in_seconds", 0, 315360000, &expires))
         return false;
-    item->headers = call_member(object, "headers");
+    item->headers = call_field(c, object, "headers");
     if (item->headers.ptr && json_type(item->headers) != JSON_OBJECT) {
         answer_error(c, 400, "invalid", "headers must be an object");
         return false;
@@ -203,7 +203,7 @@ static bool read_extensions(struct call *c, pawl_str object, pawl_queue_item *it
 
 static bool read_item(struct call *c, pawl_str object, pawl_queue_item *item, bool *extended)
 {
-    item->data = call_member(object, "item");
+    item->data = call_field(c, object, "item");
     if (!item->data.ptr) {
         answer_error(c, 400, "invalid", "item is required");
         return false;
@@ -289,9 +289,9 @@ void handle_push(struct call *c)
 {
     struct push p = {0};
     pawl_queue_item one = {0};
-    pawl_str items = call_member(c->json, "items");
+    pawl_str items = call_field(c, c->json, "items");
     const char *key = MHD_lookup_connection_value(c->conn, MHD_HEADER_KIND, "Idempotency-Key");
-    p.bulk = items.ptr && !call_member(c->json, "item").ptr;
+    p.bulk = items.ptr && !call_field(c, c->json, "item").ptr;
     if (p.bulk) {
         if (!read_items(c, items, &p))
             return;
@@ -344,8 +344,8 @@ void write_message_members(struct call *c, pawl_json *w, const pawl_queue_messag
     write_seconds(w, c->mem, "enqueued_at", m->enqueued_ms);
     render_text(w, "group", m->group);
     pawl_json_key(w, "headers");
-    if (m->headers.len)
-        pawl_json_raw(w, m->headers);
+    if (m->headers.len) /* checked when they were pushed */
+        json_put(w, m->headers);
     else
         pawl_json_null(w);
 }
@@ -375,7 +375,7 @@ static void write_popped(struct call *c, const pawl_queue_reply *reply)
     for (size_t i = 0; i < reply->message_count; i++) {
         pawl_str item = reply->messages[i].data;
         if (pawl_json_valid(item, NULL)) /* pushed from C it may be any text */
-            pawl_json_raw(w, item);
+            json_put(w, item);
         else
             pawl_json_str(w, item);
     }
@@ -427,7 +427,7 @@ static const char *lock_text(struct call *c, pawl_str raw)
 
 const char *queue_lock_id(struct call *c)
 {
-    pawl_str raw = call_member(c->json, "lock_id");
+    pawl_str raw = call_field(c, c->json, "lock_id");
     const char *text = raw.ptr && json_type(raw) == JSON_STRING ? lock_text(c, raw) : "";
     if (text[0])
         return text;
@@ -503,7 +503,7 @@ static bool read_lock_ids(struct call *c, pawl_str array, pawl_queue_request *q)
 void handle_ack(struct call *c)
 {
     pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_ACK};
-    pawl_str many = call_member(c->json, "lock_ids");
+    pawl_str many = call_field(c, c->json, "lock_ids");
     const char *one = NULL;
     if (many.ptr) {
         if (!read_lock_ids(c, many, &q))

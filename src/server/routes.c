@@ -79,10 +79,21 @@ static pawl_str next_segment(const char **at)
     return (pawl_str){from, n};
 }
 
+/* Is the fixed beginning of the pattern that of the path?  Most rows end here. */
+static bool begins_so(const char *pattern, const char *path)
+{
+    while (*pattern && *pattern != '{')
+        if (*pattern++ != *path++)
+            return false;
+    return true;
+}
+
 /* Does the path fit the pattern?  Its variable segments, raw, in `args`. */
 static bool fits(const char *pattern, const char *path, pawl_str args[CALL_ARGS_MAX], size_t *count)
 {
     *count = 0;
+    if (!begins_so(pattern, path))
+        return false;
     while (*pattern == '/' || *path == '/') {
         if (*pattern != *path)
             return false;
@@ -96,12 +107,6 @@ static bool fits(const char *pattern, const char *path, pawl_str args[CALL_ARGS_
         }
     }
     return *path == 0 || *path == '?' || *path == '#';
-}
-
-static bool is_method(const struct call *c, const struct route *r)
-{
-    return strcmp(c->method, r->method) == 0 ||
-           (strcmp(c->method, "HEAD") == 0 && strcmp(r->method, "GET") == 0);
 }
 
 static bool decode_args(struct call *c, const pawl_str *raw, size_t count)
@@ -118,20 +123,17 @@ static bool decode_args(struct call *c, const pawl_str *raw, size_t count)
     return true;
 }
 
-bool route_find(struct call *c)
+/* No row has path and method: say what there is. */
+static bool refuse(struct call *c)
 {
     pawl_str args[CALL_ARGS_MAX];
-    size_t count = 0;
+    size_t count;
     const char *allow = "";
     const struct route *near = NULL;
     for (const struct route *r = server_routes; r->method; r++) {
         if (!fits(r->path, c->uri, args, &count))
             continue;
         near = r;
-        if (is_method(c, r)) {
-            c->route = r;
-            return decode_args(c, args, count);
-        }
         allow = pawl_mem_printf(c->mem, "%s%s%s", allow, allow[0] ? ", " : "", r->method).ptr;
     }
     c->route = near; /* for the shape of the refusal, and the scope */
@@ -142,6 +144,21 @@ bool route_find(struct call *c)
     }
     answer_error(c, 404, "unknown_path", "there is nothing here; see /openapi.json");
     return false;
+}
+
+bool route_find(struct call *c)
+{
+    pawl_str args[CALL_ARGS_MAX];
+    size_t count;
+    const char *method = strcmp(c->method, "HEAD") == 0 ? "GET" : c->method;
+    for (const struct route *r = server_routes; r->method; r++) {
+        if (method[0] != r->method[0] || strcmp(method, r->method) != 0 ||
+            !fits(r->path, c->uri, args, &count))
+            continue;
+        c->route = r;
+        return decode_args(c, args, count);
+    }
+    return refuse(c);
 }
 
 bool route_takes(const struct route *r, pawl_str name)

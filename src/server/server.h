@@ -50,6 +50,14 @@ struct param {
     pawl_str name, value; /* decoded, NUL-terminated */
 };
 
+/* The members of the object last asked for one, so that it is walked once. */
+struct fields {
+    pawl_str of; /* the object */
+    size_t count;
+    bool more; /* than fit */
+    struct param items[12];
+};
+
 struct answer {
     unsigned status; /* 0: none yet */
     pawl_str body;   /* lives in the call */
@@ -75,6 +83,7 @@ struct call {
     size_t param_count;
     struct buf body;
     pawl_str json; /* the body, when it is valid JSON */
+    struct fields fields;
     struct answer answer;
 
     struct call *next;               /* in the list of those that come back, or wait */
@@ -187,8 +196,10 @@ bool call_text(struct call *c, pawl_str object, const char *key, const char **re
 bool call_integer(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
                   int64_t otherwise, int64_t *ret);
 bool call_truth(struct call *c, pawl_str object, const char *key, bool *ret);
-/* The raw value of a member; {NULL, 0}: absent. */
+/* The raw value of a member; {NULL, 0}: absent.  call_field() walks an object once for any
+ * number of questions about it. */
 pawl_str call_member(pawl_str object, const char *key);
+pawl_str call_field(struct call *c, pawl_str object, const char *key);
 
 void answer_json(struct call *c, unsigned status, pawl_json *w);
 void answer_text(struct call *c, unsigned status, const char *type, pawl_str body);

@@ -5,6 +5,7 @@
  */
 #include "view/render.h"
 
+#include "base/json.h"
 #include "base/limits.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ void render_payload(pawl_json *w, pawl_mem *mem, const char *key, const char *en
     if (payload.len == 0) {
         pawl_json_null(w);
     } else if (pawl_json_valid(payload, NULL)) {
-        pawl_json_raw(w, payload);
+        json_put(w, payload);
     } else {
         bool text = utf8_valid(payload);
         pawl_json_str(w, text ? payload : base64(mem, payload));
@@ -127,7 +128,7 @@ void render_event(pawl_json *w, pawl_mem *mem, const pawl_history_event *event)
     pawl_json_num(w, event->at_ms);
     if (event->attrs.len && pawl_json_valid(event->attrs, NULL)) {
         pawl_json_key(w, "attrs");
-        pawl_json_raw(w, event->attrs);
+        json_put(w, event->attrs);
     }
     pawl_json_end(w);
 }

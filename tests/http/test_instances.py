@@ -81,6 +81,29 @@ def test_payload_bytes_are_verbatim(server):
     assert ('"output":' + raw).encode() in reply.body
 
 
+def test_as_deep_as_can_be(server):
+    """What is accepted at the limit of 64 levels comes out wherever it is shown."""
+    raw = "[" * 63 + "]" * 63
+    body = '{"orchestration":"Echo","instance":"deep","input":%s}' % raw
+    expect(server.post(I, body), 201)
+    for path in ("/deep/wait", "/deep", "/deep/history", "/deep/why", "/deep/tree", ""):
+        reply = expect(server.get(I + path), 200)
+        assert path.startswith("/deep/") and path[6:] in ("why", "tree") or raw.encode() in reply.body
+    expect(server.post("/queue/deep/push", '{"item":%s}' % raw), 200)
+    assert raw.encode() in expect(server.get("/queue/deep/messages"), 200).body
+    assert raw.encode() in expect(server.post("/queue/deep/pop"), 200).body
+    expect(server.post(I, '{"orchestration":"Echo","input":[%s]}' % raw), 400, "invalid_json")
+
+
+def test_many_members(server):
+    """More members than are indexed: the rest is found too."""
+    many = ",".join('"x%d":%d' % (i, i) for i in range(30))
+    expect(server.post(I, '{%s,"orchestration":"Echo","instance":"many","input":7}' % many), 201)
+    expect(server.get(I + "/many/wait"), 200, output=7)
+    expect(server.post("/queue/many/push", '{%s,"item":[1],"priority":3,"item":2}' % many), 200)
+    expect(server.post("/queue/many/pop"), 200, items=[[1]])
+
+
 def test_other_payloads(server):
     server.start_instance("Texts", "text", "t")
     server.start_instance("Texts", "bytes", "b")
