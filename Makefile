@@ -14,6 +14,9 @@ SHELL  := /bin/bash
 ifeq ($(V),clang)
 CC := clang
 endif
+ifeq ($(V),fuzz)
+CC := clang
+endif
 ifeq ($(V),tsan)
 CC := clang   # gcc 12's runtime does not follow fibers dropped while suspended
 endif
@@ -30,6 +33,7 @@ HARDEN := -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection 
 FLAGS.release := -O2 -g $(HARDEN)
 FLAGS.debug   := -O1 -g
 FLAGS.asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS.fuzz    := $(FLAGS.asan) -fsanitize=fuzzer-no-link
 FLAGS.tsan    := -O1 -g -fsanitize=thread
 FLAGS.cov     := -O0 -g --coverage
 FLAGS.clang   := -O1 -g

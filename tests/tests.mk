@@ -107,3 +107,5 @@ story: all
 mutants:
 	@tests/mutants/run
 .PHONY: mutants
+
+include tests/fuzz/fuzz.mk

@@ -212,8 +212,8 @@ static bool receive(struct http *h)
 static const char *read_line(struct http *h, pawl_mem *mem)
 {
     for (;;) {
-        const char *from = h->in.ptr + h->at;
-        const char *end = h->in.len > h->at ? memchr(from, '\n', h->in.len - h->at) : NULL;
+        const char *from = h->in.len > h->at ? h->in.ptr + h->at : NULL;
+        const char *end = from ? memchr(from, '\n', h->in.len - h->at) : NULL;
         if (end) {
             size_t n = (size_t)(end - from);
             h->at += n + 1;
@@ -226,6 +226,8 @@ static const char *read_line(struct http *h, pawl_mem *mem)
 
 static bool read_bytes(struct http *h, size_t n, struct buf *to)
 {
+    if (!n)
+        return true;
     while (h->in.len - h->at < n)
         if (!receive(h))
             return false;
@@ -234,12 +236,25 @@ static bool read_bytes(struct http *h, size_t n, struct buf *to)
     return !to->failed;
 }
 
+/* Digits and nothing else up to `ends`; an answer is never guessed at. */
+static bool read_number(const char *text, int base, const char *ends, size_t *ret)
+{
+    char *end;
+    text += strspn(text, " \t");
+    bool signless = isxdigit((unsigned char)*text); /* strtoul would take one */
+    *ret = signless ? strtoul(text, &end, base) : 0;
+    if (signless && *ret <= ANSWER_MAX && (!*end || strchr(ends, *end)))
+        return true;
+    errno = EPROTO;
+    return false;
+}
+
 static bool read_chunks(struct http *h, pawl_mem *mem, struct buf *to)
 {
     for (;;) {
         const char *line = read_line(h, mem);
-        unsigned long n = line ? strtoul(line, NULL, 16) : 0;
-        if (!line || n > ANSWER_MAX)
+        size_t n;
+        if (!line || !read_number(line, 16, "; \t", &n))
             return false;
         if (!n)
             return read_line(h, mem) != NULL;
@@ -251,13 +266,15 @@ static bool read_chunks(struct http *h, pawl_mem *mem, struct buf *to)
 static bool read_answer(struct http *h, pawl_mem *mem, struct http_reply *ret)
 {
     size_t length = 0;
-    bool chunked = false, closes = false;
+    bool chunked = false, closes = false, understood = true;
     const char *line = read_line(h, mem);
-    if (!line || sscanf(line, "HTTP/1.%*u %u", &ret->status) != 1)
+    if (line && (sscanf(line, "HTTP/1.%*u %3u", &ret->status) != 1 || ret->status < 100))
+        errno = EPROTO, line = NULL;
+    if (!line)
         return false;
     while ((line = read_line(h, mem)) && line[0]) {
         if (strncasecmp(line, "Content-Length:", 15) == 0)
-            length = strtoull(line + 15, NULL, 10);
+            understood &= read_number(line + 15, 10, " \t", &length);
         else if (strncasecmp(line, "Transfer-Encoding:", 18) == 0)
             chunked = strstr(line, "chunked") != NULL;
         else if (strncasecmp(line, "Connection:", 11) == 0)
@@ -265,8 +282,10 @@ static bool read_answer(struct http *h, pawl_mem *mem, struct http_reply *ret)
     }
     struct buf body;
     buf_init(&body, ANSWER_MAX);
-    bool ok = line && (chunked ? read_chunks(h, mem, &body)
-                               : length <= ANSWER_MAX && read_bytes(h, length, &body));
+    if (line && !understood)
+        errno = EPROTO;
+    bool ok =
+        line && understood && (chunked ? read_chunks(h, mem, &body) : read_bytes(h, length, &body));
     if (ok)
         ret->body = pawl_mem_dup(mem, buf_slice(&body));
     buf_deinit(&body);

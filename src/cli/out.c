@@ -8,6 +8,8 @@
  */
 #include "cli/out.h"
 
+#include "base/utf8.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -83,23 +85,6 @@ unsigned out_width(void)
 
 /* ---- Text from outside ----------------------------------------------------- */
 
-/* Bytes of the well-formed character at `p`, 0 when it is none. */
-static size_t character_bytes(const unsigned char *p, size_t left)
-{
-    size_t n = p[0] < 0x80                   ? 1
-               : p[0] >= 0xC2 && p[0] < 0xE0 ? 2
-               : p[0] >= 0xE0 && p[0] < 0xF0 ? 3
-                                             : 0;
-    if (p[0] >= 0xF0 && p[0] < 0xF5)
-        n = 4;
-    if (n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xC0) != 0x80)
-            return 0;
-    return n;
-}
-
 static bool is_control(const unsigned char *p, size_t n)
 {
     return (n == 1 && (p[0] < 0x20 || p[0] == 0x7F)) || (n == 2 && p[0] == 0xC2 && p[1] < 0xA0);
@@ -122,7 +107,7 @@ pawl_str out_clean(pawl_mem *mem, pawl_str text)
     char *to = pawl_mem_alloc(mem, text.len * 4 + 1);
     size_t at = 0;
     for (size_t i = 0; i < text.len;) {
-        size_t n = character_bytes(p + i, text.len - i);
+        size_t n = utf8_length(text.ptr + i, text.ptr + text.len);
         if (n == 0)
             to[at++] = '?';
         else if (is_control(p + i, n))

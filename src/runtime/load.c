@@ -121,6 +121,12 @@ static enum ready_result replay(pawl_runtime *rt, struct resident *r,
     arena_reset(&rt->load_mem);
     pawl_status rc = store_read_history(rt->store, r->row.uid, r->row.execution, 0, 0,
                                         &rt->load_mem, &events, &err);
+    uint64_t last = rc == PAWL_OK && events.count ? events.items[events.count - 1].seq : 0;
+    if (rc == PAWL_OK && last != r->row.last_seq) { /* a store that found nothing amiss */
+        rc = PAWL_CORRUPT;
+        (void)snprintf(err.text, sizeof(err.text), "it ends with event %llu, not %llu",
+                       (unsigned long long)last, (unsigned long long)r->row.last_seq);
+    }
     if (rc == PAWL_CORRUPT) {
         *finding = (struct engine_finding){0};
         (void)snprintf(finding->text, sizeof(finding->text), "stored history is damaged: %.300s",

@@ -7,8 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Few choices take one byte, so that a byte of the input is a choice. */
+static uint64_t draw_bytes(struct world *w, uint64_t below)
+{
+    uint64_t n = 0;
+    for (uint64_t range = 1; range < below && w->left; range <<= 8, w->left--)
+        n = n << 8 | *w->bytes++;
+    return n % below;
+}
+
 uint64_t world_draw(struct world *w, uint64_t below)
 {
+    if (w->bytes)
+        return draw_bytes(w, below);
     w->random ^= w->random << 13;
     w->random ^= w->random >> 7;
     w->random ^= w->random << 17;

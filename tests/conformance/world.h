@@ -23,6 +23,8 @@ struct job {
 
 struct world {
     uint64_t random;
+    const uint8_t *bytes; /* draws come from these instead; NULL: from `random` */
+    size_t left;
     bool weak; /* the other store lacks rounds or delays: K2 and K4 instead of C3 and M3 */
     int64_t now;
     const char *names[2];
