@@ -21,6 +21,7 @@
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/slots.h"
+#include "store/lock.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -93,6 +94,25 @@ static size_t resident_limit(void)
 
 /* ---- Opening ---------------------------------------------------------------------------- */
 
+/* A new directory is gone after a power loss, with all that was synced in it, unless its
+ * parent is synced too.  One that was there may be as new: its maker may have crashed. */
+static pawl_status keep_data_dir(const char *dir, pawl_error *err)
+{
+    char parent[4096];
+    (void)snprintf(parent, sizeof(parent), "%s", dir);
+    size_t n = strlen(parent);
+    while (n > 1 && parent[n - 1] == '/')
+        parent[--n] = 0;
+    char *slash = strrchr(parent, '/');
+    if (slash)
+        slash[slash == parent] = 0;
+    if (directory_sync(slash ? parent : ".") || errno == EACCES || errno == EINVAL)
+        return PAWL_OK; /* not ours to read, or of a kind that cannot: it was there before */
+    error_set(err, PAWL_UNAVAILABLE, "cannot sync the directory that has %s: %s", dir,
+              strerror(errno));
+    return PAWL_UNAVAILABLE;
+}
+
 static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
 {
     const char *dir = rt->opts.data ? rt->opts.data : "./pawl-data";
@@ -115,7 +135,7 @@ static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
                   strerror(errno));
         return PAWL_UNAVAILABLE;
     }
-    return PAWL_OK;
+    return rt->opts.read_only ? PAWL_OK : keep_data_dir(dir, err);
 }
 
 static pawl_status open_jsonl(pawl_runtime *rt, const char *dir, pawl_error *err)

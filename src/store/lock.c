@@ -85,3 +85,15 @@ void lock_close(int fd)
     if (fd >= 0)
         (void)close(fd);
 }
+
+bool directory_sync(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    int rc = fsync(fd), why = errno;
+    (void)close(fd);
+    errno = why;
+    return rc == 0;
+}

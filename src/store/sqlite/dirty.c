@@ -97,9 +97,10 @@ static pawl_status replace(const char *dir, const char *file, const char *ready,
     char *wal = path_of(file, "-wal"), *shm = path_of(file, "-shm");
     bool done = sync_path(dir, O_RDONLY | O_DIRECTORY);
 
-    /* The old WAL goes first: beside the new file it would be applied to it. */
+    /* The old WAL goes first, for good: beside the new file it would be applied to it. */
     done = done && (unlink(wal) == 0 || errno == ENOENT);
     done = done && (unlink(shm) == 0 || errno == ENOENT);
+    done = done && sync_path(dir, O_RDONLY | O_DIRECTORY);
     POINT("dirty.wal_gone");
     done = done && rename(ready, file) == 0;
     POINT("dirty.replaced");

@@ -109,15 +109,19 @@ static pawl_status make_file(const char *file, pawl_error *reterr)
     return PAWL_UNAVAILABLE;
 }
 
-/* What schema the file has, looked at before anything is set or written. */
-static pawl_status look_at_schema(const char *file, int *ret, pawl_error *reterr)
+/* What schema the file has, looked at before anything is set or written.  Only the
+ * owner opens it for writing: a power loss while the file was made can leave a journal
+ * that has to be rolled back before anybody can read.  The WAL stays as it is. */
+static pawl_status look_at_schema(const char *file, bool owner, int *ret, pawl_error *reterr)
 {
     sqlite3 *db = NULL;
-    int rc = sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL);
+    int flags = owner ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    int rc = sqlite3_open_v2(file, &db, flags, NULL);
     pawl_status status;
 
     if (rc == SQLITE_OK) {
         (void)sqlite3_busy_timeout(db, 1000);
+        (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         status = schema_check(db, file, schema_version, ret, reterr);
     } else {
         status = rc == SQLITE_NOMEM ? PAWL_NO_MEMORY : PAWL_UNAVAILABLE;
@@ -137,7 +141,7 @@ static pawl_status open_reader(struct sqlite_store *s, pawl_error *reterr)
                   status == PAWL_NOT_FOUND ? "use another --data" : "look as the user who owns it");
         return status;
     }
-    pawl_status status = look_at_schema(s->file, &version, reterr);
+    pawl_status status = look_at_schema(s->file, false, &version, reterr);
     if (status == PAWL_OK && version < schema_version) {
         error_set(reterr, PAWL_UNSUPPORTED,
                   "database schema %d is older than this pawl (%d); bring it up to date with: pawl "
@@ -174,7 +178,7 @@ static pawl_status open_writer(struct sqlite_store *s, int64_t now_ms, pawl_erro
     if (status == PAWL_OK)
         status = make_file(s->file, reterr);
     if (status == PAWL_OK)
-        status = look_at_schema(s->file, &version, reterr);
+        status = look_at_schema(s->file, true, &version, reterr);
     if (status == PAWL_OK)
         status = conn_open(&s->writer, s->file, true, reterr);
     if (status == PAWL_OK && version < schema_version)
