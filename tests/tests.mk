@@ -12,6 +12,10 @@ ALL.test_examples := -Wl,--whole-archive
 LIBS.test_jansson := -ljansson
 LIBS.test_jsonl := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=rename
 $(foreach t,buf vec map heap json,$(eval LIBS.test_$(t) := $(WRAP)))
+# The disk in memory: file calls of our objects, and what the stories there watch.
+DISK := $(foreach f,open close fsync unlink rename access stat fstat chmod mkdir statfs statvfs flock \
+          ftruncate pread pwrite posix_fallocate mmap munmap activity_run sqlite3_exec sqlite3_prepare_v2,-Wl,--wrap=$(f))
+$(foreach t,power errors,$(eval LIBS.test_$(t) = $$(DISK))$(eval EXTRA.test_$(t) := tests/windows/flows.c))
 # tests/<group>/test_<name>.c is a program; other .c files there are shared by the group.
 TESTSRC  := $(wildcard tests/*/test_*.c)
 TESTBIN  := $(TESTSRC:tests/%.c=$(B)/tests/%)
@@ -35,7 +39,7 @@ $(B)/libpawl-conformance.a: $(SUITEOBJ)
 
 define test_program
 $(B)/tests/$(1): $(B)/obj/tests/$(1).o \
-        $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/$(dir $(1))test_%,$(wildcard tests/$(dir $(1))*.c))) \
+        $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/$(dir $(1))test_%,$(wildcard tests/$(dir $(1))*.c)) $(EXTRA.$(notdir $(1)))) \
         $(ARCHIVES.$(patsubst %/,%,$(dir $(1)))) $(B)/tests/libharness.a $(B)/obj/libpawl-all.a
 	@mkdir -p $$(@D)
 	$$(CC) $$(LDFLAGS) -rdynamic $$(filter %.o,$$^) $$(ALL.$(notdir $(1))) $$(filter %.a,$$^) \
@@ -69,6 +73,13 @@ sim: $(B)/tests/sim/pawl-sim
 # Every crash window of every flow, on every store, without a process to kill.
 test-windows: $(filter $(B)/tests/windows/%,$(TESTBIN))
 	@tests/run $^
+
+# Power losses and bad disks on a disk in memory.  A sample; all of it: torture-power.
+test-power: $(B)/tests/vfs/test_power
+	@tests/run $^
+torture-power: $(B)/tests/vfs/test_power
+	@tests/run "$^ --full"
+.PHONY: test-power torture-power
 
 # kill -9, bad disks, bad bytes, with real processes.  A sample; all of it: torture-crash.
 test-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
