@@ -239,6 +239,7 @@ void queue_seal(pawl_runtime *rt)
         return;
     (void)desk_stage(rt);
     queue_group_seal(&d->group, &d->round);
+    RT_POINT(rt, "queue.sealed");
 }
 
 static void due_at(pawl_runtime *rt, const struct queue *q)
@@ -265,6 +266,7 @@ void queue_committed(pawl_runtime *rt)
     }
     for (struct queue_req *next; done; done = next) {
         next = done->next;
+        RT_POINT(rt, "queue.answer");
         queue_finish(done, done->reply);
     }
     queue_group_done(&d->group);

@@ -43,6 +43,7 @@ void queue_deliver(pawl_runtime *rt, struct letter *l)
     struct stage *stage = desk_stage(rt);
     stage_drop_message(rt, stage, l->mail.id);
     stage_take(stage, l); /* the item may lie in it until the commit */
+    RT_POINT(rt, "queue.delivered");
 }
 
 /* ---- Bound queues ------------------------------------------------------------------ */
@@ -80,8 +81,10 @@ void queue_start_bound(pawl_runtime *rt, struct seat *s)
     }
     if (verdict != QUEUE_DONE)
         return;
-    for (size_t i = 0; i < reply.message_count; i++)
+    for (size_t i = 0; i < reply.message_count; i++) {
         start_one(rt, s, &reply.messages[i]);
+        RT_POINT(rt, "queue.bound");
+    }
     q->totals.started += reply.message_count;
     d->again |= q->row.ready > 0;
 }

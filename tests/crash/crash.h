@@ -74,11 +74,18 @@ struct plan {
     bool census;                  /* count the points passed into scratch/points */
     int wait_ms;                  /* for each instance; 0: 20 s */
     void (*then)(pawl_client *c); /* before waiting */
+    int (*last)(
+        pawl_client *c); /* when all have ended, before closing; its value as plan_run()'s */
 };
 
 /* A child's main: start, raise, wait; a line "ID STATE OUTPUT" in scratch/out
  * each.  0 done, 1 the runtime did not open, 2 a call failed, 3 time ran out. */
 int plan_run(void *plan);
+/* After a run with a census in scratch: `die` for each point and n-th time (a sample, or
+ * all), until it says that the point was not reached.  How often it was; at least
+ * `kinds` points. */
+int die_everywhere(bool (*die)(const char *point, int n, const void *arg), const void *arg,
+                   int kinds);
 /* The line of an instance in scratch/out without its id; NULL: none.  free() it. */
 char *answer_of(const char *id);
 

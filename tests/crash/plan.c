@@ -8,6 +8,8 @@
 #include "base/point.h"
 #include "crash.h"
 
+#include <check.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,35 @@ static void write_points(void)
 {
     for (size_t i = 0; i < point_count; i++)
         append_line("points", "%s %d", points[i].name, points[i].count);
+}
+
+/* Sampled: the first, then every eleventh with an offset by point. */
+static bool in_sample(int n, int point)
+{
+    return full_matrix() || n == 1 || (n + point * 3) % 11 == 0;
+}
+
+int die_everywhere(bool (*die)(const char *point, int n, const void *arg), const void *arg,
+                   int kinds)
+{
+    char *text = read_text("points"), *rest = text;
+    int deaths = 0, at = 0;
+    for (char *line; (line = strsep(&rest, "\n")) && *line; at++) {
+        char name[64];
+        int count = 0;
+        ck_assert_int_eq(sscanf(line, "%63s %d", name, &count), 2);
+        bool reached = true;
+        for (int n = 1; n <= count || (full_matrix() && reached); n++) {
+            if (!in_sample(n, at))
+                continue;
+            reached = die(name, n, arg);
+            deaths += reached;
+        }
+    }
+    free(text);
+    ck_assert_int_ge(at, kinds);
+    printf("| %d points, %d deaths: ", at, deaths);
+    return deaths;
 }
 
 /* ---- The plan ------------------------------------------------------------------------ */
@@ -95,7 +126,7 @@ static int follow(const struct plan *plan, pawl_client *c)
         plan->then(c);
     for (size_t i = 0; i < plan->count && !status; i++)
         status = await(c, &plan->items[i], plan->wait_ms);
-    return status;
+    return status || !plan->last ? status : plan->last(c);
 }
 
 int plan_run(void *arg)
