@@ -145,9 +145,10 @@ static void to_nobody(pawl_runtime *rt, struct letter *l)
 /* A letter for an instance that has ended. */
 static void too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
-    if (l->request) {
-        request_refuse(l->request, PAWL_CONFLICT, "instance '%.*s' is already %s",
-                       PAWL_FMT(r->row.id), pawl_state_name(resident_row(r)->state));
+    if (l->request) { /* a result is told the same as when its work row is gone */
+        request_refuse(l->request, l->work_id ? PAWL_LOST : PAWL_CONFLICT,
+                       "instance '%.*s' is already %s", PAWL_FMT(r->row.id),
+                       pawl_state_name(resident_row(r)->state));
         l->request = NULL;
     }
     log_debug(&rt->log, "turn", "late message dropped", "instance=%.*s kind=%d",

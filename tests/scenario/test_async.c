@@ -50,6 +50,38 @@ SCENARIO(s07_result_by_token_is_recorded_once)
     expect_is(scene_ran(s, "Later"), 1);
 }
 
+static void take_status(void *arg, const pawl_reply *reply)
+{
+    *(pawl_status *)arg = reply->status;
+}
+
+/* Both are on their way at once: the result comes too late, as by any other way. */
+SCENARIO(s07_result_that_meets_the_end_of_its_instance_is_lost)
+{
+    static const pawl_op ways[] = {PAWL_OP_CANCEL, PAWL_OP_TERMINATE, PAWL_OP_RAISE};
+    for (int i = 0; i < 3; i++) {
+        pawl_status ended = PAWL_BUSY, told = PAWL_BUSY;
+        if (i)
+            scene_start(s, "Call", "i", "");
+        else
+            call(s, NULL);
+        const char *by = pawl_mem_dup(s->mem, pawl_s(token)).ptr;
+        expect_is(pawl_client_submit(s->c,
+                                     PAWL_REQUEST(.op = ways[i], .instance = "i", .name = "Stop"),
+                                     take_status, &ended, NULL),
+                  PAWL_OK);
+        expect_is(pawl_client_submit(
+                      s->c, PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = by, .data = pawl_s("x")),
+                      take_status, &told, NULL),
+                  PAWL_OK);
+        scene_settle(s);
+        expect_is(ended, PAWL_OK);
+        expect_is(told, PAWL_LOST);
+        expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "i")), PAWL_OK);
+    }
+    scene_expect_empty(s);
+}
+
 SCENARIO(s07_token_outlives_the_runtime)
 {
     call(s, NULL);
