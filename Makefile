@@ -8,7 +8,7 @@ V      ?= release
 B      := $(if $(filter release,$(V)),build,build/$(V))
 CC     ?= cc
 PKGS   := sqlite3
-MAINPKGS := libmicrohttpd
+MAINPKGS := libmicrohttpd gnutls
 SHELL  := /bin/bash
 
 ifeq ($(V),clang)

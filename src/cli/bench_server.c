@@ -94,7 +94,11 @@ int bench_server_open(struct bench_server *s, struct bench *b)
             return status;
         url = child;
     }
-    s->http = http_open(url, b->cli->args.token, &err);
+    if (strncmp(url, "https://", 8) == 0)
+        return cli_fail(
+            b->cli, EXIT_USAGE,
+            "bench measures over plain http://, not '%s'; leave out --url, or tunnel it", url);
+    s->http = http_open(url, b->cli->args.token, NULL, &err);
     if (!s->http)
         return cli_fail(b->cli, EXIT_USAGE, "%s", err.text);
     if (!http_listens(s->http))

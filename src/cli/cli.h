@@ -95,6 +95,7 @@ struct args {
 
     const char *url;   /* of a server */
     const char *token; /* for it */
+    const char *ca;    /* whom to trust for https://; NULL: the system's authorities */
 
     uint64_t priority; /* queue */
     bool ack;

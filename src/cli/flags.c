@@ -32,6 +32,8 @@ const struct flag cli_flags[] = {
      "the server (default http://127.0.0.1:8000 if one listens there; see --data)"},
     {"token", 0, FLAG_TEXT, AT(token), "TOKEN", NULL, TAKES_URL | TAKES_BENCH,
      "for that server; better in PAWL_TOKEN"},
+    {"ca", 0, FLAG_TEXT, AT(ca), "FILE", NULL, TAKES_URL,
+     "https://: trust the certificate authorities of this PEM file, and no others"},
     {"priority", 0, FLAG_NUMBER, AT(priority), "N", NULL, TAKES_QUEUE,
      "of a push: lower ones come out first (default 0)"},
     {"ack", 0, FLAG_SWITCH, AT(ack), NULL, NULL, TAKES_QUEUE,

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "cli/tls.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -30,6 +31,7 @@
 struct http {
     char url[512], host[300], name[300], port[8];
     char token[200];
+    struct tls *tls; /* of https://; NULL: plain */
     int fd;
     struct buf in;
     size_t at; /* read so far of `in` */
@@ -38,44 +40,60 @@ struct http {
 
 /* ---- The address ------------------------------------------------------------------ */
 
-struct http *http_open(const char *url, const char *token, pawl_error *reterr)
+/* "NAME", "NAME:PORT" or "[ADDRESS]:PORT" */
+static void split_host(struct http *h, char *rest, const char *port)
+{
+    (void)snprintf(h->host, sizeof(h->host), "%s", rest);
+    char *colon = strrchr(rest, ':'), *bracket = strchr(rest, ']');
+    bool has_port = colon && (!bracket || colon > bracket);
+    (void)snprintf(h->port, sizeof(h->port), "%.7s", has_port ? colon + 1 : port);
+    if (has_port)
+        *colon = 0;
+    if (bracket)
+        *bracket = 0;
+    (void)snprintf(h->name, sizeof(h->name), "%s", rest + (rest[0] == '['));
+}
+
+struct http *http_open(const char *url, const char *token, const char *ca, pawl_error *reterr)
 {
     struct http *h = calloc(1, sizeof(*h));
+    bool secure = strncmp(url, "https://", 8) == 0;
     char rest[300];
     assert_that(h);
     h->fd = -1;
     buf_init(&h->in, ANSWER_MAX);
     (void)snprintf(h->url, sizeof(h->url), "%s", url);
     (void)snprintf(h->token, sizeof(h->token), "%s", token ? token : "");
-    if (strncmp(url, "https://", 8) == 0) {
-        error_set(reterr, PAWL_UNSUPPORTED,
-                  "this client speaks http:// only; for '%s' use a tunnel (ssh -L) or curl", url);
-        http_close(h);
-        return NULL;
-    }
-    if (strncmp(url, "http://", 7) != 0 || sscanf(url + 7, "%299[^/]", rest) != 1) {
+    if ((!secure && strncmp(url, "http://", 7) != 0) ||
+        sscanf(url + (secure ? 8 : 7), "%299[^/]", rest) != 1) {
         error_set(reterr, PAWL_INVALID, "'%s' is no address; write http://127.0.0.1:8000", url);
         http_close(h);
         return NULL;
     }
-    (void)snprintf(h->host, sizeof(h->host), "%s", rest);
-    char *colon = strrchr(rest, ':'), *bracket = strchr(rest, ']');
-    bool has_port = colon && (!bracket || colon > bracket);
-    (void)snprintf(h->port, sizeof(h->port), "%.7s", has_port ? colon + 1 : "80");
-    if (has_port)
-        *colon = 0;
-    if (bracket)
-        *bracket = 0;
-    (void)snprintf(h->name, sizeof(h->name), "%s", rest + (rest[0] == '['));
+    split_host(h, rest, secure ? "443" : "80");
+    if (secure && !(h->tls = tls_open(ca, reterr))) {
+        http_close(h);
+        return NULL;
+    }
     return h;
+}
+
+static void hang_up(struct http *h)
+{
+    if (h->fd < 0)
+        return;
+    if (h->tls)
+        tls_end(h->tls);
+    close(h->fd);
+    h->fd = -1;
 }
 
 void http_close(struct http *h)
 {
     if (!h)
         return;
-    if (h->fd >= 0)
-        close(h->fd);
+    hang_up(h);
+    tls_close(h->tls);
     buf_deinit(&h->in);
     free(h);
 }
@@ -109,8 +127,9 @@ pawl_str http_escape(pawl_mem *mem, const char *text)
 
 /* ---- The socket ---------------------------------------------------------------------- */
 
-static bool wait_for(struct http *h, short events)
+static bool wait_for(void *user, short events)
 {
+    struct http *h = user;
     struct pollfd p = {.fd = h->fd, .events = events};
     int64_t left = h->until_ms - clock_mono_ms();
     int n = poll(&p, 1, left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left);
@@ -149,8 +168,12 @@ static pawl_status connect_to(struct http *h, pawl_error *reterr)
         trouble = try_connect(h, to);
     if (list)
         freeaddrinfo(list);
-    if (h->fd >= 0)
-        return PAWL_OK;
+    if (h->fd >= 0) {
+        if (!h->tls || tls_begin(h->tls, h->fd, h->name, wait_for, h, reterr) == PAWL_OK)
+            return PAWL_OK;
+        hang_up(h);
+        return PAWL_UNAVAILABLE;
+    }
     error_set(reterr, PAWL_UNAVAILABLE,
               "no server at %s (%s); start one with 'pawl serve', or work on a data directory with "
               "--data DIR",
@@ -167,12 +190,13 @@ bool http_listens(struct http *h)
 static bool send_all(struct http *h, pawl_str bytes)
 {
     while (bytes.len) {
-        ssize_t n = send(h->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
+        ssize_t n = h->tls ? tls_send(h->tls, bytes.ptr, bytes.len)
+                           : send(h->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
         if (n > 0) {
             bytes.ptr += n;
             bytes.len -= (size_t)n;
         } else if (n < 0 && errno == EAGAIN) {
-            if (!wait_for(h, POLLOUT))
+            if (!wait_for(h, h->tls ? tls_events(h->tls) : POLLOUT))
                 return false;
         } else if (n < 0 && errno != EINTR) {
             return false;
@@ -189,7 +213,8 @@ static bool receive(struct http *h)
             errno = ENOMEM;
             return false;
         }
-        ssize_t n = recv(h->fd, h->in.ptr + h->in.len, 65536, 0);
+        char *to = h->in.ptr + h->in.len;
+        ssize_t n = h->tls ? tls_recv(h->tls, to, 65536) : recv(h->fd, to, 65536, 0);
         if (n > 0) {
             h->in.len += (size_t)n;
             h->in.ptr[h->in.len] = 0;
@@ -201,7 +226,7 @@ static bool receive(struct http *h)
         }
         if (errno == EINTR)
             continue;
-        if (errno != EAGAIN || !wait_for(h, POLLIN))
+        if (errno != EAGAIN || !wait_for(h, h->tls ? tls_events(h->tls) : POLLIN))
             return false;
     }
 }
@@ -289,10 +314,10 @@ static bool read_answer(struct http *h, pawl_mem *mem, struct http_reply *ret)
     if (ok)
         ret->body = pawl_mem_dup(mem, buf_slice(&body));
     buf_deinit(&body);
-    if (!ok || closes) {
-        close(h->fd);
-        h->fd = -1;
-    }
+    int why = errno;
+    if (!ok || closes)
+        hang_up(h);
+    errno = why;
     return ok;
 }
 
@@ -328,9 +353,9 @@ pawl_status http_call(struct http *h, const char *method, const char *path, pawl
         if (send_all(h, request) && read_answer(h, mem, ret))
             return PAWL_OK;
         bool silent = h->in.len == 0 && errno != ETIMEDOUT;
-        if (h->fd >= 0)
-            close(h->fd);
-        h->fd = -1;
+        int why = errno;
+        hang_up(h);
+        errno = why;
         if (!kept || !silent)
             break;
     }

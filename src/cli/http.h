@@ -2,7 +2,7 @@
 /*
  * cli/http.h -- a small HTTP/1.1 client: one connection, one request at a time.
  *
- * For `--url`: plain http:// to a Pawl server.  (Why no library:
+ * For `--url`: http:// or https:// to a Pawl server.  (Why no library:
  * docs/decisions/0008-own-http-client.md.)
  */
 #ifndef PAWL_CLI_HTTP_H
@@ -17,8 +17,9 @@ struct http_reply {
     pawl_str body; /* in the mem given */
 };
 
-/* NULL: the address is not one; reterr says so.  Nothing is connected yet. */
-struct http *http_open(const char *url, const char *token, pawl_error *reterr);
+/* NULL: the address is not one, or `ca` (a PEM file of whom to trust; NULL: the system's
+ * authorities) cannot be used; reterr says so.  Nothing is connected yet. */
+struct http *http_open(const char *url, const char *token, const char *ca, pawl_error *reterr);
 void http_close(struct http *h); /* NULL is fine */
 const char *http_url(const struct http *h);
 const char *http_name(const struct http *h); /* of the host, for the resolver */

@@ -74,7 +74,7 @@ static bool has_default_server(struct cli *cli)
     pawl_error err;
     if (cli->args.load.count) /* code that is loaded here is to run here */
         return false;
-    struct http *h = http_open(DEFAULT_URL, NULL, &err);
+    struct http *h = http_open(DEFAULT_URL, NULL, NULL, &err);
     bool listens = http_listens(h);
     http_close(h);
     return listens;
@@ -94,7 +94,8 @@ bool session_is_remote(struct cli *cli)
 static int open_remote(struct cli *cli, struct session *ret)
 {
     pawl_error err = {0};
-    ret->remote = http_open(cli->args.url ? cli->args.url : DEFAULT_URL, cli->args.token, &err);
+    ret->remote =
+        http_open(cli->args.url ? cli->args.url : DEFAULT_URL, cli->args.token, cli->args.ca, &err);
     return ret->remote ? 0 : cli_fail(cli, EXIT_USAGE, "%s", err.text);
 }
 

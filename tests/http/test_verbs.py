@@ -65,7 +65,7 @@ def test_queue_verbs(server):
 
 def test_addresses(server):
     assert "no server at http://127.0.0.1:1" in pawl(server, "ls", want=3, url="http://127.0.0.1:1")
-    assert "https" in pawl(server, "ls", want=2, url="https://127.0.0.1:1")
+    assert "no server at https://127.0.0.1:1" in pawl(server, "ls", want=3, url="https://127.0.0.1:1")
     assert "no address" in pawl(server, "ls", want=2, url="localhost")
     assert "two places" in pawl(server, "ls", "--data", "x", want=2)
 
