@@ -79,7 +79,8 @@ static void reload(struct cli *cli, struct session *session)
         pawl_error err;
         pawl_status rc = pawl_app_load(cli->app, cli->args.load.items[i], &err);
         if (rc == PAWL_OK || rc == PAWL_EXISTS) /* what was there stays, what is new is taken */
-            cli_note(cli, "loaded %s again", cli->args.load.items[i]);
+            cli_note(cli, "loaded %s again; versions that were there stay",
+                     cli->args.load.items[i]);
         else
             cli_note(cli, "%s; going on with what is loaded", err.text);
     }

@@ -91,16 +91,46 @@ static pawl_status register_module(pawl_app *app, const char *path, void *handle
                   m->abi, PAWL_MODULE_ABI);
         return PAWL_INVALID;
     }
+    pawl_error trouble = app->trouble; /* of those before; this one's own is told here */
     int before = app->trouble_count;
     struct module_entry *entry = vec_push(&app->modules);
     if (!entry)
         return bad(err, path, "out of memory");
     *entry = (struct module_entry){handle, fd, strdup(path)};
+    app->trouble_count = 0;
     m->register_fn(app);
-    if (app->trouble_count == before)
+    pawl_error own = app->trouble;
+    int count = app->trouble_count;
+    app->trouble_count += before;
+    if (before)
+        app->trouble = trouble;
+    if (!count)
         return PAWL_OK;
-    error_set(err, app->trouble.status, "module %s: %s", path, app->trouble.text);
-    return app->trouble.status;
+    error_set(err, own.status, "module %s: %s", path, own.text);
+    return own.status;
+}
+
+/* The same bytes under the same path: loading them again could bring nothing new. */
+static bool is_loaded(const pawl_app *app, const char *path, int fd)
+{
+    struct stat old, now;
+    for (size_t i = 0; i < app->modules.count; i++) {
+        const struct module_entry *e = &app->modules.items[i];
+        if (!e->path || strcmp(e->path, path) != 0 || fstat(e->fd, &old) != 0 ||
+            fstat(fd, &now) != 0 || old.st_size != now.st_size)
+            continue;
+        size_t n = (size_t)now.st_size;
+        void *a = mmap(NULL, n, PROT_READ, MAP_PRIVATE, e->fd, 0);
+        void *b = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+        bool same = a != MAP_FAILED && b != MAP_FAILED && memcmp(a, b, n) == 0;
+        if (a != MAP_FAILED)
+            (void)munmap(a, n);
+        if (b != MAP_FAILED)
+            (void)munmap(b, n);
+        if (same)
+            return true;
+    }
+    return false;
 }
 
 /* dlerror() speaks of the private copy; people know the path they gave. */
@@ -128,6 +158,11 @@ pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
     if (is_cut_off(fd)) {
         close(fd);
         return bad(err, path, "the file ends too early; copy it again");
+    }
+    if (is_loaded(app, path, fd)) {
+        close(fd);
+        error_set(err, PAWL_EXISTS, "module %s is loaded already; name it once", path);
+        return PAWL_EXISTS;
     }
     char name[64]; /* by our pid: a debugger opens it too, and has another self */
     (void)snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)getpid(), fd);

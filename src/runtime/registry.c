@@ -55,11 +55,12 @@ void pawl_app_free(pawl_app *app)
     free(app);
 }
 
-/* Remember the first thing that was wrong, for pawl_runtime_open(). */
+/* Remember the first thing that was wrong, for pawl_runtime_open().  That something is
+ * there already hides nothing worse: it is what loading a module again is about. */
 static pawl_status refuse(pawl_app *app, const pawl_error *err)
 {
     pthread_mutex_lock(&app->lock);
-    if (!app->trouble_count++)
+    if (!app->trouble_count++ || (app->trouble.status == PAWL_EXISTS && err->status != PAWL_EXISTS))
         app->trouble = *err;
     pthread_mutex_unlock(&app->lock);
     return err->status;

@@ -2,9 +2,12 @@
 """Running a server for long: what is kept, what is measured, modules."""
 import math
 import re
+import signal
+import subprocess
 import time
 from urllib.parse import quote
 
+import kit
 from kit import Server, expect
 
 I = "/api/v1/instances"
@@ -166,3 +169,102 @@ def test_metrics_show_a_token_its_own_queues():
         text = server.get("/metrics", headers={"Authorization": "Bearer " + own}).body.decode()
         assert "mine-a" in text and "theirs-b" not in text
         assert value(parse(text), "pawl_queues_ready") == 1
+
+
+# ---- Modules -----------------------------------------------------------------------------
+
+SOURCE = """
+#include <pawl.h>
+static pawl_result step(pawl_activity *act, pawl_str in) { (void)in; return pawl_ok(act, "%(word)s"); }
+static pawl_result flow(pawl_ctx *ctx, pawl_str in)
+{
+    (void)in;
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_call(ctx, "Step%(word)s", pawl_s("1"));
+}
+static void all(pawl_app *app)
+{
+    (void)pawl_register_orchestration(app, "Flow", "%(version)s", flow);
+    (void)pawl_register_activity(app, "Step%(word)s", step);
+}
+%(export)s
+"""
+EXPORT = "PAWL_MODULE(all)"
+OTHER_ABI = """PAWL_API extern const pawl_module pawl_module_v1;
+PAWL_API const pawl_module pawl_module_v1 = {sizeof(pawl_module), 999, all};"""
+
+
+def build(path, version, word, export=EXPORT):
+    source = path.with_suffix(".c")
+    source.write_text(SOURCE % {"version": version, "word": word, "export": export})
+    subprocess.run(["cc", "-shared", "-fPIC", "-I", str(kit.ROOT / "include"), "-o",
+                    str(path) + ".new", str(source)], check=True)
+    (path.parent / (path.name + ".new")).rename(path)
+    return path
+
+
+def hang_up(server, word):
+    """SIGHUP, and wait until it is told that it was acted upon."""
+    before = server.log_text().count(word)
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.log_text().count(word) > before, "no '%s' in the log" % word)
+
+
+def go(server, *ids):
+    for id in ids:
+        expect(server.post(I + "/%s/events/Go" % id, "1"), 202)
+    return [(server.ended(id)["version"], server.ended(id)["output"]) for id in ids]
+
+
+def test_versions_side_by_side_and_reload():
+    a, b = kit.work_dir() / "side-a.so", kit.work_dir() / "side-b.so"
+    build(a, "1.0.0", "1")
+    build(b, "2.0.0", "2")
+    with Server(load=[a, b]) as server:
+        expect(server.post(I, {"orchestration": "Flow", "instance": "one", "version": "1.0.0"}), 201)
+        server.start_instance("Flow", None, "two")               # the highest
+        server.start_instance("Flow", None, "two-b")
+        build(b, "3.0.0", "3")                                   # the same file, a newer version
+        hang_up(server, "side-b.so again")
+        server.start_instance("Flow", None, "three")
+        assert go(server, "one", "two", "three") == [("1.0.0", 1), ("2.0.0", 2), ("3.0.0", 3)]
+        server.start_instance("Flow", None, "three-b")
+        # Nothing new, and something that cannot be loaded: it goes on.
+        hang_up(server, "side-b.so again")
+        build(b, "4.0.0", "4", OTHER_ABI)
+        hang_up(server, "built for ABI 999, this pawl has 1; rebuild it")
+        b.write_bytes(b"no module")
+        hang_up(server, "not a shared object")
+        build(b, "4.x", "4")
+        hang_up(server, "is not of the form 1.2.3")
+        assert go(server, "three-b") == [("3.0.0", 3)]
+        # After a restart without version 2 its instance waits for it, the others go on.
+        build(b, "3.0.0", "3")
+        server.start_instance("Flow", None, "three-c")
+        server.restart()
+        assert go(server, "three-c") == [("3.0.0", 3)]
+        expect(server.post(I + "/two-b/events/Go", "1"), 202)
+        why = server.get(I + "/two-b/why").json["sentence"]
+        assert "2.0.0" in why, why
+        build(b, "2.0.0", "2")
+        hang_up(server, "side-b.so again")
+        done = server.ended("two-b")
+        assert (done["version"], done["output"]) == ("2.0.0", 2)
+
+
+def test_modules_that_cannot_be_loaded():
+    good = build(kit.work_dir() / "bad-good.so", "1.0.0", "1")
+    twin = build(kit.work_dir() / "bad-twin.so", "1.0.0", "2")
+    abi = build(kit.work_dir() / "bad-abi.so", "1.0.0", "3", OTHER_ABI)
+    for load, want in (([good, abi], "bad-abi.so: built for ABI 999, this pawl has 1; rebuild it"),
+                       ([good, twin], "bad-twin.so: orchestration 'Flow' 1.0.0 is registered twice"),
+                       ([good, good], "bad-good.so is loaded already"),
+                       ([good, kit.work_dir() / "gone.so"], "gone.so: No such file")):
+        server = Server(load=load, start=False)
+        try:
+            server.start()
+            raise RuntimeError("started with %s" % load)
+        except AssertionError as error:
+            assert want in str(error), error
+        assert server.process.returncode == 2
+        assert not (server.data / "pawl.db").exists()
