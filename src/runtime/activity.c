@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "base/rand.h"
+#include "runtime/inbox.h"
 #include "runtime/job.h"
 
 #include <stdarg.h>
@@ -40,23 +41,30 @@ static void keep_result(struct job *job, enum job_verdict verdict, pawl_str text
     job->verdict = verdict;
 }
 
-static void keep_checked(pawl_runtime *rt, struct pawl_activity *act, pawl_result result)
+static void keep_checked(pawl_runtime *rt, struct job *job, enum job_verdict verdict,
+                         pawl_str value)
 {
-    enum job_verdict verdict = result.ok ? JOB_OK : JOB_ERR;
-    if (act->verdict == JOB_PENDING || (!result.ok && act->verdict == JOB_ERR_FINAL))
-        verdict = act->verdict;
-    if (result.value.len > rt->opts.max_payload) {
+    if (value.len > rt->opts.max_payload) {
         char text[160];
         (void)snprintf(text, sizeof(text),
-                       "result of %zu bytes is over the limit of %zu (--max-payload)",
-                       result.value.len, rt->opts.max_payload);
-        keep_result(act->job, JOB_ERR_FINAL, pawl_s(text));
+                       "result of %zu bytes is over the limit of %zu (--max-payload)", value.len,
+                       rt->opts.max_payload);
+        keep_result(job, JOB_ERR_FINAL, pawl_s(text));
         return;
     }
-    keep_result(act->job, verdict, result.value);
+    keep_result(job, verdict, value);
 }
 
-void activity_run(pawl_runtime *rt, struct job *job)
+/* What the author returned rules over which call made it. */
+static enum job_verdict verdict_of(const struct pawl_activity *act, bool ok)
+{
+    if (act->verdict == JOB_PENDING || act->verdict == JOB_SKIPPED ||
+        (!ok && act->verdict == JOB_ERR_FINAL))
+        return act->verdict;
+    return ok ? JOB_OK : JOB_ERR;
+}
+
+bool activity_run(pawl_runtime *rt, struct job *job)
 {
     struct pawl_activity act = {.job = job, .rt = rt, .verdict = JOB_OK};
     arena_init(&act.mem);
@@ -65,11 +73,41 @@ void activity_run(pawl_runtime *rt, struct job *job)
     atomic_store(&job->began_ms, now > 0 ? now : 1);
     job_began(rt, &job->work, rt_now(rt));
     pawl_result result = job->activity->fn(&act, job->work.input);
+    if (act.verdict == JOB_AWAY) { /* it may be answered and gone by now */
+        arena_deinit(&act.mem);
+        return false;
+    }
     pthread_mutex_lock(&job->cancel_lock);
     job->on_cancel = NULL; /* nobody is called after the activity has returned */
     pthread_mutex_unlock(&job->cancel_lock);
-    keep_checked(rt, &act, result);
+    keep_checked(rt, job, verdict_of(&act, result.ok), result.value);
     arena_deinit(&act.mem);
+    return true;
+}
+
+/* ---- Activities of the runtime ---------------------------------------------------- */
+
+struct job *activity_job(pawl_activity *act)
+{
+    return act->job;
+}
+
+pawl_result activity_away(pawl_activity *act)
+{
+    act->verdict = JOB_AWAY;
+    return (pawl_result){0};
+}
+
+pawl_result activity_skip(pawl_activity *act)
+{
+    act->verdict = JOB_SKIPPED;
+    return (pawl_result){0};
+}
+
+void activity_answer(pawl_runtime *rt, struct job *job, enum job_verdict verdict, pawl_str value)
+{
+    keep_checked(rt, job, verdict, value);
+    (void)inbox_post(rt, &job->item);
 }
 
 /* ---- Returning ------------------------------------------------------------------ */

@@ -205,6 +205,7 @@ void job_done(pawl_runtime *rt, struct job *job)
         lease_out(rt, job);
         break;
     case JOB_SKIPPED:
+    case JOB_AWAY:
         break;
     }
 }

@@ -7,8 +7,11 @@
  * bound queue turns an item into a start message in the round that takes the item out.  So
  * neither can happen twice or be lost, whatever dies in between.
  *
- * Pop and ack of an orchestration are activities: their answers are recorded.
+ * Pop and ack of an orchestration are activities: their answers are recorded.  They hold no
+ * thread while they wait, and whatever ends the process meanwhile is not their fault.
  */
+#include "runtime/activity.h"
+#include "runtime/job.h"
 #include "runtime/letter.h"
 #include "runtime/queue_desk.h"
 #include "runtime/stage.h"
@@ -99,41 +102,68 @@ static void put_item(pawl_json *w, pawl_str data)
         pawl_json_str(w, data);
 }
 
-static pawl_result pop_activity(pawl_activity *act, pawl_str input)
+static pawl_str popped_json(pawl_mem *mem, const pawl_queue_reply *r)
 {
-    pawl_mem *mem = pawl_activity_mem(act);
-    pawl_str queue = pawl_json_text(mem, input, "/queue", "");
-    pawl_queue_message m;
-    pawl_error err;
-    pawl_status rc = pawl_client_pop_locked(pawl_activity_client(act), queue.ptr,
-                                            pawl_json_int(input, "/ttl_ms", 0),
-                                            pawl_json_int(input, "/wait_ms", 0), mem, &m, &err);
-    if (rc == PAWL_EMPTY)
-        return pawl_ok(act, "null");
-    if (rc != PAWL_OK)
-        return pawl_err(act, err.text);
+    const pawl_queue_message *m = &r->messages[0];
     pawl_json *w = pawl_json_new(mem);
     pawl_json_object(w);
     pawl_json_key(w, "item");
-    put_item(w, m.data);
+    put_item(w, m->data);
     pawl_json_key(w, "lock_id");
-    pawl_json_str(w, m.lock_id);
+    pawl_json_str(w, r->lock_id);
     pawl_json_key(w, "id");
-    pawl_json_num(w, (int64_t)m.id);
+    pawl_json_num(w, (int64_t)m->id);
     pawl_json_key(w, "priority");
-    pawl_json_num(w, m.priority);
+    pawl_json_num(w, m->priority);
     pawl_json_end(w);
-    return pawl_ok_str(act, pawl_json_done(w));
+    return pawl_json_done(w);
+}
+
+/* After the commit, or when the runtime closes: then the next process asks again. */
+static void answered(void *arg, const pawl_queue_reply *r)
+{
+    struct job *job = arg;
+    pawl_mem mem;
+    arena_init(&mem);
+    if (r->status == PAWL_SHUTDOWN)
+        job_free(job);
+    else if (r->status != PAWL_OK)
+        activity_answer(job->rt, job, JOB_ERR, pawl_s(r->error.text));
+    else if (r->outcome_count)
+        activity_answer(job->rt, job, JOB_OK, pawl_s("true"));
+    else
+        activity_answer(job->rt, job, JOB_OK,
+                        r->message_count ? popped_json(&mem, r) : pawl_s("null"));
+    arena_deinit(&mem);
+}
+
+static pawl_result hand_in(pawl_activity *act, pawl_queue_request *request, pawl_str input)
+{
+    pawl_mem *mem = pawl_activity_mem(act);
+    pawl_error err;
+    request->size = sizeof(*request);
+    request->queue = pawl_json_text(mem, input, "/queue", "").ptr;
+    pawl_status rc =
+        pawl_queue_submit(pawl_activity_client(act), request, answered, activity_job(act), &err);
+    if (rc == PAWL_OK)
+        return activity_away(act);
+    return rc == PAWL_SHUTDOWN ? activity_skip(act) : pawl_err(act, err.text);
+}
+
+static pawl_result pop_activity(pawl_activity *act, pawl_str input)
+{
+    pawl_queue_request request = {.op = PAWL_QUEUE_POP,
+                                  .require_ack = true,
+                                  .ttl_ms = pawl_json_int(input, "/ttl_ms", 0),
+                                  .wait_ms = pawl_json_int(input, "/wait_ms", 0)};
+    return hand_in(act, &request, input);
 }
 
 static pawl_result ack_activity(pawl_activity *act, pawl_str input)
 {
-    pawl_mem *mem = pawl_activity_mem(act);
-    pawl_str queue = pawl_json_text(mem, input, "/queue", "");
-    pawl_str lock = pawl_json_text(mem, input, "/lock_id", "");
-    pawl_error err;
-    pawl_status rc = pawl_client_ack(pawl_activity_client(act), queue.ptr, lock.ptr, &err);
-    return rc == PAWL_OK ? pawl_ok(act, "true") : pawl_err(act, err.text);
+    const char *lock = pawl_json_text(pawl_activity_mem(act), input, "/lock_id", "").ptr;
+    pawl_queue_request request = {.op = PAWL_QUEUE_ACK, .lock_ids = &lock, .lock_count = 1};
+    return hand_in(act, &request, input);
 }
 
 void queue_register_activities(pawl_app *app)

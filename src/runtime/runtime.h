@@ -87,7 +87,15 @@ enum job_state {
     JOB_DONE,    /* in the inbox, or being recorded */
 };
 
-enum job_verdict { JOB_OK, JOB_ERR, JOB_ERR_FINAL, JOB_TIMED_OUT, JOB_PENDING, JOB_SKIPPED };
+enum job_verdict {
+    JOB_OK,
+    JOB_ERR,
+    JOB_ERR_FINAL,
+    JOB_TIMED_OUT,
+    JOB_PENDING,
+    JOB_SKIPPED, /* it did not run: the next process runs it */
+    JOB_AWAY,    /* the function has returned, somebody else answers */
+};
 
 /* One attempt of an activity.  Owned by the engine thread (map jobs), lent to a
  * worker between hand-out and completion.  One allocation with its strings. */

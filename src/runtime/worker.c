@@ -26,16 +26,18 @@ struct worker_arg {
 /* Run one attempt and hand the job back to the engine. */
 static void run_job(pawl_runtime *rt, struct job *job, uint32_t index)
 {
+    bool back = true;
     if (atomic_load(&job->cancelled)) {
         job->verdict = JOB_SKIPPED;
     } else {
         slots_work(rt->slots, index, job->work.id);
         RT_POINT(rt, "activity.before");
-        activity_run(rt, job);
+        back = activity_run(rt, job);
         RT_POINT(rt, "activity.after");
         slots_work(rt->slots, index, 0);
     }
-    (void)inbox_post(rt, &job->item);
+    if (back)
+        (void)inbox_post(rt, &job->item);
 }
 
 static struct job *take_locked(pawl_runtime *rt)

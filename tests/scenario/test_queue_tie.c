@@ -182,6 +182,81 @@ QUEUE_SCENARIO(a_popped_item_is_a_recorded_answer)
     scene_expect(s, "w", PAWL_COMPLETED, "{\"n\": 1.0}");
 }
 
+static pawl_result patient(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_result got =
+        pawl_await(ctx, pawl_queue_pop(ctx, "in", PAWL_SECONDS(60), PAWL_SECONDS(20)));
+    if (!got.ok || pawl_str_is(got.value, "null"))
+        return got;
+    pawl_str lock = pawl_json_text(pawl_ctx_mem(ctx), got.value, "/lock_id", "");
+    pawl_result acked = pawl_await(ctx, pawl_queue_ack(ctx, "in", lock));
+    return acked.ok ? pawl_done_str(ctx, pawl_json_get(got.value, "/item")) : acked;
+}
+
+QUEUE_SCENARIO(a_pop_waits_by_the_clock_of_the_runtime)
+{
+    scene_flow(s, "Patient", patient);
+    scene_start(s, "Patient", "p", "");
+    scene_start(s, "Patient", "p2", "");
+    scene_advance(s, PAWL_SECONDS(10));
+    scene_expect(s, "p", PAWL_RUNNING, NULL);
+    q_push(s, "in", "1", 0);
+    scene_settle(s);
+    scene_expect(s, "p", PAWL_COMPLETED, "1");
+    scene_expect(s, "p2", PAWL_RUNNING, NULL);
+    scene_advance(s, PAWL_SECONDS(11));
+    scene_expect(s, "p2", PAWL_COMPLETED, "null");
+}
+
+/* Neither an end in order nor any number of deaths is the fault of who only waits. */
+QUEUE_SCENARIO(a_waiting_pop_outlives_every_end_of_the_process)
+{
+    s->opts.max_attempts = 2;
+    scene_flow(s, "Patient", patient);
+    scene_start(s, "Patient", "p", "");
+    for (int i = 0; i < 5; i++) {
+        scene_settle(s);
+        scene_restart(s);
+        scene_settle(s);
+        scene_crash(s);
+    }
+    scene_settle(s);
+    scene_expect(s, "p", PAWL_RUNNING, NULL);
+    q_push(s, "in", "1", 0);
+    scene_finish(s, "p");
+    scene_expect(s, "p", PAWL_COMPLETED, "1");
+    expect_is(scene_kind_count(s, "p", "ActivityFailed"), 0);
+    scene_expect_empty(s);
+}
+
+/* More of them than there are workers: everybody else goes on. */
+QUEUE_SCENARIO(waiting_pops_hold_no_worker)
+{
+    pawl_info info;
+    pawl_error err;
+    scene_threads(s);
+    s->opts.workers = 2;
+    scene_flow(s, "Patient", patient);
+    scene_flow(s, "Push", pusher);
+    for (int i = 0; i < 6; i++)
+        scene_start(s, "Patient", scene_id(s, "p", i), "");
+    scene_start(s, "Push", "i", "x");
+    expect_is(pawl_client_wait(s->c, "i", 0, 15000, s->mem, &info, &err), PAWL_OK);
+    scene_restart(s);
+    pawl_queue_config many = pawl_queue_config_default();
+    many.max_locks = 0;
+    q_config(s, "in", many);
+    for (int i = 0; i < 6; i++)
+        q_push(s, "in", "1", 0);
+    for (int i = 0; i < 6; i++) {
+        expect_is(pawl_client_wait(s->c, scene_id(s, "p", i), 0, 15000, s->mem, &info, &err),
+                  PAWL_OK);
+        expect_is(info.state, PAWL_COMPLETED);
+        expect_str(info.output.ptr, "1");
+    }
+}
+
 /* ---- Bound queues ------------------------------------------------------------------- */
 
 static pawl_result order(pawl_ctx *ctx, pawl_str input)

@@ -90,7 +90,7 @@ class Server:
         while time.monotonic() < until:
             await asyncio.sleep(random.uniform(*wait))
             how = random.choices(("kill -9", "SIGTERM", "SIGSTOP", "kill -9 twice"),
-                                 (80, 7, 6, 7))[0]
+                                 (76, 10, 7, 7))[0]
             if not await self.end(how):
                 continue
             if how == "kill -9 twice":
