@@ -190,6 +190,10 @@ PAWL_API pawl_status pawl_client_get(pawl_client *c, const char *instance, uint6
                                      pawl_mem *mem, pawl_info *ret,
                                      pawl_error *reterr) PAWL_MUST_USE;
 
+/* Its state alone: one row is read, no history.  PAWL_NOT_FOUND. */
+PAWL_API pawl_status pawl_client_state(pawl_client *c, const char *instance, pawl_mem *mem,
+                                       pawl_state *ret, pawl_error *reterr) PAWL_MUST_USE;
+
 /*
  * Wait until the instance has ended (execution 0: follows ContinueAsNew to the
  * end) or that execution has (closed by ContinueAsNew: completed, empty output).
@@ -252,7 +256,11 @@ typedef struct pawl_change {
     pawl_state state;
     uint64_t last_seq;
     uint32_t events; /* appended by this commit */
+    bool removed;    /* it is gone, with its history */
     pawl_str queue;  /* {NULL, 0}: an instance changed */
+    /* Of an instance that this commit ended: what pawl_client_get() would say, when it was at
+     * hand; else NULL.  Valid during the call. */
+    const pawl_info *ended;
 } pawl_change;
 
 /* Runs on the engine thread after each commit that changed instances or queues. */

@@ -202,6 +202,7 @@ struct open_task {
 };
 bool execution_next_open(const execution *x, uint64_t *cursor, struct open_task *ret);
 
+pawl_str execution_input(const execution *x);    /* as given; lives with it */
 uint64_t execution_last_seq(const execution *x); /* 0: not started, or broken */
 bool execution_cancel_requested(const execution *x);
 bool execution_suspended(const execution *x);

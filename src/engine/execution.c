@@ -264,6 +264,11 @@ bool execution_next_open(const execution *x, uint64_t *cursor, struct open_task 
     return true;
 }
 
+pawl_str execution_input(const execution *x)
+{
+    return x->input;
+}
+
 uint64_t execution_last_seq(const execution *x)
 {
     return x->outcome >= ENGINE_MISMATCH ? 0 : x->last_seq;

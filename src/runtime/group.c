@@ -183,7 +183,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     COUNT_BY(rt, events, s->events.count);
     if (s->r) {
         warn_of_length(rt, s);
-        told_change(rt, &s->row, s->events.count);
+        told_change(rt, s);
         if (!s->removed && pawl_state_is_terminal(s->row.state))
             retain_ended(rt);
     }

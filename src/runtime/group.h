@@ -17,7 +17,9 @@ void group_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text);
 /* ---- told.c: who hears of a commit -------------------------------------------- */
 
 /* Collect an instance changed by this commit. */
-void told_change(pawl_runtime *rt, const pawl_row *row, size_t events);
+void told_change(pawl_runtime *rt, const struct stage *s);
+/* What a row says of its instance; strings are borrowed (query.c). */
+void info_of_row(pawl_info *info, const pawl_row *row);
 void told_queue(pawl_runtime *rt, pawl_str name);
 /* Call the feeds and wake waiting clients. */
 void told_all(pawl_runtime *rt);

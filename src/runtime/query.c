@@ -29,7 +29,7 @@ static bool refuse_on_fiber(pawl_error *err)
 
 /* ---- One instance --------------------------------------------------------------- */
 
-static void fill_info(pawl_info *info, const pawl_row *row)
+void info_of_row(pawl_info *info, const pawl_row *row)
 {
     *info = (pawl_info){.instance = row->id,
                         .uid = row->uid,
@@ -167,7 +167,7 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
     pawl_status rc = find(c, instance, execution_no, mem, &row, err);
     if (rc != PAWL_OK)
         return rc;
-    fill_info(ret, &row);
+    info_of_row(ret, &row);
     pawl_event started;
     if (row.first_rid && store_read_event(STORE(c), row.first_rid, mem, &started, err) == PAWL_OK)
         ret->input = started.data;
@@ -175,6 +175,17 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
         return PAWL_OK;
     add_mailbox(c, &row, mem, ret);
     return row.last_seq ? add_waiting(c, &row, mem, ret, err) : PAWL_OK;
+}
+
+pawl_status pawl_client_state(pawl_client *c, const char *instance, pawl_mem *mem, pawl_state *ret,
+                              pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_row row;
+    pawl_status rc = find(c, instance, 0, mem, &row, reterr ? reterr : &local);
+    if (rc == PAWL_OK)
+        *ret = row.state;
+    return rc;
 }
 
 /* ---- Waiting ------------------------------------------------------------------------ */
@@ -306,7 +317,7 @@ pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem
         return rc;
     pawl_info *items = arena_array(mem, pawl_info, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
-        fill_info(&items[i], &rows.items[i]);
+        info_of_row(&items[i], &rows.items[i]);
     *ret = (pawl_page){.items = items, .count = rows.count};
     if (rows.next_uid)
         ret->next = pawl_mem_printf(mem, "%llx", (unsigned long long)rows.next_uid);

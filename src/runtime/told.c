@@ -9,8 +9,11 @@
  */
 #include "runtime/group.h"
 #include "runtime/loop.h"
+#include "runtime/stage.h"
 
 #include <stdlib.h>
+
+#define TOLD_BYTES 65536 /* larger payloads are not copied for whoever may want them */
 
 static bool has_feeds(const pawl_runtime *rt)
 {
@@ -25,16 +28,44 @@ void told_queue(pawl_runtime *rt, pawl_str name)
     *c = (pawl_change){.instance = pawl_s(""), .queue = arena_dup(&rt->group_mem, name)};
 }
 
-void told_change(pawl_runtime *rt, const pawl_row *row, size_t events)
+/* Whoever waits for the end need not read it again.  Copied: the resident goes before the
+ * feeds are called. */
+static const pawl_info *info_of_end(pawl_runtime *rt, const struct stage *s)
 {
+    const pawl_row *row = &s->row;
+    if (!s->r->x || s->removed || !has_feeds(rt) || !pawl_state_is_terminal(row->state))
+        return NULL;
+    pawl_mem *mem = &rt->group_mem;
+    pawl_info info;
+    info_of_row(&info, row);
+    info.input = execution_input(s->r->x);
+    if (info.input.len + row->output.len + row->custom_status.len > TOLD_BYTES)
+        return NULL;
+    pawl_info *copy = arena_new(mem, pawl_info);
+    *copy = info;
+    pawl_str *const texts[] = {&copy->instance, &copy->orchestration, &copy->version,
+                               &copy->input,    &copy->output,        &copy->error,
+                               &copy->parent,   &copy->custom_status, &copy->finding};
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (texts[i]->len)
+            *texts[i] = arena_dup(mem, *texts[i]);
+    return copy;
+}
+
+void told_change(pawl_runtime *rt, const struct stage *s)
+{
+    const pawl_row *row = &s->row;
     if (!has_feeds(rt) && !atomic_load_explicit(&rt->waiter_count, memory_order_relaxed))
         return;
     pawl_change *c = list_add(&rt->group_mem, &rt->changes);
-    *c = (pawl_change){.instance = arena_dup(&rt->group_mem, row->id),
+    const pawl_info *ended = info_of_end(rt, s);
+    *c = (pawl_change){.instance = ended ? ended->instance : arena_dup(&rt->group_mem, row->id),
                        .execution = row->execution,
                        .state = row->state,
                        .last_seq = row->last_seq,
-                       .events = (uint32_t)events};
+                       .events = (uint32_t)s->events.count,
+                       .removed = s->removed,
+                       .ended = ended};
 }
 
 static void tell_waiters(pawl_runtime *rt)

@@ -14,6 +14,8 @@ static void on_reply(void *arg, const pawl_reply *reply)
 {
     struct call *c = arg;
     c->reply = *reply;
+    if (reply->status == PAWL_OK && reply->created)
+        wait_started(c->srv, reply->instance);
     call_done(c);
 }
 

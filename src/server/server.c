@@ -195,6 +195,8 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     pthread_cond_init(&s->quiet, &mono);
     pthread_condattr_destroy(&mono);
     map_init(&s->waiting);
+    recents_init(&s->recents);
+    s->feed_mem = pawl_mem_new();
     heap_init(&s->peers);
     heap_init(&s->times);
     fill_in(s, opts);
@@ -258,6 +260,8 @@ void pawl_server_free(pawl_server *s)
     streams_destroy(s->streams);
     tokens_close(s->tokens);
     map_deinit(&s->waiting);
+    recents_deinit(&s->recents);
+    pawl_mem_free(s->feed_mem);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->read_lock);
     pthread_cond_destroy(&s->read_wake);

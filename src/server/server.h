@@ -91,6 +91,7 @@ struct call {
     pawl_reply reply;                /* of a submitted request */
     struct heap_node until;          /* [loop] end of a long poll, mono clock */
     bool waits;                      /* in the list of its instance */
+    bool looks;                      /* and still reading: the feed must not answer */
     bool is_back;                    /* in the list of those that come back */
     bool parked;                     /* [loop] away without anybody working on it */
     bool lingers;                    /* [loop] away, waiting in the runtime */
@@ -103,6 +104,13 @@ struct call {
     bool wants_lock;                 /* pop with require_ack */
     pawl_str queues;                 /* prefixes the token may use; empty: all */
     bool trusted;                    /* authorised, or no token is needed */
+};
+
+/* See recent.c. */
+struct recents {
+    struct map map; /* id -> struct recent */
+    struct recent *oldest, *newest;
+    size_t count, bytes; /* entries; of the bodies kept */
 };
 
 struct pawl_server {
@@ -132,6 +140,8 @@ struct pawl_server {
     pthread_mutex_t lock;
     struct call *back, **back_end;
     struct map waiting; /* instance id -> struct call, linked by next */
+    struct recents recents;
+    pawl_mem *feed_mem; /* [engine] scratch of the feed */
     uint64_t feed;
     pthread_cond_t quiet; /* nothing is under way any more */
     bool is_quiet;
@@ -262,8 +272,24 @@ bool tokens_exist(struct tokens *t);
 enum scope tokens_check(struct tokens *t, const char *token, pawl_mem *mem, pawl_str *retqueues);
 void sha256(const void *data, size_t n, uint8_t out[32]);
 
+/* ---- recent.c: instances started here lately; under srv->lock ------------------------- */
+
+enum recent_state { RECENT_UNKNOWN, RECENT_ALIVE, RECENT_ENDED };
+/* It was started: from now on its end will be told. */
+void recent_started(struct recents *t, pawl_str id);
+/* It ended like this, and nobody waits yet. */
+void recent_ended(struct recents *t, pawl_str id, pawl_str body);
+/* With ENDED its body is copied to mem. */
+enum recent_state recent_look(struct recents *t, pawl_str id, pawl_mem *mem, pawl_str *retbody);
+bool recent_is_alive(const struct recents *t, pawl_str id);
+void recent_forget(struct recents *t, pawl_str id);
+void recents_init(struct recents *t);
+void recents_deinit(struct recents *t);
+
 /* ---- wait.c ------------------------------------------------------------------------ */
 
+/* [engine] A start was answered: a wait for it need not look. */
+void wait_started(pawl_server *s, const char *instance);
 /* The commit feed: whoever waits for one of these comes back. */
 void wait_feed(void *arg, const pawl_change *changes, size_t count);
 /* Nobody brings it back any more: out of the list of its instance. */

@@ -188,6 +188,52 @@ def test_wait(server):
     expect(server.get(I + "/w/wait"), 200, status="completed")
 
 
+def test_wait_says_what_get_says(server):
+    """Whether the end came before the wait, during it, or long ago: the same answer."""
+    big = "x" * 20000
+    for n, given in enumerate(([1, {"a": None}], "text", big, None)):
+        before, during = "before-%d" % n, "during-%d" % n
+        server.start_instance("Echo", given, before)
+        for _ in range(1000):
+            if server.get(I + "/" + before).json["status"] == "completed":
+                break
+            time.sleep(0.01)
+        first = expect(server.get(I + "/%s/wait" % before), 200)   # kept since it ended
+        again = expect(server.get(I + "/%s/wait" % before), 200)   # read
+        assert first.body == again.body == server.get(I + "/" + before).body
+        server.start_instance("Ask", given, during)
+        replies = []
+        waiter = threading.Thread(target=lambda: replies.append(
+            server.get(I + "/%s/wait?timeout_ms=20000" % during, fresh=True)))
+        waiter.start()
+        time.sleep(0.2)
+        expect(server.post(I + "/%s/events/Answer" % during, '"%s"' % big if n == 2 else "7"), 202)
+        waiter.join(20)
+        assert replies[0].body == server.get(I + "/" + during).body
+        assert replies[0].json["status"] == "completed"
+    server.start_instance("Wrong", None, "wrong")
+    expect(server.get(I + "/wrong/wait"), 200, status="failed", error="it went wrong", output=None)
+
+
+def test_wait_for_what_is_removed(server):
+    server.start_instance("Echo", 1, "gone")
+    time.sleep(0.3)
+    expect(server.call("DELETE", I + "/gone"), 200)
+    expect(server.get(I + "/gone/wait"), 404, "not_found")
+    server.start_instance("Ask", None, "going")
+    replies = []
+    waiter = threading.Thread(target=lambda: replies.append(
+        server.get(I + "/going/wait?timeout_ms=20000", fresh=True)))
+    began = time.monotonic()
+    waiter.start()
+    time.sleep(0.3)
+    expect(server.call("DELETE", I + "/going?force=1"), 200)
+    waiter.join(20)
+    assert replies[0].status == 404 and time.monotonic() - began < 10, replies
+    server.start_instance("Ask", None, "going")
+    expect(server.get(I + "/going/wait?timeout_ms=100"), 202)
+
+
 def test_why_and_tree(server):
     server.start_instance("Ask", None, "y")
     time.sleep(0.2)
