@@ -45,7 +45,7 @@ LDLIBS  += $(shell pkg-config --libs $(PKGS)) -pthread -lm -ldl
 MAINLIBS := $(shell pkg-config --libs $(MAINPKGS)) # of libpawl-main only
 
 # Rooms, lower first (tools/layers.txt says who may include whom).
-ROOMS    := base fiber engine queue store runtime
+ROOMS    := base fiber engine queue store runtime trial
 LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
 MAINSRC  := $(wildcard src/view/*.c src/server/*.c src/cli/*.c)
 LIBOBJ   := $(LIBSRC:%.c=$(B)/obj/%.o)

@@ -224,6 +224,11 @@ void *pawl_activity_user(pawl_activity *act)
     return act->job->activity->user;
 }
 
+const struct call_policy *activity_policy(const pawl_activity *act)
+{
+    return &act->job->policy;
+}
+
 pawl_client *pawl_activity_client(pawl_activity *act)
 {
     return &act->rt->client;

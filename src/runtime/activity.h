@@ -22,4 +22,7 @@ pawl_result activity_skip(pawl_activity *act);
 #define ACTIVITY_KEY_BYTES 96
 const char *activity_key(const pawl_work *w, char out[ACTIVITY_KEY_BYTES]);
 
+/* The policy of the call whose attempt this is. */
+const struct call_policy *activity_policy(const pawl_activity *act);
+
 #endif
