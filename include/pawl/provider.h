@@ -117,7 +117,7 @@ typedef enum pawl_row_change {
     PAWL_ROW_NONE = 0,
     PAWL_ROW_INSERT = 1, /* `row` is new */
     PAWL_ROW_LAST = 2,   /* execution, last_seq, last_rid, updated_ms changed */
-    PAWL_ROW_ALL = 3,    /* and anything else but uid and id */
+    PAWL_ROW_ALL = 3,    /* and anything else but uid, id and the parent */
     PAWL_ROW_REMOVE = 4, /* gone: id free at once; its rows go with purge */
 } pawl_row_change;
 

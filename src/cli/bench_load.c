@@ -154,17 +154,21 @@ static void submit(struct load *l, uint32_t index)
 }
 
 /* "bench-SLOT-NUMBER" */
+/* "bench-INDEX-NUMBER"; runs on the engine's thread, so it must not cost. */
 static struct slot *slot_of(struct load *l, pawl_str instance, uint32_t *retindex)
 {
-    char id[64];
-    unsigned index;
-    unsigned long long number;
-    snprintf(id, sizeof(id), "%.*s", PAWL_FMT(instance));
-    if (sscanf(id, "bench-%u-%llu", &index, &number) != 2 || index >= l->bench->in_flight ||
-        l->slots[index].number != number)
+    uint64_t part[2] = {0, 0};
+    size_t i = sizeof("bench-") - 1, dashes = 0;
+    for (; i < instance.len && dashes < 2; i++) {
+        if (instance.ptr[i] == '-')
+            dashes++;
+        else
+            part[dashes] = part[dashes] * 10 + (uint64_t)(instance.ptr[i] - '0');
+    }
+    if (dashes != 1 || part[0] >= l->bench->in_flight || l->slots[part[0]].number != part[1])
         return NULL;
-    *retindex = index;
-    return &l->slots[index];
+    *retindex = (uint32_t)part[0];
+    return &l->slots[part[0]];
 }
 
 static void note_progress(struct load *l, struct slot *slot, uint64_t completed, int64_t now_us)

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <string.h>
 
 #define ENGINE (TAKES_STORE | TAKES_ENGINE | TAKES_OUTPUT | TAKES_HELP)
@@ -265,6 +266,9 @@ int pawl_main(pawl_app *app, int argc, char **argv)
         .width = 100,
         .seconds = 5,
     };
+    /* Nobody asks SQLite how much memory it has, and counting takes a lock at every
+     * allocation.  Refused when the program has used SQLite before: then it counts. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a text */
     int status = run_command(&cli, argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK)

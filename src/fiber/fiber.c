@@ -2,10 +2,8 @@
 /*
  * fiber/fiber.c -- functions on stacks of their own.
  *
- * ucontext does the switching: a round trip costs under a microsecond (it saves
- * the signal mask), there are one or two in a turn, and there is no assembly to
- * own.  Fibers and their stacks are recycled together, by size class: the next
- * instance finds warm memory and no system call.
+ * switch.h does the switching, without a system call.  Fibers and their stacks are
+ * recycled together, by size class: the next instance finds warm memory.
  *
  *     READY ──resume──▶ RUNNING ──yield──▶ SUSPENDED     fiber_destroy() takes all
  *                        ▲  │                 │          states but RUNNING
@@ -16,15 +14,16 @@
  * thread's own stack (fibers do not nest); a fiber that has started is resumed
  * by one thread only.  Broken ones stop the process.  Called by engine and runtime.
  */
+#undef _FORTIFY_SOURCE /* see switch.h */
 #include "fiber/fiber.h"
 
 #include "base/attr.h"
 #include "base/limits.h"
 #include "fiber/sanitize.h"
 #include "fiber/stack.h"
+#include "fiber/switch.h"
 
 #include <stdlib.h>
-#include <ucontext.h>
 
 #define CLASS_COUNT 13 /* 16 KiB, 32 KiB, … 64 MiB */
 
@@ -36,7 +35,7 @@ struct fiber {
     struct fiber_pool *pool;
     struct stack stack; /* owned */
     struct shadow shadow;
-    ucontext_t context;
+    struct place place;
     enum fiber_state state;
     fiber_fn *fn;
     void *arg;
@@ -53,7 +52,7 @@ struct fiber_pool {
         struct fiber *first; /* owned list */
         size_t count;
     } spare[CLASS_COUNT];
-    ucontext_t resumer; /* where the running fiber goes back to */
+    struct place resumer; /* where the running fiber goes back to */
 };
 
 /* initial-exec: read and written at every switch. */
@@ -101,10 +100,7 @@ struct fiber *fiber_create(struct fiber_pool *pool, size_t stack_bytes, fiber_fn
     f->label = label;
     f->thread = NULL;
     shadow_create(&f->shadow, f->stack.bottom, f->stack.bytes);
-    assert_that(getcontext(&f->context) == 0);
-    f->context.uc_stack = (stack_t){.ss_sp = f->stack.bottom, .ss_size = f->stack.bytes};
-    f->context.uc_link = NULL; /* run_current() never returns */
-    makecontext(&f->context, run_current, 0);
+    place_prepare(&f->place, f->stack.bottom, f->stack.bytes, run_current);
     pool->live_count++;
     return f;
 }
@@ -119,7 +115,7 @@ bool fiber_resume(struct fiber *f)
     current = f;
     guard_watch(&f->stack, f->label, fiber_stack_bytes(f));
     shadow_before_resume(&f->shadow);
-    assert_that(swapcontext(&f->pool->resumer, &f->context) == 0);
+    switch_to(&f->pool->resumer, &f->place);
     shadow_after_switch(&f->shadow);
     guard_watch(NULL, NULL, 0);
     current = NULL;
@@ -133,7 +129,7 @@ void fiber_yield(void)
     assert_that(f && f->state == FIBER_RUNNING);
     f->state = FIBER_SUSPENDED;
     shadow_before_yield(&f->shadow);
-    assert_that(swapcontext(&f->context, &f->pool->resumer) == 0);
+    switch_to(&f->place, &f->pool->resumer);
     shadow_after_yield(&f->shadow);
 }
 
@@ -213,12 +209,12 @@ static void unmap_fiber(struct fiber *f)
 /* The first function on every fiber's stack. */
 static void run_current(void)
 {
+    switch_entered(&current->place);
     struct fiber *f = current;
 
     shadow_on_entry(&f->shadow);
     f->fn(f->arg);
     f->state = FIBER_FINISHED;
     shadow_before_finish(&f->shadow);
-    (void)setcontext(&f->pool->resumer); /* returns only when it fails */
-    abort();
+    switch_leave(&f->pool->resumer);
 }

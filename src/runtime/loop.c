@@ -179,7 +179,7 @@ static void gather(pawl_runtime *rt)
     inbox_take(rt);
 }
 
-int loop_once(pawl_runtime *rt)
+static int pass(pawl_runtime *rt)
 {
     if (rt->dead != PAWL_OK)
         return -1;
@@ -207,6 +207,14 @@ int loop_once(pawl_runtime *rt)
         remove_purge(rt);
     resident_trim(rt, false, NULL);
     return done == 0 && mended ? 1 : done;
+}
+
+int loop_once(pawl_runtime *rt)
+{
+    const pawl_store *before = store_engine_set(rt->store);
+    int done = pass(rt);
+    (void)store_engine_set(before);
+    return done;
 }
 
 /* When the store is asked, it is asked once: the answer holds until a commit or

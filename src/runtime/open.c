@@ -253,6 +253,7 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
         rt->env.mono_ms = real_mono;
     if (!rt->env.random)
         rt->env.random = real_random;
+    rt->env.random(rt->env.user, rt->seed_key, sizeof(rt->seed_key));
     init_lists(rt);
     init_locks(rt);
     rt->resident_max = resident_limit();

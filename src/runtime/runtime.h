@@ -258,8 +258,9 @@ struct pawl_runtime {
     struct letter *todo, **todo_end;   /* letters to deliver, in order */
     struct letter *later, **later_end; /* put off to the next group, in order */
     size_t todo_count;
-    struct item *items, **items_end; /* taken from the inbox, not yet looked at */
-    struct map inflight;             /* message row id -> letter in memory */
+    struct item *items, **items_end;  /* taken from the inbox, not yet looked at */
+    struct map inflight;              /* message row id -> letter in memory */
+    uint64_t seed_key[2], seed_count; /* of the seeds of executions; new with each process */
     pawl_mem group_mem;
     struct stage *stages, **stages_end;
     size_t stage_count;

@@ -5,6 +5,20 @@
 #include "base/attr.h"
 #include "base/limits.h"
 
+static __thread const pawl_store *engine_of;
+
+const pawl_store *store_engine_set(const pawl_store *s)
+{
+    const pawl_store *before = engine_of;
+    engine_of = s;
+    return before;
+}
+
+bool store_engine_is(const pawl_store *s)
+{
+    return engine_of == s;
+}
+
 /* The row of a round: INSERT, LAST and ALL have one, and it agrees with the events. */
 static void check_row(const pawl_round *r)
 {

@@ -13,6 +13,12 @@
 
 #include "pawl/provider.h"
 
+/* This thread is the engine of that store until it says another one; NULL: of none.  What
+ * it said before comes back.  A store may then read on the connection it writes with:
+ * nobody else uses it, and what it has in memory outlives a commit. */
+const pawl_store *store_engine_set(const pawl_store *s);
+bool store_engine_is(const pawl_store *s);
+
 PAWL_MUST_USE pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret,
                                      pawl_error *reterr);
 PAWL_MUST_USE pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds,

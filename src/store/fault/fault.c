@@ -9,6 +9,7 @@
 
 #include "base/attr.h"
 #include "base/limits.h"
+#include "store/store.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -55,11 +56,20 @@ static pawl_status report(struct fault fault, enum fault_op op, pawl_status stat
     return fault.status;
 }
 
+/* Our engine's thread is the inner store's too; returns what to set back. */
+static const pawl_store *inner_engine(pawl_store *s)
+{
+    return store_engine_set(store_engine_is(s) ? self(s)->inner : NULL);
+}
+
 #define FAULTY(op, ...)                                                                            \
     struct fault fault = ask(s, FAULT_OP_##op);                                                    \
     pawl_status status = PAWL_OK;                                                                  \
-    if (fault.kind != FAULT_BEFORE)                                                                \
+    if (fault.kind != FAULT_BEFORE) {                                                              \
+        const pawl_store *engine = inner_engine(s);                                                \
         status = self(s)->inner->ops->op(self(s)->inner, __VA_ARGS__);                             \
+        (void)store_engine_set(engine);                                                            \
+    }                                                                                              \
     return report(fault, FAULT_OP_##op, status, reterr)
 
 static pawl_store_caps fault_caps(pawl_store *s)

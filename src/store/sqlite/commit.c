@@ -62,7 +62,7 @@ static int read_fence(struct conn *c, pawl_fence *ret, uint64_t *rethighest)
 static int take_fence(struct conn *c, pawl_fence *ret)
 {
     uint64_t highest = 0;
-    int rc = conn_run(c, ST_BEGIN_WRITE);
+    int rc = conn_begin_write(c);
 
     if (rc == SQLITE_OK)
         rc = read_fence(c, ret, &highest);
@@ -150,7 +150,7 @@ pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_er
     if (status != PAWL_OK)
         return status;
     sqlite3_stmt *stmt = conn_statement(&s->writer, ST_FENCE_MOVE);
-    int rc = stmt ? conn_run(&s->writer, ST_BEGIN_WRITE) : sqlite3_extended_errcode(s->writer.db);
+    int rc = stmt ? conn_begin_write(&s->writer) : sqlite3_extended_errcode(s->writer.db);
     if (rc == SQLITE_OK) {
         bind_id(stmt, 1, fence->next_id);
         bind_id(stmt, 2, fence->epoch);

@@ -39,6 +39,7 @@ pawl_status conn_open(struct conn *c, const char *file, bool writer, pawl_error 
         conn_close(c);
         return status;
     }
+    c->is_writer = writer;
     pawl_status status = set_up(c, writer, reterr);
     if (status != PAWL_OK)
         conn_close(c);
@@ -117,6 +118,30 @@ void conn_rollback(struct conn *c)
     }
     if (!sqlite3_get_autocommit(c->db))
         (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int conn_begin_write(struct conn *c)
+{
+    int rc = sqlite3_get_autocommit(c->db) ? SQLITE_OK : conn_run(c, ST_ROLLBACK);
+
+    return rc == SQLITE_OK ? conn_run(c, ST_BEGIN_WRITE) : rc;
+}
+
+int conn_snapshot(struct conn *c)
+{
+    return sqlite3_get_autocommit(c->db) ? conn_run(c, ST_BEGIN_READ) : SQLITE_OK;
+}
+
+void conn_snapshot_end(struct conn *c)
+{
+    if (!c->is_writer)
+        conn_rest(c);
+}
+
+void conn_rest(struct conn *c)
+{
+    if (!sqlite3_get_autocommit(c->db))
+        (void)conn_run(c, ST_ROLLBACK);
 }
 
 sqlite3_stmt *conn_prepare(struct conn *c, enum statement which)

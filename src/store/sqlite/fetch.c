@@ -121,7 +121,7 @@ static pawl_status quarantine_unreadable(struct sqlite_store *s, pawl_error *ret
     struct conn *c = &s->writer;
     sqlite3_stmt *keep = conn_statement(c, ST_QUARANTINE_INSERT);
     sqlite3_stmt *drop = conn_statement(c, ST_MESSAGE_DELETE);
-    int rc = keep && drop ? conn_run(c, ST_BEGIN_WRITE) : sqlite3_extended_errcode(c->db);
+    int rc = keep && drop ? conn_begin_write(c) : sqlite3_extended_errcode(c->db);
 
     for (size_t i = 0; i < s->unreadable.count && rc == SQLITE_OK; i++) {
         bind_id(keep, 1, s->unreadable.items[i]);
@@ -209,6 +209,7 @@ pawl_status sqlite_next_due(pawl_store *base, int64_t after_ms, int64_t *ret, pa
         if (rc != SQLITE_ROW && rc != SQLITE_DONE)
             return conn_error(&s->writer, rc, "find the next due time", reterr);
     }
+    conn_rest(&s->writer); /* asked before the engine sleeps */
     *ret = due;
     return PAWL_OK;
 }

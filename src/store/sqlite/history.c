@@ -40,7 +40,7 @@ pawl_status sqlite_read_history(pawl_store *base, uint64_t uid, uint64_t executi
     if (status != PAWL_OK)
         return status;
     vec_reset(&c->events);
-    int rc = conn_run(c, ST_BEGIN_READ);
+    int rc = conn_snapshot(c);
     if (rc == SQLITE_OK)
         rc = find_head(c, &at);
     uint64_t last_seq = at.seq;
@@ -60,7 +60,7 @@ pawl_status sqlite_read_history(pawl_store *base, uint64_t uid, uint64_t executi
             items[i] = c->events.items[count - 1 - i];
         *ret = (pawl_event_list){.items = items, .count = count};
     }
-    conn_rollback(c);
+    conn_snapshot_end(c);
     pool_give(s, c);
     return status;
 }

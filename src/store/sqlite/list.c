@@ -115,7 +115,7 @@ pawl_status sqlite_depths(pawl_store *base, int64_t now_ms, pawl_depths *ret, pa
 
     if (status != PAWL_OK)
         return status;
-    int rc = conn_run(c, ST_BEGIN_READ);
+    int rc = conn_snapshot(c);
     if (rc == SQLITE_OK)
         rc = count_rows(c, ST_COUNT_MESSAGES, NULL, &ret->messages);
     if (rc == SQLITE_OK)
@@ -128,7 +128,7 @@ pawl_status sqlite_depths(pawl_store *base, int64_t now_ms, pawl_depths *ret, pa
         rc = count_rows(c, ST_COUNT_INSTANCES, NULL, &ret->instances);
     if (rc != SQLITE_OK)
         status = conn_error(c, rc, "count rows", reterr);
-    conn_rollback(c);
+    conn_snapshot_end(c);
     pool_give(s, c);
     return status;
 }

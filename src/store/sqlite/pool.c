@@ -8,11 +8,29 @@
  */
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"
+#include "store/store.h"
 
 static struct conn *wait_idle(struct sqlite_store *s);
 
+/* The engine reads where it writes: pages it changed are still in memory there, and one
+ * snapshot (two locks of the file) serves all its reads up to the next commit.  Others
+ * begin with an empty cache after every commit. */
+static pawl_status take_writer(struct sqlite_store *s, pawl_mem *mem, struct conn **ret,
+                               pawl_error *reterr)
+{
+    int rc = conn_snapshot(&s->writer);
+
+    if (rc != SQLITE_OK)
+        return conn_error(&s->writer, rc, "read", reterr);
+    conn_enter(&s->writer, mem);
+    *ret = &s->writer;
+    return PAWL_OK;
+}
+
 pawl_status pool_take(struct sqlite_store *s, pawl_mem *mem, struct conn **ret, pawl_error *reterr)
 {
+    if (s->writer.db && !s->broken && store_engine_is(&s->base))
+        return take_writer(s, mem, ret, reterr);
     struct conn *c = wait_idle(s);
 
     if (!c) { /* we may open one more */
@@ -55,6 +73,8 @@ static struct conn *wait_idle(struct sqlite_store *s)
 void pool_give(struct sqlite_store *s, struct conn *c)
 {
     conn_leave(c);
+    if (c->is_writer)
+        return;
     pthread_mutex_lock(&s->pool_lock);
     c->next = s->pool;
     s->pool = c;

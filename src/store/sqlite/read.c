@@ -114,7 +114,7 @@ pawl_status sqlite_find_execution(pawl_store *base, uint64_t uid, uint64_t execu
 
     if (status != PAWL_OK)
         return status;
-    int rc = conn_run(c, ST_BEGIN_READ);
+    int rc = conn_snapshot(c);
     if (rc == SQLITE_OK)
         rc = look_up(c, ST_ROW_BY_UID, uid, execution, mem, &row);
     if (rc == SQLITE_ROW && row.execution != execution)
@@ -128,7 +128,7 @@ pawl_status sqlite_find_execution(pawl_store *base, uint64_t uid, uint64_t execu
     } else {
         status = conn_error(c, rc, "read an execution", reterr);
     }
-    conn_rollback(c);
+    conn_snapshot_end(c);
     pool_give(s, c);
     return status;
 }
@@ -173,7 +173,7 @@ pawl_status sqlite_read_work(pawl_store *base, const uint64_t *ids, size_t count
 
     if (status != PAWL_OK)
         return status;
-    int rc = conn_run(c, ST_BEGIN_READ);
+    int rc = conn_snapshot(c);
     pawl_work *items = arena_array(mem, pawl_work, count);
     size_t found = 0;
     rc = rc == SQLITE_OK ? SQLITE_DONE : rc;
@@ -188,7 +188,7 @@ pawl_status sqlite_read_work(pawl_store *base, const uint64_t *ids, size_t count
         *ret = (pawl_work_list){.items = items, .count = found};
     else
         status = conn_error(c, rc, "read work", reterr);
-    conn_rollback(c);
+    conn_snapshot_end(c);
     pool_give(sqlite_of(base), c);
     return status;
 }

@@ -182,6 +182,7 @@ static int insert_row(struct apply *a)
     if (a->r->base_seq != 0)
         return REFUSED;
     bind_row(row, a->r->row);
+    bind_new_row(row, a->r->row);
     bind_id(row, 1, a->r->uid);
     int rc = run(a, row);
     if (rc != SQLITE_OK)

@@ -55,6 +55,7 @@ struct conn {
     sqlite3_stmt *statements[ST_COUNT]; /* owned; NULL until first used */
     VEC(pawl_event) events;             /* scratch of read_history, newest first */
     struct conn *next;                  /* in the pool */
+    bool is_writer;
 
     /* While a caller's memory is in use: its own hook, called after ours. */
     struct sqlite_store *lender; /* pool to give it back to; NULL: the writer */
@@ -159,7 +160,15 @@ static inline sqlite3_stmt *conn_statement(struct conn *c, enum statement which)
     return __builtin_expect(stmt != NULL, 1) ? stmt : conn_prepare(c, which);
 }
 
-/* A reader for the calling thread; `mem` may be NULL. */
+/* BEGIN IMMEDIATE on the writer; a snapshot the engine left open ends first. */
+int conn_begin_write(struct conn *c);
+/* All reads up to conn_snapshot_end see one state.  The engine's own connection always
+ * has one open while it reads, and keeps it until it writes or goes to sleep. */
+int conn_snapshot(struct conn *c);
+void conn_snapshot_end(struct conn *c);
+void conn_rest(struct conn *c); /* ends it in any case */
+
+/* A reader for the calling thread: the writer when it is the engine's.  `mem` may be NULL. */
 pawl_status pool_take(struct sqlite_store *s, pawl_mem *mem, struct conn **ret, pawl_error *reterr);
 void pool_give(struct sqlite_store *s, struct conn *c);
 void pool_close(struct sqlite_store *s);
@@ -173,6 +182,7 @@ void bind_id(sqlite3_stmt *stmt, int at, uint64_t id);
 void bind_text(sqlite3_stmt *stmt, int at, pawl_str text);  /* names, ids */
 void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data); /* payloads */
 void bind_row(sqlite3_stmt *stmt, const pawl_row *row);
+void bind_new_row(sqlite3_stmt *stmt, const pawl_row *row);
 void bind_head(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row);
 void bind_message(sqlite3_stmt *stmt, const pawl_message *m);
 void bind_work(sqlite3_stmt *stmt, const pawl_work *w, enum place place);

@@ -60,15 +60,14 @@
     X(LOCAL_CLEAR, "DELETE FROM work_local WHERE id IN (SELECT id FROM work_fresh)")               \
     /* One round. */                                                                               \
     X(ROW_INSERT, "INSERT INTO instance(uid,id,orchestration,version,state,first_rid,created_ms,"  \
-        "parent_uid,parent_execution,parent_ref,parent_id,output,custom_status,finding)"           \
+        "output,custom_status,finding,parent_uid,parent_execution,parent_ref,parent_id)"           \
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)")                                 \
     X(HEAD_INSERT, "INSERT INTO head(uid,execution,last_seq,last_rid,updated_ms)"                  \
         " VALUES(?1,?2,?3,?4,?5)")                                                                 \
     X(HEAD_UPDATE, "UPDATE head SET execution=?2,last_seq=?3,last_rid=?4,updated_ms=?5"            \
         " WHERE uid=?1 AND execution=?6 AND last_seq=?7")                                          \
     X(ROW_UPDATE, "UPDATE instance SET orchestration=?3,version=?4,state=?5,first_rid=?6,"         \
-        "created_ms=?7,parent_uid=?8,parent_execution=?9,parent_ref=?10,parent_id=?11,output=?12," \
-        "custom_status=?13,finding=?14 WHERE uid=?1")                                              \
+        "created_ms=?7,output=?8,custom_status=?9,finding=?10 WHERE uid=?1")                       \
     X(HEAD_CHECK, "SELECT 1 FROM head WHERE uid=?1 AND execution=?2 AND last_seq=?3")              \
     X(ROW_REMOVE, "DELETE FROM instance WHERE uid=?1")                                             \
     X(HEAD_REMOVE, "DELETE FROM head WHERE uid=?1")                                                \

@@ -34,10 +34,6 @@ static void fill(struct probe *t, pawl_row *row)
     row->version = pawl_s("2.1.0");
     row->state = PAWL_BLOCKED;
     row->created_ms = t->now - 5;
-    row->parent_uid = 77;
-    row->parent_execution = 2;
-    row->parent_ref = 9;
-    row->parent_id = pawl_s("parent");
     row->output = pawl_s("out");
     row->custom_status = pawl_s("half way");
     row->finding = pawl_s("nondeterministic");
@@ -47,6 +43,10 @@ static void r1_every_field_of_an_inserted_row_comes_back(struct probe *t)
 {
     struct draft *d = insert(t, "a");
     fill(t, &d->row);
+    d->row.parent_uid = 77;
+    d->row.parent_execution = 2;
+    d->row.parent_ref = 9;
+    d->row.parent_id = pawl_s("parent");
     CHECK_STATUS(commit(d), PAWL_OK);
     die(t);
     pawl_row got = find(t, "a");
