@@ -100,11 +100,11 @@ TEST(malformed_rounds_stop_the_process)
     ck_assert(!stops((pawl_round){0}));
     ck_assert(!stops((pawl_round){.uid = 1, .execution = 1, .change = PAWL_ROW_INSERT, .row = &a}));
     pawl_round bad[] = {
-        {.change = PAWL_ROW_INSERT,  .row = &a},
-        {.uid = 1,                          .execution = 1, .change = PAWL_ROW_INSERT, .row = &wrong_uid},
-        {.uid = 1,.execution = 1, .change = PAWL_ROW_INSERT, .row = &ahead},
-        {.uid = 1,         .execution = 1, .change = PAWL_ROW_LAST, .row = &continued},
-        {.uid = 1,                   .execution = 1, .events = &e, .event_count = 1},
+        {.change = PAWL_ROW_INSERT, .row = &a             },
+        {.uid = 1,                  .execution = 1,         .change = PAWL_ROW_INSERT, .row = &wrong_uid},
+        {.uid = 1,        .execution = 1,                              .change = PAWL_ROW_INSERT, .row = &ahead},
+        {.uid = 1,    .execution = 1,.change = PAWL_ROW_LAST, .row = &continued},
+        {.uid = 1,                         .execution = 1,                                        .events = &e, .event_count = 1},
         {.uid = 1,
          .execution = 1,
          .change = PAWL_ROW_INSERT,
@@ -117,15 +117,24 @@ TEST(malformed_rounds_stop_the_process)
          .row = &a,
          .events = &late,
          .event_count = 1},
-        {.uid = 1,    .execution = 1, .base_seq = 3, .change = PAWL_ROW_LAST, .row = &a},
-        {.messages = &unaddressed,         .message_count = 1},
-        {.messages = &unnumbered,                   .message_count = 1},
-        {.work = &strange,              .work_count = 1},
-        {.keys = &(pawl_str){0},                          .key_count = 1},
-        {.uid = 100            },
+        {.uid = 1,         .execution = 1,                               .base_seq = 3, .change = PAWL_ROW_LAST, .row = &a},
+        {.messages = &unaddressed,            .message_count = 1                        },
+        {.messages = &unnumbered,              .message_count = 1                                 },
+        {.work = &strange,                  .work_count = 1                                   },
+        {.keys = &(pawl_str){0},                 .key_count = 1                                  },
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ck_assert_msg(stops(bad[i]), "row %zu passed", i);
+}
+
+TEST(a_round_on_rows_of_somebody_else_is_fenced)
+{
+    pawl_store *s = pawl_memory_store();
+    pawl_fence f;
+    ck_assert_int_eq(store_take(s, 1, &f, NULL), PAWL_OK);
+    pawl_round newer = {.uid = f.next_id};
+    ck_assert_int_eq(store_commit(s, &f, &newer, 1, 1, NULL), PAWL_FENCED);
+    store_close(s);
 }
 
 static struct fault third_commit(void *user, enum fault_op op, uint64_t call)
