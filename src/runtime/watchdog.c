@@ -5,6 +5,10 @@
  * Sleeps for ever while the engine waits; looks once a second while it works.
  * A turn over ten seconds turns health bad and is named; over turn_limit_ms the
  * process stops, and the slot file blames the message on restart.
+ *
+ * Counted is the time between looks that came when they should: a process that
+ * was stopped (SIGSTOP, a debugger, a machine that froze) finds itself later by an
+ * hour, and no turn is to blame for that.
  */
 #include "runtime/loop.h"
 #include "runtime/slots.h"
@@ -23,12 +27,34 @@ static void set_trouble(pawl_runtime *rt, const char *name, int64_t ms)
     pthread_mutex_unlock(&rt->trouble_lock);
 }
 
-/* True while a slow turn is on, so that its end clears the trouble. */
-static bool look(pawl_runtime *rt, bool was_slow)
+struct watched {
+    int64_t pause_ms;  /* between looks */
+    int64_t looked_ms; /* mono: the last one */
+    int64_t began_ms;  /* the turn that ran then; 0: none */
+    int64_t ran_ms;    /* how long it has been running, as far as we were awake */
+    bool slow;         /* and that is too long: its end clears the trouble */
+};
+
+/* How long the turn that runs now has been running; 0: none runs. */
+static int64_t turn_ms(struct watched *w, int64_t began_ms, int64_t now_ms)
 {
-    int64_t began = atomic_load(&rt->turn_began_ms);
+    int64_t passed = now_ms - w->looked_ms, most = 2 * w->pause_ms;
+    if (began_ms != w->began_ms) {
+        passed = now_ms - began_ms;
+        w->ran_ms = 0;
+    }
+    w->began_ms = began_ms;
+    w->looked_ms = now_ms;
+    w->ran_ms += passed < most ? passed : most;
+    return began_ms ? w->ran_ms : 0;
+}
+
+/* True while a slow turn is on. */
+static bool look(pawl_runtime *rt, struct watched *w)
+{
+    bool was_slow = w->slow;
     const struct code_entry *code = atomic_load(&rt->turn_code);
-    int64_t ms = began ? rt_mono(rt) - began : 0;
+    int64_t ms = turn_ms(w, atomic_load(&rt->turn_began_ms), rt_mono(rt));
     const char *name = code ? code->name : "?";
     if (ms >= rt->opts.turn_limit_ms) {
         log_error(&rt->log, "watchdog", "a turn ran over the limit; stopping the process",
@@ -55,7 +81,8 @@ static bool look(pawl_runtime *rt, bool was_slow)
 static void *watch(void *arg)
 {
     pawl_runtime *rt = arg;
-    bool slow = false;
+    int64_t pause = rt->opts.turn_limit_ms / 8; /* one stop never makes up the limit */
+    struct watched w = {.pause_ms = pause < 1 ? 1 : pause > 1000 ? 1000 : pause};
     pthread_mutex_lock(&rt->watch_lock);
     while (!rt->watch_stop) {
         if (!atomic_load(&rt->busy)) {
@@ -65,14 +92,14 @@ static void *watch(void *arg)
             atomic_store(&rt->watch_asleep, false);
             continue;
         }
-        int64_t pause = rt->opts.turn_limit_ms < 2000 ? rt->opts.turn_limit_ms / 2 : 1000;
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += (pause % 1000) * 1000000;
-        until.tv_sec += pause / 1000 + until.tv_nsec / 1000000000;
+        until.tv_nsec += (w.pause_ms % 1000) * 1000000;
+        until.tv_sec += w.pause_ms / 1000 + until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
+        w.looked_ms = rt_mono(rt);
         (void)pthread_cond_timedwait(&rt->watch_wake, &rt->watch_lock, &until);
-        slow = look(rt, slow);
+        w.slow = look(rt, &w);
     }
     pthread_mutex_unlock(&rt->watch_lock);
     return NULL;

@@ -21,7 +21,8 @@ static void note(pawl_activity *act)
                   pawl_activity_name(act).ptr);
 }
 
-static void crash_here(void)
+/* A fault of the machine in every build: the sanitizers would report it and exit. */
+__attribute__((no_sanitize("undefined", "address"))) static void crash_here(void)
 {
     volatile int *nowhere = NULL;
     *nowhere = 1;
@@ -173,6 +174,15 @@ static pawl_result spins(pawl_ctx *ctx, pawl_str input)
     return r;
 }
 
+/* A turn that takes so many milliseconds, and says that it began. */
+static pawl_result dawdles(pawl_ctx *ctx, pawl_str input)
+{
+    append_line("began", "%s", pawl_instance(ctx).ptr);
+    for (long left = strtol(input.ptr, NULL, 10); left > 0; left -= 5)
+        usleep(5000);
+    return pawl_done(ctx, "dawdled");
+}
+
 static int deeper(volatile char *above, int n)
 {
     volatile char here[512];
@@ -211,5 +221,6 @@ void app_rude(pawl_app *app)
     pawl_register_orchestration(app, "DiesAsNew", "1.0.0", dies_as_new);
     pawl_register_orchestration(app, "Broken", "1.0.0", broken);
     pawl_register_orchestration(app, "Spins", "1.0.0", spins);
+    pawl_register_orchestration(app, "Dawdles", "1.0.0", dawdles);
     pawl_register_orchestration(app, "Overflows", "1.0.0", overflows);
 }

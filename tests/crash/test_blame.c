@@ -256,6 +256,25 @@ TEST(S32_a_turn_over_the_limit_is_named)
     scratch_drop();
 }
 
+/* The clock goes on while the process is stopped: no turn has to answer for that. */
+TEST(A20_a_process_stopped_beyond_the_turn_limit_goes_on)
+{
+    const struct plan_item items[] = {
+        {"Dawdles", "slow", "400", NULL, NULL}
+    };
+    struct plan plan = {.items = items, .count = 1, .app = app_rude, .options.turn_limit_ms = 2000};
+    scratch_make();
+    pid_t pid = child_start(plan_run, &plan);
+    ck_assert(wait_for_words("began", "slow", 10000));
+    (void)kill(pid, SIGSTOP);
+    nap_ms(3000);
+    (void)kill(pid, SIGCONT);
+    int status = child_wait(pid, 10000);
+    ck_assert_msg(exited_with(status, 0), "%s", status_words(status));
+    answers("slow", "completed dawdled");
+    at_rest();
+}
+
 TEST(S32_a_stack_overflow_names_the_orchestration_and_is_blocked)
 {
     blocks("Overflows", NULL, SIGSEGV);
