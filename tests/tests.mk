@@ -96,11 +96,14 @@ test-docs: all
 	@B=$(B) tests/run tests/docs/docs
 test-http: all
 	@B=$(B) tests/run tests/http/http
+# The binary in a hostile world: full disks, no descriptors, clocks that jump.
+test-hostile: all
+	@B=$(B) tests/run tests/hostile/hostile
 # `make run` in a fresh clone: everything is built.
 test-fresh: all
 	@FRESH=1 tests/run "tests/http/http make_run"
 
-.PHONY: test-cli test-docs test-http test-fresh
+.PHONY: test-hostile test-cli test-docs test-http test-fresh
 
 # Valgrind on what is quick and full of pointers; one process, so that leaks are seen.
 test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_heap $(B)/tests/unit/test_vec $(B)/tests/unit/test_policy

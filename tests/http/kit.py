@@ -76,7 +76,7 @@ class Server:
         if start:
             self.start()
 
-    def start(self):
+    def start(self, output=None):
         url = self.data.with_suffix(".url")
         url.unlink(missing_ok=True)
         command = [str(PAWL), "serve", "--data", str(self.data), "--url-file", str(url)]
@@ -85,7 +85,8 @@ class Server:
         for path in self.load:
             command += ["--load", str(path)]
         self.log = open(self.data.with_suffix(".log"), "ab")
-        self.process = subprocess.Popen(command + self.flags, stdout=self.log, stderr=self.log,
+        output = self.log if output is None else output
+        self.process = subprocess.Popen(command + self.flags, stdout=output, stderr=output,
                                         env={**os.environ, **(self.env or {})})
         for _ in range(1000):
             if url.exists() and url.read_text().endswith("\n"):

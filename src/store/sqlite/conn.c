@@ -13,6 +13,11 @@
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"
 
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
 #define WRITER_BUSY_MS 1000
 #define READER_BUSY_MS 5000
 
@@ -26,12 +31,39 @@ static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr);
 static pawl_status demand(struct conn *c, const char *pragma, const char *want, pawl_error *reterr);
 static void leave_exhausted(void *user);
 
+/* A file nobody can change, all of it in the database itself: a reader needs no
+ * shared memory, which could not be made there. */
+static bool is_frozen(const char *file)
+{
+    struct statvfs fs;
+    struct stat log;
+    char wal[4200];
+    if (statvfs(file, &fs) != 0 || !(fs.f_flag & ST_RDONLY))
+        return false;
+    int n = snprintf(wal, sizeof(wal), "%s-wal", file);
+    return n > 0 && (size_t)n < sizeof(wal) && (stat(wal, &log) != 0 || log.st_size == 0);
+}
+
+int conn_open_file(sqlite3 **ret, const char *file, bool writer)
+{
+    int flags = (writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX |
+                SQLITE_OPEN_EXRESCODE;
+    if (writer || !is_frozen(file))
+        return sqlite3_open_v2(file, ret, flags, NULL);
+    char *uri = sqlite3_mprintf("file:");
+    for (const char *at = file; *at && uri; at++) /* what ends a path in a URI is escaped */
+        uri = strchr("?#%", *at) ? sqlite3_mprintf("%z%%%02x", uri, (unsigned char)*at)
+                                 : sqlite3_mprintf("%z%c", uri, *at);
+    uri = uri ? sqlite3_mprintf("%z?immutable=1", uri) : NULL;
+    int rc = uri ? sqlite3_open_v2(uri, ret, flags | SQLITE_OPEN_URI, NULL) : SQLITE_NOMEM;
+    sqlite3_free(uri);
+    return rc;
+}
+
 pawl_status conn_open(struct conn *c, const char *file, bool writer, pawl_error *reterr)
 {
     *c = (struct conn){0};
-    int flags = (writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX |
-                SQLITE_OPEN_EXRESCODE;
-    int rc = sqlite3_open_v2(file, &c->db, flags, NULL);
+    int rc = conn_open_file(&c->db, file, writer);
     if (rc != SQLITE_OK) {
         pawl_status status = (rc & 0xff) == SQLITE_NOMEM ? PAWL_NO_MEMORY : PAWL_UNAVAILABLE;
         error_set(reterr, status, "cannot open database %s: %s", file,

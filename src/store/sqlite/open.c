@@ -115,8 +115,7 @@ static pawl_status make_file(const char *file, pawl_error *reterr)
 static pawl_status look_at_schema(const char *file, bool owner, int *ret, pawl_error *reterr)
 {
     sqlite3 *db = NULL;
-    int flags = owner ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-    int rc = sqlite3_open_v2(file, &db, flags, NULL);
+    int rc = conn_open_file(&db, file, owner);
     pawl_status status;
 
     if (rc == SQLITE_OK) {
@@ -124,7 +123,7 @@ static pawl_status look_at_schema(const char *file, bool owner, int *ret, pawl_e
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         status = schema_check(db, file, schema_version, ret, reterr);
     } else {
-        status = rc == SQLITE_NOMEM ? PAWL_NO_MEMORY : PAWL_UNAVAILABLE;
+        status = (rc & 0xff) == SQLITE_NOMEM ? PAWL_NO_MEMORY : PAWL_UNAVAILABLE;
         error_set(reterr, status, "cannot open database %s: %s", file, sqlite3_errmsg(db));
     }
     (void)sqlite3_close(db);

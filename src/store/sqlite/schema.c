@@ -282,7 +282,7 @@ static int fill_event_kinds(sqlite3 *db)
 
 static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr)
 {
-    int rc = sqlite3_errcode(db);
+    int rc = sqlite3_errcode(db) & 0xff;
     pawl_status status = PAWL_UNAVAILABLE;
 
     if (rc == SQLITE_NOTADB) {
@@ -297,7 +297,7 @@ static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr)
                   sqlite3_errmsg(db));
     } else {
         error_set(reterr, status, "cannot read database %s: %s%s", file, sqlite3_errmsg(db),
-                  (rc & 0xff) == SQLITE_READONLY
+                  rc == SQLITE_READONLY
                       ? "; looking, too, needs a writable directory: do it as its owner"
                       : "");
     }

@@ -139,6 +139,8 @@ char *directory_of(const char *file);
 
 /* ---- conn.c, pool.c ------------------------------------------------------- */
 
+/* The file alone, without settings; an SQLite code. */
+int conn_open_file(sqlite3 **ret, const char *file, bool writer);
 /* Open, set and read back the pragmas. */
 pawl_status conn_open(struct conn *c, const char *file, bool writer, pawl_error *reterr);
 void conn_close(struct conn *c); /* one that is not open is fine */
