@@ -112,6 +112,15 @@ pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, s
     return status;
 }
 
+/* What was read cannot be true (a damaged index, a store that breaks its contract).  It
+ * concerns who asked, not the process: others' rows may be sound. */
+static pawl_status unbelievable(const char *what, pawl_error *reterr)
+{
+    error_set(reterr, PAWL_CORRUPT,
+              "the store answered with %s: it is damaged; run pawl doctor, restore a backup", what);
+    return PAWL_CORRUPT;
+}
+
 /* M3, W3; without delayed visibility the runtime holds back what is early (K4). */
 static bool is_due(pawl_store *s, int64_t visible_ms, int64_t now_ms)
 {
@@ -133,8 +142,8 @@ pawl_status store_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit, 
     assert_that(ret->count <= limit);
     for (size_t i = 0; i < ret->count; i++) {
         const pawl_message *m = &ret->items[i];
-        assert_that(is_due(s, m->visible_ms, now_ms) && !m->mailbox);
-        assert_that(i == 0 || message_order(m - 1, m));
+        if (!is_due(s, m->visible_ms, now_ms) || m->mailbox || (i && !message_order(m - 1, m)))
+            return unbelievable("messages that are not due, or out of order", reterr);
     }
     return status;
 }
@@ -150,9 +159,9 @@ pawl_status store_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *name
     assert_that(ret->count <= limit);
     for (size_t i = 0; i < ret->count; i++) {
         const pawl_work *w = &ret->items[i];
-        assert_that(is_due(s, w->visible_ms, now_ms));
-        assert_that(w->lock_token.len == 0 || w->lock_until_ms <= now_ms);
-        assert_that(i == 0 || w[-1].id < w->id);
+        bool is_free = w->lock_token.len == 0 || w->lock_until_ms <= now_ms;
+        if (!is_due(s, w->visible_ms, now_ms) || !is_free || (i && w[-1].id >= w->id))
+            return unbelievable("work that is not free, or out of order", reterr);
     }
     return status;
 }
@@ -167,8 +176,9 @@ pawl_status store_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit,
     assert_that(ret->count <= limit);
     for (size_t i = 0; i < ret->count; i++) {
         const pawl_work *w = &ret->items[i];
-        assert_that(w->deadline_ms > 0 && w->deadline_ms <= now_ms);
-        assert_that(i == 0 || w[-1].deadline_ms <= w->deadline_ms);
+        if (w->deadline_ms <= 0 || w->deadline_ms > now_ms ||
+            (i && w[-1].deadline_ms > w->deadline_ms))
+            return unbelievable("deadlines that are not due, or out of order", reterr);
     }
     return status;
 }
@@ -176,16 +186,16 @@ pawl_status store_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit,
 pawl_status store_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr)
 {
     pawl_status status = s->ops->next_due(s, after_ms, ret, reterr);
-    if (status == PAWL_OK)
-        assert_that(*ret > after_ms || *ret == INT64_MAX);
+    if (status == PAWL_OK && *ret <= after_ms)
+        return unbelievable("a due time that is past", reterr);
     return status;
 }
 
 pawl_status store_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret, pawl_error *reterr)
 {
     pawl_status status = s->ops->find(s, id, mem, ret, reterr);
-    if (status == PAWL_OK)
-        assert_that(pawl_str_eq(ret->id, id) && ret->state != PAWL_CONTINUED_AS_NEW);
+    if (status == PAWL_OK && (!pawl_str_eq(ret->id, id) || ret->state == PAWL_CONTINUED_AS_NEW))
+        return unbelievable("another instance", reterr);
     return status;
 }
 
@@ -193,8 +203,8 @@ pawl_status store_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row 
                            pawl_error *reterr)
 {
     pawl_status status = s->ops->find_uid(s, uid, mem, ret, reterr);
-    if (status == PAWL_OK)
-        assert_that(ret->uid == uid && ret->state != PAWL_CONTINUED_AS_NEW);
+    if (status == PAWL_OK && (ret->uid != uid || ret->state == PAWL_CONTINUED_AS_NEW))
+        return unbelievable("another instance", reterr);
     return status;
 }
 
@@ -202,8 +212,8 @@ pawl_status store_find_execution(pawl_store *s, uint64_t uid, uint64_t execution
                                  pawl_row *ret, pawl_error *reterr)
 {
     pawl_status status = s->ops->find_execution(s, uid, execution, mem, ret, reterr);
-    if (status == PAWL_OK)
-        assert_that(ret->uid == uid && ret->execution == execution);
+    if (status == PAWL_OK && (ret->uid != uid || ret->execution != execution))
+        return unbelievable("another execution", reterr);
     return status;
 }
 
@@ -217,9 +227,9 @@ pawl_status store_read_history(pawl_store *s, uint64_t uid, uint64_t execution, 
         return status;
     assert_that(limit == 0 || ret->count <= limit);
     for (size_t i = 0; i < ret->count; i++) {
-        assert_that(ret->items[i].seq == after_seq + i + 1);
-        assert_that(ret->items[i].execution == execution);
-        assert_that(i == 0 || ret->items[i - 1].rid < ret->items[i].rid);
+        const pawl_event *e = &ret->items[i];
+        if (e->seq != after_seq + i + 1 || e->execution != execution || (i && e[-1].rid >= e->rid))
+            return unbelievable("a history with a gap", reterr);
     }
     return status;
 }
@@ -229,8 +239,9 @@ pawl_status store_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, 
 {
     pawl_status status = s->ops->read_messages(s, uid, instance, mem, ret, reterr);
     for (size_t i = 0; status == PAWL_OK && i < ret->count; i++) {
-        assert_that(ret->items[i].uid == uid);
-        assert_that(i == 0 || message_order(&ret->items[i - 1], &ret->items[i]));
+        const pawl_message *m = &ret->items[i];
+        if (m->uid != uid || (i && !message_order(m - 1, m)))
+            return unbelievable("messages of somebody else, or out of order", reterr);
     }
     return status;
 }
@@ -244,10 +255,12 @@ pawl_status store_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem
         return status;
     assert_that(ret->count <= query->limit);
     for (size_t i = 0; i < ret->count; i++) {
-        assert_that(query->before_uid == 0 || ret->items[i].uid < query->before_uid);
-        assert_that(i == 0 || ret->items[i - 1].uid > ret->items[i].uid);
+        uint64_t above = i ? ret->items[i - 1].uid : query->before_uid;
+        if (above && ret->items[i].uid >= above)
+            return unbelievable("instances out of order", reterr);
     }
-    assert_that(ret->next_uid == 0 || query->before_uid == 0 || ret->next_uid < query->before_uid);
+    if (ret->next_uid && query->before_uid && ret->next_uid >= query->before_uid)
+        return unbelievable("a page that does not end", reterr);
     return status;
 }
 

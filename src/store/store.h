@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * store/store.h -- calling a store: the clauses of pawl/provider.h that can be
- * seen from outside are asserted before and after each call.
+ * seen from outside are checked before and after each call.
  *
- * Both sides are checked: what we hand in (a malformed round must stop the
- * process before it reaches the disk) and what comes back (a broken store must
- * not be believed).  The runtime calls only these.  Operations about which
+ * What we hand in is asserted: a malformed round must stop the process before it
+ * reaches the disk.  What comes back is not believed: an answer that cannot be
+ * true (a damaged index) is CORRUPT for who asked, and stops nobody else.  The runtime calls only these.  Operations about which
  * nothing can be said are passed on as they are.
  */
 #ifndef PAWL_STORE_STORE_H

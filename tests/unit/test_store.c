@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/test_store.c -- checked calls stop at a broken clause; the fault decorator. */
 #include "../harness.h"
+#include "base/attr.h"
 #include "store/fault/fault.h"
 #include "store/store.h"
 
@@ -134,6 +135,34 @@ TEST(a_round_on_rows_of_somebody_else_is_fenced)
     ck_assert_int_eq(store_take(s, 1, &f, NULL), PAWL_OK);
     pawl_round newer = {.uid = f.next_id};
     ck_assert_int_eq(store_commit(s, &f, &newer, 1, 1, NULL), PAWL_FENCED);
+    store_close(s);
+}
+
+/* A store whose index is damaged: rows come in the wrong order. */
+static pawl_status list_upside_down(pawl_store *s UNUSED, const pawl_row_query *query UNUSED,
+                                    pawl_mem *mem, pawl_row_list *ret, pawl_error *reterr UNUSED)
+{
+    pawl_row *rows = pawl_mem_alloc(mem, 2 * sizeof(*rows));
+    rows[0] = row(1);
+    rows[1] = row(2);
+    *ret = (pawl_row_list){.items = rows, .count = 2};
+    return PAWL_OK;
+}
+
+TEST(an_answer_that_cannot_be_true_is_corrupt_for_who_asked)
+{
+    pawl_store *s = pawl_memory_store();
+    const pawl_store_ops *honest = s->ops;
+    pawl_store_ops lying = *honest;
+    pawl_mem *mem = pawl_mem_new();
+    pawl_row_list rows;
+    pawl_error err;
+    lying.list = list_upside_down;
+    s->ops = &lying;
+    ck_assert_int_eq(store_list(s, &(pawl_row_query){.limit = 5}, mem, &rows, &err), PAWL_CORRUPT);
+    ck_assert_ptr_nonnull(strstr(err.text, "out of order"));
+    s->ops = honest;
+    pawl_mem_free(mem);
     store_close(s);
 }
 
