@@ -179,6 +179,10 @@ static enum retry_why why_of(enum job_verdict verdict)
 void job_done(pawl_runtime *rt, struct job *job)
 {
     forget(rt, job);
+    if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: somebody takes it again */
+        rt->store->ops->abandon_work(rt->store, &job->work.id, 1);
+        rt->store_backlog = true;
+    }
     if (job->given_up || job->verdict == JOB_SKIPPED) {
         job_free(job);
         return;

@@ -58,9 +58,11 @@ static void refuse(struct lease_call *q, pawl_status status, const char *text)
     answer(q, &reply);
 }
 
-void lease_refuse(struct item *item)
+void lease_refuse(pawl_runtime *rt, struct item *item)
 {
-    refuse((struct lease_call *)(void *)item, PAWL_SHUTDOWN, "the runtime is closing");
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
+    refuse((struct lease_call *)(void *)item, status, text);
 }
 
 void lease_stop(pawl_runtime *rt)
@@ -68,7 +70,7 @@ void lease_stop(pawl_runtime *rt)
     while (rt->polls) {
         struct lease_call *q = rt->polls;
         rt->polls = q->next;
-        lease_refuse(&q->item);
+        lease_refuse(rt, &q->item);
     }
     rt->polls_end = &rt->polls;
 }
@@ -165,8 +167,7 @@ static pawl_status row_of(pawl_runtime *rt, const char *token, pawl_work *ret, p
                                                                                   : PAWL_LOST;
 }
 
-/* Two calls on one row in one group: the second waits for the first to be committed. */
-static bool is_staged(const pawl_runtime *rt, uint64_t id)
+bool lease_is_staged(const pawl_runtime *rt, uint64_t id)
 {
     for (const struct stage *s = rt->stages; s; s = s->next) {
         for (size_t i = 0; i < s->work_updates.count; i++)
@@ -210,7 +211,7 @@ static void change_row(pawl_runtime *rt, struct lease_call *q)
         refuse(q, rc, err.text);
         return;
     }
-    if (is_staged(rt, w.id)) {
+    if (lease_is_staged(rt, w.id)) {
         put_off(rt, &q->item);
         return;
     }

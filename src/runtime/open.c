@@ -400,16 +400,26 @@ pawl_client *pawl_runtime_client(pawl_runtime *rt)
 
 /* ---- Closing -------------------------------------------------------------------------------- */
 
-static void refuse_items(struct item *item)
+pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext)
 {
+    *rettext = rt->dead == PAWL_UNKNOWN ? "the runtime has stopped: this may have happened, or not"
+               : rt->dead != PAWL_OK    ? "the runtime has stopped"
+                                        : "the runtime is closing";
+    return rt->dead != PAWL_OK ? rt->dead : PAWL_SHUTDOWN;
+}
+
+static void refuse_items(pawl_runtime *rt, struct item *item)
+{
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
     for (struct item *next; item; item = next) {
         next = item->next;
         if (item->kind == ITEM_REQUEST)
-            request_refuse((struct request *)(void *)item, PAWL_SHUTDOWN, "the runtime is closing");
+            request_refuse((struct request *)(void *)item, status, "%s", text);
         else if (item->kind == ITEM_LEASE)
-            lease_refuse(item);
+            lease_refuse(rt, item);
         else if (item->kind == ITEM_QUEUE)
-            queue_refuse((struct queue_req *)(void *)item, PAWL_SHUTDOWN, "the runtime is closing");
+            queue_refuse((struct queue_req *)(void *)item, status, text);
         else
             job_free((struct job *)(void *)item);
     }
@@ -418,18 +428,20 @@ static void refuse_items(struct item *item)
 static void drop_letters(pawl_runtime *rt)
 {
     struct letter *l;
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
     letter_back(rt, rt->later);
     rt->later = NULL;
     rt->later_end = &rt->later;
     while ((l = letter_next(rt)))
-        letter_drop(rt, l, PAWL_SHUTDOWN, "the runtime is closing");
+        letter_drop(rt, l, status, text);
 }
 
 void runtime_refuse(pawl_runtime *rt)
 {
     heap_deinit(&rt->limits); /* while the jobs in it live */
     inbox_take(rt);
-    refuse_items(rt->items);
+    refuse_items(rt, rt->items);
     rt->items = NULL;
     rt->items_end = &rt->items;
     queue_refuse_all(rt);
@@ -449,6 +461,7 @@ void runtime_discard(pawl_runtime *rt)
 {
     registry_leave(rt->app, rt);
     runtime_refuse(rt);
+    lease_stop(rt);
     queue_desk_close(rt);
     free_jobs(rt);
     hold_free(rt);

@@ -272,14 +272,16 @@ bool seat_refill(pawl_runtime *rt, struct seat *s)
 
 /* ---- The end ------------------------------------------------------------------- */
 
-static void refuse_list(struct queue_req **list, struct queue_req ***end)
+static void refuse_list(const pawl_runtime *rt, struct queue_req **list, struct queue_req ***end)
 {
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
     struct queue_req *req = *list;
     *list = NULL;
     *end = list;
     for (struct queue_req *next; req; req = next) {
         next = req->next;
-        queue_refuse(req, PAWL_SHUTDOWN, "the runtime is closing");
+        queue_refuse(req, status, text);
     }
 }
 
@@ -289,10 +291,10 @@ void queue_refuse_all(pawl_runtime *rt)
     if (!d)
         return;
     heap_deinit(&d->waits); /* while those in it live */
-    refuse_list(&d->later, &d->later_end);
-    refuse_list(&d->done, &d->done_end);
+    refuse_list(rt, &d->later, &d->later_end);
+    refuse_list(rt, &d->done, &d->done_end);
     for (struct seat *s = d->oldest; s; s = s->newer)
-        refuse_list(&s->waiters, &s->waiters_end);
+        refuse_list(rt, &s->waiters, &s->waiters_end);
 }
 
 void queue_desk_close(pawl_runtime *rt)

@@ -61,6 +61,7 @@ struct queue_desk {
     struct queue_req *later, **later_end; /* put off, in order */
     size_t later_count;
     struct heap waits;
+    uint64_t wait_tie;   /* those that end together end in the order they came */
     size_t ops;          /* requests in this group */
     bool look_due;       /* the store may have queues that are due */
     bool again;          /* bound queues have more to start, or waiting pops were put off */

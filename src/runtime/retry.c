@@ -206,15 +206,6 @@ static bool is_token_of(struct job *job, const char *token)
     return same;
 }
 
-/* It is being leased out in this very group. */
-static bool is_leased_here(pawl_runtime *rt, const char *token)
-{
-    for (const struct stage *s = rt->stages; s; s = s->next)
-        if (is_token_of(s->job, token))
-            return true;
-    return false;
-}
-
 /* The row a token speaks of; false: the request was refused (nobody waits), or put off. */
 static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
 {
@@ -225,15 +216,17 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
     arena_reset(&rt->load_mem);
     pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
     bool found = rc == PAWL_OK && list.count == 1;
+    if (found && lease_is_staged(rt, id)) { /* leased out, given back or failed in this group */
+        request_put_off(rt, req);
+        return false;
+    }
     bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
                   list.items[0].lock_until_ms > rt->now_ms;
     if (leased || (found && is_token_of(map_get(&rt->jobs, id), token))) {
         *ret = list.items[0];
         return true;
     }
-    if (found && is_leased_here(rt, token))
-        request_put_off(rt, req);
-    else if (rc != PAWL_OK)
+    if (rc != PAWL_OK)
         request_refuse(req, rc, "%s", err.text);
     else
         request_refuse(

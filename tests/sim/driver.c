@@ -157,7 +157,7 @@ static void answered(void *arg, const pawl_reply *reply)
     if (op->result != OP_WAITING)
         sim_fail(s, "I15", "call %d to %s answered twice", (int)op->kind, op->instance);
     /* What a node says that lost the store has no commit behind it: it promises nothing. */
-    if (op->node->frozen || op->node->old) {
+    if (op->node->frozen || op->node->old || reply->status == PAWL_UNKNOWN) {
         op->result = OP_LOST;
         if (op->kind == PAWL_OP_COMPLETE)
             complete_answered(s, op);
@@ -291,7 +291,7 @@ static void start_something(struct sim *s)
     char id[80], program[PROGRAM_BYTES];
     choose_id(s, id);
     const char *version = prng_chance(&s->work, 150) ? "1.0.0" : NULL;
-    program_make(&s->work, s->plan.size, program);
+    program_make(&s->work, &s->plan, program);
     if (prng_chance(&s->work, 250)) /* the same start once more */
         for (size_t i = s->op_count; i-- > 0;)
             if (s->ops[i]->kind == PAWL_OP_START) {
@@ -352,7 +352,12 @@ void driver_act(struct sim *s)
 {
     s->mute = s->acts < 64 && s->plan.drop >> s->acts & 1;
     s->acts++;
-    client_act(s);
+    if (s->plan.rate[SITE_queue] && prng_chance(&s->more, s->plan.rate[SITE_queue]))
+        queues_act(s);
+    else if (s->plan.rate[SITE_worker] && prng_chance(&s->more, s->plan.rate[SITE_worker]))
+        workers_act(s);
+    else
+        client_act(s);
     s->mute = false;
 }
 

@@ -95,6 +95,8 @@ static void count_spin(struct node *n)
 {
     if (++n->spins > 50000)
         sim_fail(n->sim, "L6", "a step does not come to rest");
+    if (n->inside > 0 && n->frozen)
+        n->rt->dead = PAWL_UNKNOWN; /* so that the activity comes back */
     if (n->inside > 0 && n->spins > 100) {
         n->sim->wall_ms += 10;
         n->sim->mono_ms += 10;

@@ -21,6 +21,7 @@ struct run {
     const char *at;
     uint64_t hash;
     bool compensates, returned;
+    int pushes;
     pawl_result result;
 };
 
@@ -120,6 +121,13 @@ static pawl_task start_leaf(struct run *r)
         r->at = end + 1;
         return pawl_timer(r->ctx, ms);
     }
+    case 'e':
+        return start_activity(r, "Remote");
+    case 'o':
+        name[0] = 'q';
+        name[1] = *r->at++;
+        return pawl_queue_pop(r->ctx, name, 1000 + (int64_t)(r->hash % 5000),
+                              r->hash % 3 ? 0 : (int64_t)(r->hash % 900));
     case 'w':
     case 'z':
         name[0] = kind == 'w' ? 'E' : 'Z';
@@ -192,11 +200,32 @@ static void patched(struct run *r)
          pawl_call(r->ctx, "Act", pawl_printf(r->ctx, "o0:%016llx", (unsigned long long)r->hash)));
 }
 
+static void push(struct run *r)
+{
+    pawl_ctx *ctx = r->ctx;
+    char name[3] = {'q', *r->at++, 0};
+    pawl_str data = pawl_printf(ctx, "H%.*s/%llu/%d", PAWL_FMT(pawl_instance(ctx)),
+                                (unsigned long long)pawl_execution(ctx), r->pushes++);
+    fold(r, pawl_queue_push(ctx, name, data,
+                            PAWL_PUSH_OPTS(.priority = (int64_t)(r->hash % 3),
+                                           .delay_ms = r->hash % 5 ? 0 : 700)));
+}
+
+static void pop_and_ack(struct run *r)
+{
+    char name[3] = {'q', *r->at++, 0};
+    pawl_result got = pawl_await(r->ctx, pawl_queue_pop(r->ctx, name, 2000, r->hash % 2 ? 0 : 500));
+    fold(r, got);
+    pawl_str lock = pawl_json_text(pawl_ctx_mem(r->ctx), got.value, "/lock_id", "");
+    if (got.ok && lock.len)
+        await_one(r, pawl_queue_ack(r->ctx, name, lock));
+}
+
 static void run_item(struct run *r)
 {
     pawl_ctx *ctx = r->ctx;
     char kind = *r->at;
-    if (strchr("abtwzcqk", kind)) {
+    if (strchr("abtwzcqkeo", kind)) {
         await_one(r, start_leaf(r));
         return;
     }
@@ -240,6 +269,12 @@ static void run_item(struct run *r)
     case 'l':
         pawl_log(ctx, PAWL_LOG_DEBUG, "hash %016llx", (unsigned long long)r->hash);
         break;
+    case 'Q':
+        push(r);
+        break;
+    case 'O':
+        pop_and_ack(r);
+        break;
     case 'N':
         continue_as_new(r);
         break;
@@ -266,6 +301,8 @@ pawl_result interp_orchestration(pawl_ctx *ctx, pawl_str input)
     if (r.code->deviates && pawl_is_replaying(ctx))
         (void)pawl_start(ctx, "Deviation", pawl_s("x"));
     r.hash = hash_str(hash_str(pawl_execution(ctx), pawl_instance(ctx)), input);
+    if (*r.at != '!' && *r.at != '(') /* an item of a bound queue */
+        r.at = "(ao1)";
     if (*r.at == '!') {
         r.compensates = true;
         r.at++;

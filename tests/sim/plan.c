@@ -22,7 +22,8 @@ static unsigned rate_of(struct prng *r, enum sim_site site)
         [SITE_queue] = 600,         [SITE_worker] = 350,        [SITE_takeover] = 60,
         [SITE_skew] = 1000,         [SITE_upgrade] = 700,       [SITE_memory] = 30,
     };
-    bool active = prng_chance(r, site == SITE_crash || site == SITE_point ? 450 : 270);
+    bool often = site == SITE_crash || site == SITE_point || site == SITE_queue;
+    bool active = prng_chance(r, often ? 450 : 270);
     unsigned rate = 1 + (unsigned)prng_below(r, highest[site]);
     return active ? rate : 0;
 }
@@ -59,6 +60,8 @@ struct plan plan_make(uint64_t seed, enum sim_store store, const struct override
     for (int i = 0; i < SITE_COUNT; i++)
         if (over->off >> i & 1)
             p.rate[i] = 0;
+    if (store == SIM_JSONL) /* it keeps no queues */
+        p.rate[SITE_queue] = 0;
     p.drop = over->drop;
     if (over->plain) {
         p.hostile = p.paranoid = p.drop_early = p.cancel_missing = false;

@@ -8,7 +8,9 @@
  *         | 'd' seq (detached) | 'h' seq (shield) | 'S' seq (scope)
  *         | 'u' status | 'v' DIGIT patched | 'n' now, random, uuid | 'l' log
  *         | 'N' DIGIT seq (continue as new) | 'R' return | 'F' return a failure
+ *         | 'Q' DIGIT (push to a queue) | 'O' DIGIT (pop, then acknowledge)
  *   leaf := 'a' KIND POLICY | 'b' KIND POLICY (the second activity) | 't' NUMBER ';'
+ *         | 'e' KIND POLICY (by a worker outside) | 'o' DIGIT (pop from a queue)
  *         | 'w' DIGIT | 'z' DIGIT (drops early mail)
  *         | 'c' VERSION seq | 'q' seq (abandoned child) | 'k' DIGIT seq (own id)
  *   program := ['!'] seq          '!': compensates when it is cancelled
@@ -26,6 +28,7 @@ struct maker {
     size_t len;
     int left;  /* nodes that may still be made */
     int depth; /* of programs inside programs */
+    bool queues, workers;
 };
 
 static void put(struct maker *m, const char *format, ...) PAWL_PRINTF(2, 3);
@@ -63,6 +66,14 @@ static void inner(struct maker *m)
 static void leaf(struct maker *m)
 {
     m->left--;
+    if (m->queues && pick(m, 8) == 0) {
+        put(m, "o%d", pick(m, 3));
+        return;
+    }
+    if (m->workers && pick(m, 5) == 0) {
+        put(m, "e%c%d", "oooofy"[pick(m, 6)], pick(m, 8));
+        return;
+    }
     int kind = pick(m, m->depth < 2 && m->left > 2 ? 20 : 14);
     if (kind < 6)
         put(m, "%c%c%d", pick(m, 5) ? 'a' : 'b', "oooofyyssp"[pick(m, 10)], pick(m, 8));
@@ -96,6 +107,10 @@ static void parallel(struct maker *m)
 static void item(struct maker *m)
 {
     m->left--;
+    if (m->queues && pick(m, 6) == 0) {
+        put(m, "%c%d", pick(m, 3) ? 'Q' : 'O', pick(m, 3));
+        return;
+    }
     int kind = pick(m, 32);
     if (kind < 14)
         leaf(m);
@@ -133,9 +148,14 @@ static void seq(struct maker *m, int items)
     put(m, ")");
 }
 
-void program_make(struct prng *r, int size, char out[PROGRAM_BYTES])
+void program_make(struct prng *r, const struct plan *plan, char out[PROGRAM_BYTES])
 {
-    struct maker m = {.r = r, .out = out, .left = size};
+    int size = plan->size;
+    struct maker m = {.r = r,
+                      .out = out,
+                      .left = size,
+                      .queues = plan->rate[SITE_queue] > 0,
+                      .workers = plan->rate[SITE_worker] > 0};
     if (pick(&m, 2))
         put(&m, "!");
     if (pick(&m, 40) == 0) { /* many in a row: more than one round takes */

@@ -67,12 +67,14 @@ static bool has_completion(const pawl_message_list *list, const struct seen *i, 
 static void check_work(struct sim *s, struct seen *i, const pawl_message_list *mail, uint64_t ref,
                        const pawl_work_list *work)
 {
-    const struct seen_task *t = &i->tasks[ref - 1];
-    bool row = false;
+    struct seen_task *t = &i->tasks[ref - 1];
+    const pawl_work *row = NULL;
     CHECKED(s, I5);
     CHECKED(s, I6);
     for (size_t k = 0; k < work->count; k++)
-        row |= work->items[k].id == t->rid;
+        if (work->items[k].id == t->rid)
+            row = &work->items[k];
+    workers_row(s, i, t, ref, row);
     bool mailed =
         has_completion(mail, i, ref, PAWL_MSG_ACTIVITY_COMPLETED, PAWL_MSG_ACTIVITY_FAILED);
     if (t->now == TASK_IS_OPEN && !row && !mailed)
@@ -215,6 +217,7 @@ void check_rows(struct sim *s)
         }
         check_tasks(s, i, &mail);
     }
+    workers_look(s);
     count_kept(s);
     check_tokens(s);
 }

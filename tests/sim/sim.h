@@ -10,6 +10,8 @@
  *   driver.c   client calls, and what was acknowledged
  *   check.c    histories against what was seen before (I1-I4, I8, I9, I11, I13 …)
  *   rows.c     messages and work against histories (I5, I6, I12), replay (I10)
+ *   queues.h   queues: calls, answers, items and locks (I16)
+ *   workers.c  workers outside: leases, results by token
  *   world.c    one seed: safety phase, heal phase, liveness
  *   run.h      many seeds, in child processes; shrinking; reports; the command line
  *
@@ -130,8 +132,8 @@ void plan_print(const struct plan *p, FILE *to);
 #define EVENT_NAMES   4 /* E0..E3 keep early mail, Z0..Z3 drop it */
 #define PROGRAM_BYTES 1500
 
-/* Write a program of about `size` nodes. */
-void program_make(struct prng *r, int size, char out[PROGRAM_BYTES]);
+/* Write a program of about plan->size nodes. */
+void program_make(struct prng *r, const struct plan *plan, char out[PROGRAM_BYTES]);
 
 /* ---- interp.c -------------------------------------------------------------------------- */
 
@@ -162,11 +164,13 @@ struct seen_task {
     uint64_t rid;
     int64_t fire_at_ms;
     bool abandon, returned_ok, duplicated;
-    uint32_t begun;     /* times an activity of it began */
-    uint32_t lives;     /* nodes it began on */
-    uint64_t last_life; /* the newest of them */
-    char *name, *input; /* owned */
-    char *child;        /* owned */
+    uint32_t begun;      /* times an activity of it began */
+    uint32_t lives;      /* nodes it began on */
+    uint64_t last_life;  /* the newest of them */
+    char row_token[64];  /* of its work row: the lease it carries */
+    int64_t row_free_ms; /* a worker could have it from then on; 0: there is none */
+    char *name, *input;  /* owned */
+    char *child;         /* owned */
 };
 
 struct seen_execution {
@@ -289,6 +293,34 @@ void faults_clock(struct sim *s);
 void faults_outage(struct sim *s);
 void faults_restart(struct sim *s);
 
+/* ---- queue_calls.c, queue_look.c (queues.h) -------------------------------------------------- */
+
+struct queues;
+
+struct queues *queues_create(void);
+void queues_free(struct queues *q);
+void queues_act(struct sim *s);                            /* one random call */
+bool queues_help(struct sim *s);                           /* heal: empty them */
+void queues_look(struct sim *s);                           /* after every commit */
+void queues_pushed(struct sim *s, const pawl_event *e);    /* QueuePushed */
+void queues_scheduled(struct sim *s, const pawl_event *e); /* a pop or ack of an orchestration */
+void queues_result(struct sim *s, const struct seen *i, const struct seen_task *t,
+                   const pawl_event *e);
+void queues_final(struct sim *s); /* nothing is left, everything is accounted for */
+bool queues_open(const struct sim *s, const struct node *n); /* calls not answered; n NULL: any */
+
+/* ---- workers.c --------------------------------------------------------------------------------- */
+
+struct workers *workers_create(void);
+void workers_free(struct workers *w);
+void workers_act(struct sim *s);
+bool workers_help(struct sim *s);
+bool workers_open(const struct sim *s, const struct node *n);
+void workers_row(struct sim *s, struct seen *i, struct seen_task *t, uint64_t ref,
+                 const pawl_work *row); /* NULL: there is none */
+void workers_look(struct sim *s);
+void workers_result(struct sim *s, const struct seen *i, const pawl_event *e);
+
 /* ---- world.c --------------------------------------------------------------------------------- */
 
 struct counters {
@@ -332,6 +364,8 @@ struct sim {
     int64_t numbers; /* submits and answers, in order */
     int64_t prune_before_ms;
     bool prune_asked;
+    struct queues *queues;
+    struct workers *workers;
     int acts;  /* client calls made in the safety phase */
     bool mute; /* this one is not sent */
 };

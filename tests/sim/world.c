@@ -158,7 +158,7 @@ static bool calls_open(const struct sim *s)
     for (size_t i = 0; i < s->op_count; i++)
         if (s->ops[i]->result == OP_WAITING)
             return true;
-    return false;
+    return queues_open(s, NULL) || workers_open(s, NULL);
 }
 
 /* Work as long as there is some at this moment. */
@@ -195,7 +195,8 @@ static void heal(struct sim *s)
             sim_fail(s, "L1", "no end in sight: %s is %s", first_open(s)->id,
                      pawl_state_name(first_open(s)->state));
         settle(s);
-        if (pass_until_due(s, 3000) || driver_help(s) || pass_until_due(s, INT64_MAX))
+        if (pass_until_due(s, 3000) || driver_help(s) || queues_help(s) || workers_help(s) ||
+            pass_until_due(s, INT64_MAX))
             continue;
         const struct seen *open = first_open(s);
         CHECKED(s, L1);
@@ -209,7 +210,7 @@ static void heal(struct sim *s)
         if (!busy && !has_worked(s)) { /* nothing was accepted so far: a seed has to do something */
             char program[PROGRAM_BYTES];
             busy = true;
-            program_make(&s->more, s->plan.size, program);
+            program_make(&s->more, &s->plan, program);
             (void)driver_start(s, "busy", program, NULL);
             continue;
         }
@@ -288,6 +289,7 @@ static void quiet(struct sim *s)
                  (unsigned long long)depths.messages, (unsigned long long)kept);
     }
     check_quarantine(s);
+    queues_final(s);
 }
 
 void world_run(const struct plan *plan, struct counters *n)
@@ -308,6 +310,8 @@ void world_run(const struct plan *plan, struct counters *n)
     map_init(&s->messages);
     s->mem = pawl_mem_new();
     s->fibers = fiber_pool_create(4);
+    s->queues = queues_create();
+    s->workers = workers_create();
     if (plan->store != SIM_MEMORY) {
         (void)snprintf(s->dir, sizeof(s->dir), "%s/pawl-sim.XXXXXX",
                        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -323,6 +327,8 @@ void world_run(const struct plan *plan, struct counters *n)
     s->inner->ops->close(s->inner);
     remove_dir(s);
     driver_free(s);
+    queues_free(s->queues);
+    workers_free(s->workers);
     seen_free(s);
     fiber_pool_destroy(s->fibers);
     pawl_mem_free(s->mem);
