@@ -23,8 +23,8 @@ bool runtime_steps_here(pawl_runtime *rt);
 int runtime_step_blocked(pawl_runtime *rt);
 /* Nothing runs any more: whoever waits for an answer hears that none will come. */
 void runtime_refuse(pawl_runtime *rt);
-/* What those who still wait are told: SHUTDOWN, or what the runtime died of (UNKNOWN: it may have
- * happened). */
+/* What those who still wait are told: SHUTDOWN, or UNKNOWN when the last commit may have
+ * happened. */
 pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext);
 
 /* ---- client.c -------------------------------------------------------------------- */

@@ -402,10 +402,10 @@ pawl_client *pawl_runtime_client(pawl_runtime *rt)
 
 pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext)
 {
-    *rettext = rt->dead == PAWL_UNKNOWN ? "the runtime has stopped: this may have happened, or not"
-               : rt->dead != PAWL_OK    ? "the runtime has stopped"
-                                        : "the runtime is closing";
-    return rt->dead != PAWL_OK ? rt->dead : PAWL_SHUTDOWN;
+    bool unknown = rt->dead == PAWL_UNKNOWN;
+    *rettext = unknown ? "the runtime has stopped: this may have happened, or not"
+                       : "the runtime is closing";
+    return unknown ? PAWL_UNKNOWN : PAWL_SHUTDOWN;
 }
 
 static void refuse_items(pawl_runtime *rt, struct item *item)
