@@ -239,8 +239,9 @@ int64_t loop_idle_until(pawl_runtime *rt)
     int64_t mono = rt_mono(rt);
     if (rt->retry_at_ms > mono)
         return rt->retry_at_ms;
-    if (rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->piled.count ||
-        rt->mend.count || queue_has_work(rt) || (rt->store_backlog && rt->backlog == 0))
+    if (rt->items || atomic_load_explicit(&rt->inbox_count, memory_order_relaxed) || rt->todo ||
+        rt->fetch_messages || rt->look_deadlines || rt->piled.count || rt->mend.count ||
+        queue_has_work(rt) || (rt->store_backlog && rt->backlog == 0))
         return mono;
     int64_t until = job_next_limit(rt);
     if (queue_next_wait(rt) < until)

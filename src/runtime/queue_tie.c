@@ -119,14 +119,24 @@ static pawl_str popped_json(pawl_mem *mem, const pawl_queue_reply *r)
     return pawl_json_done(w);
 }
 
-/* After the commit, or when the runtime closes: then the next process asks again. */
+/* What the queue says is a result; trouble of the process is none: it is asked again. */
+static bool is_answer(pawl_status status)
+{
+    return status == PAWL_OK || status == PAWL_CONFLICT || status == PAWL_LOST ||
+           status == PAWL_INVALID || status == PAWL_NOT_FOUND || status == PAWL_LIMIT ||
+           status == PAWL_UNSUPPORTED || status == PAWL_CORRUPT;
+}
+
+/* After the commit, or when the runtime ends: then the next process asks again. */
 static void answered(void *arg, const pawl_queue_reply *r)
 {
     struct job *job = arg;
     pawl_mem mem;
     arena_init(&mem);
-    if (r->status == PAWL_SHUTDOWN)
+    if (r->status == PAWL_SHUTDOWN || r->status == PAWL_UNKNOWN)
         job_free(job);
+    else if (!is_answer(r->status))
+        activity_answer(job->rt, job, JOB_SKIPPED, (pawl_str){0});
     else if (r->status != PAWL_OK)
         activity_answer(job->rt, job, JOB_ERR, pawl_s(r->error.text));
     else if (r->outcome_count)
@@ -147,7 +157,7 @@ static pawl_result hand_in(pawl_activity *act, pawl_queue_request *request, pawl
         pawl_queue_submit(pawl_activity_client(act), request, answered, activity_job(act), &err);
     if (rc == PAWL_OK)
         return activity_away(act);
-    return rc == PAWL_SHUTDOWN ? activity_skip(act) : pawl_err(act, err.text);
+    return is_answer(rc) ? pawl_err(act, err.text) : activity_skip(act);
 }
 
 static pawl_result pop_activity(pawl_activity *act, pawl_str input)
