@@ -247,6 +247,12 @@ PAWL_API pawl_status pawl_client_history(pawl_client *c, const char *instance, u
                                          uint64_t after_seq, uint32_t limit, pawl_mem *mem,
                                          pawl_history *ret, pawl_error *reterr) PAWL_MUST_USE;
 
+/* For who hands in many requests in a row, as a server does: what this thread submits
+ * between the two may wait for the end, so that it makes one commit and not two.  Brief: a
+ * thread that holds must not wait for an answer. */
+PAWL_API void pawl_client_hold(pawl_client *c);
+PAWL_API void pawl_client_release(pawl_client *c);
+
 /* ---- The commit feed ---------------------------------------------------- */
 
 /* An instance that a commit changed; or a queue, and then `instance` is "". */

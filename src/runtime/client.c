@@ -115,6 +115,16 @@ bool client_may_write(pawl_client *c, pawl_error *err)
 
 /* ---- Submit ----------------------------------------------------------------------- */
 
+void pawl_client_hold(pawl_client *c)
+{
+    inbox_hold(c->rt);
+}
+
+void pawl_client_release(pawl_client *c)
+{
+    inbox_release(c->rt);
+}
+
 pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl_reply_fn *fn,
                                void *arg, pawl_error *reterr)
 {

@@ -1,11 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/inbox.c -- see inbox.h. */
+/*
+ * runtime/inbox.c -- see inbox.h.
+ *
+ * Wakes by broadcast: a closing runtime sleeps on the same condition (told.c), and a
+ * single signal could go to it instead of the engine.
+ */
 #include "runtime/inbox.h"
 
 #include <time.h>
 
+#define HELD_MAX 16 /* so many do not wait any longer */
+
+/* What this thread has posted without waking the engine; see inbox_hold(). */
+static _Thread_local struct {
+    const pawl_runtime *rt; /* NULL: not holding */
+    unsigned posted;
+} held;
+
+/* Under the lock: must the engine be woken?  Once told it need not be told again. */
+static bool wakes(pawl_runtime *rt)
+{
+    bool sleeps = rt->engine_waits;
+    rt->engine_waits = false;
+    return sleeps;
+}
+
+void inbox_hold(const pawl_runtime *rt)
+{
+    held.rt = rt;
+    held.posted = 0;
+}
+
+void inbox_release(pawl_runtime *rt)
+{
+    unsigned posted = held.posted;
+    held.rt = NULL;
+    if (!posted)
+        return;
+    pthread_mutex_lock(&rt->lock);
+    bool wake = wakes(rt);
+    pthread_mutex_unlock(&rt->lock);
+    if (wake)
+        pthread_cond_broadcast(&rt->wake);
+}
+
 bool inbox_post(pawl_runtime *rt, struct item *item)
 {
+    bool wake = held.rt != rt || ++held.posted % HELD_MAX == 0;
     item->next = NULL;
     pthread_mutex_lock(&rt->lock);
     if (rt->stopping && item->kind != ITEM_JOB) {
@@ -15,10 +56,10 @@ bool inbox_post(pawl_runtime *rt, struct item *item)
     *rt->inbox_end = item;
     rt->inbox_end = &item->next;
     atomic_fetch_add_explicit(&rt->inbox_count, 1, memory_order_relaxed);
-    bool wake = rt->engine_waits;
+    wake = wake && wakes(rt);
     pthread_mutex_unlock(&rt->lock);
     if (wake)
-        pthread_cond_signal(&rt->wake);
+        pthread_cond_broadcast(&rt->wake);
     return true;
 }
 
@@ -40,8 +81,8 @@ void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
     struct timespec until = {.tv_sec = until_mono_ms / 1000,
                              .tv_nsec = (until_mono_ms % 1000) * 1000000};
     pthread_mutex_lock(&rt->lock);
-    rt->engine_waits = true;
     while (!rt->inbox && !rt->stop && !rt->woken) {
+        rt->engine_waits = true;
         if (until_mono_ms == INT64_MAX)
             pthread_cond_wait(&rt->wake, &rt->lock);
         else if (pthread_cond_timedwait(&rt->wake, &rt->lock, &until) != 0)
@@ -56,5 +97,5 @@ void inbox_wake(pawl_runtime *rt)
     pthread_mutex_lock(&rt->lock);
     rt->woken = true;
     pthread_mutex_unlock(&rt->lock);
-    pthread_cond_signal(&rt->wake);
+    pthread_cond_broadcast(&rt->wake);
 }

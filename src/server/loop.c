@@ -482,7 +482,9 @@ static void *loop_thread(void *arg)
                 close(fd);
         }
         look_for_quiet(s);
+        pawl_client_hold(s->client); /* requests that came together go together */
         (void)MHD_run(s->daemon);
+        pawl_client_release(s->client);
     }
     return NULL;
 }
