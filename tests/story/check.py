@@ -46,6 +46,7 @@ RULES = {
     "effects": "each recorded step ran, and none ran that was not scheduled",
     "queue rows": "the queues' counters agree with their rows",
 }
+TROUBLE = ("level=error", "Sanitizer", "runtime error:")  # in its log
 ENDING = ("acknowledge", "release", "deadletter")
 SLACK = 0.02    # s: rounding, and the way to our clock
 
@@ -417,10 +418,14 @@ def everything(place, told):
     b = check_book(read(place / "ledger"))
     for text in told["server"].wrong:
         b.wrong("server", text)
+    for line in open(place / "server.log", errors="replace"):
+        if any(word in line for word in TROUBLE):
+            b.wrong("server", "it said: " + line.strip())
     if told["left"]:
         b.wrong("healing", "left: %s" % told["left"][:5])
     for text in told["crashed"]:
         b.wrong("clients", text)
+    b.count("ms the wall clock was set during the story", round(told["drift"] * 1000))
     look(b, place)
     return b
 
