@@ -265,7 +265,7 @@ static struct arena_block *add_block(pawl_mem *mem, size_t want, size_t least)
 
     if (mem->limit && size > left)
         size = left & ~(ALIGN - 1);
-    struct arena_block *block = size >= least ? malloc(size) : NULL;
+    struct arena_block *block = size && size >= least ? malloc(size) : NULL;
     if (!block)
         give_up(mem, least);
     *block = (struct arena_block){.size = size};

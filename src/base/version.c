@@ -74,7 +74,7 @@ static bool is_digits(pawl_str text)
 
 static bool is_number(pawl_str text)
 {
-    return is_digits(text) && (text.len == 1 || text.ptr[0] != '0');
+    return text.ptr && is_digits(text) && (text.len == 1 || text.ptr[0] != '0');
 }
 
 static bool is_word(pawl_str text)
@@ -131,7 +131,7 @@ static int compare_numbers(pawl_str a, pawl_str b)
 {
     if (a.len != b.len)
         return a.len < b.len ? -1 : 1;
-    return sign(memcmp(a.ptr, b.ptr, a.len));
+    return a.len ? sign(memcmp(a.ptr, b.ptr, a.len)) : 0;
 }
 
 static int compare_words(pawl_str a, pawl_str b)

@@ -55,7 +55,7 @@ int bench_queue(struct bench *b, struct bench_result *ret)
 {
     const struct transport *t = b->over_http ? &bench_remote : &bench_local;
     struct phase p = {.lanes = b->in_flight, .for_seconds = (double)b->cli->args.seconds};
-    struct bench_phase single[2];
+    struct bench_phase single[2] = {0};
     void *of = NULL;
     p.took = calloc(1, sizeof(*p.took));
     assert_that(p.took);

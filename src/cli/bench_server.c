@@ -138,7 +138,7 @@ int bench_server_call(struct bench_server *s, const char *method, const char *pa
 
 static double metric(const char *text, const char *name)
 {
-    for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
+    for (const char *at = text ? strstr(text, name) : NULL; at; at = strstr(at + 1, name))
         if ((at == text || at[-1] == '\n') && at[strlen(name)] == ' ')
             return strtod(at + strlen(name), NULL);
     return 0;

@@ -128,7 +128,8 @@ double disk_sync_us(const char *dir, int64_t budget_ms)
     if (n <= 0)
         return -1;
     qsort(us, (size_t)n, sizeof(us[0]), by_value);
-    return (double)us[n / 2];
+    size_t middle = (size_t)n / 2;
+    return (double)us[middle];
 }
 
 void disk_remove(const char *dir)

@@ -180,6 +180,7 @@ void table_putf(struct table *t, enum tone tone, const char *format, ...)
 
 static void measure(const struct table *t, unsigned widths[TABLE_COLUMNS_MAX])
 {
+    assert_that(t->column_count);
     for (size_t c = 0; c < t->column_count; c++)
         widths[c] = (unsigned)strlen(t->columns[c].head);
     for (size_t i = 0; i < t->count; i++) {
@@ -250,6 +251,7 @@ static void print_cell(const struct table *t, size_t column, struct table_cell c
 void table_print(struct table *t)
 {
     unsigned widths[TABLE_COLUMNS_MAX];
+    assert_that(t->column_count);
     measure(t, widths);
     fit(t, widths);
     for (size_t c = 0; c < t->column_count; c++)

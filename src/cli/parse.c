@@ -53,7 +53,7 @@ static int set_choice(struct cli *cli, const struct flag *flag, const char *sour
                       const char *value, void *field)
 {
     for (int i = 0; flag->words[i]; i++) {
-        if (strcmp(flag->words[i], value))
+        if (strcmp(flag->words[i], value) != 0)
             continue;
         if (flag->kind == FLAG_EITHER)
             *(bool *)field = i == 1;
@@ -68,7 +68,7 @@ static int set_switch(struct cli *cli, const char *source, const char *value, bo
 {
     static const char *const words[] = {"false", "true", "0", "1", "no", "yes", "off", "on"};
     for (size_t i = 0; i < COUNT_OF(words); i++) {
-        if (strcasecmp(words[i], value))
+        if (strcasecmp(words[i], value) != 0)
             continue;
         *field = i % 2 == 1;
         return 0;

@@ -27,7 +27,7 @@ static int choose_workload(struct bench *b)
     struct cli *cli = b->cli;
     const char *word = cli->words[0], *near;
     for (size_t i = 0; i < COUNT_OF(workloads); i++) {
-        if (strcmp(word, workloads[i]))
+        if (strcmp(word, workloads[i]) != 0)
             continue;
         b->workload = (enum workload)i;
         b->steps = i == WORKLOAD_HELLO   ? 1

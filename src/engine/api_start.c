@@ -190,7 +190,7 @@ static void fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts 
     else
         d->child = pawl_mem_printf(mem, "%.*s:%llu:%llu", PAWL_FMT(ctx->spec.instance),
                                    (unsigned long long)ctx->spec.execution,
-                                   (unsigned long long)(ctx->task_count + 1));
+                                   1 + (unsigned long long)ctx->task_count);
     check_text(d, "orchestration name", d->name);
     check_child(ctx, d, opts.instance != NULL);
     check_payload(ctx, d);

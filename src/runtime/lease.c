@@ -429,7 +429,7 @@ pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    struct lease_call *q, given = {.op = LEASE_POLL, .fn = fn, .arg = arg};
+    struct lease_call *q = NULL, given = {.op = LEASE_POLL, .fn = fn, .arg = arg};
     if (!check_poll(poll, err))
         return err->status;
     given.max = poll->max ? poll->max : 1;
@@ -438,6 +438,7 @@ pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_
     pawl_status rc = post(c, &given, &q, err);
     if (rc != PAWL_OK)
         return rc;
+    assert_that(q);
     q->names = copy_words(q, poll->activities, poll->activity_count);
     q->name_count = poll->activity_count;
     q->tags = copy_words(q, poll->tags, poll->tag_count);

@@ -121,6 +121,8 @@ static pawl_status write_file(const char *file, const struct token *items, size_
     bool ok = f && fflush(f) == 0 && fsync(fd) == 0;
     if (f)
         ok = fclose(f) == 0 && ok;
+    else if (fd >= 0)
+        (void)close(fd);
     if (ok && rename(path, file) == 0)
         return PAWL_OK;
     error_set(reterr, PAWL_UNAVAILABLE, "cannot write '%s': %s", file, strerror(errno));
@@ -273,7 +275,7 @@ pawl_status pawl_token_list(const char *file, pawl_mem *mem, const pawl_token_in
     if (rc != PAWL_OK)
         return rc;
     pawl_token_info *list = pawl_mem_alloc(mem, (*retcount + 1) * sizeof(*list));
-    for (size_t i = 0; i < *retcount; i++)
+    for (size_t i = 0; items && i < *retcount; i++)
         list[i] = items[i].info;
     *ret = list;
     return PAWL_OK;

@@ -194,6 +194,7 @@ static void insert_queue(struct memory_queues *q, const pawl_queue_row *row)
 static void change_queue(struct memory_queues *q, const pawl_queue_row *row)
 {
     struct memory_queue *queue = queue_of(q, row->qid);
+    assert_that(queue); /* the commit was checked before */
     pawl_queue_row old = queue->row;
     queue->row = *row;
     queue->row.name = old.name;
@@ -224,6 +225,7 @@ static void insert_entry(struct memory_queues *q, const pawl_queue_entry *row)
     struct memory_entry *e = copy_alloc(sizeof(*e));
     copy_keep(&shape_entry, &e->row, row);
     e->queue = queue_of(q, row->qid);
+    assert_that(e->queue);
     order_add(&q->by_id, &e->by_id, 0, row->id);
     order_add(&e->queue->of_queue, &e->of_queue, 0, row->id);
     place_entry(e);
@@ -232,6 +234,7 @@ static void insert_entry(struct memory_queues *q, const pawl_queue_entry *row)
 static void update_entry(struct memory_queues *q, const pawl_entry_update *u)
 {
     struct memory_entry *e = entry_of(q, u->id);
+    assert_that(e);
     order_remove(&e->ready);
     order_remove(&e->delayed);
     order_remove(&e->expiring);
