@@ -8,6 +8,10 @@
  * yet suspends its connection; only this thread resumes one, so a reply that
  * comes before the suspension cannot be lost.
  *
+ * The end of the other side: libmicrohttpd takes a short read for an empty socket
+ * and misses an end that came with the data, so such a connection would stay for
+ * a minute.  We watch for ends ourselves and make the kernel say it once more.
+ *
  * Time: a connection has until `deadline_ms` to get its request through, so one
  * that drips bytes is cut off and costs a file descriptor meanwhile, no more.
  * Deadlines are looked at lazily: a heap node may be early, never late.
@@ -23,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -118,14 +123,6 @@ void call_unpark(struct call *c)
 {
     wait_leave(c);
     come_back(c);
-}
-
-bool call_is_gone(const struct call *c)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char byte;
-    return info && recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 static void take_back(pawl_server *s)
@@ -240,8 +237,8 @@ static enum MHD_Result take_head(struct call *c, struct MHD_Connection *conn, co
         too_large(c);
         ok = false;
     }
-    if (ok || body_length(c) <= SWALLOW)
-        return MHD_YES;
+    if (ok || (!c->answer.close && body_length(c) <= SWALLOW))
+        return MHD_YES; /* a refusal goes out when the body is read: the connection stays */
     c->answer.close = true;
     set_deadline(c, -1);
     return send_answer(c);
@@ -323,6 +320,19 @@ static enum MHD_Result access_handler(void *cls, struct MHD_Connection *conn, co
 
 /* ---- What libmicrohttpd tells us ------------------------------------------------------- */
 
+static int fd_of(struct MHD_Connection *conn)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+static void watch_end(struct peer *p, int how)
+{
+    struct epoll_event end = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = p};
+    (void)epoll_ctl(p->srv->ends_fd, how, fd_of(p->conn), &end); /* goes when it is closed */
+}
+
 static void *on_uri(void *cls, const char *uri, struct MHD_Connection *conn)
 {
     (void)conn;
@@ -339,6 +349,10 @@ static void on_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
     if (!c)
         return;
     set_deadline(c, REST_MS);
+    if (c->peer && c->peer->half_closed) { /* whatever else it sent is read from now on */
+        c->peer->half_closed = false;
+        watch_end(c->peer, EPOLL_CTL_MOD);
+    }
     if (c->stream)
         streams_leave(c);
     call_destroy(c);
@@ -365,6 +379,7 @@ static void on_connection(void *cls, struct MHD_Connection *conn, void **context
         *p = (struct peer){.srv = s, .conn = conn, .deadline_ms = clock_mono_ms() + HEAD_MS};
         peer_watch(p);
         s->peer_count++;
+        watch_end(p, EPOLL_CTL_ADD);
     } else if (p) {
         heap_remove(&s->peers, &p->look);
         s->peer_count--;
@@ -402,15 +417,29 @@ static void cut_off(pawl_server *s, int64_t now)
         struct peer *p = CONTAINER_OF(top, struct peer, look);
         heap_remove(&s->peers, top);
         if (p->deadline_ms <= now) {
-            const union MHD_ConnectionInfo *info =
-                MHD_get_connection_info(p->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
-            if (info)
-                (void)shutdown(info->connect_fd, SHUT_RDWR);
+            int fd = fd_of(p->conn);
+            if (fd >= 0)
+                (void)shutdown(fd, SHUT_RDWR);
             p->deadline_ms = now + HEAD_MS; /* it is told that the other side hung up */
         }
         p->look.key = p->deadline_ms < now + REST_MS ? p->deadline_ms : now + REST_MS;
         p->look.tie = ++s->tie;
         assert_that(heap_push(&s->peers, &p->look));
+    }
+}
+
+/* After libmicrohttpd ran.  A shutdown of our side of the reading makes a new event, and what
+ * was sent can still be read.  Twice: the first may fall together with that of the data. */
+static void note_ends(pawl_server *s)
+{
+    struct epoll_event ends[64];
+    int n = epoll_wait(s->ends_fd, ends, COUNT_OF(ends), 0);
+    for (int i = 0; i < n; i++) {
+        struct peer *p = ends[i].data.ptr;
+        (void)shutdown(fd_of(p->conn), SHUT_RD);
+        if (!p->half_closed)
+            watch_end(p, EPOLL_CTL_MOD);
+        p->half_closed = true;
     }
 }
 
@@ -460,11 +489,12 @@ static void *loop_thread(void *arg)
     bool quiesced = false;
     while (!atomic_load(&s->stop)) {
         int64_t now = clock_mono_ms(), streams_at = streams_tick(s->streams, now);
-        struct pollfd fds[2] = {
+        struct pollfd fds[3] = {
             {.fd = s->poll_fd, .events = POLLIN},
-            {.fd = s->wake_fd, .events = POLLIN}
+            {.fd = s->wake_fd, .events = POLLIN},
+            {.fd = s->ends_fd, .events = POLLIN}
         };
-        if (poll(fds, 2, sleep_ms(s, now, streams_at)) < 0 && errno != EINTR)
+        if (poll(fds, 3, sleep_ms(s, now, streams_at)) < 0 && errno != EINTR)
             log_error(&s->log, "http", "cannot wait", "why=\"%s\"", strerror(errno));
         if (fds[1].revents) {
             uint64_t count;
@@ -485,6 +515,8 @@ static void *loop_thread(void *arg)
         pawl_client_hold(s->client); /* requests that came together go together */
         (void)MHD_run(s->daemon);
         pawl_client_release(s->client);
+        if (fds[2].revents)
+            note_ends(s);
     }
     return NULL;
 }
@@ -524,6 +556,7 @@ bool http_start(pawl_server *s, pawl_error *reterr)
             return false;
     }
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->ends_fd = epoll_create1(EPOLL_CLOEXEC);
     s->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, access_handler, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
         MHD_OPTION_LISTEN_SOCKET, s->listen_fd, MHD_OPTION_CONNECTION_LIMIT, s->opts.connections,
@@ -534,7 +567,7 @@ bool http_start(pawl_server *s, pawl_error *reterr)
         MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         s->daemon ? MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
-    if (info && s->wake_fd >= 0) {
+    if (info && s->wake_fd >= 0 && s->ends_fd >= 0) {
         s->poll_fd = info->epoll_fd;
         s->has_thread = pthread_create(&s->thread, NULL, loop_thread, s) == 0;
     }
@@ -568,4 +601,6 @@ void http_stop(pawl_server *s)
     heap_deinit(&s->times);
     if (s->wake_fd >= 0)
         close(s->wake_fd);
+    if (s->ends_fd >= 0)
+        close(s->ends_fd);
 }

@@ -182,7 +182,7 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
         return NULL;
     s->rt = rt;
     s->client = pawl_runtime_client(rt);
-    s->listen_fd = s->wake_fd = s->poll_fd = -1;
+    s->listen_fd = s->wake_fd = s->poll_fd = s->ends_fd = -1;
     s->mem = pawl_mem_new();
     s->back_end = &s->back;
     s->started_ms = clock_wall_ms();

@@ -44,6 +44,7 @@ struct peer {
     struct MHD_Connection *conn;
     struct heap_node look; /* when to look at `deadline_ms`: at or before it */
     int64_t deadline_ms;   /* mono: cut off then; INT64_MAX: not now */
+    bool half_closed;      /* the other side sends nothing more */
 };
 
 struct param {
@@ -127,7 +128,7 @@ struct pawl_server {
 
     /* loop */
     struct MHD_Daemon *daemon;
-    int listen_fd, poll_fd, wake_fd;
+    int listen_fd, poll_fd, wake_fd, ends_fd; /* ends: an epoll of closed other sides */
     pthread_t thread;
     struct heap peers, times;
     uint64_t tie;
@@ -174,8 +175,6 @@ void call_park(struct call *c, int64_t until_mono_ms);
 void call_linger(struct call *c);
 /* [loop] A parked call comes back now, as if its time were over. */
 void call_unpark(struct call *c);
-/* Has the other side hung up? */
-bool call_is_gone(const struct call *c);
 /* Any thread: let the loop look around. */
 void http_wake(pawl_server *s);
 
