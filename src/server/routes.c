@@ -36,7 +36,7 @@ const struct route server_routes[] = {
      "200 201 404 409 507", "start an orchestration"},
     {"GET", "/api/v1/instances", handle_list, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
      "status orchestration prefix parent created_after limit after",
-     "200", "instances, newest first"},
+     "200 404", "instances, newest first; 404: no such parent"},
     {"POST", "/api/v1/instances:batch", handle_batch, SCOPE_ADMIN, ON_READER, BODY_JSON,
      FAMILY_API, "", "200", "one action on every instance that matches a filter"},
     {"GET", INSTANCE, handle_get, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "execution",

@@ -13,8 +13,10 @@
  *   Nap           an activity that takes as many ms as its input says
  *   Post          pushes its input to the queue "posted"
  *   Spin          never leaves its turn
+ *   Fickle        waits for another event when $FICKLE is set: code that does not fit its history
  */
 #include <pawl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static pawl_result remote_order(pawl_ctx *ctx, pawl_str input)
@@ -93,6 +95,12 @@ static pawl_result spin(pawl_ctx *ctx, pawl_str input)
     return pawl_done(ctx, "never");
 }
 
+static pawl_result fickle(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event(ctx, getenv("FICKLE") ? "Other" : "Answer"));
+}
+
 static void register_all(pawl_app *app)
 {
     pawl_register_orchestration(app, "RemoteOrder", "1.0.0", remote_order);
@@ -109,6 +117,7 @@ static void register_all(pawl_app *app)
     pawl_register_orchestration(app, "Nap", "1.0.0", nap);
     pawl_register_orchestration(app, "Post", "1.0.0", post);
     pawl_register_orchestration(app, "Spin", "1.0.0", spin);
+    pawl_register_orchestration(app, "Fickle", "1.0.0", fickle);
     pawl_register_activity(app, "Twice", twice);
     pawl_register_activity(app, "Sleep", sleep_a_while);
 }

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 
-from kit import Server, expect
+from kit import Server, expect, seen
 
 I = "/api/v1/instances"
 
@@ -295,6 +295,36 @@ def test_steer(server):
         expect(server.post(I + "/s/" + verb, {"reason": 5}), 409 if verb == "none" else 400)
 
 
+def test_steering_what_has_ended(server):
+    server.ended(server.start_instance("Echo", 1, "e"))
+    before = server.get(I + "/e/history").json
+    for verb in ("cancel", "terminate", "suspend", "resume", "retry"):
+        expect(server.post(I + "/e/" + verb), 409, "conflict")
+    assert server.get(I + "/e/history").json == before
+
+
+def test_retry_of_a_blocked_instance():
+    def reaches(state):
+        for _ in range(200):
+            if server.get(I + "/f").json["status"] == state:
+                return True
+            time.sleep(0.02)
+        return False
+    with Server() as server:
+        server.start_instance("Fickle", None, "f")
+        assert reaches("running")
+        server.env = {"FICKLE": "1"}
+        server.restart()
+        expect(server.post(I + "/f/events/Answer", "7"), 202)
+        assert reaches("blocked"), server.get(I + "/f").json
+        expect(server.post(I + "/f/retry"), 202)             # with the same code: blocked again
+        assert reaches("blocked")
+        server.env = {}
+        server.restart()
+        expect(server.post(I + "/f/retry"), 202)
+        assert server.ended("f")["output"] == 7
+
+
 def test_remove(server):
     server.start_instance("Ask", None, "d")
     expect(server.call("DELETE", I + "/d"), 409, "conflict")
@@ -332,6 +362,7 @@ def test_batch(server):
 
 def read_events(conn, want, seconds=10):
     answer, events, end = conn.getresponse(), [], time.monotonic() + seconds
+    seen("GET", "/api/v1/stream", answer.status)
     event = {}
     while len(events) < want and time.monotonic() < end:
         line = answer.readline().decode().rstrip("\n")
