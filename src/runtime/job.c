@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/job.c -- see job.h.  Life of a job; retry.c decides failed attempts. */
 #include "runtime/job.h"
+#include "runtime/queue_desk.h"
 #include "store/store.h"
 
 #include "runtime/hold.h"
@@ -222,6 +223,7 @@ void job_withdraw(pawl_runtime *rt, uint64_t work_id)
     forget(rt, job);
     job->given_up = true;
     job_cancel(job); /* the worker hands it back, then it is freed */
+    queue_withdraw(rt, job);
 }
 
 /* ---- Limits of a running attempt --------------------------------------------- */

@@ -136,16 +136,34 @@ static void look_waits(pawl_runtime *rt)
     }
 }
 
-void queue_stop_waiting(pawl_runtime *rt, const void *arg)
+static struct queue_req *waiting_for(pawl_runtime *rt, const void *arg)
 {
+    if (!rt->desk || !heap_top(&rt->desk->waits))
+        return NULL;
     for (struct seat *s = rt->desk->oldest; s; s = s->newer)
         for (struct queue_req *req = s->waiters; req; req = req->next)
-            if (req->arg == arg) {
-                heap_remove(&rt->desk->waits, &req->until);
-                req->until.key = INT64_MIN;
-                assert_that(heap_push(&rt->desk->waits, &req->until));
-                return;
-            }
+            if (req->arg == arg)
+                return req;
+    return NULL;
+}
+
+void queue_stop_waiting(pawl_runtime *rt, const void *arg)
+{
+    struct queue_req *req = waiting_for(rt, arg);
+    if (!req)
+        return;
+    heap_remove(&rt->desk->waits, &req->until);
+    req->until.key = INT64_MIN;
+    assert_that(heap_push(&rt->desk->waits, &req->until));
+}
+
+void queue_withdraw(pawl_runtime *rt, const void *arg)
+{
+    struct queue_req *req = waiting_for(rt, arg);
+    if (!req)
+        return;
+    unpark(rt->desk, req);
+    queue_refuse(req, PAWL_LOST, "nobody waits for this item any more");
 }
 
 /* Items came, or a lock went: who waits gets them, in the order they came. */

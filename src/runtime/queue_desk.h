@@ -110,6 +110,8 @@ void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req);
 void queue_look(pawl_runtime *rt);
 /* The pop that calls back with `arg`: its waiting is over. */
 void queue_stop_waiting(pawl_runtime *rt, const void *arg);
+/* It is not wanted any more: no item is locked for nobody. */
+void queue_withdraw(pawl_runtime *rt, const void *arg);
 /* Before the commit: serve waiting pops, start what bound queues ask for, fill in the round. */
 void queue_seal(pawl_runtime *rt);
 void queue_committed(pawl_runtime *rt);

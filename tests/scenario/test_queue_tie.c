@@ -209,6 +209,36 @@ QUEUE_SCENARIO(a_pop_waits_by_the_clock_of_the_runtime)
     scene_expect(s, "p2", PAWL_COMPLETED, "null");
 }
 
+static pawl_result hasty(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_task t[] = {pawl_queue_pop(ctx, "in", PAWL_SECONDS(60), PAWL_SECONDS(20)),
+                     pawl_timer(ctx, PAWL_SECONDS(1))};
+    int won = pawl_race(ctx, t, 2);
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_donef(ctx, "%d", won);
+}
+
+/* What comes after the race was lost is for others. */
+QUEUE_SCENARIO(a_pop_that_lost_a_race_takes_nothing)
+{
+    scene_flow(s, "Hasty", hasty);
+    scene_flow(s, "Patient", patient);
+    scene_start(s, "Hasty", "h", "");
+    scene_start(s, "Patient", "cancelled", "");
+    scene_settle(s);
+    scene_cancel(s, "cancelled", "enough");
+    scene_expect(s, "cancelled", PAWL_CANCELLED, NULL);
+    scene_advance(s, PAWL_SECONDS(2));
+    q_push(s, "in", "1", 0);
+    scene_settle(s);
+    expect_str(q_counts(s, "in"), "1 0 0 0");
+    scene_raise(s, "h", "Go", "");
+    scene_expect(s, "h", PAWL_COMPLETED, "1");
+    expect_str(q_pop(s, "in", 1), "1");
+    scene_expect_empty(s);
+}
+
 /* Neither an end in order nor any number of deaths is the fault of who only waits. */
 QUEUE_SCENARIO(a_waiting_pop_outlives_every_end_of_the_process)
 {
