@@ -7,7 +7,7 @@
  * activities may call), pawl/client.h (start, raise, wait, look), pawl/runtime.h
  * (register and run).  pawl/json.h reads and writes payloads.
  *
- * Included one by one: pawl/test.h is for tests of your own code, pawl/replay.h
+ * Included one by one: pawl/test.h and pawl/sim.h test your own code, pawl/replay.h
  * runs code against histories that exist, pawl/event.h names the events of a
  * history, pawl/provider.h and pawl/conformance.h are for people who write a store.
  */

@@ -102,6 +102,12 @@ struct args {
     int64_t ttl_ms;
     int64_t wait_ms;
 
+    const char *faults; /* sim */
+    struct cli_list activity, event, stub;
+    uint32_t seeds;
+    uint64_t seed;
+    int64_t horizon_ms;
+
     bool gdb; /* replay */
     uint64_t until_seq;
 
@@ -147,6 +153,7 @@ enum flag_group {
     TAKES_QUEUE = 1 << 21,
     TAKES_REPLAY = 1 << 22,
     TAKES_CHECK = 1 << 23, /* a few filters of ls */
+    TAKES_SIM = 1 << 24,
 };
 
 struct verb {
@@ -199,6 +206,7 @@ int verb_bench(struct cli *cli);  /* verb_bench.c */
 int verb_serve(struct cli *cli);  /* verb_serve.c */
 int verb_token(struct cli *cli);  /* verb_token.c */
 int verb_queue(struct cli *cli);  /* verb_queue.c */
+int verb_sim(struct cli *cli);    /* verb_sim.c */
 int verb_check(struct cli *cli);  /* verb_check.c */
 int verb_replay(struct cli *cli); /* verb_replay.c */
 int verb_export(struct cli *cli);

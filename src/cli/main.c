@@ -140,6 +140,17 @@ const struct verb cli_verbs[] = {
      "the work is given out again); tokens are not restored.",
      "  {} restore /backups/pawl-monday.db --data ./pawl-new\n",
      verb_restore},
+    {"sim", "", 0, 0, TAKES_LOAD | TAKES_SIM | TAKES_OUTPUT | TAKES_HELP,
+     "put an orchestration through crashes, delays and failures, by seed",
+     "Each seed is one life of an instance in virtual time, years in milliseconds.  Activities never "
+     "run: they answer as --activity or --stub says.  Reported are divergence, hangs, failed "
+     "pawl_sim_check() of the module, crashes, endless loops, and leaks in the ASan build, with the "
+     "smallest failing seed, the fewest faults and all events; exit status 1.",
+     "  {} sim --load order.so --orchestration ProcessOrder --input '{\"id\":\"o-1\"}'\n"
+     "  {} sim --load order.so --orchestration ProcessOrder --seeds 100000 --faults crash,delay\n"
+     "  {} sim --load order.so --orchestration ProcessOrder --activity ShipOrder=fail:'no truck' \\\n"
+     "      --event FraudReview='{\"approved\":true}' --seed 17\n",
+     verb_sim},
     {"check", "", 0, 0, LOOK | TAKES_LOAD | TAKES_CHECK,
      "does new code fit every open history?",
      "Replays the history of every open instance against the code loaded, before it is deployed, "

@@ -57,6 +57,9 @@ static void ask(const char *object, unsigned long offset, char *to, size_t size)
     if (!failed)
         read_line(pipe_fds[0], child, to, size);
     close(pipe_fds[0]);
+    char *remark = strstr(to, " (discriminator");
+    if (remark)
+        *remark = 0;
     size_t n = strlen(to);
     if (strstr(to, "??"))
         to[0] = 0;

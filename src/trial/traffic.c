@@ -135,6 +135,22 @@ void traffic_again(struct world *w)
         item->sent = false;
 }
 
+bool world_inject(struct world *w, const pawl_message *message)
+{
+    pawl_message m = *message;
+    m.id = w->rt->fence.next_id++;
+    m.created_ms = w->wall_ms;
+    pawl_round round = {.messages = &m, .message_count = 1};
+    pawl_error err;
+    if (w->inner->ops->commit(w->inner, &w->rt->fence, &round, 1, w->wall_ms, &err) != PAWL_OK ||
+        round.result != PAWL_OK)
+        return false;
+    w->inner->ops->abandon_messages(w->inner, &m.id, 1);
+    w->rt->fetch_messages = true;
+    w->rt->ask_due = true;
+    return true;
+}
+
 /* ---- Activities --------------------------------------------------------------------------- */
 
 pawl_result world_answer_later(struct world *w, pawl_activity *act, int64_t in_ms,

@@ -146,7 +146,7 @@ bool world_open(struct world *w, pawl_app *code, const struct world_hooks *hooks
                         .hooks = *hooks,
                         .options = *options,
                         .wall_ms = WORLD_BEGIN_MS,
-                        .mono_ms = 1000,
+                        .mono_ms = WORLD_MONO_MS,
                         .bytes = seed};
     arena_init(&w->mem);
     if (code->trouble_count) {
@@ -228,13 +228,17 @@ static int64_t next_due(struct world *w)
     return wait > WORLD_NEVER_MS ? INT64_MAX : w->mono_ms + wait;
 }
 
+int64_t world_next(struct world *w)
+{
+    int64_t at = w->rt ? next_due(w) : INT64_MAX;
+    if (w->rt && w->agenda && w->agenda->at_ms < at)
+        at = w->agenda->at_ms;
+    return at;
+}
+
 bool world_pass(struct world *w, int64_t until_ms)
 {
-    if (!w->rt)
-        return false;
-    int64_t at = next_due(w);
-    if (w->agenda && w->agenda->at_ms < at)
-        at = w->agenda->at_ms;
+    int64_t at = world_next(w);
     if (at == INT64_MAX || at > until_ms)
         return false;
     if (at > w->mono_ms) {

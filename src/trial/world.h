@@ -21,6 +21,7 @@
 #include "pawl/runtime.h"
 
 #define WORLD_BEGIN_MS INT64_C(1700000000000)         /* the wall clock at the beginning */
+#define WORLD_MONO_MS  1000                           /* the other clock */
 #define WORLD_NEVER_MS (INT64_C(50) * 366 * 86400000) /* what is due later than that never comes */
 
 struct world;
@@ -98,6 +99,8 @@ bool world_step(struct world *w);
 /* Let time pass until something is due, but not beyond `until_ms` (mono): false when
  * nothing will ever happen by itself, or not before that. */
 bool world_pass(struct world *w, int64_t until_ms);
+/* When something is due next, on the mono clock; INT64_MAX: never. */
+int64_t world_next(struct world *w);
 /* The wall clock alone jumps. */
 void world_jump(struct world *w, int64_t by_ms);
 
@@ -106,6 +109,9 @@ pawl_result world_answer_later(struct world *w, pawl_activity *act, int64_t in_m
                                pawl_result result);
 /* Can the running attempt time out? */
 bool world_can_time_out(pawl_activity *act);
+
+/* Put a row there, as another process or a late transaction might; false when refused. */
+bool world_inject(struct world *w, const pawl_message *message);
 
 /* The instance, in `mem`; false when there is none. */
 bool world_find(struct world *w, const char *id, pawl_mem *mem, pawl_row *ret);
