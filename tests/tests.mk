@@ -99,11 +99,14 @@ test-http: all
 # The binary in a hostile world: full disks, no descriptors, clocks that jump.
 test-hostile: all
 	@B=$(B) tests/run tests/hostile/hostile
+# Busy connections for a minute each way; test-http has three seconds of it.
+test-stall: all
+	@B=$(B) LOAD_SECONDS=60 tests/run "tests/http/http busy"
 # `make run` in a fresh clone: everything is built.
 test-fresh: all
 	@FRESH=1 tests/run "tests/http/http make_run"
 
-.PHONY: test-hostile test-cli test-docs test-http test-fresh
+.PHONY: test-hostile test-cli test-docs test-http test-stall test-fresh
 
 # Valgrind on what is quick and full of pointers; one process, so that leaks are seen.
 test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_heap $(B)/tests/unit/test_vec $(B)/tests/unit/test_policy

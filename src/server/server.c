@@ -217,6 +217,8 @@ pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts, p
     }
     raise_limits(s);
     bool ok = parse_listen(s, s->opts.listen, err) && check_safety(s, err) && open_socket(s, err);
+    if (ok && !guard_is_loopback(s->host)) /* one stranger leaves room for the others */
+        s->per_address = s->opts.connections - s->opts.connections / 4;
     if (ok) {
         error_set(err, PAWL_UNAVAILABLE, "cannot start a thread");
         s->feed = pawl_client_feed(s->client, wait_feed, s);

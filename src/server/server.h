@@ -121,7 +121,8 @@ struct pawl_server {
     pawl_mem *mem;
     struct logger log;
     bool needs_token, has_tls;
-    const char *host; /* listened on, as in a Host header, without port */
+    uint32_t per_address; /* connections of one address; 0: no limit */
+    const char *host;     /* listened on, as in a Host header, without port */
     unsigned port;
     const char *url;
     int64_t started_ms; /* wall clock */

@@ -73,6 +73,7 @@ class Server:
         self.flags, self.env, self.process = list(flags), env, None
         self.load = [module()] if load is None else load
         self.listen = "127.0.0.1:0"
+        self.wrap = []                               # before the command
         self.conn = None
         if start:
             self.start()
@@ -87,7 +88,7 @@ class Server:
             command += ["--load", str(path)]
         self.log = open(self.data.with_suffix(".log"), "ab")
         output = self.log if output is None else output
-        self.process = subprocess.Popen(command + self.flags, stdout=output, stderr=output,
+        self.process = subprocess.Popen(self.wrap + command + self.flags, stdout=output, stderr=output,
                                         env={**os.environ, **(self.env or {})})
         for _ in range(1000):
             if url.exists() and url.read_text().endswith("\n"):

@@ -3,15 +3,25 @@
  * tests/http/load.c -- many busy connections on one thread, for the stall test
  * and for figures.
  *
- *     load PORT start|push|cycle CONNECTIONS SECONDS
+ *     load PORT start|push|cycle CONNECTIONS SECONDS [FILE]
  *
  * start: POST an Echo, then GET its wait, over and over on each connection.
  * push: push to one queue.  cycle: push, pop with require_ack, acknowledge, on a
  * queue of the connection's own.  Prints one JSON line: requests and rounds a
  * second, the slowest request, and how many had an unexpected status.
+ *
+ * Whose fault is a slow answer?  In a fair server each of N connections gets about one
+ * answer while one of them waits for its own, however slow disk and machine are.  So a
+ * request is `stalled` when it took over 100 ms and more than 4 N answers went to the others
+ * meanwhile: that is what a lost wake-up looks like.  `quiet_ms` is the longest time without
+ * any answer; beside it what the machine did to a thread that only sleeps (`control_ms`)
+ * and to one that syncs FILE (`sync_ms`).
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +38,7 @@ struct conn {
     int fd, number, step;
     long round;
     int64_t sent_us;
+    long sent_at; /* answers to anybody before */
     char in[8192];
     size_t have;
     char name[32]; /* instance or lock id */
@@ -35,7 +46,13 @@ struct conn {
 
 static const char *mode;
 static int64_t worst_us, sum_us;
-static long requests, rounds, odd;
+static long requests, rounds, odd, slow, stalled, overtaken;
+static int64_t quiet_us, last_us;
+static int count;
+static _Atomic int64_t control_us, sync_us;
+static atomic_bool over;
+
+#define SLOW_US 100000
 
 static int64_t now_us(void)
 {
@@ -51,6 +68,7 @@ static void send_request(struct conn *c, const char *method, const char *path, c
                      "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n%s", method,
                      path, strlen(body), body);
     c->sent_us = now_us();
+    c->sent_at = requests;
     if (write(c->fd, out, (size_t)n) != n)
         odd++;
 }
@@ -84,11 +102,64 @@ static void next_request(struct conn *c)
     }
 }
 
+/* How long it took, or takes so far, against what the others got meanwhile. */
+static void judge(const struct conn *c, int64_t now)
+{
+    long others = requests - c->sent_at;
+    if (others > overtaken)
+        overtaken = others;
+    if (now - c->sent_us <= SLOW_US)
+        return;
+    slow++;
+    stalled += others > 4L * count;
+}
+
+static void note_quiet(int64_t now)
+{
+    if (last_us && now - last_us > quiet_us)
+        quiet_us = now - last_us;
+    last_us = now;
+}
+
+/* What the machine does to a thread that wants next to nothing. */
+static void *control(void *arg)
+{
+    (void)arg;
+    while (!over) {
+        int64_t began = now_us();
+        usleep(1000);
+        int64_t gap = now_us() - began - 1000;
+        if (gap > control_us)
+            control_us = gap;
+    }
+    return NULL;
+}
+
+static void *control_sync(void *arg)
+{
+    int fd = open(arg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    char page[4096] = {1};
+    while (!over && fd >= 0) {
+        int64_t began = now_us();
+        if (pwrite(fd, page, sizeof(page), 0) != sizeof(page) || fdatasync(fd) != 0)
+            break;
+        int64_t took = now_us() - began;
+        if (took > sync_us)
+            sync_us = took;
+        usleep(20000);
+    }
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
 /* A whole answer is in c->in. */
 static void take_answer(struct conn *c, const char *body)
 {
     int status = atoi(c->in + 9);
-    int64_t took = now_us() - c->sent_us;
+    int64_t now = now_us(), took = now - c->sent_us;
+    judge(c, now);
+    note_quiet(now);
     requests++;
     sum_us += took;
     if (took > worst_us)
@@ -138,9 +209,11 @@ static int connect_to(int port)
 
 int main(int argc, char **argv)
 {
-    if (argc != 5)
+    if (argc != 5 && argc != 6)
         return 2;
-    int port = atoi(argv[1]), count = atoi(argv[3]), poll_fd = epoll_create1(0);
+    int port = atoi(argv[1]), poll_fd = epoll_create1(0);
+    pthread_t sleeper, syncer;
+    count = atoi(argv[3]);
     int64_t seconds = atoi(argv[4]);
     struct conn *conns = calloc((size_t)count, sizeof(*conns));
     mode = argv[2];
@@ -151,6 +224,9 @@ int main(int argc, char **argv)
         if (conns[i].fd < 0 || epoll_ctl(poll_fd, EPOLL_CTL_ADD, conns[i].fd, &e) != 0)
             return 1;
     }
+    if (pthread_create(&sleeper, NULL, control, NULL) != 0 ||
+        (argc == 6 && pthread_create(&syncer, NULL, control_sync, argv[5]) != 0))
+        return 1;
     int64_t began = now_us(), end = began + seconds * 1000000;
     for (int i = 0; i < count; i++)
         next_request(&conns[i]);
@@ -163,15 +239,25 @@ int main(int argc, char **argv)
                 epoll_ctl(poll_fd, EPOLL_CTL_DEL, ((struct conn *)events[i].data.ptr)->fd, NULL);
             }
     }
-    int64_t stalled = 0;
-    for (int i = 0; i < count; i++)
-        if (now_us() - conns[i].sent_us > stalled)
-            stalled = now_us() - conns[i].sent_us;
+    int64_t open_us = 0, now = now_us();
+    note_quiet(now);
+    for (int i = 0; i < count; i++) {
+        judge(&conns[i], now);
+        if (now - conns[i].sent_us > open_us)
+            open_us = now - conns[i].sent_us;
+    }
     double took = (double)(now_us() - began) / 1e6;
+    over = true;
+    pthread_join(sleeper, NULL);
+    if (argc == 6)
+        pthread_join(syncer, NULL);
     printf("{\"mode\":\"%s\",\"connections\":%d,\"requests_per_s\":%.0f,\"rounds_per_s\":%.0f,"
-           "\"mean_us\":%.0f,\"worst_ms\":%.1f,\"open_ms\":%.1f,\"odd\":%ld}\n",
+           "\"mean_us\":%.0f,\"worst_ms\":%.1f,\"open_ms\":%.1f,\"odd\":%ld,"
+           "\"slow\":%ld,\"stalled\":%ld,\"overtaken\":%.1f,\"quiet_ms\":%.1f,\"control_ms\":%.1f,"
+           "\"sync_ms\":%.1f}\n",
            mode, count, (double)requests / took, (double)rounds / took,
            requests ? (double)sum_us / (double)requests : 0, (double)worst_us / 1000,
-           (double)stalled / 1000, odd);
+           (double)open_us / 1000, odd, slow, stalled, (double)overtaken / count,
+           (double)quiet_us / 1000, (double)control_us / 1000, (double)sync_us / 1000);
     return odd != 0;
 }

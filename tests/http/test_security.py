@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The security baseline: tokens, TLS, framing, limits, slow clients.  The matrix: test_matrix.py."""
 import json
-import os
 import socket
 import stat
 import subprocess
@@ -168,6 +167,33 @@ def test_methods(server):
         assert reply.headers["Cache-Control"] == "no-store"
 
 
+def test_one_address_leaves_room_for_others():
+    """With 128 connections in all, listening to the world: 96 of one address, and another gets in."""
+    data = kit.work_dir() / "crowd"
+    server = Server("--listen", "0.0.0.0:0", "--insecure-listen", data=data, start=False)
+    head = "Authorization: Bearer %s\r\n" % token(server, "read")
+    server.wrap = ["bash", "-c", 'ulimit -n 192; exec "$@"', "-"]   # 64 of them for other files
+    server.start()
+    ask = ("GET /version HTTP/1.1\r\nHost: localhost\r\n%s\r\n" % head).encode()
+
+    def is_served(source):
+        s = socket.create_connection(("127.0.0.1", server.port), 5, (source, 0))
+        try:
+            s.sendall(ask)
+            return b" 200 " in s.recv(4096), s
+        except OSError:
+            return False, s
+    with server:
+        crowd = [is_served("127.0.0.3") for _ in range(110)]
+        assert sum(ok for ok, _ in crowd) == 96, sum(ok for ok, _ in crowd)
+        other, s = is_served("127.0.0.4")
+        assert other
+        for _, sock in crowd:
+            sock.close()
+        time.sleep(0.3)
+        assert is_served("127.0.0.3")[0]                       # room again
+
+
 def test_slow_clients_hold_nobody_up(server):
     slow = []
     for i in range(300):
@@ -186,13 +212,15 @@ def test_slow_clients_hold_nobody_up(server):
                     pass
     thread = threading.Thread(target=drip, daemon=True)
     thread.start()
-    worst, end = 0.0, time.monotonic() + 12
+    worst, asleep, end = 0.0, 0.0, time.monotonic() + 12
     while time.monotonic() < end:
         began = time.monotonic()
         expect(server.get("/health"), 200)
-        worst = max(worst, time.monotonic() - began)
+        took = time.monotonic()
+        worst = max(worst, took - began)
         time.sleep(0.02)
-    assert worst < 0.5, worst
+        asleep = max(asleep, time.monotonic() - took - 0.02)     # what the machine does to us
+    assert worst < 0.1 + 5 * asleep, (worst, asleep)
     stop.set()
     closed = 0
     for s in slow[0::2]:                                       # heads: cut off after 10 s
