@@ -262,6 +262,21 @@ void table_print(struct table *t)
 
 /* ---- JSON -------------------------------------------------------------------- */
 
+void out_line(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int len = vasprintf(&text, format, args);
+    va_end(args);
+    if (len < 0)
+        return;
+    while (len > 0 && text[len - 1] == ' ')
+        len--;
+    printf("%.*s\n", len, text);
+    free(text);
+}
+
 void out_json(const struct cli *cli, pawl_json *w)
 {
     pawl_str doc = pawl_json_done(w);

@@ -59,6 +59,9 @@ void table_put(struct table *t, pawl_str text, enum tone tone);
 void table_putf(struct table *t, enum tone tone, const char *format, ...) PAWL_PRINTF(3, 4);
 void table_print(struct table *t);
 
+/* A line without the spaces at its end. */
+void out_line(const char *format, ...) PAWL_PRINTF(1, 2);
+
 /* A finished document and a newline; on one line with -o jsonl. */
 void out_json(const struct cli *cli, pawl_json *w);
 

@@ -244,9 +244,9 @@ static void print_line(struct cli *cli, const pawl_sim_line *l)
         printf("  +%-10s %s-- %s: %s%s\n", text, out_begin(cli, stdout, TONE_YELLOW), l->kind.ptr,
                data.ptr, out_end(cli, stdout));
     else
-        printf("  +%-10s %-8s %4llu  %-26s %s%s %s\n", text, out_clean(cli->mem, l->instance).ptr,
-               (unsigned long long)l->seq, l->kind.ptr, ref, out_clean(cli->mem, l->name).ptr,
-               data.ptr);
+        out_line("  +%-10s %-8s %4llu  %-26s %s%s %s", text, out_clean(cli->mem, l->instance).ptr,
+                 (unsigned long long)l->seq, l->kind.ptr, ref, out_clean(cli->mem, l->name).ptr,
+                 data.ptr);
 }
 
 static void print_failure(struct cli *cli, const pawl_sim_report *r)
