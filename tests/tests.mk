@@ -63,7 +63,7 @@ SIMOBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/sim/*.c))
 
 $(B)/tests/sim/pawl-sim: $(SIMOBJ) $(B)/obj/libpawl-all.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -rdynamic $^ $(LDLIBS) -o $@
+	$(CC) $(LDFLAGS) -rdynamic $^ $(WRAP),--wrap=abort $(LDLIBS) -o $@
 
 sim: $(B)/tests/sim/pawl-sim
 	@tests/run "$< --jobs 2 --seeds 1..$(SEEDS) --regress tests/sim/regress" \

@@ -159,8 +159,9 @@ enum engine_outcome execution_apply(execution *x, const struct mail *msg, int64_
                                     struct turn *turn, enum engine_fate *retfate,
                                     struct engine_finding *ret);
 
-/* Put a stored mailbox message into the mailbox (on load, before apply; copied). */
-void execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, pawl_str data);
+/* Put a stored mailbox message into the mailbox (on load, before apply; copied).  False: out of
+ * memory, and the execution is of no use any more. */
+bool execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, pawl_str data);
 /* Take the mailbox out for the next execution (ContinueAsNew): calls `take` in order. */
 void execution_mailbox_each(execution *x,
                             void (*take)(void *arg, uint64_t message_id, pawl_str name,

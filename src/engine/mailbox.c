@@ -24,16 +24,16 @@ static void grow(execution *x);
 static size_t bucket_of(pawl_str name, size_t count);
 static void push_consumed(execution *x, uint64_t id);
 
-void execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, pawl_str data)
+bool execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, pawl_str data)
 {
     if (!execution_enter(x, NULL, 0, NULL))
-        return;
+        return x->outcome != ENGINE_NO_MEMORY;
     if (setjmp(x->guard) == 0) {
         struct letter *m = mailbox_put(x, message_id, name, data);
         if (m->channel->wait_head)
             x->mail_matchable = true;
     }
-    execution_leave(x);
+    return execution_leave(x) != ENGINE_NO_MEMORY;
 }
 
 void execution_mailbox_each(execution *x,

@@ -29,8 +29,8 @@ struct pawl_activity {
 static void keep_result(struct job *job, enum job_verdict verdict, pawl_str text)
 {
     job->result = malloc(text.len + 1);
-    if (!job->result) {
-        job->verdict = JOB_ERR;
+    if (!job->result) { /* nothing to record it with: as if it had not run */
+        job->verdict = JOB_SKIPPED;
         job->result_len = 0;
         return;
     }

@@ -186,8 +186,10 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
             continue;
         }
         struct letter *l = letter_of_row(rt, m);
-        if (!l)
+        if (!l) {
+            letter_missed(rt, m->id);
             continue;
+        }
         *end = l;
         end = &l->next;
     }

@@ -84,7 +84,7 @@ static void send_on(pawl_runtime *rt, struct stage *s)
         if (l)
             letter_todo(rt, l);
         else
-            rt->fetch_messages = true;
+            letter_missed(rt, m->id);
     }
     for (size_t i = 0; i < s->message_updates.count; i++) {
         const pawl_message_update *u = &s->message_updates.items[i];

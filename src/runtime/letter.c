@@ -60,6 +60,15 @@ struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
     return l;
 }
 
+void letter_missed(pawl_runtime *rt, uint64_t id)
+{
+    if (map_get(&rt->inflight, id))
+        return;
+    rt->store->ops->abandon_messages(rt->store, &id, 1);
+    rt->fetch_messages = true;
+    rt->retry_at_ms = rt_mono(rt) + 100;
+}
+
 void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const char *text)
 {
     if (l->stored)

@@ -91,8 +91,9 @@ bool load_mailbox(pawl_runtime *rt, struct resident *r, bool *retdamaged)
         log_error(&rt->log, "load", "mailbox is damaged; left as it is",
                   "instance=%.*s error=\"%s\"", PAWL_FMT(r->row.id), err.text);
     for (size_t i = 0; rc == PAWL_OK && i < list.count; i++)
-        if (list.items[i].mailbox)
-            execution_mailbox_add(r->x, list.items[i].id, list.items[i].name, list.items[i].data);
+        if (list.items[i].mailbox &&
+            !execution_mailbox_add(r->x, list.items[i].id, list.items[i].name, list.items[i].data))
+            return false; /* out of memory: what is in r->x is not what is stored */
     return !is_trouble(rc);
 }
 

@@ -6,7 +6,7 @@
  * may not have happened (OP_LOST).  Everything else binds the store from the
  * moment of the answer (I15).
  */
-#include "sim.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,9 +148,8 @@ static void complete_answered(struct sim *s, const struct op *op)
     }
 }
 
-static void answered(void *arg, const pawl_reply *reply)
+static void take_answer(struct op *op, const pawl_reply *reply)
 {
-    struct op *op = arg;
     struct sim *s = op->sim;
     op->answer = ++s->numbers;
     op->status = reply->status;
@@ -179,6 +178,25 @@ static void answered(void *arg, const pawl_reply *reply)
         raise_acked(s, op);
     else if (op->kind == PAWL_OP_TERMINATE)
         steer_acked(s, op);
+}
+
+static void answered(void *arg, const pawl_reply *reply)
+{
+    memory_pause();
+    take_answer(arg, reply);
+    memory_resume();
+}
+
+void driver_lost(struct sim *s, const struct node *n)
+{
+    for (size_t i = 0; i < s->op_count; i++) {
+        struct op *op = s->ops[i];
+        if (op->node != n || op->result != OP_WAITING)
+            continue;
+        op->result = OP_LOST;
+        if (op->kind == PAWL_OP_COMPLETE)
+            complete_answered(s, op);
+    }
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -269,9 +287,8 @@ static void complete(struct sim *s, size_t at)
     if (t)
         t->returned_ok = true;
     op->input = strdup(p->token);
-    p->sent = true;
-    (void)submit(s, op,
-                 PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = p->token, .data = pawl_s(p->value)));
+    p->sent = submit(
+        s, op, PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = p->token, .data = pawl_s(p->value)));
 }
 
 static void choose_id(struct sim *s, char out[80])

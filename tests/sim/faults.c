@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/sim/faults.c -- what goes wrong: the store, the clock, the process, the mail. */
-#include "sim.h"
+#include "memory.h"
 
 #include "runtime/runtime.h"
 
@@ -49,6 +49,7 @@ struct fault faults_decide(void *user, enum fault_op op, uint64_t call)
     struct node *n = user;
     struct sim *s = n->sim;
     (void)call;
+    memory_pause(); /* until faults_done */
     if (n->frozen)
         return (struct fault){FAULT_BEFORE,
                               op == FAULT_OP_commit ? PAWL_UNKNOWN : PAWL_UNAVAILABLE};
@@ -70,11 +71,16 @@ struct fault faults_decide(void *user, enum fault_op op, uint64_t call)
     return when(s, SITE_read, PAWL_UNAVAILABLE); /* take, find, read … */
 }
 
+void faults_done(void *user)
+{
+    (void)user;
+    memory_resume();
+}
+
 /* ---- The process ------------------------------------------------------------------------- */
 
-void faults_point(void *user, const char *name)
+static void at_point(struct node *n, const char *name)
 {
-    struct node *n = user;
     struct sim *s = n->sim;
     n->inside += strcmp(name, "activity.before") == 0;
     n->inside -= strcmp(name, "activity.after") == 0;
@@ -86,6 +92,13 @@ void faults_point(void *user, const char *name)
         sim_trace(s, "dies at %s", name);
         n->frozen = true;
     }
+}
+
+void faults_point(void *user, const char *name)
+{
+    memory_pause();
+    at_point(user, name);
+    memory_resume();
 }
 
 /* ---- The clocks -------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
  * The fence makes one node the owner.  When another takes the store the old one is not told: it is
  * stepped on, gets calls, runs what it was handed, until its next commit is refused.
  */
-#include "sim.h"
+#include "memory.h"
 
 #include "runtime/internal.h"
 #include "runtime/runtime.h"
@@ -129,6 +129,7 @@ static bool try_open(struct sim *s)
     pawl_error err = {0};
     open_inner(s);
     n->store = fault_store(s->inner, faults_decide, n);
+    fault_store_on_done(n->store, faults_done);
     n->rt = pawl_runtime_open(
         n->app,
         PAWL_OPTIONS(.opened_store = n->store, .env = &env, .hostile = p->hostile,
@@ -240,13 +241,34 @@ void node_close(struct sim *s)
     reopen_inner(s);
 }
 
+/* Out of memory: the process ended in the middle of something.  Its memory stays as it is. */
+static void lose(struct sim *s, struct node *n)
+{
+    sim_trace(s, "out of memory: the process ends");
+    s->n->crashes++;
+    n->frozen = true;
+    count_up(s, n);
+    driver_lost(s, n);
+    queues_lost(s, n);
+    workers_lost(s, n);
+    s->node = NULL;
+    node_open(s);
+}
+
 int node_step(struct sim *s)
 {
     struct node *n = s->node;
+    int done = 0;
     n->spins = 0;
     s->step++;
     s->n->steps++;
-    int done = pawl_runtime_step(n->rt, 0);
+    bool short_of = s->plan.rate[SITE_memory] && faults_fires(s, SITE_memory);
+    if (!short_of) {
+        done = pawl_runtime_step(n->rt, 0);
+    } else if (!memory_step(n, 1 + prng_below(&s->more, 15), &done)) {
+        lose(s, n);
+        return 1;
+    }
     CHECKED(s, L6);
     if (n->frozen || done < 0) {
         if (!n->frozen && s->healing)

@@ -20,7 +20,7 @@ static unsigned rate_of(struct prng *r, enum sim_site site)
         [SITE_clock] = 150,         [SITE_versions] = 120,      [SITE_deviate] = 100,
         [SITE_unfused] = 600,       [SITE_outage] = 80,         [SITE_restart] = 60,
         [SITE_queue] = 600,         [SITE_worker] = 350,        [SITE_takeover] = 60,
-        [SITE_skew] = 1000,         [SITE_upgrade] = 700,       [SITE_memory] = 30,
+        [SITE_skew] = 1000,         [SITE_upgrade] = 700,       [SITE_memory] = 60,
     };
     bool often = site == SITE_crash || site == SITE_point || site == SITE_queue;
     bool active = prng_chance(r, often ? 450 : 270);
@@ -60,6 +60,9 @@ struct plan plan_make(uint64_t seed, enum sim_store store, const struct override
     for (int i = 0; i < SITE_COUNT; i++)
         if (over->off >> i & 1)
             p.rate[i] = 0;
+#ifdef __SANITIZE_ADDRESS__
+    p.rate[SITE_memory] = 0; /* what the lost process had is leaked */
+#endif
     if (store == SIM_JSONL) /* it keeps no queues */
         p.rate[SITE_queue] = 0;
     p.drop = over->drop;

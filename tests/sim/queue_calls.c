@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/sim/queue_calls.c -- clients of queues: random calls, and what the answers promise. */
+#include "memory.h"
 #include "queues.h"
 
 #include "runtime/runtime.h"
@@ -257,9 +258,8 @@ static void push_over(struct qop *op)
     }
 }
 
-static void answered(void *arg, const pawl_queue_reply *reply)
+static void take_answer(struct qop *op, const pawl_queue_reply *reply)
 {
-    struct qop *op = arg;
     struct sim *s = op->sim;
     if (op->result != OP_WAITING)
         sim_fail(s, "I15", "call %d on %s answered twice", (int)op->op, op->queue);
@@ -285,6 +285,24 @@ static void answered(void *arg, const pawl_queue_reply *reply)
         push_acked(s, op, reply);
     else if (op->op == PAWL_QUEUE_POP)
         pop_acked(s, op, reply);
+}
+
+static void answered(void *arg, const pawl_queue_reply *reply)
+{
+    memory_pause();
+    take_answer(arg, reply);
+    memory_resume();
+}
+
+void queues_lost(struct sim *s, const struct node *n)
+{
+    for (size_t i = 0; i < s->queues->op_count; i++) {
+        struct qop *op = s->queues->ops[i];
+        if (op->node != n || op->result != OP_WAITING)
+            continue;
+        op->result = OP_LOST;
+        push_over(op);
+    }
 }
 
 /* ---- Calls ---------------------------------------------------------------------------------- */

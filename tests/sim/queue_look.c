@@ -244,6 +244,24 @@ static bool is_deleted(const struct sim *s, const struct qitem *m)
     return false;
 }
 
+/* A plain pop took it: here, or where it moved in the same commit. */
+static bool popped_on(struct sim *s, struct qitem *m)
+{
+    char other[QUEUE_CHARS + 16];
+    char *dash = strchr(m->queue, '-');
+    (void)snprintf(other, sizeof(other), dash ? "%.*s" : "%.*s-deadletter",
+                   dash ? (int)(dash - m->queue) : QUEUE_CHARS, m->queue);
+    bool moves = dash ? queue_under_way(s, PAWL_QUEUE_REDRIVE, m->queue)
+                      : s->queues->buries[number_of(m->queue)] ||
+                            queue_under_way(s, PAWL_QUEUE_DEADLETTER, m->queue);
+    if (queue_plain_pop(s, m->queue, OP_WAITING))
+        return true;
+    if (!moves || !queue_plain_pop(s, other, OP_WAITING))
+        return false;
+    (void)snprintf(m->queue, sizeof(m->queue), "%.*s", QUEUE_CHARS - 1, other);
+    return true;
+}
+
 /* Under a lock that somebody acknowledges; past its time; purged, deleted; or popped. */
 static void left(struct sim *s, struct qitem *m, uint64_t lock)
 {
@@ -255,7 +273,7 @@ static void left(struct sim *s, struct qitem *m, uint64_t lock)
     m->soft = m->gone && queue_plain_pop(s, m->queue, OP_WAITING);
     if (m->gone)
         return;
-    m->owed = queue_plain_pop(s, m->queue, OP_WAITING);
+    m->owed = popped_on(s, m);
     if (!m->owed)
         sim_fail(s, "I16", "item %llu (%s) of %s is gone, and nobody took it",
                  (unsigned long long)m->id, m->data, m->queue);
@@ -318,6 +336,7 @@ static void see_start(struct sim *s, const pawl_message *msg)
     if (!pawl_str_is(msg->data, m->data) || !s->queues->bound)
         sim_fail(s, "I18", "item %llu starts an instance with '%.*s'", (unsigned long long)m->id,
                  PAWL_FMT(msg->data));
+    (void)snprintf(m->queue, sizeof(m->queue), "q%c", id.ptr[1]); /* redriven meanwhile */
     m->starts = m->listed = true;
 }
 

@@ -8,6 +8,7 @@
 #include "sim.h"
 
 #include "engine/engine.h"
+#include "runtime/runtime.h"
 #include "runtime/stage.h"
 #include "store/memory/memory.h"
 
@@ -220,6 +221,34 @@ void check_rows(struct sim *s)
     workers_look(s);
     count_kept(s);
     check_tokens(s);
+}
+
+/* ---- At rest ------------------------------------------------------------------------------------ */
+
+void check_waiting(struct sim *s, const struct seen *i, int64_t now_ms)
+{
+    pawl_message_list mail = messages_of(s, i->uid, "");
+    CHECKED(s, L2);
+    for (size_t k = 0; k < mail.count; k++)
+        if (!mail.items[k].mailbox && mail.items[k].visible_ms <= now_ms)
+            sim_fail(s, "L2", "%s: message %llu of kind %d waits, and the runtime sleeps", i->id,
+                     (unsigned long long)mail.items[k].id, mail.items[k].kind);
+    for (size_t k = 0; k < i->task_count; k++) {
+        const struct seen_task *t = &i->tasks[k];
+        pawl_work_list work;
+        pawl_error err;
+        if (t->kind != PAWL_EV_ACTIVITY_SCHEDULED || t->now != TASK_IS_OPEN ||
+            strncmp(t->name, "Act", 3) != 0)
+            continue;
+        CHECKED(s, L4);
+        if (s->inner->ops->read_work(s->inner, &t->rid, 1, s->mem, &work, &err) != PAWL_OK)
+            sim_fail(s, "R4", "work of %s not readable: %s", i->id, err.text);
+        const pawl_work *w = work.count ? &work.items[0] : NULL;
+        if (w && w->visible_ms <= now_ms && !w->lock_token.len &&
+            !map_get(&s->node->rt->jobs, w->id))
+            sim_fail(s, "L4", "%s: work %llu is free, and nobody takes it", i->id,
+                     (unsigned long long)w->id);
+    }
 }
 
 /* ---- From the beginning ---------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
  *   rows.c     messages and work against histories (I5, I6, I12), replay (I10)
  *   queues.h   queues: calls, answers, items and locks (I16)
  *   workers.c  workers outside: leases, results by token
+ *   memory.c   steps in which an allocation fails
  *   world.c    one seed: safety phase, heal phase, liveness
  *   run.h      many seeds, in child processes; shrinking; reports; the command line
  *
@@ -198,6 +199,8 @@ struct seen {
 void check_store(struct sim *s);
 /* Messages and work of every living instance. */
 void check_rows(struct sim *s);
+/* The runtime sleeps: no message and no work of this instance waits for it. */
+void check_waiting(struct sim *s, const struct seen *i, int64_t now_ms);
 /* Read everything again from the beginning; replay it. */
 void check_final(struct sim *s);
 void check_replay(struct sim *s, struct seen *i, uint64_t execution);
@@ -252,6 +255,7 @@ void driver_raise(struct sim *s, const char *instance, const char *event, bool k
 bool driver_start(struct sim *s, const char *instance, const char *program, const char *version);
 bool driver_is_token(struct sim *s, pawl_str data, int *ret);
 void driver_free(struct sim *s);
+void driver_lost(struct sim *s, const struct node *n); /* it died: nobody is answered */
 
 /* ---- node.c, faults.c --------------------------------------------------------------------- */
 
@@ -285,6 +289,7 @@ void node_step_old(struct sim *s); /* those that lost it go on */
 void node_drop_old(struct sim *s); /* and end */
 
 struct fault faults_decide(void *user, enum fault_op op, uint64_t call);
+void faults_done(void *user); /* a store call is over */
 void faults_point(void *user, const char *name);
 pawl_env faults_env(struct node *n);
 bool faults_fires(struct sim *s, enum sim_site site); /* of the newer sites */
@@ -306,6 +311,7 @@ void queues_pushed(struct sim *s, const pawl_event *e);    /* QueuePushed */
 void queues_scheduled(struct sim *s, const pawl_event *e); /* a pop or ack of an orchestration */
 void queues_result(struct sim *s, const struct seen *i, const struct seen_task *t,
                    const pawl_event *e);
+void queues_lost(struct sim *s, const struct node *n);
 void queues_final(struct sim *s); /* nothing is left, everything is accounted for */
 bool queues_open(const struct sim *s, const struct node *n); /* calls not answered; n NULL: any */
 
@@ -319,6 +325,7 @@ bool workers_open(const struct sim *s, const struct node *n);
 void workers_row(struct sim *s, struct seen *i, struct seen_task *t, uint64_t ref,
                  const pawl_work *row); /* NULL: there is none */
 void workers_look(struct sim *s);
+void workers_lost(struct sim *s, const struct node *n);
 void workers_result(struct sim *s, const struct seen *i, const pawl_event *e);
 
 /* ---- world.c --------------------------------------------------------------------------------- */
@@ -364,6 +371,7 @@ struct sim {
     int64_t numbers; /* submits and answers, in order */
     int64_t prune_before_ms;
     bool prune_asked;
+    uint32_t shortages; /* steps that went on after a failed allocation */
     struct queues *queues;
     struct workers *workers;
     int acts;  /* client calls made in the safety phase */

@@ -6,7 +6,7 @@
  * Every lease has a value of its own, so a recorded result tells whose it is.  It has to be of the
  * lease the row carried (I7), and a worker whose lease lives is never told that it is lost (I15).
  */
-#include "sim.h"
+#include "memory.h"
 
 #include "pawl/worker.h"
 #include "runtime/runtime.h"
@@ -121,9 +121,8 @@ static void take_lease(struct sim *s, const pawl_lease *from)
               (unsigned long long)l->ref, l->attempt, w->lease_count - 1);
 }
 
-static void polled(void *arg, const pawl_worker_reply *reply)
+static void take_polled(struct wop *op, const pawl_worker_reply *reply)
 {
-    struct wop *op = arg;
     struct sim *s = op->sim;
     if (op->result != OP_WAITING)
         sim_fail(s, "I15", "a poll was answered twice");
@@ -132,12 +131,20 @@ static void polled(void *arg, const pawl_worker_reply *reply)
         return;
     }
     op->result = reply->status == PAWL_OK ? OP_ACKED : OP_REFUSED;
+    sim_trace(s, "poll: %s, %zu items", pawl_status_code(reply->status), reply->count);
     CHECKED(s, I15);
     if (reply->status != PAWL_OK && reply->status != PAWL_SHUTDOWN &&
         reply->status != PAWL_NO_MEMORY)
         sim_fail(s, "I15", "a poll was answered %s", pawl_status_code(reply->status));
     for (size_t i = 0; i < reply->count; i++)
         take_lease(s, &reply->leases[i]);
+}
+
+static void polled(void *arg, const pawl_worker_reply *reply)
+{
+    memory_pause();
+    take_polled(arg, reply);
+    memory_resume();
 }
 
 static void poll_work(struct sim *s, uint32_t max)
@@ -170,9 +177,8 @@ static void check_lost(struct sim *s, struct lease *l, pawl_status status)
     l->over |= status == PAWL_LOST;
 }
 
-static void changed(void *arg, const pawl_worker_reply *reply)
+static void take_changed(struct wop *op, const pawl_worker_reply *reply)
 {
-    struct wop *op = arg;
     struct sim *s = op->sim;
     struct lease *l = &s->workers->leases[op->lease];
     if (op->result != OP_WAITING)
@@ -188,9 +194,15 @@ static void changed(void *arg, const pawl_worker_reply *reply)
         l->until_ms = reply->locked_until_ms;
 }
 
-static void completed(void *arg, const pawl_reply *reply)
+static void changed(void *arg, const pawl_worker_reply *reply)
 {
-    struct wop *op = arg;
+    memory_pause();
+    take_changed(arg, reply);
+    memory_resume();
+}
+
+static void take_completed(struct wop *op, const pawl_reply *reply)
+{
     struct sim *s = op->sim;
     struct lease *l = &s->workers->leases[op->lease];
     if (op->result != OP_WAITING)
@@ -205,6 +217,13 @@ static void completed(void *arg, const pawl_reply *reply)
     if (reply->status == PAWL_OK && l->live)
         sim_fail(s, "I15", "%s: a result for task %llu was acknowledged; the row is still leased",
                  l->instance, (unsigned long long)l->ref);
+}
+
+static void completed(void *arg, const pawl_reply *reply)
+{
+    memory_pause();
+    take_completed(arg, reply);
+    memory_resume();
 }
 
 static void complete(struct sim *s, size_t at, bool failed)
@@ -250,6 +269,18 @@ static void change(struct sim *s, size_t at, enum wop_kind kind)
     l->sent--;
     if (!op->node->old)
         sim_fail(s, "I15", "a call of a worker was refused: %s", err.text);
+}
+
+void workers_lost(struct sim *s, const struct node *n)
+{
+    for (size_t i = 0; i < s->workers->op_count; i++) {
+        struct wop *op = s->workers->ops[i];
+        if (op->node != n || op->result != OP_WAITING)
+            continue;
+        op->result = OP_LOST;
+        if (op->kind != WOP_POLL)
+            s->workers->leases[op->lease].sent--;
+    }
 }
 
 void workers_act(struct sim *s)
@@ -343,7 +374,7 @@ void workers_look(struct sim *s)
 void workers_result(struct sim *s, const struct seen *i, const pawl_event *e)
 {
     const char *sign = e->data.len ? memchr(e->data.ptr, '@', e->data.len) : NULL;
-    if (!sign)
+    if (!sign || (e->data.ptr[0] != 'r' && e->data.ptr[0] != 'e'))
         return; /* timeout, poison */
     size_t at = strtoul(sign + 1, NULL, 10);
     CHECKED(s, I7);

@@ -161,12 +161,28 @@ static bool calls_open(const struct sim *s)
     return queues_open(s, NULL) || workers_open(s, NULL);
 }
 
+/* A runtime that sleeps has left nothing lying about that it could do (L2, L4). */
+static void check_idle(struct sim *s)
+{
+    pawl_runtime *rt = s->node->rt;
+    s->node->spins = 0;
+    if (loop_idle_until(rt) <= s->mono_ms || rt->retry_at_ms > s->mono_ms)
+        return;
+    pawl_mem_reset(s->mem);
+    for (size_t k = 0; k < s->seen_count; k++) {
+        const struct seen *i = s->seen[k];
+        if (!i->removed && i->state == PAWL_RUNNING)
+            check_waiting(s, i, s->wall_ms + s->node->skew_ms);
+    }
+}
+
 /* Work as long as there is some at this moment. */
 static void settle(struct sim *s)
 {
     for (int i = 0; node_step(s) > 0; i++)
         if (i > 3000)
             sim_fail(s, "L1", "work without end");
+    check_idle(s);
 }
 
 /* Some instance ran its code, or will when its call comes through. */

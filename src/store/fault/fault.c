@@ -19,6 +19,7 @@ struct fault_store {
     pawl_store *inner; /* owned */
     fault_decide_fn *decide;
     void *user;
+    void (*done)(void *user); /* NULL: nobody wants to know */
     atomic_uint_fast64_t calls[FAULT_OP_COUNT];
 };
 
@@ -46,9 +47,11 @@ static struct fault ask(pawl_store *s, enum fault_op op)
     return f->decide ? f->decide(f->user, op, call) : (struct fault){.kind = FAULT_NONE};
 }
 
-static pawl_status report(struct fault fault, enum fault_op op, pawl_status status,
+static pawl_status report(pawl_store *s, struct fault fault, enum fault_op op, pawl_status status,
                           pawl_error *reterr)
 {
+    if (self(s)->done)
+        self(s)->done(self(s)->user);
     if (fault.kind == FAULT_NONE)
         return status;
     error_set(reterr, fault.status, "%s: injected %s it was done", op_names[op],
@@ -70,7 +73,7 @@ static const pawl_store *inner_engine(pawl_store *s)
         status = self(s)->inner->ops->op(self(s)->inner, __VA_ARGS__);                             \
         (void)store_engine_set(engine);                                                            \
     }                                                                                              \
-    return report(fault, FAULT_OP_##op, status, reterr)
+    return report(s, fault, FAULT_OP_##op, status, reterr)
 
 static pawl_store_caps fault_caps(pawl_store *s)
 {
@@ -92,7 +95,7 @@ static pawl_status fault_commit(pawl_store *s, pawl_fence *fence, pawl_round *ro
         status = self(s)->inner->ops->commit(self(s)->inner, &moved, rounds, count, now_ms, reterr);
     if (fault.kind == FAULT_NONE)
         *fence = moved;
-    return report(fault, FAULT_OP_commit, status, reterr);
+    return report(s, fault, FAULT_OP_commit, status, reterr);
 }
 
 static pawl_status fault_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit,
@@ -204,7 +207,7 @@ static pawl_status fault_purge(pawl_store *s, pawl_fence *fence, uint32_t limit,
         status = self(s)->inner->ops->purge(self(s)->inner, &moved, limit, retleft, reterr);
     if (fault.kind == FAULT_NONE)
         *fence = moved;
-    return report(fault, FAULT_OP_purge, status, reterr);
+    return report(s, fault, FAULT_OP_purge, status, reterr);
 }
 
 static pawl_status fault_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
@@ -219,14 +222,14 @@ static pawl_status fault_prune_executions(pawl_store *s, pawl_fence *fence, uint
                                                        before_execution, retcount, reterr);
     if (fault.kind == FAULT_NONE)
         *fence = moved;
-    return report(fault, FAULT_OP_prune_executions, status, reterr);
+    return report(s, fault, FAULT_OP_prune_executions, status, reterr);
 }
 
 static pawl_status fault_space(pawl_store *s)
 {
     struct fault fault = ask(s, FAULT_OP_space);
     pawl_status status = self(s)->inner->ops->space(self(s)->inner);
-    return report(fault, FAULT_OP_space, status, NULL);
+    return report(s, fault, FAULT_OP_space, status, NULL);
 }
 
 static void fault_close(pawl_store *s)
@@ -242,7 +245,7 @@ static void fault_close(pawl_store *s)
     pawl_status status = PAWL_OK;                                                                  \
     if (fault.kind != FAULT_BEFORE)                                                                \
         status = self(s)->inner->ops->queues->op(self(s)->inner, __VA_ARGS__);                     \
-    return report(fault, FAULT_OP_queue_read, status, reterr)
+    return report(s, fault, FAULT_OP_queue_read, status, reterr)
 
 static pawl_status fault_find_queue(pawl_store *s, pawl_str name, pawl_mem *mem,
                                     pawl_queue_row *ret, pawl_error *reterr)
@@ -349,6 +352,11 @@ pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
     f->decide = decide;
     f->user = user;
     return &f->base;
+}
+
+void fault_store_on_done(pawl_store *s, void (*done)(void *user))
+{
+    self(s)->done = done;
 }
 
 pawl_store *fault_store_release(pawl_store *s)

@@ -54,6 +54,9 @@ pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user);
 /* Free the wrapper alone and give `inner` back: the process died, the data did not. */
 pawl_store *fault_store_release(pawl_store *s);
 
+/* Called after every operation that `decide` was asked about, when it is over. */
+void fault_store_on_done(pawl_store *s, void (*done)(void *user));
+
 uint64_t fault_store_calls(pawl_store *s, enum fault_op op);
 const char *fault_op_name(enum fault_op op);
 
