@@ -18,8 +18,8 @@ POINTS = ("commit.before", "commit.after", "handout.before", "handout.after", "t
 
 
 class Server:
-    def __init__(self, pawl, module, place, ledger):
-        self.pawl, self.place, self.ledger = pawl, place, ledger
+    def __init__(self, pawl, module, place, ledger, flags=()):
+        self.pawl, self.place, self.ledger, self.flags = pawl, place, ledger, list(flags)
         self.module, self.listen = module, "127.0.0.1:0"
         self.process, self.port = None, None
         self.ends = {}          # how it was ended, how often
@@ -38,7 +38,8 @@ class Server:
         with open(self.place / "server.log", "ab") as log:
             self.process = subprocess.Popen(
                 [str(self.pawl), "serve", "--data", str(self.place / "data"), "--listen",
-                 self.listen, "--url-file", str(url), "--load", str(self.module)],
+                 self.listen, "--url-file", str(url), "--load", str(self.module)]
+                + self.flags,
                 stdout=log, stderr=log, env=env)
         began = time.monotonic()
         while not (url.exists() and url.read_text().endswith("\n")):
