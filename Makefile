@@ -150,6 +150,10 @@ install: all $(B)/libpawl-conformance.a
 	printf 'prefix=%s\nName: pawl\nDescription: durable execution and durable queues\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lpawl\nLibs.private: -lsqlite3 -lpthread -lm -ldl\n' \
 	    $(PREFIX) $(VERSION) > $(INSTALL_TO)/lib/pkgconfig/pawl.pc
 
+# The figures we keep, beside their targets; writes bench/RESULTS.md.  On a quiet machine.
+bench: all
+	@bench/run
+
 # ---- The two commands -------------------------------------------------------
 
 # make run             the server with the examples on 127.0.0.1:8000 (PORT=8001 for another), until

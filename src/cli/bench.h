@@ -6,6 +6,8 @@
  *   bench_load.c     keeps N orchestrations in flight and measures them
  *   bench_ceiling.c  the same rows written by bare SQLite, for comparison
  *   bench_http.c     hello over HTTP: start and wait
+ *   bench_events.c   raises to waiting instances; bench_timers.c sleeping ones;
+ *                    bench_crowd.h starts them
  *   bench_queue.c    the queue workload; bench_queue.h has its parts
  *
  * A *step* is one activity: from the commit that scheduled it to the commit that
@@ -17,7 +19,14 @@
 #include "cli/cli.h"
 #include "cli/watch.h"
 
-enum workload { WORKLOAD_HELLO, WORKLOAD_CHAIN, WORKLOAD_FANOUT, WORKLOAD_QUEUE };
+enum workload {
+    WORKLOAD_HELLO,
+    WORKLOAD_CHAIN,
+    WORKLOAD_FANOUT,
+    WORKLOAD_QUEUE,
+    WORKLOAD_EVENTS,
+    WORKLOAD_TIMERS,
+};
 
 struct bench {
     struct cli *cli;
@@ -27,6 +36,7 @@ struct bench {
     bool over_http;  /* --url, or --serve: one started here */
     uint32_t steps;  /* activities an orchestration: 1, --steps or --width */
     uint32_t in_flight;
+    uint32_t instances; /* that wait, for events and timers; 0: the workload's own choice */
     struct watch *watch;
 };
 
@@ -43,10 +53,14 @@ struct bench_result {
     double seconds;
     uint64_t orchestrations, steps, syncs, rounds;
     int64_t p50_us, p99_us, step_p50_us, step_p99_us; /* p50_us is 0 when none ended */
+    int64_t step_early_us, step_late_us;              /* medians: first and last tenth */
     double cpu_us;                                    /* of the whole process */
     uint64_t rss_kb;
     double fdatasync_us;
-    double ceiling_per_s;        /* 0: not measured */
+    double ceiling_per_s; /* 0: not measured */
+    /* Of timers. */
+    double starts_per_s, restart_ms, idle_cpu_us_per_s, bytes_each;
+    uint64_t idle_rss_kb;
     struct bench_phase queue[3]; /* push; pop and ack; the same with one lock */
 };
 
@@ -60,6 +74,8 @@ struct bench_result {
 int bench_load(struct bench *b, struct bench_result *ret);
 int bench_hello_http(struct bench *b, struct bench_result *ret);
 int bench_queue(struct bench *b, struct bench_result *ret);
+int bench_events(struct bench *b, struct bench_result *ret);
+int bench_timers(struct bench *b, struct bench_result *ret);
 void bench_queue_json(const struct bench *b, const struct bench_result *r, pawl_json *w);
 void bench_queue_table(const struct bench *b, const struct bench_result *r);
 

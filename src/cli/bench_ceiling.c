@@ -103,6 +103,24 @@ static void append(struct ceiling *c, struct lane *lane, const char *data)
     lane->last_rid = rid;
 }
 
+/* One recorded event and the next wait. */
+static void events_commit(struct ceiling *c, uint64_t batch)
+{
+    for (uint64_t i = 0; i < batch; i++) {
+        struct lane *lane = &c->lanes[c->lane];
+        if (!lane->uid) {
+            lane->uid = c->next_id++;
+            append(c, lane, "1");
+            RUN(c, ROW_NEW, lane->uid, lane->last_rid);
+        }
+        append(c, lane, BENCH_OUTPUT);
+        append(c, lane, "");
+        RUN(c, ROW_LAST, lane->uid, lane->seq, lane->last_rid);
+        c->steps++;
+        c->lane = (c->lane + 1) % c->bench->in_flight;
+    }
+}
+
 /* Start, a step, or the end: what one turn of a chain writes. */
 static void chain_round(struct ceiling *c, struct lane *lane)
 {
@@ -205,6 +223,8 @@ static double measure(struct ceiling *c, uint64_t batch, double seconds)
             queue_commit(c, batch);
         else if (workload == WORKLOAD_FANOUT)
             fanout_commit(c, batch);
+        else if (workload == WORKLOAD_EVENTS)
+            events_commit(c, batch);
         else
             chain_commit(c, batch);
         run(c, COMMIT, NULL, 0);

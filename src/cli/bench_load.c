@@ -38,7 +38,8 @@ struct load {
     uint64_t orchestrations, steps, rounds;
     atomic_ulong commits;
     struct histogram whole, step;
-    double cpu_us; /* at the beginning, then what was used */
+    struct histogram early, late; /* steps in the first and the last tenth of an instance */
+    double cpu_us;                /* at the beginning, then what was used */
     uint64_t rss_kb;
     atomic_bool ending, over; /* who sets the first fills in the rest, then the second */
     char trouble[200];        /* an orchestration that did not complete; "": none */
@@ -75,6 +76,27 @@ static pawl_result bench_fanout(pawl_ctx *ctx, pawl_str input)
     return all.ok ? pawl_done(ctx, BENCH_OUTPUT) : all;
 }
 
+/* Waits for events for ever; a new execution now and then keeps its history short. */
+static pawl_result bench_events_code(pawl_ctx *ctx, pawl_str input)
+{
+    for (int i = 0; i < 500; i++) {
+        pawl_scope_begin(ctx);
+        pawl_result r = pawl_await(ctx, pawl_wait_event(ctx, "go"));
+        pawl_scope_end(ctx);
+        if (!r.ok)
+            return pawl_fail(ctx, "a wait failed");
+    }
+    return pawl_continue_as_new(ctx, input, NULL);
+}
+
+/* Sleeps until the time that is its input. */
+static pawl_result bench_sleep_code(pawl_ctx *ctx, pawl_str input)
+{
+    int64_t left = pawl_json_int(input, "", 0) - pawl_now(ctx);
+    pawl_result r = pawl_sleep(ctx, left > 0 ? left : 0);
+    return r.ok ? pawl_done(ctx, "null") : r;
+}
+
 pawl_app *bench_app(void)
 {
     pawl_app *app = pawl_app_new();
@@ -82,6 +104,8 @@ pawl_app *bench_app(void)
     pawl_register_orchestration(app, "BenchHello", "1.0.0", bench_chain);
     pawl_register_orchestration(app, "BenchChain", "1.0.0", bench_chain);
     pawl_register_orchestration(app, "BenchFanout", "1.0.0", bench_fanout);
+    pawl_register_orchestration(app, "BenchEvents", "1.0.0", bench_events_code);
+    pawl_register_orchestration(app, "BenchSleep", "1.0.0", bench_sleep_code);
     return app;
 }
 
@@ -153,7 +177,6 @@ static void submit(struct load *l, uint32_t index)
         finish(l, "a start was refused", err.text);
 }
 
-/* "bench-SLOT-NUMBER" */
 /* "bench-INDEX-NUMBER"; runs on the engine's thread, so it must not cost. */
 static struct slot *slot_of(struct load *l, pawl_str instance, uint32_t *retindex)
 {
@@ -178,6 +201,10 @@ static void note_progress(struct load *l, struct slot *slot, uint64_t completed,
     l->steps += more;
     if (more)
         histogram_add(&l->step, now_us - slot->scheduled_us, more);
+    if (more && completed * 10 <= l->bench->steps)
+        histogram_add(&l->early, now_us - slot->scheduled_us, more);
+    else if (more && completed * 10 > (uint64_t)l->bench->steps * 9)
+        histogram_add(&l->late, now_us - slot->scheduled_us, more);
     if (l->bench->workload != WORKLOAD_FANOUT || !slot->scheduled_us)
         slot->scheduled_us = now_us;
 }
@@ -268,6 +295,8 @@ static void summarize(struct load *l, struct bench_result *ret)
     ret->p99_us = histogram_at(&l->whole, 99);
     ret->step_p50_us = histogram_at(&l->step, 50);
     ret->step_p99_us = histogram_at(&l->step, 99);
+    ret->step_early_us = histogram_at(&l->early, 50);
+    ret->step_late_us = histogram_at(&l->late, 50);
     ret->cpu_us = l->cpu_us;
     ret->rss_kb = l->rss_kb;
 }

@@ -78,6 +78,7 @@ struct args {
     uint32_t concurrency;
     uint32_t steps;
     uint32_t width;
+    uint32_t instances;
     uint64_t seconds;
     bool json;
     bool keep;

@@ -113,6 +113,8 @@ const struct flag cli_flags[] = {
      "activities one after another in chain (default 10)"},
     {"width", 0, FLAG_COUNT, AT(width), "N", NULL, TAKES_BENCH,
      "activities side by side in fanout (default 100)"},
+    {"instances", 0, FLAG_COUNT, AT(instances), "N", NULL, TAKES_BENCH,
+     "that wait, in events (default --concurrency) and timers (default 100000)"},
     {"seconds", 0, FLAG_NUMBER, AT(seconds), "S", NULL, TAKES_BENCH,
      "how long to measure (default 5)"},
     {"json", 0, FLAG_SWITCH, AT(json), NULL, NULL, TAKES_BENCH,

@@ -176,10 +176,11 @@ const struct verb cli_verbs[] = {
      "check disk, sync speed, limits and the store's health", "",
      "  {} doctor\n",
      verb_doctor},
-    {"bench", "hello|chain|fanout|queue", 1, 1, TAKES_BENCH | TAKES_OUTPUT | TAKES_HELP,
+    {"bench", "hello|chain|fanout|queue|events|timers", 1, 1, TAKES_BENCH | TAKES_OUTPUT | TAKES_HELP,
      "measure orchestrations or messages per second on this disk",
      "hello runs one activity, chain --steps of them one after another, fanout --width side by "
-     "side; queue pushes, then pops and acknowledges.  In a fresh directory under --data or the "
+     "side; queue pushes, then pops and acknowledges; events raises to waiting instances, timers "
+     "lets sleeping ones wake.  In a fresh directory under --data or the "
      "current one, removed afterwards.  With --serve (or --url) hello and queue go over HTTP.",
      "  {} bench hello --concurrency 256\n"
      "  {} bench chain --steps 1000 --json\n"

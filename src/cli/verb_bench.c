@@ -20,7 +20,7 @@
 #define SYNC_BUDGET_MS  500
 #define CEILING_SECONDS 2.0
 
-static const char *const workloads[] = {"hello", "chain", "fanout", "queue"};
+static const char *const workloads[] = {"hello", "chain", "fanout", "queue", "events", "timers"};
 
 static int choose_workload(struct bench *b)
 {
@@ -34,6 +34,9 @@ static int choose_workload(struct bench *b)
                    : i == WORKLOAD_CHAIN ? cli->args.steps
                                          : cli->args.width;
         b->in_flight = cli->args.concurrency;
+        b->instances = cli->args.instances;
+        if (i == WORKLOAD_EVENTS || i == WORKLOAD_TIMERS)
+            b->steps = 1;
         b->over_http = cli->args.url || cli->args.serve;
         if (b->over_http && i != WORKLOAD_HELLO && i != WORKLOAD_QUEUE)
             return cli_fail(cli, EXIT_USAGE,
@@ -42,8 +45,8 @@ static int choose_workload(struct bench *b)
     }
     near = cli_nearest(word, workloads, COUNT_OF(workloads));
     return cli_fail(cli, EXIT_USAGE, "there is no workload '%s'; %s'%s'%s", word,
-                    near ? "did you mean " : "choose 'hello', 'chain', 'fanout' or ",
-                    near ? near : "queue", near ? "?" : "");
+                    near ? "did you mean " : "choose hello, chain, fanout, queue, events or ",
+                    near ? near : "timers", near ? "?" : "");
 }
 
 static int choose_store(struct bench *b)
@@ -78,16 +81,34 @@ static int make_directory(struct bench *b)
     return 0;
 }
 
+static int run_workload(struct bench *b, struct bench_result *r)
+{
+    switch (b->workload) {
+    case WORKLOAD_QUEUE:
+        return bench_queue(b, r);
+    case WORKLOAD_EVENTS:
+        return bench_events(b, r);
+    case WORKLOAD_TIMERS:
+        return bench_timers(b, r);
+    case WORKLOAD_HELLO:
+        if (b->over_http)
+            return bench_hello_http(b, r);
+        break;
+    case WORKLOAD_CHAIN:
+    case WORKLOAD_FANOUT:
+        break;
+    }
+    return bench_load(b, r);
+}
+
 static int measure(struct bench *b, struct bench_result *r)
 {
     struct cli *cli = b->cli;
     r->fdatasync_us = disk_sync_us(b->dir, SYNC_BUDGET_MS);
     if (r->fdatasync_us < 0)
         return cli_fail(cli, EXIT_NO_STORE, "cannot write in '%s': %s", b->dir, strerror(errno));
-    int status = b->workload == WORKLOAD_QUEUE ? bench_queue(b, r)
-                 : b->over_http                ? bench_hello_http(b, r)
-                                               : bench_load(b, r);
-    if (status || b->in_memory)
+    int status = run_workload(b, r);
+    if (status || b->in_memory || b->workload == WORKLOAD_TIMERS)
         return status;
     double a_sync = (double)(b->workload == WORKLOAD_FANOUT ? r->steps : r->rounds) /
                     (double)(r->syncs ? r->syncs : 1);
@@ -120,15 +141,31 @@ static void json_of_steps(const struct bench *b, const struct bench_result *r, p
     bench_number(w, "p99_us", (double)r->p99_us);
     bench_number(w, "step_p50_us", (double)r->step_p50_us);
     bench_number(w, "step_p99_us", (double)r->step_p99_us);
+    if (b->workload == WORKLOAD_CHAIN && b->steps >= 100) {
+        bench_number(w, "step_early_p50_us", (double)r->step_early_us);
+        bench_number(w, "step_late_p50_us", (double)r->step_late_us);
+    }
     bench_number(w, "fdatasync_us", r->fdatasync_us);
     bench_number(w, "syncs", b->in_memory ? 0 : (double)r->syncs);
     bench_number(w, "steps_per_sync", (double)r->steps / (double)(r->syncs ? r->syncs : 1));
     pawl_json_key(w, "store_ceiling_per_s");
-    if (b->in_memory)
-        pawl_json_null(w);
-    else
+    if (r->ceiling_per_s > 0)
         pawl_json_num(w, (int64_t)(r->ceiling_per_s + 0.5));
+    else
+        pawl_json_null(w);
     bench_number(w, "cpu_us_per_step", r->cpu_us / (double)(r->steps ? r->steps : 1));
+}
+
+static void json_of_waiting(const struct bench *b, const struct bench_result *r, pawl_json *w)
+{
+    bench_number(w, "instances", b->instances);
+    if (b->workload != WORKLOAD_TIMERS)
+        return;
+    bench_number(w, "starts_per_s", r->starts_per_s);
+    bench_number(w, "restart_ms", r->restart_ms);
+    bench_number(w, "idle_cpu_us_per_s", r->idle_cpu_us_per_s);
+    bench_number(w, "idle_rss_kb", (double)r->idle_rss_kb);
+    bench_number(w, "bytes_each", r->bytes_each);
 }
 
 static void print_json(const struct bench *b, const struct bench_result *r)
@@ -145,6 +182,8 @@ static void print_json(const struct bench *b, const struct bench_result *r)
         bench_queue_json(b, r, w);
     else
         json_of_steps(b, r, w);
+    if (b->workload == WORKLOAD_EVENTS || b->workload == WORKLOAD_TIMERS)
+        json_of_waiting(b, r, w);
     bench_number(w, "rss_kb", (double)r->rss_kb);
     pawl_json_key(w, "filesystem");
     pawl_json_cstr(w, disk_kind(b->dir));
@@ -163,6 +202,27 @@ static void line_rate(const char *name, double value, const char *remark)
 {
     char text[UNITS_BYTES];
     line(name, format_count(text, (uint64_t)(value + 0.5)), remark);
+}
+
+static void print_waiting(const struct bench *b, const struct bench_result *r)
+{
+    char remark[80];
+    bool timers = b->workload == WORKLOAD_TIMERS;
+    printf("%s, %u waiting instances, %u in flight, %s on %s, %.1f s\n\n", workloads[b->workload],
+           b->instances, b->in_flight, b->in_memory ? "memory" : "sqlite", disk_kind(b->dir),
+           r->seconds);
+    line_rate(timers ? "fired/s" : "events/s", (double)r->steps / r->seconds, "");
+    snprintf(remark, sizeof(remark), "µs, p99 %lld", (long long)r->p99_us);
+    line_rate(timers ? "late, median" : "raise to recorded, median", (double)r->p50_us, remark);
+    line_rate("fdatasync, median", r->fdatasync_us, "µs, bare, same disk");
+    if (timers) {
+        line_rate("starts/s", r->starts_per_s, "");
+        line_rate("restart to first turn", r->restart_ms, "ms");
+        line_rate("idle, CPU", r->idle_cpu_us_per_s, "µs a second");
+        line_rate("idle, memory", (double)r->idle_rss_kb, "KiB");
+        line_rate("memory an instance", r->bytes_each, "bytes");
+    }
+    line_rate("resident memory", (double)r->rss_kb, "KiB");
 }
 
 static void print_table(const struct bench *b, const struct bench_result *r)
@@ -216,6 +276,8 @@ int verb_bench(struct cli *cli)
         print_json(&bench, &result);
     else if (!status && bench.workload == WORKLOAD_QUEUE)
         bench_queue_table(&bench, &result);
+    else if (!status && bench.workload >= WORKLOAD_EVENTS)
+        print_waiting(&bench, &result);
     else if (!status)
         print_table(&bench, &result);
     if (cli->args.keep)
