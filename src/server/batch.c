@@ -163,7 +163,10 @@ static void unit_done(struct unit *u, pawl_status result)
 
 static void on_reply(void *arg, const pawl_reply *reply)
 {
-    unit_done(arg, reply->status);
+    struct unit *u = arg;
+    if (reply->instances)
+        wait_removed(u->c->srv);
+    unit_done(u, reply->status);
 }
 
 /* The call is gone from here on: the last reply brings it back. */

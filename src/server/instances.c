@@ -16,6 +16,8 @@ static void on_reply(void *arg, const pawl_reply *reply)
     c->reply = *reply;
     if (reply->status == PAWL_OK && reply->created)
         wait_started(c->srv, reply->instance);
+    if (reply->instances)
+        wait_removed(c->srv);
     call_done(c);
 }
 

@@ -8,8 +8,8 @@
  * rendered, and given out once.  What is not here is looked up in the store.
  *
  * Replies and feed come from the engine thread in the order of commits, so an
- * entry is never older than the truth; a removal forgets it.  Bounded: the oldest
- * entries go first.  All calls under srv->lock (wait.c, server.c).
+ * entry is never older than the truth.  A removal forgets all of them before it is
+ * answered: the feed comes after the reply.  Bounded: the oldest entries go first.  All calls under srv->lock (wait.c, server.c).
  */
 #include "server/server.h"
 
@@ -45,10 +45,15 @@ static void drop(struct recents *t, struct recent *r)
     free(r);
 }
 
-void recents_deinit(struct recents *t)
+void recents_reset(struct recents *t)
 {
     while (t->oldest)
         drop(t, t->oldest);
+}
+
+void recents_deinit(struct recents *t)
+{
+    recents_reset(t);
     map_deinit(&t->map);
 }
 

@@ -284,12 +284,15 @@ enum recent_state recent_look(struct recents *t, pawl_str id, pawl_mem *mem, paw
 bool recent_is_alive(const struct recents *t, pawl_str id);
 void recent_forget(struct recents *t, pawl_str id);
 void recents_init(struct recents *t);
+void recents_reset(struct recents *t);
 void recents_deinit(struct recents *t);
 
 /* ---- wait.c ------------------------------------------------------------------------ */
 
 /* [engine] A start was answered: a wait for it need not look. */
 void wait_started(pawl_server *s, const char *instance);
+/* [engine] Instances were removed, and that is about to be answered. */
+void wait_removed(pawl_server *s);
 /* The commit feed: whoever waits for one of these comes back. */
 void wait_feed(void *arg, const pawl_change *changes, size_t count);
 /* Nobody brings it back any more: out of the list of its instance. */

@@ -141,6 +141,13 @@ void wait_started(pawl_server *s, const char *instance)
     pthread_mutex_unlock(&s->lock);
 }
 
+void wait_removed(pawl_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    recents_reset(&s->recents); /* rare: all that is lost is a look */
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* ---- The call ---------------------------------------------------------------------------- */
 
 /* Answer when it has ended, or `final`; false: it goes on. */

@@ -216,10 +216,17 @@ def test_wait_says_what_get_says(server):
 
 
 def test_wait_for_what_is_removed(server):
-    server.start_instance("Echo", 1, "gone")
-    time.sleep(0.3)
-    expect(server.call("DELETE", I + "/gone"), 200)
-    expect(server.get(I + "/gone/wait"), 404, "not_found")
+    for n in range(30):  # ended and kept for a wait; then gone, at once
+        gone = "gone-%d" % n
+        server.start_instance("Echo", 1, gone)
+        while server.get(I + "/" + gone).json["status"] != "completed":
+            time.sleep(0.01)
+        if n % 2:
+            expect(server.call("DELETE", I + "/" + gone), 200)
+        else:
+            expect(server.post(I + ":batch", {"action": "delete", "filter": {"prefix": gone}}),
+                   200, done=1)
+        expect(server.get(I + "/%s/wait" % gone), 404, "not_found")
     server.start_instance("Ask", None, "going")
     replies = []
     waiter = threading.Thread(target=lambda: replies.append(
