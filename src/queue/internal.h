@@ -13,7 +13,7 @@
 bool window_insert(struct queue *q, struct entry *e);
 /* Would an entry with this key be seated? */
 bool window_wants(const struct queue *q, int64_t priority, uint64_t place);
-struct entry *window_at(const struct queue *q, size_t i) __attribute__((returns_nonnull));
+struct entry *window_at(const struct queue *q, size_t i);
 void window_remove(struct queue *q, size_t i);
 /* The seated entry with this key, or NULL. */
 struct entry *window_find(const struct queue *q, int64_t priority, uint64_t place, size_t *reti);
