@@ -250,8 +250,8 @@ PAWL_API pawl_status pawl_client_history(pawl_client *c, const char *instance, u
 /* For who hands in many requests in a row, as a server does: what this thread submits
  * between the two may wait for the end, so that it makes one commit and not two.  Brief: a
  * thread that holds must not wait for an answer. */
-PAWL_API void pawl_client_hold(pawl_client *c);
-PAWL_API void pawl_client_release(pawl_client *c);
+PAWL_API void pawl_client_hold(void);
+PAWL_API void pawl_client_release(void);
 
 /* ---- The commit feed ---------------------------------------------------- */
 

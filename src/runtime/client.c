@@ -115,14 +115,14 @@ bool client_may_write(pawl_client *c, pawl_error *err)
 
 /* ---- Submit ----------------------------------------------------------------------- */
 
-void pawl_client_hold(pawl_client *c)
+void pawl_client_hold(void)
 {
-    inbox_hold(c->rt);
+    inbox_hold();
 }
 
-void pawl_client_release(pawl_client *c)
+void pawl_client_release(void)
 {
-    inbox_release(c->rt);
+    inbox_release();
 }
 
 pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl_reply_fn *fn,

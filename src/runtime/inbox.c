@@ -13,7 +13,8 @@
 
 /* What this thread has posted without waking the engine; see inbox_hold(). */
 static _Thread_local struct {
-    const pawl_runtime *rt; /* NULL: not holding */
+    bool on;
+    pawl_runtime *rt; /* posted to; NULL: nothing yet */
     unsigned posted;
 } held;
 
@@ -25,17 +26,27 @@ static bool wakes(pawl_runtime *rt)
     return sleeps;
 }
 
-void inbox_hold(const pawl_runtime *rt)
+/* May this post wait for the release? */
+static bool may_wait(pawl_runtime *rt)
 {
+    if (!held.on || (held.rt && held.rt != rt))
+        return false;
     held.rt = rt;
-    held.posted = 0;
+    return ++held.posted % HELD_MAX != 0;
 }
 
-void inbox_release(pawl_runtime *rt)
+void inbox_hold(void)
 {
-    unsigned posted = held.posted;
+    held.on = true;
+}
+
+void inbox_release(void)
+{
+    pawl_runtime *rt = held.rt;
+    held.on = false;
     held.rt = NULL;
-    if (!posted)
+    held.posted = 0;
+    if (!rt)
         return;
     pthread_mutex_lock(&rt->lock);
     bool wake = wakes(rt);
@@ -46,7 +57,6 @@ void inbox_release(pawl_runtime *rt)
 
 bool inbox_post(pawl_runtime *rt, struct item *item)
 {
-    bool wake = held.rt != rt || ++held.posted % HELD_MAX == 0;
     item->next = NULL;
     pthread_mutex_lock(&rt->lock);
     if (rt->stopping && item->kind != ITEM_JOB) {
@@ -56,7 +66,7 @@ bool inbox_post(pawl_runtime *rt, struct item *item)
     *rt->inbox_end = item;
     rt->inbox_end = &item->next;
     atomic_fetch_add_explicit(&rt->inbox_count, 1, memory_order_relaxed);
-    wake = wake && wakes(rt);
+    bool wake = !may_wait(rt) && wakes(rt);
     pthread_mutex_unlock(&rt->lock);
     if (wake)
         pthread_cond_broadcast(&rt->wake);

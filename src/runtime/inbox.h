@@ -14,8 +14,8 @@
 bool inbox_post(pawl_runtime *rt, struct item *item);
 /* Between the two, what this thread posts does not wake a sleeping engine at once: what
  * comes together is committed together.  After a few it does. */
-void inbox_hold(const pawl_runtime *rt);
-void inbox_release(pawl_runtime *rt);
+void inbox_hold(void);
+void inbox_release(void);
 /* Move what arrived behind rt->items. */
 void inbox_take(pawl_runtime *rt);
 /* Sleep until something arrives, stop is set, or `until_mono_ms` (INT64_MAX: no limit). */

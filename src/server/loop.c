@@ -512,9 +512,9 @@ static void *loop_thread(void *arg)
                 close(fd);
         }
         look_for_quiet(s);
-        pawl_client_hold(s->client); /* requests that came together go together */
+        pawl_client_hold(); /* requests that came together go together */
         (void)MHD_run(s->daemon);
-        pawl_client_release(s->client);
+        pawl_client_release();
         if (fds[2].revents)
             note_ends(s);
     }
