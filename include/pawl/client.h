@@ -161,6 +161,7 @@ typedef struct pawl_waiting {
     uint32_t attempt;    /* activity: 1, 2, … */
     pawl_str last_error; /* activity: of the attempt before */
     bool running;        /* activity: a worker has it */
+    bool leased;         /* and that worker is outside, by a lease that has not ended */
 } pawl_waiting;
 
 typedef struct pawl_info {

@@ -54,6 +54,7 @@ PAWL_API pawl_status pawl_register_activity_with(pawl_app *app, const char *name
                                                  const pawl_register_opts *opts);
 /* True when the app has the orchestration (version NULL: any). */
 PAWL_API bool pawl_app_has_orchestration(pawl_app *app, const char *name, const char *version);
+PAWL_API bool pawl_app_has_code(pawl_app *app); /* any orchestration */
 PAWL_API bool pawl_app_has_activity(pawl_app *app, const char *name);
 /* Load a module (see PAWL_MODULE): a private copy is opened, so replacing the
  * file later is safe.  PAWL_INVALID says what is wrong with the file. */
@@ -114,6 +115,7 @@ typedef struct pawl_options {
     void *log_user;
     const pawl_env *env; /* default: the real world; copied */
     bool log_json;       /* without `log`: one JSON object a line instead of logfmt */
+    bool steers_only;    /* no code runs here and none is missed: instances are not told so */
     int64_t retain_ms;   /* remove instances that ended longer ago; default 0: keep them */
 } pawl_options;
 

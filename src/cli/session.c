@@ -114,6 +114,7 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     pawl_options options = cli->args.options;
     options.data = session_data(cli);
     options.read_only = use == SESSION_LOOK;
+    options.steers_only = use == SESSION_STEER;
     int level = cli->args.log_level;
     if (level < 0) /* that code is missing here is news only to who wants to run it */
         level = use == SESSION_RUN ? PAWL_LOG_WARN : PAWL_LOG_ERROR;

@@ -290,6 +290,14 @@ static void work_until_told(struct cli *cli, struct session *session, struct wat
     cli_note(cli, "stopping; once more stops at once");
 }
 
+static void say_work(struct cli *cli)
+{
+    if (!pawl_app_has_code(cli->app))
+        cli_note(cli, "no code is loaded: instances wait for theirs; give it with --load FILE.so");
+    if (!cli->args.until_idle)
+        cli_note(cli, "working on %s, until Ctrl-C", session_data(cli));
+}
+
 int verb_work(struct cli *cli)
 {
     int status = session_load(cli);
@@ -298,6 +306,8 @@ int verb_work(struct cli *cli)
         return status;
     struct session session;
     status = session_open(cli, SESSION_RUN, &session);
+    if (!status)
+        say_work(cli);
     if (!status)
         work_until_told(cli, &session, &watch);
     watch_close(&watch);

@@ -154,7 +154,7 @@ void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
         &rt->group_mem, "waits for code: orchestration '%.*s'%s%.*s is not registered here",
         PAWL_FMT(s->row.orchestration), s->row.version.len ? " version " : "",
         PAWL_FMT(s->row.version));
-    if (!pawl_str_eq(s->row.finding, finding)) {
+    if (!pawl_str_eq(s->row.finding, finding) && !rt->opts.steers_only) {
         log_warn(&rt->log, "turn", "no code for this instance; it waits", "instance=%.*s",
                  PAWL_FMT(s->row.id));
         s->row.finding = finding;

@@ -10,6 +10,7 @@
 #include "runtime/group.h"
 #include "runtime/loop.h"
 #include "runtime/resident.h"
+#include "runtime/slots.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -65,6 +66,13 @@ static const char *kind_word(int kind)
     }
 }
 
+/* Is a thread at it?  The slots of the owner say so; locks in rows outlive whoever set them. */
+static bool is_running(pawl_client *c, uint64_t work_id)
+{
+    pawl_runtime *rt = c->rt;
+    return rt->opts.read_only ? slots_ran(rt->data_dir, work_id) : slots_runs(rt->slots, work_id);
+}
+
 /* What the work row knows of an open activity. */
 static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *w)
 {
@@ -75,7 +83,8 @@ static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *
     w->attempt = list.items[0].attempt + 1;
     w->last_error = list.items[0].last_error;
     w->due_ms = list.items[0].visible_ms;
-    w->running = list.items[0].lock_epoch != 0 || list.items[0].lock_token.len != 0;
+    w->leased = list.items[0].lock_token.len && list.items[0].lock_until_ms > rt_now(c->rt);
+    w->running = w->leased || is_running(c, rid);
 }
 
 /* Replay tables only and list what is open. */

@@ -270,6 +270,14 @@ bool pawl_app_has_orchestration(pawl_app *app, const char *name, const char *ver
     return registry_code(app, pawl_s(name), pawl_s(version)) != NULL;
 }
 
+bool pawl_app_has_code(pawl_app *app)
+{
+    pthread_mutex_lock(&app->lock);
+    bool has = app->orchestrations.count > 0;
+    pthread_mutex_unlock(&app->lock);
+    return has;
+}
+
 bool pawl_app_has_activity(pawl_app *app, const char *name)
 {
     return registry_activity(app, pawl_s(name)) != NULL;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAGIC        UINT64_C(0x3274736c77617001) /* "\1pawlst2" */
@@ -127,6 +128,38 @@ void slots_work(struct slots *s, uint32_t worker, uint64_t work_id)
 {
     if (!s || worker >= SLOTS_WORKERS)
         return;
-    s->page->work[worker] = work_id;
+    __atomic_store_n(&s->page->work[worker], work_id, __ATOMIC_RELAXED);
     enter(s, work_id);
+}
+
+static bool has_work(const volatile struct page *page, uint64_t work_id)
+{
+    for (size_t i = 0; i < SLOTS_WORKERS; i++)
+        if (__atomic_load_n(&page->work[i], __ATOMIC_RELAXED) == work_id)
+            return true;
+    return false;
+}
+
+bool slots_runs(const struct slots *s, uint64_t work_id)
+{
+    return s && has_work(s->page, work_id);
+}
+
+bool slots_ran(const char *dir, uint64_t work_id)
+{
+    char path[4096];
+    struct stat st;
+    void *page = MAP_FAILED;
+    (void)snprintf(path, sizeof(path), "%s/slots", dir ? dir : ".");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof(struct page))
+        page = mmap(NULL, sizeof(struct page), PROT_READ, MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    if (page == MAP_FAILED)
+        return false;
+    const volatile struct page *p = page;
+    bool ran = p->magic == MAGIC && !p->clean && has_work(p, work_id);
+    (void)munmap(page, sizeof(struct page));
+    return ran;
 }

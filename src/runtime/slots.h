@@ -40,5 +40,9 @@ void slots_fault(void);
 void slots_fault_turn(struct slots *s);
 void slots_turn(struct slots *s, uint64_t uid, uint64_t item);
 void slots_work(struct slots *s, uint32_t worker, uint64_t work_id);
+/* Does a worker run it now?  Any thread. */
+bool slots_runs(const struct slots *s, uint64_t work_id);
+/* The same by the file in `dir`, from another process: if its owner lives, it runs. */
+bool slots_ran(const char *dir, uint64_t work_id);
 
 #endif

@@ -53,13 +53,19 @@ pawl_status why_gather(struct why *y, pawl_client *client, const char *id, pawl_
 
 /* ---- The sentence ------------------------------------------------------------------ */
 
+/* Without an owner only those run that a lease keeps outside. */
+static bool is_running(const struct why *y, const pawl_waiting *waits)
+{
+    return waits->running && (y->owner != 0 || waits->leased);
+}
+
 static void say_activity(struct why *y, const pawl_waiting *waits)
 {
     char since[UNITS_BYTES], due[UNITS_BYTES];
     struct buf *s = &y->sentence;
     format_duration(since, y->now_ms - waits->since_ms);
     buf_printf(s, "activity '%.*s'", PAWL_FMT(waits->name));
-    if (waits->running && y->owner != 0)
+    if (is_running(y, waits))
         buf_printf(s, ", running (scheduled %s ago%s)", since,
                    waits->attempt > 1 ? ", not its first try" : "");
     else if (waits->due_ms > y->now_ms)
@@ -199,7 +205,9 @@ void why_render(struct why *y, pawl_json *w)
     pawl_json_array(w);
     for (size_t i = 0; i < y->info.waiting_count; i++) {
         pawl_json_object(w);
-        render_waiting_members(w, &y->info.waiting[i]);
+        pawl_waiting waits = y->info.waiting[i];
+        waits.running = is_running(y, &waits);
+        render_waiting_members(w, &waits);
         render_text(w, "woken_by", waker(y, &y->info.waiting[i]));
         pawl_json_end(w);
     }

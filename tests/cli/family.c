@@ -8,6 +8,7 @@
 #include <pawl.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static pawl_result leaf(pawl_ctx *ctx, pawl_str input)
 {
@@ -24,6 +25,20 @@ static pawl_result parent(pawl_ctx *ctx, pawl_str input)
     };
     pawl_result all = pawl_await_all(ctx, kids, 2);
     return all.ok ? pawl_done(ctx, "both") : all;
+}
+
+/* Until the process is killed. */
+static pawl_result forever(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    for (;;)
+        sleep(1000);
+    return pawl_ok(act, "");
+}
+
+static pawl_result stuck(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call(ctx, "Forever", input);
 }
 
 static pawl_result hostile(pawl_ctx *ctx, pawl_str input)
@@ -71,6 +86,8 @@ static pawl_result nobody(pawl_ctx *ctx, pawl_str input)
 static void setup(pawl_app *app)
 {
     pawl_register_activity(app, "Flaky", flaky);
+    pawl_register_orchestration(app, "Stuck", "1.0.0", stuck);
+    pawl_register_activity(app, "Forever", forever);
     pawl_register_orchestration(app, "Leaf", "1.0.0", leaf);
     pawl_register_orchestration(app, "Parent", "1.0.0", parent);
     pawl_register_orchestration(app, "Hostile", "1.0.0", hostile);
