@@ -92,6 +92,9 @@ torture-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
 # The binary from outside, and the documents as tests: scripts on a finished build.
 test-cli: all
 	@B=$(B) tests/run tests/cli/cli tests/cli/code
+# The part of it that tries authors' code; with V=asan it sees leaks.
+test-code: all
+	@B=$(B) tests/run tests/cli/code
 test-docs: all
 	@B=$(B) tests/run tests/docs/docs
 test-http: all
@@ -106,7 +109,7 @@ test-stall: all
 test-fresh: all
 	@FRESH=1 tests/run "tests/http/http make_run"
 
-.PHONY: test-hostile test-cli test-docs test-http test-stall test-fresh
+.PHONY: test-hostile test-cli test-code test-docs test-http test-stall test-fresh
 
 # Valgrind on what is quick and full of pointers; one process, so that leaks are seen.
 test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_heap $(B)/tests/unit/test_vec $(B)/tests/unit/test_policy

@@ -85,7 +85,7 @@ void decide_met(execution *x, const pawl_event *e, void *site)
     x->cursor++;
     x->last_seq = e->seq;
     if (x->spec.trace)
-        x->spec.trace(x->spec.trace_user, TRACE_EVENT, e, site);
+        x->spec.trace(x->spec.trace_user, TRACE_EVENT, e, engine_site(x, site));
 }
 
 struct step *decide_append(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data)

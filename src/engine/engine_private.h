@@ -299,6 +299,9 @@ static inline bool execution_is_tables(const execution *x)
 void ending_of_return(execution *x);
 void ending_replayed(execution *x, const pawl_event *e);
 
+/* The place of a call in the author's code, as far as it is known. */
+void *engine_site(const execution *x, void *site);
+
 /* replay.c: how a recorded message acts, shared with apply.c */
 void message_act(execution *x, const pawl_event *e);
 

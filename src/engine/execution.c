@@ -192,7 +192,21 @@ void execution_resolve(execution *x, struct task *t, int kind, pawl_str data)
     }
 }
 
-static void body(void *arg)
+/* The last call of a function may be a jump: it then seems to be made from here.  A
+ * section of its own tells where that is; the linker names its two ends. */
+extern const char __start_pawl_body[] __attribute__((visibility("hidden")));
+extern const char __stop_pawl_body[] __attribute__((visibility("hidden")));
+
+void *engine_site(const execution *x, void *site)
+{
+    const char *at = site;
+
+    if (at >= __start_pawl_body && at <= __stop_pawl_body)
+        return (void *)((uintptr_t)x->spec.code.fn + 1); /* all that is known: which function */
+    return site;
+}
+
+__attribute__((section("pawl_body"), noinline)) static void body(void *arg)
 {
     execution *x = arg;
 

@@ -32,7 +32,7 @@ void finding_set(execution *x, const pawl_event *recorded, const struct decision
     fill(x->finding, recorded, format, args);
     va_end(args);
     if (d) {
-        x->finding->site = d->site;
+        x->finding->site = engine_site(x, d->site);
         finding_describe_call(d, x->finding->attempted, sizeof(x->finding->attempted));
     }
 }

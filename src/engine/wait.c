@@ -36,7 +36,8 @@ bool wait_for(execution *x, enum wait_mode mode, const pawl_task *tasks, size_t 
     x->blocked = true;
     if (x->spec.trace && x->phase == PHASE_REPLAY)
         x->spec.trace(x->spec.trace_user, TRACE_WAIT,
-                      x->cursor < x->event_count ? &x->events[x->cursor] : NULL, site);
+                      x->cursor < x->event_count ? &x->events[x->cursor] : NULL,
+                      engine_site(x, site));
     fiber_yield();
     assert_that(x->running && (w->ready || w->interrupted));
     return !w->interrupted;

@@ -25,6 +25,7 @@ struct replaying {
     const pawl_history_event *events;
     pawl_replay_opts opts;
     uint64_t met;
+    void *code; /* the function, for what has no place of its own: its return */
     void *site; /* of the last wait or misfit */
 };
 
@@ -104,8 +105,7 @@ static void met(void *user, enum engine_trace what, const pawl_event *e, void *s
             tell(r, PAWL_REPLAY_WAIT, e, site);
         break;
     case TRACE_MISMATCH:
-        if (site)
-            r->site = site;
+        r->site = site ? site : r->code;
         if (engine_on_fiber())
             tell(r, PAWL_REPLAY_MISFIT, NULL, site);
         break;
@@ -203,6 +203,7 @@ pawl_status pawl_replay(pawl_app *app, const pawl_info *info, const pawl_history
     const struct code_entry *code = find_code(app, info, r.opts.version, ret);
     if (!code)
         return PAWL_OK;
+    r.code = (void *)((uintptr_t)code->fn + 1);
     fiber_guard_thread();
     count = count_until(events, count, r.opts.until_seq);
     if (!count || events[0].seq != 1) {

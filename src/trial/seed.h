@@ -21,6 +21,7 @@ struct board {
     int state; /* of the instance the seed began with: a pawl_state */
     uint64_t crashes, events, commits;
     int64_t virtual_ms;
+    void *address; /* where it died; NULL: unknown */
     bool cut;
     size_t used; /* bytes of lines */
     char lines[];

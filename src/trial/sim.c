@@ -13,6 +13,7 @@
 #include "base/asan.h"
 #include "base/attr.h"
 #include "base/limits.h"
+#include "runtime/site.h"
 #include "trial/seed.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #ifdef HAVE_ASAN
@@ -78,12 +80,48 @@ static void look_for_leaks(struct board *b)
 #endif
 }
 
+/* ---- Where it died -------------------------------------------------------------------------------- */
+
+static struct board *dying; /* of this process, for the handler */
+
+/* Note the place and die of it.  Runs on the alternate stack that the fibers set up. */
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    const ucontext_t *c = context;
+    (void)info;
+#if defined(__x86_64__)
+    dying->address = (void *)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    dying->address = (void *)c->uc_mcontext.pc;
+#else
+    (void)c;
+#endif
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static void note_deaths(struct board *b)
+{
+    /* AddressSanitizer says more about the others than we could. */
+    static const int numbers[] = {SIGALRM,
+#ifndef HAVE_ASAN
+                                  SIGSEGV, SIGBUS, SIGFPE, SIGILL
+#endif
+    };
+    struct sigaction action = {.sa_sigaction = on_signal,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    dying = b;
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        (void)sigaction(numbers[i], &action, NULL);
+}
+
 NORETURN static void child(const struct run *r, uint64_t seed, unsigned faults)
 {
     pawl_sim_opts opts = r->opts;
     opts.faults = faults;
     (void)dup2(r->said, 1);
     (void)dup2(r->said, 2);
+    note_deaths(r->board);
     (void)alarm(opts.seed_limit_s);
     seed_run(r->app, &opts, seed, r->board);
     look_for_leaks(r->board);
@@ -106,14 +144,18 @@ static void read_said(const struct run *r, char *to, size_t size)
 
 static void died(const struct run *r, int status)
 {
-    char said[SAID_BYTES];
+    char said[SAID_BYTES], site[240] = "";
     read_said(r, said, sizeof(said));
+    if (r->board->address)
+        site_describe(r->board->address, site, sizeof(site));
+    const char *in = site[0] ? " in " : "";
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         board_problem(r->board, PAWL_SIM_LOOP, pawl_s(""),
-                      "the code did not come to rest in %u seconds", r->opts.seed_limit_s);
+                      "the code did not come to rest in %u seconds; last seen%s%s",
+                      r->opts.seed_limit_s, site[0] ? in : " somewhere", site);
     else if (WIFSIGNALED(status))
-        board_problem(r->board, PAWL_SIM_CRASHED, pawl_s(""), "the code crashed: %s%s%s",
-                      strsignal(WTERMSIG(status)), said[0] ? ": " : "", said);
+        board_problem(r->board, PAWL_SIM_CRASHED, pawl_s(""), "the code crashed%s%s: %s%s%s", in,
+                      site, strsignal(WTERMSIG(status)), said[0] ? ": " : "", said);
     else if (status != 0)
         board_problem(r->board, PAWL_SIM_CRASHED, pawl_s(""),
                       "the process ended with status %d: %s", WEXITSTATUS(status), said);
