@@ -99,3 +99,32 @@ TEST(hot_statements_use_the_index_made_for_them)
     }
     box_drop(&b);
 }
+
+/* Run it with every parameter set to `n`, whatever comes of it. */
+static void run_with(sqlite3_stmt *stmt, int n)
+{
+    for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++)
+        (void)sqlite3_bind_int(stmt, i, n);
+    (void)sqlite3_step(stmt);
+    (void)sqlite3_reset(stmt);
+}
+
+TEST(no_statement_is_compiled_again_for_other_values)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    struct conn *c = &sqlite_of(b.s)->writer;
+    ck_assert_int_eq(sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        sqlite3_stmt *stmt = conn_statement(c, all[i].which);
+        if (sqlite3_bind_parameter_count(stmt) == 0)
+            continue;
+        for (int n = 1; n <= 3; n++)
+            run_with(stmt, n);
+        ck_assert_msg(sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_REPREPARE, 0) == 0, "%s",
+                      all[i].name);
+    }
+    ck_assert_int_eq(sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    box_drop(&b);
+}

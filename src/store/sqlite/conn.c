@@ -85,6 +85,9 @@ static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr)
                                  "PRAGMA temp_store=MEMORY;"
                                  "PRAGMA wal_autocheckpoint=0;";
 
+    /* Plans never depend on bound values; otherwise every statement that uses a partial
+     * index is compiled again whenever a parameter changes. */
+    (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_QPSG, 1, NULL);
     (void)sqlite3_busy_timeout(c->db, writer ? WRITER_BUSY_MS : READER_BUSY_MS);
     int rc = sqlite3_exec(c->db, common, NULL, NULL, NULL);
     if (rc == SQLITE_OK && !writer)
