@@ -13,16 +13,30 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-void assert_failed(const char *what, const char *file, int line)
+NORETURN static void stop(char *text, size_t room, int n)
 {
-    char text[512];
-    int n = snprintf(text, sizeof text, "pawl: broken invariant: %s (%s:%d); stopping\n", what,
-                     file, line);
-
-    if (n >= (int)sizeof text)
-        n = (int)sizeof text - 1;
+    if (n >= (int)room)
+        n = (int)room - 1;
     /* Nothing can be done about an stderr that is gone. */
     if (n < 0 || write(STDERR_FILENO, text, (size_t)n) < 0)
         abort();
     abort();
+}
+
+void assert_failed(const char *what, const char *file, int line)
+{
+    char text[512];
+    stop(text, sizeof text,
+         snprintf(text, sizeof text, "pawl: broken invariant: %s (%s:%d); stopping\n", what, file,
+                  line));
+}
+
+void memory_gone(const char *file, int line)
+{
+    char text[512];
+    stop(
+        text, sizeof text,
+        snprintf(text, sizeof text,
+                 "pawl: out of memory (%s:%d); stopping: what was committed is safe, start again\n",
+                 file, line));
 }

@@ -19,10 +19,20 @@
 
 NORETURN void assert_failed(const char *what, const char *file, int line);
 
+NORETURN void memory_gone(const char *file, int line);
+
 #define assert_that(cond)                                                                          \
     do {                                                                                           \
         if (UNLIKELY(!(cond)))                                                                     \
             assert_failed(#cond, __FILE__, __LINE__);                                              \
+    } while (0)
+
+/* An allocation nobody can do without, or put right later: the process stops with a line
+ * that says so, and the next one goes on from what was committed. */
+#define need_memory(cond)                                                                          \
+    do {                                                                                           \
+        if (UNLIKELY(!(cond)))                                                                     \
+            memory_gone(__FILE__, __LINE__);                                                       \
     } while (0)
 
 #endif

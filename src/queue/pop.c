@@ -127,7 +127,7 @@ static struct lock *make_lock(struct queue_group *g, struct queue *q, size_t cou
     l->fresh = true;
     l->due.key = l->until_ms;
     l->due.tie = l->number;
-    assert_that(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
+    need_memory(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
     q->row.locks++;
     group_touch_lock(g, l);
     return l;

@@ -66,7 +66,7 @@ static void remember_key(struct queue_group *g, struct queue *q, pawl_str key, u
     g->keys = n;
     g->key_count++;
     q->forget = true;
-    assert_that(map_puts(&q->keys, n->key, n));
+    need_memory(map_puts(&q->keys, n->key, n));
 }
 
 static int64_t visible_at(const struct queue_group *g, const pawl_queue_item *item)

@@ -96,7 +96,7 @@ void queue_add_lock(struct queue *q, const pawl_queue_lock *row, const pawl_queu
         }
     l->due.key = l->until_ms;
     l->due.tie = l->number;
-    assert_that(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
+    need_memory(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
 }
 
 static int64_t earlier(int64_t a, int64_t b)

@@ -185,7 +185,7 @@ static int64_t extend(struct queue_group *g, struct queue *q, const pawl_queue_r
         group_touch_lock(g, l);
         heap_remove(&q->due, &l->due);
         l->until_ms = l->due.key = until;
-        assert_that(heap_push(&q->due, &l->due));
+        need_memory(heap_push(&q->due, &l->due));
     }
     return l->until_ms;
 }

@@ -243,7 +243,7 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
     }
     if (!codeless)
         return;
-    (void)map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid);
+    need_memory(map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid));
     s->row.finding = pawl_mem_printf(&rt->group_mem,
                                      "waits for code: orchestration '%.*s' is not registered here",
                                      PAWL_FMT(s->row.orchestration));

@@ -160,7 +160,7 @@ void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
         s->row.finding = finding;
         row_changed(s);
     }
-    (void)map_put(&rt->codeless, r->row.uid, (void *)(uintptr_t)r->row.uid);
+    need_memory(map_put(&rt->codeless, r->row.uid, (void *)(uintptr_t)r->row.uid));
     r->doomed = true;
     turn_pile(rt, r, l);
 }
@@ -171,7 +171,7 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
     pawl_error err;
     arena_reset(&rt->load_mem);
     if (store_read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err) != PAWL_OK) {
-        (void)map_put(&rt->piled, uid, (void *)(uintptr_t)uid);
+        need_memory(map_put(&rt->piled, uid, (void *)(uintptr_t)uid));
         rt->retry_at_ms = rt_mono(rt) + 100;
         return;
     }
@@ -338,7 +338,7 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
 /* False: the row says so already. */
 static bool wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
 {
-    (void)map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid);
+    need_memory(map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid));
     pawl_str finding = pawl_mem_printf(
         &rt->group_mem, "waits for code: orchestration '%.*s' version %.*s is not registered here",
         PAWL_FMT(s->row.orchestration), PAWL_FMT(version));

@@ -32,7 +32,7 @@ static struct held *push(pawl_runtime *rt, struct letter *l, uint64_t work_id, i
     h->node.tie = ++rt->job_tie;
     h->letter = l;
     h->work_id = work_id;
-    assert_that(heap_push(&rt->held, &h->node));
+    need_memory(heap_push(&rt->held, &h->node));
     return h;
 }
 
@@ -59,10 +59,10 @@ void hold_timer(pawl_runtime *rt, int kind, uint64_t uid, uint64_t execution_no,
     if (map_gets(&rt->held_timers, key_of(&key)))
         return;
     struct letter *l = letter_create(&mail, uid, (pawl_str){0}, (pawl_str){0});
-    assert_that(l);
+    need_memory(l);
     struct held *h = push(rt, l, 0, due_ms);
     h->timer = key;
-    assert_that(map_puts(&rt->held_timers, key_of(&h->timer), h));
+    need_memory(map_puts(&rt->held_timers, key_of(&h->timer), h));
 }
 
 void hold_cancel(pawl_runtime *rt, uint64_t uid, uint64_t execution_no, uint64_t ref)

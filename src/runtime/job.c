@@ -241,7 +241,7 @@ void job_watch(pawl_runtime *rt, struct job *job)
     int64_t now = rt_mono(rt);
     job->limit.key = limit_of(job, now, now);
     job->limit.tie = ++rt->job_tie;
-    (void)heap_push(&rt->limits, &job->limit);
+    need_memory(heap_push(&rt->limits, &job->limit));
 }
 
 /* The worker still has this attempt; what was decided of it goes on as a job of its own, so that
@@ -279,7 +279,7 @@ void job_look_limits(pawl_runtime *rt)
                            : now + 1000; /* still queued: the clock of the attempt stands */
         if (at > now) {
             top->key = at;
-            (void)heap_push(&rt->limits, top);
+            need_memory(heap_push(&rt->limits, top));
             continue;
         }
         bool silent = !job->policy.start_to_close_ms || now < began + job->policy.start_to_close_ms;

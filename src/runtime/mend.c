@@ -12,7 +12,7 @@
 void mend_later(pawl_runtime *rt, uint64_t uid)
 {
     if (uid)
-        (void)map_put(&rt->mend, uid, (void *)(uintptr_t)uid);
+        need_memory(map_put(&rt->mend, uid, (void *)(uintptr_t)uid));
 }
 
 pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr)
@@ -205,7 +205,7 @@ static void mend_continue(struct mending *m, const pawl_event *e)
         return;
     struct letter *l = letter_create(&(struct mail){.kind = PAWL_MSG_WAKE}, m->s->row.uid,
                                      (pawl_str){0}, (pawl_str){0});
-    assert_that(l);
+    need_memory(l);
     letter_todo(m->rt, l);
 }
 
@@ -447,7 +447,8 @@ static bool load_taken(pawl_runtime *rt, struct resident *r)
         for (size_t i = 0; i < list.count; i++) {
             const pawl_event *e = &list.items[i];
             if (e->kind == PAWL_EV_EXTERNAL_EVENT)
-                (void)map_put(&r->taken, (uint64_t)pawl_json_int(e->attrs, "/message", 0), r);
+                need_memory(
+                    map_put(&r->taken, (uint64_t)pawl_json_int(e->attrs, "/message", 0), r));
         }
     }
     return true;

@@ -154,7 +154,7 @@ void queue_stop_waiting(pawl_runtime *rt, const void *arg)
         return;
     heap_remove(&rt->desk->waits, &req->until);
     req->until.key = INT64_MIN;
-    assert_that(heap_push(&rt->desk->waits, &req->until));
+    need_memory(heap_push(&rt->desk->waits, &req->until));
 }
 
 void queue_withdraw(pawl_runtime *rt, const void *arg)

@@ -22,7 +22,7 @@
 static void *alloc(size_t size)
 {
     void *p = calloc(1, size);
-    assert_that(p != NULL);
+    need_memory(p != NULL);
     return p;
 }
 
@@ -122,7 +122,7 @@ static struct seat *seat_add(struct queue_desk *d, pawl_str name)
     memcpy(copy, name.ptr, name.len);
     s->name = (pawl_str){copy, name.len};
     s->waiters_end = &s->waiters;
-    assert_that(map_puts(&d->seats, s->name, s));
+    need_memory(map_puts(&d->seats, s->name, s));
     link_newest(d, s);
     d->seat_count++;
     return s;

@@ -120,7 +120,7 @@ static void park(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     s->waiters_end = &req->next;
     req->until.key = rt_mono(rt) + req->args.wait_ms;
     req->until.tie = ++rt->desk->wait_tie;
-    assert_that(heap_push(&rt->desk->waits, &req->until));
+    need_memory(heap_push(&rt->desk->waits, &req->until));
 }
 
 static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)

@@ -19,7 +19,8 @@
 
 static bool suspect(pawl_runtime *rt, uint64_t id)
 {
-    return map_put(&rt->suspects, id, rt);
+    need_memory(map_put(&rt->suspects, id, rt));
+    return true;
 }
 
 /* One crash more for a work row; false: it is no work row. */

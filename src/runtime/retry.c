@@ -45,7 +45,7 @@ void retry_completed(pawl_runtime *rt, const pawl_work *w, bool ok, pawl_str res
                         .data = result,
                         .attrs = completion_attrs(rt, w)};
     struct letter *l = letter_create(&mail, w->uid, (pawl_str){0}, (pawl_str){0});
-    assert_that(l);
+    need_memory(l);
     l->work_id = w->id;
     l->request = req;
     if (!unfused) {

@@ -48,7 +48,7 @@ static void find_withdrawn(struct stage *s, bool *gone)
     for (size_t i = 0; i < s->turn.count; i++) {
         const pawl_event *e = &s->turn.steps[i].event;
         if (is_schedule(e->kind)) {
-            assert_that(map_put(&seen, ref_key(e), (void *)(uintptr_t)(i + 1)));
+            need_memory(map_put(&seen, ref_key(e), (void *)(uintptr_t)(i + 1)));
         } else if (is_cancel(e->kind) && !s->turn.steps[i].target_rid) {
             uintptr_t at = (uintptr_t)map_get(&seen, ref_key(e));
             if (at)

@@ -73,7 +73,7 @@ void stage_take(struct stage *s, struct letter *l)
 void stage_answer(struct stage *s, struct request *req)
 {
     struct letter *l = letter_create(&(struct mail){0}, 0, (pawl_str){0}, (pawl_str){0});
-    assert_that(l);
+    need_memory(l);
     l->request = req;
     stage_take(s, l);
 }

@@ -126,7 +126,7 @@ void told_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance)
     w->next = map_gets(&rt->waiters, instance);
     if (w->next)
         map_removes(&rt->waiters, instance); /* the key lives with the newest */
-    assert_that(map_puts(&rt->waiters, w->instance, w));
+    need_memory(map_puts(&rt->waiters, w->instance, w));
     atomic_fetch_add(&rt->waiter_count, 1);
     pthread_mutex_unlock(&rt->lock);
 }
@@ -141,7 +141,7 @@ void told_leave(pawl_runtime *rt, struct wait_node *w)
         if (at->next == w)
             at->next = w->next;
     if (top)
-        assert_that(map_puts(&rt->waiters, top->instance, top));
+        need_memory(map_puts(&rt->waiters, top->instance, top));
     atomic_fetch_sub(&rt->waiter_count, 1);
     if (rt->stopping)
         pthread_cond_broadcast(&rt->wake);

@@ -108,8 +108,7 @@ static void keep_for_start(pawl_runtime *rt, struct letter *l)
         s->messages.items[s->messages.count - 1].attrs = attrs;
     if (!map_gets(&rt->kept_names, l->instance)) {
         char *name = strndup(l->instance.ptr, l->instance.len);
-        if (name && !map_puts(&rt->kept_names, (pawl_str){name, l->instance.len}, name))
-            free(name);
+        need_memory(name && map_puts(&rt->kept_names, (pawl_str){name, l->instance.len}, name));
     }
     stage_take(s, l);
 }

@@ -85,7 +85,7 @@ static void read_header(struct history *h, pawl_str line, pawl_mem *mem)
 static void damaged(struct history *h, uint64_t rid)
 {
     uint64_t *slot = vec_push(&h->damaged);
-    assert_that(slot);
+    need_memory(slot);
     *slot = rid;
 }
 
@@ -102,7 +102,7 @@ static void read_event(struct history *h, pawl_str line, pawl_mem *mem)
     e.seq = seq;
     e.execution = h->execution;
     pawl_event *slot = vec_push(&h->events);
-    assert_that(slot);
+    need_memory(slot);
     *slot = e;
 }
 
@@ -115,7 +115,7 @@ static void read_turn_line(struct history *h, pawl_str line, pawl_mem *mem)
         return;
     for (json_begin(&it, keys); json_next(&it);) {
         pawl_str *slot = vec_push(&h->keys);
-        assert_that(slot);
+        need_memory(slot);
         (void)text_get(it.value, false, mem, slot);
     }
 }

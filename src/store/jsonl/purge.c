@@ -29,13 +29,13 @@ static void collect(const struct memory *m, struct leaving *l)
         struct order_node *n = order_from(&m->messages_by_owner, owner, 0);
         for (; n && n->key == owner; n = order_next(n)) {
             uint64_t *slot = vec_push(&l->messages);
-            assert_that(slot);
+            need_memory(slot);
             *slot = n->tie;
         }
         n = order_from(&m->work_by_owner, owner, 0);
         for (; n && n->key == owner; n = order_next(n)) {
             uint64_t *slot = vec_push(&l->work);
-            assert_that(slot);
+            need_memory(slot);
             *slot = n->tie;
         }
     }

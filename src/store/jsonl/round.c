@@ -211,11 +211,11 @@ static void note_row(struct jsonl *j, struct jsonl_batch *b, const pawl_round *r
             if (b->rows.items[i] == r->uid)
                 return;
         uint64_t *slot = vec_push(&b->rows);
-        assert_that(slot);
+        need_memory(slot);
         *slot = r->uid;
     } else if (r->change == PAWL_ROW_REMOVE) {
         pawl_row *slot = vec_push(&b->removed);
-        assert_that(slot);
+        need_memory(slot);
         *slot = (pawl_row){.uid = before->uid, .id = pawl_mem_dup(j->mem, before->id)};
     }
 }

@@ -99,7 +99,7 @@ static bool acceptable(const struct memory *m, const pawl_round *r)
 static struct memory_execution *open_execution(struct memory_instance *i, uint64_t execution)
 {
     struct memory_execution **slot = vec_push(&i->executions);
-    assert_that(slot != NULL);
+    need_memory(slot != NULL);
     *slot = copy_alloc(sizeof(**slot));
     (*slot)->closed.execution = execution;
     return *slot;
@@ -126,7 +126,7 @@ static void append_events(struct memory *m, struct memory_instance *i, const paw
         if (!x)
             x = open_execution(i, r->events[n].execution);
         struct memory_event **slot = vec_push(&x->events);
-        assert_that(slot != NULL);
+        need_memory(slot != NULL);
         *slot = copy_alloc(sizeof(**slot));
         copy_keep(&shape_event, &(*slot)->event, &r->events[n]);
         order_add(&m->by_rid, &(*slot)->by_rid, 0, r->events[n].rid);
@@ -141,7 +141,7 @@ static struct memory_instance *insert_instance(struct memory *m, const pawl_roun
     map_init(&i->keys);
     open_execution(i, r->execution);
     order_add(&m->by_uid, &i->by_uid, 0, r->uid);
-    assert_that(map_puts(&m->by_name, i->row.id, i));
+    need_memory(map_puts(&m->by_name, i->row.id, i));
     return i;
 }
 
@@ -150,11 +150,11 @@ static void remove_instance(struct memory *m, struct memory_instance *i)
     order_remove(&i->by_uid);
     map_removes(&m->by_name, i->row.id);
     struct memory_instance **slot = vec_push(&m->removed);
-    assert_that(slot != NULL);
+    need_memory(slot != NULL);
     *slot = i;
     for (size_t n = 0; n < i->executions.count; n++) {
         struct memory_execution **dead = vec_push(&m->dead);
-        assert_that(dead != NULL);
+        need_memory(dead != NULL);
         *dead = i->executions.items[n];
     }
     vec_deinit(&i->executions);
@@ -281,7 +281,7 @@ static void apply_keys(struct memory *m, const pawl_round *r)
             continue;
         pawl_str *key = copy_alloc(sizeof(*key));
         copy_set(key, r->keys[n]);
-        assert_that(map_puts(&i->keys, *key, key));
+        need_memory(map_puts(&i->keys, *key, key));
     }
 }
 

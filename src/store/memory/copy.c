@@ -54,7 +54,7 @@ static void drop(pawl_str s)
 void *copy_alloc(size_t size)
 {
     void *p = calloc(1, size);
-    assert_that(p != NULL);
+    need_memory(p != NULL);
     return p;
 }
 

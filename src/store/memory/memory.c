@@ -286,7 +286,7 @@ void memory_quarantine(struct memory *m, struct memory_message *msg, pawl_str re
     buf_deinit(&text);
 
     struct memory_message **slot = vec_push(&m->quarantine);
-    assert_that(slot != NULL);
+    need_memory(slot != NULL);
     *slot = msg;
 }
 

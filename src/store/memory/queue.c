@@ -187,7 +187,7 @@ static void insert_queue(struct memory_queues *q, const pawl_queue_row *row)
     map_init(&queue->past_ids);
     map_init(&queue->key_texts);
     order_add(&q->by_qid, &queue->by_qid, 0, row->qid);
-    assert_that(map_puts(&q->by_name, queue->row.name, queue));
+    need_memory(map_puts(&q->by_name, queue->row.name, queue));
     place_queue(q, queue);
 }
 
@@ -315,7 +315,7 @@ static void insert_past(struct memory_queues *q, const pawl_queue_past *row)
     p = copy_alloc(sizeof(*p));
     copy_keep(&shape_past, &p->row, row);
     order_add(&queue->pasts, &p->by_number, 0, row->number);
-    assert_that(map_puts(&queue->past_ids, p->row.id, p));
+    need_memory(map_puts(&queue->past_ids, p->row.id, p));
 }
 
 static void drop_key(struct memory_queue *queue, struct memory_key *k)
@@ -335,7 +335,7 @@ static void insert_key(struct memory_queues *q, const pawl_queue_key *row)
     k = copy_alloc(sizeof(*k));
     copy_keep(&shape_key, &k->row, row);
     order_add(&queue->keys, &k->by_expiry, row->expires_ms, row->entry);
-    assert_that(map_puts(&queue->key_texts, k->row.key, k));
+    need_memory(map_puts(&queue->key_texts, k->row.key, k));
 }
 
 static void forget(struct memory_queues *q, const pawl_queue_forget *f)

@@ -85,7 +85,7 @@ static uint64_t prune(struct memory *m, struct memory_instance *i, uint64_t befo
     while (pruned < count && i->executions.items[pruned]->closed.execution < before &&
            i->executions.items[pruned]->closed.execution != i->row.execution) {
         struct memory_execution **dead = vec_push(&m->dead);
-        assert_that(dead != NULL);
+        need_memory(dead != NULL);
         *dead = i->executions.items[pruned++];
     }
     for (size_t n = pruned; n < count; n++)

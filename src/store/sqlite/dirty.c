@@ -23,7 +23,7 @@ char *path_of(const char *base, const char *suffix)
 {
     char *path;
 
-    assert_that(asprintf(&path, "%s%s", base, suffix) >= 0);
+    need_memory(asprintf(&path, "%s%s", base, suffix) >= 0);
     return path;
 }
 

@@ -145,7 +145,7 @@ static void loosen(struct sqlite_store *s, struct work_name *n, uint64_t id)
     if (taken_has(&s->loose, id))
         return;
     uint64_t *slot = vec_push(&n->loose);
-    assert_that(slot && taken_add(&s->loose, id)); /* else the row is stuck until a restart */
+    need_memory(slot && taken_add(&s->loose, id)); /* else the row is stuck until a restart */
     *slot = id;
 }
 
