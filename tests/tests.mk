@@ -15,7 +15,7 @@ $(foreach t,buf vec map heap json,$(eval LIBS.test_$(t) := $(WRAP)))
 # The disk in memory: file calls of our objects, and what the stories there watch.
 DISK := $(foreach f,open close fsync unlink rename access stat fstat chmod mkdir statfs statvfs flock \
           ftruncate pread pwrite posix_fallocate mmap munmap activity_run sqlite3_exec sqlite3_prepare_v2,-Wl,--wrap=$(f))
-$(foreach t,power errors,$(eval LIBS.test_$(t) = $$(DISK))$(eval EXTRA.test_$(t) := tests/windows/flows.c))
+$(foreach t,power errors alloc,$(eval LIBS.test_$(t) = $$(DISK))$(eval EXTRA.test_$(t) := tests/windows/flows.c))
 # tests/<group>/test_<name>.c is a program; other .c files there are shared by the group.
 TESTSRC  := $(wildcard tests/*/test_*.c)
 TESTBIN  := $(TESTSRC:tests/%.c=$(B)/tests/%)
@@ -74,12 +74,18 @@ sim: $(B)/tests/sim/pawl-sim
 test-windows: $(filter $(B)/tests/windows/%,$(TESTBIN))
 	@tests/run $^
 
-# Power losses and bad disks on a disk in memory.  A sample; all of it: torture-power.
-test-power: $(B)/tests/vfs/test_power
+# Power losses, failing operations and failing allocations, on a disk in memory.  A sample;
+# all of it: torture-power, torture-alloc.
+VFS := $(B)/tests/vfs
+test-power: $(VFS)/test_power $(VFS)/test_errors
 	@tests/run $^
-torture-power: $(B)/tests/vfs/test_power
+test-alloc: $(VFS)/test_alloc
+	@tests/run $^
+torture-power: $(VFS)/test_power $(VFS)/test_errors
+	@tests/run "$(VFS)/test_power --full" "$(VFS)/test_errors --full"
+torture-alloc: $(VFS)/test_alloc
 	@tests/run "$^ --full"
-.PHONY: test-power torture-power
+.PHONY: test-power test-alloc torture-power torture-alloc
 
 # kill -9, bad disks, bad bytes, with real processes.  A sample; all of it: torture-crash.
 test-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))

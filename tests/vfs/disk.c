@@ -12,7 +12,7 @@
 
 const char *const disk_op_names[] = {"read", "open",   "lock",   "share",  "write",   "truncate",
                                      "sync", "create", "unlink", "rename", "sync_dir"};
-const char *const disk_fault_names[] = {"fine", "io_error", "full", "short", "busy", "sync_lost"};
+const char *const disk_fault_names[] = {"fine", "io_error", "full", "busy", "sync_lost"};
 const char *const disk_damage_names[] = {"none", "all", "writes", "sectors", "pages", "trash"};
 
 enum disk_fault (*disk_hook)(enum disk_op op, const char *path);
@@ -55,6 +55,7 @@ static struct {
     int numbers;
 } disk;
 static pthread_mutex_t lock;
+static __thread int inside;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void make_lock(void)
@@ -76,11 +77,18 @@ void disk_enter(void)
 {
     pthread_once(&once, make_first_lock);
     pthread_mutex_lock(&lock);
+    inside++;
 }
 
 void disk_leave(void)
 {
+    inside--;
     pthread_mutex_unlock(&lock);
+}
+
+bool disk_is_inside(void)
+{
+    return inside > 0;
 }
 
 enum disk_fault disk_ask(enum disk_op op, const char *path)
@@ -265,10 +273,8 @@ size_t disk_read(int file, void *to, size_t n, int64_t at, enum disk_fault *retf
     struct file *f = file_of(file);
     *retfault = disk_ask(DISK_READ, f->path);
     size_t got = 0;
-    if ((*retfault == DISK_FINE || *retfault == DISK_SHORT) && (size_t)at < f->now.size) {
+    if (*retfault == DISK_FINE && (size_t)at < f->now.size) {
         got = f->now.size - (size_t)at < n ? f->now.size - (size_t)at : n;
-        if (*retfault == DISK_SHORT)
-            got /= 2;
         memcpy(to, f->now.at + at, got);
     }
     disk_leave();

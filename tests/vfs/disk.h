@@ -46,7 +46,6 @@ enum disk_fault {
     DISK_FINE,
     DISK_IO_ERROR,
     DISK_FULL_ERROR,
-    DISK_SHORT,     /* a read that ends too early */
     DISK_BUSY,      /* a lock held by somebody else */
     DISK_SYNC_LOST, /* the sync fails, its changes are forgotten, readers still see them */
     DISK_FAULT_COUNT
@@ -118,6 +117,7 @@ struct disk_locks {
 struct disk_locks *disk_locks_of(int file);
 void disk_enter(void); /* one thread at a time */
 void disk_leave(void);
+bool disk_is_inside(void); /* this program's own doing: its allocations do not fail */
 /* The hook's answer. */
 enum disk_fault disk_ask(enum disk_op op, const char *path);
 

@@ -179,15 +179,19 @@ static void print_rows(sqlite3 *db, struct buf *ret, const char *sql)
     (void)sqlite3_finalize(stmt);
 }
 
-void look_at_end(struct buf *ret)
+void look_at_end(const struct story *story, struct buf *ret)
 {
     sqlite3 *db = open_file();
     print_rows(db, ret,
                "SELECT i.id,state,quote(output),quote(custom_status),finding,execution FROM "
                "instance i JOIN head USING(uid) ORDER BY i.id");
-    print_rows(db, ret,
-               "SELECT i.id,h.execution,h.seq,k.name,h.ref,h.name FROM history h JOIN instance i "
-               "USING(uid) JOIN event_kind k USING(kind) ORDER BY i.id,h.execution,h.seq");
+    print_rows(
+        db, ret,
+        story->unordered
+            ? "SELECT i.id,h.execution,k.name,h.ref,h.name FROM history h JOIN instance i "
+              "USING(uid) JOIN event_kind k USING(kind) ORDER BY 1,2,3,4"
+            : "SELECT i.id,h.execution,h.seq,k.name,h.ref,h.name FROM history h JOIN instance "
+              "i USING(uid) JOIN event_kind k USING(kind) ORDER BY 1,2,3");
     print_rows(db, ret,
                "SELECT 'messages',(SELECT count(*) FROM message),'work',(SELECT count(*) FROM "
                "all_work),'quarantine',(SELECT count(*) FROM quarantine),'removed',(SELECT "

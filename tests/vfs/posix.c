@@ -226,7 +226,7 @@ REAL(ssize_t, pread, (int fd, void *to, size_t n, off_t at))
         return __real_pread(fd, to, n, at);
     enum disk_fault fault;
     size_t got = disk_read(file_of(fd), to, n, at, &fault);
-    return fault == DISK_FINE || fault == DISK_SHORT ? (ssize_t)got : failed(fault);
+    return fault == DISK_FINE ? (ssize_t)got : failed(fault);
 }
 
 REAL(ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at))

@@ -157,7 +157,7 @@ static void goes_on(void)
         fail("%s", t.w.trouble);
         return;
     }
-    look_at_end(&left);
+    look_at_end(t.w.story, &left);
     if (!t.w.story->loose && strcmp(buf_slice(&left).ptr, buf_slice(&t.expected).ptr) != 0)
         fail("it left something else\n--- got\n%s--- expected\n%s", buf_slice(&left).ptr,
              buf_slice(&t.expected).ptr);
@@ -271,7 +271,7 @@ static void tell_calmly(const struct story *story)
     buf_init(&t.expected, 1 << 20);
     if (!world_tell(&t.w))
         fail("%s", t.w.trouble);
-    look_at_end(&t.expected);
+    look_at_end(t.w.story, &t.expected);
     if (strstr(buf_slice(&t.expected).ptr, " quarantine 0") == NULL)
         fail("left rows behind:\n%s", buf_slice(&t.expected).ptr);
     world_close(&t.w);

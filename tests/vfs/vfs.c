@@ -34,8 +34,6 @@ static int code(enum disk_fault fault, int io_error)
         return SQLITE_FULL;
     case DISK_BUSY:
         return SQLITE_BUSY;
-    case DISK_SHORT:
-        return SQLITE_IOERR_SHORT_READ;
     case DISK_IO_ERROR:
     case DISK_SYNC_LOST:
     case DISK_FAULT_COUNT:
@@ -50,7 +48,7 @@ static int on_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
     enum disk_fault fault;
     size_t got = disk_read(handle_of(f)->file, to, (size_t)n, at, &fault);
-    if (fault != DISK_FINE && fault != DISK_SHORT)
+    if (fault != DISK_FINE)
         return code(fault, SQLITE_IOERR_READ);
     if (got == (size_t)n)
         return SQLITE_OK;
@@ -379,6 +377,9 @@ static int on_sleep(sqlite3_vfs *vfs, int us)
 void disk_vfs_install(void)
 {
     static sqlite3_vfs ours;
+    /* A mutex of a connection that is in use at a fork is of no use to the child. */
+    if (!ours.zName && sqlite3_config(SQLITE_CONFIG_MULTITHREAD) != SQLITE_OK)
+        abort();
     sqlite3_vfs *real = sqlite3_vfs_find(NULL);
     if (ours.zName || !real)
         return;

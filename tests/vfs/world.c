@@ -49,9 +49,12 @@ static void dice(void *user, void *to, size_t n)
     }
 }
 
-static void say_nothing(void *user, pawl_log_level level, const char *area, const char *text)
+/* For a debugger of people: PAWL_WORLD_LOG=1. */
+static void say(void *user, pawl_log_level level, const char *area, const char *text)
 {
-    (void)user, (void)level, (void)area, (void)text;
+    (void)user, (void)level;
+    if (getenv("PAWL_WORLD_LOG"))
+        fprintf(stderr, "%s: %s\n", area, text);
 }
 
 /* By --wrap: an activity begins. */
@@ -88,13 +91,15 @@ bool world_up(struct world *w)
     if (w->rt)
         return true;
     if (!w->app) {
+        disk_enter(); /* a program that cannot register its code does not begin */
         w->app = pawl_app_new();
-        if (w->app)
-            stories_register(w->app);
+        stories_register(w->app);
+        disk_leave();
     }
-    if (w->app)
-        w->rt = pawl_runtime_open(
-            w->app, PAWL_OPTIONS(.data = WORLD_DATA, .env = &env, .log = say_nothing), &err);
+    w->rt = pawl_runtime_open(
+        w->app,
+        PAWL_OPTIONS(.data = WORLD_DATA, .env = &env, .log = say, .log_level = PAWL_LOG_DEBUG),
+        &err);
     if (!w->rt && ++w->lives > LIVES_MAX)
         world_trouble(w, "cannot open: %.300s", err.text);
     tighten(w);
@@ -105,6 +110,7 @@ void world_abandon(struct world *w)
 {
     w->rt = NULL;
     w->app = NULL;
+    w->abandoned++;
     disk_lose_process();
     if (++w->lives > LIVES_MAX)
         world_trouble(w, "ended again and again");
@@ -127,6 +133,8 @@ static bool settle(struct world *w)
         tighten(w);
         if (done < 0) {
             world_abandon(w);
+            if (w->ended)
+                w->ended(w);
             return false;
         }
         if (!done && !w->rt->queue && !w->rt->inbox && loop_idle_until(w->rt) > w->mono)
@@ -136,17 +144,30 @@ static bool settle(struct world *w)
     return false;
 }
 
-/* To the next due time; false: there is none, or the runtime is gone. */
-static bool hop(struct world *w)
+static bool advance(struct world *w, int64_t most)
 {
     if (!world_up(w) || !settle(w))
         return false;
     int64_t until = loop_idle_until(w->rt);
-    if (until == INT64_MAX)
+    if (until == INT64_MAX && most == INT64_MAX)
         return false;
+    if (until - w->mono > most)
+        until = w->mono + most;
     w->now += until - w->mono;
     w->mono = until;
     return settle(w);
+}
+
+/* To the next due time; false: there is none, or the runtime is gone. */
+static bool hop(struct world *w)
+{
+    return advance(w, INT64_MAX);
+}
+
+/* Trouble passes; the story's own times do not come nearer than that. */
+static void wait_a_little(struct world *w)
+{
+    (void)advance(w, 100);
 }
 
 /* ---- Steps ------------------------------------------------------------------------------ */
@@ -212,11 +233,13 @@ static bool is_fine(const struct story_step *step, pawl_status status, bool agai
              ((step->queue.size != 0) && (status == PAWL_LOST || status == PAWL_INVALID))));
 }
 
-enum attempt { ATTEMPT_DONE, ATTEMPT_AGAIN, ATTEMPT_WRONG };
+enum attempt { ATTEMPT_DONE, ATTEMPT_AGAIN, ATTEMPT_LOCKED, ATTEMPT_WRONG };
 
 static enum attempt attempt(struct world *w, const struct story_step *step)
 {
+    disk_enter();
     struct answer *a = calloc(1, sizeof(*a)); /* an abandoned runtime may still know it */
+    disk_leave();
     if (!a || !world_up(w)) {
         free(a);
         return ATTEMPT_AGAIN;
@@ -229,7 +252,7 @@ static enum attempt attempt(struct world *w, const struct story_step *step)
             return ATTEMPT_AGAIN;
         if (a->done)
             break;
-        (void)hop(w);
+        wait_a_little(w);
         if (lives != w->lives)
             return ATTEMPT_AGAIN;
     }
@@ -237,12 +260,20 @@ static enum attempt attempt(struct world *w, const struct story_step *step)
         status = a->done ? a->status : PAWL_TIMEOUT;
     free(a);
     /* By a pop that nobody heard the answer of: its lock runs out. */
-    bool is_locked =
-        step->queue.size && step->queue.op == PAWL_QUEUE_POP && status == PAWL_CONFLICT && w->again;
-    if (!is_locked && is_fine(step, status, w->again))
+    bool is_locked = step->queue.size && step->queue.op == PAWL_QUEUE_POP &&
+                     status == PAWL_CONFLICT && (w->again || w->story->loose);
+    bool runs_on = w->disturbed && status == PAWL_CONFLICT && step->call.size &&
+                   step->call.op == PAWL_OP_REMOVE && !step->call.force;
+    is_locked = is_locked || runs_on;
+    if (!is_locked && is_fine(step, status, w->again)) {
+        for (int i = 0; i < HOPS_MAX && w->rt && w->rt->store_trouble; i++)
+            wait_a_little(w); /* what it began is done before the next */
+        for (int i = 0; i < 3 && w->rt && w->disturbed; i++)
+            wait_a_little(w);
         return ATTEMPT_DONE;
+    }
     if (is_trouble(status) || is_locked)
-        return ATTEMPT_AGAIN;
+        return is_locked ? ATTEMPT_LOCKED : ATTEMPT_AGAIN;
     world_trouble(w, "step %zu was answered with %s", w->at, pawl_status_text(status));
     return ATTEMPT_WRONG;
 }
@@ -251,9 +282,11 @@ static void do_step(struct world *w, const struct story_step *step)
 {
     for (int tries = 0; tries < TRIES_MAX && !w->trouble[0]; tries++) {
         if (tries)
-            (void)hop(w); /* trouble passes */
+            wait_a_little(w);
         enum attempt got = attempt(w, step);
-        if (got != ATTEMPT_AGAIN)
+        if (got == ATTEMPT_LOCKED)
+            (void)hop(w);
+        else if (got != ATTEMPT_AGAIN)
             return;
         w->again = true;
     }
@@ -297,12 +330,14 @@ static bool all_ended(struct world *w)
 {
     pawl_row_list rows = {0};
     pawl_error err;
+    disk_enter();
     pawl_mem *mem = pawl_mem_new();
     bool ended = w->rt->store->ops->list(w->rt->store, &(pawl_row_query){.limit = 100}, mem, &rows,
                                          &err) == PAWL_OK;
     for (size_t i = 0; i < rows.count; i++)
         ended = ended && pawl_state_is_terminal(rows.items[i].state);
     pawl_mem_free(mem);
+    disk_leave();
     return ended;
 }
 
@@ -325,7 +360,7 @@ bool world_tell(struct world *w)
             break;
         (void)hop(w);
     }
-    for (int i = 0; i < 20 && !w->trouble[0]; i++) /* what is late is dropped */
+    for (int i = 0; i < 30 && !w->trouble[0]; i++) /* what is late is dropped */
         (void)hop(w);
     return !w->trouble[0];
 }

@@ -40,6 +40,8 @@ struct story {
     struct story_step steps[STORY_STEPS]; /* the first empty one is the end */
     bool tight;                           /* checkpoint after every commit */
     bool loose;                           /* repeated steps may change what is left */
+    bool unordered;                       /* completions may come in any order */
+    bool flaky; /* its activity looks at the attempt, which a crash counts */
 };
 bool story_removes(const struct story *story); /* instances or executions */
 const struct story *stories(size_t *retcount); /* stories.c */
@@ -52,14 +54,16 @@ struct world {
     pawl_runtime *rt;
     int64_t now, mono;
     uint64_t dice;
-    bool again; /* the step was under way when the world changed */
+    bool again;     /* the step was under way when the world changed */
+    bool disturbed; /* nothing is certain: what it began may take longer */
     char lock[64];
-    int lives;
+    int lives, abandoned;
     uint64_t answered; /* calls answered with OK */
     char trouble[400]; /* why the story could not go on; "": it could */
     void (*acted)(struct world *w,
                   const pawl_work *work); /* an activity begins; NULL: nobody asks */
     void (*told)(struct world *w);        /* a client was told OK; NULL: nobody asks */
+    void (*ended)(struct world *w);       /* the runtime stopped itself */
 };
 
 void world_init(struct world *w, const struct story *story);
@@ -82,7 +86,7 @@ struct sight {
     int tables;
     char trouble[200]; /* damaged, or not to be opened; "": neither */
 };
-/* Looks at a copy: the disk is as before. */
+/* With no runtime open.  The disk is as before. */
 void look(struct sight *ret, bool check);
 /* Beside a live runtime. */
 void look_beside(struct sight *ret);
@@ -93,6 +97,6 @@ struct begun {
 /* True when all of their events are there; `removes`: or the execution is gone. */
 bool look_for_begun(const struct begun *list, size_t count, bool removes, uint64_t *retmissing);
 /* What the end of a story leaves, for comparing. */
-void look_at_end(struct buf *ret);
+void look_at_end(const struct story *story, struct buf *ret);
 
 #endif
