@@ -186,10 +186,8 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
             continue;
         }
         struct letter *l = letter_of_row(rt, m);
-        if (!l) {
-            letter_missed(rt, m->id);
+        if (!l)
             continue;
-        }
         *end = l;
         end = &l->next;
     }

@@ -83,8 +83,6 @@ static void send_on(pawl_runtime *rt, struct stage *s)
         struct letter *l = letter_of_row(rt, m);
         if (l)
             letter_todo(rt, l);
-        else
-            letter_missed(rt, m->id);
     }
     for (size_t i = 0; i < s->message_updates.count; i++) {
         const pawl_message_update *u = &s->message_updates.items[i];

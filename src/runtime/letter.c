@@ -50,23 +50,12 @@ struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
                         .data = row->data,
                         .attrs = row->attrs};
     struct letter *l = letter_create(&mail, row->uid, row->instance, (pawl_str){0});
-    if (!l || !map_put(&rt->inflight, row->id, l)) {
-        free(l);
-        return NULL;
-    }
+    /* Its row is taken, and what came after it must not overtake it. */
+    need_memory(l && map_put(&rt->inflight, row->id, l));
     l->stored = true;
     l->attempt = row->attempt;
     l->created_ms = row->created_ms;
     return l;
-}
-
-void letter_missed(pawl_runtime *rt, uint64_t id)
-{
-    if (map_get(&rt->inflight, id))
-        return;
-    rt->store->ops->abandon_messages(rt->store, &id, 1);
-    rt->fetch_messages = true;
-    rt->retry_at_ms = rt_mono(rt) + 100;
 }
 
 void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const char *text)

@@ -14,10 +14,8 @@
 /* Copy everything into one block; NULL when out of memory. */
 struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str instance,
                              pawl_str key);
-/* From a message row; NULL when it is in memory already (or out of memory). */
+/* From a message row; NULL when it is in memory already. */
 struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row);
-/* It gave NULL: unless the row is in memory it is handed back, to be fetched again. */
-void letter_missed(pawl_runtime *rt, uint64_t id);
 /* Forget it; a request still attached is answered with `status`. */
 void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const char *text);
 

@@ -58,8 +58,6 @@ static void fetch_messages(pawl_runtime *rt)
             hold_letter(rt, l, list.items[i].visible_ms);
         else if (l)
             letter_todo(rt, l);
-        else
-            letter_missed(rt, list.items[i].id);
     }
 }
 
