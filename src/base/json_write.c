@@ -16,7 +16,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -137,10 +136,15 @@ void pawl_json_cstr(pawl_json *w, const char *text)
 
 void pawl_json_num(pawl_json *w, int64_t number)
 {
-    char text[32];
-    int n = snprintf(text, sizeof text, "%" PRId64, number);
+    char text[24], *at = text + sizeof text;
+    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
 
-    put_value(w, text, (size_t)n);
+    do
+        *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (number < 0)
+        *--at = '-';
+    put_value(w, at, (size_t)(text + sizeof text - at));
 }
 
 /* The fewest digits that read back as the same number. */
