@@ -34,12 +34,17 @@ def provoke(server):
                                                   quote(name, safe="")), "1"), 202)
 
 
+def lines_of(server):
+    """Without what a sanitizer says when it starts."""
+    return [line for line in server.log_text().splitlines() if "ASan doesn't fully" not in line]
+
+
 def records(server, parse):
     provoke(server)
     server.process.send_signal(signal.SIGHUP)
     time.sleep(0.3)
     assert server.stop() == 0
-    lines = server.log_text().splitlines()
+    lines = lines_of(server)
     found = [parse(line) for line in lines]
     for record in found:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", record["ts"]), record
@@ -68,12 +73,12 @@ def test_log_json_from_the_environment_and_levels():
     with Server(env={"PAWL_LOG": "json", "PAWL_LOG_LEVEL": "error"}) as server:
         server.post(I, {"orchestration": "None", "instance": "x", "allow_unregistered": True})
         server.stop()
-        assert server.log_text() == "", server.log_text()
+        assert not lines_of(server), server.log_text()
     with Server("--log=json", "--log-level", "debug") as server:
         server.start_instance("Echo", [1], "e")
         server.ended("e")
         server.stop()
-        assert all(json.loads(line)["level"] for line in server.log_text().splitlines())
+        assert all(json.loads(line)["level"] for line in lines_of(server))
 
 
 def test_a_failure_to_start_is_a_record_too(server):
