@@ -99,7 +99,7 @@ include tests/tests.mk
 
 # ---- Checks of the source itself -------------------------------------------
 
-lint: check-layers check-pure check-headers check-format check-sizes
+lint: check-layers check-pure check-headers check-format check-sizes check-faults
 
 check-layers:
 	@tools/check-layers
@@ -115,6 +115,9 @@ check-format:
 
 check-sizes:
 	@tools/check-sizes
+
+check-faults:
+	@tools/check-faults
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
@@ -193,7 +196,7 @@ clean:
 help:
 	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
 
-.PHONY: all lint check-layers check-pure check-headers check-format check-sizes format run demo \
+.PHONY: all lint check-layers check-pure check-headers check-format check-sizes check-faults format run demo \
         test test-all analyse analyse-cppcheck analyse-gcc analyse-tidy install clean help
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -20,7 +20,8 @@ static int compare(int64_t priority, uint64_t place, int64_t other_priority, uin
 
 struct entry *window_at(const struct queue *q, size_t i)
 {
-    return i < q->count ? q->seats[q->head + i] : NULL;
+    assert_that(i < q->count);
+    return q->seats[q->head + i];
 }
 
 /* The first seat at or behind the key. */
@@ -123,7 +124,7 @@ void window_remove(struct queue *q, size_t i)
 struct entry *window_find(const struct queue *q, int64_t priority, uint64_t place, size_t *reti)
 {
     size_t i = lower(q, priority, place);
-    struct entry *e = window_at(q, i);
+    struct entry *e = i < q->count ? window_at(q, i) : NULL;
     *reti = i;
     return e && e->priority == priority && e->place == place ? e : NULL;
 }

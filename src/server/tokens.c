@@ -109,21 +109,27 @@ static void write_token(FILE *f, const struct token *t)
     fprintf(f, " %.*s\n", PAWL_FMT(t->info.name.len ? t->info.name : pawl_s("-")));
 }
 
+/* On disk, all of it, and closed. */
+static bool write_all(int fd, const struct token *items, size_t count)
+{
+    FILE *f = fdopen(fd, "w");
+    if (!f) {
+        (void)close(fd);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        write_token(f, &items[i]);
+    bool ok = fflush(f) == 0 && fsync(fd) == 0;
+    return fclose(f) == 0 && ok;
+}
+
 static pawl_status write_file(const char *file, const struct token *items, size_t count,
                               pawl_error *reterr)
 {
     char path[4200];
     (void)snprintf(path, sizeof(path), "%s.new", file);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-    for (size_t i = 0; f && i < count; i++)
-        write_token(f, &items[i]);
-    bool ok = f && fflush(f) == 0 && fsync(fd) == 0;
-    if (f)
-        ok = fclose(f) == 0 && ok;
-    else if (fd >= 0)
-        (void)close(fd);
-    if (ok && rename(path, file) == 0)
+    if (fd >= 0 && write_all(fd, items, count) && rename(path, file) == 0)
         return PAWL_OK;
     error_set(reterr, PAWL_UNAVAILABLE, "cannot write '%s': %s", file, strerror(errno));
     return PAWL_UNAVAILABLE;

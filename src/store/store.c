@@ -191,11 +191,20 @@ pawl_status store_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_e
     return status;
 }
 
+/* A row that a round could have written: what check_row() asks of ours. */
+static bool is_instance(const pawl_row *row)
+{
+    return row->uid && row->id.len > 0 && row->execution > 0 &&
+           (row->last_seq == 0) == (row->last_rid == 0) && row->state < PAWL_CONTINUED_AS_NEW;
+}
+
 pawl_status store_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret, pawl_error *reterr)
 {
     pawl_status status = s->ops->find(s, id, mem, ret, reterr);
-    if (status == PAWL_OK && (!pawl_str_eq(ret->id, id) || ret->state == PAWL_CONTINUED_AS_NEW))
+    if (status == PAWL_OK && !pawl_str_eq(ret->id, id))
         return unbelievable("another instance", reterr);
+    if (status == PAWL_OK && !is_instance(ret))
+        return unbelievable("an instance that cannot be", reterr);
     return status;
 }
 
@@ -203,8 +212,10 @@ pawl_status store_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row 
                            pawl_error *reterr)
 {
     pawl_status status = s->ops->find_uid(s, uid, mem, ret, reterr);
-    if (status == PAWL_OK && (ret->uid != uid || ret->state == PAWL_CONTINUED_AS_NEW))
+    if (status == PAWL_OK && ret->uid != uid)
         return unbelievable("another instance", reterr);
+    if (status == PAWL_OK && !is_instance(ret))
+        return unbelievable("an instance that cannot be", reterr);
     return status;
 }
 
