@@ -31,8 +31,8 @@ static void write_who(struct call *c, pawl_json *w)
 
 void handle_health(struct call *c)
 {
-    char trouble[PAWL_TROUBLE_BYTES];
-    bool healthy = pawl_runtime_healthy(c->srv->rt, trouble);
+    char trouble[PAWL_TROUBLE_BYTES] = "stopping"; /* then the runtime may be gone already */
+    bool healthy = !atomic_load(&c->srv->draining) && pawl_runtime_healthy(c->srv->rt, trouble);
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
     pawl_json_key(w, "status");
