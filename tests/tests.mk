@@ -87,6 +87,14 @@ torture-alloc: $(VFS)/test_alloc
 	@tests/run "$^ --full"
 .PHONY: test-power test-alloc torture-power torture-alloc
 
+# make torture HOURS=8 | MINUTES=10: simulation, power losses, kills, faults, fuzzing; build/torture.md.
+TORTURE = $(shell awk 'BEGIN { print int(($(or $(HOURS),0)) * 3600 + (!length("$(HOURS)")) * $(MINUTES) * 60) }')
+torture: all $(B)/tests/sim/pawl-sim $(VFS)/test_power $(VFS)/test_errors $(VFS)/test_alloc \
+        $(addprefix $(B)/tests/crash/,test_kill test_points test_corrupt)
+	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory -s -j2 V=fuzz fuzz-build; fi
+	@B=$(B) tests/torture/torture $(TORTURE)
+.PHONY: torture
+
 # kill -9, bad disks, bad bytes, with real processes.  A sample; all of it: torture-crash.
 test-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
 	@tests/run $^
