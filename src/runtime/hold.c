@@ -92,8 +92,14 @@ static void take_work(pawl_runtime *rt, uint64_t id)
         hold_work(rt, id, rt->now_ms + 100);
     else if (list.count && list.items[0].visible_ms > rt->now_ms)
         hold_work(rt, id, list.items[0].visible_ms);
-    else if (list.count && list.items[0].lock_until_ms <= rt->now_ms)
+    else if (list.count && list.items[0].lock_until_ms > rt->now_ms)
+        return; /* somebody outside has it */
+    else if (list.count && registry_activity(rt->app, list.items[0].name))
         job_take(rt, &list.items[0]);
+    else if (list.count) { /* not for this process: a worker outside may have it now */
+        rt->store->ops->abandon_work(rt->store, &id, 1);
+        rt->lease_look = true;
+    }
 }
 
 void hold_look(pawl_runtime *rt)

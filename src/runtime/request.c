@@ -89,19 +89,14 @@ void request_put_off(pawl_runtime *rt, struct request *req)
 }
 
 /* Rows that wait for it start counting crashes afresh. */
-static void forgive(pawl_runtime *rt, struct stage *s)
+static void forgive(pawl_runtime *rt, struct stage *s, const pawl_message_list *list)
 {
-    pawl_message_list list;
-    pawl_error err;
-    arena_reset(&rt->load_mem);
-    if (store_read_messages(rt->store, s->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err) !=
-        PAWL_OK)
-        return;
-    for (size_t i = 0; i < list.count; i++) {
-        if (!list.items[i].attempt || list.items[i].mailbox)
+    for (size_t i = 0; i < list->count; i++) {
+        const pawl_message *m = &list->items[i];
+        if (!m->attempt || m->mailbox)
             continue;
         pawl_message_update *u = list_add(&rt->group_mem, &s->message_updates);
-        *u = (pawl_message_update){.id = list.items[i].id, .visible_ms = list.items[i].visible_ms};
+        *u = (pawl_message_update){.id = m->id, .visible_ms = m->visible_ms};
     }
 }
 
@@ -129,8 +124,13 @@ static void retry(pawl_runtime *rt, struct request *req)
                        pawl_state_name(r->row.state));
         return;
     }
+    pawl_message_list waiting;
+    pawl_error err;
     execution *x = load_tables(rt, &r->row);
-    if (!x) {
+    arena_reset(&rt->load_mem);
+    if (!x || store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &waiting,
+                                  &err) != PAWL_OK) {
+        execution_destroy(x);
         request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
         return;
     }
@@ -142,7 +142,7 @@ static void retry(pawl_runtime *rt, struct request *req)
     s->row.finding = (pawl_str){0};
     s->change = PAWL_ROW_ALL;
     s->unpile = true;
-    forgive(rt, s);
+    forgive(rt, s, &waiting);
     stage_answer(s, req);
 }
 

@@ -28,6 +28,7 @@
 
 #define NOBODY_TRIES    6     /* a message for nobody is looked at so often … */
 #define NOBODY_DELAY_MS 10000 /* … this far apart, then put into the quarantine */
+#define NOBODY_SHIFT    16    /* looks are counted above the crashes in `attempt` of the row */
 
 /* The letter has done what it could: its row, or the work row it acks, goes. */
 static void consume_late(pawl_runtime *rt, struct stage *s, struct letter *l)
@@ -113,6 +114,31 @@ static void keep_for_start(pawl_runtime *rt, struct letter *l)
     stage_take(s, l);
 }
 
+static uint32_t crashes_of(const struct letter *l)
+{
+    return l->attempt & ((1U << NOBODY_SHIFT) - 1);
+}
+
+/* A parent's cancel of its child, by name. */
+static bool is_child_cancel(const struct letter *l)
+{
+    return l->mail.kind == PAWL_MSG_CANCEL && !l->uid && l->mail.attrs.len && l->stored;
+}
+
+/* OK when a start for that name is on its way, EMPTY when none is; else the store did not
+ * answer.  A start goes before whatever is sent to what it starts. */
+static pawl_status is_to_start(pawl_runtime *rt, pawl_str instance)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_messages(rt->store, 0, instance, &rt->load_mem, &list, &err);
+    for (size_t i = 0; i < list.count; i++)
+        if (list.items[i].kind == PAWL_MSG_START)
+            return PAWL_OK;
+    return rc == PAWL_OK ? PAWL_EMPTY : rc == PAWL_CORRUPT ? PAWL_OK : rc;
+}
+
 /* A letter whose instance does not exist. */
 static void to_nobody(pawl_runtime *rt, struct letter *l)
 {
@@ -127,15 +153,20 @@ static void to_nobody(pawl_runtime *rt, struct letter *l)
         keep_for_start(rt, l);
         return;
     }
+    pawl_status coming = is_child_cancel(l) ? is_to_start(rt, l->instance) : PAWL_OK;
+    if (coming != PAWL_OK && coming != PAWL_EMPTY) {
+        turn_hold(rt, l);
+        return;
+    }
     struct stage *s = stage_bare(rt);
-    if (l->uid) { /* it was removed: its mail goes with it */
+    if (l->uid || coming == PAWL_EMPTY) { /* it was removed: its mail goes with it */
         consume_late(rt, s, l);
-    } else if (l->attempt >= NOBODY_TRIES) {
+    } else if (l->attempt >> NOBODY_SHIFT >= NOBODY_TRIES) {
         quarantine(rt, s, l, "addressed to an instance that does not exist");
     } else {
         pawl_message_update *u = list_add(&rt->group_mem, &s->message_updates);
         *u = (pawl_message_update){.id = l->mail.id,
-                                   .attempt = l->attempt + 1,
+                                   .attempt = l->attempt + (1U << NOBODY_SHIFT),
                                    .visible_ms = rt->now_ms + NOBODY_DELAY_MS};
         stage_take(s, l);
     }
@@ -433,11 +464,11 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
         too_late(rt, r, l);
     } else if (!is_our_child(resident_row(r), l)) {
         consume_late(rt, stage_bare(rt), l);
-    } else if (l->attempt >= rt->opts.max_attempts && l->stored) {
+    } else if (crashes_of(l) >= rt->opts.max_attempts && l->stored) {
         struct engine_finding why = {0};
         (void)snprintf(why.text, sizeof(why.text),
                        "poison: message %llu ended the process %u times; mend the code, then retry",
-                       (unsigned long long)l->mail.id, l->attempt);
+                       (unsigned long long)l->mail.id, crashes_of(l));
         turn_block(rt, r, l, &why);
     } else if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && mend_was_taken(rt, r, l->mail.id)) {
         consume_late(rt, stage_of(rt, r), l);

@@ -198,6 +198,8 @@ static void settle_answered(struct sim *s, const struct qop *op, pawl_status sta
     CHECKED(s, I16);
     if (!l || !whole)
         return;
+    if (status == PAWL_OK && l->until_ms <= op->node->rt->now_ms)
+        sim_fail(s, "I16", "%s: lock %s was settled after its end", op->queue, op->lock);
     if (status == PAWL_OK && op->op != PAWL_QUEUE_EXTEND && l->there)
         sim_fail(s, "I16", "%s: lock %s was settled and is still there", op->queue, op->lock);
     if (status == PAWL_OK && op->op == PAWL_QUEUE_EXTEND && !l->there && !is_settled(s, op))

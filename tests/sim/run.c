@@ -18,7 +18,6 @@
 
 #define SEED_SECONDS 60 /* longer than that is a hang */
 #define PIECE        200
-#define FAILURES_MAX 25
 #define SHRUNK_MAX   5
 
 struct tally *tally;
@@ -136,7 +135,7 @@ static void run_piece(const struct settings *set, uint64_t seed, uint64_t to, do
 {
     static struct outcome o;
     while (seed <= to && (until <= 0 || run_seconds() < until) &&
-           atomic_load(&common->failures) < FAILURES_MAX) {
+           atomic_load(&common->failures) < (unsigned)set->failures) {
         run_child(seed, to, set, until, &o);
         tally->passes += o.seed - seed + !o.failed;
         seed = o.seed + 1;
@@ -149,7 +148,8 @@ static void run_piece(const struct settings *set, uint64_t seed, uint64_t to, do
 
 static void run_job(const struct settings *set, double until)
 {
-    while (atomic_load(&common->failures) < FAILURES_MAX && (until <= 0 || run_seconds() < until)) {
+    while (atomic_load(&common->failures) < (unsigned)set->failures &&
+           (until <= 0 || run_seconds() < until)) {
         uint64_t from = atomic_fetch_add(&common->next, PIECE);
         if (from > set->to)
             return;

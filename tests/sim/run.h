@@ -20,6 +20,7 @@ struct settings {
     bool one, shrink;
     double seconds; /* 0: no limit */
     int jobs;       /* processes that run seeds */
+    int failures;   /* so many are enough */
     const char *regress, *summary;
     struct overrides over;
 };

@@ -6,6 +6,7 @@
  *     pawl-sim --seed 42 -v          one seed, every step told
  *     pawl-sim --seed 42 --shrink    the smallest plan that fails like it, and its events
  *     pawl-sim --regress DIR         first the seeds of DIR/NAME.seed
+ *     --failures N                   stop after so many (25)
  *     --summary FILE                 append one line of JSON: seeds, turns, faults, checks
  *     --ops N --instances N --size N --off SITE,SITE --drop MASK --plain    a smaller plan
  */
@@ -32,10 +33,12 @@ static unsigned sites_of(const char *list)
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: pawl-sim --seed N | --seeds A..B [--store memory|sqlite|jsonl] "
-                    "[--seconds N] [--jobs N] [--regress DIR] [--summary FILE] [--no-shrink] "
-                    "[--ops N] [--instances N] [--size N] [--off SITES] [--drop MASK] [--plain] "
-                    "[--shrink] [-v]\n");
+    fprintf(
+        stderr,
+        "usage: pawl-sim --seed N | --seeds A..B [--store memory|sqlite|jsonl] "
+        "[--seconds N] [--jobs N] [--failures N] [--regress DIR] [--summary FILE] [--no-shrink] "
+        "[--ops N] [--instances N] [--size N] [--off SITES] [--drop MASK] [--plain] "
+        "[--shrink] [-v]\n");
     exit(2);
 }
 
@@ -84,6 +87,8 @@ static bool parse_value(const char *flag, const char *value, struct settings *se
     } else if (strcmp(flag, "--jobs") == 0) {
         set->jobs = (int)strtol(value, &end, 10);
         return !*end && set->jobs >= 1 && set->jobs <= 64;
+    } else if (strcmp(flag, "--failures") == 0) {
+        set->failures = (int)strtol(value, &end, 10);
     } else if (strcmp(flag, "--ops") == 0) {
         set->over.ops = (int)strtol(value, &end, 10);
     } else if (strcmp(flag, "--instances") == 0) {
@@ -138,7 +143,7 @@ static void run_file(const char *path, const struct settings *set)
         for (char *w; n < 32 && (w = strtok_r(rest, " ", &rest));)
             words[n++] = w;
         struct settings one = {
-            .jobs = 1, .over = {.ops = -1, .instances = -1, .size = -1}
+            .jobs = 1, .failures = 25, .over = {.ops = -1, .instances = -1, .size = -1}
         };
         if (n && !parse(n, words, &one)) {
             printf("FAIL %s: not understood: %s …\n", path, words[0]);
@@ -181,6 +186,7 @@ int main(int argc, char **argv)
         .from = 1,
         .to = 1000,
         .jobs = 1,
+        .failures = 25,
         .shrink = true,
         .over = {.ops = -1, .instances = -1, .size = -1}
     };

@@ -214,6 +214,9 @@ static void take_completed(struct wop *op, const pawl_reply *reply)
     sim_trace(s, "answer: completion of lease %zu: %s", op->lease, pawl_status_code(reply->status));
     check_lost(s, l, reply->status);
     l->over |= reply->status == PAWL_OK;
+    if (reply->status == PAWL_OK && l->until_ms <= op->node->rt->now_ms)
+        sim_fail(s, "I7", "%s: a result for task %llu was taken after the lease had ended",
+                 l->instance, (unsigned long long)l->ref);
     if (reply->status == PAWL_OK && l->live)
         sim_fail(s, "I15", "%s: a result for task %llu was acknowledged; the row is still leased",
                  l->instance, (unsigned long long)l->ref);
@@ -351,7 +354,7 @@ void workers_row(struct sim *s, struct seen *i, struct seen_task *t, uint64_t re
         if (!l->live || l->uid != i->uid || l->execution != i->execution || l->ref != ref)
             continue;
         l->live = row && strcmp(t->row_token, l->token) == 0;
-        if (l->live && row->lock_until_ms > l->until_ms)
+        if (l->live) /* extended, which may make it shorter */
             l->until_ms = row->lock_until_ms;
         if (!l->live)
             lease_ended(s, i, t, k);
