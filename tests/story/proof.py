@@ -78,8 +78,10 @@ def wrong_order(records, b):
             x, y = one[3][0], two[3][0]
             if not queue.startswith("fifo") or (x[2], x[1]) >= (y[2], y[1]):
                 continue
-            if not b.items[y[0]].acked or b.items[y[0]].acked > one[0] or \
-                    b.items[x[0]].acked is None or b.items[x[0]].acked > one[0]:
+            first, second = b.items[x[0]], b.items[y[0]]
+            if len(first.seen) > 1 or len(second.seen) > 1 or not first.acked or not second.acked:
+                continue        # an ack before may have taken it
+            if first.acked >= one[0] or second.acked >= one[0]:
                 continue
             out = []
             for r in records:
