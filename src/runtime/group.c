@@ -124,6 +124,8 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
             due_at(rt, u->visible_ms);
         else if (!u->lock_epoch && !u->lock_token.len)
             rt->store_backlog = rt->lease_look = true;
+        if (!u->lock_epoch && !u->lock_token.len) /* failed by token before it returned */
+            job_withdraw(rt, u->id);
     }
     for (size_t i = 0; i < s->need_work.count; i++) /* decided by a time-out: none may begin */
         job_withdraw(rt, s->need_work.items[i]);

@@ -5,6 +5,7 @@
 #include "store/store.h"
 
 #include "runtime/hold.h"
+#include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/retry.h"
@@ -177,8 +178,18 @@ static enum retry_why why_of(enum job_verdict verdict)
                                       : RETRY_ERROR;
 }
 
+/* Its result came by token and is being recorded in this group: wait for the outcome. */
+static bool is_being_decided(const pawl_runtime *rt, const struct job *job)
+{
+    return !job->given_up && job->token[0] && lease_is_staged(rt, job->work.id);
+}
+
 void job_done(pawl_runtime *rt, struct job *job)
 {
+    if (is_being_decided(rt, job)) {
+        loop_put_off(rt, &job->item);
+        return;
+    }
     forget(rt, job);
     if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: somebody takes it again */
         rt->store->ops->abandon_work(rt->store, &job->work.id, 1);

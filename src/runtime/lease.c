@@ -183,15 +183,6 @@ bool lease_is_staged(const pawl_runtime *rt, uint64_t id)
     return false;
 }
 
-static void put_off(pawl_runtime *rt, struct item *item)
-{
-    item->next = rt->items;
-    if (!rt->items)
-        rt->items_end = &item->next;
-    rt->items = item;
-    rt->hold = true;
-}
-
 static void change_row(pawl_runtime *rt, struct lease_call *q)
 {
     pawl_work w;
@@ -212,7 +203,7 @@ static void change_row(pawl_runtime *rt, struct lease_call *q)
         return;
     }
     if (lease_is_staged(rt, w.id)) {
-        put_off(rt, &q->item);
+        loop_put_off(rt, &q->item);
         return;
     }
     struct stage *s;

@@ -110,6 +110,15 @@ static void look_at_registry(pawl_runtime *rt)
     unpile_all(rt, &rt->codeless);
 }
 
+void loop_put_off(pawl_runtime *rt, struct item *item)
+{
+    item->next = rt->items;
+    if (!rt->items)
+        rt->items_end = &item->next;
+    rt->items = item;
+    rt->hold = true;
+}
+
 static void take_item(pawl_runtime *rt, struct item *item)
 {
     switch (item->kind) {

@@ -11,6 +11,8 @@
 int loop_once(pawl_runtime *rt);
 /* Mono time until which there is nothing to do; INT64_MAX: until something arrives. */
 int64_t loop_idle_until(pawl_runtime *rt);
+/* Look at it first in the next group; this one is full. */
+void loop_put_off(pawl_runtime *rt, struct item *item);
 /* The store could not be read: say so once, wait a little before the next pass. */
 void loop_unread(pawl_runtime *rt, const pawl_error *err);
 /* Before closing, on the engine's thread: commit what is only in memory. */

@@ -81,11 +81,7 @@ static void steer(pawl_runtime *rt, struct request *req, int kind, const char *o
 
 void request_put_off(pawl_runtime *rt, struct request *req)
 {
-    req->item.next = rt->items;
-    if (!rt->items)
-        rt->items_end = &req->item.next;
-    rt->items = &req->item;
-    rt->hold = true;
+    loop_put_off(rt, &req->item);
 }
 
 /* Rows that wait for it start counting crashes afresh. */

@@ -241,7 +241,6 @@ void job_complete_request(pawl_runtime *rt, struct request *req)
     pawl_work w;
     if (!row_of_token(rt, req, &w))
         return;
-    job_withdraw(rt, w.id); /* when it has not returned yet */
     pawl_str result = arena_dup(&rt->group_mem, req->args.data);
     if (!req->args.failed) {
         retry_completed(rt, &w, true, result, false, req);

@@ -107,6 +107,40 @@ SCENARIO(s08_failed_by_token_is_retried_with_a_new_token)
     scene_expect(s, "i", PAWL_FAILED, "no again (attempt 2)");
 }
 
+static struct scene *scene;
+static pawl_status early;
+
+/* The worker it was handed to is quicker than its return, and the store is busy just then. */
+static pawl_result fail_early(pawl_activity *act, pawl_str input)
+{
+    pawl_result pending = hand_out(act, input);
+    if (attempt > 1)
+        return pending;
+    expect_is(pawl_client_submit(scene->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = token,
+                                              .data = pawl_s("no"), .failed = true),
+                                 take_status, &early, NULL),
+              PAWL_OK);
+    scene_fail(scene, FAULT_OP_commit, 0, 2, FAULT_BEFORE, PAWL_BUSY);
+    return pending;
+}
+
+SCENARIO(s08_failed_by_token_before_it_returned_survives_a_busy_store)
+{
+    scene = s;
+    early = PAWL_TIMEOUT;
+    policy = PAWL_CALL_OPTS(.attempts = 2, .initial_ms = 100);
+    scene_activity(s, "Later", fail_early);
+    scene_flow(s, "Call", call_it);
+    scene_start(s, "Call", "i", "");
+    scene_advance(s, 1000);
+    expect_is(early, PAWL_OK);
+    expect_is(attempt, 2);
+    expect_is(complete(s, token, "yes", false), PAWL_OK);
+    scene_expect(s, "i", PAWL_COMPLETED, "yes");
+    expect_is(scene_ran(s, "Later"), 2);
+}
+
 SCENARIO(s08_final_by_token_is_not_retried)
 {
     call(s, PAWL_CALL_OPTS(.attempts = 9));
