@@ -125,9 +125,14 @@ test-fresh: all
 
 .PHONY: test-hostile test-cli test-code test-docs test-http test-stall test-fresh
 
-# Valgrind on what is quick and full of pointers; one process, so that leaks are seen.
-test-valgrind: $(B)/tests/unit/test_arena $(B)/tests/unit/test_heap $(B)/tests/unit/test_vec $(B)/tests/unit/test_policy
-	@tests/run $(foreach t,$^,"valgrind -q --error-exitcode=9 --leak-check=full --trace-children=yes $(t)")
+# Valgrind: memory nobody wrote, which the sanitizers do not see, and leaks.  Quick programs,
+# and the corpus of the fuzz targets: readers, the engine and stores on what is odd.
+VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --trace-children=yes
+GRINDUNITS := $(addprefix $(B)/tests/unit/test_,arena heap vec policy version queue_policy json_write)
+GRINDFUZZ := json names history files cli replay jsonl store
+test-valgrind: $(GRINDUNITS) $(GRINDFUZZ:%=$(B)/tests/fuzz/fuzz_%)
+	@tests/run $(foreach t,$(GRINDUNITS),"$(VALGRIND) $(t)") \
+	    $(foreach t,$(GRINDFUZZ),"$(VALGRIND) $(B)/tests/fuzz/fuzz_$(t) tests/fuzz/corpus/$(t)")
 
 .PHONY: test-valgrind
 

@@ -161,6 +161,7 @@ static void set_closed(struct jsonl *j, uint64_t uid, const pawl_row *closed)
 
 static bool add_execution(struct jsonl *j, const struct found *f, size_t i, const pawl_row *now)
 {
+    assert_that(f->files.items && i < f->files.count);
     const struct history *h = &f->files.items[i], *before = i ? h - 1 : NULL;
     pawl_row row = row_at(f, i, now);
     pawl_round r = {.uid = now->uid,

@@ -195,7 +195,7 @@ static pawl_status read_log(struct jsonl *j, struct jsonl_log *log, struct buf *
                             pawl_error *reterr)
 {
     char path[JSONL_PATH_MAX];
-    pawl_str text;
+    pawl_str text = {0};
     pawl_status rc = queue_path(j, log, path) ? jsonl_read(path, j->mem, &text, reterr)
                                               : jsonl_trouble(reterr, "name", log->name);
     if (rc != PAWL_OK)

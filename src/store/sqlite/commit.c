@@ -64,6 +64,7 @@ static int take_fence(struct conn *c, pawl_fence *ret)
     uint64_t highest = 0;
     int rc = conn_begin_write(c);
 
+    *ret = (pawl_fence){0};
     if (rc == SQLITE_OK)
         rc = read_fence(c, ret, &highest);
     sqlite3_stmt *stmt = conn_statement(c, ST_FENCE_TAKE);
