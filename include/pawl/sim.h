@@ -11,8 +11,8 @@
  * What counts as a failure: code that decides otherwise when it is run again
  * (divergence), an instance that nothing can wake any more (hang), a pawl_sim_check()
  * of the module that does not hold (check), code that crashes or does not return
- * (crash, loop), memory lost in builds with AddressSanitizer (leak), and whatever else
- * stops an instance (blocked).  That an orchestration *fails* is no failure.
+ * (crash, loop), memory lost in builds with AddressSanitizer and waits that a loop
+ * leaves open (leak), and whatever else stops an instance (blocked).  That an orchestration *fails* is no failure.
  */
 #ifndef PAWL_SIM_H
 #define PAWL_SIM_H
@@ -112,7 +112,7 @@ typedef struct pawl_sim_opts {
     pawl_app *stubs;       /* activities registered here are run; the app is borrowed */
     int64_t horizon_ms;    /* a seed is over after so much virtual time; default ten years */
     uint32_t max_steps;    /* or after so many commits; default 5,000 */
-    uint32_t seed_limit_s; /* real seconds; longer is a loop; default 10 */
+    uint32_t seed_limit_s; /* real seconds without a commit are a loop; default 10 */
     void (*progress)(void *user, uint64_t done);
     void *user;
 } pawl_sim_opts;

@@ -24,8 +24,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CRASHES_MAX 60 /* of one seed; then it may come to its end */
+#define OPEN_WAITS  100
+#define REPLAYS_MAX 300000 /* events replayed in one seed; then it is over */
 #define ID          "sim"
 
 typedef const char *check_fn(const pawl_sim_look *look);
@@ -43,6 +46,7 @@ struct seed {
     unsigned crash_rate, fail_rate, delay_rate, clock_rate, double_rate; /* permille */
     unsigned places, next_place;                                         /* CRASH_EVERY_PLACE */
     unsigned crashes;
+    uint64_t replayed; /* events; a long history is replayed after each of many turns */
 };
 
 static const int64_t delays[] = {
@@ -127,7 +131,10 @@ static bool crash_here(struct seed *s, const char *point)
 static bool dies(void *user, const char *point)
 {
     struct seed *s = user;
-    s->board->commits += strcmp(point, "commit.after") == 0;
+    if (strcmp(point, "commit.after") == 0) {
+        s->board->commits++;
+        (void)alarm(s->opts->seed_limit_s); /* it goes on: a loop is what does not */
+    }
     if (s->crashes >= CRASHES_MAX || !crash_here(s, point))
         return false;
     s->crashes++;
@@ -305,6 +312,7 @@ static const char *hint(char *to, size_t size)
 static void see_change(void *user, const pawl_row *row)
 {
     struct seed *s = user;
+    s->replayed += row->last_seq; /* paranoid mode has done so */
     run_check(s, row, false);
 }
 
@@ -347,9 +355,37 @@ static void judge_open(struct tally *t, const pawl_row *row)
                       world_why(&t->s->world, row->id.ptr, t->mem).ptr);
 }
 
+/* Waits that were opened one after another and never taken or cancelled: a loop that
+ * forgets its losers.  The oldest of them takes the next event, and the history grows. */
+static void look_for_open_waits(struct seed *s, const pawl_row *row, pawl_mem *mem)
+{
+    size_t count, open = 0;
+    const pawl_history_event *events = history_of(s, row, mem, &count), *last = NULL;
+    bool *closed = arena_array(mem, bool, count + 1); /* there are not more tasks than events */
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(events[i].kind, "ExternalEvent") == 0 ||
+            strcmp(events[i].kind, "ExternalCancelled") == 0)
+            closed[events[i].ref] = true;
+    for (size_t i = 0; i < count; i++) {
+        const pawl_history_event *e = &events[i];
+        if (strcmp(e->kind, "ExternalSubscribed") != 0 || closed[e->ref] ||
+            (last && last->at_ms == e->at_ms)) /* many at one time are meant */
+            continue;
+        open++;
+        last = e;
+    }
+    if (open >= OPEN_WAITS)
+        board_problem(s->board, PAWL_SIM_LEAK, row->id,
+                      "%zu waits are open that were opened one after another, the last for event "
+                      "'%.*s': cancel the one that lost (pawl_race does), or continue as new",
+                      open, PAWL_FMT(last->name));
+}
+
 static void last_look(struct tally *t, const pawl_row *row)
 {
     run_check(t->s, row, true);
+    if (!pawl_state_is_terminal(row->state))
+        look_for_open_waits(t->s, row, t->mem);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------------- */
@@ -390,19 +426,25 @@ static void repeat_completion(struct seed *s)
     pawl_mem_free(mem);
 }
 
+/* Enough was seen of a life that does not end. */
+static bool is_spent(const struct seed *s)
+{
+    return s->board->commits >= s->opts->max_steps || s->replayed >= REPLAYS_MAX;
+}
+
 static void live(struct seed *s)
 {
     struct world *w = &s->world;
     int64_t horizon = w->mono_ms + s->opts->horizon_ms;
     struct tally t = {.s = s, .mem = pawl_mem_new()};
     for (;;) {
-        while (world_step(w) && !s->board->problem && s->board->commits < s->opts->max_steps)
+        while (world_step(w) && !s->board->problem && !is_spent(s))
             repeat_completion(s);
         if (!w->rt || w->trouble.status != PAWL_OK)
             board_problem(s->board, PAWL_SIM_BLOCKED, pawl_s(ID), "%s", w->trouble.text);
         t.open = 0;
         each_instance(&t, count_open);
-        if (s->board->problem || (!t.open && w->seen) || s->board->commits >= s->opts->max_steps)
+        if (s->board->problem || (!t.open && w->seen) || is_spent(s))
             break;
         jump_clock(s);
         int64_t next = world_next(w);
