@@ -88,6 +88,8 @@ int bench_server_open(struct bench_server *s, struct bench *b)
     const char *url = b->cli->args.serve ? NULL : b->cli->args.url;
     pawl_error err = {0};
     *s = (struct bench_server){.bench = b, .hold_fd = -1};
+    if (url && strncmp(url, "https:", 6) == 0)
+        return cli_fail(b->cli, EXIT_USAGE, "bench speaks http:// only");
     if (!url) {
         int status = start_child(s, child);
         if (status)
