@@ -345,6 +345,9 @@ TEST(a_repair_goes_on_where_it_was_killed)
     box_sql(&b, ready);
     append(&b, &a); /* in the old file only */
     box_close(&b);
+    char committed[200]; /* the one of the kill is not of that commit */
+    (void)snprintf(committed, sizeof committed, "%s/committed", b.dir);
+    ck_assert_int_eq(unlink(committed), 0);
     touch(&b, "dirty");
     touch(&b, "pawl.db.new");
     box_open(&b);
@@ -373,6 +376,92 @@ TEST(a_marked_and_damaged_database_is_refused_and_kept)
     ck_assert_msg(b.err.status == PAWL_CORRUPT, "%s", b.err.text);
     ck_assert_ptr_nonnull(strstr(b.err.text, "restore a backup"));
     ck_assert(exists(&b, "dirty") && exists(&b, "pawl.db"));
+    box_drop(&b);
+}
+
+/* ---- A WAL that is gone ----------------------------------------------------------------- */
+
+/* A process that ends without closing: commits are in the WAL only. */
+static void commit_and_end(struct box *b, const char *id)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        box_open(b);
+        (void)box_instance(b, id, 5);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+
+static void refused_as_behind(struct box *b)
+{
+    ck_assert_ptr_null(pawl_sqlite_store(b->file, PAWL_STORE_OPTS(.now_ms = 1), &b->err));
+    ck_assert_int_eq(b->err.status, PAWL_CORRUPT);
+    ck_assert_msg(strstr(b->err.text, "is behind") && strstr(b->err.text, "-wal"), "%s",
+                  b->err.text);
+}
+
+static void in_box(const struct box *b, const char *name, char path[200])
+{
+    (void)snprintf(path, 200, "%s/%s", b->dir, name);
+}
+
+TEST(D08_a_wal_that_was_deleted_or_cut_is_noticed)
+{
+    static const long sizes[] = {0, 32, 9000};
+    struct box b;
+    char wal[200], committed[200];
+    for (size_t i = 0; i < 3; i++) {
+        box_make(&b);
+        in_box(&b, "pawl.db-wal", wal);
+        in_box(&b, "committed", committed);
+        box_open(&b);
+        box_close(&b);
+        commit_and_end(&b, "a");
+        ck_assert_int_eq(i ? truncate(wal, sizes[i]) : unlink(wal), 0);
+        refused_as_behind(&b);
+        refused_as_behind(&b); /* nothing was changed by looking */
+        ck_assert_int_eq(unlink(committed), 0);
+        box_open(&b); /* as the owner wished */
+        box_drop(&b);
+    }
+}
+
+TEST(D08_an_older_file_put_in_place_is_noticed)
+{
+    struct box b;
+    char old[200];
+    box_make(&b);
+    in_box(&b, "old.db", old);
+    box_open(&b);
+    char sql[300];
+    (void)snprintf(sql, sizeof sql, "VACUUM INTO '%s'", old);
+    box_sql(&b, sql);
+    box_close(&b);
+    box_open(&b);
+    (void)box_instance(&b, "a", 5);
+    box_close(&b);
+    ck_assert_int_eq(rename(old, b.file), 0);
+    refused_as_behind(&b);
+    box_drop(&b);
+}
+
+TEST(D08_a_torn_number_counts_for_nothing)
+{
+    struct box b;
+    char committed[200];
+    box_make(&b);
+    in_box(&b, "committed", committed);
+    box_open(&b);
+    box_close(&b);
+    FILE *f = fopen(committed, "re+");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fseek(f, 45, SEEK_SET), 0);
+    ck_assert_int_gt(fputs("9", f), 0);
+    fclose(f);
+    box_open(&b);
     box_drop(&b);
 }
 

@@ -125,6 +125,7 @@ pawl_status sqlite_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_
     if (status != PAWL_OK)
         return status;
     s->fence = fence;
+    committed_note(s);
     taken_reset(&s->messages);
     s->seen_ms = INT64_MIN;
     s->seen_id = 0;
@@ -198,6 +199,7 @@ pawl_status group_end(struct sqlite_store *s, pawl_fence *fence, pawl_error *ret
     s->fence.group_no++;
     s->fence.next_id = fence->next_id;
     *fence = s->fence;
+    committed_note(s);
     if (s->wal_pages >= s->checkpoint_at)
         checkpoint(s);
     return PAWL_OK;

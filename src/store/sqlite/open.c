@@ -189,6 +189,9 @@ static pawl_status open_writer(struct sqlite_store *s, int64_t now_ms, pawl_erro
     int rc = load_fence(s);
     if (rc != SQLITE_OK)
         return conn_error(&s->writer, rc, "read the fence", reterr);
+    status = committed_open(s, reterr);
+    if (status != PAWL_OK)
+        return status;
     if (!reserve_open(&s->reserve, s->dir)) {
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
         return PAWL_NO_MEMORY;
@@ -212,7 +215,7 @@ static struct sqlite_store *create(const char *file)
     if (!s)
         return NULL;
     s->base.ops = &ops;
-    s->lock_fd = -1;
+    s->lock_fd = s->committed_fd = -1;
     s->checkpoint_at = CHECKPOINT_PAGES;
     s->seen_ms = INT64_MIN;
     taken_init(&s->messages);
@@ -262,6 +265,7 @@ static void sqlite_close(pawl_store *base)
     pool_close(s);
     conn_close(&s->writer);
     reserve_close(&s->reserve);
+    committed_close(s);
     taken_deinit(&s->messages);
     vec_deinit(&s->fetched);
     vec_deinit(&s->unreadable);

@@ -9,6 +9,7 @@
  *
  *   open.c     pawl_sqlite_store, close, the table of operations
  *   reserve.c  DIR/reserve          dirty.c    DIR/dirty        (store/lock.c: DIR/lock)
+ *   committed.c  DIR/committed
  *   schema.c   tables, migrations   conn.c     connections, statements, errors
  *   rows.c     bind and decode      pool.c     reader connections
  *   commit.c   take, commit         round.c    one round
@@ -85,7 +86,8 @@ struct sqlite_store {
     char *file; /* owned */
     char *dir;  /* owned */
     bool read_only;
-    int lock_fd; /* -1: none */
+    int lock_fd;      /* -1: none */
+    int committed_fd; /* -1: none */
 
     /* Engine thread. */
     struct conn writer; /* db is NULL when read-only */
@@ -136,6 +138,11 @@ char *path_of(const char *base, const char *suffix);
 bool sync_path(const char *path, int flags);
 /* The directory part of a path, on the heap: "." when there is none; NULL: no memory. */
 char *directory_of(const char *file);
+
+/* committed.c: the last commit, told apart from the database. */
+pawl_status committed_open(struct sqlite_store *s, pawl_error *reterr); /* PAWL_CORRUPT: behind */
+void committed_note(struct sqlite_store *s);                            /* s->fence is durable */
+void committed_close(struct sqlite_store *s);
 
 /* ---- conn.c, pool.c ------------------------------------------------------- */
 
