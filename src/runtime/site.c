@@ -67,8 +67,23 @@ static void ask(const char *object, unsigned long offset, char *to, size_t size)
         to[n - 2] = 0;
 }
 
+/* A module is a private copy in memory; the copy carries the name of the file it was. */
+static const char *object_name(const char *opened, char *room, size_t size)
+{
+    static const char before[] = "/memfd:", after[] = " (deleted)";
+    ssize_t n = strncmp(opened, "/proc/", 6) == 0 ? readlink(opened, room, size - 1) : -1;
+    room[n > 0 ? n : 0] = 0;
+    if (strncmp(room, before, sizeof(before) - 1) != 0)
+        return opened;
+    char *end = strstr(room, after);
+    if (end)
+        *end = 0;
+    return room + sizeof(before) - 1;
+}
+
 void site_describe(void *address, char *to, size_t size)
 {
+    char room[300];
     Dl_info info;
     struct link_map *map = NULL;
     to[0] = 0;
@@ -77,5 +92,6 @@ void site_describe(void *address, char *to, size_t size)
     unsigned long offset = (unsigned long)((char *)address - (char *)map->l_addr);
     ask(info.dli_fname, offset - 1, to, size); /* the call, not what follows it */
     if (!to[0])
-        (void)snprintf(to, size, "%s+0x%lx", info.dli_fname, offset);
+        (void)snprintf(to, size, "%s+0x%lx", object_name(info.dli_fname, room, sizeof(room)),
+                       offset);
 }
