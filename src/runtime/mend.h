@@ -3,7 +3,7 @@
  * runtime/mend.h -- peek-lock mode: put right what a half-done round left. [engine]
  *
  * A store without atomic rounds applies a round in order: events, row, inserts,
- * drops (seed 001: append, enqueue, ack).  A crash or error may leave a prefix.
+ * drops (append, enqueue, ack).  A crash or error may leave a prefix.
  * The events are the truth, so the rest follows from them: open schedules must
  * have their rows, withdrawn and completed ones none, an ended child has told its
  * parent, a closed execution has a successor, a raise that was recorded has no row

@@ -4,7 +4,7 @@
  *
  * libmicrohttpd in external epoll mode: we wait on its epoll descriptor and on
  * one eventfd, then let it run.  (Its own threads lose the wake-ups of resumed
- * connections under load, ARCHITECTURE §7.)  A call whose answer is not there
+ * connections under load.)  A call whose answer is not there
  * yet suspends its connection; only this thread resumes one, so a reply that
  * comes before the suspension cannot be lost.
  *

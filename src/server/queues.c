@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/queues.c -- push, pop, acknowledge: seed 003 to the letter.
+ * server/queues.c -- push, pop, acknowledge.
  *
  * A request in seed form gets exactly the seed's keys in the seed's order; what
  * an extension adds comes after them (QUEUE_API §1, R1).  Items are slices of

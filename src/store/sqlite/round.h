@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/round.h -- what the two halves of applying a round share: round.c
+ * (instance, events, messages, keys) and round_work.c (work).
+ */
+#ifndef PAWL_STORE_SQLITE_ROUND_H
+#define PAWL_STORE_SQLITE_ROUND_H
+
+#include "store/sqlite/sqlite.h"
+
+/* Not an SQLite code: the round breaks clause C3. */
+#define ROUND_REFUSED (-1)
+
+struct apply {
+    struct sqlite_store *s;
+    struct conn *c;
+    const pawl_round *r;
+    bool wrote; /* decides how a refusal is undone */
+};
+
+int apply_run(struct apply *a, sqlite3_stmt *stmt);
+/* A statement whose only parameter is an id, for each of them. */
+int apply_ids(struct apply *a, enum statement which, const uint64_t *ids, size_t count);
+/* Why a statement could not be had. */
+int apply_broken(struct apply *a);
+
+int delete_needed(struct apply *a); /* work the round must find: REFUSED when it is gone */
+int change_work(struct apply *a);
+
+#endif
