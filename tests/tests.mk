@@ -79,12 +79,12 @@ test-windows: $(filter $(B)/tests/windows/%,$(TESTBIN))
 VFS := $(B)/tests/vfs
 test-power: $(VFS)/test_power $(VFS)/test_errors
 	@tests/run $^
-test-alloc: $(VFS)/test_alloc
-	@tests/run $^
+test-alloc: $(VFS)/test_alloc all
+	@B=$(B) tests/run $< tests/outside/outside
 torture-power: $(VFS)/test_power $(VFS)/test_errors
 	@tests/run "$(VFS)/test_power --full" "$(VFS)/test_errors --full"
-torture-alloc: $(VFS)/test_alloc
-	@tests/run "$^ --full"
+torture-alloc: $(VFS)/test_alloc all
+	@B=$(B) tests/run "$< --full" "tests/outside/outside --full"
 .PHONY: test-power test-alloc torture-power torture-alloc
 
 # make torture HOURS=8 | MINUTES=10: simulation, power losses, kills, faults, fuzzing; build/torture.md.
