@@ -85,30 +85,35 @@ pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_erro
     return status;
 }
 
-/* It is built on rows with ids this process has not given out: somebody else has. */
-static bool is_overtaken(const pawl_round *r, const pawl_fence *fence)
+/* It is built on rows with ids this process has not given out: somebody else has, or the
+ * row is damaged. */
+static bool is_foreign(const pawl_round *r, const pawl_fence *fence)
 {
     return r->uid >= fence->next_id || r->base_rid >= fence->next_id ||
            (r->event_count > 0 && r->events[0].rid <= r->base_rid);
 }
 
+/* Stands for a round that is not handed on.  The store says whose rows they are: when
+ * another process owns it now, the group is FENCED; else one damaged row is refused. */
+static const pawl_row nobodys;
+
 pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                          int64_t now_ms, pawl_error *reterr)
 {
     for (size_t i = 0; i < count; i++) {
-        if (is_overtaken(&rounds[i], fence)) {
-            error_set(reterr, PAWL_FENCED,
-                      "rows are newer than this process: another one owns this store now");
-            return PAWL_FENCED;
-        }
+        if (is_foreign(&rounds[i], fence))
+            rounds[i] = (pawl_round){.change = PAWL_ROW_NONE, .row = &nobodys};
         check_row(&rounds[i]);
         check_ids(&rounds[i], fence);
     }
     pawl_fence before = *fence;
     pawl_status status = s->ops->commit(s, fence, rounds, count, now_ms, reterr);
     check_fence_moved(s, &before, fence, status);
-    for (size_t i = 0; i < count && status == PAWL_OK; i++)
+    for (size_t i = 0; i < count && status == PAWL_OK; i++) {
         assert_that(rounds[i].result == PAWL_OK || rounds[i].result == PAWL_CONFLICT);
+        if (rounds[i].row == &nobodys)
+            rounds[i].result = PAWL_CONFLICT;
+    }
     return status;
 }
 

@@ -73,7 +73,7 @@ static void copy_file(const char *from, const char *to)
     close(out);
 }
 
-static const char *const files[] = {"pawl.db", "pawl.db-wal", "slots", "committed"};
+static const char *const files[] = {"pawl.db", "pawl.db-wal", "slots", "pawl.db-committed"};
 #define FILES (sizeof(files) / sizeof(files[0]))
 
 static void copy_files(const char *from, const char *to)

@@ -140,8 +140,8 @@ def test_killed_backup_leaves_the_goal_alone(server):
         load.stop()
     assert "first" in contents(goal)[0]
     expect(server.get("/health"), 200)
-    assert files(server.data) == ["committed", "lock", "pawl.db", "pawl.db-shm", "pawl.db-wal", "reserve",
-                                  "slots"], files(server.data)
+    assert files(server.data) == ["lock", "pawl.db", "pawl.db-committed", "pawl.db-shm", "pawl.db-wal",
+                                  "reserve", "slots"], files(server.data)
 
 
 def test_restore_fences_leases_and_locks(server):

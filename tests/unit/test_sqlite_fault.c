@@ -8,6 +8,8 @@
  */
 #include "test_sqlite.h"
 
+#include "store/store.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -346,7 +348,7 @@ TEST(a_repair_goes_on_where_it_was_killed)
     append(&b, &a); /* in the old file only */
     box_close(&b);
     char committed[200]; /* the one of the kill is not of that commit */
-    (void)snprintf(committed, sizeof committed, "%s/committed", b.dir);
+    (void)snprintf(committed, sizeof committed, "%s-committed", b.file);
     ck_assert_int_eq(unlink(committed), 0);
     touch(&b, "dirty");
     touch(&b, "pawl.db.new");
@@ -416,7 +418,7 @@ TEST(D08_a_wal_that_was_deleted_or_cut_is_noticed)
     for (size_t i = 0; i < 3; i++) {
         box_make(&b);
         in_box(&b, "pawl.db-wal", wal);
-        in_box(&b, "committed", committed);
+        in_box(&b, "pawl.db-committed", committed);
         box_open(&b);
         box_close(&b);
         commit_and_end(&b, "a");
@@ -448,12 +450,30 @@ TEST(D08_an_older_file_put_in_place_is_noticed)
     box_drop(&b);
 }
 
+TEST(D08_another_database_in_the_directory_has_its_own_number)
+{
+    struct box b;
+    char first[96], second[96];
+    box_make(&b);
+    (void)snprintf(first, sizeof first, "%s", b.file);
+    (void)snprintf(second, sizeof second, "%s/b.db", b.dir);
+    box_open(&b);
+    (void)box_instance(&b, "a", 5);
+    box_close(&b);
+    memcpy(b.file, second, sizeof second); /* new: far behind the first */
+    box_open(&b);
+    box_close(&b);
+    memcpy(b.file, first, sizeof first);
+    box_open(&b);
+    box_drop(&b);
+}
+
 TEST(D08_a_torn_number_counts_for_nothing)
 {
     struct box b;
     char committed[200];
     box_make(&b);
-    in_box(&b, "committed", committed);
+    in_box(&b, "pawl.db-committed", committed);
     box_open(&b);
     box_close(&b);
     FILE *f = fopen(committed, "re+");
@@ -512,6 +532,54 @@ TEST(a_huge_last_seq_is_corrupt_not_out_of_memory)
     pawl_row a = box_instance(&b, "a", 20);
     box_sql(&b, "UPDATE head SET last_seq=1000000000000000");
     expect_corrupt(&b, a.uid, "history row");
+    box_drop(&b);
+}
+
+/* One more event for an instance, as the store has it now. */
+static pawl_round one_more(struct box *b, pawl_row *row, pawl_event *e)
+{
+    pawl_row found;
+    ck_assert_int_eq(store_find_uid(b->s, row->uid, b->mem, &found, &b->err), PAWL_OK);
+    pawl_round r = {.uid = found.uid,
+                    .execution = 1,
+                    .base_seq = found.last_seq,
+                    .base_rid = found.last_rid,
+                    .change = PAWL_ROW_LAST,
+                    .events = e,
+                    .event_count = 1};
+    *e = (pawl_event){.rid = box_id(b),
+                      .execution = 1,
+                      .seq = found.last_seq + 1,
+                      .kind = PAWL_EV_ACTIVITY_SCHEDULED,
+                      .name = pawl_s("Step"),
+                      .at_ms = 1000};
+    found.last_seq = e->seq;
+    found.last_rid = e->rid;
+    *row = found;
+    r.row = row;
+    return r;
+}
+
+TEST(a_damaged_id_stops_its_instance_and_nobody_else)
+{
+    struct box b;
+    pawl_event events[2];
+    box_make(&b);
+    box_open(&b);
+    pawl_row rows[] = {box_instance(&b, "damaged", 20), box_instance(&b, "sound", 20)};
+    char sql[100];
+    (void)snprintf(sql, sizeof sql, "UPDATE head SET last_rid=1152921504606846976 WHERE uid=%llu",
+                   (unsigned long long)rows[0].uid);
+    box_sql(&b, sql);
+    pawl_round rounds[] = {one_more(&b, &rows[0], &events[0]), one_more(&b, &rows[1], &events[1])};
+    ck_assert_msg(store_commit(b.s, &b.fence, rounds, 2, 1000, &b.err) == PAWL_OK, "%s",
+                  b.err.text);
+    ck_assert_int_eq(rounds[0].result, PAWL_CONFLICT);
+    ck_assert_int_eq(rounds[1].result, PAWL_OK);
+    /* The same rows written by a process that came after us: we stop. */
+    box_sql(&b, "UPDATE fence SET epoch=epoch+1");
+    rounds[0] = one_more(&b, &rows[0], &events[0]);
+    ck_assert_int_eq(store_commit(b.s, &b.fence, rounds, 1, 1000, &b.err), PAWL_FENCED);
     box_drop(&b);
 }
 

@@ -2,6 +2,7 @@
 /* tests/unit/test_sqlite_open.c -- who may open a database, and which one. */
 #include "test_sqlite.h"
 
+#include "pawl/backup.h"
 #include "store/sqlite/schema.h"
 
 #include <fcntl.h>
@@ -337,5 +338,45 @@ TEST(people_can_read_it)
                                 " kind='ActivityScheduled' AND at LIKE '1970-01-01T00:00:01%'"),
                      3);
     sqlite3_close(db);
+    box_drop(&b);
+}
+
+/* ---- A restored directory -------------------------------------------------------------- */
+
+static ino_t watched;
+static int synced;
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+    struct stat st;
+    synced += watched && fstat(fd, &st) == 0 && st.st_ino == watched;
+    return __real_fsync(fd);
+}
+
+TEST(a_restored_directory_outlives_a_power_loss)
+{
+    struct box b;
+    struct stat st;
+    char copy[128], dir[128], file[160];
+    pawl_backup_info info;
+    box_make(&b);
+    box_open(&b);
+    (void)box_instance(&b, "a", 3);
+    box_close(&b);
+    (void)snprintf(copy, sizeof copy, "%s/copy.db", b.dir);
+    (void)snprintf(dir, sizeof dir, "%s/new", b.dir);
+    (void)snprintf(file, sizeof file, "%s/pawl.db", dir);
+    ck_assert_int_eq(pawl_sqlite_backup(b.file, copy, false, &info, &b.err), PAWL_OK);
+    ck_assert_int_eq(stat(b.dir, &st), 0);
+    watched = st.st_ino; /* it has the name of the new directory */
+    ck_assert_int_eq(pawl_sqlite_restore(copy, file, &info, &b.err), PAWL_OK);
+    watched = 0;
+    ck_assert_int_ge(synced, 1);
+    (void)unlink(file);
+    (void)snprintf(file, sizeof file, "%s/lock", dir);
+    (void)unlink(file);
+    (void)rmdir(dir);
     box_drop(&b);
 }

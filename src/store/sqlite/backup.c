@@ -357,13 +357,26 @@ static pawl_status look_around(const char *dir, const char *file, char found[256
     return PAWL_OK;
 }
 
-/* The directory is there, empty and ours: its lock in *retlock. */
+/* The directory is there, and stays: one just made, perhaps by a restore that was killed,
+ * is gone after a power loss unless its parent is synced. */
+static pawl_status make_dir(const char *dir, pawl_error *reterr)
+{
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return fail_errno(reterr, "make", dir);
+    char *parent = directory_of(dir);
+    assert_that(parent);
+    bool kept = directory_sync(parent) || errno == EACCES || errno == EINVAL; /* it was there */
+    free(parent);
+    return kept ? PAWL_OK : fail_errno(reterr, "sync the parent of", dir);
+}
+
+/* It is empty and ours: its lock in *retlock. */
 static pawl_status claim(const char *dir, const char *file, int *retlock, pawl_error *reterr)
 {
     char found[256];
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        return fail_errno(reterr, "make", dir);
-    pawl_status status = look_around(dir, file, found, reterr);
+    pawl_status status = make_dir(dir, reterr);
+    if (status == PAWL_OK)
+        status = look_around(dir, file, found, reterr);
     if (status != PAWL_OK)
         return status;
     char *lock = path_of(dir, "/lock");

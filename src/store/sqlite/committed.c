@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/committed.c -- DIR/committed: which commit was the last.
+ * store/sqlite/committed.c -- FILE-committed: which commit was the last.
  *
  * SQLite ends a WAL at the first frame that does not fit and says nothing: a WAL
  * that was deleted, cut or damaged takes acknowledged commits with it, and the file
@@ -9,8 +9,8 @@
  * it has lost something, and is not opened.
  *
  * It never cries wolf: what is written here is on the disk already, so no power loss
- * can leave it ahead; and a line that was torn does not fit its check sum and counts
- * for nothing.
+ * can leave it ahead; a line that was torn does not fit its check sum and counts for
+ * nothing; and another database in the same directory has a number of its own.
  */
 #include "base/limits.h"
 #include "base/rand.h"
@@ -61,7 +61,7 @@ pawl_status committed_open(struct sqlite_store *s, pawl_error *reterr)
     char path[4096];
     uint64_t epoch = 0, group = 0;
 
-    if (snprintf(path, sizeof path, "%s/committed", s->dir) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s-committed", s->file) >= (int)sizeof path)
         return PAWL_OK; /* lock_open said so already */
     s->committed_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->committed_fd < 0 || !read_line(s->committed_fd, &epoch, &group))

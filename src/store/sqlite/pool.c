@@ -29,7 +29,7 @@ static pawl_status take_writer(struct sqlite_store *s, pawl_mem *mem, struct con
 
 pawl_status pool_take(struct sqlite_store *s, pawl_mem *mem, struct conn **ret, pawl_error *reterr)
 {
-    if (s->writer.db && !s->broken && store_engine_is(&s->base))
+    if (store_engine_is(&s->base) && s->writer.db && !s->broken) /* `broken` is the engine's */
         return take_writer(s, mem, ret, reterr);
     struct conn *c = wait_idle(s);
 

@@ -9,7 +9,7 @@
  *
  *   open.c     pawl_sqlite_store, close, the table of operations
  *   reserve.c  DIR/reserve          dirty.c    DIR/dirty        (store/lock.c: DIR/lock)
- *   committed.c  DIR/committed
+ *   committed.c  FILE-committed
  *   schema.c   tables, migrations   conn.c     connections, statements, errors
  *   rows.c     bind and decode      pool.c     reader connections
  *   commit.c   take, commit         round.c    one round
