@@ -298,16 +298,19 @@ static bool next_text(struct stream *r)
     r->sent = 0;
     if (r->want <= t->last && (r->want + RING <= t->last || !t->ring[r->want % RING]))
         r->reset = true;
+    if (!r->reset && r->want <= t->last) {
+        put_batch(r, t->ring[r->want++ % RING]);
+        if (!r->out.failed)
+            return true;
+        buf_reset(&r->out); /* too much for one reader: it looks by itself */
+        r->reset = true;
+    }
     if (r->reset) {
         r->reset = false;
         r->want = t->last + 1;
         buf_printf(&r->out, "id: %llx-%llu\nevent: reset\ndata: {}\n\n",
                    (unsigned long long)t->srv->started_ms, (unsigned long long)t->last);
         return true;
-    }
-    if (r->want <= t->last) {
-        put_batch(r, t->ring[r->want++ % RING]);
-        return !r->out.failed;
     }
     if (r->ping) {
         r->ping = false;
