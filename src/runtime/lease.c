@@ -237,6 +237,10 @@ static bool accept_row(pawl_runtime *rt, struct lease_call *q, pawl_work *w)
     }
     if (map_get(&rt->jobs, w->id))
         return false;
+    if (lease_is_staged(rt, w->id)) { /* its result came in time and is about to be recorded */
+        rt->store->ops->abandon_work(rt->store, &w->id, 1);
+        return false;
+    }
     struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
     if (q->reply.count >= q->max || !is_for(q, p.tag)) {
         rt->store->ops->abandon_work(rt->store, &w->id, 1);
