@@ -81,11 +81,11 @@ static ssize_t give_bytes(unsigned char *to, size_t n)
 }
 
 #define TRAP_FUNCTION(result, name, parameters, arguments, given)                                  \
-    static result(*real_##name) parameters;                                                        \
+    static __typeof__(name) *real_##name;                                                          \
     static result trap_##name parameters                                                           \
     {                                                                                              \
         if (springs(#name, SITE))                                                                  \
-            return given;                                                                          \
+            return (given);                                                                        \
         return real_##name arguments;                                                              \
     }
 TRAPS(TRAP_FUNCTION)
