@@ -17,6 +17,7 @@
 
 #define BACKLOG_MAX   8192 /* jobs in memory; more waits in the store */
 #define FETCH_AT_ONCE 512
+#define ASIDE_MAX     65536 /* that only wait; more of them count as any other */
 
 int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool started)
 {
@@ -151,8 +152,17 @@ static void forget(pawl_runtime *rt, struct job *job)
     heap_remove(&rt->limits, &job->limit);
     if (map_get(&rt->jobs, job->work.id) == job) {
         map_remove(&rt->jobs, job->work.id);
-        rt->backlog--;
+        *(job->aside ? &rt->aside : &rt->backlog) -= 1;
     }
+}
+
+void job_set_aside(pawl_runtime *rt, struct job *job)
+{
+    if (job->aside || rt->aside >= ASIDE_MAX || map_get(&rt->jobs, job->work.id) != job)
+        return;
+    job->aside = true;
+    rt->aside++;
+    rt->backlog--;
 }
 
 /* The activity will be completed by token: the row says so, durably. */

@@ -27,6 +27,8 @@ void job_take(pawl_runtime *rt, const pawl_work *w);
 void job_fetch(pawl_runtime *rt);
 /* A worker is done with it. */
 void job_done(pawl_runtime *rt, struct job *job);
+/* It waits for something and needs no worker: others are fetched in its place. */
+void job_set_aside(pawl_runtime *rt, struct job *job);
 /* The row is gone: tell the activity, ignore its result. */
 void job_withdraw(pawl_runtime *rt, uint64_t work_id);
 /* Rows whose deadline has passed; attempts that ran too long or went silent. */

@@ -130,6 +130,10 @@ int64_t queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: nobody wait
 void queue_deliver(pawl_runtime *rt, struct letter *l);
 /* The activities behind pawl_queue_pop() and pawl_queue_ack(). */
 void queue_register_activities(pawl_app *app);
+/* Of these: was the call withdrawn while it was on its way here? */
+bool queue_is_unwanted(const struct queue_req *req);
+/* The request waits on its seat. */
+void queue_parked(pawl_runtime *rt, const struct queue_req *req);
 /* Each message of a bound queue becomes a start, in the commit that takes it out. */
 void queue_start_bound(pawl_runtime *rt, struct seat *s);
 

@@ -121,6 +121,7 @@ static void park(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     req->until.key = rt_mono(rt) + req->args.wait_ms;
     req->until.tie = ++rt->desk->wait_tie;
     need_memory(heap_push(&rt->desk->waits, &req->until));
+    queue_parked(rt, req);
 }
 
 static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
@@ -236,6 +237,10 @@ static void act(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 
 void queue_handle(pawl_runtime *rt, struct queue_req *req)
 {
+    if (queue_is_unwanted(req)) {
+        queue_refuse(req, PAWL_LOST, "nobody waits for this any more");
+        return;
+    }
     struct seat *s = map_gets(&rt->desk->seats, pawl_s(req->args.queue));
     if (s && s->held) {
         queue_put_off(rt, s, req);

@@ -147,6 +147,18 @@ static void answered(void *arg, const pawl_queue_reply *r)
     arena_deinit(&mem);
 }
 
+bool queue_is_unwanted(const struct queue_req *req)
+{
+    return req->fn == answered && req->args.op == PAWL_QUEUE_POP &&
+           ((const struct job *)req->arg)->given_up;
+}
+
+void queue_parked(pawl_runtime *rt, const struct queue_req *req)
+{
+    if (req->fn == answered)
+        job_set_aside(rt, req->arg);
+}
+
 static pawl_result hand_in(pawl_activity *act, pawl_queue_request *request, pawl_str input)
 {
     pawl_mem *mem = pawl_activity_mem(act);

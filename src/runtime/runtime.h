@@ -108,6 +108,7 @@ struct job {
     enum job_state state;        /* [engine] */
     bool unfused;                /* store the completion before the turn (after a crash) */
     bool given_up;               /* [engine] withdrawn or timed out: ignore the result */
+    bool aside;                  /* [engine] it only waits: not in the backlog */
     atomic_bool cancelled;       /* the activity may look */
     atomic_llong began_ms;       /* mono: a worker began; 0: still queued */
     atomic_llong beat_ms;        /* mono: last heartbeat, or the beginning */
@@ -302,6 +303,7 @@ struct pawl_runtime {
     struct map jobs;    /* [engine] work id -> struct job */
     struct heap limits; /* [engine] job limits, mono clock */
     size_t backlog;     /* [engine] jobs in memory not yet done */
+    size_t aside;       /* [engine] jobs in memory that only wait */
     size_t admitted;    /* [engine] more of them, if this group commits */
     bool store_backlog; /* [engine] free work waits in the store: new rows queue behind it */
     uint64_t job_tie;

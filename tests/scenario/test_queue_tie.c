@@ -239,6 +239,50 @@ QUEUE_SCENARIO(a_pop_that_lost_a_race_takes_nothing)
     scene_expect_empty(s);
 }
 
+static const char *ending;
+
+static void end_before_pop(void *user, const char *point)
+{
+    const char *id = ending;
+    if (!id || strcmp(point, "activity.before") != 0)
+        return;
+    ending = NULL;
+    scene_cancel(user, id, "enough"); /* a worker has the call already */
+    scene_expect(user, id, PAWL_CANCELLED, NULL);
+}
+
+QUEUE_SCENARIO(a_pop_that_is_cancelled_on_its_way_takes_nothing)
+{
+    s->env.point = end_before_pop;
+    scene_flow(s, "Patient", patient);
+    q_push(s, "in", "1", 0);
+    ending = "p";
+    scene_start(s, "Patient", "p", "");
+    scene_settle(s);
+    ck_assert_ptr_null(ending);
+    expect_str(q_counts(s, "in"), "1 0 0 0");
+    expect_str(q_pop(s, "in", 1), "1");
+    scene_expect_empty(s);
+}
+
+/* More of them than jobs fit in memory: an activity still finds its place. */
+QUEUE_SCENARIO(waiting_pops_do_not_fill_the_backlog)
+{
+    scene_flow(s, "Patient", patient);
+    scene_flow(s, "Push", pusher);
+    scene_up(s);
+    for (int i = 0; i < 9000; i++)
+        expect_is(pawl_client_submit(s->c,
+                                     PAWL_REQUEST(.op = PAWL_OP_START, .name = "Patient",
+                                                  .instance = scene_id(s, "p", i)),
+                                     NULL, NULL, NULL),
+                  PAWL_OK);
+    scene_settle(s);
+    scene_start(s, "Push", "i", "x");
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_COMPLETED, "done");
+}
+
 /* Neither an end in order nor any number of deaths is the fault of who only waits. */
 QUEUE_SCENARIO(a_waiting_pop_outlives_every_end_of_the_process)
 {
