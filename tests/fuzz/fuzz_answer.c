@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pawl_mem *mem = pawl_mem_new();
     need_server();
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", other.port);
-    struct http *h = http_open(url, NULL, &err);
+    struct http *h = http_open(url, NULL, NULL, &err);
     must(h);
     post(bytes, piece);
     int64_t began = clock_mono_ms();
