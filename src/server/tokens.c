@@ -6,8 +6,8 @@
  *
  *     ID SCOPE CREATED_MS SHA256-OF-TOKEN QUEUES NAME      ("-": none)
  *
- * so whoever reads the file cannot use it.  It is replaced as a whole (rename),
- * and a running server sees the new one at the next request.  Compared is the
+ * so whoever reads the file cannot use it.  It is replaced as a whole (rename), by one
+ * process at a time, and a running server sees the new one at the next request.  Compared is the
  * whole hash in constant time; an unknown id is compared with a dummy.
  *
  * Called by guard.c, and through pawl/server.h by `pawl token`.
@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,13 +124,35 @@ static bool write_all(int fd, const struct token *items, size_t count)
     return fclose(f) == 0 && ok;
 }
 
-static pawl_status write_file(const char *file, const struct token *items, size_t count,
+/* From reading it to writing it nobody else does: a lock on the directory, which stays when
+ * the file is replaced.  -1: could not. */
+static int begin_change(const char *file, pawl_error *reterr)
+{
+    const char *slash = strrchr(file, '/');
+    char dir[4200] = ".";
+    int rc = -1;
+    if (slash)
+        (void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash == file ? 1 : slash - file), file);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd >= 0 && (rc = flock(fd, LOCK_EX)) != 0 && errno == EINTR)
+        ;
+    if (rc == 0)
+        return fd;
+    error_set(reterr, PAWL_UNAVAILABLE, "cannot use '%s': %s", dir, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* `dir_fd` is synced too: a token that was revoked does not come back with the power. */
+static pawl_status write_file(const char *file, int dir_fd, const struct token *items, size_t count,
                               pawl_error *reterr)
 {
     char path[4200];
     (void)snprintf(path, sizeof(path), "%s.new", file);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd >= 0 && write_all(fd, items, count) && rename(path, file) == 0)
+    if (fd >= 0 && write_all(fd, items, count) && rename(path, file) == 0 &&
+        (fsync(dir_fd) == 0 || errno == EINVAL))
         return PAWL_OK;
     error_set(reterr, PAWL_UNAVAILABLE, "cannot write '%s': %s", file, strerror(errno));
     return PAWL_UNAVAILABLE;
@@ -248,6 +271,13 @@ pawl_status pawl_token_new(const char *file, const char *scope, const char *queu
                   "queues and name: at most 500 bytes, no control characters");
         return PAWL_INVALID;
     }
+    if (queues && strcmp(queues, "-") == 0) { /* in the file that is: every queue */
+        error_set(reterr, PAWL_INVALID, "'-' alone cannot be a prefix of queues");
+        return PAWL_INVALID;
+    }
+    int fd = begin_change(file, reterr);
+    if (fd < 0)
+        return PAWL_UNAVAILABLE;
     pawl_mem *mem = pawl_mem_new();
     struct token *items;
     size_t count;
@@ -267,8 +297,9 @@ pawl_status pawl_token_new(const char *file, const char *scope, const char *queu
         t->info.name = pawl_s(name);
         (void)snprintf(rettoken, PAWL_TOKEN_BYTES, "pawl_%s_%s", t->info.id, secret);
         sha256(rettoken, strlen(rettoken), t->hash);
-        rc = write_file(file, all, count + 1, reterr);
+        rc = write_file(file, fd, all, count + 1, reterr);
     }
+    close(fd);
     pawl_mem_free(mem);
     return rc;
 }
@@ -289,6 +320,9 @@ pawl_status pawl_token_list(const char *file, pawl_mem *mem, const pawl_token_in
 
 pawl_status pawl_token_revoke(const char *file, const char *id, pawl_error *reterr)
 {
+    int fd = begin_change(file, reterr);
+    if (fd < 0)
+        return PAWL_UNAVAILABLE;
     pawl_mem *mem = pawl_mem_new();
     struct token *items;
     size_t count, kept = 0;
@@ -301,7 +335,8 @@ pawl_status pawl_token_revoke(const char *file, const char *id, pawl_error *rete
         rc = PAWL_NOT_FOUND;
     }
     if (rc == PAWL_OK)
-        rc = write_file(file, items, kept, reterr);
+        rc = write_file(file, fd, items, kept, reterr);
+    close(fd);
     pawl_mem_free(mem);
     return rc;
 }

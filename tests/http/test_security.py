@@ -43,6 +43,29 @@ def refused(*flags, with_token=False):
     return 0, ""
 
 
+def test_tokens_made_together_are_all_kept():
+    server = Server(start=False)
+    first = token(server, "read")
+    run = [str(kit.PAWL), "token", "--data", str(server.data)]
+    made = [subprocess.Popen(run[:2] + ["new"] + run[2:] + ["--scope", "read"],
+                             stdout=subprocess.PIPE, text=True) for _ in range(16)]
+    made.append(subprocess.Popen(run[:2] + ["revoke", first.split("_")[1]] + run[2:],
+                                 stdout=subprocess.PIPE, text=True))
+    answers = [(p.communicate()[0].strip(), p.returncode) for p in made]
+    assert [code for _, code in answers] == [0] * 17, answers
+    with server.start():
+        for text, _ in answers[:16]:
+            expect(server.get("/api/v1/instances", headers={"Authorization": "Bearer " + text}), 200)
+        expect(server.get("/api/v1/instances", headers={"Authorization": "Bearer " + first}), 401)
+
+
+def test_a_prefix_that_would_mean_every_queue_is_refused():
+    server = Server(start=False)
+    result = subprocess.run([str(kit.PAWL), "token", "new", "--data", str(server.data), "--scope",
+                             "operate", "--queues=-"], capture_output=True, text=True)
+    assert result.returncode == 2 and "prefix" in result.stderr, result
+
+
 def test_other_addresses_need_token_and_tls():
     status, text = refused()
     assert status == 2 and "needs a token" in text
