@@ -168,17 +168,20 @@ static void fill_group(pawl_runtime *rt)
     rt->hold = false;
 }
 
-/* Results that are about to come make one commit instead of two: give the
- * workers the processor for a moment while more keeps arriving.  With one job
- * out, or none, there is nothing to wait for. */
+/* Results and requests that are about to come make one commit instead of two: give
+ * the workers, and the clients whose requests on queues the last commit answered, the
+ * processor for a moment while more keeps arriving.  With one out, or none, there is
+ * nothing to wait for. */
 static void gather(pawl_runtime *rt)
 {
-    size_t have = 0;
-    for (struct item *i = rt->items; i && have < rt->backlog; i = i->next)
-        have += i->kind == ITEM_JOB;
-    if (!rt->threaded || !have || have >= rt->backlog)
+    size_t have = 0, clients = rt->desk ? rt->desk->ops : 0;
+    size_t out = rt->backlog > clients ? rt->backlog : clients;
+    enum item_kind kind = rt->backlog > clients ? ITEM_JOB : ITEM_QUEUE;
+    for (struct item *i = rt->items; i && have < out; i = i->next)
+        have += i->kind == kind;
+    if (!rt->threaded || !have || have >= out)
         return;
-    for (int quiet = 0; quiet < 2 && have < rt->backlog;) {
+    for (int quiet = 0; quiet < 2 && have < out;) {
         size_t before = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
         sched_yield();
         size_t after = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
