@@ -370,6 +370,45 @@ TEST(damage_in_the_middle_is_told_and_nothing_is_cut)
     end();
 }
 
+/* The same event of two, unreadable; and one whose number became the other's. */
+TEST(damage_in_two_places_stops_nobody_else)
+{
+    char number[2][40];
+    open_new();
+    pawl_row rows[] = {make("a", "1"), make("b", "1"), make("c", "1")};
+    for (int i = 0; i < 3; i++) {
+        append_one(&rows[i], "x");
+        append_one(&rows[i], "y");
+        if (i < 2)
+            (void)snprintf(number[i], sizeof(number[i]), "\"rid\":%llu",
+                           (unsigned long long)rows[i].last_rid - 1);
+    }
+    for (int way = 0; way < 2; way++) {
+        pawl_str whole[2] = {contents("a/1.jsonl"), contents("b/1.jsonl")};
+        store->ops->close(store);
+        for (int i = 0; i < 2; i++) {
+            char *bad = strndup(whole[i].ptr, whole[i].len), *at;
+            if (way == 0 && (at = strstr(bad, "\"data\":\"x\"")))
+                at[0] = '}';
+            if (way == 1 && i == 1 && (at = strstr(bad, number[1])))
+                memcpy(at, number[0], strlen(number[0]));
+            set_file(i ? "b/1.jsonl" : "a/1.jsonl", (pawl_str){bad, whole[i].len}, whole[i].len);
+            free(bad);
+        }
+        take();
+        ck_assert_uint_eq(history_count(rows[2].uid), 3);
+        pawl_event_list list = {0};
+        pawl_error err = {0};
+        ck_assert_int_eq(store->ops->read_history(store, rows[1].uid, 1, 0, 0, mem, &list, &err),
+                         PAWL_CORRUPT);
+        store->ops->close(store);
+        set_file("a/1.jsonl", whole[0], whole[0].len);
+        set_file("b/1.jsonl", whole[1], whole[1].len);
+        take();
+    }
+    end();
+}
+
 /* ---- Durable, and alone ------------------------------------------------------------------------ */
 
 TEST(what_is_ok_is_synced)

@@ -89,15 +89,18 @@ static void damaged(struct history *h, uint64_t rid)
     *slot = rid;
 }
 
-/* One event of a turn; what cannot be read holds its place and is damaged. */
-static void read_event(struct history *h, pawl_str line, pawl_mem *mem)
+/* One event of a turn; what cannot be read holds its place and is damaged.  Of a turn that
+ * is not as it was written (`sealed`) no id is believed: it might be another's. */
+static void read_event(struct history *h, pawl_str line, bool sealed, pawl_mem *mem)
 {
     pawl_event e = {0};
     uint64_t seq = h->events.count + 1;
     bool ok = pawl_json_valid(line, NULL) && record_get(&record_event, line, &e, mem) && e.rid;
     if (!ok)
-        e = (pawl_event){.rid = (UINT64_MAX >> 1) - seq};
-    if (!ok || e.seq != seq)
+        e = (pawl_event){0};
+    if (!ok || !sealed)
+        e.rid = (UINT64_MAX >> 1) - ++h->blanks;
+    if (!ok || !sealed || e.seq != seq)
         damaged(h, e.rid);
     e.seq = seq;
     e.execution = h->execution;
@@ -123,7 +126,6 @@ static void read_turn_line(struct history *h, pawl_str line, pawl_mem *mem)
 /* All lines of a turn.  `valid`: its CRC is right. */
 static void read_turn(struct history *h, pawl_str turn, bool valid, pawl_mem *mem)
 {
-    size_t first = h->events.count, bad = h->damaged.count;
     pawl_str line;
     for (size_t at = 0; at <= turn.len; at += line.len + 1) {
         if (!next_line(turn, at, &line)) /* the last has no newline here */
@@ -131,10 +133,8 @@ static void read_turn(struct history *h, pawl_str turn, bool valid, pawl_mem *me
         if (begins(line, "{\"turn\":"))
             read_turn_line(h, line, mem);
         else if (line.len)
-            read_event(h, line, mem);
+            read_event(h, line, valid, mem);
     }
-    if (!valid && h->damaged.count == bad && h->events.count > first)
-        damaged(h, h->events.items[first].rid); /* it reads well, but is not what was written */
 }
 
 /* The end of the last turn with a right CRC, or of the header. */

@@ -63,6 +63,7 @@ struct jsonl {
     bool lazy;          /* many files: they are synced together (jsonl_sync_all) */
     pawl_store *mirror; /* owned; a memory store */
     pawl_fence fence;
+    uint64_t blanks; /* ids made up for damaged events: no two are the same */
     struct jsonl_log messages, work;
     pawl_mem *mem;    /* of one call */
     pawl_status dead; /* UNKNOWN after a failed sync: only a restart helps */
@@ -130,6 +131,7 @@ struct history {
     VEC(uint64_t) damaged; /* rids of events that do not fit */
     int64_t updated_ms;    /* of the last turn */
     size_t whole;          /* bytes up to the end of the last valid turn, or header */
+    uint64_t blanks;       /* ids made up so far for what is damaged; goes on from the caller's */
 };
 /* Strings live in `text` or `mem`. */
 void history_parse(struct history *h, pawl_str text, pawl_mem *mem);

@@ -66,7 +66,9 @@ static pawl_status read_file(struct jsonl *j, struct found *f, const char *name,
     struct history *h = vec_push(&f->files);
     assert_that(h);
     h->execution = execution;
+    h->blanks = j->blanks;
     history_parse(h, text, j->mem);
+    j->blanks = h->blanks;
     return h->whole < text.len ? jsonl_cut(j, path, text, h->whole, reterr) : PAWL_OK;
 }
 
