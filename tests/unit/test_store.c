@@ -131,8 +131,13 @@ TEST(malformed_rounds_stop_the_process)
 TEST(a_round_on_rows_of_somebody_else_is_fenced)
 {
     pawl_store *s = pawl_memory_store();
-    pawl_fence f;
+    pawl_fence f, later;
     ck_assert_int_eq(store_take(s, 1, &f, NULL), PAWL_OK);
+    pawl_round rounds[] = {{.uid = f.next_id}, {0}}; /* nobody else is there: it is damaged */
+    ck_assert_int_eq(store_commit(s, &f, rounds, 2, 1, NULL), PAWL_OK);
+    ck_assert_int_eq(rounds[0].result, PAWL_CONFLICT);
+    ck_assert_int_eq(rounds[1].result, PAWL_OK);
+    ck_assert_int_eq(store_take(s, 1, &later, NULL), PAWL_OK);
     pawl_round newer = {.uid = f.next_id};
     ck_assert_int_eq(store_commit(s, &f, &newer, 1, 1, NULL), PAWL_FENCED);
     store_close(s);
