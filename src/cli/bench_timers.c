@@ -37,7 +37,7 @@ static void describe_far(struct crowd *c UNUSED, uint64_t index, char id[CROWD_I
                          char input[32])
 {
     snprintf(id, CROWD_ID_BYTES, "far-%llu", (unsigned long long)index);
-    snprintf(input, 32, "%lld", (long long)(clock_wall_ms() + YEAR_MS));
+    snprintf(input, 32, "%lld", YEAR_MS + (long long)clock_wall_ms());
 }
 
 static void describe_due(struct crowd *c, uint64_t index, char id[CROWD_ID_BYTES], char input[32])

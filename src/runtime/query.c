@@ -157,7 +157,7 @@ static pawl_status find(pawl_client *c, const char *instance, uint64_t execution
         return rc;
     }
     if (rc == PAWL_OK && execution_no && execution_no != row->execution) {
-        pawl_row closed;
+        pawl_row closed = {0};
         rc = store_find_execution(STORE(c), row->uid, execution_no, mem, &closed, err);
         if (rc == PAWL_NOT_FOUND)
             error_set(err, rc, "instance '%s' has no execution %llu", instance,
@@ -172,7 +172,7 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    pawl_row row;
+    pawl_row row = {0};
     pawl_status rc = find(c, instance, execution_no, mem, &row, err);
     if (rc != PAWL_OK)
         return rc;
@@ -190,7 +190,7 @@ pawl_status pawl_client_state(pawl_client *c, const char *instance, pawl_mem *me
                               pawl_error *reterr)
 {
     pawl_error local = {0};
-    pawl_row row;
+    pawl_row row = {0};
     pawl_status rc = find(c, instance, 0, mem, &row, reterr ? reterr : &local);
     if (rc == PAWL_OK)
         *ret = row.state;
@@ -247,7 +247,7 @@ static pawl_status wait_in(pawl_client *c, struct wait_node *w, const char *inst
     int64_t end_ms = rt_mono(rt) + (timeout_ms < 0 ? 0 : timeout_ms);
     for (bool more = true;; more = wait_a_bit(rt, w, timeout_ms, &until, end_ms)) {
         struct arena_mark mark = arena_mark(mem);
-        pawl_row row;
+        pawl_row row = {0};
         pawl_status rc = find(c, instance, execution_no, mem, &row, err);
         bool over = rc == PAWL_OK && pawl_state_is_terminal(row.state);
         if (rc != PAWL_OK)
@@ -304,7 +304,7 @@ static bool fill_query(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl
         }
     }
     if (f->parent && f->parent[0]) {
-        pawl_row parent;
+        pawl_row parent = {0};
         if (find(c, f->parent, 0, mem, &parent, err) != PAWL_OK)
             return false;
         q->parent_uid = parent.uid;
@@ -339,8 +339,8 @@ pawl_status pawl_client_history(pawl_client *c, const char *instance, uint64_t e
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    pawl_row row;
-    pawl_event_list list;
+    pawl_row row = {0};
+    pawl_event_list list = {0};
     pawl_status rc = find(c, instance, execution_no, mem, &row, err);
     if (!limit)
         limit = 1000;

@@ -136,6 +136,13 @@ static bool insert_version(pawl_app *app, struct code_entry *e)
     return map_puts(&app->orchestrations, pawl_s(e->name), e);
 }
 
+static void code_entry_free(struct code_entry *e)
+{
+    free(e->name);
+    free(e->version);
+    free(e);
+}
+
 static struct code_entry *code_entry_create(const char *name, const char *version,
                                             pawl_orchestration_fn *fn,
                                             const pawl_register_opts *opts)
@@ -150,9 +157,7 @@ static struct code_entry *code_entry_create(const char *name, const char *versio
     e->stack_bytes = opts && opts->stack_bytes ? opts->stack_bytes : LIMIT_STACK_DEFAULT;
     if (e->name && e->version)
         return e;
-    free(e->name);
-    free(e->version);
-    free(e);
+    code_entry_free(e);
     return NULL;
 }
 
@@ -179,8 +184,12 @@ pawl_status pawl_register_orchestration_with(pawl_app *app, const char *name, co
     struct code_entry **slot = vec_push(&app->all_code);
     bool added = slot && insert_version(app, e);
     if (slot)
-        *slot = e;
+        *slot = e; /* kept although refused: pawl_app_free() has it */
+    else
+        code_entry_free(e);
     pthread_mutex_unlock(&app->lock);
+    if (!slot)
+        return PAWL_NO_MEMORY;
     if (!added) {
         error_set(&err, PAWL_EXISTS, "orchestration '%s' %s is registered twice", name, version);
         return refuse(app, &err);
@@ -214,9 +223,15 @@ pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_ac
     bool added = !map_gets(&app->activities, pawl_s(name));
     struct activity_entry **slot = vec_push(&app->all_activities);
     added = added && slot && map_puts(&app->activities, pawl_s(copy), e);
-    if (slot)
+    if (slot) {
         *slot = e;
+    } else {
+        free(copy);
+        free(e);
+    }
     pthread_mutex_unlock(&app->lock);
+    if (!slot)
+        return PAWL_NO_MEMORY;
     if (!added) {
         error_set(&err, PAWL_EXISTS, "activity '%s' is registered twice", name);
         return refuse(app, &err);

@@ -109,12 +109,15 @@ static int try_listen(const struct addrinfo *at)
 
 static void note_port(pawl_server *s)
 {
-    struct sockaddr_storage name;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } name;
     socklen_t n = sizeof(name);
-    if (getsockname(s->listen_fd, (struct sockaddr *)&name, &n) == 0)
-        s->port =
-            ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)(void *)&name)->sin6_port
-                                             : ((struct sockaddr_in *)(void *)&name)->sin_port);
+    memset(&name, 0, sizeof(name));
+    if (getsockname(s->listen_fd, &name.any, &n) == 0)
+        s->port = ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
     s->url =
         pawl_mem_printf(s->mem, "%s://%s:%u", s->has_tls ? "https" : "http", s->host, s->port).ptr;
 }

@@ -19,7 +19,8 @@ static void note_failure(struct why *y, const pawl_history *page)
 {
     for (size_t i = page->count; i-- > 0;) {
         const pawl_history_event *e = &page->events[i];
-        if (strcmp(e->kind, "ActivityFailed") && strcmp(e->kind, "SubOrchestrationFailed"))
+        if (strcmp(e->kind, "ActivityFailed") != 0 &&
+            strcmp(e->kind, "SubOrchestrationFailed") != 0)
             continue;
         y->failed_error = e->data;
         y->failed_ms = e->at_ms;

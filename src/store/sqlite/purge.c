@@ -31,7 +31,7 @@ static int run(struct conn *c, enum statement which, uint64_t a, uint64_t b, uin
 
     if (!stmt)
         return sqlite3_extended_errcode(c->db);
-    for (int i = 0; i < sqlite3_bind_parameter_count(stmt); i++)
+    for (int i = 0; i < 3 && i < sqlite3_bind_parameter_count(stmt); i++)
         bind_id(stmt, i + 1, values[i]);
     return conn_run(c, which);
 }
@@ -72,7 +72,7 @@ static int purge_chain(struct tomb *t)
     int rc = SQLITE_OK;
 
     while (rc == SQLITE_OK && t->last_rid && t->left) {
-        uint64_t prev, uid;
+        uint64_t prev = 0, uid = 0;
         rc = look(t->c, ST_CHAIN_HOP, t->last_rid, &prev, &uid);
         if (rc == SQLITE_DONE || (rc == SQLITE_ROW && uid != t->uid)) {
             t->last_rid = 0;
@@ -93,7 +93,7 @@ static int purge_chain(struct tomb *t)
  * tells that there is a chain to delete. */
 static int next_execution(struct tomb *t, bool *retmore)
 {
-    uint64_t execution, last_rid;
+    uint64_t execution = 0, last_rid = 0;
     int rc = look(t->c, ST_EXECUTION_NEXT, t->uid, &execution, &last_rid);
 
     *retmore = rc == SQLITE_ROW;

@@ -109,7 +109,7 @@ pawl_status sqlite_find_execution(pawl_store *base, uint64_t uid, uint64_t execu
 {
     struct sqlite_store *s = sqlite_of(base);
     struct conn *c;
-    pawl_row row;
+    pawl_row row = {0};
     pawl_status status = pool_take(s, mem, &c, reterr);
 
     if (status != PAWL_OK)

@@ -198,7 +198,7 @@ static int fill_event_kinds(sqlite3 *db);
 
 pawl_status schema_check(sqlite3 *db, const char *file, int newest, int *ret, pawl_error *reterr)
 {
-    int64_t application, version, tables;
+    int64_t application = 0, version = 0, tables = 0;
 
     if (number(db, "PRAGMA application_id", &application) ||
         number(db, "PRAGMA user_version", &version) ||
