@@ -390,8 +390,8 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
 {
     struct resident *r = NULL;
     enum load_result found = load_row(rt, uid, (pawl_str){0}, &r);
-    if (found != LOAD_OK)
-        return found == LOAD_NONE;
+    if (found != LOAD_OK) /* a damaged row stays as it is: trying again would hold up everybody */
+        return found != LOAD_TROUBLE;
     if (r->row.state == PAWL_RUNNING || r->row.state == PAWL_PENDING)
         turn_unpile(rt, uid); /* perhaps a resume or retry was done, and nobody knows */
     bool fresh = r->row.last_rid >= rt->fence.whole_id || uid >= rt->fence.whole_id;
