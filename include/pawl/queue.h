@@ -120,6 +120,9 @@ typedef struct pawl_queue_request {
     const pawl_queue_config *config;
     const char *orchestration; /* bind */
     const char *version;       /* bind */
+    const char *key;           /* for who may lose the answer and ask again; NULL: none.  A pop
+                                * with require_ack gives back what the time before locked, and
+                                * takes anew; an ack that was done is done. */
 } pawl_queue_request;
 
 #define PAWL_QUEUE_REQUEST(...)                                                                    \
@@ -325,7 +328,8 @@ PAWL_API pawl_result pawl_queue_push(pawl_ctx *ctx, const char *queue, pawl_str 
 /*
  * Pop one item under a lock, as a task.  The value of its result is recorded:
  * {"item":…,"lock_id":"…","id":…,"priority":…}, or null when none came within wait_ms.
- * A crash before it was recorded returns the item when the lock ends.
+ * A crash before it was recorded gives the item back and pops again.  While others hold the
+ * queue's lock nothing comes: that is no failure.
  */
 PAWL_API pawl_task pawl_queue_pop(pawl_ctx *ctx, const char *queue, int64_t ttl_ms,
                                   int64_t wait_ms);

@@ -73,16 +73,16 @@ void group_drop(struct queue_group *g, uint64_t id)
     g->drop_count++;
 }
 
-void group_past(struct queue_group *g, struct lock *l)
+void group_past(struct queue_group *g, struct queue *q, pawl_str id, uint64_t number)
 {
     struct past_note *n = arena_new(g->mem, struct past_note);
-    n->q = l->q;
-    n->number = l->number;
-    n->id = arena_dup(g->mem, pawl_s(l->id));
+    n->q = q;
+    n->number = number;
+    n->id = arena_dup(g->mem, id);
     n->next = g->pasts;
     g->pasts = n;
     g->past_count++;
-    l->q->forget = true;
+    q->forget = true;
 }
 
 bool group_has_past(const struct queue_group *g, const struct queue *q, pawl_str id)

@@ -53,8 +53,16 @@ void group_dirty(struct queue_group *g, struct queue *q);
 void group_touch(struct queue_group *g, struct entry *e);
 void group_touch_lock(struct queue_group *g, struct lock *l);
 void group_drop(struct queue_group *g, uint64_t id);
-void group_past(struct queue_group *g, struct lock *l);
+/* Remember that a lock of this id ran out, or what an ack with a key left behind. */
+void group_past(struct queue_group *g, struct queue *q, pawl_str id, uint64_t number);
 bool group_has_past(const struct queue_group *g, const struct queue *q, pawl_str id);
+
+/* ---- settle.c ------------------------------------------------------------------ */
+
+/* Its entries are ready again, as if released; the lock is gone. */
+void lock_give_back(struct queue_group *g, struct lock *l);
+/* There was a lock with this id, and it ran out. */
+bool lock_is_past(struct queue_group *g, const struct queue *q, pawl_str id);
 
 /* ---- entry.c ------------------------------------------------------------------- */
 

@@ -7,23 +7,54 @@
  * asked again.
  */
 #include "base/limits.h"
+#include "base/rand.h"
 #include "queue/internal.h"
 
 #include <string.h>
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/* URL-safe base64 of 8 random bytes. */
-static void make_lock_id(struct queue_group *g, char to[PAWL_QUEUE_LOCK_CHARS + 1])
+/* URL-safe base64 of 8 bytes (and a zero behind them). */
+static void write_lock_id(const uint8_t bytes[9], char to[PAWL_QUEUE_LOCK_CHARS + 1])
 {
-    uint8_t bytes[9] = {0};
-    g->random(g->user, bytes, 8);
     for (int i = 0; i < PAWL_QUEUE_LOCK_CHARS; i++) {
         int bit = i * 6, at = bit / 8, shift = 10 - bit % 8;
         unsigned pair = (unsigned)bytes[at] << 8 | bytes[at + 1 < 9 ? at + 1 : 8];
         to[i] = alphabet[pair >> shift & 63];
     }
     to[PAWL_QUEUE_LOCK_CHARS] = 0;
+}
+
+static void random_lock_id(struct queue_group *g, const struct queue *q,
+                           char to[PAWL_QUEUE_LOCK_CHARS + 1])
+{
+    uint8_t bytes[9] = {0};
+    do {
+        g->random(g->user, bytes, 8);
+        write_lock_id(bytes, to);
+    } while (map_gets(&q->locks, pawl_s(to)));
+}
+
+/* The lock id of the n-th pop with this key.  Who pops again has lost the answer to the
+ * pop before: what that one locked is given back first, to be taken anew.  False: the store
+ * did not answer. */
+static bool keyed_lock_id(struct queue_group *g, struct queue *q, const char *key,
+                          char to[PAWL_QUEUE_LOCK_CHARS + 1])
+{
+    for (uint64_t n = 0;; n++) {
+        const uint64_t of[2] = {UINT64_C(0x706f702d6c6f636b), n};
+        uint64_t hash = siphash24(of, key, strlen(key));
+        uint8_t bytes[9] = {0};
+        memcpy(bytes, &hash, 8);
+        write_lock_id(bytes, to);
+        struct lock *own = map_gets(&q->locks, pawl_s(to));
+        if (own)
+            lock_give_back(g, own);
+        else if (!lock_is_past(g, q, pawl_s(to)))
+            return true;
+        else if (g->unread)
+            return false;
+    }
 }
 
 static enum queue_verdict locked(const struct queue *q, pawl_queue_reply *ret)
@@ -111,15 +142,14 @@ static int64_t clamp_ttl(const struct queue *q, int64_t ttl_ms)
     return ttl_ms > PAWL_QUEUE_TTL_MAX ? PAWL_QUEUE_TTL_MAX : ttl_ms;
 }
 
-static struct lock *make_lock(struct queue_group *g, struct queue *q, size_t count, int64_t ttl_ms)
+static struct lock *make_lock(struct queue_group *g, struct queue *q, size_t count, int64_t ttl_ms,
+                              const char *id)
 {
     struct lock *l = q->env.alloc(sizeof(*l) + count * sizeof(l->held[0]));
     int64_t life = clamp_ttl(q, ttl_ms);
     if (life > q->config.max_lock_ms)
         life = q->config.max_lock_ms;
-    do
-        make_lock_id(g, l->id);
-    while (map_gets(&q->locks, pawl_s(l->id)));
+    memcpy(l->id, id, sizeof(l->id));
     l->q = q;
     l->number = group_new_id(g);
     l->created_ms = g->now_ms;
@@ -149,9 +179,10 @@ static void hold(struct queue_group *g, struct lock *l, struct entry *e, pawl_qu
 }
 
 static void take_locked(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
-                        size_t count, pawl_queue_message *messages, pawl_queue_reply *ret)
+                        const char *id, size_t count, pawl_queue_message *messages,
+                        pawl_queue_reply *ret)
 {
-    struct lock *l = make_lock(g, q, count, req->ttl_ms);
+    struct lock *l = make_lock(g, q, count, req->ttl_ms, id);
     for (size_t i = 0; i < count; i++)
         hold(g, l, window_at(q, 0), &messages[i]);
     ret->locked = true;
@@ -176,7 +207,11 @@ enum queue_verdict queue_pop(struct queue_group *g, struct queue *q, const pawl_
 {
     enum queue_verdict verdict;
     size_t count = req->count ? req->count : 1;
+    char id[PAWL_QUEUE_LOCK_CHARS + 1];
     queue_tick(g, q);
+    g->unread = false;
+    if (req->require_ack && req->key && !keyed_lock_id(g, q, req->key, id))
+        return QUEUE_UNREAD;
     if (is_barred(q, req, &verdict, ret))
         return verdict;
     drop_expired(g, q, count);
@@ -189,8 +224,10 @@ enum queue_verdict queue_pop(struct queue_group *g, struct queue *q, const pawl_
         if (!window_at(q, i)->full)
             return QUEUE_BODIES;
     pawl_queue_message *messages = arena_array(g->mem, pawl_queue_message, count);
+    if (req->require_ack && !req->key)
+        random_lock_id(g, q, id);
     if (req->require_ack)
-        take_locked(g, q, req, count, messages, ret);
+        take_locked(g, q, req, id, count, messages, ret);
     else
         take_plain(g, q, count, messages);
     q->totals.popped += count;

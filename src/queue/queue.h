@@ -49,6 +49,7 @@ enum queue_verdict {
     QUEUE_EMPTY,  /* pop: nothing there; the reply says so too */
     QUEUE_LOCKED, /* pop: locked; the reply says so too */
     QUEUE_REFILL, /* the window is too short: queue_refill() and ask again */
+    QUEUE_UNREAD, /* was_lock could not tell: nothing happened, ask again later */
     QUEUE_BODIES, /* entries without their bytes: queue_hollow(), queue_fill(), ask again */
 };
 
@@ -144,7 +145,8 @@ struct queue_group {
     pawl_mem *mem; /* answers, until the group is done */
     void *user;
     struct queue *(*open)(void *user, pawl_str name); /* one that is in memory, or NULL */
-    bool (*was_lock)(void *user, const struct queue *q, pawl_str id);
+    bool (*was_lock)(void *user, const struct queue *q, pawl_str id); /* may set `unread` */
+    bool unread; /* the store did not answer was_lock, which then says yes */
     void (*random)(void *user, void *to, size_t n);
 
     struct queue *dirty;

@@ -65,7 +65,7 @@ void queue_tick(struct queue_group *g, struct queue *q)
     while ((top = heap_top(&q->due)) && top->key <= g->now_ms) {
         struct lock *l = CONTAINER_OF(top, struct lock, due);
         end_lock(g, l);
-        group_past(g, l);
+        group_past(g, q, pawl_s(l->id), l->number);
         q->totals.expired += l->count;
         for (size_t i = 0; i < l->count; i++)
             give_back(g, q, &l->held[i], ENDING_EXPIRED, 0, (pawl_str){0});
@@ -89,6 +89,11 @@ static bool parse_id(pawl_str text, uint64_t *ret)
         *ret = *ret * 10 + (uint64_t)(text.ptr[i] - '0');
     }
     return text.len > 0;
+}
+
+bool lock_is_past(struct queue_group *g, const struct queue *q, pawl_str id)
+{
+    return group_has_past(g, q, id) || (q->row.qid && g->was_lock(g->user, q, id));
 }
 
 static pawl_status find_lock(struct queue_group *g, struct queue *q, pawl_str given,
@@ -116,7 +121,7 @@ static pawl_status find_lock(struct queue_group *g, struct queue *q, pawl_str gi
             }
         return PAWL_INVALID;
     }
-    if (group_has_past(g, q, id) || (q->row.qid && g->was_lock(g->user, q, id)))
+    if (lock_is_past(g, q, id))
         return PAWL_LOST;
     return q->row.locks ? PAWL_INVALID : PAWL_NOT_FOUND;
 }
@@ -154,6 +159,11 @@ static void release(struct queue_group *g, struct queue *q, const pawl_queue_req
         give_back(g, q, &p->l->held[i], ENDING_RELEASED, req->delay_ms, pawl_s(req->reason));
     }
     shrink(g, p);
+}
+
+void lock_give_back(struct queue_group *g, struct lock *l)
+{
+    release(g, l->q, &(pawl_queue_request){0}, &(struct pick){l, 0, l->count});
 }
 
 static void bury(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
@@ -196,15 +206,26 @@ static void refuse(pawl_status status, pawl_queue_reply *ret)
         return;
     ret->status = status;
     error_set(&ret->error, status, "%s",
-              status == PAWL_LOST      ? "Lock has expired"
-              : status == PAWL_INVALID ? "Invalid lock_id"
-                                       : "No active lock found");
+              status == PAWL_LOST          ? "Lock has expired"
+              : status == PAWL_INVALID     ? "Invalid lock_id"
+              : status == PAWL_UNAVAILABLE ? "the store did not answer"
+                                           : "No active lock found");
 }
 
 static void settle_one(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
                        pawl_queue_outcome *out, pawl_queue_reply *ret)
 {
     struct pick p;
+    pawl_str done = {0};
+    if (req->op == PAWL_QUEUE_ACK && req->key) { /* no lock id has a space in it */
+        done = pawl_mem_printf(g->mem, "acked %s", req->key);
+        g->unread = false;
+        bool was_done = lock_is_past(g, q, done);
+        if (g->unread)
+            refuse(out->status = PAWL_UNAVAILABLE, ret);
+        if (was_done) /* asked again: the answer was lost, not the ack */
+            return;
+    }
     out->status = find_lock(g, q, out->lock_id, &p);
     if (out->status != PAWL_OK) {
         refuse(out->status, ret);
@@ -212,6 +233,8 @@ static void settle_one(struct queue_group *g, struct queue *q, const pawl_queue_
     }
     out->items = p.to - p.from;
     out->expires_ms = p.l->until_ms;
+    if (done.len)
+        group_past(g, q, done, group_new_id(g));
     if (req->op == PAWL_QUEUE_ACK)
         acknowledge(g, q, &p);
     else if (req->op == PAWL_QUEUE_RELEASE)

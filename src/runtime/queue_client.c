@@ -149,7 +149,7 @@ static size_t length(const char *text)
 static size_t bytes_of(const pawl_queue_request *a)
 {
     size_t n = length(a->queue) + length(a->reason) + length(a->target) + length(a->orchestration) +
-               length(a->version);
+               length(a->version) + length(a->key);
     for (size_t i = 0; i < a->item_count; i++) {
         const pawl_queue_item *item = &a->items[i];
         n += item->data.len + item->dedup_id.len + item->group.len + item->headers.len + 4;
@@ -220,6 +220,7 @@ struct queue_req *queue_req_create(const pawl_queue_request *a, pawl_queue_reply
     req->args.target = put_c(&at, a->target);
     req->args.orchestration = put_c(&at, a->orchestration);
     req->args.version = put_c(&at, a->version);
+    req->args.key = put_c(&at, a->key);
     for (size_t i = 0; i < args.item_count; i++) {
         to_items[i] = a->items[i];
         to_items[i].data = put(&at, a->items[i].data);

@@ -40,7 +40,9 @@ static bool group_was_lock(void *user, const struct queue *q, pawl_str id)
 {
     pawl_runtime *rt = user;
     pawl_error err;
-    return rt->store->ops->queues->has_past(rt->store, q->row.qid, id, &err) != PAWL_EMPTY;
+    pawl_status rc = rt->store->ops->queues->has_past(rt->store, q->row.qid, id, &err);
+    rt->desk->group.unread |= rc != PAWL_OK && rc != PAWL_EMPTY;
+    return rc != PAWL_EMPTY;
 }
 
 static void group_random(void *user, void *to, size_t n)

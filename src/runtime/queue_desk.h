@@ -132,6 +132,8 @@ void queue_deliver(pawl_runtime *rt, struct letter *l);
 void queue_register_activities(pawl_app *app);
 /* Of these: was the call withdrawn while it was on its way here? */
 bool queue_is_unwanted(const struct queue_req *req);
+/* An orchestration's pop: while others hold the queue's lock there is nothing for it yet. */
+bool queue_waits_for_lock(const struct queue_req *req);
 /* The request waits on its seat. */
 void queue_parked(pawl_runtime *rt, const struct queue_req *req);
 /* Each message of a bound queue becomes a start, in the commit that takes it out. */

@@ -105,7 +105,11 @@ enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_
             *retput_off = q->dirty || !seat_refill(rt, s);
         else if (verdict == QUEUE_BODIES)
             *retput_off = !fetch_bodies(rt, s, req->args.count ? req->args.count : 1);
-        else
+        else if (verdict == QUEUE_UNREAD) {
+            pawl_error err = {.status = PAWL_UNAVAILABLE, .text = "a lock could not be looked up"};
+            loop_unread(rt, &err);
+            *retput_off = true;
+        } else
             return verdict;
         if (*retput_off)
             return verdict;
@@ -130,7 +134,8 @@ static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     enum queue_verdict verdict = queue_try_pop(rt, s, req, &put_off);
     if (put_off)
         put_off_or_refuse(rt, s, req);
-    else if (verdict == QUEUE_EMPTY && req->args.wait_ms > 0)
+    else if (req->args.wait_ms > 0 &&
+             (verdict == QUEUE_EMPTY || (verdict == QUEUE_LOCKED && queue_waits_for_lock(req))))
         park(rt, s, req);
     else
         queue_answer(rt, s, req);

@@ -137,6 +137,8 @@ static void answered(void *arg, const pawl_queue_reply *r)
         job_free(job);
     else if (!is_answer(r->status))
         activity_answer(job->rt, job, JOB_SKIPPED, (pawl_str){0});
+    else if (r->status == PAWL_CONFLICT && r->locked_until_ms) /* others have the lock */
+        activity_answer(job->rt, job, JOB_OK, pawl_s("null"));
     else if (r->status != PAWL_OK)
         activity_answer(job->rt, job, JOB_ERR, pawl_s(r->error.text));
     else if (r->outcome_count)
@@ -151,6 +153,11 @@ bool queue_is_unwanted(const struct queue_req *req)
 {
     return req->fn == answered && req->args.op == PAWL_QUEUE_POP &&
            ((const struct job *)req->arg)->given_up;
+}
+
+bool queue_waits_for_lock(const struct queue_req *req)
+{
+    return req->fn == answered;
 }
 
 void queue_parked(pawl_runtime *rt, const struct queue_req *req)
@@ -176,6 +183,7 @@ static pawl_result pop_activity(pawl_activity *act, pawl_str input)
 {
     pawl_queue_request request = {.op = PAWL_QUEUE_POP,
                                   .require_ack = true,
+                                  .key = pawl_activity_key(act),
                                   .ttl_ms = pawl_json_int(input, "/ttl_ms", 0),
                                   .wait_ms = pawl_json_int(input, "/wait_ms", 0)};
     return hand_in(act, &request, input);
@@ -184,7 +192,8 @@ static pawl_result pop_activity(pawl_activity *act, pawl_str input)
 static pawl_result ack_activity(pawl_activity *act, pawl_str input)
 {
     const char *lock = pawl_json_text(pawl_activity_mem(act), input, "/lock_id", "").ptr;
-    pawl_queue_request request = {.op = PAWL_QUEUE_ACK, .lock_ids = &lock, .lock_count = 1};
+    pawl_queue_request request = {
+        .op = PAWL_QUEUE_ACK, .lock_ids = &lock, .lock_count = 1, .key = pawl_activity_key(act)};
     return hand_in(act, &request, input);
 }
 

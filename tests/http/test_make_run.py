@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -43,6 +44,12 @@ def copy(name):
     return place
 
 
+def hear_signals():
+    """What was started in the background ignores SIGINT, and a shell below it cannot change that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Run:
     def __init__(self, place, port):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("PAWL_", "MAKE", "MFLAGS"))}
@@ -50,17 +57,24 @@ class Run:
         self.place, self.port = place, port
         self.process = subprocess.Popen(["make", "run"], cwd=place, env={**env, "PORT": str(port)},
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        start_new_session=True)
+                                        start_new_session=True, preexec_fn=hear_signals)
         self.text = ""
+        self.watchdog = threading.Timer(240, self.kill)
+        self.watchdog.daemon = True
+        self.watchdog.start()
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def kill(self):
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+    def __exit__(self, *_):
+        self.watchdog.cancel()
+        self.kill()
         self.process.wait()
         self.process.stdout.close()
 

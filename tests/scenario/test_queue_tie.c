@@ -182,6 +182,44 @@ QUEUE_SCENARIO(a_popped_item_is_a_recorded_answer)
     scene_expect(s, "w", PAWL_COMPLETED, "{\"n\": 1.0}");
 }
 
+/* Die after the n-th commit, whatever it was: the item is popped, and acknowledged once. */
+static void pop_with_death(struct scene *s, enum fault_kind when)
+{
+    scene_flow(s, "Worker", worker);
+    for (int n = 0; n < 10; n++) {
+        const char *id = scene_id(s, "w", n);
+        scene_up(s);
+        scene_settle(s);
+        q_push(s, "in", "7", 0);
+        scene_fail(s, FAULT_OP_commit, n, 1000, when, PAWL_UNAVAILABLE);
+        expect_is(pawl_client_submit(s->c,
+                                     PAWL_REQUEST(.op = PAWL_OP_START, .name = "Worker",
+                                                  .instance = id, .data = pawl_s("")),
+                                     NULL, NULL, NULL),
+                  PAWL_OK);
+        for (int i = 0; i < 20; i++)
+            (void)pawl_runtime_step(s->rt, 0);
+        s->fault.left = 0;
+        scene_down(s);
+        scene_up(s);
+        expect_is(scene_try_start(s, "Worker", id, ""), PAWL_OK);
+        scene_finish(s, id);
+        scene_expect(s, id, PAWL_COMPLETED, "7");
+        scene_settle(s);
+        expect_str(q_counts(s, "in"), "0 0 0 0");
+    }
+}
+
+QUEUE_SCENARIO(death_before_any_commit_pops_and_acks_once)
+{
+    pop_with_death(s, FAULT_BEFORE);
+}
+
+QUEUE_SCENARIO(death_after_any_commit_pops_and_acks_once)
+{
+    pop_with_death(s, FAULT_AFTER);
+}
+
 static pawl_result patient(pawl_ctx *ctx, pawl_str input)
 {
     (void)input;
