@@ -3,7 +3,7 @@
  * cli/progress.h -- what `run` shows on a terminal while it waits.
  *
  * One line for each step that was recorded, and below them one live line with
- * what the instance waits for now.  On stderr, and only when that is a terminal.
+ * what the instance is waiting for.  On stderr, and only when that is a terminal.
  * Reads the history like anybody else; never asks the engine.
  */
 #ifndef PAWL_CLI_PROGRESS_H

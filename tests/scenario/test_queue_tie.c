@@ -64,28 +64,34 @@ QUEUE_SCENARIO(the_feed_names_a_queue_that_an_orchestration_changed)
     expect_is(told_other, 0);
 }
 
-/* Die before or after the n-th commit, come back, go on: two items, whatever n. */
+/* Start it, die before or after the n-th commit from here, come back, go on to its end. */
+static void start_with_death(struct scene *s, const char *name, const char *id, const char *input,
+                             int n, enum fault_kind when)
+{
+    scene_fail(s, FAULT_OP_commit, n, 1000, when, PAWL_UNAVAILABLE);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .name = name, .instance = id,
+                                              .data = pawl_s(input)),
+                                 NULL, NULL, NULL),
+              PAWL_OK);
+    for (int i = 0; i < 20; i++)
+        (void)pawl_runtime_step(s->rt, 0);
+    s->fault.left = 0;
+    scene_down(s);
+    scene_up(s);
+    expect_is(scene_try_start(s, name, id, input), PAWL_OK);
+    scene_finish(s, id);
+    scene_settle(s);
+}
+
+/* Two items, whatever commit it was. */
 static void push_with_death(struct scene *s, enum fault_kind when)
 {
     scene_flow(s, "Push", pusher);
     for (int n = 0; n < 8; n++) {
-        const char *id = scene_id(s, "i", n);
         scene_up(s);
         scene_settle(s);
-        scene_fail(s, FAULT_OP_commit, n, 1000, when, PAWL_UNAVAILABLE);
-        expect_is(pawl_client_submit(s->c,
-                                     PAWL_REQUEST(.op = PAWL_OP_START, .name = "Push",
-                                                  .instance = id, .data = pawl_s("x")),
-                                     NULL, NULL, NULL),
-                  PAWL_OK);
-        for (int i = 0; i < 20; i++)
-            (void)pawl_runtime_step(s->rt, 0);
-        s->fault.left = 0;
-        scene_down(s);
-        scene_up(s);
-        expect_is(scene_try_start(s, "Push", id, "x"), PAWL_OK);
-        scene_finish(s, id);
-        scene_settle(s);
+        start_with_death(s, "Push", scene_id(s, "i", n), "x", n, when);
         expect_str(q_counts(s, "out"), "2 0 0 0");
         expect_str(q_pop(s, "out", 9), "second x");
     }
@@ -182,7 +188,7 @@ QUEUE_SCENARIO(a_popped_item_is_a_recorded_answer)
     scene_expect(s, "w", PAWL_COMPLETED, "{\"n\": 1.0}");
 }
 
-/* Die after the n-th commit, whatever it was: the item is popped, and acknowledged once. */
+/* The item is popped, and acknowledged once, whatever commit it was. */
 static void pop_with_death(struct scene *s, enum fault_kind when)
 {
     scene_flow(s, "Worker", worker);
@@ -191,21 +197,8 @@ static void pop_with_death(struct scene *s, enum fault_kind when)
         scene_up(s);
         scene_settle(s);
         q_push(s, "in", "7", 0);
-        scene_fail(s, FAULT_OP_commit, n, 1000, when, PAWL_UNAVAILABLE);
-        expect_is(pawl_client_submit(s->c,
-                                     PAWL_REQUEST(.op = PAWL_OP_START, .name = "Worker",
-                                                  .instance = id, .data = pawl_s("")),
-                                     NULL, NULL, NULL),
-                  PAWL_OK);
-        for (int i = 0; i < 20; i++)
-            (void)pawl_runtime_step(s->rt, 0);
-        s->fault.left = 0;
-        scene_down(s);
-        scene_up(s);
-        expect_is(scene_try_start(s, "Worker", id, ""), PAWL_OK);
-        scene_finish(s, id);
+        start_with_death(s, "Worker", id, "", n, when);
         scene_expect(s, id, PAWL_COMPLETED, "7");
-        scene_settle(s);
         expect_str(q_counts(s, "in"), "0 0 0 0");
     }
 }
