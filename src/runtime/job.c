@@ -188,10 +188,12 @@ static enum retry_why why_of(enum job_verdict verdict)
                                       : RETRY_ERROR;
 }
 
-/* Its result came by token and is being recorded in this group: wait for the outcome. */
+/* This group changes its row already: its result came by token and is being recorded; or it was
+ * not done and is to be free again, which a change that says "taken" must not follow. */
 static bool is_being_decided(const pawl_runtime *rt, const struct job *job)
 {
-    return !job->given_up && job->token[0] && lease_is_staged(rt, job->work.id);
+    bool matters = job->token[0] || job->verdict == JOB_SKIPPED;
+    return !job->given_up && matters && lease_is_staged(rt, job->work.id);
 }
 
 void job_done(pawl_runtime *rt, struct job *job)
