@@ -11,7 +11,7 @@ const char *const sim_site_names[SITE_COUNT] = {
 #undef SIM_SITE_NAME
 };
 
-static unsigned rate_of(struct prng *r, enum sim_site site)
+static unsigned rate_of(struct prng *r, enum sim_site site, bool on)
 {
     static const unsigned highest[SITE_COUNT] = {
         [SITE_commit_before] = 250, [SITE_commit_unknown] = 60, [SITE_read] = 120,
@@ -25,7 +25,7 @@ static unsigned rate_of(struct prng *r, enum sim_site site)
     bool often = site == SITE_crash || site == SITE_point || site == SITE_queue;
     bool active = prng_chance(r, often ? 450 : 270);
     unsigned rate = 1 + (unsigned)prng_below(r, highest[site]);
-    return active ? rate : 0;
+    return active || on ? rate : 0;
 }
 
 const char *const sim_store_names[] = {"memory", "sqlite", "jsonl"};
@@ -41,7 +41,7 @@ struct plan plan_make(uint64_t seed, enum sim_store store, const struct override
     struct prng more =
         prng_split(seed, "plan of later sites"); /* leaves older seeds as they were */
     for (int i = 0; i < SITE_COUNT; i++)
-        p.rate[i] = rate_of(i < SITE_outage ? &r : &more, (enum sim_site)i);
+        p.rate[i] = rate_of(i < SITE_outage ? &r : &more, (enum sim_site)i, over->on >> i & 1);
     p.hostile = prng_chance(&r, 150);
     p.paranoid = prng_chance(&r, 150);
     p.drop_early = prng_chance(&r, 80);

@@ -23,6 +23,15 @@ static bool still_fails(uint64_t seed, const struct settings *set, const struct 
     return trial_outcome.failed && strcmp(trial_outcome.rule, rule) == 0;
 }
 
+static void print_sites(const char *flag, unsigned set)
+{
+    for (int i = 0; i < SITE_COUNT; i++)
+        if (set >> i & 1) {
+            printf("%s%s", flag, sim_site_names[i]);
+            flag = ",";
+        }
+}
+
 void shrink_command(uint64_t seed, const struct settings *set, const struct overrides *over)
 {
     printf("  repeat: build/tests/sim/pawl-sim --seed %llu", (unsigned long long)seed);
@@ -36,12 +45,8 @@ void shrink_command(uint64_t seed, const struct settings *set, const struct over
         printf(" --size %d", over->size);
     if (over->drop)
         printf(" --drop %llx", (unsigned long long)over->drop);
-    const char *comma = " --off ";
-    for (int i = 0; i < SITE_COUNT; i++)
-        if (over->off >> i & 1) {
-            printf("%s%s", comma, sim_site_names[i]);
-            comma = ",";
-        }
+    print_sites(" --off ", over->off);
+    print_sites(" --on ", over->on);
     printf("%s -v\n", over->plain ? " --plain" : "");
 }
 

@@ -21,14 +21,14 @@
 
 static unsigned sites_of(const char *list)
 {
-    unsigned off = 0;
+    unsigned set = 0;
     for (int i = 0; i < SITE_COUNT; i++) {
         size_t n = strlen(sim_site_names[i]);
         for (const char *at = list; (at = strstr(at, sim_site_names[i])); at += n)
             if ((at == list || at[-1] == ',') && (at[n] == ',' || !at[n]))
-                off |= 1U << i;
+                set |= 1U << i;
     }
-    return off;
+    return set;
 }
 
 static void usage(void)
@@ -37,7 +37,7 @@ static void usage(void)
         stderr,
         "usage: pawl-sim --seed N | --seeds A..B [--store memory|sqlite|jsonl] "
         "[--seconds N] [--jobs N] [--failures N] [--regress DIR] [--summary FILE] [--no-shrink] "
-        "[--ops N] [--instances N] [--size N] [--off SITES] [--drop MASK] [--plain] "
+        "[--ops N] [--instances N] [--size N] [--off SITES] [--on SITES] [--drop MASK] [--plain] "
         "[--shrink] [-v]\n");
     exit(2);
 }
@@ -103,6 +103,9 @@ static bool parse_value(const char *flag, const char *value, struct settings *se
         return parse_store(value, set);
     } else if (strcmp(flag, "--off") == 0) {
         set->over.off = sites_of(value);
+        return true;
+    } else if (strcmp(flag, "--on") == 0) {
+        set->over.on = sites_of(value);
         return true;
     } else if (strcmp(flag, "--regress") == 0) {
         set->regress = value;
