@@ -6,6 +6,7 @@
  * file, even in place, never touches running code, and the same path can be
  * loaded again with newer versions.  Handles stay open until the app is freed.
  */
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/vec.h"
 #include "runtime/registry.h"
@@ -62,13 +63,13 @@ static bool is_cut_off(int fd)
 {
     ElfW(Ehdr) head;
     struct stat st;
-    if (fstat(fd, &st) != 0 || pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+    if (fstat(fd, &st) != 0 || file_read(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
         return false;
     for (size_t i = 0; i < head.e_phnum; i++) {
         ElfW(Phdr) part;
         off_t at = (off_t)(head.e_phoff + i * head.e_phentsize);
-        if (pread(fd, &part, sizeof(part), at) != (ssize_t)sizeof(part))
+        if (file_read(fd, &part, sizeof(part), at) != (ssize_t)sizeof(part))
             return true;
         if (part.p_type == PT_LOAD && (part.p_filesz > (size_t)st.st_size ||
                                        part.p_offset > (size_t)st.st_size - part.p_filesz))

@@ -8,6 +8,7 @@
  */
 #include "store/lock.h"
 
+#include "base/file.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static long holder(int fd)
     char text[64] = "";
     long pid = 0;
 
-    if (pread(fd, text, sizeof text - 1, 0) <= 4 || strncmp(text, "pid ", 4) != 0)
+    if (file_read(fd, text, sizeof text - 1, 0) <= 4 || strncmp(text, "pid ", 4) != 0)
         return 0;
     char *end;
     pid = strtol(text + 4, &end, 10);

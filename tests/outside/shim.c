@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/outside/shim.c -- LD_PRELOAD into the real binary: allocations that fail, and the
- * order of syncs and answers.
+ * tests/outside/shim.c -- LD_PRELOAD into the real binary: allocations that fail, the
+ * order of syncs and answers, and files that are read and written in pieces.
  *
  * PAWL_SHIM names a file of 64-bit numbers, shared with the test that set it up:
  *
@@ -9,6 +9,7 @@
  *   [2] how many failed      [3] syncs of a WAL      [4] answers sent
  *   [5] answers sent while bytes of a WAL were not synced (clients come one at a time)
  *   [6] not 0: syncs are not counted as such; the test of the test
+ *   [7] not 0: reads and writes of files give half of what was asked for; counts them
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -74,7 +76,7 @@ void *realloc(void *at, size_t n)
     return fails() ? NULL : __libc_realloc(at, n);
 }
 
-/* ---- Order ----------------------------------------------------------------------------- */
+/* ---- Order, and pieces ----------------------------------------------------------------------------- */
 
 static int is_wal(int fd)
 {
@@ -84,13 +86,58 @@ static int is_wal(int fd)
     return n > 4 && memcmp(path + n - 4, "-wal", 4) == 0;
 }
 
+/* What is done of n bytes. */
+static size_t piece(int fd, size_t n)
+{
+    struct stat st;
+    if (!shared || !shared[7] || n < 2 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return n;
+    atomic_fetch_add(&shared[7], 1);
+    return n / 2;
+}
+
+#define FIND(name)                                                                                 \
+    do {                                                                                           \
+        if (!real_##name)                                                                          \
+            *(void **)&real_##name = dlsym(RTLD_NEXT, #name);                                      \
+    } while (0)
+
 REAL(ssize_t, pwrite64, (int fd, const void *from, size_t n, off64_t at))
 {
-    if (!real_pwrite64)
-        *(void **)&real_pwrite64 = dlsym(RTLD_NEXT, "pwrite64");
+    FIND(pwrite64);
     if (shared && fd >= 0 && fd < 4096 && is_wal(fd))
         dirty[fd] = 1;
-    return real_pwrite64(fd, from, n, at);
+    return real_pwrite64(fd, from, piece(fd, n), at);
+}
+
+REAL(ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at))
+{
+    FIND(pwrite);
+    return real_pwrite(fd, from, piece(fd, n), at);
+}
+
+REAL(ssize_t, pread64, (int fd, void *to, size_t n, off64_t at))
+{
+    FIND(pread64);
+    return real_pread64(fd, to, piece(fd, n), at);
+}
+
+REAL(ssize_t, pread, (int fd, void *to, size_t n, off_t at))
+{
+    FIND(pread);
+    return real_pread(fd, to, piece(fd, n), at);
+}
+
+REAL(ssize_t, read, (int fd, void *to, size_t n))
+{
+    FIND(read);
+    return real_read(fd, to, piece(fd, n));
+}
+
+REAL(ssize_t, write, (int fd, const void *from, size_t n))
+{
+    FIND(write);
+    return real_write(fd, from, piece(fd, n));
 }
 
 static void synced(int fd, int rc)
@@ -104,8 +151,7 @@ static void synced(int fd, int rc)
 
 REAL(int, fdatasync, (int fd))
 {
-    if (!real_fdatasync)
-        *(void **)&real_fdatasync = dlsym(RTLD_NEXT, "fdatasync");
+    FIND(fdatasync);
     int rc = real_fdatasync(fd);
     synced(fd, rc);
     return rc;
@@ -113,8 +159,7 @@ REAL(int, fdatasync, (int fd))
 
 REAL(int, fsync, (int fd))
 {
-    if (!real_fsync)
-        *(void **)&real_fsync = dlsym(RTLD_NEXT, "fsync");
+    FIND(fsync);
     int rc = real_fsync(fd);
     synced(fd, rc);
     return rc;
@@ -133,16 +178,14 @@ static void sends(const void *data, size_t n)
 
 REAL(ssize_t, send, (int fd, const void *data, size_t n, int flags))
 {
-    if (!real_send)
-        *(void **)&real_send = dlsym(RTLD_NEXT, "send");
+    FIND(send);
     sends(data, n);
     return real_send(fd, data, n, flags);
 }
 
 REAL(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags))
 {
-    if (!real_sendmsg)
-        *(void **)&real_sendmsg = dlsym(RTLD_NEXT, "sendmsg");
+    FIND(sendmsg);
     if (m->msg_iovlen)
         sends(m->msg_iov[0].iov_base, m->msg_iov[0].iov_len);
     return real_sendmsg(fd, m, flags);
@@ -150,8 +193,7 @@ REAL(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags))
 
 REAL(ssize_t, writev, (int fd, const struct iovec *parts, int n))
 {
-    if (!real_writev)
-        *(void **)&real_writev = dlsym(RTLD_NEXT, "writev");
+    FIND(writev);
     if (n > 0)
         sends(parts[0].iov_base, parts[0].iov_len);
     return real_writev(fd, parts, n);

@@ -48,6 +48,7 @@ enum disk_fault {
     DISK_FULL_ERROR,
     DISK_BUSY,      /* a lock held by somebody else */
     DISK_SYNC_LOST, /* the sync fails, its changes are forgotten, readers still see them */
+    DISK_SHORT,     /* the read gives less than asked for, as at the end of a file */
     DISK_FAULT_COUNT
 };
 extern const char *const disk_fault_names[];
@@ -66,7 +67,7 @@ bool disk_is_dir(int file);
 const char *disk_path(int file);
 
 int64_t disk_size(int file);
-/* Bytes read; *retfault as above. */
+/* Bytes read; *retfault as above, a short read is none. */
 size_t disk_read(int file, void *to, size_t n, int64_t at, enum disk_fault *retfault);
 enum disk_fault disk_write(int file, const void *from, size_t n, int64_t at);
 enum disk_fault disk_resize(int file, int64_t size);

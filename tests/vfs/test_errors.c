@@ -43,6 +43,7 @@ static const struct {
     enum disk_fault fault;
 } faults[] = {
     {DISK_READ,     DISK_IO_ERROR  },
+    {DISK_READ,     DISK_SHORT     },
     {DISK_OPEN,     DISK_IO_ERROR  },
     {DISK_LOCK,     DISK_BUSY      },
     {DISK_LOCK,     DISK_IO_ERROR  },

@@ -36,6 +36,7 @@ static int code(enum disk_fault fault, int io_error)
         return SQLITE_BUSY;
     case DISK_IO_ERROR:
     case DISK_SYNC_LOST:
+    case DISK_SHORT:
     case DISK_FAULT_COUNT:
     default:
         return io_error;
@@ -47,9 +48,14 @@ static int code(enum disk_fault fault, int io_error)
 static int on_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
     enum disk_fault fault;
-    size_t got = disk_read(handle_of(f)->file, to, (size_t)n, at, &fault);
-    if (fault != DISK_FINE)
-        return code(fault, SQLITE_IOERR_READ);
+    size_t got = 0, more;
+    do { /* as the unix VFS: only the end of the file makes a read short */
+        more = disk_read(handle_of(f)->file, (char *)to + got, (size_t)n - got,
+                         at + (sqlite3_int64)got, &fault);
+        if (fault != DISK_FINE)
+            return code(fault, SQLITE_IOERR_READ);
+        got += more;
+    } while (more && got < (size_t)n);
     if (got == (size_t)n)
         return SQLITE_OK;
     memset((char *)to + got, 0, (size_t)n - got);

@@ -12,6 +12,7 @@
  * can leave it ahead; a line that was torn does not fit its check sum and counts for
  * nothing; and another database in the same directory has a number of its own.
  */
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/rand.h"
 #include "store/sqlite/sqlite.h"
@@ -36,7 +37,7 @@ static bool read_line(int fd, uint64_t *retepoch, uint64_t *retgroup)
     char text[128] = "", line[96];
     uint64_t sum;
 
-    if (pread(fd, text, sizeof text - 1, 0) <= 0 ||
+    if (file_read(fd, text, sizeof text - 1, 0) <= 0 ||
         sscanf(text, "epoch %" SCNu64 " commit %" SCNu64 " sum %" SCNx64, retepoch, retgroup,
                &sum) != 3)
         return false;
