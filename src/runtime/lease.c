@@ -167,6 +167,13 @@ static pawl_status row_of(pawl_runtime *rt, const char *token, pawl_work *ret, p
                                                                                   : PAWL_LOST;
 }
 
+static bool is_on_the_way(const struct letter *l, uint64_t id)
+{
+    while (l && l->work_id != id)
+        l = l->next;
+    return l != NULL;
+}
+
 bool lease_is_staged(const pawl_runtime *rt, uint64_t id)
 {
     for (const struct stage *s = rt->stages; s; s = s->next) {
@@ -177,10 +184,7 @@ bool lease_is_staged(const pawl_runtime *rt, uint64_t id)
             if (s->need_work.items[i] == id)
                 return true;
     }
-    for (const struct letter *l = rt->todo; l; l = l->next)
-        if (l->work_id == id)
-            return true;
-    return false;
+    return is_on_the_way(rt->todo, id) || is_on_the_way(rt->later, id); /* later: put off */
 }
 
 static void change_row(pawl_runtime *rt, struct lease_call *q)

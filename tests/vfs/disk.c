@@ -115,7 +115,8 @@ static void bytes_put(struct bytes *b, const void *from, size_t n, size_t at)
 {
     if (at + n > b->size)
         bytes_resize(b, at + n);
-    memcpy(b->at + at, from, n);
+    if (n)
+        memcpy(b->at + at, from, n);
 }
 
 static void bytes_copy(struct bytes *to, const struct bytes *from)
