@@ -157,6 +157,13 @@ install: all $(B)/libpawl-conformance.a
 bench: all
 	@bench/run
 
+# make bench-instructions   count what each thing costs (callgrind); CHECK=1: fail if it grew
+$(B)/bench/instructions: bench/instructions.c $(B)/obj/libpawl-all.a
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(LDFLAGS) $^ $(MAINLIBS) $(LDLIBS) -o $@
+bench-instructions: all $(B)/bench/instructions
+	@B=$(B) CHECK=$(CHECK) bench/instructions $(WORDS)
+
 # ---- The two commands -------------------------------------------------------
 
 # make run             the server with the examples on 127.0.0.1:8000 (PORT=8001 for another), until
@@ -197,6 +204,6 @@ help:
 	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
 
 .PHONY: all lint check-layers check-pure check-headers check-format check-sizes check-faults format run demo \
-        test test-all analyse analyse-cppcheck analyse-gcc analyse-tidy install clean help
+        test test-all bench bench-instructions analyse analyse-cppcheck analyse-gcc analyse-tidy install clean help
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
