@@ -225,6 +225,7 @@ int loop_once(pawl_runtime *rt)
 {
     const pawl_store *before = store_engine_set(rt->store);
     int done = pass(rt);
+    worker_flush(rt);
     (void)store_engine_set(before);
     return done;
 }

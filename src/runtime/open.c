@@ -198,6 +198,7 @@ static void init_lists(pawl_runtime *rt)
     rt->items_end = &rt->items;
     rt->stages_end = &rt->stages;
     rt->queue_end = &rt->queue;
+    rt->handing_end = &rt->handing;
     map_init(&rt->by_uid);
     map_init(&rt->by_id);
     map_init(&rt->inflight);

@@ -311,6 +311,8 @@ struct pawl_runtime {
     bool lease_look;                       /* [engine] there may be work for them */
     pthread_mutex_t work_lock;             /* guards the queue below */
     pthread_cond_t work_ready;
+    struct job *handing, **handing_end; /* the engine's: not in the queue yet */
+    uint32_t handing_count;
     struct job *queue, **queue_end;
     size_t queue_count;
     uint32_t worker_count, worker_idle, running;

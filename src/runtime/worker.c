@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define HAND_OUT 32 /* jobs that wait for the rest of a commit */
+
 struct worker_arg {
     pawl_runtime *rt;
     uint32_t index;
@@ -71,17 +73,22 @@ static bool spawn_locked(pawl_runtime *rt)
     return true;
 }
 
-/* See to it that somebody takes what is queued.  Called with work_lock held. */
-static void rouse_locked(pawl_runtime *rt)
+/* See to it that somebody takes what is queued.  Called with work_lock held; true:
+ * signal work_ready without it, or who is woken meets a lock. */
+static bool rouse_locked(pawl_runtime *rt)
 {
     if (!rt->queue || rt->rousing)
-        return;
-    if (rt->worker_idle) {
-        rt->rousing = true;
+        return false;
+    rt->rousing = rt->worker_idle || spawn_locked(rt);
+    return rt->worker_idle;
+}
+
+static void unlock_and_rouse(pawl_runtime *rt)
+{
+    bool signal = rouse_locked(rt);
+    pthread_mutex_unlock(&rt->work_lock);
+    if (signal)
         pthread_cond_signal(&rt->work_ready);
-    } else {
-        rt->rousing = spawn_locked(rt);
-    }
 }
 
 static void *worker_main(void *p)
@@ -101,8 +108,7 @@ static void *worker_main(void *p)
             continue;
         }
         rt->running++;
-        rouse_locked(rt);
-        pthread_mutex_unlock(&rt->work_lock);
+        unlock_and_rouse(rt);
         run_job(rt, job, arg.index);
         pthread_mutex_lock(&rt->work_lock);
         if (--rt->running == 0 && rt->workers_stop)
@@ -112,15 +118,29 @@ static void *worker_main(void *p)
     return NULL;
 }
 
+/* One lock and one wake-up for the jobs of a commit; a long hand-out begins before
+ * its end. */
 void worker_queue(pawl_runtime *rt, struct job *job)
 {
-    pthread_mutex_lock(&rt->work_lock);
     job->next_queued = NULL;
-    *rt->queue_end = job;
-    rt->queue_end = &job->next_queued;
-    rt->queue_count++;
-    rouse_locked(rt);
-    pthread_mutex_unlock(&rt->work_lock);
+    *rt->handing_end = job;
+    rt->handing_end = &job->next_queued;
+    if (++rt->handing_count >= HAND_OUT)
+        worker_flush(rt);
+}
+
+void worker_flush(pawl_runtime *rt)
+{
+    if (!rt->handing)
+        return;
+    pthread_mutex_lock(&rt->work_lock);
+    *rt->queue_end = rt->handing;
+    rt->queue_end = rt->handing_end;
+    rt->queue_count += rt->handing_count;
+    rt->handing = NULL;
+    rt->handing_end = &rt->handing;
+    rt->handing_count = 0;
+    unlock_and_rouse(rt);
 }
 
 int worker_run_here(pawl_runtime *rt, int max)

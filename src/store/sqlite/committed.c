@@ -5,8 +5,9 @@
  * SQLite ends a WAL at the first frame that does not fit and says nothing: a WAL
  * that was deleted, cut or damaged takes acknowledged commits with it, and the file
  * looks well.  So each commit, once it is durable, writes its number here too, over
- * the one before and without a sync: one short write.  A store whose fence is behind
- * it has lost something, and is not opened.
+ * the one before and without a sync.  A store whose fence is behind it has lost
+ * something, and is not opened.  The file is mapped: it outlives kill -9 like a write
+ * does and costs no system call (with one it was a tenth of a lone commit).
  *
  * It never cries wolf: what is written here is on the disk already, so no power loss
  * can leave it ahead; a line that was torn does not fit its check sum and counts for
@@ -20,9 +21,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#define LINE "epoch %20" PRIu64 " commit %20" PRIu64
+#define FILE_BYTES 128 /* the line, and zeros */
+#define LINE       "epoch %20" PRIu64 " commit %20" PRIu64
 
 static uint64_t sum_of(const char *line)
 {
@@ -34,7 +37,7 @@ static uint64_t sum_of(const char *line)
 /* What the file says; false: nothing that can be believed. */
 static bool read_line(int fd, uint64_t *retepoch, uint64_t *retgroup)
 {
-    char text[128] = "", line[96];
+    char text[FILE_BYTES + 1] = "", line[96];
     uint64_t sum;
 
     if (file_read(fd, text, sizeof text - 1, 0) <= 0 ||
@@ -47,14 +50,23 @@ static bool read_line(int fd, uint64_t *retepoch, uint64_t *retgroup)
 
 void committed_note(struct sqlite_store *s)
 {
-    char line[96], text[128];
+    char line[96], text[FILE_BYTES];
 
-    if (s->committed_fd < 0)
+    if (!s->committed)
         return;
     (void)snprintf(line, sizeof line, LINE, s->fence.epoch, s->fence.group_no);
     int n = snprintf(text, sizeof text, "%s sum %016" PRIx64 "\n", line, sum_of(line));
-    ssize_t written = pwrite(s->committed_fd, text, (size_t)n, 0);
-    (void)written; /* an older number is no lie */
+    memcpy(s->committed, text, (size_t)n);
+}
+
+/* Without it commits go on all the same: an older number is no lie. */
+static void map_file(struct sqlite_store *s, int fd)
+{
+    /* Real blocks: writing to a hole on a full disk is a SIGBUS. */
+    if (posix_fallocate(fd, 0, FILE_BYTES) != 0)
+        return;
+    void *map = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    s->committed = map == MAP_FAILED ? NULL : map;
 }
 
 pawl_status committed_open(struct sqlite_store *s, pawl_error *reterr)
@@ -64,10 +76,14 @@ pawl_status committed_open(struct sqlite_store *s, pawl_error *reterr)
 
     if (snprintf(path, sizeof path, "%s-committed", s->file) >= (int)sizeof path)
         return PAWL_OK; /* lock_open said so already */
-    s->committed_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (s->committed_fd < 0 || !read_line(s->committed_fd, &epoch, &group))
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
         return PAWL_OK;
-    if (epoch < s->fence.epoch || (epoch == s->fence.epoch && group <= s->fence.group_no))
+    bool believed = read_line(fd, &epoch, &group);
+    map_file(s, fd);
+    (void)close(fd);
+    if (!believed || epoch < s->fence.epoch ||
+        (epoch == s->fence.epoch && group <= s->fence.group_no))
         return PAWL_OK;
     error_set(reterr, PAWL_CORRUPT,
               "database %s is behind: commit %" PRIu64 " of epoch %" PRIu64 " was acknowledged, it "
@@ -79,6 +95,6 @@ pawl_status committed_open(struct sqlite_store *s, pawl_error *reterr)
 
 void committed_close(struct sqlite_store *s)
 {
-    if (s->committed_fd >= 0)
-        (void)close(s->committed_fd);
+    if (s->committed)
+        (void)munmap(s->committed, FILE_BYTES);
 }

@@ -215,7 +215,7 @@ static struct sqlite_store *create(const char *file)
     if (!s)
         return NULL;
     s->base.ops = &ops;
-    s->lock_fd = s->committed_fd = -1;
+    s->lock_fd = -1;
     s->checkpoint_at = CHECKPOINT_PAGES;
     s->seen_ms = INT64_MIN;
     taken_init(&s->messages);

@@ -86,8 +86,8 @@ struct sqlite_store {
     char *file; /* owned */
     char *dir;  /* owned */
     bool read_only;
-    int lock_fd;      /* -1: none */
-    int committed_fd; /* -1: none */
+    int lock_fd;     /* -1: none */
+    char *committed; /* FILE-committed, mapped; NULL: none */
 
     /* Engine thread. */
     struct conn writer; /* db is NULL when read-only */
