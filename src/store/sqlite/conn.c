@@ -48,7 +48,9 @@ int conn_open_file(sqlite3 **ret, const char *file, bool writer)
 {
     int flags = (writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX |
                 SQLITE_OPEN_EXRESCODE;
-    if (writer || !is_frozen(file))
+    if (writer)
+        return sqlite3_open_v2(file, ret, flags, wal_vfs_name());
+    if (!is_frozen(file))
         return sqlite3_open_v2(file, ret, flags, NULL);
     char *uri = sqlite3_mprintf("file:");
     for (const char *at = file; *at && uri; at++) /* what ends a path in a URI is escaped */

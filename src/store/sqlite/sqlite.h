@@ -140,6 +140,9 @@ bool sync_path(const char *path, int flags);
 char *directory_of(const char *file);
 
 /* committed.c: the last commit, told apart from the database. */
+/* The VFS of the writer, or NULL for the default one (wal_file.c). */
+const char *wal_vfs_name(void);
+
 pawl_status committed_open(struct sqlite_store *s, pawl_error *reterr); /* PAWL_CORRUPT: behind */
 void committed_note(struct sqlite_store *s);                            /* s->fence is durable */
 void committed_close(struct sqlite_store *s);
