@@ -190,9 +190,18 @@ static bool serve(pawl_runtime *rt, struct seat *s)
 
 /* ---- The pass ------------------------------------------------------------------------ */
 
+/* The queue is in memory, and where a pop that comes again may bury what it had; false: trouble. */
+static bool is_at_hand(pawl_runtime *rt, const struct seat *s)
+{
+    if (!s->q && !seat_open(rt, s->name))
+        return false;
+    return !s->waiters || !queue_may_bury(s->q) ||
+           seat_open(rt, queue_dead_letters(s->q, &rt->group_mem));
+}
+
 static bool serve_seat(pawl_runtime *rt, struct seat *s)
 {
-    if (!s->q && !seat_open(rt, s->name)) {
+    if (!is_at_hand(rt, s)) {
         rt->desk->again = true;
         return false;
     }
