@@ -299,7 +299,8 @@ static bool must_wait_its_turn(pawl_runtime *rt, const struct resident *r, const
     if (r->stage->row.execution != r->stage->base_execution)
         return true; /* one ContinueAsNew in a round */
     return rt->opts.hostile || l->tries || r->stage->ended || r->stage->removed ||
-           r->stage->unpile || /* older rows first */
+           r->stage->unpile ||  /* older rows first */
+           r->stage->adopted || /* its mail gets its numbers with the commit: it is older */
            (r->stage->letters && r->stage->letters->tries);
 }
 
