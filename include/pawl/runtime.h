@@ -113,10 +113,12 @@ typedef struct pawl_options {
     pawl_log_level log_level; /* default PAWL_LOG_ERROR (0): raise it for more */
     pawl_log_fn *log;         /* default: logfmt lines on stderr */
     void *log_user;
-    const pawl_env *env; /* default: the real world; copied */
-    bool log_json;       /* without `log`: one JSON object a line instead of logfmt */
-    bool steers_only;    /* no code runs here and none is missed: instances are not told so */
-    int64_t retain_ms;   /* remove instances that ended longer ago; default 0: keep them */
+    const pawl_env *env;  /* default: the real world; copied */
+    bool log_json;        /* without `log`: one JSON object a line instead of logfmt */
+    bool steers_only;     /* no code runs here and none is missed: instances are not told so */
+    int64_t retain_ms;    /* remove instances that ended longer ago; default 0: keep them */
+    uint32_t max_mailbox; /* events kept for one instance, more are refused; default 10,000 */
+    uint32_t max_depth;   /* children of children, deeper ones fail; default 1,000 */
 } pawl_options;
 
 #define PAWL_OPTIONS(...) (&(pawl_options){.size = sizeof(pawl_options), __VA_ARGS__})

@@ -168,6 +168,9 @@ void execution_mailbox_each(execution *x,
                                          pawl_str data),
                             void *arg);
 size_t execution_mailbox_count(const execution *x);
+size_t execution_mailbox_bytes(const execution *x);
+/* Is a wait for this event open? */
+bool execution_waits_for(const execution *x, pawl_str name);
 /* Message ids of mailbox entries consumed by ExternalEvent steps since the last
  * call: the round drops them.  Points into the execution; valid until the next apply. */
 size_t execution_consumed(execution *x, const uint64_t **retids);

@@ -250,7 +250,7 @@ struct pawl_ctx {
     struct channel **buckets;
     size_t bucket_count, channel_count;
     struct letter *mail_head, *mail_tail;
-    size_t mail_count;
+    size_t mail_count, mail_bytes;
     bool settling;       /* apply.c walks the open waits */
     bool mail_matchable; /* an open wait may have mail */
     struct task *settle_next;

@@ -50,6 +50,21 @@ size_t execution_mailbox_count(const execution *x)
     return x->mail_count;
 }
 
+size_t execution_mailbox_bytes(const execution *x)
+{
+    return x->mail_bytes;
+}
+
+bool execution_waits_for(const execution *x, pawl_str name)
+{
+    if (!x->bucket_count)
+        return false;
+    const struct channel *ch = x->buckets[bucket_of(name, x->bucket_count)];
+    while (ch && !pawl_str_eq(ch->name, name))
+        ch = ch->next;
+    return ch && ch->wait_head;
+}
+
 size_t execution_consumed(execution *x, const uint64_t **retids)
 {
     size_t n = x->consumed_taken ? 0 : x->consumed_count;
@@ -132,6 +147,7 @@ struct letter *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str da
         x->mail_head = m;
     x->mail_tail = m;
     x->mail_count++;
+    x->mail_bytes += data.len;
     return m;
 }
 
@@ -151,6 +167,7 @@ void mailbox_remove(execution *x, struct letter *m)
         m->next->prev = m->prev;
     else
         x->mail_tail = m->prev;
+    x->mail_bytes -= m->data.len;
     if (--x->mail_count == 0)
         arena_reset(&x->mail_mem);
 }

@@ -97,6 +97,16 @@ static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter 
     letter_drop(rt, l, PAWL_OK, "");
 }
 
+/* The parent hears why its child did not start. */
+static void tell_parent(pawl_runtime *rt, struct stage *s, const struct letter *l, pawl_str why)
+{
+    pawl_message *m =
+        stage_send(rt, s, PAWL_MSG_CHILD_FAILED, attr(l, "/parent_uid"), (pawl_str){0});
+    m->execution = attr(l, "/parent_execution");
+    m->ref = attr(l, "/parent_ref");
+    m->data = why;
+}
+
 /* A child or detached start whose id is taken. */
 static void refuse_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
@@ -107,11 +117,9 @@ static void refuse_existing(pawl_runtime *rt, struct resident *r, struct letter 
                 row->parent_execution == attr(l, "/parent_execution") &&
                 row->parent_ref == attr(l, "/parent_ref");
     if (parent && !twin) {
-        pawl_message *m = stage_send(rt, s, PAWL_MSG_CHILD_FAILED, parent, (pawl_str){0});
-        m->execution = attr(l, "/parent_execution");
-        m->ref = attr(l, "/parent_ref");
-        m->data =
-            pawl_mem_printf(&rt->group_mem, "instance '%.*s' exists already", PAWL_FMT(row->id));
+        tell_parent(
+            rt, s, l,
+            pawl_mem_printf(&rt->group_mem, "instance '%.*s' exists already", PAWL_FMT(row->id)));
     } else if (!parent) {
         log_warn(&rt->log, "begin", "detached start of an id that exists; ignored", "instance=%.*s",
                  PAWL_FMT(row->id));
@@ -298,6 +306,38 @@ static enum load_result look_at_parent(pawl_runtime *rt, const struct letter *l)
     return parent && parent->stage && parent->stage->removed ? LOAD_NONE : found;
 }
 
+/* OK when it may be made; NONE: it has too many ancestors.  Counted only where there are some;
+ * one that was removed has none above it. */
+static enum load_result look_at_depth(pawl_runtime *rt, const struct letter *l)
+{
+    uint64_t uid = attr(l, "/parent_uid");
+    for (uint32_t depth = 1; uid; depth++) {
+        struct resident *r = NULL;
+        if (depth >= rt->opts.max_depth)
+            return LOAD_NONE;
+        enum load_result found = load_row(rt, uid, (pawl_str){0}, &r);
+        if (found == LOAD_TROUBLE)
+            return found;
+        uid = found == LOAD_OK ? r->row.parent_uid : 0;
+    }
+    return LOAD_OK;
+}
+
+/* A chain of children that has no end would fill the store. */
+static void refuse_depth(pawl_runtime *rt, struct letter *l)
+{
+    struct stage *s = stage_bare(rt);
+    log_warn(&rt->log, "begin", "child not started: too deep", "instance=%.*s limit=%u",
+             PAWL_FMT(l->instance), rt->opts.max_depth);
+    tell_parent(rt, s, l,
+                pawl_mem_printf(&rt->group_mem,
+                                "child '%.*s' was not started: %u instances deep is the limit "
+                                "(--max-depth)",
+                                PAWL_FMT(l->instance), rt->opts.max_depth));
+    stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+}
+
 /* Start an instance nobody has heard of. */
 static void begin_new(pawl_runtime *rt, struct letter *l)
 {
@@ -308,6 +348,15 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
     }
     if (found == LOAD_NONE) {
         drop_start(rt, l);
+        return;
+    }
+    found = look_at_depth(rt, l);
+    if (found == LOAD_TROUBLE) {
+        turn_hold(rt, l);
+        return;
+    }
+    if (found == LOAD_NONE) {
+        refuse_depth(rt, l);
         return;
     }
     if (is_kept_now(rt, l->instance)) {

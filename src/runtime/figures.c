@@ -6,6 +6,7 @@
  * the store, which takes as long as there are rows: whoever only wants to know
  * whether it is well asks pawl_runtime_healthy().
  */
+#include "runtime/inbox.h"
 #include "runtime/job.h"
 
 #include <stdio.h>
@@ -40,6 +41,12 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
     pthread_mutex_lock(&rt->trouble_lock);
     (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->trouble);
     pthread_mutex_unlock(&rt->trouble_lock);
+    if (!atomic_load(&rt->full))
+        return !rettrouble[0];
+    if (!rettrouble[0])
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES,
+                       "store: the disk is full: new work is refused until space is freed");
+    inbox_wake(rt); /* nobody should have to try: the engine looks again */
     return !rettrouble[0];
 }
 

@@ -360,11 +360,14 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
         group_stop_dead(rt, rc, err->text);
         return;
     }
-    if (rc == PAWL_DISK_FULL)
+    if (rc == PAWL_DISK_FULL) {
+        atomic_store(&rt->full, true);
         refuse_new_work(rt, err->text);
+    }
     uint32_t doublings = rt->store_trouble < 7 ? rt->store_trouble : 7;
     int64_t delay = rc == PAWL_DISK_FULL && !rt->store_trouble ? 1 : 10 << doublings;
     rt->store_trouble++;
+    rt->unread = false; /* only a commit tells that this is over */
     rt->retry_at_ms = rt_mono(rt) + delay;
     log_warn(&rt->log, "store", "commit failed; trying again", "status=%s why=\"%s\" in_ms=%lld",
              pawl_status_code(rc), err->text, (long long)delay);
@@ -375,11 +378,12 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
 
 /* ---- The commit ------------------------------------------------------------------------ */
 
-static void store_is_well(pawl_runtime *rt)
+void group_store_is_well(pawl_runtime *rt)
 {
     if (!rt->store_trouble)
         return;
     rt->store_trouble = 0;
+    rt->unread = false;
     pthread_mutex_lock(&rt->trouble_lock);
     rt->trouble[0] = 0;
     pthread_mutex_unlock(&rt->trouble_lock);
@@ -389,7 +393,7 @@ static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
 {
     int done = 0;
     struct back back = back_none(&back);
-    store_is_well(rt);
+    group_store_is_well(rt);
     struct stage *s = rt->stages;
     rt->stages = NULL;
     rt->stages_end = &rt->stages;

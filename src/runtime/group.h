@@ -13,6 +13,8 @@
 int group_commit(pawl_runtime *rt);
 /* FENCED or UNKNOWN: nothing may be written any more.  The process ends (stepping: rt->dead). */
 void group_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text);
+/* Trouble with the store is over. */
+void group_store_is_well(pawl_runtime *rt);
 
 /* ---- told.c: who hears of a commit -------------------------------------------- */
 

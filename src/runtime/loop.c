@@ -33,6 +33,7 @@ void loop_unread(pawl_runtime *rt, const pawl_error *err)
     rt->retry_at_ms = rt_mono(rt) + 100;
     if (rt->store_trouble++)
         return;
+    rt->unread = true;
     log_error(&rt->log, "store", "cannot read; trying again", "why=\"%s\"", err->text);
     pthread_mutex_lock(&rt->trouble_lock);
     (void)snprintf(rt->trouble, sizeof(rt->trouble), "store: %.180s", err->text);
@@ -204,6 +205,8 @@ static int pass(pawl_runtime *rt)
     look_at_registry(rt);
     if (rt->piled.count) /* newer mail must not overtake it */
         return 0;
+    if (UNLIKELY(atomic_load_explicit(&rt->full, memory_order_relaxed)))
+        (void)request_no_room(rt);
     bool mended = mend_look(rt);
     if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
         look_at_clock(rt);
@@ -218,6 +221,8 @@ static int pass(pawl_runtime *rt)
     if (done == 0 && rt->purge_left && !rt->todo && rt_mono(rt) >= rt->purge_at_ms)
         remove_purge(rt);
     resident_trim(rt, false, NULL);
+    if (UNLIKELY(rt->unread) && rt_mono(rt) >= rt->retry_at_ms)
+        group_store_is_well(rt); /* a whole pass, and all could be read */
     return done == 0 && mended ? 1 : done;
 }
 

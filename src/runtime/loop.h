@@ -38,6 +38,8 @@ bool client_may_write(pawl_client *c, pawl_error *err);
 
 /* Act on a client's request; takes ownership. */
 void request_handle(pawl_runtime *rt, struct request *req);
+/* While the disk is full only what frees or finishes is taken on, and health says so. */
+bool request_no_room(pawl_runtime *rt);
 /* Its instance is staged: put it in front of the items, for the next group. */
 void request_put_off(pawl_runtime *rt, struct request *req);
 

@@ -18,6 +18,7 @@
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
+#include "runtime/mailbox.h"
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/slots.h"
@@ -64,6 +65,8 @@ static void fill_in(pawl_options *o)
     DEFAULT(workers, 32);
     DEFAULT(max_payload, LIMIT_PAYLOAD_BYTES);
     DEFAULT(max_history, LIMIT_HISTORY_EVENTS);
+    DEFAULT(max_mailbox, LIMIT_MAILBOX_EVENTS);
+    DEFAULT(max_depth, LIMIT_DEPTH);
     DEFAULT(fiber_memory, (size_t)256 << 20);
     DEFAULT(max_attempts, 10);
     DEFAULT(cancel_grace_ms, 60000);
@@ -205,6 +208,7 @@ static void init_lists(pawl_runtime *rt)
     map_init(&rt->codeless);
     map_init(&rt->piled);
     map_init(&rt->kept_names);
+    map_init(&rt->mailboxes);
     map_init(&rt->suspects);
     map_init(&rt->jobs);
     rt->polls_end = &rt->polls;
@@ -467,6 +471,7 @@ void runtime_discard(pawl_runtime *rt)
     free_jobs(rt);
     hold_free(rt);
     resident_trim(rt, true, NULL);
+    mailbox_free(rt);
     for (size_t cursor = 0;;) {
         char *name = map_next(&rt->kept_names, &cursor);
         if (!name)

@@ -170,7 +170,7 @@ static bool find_twins(pawl_runtime *rt, struct seat *s, const struct queue_req 
 static void push(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 {
     uint64_t *twins;
-    if (rt->store->ops->space(rt->store) != PAWL_OK) {
+    if (request_no_room(rt)) {
         queue_refuse(req, PAWL_DISK_FULL,
                      "the disk is full: new work is refused until space is freed");
         return;

@@ -8,6 +8,7 @@
  */
 #include "base/limits.h"
 #include "base/rand.h"
+#include "runtime/group.h"
 #include "runtime/job.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
@@ -18,10 +19,20 @@
 
 #include <stdio.h>
 
-/* While the disk is full only what frees or finishes is taken on. */
+bool request_no_room(pawl_runtime *rt)
+{
+    bool full = rt->store->ops->space(rt->store) != PAWL_OK;
+    if (full == atomic_load_explicit(&rt->full, memory_order_relaxed))
+        return full;
+    atomic_store(&rt->full, full);
+    if (!full)
+        group_store_is_well(rt); /* what failed for it may have been refused: no commit will tell */
+    return full;
+}
+
 static bool refuse_when_full(pawl_runtime *rt, struct request *req)
 {
-    if (rt->store->ops->space(rt->store) == PAWL_OK)
+    if (!request_no_room(rt))
         return false;
     request_refuse(
         req, PAWL_DISK_FULL,

@@ -240,6 +240,7 @@ struct pawl_runtime {
     bool woken;         /* by inbox_wake: the next wait returns at once */
     bool stopping;      /* no new requests */
     atomic_bool stop;   /* engine thread ends */
+    atomic_bool full;   /* new work is refused: the disk is full */
     atomic_bool busy;   /* the engine is not waiting: the watchdog looks */
     struct map waiters; /* instance id -> struct wait_node */
     atomic_uint waiter_count;
@@ -275,11 +276,13 @@ struct pawl_runtime {
     int64_t purge_at_ms;      /* mono: not before */
     struct map codeless;      /* uid -> resident or 1: waits for code */
     struct map piled;         /* uid -> 1: its waiting rows could not be read yet */
+    struct map mailboxes;     /* address -> what waits for it (mailbox.c) */
     struct map kept_names;    /* name -> owned copy: mail kept for an instance not yet started */
     unsigned long generation; /* of the registry, as last seen */
     int64_t retry_at_ms;      /* mono: do nothing before (store trouble) */
     bool hold;                /* stop delivering in this group: order would break */
     uint32_t store_trouble;   /* failed commits in a row */
+    bool unread;              /* that is all: reads failed, no commit did */
     bool disk_full;
     bool unfused_requests;  /* a start or raise took the process down last time: store it first */
     uint64_t turn_item;     /* row of the letter being delivered, for the blame; 0: not stored */

@@ -17,6 +17,7 @@
 #include "runtime/hold.h"
 #include "runtime/job.h"
 #include "runtime/letter.h"
+#include "runtime/mailbox.h"
 #include "runtime/mend.h"
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
@@ -95,6 +96,8 @@ static void keep_for_start(pawl_runtime *rt, struct letter *l)
         turn_hold(rt, l);
         return;
     }
+    if (kept != PAWL_OK && mailbox_refuses(rt, NULL, 0, l))
+        return;
     struct stage *s = stage_bare(rt);
     if (kept == PAWL_OK) { /* answered like the first one, after this commit */
         stage_take(s, l);
@@ -364,7 +367,8 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
                   (row->state == PAWL_SUSPENDED && l->mail.kind != PAWL_MSG_RESUME) ||
                   (row->last_seq == 0 && !r->x);
     if (parked && !(row->state == PAWL_PENDING && l->mail.kind == PAWL_MSG_CANCEL)) {
-        turn_pile(rt, r, l);
+        if (!mailbox_refuses(rt, NULL, row->uid, l))
+            turn_pile(rt, r, l);
         return;
     }
     if (parked) { /* cancelled before its code ever ran */
@@ -372,7 +376,8 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
         return;
     }
     if (rt->unfused_requests && l->request && !l->stored && !l->work_id) {
-        turn_store(rt, r, l);
+        if (!mailbox_refuses(rt, NULL, row->uid, l))
+            turn_store(rt, r, l);
         return;
     }
     struct engine_finding finding = {0};
@@ -383,11 +388,12 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
         else if (l->mail.kind == PAWL_MSG_SUSPEND && turn_is_between(r->x))
             refuse_steer(rt, l, "instance '%.*s' has just continued as new; try again",
                          PAWL_FMT(row->id));
-        else
+        else if (!mailbox_refuses(rt, r->x, row->uid, l))
             apply(rt, r, l);
         break;
     case READY_CODELESS:
-        turn_codeless(rt, r, l);
+        if (!mailbox_refuses(rt, NULL, row->uid, l))
+            turn_codeless(rt, r, l);
         break;
     case READY_BLOCKED:
         turn_block(rt, r, l, &finding);

@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
 
 import kit
@@ -54,7 +55,14 @@ def test_D04_a_full_disk_refuses_new_work_and_loses_none():
             assert set(w.refused) <= {503, 507}, w.refused
             assert w.server.process.poll() is None
             kit.expect(w.server.get("/api/v1/instances?limit=1"), 200)  # looking always works
+            sick = w.server.get("/health")  # new work is refused: that is no progress
+            kit.expect(sick, 503, status="unhealthy")
+            assert "disk is full" in sick.json["reason"], sick
             (disk / "filler").unlink()
+            end = time.monotonic() + 30
+            while w.server.get("/health").status != 200:  # though nobody asked for anything
+                assert time.monotonic() < end, w.server.get("/health")
+                time.sleep(0.1)
             end = time.monotonic() + 30
             while w.start_one() not in (200, 201):
                 assert time.monotonic() < end, (w.refused, w.server.log_text()[-1000:])
@@ -212,4 +220,31 @@ def test_D11_the_database_is_moved_away_underneath():
         w.server.stop()
         moved.rename(w.server.data)
         w.server.start()
+        w.check()
+
+
+def test_F15_a_storm_of_events_is_refused_and_hurts_nobody_else():
+    with World("--max-mailbox=200") as w:
+        kit.expect(w.server.post("/api/v1/instances", {"orchestration": "StoryAsk", "instance": "i",
+                                                       "input": {}}), 201)
+        raised = []
+
+        def storm():
+            for n in range(100):
+                raised.append(w.server.call("POST", "/api/v1/instances/i/events/Nobody", {"n": n}, fresh=True))
+        threads = [threading.Thread(target=storm) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        kept = [r for r in raised if r.status == 202]
+        over = [r for r in raised if r.status == 409]
+        assert len(kept) == 200 and len(over) == 200, (len(kept), len(over))
+        assert "--max-mailbox" in over[0].json["error"]["message"], over[0]
+        for _ in range(5):
+            assert w.start_one() in (200, 201)
+        w.server.restart()
+        kit.expect(w.server.post("/api/v1/instances/i/events/Nobody", {}), 409, "conflict")
+        kit.expect(w.server.get("/health"), 200)
+        kit.expect(w.server.post("/api/v1/instances/i/terminate", {}), 202)
         w.check()

@@ -297,3 +297,125 @@ SCENARIO(s30_custom_status_of_256_kib)
     scene_raise(s, "over", "Go", "went");
     scene_expect(s, "over", PAWL_COMPLETED, "went");
 }
+
+/* ---- Mailboxes and depth ------------------------------------------------------------- */
+
+/* Takes "Go" twice, when told to begin. */
+static pawl_result take_two(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "Begin"));
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_await(ctx, pawl_wait_event(ctx, "End"));
+}
+
+static void expect_full(struct scene *s, const char *id)
+{
+    uint64_t before = scene_depths(s).messages;
+    expect_is(scene_try_raise(s, id, "Go", "over"), PAWL_CONFLICT);
+    expect_text(s->reply.error.text, "mailbox is full");
+    expect_text(s->reply.error.text, "--max-mailbox");
+    expect_is(scene_depths(s).messages, before);
+}
+
+SCENARIO(s30_a_mailbox_keeps_so_many_events_and_has_room_when_they_are_taken)
+{
+    s->opts.max_mailbox = 3;
+    scene_flow(s, "Flow", take_two);
+    scene_start(s, "Flow", "i", "");
+    for (int n = 0; n < 3; n++)
+        scene_raise(s, "i", "Go", "x");
+    expect_full(s, "i");
+    scene_crash(s);
+    expect_full(s, "i");
+    scene_raise(s, "i", "Begin", ""); /* waited for: a full mailbox does not keep it out */
+    expect_is(scene_info(s, "i").mailbox_count, 1);
+    scene_raise(s, "i", "Go", "y");
+    scene_raise(s, "i", "Go", "z");
+    expect_full(s, "i");
+    scene_raise(s, "i", "End", "done");
+    scene_expect(s, "i", PAWL_COMPLETED, "done");
+    scene_expect_empty(s);
+}
+
+SCENARIO(s30_mail_of_an_instance_that_rests_has_the_same_limit)
+{
+    s->opts.max_mailbox = 3;
+    scene_flow(s, "Flow", take_two);
+    scene_start(s, "Flow", "i", "");
+    scene_steer(s, PAWL_OP_SUSPEND, "i");
+    for (int n = 0; n < 3; n++)
+        scene_raise(s, "i", "Go", "x");
+    expect_full(s, "i");
+    scene_crash(s);
+    expect_full(s, "i");
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_raise(s, "i", "Begin", "");
+    scene_advance(s, 2000);
+    scene_raise(s, "i", "Go", "y");
+    scene_steer(s, PAWL_OP_SUSPEND, "i");
+    scene_raise(s, "i", "Go", "z"); /* counted again: there is room */
+    expect_full(s, "i");
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_raise(s, "i", "End", "done");
+    scene_expect(s, "i", PAWL_COMPLETED, "done");
+}
+
+SCENARIO(s30_mail_for_a_start_has_the_same_limit)
+{
+    s->opts.max_mailbox = 2;
+    scene_flow(s, "Flow", take_two);
+    pawl_request early = {.size = sizeof(early),
+                          .op = PAWL_OP_RAISE,
+                          .instance = "i",
+                          .name = "Go",
+                          .await_start = true,
+                          .idempotency_key = "first"};
+    expect_is(scene_do(s, &early), PAWL_OK);
+    early.idempotency_key = "second";
+    expect_is(scene_do(s, &early), PAWL_OK);
+    early.idempotency_key = "third";
+    expect_is(scene_do(s, &early), PAWL_CONFLICT);
+    expect_text(s->reply.error.text, "mailbox is full");
+    early.idempotency_key = "first"; /* happened already */
+    expect_is(scene_do(s, &early), PAWL_OK);
+    scene_start(s, "Flow", "i", "");
+    scene_raise(s, "i", "Begin", "");
+    scene_raise(s, "i", "End", "done");
+    scene_expect(s, "i", PAWL_COMPLETED, "done");
+    scene_expect_empty(s);
+}
+
+SCENARIO(s30_a_mailbox_has_a_limit_of_bytes_too)
+{
+    s->opts.max_payload = 1000;
+    scene_flow(s, "Flow", take_two);
+    scene_start(s, "Flow", "i", "");
+    for (int n = 0; n < 64; n++)
+        scene_raise(s, "i", "Go", letters(s, 1000));
+    expect_full(s, "i");
+}
+
+/* A child with an id of its own, which has one, which has one … */
+static pawl_result deep(pawl_ctx *ctx, pawl_str input)
+{
+    int level = atoi(input.ptr);
+    pawl_str id = pawl_printf(ctx, "level%d", level + 1);
+    pawl_result r = pawl_call_child(ctx, "Flow", pawl_printf(ctx, "%d", level + 1),
+                                    PAWL_CHILD_OPTS(.instance = id.ptr));
+    return r.ok ? r : pawl_donef(ctx, "%d: %s", level, r.value.ptr);
+}
+
+SCENARIO(s30_children_of_children_fail_beyond_the_limit)
+{
+    s->opts.max_depth = 5;
+    scene_flow(s, "Flow", deep);
+    scene_start(s, "Flow", "level1", "1");
+    scene_settle(s);
+    scene_expect(s, "level1", PAWL_COMPLETED, NULL);
+    expect_text(scene_info(s, "level1").output.ptr,
+                "5: child 'level6' was not started: 5 instances deep is the limit (--max-depth)");
+    expect_is(scene_depths(s).instances, 5);
+    scene_expect_empty(s);
+}

@@ -71,6 +71,12 @@ static void fail(const char *format, ...)
 
 /* ---- malloc -------------------------------------------------------------------------- */
 
+#ifdef __SANITIZE_ADDRESS__ /* its heap, as it is below ours */
+#define __libc_malloc  __interceptor_malloc
+#define __libc_calloc  __interceptor_calloc
+#define __libc_realloc __interceptor_realloc
+#define __libc_free    __interceptor_free
+#endif
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *at, size_t n);
