@@ -41,6 +41,8 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
     pthread_mutex_lock(&rt->trouble_lock);
     (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->trouble);
     pthread_mutex_unlock(&rt->trouble_lock);
+    if (!rettrouble[0] && atomic_load(&rt->no_workers))
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "no thread for activities can be started");
     if (!atomic_load(&rt->full))
         return !rettrouble[0];
     if (!rettrouble[0])

@@ -50,6 +50,7 @@ void job_watch(pawl_runtime *rt, struct job *job);
 /* Queue for a worker thread, starting one if all are busy. */
 void worker_queue(pawl_runtime *rt, struct job *job); /* begins at worker_flush(), or before */
 void worker_flush(pawl_runtime *rt);
+void worker_look(pawl_runtime *rt); /* when no thread could be started: try again */
 /* Without threads: run up to `max` queued jobs on this thread. */
 int worker_run_here(pawl_runtime *rt, int max);
 /* Stop taking jobs and wait up to `ms` for running ones; false: some still run. */

@@ -205,6 +205,7 @@ static int pass(pawl_runtime *rt)
     look_at_registry(rt);
     if (rt->piled.count) /* newer mail must not overtake it */
         return 0;
+    worker_look(rt);
     if (UNLIKELY(atomic_load_explicit(&rt->full, memory_order_relaxed)))
         (void)request_no_room(rt);
     bool mended = mend_look(rt);
@@ -262,6 +263,8 @@ int64_t loop_idle_until(pawl_runtime *rt)
         queue_has_work(rt) || (rt->store_backlog && rt->backlog == 0))
         return mono;
     int64_t until = job_next_limit(rt);
+    if (atomic_load_explicit(&rt->no_workers, memory_order_relaxed) && mono + 250 < until)
+        until = mono + 250;
     if (queue_next_wait(rt) < until)
         until = queue_next_wait(rt);
     if (rt->polls && rt->lease_look)

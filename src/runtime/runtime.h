@@ -237,12 +237,13 @@ struct pawl_runtime {
     pthread_cond_t wake;  /* the engine waits here */
     struct item *inbox, **inbox_end;
     bool engine_waits;
-    bool woken;         /* by inbox_wake: the next wait returns at once */
-    bool stopping;      /* no new requests */
-    atomic_bool stop;   /* engine thread ends */
-    atomic_bool full;   /* new work is refused: the disk is full */
-    atomic_bool busy;   /* the engine is not waiting: the watchdog looks */
-    struct map waiters; /* instance id -> struct wait_node */
+    bool woken;             /* by inbox_wake: the next wait returns at once */
+    bool stopping;          /* no new requests */
+    atomic_bool stop;       /* engine thread ends */
+    atomic_bool no_workers; /* work is queued, and no thread could be started for it */
+    atomic_bool full;       /* new work is refused: the disk is full */
+    atomic_bool busy;       /* the engine is not waiting: the watchdog looks */
+    struct map waiters;     /* instance id -> struct wait_node */
     atomic_uint waiter_count;
     pthread_mutex_t feed_lock; /* guards the three below */
     struct feed *feeds;

@@ -15,7 +15,9 @@
 #include "runtime/job.h"
 #include "runtime/slots.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define HAND_OUT 32 /* jobs that wait for the rest of a commit */
@@ -56,20 +58,35 @@ static struct job *take_locked(pawl_runtime *rt)
 
 static void *worker_main(void *p);
 
+/* Fewer threads are slower.  Without a single one what is queued would lie there for ever: the
+ * engine, who is the caller then, tries again. */
+static void none_started(pawl_runtime *rt, int why)
+{
+    if (rt->worker_count || atomic_exchange(&rt->no_workers, true))
+        return;
+    log_error(&rt->log, "work", "no thread for activities can be started; trying again",
+              "why=\"%s\"", strerror(why));
+}
+
 /* One more thread, if allowed.  Called with work_lock held. */
 static bool spawn_locked(pawl_runtime *rt)
 {
     if (!rt->threaded || rt->workers_stop || rt->worker_count >= rt->opts.workers)
         return false;
     struct worker_arg *arg = malloc(sizeof(*arg));
-    if (!arg)
+    if (!arg) {
+        none_started(rt, ENOMEM);
         return false;
+    }
     *arg = (struct worker_arg){rt, rt->worker_count};
-    if (pthread_create(&rt->workers[rt->worker_count], NULL, worker_main, arg) != 0) {
+    int rc = pthread_create(&rt->workers[rt->worker_count], NULL, worker_main, arg);
+    if (rc != 0) {
         free(arg);
+        none_started(rt, rc);
         return false;
     }
     rt->worker_count++;
+    atomic_store(&rt->no_workers, false);
     return true;
 }
 
@@ -140,6 +157,16 @@ void worker_flush(pawl_runtime *rt)
     rt->handing = NULL;
     rt->handing_end = &rt->handing;
     rt->handing_count = 0;
+    unlock_and_rouse(rt);
+}
+
+void worker_look(pawl_runtime *rt)
+{
+    if (!atomic_load_explicit(&rt->no_workers, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&rt->work_lock);
+    if (!rt->queue)
+        atomic_store(&rt->no_workers, false);
     unlock_and_rouse(rt);
 }
 

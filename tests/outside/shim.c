@@ -10,9 +10,12 @@
  *   [5] answers sent while bytes of a WAL were not synced (clients come one at a time)
  *   [6] not 0: syncs are not counted as such; the test of the test
  *   [7] not 0: reads and writes of files give half of what was asked for; counts them
+ *   [8] n: the n-th thread from now on and all later ones cannot be started; 0: all can
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,7 +44,7 @@ __attribute__((constructor)) static void begin(void)
 {
     const char *path = getenv("PAWL_SHIM");
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    void *at = fd < 0 ? MAP_FAILED : mmap(NULL, 64, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *at = fd < 0 ? MAP_FAILED : mmap(NULL, 128, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at != MAP_FAILED)
         shared = at;
     if (fd >= 0)
@@ -76,6 +79,25 @@ void *realloc(void *at, size_t n)
     return fails() ? NULL : __libc_realloc(at, n);
 }
 
+/* ---- Threads --------------------------------------------------------------------------- */
+
+#define FIND(name)                                                                                 \
+    do {                                                                                           \
+        if (!real_##name)                                                                          \
+            *(void **)&real_##name = dlsym(RTLD_NEXT, #name);                                      \
+    } while (0)
+
+REAL(int, pthread_create,
+     (pthread_t * to, const pthread_attr_t *attr, void *(*fn)(void *), void *arg))
+{
+    FIND(pthread_create);
+    if (shared && shared[8] == 1)
+        return EAGAIN;
+    if (shared && shared[8] > 1)
+        atomic_fetch_sub(&shared[8], 1);
+    return real_pthread_create(to, attr, fn, arg);
+}
+
 /* ---- Order, and pieces ----------------------------------------------------------------------------- */
 
 static int is_wal(int fd)
@@ -95,12 +117,6 @@ static size_t piece(int fd, size_t n)
     atomic_fetch_add(&shared[7], 1);
     return n / 2;
 }
-
-#define FIND(name)                                                                                 \
-    do {                                                                                           \
-        if (!real_##name)                                                                          \
-            *(void **)&real_##name = dlsym(RTLD_NEXT, #name);                                      \
-    } while (0)
 
 REAL(ssize_t, pwrite64, (int fd, const void *from, size_t n, off64_t at))
 {
