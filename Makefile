@@ -8,7 +8,7 @@ V      ?= release
 B      := $(if $(filter release,$(V)),build,build/$(V))
 CC     ?= cc
 PKGS   := sqlite3
-MAINPKGS := libmicrohttpd gnutls
+MAINPKGS := gnutls
 SHELL  := /bin/bash
 
 ifeq ($(V),clang)
@@ -47,7 +47,7 @@ MAINLIBS := $(shell pkg-config --libs $(MAINPKGS)) # of libpawl-main only
 # Rooms, lower first (tools/layers.txt says who may include whom).
 ROOMS    := base fiber engine queue store runtime trial
 LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
-MAINSRC  := $(wildcard src/view/*.c src/server/*.c src/cli/*.c)
+MAINSRC  := $(wildcard src/view/*.c src/http/*.c src/server/*.c src/cli/*.c)
 LIBOBJ   := $(LIBSRC:%.c=$(B)/obj/%.o)
 MAINOBJ  := $(filter-out %/cli/pawl.o,$(MAINSRC:%.c=$(B)/obj/%.o))
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/tls.c -- see tls.h.  GnuTLS, because libmicrohttpd brings it along
+ * cli/tls.c -- see tls.h.  GnuTLS, as the server has it
  * (docs/decisions/0010-gnutls-for-https.md).
  */
 #include "cli/tls.h"

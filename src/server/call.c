@@ -21,7 +21,7 @@
 #define SPARE_MAX  256
 #define SPARE_BODY 16384 /* larger bodies are given back */
 
-struct call *call_create(pawl_server *s, const char *uri)
+struct call *call_create(pawl_server *s)
 {
     struct call *c = s->spare;
     pawl_mem *mem = NULL;
@@ -45,14 +45,13 @@ struct call *call_create(pawl_server *s, const char *uri)
     c->srv = s;
     c->mem = mem;
     c->body = body;
-    c->uri = pawl_mem_dup(mem, pawl_s(uri)).ptr;
     return c;
 }
 
 void call_destroy(struct call *c)
 {
     pawl_server *s = c->srv;
-    assert_that(c->state != CALL_AWAY);
+    assert_that(!c->is_away);
     if (s->spare_count >= SPARE_MAX || c->body.cap > SPARE_BODY) {
         pawl_mem_free(c->mem);
         buf_deinit(&c->body);
@@ -132,7 +131,7 @@ static bool add_param(struct call *c, pawl_str raw)
 
 bool call_parse_query(struct call *c)
 {
-    const char *at = strchr(c->uri, '?');
+    const char *at = strchr(c->head->target.ptr, '?');
     while (at && at[1]) {
         const char *from = at + 1, *to = strchr(from, '&');
         pawl_str raw = {from, to ? (size_t)(to - from) : strlen(from)};

@@ -14,39 +14,17 @@
  */
 #include "server/server.h"
 
-#include <microhttpd.h>
 #include <string.h>
 
 static const char *header(const struct call *c, const char *name)
 {
-    return MHD_lookup_connection_value(c->conn, MHD_HEADER_KIND, name);
-}
-
-struct framing {
-    unsigned lengths, encodings, hosts;
-};
-
-static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
-                                    const char *value)
-{
-    struct framing *f = cls;
-    (void)kind;
-    (void)value;
-    f->lengths += strcasecmp(key, "Content-Length") == 0;
-    f->encodings += strcasecmp(key, "Transfer-Encoding") == 0;
-    f->hosts += strcasecmp(key, "Host") == 0;
-    return MHD_YES;
+    return head_get(c->head, name).ptr;
 }
 
 static bool check_framing(struct call *c)
 {
-    struct framing f = {0};
-    (void)MHD_get_connection_values(c->conn, MHD_HEADER_KIND, count_header, &f);
-    const char *encoding = header(c, "Transfer-Encoding"), *packed = header(c, "Content-Encoding");
-    const char *length = header(c, "Content-Length");
-    bool odd_length = length && (!length[0] || length[strspn(length, "0123456789")]);
-    if ((f.lengths && f.encodings) || f.lengths > 1 || f.encodings > 1 || f.hosts > 1 ||
-        odd_length || (encoding && strcasecmp(encoding, "chunked") != 0)) {
+    const char *packed = header(c, "Content-Encoding");
+    if (c->head->ambiguous) {
         answer_error(c, 400, "bad_framing",
                      "ambiguous request: one Content-Length or 'Transfer-Encoding: chunked', and "
                      "one Host");
@@ -68,15 +46,20 @@ bool guard_is_loopback(const char *host)
            strncmp(host, "127.", 4) == 0;
 }
 
-/* The name of "name:port" and "[addr]:port". */
-static pawl_str host_name(const char *host)
+/* The name of "name:port" and "[addr]:port"; empty: neither. */
+static pawl_str host_name(pawl_str host)
 {
-    const char *end = host[0] == '[' ? strchr(host, ']') : NULL;
-    size_t n = end ? (size_t)(end - host) + 1 : strcspn(host, ":");
-    const char *port = host + n;
-    if (*port == ':' && !port[1 + strspn(port + 1, "0123456789")])
-        return (pawl_str){host, n};
-    return *port ? (pawl_str){"", 0} : (pawl_str){host, n};
+    const char *end = host.ptr + host.len, *stop = host.ptr;
+    while (stop < end && *stop != (host.ptr[0] == '[' ? ']' : ':'))
+        stop++;
+    if (stop < end && *stop == ']')
+        stop++;
+    pawl_str name = {host.ptr, (size_t)(stop - host.ptr)};
+    if (stop < end && *stop++ != ':')
+        return (pawl_str){"", 0};
+    while (stop < end && *stop >= '0' && *stop <= '9')
+        stop++;
+    return stop == end ? name : (pawl_str){"", 0};
 }
 
 static bool is_name(pawl_str a, const char *b, size_t n)
@@ -103,8 +86,8 @@ static bool is_our_name(const pawl_server *s, pawl_str name)
 
 static bool check_host(struct call *c)
 {
-    const char *host = header(c, "Host");
-    if (host && is_our_name(c->srv, host_name(host)))
+    pawl_str host = c->head->host;
+    if (host.ptr && is_our_name(c->srv, host_name(host)))
         return true;
     answer_error(c, 421, "wrong_host",
                  "this server does not answer to that Host; allow a name with --allow-host NAME");
@@ -115,21 +98,22 @@ static bool check_host(struct call *c)
 
 static bool is_safe(const struct call *c)
 {
-    return strcmp(c->method, "GET") == 0 || strcmp(c->method, "HEAD") == 0;
+    const char *method = c->head->method.ptr;
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 }
 
 static bool check_origin(struct call *c)
 {
-    const char *site = header(c, "Sec-Fetch-Site"), *origin = header(c, "Origin");
-    const char *host = header(c, "Host");
     if (is_safe(c))
         return true;
+    const char *site = header(c, "Sec-Fetch-Site"), *origin = header(c, "Origin");
+    pawl_str host = c->head->host;
     bool ok = true;
     if (site) {
         ok = strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
     } else if (origin) {
         const char *from = strstr(origin, "://");
-        ok = from && host && strcasecmp(from + 3, host) == 0;
+        ok = from && strlen(from + 3) == host.len && strncasecmp(from + 3, host.ptr, host.len) == 0;
     }
     if (!ok)
         answer_error(c, 403, "cross_site", "refused: the request comes from another site");

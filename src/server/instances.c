@@ -7,7 +7,6 @@
  */
 #include "server/handlers.h"
 
-#include <microhttpd.h>
 #include <string.h>
 
 static void on_reply(void *arg, const pawl_reply *reply)
@@ -99,7 +98,7 @@ void handle_raise(struct call *c)
                       .instance = c->args[0],
                       .name = c->args[1],
                       .data = buf_slice(&c->body)};
-    q.idempotency_key = MHD_lookup_connection_value(c->conn, MHD_HEADER_KIND, "Idempotency-Key");
+    q.idempotency_key = c->idempotency_key;
     if (!call_flag(c, "await_start", &q.await_start))
         return;
     call_submit(c, &q, accepted);

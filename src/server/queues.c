@@ -14,7 +14,6 @@
 #include "view/render.h"
 
 #include <ctype.h>
-#include <microhttpd.h>
 #include <string.h>
 
 /* ---- The way there and back --------------------------------------------------------- */
@@ -290,7 +289,7 @@ void handle_push(struct call *c)
     struct push p = {0};
     pawl_queue_item one = {0};
     pawl_str items = call_field(c, c->json, "items");
-    const char *key = MHD_lookup_connection_value(c->conn, MHD_HEADER_KIND, "Idempotency-Key");
+    const char *key = c->idempotency_key;
     p.bulk = items.ptr && !call_field(c, c->json, "item").ptr;
     if (p.bulk) {
         if (!read_items(c, items, &p))

@@ -131,7 +131,7 @@ static bool refuse(struct call *c)
     const char *allow = "";
     const struct route *near = NULL;
     for (const struct route *r = server_routes; r->method; r++) {
-        if (!fits(r->path, c->uri, args, &count))
+        if (!fits(r->path, c->head->target.ptr, args, &count))
             continue;
         near = r;
         allow = pawl_mem_printf(c->mem, "%s%s%s", allow, allow[0] ? ", " : "", r->method).ptr;
@@ -150,10 +150,10 @@ bool route_find(struct call *c)
 {
     pawl_str args[CALL_ARGS_MAX];
     size_t count;
-    const char *method = strcmp(c->method, "HEAD") == 0 ? "GET" : c->method;
+    const char *given = c->head->method.ptr, *method = strcmp(given, "HEAD") == 0 ? "GET" : given;
     for (const struct route *r = server_routes; r->method; r++) {
         if (method[0] != r->method[0] || strcmp(method, r->method) != 0 ||
-            !fits(r->path, c->uri, args, &count))
+            !fits(r->path, c->head->target.ptr, args, &count))
             continue;
         c->route = r;
         return decode_args(c, args, count);

@@ -185,7 +185,7 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
         return NULL;
     s->rt = rt;
     s->client = pawl_runtime_client(rt);
-    s->listen_fd = s->wake_fd = s->poll_fd = s->ends_fd = -1;
+    s->listen_fd = -1;
     s->mem = pawl_mem_new();
     s->back_end = &s->back;
     s->started_ms = clock_wall_ms();
@@ -200,7 +200,6 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     map_init(&s->waiting);
     recents_init(&s->recents);
     s->feed_mem = pawl_mem_new();
-    heap_init(&s->peers);
     heap_init(&s->times);
     fill_in(s, opts);
     s->tokens = tokens_open(opts ? opts->tokens : NULL);
@@ -223,9 +222,12 @@ pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts, p
     if (ok && !guard_is_loopback(s->host)) /* one stranger leaves room for the others */
         s->per_address = s->opts.connections - s->opts.connections / 4;
     if (ok) {
+        ok = loop_open(s, err);
+    }
+    if (ok) { /* the feed wakes the loop: that is there */
         error_set(err, PAWL_UNAVAILABLE, "cannot start a thread");
         s->feed = pawl_client_feed(s->client, wait_feed, s);
-        ok = s->feed && reader_start(s) && http_start(s, err);
+        ok = s->feed && reader_start(s) && loop_start(s);
     }
     if (ok)
         return s;
@@ -245,7 +247,7 @@ void pawl_server_stop(pawl_server *s, int64_t ms)
     struct timespec until = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
     atomic_store(&s->draining, true);
     if (s->has_thread) {
-        http_wake(s);
+        loop_wake(s);
         pthread_mutex_lock(&s->lock);
         while (!s->is_quiet && pthread_cond_timedwait(&s->quiet, &s->lock, &until) == 0)
             ;
@@ -261,7 +263,7 @@ void pawl_server_free(pawl_server *s)
 {
     if (!s)
         return;
-    http_stop(s);
+    loop_stop(s);
     streams_destroy(s->streams);
     tokens_close(s->tokens);
     map_deinit(&s->waiting);

@@ -3,13 +3,13 @@
  * server/server.h -- the parts of the HTTP server and who owns them.
  *
  *   LOOP THREAD (loop.c)                               READER THREAD (reader.c)
- *   libmicrohttpd, one epoll ─▶ routes ─▶ handler ──── slow reads ───▶ same handler
+ *   src/http, one epoll ──────▶ routes ─▶ handler ──── slow reads ───▶ same handler
  *        ▲                                │ submit                        │
  *        │ eventfd, list of calls         ▼                               │
  *        └──────────────── engine thread: reply after the commit ◀─────── ┘
  *
  * A *call* is one HTTP request and its answer.  It is with exactly one thread at
- * a time: with the loop, or *away* (its connection suspended) with the reader,
+ * a time: with the loop, or *away* (its connection not read) with the reader,
  * the engine, or a list of waiting calls.  call_done() brings it back; only the
  * loop touches connections.  A 2xx is sent after the commit it reports.
  */
@@ -21,14 +21,13 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "http/httpd.h"
 #include "pawl.h"
 #include "pawl/server.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct MHD_Connection;
-struct MHD_Daemon;
 struct call;
 struct route;
 struct stream;
@@ -37,15 +36,6 @@ struct stream;
 #define CALL_ARGS_MAX   3  /* variable segments of one path */
 
 enum scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
-
-/* A connection; lives from accept to close. [loop] */
-struct peer {
-    pawl_server *srv;
-    struct MHD_Connection *conn;
-    struct heap_node look; /* when to look at `deadline_ms`: at or before it */
-    int64_t deadline_ms;   /* mono: cut off then; INT64_MAX: not now */
-    bool half_closed;      /* the other side sends nothing more */
-};
 
 struct param {
     pawl_str name, value; /* decoded, NUL-terminated */
@@ -59,44 +49,31 @@ struct fields {
     struct param items[12];
 };
 
-struct answer {
-    unsigned status; /* 0: none yet */
-    pawl_str body;   /* lives in the call */
-    const char *type;
-    const char *allow;    /* of a 405 */
-    unsigned retry_after; /* seconds; 0: none */
-    bool close;
-};
-
-enum call_state { CALL_HEAD, CALL_BODY, CALL_AWAY, CALL_BACK, CALL_SENT };
-
 struct call {
     pawl_server *srv;
-    struct MHD_Connection *conn;
-    struct peer *peer;
+    struct httpd_conn *conn;
+    const struct head *head; /* while it is looked at, then NULL */
     const struct route *route;
-    enum call_state state;
-    pawl_mem *mem;   /* everything below; dies with the call */
-    const char *uri; /* as received */
-    const char *method;
-    const char *args[CALL_ARGS_MAX]; /* decoded segments of the path */
+    pawl_mem *mem;                               /* everything below; dies with the call */
+    const char *idempotency_key, *last_event_id; /* headers; NULL: none */
+    const char *args[CALL_ARGS_MAX];             /* decoded segments of the path */
     struct param params[CALL_PARAMS_MAX];
     size_t param_count;
     struct buf body;
     pawl_str json; /* the body, when it is valid JSON */
     struct fields fields;
-    struct answer answer;
+    struct httpd_answer answer; /* status 0: none yet */
 
     struct call *next;               /* in the list of those that come back, or wait */
     void (*on_back)(struct call *c); /* on the loop, before the answer; NULL: answer is there */
     pawl_reply reply;                /* of a submitted request */
     struct heap_node until;          /* [loop] end of a long poll, mono clock */
+    bool is_away;                    /* [loop] */
     bool waits;                      /* in the list of its instance */
     bool looks;                      /* and still reading: the feed must not answer */
     bool is_back;                    /* in the list of those that come back */
     bool parked;                     /* [loop] away without anybody working on it */
     bool lingers;                    /* [loop] away, waiting in the runtime */
-    size_t swallowed;                /* bytes of a refused body */
     void *data;                      /* of the handler; in mem */
     struct stream *stream;           /* of an event stream */
     bool extended;                   /* queues: the request used more than the seed knows */
@@ -128,13 +105,13 @@ struct pawl_server {
     int64_t started_ms; /* wall clock */
 
     /* loop */
-    struct MHD_Daemon *daemon;
-    int listen_fd, poll_fd, wake_fd, ends_fd; /* ends: an epoll of closed other sides */
+    struct httpd *httpd;
+    int listen_fd; /* until httpd has it */
     pthread_t thread;
-    struct heap peers, times;
+    struct heap times;
     uint64_t tie;
-    size_t peer_count, away, parked, lingering; /* calls away; of these, parked, lingering */
-    struct call *spare;                         /* to be used again */
+    size_t away, parked, lingering; /* calls away; of these, parked, lingering */
+    struct call *spare;             /* to be used again */
     size_t spare_count;
     atomic_bool draining, stop;
 
@@ -164,8 +141,10 @@ struct pawl_server {
 
 /* ---- loop.c ------------------------------------------------------------------ */
 
-bool http_start(pawl_server *s, pawl_error *reterr);
-void http_stop(pawl_server *s);
+/* The HTTP server, listening; then its thread. */
+bool loop_open(pawl_server *s, pawl_error *reterr);
+bool loop_start(pawl_server *s);
+void loop_stop(pawl_server *s);
 /* Any thread: the call has its answer, or its on_back can make it. */
 void call_done(struct call *c);
 /* [loop] The call is with somebody else from now on. */
@@ -177,7 +156,7 @@ void call_linger(struct call *c);
 /* [loop] A parked call comes back now, as if its time were over. */
 void call_unpark(struct call *c);
 /* Any thread: let the loop look around. */
-void http_wake(pawl_server *s);
+void loop_wake(pawl_server *s);
 
 /* ---- reader.c ---------------------------------------------------------------- */
 
@@ -187,7 +166,7 @@ void reader_post(struct call *c);
 
 /* ---- call.c ------------------------------------------------------------------- */
 
-struct call *call_create(pawl_server *s, const char *uri);
+struct call *call_create(pawl_server *s); /* NULL: out of memory */
 void call_destroy(struct call *c);
 /* Split and decode the query; false: the answer says what is wrong. */
 bool call_parse_query(struct call *c);
@@ -247,7 +226,7 @@ struct route {
 };
 
 extern const struct route server_routes[]; /* ends with a row without a method */
-/* Find the route of call->method and uri, fill in args; false: the answer is there. */
+/* Find the route of the head's method and target, fill in args; false: the answer is there. */
 bool route_find(struct call *c);
 /* Is it a parameter of the route? */
 bool route_takes(const struct route *r, pawl_str name);
@@ -305,8 +284,8 @@ void streams_destroy(struct streams *t);
 void streams_note(struct streams *t, const pawl_change *changes, size_t count);
 /* [loop] Send what is due; mono time of the next look, INT64_MAX: none. */
 int64_t streams_tick(struct streams *t, int64_t now_ms);
-/* [loop] The answer of a call to /api/v1/stream: an MHD response. */
-struct MHD_Response *streams_respond(struct call *c);
+/* [loop] What a call to /api/v1/stream says next. */
+enum httpd_pull streams_pull(struct call *c, struct buf *out);
 void streams_leave(struct call *c);
 /* [loop] The server is stopping: end them all. */
 void streams_end(struct streams *t);

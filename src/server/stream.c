@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +40,7 @@ struct stream {
     struct stream *next;
     struct call *c;
     uint64_t want; /* number of the next batch */
-    struct buf out;
-    size_t sent;
-    bool asleep, reset, ended, ping;
+    bool reset, ended, ping, greeted;
 };
 
 struct streams {
@@ -147,7 +144,7 @@ void streams_note(struct streams *t, const pawl_change *changes, size_t count)
     }
     pthread_mutex_unlock(&t->lock);
     if (first)
-        http_wake(t->srv);
+        loop_wake(t->srv);
 }
 
 /* ---- Batches: the loop ---------------------------------------------------------------- */
@@ -205,14 +202,13 @@ static void make_batch(struct streams *t)
     pawl_mem_free(mem);
 }
 
-/* True: libmicrohttpd must run before anybody sleeps, its time-out does not know of this. */
-static bool rouse(struct stream *r)
+/* Any of them may be gone afterwards. */
+static void rouse_all(struct streams *t)
 {
-    if (!r->asleep)
-        return false;
-    r->asleep = false;
-    MHD_resume_connection(r->c->conn);
-    return true;
+    for (struct stream *r = t->readers, *next; r; r = next) {
+        next = r->next;
+        httpd_rouse(r->c->conn);
+    }
 }
 
 static bool has_notes(struct streams *t)
@@ -227,20 +223,18 @@ int64_t streams_tick(struct streams *t, int64_t now_ms)
 {
     if (!atomic_load(&t->noting))
         return INT64_MAX;
-    bool notes = has_notes(t), roused = false;
+    bool notes = has_notes(t);
     if (notes && now_ms >= t->batch_at_ms) {
         make_batch(t);
         t->batch_at_ms = now_ms + BATCH_MS;
         notes = false;
-        for (struct stream *r = t->readers; r; r = r->next)
-            roused = rouse(r) || roused;
+        rouse_all(t);
     }
     if (t->count && now_ms >= t->ping_at_ms) {
         t->ping_at_ms = now_ms + PING_MS;
-        for (struct stream *r = t->readers; r; r = r->next) {
+        for (struct stream *r = t->readers; r; r = r->next)
             r->ping = true;
-            roused = rouse(r) || roused;
-        }
+        rouse_all(t);
     }
     if (!t->count && now_ms >= t->until_ms) {
         atomic_store(&t->noting, false);
@@ -250,100 +244,93 @@ int64_t streams_tick(struct streams *t, int64_t now_ms)
         t->last += RING; /* who comes back later missed something */
         return INT64_MAX;
     }
-    int64_t at = roused ? now_ms : t->count ? t->ping_at_ms : t->until_ms;
+    int64_t at = t->count ? t->ping_at_ms : t->until_ms;
     return notes && t->batch_at_ms < at ? t->batch_at_ms : at;
 }
 
 void streams_end(struct streams *t)
 {
-    for (struct stream *r = t->readers; r; r = r->next) {
+    for (struct stream *r = t->readers; r; r = r->next)
         r->ended = true;
-        (void)rouse(r);
-    }
+    rouse_all(t);
 }
 
 /* ---- Readers ------------------------------------------------------------------------------ */
 
 /* A batch without the queues that the reader's token does not allow. */
-static void put_batch(struct stream *r, const char *text)
+static void put_batch(struct stream *r, struct buf *out, const char *text)
 {
     const char *data = strstr(text, "data: ") + 6;
     pawl_str queues = call_member((pawl_str){data, strlen(data) - 2}, "queues");
     struct json_iter it;
     bool first = true;
     if (!r->c->queues.len) {
-        buf_puts(&r->out, text);
+        buf_puts(out, text);
         return;
     }
     pawl_mem *mem = pawl_mem_new();
-    buf_put(&r->out, text, (size_t)(queues.ptr - text));
-    buf_puts(&r->out, "[");
+    buf_put(out, text, (size_t)(queues.ptr - text));
+    buf_puts(out, "[");
     for (json_begin(&it, queues); json_next(&it);) {
         if (!guard_sees(r->c, pawl_json_text(mem, it.value, "", "")))
             continue;
-        buf_puts(&r->out, first ? "" : ",");
-        buf_put(&r->out, it.value.ptr, it.value.len);
+        buf_puts(out, first ? "" : ",");
+        buf_put(out, it.value.ptr, it.value.len);
         first = false;
     }
-    buf_puts(&r->out, "]");
-    buf_puts(&r->out, queues.ptr + queues.len);
+    buf_puts(out, "]");
+    buf_puts(out, queues.ptr + queues.len);
     pawl_mem_free(mem);
 }
 
-/* Put the next thing to say into r->out; false: there is nothing. */
-static bool next_text(struct stream *r)
+/* Put the next thing to say into `out`; false: there is nothing. */
+static bool next_text(struct stream *r, struct buf *out)
 {
     struct streams *t = r->c->srv->streams;
-    buf_reset(&r->out);
-    r->sent = 0;
+    unsigned long long life = (unsigned long long)t->srv->started_ms;
+    if (!r->greeted) {
+        r->greeted = true;
+        buf_printf(out, "retry: 1000\nid: %llx-%llu\n\n", life, (unsigned long long)(r->want - 1));
+        return true;
+    }
     if (r->want <= t->last && (r->want + RING <= t->last || !t->ring[r->want % RING]))
         r->reset = true;
     if (!r->reset && r->want <= t->last) {
-        put_batch(r, t->ring[r->want++ % RING]);
-        if (!r->out.failed)
+        put_batch(r, out, t->ring[r->want++ % RING]);
+        if (!out->failed && out->len <= BATCH_BYTES)
             return true;
-        buf_reset(&r->out); /* too much for one reader: it looks by itself */
+        buf_reset(out); /* too much for one reader: it looks by itself */
+        out->failed = false;
         r->reset = true;
     }
     if (r->reset) {
         r->reset = false;
         r->want = t->last + 1;
-        buf_printf(&r->out, "id: %llx-%llu\nevent: reset\ndata: {}\n\n",
-                   (unsigned long long)t->srv->started_ms, (unsigned long long)t->last);
+        buf_printf(out, "id: %llx-%llu\nevent: reset\ndata: {}\n\n", life,
+                   (unsigned long long)t->last);
         return true;
     }
     if (r->ping) {
         r->ping = false;
-        buf_puts(&r->out, ": still here\n\n");
+        buf_puts(out, ": still here\n\n");
         return true;
     }
     return false;
 }
 
-static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
+enum httpd_pull streams_pull(struct call *c, struct buf *out)
 {
-    struct stream *r = arg;
-    (void)pos;
-    if (r->sent == r->out.len) {
-        if (r->ended)
-            return MHD_CONTENT_READER_END_OF_STREAM;
-        if (!next_text(r)) {
-            r->asleep = true;
-            MHD_suspend_connection(r->c->conn);
-            return 0;
-        }
-    }
-    size_t n = r->out.len - r->sent < max ? r->out.len - r->sent : max;
-    memcpy(to, r->out.ptr + r->sent, n);
-    r->sent += n;
-    return (ssize_t)n;
+    struct stream *r = c->stream;
+    if (r->ended)
+        return HTTPD_OVER;
+    return next_text(r, out) ? HTTPD_MORE : HTTPD_SLEEP;
 }
 
 /* From where: the number of "EPOCH-NUMBER", when it is of this life. */
 static void set_start(struct stream *r)
 {
     struct streams *t = r->c->srv->streams;
-    const char *id = MHD_lookup_connection_value(r->c->conn, MHD_HEADER_KIND, "Last-Event-ID");
+    const char *id = r->c->last_event_id;
     unsigned long long life = 0, number = 0;
     r->want = t->last + 1;
     if (!id)
@@ -365,10 +352,7 @@ void handle_stream(struct call *c)
     }
     int64_t now = clock_mono_ms();
     r->c = c;
-    buf_init(&r->out, BATCH_BYTES);
     set_start(r);
-    buf_printf(&r->out, "retry: 1000\nid: %llx-%llu\n\n", (unsigned long long)t->srv->started_ms,
-               (unsigned long long)(r->want - 1));
     r->next = t->readers;
     t->readers = r;
     if (t->count++ == 0)
@@ -376,11 +360,6 @@ void handle_stream(struct call *c)
     t->until_ms = INT64_MAX;
     atomic_store(&t->noting, true);
     c->stream = r;
-}
-
-struct MHD_Response *streams_respond(struct call *c)
-{
-    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, read_stream, c->stream, NULL);
 }
 
 void streams_leave(struct call *c)
@@ -395,7 +374,6 @@ void streams_leave(struct call *c)
     }
     if (!t->count)
         t->until_ms = clock_mono_ms() + MEMORY_MS;
-    buf_deinit(&c->stream->out);
     free(c->stream);
     c->stream = NULL;
 }

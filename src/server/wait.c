@@ -131,7 +131,7 @@ void wait_feed(void *arg, const pawl_change *changes, size_t count)
     pthread_mutex_unlock(&s->lock);
     pawl_mem_reset(s->feed_mem);
     if (wake)
-        http_wake(s);
+        loop_wake(s);
 }
 
 void wait_started(pawl_server *s, const char *instance)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http/httpd.h -- a small HTTP/1.1 server: one thread, one epoll, every connection.
+ *
+ * It knows about connections, heads, bodies, answers and streams, and nothing of what
+ * they mean: that is the handler's.  One thread runs httpd_run(); everything here but
+ * httpd_wake() and httpd_end() is for that thread, or for after it has ended.
+ *
+ * A request, step by step; a *call* is the handler's record of it:
+ *
+ *   begin  the head is there; the handler makes a call, and may answer at once (then the
+ *          body is read over, or the connection ends after the answer)
+ *   body   bytes of the body, as they come
+ *   ready  all of it is there: answer now, or any time later on this thread
+ *   finish the answer is out, or the connection is gone: the call and its connection
+ *          know nothing of each other any more
+ *
+ * While a call has no answer its connection is not read, so one connection has one call.
+ */
+#ifndef PAWL_HTTP_HTTPD_H
+#define PAWL_HTTP_HTTPD_H
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "http/head.h"
+
+struct httpd;
+struct httpd_conn;
+
+/* Lives in the call, until `finish`. */
+struct httpd_answer {
+    unsigned status;
+    pawl_str body;
+    const char *type;     /* NULL: application/json */
+    const char *allow;    /* of a 405; NULL: none */
+    unsigned retry_after; /* seconds; 0: none */
+    bool close;           /* hang up afterwards */
+};
+
+enum httpd_pull { HTTPD_MORE, HTTPD_SLEEP, HTTPD_OVER };
+
+struct httpd_handler {
+    /* The slices of the head die on return.  NULL: out of memory. */
+    void *(*begin)(void *user, struct httpd_conn *conn, const struct head *head);
+    void (*body)(void *call, pawl_str bytes);
+    void (*ready)(void *call);
+    /* The next bytes of a stream into `out`, which is empty. */
+    enum httpd_pull (*pull)(void *call, struct buf *out);
+    void (*finish)(void *call);
+    /* A request that never became a call was answered with this status. */
+    void (*refused)(void *user, unsigned status);
+    /* After each wait, before what arrived is looked at. */
+    void (*awake)(void *user, int64_t now_ms);
+    /* Before each wait: how long may it take?  Monotonic; INT64_MAX: any time. */
+    int64_t (*asleep)(void *user, int64_t now_ms);
+};
+
+struct httpd_opts {
+    int listen_fd; /* non-blocking; httpd closes it */
+    const struct httpd_handler *handler;
+    void *user;
+    uint32_t connections;           /* at most, together */
+    uint32_t per_address;           /* of one address; 0: no limit */
+    const char *tls_cert, *tls_key; /* files; both NULL: no TLS */
+    struct logger log;
+};
+
+struct httpd *httpd_open(const struct httpd_opts *opts, pawl_error *reterr);
+/* Until httpd_end().  */
+void httpd_run(struct httpd *h);
+/* Any thread: let the loop go round once. */
+void httpd_wake(struct httpd *h);
+/* Any thread: httpd_run() returns soon. */
+void httpd_end(struct httpd *h);
+/* No new connections; the socket is closed.  Every answer from now on hangs up. */
+void httpd_refuse(struct httpd *h);
+void httpd_free(struct httpd *h); /* NULL is fine; no call may be without answer */
+
+/* Answer the call of this connection.  `a` lives until `finish`, which may come before
+ * this returns. */
+void httpd_answer(struct httpd_conn *conn, const struct httpd_answer *a);
+/* Answer with a stream: `pull` is asked for its bytes whenever there is room for them, and
+ * after HTTPD_SLEEP when httpd_rouse() is called. */
+void httpd_stream(struct httpd_conn *conn, const struct httpd_answer *a);
+void httpd_rouse(struct httpd_conn *conn);
+
+#endif

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http/loop.c -- one epoll, every connection.
+ *
+ * Level-triggered, so that whatever is left for the next round is told again.  One
+ * epoll_wait a round; a connection costs no other system call than its recv and its
+ * send: it stays registered for reading while its call is away, and only when something
+ * arrives meanwhile is it taken out.
+ *
+ * Time: a connection has until `deadline_ms` for what it is doing, so one that drips
+ * bytes is cut off.  Deadlines are looked at lazily: a heap node may be early, never
+ * late, and nothing is moved when a request comes.
+ *
+ * Connections that are closed in a round are freed at its end, because events of the
+ * same round may still point to them.
+ */
+#include "http/conn.h"
+
+#include "base/attr.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EVENTS     256
+#define HANDSHAKES 4 /* steps of them in a round: each may cost a millisecond */
+#define SPARE_MAX  256
+#define OUT_MAX    ((size_t)4 << 20)
+
+/* ---- Connections ------------------------------------------------------------------ */
+
+void http_conn_watch(struct httpd_conn *c, uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data.ptr = c};
+    if (c->watched == events || c->fd < 0)
+        return;
+    c->watched = events;
+    (void)epoll_ctl(c->h->poll_fd, EPOLL_CTL_MOD, c->fd, &e);
+}
+
+void http_conn_deadline(struct httpd_conn *c, int64_t in_ms)
+{
+    c->deadline_ms = in_ms < 0 ? INT64_MAX : c->h->now_ms + in_ms;
+    if (c->deadline_ms >= c->look.key)
+        return; /* the look is early enough */
+    heap_remove(&c->h->looks, &c->look);
+    c->look.key = c->deadline_ms;
+    (void)heap_push(&c->h->looks, &c->look); /* there was room for it a moment ago */
+}
+
+void http_conn_take_turn(struct httpd_conn *c)
+{
+    if (c->in_turn || c->state == CONN_CLOSED)
+        return;
+    c->in_turn = true;
+    c->next_turn = NULL;
+    *c->h->turn_end = c;
+    c->h->turn_end = &c->next_turn;
+}
+
+static void link_conn(struct httpd_conn *c)
+{
+    struct httpd *h = c->h;
+    c->prev = NULL;
+    c->next = h->conns;
+    if (h->conns)
+        h->conns->prev = c;
+    h->conns = c;
+    h->count++;
+}
+
+static void unlink_conn(struct httpd_conn *c)
+{
+    struct httpd *h = c->h;
+    *(c->prev ? &c->prev->next : &h->conns) = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    h->count--;
+}
+
+static struct httpd_conn *conn_alloc(struct httpd *h)
+{
+    struct httpd_conn *c = h->spare;
+    if (!c)
+        return calloc(1, sizeof(*c));
+    h->spare = c->next_turn;
+    h->spare_count--;
+    memset(c, 0, sizeof(*c));
+    return c;
+}
+
+static void conn_release(struct httpd *h, struct httpd_conn *c)
+{
+    if (h->spare_count >= SPARE_MAX) {
+        free(c);
+        return;
+    }
+    c->next_turn = h->spare;
+    h->spare = c;
+    h->spare_count++;
+}
+
+bool http_conn_add(struct httpd *h, int fd, struct address *address)
+{
+    struct httpd_conn *c = conn_alloc(h);
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
+    if (!c)
+        return false;
+    c->h = h;
+    c->fd = fd;
+    c->watched = EPOLLIN;
+    c->deadline_ms = c->look.key = h->now_ms + HEAD_MS;
+    c->look.tie = ++h->tie;
+    c->state = h->trust ? CONN_HANDSHAKE : CONN_HEAD;
+    c->tls = h->trust ? http_tls_new(h->trust, fd) : NULL;
+    bool ok = (c->tls || !h->trust) && heap_push(&h->looks, &c->look);
+    if (ok && epoll_ctl(h->poll_fd, EPOLL_CTL_ADD, fd, &e) == 0) {
+        c->address = address;
+        link_conn(c);
+        return true;
+    }
+    heap_remove(&h->looks, &c->look);
+    http_tls_free(c->tls);
+    conn_release(h, c);
+    return false;
+}
+
+/* The socket goes at once, the call when it has its answer. */
+static void let_go(struct httpd_conn *c)
+{
+    http_tls_free(c->tls);
+    c->tls = NULL;
+    if (c->fd >= 0)
+        (void)close(c->fd); /* and out of the epoll */
+    c->fd = -1;
+    free(c->in);
+    free(c->out);
+    c->in = c->out = NULL;
+    c->in_at = c->in_len = c->in_cap = c->out_at = c->out_len = 0;
+}
+
+void http_conn_close(struct httpd_conn *c)
+{
+    struct httpd *h = c->h;
+    if (c->state == CONN_CLOSED)
+        return;
+    let_go(c);
+    if (c->state == CONN_BUSY && c->call && !c->answer) {
+        c->state = CONN_LOST; /* until httpd_answer() */
+        http_conn_deadline(c, -1);
+        return;
+    }
+    c->state = CONN_CLOSED;
+    if (c->call)
+        h->handler->finish(c->call);
+    c->call = NULL;
+    address_leave(h, c->address);
+    heap_remove(&h->looks, &c->look);
+    unlink_conn(c);
+    if (!c->in_turn) { /* else when its turn comes */
+        c->next_turn = h->closed;
+        h->closed = c;
+    }
+    listen_start(h); /* there is room again */
+}
+
+static void free_closed(struct httpd *h)
+{
+    while (h->closed) {
+        struct httpd_conn *c = h->closed;
+        h->closed = c->next_turn;
+        conn_release(h, c);
+    }
+}
+
+/* ---- Time --------------------------------------------------------------------------- */
+
+static void look_at_clock(struct httpd *h)
+{
+    h->now_ms = clock_mono_ms();
+    int64_t wall = clock_wall_ms() / 1000;
+    if (wall == h->date_s)
+        return;
+    time_t at = (time_t)wall;
+    struct tm tm;
+    h->date_s = wall;
+    (void)strftime(h->date, sizeof(h->date), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&at, &tm));
+}
+
+static void cut_off(struct httpd *h)
+{
+    struct heap_node *top;
+    while ((top = heap_top(&h->looks)) && top->key <= h->now_ms) {
+        struct httpd_conn *c = CONTAINER_OF(top, struct httpd_conn, look);
+        if (c->deadline_ms <= h->now_ms) {
+            http_conn_close(c);
+            continue;
+        }
+        heap_remove(&h->looks, top);
+        int64_t far = h->now_ms + REST_MS;
+        top->key = c->deadline_ms < far ? c->deadline_ms : far;
+        top->tie = ++h->tie;
+        (void)heap_push(&h->looks, top); /* there was room for it a moment ago */
+    }
+}
+
+static int sleep_ms(struct httpd *h)
+{
+    int64_t at = h->handler->asleep(h->user, h->now_ms);
+    struct heap_node *top = heap_top(&h->looks);
+    if (h->turn)
+        return 0;
+    if (top && top->key < at)
+        at = top->key;
+    if (h->listen_again_ms < at)
+        at = h->listen_again_ms;
+    if (at == INT64_MAX)
+        return -1;
+    int64_t left = at - h->now_ms;
+    return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
+}
+
+/* ---- The round ------------------------------------------------------------------------ */
+
+static void shake(struct httpd_conn *c)
+{
+    uint32_t events = EPOLLIN;
+    if (c->h->handshakes >= HANDSHAKES)
+        return; /* it will be told again */
+    c->h->handshakes++;
+    int rc = http_tls_shake(c->tls, &events);
+    if (rc < 0) {
+        http_conn_close(c);
+        return;
+    }
+    http_conn_watch(c, rc ? EPOLLIN : events);
+    if (rc) {
+        c->state = CONN_HEAD;
+        http_conn_take_turn(c); /* the request may have come along */
+    }
+}
+
+static void on_event(struct httpd_conn *c, uint32_t events)
+{
+    bool gone = events & (EPOLLERR | EPOLLHUP);
+    switch ((enum conn_state)c->state) {
+    case CONN_HANDSHAKE:
+        shake(c);
+        break;
+    case CONN_HEAD:
+    case CONN_BODY:
+    case CONN_LINGER:
+        http_conn_readable(c);
+        break;
+    case CONN_BUSY:
+        if (gone)
+            http_conn_close(c);
+        else
+            http_conn_watch(c, 0); /* the next request, or the end of the other side: later */
+        break;
+    case CONN_SENDING:
+    case CONN_STREAM:
+        if (gone)
+            http_conn_close(c);
+        else if (events & EPOLLOUT)
+            http_conn_writable(c);
+        else
+            http_conn_readable(c);
+        break;
+    case CONN_LOST:
+    case CONN_CLOSED:
+        break;
+    }
+}
+
+/* Those that had more than their share. */
+static void take_turns(struct httpd *h)
+{
+    struct httpd_conn *c = h->turn;
+    h->turn = NULL;
+    h->turn_end = &h->turn;
+    while (c) {
+        struct httpd_conn *next = c->next_turn;
+        c->in_turn = false;
+        if (c->state == CONN_CLOSED) {
+            c->next_turn = h->closed;
+            h->closed = c;
+        } else {
+            http_conn_resume(c);
+        }
+        c = next;
+    }
+}
+
+static void go_round(struct httpd *h)
+{
+    struct epoll_event events[EVENTS];
+    int n = epoll_wait(h->poll_fd, events, EVENTS, sleep_ms(h));
+    bool accepts = false;
+    if (n < 0 && errno != EINTR)
+        log_error(&h->opts.log, "http", "cannot wait", "why=\"%s\"", strerror(errno));
+    look_at_clock(h);
+    h->handshakes = 0;
+    h->handler->awake(h->user, h->now_ms);
+    for (int i = 0; i < n; i++) {
+        if (!events[i].data.ptr)
+            continue; /* awake, that is all */
+        if (events[i].data.ptr == h)
+            accepts = true;
+        else
+            on_event(events[i].data.ptr, events[i].events);
+    }
+    take_turns(h);
+    if (accepts)
+        listen_accept(h); /* last: a closed connection of this round made room */
+    cut_off(h);
+    if (h->now_ms >= h->listen_again_ms)
+        listen_start(h);
+    free_closed(h);
+}
+
+void httpd_run(struct httpd *h)
+{
+    while (!atomic_load(&h->end))
+        go_round(h);
+}
+
+void httpd_wake(struct httpd *h)
+{
+    uint64_t one = 1;
+    ssize_t n = write(h->wake_fd, &one, sizeof(one));
+    (void)n; /* full means it is awake already */
+}
+
+void httpd_end(struct httpd *h)
+{
+    atomic_store(&h->end, true);
+    httpd_wake(h);
+}
+
+void httpd_refuse(struct httpd *h)
+{
+    if (h->refusing)
+        return;
+    h->refusing = true;
+    listen_stop(h);
+    (void)close(h->listen_fd);
+    h->listen_fd = -1;
+}
+
+/* ---- Life -------------------------------------------------------------------------------- */
+
+static bool open_files(struct httpd *h)
+{
+    struct epoll_event wake = {.events = EPOLLIN | EPOLLET}; /* told once: never read */
+    h->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+    h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return h->poll_fd >= 0 && h->wake_fd >= 0 &&
+           epoll_ctl(h->poll_fd, EPOLL_CTL_ADD, h->wake_fd, &wake) == 0;
+}
+
+struct httpd *httpd_open(const struct httpd_opts *opts, pawl_error *reterr)
+{
+    struct httpd *h = calloc(1, sizeof(*h));
+    if (!h)
+        goto no_memory;
+    h->opts = *opts;
+    h->handler = opts->handler;
+    h->user = opts->user;
+    h->poll_fd = h->wake_fd = -1;
+    h->listen_fd = opts->listen_fd;
+    h->listen_again_ms = INT64_MAX;
+    h->turn_end = &h->turn;
+    heap_init(&h->looks);
+    map_init(&h->addresses);
+    buf_init(&h->out, OUT_MAX);
+    buf_init(&h->pull, OUT_MAX);
+    h->scratch = malloc(SCRATCH + 1);
+    look_at_clock(h);
+    if (opts->tls_cert || opts->tls_key) {
+        h->trust = http_trust_open(opts->tls_cert, opts->tls_key, reterr);
+        if (!h->trust) {
+            httpd_free(h);
+            return NULL;
+        }
+    }
+    if (!h->scratch || !open_files(h))
+        goto no_memory;
+    listen_start(h);
+    return h;
+no_memory:
+    *reterr = (pawl_error){.status = PAWL_UNAVAILABLE,
+                           .text = "the HTTP server cannot start: no memory, or no descriptors"};
+    httpd_free(h);
+    return NULL;
+}
+
+void httpd_free(struct httpd *h)
+{
+    if (!h)
+        return;
+    while (h->conns) {
+        assert_that(h->conns->state != CONN_BUSY && h->conns->state != CONN_LOST);
+        http_conn_close(h->conns);
+    }
+    take_turns(h);
+    free_closed(h);
+    while (h->spare) {
+        struct httpd_conn *c = h->spare;
+        h->spare = c->next_turn;
+        free(c);
+    }
+    http_trust_free(h->trust);
+    heap_deinit(&h->looks);
+    map_deinit(&h->addresses);
+    buf_deinit(&h->out);
+    buf_deinit(&h->pull);
+    free(h->scratch);
+    if (h->listen_fd >= 0)
+        (void)close(h->listen_fd);
+    if (h->poll_fd >= 0)
+        (void)close(h->poll_fd);
+    if (h->wake_fd >= 0)
+        (void)close(h->wake_fd);
+    free(h);
+}
