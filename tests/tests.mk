@@ -10,7 +10,7 @@ WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # Modules link nothing of ours: the program that loads them has everything.
 ALL.test_examples := -Wl,--whole-archive
 LIBS.test_jansson := -ljansson
-LIBS.test_sqlite_open := -Wl,--wrap=fsync
+LIBS.test_sqlite_open := -Wl,--wrap=fsync,--wrap=statfs
 LIBS.test_jsonl := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=rename
 $(foreach t,buf vec map heap json,$(eval LIBS.test_$(t) := $(WRAP)))
 # The disk in memory: file calls of our objects, and what the stories there watch.

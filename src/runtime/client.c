@@ -102,6 +102,8 @@ bool client_may_write(pawl_client *c, pawl_error *err)
                   "detached start");
         return false;
     }
+    if (runtime_is_elsewhere(rt, err))
+        return false;
     if (rt->opts.read_only) {
         error_set(err, PAWL_MISUSE, "this runtime was opened to look only");
         return false;

@@ -20,6 +20,8 @@ void loop_finish(pawl_runtime *rt);
 void *loop_main(void *rt);
 /* True when nobody steps for this thread: its blocking calls step by themselves. */
 bool runtime_steps_here(pawl_runtime *rt);
+/* Threads do not go along with fork(): a child of the process that runs them is told so. */
+bool runtime_is_elsewhere(const pawl_runtime *rt, pawl_error *err);
 /* One step of a blocking call: -1 dead, 1 go on.  On a clock that only the caller moves, and
  * cannot while it waits: 0 when nothing will happen, and a store in trouble is tried at once. */
 int runtime_step_blocked(pawl_runtime *rt);

@@ -7,6 +7,7 @@
  * is closed without touching the store again.
  */
 #include "base/clock.h"
+#include "base/forks.h"
 #include "base/limits.h"
 #include "base/rand.h"
 #include "fiber/fiber.h"
@@ -335,6 +336,7 @@ pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
         return PAWL_MISUSE;
     }
     rt->threaded = true;
+    rt->forks = forks_behind();
     atomic_store(&rt->busy, true);
     if (!watchdog_start(rt)) {
         rt->threaded = false;
@@ -348,6 +350,16 @@ pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
         return PAWL_NO_MEMORY;
     }
     return PAWL_OK;
+}
+
+bool runtime_is_elsewhere(const pawl_runtime *rt, pawl_error *err)
+{
+    if (!rt->threaded || rt->forks == forks_behind())
+        return false;
+    error_set(err, PAWL_MISUSE,
+              "this process was forked from the one that runs the runtime: its threads are not "
+              "here; fork before pawl_runtime_start(), or exec at once");
+    return true;
 }
 
 bool runtime_steps_here(pawl_runtime *rt)
@@ -500,7 +512,8 @@ void runtime_discard(pawl_runtime *rt)
 
 void pawl_runtime_close(pawl_runtime *rt)
 {
-    if (!rt)
+    pawl_error elsewhere;
+    if (!rt || runtime_is_elsewhere(rt, &elsewhere)) /* the parent's: nothing here is ours to end */
         return;
     registry_leave(rt->app, rt);
     told_stop(rt);
@@ -518,13 +531,11 @@ void pawl_runtime_close(pawl_runtime *rt)
         loop_finish(rt);
     told_drain(rt);
     lease_stop(rt);
-    if (!all) { /* threads still use the runtime: leave it to the end of the process */
+    if (!all) { /* threads still use runtime and store: both are left to the end of the process */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
                  (long long)rt->opts.drain_ms);
         atomic_store(&rt->app->left_running, true);
         slots_absolve(rt->slots); /* we ended them: that is no crash of theirs */
-        if (rt->owns_store)
-            rt->store->ops->close(rt->store);
         return;
     }
     runtime_discard(rt);

@@ -20,8 +20,10 @@
 
 #define STORE(c) ((c)->rt->store)
 
-static bool refuse_on_fiber(pawl_error *err)
+static bool refuse_here(pawl_client *c, pawl_error *err)
 {
+    if (runtime_is_elsewhere(c->rt, err))
+        return true;
     if (!engine_on_fiber())
         return false;
     error_set(err, PAWL_MISUSE, "client calls are not for orchestrations: use an activity");
@@ -147,7 +149,7 @@ static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl
 static pawl_status find(pawl_client *c, const char *instance, uint64_t execution_no, pawl_mem *mem,
                         pawl_row *row, pawl_error *err)
 {
-    if (refuse_on_fiber(err))
+    if (refuse_here(c, err))
         return PAWL_MISUSE;
     if (!check_instance_id(pawl_s(instance), LIMIT_CHILD_ID_BYTES, err))
         return err->status;
@@ -318,7 +320,7 @@ pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     pawl_row_query query;
-    if (refuse_on_fiber(err) || !fill_query(c, filter, mem, &query, err))
+    if (refuse_here(c, err) || !fill_query(c, filter, mem, &query, err))
         return err->status;
     pawl_row_list rows;
     pawl_status rc = store_list(STORE(c), &query, mem, &rows, err);

@@ -6,6 +6,7 @@
  */
 #include "base/limits.h"
 #include "queue/queue.h"
+#include "runtime/loop.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -17,6 +18,8 @@
 /* The operations, or NULL and why not. */
 static const pawl_queue_ops *ops_of(pawl_client *c, const char *queue, pawl_error *err)
 {
+    if (runtime_is_elsewhere(c->rt, err))
+        return NULL;
     if (engine_on_fiber()) {
         error_set(err, PAWL_MISUSE, "queue calls of clients are not for orchestrations");
         return NULL;

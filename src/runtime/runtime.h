@@ -240,6 +240,7 @@ struct pawl_runtime {
     bool woken;             /* by inbox_wake: the next wait returns at once */
     bool stopping;          /* no new requests */
     atomic_bool stop;       /* engine thread ends */
+    unsigned forks;         /* forks_behind() when it was opened */
     atomic_bool no_workers; /* work is queued, and no thread could be started for it */
     atomic_bool full;       /* new work is refused: the disk is full */
     atomic_bool busy;       /* the engine is not waiting: the watchdog looks */

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/wait.h>
 
 static int64_t pragma(sqlite3 *db, const char *sql)
@@ -42,6 +43,45 @@ static bool exists(const struct box *b, const char *name)
     char path[200];
     (void)snprintf(path, sizeof path, "%s/%s", b->dir, name);
     return access(path, F_OK) == 0;
+}
+
+/* The kind of file system the directory seems to be on; 0: what it is. */
+static unsigned long file_system;
+
+int __real_statfs(const char *path, struct statfs *fs);
+int __wrap_statfs(const char *path, struct statfs *fs);
+
+int __wrap_statfs(const char *path, struct statfs *fs)
+{
+    int rc = __real_statfs(path, fs);
+    if (file_system)
+        fs->f_type = (__typeof__(fs->f_type))file_system;
+    return rc;
+}
+
+TEST(C17_a_network_file_system_is_refused_and_nothing_is_made_there)
+{
+    static const struct {
+        unsigned long magic;
+        const char *words;
+    } kinds[] = {
+        {0x6969,     "is on NFS" },
+        {0x517b,     "is on SMB" },
+        {0xff534d42, "is on CIFS"},
+        {0xfe534d42, "is on SMB2"},
+    };
+    struct box b;
+    box_make(&b);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        file_system = kinds[i].magic;
+        refuse(&b, PAWL_UNSUPPORTED, kinds[i].words);
+        refuse(&b, PAWL_UNSUPPORTED, "use a local disk");
+        ck_assert(!exists(&b, "lock"));
+        ck_assert(access(b.file, F_OK) != 0);
+    }
+    file_system = 0;
+    box_open(&b);
+    box_drop(&b);
 }
 
 TEST(durability_settings_are_what_they_should_be)
