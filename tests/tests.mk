@@ -12,7 +12,7 @@ ALL.test_examples := -Wl,--whole-archive
 LIBS.test_jansson := -ljansson
 LIBS.test_sqlite_open := -Wl,--wrap=fsync,--wrap=statfs
 LIBS.test_jsonl := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=rename
-$(foreach t,buf vec map heap json,$(eval LIBS.test_$(t) := $(WRAP)))
+$(foreach t,buf vec map heap json httpd,$(eval LIBS.test_$(t) := $(WRAP)))
 # The disk in memory: file calls of our objects, and what the stories there watch.
 DISK := $(foreach f,open close fsync unlink rename access stat fstat chmod mkdir statfs statvfs flock \
           ftruncate pread pwrite posix_fallocate mmap munmap activity_run sqlite3_exec sqlite3_prepare_v2,-Wl,--wrap=$(f))

@@ -13,9 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A request that is said over and over. */
+struct saying {
+    char text[WIRE_REQUEST];
+    size_t len;
+};
+
 /* A connection. */
 struct lane {
-    char lock[32];    /* held; "": none */
+    char lock[PAWL_QUEUE_LOCK_CHARS]; /* held */
+    bool has_lock;
     int64_t begun_us; /* the first request of what it does now */
     uint64_t round;
     bool waits; /* hello: started, not ended yet */
@@ -30,20 +37,28 @@ struct remote {
     uint64_t count;
     int64_t end_us;
     bool enough;
-    char head[400]; /* of every request, after its path */
+    char head[400];           /* of every request, after its path */
+    struct saying first, ack; /* queue: push or pop; the ack has room for a lock id at `hole` */
+    size_t hole;
     char trouble[200];
 };
 
 /* ---- HTTP ---------------------------------------------------------------------------------- */
 
+/* Line by line: all but one begin with another letter. */
 static size_t http_whole(const char *in, size_t n)
 {
-    const char *end = memmem(in, n, "\r\n\r\n", 4);
-    const char *length = end ? strcasestr(in, "\r\ncontent-length:") : NULL;
-    if (!end || !length || length > end)
-        return 0;
-    size_t whole = (size_t)(end + 4 - in) + strtoul(length + 17, NULL, 10);
-    return n < whole ? 0 : whole;
+    const char *end = in + n, *lf;
+    size_t length = 0;
+    for (const char *at = in; (lf = memchr(at, '\n', (size_t)(end - at))); at = lf + 1) {
+        if (lf - at == 1) {
+            size_t whole = (size_t)(lf + 1 - in) + length;
+            return n < whole ? 0 : whole;
+        }
+        if ((*at == 'C' || *at == 'c') && strncasecmp(at, "content-length:", 15) == 0)
+            length = strtoul(at + 15, NULL, 10);
+    }
+    return 0;
 }
 
 static pawl_str body_of(pawl_str answer)
@@ -119,32 +134,44 @@ static bool take_hello(void *user, uint32_t number, pawl_str answer, int64_t too
 
 /* ---- queue ----------------------------------------------------------------------------------- */
 
+/* Written once for the phase: what differs is the lock. */
+static void prepare(struct remote *r, const struct phase *p)
+{
+    char path[128], body[128];
+    snprintf(path, sizeof(path), "/queue/%s/%s", p->queue,
+             p->pops ? "pop?require_ack=true" : "push");
+    r->first.len =
+        request(r, r->first.text, "POST", path, p->pops ? "" : "{\"item\":" BENCH_ITEM "}");
+    snprintf(path, sizeof(path), "/queue/%s/acknowledge", p->queue);
+    snprintf(body, sizeof(body), "{\"lock_id\":\"%*s\"}", PAWL_QUEUE_LOCK_CHARS, "");
+    r->ack.len = request(r, r->ack.text, "POST", path, body);
+    r->hole = r->ack.len - PAWL_QUEUE_LOCK_CHARS - 2;
+}
+
 static size_t ask_queue(void *user, uint32_t number, char *to)
 {
     struct remote *r = user;
     const struct phase *p = r->phase;
     struct lane *lane = &r->lanes[number];
-    char path[128], body[128];
-    if (lane->lock[0]) {
-        snprintf(path, sizeof(path), "/queue/%s/acknowledge", p->queue);
-        snprintf(body, sizeof(body), "{\"lock_id\":\"%s\"}", lane->lock);
-        return request(r, to, "POST", path, body);
+    if (lane->has_lock) {
+        memcpy(to, r->ack.text, r->ack.len);
+        memcpy(to + r->hole, lane->lock, PAWL_QUEUE_LOCK_CHARS);
+        return r->ack.len;
     }
     lane->begun_us = clock_mono_us();
     if (number >= p->lanes || r->enough || lane->begun_us >= r->end_us)
         return 0;
-    snprintf(path, sizeof(path), "/queue/%s/%s", p->queue,
-             p->pops ? "pop?require_ack=true" : "push");
-    return request(r, to, "POST", path, p->pops ? "" : "{\"item\":" BENCH_ITEM "}");
+    memcpy(to, r->first.text, r->first.len);
+    return r->first.len;
 }
 
 static bool take_queue(void *user, uint32_t number, pawl_str answer, int64_t took_us)
 {
     struct remote *r = user;
     struct lane *lane = &r->lanes[number];
-    bool popped = r->phase->pops && !lane->lock[0];
+    bool popped = r->phase->pops && !lane->has_lock;
     (void)took_us;
-    lane->lock[0] = 0;
+    lane->has_lock = false;
     if (status_of(answer) != 200)
         return trouble(r, answer);
     if (!popped) {
@@ -152,8 +179,9 @@ static bool take_queue(void *user, uint32_t number, pawl_str answer, int64_t too
         return true;
     }
     const char *lock = strstr(body_of(answer).ptr, "\"lock_id\":\"");
-    if (lock)
-        snprintf(lane->lock, sizeof(lane->lock), "%.*s", PAWL_QUEUE_LOCK_CHARS, lock + 11);
+    lane->has_lock = lock && strlen(lock + 11) > PAWL_QUEUE_LOCK_CHARS;
+    if (lane->has_lock)
+        memcpy(lane->lock, lock + 11, PAWL_QUEUE_LOCK_CHARS);
     else
         r->enough = true; /* it is empty */
     return true;
@@ -231,6 +259,7 @@ static int remote_run(void *of, struct phase *p)
     struct wire_plan plan = {ask_queue, http_whole, take_queue, r};
     r->phase = p;
     r->took = p->took;
+    prepare(r, p);
     int status = drive(r, &plan, p->for_seconds, &p->seconds, &used);
     p->count = r->count;
     p->syncs = (uint64_t)used.commits;

@@ -66,7 +66,7 @@ struct httpd_opts {
 };
 
 struct httpd *httpd_open(const struct httpd_opts *opts, pawl_error *reterr);
-/* Until httpd_end().  */
+/* Until httpd_end(); may be run again. */
 void httpd_run(struct httpd *h);
 /* Any thread: let the loop go round once. */
 void httpd_wake(struct httpd *h);

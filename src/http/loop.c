@@ -327,7 +327,7 @@ static void go_round(struct httpd *h)
 
 void httpd_run(struct httpd *h)
 {
-    while (!atomic_load(&h->end))
+    while (!atomic_exchange(&h->end, false))
         go_round(h);
 }
 
