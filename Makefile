@@ -157,6 +157,10 @@ install: all $(B)/libpawl-conformance.a
 bench: all
 	@bench/run
 
+# make bench-peers    Pawl beside others (bench/peers/run says which); ROUNDS=3 SECONDS_EACH=4 WORDS=
+bench-peers: all
+	@B=$(B) bench/peers/run $(WORDS)
+
 # make bench-instructions   count what each thing costs (callgrind); CHECK=1: fail if it grew
 $(B)/bench/instructions: bench/instructions.c $(B)/obj/libpawl-all.a
 	@mkdir -p $(@D)
@@ -204,6 +208,6 @@ help:
 	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
 
 .PHONY: all lint check-layers check-pure check-headers check-format check-sizes check-faults format run demo \
-        test test-all bench bench-instructions analyse analyse-cppcheck analyse-gcc analyse-tidy install clean help
+        test test-all bench bench-peers bench-instructions analyse analyse-cppcheck analyse-gcc analyse-tidy install clean help
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

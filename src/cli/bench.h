@@ -8,6 +8,7 @@
  *   bench_http.c     hello over HTTP: start and wait
  *   bench_events.c   raises to waiting instances; bench_timers.c sleeping ones;
  *                    bench_crowd.h starts them
+ *   bench_replay.c   reads and replays a long history
  *   bench_queue.c    the queue workload; bench_queue.h has its parts
  *
  * A *step* is one activity: from the commit that scheduled it to the commit that
@@ -26,6 +27,7 @@ enum workload {
     WORKLOAD_QUEUE,
     WORKLOAD_EVENTS,
     WORKLOAD_TIMERS,
+    WORKLOAD_REPLAY,
 };
 
 struct bench {
@@ -61,6 +63,7 @@ struct bench_result {
     /* Of timers. */
     double starts_per_s, restart_ms, idle_cpu_us_per_s, bytes_each;
     uint64_t idle_rss_kb;
+    double load_ns_per_event, replay_ns_per_event, wake_ms; /* of replay */
     struct bench_phase queue[3]; /* push; pop and ack; the same with one lock */
 };
 
@@ -76,6 +79,7 @@ int bench_hello_http(struct bench *b, struct bench_result *ret);
 int bench_queue(struct bench *b, struct bench_result *ret);
 int bench_events(struct bench *b, struct bench_result *ret);
 int bench_timers(struct bench *b, struct bench_result *ret);
+int bench_replay(struct bench *b, struct bench_result *ret);
 void bench_queue_json(const struct bench *b, const struct bench_result *r, pawl_json *w);
 void bench_queue_table(const struct bench *b, const struct bench_result *r);
 

@@ -89,6 +89,13 @@ static pawl_result bench_events_code(pawl_ctx *ctx, pawl_str input)
     return pawl_continue_as_new(ctx, input, NULL);
 }
 
+/* A chain, and then something to wait for. */
+static pawl_result bench_replay_code(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r = bench_chain(ctx, input);
+    return r.ok ? pawl_await(ctx, pawl_wait_event(ctx, "go")) : r;
+}
+
 /* Sleeps until the time that is its input. */
 static pawl_result bench_sleep_code(pawl_ctx *ctx, pawl_str input)
 {
@@ -106,6 +113,7 @@ pawl_app *bench_app(void)
     pawl_register_orchestration(app, "BenchFanout", "1.0.0", bench_fanout);
     pawl_register_orchestration(app, "BenchEvents", "1.0.0", bench_events_code);
     pawl_register_orchestration(app, "BenchSleep", "1.0.0", bench_sleep_code);
+    pawl_register_orchestration(app, "BenchReplay", "1.0.0", bench_replay_code);
     return app;
 }
 

@@ -110,7 +110,7 @@ const struct flag cli_flags[] = {
     {"concurrency", 0, FLAG_COUNT, AT(concurrency), "N", NULL, TAKES_BENCH,
      "orchestrations in flight, or clients (default 1)"},
     {"steps", 0, FLAG_COUNT, AT(steps), "N", NULL, TAKES_BENCH,
-     "activities one after another in chain (default 10)"},
+     "activities one after another in chain and replay (default 10)"},
     {"width", 0, FLAG_COUNT, AT(width), "N", NULL, TAKES_BENCH,
      "activities side by side in fanout (default 100)"},
     {"instances", 0, FLAG_COUNT, AT(instances), "N", NULL, TAKES_BENCH,

@@ -176,7 +176,7 @@ const struct verb cli_verbs[] = {
      "check disk, sync speed, limits and the store's health", "",
      "  {} doctor\n",
      verb_doctor},
-    {"bench", "hello|chain|fanout|queue|events|timers", 1, 1, TAKES_BENCH | TAKES_OUTPUT | TAKES_HELP,
+    {"bench", "hello|chain|fanout|queue|events|timers|replay", 1, 1, TAKES_BENCH | TAKES_OUTPUT | TAKES_HELP,
      "measure orchestrations or messages per second on this disk",
      "hello runs one activity, chain --steps of them one after another, fanout --width side by "
      "side; queue pushes, then pops and acknowledges; events raises to waiting instances, timers "

@@ -20,7 +20,8 @@
 #define SYNC_BUDGET_MS  500
 #define CEILING_SECONDS 2.0
 
-static const char *const workloads[] = {"hello", "chain", "fanout", "queue", "events", "timers"};
+static const char *const workloads[] = {"hello",  "chain",  "fanout", "queue",
+                                        "events", "timers", "replay"};
 
 static int choose_workload(struct bench *b)
 {
@@ -30,9 +31,9 @@ static int choose_workload(struct bench *b)
         if (strcmp(word, workloads[i]) != 0)
             continue;
         b->workload = (enum workload)i;
-        b->steps = i == WORKLOAD_HELLO   ? 1
-                   : i == WORKLOAD_CHAIN ? cli->args.steps
-                                         : cli->args.width;
+        b->steps = i == WORKLOAD_HELLO                           ? 1
+                   : i == WORKLOAD_CHAIN || i == WORKLOAD_REPLAY ? cli->args.steps
+                                                                 : cli->args.width;
         b->in_flight = cli->args.concurrency;
         b->instances = cli->args.instances;
         if (i == WORKLOAD_EVENTS || i == WORKLOAD_TIMERS)
@@ -45,14 +46,18 @@ static int choose_workload(struct bench *b)
     }
     near = cli_nearest(word, workloads, COUNT_OF(workloads));
     return cli_fail(cli, EXIT_USAGE, "there is no workload '%s'; %s'%s'%s", word,
-                    near ? "did you mean " : "choose hello, chain, fanout, queue, events or ",
-                    near ? near : "timers", near ? "?" : "");
+                    near ? "did you mean "
+                         : "choose hello, chain, fanout, queue, events, timers or ",
+                    near ? near : "replay", near ? "?" : "");
 }
 
 static int choose_store(struct bench *b)
 {
     const char *store = b->cli->args.options.store;
     b->in_memory = store && strcmp(store, "memory:") == 0;
+    if (b->in_memory && b->workload == WORKLOAD_REPLAY)
+        return cli_fail(b->cli, EXIT_USAGE,
+                        "replay opens its store anew: leave out --store memory:");
     if (!store || b->in_memory || strcmp(store, "sqlite:") == 0 || strcmp(store, "sqlite") == 0)
         return 0;
     return cli_fail(b->cli, EXIT_USAGE,
@@ -90,6 +95,8 @@ static int run_workload(struct bench *b, struct bench_result *r)
         return bench_events(b, r);
     case WORKLOAD_TIMERS:
         return bench_timers(b, r);
+    case WORKLOAD_REPLAY:
+        return bench_replay(b, r);
     case WORKLOAD_HELLO:
         if (b->over_http)
             return bench_hello_http(b, r);
@@ -108,7 +115,7 @@ static int measure(struct bench *b, struct bench_result *r)
     if (r->fdatasync_us < 0)
         return cli_fail(cli, EXIT_NO_STORE, "cannot write in '%s': %s", b->dir, strerror(errno));
     int status = run_workload(b, r);
-    if (status || b->in_memory || b->workload == WORKLOAD_TIMERS)
+    if (status || b->in_memory || b->workload >= WORKLOAD_TIMERS)
         return status;
     double a_sync = (double)(b->workload == WORKLOAD_FANOUT ? r->steps : r->rounds) /
                     (double)(r->syncs ? r->syncs : 1);
@@ -168,6 +175,16 @@ static void json_of_waiting(const struct bench *b, const struct bench_result *r,
     bench_number(w, "bytes_each", r->bytes_each);
 }
 
+static void json_of_replay(const struct bench *b, const struct bench_result *r, pawl_json *w)
+{
+    bench_number(w, "steps", b->steps);
+    bench_number(w, "seconds", r->seconds);
+    bench_number(w, "load_ns_per_event", r->load_ns_per_event);
+    bench_number(w, "replay_ns_per_event", r->replay_ns_per_event);
+    bench_number(w, "wake_ms", r->wake_ms);
+    bench_number(w, "fdatasync_us", r->fdatasync_us);
+}
+
 static void print_json(const struct bench *b, const struct bench_result *r)
 {
     pawl_json *w = pawl_json_new(b->cli->mem);
@@ -180,6 +197,8 @@ static void print_json(const struct bench *b, const struct bench_result *r)
     pawl_json_num(w, b->in_flight);
     if (b->workload == WORKLOAD_QUEUE)
         bench_queue_json(b, r, w);
+    else if (b->workload == WORKLOAD_REPLAY)
+        json_of_replay(b, r, w);
     else
         json_of_steps(b, r, w);
     if (b->workload == WORKLOAD_EVENTS || b->workload == WORKLOAD_TIMERS)
@@ -222,6 +241,16 @@ static void print_waiting(const struct bench *b, const struct bench_result *r)
         line_rate("idle, memory", (double)r->idle_rss_kb, "KiB");
         line_rate("memory an instance", r->bytes_each, "bytes");
     }
+    line_rate("resident memory", (double)r->rss_kb, "KiB");
+}
+
+static void print_replay(const struct bench *b, const struct bench_result *r)
+{
+    printf("replay of %u steps, %s on %s, %.1f s\n\n", b->steps, b->in_memory ? "memory" : "sqlite",
+           disk_kind(b->dir), r->seconds);
+    line_rate("load an event, median", r->load_ns_per_event, "ns, warm");
+    line_rate("replay an event, median", r->replay_ns_per_event, "ns");
+    line_rate("wake to end", r->wake_ms, "ms: load, replay, commit");
     line_rate("resident memory", (double)r->rss_kb, "KiB");
 }
 
@@ -276,6 +305,8 @@ int verb_bench(struct cli *cli)
         print_json(&bench, &result);
     else if (!status && bench.workload == WORKLOAD_QUEUE)
         bench_queue_table(&bench, &result);
+    else if (!status && bench.workload == WORKLOAD_REPLAY)
+        print_replay(&bench, &result);
     else if (!status && bench.workload >= WORKLOAD_EVENTS)
         print_waiting(&bench, &result);
     else if (!status)
