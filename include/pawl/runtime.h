@@ -161,6 +161,7 @@ typedef struct pawl_stats {
      * pawl_delay_bound_ms() of the bucket and over that of the one before. */
     uint64_t schedule_to_start[PAWL_DELAY_BUCKETS];
     uint64_t schedule_to_start_count, schedule_to_start_ms; /* their number and sum */
+    bool busy; /* the engine is at work, not waiting for something to do */
 } pawl_stats;
 
 /* Counts rows of the store for the depths. */

@@ -256,9 +256,11 @@ int verb_run(struct cli *cli)
 #define IDLE_LOOKS   4 /* this often in a row without work: idle */
 #define HEALTH_MS    5000
 
+/* A commit may take longer than the looks, and trouble with the store longer than that. */
 static bool is_quiet(const pawl_stats *now, const pawl_stats *before)
 {
-    return now->rounds == before->rounds && now->inbox == 0 && now->running_activities == 0;
+    return now->rounds == before->rounds && now->inbox == 0 && now->running_activities == 0 &&
+           !now->busy && now->healthy;
 }
 
 static void watch_health(struct cli *cli, pawl_runtime *rt, bool *was_healthy)

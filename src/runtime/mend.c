@@ -52,8 +52,20 @@ struct mending {
     pawl_event_list events;
     struct map open; /* ref -> its schedule event: not completed, not withdrawn */
     bool suspended;
-    bool trouble; /* the store did not answer */
+    bool trouble;     /* the store did not answer */
+    bool damaged;     /* what is stored of this instance cannot be read … */
+    pawl_error error; /* … and why */
 };
+
+/* What was read is there; else it is noted why not. */
+static bool was_read(struct mending *m, pawl_status rc, const pawl_error *err)
+{
+    if (rc == PAWL_CORRUPT && !m->damaged)
+        m->error = *err;
+    m->damaged = m->damaged || rc == PAWL_CORRUPT;
+    m->trouble = m->trouble || (rc != PAWL_OK && rc != PAWL_CORRUPT);
+    return rc == PAWL_OK;
+}
 
 static bool is_refused(const pawl_event *e)
 {
@@ -126,9 +138,8 @@ static bool has_work(struct mending *m, uint64_t id)
     pawl_error err;
     if (map_get(&m->rt->jobs, id))
         return true;
-    if (store_read_work(m->rt->store, &id, 1, &m->rt->group_mem, &list, &err) != PAWL_OK)
-        m->trouble = true;
-    return list.count > 0;
+    pawl_status rc = store_read_work(m->rt->store, &id, 1, &m->rt->group_mem, &list, &err);
+    return was_read(m, rc, &err) && list.count > 0;
 }
 
 /* Is the child there?  One of ours that has ended is started again, and refused with the
@@ -138,8 +149,10 @@ static bool has_child(struct mending *m, pawl_str id, const pawl_event *e)
     pawl_row row;
     pawl_error err;
     pawl_status rc = store_find(m->rt->store, id, &m->rt->group_mem, &row, &err);
-    if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
-        m->trouble = true;
+    if (rc == PAWL_CORRUPT) /* a damaged child is there: its own matter */
+        return true;
+    if (rc != PAWL_NOT_FOUND)
+        (void)was_read(m, rc, &err);
     if (rc != PAWL_OK || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
         return rc == PAWL_OK;
     bool ours = row.parent_uid == m->s->row.uid && row.parent_execution == e->execution &&
@@ -191,10 +204,9 @@ static void mend_end(struct mending *m, const pawl_event *e)
     pawl_message_list list = {0};
     pawl_error err;
     seal_derive(m->rt, m->s, &(struct step){.event = *e});
-    if (store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0}, &m->rt->group_mem, &list,
-                            &err) != PAWL_OK)
-        m->trouble = true;
-    for (size_t i = 0; i < list.count; i++)
+    pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
+                                         &m->rt->group_mem, &list, &err);
+    for (size_t i = 0; was_read(m, rc, &err) && i < list.count; i++)
         *list_add(&m->rt->group_mem, &m->s->drop_messages) = list.items[i].id;
 }
 
@@ -278,21 +290,20 @@ static void mend_event(struct mending *m, const pawl_event *e)
         mend_fresh(m, e);
 }
 
-/* False: trouble, to be tried again.  A damaged history is found out, and shown, when a
- * letter comes. */
+/* False: trouble, to be tried again, or damage. */
 static bool mend_execution(struct mending *m, uint64_t number)
 {
     pawl_error err;
     pawl_status rc = store_read_history(m->rt->store, m->s->row.uid, number, 0, 0,
                                         &m->rt->group_mem, &m->events, &err);
-    if (rc != PAWL_OK)
-        return rc == PAWL_CORRUPT;
+    if (!was_read(m, rc, &err))
+        return false;
     map_init(&m->open);
     bool ok = find_open(m);
     for (size_t i = 0; ok && i < m->events.count; i++)
         mend_event(m, &m->events.items[i]);
     map_deinit(&m->open);
-    return ok && !m->trouble;
+    return ok && !m->trouble && !m->damaged;
 }
 
 /* ---- One instance ---------------------------------------------------------------- */
@@ -338,11 +349,15 @@ static void mend_adoption(struct mending *m)
     pawl_runtime *rt = m->rt;
     pawl_message_list kept = {0}, own = {0};
     pawl_error err;
-    if (store_read_messages(rt->store, 0, m->s->row.id, &rt->group_mem, &kept, &err) != PAWL_OK ||
-        store_read_messages(rt->store, m->s->row.uid, (pawl_str){0}, &rt->group_mem, &own, &err) !=
-            PAWL_OK)
-        m->trouble = true;
-    for (size_t i = 0; !m->trouble && i < kept.count; i++) {
+    pawl_status rc = store_read_messages(rt->store, 0, m->s->row.id, &rt->group_mem, &kept, &err);
+    if (rc == PAWL_CORRUPT) /* damaged mail stays where it is, as in a start */
+        return;
+    bool read = was_read(m, rc, &err) &&
+                was_read(m,
+                         store_read_messages(rt->store, m->s->row.uid, (pawl_str){0},
+                                             &rt->group_mem, &own, &err),
+                         &err);
+    for (size_t i = 0; read && i < kept.count; i++) {
         const pawl_message *old = &kept.items[i];
         if (old->kind != PAWL_MSG_EXTERNAL_RAISED || !old->mailbox)
             continue;
@@ -366,11 +381,10 @@ static void mend_unborn(struct mending *m)
 {
     pawl_message_list list = {0};
     pawl_error err;
-    if (store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0}, &m->rt->group_mem, &list,
-                            &err) != PAWL_OK) {
-        m->trouble = true;
+    pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
+                                         &m->rt->group_mem, &list, &err);
+    if (!was_read(m, rc, &err))
         return;
-    }
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].kind == PAWL_MSG_START)
             return;
@@ -383,6 +397,20 @@ static bool is_empty(const struct stage *s)
 {
     return s->change == PAWL_ROW_NONE && !s->messages.count && !s->work.count &&
            !s->drop_messages.count && !s->drop_work.count && !s->keys.count && !s->timers.count;
+}
+
+/* What is stored of it cannot be read: it waits for somebody, and nobody waits for it. */
+static void block(pawl_runtime *rt, struct resident *r, const pawl_error *err)
+{
+    if (pawl_state_is_terminal(r->row.state) || r->row.state == PAWL_BLOCKED)
+        return;
+    struct stage *s = stage_of(rt, r);
+    s->row.state = PAWL_BLOCKED;
+    s->row.finding = pawl_mem_printf(&rt->group_mem, "stored rows are damaged: %.300s", err->text);
+    s->change = PAWL_ROW_ALL;
+    r->doomed = true;
+    log_error(&rt->log, "mend", "instance is blocked: it is damaged", "instance=%.*s why=\"%s\"",
+              PAWL_FMT(r->row.id), err->text);
 }
 
 /* False: trouble, to be tried again. */
@@ -407,9 +435,13 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
         mend_adoption(&m);
     if (ok && uid >= m.whole_id && !r->row.last_seq)
         mend_unborn(&m);
-    ok = ok && !m.trouble;
+    ok = ok && !m.trouble && !m.damaged;
     if (!ok || is_empty(m.s))
         assert_that(!stage_abort(rt, m.s)); /* it has no letters */
+    if (m.damaged && !m.trouble) {
+        block(rt, r, &m.error);
+        return true;
+    }
     return ok;
 }
 

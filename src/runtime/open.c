@@ -281,6 +281,8 @@ static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
         rt->slots = slots_open(rt->data_dir, past);
         fiber_on_fault(slots_fault);
         rc = recover(rt, past, err);
+        if (rc == PAWL_OK)
+            slots_begin(rt->slots);
         retain_open(rt);
     }
     free(past);

@@ -87,14 +87,20 @@ struct slots *slots_open(const char *dir, struct slots_past *past)
         goto fail;
     s->page = page;
     read_past(s->page, past);
-    memset(page, 0, sizeof(struct page));
-    s->page->magic = MAGIC;
     return s;
 fail:
     if (s->fd >= 0)
         close(s->fd);
     free(s);
     return NULL;
+}
+
+void slots_begin(struct slots *s)
+{
+    if (!s)
+        return;
+    memset((void *)(size_t)s->page, 0, sizeof(struct page));
+    s->page->magic = MAGIC;
 }
 
 void slots_absolve(struct slots *s)

@@ -31,6 +31,9 @@ struct slots_past {
 
 /* NULL dir: in memory only.  NULL when out of memory or not writable. */
 struct slots *slots_open(const char *dir, struct slots_past *past);
+/* The past has been dealt with, durably: forget it.  A process that dies before leaves it to the
+ * next one. */
+void slots_begin(struct slots *s);
 void slots_close(struct slots *s, bool clean); /* NULL is fine */
 /* From now on the end of the process is nobody's fault; threads may still write. */
 void slots_absolve(struct slots *s);

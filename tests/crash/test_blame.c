@@ -96,6 +96,31 @@ TEST(S11_an_activity_that_crashes_twice_and_then_works_completes)
     at_rest();
 }
 
+/* It brings the process down; the next one dies before it could record that.  Who is to blame is
+ * not forgotten: three crashes of it are enough, whatever dies in between. */
+TEST(S11_A21_blame_outlives_a_death_before_it_was_recorded)
+{
+    const struct plan_item items[] = {
+        {"Call", "bad", "Abort", NULL, NULL}
+    };
+    struct plan plan = {.items = items, .count = 1, .app = app_rude};
+    plan.options.max_attempts = ATTEMPTS;
+    scratch_make();
+    for (int n = 0; n < ATTEMPTS; n++) {
+        plan.crash_at = NULL;
+        int status = child_run(plan_run, &plan, 20000);
+        ck_assert_msg(killed_by(status, SIGABRT), "crash %d: %s", n + 1, status_words(status));
+        plan.crash_at = "recover.blame:1";
+        status = child_run(plan_run, &plan, 20000);
+        ck_assert_msg(killed_by(status, SIGKILL), "crash %d: %s", n + 1, status_words(status));
+    }
+    plan.crash_at = NULL;
+    int status = child_run(plan_run, &plan, 20000);
+    ck_assert_msg(exited_with(status, 0), "%s", status_words(status));
+    answers("bad", "failed poison: activity 'Abort' ended the process 3 times");
+    at_rest();
+}
+
 TEST(S11_by_default_ten_crashes_are_needed)
 {
     const struct plan_item items[] = {

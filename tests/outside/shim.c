@@ -11,6 +11,7 @@
  *   [6] not 0: syncs are not counted as such; the test of the test
  *   [7] not 0: reads and writes of files give half of what was asked for; counts them
  *   [8] n: the n-th thread from now on and all later ones cannot be started; 0: all can
+ *   [9] every fdatasync takes so many ms longer
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -168,6 +169,8 @@ static void synced(int fd, int rc)
 REAL(int, fdatasync, (int fd))
 {
     FIND(fdatasync);
+    if (shared && shared[9])
+        usleep((useconds_t)shared[9] * 1000);
     int rc = real_fdatasync(fd);
     synced(fd, rc);
     return rc;

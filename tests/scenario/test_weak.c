@@ -86,3 +86,36 @@ TEST(c07_b10_layout_of_the_jsonl_store)
     ck_assert_msg(access(second, R_OK) == 0, "%s", second);
     scene_close(s);
 }
+
+static pawl_result wait_for_go(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+/* What the mending of one instance reads is damaged: that one is blocked, the others go on. */
+TEST(b10_one_damaged_history_does_not_hold_up_the_mending_of_others)
+{
+    struct scene *s = scene_open(SCENE_JSONL);
+    scene_flow(s, "Flow", wait_for_go);
+    scene_start(s, "Flow", "i", "");
+    scene_start(s, "Flow", "j", "");
+    scene_start(s, "Flow", "k", "");
+    scene_down(s);
+    scene_fail(s, FAULT_OP_read_history, 0, 1, FAULT_BEFORE, PAWL_CORRUPT);
+    scene_up(s);
+    scene_settle(s);
+    int blocked = 0;
+    static const char *const ids[] = {"i", "j", "k"};
+    for (int n = 0; n < 3; n++) {
+        if (scene_row(s, ids[n]).state == PAWL_BLOCKED) {
+            expect_text(scene_row(s, ids[n]).finding.ptr, "damaged");
+            blocked++;
+            scene_steer(s, PAWL_OP_RETRY, ids[n]); /* a backup was put back */
+        }
+        scene_raise(s, ids[n], "Go", "went");
+        scene_expect(s, ids[n], PAWL_COMPLETED, "went");
+    }
+    expect_is(blocked, 1);
+    scene_close(s);
+}
