@@ -96,8 +96,25 @@ void pawl_json_end(pawl_json *w)
     end_value(w);
 }
 
+/* Nearly every text is plain, keys above all: copied in one go. */
+static bool put_plain(pawl_json *w, pawl_str text)
+{
+    char *to = make_room(w, text.len + 2);
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c < ' ' || c > '~' || c == '"' || c == '\\')
+            return false;
+        to[i + 1] = c;
+    }
+    to[0] = to[text.len + 1] = '"';
+    w->len += text.len + 2;
+    return true;
+}
+
 static void put_quoted(pawl_json *w, pawl_str text)
 {
+    if (put_plain(w, text))
+        return;
     size_t n = json_quote_into(NULL, text);
 
     json_quote_into(make_room(w, n), text);

@@ -321,7 +321,7 @@ void http_conn_answered(struct httpd_conn *c)
     }
     c->state = CONN_HEAD;
     c->scanned = 0;
-    c->deadline_ms = c->h->now_ms + REST_MS;
+    c->deadline_ms = http_whole_second(c->h->now_ms + REST_MS);
     http_conn_watch(c, EPOLLIN);
     if (c->in || (c->tls && http_tls_pending(c->tls)))
         http_conn_take_turn(c);

@@ -108,6 +108,8 @@ struct httpd {
 /* Ask for these events; no system call when they are asked for already. */
 void http_conn_watch(struct httpd_conn *c, uint32_t events);
 void http_conn_deadline(struct httpd_conn *c, int64_t in_ms); /* < 0: none */
+/* That or a little earlier: those who only rest are looked at together, once a second at most. */
+int64_t http_whole_second(int64_t ms);
 /* It has bytes that no event will tell of. */
 void http_conn_take_turn(struct httpd_conn *c);
 /* Now; its memory goes at the end of the round. */

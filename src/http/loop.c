@@ -181,6 +181,11 @@ static void free_closed(struct httpd *h)
 
 /* ---- Time --------------------------------------------------------------------------- */
 
+int64_t http_whole_second(int64_t ms)
+{
+    return ms - ms % 1000;
+}
+
 static void look_at_clock(struct httpd *h)
 {
     h->now_ms = clock_mono_ms();
@@ -203,7 +208,7 @@ static void cut_off(struct httpd *h)
             continue;
         }
         heap_remove(&h->looks, top);
-        int64_t far = h->now_ms + REST_MS;
+        int64_t far = http_whole_second(h->now_ms + REST_MS);
         top->key = c->deadline_ms < far ? c->deadline_ms : far;
         top->tie = ++h->tie;
         (void)heap_push(&h->looks, top); /* there was room for it a moment ago */

@@ -23,6 +23,7 @@
 #include <sys/uio.h>
 
 #define TOGETHER 16384 /* bodies up to this are copied behind their head */
+#define KEPT     65536 /* of a buffer that all share */
 
 /* ---- Bytes ---------------------------------------------------------------------------- */
 
@@ -320,6 +321,16 @@ static bool next_piece(struct httpd_conn *c)
     return true;
 }
 
+/* Pieces of a stream may be large, and they are rare. */
+static void give_back(struct buf *b)
+{
+    size_t max = b->max;
+    if (b->cap <= KEPT)
+        return;
+    buf_deinit(b);
+    buf_init(b, max);
+}
+
 static void pump(struct httpd_conn *c)
 {
     while (c->state == CONN_STREAM && !is_pending(c)) {
@@ -336,6 +347,8 @@ static void pump(struct httpd_conn *c)
             http_conn_close(c);
         else if (c->h->out.len)
             (void)put(c, buf_slice(&c->h->out), (pawl_str){0});
+        give_back(&c->h->out);
+        give_back(&c->h->pull);
     }
 }
 

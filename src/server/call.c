@@ -40,8 +40,10 @@ struct call *call_create(pawl_server *s)
         }
         buf_init(&body, s->opts.max_body + 1);
     }
-    memset(c, 0, offsetof(struct call, reply)); /* the reply is large, and written whole */
-    memset(&c->until, 0, sizeof(*c) - offsetof(struct call, until));
+    memset(c, 0, offsetof(struct call, fields));
+    c->fields.of = (pawl_str){0};
+    c->fields.count = 0;
+    c->fields.more = false;
     c->srv = s;
     c->mem = mem;
     c->body = body;
@@ -238,7 +240,9 @@ pawl_str call_member(pawl_str object, const char *key)
 static void index_fields(struct fields *f, pawl_str object)
 {
     struct json_iter it;
-    *f = (struct fields){.of = object};
+    f->of = object;
+    f->count = 0;
+    f->more = false;
     if (json_type(object) != JSON_OBJECT)
         return;
     json_begin(&it, object);

@@ -21,7 +21,7 @@ static void write_extended(struct call *c, const pawl_queue_reply *reply)
     pawl_json_truth(w, true);
     pawl_json_key(w, "lock_id");
     pawl_json_cstr(w, c->held);
-    write_seconds(w, c->mem, "new_expires_at", reply->locked_until_ms);
+    write_seconds(w, "new_expires_at", reply->locked_until_ms);
     pawl_json_end(w);
     answer_json(c, 200, w);
 }

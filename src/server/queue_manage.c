@@ -276,7 +276,7 @@ void handle_queue(struct call *c)
                s.levels[i].ready);
     pawl_json_end(w);
     write_totals(w, &s);
-    write_seconds(w, c->mem, "created_at", s.created_ms);
+    write_seconds(w, "created_at", s.created_ms);
     pawl_json_key(w, "config");
     write_config(c, w, c->args[0], &s.config);
     pawl_json_end(w);
@@ -372,11 +372,11 @@ static const char *const states[] = {"ready", "delayed", "locked"};
 static void write_message(struct call *c, pawl_json *w, const pawl_queue_message *m)
 {
     pawl_json_object(w);
-    write_message_members(c, w, m);
+    write_message_members(w, m);
     pawl_json_key(w, "state");
     pawl_json_cstr(w, states[m->state]);
-    write_seconds(w, c->mem, "deliver_at", m->visible_ms);
-    write_seconds(w, c->mem, "expires_at", m->expires_ms);
+    write_seconds(w, "deliver_at", m->visible_ms);
+    write_seconds(w, "expires_at", m->expires_ms);
     render_text(w, "source", m->source);
     render_text(w, "reason", m->reason);
     render_payload(w, c->mem, "item", "encoding", m->data);
@@ -462,8 +462,8 @@ void handle_locks(struct call *c)
     for (size_t i = 0; i < locks.count; i++) {
         pawl_json_object(w);
         render_text(w, "lock_id", locks.items[i].lock_id);
-        write_seconds(w, c->mem, "created_at", locks.items[i].created_ms);
-        write_seconds(w, c->mem, "expires_at", locks.items[i].expires_ms);
+        write_seconds(w, "created_at", locks.items[i].created_ms);
+        write_seconds(w, "expires_at", locks.items[i].expires_ms);
         number(w, "items", locks.items[i].items);
         pawl_json_end(w);
     }

@@ -50,7 +50,7 @@ static void answer_locked(struct call *c, const pawl_queue_reply *reply)
     pawl_json_object(w);
     pawl_json_key(w, "message");
     pawl_json_cstr(w, "Queue is locked pending acknowledgement");
-    write_seconds(w, c->mem, "lock_expires_at", reply->locked_until_ms);
+    write_seconds(w, "lock_expires_at", reply->locked_until_ms);
     pawl_json_end(w);
     answer_json(c, 423, w);
     c->answer.retry_after = left > 0 ? (unsigned)((left + 999) / 1000) : 1;
@@ -103,14 +103,28 @@ void queue_submit(struct call *c, pawl_queue_request *request,
     call_done(c);
 }
 
-void write_seconds(pawl_json *w, pawl_mem *mem, const char *key, int64_t ms)
+/* The digits of `n` that end before `end`; no printf: this is the engine's thread. */
+static char *digits_before(char *end, uint64_t n)
 {
+    do
+        *--end = (char)('0' + n % 10);
+    while (n /= 10);
+    return end;
+}
+
+void write_seconds(pawl_json *w, const char *key, int64_t ms)
+{
+    char text[32], *end = text + sizeof(text), *at = end - 4;
+    uint64_t n = ms > 0 ? (uint64_t)ms : 0;
     pawl_json_key(w, key);
-    if (ms)
-        pawl_json_raw(
-            w, pawl_mem_printf(mem, "%lld.%03lld", (long long)(ms / 1000), (long long)(ms % 1000)));
-    else
+    if (!n) {
         pawl_json_null(w);
+        return;
+    }
+    (void)digits_before(end, n % 1000 + 1000); /* the first one becomes the point */
+    *at = '.';
+    at = digits_before(at, n / 1000);
+    json_put(w, (pawl_str){at, (size_t)(end - at)});
 }
 
 void answer_done(struct call *c, const char *message, const char *key, uint64_t count)
@@ -237,9 +251,23 @@ static void add_keys(struct call *c, struct push *p, const char *key)
                 p->bulk ? pawl_mem_printf(c->mem, "%s#%zu", key, i) : pawl_s(key);
 }
 
-static void write_id(pawl_json *w, pawl_mem *mem, uint64_t id)
+static void write_id(pawl_json *w, uint64_t id)
 {
-    pawl_json_str(w, pawl_mem_printf(mem, "%llu", (unsigned long long)id));
+    char text[24], *end = text + sizeof(text), *at = digits_before(end, id);
+    pawl_json_str(w, (pawl_str){at, (size_t)(end - at)});
+}
+
+static pawl_str pushed_message(struct call *c, int64_t priority)
+{
+    static const char before[] = "Item pushed to queue ", between[] = " at priority ";
+    char digits[24], *end = digits + sizeof(digits), *at = digits_before(end, (uint64_t)priority);
+    size_t name = strlen(c->args[0]), n = (size_t)(end - at);
+    char *text = pawl_mem_alloc(c->mem, sizeof(before) + name + sizeof(between) + n), *to = text;
+    to = mempcpy(to, before, sizeof(before) - 1);
+    to = mempcpy(to, c->args[0], name);
+    to = mempcpy(to, between, sizeof(between) - 1);
+    to = mempcpy(to, at, n);
+    return (pawl_str){text, (size_t)(to - text)};
 }
 
 static void write_pushed(struct call *c, const pawl_queue_reply *reply)
@@ -250,11 +278,10 @@ static void write_pushed(struct call *c, const pawl_queue_reply *reply)
     pawl_json_key(w, "success");
     pawl_json_truth(w, true);
     pawl_json_key(w, "message");
-    pawl_json_str(w, pawl_mem_printf(c->mem, "Item pushed to queue %s at priority %lld", c->args[0],
-                                     (long long)first->priority));
+    pawl_json_str(w, pushed_message(c, first->priority));
     if (c->extended) {
         pawl_json_key(w, "id");
-        write_id(w, c->mem, first->id);
+        write_id(w, first->id);
         pawl_json_key(w, "duplicate");
         pawl_json_truth(w, first->duplicate);
     }
@@ -278,7 +305,7 @@ static void write_bulk(struct call *c, const pawl_queue_reply *reply)
     pawl_json_key(w, "ids");
     pawl_json_array(w);
     for (size_t i = 0; i < reply->pushed_count; i++)
-        write_id(w, c->mem, reply->pushed[i].id);
+        write_id(w, reply->pushed[i].id);
     pawl_json_end(w);
     pawl_json_end(w);
     answer_json(c, 200, w);
@@ -332,15 +359,15 @@ static bool read_clamped(struct call *c, const char *name, int64_t min, int64_t 
     return true;
 }
 
-void write_message_members(struct call *c, pawl_json *w, const pawl_queue_message *m)
+void write_message_members(pawl_json *w, const pawl_queue_message *m)
 {
     pawl_json_key(w, "id");
-    write_id(w, c->mem, m->id);
+    write_id(w, m->id);
     pawl_json_key(w, "priority");
     pawl_json_num(w, m->priority);
     pawl_json_key(w, "delivery_count");
     pawl_json_num(w, m->delivery_count);
-    write_seconds(w, c->mem, "enqueued_at", m->enqueued_ms);
+    write_seconds(w, "enqueued_at", m->enqueued_ms);
     render_text(w, "group", m->group);
     pawl_json_key(w, "headers");
     if (m->headers.len) /* checked when they were pushed */
@@ -357,7 +384,7 @@ static void write_messages(struct call *c, pawl_json *w, const pawl_queue_reply 
     for (size_t i = 0; i < reply->message_count; i++) {
         const pawl_queue_message *m = &reply->messages[i];
         pawl_json_object(w);
-        write_message_members(c, w, m);
+        write_message_members(w, m);
         if (meta && m->lock_id.len)
             render_text(w, "lock_id", m->lock_id);
         pawl_json_end(w);
@@ -386,7 +413,7 @@ static void write_popped(struct call *c, const pawl_queue_reply *reply)
         pawl_json_truth(w, reply->locked);
         if (reply->locked) {
             render_text(w, "lock_id", reply->lock_id);
-            write_seconds(w, c->mem, "lock_expires_at", reply->locked_until_ms);
+            write_seconds(w, "lock_expires_at", reply->locked_until_ms);
         }
     }
     if (c->extended)

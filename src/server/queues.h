@@ -46,14 +46,14 @@ bool queue_message_id(struct call *c, uint64_t *ret);
 /* Lock words of a status: HTTP status and message. */
 void answer_lock_trouble(struct call *c, const pawl_queue_reply *reply);
 /* `"key":1709139275.123`: seconds with a fraction, or null for 0. */
-void write_seconds(pawl_json *w, pawl_mem *mem, const char *key, int64_t ms);
+void write_seconds(pawl_json *w, const char *key, int64_t ms);
 /* A number of seconds in the body, as milliseconds; -1: not given.  False: answered 400. */
 bool read_seconds(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
                   int64_t *retms);
 /* {"success":true,"message":…} and an optional count. */
 void answer_done(struct call *c, const char *message, const char *key, uint64_t count);
 /* The members of a message, for pop with meta and for browsing. */
-void write_message_members(struct call *c, pawl_json *w, const pawl_queue_message *m);
+void write_message_members(pawl_json *w, const pawl_queue_message *m);
 
 /* clang-format off */
 #define QUEUE_ROW(method, path, handler, scope, where, body, query, statuses, summary)            \

@@ -150,10 +150,11 @@ bool route_find(struct call *c)
 {
     pawl_str args[CALL_ARGS_MAX];
     size_t count;
+    const char *target = c->head->target.ptr; /* begins with a slash, or is "*" */
     const char *given = c->head->method.ptr, *method = strcmp(given, "HEAD") == 0 ? "GET" : given;
     for (const struct route *r = server_routes; r->method; r++) {
-        if (method[0] != r->method[0] || strcmp(method, r->method) != 0 ||
-            !fits(r->path, c->head->target.ptr, args, &count))
+        if (method[0] != r->method[0] || (r->path[1] && r->path[1] != target[1]) ||
+            strcmp(method, r->method) != 0 || !fits(r->path, target, args, &count))
             continue;
         c->route = r;
         return decode_args(c, args, count);

@@ -57,16 +57,13 @@ struct call {
     pawl_mem *mem;                               /* everything below; dies with the call */
     const char *idempotency_key, *last_event_id; /* headers; NULL: none */
     const char *args[CALL_ARGS_MAX];             /* decoded segments of the path */
-    struct param params[CALL_PARAMS_MAX];
     size_t param_count;
     struct buf body;
-    pawl_str json; /* the body, when it is valid JSON */
-    struct fields fields;
+    pawl_str json;              /* the body, when it is valid JSON */
     struct httpd_answer answer; /* status 0: none yet */
 
     struct call *next;               /* in the list of those that come back, or wait */
     void (*on_back)(struct call *c); /* on the loop, before the answer; NULL: answer is there */
-    pawl_reply reply;                /* of a submitted request */
     struct heap_node until;          /* [loop] end of a long poll, mono clock */
     bool is_away;                    /* [loop] */
     bool waits;                      /* in the list of its instance */
@@ -82,6 +79,11 @@ struct call {
     bool wants_lock;                 /* pop with require_ack */
     pawl_str queues;                 /* prefixes the token may use; empty: all */
     bool trusted;                    /* authorised, or no token is needed */
+
+    /* large, and not cleared for the next call */
+    struct fields fields;
+    struct param params[CALL_PARAMS_MAX]; /* the first param_count */
+    pawl_reply reply;                     /* of a submitted request */
 };
 
 /* See recent.c. */
