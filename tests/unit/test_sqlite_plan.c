@@ -41,6 +41,18 @@ static void plan_of(sqlite3 *db, const char *sql, char *ret, size_t size)
     sqlite3_finalize(stmt);
 }
 
+/* Arrays of ours (bulk.c) are there to be walked. */
+static bool scans_a_table(const char *plan)
+{
+    for (const char *at = plan; (at = strstr(at, "SCAN ")); at++) {
+        char piece[200];
+        (void)snprintf(piece, sizeof piece, "%.*s", (int)strcspn(at, ";"), at);
+        if (!strstr(piece, "CONSTANT ROW") && !strstr(piece, "VIRTUAL TABLE"))
+            return true;
+    }
+    return false;
+}
+
 TEST(no_statement_scans_or_sorts)
 {
     struct box b;
@@ -49,9 +61,7 @@ TEST(no_statement_scans_or_sorts)
     box_open(&b);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         plan_of(sqlite_of(b.s)->writer.db, all[i].sql, plan, sizeof plan);
-        ck_assert_msg(may_scan(all[i].which) || !strstr(plan, "SCAN ") ||
-                          strstr(plan, "SCAN CONSTANT ROW"),
-                      "%s: %s", all[i].name, plan);
+        ck_assert_msg(may_scan(all[i].which) || !scans_a_table(plan), "%s: %s", all[i].name, plan);
         ck_assert_msg(may_scan(all[i].which) || !strstr(plan, "TEMP B-TREE"), "%s: %s", all[i].name,
                       plan);
     }

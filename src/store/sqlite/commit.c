@@ -7,9 +7,9 @@
  * is refused after it wrote something, the transaction is rolled back and run
  * again with a savepoint around each round (measured: savepoints cost 10 %).
  *
- *      BEGIN IMMEDIATE, fence -> rounds -> COMMIT -> memory -> checkpoint
- *                         ^         |refused late
- *                         +---------+ ROLLBACK, now with savepoints
+ *      BEGIN IMMEDIATE, fence -> rounds -> what waits -> COMMIT -> memory -> checkpoint
+ *                         ^         |refused late |
+ *                         +---------+-------------+ ROLLBACK, now with savepoints
  *
  * What is in memory (taken rows, cursors) changes only after COMMIT.  A COMMIT
  * that fails in any way but "full" or "busy" has an unknown outcome: the file is
@@ -151,6 +151,7 @@ pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_er
     pawl_status status = engine_check(s, reterr);
     if (status != PAWL_OK)
         return status;
+    pending_forget(s);
     sqlite3_stmt *stmt = conn_statement(&s->writer, ST_FENCE_MOVE);
     int rc = stmt ? conn_begin_write(&s->writer) : sqlite3_extended_errcode(s->writer.db);
     if (rc == SQLITE_OK) {
@@ -254,6 +255,25 @@ static int apply_rounds(struct sqlite_store *s, pawl_round *rounds, size_t count
             return SQLITE_OK;
         }
     }
+    int rc = pending_write(s);
+    *retagain = (rc & 0xff) == SQLITE_CONSTRAINT; /* whose row it was, is not known */
+    return *retagain ? SQLITE_OK : rc;
+}
+
+static int undo_round(struct sqlite_store *s)
+{
+    pending_forget(s);
+    return conn_run(&s->writer, ST_ROLLBACK_TO);
+}
+
+/* What waits is this round's. */
+static int write_own(struct sqlite_store *s, pawl_round *round)
+{
+    int rc = pending_write(s);
+
+    if ((rc & 0xff) != SQLITE_CONSTRAINT)
+        return rc;
+    round->result = PAWL_CONFLICT;
     return SQLITE_OK;
 }
 
@@ -267,8 +287,10 @@ static int apply_rounds_singly(struct sqlite_store *s, pawl_round *rounds, size_
         rc = conn_run(c, ST_SAVEPOINT);
         if (rc == SQLITE_OK)
             rc = round_apply(s, &rounds[i], &wrote);
+        if (rc == SQLITE_OK && rounds[i].result == PAWL_OK)
+            rc = write_own(s, &rounds[i]);
         if (rc == SQLITE_OK && rounds[i].result != PAWL_OK)
-            rc = conn_run(c, ST_ROLLBACK_TO);
+            rc = undo_round(s);
         if (rc == SQLITE_OK)
             rc = conn_run(c, ST_RELEASE);
     }

@@ -99,6 +99,8 @@ static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr)
     if (rc == SQLITE_OK && writer)
         rc = sqlite3_exec(c->db, "PRAGMA cache_size=-65536;PRAGMA secure_delete=OFF", NULL, NULL,
                           NULL);
+    if (rc == SQLITE_OK && writer)
+        rc = bulk_set_up(c);
     if (rc != SQLITE_OK)
         return conn_error(c, rc, "set up a connection", reterr);
     pawl_status status = PAWL_OK;

@@ -270,6 +270,7 @@ static void sqlite_close(pawl_store *base)
     vec_deinit(&s->fetched);
     vec_deinit(&s->unreadable);
     work_deinit(s);
+    pending_deinit(s);
     (void)pthread_mutex_destroy(&s->pool_lock);
     (void)pthread_cond_destroy(&s->pool_free);
     lock_close(s->lock_fd);

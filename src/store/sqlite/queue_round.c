@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/queue_round.c -- the queue part of a round, statement by statement.
+ * store/sqlite/queue_round.c -- the queue part of a round: a statement for each kind of
+ * change, whatever the number of rows (bulk.c), but for changes that are rare.
  *
  * Called by round.c inside a transaction, after the rest of the round.  A missing
  * row that had to be there, or one that exists already, refuses the round (Q3);
  * commit.c undoes what it wrote.
  */
 #include "store/sqlite/sqlite.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 struct writing {
     struct conn *c;
@@ -80,113 +78,97 @@ static int change_queues(struct writing *w, const pawl_queue_round *r)
     return rc;
 }
 
-static int insert_entries(struct writing *w, const pawl_queue_round *r)
+/* Every row in one statement, refused when one is missing or there already. */
+static int run_all(struct writing *w, enum bulk_kind kind, const void *rows, size_t count)
 {
-    int rc = SQLITE_OK;
-    sqlite3_stmt *stmt = r->entry_count ? statement(w, ST_ENTRY_INSERT, &rc) : NULL;
+    if (!count)
+        return SQLITE_OK;
+    int rc = bulk_run(w->c, kind, rows, count);
+    size_t changed = rc == SQLITE_OK ? (size_t)sqlite3_changes(w->c->db) : count;
+    *w->wrote = true; /* also when it failed: in the middle */
+    return changed == count ? rc : SQLITE_CONSTRAINT;
+}
 
-    for (size_t i = 0; i < r->entry_count && rc == SQLITE_OK; i++) {
-        const pawl_queue_entry *e = &r->entries[i];
-        bind_id(stmt, 1, e->id);
-        bind_id(stmt, 2, e->qid);
-        (void)sqlite3_bind_int(stmt, 3, e->state);
-        (void)sqlite3_bind_int64(stmt, 4, e->priority);
-        bind_id(stmt, 5, e->place);
-        (void)sqlite3_bind_int64(stmt, 6, e->visible_ms);
-        (void)sqlite3_bind_int64(stmt, 7, e->expires_ms);
-        (void)sqlite3_bind_int64(stmt, 8, e->enqueued_ms);
-        (void)sqlite3_bind_int64(stmt, 9, e->deliveries);
-        bind_id(stmt, 10, e->bytes);
-        bind_bytes(stmt, 11, e->note);
-        bind_bytes(stmt, 12, e->data);
-        bind_bytes(stmt, 13, e->attrs);
-        rc = run(w, stmt);
-    }
-    return rc;
+static int update_with_note(struct writing *w, const pawl_entry_update *u)
+{
+    int rc;
+    sqlite3_stmt *stmt = statement(w, ST_ENTRY_NOTE, &rc);
+
+    if (!stmt)
+        return rc;
+    bind_id(stmt, 1, u->id);
+    bind_id(stmt, 2, u->qid);
+    (void)sqlite3_bind_int(stmt, 3, u->state);
+    bind_id(stmt, 4, u->place);
+    (void)sqlite3_bind_int64(stmt, 5, u->visible_ms);
+    (void)sqlite3_bind_int64(stmt, 6, u->expires_ms);
+    (void)sqlite3_bind_int64(stmt, 7, u->deliveries);
+    bind_bytes(stmt, 8, u->note);
+    return run_one(w, stmt);
+}
+
+/* Where the run of updates that are one statement ends: without notes, and no id twice,
+ * which ids that grow make sure of. */
+static size_t updates_end(const pawl_queue_round *r, size_t at)
+{
+    size_t end = at;
+
+    while (end < r->update_count && !r->updates[end].has_note &&
+           (end == at || r->updates[end].id > r->updates[end - 1].id))
+        end++;
+    return end;
 }
 
 static int update_entries(struct writing *w, const pawl_queue_round *r)
 {
     int rc = SQLITE_OK;
 
-    for (size_t i = 0; i < r->update_count && rc == SQLITE_OK; i++) {
-        const pawl_entry_update *u = &r->updates[i];
-        sqlite3_stmt *stmt = statement(w, u->has_note ? ST_ENTRY_NOTE : ST_ENTRY_UPDATE, &rc);
-        if (!stmt)
-            break;
-        bind_id(stmt, 1, u->id);
-        bind_id(stmt, 2, u->qid);
-        (void)sqlite3_bind_int(stmt, 3, u->state);
-        bind_id(stmt, 4, u->place);
-        (void)sqlite3_bind_int64(stmt, 5, u->visible_ms);
-        (void)sqlite3_bind_int64(stmt, 6, u->expires_ms);
-        (void)sqlite3_bind_int64(stmt, 7, u->deliveries);
-        if (u->has_note)
-            bind_bytes(stmt, 8, u->note);
-        rc = run_one(w, stmt);
+    for (size_t i = 0, end; i < r->update_count && rc == SQLITE_OK; i = end) {
+        end = updates_end(r, i);
+        if (end > i)
+            rc = run_all(w, BULK_ENTRY_UPDATE, &r->updates[i], end - i);
+        else
+            rc = update_with_note(w, &r->updates[end++]);
     }
     return rc;
 }
 
-static int drop_entries(struct writing *w, const pawl_queue_round *r)
-{
-    int rc = SQLITE_OK;
-    sqlite3_stmt *stmt = r->drop_entry_count ? statement(w, ST_ENTRY_DELETE, &rc) : NULL;
-
-    for (size_t i = 0; i < r->drop_entry_count && rc == SQLITE_OK; i++) {
-        bind_id(stmt, 1, r->drop_entries[i]);
-        rc = run_one(w, stmt);
-    }
-    return rc;
-}
-
-/* Ids as text, "12 13": at most 21 bytes each. */
-static pawl_str ids_text(char *to, const pawl_queue_lock *l)
+size_t lock_entries_text(char *to, const pawl_queue_lock *l)
 {
     size_t len = 0;
 
-    for (size_t i = 0; i < l->entry_count; i++)
-        len += (size_t)snprintf(to + len, 22, i ? " %" PRIu64 : "%" PRIu64, l->entries[i]);
-    return (pawl_str){to, len};
+    for (size_t i = 0; i < l->entry_count; i++) {
+        char digits[20];
+        size_t n = 0;
+        for (uint64_t id = l->entries[i]; id || !n; id /= 10)
+            digits[n++] = (char)('0' + id % 10);
+        if (i)
+            to[len++] = ' ';
+        while (n)
+            to[len++] = digits[--n];
+    }
+    to[len] = 0;
+    return len;
 }
 
-/* Insert or change locks; `which` says which. */
-static int write_locks(struct writing *w, enum statement which, const pawl_queue_lock *locks,
-                       size_t count)
+static int update_locks(struct writing *w, const pawl_queue_round *r)
 {
-    char few[256], *text = few;
+    char few[LOCK_TEXT_BYTES(10)], *text = few;
     int rc = SQLITE_OK;
-    sqlite3_stmt *stmt = count ? statement(w, which, &rc) : NULL;
+    sqlite3_stmt *stmt = r->lock_count ? statement(w, ST_LOCK_UPDATE, &rc) : NULL;
 
-    for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
-        const pawl_queue_lock *l = &locks[i];
-        if (l->entry_count > 10 && !(text = malloc(l->entry_count * 22)))
+    for (size_t i = 0; i < r->lock_count && rc == SQLITE_OK; i++) {
+        const pawl_queue_lock *l = &r->locks[i];
+        if (l->entry_count > 10 && !(text = malloc(LOCK_TEXT_BYTES(l->entry_count))))
             return SQLITE_NOMEM;
         bind_id(stmt, 1, l->qid);
         bind_id(stmt, 2, l->number);
-        if (which == ST_LOCK_INSERT) {
-            bind_text(stmt, 3, l->id);
-            (void)sqlite3_bind_int64(stmt, 4, l->created_ms);
-        }
-        (void)sqlite3_bind_int64(stmt, 5, l->until_ms);
-        bind_text(stmt, 6, ids_text(text, l));
+        (void)sqlite3_bind_int64(stmt, 3, l->until_ms);
+        bind_text(stmt, 4, (pawl_str){text, lock_entries_text(text, l)});
         rc = run_one(w, stmt);
         if (text != few)
             free(text);
         text = few;
-    }
-    return rc;
-}
-
-static int drop_locks(struct writing *w, const pawl_queue_round *r)
-{
-    int rc = SQLITE_OK;
-    sqlite3_stmt *stmt = r->drop_lock_count ? statement(w, ST_LOCK_DELETE, &rc) : NULL;
-
-    for (size_t i = 0; i < r->drop_lock_count && rc == SQLITE_OK; i++) {
-        bind_id(stmt, 1, r->drop_locks[i].qid);
-        bind_id(stmt, 2, r->drop_locks[i].number);
-        rc = run_one(w, stmt);
     }
     return rc;
 }
@@ -273,17 +255,17 @@ int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote)
     int rc = change_queues(&w, r);
 
     if (rc == SQLITE_OK)
-        rc = insert_entries(&w, r);
+        rc = run_all(&w, BULK_ENTRY, r->entries, r->entry_count);
     if (rc == SQLITE_OK)
         rc = update_entries(&w, r);
     if (rc == SQLITE_OK)
-        rc = drop_entries(&w, r);
+        rc = run_all(&w, BULK_ENTRY_DROP, r->drop_entries, r->drop_entry_count);
     if (rc == SQLITE_OK)
-        rc = write_locks(&w, ST_LOCK_INSERT, r->new_locks, r->new_lock_count);
+        rc = run_all(&w, BULK_LOCK, r->new_locks, r->new_lock_count);
     if (rc == SQLITE_OK)
-        rc = write_locks(&w, ST_LOCK_UPDATE, r->locks, r->lock_count);
+        rc = update_locks(&w, r);
     if (rc == SQLITE_OK)
-        rc = drop_locks(&w, r);
+        rc = run_all(&w, BULK_LOCK_DROP, r->drop_locks, r->drop_lock_count);
     if (rc == SQLITE_OK)
         rc = insert_pasts(&w, r);
     if (rc == SQLITE_OK)

@@ -11,6 +11,8 @@
 #define ENTRY_HEAD                                                                                 \
     "id,qid,state,priority,place,visible_ms,expires_ms,enqueued_ms,deliveries,bytes,note"
 #define ENTRY_COLUMNS ENTRY_HEAD ",data,attrs"
+#define LOCK_COLUMNS  "qid,number,id,created_ms,until_ms,entries"
+#define ENTRY_CHANGES "id,qid,state,place,visible_ms,expires_ms,deliveries"
 
 /* clang-format off */
 #define SQLITE_QUEUE_STATEMENTS(X)                                                                 \
@@ -18,17 +20,19 @@
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)")                                         \
     X(QUEUE_UPDATE, "UPDATE queue SET paused=?3,due_ms=?5,ready=?6,delayed=?7,locked=?8,locks=?9," \
         "bytes=?10,config=?11,totals=?12 WHERE qid=?1")                                            \
-    X(ENTRY_INSERT, "INSERT INTO queue_entry(" ENTRY_COLUMNS ")"                                   \
-        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")                                     \
-    X(ENTRY_UPDATE, "UPDATE queue_entry SET qid=?2,state=?3,place=?4,visible_ms=?5,expires_ms=?6," \
-        "deliveries=?7 WHERE id=?1")                                                               \
+    X(ENTRY_INSERT, "INSERT OR FAIL INTO queue_entry(" ENTRY_COLUMNS ")"                           \
+        " SELECT " ENTRY_COLUMNS " FROM pawl_entry")                                               \
+    X(ENTRY_UPDATE, "UPDATE OR FAIL queue_entry AS e SET qid=u.qid,state=u.state,place=u.place,"   \
+        "visible_ms=u.visible_ms,expires_ms=u.expires_ms,deliveries=u.deliveries"                  \
+        " FROM pawl_entry_update u WHERE e.id=u.id")                                               \
     X(ENTRY_NOTE, "UPDATE queue_entry SET qid=?2,state=?3,place=?4,visible_ms=?5,expires_ms=?6,"   \
         "deliveries=?7,note=?8 WHERE id=?1")                                                       \
-    X(ENTRY_DELETE, "DELETE FROM queue_entry WHERE id=?1")                                         \
-    X(LOCK_INSERT, "INSERT INTO queue_lock(qid,number,id,created_ms,until_ms,entries)"             \
-        " VALUES(?1,?2,?3,?4,?5,?6)")                                                              \
-    X(LOCK_UPDATE, "UPDATE queue_lock SET until_ms=?5,entries=?6 WHERE qid=?1 AND number=?2")      \
-    X(LOCK_DELETE, "DELETE FROM queue_lock WHERE qid=?1 AND number=?2")                            \
+    X(ENTRY_DELETE, "DELETE FROM queue_entry WHERE id IN (SELECT id FROM pawl_entry_drop)")        \
+    X(LOCK_INSERT, "INSERT OR FAIL INTO queue_lock(" LOCK_COLUMNS ")"                              \
+        " SELECT " LOCK_COLUMNS " FROM pawl_lock")                                                 \
+    X(LOCK_UPDATE, "UPDATE queue_lock SET until_ms=?3,entries=?4 WHERE qid=?1 AND number=?2")      \
+    X(LOCK_DELETE, "DELETE FROM queue_lock WHERE (qid,number) IN"                                  \
+        " (SELECT qid,number FROM pawl_lock_drop)")                                                \
     X(PAST_INSERT, "INSERT OR REPLACE INTO queue_past(qid,id,number,at_ms) VALUES(?1,?2,?3,?4)")   \
     X(PAST_FORGET, "DELETE FROM queue_past WHERE qid=?1 AND at_ms<?2")                             \
     X(PAST_OLD, "SELECT number FROM queue_past INDEXED BY queue_past_number WHERE qid=?1"          \

@@ -8,8 +8,8 @@
  * later (a missing work row, an id that exists) has; commit.c then rolls the
  * group back and runs it again with a savepoint around each round.
  *
- * The plain step of an orchestration runs five statements: update head,
- * delete work, insert two events, insert work (round_work.c).
+ * The plain step of an orchestration runs two statements: update head, delete work.
+ * Its events and its next work wait for the end of the group (bulk.c).
  */
 #include "store/sqlite/round.h"
 
@@ -275,25 +275,12 @@ static int insert_mark(struct apply *a, const pawl_event *e)
 
 static int append_events(struct apply *a)
 {
-    sqlite3_stmt *stmt = conn_statement(a->c, ST_EVENT_INSERT);
     uint64_t prev = a->r->base_rid;
 
-    if (!stmt)
-        return apply_broken(a);
-    bind_id(stmt, 2, a->r->uid);
+    a->wrote = true; /* as good as */
     for (size_t i = 0; i < a->r->event_count; i++) {
         const pawl_event *e = &a->r->events[i];
-        bind_id(stmt, 1, e->rid);
-        bind_id(stmt, 3, e->execution);
-        bind_id(stmt, 4, e->seq);
-        bind_id(stmt, 5, e->seq == 1 ? 0 : prev);
-        (void)sqlite3_bind_int(stmt, 6, e->kind);
-        bind_id(stmt, 7, e->ref);
-        bind_text(stmt, 8, e->name);
-        bind_bytes(stmt, 9, e->data);
-        bind_bytes(stmt, 10, e->attrs);
-        (void)sqlite3_bind_int64(stmt, 11, e->at_ms);
-        int rc = apply_run(a, stmt);
+        int rc = pending_add_event(a->s, a->r->uid, e, e->seq == 1 ? 0 : prev);
         if (rc == SQLITE_OK && e->seq % MARK_EVERY == 0)
             rc = insert_mark(a, e);
         if (rc != SQLITE_OK)

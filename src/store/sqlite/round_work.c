@@ -14,6 +14,16 @@ _Static_assert(ST_WORK_DELETE_RUN == ST_WORK_DELETE + 1 &&
                    ST_FRESH_DELETE_RUN == ST_FRESH_DELETE + 1,
                "delete_from() counts on it");
 
+/* Rows that wait are written when one of them could have this id.  Should one of them be
+ * refused, it may be another round's: the group is run again singly. */
+static int apply_before(struct apply *a, uint64_t id)
+{
+    int rc = pending_before(a->s, id);
+
+    a->wrote |= rc != SQLITE_OK;
+    return rc;
+}
+
 /* Delete ids first..last from one of the three tables; how many in *retgone. */
 static int delete_from(struct apply *a, enum statement which, uint64_t first, uint64_t last,
                        uint64_t *retgone)
@@ -43,7 +53,7 @@ static int delete_work(struct apply *a, uint64_t first, uint64_t last, uint64_t 
     static const enum statement kept[] = {ST_LOCAL_DELETE, ST_FRESH_DELETE, ST_WORK_DELETE};
     static const enum statement fetched[] = {ST_FRESH_DELETE, ST_WORK_DELETE, ST_LOCAL_DELETE};
     bool was_fetched = a->s->work.count && taken_has(&a->s->work, first);
-    int rc = SQLITE_OK;
+    int rc = apply_before(a, last);
 
     *retgone = 0;
     for (int i = 0; i < 3 && rc == SQLITE_OK && *retgone <= last - first; i++)
@@ -89,30 +99,17 @@ static bool is_untried(const struct apply *a, const pawl_work *w, const pawl_eve
            same(w->instance, a->r->row->id);
 }
 
-static int insert_untried(struct apply *a, const pawl_work *w)
-{
-    bool local = w->lock_epoch == a->s->fence.epoch;
-    sqlite3_stmt *stmt = conn_statement(a->c, local ? ST_LOCAL_INSERT : ST_FRESH_INSERT);
-
-    if (!stmt)
-        return apply_broken(a);
-    bind_id(stmt, 1, w->id);
-    if (!local)
-        bind_text(stmt, 2, w->name);
-    bind_id(stmt, local ? 2 : 3, w->lock_epoch);
-    return apply_run(a, stmt);
-}
-
 /* ROUND_REFUSED when one of the other tables has the id.  Only for work without an
  * event in this round: where the event's rid is new, its work is. */
 static int check_no_untried(struct apply *a, uint64_t id)
 {
     sqlite3_stmt *stmt = conn_statement(a->c, ST_UNTRIED_CHECK);
+    int rc = stmt ? apply_before(a, id) : apply_broken(a);
 
-    if (!stmt)
-        return apply_broken(a);
+    if (rc != SQLITE_OK)
+        return rc;
     bind_id(stmt, 1, id);
-    int rc = sqlite3_step(stmt);
+    rc = sqlite3_step(stmt);
     (void)sqlite3_reset(stmt);
     return rc == SQLITE_DONE ? SQLITE_OK : rc == SQLITE_ROW ? ROUND_REFUSED : rc;
 }
@@ -137,7 +134,7 @@ static int insert_work(struct apply *a)
             at++;
         bool has_event = at < r->event_count && r->events[at].rid == w->id;
         if (has_event && is_untried(a, w, &r->events[at])) {
-            rc = insert_untried(a, w);
+            rc = pending_add_work(a->s, w);
             continue;
         }
         sqlite3_stmt *stmt = conn_statement(a->c, ST_WORK_INSERT);
@@ -197,7 +194,9 @@ static int update_work(struct apply *a)
     for (size_t i = 0; i < a->r->work_update_count && rc == SQLITE_OK; i++) {
         const pawl_work_update *u = &a->r->work_updates[i];
         bool moved = false;
-        rc = update_one(a, stmt, u);
+        rc = apply_before(a, u->id);
+        if (rc == SQLITE_OK)
+            rc = update_one(a, stmt, u);
         if (rc == SQLITE_OK && sqlite3_changes(a->c->db) == 0)
             rc = move_to_work(a, u->id, &moved);
         if (rc == SQLITE_OK && moved)

@@ -16,7 +16,7 @@
 #define LOW_BITS  UINT64_C(0x0101010101010101)
 
 /* Could this be shown as text?  Almost always plain ASCII, checked 8 bytes at a time. */
-static bool is_text(pawl_str s)
+bool bytes_are_text(pawl_str s)
 {
     size_t i = 0;
 
@@ -58,7 +58,7 @@ void bind_text(sqlite3_stmt *stmt, int at, pawl_str text)
 
 void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data)
 {
-    if (is_text(data))
+    if (bytes_are_text(data))
         bind_text(stmt, at, data);
     else
         (void)sqlite3_bind_blob64(stmt, at, data.ptr, data.len, SQLITE_STATIC);

@@ -50,9 +50,45 @@ enum place {
     PLACE_HELD = 2, /* taken by the engine when it was inserted or updated */
 };
 
+/* Arrays that the writer sees as tables (bulk.c). */
+enum bulk_kind {
+    BULK_EVENT,
+    BULK_LOCAL,
+    BULK_FRESH,
+    BULK_ENTRY,
+    BULK_ENTRY_UPDATE,
+    BULK_ENTRY_DROP,
+    BULK_LOCK,
+    BULK_LOCK_DROP,
+    BULK_COUNT
+};
+
+struct bulk {
+    const struct bulk_table *table;
+    const void *rows; /* while its statement runs */
+    size_t count;
+};
+
+/* Rows of the rounds of a group, written together at its end (bulk.c). */
+struct pending_event {
+    const pawl_event *event;
+    uint64_t uid, prev;
+};
+struct pending_work {
+    uint64_t id, lock_epoch;
+    pawl_str name;
+};
+struct pending {
+    VEC(struct pending_event) events;
+    VEC(struct pending_work) local;
+    VEC(struct pending_work) fresh;
+    uint64_t lowest; /* id; 0: nothing waits */
+};
+
 /* A connection and its prepared statements.  Used by one thread at a time. */
 struct conn {
     sqlite3 *db;
+    struct bulk bulks[BULK_COUNT];      /* the writer's */
     sqlite3_stmt *statements[ST_COUNT]; /* owned; NULL until first used */
     VEC(pawl_event) events;             /* scratch of read_history, newest first */
     struct conn *next;                  /* in the pool */
@@ -97,6 +133,8 @@ struct sqlite_store {
     int wal_pages;     /* after the last commit */
     int checkpoint_at; /* WAL pages that trigger the next checkpoint */
 
+    struct pending pending;
+
     struct taken messages; /* taken */
     int64_t seen_ms;       /* messages up to (seen_ms, seen_id) are taken or not fetchable */
     uint64_t seen_id;
@@ -139,10 +177,10 @@ bool sync_path(const char *path, int flags);
 /* The directory part of a path, on the heap: "." when there is none; NULL: no memory. */
 char *directory_of(const char *file);
 
-/* committed.c: the last commit, told apart from the database. */
 /* The VFS of the writer, or NULL for the default one (wal_file.c). */
 const char *wal_vfs_name(void);
 
+/* committed.c: the last commit, told apart from the database. */
 pawl_status committed_open(struct sqlite_store *s, pawl_error *reterr); /* PAWL_CORRUPT: behind */
 void committed_note(struct sqlite_store *s);                            /* s->fence is durable */
 void committed_close(struct sqlite_store *s);
@@ -172,6 +210,24 @@ static inline sqlite3_stmt *conn_statement(struct conn *c, enum statement which)
     return __builtin_expect(stmt != NULL, 1) ? stmt : conn_prepare(c, which);
 }
 
+/* ---- bulk.c ------------------------------------------------------------------ */
+
+int bulk_set_up(struct conn *c);
+/* All of them in one statement; they are of the kind's type. */
+int bulk_run(struct conn *c, enum bulk_kind kind, const void *rows, size_t count);
+
+/* "12 13": at most 21 bytes an id.  Returns the length. */
+#define LOCK_TEXT_BYTES(count) ((count)*21 + 1)
+size_t lock_entries_text(char *to, const pawl_queue_lock *l);
+
+int pending_add_event(struct sqlite_store *s, uint64_t uid, const pawl_event *e, uint64_t prev);
+int pending_add_work(struct sqlite_store *s, const pawl_work *w);
+int pending_write(struct sqlite_store *s);
+/* Write them now if one of them could have this id. */
+int pending_before(struct sqlite_store *s, uint64_t id);
+void pending_forget(struct sqlite_store *s);
+void pending_deinit(struct sqlite_store *s);
+
 /* BEGIN IMMEDIATE on the writer; a snapshot the engine left open ends first. */
 int conn_begin_write(struct conn *c);
 /* All reads up to conn_snapshot_end see one state.  The engine's own connection always
@@ -189,6 +245,9 @@ void pool_close(struct sqlite_store *s);
 
 /* Room for one more element of an array in `mem`; doubles by copying. */
 void *grow(pawl_mem *mem, void *items, size_t size, size_t count, size_t *room);
+
+/* A payload that can be TEXT: UTF-8 without NUL. */
+bool bytes_are_text(pawl_str s);
 
 void bind_id(sqlite3_stmt *stmt, int at, uint64_t id);
 void bind_text(sqlite3_stmt *stmt, int at, pawl_str text);  /* names, ids */

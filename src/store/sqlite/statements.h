@@ -81,8 +81,8 @@
     X(EXECUTION_INSERT, "INSERT INTO execution(uid,execution,orchestration,version,last_seq,"      \
         "last_rid,first_rid,created_ms,updated_ms,custom_status)"                                  \
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")                                                 \
-    X(EVENT_INSERT, "INSERT INTO history(" EVENT_COLUMNS ")"                                       \
-        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")                                             \
+    X(EVENT_INSERT, "INSERT OR FAIL INTO history(" EVENT_COLUMNS ")"                               \
+        " SELECT " EVENT_COLUMNS " FROM pawl_event")                                               \
     X(MARK_INSERT, "INSERT INTO mark(uid,execution,seq,rid) VALUES(?1,?2,?3,?4)")                  \
     X(MESSAGE_INSERT, "INSERT INTO message(" MESSAGE_COLUMNS ")"                                   \
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")                                     \
@@ -96,10 +96,12 @@
         "last_error=?6,lock_epoch=?7,lock_token=?8,lock_until_ms=?9,place=?10 WHERE id=?1")        \
     X(WORK_DELETE, "DELETE FROM work WHERE id=?1")                                                 \
     X(WORK_DELETE_RUN, "DELETE FROM work WHERE id>=?1 AND id<=?2")                                 \
-    X(LOCAL_INSERT, "INSERT INTO work_local(id,lock_epoch) VALUES(?1,?2)")                         \
+    X(LOCAL_INSERT, "INSERT OR FAIL INTO work_local(id,lock_epoch)"                                \
+        " SELECT id,lock_epoch FROM pawl_local")                                                   \
     X(LOCAL_DELETE, "DELETE FROM work_local WHERE id=?1")                                          \
     X(LOCAL_DELETE_RUN, "DELETE FROM work_local WHERE id>=?1 AND id<=?2")                          \
-    X(FRESH_INSERT, "INSERT INTO work_fresh(id,name,lock_epoch) VALUES(?1,?2,?3)")                 \
+    X(FRESH_INSERT, "INSERT OR FAIL INTO work_fresh(id,name,lock_epoch)"                           \
+        " SELECT id,name,lock_epoch FROM pawl_fresh")                                              \
     X(FRESH_DELETE, "DELETE FROM work_fresh WHERE id=?1")                                          \
     X(FRESH_DELETE_RUN, "DELETE FROM work_fresh WHERE id>=?1 AND id<=?2")                          \
     X(UNTRIED_CHECK, "SELECT 1 FROM work_local WHERE id=?1 UNION ALL"                              \
