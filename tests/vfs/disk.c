@@ -378,6 +378,14 @@ void *disk_map(int file)
     return file_of(file)->now.at;
 }
 
+bool disk_is_map(const void *at)
+{
+    for (size_t i = 0; i < disk.files.count; i++)
+        if (file_of((int)i)->mapped && file_of((int)i)->now.at == at)
+            return true;
+    return false;
+}
+
 struct disk_locks *disk_locks_of(int file)
 {
     return &file_of(file)->locks;

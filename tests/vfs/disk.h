@@ -76,6 +76,7 @@ enum disk_fault disk_unlink(const char *path);
 enum disk_fault disk_rename(const char *from, const char *to);
 /* The bytes themselves, for a mapping; whoever maps does not resize. */
 void *disk_map(int file);
+bool disk_is_map(const void *at); /* what disk_map() gave */
 
 /* Changes of a file, or of its name, that a power loss could take. */
 bool disk_unsafe(const char *path);

@@ -253,6 +253,5 @@ REAL(void *, mmap, (void *at, size_t n, int prot, int flags, int fd, off_t from)
 
 REAL(int, munmap, (void *at, size_t n))
 {
-    /* Mappings of the disk are heap memory: never page aligned with a header before it. */
-    return ((uintptr_t)at & 4095) ? 0 : __real_munmap(at, n);
+    return disk_is_map(at) ? 0 : __real_munmap(at, n);
 }

@@ -153,8 +153,7 @@ static void entry_column(sqlite3_context *ctx, const void *row, int at)
 static void give_lock_entries(sqlite3_context *ctx, const pawl_queue_lock *l)
 {
     char few[LOCK_TEXT_BYTES(10)];
-    char *text =
-        l->entry_count > 10 ? sqlite3_malloc64(LOCK_TEXT_BYTES(l->entry_count)) : few;
+    char *text = l->entry_count > 10 ? sqlite3_malloc64(LOCK_TEXT_BYTES(l->entry_count)) : few;
 
     if (!text) {
         sqlite3_result_error_nomem(ctx);
@@ -234,21 +233,21 @@ static const struct bulk_table {
     size_t size;
     void (*column)(sqlite3_context *ctx, const void *row, int at);
 } tables[BULK_COUNT] = {
-    [BULK_EVENT] = {"pawl_event", "(" EVENT_COLUMNS ")", ST_EVENT_INSERT,
-                    sizeof(struct pending_event), event_column},
-    [BULK_LOCAL] = {"pawl_local", "(id,lock_epoch)", ST_LOCAL_INSERT, sizeof(struct pending_work),
-                    local_column},
-    [BULK_FRESH] = {"pawl_fresh", "(id,name,lock_epoch)", ST_FRESH_INSERT,
-                    sizeof(struct pending_work), fresh_column},
-    [BULK_ENTRY] = {"pawl_entry", "(" ENTRY_COLUMNS ")", ST_ENTRY_INSERT, sizeof(pawl_queue_entry),
-                    entry_column},
-    [BULK_ENTRY_UPDATE] = {"pawl_entry_update", "(" ENTRY_CHANGES ")", ST_ENTRY_UPDATE,
-                           sizeof(pawl_entry_update), update_column},
-    [BULK_ENTRY_DROP] = {"pawl_entry_drop", "(id)", ST_ENTRY_DELETE, sizeof(uint64_t), drop_column},
-    [BULK_LOCK] = {"pawl_lock", "(" LOCK_COLUMNS ")", ST_LOCK_INSERT, sizeof(pawl_queue_lock),
-                   lock_column},
-    [BULK_LOCK_DROP] = {"pawl_lock_drop", "(qid,number)", ST_LOCK_DELETE, sizeof(pawl_queue_lock),
-                        lock_column},
+    [BULK_EVENT] = {"pawl_event",        "(" EVENT_COLUMNS ")",  ST_EVENT_INSERT,
+                    sizeof(struct pending_event),                                                              event_column },
+    [BULK_LOCAL] = {"pawl_local",        "(id,lock_epoch)",      ST_LOCAL_INSERT, sizeof(struct pending_work),
+                    local_column                                                                                            },
+    [BULK_FRESH] = {"pawl_fresh",        "(id,name,lock_epoch)", ST_FRESH_INSERT,
+                    sizeof(struct pending_work),                                                               fresh_column },
+    [BULK_ENTRY] = {"pawl_entry",        "(" ENTRY_COLUMNS ")",  ST_ENTRY_INSERT, sizeof(pawl_queue_entry),
+                    entry_column                                                                                            },
+    [BULK_ENTRY_UPDATE] = {"pawl_entry_update", "(" ENTRY_CHANGES ")",  ST_ENTRY_UPDATE,
+                    sizeof(pawl_entry_update),                                                                 update_column},
+    [BULK_ENTRY_DROP] = {"pawl_entry_drop",   "(id)",                 ST_ENTRY_DELETE, sizeof(uint64_t),            drop_column  },
+    [BULK_LOCK] = {"pawl_lock",         "(" LOCK_COLUMNS ")",   ST_LOCK_INSERT,  sizeof(pawl_queue_lock),
+                    lock_column                                                                                             },
+    [BULK_LOCK_DROP] = {"pawl_lock_drop",    "(qid,number)",         ST_LOCK_DELETE,  sizeof(pawl_queue_lock),
+                    lock_column                                                                                             },
 };
 
 /* ---- A table in memory, as SQLite sees it ------------------------------------ */
