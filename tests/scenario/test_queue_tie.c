@@ -64,11 +64,9 @@ QUEUE_SCENARIO(the_feed_names_a_queue_that_an_orchestration_changed)
     expect_is(told_other, 0);
 }
 
-/* Start it, die before or after the n-th commit from here, come back, go on to its end. */
-static void start_with_death(struct scene *s, const char *name, const char *id, const char *input,
-                             int n, enum fault_kind when)
+/* Start it, and go on for as long as commits work. */
+static void submit_start(struct scene *s, const char *name, const char *id, const char *input)
 {
-    scene_fail(s, FAULT_OP_commit, n, 1000, when, PAWL_UNAVAILABLE);
     expect_is(pawl_client_submit(s->c,
                                  PAWL_REQUEST(.op = PAWL_OP_START, .name = name, .instance = id,
                                               .data = pawl_s(input)),
@@ -76,6 +74,14 @@ static void start_with_death(struct scene *s, const char *name, const char *id, 
               PAWL_OK);
     for (int i = 0; i < 20; i++)
         (void)pawl_runtime_step(s->rt, 0);
+}
+
+/* Start it, die before or after the n-th commit from here, come back, go on to its end. */
+static void start_with_death(struct scene *s, const char *name, const char *id, const char *input,
+                             int n, enum fault_kind when)
+{
+    scene_fail(s, FAULT_OP_commit, n, 1000, when, PAWL_UNAVAILABLE);
+    submit_start(s, name, id, input);
     s->fault.left = 0;
     scene_down(s);
     scene_up(s);
@@ -211,6 +217,35 @@ QUEUE_SCENARIO(death_before_any_commit_pops_and_acks_once)
 QUEUE_SCENARIO(death_after_any_commit_pops_and_acks_once)
 {
     pop_with_death(s, FAULT_AFTER);
+}
+
+static pawl_result pop_from(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_await(ctx, pawl_queue_pop(ctx, input.ptr, PAWL_SECONDS(60), PAWL_SECONDS(20)));
+}
+
+/* Its answer lost, the pop comes again, and the item, delivered often enough, is buried; the pop
+ * waits on, and the commit of all that fails: where it buries has to be looked up again. */
+QUEUE_SCENARIO(a_pop_that_comes_again_buries_also_after_a_failed_commit)
+{
+    scene_flow(s, "Pop", pop_from);
+    for (int n = 0; n < 24; n++) {
+        const char *queue = scene_id(s, "q", n), *id = scene_id(s, "w", n);
+        pawl_queue_config c = pawl_queue_config_default();
+        c.max_deliveries = 1;
+        q_config(s, queue, c);
+        q_push(s, queue, "7", 0);
+        scene_fail(s, FAULT_OP_commit, n / 4, 1000, FAULT_AFTER, PAWL_UNAVAILABLE);
+        submit_start(s, "Pop", id, queue);
+        scene_down(s);
+        scene_fail(s, FAULT_OP_commit, n % 4, 1, FAULT_BEFORE, PAWL_BUSY);
+        scene_up(s);
+        expect_is(scene_try_start(s, "Pop", id, queue), PAWL_OK);
+        scene_finish(s, id);
+        bool got = pawl_json_int(scene_info(s, id).output, "/item", 0) == 7;
+        const char *buried = q_pop(s, pawl_mem_printf(s->mem, "%s-deadletter", queue).ptr, 9);
+        ck_assert_msg(got == (buried[0] == 0), "%d: '%s'", n, buried);
+    }
 }
 
 static pawl_result patient(pawl_ctx *ctx, pawl_str input)
