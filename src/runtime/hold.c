@@ -5,6 +5,7 @@
 
 #include "runtime/job.h"
 #include "runtime/letter.h"
+#include "runtime/loop.h"
 
 #include <stdlib.h>
 
@@ -81,36 +82,42 @@ void hold_work(pawl_runtime *rt, uint64_t work_id, int64_t due_ms)
     (void)push(rt, NULL, work_id, due_ms);
 }
 
-/* The row as it is now: it may have been withdrawn, or be in memory already. */
-static void take_work(pawl_runtime *rt, uint64_t id)
+/* The row as it is now: it may have been withdrawn, or be in memory already.  False: it could not
+ * be read, and is still due. */
+static bool take_work(pawl_runtime *rt, uint64_t id)
 {
     pawl_work_list list;
     pawl_error err;
     if (map_get(&rt->jobs, id))
-        return;
-    if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK)
-        hold_work(rt, id, rt->now_ms + 100);
-    else if (list.count && list.items[0].visible_ms > rt->now_ms)
+        return true;
+    if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK) {
+        loop_unread(rt, &err);
+        hold_work(rt, id, rt->now_ms);
+        return false;
+    }
+    if (list.count && list.items[0].visible_ms > rt->now_ms)
         hold_work(rt, id, list.items[0].visible_ms);
     else if (list.count && list.items[0].lock_until_ms > rt->now_ms)
-        return; /* somebody outside has it */
+        return true; /* somebody outside has it */
     else if (list.count && registry_activity(rt->app, list.items[0].name))
         job_take(rt, &list.items[0]);
     else if (list.count) { /* not for this process: a worker outside may have it now */
         rt->store->ops->abandon_work(rt->store, &id, 1);
         rt->lease_look = true;
     }
+    return true;
 }
 
 void hold_look(pawl_runtime *rt)
 {
     struct heap_node *top;
-    while ((top = heap_top(&rt->held)) && top->key <= rt->now_ms) {
+    bool read = true;
+    while (read && (top = heap_top(&rt->held)) && top->key <= rt->now_ms) {
         struct held *h = pop(rt);
         if (h->letter)
             letter_todo(rt, h->letter);
         else
-            take_work(rt, h->work_id);
+            read = take_work(rt, h->work_id);
         free(h);
     }
 }
