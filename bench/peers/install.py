@@ -49,7 +49,7 @@ def run(command, **more):
 
 
 def nice(*command):
-    return ["nice", "-n", "10", *command]
+    return ["nice", "-n", "5", *command]
 
 
 def sources(*names):
@@ -64,8 +64,11 @@ def fresh(dir, files, *words):
     stamp = os.path.join(dir, ".made-of")
     if os.path.exists(stamp) and open(stamp).read() == mark.hexdigest():
         return True, lambda: None
-    shutil.rmtree(dir, ignore_errors=True)
-    os.makedirs(dir)
+    for name in os.listdir(dir) if os.path.isdir(dir) else []:
+        if name not in ("target", "node_modules"):  # dependencies that were built stay so
+            path = os.path.join(dir, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+    os.makedirs(dir, exist_ok=True)
     return False, lambda: open(stamp, "w").write(mark.hexdigest())
 
 
