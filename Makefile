@@ -157,7 +157,7 @@ install: all $(B)/libpawl-conformance.a
 bench: all
 	@bench/run
 
-# make bench-peers    Pawl beside others (bench/peers/run says which); ROUNDS=3 SECONDS_EACH=4 WORDS=
+# make bench-peers    Pawl beside others (bench/peers/run says which); ROUNDS=3 SECONDS_EACH=3 WORDS=
 bench-peers: all
 	@B=$(B) bench/peers/run $(WORDS)
 

@@ -40,6 +40,6 @@ export async function workflows(seconds, plans, start) {
     const [took, s] = await run(Number(inFlight), Number(seconds), one);
     const at = (percent) => Math.round(1000 * took[Math.floor((took.length * percent) / 100)]);
     const per_s = took.length / s;
-    console.log(JSON.stringify({ plan, per_s, steps_per_s: per_s * STEPS[workload], p50_us: at(50), p99_us: at(99) }));
+    console.log(JSON.stringify({ plan, done: took.length, per_s, steps_per_s: per_s * STEPS[workload], p50_us: at(50), p99_us: at(99) }));
   }
 }

@@ -89,7 +89,8 @@ async fn main() {
         let rate = all.len() as f64 / begin.elapsed().as_secs_f64();
         all.sort_unstable();
         println!(
-            "{{\"plan\":\"{plan}\",\"per_s\":{rate:.1},\"steps_per_s\":{:.1},\"p50_us\":{},\"p99_us\":{}}}",
+            "{{\"plan\":\"{plan}\",\"done\":{},\"per_s\":{rate:.1},\"steps_per_s\":{:.1},\"p50_us\":{},\"p99_us\":{}}}",
+            all.len(),
             rate * steps(workload) as f64,
             all[all.len() / 2],
             all[all.len() * 99 / 100]

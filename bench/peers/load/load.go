@@ -97,7 +97,7 @@ func Workflows(seconds string, plans []string, start func(id, workload string) e
 			Check(start(fmt.Sprintf("bench-%d", number.Add(1)), workload))
 			return true
 		})
-		fmt.Printf("{\"plan\":%q,\"per_s\":%.1f,\"steps_per_s\":%.1f,\"p50_us\":%d,\"p99_us\":%d}\n", plan,
+		fmt.Printf("{\"plan\":%q,\"done\":%d,\"per_s\":%.1f,\"steps_per_s\":%.1f,\"p50_us\":%d,\"p99_us\":%d}\n", plan, n,
 			float64(n)/s, float64(n)*float64(steps)/s, at(all, 50), at(all, 99))
 	}
 }
