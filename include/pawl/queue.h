@@ -195,6 +195,8 @@ typedef struct pawl_queue_reply {
                               * extend: the new end (of the first lock id) */
     pawl_str target;         /* deadletter: the queue it went to */
     pawl_error error;        /* filled in when status is not PAWL_OK */
+    bool more;               /* another reply to the same `fn` follows at once: whoever wakes
+                              * somebody for his replies may wait for that one */
 } pawl_queue_reply;
 
 /* Runs on the engine thread after the commit (or refusal): be brief, do not

@@ -294,6 +294,7 @@ void queue_committed(pawl_runtime *rt)
     for (struct queue_req *next; done; done = next) {
         next = done->next;
         RT_POINT(rt, "queue.answer");
+        done->reply->more = next && next->fn == done->fn;
         queue_finish(done, done->reply);
     }
     queue_group_done(&d->group);

@@ -22,18 +22,41 @@ void loop_wake(pawl_server *s)
     httpd_wake(s->httpd);
 }
 
-void call_done(struct call *c)
+bool call_back(struct call *c)
 {
     pawl_server *s = c->srv;
-    pthread_mutex_lock(&s->lock);
-    bool first = !s->back;
+    bool wake = s->sleeps; /* else it looks before it sleeps */
+    s->sleeps = false;
     c->next = NULL;
     *s->back_end = c;
     s->back_end = &c->next;
     c->is_back = true;
+    return wake;
+}
+
+/* Woken for the first of thirty replies the loop would run between any two of them. */
+void call_done_more(struct call *c, bool more)
+{
+    static _Thread_local pawl_server *owed; /* a waking, by this thread */
+    pawl_server *s = c->srv;
+    pthread_mutex_lock(&s->lock);
+    bool wake = call_back(c);
     pthread_mutex_unlock(&s->lock);
-    if (first) /* one write a commit: the rest of its replies find the list filled */
-        loop_wake(s);
+    if (owed && owed != s) {
+        loop_wake(owed);
+        owed = NULL;
+    }
+    if (wake)
+        owed = s;
+    if (owed && !more) {
+        loop_wake(owed);
+        owed = NULL;
+    }
+}
+
+void call_done(struct call *c)
+{
+    call_done_more(c, false);
 }
 
 void call_away(struct call *c)
@@ -120,6 +143,7 @@ static void take_back(pawl_server *s)
 {
     pthread_mutex_lock(&s->lock);
     struct call *c = s->back;
+    s->sleeps = false;
     s->back = NULL;
     s->back_end = &s->back;
     for (struct call *at = c; at; at = at->next)
@@ -271,6 +295,12 @@ static int64_t on_asleep(void *user, int64_t now_ms)
     pawl_client_release();
     int64_t at = streams_tick(s->streams, now_ms);
     struct heap_node *top = heap_top(&s->times);
+    pthread_mutex_lock(&s->lock);
+    bool more = s->back;
+    s->sleeps = !more;
+    pthread_mutex_unlock(&s->lock);
+    if (more)
+        return now_ms;
     return top && top->key < at ? top->key : at;
 }
 

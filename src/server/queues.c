@@ -79,7 +79,7 @@ static void on_reply(void *arg, const pawl_queue_reply *reply)
     } else {
         answer_trouble(c, q->op, reply);
     }
-    call_done(c);
+    call_done_more(c, reply->more);
 }
 
 void queue_submit(struct call *c, pawl_queue_request *request,

@@ -120,6 +120,7 @@ struct pawl_server {
     /* coming back, and waiting for an instance: any thread */
     pthread_mutex_t lock;
     struct call *back, **back_end;
+    bool sleeps;        /* the loop: who comes back wakes it */
     struct map waiting; /* instance id -> struct call, linked by next */
     struct recents recents;
     pawl_mem *feed_mem; /* [engine] scratch of the feed */
@@ -149,6 +150,10 @@ bool loop_start(pawl_server *s);
 void loop_stop(pawl_server *s);
 /* Any thread: the call has its answer, or its on_back can make it. */
 void call_done(struct call *c);
+/* The same; `more`: this thread calls it again at once for another call, of any server. */
+void call_done_more(struct call *c, bool more);
+/* The same under srv->lock; true: loop_wake() afterwards. */
+bool call_back(struct call *c);
 /* [loop] The call is with somebody else from now on. */
 void call_away(struct call *c);
 /* [loop] The same, and nobody works on it: until call_done() or the time. */

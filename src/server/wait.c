@@ -109,11 +109,7 @@ static bool tell_end(pawl_server *s, const pawl_change *change, pawl_str body)
             answer_text(c, 200, NULL, pawl_mem_dup(c->mem, body));
         }
         c->waits = false;
-        c->next = NULL;
-        wake = wake || !s->back;
-        *s->back_end = c;
-        s->back_end = &c->next;
-        c->is_back = true;
+        wake = call_back(c) || wake;
     }
     return wake;
 }

@@ -308,3 +308,21 @@ def test_a_stream_reader_that_does_not_read(server):
     assert memory_kb(server) - before < 60000 or slow_build()
     for s in stuck:
         s.close()
+
+
+def test_idle_connections_cost_little(server):
+    """And nothing at all while they rest."""
+    before, crowd = memory_kb(server), []
+    for _ in range(900):
+        s = connect(server)
+        s.sendall(READY)
+        crowd.append(s)
+    for s in crowd:
+        assert statuses(s.recv(4096)) == [200]
+    grown = memory_kb(server) - before
+    assert grown < 1500 or slow_build(), grown
+    ticks = cpu_ticks(server)
+    time.sleep(1)
+    assert cpu_ticks(server) - ticks < 5
+    for s in crowd:
+        s.close()

@@ -53,8 +53,8 @@ def test_every_documented_status_was_seen(server):
         method, pattern = name.split(" ")
         missing = {int(s) for s in statuses.split()} - table[method, pattern]
         assert not missing, (name, "not in /openapi.json", missing)
-    if kit.ONLY:
-        return                                               # the rest needs the other tests
+    if kit.ONLY or "asan" in str(kit.BUILD) or "tsan" in str(kit.BUILD):
+        return                                               # the rest needs the other tests, all of them
     shapes = {key: re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(key[1])) + "$") for key in table}
     seen = {key: set() for key in table}
     for method, path, status in kit.SEEN:
