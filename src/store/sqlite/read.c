@@ -44,6 +44,19 @@ static pawl_status close_read(pawl_store *base, struct conn *c, sqlite3_stmt *st
 
 /* ---- Instances ------------------------------------------------------------- */
 
+/* Every start asks for an id that is not there: the index alone says so. */
+static int is_there(struct conn *c, pawl_str id)
+{
+    sqlite3_stmt *stmt = conn_statement(c, ST_ROW_IS_THERE);
+
+    if (!stmt)
+        return sqlite3_extended_errcode(c->db);
+    bind_text(stmt, 1, id);
+    int rc = sqlite3_step(stmt);
+    (void)sqlite3_reset(stmt);
+    return rc;
+}
+
 pawl_status sqlite_find(pawl_store *base, pawl_str id, pawl_mem *mem, pawl_row *ret,
                         pawl_error *reterr)
 {
@@ -53,8 +66,11 @@ pawl_status sqlite_find(pawl_store *base, pawl_str id, pawl_mem *mem, pawl_row *
 
     if (status != PAWL_OK)
         return status;
-    bind_text(stmt, 1, id);
-    int rc = sqlite3_step(stmt);
+    int rc = is_there(c, id);
+    if (rc == SQLITE_ROW) {
+        bind_text(stmt, 1, id);
+        rc = sqlite3_step(stmt);
+    }
     if (rc == SQLITE_ROW)
         column_row(stmt, mem, ret);
     status = close_read(base, c, stmt, rc, reterr);

@@ -9,7 +9,8 @@
  * group back and runs it again with a savepoint around each round.
  *
  * The plain step of an orchestration runs two statements: update head, delete work.
- * Its events and its next work wait for the end of the group (bulk.c).
+ * Its events and its next work wait for the end of the group (pending.c), a new
+ * instance too.
  */
 #include "store/sqlite/round.h"
 
@@ -97,6 +98,14 @@ int apply_broken(struct apply *a)
     return sqlite3_extended_errcode(a->c->db);
 }
 
+int apply_before(struct apply *a, uint64_t id)
+{
+    int rc = pending_before(a->s, id);
+
+    a->wrote |= rc != SQLITE_OK;
+    return rc;
+}
+
 /* Run a statement whose only parameter is an id, for each of them. */
 int apply_ids(struct apply *a, enum statement which, const uint64_t *ids, size_t count)
 {
@@ -156,21 +165,10 @@ static int update_row(struct apply *a)
 
 static int insert_row(struct apply *a)
 {
-    sqlite3_stmt *row = conn_statement(a->c, ST_ROW_INSERT);
-    sqlite3_stmt *head = conn_statement(a->c, ST_HEAD_INSERT);
-
-    if (!row || !head)
-        return apply_broken(a);
     if (a->r->base_seq != 0)
         return ROUND_REFUSED;
-    bind_row(row, a->r->row);
-    bind_new_row(row, a->r->row);
-    bind_id(row, 1, a->r->uid);
-    int rc = apply_run(a, row);
-    if (rc != SQLITE_OK)
-        return rc;
-    bind_head(head, a->r->uid, a->r->row);
-    return apply_run(a, head);
+    a->wrote = true; /* as good as */
+    return pending_add_row(a->s, a->r->uid, a->r->row);
 }
 
 /* The instance goes; a tomb remembers where its rows hang. */
@@ -238,7 +236,10 @@ static int close_execution(struct apply *a)
 static int change_instance(struct apply *a)
 {
     const pawl_round *r = a->r;
+    int rc = r->change == PAWL_ROW_INSERT ? SQLITE_OK : apply_before(a, r->uid);
 
+    if (rc != SQLITE_OK)
+        return rc;
     if (r->change == PAWL_ROW_NONE)
         return check_head(a);
     if (r->change == PAWL_ROW_REMOVE)
@@ -246,7 +247,6 @@ static int change_instance(struct apply *a)
     if (r->change == PAWL_ROW_LAST)
         return update_head(a);
     bool closes = r->row->execution == r->execution + 1;
-    int rc = SQLITE_OK;
     if (r->change == PAWL_ROW_INSERT) {
         rc = insert_row(a);
         return rc == SQLITE_OK && closes ? close_execution(a) : rc;

@@ -14,16 +14,6 @@ _Static_assert(ST_WORK_DELETE_RUN == ST_WORK_DELETE + 1 &&
                    ST_FRESH_DELETE_RUN == ST_FRESH_DELETE + 1,
                "delete_from() counts on it");
 
-/* Rows that wait are written when one of them could have this id.  Should one of them be
- * refused, it may be another round's: the group is run again singly. */
-static int apply_before(struct apply *a, uint64_t id)
-{
-    int rc = pending_before(a->s, id);
-
-    a->wrote |= rc != SQLITE_OK;
-    return rc;
-}
-
 /* Delete ids first..last from one of the three tables; how many in *retgone. */
 static int delete_from(struct apply *a, enum statement which, uint64_t first, uint64_t last,
                        uint64_t *retgone)

@@ -64,31 +64,21 @@ void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data)
         (void)sqlite3_bind_blob64(stmt, at, data.ptr, data.len, SQLITE_STATIC);
 }
 
-/* ?1..?10 of ROW_INSERT and ROW_UPDATE; the latter has no ?2. */
+/* ?1..?9 of ROW_UPDATE. */
 void bind_row(sqlite3_stmt *stmt, const pawl_row *row)
 {
     bind_id(stmt, 1, row->uid);
-    bind_text(stmt, 3, row->orchestration);
-    bind_text(stmt, 4, row->version);
-    (void)sqlite3_bind_int(stmt, 5, (int)row->state);
-    bind_id(stmt, 6, row->first_rid);
-    (void)sqlite3_bind_int64(stmt, 7, row->created_ms);
-    bind_bytes(stmt, 8, row->output);
-    bind_bytes(stmt, 9, row->custom_status);
-    bind_bytes(stmt, 10, row->finding);
+    bind_text(stmt, 2, row->orchestration);
+    bind_text(stmt, 3, row->version);
+    (void)sqlite3_bind_int(stmt, 4, (int)row->state);
+    bind_id(stmt, 5, row->first_rid);
+    (void)sqlite3_bind_int64(stmt, 6, row->created_ms);
+    bind_bytes(stmt, 7, row->output);
+    bind_bytes(stmt, 8, row->custom_status);
+    bind_bytes(stmt, 9, row->finding);
 }
 
-/* The rest of ROW_INSERT: what never changes. */
-void bind_new_row(sqlite3_stmt *stmt, const pawl_row *row)
-{
-    bind_text(stmt, 2, row->id);
-    bind_id(stmt, 11, row->parent_uid);
-    bind_id(stmt, 12, row->parent_execution);
-    bind_id(stmt, 13, row->parent_ref);
-    bind_text(stmt, 14, row->parent_id);
-}
-
-/* ?1..?5 of HEAD_INSERT and HEAD_UPDATE. */
+/* ?1..?5 of HEAD_UPDATE. */
 void bind_head(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row)
 {
     bind_id(stmt, 1, uid);

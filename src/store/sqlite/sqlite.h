@@ -52,6 +52,8 @@ enum place {
 
 /* Arrays that the writer sees as tables (bulk.c). */
 enum bulk_kind {
+    BULK_ROW,
+    BULK_HEAD,
     BULK_EVENT,
     BULK_LOCAL,
     BULK_FRESH,
@@ -69,7 +71,11 @@ struct bulk {
     size_t count;
 };
 
-/* Rows of the rounds of a group, written together at its end (bulk.c). */
+/* Rows of the rounds of a group, written together at its end (pending.c). */
+struct pending_row {
+    uint64_t uid;
+    const pawl_row *row;
+};
 struct pending_event {
     const pawl_event *event;
     uint64_t uid, prev;
@@ -79,6 +85,7 @@ struct pending_work {
     pawl_str name;
 };
 struct pending {
+    VEC(struct pending_row) rows;
     VEC(struct pending_event) events;
     VEC(struct pending_work) local;
     VEC(struct pending_work) fresh;
@@ -210,7 +217,7 @@ static inline sqlite3_stmt *conn_statement(struct conn *c, enum statement which)
     return __builtin_expect(stmt != NULL, 1) ? stmt : conn_prepare(c, which);
 }
 
-/* ---- bulk.c ------------------------------------------------------------------ */
+/* ---- bulk.c, pending.c --------------------------------------------------------- */
 
 int bulk_set_up(struct conn *c);
 /* All of them in one statement; they are of the kind's type. */
@@ -220,10 +227,11 @@ int bulk_run(struct conn *c, enum bulk_kind kind, const void *rows, size_t count
 #define LOCK_TEXT_BYTES(count) ((count)*21 + 1)
 size_t lock_entries_text(char *to, const pawl_queue_lock *l);
 
+int pending_add_row(struct sqlite_store *s, uint64_t uid, const pawl_row *row);
 int pending_add_event(struct sqlite_store *s, uint64_t uid, const pawl_event *e, uint64_t prev);
 int pending_add_work(struct sqlite_store *s, const pawl_work *w);
 int pending_write(struct sqlite_store *s);
-/* Write them now if one of them could have this id. */
+/* Write them now if one of them could have this id, or belong to this uid. */
 int pending_before(struct sqlite_store *s, uint64_t id);
 void pending_forget(struct sqlite_store *s);
 void pending_deinit(struct sqlite_store *s);
@@ -253,7 +261,6 @@ void bind_id(sqlite3_stmt *stmt, int at, uint64_t id);
 void bind_text(sqlite3_stmt *stmt, int at, pawl_str text);  /* names, ids */
 void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data); /* payloads */
 void bind_row(sqlite3_stmt *stmt, const pawl_row *row);
-void bind_new_row(sqlite3_stmt *stmt, const pawl_row *row);
 void bind_head(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row);
 void bind_message(sqlite3_stmt *stmt, const pawl_message *m);
 void bind_work(sqlite3_stmt *stmt, const pawl_work *w, enum place place);

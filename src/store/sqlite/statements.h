@@ -28,7 +28,11 @@
 #define UNTRIED_COLUMNS                                                                            \
     "l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,h.at_ms,0,'',"       \
     "l.lock_epoch,'',0"
-#define UNTRIED_JOIN  " l JOIN history h ON h.rid=l.id LEFT JOIN instance i ON i.uid=h.uid"
+#define UNTRIED_JOIN " l JOIN history h ON h.rid=l.id LEFT JOIN instance i ON i.uid=h.uid"
+#define NEW_ROW_COLUMNS                                                                            \
+    "uid,id,orchestration,version,state,first_rid,created_ms,output,custom_status,finding,"        \
+    "parent_uid,parent_execution,parent_ref,parent_id"
+#define HEAD_COLUMNS  "uid,execution,last_seq,last_rid,updated_ms"
 #define EVENT_COLUMNS "rid,uid,execution,seq,prev,kind,ref,name,data,attrs,at_ms"
 
 /* Where a work row is found (enum place) and from when on it is free. */
@@ -59,15 +63,14 @@
         " SELECT l.id,h.name,l.lock_epoch FROM work_local l JOIN history h ON h.rid=l.id")         \
     X(LOCAL_CLEAR, "DELETE FROM work_local WHERE id IN (SELECT id FROM work_fresh)")               \
     /* One round. */                                                                               \
-    X(ROW_INSERT, "INSERT INTO instance(uid,id,orchestration,version,state,first_rid,created_ms,"  \
-        "output,custom_status,finding,parent_uid,parent_execution,parent_ref,parent_id)"           \
-        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)")                                 \
-    X(HEAD_INSERT, "INSERT INTO head(uid,execution,last_seq,last_rid,updated_ms)"                  \
-        " VALUES(?1,?2,?3,?4,?5)")                                                                 \
+    X(ROW_INSERT, "INSERT OR FAIL INTO instance(" NEW_ROW_COLUMNS ")"                              \
+        " SELECT " NEW_ROW_COLUMNS " FROM pawl_row")                                               \
+    X(HEAD_INSERT, "INSERT OR FAIL INTO head(" HEAD_COLUMNS ")"                                    \
+        " SELECT " HEAD_COLUMNS " FROM pawl_head")                                                 \
     X(HEAD_UPDATE, "UPDATE head SET execution=?2,last_seq=?3,last_rid=?4,updated_ms=?5"            \
         " WHERE uid=?1 AND execution=?6 AND last_seq=?7")                                          \
-    X(ROW_UPDATE, "UPDATE instance SET orchestration=?3,version=?4,state=?5,first_rid=?6,"         \
-        "created_ms=?7,output=?8,custom_status=?9,finding=?10 WHERE uid=?1")                       \
+    X(ROW_UPDATE, "UPDATE instance SET orchestration=?2,version=?3,state=?4,first_rid=?5,"         \
+        "created_ms=?6,output=?7,custom_status=?8,finding=?9 WHERE uid=?1")                        \
     X(HEAD_CHECK, "SELECT 1 FROM head WHERE uid=?1 AND execution=?2 AND last_seq=?3")              \
     X(ROW_REMOVE, "DELETE FROM instance WHERE uid=?1")                                             \
     X(HEAD_REMOVE, "DELETE FROM head WHERE uid=?1")                                                \
@@ -145,6 +148,7 @@
     X(DUE_DEADLINE, "SELECT deadline_ms FROM work WHERE deadline_ms>0 AND deadline_ms>?1"          \
         " ORDER BY deadline_ms LIMIT 1")                                                           \
     /* Reading. */                                                                                 \
+    X(ROW_IS_THERE, "SELECT 1 FROM instance WHERE id=?1")                                          \
     X(ROW_BY_ID, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.id=?1")                       \
     X(ROW_BY_UID, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.uid=?1")                     \
     X(EXECUTION_READ, "SELECT i.uid,i.id,x.orchestration,x.version,7,x.execution,x.last_seq,"      \
