@@ -18,7 +18,7 @@ STYLE = """text { font: 13px system-ui, sans-serif; fill: #24292f } .small { fon
 
 def lines_of(name):
     path = os.path.join(HERE, name)
-    return [json.loads(line) for line in open(path)] if os.path.exists(path) else []
+    return [json.loads(line) for line in open(path) if line.strip()] if os.path.exists(path) else []
 
 
 def short(value):
