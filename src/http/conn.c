@@ -217,7 +217,7 @@ static bool make_room(struct httpd_conn *c)
     }
     if (c->in_len < c->in_cap)
         return true;
-    size_t cap = c->in_cap * 2 < IN_CAP ? c->in_cap * 2 : c->in_len + IN_CAP;
+    size_t cap = c->in_cap < IN_CAP / 2 ? 512 + c->in_cap * 2 : c->in_len + IN_CAP;
     char *in = realloc(c->in, cap);
     if (!in)
         return false;

@@ -6,6 +6,7 @@
  *   loop.c     epoll, deadlines, the round
  *   conn.c     from bytes to requests
  *   send.c     answers and streams
+ *   status.c   their words
  *   tls.c      the same bytes through GnuTLS
  */
 #ifndef PAWL_HTTP_CONN_H
@@ -140,6 +141,12 @@ void http_conn_refuse(struct httpd_conn *c, unsigned status);
 /* The answer of the call, given while its body was coming in. */
 void http_conn_send_answer(struct httpd_conn *c);
 void http_conn_send_continue(struct httpd_conn *c);
+
+/* ---- status.c --------------------------------------------------------------------------- */
+
+const char *http_reason(unsigned status);
+/* The body of a refusal; empty: none is known. */
+pawl_str http_refusal(unsigned status);
 
 /* ---- tls.c --------------------------------------------------------------------------------- */
 

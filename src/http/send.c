@@ -103,43 +103,6 @@ static bool put(struct httpd_conn *c, pawl_str a, pawl_str b)
 
 /* ---- Heads ------------------------------------------------------------------------------- */
 
-static const char *reason_of(unsigned status)
-{
-    static const struct {
-        unsigned status;
-        const char *text;
-    } reasons[] = {
-        {200, "OK"                             },
-        {201, "Created"                        },
-        {202, "Accepted"                       },
-        {204, "No Content"                     },
-        {207, "Multi-Status"                   },
-        {400, "Bad Request"                    },
-        {401, "Unauthorized"                   },
-        {403, "Forbidden"                      },
-        {404, "Not Found"                      },
-        {405, "Method Not Allowed"             },
-        {409, "Conflict"                       },
-        {410, "Gone"                           },
-        {413, "Content Too Large"              },
-        {414, "URI Too Long"                   },
-        {415, "Unsupported Media Type"         },
-        {421, "Misdirected Request"            },
-        {423, "Locked"                         },
-        {429, "Too Many Requests"              },
-        {431, "Request Header Fields Too Large"},
-        {500, "Internal Server Error"          },
-        {501, "Not Implemented"                },
-        {503, "Service Unavailable"            },
-        {505, "HTTP Version Not Supported"     },
-        {507, "Insufficient Storage"           }
-    };
-    for (size_t i = 0; i < COUNT_OF(reasons); i++)
-        if (reasons[i].status == status)
-            return reasons[i].text;
-    return "Unknown";
-}
-
 #define PUT(out, text) buf_put((out), (text), sizeof(text) - 1)
 
 static void put_number(struct buf *out, uint64_t n)
@@ -170,7 +133,7 @@ static void put_status(struct buf *out, unsigned status)
     PUT(out, "HTTP/1.1 ");
     put_number(out, status);
     PUT(out, " ");
-    buf_puts(out, reason_of(status));
+    buf_puts(out, http_reason(status));
     PUT(out, "\r\n");
 }
 
@@ -219,7 +182,9 @@ static void put_head(struct httpd_conn *c, const struct httpd_answer *a)
 static void send_whole(struct httpd_conn *c, const struct httpd_answer *a)
 {
     struct buf *out = &c->h->out;
-    pawl_str body = c->no_body ? (pawl_str){0} : a->body;
+    pawl_str body = a->body;
+    if (c->no_body)
+        body.len = 0;
     put_head(c, a);
     PUT(out, "Content-Length: ");
     put_number(out, a->body.len);
@@ -252,28 +217,8 @@ void httpd_answer(struct httpd_conn *c, const struct httpd_answer *a)
 
 void http_conn_refuse(struct httpd_conn *c, unsigned status)
 {
-    static const struct {
-        unsigned status;
-        const char *body;
-    } texts[] = {
-        {400,
-         "{\"error\":{\"code\":\"bad_request\",\"message\":\"this is no well-formed HTTP/1.1 "
-         "request: a line of method, target and version, then headers, each ended by CR LF\"}}"},
-        {414,
-         "{\"error\":{\"code\":\"too_long\",\"message\":\"the request line is over the limit of "
-         "16 KiB\"}}"                                                                          },
-        {431,
-         "{\"error\":{\"code\":\"too_large\",\"message\":\"the head of the request is over the "
-         "limit of 20 KiB and 100 headers\"}}"                                                 },
-        {505, "{\"error\":{\"code\":\"bad_version\",\"message\":\"only HTTP/1.0 and HTTP/1.1 are "
-              "spoken here\"}}"                                                   },
-        {503, "{\"error\":{\"code\":\"no_memory\",\"message\":\"out of memory\"}}"             }
-    };
     struct httpd *h = c->h;
-    struct httpd_answer a = {.status = status, .close = true};
-    for (size_t i = 0; i < COUNT_OF(texts); i++)
-        if (texts[i].status == status)
-            a.body = pawl_s(texts[i].body);
+    struct httpd_answer a = {.status = status, .close = true, .body = http_refusal(status)};
     if (c->call)
         h->handler->finish(c->call);
     c->call = NULL;
