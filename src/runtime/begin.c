@@ -162,8 +162,7 @@ static void adopt_one(pawl_runtime *rt, struct resident *r, struct stage *s,
     *list_add(&rt->group_mem, &s->drop_messages) = old->id;
 }
 
-/* Mail that was kept for this id moves to the instance; false: the store did not answer. */
-static bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
+bool begin_adopt(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
     pawl_message_list list;
     pawl_error err;
@@ -199,7 +198,7 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
     }
     bool damaged; /* what cannot be read stays where it is */
     bool ready = r->x && (!l->uid || load_mailbox(rt, r, &damaged)); /* mail of a pending one */
-    if (!ready || !adopt_mail(rt, r, s)) {
+    if (!ready || !begin_adopt(rt, r, s)) {
         turn_again(rt, r, l);
         return true;
     }
@@ -231,7 +230,7 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
 static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, bool codeless)
 {
     struct stage *s = stage_of(rt, r);
-    if (!adopt_mail(rt, r, s)) {
+    if (!begin_adopt(rt, r, s)) {
         turn_again(rt, r, l);
         return;
     }

@@ -127,6 +127,10 @@ void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
     r->x = NULL;
     struct stage *s = stage_of(rt, r);
     stage_clear(r, s);
+    if (s->change == PAWL_ROW_INSERT && !begin_adopt(rt, r, s)) {
+        turn_again(rt, r, l);
+        return;
+    }
     s->row.finding = describe(rt, finding);
     COUNT(rt, mismatches);
     if (rt->opts.fail_on_mismatch && r->row.last_seq) {

@@ -19,6 +19,9 @@ void turn_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s);
 void begin_deliver(pawl_runtime *rt, struct letter *l);
 /* Record the start of r's execution and run its first turn.  `input` and
  * `wanted` version (empty: latest) as asked.  False: no code here. */
+/* Mail that was kept for the id of a new instance moves to it, whatever becomes of the start: later
+ * events are younger.  False: the store did not answer. */
+bool begin_adopt(pawl_runtime *rt, struct resident *r, struct stage *s);
 bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* The input the instance was first started with, good until the next load; EMPTY:
  * not known any more; else: the store did not answer. */
