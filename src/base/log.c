@@ -176,12 +176,12 @@ static void put_text(struct line *line, const char *key, const char *text)
 static const char *take_value(const char *at, va_list *args, struct value *ret)
 {
     size_t n = strcspn(at, " \"");
-    char *d = ret->digits;
 
     assert_that(n > 0);
     *ret = (struct value){
         .text = {at, n}
     };
+    char *d = ret->digits;
     if (strncmp(at, "%s", n) == 0) {
         ret->text = pawl_s(va_arg(*args, const char *));
     } else if (strncmp(at, "%.*s", n) == 0) {

@@ -218,7 +218,7 @@ static bool make_room(struct httpd_conn *c)
     if (c->in_len < c->in_cap)
         return true;
     size_t cap = c->in_cap < IN_CAP / 2 ? 512 + c->in_cap * 2 : c->in_len + IN_CAP;
-    char *in = realloc(c->in, cap);
+    char *in = cap > c->in_len ? realloc(c->in, cap) : NULL;
     if (!in)
         return false;
     c->in = in;

@@ -131,7 +131,7 @@ static void take(struct httpd *h, int fd, const union name *from)
 void listen_accept(struct httpd *h)
 {
     for (int i = 0; i < ACCEPTS && h->listening; i++) {
-        union name from;
+        union name from = {0};
         socklen_t n = sizeof(from);
         if (h->count >= h->opts.connections) {
             log_debug(&h->opts.log, "http", "as many connections as allowed", "");

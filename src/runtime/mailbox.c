@@ -64,8 +64,9 @@ static bool count_rows(pawl_runtime *rt, struct count *c, uint64_t uid, pawl_str
     pawl_message_list list = {0};
     pawl_error err;
     arena_reset(&rt->load_mem);
-    pawl_status rc =
-        store_read_messages(rt->store, uid, uid ? (pawl_str){0} : name, &rt->load_mem, &list, &err);
+    if (uid)
+        name = (pawl_str){0};
+    pawl_status rc = store_read_messages(rt->store, uid, name, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK)
         return false;
     c->events = c->bytes = 0;
