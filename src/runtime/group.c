@@ -21,6 +21,7 @@
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/mend.h"
+#include "runtime/pace.h"
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/slots.h"
@@ -426,7 +427,9 @@ int group_commit(pawl_runtime *rt)
     RT_POINT(rt, "commit.before");
     int64_t began = clock_mono_us();
     pawl_status rc = store_commit(rt->store, &rt->fence, rounds, n, rt->now_ms, &err);
-    COUNT_BY(rt, commit_us, (unsigned long long)(clock_mono_us() - began));
+    int64_t took = clock_mono_us() - began;
+    COUNT_BY(rt, commit_us, (unsigned long long)took);
+    pace_commit(rt, took);
     RT_POINT(rt, "commit.after");
     rt->admitted = 0;
     int done = 0;
