@@ -49,6 +49,7 @@ static void fetch_messages(pawl_runtime *rt)
         store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK) {
         loop_unread(rt, &err);
+        rt->hold = true; /* what comes now must not overtake what lies there */
         return;
     }
     rt->fetch_messages = list.count == FETCH_AT_ONCE;
