@@ -302,12 +302,12 @@ static void check_owed(struct sim *s)
     }
     for (size_t i = 0; i < q->push_count; i++) {
         struct qpush *p = &q->pushes[i];
-        if (p->owed && p->made + p->mails < p->events) {
+        if (p->made + p->mails < p->owed) { /* as of that look: more may be recorded since */
             if (!queue_plain_pop(s, p->queue, OP_LOST))
                 sim_fail(s, "I16", "push '%s' to %s is lost", p->data, p->queue);
             p->made++;
         }
-        p->owed = false;
+        p->owed = 0;
     }
 }
 
@@ -373,7 +373,7 @@ static void check_pushes(struct sim *s)
         struct qpush *p = &s->queues->pushes[i];
         int there = p->made + p->mails;
         CHECKED(s, I12);
-        p->owed = there < p->events;
+        p->owed = there < p->events ? p->events : 0;
         if (there > p->events)
             sim_fail(s, "I16", "push '%s' was recorded %d times and happened %d times", p->data,
                      p->events, there);

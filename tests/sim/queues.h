@@ -81,7 +81,7 @@ struct qpush {
     int events; /* QueuePushed with this data */
     int mails;  /* on their way, in this look */
     int made;   /* items made of it */
-    bool owed;  /* one is in nobody's sight: a pop's answer has to name it */
+    int owed; /* so often recorded, and not all of it seen: a pop's answer has to name it; 0: no */
 };
 
 struct queues {
