@@ -8,7 +8,6 @@
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
-#include "runtime/pace.h"
 #include "runtime/retry.h"
 #include "runtime/stage.h"
 
@@ -204,7 +203,6 @@ void job_done(pawl_runtime *rt, struct job *job)
         return;
     }
     forget(rt, job);
-    pace_trip(rt, job->posted_us - job->handed_us);
     if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: somebody takes it again */
         rt->store->ops->abandon_work(rt->store, &job->work.id, 1);
         rt->store_backlog = true;

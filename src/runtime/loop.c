@@ -17,10 +17,11 @@
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/mend.h"
-#include "runtime/pace.h"
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/turn.h"
+
+#include <sched.h>
 
 #include <stdio.h>
 
@@ -169,6 +170,29 @@ static void fill_group(pawl_runtime *rt)
     rt->hold = false;
 }
 
+/* Results and requests that are about to come make one commit instead of two: give
+ * the workers, and the clients whose requests on queues the last commit answered, the
+ * processor for a moment while more keeps arriving.  With one out, or none, there is
+ * nothing to wait for. */
+static void gather(pawl_runtime *rt)
+{
+    size_t have = 0, clients = rt->desk ? rt->desk->ops : 0;
+    size_t out = rt->backlog > clients ? rt->backlog : clients;
+    enum item_kind kind = rt->backlog > clients ? ITEM_JOB : ITEM_QUEUE;
+    for (struct item *i = rt->items; i && have < out; i = i->next)
+        have += i->kind == kind;
+    if (!rt->threaded || !have || have >= out)
+        return;
+    for (int quiet = 0; quiet < 2 && have < out;) {
+        size_t before = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
+        sched_yield();
+        size_t after = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
+        have += after - before;
+        quiet = after == before ? quiet + 1 : 0;
+    }
+    inbox_take(rt);
+}
+
 static int pass(pawl_runtime *rt)
 {
     if (rt->dead != PAWL_OK)
@@ -176,7 +200,7 @@ static int pass(pawl_runtime *rt)
     inbox_take(rt);
     if (rt_mono(rt) < rt->retry_at_ms)
         return 0;
-    pace_gather(rt);
+    gather(rt);
     arena_reset(&rt->group_mem);
     rt->now_ms = rt_now(rt);
     look_at_registry(rt);
@@ -298,8 +322,7 @@ void *loop_main(void *arg)
         int64_t until = loop_idle_until(rt);
         if (until > rt_mono(rt)) {
             atomic_store(&rt->busy, false);
-            if (!pace_linger(rt))
-                inbox_wait(rt, until);
+            inbox_wait(rt, until);
         }
     }
     loop_finish(rt); /* here: a fiber never changes thread */

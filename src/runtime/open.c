@@ -20,7 +20,6 @@
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/mailbox.h"
-#include "runtime/pace.h"
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/slots.h"
@@ -204,7 +203,6 @@ static void init_lists(pawl_runtime *rt)
     rt->stages_end = &rt->stages;
     rt->queue_end = &rt->queue;
     rt->handing_end = &rt->handing;
-    rt->trip_us = PACE_LONG_US;
     map_init(&rt->by_uid);
     map_init(&rt->by_id);
     map_init(&rt->inflight);

@@ -101,7 +101,6 @@ enum job_verdict {
  * worker between hand-out and completion.  One allocation with its strings. */
 struct job {
     struct item item;
-    int64_t handed_us, posted_us; /* real time of a trip to a worker thread; 0: none */
     struct job *next_queued;
     pawl_work work; /* as stored; attempt counts the tries before this one */
     const struct activity_entry *activity;
@@ -306,12 +305,11 @@ struct pawl_runtime {
     struct queue_desk *desk; /* queues; NULL: the store has none */
 
     /* jobs */
-    struct map jobs;            /* [engine] work id -> struct job */
-    struct heap limits;         /* [engine] job limits, mono clock */
-    size_t backlog;             /* [engine] jobs in memory not yet done */
-    size_t aside;               /* [engine] jobs in memory that only wait */
-    size_t admitted;            /* [engine] more of them, if this group commits */
-    int64_t trip_us, commit_us; /* [engine] usual ones (pace.c) */
+    struct map jobs;    /* [engine] work id -> struct job */
+    struct heap limits; /* [engine] job limits, mono clock */
+    size_t backlog;     /* [engine] jobs in memory not yet done */
+    size_t aside;       /* [engine] jobs in memory that only wait */
+    size_t admitted;    /* [engine] more of them, if this group commits */
     bool store_backlog; /* [engine] free work waits in the store: new rows queue behind it */
     uint64_t job_tie;
     struct lease_call *polls, **polls_end; /* [engine] workers that wait for work */

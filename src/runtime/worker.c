@@ -10,7 +10,6 @@
  * queue until it posts it to the inbox; `cancelled` and the cancel callback are
  * the only things the engine touches meanwhile.
  */
-#include "base/clock.h"
 #include "runtime/activity.h"
 #include "runtime/inbox.h"
 #include "runtime/job.h"
@@ -41,11 +40,8 @@ static void run_job(pawl_runtime *rt, struct job *job, uint32_t index)
         RT_POINT(rt, "activity.after");
         slots_work(rt->slots, index, 0);
     }
-    if (!back)
-        return;
-    if (rt->threaded)
-        job->posted_us = clock_mono_us();
-    (void)inbox_post(rt, &job->item);
+    if (back)
+        (void)inbox_post(rt, &job->item);
 }
 
 static struct job *take_locked(pawl_runtime *rt)
@@ -154,9 +150,6 @@ void worker_flush(pawl_runtime *rt)
 {
     if (!rt->handing)
         return;
-    int64_t now_us = rt->threaded ? clock_mono_us() : 0;
-    for (struct job *job = rt->handing; job; job = job->next_queued)
-        job->handed_us = now_us;
     pthread_mutex_lock(&rt->work_lock);
     *rt->queue_end = rt->handing;
     rt->queue_end = rt->handing_end;
