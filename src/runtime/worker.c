@@ -201,8 +201,8 @@ bool worker_stop(pawl_runtime *rt, int64_t ms)
     bool all = rt->running == 0;
     uint32_t count = rt->worker_count; /* no more are started now */
     pthread_mutex_unlock(&rt->work_lock);
-    for (uint32_t i = 0; all && i < count; i++)
-        pthread_join(rt->workers[i], NULL);
+    for (uint32_t i = 0; i < count; i++) /* one that is left behind ends when it can */
+        all ? pthread_join(rt->workers[i], NULL) : pthread_detach(rt->workers[i]);
     return all;
 }
 
