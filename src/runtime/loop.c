@@ -9,7 +9,6 @@
 #include "runtime/loop.h"
 #include "store/store.h"
 
-#include "base/clock.h"
 #include "fiber/fiber.h"
 #include "runtime/group.h"
 #include "runtime/hold.h"
@@ -27,7 +26,6 @@
 #include <stdio.h>
 
 #define FETCH_AT_ONCE 1000
-#define PATIENCE_US   80         /* for clients of queues */
 #define GROUP_BYTES   (16 << 20) /* strings staged in one commit */
 
 void loop_unread(pawl_runtime *rt, const pawl_error *err)
@@ -172,43 +170,26 @@ static void fill_group(pawl_runtime *rt)
     rt->hold = false;
 }
 
-/* What has come since `before`, until `most` have, or nothing did for `window_us`. */
-static size_t let_come(pawl_runtime *rt, size_t before, size_t most, int64_t window_us)
-{
-    size_t came = 0;
-    int64_t last_us = clock_mono_us();
-    for (int quiet = 0; came < most;) {
-        sched_yield();
-        size_t now = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed) - before;
-        quiet = now == came ? quiet + 1 : 0;
-        int64_t now_us = clock_mono_us();
-        if (now != came)
-            last_us = now_us;
-        else if (quiet >= 2 && now_us - last_us >= window_us)
-            break;
-        came = now;
-    }
-    return came;
-}
-
 /* Results and requests that are about to come make one commit instead of two: give
  * the workers, and the clients whose requests on queues the last commit answered, the
  * processor for a moment while more keeps arriving.  With one out, or none, there is
- * nothing to wait for.  Clients on sockets take longer to come back than two looks: they
- * are given as long as it was worth it, and less each time that it was not. */
+ * nothing to wait for. */
 static void gather(pawl_runtime *rt)
 {
     size_t have = 0, clients = rt->desk ? rt->desk->ops : 0;
-    bool jobs = rt->backlog > clients;
-    size_t out = jobs ? rt->backlog : clients;
+    size_t out = rt->backlog > clients ? rt->backlog : clients;
+    enum item_kind kind = rt->backlog > clients ? ITEM_JOB : ITEM_QUEUE;
     for (struct item *i = rt->items; i && have < out; i = i->next)
-        have += i->kind == (jobs ? ITEM_JOB : ITEM_QUEUE);
+        have += i->kind == kind;
     if (!rt->threaded || !have || have >= out)
         return;
-    size_t before = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
-    size_t came = let_come(rt, before, out - have, jobs ? 0 : rt->patience_us);
-    if (!jobs)
-        rt->patience_us = came ? PATIENCE_US : rt->patience_us - rt->patience_us / 4;
+    for (int quiet = 0; quiet < 2 && have < out;) {
+        size_t before = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
+        sched_yield();
+        size_t after = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
+        have += after - before;
+        quiet = after == before ? quiet + 1 : 0;
+    }
     inbox_take(rt);
 }
 
