@@ -34,7 +34,7 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
     char text[256];
 
     (void)argc, (void)argv, (void)reterr;
-    (void)snprintf(text, sizeof text, "CREATE TABLE x%s", b->table->columns);
+    (void)snprintf(text, sizeof text, "CREATE TABLE x(%s)", b->table->columns);
     struct table *t = sqlite3_malloc64(sizeof *t);
     if (!t)
         return SQLITE_NOMEM;

@@ -281,24 +281,17 @@ static void lock_column(sqlite3_context *ctx, const void *row, int at)
     }
 }
 
+/* clang-format off */
 const struct bulk_table bulk_tables[BULK_COUNT] = {
-    [BULK_ROW] = {"pawl_row", "(" NEW_ROW_COLUMNS ")", ST_ROW_INSERT, sizeof(struct pending_row),
-                  row_column},
-    [BULK_HEAD] = {"pawl_head", "(" HEAD_COLUMNS ")", ST_HEAD_INSERT, sizeof(struct pending_row),
-                   head_column},
-    [BULK_EVENT] = {"pawl_event",        "(" EVENT_COLUMNS ")",  ST_EVENT_INSERT,
-                    sizeof(struct pending_event),                                                              event_column },
-    [BULK_LOCAL] = {"pawl_local",        "(id,lock_epoch)",      ST_LOCAL_INSERT, sizeof(struct pending_work),
-                    local_column                                                                                            },
-    [BULK_FRESH] = {"pawl_fresh",        "(id,name,lock_epoch)", ST_FRESH_INSERT,
-                    sizeof(struct pending_work),                                                               fresh_column },
-    [BULK_ENTRY] = {"pawl_entry",        "(" ENTRY_COLUMNS ")",  ST_ENTRY_INSERT, sizeof(pawl_queue_entry),
-                    entry_column                                                                                            },
-    [BULK_ENTRY_UPDATE] = {"pawl_entry_update", "(" ENTRY_CHANGES ")",  ST_ENTRY_UPDATE,
-                    sizeof(pawl_entry_update),                                                                 update_column},
-    [BULK_ENTRY_DROP] = {"pawl_entry_drop",   "(id)",                 ST_ENTRY_DELETE, sizeof(uint64_t),            drop_column  },
-    [BULK_LOCK] = {"pawl_lock",         "(" LOCK_COLUMNS ")",   ST_LOCK_INSERT,  sizeof(pawl_queue_lock),
-                    lock_column                                                                                             },
-    [BULK_LOCK_DROP] = {"pawl_lock_drop",    "(qid,number)",         ST_LOCK_DELETE,  sizeof(pawl_queue_lock),
-                    lock_column                                                                                             },
+    [BULK_ROW] = {"pawl_row", NEW_ROW_COLUMNS, ST_ROW_INSERT, sizeof(struct pending_row), row_column},
+    [BULK_HEAD] = {"pawl_head", HEAD_COLUMNS, ST_HEAD_INSERT, sizeof(struct pending_row), head_column},
+    [BULK_EVENT] = {"pawl_event", EVENT_COLUMNS, ST_EVENT_INSERT, sizeof(struct pending_event), event_column},
+    [BULK_LOCAL] = {"pawl_local", "id,lock_epoch", ST_LOCAL_INSERT, sizeof(struct pending_work), local_column},
+    [BULK_FRESH] = {"pawl_fresh", "id,name,lock_epoch", ST_FRESH_INSERT, sizeof(struct pending_work), fresh_column},
+    [BULK_ENTRY] = {"pawl_entry", ENTRY_COLUMNS, ST_ENTRY_INSERT, sizeof(pawl_queue_entry), entry_column},
+    [BULK_ENTRY_UPDATE] = {"pawl_entry_update", ENTRY_CHANGES, ST_ENTRY_UPDATE, sizeof(pawl_entry_update), update_column},
+    [BULK_ENTRY_DROP] = {"pawl_entry_drop", "id", ST_ENTRY_DELETE, sizeof(uint64_t), drop_column},
+    [BULK_LOCK] = {"pawl_lock", LOCK_COLUMNS, ST_LOCK_INSERT, sizeof(pawl_queue_lock), lock_column},
+    [BULK_LOCK_DROP] = {"pawl_lock_drop", "qid,number", ST_LOCK_DELETE, sizeof(pawl_queue_lock), lock_column},
 };
+/* clang-format on */
