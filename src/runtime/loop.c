@@ -50,7 +50,9 @@ static void fetch_messages(pawl_runtime *rt)
         store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK) {
         loop_unread(rt, &err);
-        rt->hold = true; /* what comes now must not overtake what lies there */
+        /* What comes now must not overtake what lies there; but damage does not pass, and
+         * would hold up everybody for ever. */
+        rt->hold = rc != PAWL_CORRUPT;
         return;
     }
     rt->fetch_messages = list.count == FETCH_AT_ONCE;

@@ -184,6 +184,8 @@ static pawl_status load_locks(pawl_runtime *rt, struct queue *q, pawl_error *err
         size_t some = list.count - at < LOCKS_AT_ONCE ? list.count - at : LOCKS_AT_ONCE;
         rc = load_some_locks(rt, q, list.items + at, some, err);
     }
+    if (rc == PAWL_OK)
+        q->row.locks = q->locks.count; /* those that are there, whatever a damaged row says */
     return rc;
 }
 

@@ -377,13 +377,14 @@ void workers_look(struct sim *s)
     }
 }
 
-/* Handed in before the end, recorded after it: the store was busy. */
+/* Handed in before the end, recorded after it: the store was busy.  Of a call that died with
+ * its node nobody knows whether it was the last thing committed. */
 static bool came_in_time(const struct sim *s, size_t lease)
 {
     for (size_t i = 0; i < s->workers->op_count; i++) {
         const struct wop *op = s->workers->ops[i];
         if (op->kind == WOP_COMPLETE && op->lease == lease && op->in_time &&
-            op->result == OP_WAITING)
+            (op->result == OP_WAITING || op->result == OP_LOST))
             return true;
     }
     return false;
