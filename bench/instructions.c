@@ -199,20 +199,10 @@ static void next_message(struct lane *lane)
 {
     struct work *w = lane->work;
     const char *held = lane->lock;
-    pawl_queue_item item = {.data = pawl_s(BENCH_ITEM)};
-    pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_PUSH, .queue = "count"};
+    pawl_queue_request q = bench_message("count", w->pops, &held);
     pawl_error err;
     if (!held[0] && w->begun++ >= w->count)
         return;
-    if (w->pops) {
-        q.op = held[0] ? PAWL_QUEUE_ACK : PAWL_QUEUE_POP;
-        q.require_ack = true;
-        q.lock_ids = &held;
-        q.lock_count = 1;
-    } else {
-        q.items = &item;
-        q.item_count = 1;
-    }
     if (pawl_queue_submit(w->client, &q, on_answer, lane, &err) != PAWL_OK)
         fail("the queue", err.text);
 }

@@ -85,6 +85,8 @@ void bench_queue_table(const struct bench *b, const struct bench_result *r);
 
 /* The orchestrations of the workloads. */
 pawl_app *bench_app(void);
+/* What a client of the queue does next: push, or pop and then ack what it holds ("": nothing). */
+pawl_queue_request bench_message(const char *queue, bool pops, const char *const *held);
 /* A runtime on the bench's directory, its threads started; NULL with *reterr set. */
 pawl_runtime *bench_runtime(struct bench *b, pawl_app *app, pawl_error *reterr);
 double bench_cpu_us(void); /* of this process so far */

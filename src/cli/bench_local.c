@@ -50,24 +50,30 @@ static void fail(struct local *l, const char *text)
 
 static void on_reply(void *arg, const pawl_queue_reply *reply);
 
-static bool submit(struct lane *lane)
+pawl_queue_request bench_message(const char *queue, bool pops, const char *const *held)
 {
-    struct phase *p = lane->local->phase;
-    const char *held = lane->lock;
-    pawl_queue_item item = {
+    static const pawl_queue_item item = {
         .data = {BENCH_ITEM, sizeof(BENCH_ITEM) - 1}
     };
-    pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_PUSH, .queue = p->queue};
-    pawl_error err;
-    if (p->pops) {
-        q.op = held[0] ? PAWL_QUEUE_ACK : PAWL_QUEUE_POP;
+    pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_PUSH, .queue = queue};
+    if (pops) {
+        q.op = (*held)[0] ? PAWL_QUEUE_ACK : PAWL_QUEUE_POP;
         q.require_ack = true;
-        q.lock_ids = &held;
+        q.lock_ids = held;
         q.lock_count = 1;
     } else {
         q.items = &item;
         q.item_count = 1;
     }
+    return q;
+}
+
+static bool submit(struct lane *lane)
+{
+    struct phase *p = lane->local->phase;
+    const char *held = lane->lock;
+    pawl_queue_request q = bench_message(p->queue, p->pops, &held);
+    pawl_error err;
     if (!held[0])
         lane->begun_us = clock_mono_us();
     if (pawl_queue_submit(lane->local->client, &q, on_reply, lane, &err) == PAWL_OK)
