@@ -84,7 +84,7 @@ void hold_work(pawl_runtime *rt, uint64_t work_id, int64_t due_ms)
 
 /* The row as it is now: it may have been withdrawn, or be in memory already.  False: it could not
  * be read, and is still due. */
-static bool take_work(pawl_runtime *rt, uint64_t id)
+static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
 {
     pawl_work_list list;
     pawl_error err;
@@ -92,7 +92,7 @@ static bool take_work(pawl_runtime *rt, uint64_t id)
         return true;
     if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK) {
         loop_unread(rt, &err);
-        hold_work(rt, id, rt->now_ms);
+        hold_work(rt, id, due_ms); /* not now: a clock set back would put it off */
         return false;
     }
     if (list.count && list.items[0].visible_ms > rt->now_ms)
@@ -117,7 +117,7 @@ void hold_look(pawl_runtime *rt)
         if (h->letter)
             letter_todo(rt, h->letter);
         else
-            read = take_work(rt, h->work_id);
+            read = take_work(rt, h->work_id, h->node.key);
         free(h);
     }
 }
