@@ -143,11 +143,19 @@ def c_program(name, *libs, alone=False):
 # ---- Debian --------------------------------------------------------------------------------
 
 
+def find_libraries(root):
+    """What was unpacked is found by the loader, behind what is installed: only what is not lies there."""
+    places = glob.glob(os.path.join(os.path.abspath(root), "usr/lib/*-linux-gnu"))
+    known = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    os.environ["LD_LIBRARY_PATH"] = ":".join([p for p in known if p] + [p for p in places if p not in known])
+
+
 def debian(package, program):
     """A program of a package: the installed one, or unpacked into the cache with all it needs."""
     root = os.path.join(CACHE, "debian")
     for place in ("", root):
         for found in sorted(glob.glob(place + program), reverse=True):
+            find_libraries(root)
             return found
     needs = [line.split()[1] for line in run(["apt-get", "install", "-s", "--no-install-recommends", package]).split("\n")
              if line.startswith("Inst ")]
@@ -159,4 +167,5 @@ def debian(package, program):
     found = sorted(glob.glob(root + program), reverse=True)
     if not found:
         raise Missing(f"the package {package} has no {program}")
+    find_libraries(root)
     return found[0]
