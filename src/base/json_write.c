@@ -96,16 +96,40 @@ void pawl_json_end(pawl_json *w)
     end_value(w);
 }
 
-/* Nearly every text is plain, keys above all: copied in one go. */
-static bool put_plain(pawl_json *w, pawl_str text)
+/* Is one of eight bytes below a space, above a tilde, a quote or a backslash?  Each term has
+ * the high bit of such a byte set; a borrow or carry into another comes from one of them. */
+static bool has_odd(uint64_t word)
 {
-    char *to = make_room(w, text.len + 2);
-    for (size_t i = 0; i < text.len; i++) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    uint64_t quote = word ^ ones * '"', slash = word ^ ones * '\\';
+    return ((word - ones * ' ') | (word + ones) | word | (quote - ones) | (slash - ones)) & high;
+}
+
+static bool is_plain(pawl_str text)
+{
+    size_t i = 0;
+    for (; i + 8 <= text.len; i += 8) {
+        uint64_t word;
+        memcpy(&word, text.ptr + i, 8);
+        if (has_odd(word))
+            return false;
+    }
+    for (; i < text.len; i++) {
         char c = text.ptr[i];
         if (c < ' ' || c > '~' || c == '"' || c == '\\')
             return false;
-        to[i + 1] = c;
     }
+    return true;
+}
+
+/* Nearly every text is plain, keys above all: copied in one go. */
+static bool put_plain(pawl_json *w, pawl_str text)
+{
+    if (!is_plain(text))
+        return false;
+    char *to = make_room(w, text.len + 2);
+    if (text.len)
+        memcpy(to + 1, text.ptr, text.len);
     to[0] = to[text.len + 1] = '"';
     w->len += text.len + 2;
     return true;

@@ -86,6 +86,7 @@ struct httpd {
     int poll_fd, wake_fd, listen_fd;
     bool listening;          /* the socket is watched */
     bool refusing;           /* no new connections */
+    bool looks_again;        /* before it sleeps: the last round had events */
     int64_t listen_again_ms; /* after having run out of descriptors; INT64_MAX: not so */
     atomic_bool end;
     struct http_trust *trust; /* NULL: no TLS */

@@ -303,10 +303,23 @@ static void take_turns(struct httpd *h)
     }
 }
 
+/* Requests come in swarms, because answers do: those of a commit go out together.  So after a
+ * round that had some there is one look more before the handler is told that it is over
+ * and hands them on, in one piece.  One: a stream of events must not keep them for ever. */
+static int next_events(struct httpd *h, struct epoll_event *events)
+{
+    int n = h->looks_again ? epoll_wait(h->poll_fd, events, EVENTS, 0) : 0;
+    bool again = n == 0;
+    if (again)
+        n = epoll_wait(h->poll_fd, events, EVENTS, sleep_ms(h));
+    h->looks_again = again && n > 0;
+    return n;
+}
+
 static void go_round(struct httpd *h)
 {
     struct epoll_event events[EVENTS];
-    int n = epoll_wait(h->poll_fd, events, EVENTS, sleep_ms(h));
+    int n = next_events(h, events);
     bool accepts = false;
     if (n < 0 && errno != EINTR)
         log_error(&h->opts.log, "http", "cannot wait", "why=\"%s\"", strerror(errno));

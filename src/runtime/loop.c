@@ -9,6 +9,7 @@
 #include "runtime/loop.h"
 #include "store/store.h"
 
+#include "base/clock.h"
 #include "fiber/fiber.h"
 #include "runtime/group.h"
 #include "runtime/hold.h"
@@ -27,6 +28,8 @@
 
 #define FETCH_AT_ONCE 1000
 #define GROUP_BYTES   (16 << 20) /* strings staged in one commit */
+#define PATIENCE_US   30         /* as long as it takes to wake a thread */
+#define TRY_AGAIN     8          /* commits without it after a wait that was for nothing */
 
 void loop_unread(pawl_runtime *rt, const pawl_error *err)
 {
@@ -172,10 +175,37 @@ static void fill_group(pawl_runtime *rt)
     rt->hold = false;
 }
 
-/* Results and requests that are about to come make one commit instead of two: give
- * the workers, and the clients whose requests on queues the last commit answered, the
- * processor for a moment while more keeps arriving.  With one out, or none, there is
- * nothing to wait for. */
+static size_t arrived(pawl_runtime *rt)
+{
+    return atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
+}
+
+/* Give others the processor while more arrives, and until nothing did for `patience_us`;
+ * true: as many as were missing came. */
+static bool let_come(pawl_runtime *rt, size_t missing, int64_t patience_us)
+{
+    size_t before = arrived(rt), last = before;
+    int64_t quiet_from = patience_us ? clock_mono_us() : 0;
+    for (int quiet = 0; last - before < missing;) {
+        sched_yield();
+        size_t now = arrived(rt);
+        if (now != last) {
+            quiet = 0;
+            quiet_from = patience_us ? clock_mono_us() : 0;
+        } else if (++quiet >= 2 && (!patience_us || clock_mono_us() - quiet_from > patience_us)) {
+            return false;
+        }
+        last = now;
+    }
+    return true;
+}
+
+/* Results and requests that are about to come make one commit instead of two: wait for the
+ * workers, and for the clients whose requests on queues the last commit answered, while more
+ * keeps arriving.  Otherwise short activities fall into two halves that take turns, and each
+ * step pays a sync for half as many.  How long nothing may come is learnt: PATIENCE_US where
+ * the last wait brought all, next to nothing where it did not (activities that take their
+ * time), tried again now and then.  With one out, or none, there is nothing to wait for. */
 static void gather(pawl_runtime *rt)
 {
     size_t have = 0, clients = rt->desk ? rt->desk->ops : 0;
@@ -185,13 +215,11 @@ static void gather(pawl_runtime *rt)
         have += i->kind == kind;
     if (!rt->threaded || !have || have >= out)
         return;
-    for (int quiet = 0; quiet < 2 && have < out;) {
-        size_t before = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
-        sched_yield();
-        size_t after = atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
-        have += after - before;
-        quiet = after == before ? quiet + 1 : 0;
-    }
+    bool hopes = rt->gather_misses % TRY_AGAIN == 0;
+    if (let_come(rt, out - have, hopes ? PATIENCE_US : 0))
+        rt->gather_misses = 0;
+    else
+        rt->gather_misses++;
     inbox_take(rt);
 }
 

@@ -305,12 +305,13 @@ struct pawl_runtime {
     struct queue_desk *desk; /* queues; NULL: the store has none */
 
     /* jobs */
-    struct map jobs;    /* [engine] work id -> struct job */
-    struct heap limits; /* [engine] job limits, mono clock */
-    size_t backlog;     /* [engine] jobs in memory not yet done */
-    size_t aside;       /* [engine] jobs in memory that only wait */
-    size_t admitted;    /* [engine] more of them, if this group commits */
-    bool store_backlog; /* [engine] free work waits in the store: new rows queue behind it */
+    struct map jobs;        /* [engine] work id -> struct job */
+    struct heap limits;     /* [engine] job limits, mono clock */
+    size_t backlog;         /* [engine] jobs in memory not yet done */
+    size_t aside;           /* [engine] jobs in memory that only wait */
+    size_t admitted;        /* [engine] more of them, if this group commits */
+    uint32_t gather_misses; /* [engine] waits for what was out that brought only some of it */
+    bool store_backlog;     /* [engine] free work waits in the store: new rows queue behind it */
     uint64_t job_tie;
     struct lease_call *polls, **polls_end; /* [engine] workers that wait for work */
     bool lease_look;                       /* [engine] there may be work for them */

@@ -52,6 +52,9 @@ static struct {
     size_t count;
     bool (*done)(void);
     int64_t end_ms;
+    struct client *chatty; /* speaks in every round */
+    unsigned rounds;       /* since the handler was last told that it may hand on */
+    unsigned rounds_most;
 } w;
 
 /* ---- The handler ---------------------------------------------------------------------- */
@@ -118,10 +121,17 @@ static void on_refused(void *user, unsigned status)
     (void)status;
 }
 
+static void step(struct client *c);
+
 static void on_awake(void *user, int64_t now_ms)
 {
     (void)user;
-    (void)now_ms;
+    if (++w.rounds > w.rounds_most)
+        w.rounds_most = w.rounds;
+    if (w.chatty)
+        step(w.chatty);
+    if (now_ms > w.end_ms) /* never asleep any more */
+        httpd_end(w.h);
     while (w.waiting) {
         struct call *c = w.waiting;
         w.waiting = c->next;
@@ -150,6 +160,7 @@ static void step(struct client *c)
 static int64_t on_asleep(void *user, int64_t now_ms)
 {
     (void)user;
+    w.rounds = 0;
     for (size_t i = 0; i < w.count; i++)
         step(w.clients[i]);
     if (w.done() || now_ms > w.end_ms)
@@ -356,6 +367,24 @@ TEST(more_of_one_address_than_allowed_are_sent_away)
     join_in(&b, ASK("/"), 1000, 4096);
     run(never, 50);
     ck_assert(answers(&a) == 1 && b.over && !b.have);
+    leave();
+    httpd_free(w.h);
+}
+
+/* What a handler keeps until it may sleep is kept for two rounds at most. */
+TEST(events_that_never_stop_hold_nothing_back)
+{
+    static char endless[40 << 10];
+    for (char *at = endless; at + sizeof(ASK("/")) < endless + sizeof(endless);)
+        at = stpcpy(at, ASK("/"));
+    ck_assert(serve(50, 0));
+    join_in(&a, endless, sizeof(ASK("/")) - 1, 1 << 20);
+    w.chatty = &a;
+    w.rounds_most = 0;
+    run(never, 200);
+    w.chatty = NULL;
+    ck_assert_uint_gt(answers(&a), 10);
+    ck_assert_uint_eq(w.rounds_most, 2);
     leave();
     httpd_free(w.h);
 }

@@ -298,6 +298,29 @@ TEST(keys_are_quoted_like_text)
     pawl_mem_free(mem);
 }
 
+/* The fast way for plain text looks at eight bytes at once: every byte at every place of
+ * texts of every length around that, against the way that looks at each. */
+TEST(every_byte_at_every_place_is_quoted_as_it_should)
+{
+    pawl_mem *mem = pawl_mem_new();
+    char text[20], want[160];
+
+    for (size_t len = 1; len < sizeof text; len++)
+        for (size_t at = 0; at < len; at++)
+            for (int byte = 0; byte < 256; byte++) {
+                memset(text, byte % 2 ? '~' : ' ', len);
+                text[at] = (char)byte;
+                pawl_json *w = pawl_json_new(mem);
+                pawl_json_str(w, (pawl_str){text, len});
+                pawl_str got = pawl_json_done(w);
+                size_t n = json_quote_into(want, (pawl_str){text, len});
+                ck_assert_uint_eq(got.len, n);
+                ck_assert_mem_eq(got.ptr, want, n);
+                pawl_mem_reset(mem);
+            }
+    pawl_mem_free(mem);
+}
+
 TEST(a_large_document_grows_whole)
 {
     pawl_mem *mem = pawl_mem_new();

@@ -292,6 +292,5 @@ const struct bulk_table bulk_tables[BULK_COUNT] = {
     [BULK_ENTRY_UPDATE] = {"pawl_entry_update", ENTRY_CHANGES, ST_ENTRY_UPDATE, sizeof(pawl_entry_update), update_column},
     [BULK_ENTRY_DROP] = {"pawl_entry_drop", "id", ST_ENTRY_DELETE, sizeof(uint64_t), drop_column},
     [BULK_LOCK] = {"pawl_lock", LOCK_COLUMNS, ST_LOCK_INSERT, sizeof(pawl_queue_lock), lock_column},
-    [BULK_LOCK_DROP] = {"pawl_lock_drop", "qid,number", ST_LOCK_DELETE, sizeof(pawl_queue_lock), lock_column},
 };
 /* clang-format on */

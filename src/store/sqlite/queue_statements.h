@@ -31,8 +31,7 @@
     X(LOCK_INSERT, "INSERT OR FAIL INTO queue_lock(" LOCK_COLUMNS ")"                              \
         " SELECT " LOCK_COLUMNS " FROM pawl_lock")                                                 \
     X(LOCK_UPDATE, "UPDATE queue_lock SET until_ms=?3,entries=?4 WHERE qid=?1 AND number=?2")      \
-    X(LOCK_DELETE, "DELETE FROM queue_lock WHERE (qid,number) IN"                                  \
-        " (SELECT qid,number FROM pawl_lock_drop)")                                                \
+    X(LOCK_DELETE, "DELETE FROM queue_lock WHERE qid=?1 AND number=?2")                            \
     X(PAST_INSERT, "INSERT OR REPLACE INTO queue_past(qid,id,number,at_ms) VALUES(?1,?2,?3,?4)")   \
     X(PAST_FORGET, "DELETE FROM queue_past WHERE qid=?1 AND at_ms<?2")                             \
     X(PAST_OLD, "SELECT number FROM queue_past INDEXED BY queue_past_number WHERE qid=?1"          \

@@ -61,7 +61,6 @@ enum bulk_kind {
     BULK_ENTRY_UPDATE,
     BULK_ENTRY_DROP,
     BULK_LOCK,
-    BULK_LOCK_DROP,
     BULK_COUNT
 };
 
