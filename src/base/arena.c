@@ -84,6 +84,23 @@ void arena_reset(pawl_mem *mem)
     set_head(mem, first, BLOCK_DATA(first));
 }
 
+/* The head is the largest of those that share. */
+void arena_recycle(pawl_mem *mem, size_t most)
+{
+    struct arena_block *keep = mem->head;
+
+    if (!keep || keep->size > most) {
+        arena_reset(mem);
+        return;
+    }
+    while (keep->behind) {
+        struct arena_block *gone = keep->behind;
+        keep->behind = gone->behind;
+        free_block(mem, gone);
+    }
+    set_head(mem, keep, BLOCK_DATA(keep));
+}
+
 void *arena_alloc(pawl_mem *mem, size_t size)
 {
     if (UNLIKELY(size > ALLOCATION_MAX))
@@ -123,15 +140,19 @@ pawl_str arena_dup(pawl_mem *mem, pawl_str text)
 
 pawl_str arena_vprintf(pawl_mem *mem, const char *format, va_list args)
 {
+    char most[256]; /* most texts: printed once */
     va_list again;
 
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, again);
+    int n = vsnprintf(most, sizeof most, format, again);
     va_end(again);
     if (n <= 0)
         return (pawl_str){.ptr = "", .len = 0};
     char *text = arena_alloc(mem, (size_t)n + 1);
-    (void)vsnprintf(text, (size_t)n + 1, format, args);
+    if ((size_t)n < sizeof most)
+        memcpy(text, most, (size_t)n + 1);
+    else
+        (void)vsnprintf(text, (size_t)n + 1, format, args);
     return (pawl_str){.ptr = text, .len = (size_t)n};
 }
 

@@ -38,6 +38,9 @@ struct arena_mark {
 void arena_init(pawl_mem *mem);   /* no memory yet: the first allocation takes a block */
 void arena_deinit(pawl_mem *mem); /* free all; usable again */
 void arena_reset(pawl_mem *mem);  /* forget all, keep one block */
+/* The same for memory that is filled alike again and again: keeps a block it has grown to, when
+ * that is no larger than `most`, so that it need not grow once more. */
+void arena_recycle(pawl_mem *mem, size_t most);
 void *arena_alloc(pawl_mem *mem, size_t size);    /* 16-aligned, not zeroed, never NULL */
 void *arena_zalloc(pawl_mem *mem, size_t size);   /* zeroed */
 pawl_str arena_dup(pawl_mem *mem, pawl_str text); /* NUL-terminated copy */

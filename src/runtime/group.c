@@ -42,7 +42,8 @@ static void answer(struct stage *s, struct letter *l)
     if (l->mail.kind == PAWL_MSG_START) {
         reply.created = !l->duplicate;
         reply.execution = 1;
-        (void)snprintf(reply.instance, sizeof(reply.instance), "%.*s", PAWL_FMT(s->row.id));
+        size_t most = sizeof(reply.instance) - 1, n = s->row.id.len;
+        memcpy(reply.instance, s->row.id.ptr, n < most ? n : most);
     }
     struct request *req = l->request;
     l->request = NULL;

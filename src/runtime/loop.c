@@ -27,9 +27,10 @@
 #include <stdio.h>
 
 #define FETCH_AT_ONCE 1000
-#define GROUP_BYTES   (16 << 20) /* strings staged in one commit */
-#define PATIENCE_US   30         /* as long as it takes to wake a thread */
-#define TRY_AGAIN     8          /* commits without it after a wait that was for nothing */
+#define GROUP_BYTES   (16 << 20)  /* strings staged in one commit */
+#define GROUP_KEPT    (512 << 10) /* of that memory, for the next */
+#define PATIENCE_US   30          /* as long as it takes to wake a thread */
+#define TRY_AGAIN     8           /* commits without it after a wait that was for nothing */
 
 void loop_unread(pawl_runtime *rt, const pawl_error *err)
 {
@@ -231,7 +232,7 @@ static int pass(pawl_runtime *rt)
     if (rt_mono(rt) < rt->retry_at_ms)
         return 0;
     gather(rt);
-    arena_reset(&rt->group_mem);
+    arena_recycle(&rt->group_mem, GROUP_KEPT);
     rt->now_ms = rt_now(rt);
     look_at_registry(rt);
     if (rt->piled.count) /* newer mail must not overtake it */

@@ -138,6 +138,43 @@ TEST(a_reset_keeps_only_the_first_block)
     arena_check(&mem);
 }
 
+TEST(recycling_keeps_the_block_it_has_grown_to)
+{
+    pawl_mem mem;
+    arena_init(&mem);
+    arena_recycle(&mem, 1 << 20); /* of nothing */
+    ck_assert_uint_eq(arena_bytes(&mem), 0);
+    for (int i = 0; i < 3000; i++)
+        (void)arena_alloc(&mem, 100);
+    (void)arena_alloc(&mem, 3 << 20);
+    size_t grown = arena_bytes(&mem);
+    arena_recycle(&mem, 1 << 20);
+    arena_check(&mem);
+    size_t kept = arena_bytes(&mem);
+    ck_assert_uint_ge(kept, 100 * 1024);
+    ck_assert_uint_lt(kept, grown - (3 << 20));
+    for (size_t n = 0; n + 256 < kept; n += 128) /* it is there to be used */
+        memset(arena_alloc(&mem, 100), 1, 100);
+    ck_assert_uint_eq(arena_bytes(&mem), kept);
+    arena_recycle(&mem, kept - 1); /* too much to keep */
+    arena_check(&mem);
+    ck_assert_uint_le(arena_bytes(&mem), kept);
+    arena_deinit(&mem);
+}
+
+TEST(long_and_short_texts_are_printed_alike)
+{
+    pawl_mem mem;
+    arena_init(&mem);
+    for (int n = 250; n < 262; n++) {
+        pawl_str text = pawl_mem_printf(&mem, "%0*d", n, 7);
+        ck_assert_uint_eq(text.len, (size_t)n);
+        ck_assert_uint_eq(strlen(text.ptr), (size_t)n);
+        ck_assert(text.ptr[n - 1] == '7' && text.ptr[0] == '0');
+    }
+    arena_deinit(&mem);
+}
+
 TEST(copies_end_with_a_nul_that_is_not_counted)
 {
     pawl_mem *mem = pawl_mem_new();
