@@ -4,6 +4,7 @@
  *
  *   listen.c   accepting, and how many of one address
  *   loop.c     epoll, deadlines, the round
+ *   pool.c     connections come and go
  *   conn.c     from bytes to requests
  *   send.c     answers and streams
  *   status.c   their words
@@ -114,9 +115,14 @@ void http_conn_deadline(struct httpd_conn *c, int64_t in_ms); /* < 0: none */
 int64_t http_whole_second(int64_t ms);
 /* It has bytes that no event will tell of. */
 void http_conn_take_turn(struct httpd_conn *c);
+
+/* ---- pool.c ---------------------------------------------------------------------- */
+
 /* Now; its memory goes at the end of the round. */
 void http_conn_close(struct httpd_conn *c);
 bool http_conn_add(struct httpd *h, int fd, struct address *address);
+/* The end of a round: those that were closed in it. */
+void http_free_closed(struct httpd *h);
 
 /* ---- listen.c ---------------------------------------------------------------------- */
 

@@ -11,8 +11,8 @@
  * bytes is cut off.  Deadlines are looked at lazily: a heap node may be early, never
  * late, and nothing is moved when a request comes.
  *
- * Connections that are closed in a round are freed at its end, because events of the
- * same round may still point to them.
+ * Called by src/server, whose thread it is; the rest of this room for what a connection
+ * is to wait for.
  */
 #include "http/conn.h"
 
@@ -30,7 +30,6 @@
 
 #define EVENTS     256
 #define HANDSHAKES 4 /* steps of them in a round: each may cost a millisecond */
-#define SPARE_MAX  256
 #define OUT_MAX    ((size_t)4 << 20)
 
 /* ---- Connections ------------------------------------------------------------------ */
@@ -62,121 +61,6 @@ void http_conn_take_turn(struct httpd_conn *c)
     c->next_turn = NULL;
     *c->h->turn_end = c;
     c->h->turn_end = &c->next_turn;
-}
-
-static void link_conn(struct httpd_conn *c)
-{
-    struct httpd *h = c->h;
-    c->prev = NULL;
-    c->next = h->conns;
-    if (h->conns)
-        h->conns->prev = c;
-    h->conns = c;
-    h->count++;
-}
-
-static void unlink_conn(struct httpd_conn *c)
-{
-    struct httpd *h = c->h;
-    *(c->prev ? &c->prev->next : &h->conns) = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
-    h->count--;
-}
-
-static struct httpd_conn *conn_alloc(struct httpd *h)
-{
-    struct httpd_conn *c = h->spare;
-    if (!c)
-        return calloc(1, sizeof(*c));
-    h->spare = c->next_turn;
-    h->spare_count--;
-    memset(c, 0, sizeof(*c));
-    return c;
-}
-
-static void conn_release(struct httpd *h, struct httpd_conn *c)
-{
-    if (h->spare_count >= SPARE_MAX) {
-        free(c);
-        return;
-    }
-    c->next_turn = h->spare;
-    h->spare = c;
-    h->spare_count++;
-}
-
-bool http_conn_add(struct httpd *h, int fd, struct address *address)
-{
-    struct httpd_conn *c = conn_alloc(h);
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
-    if (!c)
-        return false;
-    c->h = h;
-    c->fd = fd;
-    c->watched = EPOLLIN;
-    c->deadline_ms = c->look.key = h->now_ms + HEAD_MS;
-    c->look.tie = ++h->tie;
-    c->state = h->trust ? CONN_HANDSHAKE : CONN_HEAD;
-    c->tls = h->trust ? http_tls_new(h->trust, fd) : NULL;
-    bool ok = (c->tls || !h->trust) && heap_push(&h->looks, &c->look);
-    if (ok && epoll_ctl(h->poll_fd, EPOLL_CTL_ADD, fd, &e) == 0) {
-        c->address = address;
-        link_conn(c);
-        return true;
-    }
-    heap_remove(&h->looks, &c->look);
-    http_tls_free(c->tls);
-    conn_release(h, c);
-    return false;
-}
-
-/* The socket goes at once, the call when it has its answer. */
-static void let_go(struct httpd_conn *c)
-{
-    http_tls_free(c->tls);
-    c->tls = NULL;
-    if (c->fd >= 0)
-        (void)close(c->fd); /* and out of the epoll */
-    c->fd = -1;
-    free(c->in);
-    free(c->out);
-    c->in = c->out = NULL;
-    c->in_at = c->in_len = c->in_cap = c->out_at = c->out_len = 0;
-}
-
-void http_conn_close(struct httpd_conn *c)
-{
-    struct httpd *h = c->h;
-    if (c->state == CONN_CLOSED)
-        return;
-    let_go(c);
-    if (c->state == CONN_BUSY && c->call && !c->answer) {
-        c->state = CONN_LOST; /* until httpd_answer() */
-        http_conn_deadline(c, -1);
-        return;
-    }
-    c->state = CONN_CLOSED;
-    if (c->call)
-        h->handler->finish(c->call);
-    c->call = NULL;
-    address_leave(h, c->address);
-    heap_remove(&h->looks, &c->look);
-    unlink_conn(c);
-    if (!c->in_turn) { /* else when its turn comes */
-        c->next_turn = h->closed;
-        h->closed = c;
-    }
-    listen_start(h); /* there is room again */
-}
-
-static void free_closed(struct httpd *h)
-{
-    while (h->closed) {
-        struct httpd_conn *c = h->closed;
-        h->closed = c->next_turn;
-        conn_release(h, c);
-    }
 }
 
 /* ---- Time --------------------------------------------------------------------------- */
@@ -340,7 +224,7 @@ static void go_round(struct httpd *h)
     cut_off(h);
     if (h->now_ms >= h->listen_again_ms)
         listen_start(h);
-    free_closed(h);
+    http_free_closed(h);
 }
 
 void httpd_run(struct httpd *h)
@@ -428,7 +312,7 @@ void httpd_free(struct httpd *h)
         http_conn_close(h->conns);
     }
     take_turns(h);
-    free_closed(h);
+    http_free_closed(h);
     while (h->spare) {
         struct httpd_conn *c = h->spare;
         h->spare = c->next_turn;

@@ -1,202 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/finish.c -- after the engine spoke: go on, end, continue as new, park.
- * [engine]
+ * runtime/finish.c -- after the engine spoke: go on, end, continue as new. [engine]
  *
- * Parking never appends to a history: a bad deploy must not destroy running
- * work.  The finding lives on the instance row, the letters wait as rows, and
- * retry (or the missing code) brings them back.
+ * One round closes an execution and opens its successor; only where that cannot be
+ * (no code yet, a successor that continues at once) a WAKE message stands between
+ * the two.  What ends takes its mail along.
+ *
+ * Called by turn.c, begin.c, park.c and paranoid.c.
  */
 #include "runtime/turn.h"
-#include "store/store.h"
 
-#include "runtime/letter.h"
 #include "runtime/resident.h"
-#include "runtime/site.h"
 #include "runtime/stage.h"
-
-#include <stdio.h>
-
-static void row_changed(struct stage *s)
-{
-    if (s->change != PAWL_ROW_INSERT)
-        s->change = PAWL_ROW_ALL;
-}
-
-/* ---- Parking -------------------------------------------------------------- */
-
-void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l)
-{
-    struct stage *s = stage_of(rt, r);
-    if (l->work_id)
-        *list_add(&rt->group_mem, &s->need_work) = l->work_id;
-    if (l->stored && !l->uid) { /* sent by name: the row waits under its uid */
-        pawl_message *m = stage_send(rt, s, l->mail.kind, s->row.uid, (pawl_str){0});
-        m->execution = l->mail.kind == PAWL_MSG_START ? s->row.execution : l->mail.execution;
-        m->ref = l->mail.ref;
-        m->name = l->mail.name;
-        m->data = l->mail.data;
-        m->attrs = l->mail.attrs;
-        *list_add(&rt->group_mem, &s->quiet) = m->id;
-        stage_drop_message(rt, s, l->mail.id);
-        stage_take(s, l);
-        return;
-    }
-    if (!l->stored && !l->mail.id)
-        l->mail.id = rt_new_id(rt);
-    stage_keep(rt, s, l, false);
-    if (l->key.len)
-        *list_add(&rt->group_mem, &s->keys) = l->key;
-    stage_take(s, l);
-}
-
-void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l)
-{
-    bool inserted = !l->stored;
-    turn_store(rt, r, l);
-    if (inserted)
-        *list_add(&rt->group_mem, &r->stage->quiet) = l->mail.id;
-}
-
-/* Forget what the stage collected; an inserted instance stays to be inserted. */
-static void stage_clear(struct resident *r, struct stage *s)
-{
-    s->turn.count = s->turn.discarded_count = 0;
-    s->drop_messages.count = s->messages.count = s->message_updates.count = 0;
-    s->quarantine.count = s->need_work.count = s->drop_work.count = 0;
-    s->keys.count = s->quiet.count = s->timers.count = s->adoptions.count = 0;
-    s->row = r->row;
-    s->ended = s->unpile = s->adopted = false;
-    if (s->change != PAWL_ROW_INSERT)
-        s->change = PAWL_ROW_NONE;
-}
-
-void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
-{
-    struct letter *list = r->stage ? stage_abort(rt, r->stage) : NULL;
-    struct letter **end = &list;
-    while (*end)
-        end = &(*end)->next;
-    if (l) {
-        l->next = NULL;
-        *end = l;
-    }
-    resident_evict(rt, r);
-    resident_trim(rt, true, NULL);
-    rt->retry_at_ms = rt_mono(rt) + 50;
-    rt->hold = true; /* later letters of the instance must not overtake these */
-    while (list) {
-        struct letter *next = list->next;
-        if (!list->tries)
-            list->tries = 1; /* alone from now on; only refusals count */
-        letter_later(rt, list);
-        list = next;
-    }
-}
-
-/* `label` and `what`, unless the text says it already. */
-static pawl_str unless_said(pawl_runtime *rt, const char *text, const char *label, const char *what)
-{
-    bool said = !what[0] || strstr(text, what);
-    return said ? pawl_s("") : pawl_mem_printf(&rt->group_mem, "; %s%s", label, what);
-}
-
-/* The finding as one text for people and for the row. */
-static pawl_str describe(pawl_runtime *rt, const struct engine_finding *f)
-{
-    char where[200] = "", event[32] = "";
-    if (f->site)
-        site_describe(f->site, where, sizeof(where));
-    if (f->seq)
-        (void)snprintf(event, sizeof(event), "event %llu", (unsigned long long)f->seq);
-    return pawl_mem_printf(&rt->group_mem, "%s%s%s%s%s%s", f->text,
-                           unless_said(rt, f->text, "recorded: ", f->recorded).ptr,
-                           unless_said(rt, f->text, "attempted: ", f->attempted).ptr,
-                           unless_said(rt, f->text, "", event).ptr,
-                           where[0] ? "; called from " : "", where);
-}
-
-void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
-                const struct engine_finding *finding)
-{
-    if (r->stage && r->stage->letters) { /* others share the stage: try one by one */
-        turn_again(rt, r, l);
-        return;
-    }
-    execution_destroy(r->x);
-    r->x = NULL;
-    struct stage *s = stage_of(rt, r);
-    stage_clear(r, s);
-    if (s->change == PAWL_ROW_INSERT && !begin_adopt(rt, r, s)) {
-        turn_again(rt, r, l);
-        return;
-    }
-    s->row.finding = describe(rt, finding);
-    COUNT(rt, mismatches);
-    if (rt->opts.fail_on_mismatch && r->row.last_seq) {
-        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, s->row.finding);
-        return;
-    }
-    log_error(&rt->log, "turn", "instance is blocked; mend the code, then retry",
-              "instance=%.*s why=\"%.*s\"", PAWL_FMT(r->row.id), PAWL_FMT(s->row.finding));
-    s->row.state = PAWL_BLOCKED;
-    row_changed(s);
-    r->doomed = true;
-    turn_pile(rt, r, l);
-}
-
-void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
-{
-    struct stage *s = stage_of(rt, r);
-    if (rt->opts.cancel_missing_version) {
-        pawl_str why = pawl_mem_printf(&rt->group_mem, "version %.*s of '%.*s' is not registered",
-                                       PAWL_FMT(s->row.version), PAWL_FMT(s->row.orchestration));
-        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, why);
-        return;
-    }
-    pawl_str finding = pawl_mem_printf(
-        &rt->group_mem, "waits for code: orchestration '%.*s'%s%.*s is not registered here",
-        PAWL_FMT(s->row.orchestration), s->row.version.len ? " version " : "",
-        PAWL_FMT(s->row.version));
-    if (!pawl_str_eq(s->row.finding, finding) && !rt->opts.steers_only) {
-        log_warn(&rt->log, "turn", "no code for this instance; it waits", "instance=%.*s",
-                 PAWL_FMT(s->row.id));
-        s->row.finding = finding;
-        row_changed(s);
-    }
-    need_memory(map_put(&rt->codeless, r->row.uid, (void *)(uintptr_t)r->row.uid));
-    r->doomed = true;
-    turn_pile(rt, r, l);
-}
-
-void turn_unpile(pawl_runtime *rt, uint64_t uid)
-{
-    pawl_message_list list;
-    pawl_error err;
-    arena_reset(&rt->load_mem);
-    if (store_read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err) != PAWL_OK) {
-        need_memory(map_put(&rt->piled, uid, (void *)(uintptr_t)uid));
-        rt->retry_at_ms = rt_mono(rt) + 100;
-        return;
-    }
-    struct letter *first = NULL, **end = &first;
-    for (size_t i = 0; i < list.count; i++) {
-        const pawl_message *m = &list.items[i];
-        if (m->mailbox)
-            continue;
-        if (m->visible_ms > rt->now_ms) { /* taken in before the clock was set back: due again */
-            rt->store->ops->abandon_messages(rt->store, &m->id, 1);
-            rt->ask_due = true;
-            continue;
-        }
-        struct letter *l = letter_of_row(rt, m);
-        if (!l)
-            continue;
-        *end = l;
-        end = &l->next;
-    }
-    letter_back(rt, first); /* older than whatever came meanwhile */
-}
 
 /* ---- Ending ------------------------------------------------------------------ */
 
@@ -222,7 +37,7 @@ static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
     for (size_t i = 0; i < COUNT_OF(states); i++)
         if (states[i].kind == execution_end(r->x).kind)
             s->row.state = states[i].state;
-    row_changed(s);
+    stage_row_changed(s);
     execution_mailbox_each(r->x, drop_mail, s);
     for (size_t i = s->messages.count; i-- > 0;) /* adopted in this very stage */
         if (s->messages.items[i].mailbox)
@@ -347,7 +162,7 @@ static bool wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
     if (pawl_str_eq(s->row.finding, finding))
         return false;
     s->row.finding = finding;
-    row_changed(s);
+    stage_row_changed(s);
     return true;
 }
 
@@ -406,7 +221,7 @@ static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *
         return true;
     }
     s->row.execution++;
-    row_changed(s);
+    stage_row_changed(s);
     if (!open_in_place(rt, r, s, &end, code, outcome, finding))
         return false;
     if (*outcome == ENGINE_ENDED && turn_is_between(r->x)) {
@@ -453,14 +268,14 @@ static void waiting(struct resident *r, struct stage *s)
     pawl_state state = execution_suspended(r->x) ? PAWL_SUSPENDED : PAWL_RUNNING;
     if (s->row.finding.len && !turn_is_between(r->x)) { /* what it waited for is there */
         s->row.finding = (pawl_str){0};
-        row_changed(s);
+        stage_row_changed(s);
     }
     if (state == s->row.state)
         return;
     if (s->row.state == PAWL_SUSPENDED)
         s->unpile = true;
     s->row.state = state;
-    row_changed(s);
+    stage_row_changed(s);
 }
 
 static struct letter *take_only_letter(struct stage *s)

@@ -7,13 +7,36 @@
  * row is free again with one attempt and one crash more.  A poll that finds
  * nothing waits in rt->polls until free work appears or its time is over; no
  * thread waits.
+ *
+ *   lease_client.c   a worker's call, made on its thread
+ *   lease.c          the same call on the engine's
  */
 #ifndef PAWL_RUNTIME_LEASE_H
 #define PAWL_RUNTIME_LEASE_H
 
+#include "pawl/worker.h"
 #include "runtime/runtime.h"
 
-struct lease_call;
+enum lease_op { LEASE_POLL, LEASE_EXTEND, LEASE_ABANDON };
+
+/* A worker's call on its way; freed after its answer. */
+struct lease_call {
+    struct item item;
+    struct lease_call *next; /* of the polls that wait */
+    enum lease_op op;
+    pawl_worker_fn *fn;
+    void *arg;
+    pawl_mem mem;
+    pawl_str *names, *tags;
+    size_t name_count, tag_count;
+    uint32_t max;
+    int64_t lock_ms, delay_ms, wait_ms;
+    int64_t until_mono_ms; /* of a poll that waits; 0: has not begun to */
+    char token[64];
+    pawl_str worker;
+    /* what is answered when the stage is committed; in the group's arena */
+    pawl_worker_reply reply;
+};
 
 /* A poll, an extension or a return arrived; takes ownership. */
 void lease_handle(pawl_runtime *rt, struct item *item);

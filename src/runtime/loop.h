@@ -25,6 +25,14 @@ bool runtime_is_elsewhere(const pawl_runtime *rt, pawl_error *err);
 /* One step of a blocking call: -1 dead, 1 go on.  On a clock that only the caller moves, and
  * cannot while it waits: 0 when nothing will happen, and a store in trouble is tried at once. */
 int runtime_step_blocked(pawl_runtime *rt);
+
+/* ---- open_store.c ------------------------------------------------------------------ */
+
+/* Make or find the data directory and open the store that the options name. */
+pawl_status runtime_open_store(pawl_runtime *rt, pawl_error *err);
+
+/* ---- close.c ----------------------------------------------------------------------- */
+
 /* Nothing runs any more: whoever waits for an answer hears that none will come. */
 void runtime_refuse(pawl_runtime *rt);
 /* What those who still wait are told: SHUTDOWN, or UNKNOWN when the last commit may have

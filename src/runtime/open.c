@@ -1,36 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/open.c -- options, opening, starting, stepping, closing.
+ * runtime/open.c -- options, opening, starting, stepping.
  *
- * Order of opening: directory, store (locks it), fence, slot file, recovery.
- * Closing goes the other way; a runtime that is dead (fenced, outcome unknown)
- * is closed without touching the store again.
+ * Order of opening: directory, store (locks it; open_store.c), fence, slot file,
+ * recovery.  Closing goes the other way (close.c).
+ *
+ * Called by users (pawl/runtime.h), and by the blocking calls of clients, which step.
  */
 #include "base/clock.h"
 #include "base/forks.h"
 #include "base/limits.h"
 #include "base/rand.h"
 #include "fiber/fiber.h"
-#include "runtime/group.h"
-#include "runtime/hold.h"
 #include "runtime/inbox.h"
 #include "runtime/internal.h"
 #include "runtime/job.h"
-#include "runtime/lease.h"
-#include "runtime/letter.h"
 #include "runtime/loop.h"
-#include "runtime/mailbox.h"
 #include "runtime/queue_desk.h"
-#include "runtime/resident.h"
 #include "runtime/slots.h"
-#include "store/lock.h"
 #include "store/store.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- The real world -------------------------------------------------------------- */
@@ -97,102 +89,6 @@ static size_t resident_limit(void)
 }
 
 /* ---- Opening ---------------------------------------------------------------------------- */
-
-/* A new directory is gone after a power loss, with all that was synced in it, unless its
- * parent is synced too.  One that was there may be as new: its maker may have crashed. */
-static pawl_status keep_data_dir(const char *dir, pawl_error *err)
-{
-    char parent[4096];
-    (void)snprintf(parent, sizeof(parent), "%s", dir);
-    size_t n = strlen(parent);
-    while (n > 1 && parent[n - 1] == '/')
-        parent[--n] = 0;
-    char *slash = strrchr(parent, '/');
-    if (slash)
-        slash[slash == parent] = 0;
-    if (directory_sync(slash ? parent : ".") || errno == EACCES || errno == EINVAL)
-        return PAWL_OK; /* not ours to read, or of a kind that cannot: it was there before */
-    error_set(err, PAWL_UNAVAILABLE, "cannot sync the directory that has %s: %s", dir,
-              strerror(errno));
-    return PAWL_UNAVAILABLE;
-}
-
-static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
-{
-    const char *dir = rt->opts.data ? rt->opts.data : "./pawl-data";
-    rt->data_dir = strdup(dir);
-    if (!rt->data_dir)
-        return PAWL_NO_MEMORY;
-    struct stat st;
-    if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode)) {
-        error_set(err, PAWL_INVALID, "%s is not a directory; choose another with --data", dir);
-        return PAWL_INVALID;
-    }
-    if (rt->opts.read_only && access(dir, F_OK) != 0) {
-        error_set(err, PAWL_NOT_FOUND,
-                  "no data in %s; start something there first, or choose another with --data", dir);
-        return PAWL_NOT_FOUND;
-    }
-    if (!rt->opts.read_only && mkdir(dir, 0700) != 0 && errno != EEXIST) {
-        error_set(err, PAWL_UNAVAILABLE,
-                  "cannot make data directory %s: %s; make it, or choose another with --data", dir,
-                  strerror(errno));
-        return PAWL_UNAVAILABLE;
-    }
-    return rt->opts.read_only ? PAWL_OK : keep_data_dir(dir, err);
-}
-
-static pawl_status open_jsonl(pawl_runtime *rt, const char *dir, pawl_error *err)
-{
-    rt->opts.data = dir;
-    pawl_status rc = make_data_dir(rt, err);
-    rt->opts.data = rt->data_dir;
-    if (rc != PAWL_OK)
-        return rc;
-    rt->store = pawl_jsonl_store(
-        rt->data_dir, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
-    return rt->store ? PAWL_OK : err->status;
-}
-
-static pawl_status open_store(pawl_runtime *rt, pawl_error *err)
-{
-    const char *url = rt->opts.store;
-    if (rt->opts.opened_store) {
-        rt->store = rt->opts.opened_store;
-        return PAWL_OK;
-    }
-    rt->owns_store = true;
-    if (url && strcmp(url, "memory:") == 0) {
-        rt->store = pawl_memory_store();
-        return rt->store ? PAWL_OK : PAWL_NO_MEMORY;
-    }
-    if (url && strncmp(url, "jsonl:", 6) == 0)
-        return open_jsonl(rt, url + 6, err);
-    if (url && strncmp(url, "sqlite:", 7) != 0) {
-        error_set(err, PAWL_INVALID,
-                  "unknown store '%s': use sqlite:FILE, jsonl:DIR or memory:", url);
-        return PAWL_INVALID;
-    }
-    char file[4096];
-    if (url) {
-        (void)snprintf(file, sizeof(file), "%s", url + 7);
-        char *slash = strrchr(file, '/');
-        if (slash)
-            *slash = 0;
-        rt->opts.data = !slash ? "." : slash == file ? "/" : file;
-    }
-    pawl_status rc = make_data_dir(rt, err);
-    rt->opts.data = rt->data_dir;
-    if (rc != PAWL_OK)
-        return rc;
-    if (url)
-        (void)snprintf(file, sizeof(file), "%s", url + 7);
-    else
-        (void)snprintf(file, sizeof(file), "%s/pawl.db", rt->data_dir);
-    rt->store = pawl_sqlite_store(
-        file, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
-    return rt->store ? PAWL_OK : err->status;
-}
 
 static void init_lists(pawl_runtime *rt)
 {
@@ -309,7 +205,7 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
     }
     if (getenv("PAWL_CRASH_AT"))
         point_crash_at(getenv("PAWL_CRASH_AT"));
-    pawl_status rc = open_store(rt, err);
+    pawl_status rc = runtime_open_store(rt, err);
     if (rc == PAWL_OK)
         rt->caps = rt->store->ops->caps(rt->store);
     if (rc == PAWL_OK && !rt->opts.read_only)
@@ -415,130 +311,4 @@ int runtime_step_blocked(pawl_runtime *rt)
 pawl_client *pawl_runtime_client(pawl_runtime *rt)
 {
     return &rt->client;
-}
-
-/* ---- Closing -------------------------------------------------------------------------------- */
-
-pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext)
-{
-    bool unknown = rt->dead == PAWL_UNKNOWN;
-    *rettext = unknown ? "the runtime has stopped: this may have happened, or not"
-                       : "the runtime is closing";
-    return unknown ? PAWL_UNKNOWN : PAWL_SHUTDOWN;
-}
-
-static void refuse_items(pawl_runtime *rt, struct item *item)
-{
-    const char *text;
-    pawl_status status = runtime_ending(rt, &text);
-    for (struct item *next; item; item = next) {
-        next = item->next;
-        if (item->kind == ITEM_REQUEST)
-            request_refuse((struct request *)(void *)item, status, "%s", text);
-        else if (item->kind == ITEM_LEASE)
-            lease_refuse(rt, item);
-        else if (item->kind == ITEM_QUEUE)
-            queue_refuse((struct queue_req *)(void *)item, status, text);
-        else
-            job_free((struct job *)(void *)item);
-    }
-}
-
-static void drop_letters(pawl_runtime *rt)
-{
-    struct letter *l;
-    const char *text;
-    pawl_status status = runtime_ending(rt, &text);
-    letter_back(rt, rt->later);
-    rt->later = NULL;
-    rt->later_end = &rt->later;
-    while ((l = letter_next(rt)))
-        letter_drop(rt, l, status, text);
-}
-
-void runtime_refuse(pawl_runtime *rt)
-{
-    heap_deinit(&rt->limits); /* while the jobs in it live */
-    inbox_take(rt);
-    refuse_items(rt, rt->items);
-    rt->items = NULL;
-    rt->items_end = &rt->items;
-    queue_refuse_all(rt);
-    drop_letters(rt);
-}
-
-static void free_jobs(pawl_runtime *rt)
-{
-    for (struct job *job = rt->queue, *next; job; job = next) {
-        next = job->next_queued;
-        job_free(job);
-    }
-    rt->queue = NULL;
-}
-
-void runtime_discard(pawl_runtime *rt)
-{
-    registry_leave(rt->app, rt);
-    runtime_refuse(rt);
-    lease_stop(rt);
-    queue_desk_close(rt);
-    free_jobs(rt);
-    hold_free(rt);
-    resident_trim(rt, true, NULL);
-    mailbox_free(rt);
-    for (size_t cursor = 0;;) {
-        char *name = map_next(&rt->kept_names, &cursor);
-        if (!name)
-            break;
-        free(name);
-    }
-    struct map *maps[] = {&rt->by_uid,     &rt->by_id,    &rt->inflight, &rt->codeless, &rt->piled,
-                          &rt->kept_names, &rt->suspects, &rt->jobs,     &rt->waiters,  &rt->mend};
-    for (size_t i = 0; i < COUNT_OF(maps); i++)
-        map_deinit(maps[i]);
-    arena_deinit(&rt->group_mem);
-    arena_deinit(&rt->load_mem);
-    fiber_pool_destroy(rt->fibers);
-    slots_close(rt->slots, rt->dead == PAWL_OK);
-    if (rt->owns_store && rt->store)
-        rt->store->ops->close(rt->store);
-    while (rt->feeds) {
-        struct feed *f = rt->feeds;
-        rt->feeds = f->next;
-        free(f);
-    }
-    free(rt->workers);
-    free(rt->data_dir);
-    free(rt);
-}
-
-void pawl_runtime_close(pawl_runtime *rt)
-{
-    pawl_error elsewhere;
-    if (!rt || runtime_is_elsewhere(rt, &elsewhere)) /* the parent's: nothing here is ours to end */
-        return;
-    registry_leave(rt->app, rt);
-    told_stop(rt);
-    bool all = true;
-    if (rt->threaded) {
-        all = worker_stop(rt, rt->opts.drain_ms);
-        for (int i = 0; all && i < 1000 && atomic_load(&rt->inbox_count); i++)
-            usleep(1000); /* their results are taken in */
-        atomic_store(&rt->stop, true);
-        inbox_wake(rt);
-        pthread_join(rt->engine_thread, NULL);
-        watchdog_stop(rt);
-    }
-    if (rt->stepping)
-        loop_finish(rt);
-    told_drain(rt);
-    lease_stop(rt);
-    if (!all) { /* threads still use runtime and store: both are left to the end of the process */
-        log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
-                 (long long)rt->opts.drain_ms);
-        atomic_store(&rt->app->left_running, true);
-        slots_absolve(rt->slots); /* we ended them: that is no crash of theirs */
-        return;
-    }
-    runtime_discard(rt);
 }

@@ -63,6 +63,12 @@ struct letter *stage_abort(pawl_runtime *rt, struct stage *s)
     return s->letters;
 }
 
+void stage_row_changed(struct stage *s)
+{
+    if (s->change != PAWL_ROW_INSERT)
+        s->change = PAWL_ROW_ALL;
+}
+
 void stage_take(struct stage *s, struct letter *l)
 {
     l->next = NULL;

@@ -19,6 +19,8 @@ struct stage *stage_of(pawl_runtime *rt, struct resident *r);
 struct stage *stage_bare(pawl_runtime *rt);
 /* Unlink a stage from the group, giving back its letters. */
 struct letter *stage_abort(pawl_runtime *rt, struct stage *s);
+/* More than its place in the history changed: the whole row is written. */
+void stage_row_changed(struct stage *s);
 /* Remember a consumed letter. */
 void stage_take(struct stage *s, struct letter *l);
 /* Answer a request when this stage commits. */
@@ -35,7 +37,7 @@ pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t u
 /* Number events, derive rows, fill in the round. */
 void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret);
 
-/* The rows that follow from one recorded step (for mend.c). */
+/* The rows that follow from one recorded step (for mend_events.c). */
 void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step);
 
 /* attrs of an OrchestrationStarted event, in the group's arena. */

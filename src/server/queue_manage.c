@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/queue_manage.c -- looking at queues, and their configuration.
+ * server/queue_manage.c -- looking at queues: their names, counts, messages, locks.
  *
  * Reads run on the reader thread and touch nothing.  Times are seconds with a
  * fraction, as everywhere in the queue API.
+ *
+ * Called by routes.c.
  */
 #include "server/queues.h"
 
@@ -13,223 +15,15 @@
 
 #include <string.h>
 
-static void number(pawl_json *w, const char *key, uint64_t n)
-{
-    pawl_json_key(w, key);
-    pawl_json_num(w, (int64_t)n);
-}
-
-/* ---- Configuration ------------------------------------------------------------------ */
-
-static void write_config(struct call *c, pawl_json *w, const char *queue,
-                         const pawl_queue_config *k)
-{
-    pawl_json_object(w);
-    number(w, "max_locks", k->max_locks);
-    number(w, "default_ttl_seconds", (uint64_t)k->default_ttl_ms / 1000);
-    number(w, "max_lock_seconds", (uint64_t)k->max_lock_ms / 1000);
-    pawl_json_key(w, "on_expire");
-    pawl_json_cstr(w, k->expire_to_back ? "back" : "front");
-    number(w, "max_deliveries", k->max_deliveries);
-    pawl_json_key(w, "dead_letter_queue");
-    pawl_json_str(w, k->dead_letter_queue.len ? k->dead_letter_queue
-                                              : pawl_mem_printf(c->mem, "%s-deadletter", queue));
-    pawl_json_key(w, "retry_backoff_seconds");
-    pawl_json_array(w);
-    for (size_t i = 0; i < k->retry_backoff_count; i++)
-        pawl_json_real(w, (double)k->retry_backoff[i] / 1000);
-    pawl_json_end(w);
-    number(w, "dedup_window_seconds", (uint64_t)k->dedup_window_ms / 1000);
-    number(w, "message_ttl_seconds", (uint64_t)k->message_ttl_ms / 1000);
-    pawl_json_key(w, "dead_letter_expired");
-    pawl_json_truth(w, k->dead_letter_expired);
-    number(w, "max_length", k->max_length);
-    number(w, "max_bytes", k->max_bytes);
-    pawl_json_key(w, "default_priority");
-    pawl_json_num(w, k->default_priority);
-    pawl_json_key(w, "groups");
-    pawl_json_truth(w, false);
-    pawl_json_key(w, "retain");
-    pawl_json_truth(w, false);
-    render_text(w, "orchestration", k->orchestration);
-    render_text(w, "version", k->version);
-    pawl_json_end(w);
-}
-
-void handle_get_config(struct call *c)
-{
-    pawl_queue_config config;
-    pawl_error err;
-    if (pawl_queue_get_config(c->srv->client, c->args[0], c->mem, &config, &err) != PAWL_OK) {
-        answer_failure(c, &err);
-        return;
-    }
-    pawl_json *w = pawl_json_new(c->mem);
-    write_config(c, w, c->args[0], &config);
-    answer_json(c, 200, w);
-}
-
-static bool check_keys(struct call *c)
-{
-    static const char *const known[] = {"max_locks",
-                                        "default_ttl_seconds",
-                                        "max_lock_seconds",
-                                        "on_expire",
-                                        "max_deliveries",
-                                        "dead_letter_queue",
-                                        "retry_backoff_seconds",
-                                        "dedup_window_seconds",
-                                        "message_ttl_seconds",
-                                        "dead_letter_expired",
-                                        "max_length",
-                                        "max_bytes",
-                                        "default_priority",
-                                        "groups",
-                                        "retain",
-                                        "orchestration",
-                                        "version"};
-    struct json_iter it;
-    if (json_type(c->json) != JSON_OBJECT) {
-        answer_error(c, 400, "invalid", "the configuration must be an object");
-        return false;
-    }
-    for (json_begin(&it, c->json); json_next(&it);) {
-        bool found = false;
-        for (size_t i = 0; i < COUNT_OF(known); i++)
-            found = found || pawl_str_is(it.key, known[i]);
-        if (!found) {
-            answer_error(c, 400, "invalid", "there is no setting '%.*s'", PAWL_FMT(it.key));
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool read_backoff(struct call *c, pawl_queue_config *k)
-{
-    pawl_str raw = call_member(c->json, "retry_backoff_seconds");
-    struct json_iter it;
-    int64_t *list = pawl_mem_alloc(c->mem, 16 * sizeof(*list));
-    size_t n = 0;
-    bool ok = !raw.ptr || json_type(raw) == JSON_ARRAY;
-    if (ok && raw.ptr)
-        for (json_begin(&it, raw); ok && json_next(&it); n++) {
-            double seconds = pawl_json_number(it.value, "", -1);
-            ok = n < 16 && seconds >= 0 && seconds <= 604800;
-            if (ok)
-                list[n] = (int64_t)(seconds * 1000 + 0.5);
-        }
-    if (!ok)
-        answer_error(c, 400, "invalid", "retry_backoff_seconds must be at most 16 numbers");
-    k->retry_backoff = list;
-    k->retry_backoff_count = n;
-    return ok;
-}
-
-static bool read_order(struct call *c, pawl_queue_config *k)
-{
-    const char *word;
-    if (!call_text(c, c->json, "on_expire", &word))
-        return false;
-    k->expire_to_back = word && strcmp(word, "back") == 0;
-    if (!word || k->expire_to_back || strcmp(word, "front") == 0)
-        return true;
-    answer_error(c, 400, "invalid", "on_expire must be \"front\" or \"back\"");
-    return false;
-}
-
-static bool read_times(struct call *c, pawl_queue_config *k)
-{
-    const struct {
-        const char *key;
-        int64_t min, max;
-        int64_t *ms;
-    } times[] = {
-        {"default_ttl_seconds",  1, 300,       &k->default_ttl_ms },
-        {"max_lock_seconds",     1, 604800,    &k->max_lock_ms    },
-        {"dedup_window_seconds", 0, 604800,    &k->dedup_window_ms},
-        {"message_ttl_seconds",  0, 315360000, &k->message_ttl_ms }
-    };
-    for (size_t i = 0; i < COUNT_OF(times); i++) {
-        int64_t ms;
-        if (!read_seconds(c, c->json, times[i].key, times[i].min, times[i].max, &ms))
-            return false;
-        if (ms >= 0)
-            *times[i].ms = ms;
-    }
-    return true;
-}
-
-/* Settings that exist, and have one value so far. */
-static bool read_planned(struct call *c)
-{
-    static const char *const keys[] = {"groups", "retain"};
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        bool on = false;
-        if (!call_truth(c, c->json, keys[i], &on))
-            return false;
-        if (on) {
-            answer_error(c, 400, "unsupported", "%s can only be false in this version", keys[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool read_config(struct call *c, pawl_queue_config *k)
-{
-    int64_t locks, deliveries, length, bytes;
-    const char *dead, *orchestration, *version;
-    if (!check_keys(c) || !read_order(c, k) || !read_backoff(c, k) || !read_times(c, k) ||
-        !call_integer(c, c->json, "max_locks", 0, UINT32_MAX, 1, &locks) ||
-        !call_integer(c, c->json, "max_deliveries", 0, UINT32_MAX, 0, &deliveries) ||
-        !call_integer(c, c->json, "max_length", 0, INT64_MAX, 0, &length) ||
-        !call_integer(c, c->json, "max_bytes", 0, INT64_MAX, 0, &bytes) ||
-        !call_integer(c, c->json, "default_priority", 0, INT64_MAX, 0, &k->default_priority) ||
-        !call_truth(c, c->json, "dead_letter_expired", &k->dead_letter_expired) ||
-        !call_text(c, c->json, "dead_letter_queue", &dead) ||
-        !call_text(c, c->json, "orchestration", &orchestration) ||
-        !call_text(c, c->json, "version", &version) || !read_planned(c) ||
-        (dead && !guard_queue(c, dead)))
-        return false;
-    k->max_locks = (uint32_t)locks;
-    k->max_deliveries = (uint32_t)deliveries;
-    k->max_length = (uint64_t)length;
-    k->max_bytes = (uint64_t)bytes;
-    k->dead_letter_queue = pawl_s(dead);
-    k->orchestration = pawl_s(orchestration);
-    k->version = pawl_s(version);
-    return true;
-}
-
-static void write_configured(struct call *c, const pawl_queue_reply *reply)
-{
-    pawl_json *w = pawl_json_new(c->mem);
-    (void)reply;
-    write_config(c, w, c->args[0], c->config);
-    answer_json(c, 200, w);
-}
-
-void handle_put_config(struct call *c)
-{
-    pawl_queue_config *config = pawl_mem_alloc(c->mem, sizeof(*config));
-    *config = pawl_queue_config_default();
-    if (!read_config(c, config))
-        return;
-    c->config = config;
-    pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_CONFIGURE, .config = config};
-    queue_submit(c, &q, write_configured, false);
-}
-
 /* ---- Counts -------------------------------------------------------------------------- */
 
 static void write_counts(pawl_json *w, const pawl_queue_stats *s)
 {
-    number(w, "ready", s->ready);
-    number(w, "delayed", s->delayed);
-    number(w, "locked", s->locked);
-    number(w, "locks", s->locks);
-    number(w, "bytes", s->bytes);
+    write_count(w, "ready", s->ready);
+    write_count(w, "delayed", s->delayed);
+    write_count(w, "locked", s->locked);
+    write_count(w, "locks", s->locks);
+    write_count(w, "bytes", s->bytes);
     pawl_json_key(w, "paused");
     pawl_json_truth(w, s->paused);
     pawl_json_key(w, "oldest_age_seconds");
@@ -243,17 +37,17 @@ static void write_totals(pawl_json *w, const pawl_queue_stats *s)
 {
     pawl_json_key(w, "totals");
     pawl_json_object(w);
-    number(w, "pushed", s->pushed);
-    number(w, "popped", s->popped);
-    number(w, "acknowledged", s->acked);
-    number(w, "expired", s->expired);
-    number(w, "released", s->released);
-    number(w, "dead_lettered", s->dead_lettered);
-    number(w, "dropped", s->dropped);
-    number(w, "purged", s->purged);
-    number(w, "duplicates", s->duplicates);
-    number(w, "redriven", s->redriven);
-    number(w, "started", s->started);
+    write_count(w, "pushed", s->pushed);
+    write_count(w, "popped", s->popped);
+    write_count(w, "acknowledged", s->acked);
+    write_count(w, "expired", s->expired);
+    write_count(w, "released", s->released);
+    write_count(w, "dead_lettered", s->dead_lettered);
+    write_count(w, "dropped", s->dropped);
+    write_count(w, "purged", s->purged);
+    write_count(w, "duplicates", s->duplicates);
+    write_count(w, "redriven", s->redriven);
+    write_count(w, "started", s->started);
     pawl_json_end(w);
 }
 
@@ -272,8 +66,8 @@ void handle_queue(struct call *c)
     pawl_json_key(w, "ready_by_priority");
     pawl_json_object(w);
     for (size_t i = 0; i < s.level_count; i++)
-        number(w, pawl_mem_printf(c->mem, "%lld", (long long)s.levels[i].priority).ptr,
-               s.levels[i].ready);
+        write_count(w, pawl_mem_printf(c->mem, "%lld", (long long)s.levels[i].priority).ptr,
+                    s.levels[i].ready);
     pawl_json_end(w);
     write_totals(w, &s);
     write_seconds(w, "created_at", s.created_ms);
@@ -464,7 +258,7 @@ void handle_locks(struct call *c)
         render_text(w, "lock_id", locks.items[i].lock_id);
         write_seconds(w, "created_at", locks.items[i].created_ms);
         write_seconds(w, "expires_at", locks.items[i].expires_ms);
-        number(w, "items", locks.items[i].items);
+        write_count(w, "items", locks.items[i].items);
         pawl_json_end(w);
     }
     pawl_json_end(w);

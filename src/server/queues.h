@@ -2,9 +2,11 @@
 /*
  * server/queues.h -- the routes of the queues (QUEUE_API.md).
  *
+ *   queue_call.c     the way to the engine and back, and other things they share
  *   queues.c         push, pop, acknowledge: the seed's bodies to the letter
- *   queue_locks.c    what else can be done with a lock: extend, release, dead letter
- *   queue_manage.c   look, browse, purge, pause, configure
+ *   queue_locks.c    the other writing calls: extend, release, dead letter, purge, pause
+ *   queue_manage.c   look, browse
+ *   queue_config.c   configure
  */
 #ifndef PAWL_SERVER_QUEUES_H
 #define PAWL_SERVER_QUEUES_H
@@ -30,30 +32,39 @@ void handle_queue(struct call *c);
 void handle_messages(struct call *c);
 void handle_message(struct call *c);
 void handle_locks(struct call *c);
-void handle_get_config(struct call *c);
+
+void handle_get_config(struct call *c); /* queue_config.c */
 void handle_put_config(struct call *c);
 
-/* ---- Shared --------------------------------------------------------------------- */
+/* ---- Shared: queue_call.c, where nothing else is said ---------------------------- */
 
 /* Submit; `write` makes the answer of a PAWL_OK reply on the engine thread, everything else
  * is answered as the seed does.  The queue is args[0]. */
 void queue_submit(struct call *c, pawl_queue_request *request,
                   void (*write)(struct call *c, const pawl_queue_reply *reply), bool lingers);
-/* The lock_id of the body; NULL after having answered 400. */
+/* The lock_id of the body; NULL after having answered 400.  queues.c */
 const char *queue_lock_id(struct call *c);
-/* The message id in args[1]; false after having answered 404. */
+/* The message id in args[1]; false after having answered 404.  queue_locks.c */
 bool queue_message_id(struct call *c, uint64_t *ret);
 /* Lock words of a status: HTTP status and message. */
 void answer_lock_trouble(struct call *c, const pawl_queue_reply *reply);
+/* The digits of `n` that end before `end`; no printf: this is the engine's thread. */
+char *digits_before(char *end, uint64_t n);
+/* The id of a message: its digits as a text. */
+void write_id(pawl_json *w, uint64_t id);
 /* `"key":1709139275.123`: seconds with a fraction, or null for 0. */
 void write_seconds(pawl_json *w, const char *key, int64_t ms);
 /* A number of seconds in the body, as milliseconds; -1: not given.  False: answered 400. */
 bool read_seconds(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
                   int64_t *retms);
+/* `"key":n` */
+void write_count(pawl_json *w, const char *key, uint64_t n);
 /* {"success":true,"message":…} and an optional count. */
 void answer_done(struct call *c, const char *message, const char *key, uint64_t count);
 /* The members of a message, for pop with meta and for browsing. */
 void write_message_members(pawl_json *w, const pawl_queue_message *m);
+/* All settings of `queue`, as an object.  queue_config.c */
+void write_config(struct call *c, pawl_json *w, const char *queue, const pawl_queue_config *k);
 
 /* clang-format off */
 #define QUEUE_ROW(method, path, handler, scope, where, body, query, statuses, summary)            \

@@ -13,7 +13,7 @@
  *   schema.c   tables, migrations   conn.c     connections, statements, errors
  *   rows.c     bind and decode      pool.c     reader connections
  *   commit.c   take, commit         round.c    one round
- *   fetch.c    messages, deadlines, next_due   work.c  fetching work
+ *   fetch.c    messages, deadlines, next_due   work.c  fetching work   work_names.c  its memory
  *   history.c  chains of events     read.c     other readers    list.c   list, depths
  *   purge.c    purge, prune         queue_*.c  queues           backup.c pawl/backup.h
  *
@@ -107,8 +107,18 @@ struct conn {
     void *exhausted_user;
 };
 
-/* What is known about free work of one activity name (work.c). */
-struct work_name;
+/* What is known about free work of one activity name (work_names.c). */
+struct work_name {
+    pawl_str name;      /* points into text */
+    bool ready;         /* fresh or ready work may be there after these */
+    uint64_t fresh_id;  /* rows of work_fresh up to here are taken */
+    uint64_t ready_id;  /* rows of work_ready up to here are taken */
+    int64_t look_ms;    /* no delayed row gets free before this */
+    int64_t delayed_ms; /* delayed rows up to (delayed_ms, delayed_id) are taken */
+    uint64_t delayed_id;
+    VEC(uint64_t) loose; /* ids; those not in the store's `loose` set are stale */
+    char text[];
+};
 
 /* A row fetch_work may return. */
 struct candidate {
@@ -294,7 +304,7 @@ int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote);
 /* Its queue part: SQLITE_CONSTRAINT when it must be refused. */
 int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote);
 
-/* ---- fetch.c, work.c ------------------------------------------------------- */
+/* ---- fetch.c, work_names.c -------------------------------------------------- */
 
 /* A message with this key can be fetched again, or for the first time. */
 void messages_lower(struct sqlite_store *s, int64_t visible_ms, uint64_t id);
@@ -305,6 +315,8 @@ static inline int64_t work_free_ms(int64_t visible_ms, pawl_str lock_token, int6
     return lock_token.len && lock_until_ms > visible_ms ? lock_until_ms : visible_ms;
 }
 
+/* Made when missing; NULL: no memory. */
+struct work_name *work_name_of(struct sqlite_store *s, pawl_str name);
 /* Free work with this name appeared, or (name NULL) changed. */
 void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);
 void work_forget(struct sqlite_store *s, uint64_t id); /* neither taken nor loose */

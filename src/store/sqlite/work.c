@@ -11,31 +11,17 @@
  *             abandoned; their ids are in memory
  *
  * For each name asked for, a struct work_name remembers how far its indexes were
- * read and whether a look can find anything, so that names with nothing to do
- * cost no query, and work that nobody here can do is never read.  What makes a
- * row free tells work_appeared() or abandons it; both move the memory back.
+ * read and whether a look can find anything (work_names.c), so that names with nothing
+ * to do cost no query, and work that nobody here can do is never read.
  *
  * Among delayed rows that are due, DUE_WINDOW are looked at in the order of
  * their time; with fewer due, the oldest id comes first over all (W1).
  */
 #include "base/attr.h"
-#include "base/limits.h"
 #include "store/sqlite/sqlite.h"
 
 #define DUE_WINDOW 1024
 #define RUN_GAP    4 /* ids apart that one statement still reads over */
-
-struct work_name {
-    pawl_str name;      /* points into text */
-    bool ready;         /* fresh or ready work may be there after these */
-    uint64_t fresh_id;  /* rows of work_fresh up to here are taken */
-    uint64_t ready_id;  /* rows of work_ready up to here are taken */
-    int64_t look_ms;    /* no delayed row gets free before this */
-    int64_t delayed_ms; /* delayed rows up to (delayed_ms, delayed_id) are taken */
-    uint64_t delayed_id;
-    VEC(uint64_t) loose; /* ids; those not in the store's `loose` set are stale */
-    char text[];
-};
 
 /* A fetch in progress. */
 struct fetch {
@@ -50,126 +36,6 @@ static int look_at_all(struct fetch *f);
 static void choose(struct fetch *f);
 static int read_rows(struct fetch *f, pawl_mem *mem, pawl_work_list *ret);
 static void note_taken(struct fetch *f, const pawl_work_list *list);
-
-/* ---- Memory ---------------------------------------------------------------- */
-
-static struct work_name *name_of(struct sqlite_store *s, pawl_str name)
-{
-    struct work_name *n = map_gets(&s->names, name);
-
-    if (n)
-        return n;
-    n = calloc(1, sizeof *n + name.len + 1);
-    if (!n)
-        return NULL;
-    if (name.len)
-        memcpy(n->text, name.ptr, name.len);
-    n->name = (pawl_str){.ptr = n->text, .len = name.len};
-    n->ready = true;
-    n->look_ms = INT64_MIN;
-    n->delayed_ms = INT64_MIN;
-    if (!map_puts(&s->names, n->name, n)) {
-        free(n);
-        return NULL;
-    }
-    return n;
-}
-
-/* A row of this name may be free from `free_ms` on. */
-static void look_again(struct work_name *n, uint64_t id, int64_t free_ms)
-{
-    if (free_ms <= 0) {
-        n->ready = true;
-        if (n->fresh_id >= id)
-            n->fresh_id = id - 1;
-        if (n->ready_id >= id)
-            n->ready_id = id - 1;
-        return;
-    }
-    if (n->look_ms > free_ms)
-        n->look_ms = free_ms;
-    if (n->delayed_ms > free_ms || (n->delayed_ms == free_ms && n->delayed_id >= id)) {
-        n->delayed_ms = free_ms;
-        n->delayed_id = id - 1;
-    }
-}
-
-void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms)
-{
-    size_t cursor = 0;
-    struct work_name *n;
-
-    if (name) {
-        if (s->names.count && (n = map_gets(&s->names, *name)))
-            look_again(n, id, free_ms);
-        return;
-    }
-    while ((n = map_next(&s->names, &cursor)))
-        look_again(n, id, free_ms);
-}
-
-void work_forget(struct sqlite_store *s, uint64_t id)
-{
-    if (s->work.count)
-        taken_remove(&s->work, id);
-    if (s->loose.count)
-        taken_remove(&s->loose, id);
-}
-
-void work_reset(struct sqlite_store *s)
-{
-    size_t cursor = 0;
-    struct work_name *n;
-
-    while ((n = map_next(&s->names, &cursor))) {
-        vec_deinit(&n->loose);
-        free(n);
-    }
-    map_reset(&s->names);
-    taken_reset(&s->work);
-    taken_reset(&s->loose);
-}
-
-void work_deinit(struct sqlite_store *s)
-{
-    work_reset(s);
-    map_deinit(&s->names);
-    taken_deinit(&s->work);
-    taken_deinit(&s->loose);
-    vec_deinit(&s->candidates);
-}
-
-/* A held row is free: it is in no index, so remember it by its name. */
-static void loosen(struct sqlite_store *s, struct work_name *n, uint64_t id)
-{
-    if (taken_has(&s->loose, id))
-        return;
-    uint64_t *slot = vec_push(&n->loose);
-    need_memory(slot && taken_add(&s->loose, id)); /* else the row is stuck until a restart */
-    *slot = id;
-}
-
-void sqlite_abandon_work(pawl_store *base, const uint64_t *ids, size_t count)
-{
-    struct sqlite_store *s = sqlite_of(base);
-    sqlite3_stmt *stmt = s->writer.db ? conn_statement(&s->writer, ST_WORK_PLACE) : NULL;
-
-    for (size_t i = 0; i < count; i++) {
-        taken_remove(&s->work, ids[i]);
-        if (stmt)
-            bind_id(stmt, 1, ids[i]);
-        int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
-        if (rc == SQLITE_ROW) {
-            struct work_name *n = name_of(s, column_view(stmt, 0));
-            assert_that(n);
-            if (sqlite3_column_int(stmt, 1) == PLACE_HELD)
-                loosen(s, n, ids[i]);
-            else
-                look_again(n, ids[i], sqlite3_column_int64(stmt, 2));
-        }
-        (void)sqlite3_reset(stmt);
-    }
-}
 
 /* ---- Fetching -------------------------------------------------------------- */
 
@@ -191,7 +57,7 @@ pawl_status sqlite_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *
     if (name_count == 0)
         rc = look_at_all(&f);
     for (size_t i = 0; i < name_count && rc == SQLITE_OK; i++) {
-        struct work_name *n = name_of(s, names[i]);
+        struct work_name *n = work_name_of(s, names[i]);
         rc = n ? look_at(&f, n) : SQLITE_NOMEM;
     }
     if (rc == SQLITE_OK && s->candidates.count) {
@@ -353,7 +219,7 @@ static int look_at(struct fetch *f, struct work_name *n)
 static int find_names(struct fetch *f, enum statement which)
 {
     sqlite3_stmt *stmt = conn_statement(f->c, which);
-    struct work_name *n = name_of(f->s, (pawl_str){0});
+    struct work_name *n = work_name_of(f->s, (pawl_str){0});
     int rc = SQLITE_OK;
 
     if (!stmt)
@@ -362,7 +228,7 @@ static int find_names(struct fetch *f, enum statement which)
         bind_text(stmt, 1, n->name);
         rc = sqlite3_step(stmt);
         if (rc == SQLITE_ROW)
-            n = name_of(f->s, column_view(stmt, 0));
+            n = work_name_of(f->s, column_view(stmt, 0));
         (void)sqlite3_reset(stmt);
         rc = rc == SQLITE_ROW ? SQLITE_OK : rc;
     }

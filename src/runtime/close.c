@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/close.c -- the end of a runtime: refuse, drain, free.
+ *
+ * The other way round from open.c.  Whoever waits gets an answer; a runtime that is dead
+ * (fenced, outcome unknown) is closed without touching the store again.  Where activities
+ * do not end in time, nothing is freed: their threads still use it.
+ *
+ * Called by users (pawl_runtime_close), open.c, and the blocking calls of clients;
+ * runtime_discard also by trial/world.c and the tests.
+ */
+#include "fiber/fiber.h"
+#include "runtime/group.h"
+#include "runtime/hold.h"
+#include "runtime/inbox.h"
+#include "runtime/internal.h"
+#include "runtime/job.h"
+#include "runtime/lease.h"
+#include "runtime/letter.h"
+#include "runtime/loop.h"
+#include "runtime/mailbox.h"
+#include "runtime/queue_desk.h"
+#include "runtime/resident.h"
+#include "runtime/slots.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext)
+{
+    bool unknown = rt->dead == PAWL_UNKNOWN;
+    *rettext = unknown ? "the runtime has stopped: this may have happened, or not"
+                       : "the runtime is closing";
+    return unknown ? PAWL_UNKNOWN : PAWL_SHUTDOWN;
+}
+
+static void refuse_items(pawl_runtime *rt, struct item *item)
+{
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
+    for (struct item *next; item; item = next) {
+        next = item->next;
+        if (item->kind == ITEM_REQUEST)
+            request_refuse((struct request *)(void *)item, status, "%s", text);
+        else if (item->kind == ITEM_LEASE)
+            lease_refuse(rt, item);
+        else if (item->kind == ITEM_QUEUE)
+            queue_refuse((struct queue_req *)(void *)item, status, text);
+        else
+            job_free((struct job *)(void *)item);
+    }
+}
+
+static void drop_letters(pawl_runtime *rt)
+{
+    struct letter *l;
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
+    letter_back(rt, rt->later);
+    rt->later = NULL;
+    rt->later_end = &rt->later;
+    while ((l = letter_next(rt)))
+        letter_drop(rt, l, status, text);
+}
+
+void runtime_refuse(pawl_runtime *rt)
+{
+    heap_deinit(&rt->limits); /* while the jobs in it live */
+    inbox_take(rt);
+    refuse_items(rt, rt->items);
+    rt->items = NULL;
+    rt->items_end = &rt->items;
+    queue_refuse_all(rt);
+    drop_letters(rt);
+}
+
+static void free_jobs(pawl_runtime *rt)
+{
+    for (struct job *job = rt->queue, *next; job; job = next) {
+        next = job->next_queued;
+        job_free(job);
+    }
+    rt->queue = NULL;
+}
+
+void runtime_discard(pawl_runtime *rt)
+{
+    registry_leave(rt->app, rt);
+    runtime_refuse(rt);
+    lease_stop(rt);
+    queue_desk_close(rt);
+    free_jobs(rt);
+    hold_free(rt);
+    resident_trim(rt, true, NULL);
+    mailbox_free(rt);
+    for (size_t cursor = 0;;) {
+        char *name = map_next(&rt->kept_names, &cursor);
+        if (!name)
+            break;
+        free(name);
+    }
+    struct map *maps[] = {&rt->by_uid,     &rt->by_id,    &rt->inflight, &rt->codeless, &rt->piled,
+                          &rt->kept_names, &rt->suspects, &rt->jobs,     &rt->waiters,  &rt->mend};
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        map_deinit(maps[i]);
+    arena_deinit(&rt->group_mem);
+    arena_deinit(&rt->load_mem);
+    fiber_pool_destroy(rt->fibers);
+    slots_close(rt->slots, rt->dead == PAWL_OK);
+    if (rt->owns_store && rt->store)
+        rt->store->ops->close(rt->store);
+    while (rt->feeds) {
+        struct feed *f = rt->feeds;
+        rt->feeds = f->next;
+        free(f);
+    }
+    free(rt->workers);
+    free(rt->data_dir);
+    free(rt);
+}
+
+void pawl_runtime_close(pawl_runtime *rt)
+{
+    pawl_error elsewhere;
+    if (!rt || runtime_is_elsewhere(rt, &elsewhere)) /* the parent's: nothing here is ours to end */
+        return;
+    registry_leave(rt->app, rt);
+    told_stop(rt);
+    bool all = true;
+    if (rt->threaded) {
+        all = worker_stop(rt, rt->opts.drain_ms);
+        for (int i = 0; all && i < 1000 && atomic_load(&rt->inbox_count); i++)
+            usleep(1000); /* their results are taken in */
+        atomic_store(&rt->stop, true);
+        inbox_wake(rt);
+        pthread_join(rt->engine_thread, NULL);
+        watchdog_stop(rt);
+    }
+    if (rt->stepping)
+        loop_finish(rt);
+    told_drain(rt);
+    lease_stop(rt);
+    if (!all) { /* threads still use runtime and store: both are left to the end of the process */
+        log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
+                 (long long)rt->opts.drain_ms);
+        atomic_store(&rt->app->left_running, true);
+        slots_absolve(rt->slots); /* we ended them: that is no crash of theirs */
+        return;
+    }
+    runtime_discard(rt);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/work_names.c -- what is known in memory about free work, by name.
+ *
+ * A struct work_name may say "look" where there is nothing; never the opposite: what
+ * makes a row free tells work_appeared() or abandons it, and both move the memory back.
+ * It is of the engine thread, like all that take() forgets.
+ *
+ * Called by work.c (a look moves it on), commit.c and open.c; sqlite_abandon_work is an
+ * operation of the store.
+ */
+#include "base/attr.h"
+#include "store/sqlite/sqlite.h"
+
+struct work_name *work_name_of(struct sqlite_store *s, pawl_str name)
+{
+    struct work_name *n = map_gets(&s->names, name);
+
+    if (n)
+        return n;
+    n = calloc(1, sizeof *n + name.len + 1);
+    if (!n)
+        return NULL;
+    if (name.len)
+        memcpy(n->text, name.ptr, name.len);
+    n->name = (pawl_str){.ptr = n->text, .len = name.len};
+    n->ready = true;
+    n->look_ms = INT64_MIN;
+    n->delayed_ms = INT64_MIN;
+    if (!map_puts(&s->names, n->name, n)) {
+        free(n);
+        return NULL;
+    }
+    return n;
+}
+
+/* A row of this name may be free from `free_ms` on. */
+static void look_again(struct work_name *n, uint64_t id, int64_t free_ms)
+{
+    if (free_ms <= 0) {
+        n->ready = true;
+        if (n->fresh_id >= id)
+            n->fresh_id = id - 1;
+        if (n->ready_id >= id)
+            n->ready_id = id - 1;
+        return;
+    }
+    if (n->look_ms > free_ms)
+        n->look_ms = free_ms;
+    if (n->delayed_ms > free_ms || (n->delayed_ms == free_ms && n->delayed_id >= id)) {
+        n->delayed_ms = free_ms;
+        n->delayed_id = id - 1;
+    }
+}
+
+void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms)
+{
+    size_t cursor = 0;
+    struct work_name *n;
+
+    if (name) {
+        if (s->names.count && (n = map_gets(&s->names, *name)))
+            look_again(n, id, free_ms);
+        return;
+    }
+    while ((n = map_next(&s->names, &cursor)))
+        look_again(n, id, free_ms);
+}
+
+void work_forget(struct sqlite_store *s, uint64_t id)
+{
+    if (s->work.count)
+        taken_remove(&s->work, id);
+    if (s->loose.count)
+        taken_remove(&s->loose, id);
+}
+
+void work_reset(struct sqlite_store *s)
+{
+    size_t cursor = 0;
+    struct work_name *n;
+
+    while ((n = map_next(&s->names, &cursor))) {
+        vec_deinit(&n->loose);
+        free(n);
+    }
+    map_reset(&s->names);
+    taken_reset(&s->work);
+    taken_reset(&s->loose);
+}
+
+void work_deinit(struct sqlite_store *s)
+{
+    work_reset(s);
+    map_deinit(&s->names);
+    taken_deinit(&s->work);
+    taken_deinit(&s->loose);
+    vec_deinit(&s->candidates);
+}
+
+/* A held row is free: it is in no index, so remember it by its name. */
+static void loosen(struct sqlite_store *s, struct work_name *n, uint64_t id)
+{
+    if (taken_has(&s->loose, id))
+        return;
+    uint64_t *slot = vec_push(&n->loose);
+    need_memory(slot && taken_add(&s->loose, id)); /* else the row is stuck until a restart */
+    *slot = id;
+}
+
+void sqlite_abandon_work(pawl_store *base, const uint64_t *ids, size_t count)
+{
+    struct sqlite_store *s = sqlite_of(base);
+    sqlite3_stmt *stmt = s->writer.db ? conn_statement(&s->writer, ST_WORK_PLACE) : NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        taken_remove(&s->work, ids[i]);
+        if (stmt)
+            bind_id(stmt, 1, ids[i]);
+        int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+        if (rc == SQLITE_ROW) {
+            struct work_name *n = work_name_of(s, column_view(stmt, 0));
+            assert_that(n);
+            if (sqlite3_column_int(stmt, 1) == PLACE_HELD)
+                loosen(s, n, ids[i]);
+            else
+                look_again(n, ids[i], sqlite3_column_int64(stmt, 2));
+        }
+        (void)sqlite3_reset(stmt);
+    }
+}
