@@ -25,9 +25,15 @@ bool request_no_room(pawl_runtime *rt)
     if (full == atomic_load_explicit(&rt->full, memory_order_relaxed))
         return full;
     atomic_store(&rt->full, full);
-    if (!full)
-        group_store_is_well(rt); /* what failed for it may have been refused: no commit will tell */
-    return full;
+    if (full) {
+        log_warn(&rt->log, "store", "the disk is full: new work is refused, running work goes on",
+                 "store=%s", rt->store->ops->name);
+        return true;
+    }
+    log_warn(&rt->log, "store", "there is room again: new work is accepted", "store=%s",
+             rt->store->ops->name);
+    group_store_is_well(rt); /* what failed for it may have been refused: no commit will tell */
+    return false;
 }
 
 static bool refuse_when_full(pawl_runtime *rt, struct request *req)

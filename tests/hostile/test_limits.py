@@ -70,6 +70,38 @@ def test_D04_a_full_disk_refuses_new_work_and_loses_none():
             w.check()
 
 
+def push_until_full(server, queue, item):
+    """How many were accepted before the first refusal."""
+    count, end = 0, time.monotonic() + 60
+    while True:
+        status = server.post("/queue/%s/push" % queue, {"item": item}).status
+        if status == 507:
+            return count
+        assert status == 200 and time.monotonic() < end, status
+        count += 1
+
+
+def test_D04_a_disk_that_work_filled_is_usable_again_when_the_work_is_gone():
+    """Nothing else is on it to be deleted: what is freed lies inside the database."""
+    for size in ("16m", "48m"):
+        with small_disk(size) as disk:
+            if not disk:
+                return
+            with World(data=disk / "data", start=False) as w, open(w.place / "log", "ab") as log:
+                w.server.start(output=log)  # not on that disk
+                first = push_until_full(w.server, "big", "x" * 200000)
+                assert first > 10, first
+                said = (w.place / "log").read_text()
+                assert "disk is full" in said, said
+                kit.expect(w.server.post("/queue/big/purge", {}), 200, items_purged=first)
+                again = push_until_full(w.server, "big", "y" * 200000)
+                assert again > first / 3, (size, first, again)
+                w.server.stop()
+                w.server.start(output=log)  # full as it is
+                kit.expect(w.server.post("/queue/big/purge", {}), 200, items_purged=again)
+                assert push_until_full(w.server, "big", "z" * 200000) > first / 3
+
+
 def run(*words):
     return subprocess.run([str(kit.PAWL), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, timeout=30)

@@ -35,6 +35,15 @@ static void give_up(struct sqlite_store *s)
     (void)sqlite3_db_config(s->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
+/* The disk is full: give the reserve back, and with the next commit bring the WAL into the
+ * database while there is room for that; from then on it is written over and need not grow. */
+static void give_room(struct sqlite_store *s)
+{
+    if (!s->reserve.spent)
+        s->checkpoint_at = 0;
+    reserve_spend(&s->reserve);
+}
+
 /* ---- take ------------------------------------------------------------------ */
 
 static int read_fence(struct conn *c, pawl_fence *ret, uint64_t *rethighest)
@@ -142,7 +151,7 @@ pawl_status group_fail(struct sqlite_store *s, int rc, const char *what, pawl_er
 
     conn_rollback(&s->writer);
     if (status == PAWL_DISK_FULL)
-        reserve_spend(&s->reserve);
+        give_room(s);
     return status;
 }
 
@@ -367,7 +376,7 @@ int commit_saw_wal(void *user, sqlite3 *db, const char *name, int pages)
     (void)db;
     (void)name;
     if (pages < s->wal_pages) /* the WAL started over */
-        s->checkpoint_at = CHECKPOINT_PAGES;
+        s->checkpoint_at = s->checkpoint_pages;
     s->wal_pages = pages;
     return SQLITE_OK;
 }
@@ -380,9 +389,9 @@ static void checkpoint(struct sqlite_store *s)
     int rc = sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     POINT("sqlite.checkpoint.after");
 
-    s->checkpoint_at = s->wal_pages + CHECKPOINT_PAGES;
+    s->checkpoint_at = s->wal_pages + s->checkpoint_pages;
     if ((rc & 0xff) == SQLITE_FULL)
-        reserve_spend(&s->reserve);
+        give_room(s);
     else if ((rc & 0xff) == SQLITE_IOERR)
         give_up(s);
 }

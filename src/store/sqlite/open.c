@@ -196,6 +196,8 @@ static pawl_status open_writer(struct sqlite_store *s, int64_t now_ms, pawl_erro
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
         return PAWL_NO_MEMORY;
     }
+    if (s->reserve.bytes < CHECKPOINT_PAGES * (int64_t)PAGE_BYTES) /* a small disk */
+        s->checkpoint_pages = s->checkpoint_at = CHECKPOINT_PAGES_SMALL;
     return PAWL_OK;
 }
 
@@ -216,7 +218,7 @@ static struct sqlite_store *create(const char *file)
         return NULL;
     s->base.ops = &ops;
     s->lock_fd = -1;
-    s->checkpoint_at = CHECKPOINT_PAGES;
+    s->checkpoint_pages = s->checkpoint_at = CHECKPOINT_PAGES;
     s->seen_ms = INT64_MIN;
     taken_init(&s->messages);
     taken_init(&s->work);
@@ -289,13 +291,32 @@ static pawl_store_caps sqlite_caps(pawl_store *base)
                              .queues = true};
 }
 
+/* Pages of the file that nothing is in: work that was purged or pruned. */
+static int64_t bytes_inside(struct sqlite_store *s)
+{
+    static const char sql[] = "SELECT f.freelist_count*p.page_size FROM"
+                              " pragma_freelist_count() f,pragma_page_size() p";
+    sqlite3_stmt *stmt = NULL;
+    int64_t bytes = 0;
+
+    if (sqlite3_prepare_v2(s->writer.db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        bytes = sqlite3_column_int64(stmt, 0);
+    (void)sqlite3_finalize(stmt);
+    return bytes;
+}
+
+/* With the reserve gone there is room for new work when there is as much of it inside the file
+ * as would make the reserve again outside: on a disk of its own that is all that can be freed. */
 pawl_status sqlite_space(pawl_store *base)
 {
     struct sqlite_store *s = sqlite_of(base);
 
     if (s->reserve.spent && s->reserve.path)
         reserve_refill(&s->reserve);
-    return s->reserve.spent ? PAWL_DISK_FULL : PAWL_OK;
+    if (!s->reserve.spent || bytes_inside(s) >= 2 * s->reserve.bytes)
+        return PAWL_OK;
+    return PAWL_DISK_FULL;
 }
 
 /* ---- Damage, for tests ------------------------------------------------------ */

@@ -39,7 +39,11 @@
 #define MARK_EVERY       128 /* events between marks; stored: never change it */
 #define READERS_MAX      8
 #define LIST_EXAMINE_MAX 10000
-#define CHECKPOINT_PAGES 2000
+#define PAGE_BYTES       4096 /* SQLite's default, which we keep */
+/* What is in the WAL must fit into the database when the reserve has been given back, so the
+ * WAL is no longer than that (reserve.c). */
+#define CHECKPOINT_PAGES       2000
+#define CHECKPOINT_PAGES_SMALL 128
 
 struct sqlite_store;
 
@@ -146,8 +150,9 @@ struct sqlite_store {
     pawl_fence fence;   /* as stored */
     bool broken;        /* a COMMIT failed in an unknown way: nothing is written any more */
     struct reserve reserve;
-    int wal_pages;     /* after the last commit */
-    int checkpoint_at; /* WAL pages that trigger the next checkpoint */
+    int wal_pages;        /* after the last commit */
+    int checkpoint_at;    /* WAL pages that trigger the next checkpoint */
+    int checkpoint_pages; /* ... and so many more for the next */
 
     struct pending pending;
 
