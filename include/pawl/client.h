@@ -254,6 +254,11 @@ PAWL_API pawl_status pawl_client_history(pawl_client *c, const char *instance, u
 PAWL_API void pawl_client_hold(void);
 PAWL_API void pawl_client_release(void);
 
+/* Whoever waits for a pop (pawl/queue.h) or a poll (pawl/worker.h) that was handed in with this
+ * `arg` has gone: it is called back at once and gets nothing, so that nothing is taken for
+ * nobody.  No effect on one that does not wait, or not any more.  From any thread. */
+PAWL_API void pawl_client_withdraw(pawl_client *c, const void *arg);
+
 /* ---- The commit feed ---------------------------------------------------- */
 
 /* An instance that a commit changed; or a queue, and then `instance` is "". */

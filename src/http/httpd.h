@@ -44,6 +44,9 @@ struct httpd_handler {
     void *(*begin)(void *user, struct httpd_conn *conn, const struct head *head);
     void (*body)(void *call, pawl_str bytes);
     void (*ready)(void *call);
+    /* The other side hung up, or will not send any more, before the answer: it may not be there
+     * to read it.  The call goes on; httpd_answer() as ever. */
+    void (*gone)(void *call);
     /* The next bytes of a stream into `out`, which is empty. */
     enum httpd_pull (*pull)(void *call, struct buf *out);
     void (*finish)(void *call);

@@ -135,6 +135,24 @@ static void shake(struct httpd_conn *c)
     }
 }
 
+/* While its call is away: the next request, which has to wait, or the end of the other side. */
+static void busy_event(struct httpd_conn *c, uint32_t events)
+{
+    char byte;
+    bool ends = events & EPOLLRDHUP;
+    if (events & (EPOLLERR | EPOLLHUP)) {
+        http_conn_close(c);
+        if (c->state == CONN_LOST)
+            c->h->handler->gone(c->call);
+        return;
+    }
+    if (!ends)
+        ends = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    http_conn_watch(c, ends ? 0 : EPOLLRDHUP); /* else the bytes are told of for ever */
+    if (ends)
+        c->h->handler->gone(c->call);
+}
+
 static void on_event(struct httpd_conn *c, uint32_t events)
 {
     bool gone = events & (EPOLLERR | EPOLLHUP);
@@ -148,10 +166,7 @@ static void on_event(struct httpd_conn *c, uint32_t events)
         http_conn_readable(c);
         break;
     case CONN_BUSY:
-        if (gone)
-            http_conn_close(c);
-        else
-            http_conn_watch(c, 0); /* the next request, or the end of the other side: later */
+        busy_event(c, events);
         break;
     case CONN_SENDING:
     case CONN_STREAM:

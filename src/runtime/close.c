@@ -46,6 +46,8 @@ static void refuse_items(pawl_runtime *rt, struct item *item)
             lease_refuse(rt, item);
         else if (item->kind == ITEM_QUEUE)
             queue_refuse((struct queue_req *)(void *)item, status, text);
+        else if (item->kind == ITEM_WITHDRAWAL)
+            free(item);
         else
             job_free((struct job *)(void *)item);
     }

@@ -330,6 +330,20 @@ void lease_look(pawl_runtime *rt)
     }
 }
 
+void lease_end_wait(pawl_runtime *rt, const void *arg)
+{
+    for (struct lease_call **at = &rt->polls; *at; at = &(*at)->next) {
+        struct lease_call *q = *at;
+        if (q->arg != arg)
+            continue;
+        *at = q->next;
+        if (!*at)
+            rt->polls_end = at;
+        answer(q, &(pawl_worker_reply){.status = PAWL_OK});
+        return;
+    }
+}
+
 int64_t lease_next(const pawl_runtime *rt)
 {
     int64_t at = INT64_MAX;

@@ -42,6 +42,8 @@ struct lease_call {
 void lease_handle(pawl_runtime *rt, struct item *item);
 /* Waiting polls: look for work if some may have appeared, answer those whose time is over. */
 void lease_look(pawl_runtime *rt);
+/* The poll that calls back with `arg` gets nothing any more. */
+void lease_end_wait(pawl_runtime *rt, const void *arg);
 /* Mono time at which a poll's time is over; INT64_MAX: none waits. */
 int64_t lease_next(const pawl_runtime *rt);
 /* The stage of a call was committed: answer. */

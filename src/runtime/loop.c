@@ -142,6 +142,9 @@ static void take_item(pawl_runtime *rt, struct item *item)
     case ITEM_QUEUE:
         queue_handle(rt, (struct queue_req *)(void *)item);
         break;
+    case ITEM_WITHDRAWAL:
+        withdraw_handle(rt, item);
+        break;
     }
 }
 

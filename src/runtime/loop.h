@@ -85,4 +85,9 @@ bool watchdog_start(pawl_runtime *rt);
 void watchdog_stop(pawl_runtime *rt);
 void watchdog_wake(pawl_runtime *rt); /* the engine has something to do */
 
+/* ---- withdraw.c --------------------------------------------------------------- */
+
+/* A caller has gone: what waits for it is answered, and gets nothing.  Frees the item. */
+void withdraw_handle(pawl_runtime *rt, struct item *item);
+
 #endif

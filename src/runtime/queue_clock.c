@@ -166,6 +166,33 @@ void queue_withdraw(pawl_runtime *rt, const void *arg)
     queue_refuse(req, PAWL_LOST, "nobody waits for this item any more");
 }
 
+/* A pop that was put off to the next pass; out of the list. */
+static struct queue_req *take_put_off(struct queue_desk *d, const void *arg)
+{
+    for (struct queue_req **at = &d->later; *at; at = &(*at)->next) {
+        struct queue_req *req = *at;
+        if (req->arg != arg || req->args.op != PAWL_QUEUE_POP)
+            continue;
+        *at = req->next;
+        if (!*at)
+            d->later_end = at;
+        d->later_count--;
+        return req;
+    }
+    return NULL;
+}
+
+void queue_end_wait(pawl_runtime *rt, const void *arg)
+{
+    struct queue_req *req = waiting_for(rt, arg);
+    if (req)
+        unpark(rt->desk, req);
+    else if (rt->desk)
+        req = take_put_off(rt->desk, arg);
+    if (req)
+        queue_finish(req, &(pawl_queue_reply){.status = PAWL_OK});
+}
+
 /* Items came, or a lock went: who waits gets them, in the order they came. */
 static bool serve(pawl_runtime *rt, struct seat *s)
 {

@@ -112,6 +112,8 @@ void queue_look(pawl_runtime *rt);
 void queue_stop_waiting(pawl_runtime *rt, const void *arg);
 /* It is not wanted any more: no item is locked for nobody. */
 void queue_withdraw(pawl_runtime *rt, const void *arg);
+/* The same, of a client: answered as if there were nothing, also one that was put off. */
+void queue_end_wait(pawl_runtime *rt, const void *arg);
 /* Before the commit: serve waiting pops, start what bound queues ask for, fill in the round. */
 void queue_seal(pawl_runtime *rt);
 void queue_committed(pawl_runtime *rt);

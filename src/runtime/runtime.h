@@ -45,7 +45,7 @@ struct queue_desk;
 
 /* ---- What travels -------------------------------------------------------- */
 
-enum item_kind { ITEM_REQUEST, ITEM_JOB, ITEM_LEASE, ITEM_QUEUE };
+enum item_kind { ITEM_REQUEST, ITEM_JOB, ITEM_LEASE, ITEM_QUEUE, ITEM_WITHDRAWAL };
 
 /* What the inbox carries; embedded first in its owner. */
 struct item {

@@ -241,6 +241,14 @@ static void on_ready(void *call)
         deliver(c);
 }
 
+/* What it waits for in the runtime would be taken for nobody. */
+static void on_gone(void *call)
+{
+    struct call *c = call;
+    if (c->lingers)
+        pawl_client_withdraw(c->srv->client, c);
+}
+
 static void on_finish(void *call)
 {
     struct call *c = call;
@@ -312,6 +320,7 @@ static enum httpd_pull on_pull(void *call, struct buf *out)
 static const struct httpd_handler handler = {.begin = on_begin,
                                              .body = on_body,
                                              .ready = on_ready,
+                                             .gone = on_gone,
                                              .pull = on_pull,
                                              .finish = on_finish,
                                              .refused = on_refused,

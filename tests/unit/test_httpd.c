@@ -47,6 +47,7 @@ static struct {
     int port;
     struct call *waiting; /* answered in the next round */
     unsigned calls;       /* alive */
+    unsigned gone;        /* told that the other side went */
     char *big;
     struct client *clients[4];
     size_t count;
@@ -97,6 +98,12 @@ static void on_ready(void *call)
     } else {
         httpd_answer(c->conn, &c->answer);
     }
+}
+
+static void on_gone(void *call)
+{
+    (void)call;
+    w.gone++;
 }
 
 static enum httpd_pull on_pull(void *call, struct buf *out)
@@ -168,7 +175,7 @@ static int64_t on_asleep(void *user, int64_t now_ms)
     return now_ms + 1;
 }
 
-static const struct httpd_handler handler = {on_begin,  on_body,    on_ready, on_pull,
+static const struct httpd_handler handler = {on_begin,  on_body,    on_ready, on_gone,  on_pull,
                                              on_finish, on_refused, on_awake, on_asleep};
 
 /* ---- Life ------------------------------------------------------------------------------- */
