@@ -73,6 +73,7 @@ $(B)/libpawl.a: $(LIBOBJ)
 
 $(B)/libpawl.so: $(LIBOBJ)
 	$(CC) $(LDFLAGS) -shared -Wl,-soname,libpawl.so.0 $^ $(LDLIBS) -o $@
+	ln -sf libpawl.so $@.0
 
 $(B)/libpawl-main.a: $(MAINOBJ) $(filter $(B)/obj/src/base/%,$(LIBOBJ))
 	@rm -f $@
@@ -136,7 +137,7 @@ analyse-gcc:
 analyse-tidy:
 	@printf '%s\n' $(ANALYSED) | xargs -P2 -I{} clang-tidy --quiet {} -- $(ANALYSE) 2>/dev/null
 
-# make install         PREFIX=/usr/local DESTDIR=: binary, libraries, headers, pawl.pc
+# make install         PREFIX=/usr/local DESTDIR=: binary, libraries, headers, pawl.pc, pawl-main.pc
 PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/^#define PAWL_VERSION "\(.*\)"/\1/p' include/pawl/types.h)
 INSTALL_TO = $(DESTDIR)$(PREFIX)
@@ -152,6 +153,8 @@ install: all $(B)/libpawl-conformance.a
 	install -m 644 include/pawl/*.h $(INSTALL_TO)/include/pawl/
 	printf 'prefix=%s\nName: pawl\nDescription: durable execution and durable queues\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lpawl\nLibs.private: -lsqlite3 -lpthread -lm -ldl\n' \
 	    $(PREFIX) $(VERSION) > $(INSTALL_TO)/lib/pkgconfig/pawl.pc
+	printf 'prefix=%s\nName: pawl-main\nDescription: the verbs of pawl, for programs with PAWL_EXPORT or PAWL_PROGRAM\nVersion: %s\nRequires: pawl = %s gnutls sqlite3\nLibs: -L$${prefix}/lib -rdynamic -lpawl-main\n' \
+	    $(PREFIX) $(VERSION) $(VERSION) > $(INSTALL_TO)/lib/pkgconfig/pawl-main.pc
 
 # The figures we keep, beside their targets; writes bench/RESULTS.md.  On a quiet machine.
 bench: all
