@@ -97,6 +97,7 @@ struct args {
     const char *url;   /* of a server */
     const char *token; /* for it */
     const char *ca;    /* whom to trust for https://; NULL: the system's authorities */
+    bool url_given, store_given, load_given; /* on the command line, not in the environment */
 
     uint64_t priority; /* queue */
     bool ack;

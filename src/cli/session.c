@@ -106,8 +106,11 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     if (use != SESSION_RUN && session_is_remote(cli))
         return open_remote(cli, ret);
     if (cli->args.url && (cli->verb->takes & TAKES_URL))
-        return cli_fail(cli, EXIT_USAGE,
-                        "--url and --data (or PAWL_DATA) name two places; give one of them");
+        return cli_fail(cli, EXIT_USAGE, "%s",
+                        cli->args.url_given
+                            ? "--url and --data (or --store) name two places; give one of them"
+                            : "PAWL_URL and PAWL_DATA (or PAWL_STORE) name two places; unset one, "
+                              "or give --url or --data");
     int status = makes ? 0 : session_must_exist(cli);
     if (status)
         return status;
