@@ -30,9 +30,11 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 import urllib.parse
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
@@ -97,8 +99,14 @@ class Client:
 
     def request(self, method: str, path: str, body: Any = _ABSENT,
                 query: Optional[Dict[str, Any]] = None,
-                headers: Optional[Dict[str, str]] = None) -> Tuple[int, Any]:
-        """One request; (status, decoded answer).  Raises Error for 4xx and 5xx."""
+                headers: Optional[Dict[str, str]] = None,
+                repeat: Optional[bool] = None) -> Tuple[int, Any]:
+        """One request; (status, decoded answer).  Raises Error for 4xx and 5xx.
+
+        When the connection breaks before the answer, nobody knows whether the request was acted
+        on.  One that may be sent twice is sent once more: `repeat`, by default a GET and what has
+        an Idempotency-Key.  Any other raises, and it is the caller who decides.
+        """
         if query:
             given = {k: v for k, v in query.items() if v is not None}
             path += "?" + urllib.parse.urlencode(given) if given else ""
@@ -106,13 +114,16 @@ class Client:
         head = {"Content-Type": "application/json", **(headers or {})}
         if self.token:
             head["Authorization"] = "Bearer " + self.token
-        # A kept connection may have been closed meanwhile: then nothing of the request was
-        # answered, and it is sent once more on a new one.
-        for fresh in (False, True):
+        if repeat is None:
+            repeat = method == "GET" or "Idempotency-Key" in head
+        for last in (False, True):
             conn = getattr(self._local, "conn", None)
-            if conn is None or fresh:
+            if conn is not None and _closed(conn):    # before anything was sent: no harm
+                conn.close()
+                conn = None
+            if conn is None:
+                self._local.conn = None
                 conn = self._local.conn = self._connect()
-                fresh = True
             try:
                 conn.request(method, path, data, head)
                 answer = conn.getresponse()
@@ -121,7 +132,7 @@ class Client:
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
                 conn.close()
                 self._local.conn = None
-                if fresh:
+                if last or not repeat:
                     raise
             except Exception:
                 conn.close()
@@ -188,11 +199,14 @@ class Client:
 
     def push(self, queue: str, item: Any, priority: int = 0, **options: Any) -> Dict[str, Any]:
         """Durable on return.  Options: dedup_id, delay_seconds, expires_in_seconds, headers …"""
+        # Either id lets the server recognize the second of two, should the answer get lost.
+        key = {} if options.get("dedup_id") else {"Idempotency-Key": uuid.uuid4().hex}
         return self.request("POST", "/queue/%s/push" % _quote(queue),
-                            {"item": item, "priority": priority, **options})[1]
+                            {"item": item, "priority": priority, **options},
+                            headers=key, repeat=True)[1]
 
     def pop(self, queue: str, **options: Any) -> List[Any]:
-        """Take items for good (at most once)."""
+        """Take items for good (at most once; a broken connection may lose them)."""
         return self.request("POST", "/queue/%s/pop" % _quote(queue), query=options)[1]["items"]
 
     def pop_locked(self, queue: str, ttl_seconds: Optional[int] = None,
@@ -206,7 +220,7 @@ class Client:
     def ack(self, queue: str, lock_id: str) -> int:
         """How many items are done; raises Lost when the lock had run out."""
         return self.request("POST", "/queue/%s/acknowledge" % _quote(queue),
-                            {"lock_id": lock_id})[1]["items_acknowledged"]
+                            {"lock_id": lock_id}, repeat=True)[1]["items_acknowledged"]
 
 
 class Task:
@@ -245,6 +259,7 @@ class Worker:
         self._free = threading.Semaphore(concurrency)
         self._tasks: Dict[str, Task] = {}
         self._lock = threading.Lock()
+        self._told = False                # that the server is away
 
     def activity(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decorator: this function does the activity `name`: function(input, task)."""
@@ -286,16 +301,25 @@ class Worker:
             return []
         try:
             # short enough that a stop is not waited for long
-            return self.client.request("POST", "/api/v1/work/poll", {
+            items = self.client.request("POST", "/api/v1/work/poll", {
                 "activities": list(self._functions), "tags": self.tags, "max": min(free, 100),
                 "wait_ms": 2000, "lock_ms": self.lock_ms, "worker": self.name})[1]["items"]
-        except (OSError, http.client.HTTPException):
-            self._stop.wait(0.5)          # the server is away: try again
+            self._told = False
+            return items
+        except (OSError, http.client.HTTPException) as error:
+            self._wait_for_server(error)
         except Error as error:
             if error.status < 500:
                 raise
-            self._stop.wait(0.5)
+            self._wait_for_server(error)
         return []
+
+    def _wait_for_server(self, error: Exception) -> None:
+        if not self._told:                # once, until it has answered again
+            print("pawl: worker: %s does not answer (%s); trying again"
+                  % (self.client.url, error), file=sys.stderr, flush=True)
+        self._told = True
+        self._stop.wait(0.5)
 
     def _work(self, task: Task) -> None:
         try:
@@ -316,7 +340,8 @@ class Worker:
     def _hand_in(self, task: Task, verb: str, body: Dict[str, Any]) -> None:
         for pause in (0.1, 0.3, 1.0, 3.0, None):
             try:
-                self.client.request("POST", "/api/v1/work/%s/%s" % (task.token, verb), body)
+                self.client.request("POST", "/api/v1/work/%s/%s" % (task.token, verb), body,
+                                    repeat=True)
                 return
             except Error as error:
                 if error.status < 500:    # lost: somebody else does it, or nobody waits
@@ -335,13 +360,32 @@ class Worker:
                 try:
                     answer = self.client.request(
                         "POST", "/api/v1/work/%s/heartbeat" % task.token,
-                        {"lock_ms": self.lock_ms})[1]
+                        {"lock_ms": self.lock_ms}, repeat=True)[1]
                     if answer["cancelled"]:
                         task._cancelled.set()
                 except Lost:
                     task._cancelled.set()
                 except (Error, OSError, http.client.HTTPException):
                     pass                  # the next beat comes before the lease ends
+
+
+def _closed(conn: http.client.HTTPConnection) -> bool:
+    """Has the other side closed a connection at rest?"""
+    sock = conn.sock
+    if sock is None:
+        return True
+    try:
+        limit = sock.gettimeout()
+        sock.settimeout(0)
+        try:                              # below TLS too: at rest nothing is to be read
+            socket.socket.recv(sock, 1, socket.MSG_PEEK)
+            return True
+        except BlockingIOError:
+            return False
+        finally:
+            sock.settimeout(limit)
+    except OSError:
+        return True
 
 
 def _quote(text: str) -> str:

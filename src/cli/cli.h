@@ -97,6 +97,7 @@ struct args {
     const char *url;   /* of a server */
     const char *token; /* for it */
     const char *ca;    /* whom to trust for https://; NULL: the system's authorities */
+    bool url_given, store_given, load_given; /* on the command line, not in the environment */
 
     uint64_t priority; /* queue */
     bool ack;
@@ -179,6 +180,8 @@ int cli_fail_error(const struct cli *cli, const pawl_error *err);
 int cli_exit_of(pawl_status status);
 /* A remark on stderr; nothing with --quiet. */
 void cli_note(const struct cli *cli, const char *format, ...) PAWL_PRINTF(2, 3);
+/* An error that does not end the command: told as a remark is, with --quiet too. */
+void cli_trouble(const struct cli *cli, const char *format, ...) PAWL_PRINTF(2, 3);
 /* The nearest of `count` words to `word`, or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *words, size_t count);
 

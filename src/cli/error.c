@@ -11,24 +11,25 @@
 #include <string.h>
 #include <unistd.h>
 
-static void say(const struct cli *cli, pawl_log_level level, const char *format, va_list args)
-    __attribute__((format(printf, 3, 0)));
+static void say(const struct cli *cli, pawl_log_level level, bool remark, const char *format,
+                va_list args) __attribute__((format(printf, 4, 0)));
 
 /* Where a collector reads, remarks of a server are records like all others. */
-static bool is_record(const struct cli *cli, pawl_log_level level)
+static bool is_record(const struct cli *cli, bool remark)
 {
     if (!cli->verb || !(cli->verb->takes & TAKES_ENGINE))
         return false;
     return cli->args.options.log_json ||
-           (level > PAWL_LOG_ERROR && (cli->verb->takes & TAKES_SERVE) && !isatty(STDERR_FILENO));
+           (remark && (cli->verb->takes & TAKES_SERVE) && !isatty(STDERR_FILENO));
 }
 
-static void say(const struct cli *cli, pawl_log_level level, const char *format, va_list args)
+static void say(const struct cli *cli, pawl_log_level level, bool remark, const char *format,
+                va_list args)
 {
     char text[2048];
     enum tone tone = level == PAWL_LOG_ERROR ? TONE_RED : TONE_DIM;
     vsnprintf(text, sizeof(text), format, args);
-    if (is_record(cli, level)) {
+    if (is_record(cli, remark)) {
         struct logger to = {.level = level, .json = cli->args.options.log_json};
         log_record(&to, level, cli->verb->name, text, "");
         return;
@@ -43,7 +44,7 @@ int cli_fail(const struct cli *cli, int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(cli, PAWL_LOG_ERROR, format, args);
+    say(cli, PAWL_LOG_ERROR, false, format, args);
     va_end(args);
     return status;
 }
@@ -51,11 +52,19 @@ int cli_fail(const struct cli *cli, int status, const char *format, ...)
 void cli_note(const struct cli *cli, const char *format, ...)
 {
     int level = cli->args.log_level;
-    if (cli->args.quiet || (level >= 0 && level < PAWL_LOG_INFO && is_record(cli, PAWL_LOG_INFO)))
+    if (cli->args.quiet || (level >= 0 && level < PAWL_LOG_INFO && is_record(cli, true)))
         return;
     va_list args;
     va_start(args, format);
-    say(cli, PAWL_LOG_INFO, format, args);
+    say(cli, PAWL_LOG_INFO, true, format, args);
+    va_end(args);
+}
+
+void cli_trouble(const struct cli *cli, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(cli, PAWL_LOG_ERROR, true, format, args);
     va_end(args);
 }
 
@@ -96,6 +105,12 @@ int cli_fail_error(const struct cli *cli, const pawl_error *err)
     if (err->status == PAWL_NOT_FOUND && err->text[0] && (cli->verb->takes & TAKES_STORE))
         return cli_fail(cli, EXIT_NOT_THERE, "%s; see: %s %sls", err->text, cli->prog,
                         cli->verb->takes & TAKES_TOKEN ? "token " : "");
+    /* The library's words for a flag are not the shell's. */
+    static const char force[] = "or use force";
+    size_t len = strlen(err->text), cut = sizeof(force) - 1;
+    if ((cli->verb->takes & TAKES_FORCE) && len >= cut && !strcmp(err->text + len - cut, force))
+        return cli_fail(cli, cli_exit_of(err->status), "%.*sor use --force", (int)(len - cut),
+                        err->text);
     return cli_fail(cli, cli_exit_of(err->status), "%s",
                     err->text[0] ? err->text : pawl_status_text(err->status));
 }

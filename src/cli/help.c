@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define FLAG_COLUMN 32 /* where the help of a flag begins */
+#define VERB_COLUMN 26 /* what a verb and its words may take in the list */
 
 /* Examples say {} where the program's name goes. */
 static void print_examples(const struct cli *cli, const char *text, FILE *to)
@@ -69,7 +70,8 @@ void help_verb(const struct cli *cli, const struct verb *verb, FILE *to)
 {
     fprintf(to, "%s%s %s%s%s [flags]%s\n", out_begin(cli, to, TONE_BOLD), cli->prog, verb->name,
             verb->words[0] ? " " : "", verb->words, out_end(cli, to));
-    fprintf(to, "\n%c%s.\n", verb->summary[0] & ~0x20, verb->summary + 1);
+    bool asks = verb->summary[strlen(verb->summary) - 1] == '?';
+    fprintf(to, "\n%c%s%s\n", verb->summary[0] & ~0x20, verb->summary + 1, asks ? "" : ".");
     if (verb->about[0])
         print_wrapped(verb->about, 0, 0, to);
     print_flags(verb, 0, "Flags:", to);
@@ -77,6 +79,14 @@ void help_verb(const struct cli *cli, const struct verb *verb, FILE *to)
     fputs("\nEvery flag has an environment variable: --max-payload is PAWL_MAX_PAYLOAD.\n", to);
     fputs("\nExamples:\n", to);
     print_examples(cli, verb->examples, to);
+}
+
+/* Choices that do not fit into the list of verbs have a name there. */
+static const char *brief_words(const struct verb *verb)
+{
+    if (strlen(verb->name) + 1 + strlen(verb->words) <= VERB_COLUMN)
+        return verb->words;
+    return verb->takes & TAKES_BENCH ? "WORKLOAD" : "VERB";
 }
 
 void help_all(const struct cli *cli, FILE *to)
@@ -87,8 +97,8 @@ void help_all(const struct cli *cli, FILE *to)
             out_begin(cli, to, TONE_BOLD), cli->prog, out_end(cli, to), cli->prog);
     for (const struct verb *v = cli_verbs; v->name; v++) {
         char left[40];
-        snprintf(left, sizeof(left), "%s %s", v->name, v->words);
-        fprintf(to, "  %-26s %s\n", left, v->summary);
+        snprintf(left, sizeof(left), "%s %s", v->name, brief_words(v));
+        fprintf(to, "  %-*s %s\n", VERB_COLUMN, left, v->summary);
     }
     fprintf(to,
             "\nData is kept in ./pawl-data; --data DIR or PAWL_DATA names another directory.\n"

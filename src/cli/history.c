@@ -76,11 +76,11 @@ int history_from_file(struct cli *cli, const char *path, struct history *ret)
     pawl_str text;
     pawl_history list;
     const char *from = pawl_mem_printf(cli->mem, "@%s", path).ptr;
-    int status = session_payload(cli, path, strcmp(path, "-") == 0 ? path : from, &text);
+    int status = session_text(cli, strcmp(path, "-") == 0 ? path : from, &text);
     if (status)
         return status;
-    if (pawl_json_int(text, "/pawl_export", 0) != EXPORT_FORMAT)
-        return cli_fail(cli, EXIT_USAGE, "'%s' is no file of '%s export ID'", path, cli->prog);
+    if (!pawl_json_valid(text, NULL) || pawl_json_int(text, "/pawl_export", 0) != EXPORT_FORMAT)
+        return cli_fail(cli, EXIT_USAGE, "%s is not a file of '%s export'", path, cli->prog);
     remote_read_info(cli->mem, text, &ret->info);
     remote_read_history(cli->mem, text, &list);
     ret->events = pawl_mem_alloc(cli->mem, (list.count + 1) * sizeof(*ret->events));

@@ -211,6 +211,26 @@ static bool is_event_data(const struct cli *cli, const struct seen *seen)
            pawl_json_valid(pawl_s(value), NULL);
 }
 
+static void note_given(struct args *args, size_t at)
+{
+    args->url_given |= at == offsetof(struct args, url);
+    args->load_given |= at == offsetof(struct args, load);
+    args->store_given |=
+        at == offsetof(struct args, options.data) || at == offsetof(struct args, options.store);
+}
+
+/* A server or a directory: a flag for one beats a variable for the other. */
+static void settle_where(struct cli *cli)
+{
+    struct args *args = &cli->args;
+    if (!(cli->verb->takes & TAKES_URL) || args->url_given == args->store_given)
+        return;
+    if (args->url_given)
+        args->options.data = args->options.store = NULL;
+    else
+        args->url = NULL;
+}
+
 static int take_command_line(struct scan *scan)
 {
     struct cli *cli = scan->cli;
@@ -226,6 +246,7 @@ static int take_command_line(struct scan *scan)
             cli->args.payload = seen->value;
             continue;
         }
+        note_given(&cli->args, seen->flag->at);
         char source[64];
         snprintf(source, sizeof(source), "--%s", seen->flag->name);
         int status = set_flag(cli, seen->flag, source, seen->value);
@@ -318,5 +339,7 @@ int flags_parse(struct cli *cli, int argc, char **argv)
     if (status)
         return status;
     forget_lists(&scan);
-    return take_command_line(&scan);
+    status = take_command_line(&scan);
+    settle_where(cli);
+    return status;
 }

@@ -52,7 +52,9 @@ pawl_status remote_call(struct http *h, const char *method, const char *path, pa
     if (!text.len)
         text = pawl_json_text(mem, ret->body, "/message", "");
     rc = status_of(ret->status, ret->body);
-    if (text.len)
+    if (text.len && ret->status == 401)
+        error_set(reterr, rc, "%.*s; set PAWL_TOKEN or give --token", PAWL_FMT(text));
+    else if (text.len)
         error_set(reterr, rc, "%.*s", PAWL_FMT(text));
     else
         error_set(reterr, rc, "%s answered %u; is that a Pawl server?", http_url(h), ret->status);

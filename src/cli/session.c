@@ -48,7 +48,11 @@ int session_must_exist(struct cli *cli)
                         cli->verb->name, cli->args.options.store);
     if (stat(file, &st) == 0)
         return 0;
-    if (errno == EACCES)
+    int error = errno;
+    if (!store && stat(session_data(cli), &st) == 0 && !S_ISDIR(st.st_mode))
+        return cli_fail(cli, EXIT_NO_STORE, "'%s' is not a directory; name one with --data DIR",
+                        session_data(cli));
+    if (error == EACCES)
         return cli_fail(cli, EXIT_NO_STORE,
                         "'%s' cannot be read by this user; run as its owner, or use --data DIR",
                         file);
@@ -106,8 +110,11 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     if (use != SESSION_RUN && session_is_remote(cli))
         return open_remote(cli, ret);
     if (cli->args.url && (cli->verb->takes & TAKES_URL))
-        return cli_fail(cli, EXIT_USAGE,
-                        "--url and --data (or PAWL_DATA) name two places; give one of them");
+        return cli_fail(cli, EXIT_USAGE, "%s",
+                        cli->args.url_given
+                            ? "--url and --data (or --store) name two places; give one of them"
+                            : "PAWL_URL and PAWL_DATA (or PAWL_STORE) name two places; unset one, "
+                              "or give --url or --data");
     int status = makes ? 0 : session_must_exist(cli);
     if (status)
         return status;
@@ -174,14 +181,19 @@ static int read_payload_file(struct cli *cli, const char *path, pawl_str *ret)
     return status;
 }
 
-int session_payload(struct cli *cli, const char *flag, const char *text, pawl_str *ret)
+int session_text(struct cli *cli, const char *text, pawl_str *ret)
 {
     *ret = pawl_s(text);
-    int status = 0;
     if (text && strcmp(text, "-") == 0)
-        status = read_all(cli, "standard input", stdin, ret);
-    else if (text && text[0] == '@')
-        status = read_payload_file(cli, text + 1, ret);
+        return read_all(cli, "standard input", stdin, ret);
+    if (text && text[0] == '@')
+        return read_payload_file(cli, text + 1, ret);
+    return 0;
+}
+
+int session_payload(struct cli *cli, const char *flag, const char *text, pawl_str *ret)
+{
+    int status = session_text(cli, text, ret);
     size_t offset = 0;
     if (status || ret->len == 0 || pawl_json_valid(*ret, &offset))
         return status;

@@ -54,6 +54,8 @@ pawl_status session_history(struct session *s, const char *id, uint64_t executio
 /* Does this command talk to a server? */
 bool session_is_remote(struct cli *cli);
 
+/* What an argument means: itself, @FILE, or - for standard input; NULL is nothing. */
+int session_text(struct cli *cli, const char *text, pawl_str *ret);
 /* A payload argument: JSON, @FILE, or - for standard input; NULL gives the empty
  * payload.  0, or an exit status after having said what is wrong. */
 int session_payload(struct cli *cli, const char *flag, const char *text, pawl_str *ret);

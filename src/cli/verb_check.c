@@ -21,7 +21,7 @@ struct checking {
     struct cli *cli;
     struct session *session;
     pawl_json *w; /* -o json: the document */
-    uint64_t checked, bad, skipped;
+    uint64_t checked, bad, skipped, never_ran;
     struct sites sites;
 };
 
@@ -100,8 +100,12 @@ static int check_one(struct checking *c, const pawl_info *info, pawl_mem *mem)
         return 0;
     }
     pawl_status rc = history_events(c->session, info, mem, &h, &err);
-    if (rc == PAWL_NOT_FOUND || (rc == PAWL_OK && !h.count))
-        return 0; /* removed meanwhile, or has never run: any code fits */
+    if (rc == PAWL_NOT_FOUND)
+        return 0; /* removed meanwhile */
+    if (rc == PAWL_OK && !h.count) {
+        c->never_ran++; /* any code fits */
+        return 0;
+    }
     if (rc == PAWL_CORRUPT) {
         report.outcome = PAWL_REPLAY_DAMAGED;
         (void)snprintf(report.text, sizeof(report.text), "%.390s", err.text);
@@ -148,6 +152,12 @@ static int check_state(struct checking *c, pawl_state state)
     return status;
 }
 
+/* Nothing that is open was looked at: no answer, and surely not a yes. */
+static bool is_blind(const struct checking *c)
+{
+    return c->skipped && !c->checked && !c->never_ran;
+}
+
 static void conclude(struct checking *c)
 {
     struct cli *cli = c->cli;
@@ -163,7 +173,9 @@ static void conclude(struct checking *c)
         pawl_json_end(c->w);
         out_json(cli, c->w);
     } else if (cli->args.output == OUTPUT_TABLE) {
-        if (bad)
+        if (is_blind(c))
+            printf("0 of %llu open histories checked\n", skipped);
+        else if (bad)
             printf("%llu of %llu open histories do not fit this code\n", bad, checked);
         else
             printf("all %llu open histories fit this code\n", checked);
@@ -179,6 +191,9 @@ int verb_check(struct cli *cli)
     struct session session;
     struct checking c = {.cli = cli, .session = &session};
     int status = session_load(cli);
+    if (!status && !pawl_app_has_code(cli->app))
+        status = cli_fail(cli, EXIT_USAGE, "say which code to check: %s check --load FILE.so",
+                          cli->prog);
     if (!status)
         status = session_open(cli, SESSION_LOOK, &session);
     if (status)
@@ -194,5 +209,5 @@ int verb_check(struct cli *cli)
     if (!status)
         conclude(&c);
     session_close(&session);
-    return status ? status : c.bad ? EXIT_FAILED : EXIT_OK;
+    return status ? status : c.bad || is_blind(&c) ? EXIT_FAILED : EXIT_OK;
 }

@@ -141,15 +141,33 @@ static void check_files(struct doctor *d)
 
 /* ---- The store ------------------------------------------------------------------------ */
 
+/* Of what is above `path`, the nearest directory that exists. */
+static const char *nearest_directory(pawl_mem *mem, const char *path)
+{
+    size_t size = strlen(path) + 1;
+    char *at = pawl_mem_alloc(mem, size), *slash;
+    struct stat st;
+    memcpy(at, path, size);
+    while ((slash = strrchr(at, '/'))) {
+        slash[slash == at] = 0; /* of "/x" the slash stays */
+        if ((stat(at, &st) == 0 && S_ISDIR(st.st_mode)) || slash == at)
+            return at;
+    }
+    return ".";
+}
+
 static void check_directory(struct doctor *d)
 {
     struct cli *cli = d->cli;
     const char *data = session_data(cli), *file = session_file(cli);
     struct stat st;
-    bool there = stat(data, &st) == 0 && S_ISDIR(st.st_mode);
-    d->place = there ? data : ".";
+    bool exists = stat(data, &st) == 0, there = exists && S_ISDIR(st.st_mode);
+    d->place = there ? data : nearest_directory(cli->mem, data);
     d->has_store = file && access(file, F_OK) == 0;
-    if (!there)
+    d->store_unusable = exists && !there;
+    if (d->store_unusable)
+        find(d, "data", VERDICT_BAD, "'%s' is not a directory; use another --data", data);
+    else if (!there)
         find(d, "data", VERDICT_OK, "'%s' does not exist yet; '%s run' makes it", data, cli->prog);
     else if (st.st_mode & 077)
         find(d, "data", VERDICT_WARN, "others can look into '%s'; close it with: chmod 700 %s",

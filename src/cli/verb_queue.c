@@ -115,18 +115,15 @@ static int print_answer(struct cli *cli, const struct deed *deed, pawl_str body)
         print_queues(cli, body);
         return EXIT_OK;
     }
-    if (strcmp(deed->word, "pop") == 0) {
-        if (pawl_json_int(body, "/count", 0) == 0 && plain) {
-            cli_note(cli, "queue '%s' has nothing ready", cli->words[1]);
-            return EXIT_TIMEOUT;
-        }
-        if (plain && !cli->args.ack) {
-            print_raw(cli, pawl_json_get(body, "/items/0"));
-            return EXIT_OK;
-        }
-    }
-    print_raw(cli, body);
-    return EXIT_OK;
+    bool pop = strcmp(deed->word, "pop") == 0;
+    bool empty = pop && pawl_json_int(body, "/count", 0) == 0;
+    if (empty && plain)
+        cli_note(cli, "queue '%s' has nothing ready", cli->words[1]);
+    else if (pop && plain && !cli->args.ack)
+        print_raw(cli, pawl_json_get(body, "/items/0"));
+    else
+        print_raw(cli, body);
+    return empty ? EXIT_TIMEOUT : EXIT_OK;
 }
 
 int verb_queue(struct cli *cli)

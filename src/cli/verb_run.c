@@ -89,6 +89,11 @@ int verb_start(struct cli *cli)
     pawl_str input;
     int status = session_payload(cli, "--input", cli->args.input, &input);
     bool here = !session_is_remote(cli); /* a server has its own modules */
+    if (!status && !here && cli->args.load_given)
+        status = cli_fail(cli, EXIT_USAGE,
+                          "--load has no effect on a server; load it there (%s serve --load %s), "
+                          "or use --data DIR",
+                          cli->prog, cli->args.load.items[0]);
     if (!status && here)
         status = session_load(cli);
     if (!status && here)

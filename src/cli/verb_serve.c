@@ -82,7 +82,7 @@ static void reload(struct cli *cli, struct session *session)
             cli_note(cli, "loaded %s again; versions that were there stay",
                      cli->args.load.items[i]);
         else
-            cli_note(cli, "%s; going on with what is loaded", err.text);
+            cli_trouble(cli, "%s; going on with what is loaded", err.text);
     }
     /* An engine at rest looks at its registry when something arrives. */
     pawl_status rc = pawl_client_heartbeat(session->client, "w0", NULL);
@@ -99,6 +99,22 @@ static void serve_until_told(struct cli *cli, struct session *session, const sig
     cli_note(cli, "stopping; once more stops at once");
 }
 
+/* 0 or an exit status: a script that waits for the file must not wait for ever. */
+static int write_url(struct cli *cli, const char *url)
+{
+    const char *path = cli->args.url_file;
+    if (!path)
+        return 0;
+    FILE *f = fopen(path, "we");
+    bool written = f && fprintf(f, "%s\n", url) > 0;
+    if (f && fclose(f) != 0)
+        written = false;
+    if (written)
+        return 0;
+    return cli_fail(cli, EXIT_NO_STORE, "cannot write the address to '%s' (--url-file): %s", path,
+                    strerror(errno));
+}
+
 static int serve(struct cli *cli, struct session *session, const sigset_t *set,
                  const sigset_t *before)
 {
@@ -108,19 +124,14 @@ static int serve(struct cli *cli, struct session *session, const sigset_t *set,
         return cli_fail(cli, err.status == PAWL_INVALID ? EXIT_USAGE : EXIT_NO_STORE, "%s",
                         err.text);
     cli_note(cli, "serving on %s, data in %s", pawl_server_url(server), session_data(cli));
-    if (cli->args.url_file) {
-        FILE *f = fopen(cli->args.url_file, "we");
-        if (f) {
-            fprintf(f, "%s\n", pawl_server_url(server));
-            fclose(f);
-        }
-    }
-    serve_until_told(cli, session, set);
+    int status = write_url(cli, pawl_server_url(server));
+    if (!status)
+        serve_until_told(cli, session, set);
     pthread_sigmask(SIG_SETMASK, before, NULL); /* from here on a second signal ends it */
     pawl_server_stop(server, STOP_MS);
     session_close(session);
     pawl_server_free(server);
-    return EXIT_OK;
+    return status;
 }
 
 int verb_serve(struct cli *cli)

@@ -37,7 +37,7 @@ static int compose(struct cli *cli, pawl_op op, const char *id, pawl_request *re
     ret->name = cli->words[1];
     ret->idempotency_key = cli->args.key;
     ret->await_start = cli->args.await_start;
-    return session_payload(cli, "--data", text, &ret->data);
+    return session_payload(cli, "the event's data", text, &ret->data);
 }
 
 /* ---- Saying what was done ------------------------------------------------------------ */

@@ -40,6 +40,19 @@ static int token_new(struct cli *cli, const char *file)
     return EXIT_OK;
 }
 
+static void write_one(pawl_json *w, const pawl_token_info *t)
+{
+    pawl_json_object(w);
+    pawl_json_key(w, "id");
+    pawl_json_cstr(w, t->id);
+    pawl_json_key(w, "scope");
+    pawl_json_cstr(w, t->scope);
+    render_number(w, "created_at", t->created_ms);
+    render_text(w, "queues", t->queues);
+    render_text(w, "name", t->name);
+    pawl_json_end(w);
+}
+
 static void print_one(struct cli *cli, const pawl_token_info *t)
 {
     char created[UNITS_BYTES];
@@ -51,15 +64,7 @@ static void print_one(struct cli *cli, const pawl_token_info *t)
                PAWL_FMT(t->name));
     } else {
         pawl_json *w = pawl_json_new(cli->mem);
-        pawl_json_object(w);
-        pawl_json_key(w, "id");
-        pawl_json_cstr(w, t->id);
-        pawl_json_key(w, "scope");
-        pawl_json_cstr(w, t->scope);
-        render_number(w, "created_at", t->created_ms);
-        render_text(w, "queues", t->queues);
-        render_text(w, "name", t->name);
-        pawl_json_end(w);
+        write_one(w, t);
         out_json(cli, w);
     }
 }
@@ -71,6 +76,18 @@ static int token_list(struct cli *cli, const char *file)
     pawl_error err = {0};
     if (pawl_token_list(file, cli->mem, &list, &count, &err) != PAWL_OK)
         return cli_fail_error(cli, &err);
+    if (cli->args.output == OUTPUT_JSON) {
+        pawl_json *w = pawl_json_new(cli->mem);
+        pawl_json_object(w);
+        pawl_json_key(w, "tokens");
+        pawl_json_array(w);
+        for (size_t i = 0; i < count; i++)
+            write_one(w, &list[i]);
+        pawl_json_end(w);
+        pawl_json_end(w);
+        out_json(cli, w);
+        return EXIT_OK;
+    }
     for (size_t i = 0; i < count; i++)
         print_one(cli, &list[i]);
     return EXIT_OK;
