@@ -67,7 +67,7 @@ def test_addresses(server):
     assert "no server at http://127.0.0.1:1" in pawl(server, "ls", want=3, url="http://127.0.0.1:1")
     assert "no server at https://127.0.0.1:1" in pawl(server, "ls", want=3, url="https://127.0.0.1:1")
     assert "no address" in pawl(server, "ls", want=2, url="localhost")
-    assert "two places" in pawl(server, "ls", "--data", "x", want=2)
+    assert "two places" in pawl(server, "ls", "--data", "x", "--url", server.url, want=2)
 
 
 def test_token_of_the_environment():
