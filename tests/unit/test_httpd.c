@@ -10,7 +10,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "faults.h"
-#include "http/httpd.h"
+#include "http/conn.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -405,5 +405,60 @@ TEST(the_other_side_goes_away_while_the_call_is_away)
     }
     run(never, 20);
     ck_assert_uint_eq(w.calls, 0);
+    httpd_free(w.h);
+}
+
+#define STALL ((size_t)1 << 20)
+
+static uint64_t body_left;
+
+static bool a_is_sent(void)
+{
+    return w.h->conns && w.h->conns->state == CONN_BODY && w.h->conns->left == body_left;
+}
+
+/* What came gives time for what is to come, and never more than half a minute of silence. */
+TEST(a_body_that_stalls_is_cut_off)
+{
+    char *text = __real_malloc(STALL + 100);
+    int n = snprintf(text, 100, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", STALL);
+    memset(text + n, 'x', STALL - 1);
+    text[(size_t)n + STALL - 1] = 0;
+    ck_assert(serve(10, 0));
+    join_in(&a, text, STALL, 4096);
+    body_left = 1;
+    run(a_is_sent, 5000);
+    ck_assert(a_is_sent());
+    int64_t now = w.h->now_ms;
+    ck_assert_int_le(w.h->conns->deadline_ms, now + 30000);
+    ck_assert_int_gt(w.h->conns->deadline_ms, now + 20000);
+    ck_assert_int_le(w.h->conns->look.key, w.h->conns->deadline_ms);
+    leave();
+    httpd_free(w.h);
+    ck_assert_uint_eq(w.calls, 0);
+    free(text);
+}
+
+/* One that drips gets no more than it brings, a second for each KiB; nor when it is late. */
+TEST(a_body_that_drips_earns_no_time)
+{
+    ck_assert(serve(10, 0));
+    join_in(&a, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 12\r\n\r\n01234567890", 1000, 4096);
+    a.len -= 10;
+    body_left = 11;
+    run(a_is_sent, 5000);
+    ck_assert(a_is_sent());
+    int64_t deadline = w.h->conns->deadline_ms;
+    run(never, 20);
+    a.len += 5;
+    body_left = 6;
+    run(a_is_sent, 5000);
+    ck_assert(a_is_sent());
+    ck_assert_int_le(w.h->conns->deadline_ms, deadline + 5);
+    w.h->conns->deadline_ms = w.h->now_ms - 1; /* and then a byte comes before it is looked at */
+    a.len += 1;
+    run(a_has_all, 3000);
+    ck_assert(a.over && !a.have);
+    leave();
     httpd_free(w.h);
 }
