@@ -86,6 +86,7 @@ static size_t take_head(struct httpd_conn *c, char *bytes, size_t n)
     if (fault == HEAD_OK)
         fault = head_parse(bytes, len, &head);
     if (fault != HEAD_OK) {
+        c->no_body = c->is_old = false; /* those of the request before */
         http_conn_refuse(c, fault);
         return n;
     }

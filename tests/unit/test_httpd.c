@@ -408,6 +408,28 @@ TEST(the_other_side_goes_away_while_the_call_is_away)
     httpd_free(w.h);
 }
 
+#define OLD "HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+
+/* A refusal is not the answer to the request before it. */
+TEST(a_refusal_has_a_body_whatever_came_before)
+{
+    static const char *const texts[] = {"HEAD / HTTP/1.1\r\nHost: h\r\n\r\n bad\r\n\r\n",
+                                        "HEAD / " OLD " bad\r\n\r\n"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        ck_assert(serve(10, 0));
+        join_in(&a, texts[i], 1000, 4096);
+        run(a_has_all, 3000);
+        const char *last = strstr(a.in, "HTTP/1.1 400 ");
+        ck_assert(last && strstr(last, "Connection: close\r\n"));
+        const char *length = strstr(last, "Content-Length: "), *body = strstr(last, "\r\n\r\n");
+        ck_assert(length && body);
+        ck_assert_uint_eq(strlen(body + 4), strtoul(length + 16, NULL, 10));
+        ck_assert_uint_gt(strlen(body + 4), 0);
+        leave();
+        httpd_free(w.h);
+    }
+}
+
 #define STALL ((size_t)1 << 20)
 
 static uint64_t body_left;
