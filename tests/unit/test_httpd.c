@@ -430,6 +430,19 @@ TEST(a_refusal_has_a_body_whatever_came_before)
     }
 }
 
+/* It has neither a length nor chunks: only its end says where it ends. */
+TEST(a_stream_to_an_old_client_says_that_it_closes)
+{
+    ck_assert(serve(10, 0));
+    join_in(&a, "GET /stream " OLD, 1000, 4096);
+    run(a_has_all, 3000);
+    ck_assert(a.over && strstr(a.in, "Connection: close\r\n"));
+    ck_assert(!strstr(a.in, "keep-alive") && !strstr(a.in, "chunked"));
+    ck_assert(strstr(a.in, "\r\n\r\npiece\npiece\npiece\n"));
+    leave();
+    httpd_free(w.h);
+}
+
 #define STALL ((size_t)1 << 20)
 
 static uint64_t body_left;
