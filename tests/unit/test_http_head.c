@@ -196,6 +196,9 @@ TEST(who_stays_connected)
         {"GET / HTTP/1.1\r\n" H "Connection: close\r\nConnection: keep-alive\r\n\r\n", false},
         {"GET / HTTP/1.0\r\n\r\n",                                                     false},
         {"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",                           true },
+        {"GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n",                    false},
+        {"GET / HTTP/1.0\r\nConnection: close, keep-alive\r\n\r\n",                    false},
+        {"GET / HTTP/1.0\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n",      false},
         {"GET / HTTP/1.1\r\n" H "Connection: ,,\r\n\r\n",                              true },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
