@@ -88,9 +88,14 @@ static bool read_items(struct call *c, pawl_str array, struct push *p)
         return false;
     }
     p->items = pawl_mem_alloc(c->mem, count * sizeof(*p->items));
-    for (json_begin(&it, array); json_next(&it); p->count++)
+    for (json_begin(&it, array); json_next(&it); p->count++) {
+        if (!call_field(c, it.value, "item").ptr) {
+            answer_error(c, 400, "invalid", "items[%zu] must be an object with \"item\"", p->count);
+            return false;
+        }
         if (!read_item(c, it.value, &p->items[p->count], &p->extended))
             return false;
+    }
     return true;
 }
 

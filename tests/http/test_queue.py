@@ -165,6 +165,16 @@ def test_pop_takes_no_body(server):
             assert lenient.post("/queue/b/pop", body).json == {"items": [1], "count": 1}
 
 
+def test_bulk_push_says_which_item(server):
+    for items, at in (([1, 2, 3], 0), ([{"item": 1}, {}], 1), ([{"item": 1}, None], 1), ([[]], 0),
+                      ([{"Item": 1}], 0), (["item"], 0)):
+        reply = expect(server.post("/queue/i/push", {"items": items}), 400)
+        assert reply.json == {"success": False,
+                              "message": 'items[%d] must be an object with "item"' % at}, reply
+    assert server.get("/queue/i").status == 404
+    assert expect(server.post("/queue/i/push", {"items": [{"item": None}]}), 200).json["items_pushed"] == 1
+
+
 def test_order_and_bytes(server):
     raw = '{ "n":1.00, "s":"\\u00e4\\/" }'
     push(server, "o", raw, priority=5)
