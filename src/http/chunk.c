@@ -13,6 +13,17 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+/* Blanks, then an extension or the end of the line. */
+static enum chunk_state after_digits(struct chunk *c, char byte)
+{
+    if (byte == '\r')
+        return CHUNK_SIZE_LF;
+    if (byte == ';')
+        return CHUNK_EXTENSION;
+    bool blank = byte == ' ' || byte == '\t';
+    return blank && ++c->extra <= CHUNK_EXTRA ? CHUNK_BLANKS : CHUNK_BAD;
+}
+
 static enum chunk_state after_size(struct chunk *c, char byte)
 {
     int digit = hex_digit(byte);
@@ -23,9 +34,7 @@ static enum chunk_state after_size(struct chunk *c, char byte)
     }
     if (!c->digits || digit >= 0)
         return CHUNK_BAD;
-    if (byte == '\r')
-        return CHUNK_SIZE_LF;
-    return byte == ';' || byte == ' ' || byte == '\t' ? CHUNK_EXTENSION : CHUNK_BAD;
+    return after_digits(c, byte);
 }
 
 /* A byte of what is read over: text up to a CR. */
@@ -56,6 +65,8 @@ static enum chunk_state after(struct chunk *c, char byte)
     switch ((enum chunk_state)c->state) {
     case CHUNK_SIZE:
         return after_size(c, byte);
+    case CHUNK_BLANKS:
+        return after_digits(c, byte);
     case CHUNK_EXTENSION:
         return after_extra(c, byte, CHUNK_EXTENSION, CHUNK_SIZE_LF);
     case CHUNK_SIZE_LF:

@@ -15,7 +15,8 @@
 
 enum chunk_state {
     CHUNK_SIZE,      /* digits */
-    CHUNK_EXTENSION, /* behind them */
+    CHUNK_BLANKS,    /* behind them */
+    CHUNK_EXTENSION, /* behind a semicolon */
     CHUNK_SIZE_LF,
     CHUNK_DATA,
     CHUNK_DATA_CR,

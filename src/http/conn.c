@@ -20,8 +20,9 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define READS  4 /* in a visit */
-#define IN_CAP (HEAD_BYTES + 4096)
+#define READS   4 /* in a visit */
+#define IN_CAP  (HEAD_BYTES + 4096)
+#define IDLE_MS 30000 /* of a body that brings no byte */
 
 /* ---- A request ---------------------------------------------------------------------- */
 
@@ -85,6 +86,7 @@ static size_t take_head(struct httpd_conn *c, char *bytes, size_t n)
     if (fault == HEAD_OK)
         fault = head_parse(bytes, len, &head);
     if (fault != HEAD_OK) {
+        c->no_body = c->is_old = false; /* those of the request before */
         http_conn_refuse(c, fault);
         return n;
     }
@@ -103,6 +105,14 @@ static void bad_chunk(struct httpd_conn *c)
         http_conn_refuse(c, HEAD_MALFORMED);
 }
 
+/* Bytes of a body earn time for the next ones, and not to be kept for hours. */
+static void earn_time(struct httpd_conn *c, size_t bytes)
+{
+    int64_t earned = c->deadline_ms + (int64_t)bytes * 1000 / 1024;
+    int64_t idle = c->h->now_ms + IDLE_MS;
+    c->deadline_ms = earned < idle ? earned : idle;
+}
+
 static size_t take_body(struct httpd_conn *c, const char *bytes, size_t n)
 {
     pawl_str data = {bytes, c->left < n ? (size_t)c->left : n};
@@ -114,7 +124,7 @@ static size_t take_body(struct httpd_conn *c, const char *bytes, size_t n)
     if (c->answer) {
         c->skipped += used;
     } else if (data.len) {
-        c->deadline_ms += (int64_t)data.len * 1000 / 1024;
+        earn_time(c, data.len);
         c->h->handler->body(c->call, data);
     }
     if (c->chunked && c->chunk.state == CHUNK_BAD) {
@@ -162,8 +172,9 @@ static size_t understand(struct httpd_conn *c, char *bytes, size_t n)
 static void look_after(struct httpd_conn *c)
 {
     bool more = c->in_len > c->in_at;
+    int64_t left = c->deadline_ms - c->h->now_ms;
     if (c->state == CONN_BODY)
-        http_conn_deadline(c, c->deadline_ms - c->h->now_ms);
+        http_conn_deadline(c, left > 0 ? left : 0); /* late: not "none" */
     else if (c->state == CONN_HEAD && more && c->turns >= TURN_REQUESTS)
         http_conn_take_turn(c);
     else if (c->state == CONN_HEAD && more && c->deadline_ms > c->h->now_ms + HEAD_MS)

@@ -133,6 +133,7 @@ static enum head_fault parse_first(struct head *head, const char *at, const char
 
 struct tally {
     unsigned lengths, codings, hosts;
+    bool closes; /* whatever else it says */
     pawl_str host;
 };
 
@@ -149,7 +150,7 @@ static bool parse_length(pawl_str text, uint64_t *ret)
 }
 
 /* "close, TE": one word or several. */
-static void take_connection(struct head *head, pawl_str list)
+static void take_connection(struct head *head, pawl_str list, struct tally *t)
 {
     const char *at = list.ptr, *end = at + list.len;
     while (at < end) {
@@ -161,7 +162,7 @@ static void take_connection(struct head *head, pawl_str list)
             last--;
         pawl_str word = {at, (size_t)(last - at)};
         if (is_word(word, "close"))
-            head->keep_alive = false;
+            t->closes = true;
         else if (head->is_old && is_word(word, "keep-alive"))
             head->keep_alive = true;
         at = stop + 1;
@@ -182,7 +183,7 @@ static void take_known(struct head *head, const struct head_header *h, struct ta
         break;
     case 10:
         if (is_word(h->name, "Connection"))
-            take_connection(head, h->value);
+            take_connection(head, h->value, t);
         break;
     case 14:
         if (is_word(h->name, "Content-Length")) {
@@ -228,6 +229,8 @@ static void judge(struct head *head, const struct tally *t)
     if (t->lengths > 1 || t->codings > 1 || t->hosts > 1 || (t->lengths && t->codings) ||
         (t->codings && head->is_old) || (!t->hosts && !head->is_old))
         head->ambiguous = true;
+    if (t->closes)
+        head->keep_alive = false;
     if (head->is_old)
         head->wants_continue = false;
     if (head->chunked || head->ambiguous)

@@ -310,6 +310,7 @@ void httpd_stream(struct httpd_conn *c, const struct httpd_answer *a)
     c->is_over = c->no_body;
     c->asleep = false;
     c->left = LINGER_BYTES;
+    c->close = c->close || c->is_old; /* only the end of the connection ends it: say so */
     put_head(c, a);
     c->close = true; /* at its end, which seldom comes; what else is sent is read over */
     if (c->frames)

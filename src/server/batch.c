@@ -4,13 +4,15 @@
  *
  * A page of at most `limit` instances is read, then every one gets its request;
  * the answer goes out when the last of them is decided.  `next` continues after
- * the page.  An unknown key in the filter is refused: a typo must not widen what
- * is cancelled.
+ * the page.  An unknown field is refused, in the filter and beside it: a typo must
+ * not widen what is cancelled, nor do for real what was to be tried.
  */
 #include "base/json.h"
 #include "server/handlers.h"
 
 #include <string.h>
+
+#define SHOWN 100 /* bytes of an unknown name: what is known must have room behind it */
 
 struct batch {
     const char *action;
@@ -42,25 +44,46 @@ static const struct {
 
 /* ---- Input ------------------------------------------------------------------------- */
 
+/* The first member that is not among `known`; ptr NULL: none. */
+static pawl_str unknown_key(pawl_str object, const char *const *known, size_t count)
+{
+    struct json_iter it;
+    for (json_begin(&it, object); json_next(&it);) {
+        bool found = false;
+        for (size_t i = 0; i < count; i++)
+            found = found || pawl_str_is(it.key, known[i]);
+        if (!found)
+            return it.key;
+    }
+    return (pawl_str){0};
+}
+
+static bool check_fields(struct call *c)
+{
+    static const char *const known[] = {"action", "filter", "dry_run", "reason", "limit", "after"};
+    pawl_str odd = unknown_key(c->json, known, COUNT_OF(known));
+    if (!odd.ptr)
+        return true;
+    if (odd.len > SHOWN)
+        odd.len = SHOWN;
+    answer_error(c, 400, "invalid",
+                 "unknown field '%.*s'; known here: action, filter, dry_run, reason, limit, after",
+                 PAWL_FMT(odd));
+    return false;
+}
+
 static bool check_keys(struct call *c, pawl_str filter)
 {
     static const char *const known[] = {"status", "orchestration", "prefix", "parent",
                                         "created_after"};
-    struct json_iter it;
     if (json_type(filter) != JSON_OBJECT) {
         answer_error(c, 400, "invalid", "filter must be an object; {} means all instances");
         return false;
     }
-    for (json_begin(&it, filter); json_next(&it);) {
-        bool found = false;
-        for (size_t i = 0; i < COUNT_OF(known); i++)
-            found = found || pawl_str_is(it.key, known[i]);
-        if (!found) {
-            answer_error(c, 400, "invalid", "unknown filter '%.*s'", PAWL_FMT(it.key));
-            return false;
-        }
-    }
-    return true;
+    pawl_str odd = unknown_key(filter, known, COUNT_OF(known));
+    if (odd.ptr)
+        answer_error(c, 400, "invalid", "unknown filter '%.*s'", PAWL_FMT(odd));
+    return !odd.ptr;
 }
 
 static bool read_filter(struct call *c, pawl_filter *f)
@@ -196,7 +219,8 @@ void handle_batch(struct call *c)
     const char *reason;
     pawl_error err;
     c->data = b;
-    if (!read_action(c, b) || !read_filter(c, &filter) || !call_text(c, c->json, "reason", &reason))
+    if (!check_fields(c) || !read_action(c, b) || !read_filter(c, &filter) ||
+        !call_text(c, c->json, "reason", &reason))
         return;
     if (pawl_client_list(c->srv->client, &filter, c->mem, &b->page, &err) != PAWL_OK) {
         answer_failure(c, &err);

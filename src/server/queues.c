@@ -88,9 +88,14 @@ static bool read_items(struct call *c, pawl_str array, struct push *p)
         return false;
     }
     p->items = pawl_mem_alloc(c->mem, count * sizeof(*p->items));
-    for (json_begin(&it, array); json_next(&it); p->count++)
+    for (json_begin(&it, array); json_next(&it); p->count++) {
+        if (!call_field(c, it.value, "item").ptr) {
+            answer_error(c, 400, "invalid", "items[%zu] must be an object with \"item\"", p->count);
+            return false;
+        }
         if (!read_item(c, it.value, &p->items[p->count], &p->extended))
             return false;
+    }
     return true;
 }
 
@@ -251,12 +256,37 @@ static void write_popped(struct call *c, const pawl_queue_reply *reply)
     answer_json(c, 200, w);
 }
 
+static pawl_str trimmed(pawl_str text)
+{
+    static const char blanks[] = " \t\r\n";
+    while (text.len && memchr(blanks, text.ptr[text.len - 1], sizeof(blanks) - 1))
+        text.len--;
+    while (text.len && memchr(blanks, text.ptr[0], sizeof(blanks) - 1)) {
+        text.ptr++;
+        text.len--;
+    }
+    return text;
+}
+
+/* What somebody wrote into the body would be ignored, and the item gone for good. */
+static bool refuse_body(struct call *c)
+{
+    pawl_str body = trimmed(buf_slice(&c->body));
+    if (!body.len || pawl_str_is(body, "null") || c->srv->opts.lenient)
+        return false;
+    if (body.len >= 2 && body.ptr[0] == '{' && body.ptr[body.len - 1] == '}' &&
+        !trimmed((pawl_str){body.ptr + 1, body.len - 2}).len)
+        return false;
+    answer_error(c, 400, "invalid", "pop takes query parameters, not a body: pop?require_ack=true");
+    return true;
+}
+
 void handle_pop(struct call *c)
 {
     pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_POP};
     int64_t ttl, wait, count;
     bool meta = false;
-    if (!call_flag(c, "require_ack", &q.require_ack) ||
+    if (refuse_body(c) || !call_flag(c, "require_ack", &q.require_ack) ||
         !read_clamped(c, "ttl_seconds", 1, 300, &ttl) ||
         !call_number(c, "count", 1, PAWL_QUEUE_POP_MAX, 1, &count) ||
         !read_clamped(c, "wait_seconds", 0, 30, &wait) || !call_flag(c, "meta", &meta) ||

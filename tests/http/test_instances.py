@@ -367,6 +367,22 @@ def test_batch(server):
         assert server.post(B, bad).status == 400, bad
 
 
+def test_batch_refuses_unknown_fields(server):
+    """A misspelt dry_run must not act for real."""
+    server.start_instance("Ask", 1, "mis")
+    B = "/api/v1/instances:batch"
+    good = {"action": "cancel", "filter": {"prefix": "mis"}}
+    for name, shown in (("dryrun", "dryrun"), ("dry-run", "dry-run"), ("Limit", "Limit"), ("", ""),
+                        ("status", "status"), ("\u00e4" * 400, None)):
+        reply = expect(server.post(B, {**good, name: True}), 400, "invalid")
+        if shown is not None:
+            assert reply.json["error"]["message"] == (
+                "unknown field '%s'; known here: action, filter, dry_run, reason, limit, after" % shown), reply
+    expect(server.get(I + "/mis"), 200, status="running")
+    expect(server.post(B, {**good, "dry_run": True, "reason": "r", "limit": 5}), 200, matched=1, done=0)
+    expect(server.get(I + "/mis"), 200, status="running")
+
+
 def read_events(conn, want, seconds=10):
     answer, events, end = conn.getresponse(), [], time.monotonic() + seconds
     seen("GET", "/api/v1/stream", answer.status)

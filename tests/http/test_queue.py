@@ -144,6 +144,37 @@ def test_unknown_parameters(server):
         assert pop(lenient, "u", "?requireack=true") == {"items": [1], "count": 1}
 
 
+def test_pop_takes_no_body(server):
+    """{"require_ack":true} in the body must not be a pop that nobody can take back."""
+    push(server, "b", "1")
+    text = b'{"success":false,"message":"pop takes query parameters, not a body: pop?require_ack=true"}'
+    bodies = ('{"require_ack":true}', '{"a":{}}', "[]", "1", "{", "{}{}", "nulll", "null null", "x", '""', "\0",
+              "{ } x", "}")
+    for body in bodies:
+        reply = server.post("/queue/b/pop", body)
+        assert (reply.status, reply.body) == (400, text), (body, reply)
+        assert server.post("/queue/b/pop?require_ack=true", body).status == 400
+    assert server.get("/queue/b").json["ready"] == 1
+    for body in ("", " ", "{}", "null", " {\t}\r\n", "\n null "):
+        push(server, "c", "2")
+        assert server.post("/queue/c/pop", body, headers={"Content-Type": "text/plain"}).json == \
+            {"items": [2], "count": 1}, body
+    with Server("--lenient") as lenient:
+        for body in bodies:
+            push(lenient, "b", "1")
+            assert lenient.post("/queue/b/pop", body).json == {"items": [1], "count": 1}
+
+
+def test_bulk_push_says_which_item(server):
+    for items, at in (([1, 2, 3], 0), ([{"item": 1}, {}], 1), ([{"item": 1}, None], 1), ([[]], 0),
+                      ([{"Item": 1}], 0), (["item"], 0)):
+        reply = expect(server.post("/queue/i/push", {"items": items}), 400)
+        assert reply.json == {"success": False,
+                              "message": 'items[%d] must be an object with "item"' % at}, reply
+    assert server.get("/queue/i").status == 404
+    assert expect(server.post("/queue/i/push", {"items": [{"item": None}]}), 200).json["items_pushed"] == 1
+
+
 def test_order_and_bytes(server):
     raw = '{ "n":1.00, "s":"\\u00e4\\/" }'
     push(server, "o", raw, priority=5)

@@ -196,6 +196,9 @@ TEST(who_stays_connected)
         {"GET / HTTP/1.1\r\n" H "Connection: close\r\nConnection: keep-alive\r\n\r\n", false},
         {"GET / HTTP/1.0\r\n\r\n",                                                     false},
         {"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",                           true },
+        {"GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n",                    false},
+        {"GET / HTTP/1.0\r\nConnection: close, keep-alive\r\n\r\n",                    false},
+        {"GET / HTTP/1.0\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n",      false},
         {"GET / HTTP/1.1\r\n" H "Connection: ,,\r\n\r\n",                              true },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -315,6 +318,12 @@ TEST(chunks_are_the_same_however_they_come)
         {"1\r\na\n",                                            NULL,            0},
         {"1\r\na\rx",                                           NULL,            0},
         {"1x\r\n",                                              NULL,            0},
+        {"1 \t \r\na\r\n0 \r\n\r\n",                            "a",             0},
+        {"1\t;x y\r\na\r\n0\r\n\r\n",                           "a",             0},
+        {"1 1\r\na\r\n",                                        NULL,            0},
+        {"0a 5 5\r\n0123456789\r\n",                            NULL,            0},
+        {"1 x=y\r\na\r\n",                                      NULL,            0},
+        {"1 \x01\r\na\r\n",                                     NULL,            0},
         {"0000000000000001\r\na\r\n",                           NULL,            0},
         {"ffffffffffffffff\r\n",                                NULL,            0},
         {"1;\x01\r\n",                                          NULL,            0},
@@ -347,6 +356,10 @@ TEST(extensions_and_trailers_have_an_end)
     buf_init(&body, 1 << 24);
     for (int i = 0; i < 2000; i++)
         buf_puts(&text, "1;0123456789\r\nx\r\n");
+    ck_assert_int_eq(eat(text.ptr, text.len, text.len, &body, &left), CHUNK_BAD);
+    buf_reset(&text);
+    for (int i = 0; i < 2000; i++)
+        buf_puts(&text, "1          \r\nx\r\n");
     ck_assert_int_eq(eat(text.ptr, text.len, text.len, &body, &left), CHUNK_BAD);
     buf_reset(&text);
     buf_puts(&text, "0\r\n");

@@ -10,7 +10,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "faults.h"
-#include "http/httpd.h"
+#include "http/conn.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -412,5 +412,95 @@ TEST(the_other_side_goes_away_while_the_call_is_away)
     }
     run(never, 20);
     ck_assert_uint_eq(w.calls, 0);
+    httpd_free(w.h);
+}
+
+#define OLD "HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+
+/* A refusal is not the answer to the request before it. */
+TEST(a_refusal_has_a_body_whatever_came_before)
+{
+    static const char *const texts[] = {"HEAD / HTTP/1.1\r\nHost: h\r\n\r\n bad\r\n\r\n",
+                                        "HEAD / " OLD " bad\r\n\r\n"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        ck_assert(serve(10, 0));
+        join_in(&a, texts[i], 1000, 4096);
+        run(a_has_all, 3000);
+        const char *last = strstr(a.in, "HTTP/1.1 400 ");
+        ck_assert(last && strstr(last, "Connection: close\r\n"));
+        const char *length = strstr(last, "Content-Length: "), *body = strstr(last, "\r\n\r\n");
+        ck_assert(length && body);
+        ck_assert_uint_eq(strlen(body + 4), strtoul(length + 16, NULL, 10));
+        ck_assert_uint_gt(strlen(body + 4), 0);
+        leave();
+        httpd_free(w.h);
+    }
+}
+
+/* It has neither a length nor chunks: only its end says where it ends. */
+TEST(a_stream_to_an_old_client_says_that_it_closes)
+{
+    ck_assert(serve(10, 0));
+    join_in(&a, "GET /stream " OLD, 1000, 4096);
+    run(a_has_all, 3000);
+    ck_assert(a.over && strstr(a.in, "Connection: close\r\n"));
+    ck_assert(!strstr(a.in, "keep-alive") && !strstr(a.in, "chunked"));
+    ck_assert(strstr(a.in, "\r\n\r\npiece\npiece\npiece\n"));
+    leave();
+    httpd_free(w.h);
+}
+
+#define STALL ((size_t)1 << 20)
+
+static uint64_t body_left;
+
+static bool a_is_sent(void)
+{
+    return w.h->conns && w.h->conns->state == CONN_BODY && w.h->conns->left == body_left;
+}
+
+/* What came gives time for what is to come, and never more than half a minute of silence. */
+TEST(a_body_that_stalls_is_cut_off)
+{
+    char *text = __real_malloc(STALL + 100);
+    int n = snprintf(text, 100, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", STALL);
+    memset(text + n, 'x', STALL - 1);
+    text[(size_t)n + STALL - 1] = 0;
+    ck_assert(serve(10, 0));
+    join_in(&a, text, STALL, 4096);
+    body_left = 1;
+    run(a_is_sent, 5000);
+    ck_assert(a_is_sent());
+    int64_t now = w.h->now_ms;
+    ck_assert_int_le(w.h->conns->deadline_ms, now + 30000);
+    ck_assert_int_gt(w.h->conns->deadline_ms, now + 20000);
+    ck_assert_int_le(w.h->conns->look.key, w.h->conns->deadline_ms);
+    leave();
+    httpd_free(w.h);
+    ck_assert_uint_eq(w.calls, 0);
+    free(text);
+}
+
+/* One that drips gets no more than it brings, a second for each KiB; nor when it is late. */
+TEST(a_body_that_drips_earns_no_time)
+{
+    ck_assert(serve(10, 0));
+    join_in(&a, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 12\r\n\r\n01234567890", 1000, 4096);
+    a.len -= 10;
+    body_left = 11;
+    run(a_is_sent, 5000);
+    ck_assert(a_is_sent());
+    int64_t deadline = w.h->conns->deadline_ms;
+    run(never, 20);
+    a.len += 5;
+    body_left = 6;
+    run(a_is_sent, 5000);
+    ck_assert(a_is_sent());
+    ck_assert_int_le(w.h->conns->deadline_ms, deadline + 5);
+    w.h->conns->deadline_ms = w.h->now_ms - 1; /* and then a byte comes before it is looked at */
+    a.len += 1;
+    run(a_has_all, 3000);
+    ck_assert(a.over && !a.have);
+    leave();
     httpd_free(w.h);
 }
