@@ -137,7 +137,7 @@ const struct flag cli_flags[] = {
     {"require-token", 0, FLAG_SWITCH, AT(require_token), NULL, NULL, TAKES_SERVE,
      "on a loopback address too"},
     {"lenient", 0, FLAG_SWITCH, AT(lenient), NULL, NULL, TAKES_SERVE,
-     "ignore unknown query parameters on queues"},
+     "ignore unknown query parameters of queues, and bodies of pops"},
     {"max-body", 0, FLAG_SIZE, AT(max_body), "SIZE", NULL, TAKES_SERVE,
      "largest request (default 8M)"},
     {"url-file", 0, FLAG_TEXT, AT(url_file), "FILE", NULL, TAKES_SERVE,

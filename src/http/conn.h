@@ -24,7 +24,7 @@
 #define SCRATCH       65536 /* read at once */
 #define HEAD_MS       10000 /* for a head, from its first byte or from the connection */
 #define REST_MS       75000 /* between requests */
-#define BODY_MS       30000 /* and a second for each KiB */
+#define BODY_MS       30000 /* and a second for each KiB, but 30 without a byte is the end */
 #define SEND_MS       60000 /* without taking a byte of the answer */
 #define LINGER_MS     2000  /* for the other side to see the last answer */
 #define LINGER_BYTES  ((uint64_t)64 << 20)
