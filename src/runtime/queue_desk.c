@@ -232,8 +232,10 @@ static pawl_status load_some_locks(pawl_runtime *rt, struct queue *q, const pawl
     const pawl_queue_entry *e = list.items;
     size_t left = rc == PAWL_OK ? list.count : 0;
     for (size_t i = 0; i < count && rc == PAWL_OK; i++) {
-        size_t some = left < locks[i].entry_count ? left : locks[i].entry_count;
-        queue_add_lock(q, &locks[i], e, some); /* in the order asked */
+        size_t some = 0; /* in the order asked; what is missing is left out */
+        for (size_t j = 0; j < locks[i].entry_count && some < left; j++)
+            some += e[some].id == locks[i].entries[j];
+        queue_add_lock(q, &locks[i], e, some);
         e += some;
         left -= some;
     }

@@ -93,6 +93,7 @@ static struct {
     pawl_queue_ops queues;
     uint64_t entries; /* of this queue; 0: none */
     const char *row;  /* the queue of this name itself; NULL: none */
+    uint64_t lost;    /* the entry with this id is not there; 0: none */
     int met;
 } damage;
 
@@ -120,6 +121,18 @@ static pawl_status damaged_find(pawl_store *s, pawl_str name, pawl_mem *mem, paw
     return damage.real->queues->find_queue(s, name, mem, ret, reterr);
 }
 
+static pawl_status damaged_read(pawl_store *s, const uint64_t *ids, size_t count, bool heads,
+                                pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr)
+{
+    uint64_t *left = pawl_mem_alloc(mem, (count + 1) * sizeof(*left));
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] != damage.lost)
+            left[n++] = ids[i];
+    damage.met += n < count;
+    return damage.real->queues->read_entries(s, left, n, heads, mem, ret, reterr);
+}
+
 static void put_damage(pawl_store *outer)
 {
     damage.real = outer->ops;
@@ -127,6 +140,7 @@ static void put_damage(pawl_store *outer)
     damage.queues = *outer->ops->queues;
     damage.queues.query_entries = damaged_query;
     damage.queues.find_queue = damaged_find;
+    damage.queues.read_entries = damaged_read;
     damage.ops.queues = &damage.queues;
     outer->ops = &damage.ops;
 }
@@ -212,6 +226,28 @@ QUEUE_SCENARIO(a_damaged_item_of_a_bound_queue_is_no_trouble_of_others)
     damage.entries = 0; /* mended: nobody asks, it is seen */
     scene_advance(s, 60000);
     expect_is(q_stats(s, "bad").started, 1);
+}
+
+QUEUE_SCENARIO(a_lost_row_of_one_lock_leaves_other_locks_whole)
+{
+    pawl_queue_config c = pawl_queue_config_default();
+    const char *locks[3];
+    c.max_locks = 10;
+    can_damage(s);
+    q_config(s, "q", c);
+    for (int i = 0; i < 6; i++)
+        q_push(s, "q", scene_id(s, "a", i), 0);
+    pawl_queue_reply *r = queue_do(
+        s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .require_ack = true, .count = 2));
+    locks[0] = r->lock_id.ptr;
+    locks[1] = q_lock(s, "q", 2, 0, NULL);
+    locks[2] = q_lock(s, "q", 2, 0, NULL);
+    damage.lost = r->messages[0].id;
+    scene_crash(s);
+    for (int i = 2; i >= 0; i--)
+        expect_is(q_ack(s, "q", locks[i]), PAWL_OK);
+    expect_is(damage.met > 0, true);
+    expect_str(q_all(s, "q"), "a0:locked"); /* which nobody could read; the others are gone */
 }
 
 static pawl_result push_one(pawl_ctx *ctx, pawl_str input)
