@@ -67,6 +67,53 @@ QUEUE_SCENARIO(failing_reads_are_tried_again)
     }
 }
 
+QUEUE_SCENARIO(a_lock_that_could_not_be_looked_up_is_not_said_to_be_expired)
+{
+    q_push(s, "q", "a", 0);
+    const char *lock = q_lock(s, "q", 1, 5000, NULL);
+    scene_advance(s, 5000);
+    scene_settle(s);
+    scene_fail(s, FAULT_OP_queue_read, 0, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    expect_is(q_ack(s, "q", "never_given"), PAWL_UNAVAILABLE);
+    expect_is(q_ack(s, "q", "never_given"), PAWL_NOT_FOUND);
+    expect_is(q_ack(s, "q", lock), PAWL_LOST);
+}
+
+/* Two items in the dead letters of "q", one from "q" and one from "p". */
+static void bury_two(struct scene *s)
+{
+    pawl_queue_config c = pawl_queue_config_default();
+    c.dead_letter_queue = pawl_s("dead");
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "p" : "q";
+        q_config(s, name, c);
+        q_push(s, name, name, 0);
+        expect_is(q_settle(s, PAWL_QUEUE_DEADLETTER, name, q_lock(s, name, 1, 0, NULL)), PAWL_OK);
+    }
+    expect_str(q_all(s, "dead"), "q:ready p:ready");
+}
+
+QUEUE_SCENARIO(a_redrive_is_put_off_while_its_target_cannot_be_read)
+{
+    bury_two(s);
+    for (int skip = 0; skip < 8; skip++) { /* dead (three and the piece), then q, p */
+        scene_crash(s);
+        scene_fail(s, FAULT_OP_queue_read, skip, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+        pawl_queue_reply *r =
+            queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "dead"));
+        s->fault.left = 0;
+        expect_is(r->status, PAWL_OK);
+        expect_is(r->count, 2);
+        expect_str(q_all(s, "dead"), "");
+        for (int i = 0; i < 2; i++) {
+            const char *name = i ? "p" : "q";
+            expect_str(q_all(s, name), i ? "p:ready" : "q:ready");
+            expect_is(q_settle(s, PAWL_QUEUE_DEADLETTER, name, q_lock(s, name, 1, 0, NULL)),
+                      PAWL_OK);
+        }
+    }
+}
+
 QUEUE_SCENARIO(a_full_disk_refuses_pushes_and_lets_acks_pass)
 {
     q_push(s, "q", "a", 0);
@@ -248,6 +295,23 @@ QUEUE_SCENARIO(a_lost_row_of_one_lock_leaves_other_locks_whole)
         expect_is(q_ack(s, "q", locks[i]), PAWL_OK);
     expect_is(damage.met > 0, true);
     expect_str(q_all(s, "q"), "a0:locked"); /* which nobody could read; the others are gone */
+}
+
+QUEUE_SCENARIO(a_redrive_to_a_damaged_queue_says_so)
+{
+    can_damage(s);
+    bury_two(s);
+    scene_crash(s);
+    damage.row = "p";
+    const pawl_queue_request *redrive =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "dead");
+    expect_is(queue_do(s, redrive)->status, PAWL_CORRUPT);
+    scene_settle(s);
+    expect_str(q_all(s, "q"), "q:ready"); /* what was moved before is moved */
+    expect_str(q_all(s, "dead"), "p:ready");
+    damage.row = NULL;
+    expect_is(queue_do(s, redrive)->count, 1);
+    expect_str(q_all(s, "p"), "p:ready");
 }
 
 static pawl_result push_one(pawl_ctx *ctx, pawl_str input)
