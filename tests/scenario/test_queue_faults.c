@@ -139,7 +139,8 @@ static struct {
     pawl_store_ops ops;
     pawl_queue_ops queues;
     uint64_t entries; /* of this queue; 0: none */
-    const char *row;  /* the queue of this name itself; NULL: none */
+    const char *row;  /* queues whose name begins so; NULL: none */
+    bool due;         /* the list of those that are due */
     uint64_t lost;    /* the entry with this id is not there; 0: none */
     int met;
 } damage;
@@ -163,9 +164,17 @@ static pawl_status damaged_query(pawl_store *s, const pawl_entry_query *query, p
 static pawl_status damaged_find(pawl_store *s, pawl_str name, pawl_mem *mem, pawl_queue_row *ret,
                                 pawl_error *reterr)
 {
-    if (damage.row && pawl_str_is(name, damage.row))
+    if (damage.row && strncmp(name.ptr, damage.row, strlen(damage.row)) == 0)
         return say_damaged(reterr);
     return damage.real->queues->find_queue(s, name, mem, ret, reterr);
+}
+
+static pawl_status damaged_due(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                               pawl_queue_row_list *ret, pawl_error *reterr)
+{
+    if (damage.due)
+        return say_damaged(reterr);
+    return damage.real->queues->due_queues(s, now_ms, limit, mem, ret, reterr);
 }
 
 static pawl_status damaged_read(pawl_store *s, const uint64_t *ids, size_t count, bool heads,
@@ -187,6 +196,7 @@ static void put_damage(pawl_store *outer)
     damage.queues = *outer->ops->queues;
     damage.queues.query_entries = damaged_query;
     damage.queues.find_queue = damaged_find;
+    damage.queues.due_queues = damaged_due;
     damage.queues.read_entries = damaged_read;
     damage.ops.queues = &damage.queues;
     outer->ops = &damage.ops;
@@ -273,6 +283,44 @@ QUEUE_SCENARIO(a_damaged_item_of_a_bound_queue_is_no_trouble_of_others)
     damage.entries = 0; /* mended: nobody asks, it is seen */
     scene_advance(s, 60000);
     expect_is(q_stats(s, "bad").started, 1);
+}
+
+QUEUE_SCENARIO(a_damaged_list_of_what_is_due_is_read_again_ever_more_seldom)
+{
+    can_damage(s);
+    pawl_queue_item late = {
+        .data = {"late", 4},
+          .delay_ms = 5000
+    };
+    damage.due = true;
+    q_push_item(s, "q", late);
+    scene_advance(s, 600000);
+    ck_assert_msg(damage.met >= 8 && damage.met <= 20, "looked %d times", damage.met);
+    expect_healthy(s);
+    expect_str(q_counts(s, "q"), "0 1 0 0");
+    damage.due = false;
+    scene_advance(s, 60000);
+    expect_str(q_counts(s, "q"), "1 0 0 0");
+}
+
+QUEUE_SCENARIO(many_damaged_queues_let_the_engine_rest)
+{
+    can_damage(s);
+    for (int i = 0; i < 150; i++)
+        q_push_item(s, scene_id(s, "bad", i),
+                    (pawl_queue_item){
+                        .data = {"x", 1},
+                          .delay_ms = 5000
+        });
+    scene_crash(s);
+    damage.row = "bad";
+    scene_advance(s, 600000); /* which ends: the engine comes to rest each time */
+    expect_healthy(s);
+    ck_assert_msg(damage.met >= 1000 && damage.met <= 4500, "looked %d times", damage.met);
+    damage.row = NULL;
+    scene_advance(s, 60000);
+    for (int i = 0; i < 150; i++)
+        expect_str(q_counts(s, scene_id(s, "bad", i)), "1 0 0 0");
 }
 
 QUEUE_SCENARIO(a_lost_row_of_one_lock_leaves_other_locks_whole)
