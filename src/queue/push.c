@@ -29,30 +29,56 @@ static pawl_str write_attrs(const pawl_queue_item *item, pawl_mem *mem)
     return pawl_json_done(w);
 }
 
-static bool is_full(const struct queue *q, const pawl_queue_request *req, pawl_queue_reply *ret)
+/* The entry that has this dedup id already; 0: none. */
+static uint64_t twin_of(const struct queue *q, const pawl_queue_item *item, uint64_t stored)
+{
+    const struct key_note *n = map_gets(&q->keys, item->dedup_id);
+    return n ? n->entry : stored;
+}
+
+/* Does its dedup id come earlier in the same push? */
+static bool is_repeated(const struct queue *q, const pawl_queue_request *req, size_t at)
+{
+    for (size_t i = 0; i < at && q->config.dedup_window_ms; i++)
+        if (pawl_str_eq(req->items[i].dedup_id, req->items[at].dedup_id))
+            return true;
+    return false;
+}
+
+/* The limit that so many more items, and bytes, would pass; NULL: none. */
+static const char *limit_of(const struct queue *q, uint64_t items, uint64_t bytes)
 {
     const pawl_queue_config *c = &q->config;
-    uint64_t length = q->row.ready + q->row.delayed + q->row.locked, bytes = q->row.bytes;
+    if (items && c->max_length &&
+        q->row.ready + q->row.delayed + q->row.locked + items > c->max_length)
+        return "max_length";
+    return items && c->max_bytes && q->row.bytes + bytes > c->max_bytes ? "max_bytes" : NULL;
+}
+
+/* Duplicates need no room: who pushes again because the answer was lost gets it. */
+static bool is_full(const struct queue *q, const pawl_queue_request *req, const uint64_t *twins,
+                    pawl_queue_reply *ret)
+{
+    uint64_t items = req->item_count, bytes = 0;
     for (size_t i = 0; i < req->item_count; i++)
         bytes += req->items[i].data.len + req->items[i].headers.len;
-    const char *limit = NULL;
-    if (c->max_length && length + req->item_count > c->max_length)
-        limit = "max_length";
-    else if (c->max_bytes && bytes > c->max_bytes)
-        limit = "max_bytes";
+    if (!limit_of(q, items, bytes))
+        return false;
+    for (size_t i = 0; i < req->item_count; i++) {
+        const pawl_queue_item *item = &req->items[i];
+        if (!item->dedup_id.len ||
+            (!twin_of(q, item, twins ? twins[i] : 0) && !is_repeated(q, req, i)))
+            continue;
+        items--;
+        bytes -= item->data.len + item->headers.len;
+    }
+    const char *limit = limit_of(q, items, bytes);
     if (!limit)
         return false;
     ret->status = PAWL_BUSY;
     error_set(&ret->error, PAWL_BUSY, "queue '%s' is full (%s); try again when it is shorter",
               q->name, limit);
     return true;
-}
-
-/* The entry that has this dedup id already; 0: none. */
-static uint64_t twin_of(const struct queue *q, const pawl_queue_item *item, uint64_t stored)
-{
-    const struct key_note *n = map_gets(&q->keys, item->dedup_id);
-    return n ? n->entry : stored;
 }
 
 static void remember_key(struct queue_group *g, struct queue *q, pawl_str key, uint64_t entry)
@@ -145,7 +171,7 @@ static uint64_t push_one(struct queue_group *g, struct queue *q, const pawl_queu
 void queue_push(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
                 const uint64_t *twins, pawl_queue_reply *ret)
 {
-    if (is_full(q, req, ret))
+    if (is_full(q, req, twins, ret))
         return;
     pawl_queue_pushed *pushed = arena_array(g->mem, pawl_queue_pushed, req->item_count);
     group_dirty(g, q);

@@ -121,8 +121,9 @@ static pawl_status find_lock(struct queue_group *g, struct queue *q, pawl_str gi
             }
         return PAWL_INVALID;
     }
+    g->unread = false;
     if (lock_is_past(g, q, id))
-        return PAWL_LOST;
+        return g->unread ? PAWL_UNAVAILABLE : PAWL_LOST;
     return q->row.locks ? PAWL_INVALID : PAWL_NOT_FOUND;
 }
 

@@ -12,7 +12,7 @@
 
 #define PIECE 500
 
-/* Rows for the next piece; false: put off. */
+/* Rows for the next piece; false: put off, or refused. */
 static bool read_piece(pawl_runtime *rt, struct seat *s, struct queue_req *req,
                        const pawl_entry_query *query, pawl_entry_list *ret)
 {
@@ -22,8 +22,7 @@ static bool read_piece(pawl_runtime *rt, struct seat *s, struct queue_req *req,
         rt->store->ops->queues->query_entries(rt->store, query, &rt->load_mem, ret, &err);
     if (rc == PAWL_OK)
         return true;
-    desk_unread(rt, &err);
-    queue_put_off(rt, s, req);
+    queue_unread(rt, s, req, desk_unread(rt, s, &err));
     return false;
 }
 
@@ -91,15 +90,17 @@ void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 
 /* ---- Redrive -------------------------------------------------------------------- */
 
-static struct seat *target_of(pawl_runtime *rt, const struct seat *s, const struct queue_req *req,
-                              const pawl_queue_entry *e)
+/* *ret NULL: it came from nowhere. */
+static pawl_status target_of(pawl_runtime *rt, const struct seat *s, const struct queue_req *req,
+                             const pawl_queue_entry *e, struct seat **ret)
 {
+    *ret = NULL;
     if (req->args.target)
-        return seat_open(rt, pawl_s(req->args.target));
+        return seat_open(rt, pawl_s(req->args.target), ret);
     pawl_str source = pawl_json_text(&rt->group_mem, e->note, "/source", "");
     if (!source.len || pawl_str_eq(source, s->name))
-        return NULL;
-    return seat_open(rt, source);
+        return PAWL_OK;
+    return seat_open(rt, source, ret);
 }
 
 /* Entries in hand are copied: opening a target uses the memory they are in. */
@@ -135,11 +136,16 @@ void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req)
         return;
     pawl_queue_entry *rows = copy_rows(rt, &list);
     for (size_t i = 0; i < list.count; i++) {
-        struct seat *to = target_of(rt, s, req, &rows[i]);
+        struct seat *to;
+        pawl_status why = target_of(rt, s, req, &rows[i], &to);
+        if (why != PAWL_OK) {
+            queue_unread(rt, s, req, why); /* goes on from here */
+            return;
+        }
         req->at_priority = rows[i].priority;
         req->at_place = rows[i].place + 1;
         if (!to || to == s)
-            continue; /* it came from nowhere: it stays */
+            continue; /* it stays */
         if (req->args.rate_per_second) {
             int64_t from = req->visible_ms > rt->now_ms ? req->visible_ms : rt->now_ms;
             req->visible_ms =
@@ -167,8 +173,7 @@ void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     pawl_status rc = rt->store->ops->queues->read_entries(rt->store, &req->args.message, 1, false,
                                                           &rt->group_mem, &list, &err);
     if (rc != PAWL_OK) {
-        desk_unread(rt, &err);
-        queue_put_off(rt, s, req);
+        queue_unread(rt, s, req, desk_unread(rt, s, &err));
         return;
     }
     const pawl_queue_entry *e = list.items;

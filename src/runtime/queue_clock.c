@@ -31,7 +31,8 @@ static int64_t time_of(const pawl_queue_entry *e, pawl_entry_order order)
 
 /* Delayed entries whose time has come, or entries past their ttl; *retnext is the
  * next such time. */
-static bool move_due(pawl_runtime *rt, struct seat *s, pawl_entry_order order, int64_t *retnext)
+static pawl_status move_due(pawl_runtime *rt, struct seat *s, pawl_entry_order order,
+                            int64_t *retnext)
 {
     pawl_entry_list list;
     pawl_error err = {0};
@@ -39,10 +40,8 @@ static bool move_due(pawl_runtime *rt, struct seat *s, pawl_entry_order order, i
         .qid = s->q->row.qid, .order = order, .limit = PIECE + 1, .heads = true};
     arena_reset(&rt->load_mem);
     if (rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, &err) !=
-        PAWL_OK) {
-        desk_unread(rt, &err);
-        return false;
-    }
+        PAWL_OK)
+        return desk_unread(rt, s, &err);
     struct queue_group *g = &rt->desk->group;
     size_t i = 0;
     for (; i < list.count && i < PIECE && time_of(&list.items[i], order) <= rt->now_ms; i++)
@@ -51,7 +50,7 @@ static bool move_due(pawl_runtime *rt, struct seat *s, pawl_entry_order order, i
         else
             queue_expire(g, s->q, &list.items[i]);
     *retnext = i < list.count ? time_of(&list.items[i], order) : 0;
-    return true;
+    return PAWL_OK;
 }
 
 static bool is_past(int64_t at_ms, int64_t now_ms)
@@ -60,24 +59,53 @@ static bool is_past(int64_t at_ms, int64_t now_ms)
 }
 
 /* Everything of a queue that is due; the rest of it in the next pass. */
-static void tick(pawl_runtime *rt, struct seat *s)
+static pawl_status tick(pawl_runtime *rt, struct seat *s)
 {
     struct queue *q = s->q;
     struct queue_desk *d = rt->desk;
-    bool fine = true;
-    if (!q->row.qid || (queue_may_bury(q) && !seat_open(rt, queue_dead_letters(q, &rt->group_mem))))
-        return;
+    struct seat *dead;
+    pawl_status rc = PAWL_OK;
+    if (q->row.qid && queue_may_bury(q))
+        rc = seat_open(rt, queue_dead_letters(q, &rt->group_mem), &dead);
+    if (!q->row.qid || rc != PAWL_OK)
+        return rc;
     d->group.now_ms = rt->now_ms;
     int64_t before = q->row.due_ms;
     queue_tick(&d->group, q);
     if (!q->dirty && is_past(q->next_delayed_ms, rt->now_ms))
-        fine = move_due(rt, s, PAWL_ENTRIES_DELAYED, &q->next_delayed_ms);
-    if (fine && !q->dirty && is_past(q->next_expire_ms, rt->now_ms))
-        fine = move_due(rt, s, PAWL_ENTRIES_EXPIRING, &q->next_expire_ms);
-    if (fine && !q->dirty && queue_due_ms(q) != before) /* it was only a guess: write it down */
+        rc = move_due(rt, s, PAWL_ENTRIES_DELAYED, &q->next_delayed_ms);
+    if (rc == PAWL_OK && !q->dirty && is_past(q->next_expire_ms, rt->now_ms))
+        rc = move_due(rt, s, PAWL_ENTRIES_EXPIRING, &q->next_expire_ms);
+    if (rc != PAWL_OK)
+        return rc;
+    if (!q->dirty && queue_due_ms(q) != before) /* it was only a guess: write it down */
         queue_touch(&d->group, q);
-    if (!fine || is_past(q->next_delayed_ms, rt->now_ms) || is_past(q->next_expire_ms, rt->now_ms))
+    if (is_past(q->next_delayed_ms, rt->now_ms) || is_past(q->next_expire_ms, rt->now_ms))
         d->look_due = true;
+    return PAWL_OK;
+}
+
+/* A queue that may be due; false: it rests, because its rows are damaged. */
+static bool look_at(pawl_runtime *rt, pawl_str name)
+{
+    struct queue_desk *d = rt->desk;
+    struct seat *s = map_gets(&d->seats, name);
+    if (s && desk_rests(rt, &s->due))
+        return false;
+    pawl_status rc = seat_open(rt, name, &s);
+    if (rc == PAWL_OK)
+        rc = tick(rt, s);
+    if (rc == PAWL_CORRUPT) {
+        s = map_gets(&d->seats, name);
+        desk_rest(rt, &s->due);
+    } else if (rc != PAWL_OK) {
+        d->look_due = true;
+    }
+    if (s && s->q && queue_is_bound(s->q)) {
+        d->again = true;
+        return !desk_rests(rt, &s->starts);
+    }
+    return rc != PAWL_CORRUPT;
 }
 
 static void look_due(pawl_runtime *rt)
@@ -85,25 +113,24 @@ static void look_due(pawl_runtime *rt)
     struct queue_desk *d = rt->desk;
     pawl_queue_row_list list;
     pawl_error err = {0};
+    d->look_due = false;
+    if (desk_rests(rt, &d->due))
+        return;
     arena_reset(&rt->load_mem);
     if (rt->store->ops->queues->due_queues(rt->store, rt->now_ms, DUE_AT_ONCE, &rt->load_mem, &list,
                                            &err) != PAWL_OK) {
-        desk_unread(rt, &err);
+        d->look_due = desk_unread(rt, NULL, &err) != PAWL_CORRUPT;
+        if (!d->look_due)
+            desk_rest(rt, &d->due);
         return;
     }
-    d->look_due = list.count == DUE_AT_ONCE;
+    bool moved = false;
     pawl_str names[DUE_AT_ONCE];
     for (size_t i = 0; i < list.count; i++)
         names[i] = arena_dup(&rt->group_mem, list.items[i].name);
-    for (size_t i = 0; i < list.count; i++) {
-        struct seat *s = seat_open(rt, names[i]);
-        if (s)
-            tick(rt, s);
-        else
-            d->look_due = true;
-        if (s && queue_is_bound(s->q))
-            d->again = true;
-    }
+    for (size_t i = 0; i < list.count; i++)
+        moved |= look_at(rt, names[i]);
+    d->look_due |= list.count == DUE_AT_ONCE && moved;
 }
 
 /* ---- Waiting pops ---------------------------------------------------------------- */
@@ -198,11 +225,16 @@ static bool serve(pawl_runtime *rt, struct seat *s)
 {
     bool served = false;
     for (struct queue_req *req = s->waiters, *next; req && !s->held; req = next) {
-        bool put_off;
+        pawl_status why;
         next = req->next;
         req->reply = arena_new(&rt->group_mem, pawl_queue_reply);
-        enum queue_verdict verdict = queue_try_pop(rt, s, req, &put_off);
-        if (put_off) {
+        enum queue_verdict verdict = queue_try_pop(rt, s, req, &why);
+        if (why == PAWL_CORRUPT) { /* as one that comes now: waiting does not help */
+            unpark(rt->desk, req);
+            queue_unread(rt, s, req, why);
+            continue;
+        }
+        if (why != PAWL_OK) {
             rt->desk->again = true;
             return served;
         }
@@ -217,19 +249,28 @@ static bool serve(pawl_runtime *rt, struct seat *s)
 
 /* ---- The pass ------------------------------------------------------------------------ */
 
-/* The queue is in memory, and where a pop that comes again may bury what it had; false: trouble. */
-static bool is_at_hand(pawl_runtime *rt, const struct seat *s)
+/* The queue is in memory, and where a pop that comes again may bury what it had, or trouble. */
+static pawl_status bring(pawl_runtime *rt, const struct seat *s)
 {
-    if (!s->q && !seat_open(rt, s->name))
-        return false;
-    return !s->waiters || !queue_may_bury(s->q) ||
-           seat_open(rt, queue_dead_letters(s->q, &rt->group_mem));
+    struct seat *at;
+    pawl_status rc = PAWL_OK;
+    if (!s->q)
+        rc = seat_open(rt, s->name, &at);
+    if (rc == PAWL_OK && s->waiters && queue_may_bury(s->q))
+        rc = seat_open(rt, queue_dead_letters(s->q, &rt->group_mem), &at);
+    return rc;
 }
 
 static bool serve_seat(pawl_runtime *rt, struct seat *s)
 {
-    if (!is_at_hand(rt, s)) {
-        rt->desk->again = true;
+    pawl_status why = bring(rt, s);
+    while (why == PAWL_CORRUPT && s->waiters) {
+        struct queue_req *req = s->waiters;
+        unpark(rt->desk, req);
+        queue_unread(rt, s, req, why);
+    }
+    if (why != PAWL_OK) {
+        rt->desk->again |= why != PAWL_CORRUPT;
         return false;
     }
     queue_start_bound(rt, s);
@@ -271,6 +312,7 @@ void queue_look(pawl_runtime *rt)
         if (s)
             s->held = false;
     }
+    desk_look_rests(rt);
     if (d->look_due)
         look_due(rt);
     for (struct queue_req *next; later; later = next) {
@@ -373,5 +415,6 @@ bool queue_is_full(const pawl_runtime *rt)
 int64_t queue_next_wait(const pawl_runtime *rt)
 {
     struct heap_node *top = rt->desk ? heap_top(&rt->desk->waits) : NULL;
-    return top ? top->key : INT64_MAX;
+    int64_t rest = rt->desk ? rt->desk->rest_ms : INT64_MAX;
+    return top && top->key < rest ? top->key : rest;
 }

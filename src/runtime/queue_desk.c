@@ -18,6 +18,9 @@
 #define REFILL_ROWS   512
 #define REFILL_BYTES  ((size_t)1 << 20)
 #define LOCKS_AT_ONCE 256
+#define REST_MIN_MS   1000
+#define REST_MAX_MS   60000
+#define SAY_EVERY_MS  60000
 
 static void *alloc(size_t size)
 {
@@ -39,9 +42,12 @@ static struct queue *group_open(void *user, pawl_str name)
 static bool group_was_lock(void *user, const struct queue *q, pawl_str id)
 {
     pawl_runtime *rt = user;
-    pawl_error err;
+    pawl_error err = {0};
     pawl_status rc = rt->store->ops->queues->has_past(rt->store, q->row.qid, id, &err);
-    rt->desk->group.unread |= rc != PAWL_OK && rc != PAWL_EMPTY;
+    if (rc != PAWL_OK && rc != PAWL_EMPTY) {
+        rt->desk->group.unread = true;
+        rt->desk->unlocked = err;
+    }
     return rc != PAWL_EMPTY;
 }
 
@@ -61,6 +67,7 @@ bool queue_desk_open(pawl_runtime *rt)
     d->done_end = &d->done;
     d->later_end = &d->later;
     d->look_due = true;
+    d->rest_ms = INT64_MAX;
     d->group = (struct queue_group){.next_id = &rt->fence.next_id,
                                     .mem = &rt->group_mem,
                                     .user = rt,
@@ -99,11 +106,17 @@ static void free_seat(struct queue_desk *d, struct seat *s)
     free(s);
 }
 
+/* Damage was met not long ago: who forgets that looks again at once, and logs it again. */
+static bool is_sore(pawl_runtime *rt, const struct seat *s)
+{
+    return rt_mono(rt) < s->say_ms || desk_rests(rt, &s->starts) || desk_rests(rt, &s->due);
+}
+
 void seat_evict(pawl_runtime *rt, struct seat *s)
 {
     queue_destroy(s->q);
     s->q = NULL;
-    if (!s->waiters)
+    if (!s->waiters && !is_sore(rt, s))
         free_seat(rt->desk, s);
 }
 
@@ -112,7 +125,7 @@ void seats_trim(pawl_runtime *rt)
     struct queue_desk *d = rt->desk;
     for (struct seat *s = d->oldest, *newer; s && d->seat_count > SEATS_MAX; s = newer) {
         newer = s->newer;
-        if (!s->waiters && !(s->q && s->q->dirty))
+        if (!s->waiters && !(s->q && s->q->dirty) && !is_sore(rt, s))
             free_seat(d, s);
     }
 }
@@ -130,10 +143,62 @@ static struct seat *seat_add(struct queue_desk *d, pawl_str name)
     return s;
 }
 
-void desk_unread(pawl_runtime *rt, const pawl_error *err)
+pawl_status desk_unread(pawl_runtime *rt, struct seat *s, const pawl_error *err)
 {
-    rt->desk->trouble = err->status;
-    loop_unread(rt, err);
+    if (err->status != PAWL_CORRUPT) {
+        loop_unread(rt, err);
+        return err->status != PAWL_OK ? err->status : PAWL_UNAVAILABLE;
+    }
+    int64_t mono = rt_mono(rt), *say = s ? &s->say_ms : &rt->desk->say_ms;
+    if (mono >= *say) {
+        *say = mono + SAY_EVERY_MS;
+        log_error(&rt->log, "queue", "stored rows are damaged; run pawl doctor",
+                  "queue=%.*s why=\"%s\"", PAWL_FMT(s ? s->name : pawl_s("")), err->text);
+    }
+    return PAWL_CORRUPT;
+}
+
+/* ---- Rests ------------------------------------------------------------------- */
+
+bool desk_rests(pawl_runtime *rt, const struct rest *r)
+{
+    return rt_mono(rt) < r->until_ms;
+}
+
+void desk_rest(pawl_runtime *rt, struct rest *r)
+{
+    struct queue_desk *d = rt->desk;
+    int64_t mono = rt_mono(rt);
+    if (mono >= r->until_ms) {
+        bool was_well = !r->wait_ms || mono - r->until_ms > r->wait_ms;
+        r->wait_ms = was_well ? REST_MIN_MS : 2 * r->wait_ms;
+        if (r->wait_ms > REST_MAX_MS)
+            r->wait_ms = REST_MAX_MS;
+        r->until_ms = mono + r->wait_ms;
+    }
+    if (r->until_ms < d->rest_ms)
+        d->rest_ms = r->until_ms;
+}
+
+static void note_rest(struct queue_desk *d, const struct rest *r, int64_t mono)
+{
+    if (r->until_ms > mono && r->until_ms < d->rest_ms)
+        d->rest_ms = r->until_ms;
+}
+
+void desk_look_rests(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    int64_t mono = rt_mono(rt);
+    if (mono < d->rest_ms)
+        return;
+    d->look_due = d->again = true;
+    d->rest_ms = INT64_MAX;
+    note_rest(d, &d->due, mono);
+    for (const struct seat *s = d->oldest; s; s = s->newer) {
+        note_rest(d, &s->starts, mono);
+        note_rest(d, &s->due, mono);
+    }
 }
 
 struct stage *desk_stage(pawl_runtime *rt)
@@ -167,8 +232,10 @@ static pawl_status load_some_locks(pawl_runtime *rt, struct queue *q, const pawl
     const pawl_queue_entry *e = list.items;
     size_t left = rc == PAWL_OK ? list.count : 0;
     for (size_t i = 0; i < count && rc == PAWL_OK; i++) {
-        size_t some = left < locks[i].entry_count ? left : locks[i].entry_count;
-        queue_add_lock(q, &locks[i], e, some); /* in the order asked */
+        size_t some = 0; /* in the order asked; what is missing is left out */
+        for (size_t j = 0; j < locks[i].entry_count && some < left; j++)
+            some += e[some].id == locks[i].entries[j];
+        queue_add_lock(q, &locks[i], e, some);
         e += some;
         left -= some;
     }
@@ -229,31 +296,33 @@ static pawl_status load_queue(pawl_runtime *rt, pawl_str name, struct queue **re
     return rc;
 }
 
-struct seat *seat_open(pawl_runtime *rt, pawl_str name)
+pawl_status seat_open(pawl_runtime *rt, pawl_str name, struct seat **ret)
 {
     struct queue_desk *d = rt->desk;
-    struct seat *s = map_gets(&d->seats, name);
+    struct seat *s = *ret = map_gets(&d->seats, name);
     if (s && s->q) {
         if (d->newest != s) {
             unlink_seat(d, s);
             link_newest(d, s);
         }
-        return s;
+        return PAWL_OK;
     }
     pawl_error err = {0};
     struct queue *q = NULL;
-    if (load_queue(rt, name, &q, &err) != PAWL_OK) {
-        desk_unread(rt, &err);
-        return NULL;
-    }
-    if (!s)
+    pawl_status rc = load_queue(rt, name, &q, &err);
+    if (!s && (rc == PAWL_OK || rc == PAWL_CORRUPT)) /* damage is remembered */
         s = seat_add(d, name);
+    if (rc != PAWL_OK) {
+        *ret = NULL;
+        return desk_unread(rt, s, &err);
+    }
     s->q = q;
     q->owner = s;
-    return s;
+    *ret = s;
+    return PAWL_OK;
 }
 
-bool seat_refill(pawl_runtime *rt, struct seat *s)
+pawl_status seat_refill(pawl_runtime *rt, struct seat *s)
 {
     struct queue *q = s->q;
     pawl_entry_list list;
@@ -266,12 +335,10 @@ bool seat_refill(pawl_runtime *rt, struct seat *s)
                               .bytes_max = REFILL_BYTES};
     arena_reset(&rt->load_mem);
     if (rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, &err) !=
-        PAWL_OK) {
-        desk_unread(rt, &err);
-        return false;
-    }
+        PAWL_OK)
+        return desk_unread(rt, s, &err);
     queue_refill(q, list.items, list.count, list.more);
-    return true;
+    return PAWL_OK;
 }
 
 /* ---- The end ------------------------------------------------------------------- */

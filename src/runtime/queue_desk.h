@@ -42,11 +42,18 @@ struct queue_req {
     pawl_queue_reply *reply; /* done: in the group's memory */
 };
 
+/* Damage does not mend itself: what met it is tried again later, and ever more seldom. */
+struct rest {
+    int64_t until_ms, wait_ms; /* mono */
+};
+
 struct seat {
     pawl_str name; /* owned */
     struct queue *q;
     struct queue_req *waiters, **waiters_end;
-    bool held; /* a request of it was put off in this pass */
+    bool held;               /* a request of it was put off in this pass */
+    struct rest starts, due; /* of what nobody asks for: of a bound queue, by the clock */
+    int64_t say_ms;          /* mono: damage is not logged again before */
     struct seat *older, *newer;
 };
 
@@ -65,7 +72,10 @@ struct queue_desk {
     size_t ops;          /* requests in this group */
     bool look_due;       /* the store may have queues that are due */
     bool again;          /* bound queues have more to start, or waiting pops were put off */
-    pawl_status trouble; /* of the last failed read */
+    struct rest due;     /* the list of them is damaged */
+    int64_t say_ms;      /* that was logged: not again before */
+    int64_t rest_ms;     /* mono: the first rest ends; INT64_MAX: none */
+    pawl_error unlocked; /* why a past lock could not be looked up; with group.unread only */
 };
 
 bool queue_desk_open(pawl_runtime *rt); /* false: out of memory */
@@ -75,12 +85,18 @@ void queue_refuse_all(pawl_runtime *rt);
 
 /* ---- queue_desk.c ---------------------------------------------------------- */
 
-/* The seat with its queue in memory; NULL: the store did not answer. */
-struct seat *seat_open(pawl_runtime *rt, pawl_str name);
-/* Read from the store failed: remember, try again later. */
-void desk_unread(pawl_runtime *rt, const pawl_error *err);
-/* Bring the next piece of the window; false: trouble.  Not while dirty. */
-bool seat_refill(pawl_runtime *rt, struct seat *s);
+/* The seat with its queue in memory; else why the store did not answer, and *ret is NULL. */
+pawl_status seat_open(pawl_runtime *rt, pawl_str name, struct seat **ret);
+/* A read for this seat (NULL: for all) failed; its status.  Damage is the matter of this queue
+ * alone: it is logged, and the caller refuses or rests.  With anything else the engine waits. */
+pawl_status desk_unread(pawl_runtime *rt, struct seat *s, const pawl_error *err);
+/* Not before a while; the loop wakes up then. */
+void desk_rest(pawl_runtime *rt, struct rest *r);
+bool desk_rests(pawl_runtime *rt, const struct rest *r);
+/* Rests are over: look at all that was put off. */
+void desk_look_rests(pawl_runtime *rt);
+/* Bring the next piece of the window; else the trouble.  Not while dirty. */
+pawl_status seat_refill(pawl_runtime *rt, struct seat *s);
 void seat_evict(pawl_runtime *rt, struct seat *s); /* the queue; the seat too when nobody waits */
 void seats_trim(pawl_runtime *rt);
 /* The stage of this group's queue changes. */
@@ -90,9 +106,11 @@ struct stage *desk_stage(pawl_runtime *rt);
 
 void queue_handle(pawl_runtime *rt, struct queue_req *req);
 void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req);
-/* Try a pop; false: it was put off. */
+/* A read failed, or waits for the commit (BUSY): put off, unless that cannot help. */
+void queue_unread(pawl_runtime *rt, struct seat *s, struct queue_req *req, pawl_status why);
+/* Try a pop.  *retwhy is OK and there is a verdict, BUSY: after the commit, or a failed read. */
 enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_req *req,
-                                 bool *retput_off);
+                                 pawl_status *retwhy);
 /* Answer now, or after the commit when the group changed this queue. */
 void queue_answer(pawl_runtime *rt, struct seat *s, struct queue_req *req);
 void queue_finish(struct queue_req *req, const pawl_queue_reply *reply); /* call back, free */
@@ -121,7 +139,7 @@ void queue_committed(pawl_runtime *rt);
 struct item *queue_undone(pawl_runtime *rt, bool refused);
 bool queue_has_work(const pawl_runtime *rt);
 bool queue_is_full(const pawl_runtime *rt);
-int64_t queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: nobody waits */
+int64_t queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: nobody waits, none rests */
 
 /* ---- queue_tie.c: orchestrations and queues -------------------------------------- */
 

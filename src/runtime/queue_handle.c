@@ -54,20 +54,18 @@ void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     d->later_count++;
 }
 
-/* The store did not answer: try again later, unless that cannot help. */
-static void put_off_or_refuse(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+void queue_unread(pawl_runtime *rt, struct seat *s, struct queue_req *req, pawl_status why)
 {
-    if (rt->desk->trouble == PAWL_CORRUPT)
+    if (why == PAWL_CORRUPT)
         queue_refuse(req, PAWL_CORRUPT, "stored rows of this queue are damaged; run pawl doctor");
     else
         queue_put_off(rt, s, req);
-    rt->desk->trouble = PAWL_OK;
 }
 
 /* ---- Pop ------------------------------------------------------------------------ */
 
-/* Bytes of the entries a pop wants; false: trouble. */
-static bool fetch_bodies(pawl_runtime *rt, struct seat *s, size_t count)
+/* Bytes of the entries a pop wants, or the trouble. */
+static pawl_status fetch_bodies(pawl_runtime *rt, struct seat *s, size_t count)
 {
     uint64_t ids[PAWL_QUEUE_POP_MAX];
     pawl_entry_list list;
@@ -80,38 +78,34 @@ static bool fetch_bodies(pawl_runtime *rt, struct seat *s, size_t count)
         rc = PAWL_CORRUPT;
         error_set(&err, rc, "queue '%.*s' lacks an entry it should have", PAWL_FMT(s->name));
     }
-    if (rc != PAWL_OK) {
-        desk_unread(rt, &err);
-        return false;
-    }
+    if (rc != PAWL_OK)
+        return desk_unread(rt, s, &err);
     for (size_t i = 0; i < list.count; i++)
         queue_fill(s->q, &list.items[i]);
-    return true;
+    return PAWL_OK;
 }
 
 enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_req *req,
-                                 bool *retput_off)
+                                 pawl_status *retwhy)
 {
     struct queue *q = s->q;
-    *retput_off = false;
-    if (!q->dirty && !q->complete && q->count < WINDOW_LOW && !seat_refill(rt, s)) {
-        *retput_off = true;
+    *retwhy = PAWL_OK;
+    if (!q->dirty && !q->complete && q->count < WINDOW_LOW)
+        *retwhy = seat_refill(rt, s);
+    if (*retwhy != PAWL_OK)
         return QUEUE_REFILL;
-    }
     for (;;) {
         *req->reply = (pawl_queue_reply){0};
         enum queue_verdict verdict = queue_pop(&rt->desk->group, q, &req->args, req->reply);
         if (verdict == QUEUE_REFILL)
-            *retput_off = q->dirty || !seat_refill(rt, s);
+            *retwhy = q->dirty ? PAWL_BUSY : seat_refill(rt, s);
         else if (verdict == QUEUE_BODIES)
-            *retput_off = !fetch_bodies(rt, s, req->args.count ? req->args.count : 1);
-        else if (verdict == QUEUE_UNREAD) {
-            pawl_error err = {.status = PAWL_UNAVAILABLE, .text = "a lock could not be looked up"};
-            loop_unread(rt, &err);
-            *retput_off = true;
-        } else
+            *retwhy = fetch_bodies(rt, s, req->args.count ? req->args.count : 1);
+        else if (verdict == QUEUE_UNREAD)
+            *retwhy = desk_unread(rt, s, &rt->desk->unlocked);
+        else
             return verdict;
-        if (*retput_off)
+        if (*retwhy != PAWL_OK)
             return verdict;
     }
 }
@@ -130,10 +124,10 @@ static void park(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 
 static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 {
-    bool put_off;
-    enum queue_verdict verdict = queue_try_pop(rt, s, req, &put_off);
-    if (put_off)
-        put_off_or_refuse(rt, s, req);
+    pawl_status why;
+    enum queue_verdict verdict = queue_try_pop(rt, s, req, &why);
+    if (why != PAWL_OK)
+        queue_unread(rt, s, req, why);
     else if (req->args.wait_ms > 0 &&
              (verdict == QUEUE_EMPTY || (verdict == QUEUE_LOCKED && queue_waits_for_lock(req))))
         park(rt, s, req);
@@ -143,9 +137,9 @@ static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 
 /* ---- Push ----------------------------------------------------------------------- */
 
-/* The entries the store knows by the dedup ids; false: trouble. */
-static bool find_twins(pawl_runtime *rt, struct seat *s, const struct queue_req *req,
-                       uint64_t **ret)
+/* The entries the store knows by the dedup ids, or the trouble. */
+static pawl_status find_twins(pawl_runtime *rt, struct seat *s, const struct queue_req *req,
+                              uint64_t **ret)
 {
     *ret = NULL;
     for (size_t i = 0; i < req->args.item_count && s->q->row.qid; i++) {
@@ -159,12 +153,10 @@ static bool find_twins(pawl_runtime *rt, struct seat *s, const struct queue_req 
                                                           req->args.items[i].dedup_id, &key, &err);
         if (rc == PAWL_OK && key.expires_ms > rt->now_ms)
             (*ret)[i] = key.entry;
-        if (rc != PAWL_OK && rc != PAWL_EMPTY) {
-            desk_unread(rt, &err);
-            return false;
-        }
+        if (rc != PAWL_OK && rc != PAWL_EMPTY)
+            return desk_unread(rt, s, &err);
     }
-    return true;
+    return PAWL_OK;
 }
 
 static void push(pawl_runtime *rt, struct seat *s, struct queue_req *req)
@@ -175,8 +167,9 @@ static void push(pawl_runtime *rt, struct seat *s, struct queue_req *req)
                      "the disk is full: new work is refused until space is freed");
         return;
     }
-    if (!find_twins(rt, s, req, &twins)) {
-        queue_put_off(rt, s, req);
+    pawl_status why = find_twins(rt, s, req, &twins);
+    if (why != PAWL_OK) {
+        queue_unread(rt, s, req, why);
         return;
     }
     queue_push(&rt->desk->group, s->q, &req->args, twins, req->reply);
@@ -193,12 +186,13 @@ static void bind_to(pawl_runtime *rt, struct seat *s, const struct queue_req *re
     queue_configure(&rt->desk->group, s->q, &config);
 }
 
-/* Other queues this one may send entries to are in memory; false: trouble. */
-static bool open_dead_letters(pawl_runtime *rt, const struct seat *s, pawl_queue_op op)
+/* Other queues this one may send entries to are in memory, or the trouble. */
+static pawl_status open_dead_letters(pawl_runtime *rt, const struct seat *s, pawl_queue_op op)
 {
     if (op != PAWL_QUEUE_DEADLETTER && !queue_may_bury(s->q))
-        return true;
-    return seat_open(rt, queue_dead_letters(s->q, &rt->group_mem)) != NULL;
+        return PAWL_OK;
+    struct seat *dead;
+    return seat_open(rt, queue_dead_letters(s->q, &rt->group_mem), &dead);
 }
 
 static void act(pawl_runtime *rt, struct seat *s, struct queue_req *req)
@@ -251,9 +245,11 @@ void queue_handle(pawl_runtime *rt, struct queue_req *req)
         queue_put_off(rt, s, req);
         return;
     }
-    s = seat_open(rt, pawl_s(req->args.queue));
-    if (!s || !open_dead_letters(rt, s, req->args.op)) {
-        put_off_or_refuse(rt, s, req);
+    pawl_status why = seat_open(rt, pawl_s(req->args.queue), &s);
+    if (why == PAWL_OK)
+        why = open_dead_letters(rt, s, req->args.op);
+    if (why != PAWL_OK) {
+        queue_unread(rt, s, req, why);
         return;
     }
     rt->desk->group.now_ms = rt->now_ms;

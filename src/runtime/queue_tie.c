@@ -11,6 +11,7 @@
  * thread while they wait, and whatever ends the process meanwhile is not their fault.
  */
 #include "runtime/activity.h"
+#include "runtime/hold.h"
 #include "runtime/job.h"
 #include "runtime/letter.h"
 #include "runtime/queue_desk.h"
@@ -21,20 +22,36 @@
 /* ---- Pushes of orchestrations ------------------------------------------------------ */
 
 /* Its queue is in memory and takes requests; else the letter waits. */
-static struct seat *seat_for(pawl_runtime *rt, pawl_str name)
+static pawl_status seat_for(pawl_runtime *rt, pawl_str name, struct seat **ret)
 {
-    struct seat *s = seat_open(rt, name);
-    if (!s || s->held)
-        return NULL;
-    if (queue_may_bury(s->q) && !seat_open(rt, queue_dead_letters(s->q, &rt->group_mem)))
-        return NULL;
-    return s;
+    struct seat *dead;
+    pawl_status rc = seat_open(rt, name, ret);
+    if (rc != PAWL_OK)
+        return rc;
+    if ((*ret)->held)
+        return PAWL_BUSY;
+    if (queue_may_bury((*ret)->q))
+        rc = seat_open(rt, queue_dead_letters((*ret)->q, &rt->group_mem), &dead);
+    return rc;
+}
+
+/* Its queue is damaged: the letter, and nobody else, waits. */
+static void wait_for_queue(pawl_runtime *rt, struct letter *l)
+{
+    struct seat *s = map_gets(&rt->desk->seats, l->mail.name);
+    desk_rest(rt, &s->due);
+    hold_letter(rt, l, rt->now_ms + (s->due.until_ms - rt_mono(rt)));
 }
 
 void queue_deliver(pawl_runtime *rt, struct letter *l)
 {
-    struct seat *s = seat_for(rt, l->mail.name);
-    if (!s) {
+    struct seat *s;
+    pawl_status why = seat_for(rt, l->mail.name, &s);
+    if (why == PAWL_CORRUPT) {
+        wait_for_queue(rt, l);
+        return;
+    }
+    if (why != PAWL_OK) {
         letter_later(rt, l);
         return;
     }
@@ -69,16 +86,20 @@ void queue_start_bound(pawl_runtime *rt, struct seat *s)
 {
     struct queue_desk *d = rt->desk;
     struct queue *q = s->q;
-    if (!queue_is_bound(q))
+    if (!queue_is_bound(q) || desk_rests(rt, &s->starts))
         return;
     struct queue_req req = {
         .args = {.op = PAWL_QUEUE_POP, .count = STARTS_MAX}
     };
     pawl_queue_reply reply;
-    bool put_off;
+    pawl_status why;
     req.reply = &reply;
-    enum queue_verdict verdict = queue_try_pop(rt, s, &req, &put_off);
-    if (put_off) {
+    enum queue_verdict verdict = queue_try_pop(rt, s, &req, &why);
+    if (why == PAWL_CORRUPT) {
+        desk_rest(rt, &s->starts);
+        return;
+    }
+    if (why != PAWL_OK) {
         d->again = true;
         return;
     }

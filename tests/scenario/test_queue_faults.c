@@ -67,6 +67,53 @@ QUEUE_SCENARIO(failing_reads_are_tried_again)
     }
 }
 
+QUEUE_SCENARIO(a_lock_that_could_not_be_looked_up_is_not_said_to_be_expired)
+{
+    q_push(s, "q", "a", 0);
+    const char *lock = q_lock(s, "q", 1, 5000, NULL);
+    scene_advance(s, 5000);
+    scene_settle(s);
+    scene_fail(s, FAULT_OP_queue_read, 0, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    expect_is(q_ack(s, "q", "never_given"), PAWL_UNAVAILABLE);
+    expect_is(q_ack(s, "q", "never_given"), PAWL_NOT_FOUND);
+    expect_is(q_ack(s, "q", lock), PAWL_LOST);
+}
+
+/* Two items in the dead letters of "q", one from "q" and one from "p". */
+static void bury_two(struct scene *s)
+{
+    pawl_queue_config c = pawl_queue_config_default();
+    c.dead_letter_queue = pawl_s("dead");
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "p" : "q";
+        q_config(s, name, c);
+        q_push(s, name, name, 0);
+        expect_is(q_settle(s, PAWL_QUEUE_DEADLETTER, name, q_lock(s, name, 1, 0, NULL)), PAWL_OK);
+    }
+    expect_str(q_all(s, "dead"), "q:ready p:ready");
+}
+
+QUEUE_SCENARIO(a_redrive_is_put_off_while_its_target_cannot_be_read)
+{
+    bury_two(s);
+    for (int skip = 0; skip < 8; skip++) { /* dead (three and the piece), then q, p */
+        scene_crash(s);
+        scene_fail(s, FAULT_OP_queue_read, skip, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+        pawl_queue_reply *r =
+            queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "dead"));
+        s->fault.left = 0;
+        expect_is(r->status, PAWL_OK);
+        expect_is(r->count, 2);
+        expect_str(q_all(s, "dead"), "");
+        for (int i = 0; i < 2; i++) {
+            const char *name = i ? "p" : "q";
+            expect_str(q_all(s, name), i ? "p:ready" : "q:ready");
+            expect_is(q_settle(s, PAWL_QUEUE_DEADLETTER, name, q_lock(s, name, 1, 0, NULL)),
+                      PAWL_OK);
+        }
+    }
+}
+
 QUEUE_SCENARIO(a_full_disk_refuses_pushes_and_lets_acks_pass)
 {
     q_push(s, "q", "a", 0);
@@ -82,6 +129,285 @@ QUEUE_SCENARIO(a_full_disk_refuses_pushes_and_lets_acks_pass)
     s->fault.left = 0;
     expect_is(q_ack(s, "q", lock), PAWL_OK);
     expect_str(q_counts(s, "q"), "0 0 0 0");
+}
+
+/* ---- Damage in one queue ------------------------------------------------------------- */
+
+/* A store in which the rows of one queue cannot be read. */
+static struct {
+    const pawl_store_ops *real;
+    pawl_store_ops ops;
+    pawl_queue_ops queues;
+    uint64_t entries; /* of this queue; 0: none */
+    const char *row;  /* queues whose name begins so; NULL: none */
+    bool due;         /* the list of those that are due */
+    uint64_t lost;    /* the entry with this id is not there; 0: none */
+    int met;
+} damage;
+
+static pawl_status say_damaged(pawl_error *reterr)
+{
+    damage.met++;
+    reterr->status = PAWL_CORRUPT;
+    (void)snprintf(reterr->text, sizeof(reterr->text), "a page is torn");
+    return PAWL_CORRUPT;
+}
+
+static pawl_status damaged_query(pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
+                                 pawl_entry_list *ret, pawl_error *reterr)
+{
+    if (damage.entries && query->qid == damage.entries && !query->heads)
+        return say_damaged(reterr);
+    return damage.real->queues->query_entries(s, query, mem, ret, reterr);
+}
+
+static pawl_status damaged_find(pawl_store *s, pawl_str name, pawl_mem *mem, pawl_queue_row *ret,
+                                pawl_error *reterr)
+{
+    if (damage.row && strncmp(name.ptr, damage.row, strlen(damage.row)) == 0)
+        return say_damaged(reterr);
+    return damage.real->queues->find_queue(s, name, mem, ret, reterr);
+}
+
+static pawl_status damaged_due(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                               pawl_queue_row_list *ret, pawl_error *reterr)
+{
+    if (damage.due)
+        return say_damaged(reterr);
+    return damage.real->queues->due_queues(s, now_ms, limit, mem, ret, reterr);
+}
+
+static pawl_status damaged_read(pawl_store *s, const uint64_t *ids, size_t count, bool heads,
+                                pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr)
+{
+    uint64_t *left = pawl_mem_alloc(mem, (count + 1) * sizeof(*left));
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] != damage.lost)
+            left[n++] = ids[i];
+    damage.met += n < count;
+    return damage.real->queues->read_entries(s, left, n, heads, mem, ret, reterr);
+}
+
+static void put_damage(pawl_store *outer)
+{
+    damage.real = outer->ops;
+    damage.ops = *outer->ops;
+    damage.queues = *outer->ops->queues;
+    damage.queues.query_entries = damaged_query;
+    damage.queues.find_queue = damaged_find;
+    damage.queues.due_queues = damaged_due;
+    damage.queues.read_entries = damaged_read;
+    damage.ops.queues = &damage.queues;
+    outer->ops = &damage.ops;
+}
+
+static void can_damage(struct scene *s)
+{
+    memset(&damage, 0, sizeof(damage));
+    s->decorate = put_damage;
+    scene_up(s);
+}
+
+static uint64_t id_of_queue(struct scene *s, const char *name)
+{
+    pawl_queue_row row = {0};
+    pawl_error err;
+    expect_is(s->store->ops->queues->find_queue(s->store, pawl_s(name), s->mem, &row, &err),
+              PAWL_OK);
+    return row.qid;
+}
+
+static int times_logged(const struct scene *s, const char *text)
+{
+    int n = 0;
+    for (const char *at = s->log; (at = strstr(at, text)); at++)
+        n++;
+    return n;
+}
+
+static pawl_result one_step(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call(ctx, "Echo", input);
+}
+
+static void count_fine(void *arg, const pawl_queue_reply *r)
+{
+    *(int *)arg += r->status == PAWL_OK && r->count == 100;
+}
+
+static void expect_healthy(struct scene *s)
+{
+    char why[PAWL_TROUBLE_BYTES] = "";
+    ck_assert_msg(pawl_runtime_healthy(s->rt, why), "%s", why);
+}
+
+QUEUE_SCENARIO(a_damaged_item_of_a_bound_queue_is_no_trouble_of_others)
+{
+    int fine = 0;
+    pawl_error err;
+    scene_flow(s, "Step", one_step);
+    can_damage(s);
+    q_push(s, "bad", "x", 0);
+    for (int i = 0; i < 1000; i++)
+        q_push(s, "big", "y", 0);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = "bad"))->status, 0);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "bad",
+                                             .orchestration = "Step"))
+                  ->status,
+              PAWL_OK);
+    scene_crash(s); /* nothing is in memory */
+    damage.entries = id_of_queue(s, "bad");
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RESUME, .queue = "bad"))->status, 0);
+    scene_settle(s);
+    expect_is(damage.met > 0, true);
+    expect_healthy(s);
+    int64_t mono = s->mono;
+    q_push(s, "ok", "z", 0); /* at once: the engine does not wait */
+    expect_is(s->mono, mono);
+    const pawl_queue_request *pop =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "big", .count = 100);
+    for (int i = 0; i < 8; i++) /* some must wait for the commit, with nothing read meanwhile */
+        expect_is(pawl_queue_submit(s->c, pop, count_fine, &fine, &err), PAWL_OK);
+    scene_settle(s);
+    expect_is(fine, 8);
+    expect_is(s->mono, mono);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "bad"))->status,
+              PAWL_CORRUPT);
+    damage.met = 0;
+    scene_advance(s, 600000); /* ever more seldom */
+    ck_assert_msg(damage.met >= 10 && damage.met <= 20, "looked %d times", damage.met);
+    int said = times_logged(s, "rows are damaged");
+    ck_assert_msg(said >= 2 && said <= 12, "logged %d times", said);
+    expect_healthy(s);
+    damage.entries = 0; /* mended: nobody asks, it is seen */
+    scene_advance(s, 60000);
+    expect_is(q_stats(s, "bad").started, 1);
+}
+
+QUEUE_SCENARIO(a_damaged_list_of_what_is_due_is_read_again_ever_more_seldom)
+{
+    can_damage(s);
+    pawl_queue_item late = {
+        .data = {"late", 4},
+          .delay_ms = 5000
+    };
+    damage.due = true;
+    q_push_item(s, "q", late);
+    scene_advance(s, 600000);
+    ck_assert_msg(damage.met >= 8 && damage.met <= 20, "looked %d times", damage.met);
+    expect_healthy(s);
+    expect_str(q_counts(s, "q"), "0 1 0 0");
+    damage.due = false;
+    scene_advance(s, 60000);
+    expect_str(q_counts(s, "q"), "1 0 0 0");
+}
+
+QUEUE_SCENARIO(many_damaged_queues_let_the_engine_rest)
+{
+    can_damage(s);
+    for (int i = 0; i < 150; i++)
+        q_push_item(s, scene_id(s, "bad", i),
+                    (pawl_queue_item){
+                        .data = {"x", 1},
+                          .delay_ms = 5000
+        });
+    scene_crash(s);
+    damage.row = "bad";
+    scene_advance(s, 600000); /* which ends: the engine comes to rest each time */
+    expect_healthy(s);
+    ck_assert_msg(damage.met >= 1000 && damage.met <= 4500, "looked %d times", damage.met);
+    damage.row = NULL;
+    scene_advance(s, 60000);
+    for (int i = 0; i < 150; i++)
+        expect_str(q_counts(s, scene_id(s, "bad", i)), "1 0 0 0");
+}
+
+QUEUE_SCENARIO(a_lost_row_of_one_lock_leaves_other_locks_whole)
+{
+    pawl_queue_config c = pawl_queue_config_default();
+    const char *locks[3];
+    c.max_locks = 10;
+    can_damage(s);
+    q_config(s, "q", c);
+    for (int i = 0; i < 6; i++)
+        q_push(s, "q", scene_id(s, "a", i), 0);
+    pawl_queue_reply *r = queue_do(
+        s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .require_ack = true, .count = 2));
+    locks[0] = r->lock_id.ptr;
+    locks[1] = q_lock(s, "q", 2, 0, NULL);
+    locks[2] = q_lock(s, "q", 2, 0, NULL);
+    damage.lost = r->messages[0].id;
+    scene_crash(s);
+    for (int i = 2; i >= 0; i--)
+        expect_is(q_ack(s, "q", locks[i]), PAWL_OK);
+    expect_is(damage.met > 0, true);
+    expect_str(q_all(s, "q"), "a0:locked"); /* which nobody could read; the others are gone */
+}
+
+QUEUE_SCENARIO(a_redrive_to_a_damaged_queue_says_so)
+{
+    can_damage(s);
+    bury_two(s);
+    scene_crash(s);
+    damage.row = "p";
+    const pawl_queue_request *redrive =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "dead");
+    expect_is(queue_do(s, redrive)->status, PAWL_CORRUPT);
+    scene_settle(s);
+    expect_str(q_all(s, "q"), "q:ready"); /* what was moved before is moved */
+    expect_str(q_all(s, "dead"), "p:ready");
+    damage.row = NULL;
+    expect_is(queue_do(s, redrive)->count, 1);
+    expect_str(q_all(s, "p"), "p:ready");
+}
+
+static pawl_result push_one(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_queue_push(ctx, "bad", input, NULL);
+}
+
+QUEUE_SCENARIO(a_push_of_an_orchestration_waits_for_a_damaged_queue_alone)
+{
+    scene_flow(s, "Push", push_one);
+    scene_flow(s, "Step", one_step);
+    can_damage(s);
+    damage.row = "bad";
+    scene_start(s, "Push", "i", "x");
+    int64_t mono = s->mono;
+    scene_start(s, "Step", "j", "y");
+    scene_settle(s);
+    scene_expect(s, "j", PAWL_COMPLETED, "y");
+    expect_is(s->mono, mono);
+    expect_healthy(s);
+    scene_advance(s, 600000);
+    ck_assert_msg(damage.met >= 10 && damage.met <= 40, "looked %d times", damage.met);
+    damage.row = NULL;
+    scene_advance(s, 60000);
+    expect_str(q_all(s, "bad"), "x:ready");
+}
+
+QUEUE_SCENARIO(who_waits_for_a_damaged_queue_is_told)
+{
+    struct q_poll waiting;
+    pawl_queue_item item = {
+        .data = {"a", 1}
+    };
+    can_damage(s);
+    q_push(s, "bad", "a", 0);
+    expect_str(q_pop(s, "bad", 1), "a");
+    q_poll(s, "bad", 60000, false, &waiting);
+    scene_settle(s);
+    expect_is(waiting.done, false);
+    damage.row = "bad"; /* the failed commit throws out what is in memory */
+    scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, PAWL_BUSY);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "bad", .items = &item,
+                                             .item_count = 1))
+                  ->status,
+              PAWL_CORRUPT);
+    scene_settle(s);
+    expect_is(waiting.done, true);
+    expect_is(waiting.status, PAWL_CORRUPT);
 }
 
 /* ---- Death before and after each commit --------------------------------------------- */

@@ -160,6 +160,42 @@ QUEUE_SCENARIO(a_full_queue_refuses_until_it_is_shorter)
     expect_text(r->error.text, "max_bytes");
 }
 
+QUEUE_SCENARIO(a_duplicate_needs_no_room)
+{
+    pawl_queue_config c = config();
+    pawl_queue_item items[] = {
+        {.data = {"a", 1}, .dedup_id = {"k1", 2}},
+        {.data = {"a", 1}, .dedup_id = {"k1", 2}},
+        {.data = {"b", 1}, .dedup_id = {"k2", 2}},
+        {.data = {"c", 1}, .dedup_id = {"k3", 2}},
+    };
+    pawl_queue_request *req =
+        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q", .items = items, .item_count = 3);
+    c.max_length = c.max_bytes = 2;
+    q_config(s, "q", c);
+    expect_is(queue_do(s, req)->count, 2); /* twins in one push count once */
+    for (int i = 0; i < 2; i++) {
+        pawl_queue_reply *r = queue_do(s, req); /* the queue is full, and this is no news */
+        expect_is(r->status, PAWL_OK);
+        expect_is(r->pushed[0].duplicate && r->pushed[2].duplicate, true);
+        scene_crash(s);
+    }
+    req->item_count = 4;
+    expect_is(queue_do(s, req)->status, PAWL_BUSY);
+    c.max_length = 1; /* fuller than it may be */
+    q_config(s, "q", c);
+    req->item_count = 1;
+    expect_is(queue_do(s, req)->pushed[0].duplicate, true);
+    c.max_length = 3;
+    c.max_bytes = 0;
+    c.dedup_window_ms = 0; /* nothing is remembered from here on: both are items */
+    q_config(s, "other", c);
+    req->queue = "other";
+    req->item_count = 4;
+    expect_is(queue_do(s, req)->status, PAWL_BUSY);
+    expect_str(q_counts(s, "q"), "2 0 0 0");
+}
+
 QUEUE_SCENARIO(headers_group_and_default_priority_travel)
 {
     pawl_queue_config c = config();

@@ -35,8 +35,10 @@ static struct queue *open_queue(void *user, pawl_str name)
 
 static bool was_lock(void *user, const struct queue *q, pawl_str id)
 {
-    (void)user, (void)q;
-    return pawl_str_is(id, "remembered");
+    struct bench *b = user;
+    (void)q;
+    b->g.unread |= pawl_str_is(id, "unreadable");
+    return pawl_str_is(id, "remembered") || pawl_str_is(id, "unreadable");
 }
 
 static void dice(void *user, void *to, size_t n)
@@ -168,6 +170,9 @@ TEST(pop_ack_and_expiry_change_only_their_rows)
     ck_assert_int_eq(b.round.queues[0].due_ms, 0);
     ck_assert_int_eq(settle(&b, PAWL_QUEUE_ACK, "nobody", &r), PAWL_NOT_FOUND);
     ck_assert_int_eq(settle(&b, PAWL_QUEUE_ACK, "remembered", &r), PAWL_LOST);
+    ck_assert_int_eq(settle(&b, PAWL_QUEUE_RELEASE, "unreadable.7", &r), PAWL_UNAVAILABLE);
+    ck_assert_int_eq(r.outcomes[0].status, PAWL_UNAVAILABLE);
+    ck_assert_int_eq(settle(&b, PAWL_QUEUE_EXTEND, "remembered", &r), PAWL_LOST);
     ck_assert_int_eq(pop(&b, true, 1, &r), QUEUE_BODIES); /* bytes are not kept for returns */
     uint64_t ids[4];
     ck_assert_uint_eq(queue_hollow(b.q, 1, ids, 4), 1);
