@@ -84,7 +84,7 @@ def test_tokens():
     assert good.split("_")[2] not in path.read_text()
     run = lambda *a: subprocess.run([str(kit.PAWL), "token", *a, "--data", str(data)],
                                     capture_output=True, text=True)
-    row = json.loads(run("ls", "-o", "json").stdout)
+    row = json.loads(run("ls", "-o", "json").stdout)["tokens"][0]
     assert row["scope"] == "operate" and row["name"] == "the shop" and row["queues"] == "orders-,mail"
     with server.start():
         expect(server.get("/version"), 200)                  # loopback needs none
