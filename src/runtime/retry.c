@@ -190,7 +190,10 @@ void job_look_deadlines(pawl_runtime *rt)
     }
     rt->look_deadlines = list.count == 256;
     for (size_t i = 0; i < list.count; i++)
-        look_at_row(rt, &list.items[i]);
+        if (lease_is_staged(rt, list.items[i].id))
+            rt->look_deadlines = true; /* its result came in time and is on the way: after that */
+        else
+            look_at_row(rt, &list.items[i]);
 }
 
 /* ---- Results by token ------------------------------------------------------------ */
