@@ -619,3 +619,23 @@ TEST(a_caller_out_of_memory_leaves_no_reader_behind)
     ck_assert_int_eq(s->readers, 1);
     box_drop(&b);
 }
+
+/* When memory ran out the transaction could not even be rolled back, and the engine read as
+ * committed what was not: a result was dropped because its instance had "ended". */
+TEST(a_commit_that_was_not_taken_back_is_not_read)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3), found;
+    struct sqlite_store *s = sqlite_of(b.s);
+    const pawl_store *before = store_engine_set(b.s);
+    ck_assert_int_eq(sqlite3_exec(s->writer.db, "BEGIN IMMEDIATE; UPDATE instance SET state=4",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(b.s->ops->find_uid(b.s, a.uid, b.mem, &found, &b.err), PAWL_OK);
+    ck_assert_int_eq(found.state, a.state);
+    ck_assert_int_ne(sqlite3_txn_state(s->writer.db, NULL), SQLITE_TXN_WRITE);
+    (void)store_engine_set(before);
+    box_drop(&b);
+}

@@ -111,6 +111,8 @@ static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr)
         if (rc != SQLITE_OK)
             return conn_error(c, rc, "set up a connection", reterr);
         status = demand(c, "PRAGMA synchronous", "2", reterr);
+        if (status == PAWL_OK && !conn_statement(c, ST_ROLLBACK)) /* see conn_rollback() */
+            return conn_error(c, sqlite3_extended_errcode(c->db), "set up a connection", reterr);
     }
     return status;
 }
@@ -155,8 +157,8 @@ void conn_rollback(struct conn *c)
         if (c->statements[i])
             (void)sqlite3_reset(c->statements[i]);
     }
-    if (!sqlite3_get_autocommit(c->db))
-        (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+    if (!sqlite3_get_autocommit(c->db)) /* compiled before: memory may be what failed */
+        (void)conn_run(c, ST_ROLLBACK);
 }
 
 int conn_begin_write(struct conn *c)

@@ -18,8 +18,15 @@ static struct conn *wait_idle(struct sqlite_store *s);
 static pawl_status take_writer(struct sqlite_store *s, pawl_mem *mem, struct conn **ret,
                                pawl_error *reterr)
 {
+    /* A commit that failed must be taken back before anything is read, or the engine would
+     * believe what was never committed. */
+    if (sqlite3_txn_state(s->writer.db, NULL) == SQLITE_TXN_WRITE)
+        conn_rollback(&s->writer);
+    if (sqlite3_txn_state(s->writer.db, NULL) == SQLITE_TXN_WRITE) {
+        error_set(reterr, PAWL_UNAVAILABLE, "a commit that failed cannot be taken back yet");
+        return PAWL_UNAVAILABLE;
+    }
     int rc = conn_snapshot(&s->writer);
-
     if (rc != SQLITE_OK)
         return conn_error(&s->writer, rc, "read", reterr);
     conn_enter(&s->writer, mem);
