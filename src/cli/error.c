@@ -105,12 +105,6 @@ int cli_fail_error(const struct cli *cli, const pawl_error *err)
     if (err->status == PAWL_NOT_FOUND && err->text[0] && (cli->verb->takes & TAKES_STORE))
         return cli_fail(cli, EXIT_NOT_THERE, "%s; see: %s %sls", err->text, cli->prog,
                         cli->verb->takes & TAKES_TOKEN ? "token " : "");
-    /* The library's words for a flag are not the shell's. */
-    static const char force[] = "or use force";
-    size_t len = strlen(err->text), cut = sizeof(force) - 1;
-    if ((cli->verb->takes & TAKES_FORCE) && len >= cut && !strcmp(err->text + len - cut, force))
-        return cli_fail(cli, cli_exit_of(err->status), "%.*sor use --force", (int)(len - cut),
-                        err->text);
     return cli_fail(cli, cli_exit_of(err->status), "%s",
                     err->text[0] ? err->text : pawl_status_text(err->status));
 }

@@ -184,7 +184,8 @@ void remove_handle(pawl_runtime *rt, struct request *req)
     if (tree.trouble != PAWL_OK) {
         request_refuse(req, tree.trouble, "%s", tree.err.text);
     } else if (open && !req->args.force) {
-        request_refuse(req, PAWL_CONFLICT, "instance '%.*s' is %s; cancel it first, or use force",
+        request_refuse(req, PAWL_CONFLICT,
+                       "instance '%.*s' is %s; cancel it first, or force it (--force, ?force=true)",
                        PAWL_FMT(open->id), pawl_state_name(open->state));
     } else if (any_staged(rt, &tree)) {
         request_put_off(rt, req);

@@ -170,7 +170,7 @@ SCENARIO(s20_deleting_a_parent_deletes_its_children)
     scene_flow(s, "Grand", grandparent);
     scene_start(s, "Grand", "g", "wait");
     expect_is(scene_try_steer(s, PAWL_OP_REMOVE, "g"), PAWL_CONFLICT);
-    expect_text(s->reply.error.text, "cancel it first, or use force");
+    expect_text(s->reply.error.text, "cancel it first, or force it (--force, ?force=true)");
     expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "g", .force = true)),
               PAWL_OK);
     expect_is(s->reply.instances, 3);
