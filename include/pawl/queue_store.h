@@ -67,6 +67,11 @@ typedef struct pawl_entry_update {
     uint32_t deliveries;
     bool has_note;
     pawl_str note;
+    /* It was ready and is locked now, delivered once more, and nothing else changed; the lock is
+     * new with this round, has the entry's id as its number, and names no other.  So the lock
+     * says it all: a store may leave the entry's row as it is, if it reads it as locked.  The
+     * lock goes in the round that drops or updates the entry next, never before. */
+    bool taken;
 } pawl_entry_update;
 
 typedef struct pawl_queue_lock {

@@ -9,6 +9,7 @@
 #include "base/rand.h"
 
 #include "base/attr.h"
+#include "base/forks.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -89,6 +90,29 @@ void random_bytes(void *to, size_t n)
         at += got;
         n -= (size_t)got;
     }
+}
+
+void random_ids(void *to, size_t n)
+{
+    static _Thread_local struct {
+        uint8_t bytes[512];
+        size_t left;
+        unsigned forks;
+    } ahead;
+    unsigned forks = forks_behind();
+
+    if (n > sizeof ahead.bytes) {
+        random_bytes(to, n);
+        return;
+    }
+    if (ahead.left < n || ahead.forks != forks) {
+        random_bytes(ahead.bytes, sizeof ahead.bytes);
+        ahead.left = sizeof ahead.bytes;
+        ahead.forks = forks;
+    }
+    ahead.left -= n;
+    memcpy(to, ahead.bytes + ahead.left, n);
+    memset(ahead.bytes + ahead.left, 0, n); /* what was given away is nowhere else */
 }
 
 void uuid7_format(char out[37], int64_t ms, const uint8_t bits[10])

@@ -48,12 +48,14 @@ static bool keyed_lock_id(struct queue_group *g, struct queue *q, const char *ke
         memcpy(bytes, &hash, 8);
         write_lock_id(bytes, to);
         struct lock *own = map_gets(&q->locks, pawl_s(to));
-        if (own)
+        if (own) {
+            group_past(g, q, pawl_s(to), group_new_id(g)); /* or the next one would begin here */
             lock_give_back(g, own);
-        else if (!lock_is_past(g, q, pawl_s(to)))
+        } else if (!lock_is_past(g, q, pawl_s(to))) {
             return true;
-        else if (g->unread)
+        } else if (g->unread) {
             return false;
+        }
     }
 }
 
@@ -143,7 +145,7 @@ static int64_t clamp_ttl(const struct queue *q, int64_t ttl_ms)
 }
 
 static struct lock *make_lock(struct queue_group *g, struct queue *q, size_t count, int64_t ttl_ms,
-                              const char *id)
+                              uint64_t number, const char *id)
 {
     struct lock *l = q->env.alloc(sizeof(*l) + count * sizeof(l->held[0]));
     int64_t life = clamp_ttl(q, ttl_ms);
@@ -151,7 +153,7 @@ static struct lock *make_lock(struct queue_group *g, struct queue *q, size_t cou
         life = q->config.max_lock_ms;
     memcpy(l->id, id, sizeof(l->id));
     l->q = q;
-    l->number = group_new_id(g);
+    l->number = number;
     l->created_ms = g->now_ms;
     l->until_ms = g->now_ms + life;
     l->fresh = true;
@@ -198,9 +200,12 @@ static void take_locked(struct queue_group *g, struct queue *q, const pawl_queue
                         const char *id, size_t count, pawl_queue_message *messages,
                         pawl_queue_reply *ret)
 {
-    struct lock *l = make_lock(g, q, count, req->ttl_ms, id);
+    struct entry *first = window_at(q, 0);
+    bool taken = count == 1 && !first->touched; /* as stored until now: the lock says it all */
+    struct lock *l = make_lock(g, q, count, req->ttl_ms, taken ? first->id : group_new_id(g), id);
     for (size_t i = 0; i < count; i++)
         hold(g, l, window_at(q, 0), &messages[i]);
+    first->taken = taken;
     ret->locked = true;
     ret->lock_id = arena_dup(g->mem, pawl_s(l->id));
     ret->locked_until_ms = l->until_ms;

@@ -76,6 +76,7 @@ struct entry {
     int state;    /* pawl_queue_state */
     bool fresh;   /* not in the store yet */
     bool touched; /* in the group's list */
+    bool taken;   /* locked in this group, and that is all that happened to it */
     bool gone;
     bool noted;  /* `note` is new */
     bool seated; /* in the window of q */

@@ -65,7 +65,7 @@ void queue_tick(struct queue_group *g, struct queue *q)
     while ((top = heap_top(&q->due)) && top->key <= g->now_ms) {
         struct lock *l = CONTAINER_OF(top, struct lock, due);
         end_lock(g, l);
-        group_past(g, q, pawl_s(l->id), l->number);
+        group_past(g, q, pawl_s(l->id), group_new_id(g));
         q->totals.expired += l->count;
         for (size_t i = 0; i < l->count; i++)
             give_back(g, q, &l->held[i], ENDING_EXPIRED, 0, (pawl_str){0});

@@ -42,7 +42,7 @@ static int64_t real_mono(void *user)
 static void real_random(void *user, void *to, size_t n)
 {
     (void)user;
-    random_bytes(to, n);
+    random_ids(to, n);
 }
 
 /* ---- Options ------------------------------------------------------------------------ */

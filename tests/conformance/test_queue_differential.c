@@ -42,9 +42,9 @@ struct plan {
     pawl_queue_round part;
     pawl_queue_row row;
     pawl_queue_entry entries[4];
-    pawl_entry_update updates[3];
-    uint64_t drops[3];
-    pawl_queue_lock new_locks[2], locks[1], drop_locks[2];
+    pawl_entry_update updates[5];
+    uint64_t drops[4];
+    pawl_queue_lock new_locks[3], locks[1], drop_locks[3];
     pawl_queue_past pasts[2];
     pawl_queue_key keys[2];
     pawl_queue_forget forget;
@@ -68,9 +68,40 @@ static uint64_t some_qid(struct pair *p)
     return p->qids[draw(p, QUEUES)];
 }
 
-static uint64_t some_id(struct pair *p)
+static uint64_t any_id(struct pair *p)
 {
     return p->id_count && draw(p, 10) ? p->ids[draw(p, p->id_count)] : draw(p, p->next_id) + 1;
+}
+
+static bool is_taken(const pawl_queue_lock *l)
+{
+    return l->entry_count == 1 && l->number == l->entries[0];
+}
+
+/* Locks that say all of their entry, in the first store. */
+static pawl_lock_list taken_locks(struct pair *p, uint64_t qid)
+{
+    pawl_lock_list list = {0};
+    (void)p->stores[0]->ops->queues->read_locks(p->stores[0], qid, 0, p->mem, &list, NULL);
+    pawl_queue_lock *some = pawl_mem_alloc(p->mem, (list.count + 1) * sizeof(*some));
+    size_t n = 0;
+    for (size_t i = 0; i < list.count; i++)
+        if (is_taken(&list.items[i]))
+            some[n++] = list.items[i];
+    return (pawl_lock_list){some, n};
+}
+
+/* An entry, there or not, that no such lock is on: it goes with the entry only. */
+static uint64_t some_id(struct pair *p)
+{
+    uint64_t id = any_id(p);
+    for (int n = 0; n < QUEUES; n++) {
+        pawl_lock_list list = taken_locks(p, p->qids[n]);
+        for (size_t i = 0; i < list.count; i++)
+            if (list.items[i].number == id)
+                return p->next_id + 1000;
+    }
+    return id;
 }
 
 static void plan_entries(struct pair *p, struct plan *a)
@@ -132,6 +163,67 @@ static void plan_locks(struct pair *p, struct plan *a)
     }
     if (p->lock_count && draw(p, 3) == 0)
         a->drop_locks[a->part.drop_lock_count++] = p->locks[draw(p, p->lock_count)];
+}
+
+static bool names(const struct plan *a, uint64_t id)
+{
+    bool named = false;
+    for (size_t i = 0; i < a->part.entry_count; i++)
+        named |= a->entries[i].id == id;
+    for (size_t i = 0; i < a->part.update_count; i++)
+        named |= a->updates[i].id == id;
+    for (size_t i = 0; i < a->part.drop_entry_count; i++)
+        named |= a->drops[i] == id;
+    return named;
+}
+
+/* One more entry under a lock of its own number. */
+static void plan_take(struct pair *p, struct plan *a)
+{
+    pawl_entry_query q = {.qid = some_qid(p), .limit = 4, .priority = INT64_MIN};
+    pawl_entry_list list = {0};
+    (void)p->stores[0]->ops->queues->query_entries(p->stores[0], &q, p->mem, &list, NULL);
+    if (!list.count)
+        return;
+    const pawl_queue_entry *e = &list.items[draw(p, list.count)];
+    if (names(a, e->id))
+        return;
+    uint64_t *ids = pawl_mem_alloc(p->mem, sizeof(*ids));
+    ids[0] = e->id;
+    a->updates[a->part.update_count++] = (pawl_entry_update){.id = e->id,
+                                                             .qid = e->qid,
+                                                             .state = 2,
+                                                             .place = e->place,
+                                                             .visible_ms = e->visible_ms,
+                                                             .expires_ms = e->expires_ms,
+                                                             .deliveries = e->deliveries + 1,
+                                                             .taken = true};
+    a->new_locks[a->part.new_lock_count++] = (pawl_queue_lock){.number = e->id,
+                                                               .qid = e->qid,
+                                                               .id = word(p),
+                                                               .until_ms = p->now + 5,
+                                                               .entries = ids,
+                                                               .entry_count = 1};
+}
+
+/* And the end of one: acknowledged, or given back in whatever state. */
+static void plan_settle(struct pair *p, struct plan *a)
+{
+    pawl_lock_list list = taken_locks(p, some_qid(p));
+    if (!list.count)
+        return;
+    const pawl_queue_lock *l = &list.items[draw(p, list.count)];
+    if (names(a, l->number))
+        return;
+    a->drop_locks[a->part.drop_lock_count++] = *l;
+    if (draw(p, 2))
+        a->drops[a->part.drop_entry_count++] = l->number;
+    else
+        a->updates[a->part.update_count++] = (pawl_entry_update){.id = l->number,
+                                                                 .qid = some_qid(p),
+                                                                 .state = (int)draw(p, 3),
+                                                                 .place = p->next_id++,
+                                                                 .deliveries = 7};
 }
 
 static void plan_rest(struct pair *p, struct plan *a)
@@ -269,6 +361,10 @@ static void step(struct pair *p, uint64_t n)
     p->now += (int64_t)draw(p, 3);
     plan_entries(p, a);
     plan_locks(p, a);
+    if (draw(p, 2))
+        plan_take(p, a);
+    if (draw(p, 3) == 0)
+        plan_settle(p, a);
     plan_rest(p, a);
     commit_both(p, &a->part);
     if (n % 50 == 0)

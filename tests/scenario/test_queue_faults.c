@@ -486,6 +486,61 @@ QUEUE_SCENARIO(death_between_every_two_steps_loses_and_doubles_nothing)
     expect_str(q_counts(s, "q-deadletter"), "1 0 0 0");
 }
 
+/* Each time the answer was lost; what the pop before held is given back. */
+QUEUE_SCENARIO(a_pop_that_comes_again_and_again_holds_one_message)
+{
+    pawl_queue_config c = pawl_queue_config_default();
+    c.max_locks = 0;
+    q_config(s, "q", c);
+    q_push(s, "q", "a", 0);
+    q_push(s, "q", "b", 0);
+    pawl_str last = {0};
+    for (int i = 1; i <= 5; i++) {
+        pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q",
+                                                             .require_ack = true, .key = "k"));
+        expect_is(r->status, PAWL_OK);
+        expect_text(r->messages[0].data.ptr, "a");
+        expect_is(r->messages[0].delivery_count, i);
+        ck_assert(!pawl_str_eq(r->lock_id, last));
+        if (last.len)
+            expect_is(q_ack(s, "q", last.ptr), PAWL_LOST);
+        last = pawl_mem_dup(s->mem, r->lock_id);
+        expect_str(q_counts(s, "q"), "1 0 1 1");
+        if (i % 2)
+            scene_crash(s);
+    }
+    expect_is(q_ack(s, "q", last.ptr), PAWL_OK);
+    expect_str(q_counts(s, "q"), "1 0 0 0");
+}
+
+/* The lock alone says that it was delivered once more, until something else does. */
+QUEUE_SCENARIO(deliveries_are_counted_over_crashes_releases_and_ends)
+{
+    q_push(s, "q", "a", 0);
+    for (uint32_t i = 1; i <= 9; i++) {
+        const pawl_queue_request *pop = PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q",
+                                                           .require_ack = true, .ttl_ms = 5000);
+        pawl_queue_reply *r = queue_do(s, pop);
+        expect_is(r->message_count, 1);
+        expect_is(r->messages[0].delivery_count, i);
+        const char *lock = pawl_mem_dup(s->mem, r->lock_id).ptr;
+        if (i % 3 != 1)
+            scene_crash(s);
+        expect_str(q_all(s, "q"), "a:locked");
+        if (i % 2)
+            scene_advance(s, 6000);
+        else
+            expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RELEASE, .queue = "q",
+                                                     .lock_ids = &lock, .lock_count = 1))
+                          ->status,
+                      PAWL_OK);
+        expect_str(q_all(s, "q"), "a:ready");
+        if (i % 4 == 0)
+            scene_crash(s);
+    }
+    expect_str(q_counts(s, "q"), "1 0 0 0");
+}
+
 /* ---- Random operations against a model ------------------------------------------------ */
 
 /* A lock as the consumer sees it. */

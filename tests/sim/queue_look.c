@@ -171,6 +171,16 @@ static struct qlock *lock_by_number(struct queues *q, uint64_t number)
     return NULL;
 }
 
+/* A lock that we know.  An item that is popped alone gives its own number to the lock, and may
+ * be popped again: then that is another lock. */
+static struct qlock *known_lock(struct queues *q, const pawl_queue_lock *row)
+{
+    struct qlock *l = lock_by_number(q, row->number);
+    bool anew = l && row->entry_count == 1 && row->entries[0] == row->number &&
+                (!l->there || !pawl_str_is(row->id, l->id));
+    return anew ? NULL : l;
+}
+
 static bool locked_pop_under_way(const struct sim *s, const char *queue)
 {
     for (size_t i = 0; i < s->queues->op_count; i++) {
@@ -185,7 +195,7 @@ static bool locked_pop_under_way(const struct sim *s, const char *queue)
 static void see_lock(struct sim *s, const pawl_queue_lock *row, const char *queue)
 {
     struct queues *q = s->queues;
-    struct qlock *l = lock_by_number(q, row->number);
+    struct qlock *l = known_lock(q, row);
     CHECKED(s, I7);
     if (!l) {
         if (!locked_pop_under_way(s, queue))

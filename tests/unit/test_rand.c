@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* From the reference implementation: key 00..0f, input 00, 00 01, 00 01 02, … */
 static const uint64_t vectors[] = {
@@ -53,6 +55,44 @@ TEST(random_bytes_fill_all_of_the_memory_and_differ)
         zeros += a[i] == 0;
     ck_assert_uint_gt(zeros, 200); /* about 390 */
     ck_assert_uint_lt(zeros, 700);
+}
+
+TEST(ids_drawn_ahead_are_given_once)
+{
+    static uint64_t ids[5000];
+    unsigned char large[2000];
+
+    for (size_t i = 0; i < 5000; i++) {
+        random_ids(&ids[i], 1 + i % 8); /* of any length: they do not divide what is drawn */
+        random_ids(&ids[i], 8);
+    }
+    random_ids(large, sizeof large);
+    for (size_t i = 0; i < 5000; i++)
+        for (size_t j = 0; j < i; j++)
+            ck_assert_uint_ne(ids[i], ids[j]);
+    for (size_t i = 8; i < sizeof large; i += 8)
+        ck_assert_mem_ne(large, large + i, 8);
+}
+
+TEST(a_child_of_fork_draws_its_own)
+{
+    uint64_t mine[2], its = 0;
+    int ends[2], status;
+
+    random_ids(&mine[0], 8); /* more is drawn ahead now */
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        random_ids(&its, 8);
+        _exit(write(ends[1], &its, 8) != 8);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(read(ends[0], &its, 8), 8);
+    random_ids(&mine[1], 8);
+    ck_assert_uint_ne(its, mine[1]);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 TEST(a_uuid_shows_its_time_version_and_bits)

@@ -196,8 +196,8 @@ TEST(a_newer_schema_is_refused)
     box_make(&b);
     box_open(&b);
     box_close(&b);
-    box_sql(&b, "PRAGMA user_version=3");
-    refuse(&b, PAWL_UNSUPPORTED, "database schema 3 is newer than this pawl (2); upgrade pawl");
+    box_sql(&b, "PRAGMA user_version=4");
+    refuse(&b, PAWL_UNSUPPORTED, "database schema 4 is newer than this pawl (3); upgrade pawl");
     box_drop(&b);
 }
 
@@ -309,8 +309,8 @@ TEST(a_reader_runs_beside_the_owner)
 
 /* ---- Migrations -------------------------------------------------------------- */
 
-static const char *const step_3[] = {"ALTER TABLE instance ADD COLUMN note TEXT",
-                                     "UPDATE instance SET note='from 2'", NULL};
+static const char *const step_4[] = {"ALTER TABLE instance ADD COLUMN note TEXT",
+                                     "UPDATE instance SET note='from 3'", NULL};
 static const char *const step_bad[] = {"ALTER TABLE instance ADD COLUMN other TEXT",
                                        "INSERT INTO no_such_table VALUES(1)", NULL};
 
@@ -321,28 +321,28 @@ TEST(an_older_schema_is_brought_up_to_date_in_one_transaction)
     box_open(&b);
     pawl_row a = box_instance(&b, "a", 3);
     box_close(&b);
-    const char *const *steps[4];
-    steps[0] = schema_steps[0];
-    steps[1] = schema_steps[1];
-    steps[2] = step_3;
-    steps[3] = step_bad;
+    const char *const *steps[5];
+    for (int i = 0; i < 3; i++)
+        steps[i] = schema_steps[i];
+    steps[3] = step_4;
+    steps[4] = step_bad;
     sqlite3 *db;
     int version = 0;
     ck_assert_int_eq(sqlite3_open(b.file, &db), SQLITE_OK);
-    ck_assert_int_eq(schema_check(db, b.file, 3, &version, &b.err), PAWL_OK);
-    ck_assert_int_eq(version, 2);
-    ck_assert_int_eq(schema_migrate(db, steps, 2, 4, 1, &b.err), PAWL_UNAVAILABLE);
-    ck_assert_ptr_nonnull(strstr(b.err.text, "from schema 2 to 4"));
-    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 2);
+    ck_assert_int_eq(schema_check(db, b.file, 4, &version, &b.err), PAWL_OK);
+    ck_assert_int_eq(version, 3);
+    ck_assert_int_eq(schema_migrate(db, steps, 3, 5, 1, &b.err), PAWL_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(b.err.text, "from schema 3 to 5"));
+    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 3);
     ck_assert_int_eq(pragma(db, "SELECT count(*) FROM pragma_table_info('instance')"
                                 " WHERE name IN ('note','other')"),
                      0);
-    ck_assert_int_eq(schema_migrate(db, steps, 2, 3, 1, &b.err), PAWL_OK);
-    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 3);
-    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM instance WHERE note='from 2'"), 1);
+    ck_assert_int_eq(schema_migrate(db, steps, 3, 4, 1, &b.err), PAWL_OK);
+    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 4);
+    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM instance WHERE note='from 3'"), 1);
     ck_assert_int_eq(pragma(db, "SELECT last_seq FROM head"), (int64_t)a.last_seq);
     sqlite3_close(db);
-    refuse(&b, PAWL_UNSUPPORTED, "schema 3 is newer");
+    refuse(&b, PAWL_UNSUPPORTED, "schema 4 is newer");
     box_drop(&b);
 }
 

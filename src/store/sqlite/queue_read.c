@@ -6,6 +6,7 @@
  * thread.
  */
 #include "base/limits.h"
+#include "pawl/queue.h"
 #include "store/sqlite/sqlite.h"
 
 #define EXAMINE_MAX 10000
@@ -136,19 +137,31 @@ static pawl_status due_queues(pawl_store *base, int64_t now_ms, uint32_t limit, 
 
 /* ---- Entries ---------------------------------------------------------------------- */
 
+/* Column 13: a lock was put on it, and nothing else changed. */
+static bool is_taken(sqlite3_stmt *stmt)
+{
+    return sqlite3_column_int(stmt, 13) != 0;
+}
+
+static int column_state(sqlite3_stmt *stmt)
+{
+    return is_taken(stmt) ? PAWL_QUEUE_LOCKED : sqlite3_column_int(stmt, 2);
+}
+
 static void column_entry(sqlite3_stmt *stmt, bool head, pawl_mem *mem, pawl_queue_entry *ret)
 {
-    *ret = (pawl_queue_entry){.id = column_id(stmt, 0),
-                              .qid = column_id(stmt, 1),
-                              .state = sqlite3_column_int(stmt, 2),
-                              .priority = sqlite3_column_int64(stmt, 3),
-                              .place = column_id(stmt, 4),
-                              .visible_ms = sqlite3_column_int64(stmt, 5),
-                              .expires_ms = sqlite3_column_int64(stmt, 6),
-                              .enqueued_ms = sqlite3_column_int64(stmt, 7),
-                              .deliveries = (uint32_t)sqlite3_column_int64(stmt, 8),
-                              .bytes = column_id(stmt, 9),
-                              .note = column_dup(stmt, 10, mem)};
+    *ret =
+        (pawl_queue_entry){.id = column_id(stmt, 0),
+                           .qid = column_id(stmt, 1),
+                           .state = column_state(stmt),
+                           .priority = sqlite3_column_int64(stmt, 3),
+                           .place = column_id(stmt, 4),
+                           .visible_ms = sqlite3_column_int64(stmt, 5),
+                           .expires_ms = sqlite3_column_int64(stmt, 6),
+                           .enqueued_ms = sqlite3_column_int64(stmt, 7),
+                           .deliveries = (uint32_t)sqlite3_column_int64(stmt, 8) + is_taken(stmt),
+                           .bytes = column_id(stmt, 9),
+                           .note = column_dup(stmt, 10, mem)};
     if (head)
         return;
     ret->data = column_dup(stmt, 11, mem);
@@ -170,8 +183,7 @@ static bool chosen(sqlite3_stmt *stmt, const pawl_entry_query *q)
 {
     if (q->order != PAWL_ENTRIES_BY_ID)
         return true;
-    return column_id(stmt, 1) == q->qid &&
-           (!q->state || sqlite3_column_int(stmt, 2) == q->state - 1) &&
+    return column_id(stmt, 1) == q->qid && (!q->state || column_state(stmt) == q->state - 1) &&
            (!q->has_priority || sqlite3_column_int64(stmt, 3) == q->priority);
 }
 

@@ -113,7 +113,7 @@ static size_t updates_end(const pawl_queue_round *r, size_t at)
 {
     size_t end = at;
 
-    while (end < r->update_count && !r->updates[end].has_note &&
+    while (end < r->update_count && !r->updates[end].has_note && !r->updates[end].taken &&
            (end == at || r->updates[end].id > r->updates[end - 1].id))
         end++;
     return end;
@@ -125,7 +125,9 @@ static int update_entries(struct writing *w, const pawl_queue_round *r)
 
     for (size_t i = 0, end; i < r->update_count && rc == SQLITE_OK; i = end) {
         end = updates_end(r, i);
-        if (end > i)
+        if (end == i && r->updates[i].taken)
+            end++; /* its lock says so */
+        else if (end > i)
             rc = run_all(w, BULK_ENTRY_UPDATE, &r->updates[i], end - i);
         else
             rc = update_with_note(w, &r->updates[end++]);

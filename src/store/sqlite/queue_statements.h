@@ -11,6 +11,12 @@
 #define ENTRY_HEAD                                                                                 \
     "id,qid,state,priority,place,visible_ms,expires_ms,enqueued_ms,deliveries,bytes,note"
 #define ENTRY_COLUMNS ENTRY_HEAD ",data,attrs"
+/* Is an entry that looks ready locked?  See queue_schema.c. */
+#define ENTRY_LOCK "(SELECT 1 FROM queue_lock l WHERE l.qid=e.qid AND l.number=e.id)"
+#define ENTRY_SEEN                                                                                 \
+    "SELECT " ENTRY_COLUMNS ",e.state=0 AND " ENTRY_LOCK " IS NOT NULL FROM queue_entry e"
+/* Those that are not locked: as they look. */
+#define ENTRY_FREE    "SELECT " ENTRY_COLUMNS ",0 FROM queue_entry e"
 #define LOCK_COLUMNS  "qid,number,id,created_ms,until_ms,entries"
 #define ENTRY_CHANGES "id,qid,state,place,visible_ms,expires_ms,deliveries"
 
@@ -46,22 +52,21 @@
     X(QUEUES_DUE, "SELECT " QUEUE_COLUMNS " FROM queue WHERE due_ms>0 AND due_ms<=?1"              \
         " ORDER BY due_ms,qid LIMIT ?2")                                                           \
     X(DUE_QUEUE, "SELECT due_ms FROM queue WHERE due_ms>0 AND due_ms>?1 ORDER BY due_ms LIMIT 1")  \
-    X(ENTRIES_READY_AT, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE state=0 AND qid=?1"       \
-        " AND priority=?2 AND place>=?3 ORDER BY place")                                           \
-    X(ENTRIES_READY_ABOVE, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE state=0 AND qid=?1"    \
-        " AND priority>?2 ORDER BY priority,place")                                                \
-    X(ENTRIES_DELAYED, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE state=1 AND qid=?1"        \
-        " ORDER BY visible_ms,id")                                                                 \
-    X(ENTRIES_EXPIRING, "SELECT " ENTRY_COLUMNS " FROM queue_entry"                                \
-        " WHERE state<2 AND expires_ms>0 AND qid=?1 ORDER BY expires_ms,id")                       \
-    X(ENTRIES_BY_ID, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE id>?2 ORDER BY id")          \
-    X(ENTRY_READ, "SELECT " ENTRY_COLUMNS " FROM queue_entry WHERE id=?1")                         \
+    X(ENTRIES_READY_AT, ENTRY_FREE " WHERE state=0 AND qid=?1 AND priority=?2 AND place>=?3"       \
+        " AND " ENTRY_LOCK " IS NULL ORDER BY place")                                              \
+    X(ENTRIES_READY_ABOVE, ENTRY_FREE " WHERE state=0 AND qid=?1 AND priority>?2"                  \
+        " AND " ENTRY_LOCK " IS NULL ORDER BY priority,place")                                     \
+    X(ENTRIES_DELAYED, ENTRY_FREE " WHERE state=1 AND qid=?1 ORDER BY visible_ms,id")              \
+    X(ENTRIES_EXPIRING, ENTRY_FREE " WHERE state<2 AND expires_ms>0 AND qid=?1"                    \
+        " AND (state=1 OR " ENTRY_LOCK " IS NULL) ORDER BY expires_ms,id")                         \
+    X(ENTRIES_BY_ID, ENTRY_SEEN " WHERE id>?2 ORDER BY id")                                        \
+    X(ENTRY_READ, ENTRY_SEEN " WHERE id=?1")                                                       \
     X(LOCKS_READ, "SELECT number,qid,id,created_ms,until_ms,entries FROM queue_lock WHERE qid=?1"  \
         " ORDER BY number LIMIT ?2")                                                               \
     X(PAST_READ, "SELECT 1 FROM queue_past WHERE qid=?1 AND id=?2")                                \
     X(DEDUP_READ, "SELECT entry,expires_ms FROM queue_key WHERE qid=?1 AND key=?2")                \
-    X(LEVELS, "SELECT priority,count(*) FROM queue_entry WHERE state=0 AND qid=?1"                 \
-        " GROUP BY priority ORDER BY priority LIMIT ?2")
+    X(LEVELS, "SELECT priority,count(*) FROM queue_entry e WHERE state=0 AND qid=?1"               \
+        " AND " ENTRY_LOCK " IS NULL GROUP BY priority ORDER BY priority LIMIT ?2")
 /* clang-format on */
 
 #endif

@@ -189,7 +189,7 @@ static const char *const step_1[] = {
 };
 /* clang-format on */
 
-const char *const *const schema_steps[] = {step_1, schema_queue_step};
+const char *const *const schema_steps[] = {step_1, schema_queue_step, schema_taken_step};
 const int schema_version = sizeof schema_steps / sizeof schema_steps[0];
 
 static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr);

@@ -285,6 +285,61 @@ static void q6_due_queues_and_next_due(struct probe *t)
     CHECK(next_due(t, t->now + 100) == INT64_MAX);
 }
 
+static void q2_a_lock_may_say_all_of_its_entry(struct probe *t)
+{
+    pawl_queue_row a = make_queue(t, "a");
+    struct queue_draft *d = begin(t);
+    for (int i = 0; i < 3; i++)
+        add(t, d, a.qid, (const char *[]){"x", "y", "z"}[i], 0)->expires_ms = 1000 + i;
+    CHECK_STATUS(commit_part(t, d), PAWL_OK);
+    uint64_t id[3] = {d->entries[0].id, d->entries[1].id, d->entries[2].id};
+    for (int i = 0; i < 2; i++) {
+        d = begin(t);
+        d->updates[0] = (pawl_entry_update){.id = id[i],
+                                            .qid = a.qid,
+                                            .state = 2,
+                                            .place = id[i],
+                                            .expires_ms = 1000 + i,
+                                            .deliveries = 1,
+                                            .taken = true};
+        d->part.update_count = 1;
+        d->locks[0] = (pawl_queue_lock){.number = id[i],
+                                        .qid = a.qid,
+                                        .id = pawl_s(i ? "L2" : "L1"),
+                                        .entries = &id[i],
+                                        .entry_count = 1};
+        d->part.new_locks = d->locks;
+        d->part.new_lock_count = 1;
+        CHECK_STATUS(commit_part(t, d), PAWL_OK);
+    }
+    die(t);
+    take(t);
+    CHECK_TEXT(READY(a, .limit = 99), "z");
+    CHECK_TEXT(READY(a, .order = PAWL_ENTRIES_EXPIRING), "z");
+    CHECK_TEXT(READY(a, .order = PAWL_ENTRIES_BY_ID, .state = 3, .limit = 99), "x y");
+    CHECK_TEXT(READY(a, .order = PAWL_ENTRIES_BY_ID, .state = 1, .limit = 99), "z");
+    pawl_entry_list list = {0};
+    CHECK_STATUS(ops(t)->read_entries(t->store, id, 3, true, t->mem, &list, NULL), PAWL_OK);
+    CHECK(list.count == 3 && list.items[0].state == 2 && list.items[0].deliveries == 1);
+    CHECK(list.items[2].state == 0 && list.items[2].deliveries == 0);
+    pawl_level_list levels = {0};
+    CHECK_STATUS(ops(t)->levels(t->store, a.qid, 9, t->mem, &levels, NULL), PAWL_OK);
+    CHECK(levels.count == 1 && levels.items[0].count == 1);
+    d = begin(t); /* one is acknowledged, one comes back */
+    d->updates[0] = (pawl_entry_update){.id = id[1], .qid = a.qid, .place = id[1], .deliveries = 1};
+    d->part.update_count = 1;
+    d->drops[0] = id[0];
+    d->part.drop_entry_count = 1;
+    d->locks[0] = (pawl_queue_lock){.number = id[0], .qid = a.qid};
+    d->locks[1] = (pawl_queue_lock){.number = id[1], .qid = a.qid};
+    d->part.drop_locks = d->locks;
+    d->part.drop_lock_count = 2;
+    CHECK_STATUS(commit_part(t, d), PAWL_OK);
+    CHECK_TEXT(READY(a, .limit = 99), "y z");
+    CHECK_STATUS(ops(t)->read_entries(t->store, id, 3, true, t->mem, &list, NULL), PAWL_OK);
+    CHECK(list.count == 2 && list.items[0].state == 0 && list.items[0].deliveries == 1);
+}
+
 static void q2_locks_name_their_entries(struct probe *t)
 {
     pawl_queue_row a = make_queue(t, "a"), b = make_queue(t, "b");
@@ -419,6 +474,7 @@ const struct probe_case cases_queues[] = {
     CASE(q4_q5_queues_are_found_and_listed),
     CASE(q6_due_queues_and_next_due),
     CASE(q2_locks_name_their_entries),
+    CASE(q2_a_lock_may_say_all_of_its_entry),
     CASE(q9_q10_past_locks_and_keys_last_until_forgotten),
     CASE(q2_c2_the_queue_part_goes_with_its_round),
     CASE(q8_a_long_queue_costs_what_is_asked_of_it),
