@@ -112,7 +112,8 @@ typedef struct pawl_queue_forget {
  *   Q2  All or nothing, with the rest of the round (C1, C2).
  *   Q3  CONFLICT when an inserted queue's qid or name, an entry's id or a lock's number exists,
  *       when a changed queue, an updated or dropped entry, or a changed or dropped
- *       lock is missing.  Earlier rounds of the commit count.
+ *       lock is missing.  Earlier rounds of the commit count.  (A store that leaves the rows
+ *       of `taken` entries alone need not notice that one is missing.)
  */
 typedef struct pawl_queue_round {
     const pawl_queue_row *new_queues;
@@ -208,8 +209,8 @@ typedef struct pawl_queue_ops {
     /* query_entries [reader].
      *   Q7  In the order asked, every field as committed; `more` is false only
      *       when there are none left.
-     *   Q8  Cost grows with what is returned, not with the queue (BY_ID looks at
-     *       no more than 10,000 rows). */
+     *   Q8  Cost grows with what is returned and what is locked in front of it, not with the
+     *       queue (BY_ID looks at no more than 10,000 rows). */
     pawl_status (*query_entries)(struct pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
                                  pawl_entry_list *ret, pawl_error *reterr);
     /* read_entries [reader]: those that exist among these ids, in the order asked;

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#define KEYS_LOOKED_AT 8 /* pops with one key whose answers were all lost */
+
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /* URL-safe base64 of 8 bytes (and a zero behind them). */
@@ -35,6 +37,28 @@ static void random_lock_id(struct queue_group *g, const struct queue *q,
     } while (map_gets(&q->locks, pawl_s(to)));
 }
 
+static struct lock *keyed_lock(const struct queue *q, const char *key, uint64_t n,
+                               char to[PAWL_QUEUE_LOCK_CHARS + 1])
+{
+    const uint64_t of[2] = {UINT64_C(0x706f702d6c6f636b), n};
+    uint64_t hash = siphash24(of, key, strlen(key));
+    uint8_t bytes[9] = {0};
+    memcpy(bytes, &hash, 8);
+    write_lock_id(bytes, to);
+    return map_gets(&q->locks, pawl_s(to));
+}
+
+/* Later ones, when what was remembered of those before was forgotten meanwhile. */
+static void give_back_keyed(struct queue_group *g, struct queue *q, const char *key, uint64_t from)
+{
+    char id[PAWL_QUEUE_LOCK_CHARS + 1];
+    for (uint64_t n = from; n < from + KEYS_LOOKED_AT && q->row.locks; n++) {
+        struct lock *own = keyed_lock(q, key, n, id);
+        if (own)
+            lock_give_back(g, own);
+    }
+}
+
 /* The lock id of the n-th pop with this key.  Who pops again has lost the answer to the
  * pop before: what that one locked is given back first, to be taken anew.  False: the store
  * did not answer. */
@@ -42,16 +66,12 @@ static bool keyed_lock_id(struct queue_group *g, struct queue *q, const char *ke
                           char to[PAWL_QUEUE_LOCK_CHARS + 1])
 {
     for (uint64_t n = 0;; n++) {
-        const uint64_t of[2] = {UINT64_C(0x706f702d6c6f636b), n};
-        uint64_t hash = siphash24(of, key, strlen(key));
-        uint8_t bytes[9] = {0};
-        memcpy(bytes, &hash, 8);
-        write_lock_id(bytes, to);
-        struct lock *own = map_gets(&q->locks, pawl_s(to));
+        struct lock *own = keyed_lock(q, key, n, to);
         if (own) {
             group_past(g, q, pawl_s(to), group_new_id(g)); /* or the next one would begin here */
             lock_give_back(g, own);
         } else if (!lock_is_past(g, q, pawl_s(to))) {
+            give_back_keyed(g, q, key, n + 1);
             return true;
         } else if (g->unread) {
             return false;
@@ -158,7 +178,7 @@ static struct lock *make_lock(struct queue_group *g, struct queue *q, size_t cou
     l->until_ms = g->now_ms + life;
     l->fresh = true;
     l->due.key = l->until_ms;
-    l->due.tie = l->number;
+    l->due.tie = window_at(q, 0)->place; /* those of one moment return in their order */
     need_memory(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
     q->row.locks++;
     group_touch_lock(g, l);

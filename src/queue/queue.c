@@ -95,7 +95,7 @@ void queue_add_lock(struct queue *q, const pawl_queue_lock *row, const pawl_queu
                                   e->enqueued_ms, e->bytes,    e->deliveries};
         }
     l->due.key = l->until_ms;
-    l->due.tie = l->number;
+    l->due.tie = l->count ? l->held[0].place : l->number;
     need_memory(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
 }
 

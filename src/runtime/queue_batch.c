@@ -59,15 +59,24 @@ void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     pawl_entry_list list;
     pawl_entry_query ready = {.qid = s->q->row.qid,
                               .order = PAWL_ENTRIES_READY,
-                              .priority = by_priority ? req->args.priority : 0,
+                              .priority = by_priority ? req->args.priority : req->at_priority,
+                              .place = req->at_place,
                               .limit = PIECE,
                               .heads = true};
     if (!read_piece(rt, s, req, &ready, &list))
         return;
     bool others = list.count && by_priority && list.items[0].priority != req->args.priority;
     if (list.count && !others) {
+        req->at_priority = list.items[list.count - 1].priority;
+        req->at_place = list.items[list.count - 1].place + 1;
         (void)purge_piece(rt, s, req, &list);
         queue_put_off(rt, s, req); /* look again after the commit */
+        return;
+    }
+    if (req->at_place) { /* once more from the front: something may have come back */
+        req->at_priority = 0;
+        req->at_place = 0;
+        queue_put_off(rt, s, req);
         return;
     }
     pawl_entry_query delayed = {.qid = s->q->row.qid,

@@ -34,7 +34,7 @@ struct queue_req {
     void *arg;
     uint32_t tries;
     uint64_t moved, planned; /* purge, redrive: done so far, of so many */
-    int64_t at_priority;     /* redrive: looked at so far, in order */
+    int64_t at_priority;     /* redrive, purge: looked at so far, in order */
     uint64_t at_place;
     int64_t visible_ms;      /* redrive with a rate: of the next item */
     struct seat *seat;       /* waits here */

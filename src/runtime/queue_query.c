@@ -59,7 +59,7 @@ static pawl_queue_stats describe(const pawl_queue_row *row, pawl_mem *mem)
                               .config = queue_config_read(row->config, mem)};
 }
 
-/* One look-up in the index of ready entries. */
+/* One look-up in the index of ready entries, behind those that are locked. */
 static pawl_status add_oldest(pawl_store *s, const pawl_queue_ops *ops, uint64_t qid, pawl_mem *mem,
                               pawl_queue_stats *ret, pawl_error *err)
 {

@@ -346,6 +346,25 @@ TEST(an_older_schema_is_brought_up_to_date_in_one_transaction)
     box_drop(&b);
 }
 
+TEST(a_reader_looks_at_an_older_file_with_the_same_tables)
+{
+    struct box b;
+    pawl_row row;
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    box_close(&b);
+    box_sql(&b, "PRAGMA user_version=2");
+    pawl_store *r = pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err);
+    ck_assert_msg(r != NULL, "%s", b.err.text);
+    ck_assert_int_eq(r->ops->find_uid(r, a.uid, b.mem, &row, &b.err), PAWL_OK);
+    r->ops->close(r);
+    box_sql(&b, "PRAGMA user_version=1");
+    ck_assert_ptr_null(pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err));
+    ck_assert_ptr_nonnull(strstr(b.err.text, "database schema 1 is older than this pawl (3)"));
+    box_drop(&b);
+}
+
 TEST(a_file_from_before_queues_gets_their_tables)
 {
     struct box b;

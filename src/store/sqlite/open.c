@@ -141,7 +141,7 @@ static pawl_status open_reader(struct sqlite_store *s, pawl_error *reterr)
         return status;
     }
     pawl_status status = look_at_schema(s->file, false, &version, reterr);
-    if (status == PAWL_OK && version < schema_version) {
+    if (status == PAWL_OK && version < schema_oldest_read) {
         error_set(reterr, PAWL_UNSUPPORTED,
                   "database schema %d is older than this pawl (%d); bring it up to date with: pawl "
                   "work --until-idle",

@@ -14,7 +14,8 @@
 /* Is an entry that looks ready locked?  See queue_schema.c. */
 #define ENTRY_LOCK "(SELECT 1 FROM queue_lock l WHERE l.qid=e.qid AND l.number=e.id)"
 #define ENTRY_SEEN                                                                                 \
-    "SELECT " ENTRY_COLUMNS ",e.state=0 AND " ENTRY_LOCK " IS NOT NULL FROM queue_entry e"
+    "SELECT " ENTRY_COLUMNS ",CASE WHEN e.state=0 THEN " ENTRY_LOCK " IS NOT NULL ELSE 0 END"      \
+    " FROM queue_entry e"
 /* Those that are not locked: as they look. */
 #define ENTRY_FREE    "SELECT " ENTRY_COLUMNS ",0 FROM queue_entry e"
 #define LOCK_COLUMNS  "qid,number,id,created_ms,until_ms,entries"

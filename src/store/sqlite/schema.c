@@ -191,6 +191,7 @@ static const char *const step_1[] = {
 
 const char *const *const schema_steps[] = {step_1, schema_queue_step, schema_taken_step};
 const int schema_version = sizeof schema_steps / sizeof schema_steps[0];
+const int schema_oldest_read = 2;
 
 static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr);
 static int number(sqlite3 *db, const char *sql, int64_t *ret);

@@ -17,7 +17,8 @@
 
 /* A step is a list of statements that ends with NULL. */
 extern const char *const *const schema_steps[];
-extern const int schema_version; /* steps in the list */
+extern const int schema_version;     /* steps in the list */
+extern const int schema_oldest_read; /* whose tables are those of now */
 extern const char *const schema_queue_step[];
 extern const char *const schema_taken_step[]; /* nothing new but the meaning of a lock */
 

@@ -57,7 +57,8 @@
     X(ID_HIGHEST, "SELECT max(ifnull((SELECT max(rid) FROM history),0),"                           \
         "ifnull((SELECT max(uid) FROM instance),0),ifnull((SELECT max(id) FROM message),0),"       \
         "ifnull((SELECT max(id) FROM work),0),ifnull((SELECT max(id) FROM work_local),0),"         \
-        "ifnull((SELECT max(id) FROM work_fresh),0))")                                             \
+        "ifnull((SELECT max(id) FROM work_fresh),0),"                                              \
+        "ifnull((SELECT max(id) FROM queue_entry),0))")                                            \
     X(WORK_FREE_ALL, "UPDATE work SET place=(" FREE_MS ">0) WHERE place=2")                        \
     X(LOCAL_FREE_ALL, "INSERT OR IGNORE INTO work_fresh(id,name,lock_epoch)"                       \
         " SELECT l.id,h.name,l.lock_epoch FROM work_local l JOIN history h ON h.rid=l.id")         \
