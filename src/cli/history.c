@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -177,6 +178,17 @@ static void died(int status, pawl_replay_report *ret)
                        WEXITSTATUS(status));
 }
 
+/* `pawl replay ID | head`: who read us has gone, which is not the fault of the code. */
+static void go_with_reader(int status)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGPIPE || poll(&out, 1, 0) != 1 ||
+        !(out.revents & POLLERR))
+        return;
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)raise(SIGPIPE);
+}
+
 bool history_replay_apart(struct cli *cli, const struct history *h, const pawl_replay_opts *opts,
                           pawl_replay_report *ret, pawl_error *reterr)
 {
@@ -196,6 +208,7 @@ bool history_replay_apart(struct cli *cli, const struct history *h, const pawl_r
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (!whole) {
+        go_with_reader(status);
         died(status, ret);
         return true;
     }
