@@ -73,10 +73,11 @@ const struct route server_routes[] = {
 
 static pawl_str next_segment(const char **at)
 {
-    const char *from = **at == '/' ? *at + 1 : *at;
-    size_t n = strcspn(from, "/?#");
-    *at = from + n;
-    return (pawl_str){from, n};
+    const char *from = **at == '/' ? *at + 1 : *at, *end = from;
+    while (*end && *end != '/' && *end != '?' && *end != '#') /* short: strcspn costs more */
+        end++;
+    *at = end;
+    return (pawl_str){from, (size_t)(end - from)};
 }
 
 /* Is the fixed beginning of the pattern that of the path?  Most rows end here. */

@@ -452,6 +452,30 @@ QUEUE_SCENARIO(purge_leaves_what_is_locked)
     expect_str(q_pop(s, "q", 9), "0 2");
 }
 
+QUEUE_SCENARIO(purge_passes_over_messages_that_were_popped_alone)
+{
+    const char *locks[3];
+    pawl_queue_config c = pawl_queue_config_default();
+    c.max_locks = 0;
+    q_config(s, "q", c);
+    for (int i = 0; i < 1100; i++)
+        q_push(s, "q", scene_id(s, "", i), i >= 550);
+    for (int i = 0; i < 3; i++)
+        locks[i] = pawl_mem_dup(s->mem, pawl_s(q_lock(s, "q", 1, 60000, NULL))).ptr;
+    expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", locks[1]), PAWL_OK);
+    scene_crash(s);
+    expect_str(q_counts(s, "q"), "1098 0 2 2");
+    pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PURGE, .queue = "q",
+                                                         .has_priority = true, .priority = 0));
+    expect_is(r->count, 548);
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PURGE, .queue = "q"));
+    expect_is(r->count, 550);
+    expect_str(q_counts(s, "q"), "0 0 2 2");
+    expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", locks[2]), PAWL_OK);
+    expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", locks[0]), PAWL_OK);
+    expect_str(q_pop(s, "q", 9), "0 2");
+}
+
 QUEUE_SCENARIO(a_paused_queue_takes_and_gives_nothing)
 {
     struct q_poll p;
