@@ -75,7 +75,7 @@ void task_close(execution *x, struct task *t, enum task_state state, pawl_str va
 
 const char *task_bad(const struct task *t)
 {
-    if (!t)
+    if (!t || t->kind == PAWL_EV_ORCHESTRATION_CHAINED) /* a detached start gives no handle */
         return "no such task: the handle was not made by this execution";
     if (t->scope->serial != t->scope_serial)
         return "task is out of scope: it was started inside a scope that has ended";

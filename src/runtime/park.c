@@ -170,7 +170,15 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
     pawl_message_list list;
     pawl_error err;
     arena_reset(&rt->load_mem);
-    if (store_read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err) != PAWL_OK) {
+    pawl_status rc = store_read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err);
+    if (rc == PAWL_CORRUPT) { /* does not pass, and everybody else would wait for it */
+        log_error(&rt->log, "store",
+                  "mail of an instance is damaged and stays where it is; "
+                  "run pawl doctor",
+                  "uid=%llu why=\"%s\"", (unsigned long long)uid, err.text);
+        return;
+    }
+    if (rc != PAWL_OK) {
         need_memory(map_put(&rt->piled, uid, (void *)(uintptr_t)uid));
         rt->retry_at_ms = rt_mono(rt) + 100;
         return;

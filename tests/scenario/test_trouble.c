@@ -84,6 +84,48 @@ SCENARIO(s18_b09_a_key_before_the_start_holds_in_trouble)
     scene_expect(s, "i", PAWL_COMPLETED, "ab");
 }
 
+/* Its mail cannot be read, and never will be; found by fuzzing. */
+TEST(b14_damaged_mail_of_one_instance_stops_no_other)
+{
+    struct scene *s = scene_open(SCENE_SQLITE);
+    scene_flow(s, "Flow", two_events);
+    scene_start(s, "Flow", "i", "");
+    scene_start(s, "Flow", "j", "");
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_SUSPEND, .instance = "i")), PAWL_OK);
+    scene_raise(s, "i", "Go", "a");
+    scene_fail(s, FAULT_OP_read_messages, 0, 1000000, FAULT_BEFORE, PAWL_CORRUPT);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_RESUME, .instance = "i")), PAWL_OK);
+    scene_raise(s, "j", "Go", "a");
+    scene_raise(s, "j", "Go", "b");
+    scene_expect(s, "j", PAWL_COMPLETED, "ab");
+    s->fault.left = 0;
+    scene_crash(s); /* it was not damaged after all: nothing is lost */
+    scene_raise(s, "i", "Go", "b");
+    scene_expect(s, "i", PAWL_COMPLETED, "ab");
+    scene_close(s);
+}
+
+/* Nobody was given it; live, a refused start answered with its refusal, in a replay with nothing.
+ * Found by fuzzing. */
+static pawl_result forged(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_result none = pawl_start_detached(ctx, "", pawl_s(""), NULL);
+    pawl_result got = pawl_await(ctx, (pawl_task){1});
+    pawl_result then = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_donef(ctx, "%d %d %s%s", none.ok, got.ok, got.value.ptr, then.value.ptr);
+}
+
+SCENARIO(s6_a_detached_start_has_no_handle)
+{
+    scene_flow(s, "Flow", forged);
+    scene_start(s, "Flow", "i", "");
+    scene_crash(s);
+    scene_raise(s, "i", "Go", "!");
+    scene_expect(s, "i", PAWL_COMPLETED,
+                 "0 0 no such task: the handle was not made by this execution!");
+}
+
 /* ---- Families ---------------------------------------------------------------------------- */
 
 static pawl_result kid(pawl_ctx *ctx, pawl_str input)
