@@ -315,6 +315,34 @@ TEST(local_work_is_a_number_until_it_is_free)
     box_drop(&b);
 }
 
+static int interrupt(void *unused)
+{
+    (void)unused;
+    return 1;
+}
+
+/* Memory ran out while it was given back: nobody found it until a restart. */
+TEST(work_that_was_abandoned_in_trouble_is_found)
+{
+    struct box b;
+    pawl_work_list l;
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    uint64_t id = start_local(&b, &a, pawl_s("in"));
+    sqlite3 *db = sqlite_of(b.s)->writer.db;
+    sqlite3_progress_handler(db, 1, interrupt, NULL);
+    b.s->ops->abandon_work(b.s, &id, 1);
+    ck_assert_int_ne(
+        b.s->ops->fetch_work(b.s, 2000, (pawl_str[]){pawl_s("Step")}, 1, 9, b.mem, &l, &b.err),
+        PAWL_OK);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    ck_assert_uint_eq(work_at(&b, 2000, "Step", 9, &l), 1);
+    check_fields(&b, l.items[0], &a, pawl_s("in"));
+    ck_assert_uint_eq(work_at(&b, 2000, "Step", 9, &l), 0);
+    box_drop(&b);
+}
+
 TEST(local_work_that_is_tried_again_gets_its_own_row)
 {
     struct box b;

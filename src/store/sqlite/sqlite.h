@@ -166,6 +166,7 @@ struct sqlite_store {
     struct taken loose;               /* held rows that were abandoned */
     struct map names;                 /* activity name -> struct work_name, owned */
     VEC(struct candidate) candidates; /* scratch */
+    VEC(uint64_t) abandoned;          /* that could not be looked up when they were */
 
     pthread_mutex_t pool_lock; /* the three below */
     pthread_cond_t pool_free;
@@ -324,6 +325,8 @@ static inline int64_t work_free_ms(int64_t visible_ms, pawl_str lock_token, int6
 struct work_name *work_name_of(struct sqlite_store *s, pawl_str name);
 /* Free work with this name appeared, or (name NULL) changed. */
 void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);
+/* Those abandoned in trouble; SQLITE_OK: none is left. */
+int work_abandon_rest(struct sqlite_store *s);
 void work_forget(struct sqlite_store *s, uint64_t id); /* neither taken nor loose */
 void work_reset(struct sqlite_store *s);               /* after take */
 void work_deinit(struct sqlite_store *s);

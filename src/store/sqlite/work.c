@@ -54,7 +54,8 @@ pawl_status sqlite_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *
     *ret = (pawl_work_list){0};
     if (limit == 0)
         return PAWL_OK;
-    if (name_count == 0)
+    rc = work_abandon_rest(s);
+    if (rc == SQLITE_OK && name_count == 0)
         rc = look_at_all(&f);
     for (size_t i = 0; i < name_count && rc == SQLITE_OK; i++) {
         struct work_name *n = work_name_of(s, names[i]);

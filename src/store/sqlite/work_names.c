@@ -96,6 +96,7 @@ void work_deinit(struct sqlite_store *s)
     taken_deinit(&s->work);
     taken_deinit(&s->loose);
     vec_deinit(&s->candidates);
+    vec_deinit(&s->abandoned);
 }
 
 /* A held row is free: it is in no index, so remember it by its name. */
@@ -108,24 +109,49 @@ static void loosen(struct sqlite_store *s, struct work_name *n, uint64_t id)
     *slot = id;
 }
 
+/* Make a row that was taken findable again; not when it cannot be read. */
+static int let_go(struct sqlite_store *s, uint64_t id)
+{
+    sqlite3_stmt *stmt = conn_statement(&s->writer, ST_WORK_PLACE);
+
+    int rc = stmt ? SQLITE_OK : sqlite3_extended_errcode(s->writer.db);
+    if (!stmt)
+        return rc != SQLITE_OK ? rc : SQLITE_NOMEM;
+    bind_id(stmt, 1, id);
+    rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW) {
+        struct work_name *n = work_name_of(s, column_view(stmt, 0));
+        need_memory(n != NULL);
+        if (sqlite3_column_int(stmt, 1) == PLACE_HELD)
+            loosen(s, n, id);
+        else
+            look_again(n, id, sqlite3_column_int64(stmt, 2));
+    }
+    (void)sqlite3_reset(stmt);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE || (rc & 0xff) == SQLITE_CORRUPT ? SQLITE_OK : rc;
+}
+
 void sqlite_abandon_work(pawl_store *base, const uint64_t *ids, size_t count)
 {
     struct sqlite_store *s = sqlite_of(base);
-    sqlite3_stmt *stmt = s->writer.db ? conn_statement(&s->writer, ST_WORK_PLACE) : NULL;
 
     for (size_t i = 0; i < count; i++) {
         taken_remove(&s->work, ids[i]);
-        if (stmt)
-            bind_id(stmt, 1, ids[i]);
-        int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
-        if (rc == SQLITE_ROW) {
-            struct work_name *n = work_name_of(s, column_view(stmt, 0));
-            assert_that(n);
-            if (sqlite3_column_int(stmt, 1) == PLACE_HELD)
-                loosen(s, n, ids[i]);
-            else
-                look_again(n, ids[i], sqlite3_column_int64(stmt, 2));
-        }
-        (void)sqlite3_reset(stmt);
+        if (!s->writer.db || let_go(s, ids[i]) == SQLITE_OK)
+            continue;
+        uint64_t *slot = vec_push(&s->abandoned); /* in trouble: at the next fetch */
+        need_memory(slot != NULL);
+        *slot = ids[i];
     }
+}
+
+int work_abandon_rest(struct sqlite_store *s)
+{
+    int rc = SQLITE_OK;
+
+    while (s->abandoned.count && rc == SQLITE_OK) {
+        rc = let_go(s, s->abandoned.items[s->abandoned.count - 1]);
+        s->abandoned.count -= rc == SQLITE_OK;
+    }
+    return rc;
 }
