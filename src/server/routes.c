@@ -73,11 +73,10 @@ const struct route server_routes[] = {
 
 static pawl_str next_segment(const char **at)
 {
-    const char *from = **at == '/' ? *at + 1 : *at, *end = from;
-    while (*end && *end != '/' && *end != '?' && *end != '#') /* short: strcspn costs more */
-        end++;
-    *at = end;
-    return (pawl_str){from, (size_t)(end - from)};
+    const char *from = **at == '/' ? *at + 1 : *at;
+    size_t n = strcspn(from, "/?#");
+    *at = from + n;
+    return (pawl_str){from, n};
 }
 
 /* Is the fixed beginning of the pattern that of the path?  Most rows end here. */
@@ -147,41 +146,20 @@ static bool refuse(struct call *c)
     return false;
 }
 
-/* Where the route of such a path was last seen: by method and last segment, which is a verb in
- * the paths that come by the thousand. */
-static const struct route **seen_at(pawl_server *s, const char *method, const char *target)
-{
-    unsigned hash = 0;
-    for (; *target && *target != '?' && *target != '#'; target++)
-        hash = *target == '/' ? (unsigned char)method[0] : hash * 31 + (unsigned char)*target;
-    return &s->routes_seen[hash % ROUTES_SEEN];
-}
-
-static bool takes(const struct route *r, const char *method, const char *target, pawl_str *args,
-                  size_t *count)
-{
-    return method[0] == r->method[0] && (!r->path[1] || r->path[1] == target[1]) &&
-           strcmp(method, r->method) == 0 && fits(r->path, target, args, count);
-}
-
-/* No two rows fit one request (a test looks), so any that fits is the one. */
 bool route_find(struct call *c)
 {
     pawl_str args[CALL_ARGS_MAX];
     size_t count;
     const char *target = c->head->target.ptr; /* begins with a slash, or is "*" */
     const char *given = c->head->method.ptr, *method = strcmp(given, "HEAD") == 0 ? "GET" : given;
-    const struct route **seen = seen_at(c->srv, method, target);
-    if (!*seen || !takes(*seen, method, target, args, &count)) {
-        const struct route *r = server_routes;
-        while (r->method && !takes(r, method, target, args, &count))
-            r++;
-        if (!r->method)
-            return refuse(c);
-        *seen = r;
+    for (const struct route *r = server_routes; r->method; r++) {
+        if (method[0] != r->method[0] || (r->path[1] && r->path[1] != target[1]) ||
+            strcmp(method, r->method) != 0 || !fits(r->path, target, args, &count))
+            continue;
+        c->route = r;
+        return decode_args(c, args, count);
     }
-    c->route = *seen;
-    return decode_args(c, args, count);
+    return refuse(c);
 }
 
 bool route_takes(const struct route *r, pawl_str name)

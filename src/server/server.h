@@ -32,7 +32,6 @@ struct call;
 struct route;
 struct stream;
 
-#define ROUTES_SEEN     32
 #define CALL_PARAMS_MAX 24 /* query parameters of one request */
 #define CALL_ARGS_MAX   3  /* variable segments of one path */
 
@@ -113,9 +112,8 @@ struct pawl_server {
     pthread_t thread;
     struct heap times;
     uint64_t tie;
-    size_t away, parked, lingering;               /* calls away; of these, parked, lingering */
-    const struct route *routes_seen[ROUTES_SEEN]; /* [loop] see routes.c */
-    struct call *spare;                           /* to be used again */
+    size_t away, parked, lingering; /* calls away; of these, parked, lingering */
+    struct call *spare;             /* to be used again */
     size_t spare_count;
     atomic_bool draining, stop;
 

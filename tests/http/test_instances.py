@@ -29,17 +29,6 @@ def test_metrics(server):
     assert "pawl_timer_queue_depth 0\n" in text
 
 
-def test_no_two_routes_fit_one_request(server):
-    """The server remembers the route of a path (routes.c) and looks for no second one."""
-    paths = server.get("/openapi.json").json["paths"]
-    rows = [(method, path.split("/")[1:]) for path, methods in paths.items() for method in methods]
-    assert len(rows) > 40
-    for i, (method, one) in enumerate(rows):
-        for other_method, other in rows[:i]:
-            fit = len(one) == len(other) and all(a == b or "{" in a[:1] + b[:1] for a, b in zip(one, other))
-            assert method != other_method or not fit, (method, one, other)
-
-
 def test_openapi_fits_the_routes(server):
     doc = server.get("/openapi.json").json
     assert doc["openapi"] == "3.1.0"

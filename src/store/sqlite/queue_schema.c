@@ -3,12 +3,12 @@
  * store/sqlite/queue_schema.c -- the tables of queues: a step of the schema.
  *
  * A push is one row at the end of `queue_entry` and one in the index of ready
- * entries, which is partial: locked and delayed ones are not in it.  A lock names its
- * entries itself and needs no index on them.  Counters are in the queue's own row, written
+ * entries, which is partial: delayed ones are not in it, nor those locked together.  A lock names
+ * its entries itself and needs no index on them.  Counters are in the queue's own row, written
  * once a group.
  *
- * The pop of one message writes its lock alone: to change the entry's row too costs as much
- * as everything else of a pop and its acknowledgement.  Such a lock has the entry's id as its
+ * The pop of one message writes its lock alone: to change the entry's row too was a quarter
+ * of what a pop and its acknowledgement cost.  Such a lock has the entry's id as its
  * number (ids and numbers are drawn from one counter, so no other lock has it), and an entry
  * that says ready (0) is locked if there is a lock of its number: whoever reads looks, by the
  * primary key.  It was then delivered once more than its row says.  Schema 3 says that a file
