@@ -254,6 +254,20 @@ PAWL_API pawl_status pawl_client_history(pawl_client *c, const char *instance, u
 PAWL_API void pawl_client_hold(void);
 PAWL_API void pawl_client_release(void);
 
+/* Where such a thread would only wait for the commit, as the loop of a server does, it may do
+ * the work instead of having another thread woken for it.  It makes that known once, and calls
+ * pawl_client_work() in place of pawl_client_release(): where the engine sleeps and there is
+ * nothing for it but requests on queues that were held, they are committed and their callbacks run
+ * on this thread, before it returns.  True: a few more are about to come; look for them, and
+ * call it again at once.
+ *
+ * `come` says that such requests wait for this thread, which then calls pawl_client_work() soon.
+ * It is called by any thread with a lock held: be brief, and call nothing of Pawl.  NULL: it
+ * does not come any more.  False: there is such a thread already, or the runtime is driven by
+ * pawl_runtime_step(). */
+PAWL_API bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg);
+PAWL_API bool pawl_client_work(pawl_client *c);
+
 /* Whoever waits for a pop (pawl/queue.h) or a poll (pawl/worker.h) that was handed in with this
  * `arg` has gone: it is called back at once and gets nothing, so that nothing is taken for
  * nobody.  No effect on one that does not wait, or not any more.  From any thread. */

@@ -71,6 +71,9 @@ struct httpd_opts {
 struct httpd *httpd_open(const struct httpd_opts *opts, pawl_error *reterr);
 /* Until httpd_end(); may be run again. */
 void httpd_run(struct httpd *h);
+/* Once round, as httpd_run() does all the time; for who stands in for its thread while that is
+ * in `asleep`, and sees to it that only one of them uses the server. */
+void httpd_round(struct httpd *h);
 /* Any thread: let the loop go round once. */
 void httpd_wake(struct httpd *h);
 /* Any thread: httpd_run() returns soon. */

@@ -102,6 +102,7 @@ static void cut_off(struct httpd *h)
 static int sleep_ms(struct httpd *h)
 {
     int64_t at = h->handler->asleep(h->user, h->now_ms);
+    look_at_clock(h); /* that may have taken time */
     struct heap_node *top = heap_top(&h->looks);
     if (h->turn)
         return 0;
@@ -215,7 +216,7 @@ static int next_events(struct httpd *h, struct epoll_event *events)
     return n;
 }
 
-static void go_round(struct httpd *h)
+void httpd_round(struct httpd *h)
 {
     struct epoll_event events[EVENTS];
     int n = next_events(h, events);
@@ -245,7 +246,7 @@ static void go_round(struct httpd *h)
 void httpd_run(struct httpd *h)
 {
     while (!atomic_exchange(&h->end, false))
-        go_round(h);
+        httpd_round(h);
 }
 
 void httpd_wake(struct httpd *h)

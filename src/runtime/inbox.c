@@ -6,6 +6,7 @@
  * single signal could go to it instead of the engine.
  */
 #include "runtime/inbox.h"
+#include "runtime/lend.h"
 
 #include <time.h>
 
@@ -18,21 +19,24 @@ static _Thread_local struct {
     unsigned posted;
 } held;
 
-/* Under the lock: must the engine be woken?  Once told it need not be told again. */
-static bool wakes(pawl_runtime *rt)
+/* Once told it need not be told again. */
+bool inbox_wakes(pawl_runtime *rt)
 {
     bool sleeps = rt->engine_waits;
     rt->engine_waits = false;
+    rt->woken = rt->woken || sleeps;
     return sleeps;
 }
 
-/* May this post wait for the release? */
-static bool may_wait(pawl_runtime *rt)
+/* Under the lock: may this post wait for the release? */
+static bool may_wait(pawl_runtime *rt, const struct item *item)
 {
     if (!held.on || (held.rt && held.rt != rt))
         return false;
     held.rt = rt;
-    return ++held.posted % HELD_MAX != 0;
+    if (item->kind == ITEM_QUEUE)
+        rt->inbox_light++;
+    return ++held.posted % HELD_MAX != 0 || lend_is_light(rt);
 }
 
 void inbox_hold(void)
@@ -40,16 +44,21 @@ void inbox_hold(void)
     held.on = true;
 }
 
-void inbox_release(void)
+void inbox_hold_end(void)
 {
-    pawl_runtime *rt = held.rt;
     held.on = false;
     held.rt = NULL;
     held.posted = 0;
+}
+
+void inbox_release(void)
+{
+    pawl_runtime *rt = held.rt;
+    inbox_hold_end();
     if (!rt)
         return;
     pthread_mutex_lock(&rt->lock);
-    bool wake = wakes(rt);
+    bool wake = inbox_wakes(rt);
     pthread_mutex_unlock(&rt->lock);
     if (wake)
         pthread_cond_broadcast(&rt->wake);
@@ -66,16 +75,15 @@ bool inbox_post(pawl_runtime *rt, struct item *item)
     *rt->inbox_end = item;
     rt->inbox_end = &item->next;
     atomic_fetch_add_explicit(&rt->inbox_count, 1, memory_order_relaxed);
-    bool wake = !may_wait(rt) && wakes(rt);
+    bool wake = !may_wait(rt, item) && inbox_wakes(rt);
     pthread_mutex_unlock(&rt->lock);
     if (wake)
         pthread_cond_broadcast(&rt->wake);
     return true;
 }
 
-void inbox_take(pawl_runtime *rt)
+void inbox_take_locked(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->lock);
     if (rt->inbox) {
         *rt->items_end = rt->inbox;
         rt->items_end = rt->inbox_end;
@@ -83,7 +91,19 @@ void inbox_take(pawl_runtime *rt)
         rt->inbox_end = &rt->inbox;
     }
     atomic_store_explicit(&rt->inbox_count, 0, memory_order_relaxed);
+    rt->inbox_light = 0;
+}
+
+void inbox_take(pawl_runtime *rt)
+{
+    pthread_mutex_lock(&rt->lock);
+    inbox_take_locked(rt);
     pthread_mutex_unlock(&rt->lock);
+}
+
+static bool has_reason(const pawl_runtime *rt)
+{
+    return !rt->lent && (rt->stop || rt->woken || (rt->inbox && !lend_is_light(rt)));
 }
 
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
@@ -91,12 +111,17 @@ void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
     struct timespec until = {.tv_sec = until_mono_ms / 1000,
                              .tv_nsec = (until_mono_ms % 1000) * 1000000};
     pthread_mutex_lock(&rt->lock);
-    while (!rt->inbox && !rt->stop && !rt->woken) {
-        rt->engine_waits = true;
-        if (until_mono_ms == INT64_MAX)
+    if (!has_reason(rt) && lend_is_light(rt))
+        rt->come(rt->come_arg);
+    while (!has_reason(rt)) {
+        rt->engine_waits = !rt->lent;
+        if (until_mono_ms == INT64_MAX || rt->engine_wants)
             pthread_cond_wait(&rt->wake, &rt->lock);
-        else if (pthread_cond_timedwait(&rt->wake, &rt->lock, &until) != 0)
-            break;
+        else if (pthread_cond_timedwait(&rt->wake, &rt->lock, &until) != 0) {
+            if (!rt->lent)
+                break;
+            rt->engine_wants = true; /* who has it gives it back with a call */
+        }
     }
     rt->engine_waits = rt->woken = false;
     pthread_mutex_unlock(&rt->lock);

@@ -16,6 +16,7 @@
 #include "runtime/inbox.h"
 #include "runtime/job.h"
 #include "runtime/lease.h"
+#include "runtime/lend.h"
 #include "runtime/letter.h"
 #include "runtime/mend.h"
 #include "runtime/queue_desk.h"
@@ -29,8 +30,6 @@
 #define FETCH_AT_ONCE 1000
 #define GROUP_BYTES   (16 << 20)  /* strings staged in one commit */
 #define GROUP_KEPT    (512 << 10) /* of that memory, for the next */
-#define PATIENCE_US   30          /* as long as it takes to wake a thread */
-#define TRY_AGAIN     8           /* commits without it after a wait that was for nothing */
 
 void loop_unread(pawl_runtime *rt, const pawl_error *err)
 {
@@ -207,7 +206,7 @@ static bool let_come(pawl_runtime *rt, size_t missing, int64_t patience_us)
 /* Results and requests that are about to come make one commit instead of two: wait for the
  * workers, and for the clients whose requests on queues the last commit answered, while more
  * keeps arriving.  Otherwise short activities fall into two halves that take turns, and each
- * step pays a sync for half as many.  How long nothing may come is learnt: PATIENCE_US where
+ * step pays a sync for half as many.  How long nothing may come is learnt: LOOP_PATIENCE_US where
  * the last wait brought all, next to nothing where it did not (activities that take their
  * time), tried again now and then.  With one out, or none, there is nothing to wait for. */
 static void gather(pawl_runtime *rt)
@@ -219,8 +218,8 @@ static void gather(pawl_runtime *rt)
         have += i->kind == kind;
     if (!rt->threaded || !have || have >= out)
         return;
-    bool hopes = rt->gather_misses % TRY_AGAIN == 0;
-    if (let_come(rt, out - have, hopes ? PATIENCE_US : 0))
+    bool hopes = rt->gather_misses % LOOP_TRY_AGAIN == 0;
+    if (let_come(rt, out - have, hopes ? LOOP_PATIENCE_US : 0))
         rt->gather_misses = 0;
     else
         rt->gather_misses++;
@@ -288,41 +287,79 @@ static int64_t next_due(pawl_runtime *rt)
     return rt->next_due_ms;
 }
 
-int64_t loop_idle_until(pawl_runtime *rt)
+static bool has_work(const pawl_runtime *rt)
 {
-    int64_t mono = rt_mono(rt);
-    if (rt->retry_at_ms > mono)
-        return rt->retry_at_ms;
-    if (rt->items || atomic_load_explicit(&rt->inbox_count, memory_order_relaxed) || rt->todo ||
-        rt->fetch_messages || rt->look_deadlines || rt->piled.count || rt->mend.count ||
-        queue_has_work(rt) || (rt->store_backlog && rt->backlog == 0))
-        return mono;
+    return rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->piled.count ||
+           rt->mend.count || queue_has_work(rt) || (rt->store_backlog && rt->backlog == 0) ||
+           (rt->polls && rt->lease_look);
+}
+
+/* By the monotonic clock. */
+static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
+{
     int64_t until = job_next_limit(rt);
     if (atomic_load_explicit(&rt->no_workers, memory_order_relaxed) && mono + 250 < until)
         until = mono + 250;
     if (queue_next_wait(rt) < until)
         until = queue_next_wait(rt);
-    if (rt->polls && rt->lease_look)
-        return mono;
     if (lease_next(rt) < until)
         until = lease_next(rt);
     if (rt->purge_left && rt->purge_at_ms < until)
         until = rt->purge_at_ms;
     if (rt->retain.at_ms < until)
         until = rt->retain.at_ms;
-    int64_t due = next_due(rt);
-    if (hold_next(rt) < due)
-        due = hold_next(rt);
-    if (due != INT64_MAX) {
-        int64_t wait = due - rt_now(rt);
-        if (wait < 0)
-            wait = 0;
-        if (wait > 3600000) /* look at the wall clock once an hour: it may have jumped */
-            wait = 3600000;
-        if (mono + wait < until)
-            until = mono + wait;
-    }
     return until;
+}
+
+/* Until when there is nothing to do, unless something arrives. */
+static struct idle_until idle_until(pawl_runtime *rt)
+{
+    int64_t mono = rt_mono(rt);
+    if (rt->retry_at_ms > mono)
+        return (struct idle_until){rt->retry_at_ms, INT64_MAX};
+    if (has_work(rt))
+        return (struct idle_until){mono, INT64_MAX};
+    struct idle_until at = {idle_mono(rt, mono), next_due(rt)};
+    if (hold_next(rt) < at.due_ms)
+        at.due_ms = hold_next(rt);
+    return at;
+}
+
+/* The earlier of the two, on the monotonic clock. */
+static int64_t earliest(pawl_runtime *rt, const struct idle_until *at)
+{
+    if (at->due_ms == INT64_MAX)
+        return at->mono_ms;
+    int64_t wait = at->due_ms - rt_now(rt);
+    if (wait < 0)
+        wait = 0;
+    if (wait > 3600000) /* look at the wall clock once an hour: it may have jumped */
+        wait = 3600000;
+    int64_t due = rt_mono(rt) + wait;
+    return due < at->mono_ms ? due : at->mono_ms;
+}
+
+void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
+{
+    const pawl_store *before = store_engine_set(rt->store);
+    assert_that(!rt->todo && !rt->stages);
+    arena_recycle(&rt->group_mem, GROUP_KEPT);
+    rt->now_ms = rt_now(rt);
+    queue_look(rt);
+    fill_group(rt);
+    queue_seal(rt);
+    (void)group_commit(rt);
+    atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
+    *retnext = idle_until(rt);
+    (void)store_engine_set(before);
+}
+
+int64_t loop_idle_until(pawl_runtime *rt)
+{
+    struct idle_until at = idle_until(rt);
+    if (arrived(rt) && rt->retry_at_ms < at.mono_ms)
+        return rt_mono(rt);
+    return earliest(rt, &at);
 }
 
 /* Results and requests that no row stands for yet. */
@@ -351,9 +388,10 @@ void *loop_main(void *arg)
         int done = loop_once(rt);
         if (done < 0)
             break;
-        if (done > 0 || atomic_load_explicit(&rt->inbox_count, memory_order_relaxed))
+        if ((done > 0 || arrived(rt)) && !lend_may(rt))
             continue;
-        int64_t until = loop_idle_until(rt);
+        rt->sleeps = idle_until(rt);
+        int64_t until = earliest(rt, &rt->sleeps);
         if (until > rt_mono(rt)) {
             atomic_store(&rt->busy, false);
             inbox_wait(rt, until);

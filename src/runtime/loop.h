@@ -7,8 +7,14 @@
 
 #include "runtime/runtime.h"
 
+#define LOOP_PATIENCE_US 30 /* for what is about to come: as long as it takes to wake a thread */
+#define LOOP_TRY_AGAIN   8  /* commits without it after a wait that was for nothing */
+
 /* One pass: everything that is ready, one commit.  Rounds committed; -1: dead. */
 int loop_once(pawl_runtime *rt);
+/* A pass of who has borrowed the engine (lend.h), for requests on queues that were taken from the
+ * inbox: nothing else is looked at, no turn runs.  *retnext: when the engine is needed again. */
+void loop_queues(pawl_runtime *rt, struct idle_until *retnext);
 /* Mono time until which there is nothing to do; INT64_MAX: until something arrives. */
 int64_t loop_idle_until(pawl_runtime *rt);
 /* Look at it first in the next group; this one is full. */

@@ -219,6 +219,12 @@ struct pawl_client {
 
 /* ---- The runtime --------------------------------------------------------------- */
 
+/* Until when the engine has nothing to do. */
+struct idle_until {
+    int64_t mono_ms;
+    int64_t due_ms; /* by the wall clock; INT64_MAX: nothing is due */
+};
+
 struct pawl_runtime {
     pawl_app *app;
     pawl_runtime *next_of_app; /* guarded by the lock of app */
@@ -236,8 +242,16 @@ struct pawl_runtime {
     pthread_mutex_t lock; /* guards inbox_*, stop flags, waiters */
     pthread_cond_t wake;  /* the engine waits here */
     struct item *inbox, **inbox_end;
-    bool engine_waits;
-    bool woken;             /* by inbox_wake: the next wait returns at once */
+    bool engine_waits;    /* asleep, and not told to wake */
+    bool woken;           /* told to: the next wait returns at once */
+    bool lent;            /* a borrower has the engine, see lend.h */
+    bool engine_wants;    /* and the time to wake has come meanwhile */
+    size_t inbox_light;   /* of inbox_count: what a borrower may take */
+    void (*come)(void *); /* calls the borrower; NULL: there is none */
+    void *come_arg;
+    atomic_bool come_known; /* there is one */
+    size_t lend_seen;       /* light items, when they were last looked at */
+    int64_t lend_quiet_us;  /* mono: no more have come since */
     bool stopping;          /* no new requests */
     atomic_bool stop;       /* engine thread ends */
     unsigned forks;         /* forks_behind() when it was opened */
@@ -253,6 +267,7 @@ struct pawl_runtime {
     atomic_size_t inbox_count;
 
     /* [engine] */
+    struct idle_until sleeps; /* the engine thread does, until then */
     pawl_fence fence;
     struct fiber_pool *fibers;
     struct map by_uid; /* struct resident */

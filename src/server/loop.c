@@ -7,6 +7,8 @@
  * its connection.  Only the loop touches connections, so a reply that comes while the
  * handler is still at work waits in the list until the next round.
  *
+ * What was handed in is committed by the engine, or by the loop itself (stand_in.c).
+ *
  * Called by server.c; handlers call call_away(), call_park() and call_done().
  */
 #include "base/clock.h"
@@ -300,11 +302,11 @@ static void on_awake(void *user, int64_t now_ms)
 static int64_t on_asleep(void *user, int64_t now_ms)
 {
     pawl_server *s = user;
-    pawl_client_release();
+    bool soon = stand_in_work(s);
     int64_t at = streams_tick(s->streams, now_ms);
     struct heap_node *top = heap_top(&s->times);
     pthread_mutex_lock(&s->lock);
-    bool more = s->back;
+    bool more = s->back || soon;
     s->sleeps = !more;
     pthread_mutex_unlock(&s->lock);
     if (more)
@@ -330,9 +332,11 @@ static const struct httpd_handler handler = {.begin = on_begin,
 static void *loop_thread(void *arg)
 {
     pawl_server *s = arg;
+    pthread_mutex_lock(&s->round);
     pawl_client_hold(); /* each round begins with the end of the last one */
     httpd_run(s->httpd);
     pawl_client_release();
+    pthread_mutex_unlock(&s->round);
     return NULL;
 }
 
@@ -356,7 +360,7 @@ bool loop_open(pawl_server *s, pawl_error *reterr)
 bool loop_start(pawl_server *s)
 {
     s->has_thread = pthread_create(&s->thread, NULL, loop_thread, s) == 0;
-    return s->has_thread;
+    return s->has_thread && stand_in_start(s);
 }
 
 void loop_stop(pawl_server *s)
@@ -364,6 +368,7 @@ void loop_stop(pawl_server *s)
     if (s->has_thread) {
         httpd_end(s->httpd);
         pthread_join(s->thread, NULL);
+        stand_in_stop(s);
         take_back(s); /* answers of a runtime that was closed after the loop */
     }
     httpd_free(s->httpd);

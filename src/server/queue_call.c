@@ -91,8 +91,10 @@ void queue_submit(struct call *c, pawl_queue_request *request,
         call_linger(c);
     else
         call_away(c);
-    if (pawl_queue_submit(c->srv->client, request, on_reply, c, &err) == PAWL_OK)
+    if (pawl_queue_submit(c->srv->client, request, on_reply, c, &err) == PAWL_OK) {
+        atomic_store_explicit(&c->srv->has_work, true, memory_order_relaxed);
         return;
+    }
     if (request->op == PAWL_QUEUE_PUSH && err.status == PAWL_BUSY)
         answer_error(c, 429, "full", "%s", err.text);
     else

@@ -191,11 +191,15 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     s->started_ms = clock_wall_ms();
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->read_lock, NULL);
+    pthread_mutex_init(&s->round, NULL);
+    pthread_mutex_init(&s->works, NULL);
+    pthread_mutex_init(&s->watch_lock, NULL);
     pthread_cond_init(&s->read_wake, NULL);
     pthread_condattr_t mono;
     pthread_condattr_init(&mono);
     pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
     pthread_cond_init(&s->quiet, &mono);
+    pthread_cond_init(&s->watch_wake, &mono);
     pthread_condattr_destroy(&mono);
     map_init(&s->waiting);
     recents_init(&s->recents);
@@ -256,6 +260,7 @@ void pawl_server_stop(pawl_server *s, int64_t ms)
     if (s->feed)
         pawl_client_unfeed(s->client, s->feed);
     s->feed = 0;
+    stand_in_rest(s);
     reader_stop(s);
 }
 
@@ -271,6 +276,10 @@ void pawl_server_free(pawl_server *s)
     pawl_mem_free(s->feed_mem);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->read_lock);
+    pthread_mutex_destroy(&s->round);
+    pthread_mutex_destroy(&s->works);
+    pthread_mutex_destroy(&s->watch_lock);
+    pthread_cond_destroy(&s->watch_wake);
     pthread_cond_destroy(&s->read_wake);
     pthread_cond_destroy(&s->quiet);
     pawl_mem_free(s->mem);

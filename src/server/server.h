@@ -117,6 +117,21 @@ struct pawl_server {
     size_t spare_count;
     atomic_bool draining, stop;
 
+    /* who runs the loop, and the engine: stand_in.c */
+    pthread_mutex_t round; /* held by who runs the loop */
+    pthread_mutex_t works; /* held by the loop while it works for the runtime */
+    bool may_work;         /* under `works`: the runtime is there, and lends */
+    bool stands_in;        /* under `round`: it is the other thread */
+    atomic_bool wanted;    /* the loop is back and waits for its round */
+    atomic_bool has_work;  /* requests on queues were handed in, or wait for the loop */
+    atomic_ullong visit;   /* to the engine, counted; odd: it is there now */
+    pthread_t stand_in;
+    bool has_stand_in;
+    pthread_mutex_t watch_lock;
+    pthread_cond_t watch_wake;
+    atomic_bool watch_asleep;
+    bool watch_stop;
+
     /* coming back, and waiting for an instance: any thread */
     pthread_mutex_t lock;
     struct call *back, **back_end;
@@ -164,6 +179,15 @@ void call_linger(struct call *c);
 void call_unpark(struct call *c);
 /* Any thread: let the loop look around. */
 void loop_wake(pawl_server *s);
+
+/* ---- stand_in.c --------------------------------------------------------------- */
+
+bool stand_in_start(pawl_server *s);
+/* The runtime is about to go: the loop does not work for it any more. */
+void stand_in_rest(pawl_server *s);
+void stand_in_stop(pawl_server *s);
+/* [loop] Hand in what was held, and commit it here if that may be; true: call it again. */
+bool stand_in_work(pawl_server *s);
 
 /* ---- reader.c ---------------------------------------------------------------- */
 

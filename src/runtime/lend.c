@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/lend.c -- see lend.h.  Called by the loop of a server through pawl/client.h; the
+ * engine thread asks lend_may() before it sleeps.
+ */
+#include "runtime/lend.h"
+
+#include "base/clock.h"
+#include "runtime/inbox.h"
+#include "runtime/loop.h"
+#include "runtime/queue_desk.h"
+
+bool lend_is_light(const pawl_runtime *rt)
+{
+    return rt->come && rt->inbox_light && rt->inbox_light == atomic_load(&rt->inbox_count);
+}
+
+/* In trouble, or where every pass is checked, the engine thread does it all. */
+static bool is_plain(const pawl_runtime *rt)
+{
+    return rt->dead == PAWL_OK && !rt->store_trouble && !rt->opts.paranoid &&
+           !atomic_load_explicit(&rt->full, memory_order_relaxed);
+}
+
+bool lend_may(pawl_runtime *rt)
+{
+    if (!rt->come_known || rt->backlog || !is_plain(rt)) /* results come: it is awake anyway */
+        return false;
+    pthread_mutex_lock(&rt->lock);
+    bool may = lend_is_light(rt) && !rt->stop;
+    pthread_mutex_unlock(&rt->lock);
+    return may;
+}
+
+bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
+{
+    pawl_runtime *rt = c->rt;
+    pthread_mutex_lock(&rt->lock);
+    bool ok = rt->threaded && (!come || !rt->come);
+    if (ok) {
+        rt->come = come;
+        rt->come_arg = arg;
+        rt->come_known = come;
+        rt->woken = true; /* what lies there is the engine's, if nobody else comes for it */
+    }
+    pthread_mutex_unlock(&rt->lock);
+    if (ok)
+        pthread_cond_broadcast(&rt->wake);
+    return ok;
+}
+
+/* Under the lock: requests that are about to come make one commit instead of two; as
+ * gather() in loop.c, but here the caller has to fetch them. */
+static bool is_more_coming(pawl_runtime *rt, size_t have)
+{
+    size_t out = rt->desk->ops; /* answered by the last commit */
+    if (have >= out || rt->gather_misses % LOOP_TRY_AGAIN)
+        return false;
+    int64_t now_us = clock_mono_us();
+    if (have != rt->lend_seen) {
+        rt->lend_seen = have;
+        rt->lend_quiet_us = now_us;
+        return true;
+    }
+    return now_us - rt->lend_quiet_us <= LOOP_PATIENCE_US;
+}
+
+/* Under the lock: is the engine asleep, and has nothing to do yet? */
+static bool is_free(pawl_runtime *rt)
+{
+    return rt->engine_waits && !rt->woken && !rt->lent && !rt->stopping && !rt->stop && rt->desk &&
+           is_plain(rt) && rt_mono(rt) < rt->sleeps.mono_ms && rt_now(rt) < rt->sleeps.due_ms;
+}
+
+static void borrow(pawl_runtime *rt, size_t have)
+{
+    rt->gather_misses = have >= rt->desk->ops ? 0 : rt->gather_misses + 1;
+    rt->lend_seen = 0;
+    rt->lent = true;
+    rt->engine_waits = false;
+    inbox_take_locked(rt);
+}
+
+/* True: the engine thread must be woken. */
+static bool give_back(pawl_runtime *rt, const struct idle_until *next)
+{
+    bool wake = rt->engine_wants || rt->stop || rt->woken || rt->dead != PAWL_OK ||
+                atomic_load(&rt->inbox_count) || next->mono_ms < rt->sleeps.mono_ms ||
+                next->due_ms < rt->sleeps.due_ms || next->due_ms <= rt->now_ms;
+    rt->lent = rt->engine_wants = false;
+    rt->engine_waits = !wake;
+    rt->woken = rt->woken || wake;
+    return wake;
+}
+
+bool pawl_client_work(pawl_client *c)
+{
+    pawl_runtime *rt = c->rt;
+    struct idle_until next;
+    bool soon = false, wake;
+    inbox_hold_end();
+    pthread_mutex_lock(&rt->lock);
+    if (!lend_is_light(rt) || !is_free(rt)) {
+        wake = atomic_load(&rt->inbox_count) && inbox_wakes(rt);
+    } else if (is_more_coming(rt, rt->inbox_light)) {
+        soon = true;
+        wake = false;
+    } else {
+        borrow(rt, rt->inbox_light);
+        pthread_mutex_unlock(&rt->lock);
+        loop_queues(rt, &next);
+        pthread_mutex_lock(&rt->lock);
+        wake = give_back(rt, &next);
+    }
+    pthread_mutex_unlock(&rt->lock);
+    if (wake)
+        pthread_cond_broadcast(&rt->wake);
+    return soon;
+}
