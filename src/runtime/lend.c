@@ -41,10 +41,9 @@ bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
         rt->come = come;
         rt->come_arg = arg;
         rt->come_known = come;
-        rt->woken = true; /* what lies there is the engine's, if nobody else comes for it */
     }
     pthread_mutex_unlock(&rt->lock);
-    if (ok)
+    if (ok) /* what lies there is the engine's, if nobody else comes for it */
         pthread_cond_broadcast(&rt->wake);
     return ok;
 }

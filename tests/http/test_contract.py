@@ -4,6 +4,7 @@ for some queues, the stream, a full disk, an engine that hangs."""
 import http.client
 import json
 import subprocess
+import threading
 import time
 
 import kit
@@ -212,6 +213,58 @@ def test_507_when_the_disk_is_full():
             time.sleep(0.05)
         expect(server.post(I + "/before/events/Answer", "1"), 202)
         assert server.ended("before")["output"] == 1
+
+
+def push_alone(server, item, statuses):
+    """On a connection of its own, for a thread."""
+    conn = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    conn.request("POST", "/queue/q/push", json.dumps({"item": item}))
+    statuses.append(conn.getresponse().status)
+    conn.close()
+
+
+def test_a_disk_that_hangs_holds_up_only_what_needs_it():
+    """Commits wait, and with them their answers; whatever needs none goes on, and nothing is lost."""
+    if "asan" in str(kit.BUILD) or "tsan" in str(kit.BUILD):
+        return                                               # nothing can be preloaded before them
+    shim, flag = kit.work_dir() / "hang.so", kit.work_dir() / "hang"
+    subprocess.run(["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", str(shim),
+                    str(ROOT / "tests" / "http" / "hang.c"), "-ldl"], check=True)
+    with Server(env={"LD_PRELOAD": str(shim), "PAWL_TEST_HANG": str(flag)}) as server:
+        for i in range(20):
+            push(server, "q", str(i))
+        stream = open_stream(server).getresponse()
+        for hung in range(3):
+            replies = []
+            flag.touch()
+            waiting = [threading.Thread(target=push_alone, args=(server, "late", replies)) for _ in range(4)]
+            for t in waiting:
+                t.start()
+                time.sleep(0.03)                             # one is in the commit, the others come after it
+            for i in range(20):
+                begin = time.monotonic()
+                assert server.get("/health").status in (200, 503)
+                assert len(server.get("/queue").json["queues"]) == 1
+                expect(server.post("/queue/q/push", "{"), 400)
+                assert time.monotonic() - begin < 1, time.monotonic() - begin
+            assert not replies                               # 2xx means durable
+            flag.unlink()
+            for t in waiting:
+                t.join(20)
+            assert replies == [200] * 4, replies
+        lock = pop(server, "q", "?require_ack=true")         # all is as before
+        ack(server, "q", lock["lock_id"])
+        assert server.get("/queue/q").json["ready"] == 20 + 3 * 4 - 1
+        stream.close()
+        flag.touch()                                         # and it ends, though a commit hangs for a while
+        replies = []
+        last = threading.Thread(target=push_alone, args=(server, "last", replies))
+        last.start()
+        time.sleep(0.1)
+        threading.Timer(0.5, flag.unlink).start()
+        server.stop()
+        last.join(20)
+        assert replies == [200], replies
 
 
 def test_health_is_progress(server):
