@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SLOW_COMMIT_MS 10000 /* from here on health is bad */
+
 static const int64_t bounds_ms[PAWL_DELAY_BUCKETS - 1] = {
     1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000};
 
@@ -36,11 +38,24 @@ void job_began(pawl_runtime *rt, const pawl_work *w, int64_t now_ms)
     COUNT_BY(rt, schedule_to_start_ms, (uint64_t)ms);
 }
 
+/* A disk that does not answer says nothing: only the time tells. */
+static void look_at_commit(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
+{
+    int64_t began = atomic_load_explicit(&rt->commit_began_ms, memory_order_relaxed);
+    int64_t ms = began ? rt_mono(rt) - began : 0;
+    if (ms >= SLOW_COMMIT_MS)
+        (void)snprintf(trouble, PAWL_TROUBLE_BYTES,
+                       "store: the disk has not answered a commit for %lld s",
+                       (long long)ms / 1000);
+}
+
 bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
 {
     pthread_mutex_lock(&rt->trouble_lock);
     (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->trouble);
     pthread_mutex_unlock(&rt->trouble_lock);
+    if (!rettrouble[0])
+        look_at_commit(rt, rettrouble);
     if (!rettrouble[0] && atomic_load(&rt->no_workers))
         (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "no thread for activities can be started");
     if (!atomic_load(&rt->full))

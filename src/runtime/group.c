@@ -426,7 +426,9 @@ int group_commit(pawl_runtime *rt)
     pawl_error err = {0};
     RT_POINT(rt, "commit.before");
     int64_t began = clock_mono_us();
+    atomic_store_explicit(&rt->commit_began_ms, rt_mono(rt), memory_order_relaxed);
     pawl_status rc = store_commit(rt->store, &rt->fence, rounds, n, rt->now_ms, &err);
+    atomic_store_explicit(&rt->commit_began_ms, 0, memory_order_relaxed);
     COUNT_BY(rt, commit_us, (unsigned long long)(clock_mono_us() - began));
     RT_POINT(rt, "commit.after");
     rt->admitted = 0;

@@ -351,7 +351,8 @@ struct pawl_runtime {
     pthread_cond_t watch_wake;
     bool watch_stop;
     atomic_bool watch_asleep;
-    atomic_llong turn_began_ms; /* mono; 0: no turn runs */
+    atomic_llong turn_began_ms;   /* mono; 0: no turn runs */
+    atomic_llong commit_began_ms; /* mono; 0: none is under way */
     _Atomic(const struct code_entry *) turn_code;
 
     /* figures; written by the engine, read by anyone */

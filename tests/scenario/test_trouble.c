@@ -15,6 +15,50 @@ static pawl_result go_on(pawl_ctx *ctx, pawl_str version)
     return pawl_continue_as_new(ctx, version, version.ptr);
 }
 
+/* A disk that does not answer: the clock goes on while the commit does not come back. */
+static struct {
+    struct scene *s;
+    const pawl_store_ops *real;
+    pawl_store_ops ops;
+    bool hangs, early, late;
+    char said[PAWL_TROUBLE_BYTES];
+} disk;
+
+static pawl_status hung_commit(pawl_store *store, pawl_fence *fence, pawl_round *rounds,
+                               size_t count, int64_t now_ms, pawl_error *reterr)
+{
+    if (disk.hangs) {
+        disk.s->mono += 9000;
+        disk.early = pawl_runtime_healthy(disk.s->rt, disk.said);
+        disk.s->mono += 3000;
+        disk.late = pawl_runtime_healthy(disk.s->rt, disk.said);
+    }
+    return disk.real->commit(store, fence, rounds, count, now_ms, reterr);
+}
+
+static void hang(pawl_store *outer)
+{
+    disk.real = outer->ops;
+    disk.ops = *outer->ops;
+    disk.ops.commit = hung_commit;
+    outer->ops = &disk.ops;
+}
+
+SCENARIO(s25_a_commit_that_does_not_come_back_is_bad_health)
+{
+    memset(&disk, 0, sizeof(disk));
+    disk.s = s;
+    s->decorate = hang;
+    scene_flow_at(s, "Flow", "1.0.0", go_on);
+    scene_start(s, "Flow", "i", "2.0.0");
+    disk.hangs = true;
+    scene_raise(s, "i", "Mail", "in between");
+    ck_assert(disk.early && !disk.late);
+    expect_text(disk.said, "store: the disk has not answered a commit for 12 s");
+    disk.hangs = false;
+    ck_assert(pawl_runtime_healthy(s->rt, disk.said));
+}
+
 /* The commit that parks it between two executions fails first. */
 SCENARIO(b09_s26_parked_between_executions_by_the_second_commit)
 {
