@@ -263,7 +263,8 @@ PAWL_API void pawl_client_release(void);
  *
  * `come` says that such requests wait for this thread, which then calls pawl_client_work() soon.
  * It is called by any thread with a lock held: be brief, and call nothing of Pawl.  NULL: it
- * does not come any more.  False: there is such a thread already, or the runtime is driven by
+ * does not come any more; say so before the runtime is closed, and not during a call of
+ * pawl_client_work().  False: there is such a thread already, or the runtime is driven by
  * pawl_runtime_step(). */
 PAWL_API bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg);
 PAWL_API bool pawl_client_work(pawl_client *c);
@@ -289,7 +290,8 @@ typedef struct pawl_change {
     const pawl_info *ended;
 } pawl_change;
 
-/* Runs on the engine thread after each commit that changed instances or queues. */
+/* Runs on the engine thread (or on that of who has borrowed it, pawl_client_lend()) after each commit
+ * that changed instances or queues. */
 typedef void pawl_feed_fn(void *arg, const pawl_change *changes, size_t count);
 
 /* Subscribe; returns a number for pawl_client_unfeed(), 0 when out of memory.

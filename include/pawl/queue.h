@@ -199,8 +199,9 @@ typedef struct pawl_queue_reply {
                               * somebody for his replies may wait for that one */
 } pawl_queue_reply;
 
-/* Runs on the engine thread after the commit (or refusal): be brief, do not
- * block; `reply` and what it points to are valid during the call. */
+/* Runs on the engine thread (or on that of who has borrowed it, pawl_client_lend()) after the
+ * commit or refusal: be brief, do not block; `reply` and what it points to are valid during
+ * the call. */
 typedef void pawl_queue_reply_fn(void *arg, const pawl_queue_reply *reply);
 
 /* Hand in a request; `fn(arg, reply)` is called exactly once, also at shutdown.

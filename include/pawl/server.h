@@ -46,7 +46,8 @@ PAWL_API pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts
 /* Where it listens: "http://127.0.0.1:8000". */
 PAWL_API const char *pawl_server_url(const pawl_server *s);
 /* Take no new connections and requests, end long polls and streams, wait for
- * the answers under way, at most `ms`. */
+ * the answers under way, at most `ms`; and for a commit of its own that is under way, if the
+ * disk hangs. */
 PAWL_API void pawl_server_stop(pawl_server *s, int64_t ms);
 /* After the runtime is closed.  NULL is fine. */
 PAWL_API void pawl_server_free(pawl_server *s);

@@ -104,7 +104,7 @@ static int sleep_ms(struct httpd *h)
     int64_t at = h->handler->asleep(h->user, h->now_ms);
     look_at_clock(h); /* that may have taken time */
     struct heap_node *top = heap_top(&h->looks);
-    if (h->turn)
+    if (h->turn || atomic_load(&h->end)) /* who stands in may have been told of the end */
         return 0;
     if (top && top->key < at)
         at = top->key;

@@ -106,6 +106,6 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
     pthread_mutex_lock(&rt->work_lock);
     ret->running_activities = rt->running;
     pthread_mutex_unlock(&rt->work_lock);
-    ret->busy = rt->threaded && atomic_load(&rt->busy);
+    ret->busy = rt->threaded && (atomic_load(&rt->busy) || atomic_load(&rt->commit_began_ms));
     ret->healthy = pawl_runtime_healthy(rt, ret->trouble);
 }

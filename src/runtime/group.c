@@ -32,7 +32,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRIES_MAX 8 /* a letter refused so often is put aside with an error */
+#define TRIES_MAX 8    /* a letter refused so often is put aside with an error */
+#define SLOW_US   3000 /* a commit that takes longer: nobody who has others to serve waits so long */
+#define SLOW_FOR  8    /* and for as many after it */
 
 /* ---- Committed ------------------------------------------------------------------ */
 
@@ -413,6 +415,14 @@ static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
     return done;
 }
 
+static void note_time(pawl_runtime *rt, int64_t took_us)
+{
+    if (took_us > SLOW_US)
+        rt->slow_commits = SLOW_FOR;
+    else if (rt->slow_commits)
+        rt->slow_commits--;
+}
+
 int group_commit(pawl_runtime *rt)
 {
     if (!rt->stages)
@@ -429,7 +439,9 @@ int group_commit(pawl_runtime *rt)
     atomic_store_explicit(&rt->commit_began_ms, rt_mono(rt), memory_order_relaxed);
     pawl_status rc = store_commit(rt->store, &rt->fence, rounds, n, rt->now_ms, &err);
     atomic_store_explicit(&rt->commit_began_ms, 0, memory_order_relaxed);
-    COUNT_BY(rt, commit_us, (unsigned long long)(clock_mono_us() - began));
+    int64_t took_us = clock_mono_us() - began;
+    COUNT_BY(rt, commit_us, (unsigned long long)took_us);
+    note_time(rt, took_us);
     RT_POINT(rt, "commit.after");
     rt->admitted = 0;
     int done = 0;

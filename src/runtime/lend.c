@@ -15,11 +15,19 @@ bool lend_is_light(const pawl_runtime *rt)
     return rt->come && rt->inbox_light && rt->inbox_light == atomic_load(&rt->inbox_count);
 }
 
-/* In trouble, or where every pass is checked, the engine thread does it all. */
+/* In trouble, where every pass is checked, and while commits take long, the engine thread does
+ * it all: who borrows has others to serve. */
 static bool is_plain(const pawl_runtime *rt)
 {
-    return rt->dead == PAWL_OK && !rt->store_trouble && !rt->opts.paranoid &&
+    return rt->dead == PAWL_OK && !rt->store_trouble && !rt->opts.paranoid && !rt->slow_commits &&
            !atomic_load_explicit(&rt->full, memory_order_relaxed);
+}
+
+/* It may sleep with work at hand: until it tries again. */
+static bool has_nothing(pawl_runtime *rt)
+{
+    return !rt->todo && !rt->items && !rt->piled.count && !rt->mend.count &&
+           rt_mono(rt) >= rt->retry_at_ms;
 }
 
 bool lend_may(pawl_runtime *rt)
@@ -68,7 +76,8 @@ static bool is_more_coming(pawl_runtime *rt, size_t have)
 static bool is_free(pawl_runtime *rt)
 {
     return rt->engine_waits && !rt->woken && !rt->lent && !rt->stopping && !rt->stop && rt->desk &&
-           is_plain(rt) && rt_mono(rt) < rt->sleeps.mono_ms && rt_now(rt) < rt->sleeps.due_ms;
+           is_plain(rt) && has_nothing(rt) && rt_mono(rt) < rt->sleeps.mono_ms &&
+           rt_now(rt) < rt->sleeps.due_ms;
 }
 
 static void borrow(pawl_runtime *rt, size_t have)

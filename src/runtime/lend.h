@@ -9,8 +9,9 @@
  * Invariants, all under rt->lock (inbox.c does the counting and the waiting):
  *  - the engine thread is awake, or asleep, or asleep while the engine is lent (`lent`);
  *    whatever is [engine] belongs to the borrower then, and to nobody else;
- *  - it is lent only while it has nothing to do before a known time, and only for requests
- *    on queues: no turn runs on a borrower's thread, because a fiber never changes thread;
+ *  - it is lent only while it has nothing at hand and nothing to do before a known time, and
+ *    only for requests on queues: no turn runs on a borrower's thread, because a fiber never
+ *    changes thread;
  *  - light items (`inbox_light`: requests on queues handed in by a thread that holds) are left
  *    lying by an engine that goes to sleep only when the borrower has been called for
  *    them, and a borrower that was called comes;

@@ -342,7 +342,7 @@ static int64_t earliest(pawl_runtime *rt, const struct idle_until *at)
 void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 {
     const pawl_store *before = store_engine_set(rt->store);
-    assert_that(!rt->todo && !rt->stages);
+    assert_that(!rt->todo && !rt->stages && !rt->piled.count && !rt->mend.count);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     rt->now_ms = rt_now(rt);
     queue_look(rt);

@@ -353,6 +353,7 @@ struct pawl_runtime {
     atomic_bool watch_asleep;
     atomic_llong turn_began_ms;   /* mono; 0: no turn runs */
     atomic_llong commit_began_ms; /* mono; 0: none is under way */
+    unsigned slow_commits;        /* [engine] not lent for so many more: one was slow */
     _Atomic(const struct code_entry *) turn_code;
 
     /* figures; written by the engine, read by anyone */

@@ -306,7 +306,7 @@ static int64_t on_asleep(void *user, int64_t now_ms)
     int64_t at = streams_tick(s->streams, now_ms);
     struct heap_node *top = heap_top(&s->times);
     pthread_mutex_lock(&s->lock);
-    bool more = s->back || soon;
+    bool more = s->back || soon || (!s->stands_in && atomic_load(&s->has_work));
     s->sleeps = !more;
     pthread_mutex_unlock(&s->lock);
     if (more)

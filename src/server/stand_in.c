@@ -3,9 +3,10 @@
  * server/stand_in.c -- the loop works for the engine, and somebody else for the loop.
  *
  * Requests on queues are committed by the loop itself where the engine sleeps
- * (pawl_client_work): four wakings of threads fewer for each group.  But a commit waits
- * for the disk, and a disk may hang; then the second thread here goes on with the
- * connections, so that health, streams and whatever needs no commit are served as ever.
+ * (pawl_client_work): four wakings of threads fewer for each group.  Where commits take
+ * longer than a few milliseconds the runtime does not lend.  But a disk may hang at any
+ * time; then the second thread here goes on with the connections, so that health,
+ * streams and whatever needs no commit are served.
  *
  * Invariants:
  *  - `round` is held by who uses the connections.  The loop lets go of it only while it is

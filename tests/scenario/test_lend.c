@@ -331,6 +331,85 @@ QUEUE_SCENARIO(a_commit_that_fails_here_is_tried_again_by_the_engine)
     expect_str(q_counts(s, "q"), "3 0 0 0");
 }
 
+static pawl_result listen_for_ever(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    while (pawl_await(ctx, pawl_wait_event(ctx, "Go")).ok)
+        ;
+    return pawl_done(ctx, "1");
+}
+
+/* A limit is met with more mail in the same group: the engine naps with letters at hand, and is
+ * not to be had. */
+QUEUE_SCENARIO(an_engine_that_naps_with_work_at_hand_is_not_lent)
+{
+    struct answer a = {0};
+    pawl_error err = {0};
+    s->opts.max_history = 60;
+    scene_flow(s, "Listen", listen_for_ever);
+    fresh(s);
+    for (int round = 0; round < 5; round++) {
+        char id[8];
+        snprintf(id, sizeof(id), "i%d", round);
+        scene_start(s, "Listen", id, "1");
+        for (int batch = 0; batch < 10; batch++) {
+            pawl_client_hold();
+            for (int i = 0; i < 7; i++)
+                expect_is(pawl_client_submit(
+                              s->c, PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = id, .name = "Go"),
+                              NULL, NULL, &err),
+                          PAWL_OK);
+            pawl_client_release();
+            usleep(2000); /* the push must not get into the same pass */
+            for (int i = 0; i < 10; i++)
+                push_here(s, "q", "x", 0, &a);
+        }
+    }
+    expect_str(q_counts(s, "q"), "500 0 0 0");
+}
+
+static struct {
+    const pawl_store_ops *real;
+    pawl_store_ops ops;
+    atomic_int slow_ms;
+} disk;
+
+static pawl_status slow_commit(pawl_store *store, pawl_fence *fence, pawl_round *rounds,
+                               size_t count, int64_t now_ms, pawl_error *reterr)
+{
+    usleep((useconds_t)atomic_load(&disk.slow_ms) * 1000);
+    return disk.real->commit(store, fence, rounds, count, now_ms, reterr);
+}
+
+static void slow_down(pawl_store *outer)
+{
+    disk.real = outer->ops;
+    disk.ops = *outer->ops;
+    disk.ops.commit = slow_commit;
+    outer->ops = &disk.ops;
+}
+
+/* Who borrows has others to serve: a disk that is slow is the engine thread's. */
+QUEUE_SCENARIO(slow_commits_are_left_to_the_engine)
+{
+    struct answer a = {0};
+    int here = 0;
+    atomic_store(&disk.slow_ms, 0);
+    s->decorate = slow_down;
+    fresh(s);
+    atomic_store(&disk.slow_ms, 10);
+    for (int i = 0; i < 20; i++) {
+        push_here(s, "q", "x", 0, &a);
+        here += pthread_equal(a.on, pthread_self());
+    }
+    ck_assert_int_le(here, 1);
+    atomic_store(&disk.slow_ms, 0);
+    for (here = 0; !here;) { /* until it is fast again */
+        push_here(s, "q", "x", 0, &a);
+        here += pthread_equal(a.on, pthread_self());
+    }
+}
+
 /* ---- Everybody gets on ------------------------------------------------------------------------ */
 
 static pawl_result three_naps(pawl_ctx *ctx, pawl_str input)
