@@ -35,7 +35,7 @@ static bool may_wait(pawl_runtime *rt, const struct item *item)
         return false;
     held.rt = rt;
     if (item->kind == ITEM_QUEUE)
-        rt->inbox_light++;
+        atomic_fetch_add_explicit(&rt->inbox_light, 1, memory_order_relaxed);
     return ++held.posted % HELD_MAX != 0 || lend_is_light(rt);
 }
 
@@ -91,7 +91,7 @@ void inbox_take_locked(pawl_runtime *rt)
         rt->inbox_end = &rt->inbox;
     }
     atomic_store_explicit(&rt->inbox_count, 0, memory_order_relaxed);
-    rt->inbox_light = 0;
+    atomic_store_explicit(&rt->inbox_light, 0, memory_order_relaxed);
 }
 
 void inbox_take(pawl_runtime *rt)

@@ -12,7 +12,8 @@
 
 bool lend_is_light(const pawl_runtime *rt)
 {
-    return rt->come && rt->inbox_light && rt->inbox_light == atomic_load(&rt->inbox_count);
+    size_t light = atomic_load_explicit(&rt->inbox_light, memory_order_relaxed);
+    return rt->come && light && light == atomic_load(&rt->inbox_count);
 }
 
 /* In trouble, where every pass is checked, and while commits take long, the engine thread does
@@ -32,7 +33,8 @@ static bool has_nothing(pawl_runtime *rt)
 
 bool lend_may(pawl_runtime *rt)
 {
-    if (!rt->come_known || rt->backlog || !is_plain(rt)) /* results come: it is awake anyway */
+    if (!atomic_load_explicit(&rt->inbox_light, memory_order_relaxed) || rt->backlog ||
+        !is_plain(rt)) /* with jobs out results come: it is awake anyway */
         return false;
     pthread_mutex_lock(&rt->lock);
     bool may = lend_is_light(rt) && !rt->stop;
@@ -48,7 +50,6 @@ bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
     if (ok) {
         rt->come = come;
         rt->come_arg = arg;
-        rt->come_known = come;
     }
     pthread_mutex_unlock(&rt->lock);
     if (ok) /* what lies there is the engine's, if nobody else comes for it */

@@ -242,14 +242,13 @@ struct pawl_runtime {
     pthread_mutex_t lock; /* guards inbox_*, stop flags, waiters */
     pthread_cond_t wake;  /* the engine waits here */
     struct item *inbox, **inbox_end;
-    bool engine_waits;    /* asleep, and not told to wake */
-    bool woken;           /* told to: the next wait returns at once */
-    bool lent;            /* a borrower has the engine, see lend.h */
-    bool engine_wants;    /* and the time to wake has come meanwhile */
-    size_t inbox_light;   /* of inbox_count: what a borrower may take */
-    void (*come)(void *); /* calls the borrower; NULL: there is none */
+    bool engine_waits;         /* asleep, and not told to wake */
+    bool woken;                /* told to: the next wait returns at once */
+    bool lent;                 /* a borrower has the engine, see lend.h */
+    bool engine_wants;         /* and the time to wake has come meanwhile */
+    atomic_size_t inbox_light; /* of inbox_count: what a borrower may take */
+    void (*come)(void *);      /* calls the borrower; NULL: there is none */
     void *come_arg;
-    atomic_bool come_known; /* there is one */
     size_t lend_seen;       /* light items, when they were last looked at */
     int64_t lend_quiet_us;  /* mono: no more have come since */
     bool stopping;          /* no new requests */
