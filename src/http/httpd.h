@@ -4,7 +4,8 @@
  *
  * It knows about connections, heads, bodies, answers and streams, and nothing of what
  * they mean: that is the handler's.  One thread runs httpd_run(); everything here but
- * httpd_wake() and httpd_end() is for that thread, or for after it has ended.
+ * httpd_wake() and httpd_end() is for that thread, for who stands in for it (httpd_round), or
+ * for after it has ended.
  *
  * A request, step by step; a *call* is the handler's record of it:
  *

@@ -187,12 +187,20 @@ def test_message_under_a_lock_cannot_be_revoked(server):
         expect(server.post("/api/v1/work/nonsense/" + path, "{}"), 410, "lost")
 
 
-def test_507_when_the_disk_is_full():
+def preloaded(name):
+    """tests/http/NAME.c built, and the file whose existence turns it on; None where nothing can be preloaded."""
     if "asan" in str(kit.BUILD) or "tsan" in str(kit.BUILD):
-        return                                               # nothing can be preloaded before them
-    shim, flag = kit.work_dir() / "full.so", kit.work_dir() / "full"
+        return None, None                                    # they want to be first
+    shim = kit.work_dir() / (name + ".so")
     subprocess.run(["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", str(shim),
-                    str(ROOT / "tests" / "http" / "full.c"), "-ldl"], check=True)
+                    str(ROOT / "tests" / "http" / (name + ".c")), "-ldl"], check=True)
+    return shim, kit.work_dir() / name
+
+
+def test_507_when_the_disk_is_full():
+    shim, flag = preloaded("full")
+    if not shim:
+        return
     with Server() as server:
         server.start_instance("Ask", None, "before")
         push(server, "q", "1")
@@ -225,11 +233,9 @@ def push_alone(server, item, statuses):
 
 def test_a_disk_that_hangs_holds_up_only_what_needs_it():
     """Commits wait, and with them their answers; whatever needs none goes on, and nothing is lost."""
-    if "asan" in str(kit.BUILD) or "tsan" in str(kit.BUILD):
-        return                                               # nothing can be preloaded before them
-    shim, flag = kit.work_dir() / "hang.so", kit.work_dir() / "hang"
-    subprocess.run(["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", str(shim),
-                    str(ROOT / "tests" / "http" / "hang.c"), "-ldl"], check=True)
+    shim, flag = preloaded("hang")
+    if not shim:
+        return
     with Server(env={"LD_PRELOAD": str(shim), "PAWL_TEST_HANG": str(flag)}) as server:
         for i in range(20):
             push(server, "q", str(i))

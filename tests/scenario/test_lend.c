@@ -262,29 +262,30 @@ static pawl_result block(pawl_ctx *ctx, pawl_str input)
     return pawl_done(ctx, "1");
 }
 
-static void begin_long_turn(struct scene *s)
+/* A push handed in while a turn runs; when that is over the borrower is called for it. */
+static void push_behind_a_turn(struct scene *s, struct answer *a)
 {
     pawl_error err = {0};
+    scene_flow(s, "Block", block);
+    fresh(s);
     expect_is(pawl_client_submit(
                   s->c, PAWL_REQUEST(.op = PAWL_OP_START, .instance = "i", .name = "Block"), NULL,
                   NULL, &err),
               PAWL_OK);
     ck_assert(wait_for(&began));
+    pawl_client_hold();
+    hand_in_push(s, "q", "x", 0, a);
+    work(s);
+    ck_assert(!is_done_within(a, 50));
+    sem_post(&go_on);
+    ck_assert(wait_for(&called));
 }
 
 /* Requests that come while a turn runs: not here, and not lost. */
 QUEUE_SCENARIO(a_busy_engine_calls_the_borrower_when_it_is_done)
 {
     struct answer a = {0};
-    scene_flow(s, "Block", block);
-    fresh(s);
-    begin_long_turn(s);
-    pawl_client_hold();
-    hand_in_push(s, "q", "x", 0, &a);
-    work(s);
-    ck_assert(!is_done_within(&a, 50));
-    sem_post(&go_on);
-    ck_assert(wait_for(&called));
+    push_behind_a_turn(s, &a);
     for (int i = 0; i < 20000 && !atomic_load(&a.done); i++) {
         work(s);
         usleep(1000);
@@ -297,14 +298,7 @@ QUEUE_SCENARIO(a_busy_engine_calls_the_borrower_when_it_is_done)
 QUEUE_SCENARIO(a_borrower_that_goes_leaves_its_requests_to_the_engine)
 {
     struct answer a = {0};
-    scene_flow(s, "Block", block);
-    fresh(s);
-    begin_long_turn(s);
-    pawl_client_hold();
-    hand_in_push(s, "q", "x", 0, &a);
-    work(s);
-    sem_post(&go_on);
-    ck_assert(wait_for(&called));
+    push_behind_a_turn(s, &a);
     ck_assert(!is_done_within(&a, 50)); /* it is waited for */
     ck_assert(pawl_client_lend(s->c, NULL, NULL));
     ck_assert(is_done_within(&a, 20000));
