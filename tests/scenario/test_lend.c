@@ -343,7 +343,7 @@ QUEUE_SCENARIO(an_engine_that_naps_with_work_at_hand_is_not_lent)
     scene_flow(s, "Listen", listen_for_ever);
     fresh(s);
     for (int round = 0; round < 5; round++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof(id), "i%d", round);
         scene_start(s, "Listen", id, "1");
         for (int batch = 0; batch < 10; batch++) {
