@@ -27,8 +27,7 @@ static bool is_plain(const pawl_runtime *rt)
 /* It may sleep with work at hand: until it tries again. */
 static bool has_nothing(pawl_runtime *rt)
 {
-    return !rt->todo && !rt->items && !rt->piled.count && !rt->mend.count &&
-           rt_mono(rt) >= rt->retry_at_ms;
+    return !loop_has_work(rt) && rt_mono(rt) >= rt->retry_at_ms;
 }
 
 bool lend_may(pawl_runtime *rt)

@@ -287,7 +287,7 @@ static int64_t next_due(pawl_runtime *rt)
     return rt->next_due_ms;
 }
 
-static bool has_work(const pawl_runtime *rt)
+bool loop_has_work(const pawl_runtime *rt)
 {
     return rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->piled.count ||
            rt->mend.count || queue_has_work(rt) || (rt->store_backlog && rt->backlog == 0) ||
@@ -317,7 +317,7 @@ static struct idle_until idle_until(pawl_runtime *rt)
     int64_t mono = rt_mono(rt);
     if (rt->retry_at_ms > mono)
         return (struct idle_until){rt->retry_at_ms, INT64_MAX};
-    if (has_work(rt))
+    if (loop_has_work(rt))
         return (struct idle_until){mono, INT64_MAX};
     struct idle_until at = {idle_mono(rt, mono), next_due(rt)};
     if (hold_next(rt) < at.due_ms)

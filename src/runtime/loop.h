@@ -15,6 +15,8 @@ int loop_once(pawl_runtime *rt);
 /* A pass of who has borrowed the engine (lend.h), for requests on queues that were taken from the
  * inbox: nothing else is looked at, no turn runs.  *retnext: when the engine is needed again. */
 void loop_queues(pawl_runtime *rt, struct idle_until *retnext);
+/* Is there something at hand, apart from what arrives and falls due? */
+bool loop_has_work(const pawl_runtime *rt);
 /* Mono time until which there is nothing to do; INT64_MAX: until something arrives. */
 int64_t loop_idle_until(pawl_runtime *rt);
 /* Look at it first in the next group; this one is full. */

@@ -122,7 +122,6 @@ struct pawl_server {
     pthread_mutex_t works; /* held by the loop while it works for the runtime */
     bool may_work;         /* under `works`: the runtime is there, and lends */
     bool stands_in;        /* under `round`: it is the other thread */
-    atomic_bool wanted;    /* the loop is back and waits for its round */
     atomic_bool has_work;  /* requests on queues were handed in, or wait for the loop */
     atomic_ullong visit;   /* to the engine, counted; odd: it is there now */
     pthread_t stand_in;

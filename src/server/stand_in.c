@@ -12,8 +12,8 @@
  *  - `round` is held by who uses the connections.  The loop lets go of it only while it is
  *    with the engine (`visit` is odd), which is at the end of a round, before it would sleep;
  *  - the stand-in looks every LOOK_MS while there are visits, takes the round when one has
- *    lasted from one look to the next, and gives it back when the loop wants it (`wanted`);
- *    without visits it sleeps for good;
+ *    lasted from one look to the next, and gives it back when that visit is over (the loop
+ *    wakes it); without visits it sleeps for good;
  *  - whoever stands in never works for the engine itself;
  *  - under `works` the runtime is there: stand_in_rest() returns when the loop has left it.
  *
@@ -56,10 +56,8 @@ static void end_visit(pawl_server *s)
     atomic_fetch_add(&s->visit, 1);
     if (pthread_mutex_trylock(&s->round) == 0)
         return;
-    atomic_store(&s->wanted, true);
     loop_wake(s);
     pthread_mutex_lock(&s->round);
-    atomic_store(&s->wanted, false);
 }
 
 bool stand_in_work(pawl_server *s)
@@ -93,18 +91,12 @@ void stand_in_rest(pawl_server *s)
 
 /* ---- The other thread --------------------------------------------------------------- */
 
-/* The loop is still on the visit that we saw, and does not want the round back. */
-static bool is_needed(pawl_server *s, unsigned long long visit)
-{
-    return atomic_load(&s->visit) == visit && !atomic_load(&s->wanted);
-}
-
 static void stand_in(pawl_server *s, unsigned long long visit)
 {
     pthread_mutex_lock(&s->round);
     s->stands_in = true;
     pawl_client_hold();
-    while (is_needed(s, visit))
+    while (atomic_load(&s->visit) == visit)
         httpd_round(s->httpd);
     pawl_client_release();
     s->stands_in = false;

@@ -47,8 +47,11 @@ static void keep_log(void *user, pawl_log_level level, const char *area, const c
 
 static struct fault decide(void *user, enum fault_op op, uint64_t call)
 {
-    struct scene_fault *f = &((struct scene *)user)->fault;
+    struct scene *s = user;
+    struct scene_fault *f = &s->fault;
     (void)call;
+    if (op == FAULT_OP_commit && s->before_commit)
+        s->before_commit(s);
     if (!f->left || f->op != op)
         return (struct fault){.kind = FAULT_NONE};
     if (f->skip > 0) {

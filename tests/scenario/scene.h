@@ -54,9 +54,10 @@ struct scene {
     enum scene_kind kind;
     char dir[200];
     char file[240];
-    pawl_store *store;                   /* the fault decorator around the real one */
-    const pawl_store_ops *plain_ops;     /* its operations before `decorate` */
-    void (*decorate)(pawl_store *outer); /* put other operations on it; NULL: nothing */
+    pawl_store *store;                      /* the fault decorator around the real one */
+    const pawl_store_ops *plain_ops;        /* its operations before `decorate` */
+    void (*decorate)(pawl_store *outer);    /* put other operations on it; NULL: nothing */
+    void (*before_commit)(struct scene *s); /* on the thread that commits; NULL: nothing */
     pawl_app *app;
     pawl_options opts;
     pawl_env env;

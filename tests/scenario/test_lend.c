@@ -362,25 +362,12 @@ QUEUE_SCENARIO(an_engine_that_naps_with_work_at_hand_is_not_lent)
     expect_str(q_counts(s, "q"), "500 0 0 0");
 }
 
-static struct {
-    const pawl_store_ops *real;
-    pawl_store_ops ops;
-    atomic_int slow_ms;
-} disk;
+static atomic_int slow_ms;
 
-static pawl_status slow_commit(pawl_store *store, pawl_fence *fence, pawl_round *rounds,
-                               size_t count, int64_t now_ms, pawl_error *reterr)
+static void be_slow(struct scene *s)
 {
-    usleep((useconds_t)atomic_load(&disk.slow_ms) * 1000);
-    return disk.real->commit(store, fence, rounds, count, now_ms, reterr);
-}
-
-static void slow_down(pawl_store *outer)
-{
-    disk.real = outer->ops;
-    disk.ops = *outer->ops;
-    disk.ops.commit = slow_commit;
-    outer->ops = &disk.ops;
+    (void)s;
+    usleep((useconds_t)atomic_load(&slow_ms) * 1000);
 }
 
 /* Who borrows has others to serve: a disk that is slow is the engine thread's. */
@@ -388,16 +375,16 @@ QUEUE_SCENARIO(slow_commits_are_left_to_the_engine)
 {
     struct answer a = {0};
     int here = 0;
-    atomic_store(&disk.slow_ms, 0);
-    s->decorate = slow_down;
+    atomic_store(&slow_ms, 0);
+    s->before_commit = be_slow;
     fresh(s);
-    atomic_store(&disk.slow_ms, 10);
+    atomic_store(&slow_ms, 10);
     for (int i = 0; i < 20; i++) {
         push_here(s, "q", "x", 0, &a);
         here += pthread_equal(a.on, pthread_self());
     }
     ck_assert_int_le(here, 1);
-    atomic_store(&disk.slow_ms, 0);
+    atomic_store(&slow_ms, 0);
     for (here = 0; !here;) { /* until it is fast again */
         push_here(s, "q", "x", 0, &a);
         here += pthread_equal(a.on, pthread_self());

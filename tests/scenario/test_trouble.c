@@ -15,48 +15,30 @@ static pawl_result go_on(pawl_ctx *ctx, pawl_str version)
     return pawl_continue_as_new(ctx, version, version.ptr);
 }
 
-/* A disk that does not answer: the clock goes on while the commit does not come back. */
 static struct {
-    struct scene *s;
-    const pawl_store_ops *real;
-    pawl_store_ops ops;
-    bool hangs, early, late;
+    bool early, late;
     char said[PAWL_TROUBLE_BYTES];
-} disk;
+} health;
 
-static pawl_status hung_commit(pawl_store *store, pawl_fence *fence, pawl_round *rounds,
-                               size_t count, int64_t now_ms, pawl_error *reterr)
+/* A disk that does not answer: the clock goes on while the commit does not come back. */
+static void hang(struct scene *s)
 {
-    if (disk.hangs) {
-        disk.s->mono += 9000;
-        disk.early = pawl_runtime_healthy(disk.s->rt, disk.said);
-        disk.s->mono += 3000;
-        disk.late = pawl_runtime_healthy(disk.s->rt, disk.said);
-    }
-    return disk.real->commit(store, fence, rounds, count, now_ms, reterr);
-}
-
-static void hang(pawl_store *outer)
-{
-    disk.real = outer->ops;
-    disk.ops = *outer->ops;
-    disk.ops.commit = hung_commit;
-    outer->ops = &disk.ops;
+    s->mono += 9000;
+    health.early = pawl_runtime_healthy(s->rt, health.said);
+    s->mono += 3000;
+    health.late = pawl_runtime_healthy(s->rt, health.said);
 }
 
 SCENARIO(s25_a_commit_that_does_not_come_back_is_bad_health)
 {
-    memset(&disk, 0, sizeof(disk));
-    disk.s = s;
-    s->decorate = hang;
     scene_flow_at(s, "Flow", "1.0.0", go_on);
     scene_start(s, "Flow", "i", "2.0.0");
-    disk.hangs = true;
+    s->before_commit = hang;
     scene_raise(s, "i", "Mail", "in between");
-    ck_assert(disk.early && !disk.late);
-    expect_text(disk.said, "store: the disk has not answered a commit for 12 s");
-    disk.hangs = false;
-    ck_assert(pawl_runtime_healthy(s->rt, disk.said));
+    ck_assert(health.early && !health.late);
+    expect_text(health.said, "store: the disk has not answered a commit for 12 s");
+    s->before_commit = NULL;
+    ck_assert(pawl_runtime_healthy(s->rt, health.said));
 }
 
 /* The commit that parks it between two executions fails first. */
