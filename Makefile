@@ -44,6 +44,18 @@ LDFLAGS += $(filter -fsanitize% --coverage,$(FLAGS.$(V)))
 LDLIBS  += $(shell pkg-config --libs $(PKGS)) -pthread -lm -ldl
 MAINLIBS := $(shell pkg-config --libs $(MAINPKGS)) # of libpawl-main only
 
+# What is missing is named here, not by the compiler.  `make run` and `make test` install it themselves.
+needs = $(if $(shell $(1) >/dev/null 2>&1 && echo yes),,$(error $(2) is missing: run scripts/setup $(3) first))
+OWN_GOALS  := run demo test test-all clean help uninstall format check-layers check-sizes check-faults
+TEST_GOALS := $(filter test-% conformance sim corpus fuzz% torture% mutants story lint check-headers check-format analyse%,$(MAKECMDGOALS))
+ifneq ($(filter-out $(OWN_GOALS),$(or $(MAKECMDGOALS),all)),)
+$(foreach p,$(PKGS) $(MAINPKGS),$(call needs,pkg-config --exists $(p),the development package of $(p),$(if $(TEST_GOALS),test,run)))
+endif
+ifneq ($(filter-out test-all,$(TEST_GOALS)),)
+$(call needs,pkg-config --exists check,the test library check,test)
+$(call needs,command -v $(firstword $(CC)),the compiler $(firstword $(CC)),test)
+endif
+
 # Rooms, lower first (tools/layers.txt says who may include whom).
 ROOMS    := base fiber engine queue store runtime trial
 LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
@@ -137,24 +149,35 @@ analyse-gcc:
 analyse-tidy:
 	@printf '%s\n' $(ANALYSED) | xargs -P2 -I{} clang-tidy --quiet {} -- $(ANALYSE) 2>/dev/null
 
-# make install         PREFIX=/usr/local DESTDIR=: binary, libraries, headers, pawl.pc, pawl-main.pc
+# make install         PREFIX=/usr/local LIBDIR=$(PREFIX)/lib DESTDIR=: binary, libraries, headers, pawl.pc, pawl-main.pc, pawl.service
+# make uninstall       with the same words: everything that install put there, and nothing else
 PREFIX ?= /usr/local
-VERSION := $(shell sed -n 's/^#define PAWL_VERSION "\(.*\)"/\1/p' include/pawl/types.h)
-INSTALL_TO = $(DESTDIR)$(PREFIX)
+LIBDIR ?= $(PREFIX)/lib
+VERSION := $(shell sed -n 's/^\#define PAWL_VERSION "\(.*\)"/\1/p' include/pawl/types.h)
+ARCHIVES := libpawl.a libpawl-main.a libpawl-conformance.a
+SHARED   := libpawl.so.$(VERSION) libpawl.so.0 libpawl.so
+INSTALLED = $(PREFIX)/bin/pawl $(addprefix $(LIBDIR)/,$(ARCHIVES) $(SHARED) pkgconfig/pawl.pc pkgconfig/pawl-main.pc) \
+            $(addprefix $(PREFIX)/,include/pawl.h $(wildcard include/pawl/*.h) $(UNIT))
+UNIT = lib/systemd/system/pawl.service
 
 install: all $(B)/libpawl-conformance.a
-	install -d $(INSTALL_TO)/bin $(INSTALL_TO)/lib/pkgconfig $(INSTALL_TO)/include/pawl
-	install -m 755 $(B)/pawl $(INSTALL_TO)/bin/pawl
-	install -m 644 $(B)/libpawl.a $(B)/libpawl-main.a $(B)/libpawl-conformance.a $(INSTALL_TO)/lib/
-	install -m 755 $(B)/libpawl.so $(INSTALL_TO)/lib/libpawl.so.$(VERSION)
-	ln -sf libpawl.so.$(VERSION) $(INSTALL_TO)/lib/libpawl.so.0
-	ln -sf libpawl.so.0 $(INSTALL_TO)/lib/libpawl.so
-	install -m 644 include/pawl.h $(INSTALL_TO)/include/
-	install -m 644 include/pawl/*.h $(INSTALL_TO)/include/pawl/
-	printf 'prefix=%s\nName: pawl\nDescription: durable execution and durable queues\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lpawl\nLibs.private: -lsqlite3 -lpthread -lm -ldl\n' \
-	    $(PREFIX) $(VERSION) > $(INSTALL_TO)/lib/pkgconfig/pawl.pc
-	printf 'prefix=%s\nName: pawl-main\nDescription: the verbs of pawl, for programs with PAWL_EXPORT or PAWL_PROGRAM\nVersion: %s\nRequires: pawl = %s gnutls sqlite3\nLibs: -L$${prefix}/lib -rdynamic -lpawl-main\n' \
-	    $(PREFIX) $(VERSION) $(VERSION) > $(INSTALL_TO)/lib/pkgconfig/pawl-main.pc
+	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/pkgconfig $(PREFIX)/include/pawl $(dir $(PREFIX)/$(UNIT)))
+	install -m 755 $(B)/pawl $(DESTDIR)$(PREFIX)/bin/pawl
+	install -m 644 $(addprefix $(B)/,$(ARCHIVES)) $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(B)/libpawl.so $(DESTDIR)$(LIBDIR)/libpawl.so.$(VERSION)
+	ln -sf libpawl.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libpawl.so.0
+	ln -sf libpawl.so.0 $(DESTDIR)$(LIBDIR)/libpawl.so
+	install -m 644 include/pawl.h $(DESTDIR)$(PREFIX)/include/
+	sed 's,/usr/local/,$(PREFIX)/,' scripts/pawl.service > $(DESTDIR)$(PREFIX)/$(UNIT)
+	install -m 644 include/pawl/*.h $(DESTDIR)$(PREFIX)/include/pawl/
+	for pc in pawl pawl-main; do \
+	    sed 's,@prefix@,$(PREFIX),;s,@libdir@,$(LIBDIR),;s,@version@,$(VERSION),g' tools/$$pc.pc.in \
+	        > $(DESTDIR)$(LIBDIR)/pkgconfig/$$pc.pc; done
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/include/pawl
+	-cd $(DESTDIR)$(PREFIX) && rmdir -p --ignore-fail-on-non-empty $(dir $(UNIT))
 
 # The figures we keep, beside their targets; writes bench/RESULTS.md.  On a quiet machine.
 bench: all
@@ -211,6 +234,6 @@ help:
 	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
 
 .PHONY: all lint check-layers check-pure check-headers check-format check-sizes check-faults format run demo \
-        test test-all bench bench-peers bench-instructions analyse analyse-cppcheck analyse-gcc analyse-tidy install clean help
+        test test-all bench bench-peers bench-instructions analyse analyse-cppcheck analyse-gcc analyse-tidy install uninstall clean help
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -49,7 +49,7 @@ static void compensate(pawl_ctx *ctx, pawl_str trip, size_t booked)
     const pawl_call_opts *stubborn = PAWL_CALL_OPTS(.attempts = 10, .initial_ms = 100);
     pawl_shield(ctx);
     while (booked-- > 0)
-        pawl_call_with(ctx, legs[booked].undo, trip, stubborn);
+        pawl_ignore(pawl_call_with(ctx, legs[booked].undo, trip, stubborn));
     pawl_unshield(ctx);
 }
 

@@ -10,9 +10,11 @@ WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # Modules link nothing of ours: the program that loads them has everything.
 ALL.test_examples := -Wl,--whole-archive
 LIBS.test_jansson := -ljansson
-LIBS.test_sqlite_open := -Wl,--wrap=fsync,--wrap=statfs
+LIBS.test_sqlite_open := -Wl,--wrap=fsync,--wrap=statfs,--wrap=statvfs
+LIBS.test_client_memory := -Wl,--wrap=malloc,--wrap=calloc
 LIBS.test_jsonl := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=rename
 $(foreach t,buf vec map heap json httpd,$(eval LIBS.test_$(t) := $(WRAP)))
+LIBS.test_httpd += -Wl,--wrap=send,--wrap=sendmsg,--wrap=gnutls_init,--wrap=http_tls_free
 # The disk in memory: file calls of our objects, and what the stories there watch.
 DISK := $(foreach f,open close fsync unlink rename access stat fstat chmod mkdir statfs statvfs flock \
           ftruncate pread pwrite posix_fallocate mmap munmap activity_run sqlite3_exec sqlite3_prepare_v2,-Wl,--wrap=$(f))
@@ -115,11 +117,22 @@ test-code: all
 	@B=$(B) tests/run tests/cli/code
 test-docs: all
 	@B=$(B) tests/run tests/docs/docs
+# The headers, examples and option macros as C++.
+test-cxx: all
+	@B=$(B) tests/run tests/cxx/cxx
+# make install and uninstall, and what is built against the result.
+test-install: all $(B)/libpawl-conformance.a
+	@tests/run tests/install/install
+.PHONY: test-cxx test-install
 test-http: all
 	@B=$(B) tests/run tests/http/http
 # The binary in a hostile world: full disks, no descriptors, clocks that jump.
 test-hostile: all
 	@B=$(B) tests/run tests/hostile/hostile
+# Clients made of /openapi.json, and schemathesis; the tools come from their registries by name.
+test-clients: all
+	@B=$(B) tests/run tests/clients/clients
+.PHONY: test-clients
 # Busy connections for a minute each way; test-http has three seconds of it.
 test-stall: all
 	@B=$(B) LOAD_SECONDS=60 tests/run "tests/http/http busy"
@@ -146,6 +159,12 @@ story: all
 	@B=$(B) tests/story/story --minutes $(MINUTES)
 .PHONY: story
 
+# make mutants-random N=150 SEED=word   changes nobody chose; takes about half a minute each
+N    ?= 150
+SEED ?= 1
+mutants-random:
+	@tests/mutants/random --n $(N) --seed $(SEED)
+.PHONY: mutants-random
 # Guards removed one at a time: which test notices?
 mutants:
 	@tests/mutants/run

@@ -21,7 +21,11 @@ One file, standard library only (Python 3.8 and later).
 An activity runs in a thread under a lease that is renewed in the background.
 It may run more than once (a worker died, a lease was lost): hand `task.key` to
 the outside world as idempotency key.  What it returns is the result; an
-exception is a failed attempt, and `pawl.Final` one that must not be retried.
+exception (sys.exit() too) is a failed attempt, and `pawl.Final` one that must
+not be retried.  Both are handed in until the lease is over, however often the
+server is away meanwhile.  A result the server refuses (NaN, nested too deeply,
+too large, 401, 403) is printed and becomes a failure that is not retried, with
+the server's words: another attempt would return the same.
 """
 from __future__ import annotations
 
@@ -89,10 +93,10 @@ class Client:
 
     # ---- one request ---------------------------------------------------------------
 
-    def _connect(self) -> http.client.HTTPConnection:
+    def _connect(self, timeout: float) -> http.client.HTTPConnection:
         kind = (http.client.HTTPSConnection if self._parts.scheme == "https"
                 else http.client.HTTPConnection)
-        conn = kind(self._parts.hostname or "127.0.0.1", self._parts.port, timeout=self.timeout)
+        conn = kind(self._parts.hostname or "127.0.0.1", self._parts.port, timeout=timeout)
         conn.connect()
         conn.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return conn
@@ -100,17 +104,19 @@ class Client:
     def request(self, method: str, path: str, body: Any = _ABSENT,
                 query: Optional[Dict[str, Any]] = None,
                 headers: Optional[Dict[str, str]] = None,
-                repeat: Optional[bool] = None) -> Tuple[int, Any]:
+                repeat: Optional[bool] = None,
+                timeout: Optional[float] = None) -> Tuple[int, Any]:
         """One request; (status, decoded answer).  Raises Error for 4xx and 5xx.
 
         When the connection breaks before the answer, nobody knows whether the request was acted
         on.  One that may be sent twice is sent once more: `repeat`, by default a GET and what has
         an Idempotency-Key.  Any other raises, and it is the caller who decides.
         """
+        path = self._parts.path + path    # of a server behind a proxy: http://host/pawl
         if query:
             given = {k: v for k, v in query.items() if v is not None}
             path += "?" + urllib.parse.urlencode(given) if given else ""
-        data = b"" if body is _ABSENT else json.dumps(body).encode()
+        data = b"" if body is _ABSENT else json.dumps(body, allow_nan=False).encode()
         head = {"Content-Type": "application/json", **(headers or {})}
         if self.token:
             head["Authorization"] = "Bearer " + self.token
@@ -123,7 +129,8 @@ class Client:
                 conn = None
             if conn is None:
                 self._local.conn = None
-                conn = self._local.conn = self._connect()
+                conn = self._local.conn = self._connect(timeout or self.timeout)
+            conn.sock.settimeout(timeout or self.timeout)
             try:
                 conn.request(method, path, data, head)
                 answer = conn.getresponse()
@@ -189,6 +196,8 @@ class Client:
         self.request("POST", _instance(instance) + "/cancel", {"reason": reason})
 
     def history(self, instance: str) -> Iterable[Dict[str, Any]]:
+        """Its events; one that completes a task has `result_kind` (ok, failed, which time-out,
+        poison …), one that completes an activity `attempts`, too."""
         after = 0
         while after is not None:
             page = self.request("GET", _instance(instance) + "/history", query={"after": after})[1]
@@ -237,6 +246,11 @@ class Task:
         self.attempt: int = item["attempt"]
         self.key: str = item["key"]
         self._cancelled = threading.Event()
+        self._wanted = True               # as far as the server said
+        self._lease_end = 0.0             # by time.monotonic(); never before the server's
+
+    def __str__(self) -> str:
+        return "%s of instance %r (attempt %d)" % (self.activity, self.instance, self.attempt)
 
     @property
     def cancelled(self) -> bool:
@@ -277,18 +291,24 @@ class Worker:
         if signals and threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self.stop())
-        with ThreadPoolExecutor(self.concurrency, "pawl-activity") as pool:
-            beats = threading.Thread(target=self._beat, name="pawl-heartbeat", daemon=True)
-            beats.start()
-            while not self._stop.is_set():
-                for item in self._poll():
-                    task = Task(self, item)
-                    with self._lock:
-                        self._tasks[task.token] = task
-                    self._free.acquire()
-                    pool.submit(self._work, task)
-        with self._lock:
-            self._tasks.clear()
+        over = threading.Event()
+        try:
+            with ThreadPoolExecutor(self.concurrency, "pawl-activity") as pool:
+                beats = threading.Thread(target=self._beat, args=(over,), name="pawl-heartbeat",
+                                         daemon=True)
+                beats.start()
+                while not self._stop.is_set():
+                    for item in self._poll():
+                        task = Task(self, item)
+                        self._hold(task)
+                        with self._lock:
+                            self._tasks[task.token] = task
+                        self._free.acquire()
+                        pool.submit(self._work, task)
+        finally:
+            over.set()
+            with self._lock:
+                self._tasks.clear()
 
     def _poll(self) -> List[Dict[str, Any]]:
         free = 0
@@ -309,64 +329,122 @@ class Worker:
         except (OSError, http.client.HTTPException) as error:
             self._wait_for_server(error)
         except Error as error:
-            if error.status < 500:
+            if not _passes(error):
                 raise
             self._wait_for_server(error)
         return []
 
     def _wait_for_server(self, error: Exception) -> None:
         if not self._told:                # once, until it has answered again
-            print("pawl: worker: %s does not answer (%s); trying again"
-                  % (self.client.url, error), file=sys.stderr, flush=True)
+            _say("%s does not answer (%s); trying again" % (self.client.url, error))
         self._told = True
         self._stop.wait(0.5)
 
+    def _hold(self, task: Task) -> None:
+        """The lease was given or renewed before its answer came: it is over by then."""
+        task._lease_end = time.monotonic() + self.lock_ms / 1000
+
     def _work(self, task: Task) -> None:
         try:
-            try:
-                verb, body = "complete", {"result": self._functions[task.activity](task.input, task)}
-                json.dumps(body)
-            except Final as error:
-                verb, body = "fail", {"error": str(error), "retryable": False}
-            except Exception as error:    # the author's: this attempt failed
-                text = "%s: %s" % (type(error).__name__, error)
-                verb, body = "fail", {"error": text, "retryable": True}
-            self._hand_in(task, verb, body)
+            self._hand_in(task, *self._attempt(task))
         finally:
             with self._lock:
                 self._tasks.pop(task.token, None)
             self._free.release()
 
-    def _hand_in(self, task: Task, verb: str, body: Dict[str, Any]) -> None:
-        for pause in (0.1, 0.3, 1.0, 3.0, None):
-            try:
-                self.client.request("POST", "/api/v1/work/%s/%s" % (task.token, verb), body,
-                                    repeat=True)
-                return
-            except Error as error:
-                if error.status < 500:    # lost: somebody else does it, or nobody waits
-                    return
-            except (OSError, http.client.HTTPException):
-                pass                      # not known whether it was recorded; 410 then
-            if pause is not None:
-                time.sleep(pause)
+    def _attempt(self, task: Task) -> Tuple[str, Dict[str, Any]]:
+        """Run it once; the verb and body to hand in."""
+        try:
+            result = self._functions[task.activity](task.input, task)
+        except Final as error:
+            return "fail", {"error": _text_of(error), "retryable": False}
+        except BaseException as error:    # the author's: this attempt failed; sys.exit() is no end
+            text = "%s: %s" % (type(error).__name__, _text_of(error))
+            return "fail", {"error": text, "retryable": True}
+        try:
+            json.dumps(result, allow_nan=False)
+        except Exception as error:        # it would be none the next time either
+            text = "the result is no JSON (%s: %s)" % (type(error).__name__, _text_of(error))
+            _say("%s: %s" % (task, text))
+            return "fail", {"error": text, "retryable": False}
+        return "complete", {"result": result}
 
-    def _beat(self) -> None:
+    def _hand_in(self, task: Task, verb: str, body: Dict[str, Any]) -> None:
+        """Until it is recorded, known to be lost, or the lease is over."""
+        pause, told = 0.1, ""
         while True:
-            time.sleep(self.lock_ms / 3000)
+            trouble = self._offer(task, verb, body)
+            if isinstance(trouble, Error) and not _passes(trouble):
+                # Not to be had as it is.  Were it the credentials, the failure is refused as
+                # well, and the result stays what it was: they may be mended before the lease ends.
+                text = "the server refused the %s: %d %s" % (
+                    "result" if verb == "complete" else "error text", trouble.status, trouble)
+                if text != told:
+                    _say("%s: %s" % (task, text))
+                told = text
+                if verb == "fail":
+                    text += "; it begins: " + ascii(str(body["error"])[:200])
+                trouble = self._offer(task, "fail", {"error": text, "retryable": False})
+            if trouble is None:
+                return
+            left = task._lease_end - time.monotonic()
+            if left <= 0:
+                return _say("%s: not handed in before the lease was over (%s); it will run again"
+                            % (task, trouble))
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, 2.0)
+
+    def _offer(self, task: Task, verb: str, body: Dict[str, Any]) -> Optional[Exception]:
+        """Hand in once; None when that settled it, for good or not."""
+        try:
+            self.client.request("POST", "/api/v1/work/%s/%s" % (task.token, verb), body,
+                                repeat=True, timeout=max(5.0, self.lock_ms / 1000))
+        except Lost as error:             # somebody else does it, or nobody waits
+            if task._wanted:
+                _say("%s: %s" % (task, error))
+        except (Error, OSError, http.client.HTTPException) as error:
+            return error                  # perhaps it was recorded: then the next one says so
+        return None
+
+    def _beat(self, over: threading.Event) -> None:
+        while not over.wait(self.lock_ms / 3000):
             with self._lock:
                 tasks = list(self._tasks.values())
             for task in tasks:
                 try:
                     answer = self.client.request(
                         "POST", "/api/v1/work/%s/heartbeat" % task.token,
-                        {"lock_ms": self.lock_ms}, repeat=True)[1]
+                        {"lock_ms": self.lock_ms}, repeat=True,
+                        timeout=max(1.0, self.lock_ms / 3000))[1]
+                    self._hold(task)
                     if answer["cancelled"]:
+                        task._wanted = False
                         task._cancelled.set()
                 except Lost:
                     task._cancelled.set()
-                except (Error, OSError, http.client.HTTPException):
+                except Error:
                     pass                  # the next beat comes before the lease ends
+                except (OSError, http.client.HTTPException):
+                    break                 # nor would it answer for the others
+
+
+def _say(text: str) -> None:
+    clean = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    print("pawl: worker: " + clean, file=sys.stderr, flush=True)
+
+
+def _text_of(error: BaseException) -> str:
+    """What it says, whatever its __str__ does, as text that can be sent."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(an exception that cannot be printed)"
+    return text.encode("utf-8", "replace").decode()
+
+
+def _passes(error: Error) -> bool:
+    """Is this about the moment and not about the request?"""
+    return error.status >= 500 or error.status in (408, 425, 429)
 
 
 def _closed(conn: http.client.HTTPConnection) -> bool:

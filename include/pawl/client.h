@@ -7,7 +7,10 @@
  *
  * A returned PAWL_OK means durable.  Writing calls exist twice: blocking, and as
  * pawl_client_submit() with a callback that runs after the commit.  Reading
- * calls never wait for the engine.
+ * calls never wait for the engine.  Inside a callback of the runtime (a reply, a
+ * feed, a log line) a blocking call, pawl_client_wait() included, would wait for
+ * itself: it is PAWL_MISUSE at once; submit instead, or call from another thread.
+ * In a process forked from the one that runs the runtime every call is PAWL_MISUSE.
  *
  * Memory: names and payloads handed in are copied.  What reading calls return
  * lives in the pawl_mem given.  `reterr` may be NULL.
@@ -32,7 +35,7 @@ typedef struct pawl_start_opts {
     bool allow_unregistered; /* accept a name nobody has yet; it stays pending */
 } pawl_start_opts;
 
-#define PAWL_START_OPTS(...) (&(pawl_start_opts){.size = sizeof(pawl_start_opts), __VA_ARGS__})
+#define PAWL_START_OPTS(...) PAWL_LEND(pawl_start_opts, __VA_ARGS__)
 
 /* What a writing call answers. */
 typedef struct pawl_reply {
@@ -51,7 +54,9 @@ typedef struct pawl_reply {
  *
  * Idempotent by id: a second start with the same orchestration and input
  * changes nothing and is PAWL_OK with created = false; with others it is
- * PAWL_EXISTS.  A name nobody registered is PAWL_NOT_FOUND.
+ * PAWL_EXISTS.  Inputs are the same when they are the same JSON value: blanks, the
+ * order of members and the way numbers and texts are written (1.0 for 1) do not count.
+ * Inputs that are not JSON must have the same bytes.  A name nobody registered is PAWL_NOT_FOUND.
  */
 PAWL_API pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                                        const pawl_start_opts *opts, pawl_reply *ret) PAWL_MUST_USE;
@@ -62,7 +67,7 @@ typedef struct pawl_raise_opts {
     bool await_start;            /* keep it for an instance that does not exist yet */
 } pawl_raise_opts;
 
-#define PAWL_RAISE_OPTS(...) (&(pawl_raise_opts){.size = sizeof(pawl_raise_opts), __VA_ARGS__})
+#define PAWL_RAISE_OPTS(...) PAWL_LEND(pawl_raise_opts, __VA_ARGS__)
 
 /* Raise an event.  Kept in the instance's mailbox until a wait takes it.
  * PAWL_NOT_FOUND unknown instance, PAWL_CONFLICT finished. */
@@ -85,16 +90,19 @@ PAWL_API pawl_status pawl_client_resume(pawl_client *c, const char *instance, co
 /* Try a blocked instance again, after the code or the limit was mended. */
 PAWL_API pawl_status pawl_client_retry(pawl_client *c, const char *instance,
                                        pawl_error *reterr) PAWL_MUST_USE;
-/* Remove an instance and its children.  PAWL_CONFLICT while it runs, unless force. */
+/* Remove an instance and its children.  PAWL_CONFLICT while it runs, unless force.  One commit up
+ * to 2,000 instances; larger trees go in pieces, children first: when it ends on the way,
+ * what is left is a tree, and asking again removes it. */
 PAWL_API pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force,
                                         pawl_reply *ret) PAWL_MUST_USE;
-/* Remove finished trees that ended before `before_ms`, and closed executions of
- * running ones, at most `limit` instances (0: 1,000) a call. */
+/* Remove finished trees that ended before `before_ms`, and executions of running ones that
+ * were closed before it, at most `limit` instances (0: 1,000) and one tree more a call. */
 PAWL_API pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32_t limit,
                                        pawl_reply *ret) PAWL_MUST_USE;
 
-/* Deliver the result of an activity that returned pawl_pending().  PAWL_LOST
- * when nobody waits for it any more. */
+/* Deliver the result of an activity that returned pawl_pending(), or of one that was leased
+ * (pawl/worker.h).  PAWL_LOST when nobody waits for it any more.  The same result under
+ * the same token once more is PAWL_OK while the history has it: the first answer was lost. */
 PAWL_API pawl_status pawl_client_complete(pawl_client *c, const char *token, pawl_result result,
                                           pawl_error *reterr) PAWL_MUST_USE;
 /* As pawl_activity_heartbeat(), by token. */
@@ -136,7 +144,7 @@ typedef struct pawl_request {
     uint32_t limit;              /* prune */
 } pawl_request;
 
-#define PAWL_REQUEST(...) (&(pawl_request){.size = sizeof(pawl_request), __VA_ARGS__})
+#define PAWL_REQUEST(...) PAWL_LEND(pawl_request, __VA_ARGS__)
 
 /* Runs on the engine thread after the commit (or refusal): be brief, do not
  * block; `reply` is valid during the call. */
@@ -162,6 +170,12 @@ typedef struct pawl_waiting {
     pawl_str last_error; /* activity: of the attempt before */
     bool running;        /* activity: a worker has it */
     bool leased;         /* and that worker is outside, by a lease that has not ended */
+    int64_t leased_ms;   /* the end of that lease; 0: none */
+    pawl_str worker;     /* its name, if it gave one to this process */
+    bool unknown;        /* activity: nobody has registered it here, or polled for it */
+    pawl_str meant;      /* and this one may be meant */
+    uint32_t crashes; /* activity: deaths of the process, or lost leases, counted against it … */
+    uint32_t max_crashes; /* … and how many it may have; PAWL_UNLIMITED */
 } pawl_waiting;
 
 typedef struct pawl_info {
@@ -182,7 +196,11 @@ typedef struct pawl_info {
     uint64_t history_length;
     const pawl_waiting *waiting; /* filled in by pawl_client_get() for open instances */
     size_t waiting_count;
-    size_t mailbox_count; /* events nobody took yet */
+    size_t mailbox_count;   /* events nobody took yet */
+    int64_t cancel_ms;      /* open, and cancellation was requested then; 0: it was not */
+    int64_t cancel_left_ms; /* of cancel_grace_ms; -1: no limit */
+    uint32_t turn_crashes;  /* open: so often a turn of it ended the process … */
+    uint32_t max_crashes;   /* … before it is blocked */
 } pawl_info;
 
 /* The instance as of its newest execution, or of `execution` (0: newest).
@@ -215,7 +233,7 @@ typedef struct pawl_filter {
     int64_t created_after_ms;
 } pawl_filter;
 
-#define PAWL_FILTER(...) (&(pawl_filter){.size = sizeof(pawl_filter), __VA_ARGS__})
+#define PAWL_FILTER(...) PAWL_LEND(pawl_filter, __VA_ARGS__)
 
 typedef struct pawl_page {
     const pawl_info *items; /* newest first; input and waiting left empty */
@@ -295,7 +313,8 @@ typedef struct pawl_change {
 typedef void pawl_feed_fn(void *arg, const pawl_change *changes, size_t count);
 
 /* Subscribe; returns a number for pawl_client_unfeed(), 0 when out of memory.
- * After unfeed returns, `fn` is not called any more. */
+ * After unfeed returns, `fn` is not called any more.  Both may be called inside a feed:
+ * what it subscribes hears of the next commit. */
 PAWL_API uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg);
 PAWL_API void pawl_client_unfeed(pawl_client *c, uint64_t subscription);
 

@@ -71,10 +71,14 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  * `attrs` empty, or a small JSON object with what else the kind has:
  *   OrchestrationStarted      version, seed, parent, parent_uid, parent_execution, parent_ref
  *   ActivityScheduled         the call options that are not default; refused
- *   ActivityCompleted/Failed  attempts (when above 1), last_error
+ *   ActivityCompleted/Failed  attempts (when not 1), crashes (when above 0), last_error,
+ *                             lease (part of the token it came by)
+ *   ActivityFailed, SubOrchestrationFailed   kind (a pawl_result_kind word; none: "failed")
  *   TimerCreated              delay_ms, fire_at_ms; refused
  *   TimerFired                fire_at_ms
- *   ExternalEvent             message (its row id, in stores without atomic rounds)
+ *   ExternalEvent             message (the row id of the mail; an ExternalCancelled of the
+ *                             same ref behind it gives it back under that id), was (the row
+ *                             it was adopted from, in stores without atomic rounds)
  *   SubOrchestrationScheduled, OrchestrationChained   instance, version, abandon; refused
  *   OrchestrationContinuedAsNew   version
  *   QueuePushed               priority, delay_ms (when not 0); refused
@@ -105,7 +109,7 @@ typedef enum pawl_message_kind {
     PAWL_MSG_TERMINATE = 9,
     PAWL_MSG_SUSPEND = 10,
     PAWL_MSG_RESUME = 11,
-    PAWL_MSG_CANCEL_DEADLINE = 12, /* execution; visible when the grace of a cancel is over */
+    PAWL_MSG_CANCEL_DEADLINE = 12, /* of older versions: dropped */
     PAWL_MSG_WAKE = 13,            /* nothing happened: look at the mail again (retry, new code) */
     PAWL_MSG_QUEUE_PUSH = 14,      /* for no instance: name = queue, data; attrs as QueuePushed */
 } pawl_message_kind;

@@ -33,6 +33,26 @@ PAWL_API bool pawl_json_bool(pawl_str payload, const char *pointer, bool otherwi
 /* How many elements the array, or members the object, at `pointer` has; -1 when it is neither. */
 PAWL_API int64_t pawl_json_count(pawl_str payload, const char *pointer);
 
+/*
+ * Walk the elements of the array, or the members of the object, at `pointer`:
+ *
+ *     pawl_json_iter it = pawl_json_each(payload, "/items");
+ *     while (pawl_json_next(&it))
+ *         total += pawl_json_int(it.value, "/price", 0);
+ *
+ * Nothing is walked when there is neither.  All of it is one pass over the payload,
+ * where a pointer for each element would be one pass an element.
+ */
+typedef struct pawl_json_iter {
+    pawl_str value; /* raw, as of pawl_json_get() */
+    pawl_str key;   /* of a member, without quotes, escapes as they stand; empty in an array */
+    size_t index;   /* 0, 1, 2 … */
+    pawl_str whole; /* its own */
+    size_t at, count;
+} pawl_json_iter;
+PAWL_API pawl_json_iter pawl_json_each(pawl_str payload, const char *pointer);
+PAWL_API bool pawl_json_next(pawl_json_iter *it);
+
 /* True when `payload` is exactly one valid JSON value (UTF-8, depth <= 64).
  * When not, *retoffset (may be NULL) is where it breaks. */
 PAWL_API bool pawl_json_valid(pawl_str payload, size_t *retoffset);

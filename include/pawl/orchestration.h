@@ -43,12 +43,14 @@ typedef struct pawl_task {
 /* ---- Returning ---------------------------------------------------------- */
 
 /* `return pawl_done(ctx, "shipped");`: completed with this output (copied). */
-PAWL_API pawl_result pawl_done(pawl_ctx *ctx, const char *output);
-PAWL_API pawl_result pawl_done_str(pawl_ctx *ctx, pawl_str output);
-PAWL_API pawl_result pawl_donef(pawl_ctx *ctx, const char *format, ...) PAWL_PRINTF(2, 3);
+PAWL_API pawl_result pawl_done(pawl_ctx *ctx, const char *output) PAWL_MUST_USE;
+PAWL_API pawl_result pawl_done_str(pawl_ctx *ctx, pawl_str output) PAWL_MUST_USE;
+PAWL_API pawl_result pawl_donef(pawl_ctx *ctx, const char *format, ...)
+    PAWL_PRINTF(2, 3) PAWL_MUST_USE;
 /* `return pawl_fail(ctx, "no review in time");`: failed with this error (copied). */
-PAWL_API pawl_result pawl_fail(pawl_ctx *ctx, const char *error);
-PAWL_API pawl_result pawl_failf(pawl_ctx *ctx, const char *format, ...) PAWL_PRINTF(2, 3);
+PAWL_API pawl_result pawl_fail(pawl_ctx *ctx, const char *error) PAWL_MUST_USE;
+PAWL_API pawl_result pawl_failf(pawl_ctx *ctx, const char *format, ...)
+    PAWL_PRINTF(2, 3) PAWL_MUST_USE;
 
 /* ---- Activities --------------------------------------------------------- */
 
@@ -67,6 +69,11 @@ typedef enum pawl_backoff {
  * of a running attempt.  A start_to_close or heartbeat time-out fails the
  * attempt and is retried like any error, unless no_retry_on_timeout; the other
  * two fail the call.
+ *
+ * An attempt that was under way when its process died, or when the lease of a remote worker
+ * ran out, is made again and costs none of `attempts`; `max_crashes` bounds that.  With
+ * at_most_once such an attempt is `lost` instead, and a time-out is never followed by another
+ * attempt either; an error the activity returned is retried as `attempts` says.
  */
 typedef struct pawl_call_opts {
     size_t size;                     /* set by PAWL_CALL_OPTS */
@@ -82,15 +89,22 @@ typedef struct pawl_call_opts {
     int64_t start_to_close_ms;    /* default: no limit */
     int64_t schedule_to_close_ms; /* default: no limit */
     int64_t heartbeat_ms;         /* default: no limit */
-    const char *tag;              /* only workers that ask for this tag; default none */
+    const char *tag;              /* only who asks for it: polls, --tags; default none */
+    uint32_t max_crashes;         /* deaths of the process, or lost leases, before it is given up as
+                                   * poison; default: of the runtime (max_attempts), 10 */
+    bool at_most_once;            /* an attempt whose end nobody knows is not made again: the call
+                                   * fails with the kind `lost`.  Costs a commit an attempt. */
 } pawl_call_opts;
 
-#define PAWL_CALL_OPTS(...) (&(pawl_call_opts){.size = sizeof(pawl_call_opts), __VA_ARGS__})
+/* As `attempts` or `max_crashes`: no limit. */
+#define PAWL_UNLIMITED      UINT32_MAX
+
+#define PAWL_CALL_OPTS(...) PAWL_LEND(pawl_call_opts, __VA_ARGS__)
 
 /* Run an activity and wait for it: pawl_start(), then pawl_await(). */
-PAWL_API pawl_result pawl_call(pawl_ctx *ctx, const char *activity, pawl_str input);
+PAWL_API pawl_result pawl_call(pawl_ctx *ctx, const char *activity, pawl_str input) PAWL_MUST_USE;
 PAWL_API pawl_result pawl_call_with(pawl_ctx *ctx, const char *activity, pawl_str input,
-                                    const pawl_call_opts *opts);
+                                    const pawl_call_opts *opts) PAWL_MUST_USE;
 /*
  * Start an activity; wait for it later.  `activity` names a function registered
  * here, on another node or by a remote worker; nobody having it means it waits.
@@ -103,38 +117,57 @@ PAWL_API pawl_task pawl_start_with(pawl_ctx *ctx, const char *activity, pawl_str
 /* ---- Waiting ------------------------------------------------------------ */
 
 /* Wait for one task. */
-PAWL_API pawl_result pawl_await(pawl_ctx *ctx, pawl_task task);
+PAWL_API pawl_result pawl_await(pawl_ctx *ctx, pawl_task task) PAWL_MUST_USE;
 /* Wait until all are done, or one fails (try-join).  On failure returns that
  * failure at once and leaves the others running; on success read each with
  * pawl_await(), which no longer waits.  n = 0 succeeds. */
-PAWL_API pawl_result pawl_await_all(pawl_ctx *ctx, const pawl_task *tasks, size_t n);
+PAWL_API pawl_result pawl_await_all(pawl_ctx *ctx, const pawl_task *tasks, size_t n) PAWL_MUST_USE;
 /* Wait until every one has ended, well or badly: ok, unless the wait itself was
  * cancelled.  Read each with pawl_await(). */
-PAWL_API pawl_result pawl_await_settled(pawl_ctx *ctx, const pawl_task *tasks, size_t n);
+PAWL_API pawl_result pawl_await_settled(pawl_ctx *ctx, const pawl_task *tasks,
+                                        size_t n) PAWL_MUST_USE;
 /* Wait for the first to end, in history order: its index, or -1 when the wait
  * was cancelled or n = 0.  The others stay pending and may be awaited again. */
-PAWL_API int pawl_await_any(pawl_ctx *ctx, const pawl_task *tasks, size_t n);
+PAWL_API int pawl_await_any(pawl_ctx *ctx, const pawl_task *tasks, size_t n) PAWL_MUST_USE;
 /* pawl_await_any(), then pawl_cancel() the rest: the index, or -1 as there. */
-PAWL_API int pawl_race(pawl_ctx *ctx, const pawl_task *tasks, size_t n);
+PAWL_API int pawl_race(pawl_ctx *ctx, const pawl_task *tasks, size_t n) PAWL_MUST_USE;
 /* Give up a task: its work is withdrawn, a running activity is told, a child is
- * cancelled.  Awaiting it gives a failed result.  Done tasks stay as they are. */
+ * cancelled.  Awaiting it gives a failed result.  Done tasks stay as they are;
+ * only a wait whose event you were not told of gives it back (pawl_wait_event). */
 PAWL_API void pawl_cancel(pawl_ctx *ctx, pawl_task task);
 /* True when awaiting the task would not wait. */
 PAWL_API bool pawl_is_done(pawl_ctx *ctx, pawl_task task);
+
+/*
+ * Many pieces of work, a few at a time: fn(ctx, i, arg) starts piece i and returns its task,
+ * for i = 0 … n-1, with at most `window` of them open (0: all at once).  A new one starts
+ * when one has ended, so a slow one holds up nobody.  Ok when all have ended well: read
+ * tasks[i] with pawl_await(), which no longer waits.  At the first failure (or when
+ * the wait is cancelled) that is the result at once; no more are started, those open go on,
+ * and tasks[] of those never started have the id 0.
+ */
+typedef pawl_task pawl_map_fn(pawl_ctx *ctx, size_t i, void *arg);
+PAWL_API pawl_result pawl_map(pawl_ctx *ctx, size_t n, size_t window, pawl_map_fn *fn, void *arg,
+                              pawl_task *rettasks) PAWL_MUST_USE;
 
 /* ---- Timers and events -------------------------------------------------- */
 
 /* Fires after `delay_ms` (0 … 100 years): never early, survives restarts. */
 PAWL_API pawl_task pawl_timer(pawl_ctx *ctx, int64_t delay_ms);
 /* pawl_timer(), then pawl_await(). */
-PAWL_API pawl_result pawl_sleep(pawl_ctx *ctx, int64_t delay_ms);
+PAWL_API pawl_result pawl_sleep(pawl_ctx *ctx, int64_t delay_ms) PAWL_MUST_USE;
 
 typedef enum pawl_event_flags {
     PAWL_EVENT_DROP_EARLY = 1, /* discard mail of this name that came before the wait */
 } pawl_event_flags;
 
-/* The next event of that name raised to this instance, from the mailbox or the
- * future, in the order raised.  A cancelled wait consumes nothing. */
+/*
+ * The next event of that name raised to this instance, from the mailbox or the
+ * future, in the order raised.  An event is consumed when an await returned it
+ * (pawl_await_any: as the first to end) or pawl_is_done() said so, not before:
+ * given up until then, by pawl_cancel(), a lost pawl_race(), the end of its scope
+ * or continue-as-new, the wait gives it back, before later mail of that name.
+ */
 PAWL_API pawl_task pawl_wait_event(pawl_ctx *ctx, const char *name);
 PAWL_API pawl_task pawl_wait_event_with(pawl_ctx *ctx, const char *name, unsigned flags);
 
@@ -151,18 +184,19 @@ typedef struct pawl_child_opts {
     unsigned flags;
 } pawl_child_opts;
 
-#define PAWL_CHILD_OPTS(...) (&(pawl_child_opts){.size = sizeof(pawl_child_opts), __VA_ARGS__})
+#define PAWL_CHILD_OPTS(...) PAWL_LEND(pawl_child_opts, __VA_ARGS__)
 
 /* Start another orchestration as a child; its end is this task's result.  A
  * child id that exists already is a failed result, never a wait. */
 PAWL_API pawl_task pawl_start_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
                                     const pawl_child_opts *opts);
 PAWL_API pawl_result pawl_call_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
-                                     const pawl_child_opts *opts);
+                                     const pawl_child_opts *opts) PAWL_MUST_USE;
 /* Start an independent instance in this turn's commit, however the turn ends.
- * The value is its id; not ok when the call was refused. */
+ * The value is its id; not ok (PAWL_RESULT_REFUSED) when the call was refused: a
+ * limit, or an id that is taken. */
 PAWL_API pawl_result pawl_start_detached(pawl_ctx *ctx, const char *orchestration, pawl_str input,
-                                         const pawl_child_opts *opts);
+                                         const pawl_child_opts *opts) PAWL_MUST_USE;
 
 /* ---- Continue as new ---------------------------------------------------- */
 
@@ -175,7 +209,8 @@ PAWL_API pawl_result pawl_start_detached(pawl_ctx *ctx, const char *orchestratio
  * resolves again (so eternal orchestrations upgrade), PAWL_SAME_VERSION, or an
  * exact one.
  */
-PAWL_API pawl_result pawl_continue_as_new(pawl_ctx *ctx, pawl_str input, const char *version);
+PAWL_API pawl_result pawl_continue_as_new(pawl_ctx *ctx, pawl_str input,
+                                          const char *version) PAWL_MUST_USE;
 
 /* ---- Time, identity, randomness: from the history, so replay agrees ------ */
 
@@ -208,7 +243,8 @@ PAWL_API bool pawl_is_replaying(pawl_ctx *ctx);
 /* True once cancellation was requested. */
 PAWL_API bool pawl_cancelled(pawl_ctx *ctx);
 /* Until pawl_unshield(), awaits wait although cancellation was requested: for
- * compensation.  Calls nest. */
+ * compensation.  Calls nest.  Nothing but terminate ends code inside a shield or
+ * withdraws what it scheduled there: it may take its time, over restarts too. */
 PAWL_API void pawl_shield(pawl_ctx *ctx);
 PAWL_API void pawl_unshield(pawl_ctx *ctx);
 /*
@@ -219,9 +255,12 @@ PAWL_API void pawl_unshield(pawl_ctx *ctx);
 PAWL_API bool pawl_patched(pawl_ctx *ctx, const char *patch);
 /* A short text shown with the instance (at most 256 KiB); "" clears it. */
 PAWL_API void pawl_set_status(pawl_ctx *ctx, const char *text);
+PAWL_API void pawl_set_statusf(pawl_ctx *ctx, const char *format, ...) PAWL_PRINTF(2, 3);
 
 /* ---- Memory ------------------------------------------------------------- */
 
+/* Never NULL: a turn that asks for more than --turn-memory in all does not come back, and its
+ * instance is blocked until the code is mended or the limit raised, and it is retried. */
 PAWL_API pawl_mem *pawl_ctx_mem(pawl_ctx *ctx);
 PAWL_API void *pawl_alloc(pawl_ctx *ctx, size_t size); /* zeroed; dies with the execution */
 PAWL_API pawl_str pawl_printf(pawl_ctx *ctx, const char *format, ...) PAWL_PRINTF(2, 3);

@@ -25,7 +25,8 @@
  *
  * Identity: one counter of ids per store, persisted with every commit.  Events,
  * messages, work and instances all take theirs from it, so ids never repeat
- * and grow in commit order.  The work row of an ActivityScheduled event and the
+ * and grow in commit order; only an event that is given back to its mailbox is the same message
+ * again, under the id it was dropped with (C8).  The work row of an ActivityScheduled event and the
  * timer message of a TimerCreated event have the event's rid as their id.
  */
 #ifndef PAWL_PROVIDER_H
@@ -109,6 +110,7 @@ typedef struct pawl_fence {
     uint64_t group_no; /* grows with every commit */
     uint64_t next_id;  /* ids below are used */
     uint64_t whole_id; /* without atomic rounds (K5); else 0 */
+    bool mending;      /* set by the engine: not all below next_id is whole yet (K5) */
 } pawl_fence;
 
 /* ---- One atomic change -------------------------------------------------- */
@@ -232,6 +234,8 @@ typedef struct pawl_depths {
     uint64_t work;     /* all */
     uint64_t quarantine;
     uint64_t instances;
+    uint64_t suspended, blocked, failed,
+        cancelled; /* of these: what somebody may have to look at */
 } pawl_depths;
 
 /*
@@ -249,8 +253,10 @@ typedef struct pawl_depths {
  *   K3  The row found is never behind the events: last_seq, last_rid, first_rid
  *       and execution follow from them.
  *   K5  whole_id of the fence: every round that used ids below it was applied to
- *       the end.  It moves to next_id with a commit that is OK, as the last thing;
- *       take() gives it as it is.  0: nothing is known.
+ *       the end.  It moves to next_id with a commit that is OK, as the last thing,
+ *       unless the engine is `mending`: then it stays, with purge and prune too, for
+ *       rounds that are half done are told by it.  take() gives it as it is.
+ *       0: nothing is known.
  *
  * Without delayed_visibility
  *   K4  fetch_* return rows whatever visible_ms says (M3, W3, N1 do not hold); the
@@ -263,6 +269,13 @@ typedef struct pawl_store_caps {
     bool durable;  /* survives the process */
     bool queues;   /* `queues` of the operations is there, and rounds may have a queue part */
 } pawl_store_caps;
+
+/* What a store tells of itself. */
+typedef struct pawl_store_figures {
+    uint64_t log_bytes; /* written and not yet in its place: a long reader keeps it there */
+    uint64_t damaged;   /* rows met so far that are not what was written … */
+    char damage[120];   /* … and the last of them */
+} pawl_store_figures;
 
 /* ---- The operations ----------------------------------------------------- */
 
@@ -300,12 +313,16 @@ typedef struct pawl_store_ops {
      *       and nothing changes.
      *   C6  BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: nothing of it happened.
      *       UNKNOWN: all of it or nothing; take() tells by group_no.
+     *       NOT_FOUND: the store is not where it was opened (deleted, moved,
+     *       replaced); nobody may be told that it happened.  So it stays, for reads
+     *       too (UNAVAILABLE), until it is opened again.
      *   C7  Inserted messages and work with lock_epoch = epoch count as taken;
      *       inserted messages count as taken always (the committer has them in
      *       memory), unless visible_ms lies in the future.
      *   C8  work is inserted before drop_work is applied, messages before
      *       drop_messages: both in one round is a net nothing.  An update, drop
-     *       or quarantine of a missing row is no error.
+     *       or quarantine of a missing row is no error.  A message that was dropped
+     *       in an earlier commit may be inserted again with its id.
      *   C9  REMOVE frees the id at once: a new instance of that id has nothing
      *       of the old one, whatever is not yet purged.  find*, list and
      *       read_history see nothing of a removed instance; its messages and
@@ -432,6 +449,9 @@ typedef struct pawl_store_ops {
     void (*close)(pawl_store *s);
 
     const pawl_queue_ops *queues; /* NULL: this store has none */
+
+    /* How it is, for metrics and the log; any thread, costs nothing.  NULL: nothing to tell. */
+    void (*figures)(pawl_store *s, pawl_store_figures *ret);
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */
@@ -445,8 +465,7 @@ typedef struct pawl_store_open_opts {
     int64_t now_ms; /* for the schema's own rows */
 } pawl_store_open_opts;
 
-#define PAWL_STORE_OPTS(...)                                                                       \
-    (&(pawl_store_open_opts){.size = sizeof(pawl_store_open_opts), __VA_ARGS__})
+#define PAWL_STORE_OPTS(...) PAWL_LEND(pawl_store_open_opts, __VA_ARGS__)
 
 /* In memory; lives until close, so a runtime can be closed and opened on it. */
 PAWL_API pawl_store *pawl_memory_store(void);

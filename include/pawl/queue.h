@@ -30,6 +30,7 @@ extern "C" {
 
 #define PAWL_QUEUE_PUSH_MAX    1000                  /* items of one push */
 #define PAWL_QUEUE_POP_MAX     100                   /* items of one pop */
+#define PAWL_QUEUE_POP_BYTES   ((size_t)4 << 20)     /* about so much, but one item at least */
 #define PAWL_QUEUE_LOCKS_MAX   100                   /* lock ids of one call */
 #define PAWL_QUEUE_ITEM_BYTES  ((size_t)1024 * 1024) /* one item, with its headers */
 #define PAWL_QUEUE_DEDUP_BYTES 128                   /* a dedup id */
@@ -50,7 +51,7 @@ typedef struct pawl_queue_config {
     int64_t max_lock_ms;          /* 43,200,000: life of a lock with all its extensions */
     bool expire_to_back;          /* false: expired items return to their place */
     pawl_str dead_letter_queue;   /* empty: NAME-deadletter */
-    const int64_t *retry_backoff; /* ms an item waits after its 1st, 2nd, … lost lock */
+    const int64_t *retry_backoff; /* ms an item waits after its 1st, 2nd, … lost or released lock */
     size_t retry_backoff_count;   /* 0..16; the last one goes on */
     int64_t dedup_window_ms;      /* 300,000 */
     int64_t message_ttl_ms;       /* 0: for ever */
@@ -63,6 +64,25 @@ typedef struct pawl_queue_config {
 } pawl_queue_config;
 
 PAWL_API pawl_queue_config pawl_queue_config_default(void);
+
+/* Settings, for a request that changes only some (pawl_queue_request.settings). */
+typedef enum pawl_queue_setting {
+    PAWL_QUEUE_SET_MAX_LOCKS = 1 << 0,
+    PAWL_QUEUE_SET_MAX_DELIVERIES = 1 << 1,
+    PAWL_QUEUE_SET_DEFAULT_TTL = 1 << 2,
+    PAWL_QUEUE_SET_MAX_LOCK = 1 << 3,
+    PAWL_QUEUE_SET_EXPIRE_TO_BACK = 1 << 4,
+    PAWL_QUEUE_SET_DEAD_LETTER_QUEUE = 1 << 5,
+    PAWL_QUEUE_SET_RETRY_BACKOFF = 1 << 6,
+    PAWL_QUEUE_SET_DEDUP_WINDOW = 1 << 7,
+    PAWL_QUEUE_SET_MESSAGE_TTL = 1 << 8,
+    PAWL_QUEUE_SET_DEAD_LETTER_EXPIRED = 1 << 9,
+    PAWL_QUEUE_SET_MAX_LENGTH = 1 << 10,
+    PAWL_QUEUE_SET_MAX_BYTES = 1 << 11,
+    PAWL_QUEUE_SET_DEFAULT_PRIORITY = 1 << 12,
+    PAWL_QUEUE_SET_ORCHESTRATION = 1 << 13,
+    PAWL_QUEUE_SET_VERSION = 1 << 14,
+} pawl_queue_setting;
 
 /* ---- Requests --------------------------------------------------------------- */
 
@@ -77,9 +97,15 @@ typedef enum pawl_queue_op {
     PAWL_QUEUE_PURGE,      /* ready and delayed items, of one priority if has_priority */
     PAWL_QUEUE_PAUSE,      /* pops find nothing; pushes go on */
     PAWL_QUEUE_RESUME,     /* */
-    PAWL_QUEUE_CONFIGURE,  /* config: replaces all of it */
+    PAWL_QUEUE_CONFIGURE,  /* config: replaces all of it, or only `settings` */
     PAWL_QUEUE_DELETE,     /* message: revoke one; PAWL_CONFLICT while it is locked */
-    PAWL_QUEUE_BIND,       /* orchestration, version: start one for each message; NULL: none */
+    PAWL_QUEUE_BIND,       /* orchestration, version: start one for each message, its instance
+                            * queue~NAME~MESSAGE (a form nobody may choose); NULL: none */
+    PAWL_QUEUE_REMOVE,     /* force: the queue itself, with its configuration and counters.  One
+                            * that has messages, locked ones too, is PAWL_CONFLICT without force,
+                            * and loses them all with it, at once.  Waiting pops are answered
+                            * with nothing; the dead letter queue stays; a later push makes a
+                            * new queue, which knows nothing of dedup ids and lock ids of before */
 } pawl_queue_op;
 
 /* What is pushed. */
@@ -106,12 +132,13 @@ typedef struct pawl_queue_request {
     size_t lock_count;
     bool require_ack;         /* pop */
     int64_t ttl_ms;           /* pop, extend: 0: default; else brought into 1..300 s */
-    uint32_t count;           /* pop: 1..100; 0: 1 */
+    uint32_t count;           /* pop: at most so many, 1..100; 0: 1.  Fewer may come although
+                               * there are more: of large items PAWL_QUEUE_POP_BYTES */
     int64_t wait_ms;          /* pop: wait so long for an item; brought into 0..30 s */
     bool has_priority;        /* pop, purge: `priority` is given */
     int64_t priority;         /* pop: nothing above it; purge: only this one */
     int64_t extend_ms;        /* extend: 1..300 s from the old end; 0: use ttl_ms */
-    int64_t delay_ms;         /* release: 0..7 days */
+    int64_t delay_ms;         /* release: 0..7 days; 0 without has_delay: by retry_backoff */
     const char *reason;       /* release, deadletter: kept with the item; at most 4,096 bytes */
     uint64_t max;             /* redrive: at most so many; 0: all there are now */
     uint32_t rate_per_second; /* redrive: the items become due at this rate; 0: at once */
@@ -122,11 +149,16 @@ typedef struct pawl_queue_request {
     const char *version;       /* bind */
     const char *key;           /* for who may lose the answer and ask again; NULL: none.  A pop
                                 * with require_ack gives back what the time before locked, and
-                                * takes anew; an ack that was done is done. */
+                                * takes anew; an ack that was done is done; a push of other items
+                                * than the first with this key in the window is PAWL_CONFLICT
+                                * (what makes the same items one is their dedup ids). */
+    bool has_delay;            /* release: delay_ms is meant, also when it is 0 */
+    bool some;                 /* configure: only `settings` are changed */
+    uint32_t settings;         /* configure: of pawl_queue_setting */
+    bool force;                /* remove: although it has messages */
 } pawl_queue_request;
 
-#define PAWL_QUEUE_REQUEST(...)                                                                    \
-    (&(pawl_queue_request){.size = sizeof(pawl_queue_request), __VA_ARGS__})
+#define PAWL_QUEUE_REQUEST(...) PAWL_LEND(pawl_queue_request, __VA_ARGS__)
 
 /* ---- Replies ---------------------------------------------------------------- */
 
@@ -149,6 +181,7 @@ typedef struct pawl_queue_message {
     pawl_str headers;
     pawl_str source;  /* in a dead letter queue: where it came from */
     pawl_str reason;  /* and why, or of the last release */
+    int64_t died_ms;  /* and when; 0: not there */
     pawl_str lock_id; /* pop with require_ack: of this item alone, LOCK.ID, for a partial
                        * ack, release or deadletter; browse: empty */
 } pawl_queue_message;
@@ -169,10 +202,11 @@ typedef struct pawl_queue_outcome {
 
 /*
  * The answer.  `status` is PAWL_OK (an empty pop too: count 0), or
- *   PAWL_CONFLICT     pop: locked until locked_until_ms (HTTP 423); delete: it is locked
+ *   PAWL_CONFLICT     pop: locked until locked_until_ms (HTTP 423); delete: it is locked;
+ *                     remove: it has messages
  *   PAWL_LOST         the lock has run out; its items are back in the queue (410)
  *   PAWL_INVALID      a lock is active, but this is not its id (400); bad arguments
- *   PAWL_NOT_FOUND    no lock is active at all (404); no such message
+ *   PAWL_NOT_FOUND    no lock is active at all (404); no such message; remove: no such queue
  *   PAWL_BUSY         push: the queue is full: max_length or max_bytes (429)
  *   PAWL_LIMIT        over a limit that no waiting changes (413)
  *   PAWL_UNSUPPORTED  the store has no queues (501)
@@ -182,7 +216,7 @@ typedef struct pawl_queue_outcome {
  */
 typedef struct pawl_queue_reply {
     pawl_status status;
-    uint64_t count;                     /* items pushed, popped, acked, released, moved, purged */
+    uint64_t count; /* items pushed, popped, acked, released, moved, purged, removed */
     const pawl_queue_pushed *pushed;    /* push: one for each item, in order */
     size_t pushed_count;                /* */
     const pawl_queue_message *messages; /* pop: in order; delete: the one that went */
@@ -194,8 +228,11 @@ typedef struct pawl_queue_reply {
     int64_t locked_until_ms; /* pop: its end; with CONFLICT: the earliest end of a lock;
                               * extend: the new end (of the first lock id) */
     pawl_str target;         /* deadletter: the queue it went to */
-    pawl_error error;        /* filled in when status is not PAWL_OK */
-    bool more;               /* another reply to the same `fn` follows at once: whoever wakes
+    pawl_str warning;        /* configure, bind: done, but nobody here has that orchestration;
+                              * redrive: what stays, because where it came from is full */
+    const pawl_queue_config *config; /* configure, bind: as it is now */
+    pawl_error error;                /* filled in when status is not PAWL_OK */
+    bool more; /* another reply to the same `fn` follows at once: whoever wakes
                               * somebody for his replies may wait for that one */
 } pawl_queue_reply;
 
@@ -246,6 +283,8 @@ typedef struct pawl_queue_stats {
     int64_t oldest_ms;               /* enqueued: of the ready item first in line; 0: none */
     uint64_t pushed, popped, acked, expired, released; /* items, ever */
     uint64_t dead_lettered, dropped, purged, duplicates, redriven, started;
+    uint64_t id_taken; /* bound: dead letters because their instance id was taken */
+    pawl_str warning;  /* bound to an orchestration nobody here has; not filled in by list */
     const pawl_queue_level *levels; /* lowest first, at most 1,000; not filled in by list */
     size_t level_count;
     pawl_queue_config config;
@@ -272,23 +311,33 @@ PAWL_API pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const c
 
 typedef struct pawl_queue_browse {
     size_t size;       /* set by PAWL_QUEUE_BROWSE */
-    uint64_t after;    /* cursor: `next` of the page before */
+    uint64_t after;    /* always 0: an id is no place in the order of delivery */
     uint32_t limit;    /* 1..1000; 0: 100 */
     int state;         /* a pawl_queue_state + 1; 0: any */
     bool has_priority; /* only this priority */
     int64_t priority;
+    const char *cursor; /* that of the page before; NULL: the first page */
 } pawl_queue_browse;
 
-#define PAWL_QUEUE_BROWSE(...)                                                                     \
-    (&(pawl_queue_browse){.size = sizeof(pawl_queue_browse), __VA_ARGS__})
+#define PAWL_QUEUE_BROWSE(...) PAWL_LEND(pawl_queue_browse, __VA_ARGS__)
 
 typedef struct pawl_queue_messages {
-    const pawl_queue_message *items; /* by id: in the order they were pushed */
+    const pawl_queue_message *items; /* in the order of delivery */
     size_t count;
-    uint64_t next; /* hand in as `after`; 0: that was all; a short page may have one */
+    uint64_t next;   /* 0: that was all; a short page, even an empty one, may have more behind it */
+    pawl_str cursor; /* when there is more: hand it in as `cursor` */
 } pawl_queue_messages;
 
-/* Look at messages without touching them. */
+/*
+ * Look at messages without touching them, in the order of delivery: first those that are ready,
+ * as pops would give them; then those that are delayed, by the time they get ready; last those
+ * that are locked, lock by lock.
+ *
+ * A cursor is a place in that order, not a message.  What changes nothing of its state while
+ * the pages are read is seen exactly once, whatever others come and go; what gets ready or
+ * locked or comes back meanwhile may be seen twice or not at all.  What a cursor looks like is
+ * nobody's business.  PAWL_INVALID: it is none, or `after` is not 0.
+ */
 PAWL_API pawl_status pawl_queue_browse_messages(pawl_client *c, const char *queue,
                                                 const pawl_queue_browse *query, pawl_mem *mem,
                                                 pawl_queue_messages *ret,
@@ -321,12 +370,12 @@ typedef struct pawl_push_opts {
     int64_t delay_ms;
 } pawl_push_opts;
 
-#define PAWL_PUSH_OPTS(...) (&(pawl_push_opts){.size = sizeof(pawl_push_opts), __VA_ARGS__})
+#define PAWL_PUSH_OPTS(...) PAWL_LEND(pawl_push_opts, __VA_ARGS__)
 
 /* Push as part of this turn: recorded with it, exactly once.  Does not wait.  ok is
  * false, with the reason, for a bad name, an item over a limit or a store without queues. */
 PAWL_API pawl_result pawl_queue_push(pawl_ctx *ctx, const char *queue, pawl_str data,
-                                     const pawl_push_opts *opts);
+                                     const pawl_push_opts *opts) PAWL_MUST_USE;
 
 /*
  * Pop one item under a lock, as a task.  The value of its result is recorded:

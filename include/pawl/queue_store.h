@@ -114,6 +114,9 @@ typedef struct pawl_queue_forget {
  *       when a changed queue, an updated or dropped entry, or a changed or dropped
  *       lock is missing.  Earlier rounds of the commit count.  (A store that leaves the rows
  *       of `taken` entries alone need not notice that one is missing.)
+ *   Q12  A dropped queue must be there.  From then on nothing finds it, its name is free, and it is
+ *       never due.  Its entries, locks, past locks and keys, however many, go with purge, a
+ *       limited number a commit; nobody asks for them by its qid any more.
  */
 typedef struct pawl_queue_round {
     const pawl_queue_row *new_queues;
@@ -138,6 +141,8 @@ typedef struct pawl_queue_round {
     size_t key_count;
     const pawl_queue_forget *forgets;
     size_t forget_count;
+    const uint64_t *drop_queues; /* qids; whatever they still have goes with purge */
+    size_t drop_queue_count;
 } pawl_queue_round;
 
 /* ---- Answers ---------------------------------------------------------------- */
@@ -151,7 +156,8 @@ typedef struct pawl_entry_list {
     const pawl_queue_entry *items;
     size_t count;
     bool more;        /* cut short by limit, bytes_max or the number of rows looked at */
-    uint64_t last_id; /* BY_ID: the last one looked at */
+    uint64_t last_id; /* BY_ID, DELAYED, LOCKED: of the last one looked at, and */
+    int64_t last_key; /* DELAYED, LOCKED: its key; READY: its priority, and its place in last_id */
 } pawl_entry_list;
 
 typedef struct pawl_lock_list {
@@ -171,22 +177,24 @@ typedef struct pawl_level_list {
 
 typedef enum pawl_entry_order {
     PAWL_ENTRIES_READY,    /* ready, by (priority, place), from (priority, place) on */
-    PAWL_ENTRIES_DELAYED,  /* delayed, by (visible_ms, id) */
+    PAWL_ENTRIES_DELAYED,  /* delayed, by (visible_ms, id), after (after_key, after) */
     PAWL_ENTRIES_EXPIRING, /* not locked and expires_ms > 0, by (expires_ms, id) */
     PAWL_ENTRIES_BY_ID,    /* all, by id, after `after`; `state` and `priority` may choose */
+    PAWL_ENTRIES_LOCKED,   /* locked, by (number of the lock, id), after (after_key, after) */
 } pawl_entry_order;
 
 typedef struct pawl_entry_query {
     uint64_t qid;
     pawl_entry_order order;
-    int64_t priority; /* READY: from here on; BY_ID: only this one, if has_priority */
-    uint64_t place;   /* READY: and from here on in this priority */
-    bool has_priority;
-    uint64_t after;   /* BY_ID */
-    int state;        /* BY_ID: a state + 1; 0: any */
-    uint32_t limit;   /* at least 1 */
-    size_t bytes_max; /* stop after so many bytes of data (one row at least); 0: none */
-    bool heads;       /* without data and attrs */
+    int64_t priority;  /* READY: from here on; with has_priority: only this one */
+    uint64_t place;    /* READY: and from here on in this priority */
+    bool has_priority; /* not for EXPIRING */
+    uint64_t after;    /* BY_ID, DELAYED, LOCKED: an id */
+    int state;         /* BY_ID: a state + 1; 0: any */
+    uint32_t limit;    /* at least 1 */
+    size_t bytes_max;  /* stop after so many bytes of data (one row at least); 0: none */
+    bool heads;        /* without data and attrs */
+    int64_t after_key; /* DELAYED: visible_ms, LOCKED: the number of a lock */
 } pawl_entry_query;
 
 /* ---- The operations ---------------------------------------------------------- */
@@ -210,7 +218,9 @@ typedef struct pawl_queue_ops {
      *   Q7  In the order asked, every field as committed; `more` is false only
      *       when there are none left.
      *   Q8  Cost grows with what is returned and what is locked in front of it, not with the
-     *       queue (BY_ID looks at no more than 10,000 rows). */
+     *       queue; where rows are passed over, no more than 10,000 are looked at.
+     *   Q11  Pages: each next one from last_key and last_id of the one before has what is left,
+     *       each entry once, whatever else came, went or changed in between. */
     pawl_status (*query_entries)(struct pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
                                  pawl_entry_list *ret, pawl_error *reterr);
     /* read_entries [reader]: those that exist among these ids, in the order asked;

@@ -78,7 +78,7 @@ typedef struct pawl_replay_opts {
     void *user;
 } pawl_replay_opts;
 
-#define PAWL_REPLAY_OPTS(...) (&(pawl_replay_opts){.size = sizeof(pawl_replay_opts), __VA_ARGS__})
+#define PAWL_REPLAY_OPTS(...) PAWL_LEND(pawl_replay_opts, __VA_ARGS__)
 
 /*
  * Replay one execution: `info` gives instance, orchestration, version and

@@ -31,8 +31,7 @@ typedef struct pawl_register_opts {
     void *user;         /* for pawl_user() and pawl_activity_user() */
 } pawl_register_opts;
 
-#define PAWL_REGISTER_OPTS(...)                                                                    \
-    (&(pawl_register_opts){.size = sizeof(pawl_register_opts), __VA_ARGS__})
+#define PAWL_REGISTER_OPTS(...) PAWL_LEND(pawl_register_opts, __VA_ARGS__)
 
 /*
  * Register code.  Names are 1..255 bytes without '/' or control characters,
@@ -56,6 +55,14 @@ PAWL_API pawl_status pawl_register_activity_with(pawl_app *app, const char *name
 PAWL_API bool pawl_app_has_orchestration(pawl_app *app, const char *name, const char *version);
 PAWL_API bool pawl_app_has_code(pawl_app *app); /* any orchestration */
 PAWL_API bool pawl_app_has_activity(pawl_app *app, const char *name);
+/* What is registered: orchestrations by name and version, then activities by name. */
+typedef struct pawl_code {
+    const char *name;
+    const char *version; /* NULL: an activity */
+    const char *file;    /* the module, as it was named; NULL: the program itself */
+} pawl_code;
+/* The list is in `mem`, its texts live as long as the app; returns how many. */
+PAWL_API size_t pawl_app_code(pawl_app *app, pawl_mem *mem, const pawl_code **ret);
 /* Load a module (see PAWL_MODULE): a private copy is opened, so replacing the
  * file later is safe.  PAWL_INVALID says what is wrong with the file. */
 PAWL_API pawl_status pawl_app_load(pawl_app *app, const char *path,
@@ -86,21 +93,29 @@ typedef struct pawl_store pawl_store; /* pawl/provider.h */
 typedef struct pawl_options {
     size_t size; /* set by PAWL_OPTIONS */
     /* Where: `store` is "sqlite:FILE", "jsonl:DIR" or "memory:", or opened_store
-     * is a store that the caller keeps; neither means sqlite:DATA/pawl.db. */
-    const char *data; /* directory, made 0700 when missing; default "./pawl-data" */
+     * is a store that the caller keeps (with `data`, crashes are blamed there too);
+     * neither means sqlite:DATA/pawl.db. */
+    const char *data; /* directory, made 0700 when missing; default "./pawl-data".  It must be
+                       * ours and not writable by others; no link in it is followed */
     const char *store;
     pawl_store *opened_store;
     bool read_only; /* look only: no lock, no engine; reading client calls work */
 
-    uint32_t workers;        /* activity threads; default 32, started when needed */
-    size_t max_payload;      /* default 2 MiB */
-    uint32_t max_history;    /* events an execution; default 50,000 */
-    size_t fiber_memory;     /* resident stacks and arenas; default 256 MiB */
-    uint32_t max_attempts;   /* before a crashing item is quarantined; default 10 */
-    int64_t cancel_grace_ms; /* cancelled code may run on; default 60,000 */
-    int64_t turn_limit_ms;   /* a turn that runs longer stops the process; default 60,000 */
-    int64_t drain_ms;        /* close waits for running activities; default 10,000 */
-    uint32_t group_limit;    /* rounds in one commit; default 1,024 */
+    /* Activity threads; default 32, started when needed.  Names share them: of 8 or more one
+     * in eight is kept for activities of which nothing runs. */
+    uint32_t workers;
+    size_t max_payload;    /* default 2 MiB */
+    uint32_t max_history;  /* events an execution; default 50,000 */
+    size_t fiber_memory;   /* resident stacks and arenas; default 256 MiB */
+    uint32_t max_attempts; /* before a crashing item is quarantined; default 10 */
+    /* Time that cancelled code may wait outside a shield, where a process that has it runs;
+     * default 0: no limit.  No time inside a shield counts, and what a shield scheduled is never
+     * withdrawn; since cancelled code does not wait anywhere else (pawl_shield), nothing is ever
+     * cut.  The force is terminate. */
+    int64_t cancel_grace_ms;
+    int64_t turn_limit_ms; /* a turn that runs longer stops the process; default 60,000 */
+    int64_t drain_ms;      /* close waits for running activities; default 10,000 */
+    uint32_t group_limit;  /* rounds in one commit; default 1,024 */
 
     /* What does not fit: the default is the first choice. */
     bool fail_on_mismatch;       /* code other than its history: block it, or fail it */
@@ -119,27 +134,47 @@ typedef struct pawl_options {
     int64_t retain_ms;    /* remove instances that ended longer ago; default 0: keep them */
     uint32_t max_mailbox; /* events kept for one instance, more are refused; default 10,000 */
     uint32_t max_depth;   /* children of children, deeper ones fail; default 1,000 */
+    const char *tags;     /* "gpu,eu": calls with one of these tags run here, too; default: none */
+    /* No handlers for SIGSEGV, SIGBUS, SIGABRT, SIGFPE and SIGILL.  Those of the runtime name the
+     * code that faults (and tell a stack overflow), then pass the signal on to the handler
+     * that was there before; close puts that back. */
+    bool no_signals;
+    size_t turn_memory; /* one turn may ask for (pawl_alloc …); more blocks it; default 256 MiB */
 } pawl_options;
 
-#define PAWL_OPTIONS(...) (&(pawl_options){.size = sizeof(pawl_options), __VA_ARGS__})
+#define PAWL_OPTIONS(...) PAWL_LEND(pawl_options, __VA_ARGS__)
 
 /* Open the store, take ownership of it, recover.  NULL on failure; `reterr`
  * says in one line what to do. */
 PAWL_API pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts,
-                                         pawl_error *reterr);
+                                         pawl_error *reterr) PAWL_MUST_USE;
 /* Run on threads of the runtime until close. */
 PAWL_API pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr) PAWL_MUST_USE;
 /*
  * For callers without threads: do what is ready (turns, one commit, activities)
  * on this thread, waiting up to `wait_ms` for something to become ready.
- * Returns how many rounds were committed.  Not together with start; blocking
- * client calls on the stepping thread step by themselves.
+ * Returns how many rounds were committed; -1 when the runtime has stopped, has
+ * threads, or inside one of its callbacks.  Blocking client calls on the stepping
+ * thread step by themselves.
  */
 PAWL_API int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms);
+/*
+ * For a program that waits in epoll, poll or libuv instead: wait until this descriptor is
+ * readable or pawl_runtime_timeout_ms() is over, then call pawl_runtime_step(rt, 0) until
+ * the time-out is not 0.  It belongs to the runtime: do not read or close it.  It turns
+ * readable when another thread (or your own) has handed something in, and unreadable
+ * with the next step.  -1: the runtime has threads of its own, is read-only, or the
+ * process has no descriptor left.
+ */
+PAWL_API int pawl_runtime_fd(pawl_runtime *rt) PAWL_MUST_USE;
+/* Milliseconds until something is due: 0 step now, -1 nothing is.  On the stepping thread. */
+PAWL_API int64_t pawl_runtime_timeout_ms(pawl_runtime *rt) PAWL_MUST_USE;
 PAWL_API pawl_client *pawl_runtime_client(pawl_runtime *rt);
 
 /* Refuse new work, let running activities finish (bounded by drain_ms), stop
- * threads, close the store if the runtime opened it, free.  NULL is fine. */
+ * threads, close the store if the runtime opened it, free.  NULL is fine.  Inside a
+ * callback of the runtime it would wait for itself: nothing is closed, and a line in
+ * the log says so. */
 PAWL_API void pawl_runtime_close(pawl_runtime *rt);
 
 #define PAWL_TROUBLE_BYTES 200
@@ -162,11 +197,35 @@ typedef struct pawl_stats {
     uint64_t schedule_to_start[PAWL_DELAY_BUCKETS];
     uint64_t schedule_to_start_count, schedule_to_start_ms; /* their number and sum */
     bool busy; /* the engine is at work, not waiting for something to do */
+    uint64_t store_log_bytes, store_damaged; /* of pawl_store_figures (pawl/provider.h) */
+    uint64_t instances;                      /* stored now; of these: */
+    uint64_t instances_suspended, instances_blocked, instances_failed, instances_cancelled;
 } pawl_stats;
 
 /* Counts rows of the store for the depths. */
 PAWL_API void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret);
-/* Does the engine make progress?  If not, *rettrouble says why.  Costs nothing. */
+typedef enum pawl_tally_what {
+    PAWL_TALLY_STARTED, /* of an orchestration: an instance; not counted of activities */
+    PAWL_TALLY_COMPLETED,
+    PAWL_TALLY_FAILED,    /* for good */
+    PAWL_TALLY_CANCELLED, /* of an orchestration */
+    PAWL_TALLY_RETRIED,   /* of an activity: an attempt that is followed by another */
+    PAWL_TALLY_COUNT
+} pawl_tally_what;
+
+typedef struct pawl_tally {
+    pawl_str
+        name; /* of the orchestration or activity; empty: all that have no counts of their own */
+    bool is_activity;
+    uint64_t counts[PAWL_TALLY_COUNT];
+} pawl_tally;
+
+/* What was counted by name since the runtime was opened: the first 200 orchestrations and the first
+ * 200 activities have counts of their own.  How many entries, in *ret; names are valid until the
+ * runtime is closed. */
+PAWL_API size_t pawl_runtime_tallies(pawl_runtime *rt, pawl_mem *mem, const pawl_tally **ret);
+/* Does the engine make progress?  If not, *rettrouble says why: a turn, a commit or any call without
+ * an answer (that does not wait by its own wish) is older than 10 s, …  Costs nothing. */
 PAWL_API bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES]);
 /* INT64_MAX of the last one. */
 PAWL_API int64_t pawl_delay_bound_ms(unsigned bucket);
@@ -192,7 +251,7 @@ typedef struct pawl_module {
  */
 #define PAWL_MODULE(fn)                                                                            \
     PAWL_API extern const pawl_module pawl_module_v1;                                              \
-    PAWL_API const pawl_module pawl_module_v1 = {sizeof(pawl_module), PAWL_MODULE_ABI, (fn)};
+    const pawl_module pawl_module_v1 = {sizeof(pawl_module), PAWL_MODULE_ABI, (fn)};
 
 #define PAWL_PROGRAM(fn)                                                                           \
     int main(int argc, char **argv)                                                                \

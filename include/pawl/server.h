@@ -30,14 +30,17 @@ typedef struct pawl_server_opts {
     size_t max_body;      /* bytes of one request; default 8 MiB */
     size_t max_payload;   /* as given to the runtime, for messages; default 2 MiB */
     uint32_t connections; /* default 10,000, less when the system allows fewer */
-    bool lenient;         /* ignore unknown query parameters on pop */
+    bool lenient;         /* ignore query parameters and members of bodies that nobody knows */
     pawl_log_level log_level;
     pawl_log_fn *log; /* default: logfmt lines on stderr */
     void *log_user;
     bool log_json; /* without `log`: one JSON object a line */
+    /* Memory for answers that wait for slow readers, together; default 256 MiB.  Beyond it the
+     * client that has been reading longest is cut off. */
+    size_t max_answers;
 } pawl_server_opts;
 
-#define PAWL_SERVER_OPTS(...) (&(pawl_server_opts){.size = sizeof(pawl_server_opts), __VA_ARGS__})
+#define PAWL_SERVER_OPTS(...) PAWL_LEND(pawl_server_opts, __VA_ARGS__)
 
 /* Listen and serve.  PAWL_INVALID: the options; PAWL_EXISTS: the port is taken;
  * PAWL_UNAVAILABLE: anything else of the system. */
@@ -45,8 +48,15 @@ PAWL_API pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts
                                         pawl_error *reterr);
 /* Where it listens: "http://127.0.0.1:8000". */
 PAWL_API const char *pawl_server_url(const pawl_server *s);
-/* Take no new connections and requests, end long polls and streams, wait for
- * the answers under way, at most `ms`; and for a commit of its own that is under way, if the
+/* Read tokens and certificates again, as after SIGHUP.  Connections go on as they are; whoever
+ * waits or listens with a token that is void now is sent away.  Trouble is reported, and then the
+ * certificates stay as they were. */
+PAWL_API pawl_status pawl_server_reload(pawl_server *s, pawl_error *reterr) PAWL_MUST_USE;
+/* For a watchdog, called now and then by one thread: is the runtime healthy, and has the HTTP
+ * server gone on since the last time?  PAWL_TROUBLE_BYTES for the reason. */
+PAWL_API bool pawl_server_healthy(pawl_server *s, char rettrouble[PAWL_TROUBLE_BYTES]);
+/* Refuse new requests (503: /ready says so to who asks before it sends more), end long polls and
+ * streams, wait for the answers under way, at most `ms`; and for a commit of its own that is under way, if the
  * disk hangs. */
 PAWL_API void pawl_server_stop(pawl_server *s, int64_t ms);
 /* After the runtime is closed.  NULL is fine. */
@@ -60,11 +70,14 @@ typedef struct pawl_token_info {
     pawl_str queues; /* prefixes of queue names, comma-separated; empty: all */
     pawl_str name;   /* for people */
     int64_t created_ms;
+    bool api; /* with queues: for everything outside /queue, too */
 } pawl_token_info;
 
 #define PAWL_TOKEN_BYTES 96
 
-/* Make a token; only its hash is stored.  `queues` and `name` may be NULL. */
+/* Make a token; only its hash is stored.  `queues` and `name` may be NULL.  With queues it is for
+ * /queue alone; a scope with a plus ("operate+") is for the rest of the server, too.  The file
+ * keeps its owner and mode; a new one is its directory's owner's. */
 PAWL_API pawl_status pawl_token_new(const char *file, const char *scope, const char *queues,
                                     const char *name, int64_t now_ms,
                                     char rettoken[PAWL_TOKEN_BYTES],

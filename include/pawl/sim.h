@@ -117,7 +117,7 @@ typedef struct pawl_sim_opts {
     void *user;
 } pawl_sim_opts;
 
-#define PAWL_SIM_OPTS(...) (&(pawl_sim_opts){.size = sizeof(pawl_sim_opts), __VA_ARGS__})
+#define PAWL_SIM_OPTS(...) PAWL_LEND(pawl_sim_opts, __VA_ARGS__)
 
 typedef enum pawl_sim_problem {
     PAWL_SIM_NONE = 0,
@@ -128,9 +128,10 @@ typedef enum pawl_sim_problem {
     PAWL_SIM_CRASHED = 5,
     PAWL_SIM_LOOP = 6,
     PAWL_SIM_BLOCKED = 7,
+    PAWL_SIM_LOST = 8, /* an event no code saw, a compensation that was cut: our bug, not yours */
 } pawl_sim_problem;
 
-/* "none", "divergence", "hang", "check", "leak", "crash", "loop", "blocked". */
+/* "none", "divergence", "hang", "check", "leak", "crash", "loop", "blocked", "lost". */
 PAWL_API const char *pawl_sim_problem_name(pawl_sim_problem problem);
 
 /* One line of what happened in the failing seed. */

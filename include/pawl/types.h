@@ -24,6 +24,56 @@
 #define PAWL_PRINTF(f, a)
 #endif
 
+/*
+ * A compiler warns where the result of a call that may fail is not looked at.
+ * Where you mean it: `pawl_ignore(pawl_sleep(ctx, 500));`.  (To gcc a cast to
+ * void is not enough.)
+ */
+#ifdef __cplusplus
+#define pawl_ignore(call)                                                                          \
+    do {                                                                                           \
+        const auto &pawl_ignored_ = (call);                                                        \
+        (void)pawl_ignored_;                                                                       \
+    } while (0)
+#else
+#define pawl_ignore(call)                                                                          \
+    do {                                                                                           \
+        __typeof__(call) pawl_ignored_ = (call);                                                   \
+        (void)pawl_ignored_;                                                                       \
+    } while (0)
+#endif
+
+/*
+ * PAWL_LEND(type, .field = value, …) is the address of a `type` with these
+ * fields, all others zero and `size` filled in; the macros named after a struct
+ * of options (PAWL_CALL_OPTS …) are made of it.  In C it lives to the end of the
+ * block, in C++ to the end of the statement, which is long enough for a call.
+ * C++ wants the fields in the order of the struct.
+ *
+ * `size` says how much of a struct its caller knows.  Of an older caller's, shorter
+ * one the rest is zero (of a queue's configuration: its default); what a newer one
+ * has more must be zero, or the call is PAWL_MISUSE.  A size of 0 is that of this
+ * header.  NULL for options is all zero.
+ *
+ * Nothing where something is needed (a client, memory, room for the answer, the
+ * bytes of a length) is PAWL_MISUSE, in an orchestration a refused result; a call
+ * that returns neither stops the process with a line that names it.
+ */
+#ifdef __cplusplus
+extern "C++" {
+template <typename T> inline const T *pawl_lend_(const T &temporary)
+{
+    return &temporary;
+}
+}
+#if defined(__GNUC__)
+#pragma GCC system_header /* fields left out are zero: what -Wextra warns of is meant */
+#endif
+#define PAWL_LEND(type, ...) pawl_lend_(type{.size = sizeof(type), __VA_ARGS__})
+#else
+#define PAWL_LEND(type, ...) (&(type){.size = sizeof(type), __VA_ARGS__})
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -101,15 +151,54 @@ typedef struct pawl_error {
 } pawl_error;
 
 /*
+ * Why a piece of work ended as it did.  X(ENUM, number, word, text); the words
+ * are stored and in the JSON: append, never change.  A refused call was never
+ * made (a limit, an id that is taken, a handle that is no task).
+ */
+/* clang-format off */
+#define PAWL_RESULT_KINDS(X)                                                            \
+    X(OK,                0, "ok",                "it succeeded")                         \
+    X(FAILED,            1, "failed",            "it failed; `value` is what it said")   \
+    X(SCHEDULE_TO_START, 2, "schedule_to_start", "timed out: no worker took it")         \
+    X(START_TO_CLOSE,    3, "start_to_close",    "timed out: the last attempt")          \
+    X(SCHEDULE_TO_CLOSE, 4, "schedule_to_close", "timed out: all attempts together")     \
+    X(HEARTBEAT,         5, "heartbeat",         "timed out: it went silent")            \
+    X(CANCELLED,         6, "cancelled",         "withdrawn, or a child that was")       \
+    X(POISON,            7, "poison",            "given up: it ended the process too often") \
+    X(REFUSED,           8, "refused",           "never begun")                          \
+    X(LOST,              9, "lost",              "nobody knows whether it was done")
+/* clang-format on */
+
+typedef enum pawl_result_kind {
+#define PAWL_RESULT_ENUM(name, number, word, text) PAWL_RESULT_##name = (number),
+    PAWL_RESULT_KINDS(PAWL_RESULT_ENUM)
+#undef PAWL_RESULT_ENUM
+} pawl_result_kind;
+
+/* "ok", "failed", …; NULL for a number that is no kind. */
+PAWL_API const char *pawl_result_kind_name(int kind);
+
+/*
  * How a piece of work ended.  `value` is the result when `ok`, otherwise the
- * error text.  `cancelled` is set when the wait was interrupted because the
- * orchestration is being cancelled (then `ok` is false).
+ * error text: what the activity or child said, byte for byte, or a line of ours
+ * where it said nothing (time-outs, poison, refusals).  `cancelled` is set when
+ * the wait was interrupted because the orchestration is being cancelled (then
+ * `ok` is false).  `attempts` of an activity: the tries its policy counted,
+ * those that the death of a process ended not among them; 0 when none was made.
  */
 typedef struct pawl_result {
     bool ok;
     bool cancelled;
+    uint16_t kind; /* pawl_result_kind */
+    uint32_t attempts;
     pawl_str value;
 } pawl_result;
+
+/* True for the four time-outs. */
+static inline bool pawl_timed_out(pawl_result r)
+{
+    return r.kind >= PAWL_RESULT_SCHEDULE_TO_START && r.kind <= PAWL_RESULT_HEARTBEAT;
+}
 
 /* Where an instance stands.  Values are stored: append, never renumber. */
 typedef enum pawl_state {

@@ -35,13 +35,13 @@ typedef struct pawl_poll {
     size_t activity_count;
     const char *const *tags; /* calls with a tag go only to workers that ask for it */
     size_t tag_count;        /* 0..100 */
-    uint32_t max;            /* items at most: 1..100; 0: 1 */
+    uint32_t max;            /* items at most: 1..100; 0: 1.  Fewer, when inputs reach 4 MiB */
     int64_t wait_ms;         /* until there is some: brought into 0..60 s */
     int64_t lock_ms;         /* of the lease: brought into 1 s .. 1 h; 0: 30 s */
     const char *worker;      /* its name, for people; at most 255 bytes */
 } pawl_poll;
 
-#define PAWL_POLL(...) (&(pawl_poll){.size = sizeof(pawl_poll), __VA_ARGS__})
+#define PAWL_POLL(...) PAWL_LEND(pawl_poll, __VA_ARGS__)
 
 /* One piece of work, leased. */
 typedef struct pawl_lease {
@@ -77,6 +77,39 @@ PAWL_API pawl_status pawl_worker_extend(pawl_client *c, const char *token, int64
 PAWL_API pawl_status pawl_worker_abandon(pawl_client *c, const char *token, int64_t delay_ms,
                                          pawl_worker_fn *fn, void *arg,
                                          pawl_error *reterr) PAWL_MUST_USE;
+
+/* ---- Who polls ---------------------------------------------------------- */
+
+/* A piece of work that a worker has. */
+typedef struct pawl_held {
+    pawl_str instance;
+    uint64_t id; /* of the task */
+    pawl_str activity;
+    int64_t until_ms; /* the end of its lease */
+} pawl_held;
+
+/* A worker by the name it gave in its polls. */
+typedef struct pawl_worker_info {
+    pawl_str worker;
+    const pawl_str *activities; /* of its last poll */
+    size_t activity_count;
+    const pawl_str *tags;
+    size_t tag_count;
+    int64_t seen_ms; /* its last poll */
+    uint64_t polls;
+    const pawl_held *held;
+    size_t held_count;
+} pawl_worker_info;
+
+typedef struct pawl_worker_page {
+    const pawl_worker_info *items; /* by name */
+    size_t count;
+} pawl_worker_page;
+
+/* Those that gave a name and polled this process in the last ten minutes, or have something.  At
+ * most 1,000 are remembered, in memory only: a restart forgets them until they poll again. */
+PAWL_API pawl_status pawl_worker_list(pawl_client *c, pawl_mem *mem, pawl_worker_page *ret,
+                                      pawl_error *reterr) PAWL_MUST_USE;
 
 #ifdef __cplusplus
 }

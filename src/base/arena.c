@@ -17,6 +17,7 @@
  * allocation is followed by a gap.
  */
 #include "base/arena.h"
+#include "base/misuse.h"
 
 #include "base/asan.h"
 #include "base/attr.h"
@@ -53,7 +54,7 @@ static struct arena_block *add_block(pawl_mem *mem, size_t want, size_t least);
 static void free_block(pawl_mem *mem, struct arena_block *block);
 static void free_down_to(pawl_mem *mem, const struct arena_block *keep);
 static void set_head(pawl_mem *mem, struct arena_block *head, char *at);
-NORETURN static void give_up(const pawl_mem *mem, size_t need);
+NORETURN static void give_up(pawl_mem *mem, size_t need);
 
 void arena_init(pawl_mem *mem)
 {
@@ -131,6 +132,7 @@ pawl_str arena_dup(pawl_mem *mem, pawl_str text)
         return (pawl_str){.ptr = "", .len = 0};
     if (text.len > ALLOCATION_MAX)
         give_up(mem, text.len);
+    MUST_HAVE("the bytes of a text that has a length", text.ptr);
     char *copy = arena_alloc(mem, text.len + 1);
 
     memcpy(copy, text.ptr, text.len);
@@ -220,21 +222,25 @@ void pawl_mem_free(pawl_mem *mem)
 
 void pawl_mem_reset(pawl_mem *mem)
 {
+    MUST_HAVE("memory", mem);
     arena_reset(mem);
 }
 
 void *pawl_mem_alloc(pawl_mem *mem, size_t size)
 {
+    MUST_HAVE("memory", mem);
     return arena_zalloc(mem, size);
 }
 
 pawl_str pawl_mem_dup(pawl_mem *mem, pawl_str text)
 {
+    MUST_HAVE("memory", mem);
     return arena_dup(mem, text);
 }
 
 pawl_str pawl_mem_printf(pawl_mem *mem, const char *format, ...)
 {
+    MUST_HAVE("memory", mem);
     va_list args;
 
     va_start(args, format);
@@ -278,19 +284,30 @@ static void *add_large(pawl_mem *mem, size_t need)
     return BLOCK_DATA(block);
 }
 
+static size_t room(const pawl_mem *mem)
+{
+    const struct arena_budget *b = mem->budget;
+    size_t left = !mem->limit ? SIZE_MAX : mem->limit > mem->total ? mem->limit - mem->total : 0;
+    size_t shared = !b ? SIZE_MAX : b->most > b->used ? b->most - b->used : 0;
+
+    return left < shared ? left : shared;
+}
+
 /* A block of `want` bytes, or as few as `least` when the limit is near. */
 static struct arena_block *add_block(pawl_mem *mem, size_t want, size_t least)
 {
     size_t size = want > least ? want : least;
-    size_t left = mem->limit > mem->total ? mem->limit - mem->total : 0;
+    size_t left = room(mem);
 
-    if (mem->limit && size > left)
+    if (size > left)
         size = left & ~(ALIGN - 1);
     struct arena_block *block = size && size >= least ? malloc(size) : NULL;
     if (!block)
         give_up(mem, least);
     *block = (struct arena_block){.size = size};
     mem->total += size;
+    if (mem->budget)
+        mem->budget->used += size;
     asan_poison(BLOCK_DATA(block), size - BLOCK_HEADER);
     return block;
 }
@@ -298,6 +315,8 @@ static struct arena_block *add_block(pawl_mem *mem, size_t want, size_t least)
 static void free_block(pawl_mem *mem, struct arena_block *block)
 {
     mem->total -= block->size;
+    if (mem->budget)
+        mem->budget->used -= block->size;
     asan_unpoison(block, block->size);
     free(block);
 }
@@ -323,8 +342,9 @@ static void set_head(pawl_mem *mem, struct arena_block *head, char *at)
 }
 
 /* Leave through the owner's hook, or stop: there is no way to go on. */
-static void give_up(const pawl_mem *mem, size_t need)
+static void give_up(pawl_mem *mem, size_t need)
 {
+    mem->wanted = need;
     if (mem->exhausted)
         mem->exhausted(mem->user);
     char text[160];

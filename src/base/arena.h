@@ -3,7 +3,7 @@
  * base/arena.h -- memory that dies together.
  *
  * A chain of blocks, bump-allocated, never returning NULL: when the system is
- * out of memory, or `limit` bytes are used, the arena calls `exhausted`, which
+ * out of memory, or `limit` bytes or those of the budget are used, the arena calls `exhausted`, which
  * must not return (a fiber switches away, a request unwinds).  Without a hook
  * the process aborts with a message.  pawl_mem of the public API is this.
  *
@@ -19,6 +19,12 @@
 
 struct arena_block;
 
+/* Shared by arenas that have one limit together. */
+struct arena_budget {
+    size_t used; /* bytes in all their blocks */
+    size_t most;
+};
+
 struct pawl_mem {
     struct arena_block *head;      /* newest block; owned chain */
     char *at;                      /* next free byte of head */
@@ -27,6 +33,8 @@ struct pawl_mem {
     size_t limit;                  /* 0: none */
     void (*exhausted)(void *user); /* does not return; NULL: abort */
     void *user;
+    struct arena_budget *budget; /* NULL: none; counts blocks from then on */
+    size_t wanted;               /* by the allocation that was refused */
 };
 
 struct arena_mark {

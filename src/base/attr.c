@@ -40,3 +40,9 @@ void memory_gone(const char *file, int line)
                  "pawl: out of memory (%s:%d); stopping: what was committed is safe, start again\n",
                  file, line));
 }
+
+void rule_stop(const char *rule)
+{
+    char text[512];
+    stop(text, sizeof text, snprintf(text, sizeof text, "pawl: %s\n", rule));
+}

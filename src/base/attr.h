@@ -19,6 +19,9 @@
 
 NORETURN void assert_failed(const char *what, const char *file, int line);
 
+/* The caller broke a rule in a way that cannot be answered: a line with the rule, then abort(). */
+NORETURN void rule_stop(const char *rule);
+
 NORETURN void memory_gone(const char *file, int line);
 
 #define assert_that(cond)                                                                          \

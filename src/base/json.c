@@ -16,6 +16,7 @@
  * Members of one name: the first wins.  Called from everywhere; allocates nothing.
  */
 #include "base/json.h"
+#include "base/misuse.h"
 
 #include "base/json_scalar.h"
 #include "base/limits.h"
@@ -41,6 +42,7 @@ struct scan {
     uint64_t objects; /* bit d: the bracket at depth d + 1 is an object */
     unsigned depth;
     unsigned depth_max;
+    bool too_deep;         /* that is where it broke */
     struct finder *finder; /* NULL: only check */
 };
 
@@ -56,7 +58,8 @@ static struct scan scan_of(pawl_str text)
 {
     const char *at = text.ptr ? text.ptr : "";
 
-    return (struct scan){.at = at, .end = at + text.len, .depth_max = LIMIT_JSON_DEPTH};
+    return (struct scan){
+        .at = at, .end = at + (text.ptr ? text.len : 0), .depth_max = LIMIT_JSON_DEPTH};
 }
 
 static void skip_space(struct scan *s)
@@ -84,6 +87,18 @@ bool pawl_json_valid(pawl_str payload, size_t *retoffset)
     if (retoffset)
         *retoffset = (size_t)(s.at - start);
     return false;
+}
+
+enum json_fault json_check(pawl_str payload, size_t *retoffset)
+{
+    struct scan s = scan_of(payload);
+    const char *start = s.at;
+
+    bool ok = scan_document(&s);
+    *retoffset = ok ? json_half_pair(payload) : (size_t)(s.at - start);
+    if (ok)
+        return *retoffset < payload.len ? JSON_HALF_PAIR : JSON_FINE;
+    return s.too_deep ? JSON_TOO_DEEP : JSON_BROKEN;
 }
 
 bool json_fits(pawl_str payload, unsigned depth_max)
@@ -186,6 +201,25 @@ bool json_next(struct json_iter *it)
     return true;
 }
 
+pawl_json_iter pawl_json_each(pawl_str payload, const char *pointer)
+{
+    return (pawl_json_iter){.whole = pawl_json_get(payload, pointer)};
+}
+
+bool pawl_json_next(pawl_json_iter *it)
+{
+    MUST_HAVE("an iterator", it);
+    struct json_iter inner = {.raw = it->whole, .at = it->at};
+
+    if (!json_next(&inner))
+        return false;
+    it->key = inner.key;
+    it->value = inner.value;
+    it->at = inner.at;
+    it->index = it->count++;
+    return true;
+}
+
 /* ---- The scanner -------------------------------------------------------- */
 
 static bool in_object(const struct scan *s)
@@ -196,8 +230,10 @@ static bool in_object(const struct scan *s)
 /* An opening bracket. */
 static bool open_bracket(struct scan *s, enum expect *retnext)
 {
-    if (s->depth == s->depth_max)
+    if (s->depth == s->depth_max) {
+        s->too_deep = true;
         return false;
+    }
     uint64_t bit = UINT64_C(1) << s->depth++;
     s->objects = *s->at == '{' ? s->objects | bit : s->objects & ~bit;
     s->at++;

@@ -44,6 +44,21 @@ bool json_unescape(pawl_str raw, struct buf *out);
 void json_quote(struct buf *out, pawl_str text);
 /* A raw number as an integer; false when fractional, out of range or no number. */
 bool json_integer(pawl_str raw, int64_t *ret);
+/* The same by value: 5.0 and 50e-1 are 5.  (json_integer() reads what is written without point
+ * and exponent; orchestrations have read so, and must go on to.) */
+bool json_whole(pawl_str raw, int64_t *ret);
+
+/* The same value, whatever the blanks, the order of members, and how numbers and texts are written:
+ * see json_same.c.  What is not JSON is the same when its bytes are.  `mem` is for work. */
+bool json_same(pawl_mem *mem, pawl_str a, pawl_str b);
+
+/* What keeps a document from being taken.  All but the last are no JSON for anybody here. */
+enum json_fault { JSON_FINE, JSON_BROKEN, JSON_TOO_DEEP, JSON_HALF_PAIR };
+/* As pawl_json_valid(), and why not.  Half of a surrogate pair is JSON by its grammar, but no
+ * text: what comes from outside must not have one. */
+enum json_fault json_check(pawl_str payload, size_t *retoffset);
+/* Where the first half of a surrogate pair is in a valid document; its length when there is none. */
+size_t json_half_pair(pawl_str payload);
 
 /* The characters of a raw string without its quotes, one by one, escapes undone:
  * json_text_next writes 1..4 bytes of UTF-8 and returns how many, 0 at the end.

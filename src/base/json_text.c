@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/json_scalar.h"
+#include "base/misuse.h"
 #include "base/utf8.h"
 
 #include <locale.h>
@@ -71,6 +72,24 @@ static uint32_t read_rune(struct json_text *text)
         return UTF8_REPLACEMENT; /* `low` is read again, as a character of its own */
     text->at += 6;
     return 0x10000 + ((uint32_t)(high - 0xd800) << 10) + (uint32_t)(low - 0xdc00);
+}
+
+size_t json_half_pair(pawl_str payload)
+{
+    const char *at = payload.ptr, *end = at + payload.len;
+
+    while (at < end && (at = memchr(at, '\\', (size_t)(end - at)))) {
+        struct json_text text = {at + 2, end};
+        if (at[1] != 'u') {
+            at += 2;
+            continue;
+        }
+        int rune = json_hex4(text.at, end);
+        if (rune >= 0xd800 && rune <= 0xdfff && read_rune(&text) == UTF8_REPLACEMENT)
+            return (size_t)(at - payload.ptr);
+        at = rune >= 0xd800 && rune <= 0xdfff ? text.at : at + 6;
+    }
+    return payload.len;
 }
 
 /* The inside of a raw string; false when it is no string. */
@@ -209,6 +228,7 @@ void json_quote(struct buf *out, pawl_str text)
 
 pawl_str pawl_json_text(pawl_mem *mem, pawl_str payload, const char *pointer, const char *otherwise)
 {
+    MUST_HAVE("memory", mem);
     pawl_str inner;
 
     if (!strip_quotes(pawl_json_get(payload, pointer), &inner))
@@ -236,6 +256,66 @@ bool json_integer(pawl_str raw, int64_t *ret)
             return false;
         value = value * 10 + digit;
     }
+    *ret = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return true;
+}
+
+/* *value * 10 + digit, when that is at most `limit`. */
+static bool add_digit(uint64_t *value, unsigned digit, uint64_t limit)
+{
+    if (*value > (limit - digit) / 10)
+        return false;
+    *value = *value * 10 + digit;
+    return true;
+}
+
+/* The exponent behind `at`, brought into a range in which nothing overflows. */
+static int64_t read_exponent(const char *at, const char *end)
+{
+    bool negative = at < end && *at == '-';
+    int64_t value = 0;
+
+    if (at < end && (*at == '-' || *at == '+'))
+        at++;
+    for (; at < end && value < INT32_MAX / 16; at++)
+        value = value * 10 + (*at - '0');
+    return negative ? -value : value;
+}
+
+/* Zeros are counted and only then multiplied in when something follows: 5.000 has none. */
+bool json_whole(pawl_str raw, int64_t *ret)
+{
+    if (json_integer(raw, ret))
+        return true;
+    if (json_type(raw) != JSON_NUMBER)
+        return false;
+    const char *at = raw.ptr, *end = at + raw.len;
+    bool negative = *at == '-', fraction = false;
+    uint64_t limit = (uint64_t)INT64_MAX + negative, value = 0;
+    int64_t zeros = 0, scale = 0;
+
+    for (at += negative; at < end && *at != 'e' && *at != 'E'; at++) {
+        if (*at == '.') {
+            fraction = true;
+            continue;
+        }
+        scale -= fraction;
+        if (*at == '0') {
+            zeros += value > 0;
+            continue;
+        }
+        for (; zeros > 0; zeros--)
+            if (!add_digit(&value, 0, limit))
+                return false;
+        if (!add_digit(&value, (unsigned)(*at - '0'), limit))
+            return false;
+    }
+    scale += zeros + (at < end ? read_exponent(at + 1, end) : 0);
+    if (scale < 0 && value)
+        return false;
+    for (; scale > 0 && value; scale--)
+        if (!add_digit(&value, 0, limit))
+            return false;
     *ret = negative ? (int64_t)(0 - value) : (int64_t)value;
     return true;
 }

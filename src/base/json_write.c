@@ -15,6 +15,7 @@
 #include "base/attr.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 
 #include <locale.h>
 #include <math.h>
@@ -44,6 +45,7 @@ static void put_value(pawl_json *w, const char *text, size_t n);
 
 pawl_json *pawl_json_new(pawl_mem *mem)
 {
+    MUST_HAVE("memory", mem);
     pawl_json *w = arena_new(mem, pawl_json);
 
     w->mem = mem;
@@ -77,16 +79,19 @@ static void open_bracket(pawl_json *w, bool object)
 
 void pawl_json_object(pawl_json *w)
 {
+    MUST_HAVE("a writer", w);
     open_bracket(w, true);
 }
 
 void pawl_json_array(pawl_json *w)
 {
+    MUST_HAVE("a writer", w);
     open_bracket(w, false);
 }
 
 void pawl_json_end(pawl_json *w)
 {
+    MUST_HAVE("a writer", w);
     if (w->broken || w->depth == 0 || w->has_key) {
         w->broken = true;
         return;
@@ -147,6 +152,7 @@ static void put_quoted(pawl_json *w, pawl_str text)
 
 void pawl_json_key(pawl_json *w, const char *key)
 {
+    MUST_HAVE("a writer", w);
     if (w->broken || !key || w->depth == 0 || !(w->objects & bit(w)) || w->has_key) {
         w->broken = true;
         return;
@@ -161,6 +167,8 @@ void pawl_json_key(pawl_json *w, const char *key)
 
 void pawl_json_str(pawl_json *w, pawl_str text)
 {
+    MUST_HAVE("a writer", w);
+    w->broken = w->broken || is_odd(text);
     if (!begin_value(w))
         return;
     put_quoted(w, text);
@@ -169,6 +177,7 @@ void pawl_json_str(pawl_json *w, pawl_str text)
 
 void pawl_json_cstr(pawl_json *w, const char *text)
 {
+    MUST_HAVE("a writer", w);
     if (text)
         pawl_json_str(w, pawl_s(text));
     else
@@ -177,6 +186,7 @@ void pawl_json_cstr(pawl_json *w, const char *text)
 
 void pawl_json_num(pawl_json *w, int64_t number)
 {
+    MUST_HAVE("a writer", w);
     char text[24], *at = text + sizeof text;
     uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
 
@@ -203,6 +213,7 @@ static int format_real(char to[40], double number)
 
 void pawl_json_real(pawl_json *w, double number)
 {
+    MUST_HAVE("a writer", w);
     char text[40];
 
     if (!isfinite(number)) {
@@ -218,17 +229,20 @@ void pawl_json_real(pawl_json *w, double number)
 
 void pawl_json_truth(pawl_json *w, bool value)
 {
+    MUST_HAVE("a writer", w);
     put_value(w, value ? "true" : "false", value ? 4 : 5);
 }
 
 void pawl_json_null(pawl_json *w)
 {
+    MUST_HAVE("a writer", w);
     put_value(w, "null", 4);
 }
 
 void pawl_json_raw(pawl_json *w, pawl_str json)
 {
-    if (!json_fits(json, LIMIT_JSON_DEPTH - w->depth))
+    MUST_HAVE("a writer", w);
+    if (is_odd(json) || !json_fits(json, LIMIT_JSON_DEPTH - w->depth))
         w->broken = true;
     else
         put_value(w, json.ptr, json.len);
@@ -241,6 +255,7 @@ void json_put(pawl_json *w, pawl_str json)
 
 pawl_str pawl_json_done(pawl_json *w)
 {
+    MUST_HAVE("a writer", w);
     if (w->broken || !w->complete)
         return (pawl_str){0};
     w->text[w->len] = '\0';

@@ -45,6 +45,30 @@ bool check_instance_id(pawl_str id, size_t max, pawl_error *reterr)
     return check_text("instance id", id, max, reterr);
 }
 
+bool id_is_of_queue(pawl_str id)
+{
+    size_t prefix = sizeof(ID_OF_QUEUE) - 1, digits = 0;
+    if (id.len <= prefix || memcmp(id.ptr, ID_OF_QUEUE, prefix) != 0)
+        return false;
+    while (digits < id.len - prefix && id.ptr[id.len - 1 - digits] >= '0' &&
+           id.ptr[id.len - 1 - digits] <= '9')
+        digits++;
+    return digits && digits < id.len - prefix && id.ptr[id.len - 1 - digits] == '~';
+}
+
+bool check_chosen_id(pawl_str id, size_t max, pawl_error *reterr)
+{
+    if (!check_instance_id(id, max, reterr))
+        return false;
+    if (!id_is_of_queue(id))
+        return true;
+    error_set(reterr, PAWL_INVALID,
+              "instance id '%.*s' has the form that bound queues make (" ID_OF_QUEUE
+              "NAME~NUMBER); choose another id",
+              (int)(id.len < 100 ? id.len : 100), id.ptr);
+    return false;
+}
+
 bool check_name(const char *what, pawl_str name, pawl_error *reterr)
 {
     if (!check_text(what, name, LIMIT_NAME_BYTES, reterr))
@@ -54,6 +78,22 @@ bool check_name(const char *what, pawl_str name, pawl_error *reterr)
         return true;
     error_set(reterr, PAWL_INVALID, "%s has a '/' at byte %zu; use '.' or '-' instead", what,
               (size_t)(slash - name.ptr));
+    return false;
+}
+
+bool check_queue_name(const char *what, pawl_str name, pawl_error *reterr)
+{
+    const size_t ending = sizeof(DEAD_LETTERS) - 1;
+    pawl_str base = name;
+    while (name.len <= 2 * LIMIT_NAME_BYTES && base.len > ending &&
+           memcmp(base.ptr + base.len - ending, DEAD_LETTERS, ending) == 0)
+        base.len -= ending;
+    if (!check_name(what, base, reterr))
+        return false;
+    if (!pawl_str_is(name, ".") && !pawl_str_is(name, ".."))
+        return true;
+    error_set(reterr, PAWL_INVALID, "%s is '%.*s', which a URL cannot hold; choose another", what,
+              PAWL_FMT(name));
     return false;
 }
 

@@ -10,9 +10,10 @@
 
 #include "pawl/types.h"
 
-#define LIMIT_INSTANCE_BYTES 512  /* chosen by a caller */
-#define LIMIT_CHILD_ID_BYTES 1024 /* made by us */
-#define LIMIT_NAME_BYTES     255  /* orchestration, activity, event, queue */
+#define LIMIT_INSTANCE_BYTES 512      /* chosen by a caller */
+#define LIMIT_CHILD_ID_BYTES 1024     /* made by us */
+#define LIMIT_NAME_BYTES     255      /* orchestration, activity, event, queue */
+#define ID_OF_QUEUE          "queue~" /* then the queue's name, '~', the message's number */
 #define LIMIT_VERSION_BYTES  64
 #define LIMIT_KEY_BYTES      128  /* idempotency key */
 #define LIMIT_REASON_BYTES   4096 /* of cancel, terminate, suspend */
@@ -31,8 +32,16 @@
 bool utf8_valid(pawl_str text);
 /* An instance id: 1..max bytes of UTF-8 without control characters. */
 bool check_instance_id(pawl_str id, size_t max, pawl_error *reterr);
+/* The same of one that somebody chose: it must not look like one that a bound queue makes. */
+bool check_chosen_id(pawl_str id, size_t max, pawl_error *reterr);
+/* queue~NAME~NUMBER: of the instance that a message of a bound queue starts. */
+bool id_is_of_queue(pawl_str id);
 /* A name: 1..255 bytes of UTF-8 without '/' or control characters; `what` is "activity name" etc. */
 bool check_name(const char *what, pawl_str name, pawl_error *reterr);
+/* A queue's name: as a name, not "." or ".." (they are no words for a URL); "-deadletter" behind it
+ * does not count, so that whatever a queue buries can be addressed. */
+bool check_queue_name(const char *what, pawl_str name, pawl_error *reterr);
+#define DEAD_LETTERS "-deadletter" /* NAME-deadletter: where a queue's dead letters go */
 /* major.minor.patch with optional -pre and +build (semver 2.0). */
 bool check_version(pawl_str version, pawl_error *reterr);
 /* <0, 0, >0 by semver precedence.  Both must be valid. */

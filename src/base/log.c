@@ -82,16 +82,6 @@ static void put_end(struct line *line, const char *text)
         line->text[line->len++] = *text++;
 }
 
-/* Controls would break the line or move a terminal's cursor: U+0000..1F, 7F..9F. */
-static bool is_control(const char *at, size_t len)
-{
-    unsigned char first = (unsigned char)at[0];
-
-    if (len == 2)
-        return first == 0xc2 && (unsigned char)at[1] < 0xa0;
-    return len == 1 && (first < 0x20 || first == 0x7f);
-}
-
 /* One character as inside a JSON string; returns how many bytes it took. */
 static size_t escape(char to[8], const char *at, const char *end, size_t *retlen)
 {
@@ -104,8 +94,8 @@ static size_t escape(char to[8], const char *at, const char *end, size_t *retlen
         return (size_t)snprintf(to, 8, "\\%c", *at);
     if (*at == '\n' || *at == '\t' || *at == '\r')
         return (size_t)snprintf(to, 8, "\\%c", *at == '\n' ? 'n' : *at == '\t' ? 't' : 'r');
-    if (is_control(at, len))
-        return (size_t)snprintf(to, 8, "\\u%04x", (unsigned char)at[len - 1]);
+    if (utf8_is_unsafe(utf8_decode(at, len)))
+        return (size_t)snprintf(to, 8, "\\u%04x", (unsigned)utf8_decode(at, len));
     memcpy(to, at, len);
     return len;
 }
@@ -136,7 +126,7 @@ static bool is_bare(pawl_str text)
 
     for (size_t n; at < end; at += n) {
         n = utf8_length(at, end);
-        if (!n || is_control(at, n) || (n == 1 && strchr(" \"=\\", *at)))
+        if (!n || utf8_is_unsafe(utf8_decode(at, n)) || (n == 1 && strchr(" \"=\\", *at)))
             return false;
     }
     return text.len > 0;

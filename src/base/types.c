@@ -21,7 +21,7 @@ pawl_str pawl_s(const char *text)
 
 bool pawl_str_eq(pawl_str a, pawl_str b)
 {
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+    return a.len == b.len && (a.len == 0 || (a.ptr && b.ptr && memcmp(a.ptr, b.ptr, a.len) == 0));
 }
 
 bool pawl_str_is(pawl_str a, const char *text)
@@ -90,6 +90,19 @@ bool pawl_state_is_terminal(pawl_state state)
 {
     return state == PAWL_COMPLETED || state == PAWL_FAILED || state == PAWL_CANCELLED ||
            state == PAWL_CONTINUED_AS_NEW;
+}
+
+const char *pawl_result_kind_name(int kind)
+{
+    switch (kind) {
+#define RESULT_CASE(name, number, word, text)                                                      \
+    case PAWL_RESULT_##name:                                                                       \
+        return word;
+        PAWL_RESULT_KINDS(RESULT_CASE)
+#undef RESULT_CASE
+    default: /* a number from somewhere, not one of our enums */
+        return NULL;
+    }
 }
 
 const char *pawl_event_kind_name(int kind)

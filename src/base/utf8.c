@@ -58,6 +58,23 @@ static size_t length_of_four(const unsigned char *p)
     return 4;
 }
 
+uint32_t utf8_decode(const char *at, size_t len)
+{
+    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    const unsigned char *p = (const unsigned char *)at;
+    uint32_t rune = p[0] & first[len];
+
+    for (size_t i = 1; i < len; i++)
+        rune = rune << 6 | (p[i] & 0x3f);
+    return rune;
+}
+
+bool utf8_is_unsafe(uint32_t r)
+{
+    return r < 0x20 || (r >= 0x7f && r < 0xa0) || r == 0x061c || r == 0x200e || r == 0x200f ||
+           (r >= 0x2028 && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069);
+}
+
 size_t utf8_encode(char to[4], uint32_t rune)
 {
     if (rune < 0x80) {
@@ -86,6 +103,8 @@ bool utf8_valid(pawl_str text)
 {
     if (text.len == 0)
         return true;
+    if (!text.ptr)
+        return false;
     const char *at = text.ptr, *end = at + text.len;
 
     while (at < end) {

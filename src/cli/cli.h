@@ -34,7 +34,8 @@ enum cli_exit {
 enum cli_output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_JSONL, OUTPUT_IDS };
 enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-#define CLI_LIST_MAX 64 /* how often --load and --raise may be given */
+#define CLI_NOT_GIVEN UINT64_MAX /* a number that may be 0 */
+#define CLI_LIST_MAX  64         /* how often --load and --raise may be given */
 
 struct cli_list {
     const char *items[CLI_LIST_MAX];
@@ -68,7 +69,10 @@ struct args {
     uint64_t after_seq;
     uint32_t limit;
     const char *after;
-    int status; /* pawl_state + 1 */
+    bool all;
+    bool watch;  /* ls */
+    bool follow; /* show */
+    int status;  /* pawl_state + 1 */
     const char *orchestration;
     const char *prefix;
     const char *parent;
@@ -99,10 +103,21 @@ struct args {
     const char *ca;    /* whom to trust for https://; NULL: the system's authorities */
     bool url_given, store_given, load_given; /* on the command line, not in the environment */
 
-    uint64_t priority; /* queue */
+    uint64_t priority; /* queue; CLI_NOT_GIVEN: none */
     bool ack;
     int64_t ttl_ms;
     int64_t wait_ms;
+    int64_t delay_ms;   /* -1: none */
+    int64_t expires_ms; /* 0: none */
+    const char *dedup_id;
+    const char *headers;
+    uint32_t count;
+    uint64_t max_priority; /* CLI_NOT_GIVEN: any */
+    uint32_t most;         /* --max of redrive */
+    uint32_t rate;
+    const char *target;
+    int message_state; /* any, ready, delayed, locked */
+    bool replace;
 
     const char *faults; /* sim */
     struct cli_list activity, event, stub;
@@ -125,6 +140,8 @@ struct cli {
     struct args args;
     const char **words; /* what stands after the verb and is no flag */
     size_t word_count;
+    const struct flag **given; /* on the command line, with repetitions */
+    size_t given_count;
     pawl_mem *mem;               /* dies with the command */
     bool where_known, is_remote; /* session_is_remote() */
 };
@@ -178,21 +195,19 @@ int cli_fail(const struct cli *cli, int status, const char *format, ...) PAWL_PR
 /* As a failed library call wants it: its own words, its own exit status. */
 int cli_fail_error(const struct cli *cli, const pawl_error *err);
 int cli_exit_of(pawl_status status);
-/* A remark on stderr; nothing with --quiet. */
+/* A remark on stderr, where a terminal or a collector of logs reads; nothing with --quiet. */
 void cli_note(const struct cli *cli, const char *format, ...) PAWL_PRINTF(2, 3);
 /* An error that does not end the command: told as a remark is, with --quiet too. */
 void cli_trouble(const struct cli *cli, const char *format, ...) PAWL_PRINTF(2, 3);
-/* The nearest of `count` words to `word`, or NULL when none is near. */
-const char *cli_nearest(const char *word, const char *const *words, size_t count);
 
 /* ---- Verbs, by file -------------------------------------------------------- */
 
 int verb_run(struct cli *cli); /* verb_run.c */
 int verb_start(struct cli *cli);
 int verb_work(struct cli *cli);
-int verb_wait(struct cli *cli); /* verb_wait.c */
-int verb_ls(struct cli *cli);   /* verb_look.c */
-int verb_show(struct cli *cli);
+int verb_wait(struct cli *cli);  /* verb_wait.c */
+int verb_ls(struct cli *cli);    /* verb_ls.c */
+int verb_show(struct cli *cli);  /* verb_show.c */
 int verb_tree(struct cli *cli);  /* verb_tree.c */
 int verb_why(struct cli *cli);   /* verb_why.c */
 int verb_raise(struct cli *cli); /* verb_steer.c */
@@ -203,6 +218,7 @@ int verb_resume(struct cli *cli);
 int verb_retry(struct cli *cli);
 int verb_rm(struct cli *cli);
 int verb_prune(struct cli *cli);
+int verb_code(struct cli *cli);   /* verb_code.c */
 int verb_backup(struct cli *cli); /* verb_backup.c */
 int verb_restore(struct cli *cli);
 int verb_doctor(struct cli *cli); /* verb_doctor.c */
@@ -210,6 +226,7 @@ int verb_bench(struct cli *cli);  /* verb_bench.c */
 int verb_serve(struct cli *cli);  /* verb_serve.c */
 int verb_token(struct cli *cli);  /* verb_token.c */
 int verb_queue(struct cli *cli);  /* verb_queue.c */
+int verb_worker(struct cli *cli); /* verb_worker.c */
 int verb_sim(struct cli *cli);    /* verb_sim.c */
 int verb_check(struct cli *cli);  /* verb_check.c */
 int verb_replay(struct cli *cli); /* verb_replay.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/error.c -- errors as one line on stderr, their exit statuses, and "did you
- * mean".  Called by everything else.
+ * cli/error.c -- errors as one line on stderr, and their exit statuses.  Called by
+ * everything else.
  */
 #include "base/log.h"
 #include "cli/cli.h"
@@ -14,13 +14,13 @@
 static void say(const struct cli *cli, pawl_log_level level, bool remark, const char *format,
                 va_list args) __attribute__((format(printf, 4, 0)));
 
-/* Where a collector reads, remarks of a server are records like all others. */
+/* Where a collector reads, remarks of a server or worker are records like all others. */
 static bool is_record(const struct cli *cli, bool remark)
 {
     if (!cli->verb || !(cli->verb->takes & TAKES_ENGINE))
         return false;
     return cli->args.options.log_json ||
-           (remark && (cli->verb->takes & TAKES_SERVE) && !isatty(STDERR_FILENO));
+           (remark && (cli->verb->takes & (TAKES_SERVE | TAKES_WORK)) && !isatty(STDERR_FILENO));
 }
 
 static void say(const struct cli *cli, pawl_log_level level, bool remark, const char *format,
@@ -52,7 +52,8 @@ int cli_fail(const struct cli *cli, int status, const char *format, ...)
 void cli_note(const struct cli *cli, const char *format, ...)
 {
     int level = cli->args.log_level;
-    if (cli->args.quiet || (level >= 0 && level < PAWL_LOG_INFO && is_record(cli, true)))
+    bool record = is_record(cli, true);
+    if (cli->args.quiet || (record ? level >= 0 && level < PAWL_LOG_INFO : !isatty(STDERR_FILENO)))
         return;
     va_list args;
     va_start(args, format);
@@ -102,56 +103,10 @@ int cli_exit_of(pawl_status status)
 
 int cli_fail_error(const struct cli *cli, const pawl_error *err)
 {
-    if (err->status == PAWL_NOT_FOUND && err->text[0] && (cli->verb->takes & TAKES_STORE))
+    if (err->status == PAWL_NOT_FOUND && err->text[0] && (cli->verb->takes & TAKES_STORE) &&
+        !(cli->verb->takes & TAKES_START)) /* there it is the code that is missing */
         return cli_fail(cli, EXIT_NOT_THERE, "%s; see: %s %sls", err->text, cli->prog,
                         cli->verb->takes & TAKES_TOKEN ? "token " : "");
     return cli_fail(cli, cli_exit_of(err->status), "%s",
                     err->text[0] ? err->text : pawl_status_text(err->status));
-}
-
-/* ---- Did you mean ------------------------------------------------------------ */
-
-#define WORD_MAX 28
-
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-    size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* Edits (insert, delete, replace, swap neighbours) between two short words. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b);
-    if (n >= WORD_MAX || m >= WORD_MAX)
-        return WORD_MAX;
-    size_t d[WORD_MAX + 1][WORD_MAX + 1];
-    for (size_t i = 0; i <= n; i++)
-        d[i][0] = i;
-    for (size_t j = 0; j <= m; j++)
-        d[0][j] = j;
-    for (size_t i = 1; i <= n; i++)
-        for (size_t j = 1; j <= m; j++) {
-            d[i][j] = smallest(d[i - 1][j] + 1, d[i][j - 1] + 1,
-                               d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d[i][j] = smallest(d[i][j], d[i][j], d[i - 2][j - 2] + 1);
-        }
-    return d[n][m];
-}
-
-const char *cli_nearest(const char *word, const char *const *words, size_t count)
-{
-    size_t len = strlen(word), best = len <= 4 ? 2 : 3; /* at this distance it is another word */
-    const char *near = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t edits = distance(word, words[i]);
-        if (len >= 3 && strncmp(word, words[i], len) == 0)
-            edits = 1;
-        if (edits < best) {
-            best = edits;
-            near = words[i];
-        }
-    }
-    return near;
 }

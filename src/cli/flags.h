@@ -35,7 +35,7 @@ struct flag {
     const char *help;
 };
 
-#define FLAGS_MAX 96
+#define FLAGS_MAX 128
 extern const struct flag cli_flags[]; /* ends with a row without a name */
 
 /* PAWL_MAX_PAYLOAD for --max-payload. */

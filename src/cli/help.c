@@ -2,6 +2,7 @@
 /*
  * cli/help.c -- help out of the tables, so that it cannot be out of date.
  */
+#include "base/near.h"
 #include "cli/cli.h"
 #include "cli/flags.h"
 #include "cli/out.h"
@@ -123,7 +124,7 @@ int verb_help(struct cli *cli)
         }
         names[count++] = v->name;
     }
-    near = cli_nearest(cli->words[0], names, count);
+    near = nearest_word(cli->words[0], names, count);
     return cli_fail(cli, EXIT_USAGE, "unknown verb '%s'; %s%s%s", cli->words[0],
                     near ? "did you mean '" : "see: ", near ? near : cli->prog,
                     near ? "'?" : " help");

@@ -30,6 +30,7 @@
 
 struct http {
     char url[512], host[300], name[300], port[8];
+    char base[300]; /* path of a server behind a proxy, without its last slash */
     char token[200];
     struct tls *tls; /* of https://; NULL: plain */
     int fd;
@@ -54,23 +55,39 @@ static void split_host(struct http *h, char *rest, const char *port)
     (void)snprintf(h->name, sizeof(h->name), "%s", rest + (rest[0] == '['));
 }
 
+/* "http://NAME:PORT/BASE" into host, name, port and base. */
+static bool split_url(struct http *h, const char *url, bool secure)
+{
+    const char *at = url + (secure ? 8 : 7);
+    size_t n = strcspn(at, "/"), m = strlen(at + n);
+    char rest[300];
+    if ((!secure && strncmp(url, "http://", 7) != 0) || n == 0 || n >= sizeof(rest) ||
+        m >= sizeof(h->base) || strpbrk(at, "?# \t\r\n"))
+        return false;
+    (void)snprintf(rest, sizeof(rest), "%.*s", (int)n, at);
+    while (m && at[n + m - 1] == '/')
+        m--;
+    (void)snprintf(h->base, sizeof(h->base), "%.*s", (int)m, at + n);
+    split_host(h, rest, secure ? "443" : "80");
+    char *end;
+    unsigned long port = strtoul(h->port, &end, 10);
+    return isdigit((unsigned char)h->port[0]) && !*end && port > 0 && port < 65536;
+}
+
 struct http *http_open(const char *url, const char *token, const char *ca, pawl_error *reterr)
 {
     struct http *h = calloc(1, sizeof(*h));
     bool secure = strncmp(url, "https://", 8) == 0;
-    char rest[300];
     assert_that(h);
     h->fd = -1;
     buf_init(&h->in, ANSWER_MAX);
     (void)snprintf(h->url, sizeof(h->url), "%s", url);
     (void)snprintf(h->token, sizeof(h->token), "%s", token ? token : "");
-    if ((!secure && strncmp(url, "http://", 7) != 0) ||
-        sscanf(url + (secure ? 8 : 7), "%299[^/]", rest) != 1) {
+    if (!split_url(h, url, secure)) {
         error_set(reterr, PAWL_INVALID, "'%s' is no address; write http://127.0.0.1:8000", url);
         http_close(h);
         return NULL;
     }
-    split_host(h, rest, secure ? "443" : "80");
     if (secure && !(h->tls = tls_open(ca, reterr))) {
         http_close(h);
         return NULL;
@@ -175,8 +192,7 @@ static pawl_status connect_to(struct http *h, pawl_error *reterr)
         return PAWL_UNAVAILABLE;
     }
     error_set(reterr, PAWL_UNAVAILABLE,
-              "no server at %s (%s); start one with 'pawl serve', or work on a data directory with "
-              "--data DIR",
+              "no server at %s (%s); start one with 'pawl serve', or name another with --url",
               h->url, rc ? gai_strerror(rc) : strerror(trouble));
     return PAWL_UNAVAILABLE;
 }
@@ -326,10 +342,10 @@ static pawl_str compose(struct http *h, const char *method, const char *path, pa
 {
     pawl_str head = pawl_mem_printf(
         mem,
-        "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: "
+        "%s %s%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: "
         "%zu\r\n%s%s%s%s\r\n",
-        method, path, h->host, body.len, h->token[0] ? "Authorization: Bearer " : "", h->token,
-        h->token[0] ? "\r\n" : "", headers ? headers : "");
+        method, h->base, path, h->host, body.len, h->token[0] ? "Authorization: Bearer " : "",
+        h->token, h->token[0] ? "\r\n" : "", headers ? headers : "");
     char *all = pawl_mem_alloc(mem, head.len + body.len + 1);
     memcpy(all, head.ptr, head.len);
     if (body.len)

@@ -5,6 +5,7 @@
  * To add a verb, write its row here and its function in a verb_*.c file; help,
  * suggestions and flag checks follow from the row.
  */
+#include "base/near.h"
 #include "cli/cli.h"
 #include "cli/flags.h"
 #include "cli/out.h"
@@ -56,24 +57,39 @@ const struct verb cli_verbs[] = {
      "  {} token new --scope operate --queues orders-,mail --name 'the shop'\n"
      "  {} token revoke 1f2e3d4c\n",
      verb_token},
-    {"queue", "ls|push|pop|ack|peek|stats|redrive|purge [QUEUE [VALUE]]", 1, 3,
+    {"queue", "ls|push|pop|ack|extend|release|deadletter|peek|stats|locks|config|pause|resume|"
+     "redrive|purge|revoke|rm [QUEUE [VALUE...]]", 1, UINT32_MAX,
      TAKES_URL | TAKES_QUEUE | TAKES_OUTPUT | TAKES_HELP,
      "use the queues of a server",
-     "push takes a JSON value (@FILE, - for standard input), ack a lock id.  pop prints the item; "
-     "with --ack the whole answer, which has the lock id.",
-     "  {} queue push mail '{\"to\":\"a@example.org\"}'\n"
+     "push takes a JSON value; @FILE and - (standard input, also when nothing is given) may hold "
+     "one value a line.  pop prints the items; with --ack the whole answer, which has the lock id "
+     "for ack, extend, release and deadletter, or with -o jsonl a line and a lock for each.  "
+     "config without settings prints them; revoke takes message ids of peek; rm wants an empty "
+     "queue or --force.",
+     "  {} queue push mail '{\"to\":\"a@example.org\"}' --delay 10m\n"
+     "  {} queue push mail --key monday < items.jsonl\n"
      "  {} queue pop mail --ack --wait 10s\n"
-     "  {} queue ack mail 7od5fnl_-E0\n",
+     "  {} queue ack mail 7od5fnl_-E0\n"
+     "  {} queue config mail max_locks=0 max_deliveries=5\n"
+     "  {} queue peek mail --all -o jsonl | jq .item\n",
      verb_queue},
+    {"worker", "ls", 1, 1, TAKES_URL | TAKES_OUTPUT | TAKES_HELP,
+     "list the workers that poll a server",
+     "Those that gave a name in the last ten minutes: what they can do, and how much they have.",
+     "  {} worker ls\n"
+     "  {} worker ls -o jsonl | jq .leases\n",
+     verb_worker},
     {"ls", "", 0, 0, LOOK | TAKES_LIST,
      "list instances, newest first", "",
      "  {} ls --status blocked\n"
-     "  {} ls --orchestration ProcessOrder --since 1d -o ids | xargs {} cancel\n",
+     "  {} ls --orchestration ProcessOrder --since 1d --all -o ids | xargs {} cancel\n"
+     "  {} ls --status running --watch\n",
      verb_ls},
     {"show", "ID", 1, 1, LOOK | TAKES_EXECUTION | TAKES_PAGE,
      "show an instance and its events", "",
      "  {} show o-1\n"
-     "  {} show o-1 -o jsonl | jq .kind\n",
+     "  {} show o-1 -o jsonl | jq .kind\n"
+     "  {} show o-1 --follow\n",
      verb_show},
     {"why", "ID", 1, 1, LOOK,
      "what it waits for, since when, who can wake it", "",
@@ -120,7 +136,7 @@ const struct verb cli_verbs[] = {
      "  {} rm o-1\n"
      "  {} rm o-1 --force\n",
      verb_rm},
-    {"prune", "", 0, 0, TAKES_STORE | TAKES_STEER | TAKES_OUTPUT | TAKES_HELP | TAKES_OLDER,
+    {"prune", "", 0, 0, STEER | TAKES_OLDER,
      "remove what ended long ago",
      "Finished trees, and closed executions of running instances.",
      "  {} prune --older-than 30d\n",
@@ -151,6 +167,11 @@ const struct verb cli_verbs[] = {
      "  {} sim --load order.so --orchestration ProcessOrder --activity ShipOrder=fail:'no truck' \\\n"
      "      --event FraudReview='{\"approved\":true}' --seed 17\n",
      verb_sim},
+    {"code", "", 0, 0, TAKES_LOAD | TAKES_OUTPUT | TAKES_HELP,
+     "what the modules loaded register",
+     "Orchestrations with their versions, and activities.",
+     "  {} code --load order.so\n",
+     verb_code},
     {"check", "", 0, 0, LOOK | TAKES_LOAD | TAKES_CHECK,
      "does new code fit every open history?",
      "Replays the history of every open instance against the code loaded, before it is deployed, "
@@ -202,6 +223,47 @@ static const char *program_name(int argc, char **argv)
     return slash ? slash + 1 : argv[0];
 }
 
+/* Words of other tools. */
+static const char *const other_words[][2] = {
+    {"list",      "ls"        },
+    {"ps",        "ls"        },
+    {"instances", "ls"        },
+    {"get",       "show"      },
+    {"status",    "show"      },
+    {"describe",  "show"      },
+    {"inspect",   "show"      },
+    {"history",   "show"      },
+    {"events",    "show"      },
+    {"logs",      "show"      },
+    {"explain",   "why"       },
+    {"delete",    "rm"        },
+    {"remove",    "rm"        },
+    {"kill",      "terminate" },
+    {"stop",      "cancel"    },
+    {"abort",     "cancel"    },
+    {"signal",    "raise"     },
+    {"send",      "raise"     },
+    {"event",     "raise"     },
+    {"server",    "serve"     },
+    {"worker",    "work"      },
+    {"execute",   "run"       },
+    {"create",    "start"     },
+    {"submit",    "start"     },
+    {"pause",     "suspend"   },
+    {"unpause",   "resume"    },
+    {"purge",     "prune"     },
+    {"gc",        "prune"     },
+    {"clean",     "prune"     },
+    {"push",      "queue push"},
+    {"pop",       "queue pop" },
+    {"queues",    "queue ls"  },
+    {"tokens",    "token ls"  },
+    {"modules",   "code"      },
+    {"validate",  "check"     },
+    {"simulate",  "sim"       },
+    {"restart",   "retry"     },
+};
+
 static int unknown_verb(struct cli *cli)
 {
     if (cli->word_count == 0) {
@@ -212,7 +274,14 @@ static int unknown_verb(struct cli *cli)
     size_t count = 0;
     for (const struct verb *v = cli_verbs; v->name; v++)
         names[count++] = v->name;
-    near = cli_nearest(cli->words[0], names, count);
+    near = nearest_word(cli->words[0], names, count);
+    for (size_t i = 0; i < COUNT_OF(other_words); i++)
+        if (strcmp(other_words[i][0], cli->words[0]) == 0)
+            near = other_words[i][1];
+    for (size_t i = 0; i < count && cli->word_count > 1; i++)
+        if (strcmp(names[i], cli->words[1]) == 0) /* the other way round */
+            return cli_fail(cli, EXIT_USAGE, "unknown verb '%s'; did you mean: %s %s %s",
+                            cli->words[0], cli->prog, names[i], cli->words[0]);
     if (near)
         return cli_fail(cli, EXIT_USAGE, "unknown verb '%s'; did you mean '%s'?", cli->words[0],
                         near);
@@ -273,6 +342,9 @@ int pawl_main(pawl_app *app, int argc, char **argv)
         .log_level = -1,
         .timeout_ms = -1,
         .older_than_ms = -1,
+        .priority = CLI_NOT_GIVEN,
+        .max_priority = CLI_NOT_GIVEN,
+        .delay_ms = -1,
         .concurrency = 1,
         .steps = 10,
         .width = 100,

@@ -8,8 +8,6 @@
  */
 #include "cli/out.h"
 
-#include "base/utf8.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -83,44 +81,7 @@ unsigned out_width(void)
     return 80;
 }
 
-/* ---- Text from outside ----------------------------------------------------- */
-
-static bool is_control(const unsigned char *p, size_t n)
-{
-    return (n == 1 && (p[0] < 0x20 || p[0] == 0x7F)) || (n == 2 && p[0] == 0xC2 && p[1] < 0xA0);
-}
-
-static size_t write_control(char *to, const unsigned char *p, size_t n)
-{
-    unsigned char last = p[n - 1];
-    const char *named = last == '\n' ? "\\n" : last == '\t' ? "\\t" : last == '\r' ? "\\r" : NULL;
-    if (named) {
-        memcpy(to, named, 2);
-        return 2;
-    }
-    return (size_t)snprintf(to, 5, "\\x%02x", last);
-}
-
-pawl_str out_clean(pawl_mem *mem, pawl_str text)
-{
-    const unsigned char *p = (const unsigned char *)text.ptr;
-    char *to = pawl_mem_alloc(mem, text.len * 4 + 1);
-    size_t at = 0;
-    for (size_t i = 0; i < text.len;) {
-        size_t n = utf8_length(text.ptr + i, text.ptr + text.len);
-        if (n == 0)
-            to[at++] = '?';
-        else if (is_control(p + i, n))
-            at += write_control(to + at, p + i, n);
-        else {
-            memcpy(to + at, p + i, n);
-            at += n;
-        }
-        i += n ? n : 1;
-    }
-    to[at] = '\0';
-    return (pawl_str){to, at};
-}
+/* ---- Widths ------------------------------------------------------------------ */
 
 static unsigned width_of(pawl_str text)
 {
@@ -260,7 +221,7 @@ void table_print(struct table *t)
         print_cell(t, i % t->column_count, t->cells[i], widths[i % t->column_count]);
 }
 
-/* ---- JSON -------------------------------------------------------------------- */
+/* ---- Lines ------------------------------------------------------------------- */
 
 void out_line(const char *format, ...)
 {
@@ -275,20 +236,4 @@ void out_line(const char *format, ...)
         len--;
     printf("%.*s\n", len, text);
     free(text);
-}
-
-void out_json(const struct cli *cli, pawl_json *w)
-{
-    pawl_str doc = pawl_json_done(w);
-    assert_that(doc.ptr);
-    if (cli->args.output != OUTPUT_JSONL) {
-        fwrite(doc.ptr, 1, doc.len, stdout);
-        putchar('\n');
-        return;
-    }
-    /* A payload is kept byte for byte, so it may hold line breaks between its
-     * tokens (never inside a string): here they would end the record. */
-    for (size_t i = 0; i < doc.len; i++)
-        putchar(doc.ptr[i] == '\n' || doc.ptr[i] == '\r' ? ' ' : doc.ptr[i]);
-    putchar('\n');
 }

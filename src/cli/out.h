@@ -25,8 +25,13 @@ bool out_is_utf8(void);
 
 /* Columns of the terminal on stdout; 0 when it is none: nothing is cut then. */
 unsigned out_width(void);
-/* Control characters as \n, \t or \xNN, broken UTF-8 as '?'. */
+/* For people, wherever it goes: control characters and those that turn the direction of
+ * text as \n, \t, \xNN or \uNNNN, broken UTF-8 as '?'. */
 pawl_str out_clean(pawl_mem *mem, pawl_str text);
+/* A line of standard output, which a terminal gets clean and a program byte for byte: an
+ * output (its line breaks and tabs stay), and an id. */
+void out_text(const struct cli *cli, pawl_str text);
+void out_id(const struct cli *cli, pawl_str id);
 /* As many characters as fit into `width` columns, with … when cut. */
 pawl_str out_cut(pawl_mem *mem, pawl_str text, unsigned width);
 
@@ -62,7 +67,9 @@ void table_print(struct table *t);
 /* A line without the spaces at its end. */
 void out_line(const char *format, ...) PAWL_PRINTF(1, 2);
 
-/* A finished document and a newline; on one line with -o jsonl. */
+/* A finished document and a newline; on one line with -o jsonl.  What is unsafe for a
+ * terminal is escaped there as JSON does it. */
 void out_json(const struct cli *cli, pawl_json *w);
+void out_value(const struct cli *cli, pawl_str json);
 
 #endif

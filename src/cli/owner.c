@@ -8,6 +8,8 @@
  */
 #include "cli/session.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,5 +52,6 @@ long session_owner(const struct cli *cli)
             pid = 0;
         fclose(f);
     }
-    return pid > 0 ? pid : -1;
+    bool gone = pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH; /* a child of it has it */
+    return pid > 0 && !gone ? pid : -1;
 }

@@ -8,6 +8,7 @@
  */
 #include "cli/flags.h"
 
+#include "base/near.h"
 #include "view/units.h"
 
 #include <stdlib.h>
@@ -46,7 +47,12 @@ static int refuse_choice(struct cli *cli, const struct flag *flag, const char *s
         const char *link = i == 0 ? "" : flag->words[i + 1] ? ", " : " or ";
         n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", link, flag->words[i]);
     }
-    return cli_fail(cli, EXIT_USAGE, "%s takes %s, not '%s'", source, words, value);
+    size_t count = 0;
+    while (flag->words[count])
+        count++;
+    const char *near = nearest_word(value, flag->words, count);
+    return cli_fail(cli, EXIT_USAGE, "%s takes %s, not '%s'%s%s%s", source, words, value,
+                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static int set_choice(struct cli *cli, const struct flag *flag, const char *source,
@@ -191,7 +197,7 @@ static int refuse_unknown(struct cli *cli, const struct seen *seen)
             names[count++] = f->name;
     name += strspn(name, "-");
     pawl_str bare = pawl_mem_dup(cli->mem, (pawl_str){name, strcspn(name, "=")});
-    const char *near = cli_nearest(bare.ptr, names, count);
+    const char *near = nearest_word(bare.ptr, names, count);
     const char *verb = cli->verb ? cli->verb->name : "", *gap = cli->verb ? " " : "";
     if (near)
         return cli_fail(cli, EXIT_USAGE, "unknown flag '%s'; did you mean --%s?", seen->text, near);
@@ -247,6 +253,7 @@ static int take_command_line(struct scan *scan)
             continue;
         }
         note_given(&cli->args, seen->flag->at);
+        cli->given[cli->given_count++] = seen->flag;
         char source[64];
         snprintf(source, sizeof(source), "--%s", seen->flag->name);
         int status = set_flag(cli, seen->flag, source, seen->value);
@@ -300,6 +307,14 @@ static int take_flag(struct scan *scan, char **argv)
     return 1;
 }
 
+/* After the name of a queue: a lock id that begins with a dash.  No flag looks so. */
+static bool is_lock_id(const struct scan *scan, const char *arg)
+{
+    const struct cli *cli = scan->cli;
+    return cli->verb && (cli->verb->takes & TAKES_QUEUE) && cli->word_count >= 2 && arg[1] != '-' &&
+           arg[2] && arg[2] != '=';
+}
+
 static void split(struct scan *scan, char **argv)
 {
     while (*argv) {
@@ -309,7 +324,7 @@ static void split(struct scan *scan, char **argv)
                 take_word(scan, *argv);
             return;
         }
-        if (arg[0] == '-' && arg[1]) {
+        if (arg[0] == '-' && arg[1] && !is_lock_id(scan, arg)) {
             argv += take_flag(scan, argv);
             continue;
         }
@@ -324,6 +339,7 @@ int flags_parse(struct cli *cli, int argc, char **argv)
     struct scan scan = {.cli = cli};
     scan.seen = pawl_mem_alloc(cli->mem, room * sizeof(*scan.seen));
     cli->words = pawl_mem_alloc(cli->mem, room * sizeof(*cli->words));
+    cli->given = pawl_mem_alloc(cli->mem, room * sizeof(*cli->given));
     split(&scan, argv + 1);
     for (size_t i = 0; i < scan.count; i++)
         if (scan.seen[i].flag && scan.seen[i].flag->at == offsetof(struct args, help)) {

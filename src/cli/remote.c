@@ -153,6 +153,10 @@ pawl_status remote_write(struct http *h, const pawl_request *q, pawl_mem *mem, p
         ret->status =
             remote_call(h, "DELETE", instance_path(mem, q->instance, q->force ? "?force=1" : ""),
                         (pawl_str){0}, NULL, mem, &a, &ret->error);
+    } else if (q->op == PAWL_OP_PRUNE) {
+        pawl_str body = pawl_mem_printf(mem, "{\"before\":%lld}", (long long)q->before_ms);
+        ret->status =
+            remote_call(h, "POST", "/api/v1/instances:prune", body, NULL, mem, &a, &ret->error);
     } else if (verb) {
         const char *rest = pawl_mem_printf(mem, "/%s", verb).ptr;
         ret->status = remote_call(h, "POST", instance_path(mem, q->instance, rest),

@@ -129,8 +129,11 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     pawl_error err = {.status = PAWL_UNAVAILABLE};
     ret->rt = pawl_runtime_open(cli->app, &options, &err);
     if (!ret->rt) /* whatever it was: there is no store to work with */
-        return cli_fail(cli, err.status == PAWL_UNKNOWN ? EXIT_UNKNOWN : EXIT_NO_STORE, "%s",
-                        err.text);
+        return cli_fail(cli, err.status == PAWL_UNKNOWN ? EXIT_UNKNOWN : EXIT_NO_STORE, "%s%s",
+                        err.text,
+                        (cli->verb->takes & TAKES_URL) && !makes && session_owner(cli) > 0
+                            ? ", or talk to it, if it is a server, with --url"
+                            : "");
     ret->client = pawl_runtime_client(ret->rt);
     if (use == SESSION_RUN && pawl_runtime_start(ret->rt, &err) != PAWL_OK) {
         session_close(ret);
@@ -309,7 +312,7 @@ static int say_ending(struct cli *cli, const pawl_info *info)
 int session_report(struct cli *cli, const pawl_info *info)
 {
     if (cli->args.output == OUTPUT_IDS) {
-        printf("%.*s\n", PAWL_FMT(info->instance));
+        out_id(cli, info->instance);
     } else if (cli->args.output != OUTPUT_TABLE) {
         pawl_json *w = pawl_json_new(cli->mem);
         pawl_json_object(w);
@@ -317,8 +320,7 @@ int session_report(struct cli *cli, const pawl_info *info)
         pawl_json_end(w);
         out_json(cli, w);
     } else if (info->state == PAWL_COMPLETED && info->output.len) {
-        fwrite(info->output.ptr, 1, info->output.len, stdout);
-        putchar('\n');
+        out_text(cli, info->output);
     }
     return say_ending(cli, info);
 }

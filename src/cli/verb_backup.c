@@ -57,7 +57,7 @@ static int report(struct cli *cli, const char *done, const char *where,
                   const pawl_backup_info *info)
 {
     if (cli->args.output == OUTPUT_IDS)
-        printf("%s\n", where);
+        out_id(cli, pawl_s(where));
     else if (cli->args.output != OUTPUT_TABLE)
         report_json(cli, where, info);
     else if (!cli->args.quiet)

@@ -6,6 +6,7 @@
  * a bare fdatasync, the workload, the same rows by bare SQLite.  Removed
  * afterwards unless --keep.
  */
+#include "base/near.h"
 #include "cli/bench.h"
 #include "cli/disk.h"
 #include "cli/out.h"
@@ -44,7 +45,7 @@ static int choose_workload(struct bench *b)
                             "%s runs in process: leave out --serve and --url (PAWL_URL)", word);
         return 0;
     }
-    near = cli_nearest(word, workloads, COUNT_OF(workloads));
+    near = nearest_word(word, workloads, COUNT_OF(workloads));
     return cli_fail(cli, EXIT_USAGE, "there is no workload '%s'; %s'%s'%s", word,
                     near ? "did you mean "
                          : "choose hello, chain, fanout, queue, events, timers or ",

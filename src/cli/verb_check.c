@@ -6,6 +6,7 @@
  * in memory at a time and is replayed in a process of its own, so that memory
  * stays small and code that crashes is one more line of the report.
  */
+#include "base/near.h"
 #include "cli/history.h"
 #include "cli/out.h"
 #include "view/render.h"
@@ -57,9 +58,10 @@ static void line(const struct checking *c, const char *label, const char *text)
 
 static void tell_table(const struct checking *c, const pawl_info *info, const pawl_replay_report *r)
 {
-    printf("%s%s%s  %.*s %.*s", out_begin(c->cli, stdout, TONE_RED),
+    printf("%s%s%s  %s %s", out_begin(c->cli, stdout, TONE_RED),
            out_clean(c->cli->mem, info->instance).ptr, out_end(c->cli, stdout),
-           PAWL_FMT(info->orchestration), PAWL_FMT(info->version));
+           out_clean(c->cli->mem, info->orchestration).ptr,
+           out_clean(c->cli->mem, info->version).ptr);
     if (r->seq)
         printf("  event %llu", (unsigned long long)r->seq);
     putchar('\n');
@@ -78,7 +80,7 @@ static void tell(struct checking *c, const pawl_info *info, pawl_replay_report *
         tell_table(c, info, r);
         break;
     case OUTPUT_IDS:
-        printf("%.*s\n", PAWL_FMT(info->instance));
+        out_id(c->cli, info->instance);
         break;
     case OUTPUT_JSON:
     case OUTPUT_JSONL:
@@ -88,6 +90,46 @@ static void tell(struct checking *c, const pawl_info *info, pawl_replay_report *
 }
 
 /* ---- Checking ------------------------------------------------------------------------- */
+
+static bool is_open(const struct history *h, size_t at)
+{
+    for (size_t i = at + 1; i < h->count; i++)
+        if (h->events[i].ref == h->events[at].ref && strncmp(h->events[i].kind, "Activity", 8) == 0)
+            return false;
+    return true;
+}
+
+static size_t activity_names(struct checking *c, pawl_mem *mem, const char ***ret)
+{
+    const pawl_code *code;
+    size_t n = 0, count = pawl_app_code(c->cli->app, mem, &code);
+    *ret = pawl_mem_alloc(mem, (count + 1) * sizeof(**ret));
+    for (size_t i = 0; i < count; i++)
+        if (!code[i].version)
+            (*ret)[n++] = code[i].name;
+    return n;
+}
+
+/* Calls that wait for an activity whose name no module has, but nearly: that fits, and waits for
+ * ever.  One that workers outside have is left alone. */
+static void look_for_misspelt(struct checking *c, const pawl_info *info, const struct history *h,
+                              pawl_mem *mem)
+{
+    const char **words;
+    size_t count = activity_names(c, mem, &words);
+    for (size_t i = 0; i < h->count; i++) {
+        const pawl_history_event *e = &h->events[i];
+        if (strcmp(e->kind, "ActivityScheduled") != 0 ||
+            pawl_app_has_activity(c->cli->app, e->name.ptr))
+            continue;
+        const char *near = nearest_word(e->name.ptr, words, count);
+        if (near && is_open(h, i))
+            cli_trouble(c->cli,
+                        "instance %s waits for activity '%s', which no module loaded has; did you "
+                        "mean '%s'?",
+                        out_clean(mem, info->instance).ptr, out_clean(mem, e->name).ptr, near);
+    }
+}
 
 /* 0 or an exit status. */
 static int check_one(struct checking *c, const pawl_info *info, pawl_mem *mem)
@@ -119,6 +161,8 @@ static int check_one(struct checking *c, const pawl_info *info, pawl_mem *mem)
         return cli_fail_error(c->cli, &err);
     }
     c->checked++;
+    if (rc == PAWL_OK)
+        look_for_misspelt(c, info, &h, mem);
     if (report.outcome != PAWL_REPLAY_WAITS && report.outcome != PAWL_REPLAY_ENDED)
         tell(c, info, &report);
     return 0;
@@ -180,10 +224,9 @@ static void conclude(struct checking *c)
         else
             printf("all %llu open histories fit this code\n", checked);
     }
-    if (skipped)
-        cli_note(cli,
-                 "%llu open instances left alone: their orchestrations are in no module loaded",
-                 skipped);
+    if (skipped && cli->args.output == OUTPUT_TABLE)
+        printf("%llu open instances left alone: their orchestrations are in no module loaded\n",
+               skipped);
 }
 
 int verb_check(struct cli *cli)

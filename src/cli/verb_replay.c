@@ -61,8 +61,8 @@ static void tell_line(struct telling *t, const pawl_history_event *e, const char
     if (e->ref)
         (void)snprintf(ref, sizeof(ref), "%llu", (unsigned long long)e->ref);
     out_line("%5llu  +%-9s %-28s %4s  %-20s %s%s%s", (unsigned long long)e->seq,
-             format_duration(text, e->at_ms - t->first_ms), e->kind, ref,
-             out_clean(t->cli->mem, e->name).ptr,
+             format_duration(text, e->at_ms - t->first_ms),
+             out_clean(t->cli->mem, pawl_s(e->kind)).ptr, ref, out_clean(t->cli->mem, e->name).ptr,
              site[0] ? out_begin(t->cli, stdout, TONE_DIM) : "", site,
              site[0] ? out_end(t->cli, stdout) : "");
 }

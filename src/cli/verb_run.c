@@ -8,6 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/near.h"
 #include "base/rand.h"
 #include "cli/out.h"
 #include "cli/progress.h"
@@ -37,6 +38,17 @@ struct raised {
 
 /* ---- Starting ---------------------------------------------------------------- */
 
+static const char *nearest_orchestration(struct cli *cli, const char *name)
+{
+    const pawl_code *list;
+    size_t count = pawl_app_code(cli->app, cli->mem, &list), n = 0;
+    const char **names = pawl_mem_alloc(cli->mem, (count + 1) * sizeof(*names));
+    for (size_t i = 0; i < count; i++)
+        if (list[i].version)
+            names[n++] = list[i].name;
+    return nearest_word(name, names, n);
+}
+
 static int check_registered(struct cli *cli, const char *name)
 {
     const char *version = cli->args.version;
@@ -47,11 +59,22 @@ static int check_registered(struct cli *cli, const char *name)
                         "orchestration '%s' has no version '%s' here; leave out --version for the "
                         "latest",
                         name, version);
-    if (cli->args.load.count)
+    const char *near = nearest_orchestration(cli, name);
+    size_t len = strlen(name);
+    if (len > 3 && strcmp(name + len - 3, ".so") == 0)
+        return cli_fail(
+            cli, EXIT_NOT_THERE,
+            "'%s' is a module, not an orchestration; see what it has: %s code --load %s", name,
+            cli->prog, name);
+    if (near)
         return cli_fail(cli, EXIT_NOT_THERE,
-                        "no loaded module has an orchestration '%s'; look at what they register, "
-                        "or --load the one that has it",
-                        name);
+                        "nobody registered an orchestration '%s'; did you mean '%s'?", name, near);
+    if (cli->args.load.count)
+        return cli_fail(
+            cli, EXIT_NOT_THERE,
+            "no loaded module has an orchestration '%s'; --load the one that has it, or "
+            "see what they have: %s code --load %s",
+            name, cli->prog, cli->args.load.items[0]);
     return cli_fail(cli, EXIT_NOT_THERE,
                     "nobody registered an orchestration '%s'; load the module that has it with "
                     "--load FILE.so",
@@ -107,7 +130,7 @@ int verb_start(struct cli *cli)
     if (status)
         return status;
     if (cli->args.output == OUTPUT_TABLE || cli->args.output == OUTPUT_IDS) {
-        printf("%s\n", reply.instance);
+        out_id(cli, pawl_s(reply.instance));
         return EXIT_OK;
     }
     pawl_json *w = pawl_json_new(cli->mem);
@@ -195,8 +218,8 @@ static int wait_for_end(struct run *run)
 static int interrupted(struct run *run, int signal_number)
 {
     struct cli *cli = run->cli;
-    cli_note(cli, "stopping; instance '%s' is safe in %s and goes on with: %s run %s --id %s …",
-             run->id, session_data(cli), cli->prog, run->name, run->id);
+    cli_trouble(cli, "stopping; instance '%s' is safe in %s and goes on with: %s run %s --id %s …",
+                run->id, session_data(cli), cli->prog, run->name, run->id);
     return EXIT_INTERRUPTED + signal_number;
 }
 
@@ -273,8 +296,8 @@ static void watch_health(struct cli *cli, pawl_runtime *rt, bool *was_healthy)
     char trouble[PAWL_TROUBLE_BYTES];
     bool healthy = pawl_runtime_healthy(rt, trouble);
     if (healthy != *was_healthy)
-        cli_note(cli, healthy ? "the engine is healthy again" : "the engine is in trouble: %s",
-                 trouble);
+        cli_trouble(cli, healthy ? "the engine is healthy again" : "the engine is in trouble: %s",
+                    trouble);
     *was_healthy = healthy;
 }
 

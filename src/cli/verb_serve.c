@@ -5,8 +5,9 @@
  * SIGINT and SIGTERM stop it gracefully (status 0): no new requests, answers
  * under way go out, running activities may finish (--drain).  SIGHUP loads the
  * modules again for new versions; versions that are there stay as they are, so
- * running instances keep the code they began with.  Under systemd it says when
- * it is ready (Type=notify).
+ * running instances keep the code they began with.  Tokens and certificates are read
+ * again, too.  Under systemd it says when it is ready (Type=notify), and that it goes on
+ * (WatchdogSec=) while it is healthy.
  */
 #include "cli/out.h"
 #include "cli/session.h"
@@ -73,8 +74,11 @@ static pawl_server *listen_on(struct cli *cli, struct session *session, pawl_err
         reterr);
 }
 
-static void reload(struct cli *cli, struct session *session)
+static void reload(struct cli *cli, struct session *session, pawl_server *server)
 {
+    pawl_error trouble = {0};
+    if (pawl_server_reload(server, &trouble) != PAWL_OK)
+        cli_trouble(cli, "%s; going on with what is there", trouble.text);
     for (uint32_t i = 0; i < cli->args.load.count; i++) {
         pawl_error err;
         pawl_status rc = pawl_app_load(cli->app, cli->args.load.items[i], &err);
@@ -89,12 +93,41 @@ static void reload(struct cli *cli, struct session *session)
     (void)rc; /* there is no such work: refused, as meant */
 }
 
-static void serve_until_told(struct cli *cli, struct session *session, const sigset_t *set)
+/* How often systemd wants to hear from us, in ms: half of what it waits; 0: never. */
+static int64_t watchdog_ms(void)
 {
-    int signal_number = 0;
+    const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    if (!usec || (pid && strtoll(pid, NULL, 10) != getpid()))
+        return 0;
+    int64_t ms = strtoll(usec, NULL, 10) / 2000;
+    return ms < 10 ? 0 : ms;
+}
+
+/* The next signal; meanwhile systemd is told that we go on, if we do. */
+static int next_signal(struct cli *cli, pawl_server *server, const sigset_t *set, int64_t ms)
+{
+    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    for (int number;;) {
+        char trouble[PAWL_TROUBLE_BYTES] = "";
+        number = ms ? sigtimedwait(set, NULL, &wait) : sigwaitinfo(set, NULL);
+        if (number > 0)
+            return number;
+        if (errno != EAGAIN)
+            continue;
+        if (pawl_server_healthy(server, trouble))
+            notify("WATCHDOG=1");
+        else
+            cli_trouble(cli, "%s; not telling the watchdog", trouble);
+    }
+}
+
+static void serve_until_told(struct cli *cli, struct session *session, pawl_server *server,
+                             const sigset_t *set)
+{
+    int64_t ms = watchdog_ms();
     notify("READY=1");
-    while (sigwait(set, &signal_number) == 0 && signal_number == SIGHUP)
-        reload(cli, session);
+    while (next_signal(cli, server, set, ms) == SIGHUP)
+        reload(cli, session, server);
     notify("STOPPING=1");
     cli_note(cli, "stopping; once more stops at once");
 }
@@ -126,7 +159,7 @@ static int serve(struct cli *cli, struct session *session, const sigset_t *set,
     cli_note(cli, "serving on %s, data in %s", pawl_server_url(server), session_data(cli));
     int status = write_url(cli, pawl_server_url(server));
     if (!status)
-        serve_until_told(cli, session, set);
+        serve_until_told(cli, session, server, set);
     pthread_sigmask(SIG_SETMASK, before, NULL); /* from here on a second signal ends it */
     pawl_server_stop(server, STOP_MS);
     session_close(session);

@@ -70,16 +70,17 @@ static void report_json(struct cli *cli, const struct steering *how, const char 
 static void report(struct cli *cli, const struct steering *how, const char *id,
                    const pawl_reply *reply)
 {
+    const char *shown = out_clean(cli->mem, pawl_s(id)).ptr;
     if (cli->args.output == OUTPUT_IDS)
-        printf("%s\n", id);
+        out_id(cli, pawl_s(id));
     else if (cli->args.output != OUTPUT_TABLE)
         report_json(cli, how, id, reply);
     else if (!cli->args.quiet && how->counts)
-        printf("%s: %s (instances %llu, executions %llu, events %llu)\n", id, how->done,
+        printf("%s: %s (instances %llu, executions %llu, events %llu)\n", shown, how->done,
                (unsigned long long)reply->instances, (unsigned long long)reply->executions,
                (unsigned long long)reply->events);
     else if (!cli->args.quiet)
-        printf("%s: %s\n", id, how->done);
+        printf("%s: %s\n", shown, how->done);
 }
 
 static int steer(struct cli *cli, const struct steering *how, size_t ids)
@@ -144,12 +145,13 @@ int verb_rm(struct cli *cli)
     return steer(cli, &(struct steering){"removed", PAWL_OP_REMOVE, true}, cli->word_count);
 }
 
-static int prune_all(struct cli *cli, pawl_client *client, pawl_reply *total)
+static int prune_all(struct cli *cli, struct session *session, pawl_reply *total)
 {
-    int64_t before = clock_wall_ms() - cli->args.older_than_ms;
+    const pawl_request *request =
+        PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = clock_wall_ms() - cli->args.older_than_ms);
     pawl_reply reply;
     do {
-        if (pawl_client_prune(client, before, 0, &reply) != PAWL_OK)
+        if (session_write(session, request, &reply) != PAWL_OK)
             return cli_fail_error(cli, &reply.error);
         total->instances += reply.instances;
         total->executions += reply.executions;
@@ -167,7 +169,7 @@ int verb_prune(struct cli *cli)
     if (status)
         return status;
     pawl_reply total = {0};
-    status = prune_all(cli, session.client, &total);
+    status = prune_all(cli, &session, &total);
     session_close(&session);
     if (status || cli->args.output == OUTPUT_IDS)
         return status;

@@ -40,13 +40,23 @@ static int token_new(struct cli *cli, const char *file)
     return EXIT_OK;
 }
 
+/* As it was asked for. */
+static const char *scope_of(const pawl_token_info *t)
+{
+    static const char *const words[] = {"read+", "operate+", "admin+"};
+    for (size_t i = 0; t->api && i < 3; i++)
+        if (strncmp(words[i], t->scope, strlen(t->scope)) == 0)
+            return words[i];
+    return t->scope;
+}
+
 static void write_one(pawl_json *w, const pawl_token_info *t)
 {
     pawl_json_object(w);
     pawl_json_key(w, "id");
     pawl_json_cstr(w, t->id);
     pawl_json_key(w, "scope");
-    pawl_json_cstr(w, t->scope);
+    pawl_json_cstr(w, scope_of(t));
     render_number(w, "created_at", t->created_ms);
     render_text(w, "queues", t->queues);
     render_text(w, "name", t->name);
@@ -59,9 +69,10 @@ static void print_one(struct cli *cli, const pawl_token_info *t)
     if (cli->args.output == OUTPUT_IDS) {
         printf("%s\n", t->id);
     } else if (cli->args.output == OUTPUT_TABLE) {
-        printf("%s  %-7s  %s  queues: %s  %.*s\n", t->id, t->scope,
-               format_time(created, t->created_ms), t->queues.len ? t->queues.ptr : "all",
-               PAWL_FMT(t->name));
+        pawl_str name = out_clean(cli->mem, t->name);
+        pawl_str queues = out_clean(cli->mem, t->queues.len ? t->queues : pawl_s("all"));
+        printf("%s  %-8s %s  queues: %.*s  %.*s\n", t->id, scope_of(t),
+               format_time(created, t->created_ms), PAWL_FMT(queues), PAWL_FMT(name));
     } else {
         pawl_json *w = pawl_json_new(cli->mem);
         write_one(w, t);

@@ -52,7 +52,7 @@ static void print_one(struct walk *walk, const pawl_info *info, const char *bran
 {
     struct cli *cli = walk->cli;
     if (cli->args.output == OUTPUT_IDS) {
-        printf("%.*s\n", PAWL_FMT(info->instance));
+        out_id(cli, info->instance);
         return;
     }
     if (cli->args.output == OUTPUT_JSONL) {
@@ -64,13 +64,14 @@ static void print_one(struct walk *walk, const pawl_info *info, const char *bran
         return;
     }
     pawl_str id = out_clean(cli->mem, info->instance);
+    pawl_str name = out_clean(cli->mem, info->orchestration);
     pawl_str detail = out_clean(cli->mem, render_detail(info));
     unsigned width = out_width();
     detail = width ? out_cut(cli->mem, detail, width / 3) : detail;
     printf("%s%s%s%s%.*s  %s%s%s  %.*s  %.*s\n", out_begin(cli, stdout, TONE_DIM), walk->indent,
            branch, out_end(cli, stdout), PAWL_FMT(id),
            out_begin(cli, stdout, tone_of_state(info->state)), pawl_state_name(info->state),
-           out_end(cli, stdout), PAWL_FMT(info->orchestration), PAWL_FMT(detail));
+           out_end(cli, stdout), PAWL_FMT(name), PAWL_FMT(detail));
 }
 
 static int visit(struct walk *walk, const pawl_info *info, const char *branch, unsigned depth);

@@ -14,7 +14,7 @@ static void print_why(struct cli *cli, struct why *why)
     if (cli->args.output == OUTPUT_TABLE) {
         puts(out_clean(cli->mem, sentence).ptr);
     } else if (cli->args.output == OUTPUT_IDS) {
-        printf("%.*s\n", PAWL_FMT(why->info.instance));
+        out_id(cli, why->info.instance);
     } else {
         pawl_json *w = pawl_json_new(cli->mem);
         why_render(why, w);
@@ -35,11 +35,9 @@ static int ask_server(struct cli *cli, struct session *session)
     if (cli->args.output == OUTPUT_TABLE) {
         puts(out_clean(cli->mem, sentence).ptr);
     } else if (cli->args.output == OUTPUT_IDS) {
-        printf("%s\n", cli->words[0]);
+        out_id(cli, pawl_s(cli->words[0]));
     } else {
-        pawl_json *w = pawl_json_new(cli->mem);
-        pawl_json_raw(w, answer.body);
-        out_json(cli, w);
+        out_value(cli, answer.body);
     }
     return EXIT_OK;
 }

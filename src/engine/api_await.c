@@ -21,21 +21,25 @@ pawl_result pawl_await(pawl_ctx *ctx, pawl_task task)
 
 pawl_result pawl_await_all(pawl_ctx *ctx, const pawl_task *tasks, size_t n)
 {
+    MUST_HAVE("a ctx", ctx);
     return await_many(ctx, WAIT_ALL, tasks, n, CALL_SITE);
 }
 
 pawl_result pawl_await_settled(pawl_ctx *ctx, const pawl_task *tasks, size_t n)
 {
+    MUST_HAVE("a ctx", ctx);
     return await_many(ctx, WAIT_SETTLED, tasks, n, CALL_SITE);
 }
 
 int pawl_await_any(pawl_ctx *ctx, const pawl_task *tasks, size_t n)
 {
+    MUST_HAVE("a ctx", ctx);
     return await_first(ctx, tasks, n, CALL_SITE);
 }
 
 int pawl_race(pawl_ctx *ctx, const pawl_task *tasks, size_t n)
 {
+    MUST_HAVE("a ctx", ctx);
     void *site = CALL_SITE;
     int first = await_first(ctx, tasks, n, site);
 
@@ -48,36 +52,42 @@ int pawl_race(pawl_ctx *ctx, const pawl_task *tasks, size_t n)
 
 void pawl_cancel(pawl_ctx *ctx, pawl_task task)
 {
+    MUST_HAVE("a ctx", ctx);
     cancel_task(ctx, task.id, "cancelled by the orchestration", "pawl_cancel", CALL_SITE);
 }
 
 bool pawl_is_done(pawl_ctx *ctx, pawl_task task)
 {
     assert_in_code(ctx);
-    const struct task *t = task_find(ctx, task.id);
+    struct task *t = task_find(ctx, task.id);
 
-    return task_bad(t) || t->state != TASK_OPEN;
+    if (task_bad(t))
+        return true;
+    unseen_remove(ctx, t);
+    return t->state != TASK_OPEN;
 }
 
 static pawl_result await_many(pawl_ctx *ctx, enum wait_mode mode, const pawl_task *tasks, size_t n,
                               void *site)
 {
     assert_in_code(ctx);
+    if (!tasks && n)
+        return result_refused(pawl_s("a number of tasks and no tasks"));
     if (!wait_for(ctx, mode, tasks, n, site))
         return wait_cancelled_result(ctx);
     const struct wait *w = &ctx->wait;
 
     if (mode == WAIT_ALL && w->bad)
-        return (pawl_result){.ok = false, .value = pawl_s(w->bad)};
+        return result_refused(pawl_s(w->bad));
     if (w->hit)
-        return (pawl_result){.ok = false, .value = w->hit->value};
+        return result_of_task(w->hit);
     return (pawl_result){.ok = true, .value = pawl_s("")};
 }
 
 static int await_first(pawl_ctx *ctx, const pawl_task *tasks, size_t n, void *site)
 {
     assert_in_code(ctx);
-    if (n == 0 || !wait_for(ctx, WAIT_ANY, tasks, n, site))
+    if (n == 0 || !tasks || !wait_for(ctx, WAIT_ANY, tasks, n, site))
         return -1;
     const struct wait *w = &ctx->wait;
     size_t i = w->bad_index;
@@ -95,4 +105,6 @@ static void cancel_task(pawl_ctx *ctx, uint64_t id, const char *reason, const ch
 
     if (t && t->state == TASK_OPEN)
         decide_cancel(ctx, t, reason, api, site);
+    else if (t && t->unseen)
+        decide_return(ctx, t, reason, site);
 }

@@ -11,6 +11,7 @@
  * Called by: orchestration code, on its fiber.
  */
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "base/rand.h"
 #include "engine/engine_private.h"
 
@@ -24,12 +25,15 @@ static void take_marker(pawl_ctx *ctx, pawl_str name);
 
 pawl_result pawl_done(pawl_ctx *ctx, const char *output)
 {
+    MUST_HAVE("a ctx", ctx);
     return pawl_done_str(ctx, pawl_s(output));
 }
 
 pawl_result pawl_done_str(pawl_ctx *ctx, pawl_str output)
 {
     assert_in_code(ctx);
+    if (is_odd(output))
+        return result_refused(pawl_s("output has a length and no bytes"));
     return (pawl_result){.ok = true, .value = arena_dup(&ctx->mem, output)};
 }
 
@@ -47,7 +51,8 @@ pawl_result pawl_donef(pawl_ctx *ctx, const char *format, ...)
 pawl_result pawl_fail(pawl_ctx *ctx, const char *error)
 {
     assert_in_code(ctx);
-    return (pawl_result){.ok = false, .value = arena_dup(&ctx->mem, pawl_s(error))};
+    return (pawl_result){
+        .ok = false, .kind = PAWL_RESULT_FAILED, .value = arena_dup(&ctx->mem, pawl_s(error))};
 }
 
 pawl_result pawl_failf(pawl_ctx *ctx, const char *format, ...)
@@ -56,7 +61,8 @@ pawl_result pawl_failf(pawl_ctx *ctx, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    pawl_result r = {.ok = false, .value = arena_vprintf(&ctx->mem, format, args)};
+    pawl_result r = {
+        .ok = false, .kind = PAWL_RESULT_FAILED, .value = arena_vprintf(&ctx->mem, format, args)};
     va_end(args);
     return r;
 }
@@ -68,13 +74,16 @@ pawl_result pawl_continue_as_new(pawl_ctx *ctx, pawl_str input, const char *vers
 
     ctx->continuing = true;
     ctx->next_refusal[0] = '\0';
-    ctx->next_input = arena_dup(&ctx->mem, input);
+    ctx->next_input = arena_dup(&ctx->mem, is_odd(input) ? (pawl_str){0} : input);
     ctx->next_version = arena_dup(&ctx->mem, pawl_s(version));
     if (version && strcmp(version, PAWL_SAME_VERSION) == 0)
         ctx->next_version = ctx->version;
     else if (version && !check_version(pawl_s(version), &err))
         (void)snprintf(ctx->next_refusal, sizeof(ctx->next_refusal), "continue as new: %.150s",
                        err.text);
+    if (is_odd(input))
+        (void)snprintf(ctx->next_refusal, sizeof(ctx->next_refusal),
+                       "continue as new: input has a length and no bytes");
     return (pawl_result){.ok = true, .value = pawl_s("")};
 }
 
@@ -82,6 +91,7 @@ pawl_result pawl_continue_as_new(pawl_ctx *ctx, pawl_str input, const char *vers
 
 int64_t pawl_now(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->now_ms;
 }
 
@@ -115,31 +125,37 @@ static uint64_t draw(const pawl_ctx *ctx, uint64_t word)
 
 pawl_str pawl_instance(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->spec.instance;
 }
 
 uint64_t pawl_execution(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->spec.execution;
 }
 
 pawl_str pawl_name(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->name;
 }
 
 pawl_str pawl_version(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->version;
 }
 
 void *pawl_user(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->spec.code.user;
 }
 
 uint64_t pawl_history_length(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->last_seq;
 }
 
@@ -162,11 +178,13 @@ void pawl_log(pawl_ctx *ctx, pawl_log_level level, const char *format, ...)
 
 bool pawl_is_replaying(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->phase == PHASE_REPLAY;
 }
 
 bool pawl_cancelled(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->cancel_requested;
 }
 
@@ -215,16 +233,32 @@ static void take_marker(pawl_ctx *ctx, pawl_str name)
         decide_met(ctx, e, NULL);
 }
 
-void pawl_set_status(pawl_ctx *ctx, const char *text)
+static void set_status(pawl_ctx *ctx, pawl_str text, void *site)
 {
-    assert_in_code(ctx);
     struct decision d = {.kind = PAWL_EV_CUSTOM_STATUS_UPDATED,
-                         .data = pawl_s(text),
+                         .data = text,
                          .api = "pawl_set_status",
-                         .site = CALL_SITE};
+                         .site = site};
 
     if (d.data.len > LIMIT_STATUS_BYTES)
         (void)snprintf(d.refusal, sizeof(d.refusal), "status is %zu bytes, limit %d", d.data.len,
                        LIMIT_STATUS_BYTES);
     decide_plain(ctx, &d, pawl_s(""));
+}
+
+void pawl_set_status(pawl_ctx *ctx, const char *text)
+{
+    assert_in_code(ctx);
+    set_status(ctx, pawl_s(text), CALL_SITE);
+}
+
+void pawl_set_statusf(pawl_ctx *ctx, const char *format, ...)
+{
+    assert_in_code(ctx);
+    va_list args;
+
+    va_start(args, format);
+    pawl_str text = arena_vprintf(ctx->scope->mem, format, args);
+    va_end(args);
+    set_status(ctx, text, CALL_SITE);
 }

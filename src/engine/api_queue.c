@@ -7,6 +7,7 @@
  * activities of the runtime, because their answers come from outside.
  */
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "engine/engine_private.h"
 #include "pawl/queue.h"
 
@@ -20,7 +21,7 @@ static void check(const pawl_ctx *ctx, struct decision *d, const pawl_push_opts 
 
     if (max > PAWL_QUEUE_ITEM_BYTES || !max)
         max = PAWL_QUEUE_ITEM_BYTES;
-    if (!check_name("queue name", d->name, &err))
+    if (!check_queue_name("queue name", d->name, &err))
         (void)snprintf(d->refusal, sizeof(d->refusal), "%.300s", err.text);
     else if (ctx->spec.rules.no_queues)
         (void)snprintf(d->refusal, sizeof(d->refusal), "the store has no queues");
@@ -47,22 +48,26 @@ pawl_result pawl_queue_push(pawl_ctx *ctx, const char *queue, pawl_str data,
                             const pawl_push_opts *given)
 {
     assert_in_code(ctx);
-    pawl_push_opts opts = {0};
+    pawl_push_opts opts;
+    pawl_error err;
     struct decision d = {.kind = PAWL_EV_QUEUE_PUSHED,
                          .name = pawl_s(queue),
                          .data = data,
                          .api = "pawl_queue_push",
                          .site = CALL_SITE};
 
-    if (given)
-        memcpy(&opts, given,
-               given->size && given->size < sizeof(opts) ? given->size : sizeof(opts));
+    bool odd = is_odd(data), fits = OPTIONS_TAKE(&opts, given, "pawl_push_opts", &err);
+    if (odd)
+        d.data = (pawl_str){0};
     if (ctx->phase == PHASE_LIVE)
         check(ctx, &d, &opts);
+    if (ctx->phase == PHASE_LIVE && (!fits || odd))
+        (void)snprintf(d.refusal, sizeof(d.refusal), "%.300s",
+                       odd ? "item has a length and no bytes" : err.text);
     d.name = decide_name(d.name);
     decide_plain(ctx, &d, ctx->phase == PHASE_LIVE ? attrs_of(ctx->turn->mem, &opts) : pawl_s(""));
     if (d.refusal[0])
-        return (pawl_result){.ok = false, .value = arena_dup(ctx->scope->mem, pawl_s(d.refusal))};
+        return result_refused(arena_dup(ctx->scope->mem, pawl_s(d.refusal)));
     return (pawl_result){.ok = true};
 }
 
@@ -76,7 +81,7 @@ static pawl_task start(pawl_ctx *ctx, struct decision *d, pawl_json *w)
     d->data = pawl_json_done(w);
     if (ctx->phase == PHASE_LIVE && ctx->spec.rules.no_queues)
         (void)snprintf(d->refusal, sizeof(d->refusal), "the store has no queues");
-    else if (ctx->phase == PHASE_LIVE && !check_name("queue name", d->child, &err))
+    else if (ctx->phase == PHASE_LIVE && !check_queue_name("queue name", d->child, &err))
         (void)snprintf(d->refusal, sizeof(d->refusal), "%.300s", err.text);
     d->child = (pawl_str){0};
     return (pawl_task){.id = decide_start(ctx, d)->id};

@@ -10,6 +10,7 @@
  * Called by: orchestration code, on its fiber.
  */
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "engine/engine_private.h"
 
 #include <stdio.h>
@@ -20,7 +21,7 @@ static pawl_task start_activity(pawl_ctx *ctx, const char *activity, pawl_str in
 static pawl_task start_timer(pawl_ctx *ctx, int64_t delay_ms, const char *api, void *site);
 static pawl_task start_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
                              const pawl_child_opts *opts, const char *api, void *site);
-static void fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts *given);
+static bool fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts *given);
 static void check_child(pawl_ctx *ctx, struct decision *d, bool explicit_id);
 static bool must_check(const pawl_ctx *ctx, const struct decision *d);
 static void check_text(struct decision *d, const char *what, pawl_str name);
@@ -31,17 +32,20 @@ static void refuse(struct decision *d, const char *format, ...) PAWL_PRINTF(2, 3
 
 pawl_task pawl_start(pawl_ctx *ctx, const char *activity, pawl_str input)
 {
+    MUST_HAVE("a ctx", ctx);
     return start_activity(ctx, activity, input, NULL, "pawl_start", CALL_SITE);
 }
 
 pawl_task pawl_start_with(pawl_ctx *ctx, const char *activity, pawl_str input,
                           const pawl_call_opts *opts)
 {
+    MUST_HAVE("a ctx", ctx);
     return start_activity(ctx, activity, input, opts, "pawl_start_with", CALL_SITE);
 }
 
 pawl_result pawl_call(pawl_ctx *ctx, const char *activity, pawl_str input)
 {
+    MUST_HAVE("a ctx", ctx);
     pawl_task t = start_activity(ctx, activity, input, NULL, "pawl_call", CALL_SITE);
 
     return wait_one(ctx, t.id, CALL_SITE);
@@ -50,6 +54,7 @@ pawl_result pawl_call(pawl_ctx *ctx, const char *activity, pawl_str input)
 pawl_result pawl_call_with(pawl_ctx *ctx, const char *activity, pawl_str input,
                            const pawl_call_opts *opts)
 {
+    MUST_HAVE("a ctx", ctx);
     pawl_task t = start_activity(ctx, activity, input, opts, "pawl_call_with", CALL_SITE);
 
     return wait_one(ctx, t.id, CALL_SITE);
@@ -66,9 +71,14 @@ static pawl_task start_activity(pawl_ctx *ctx, const char *activity, pawl_str in
                          .api = api,
                          .site = site};
 
+    pawl_call_opts room;
+    pawl_error err;
+
     check_text(&d, "activity name", d.name);
-    if (opts && opts->tag)
-        check_text(&d, "tag", pawl_s(opts->tag));
+    if (opts && !(d.opts = OPTIONS_OF(&room, opts, "pawl_call_opts", &err)))
+        refuse(&d, "%s", err.text);
+    if (d.opts && d.opts->tag)
+        check_text(&d, "tag", pawl_s(d.opts->tag));
     check_payload(ctx, &d);
     return (pawl_task){.id = decide_start(ctx, &d)->id};
 }
@@ -77,11 +87,13 @@ static pawl_task start_activity(pawl_ctx *ctx, const char *activity, pawl_str in
 
 pawl_task pawl_timer(pawl_ctx *ctx, int64_t delay_ms)
 {
+    MUST_HAVE("a ctx", ctx);
     return start_timer(ctx, delay_ms, "pawl_timer", CALL_SITE);
 }
 
 pawl_result pawl_sleep(pawl_ctx *ctx, int64_t delay_ms)
 {
+    MUST_HAVE("a ctx", ctx);
     pawl_task t = start_timer(ctx, delay_ms, "pawl_sleep", CALL_SITE);
 
     return wait_one(ctx, t.id, CALL_SITE);
@@ -131,12 +143,14 @@ pawl_task pawl_wait_event_with(pawl_ctx *ctx, const char *name, unsigned flags)
 pawl_task pawl_start_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
                            const pawl_child_opts *opts)
 {
+    MUST_HAVE("a ctx", ctx);
     return start_child(ctx, orchestration, input, opts, "pawl_start_child", CALL_SITE);
 }
 
 pawl_result pawl_call_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
                             const pawl_child_opts *opts)
 {
+    MUST_HAVE("a ctx", ctx);
     pawl_task t = start_child(ctx, orchestration, input, opts, "pawl_call_child", CALL_SITE);
 
     return wait_one(ctx, t.id, CALL_SITE);
@@ -152,11 +166,13 @@ pawl_result pawl_start_detached(pawl_ctx *ctx, const char *orchestration, pawl_s
                          .api = "pawl_start_detached",
                          .site = CALL_SITE};
 
-    fill_child(ctx, &d, opts);
+    (void)fill_child(ctx, &d, opts);
     d.abandon = false;
+    if (must_check(ctx, &d) && execution_is_taken(ctx, d.child))
+        refuse(&d, "instance '%.*s' exists already", PAWL_FMT(d.child));
     (void)decide_start(ctx, &d);
     if (d.refusal[0])
-        return (pawl_result){.ok = false, .value = arena_dup(ctx->scope->mem, pawl_s(d.refusal))};
+        return result_refused(arena_dup(ctx->scope->mem, pawl_s(d.refusal)));
     return (pawl_result){.ok = true, .value = d.child};
 }
 
@@ -170,18 +186,20 @@ static pawl_task start_child(pawl_ctx *ctx, const char *orchestration, pawl_str 
                          .api = api,
                          .site = site};
 
-    fill_child(ctx, &d, opts);
+    bool explicit_id = fill_child(ctx, &d, opts);
+    if (explicit_id && must_check(ctx, &d) && ctx->spec.speaks)
+        ctx->spec.speaks(ctx->spec.taken_user, d.child);
     return (pawl_task){.id = decide_start(ctx, &d)->id};
 }
 
-/* Options may come from a caller built against an older, shorter struct. */
-static void fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts *given)
+/* True: the id is given. */
+static bool fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts *given)
 {
-    pawl_child_opts opts = {0};
+    pawl_child_opts opts;
+    pawl_error err;
 
-    if (given)
-        memcpy(&opts, given,
-               given->size && given->size < sizeof(opts) ? given->size : sizeof(opts));
+    if (!OPTIONS_TAKE(&opts, given, "pawl_child_opts", &err))
+        refuse(d, "%s", err.text);
     pawl_mem *mem = ctx->scope->mem;
     d->version = pawl_s(opts.version);
     d->abandon = (opts.flags & PAWL_CHILD_ABANDON) != 0;
@@ -194,6 +212,7 @@ static void fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts 
     check_text(d, "orchestration name", d->name);
     check_child(ctx, d, opts.instance != NULL);
     check_payload(ctx, d);
+    return opts.instance != NULL;
 }
 
 static void check_child(pawl_ctx *ctx, struct decision *d, bool explicit_id)
@@ -206,7 +225,8 @@ static void check_child(pawl_ctx *ctx, struct decision *d, bool explicit_id)
     if (!explicit_id && d->child.len > max)
         refuse(d, "the child's id would be %zu bytes, limit %zu: give it a shorter one",
                d->child.len, max);
-    else if (!check_instance_id(d->child, max, &err))
+    else if (explicit_id ? !check_chosen_id(d->child, max, &err)
+                         : !check_instance_id(d->child, max, &err))
         refuse(d, "%s", err.text);
     else if (d->version.len && !check_version(d->version, &err))
         refuse(d, "%s", err.text);
@@ -231,6 +251,10 @@ static void check_payload(const pawl_ctx *ctx, struct decision *d)
 {
     size_t max = ctx->spec.rules.payload_max;
 
+    if (is_odd(d->data)) {
+        refuse(d, "input has a length of %zu and no bytes", d->data.len);
+        d->data = (pawl_str){0};
+    }
     if (must_check(ctx, d) && max && d->data.len > max)
         refuse(d, "input is %zu bytes, limit %zu (--max-payload)", d->data.len, max);
 }

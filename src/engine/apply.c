@@ -5,7 +5,7 @@
  * Record the message, let it act, run the code until it blocks, then hand out
  * mail: as long as an open wait has mail, the oldest such wait takes the oldest
  * letter of its name, each as a message of its own (SEMANTICS 6, 16).  The walk
- * over open waits goes forward only, because mail never grows inside it.
+ * over open waits goes forward only, and begins again when mail was given back inside it.
  *
  * A message that changes nothing is not recorded: see enum engine_fate.
  *
@@ -105,7 +105,7 @@ static enum engine_fate apply_completion(execution *x, const struct mail *msg)
     if (kind == PAWL_EV_TIMER_FIRED)
         s->event.attrs =
             pawl_mem_printf(x->turn->mem, "{\"fire_at_ms\":%lld}", (long long)t->fire_at_ms);
-    execution_resolve(x, t, kind, msg->data);
+    execution_resolve(x, t, kind, msg->data, msg->attrs);
     return FATE_APPLIED;
 }
 
@@ -113,12 +113,12 @@ static enum engine_fate apply_raised(execution *x, const struct mail *msg)
 {
     struct channel *ch = channel_find(x, msg->name, false);
 
-    if (ch && ch->wait_head && !ch->mail_head) {
+    if (ch && ch->wait_head && !ch->mail) {
         assert_that(!execution_is_tables(x));
         struct task *t = ch->wait_head;
         struct step *s = record(x, PAWL_EV_EXTERNAL_EVENT, t->id, msg->name, msg->data);
-        s->message = msg->id;
-        execution_resolve(x, t, PAWL_EV_EXTERNAL_EVENT, msg->data);
+        s->message = t->message = msg->id;
+        execution_resolve(x, t, PAWL_EV_EXTERNAL_EVENT, msg->data, (pawl_str){0});
         return FATE_APPLIED;
     }
     if (x->spec.rules.drop_early_events && !(ch && ch->wait_head))
@@ -147,8 +147,8 @@ static void settle(execution *x)
     while (x->settle_next && x->outcome == ENGINE_WAITING) {
         struct task *t = x->settle_next;
         x->settle_next = t->open_next;
-        if (t->channel && t->channel->mail_head)
-            take_letter(x, t, t->channel->mail_head);
+        if (t->channel && t->channel->mail)
+            take_letter(x, t, t->channel->mail->head);
     }
     x->settling = false;
     x->settle_next = NULL;
@@ -161,9 +161,9 @@ static void take_letter(execution *x, struct task *t, struct letter *m)
     struct step *s = record(x, PAWL_EV_EXTERNAL_EVENT, t->id, t->name, m->data);
     pawl_str data = s->event.data; /* the letter's memory may go with the letter */
 
-    s->message = m->id;
+    s->message = t->message = m->id;
     mailbox_consume(x, m);
-    execution_resolve(x, t, PAWL_EV_EXTERNAL_EVENT, data);
+    execution_resolve(x, t, PAWL_EV_EXTERNAL_EVENT, data, (pawl_str){0});
 }
 
 /* Append a message event; its time never goes back (SEMANTICS 13). */

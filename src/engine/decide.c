@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define REFUSED_ATTRS "{\"kind\":\"refused\",\"attempts\":0}"
+
 static const pawl_event *match(execution *x, const struct decision *d);
 static void compare(execution *x, const pawl_event *e, const struct decision *d);
 static void compare_child(execution *x, const pawl_event *e, const struct decision *d);
@@ -67,6 +69,48 @@ void decide_cancel(execution *x, struct task *t, const char *reason, const char 
         s->child = t->child.len ? arena_dup(x->turn->mem, t->child) : (pawl_str){0};
     }
     task_close(x, t, TASK_CANCELLED, pawl_s("cancelled"));
+    t->result = PAWL_RESULT_CANCELLED;
+}
+
+/* Does the history say that this wait was given up here?  Older ones do not, and are believed. */
+static bool meets_withdrawal(execution *x, const struct task *t, void *site)
+{
+    const pawl_event *e = decide_peek(x);
+
+    if (!e || e->kind != PAWL_EV_EXTERNAL_CANCELLED || e->ref != t->id)
+        return false;
+    decide_met(x, e, site);
+    return true;
+}
+
+void decide_return(execution *x, struct task *t, const char *reason, void *site)
+{
+    unseen_remove(x, t);
+    if (x->phase == PHASE_REPLAY) {
+        if (!meets_withdrawal(x, t, site)) {
+            x->dropped++;
+            return;
+        }
+    } else {
+        (void)decide_append(x, PAWL_EV_EXTERNAL_CANCELLED, t->id, (pawl_str){0}, pawl_s(reason));
+        mailbox_give_back(x, t);
+    }
+    t->state = TASK_CANCELLED;
+    t->result = PAWL_RESULT_CANCELLED;
+    t->value = pawl_s("cancelled");
+}
+
+void decide_leave(execution *x, struct task *t, const char *reason, void *site)
+{
+    if (x->phase == PHASE_REPLAY && !meets_withdrawal(x, t, site)) {
+        channel_close_wait(t); /* it takes nothing any more */
+        t->channel = NULL;
+        return;
+    }
+    if (x->phase == PHASE_LIVE)
+        (void)decide_append(x, PAWL_EV_EXTERNAL_CANCELLED, t->id, (pawl_str){0}, pawl_s(reason));
+    task_close(x, t, TASK_CANCELLED, pawl_s("cancelled"));
+    t->result = PAWL_RESULT_CANCELLED;
 }
 
 const pawl_event *decide_peek(execution *x)
@@ -252,6 +296,7 @@ static struct task *start_recorded(execution *x, struct decision *d)
                             (unsigned long long)e->seq);
         decide_met(x, c, d->site);
         task_close(x, t, TASK_FAILED, c->data);
+        t->result = PAWL_RESULT_REFUSED;
     }
     return t;
 }
@@ -303,10 +348,12 @@ static struct task *refuse_live(execution *x, struct decision *d)
     s->refused = true;
     if (closing) {
         s = decide_append(x, closing, d->ref, (pawl_str){0}, pawl_s(d->refusal));
+        s->event.attrs = kind_is_failure(closing) ? pawl_s(REFUSED_ATTRS) : (pawl_str){0};
         s->refused = true;
     }
     struct task *t = task_add(x, d->kind, 0, x->now_ms);
     task_close(x, t, closing ? TASK_FAILED : TASK_DONE, pawl_s(d->refusal));
+    t->result = PAWL_RESULT_REFUSED;
     return t;
 }
 

@@ -4,7 +4,8 @@
  *
  * The code returned, or somebody ended it from outside.  Either way: first the
  * open tasks are withdrawn, in id order, each with a recorded reason (abandoned
- * children are left alone); then the END event, always last; then deferred
+ * children are left alone; before a ContinueAsNew, events no code was told of go
+ * back to the mailbox); then the END event, always last; then deferred
  * functions, which may free what the return value pointed at.
  *
  * What the return means, strongest first: cancellation was requested
@@ -14,6 +15,7 @@
  *
  * Called by: execution_run(), replay.c, the runtime (execution_finish).
  */
+#include "base/misuse.h"
 #include "engine/engine_private.h"
 #include "pawl/json.h"
 
@@ -56,6 +58,7 @@ enum engine_outcome execution_finish(execution *x, int kind, pawl_str reason, in
         assert_that(event_class(kind) == CLASS_END && x->last_seq > 0);
         x->phase = PHASE_LIVE;
         x->forced = true;
+        x->budget.most = SIZE_MAX;
         if (now_ms > x->now_ms)
             x->now_ms = now_ms;
         withdraw_open(x, kind);
@@ -83,6 +86,10 @@ static void verdict(const execution *x, struct decision *d)
     } else {
         d->kind = x->returned.ok ? PAWL_EV_ORCHESTRATION_COMPLETED : PAWL_EV_ORCHESTRATION_FAILED;
         d->data = x->returned.value;
+        if (is_odd(d->data)) {
+            (void)snprintf(d->refusal, sizeof(d->refusal), "output has a length and no bytes");
+            d->data = (pawl_str){0};
+        }
         refuse_large(x, d, x->returned.ok ? "output" : "error text");
     }
 }
@@ -110,6 +117,8 @@ static void withdraw_open(execution *x, int kind)
         reason = "orchestration cancelled";
     else if (kind == PAWL_EV_ORCHESTRATION_TERMINATED)
         reason = "orchestration terminated";
+    while (kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW && x->unseen_head)
+        decide_return(x, x->unseen_head, reason, NULL);
     for (struct task *t = x->open_head, *next; t; t = next) {
         next = t->open_next;
         if (!t->abandon)

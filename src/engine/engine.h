@@ -51,10 +51,18 @@ struct engine_code {
 struct engine_rules {
     size_t payload_max;
     uint32_t history_max;
-    size_t memory_max; /* of one arena of an execution; 0: none */
+    size_t memory_max;  /* of one arena of an execution; 0: none */
+    size_t turn_memory; /* what the code may ask for between two messages; 0: no limit */
     bool drop_early_events;
     bool strict_await;
     bool no_queues; /* pushes are refused: the store has none */
+};
+
+/* Is an instance id taken?  Asked of whoever keeps instances. */
+enum engine_taken {
+    TAKEN_NO,
+    TAKEN_YES,
+    TAKEN_UNKNOWN, /* it cannot be told now: the turn is tried again */
 };
 
 /* What a replay met; see execution_spec. */
@@ -76,14 +84,19 @@ struct execution_spec {
     /* Told of a replay as it goes; `site` is the author's call, or NULL.  NULL: nobody. */
     void (*trace)(void *user, enum engine_trace what, const pawl_event *e, void *site);
     void *trace_user;
+    /* May a detached start take this id?  Asked live only, off the author's stack.  NULL: yes. */
+    enum engine_taken (*taken)(void *user, pawl_str instance);
+    /* A child takes this id, given by its author, if nobody has it.  NULL: nobody is told. */
+    void (*speaks)(void *user, pawl_str instance);
+    void *taken_user;
 };
 
 enum engine_outcome {
     ENGINE_WAITING,   /* the code waits for a message */
     ENGINE_ENDED,     /* an END event was appended or replayed; see execution_end() */
     ENGINE_MISMATCH,  /* code and history disagree; see the finding */
-    ENGINE_LIMIT,     /* history_max reached; see the finding */
-    ENGINE_NO_MEMORY, /* no stack or no memory: evict others and try again */
+    ENGINE_LIMIT,     /* history_max or turn_memory reached; see the finding */
+    ENGINE_NO_MEMORY, /* no stack or no memory, or TAKEN_UNKNOWN: evict others and try again */
     ENGINE_CORRUPT,   /* the recorded events are no history; see the finding */
 };
 
@@ -162,18 +175,29 @@ enum engine_outcome execution_apply(execution *x, const struct mail *msg, int64_
 /* Put a stored mailbox message into the mailbox (on load, before apply; copied).  False: out of
  * memory, and the execution is of no use any more. */
 bool execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, pawl_str data);
-/* Take the mailbox out for the next execution (ContinueAsNew): calls `take` in order. */
+/* The mailbox goes to the next execution, which has none (ContinueAsNew), at the cost of its names,
+ * not its letters.  False: out of memory, and neither can be used. */
+bool execution_mailbox_move(execution *to, execution *from);
+/* Every letter, in order. */
 void execution_mailbox_each(execution *x,
                             void (*take)(void *arg, uint64_t message_id, pawl_str name,
                                          pawl_str data),
                             void *arg);
 size_t execution_mailbox_count(const execution *x);
+/* Events its waits took that were given up unseen and that its history did not give back: some in
+ * histories written before they were, none since. */
+size_t execution_dropped(const execution *x);
 size_t execution_mailbox_bytes(const execution *x);
 /* Is a wait for this event open? */
 bool execution_waits_for(const execution *x, pawl_str name);
 /* Message ids of mailbox entries consumed by ExternalEvent steps since the last
  * call: the round drops them.  Points into the execution; valid until the next apply. */
 size_t execution_consumed(execution *x, const uint64_t **retids);
+/* Letters given back to the mailbox since the last call, and still there: the round inserts
+ * their rows again, under their old ids.  To be asked after execution_consumed(). */
+void execution_returned(execution *x,
+                        void (*take)(void *arg, uint64_t message_id, pawl_str name, pawl_str data),
+                        void *arg);
 
 /* End it without running code: cancel what is open, append the END event `kind`
  * (ORCHESTRATION_CANCELLED, _TERMINATED or _FAILED) with `reason` as data. */

@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/misuse.h"
 #include "engine/engine.h"
 
 #include <setjmp.h>
@@ -46,7 +47,7 @@ struct scope;
 
 struct task {
     struct task *open_prev, *open_next; /* every open task, in id order */
-    struct task *wait_prev, *wait_next; /* open waits of one channel, in id order */
+    struct task *wait_prev, *wait_next; /* open waits of one channel, in id order; or unseen ones */
     struct channel *channel;            /* of a wait */
     struct scope *scope;                /* started in; forgotten when its serial moved on */
     uint64_t scope_serial;
@@ -54,15 +55,19 @@ struct task {
     uint64_t rid;         /* of the schedule event; 0: not committed yet */
     uint64_t order;       /* of completion: 1, 2, 3 …; 0: open */
     uint64_t wait_serial; /* of the last wait that counted it */
+    uint64_t message;     /* ExternalEvent: row id of the mail it took */
     pawl_str name;        /* see struct open_task */
     pawl_str child;
     pawl_str value; /* result or error text, once closed */
     int64_t at_ms;
     int64_t fire_at_ms;
-    uint8_t kind; /* of the schedule event */
+    uint32_t attempts; /* of an activity */
+    uint8_t kind;      /* of the schedule event */
     uint8_t state;
+    uint8_t result; /* pawl_result_kind, once closed */
     bool abandon;
     bool awaited; /* for strict_await */
+    bool unseen;  /* a wait that is done, and the code was not told: on x->unseen_* */
 };
 
 #define TASK_BLOCKS 40 /* block k holds 8 << k tasks */
@@ -80,10 +85,17 @@ bool event_is_refused(const pawl_event *e);
 
 struct letter {
     struct letter *prev, *next; /* the mailbox, in order of arrival */
-    struct letter *next_same;   /* the channel */
-    struct channel *channel;
+    struct letter *next_same;   /* of the same name */
+    struct pile *pile;
     uint64_t id;
     pawl_str data;
+    bool back; /* given back since execution_returned() was asked */
+};
+
+/* The mail of one event name, oldest first; lives with the letters, and moves with them. */
+struct pile {
+    struct channel *channel;
+    struct letter *head, *tail;
 };
 
 /* All waits and all mail of one event name. */
@@ -91,7 +103,7 @@ struct channel {
     struct channel *next; /* hash chain */
     pawl_str name;
     struct task *wait_head, *wait_tail;
-    struct letter *mail_head, *mail_tail;
+    struct pile *mail; /* NULL: none */
 };
 
 struct channel *channel_find(execution *x, pawl_str name, bool make);
@@ -101,6 +113,16 @@ struct letter *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str da
 void mailbox_remove(execution *x, struct letter *m); /* the head of its channel */
 void mailbox_consume(execution *x, struct letter *m);
 void mailbox_discard(execution *x, struct channel *ch);
+
+/*
+ * An event is consumed when the code was told of it: by an await that returned it, or by
+ * pawl_is_done().  Until then the wait that took it is `unseen`, and giving up the wait gives
+ * the event back (decide_return).
+ */
+void unseen_add(execution *x, struct task *t);
+void unseen_remove(execution *x, struct task *t);
+/* The letter of an unseen wait goes back to its old place in the mailbox. */
+void mailbox_give_back(execution *x, struct task *t);
 
 /* ---- Scopes (scope.c) --------------------------------------------------- */
 
@@ -116,6 +138,7 @@ struct scope {
     pawl_mem own;
     struct deferred *deferred; /* last registered first */
     uint64_t serial;           /* changes when the scope ends */
+    bool waits;                /* a wait for an event was opened in it */
 };
 
 void scope_init_root(execution *x);
@@ -148,6 +171,8 @@ void wait_interrupt(execution *x);
 bool wait_for(execution *x, enum wait_mode mode, const pawl_task *tasks, size_t n, void *site);
 pawl_result wait_cancelled_result(execution *x);
 pawl_result wait_one(execution *x, uint64_t id, void *site);
+pawl_result result_of_task(const struct task *t); /* closed */
+pawl_result result_refused(pawl_str why);
 
 /* ---- Decisions (decide.c) ----------------------------------------------- */
 
@@ -171,6 +196,11 @@ struct task *decide_start(execution *x, struct decision *d);
 /* A decision without task: custom status, the END event. */
 void decide_plain(execution *x, struct decision *d, pawl_str attrs);
 void decide_cancel(execution *x, struct task *t, const char *reason, const char *api, void *site);
+/* Give up a wait that is done but unseen: its event goes back to the mailbox.  A history that
+ * was written before this was done does not say so, and is believed. */
+void decide_return(execution *x, struct task *t, const char *reason, void *site);
+/* The same for a wait that is open and out of reach. */
+void decide_leave(execution *x, struct task *t, const char *reason, void *site);
 /* The next recorded event that is not a MARK, or NULL; does not move. */
 const pawl_event *decide_peek(execution *x);
 /* The recorded event `e` was met, by the call at `site` (NULL: by no call). */
@@ -207,13 +237,17 @@ struct patch {
 };
 
 struct pawl_ctx {
-    pawl_mem mem;      /* all that lives as long as the execution, this struct included */
-    pawl_mem mail_mem; /* letters; emptied whenever the mailbox is */
+    pawl_mem mem;               /* all that lives as long as the execution, this struct included */
+    pawl_mem mail_mem;          /* letters; emptied whenever the mailbox is */
+    struct arena_budget budget; /* of mem and the scopes; mail has limits of its own */
+    size_t turn_base;           /* of it, when the last message came */
     struct execution_spec spec;
     struct fiber *fiber; /* NULL: not started, or tables only */
 
     enum phase phase;
     enum engine_outcome outcome;
+    pawl_str question; /* the code asks whether this id is taken; ptr NULL: nothing */
+    enum engine_taken answer;
     bool running;   /* the author's code is on the fiber right now */
     bool blocked;   /* it is suspended in `wait` */
     bool suspended; /* by an operator (OrchestrationSuspended) */
@@ -227,6 +261,7 @@ struct pawl_ctx {
     struct engine_finding *finding;
     void (*turn_exhausted)(void *user);
     void *turn_user;
+    size_t turn_total, turn_limit; /* of the turn's arena, as it came */
 
     /* history */
     const pawl_event *events; /* only inside execution_replay */
@@ -251,8 +286,11 @@ struct pawl_ctx {
     size_t bucket_count, channel_count;
     struct letter *mail_head, *mail_tail;
     size_t mail_count, mail_bytes;
-    bool settling;       /* apply.c walks the open waits */
-    bool mail_matchable; /* an open wait may have mail */
+    size_t back_count;                      /* letters that are `back` */
+    struct task *unseen_head, *unseen_tail; /* in order of completion */
+    size_t dropped;                         /* see execution_dropped() */
+    bool settling;                          /* apply.c walks the open waits */
+    bool mail_matchable;                    /* an open wait may have mail */
     struct task *settle_next;
     uint64_t *consumed;
     size_t consumed_count, consumed_cap;
@@ -288,8 +326,10 @@ void execution_open(execution *x, pawl_str name, pawl_str input, pawl_str attrs)
 void execution_message(execution *x, uint64_t seq, int64_t at_ms);
 /* Resume the code until it blocks or returns (then the ending is decided). */
 void execution_run(execution *x);
+/* Ask whoever keeps instances, off the author's stack (on the fiber only). */
+bool execution_is_taken(execution *x, pawl_str instance);
 /* A completion: close the task, look at the wait, resume when satisfied. */
-void execution_resolve(execution *x, struct task *t, int kind, pawl_str data);
+void execution_resolve(execution *x, struct task *t, int kind, pawl_str data, pawl_str attrs);
 static inline bool execution_is_tables(const execution *x)
 {
     return !x->spec.code.fn;
@@ -306,7 +346,14 @@ void *engine_site(const execution *x, void *site);
 void message_act(execution *x, const pawl_event *e);
 
 /* api: only the author's code, on its own fiber */
-#define assert_in_code(x) assert_that((x)->running &&engine_on_fiber())
-#define CALL_SITE         __builtin_return_address(0)
+#define assert_in_code(x)                                                                          \
+    do {                                                                                           \
+        MUST_HAVE("a ctx", x);                                                                     \
+        if (UNLIKELY(!((x)->running && engine_on_fiber())))                                        \
+            rule_stop("ctx is used outside its orchestration: stay on the thread that runs it "    \
+                      "and give ctx to nobody else (rule 4 of pawl/orchestration.h); do such "     \
+                      "work in an activity");                                                      \
+    } while (0)
+#define CALL_SITE __builtin_return_address(0)
 
 #endif

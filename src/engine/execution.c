@@ -13,6 +13,7 @@
  *
  * Called by: the runtime; replay.c, apply.c and ending.c for the shared parts.
  */
+#include "base/result.h"
 #include "engine/engine_private.h"
 #include "fiber/fiber.h"
 
@@ -44,7 +45,8 @@ void execution_destroy(execution *x)
     fiber_destroy(x->fiber);
     scope_deinit_all(x);
     arena_deinit(&x->mail_mem);
-    pawl_mem mem = x->mem; /* x lives in it */
+    pawl_mem mem = x->mem; /* x lives in it, and its budget in x */
+    mem.budget = NULL;
     arena_deinit(&mem);
 }
 
@@ -64,6 +66,8 @@ static execution *bear(struct birth *b, const struct execution_spec *spec)
     x->mem = b->mem;
     x->mem.exhausted = no_memory;
     x->mem.user = x;
+    x->budget = (struct arena_budget){.used = x->mem.total, .most = SIZE_MAX};
+    x->mem.budget = &x->budget;
     arena_init(&x->mail_mem);
     x->mail_mem.limit = x->mem.limit;
     x->mail_mem.exhausted = no_memory;
@@ -81,9 +85,35 @@ static void no_memory_at_birth(void *user)
     longjmp(b->out, 1);
 }
 
+/* What the code has asked for since the last message, with what it was refused. */
+static size_t asked_for(const execution *x)
+{
+    size_t held = x->budget.used - x->turn_base, wanted = x->mem.wanted;
+
+    for (const struct scope *s = x->scope; s; s = s->outer)
+        if (s->own.wanted > wanted)
+            wanted = s->own.wanted;
+    if (x->turn && x->turn->mem->wanted) {
+        held = x->turn->mem->total - x->turn_total;
+        wanted = x->turn->mem->wanted;
+    }
+    return wanted < SIZE_MAX - held ? held + wanted : SIZE_MAX;
+}
+
+/* Too much for one turn is the code's matter, and nobody else's; else the system has no more. */
 static void no_memory(void *user)
 {
-    engine_stop(user, ENGINE_NO_MEMORY);
+    execution *x = user;
+    size_t max = x->spec.rules.turn_memory, asked = asked_for(x);
+
+    if (!max || asked <= max)
+        engine_stop(x, ENGINE_NO_MEMORY);
+    finding_set(
+        x, NULL, NULL,
+        "its turn asked for %zu bytes; limit %zu (--turn-memory): mend the code or raise the "
+        "limit",
+        asked, max);
+    engine_stop(x, ENGINE_LIMIT);
 }
 
 /* ---- In and out --------------------------------------------------------- */
@@ -105,6 +135,11 @@ bool execution_enter(execution *x, struct turn *turn, int64_t now_ms, struct eng
         x->turn_user = turn->mem->user;
         turn->mem->exhausted = no_memory;
         turn->mem->user = x;
+        turn->mem->wanted = 0;
+        x->turn_total = turn->mem->total;
+        x->turn_limit = turn->mem->limit;
+        if (x->spec.rules.turn_memory && !execution_is_tables(x))
+            turn->mem->limit = x->turn_total + x->spec.rules.turn_memory;
     }
     return true;
 }
@@ -114,6 +149,7 @@ enum engine_outcome execution_leave(execution *x)
     if (x->guarded && x->turn) {
         x->turn->mem->exhausted = x->turn_exhausted;
         x->turn->mem->user = x->turn_user;
+        x->turn->mem->limit = x->turn_limit;
     }
     x->guarded = false;
     x->turn = NULL;
@@ -160,6 +196,10 @@ void execution_message(execution *x, uint64_t seq, int64_t at_ms)
     x->message_seq = seq;
     x->now_ms = at_ms;
     x->draws = 0;
+    x->turn_base = x->budget.used;
+    size_t max = execution_is_tables(x) ? 0 : x->spec.rules.turn_memory;
+    if (max) /* blocks may fall otherwise in replay: a little more, so that it is no stricter */
+        x->budget.most = x->turn_base + max + (x->phase == PHASE_REPLAY ? max / 4 : 0);
 }
 
 void execution_run(execution *x)
@@ -168,7 +208,14 @@ void execution_run(execution *x)
     x->blocked = false;
     x->running = true;
     bool alive = fiber_resume(x->fiber);
+    while (alive && x->question.ptr && x->answer != TAKEN_UNKNOWN) {
+        x->answer = x->spec.taken(x->spec.taken_user, x->question);
+        if (x->answer != TAKEN_UNKNOWN)
+            alive = fiber_resume(x->fiber);
+    }
     x->running = false;
+    if (x->answer == TAKEN_UNKNOWN)
+        engine_stop(x, ENGINE_NO_MEMORY);
     if (x->outcome >= ENGINE_MISMATCH)
         engine_stop(x, x->outcome); /* it stopped on the fiber; go on outside */
     assert_that(alive == x->blocked);
@@ -176,11 +223,27 @@ void execution_run(execution *x)
         ending_of_return(x);
 }
 
-void execution_resolve(execution *x, struct task *t, int kind, pawl_str data)
+bool execution_is_taken(execution *x, pawl_str instance)
 {
+    if (!x->spec.taken)
+        return false;
+    x->question = instance;
+    fiber_yield();
+    x->question = (pawl_str){0};
+    return x->answer == TAKEN_YES;
+}
+
+void execution_resolve(execution *x, struct task *t, int kind, pawl_str data, pawl_str attrs)
+{
+    const struct result_of result = result_of_event(kind, attrs);
+
     task_close(x, t, kind_is_failure(kind) ? TASK_FAILED : TASK_DONE, data);
+    t->result = (uint8_t)result.kind;
+    t->attempts = result.attempts;
     if (execution_is_tables(x))
         return;
+    if (t->channel && t->scope->serial == t->scope_serial)
+        unseen_add(x, t);
     wait_notice(x, t);
     if (x->blocked && x->wait.ready)
         execution_run(x);

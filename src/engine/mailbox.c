@@ -4,9 +4,12 @@
  *
  * A channel is one event name: its open waits and its kept mail, both oldest
  * first.  Mail is also on one list in order of arrival, for the next execution
- * of a ContinueAsNew.  Letters live in an arena of their own that is emptied
- * whenever the mailbox is, so a long-lived execution does not grow with the
- * mail it has taken.
+ * of a ContinueAsNew, which takes them over as they are.  Letters, and the pile of each name,
+ * live in an arena of their own that is emptied whenever the mailbox is, and copied when
+ * most of it is gone, so a long-lived execution does not grow with the mail it has taken.
+ *
+ * Mail that a wait took and no code was told of comes back to its old place:
+ * letters are in the order of their row ids, which is that of their arrival.
  *
  * Only live messages meet the mailbox: what history says was taken is gone from
  * the store already, so replay never looks here (SEMANTICS 16).
@@ -19,6 +22,7 @@
 #include <string.h>
 
 #define BUCKETS_FIRST 8
+#define MOVED_WASTE   (256 << 10) /* of letters that are gone: not worth a copy */
 
 static void grow(execution *x);
 static size_t bucket_of(pawl_str name, size_t count);
@@ -30,10 +34,70 @@ bool execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, paw
         return x->outcome != ENGINE_NO_MEMORY;
     if (setjmp(x->guard) == 0) {
         struct letter *m = mailbox_put(x, message_id, name, data);
-        if (m->channel->wait_head)
+        if (m->pile->channel->wait_head)
             x->mail_matchable = true;
     }
     return execution_leave(x) != ENGINE_NO_MEMORY;
+}
+
+/* Is most of its memory that of letters that are gone?  Then it is copied once. */
+static bool is_worth_copying(const execution *x)
+{
+    size_t live = x->mail_bytes + x->mail_count * (sizeof(struct letter) + sizeof(struct pile));
+
+    return arena_bytes(&x->mail_mem) > 3 * live + MOVED_WASTE;
+}
+
+static bool copy_mail(execution *to, const execution *from)
+{
+    bool ok = true;
+
+    for (const struct letter *m = from->mail_head; m && ok; m = m->next)
+        ok = execution_mailbox_add(to, m->id, m->pile->channel->name, m->data);
+    return ok;
+}
+
+/* Letters and piles as they are; only the channels are new. */
+static void move_mail(execution *to, execution *from)
+{
+    to->mail_mem.head = from->mail_mem.head;
+    to->mail_mem.at = from->mail_mem.at;
+    to->mail_mem.end = from->mail_mem.end;
+    to->mail_mem.total = from->mail_mem.total;
+    to->mail_head = from->mail_head;
+    to->mail_tail = from->mail_tail;
+    to->mail_count = from->mail_count;
+    to->mail_bytes = from->mail_bytes;
+    to->back_count = from->back_count;
+    from->mail_mem.head = NULL;
+    from->mail_mem.at = from->mail_mem.end = NULL;
+    from->mail_mem.total = 0;
+    from->mail_head = from->mail_tail = NULL;
+    from->mail_count = from->mail_bytes = from->back_count = 0;
+    for (size_t i = 0; i < from->bucket_count; i++)
+        for (struct channel *ch = from->buckets[i]; ch; ch = ch->next) {
+            struct pile *mail = ch->mail;
+            ch->mail = NULL;
+            if (!mail)
+                continue;
+            mail->channel = channel_find(to, ch->name, true);
+            mail->channel->mail = mail;
+        }
+}
+
+bool execution_mailbox_move(execution *to, execution *from)
+{
+    assert_that(to->mail_count == 0);
+    if (from->mail_count == 0)
+        return true;
+    if (is_worth_copying(from))
+        return copy_mail(to, from);
+    arena_deinit(&to->mail_mem);
+    if (!execution_enter(to, NULL, 0, NULL))
+        return false;
+    if (setjmp(to->guard) == 0)
+        move_mail(to, from);
+    return execution_leave(to) != ENGINE_NO_MEMORY;
 }
 
 void execution_mailbox_each(execution *x,
@@ -42,12 +106,17 @@ void execution_mailbox_each(execution *x,
                             void *arg)
 {
     for (const struct letter *m = x->mail_head; m; m = m->next)
-        take(arg, m->id, m->channel->name, m->data);
+        take(arg, m->id, m->pile->channel->name, m->data);
 }
 
 size_t execution_mailbox_count(const execution *x)
 {
     return x->mail_count;
+}
+
+size_t execution_dropped(const execution *x)
+{
+    return x->dropped;
 }
 
 size_t execution_mailbox_bytes(const execution *x)
@@ -72,6 +141,18 @@ size_t execution_consumed(execution *x, const uint64_t **retids)
     *retids = x->consumed;
     x->consumed_taken = true;
     return n;
+}
+
+void execution_returned(execution *x,
+                        void (*take)(void *arg, uint64_t message_id, pawl_str name, pawl_str data),
+                        void *arg)
+{
+    for (struct letter *m = x->mail_head; m && x->back_count; m = m->next)
+        if (m->back) {
+            m->back = false;
+            x->back_count--;
+            take(arg, m->id, m->pile->channel->name, m->data);
+        }
 }
 
 struct channel *channel_find(execution *x, pawl_str name, bool make)
@@ -101,6 +182,7 @@ void channel_open_wait(execution *x, struct task *t, pawl_str name)
     struct channel *ch = channel_find(x, name, true);
 
     t->channel = ch;
+    t->scope->waits = true;
     t->name = ch->name;
     t->wait_prev = ch->wait_tail;
     if (ch->wait_tail)
@@ -108,7 +190,7 @@ void channel_open_wait(execution *x, struct task *t, pawl_str name)
     else
         ch->wait_head = t;
     ch->wait_tail = t;
-    if (ch->mail_head)
+    if (ch->mail)
         x->mail_matchable = true;
 }
 
@@ -127,38 +209,90 @@ void channel_close_wait(struct task *t)
     t->wait_prev = t->wait_next = NULL;
 }
 
-struct letter *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str data)
+/* Link it in before `later` and before `next_same`, the next of its channel; NULL: at the end. */
+static void link_letter(execution *x, struct letter *m, struct letter *later,
+                        struct letter *prev_same)
 {
-    struct channel *ch = channel_find(x, name, true);
+    struct pile *pile = m->pile;
+
+    m->next_same = prev_same ? prev_same->next_same : pile->head;
+    *(prev_same ? &prev_same->next_same : &pile->head) = m;
+    if (!m->next_same)
+        pile->tail = m;
+    m->next = later;
+    m->prev = later ? later->prev : x->mail_tail;
+    *(m->prev ? &m->prev->next : &x->mail_head) = m;
+    *(later ? &later->prev : &x->mail_tail) = m;
+    x->mail_count++;
+    x->mail_bytes += m->data.len;
+}
+
+static struct letter *make_letter(execution *x, uint64_t id, struct channel *ch, pawl_str data)
+{
     struct letter *m = arena_new(&x->mail_mem, struct letter);
 
+    if (!ch->mail) {
+        struct pile *pile = arena_new(&x->mail_mem, struct pile);
+        pile->channel = ch;
+        ch->mail = pile;
+    }
     m->id = id;
-    m->channel = ch;
+    m->pile = ch->mail;
     m->data = arena_dup(&x->mail_mem, data);
-    if (ch->mail_tail)
-        ch->mail_tail->next_same = m;
-    else
-        ch->mail_head = m;
-    ch->mail_tail = m;
-    m->prev = x->mail_tail;
-    if (x->mail_tail)
-        x->mail_tail->next = m;
-    else
-        x->mail_head = m;
-    x->mail_tail = m;
-    x->mail_count++;
-    x->mail_bytes += data.len;
     return m;
+}
+
+struct letter *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str data)
+{
+    struct letter *m = make_letter(x, id, channel_find(x, name, true), data);
+
+    link_letter(x, m, NULL, m->pile->tail);
+    return m;
+}
+
+void mailbox_give_back(execution *x, struct task *t)
+{
+    struct letter *m = make_letter(x, t->message, t->channel, t->value);
+    struct letter *later = x->mail_head, *prev_same = NULL;
+
+    for (; later && later->id < m->id; later = later->next)
+        if (later->pile == m->pile)
+            prev_same = later;
+    link_letter(x, m, later, prev_same);
+    m->back = true;
+    x->back_count++;
+    if (t->channel->wait_head)
+        x->mail_matchable = true;
+    if (x->settling)
+        x->settle_next = x->open_head; /* mail has grown: walk the open waits again */
+}
+
+void unseen_add(execution *x, struct task *t)
+{
+    t->unseen = true;
+    t->wait_prev = x->unseen_tail;
+    *(t->wait_prev ? &t->wait_prev->wait_next : &x->unseen_head) = t;
+    x->unseen_tail = t;
+}
+
+void unseen_remove(execution *x, struct task *t)
+{
+    if (!t->unseen)
+        return;
+    *(t->wait_prev ? &t->wait_prev->wait_next : &x->unseen_head) = t->wait_next;
+    *(t->wait_next ? &t->wait_next->wait_prev : &x->unseen_tail) = t->wait_prev;
+    t->wait_prev = t->wait_next = NULL;
+    t->unseen = false;
 }
 
 void mailbox_remove(execution *x, struct letter *m)
 {
-    struct channel *ch = m->channel;
+    struct pile *pile = m->pile;
 
-    assert_that(ch->mail_head == m && x->mail_count > 0);
-    ch->mail_head = m->next_same;
-    if (!ch->mail_head)
-        ch->mail_tail = NULL;
+    assert_that(pile->head == m && x->mail_count > 0);
+    pile->head = m->next_same;
+    if (!pile->head) /* its memory goes with the letters' */
+        pile->channel->mail = NULL;
     if (m->prev)
         m->prev->next = m->next;
     else
@@ -168,6 +302,7 @@ void mailbox_remove(execution *x, struct letter *m)
     else
         x->mail_tail = m->prev;
     x->mail_bytes -= m->data.len;
+    x->back_count -= m->back;
     if (--x->mail_count == 0)
         arena_reset(&x->mail_mem);
 }
@@ -180,9 +315,9 @@ void mailbox_consume(execution *x, struct letter *m)
 
 void mailbox_discard(execution *x, struct channel *ch)
 {
-    while (ch->mail_head) {
-        decide_discard(x, ch->mail_head->id);
-        mailbox_remove(x, ch->mail_head);
+    while (ch->mail) {
+        decide_discard(x, ch->mail->head->id);
+        mailbox_remove(x, ch->mail->head);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,13 +42,12 @@ struct call_policy policy_default(void)
 
 struct call_policy policy_of(const pawl_call_opts *given, pawl_mem *mem)
 {
-    pawl_call_opts o = {0};
+    pawl_call_opts o;
     struct call_policy p = policy_default();
+    pawl_error err;
 
-    if (!given)
-        return p;
-    /* a caller built against an older, shorter struct */
-    memcpy(&o, given, given->size && given->size < sizeof(o) ? given->size : sizeof(o));
+    if (!given || !OPTIONS_TAKE(&o, given, "pawl_call_opts", &err))
+        return p; /* the call was refused before */
     p = (struct call_policy){.attempts = o.attempts ? o.attempts : 1,
                              .backoff = o.backoff,
                              .initial_ms = or_default(o.initial_ms, INITIAL_MS),
@@ -59,7 +59,9 @@ struct call_policy policy_of(const pawl_call_opts *given, pawl_mem *mem)
                              .start_to_close_ms = o.start_to_close_ms,
                              .schedule_to_close_ms = o.schedule_to_close_ms,
                              .heartbeat_ms = o.heartbeat_ms,
-                             .tag = arena_dup(mem, pawl_s(o.tag))};
+                             .tag = arena_dup(mem, pawl_s(o.tag)),
+                             .max_crashes = o.max_crashes,
+                             .at_most_once = o.at_most_once};
     size_t n = 0;
     while (o.final_errors && o.final_errors[n])
         n++;
@@ -114,6 +116,11 @@ pawl_str policy_format(const struct call_policy *p, pawl_mem *mem)
         pawl_json_key(w, "tag");
         pawl_json_str(w, p->tag);
     }
+    put_ms(w, "max_crashes", p->max_crashes, 0);
+    if (p->at_most_once) {
+        pawl_json_key(w, "at_most_once");
+        pawl_json_truth(w, true);
+    }
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -140,6 +147,9 @@ struct call_policy policy_parse(pawl_str attrs, pawl_mem *mem)
     p.schedule_to_close_ms = pawl_json_int(attrs, "/schedule_to_close_ms", 0);
     p.heartbeat_ms = pawl_json_int(attrs, "/heartbeat_ms", 0);
     p.tag = pawl_json_text(mem, attrs, "/tag", "");
+    int64_t crashes = pawl_json_int(attrs, "/max_crashes", 0);
+    p.max_crashes = crashes >= 0 && crashes <= UINT32_MAX ? (uint32_t)crashes : 0;
+    p.at_most_once = pawl_json_bool(attrs, "/at_most_once", false);
     parse_final_errors(&p, attrs, mem);
     return normal(p);
 }
@@ -213,7 +223,7 @@ static bool is_default(const struct call_policy *p)
            p->cap_ms == d.cap_ms && !(fabs(p->factor - d.factor) > 0) && !(p->jitter > 0) &&
            p->final_error_count == 0 && !p->no_retry_on_timeout && p->schedule_to_start_ms == 0 &&
            p->start_to_close_ms == 0 && p->schedule_to_close_ms == 0 && p->heartbeat_ms == 0 &&
-           p->tag.len == 0;
+           p->tag.len == 0 && p->max_crashes == 0 && !p->at_most_once;
 }
 
 static void put_ms(pawl_json *w, const char *key, int64_t ms, int64_t otherwise)

@@ -22,6 +22,8 @@ struct call_policy {
     int64_t schedule_to_start_ms, start_to_close_ms, schedule_to_close_ms,
         heartbeat_ms; /* 0: none */
     pawl_str tag;
+    uint32_t max_crashes; /* 0: as the runtime says */
+    bool at_most_once;
 };
 
 /* The policy of NULL options. */

@@ -157,7 +157,9 @@ void message_act(execution *x, const pawl_event *e)
         if (t->state != TASK_OPEN)
             finding_corrupt(x, e, "event %llu completes task %llu, which is closed already",
                             (unsigned long long)e->seq, (unsigned long long)e->ref);
-        execution_resolve(x, t, e->kind, e->data);
+        if (t->channel) /* before it was recorded: the event itself is younger than its mail */
+            t->message = (uint64_t)pawl_json_int(e->attrs, "/message", (int64_t)e->rid);
+        execution_resolve(x, t, e->kind, e->data, e->attrs);
     }
     }
 }
@@ -237,10 +239,14 @@ static void table_decision(execution *x, const pawl_event *e)
 
     if (schedule) {
         struct task *t = task_find(x, e->ref);
-        if (!t || t->kind != schedule || t->state != TASK_OPEN)
+        bool back = t && t->state == TASK_DONE && e->kind == PAWL_EV_EXTERNAL_CANCELLED;
+        if (!t || t->kind != schedule || (t->state != TASK_OPEN && !back))
             finding_corrupt(x, e, "event %llu withdraws task %llu, which is not open",
                             (unsigned long long)e->seq, (unsigned long long)e->ref);
-        task_close(x, t, TASK_CANCELLED, e->data);
+        if (back) /* its event was given back */
+            t->state = TASK_CANCELLED;
+        else
+            task_close(x, t, TASK_CANCELLED, e->data);
     } else if (kind_opens_task(e->kind)) {
         task_from_event(x, e);
     }

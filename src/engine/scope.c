@@ -18,6 +18,7 @@
 
 static void run_deferred(struct scope *s);
 static struct scope *take_scope(execution *x);
+static void leave_waits(execution *x, struct scope *s, void *site);
 
 void scope_init_root(execution *x)
 {
@@ -43,6 +44,8 @@ void pawl_scope_end(pawl_ctx *ctx)
 
     if (!s->outer)
         return; /* one end too many harms nobody */
+    if (s->waits)
+        leave_waits(ctx, s, CALL_SITE);
     run_deferred(s);
     s->serial = ++ctx->scope_serials;
     arena_reset(&s->own);
@@ -51,9 +54,26 @@ void pawl_scope_end(pawl_ctx *ctx)
     ctx->spare_scopes = s;
 }
 
+/* Nobody can await them any more: what took an event gives it back, what is open is withdrawn. */
+static void leave_waits(execution *x, struct scope *s, void *site)
+{
+    s->waits = false;
+    for (struct task *t = x->unseen_head, *next; t; t = next) {
+        next = t->wait_next;
+        if (t->scope == s)
+            decide_return(x, t, "its scope ended", site);
+    }
+    for (struct task *t = x->open_head, *next; t; t = next) {
+        next = t->open_next;
+        if (t->scope == s && t->scope_serial == s->serial && t->channel)
+            decide_leave(x, t, "its scope ended", site);
+    }
+}
+
 void pawl_defer(pawl_ctx *ctx, void (*fn)(void *arg), void *arg)
 {
     assert_in_code(ctx);
+    MUST_HAVE("a function", fn);
     /* When the arena is exhausted this call never returns; `registering` makes
      * sure that fn is still run. */
     ctx->registering = (struct deferred){.fn = fn, .arg = arg};
@@ -66,6 +86,7 @@ void pawl_defer(pawl_ctx *ctx, void (*fn)(void *arg), void *arg)
 
 pawl_mem *pawl_ctx_mem(pawl_ctx *ctx)
 {
+    MUST_HAVE("a ctx", ctx);
     return ctx->scope->mem;
 }
 
@@ -138,6 +159,7 @@ static struct scope *take_scope(execution *x)
     s->own.limit = x->mem.limit;
     s->own.exhausted = x->mem.exhausted;
     s->own.user = x;
+    s->own.budget = &x->budget;
     s->mem = &s->own;
     return s;
 }

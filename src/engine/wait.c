@@ -21,6 +21,7 @@
 
 static void look(execution *x, struct wait *w);
 static bool is_ready(const struct wait *w);
+static void tell(execution *x, const struct wait *w);
 
 bool wait_for(execution *x, enum wait_mode mode, const pawl_task *tasks, size_t n, void *site)
 {
@@ -29,8 +30,10 @@ bool wait_for(execution *x, enum wait_mode mode, const pawl_task *tasks, size_t 
     *w = (struct wait){
         .mode = mode, .tasks = tasks, .count = n, .serial = w->serial + 1, .site = site};
     look(x, w);
-    if (is_ready(w))
+    if (is_ready(w)) {
+        tell(x, w);
         return true;
+    }
     if (x->cancel_requested && x->shields == 0)
         return false;
     x->blocked = true;
@@ -40,7 +43,23 @@ bool wait_for(execution *x, enum wait_mode mode, const pawl_task *tasks, size_t 
                       engine_site(x, site));
     fiber_yield();
     assert_that(x->running && (w->ready || w->interrupted));
+    if (!w->interrupted)
+        tell(x, w);
     return !w->interrupted;
+}
+
+/* The wait returns: whatever it says has ended is seen now. */
+static void tell(execution *x, const struct wait *w)
+{
+    bool all = w->mode == WAIT_SETTLED || (w->mode == WAIT_ALL && !w->hit && !w->bad);
+
+    if (w->mode == WAIT_ANY && w->hit && !w->bad)
+        unseen_remove(x, w->hit);
+    for (size_t i = 0; all && x->unseen_head && i < w->count; i++) {
+        struct task *t = task_find(x, w->tasks[i].id);
+        if (!task_bad(t))
+            unseen_remove(x, t);
+    }
 }
 
 void wait_notice(execution *x, struct task *t)
@@ -65,7 +84,7 @@ void wait_interrupt(execution *x)
 
 pawl_result wait_cancelled_result(execution *x)
 {
-    pawl_result r = {.ok = false, .cancelled = true};
+    pawl_result r = {.ok = false, .cancelled = true, .kind = PAWL_RESULT_CANCELLED};
 
     if (x->cancel_reason.len)
         r.value = pawl_mem_printf(x->scope->mem, "cancelled: %.*s", PAWL_FMT(x->cancel_reason));
@@ -80,10 +99,20 @@ pawl_result wait_one(execution *x, uint64_t id, void *site)
 
     if (!wait_for(x, WAIT_SETTLED, &one, 1, site))
         return wait_cancelled_result(x);
-    const struct task *t = task_find(x, id);
     if (x->wait.bad)
-        return (pawl_result){.ok = false, .value = pawl_s(x->wait.bad)};
-    return (pawl_result){.ok = t->state == TASK_DONE, .value = t->value};
+        return result_refused(pawl_s(x->wait.bad));
+    return result_of_task(task_find(x, id));
+}
+
+pawl_result result_of_task(const struct task *t)
+{
+    return (pawl_result){
+        .ok = t->state == TASK_DONE, .kind = t->result, .attempts = t->attempts, .value = t->value};
+}
+
+pawl_result result_refused(pawl_str why)
+{
+    return (pawl_result){.ok = false, .kind = PAWL_RESULT_REFUSED, .value = why};
 }
 
 /* Count what is pending and find the earliest hit among what has ended. */

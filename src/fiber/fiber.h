@@ -44,8 +44,16 @@ size_t fiber_stack_bytes(const struct fiber *f);
  * stack overflow by its guard page, print the label, and let the process die.
  * Other faults go to the handler that was there before. */
 void fiber_guard_thread(void);
-/* Call `hook`, which must be async-signal-safe, on the thread that faults or aborts,
- * before anything else. */
-void fiber_on_fault(void (*hook)(void));
+/* Call `hook`, which must be async-signal-safe, on the thread that faults or aborts, before
+ * anything else; `sent`: by this process itself, as abort() does.  True: that was all, go on. */
+void fiber_on_fault(bool (*hook)(int number, bool sent));
+/* The handlers stay while somebody holds them; the last release puts back those that were there
+ * before, where nobody has put others on top. */
+void fiber_guard_hold(void);
+void fiber_guard_release(void);
+/* Would the signal come to us, not to a handler that was put on top, or to none? */
+bool fiber_guard_has(int number);
+/* This thread needs its alternate stack no longer. */
+void fiber_unguard_thread(void);
 
 #endif

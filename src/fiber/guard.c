@@ -37,10 +37,14 @@ static __thread struct watch watched __attribute__((tls_model("initial-exec")));
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 static struct sigaction previous[COUNT_OF(fatal)];
-static void (*fault_hook)(void);
+static bool (*fault_hook)(int number, bool sent);
 static pthread_key_t alt_key;
-static pthread_once_t installed = PTHREAD_ONCE_INIT;
+static pthread_once_t keyed = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
+static bool installed;
+static unsigned holders;
 
+static void make_key(void);
 static void install(void);
 static void on_fault(int number, siginfo_t *info, void *context);
 static void pass_on(int number, siginfo_t *info, void *context);
@@ -61,7 +65,11 @@ void fiber_guard_thread(void)
 {
     stack_t now;
 
-    pthread_once(&installed, install);
+    pthread_once(&keyed, make_key);
+    pthread_mutex_lock(&lock);
+    if (!installed)
+        install();
+    pthread_mutex_unlock(&lock);
     assert_that(sigaltstack(NULL, &now) == 0);
     if (!(now.ss_flags & SS_DISABLE))
         return;
@@ -74,19 +82,70 @@ void fiber_guard_thread(void)
         free_alt_stack(alt);
 }
 
-void fiber_on_fault(void (*hook)(void))
+void fiber_unguard_thread(void)
+{
+    pthread_once(&keyed, make_key);
+    void *alt = pthread_getspecific(alt_key);
+    if (alt && pthread_setspecific(alt_key, NULL) == 0)
+        free_alt_stack(alt);
+}
+
+void fiber_on_fault(bool (*hook)(int number, bool sent))
 {
     fault_hook = hook;
 }
 
+static void make_key(void)
+{
+    assert_that(pthread_key_create(&alt_key, free_alt_stack) == 0);
+}
+
 static void install(void)
 {
-    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 
-    assert_that(pthread_key_create(&alt_key, free_alt_stack) == 0);
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < COUNT_OF(fatal); i++)
         assert_that(sigaction(fatal[i], &action, &previous[i]) == 0);
+    installed = true;
+}
+
+bool fiber_guard_has(int number)
+{
+    struct sigaction now;
+
+    return sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+           now.sa_sigaction == on_fault;
+}
+
+/* Where another handler came on top of ours, that one stays, and may call ours: it goes on. */
+static void uninstall(void)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < COUNT_OF(fatal); i++) {
+        bool ours = fiber_guard_has(fatal[i]);
+        if (ours)
+            (void)sigaction(fatal[i], &previous[i], NULL);
+        all = all && ours;
+    }
+    installed = !all;
+}
+
+void fiber_guard_hold(void)
+{
+    pthread_mutex_lock(&lock);
+    holders++;
+    pthread_mutex_unlock(&lock);
+}
+
+void fiber_guard_release(void)
+{
+    pthread_mutex_lock(&lock);
+    if (--holders == 0 && installed)
+        uninstall();
+    pthread_mutex_unlock(&lock);
 }
 
 static const struct sigaction *handler_before(int number)
@@ -112,8 +171,11 @@ static void on_fault(int number, siginfo_t *info, void *context)
     int saved = errno;
     bool sent = info->si_code <= 0; /* by kill(): si_addr means nothing */
 
-    if (fault_hook && (!sent || info->si_pid == getpid())) /* abort() is our own doing */
-        fault_hook();
+    if (fault_hook && (!sent || info->si_pid == getpid()) && /* abort() is our own doing */
+        fault_hook(number, sent)) {
+        errno = saved;
+        return;
+    }
     if (number == SIGSEGV && !sent && watched.guard && address >= watched.guard &&
         address < watched.guard_end) {
         say_overflow();

@@ -7,6 +7,7 @@
  *   pool.c     connections come and go
  *   conn.c     from bytes to requests
  *   send.c     answers and streams
+ *   slow.c     those that wait for their readers
  *   status.c   their words
  *   tls.c      the same bytes through GnuTLS
  */
@@ -25,12 +26,13 @@
 #define HEAD_MS       10000 /* for a head, from its first byte or from the connection */
 #define REST_MS       75000 /* between requests */
 #define BODY_MS       30000 /* and a second for each KiB, but 30 without a byte is the end */
-#define SEND_MS       60000 /* without taking a byte of the answer */
+#define SEND_MS       60000 /* for the other side to take some of its answer; see slow.c */
 #define LINGER_MS     2000  /* for the other side to see the last answer */
 #define LINGER_BYTES  ((uint64_t)64 << 20)
 #define SWALLOW       (64 * 1024) /* a refused body is read to its end up to this size */
 #define TURN_REQUESTS 16          /* of one connection, before others have their turn */
 
+struct sockaddr;
 struct http_tls;
 struct http_trust;
 struct address;
@@ -71,7 +73,9 @@ struct httpd_conn {
     struct chunk chunk;
     char *out; /* owned; of the answer, not yet sent */
     size_t out_at, out_len;
-    pawl_str rest;                  /* behind it; the call's */
+    pawl_str rest; /* behind it; the call's */
+    size_t held;   /* in memory while that is so; 0: not in the list of them */
+    struct httpd_conn *slow_prev, *slow_next;
     struct heap_node look;          /* when to look at `deadline_ms`: at or before it */
     int64_t deadline_ms;            /* mono: cut off then; INT64_MAX: not now */
     struct httpd_conn *prev, *next; /* of all */
@@ -86,17 +90,21 @@ struct httpd {
     void *user;
     int poll_fd, wake_fd, listen_fd;
     bool listening;          /* the socket is watched */
-    bool refusing;           /* no new connections */
+    bool winds_up;           /* every answer hangs up */
     bool looks_again;        /* before it sleeps: the last round had events */
     int64_t listen_again_ms; /* after having run out of descriptors; INT64_MAX: not so */
     atomic_bool end;
-    struct http_trust *trust; /* NULL: no TLS */
+    struct http_trust *trust;                /* NULL: no TLS */
+    _Atomic(struct http_trust *) next_trust; /* read again: from the next round on */
     struct httpd_conn *conns, *closed, *turn, **turn_end;
     struct httpd_conn *spare;
     size_t count, spare_count;
     unsigned handshakes; /* in this round */
     struct heap looks;
     uint64_t tie;
+    struct httpd_conn *slow_first, *slow_last; /* whose answer is not out, oldest first */
+    size_t held;                               /* by them */
+    int64_t slow_told_ms;
     struct map addresses; /* bytes of the address -> struct address */
     int64_t now_ms;       /* mono, of this round */
     int64_t date_s;       /* wall, that `date` says */
@@ -130,6 +138,9 @@ void listen_start(struct httpd *h);
 void listen_stop(struct httpd *h);
 void listen_accept(struct httpd *h);
 void address_leave(struct httpd *h, struct address *a); /* NULL is fine */
+/* What counts as one address: an IPv4 one, also in IPv6 clothes, or an IPv6 /64, which one
+ * household has.  Bytes in `ret`. */
+size_t address_key(const struct sockaddr *from, char ret[16]);
 
 /* ---- conn.c ---------------------------------------------------------------------------- */
 
@@ -149,6 +160,16 @@ void http_conn_refuse(struct httpd_conn *c, unsigned status);
 void http_conn_send_answer(struct httpd_conn *c);
 void http_conn_send_continue(struct httpd_conn *c);
 
+/* ---- slow.c ------------------------------------------------------------------------------ */
+
+/* Its answer did not go out: so many bytes are held for it. */
+void slow_enter(struct httpd_conn *c, size_t bytes);
+void slow_leave(struct httpd_conn *c); /* not in the list is fine */
+/* It took some. */
+void slow_progress(struct httpd_conn *c, size_t bytes);
+/* The end of a round: if all of them hold too much, the oldest go. */
+void slow_cut(struct httpd *h);
+
 /* ---- status.c --------------------------------------------------------------------------- */
 
 const char *http_reason(unsigned status);
@@ -157,8 +178,9 @@ pawl_str http_refusal(unsigned status);
 
 /* ---- tls.c --------------------------------------------------------------------------------- */
 
-struct http_trust *http_trust_open(const char *cert, const char *key, pawl_error *reterr);
-void http_trust_free(struct http_trust *t);
+struct http_trust *http_trust_open(const char *cert, const char *key, const struct logger *log,
+                                   pawl_error *reterr);
+void http_trust_leave(struct http_trust *t); /* gone when no session has it; NULL is fine */
 struct http_tls *http_tls_new(struct http_trust *t, int fd);
 void http_tls_free(struct http_tls *s);
 /* 1: done; 0: wants the events in *events; -1: failed. */

@@ -35,6 +35,7 @@ struct httpd_answer {
     const char *type;     /* NULL: application/json */
     const char *allow;    /* of a 405; NULL: none */
     unsigned retry_after; /* seconds; 0: none */
+    size_t holds;         /* memory, while it is not out; 0: as much as its body */
     bool close;           /* hang up afterwards */
 };
 
@@ -45,9 +46,9 @@ struct httpd_handler {
     void *(*begin)(void *user, struct httpd_conn *conn, const struct head *head);
     void (*body)(void *call, pawl_str bytes);
     void (*ready)(void *call);
-    /* The other side hung up, or will not send any more, before the answer: it may not be there
-     * to read it.  The call goes on; httpd_answer() as ever. */
-    void (*gone)(void *call);
+    /* Before the answer the other side stopped sending: it may not be there to read it.  Or it
+     * is `lost`: nobody will.  The call goes on; httpd_answer() as ever, now or later. */
+    void (*gone)(void *call, bool lost);
     /* The next bytes of a stream into `out`, which is empty. */
     enum httpd_pull (*pull)(void *call, struct buf *out);
     void (*finish)(void *call);
@@ -64,8 +65,9 @@ struct httpd_opts {
     const struct httpd_handler *handler;
     void *user;
     uint32_t connections;           /* at most, together */
-    uint32_t per_address;           /* of one address; 0: no limit */
-    const char *tls_cert, *tls_key; /* files; both NULL: no TLS */
+    uint32_t per_address;           /* of one address (IPv6: one /64); 0: no limit */
+    size_t answer_bytes;            /* held for slow readers, together; 0: no limit */
+    const char *tls_cert, *tls_key; /* files; both NULL: no TLS.  They stay where they are */
     struct logger log;
 };
 
@@ -79,8 +81,12 @@ void httpd_round(struct httpd *h);
 void httpd_wake(struct httpd *h);
 /* Any thread: httpd_run() returns soon. */
 void httpd_end(struct httpd *h);
-/* No new connections; the socket is closed.  Every answer from now on hangs up. */
-void httpd_refuse(struct httpd *h);
+/* Any thread: read certificate and key again, for connections to come.  False: they stay as they
+ * were.  Without TLS there is nothing to do. */
+bool httpd_reload_tls(struct httpd *h, pawl_error *reterr);
+/* Every answer from now on hangs up.  New connections are taken as ever: who asks whether we are
+ * there is told. */
+void httpd_wind_up(struct httpd *h);
 void httpd_free(struct httpd *h); /* NULL is fine; no call may be without answer */
 
 /* Answer the call of this connection.  `a` lives until `finish`, which may come before

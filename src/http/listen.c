@@ -30,7 +30,7 @@ union name {
 
 struct address {
     uint32_t count;
-    uint32_t len;
+    size_t len;
     char bytes[16];
 };
 
@@ -39,7 +39,7 @@ struct address {
 void listen_start(struct httpd *h)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = h};
-    if (h->listening || h->refusing || h->listen_fd < 0 || h->count >= h->opts.connections)
+    if (h->listening || h->listen_fd < 0 || h->count >= h->opts.connections)
         return;
     h->listen_again_ms = INT64_MAX;
     h->listening = epoll_ctl(h->poll_fd, EPOLL_CTL_ADD, h->listen_fd, &e) == 0;
@@ -62,35 +62,41 @@ static void rest(struct httpd *h, const char *why)
 
 /* ---- One address ---------------------------------------------------------------------- */
 
-static pawl_str address_key(const struct address *a)
+size_t address_key(const struct sockaddr *from, char ret[16])
 {
-    return (pawl_str){a->bytes, a->len};
+    static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff}; /* ::ffff:1.2.3.4 */
+    union name name;
+    const char *bytes = (const char *)&name.v6.sin6_addr;
+    size_t n = 8;
+    memcpy(&name, from, from->sa_family == AF_INET6 ? sizeof(name.v6) : sizeof(name.v4));
+    if (from->sa_family != AF_INET6) {
+        bytes = (const char *)&name.v4.sin_addr;
+        n = 4;
+    } else if (memcmp(bytes, v4, sizeof(v4)) == 0) {
+        bytes += sizeof(v4);
+        n = 4;
+    }
+    memcpy(ret, bytes, n);
+    return n;
 }
 
-static struct address address_of(const union name *from)
+static pawl_str name_of(const struct address *a)
 {
-    struct address a = {0};
-    if (from->any.sa_family == AF_INET6) {
-        a.len = sizeof(from->v6.sin6_addr);
-        memcpy(a.bytes, &from->v6.sin6_addr, a.len);
-    } else {
-        a.len = sizeof(from->v4.sin_addr);
-        memcpy(a.bytes, &from->v4.sin_addr, a.len);
-    }
-    return a;
+    return (pawl_str){a->bytes, a->len};
 }
 
 /* One more of it; NULL: too many, or no memory. */
 static struct address *address_enter(struct httpd *h, const union name *from)
 {
-    struct address key = address_of(from);
-    struct address *a = map_gets(&h->addresses, address_key(&key));
+    struct address key = {0};
+    key.len = address_key(&from->any, key.bytes);
+    struct address *a = map_gets(&h->addresses, name_of(&key));
     if (!a) {
         a = malloc(sizeof(*a));
         if (!a)
             return NULL;
         *a = key;
-        if (!map_puts(&h->addresses, address_key(a), a)) {
+        if (!map_puts(&h->addresses, name_of(a), a)) {
             free(a);
             return NULL;
         }
@@ -105,7 +111,7 @@ void address_leave(struct httpd *h, struct address *a)
 {
     if (!a || --a->count > 0)
         return;
-    (void)map_removes(&h->addresses, address_key(a));
+    (void)map_removes(&h->addresses, name_of(a));
     free(a);
 }
 

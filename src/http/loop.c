@@ -144,14 +144,14 @@ static void busy_event(struct httpd_conn *c, uint32_t events)
     if (events & (EPOLLERR | EPOLLHUP)) {
         http_conn_close(c);
         if (c->state == CONN_LOST)
-            c->h->handler->gone(c->call);
+            c->h->handler->gone(c->call, true);
         return;
     }
     if (!ends)
         ends = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
     http_conn_watch(c, ends ? 0 : EPOLLRDHUP); /* else the bytes are told of for ever */
     if (ends)
-        c->h->handler->gone(c->call);
+        c->h->handler->gone(c->call, false);
 }
 
 static void on_event(struct httpd_conn *c, uint32_t events)
@@ -216,6 +216,15 @@ static int next_events(struct httpd *h, struct epoll_event *events)
     return n;
 }
 
+static void change_trust(struct httpd *h)
+{
+    struct http_trust *t = atomic_exchange(&h->next_trust, NULL);
+    if (!t)
+        return;
+    http_trust_leave(h->trust);
+    h->trust = t;
+}
+
 void httpd_round(struct httpd *h)
 {
     struct epoll_event events[EVENTS];
@@ -235,12 +244,27 @@ void httpd_round(struct httpd *h)
             on_event(events[i].data.ptr, events[i].events);
     }
     take_turns(h);
+    if (atomic_load_explicit(&h->next_trust, memory_order_relaxed))
+        change_trust(h);
     if (accepts)
         listen_accept(h); /* last: a closed connection of this round made room */
     cut_off(h);
+    slow_cut(h);
     if (h->now_ms >= h->listen_again_ms)
         listen_start(h);
     http_free_closed(h);
+}
+
+bool httpd_reload_tls(struct httpd *h, pawl_error *reterr)
+{
+    if (!h->opts.tls_cert)
+        return true;
+    struct http_trust *t = http_trust_open(h->opts.tls_cert, h->opts.tls_key, &h->opts.log, reterr);
+    if (!t)
+        return false;
+    http_trust_leave(atomic_exchange(&h->next_trust, t)); /* one that nobody used yet */
+    httpd_wake(h);
+    return true;
 }
 
 void httpd_run(struct httpd *h)
@@ -262,14 +286,9 @@ void httpd_end(struct httpd *h)
     httpd_wake(h);
 }
 
-void httpd_refuse(struct httpd *h)
+void httpd_wind_up(struct httpd *h)
 {
-    if (h->refusing)
-        return;
-    h->refusing = true;
-    listen_stop(h);
-    (void)close(h->listen_fd);
-    h->listen_fd = -1;
+    h->winds_up = true;
 }
 
 /* ---- Life -------------------------------------------------------------------------------- */
@@ -302,7 +321,7 @@ struct httpd *httpd_open(const struct httpd_opts *opts, pawl_error *reterr)
     h->scratch = malloc(SCRATCH + 1);
     look_at_clock(h);
     if (opts->tls_cert || opts->tls_key) {
-        h->trust = http_trust_open(opts->tls_cert, opts->tls_key, reterr);
+        h->trust = http_trust_open(opts->tls_cert, opts->tls_key, &opts->log, reterr);
         if (!h->trust) {
             httpd_free(h);
             return NULL;
@@ -334,7 +353,8 @@ void httpd_free(struct httpd *h)
         h->spare = c->next_turn;
         free(c);
     }
-    http_trust_free(h->trust);
+    http_trust_leave(h->trust);
+    http_trust_leave(atomic_load(&h->next_trust));
     heap_deinit(&h->looks);
     map_deinit(&h->addresses);
     buf_deinit(&h->out);

@@ -105,6 +105,7 @@ void http_conn_close(struct httpd_conn *c)
     struct httpd *h = c->h;
     if (c->state == CONN_CLOSED)
         return;
+    slow_leave(c);
     let_go(c);
     if (c->state == CONN_BUSY && c->call && !c->answer) {
         c->state = CONN_LOST; /* until httpd_answer() */

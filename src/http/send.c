@@ -85,6 +85,8 @@ static void hold_back(struct httpd_conn *c, pawl_str a, pawl_str b, size_t sent)
     }
     if (c->out_len)
         memcpy(c->out, a.ptr + of_a, c->out_len);
+    size_t body = c->answer && c->state != CONN_STREAM ? c->answer->holds : 0;
+    slow_enter(c, c->out_len + (body ? body : c->rest.len));
     http_conn_deadline(c, SEND_MS);
     http_conn_watch(c, EPOLLOUT);
 }
@@ -158,7 +160,7 @@ static void put_head(struct httpd_conn *c, const struct httpd_answer *a)
     struct buf *out = &c->h->out;
     buf_reset(out);
     out->failed = false;
-    c->close = c->close || a->close || c->h->refusing;
+    c->close = c->close || a->close || c->h->winds_up;
     put_status(out, a->status);
     PUT(out, "Date: ");
     buf_puts(out, c->h->date);
@@ -315,7 +317,7 @@ void httpd_stream(struct httpd_conn *c, const struct httpd_answer *a)
     c->close = true; /* at its end, which seldom comes; what else is sent is read over */
     if (c->frames)
         PUT(out, "Transfer-Encoding: chunked\r\n");
-    PUT(out, "\r\n");
+    PUT(out, "X-Accel-Buffering: no\r\n\r\n"); /* a proxy in front is not to collect it */
     c->state = CONN_STREAM;
     if (out->failed)
         http_conn_close(c);
@@ -343,9 +345,10 @@ void http_conn_writable(struct httpd_conn *c)
     c->out_at += of_a;
     c->rest = (pawl_str){b.ptr + ((size_t)n - of_a), b.len - ((size_t)n - of_a)};
     if (n > 0)
-        http_conn_deadline(c, SEND_MS);
+        slow_progress(c, (size_t)n);
     if (is_pending(c))
         return;
+    slow_leave(c);
     free(c->out);
     c->out = NULL;
     c->out_at = c->out_len = 0;

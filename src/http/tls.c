@@ -5,10 +5,15 @@
  * Everything is non-blocking: a handshake takes as many steps as the network makes of
  * it, and the loop does only a few of them in a round.  The library's own errors become
  * errno, so that the rest reads like plain sockets.
+ *
+ * TLS 1.2 and 1.3, with an ephemeral key and an AEAD: nothing else.  Certificate and key can be
+ * read again while connections that began with the old ones go on with them.
  */
 #include "http/conn.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
+#include "http/cert.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
@@ -16,13 +21,24 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#define SUITES                                                                                     \
+    "NONE:+VERS-TLS1.3:+VERS-TLS1.2:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:+AEAD:"           \
+    "+ECDHE-ECDSA:+ECDHE-RSA:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+COMP-NULL:"          \
+    "+SIGN-ALL:-SIGN-RSA-SHA1:-SIGN-DSA-SHA1:-SIGN-ECDSA-SHA1:+CTYPE-X509:%SERVER_PRECEDENCE"
+#define CHECK_AGAIN_S 86400
+
 struct http_trust {
     gnutls_certificate_credentials_t keys;
     gnutls_priority_t priority;
+    size_t users;    /* sessions, and who opened it */
+    int64_t check_s; /* wall clock: look at the certificate again */
+    char file[256];  /* the certificate's, for words */
+    struct logger log;
 };
 
 struct http_tls {
     gnutls_session_t session;
+    struct http_trust *trust;
 };
 
 static bool load(struct http_trust *t, const char *cert, const char *key, pawl_error *reterr)
@@ -49,26 +65,47 @@ static bool load(struct http_trust *t, const char *cert, const char *key, pawl_e
     return !reterr->text[0];
 }
 
-struct http_trust *http_trust_open(const char *cert, const char *key, pawl_error *reterr)
+/* Warn, now and once a day. */
+static void check(struct http_trust *t)
+{
+    int64_t now_s = clock_wall_ms() / 1000;
+    if (now_s < t->check_s)
+        return;
+    t->check_s = now_s + CHECK_AGAIN_S;
+    struct cert_words words = cert_check(t->keys, now_s);
+    const char *all[] = {words.time, words.strength};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        if (all[i][0])
+            log_warn(&t->log, "tls", "clients may refuse the certificate", "file=\"%s\" why=\"%s\"",
+                     t->file, all[i]);
+}
+
+struct http_trust *http_trust_open(const char *cert, const char *key, const struct logger *log,
+                                   pawl_error *reterr)
 {
     struct http_trust *t = calloc(1, sizeof(*t));
+    if (t) {
+        t->users = 1;
+        t->log = *log;
+    }
     if (!t || gnutls_certificate_allocate_credentials(&t->keys) < 0 ||
-        gnutls_priority_init(&t->priority, "NORMAL", NULL) < 0) {
+        gnutls_priority_init(&t->priority, SUITES, NULL) < 0) {
         *reterr = (pawl_error){.status = PAWL_NO_MEMORY, .text = "out of memory for TLS"};
-        http_trust_free(t);
+        http_trust_leave(t);
         return NULL;
     }
     if (load(t, cert, key, reterr)) {
-        (void)gnutls_certificate_set_known_dh_params(t->keys, GNUTLS_SEC_PARAM_MEDIUM);
+        (void)snprintf(t->file, sizeof(t->file), "%s", cert);
+        check(t);
         return t;
     }
-    http_trust_free(t);
+    http_trust_leave(t);
     return NULL;
 }
 
-void http_trust_free(struct http_trust *t)
+void http_trust_leave(struct http_trust *t)
 {
-    if (!t)
+    if (!t || --t->users > 0)
         return;
     if (t->priority)
         gnutls_priority_deinit(t->priority);
@@ -77,10 +114,22 @@ void http_trust_free(struct http_trust *t)
     free(t);
 }
 
-struct http_tls *http_tls_new(struct http_trust *t, int fd)
+static bool set_up(struct http_tls *s, int fd)
 {
     static unsigned char name[] = "http/1.1";
     gnutls_datum_t alpn = {name, sizeof(name) - 1};
+    if (gnutls_priority_set(s->session, s->trust->priority) < 0 ||
+        gnutls_credentials_set(s->session, GNUTLS_CRD_CERTIFICATE, s->trust->keys) < 0)
+        return false;
+    (void)gnutls_alpn_set_protocols(s->session, &alpn, 1, 0);
+    gnutls_certificate_server_set_request(s->session, GNUTLS_CERT_IGNORE);
+    gnutls_handshake_set_timeout(s->session, GNUTLS_INDEFINITE_TIMEOUT); /* the loop has one */
+    gnutls_transport_set_int(s->session, fd);
+    return true;
+}
+
+struct http_tls *http_tls_new(struct http_trust *t, int fd)
+{
     struct http_tls *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
@@ -88,16 +137,13 @@ struct http_tls *http_tls_new(struct http_trust *t, int fd)
         free(s);
         return NULL;
     }
-    if (gnutls_priority_set(s->session, t->priority) < 0 ||
-        gnutls_credentials_set(s->session, GNUTLS_CRD_CERTIFICATE, t->keys) < 0) {
-        http_tls_free(s);
-        return NULL;
-    }
-    (void)gnutls_alpn_set_protocols(s->session, &alpn, 1, 0);
-    gnutls_certificate_server_set_request(s->session, GNUTLS_CERT_IGNORE);
-    gnutls_handshake_set_timeout(s->session, GNUTLS_INDEFINITE_TIMEOUT); /* the loop has one */
-    gnutls_transport_set_int(s->session, fd);
-    return s;
+    check(t);
+    s->trust = t;
+    t->users++;
+    if (set_up(s, fd))
+        return s;
+    http_tls_free(s);
+    return NULL;
 }
 
 void http_tls_free(struct http_tls *s)
@@ -105,6 +151,7 @@ void http_tls_free(struct http_tls *s)
     if (!s)
         return;
     gnutls_deinit(s->session);
+    http_trust_leave(s->trust);
     free(s);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "queue/internal.h"
 
 #define TTL_DEFAULT      PAWL_SECONDS(30)
@@ -35,6 +36,11 @@ static bool check_range(const char *what, int64_t value, int64_t low, int64_t hi
 
 bool queue_config_check(const pawl_queue_config *c, pawl_str queue, pawl_error *err)
 {
+    if (is_odd(c->dead_letter_queue) || is_odd(c->orchestration) || is_odd(c->version) ||
+        (c->retry_backoff_count && !c->retry_backoff)) {
+        error_set(err, PAWL_MISUSE, "the configuration has a length and nothing of that length");
+        return false;
+    }
     if (!check_range("default_ttl (ms)", c->default_ttl_ms, PAWL_QUEUE_TTL_MIN, PAWL_QUEUE_TTL_MAX,
                      err) ||
         !check_range("max_lock (ms)", c->max_lock_ms, PAWL_QUEUE_TTL_MIN, PAWL_DAYS(365), err) ||
@@ -47,7 +53,8 @@ bool queue_config_check(const pawl_queue_config *c, pawl_str queue, pawl_error *
     for (size_t i = 0; i < c->retry_backoff_count; i++)
         if (!check_range("backoff (ms)", c->retry_backoff[i], 0, PAWL_QUEUE_DELAY_MAX, err))
             return false;
-    if (c->dead_letter_queue.len && !check_name("dead letter queue", c->dead_letter_queue, err))
+    if (c->dead_letter_queue.len &&
+        !check_queue_name("dead letter queue", c->dead_letter_queue, err))
         return false;
     if (pawl_str_eq(c->dead_letter_queue, queue)) {
         error_set(err, PAWL_INVALID, "a queue cannot be its own dead letter queue");
@@ -56,6 +63,32 @@ bool queue_config_check(const pawl_queue_config *c, pawl_str queue, pawl_error *
     if (c->orchestration.len && !check_name("orchestration name", c->orchestration, err))
         return false;
     return !c->version.len || check_version(c->version, err);
+}
+
+pawl_queue_config queue_config_merge(pawl_queue_config all, const pawl_queue_config *given,
+                                     uint32_t settings)
+{
+#define TAKE(bit, field)                                                                           \
+    if (settings & (PAWL_QUEUE_SET_##bit))                                                         \
+    all.field = given->field
+    TAKE(MAX_LOCKS, max_locks);
+    TAKE(MAX_DELIVERIES, max_deliveries);
+    TAKE(DEFAULT_TTL, default_ttl_ms);
+    TAKE(MAX_LOCK, max_lock_ms);
+    TAKE(EXPIRE_TO_BACK, expire_to_back);
+    TAKE(DEAD_LETTER_QUEUE, dead_letter_queue);
+    TAKE(RETRY_BACKOFF, retry_backoff);
+    TAKE(RETRY_BACKOFF, retry_backoff_count);
+    TAKE(DEDUP_WINDOW, dedup_window_ms);
+    TAKE(MESSAGE_TTL, message_ttl_ms);
+    TAKE(DEAD_LETTER_EXPIRED, dead_letter_expired);
+    TAKE(MAX_LENGTH, max_length);
+    TAKE(MAX_BYTES, max_bytes);
+    TAKE(DEFAULT_PRIORITY, default_priority);
+    TAKE(ORCHESTRATION, orchestration);
+    TAKE(VERSION, version);
+#undef TAKE
+    return all;
 }
 
 static void number(pawl_json *w, const char *key, int64_t value, int64_t otherwise)
@@ -151,7 +184,7 @@ static const struct {
     }
     TOTAL(pushed),     TOTAL(popped),        TOTAL(acked),   TOTAL(expired),
     TOTAL(released),   TOTAL(dead_lettered), TOTAL(dropped), TOTAL(purged),
-    TOTAL(duplicates), TOTAL(redriven),      TOTAL(started),
+    TOTAL(duplicates), TOTAL(redriven),      TOTAL(started), TOTAL(id_taken),
 #undef TOTAL
 };
 
@@ -176,12 +209,13 @@ struct queue_totals queue_totals_read(pawl_str raw)
     return t;
 }
 
-pawl_str queue_note_write(pawl_str source, pawl_str reason, pawl_mem *mem)
+pawl_str queue_note_write(pawl_str source, pawl_str reason, int64_t died_ms, pawl_mem *mem)
 {
     pawl_json *w = pawl_json_new(mem);
     pawl_json_object(w);
     text(w, "source", source);
     text(w, "reason", reason);
+    number(w, "died_ms", died_ms, 0);
     pawl_json_end(w);
     return pawl_json_done(w);
 }

@@ -64,6 +64,38 @@ struct entry *entry_of_row(struct queue *q, const pawl_queue_entry *row)
     return e;
 }
 
+/* The queue's own copy of a name. */
+static const char *keep_name(struct queue *q, pawl_str name)
+{
+    char *own = map_gets(&q->sources, name);
+    if (own)
+        return own;
+    own = q->env.alloc(name.len + 1);
+    memcpy(own, name.ptr, name.len);
+    need_memory(map_puts(&q->sources, (pawl_str){own, name.len}, own));
+    return own;
+}
+
+struct held entry_held(struct queue *q, const struct entry *e)
+{
+    struct held h = {.id = e->id,
+                     .priority = e->priority,
+                     .place = e->place,
+                     .expires_ms = e->expires_ms,
+                     .enqueued_ms = e->enqueued_ms,
+                     .bytes = e->bytes,
+                     .deliveries = e->deliveries};
+    if (!e->note.len)
+        return h;
+    pawl_mem mem;
+    arena_init(&mem);
+    pawl_str source = pawl_json_text(&mem, e->note, "/source", "");
+    h.source = source.len ? keep_name(q, source) : NULL;
+    h.died_ms = pawl_json_int(e->note, "/died_ms", 0);
+    arena_deinit(&mem);
+    return h;
+}
+
 struct entry *entry_of_held(struct queue *q, const struct held *h)
 {
     struct entry *e = entry_create(q, 0);
@@ -127,11 +159,10 @@ void entry_bury(struct queue_group *g, struct entry *e, pawl_str reason)
     struct queue *to = g->open(g->user, queue_dead_letters(from, g->mem));
     assert_that(to != NULL); /* queue_may_bury: the caller has it in memory */
     from->totals.dead_lettered++;
-    e->note = queue_note_write(from->row.name, reason, g->mem);
+    e->note = queue_note_write(from->row.name, reason, g->now_ms, g->mem);
     e->noted = true;
     e->place = group_new_id(g);
     e->expires_ms = 0;
-    e->deliveries = 0;
     entry_join(g, e, to, 0);
 }
 

@@ -196,7 +196,12 @@ static void seal_queues(struct queue_group *g, pawl_queue_round *r)
     pawl_queue_row *inserts = arena_array(g->mem, pawl_queue_row, n + 1);
     pawl_queue_row *changes = arena_array(g->mem, pawl_queue_row, n + 1);
     pawl_queue_forget *forgets = arena_array(g->mem, pawl_queue_forget, n + 1);
+    uint64_t *drops = arena_array(g->mem, uint64_t, n + 1);
     for (struct queue *q = g->dirty; q; q = q->next) {
+        if (q->gone) {
+            drops[r->drop_queue_count++] = q->row.qid;
+            continue;
+        }
         q->row.due_ms = queue_due_ms(q);
         q->row.totals = queue_totals_write(&q->totals, g->mem);
         if (q->fresh)
@@ -212,6 +217,7 @@ static void seal_queues(struct queue_group *g, pawl_queue_round *r)
     r->new_queues = inserts;
     r->queues = changes;
     r->forgets = forgets;
+    r->drop_queues = drops;
 }
 
 static void seal_notes(struct queue_group *g, pawl_queue_round *r)

@@ -71,6 +71,8 @@ struct entry *entry_create(struct queue *q, size_t body);
 void entry_free(struct entry *e);
 void entry_copy_body(struct entry *e, pawl_str data, pawl_str attrs, pawl_str note);
 struct entry *entry_of_row(struct queue *q, const pawl_queue_entry *row);
+/* What is kept of an entry while it is locked. */
+struct held entry_held(struct queue *q, const struct entry *e);
 struct entry *entry_of_held(struct queue *q, const struct held *h);
 /* Out of the counters and the window of its queue; it is in no state then. */
 void entry_leave(struct queue_group *g, struct entry *e);

@@ -4,7 +4,7 @@
  *
  * A pop decides on the window alone.  When the window is too short for what was
  * asked, or lacks the bytes of an entry, it says so before it changes anything, and is
- * asked again.
+ * asked again.  A window that holds no more is long enough: the answer has fewer items.
  */
 #include "base/limits.h"
 #include "base/rand.h"
@@ -25,6 +25,8 @@ static void write_lock_id(const uint8_t bytes[9], char to[PAWL_QUEUE_LOCK_CHARS 
         to[i] = alphabet[pair >> shift & 63];
     }
     to[PAWL_QUEUE_LOCK_CHARS] = 0;
+    if (to[0] == '-') /* else it would be a flag on a command line */
+        to[0] = '_';
 }
 
 static void random_lock_id(struct queue_group *g, const struct queue *q,
@@ -126,14 +128,29 @@ static void drop_expired(struct queue_group *g, struct queue *q, size_t count)
     }
 }
 
-/* How many entries of the front this pop takes. */
-static size_t measure(const struct queue *q, const pawl_queue_request *req, size_t count)
+static size_t count_of(const pawl_queue_request *req)
 {
+    return req->count ? req->count : 1;
+}
+
+size_t queue_reach(const struct queue *q, const pawl_queue_request *req)
+{
+    uint64_t bytes = 0;
     size_t n = 0;
-    while (n < count && n < q->count &&
-           (!req->has_priority || window_at(q, n)->priority <= req->priority))
-        n++;
+    for (; n < count_of(req) && n < q->count; n++) {
+        const struct entry *e = window_at(q, n);
+        bytes += e->bytes;
+        if ((req->has_priority && e->priority > req->priority) ||
+            (n && bytes > PAWL_QUEUE_POP_BYTES))
+            break;
+    }
     return n;
+}
+
+/* The window ends before the pop does, and there is more that fits into it. */
+static bool is_short(const struct queue *q, const pawl_queue_request *req, size_t reach)
+{
+    return reach == q->count && reach < count_of(req) && !q->complete && !q->brimful;
 }
 
 static void describe(const struct entry *e, pawl_mem *mem, pawl_queue_message *ret)
@@ -152,6 +169,7 @@ static void describe(const struct entry *e, pawl_mem *mem, pawl_queue_message *r
     if (e->note.len) {
         ret->source = pawl_json_text(mem, e->note, "/source", "");
         ret->reason = pawl_json_text(mem, e->note, "/reason", "");
+        ret->died_ms = pawl_json_int(e->note, "/died_ms", 0);
     }
 }
 
@@ -210,8 +228,7 @@ static void hold(struct queue_group *g, struct lock *l, struct entry *e, pawl_qu
     e->deliveries++;
     q->row.locked++;
     q->row.bytes += e->bytes;
-    l->held[l->count++] = (struct held){e->id,          e->priority, e->place,     e->expires_ms,
-                                        e->enqueued_ms, e->bytes,    e->deliveries};
+    l->held[l->count++] = entry_held(q, e);
     describe(e, g->mem, ret);
     ret->lock_id = name_held(g, l, e->id);
 }
@@ -247,7 +264,6 @@ enum queue_verdict queue_pop(struct queue_group *g, struct queue *q, const pawl_
                              pawl_queue_reply *ret)
 {
     enum queue_verdict verdict;
-    size_t count = req->count ? req->count : 1;
     char id[PAWL_QUEUE_LOCK_CHARS + 1];
     queue_tick(g, q);
     g->unread = false;
@@ -255,10 +271,10 @@ enum queue_verdict queue_pop(struct queue_group *g, struct queue *q, const pawl_
         return QUEUE_UNREAD;
     if (is_barred(q, req, &verdict, ret))
         return verdict;
-    drop_expired(g, q, count);
-    if (q->count < count && !q->complete)
+    drop_expired(g, q, count_of(req));
+    size_t count = queue_reach(q, req);
+    if (is_short(q, req, count))
         return QUEUE_REFILL;
-    count = measure(q, req, count);
     if (!count)
         return QUEUE_EMPTY;
     for (size_t i = 0; i < count; i++)

@@ -36,6 +36,27 @@ static uint64_t twin_of(const struct queue *q, const pawl_queue_item *item, uint
     return n ? n->entry : stored;
 }
 
+static uint64_t stored_twin(const struct queue_known *known, size_t i)
+{
+    return known && known->twins ? known->twins[i] : 0;
+}
+
+/* Its key was given to a push of something else. */
+static bool is_other(const struct queue *q, const pawl_queue_request *req,
+                     const struct queue_known *known, pawl_queue_reply *ret)
+{
+    if (!known || !known->mark.len)
+        return false;
+    const struct key_note *n = map_gets(&q->keys, known->mark);
+    uint64_t printed = n ? n->entry : known->printed;
+    if (!printed || printed == known->print)
+        return false;
+    ret->status = PAWL_CONFLICT;
+    error_set(&ret->error, PAWL_CONFLICT,
+              "key '%.128s' was given to a push of other items; choose another key", req->key);
+    return true;
+}
+
 /* Does its dedup id come earlier in the same push? */
 static bool is_repeated(const struct queue *q, const pawl_queue_request *req, size_t at)
 {
@@ -45,8 +66,7 @@ static bool is_repeated(const struct queue *q, const pawl_queue_request *req, si
     return false;
 }
 
-/* The limit that so many more items, and bytes, would pass; NULL: none. */
-static const char *limit_of(const struct queue *q, uint64_t items, uint64_t bytes)
+const char *queue_limit(const struct queue *q, uint64_t items, uint64_t bytes)
 {
     const pawl_queue_config *c = &q->config;
     if (items && c->max_length &&
@@ -56,23 +76,23 @@ static const char *limit_of(const struct queue *q, uint64_t items, uint64_t byte
 }
 
 /* Duplicates need no room: who pushes again because the answer was lost gets it. */
-static bool is_full(const struct queue *q, const pawl_queue_request *req, const uint64_t *twins,
-                    pawl_queue_reply *ret)
+static bool is_full(const struct queue *q, const pawl_queue_request *req,
+                    const struct queue_known *known, pawl_queue_reply *ret)
 {
     uint64_t items = req->item_count, bytes = 0;
     for (size_t i = 0; i < req->item_count; i++)
         bytes += req->items[i].data.len + req->items[i].headers.len;
-    if (!limit_of(q, items, bytes))
+    if (!queue_limit(q, items, bytes))
         return false;
     for (size_t i = 0; i < req->item_count; i++) {
         const pawl_queue_item *item = &req->items[i];
         if (!item->dedup_id.len ||
-            (!twin_of(q, item, twins ? twins[i] : 0) && !is_repeated(q, req, i)))
+            (!twin_of(q, item, stored_twin(known, i)) && !is_repeated(q, req, i)))
             continue;
         items--;
         bytes -= item->data.len + item->headers.len;
     }
-    const char *limit = limit_of(q, items, bytes);
+    const char *limit = queue_limit(q, items, bytes);
     if (!limit)
         return false;
     ret->status = PAWL_BUSY;
@@ -144,6 +164,25 @@ static void add_entry(struct queue_group *g, struct queue *q, const pawl_queue_e
     entry_join(g, e, q, row->visible_ms);
 }
 
+void queue_bury_start(struct queue_group *g, struct queue *q, const pawl_queue_message *m,
+                      pawl_str reason)
+{
+    pawl_queue_item item = {.group = m->group, .headers = m->headers};
+    pawl_str attrs = write_attrs(&item, g->mem);
+    struct entry *e = entry_create(q, 0);
+    e->id = group_new_id(g);
+    e->priority = m->priority;
+    e->enqueued_ms = m->enqueued_ms;
+    e->deliveries = m->delivery_count;
+    e->bytes = m->data.len + attrs.len;
+    e->fresh = true;
+    entry_copy_body(e, m->data, attrs, (pawl_str){0});
+    group_dirty(g, q);
+    q->totals.started--;
+    q->totals.id_taken++;
+    entry_bury(g, e, reason);
+}
+
 static uint64_t push_one(struct queue_group *g, struct queue *q, const pawl_queue_item *item,
                          int64_t priority)
 {
@@ -169,9 +208,9 @@ static uint64_t push_one(struct queue_group *g, struct queue *q, const pawl_queu
 }
 
 void queue_push(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
-                const uint64_t *twins, pawl_queue_reply *ret)
+                const struct queue_known *known, pawl_queue_reply *ret)
 {
-    if (is_full(q, req, twins, ret))
+    if (is_other(q, req, known, ret) || is_full(q, req, known, ret))
         return;
     pawl_queue_pushed *pushed = arena_array(g->mem, pawl_queue_pushed, req->item_count);
     group_dirty(g, q);
@@ -179,7 +218,7 @@ void queue_push(struct queue_group *g, struct queue *q, const pawl_queue_request
         const pawl_queue_item *item = &req->items[i];
         pushed[i].priority =
             item->use_default_priority ? q->config.default_priority : item->priority;
-        uint64_t twin = item->dedup_id.len ? twin_of(q, item, twins ? twins[i] : 0) : 0;
+        uint64_t twin = item->dedup_id.len ? twin_of(q, item, stored_twin(known, i)) : 0;
         if (twin) {
             pushed[i].id = twin;
             pushed[i].duplicate = true;
@@ -192,6 +231,8 @@ void queue_push(struct queue_group *g, struct queue *q, const pawl_queue_request
         if (item->dedup_id.len && q->config.dedup_window_ms)
             remember_key(g, q, item->dedup_id, pushed[i].id);
     }
+    if (ret->count && known && known->mark.len && q->config.dedup_window_ms)
+        remember_key(g, q, known->mark, known->print);
     ret->pushed = pushed;
     ret->pushed_count = req->item_count;
 }

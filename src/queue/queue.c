@@ -5,6 +5,7 @@
  * Called by runtime/queue_seat.c, which owns queues and decides when to forget
  * them.
  */
+#include "base/limits.h"
 #include "queue/internal.h"
 
 #include <string.h>
@@ -29,8 +30,9 @@ static void adopt(struct queue *q, const pawl_queue_config *c, pawl_str text)
     own.dead_letter_queue = keep(&at, c->dead_letter_queue);
     own.orchestration = keep(&at, c->orchestration);
     own.version = keep(&at, c->version);
-    for (size_t i = 0; i < own.retry_backoff_count; i++)
-        q->backoff[i] = c->retry_backoff[i];
+    if (c->retry_backoff != q->backoff)
+        for (size_t i = 0; i < own.retry_backoff_count; i++)
+            q->backoff[i] = c->retry_backoff[i];
     own.retry_backoff = q->backoff;
     q->config = own;
     if (q->config_text)
@@ -56,6 +58,7 @@ struct queue *queue_create(const struct queue_env *env, const pawl_queue_row *ro
     arena_deinit(&mem);
     map_init(&q->locks);
     map_init(&q->keys);
+    map_init(&q->sources);
     heap_init(&q->due);
     return q;
 }
@@ -71,9 +74,26 @@ void queue_destroy(struct queue *q)
         q->env.release(l);
     map_deinit(&q->locks);
     map_deinit(&q->keys);
+    char *name;
+    for (size_t cursor = 0; (name = map_next(&q->sources, &cursor));)
+        q->env.release(name);
+    map_deinit(&q->sources);
     q->env.release(q->config_text);
     q->env.release(q->name);
     q->env.release(q);
+}
+
+static struct held held_of_row(struct queue *q, const pawl_queue_entry *row)
+{
+    struct entry e = {.id = row->id,
+                      .priority = row->priority,
+                      .place = row->place,
+                      .expires_ms = row->expires_ms,
+                      .enqueued_ms = row->enqueued_ms,
+                      .bytes = row->bytes,
+                      .deliveries = row->deliveries,
+                      .note = row->note};
+    return entry_held(q, &e);
 }
 
 void queue_add_lock(struct queue *q, const pawl_queue_lock *row, const pawl_queue_entry *entries,
@@ -90,9 +110,7 @@ void queue_add_lock(struct queue *q, const pawl_queue_lock *row, const pawl_queu
         for (size_t j = 0; j < count; j++) {
             const pawl_queue_entry *e = &entries[j];
             if (e->id == row->entries[i] && e->state == PAWL_QUEUE_LOCKED)
-                l->held[l->count++] =
-                    (struct held){e->id,          e->priority, e->place,     e->expires_ms,
-                                  e->enqueued_ms, e->bytes,    e->deliveries};
+                l->held[l->count++] = held_of_row(q, e);
         }
     l->due.key = l->until_ms;
     l->due.tie = l->count ? l->held[0].place : l->number;
@@ -129,7 +147,7 @@ pawl_str queue_dead_letters(const struct queue *q, pawl_mem *mem)
 {
     if (q->config.dead_letter_queue.len)
         return q->config.dead_letter_queue;
-    return pawl_mem_printf(mem, "%s-deadletter", q->name);
+    return pawl_mem_printf(mem, "%s" DEAD_LETTERS, q->name);
 }
 
 bool queue_may_bury(const struct queue *q)
@@ -149,6 +167,13 @@ void queue_configure(struct queue_group *g, struct queue *q, const pawl_queue_co
 {
     group_dirty(g, q);
     adopt(q, config, queue_config_write(config, g->mem));
+}
+
+void queue_remove(struct queue_group *g, struct queue *q)
+{
+    assert_that(q->row.qid && !q->dirty);
+    group_dirty(g, q);
+    q->gone = true;
 }
 
 /* ---- Entries as they are in the store -------------------------------------------- */

@@ -39,6 +39,7 @@
 #include "pawl/queue_store.h"
 
 #define QUEUE_WINDOW_MAX   1024
+#define QUEUE_WINDOW_LOW   128
 #define QUEUE_WINDOW_BYTES ((size_t)4 << 20)
 #define QUEUE_PAST_MS      PAWL_HOURS(24)
 #define QUEUE_PAST_MAX     10000
@@ -60,7 +61,7 @@ struct queue_env {
 
 struct queue_totals {
     uint64_t pushed, popped, acked, expired, released, dead_lettered, dropped, purged, duplicates,
-        redriven, started;
+        redriven, started, id_taken;
 };
 
 /* An entry in memory: seated in a window, or touched in this group. */
@@ -93,6 +94,8 @@ struct held {
     int64_t expires_ms, enqueued_ms;
     uint64_t bytes;
     uint32_t deliveries;
+    const char *source; /* of a dead letter: where it came from, kept by the queue; NULL: none */
+    int64_t died_ms;    /* and when; 0: it did not */
 };
 
 struct lock {
@@ -113,6 +116,7 @@ struct queue {
     pawl_queue_row row; /* as it will be; qid 0: not in the store */
     bool fresh;         /* to be inserted */
     bool dirty;         /* in the group's list */
+    bool gone;          /* removed by this group */
     struct queue *next; /* dirty */
     char *name;         /* owned */
     char *config_text;  /* owned; row.config */
@@ -125,13 +129,15 @@ struct queue {
     size_t head, count, cap;
     size_t window_bytes;
     bool complete; /* nothing lies behind the window */
+    bool brimful;  /* what lies behind it did not fit in, and nothing was taken out since */
     int64_t bound_priority;
     uint64_t bound_place; /* ready entries from here on are not in the window */
 
-    struct map locks; /* lock id -> struct lock */
-    struct heap due;  /* by until_ms */
-    struct map keys;  /* dedup ids of this group -> struct key_note */
-    bool forget;      /* this group adds past locks or keys */
+    struct map locks;   /* lock id -> struct lock */
+    struct heap due;    /* by until_ms */
+    struct map keys;    /* dedup ids of this group -> struct key_note */
+    struct map sources; /* owned names: where dead letters that were locked came from */
+    bool forget;        /* this group adds past locks or keys */
 };
 
 struct past_note;
@@ -175,8 +181,13 @@ void queue_destroy(struct queue *q); /* NULL is fine */
 void queue_add_lock(struct queue *q, const pawl_queue_lock *row, const pawl_queue_entry *entries,
                     size_t count);
 /* The next piece of the ready entries, from (bound_priority, bound_place) on.  Not
- * while the queue is dirty. */
+ * while the queue is dirty.  One that brings nothing leaves the window brimful. */
 void queue_refill(struct queue *q, const pawl_queue_entry *rows, size_t count, bool more);
+/* Is the window short enough to bring more before a pop has to ask for it? */
+bool queue_is_low(const struct queue *q);
+/* How many entries of the window a pop takes: `count` of them, or as many as its priority
+ * and PAWL_QUEUE_POP_BYTES allow (but one). */
+size_t queue_reach(const struct queue *q, const pawl_queue_request *req);
 /* Ids of the first `max` entries of the window that lack their bytes. */
 size_t queue_hollow(const struct queue *q, size_t max, uint64_t *ids, size_t room);
 void queue_fill(struct queue *q, const pawl_queue_entry *row);
@@ -196,11 +207,22 @@ void queue_check(const struct queue *q);
 
 /* Locks that ran out give their entries back. */
 void queue_tick(struct queue_group *g, struct queue *q);
-/* `twins[i]`: the entry an item's dedup id stands for in the store; 0: none. */
+/* What the store knows of a push. */
+struct queue_known {
+    uint64_t *
+        twins; /* for each item: the entry its dedup id stands for, 0: none; NULL: no item has one */
+    pawl_str mark;    /* of a push with a key: the dedup id that remembers what was pushed */
+    uint64_t print;   /* of what this one pushes, */
+    uint64_t printed; /* and of what was pushed with that key; 0: nothing */
+};
+/* `known` may be NULL. */
 void queue_push(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
-                const uint64_t *twins, pawl_queue_reply *ret);
+                const struct queue_known *known, pawl_queue_reply *ret);
 /* One item, recorded already: no limit refuses it. */
 void queue_push_always(struct queue_group *g, struct queue *q, const pawl_queue_item *item);
+/* A message that left the bound queue to start an instance, and could not: a dead letter. */
+void queue_bury_start(struct queue_group *g, struct queue *q, const pawl_queue_message *m,
+                      pawl_str reason);
 enum queue_verdict queue_pop(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
                              pawl_queue_reply *ret);
 /* ack, extend, release, deadletter */
@@ -208,22 +230,30 @@ void queue_settle(struct queue_group *g, struct queue *q, const pawl_queue_reque
                   pawl_queue_reply *ret);
 void queue_pause(struct queue_group *g, struct queue *q, bool paused);
 void queue_configure(struct queue_group *g, struct queue *q, const pawl_queue_config *config);
+/* The queue goes, with all it has.  Not while it is dirty, and nothing may be done to it before the
+ * commit; then whoever has it destroys it. */
+void queue_remove(struct queue_group *g, struct queue *q);
 
 /* Entries as they are in the store; not while the queue is dirty. */
 void queue_promote(struct queue_group *g, struct queue *q, const pawl_queue_entry *row);
 void queue_expire(struct queue_group *g, struct queue *q, const pawl_queue_entry *row);
 void queue_purge(struct queue_group *g, struct queue *q, const pawl_queue_entry *row);
+/* The limit that so many more items, and bytes, would pass; NULL: none. */
+const char *queue_limit(const struct queue *q, uint64_t items, uint64_t bytes);
 void queue_redrive(struct queue_group *g, struct queue *q, const pawl_queue_entry *row,
                    struct queue *target, int64_t visible_ms);
 
 /* ---- config.c -------------------------------------------------------------------- */
 
 bool queue_config_check(const pawl_queue_config *c, pawl_str queue, pawl_error *reterr);
+/* `all` with the settings that are given. */
+pawl_queue_config queue_config_merge(pawl_queue_config all, const pawl_queue_config *given,
+                                     uint32_t settings);
 pawl_str queue_config_write(const pawl_queue_config *c, pawl_mem *mem);
 /* Strings in `mem`; what is missing is default. */
 pawl_queue_config queue_config_read(pawl_str text, pawl_mem *mem);
 pawl_str queue_totals_write(const struct queue_totals *t, pawl_mem *mem);
 struct queue_totals queue_totals_read(pawl_str text);
-pawl_str queue_note_write(pawl_str source, pawl_str reason, pawl_mem *mem);
+pawl_str queue_note_write(pawl_str source, pawl_str reason, int64_t died_ms, pawl_mem *mem);
 
 #endif

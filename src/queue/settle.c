@@ -15,6 +15,8 @@
 
 enum ending { ENDING_EXPIRED, ENDING_RELEASED };
 
+#define BY_BACKOFF (-1) /* as long as the configuration says */
+
 static int64_t backoff_of(const struct queue *q, uint32_t deliveries)
 {
     size_t n = q->config.retry_backoff_count;
@@ -37,12 +39,12 @@ static void give_back(struct queue_group *g, struct queue *q, const struct held 
         entry_expire(g, e);
         return;
     }
-    if (ending == ENDING_EXPIRED) {
+    if (delay_ms < 0)
         delay_ms = backoff_of(q, h->deliveries);
-        if (q->config.expire_to_back)
-            e->place = group_new_id(g);
+    if (ending == ENDING_EXPIRED && q->config.expire_to_back) {
+        e->place = group_new_id(g);
     } else if (reason.len) {
-        e->note = queue_note_write((pawl_str){0}, reason, g->mem);
+        e->note = queue_note_write(pawl_s(h->source), reason, h->died_ms, g->mem);
         e->noted = true;
     }
     entry_join(g, e, q, delay_ms > 0 ? g->now_ms + delay_ms : 0);
@@ -68,7 +70,7 @@ void queue_tick(struct queue_group *g, struct queue *q)
         group_past(g, q, pawl_s(l->id), group_new_id(g));
         q->totals.expired += l->count;
         for (size_t i = 0; i < l->count; i++)
-            give_back(g, q, &l->held[i], ENDING_EXPIRED, 0, (pawl_str){0});
+            give_back(g, q, &l->held[i], ENDING_EXPIRED, BY_BACKOFF, (pawl_str){0});
     }
 }
 
@@ -155,16 +157,17 @@ static void acknowledge(struct queue_group *g, struct queue *q, const struct pic
 static void release(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
                     const struct pick *p)
 {
+    int64_t delay = req->has_delay || req->delay_ms ? req->delay_ms : BY_BACKOFF;
     for (size_t i = p->from; i < p->to; i++) {
         q->totals.released++;
-        give_back(g, q, &p->l->held[i], ENDING_RELEASED, req->delay_ms, pawl_s(req->reason));
+        give_back(g, q, &p->l->held[i], ENDING_RELEASED, delay, pawl_s(req->reason));
     }
     shrink(g, p);
 }
 
 void lock_give_back(struct queue_group *g, struct lock *l)
 {
-    release(g, l->q, &(pawl_queue_request){0}, &(struct pick){l, 0, l->count});
+    release(g, l->q, &(pawl_queue_request){.has_delay = true}, &(struct pick){l, 0, l->count});
 }
 
 static void bury(struct queue_group *g, struct queue *q, const pawl_queue_request *req,

@@ -117,6 +117,7 @@ void window_remove(struct queue *q, size_t i)
         memmove(from, from + 1, (q->count - i - 1) * sizeof(struct entry *));
     }
     q->count--;
+    q->brimful = false;
     if (q->count == 0)
         q->head = 0;
 }
@@ -150,6 +151,7 @@ void queue_refill(struct queue *q, const pawl_queue_entry *rows, size_t count, b
             break;
         }
     }
+    q->brimful = count && !i;
     if (!q->complete)
         return;
     if (i < count) {
@@ -161,6 +163,12 @@ void queue_refill(struct queue *q, const pawl_queue_entry *rows, size_t count, b
         q->bound_priority = rows[count - 1].priority;
         q->bound_place = rows[count - 1].place + 1;
     }
+}
+
+bool queue_is_low(const struct queue *q)
+{
+    return !q->complete && !q->brimful && q->count < QUEUE_WINDOW_LOW &&
+           q->window_bytes < QUEUE_WINDOW_BYTES / 2;
 }
 
 size_t queue_hollow(const struct queue *q, size_t max, uint64_t *ids, size_t room)

@@ -9,9 +9,12 @@
 #include "runtime/activity.h"
 
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "base/rand.h"
+#include "runtime/cancel.h"
 #include "runtime/inbox.h"
 #include "runtime/job.h"
+#include "runtime/token.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,6 +47,10 @@ static void keep_result(struct job *job, enum job_verdict verdict, pawl_str text
 static void keep_checked(pawl_runtime *rt, struct job *job, enum job_verdict verdict,
                          pawl_str value)
 {
+    if (is_odd(value)) {
+        keep_result(job, JOB_ERR_FINAL, pawl_s("result has a length and no bytes"));
+        return;
+    }
     if (value.len > rt->opts.max_payload) {
         char text[160];
         (void)snprintf(text, sizeof(text),
@@ -71,15 +78,13 @@ bool activity_run(pawl_runtime *rt, struct job *job)
     int64_t now = rt_mono(rt);
     atomic_store(&job->beat_ms, now);
     atomic_store(&job->began_ms, now > 0 ? now : 1);
-    job_began(rt, &job->work, rt_now(rt));
+    job_began(rt, &job->work, job->unfused, rt_now(rt));
     pawl_result result = job->activity->fn(&act, job->work.input);
     if (act.verdict == JOB_AWAY) { /* it may be answered and gone by now */
         arena_deinit(&act.mem);
         return false;
     }
-    pthread_mutex_lock(&job->cancel_lock);
-    job->on_cancel = NULL; /* nobody is called after the activity has returned */
-    pthread_mutex_unlock(&job->cancel_lock);
+    cancel_forget(job);
     keep_checked(rt, job, verdict_of(&act, result.ok), result.value);
     arena_deinit(&act.mem);
     return true;
@@ -115,21 +120,28 @@ void activity_answer(pawl_runtime *rt, struct job *job, enum job_verdict verdict
 static pawl_result returning(pawl_activity *act, enum job_verdict verdict, pawl_str value)
 {
     act->verdict = verdict;
-    return (pawl_result){.ok = verdict == JOB_OK, .value = value};
+    return (pawl_result){.ok = verdict == JOB_OK,
+                         .kind = verdict == JOB_OK ? PAWL_RESULT_OK : PAWL_RESULT_FAILED,
+                         .value = value};
 }
 
 pawl_result pawl_ok(pawl_activity *act, const char *result)
 {
+    MUST_HAVE("an activity", act);
     return returning(act, JOB_OK, arena_dup(&act->mem, pawl_s(result)));
 }
 
 pawl_result pawl_ok_str(pawl_activity *act, pawl_str result)
 {
+    MUST_HAVE("an activity", act);
+    if (is_odd(result))
+        return pawl_err_final(act, "result has a length and no bytes");
     return returning(act, JOB_OK, arena_dup(&act->mem, result));
 }
 
 pawl_result pawl_okf(pawl_activity *act, const char *format, ...)
 {
+    MUST_HAVE("an activity", act);
     va_list args;
     va_start(args, format);
     pawl_str text = arena_vprintf(&act->mem, format, args);
@@ -139,11 +151,13 @@ pawl_result pawl_okf(pawl_activity *act, const char *format, ...)
 
 pawl_result pawl_err(pawl_activity *act, const char *error)
 {
+    MUST_HAVE("an activity", act);
     return returning(act, JOB_ERR, arena_dup(&act->mem, pawl_s(error)));
 }
 
 pawl_result pawl_errf(pawl_activity *act, const char *format, ...)
 {
+    MUST_HAVE("an activity", act);
     va_list args;
     va_start(args, format);
     pawl_str text = arena_vprintf(&act->mem, format, args);
@@ -153,11 +167,23 @@ pawl_result pawl_errf(pawl_activity *act, const char *format, ...)
 
 pawl_result pawl_err_final(pawl_activity *act, const char *error)
 {
+    MUST_HAVE("an activity", act);
     return returning(act, JOB_ERR_FINAL, arena_dup(&act->mem, pawl_s(error)));
+}
+
+pawl_result pawl_err_finalf(pawl_activity *act, const char *format, ...)
+{
+    MUST_HAVE("an activity", act);
+    va_list args;
+    va_start(args, format);
+    pawl_str text = arena_vprintf(&act->mem, format, args);
+    va_end(args);
+    return returning(act, JOB_ERR_FINAL, text);
 }
 
 pawl_result pawl_pending(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     (void)pawl_activity_token(act);
     return returning(act, JOB_PENDING, (pawl_str){0});
 }
@@ -176,51 +202,58 @@ const char *activity_key(const pawl_work *w, char out[ACTIVITY_KEY_BYTES])
 
 const char *pawl_activity_key(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return activity_key(&act->job->work, act->key);
 }
 
 const char *pawl_activity_token(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     struct job *job = act->job;
     if (!job->token[0]) {
-        uint64_t bits[2];
-        act->rt->env.random(act->rt->env.user, bits, sizeof(bits));
-        pthread_mutex_lock(&job->cancel_lock);
-        (void)snprintf(job->token, sizeof(job->token), "w%llu.%016llx%016llx",
-                       (unsigned long long)job->work.id, (unsigned long long)bits[0],
-                       (unsigned long long)bits[1]);
-        pthread_mutex_unlock(&job->cancel_lock);
+        char token[TOKEN_BYTES];
+        int64_t ago = rt_mono(act->rt) - atomic_load(&job->began_ms);
+        token_make(act->rt, &job->work, rt_now(act->rt) - ago, token);
+        pthread_mutex_lock(&job->token_lock);
+        memcpy(job->token, token, sizeof(job->token));
+        pthread_mutex_unlock(&job->token_lock);
     }
     return job->token;
 }
 
 pawl_str pawl_activity_instance(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return act->job->work.instance;
 }
 
 uint64_t pawl_activity_execution(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return act->job->work.execution;
 }
 
 uint64_t pawl_activity_id(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return act->job->work.ref;
 }
 
 pawl_str pawl_activity_name(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return act->job->work.name;
 }
 
 uint32_t pawl_activity_attempt(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return act->job->work.attempt + 1;
 }
 
 void *pawl_activity_user(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return act->job->activity->user;
 }
 
@@ -231,11 +264,13 @@ const struct call_policy *activity_policy(const pawl_activity *act)
 
 pawl_client *pawl_activity_client(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return &act->rt->client;
 }
 
 pawl_mem *pawl_activity_mem(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return &act->mem;
 }
 
@@ -243,22 +278,19 @@ pawl_mem *pawl_activity_mem(pawl_activity *act)
 
 bool pawl_activity_heartbeat(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     atomic_store(&act->job->beat_ms, rt_mono(act->rt));
     return !atomic_load(&act->job->cancelled);
 }
 
 bool pawl_activity_cancelled(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     return atomic_load(&act->job->cancelled);
 }
 
 void pawl_activity_on_cancel(pawl_activity *act, void (*fn)(void *arg), void *arg)
 {
-    struct job *job = act->job;
-    pthread_mutex_lock(&job->cancel_lock);
-    job->on_cancel = fn;
-    job->on_cancel_arg = arg;
-    if (fn && atomic_load(&job->cancelled))
-        fn(arg);
-    pthread_mutex_unlock(&job->cancel_lock);
+    MUST_HAVE("an activity", act);
+    cancel_set(act->job, fn, arg);
 }

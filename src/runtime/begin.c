@@ -11,8 +11,11 @@
 #include "store/store.h"
 
 #include "base/limits.h"
+#include "runtime/coming.h"
+#include "runtime/input.h"
 #include "runtime/letter.h"
 #include "runtime/mend.h"
+#include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 
@@ -65,8 +68,7 @@ pawl_status begin_input(pawl_runtime *rt, const struct resident *r, pawl_str *re
 static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     pawl_row *row = resident_row(r);
-    pawl_str input = {0};
-    pawl_status known = begin_input(rt, r, &input);
+    pawl_status known = input_is(rt, r, l->mail.data);
     if (known == PAWL_CORRUPT) {
         turn_damaged(rt, l);
         return;
@@ -75,8 +77,7 @@ static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter 
         turn_hold(rt, l);
         return;
     }
-    bool same = pawl_str_eq(row->orchestration, l->mail.name) &&
-                (known == PAWL_EMPTY || pawl_str_eq(input, l->mail.data));
+    bool same = pawl_str_eq(row->orchestration, l->mail.name) && known == PAWL_OK;
     struct request *req = l->request;
     if (same && r->stage) { /* its twin is in this very group: answered with it */
         l->duplicate = true;
@@ -105,6 +106,7 @@ static void tell_parent(pawl_runtime *rt, struct stage *s, const struct letter *
     m->execution = attr(l, "/parent_execution");
     m->ref = attr(l, "/parent_ref");
     m->data = why;
+    m->attrs = pawl_s("{\"kind\":\"refused\"}");
 }
 
 /* A child or detached start whose id is taken. */
@@ -120,9 +122,9 @@ static void refuse_existing(pawl_runtime *rt, struct resident *r, struct letter 
         tell_parent(
             rt, s, l,
             pawl_mem_printf(&rt->group_mem, "instance '%.*s' exists already", PAWL_FMT(row->id)));
-    } else if (!parent) {
-        log_warn(&rt->log, "begin", "detached start of an id that exists; ignored", "instance=%.*s",
-                 PAWL_FMT(row->id));
+    } else if (!parent) { /* it came twice: its id was free when it was decided */
+        log_debug(&rt->log, "begin", "start of an id that exists; ignored", "instance=%.*s",
+                  PAWL_FMT(row->id));
     }
     if (twin)
         mend_child(rt, s, row);
@@ -208,7 +210,7 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
     start.attrs = start_attrs(rt, s->row.version, &s->row);
     struct engine_finding finding = {0};
     enum engine_fate fate;
-    turn_clock_start(rt, code, s->row.uid);
+    turn_clock_start(rt, code, &s->row);
     RT_POINT(rt, "turn.run");
     enum engine_outcome outcome =
         execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, &finding);
@@ -251,12 +253,30 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
     if (!codeless)
         return;
     need_memory(map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid));
-    s->row.finding = pawl_mem_printf(&rt->group_mem,
-                                     "waits for code: orchestration '%.*s' is not registered here",
-                                     PAWL_FMT(s->row.orchestration));
+    s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
     if (s->change != PAWL_ROW_INSERT)
         s->change = PAWL_ROW_ALL;
     r->doomed = true;
+}
+
+/* No code for it: it waits, or by option a child is cancelled.  What a client started without code
+ * was asked to wait. */
+static void begin_without_code(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    if (!rt->opts.cancel_missing_version || l->request || !s->row.parent_uid) {
+        begin_later(rt, r, l, true);
+        return;
+    }
+    if (!begin_adopt(rt, r, s)) {
+        turn_again(rt, r, l);
+        return;
+    }
+    if (l->stored)
+        stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l); /* first: its data is the input */
+    turn_finish(rt, r, NULL, PAWL_EV_ORCHESTRATION_CANCELLED,
+                turn_missing(rt, &s->row, wanted_version(rt, l)));
 }
 
 static struct resident *make(pawl_runtime *rt, const struct letter *l)
@@ -373,7 +393,7 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
     else if (rt->unfused_requests && !l->stored)
         begin_later(rt, r, l, false);
     else if (!begin_execution(rt, r, l))
-        begin_later(rt, r, l, true);
+        begin_without_code(rt, r, l);
 }
 
 /* The start of a pending instance, its row in hand. */
@@ -386,13 +406,19 @@ static void begin_pending(pawl_runtime *rt, struct resident *r, struct letter *l
     } else if (r->row.state == PAWL_BLOCKED || r->row.state == PAWL_SUSPENDED) {
         turn_pile(rt, r, l);
     } else if (!begin_execution(rt, r, l)) {
-        begin_later(rt, r, l, true);
+        begin_without_code(rt, r, l);
     }
 }
 
 void begin_deliver(pawl_runtime *rt, struct letter *l)
 {
     struct resident *r = NULL;
+    if (!l->uid && coming_before(rt, l)) {
+        letter_later(rt, l);
+        return;
+    }
+    if (!l->uid)
+        coming_delivered(rt, l);
     /* An id of ours cannot exist; one that was refused once is looked up. */
     enum load_result found = load_row(rt, l->uid, l->instance, &r);
     if (found == LOAD_TROUBLE) {
@@ -410,6 +436,8 @@ void begin_deliver(pawl_runtime *rt, struct letter *l)
         letter_later(rt, l);
     } else if (l->request) {
         answer_existing(rt, r, l);
+    } else if (queue_sent(rt, l)) {
+        queue_start_taken(rt, r, l);
     } else {
         refuse_existing(rt, r, l);
     }

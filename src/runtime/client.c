@@ -8,6 +8,7 @@
  * form.
  */
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "base/rand.h"
 #include "runtime/inbox.h"
 #include "runtime/letter.h"
@@ -20,6 +21,10 @@
 
 static bool check_payload(pawl_runtime *rt, pawl_str data, pawl_error *err)
 {
+    if (is_odd(data)) {
+        error_set(err, PAWL_MISUSE, "payload has a length of %zu and no bytes", data.len);
+        return false;
+    }
     if (data.len <= rt->opts.max_payload)
         return true;
     error_set(err, PAWL_LIMIT,
@@ -50,7 +55,7 @@ static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err
 {
     if (!check_name("orchestration name", pawl_s(q->name), err) || !check_payload(rt, q->data, err))
         return false;
-    if (q->instance && !check_instance_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
+    if (q->instance && !check_chosen_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
         return false;
     if (q->version && !check_version(pawl_s(q->version), err))
         return false;
@@ -59,9 +64,12 @@ static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err
     if (q->version && registry_has_name(rt->app, pawl_s(q->name)))
         error_set(err, PAWL_NOT_FOUND, "orchestration '%s' has no version %s here", q->name,
                   q->version);
-    else
-        error_set(err, PAWL_NOT_FOUND,
-                  "orchestration '%s' is not registered; load the module that has it", q->name);
+    else {
+        const char *near = registry_nearest(rt->app, q->name);
+        error_set(err, PAWL_NOT_FOUND, "orchestration '%s' is not registered; %s%s%s", q->name,
+                  near ? "did you mean '" : "load the module that has it", near ? near : "",
+                  near ? "'?" : "");
+    }
     return false;
 }
 
@@ -95,6 +103,8 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
 
 bool client_may_write(pawl_client *c, pawl_error *err)
 {
+    if (!is_there(c, "a client call", "a client", err))
+        return false;
     pawl_runtime *rt = c->rt;
     if (engine_on_fiber()) {
         error_set(err, PAWL_MISUSE,
@@ -115,6 +125,20 @@ bool client_may_write(pawl_client *c, pawl_error *err)
     return true;
 }
 
+bool client_may_block(pawl_client *c, pawl_error *err)
+{
+    if (!is_there(c, "a client call", "a client", err))
+        return false;
+    if (runtime_is_elsewhere(c->rt, err))
+        return false;
+    if (!loop_is_here(c->rt))
+        return true;
+    error_set(err, PAWL_MISUSE,
+              "a blocking call inside a callback would wait for itself: submit it with a callback "
+              "of its own, or call from another thread");
+    return false;
+}
+
 /* ---- Submit ----------------------------------------------------------------------- */
 
 void pawl_client_hold(void)
@@ -132,10 +156,13 @@ pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    pawl_runtime *rt = c->rt;
-    if (!client_may_write(c, err) || !check_request(rt, request, err))
+    pawl_request room;
+    const pawl_request *q;
+    if (!client_may_write(c, err) || !IS_THERE(request, "a request", err) ||
+        !(q = OPTIONS_OF(&room, request, "pawl_request", err)) || !check_request(c->rt, q, err))
         return err->status;
-    struct request *req = request_create(request, fn, arg);
+    pawl_runtime *rt = c->rt;
+    struct request *req = request_create(q, fn, arg);
     if (!req) {
         error_set(err, PAWL_NO_MEMORY, "out of memory");
         return PAWL_NO_MEMORY;
@@ -182,9 +209,11 @@ static void step_until(pawl_runtime *rt, struct waiter *w)
 static pawl_status call(pawl_client *c, const pawl_request *request, pawl_reply *ret)
 {
     struct waiter w = {.reply = ret};
+    *ret = (pawl_reply){0};
+    if (!client_may_write(c, &ret->error) || !client_may_block(c, &ret->error))
+        return ret->status = ret->error.status;
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.done_cond, NULL);
-    *ret = (pawl_reply){0};
     /* Once handed in, *ret belongs to the engine until it has answered. */
     pawl_status rc = pawl_client_submit(c, request, take_reply, &w, &ret->error);
     if (rc != PAWL_OK)
@@ -214,23 +243,28 @@ static pawl_status call_plain(pawl_client *c, const pawl_request *request, pawl_
 pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                               const pawl_start_opts *opts, pawl_reply *ret)
 {
-    pawl_reply local;
+    pawl_reply local, *reply = ret ? ret : &local;
+    pawl_start_opts o;
+    *reply = (pawl_reply){0};
+    if (!OPTIONS_TAKE(&o, opts, "pawl_start_opts", &reply->error))
+        return reply->status = reply->error.status;
     return call(c,
                 PAWL_REQUEST(.op = PAWL_OP_START, .name = orchestration, .data = input,
-                             .instance = opts ? opts->instance : NULL,
-                             .version = opts ? opts->version : NULL,
-                             .allow_unregistered = opts && opts->allow_unregistered),
-                ret ? ret : &local);
+                             .instance = o.instance, .version = o.version,
+                             .allow_unregistered = o.allow_unregistered),
+                reply);
 }
 
 pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *event,
                               pawl_str data, const pawl_raise_opts *opts, pawl_error *reterr)
 {
+    pawl_raise_opts o;
+    if (!OPTIONS_TAKE(&o, opts, "pawl_raise_opts", reterr))
+        return PAWL_MISUSE;
     return call_plain(c,
                       PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = instance, .name = event,
-                                   .data = data,
-                                   .idempotency_key = opts ? opts->idempotency_key : NULL,
-                                   .await_start = opts && opts->await_start),
+                                   .data = data, .idempotency_key = o.idempotency_key,
+                                   .await_start = o.await_start),
                       reterr);
 }
 

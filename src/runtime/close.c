@@ -10,18 +10,28 @@
  * runtime_discard also by trial/world.c and the tests.
  */
 #include "fiber/fiber.h"
+#include "runtime/cancel.h"
+#include "runtime/coming.h"
+#include "runtime/crew.h"
+#include "runtime/embed.h"
+#include "runtime/fault.h"
+#include "runtime/felling.h"
 #include "runtime/group.h"
 #include "runtime/hold.h"
 #include "runtime/inbox.h"
 #include "runtime/internal.h"
 #include "runtime/job.h"
+#include "runtime/lane.h"
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/mailbox.h"
+#include "runtime/once.h"
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
+#include "runtime/share.h"
 #include "runtime/slots.h"
+#include "runtime/tally.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,6 +39,10 @@
 pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext)
 {
     bool unknown = rt->dead == PAWL_UNKNOWN;
+    if (atomic_load(&rt->gone)) {
+        *rettext = rt->gone_why;
+        return PAWL_UNAVAILABLE;
+    }
     *rettext = unknown ? "the runtime has stopped: this may have happened, or not"
                        : "the runtime is closing";
     return unknown ? PAWL_UNKNOWN : PAWL_SHUTDOWN;
@@ -49,7 +63,7 @@ static void refuse_items(pawl_runtime *rt, struct item *item)
         else if (item->kind == ITEM_WITHDRAWAL)
             free(item);
         else
-            job_free((struct job *)(void *)item);
+            job_drop(rt, (struct job *)(void *)item);
     }
 }
 
@@ -65,24 +79,25 @@ static void drop_letters(pawl_runtime *rt)
         letter_drop(rt, l, status, text);
 }
 
-void runtime_refuse(pawl_runtime *rt)
+void runtime_refuse_calls(pawl_runtime *rt)
 {
-    heap_deinit(&rt->limits); /* while the jobs in it live */
+    const pawl_runtime *outer = loop_enter(rt);
+    rt->refuse = false;
     inbox_take(rt);
     refuse_items(rt, rt->items);
     rt->items = NULL;
     rt->items_end = &rt->items;
     queue_refuse_all(rt);
     drop_letters(rt);
+    felling_stop(rt);
+    lease_stop(rt);
+    loop_leave(outer);
 }
 
-static void free_jobs(pawl_runtime *rt)
+void runtime_refuse(pawl_runtime *rt)
 {
-    for (struct job *job = rt->queue, *next; job; job = next) {
-        next = job->next_queued;
-        job_free(job);
-    }
-    rt->queue = NULL;
+    heap_deinit(&rt->limits); /* while the jobs in it live */
+    runtime_refuse_calls(rt);
 }
 
 void runtime_discard(pawl_runtime *rt)
@@ -91,10 +106,13 @@ void runtime_discard(pawl_runtime *rt)
     runtime_refuse(rt);
     lease_stop(rt);
     queue_desk_close(rt);
-    free_jobs(rt);
+    once_free(rt); /* its jobs are in lists of the shares */
+    share_free(rt);
     hold_free(rt);
     resident_trim(rt, true, NULL);
     mailbox_free(rt);
+    coming_free(rt);
+    tally_free(rt);
     for (size_t cursor = 0;;) {
         char *name = map_next(&rt->kept_names, &cursor);
         if (!name)
@@ -116,8 +134,14 @@ void runtime_discard(pawl_runtime *rt)
         rt->feeds = f->next;
         free(f);
     }
+    embed_close(rt);
+    fault_close(rt);
+    if (atomic_load(&rt->stepping) && pthread_equal(rt->step_thread, pthread_self()))
+        fiber_unguard_thread();
     free(rt->workers);
     free(rt->data_dir);
+    lane_close(rt);
+    crew_close(rt);
     free(rt);
 }
 
@@ -126,20 +150,32 @@ void pawl_runtime_close(pawl_runtime *rt)
     pawl_error elsewhere;
     if (!rt || runtime_is_elsewhere(rt, &elsewhere)) /* the parent's: nothing here is ours to end */
         return;
+    if (engine_on_fiber() || loop_is_here(rt)) {
+        log_error(&rt->log, "close",
+                  "pawl_runtime_close() inside a callback or an orchestration would wait for "
+                  "itself; call it from the thread that opened the runtime",
+                  "closed=no");
+        return;
+    }
     registry_leave(rt->app, rt);
     told_stop(rt);
     bool all = true;
     if (rt->threaded) {
         all = worker_stop(rt, rt->opts.drain_ms);
+        once_give_back(rt);
         for (int i = 0; all && i < 1000 && atomic_load(&rt->inbox_count); i++)
             usleep(1000); /* their results are taken in */
         atomic_store(&rt->stop, true);
         inbox_wake(rt);
         pthread_join(rt->engine_thread, NULL);
         watchdog_stop(rt);
+        if (all)
+            cancel_stop(rt);
     }
-    if (rt->stepping)
+    if (rt->stepping) {
+        once_give_back(rt);
         loop_finish(rt);
+    }
     told_drain(rt);
     lease_stop(rt);
     if (!all) { /* threads still use runtime and store: both are left to the end of the process */

@@ -10,6 +10,7 @@
  */
 #include "runtime/turn.h"
 
+#include "runtime/input.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
 
@@ -42,7 +43,6 @@ static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
     for (size_t i = s->messages.count; i-- > 0;) /* adopted in this very stage */
         if (s->messages.items[i].mailbox)
             stage_drop_message(rt, s, s->messages.items[i].id);
-    stage_drop_message(rt, s, r->grace_id);
 }
 
 bool turn_is_between(const execution *x)
@@ -55,27 +55,27 @@ static const struct code_entry *next_code(pawl_runtime *rt, const struct residen
     return registry_code(rt->app, r->row.orchestration, execution_end(r->x).version);
 }
 
-struct carried {
-    struct resident *r;
-    execution *next;
-};
-
-static void carry_mail(void *arg, uint64_t id, pawl_str name, pawl_str data)
+/* The row's execution is closed, and the next one is its. */
+static bool open_next(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
-    struct carried *c = arg;
-    execution_mailbox_add(c->next, id, name, data);
+    bool ready = s->row.execution > 1 || input_remember(rt, r, s);
+    s->row.execution++;
+    return ready;
 }
 
 /* Execution n has continued, n + 1 has no code yet: open it without. */
 static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
-    s->row.execution++;
+    if (!open_next(rt, r, s))
+        return false;
     struct execution_spec spec = load_spec(rt, &s->row, NULL, NULL);
     execution *next = execution_create(&spec);
     if (!next)
         return false;
-    struct carried carried = {r, next};
-    execution_mailbox_each(r->x, carry_mail, &carried);
+    if (!execution_mailbox_move(next, r->x)) {
+        execution_destroy(next);
+        return false;
+    }
     s->row.version = arena_dup(&rt->group_mem, execution_end(r->x).version);
     execution_destroy(r->x);
     r->x = next;
@@ -156,9 +156,7 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
 static bool wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
 {
     need_memory(map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid));
-    pawl_str finding = pawl_mem_printf(
-        &rt->group_mem, "waits for code: orchestration '%.*s' version %.*s is not registered here",
-        PAWL_FMT(s->row.orchestration), PAWL_FMT(version));
+    pawl_str finding = turn_missing(rt, &s->row, version);
     if (pawl_str_eq(s->row.finding, finding))
         return false;
     s->row.finding = finding;
@@ -186,8 +184,10 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     execution *next = execution_create(&spec);
     if (!next)
         return false;
-    struct carried carried = {r, next};
-    execution_mailbox_each(r->x, carry_mail, &carried);
+    if (!execution_mailbox_move(next, r->x)) {
+        execution_destroy(next);
+        return false;
+    }
     struct mail start = {.kind = PAWL_MSG_START,
                          .execution = s->row.execution,
                          .name = s->row.orchestration,
@@ -199,7 +199,7 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     s->row.version = pawl_s(code->version);
     s->row.finding = (pawl_str){0};
     enum engine_fate fate;
-    turn_clock_start(rt, code, s->row.uid);
+    turn_clock_start(rt, code, &s->row);
     *outcome = execution_apply(next, &start, rt->now_ms, &s->turn, &fate, finding);
     turn_clock_stop(rt);
     turn_drop_consumed(rt, r, s);
@@ -220,15 +220,26 @@ static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *
         *outcome = ENGINE_WAITING;
         return true;
     }
-    s->row.execution++;
     stage_row_changed(s);
-    if (!open_in_place(rt, r, s, &end, code, outcome, finding))
+    if (!open_next(rt, r, s) || !open_in_place(rt, r, s, &end, code, outcome, finding))
         return false;
     if (*outcome == ENGINE_ENDED && turn_is_between(r->x)) {
         continue_later(rt, s, (pawl_str){0}, false);
         *outcome = ENGINE_WAITING;
     }
     return true;
+}
+
+/* Nobody has the version it continues with, and by option it does not wait for it. */
+static bool is_given_up(pawl_runtime *rt, const struct resident *r)
+{
+    return rt->opts.cancel_missing_version && turn_is_between(r->x) && !next_code(rt, r);
+}
+
+static void give_up(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED,
+                turn_missing(rt, &stage_of(rt, r)->row, execution_end(r->x).version));
 }
 
 void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
@@ -244,6 +255,10 @@ void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
     struct stage *s = stage_of(rt, r);
     if (bare)
         r->doomed = true;
+    if (is_given_up(rt, r)) {
+        give_up(rt, r, l);
+        return;
+    }
     if (turn_is_between(r->x) && !next_code(rt, r)) { /* not yet: it waits on */
         (void)wait_for_code(rt, s, execution_end(r->x).version);
         turn_pile(rt, r, l);
@@ -252,7 +267,9 @@ void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
     if (l->stored)
         stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l);
-    s->unpile = true;
+    s->unpile =
+        bare || r->piled || s->row.finding.len; /* else nothing does: not read for nothing */
+    r->piled = false;
     if (turn_is_between(r->x)) {
         turn_outcome(rt, r, NULL, ENGINE_ENDED, &(struct engine_finding){0});
     } else if (bare) { /* messages need its code */
@@ -293,6 +310,10 @@ void turn_outcome(pawl_runtime *rt, struct resident *r, struct letter *l,
 {
     struct engine_finding found = *finding;
     struct stage *s = stage_of(rt, r);
+    if (outcome == ENGINE_ENDED && is_given_up(rt, r)) {
+        give_up(rt, r, l);
+        return;
+    }
     if (outcome == ENGINE_ENDED && !continue_as_new(rt, r, s, &outcome, &found)) {
         turn_again(rt, r, l);
         return;

@@ -15,16 +15,19 @@
 #include "store/store.h"
 
 #include "base/clock.h"
+#include "runtime/coming.h"
 #include "runtime/hold.h"
 #include "runtime/job.h"
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/mend.h"
+#include "runtime/once.h"
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/slots.h"
 #include "runtime/stage.h"
+#include "runtime/tally.h"
 #include "runtime/turn.h"
 
 #include <stdio.h>
@@ -32,9 +35,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LOOK_MS   1000 /* how the store is, at most so often */
+#define LOG_LONG  ((uint64_t)64 << 20)
 #define TRIES_MAX 8    /* a letter refused so often is put aside with an error */
 #define SLOW_US   3000 /* a commit that takes longer: nobody who has others to serve waits so long */
 #define SLOW_FOR  8    /* and for as many after it */
+#define TODO_MAX  2048 /* letters at hand; more of what was sent lies in the store */
 
 /* ---- Committed ------------------------------------------------------------------ */
 
@@ -71,6 +77,19 @@ static bool is_quiet(const struct stage *s, uint64_t id)
     return false;
 }
 
+/* So many are at hand that others would wait for them: it lies in the store, and is fetched in
+ * its turn, as whatever comes after it. */
+static bool lies(pawl_runtime *rt, const pawl_message *m)
+{
+    if (!rt->mail_lies && rt->todo_count < TODO_MAX)
+        return false;
+    rt->mail_lies = rt->fetch_messages = true;
+    if (m->kind == PAWL_MSG_START && !m->uid)
+        coming_add(rt, m->instance, m->id);
+    rt->store->ops->abandon_messages(rt->store, &m->id, 1);
+    return true;
+}
+
 /* Messages inserted by the round: deliver now, or remember when. */
 static void send_on(pawl_runtime *rt, struct stage *s)
 {
@@ -83,7 +102,7 @@ static void send_on(pawl_runtime *rt, struct stage *s)
                 rt->next_due_ms = m->visible_ms;
             continue;
         }
-        struct letter *l = letter_of_row(rt, m);
+        struct letter *l = lies(rt, m) ? NULL : letter_of_row(rt, m);
         if (l)
             letter_todo(rt, l);
     }
@@ -187,6 +206,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     if (s->r) {
         warn_of_length(rt, s);
         told_change(rt, s);
+        tally_stage(rt, s);
         if (!s->removed && pawl_state_is_terminal(s->row.state))
             retain_ended(rt);
     }
@@ -194,7 +214,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
         free(map_removes(&rt->kept_names, s->row.id));
     send_on(rt, s); /* its messages may point into the letters */
     release_letters(rt, s);
-    job_free(s->job);
+    once_committed(rt, s->job);
     lease_committed(rt, s);
     hold_timers(rt, s);
     RT_POINT(rt, "handout.before");
@@ -349,6 +369,18 @@ void group_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
     rt->dead = rc;
 }
 
+/* Deleted, moved or replaced under us: nobody is told that anything happened, and the loop
+ * refuses whatever comes (runtime_refuse_calls) until the process ends. */
+void group_store_gone(pawl_runtime *rt, const char *text)
+{
+    log_error(&rt->log, "store", "the store is gone; everything is refused", "why=\"%s\"", text);
+    (void)snprintf(rt->gone_why, sizeof(rt->gone_why), "store: %.190s", text);
+    atomic_store(&rt->gone, true);
+    rt->refuse = true;
+    rt->store_trouble++;
+    slots_absolve(rt->slots); /* what runs now is not to blame when this ends */
+}
+
 static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
 {
     COUNT(rt, store_errors);
@@ -361,6 +393,10 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
     rt->stage_count = 0;
     if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN || rc == PAWL_CORRUPT) {
         group_stop_dead(rt, rc, err->text);
+        return;
+    }
+    if (rc == PAWL_NOT_FOUND) {
+        group_store_gone(rt, err->text);
         return;
     }
     if (rc == PAWL_DISK_FULL) {
@@ -379,11 +415,40 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
     pthread_mutex_unlock(&rt->trouble_lock);
 }
 
+/* ---- How the store is ---------------------------------------------------------------- */
+
+static void look_at_log(pawl_runtime *rt, uint64_t bytes)
+{
+    if (bytes >= 2 * (rt->store_log_told ? rt->store_log_told : LOG_LONG / 2)) {
+        rt->store_log_told = bytes;
+        log_warn(&rt->log, "store",
+                 "the write-ahead log grows: a reader has held an old state open", "bytes=%llu",
+                 (unsigned long long)bytes);
+    } else if (rt->store_log_told && bytes < LOG_LONG / 2) {
+        rt->store_log_told = 0;
+        log_warn(&rt->log, "store", "the write-ahead log is short again", "bytes=%llu",
+                 (unsigned long long)bytes);
+    }
+}
+
+void group_look_at_store(pawl_runtime *rt)
+{
+    pawl_store_figures figures;
+    rt->store_look_ms = rt_mono(rt) + LOOK_MS;
+    store_figures(rt->store, &figures);
+    look_at_log(rt, figures.log_bytes);
+    if (figures.damaged == rt->store_damaged)
+        return;
+    rt->store_damaged = figures.damaged;
+    log_error(&rt->log, "store", "stored rows are not what was written; they are left out",
+              "met=%llu last=\"%s\"", (unsigned long long)figures.damaged, figures.damage);
+}
+
 /* ---- The commit ------------------------------------------------------------------------ */
 
 void group_store_is_well(pawl_runtime *rt)
 {
-    if (!rt->store_trouble)
+    if (!rt->store_trouble || atomic_load(&rt->gone))
         return;
     rt->store_trouble = 0;
     rt->unread = false;

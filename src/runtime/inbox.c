@@ -6,7 +6,9 @@
  * single signal could go to it instead of the engine.
  */
 #include "runtime/inbox.h"
+#include "runtime/embed.h"
 #include "runtime/lend.h"
+#include "runtime/owed.h"
 
 #include <time.h>
 
@@ -72,9 +74,14 @@ bool inbox_post(pawl_runtime *rt, struct item *item)
         pthread_mutex_unlock(&rt->lock);
         return false;
     }
+    if (!rt->inbox)
+        atomic_store_explicit(&rt->inbox_since_ms, rt_mono(rt), memory_order_relaxed);
+    item->since_ms = atomic_load_explicit(&rt->inbox_since_ms, memory_order_relaxed);
+    item->older = item->newer = NULL;
     *rt->inbox_end = item;
     rt->inbox_end = &item->next;
     atomic_fetch_add_explicit(&rt->inbox_count, 1, memory_order_relaxed);
+    embed_tell_locked(rt);
     bool wake = !may_wait(rt, item) && inbox_wakes(rt);
     pthread_mutex_unlock(&rt->lock);
     if (wake)
@@ -92,6 +99,8 @@ void inbox_take_locked(pawl_runtime *rt)
     }
     atomic_store_explicit(&rt->inbox_count, 0, memory_order_relaxed);
     atomic_store_explicit(&rt->inbox_light, 0, memory_order_relaxed);
+    owed_tell(rt);
+    atomic_store_explicit(&rt->inbox_since_ms, 0, memory_order_relaxed);
 }
 
 void inbox_take(pawl_runtime *rt)
@@ -131,6 +140,7 @@ void inbox_wake(pawl_runtime *rt)
 {
     pthread_mutex_lock(&rt->lock);
     rt->woken = true;
+    embed_tell_locked(rt);
     pthread_mutex_unlock(&rt->lock);
     pthread_cond_broadcast(&rt->wake);
 }

@@ -4,10 +4,13 @@
 #include "runtime/queue_desk.h"
 #include "store/store.h"
 
+#include "runtime/cancel.h"
 #include "runtime/hold.h"
+#include "runtime/lane.h"
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
+#include "runtime/once.h"
 #include "runtime/retry.h"
 #include "runtime/stage.h"
 
@@ -31,7 +34,7 @@ int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool sta
 
 bool job_admit(pawl_runtime *rt, const pawl_work *w)
 {
-    if (rt->stop || w->visible_ms > rt->now_ms || !registry_activity(rt->app, w->name))
+    if (rt->stop || w->visible_ms > rt->now_ms || !lane_is_ours(rt, w->name))
         return false;
     if (rt->store_backlog || rt->backlog + rt->admitted >= BACKLOG_MAX) {
         rt->store_backlog = true;
@@ -64,13 +67,13 @@ static struct job *job_create(pawl_runtime *rt, const pawl_work *w)
     job->rt = rt;
     job->work = *w;
     job->work.instance = put(&at, w->instance);
-    job->work.name = put(&at, w->name);
+    job->work.name = put(&at, lane_activity(w->name));
     job->work.input = put(&at, w->input);
     job->work.attrs = put(&at, w->attrs);
     job->work.last_error = put(&at, w->last_error);
     job->work.lock_token = put(&at, w->lock_token);
-    job->activity = registry_activity(rt->app, w->name);
-    pthread_mutex_init(&job->cancel_lock, NULL);
+    job->activity = registry_activity(rt->app, job->work.name);
+    pthread_mutex_init(&job->token_lock, NULL);
     arena_init(&job->mem);
     job->policy = policy_parse(job->work.attrs, &job->mem);
     job->unfused = map_get(&rt->suspects, w->id) != NULL;
@@ -81,7 +84,8 @@ void job_free(struct job *job)
 {
     if (!job)
         return;
-    pthread_mutex_destroy(&job->cancel_lock);
+    once_done(job);
+    pthread_mutex_destroy(&job->token_lock);
     arena_deinit(&job->mem);
     free(job->result);
     free(job);
@@ -108,16 +112,25 @@ void job_take(pawl_runtime *rt, const pawl_work *w)
         return;
     }
     rt->backlog++;
-    if (w->crashes >= rt->opts.max_attempts) {
+    if (once_is_lost(&job->policy, w)) {
+        job_forget(rt, job);
+        once_lost(rt, w);
+        job_free(job);
+        return;
+    }
+    if (w->crashes >= retry_crash_limit(rt, &job->policy)) {
         char text[160];
         (void)snprintf(text, sizeof(text), "poison: activity '%.*s' ended the process %u times",
-                       PAWL_FMT(w->name), w->crashes);
+                       PAWL_FMT(job->work.name), w->crashes);
         retry_poison(rt, job, text);
         return;
     }
     COUNT(rt, activities_started);
     job_watch(rt, job);
-    worker_queue(rt, job);
+    if (UNLIKELY(job->policy.at_most_once))
+        once_take(rt, job);
+    else
+        worker_queue(rt, job);
 }
 
 void job_fetch(pawl_runtime *rt)
@@ -127,7 +140,7 @@ void job_fetch(pawl_runtime *rt)
         pawl_error err;
         const pawl_str *names;
         arena_reset(&rt->load_mem);
-        size_t n = registry_activity_names(rt->app, &rt->load_mem, &names);
+        size_t n = lane_ours(rt, &rt->load_mem, &names);
         if (!n) {
             rt->store_backlog = false;
             return;
@@ -147,13 +160,19 @@ void job_fetch(pawl_runtime *rt)
     }
 }
 
-static void forget(pawl_runtime *rt, struct job *job)
+void job_forget(pawl_runtime *rt, struct job *job)
 {
     heap_remove(&rt->limits, &job->limit);
     if (map_get(&rt->jobs, job->work.id) == job) {
         map_remove(&rt->jobs, job->work.id);
         *(job->aside ? &rt->aside : &rt->backlog) -= 1;
     }
+}
+
+void job_drop(pawl_runtime *rt, struct job *job)
+{
+    job_forget(rt, job);
+    job_free(job);
 }
 
 void job_set_aside(pawl_runtime *rt, struct job *job)
@@ -173,8 +192,8 @@ static void lease_out(pawl_runtime *rt, struct job *job)
     *u = (pawl_work_update){.id = job->work.id,
                             .attempt = job->work.attempt,
                             .crashes = job->work.crashes,
-                            .deadline_ms =
-                                retry_lease_deadline(&job->policy, &job->work, rt->now_ms),
+                            .deadline_ms = retry_lease_deadline(&job->policy, &job->work,
+                                                                pawl_s(job->token), rt->now_ms),
                             .last_error = arena_dup(&rt->group_mem, job->work.last_error),
                             .lock_token = arena_dup(&rt->group_mem, pawl_s(job->token)),
                             .lock_until_ms = rt->now_ms + RETRY_LEASE_MS};
@@ -184,7 +203,8 @@ static void lease_out(pawl_runtime *rt, struct job *job)
 static enum retry_why why_of(enum job_verdict verdict)
 {
     return verdict == JOB_ERR_FINAL   ? RETRY_FINAL
-           : verdict == JOB_TIMED_OUT ? RETRY_TIMEOUT
+           : verdict == JOB_TIMED_OUT ? RETRY_START_TO_CLOSE
+           : verdict == JOB_SILENT    ? RETRY_HEARTBEAT
                                       : RETRY_ERROR;
 }
 
@@ -192,7 +212,8 @@ static enum retry_why why_of(enum job_verdict verdict)
  * not done and is to be free again, which a change that says "taken" must not follow. */
 static bool is_being_decided(const pawl_runtime *rt, const struct job *job)
 {
-    bool matters = job->token[0] || job->verdict == JOB_SKIPPED;
+    bool matters =
+        job->token[0] || job->marked || job->verdict == JOB_SKIPPED || job->verdict == JOB_BEGINS;
     return !job->given_up && matters && lease_is_staged(rt, job->work.id);
 }
 
@@ -202,7 +223,11 @@ void job_done(pawl_runtime *rt, struct job *job)
         loop_put_off(rt, &job->item);
         return;
     }
-    forget(rt, job);
+    if (!job->given_up && (job->verdict == JOB_BEGINS || job->verdict == JOB_UNBEGUN)) {
+        once_item(rt, job);
+        return;
+    }
+    job_forget(rt, job);
     if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: somebody takes it again */
         rt->store->ops->abandon_work(rt->store, &job->work.id, 1);
         rt->store_backlog = true;
@@ -215,13 +240,13 @@ void job_done(pawl_runtime *rt, struct job *job)
     struct stage *s;
     switch (job->verdict) {
     case JOB_OK:
-        COUNT(rt, activities_completed);
-        retry_completed(rt, &job->work, true, result, job->unfused, NULL);
+        retry_completed(rt, &job->work, result, job->unfused, NULL);
         job_free(job);
         break;
     case JOB_ERR:
     case JOB_ERR_FINAL:
     case JOB_TIMED_OUT:
+    case JOB_SILENT:
         s = retry_failed(rt, &job->work, &job->policy, result, why_of(job->verdict), job->unfused,
                          NULL);
         if (s)
@@ -234,6 +259,8 @@ void job_done(pawl_runtime *rt, struct job *job)
         break;
     case JOB_SKIPPED:
     case JOB_AWAY:
+    case JOB_BEGINS:
+    case JOB_UNBEGUN:
         break;
     }
 }
@@ -243,7 +270,7 @@ void job_withdraw(pawl_runtime *rt, uint64_t work_id)
     struct job *job = map_get(&rt->jobs, work_id);
     if (!job)
         return;
-    forget(rt, job);
+    job_forget(rt, job);
     job->given_up = true;
     job_cancel(job); /* the worker hands it back, then it is freed */
     queue_withdraw(rt, job);
@@ -269,14 +296,14 @@ void job_watch(pawl_runtime *rt, struct job *job)
 
 /* The worker still has this attempt; what was decided of it goes on as a job of its own, so that
  * a commit that fails does not forget it. */
-static void give_up(pawl_runtime *rt, struct job *job, const char *text)
+static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout, const char *text)
 {
     struct job *verdict = job_create(rt, &job->work);
     char *result = strdup(text);
-    forget(rt, job);
+    job_forget(rt, job);
     job->given_up = true;
     if (verdict && result) {
-        verdict->verdict = JOB_TIMED_OUT;
+        verdict->verdict = timeout;
         verdict->unfused = job->unfused;
         verdict->result = result;
         verdict->result_len = strlen(result);
@@ -284,8 +311,8 @@ static void give_up(pawl_runtime *rt, struct job *job, const char *text)
     } else { /* decided all the same; begun once more if the commit fails too */
         job_free(verdict);
         free(result);
-        (void)retry_failed(rt, &job->work, &job->policy, pawl_s(text), RETRY_TIMEOUT, job->unfused,
-                           NULL);
+        (void)retry_failed(rt, &job->work, &job->policy, pawl_s(text), why_of(timeout),
+                           job->unfused, NULL);
     }
     job_cancel(job);
 }
@@ -310,6 +337,6 @@ void job_look_limits(pawl_runtime *rt)
         (void)snprintf(
             text, sizeof(text), "timeout: %s of %lld ms", silent ? "heartbeat" : "start-to-close",
             (long long)(silent ? job->policy.heartbeat_ms : job->policy.start_to_close_ms));
-        give_up(rt, job, text);
+        give_up(rt, job, silent ? JOB_SILENT : JOB_TIMED_OUT, text);
     }
 }

@@ -27,6 +27,8 @@ void job_take(pawl_runtime *rt, const pawl_work *w);
 void job_fetch(pawl_runtime *rt);
 /* A worker is done with it. */
 void job_done(pawl_runtime *rt, struct job *job);
+/* The same, and nobody wants the result. */
+void job_drop(pawl_runtime *rt, struct job *job);
 /* It waits for something and needs no worker: others are fetched in its place. */
 void job_set_aside(pawl_runtime *rt, struct job *job);
 /* The row is gone: tell the activity, ignore its result. */
@@ -34,7 +36,7 @@ void job_withdraw(pawl_runtime *rt, uint64_t work_id);
 /* Rows whose deadline has passed; attempts that ran too long or went silent. */
 void job_look_deadlines(pawl_runtime *rt);
 /* figures.c, any thread: an attempt begins now. */
-void job_began(pawl_runtime *rt, const pawl_work *w, int64_t now_ms);
+void job_began(pawl_runtime *rt, const pawl_work *w, bool recovered, int64_t now_ms);
 void job_look_limits(pawl_runtime *rt);
 /* Mono time of the next limit; INT64_MAX: none. */
 int64_t job_next_limit(pawl_runtime *rt);
@@ -42,6 +44,8 @@ int64_t job_next_limit(pawl_runtime *rt);
 void job_complete_request(pawl_runtime *rt, struct request *req);
 void job_heartbeat_request(pawl_runtime *rt, struct request *req);
 void job_free(struct job *job);
+/* It is no longer in memory: neither watched nor found under its row. */
+void job_forget(pawl_runtime *rt, struct job *job);
 /* Watch its start-to-close and heartbeat limits from now on. */
 void job_watch(pawl_runtime *rt, struct job *job);
 
@@ -55,6 +59,5 @@ void worker_look(pawl_runtime *rt); /* when no thread could be started: try agai
 int worker_run_here(pawl_runtime *rt, int max);
 /* Stop taking jobs and wait up to `ms` for running ones; false: some still run. */
 bool worker_stop(pawl_runtime *rt, int64_t ms);
-void job_cancel(struct job *job);
 
 #endif

@@ -10,15 +10,18 @@
 
 #include "base/limits.h"
 #include "runtime/activity.h"
+#include "runtime/crew.h"
 #include "runtime/hold.h"
 #include "runtime/job.h"
+#include "runtime/lane.h"
 #include "runtime/loop.h"
+#include "runtime/once.h"
 #include "runtime/retry.h"
 #include "runtime/stage.h"
+#include "runtime/tally.h"
+#include "runtime/token.h"
 
 #include <stdlib.h>
-
-#define FETCH_TAGGED 32 /* more rows than asked for: some have tags of others */
 
 /* ---- Answers -------------------------------------------------------------------- */
 
@@ -72,10 +75,10 @@ struct item *lease_back(struct stage *s)
 
 /* ---- The row ---------------------------------------------------------------------- */
 
-int64_t lease_deadline(const struct call_policy *p, const pawl_work *w, int64_t now_ms,
-                       int64_t until_ms)
+int64_t lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
+                       int64_t now_ms, int64_t until_ms)
 {
-    int64_t at = retry_lease_deadline(p, w, now_ms);
+    int64_t at = retry_lease_deadline(p, w, token, now_ms);
     bool for_ever = until_ms - now_ms > RETRY_LEASE_MS / 2; /* pawl_pending() */
     return for_ever || (at && at < until_ms) ? at : until_ms;
 }
@@ -88,14 +91,14 @@ static struct stage *put_row(pawl_runtime *rt, struct stage *s, const pawl_work 
     if (!s)
         s = stage_bare(rt);
     pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
-    *u =
-        (pawl_work_update){.id = w->id,
-                           .attempt = w->attempt,
-                           .crashes = w->crashes,
-                           .visible_ms = w->visible_ms,
-                           .deadline_ms = token ? lease_deadline(&p, w, rt->now_ms, until_ms)
-                                                : job_deadline(&p, w->scheduled_ms, w->attempt > 0),
-                           .last_error = arena_dup(&rt->group_mem, w->last_error)};
+    *u = (pawl_work_update){.id = w->id,
+                            .attempt = w->attempt,
+                            .crashes = w->crashes,
+                            .visible_ms = w->visible_ms,
+                            .deadline_ms =
+                                token ? lease_deadline(&p, w, pawl_s(token), rt->now_ms, until_ms)
+                                      : job_deadline(&p, w->scheduled_ms, w->attempt > 0),
+                            .last_error = arena_dup(&rt->group_mem, w->last_error)};
     if (token) {
         u->lock_token = arena_dup(&rt->group_mem, pawl_s(token));
         u->lock_until_ms = until_ms;
@@ -115,22 +118,27 @@ static void count_loss(pawl_work *w)
 void lease_expired(pawl_runtime *rt, const pawl_work *row, const struct call_policy *p)
 {
     pawl_work w = *row;
+    if (once_is_lost(p, row)) {
+        once_lost(rt, row);
+        return;
+    }
     count_loss(&w);
-    if (w.crashes < rt->opts.max_attempts) {
+    if (w.crashes < retry_crash_limit(rt, p)) {
         COUNT(rt, activities_retried);
+        tally_activity(rt, lane_activity(w.name), PAWL_TALLY_RETRIED);
         (void)put_row(rt, NULL, &w, NULL, 0);
         return;
     }
     pawl_str why =
         pawl_mem_printf(&rt->group_mem, "poison: activity '%.*s' lost its lease %u times",
-                        PAWL_FMT(w.name), w.crashes);
-    (void)retry_failed(rt, row, p, why, RETRY_FINAL, false, NULL);
+                        PAWL_FMT(lane_activity(w.name)), w.crashes);
+    retry_decided(rt, row, PAWL_RESULT_POISON, row->attempt - row->crashes, why, false, NULL);
 }
 
 /* The leased row a token speaks of.  NOT_FOUND: decided or withdrawn; LOST: another's. */
 static pawl_status row_of(pawl_runtime *rt, const char *token, pawl_work *ret, pawl_error *reterr)
 {
-    uint64_t id = token[0] == 'w' ? strtoull(token + 1, NULL, 10) : 0;
+    uint64_t id = token_work(token);
     pawl_work_list list = {0};
     if (!id)
         return PAWL_LOST; /* never was a token */
@@ -193,25 +201,30 @@ static void change_row(pawl_runtime *rt, struct lease_call *q)
     if (q->op == LEASE_EXTEND) {
         q->reply.locked_until_ms = rt->now_ms + q->lock_ms;
         s = put_row(rt, NULL, &w, q->token, q->reply.locked_until_ms);
+        crew_leased(rt, (pawl_str){0}, &w, q->reply.locked_until_ms);
     } else {
+        crew_freed(rt, w.id);
         w.visible_ms = q->delay_ms ? rt->now_ms + q->delay_ms : 0;
         s = put_row(rt, NULL, &w, NULL, 0);
     }
     s->lease = q;
 }
 
+#define POLL_BYTES ((size_t)4 << 20) /* of inputs in one answer; one may be larger */
+#define POLL_PIECE 32                /* rows read at once */
+
 /* ---- Polls -------------------------------------------------------------------------- */
 
-static bool is_for(const struct lease_call *q, pawl_str tag)
-{
-    for (size_t i = 0; i < q->tag_count; i++)
-        if (pawl_str_eq(q->tags[i], tag))
-            return true;
-    return tag.len == 0;
-}
+/* A poll in progress. */
+struct polling {
+    struct lease_call *q;
+    struct stage *s;      /* with the leases; NULL: none yet */
+    LIST(uint64_t) later; /* taken, but not to be leased in this pass */
+    size_t bytes;         /* of the inputs leased */
+};
 
-/* May the row be leased to this poll now? */
-static bool accept_row(pawl_runtime *rt, struct lease_call *q, pawl_work *w)
+/* May the row be leased now? */
+static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
 {
     if (w->visible_ms > rt->now_ms) { /* no delayed visibility */
         hold_work(rt, w->id, w->visible_ms);
@@ -219,17 +232,14 @@ static bool accept_row(pawl_runtime *rt, struct lease_call *q, pawl_work *w)
     }
     if (map_get(&rt->jobs, w->id))
         return false;
-    if (lease_is_staged(rt, w->id)) { /* its result came in time and is about to be recorded */
-        rt->store->ops->abandon_work(rt->store, &w->id, 1);
-        return false;
-    }
-    struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
-    if (q->reply.count >= q->max || !is_for(q, p.tag)) {
-        rt->store->ops->abandon_work(rt->store, &w->id, 1);
+    bool full = at->bytes >= POLL_BYTES;
+    if (full || lease_is_staged(rt, w->id)) { /* its result came in time: about to be recorded */
+        *list_add(&rt->group_mem, &at->later) = w->id;
         return false;
     }
     if (w->lock_token.len) { /* its lease ran out a moment ago */
-        if (w->crashes + 1 >= rt->opts.max_attempts) {
+        struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
+        if (once_is_lost(&p, w) || w->crashes + 1 >= retry_crash_limit(rt, &p)) {
             lease_expired(rt, w, &p);
             return false;
         }
@@ -238,57 +248,73 @@ static bool accept_row(pawl_runtime *rt, struct lease_call *q, pawl_work *w)
     return true;
 }
 
-static void lease_row(pawl_runtime *rt, struct lease_call *q, struct stage **s, const pawl_work *w,
-                      pawl_lease *to)
+static void lease_row(pawl_runtime *rt, struct polling *at, const pawl_work *w, pawl_lease *to)
 {
     pawl_mem *mem = &rt->group_mem;
-    uint64_t bits[2];
-    char key[ACTIVITY_KEY_BYTES];
-    rt->env.random(rt->env.user, bits, sizeof(bits));
-    pawl_str token = pawl_mem_printf(mem, "w%llu.%016llx%016llx", (unsigned long long)w->id,
-                                     (unsigned long long)bits[0], (unsigned long long)bits[1]);
+    char key[ACTIVITY_KEY_BYTES], text[TOKEN_BYTES];
+    token_make(rt, w, rt->now_ms, text);
+    pawl_str token = arena_dup(mem, pawl_s(text));
     *to = (pawl_lease){.token = token,
                        .instance = arena_dup(mem, w->instance),
                        .execution = w->execution,
                        .id = w->ref,
-                       .activity = arena_dup(mem, w->name),
+                       .activity = arena_dup(mem, lane_activity(w->name)),
                        .input = arena_dup(mem, w->input),
                        .key = arena_dup(mem, pawl_s(activity_key(w, key))),
                        .attempt = w->attempt + 1,
-                       .locked_until_ms = rt->now_ms + q->lock_ms};
-    *s = put_row(rt, *s, w, token.ptr, to->locked_until_ms);
-    job_began(rt, w, rt->now_ms);
+                       .locked_until_ms = rt->now_ms + at->q->lock_ms};
+    at->s = put_row(rt, at->s, w, token.ptr, to->locked_until_ms);
+    crew_freed(rt, w->id); /* whoever had it before */
+    crew_leased(rt, at->q->worker, w, to->locked_until_ms);
+    job_began(rt, w, map_get(&rt->suspects, w->id), rt->now_ms);
+    at->bytes += w->input.len;
+}
+
+static uint32_t piece_of(const struct polling *at)
+{
+    uint32_t left = at->q->max - (uint32_t)at->q->reply.count;
+    return left < POLL_PIECE ? left : POLL_PIECE;
+}
+
+/* Lease rows until there are enough of them, or no more. */
+static pawl_status take_rows(pawl_runtime *rt, struct polling *at, pawl_lease *leases,
+                             pawl_error *err)
+{
+    pawl_worker_reply *reply = &at->q->reply;
+    pawl_work_list list;
+    pawl_status rc = PAWL_OK;
+    pawl_mem mem;
+    arena_init(&mem);
+    do {
+        arena_reset(&mem);
+        rc = store_fetch_work(rt->store, rt->now_ms, at->q->lanes, at->q->lane_count, piece_of(at),
+                              &mem, &list, err);
+        for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
+            pawl_work w = list.items[i];
+            if (accept_row(rt, at, &w))
+                lease_row(rt, at, &w, &leases[reply->count++]);
+        }
+    } while (rc == PAWL_OK && list.count && piece_of(at) && at->bytes < POLL_BYTES);
+    arena_deinit(&mem);
+    return rc;
 }
 
 /* True: answered, refused, or answered with the commit of its stage. */
 static bool try_poll(pawl_runtime *rt, struct lease_call *q)
 {
-    pawl_work_list list;
+    struct polling at = {.q = q};
     pawl_error err;
-    uint32_t limit = q->max + FETCH_TAGGED;
-    pawl_mem mem;
-    arena_init(&mem);
-    struct stage *s = NULL;
-    pawl_status rc =
-        store_fetch_work(rt->store, rt->now_ms, q->names, q->name_count, limit, &mem, &list, &err);
-    if (rc != PAWL_OK) {
+    pawl_lease *leases = arena_array(&rt->group_mem, pawl_lease, q->max);
+    q->reply = (pawl_worker_reply){.status = PAWL_OK, .leases = leases};
+    if (take_rows(rt, &at, leases, &err) != PAWL_OK) {
         loop_unread(rt, &err);
         rt->lease_look = true;
-        arena_deinit(&mem);
-        return false;
     }
-    q->reply = (pawl_worker_reply){.status = PAWL_OK};
-    pawl_lease *leases = arena_array(&rt->group_mem, pawl_lease, q->max);
-    for (size_t i = 0; i < list.count; i++) {
-        pawl_work w = list.items[i];
-        if (accept_row(rt, q, &w))
-            lease_row(rt, q, &s, &w, &leases[q->reply.count++]);
-    }
-    q->reply.leases = leases;
-    if (s)
-        s->lease = q;
-    arena_deinit(&mem);
-    return s != NULL;
+    if (at.later.count)
+        rt->store->ops->abandon_work(rt->store, at.later.items, at.later.count);
+    if (at.s)
+        at.s->lease = q;
+    return at.s != NULL;
 }
 
 static void poll_wait(pawl_runtime *rt, struct lease_call *q)
@@ -300,13 +326,20 @@ static void poll_wait(pawl_runtime *rt, struct lease_call *q)
     rt->polls_end = &q->next;
 }
 
+static void poll(pawl_runtime *rt, struct lease_call *q)
+{
+    crew_polled(rt, q);
+    if (!try_poll(rt, q))
+        poll_wait(rt, q);
+}
+
 void lease_handle(pawl_runtime *rt, struct item *item)
 {
     struct lease_call *q = (struct lease_call *)(void *)item;
     if (q->op != LEASE_POLL)
         change_row(rt, q);
-    else if (!try_poll(rt, q))
-        poll_wait(rt, q);
+    else
+        poll(rt, q);
 }
 
 void lease_look(pawl_runtime *rt)

@@ -27,12 +27,14 @@ struct lease_call {
     pawl_worker_fn *fn;
     void *arg;
     pawl_mem mem;
-    pawl_str *names, *tags;
+    const pawl_str *names, *tags;
     size_t name_count, tag_count;
+    const pawl_str *lanes; /* its activities, by themselves and with its tags */
+    size_t lane_count;
     uint32_t max;
     int64_t lock_ms, delay_ms, wait_ms;
     int64_t until_mono_ms; /* of a poll that waits; 0: has not begun to */
-    char token[64];
+    char token[TOKEN_BYTES];
     pawl_str worker;
     /* what is answered when the stage is committed; in the group's arena */
     pawl_worker_reply reply;
@@ -55,8 +57,8 @@ bool lease_is_staged(const pawl_runtime *rt, uint64_t work_id);
 /* The row's lease has run out. */
 void lease_expired(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p);
 /* The deadline of a row leased until `until_ms`. */
-int64_t lease_deadline(const struct call_policy *p, const pawl_work *w, int64_t now_ms,
-                       int64_t until_ms);
+int64_t lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
+                       int64_t now_ms, int64_t until_ms);
 /* Closing: answer one, or all that wait. */
 void lease_refuse(pawl_runtime *rt, struct item *item);
 void lease_stop(pawl_runtime *rt);

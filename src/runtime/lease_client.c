@@ -11,7 +11,9 @@
 #include "runtime/lease.h"
 
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "runtime/inbox.h"
+#include "runtime/lane.h"
 #include "runtime/loop.h"
 
 #include <stdio.h>
@@ -70,8 +72,15 @@ static bool check_poll(const pawl_poll *poll, pawl_error *err)
                   PAWL_POLL_NAMES_MAX, PAWL_POLL_NAMES_MAX, PAWL_POLL_MAX);
         return false;
     }
+    if (!poll->activities || (poll->tag_count && !poll->tags)) {
+        error_set(err, PAWL_MISUSE, "a poll has a count of names and no names");
+        return false;
+    }
     for (size_t i = 0; i < poll->activity_count; i++)
         if (!check_name("activity name", pawl_s(poll->activities[i]), err))
+            return false;
+    for (size_t i = 0; i < poll->tag_count; i++)
+        if (!check_name("tag", pawl_s(poll->tags[i]), err))
             return false;
     if (poll->worker && strlen(poll->worker) > LIMIT_NAME_BYTES) {
         error_set(err, PAWL_LIMIT, "worker name is longer than %d bytes", LIMIT_NAME_BYTES);
@@ -86,7 +95,9 @@ pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     struct lease_call *q = NULL, given = {.op = LEASE_POLL, .fn = fn, .arg = arg};
-    if (!check_poll(poll, err))
+    pawl_poll room;
+    if (!IS_THERE(poll, "a poll", err) || !(poll = OPTIONS_OF(&room, poll, "pawl_poll", err)) ||
+        !check_poll(poll, err))
         return err->status;
     given.max = poll->max ? poll->max : 1;
     given.lock_ms = clamp(poll->lock_ms, DEFAULT_MS, PAWL_LEASE_MIN, PAWL_LEASE_MAX);
@@ -99,6 +110,8 @@ pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_
     q->name_count = poll->activity_count;
     q->tags = copy_words(q, poll->tags, poll->tag_count);
     q->tag_count = poll->tag_count;
+    q->lane_count =
+        lane_product(&q->mem, q->names, q->name_count, q->tags, q->tag_count, &q->lanes);
     q->worker = arena_dup(&q->mem, pawl_s(poll->worker));
     return send(c, q, err);
 }
@@ -112,7 +125,7 @@ static pawl_status by_token(pawl_client *c, const char *token, const struct leas
     pawl_status rc = post(c, given, &q, err);
     if (rc != PAWL_OK)
         return rc;
-    (void)snprintf(q->token, sizeof(q->token), "%.63s", token ? token : "");
+    (void)snprintf(q->token, sizeof(q->token), "%s", token ? token : "");
     return send(c, q, err);
 }
 

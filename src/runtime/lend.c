@@ -6,6 +6,7 @@
 #include "runtime/lend.h"
 
 #include "base/clock.h"
+#include "base/misuse.h"
 #include "runtime/inbox.h"
 #include "runtime/loop.h"
 #include "runtime/queue_desk.h"
@@ -43,6 +44,7 @@ bool lend_may(pawl_runtime *rt)
 
 bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
 {
+    MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
     pthread_mutex_lock(&rt->lock);
     bool ok = rt->threaded && (!come || !rt->come);
@@ -103,6 +105,7 @@ static bool give_back(pawl_runtime *rt, const struct idle_until *next)
 
 bool pawl_client_work(pawl_client *c)
 {
+    MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
     struct idle_until next;
     bool soon = false, wake;

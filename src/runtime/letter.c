@@ -2,7 +2,10 @@
 /* runtime/letter.c -- see letter.h.  [engine], except request_create. */
 #include "runtime/letter.h"
 
+#include "runtime/coming.h"
+
 #include "base/limits.h"
+#include "runtime/owed.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,6 +58,8 @@ struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
     l->stored = true;
     l->attempt = row->attempt;
     l->created_ms = row->created_ms;
+    if (row->kind == PAWL_MSG_START && !row->uid)
+        coming_add(rt, row->instance, row->id);
     return l;
 }
 
@@ -146,6 +151,7 @@ struct request *request_create(const pawl_request *args, pawl_reply_fn *fn, void
 
 void request_answer(struct request *req, const pawl_reply *reply)
 {
+    owed_done(&req->item);
     if (req->fn)
         req->fn(req->arg, reply);
     free(req);

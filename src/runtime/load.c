@@ -9,6 +9,7 @@
 #include "runtime/resident.h"
 #include "store/store.h"
 
+#include "runtime/coming.h"
 #include "runtime/stage.h"
 
 #include <stdio.h>
@@ -62,6 +63,7 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
         .pool = rt->fibers,
         .rules = {.payload_max = rt->opts.max_payload,
                   .history_max = rt->opts.max_history,
+                  .turn_memory = rt->opts.turn_memory,
                   .drop_early_events = rt->opts.drop_early_events,
                   .strict_await = rt->opts.strict_await,
                   .no_queues = !rt->caps.queues},
@@ -70,6 +72,9 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
         .execution = row->execution,
         .log = log_user ? log_from_code : NULL,
         .log_user = log_user,
+        .taken = coming_ask,
+        .speaks = coming_speak,
+        .taken_user = rt,
     };
     if (code)
         spec.code = (struct engine_code){.fn = code->fn,
@@ -136,7 +141,7 @@ static enum ready_result replay(pawl_runtime *rt, struct resident *r,
     }
     if (rc != PAWL_OK)
         return READY_TROUBLE;
-    turn_clock_start(rt, r->code, r->row.uid);
+    turn_clock_start(rt, r->code, &r->row);
     enum engine_outcome outcome = execution_replay(r->x, events.items, events.count, finding);
     if (outcome == ENGINE_WAITING)
         outcome = execution_replay_end(r->x, finding);

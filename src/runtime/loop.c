@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "fiber/fiber.h"
+#include "runtime/coming.h"
+#include "runtime/felling.h"
 #include "runtime/group.h"
 #include "runtime/hold.h"
 #include "runtime/inbox.h"
@@ -19,6 +21,8 @@
 #include "runtime/lend.h"
 #include "runtime/letter.h"
 #include "runtime/mend.h"
+#include "runtime/once.h"
+#include "runtime/owed.h"
 #include "runtime/queue_desk.h"
 #include "runtime/resident.h"
 #include "runtime/turn.h"
@@ -28,6 +32,7 @@
 #include <stdio.h>
 
 #define FETCH_AT_ONCE 1000
+#define FETCH_PASSES  8 /* so many at most without a fetch, however many letters are at hand */
 #define GROUP_BYTES   (16 << 20)  /* strings staged in one commit */
 #define GROUP_KEPT    (512 << 10) /* of that memory, for the next */
 
@@ -48,6 +53,7 @@ static void fetch_messages(pawl_runtime *rt)
 {
     pawl_message_list list;
     pawl_error err;
+    rt->passes_unfetched = 0;
     arena_reset(&rt->load_mem);
     pawl_status rc =
         store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
@@ -59,6 +65,7 @@ static void fetch_messages(pawl_runtime *rt)
         return;
     }
     rt->fetch_messages = list.count == FETCH_AT_ONCE;
+    rt->mail_lies = rt->mail_lies && rt->fetch_messages;
     for (size_t i = 0; i < list.count; i++) {
         struct letter *l = letter_of_row(rt, &list.items[i]);
         if (l && list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
@@ -83,13 +90,16 @@ static void look_at_clock(pawl_runtime *rt)
         if (rt->desk)
             rt->desk->look_due = true;
     }
-    if (rt->fetch_messages && rt->todo_count < FETCH_AT_ONCE)
+    if (rt->fetch_messages &&
+        (rt->todo_count < FETCH_AT_ONCE || ++rt->passes_unfetched >= FETCH_PASSES))
         fetch_messages(rt);
     hold_look(rt);
     if (rt->look_deadlines)
         job_look_deadlines(rt);
     job_look_limits(rt);
     job_fetch(rt);
+    if (UNLIKELY(rt->once_waiting))
+        once_look(rt);
     lease_look(rt);
 }
 
@@ -130,6 +140,7 @@ static void take_item(pawl_runtime *rt, struct item *item)
 {
     switch (item->kind) {
     case ITEM_REQUEST:
+        owed_take(rt, item);
         request_handle(rt, (struct request *)(void *)item);
         break;
     case ITEM_JOB:
@@ -139,6 +150,7 @@ static void take_item(pawl_runtime *rt, struct item *item)
         lease_handle(rt, item);
         break;
     case ITEM_QUEUE:
+        owed_take(rt, item);
         queue_handle(rt, (struct queue_req *)(void *)item);
         break;
     case ITEM_WITHDRAWAL:
@@ -153,23 +165,61 @@ static bool is_full(const pawl_runtime *rt)
            arena_bytes(&rt->group_mem) >= GROUP_BYTES || queue_is_full(rt);
 }
 
+static struct item *next_item(pawl_runtime *rt)
+{
+    struct item *item = rt->items;
+    if (!item)
+        return NULL;
+    rt->items = item->next;
+    if (!rt->items)
+        rt->items_end = &rt->items;
+    return item;
+}
+
+/* Must it stay behind a letter: a request that was made before it, or one that goes to the instance by
+ * its name, which may be what starts it? */
+static bool is_behind(const pawl_runtime *rt, const struct request *req)
+{
+    const char *instance = req->args.instance;
+    for (const struct letter *l = rt->todo; l; l = l->next)
+        if (l->request || (!l->uid && instance && pawl_str_is(l->instance, instance)))
+            return true;
+    return false;
+}
+
+/* Instances that keep themselves busy have letters in every pass: behind them, what the last pass
+ * left over would wait for ever, and everybody's requests behind it.  So it goes first.  What
+ * becomes a letter goes to the end of them; the rest acts before they do. */
+static void take_left_over(pawl_runtime *rt)
+{
+    if (!rt->left_over)
+        return;
+    bool held = rt->hold;
+    while (rt->items && !is_full(rt)) {
+        const struct request *req = (const struct request *)(const void *)rt->items;
+        bool at_once = rt->items->kind == ITEM_REQUEST && request_acts_at_once(req);
+        if (at_once && is_behind(rt, req))
+            break;
+        take_item(rt, next_item(rt));
+    }
+    rt->hold = held; /* put off again: it waits for a letter that is at hand */
+}
+
 /* Deliver letters, and items as they came, until the group is full. */
 static void fill_group(pawl_runtime *rt)
 {
+    take_left_over(rt);
     while (!is_full(rt)) {
         struct letter *l = letter_next(rt);
-        if (l) {
+        struct item *item = l ? NULL : next_item(rt);
+        if (l)
             turn_deliver(rt, l);
-            continue;
-        }
-        struct item *item = rt->items;
-        if (!item)
+        else if (item)
+            take_item(rt, item);
+        else
             break;
-        rt->items = item->next;
-        if (!rt->items)
-            rt->items_end = &rt->items;
-        take_item(rt, item);
     }
+    rt->left_over = rt->items != NULL;
     if (UNLIKELY(rt->opts.paranoid))
         paranoid_look(rt);
     letter_back(rt, rt->later);
@@ -231,10 +281,15 @@ static int pass(pawl_runtime *rt)
     if (rt->dead != PAWL_OK)
         return -1;
     inbox_take(rt);
+    if (UNLIKELY(atomic_load_explicit(&rt->gone, memory_order_relaxed))) {
+        runtime_refuse_calls(rt);
+        return 0;
+    }
     if (rt_mono(rt) < rt->retry_at_ms)
         return 0;
     gather(rt);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
+    coming_pass(rt);
     rt->now_ms = rt_now(rt);
     look_at_registry(rt);
     if (rt->piled.count) /* newer mail must not overtake it */
@@ -246,6 +301,7 @@ static int pass(pawl_runtime *rt)
     if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
         look_at_clock(rt);
         queue_look(rt);
+        felling_look(rt);
         fill_group(rt);
         if (rt->stage_count < rt->opts.group_limit)
             retain_look(rt);
@@ -255,17 +311,41 @@ static int pass(pawl_runtime *rt)
     int done = group_commit(rt);
     if (done == 0 && rt->purge_left && !rt->todo && rt_mono(rt) >= rt->purge_at_ms)
         remove_purge(rt);
+    if (rt_mono(rt) >= rt->store_look_ms)
+        group_look_at_store(rt);
     resident_trim(rt, false, NULL);
     if (UNLIKELY(rt->unread) && rt_mono(rt) >= rt->retry_at_ms)
         group_store_is_well(rt); /* a whole pass, and all could be read */
     return done == 0 && mended ? 1 : done;
 }
 
+static __thread const pawl_runtime *engine_of;
+
+const pawl_runtime *loop_enter(const pawl_runtime *rt)
+{
+    const pawl_runtime *before = engine_of;
+    engine_of = rt;
+    return before;
+}
+
+void loop_leave(const pawl_runtime *before)
+{
+    engine_of = before;
+}
+
+bool loop_is_here(const pawl_runtime *rt)
+{
+    return engine_of == rt;
+}
+
 int loop_once(pawl_runtime *rt)
 {
     const pawl_store *before = store_engine_set(rt->store);
+    const pawl_runtime *outer = loop_enter(rt);
     int done = pass(rt);
+    owed_tell(rt);
     worker_flush(rt);
+    loop_leave(outer);
     (void)store_engine_set(before);
     return done;
 }
@@ -289,9 +369,9 @@ static int64_t next_due(pawl_runtime *rt)
 
 bool loop_has_work(const pawl_runtime *rt)
 {
-    return rt->items || rt->todo || rt->fetch_messages || rt->look_deadlines || rt->piled.count ||
-           rt->mend.count || queue_has_work(rt) || (rt->store_backlog && rt->backlog == 0) ||
-           (rt->polls && rt->lease_look);
+    return rt->items || rt->todo || rt->fellings || rt->fetch_messages || rt->look_deadlines ||
+           rt->piled.count || rt->mend.count || queue_has_work(rt) ||
+           (rt->store_backlog && rt->backlog == 0) || (rt->polls && rt->lease_look);
 }
 
 /* By the monotonic clock. */
@@ -315,6 +395,8 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
 static struct idle_until idle_until(pawl_runtime *rt)
 {
     int64_t mono = rt_mono(rt);
+    if (UNLIKELY(atomic_load_explicit(&rt->gone, memory_order_relaxed)))
+        return (struct idle_until){rt->refuse ? mono : INT64_MAX, INT64_MAX};
     if (rt->retry_at_ms > mono)
         return (struct idle_until){rt->retry_at_ms, INT64_MAX};
     if (loop_has_work(rt))
@@ -342,6 +424,7 @@ static int64_t earliest(pawl_runtime *rt, const struct idle_until *at)
 void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 {
     const pawl_store *before = store_engine_set(rt->store);
+    const pawl_runtime *outer = loop_enter(rt);
     assert_that(!rt->todo && !rt->stages && !rt->piled.count && !rt->mend.count);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     rt->now_ms = rt_now(rt);
@@ -350,7 +433,9 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
     queue_seal(rt);
     (void)group_commit(rt);
     atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
+    owed_tell(rt);
     *retnext = idle_until(rt);
+    loop_leave(outer);
     (void)store_engine_set(before);
 }
 
@@ -382,7 +467,8 @@ void loop_finish(pawl_runtime *rt)
 void *loop_main(void *arg)
 {
     pawl_runtime *rt = arg;
-    fiber_guard_thread();
+    if (!rt->opts.no_signals)
+        fiber_guard_thread();
     while (!atomic_load(&rt->stop)) {
         watchdog_wake(rt);
         int done = loop_once(rt);

@@ -26,8 +26,15 @@ void loop_unread(pawl_runtime *rt, const pawl_error *err);
 /* Before closing, on the engine's thread: commit what is only in memory. */
 void loop_finish(pawl_runtime *rt);
 void *loop_main(void *rt);
+/* This thread runs the engine from here until loop_leave() with what this gave: callbacks of
+ * clients are called in between, and whoever waits for the engine then waits for itself. */
+const pawl_runtime *loop_enter(const pawl_runtime *rt);
+void loop_leave(const pawl_runtime *before);
+bool loop_is_here(const pawl_runtime *rt);
 /* True when nobody steps for this thread: its blocking calls step by themselves. */
 bool runtime_steps_here(pawl_runtime *rt);
+/* Can times of the store be compared with those of files?  Not under a clock of the caller's. */
+bool runtime_has_real_clock(const pawl_runtime *rt);
 /* Threads do not go along with fork(): a child of the process that runs them is told so. */
 bool runtime_is_elsewhere(const pawl_runtime *rt, pawl_error *err);
 /* One step of a blocking call: -1 dead, 1 go on.  On a clock that only the caller moves, and
@@ -43,6 +50,8 @@ pawl_status runtime_open_store(pawl_runtime *rt, pawl_error *err);
 
 /* Nothing runs any more: whoever waits for an answer hears that none will come. */
 void runtime_refuse(pawl_runtime *rt);
+/* The same while it goes on: the store is gone. */
+void runtime_refuse_calls(pawl_runtime *rt);
 /* What those who still wait are told: SHUTDOWN, or UNKNOWN when the last commit may have
  * happened. */
 pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext);
@@ -51,11 +60,15 @@ pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext);
 
 /* May this thread make a writing call?  False, with the error. */
 bool client_may_write(pawl_client *c, pawl_error *err);
+/* May it wait for the engine?  Not inside a callback, which the engine waits for. */
+bool client_may_block(pawl_client *c, pawl_error *err);
 
 /* ---- request.c ------------------------------------------------------------------ */
 
 /* Act on a client's request; takes ownership. */
 void request_handle(pawl_runtime *rt, struct request *req);
+/* Does that need no letter: is it done before the letters at hand are delivered? */
+bool request_acts_at_once(const struct request *req);
 /* While the disk is full only what frees or finishes is taken on, and health says so. */
 bool request_no_room(pawl_runtime *rt);
 /* Its instance is staged: put it in front of the items, for the next group. */

@@ -67,7 +67,7 @@ static bool count_rows(pawl_runtime *rt, struct count *c, uint64_t uid, pawl_str
     if (uid)
         name = (pawl_str){0};
     pawl_status rc = store_read_messages(rt->store, uid, name, &rt->load_mem, &list, &err);
-    if (rc != PAWL_OK)
+    if (rc != PAWL_OK && rc != PAWL_CORRUPT) /* damage does not pass */
         return false;
     c->events = c->bytes = 0;
     for (size_t i = 0; i < list.count; i++) {

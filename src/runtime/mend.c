@@ -17,8 +17,10 @@
 
 void mend_later(pawl_runtime *rt, uint64_t uid)
 {
-    if (uid)
-        need_memory(map_put(&rt->mend, uid, (void *)(uintptr_t)uid));
+    if (!uid)
+        return;
+    need_memory(map_put(&rt->mend, uid, (void *)(uintptr_t)uid));
+    rt->fence.mending = true; /* the mark stays until the last of them is whole */
 }
 
 pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr)
@@ -81,7 +83,7 @@ static bool is_adopted(struct mending *m, const pawl_message_list *own, uint64_t
             return true;
     for (size_t i = 0; i < m->events.count; i++)
         if (m->events.items[i].kind == PAWL_EV_EXTERNAL_EVENT &&
-            (uint64_t)pawl_json_int(m->events.items[i].attrs, "/message", 0) == id)
+            mend_was_of(&m->events.items[i]) == id)
             return true;
     return false;
 }
@@ -203,10 +205,25 @@ bool mend_look(pawl_runtime *rt)
         }
         map_remove(&rt->mend, uids[i]);
     }
+    rt->fence.mending = rt->mend.count != 0; /* the rest is in this commit */
     return true;
 }
 
 /* ---- Redelivery ------------------------------------------------------------------ */
+
+/* A raise was taken, or given back by the wait that took it.  `by_ref`: what each wait took. */
+static void note_taken(struct resident *r, struct map *by_ref, const pawl_event *e)
+{
+    const pawl_event *took;
+    if (e->kind == PAWL_EV_EXTERNAL_EVENT) {
+        need_memory(map_put(&r->taken, mend_message_of(e), r) &&
+                    map_put(&r->taken, mend_was_of(e), r) &&
+                    map_put(by_ref, e->ref, (void *)(uintptr_t)e));
+    } else if (e->kind == PAWL_EV_EXTERNAL_CANCELLED && (took = map_get(by_ref, e->ref))) {
+        (void)map_remove(&r->taken, mend_message_of(took));
+        (void)map_remove(&r->taken, mend_was_of(took));
+    }
+}
 
 /* Raises taken by the present execution and the one before it. */
 static bool load_taken(pawl_runtime *rt, struct resident *r)
@@ -219,12 +236,11 @@ static bool load_taken(pawl_runtime *rt, struct resident *r)
         if (store_read_history(rt->store, r->row.uid, n, 0, 0, &rt->group_mem, &list, &err) !=
             PAWL_OK)
             return false;
-        for (size_t i = 0; i < list.count; i++) {
-            const pawl_event *e = &list.items[i];
-            if (e->kind == PAWL_EV_EXTERNAL_EVENT)
-                need_memory(
-                    map_put(&r->taken, (uint64_t)pawl_json_int(e->attrs, "/message", 0), r));
-        }
+        struct map by_ref;
+        map_init(&by_ref);
+        for (size_t i = 0; i < list.count; i++)
+            note_taken(r, &by_ref, &list.items[i]);
+        map_deinit(&by_ref);
     }
     return true;
 }
@@ -251,4 +267,6 @@ void mend_child(pawl_runtime *rt, struct stage *s, const pawl_row *row)
     m->ref = row->parent_ref;
     if (store_find_uid(rt->store, row->uid, &rt->group_mem, &full, &err) == PAWL_OK)
         m->data = full.output;
+    if (row->state == PAWL_CANCELLED)
+        m->attrs = pawl_s("{\"kind\":\"cancelled\"}");
 }

@@ -180,22 +180,6 @@ static void mend_continue(struct mending *m, const pawl_event *e)
     letter_todo(m->rt, l);
 }
 
-static void mend_grace(struct mending *m, const pawl_event *e)
-{
-    pawl_runtime *rt = m->rt;
-    int64_t due_ms = e->at_ms + rt->opts.cancel_grace_ms;
-    if (e->execution != m->s->row.execution || pawl_state_is_terminal(m->s->row.state))
-        return;
-    if (hold_needed(rt)) {
-        hold_timer(rt, PAWL_MSG_CANCEL_DEADLINE, m->s->row.uid, e->execution, 0, due_ms);
-    } else if (e->rid >= m->whole_id) {
-        pawl_message *d =
-            stage_send(rt, m->s, PAWL_MSG_CANCEL_DEADLINE, m->s->row.uid, (pawl_str){0});
-        d->execution = e->execution;
-        d->visible_ms = due_ms;
-    }
-}
-
 static void mend_started(struct mending *m, const pawl_event *e)
 {
     pawl_str version = pawl_json_text(&m->rt->group_mem, e->attrs, "/version", "");
@@ -205,10 +189,76 @@ static void mend_started(struct mending *m, const pawl_event *e)
     m->s->change = PAWL_ROW_ALL;
 }
 
+uint64_t mend_message_of(const pawl_event *e)
+{
+    return (uint64_t)pawl_json_int(e->attrs, "/message", 0);
+}
+
+uint64_t mend_was_of(const pawl_event *e)
+{
+    return (uint64_t)pawl_json_int(e->attrs, "/was", (int64_t)mend_message_of(e));
+}
+
+/* The event that the wait `ref` took before `end`, or NULL. */
+static const pawl_event *taken_by(const struct mending *m, uint64_t ref, const pawl_event *end)
+{
+    for (const pawl_event *e = m->events.items; e < end; e++)
+        if (e->kind == PAWL_EV_EXTERNAL_EVENT && e->ref == ref)
+            return e;
+    return NULL;
+}
+
+/* Taken once more, or its mailbox is gone with the instance. */
+static bool is_gone_again(const struct mending *m, uint64_t message, const pawl_event *since)
+{
+    const pawl_event *end = m->events.items + m->events.count;
+    for (const pawl_event *e = since; e < end; e++)
+        if (e->kind == PAWL_EV_EXTERNAL_EVENT && mend_message_of(e) == message)
+            return true;
+    return pawl_state_is_terminal(m->s->row.state) ||
+           end[-1].kind == PAWL_EV_ORCHESTRATION_COMPLETED ||
+           end[-1].kind == PAWL_EV_ORCHESTRATION_FAILED ||
+           end[-1].kind == PAWL_EV_ORCHESTRATION_CANCELLED ||
+           end[-1].kind == PAWL_EV_ORCHESTRATION_TERMINATED;
+}
+
+/* Is it among its mail, under its id or as the copy of what was adopted? */
+static bool has_mail(struct mending *m, const pawl_event *took)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
+                                         &m->rt->group_mem, &list, &err);
+    for (size_t i = 0; mend_was_read(m, rc, &err) && i < list.count; i++)
+        if (list.items[i].id == mend_message_of(took) ||
+            (uint64_t)pawl_json_int(list.items[i].attrs, "/was", 0) == mend_was_of(took))
+            return true;
+    return false;
+}
+
+/* A wait was given up after it had taken an event no code was told of: that is mail again. */
+static void mend_returned(struct mending *m, const pawl_event *e)
+{
+    const pawl_event *took = taken_by(m, e->ref, e);
+    uint64_t message = took ? mend_message_of(took) : 0;
+    if (!message || is_gone_again(m, message, e))
+        return;
+    stage_forget_drop(m->s, message);
+    if (has_mail(m, took))
+        return;
+    pawl_message *mail =
+        stage_send(m->rt, m->s, PAWL_MSG_EXTERNAL_RAISED, m->s->row.uid, (pawl_str){0});
+    mail->id = message;
+    if (mend_was_of(took) != message)
+        mail->attrs = mend_was_attrs(m->rt, mend_was_of(took));
+    mail->name = took->name;
+    mail->data = took->data;
+    mail->mailbox = true;
+}
+
 /* What only an event of a round that may be half done asks for. */
 static void mend_fresh(struct mending *m, const pawl_event *e)
 {
-    uint64_t message;
     if (closes(e->kind)) {
         mend_closed(m, e);
         return;
@@ -218,9 +268,13 @@ static void mend_fresh(struct mending *m, const pawl_event *e)
         mend_started(m, e);
         break;
     case PAWL_EV_EXTERNAL_EVENT:
-        message = (uint64_t)pawl_json_int(e->attrs, "/message", 0);
-        if (message)
-            *list_add(&m->rt->group_mem, &m->s->drop_messages) = message;
+        if (mend_message_of(e)) {
+            *list_add(&m->rt->group_mem, &m->s->drop_messages) = mend_message_of(e);
+            *list_add(&m->rt->group_mem, &m->s->drop_messages) = mend_was_of(e);
+        }
+        break;
+    case PAWL_EV_EXTERNAL_CANCELLED:
+        mend_returned(m, e);
         break;
     case PAWL_EV_CUSTOM_STATUS_UPDATED:
         seal_derive(m->rt, m->s, &(struct step){.event = *e});
@@ -243,8 +297,6 @@ static void mend_event(struct mending *m, const pawl_event *e)
 {
     if (is_schedule(e->kind) || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
         mend_schedule(m, e);
-    else if (e->kind == PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED)
-        mend_grace(m, e);
     else if (e->rid >= m->whole_id)
         mend_fresh(m, e);
 }

@@ -8,6 +8,7 @@
  */
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "base/vec.h"
 #include "runtime/registry.h"
 
@@ -78,6 +79,21 @@ static bool is_cut_off(int fd)
     return false;
 }
 
+const char *module_of(const pawl_app *app, const void *code)
+{
+    Dl_info where;
+    char name[64];
+    if (!dladdr(code, &where) || !where.dli_fname)
+        return NULL;
+    for (size_t i = 0; i < app->modules.count; i++) {
+        (void)snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)getpid(),
+                       app->modules.items[i].fd);
+        if (strcmp(where.dli_fname, name) == 0)
+            return app->modules.items[i].path;
+    }
+    return NULL;
+}
+
 static pawl_status register_module(pawl_app *app, const char *path, void *handle, int fd,
                                    pawl_error *err)
 {
@@ -86,28 +102,40 @@ static pawl_status register_module(pawl_app *app, const char *path, void *handle
         return bad(err, path,
                    "it exports no pawl_module_v1; end its source with PAWL_EXPORT(setup) and build "
                    "with -DPAWL_AS_MODULE");
-    if (m->abi != PAWL_MODULE_ABI || m->size < sizeof(*m)) {
+    if (m->abi == PAWL_MODULE_ABI && m->size < sizeof(*m)) {
+        error_set(err, PAWL_INVALID,
+                  "cannot load module %s: its pawl_module_v1 says it has %u bytes, not %zu; define "
+                  "it with PAWL_EXPORT(setup)",
+                  path, m->size, sizeof(*m));
+        return PAWL_INVALID;
+    }
+    if (m->abi == PAWL_MODULE_ABI && !m->register_fn)
+        return bad(err, path,
+                   "its pawl_module_v1 names no function; end its source with PAWL_EXPORT(setup)");
+    if (m->abi != PAWL_MODULE_ABI) {
         error_set(err, PAWL_INVALID,
                   "cannot load module %s: built for ABI %u, this pawl has %d; rebuild it", path,
                   m->abi, PAWL_MODULE_ABI);
         return PAWL_INVALID;
     }
     pawl_error trouble = app->trouble; /* of those before; this one's own is told here */
-    int before = app->trouble_count;
+    int before = app->trouble_count, untold = app->trouble_untold;
     struct module_entry *entry = vec_push(&app->modules);
     if (!entry)
         return bad(err, path, "out of memory");
     *entry = (struct module_entry){handle, fd, strdup(path)};
-    app->trouble_count = 0;
+    app->trouble_count = app->trouble_untold = 0;
     m->register_fn(app);
-    pawl_error own = app->trouble;
+    pawl_error own;
+    registry_trouble(app, &own);
     int count = app->trouble_count;
     app->trouble_count += before;
+    app->trouble_untold += untold;
     if (before)
         app->trouble = trouble;
     if (!count)
         return PAWL_OK;
-    error_set(err, own.status, "module %s: %s", path, own.text);
+    error_set(err, own.status, "module %s: %.400s", path, own.text);
     return own.status;
 }
 
@@ -151,8 +179,8 @@ pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    if (!app || !path)
-        return bad(err, "(none)", "no app or no path");
+    if (!IS_THERE(app && path, "an app and a path", err))
+        return PAWL_MISUSE;
     int fd = copy_of(path);
     if (fd < 0)
         return bad(err, path, strerror(errno));

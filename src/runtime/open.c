@@ -10,14 +10,22 @@
 #include "base/clock.h"
 #include "base/forks.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "base/rand.h"
 #include "fiber/fiber.h"
+#include "runtime/cancel.h"
+#include "runtime/crew.h"
+#include "runtime/embed.h"
+#include "runtime/fault.h"
 #include "runtime/inbox.h"
 #include "runtime/internal.h"
 #include "runtime/job.h"
+#include "runtime/lane.h"
 #include "runtime/loop.h"
+#include "runtime/owed.h"
 #include "runtime/queue_desk.h"
 #include "runtime/slots.h"
+#include "store/lock.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -61,8 +69,8 @@ static void fill_in(pawl_options *o)
     DEFAULT(max_mailbox, LIMIT_MAILBOX_EVENTS);
     DEFAULT(max_depth, LIMIT_DEPTH);
     DEFAULT(fiber_memory, (size_t)256 << 20);
+    DEFAULT(turn_memory, (size_t)256 << 20);
     DEFAULT(max_attempts, 10);
-    DEFAULT(cancel_grace_ms, 60000);
     DEFAULT(turn_limit_ms, 60000);
     DEFAULT(drain_ms, 10000);
     DEFAULT(group_limit, 1024);
@@ -93,11 +101,15 @@ static size_t resident_limit(void)
 static void init_lists(pawl_runtime *rt)
 {
     rt->inbox_end = &rt->inbox;
+    owed_open(rt);
     rt->todo_end = &rt->todo;
     rt->later_end = &rt->later;
     rt->items_end = &rt->items;
     rt->stages_end = &rt->stages;
-    rt->queue_end = &rt->queue;
+    map_init(&rt->shares);
+    map_init(&rt->tallies[0].by_name);
+    map_init(&rt->tallies[1].by_name);
+    rt->shares_end = &rt->shares_waiting;
     rt->handing_end = &rt->handing;
     map_init(&rt->by_uid);
     map_init(&rt->by_id);
@@ -105,6 +117,7 @@ static void init_lists(pawl_runtime *rt)
     map_init(&rt->codeless);
     map_init(&rt->piled);
     map_init(&rt->kept_names);
+    map_init(&rt->coming);
     map_init(&rt->mailboxes);
     map_init(&rt->suspects);
     map_init(&rt->jobs);
@@ -130,6 +143,8 @@ static void init_locks(pawl_runtime *rt)
     pthread_mutex_init(&rt->trouble_lock, NULL);
     pthread_cond_init(&rt->wake, &mono);
     pthread_cond_init(&rt->work_ready, &mono);
+    pthread_mutex_init(&rt->cancels.lock, NULL);
+    pthread_cond_init(&rt->cancels.changed, &mono);
     pthread_cond_init(&rt->watch_wake, &mono);
     pthread_condattr_destroy(&mono);
 }
@@ -139,11 +154,11 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
     pawl_runtime *rt = calloc(1, sizeof(*rt));
     if (!rt)
         return NULL;
-    if (opts)
-        memcpy(&rt->opts, opts,
-               opts->size && opts->size < sizeof(*opts) ? opts->size : sizeof(*opts));
+    rt->opts = *opts;
     fill_in(&rt->opts);
     rt->app = app;
+    rt->pid = getpid();
+    fault_open(rt);
     rt->client.rt = rt;
     rt->log = (struct logger){rt->opts.log_level, rt->opts.log, rt->opts.log_user,
                               .json = rt->opts.log_json};
@@ -175,10 +190,9 @@ static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
     pawl_status rc = store_take(rt->store, rt_now(rt), &rt->fence, err);
     if (rc == PAWL_OK) {
         rt->slots = slots_open(rt->data_dir, past);
-        fiber_on_fault(slots_fault);
         rc = recover(rt, past, err);
         if (rc == PAWL_OK)
-            slots_begin(rt->slots);
+            slots_begin(rt->slots, past);
         retain_open(rt);
     }
     free(past);
@@ -189,10 +203,13 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
+    pawl_options room;
     *err = (pawl_error){0};
-    if (!app || (app->trouble_count && !(opts && opts->read_only))) {
+    if (!(opts = OPTIONS_OF(&room, opts, "pawl_options", err)))
+        return NULL;
+    if (!app || (app->trouble_count && !opts->read_only)) {
         if (app)
-            *err = app->trouble;
+            registry_trouble(app, err);
         else
             error_set(err, PAWL_MISUSE, "pawl_runtime_open() without an app");
         return NULL;
@@ -205,11 +222,13 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
     }
     if (getenv("PAWL_CRASH_AT"))
         point_crash_at(getenv("PAWL_CRASH_AT"));
-    pawl_status rc = runtime_open_store(rt, err);
+    pawl_status rc = lane_open(rt, err) ? runtime_open_store(rt, err) : err->status;
     if (rc == PAWL_OK)
         rt->caps = rt->store->ops->caps(rt->store);
     if (rc == PAWL_OK && !rt->opts.read_only)
         rc = take_over(rt, err);
+    if (rc == PAWL_OK && !rt->opts.read_only && !crew_open(rt))
+        rc = PAWL_NO_MEMORY;
     if (rc == PAWL_OK && rt->caps.queues && !queue_desk_open(rt))
         rc = PAWL_NO_MEMORY;
     if (rc == PAWL_OK) {
@@ -225,8 +244,21 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
 
 /* ---- Running ---------------------------------------------------------------------------- */
 
+/* Opened before a fork() (a daemon), run after it: the lock is held by the child. */
+static void lock_take_over(pawl_runtime *rt)
+{
+    if (rt->pid == getpid())
+        return;
+    rt->pid = getpid();
+    fault_moved();
+    if (rt->data_dir && rt->owns_store)
+        lock_sign(rt->data_dir);
+}
+
 pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
 {
+    if (!IS_THERE(rt, "a runtime", reterr))
+        return PAWL_MISUSE;
     if (rt->threaded || rt->stepping || rt->opts.read_only) {
         error_set(reterr, PAWL_MISUSE,
                   rt->opts.read_only ? "a read-only runtime cannot be started"
@@ -235,6 +267,7 @@ pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
     }
     rt->threaded = true;
     rt->forks = forks_behind();
+    lock_take_over(rt);
     atomic_store(&rt->busy, true);
     if (!watchdog_start(rt)) {
         rt->threaded = false;
@@ -260,6 +293,11 @@ bool runtime_is_elsewhere(const pawl_runtime *rt, pawl_error *err)
     return true;
 }
 
+bool runtime_has_real_clock(const pawl_runtime *rt)
+{
+    return rt->env.now_ms == real_now;
+}
+
 bool runtime_steps_here(pawl_runtime *rt)
 {
     return !rt->threaded &&
@@ -268,17 +306,22 @@ bool runtime_steps_here(pawl_runtime *rt)
 
 int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
 {
-    if (rt->threaded || rt->opts.read_only)
+    MUST_HAVE("a runtime", rt);
+    if (rt->threaded || rt->opts.read_only || loop_is_here(rt))
         return -1;
     if (!atomic_load(&rt->stepping)) {
-        fiber_guard_thread();
+        if (!rt->opts.no_signals)
+            fiber_guard_thread();
+        lock_take_over(rt);
         rt->step_thread = pthread_self();
         atomic_store(&rt->stepping, true);
     }
+    embed_heard(rt);
     int64_t end = rt_mono(rt) + (wait_ms < LIMIT_DELAY_MS ? wait_ms : LIMIT_DELAY_MS);
     for (;;) {
         int ran = worker_run_here(rt, 64);
         int done = loop_once(rt);
+        cancel_run_here(rt);
         if (done != 0 || ran)
             return done;
         int64_t until = loop_idle_until(rt);
@@ -310,5 +353,6 @@ int runtime_step_blocked(pawl_runtime *rt)
 
 pawl_client *pawl_runtime_client(pawl_runtime *rt)
 {
+    MUST_HAVE("a runtime", rt);
     return &rt->client;
 }

@@ -49,6 +49,7 @@ void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l)
 void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     bool inserted = !l->stored;
+    r->piled = true;
     turn_store(rt, r, l);
     if (inserted)
         *list_add(&rt->group_mem, &r->stage->quiet) = l->mail.id;
@@ -100,9 +101,9 @@ static pawl_str unless_said(pawl_runtime *rt, const char *text, const char *labe
 /* The finding as one text for people and for the row. */
 static pawl_str describe(pawl_runtime *rt, const struct engine_finding *f)
 {
-    char where[200] = "", event[32] = "";
+    char where[400] = "", event[32] = "";
     if (f->site)
-        site_describe(f->site, where, sizeof(where));
+        site_place(f->site, where, sizeof(where)); /* the line is for who asks (site_name) */
     if (f->seq)
         (void)snprintf(event, sizeof(event), "event %llu", (unsigned long long)f->seq);
     return pawl_mem_printf(&rt->group_mem, "%s%s%s%s%s%s", f->text,
@@ -141,19 +142,27 @@ void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
     turn_pile(rt, r, l);
 }
 
+pawl_str turn_missing(pawl_runtime *rt, const pawl_row *row, pawl_str version)
+{
+    if (rt->opts.cancel_missing_version && version.len)
+        return pawl_mem_printf(&rt->group_mem, "version %.*s of '%.*s' is not registered",
+                               PAWL_FMT(version), PAWL_FMT(row->orchestration));
+    if (rt->opts.cancel_missing_version)
+        return pawl_mem_printf(&rt->group_mem, "orchestration '%.*s' is not registered",
+                               PAWL_FMT(row->orchestration));
+    return pawl_mem_printf(
+        &rt->group_mem, "waits for code: orchestration '%.*s'%s%.*s is not registered here",
+        PAWL_FMT(row->orchestration), version.len ? " version " : "", PAWL_FMT(version));
+}
+
 void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct stage *s = stage_of(rt, r);
+    pawl_str finding = turn_missing(rt, &s->row, s->row.version);
     if (rt->opts.cancel_missing_version) {
-        pawl_str why = pawl_mem_printf(&rt->group_mem, "version %.*s of '%.*s' is not registered",
-                                       PAWL_FMT(s->row.version), PAWL_FMT(s->row.orchestration));
-        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, why);
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, finding);
         return;
     }
-    pawl_str finding = pawl_mem_printf(
-        &rt->group_mem, "waits for code: orchestration '%.*s'%s%.*s is not registered here",
-        PAWL_FMT(s->row.orchestration), s->row.version.len ? " version " : "",
-        PAWL_FMT(s->row.version));
     if (!pawl_str_eq(s->row.finding, finding) && !rt->opts.steers_only) {
         log_warn(&rt->log, "turn", "no code for this instance; it waits", "instance=%.*s",
                  PAWL_FMT(s->row.id));

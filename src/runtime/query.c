@@ -7,10 +7,15 @@
  * tables-only execution, no code is run.
  */
 #include "base/limits.h"
+#include "base/misuse.h"
+#include "runtime/crew.h"
 #include "runtime/group.h"
 #include "runtime/loop.h"
 #include "runtime/resident.h"
+#include "runtime/retry.h"
+#include "runtime/site.h"
 #include "runtime/slots.h"
+#include "runtime/turn.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -19,9 +24,12 @@
 #include <time.h>
 
 #define STORE(c) ((c)->rt->store)
+#define NEEDS    "memory and room for the answer"
 
 static bool refuse_here(pawl_client *c, pawl_error *err)
 {
+    if (!is_there(c, "a client call", "a client", err))
+        return true;
     if (runtime_is_elsewhere(c->rt, err))
         return true;
     if (!engine_on_fiber())
@@ -87,6 +95,15 @@ static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *
     w->due_ms = list.items[0].visible_ms;
     w->leased = list.items[0].lock_token.len && list.items[0].lock_until_ms > rt_now(c->rt);
     w->running = w->leased || is_running(c, rid);
+    if (w->leased && list.items[0].lock_until_ms - rt_now(c->rt) < RETRY_LEASE_MS / 2)
+        w->leased_ms = list.items[0].lock_until_ms;
+    if (w->leased)
+        w->worker = crew_holder(c->rt, rid, mem);
+    else if (!w->running)
+        w->unknown = crew_lacks(c->rt, w->name, mem, &w->meant);
+    struct call_policy policy = policy_parse(list.items[0].attrs, mem);
+    w->crashes = list.items[0].crashes;
+    w->max_crashes = retry_crash_limit(c->rt, &policy);
 }
 
 /* Replay tables only and list what is open. */
@@ -110,6 +127,11 @@ static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *me
         execution_destroy(x);
         return PAWL_NO_MEMORY;
     }
+    for (size_t i = 0; i < events.count; i++)
+        if (events.items[i].kind == PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED)
+            ret->cancel_ms = events.items[i].at_ms;
+    if (ret->cancel_ms) /* it waits inside a shield: no time of that counts */
+        ret->cancel_left_ms = c->rt->opts.cancel_grace_ms ? c->rt->opts.cancel_grace_ms : -1;
     size_t n = 0;
     struct open_task task;
     for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task);)
@@ -138,7 +160,11 @@ static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl
     pawl_error err;
     if (store_read_messages(STORE(c), row->uid, (pawl_str){0}, mem, &list, &err) != PAWL_OK)
         return;
+    ret->max_crashes = c->rt->opts.max_attempts;
     for (size_t i = 0; i < list.count; i++) {
+        uint32_t crashes = turn_crashes_of(list.items[i].attempt);
+        if (!list.items[i].mailbox && crashes > ret->turn_crashes)
+            ret->turn_crashes = crashes;
         /* In the mailbox, or raised while its code was not here to take it. */
         ret->mailbox_count += list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED;
         if (list.items[i].kind == PAWL_MSG_START && !ret->input.len)
@@ -175,10 +201,15 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     pawl_row row = {0};
+    if (!IS_THERE(mem && ret, NEEDS, err))
+        return err->status;
     pawl_status rc = find(c, instance, execution_no, mem, &row, err);
     if (rc != PAWL_OK)
         return rc;
     info_of_row(ret, &row);
+    int64_t said_ms = runtime_has_real_clock(c->rt) ? row.updated_ms : INT64_MAX;
+    ret->finding = site_name(mem, ret->finding, said_ms);
+    ret->error = site_name(mem, ret->error, said_ms);
     pawl_event started;
     if (row.first_rid && store_read_event(STORE(c), row.first_rid, mem, &started, err) == PAWL_OK)
         ret->input = started.data;
@@ -193,6 +224,8 @@ pawl_status pawl_client_state(pawl_client *c, const char *instance, pawl_mem *me
 {
     pawl_error local = {0};
     pawl_row row = {0};
+    if (!IS_THERE(mem && ret, NEEDS, reterr))
+        return PAWL_MISUSE;
     pawl_status rc = find(c, instance, 0, mem, &row, reterr ? reterr : &local);
     if (rc == PAWL_OK)
         *ret = row.state;
@@ -271,10 +304,13 @@ pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t exec
                              int64_t timeout_ms, pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
 {
     pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
     struct wait_node node;
+    if (!IS_THERE(c && mem && ret, "a client, memory and room for the answer", err) ||
+        (!engine_on_fiber() && !client_may_block(c, err)))
+        return err->status;
     told_enter(c->rt, &node, pawl_s(instance));
-    pawl_status rc =
-        wait_in(c, &node, instance, execution_no, timeout_ms, mem, ret, reterr ? reterr : &local);
+    pawl_status rc = wait_in(c, &node, instance, execution_no, timeout_ms, mem, ret, err);
     told_leave(c->rt, &node);
     return rc;
 }
@@ -284,9 +320,6 @@ pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t exec
 static bool fill_query(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl_row_query *q,
                        pawl_error *err)
 {
-    *q = (pawl_row_query){.limit = 100};
-    if (!f)
-        return true;
     if (f->limit > 1000) {
         error_set(err, PAWL_LIMIT, "limit %u is over 1,000", f->limit);
         return false;
@@ -297,9 +330,9 @@ static bool fill_query(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl
                           .prefix = pawl_s(f->prefix),
                           .created_after_ms = f->created_after_ms};
     if (f->after && f->after[0]) {
-        char *end;
-        q->before_uid = strtoull(f->after, &end, 16);
-        if (*end || !q->before_uid) {
+        size_t n = strspn(f->after, "0123456789abcdef"); /* as we write it, and not "-1" */
+        q->before_uid = n <= 16 ? strtoull(f->after, NULL, 16) : 0;
+        if (f->after[n] || !q->before_uid) {
             error_set(err, PAWL_INVALID, "'%s' is no cursor; hand in `next` of the page before",
                       f->after);
             return false;
@@ -320,7 +353,10 @@ pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     pawl_row_query query;
-    if (refuse_here(c, err) || !fill_query(c, filter, mem, &query, err))
+    pawl_filter room;
+    if (refuse_here(c, err) || !IS_THERE(mem && ret, NEEDS, err) ||
+        !(filter = OPTIONS_OF(&room, filter, "pawl_filter", err)) ||
+        !fill_query(c, filter, mem, &query, err))
         return err->status;
     pawl_row_list rows;
     pawl_status rc = store_list(STORE(c), &query, mem, &rows, err);
@@ -343,6 +379,8 @@ pawl_status pawl_client_history(pawl_client *c, const char *instance, uint64_t e
     pawl_error *err = reterr ? reterr : &local;
     pawl_row row = {0};
     pawl_event_list list = {0};
+    if (!IS_THERE(mem && ret, NEEDS, err))
+        return err->status;
     pawl_status rc = find(c, instance, execution_no, mem, &row, err);
     if (!limit)
         limit = 1000;

@@ -8,6 +8,7 @@
  */
 #include "base/limits.h"
 #include "runtime/loop.h"
+#include "runtime/owed.h"
 #include "runtime/queue_desk.h"
 
 #define PIECE 500
@@ -30,6 +31,13 @@ static void answer_count(pawl_runtime *rt, struct seat *s, struct queue_req *req
 {
     req->reply->count = req->moved;
     queue_answer(rt, s, req);
+}
+
+/* A piece was done, and there may be more. */
+static void go_on(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    owed_renew(rt, &req->item);
+    queue_put_off(rt, s, req);
 }
 
 /* ---- Purge -------------------------------------------------------------------- */
@@ -70,7 +78,7 @@ void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req)
         req->at_priority = list.items[list.count - 1].priority;
         req->at_place = list.items[list.count - 1].place + 1;
         (void)purge_piece(rt, s, req, &list);
-        queue_put_off(rt, s, req); /* look again after the commit */
+        go_on(rt, s, req); /* look again after the commit */
         return;
     }
     if (req->at_place) { /* once more from the front: something may have come back */
@@ -92,7 +100,7 @@ void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     bool more = purge_piece(rt, s, req, &list);
     req->planned = list.last_id;
     if (more)
-        queue_put_off(rt, s, req);
+        go_on(rt, s, req);
     else
         answer_count(rt, s, req);
 }
@@ -122,6 +130,16 @@ static pawl_queue_entry *copy_rows(pawl_runtime *rt, const pawl_entry_list *list
         rows[i].data = rows[i].attrs = (pawl_str){0};
     }
     return rows;
+}
+
+/* What does not fit stays where it is, and the answer says so. */
+static void answer_moved(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    if (req->stayed)
+        req->reply->warning = pawl_mem_printf(
+            &rt->group_mem, "%llu dead letters stay: where they go is full (max_length, max_bytes)",
+            (unsigned long long)req->stayed);
+    answer_count(rt, s, req);
 }
 
 void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req)
@@ -155,6 +173,10 @@ void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req)
         req->at_place = rows[i].place + 1;
         if (!to || to == s)
             continue; /* it stays */
+        if (queue_limit(to->q, 1, rows[i].bytes)) {
+            req->stayed++;
+            continue;
+        }
         if (req->args.rate_per_second) {
             int64_t from = req->visible_ms > rt->now_ms ? req->visible_ms : rt->now_ms;
             req->visible_ms =
@@ -164,9 +186,9 @@ void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req)
         req->moved++;
     }
     if (list.count && req->moved < req->planned)
-        queue_put_off(rt, s, req);
+        go_on(rt, s, req);
     else
-        answer_count(rt, s, req);
+        answer_moved(rt, s, req);
 }
 
 /* ---- Delete ---------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  * memory inside the callback, while the caller sleeps.
  */
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "runtime/loop.h"
 #include "runtime/queue_desk.h"
 
@@ -38,6 +39,12 @@ static void copy_reply(pawl_mem *mem, pawl_queue_reply *to, const pawl_queue_rep
     *to = *from;
     to->lock_id = arena_dup(mem, from->lock_id);
     to->target = arena_dup(mem, from->target);
+    to->warning = arena_dup(mem, from->warning);
+    if (from->config) {
+        pawl_queue_config *config = arena_new(mem, pawl_queue_config);
+        *config = queue_config_read(queue_config_write(from->config, mem), mem);
+        to->config = config;
+    }
     if (from->pushed_count) {
         pawl_queue_pushed *list = arena_array(mem, pawl_queue_pushed, from->pushed_count);
         memcpy(list, from->pushed, from->pushed_count * sizeof(*list));
@@ -90,11 +97,16 @@ pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request, p
                             pawl_queue_reply *ret)
 {
     struct waiter w = {.reply = ret, .mem = mem};
+    if (!ret)
+        return PAWL_MISUSE;
+    if (!IS_THERE(c && request && mem, "a client, a request and memory", &ret->error))
+        return ret->status = PAWL_MISUSE;
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.done_cond, NULL);
     *ret = (pawl_queue_reply){0};
     pawl_error err = {0};
-    pawl_status rc = pawl_queue_submit(c, request, take_reply, &w, &err);
+    bool may = engine_on_fiber() || client_may_block(c, &err); /* else it is told what to use */
+    pawl_status rc = may ? pawl_queue_submit(c, request, take_reply, &w, &err) : err.status;
     if (rc != PAWL_OK) { /* else *ret belongs to the engine until it is done */
         ret->status = rc;
         ret->error = err;
@@ -144,6 +156,8 @@ static pawl_status pop_one(pawl_client *c, const pawl_queue_request *request, pa
                            pawl_queue_message *ret, pawl_error *reterr)
 {
     pawl_queue_reply reply;
+    if (!is_there(ret, "a pop", "room for the message", reterr))
+        return PAWL_MISUSE;
     pawl_status rc = pawl_queue_call(c, request, mem, &reply);
     if (rc != PAWL_OK) {
         if (reterr)

@@ -7,7 +7,10 @@
  * inbox.
  */
 #include "base/limits.h"
+#include "base/misuse.h"
+#include "base/rand.h"
 #include "runtime/inbox.h"
+#include "runtime/loop.h"
 #include "runtime/queue_desk.h"
 
 #include <stdlib.h>
@@ -23,6 +26,8 @@ static bool refuse(pawl_error *err, pawl_status status, const char *text)
 
 static bool check_item(const pawl_queue_item *i, int64_t now_ms, pawl_error *err)
 {
+    if (is_odd(i->data) || is_odd(i->dedup_id) || is_odd(i->group) || is_odd(i->headers))
+        return refuse(err, PAWL_MISUSE, "an item has a length and no bytes");
     if (i->data.len + i->headers.len + i->group.len > PAWL_QUEUE_ITEM_BYTES) {
         error_set(err, PAWL_LIMIT, "item of %zu bytes is over the limit of %zu", i->data.len,
                   PAWL_QUEUE_ITEM_BYTES);
@@ -53,6 +58,10 @@ static bool check_push(pawl_runtime *rt, const pawl_queue_request *q, pawl_error
         return refuse(err, PAWL_INVALID, "Items array cannot be empty");
     if (q->item_count > PAWL_QUEUE_PUSH_MAX)
         return refuse(err, PAWL_INVALID, "Maximum 1000 items per push");
+    if (!q->items)
+        return refuse(err, PAWL_MISUSE, "item_count without items");
+    if (q->key && (!q->key[0] || strlen(q->key) > PAWL_QUEUE_DEDUP_BYTES))
+        return refuse(err, PAWL_INVALID, "the key of a push has 1 to 128 bytes");
     int64_t now = rt_now(rt);
     for (size_t i = 0; i < q->item_count; i++)
         if (!check_item(&q->items[i], now, err))
@@ -66,6 +75,8 @@ static bool check_locks(const pawl_queue_request *q, pawl_error *err)
         return refuse(err, PAWL_INVALID, "lock_id is required");
     if (q->lock_count > PAWL_QUEUE_LOCKS_MAX)
         return refuse(err, PAWL_INVALID, "at most 100 lock ids in one call");
+    if (!q->lock_ids)
+        return refuse(err, PAWL_MISUSE, "lock_count without lock_ids");
     for (size_t i = 0; i < q->lock_count; i++)
         if (!q->lock_ids[i] || !q->lock_ids[i][0])
             return refuse(err, PAWL_INVALID, "lock_id is required");
@@ -89,7 +100,7 @@ static bool check_bind(const pawl_queue_request *q, pawl_error *err)
 
 static bool check_request(pawl_runtime *rt, const pawl_queue_request *q, pawl_error *err)
 {
-    if (!check_name("queue name", pawl_s(q->queue), err))
+    if (!check_queue_name("queue name", pawl_s(q->queue), err))
         return false;
     switch (q->op) {
     case PAWL_QUEUE_PUSH:
@@ -106,13 +117,14 @@ static bool check_request(pawl_runtime *rt, const pawl_queue_request *q, pawl_er
         return (q->config || refuse(err, PAWL_MISUSE, "no configuration given")) &&
                queue_config_check(q->config, pawl_s(q->queue), err);
     case PAWL_QUEUE_REDRIVE:
-        return !q->target || check_name("target queue", pawl_s(q->target), err);
+        return !q->target || check_queue_name("target queue", pawl_s(q->target), err);
     case PAWL_QUEUE_BIND:
         return check_bind(q, err);
     case PAWL_QUEUE_PURGE:
     case PAWL_QUEUE_PAUSE:
     case PAWL_QUEUE_RESUME:
     case PAWL_QUEUE_DELETE:
+    case PAWL_QUEUE_REMOVE:
         return true;
     }
     error_set(err, PAWL_MISUSE, "unknown queue operation %d", (int)q->op);
@@ -125,6 +137,8 @@ static bool check_caller(pawl_runtime *rt, pawl_error *err)
         return refuse(err, PAWL_MISUSE,
                       "queue calls of clients are not for orchestrations: use pawl_queue_push() or "
                       "pawl_queue_pop()");
+    if (runtime_is_elsewhere(rt, err))
+        return false;
     if (rt->opts.read_only)
         return refuse(err, PAWL_MISUSE, "this runtime was opened to look only");
     if (!rt->caps.queues) {
@@ -140,6 +154,22 @@ static bool check_caller(pawl_runtime *rt, pawl_error *err)
 }
 
 /* ---- A request as one block -------------------------------------------------------- */
+
+/* The same items have the same print; positive, for it is kept like an id. */
+static uint64_t print_of(const pawl_queue_request *a)
+{
+    uint64_t h = a->item_count;
+    for (size_t i = 0; i < a->item_count; i++) {
+        const pawl_queue_item *t = &a->items[i];
+        const pawl_str texts[] = {t->data, t->dedup_id, t->group, t->headers};
+        const int64_t numbers[] = {t->use_default_priority ? -1 : t->priority, t->delay_ms,
+                                   t->deliver_at_ms, t->expires_in_ms};
+        for (size_t k = 0; k < COUNT_OF(texts); k++)
+            h = siphash24((const uint64_t[]){h, texts[k].len}, texts[k].ptr, texts[k].len);
+        h = siphash24((const uint64_t[]){h, i}, numbers, sizeof(numbers));
+    }
+    return (h & INT64_MAX) | 1;
+}
 
 static size_t length(const char *text)
 {
@@ -221,6 +251,7 @@ struct queue_req *queue_req_create(const pawl_queue_request *a, pawl_queue_reply
     req->args.orchestration = put_c(&at, a->orchestration);
     req->args.version = put_c(&at, a->version);
     req->args.key = put_c(&at, a->key);
+    req->print = push && a->key ? print_of(a) : 0;
     for (size_t i = 0; i < args.item_count; i++) {
         to_items[i] = a->items[i];
         to_items[i].data = put(&at, a->items[i].data);
@@ -239,13 +270,39 @@ struct queue_req *queue_req_create(const pawl_queue_request *a, pawl_queue_reply
     return req;
 }
 
+/* What an older caller's configuration lacks has its default. */
+static bool take_config(pawl_queue_config *to, const pawl_queue_config *from, pawl_error *err)
+{
+    pawl_queue_config given, known = pawl_queue_config_default();
+    size_t size = from->size;
+    if (!OPTIONS_TAKE(&given, from, "pawl_queue_config", err))
+        return false;
+    *to = given;
+    if (size && size < sizeof(*to))
+        memcpy((char *)to + size, (const char *)&known + size, sizeof(*to) - size);
+    return true;
+}
+
 pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
                               pawl_queue_reply_fn *fn, void *arg, pawl_error *reterr)
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
+    pawl_queue_request room;
+    pawl_queue_config config;
+    if (!IS_THERE(c && request, "a client and a request", err) || !check_caller(c->rt, err) ||
+        !(request = OPTIONS_OF(&room, request, "pawl_queue_request", err)))
+        return err->status;
+    if (request->op == PAWL_QUEUE_CONFIGURE && request->config &&
+        request->config->size != sizeof(config)) {
+        if (!take_config(&config, request->config, err))
+            return err->status;
+        room = *request;
+        room.config = &config;
+        request = &room;
+    }
     pawl_runtime *rt = c->rt;
-    if (!check_caller(rt, err) || !check_request(rt, request, err))
+    if (!check_request(rt, request, err))
         return err->status;
     struct queue_req *req = queue_req_create(request, fn, arg);
     if (!req) {

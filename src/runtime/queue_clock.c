@@ -135,7 +135,7 @@ static void look_due(pawl_runtime *rt)
 
 /* ---- Waiting pops ---------------------------------------------------------------- */
 
-static void unpark(struct queue_desk *d, struct queue_req *req)
+void queue_unpark(struct queue_desk *d, struct queue_req *req)
 {
     struct seat *s = req->seat;
     struct queue_req **at = &s->waiters;
@@ -157,7 +157,7 @@ static void look_waits(pawl_runtime *rt)
     struct heap_node *top;
     while ((top = heap_top(&d->waits)) && top->key <= mono) {
         struct queue_req *req = CONTAINER_OF(top, struct queue_req, until);
-        unpark(d, req);
+        queue_unpark(d, req);
         req->args.wait_ms = 0;
         queue_handle(rt, req);
     }
@@ -189,7 +189,7 @@ void queue_withdraw(pawl_runtime *rt, const void *arg)
     struct queue_req *req = waiting_for(rt, arg);
     if (!req)
         return;
-    unpark(rt->desk, req);
+    queue_unpark(rt->desk, req);
     queue_refuse(req, PAWL_LOST, "nobody waits for this item any more");
 }
 
@@ -213,7 +213,7 @@ void queue_end_wait(pawl_runtime *rt, const void *arg)
 {
     struct queue_req *req = waiting_for(rt, arg);
     if (req)
-        unpark(rt->desk, req);
+        queue_unpark(rt->desk, req);
     else if (rt->desk)
         req = take_put_off(rt->desk, arg);
     if (req)
@@ -230,7 +230,7 @@ static bool serve(pawl_runtime *rt, struct seat *s)
         req->reply = arena_new(&rt->group_mem, pawl_queue_reply);
         enum queue_verdict verdict = queue_try_pop(rt, s, req, &why);
         if (why == PAWL_CORRUPT) { /* as one that comes now: waiting does not help */
-            unpark(rt->desk, req);
+            queue_unpark(rt->desk, req);
             queue_unread(rt, s, req, why);
             continue;
         }
@@ -240,7 +240,7 @@ static bool serve(pawl_runtime *rt, struct seat *s)
         }
         if (verdict != QUEUE_DONE)
             continue; /* another one may ask for less */
-        unpark(rt->desk, req);
+        queue_unpark(rt->desk, req);
         queue_answer(rt, s, req);
         served = true;
     }
@@ -266,7 +266,7 @@ static bool serve_seat(pawl_runtime *rt, struct seat *s)
     pawl_status why = bring(rt, s);
     while (why == PAWL_CORRUPT && s->waiters) {
         struct queue_req *req = s->waiters;
-        unpark(rt->desk, req);
+        queue_unpark(rt->desk, req);
         queue_unread(rt, s, req, why);
     }
     if (why != PAWL_OK) {
@@ -331,6 +331,8 @@ void queue_seal(pawl_runtime *rt)
     if (!d)
         return;
     serve_all(rt);
+    if (d->removals)
+        queue_seal_removals(rt);
     if (!d->group.dirty)
         return;
     (void)desk_stage(rt);
@@ -347,6 +349,19 @@ static void due_at(pawl_runtime *rt, const struct queue *q)
         rt->desk->look_due = true;
     else if (due < rt->next_due_ms)
         rt->next_due_ms = due;
+}
+
+/* The seats of queues that this group removed. */
+static struct seat **seats_gone(pawl_runtime *rt, size_t *ret)
+{
+    size_t n = 0;
+    for (const struct queue *q = rt->desk->group.dirty; q; q = q->next)
+        n += q->gone;
+    struct seat **seats = n ? arena_array(&rt->group_mem, struct seat *, n) : NULL;
+    for (const struct queue *q = n ? rt->desk->group.dirty : NULL; q; q = q->next)
+        if (q->gone)
+            seats[(*ret)++] = q->owner;
+    return seats;
 }
 
 void queue_committed(pawl_runtime *rt)
@@ -366,7 +381,10 @@ void queue_committed(pawl_runtime *rt)
         done->reply->more = next && next->fn == done->fn;
         queue_finish(done, done->reply);
     }
+    size_t n = 0;
+    struct seat **gone = seats_gone(rt, &n);
     queue_group_done(&d->group);
+    queue_removed(rt, gone, n);
 }
 
 struct item *queue_undone(pawl_runtime *rt, bool refused)

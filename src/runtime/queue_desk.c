@@ -66,6 +66,7 @@ bool queue_desk_open(pawl_runtime *rt)
     heap_init(&d->waits);
     d->done_end = &d->done;
     d->later_end = &d->later;
+    d->removals_end = &d->removals;
     d->look_due = true;
     d->rest_ms = INT64_MAX;
     d->group = (struct queue_group){.next_id = &rt->fence.next_id,
@@ -364,6 +365,7 @@ void queue_refuse_all(pawl_runtime *rt)
     heap_deinit(&d->waits); /* while those in it live */
     refuse_list(rt, &d->later, &d->later_end);
     refuse_list(rt, &d->done, &d->done_end);
+    refuse_list(rt, &d->removals, &d->removals_end);
     for (struct seat *s = d->oldest; s; s = s->newer)
         refuse_list(rt, &s->waiters, &s->waiters_end);
 }

@@ -29,11 +29,13 @@ struct queue_req {
     struct item item;
     struct queue_req *next; /* put off, waiting or done */
     pawl_queue_request args;
+    uint64_t print;           /* push with a key: of its items, never 0 */
     pawl_queue_config config; /* args.config */
     pawl_queue_reply_fn *fn;
     void *arg;
     uint32_t tries;
     uint64_t moved, planned; /* purge, redrive: done so far, of so many */
+    uint64_t stayed;         /* redrive: there was no room for them */
     int64_t at_priority;     /* redrive, purge: looked at so far, in order */
     uint64_t at_place;
     int64_t visible_ms;      /* redrive with a rate: of the next item */
@@ -67,6 +69,7 @@ struct queue_desk {
     struct queue_req *done, **done_end;   /* answered after the commit */
     struct queue_req *later, **later_end; /* put off, in order */
     size_t later_count;
+    struct queue_req *removals, **removals_end; /* to be done when the group is sealed */
     struct heap waits;
     uint64_t wait_tie;   /* those that end together end in the order they came */
     size_t ops;          /* requests in this group */
@@ -122,10 +125,20 @@ void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req);
 void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req);
 void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req);
 
+/* ---- queue_remove.c ------------------------------------------------------------ */
+
+void queue_do_remove(pawl_runtime *rt, struct seat *s, struct queue_req *req);
+/* Last before the group is sealed: nothing of it can reach a queue that is gone. */
+void queue_seal_removals(pawl_runtime *rt);
+/* After the commit: queues that are gone leave memory, and who waits for them hears of it. */
+void queue_removed(pawl_runtime *rt, struct seat *const *gone, size_t count);
+
 /* ---- queue_clock.c -------------------------------------------------------------- */
 
 /* At the beginning of a pass: what is due, put off, or waited long enough. */
 void queue_look(pawl_runtime *rt);
+/* A waiting pop leaves its seat. */
+void queue_unpark(struct queue_desk *d, struct queue_req *req);
 /* The pop that calls back with `arg`: its waiting is over. */
 void queue_stop_waiting(pawl_runtime *rt, const void *arg);
 /* It is not wanted any more: no item is locked for nobody. */
@@ -156,8 +169,20 @@ bool queue_is_unwanted(const struct queue_req *req);
 bool queue_waits_for_lock(const struct queue_req *req);
 /* The request waits on its seat. */
 void queue_parked(pawl_runtime *rt, const struct queue_req *req);
+/* What whoever binds a queue so should know; empty: nothing.  Any thread. */
+pawl_str queue_bound_warning(pawl_runtime *rt, const pawl_queue_config *c, pawl_mem *mem);
+/* A start that a bound queue sent. */
+bool queue_sent(pawl_runtime *rt, const struct letter *l);
+/* Its id exists already: it was delivered twice, or the message is a dead letter. */
+void queue_start_taken(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* Each message of a bound queue becomes a start, in the commit that takes it out. */
 void queue_start_bound(pawl_runtime *rt, struct seat *s);
+
+/* ---- queue_query.c, for queue_browse.c ----------------------------------------------- */
+
+/* The operations of the store, or NULL and why not; `queue` may be NULL. */
+const pawl_queue_ops *queue_ops_of(pawl_client *c, const char *queue, pawl_error *err);
+uint32_t queue_page_size(uint32_t limit);
 
 /* ---- queue_client.c ------------------------------------------------------------- */
 

@@ -8,16 +8,16 @@
  */
 #include "base/limits.h"
 #include "runtime/loop.h"
+#include "runtime/owed.h"
 #include "runtime/queue_desk.h"
 
 #include <stdlib.h>
-
-#define WINDOW_LOW 128 /* bring more while it is cheap: before the group changes the queue */
 
 /* ---- Answers ------------------------------------------------------------------- */
 
 void queue_finish(struct queue_req *req, const pawl_queue_reply *reply)
 {
+    owed_done(&req->item);
     if (req->fn)
         req->fn(req->arg, reply);
     free(req);
@@ -48,6 +48,7 @@ void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     struct queue_desk *d = rt->desk;
     if (s)
         s->held = true;
+    owed_take(rt, &req->item); /* one that has waited long enough is owed its answer again */
     req->next = NULL;
     *d->later_end = req;
     d->later_end = &req->next;
@@ -65,12 +66,12 @@ void queue_unread(pawl_runtime *rt, struct seat *s, struct queue_req *req, pawl_
 /* ---- Pop ------------------------------------------------------------------------ */
 
 /* Bytes of the entries a pop wants, or the trouble. */
-static pawl_status fetch_bodies(pawl_runtime *rt, struct seat *s, size_t count)
+static pawl_status fetch_bodies(pawl_runtime *rt, struct seat *s, const pawl_queue_request *args)
 {
     uint64_t ids[PAWL_QUEUE_POP_MAX];
     pawl_entry_list list;
     pawl_error err = {0};
-    size_t n = queue_hollow(s->q, count, ids, PAWL_QUEUE_POP_MAX);
+    size_t n = queue_hollow(s->q, queue_reach(s->q, args), ids, PAWL_QUEUE_POP_MAX);
     arena_reset(&rt->load_mem);
     pawl_status rc =
         rt->store->ops->queues->read_entries(rt->store, ids, n, false, &rt->load_mem, &list, &err);
@@ -90,7 +91,7 @@ enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_
 {
     struct queue *q = s->q;
     *retwhy = PAWL_OK;
-    if (!q->dirty && !q->complete && q->count < WINDOW_LOW)
+    if (!q->dirty && queue_is_low(q)) /* while it is cheap: before the group changes the queue */
         *retwhy = seat_refill(rt, s);
     if (*retwhy != PAWL_OK)
         return QUEUE_REFILL;
@@ -100,7 +101,7 @@ enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_
         if (verdict == QUEUE_REFILL)
             *retwhy = q->dirty ? PAWL_BUSY : seat_refill(rt, s);
         else if (verdict == QUEUE_BODIES)
-            *retwhy = fetch_bodies(rt, s, req->args.count ? req->args.count : 1);
+            *retwhy = fetch_bodies(rt, s, &req->args);
         else if (verdict == QUEUE_UNREAD)
             *retwhy = desk_unread(rt, s, &rt->desk->unlocked);
         else
@@ -112,6 +113,7 @@ enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_
 
 static void park(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 {
+    owed_done(&req->item);
     req->seat = s;
     req->next = NULL;
     *s->waiters_end = req;
@@ -137,42 +139,53 @@ static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 
 /* ---- Push ----------------------------------------------------------------------- */
 
-/* The entries the store knows by the dedup ids, or the trouble. */
-static pawl_status find_twins(pawl_runtime *rt, struct seat *s, const struct queue_req *req,
-                              uint64_t **ret)
+/* What the store has under a dedup id, 0: nothing that counts; or the trouble. */
+static pawl_status find_key(pawl_runtime *rt, struct seat *s, pawl_str id, uint64_t *ret)
 {
-    *ret = NULL;
-    for (size_t i = 0; i < req->args.item_count && s->q->row.qid; i++) {
-        pawl_queue_key key;
-        pawl_error err = {0};
+    pawl_queue_key key;
+    pawl_error err = {0};
+    *ret = 0;
+    pawl_status rc = rt->store->ops->queues->find_key(rt->store, s->q->row.qid, id, &key, &err);
+    if (rc == PAWL_OK && key.expires_ms > rt->now_ms)
+        *ret = key.entry;
+    return rc == PAWL_OK || rc == PAWL_EMPTY ? PAWL_OK : desk_unread(rt, s, &err);
+}
+
+/* The entries the store knows by the dedup ids, and what was pushed with the key. */
+static pawl_status find_known(pawl_runtime *rt, struct seat *s, const struct queue_req *req,
+                              struct queue_known *ret)
+{
+    pawl_status rc = PAWL_OK;
+    *ret = (struct queue_known){.print = req->print};
+    if (req->args.key) { /* no dedup id has a control character */
+        ret->mark = pawl_mem_printf(&rt->group_mem, "\001%s", req->args.key);
+        if (s->q->row.qid)
+            rc = find_key(rt, s, ret->mark, &ret->printed);
+    }
+    for (size_t i = 0; i < req->args.item_count && s->q->row.qid && rc == PAWL_OK; i++) {
         if (!req->args.items[i].dedup_id.len)
             continue;
-        if (!*ret)
-            *ret = arena_array(&rt->group_mem, uint64_t, req->args.item_count);
-        pawl_status rc = rt->store->ops->queues->find_key(rt->store, s->q->row.qid,
-                                                          req->args.items[i].dedup_id, &key, &err);
-        if (rc == PAWL_OK && key.expires_ms > rt->now_ms)
-            (*ret)[i] = key.entry;
-        if (rc != PAWL_OK && rc != PAWL_EMPTY)
-            return desk_unread(rt, s, &err);
+        if (!ret->twins)
+            ret->twins = arena_array(&rt->group_mem, uint64_t, req->args.item_count);
+        rc = find_key(rt, s, req->args.items[i].dedup_id, &ret->twins[i]);
     }
-    return PAWL_OK;
+    return rc;
 }
 
 static void push(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 {
-    uint64_t *twins;
+    struct queue_known known;
     if (request_no_room(rt)) {
         queue_refuse(req, PAWL_DISK_FULL,
                      "the disk is full: new work is refused until space is freed");
         return;
     }
-    pawl_status why = find_twins(rt, s, req, &twins);
+    pawl_status why = find_known(rt, s, req, &known);
     if (why != PAWL_OK) {
         queue_unread(rt, s, req, why);
         return;
     }
-    queue_push(&rt->desk->group, s->q, &req->args, twins, req->reply);
+    queue_push(&rt->desk->group, s->q, &req->args, &known, req->reply);
     queue_answer(rt, s, req);
 }
 
@@ -184,6 +197,24 @@ static void bind_to(pawl_runtime *rt, struct seat *s, const struct queue_req *re
     config.orchestration = pawl_s(req->args.orchestration);
     config.version = pawl_s(req->args.version);
     queue_configure(&rt->desk->group, s->q, &config);
+}
+
+static void configure(pawl_runtime *rt, struct seat *s, const struct queue_req *req)
+{
+    pawl_queue_config all = req->config;
+    if (req->args.some)
+        all = queue_config_merge(s->q->config, &req->config, req->args.settings);
+    queue_configure(&rt->desk->group, s->q, &all);
+}
+
+/* As it is now; a later request of the same group may change it. */
+static void tell_config(pawl_runtime *rt, const struct seat *s, struct queue_req *req)
+{
+    pawl_queue_config *now = arena_new(&rt->group_mem, pawl_queue_config);
+    pawl_str text = arena_dup(&rt->group_mem, s->q->row.config);
+    *now = queue_config_read(text, &rt->group_mem);
+    req->reply->config = now;
+    req->reply->warning = queue_bound_warning(rt, now, &rt->group_mem);
 }
 
 /* Other queues this one may send entries to are in memory, or the trouble. */
@@ -214,6 +245,9 @@ static void act(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     case PAWL_QUEUE_DELETE:
         queue_do_delete(rt, s, req);
         return;
+    case PAWL_QUEUE_REMOVE:
+        queue_do_remove(rt, s, req);
+        return;
     case PAWL_QUEUE_ACK:
     case PAWL_QUEUE_EXTEND:
     case PAWL_QUEUE_RELEASE:
@@ -225,10 +259,12 @@ static void act(pawl_runtime *rt, struct seat *s, struct queue_req *req)
         queue_pause(g, s->q, req->args.op == PAWL_QUEUE_PAUSE);
         break;
     case PAWL_QUEUE_CONFIGURE:
-        queue_configure(g, s->q, &req->config);
+        configure(rt, s, req);
+        tell_config(rt, s, req);
         break;
     case PAWL_QUEUE_BIND:
         bind_to(rt, s, req);
+        tell_config(rt, s, req);
         break;
     }
     queue_answer(rt, s, req);

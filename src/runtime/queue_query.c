@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/queue_query.c -- pawl/queue.h: the reading calls, from any thread.
+ * runtime/queue_query.c -- pawl/queue.h: the reading calls, from any thread; those for
+ * messages are in queue_browse.c.
  *
  * Snapshots of the store; they never wait for the engine and change nothing.
  */
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "queue/queue.h"
 #include "runtime/loop.h"
+#include "runtime/queue_desk.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
 
 #define LEVELS_MAX  1000
 #define LOCKS_SHOWN 1000
-#define PAGES_MAX   50 /* pages without a match that a browse looks at */
 
-/* The operations, or NULL and why not. */
-static const pawl_queue_ops *ops_of(pawl_client *c, const char *queue, pawl_error *err)
+const pawl_queue_ops *queue_ops_of(pawl_client *c, const char *queue, pawl_error *err)
 {
-    if (runtime_is_elsewhere(c->rt, err))
+    if (!is_there(c, "a queue call", "a client", err) || runtime_is_elsewhere(c->rt, err))
         return NULL;
     if (engine_on_fiber()) {
         error_set(err, PAWL_MISUSE, "queue calls of clients are not for orchestrations");
@@ -29,7 +30,7 @@ static const pawl_queue_ops *ops_of(pawl_client *c, const char *queue, pawl_erro
                   c->rt->store->ops->name);
         return NULL;
     }
-    if (queue && !check_name("queue name", pawl_s(queue), err))
+    if (queue && !check_queue_name("queue name", pawl_s(queue), err))
         return NULL;
     return c->rt->store->ops->queues;
 }
@@ -56,6 +57,7 @@ static pawl_queue_stats describe(const pawl_queue_row *row, pawl_mem *mem)
                               .duplicates = t.duplicates,
                               .redriven = t.redriven,
                               .started = t.started,
+                              .id_taken = t.id_taken,
                               .config = queue_config_read(row->config, mem)};
 }
 
@@ -93,14 +95,15 @@ pawl_status pawl_queue_get_stats(pawl_client *c, const char *queue, pawl_mem *me
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = ops_of(c, queue, err);
-    if (!ops)
+    const pawl_queue_ops *ops = queue_ops_of(c, queue ? queue : "", err);
+    if (!ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
         return err->status;
     pawl_queue_row row;
     pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
     if (rc != PAWL_OK)
         return rc;
     *ret = describe(&row, mem);
+    ret->warning = queue_bound_warning(c->rt, &ret->config, mem);
     return add_levels(c->rt->store, ops, row.qid, mem, ret, err);
 }
 
@@ -109,8 +112,8 @@ pawl_status pawl_queue_get_config(pawl_client *c, const char *queue, pawl_mem *m
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = ops_of(c, queue, err);
-    if (!ops)
+    const pawl_queue_ops *ops = queue_ops_of(c, queue ? queue : "", err);
+    if (!ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
         return err->status;
     pawl_queue_row row;
     pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
@@ -120,7 +123,7 @@ pawl_status pawl_queue_get_config(pawl_client *c, const char *queue, pawl_mem *m
     return PAWL_OK;
 }
 
-static uint32_t page_size(uint32_t limit)
+uint32_t queue_page_size(uint32_t limit)
 {
     return !limit ? 100 : limit > 1000 ? 1000 : limit;
 }
@@ -130,11 +133,11 @@ pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const char *afte
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = ops_of(c, NULL, err);
-    if (!ops)
+    const pawl_queue_ops *ops = queue_ops_of(c, NULL, err);
+    if (!ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
         return err->status;
     pawl_queue_row_list list;
-    limit = page_size(limit);
+    limit = queue_page_size(limit);
     pawl_status rc =
         ops->list_queues(c->rt->store, pawl_s(prefix), pawl_s(after), limit + 1, mem, &list, err);
     if (rc != PAWL_OK)
@@ -153,84 +156,6 @@ pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const char *afte
     return PAWL_OK;
 }
 
-/* ---- Messages -------------------------------------------------------------------- */
-
-static pawl_queue_message message_of(const pawl_queue_entry *e, pawl_mem *mem)
-{
-    return (pawl_queue_message){.id = e->id,
-                                .data = e->data,
-                                .priority = e->priority,
-                                .delivery_count = e->deliveries,
-                                .state = (pawl_queue_state)e->state,
-                                .enqueued_ms = e->enqueued_ms,
-                                .visible_ms = e->visible_ms,
-                                .expires_ms = e->expires_ms,
-                                .group = pawl_json_text(mem, e->attrs, "/group", ""),
-                                .headers = pawl_json_get(e->attrs, "/headers"),
-                                .source = pawl_json_text(mem, e->note, "/source", ""),
-                                .reason = pawl_json_text(mem, e->note, "/reason", "")};
-}
-
-pawl_status pawl_queue_browse_messages(pawl_client *c, const char *queue,
-                                       const pawl_queue_browse *query, pawl_mem *mem,
-                                       pawl_queue_messages *ret, pawl_error *reterr)
-{
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = ops_of(c, queue, err);
-    if (!ops)
-        return err->status;
-    pawl_queue_row row;
-    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
-    if (rc != PAWL_OK)
-        return rc;
-    pawl_entry_query look = {.qid = row.qid,
-                             .order = PAWL_ENTRIES_BY_ID,
-                             .after = query->after,
-                             .state = query->state,
-                             .has_priority = query->has_priority,
-                             .priority = query->priority,
-                             .limit = page_size(query->limit),
-                             .bytes_max = (size_t)8 << 20};
-    pawl_entry_list list = {.more = true};
-    for (int page = 0; page < PAGES_MAX && !list.count && list.more; page++) {
-        rc = ops->query_entries(c->rt->store, &look, mem, &list, err);
-        if (rc != PAWL_OK)
-            return rc;
-        look.after = list.last_id;
-    }
-    pawl_queue_message *items = arena_array(mem, pawl_queue_message, list.count + 1);
-    for (size_t i = 0; i < list.count; i++)
-        items[i] = message_of(&list.items[i], mem);
-    *ret = (pawl_queue_messages){
-        .items = items, .count = list.count, .next = list.more ? list.last_id : 0};
-    return PAWL_OK;
-}
-
-pawl_status pawl_queue_get_message(pawl_client *c, const char *queue, uint64_t id, pawl_mem *mem,
-                                   pawl_queue_message *ret, pawl_error *reterr)
-{
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = ops_of(c, queue, err);
-    if (!ops)
-        return err->status;
-    pawl_queue_row row;
-    pawl_entry_list list = {0};
-    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
-    if (rc == PAWL_OK)
-        rc = ops->read_entries(c->rt->store, &id, 1, false, mem, &list, err);
-    if (rc != PAWL_OK)
-        return rc;
-    if (!list.count || list.items[0].qid != row.qid) {
-        error_set(err, PAWL_NOT_FOUND, "there is no message %llu in queue '%s'",
-                  (unsigned long long)id, queue);
-        return PAWL_NOT_FOUND;
-    }
-    *ret = message_of(&list.items[0], mem);
-    return PAWL_OK;
-}
-
 /* ---- Locks ----------------------------------------------------------------------- */
 
 /* Enough to recognise, not enough to use. */
@@ -244,8 +169,8 @@ pawl_status pawl_queue_get_locks(pawl_client *c, const char *queue, pawl_mem *me
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = ops_of(c, queue, err);
-    if (!ops)
+    const pawl_queue_ops *ops = queue_ops_of(c, queue ? queue : "", err);
+    if (!ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
         return err->status;
     pawl_queue_row row;
     pawl_lock_list list = {0};

@@ -4,18 +4,24 @@
  *
  * Both directions are one commit each.  A push of an orchestration is a message in the round
  * of its turn; the group that delivers it inserts the item and drops the message.  A
- * bound queue turns an item into a start message in the round that takes the item out.  So
+ * bound queue turns an item into a start message in the round that takes the item out; when
+ * the start finds its id taken, the item is a dead letter in the round that drops the start.  So
  * neither can happen twice or be lost, whatever dies in between.
  *
  * Pop and ack of an orchestration are activities: their answers are recorded.  They hold no
  * thread while they wait, and whatever ends the process meanwhile is not their fault.
  */
+#include "base/limits.h"
 #include "runtime/activity.h"
 #include "runtime/hold.h"
+#include "runtime/input.h"
 #include "runtime/job.h"
 #include "runtime/letter.h"
 #include "runtime/queue_desk.h"
+#include "runtime/registry.h"
+#include "runtime/resident.h"
 #include "runtime/stage.h"
+#include "runtime/turn.h"
 
 #define STARTS_MAX 100
 
@@ -36,9 +42,9 @@ static pawl_status seat_for(pawl_runtime *rt, pawl_str name, struct seat **ret)
 }
 
 /* Its queue is damaged: the letter, and nobody else, waits. */
-static void wait_for_queue(pawl_runtime *rt, struct letter *l)
+static void wait_for_queue(pawl_runtime *rt, struct letter *l, pawl_str queue)
 {
-    struct seat *s = map_gets(&rt->desk->seats, l->mail.name);
+    struct seat *s = map_gets(&rt->desk->seats, queue);
     desk_rest(rt, &s->due);
     hold_letter(rt, l, rt->now_ms + (s->due.until_ms - rt_mono(rt)));
 }
@@ -48,7 +54,7 @@ void queue_deliver(pawl_runtime *rt, struct letter *l)
     struct seat *s;
     pawl_status why = seat_for(rt, l->mail.name, &s);
     if (why == PAWL_CORRUPT) {
-        wait_for_queue(rt, l);
+        wait_for_queue(rt, l, l->mail.name);
         return;
     }
     if (why != PAWL_OK) {
@@ -68,18 +74,126 @@ void queue_deliver(pawl_runtime *rt, struct letter *l)
 
 /* ---- Bound queues ------------------------------------------------------------------ */
 
+/* What makes a message of the start again, should its id be taken. */
+static pawl_str start_attrs_of(pawl_runtime *rt, const struct seat *s, const pawl_queue_message *m)
+{
+    pawl_json *w = pawl_json_new(&rt->group_mem);
+    pawl_json_object(w);
+    if (s->q->config.version.len) {
+        pawl_json_key(w, "version");
+        pawl_json_str(w, s->q->config.version);
+    }
+    pawl_json_key(w, "queue");
+    pawl_json_str(w, s->name);
+    pawl_json_key(w, "priority");
+    pawl_json_num(w, m->priority);
+    pawl_json_key(w, "enqueued_ms");
+    pawl_json_num(w, m->enqueued_ms);
+    if (m->group.len) {
+        pawl_json_key(w, "group");
+        pawl_json_str(w, m->group);
+    }
+    if (m->headers.len) {
+        pawl_json_key(w, "headers");
+        pawl_json_raw(w, m->headers);
+    }
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+/* The id is a function of queue and message, of a form that nobody may choose: a start that
+ * is delivered twice is one start. */
 static void start_one(pawl_runtime *rt, const struct seat *s, const pawl_queue_message *m)
 {
     const pawl_queue_config *c = &s->q->config;
-    pawl_str id =
-        pawl_mem_printf(&rt->group_mem, "%.*s-%llu", PAWL_FMT(s->name), (unsigned long long)m->id);
+    pawl_str id = pawl_mem_printf(&rt->group_mem, ID_OF_QUEUE "%.*s~%llu", PAWL_FMT(s->name),
+                                  (unsigned long long)m->id);
     pawl_message *msg = stage_send(rt, desk_stage(rt), PAWL_MSG_START, 0, id);
     msg->execution = 1;
     msg->name = arena_dup(&rt->group_mem, c->orchestration);
     msg->data = arena_dup(&rt->group_mem, m->data);
-    if (c->version.len)
-        msg->attrs =
-            pawl_mem_printf(&rt->group_mem, "{\"version\":\"%.*s\"}", PAWL_FMT(c->version));
+    msg->attrs = start_attrs_of(rt, s, m);
+}
+
+pawl_str queue_bound_warning(pawl_runtime *rt, const pawl_queue_config *c, pawl_mem *mem)
+{
+    if (!c->orchestration.len || registry_code(rt->app, c->orchestration, c->version))
+        return (pawl_str){0};
+    pawl_str what = registry_has_name(rt->app, c->orchestration)
+                        ? pawl_mem_printf(mem, "has no version %.*s", PAWL_FMT(c->version))
+                        : pawl_s("is not registered");
+    return pawl_mem_printf(
+        mem, "orchestration '%.*s' %.*s here: messages start instances that wait for its code",
+        PAWL_FMT(c->orchestration), PAWL_FMT(what));
+}
+
+static pawl_str queue_of(pawl_runtime *rt, const struct letter *l)
+{
+    return pawl_json_text(&rt->group_mem, l->mail.attrs, "/queue", "");
+}
+
+bool queue_sent(pawl_runtime *rt, const struct letter *l)
+{
+    return rt->desk && queue_of(rt, l).len > 0;
+}
+
+/* Is the instance the one this very message started? */
+static pawl_status is_twin(pawl_runtime *rt, const struct resident *r, const struct letter *l,
+                           bool *ret)
+{
+    pawl_status rc = input_is(rt, r, l->mail.data);
+    *ret = rc == PAWL_OK && pawl_str_eq(r->row.orchestration, l->mail.name);
+    return rc == PAWL_EMPTY ? PAWL_OK : rc;
+}
+
+/* Into the dead letter queue, in the round that drops the start. */
+static pawl_status bury_start(pawl_runtime *rt, const struct letter *l)
+{
+    struct seat *s, *dead;
+    pawl_str attrs = l->mail.attrs;
+    pawl_status rc = seat_for(rt, queue_of(rt, l), &s);
+    if (rc == PAWL_OK)
+        rc = seat_open(rt, queue_dead_letters(s->q, &rt->group_mem), &dead);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_queue_message m = {.data = l->mail.data,
+                            .priority = pawl_json_int(attrs, "/priority", 0),
+                            .delivery_count = 1,
+                            .enqueued_ms = pawl_json_int(attrs, "/enqueued_ms", 0),
+                            .group = pawl_json_text(&rt->group_mem, attrs, "/group", ""),
+                            .headers = pawl_json_get(attrs, "/headers")};
+    rt->desk->group.now_ms = rt->now_ms;
+    queue_bury_start(&rt->desk->group, s->q, &m,
+                     pawl_mem_printf(&rt->group_mem,
+                                     "its instance id '%.*s' is taken by another instance",
+                                     PAWL_FMT(l->instance)));
+    log_warn(&rt->log, "queue", "a message could not start its instance; it is a dead letter",
+             "queue=%s instance=%.*s", s->q->name, PAWL_FMT(l->instance));
+    return PAWL_OK;
+}
+
+void queue_start_taken(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    bool twin;
+    pawl_status rc = is_twin(rt, r, l, &twin);
+    if (rc == PAWL_CORRUPT) {
+        turn_damaged(rt, l);
+        return;
+    }
+    if (rc == PAWL_OK && !twin)
+        rc = bury_start(rt, l);
+    if (rc == PAWL_CORRUPT) {
+        wait_for_queue(rt, l, queue_of(rt, l));
+        return;
+    }
+    if (rc != PAWL_OK) {
+        letter_later(rt, l);
+        return;
+    }
+    struct stage *stage = desk_stage(rt);
+    stage_drop_message(rt, stage, l->mail.id);
+    stage_take(stage, l);
+    RT_POINT(rt, "queue.taken");
 }
 
 void queue_start_bound(pawl_runtime *rt, struct seat *s)

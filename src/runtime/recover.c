@@ -7,6 +7,7 @@
  * the slot file get one crash more, durably, before anything runs, and run
  * unfused; nobody else is touched.
  */
+#include "runtime/lane.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/mend.h"
@@ -33,8 +34,8 @@ static bool blame_work(pawl_runtime *rt, struct stage *s, uint64_t id, uint32_t 
         return false;
     const pawl_work *w = &list.items[0];
     log_warn(&rt->log, "recover", "activity was running when the process died",
-             "instance=%.*s activity=%.*s crashes=%u", PAWL_FMT(w->instance), PAWL_FMT(w->name),
-             w->crashes + crashes);
+             "instance=%.*s activity=%.*s crashes=%u", PAWL_FMT(w->instance),
+             PAWL_FMT(lane_activity(w->name)), w->crashes + crashes);
     pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
     *u = (pawl_work_update){.id = w->id,
                             .attempt = w->attempt + crashes,
@@ -68,8 +69,13 @@ static void blame_message(pawl_runtime *rt, struct stage *s, uint64_t uid, uint6
 /* The turn that ran: its message, if it was one, gets the blame. */
 static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t item)
 {
-    log_warn(&rt->log, "recover", "a turn was running when the process died", "uid=%llu item=%llu",
-             (unsigned long long)uid, (unsigned long long)item);
+    pawl_row row = {0};
+    pawl_error err;
+    if (store_find_uid(rt->store, uid, &rt->group_mem, &row, &err) != PAWL_OK)
+        row = (pawl_row){0}; /* a start has none yet */
+    log_warn(&rt->log, "recover", "a turn was running when the process died",
+             "instance=%.*s orchestration=%.*s uid=%llu item=%llu", PAWL_FMT(row.id),
+             PAWL_FMT(row.orchestration), (unsigned long long)uid, (unsigned long long)item);
     if (!item) { /* a start or raise that was not stored: they are stored first from now on */
         rt->unfused_requests = true;
         return;
@@ -80,13 +86,37 @@ static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t
     blame_message(rt, s, 0, item); /* a child's start or cancel */
 }
 
+/* Nobody knows whether one of those that ran did it: one in so many times counts. */
+#define SEVERAL_COUNT 10
+
+static void blame_all_work(pawl_runtime *rt, struct stage *s, const struct slots_past *past)
+{
+    size_t spared = 0;
+    for (size_t i = 0; i < past->work_count; i++) {
+        bool spare = past->rebooted || (past->several && past->times[i] % SEVERAL_COUNT != 0);
+        spared += spare;
+        if (spare)
+            (void)suspect(rt, past->work[i]);
+        else
+            (void)blame_work(rt, s, past->work[i], 1);
+    }
+    if (spared)
+        log_warn(&rt->log, "recover",
+                 past->rebooted
+                     ? "the machine went down while activities ran: none of them is to blame"
+                     : "the process was ended from outside while several things ran: not counted",
+                 "activities=%u", (unsigned)spared);
+}
+
 static pawl_status blame(pawl_runtime *rt, const struct slots_past *past, pawl_error *reterr)
 {
     struct stage *s = stage_bare(rt);
-    if (past->turn_uid)
+    if (past->text[0])
+        log_error(&rt->log, "recover", "user code ended the process before", "what=\"%s\"",
+                  past->text);
+    if (past->turn_uid && !past->rebooted)
         blame_turn(rt, s, past->turn_uid, past->turn_item);
-    for (size_t i = 0; i < past->work_count; i++)
-        (void)blame_work(rt, s, past->work[i], 1);
+    blame_all_work(rt, s, past);
     pawl_round round;
     stage_seal(rt, s, &round);
     rt->stages = NULL;
@@ -121,11 +151,12 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
 {
     arena_reset(&rt->group_mem);
     rt->now_ms = rt_now(rt);
-    pawl_status rc = past->unclean ? blame(rt, past, reterr) : PAWL_OK;
+    rt->recovered_ms = rt->now_ms;
+    pawl_status rc = mend_needed(rt) ? mend_all_later(rt, reterr) : PAWL_OK;
+    if (rc == PAWL_OK && past->unclean) /* a commit, so what is to be mended is known before */
+        rc = blame(rt, past, reterr);
     if (rc == PAWL_OK)
         rc = remember_kept(rt, reterr);
-    if (rc == PAWL_OK && mend_needed(rt))
-        rc = mend_all_later(rt, reterr);
     rt->fetch_messages = rt->store_backlog = rt->look_deadlines = rt->ask_due = true;
     rt->purge_left = true;
     rt->next_due_ms = INT64_MAX;

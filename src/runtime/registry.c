@@ -10,12 +10,16 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "runtime/inbox.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define TROUBLE_TAIL 24 /* room for "; and N more" */
 
 pawl_app *pawl_app_new(void)
 {
@@ -55,15 +59,36 @@ void pawl_app_free(pawl_app *app)
     free(app);
 }
 
-/* Remember the first thing that was wrong, for pawl_runtime_open().  That something is
- * there already hides nothing worse: it is what loading a module again is about. */
+/* Remember what is wrong, for pawl_runtime_open(): all of it, as far as there is room.  That
+ * something is there already hides nothing worse: it is what loading a module again is about. */
 static pawl_status refuse(pawl_app *app, const pawl_error *err)
 {
     pthread_mutex_lock(&app->lock);
-    if (!app->trouble_count++ || (app->trouble.status == PAWL_EXISTS && err->status != PAWL_EXISTS))
-        app->trouble = *err;
+    pawl_error *all = &app->trouble;
+    size_t len = strlen(all->text), more = strlen(err->text);
+    if (!app->trouble_count++) {
+        *all = *err;
+    } else {
+        if (all->status == PAWL_EXISTS)
+            all->status = err->status;
+        if (len + more + sizeof("; ") + TROUBLE_TAIL <= sizeof(all->text))
+            (void)snprintf(all->text + len, sizeof(all->text) - len, "; %s", err->text);
+        else
+            app->trouble_untold++;
+    }
     pthread_mutex_unlock(&app->lock);
     return err->status;
+}
+
+void registry_trouble(pawl_app *app, pawl_error *ret)
+{
+    pthread_mutex_lock(&app->lock);
+    *ret = app->trouble;
+    size_t len = strlen(ret->text);
+    if (app->trouble_untold)
+        (void)snprintf(ret->text + len, sizeof(ret->text) - len, "; and %d more",
+                       app->trouble_untold);
+    pthread_mutex_unlock(&app->lock);
 }
 
 void registry_join(pawl_app *app, pawl_runtime *rt)
@@ -171,7 +196,10 @@ pawl_status pawl_register_orchestration_with(pawl_app *app, const char *name, co
     if (check_registration(app, "orchestration name", name, version, (const void *)(size_t)fn,
                            &err) != PAWL_OK)
         return app ? refuse(app, &err) : PAWL_MISUSE;
-    size_t stack = opts && opts->stack_bytes ? opts->stack_bytes : LIMIT_STACK_DEFAULT;
+    pawl_register_opts room;
+    if (!(opts = OPTIONS_OF(&room, opts, "pawl_register_opts", &err)))
+        return refuse(app, &err);
+    size_t stack = opts->stack_bytes ? opts->stack_bytes : LIMIT_STACK_DEFAULT;
     if (stack < LIMIT_STACK_MIN || stack > LIMIT_STACK_MAX) {
         error_set(&err, PAWL_LIMIT, "orchestration '%s': stack_bytes %zu is not in %d..%d", name,
                   stack, LIMIT_STACK_MIN, LIMIT_STACK_MAX);
@@ -211,6 +239,9 @@ pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_ac
     if (check_registration(app, "activity name", name, NULL, (const void *)(size_t)fn, &err) !=
         PAWL_OK)
         return app ? refuse(app, &err) : PAWL_MISUSE;
+    pawl_register_opts room;
+    if (!(opts = OPTIONS_OF(&room, opts, "pawl_register_opts", &err)))
+        return refuse(app, &err);
     struct activity_entry *e = calloc(1, sizeof(*e));
     char *copy = strdup(name);
     if (!e || !copy) {
@@ -233,7 +264,12 @@ pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_ac
     if (!slot)
         return PAWL_NO_MEMORY;
     if (!added) {
-        error_set(&err, PAWL_EXISTS, "activity '%s' is registered twice", name);
+        const char *owner =
+            module_of(app, (const void *)(size_t)registry_activity(app, pawl_s(name))->fn);
+        error_set(&err, PAWL_EXISTS, "activity '%s' is registered twice%s%s%s", name,
+                  owner ? "; " : "", owner ? owner : "",
+                  owner ? " has it: put what both need into a module of its own, and load that, too"
+                        : "");
         return refuse(app, &err);
     }
     tell_runtimes(app);
@@ -263,7 +299,11 @@ bool registry_has_name(pawl_app *app, pawl_str name)
 const struct activity_entry *registry_activity(pawl_app *app, pawl_str name)
 {
     pthread_mutex_lock(&app->lock);
-    const struct activity_entry *e = map_gets(&app->activities, name);
+    const struct activity_entry *e = app->found; /* most often the one before */
+    if (!e || !pawl_str_is(name, e->name)) {
+        e = map_gets(&app->activities, name);
+        app->found = e;
+    }
     pthread_mutex_unlock(&app->lock);
     return e;
 }
@@ -282,11 +322,13 @@ size_t registry_activity_names(pawl_app *app, pawl_mem *mem, const pawl_str **re
 
 bool pawl_app_has_orchestration(pawl_app *app, const char *name, const char *version)
 {
+    MUST_HAVE("an app", app);
     return registry_code(app, pawl_s(name), pawl_s(version)) != NULL;
 }
 
 bool pawl_app_has_code(pawl_app *app)
 {
+    MUST_HAVE("an app", app);
     pthread_mutex_lock(&app->lock);
     bool has = app->orchestrations.count > 0;
     pthread_mutex_unlock(&app->lock);
@@ -295,5 +337,6 @@ bool pawl_app_has_code(pawl_app *app)
 
 bool pawl_app_has_activity(pawl_app *app, const char *name)
 {
+    MUST_HAVE("an app", app);
     return registry_activity(app, pawl_s(name)) != NULL;
 }

@@ -39,18 +39,23 @@ struct module_entry {
 
 struct pawl_app {
     pthread_mutex_t lock;
-    struct map orchestrations; /* name -> highest struct code_entry */
-    struct map activities;     /* name -> struct activity_entry */
+    struct map orchestrations;          /* name -> highest struct code_entry */
+    struct map activities;              /* name -> struct activity_entry */
+    const struct activity_entry *found; /* by the last look; NULL: none */
     VEC(struct module_entry) modules;
     VEC(struct code_entry *) all_code;
     VEC(struct activity_entry *) all_activities;
     atomic_ulong generation;
     pawl_runtime *runtimes;   /* woken by a registration */
     atomic_bool left_running; /* a closed runtime left activities behind: keep their code */
-    pawl_error trouble;       /* first bad registration; status PAWL_OK: none */
-    int trouble_count;
+    pawl_error trouble;       /* bad registrations; status PAWL_OK: none */
+    int trouble_count, trouble_untold;
 };
 
+/* All bad registrations in one text. */
+void registry_trouble(pawl_app *app, pawl_error *ret);
+/* module.c: the path of the loaded module that has this code; NULL: none has. */
+const char *module_of(const pawl_app *app, const void *code);
 /* A runtime hears of registrations from now on; until it leaves (twice does no harm). */
 void registry_join(pawl_app *app, pawl_runtime *rt);
 void registry_leave(pawl_app *app, pawl_runtime *rt);
@@ -58,6 +63,8 @@ void registry_leave(pawl_app *app, pawl_runtime *rt);
 const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str version);
 bool registry_has_name(pawl_app *app, pawl_str name);
 const struct activity_entry *registry_activity(pawl_app *app, pawl_str name);
+/* The orchestration whose name somebody may have misspelt; NULL: none is near. */
+const char *registry_nearest(pawl_app *app, const char *name);
 /* Names of all activities, in `mem`. */
 size_t registry_activity_names(pawl_app *app, pawl_mem *mem, const pawl_str **ret);
 

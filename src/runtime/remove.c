@@ -3,9 +3,10 @@
  * runtime/remove.c -- take instances out of the store, trees at a time. [engine]
  *
  * Removing is one commit: the ids are free at once, the rows go a few at a time
- * when there is nothing else to do.  A child whose parent still waits is not
- * removed alone without telling the parent.
+ * when there is nothing else to do.  Trees over TREE_MAX go in pieces (felling.h).  A child
+ * whose parent still waits is not removed alone without telling the parent.
  */
+#include "runtime/felling.h"
 #include "runtime/group.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
@@ -15,7 +16,7 @@
 
 #include <stdio.h>
 
-#define TREE_MAX       10000 /* instances removed by one call */
+#define TREE_MAX       2000 /* instances removed by one commit */
 #define PURGE_ROWS     500
 #define PURGE_RETRY_MS 1000
 
@@ -45,12 +46,8 @@ static void collect(pawl_runtime *rt, struct tree *t, const pawl_row *root)
     *list_add(&rt->group_mem, &t->rows) = *root;
     for (size_t i = 0; i < t->rows.count && t->trouble == PAWL_OK && t->rows.count <= TREE_MAX; i++)
         add_children(rt, t, t->rows.items[i].uid);
-    if (t->rows.count > TREE_MAX && t->trouble == PAWL_OK) {
+    if (t->rows.count > TREE_MAX && t->trouble == PAWL_OK)
         t->trouble = PAWL_LIMIT;
-        (void)snprintf(t->err.text, sizeof(t->err.text),
-                       "'%.*s' has more than %d descendants; remove some of them first",
-                       PAWL_FMT(root->id), TREE_MAX);
-    }
 }
 
 /* The first of the tree that still runs; NULL: all have ended. */
@@ -95,6 +92,28 @@ static void tell_parent(pawl_runtime *rt, struct stage *s, const pawl_row *row)
     m->execution = row->parent_execution;
     m->ref = row->parent_ref;
     m->data = pawl_s("the child was removed");
+    m->attrs = pawl_s("{\"kind\":\"cancelled\"}");
+}
+
+static void stage_leaving(pawl_runtime *rt, const struct leaving *leaving, bool root)
+{
+    struct stage *s = stage_of(rt, leaving->r);
+    s->change = PAWL_ROW_REMOVE;
+    s->removed = true;
+    for (size_t k = 0; k < leaving->work.count; k++)
+        *list_add(&rt->group_mem, &s->drop_work) = leaving->work.items[k];
+    if (root)
+        tell_parent(rt, s, &leaving->r->row);
+}
+
+bool remove_one(pawl_runtime *rt, const pawl_row *row, bool root)
+{
+    struct leaving leaving = {0};
+    if (!look_at_leaving(rt, row, &leaving))
+        return false;
+    stage_leaving(rt, &leaving, root);
+    rt->purge_left = true;
+    return true;
 }
 
 /* Stage the removal of the tree, all of it or nothing; false: trouble, or one of
@@ -105,15 +124,8 @@ static bool remove_tree(pawl_runtime *rt, const struct tree *t)
     for (size_t i = 0; i < t->rows.count; i++)
         if (!look_at_leaving(rt, &t->rows.items[i], &leaving[i]))
             return false;
-    for (size_t i = 0; i < t->rows.count; i++) {
-        struct stage *s = stage_of(rt, leaving[i].r);
-        s->change = PAWL_ROW_REMOVE;
-        s->removed = true;
-        for (size_t k = 0; k < leaving[i].work.count; k++)
-            *list_add(&rt->group_mem, &s->drop_work) = leaving[i].work.items[k];
-        if (i == 0)
-            tell_parent(rt, s, &t->rows.items[i]);
-    }
+    for (size_t i = 0; i < t->rows.count; i++)
+        stage_leaving(rt, &leaving[i], i == 0);
     return true;
 }
 
@@ -150,7 +162,7 @@ static void count_tree(const struct tree *t, pawl_reply *reply)
 }
 
 /* Answered with the commit, with counts. */
-static void answer_counts(pawl_runtime *rt, struct request *req, const pawl_reply *reply)
+void remove_answer(pawl_runtime *rt, struct request *req, const pawl_reply *reply)
 {
     struct stage *s = stage_bare(rt);
     s->reply = arena_new(&rt->group_mem, pawl_reply);
@@ -181,12 +193,16 @@ void remove_handle(pawl_runtime *rt, struct request *req)
     root.id = arena_dup(&rt->group_mem, root.id);
     collect(rt, &tree, &root);
     const pawl_row *open = first_open(&tree);
-    if (tree.trouble != PAWL_OK) {
+    if (tree.trouble != PAWL_OK && tree.trouble != PAWL_LIMIT) {
         request_refuse(req, tree.trouble, "%s", tree.err.text);
     } else if (open && !req->args.force) {
         request_refuse(req, PAWL_CONFLICT,
                        "instance '%.*s' is %s; cancel it first, or force it (--force, ?force=true)",
                        PAWL_FMT(open->id), pawl_state_name(open->state));
+    } else if (tree.trouble == PAWL_LIMIT && felling_is(rt, root.uid)) {
+        request_refuse(req, PAWL_CONFLICT, "instance '%s' is being removed", req->args.instance);
+    } else if (tree.trouble == PAWL_LIMIT) {
+        felling_begin(rt, &root, req, req->args.force, &(pawl_reply){.status = PAWL_OK});
     } else if (any_staged(rt, &tree)) {
         request_put_off(rt, req);
     } else if (!remove_tree(rt, &tree)) {
@@ -194,7 +210,7 @@ void remove_handle(pawl_runtime *rt, struct request *req)
     } else {
         pawl_reply reply = {.status = PAWL_OK};
         count_tree(&tree, &reply);
-        answer_counts(rt, req, &reply);
+        remove_answer(rt, req, &reply);
     }
 }
 
@@ -205,6 +221,8 @@ static bool prune_root(pawl_runtime *rt, const pawl_row *row, pawl_reply *reply)
 {
     struct tree tree = {0};
     collect(rt, &tree, row);
+    if (tree.trouble == PAWL_LIMIT && !first_open(&tree) && !rt->fellings)
+        felling_begin(rt, row, NULL, false, &(pawl_reply){.status = PAWL_OK}); /* one at a time */
     if (tree.trouble != PAWL_OK || first_open(&tree) || any_staged(rt, &tree) ||
         !remove_tree(rt, &tree))
         return false;
@@ -247,46 +265,92 @@ static pawl_status prune_roots(pawl_runtime *rt, int64_t before_ms, uint32_t lim
     return rc;
 }
 
-/* Closed executions of up to `limit` instances that run on. */
-static void prune_executions(pawl_runtime *rt, uint32_t limit, pawl_reply *reply)
+/* Was this execution closed before then?  One that is not there any more was. */
+static pawl_status was_closed(pawl_runtime *rt, uint64_t uid, uint64_t number, int64_t before_ms,
+                              bool *ret, pawl_error *err)
+{
+    pawl_row closed;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_find_execution(rt->store, uid, number, &rt->load_mem, &closed, err);
+    *ret = rc == PAWL_NOT_FOUND || (rc == PAWL_OK && closed.updated_ms < before_ms);
+    return rc == PAWL_NOT_FOUND ? PAWL_OK : rc;
+}
+
+/* The first execution that was closed at that time or later, or is open; they close in order. */
+static pawl_status first_kept(pawl_runtime *rt, const pawl_row *row, int64_t before_ms,
+                              uint64_t *ret, pawl_error *err)
+{
+    uint64_t low = 1, high = row->execution;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        bool closed = false;
+        pawl_status rc = was_closed(rt, row->uid, middle, before_ms, &closed, err);
+        if (rc != PAWL_OK)
+            return rc;
+        if (closed)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret = low;
+    return PAWL_OK;
+}
+
+static pawl_status prune_closed(pawl_runtime *rt, const pawl_row *row, int64_t before_ms,
+                                pawl_reply *reply, pawl_error *err)
+{
+    uint64_t kept = 0, n = 0;
+    pawl_status rc = first_kept(rt, row, before_ms, &kept, err);
+    if (rc == PAWL_OK && kept > 1)
+        rc = store_prune_executions(rt->store, &rt->fence, row->uid, kept, &n, err);
+    reply->executions += n;
+    return rc;
+}
+
+/* Of up to `limit` instances that run on, the executions closed before then; until trouble. */
+static pawl_status prune_executions(pawl_runtime *rt, int64_t before_ms, uint32_t limit,
+                                    pawl_reply *reply, pawl_error *err)
 {
     pawl_row_query query = {.state = PAWL_RUNNING + 1, .limit = limit};
     pawl_row_list list;
-    pawl_error err;
+    pawl_status rc = PAWL_OK;
     pawl_mem page;
     arena_init(&page);
-    for (uint32_t looked = 0; looked < limit;) {
+    for (uint32_t looked = 0; looked < limit && rc == PAWL_OK;) {
         arena_reset(&page);
-        if (store_list(rt->store, &query, &page, &list, &err) != PAWL_OK)
-            break;
-        for (size_t i = 0; i < list.count && looked < limit; i++) {
-            uint64_t n = 0;
+        rc = store_list(rt->store, &query, &page, &list, err);
+        for (size_t i = 0; rc == PAWL_OK && i < list.count && looked < limit; i++) {
             if (list.items[i].execution < 2)
                 continue;
             looked++;
-            if (store_prune_executions(rt->store, &rt->fence, list.items[i].uid,
-                                       list.items[i].execution, &n, &err) == PAWL_OK)
-                reply->executions += n;
+            rc = prune_closed(rt, &list.items[i], before_ms, reply, err);
         }
-        query.before_uid = list.next_uid;
-        if (!list.next_uid)
+        if (rc != PAWL_OK || !list.next_uid)
             break;
+        query.before_uid = list.next_uid;
     }
     arena_deinit(&page);
+    return rc;
 }
 
+/* What was pruned before trouble is told; trouble alone is the answer, to be asked again. */
 void prune_handle(pawl_runtime *rt, struct request *req)
 {
     uint32_t limit = req->args.limit ? req->args.limit : 1000;
     pawl_reply reply = {.status = PAWL_OK};
     pawl_error err = {0};
+    bool busy = rt->fellings;
     pawl_status rc = prune_roots(rt, req->args.before_ms, limit, &reply, &err);
-    if (rc != PAWL_OK && !reply.instances) {
+    if (rc == PAWL_OK)
+        rc = prune_executions(rt, req->args.before_ms, limit, &reply, &err);
+    if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN)
+        group_stop_dead(rt, rc, err.text);
+    if (rc != PAWL_OK && !reply.instances && !reply.executions) {
         request_refuse(req, rc, "%s", err.text);
         return;
     }
-    prune_executions(rt, limit, &reply);
-    answer_counts(rt, req, &reply);
+    if (busy || !felling_answers(rt, req, &reply))
+        remove_answer(rt, req, &reply);
 }
 
 void remove_purge(pawl_runtime *rt)
@@ -296,6 +360,10 @@ void remove_purge(pawl_runtime *rt)
     pawl_status rc = store_purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err);
     if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN) {
         group_stop_dead(rt, rc, err.text);
+        return;
+    }
+    if (rc == PAWL_NOT_FOUND) {
+        group_store_gone(rt, err.text);
         return;
     }
     if (rc != PAWL_OK) {

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "engine/engine.h"
 #include "fiber/fiber.h"
 #include "runtime/registry.h"
@@ -38,6 +39,8 @@ const char *pawl_replay_outcome_name(pawl_replay_outcome outcome)
 
 void pawl_replay_site(void *address, char *to, size_t size)
 {
+    if (!to || !size)
+        return;
     if (address)
         site_describe(address, to, size);
     else
@@ -144,6 +147,13 @@ static pawl_status judge(enum engine_outcome outcome, const struct engine_findin
     return PAWL_OK;
 }
 
+/* It was ended from outside before its code ran: there is nothing of the code in its history. */
+static bool never_ran(const pawl_event *events, size_t count)
+{
+    return count == 2 && events[0].kind == PAWL_EV_ORCHESTRATION_STARTED && events[1].attrs.len &&
+           pawl_json_bool(events[1].attrs, "/forced", false);
+}
+
 static pawl_status run(const struct code_entry *code, const pawl_info *info,
                        const pawl_event *events, size_t count, struct replaying *r,
                        pawl_replay_report *ret, pawl_error *err)
@@ -193,13 +203,16 @@ pawl_status pawl_replay(pawl_app *app, const pawl_info *info, const pawl_history
                         pawl_error *reterr)
 {
     struct replaying r = {.events = events};
+    if (!IS_THERE(app && info && ret && (events || !count),
+                  "an app, an instance, its events and room for the report", reterr))
+        return PAWL_MISUSE;
     *ret = (pawl_replay_report){0};
-    if (!app || engine_on_fiber()) {
+    if (engine_on_fiber()) {
         error_set(reterr, PAWL_MISUSE, "pawl_replay() needs an app, and is not for orchestrations");
         return PAWL_MISUSE;
     }
-    if (opts)
-        memcpy(&r.opts, opts, opts->size < sizeof(*opts) ? opts->size : sizeof(*opts));
+    if (!OPTIONS_TAKE(&r.opts, opts, "pawl_replay_opts", reterr))
+        return PAWL_MISUSE;
     const struct code_entry *code = find_code(app, info, r.opts.version, ret);
     if (!code)
         return PAWL_OK;
@@ -216,7 +229,13 @@ pawl_status pawl_replay(pawl_app *app, const pawl_info *info, const pawl_history
     pawl_mem mem;
     arena_init(&mem);
     pawl_event *list = convert(&mem, info->execution ? info->execution : 1, events, count);
-    pawl_status rc = run(code, info, list, count, &r, ret, reterr);
+    pawl_status rc = PAWL_OK;
+    if (never_ran(list, count)) {
+        ret->outcome = PAWL_REPLAY_ENDED;
+        ret->events = count;
+    } else {
+        rc = run(code, info, list, count, &r, ret, reterr);
+    }
     arena_deinit(&mem);
     return rc;
 }

@@ -14,7 +14,6 @@
 #include "runtime/loop.h"
 #include "runtime/resident.h"
 #include "runtime/stage.h"
-#include "runtime/turn.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -56,7 +55,7 @@ static void deliver(pawl_runtime *rt, struct request *req, const struct mail *ma
     }
     l->request = req;
     l->created_ms = rt->now_ms;
-    turn_deliver(rt, l);
+    letter_todo(rt, l);
 }
 
 static void start(pawl_runtime *rt, struct request *req)
@@ -157,6 +156,13 @@ static void retry(pawl_runtime *rt, struct request *req)
     s->unpile = true;
     forgive(rt, s, &waiting);
     stage_answer(s, req);
+}
+
+bool request_acts_at_once(const struct request *req)
+{
+    return req->args.op != PAWL_OP_START && req->args.op != PAWL_OP_RAISE &&
+           req->args.op != PAWL_OP_CANCEL && req->args.op != PAWL_OP_TERMINATE &&
+           req->args.op != PAWL_OP_SUSPEND && req->args.op != PAWL_OP_RESUME;
 }
 
 void request_handle(pawl_runtime *rt, struct request *req)

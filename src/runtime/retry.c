@@ -9,41 +9,67 @@
 #include "runtime/retry.h"
 #include "store/store.h"
 
+#include "runtime/crew.h"
 #include "runtime/job.h"
+#include "runtime/lane.h"
 #include "runtime/lease.h"
 #include "runtime/letter.h"
 #include "runtime/loop.h"
 #include "runtime/stage.h"
+#include "runtime/tally.h"
+#include "runtime/token.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* attrs of the completion: empty for the common first attempt. */
-static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w)
+static void put_number(pawl_json *j, const char *key, int64_t n)
 {
-    if (!w->attempt)
+    pawl_json_key(j, key);
+    pawl_json_num(j, n);
+}
+
+/* What else is known of the completion (pawl/event.h): nothing of the common first attempt here.
+ * Attempts that a crash ended are counted apart: a kill must not change what code sees. */
+static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind,
+                                 uint32_t attempts, const struct request *req)
+{
+    bool plain = kind == PAWL_RESULT_OK || kind == PAWL_RESULT_FAILED;
+    pawl_str lease = req ? token_mark(req->args.name) : (pawl_str){0};
+    if (plain && attempts == 1 && !w->crashes && !w->last_error.len && !lease.len)
         return (pawl_str){0};
     pawl_json *j = pawl_json_new(&rt->group_mem);
     pawl_json_object(j);
-    pawl_json_key(j, "attempts");
-    pawl_json_num(j, (int64_t)w->attempt + 1);
+    if (!plain) {
+        pawl_json_key(j, "kind");
+        pawl_json_cstr(j, pawl_result_kind_name((int)kind));
+    }
+    if (attempts != 1)
+        put_number(j, "attempts", attempts);
+    if (w->crashes)
+        put_number(j, "crashes", w->crashes);
     if (w->last_error.len) {
         pawl_json_key(j, "last_error");
         pawl_json_str(j, w->last_error);
+    }
+    if (lease.len) {
+        pawl_json_key(j, "lease");
+        pawl_json_str(j, lease);
     }
     pawl_json_end(j);
     return pawl_json_done(j);
 }
 
-void retry_completed(pawl_runtime *rt, const pawl_work *w, bool ok, pawl_str result, bool unfused,
-                     struct request *req)
+/* The call is decided: bring it to the turn, with the work row to ack. */
+static void decide(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
+                   pawl_str result, bool unfused, struct request *req)
 {
-    struct mail mail = {.kind = ok ? PAWL_MSG_ACTIVITY_COMPLETED : PAWL_MSG_ACTIVITY_FAILED,
+    struct mail mail = {.kind = kind == PAWL_RESULT_OK ? PAWL_MSG_ACTIVITY_COMPLETED
+                                                       : PAWL_MSG_ACTIVITY_FAILED,
                         .execution = w->execution,
                         .ref = w->ref,
                         .data = result,
-                        .attrs = completion_attrs(rt, w)};
+                        .attrs = completion_attrs(rt, w, kind, attempts, req)};
     struct letter *l = letter_create(&mail, w->uid, (pawl_str){0}, (pawl_str){0});
     need_memory(l);
     l->work_id = w->id;
@@ -59,15 +85,20 @@ void retry_completed(pawl_runtime *rt, const pawl_work *w, bool ok, pawl_str res
     stage_take(s, l);
 }
 
-/* The failure that reaches the code names attempt count and last error.  Attempts
- * that a crash ended are not among them: a kill must not change what code sees. */
-static void decide_failed(pawl_runtime *rt, const pawl_work *w, pawl_str error, uint32_t tries,
-                          bool unfused, struct request *req)
+void retry_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result, bool unfused,
+                     struct request *req)
+{
+    COUNT(rt, activities_completed);
+    tally_activity(rt, lane_activity(w->name), PAWL_TALLY_COMPLETED);
+    decide(rt, w, PAWL_RESULT_OK, w->attempt + 1 - w->crashes, result, unfused, req);
+}
+
+void retry_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
+                   pawl_str error, bool unfused, struct request *req)
 {
     COUNT(rt, activities_failed);
-    if (tries > 1)
-        error = pawl_mem_printf(&rt->group_mem, "%.*s (attempt %u)", PAWL_FMT(error), tries);
-    retry_completed(rt, w, false, error, unfused, req);
+    tally_activity(rt, lane_activity(w->name), PAWL_TALLY_FAILED);
+    decide(rt, w, kind, attempts, error, unfused, req);
 }
 
 /* May this failed attempt be followed by another, `delay` from now? */
@@ -75,9 +106,11 @@ static bool may_retry(pawl_runtime *rt, const pawl_work *w, const struct call_po
                       pawl_str error, enum retry_why why, int64_t *retdelay)
 {
     uint32_t tries = w->attempt + 1;
-    if (why == RETRY_FINAL || tries >= p->attempts + w->crashes || policy_is_final(p, error))
+    if (why == RETRY_FINAL || policy_is_final(p, error) ||
+        (p->attempts != PAWL_UNLIMITED && tries >= (uint64_t)p->attempts + w->crashes))
         return false;
-    if (why == RETRY_TIMEOUT && p->no_retry_on_timeout)
+    if ((why == RETRY_START_TO_CLOSE || why == RETRY_HEARTBEAT) &&
+        (p->no_retry_on_timeout || p->at_most_once)) /* it may still be at it */
         return false;
     uint64_t bits;
     rt->env.random(rt->env.user, &bits, sizeof(bits));
@@ -86,15 +119,23 @@ static bool may_retry(pawl_runtime *rt, const pawl_work *w, const struct call_po
            rt->now_ms + *retdelay < w->scheduled_ms + p->schedule_to_close_ms;
 }
 
+static pawl_result_kind kind_of(enum retry_why why)
+{
+    return why == RETRY_START_TO_CLOSE ? PAWL_RESULT_START_TO_CLOSE
+           : why == RETRY_HEARTBEAT    ? PAWL_RESULT_HEARTBEAT
+                                       : PAWL_RESULT_FAILED;
+}
+
 struct stage *retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
                            pawl_str error, enum retry_why why, bool unfused, struct request *req)
 {
     int64_t delay = 0;
     if (!may_retry(rt, w, p, error, why, &delay)) {
-        decide_failed(rt, w, error, w->attempt + 1 - w->crashes, unfused, req);
+        retry_decided(rt, w, kind_of(why), w->attempt + 1 - w->crashes, error, unfused, req);
         return NULL;
     }
     COUNT(rt, activities_retried);
+    tally_activity(rt, lane_activity(w->name), PAWL_TALLY_RETRIED);
     struct stage *s = stage_bare(rt);
     pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
     *u = (pawl_work_update){.id = w->id,
@@ -108,6 +149,11 @@ struct stage *retry_failed(pawl_runtime *rt, const pawl_work *w, const struct ca
     return s;
 }
 
+uint32_t retry_crash_limit(const pawl_runtime *rt, const struct call_policy *p)
+{
+    return p->max_crashes ? p->max_crashes : rt->opts.max_attempts;
+}
+
 void retry_poison(pawl_runtime *rt, struct job *job, const char *text)
 {
     map_remove(&rt->jobs, job->work.id);
@@ -115,15 +161,18 @@ void retry_poison(pawl_runtime *rt, struct job *job, const char *text)
     COUNT(rt, quarantined);
     log_error(&rt->log, "work", "activity given up", "instance=%.*s activity=%.*s why=\"%s\"",
               PAWL_FMT(job->work.instance), PAWL_FMT(job->work.name), text);
-    decide_failed(rt, &job->work, pawl_s(text), 1, true, NULL);
+    retry_decided(rt, &job->work, PAWL_RESULT_POISON, job->work.attempt - job->work.crashes,
+                  pawl_s(text), true, NULL);
     job_free(job);
 }
 
-int64_t retry_lease_deadline(const struct call_policy *p, const pawl_work *w, int64_t now_ms)
+int64_t retry_lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
+                             int64_t now_ms)
 {
     int64_t at = job_deadline(p, w->scheduled_ms, true);
-    if (p->start_to_close_ms && (!at || now_ms + p->start_to_close_ms < at))
-        at = now_ms + p->start_to_close_ms;
+    int64_t close_ms = token_began(token, now_ms) + p->start_to_close_ms;
+    if (p->start_to_close_ms && (!at || close_ms < at))
+        at = close_ms;
     if (p->heartbeat_ms && (!at || now_ms + p->heartbeat_ms < at))
         at = now_ms + p->heartbeat_ms;
     return at;
@@ -153,7 +202,8 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
     struct job *job = map_get(&rt->jobs, w->id);
     struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
     bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
-    bool started = leased || w->attempt || (job && atomic_load(&job->began_ms));
+    bool running = leased || (job && atomic_load(&job->began_ms));
+    bool started = running || w->attempt;
     char text[120];
     if (p.schedule_to_close_ms && rt->now_ms >= w->scheduled_ms + p.schedule_to_close_ms) {
         pawl_str why =
@@ -161,18 +211,22 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
                             (long long)p.schedule_to_close_ms,
                             w->last_error.len ? "; last error: " : "", PAWL_FMT(w->last_error));
         job_withdraw(rt, w->id);
-        decide_failed(rt, w, why, w->attempt + 1 - w->crashes, false, NULL);
+        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_CLOSE, w->attempt + running - w->crashes, why,
+                      false, NULL);
     } else if (!started && !w->lock_token.len && p.schedule_to_start_ms) {
         (void)snprintf(text, sizeof(text),
                        "timeout: schedule-to-start of %lld ms: no worker took it",
                        (long long)p.schedule_to_start_ms);
         job_withdraw(rt, w->id);
-        decide_failed(rt, w, pawl_s(text), 1, false, NULL);
-    } else if (w->lock_token.len && !leased) {
+        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, pawl_s(text), false, NULL);
+    } else if (w->lock_token.len && !leased && !job) {
         lease_expired(rt, w, &p);
     } else if (leased) {
         (void)snprintf(text, sizeof(text), "timeout: no result in time");
-        (void)retry_failed(rt, w, &p, pawl_s(text), RETRY_TIMEOUT, false, NULL);
+        int64_t began_ms = token_began(w->lock_token, rt->now_ms - p.start_to_close_ms);
+        bool silent = !p.start_to_close_ms || rt->now_ms < began_ms + p.start_to_close_ms;
+        (void)retry_failed(rt, w, &p, pawl_s(text), silent ? RETRY_HEARTBEAT : RETRY_START_TO_CLOSE,
+                           false, NULL);
     } else {
         (void)move_deadline(rt, w, job_deadline(&p, w->scheduled_ms, true),
                             job ? rt->fence.epoch : w->lock_epoch);
@@ -203,9 +257,9 @@ static bool is_token_of(struct job *job, const char *token)
 {
     if (!job)
         return false;
-    pthread_mutex_lock(&job->cancel_lock);
+    pthread_mutex_lock(&job->token_lock);
     bool same = job->token[0] && strcmp(job->token, token) == 0;
-    pthread_mutex_unlock(&job->cancel_lock);
+    pthread_mutex_unlock(&job->token_lock);
     return same;
 }
 
@@ -213,7 +267,7 @@ static bool is_token_of(struct job *job, const char *token)
 static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
 {
     const char *token = req->args.name ? req->args.name : "";
-    uint64_t id = token[0] == 'w' ? strtoull(token + 1, NULL, 10) : 0;
+    uint64_t id = token_work(token);
     pawl_work_list list = {0};
     pawl_error err;
     arena_reset(&rt->load_mem);
@@ -231,6 +285,9 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
     }
     if (rc != PAWL_OK)
         request_refuse(req, rc, "%s", err.text);
+    else if (req->args.op == PAWL_OP_COMPLETE &&
+             token_is_recorded(rt, token, !req->args.failed, req->args.data))
+        request_answer(req, &(pawl_reply){.status = PAWL_OK});
     else
         request_refuse(
             req, PAWL_LOST,
@@ -244,9 +301,10 @@ void job_complete_request(pawl_runtime *rt, struct request *req)
     pawl_work w;
     if (!row_of_token(rt, req, &w))
         return;
+    crew_freed(rt, w.id);
     pawl_str result = arena_dup(&rt->group_mem, req->args.data);
     if (!req->args.failed) {
-        retry_completed(rt, &w, true, result, false, req);
+        retry_completed(rt, &w, result, false, req);
         return;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
@@ -265,6 +323,6 @@ void job_heartbeat_request(pawl_runtime *rt, struct request *req)
         return;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    int64_t at = lease_deadline(&p, &w, rt->now_ms, w.lock_until_ms);
+    int64_t at = lease_deadline(&p, &w, w.lock_token, rt->now_ms, w.lock_until_ms);
     stage_answer(move_deadline(rt, &w, at, 0), req);
 }

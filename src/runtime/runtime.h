@@ -41,7 +41,10 @@
 struct fiber_pool;
 struct lease_call;
 struct slots;
+struct felling;
+struct crew;
 struct queue_desk;
+struct coming;
 
 /* ---- What travels -------------------------------------------------------- */
 
@@ -50,6 +53,8 @@ enum item_kind { ITEM_REQUEST, ITEM_JOB, ITEM_LEASE, ITEM_QUEUE, ITEM_WITHDRAWAL
 /* What the inbox carries; embedded first in its owner. */
 struct item {
     struct item *next;
+    struct item *older, *newer; /* [engine] a call without an answer (owed.h) */
+    int64_t since_ms;           /* mono: handed in, or not much later */
     enum item_kind kind;
 };
 
@@ -91,37 +96,59 @@ enum job_verdict {
     JOB_OK,
     JOB_ERR,
     JOB_ERR_FINAL,
-    JOB_TIMED_OUT,
+    JOB_TIMED_OUT, /* start-to-close */
+    JOB_SILENT,    /* heartbeat */
     JOB_PENDING,
     JOB_SKIPPED, /* it did not run: the next process runs it */
     JOB_AWAY,    /* the function has returned, somebody else answers */
+    JOB_BEGINS,  /* at most once: its row is to say that it begins (once.h) */
+    JOB_UNBEGUN, /* the row said so, and it did not */
 };
+
+#define TOKEN_BYTES 96 /* of an attempt that somebody outside completes (token.h) */
 
 /* One attempt of an activity.  Owned by the engine thread (map jobs), lent to a
  * worker between hand-out and completion.  One allocation with its strings. */
 struct job {
     struct item item;
     struct job *next_queued;
-    pawl_work work; /* as stored; attempt counts the tries before this one */
+    struct share *share; /* once queued for a thread */
+    bool once_out;       /* [engine] counted in rt->once_out */
+    bool marked;         /* its row says that it begins (once.h) */
+    pawl_work work;      /* as stored; attempt counts the tries before this one */
     const struct activity_entry *activity;
     pawl_runtime *rt;
-    enum job_state state;        /* [engine] */
-    bool unfused;                /* store the completion before the turn (after a crash) */
-    bool given_up;               /* [engine] withdrawn or timed out: ignore the result */
-    bool aside;                  /* [engine] it only waits: not in the backlog */
-    atomic_bool cancelled;       /* the activity may look */
-    atomic_llong began_ms;       /* mono: a worker began; 0: still queued */
-    atomic_llong beat_ms;        /* mono: last heartbeat, or the beginning */
-    pthread_mutex_t cancel_lock; /* guards the two below, and token */
-    void (*on_cancel)(void *arg);
+    enum job_state state;         /* [engine] */
+    bool unfused;                 /* store the completion before the turn (after a crash) */
+    bool given_up;                /* [engine] withdrawn or timed out: ignore the result */
+    bool aside;                   /* [engine] it only waits: not in the backlog */
+    atomic_bool cancelled;        /* the activity may look */
+    atomic_llong began_ms;        /* mono: a worker began; 0: still queued */
+    atomic_llong beat_ms;         /* mono: last heartbeat, or the beginning */
+    pthread_mutex_t token_lock;   /* guards token */
+    void (*on_cancel)(void *arg); /* guarded by the lock of cancels, as are the next four */
     void *on_cancel_arg;
+    enum { CANCEL_NONE, CANCEL_QUEUED, CANCEL_CALLING } cancel_state;
+    pthread_t cancel_caller; /* who calls */
+    struct job *next_cancelled;
     struct heap_node limit; /* [engine] start-to-close or heartbeat, mono clock */
     enum job_verdict verdict;
     char *result; /* owned */
     size_t result_len;
     struct call_policy policy;
-    pawl_mem mem;   /* of the policy */
-    char token[64]; /* of pawl_pending; "": not asked for */
+    pawl_mem mem;            /* of the policy */
+    char token[TOKEN_BYTES]; /* of pawl_pending; "": not asked for */
+};
+
+/* What is queued and runs under one activity's name (share.h). */
+struct share {
+    struct share *next; /* in rt->shares_waiting, who waited longest first */
+    struct job *first, **end;
+    uint32_t running;
+    struct share *once_next; /* [engine] this and the rest: at most once, see once.h */
+    struct job *once_first, **once_end;
+    uint32_t once_out;
+    uint64_t once_turn; /* when it got its last place */
 };
 
 /* ---- Instances in memory ---------------------------------------------------- */
@@ -135,9 +162,9 @@ struct resident {
     const struct code_entry *code;
     struct stage *stage; /* in the group being built; NULL: none */
     bool doomed;         /* evict after the commit */
+    bool piled;          /* letters wait as rows since it was loaded */
     bool taken_known;    /* peek-lock mode: `taken` is filled in */
     struct map taken;    /* ids of raises its history holds */
-    uint64_t grace_id;   /* message that ends the grace of a cancel; 0: none known */
     size_t bytes;        /* counted in rt->resident_bytes */
     pawl_runtime *rt;
     struct resident *older, *newer; /* by last use */
@@ -228,8 +255,13 @@ struct idle_until {
 struct pawl_runtime {
     pawl_app *app;
     pawl_runtime *next_of_app; /* guarded by the lock of app */
+    pid_t pid;                 /* the process it was opened in, or runs in */
     pawl_options opts;         /* defaults filled in; strings owned below */
     char *data_dir;
+    char *tag_text; /* opts.tags */
+    pawl_str *tags; /* in it: calls with these run on threads of this process, too */
+    size_t tag_count;
+    bool no_lanes; /* trials: every worker there is, is this process */
     pawl_env env;
     struct logger log;
     pawl_store *store;
@@ -242,12 +274,15 @@ struct pawl_runtime {
     pthread_mutex_t lock; /* guards inbox_*, stop flags, waiters */
     pthread_cond_t wake;  /* the engine waits here */
     struct item *inbox, **inbox_end;
-    bool engine_waits;         /* asleep, and not told to wake */
-    bool woken;                /* told to: the next wait returns at once */
-    bool lent;                 /* a borrower has the engine, see lend.h */
-    bool engine_wants;         /* and the time to wake has come meanwhile */
-    atomic_size_t inbox_light; /* of inbox_count: what a borrower may take */
-    void (*come)(void *);      /* calls the borrower; NULL: there is none */
+    int step_fd;                 /* pawl_runtime_fd(), see embed.h; 0: nobody asked */
+    bool step_told;              /* and it is readable */
+    bool engine_waits;           /* asleep, and not told to wake */
+    bool woken;                  /* told to: the next wait returns at once */
+    bool lent;                   /* a borrower has the engine, see lend.h */
+    bool engine_wants;           /* and the time to wake has come meanwhile */
+    atomic_size_t inbox_light;   /* of inbox_count: what a borrower may take */
+    atomic_llong inbox_since_ms; /* mono: the first of the inbox came; 0: it is empty */
+    void (*come)(void *);        /* calls the borrower; NULL: there is none */
     void *come_arg;
     size_t lend_seen;       /* light items, when they were last looked at */
     int64_t lend_quiet_us;  /* mono: no more have come since */
@@ -256,10 +291,13 @@ struct pawl_runtime {
     unsigned forks;         /* forks_behind() when it was opened */
     atomic_bool no_workers; /* work is queued, and no thread could be started for it */
     atomic_bool full;       /* new work is refused: the disk is full */
-    atomic_bool busy;       /* the engine is not waiting: the watchdog looks */
-    struct map waiters;     /* instance id -> struct wait_node */
+    atomic_bool gone;       /* so is everything: the store is not in its place any more … */
+    char gone_why[PAWL_TROUBLE_BYTES]; /* … and what to do; written before */
+    atomic_bool busy;                  /* the engine is not waiting: the watchdog looks */
+    struct map waiters;                /* instance id -> struct wait_node */
     atomic_uint waiter_count;
     pthread_mutex_t feed_lock; /* guards the three below */
+    bool feeding;              /* [engine] feeds are being called, under feed_lock */
     struct feed *feeds;
     uint64_t feed_number;
     atomic_uint feed_count;
@@ -277,6 +315,10 @@ struct pawl_runtime {
     struct letter *later, **later_end; /* put off to the next group, in order */
     size_t todo_count;
     struct item *items, **items_end;  /* taken from the inbox, not yet looked at */
+    struct item owed;                 /* calls without an answer, a ring (owed.h) */
+    atomic_llong owed_since_ms;       /* mono: the oldest of them and of `items`; 0: none */
+    bool left_over;                   /* the last pass did not get to all of them: they go first */
+    uint32_t passes_unfetched;        /* with rows to fetch, because so many letters are at hand */
     struct map inflight;              /* message row id -> letter in memory */
     uint64_t seed_key[2], seed_count; /* of the seeds of executions; new with each process */
     pawl_mem group_mem;
@@ -289,16 +331,23 @@ struct pawl_runtime {
     int64_t looked_ms; /* what was due then has been fetched, or will be (flags below) */
     bool ask_due;      /* next_due_ms is only what this process knows: ask the store */
     bool fetch_messages, look_deadlines, purge_left;
-    int64_t purge_at_ms;      /* mono: not before */
-    struct map codeless;      /* uid -> resident or 1: waits for code */
-    struct map piled;         /* uid -> 1: its waiting rows could not be read yet */
-    struct map mailboxes;     /* address -> what waits for it (mailbox.c) */
-    struct map kept_names;    /* name -> owned copy: mail kept for an instance not yet started */
-    unsigned long generation; /* of the registry, as last seen */
-    int64_t retry_at_ms;      /* mono: do nothing before (store trouble) */
-    bool hold;                /* stop delivering in this group: order would break */
-    uint32_t store_trouble;   /* failed commits in a row */
-    bool unread;              /* that is all: reads failed, no commit did */
+    bool mail_lies;            /* of this process' own messages: newer ones lie behind them */
+    int64_t purge_at_ms;       /* mono: not before */
+    struct map codeless;       /* uid -> resident or 1: waits for code */
+    struct map piled;          /* uid -> 1: its waiting rows could not be read yet */
+    struct map mailboxes;      /* address -> what waits for it (mailbox.c) */
+    struct map coming;         /* id -> a start by name that is on its way (coming.c) */
+    struct coming *spoken_for; /* ids decided in this pass */
+    struct map kept_names;     /* name -> owned copy: mail kept for an instance not yet started */
+    unsigned long generation;  /* of the registry, as last seen */
+    int64_t retry_at_ms;       /* mono: do nothing before (store trouble) */
+    bool hold;                 /* stop delivering in this group: order would break */
+    uint32_t store_trouble;    /* failed commits in a row */
+    bool unread;               /* that is all: reads failed, no commit did */
+    int64_t store_look_ms;     /* mono: how it is, not before */
+    uint64_t store_damaged;    /* rows, as last told */
+    uint64_t store_log_told;   /* bytes of its log that were told; 0: it is short */
+    bool refuse;               /* the store is gone: calls under way are to be refused */
     bool disk_full;
     bool unfused_requests;  /* a start or raise took the process down last time: store it first */
     uint64_t turn_item;     /* row of the letter being delivered, for the blame; 0: not stored */
@@ -316,7 +365,9 @@ struct pawl_runtime {
         bool found;          /* the sweep met a finished root */
     } retain;
 
-    struct queue_desk *desk; /* queues; NULL: the store has none */
+    struct felling *fellings; /* large trees that are being removed */
+    struct crew *crew;        /* workers outside; NULL: read only */
+    struct queue_desk *desk;  /* queues; NULL: the store has none */
 
     /* jobs */
     struct map jobs;        /* [engine] work id -> struct job */
@@ -333,9 +384,21 @@ struct pawl_runtime {
     pthread_cond_t work_ready;
     struct job *handing, **handing_end; /* the engine's: not in the queue yet */
     uint32_t handing_count;
-    struct job *queue, **queue_end;
+    struct share *once_shares; /* [engine] names called at most once, see once.h */
+    size_t once_waiting;       /* [engine] their jobs that have no place yet */
+    uint32_t once_out;         /* [engine] marked, or to be, and not done */
+    uint64_t once_turns;       /* [engine] places given so far */
+    struct map shares;         /* activity -> struct share, see share.h */
+    struct share share_of_rest;
+    struct share *shares_waiting, **shares_end; /* those with queued jobs */
     size_t queue_count;
     uint32_t worker_count, worker_idle, running;
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        struct job *first; /* whose callbacks are to be called */
+        uint32_t threads;
+    } cancels; /* see cancel.h */
     bool workers_stop;
     bool rousing; /* a thread is being woken or started */
     pthread_t *workers;
@@ -362,6 +425,12 @@ struct pawl_runtime {
             evictions, mismatches, quarantined, commit_us, store_errors, resident, todo, retired,
             schedule_to_start_count, schedule_to_start_ms, schedule_to_start[PAWL_DELAY_BUCKETS];
     } n;
+    int64_t recovered_ms; /* wall, when what the last process left was looked at */
+    struct tallies {
+        struct map by_name; /* [engine] */
+        struct tally *last; /* counted */
+    } tallies[2];           /* of orchestrations, of activities */
+    _Atomic(struct tally *) tally_list;
     pthread_mutex_t trouble_lock;
     char trouble[PAWL_TROUBLE_BYTES];
 };

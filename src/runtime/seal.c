@@ -13,8 +13,10 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/rand.h"
+#include "runtime/crew.h"
 #include "runtime/hold.h"
 #include "runtime/job.h"
+#include "runtime/lane.h"
 #include "runtime/mend.h"
 #include "runtime/resident.h"
 
@@ -130,10 +132,17 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
                      .input = e->data,
                      .attrs = e->attrs,
                      .scheduled_ms = e->at_ms};
-    if (step->policy)
-        w->deadline_ms = job_deadline(step->policy, e->at_ms, false);
+    if (s->now_ms < w->scheduled_ms) /* the clock was set back, and events never go back */
+        w->scheduled_ms = s->now_ms;
+    if (step->policy) {
+        w->deadline_ms = job_deadline(step->policy, w->scheduled_ms, false);
+        if (!rt->no_lanes)
+            w->name = lane_of(&rt->group_mem, e->name, step->policy->tag);
+    }
     if (job_admit(rt, w))
         w->lock_epoch = rt->fence.epoch;
+    else if (!registry_activity(rt->app, e->name))
+        crew_look_at(rt, e->name);
 }
 
 static void derive_start(pawl_runtime *rt, struct stage *s, const struct step *step, bool child)
@@ -170,6 +179,8 @@ static void derive_parent(pawl_runtime *rt, struct stage *s, const pawl_event *e
         m->data = pawl_mem_printf(&rt->group_mem, "cancelled: %.*s", PAWL_FMT(e->data));
     else if (e->kind == PAWL_EV_ORCHESTRATION_TERMINATED)
         m->data = pawl_mem_printf(&rt->group_mem, "terminated: %.*s", PAWL_FMT(e->data));
+    if (!ok && e->kind != PAWL_EV_ORCHESTRATION_FAILED)
+        m->attrs = pawl_s("{\"kind\":\"cancelled\"}");
 }
 
 static void derive_end(pawl_runtime *rt, struct stage *s, const pawl_event *e)
@@ -231,6 +242,9 @@ static void derive_push(pawl_runtime *rt, struct stage *s, const pawl_event *e)
 static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, bool gone)
 {
     const pawl_event *e = &step->event;
+    if (step->refused && e->kind == PAWL_EV_CUSTOM_STATUS_UPDATED) /* no result tells the code */
+        log_warn(&rt->log, "turn", "custom status refused; the one before stands",
+                 "instance=%.*s attrs=\"%.*s\"", PAWL_FMT(s->row.id), PAWL_FMT(e->attrs));
     if (gone || step->refused)
         return;
     switch ((pawl_event_kind)e->kind) {
@@ -291,13 +305,15 @@ void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step)
     derive(rt, s, step, false);
 }
 
-/* The message an ExternalEvent took, by the id it was first stored under. */
+/* The message an ExternalEvent took; without atomic rounds also the row that was adopted as it. */
 static pawl_str message_attrs(pawl_runtime *rt, const struct stage *s, uint64_t id)
 {
-    for (size_t i = 0; i < s->adoptions.count; i++)
+    unsigned long long number = id;
+    for (size_t i = 0; mend_needed(rt) && i < s->adoptions.count; i++)
         if (s->adoptions.items[i].id == id)
-            id = s->adoptions.items[i].was;
-    return pawl_mem_printf(&rt->group_mem, "{\"message\":%llu}", (unsigned long long)id);
+            return pawl_mem_printf(&rt->group_mem, "{\"message\":%llu,\"was\":%llu}", number,
+                                   (unsigned long long)s->adoptions.items[i].was);
+    return pawl_mem_printf(&rt->group_mem, "{\"message\":%llu}", number);
 }
 
 /* Number the steps and put them into s->events. */
@@ -308,7 +324,7 @@ static void number_events(pawl_runtime *rt, struct stage *s)
     for (size_t i = 0; i < s->turn.count; i++) {
         pawl_event *e = &s->turn.steps[i].event;
         e->rid = rt_new_id(rt);
-        if (e->kind == PAWL_EV_EXTERNAL_EVENT && mend_needed(rt))
+        if (e->kind == PAWL_EV_EXTERNAL_EVENT)
             e->attrs = message_attrs(rt, s, s->turn.steps[i].message);
         if (e->kind == PAWL_EV_ORCHESTRATION_STARTED)
             s->row.first_rid = e->rid;

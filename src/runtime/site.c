@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/site.c -- see site.h.  Called when a mismatch is reported, never on a
- * healthy path.  The module is named by the descriptor of its private copy, so
+ * runtime/site.c -- see site.h.  site_place() is for the engine thread; what asks
+ * addr2line is for whoever wants to read it, on a thread of its own.  The module is named by the descriptor of its private copy, so
  * the answer is right even after the file was replaced.
  */
 #include "runtime/site.h"
@@ -13,7 +13,9 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,4 +96,55 @@ void site_describe(void *address, char *to, size_t size)
     if (!to[0])
         (void)snprintf(to, size, "%s+0x%lx", object_name(info.dli_fname, room, sizeof(room)),
                        offset);
+}
+
+/* The file of an object, by its whole path. */
+static void object_path(const char *opened, char *to, size_t size)
+{
+    char room[300], path[1024];
+    const char *name = object_name(opened, room, sizeof(room));
+    ssize_t n = access(name, R_OK) == 0 ? -1 : readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (n > 0) { /* the program itself, found by its name alone */
+        path[n] = 0;
+        name = path;
+    }
+    char *whole = realpath(name, NULL);
+    (void)snprintf(to, size, "%s", whole ? whole : name);
+    free(whole);
+}
+
+void site_place(void *address, char *to, size_t size)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    char path[1024];
+    to[0] = 0;
+    if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname)
+        return;
+    object_path(info.dli_fname, path, sizeof(path));
+    (void)snprintf(to, size, "%s+0x%lx", path,
+                   (unsigned long)((char *)address - (char *)map->l_addr));
+}
+
+pawl_str site_name(pawl_mem *mem, pawl_str text, int64_t since_ms)
+{
+    static const char before[] = "; called from /";
+    struct stat st;
+    char path[1024], line[200];
+    const char *found = text.len ? memmem(text.ptr, text.len, before, sizeof(before) - 1) : NULL;
+    const char *at = found ? found + sizeof(before) - 2 : NULL;
+    const char *plus = at ? memrchr(at, '+', (size_t)(text.ptr + text.len - at)) : NULL;
+    if (!plus || (size_t)(plus - at) >= sizeof(path))
+        return text;
+    memcpy(path, at, (size_t)(plus - at));
+    path[plus - at] = 0;
+    char *end;
+    unsigned long offset = strtoul(plus + 1, &end, 16);
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (int64_t)st.st_mtime * 1000 > since_ms)
+        return text;
+    ask(path, offset - 1, line, sizeof(line));
+    if (!line[0])
+        return text;
+    return pawl_mem_printf(mem, "%.*s%s%.*s", (int)(at - text.ptr), text.ptr, line,
+                           (int)(text.ptr + text.len - end), end);
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC        UINT64_C(0x3274736c77617001) /* "\1pawlst2" */
+#define MAGIC        UINT64_C(0x3374736c77617001) /* "\1pawlst3" */
 #define CULPRIT_TURN UINT64_MAX
 
 struct page {
@@ -20,6 +20,12 @@ struct page {
     uint64_t turn_uid;
     uint64_t turn_item;
     uint64_t work[SLOTS_WORKERS];
+    uint64_t boot; /* of the machine; 0: not known */
+    struct {
+        uint64_t id;
+        uint64_t times;
+    } several[SLOTS_WORKERS]; /* how often it was among several that ran at the end */
+    char text[SLOTS_TEXT];
 };
 
 struct slots {
@@ -51,18 +57,55 @@ void slots_fault_turn(struct slots *s)
         s->page->culprit = CULPRIT_TURN;
 }
 
+void slots_say(const char *text)
+{
+    if (here.page)
+        for (size_t i = 0; i + 1 < SLOTS_TEXT; i++)
+            if (!(here.page->text[i] = text[i]))
+                break;
+}
+
+/* Another number after each start of the machine. */
+static uint64_t boot_number(void)
+{
+    char text[64] = "";
+    uint64_t n = 0;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    for (ssize_t i = 0; i < got; i++)
+        n = n * 31 + (unsigned char)text[i];
+    return n;
+}
+
+static uint32_t times_of(const volatile struct page *page, uint64_t id)
+{
+    for (size_t i = 0; i < SLOTS_WORKERS && page->several[i].id; i++)
+        if (page->several[i].id == id)
+            return (uint32_t)page->several[i].times;
+    return 0;
+}
+
 static void read_past(const volatile struct page *page, struct slots_past *past)
 {
     memset(past, 0, sizeof(*past));
     if (page->magic != MAGIC || page->clean)
         return;
     past->unclean = true;
+    past->known = page->culprit != 0;
+    past->rebooted = !past->known && page->boot && page->boot != boot_number();
+    for (size_t i = 0; i + 1 < SLOTS_TEXT && page->text[i]; i++)
+        past->text[i] = page->text[i];
     bool turn = !page->culprit || page->culprit == CULPRIT_TURN;
     past->turn_uid = turn ? page->turn_uid : 0;
     past->turn_item = turn ? page->turn_item : 0;
     for (size_t i = 0; i < SLOTS_WORKERS; i++)
         if (page->work[i] && (!page->culprit || page->culprit == page->work[i]))
             past->work[past->work_count++] = page->work[i];
+    past->several = !past->known && past->work_count + (past->turn_uid != 0) > 1;
+    for (size_t i = 0; i < past->work_count && past->several; i++)
+        past->times[i] = times_of(page, past->work[i]) + 1;
 }
 
 struct slots *slots_open(const char *dir, struct slots_past *past)
@@ -76,7 +119,7 @@ struct slots *slots_open(const char *dir, struct slots_past *past)
     if (dir) {
         char path[4096];
         (void)snprintf(path, sizeof(path), "%s/slots", dir);
-        s->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        s->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         flags = MAP_SHARED;
         /* Real blocks: writing to a hole on a full disk is a SIGBUS. */
         if (s->fd < 0 || posix_fallocate(s->fd, 0, sizeof(struct page)) != 0)
@@ -95,11 +138,16 @@ fail:
     return NULL;
 }
 
-void slots_begin(struct slots *s)
+void slots_begin(struct slots *s, const struct slots_past *past)
 {
     if (!s)
         return;
     memset((void *)(size_t)s->page, 0, sizeof(struct page));
+    for (size_t i = 0; past && past->several && i < past->work_count; i++) {
+        s->page->several[i].id = past->work[i];
+        s->page->several[i].times = past->times[i];
+    }
+    s->page->boot = boot_number();
     s->page->magic = MAGIC;
 }
 

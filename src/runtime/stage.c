@@ -2,7 +2,9 @@
 /* runtime/stage.c -- see stage.h.  Collecting; seal.c turns it into rows. */
 #include "runtime/stage.h"
 
+#include "runtime/fault.h"
 #include "runtime/letter.h"
+#include "runtime/mend.h"
 #include "runtime/resident.h"
 #include "runtime/slots.h"
 
@@ -108,6 +110,37 @@ void stage_drop_message(pawl_runtime *rt, struct stage *s, uint64_t id)
     *list_add(&rt->group_mem, &s->drop_messages) = id;
 }
 
+bool stage_forget_drop(struct stage *s, uint64_t id)
+{
+    bool found = false;
+    for (size_t i = 0; i < s->drop_messages.count; i++)
+        while (i < s->drop_messages.count && s->drop_messages.items[i] == id) {
+            s->drop_messages.items[i] = s->drop_messages.items[--s->drop_messages.count];
+            found = true;
+        }
+    return found;
+}
+
+void stage_return(pawl_runtime *rt, struct stage *s, uint64_t id, pawl_str name, pawl_str data)
+{
+    if (stage_forget_drop(s, id)) {
+        pawl_message_update *u = list_add(&rt->group_mem, &s->message_updates);
+        *u = (pawl_message_update){.id = id, .mailbox = true};
+        return;
+    }
+    pawl_message *m = list_add(&rt->group_mem, &s->messages);
+    *m = (pawl_message){.id = id,
+                        .uid = s->row.uid,
+                        .kind = PAWL_MSG_EXTERNAL_RAISED,
+                        .name = arena_dup(&rt->group_mem, name),
+                        .data = arena_dup(&rt->group_mem, data),
+                        .created_ms = s->now_ms,
+                        .mailbox = true};
+    for (size_t i = 0; i < s->adoptions.count; i++)
+        if (s->adoptions.items[i].id == id)
+            m->attrs = mend_was_attrs(rt, s->adoptions.items[i].was);
+}
+
 pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t uid,
                          pawl_str instance)
 {
@@ -155,16 +188,18 @@ void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool 
     }
 }
 
-void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, uint64_t uid)
+void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, const pawl_row *row)
 {
     atomic_store_explicit(&rt->turn_code, code, memory_order_relaxed);
     if (rt->threaded)
         atomic_store_explicit(&rt->turn_began_ms, rt_mono(rt), memory_order_relaxed);
-    slots_turn(rt->slots, uid, rt->turn_item);
+    slots_turn(rt->slots, row->uid, rt->turn_item);
+    fault_turn(code, row);
 }
 
 void turn_clock_stop(pawl_runtime *rt)
 {
     atomic_store_explicit(&rt->turn_began_ms, 0, memory_order_relaxed);
     slots_turn(rt->slots, 0, 0);
+    fault_turn(NULL, NULL);
 }

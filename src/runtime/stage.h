@@ -29,6 +29,10 @@ void stage_answer(struct stage *s, struct request *req);
 void stage_drop_message(pawl_runtime *rt, struct stage *s, uint64_t id);
 /* Keep a letter as a row: in the mailbox, or waiting until it can be delivered. */
 void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool mailbox);
+/* An event that was taken goes back to the mailbox, under its old id. */
+void stage_return(pawl_runtime *rt, struct stage *s, uint64_t id, pawl_str name, pawl_str data);
+/* The row of a message was to go with this round (true): it stays. */
+bool stage_forget_drop(struct stage *s, uint64_t id);
 /* A timer that has no row: held in memory after the commit. */
 struct timer_note *stage_timer(pawl_runtime *rt, struct stage *s, int kind, uint64_t ref,
                                int64_t due_ms);
@@ -45,7 +49,7 @@ pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row);
 
 /* Code begins and ends to run, replay included: for the watchdog and the slot file,
  * where rt->turn_item is to blame. */
-void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, uint64_t uid);
+void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, const pawl_row *row);
 void turn_clock_stop(pawl_runtime *rt);
 
 #endif

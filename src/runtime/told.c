@@ -3,10 +3,12 @@
  * runtime/told.c -- who hears of a commit: feeds and waiting clients.
  *
  * Feeds run on the engine thread under feed_lock, so that after unfeed nobody is
- * called any more (a feed must not call feed or unfeed).  A waiting client hangs
+ * called any more.  A feed may call feed and unfeed: it has the lock already, and what it ends
+ * is freed when all were called.  A waiting client hangs
  * its node into rt->waiters *before* it looks at the store, so no change between
  * look and sleep is lost; only those whose instance changed are woken.
  */
+#include "base/misuse.h"
 #include "runtime/group.h"
 #include "runtime/loop.h"
 #include "runtime/stage.h"
@@ -81,6 +83,20 @@ static void tell_waiters(pawl_runtime *rt)
     pthread_mutex_unlock(&rt->lock);
 }
 
+/* Under feed_lock: those that ended while feeds were called. */
+static void sweep_feeds(pawl_runtime *rt)
+{
+    for (struct feed **at = &rt->feeds; *at;) {
+        struct feed *f = *at;
+        if (f->fn) {
+            at = &f->next;
+            continue;
+        }
+        *at = f->next;
+        free(f);
+    }
+}
+
 void told_all(pawl_runtime *rt)
 {
     if (!rt->changes.count)
@@ -88,8 +104,12 @@ void told_all(pawl_runtime *rt)
     if (atomic_load_explicit(&rt->waiter_count, memory_order_relaxed))
         tell_waiters(rt);
     pthread_mutex_lock(&rt->feed_lock);
+    rt->feeding = true;
     for (struct feed *f = rt->feeds; f; f = f->next)
-        f->fn(f->arg, rt->changes.items, rt->changes.count);
+        if (f->fn)
+            f->fn(f->arg, rt->changes.items, rt->changes.count);
+    rt->feeding = false;
+    sweep_feeds(rt);
     pthread_mutex_unlock(&rt->feed_lock);
     rt->changes.count = rt->changes.cap = 0;
     rt->changes.items = NULL;
@@ -162,32 +182,56 @@ bool told_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *unt
     return in_time && !stopping;
 }
 
+/* Does this thread have feed_lock: is it inside a feed? */
+static bool is_in_feed(pawl_runtime *rt)
+{
+    return loop_is_here(rt) && rt->feeding;
+}
+
+static void lock_feeds(pawl_runtime *rt)
+{
+    if (!is_in_feed(rt))
+        pthread_mutex_lock(&rt->feed_lock);
+}
+
+static void unlock_feeds(pawl_runtime *rt)
+{
+    if (!is_in_feed(rt))
+        pthread_mutex_unlock(&rt->feed_lock);
+}
+
 uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg)
 {
+    MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
-    struct feed *f = calloc(1, sizeof(*f));
+    pawl_error elsewhere;
+    struct feed *f = fn && !runtime_is_elsewhere(rt, &elsewhere) ? calloc(1, sizeof(*f)) : NULL;
     if (!f)
         return 0;
-    pthread_mutex_lock(&rt->feed_lock);
-    *f = (struct feed){.next = rt->feeds, .number = ++rt->feed_number, .fn = fn, .arg = arg};
+    lock_feeds(rt);
+    uint64_t number = ++rt->feed_number;
+    *f = (struct feed){.next = rt->feeds, .number = number, .fn = fn, .arg = arg};
     rt->feeds = f;
     atomic_fetch_add(&rt->feed_count, 1);
-    pthread_mutex_unlock(&rt->feed_lock);
-    return f->number;
+    unlock_feeds(rt);
+    return number;
 }
 
 void pawl_client_unfeed(pawl_client *c, uint64_t subscription)
 {
+    MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
-    pthread_mutex_lock(&rt->feed_lock);
-    for (struct feed **at = &rt->feeds; *at; at = &(*at)->next) {
-        struct feed *f = *at;
-        if (f->number != subscription)
-            continue;
-        *at = f->next;
-        free(f);
-        atomic_fetch_sub(&rt->feed_count, 1);
-        break;
-    }
-    pthread_mutex_unlock(&rt->feed_lock);
+    pawl_error elsewhere;
+    if (runtime_is_elsewhere(rt, &elsewhere))
+        return;
+    lock_feeds(rt);
+    for (struct feed *f = rt->feeds; f; f = f->next)
+        if (f->number == subscription && f->fn) {
+            f->fn = NULL;
+            atomic_fetch_sub(&rt->feed_count, 1);
+            break;
+        }
+    if (!is_in_feed(rt))
+        sweep_feeds(rt);
+    unlock_feeds(rt);
 }

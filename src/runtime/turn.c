@@ -14,7 +14,6 @@
 #include "store/store.h"
 
 #include "base/limits.h"
-#include "runtime/hold.h"
 #include "runtime/job.h"
 #include "runtime/letter.h"
 #include "runtime/mailbox.h"
@@ -29,7 +28,7 @@
 
 #define NOBODY_TRIES    6     /* a message for nobody is looked at so often … */
 #define NOBODY_DELAY_MS 10000 /* … this far apart, then put into the quarantine */
-#define NOBODY_SHIFT    16    /* looks are counted above the crashes in `attempt` of the row */
+#define NOBODY_SHIFT    TURN_LOOKS_SHIFT
 
 /* The letter has done what it could: its row, or the work row it acks, goes. */
 static void consume_late(pawl_runtime *rt, struct stage *s, struct letter *l)
@@ -119,7 +118,7 @@ static void keep_for_start(pawl_runtime *rt, struct letter *l)
 
 static uint32_t crashes_of(const struct letter *l)
 {
-    return l->attempt & ((1U << NOBODY_SHIFT) - 1);
+    return turn_crashes_of(l->attempt);
 }
 
 /* A parent's cancel of its child, by name. */
@@ -146,8 +145,11 @@ static pawl_status is_to_start(pawl_runtime *rt, pawl_str instance)
 static void to_nobody(pawl_runtime *rt, struct letter *l)
 {
     if (l->request && !(l->request->args.op == PAWL_OP_RAISE && l->request->args.await_start)) {
-        request_refuse(l->request, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
-                       PAWL_FMT(l->instance));
+        if (l->work_id) /* a result that met the removal of its instance */
+            request_refuse(l->request, PAWL_LOST, "the instance of this work was removed");
+        else
+            request_refuse(l->request, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
+                           PAWL_FMT(l->instance));
         l->request = NULL;
         letter_drop(rt, l, PAWL_OK, "");
         return;
@@ -175,9 +177,30 @@ static void to_nobody(pawl_runtime *rt, struct letter *l)
     }
 }
 
+/* OK when a raise with this key was made before, EMPTY when not; else trouble. */
+static pawl_status seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
+{
+    pawl_error err;
+    if (!key.len)
+        return PAWL_EMPTY;
+    for (size_t i = 0; r->stage && i < r->stage->keys.count; i++)
+        if (pawl_str_eq(r->stage->keys.items[i], key))
+            return PAWL_OK;
+    return store_has_key(rt->store, r->row.uid, key, &err);
+}
+
 /* A letter for an instance that has ended. */
 static void too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
+    pawl_status seen = l->request ? seen_key(rt, r, l->key) : PAWL_EMPTY;
+    if (seen != PAWL_OK && seen != PAWL_EMPTY && seen != PAWL_CORRUPT) {
+        turn_hold(rt, l);
+        return;
+    }
+    if (seen == PAWL_OK) { /* it was taken before the end: the first answer again */
+        stage_take(stage_bare(rt), l);
+        return;
+    }
     if (l->request) { /* a result is told the same as when its work row is gone */
         request_refuse(l->request, l->work_id ? PAWL_LOST : PAWL_CONFLICT,
                        "instance '%.*s' is already %s", PAWL_FMT(r->row.id),
@@ -190,18 +213,6 @@ static void too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
         consume_late(rt, stage_bare(rt), l);
     else
         letter_drop(rt, l, PAWL_OK, "");
-}
-
-/* OK when a raise with this key was made before, EMPTY when not; else trouble. */
-static pawl_status seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
-{
-    pawl_error err;
-    if (!key.len)
-        return PAWL_EMPTY;
-    for (size_t i = 0; r->stage && i < r->stage->keys.count; i++)
-        if (pawl_str_eq(r->stage->keys.items[i], key))
-            return PAWL_OK;
-    return store_has_key(rt->store, r->row.uid, key, &err);
 }
 
 /* What the engine did with the letter, as rows. */
@@ -241,6 +252,12 @@ static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct
     stage_take(s, l);
 }
 
+static void give_back(void *arg, uint64_t id, pawl_str name, pawl_str data)
+{
+    struct stage *s = arg;
+    stage_return(s->r->rt, s, id, name, data);
+}
+
 void turn_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
     const uint64_t *ids;
@@ -250,20 +267,7 @@ void turn_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
     for (size_t i = 0; i < s->turn.discarded_count; i++)
         stage_drop_message(rt, s, s->turn.discarded[i]);
     s->turn.discarded_count = 0;
-}
-
-/* Give a cancelled instance so long to compensate. */
-static void start_grace(pawl_runtime *rt, struct resident *r, struct stage *s)
-{
-    int64_t due_ms = rt->now_ms + rt->opts.cancel_grace_ms;
-    if (hold_needed(rt)) {
-        (void)stage_timer(rt, s, PAWL_MSG_CANCEL_DEADLINE, 0, due_ms);
-        return;
-    }
-    pawl_message *m = stage_send(rt, s, PAWL_MSG_CANCEL_DEADLINE, r->row.uid, (pawl_str){0});
-    m->execution = s->row.execution;
-    m->visible_ms = due_ms;
-    r->grace_id = m->id;
+    execution_returned(r->x, give_back, s);
 }
 
 static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
@@ -273,7 +277,7 @@ static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
     enum engine_fate fate = FATE_IGNORED;
     if (!l->mail.id && l->mail.kind == PAWL_MSG_EXTERNAL_RAISED)
         l->mail.id = rt_new_id(rt);
-    turn_clock_start(rt, r->code, r->row.uid);
+    turn_clock_start(rt, r->code, &r->row);
     RT_POINT(rt, "turn.run");
     enum engine_outcome outcome =
         execution_apply(r->x, &l->mail, rt->now_ms, &s->turn, &fate, &finding);
@@ -289,8 +293,6 @@ static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
     }
     settle(rt, r, s, l, fate, &finding);
     turn_drop_consumed(rt, r, s); /* after settle: a kept letter may be consumed already */
-    if (fate == FATE_APPLIED && l->mail.kind == PAWL_MSG_CANCEL && outcome == ENGINE_WAITING)
-        start_grace(rt, r, s);
     turn_outcome(rt, r, NULL, outcome, &finding);
 }
 
@@ -342,12 +344,8 @@ static bool steer(pawl_runtime *rt, struct resident *r, struct letter *l)
         turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_TERMINATED, l->mail.data);
         return true;
     }
-    if (l->mail.kind == PAWL_MSG_CANCEL_DEADLINE) {
-        if (l->mail.execution == row->execution)
-            turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED,
-                        pawl_s("cancelled; the time to compensate ran out"));
-        else
-            consume_late(rt, stage_bare(rt), l);
+    if (l->mail.kind == PAWL_MSG_CANCEL_DEADLINE) { /* of a version that cut compensations */
+        consume_late(rt, stage_bare(rt), l);
         return true;
     }
     if ((l->mail.kind == PAWL_MSG_SUSPEND && suspended) ||
@@ -366,6 +364,11 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
     bool parked = row->state == PAWL_BLOCKED ||
                   (row->state == PAWL_SUSPENDED && l->mail.kind != PAWL_MSG_RESUME) ||
                   (row->last_seq == 0 && !r->x);
+    bool still = l->mail.kind == PAWL_MSG_SUSPEND || l->mail.kind == PAWL_MSG_RESUME;
+    if (parked && still) {
+        turn_still(rt, r, l);
+        return;
+    }
     if (parked && !(row->state == PAWL_PENDING && l->mail.kind == PAWL_MSG_CANCEL)) {
         if (!mailbox_refuses(rt, NULL, row->uid, l))
             turn_pile(rt, r, l);
@@ -384,7 +387,7 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
     switch (load_execution(rt, r, &finding)) {
     case READY_OK:
         if (l->mail.kind == PAWL_MSG_CANCEL && turn_is_between(r->x))
-            turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
+            turn_pile(rt, r, l); /* the next execution may have something to undo */
         else if (l->mail.kind == PAWL_MSG_SUSPEND && turn_is_between(r->x))
             refuse_steer(rt, l, "instance '%.*s' has just continued as new; try again",
                          PAWL_FMT(row->id));
@@ -392,7 +395,9 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
             apply(rt, r, l);
         break;
     case READY_CODELESS:
-        if (!mailbox_refuses(rt, NULL, row->uid, l))
+        if (still)
+            turn_still(rt, r, l);
+        else if (!mailbox_refuses(rt, NULL, row->uid, l))
             turn_codeless(rt, r, l);
         break;
     case READY_BLOCKED:

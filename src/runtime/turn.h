@@ -50,6 +50,8 @@ void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
                 const struct engine_finding *finding);
 /* No code here for its version: the letter waits as a row. */
 void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* "waits for code …", or why it is cancelled, by option. */
+pawl_str turn_missing(pawl_runtime *rt, const pawl_row *row, pawl_str version);
 /* Let a letter wait as a row until the instance can run. */
 void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* Make a letter a row first; it comes back when that is durable. */
@@ -59,9 +61,21 @@ void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l);
 /* Put the rows that wait for this instance into memory again. */
 void turn_unpile(pawl_runtime *rt, uint64_t uid);
 
+/* ---- still.c ---------------------------------------------------------------- */
+
+/* SUSPEND or RESUME for an instance that cannot run now. */
+void turn_still(pawl_runtime *rt, struct resident *r, struct letter *l);
+
 /* ---- paranoid.c ------------------------------------------------------------- */
 
 /* Replay every stage of the group and park what does not agree. */
 void paranoid_look(pawl_runtime *rt);
+
+/* Crashes counted in `attempt` of a message row; looks for nobody are counted above them. */
+#define TURN_LOOKS_SHIFT 16
+static inline uint32_t turn_crashes_of(uint32_t attempt)
+{
+    return attempt & ((1U << TURN_LOOKS_SHIFT) - 1);
+}
 
 #endif

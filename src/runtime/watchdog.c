@@ -10,6 +10,7 @@
  * was stopped (SIGSTOP, a debugger, a machine that froze) finds itself later by an
  * hour, and no turn is to blame for that.
  */
+#include "runtime/fault.h"
 #include "runtime/loop.h"
 #include "runtime/slots.h"
 
@@ -56,17 +57,21 @@ static bool look(pawl_runtime *rt, struct watched *w)
     const struct code_entry *code = atomic_load(&rt->turn_code);
     int64_t ms = turn_ms(w, atomic_load(&rt->turn_began_ms), rt_mono(rt));
     const char *name = code ? code->name : "?";
+    char what[FAULT_TEXT] = "";
     if (ms >= rt->opts.turn_limit_ms) {
+        fault_ask(rt, rt->engine_thread, what, sizeof(what));
         log_error(&rt->log, "watchdog", "a turn ran over the limit; stopping the process",
-                  "orchestration=%s ms=%lld limit_ms=%lld flag=--turn-limit", name, (long long)ms,
-                  (long long)rt->opts.turn_limit_ms);
+                  "orchestration=%s what=\"%s\" ms=%lld limit_ms=%lld flag=--turn-limit", name,
+                  what, (long long)ms, (long long)rt->opts.turn_limit_ms);
         slots_fault_turn(rt->slots);
         _exit(70);
     }
     if (ms >= SLOW_TURN_MS) {
-        if (!was_slow)
-            log_error(&rt->log, "watchdog", "a turn holds the engine", "orchestration=%s ms=%lld",
-                      name, (long long)ms);
+        if (!was_slow) {
+            fault_ask(rt, rt->engine_thread, what, sizeof(what));
+            log_error(&rt->log, "watchdog", "a turn holds the engine",
+                      "orchestration=%s what=\"%s\" ms=%lld", name, what, (long long)ms);
+        }
         set_trouble(rt, name, ms);
         return true;
     }

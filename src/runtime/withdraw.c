@@ -10,6 +10,7 @@
  *
  * Called by pawl_client_withdraw() on any thread (the server's loop), and by loop.c.
  */
+#include "base/misuse.h"
 #include "runtime/inbox.h"
 #include "runtime/lease.h"
 #include "runtime/loop.h"
@@ -24,7 +25,9 @@ struct withdrawal {
 
 void pawl_client_withdraw(pawl_client *c, const void *arg)
 {
-    struct withdrawal *w = malloc(sizeof(*w));
+    MUST_HAVE("a client", c);
+    pawl_error elsewhere;
+    struct withdrawal *w = runtime_is_elsewhere(c->rt, &elsewhere) ? NULL : malloc(sizeof(*w));
     if (!w)
         return; /* it waits for its time, as if nobody had noticed */
     *w = (struct withdrawal){.item.kind = ITEM_WITHDRAWAL, .arg = arg};

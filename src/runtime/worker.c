@@ -11,8 +11,10 @@
  * the only things the engine touches meanwhile.
  */
 #include "runtime/activity.h"
+#include "runtime/fault.h"
 #include "runtime/inbox.h"
 #include "runtime/job.h"
+#include "runtime/share.h"
 #include "runtime/slots.h"
 
 #include <errno.h>
@@ -35,25 +37,15 @@ static void run_job(pawl_runtime *rt, struct job *job, uint32_t index)
         job->verdict = JOB_SKIPPED;
     } else {
         slots_work(rt->slots, index, job->work.id);
+        fault_job(job);
         RT_POINT(rt, "activity.before");
         back = activity_run(rt, job);
+        fault_job(NULL);
         RT_POINT(rt, "activity.after");
         slots_work(rt->slots, index, 0);
     }
     if (back)
         (void)inbox_post(rt, &job->item);
-}
-
-static struct job *take_locked(pawl_runtime *rt)
-{
-    struct job *job = rt->queue;
-    if (!job)
-        return NULL;
-    rt->queue = job->next_queued;
-    if (!rt->queue)
-        rt->queue_end = &rt->queue;
-    rt->queue_count--;
-    return job;
 }
 
 static void *worker_main(void *p);
@@ -94,7 +86,7 @@ static bool spawn_locked(pawl_runtime *rt)
  * signal work_ready without it, or who is woken meets a lock. */
 static bool rouse_locked(pawl_runtime *rt)
 {
-    if (!rt->queue || rt->rousing)
+    if (rt->rousing || !share_may(rt))
         return false;
     rt->rousing = rt->worker_idle || spawn_locked(rt);
     return rt->worker_idle;
@@ -116,7 +108,7 @@ static void *worker_main(void *p)
     pthread_mutex_lock(&rt->work_lock);
     rt->rousing = false;
     while (!rt->workers_stop) {
-        struct job *job = take_locked(rt);
+        struct job *job = share_take(rt);
         if (!job) {
             rt->worker_idle++;
             pthread_cond_wait(&rt->work_ready, &rt->work_lock);
@@ -124,10 +116,12 @@ static void *worker_main(void *p)
             rt->rousing = false;
             continue;
         }
+        struct share *share = job->share;
         rt->running++;
         unlock_and_rouse(rt);
         run_job(rt, job, arg.index);
         pthread_mutex_lock(&rt->work_lock);
+        share_done(share);
         if (--rt->running == 0 && rt->workers_stop)
             pthread_cond_broadcast(&rt->work_ready);
     }
@@ -151,9 +145,10 @@ void worker_flush(pawl_runtime *rt)
     if (!rt->handing)
         return;
     pthread_mutex_lock(&rt->work_lock);
-    *rt->queue_end = rt->handing;
-    rt->queue_end = rt->handing_end;
-    rt->queue_count += rt->handing_count;
+    for (struct job *job = rt->handing, *next; job; job = next) {
+        next = job->next_queued;
+        share_add(rt, job);
+    }
     rt->handing = NULL;
     rt->handing_end = &rt->handing;
     rt->handing_count = 0;
@@ -165,7 +160,7 @@ void worker_look(pawl_runtime *rt)
     if (!atomic_load_explicit(&rt->no_workers, memory_order_relaxed))
         return;
     pthread_mutex_lock(&rt->work_lock);
-    if (!rt->queue)
+    if (!rt->shares_waiting)
         atomic_store(&rt->no_workers, false);
     unlock_and_rouse(rt);
 }
@@ -175,11 +170,15 @@ int worker_run_here(pawl_runtime *rt, int max)
     int n = 0;
     for (; n < max; n++) {
         pthread_mutex_lock(&rt->work_lock);
-        struct job *job = take_locked(rt);
+        struct job *job = share_take(rt);
+        struct share *share = job ? job->share : NULL;
         pthread_mutex_unlock(&rt->work_lock);
         if (!job)
             break;
         run_job(rt, job, 0);
+        pthread_mutex_lock(&rt->work_lock);
+        share_done(share);
+        pthread_mutex_unlock(&rt->work_lock);
     }
     return n;
 }
@@ -204,13 +203,4 @@ bool worker_stop(pawl_runtime *rt, int64_t ms)
     for (uint32_t i = 0; i < count; i++) /* one that is left behind ends when it can */
         all ? pthread_join(rt->workers[i], NULL) : pthread_detach(rt->workers[i]);
     return all;
-}
-
-void job_cancel(struct job *job)
-{
-    pthread_mutex_lock(&job->cancel_lock);
-    atomic_store(&job->cancelled, true);
-    if (job->on_cancel)
-        job->on_cancel(job->on_cancel_arg);
-    pthread_mutex_unlock(&job->cancel_lock);
 }

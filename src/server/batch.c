@@ -4,15 +4,12 @@
  *
  * A page of at most `limit` instances is read, then every one gets its request;
  * the answer goes out when the last of them is decided.  `next` continues after
- * the page.  An unknown field is refused, in the filter and beside it: a typo must
- * not widen what is cancelled, nor do for real what was to be tried.
+ * the page.
  */
 #include "base/json.h"
 #include "server/handlers.h"
 
 #include <string.h>
-
-#define SHOWN 100 /* bytes of an unknown name: what is known must have room behind it */
 
 struct batch {
     const char *action;
@@ -44,59 +41,24 @@ static const struct {
 
 /* ---- Input ------------------------------------------------------------------------- */
 
-/* The first member that is not among `known`; ptr NULL: none. */
-static pawl_str unknown_key(pawl_str object, const char *const *known, size_t count)
+/* The filter of the body; false after having answered 400. */
+static bool find_filter(struct call *c, pawl_str *ret)
 {
-    struct json_iter it;
-    for (json_begin(&it, object); json_next(&it);) {
-        bool found = false;
-        for (size_t i = 0; i < count; i++)
-            found = found || pawl_str_is(it.key, known[i]);
-        if (!found)
-            return it.key;
-    }
-    return (pawl_str){0};
-}
-
-static bool check_fields(struct call *c)
-{
-    static const char *const known[] = {"action", "filter", "dry_run", "reason", "limit", "after"};
-    pawl_str odd = unknown_key(c->json, known, COUNT_OF(known));
-    if (!odd.ptr)
-        return true;
-    if (odd.len > SHOWN)
-        odd.len = SHOWN;
+    *ret = call_member(c->json, "filter");
+    if (ret->ptr && json_type(*ret) == JSON_OBJECT)
+        return shape_check(c, *ret, &takes_filter, "filter", NOWHERE);
     answer_error(c, 400, "invalid",
-                 "unknown field '%.*s'; known here: action, filter, dry_run, reason, limit, after",
-                 PAWL_FMT(odd));
+                 ret->ptr ? "filter must be an object; {} means all instances"
+                          : "filter is required; {} means all instances");
     return false;
-}
-
-static bool check_keys(struct call *c, pawl_str filter)
-{
-    static const char *const known[] = {"status", "orchestration", "prefix", "parent",
-                                        "created_after"};
-    if (json_type(filter) != JSON_OBJECT) {
-        answer_error(c, 400, "invalid", "filter must be an object; {} means all instances");
-        return false;
-    }
-    pawl_str odd = unknown_key(filter, known, COUNT_OF(known));
-    if (odd.ptr)
-        answer_error(c, 400, "invalid", "unknown filter '%.*s'", PAWL_FMT(odd));
-    return !odd.ptr;
 }
 
 static bool read_filter(struct call *c, pawl_filter *f)
 {
-    pawl_str filter = call_member(c->json, "filter");
+    pawl_str filter;
     const char *status;
     int64_t limit;
-    if (!filter.ptr || !check_keys(c, filter)) {
-        if (!c->answer.status)
-            answer_error(c, 400, "invalid", "filter is required; {} means all instances");
-        return false;
-    }
-    if (!call_text(c, filter, "status", &status) ||
+    if (!find_filter(c, &filter) || !call_text(c, filter, "status", &status) ||
         !call_text(c, filter, "orchestration", &f->orchestration) ||
         !call_text(c, filter, "prefix", &f->prefix) ||
         !call_text(c, filter, "parent", &f->parent) ||
@@ -197,7 +159,7 @@ static void submit_all(struct call *c, struct batch *b, const char *reason)
 {
     pawl_client *client = c->srv->client;
     size_t count = b->page.count;
-    c->srv->reader_kept = true;
+    reader_keep();
     c->on_back = answer_batch;
     atomic_init(&b->left, count);
     for (size_t i = 0; i < count; i++) {
@@ -219,8 +181,7 @@ void handle_batch(struct call *c)
     const char *reason;
     pawl_error err;
     c->data = b;
-    if (!check_fields(c) || !read_action(c, b) || !read_filter(c, &filter) ||
-        !call_text(c, c->json, "reason", &reason))
+    if (!read_action(c, b) || !read_filter(c, &filter) || !call_reason(c, &reason))
         return;
     if (pawl_client_list(c->srv->client, &filter, c->mem, &b->page, &err) != PAWL_OK) {
         answer_failure(c, &err);

@@ -195,34 +195,85 @@ bool call_flag(struct call *c, const char *name, bool *ret)
 
 /* ---- The body ---------------------------------------------------------------------- */
 
+static pawl_str trimmed(pawl_str text)
+{
+    static const char blanks[] = " \t\r\n";
+    while (text.len && memchr(blanks, text.ptr[text.len - 1], sizeof(blanks) - 1))
+        text.len--;
+    while (text.len && memchr(blanks, text.ptr[0], sizeof(blanks) - 1)) {
+        text.ptr++;
+        text.len--;
+    }
+    return text;
+}
+
+/* What somebody wrote into a body that nobody reads would be ignored: a pop with
+ * {"require_ack":true} would be one that nobody can take back. */
+static bool check_no_body(struct call *c)
+{
+    pawl_str body = trimmed(buf_slice(&c->body));
+    const char *query = c->route->query;
+    if (!body.len || pawl_str_is(body, "null") || c->srv->opts.lenient)
+        return true;
+    if (body.len >= 2 && body.ptr[0] == '{' && body.ptr[body.len - 1] == '}' &&
+        !trimmed((pawl_str){body.ptr + 1, body.len - 2}).len)
+        return true;
+    if (query[0])
+        answer_error(c, 400, "invalid", "this call takes query parameters, not a body: ?%.*s=…",
+                     (int)strcspn(query, " "), query);
+    else
+        answer_error(c, 400, "invalid", "this call takes no body");
+    return false;
+}
+
 /* Not an object where one is wanted would read as one without members: a purge of all
  * instead of one priority.  The seed's calls have words of their own for that. */
 static bool check_object(struct call *c)
 {
     const struct route *r = c->route;
-    if (r->body == BODY_VALUE || (r->body == BODY_JSON && r->family == FAMILY_QUEUE) ||
-        json_type(c->json) == JSON_OBJECT)
+    if (r->body->presence == BODY_VALUE)
+        return true;
+    if (json_type(c->json) == JSON_OBJECT)
+        return shape_check(c, c->json, r->body, NULL, NOWHERE);
+    if (r->body->presence == BODY_JSON && r->family == FAMILY_QUEUE)
         return true;
     answer_error(c, 400, "invalid", "the body must be a JSON object");
     return false;
 }
 
+static void refuse_json(struct call *c, enum json_fault fault, size_t offset)
+{
+    bool queue = c->route->family == FAMILY_QUEUE;
+    const char *body = queue ? "Request body" : "the body";
+    if (fault == JSON_TOO_DEEP)
+        answer_error(
+            c, 400, "invalid_json",
+            "%s is nested deeper than %d levels at byte %zu; keep what is deeper as a text", body,
+            LIMIT_JSON_DEPTH, offset);
+    else if (fault == JSON_HALF_PAIR)
+        answer_error(c, 400, "invalid_json",
+                     "%s has half of a surrogate pair at byte %zu: that is no text", body, offset);
+    else if (queue)
+        answer_error(c, 400, "invalid_json", "Request body is not valid JSON");
+    else
+        answer_error(c, 400, "invalid_json", "the body is not valid JSON at byte %zu (UTF-8)",
+                     offset);
+}
+
 bool call_parse_body(struct call *c)
 {
     size_t offset = 0;
+    if (!c->route->body)
+        return check_no_body(c);
     c->json = buf_slice(&c->body);
-    if (c->json.len == 0 && c->route->body != BODY_JSON) {
+    if (c->json.len == 0 && c->route->body->presence != BODY_JSON) {
         c->json = pawl_s("{}");
         return true;
     }
-    if (pawl_json_valid(c->json, &offset))
+    enum json_fault fault = json_check(c->json, &offset);
+    if (fault == JSON_FINE)
         return check_object(c);
-    if (c->route->family == FAMILY_QUEUE)
-        answer_error(c, 400, "invalid_json", "Request body is not valid JSON");
-    else
-        answer_error(c, 400, "invalid_json",
-                     "the body is not valid JSON at byte %zu (UTF-8, at most %d levels)", offset,
-                     LIMIT_JSON_DEPTH);
+    refuse_json(c, fault, offset);
     return false;
 }
 
@@ -251,12 +302,18 @@ static void index_fields(struct fields *f, pawl_str object)
     f->more = f->count == COUNT_OF(f->items);
 }
 
-pawl_str call_field(struct call *c, pawl_str object, const char *key)
+const struct fields *call_fields(struct call *c, pawl_str object)
 {
     struct fields *f = &c->fields;
-    size_t n = strlen(key);
     if (f->of.ptr != object.ptr || f->of.len != object.len)
         index_fields(f, object);
+    return f;
+}
+
+pawl_str call_field(struct call *c, pawl_str object, const char *key)
+{
+    const struct fields *f = call_fields(c, object);
+    size_t n = strlen(key);
     for (size_t i = 0; i < f->count; i++)
         if (f->items[i].name.len == n && memcmp(f->items[i].name.ptr, key, n) == 0)
             return f->items[i].value;
@@ -290,7 +347,7 @@ bool call_integer(struct call *c, pawl_str object, const char *key, int64_t min,
     *ret = otherwise;
     if (!raw.ptr || json_type(raw) == JSON_NULL)
         return true;
-    if (json_integer(raw, ret) && *ret >= min && *ret <= max)
+    if (json_whole(raw, ret) && *ret >= min && *ret <= max)
         return true;
     answer_error(c, 400, "invalid", "%s must be a whole number from %lld to %lld", key,
                  (long long)min, (long long)max);
@@ -307,6 +364,41 @@ bool call_truth(struct call *c, pawl_str object, const char *key, bool *ret)
         return true;
     }
     answer_error(c, 400, "invalid", "%s must be true or false", key);
+    return false;
+}
+
+/* A key from a variable that is not set is none, and one for everybody. */
+bool call_check_key(struct call *c)
+{
+    size_t n = c->idempotency_key ? strlen(c->idempotency_key) : 1;
+    if (n >= 1 && n <= LIMIT_KEY_BYTES)
+        return true;
+    bool large = n && c->route->family != FAMILY_QUEUE; /* there a key was ever 400 */
+    answer_error(c, large ? 413 : 400, large ? "too_large" : "invalid",
+                 "the Idempotency-Key has %zu bytes; give 1 to %d, or leave it out", n,
+                 LIMIT_KEY_BYTES);
+    return false;
+}
+
+bool call_some_text(struct call *c, pawl_str object, const char *key, const char **ret)
+{
+    if (!call_text(c, object, key, ret))
+        return false;
+    if (!*ret || (*ret)[0])
+        return true;
+    answer_error(c, 400, "invalid", "%s is empty; give one, or leave it out", key);
+    return false;
+}
+
+bool call_reason(struct call *c, const char **ret)
+{
+    if (!call_text(c, c->json, "reason", ret))
+        return false;
+    size_t n = *ret ? strlen(*ret) : 0;
+    if (n <= LIMIT_REASON_BYTES)
+        return true;
+    answer_error(c, 413, "too_large", "the reason has %zu bytes, the limit is %d; shorten it", n,
+                 LIMIT_REASON_BYTES);
     return false;
 }
 

@@ -5,15 +5,18 @@
  * Before any handler, for every request, in this order:
  *   framing  Content-Length with Transfer-Encoding, or twice, is refused (400):
  *            a proxy in front might read another request than we do
- *   Host     only our own names (421): a page on a rebound DNS name is not us
+ *   Host     only our own names (421): a page on a rebound DNS name is not us.  An address
+ *            is no DNS name; where a token is needed too, it may be any.  Probes (/health,
+ *            /ready) may come under any name, and are then told no more than the state
  *   origin   a browser's cross-site write is refused (403); requests with neither
  *            Sec-Fetch-Site nor Origin come from no browser
  *   token    needed everywhere but on a loopback address; a token that is sent
  *            is checked everywhere, its scope counts, and so do its queue prefixes
  *            where the path names a queue
  */
-#include "server/server.h"
+#include "server/handlers.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 static const char *header(const struct call *c, const char *name)
@@ -67,13 +70,27 @@ static bool is_name(pawl_str a, const char *b, size_t n)
     return a.len == n && strncasecmp(a.ptr, b, n) == 0;
 }
 
+/* 192.0.2.1, or [2001:db8::1]. */
+static bool is_address(pawl_str name)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr any;
+    bool six = name.len > 2 && name.ptr[0] == '[' && name.ptr[name.len - 1] == ']';
+    pawl_str bare = six ? (pawl_str){name.ptr + 1, name.len - 2} : name;
+    if (bare.len >= sizeof(text))
+        return false;
+    memcpy(text, bare.ptr, bare.len);
+    text[bare.len] = 0;
+    return inet_pton(six ? AF_INET6 : AF_INET, text, &any) == 1;
+}
+
 static bool is_our_name(const pawl_server *s, pawl_str name)
 {
     static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
     for (size_t i = 0; i < COUNT_OF(local); i++)
         if (is_name(name, local[i], strlen(local[i])))
             return true;
-    if (is_name(name, s->host, strlen(s->host)))
+    if (is_name(name, s->host, strlen(s->host)) || (s->needs_token && is_address(name)))
         return true;
     for (const char *at = s->opts.hosts; at && *at;) {
         size_t n = strcspn(at, ",");
@@ -84,11 +101,20 @@ static bool is_our_name(const pawl_server *s, pawl_str name)
     return false;
 }
 
+bool guard_is_probe(const struct call *c)
+{
+    return c->route && (c->route->handle == handle_health || c->route->handle == handle_ready);
+}
+
 static bool check_host(struct call *c)
 {
     pawl_str host = c->head->host;
     if (host.ptr && is_our_name(c->srv, host_name(host)))
         return true;
+    if (guard_is_probe(c)) {
+        c->stranger = true;
+        return true;
+    }
     answer_error(c, 421, "wrong_host",
                  "this server does not answer to that Host; allow a name with --allow-host NAME");
     return false;
@@ -122,20 +148,37 @@ static bool check_origin(struct call *c)
 
 /* ---- Token -------------------------------------------------------------------------- */
 
+/* A token for queues says nothing about the rest. */
+static bool is_outside(struct call *c)
+{
+    if (!c->queues_only || !c->route || c->route->family == FAMILY_QUEUE)
+        return false;
+    answer_error(c, 403, "forbidden",
+                 "the token is for queues only; one for the rest, too, is made with a plus: pawl "
+                 "token new --scope operate+ --queues …");
+    return true;
+}
+
 static bool check_token(struct call *c)
 {
     pawl_server *s = c->srv;
     const char *given = header(c, "Authorization");
     enum scope needed = c->route ? c->route->scope : SCOPE_READ, has = SCOPE_PUBLIC;
+    bool readable = true;
     if (given && strncasecmp(given, "Bearer ", 7) == 0)
-        has = tokens_check(s->tokens, given + 7, c->mem, &c->queues);
+        readable = tokens_check(s->tokens, given + 7, c, &has);
     else if (!given && !s->needs_token)
         has = SCOPE_ADMIN;
-    c->trusted = has != SCOPE_PUBLIC;
+    c->trusted = has != SCOPE_PUBLIC && !c->stranger;
     bool by_queue = c->route && c->route->family == FAMILY_QUEUE && c->args[0];
+    if (has >= needed && needed > SCOPE_PUBLIC && is_outside(c))
+        return false;
     if (has >= needed)
         return !by_queue || guard_queue(c, c->args[0]);
-    if (has == SCOPE_PUBLIC)
+    if (!readable) {
+        answer_error(c, 503, "unavailable", "the server cannot read its tokens; its log says why");
+        c->answer.retry_after = 1;
+    } else if (has == SCOPE_PUBLIC)
         answer_error(c, 401, "unauthorized",
                      given ? "the token is not valid"
                            : "a token is needed: Authorization: Bearer …; make one with: "

@@ -30,6 +30,7 @@ void handle_terminate(struct call *c);
 void handle_suspend(struct call *c);
 void handle_resume(struct call *c);
 void handle_retry(struct call *c);
+void handle_prune(struct call *c);
 void handle_remove(struct call *c);
 void handle_batch(struct call *c); /* batch.c */
 

@@ -5,6 +5,7 @@
  * Each is one submitted request; the answer goes out when the commit that
  * records it is durable.  Payloads are slices of the body, byte for byte.
  */
+#include "base/json.h"
 #include "server/handlers.h"
 
 #include <string.h>
@@ -56,11 +57,43 @@ static void started(struct call *c)
     answer_json(c, reply->created ? 201 : 200, w);
 }
 
+/* The id of an instance that is started with an Idempotency-Key and without an id: the same
+ * for the same key, so that the second start of two finds the first one's instance.  No one has
+ * it by accident, and no key is too long or has a character that ids may not have. */
+static const char *id_of_key(struct call *c, const char *key)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t hash[32];
+    char *id = pawl_mem_alloc(c->mem, sizeof("key-") + sizeof(hash)), *to = id;
+    sha256(key, strlen(key), hash);
+    to = mempcpy(to, "key-", 4);
+    for (size_t i = 0; i < sizeof(hash) / 2; i++) {
+        *to++ = digits[hash[i] >> 4];
+        *to++ = digits[hash[i] & 15];
+    }
+    *to = 0;
+    return id;
+}
+
+/* "instance", or "id", or what follows from the key; NULL: the runtime makes one. */
+static bool read_instance(struct call *c, const char **ret)
+{
+    const char *id, *key = c->idempotency_key;
+    if (!call_text(c, c->json, "instance", ret) || !call_text(c, c->json, "id", &id))
+        return false;
+    if (!*ret)
+        *ret = id;
+    if (!call_check_key(c))
+        return false;
+    if (!*ret && key)
+        *ret = id_of_key(c, key);
+    return true;
+}
+
 void handle_start(struct call *c)
 {
     pawl_request q = {.size = sizeof(q), .op = PAWL_OP_START};
-    if (!call_text(c, c->json, "orchestration", &q.name) ||
-        !call_text(c, c->json, "instance", &q.instance) ||
+    if (!call_text(c, c->json, "orchestration", &q.name) || !read_instance(c, &q.instance) ||
         !call_text(c, c->json, "version", &q.version) ||
         !call_truth(c, c->json, "allow_unregistered", &q.allow_unregistered))
         return;
@@ -99,7 +132,7 @@ void handle_raise(struct call *c)
                       .name = c->args[1],
                       .data = buf_slice(&c->body)};
     q.idempotency_key = c->idempotency_key;
-    if (!call_flag(c, "await_start", &q.await_start))
+    if (!call_check_key(c) || !call_flag(c, "await_start", &q.await_start))
         return;
     call_submit(c, &q, accepted);
 }
@@ -107,7 +140,7 @@ void handle_raise(struct call *c)
 static void steer(struct call *c, pawl_op op)
 {
     pawl_request q = {.size = sizeof(q), .op = op, .instance = c->args[0]};
-    if (call_text(c, c->json, "reason", &q.reason))
+    if (call_reason(c, &q.reason))
         call_submit(c, &q, accepted);
 }
 
@@ -146,8 +179,10 @@ static void removed(struct call *c)
     }
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
-    pawl_json_key(w, "instance");
-    pawl_json_cstr(w, c->args[0]);
+    if (c->args[0]) { /* a prune names none */
+        pawl_json_key(w, "instance");
+        pawl_json_cstr(w, c->args[0]);
+    }
     pawl_json_key(w, "instances");
     pawl_json_num(w, (int64_t)c->reply.instances);
     pawl_json_key(w, "executions");
@@ -163,4 +198,21 @@ void handle_remove(struct call *c)
     pawl_request q = {.size = sizeof(q), .op = PAWL_OP_REMOVE, .instance = c->args[0]};
     if (call_flag(c, "force", &q.force))
         call_submit(c, &q, removed);
+}
+
+void handle_prune(struct call *c)
+{
+    pawl_request q = {.size = sizeof(q), .op = PAWL_OP_PRUNE};
+    int64_t limit;
+    pawl_str before = call_member(c->json, "before");
+    if (!before.ptr || json_type(before) == JSON_NULL) {
+        answer_error(c, 400, "invalid",
+                     "say what ended before when: {\"before\":MILLISECONDS since 1970}");
+        return;
+    }
+    if (!call_integer(c, c->json, "before", 0, INT64_MAX, 0, &q.before_ms) ||
+        !call_integer(c, c->json, "limit", 1, 1000, 1000, &limit))
+        return;
+    q.limit = (uint32_t)limit;
+    call_submit(c, &q, removed);
 }

@@ -2,9 +2,12 @@
 /*
  * server/looking.c -- the calls that read: list, get, history, why, tree.
  *
- * On the reader thread: they see committed data and never wait for the engine,
+ * On a reader thread: they see committed data and never wait for the engine,
  * but a long history takes its time.  Shapes are those of view/render.c, which
  * the command line prints too.
+ *
+ * Pages are read in pieces and end, with a `next`, when they have PAGE_BYTES: outputs and
+ * events may be megabytes each.
  */
 #include "base/clock.h"
 #include "server/handlers.h"
@@ -14,8 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TREE_MAX   1000 /* instances in one answer */
-#define TREE_DEPTH 30   /* each level is two of JSON's 64 */
+#define PIECE       50   /* read at once */
+#define FIRST_PIECE 8    /* they may be large */
+#define TREE_MAX    1000 /* instances in one answer */
+#define TREE_PIECES (TREE_MAX / PIECE)
+#define TREE_DEPTH  30 /* each level is two of JSON's 64 */
 
 int state_of_word(const char *word)
 {
@@ -53,26 +59,94 @@ static void write_instance(struct call *c, pawl_json *w, const pawl_info *info)
     pawl_json_end(w);
 }
 
+static size_t bytes_of(const pawl_info *info)
+{
+    return info->output.len + info->error.len + info->custom_status.len + info->finding.len;
+}
+
+/* An answer that is made of pieces, until it has enough items or bytes. */
+struct paging {
+    uint32_t left, given; /* items */
+    size_t bytes;
+};
+
+static uint32_t next_piece(const struct paging *p)
+{
+    size_t each = p->given ? p->bytes / p->given + 1 : PAGE_BYTES / FIRST_PIECE;
+    size_t n = (PAGE_BYTES - p->bytes) / each + 1;
+    n = n < PIECE ? n : PIECE;
+    return n < p->left ? (uint32_t)n : p->left;
+}
+
+/* One more item is in the answer; false: that is enough of them. */
+static bool count_in(struct paging *p, size_t bytes)
+{
+    p->left--;
+    p->given++;
+    p->bytes += bytes;
+    return p->left && p->bytes < PAGE_BYTES;
+}
+
+/* How many of them fit into what is left of an answer: one at least. */
+static size_t fitting(const pawl_page *page, struct paging p)
+{
+    size_t n = 0;
+    while (n < page->count && count_in(&p, bytes_of(&page->items[n++])))
+        ;
+    return n;
+}
+
+/* The next instances of an answer; false: answered.  A piece that is too much is read again
+ * without those that do not fit, for its cursor. */
+static bool read_list(struct call *c, pawl_filter *filter, const struct paging *p, pawl_page *page)
+{
+    pawl_error err;
+    size_t fit = next_piece(p);
+    do {
+        filter->limit = (uint32_t)fit;
+        if (pawl_client_list(c->srv->client, filter, c->mem, page, &err) != PAWL_OK) {
+            answer_failure(c, &err);
+            return false;
+        }
+        fit = fitting(page, *p);
+    } while (fit < page->count);
+    return true;
+}
+
+/* As many instances as fit; *next: where to go on, NULL: that was all.  False: answered. */
+static bool write_list(struct call *c, pawl_json *w, pawl_filter filter, const char **next)
+{
+    struct paging p = {.left = filter.limit};
+    pawl_page page;
+    bool more = true;
+    do {
+        if (!read_list(c, &filter, &p, &page))
+            return false;
+        for (size_t i = 0; i < page.count; i++) {
+            write_instance(c, w, &page.items[i]);
+            more = count_in(&p, bytes_of(&page.items[i]));
+        }
+        filter.after = page.next.len ? page.next.ptr : NULL;
+    } while (filter.after && more && page.count == filter.limit);
+    *next = filter.after;
+    return true;
+}
+
 void handle_list(struct call *c)
 {
     pawl_filter filter;
-    pawl_page page;
-    pawl_error err;
+    const char *next;
     if (!filter_of_query(c, &filter))
         return;
-    if (pawl_client_list(c->srv->client, &filter, c->mem, &page, &err) != PAWL_OK) {
-        answer_failure(c, &err);
-        return;
-    }
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
     pawl_json_key(w, "instances");
     pawl_json_array(w);
-    for (size_t i = 0; i < page.count; i++)
-        write_instance(c, w, &page.items[i]);
+    if (!write_list(c, w, filter, &next))
+        return;
     pawl_json_end(w);
     pawl_json_key(w, "next");
-    pawl_json_cstr(w, page.next.len ? page.next.ptr : NULL);
+    pawl_json_cstr(w, next);
     pawl_json_end(w);
     answer_json(c, 200, w);
 }
@@ -98,20 +172,42 @@ void handle_get(struct call *c)
         (void)answer_instance(c, c->args[0], (uint64_t)execution, 200);
 }
 
+/* The next events of the same execution.  False: answered. */
+static bool read_piece(struct call *c, pawl_history *page, const struct paging *p)
+{
+    pawl_error err;
+    if (pawl_client_history(c->srv->client, c->args[0], page->execution, page->next, next_piece(p),
+                            c->mem, page, &err) == PAWL_OK)
+        return true;
+    answer_failure(c, &err);
+    return false;
+}
+
+/* The events read, as far as they fit; false: that was all for this answer. */
+static bool write_piece(struct call *c, pawl_json *w, pawl_history *page, struct paging *p)
+{
+    bool more = true;
+    for (size_t i = 0; i < page->count && more; i++) {
+        const pawl_history_event *e = &page->events[i];
+        render_event(w, c->mem, e);
+        more = count_in(p, e->data.len + e->attrs.len);
+        if (!more && i + 1 < page->count)
+            page->next = e->seq;
+    }
+    return more && page->next;
+}
+
 void handle_history(struct call *c)
 {
     int64_t execution, after, limit;
-    pawl_history page;
-    pawl_error err;
     if (!call_number(c, "execution", 0, INT64_MAX, 0, &execution) ||
         !call_number(c, "after", 0, INT64_MAX, 0, &after) ||
         !call_number(c, "limit", 1, 1000, 1000, &limit))
         return;
-    if (pawl_client_history(c->srv->client, c->args[0], (uint64_t)execution, (uint64_t)after,
-                            (uint32_t)limit, c->mem, &page, &err) != PAWL_OK) {
-        answer_failure(c, &err);
+    pawl_history page = {.execution = (uint64_t)execution, .next = (uint64_t)after};
+    struct paging p = {.left = (uint32_t)limit};
+    if (!read_piece(c, &page, &p))
         return;
-    }
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
     pawl_json_key(w, "instance");
@@ -120,8 +216,9 @@ void handle_history(struct call *c)
     pawl_json_num(w, (int64_t)page.execution);
     pawl_json_key(w, "events");
     pawl_json_array(w);
-    for (size_t i = 0; i < page.count; i++)
-        render_event(w, c->mem, &page.events[i]);
+    while (write_piece(c, w, &page, &p))
+        if (!read_piece(c, &page, &p))
+            return;
     pawl_json_end(w);
     render_number(w, "next", (int64_t)page.next);
     pawl_json_end(w);
@@ -150,39 +247,56 @@ void handle_why(struct call *c)
 struct walk {
     struct call *c;
     pawl_json *w;
-    size_t count;
+    size_t count, bytes;
     bool cut;
 };
 
 static bool visit(struct walk *walk, const pawl_info *info, unsigned depth, pawl_error *reterr);
 
+/* The newest children, in pieces; how many pieces, 0: trouble. */
+static size_t read_children(struct walk *walk, const char *parent, pawl_page *pieces,
+                            pawl_error *reterr)
+{
+    pawl_filter filter = {.size = sizeof(filter), .limit = PIECE, .parent = parent};
+    size_t n = 0, bytes = walk->bytes;
+    do {
+        pawl_page *page = &pieces[n++];
+        if (pawl_client_list(walk->c->srv->client, &filter, walk->c->mem, page, reterr) != PAWL_OK)
+            return 0;
+        for (size_t i = 0; i < page->count; i++)
+            bytes += bytes_of(&page->items[i]);
+        filter.after = page->next.len ? page->next.ptr : NULL;
+    } while (filter.after && n < TREE_PIECES && bytes < PAGE_BYTES);
+    walk->cut = walk->cut || filter.after;
+    return n;
+}
+
 /* Oldest first, as they were started; the list has the newest first. */
 static bool visit_children(struct walk *walk, const pawl_info *info, unsigned depth,
                            pawl_error *reterr)
 {
-    pawl_page page;
-    pawl_filter filter = {.size = sizeof(filter), .limit = 1000, .parent = info->instance.ptr};
+    pawl_page pieces[TREE_PIECES];
     if (depth >= TREE_DEPTH) {
         walk->cut = true;
         return true;
     }
-    if (pawl_client_list(walk->c->srv->client, &filter, walk->c->mem, &page, reterr) != PAWL_OK)
-        return false;
-    walk->cut = walk->cut || page.next.len;
-    for (size_t i = page.count; i-- > 0;) {
-        if (walk->count >= TREE_MAX) {
-            walk->cut = true;
-            break;
+    size_t n = read_children(walk, info->instance.ptr, pieces, reterr);
+    for (size_t p = n; p-- > 0;)
+        for (size_t i = pieces[p].count; i-- > 0;) {
+            if (walk->count >= TREE_MAX || walk->bytes >= PAGE_BYTES) {
+                walk->cut = true;
+                return true;
+            }
+            if (!visit(walk, &pieces[p].items[i], depth + 1, reterr))
+                return false;
         }
-        if (!visit(walk, &page.items[i], depth + 1, reterr))
-            return false;
-    }
-    return true;
+    return n > 0;
 }
 
 static bool visit(struct walk *walk, const pawl_info *info, unsigned depth, pawl_error *reterr)
 {
     walk->count++;
+    walk->bytes += bytes_of(info);
     pawl_json_object(walk->w);
     render_instance_members(walk->w, walk->c->mem, info);
     pawl_json_key(walk->w, "children");

@@ -11,6 +11,7 @@
  *
  * Called by server.c; handlers call call_away(), call_park() and call_done().
  */
+#include "base/arena.h"
 #include "base/clock.h"
 #include "server/server.h"
 
@@ -70,8 +71,9 @@ void call_away(struct call *c)
 
 static void park(struct call *c, int64_t until_mono_ms)
 {
-    c->parked = true;
+    c->parked = c->waited = true;
     c->srv->parked++;
+    tokens_hold(c);
     c->until.key = until_mono_ms;
     c->until.tie = ++c->srv->tie;
     assert_that(heap_push(&c->srv->times, &c->until));
@@ -96,8 +98,9 @@ static void unpark(struct call *c)
 void call_linger(struct call *c)
 {
     call_away(c);
-    c->lingers = true;
+    c->lingers = c->waited = true;
     c->srv->lingering++;
+    tokens_hold(c);
 }
 
 /* To its connection; the call may be gone on return. */
@@ -111,28 +114,32 @@ static void deliver(struct call *c)
     assert_that(c->answer.status);
     unsigned kind = c->answer.status / 100;
     atomic_fetch_add_explicit(&c->srv->n_status[kind < 6 ? kind : 0], 1, memory_order_relaxed);
-    if (streams)
+    c->answer.holds = arena_bytes(c->mem);
+    metrics_answered(c);
+    if (streams) {
+        tokens_hold(c);
         httpd_stream(c->conn, &c->answer);
-    else
+    } else {
         httpd_answer(c->conn, &c->answer);
+    }
 }
 
 static void come_back(struct call *c)
 {
     unpark(c);
+    tokens_let_go(c);
     if (c->lingers)
         c->srv->lingering--;
     c->lingers = false;
+    c->is_away = false;
+    c->srv->away--;
     if (c->on_back) {
         void (*on_back)(struct call *) = c->on_back;
         c->on_back = NULL;
         on_back(c);
-        if (!c->answer.status && !c->stream) /* away again */
-            return;
     }
-    c->is_away = false;
-    c->srv->away--;
-    deliver(c);
+    if (!c->is_away) /* not given to anybody again */
+        deliver(c);
 }
 
 void call_unpark(struct call *c)
@@ -187,11 +194,12 @@ static void *on_begin(void *user, struct httpd_conn *conn, const struct head *he
         return NULL;
     c->conn = conn;
     c->head = head;
+    c->began_us = clock_mono_us();
     atomic_fetch_add_explicit(&s->n_requests, 1, memory_order_relaxed);
     bool ok = route_find(c); /* first, so that refusals have the shape of the family */
     if (!guard_check(c))
         ok = false;
-    if (ok && !call_parse_query(c))
+    if (ok && !guard_is_probe(c) && !call_parse_query(c))
         ok = false;
     if (ok && head->length > s->opts.max_body) {
         too_large(c);
@@ -225,14 +233,12 @@ static void dispatch(struct call *c)
         c->answer.retry_after = 1;
         return;
     }
-    if (c->route->body != BODY_NONE && !call_parse_body(c))
+    if (!call_parse_body(c))
         return;
-    if (c->route->where == ON_READER) {
-        call_away(c);
-        reader_post(c);
-    } else {
+    if (c->route->where == ON_READER)
+        reader_post(c, c->route->handle);
+    else
         c->route->handle(c);
-    }
 }
 
 static void on_ready(void *call)
@@ -243,17 +249,48 @@ static void on_ready(void *call)
         deliver(c);
 }
 
-/* What it waits for in the runtime would be taken for nobody. */
-static void on_gone(void *call)
+void call_drop(struct call *c)
+{
+    atomic_fetch_add_explicit(&c->srv->n_dropped, 1, memory_order_relaxed);
+    answer_text(c, 499, NULL, (pawl_str){0});
+}
+
+/* What it waits for in the runtime would be taken for nobody, and what it waits for here would
+ * be read for nobody. */
+static void on_gone(void *call, bool lost)
 {
     struct call *c = call;
-    if (c->lingers)
+    c->asker = lost ? ASKER_LOST : ASKER_QUIET;
+    if (c->lingers) {
+        pawl_client_withdraw(c->srv->client, c);
+    } else if (c->parked) {
+        call_unpark(c);
+    } else if (!lost) {
+        reader_put_off(c);
+    } else if (reader_drop(c)) {
+        wait_leave(c);
+        c->on_back = NULL;
+        call_drop(c);
+        come_back(c);
+    }
+}
+
+/* A pop or poll ends with what it has: nothing, or what was taken for it a moment ago. */
+void call_revoke(struct call *c)
+{
+    c->revoked = true;
+    if (c->stream)
+        streams_end_one(c);
+    else if (c->parked)
+        call_unpark(c);
+    else if (c->lingers)
         pawl_client_withdraw(c->srv->client, c);
 }
 
 static void on_finish(void *call)
 {
     struct call *c = call;
+    tokens_let_go(c);
     if (c->stream)
         streams_leave(c);
     call_destroy(c);
@@ -278,7 +315,7 @@ static void end_polls(pawl_server *s, int64_t now)
 /* While draining: the last answer is on its way when nothing is away but parked or waiting. */
 static void look_for_quiet(pawl_server *s)
 {
-    httpd_refuse(s->httpd);
+    httpd_wind_up(s->httpd);
     streams_end(s->streams);
     end_polls(s, INT64_MAX);
     if (s->away > s->parked + s->lingering)
@@ -292,6 +329,9 @@ static void look_for_quiet(pawl_server *s)
 static void on_awake(void *user, int64_t now_ms)
 {
     pawl_server *s = user;
+    atomic_fetch_add_explicit(&s->rounds, 1, memory_order_relaxed);
+    if (atomic_exchange_explicit(&s->reload, false, memory_order_relaxed))
+        tokens_look_again(s->tokens);
     take_back(s);
     end_polls(s, now_ms);
     if (atomic_load(&s->draining))
@@ -303,7 +343,8 @@ static int64_t on_asleep(void *user, int64_t now_ms)
 {
     pawl_server *s = user;
     bool soon = stand_in_work(s);
-    int64_t at = streams_tick(s->streams, now_ms);
+    int64_t at = streams_tick(s->streams, now_ms), look = tokens_tick(s->tokens, now_ms);
+    at = look < at ? look : at;
     struct heap_node *top = heap_top(&s->times);
     pthread_mutex_lock(&s->lock);
     bool more = s->back || soon || (!s->stands_in && atomic_load(&s->has_work));
@@ -349,6 +390,7 @@ bool loop_open(pawl_server *s, pawl_error *reterr)
                               .user = s,
                               .connections = s->opts.connections,
                               .per_address = s->per_address,
+                              .answer_bytes = s->opts.max_answers,
                               .tls_cert = s->opts.tls_cert,
                               .tls_key = s->opts.tls_key,
                               .log = s->log};

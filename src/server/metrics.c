@@ -4,7 +4,8 @@
  *
  * Every family is written once, with HELP and TYPE in front of all of its series.
  * Label values come from outside and are escaped.  Queues have series of their own
- * up to QUEUES_MAX (the first by name); all of them are in the sums.  On the reader thread.
+ * up to QUEUES_MAX (the first by name); all of them are in the sums.  On a reader thread, except
+ * metrics_answered().
  */
 #include "base/clock.h"
 #include "base/map.h"
@@ -62,6 +63,8 @@ static const struct {
     COUNTER(quarantined, "quarantined_total", "messages and work given up"),
     COUNTER(retired, "retired_total", "instances removed by --retain-completed"),
     COUNTER(store_errors, "store_errors_total", "commits that failed"),
+    COUNTER(store_damaged, "store_damaged_total", "rows met that are not what was written"),
+    GAUGE(store_log_bytes, "store_log_bytes", "of the write-ahead log; a long reader lets it grow"),
     GAUGE(resident, "resident_fibers", "instances in memory"),
     GAUGE(inbox, "inbox_depth", "requests and results not yet looked at"),
     GAUGE(orchestrator_queue, "orchestrator_queue_depth", "messages stored"),
@@ -82,6 +85,28 @@ static void write_numbers(struct buf *m, const pawl_stats *stats)
     metric(m, "healthy", "gauge", "1 while the engine makes progress", stats->healthy ? 1 : 0);
 }
 
+/* Those somebody may have to look at, by state; "other": pending, running, completed. */
+static void write_states(struct buf *m, const pawl_stats *s)
+{
+    const struct {
+        const char *state;
+        uint64_t count;
+    } rows[] = {
+        {"suspended", s->instances_suspended},
+        {"blocked",   s->instances_blocked  },
+        {"failed",    s->instances_failed   },
+        {"cancelled", s->instances_cancelled}
+    };
+    uint64_t other = s->instances;
+    family(m, "instances", "gauge", "instances stored; other: pending, running or completed");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        buf_printf(m, "pawl_instances{state=\"%s\"} %llu\n", rows[i].state,
+                   (unsigned long long)rows[i].count);
+        other -= rows[i].count < other ? rows[i].count : other;
+    }
+    buf_printf(m, "pawl_instances{state=\"other\"} %llu\n", (unsigned long long)other);
+}
+
 /* A histogram counts upwards; +Inf and the count must agree, so the buckets are the count. */
 static void write_delays(struct buf *m, const pawl_stats *stats)
 {
@@ -97,6 +122,65 @@ static void write_delays(struct buf *m, const pawl_stats *stats)
     buf_printf(m, "pawl_%s_bucket{le=\"+Inf\"} %llu\n", name, (unsigned long long)sum);
     buf_printf(m, "pawl_%s_sum %.17g\npawl_%s_count %llu\n", name,
                (double)stats->schedule_to_start_ms / 1000, name, (unsigned long long)sum);
+}
+
+/* ---- By name -------------------------------------------------------------------------- */
+
+static void put_label(struct buf *m, pawl_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '"' || text.ptr[i] == '\\')
+            buf_putc(m, '\\');
+        if (text.ptr[i] == '\n')
+            buf_puts(m, "\\n");
+        else
+            buf_putc(m, text.ptr[i]);
+    }
+}
+
+static const struct {
+    const char *word;
+    pawl_tally_what what;
+    bool of_orchestrations, of_activities;
+} outcomes[] = {
+    {"started",   PAWL_TALLY_STARTED,   true,  false},
+    {"completed", PAWL_TALLY_COMPLETED, true,  true },
+    {"failed",    PAWL_TALLY_FAILED,    true,  true },
+    {"cancelled", PAWL_TALLY_CANCELLED, true,  false},
+    {"retried",   PAWL_TALLY_RETRIED,   false, true },
+};
+
+static void write_tally(struct buf *m, const pawl_tally *t)
+{
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+        if (!(t->is_activity ? outcomes[i].of_activities : outcomes[i].of_orchestrations))
+            continue;
+        buf_puts(m, t->is_activity ? "pawl_activity_outcomes_total{activity=\""
+                                   : "pawl_instances_total{orchestration=\"");
+        put_label(m, t->name);
+        buf_printf(m, "\",%s=\"%s\"} %llu\n", t->is_activity ? "outcome" : "event",
+                   outcomes[i].word, (unsigned long long)t->counts[outcomes[i].what]);
+    }
+}
+
+/* Names come from outside, so there are at most 200 of a kind; "" is all the others. */
+static void write_tallies(struct buf *m, struct call *c, bool of_activities)
+{
+    const pawl_tally *list;
+    size_t count = pawl_runtime_tallies(c->srv->rt, c->mem, &list);
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].is_activity != of_activities)
+            continue;
+        if (!any && of_activities)
+            family(m, "activity_outcomes_total", "counter",
+                   "calls of activities, here and by remote workers; no name: all beyond 200");
+        else if (!any)
+            family(m, "instances_total", "counter",
+                   "instances started and ended here, by orchestration; no name: all beyond 200");
+        any = true;
+        write_tally(m, &list[i]);
+    }
 }
 
 /* ---- Queues ------------------------------------------------------------------------- */
@@ -161,14 +245,7 @@ static void collect(struct call *c, struct queues *q)
 static void put_series(struct buf *m, const char *name, pawl_str queue, double value)
 {
     buf_printf(m, "pawl_queue_%s{queue=\"", name);
-    for (size_t i = 0; i < queue.len; i++) {
-        if (queue.ptr[i] == '"' || queue.ptr[i] == '\\')
-            buf_putc(m, '\\');
-        if (queue.ptr[i] == '\n')
-            buf_puts(m, "\\n");
-        else
-            buf_putc(m, queue.ptr[i]);
-    }
+    put_label(m, queue);
     buf_printf(m, "\"} %.17g\n", value);
 }
 
@@ -209,6 +286,43 @@ static void write_queues(struct buf *m, struct call *c)
 
 /* ---- The server ---------------------------------------------------------------------- */
 
+static const unsigned took_bounds_us[METRICS_BUCKETS - 1] = {
+    250,   500,    1000,   2500,   5000,    10000,   25000,
+    50000, 100000, 250000, 500000, 1000000, 2500000, 10000000};
+
+/* From its head to the moment its answer is there.  Waits by their own wish and streams are
+ * not counted: they say how long nothing happened. */
+void metrics_answered(struct call *c)
+{
+    if (c->waited || c->stream)
+        return;
+    pawl_server *s = c->srv;
+    int64_t us = clock_mono_us() - c->began_us;
+    unsigned bucket = 0;
+    while (bucket < COUNT_OF(took_bounds_us) && us > took_bounds_us[bucket])
+        bucket++;
+    atomic_fetch_add_explicit(&s->n_took[bucket], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->took_us, (uint64_t)us, memory_order_relaxed);
+}
+
+static void write_took(struct buf *m, pawl_server *s)
+{
+    static const char name[] = "http_request_seconds";
+    unsigned long long sum = 0;
+    family(m, name, "histogram",
+           "from a request's head to its answer, without those that wait by their own wish");
+    for (unsigned i = 0; i < METRICS_BUCKETS; i++) {
+        sum += atomic_load_explicit(&s->n_took[i], memory_order_relaxed);
+        if (i < COUNT_OF(took_bounds_us))
+            buf_printf(m, "pawl_%s_bucket{le=\"%.10g\"} %llu\n", name, took_bounds_us[i] / 1e6,
+                       sum);
+        else
+            buf_printf(m, "pawl_%s_bucket{le=\"+Inf\"} %llu\n", name, sum);
+    }
+    buf_printf(m, "pawl_%s_sum %.17g\npawl_%s_count %llu\n", name,
+               (double)atomic_load_explicit(&s->took_us, memory_order_relaxed) / 1e6, name, sum);
+}
+
 static void write_http(struct buf *m, pawl_server *s)
 {
     buf_puts(m, "# HELP pawl_http_responses_total answers by class\n"
@@ -217,6 +331,8 @@ static void write_http(struct buf *m, pawl_server *s)
         buf_printf(m, "pawl_http_responses_total{class=\"%uxx\"} %llu\n", i,
                    (unsigned long long)atomic_load(&s->n_status[i]));
     metric(m, "http_requests_total", "counter", "requests", (double)atomic_load(&s->n_requests));
+    metric(m, "http_dropped_total", "counter", "requests whose client was gone before any work",
+           (double)atomic_load(&s->n_dropped));
     metric(m, "uptime_seconds", "gauge", "since the server started",
            (double)(clock_wall_ms() - s->started_ms) / 1000);
 }
@@ -251,9 +367,13 @@ void handle_metrics(struct call *c)
     family(&m, "info", "gauge", "version");
     buf_puts(&m, "pawl_info{version=\"" PAWL_VERSION "\"} 1\n");
     write_numbers(&m, &stats);
+    write_states(&m, &stats);
     write_delays(&m, &stats);
+    write_tallies(&m, c, false);
+    write_tallies(&m, c, true);
     write_queues(&m, c);
     write_http(&m, c->srv);
+    write_took(&m, c->srv);
     write_process(&m);
     answer_text(c, 200, "text/plain; version=0.0.4; charset=utf-8",
                 pawl_mem_dup(c->mem, buf_slice(&m)));

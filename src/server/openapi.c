@@ -1,127 +1,242 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/openapi.c -- GET /openapi.json, written from the table of routes, so it
- * cannot say something else than the server does.
+ * server/openapi.c -- GET /openapi.json, written from the tables that the server works
+ * by (routes.c, takes.c) or that tests hold it to (gives.c), so it cannot say something
+ * else than the server does.
+ *
+ * The operationId is the name of the handler.
  */
+#include "server/openapi.h"
+
 #include "server/handlers.h"
+#include "server/queues.h"
 
 #include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static void write_parameter(pawl_json *w, pawl_str name, const char *in)
+#define JSON_TYPE "application/json"
+
+static void put(pawl_json *w, const char *key, const char *text)
+{
+    pawl_json_key(w, key);
+    pawl_json_cstr(w, text);
+}
+
+static void put_truth(pawl_json *w, const char *key, bool value)
+{
+    pawl_json_key(w, key);
+    pawl_json_truth(w, value);
+}
+
+/* ---- Parameters ------------------------------------------------------------------- */
+
+static void write_parameter(struct call *c, pawl_json *w, const struct field *f, const char *in)
 {
     pawl_json_object(w);
-    pawl_json_key(w, "name");
-    pawl_json_str(w, name);
-    pawl_json_key(w, "in");
-    pawl_json_cstr(w, in);
-    pawl_json_key(w, "required");
-    pawl_json_truth(w, strcmp(in, "path") == 0);
+    put(w, "name", f->name);
+    put(w, "in", in);
+    put_truth(w, "required", strcmp(in, "path") == 0);
+    put(w, "description", f->about);
     pawl_json_key(w, "schema");
-    pawl_json_object(w);
-    pawl_json_key(w, "type");
-    pawl_json_cstr(w, "string");
-    pawl_json_end(w);
+    schema_field(w, c->mem, f, false);
     pawl_json_end(w);
 }
 
-static void write_parameters(pawl_json *w, const struct route *r)
+static void write_named(struct call *c, pawl_json *w, const struct route *r, pawl_str name,
+                        const char *in)
+{
+    struct field unknown = {.name = pawl_mem_dup(c->mem, name).ptr, .kind = KIND_TEXT, .about = ""};
+    const struct field *known = asks_of(r, name);
+    write_parameter(c, w, known ? known : &unknown, in);
+}
+
+/* Headers that a handler looks at. */
+static void write_headers(struct call *c, pawl_json *w, const struct route *r)
+{
+    static const struct field key =
+        TEXT("Idempotency-Key", 0, "the same one again does nothing again", .min = 1,
+             .max = LIMIT_KEY_BYTES);
+    static const struct field last = TEXT("Last-Event-ID", 0, "go on after this id");
+    if (r->handle == handle_push || r->handle == handle_raise || r->handle == handle_start)
+        write_parameter(c, w, &key, "header");
+    if (r->handle == handle_stream)
+        write_parameter(c, w, &last, "header");
+}
+
+static void write_parameters(struct call *c, pawl_json *w, const struct route *r)
 {
     pawl_json_key(w, "parameters");
     pawl_json_array(w);
     for (const char *at = r->path; (at = strchr(at, '{'));) {
         size_t n = strcspn(at, "}");
-        write_parameter(w, (pawl_str){at + 1, n - 1}, "path");
+        write_named(c, w, r, (pawl_str){at + 1, n - 1}, "path");
         at += n;
     }
     for (const char *at = r->query; *at;) {
         size_t n = strcspn(at, " ");
-        write_parameter(w, (pawl_str){at, n}, "query");
+        write_named(c, w, r, (pawl_str){at, n}, "query");
         at += n + (at[n] == ' ');
     }
+    write_headers(c, w, r);
     pawl_json_end(w);
 }
 
-static void write_body(pawl_json *w, const struct route *r)
+/* ---- Bodies ------------------------------------------------------------------------- */
+
+/* "content" with a schema and an example; any value without a shape. */
+static void write_content(struct call *c, pawl_json *w, const struct shape *s, const char *type)
 {
-    if (r->body == BODY_NONE)
+    pawl_json_key(w, "content");
+    pawl_json_object(w);
+    pawl_json_key(w, type);
+    pawl_json_object(w);
+    pawl_json_key(w, "schema");
+    if (strcmp(type, JSON_TYPE) != 0)
+        pawl_json_raw(w, pawl_s("{\"type\":\"string\"}"));
+    else if (!s || s->presence == BODY_VALUE)
+        pawl_json_raw(w, pawl_s("{}"));
+    else
+        schema_ref(w, c->mem, s);
+    if (s && s->example) {
+        pawl_json_key(w, "example");
+        pawl_json_raw(w, pawl_s(s->example));
+    }
+    pawl_json_end(w);
+    pawl_json_end(w);
+}
+
+static void write_body(struct call *c, pawl_json *w, const struct route *r)
+{
+    if (!r->body)
         return;
     pawl_json_key(w, "requestBody");
     pawl_json_object(w);
-    pawl_json_key(w, "required");
-    pawl_json_truth(w, r->body == BODY_JSON);
-    pawl_json_key(w, "content");
-    pawl_json_raw(w, pawl_s("{\"application/json\":{\"schema\":{}}}"));
+    put_truth(w, "required", r->body->presence == BODY_JSON);
+    write_content(c, w, r->body, JSON_TYPE);
     pawl_json_end(w);
 }
 
-static void write_response(pawl_json *w, const char *status, const char *schema)
+/* ---- Answers -------------------------------------------------------------------------- */
+
+static const char *status_text(unsigned status)
 {
     static const struct {
-        const char *status, *text;
+        unsigned status;
+        const char *text;
     } texts[] = {
-        {"200", "done, and durable"       },
-        {"201", "created, and durable"    },
-        {"202", "accepted, and durable"   },
-        {"207", "some done, some refused" },
-        {"400", "bad input"               },
-        {"401", "no valid token"          },
-        {"403", "not allowed"             },
-        {"404", "unknown"                 },
-        {"409", "the state forbids it"    },
-        {"410", "the lock was lost"       },
-        {"413", "too large"               },
-        {"421", "wrong Host"              },
-        {"423", "locked"                  },
-        {"429", "over a limit"            },
-        {"503", "not now; see Retry-After"},
-        {"507", "disk full"               }
+        {200, "done, and durable"       },
+        {201, "created, and durable"    },
+        {202, "accepted, and durable"   },
+        {207, "some done, some refused" },
+        {400, "bad input"               },
+        {401, "no valid token"          },
+        {403, "not allowed"             },
+        {404, "unknown"                 },
+        {409, "the state forbids it"    },
+        {410, "the lock was lost"       },
+        {413, "too large"               },
+        {421, "wrong Host"              },
+        {423, "locked"                  },
+        {429, "over a limit"            },
+        {503, "not now; see Retry-After"},
+        {507, "disk full"               }
     };
-    const char *text = "";
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        if (strcmp(texts[i].status, status) == 0)
-            text = texts[i].text;
-    pawl_json_key(w, status);
+        if (texts[i].status == status)
+            return texts[i].text;
+    return "";
+}
+
+static const char *type_of(const struct route *r, unsigned status)
+{
+    if (status >= 400)
+        return JSON_TYPE;
+    if (r->handle == handle_root)
+        return "text/html";
+    if (r->handle == handle_metrics)
+        return "text/plain";
+    return r->handle == handle_stream ? "text/event-stream" : JSON_TYPE;
+}
+
+static void write_header(pawl_json *w, const char *name, const char *type, const char *about)
+{
+    pawl_json_key(w, "headers");
     pawl_json_object(w);
-    pawl_json_key(w, "description");
-    pawl_json_cstr(w, text);
-    if (schema) {
-        pawl_json_key(w, "content");
-        pawl_json_raw(w, pawl_s(schema));
-    }
+    pawl_json_key(w, name);
+    pawl_json_object(w);
+    put(w, "description", about);
+    pawl_json_key(w, "schema");
+    pawl_json_object(w);
+    put(w, "type", type);
+    pawl_json_end(w);
+    pawl_json_end(w);
+    pawl_json_end(w);
+}
+
+static void write_response(struct call *c, pawl_json *w, const struct route *r, unsigned status)
+{
+    char key[16];
+    (void)snprintf(key, sizeof(key), "%u", status);
+    pawl_json_key(w, key);
+    pawl_json_object(w);
+    put(w, "description", status_text(status));
+    if (status == 401)
+        write_header(w, "WWW-Authenticate", "string", "Bearer");
+    else if (status == 423 || status == 429 || status == 503 || status == 507)
+        write_header(w, "Retry-After", "integer", "seconds to wait before trying again");
+    write_content(c, w, gives_of(r, status), type_of(r, status));
     pawl_json_end(w);
 }
 
 static void write_responses(struct call *c, pawl_json *w, const struct route *r)
 {
     bool guarded = r->scope != SCOPE_PUBLIC, is_get = strcmp(r->method, "GET") == 0;
+    bool probe = guard_is_probe(&(struct call){.route = r}); /* under any name */
     const struct {
-        const char *status;
+        unsigned status;
         bool may;
     } general[] = {
-        {"400", true                                 },
-        {"401", guarded                              },
-        {"403", guarded && (!is_get || strstr(r->path, "{queue}"))},
-        {"413",     true                                     },
-        {"421",     true},
-        {"503",     guarded                                     }
+        {400, true                                 },
+        {401, guarded                              },
+        {403, guarded && (!is_get || strcmp(r->path, "/queue") != 0)},
+        {413,   true                                     },
+        {421,   !probe},
+        {503,   guarded                                     },
     };
-    const char *error =
-        r->family == FAMILY_API
-            ? "{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/Error\"}}}"
-            : "{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/QueueError\"}}}";
+    char number[16];
     pawl_json_key(w, "responses");
     pawl_json_object(w);
-    for (const char *at = r->statuses; *at;) {
-        size_t n = strcspn(at, " ");
-        pawl_str status = pawl_mem_dup(c->mem, (pawl_str){at, n});
-        write_response(w, status.ptr, status.ptr[0] == '2' ? NULL : error);
-        at += n + (at[n] == ' ');
+    for (const char *at = r->statuses; *at; at += strspn(at, " ")) {
+        write_response(c, w, r, (unsigned)strtoul(at, NULL, 10));
+        at += strcspn(at, " ");
     }
-    for (size_t i = 0; i < COUNT_OF(general); i++)
-        if (general[i].may && !strstr(r->statuses, general[i].status))
-            write_response(w, general[i].status, error);
+    for (size_t i = 0; i < COUNT_OF(general); i++) {
+        (void)snprintf(number, sizeof(number), "%u", general[i].status);
+        if (general[i].may && !strstr(r->statuses, number))
+            write_response(c, w, r, general[i].status);
+    }
     pawl_json_end(w);
+}
+
+/* ---- Operations -------------------------------------------------------------------------- */
+
+static const char *tag_of(const struct route *r)
+{
+    return r->family == FAMILY_QUEUE                   ? "queues"
+           : strncmp(r->path, "/api/v1/work", 12) == 0 ? "workers"
+           : strncmp(r->path, "/api/v1/i", 9) == 0     ? "instances"
+                                                       : "operations";
+}
+
+/* Where no token is needed one that is given counts all the same. */
+static void write_security(struct call *c, pawl_json *w, const struct route *r)
+{
+    pawl_json_key(w, "security");
+    pawl_json_raw(w, pawl_s(r->scope == SCOPE_PUBLIC ? "[]"
+                            : c->srv->needs_token    ? "[{\"bearer\":[]}]"
+                                                     : "[{},{\"bearer\":[]}]"));
 }
 
 static void write_operation(struct call *c, pawl_json *w, const struct route *r)
@@ -132,19 +247,16 @@ static void write_operation(struct call *c, pawl_json *w, const struct route *r)
         method[i] = (char)tolower((unsigned char)r->method[i]);
     pawl_json_key(w, method);
     pawl_json_object(w);
-    pawl_json_key(w, "summary");
-    pawl_json_cstr(w, r->summary);
+    put(w, "operationId", r->name + strlen("handle_"));
+    put(w, "summary", r->summary);
     pawl_json_key(w, "tags");
     pawl_json_array(w);
-    pawl_json_cstr(w, r->family == FAMILY_QUEUE                   ? "queues"
-                      : strncmp(r->path, "/api/v1/work", 12) == 0 ? "workers"
-                      : strncmp(r->path, "/api/v1/i", 9) == 0     ? "instances"
-                                                                  : "operations");
+    pawl_json_cstr(w, tag_of(r));
     pawl_json_end(w);
-    pawl_json_key(w, "x-scope");
-    pawl_json_cstr(w, scopes[r->scope]);
-    write_parameters(w, r);
-    write_body(w, r);
+    put(w, "x-scope", scopes[r->scope]);
+    write_security(c, w, r);
+    write_parameters(c, w, r);
+    write_body(c, w, r);
     write_responses(c, w, r);
     pawl_json_end(w);
 }
@@ -174,26 +286,35 @@ static void write_paths(struct call *c, pawl_json *w)
     pawl_json_end(w);
 }
 
+static void write_components(struct call *c, pawl_json *w)
+{
+    struct schemas all = {.count = 0};
+    for (const struct route *r = server_routes; r->method; r++)
+        schemas_of_route(&all, r);
+    pawl_json_key(w, "components");
+    pawl_json_object(w);
+    pawl_json_key(w, "schemas");
+    schemas_write(&all, w, c->mem);
+    pawl_json_key(w, "securitySchemes");
+    pawl_json_raw(w, pawl_s("{\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\",\"description\":"
+                            "\"a token of pawl token new; its scope must reach x-scope\"}}"));
+    pawl_json_end(w);
+}
+
 void handle_openapi(struct call *c)
 {
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
-    pawl_json_key(w, "openapi");
-    pawl_json_cstr(w, "3.1.0");
+    put(w, "openapi", "3.1.0");
     pawl_json_key(w, "info");
     pawl_json_raw(w, pawl_s("{\"title\":\"Pawl\",\"version\":\"" PAWL_VERSION
                             "\",\"description\":\"Durable execution and durable queues. A 2xx "
-                            "means durable.\",\"license\":{\"name\":\"MIT\"}}"));
+                            "means durable. A member of a body that is not in its schema is "
+                            "refused.\",\"license\":{\"name\":\"MIT\",\"identifier\":\"MIT\"}}"));
+    pawl_json_key(w, "servers");
+    pawl_json_raw(w, pawl_s("[{\"url\":\"/\"}]"));
     write_paths(c, w);
-    pawl_json_key(w, "components");
-    pawl_json_raw(
-        w,
-        pawl_s("{\"schemas\":{\"Error\":{\"type\":\"object\",\"properties\":{\"error\":{\"type\":"
-               "\"object\",\"properties\":{\"code\":{\"type\":\"string\"},\"message\":{\"type\":"
-               "\"string\"}}}}},\"QueueError\":{\"type\":\"object\",\"properties\":{\"success\":"
-               "{\"type\":\"boolean\"},\"message\":{\"type\":\"string\"},\"error_code\":"
-               "{\"type\":\"string\"}}}},\"securitySchemes\":{\"bearer\":{\"type\":\"http\","
-               "\"scheme\":\"bearer\"}}}"));
+    write_components(c, w);
     pawl_json_end(w);
     answer_json(c, 200, w);
 }

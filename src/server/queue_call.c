@@ -53,12 +53,19 @@ static void answer_locked(struct call *c, const pawl_queue_reply *reply)
     c->answer.retry_after = left > 0 ? (unsigned)((left + 999) / 1000) : 1;
 }
 
+/* Nobody knows when there is room again: soon, if somebody pops. */
+static void answer_full(struct call *c, const char *text)
+{
+    answer_error(c, 429, "full", "%s", text);
+    c->answer.retry_after = 1;
+}
+
 static void answer_trouble(struct call *c, pawl_queue_op op, const pawl_queue_reply *reply)
 {
     if (op == PAWL_QUEUE_POP && reply->status == PAWL_CONFLICT)
         answer_locked(c, reply);
     else if (op == PAWL_QUEUE_PUSH && reply->status == PAWL_BUSY)
-        answer_error(c, 429, "full", "%s", reply->error.text);
+        answer_full(c, reply->error.text);
     else if (is_lock_op(op))
         answer_lock_trouble(c, reply);
     else
@@ -96,7 +103,7 @@ void queue_submit(struct call *c, pawl_queue_request *request,
         return;
     }
     if (request->op == PAWL_QUEUE_PUSH && err.status == PAWL_BUSY)
-        answer_error(c, 429, "full", "%s", err.text);
+        answer_full(c, err.text);
     else
         answer_failure(c, &err);
     call_done(c);

@@ -2,19 +2,27 @@
 /*
  * server/queue_config.c -- the configuration of a queue, read and written.
  *
- * A PUT replaces all of it: what the body does not name has its default, and a key
- * nobody knows is refused.  Times are seconds outside, milliseconds inside.
+ * A PUT replaces all of it: what the body does not name has its default; a PATCH changes
+ * what the body names.  A key nobody knows is refused.  Times are seconds outside, milliseconds inside.
  *
  * Called by routes.c; write_config also by queue_manage.c.
  */
 #include "server/queues.h"
 
 #include "base/json.h"
+#include "base/limits.h"
 #include "view/render.h"
 
 #include <string.h>
 
-void write_config(struct call *c, pawl_json *w, const char *queue, const pawl_queue_config *k)
+void write_warning(pawl_json *w, pawl_str warning)
+{
+    if (warning.len)
+        render_text(w, "warning", warning);
+}
+
+void write_config(struct call *c, pawl_json *w, const char *queue, const pawl_queue_config *k,
+                  pawl_str warning)
 {
     pawl_json_object(w);
     write_count(w, "max_locks", k->max_locks);
@@ -25,7 +33,7 @@ void write_config(struct call *c, pawl_json *w, const char *queue, const pawl_qu
     write_count(w, "max_deliveries", k->max_deliveries);
     pawl_json_key(w, "dead_letter_queue");
     pawl_json_str(w, k->dead_letter_queue.len ? k->dead_letter_queue
-                                              : pawl_mem_printf(c->mem, "%s-deadletter", queue));
+                                              : pawl_mem_printf(c->mem, "%s" DEAD_LETTERS, queue));
     pawl_json_key(w, "retry_backoff_seconds");
     pawl_json_array(w);
     for (size_t i = 0; i < k->retry_backoff_count; i++)
@@ -45,6 +53,7 @@ void write_config(struct call *c, pawl_json *w, const char *queue, const pawl_qu
     pawl_json_truth(w, false);
     render_text(w, "orchestration", k->orchestration);
     render_text(w, "version", k->version);
+    write_warning(w, warning);
     pawl_json_end(w);
 }
 
@@ -57,44 +66,16 @@ void handle_get_config(struct call *c)
         return;
     }
     pawl_json *w = pawl_json_new(c->mem);
-    write_config(c, w, c->args[0], &config);
+    write_config(c, w, c->args[0], &config, (pawl_str){0});
     answer_json(c, 200, w);
 }
 
-static bool check_keys(struct call *c)
+static bool check_object(struct call *c)
 {
-    static const char *const known[] = {"max_locks",
-                                        "default_ttl_seconds",
-                                        "max_lock_seconds",
-                                        "on_expire",
-                                        "max_deliveries",
-                                        "dead_letter_queue",
-                                        "retry_backoff_seconds",
-                                        "dedup_window_seconds",
-                                        "message_ttl_seconds",
-                                        "dead_letter_expired",
-                                        "max_length",
-                                        "max_bytes",
-                                        "default_priority",
-                                        "groups",
-                                        "retain",
-                                        "orchestration",
-                                        "version"};
-    struct json_iter it;
-    if (json_type(c->json) != JSON_OBJECT) {
-        answer_error(c, 400, "invalid", "the configuration must be an object");
-        return false;
-    }
-    for (json_begin(&it, c->json); json_next(&it);) {
-        bool found = false;
-        for (size_t i = 0; i < COUNT_OF(known); i++)
-            found = found || pawl_str_is(it.key, known[i]);
-        if (!found) {
-            answer_error(c, 400, "invalid", "there is no setting '%.*s'", PAWL_FMT(it.key));
-            return false;
-        }
-    }
-    return true;
+    if (json_type(c->json) == JSON_OBJECT)
+        return true;
+    answer_error(c, 400, "invalid", "the configuration must be an object");
+    return false;
 }
 
 static bool read_backoff(struct call *c, pawl_queue_config *k)
@@ -172,16 +153,16 @@ static bool read_config(struct call *c, pawl_queue_config *k)
 {
     int64_t locks, deliveries, length, bytes;
     const char *dead, *orchestration, *version;
-    if (!check_keys(c) || !read_order(c, k) || !read_backoff(c, k) || !read_times(c, k) ||
+    if (!check_object(c) || !read_order(c, k) || !read_backoff(c, k) || !read_times(c, k) ||
         !call_integer(c, c->json, "max_locks", 0, UINT32_MAX, 1, &locks) ||
         !call_integer(c, c->json, "max_deliveries", 0, UINT32_MAX, 0, &deliveries) ||
         !call_integer(c, c->json, "max_length", 0, INT64_MAX, 0, &length) ||
         !call_integer(c, c->json, "max_bytes", 0, INT64_MAX, 0, &bytes) ||
         !call_integer(c, c->json, "default_priority", 0, INT64_MAX, 0, &k->default_priority) ||
         !call_truth(c, c->json, "dead_letter_expired", &k->dead_letter_expired) ||
-        !call_text(c, c->json, "dead_letter_queue", &dead) ||
-        !call_text(c, c->json, "orchestration", &orchestration) ||
-        !call_text(c, c->json, "version", &version) || !read_planned(c) ||
+        !call_some_text(c, c->json, "dead_letter_queue", &dead) ||
+        !call_some_text(c, c->json, "orchestration", &orchestration) ||
+        !call_some_text(c, c->json, "version", &version) || !read_planned(c) ||
         (dead && !guard_queue(c, dead)))
         return false;
     k->max_locks = (uint32_t)locks;
@@ -197,18 +178,60 @@ static bool read_config(struct call *c, pawl_queue_config *k)
 static void write_configured(struct call *c, const pawl_queue_reply *reply)
 {
     pawl_json *w = pawl_json_new(c->mem);
-    (void)reply;
-    write_config(c, w, c->args[0], c->config);
+    write_config(c, w, c->args[0], reply->config, reply->warning);
     answer_json(c, 200, w);
 }
 
-void handle_put_config(struct call *c)
+static void configure(struct call *c, bool some, uint32_t settings)
 {
     pawl_queue_config *config = pawl_mem_alloc(c->mem, sizeof(*config));
     *config = pawl_queue_config_default();
     if (!read_config(c, config))
         return;
-    c->config = config;
-    pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_CONFIGURE, .config = config};
+    pawl_queue_request q = {.size = sizeof(q),
+                            .op = PAWL_QUEUE_CONFIGURE,
+                            .config = config,
+                            .some = some,
+                            .settings = settings};
     queue_submit(c, &q, write_configured, false);
+}
+
+/* The settings that the body names; null means the default. */
+static uint32_t settings_of(const struct call *c)
+{
+    static const struct {
+        const char *key;
+        uint32_t bit;
+    } keys[] = {
+        {"max_locks",             PAWL_QUEUE_SET_MAX_LOCKS          },
+        {"max_deliveries",        PAWL_QUEUE_SET_MAX_DELIVERIES     },
+        {"default_ttl_seconds",   PAWL_QUEUE_SET_DEFAULT_TTL        },
+        {"max_lock_seconds",      PAWL_QUEUE_SET_MAX_LOCK           },
+        {"on_expire",             PAWL_QUEUE_SET_EXPIRE_TO_BACK     },
+        {"dead_letter_queue",     PAWL_QUEUE_SET_DEAD_LETTER_QUEUE  },
+        {"retry_backoff_seconds", PAWL_QUEUE_SET_RETRY_BACKOFF      },
+        {"dedup_window_seconds",  PAWL_QUEUE_SET_DEDUP_WINDOW       },
+        {"message_ttl_seconds",   PAWL_QUEUE_SET_MESSAGE_TTL        },
+        {"dead_letter_expired",   PAWL_QUEUE_SET_DEAD_LETTER_EXPIRED},
+        {"max_length",            PAWL_QUEUE_SET_MAX_LENGTH         },
+        {"max_bytes",             PAWL_QUEUE_SET_MAX_BYTES          },
+        {"default_priority",      PAWL_QUEUE_SET_DEFAULT_PRIORITY   },
+        {"orchestration",         PAWL_QUEUE_SET_ORCHESTRATION      },
+        {"version",               PAWL_QUEUE_SET_VERSION            },
+    };
+    uint32_t settings = 0;
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (call_member(c->json, keys[i].key).ptr)
+            settings |= keys[i].bit;
+    return settings;
+}
+
+void handle_put_config(struct call *c)
+{
+    configure(c, false, 0);
+}
+
+void handle_patch_config(struct call *c)
+{
+    configure(c, true, settings_of(c));
 }

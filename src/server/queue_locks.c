@@ -54,9 +54,10 @@ void handle_release(struct call *c)
     int64_t delay;
     c->held = queue_lock_id(c);
     if (!c->held || !read_seconds(c, c->json, "delay_seconds", 0, 604800, &delay) ||
-        !call_text(c, c->json, "reason", &q.reason))
+        !call_reason(c, &q.reason))
         return;
     q.delay_ms = delay > 0 ? delay : 0;
+    q.has_delay = delay >= 0;
     q.lock_ids = &c->held;
     q.lock_count = 1;
     queue_submit(c, &q, write_released, false);
@@ -80,7 +81,7 @@ void handle_deadletter(struct call *c)
 {
     pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_DEADLETTER};
     c->held = queue_lock_id(c);
-    if (!c->held || !call_text(c, c->json, "reason", &q.reason))
+    if (!c->held || !call_reason(c, &q.reason))
         return;
     q.lock_ids = &c->held;
     q.lock_count = 1;
@@ -91,7 +92,14 @@ void handle_deadletter(struct call *c)
 
 static void write_moved(struct call *c, const pawl_queue_reply *reply)
 {
-    answer_done(c, NULL, "items_moved", reply->count);
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "success");
+    pawl_json_truth(w, true);
+    write_count(w, "items_moved", reply->count);
+    write_warning(w, reply->warning);
+    pawl_json_end(w);
+    answer_json(c, 200, w);
 }
 
 void handle_redrive(struct call *c)
@@ -100,7 +108,7 @@ void handle_redrive(struct call *c)
     int64_t max, rate;
     if (!call_integer(c, c->json, "max", 1, INT64_MAX, 0, &max) ||
         !call_integer(c, c->json, "rate_per_second", 1, 1000000, 0, &rate) ||
-        !call_text(c, c->json, "target", &q.target) || (q.target && !guard_queue(c, q.target)))
+        !call_some_text(c, c->json, "target", &q.target) || (q.target && !guard_queue(c, q.target)))
         return;
     q.max = (uint64_t)max;
     q.rate_per_second = (uint32_t)rate;
@@ -156,6 +164,18 @@ void handle_revoke(struct call *c)
     pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_DELETE};
     if (queue_message_id(c, &q.message))
         queue_submit(c, &q, write_revoked, false);
+}
+
+static void write_removed(struct call *c, const pawl_queue_reply *reply)
+{
+    answer_done(c, "Queue removed", "items_removed", reply->count);
+}
+
+void handle_remove_queue(struct call *c)
+{
+    pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_REMOVE};
+    if (call_flag(c, "force", &q.force))
+        queue_submit(c, &q, write_removed, false);
 }
 
 bool queue_message_id(struct call *c, uint64_t *ret)

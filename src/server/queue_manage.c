@@ -48,6 +48,7 @@ static void write_totals(pawl_json *w, const pawl_queue_stats *s)
     write_count(w, "duplicates", s->duplicates);
     write_count(w, "redriven", s->redriven);
     write_count(w, "started", s->started);
+    write_count(w, "id_taken", s->id_taken);
     pawl_json_end(w);
 }
 
@@ -72,7 +73,8 @@ void handle_queue(struct call *c)
     write_totals(w, &s);
     write_seconds(w, "created_at", s.created_ms);
     pawl_json_key(w, "config");
-    write_config(c, w, c->args[0], &s.config);
+    write_config(c, w, c->args[0], &s.config, (pawl_str){0});
+    write_warning(w, s.warning);
     pawl_json_end(w);
     answer_json(c, 200, w);
 }
@@ -173,20 +175,25 @@ static void write_message(struct call *c, pawl_json *w, const pawl_queue_message
     write_seconds(w, "expires_at", m->expires_ms);
     render_text(w, "source", m->source);
     render_text(w, "reason", m->reason);
+    write_seconds(w, "died_at", m->died_ms);
     render_payload(w, c->mem, "item", "encoding", m->data);
     pawl_json_end(w);
 }
 
 static bool read_browse(struct call *c, pawl_queue_browse *b)
 {
-    int64_t limit, after;
+    int64_t limit;
     const char *state = call_param(c, "state");
     if (!call_number(c, "limit", 1, 1000, 100, &limit) ||
-        !call_number(c, "after", 0, INT64_MAX, 0, &after) ||
         !call_number(c, "priority", 0, INT64_MAX, 0, &b->priority))
         return false;
     b->limit = (uint32_t)limit;
-    b->after = (uint64_t)after;
+    b->cursor = call_param(c, "after");
+    if (b->cursor && !b->cursor[0]) { /* of a variable that is not set */
+        answer_error(c, 400, "invalid",
+                     "after is empty: give next of the page before, or leave it out");
+        return false;
+    }
     b->has_priority = call_param(c, "priority") != NULL;
     for (size_t i = 0; state && i < COUNT_OF(states); i++)
         if (strcmp(state, states[i]) == 0)
@@ -218,7 +225,7 @@ void handle_messages(struct call *c)
     pawl_json_end(w);
     pawl_json_key(w, "next");
     if (page.next)
-        pawl_json_str(w, pawl_mem_printf(c->mem, "%llu", (unsigned long long)page.next));
+        pawl_json_str(w, page.cursor);
     else
         pawl_json_null(w);
     pawl_json_end(w);

@@ -29,7 +29,7 @@ static bool read_priority(struct call *c, pawl_str object, pawl_queue_item *item
         item->use_default_priority = true;
         return true;
     }
-    if (!json_integer(raw, &item->priority)) {
+    if (!json_whole(raw, &item->priority)) {
         answer_error(c, 400, "invalid", "Priority must be an integer");
         return false;
     }
@@ -93,7 +93,8 @@ static bool read_items(struct call *c, pawl_str array, struct push *p)
             answer_error(c, 400, "invalid", "items[%zu] must be an object with \"item\"", p->count);
             return false;
         }
-        if (!read_item(c, it.value, &p->items[p->count], &p->extended))
+        if (!shape_check(c, it.value, &takes_item, "items", p->count) ||
+            !read_item(c, it.value, &p->items[p->count], &p->extended))
             return false;
     }
     return true;
@@ -147,16 +148,25 @@ static void write_bulk(struct call *c, const pawl_queue_reply *reply)
     pawl_json_key(w, "success");
     pawl_json_truth(w, true);
     pawl_json_key(w, "message");
-    pawl_json_str(w, pawl_mem_printf(c->mem, "Pushed %zu items to queue %s", reply->pushed_count,
-                                     c->args[0]));
-    pawl_json_key(w, "items_pushed");
-    pawl_json_num(w, (int64_t)reply->pushed_count);
-    pawl_json_key(w, "itemsPushed");
-    pawl_json_num(w, (int64_t)reply->pushed_count);
+    pawl_json_str(w, pawl_mem_printf(c->mem, "Pushed %llu items to queue %s",
+                                     (unsigned long long)reply->count, c->args[0]));
+    write_count(w, "items_pushed", reply->count);
+    write_count(w, "itemsPushed", reply->count);
     pawl_json_key(w, "ids");
     pawl_json_array(w);
     for (size_t i = 0; i < reply->pushed_count; i++)
         write_id(w, reply->pushed[i].id);
+    pawl_json_end(w);
+    pawl_json_key(w, "results");
+    pawl_json_array(w);
+    for (size_t i = 0; i < reply->pushed_count; i++) {
+        pawl_json_object(w);
+        pawl_json_key(w, "id");
+        write_id(w, reply->pushed[i].id);
+        pawl_json_key(w, "duplicate");
+        pawl_json_truth(w, reply->pushed[i].duplicate);
+        pawl_json_end(w);
+    }
     pawl_json_end(w);
     pawl_json_end(w);
     answer_json(c, 200, w);
@@ -169,6 +179,8 @@ void handle_push(struct call *c)
     pawl_str items = call_field(c, c->json, "items");
     const char *key = c->idempotency_key;
     p.bulk = items.ptr && !call_field(c, c->json, "item").ptr;
+    if (!call_check_key(c))
+        return;
     if (p.bulk) {
         if (!read_items(c, items, &p))
             return;
@@ -182,8 +194,11 @@ void handle_push(struct call *c)
     if (key)
         add_keys(c, &p, key);
     c->extended = p.extended;
-    pawl_queue_request q = {
-        .size = sizeof(q), .op = PAWL_QUEUE_PUSH, .items = p.items, .item_count = p.count};
+    pawl_queue_request q = {.size = sizeof(q),
+                            .op = PAWL_QUEUE_PUSH,
+                            .items = p.items,
+                            .item_count = p.count,
+                            .key = key};
     queue_submit(c, &q, p.bulk ? write_bulk : write_pushed, false);
 }
 
@@ -256,37 +271,12 @@ static void write_popped(struct call *c, const pawl_queue_reply *reply)
     answer_json(c, 200, w);
 }
 
-static pawl_str trimmed(pawl_str text)
-{
-    static const char blanks[] = " \t\r\n";
-    while (text.len && memchr(blanks, text.ptr[text.len - 1], sizeof(blanks) - 1))
-        text.len--;
-    while (text.len && memchr(blanks, text.ptr[0], sizeof(blanks) - 1)) {
-        text.ptr++;
-        text.len--;
-    }
-    return text;
-}
-
-/* What somebody wrote into the body would be ignored, and the item gone for good. */
-static bool refuse_body(struct call *c)
-{
-    pawl_str body = trimmed(buf_slice(&c->body));
-    if (!body.len || pawl_str_is(body, "null") || c->srv->opts.lenient)
-        return false;
-    if (body.len >= 2 && body.ptr[0] == '{' && body.ptr[body.len - 1] == '}' &&
-        !trimmed((pawl_str){body.ptr + 1, body.len - 2}).len)
-        return false;
-    answer_error(c, 400, "invalid", "pop takes query parameters, not a body: pop?require_ack=true");
-    return true;
-}
-
 void handle_pop(struct call *c)
 {
     pawl_queue_request q = {.size = sizeof(q), .op = PAWL_QUEUE_POP};
     int64_t ttl, wait, count;
     bool meta = false;
-    if (refuse_body(c) || !call_flag(c, "require_ack", &q.require_ack) ||
+    if (!call_flag(c, "require_ack", &q.require_ack) ||
         !read_clamped(c, "ttl_seconds", 1, 300, &ttl) ||
         !call_number(c, "count", 1, PAWL_QUEUE_POP_MAX, 1, &count) ||
         !read_clamped(c, "wait_seconds", 0, 30, &wait) || !call_flag(c, "meta", &meta) ||

@@ -1,68 +1,184 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/reader.c -- a thread for reads that may take a while.
+ * server/reader.c -- threads for reads that may take a while.
  *
  * Reading calls never wait for the engine, but a long history takes
  * milliseconds; the loop must not stand still for that.  Handlers of routes
- * marked ON_READER run here, one call at a time, and the call goes back to the
- * loop with its answer, unless the handler gave it to somebody else
- * (it sets reader_kept before).
+ * marked ON_READER run here, and whatever else reads the store for a call
+ * (wait.c).  Then the call goes back to the loop with its answer, unless the
+ * handler gave it to somebody else (reader_keep).
+ *
+ * Clients that are gone cost nothing.  One that is lost is taken out before a reader
+ * sees it.  One that only stopped sending may still read, so it is not refused; but
+ * most of them are gone, so it is read for when nobody else waits, and by one reader
+ * at a time: the others are free for who comes next.
  */
 #include "server/server.h"
 
-static struct call *next_call(pawl_server *s)
+#include "base/arena.h"
+
+#define SLIM_BYTES ((size_t)1 << 20)
+
+static _Thread_local bool kept;
+
+static void put(struct lane *lane, struct call *c)
 {
+    c->next = NULL;
+    c->prev = lane->last;
+    *(lane->last ? &lane->last->next : &lane->first) = c;
+    lane->last = c;
+    c->lane = lane;
+}
+
+static void take(struct call *c)
+{
+    *(c->prev ? &c->prev->next : &c->lane->first) = c->next;
+    *(c->next ? &c->next->prev : &c->lane->last) = c->prev;
+    c->lane = NULL;
+}
+
+/* ---- The threads ------------------------------------------------------------------- */
+
+/* The next one, under the lock; *late: it comes from the lane of those. */
+static struct call *choose(pawl_server *s, bool *late)
+{
+    struct lane *lane = s->reads.first || s->late_busy ? &s->reads : &s->late;
+    struct call *c = s->read_stop ? NULL : lane->first;
+    *late = c && lane == &s->late;
+    if (c)
+        take(c);
+    if (*late)
+        s->late_busy = true;
+    return c;
+}
+
+static struct call *next_call(pawl_server *s, bool *late)
+{
+    struct call *c;
     pthread_mutex_lock(&s->read_lock);
-    while (!s->reads && !s->read_stop)
+    if (*late)
+        s->late_busy = false;
+    while (!(c = choose(s, late)) && !s->read_stop)
         pthread_cond_wait(&s->read_wake, &s->read_lock);
-    struct call *c = s->reads;
-    if (c) {
-        s->reads = c->next;
-        if (!s->reads)
-            s->reads_end = &s->reads;
-    }
     pthread_mutex_unlock(&s->read_lock);
     return c;
+}
+
+/* What was read is not needed any more, and a large answer may wait long for its reader. */
+static void slim(struct call *c)
+{
+    if (!c->answer.status || c->on_back ||
+        arena_bytes(c->mem) < c->answer.body.len * 2 + SLIM_BYTES)
+        return;
+    pawl_mem *mem = pawl_mem_new();
+    if (!mem)
+        return;
+    c->answer.body = pawl_mem_dup(mem, c->answer.body);
+    pawl_mem_free(c->mem); /* arguments and parameters with it: the call is answered */
+    c->mem = mem;
 }
 
 static void *reader_thread(void *arg)
 {
     pawl_server *s = arg;
-    for (struct call *c; (c = next_call(s));) {
-        s->reader_kept = false;
-        c->route->handle(c);
-        if (!s->reader_kept) /* else `c` may be gone */
-            call_done(c);
+    bool late = false;
+    for (struct call *c; (c = next_call(s, &late));) {
+        kept = false;
+        c->read(c);
+        if (kept) /* `c` may be gone */
+            continue;
+        slim(c);
+        call_done(c);
     }
     return NULL;
 }
 
-void reader_post(struct call *c)
+void reader_keep(void)
+{
+    kept = true;
+}
+
+/* ---- The loop ------------------------------------------------------------------------ */
+
+static void refuse(struct call *c)
+{
+    wait_leave(c);
+    answer_error(c, 503, "shutdown", "the server is stopping; try again");
+    c->answer.retry_after = 1;
+}
+
+void reader_post(struct call *c, void (*read)(struct call *c))
+{
+    pawl_server *s = c->srv;
+    c->read = read;
+    pthread_mutex_lock(&s->read_lock);
+    bool posted = !s->read_stop;
+    if (posted)
+        put(c->asker == ASKER_HERE ? &s->reads : &s->late, c);
+    pthread_mutex_unlock(&s->read_lock);
+    if (!posted) {
+        refuse(c);
+        return;
+    }
+    pthread_cond_signal(&s->read_wake);
+    if (!c->is_away)
+        call_away(c);
+}
+
+bool reader_drop(struct call *c)
 {
     pawl_server *s = c->srv;
     pthread_mutex_lock(&s->read_lock);
-    c->next = NULL;
-    *s->reads_end = c;
-    s->reads_end = &c->next;
+    bool waits = c->lane;
+    if (waits)
+        take(c);
     pthread_mutex_unlock(&s->read_lock);
-    pthread_cond_signal(&s->read_wake);
+    return waits;
 }
+
+void reader_put_off(struct call *c)
+{
+    pawl_server *s = c->srv;
+    pthread_mutex_lock(&s->read_lock);
+    if (c->lane == &s->reads) {
+        take(c);
+        put(&s->late, c);
+    }
+    pthread_mutex_unlock(&s->read_lock);
+    pthread_cond_signal(&s->read_wake); /* the one woken for it may have found nothing */
+}
+
+/* ---- Starting and stopping -------------------------------------------------------------- */
 
 bool reader_start(pawl_server *s)
 {
-    s->reads_end = &s->reads;
-    s->has_reader = pthread_create(&s->reader, NULL, reader_thread, s) == 0;
-    return s->has_reader;
+    while (s->reader_count < READERS &&
+           pthread_create(&s->readers[s->reader_count], NULL, reader_thread, s) == 0)
+        s->reader_count++;
+    return s->reader_count == READERS;
+}
+
+/* Who still waits is refused: the time to answer is over. */
+static void refuse_all(struct lane *lane)
+{
+    for (struct call *c; (c = lane->first);) {
+        take(c);
+        c->on_back = NULL;
+        refuse(c);
+        call_done(c);
+    }
 }
 
 void reader_stop(pawl_server *s)
 {
-    if (!s->has_reader)
-        return;
     pthread_mutex_lock(&s->read_lock);
     s->read_stop = true;
     pthread_mutex_unlock(&s->read_lock);
-    pthread_cond_signal(&s->read_wake);
-    pthread_join(s->reader, NULL);
-    s->has_reader = false;
+    pthread_cond_broadcast(&s->read_wake);
+    while (s->reader_count)
+        pthread_join(s->readers[--s->reader_count], NULL);
+    pthread_mutex_lock(&s->read_lock); /* the loop may still drop one */
+    refuse_all(&s->reads);
+    refuse_all(&s->late);
+    pthread_mutex_unlock(&s->read_lock);
 }

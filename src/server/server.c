@@ -9,6 +9,7 @@
 #include "server/server.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -55,7 +56,10 @@ static bool check_safety(pawl_server *s, pawl_error *reterr)
     bool local = guard_is_loopback(s->host);
     s->has_tls = s->opts.tls_cert || s->opts.tls_key;
     s->needs_token = !local || s->opts.require_token;
-    if (s->needs_token && !tokens_exist(s->tokens)) {
+    bool some = tokens_exist(s->tokens, reterr);
+    if (!some && reterr->text[0])
+        return false; /* they cannot be read */
+    if (s->needs_token && !some) {
         error_set(reterr, PAWL_INVALID,
                   "listening on %s needs a token, and there is none; make one with: pawl token new "
                   "--scope admin",
@@ -159,17 +163,18 @@ static bool open_socket(pawl_server *s, pawl_error *reterr)
 
 static void fill_in(pawl_server *s, const pawl_server_opts *given)
 {
-    size_t n = given && given->size < sizeof(s->opts) ? given->size : sizeof(s->opts);
-    if (given)
-        memcpy(&s->opts, given, n);
+    s->opts = *given;
     s->opts.listen = keep(s, s->opts.listen ? s->opts.listen : DEFAULT_LISTEN);
     s->opts.hosts = keep(s, s->opts.hosts);
+    s->opts.tokens = keep(s, s->opts.tokens);
     s->opts.tls_cert = keep(s, s->opts.tls_cert);
     s->opts.tls_key = keep(s, s->opts.tls_key);
     if (!s->opts.max_body)
         s->opts.max_body = 8U << 20;
     if (!s->opts.max_payload)
         s->opts.max_payload = LIMIT_PAYLOAD_BYTES;
+    if (!s->opts.max_answers)
+        s->opts.max_answers = (size_t)256 << 20;
     if (!s->opts.connections)
         s->opts.connections = 10000;
     s->log = (struct logger){.level = s->opts.log_level,
@@ -206,7 +211,7 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     s->feed_mem = pawl_mem_new();
     heap_init(&s->times);
     fill_in(s, opts);
-    s->tokens = tokens_open(opts ? opts->tokens : NULL);
+    s->tokens = tokens_open(s->opts.tokens, &s->log);
     s->streams = streams_create(s);
     return s;
 }
@@ -215,7 +220,10 @@ pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts, p
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    pawl_server *s = create(rt, opts);
+    pawl_server_opts known;
+    if (!IS_THERE(rt, "a runtime", err) || !OPTIONS_TAKE(&known, opts, "pawl_server_opts", err))
+        return NULL;
+    pawl_server *s = create(rt, &known);
     if (!s || !s->tokens || !s->streams) {
         error_set(err, PAWL_NO_MEMORY, "out of memory");
         pawl_server_free(s);
@@ -242,11 +250,45 @@ pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts, p
 
 const char *pawl_server_url(const pawl_server *s)
 {
+    MUST_HAVE("a server", s);
     return s->url;
+}
+
+pawl_status pawl_server_reload(pawl_server *s, pawl_error *reterr)
+{
+    if (!IS_THERE(s, "a server", reterr))
+        return PAWL_MISUSE;
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_mem *mem = pawl_mem_new();
+    const pawl_token_info *list;
+    size_t count;
+    pawl_status rc = PAWL_OK;
+    if (s->opts.tokens)
+        rc = pawl_token_list(s->opts.tokens, mem, &list, &count, err);
+    pawl_mem_free(mem);
+    atomic_store(&s->reload, true);
+    loop_wake(s);
+    return httpd_reload_tls(s->httpd, err) ? rc : err->status;
+}
+
+bool pawl_server_healthy(pawl_server *s, char rettrouble[PAWL_TROUBLE_BYTES])
+{
+    MUST_HAVE("a server", s);
+    unsigned long long rounds = atomic_load(&s->rounds);
+    bool moves = rounds != s->rounds_seen || !s->was_asked;
+    s->rounds_seen = rounds;
+    s->was_asked = true;
+    loop_wake(s); /* once round until the next time */
+    if (!moves)
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "the HTTP server does not go on");
+    return moves && pawl_runtime_healthy(s->rt, rettrouble);
 }
 
 void pawl_server_stop(pawl_server *s, int64_t ms)
 {
+    if (!s)
+        return;
     int64_t end = clock_mono_ms() + ms;
     struct timespec until = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
     atomic_store(&s->draining, true);

@@ -2,14 +2,14 @@
 /*
  * server/server.h -- the parts of the HTTP server and who owns them.
  *
- *   LOOP THREAD (loop.c)                               READER THREAD (reader.c)
+ *   LOOP THREAD (loop.c)                               READER THREADS (reader.c)
  *   src/http, one epoll ──────▶ routes ─▶ handler ──── slow reads ───▶ same handler
  *        ▲                                │ submit                        │
  *        │ eventfd, list of calls         ▼                               │
  *        └──────────────── engine thread: reply after the commit ◀─────── ┘
  *
  * A *call* is one HTTP request and its answer.  It is with exactly one thread at
- * a time: with the loop, or *away* (its connection not read) with the reader,
+ * a time: with the loop, or *away* (its connection not read) with a reader,
  * the engine, or a list of waiting calls.  call_done() brings it back; only the
  * loop touches connections.  A 2xx is sent after the commit it reports.
  */
@@ -24,6 +24,7 @@
 #include "http/httpd.h"
 #include "pawl.h"
 #include "pawl/server.h"
+#include "server/shape.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,9 +32,17 @@
 struct call;
 struct route;
 struct stream;
+struct lane;
 
 #define CALL_PARAMS_MAX 24 /* query parameters of one request */
 #define CALL_ARGS_MAX   3  /* variable segments of one path */
+#define METRICS_BUCKETS 15 /* of the time that answers take */
+
+#define READERS         3                 /* threads */
+#define PAGE_BYTES      ((size_t)4 << 20) /* of data in one answer: then it ends with a `next` */
+
+/* Who asked: still there; stopped sending and may be gone; gone for good. */
+enum asker { ASKER_HERE, ASKER_QUIET, ASKER_LOST };
 
 enum scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
 
@@ -45,8 +54,8 @@ struct param {
 struct fields {
     pawl_str of; /* the object */
     size_t count;
-    bool more; /* than fit */
-    struct param items[12];
+    bool more;              /* than fit */
+    struct param items[32]; /* more than any shape has members */
 };
 
 struct call {
@@ -62,28 +71,44 @@ struct call {
     pawl_str json;              /* the body, when it is valid JSON */
     struct httpd_answer answer; /* status 0: none yet */
 
-    struct call *next;               /* in the list of those that come back, or wait */
-    void (*on_back)(struct call *c); /* on the loop, before the answer; NULL: answer is there */
-    struct heap_node until;          /* [loop] end of a long poll, mono clock */
-    bool is_away;                    /* [loop] */
-    bool waits;                      /* in the list of its instance */
-    bool looks;                      /* and still reading: the feed must not answer */
-    bool is_back;                    /* in the list of those that come back */
-    bool parked;                     /* [loop] away without anybody working on it */
-    bool lingers;                    /* [loop] away, waiting in the runtime */
-    void *data;                      /* of the handler; in mem */
-    struct stream *stream;           /* of an event stream */
-    bool extended;                   /* queues: the request used more than the seed knows */
-    const char *held;                /* the lock id of the request */
-    const void *config;              /* queues: what was configured */
-    bool wants_lock;                 /* pop with require_ack */
-    pawl_str queues;                 /* prefixes the token may use; empty: all */
-    bool trusted;                    /* authorised, or no token is needed */
+    struct call *next, *prev;           /* of those that come back, or wait for a reader */
+    struct call *wait_next, *wait_prev; /* of those that wait for its instance */
+    void (*on_back)(struct call *c);    /* on the loop, before the answer; NULL: answer is there */
+    struct heap_node until;             /* [loop] end of a long poll, mono clock */
+    void (*read)(struct call *c);       /* what a reader does for it */
+    struct lane *lane;                  /* under read_lock: where it waits for one; NULL: nowhere */
+    uint8_t asker;                      /* [loop] enum asker */
+    bool is_away;                       /* [loop] */
+    bool waits;                         /* in the list of its instance */
+    bool looks;                         /* and a reader has it: the feed must not answer */
+    bool is_back;                       /* in the list of those that come back */
+    bool parked;                        /* [loop] away without anybody working on it */
+    bool lingers;                       /* [loop] away, waiting in the runtime */
+    bool waited;                        /* by its own wish: its time says nothing about us */
+    int64_t began_us;                   /* mono */
+    void *data;                         /* of the handler; in mem */
+    struct stream *stream;              /* of an event stream */
+    bool extended;                      /* queues: the request used more than the seed knows */
+    const char *held;                   /* the lock id of the request */
+    bool wants_lock;                    /* pop with require_ack */
+    char token[17];                     /* id of the token given; empty: none */
+    bool queues_only;                   /* the token is for nothing else */
+    bool revoked;                       /* and void meanwhile */
+    bool on_token;                      /* in the list of those with a token that wait or listen */
+    struct call *token_prev, *token_next;
+    pawl_str queues; /* prefixes the token may use; empty: all */
+    bool stranger;   /* a probe under a name that is not ours */
+    bool trusted;    /* authorised, or no token is needed; no stranger */
 
     /* large, and not cleared for the next call */
     struct fields fields;
     struct param params[CALL_PARAMS_MAX]; /* the first param_count */
     pawl_reply reply;                     /* of a submitted request */
+};
+
+/* Calls that wait for a reader. */
+struct lane {
+    struct call *first, *last;
 };
 
 /* See recent.c. */
@@ -116,6 +141,10 @@ struct pawl_server {
     struct call *spare;             /* to be used again */
     size_t spare_count;
     atomic_bool draining, stop;
+    atomic_bool reload;             /* look at the tokens again */
+    atomic_ullong rounds;           /* of the loop */
+    unsigned long long rounds_seen; /* by pawl_server_healthy(), which */
+    bool was_asked;
 
     /* who runs the loop, and the engine: stand_in.c */
     pthread_mutex_t round; /* held by who runs the loop */
@@ -135,25 +164,29 @@ struct pawl_server {
     pthread_mutex_t lock;
     struct call *back, **back_end;
     bool sleeps;        /* the loop: who comes back wakes it */
-    struct map waiting; /* instance id -> struct call, linked by next */
+    struct map waiting; /* instance id -> struct call, linked by wait_next */
     struct recents recents;
     pawl_mem *feed_mem; /* [engine] scratch of the feed */
     uint64_t feed;
     pthread_cond_t quiet; /* nothing is under way any more */
     bool is_quiet;
 
-    /* reader */
-    pthread_t reader;
-    bool has_reader, has_thread;
-    pthread_mutex_t read_lock;
+    bool has_thread;
+
+    /* readers */
+    pthread_t readers[READERS];
+    unsigned reader_count;
+    pthread_mutex_t read_lock; /* guards the four below */
     pthread_cond_t read_wake;
-    struct call *reads, **reads_end;
+    struct lane reads, late; /* `late`: who may be gone; when nobody else waits, by one reader */
+    bool late_busy;
     bool read_stop;
-    bool reader_kept; /* [reader] the handler gave the call to somebody else */
+    atomic_ullong n_dropped; /* requests of clients that were gone before anything was done */
 
     struct streams *streams; /* stream.c */
     struct tokens *tokens;   /* tokens.c */
     atomic_ullong n_requests, n_status[6];
+    atomic_ullong n_took[METRICS_BUCKETS], took_us; /* how long answers took; see metrics.c */
 };
 
 /* ---- loop.c ------------------------------------------------------------------ */
@@ -176,6 +209,10 @@ void call_park(struct call *c, int64_t until_mono_ms);
 void call_linger(struct call *c);
 /* [loop] A parked call comes back now, as if its time were over. */
 void call_unpark(struct call *c);
+/* [loop] Its client is lost: nothing is made for it.  (The status is for the figures.) */
+void call_drop(struct call *c);
+/* [loop] The token of a call that waits or listens is void: it ends. */
+void call_revoke(struct call *c);
 /* Any thread: let the loop look around. */
 void loop_wake(pawl_server *s);
 
@@ -188,11 +225,23 @@ void stand_in_stop(pawl_server *s);
 /* [loop] Hand in what was held, and commit it here if that may be; true: call it again. */
 bool stand_in_work(pawl_server *s);
 
+/* ---- metrics.c -------------------------------------------------------------- */
+
+/* [loop] The answer goes out. */
+void metrics_answered(struct call *c);
+
 /* ---- reader.c ---------------------------------------------------------------- */
 
 bool reader_start(pawl_server *s);
 void reader_stop(pawl_server *s);
-void reader_post(struct call *c);
+/* [loop] Let a reader do this, then the call comes back; or it is answered: stopping. */
+void reader_post(struct call *c, void (*read)(struct call *c));
+/* [loop] Its client is lost; true: no reader has or will have it. */
+bool reader_drop(struct call *c);
+/* [loop] Its client may be gone: others first. */
+void reader_put_off(struct call *c);
+/* [reader] The call was given to somebody else, who brings it back: it may be gone already. */
+void reader_keep(void);
 
 /* ---- call.c ------------------------------------------------------------------- */
 
@@ -207,11 +256,17 @@ bool call_number(struct call *c, const char *name, int64_t min, int64_t max, int
                  int64_t *ret);
 bool call_flag(struct call *c, const char *name, bool *ret);
 /* The body as JSON of the shape that the route wants (an empty one is {} where it may be
- * missing); false after having answered 400. */
+ * missing), or none where it takes none; false after having answered 400. */
 bool call_parse_body(struct call *c);
 /* A member of the body that is a string without NUL; *ret NULL when absent or null.
  * False after having answered 400. */
 bool call_text(struct call *c, pawl_str object, const char *key, const char **ret);
+/* The same, and it is not empty: "" would be read as if it were absent. */
+bool call_some_text(struct call *c, pawl_str object, const char *key, const char **ret);
+/* "reason" of the body, within its limit. */
+bool call_reason(struct call *c, const char **ret);
+/* The Idempotency-Key, if there is one, is within its limits. */
+bool call_check_key(struct call *c);
 bool call_integer(struct call *c, pawl_str object, const char *key, int64_t min, int64_t max,
                   int64_t otherwise, int64_t *ret);
 bool call_truth(struct call *c, pawl_str object, const char *key, bool *ret);
@@ -219,6 +274,8 @@ bool call_truth(struct call *c, pawl_str object, const char *key, bool *ret);
  * number of questions about it. */
 pawl_str call_member(pawl_str object, const char *key);
 pawl_str call_field(struct call *c, pawl_str object, const char *key);
+/* Its members, the first of them. */
+const struct fields *call_fields(struct call *c, pawl_str object);
 
 void answer_json(struct call *c, unsigned status, pawl_json *w);
 void answer_text(struct call *c, unsigned status, const char *type, pawl_str body);
@@ -235,25 +292,25 @@ bool percent_decode(pawl_mem *mem, pawl_str raw, bool plus, pawl_str *ret);
 
 enum family { FAMILY_API, FAMILY_QUEUE };
 enum where { ON_LOOP, ON_READER };
-enum body {
-    BODY_NONE,
-    BODY_VALUE,    /* any JSON, or nothing */
-    BODY_OPTIONAL, /* an object, or nothing */
-    BODY_JSON      /* an object */
-};
 
 struct route {
     const char *method;
     const char *path; /* "/api/v1/instances/{id}" */
+    const char *name; /* of the handler: "handle_get" */
     void (*handle)(struct call *c);
     enum scope scope;
     enum where where;
-    enum body body;
+    const struct shape *body; /* BODY_NONE: it takes none */
     enum family family;
     const char *query;    /* names of its parameters, space-separated */
     const char *statuses; /* that it may answer, beside the general ones */
     const char *summary;
 };
+
+#define ROUTE(method, path, handler, scope, where, body, family, query, statuses, summary)         \
+    {                                                                                              \
+        method, path, #handler, handler, scope, where, body, family, query, statuses, summary      \
+    }
 
 extern const struct route server_routes[]; /* ends with a row without a method */
 /* Find the route of the head's method and target, fill in args; false: the answer is there. */
@@ -270,15 +327,26 @@ bool guard_sees(const struct call *c, pawl_str queue);
 /* The same; false, and the answer is there. */
 bool guard_queue(struct call *c, const char *queue);
 bool guard_is_loopback(const char *host);
+/* Does a load balancer or supervisor ask whether we are alive?  It knows no names and has habits
+ * of its own: any Host, or none, and any query. */
+bool guard_is_probe(const struct call *c);
 
 /* ---- tokens.c --------------------------------------------------------------------- */
 
-struct tokens *tokens_open(const char *file);
+struct tokens *tokens_open(const char *file, const struct logger *log);
 void tokens_close(struct tokens *t);
-/* Is there any? */
-bool tokens_exist(struct tokens *t);
-/* The scope of a token, and the queue prefixes (in mem); SCOPE_PUBLIC: not valid. */
-enum scope tokens_check(struct tokens *t, const char *token, pawl_mem *mem, pawl_str *retqueues);
+/* Is there any?  False, and *reterr is set: they cannot be read. */
+bool tokens_exist(struct tokens *t, pawl_error *reterr);
+/* The scope of a token, SCOPE_PUBLIC: not valid; and the call knows what else it may.  False:
+ * tokens cannot be read. */
+bool tokens_check(struct tokens *t, const char *token, struct call *c, enum scope *ret);
+/* The next look reads the file, whether it seems to have changed or not. */
+void tokens_look_again(struct tokens *t);
+/* A call with a token begins to wait or listen; it ends.  In any order, any number of times. */
+void tokens_hold(struct call *c);
+void tokens_let_go(struct call *c);
+/* Whoever holds on to a token that was revoked is told (call_revoke); time of the next look. */
+int64_t tokens_tick(struct tokens *t, int64_t now_ms);
 void sha256(const void *data, size_t n, uint8_t out[32]);
 
 /* ---- recent.c: instances started here lately; under srv->lock ------------------------- */
@@ -314,6 +382,8 @@ void streams_destroy(struct streams *t);
 void streams_note(struct streams *t, const pawl_change *changes, size_t count);
 /* [loop] Send what is due; mono time of the next look, INT64_MAX: none. */
 int64_t streams_tick(struct streams *t, int64_t now_ms);
+/* [loop] This one ends. */
+void streams_end_one(struct call *c);
 /* [loop] What a call to /api/v1/stream says next. */
 enum httpd_pull streams_pull(struct call *c, struct buf *out);
 void streams_leave(struct call *c);

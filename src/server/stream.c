@@ -255,6 +255,12 @@ void streams_end(struct streams *t)
     rouse_all(t);
 }
 
+void streams_end_one(struct call *c)
+{
+    c->stream->ended = true;
+    httpd_rouse(c->conn);
+}
+
 /* ---- Readers ------------------------------------------------------------------------------ */
 
 /* A batch without the queues that the reader's token does not allow. */

@@ -7,7 +7,9 @@
  * not look at all (recent.c).  The commit feed takes it out, with the answer when the
  * commit has it, and brings it back; so does the end of its time.
  *
- * While it looks (`looks`) the call's memory is the loop's; hanging in the list
+ * The loop reads nothing: looking, and making the answer of one whose commit did not bring
+ * it, is for a reader (reader.c).  While one looks (`looks`) the call's memory is the
+ * reader's, and the feed only takes the call out of the list; hanging in the list
  * without looking it is the feed's.
  */
 #include "base/clock.h"
@@ -17,17 +19,37 @@
 #define WAIT_DEFAULT_MS 30000
 #define WAIT_MAX_MS     60000
 
-/* Into the list of its instance; under the lock. */
+/* Into the list of its instance, behind the first, with whom the key lives; under the lock. */
 static void hang_in(struct call *c)
 {
     pawl_server *s = c->srv;
     pawl_str id = pawl_s(c->args[0]);
-    struct call *others = map_gets(&s->waiting, id);
-    if (others)
-        (void)map_removes(&s->waiting, id); /* the key lives with the newest */
-    c->next = others;
+    struct call *first = map_gets(&s->waiting, id);
     c->waits = true;
-    assert_that(map_puts(&s->waiting, id, c));
+    c->wait_prev = first;
+    c->wait_next = first ? first->wait_next : NULL;
+    if (c->wait_next)
+        c->wait_next->wait_prev = c;
+    if (first)
+        first->wait_next = c;
+    else
+        assert_that(map_puts(&s->waiting, id, c));
+}
+
+/* Out of it, under the lock. */
+static void unhang(struct call *c)
+{
+    pawl_server *s = c->srv;
+    c->waits = false;
+    if (c->wait_next)
+        c->wait_next->wait_prev = c->wait_prev;
+    if (c->wait_prev) {
+        c->wait_prev->wait_next = c->wait_next;
+        return;
+    }
+    (void)map_removes(&s->waiting, pawl_s(c->args[0]));
+    if (c->wait_next)
+        assert_that(map_puts(&s->waiting, pawl_s(c->wait_next->args[0]), c->wait_next));
 }
 
 void wait_leave(struct call *c)
@@ -35,14 +57,7 @@ void wait_leave(struct call *c)
     pawl_server *s = c->srv;
     pthread_mutex_lock(&s->lock);
     if (c->waits) {
-        struct call *top = map_removes(&s->waiting, pawl_s(c->args[0])), **at = &top;
-        while (*at && *at != c)
-            at = &(*at)->next;
-        if (*at)
-            *at = c->next;
-        if (top)
-            assert_that(map_puts(&s->waiting, pawl_s(top->args[0]), top));
-        c->waits = false;
+        unhang(c);
     } else if (c->is_back) { /* the feed was quicker */
         struct call **at = &s->back;
         while (*at != c)
@@ -103,12 +118,14 @@ static bool tell_end(pawl_server *s, const pawl_change *change, pawl_str body)
     else
         recent_ended(&s->recents, change->instance, body);
     for (struct call *next; c; c = next) { /* as call_done(), under the lock */
-        next = c->next;
-        if (body.len && !c->looks) {
+        next = c->wait_next;
+        c->waits = false;
+        if (c->looks)
+            continue; /* whoever has it will notice */
+        if (body.len) {
             c->on_back = NULL;
             answer_text(c, 200, NULL, pawl_mem_dup(c->mem, body));
         }
-        c->waits = false;
         wake = call_back(c) || wake;
     }
     return wake;
@@ -146,30 +163,56 @@ void wait_removed(pawl_server *s)
 
 /* ---- The call ---------------------------------------------------------------------------- */
 
-/* Answer when it has ended, or `final`; false: it goes on. */
-static bool look(struct call *c, bool final)
+/* [reader] The instance as it is now. */
+static void answer_now(struct call *c)
 {
     pawl_info info;
     pawl_error err;
-    pawl_state state = PAWL_COMPLETED;
-    pawl_status rc = PAWL_OK;
-    if (!final) /* what it waits for is not asked: do not read its history */
-        rc = pawl_client_state(c->srv->client, c->args[0], c->mem, &state, &err);
-    if (rc == PAWL_OK && !pawl_state_is_terminal(state))
-        return false;
-    if (rc == PAWL_OK)
-        rc = pawl_client_get(c->srv->client, c->args[0], 0, c->mem, &info, &err);
-    if (rc == PAWL_OK)
+    c->on_back = NULL;
+    if (pawl_client_get(c->srv->client, c->args[0], 0, c->mem, &info, &err) == PAWL_OK)
         answer_text(c, pawl_state_is_terminal(info.state) ? 200 : 202, NULL, render(c->mem, &info));
     else
         answer_failure(c, &err);
-    return true;
 }
 
-/* The instance has ended, or time is up. */
+/* The instance has ended, or time is up, or who asked is gone. */
 static void look_again(struct call *c)
 {
-    (void)look(c, true);
+    if (c->asker == ASKER_LOST)
+        call_drop(c);
+    else if (c->revoked)
+        answer_error(c, 401, "unauthorized", "the token was revoked");
+    else
+        reader_post(c, answer_now);
+}
+
+/* A reader found it alive: wait for its end, unless that came meanwhile. */
+static void wait_on(struct call *c)
+{
+    c->on_back = look_again;
+    pthread_mutex_lock(&c->srv->lock);
+    bool waits = c->waits;
+    c->looks = false; /* from here on the feed may have it */
+    pthread_mutex_unlock(&c->srv->lock);
+    if (waits && c->asker == ASKER_HERE) {
+        call_park(c, c->until.key);
+        return;
+    }
+    wait_leave(c);
+    look_again(c);
+}
+
+/* [reader] Has it ended?  What it waits for is not asked: its history is not read for that. */
+static void look(struct call *c)
+{
+    pawl_state state;
+    pawl_error err;
+    pawl_status rc = pawl_client_state(c->srv->client, c->args[0], c->mem, &state, &err);
+    c->on_back = wait_on;
+    if (rc == PAWL_OK && !pawl_state_is_terminal(state))
+        return;
+    wait_leave(c);
+    answer_now(c);
 }
 
 /* The call is with the feed from here on when this says ALIVE. */
@@ -178,20 +221,11 @@ static enum recent_state enter(struct call *c, bool may_park, pawl_str *retbody)
     pawl_server *s = c->srv;
     pthread_mutex_lock(&s->lock);
     enum recent_state state = recent_look(&s->recents, pawl_s(c->args[0]), c->mem, retbody);
-    if (state == RECENT_ALIVE && !may_park)
-        state = RECENT_UNKNOWN;
     c->looks = state == RECENT_UNKNOWN;
-    if (state != RECENT_ENDED)
+    if (state != RECENT_ENDED && may_park)
         hang_in(c);
     pthread_mutex_unlock(&s->lock);
     return state;
-}
-
-static void looked(struct call *c)
-{
-    pthread_mutex_lock(&c->srv->lock);
-    c->looks = false;
-    pthread_mutex_unlock(&c->srv->lock);
 }
 
 void handle_wait(struct call *c)
@@ -201,17 +235,14 @@ void handle_wait(struct call *c)
     if (!call_number(c, "timeout_ms", 0, WAIT_MAX_MS, WAIT_DEFAULT_MS, &timeout))
         return;
     c->on_back = look_again;
+    c->until.key = clock_mono_ms() + timeout;
     enum recent_state state = enter(c, timeout > 0, &body);
-    if (state == RECENT_ENDED) {
+    if (state == RECENT_ENDED)
         answer_text(c, 200, NULL, body);
-        return;
-    }
-    if (state == RECENT_UNKNOWN) {
-        if (look(c, timeout == 0)) {
-            wait_leave(c);
-            return;
-        }
-        looked(c);
-    }
-    call_park(c, clock_mono_ms() + timeout);
+    else if (timeout == 0)
+        reader_post(c, answer_now);
+    else if (state == RECENT_ALIVE)
+        call_park(c, c->until.key);
+    else
+        reader_post(c, look);
 }

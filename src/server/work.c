@@ -186,3 +186,57 @@ void handle_abandon(struct call *c)
     answer_failure(c, &err);
     call_done(c);
 }
+
+/* ---- Who polls ------------------------------------------------------------------------ */
+
+static void write_words(pawl_json *w, const char *key, const pawl_str *words, size_t count)
+{
+    pawl_json_key(w, key);
+    pawl_json_array(w);
+    for (size_t i = 0; i < count; i++)
+        pawl_json_str(w, words[i]);
+    pawl_json_end(w);
+}
+
+static void write_worker(pawl_json *w, const pawl_worker_info *info)
+{
+    pawl_json_object(w);
+    render_text(w, "worker", info->worker);
+    write_words(w, "activities", info->activities, info->activity_count);
+    write_words(w, "tags", info->tags, info->tag_count);
+    render_number(w, "seen_at", info->seen_ms);
+    pawl_json_key(w, "polls");
+    pawl_json_num(w, (int64_t)info->polls);
+    pawl_json_key(w, "leases");
+    pawl_json_array(w);
+    for (size_t i = 0; i < info->held_count; i++) {
+        pawl_json_object(w);
+        render_text(w, "instance", info->held[i].instance);
+        pawl_json_key(w, "id");
+        pawl_json_num(w, (int64_t)info->held[i].id);
+        render_text(w, "activity", info->held[i].activity);
+        render_number(w, "locked_until", info->held[i].until_ms);
+        pawl_json_end(w);
+    }
+    pawl_json_end(w);
+    pawl_json_end(w);
+}
+
+void handle_workers(struct call *c)
+{
+    pawl_worker_page page;
+    pawl_error err;
+    if (pawl_worker_list(c->srv->client, c->mem, &page, &err) != PAWL_OK) {
+        answer_failure(c, &err);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "items");
+    pawl_json_array(w);
+    for (size_t i = 0; i < page.count; i++)
+        write_worker(w, &page.items[i]);
+    pawl_json_end(w);
+    pawl_json_end(w);
+    answer_json(c, 200, w);
+}

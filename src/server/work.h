@@ -10,19 +10,22 @@ void handle_complete(struct call *c);
 void handle_fail(struct call *c);
 void handle_beat(struct call *c);
 void handle_abandon(struct call *c);
+void handle_workers(struct call *c);
 
 /* clang-format off */
 #define WORK_ROUTES                                                                               \
-    {"POST", "/api/v1/work/poll", handle_poll, SCOPE_OPERATE, ON_LOOP, BODY_JSON, FAMILY_API, "", \
-     "200", "lease work to a worker; waits until there is some"},                                 \
-    {"POST", "/api/v1/work/{token}/complete", handle_complete, SCOPE_OPERATE, ON_LOOP, BODY_JSON, \
-     FAMILY_API, "", "200 410", "hand in a result"},                                              \
-    {"POST", "/api/v1/work/{token}/fail", handle_fail, SCOPE_OPERATE, ON_LOOP, BODY_JSON,         \
-     FAMILY_API, "", "200 410", "hand in an error; the call's policy decides what follows"},      \
-    {"POST", "/api/v1/work/{token}/heartbeat", handle_beat, SCOPE_OPERATE, ON_LOOP,               \
-     BODY_OPTIONAL, FAMILY_API, "", "200 410", "still alive: a new end of the lease"},            \
-    {"POST", "/api/v1/work/{token}/abandon", handle_abandon, SCOPE_OPERATE, ON_LOOP,              \
-     BODY_OPTIONAL, FAMILY_API, "", "200 410", "give it back undone"},
+    ROUTE("GET", "/api/v1/workers", handle_workers, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "", \
+     "200", "workers that polled under a name in the last ten minutes, and what they have"),     \
+    ROUTE("POST", "/api/v1/work/poll", handle_poll, SCOPE_OPERATE, ON_LOOP, &takes_poll, FAMILY_API, "", \
+     "200", "lease work to a worker; waits until there is some"),                                 \
+    ROUTE("POST", "/api/v1/work/{token}/complete", handle_complete, SCOPE_OPERATE, ON_LOOP, &takes_complete, \
+     FAMILY_API, "", "200 410", "hand in a result"),                                              \
+    ROUTE("POST", "/api/v1/work/{token}/fail", handle_fail, SCOPE_OPERATE, ON_LOOP, &takes_fail,         \
+     FAMILY_API, "", "200 410", "hand in an error; the call's policy decides what follows"),      \
+    ROUTE("POST", "/api/v1/work/{token}/heartbeat", handle_beat, SCOPE_OPERATE, ON_LOOP,               \
+     &takes_beat, FAMILY_API, "", "200 410", "still alive: a new end of the lease"),            \
+    ROUTE("POST", "/api/v1/work/{token}/abandon", handle_abandon, SCOPE_OPERATE, ON_LOOP,              \
+     &takes_abandon, FAMILY_API, "", "200 410", "give it back undone"),
 /* clang-format on */
 
 #endif

@@ -105,6 +105,13 @@ static inline pawl_status store_space(pawl_store *s)
     return s->ops->space(s);
 }
 
+static inline void store_figures(pawl_store *s, pawl_store_figures *ret)
+{
+    *ret = (pawl_store_figures){0};
+    if (s->ops->figures)
+        s->ops->figures(s, ret);
+}
+
 static inline void store_close(pawl_store *s) /* NULL is fine */
 {
     if (s)

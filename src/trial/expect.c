@@ -4,6 +4,7 @@
  */
 #include "trial/test.h"
 
+#include "base/misuse.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +29,13 @@ static void print_to(pawl_test *t, FILE *to)
 
 void pawl_test_print(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     print_to(t, stderr);
 }
 
 void pawl_test_on_failure(pawl_test *t, void (*fn)(void *arg, const char *text), void *arg)
 {
+    MUST_HAVE("a test", t);
     t->on_failure = fn;
     t->on_failure_arg = arg;
 }
@@ -68,6 +71,7 @@ static bool fails(pawl_test *t, const char *file, int line, const char *format, 
 
 bool pawl_test_expect(pawl_test *t, const char *file, int line, bool holds, const char *text)
 {
+    MUST_HAVE("a test", t);
     return holds || fails(t, file, line, "expected: %s", text);
 }
 
@@ -79,6 +83,7 @@ static const char *ending_of(pawl_test *t)
 bool pawl_test_expect_end(pawl_test *t, const char *file, int line, pawl_state state,
                           const char *text)
 {
+    MUST_HAVE("a test", t);
     pawl_state is = pawl_test_state(t);
     const char *ending = ending_of(t);
     if (is == state && (!text || strcmp(text, ending) == 0))
@@ -91,6 +96,7 @@ bool pawl_test_expect_end(pawl_test *t, const char *file, int line, pawl_state s
 bool pawl_test_expect_runs(pawl_test *t, const char *file, int line, const char *activity,
                            unsigned n)
 {
+    MUST_HAVE("a test", t);
     unsigned runs = pawl_test_runs(t, activity);
     return runs == n || fails(t, file, line, "expected %u attempts of activity '%s', found %u", n,
                               activity, runs);
@@ -98,6 +104,7 @@ bool pawl_test_expect_runs(pawl_test *t, const char *file, int line, const char 
 
 unsigned pawl_test_events(pawl_test *t, const char *kind, const char *name)
 {
+    MUST_HAVE("a test", t);
     pawl_history h = pawl_test_history(t);
     unsigned n = 0;
     for (size_t i = 0; i < h.count; i++)
@@ -108,6 +115,7 @@ unsigned pawl_test_events(pawl_test *t, const char *kind, const char *name)
 bool pawl_test_expect_events(pawl_test *t, const char *file, int line, const char *kind,
                              const char *name, unsigned n)
 {
+    MUST_HAVE("a test", t);
     unsigned found = pawl_test_events(t, kind, name);
     return found == n || fails(t, file, line, "expected %u events %s%s%s, found %u", n, kind,
                                name ? " " : "", name ? name : "", found);

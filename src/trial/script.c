@@ -9,6 +9,7 @@
 #include "trial/test.h"
 
 #include "base/attr.h"
+#include "base/misuse.h"
 #include "runtime/registry.h"
 
 #include <string.h>
@@ -97,6 +98,7 @@ static void answer_waiting(pawl_test *t, struct script *s, const pawl_test_answe
 
 void pawl_test_on(pawl_test *t, const char *activity, pawl_test_answer answer)
 {
+    MUST_HAVE("a test", t);
     struct script *s = script_of(t, pawl_s(activity));
     s->always = keep(t, answer);
     answer_waiting(t, s, &s->always);
@@ -104,6 +106,7 @@ void pawl_test_on(pawl_test *t, const char *activity, pawl_test_answer answer)
 
 void pawl_test_on_nth(pawl_test *t, const char *activity, unsigned n, pawl_test_answer answer)
 {
+    MUST_HAVE("a test", t);
     struct script *s = script_of(t, pawl_s(activity));
     struct nth_answer *slot = vec_push(&s->nth);
     assert_that(slot);
@@ -173,27 +176,32 @@ pawl_result script_play(void *user, pawl_activity *act, pawl_str input)
 
 pawl_test *pawl_test_of(pawl_activity *act)
 {
+    MUST_HAVE("an activity", act);
     (void)act;
     return playing;
 }
 
 void pawl_test_set_user(pawl_test *t, void *user)
 {
+    MUST_HAVE("a test", t);
     t->user = user;
 }
 
 void *pawl_test_user(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     return t->user;
 }
 
 unsigned pawl_test_runs(pawl_test *t, const char *activity)
 {
+    MUST_HAVE("a test", t);
     return (unsigned)script_of(t, pawl_s(activity))->inputs.count;
 }
 
 const char *pawl_test_input(pawl_test *t, const char *activity, unsigned n)
 {
+    MUST_HAVE("a test", t);
     const struct script *s = script_of(t, pawl_s(activity));
     return n >= 1 && n <= s->inputs.count ? s->inputs.items[n - 1] : NULL;
 }

@@ -14,6 +14,7 @@
 
 #include "base/attr.h"
 #include "runtime/registry.h"
+#include "runtime/resident.h"
 #include "runtime/runtime.h"
 #include "runtime/site.h"
 #include "trial/dice.h"
@@ -320,8 +321,11 @@ static void judge_blocked(struct seed *s, const pawl_row *row)
 {
     char text[400];
     bool diverges = row->finding.len > 16 && strncmp(row->finding.ptr, "nondeterministic", 16) == 0;
+    pawl_mem *mem = pawl_mem_new();
+    pawl_str finding = mem ? site_name(mem, row->finding, INT64_MAX) : row->finding;
     board_problem(s->board, diverges ? PAWL_SIM_DIVERGENCE : PAWL_SIM_BLOCKED, row->id, "%.*s%s",
-                  PAWL_FMT(row->finding), diverges ? hint(text, sizeof(text)) : "");
+                  PAWL_FMT(finding), diverges ? hint(text, sizeof(text)) : "");
+    pawl_mem_free(mem);
 }
 
 struct tally {
@@ -381,9 +385,56 @@ static void look_for_open_waits(struct seed *s, const pawl_row *row, pawl_mem *m
                       open, PAWL_FMT(last->name));
 }
 
+/* A cancelled life ends when its code returns, or before it ever ran. */
+static void look_for_cut(struct seed *s, const pawl_row *row, const pawl_event_list *list)
+{
+    const pawl_event *end = &list->items[list->count - 1];
+    if (end->kind == PAWL_EV_ORCHESTRATION_CANCELLED && list->count > 2 &&
+        pawl_json_bool(end->attrs, "/forced", false))
+        board_problem(s->board, PAWL_SIM_LOST, row->id,
+                      "it was cancelled, and its compensation was cut");
+}
+
+/* Run it once more: whatever its waits took was seen by the code, or given back. */
+static void look_for_unseen(struct seed *s, const pawl_row *row, const pawl_event_list *list,
+                            pawl_mem *mem)
+{
+    pawl_str version = pawl_json_text(mem, list->items[0].attrs, "/version", "");
+    const struct code_entry *code = registry_code(s->world.rt->app, list->items[0].name, version);
+    struct engine_finding finding;
+    if (!code)
+        return;
+    struct execution_spec spec = load_spec(s->world.rt, row, code, NULL);
+    execution *x = execution_create(&spec);
+    if (x && execution_replay(x, list->items, list->count, &finding) == ENGINE_ENDED &&
+        execution_dropped(x))
+        board_problem(s->board, PAWL_SIM_LOST, row->id,
+                      "%zu events were accepted and taken, and no code saw them",
+                      execution_dropped(x));
+    execution_destroy(x);
+}
+
+static void look_for_lost(struct seed *s, const pawl_row *row, pawl_mem *mem)
+{
+    for (uint64_t n = 1; s->world.rt && n <= row->execution; n++) {
+        pawl_event_list list = {0};
+        pawl_error err;
+        pawl_row at = *row;
+        at.execution = n;
+        if (s->world.inner->ops->read_history(s->world.inner, row->uid, n, 0, 0, mem, &list,
+                                              &err) != PAWL_OK ||
+            !list.count)
+            continue;
+        look_for_cut(s, &at, &list);
+        look_for_unseen(s, &at, &list, mem);
+    }
+}
+
 static void last_look(struct tally *t, const pawl_row *row)
 {
     run_check(t->s, row, true);
+    if (!t->s->board->problem)
+        look_for_lost(t->s, row, t->mem);
     if (!pawl_state_is_terminal(row->state))
         look_for_open_waits(t->s, row, t->mem);
 }

@@ -13,6 +13,7 @@
 #include "base/asan.h"
 #include "base/attr.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "runtime/site.h"
 #include "trial/seed.h"
 
@@ -39,8 +40,8 @@ struct run {
     int said;            /* what they print goes here */
 };
 
-static const char *const problems[] = {"none", "divergence", "hang", "check",
-                                       "leak", "crash",      "loop", "blocked"};
+static const char *const problems[] = {"none",  "divergence", "hang",    "check", "leak",
+                                       "crash", "loop",       "blocked", "lost"};
 
 const char *pawl_sim_problem_name(pawl_sim_problem problem)
 {
@@ -59,6 +60,7 @@ static pawl_str name_of(const pawl_sim_look *look, const pawl_history_event *e)
 
 unsigned pawl_sim_count(const pawl_sim_look *look, const char *kind, const char *name)
 {
+    MUST_HAVE("a look", look);
     unsigned n = 0;
     for (size_t i = 0; i < look->count; i++)
         n += strcmp(look->events[i].kind, kind) == 0 &&
@@ -285,11 +287,13 @@ pawl_status pawl_sim(pawl_app *app, const pawl_sim_opts *opts, pawl_mem *mem, pa
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     struct run r = {.app = app};
+    if (!IS_THERE(mem && ret, "memory and room for the report", err) ||
+        !OPTIONS_TAKE(&r.opts, opts, "pawl_sim_opts", err))
+        return err->status;
     *ret = (pawl_sim_report){0};
-    pawl_status rc = check_opts(app, opts, err);
+    pawl_status rc = check_opts(app, &r.opts, err);
     if (rc != PAWL_OK)
         return rc;
-    memcpy(&r.opts, opts, opts->size < sizeof(*opts) ? opts->size : sizeof(*opts));
     r.opts.seeds = r.opts.seeds ? r.opts.seeds : 1000;
     r.opts.first_seed = r.opts.first_seed ? r.opts.first_seed : 1;
     r.opts.horizon_ms = r.opts.horizon_ms ? r.opts.horizon_ms : PAWL_DAYS(3650);

@@ -8,6 +8,7 @@
 #include "trial/test.h"
 
 #include "base/attr.h"
+#include "base/misuse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static bool dies(void *user, const char *point)
 
 void pawl_test_crash(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     world_crash(&t->world);
     if (!t->world.rt)
         give_up(&t->world.trouble);
@@ -42,12 +44,14 @@ void pawl_test_crash(pawl_test *t)
 
 void pawl_test_crash_at(pawl_test *t, const char *point, unsigned n)
 {
+    MUST_HAVE("a test", t);
     t->crash_point = n ? arena_dup(&t->mem, pawl_s(point)).ptr : NULL;
     t->crash_n = n;
 }
 
 void pawl_test_crash_each(pawl_test *t, bool on)
 {
+    MUST_HAVE("a test", t);
     t->crash_each = on;
 }
 
@@ -63,6 +67,7 @@ static pawl_app *set_up(pawl_test *t, pawl_test_setup_fn *setup)
 
 void pawl_test_deploy(pawl_test *t, pawl_test_setup_fn *setup)
 {
+    MUST_HAVE("a test", t);
     world_deploy(&t->world, set_up(t, setup));
     if (!t->world.rt)
         give_up(&t->world.trouble);
@@ -104,6 +109,7 @@ int pawl_test_end(pawl_test *t)
 
 void pawl_test_choose(pawl_test *t, const char *id)
 {
+    MUST_HAVE("a test", t);
     char *copy = strdup(id);
     assert_that(copy != NULL);
     free(t->subject);
@@ -112,6 +118,7 @@ void pawl_test_choose(pawl_test *t, const char *id)
 
 void pawl_test_start_as(pawl_test *t, const char *id, const char *orchestration, const char *input)
 {
+    MUST_HAVE("a test", t);
     pawl_test_choose(t, id);
     t->world.trouble = (pawl_error){0};
     world_call(&t->world, 0,
@@ -121,6 +128,7 @@ void pawl_test_start_as(pawl_test *t, const char *id, const char *orchestration,
 
 void pawl_test_start(pawl_test *t, const char *orchestration, const char *input)
 {
+    MUST_HAVE("a test", t);
     char id[32] = "test";
     if (t->starts++)
         (void)snprintf(id, sizeof(id), "test-%u", t->starts);
@@ -129,11 +137,13 @@ void pawl_test_start(pawl_test *t, const char *orchestration, const char *input)
 
 int64_t pawl_test_now(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     return t->world.wall_ms - WORLD_BEGIN_MS;
 }
 
 void pawl_test_raise_at(pawl_test *t, int64_t at_ms, const char *event, const char *data)
 {
+    MUST_HAVE("a test", t);
     world_call(&t->world, at_ms - pawl_test_now(t),
                PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = t->subject, .name = event,
                             .data = pawl_s(data)));
@@ -141,17 +151,20 @@ void pawl_test_raise_at(pawl_test *t, int64_t at_ms, const char *event, const ch
 
 void pawl_test_raise(pawl_test *t, const char *event, const char *data)
 {
+    MUST_HAVE("a test", t);
     pawl_test_raise_at(t, 0, event, data);
 }
 
 void pawl_test_cancel_at(pawl_test *t, int64_t at_ms, const char *reason)
 {
+    MUST_HAVE("a test", t);
     world_call(&t->world, at_ms - pawl_test_now(t),
                PAWL_REQUEST(.op = PAWL_OP_CANCEL, .instance = t->subject, .reason = reason));
 }
 
 void pawl_test_at(pawl_test *t, int64_t at_ms, void (*fn)(void *arg), void *arg)
 {
+    MUST_HAVE("a test", t);
     world_call_fn(&t->world, at_ms - pawl_test_now(t), fn, arg);
 }
 
@@ -185,11 +198,13 @@ static pawl_test_outcome run_until(pawl_test *t, int64_t until_ms)
 
 pawl_test_outcome pawl_test_run(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     return run_until(t, INT64_MAX - 1);
 }
 
 pawl_test_outcome pawl_test_run_for(pawl_test *t, int64_t ms)
 {
+    MUST_HAVE("a test", t);
     int64_t until = t->world.mono_ms + ms;
     pawl_test_outcome outcome = run_until(t, until);
     if (outcome != PAWL_TEST_STUCK || pawl_test_state(t) == PAWL_BLOCKED)
@@ -209,6 +224,7 @@ static bool find(pawl_test *t, pawl_row *row)
 
 pawl_state pawl_test_state(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     struct arena_mark mark = arena_mark(&t->look);
     pawl_row row;
     pawl_state state = find(t, &row) ? row.state : PAWL_PENDING;
@@ -218,12 +234,14 @@ pawl_state pawl_test_state(pawl_test *t)
 
 const char *pawl_test_output(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     pawl_row row;
     return find(t, &row) && row.state == PAWL_COMPLETED ? row.output.ptr : "";
 }
 
 const char *pawl_test_error(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     pawl_row row;
     bool bad = find(t, &row) && (row.state == PAWL_FAILED || row.state == PAWL_CANCELLED);
     return bad ? row.output.ptr : "";
@@ -231,12 +249,14 @@ const char *pawl_test_error(pawl_test *t)
 
 const char *pawl_test_status(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     pawl_row row;
     return find(t, &row) && row.custom_status.len ? row.custom_status.ptr : "";
 }
 
 const char *pawl_test_why(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     if (!t->subject)
         return "nothing was started";
     if (t->world.trouble.status != PAWL_OK)
@@ -253,6 +273,7 @@ const char *pawl_test_why(pawl_test *t)
 
 pawl_history pawl_test_history(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     pawl_history all = {0};
     pawl_error err;
     if (!t->subject || pawl_client_history(pawl_test_client(t), t->subject, 0, 0, UINT32_MAX,
@@ -263,5 +284,6 @@ pawl_history pawl_test_history(pawl_test *t)
 
 pawl_client *pawl_test_client(pawl_test *t)
 {
+    MUST_HAVE("a test", t);
     return pawl_runtime_client(t->world.rt);
 }

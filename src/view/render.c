@@ -7,6 +7,8 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/result.h"
+#include "pawl/event.h"
 
 #include <string.h>
 
@@ -79,7 +81,19 @@ void render_waiting_members(pawl_json *w, const pawl_waiting *waiting)
     pawl_json_num(w, waiting->attempt);
     pawl_json_key(w, "running");
     pawl_json_truth(w, waiting->running);
+    if (waiting->worker.len)
+        render_text(w, "worker", waiting->worker);
+    if (waiting->leased_ms)
+        render_number(w, "leased_until", waiting->leased_ms);
+    if (waiting->unknown) {
+        pawl_json_key(w, "unknown");
+        pawl_json_truth(w, true);
+    }
+    if (waiting->meant.len)
+        render_text(w, "did_you_mean", waiting->meant);
     render_text(w, "last_error", waiting->last_error);
+    if (waiting->crashes)
+        render_number(w, "crashes", waiting->crashes);
 }
 
 void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
@@ -108,6 +122,23 @@ void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
     }
     pawl_json_end(w);
     render_text(w, "parent", info->parent);
+    if (info->cancel_ms)
+        render_number(w, "cancel_requested_at", info->cancel_ms);
+}
+
+/* How the task ended that this event completes. */
+static void render_result(pawl_json *w, const pawl_history_event *event)
+{
+    int kind = pawl_event_kind_of(pawl_s(event->kind));
+    if (!result_is_completion(kind))
+        return;
+    const struct result_of result = result_of_event(kind, event->attrs);
+    pawl_json_key(w, "result_kind");
+    pawl_json_cstr(w, pawl_result_kind_name((int)result.kind));
+    if (kind != PAWL_EV_ACTIVITY_COMPLETED && kind != PAWL_EV_ACTIVITY_FAILED)
+        return;
+    pawl_json_key(w, "attempts");
+    pawl_json_num(w, result.attempts);
 }
 
 void render_event(pawl_json *w, pawl_mem *mem, const pawl_history_event *event)
@@ -126,6 +157,7 @@ void render_event(pawl_json *w, pawl_mem *mem, const pawl_history_event *event)
     }
     pawl_json_key(w, "at");
     pawl_json_num(w, event->at_ms);
+    render_result(w, event);
     if (event->attrs.len && pawl_json_valid(event->attrs, NULL)) {
         pawl_json_key(w, "attrs");
         json_put(w, event->attrs);

@@ -60,6 +60,15 @@ static bool is_running(const struct why *y, const pawl_waiting *waits)
     return waits->running && (y->owner != 0 || waits->leased);
 }
 
+/* "… 3 of 10 times"; nothing when there were none. */
+static void say_crashes(struct buf *s, const char *what, uint32_t crashes, uint32_t most)
+{
+    if (crashes && most == PAWL_UNLIMITED)
+        buf_printf(s, "%s%u time%s", what, crashes, crashes == 1 ? "" : "s");
+    else if (crashes)
+        buf_printf(s, "%s%u of %u times", what, crashes, most);
+}
+
 static void say_activity(struct why *y, const pawl_waiting *waits)
 {
     char since[UNITS_BYTES], due[UNITS_BYTES];
@@ -67,7 +76,9 @@ static void say_activity(struct why *y, const pawl_waiting *waits)
     format_duration(since, y->now_ms - waits->since_ms);
     buf_printf(s, "activity '%.*s'", PAWL_FMT(waits->name));
     if (is_running(y, waits))
-        buf_printf(s, ", running (scheduled %s ago%s)", since,
+        buf_printf(s, ", running%s%.*s%s%s (scheduled %s ago%s)", waits->worker.len ? " at " : "",
+                   PAWL_FMT(waits->worker), waits->leased_ms ? " until " : "",
+                   waits->leased_ms ? format_time(due, waits->leased_ms) : "", since,
                    waits->attempt > 1 ? ", not its first try" : "");
     else if (waits->due_ms > y->now_ms)
         buf_printf(s, ", which failed %u time%s and is tried again in %s", waits->attempt - 1,
@@ -76,6 +87,11 @@ static void say_activity(struct why *y, const pawl_waiting *waits)
         buf_printf(s, ", scheduled %s ago", since);
     else
         buf_printf(s, ", queued for %s until a worker that has it takes it", since);
+    say_crashes(s, ", which ended the process ", waits->crashes, waits->max_crashes);
+    if (waits->unknown)
+        buf_printf(s, "; nobody has registered or polled for '%.*s'%s%.*s%s", PAWL_FMT(waits->name),
+                   waits->meant.len ? "; did you mean '" : "", PAWL_FMT(waits->meant),
+                   waits->meant.len ? "'" : "");
     if (waits->last_error.len)
         buf_printf(s, " (last error: %.*s)", PAWL_FMT(waits->last_error));
 }
@@ -117,6 +133,22 @@ static void say_waits(struct why *y)
     }
     if (count > NAMED_WAITS)
         buf_printf(s, " and %zu more", count - NAMED_WAITS);
+}
+
+/* Cancelled code waits only inside a shield, where no time counts. */
+static void say_cancel(struct why *y)
+{
+    struct buf *s = &y->sentence;
+    const pawl_info *info = &y->info;
+    char ago[UNITS_BYTES], left[UNITS_BYTES];
+    buf_printf(s, "; it was cancelled %s ago and compensates, ",
+               format_duration(ago, y->now_ms - info->cancel_ms));
+    if (info->cancel_left_ms >= 0)
+        buf_printf(s, "with all %s of --cancel-grace left (no time inside a shield counts)",
+                   format_duration(left, info->cancel_left_ms));
+    else
+        buf_puts(s, "with no limit to its time");
+    buf_printf(s, "; the force is: %s terminate %.*s", y->prog, PAWL_FMT(info->instance));
 }
 
 static void say_state(struct why *y)
@@ -166,6 +198,10 @@ pawl_str why_compose(struct why *y)
     say_state(y);
     if (y->info.state == PAWL_RUNNING && y->owner != 0 && y->info.finding.len)
         buf_printf(s, "; it %.*s", PAWL_FMT(y->info.finding));
+    if (open && y->info.cancel_ms)
+        say_cancel(y);
+    if (open)
+        say_crashes(s, "; its turn ended the process ", y->info.turn_crashes, y->info.max_crashes);
     if (open && y->info.mailbox_count)
         buf_printf(s, "; %zu event%s raised that it has not taken yet", y->info.mailbox_count,
                    y->info.mailbox_count == 1 ? " was" : "s were");
@@ -227,6 +263,10 @@ void why_render(struct why *y, pawl_json *w)
     pawl_json_key(w, "mailbox");
     pawl_json_num(w, (int64_t)y->info.mailbox_count);
     render_text(w, "finding", y->info.finding);
+    if (y->info.cancel_ms) {
+        render_number(w, "cancel_requested_at", y->info.cancel_ms);
+        render_number(w, "cancel_left_ms", y->info.cancel_left_ms > 0 ? y->info.cancel_left_ms : 0);
+    }
     render_number(w, "owner_pid", y->owner > 0 ? y->owner : 0);
     pawl_json_end(w);
 }

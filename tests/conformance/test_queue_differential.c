@@ -63,6 +63,20 @@ static pawl_str word(struct pair *p)
     return pawl_mem_printf(p->mem, "w%" PRIu64, draw(p, 12));
 }
 
+/* A word, and now and then more than a page, or a MiB, behind it. */
+static pawl_str any_data(struct pair *p)
+{
+    static const uint64_t sizes[] = {3000, 9000, 70000, 1 << 20};
+    pawl_str w = word(p);
+    if (draw(p, 25))
+        return w;
+    size_t size = (size_t)draw(p, sizes[draw(p, 4)]) + w.len;
+    char *text = pawl_mem_alloc(p->mem, size + 1);
+    memset(text, 'a' + (int)draw(p, 26), size);
+    memcpy(text, w.ptr, w.len);
+    return (pawl_str){text, size};
+}
+
 static uint64_t some_qid(struct pair *p)
 {
     return p->qids[draw(p, QUEUES)];
@@ -116,7 +130,7 @@ static void plan_entries(struct pair *p, struct plan *a)
                                 .expires_ms = draw(p, 2) ? 0 : p->now + (int64_t)draw(p, 9),
                                 .enqueued_ms = p->now,
                                 .deliveries = (uint32_t)draw(p, 5),
-                                .data = word(p),
+                                .data = any_data(p),
                                 .attrs = word(p),
                                 .note = word(p)};
         e->bytes = e->data.len + e->attrs.len;
@@ -286,6 +300,24 @@ static void dump_entries(struct pair *p, int i, pawl_entry_query q)
     }
 }
 
+/* The same in pages of three; by id stores may end a page wherever they like. */
+static void dump_pages(struct pair *p, int i, pawl_entry_query q)
+{
+    if (q.order == PAWL_ENTRIES_EXPIRING || q.order == PAWL_ENTRIES_BY_ID)
+        return;
+    pawl_entry_list list = {.more = true};
+    pawl_store *s = p->stores[i];
+    q.limit = 3;
+    while (list.more && s->ops->queues->query_entries(s, &q, p->mem, &list, NULL) == PAWL_OK) {
+        for (size_t n = 0; n < list.count; n++)
+            buf_printf(&p->out[i], " %" PRIu64, list.items[n].id);
+        buf_printf(&p->out[i], " to %" PRIu64 "\n", list.last_id);
+        q.after_key = q.priority = list.last_key;
+        q.after = list.last_id;
+        q.place = list.last_id + 1;
+    }
+}
+
 static void dump_rows(struct buf *out, const pawl_queue_row_list *list)
 {
     for (size_t n = 0; n < list->count; n++) {
@@ -301,9 +333,14 @@ static void dump_queue(struct pair *p, int i, uint64_t qid)
     pawl_store *s = p->stores[i];
     const pawl_queue_ops *ops = s->ops->queues;
     pawl_lock_list locks = {0};
-    for (int order = 0; order < 4; order++)
-        dump_entries(
-            p, i, (pawl_entry_query){.qid = qid, .order = (pawl_entry_order)order, .limit = 5000});
+    for (int order = 0; order <= PAWL_ENTRIES_LOCKED; order++) {
+        pawl_entry_query q = {.qid = qid, .order = (pawl_entry_order)order, .limit = 5000};
+        dump_entries(p, i, q);
+        dump_pages(p, i, q);
+        q.has_priority = order != PAWL_ENTRIES_EXPIRING;
+        q.priority = 1;
+        dump_entries(p, i, q);
+    }
     if (ops->read_locks(s, qid, 0, p->mem, &locks, NULL) == PAWL_OK)
         for (size_t n = 0; n < locks.count; n++)
             buf_printf(&p->out[i], "lock %" PRIu64 " %.*s %" PRId64 " %zu %" PRIu64 "\n",

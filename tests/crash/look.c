@@ -15,7 +15,8 @@ static sqlite3 *database;
 static void index_history(void)
 {
     (void)sqlite3_exec(database,
-                       "CREATE TEMP TABLE history AS SELECT rid,uid,execution,seq,prev,kind,ref,"
+                       "CREATE TEMP TABLE history AS SELECT rid,uid,execution,"
+                       "seq&4294967295 AS seq,prev,kind,ref,"
                        "name,attrs FROM main.history;"
                        "CREATE INDEX temp.by_task ON history(uid,execution,ref);"
                        "CREATE INDEX temp.by_seq ON history(uid,execution,seq);"
@@ -159,8 +160,8 @@ static bool load_ledger(void)
             SQLITE_OK;
     for (char *line; ok && (line = strsep(&rest, "\n")) && *line;) {
         char key[96], name[100];
-        unsigned long long uid, execution, ref;
-        unsigned attempt;
+        unsigned long long uid = 0, execution = 0, ref = 0;
+        unsigned attempt = 0;
         ok = sscanf(line, "%95s %u %99s", key, &attempt, name) == 3 &&
              sscanf(key, "%*[^-]-%*[^-]-%llx-%llu-%llu", &uid, &execution, &ref) == 3;
         (void)sqlite3_bind_text(put, 1, key, -1, SQLITE_TRANSIENT);

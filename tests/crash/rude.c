@@ -8,6 +8,7 @@
 #include "rude.h"
 #include "crash.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static void note(pawl_activity *act)
 /* A fault of the machine in every build: the sanitizers would report it and exit. */
 __attribute__((no_sanitize("undefined", "address"))) static void crash_here(void)
 {
-    volatile int *nowhere = NULL;
+    volatile int *volatile nowhere = NULL; /* or the optimizer removes it */
     *nowhere = 1;
 }
 
@@ -91,6 +92,22 @@ static pawl_result exits(pawl_activity *act, pawl_str input)
     _exit(9);
 }
 
+static pawl_result leaves(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    note(act);
+    exit(0); // NOLINT(concurrency-mt-unsafe)
+}
+
+static pawl_ctx *lent;
+
+static void *uses_ctx(void *unused)
+{
+    (void)unused;
+    (void)pawl_timer(lent, 1);
+    return NULL;
+}
+
 /* ---- Orchestrations ------------------------------------------------------------------- */
 
 /* "NAME INPUT": calls it. */
@@ -136,7 +153,7 @@ static pawl_result dies_on_event(pawl_ctx *ctx, pawl_str input)
 static pawl_result dies_on_timer(pawl_ctx *ctx, pawl_str input)
 {
     (void)input;
-    pawl_sleep(ctx, 1);
+    pawl_ignore(pawl_sleep(ctx, 1));
     if (!rude_mended)
         crash_here();
     return pawl_done(ctx, "mended");
@@ -150,7 +167,7 @@ static pawl_result dies_as_new(pawl_ctx *ctx, pawl_str input)
             crash_here();
         return pawl_done(ctx, "mended");
     }
-    pawl_sleep(ctx, 1);
+    pawl_ignore(pawl_sleep(ctx, 1));
     return pawl_continue_as_new(ctx, pawl_s("again"), NULL);
 }
 
@@ -203,6 +220,24 @@ void rude_mend(void)
     rude_mended = true;
 }
 
+/* Gives its ctx to another thread. */
+static pawl_result lends(pawl_ctx *ctx, pawl_str input)
+{
+    pthread_t thread;
+    lent = ctx;
+    (void)input;
+    if (pthread_create(&thread, NULL, uses_ctx, NULL) == 0)
+        (void)pthread_join(thread, NULL);
+    return pawl_done(ctx, "not reached");
+}
+
+static pawl_result leaves_too(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    (void)ctx;
+    exit(0); // NOLINT(concurrency-mt-unsafe)
+}
+
 void app_rude(pawl_app *app)
 {
     pawl_register_activity(app, "Abort", aborts);
@@ -212,6 +247,9 @@ void app_rude(pawl_app *app)
     pawl_register_activity(app, "Long", takes_long);
     pawl_register_activity(app, "Deaf", is_deaf);
     pawl_register_activity(app, "Exit", exits);
+    pawl_register_activity(app, "Leave", leaves);
+    pawl_register_orchestration(app, "Lends", "1.0.0", lends);
+    pawl_register_orchestration(app, "Leaves", "1.0.0", leaves_too);
     pawl_register_orchestration(app, "Call", "1.0.0", calls);
     pawl_register_orchestration(app, "HasBadChild", "1.0.0", has_bad_child);
     pawl_register_orchestration(app, "DiesAtOnce", "1.0.0", dies_at_once);

@@ -5,8 +5,8 @@
  *
  * Whatever is overwritten, a process that opens it must do one of three things:
  * give the right answers, refuse with a clear error, or block the instance that
- * is damaged.  It must not crash and not hang.  A changed letter inside a payload
- * is beyond it (SQLite keeps no checksum of a page): those are counted and shown.
+ * is damaged.  It must not crash and not hang, and no payload is served that was not
+ * written: rows have check sums (tests/unit/test_sqlite_damage asks each of them).
  */
 #include "../harness.h"
 #include "crash.h"
@@ -184,13 +184,12 @@ static void survives(const char *name, bool with_wal, unsigned spots, int times)
         bool stop = (exited_with(status, 75) || exited_with(status, 3)) &&
                     text_has("err", "stopping at once");
         stopped += stop;
-        ck_assert_msg(same + refused + partly + changed + stopped == i + 1,
+        ck_assert_msg(!changed && same + refused + partly + stopped == i + 1,
                       "%s, seed %llu, %u spots: %s", name, start + (unsigned)i, spots,
                       status_words(status));
     }
-    printf("| %s, %u spots, seed %llu: %d times: %d the same, %d refused, %d partly, %d stopped, "
-           "%d with a changed payload\n",
-           name, spots, start, times, same, refused, partly, stopped, changed);
+    printf("| %s, %u spots, seed %llu: %d times: %d the same, %d refused, %d partly, %d stopped\n",
+           name, spots, start, times, same, refused, partly, stopped);
     scratch_drop();
 }
 

@@ -34,7 +34,7 @@ static pawl_result family(pawl_ctx *ctx, pawl_str input)
         pawl_start_child(ctx, "Heartbeat", pawl_s("{\"every_ms\":0,\"until\":7}"), NULL),
         pawl_start_child(ctx, "ProvisionEnvironment", input, NULL),
     };
-    pawl_sleep(ctx, 3);
+    pawl_ignore(pawl_sleep(ctx, 3));
     pawl_result all = pawl_await_all(ctx, kids, 2);
     if (!all.ok)
         return all;
@@ -59,8 +59,8 @@ static const char *const outcomes[] = {
     "completed booked: 3 legs",
     "failed BookHotel: sold out; 1 bookings undone",
     "completed beats 7",
-    "completed Environment ready: VM=e.vm.local.example, Storage=e.storage.local.example, "
-    "DB=e.db.local.example",
+    ("completed Environment ready: VM=e.vm.local.example, Storage=e.storage.local.example, "
+     "DB=e.db.local.example"),
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 

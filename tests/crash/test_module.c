@@ -107,7 +107,16 @@ TEST(a_module_that_is_smaller_than_the_abi_says)
 {
     scratch_make();
     if (compile(TYPE "struct m pawl_module_v1 = {4, 1, f};"))
-        refused("m.so", "rebuild it");
+        refused("m.so",
+                "its pawl_module_v1 says it has 4 bytes, not 16; define it with PAWL_EXPORT");
+    scratch_drop();
+}
+
+TEST(a_module_without_a_function)
+{
+    scratch_make();
+    if (compile(TYPE "struct m pawl_module_v1 = {sizeof(struct m), 1, 0};"))
+        refused("m.so", "its pawl_module_v1 names no function; end its source with PAWL_EXPORT");
     scratch_drop();
 }
 

@@ -181,3 +181,66 @@ TEST(A21_dies_again_while_recovering)
     }
     printf("| while recovering: %d deaths\n", deaths);
 }
+
+/* ---- Plain files -------------------------------------------------------------------------- */
+
+static pawl_result nap(pawl_activity *act, pawl_str input)
+{
+    nap_ms(100);
+    return pawl_ok_str(act, input);
+}
+
+static pawl_result quick(pawl_activity *act, pawl_str input)
+{
+    return pawl_ok_str(act, input);
+}
+
+static pawl_result sleeper(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call(ctx, "Nap", input);
+}
+
+static pawl_result chain(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result first = pawl_call(ctx, "Quick", input);
+    return pawl_call(ctx, "Quick", first.value);
+}
+
+static void app_beside(pawl_app *app)
+{
+    pawl_register_orchestration(app, "Sleeper", "1.0.0", sleeper);
+    pawl_register_orchestration(app, "Chain", "1.0.0", chain);
+    pawl_register_activity(app, "Nap", nap);
+    pawl_register_activity(app, "Quick", quick);
+}
+
+/* The activity that runs is blamed by a commit of recovery itself, before the round that was
+ * cut in half is mended: that one must still be known as half done. */
+TEST(A21_dies_inside_a_commit_of_plain_files_while_an_activity_runs)
+{
+    static const struct plan_item items[] = {
+        {"Sleeper", "sleeper", "1", NULL, NULL},
+        {"Chain",   "chain",   "2", NULL, NULL},
+    };
+    static const char *const points[] = {"jsonl.appended", "jsonl.row", "jsonl.posted",
+                                         "jsonl.enqueued"};
+    for (size_t i = 0; i < 4 * sizeof(points) / sizeof(points[0]); i++) {
+        char at[100], store[300];
+        scratch_make();
+        (void)snprintf(at, sizeof(at), "%s:%d", points[i / 4], (int)(i % 4) + 1);
+        (void)snprintf(store, sizeof(store), "jsonl:%s", in_scratch("data"));
+        struct plan plan = {.items = items,
+                            .count = 2,
+                            .app = app_beside,
+                            .options = {.store = store},
+                            .wait_ms = 5000,
+                            .crash_at = at};
+        int status = child_run(plan_run, &plan, 30000);
+        ck_assert_msg(killed_by(status, SIGKILL) || exited_with(status, 0), "%s: %s", at,
+                      status_words(status));
+        plan.crash_at = NULL;
+        status = child_run(plan_run, &plan, 30000);
+        ck_assert_msg(exited_with(status, 0), "after %s: %s", at, status_words(status));
+        scratch_drop();
+    }
+}

@@ -249,11 +249,11 @@ static pawl_result echo(pawl_activity *act, pawl_str input)
 
 static pawl_result pusher(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_call(ctx, "Echo", input);
+    pawl_ignore(pawl_call(ctx, "Echo", input));
     pawl_result r = pawl_queue_push(ctx, "out", pawl_s("x"), NULL);
     if (r.ok)
         r = pawl_queue_push(ctx, "out", pawl_s("y"), PAWL_PUSH_OPTS(.priority = 1));
-    (void)pawl_call(ctx, "Echo", input);
+    pawl_ignore(pawl_call(ctx, "Echo", input));
     return r.ok ? pawl_done(ctx, "pushed") : r;
 }
 
@@ -266,7 +266,7 @@ static pawl_result popper(pawl_ctx *ctx, pawl_str input)
             return got;
         if (!got.ok || pawl_str_is(got.value, "null"))
             return pawl_done(ctx, "nothing");
-        (void)pawl_call(ctx, "Echo", input);
+        pawl_ignore(pawl_call(ctx, "Echo", input));
         pawl_str lock = pawl_json_text(pawl_ctx_mem(ctx), got.value, "/lock_id", "");
         pawl_result r = pawl_await(ctx, pawl_queue_ack(ctx, "in", lock));
         if (r.ok || !strstr(r.value.ptr, "expired"))
@@ -425,7 +425,8 @@ static int orders_ended(pawl_client *c)
             nap_ms(5);
         pawl_mem_reset(mem);
         ended = 0;
-        if (pawl_client_list(c, PAWL_FILTER(.prefix = "orders-"), mem, &page, &err) != PAWL_OK)
+        if (pawl_client_list(c, PAWL_FILTER(.prefix = "queue~orders~"), mem, &page, &err) !=
+            PAWL_OK)
             break;
         for (size_t k = 0; k < page.count; k++)
             ended += page.items[k].state == PAWL_COMPLETED;

@@ -34,7 +34,7 @@ static pawl_result waits(pawl_ctx *ctx, pawl_str input)
 
 static pawl_result again(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_call(ctx, "Echo", input);
+    pawl_ignore(pawl_call(ctx, "Echo", input));
     return input.len < 3 ? pawl_continue_as_new(ctx, pawl_s("xxx"), NULL)
                          : pawl_await(ctx, pawl_wait_event(ctx, "Go"));
 }
@@ -43,8 +43,8 @@ static pawl_result parent(pawl_ctx *ctx, pawl_str input)
 {
     pawl_task a = pawl_start_child(ctx, "Steps", input, NULL),
               b = pawl_start_child(ctx, "Waits", input, NULL);
-    (void)pawl_queue_push(ctx, "q", pawl_s("1"), NULL);
-    (void)pawl_await(ctx, a);
+    pawl_ignore(pawl_queue_push(ctx, "q", pawl_s("1"), NULL));
+    pawl_ignore(pawl_await(ctx, a));
     return pawl_await(ctx, b);
 }
 
@@ -135,6 +135,10 @@ void used_make(const char *store, const char *dir)
                            &err) == PAWL_OK);
     for (int i = 0; i < 3; i++)
         answered(pawl_client_push(c, "q", pawl_s("{\"n\":1}"), NULL, NULL, &err), &err);
+    static const char more_than_a_page[20000] = "\"";
+    answered(pawl_client_push(c, "q", (pawl_str){more_than_a_page, sizeof(more_than_a_page)}, NULL,
+                              NULL, &err),
+             &err);
     pawl_mem *mem = pawl_mem_new();
     pawl_queue_message m;
     answered(pawl_client_pop_locked(c, "q", 60000, 0, mem, &m, &err), &err);
@@ -193,6 +197,11 @@ static void steer(pawl_runtime *rt)
         &reply.error);
     answered(pawl_client_push(c, "q", pawl_s("2"), NULL, NULL, &err), &err);
     answered(pawl_client_pop(c, "q", 0, mem, &m, &err), &err);
+    pawl_queue_reply many;
+    answered(pawl_queue_call(c,
+                             PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 100),
+                             mem, &many),
+             &many.error);
     run_on(rt);
     pawl_mem_free(mem);
 }

@@ -125,7 +125,7 @@ class World:
     def check_rows(self):
         db = sqlite3.connect(self.server.data / "pawl.db")
         db.executescript(
-            "CREATE TEMP TABLE h AS SELECT uid,execution,seq,kind,ref,name FROM history;"
+            "CREATE TEMP TABLE h AS SELECT uid,execution,seq&4294967295 AS seq,kind,ref,name FROM history;"
             "CREATE INDEX temp.by_task ON h(uid,execution,ref)")
         database.ask(self, db, "history", database.HISTORY)
         database.check_effects(self, db, self.effects)

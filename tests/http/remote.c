@@ -56,6 +56,17 @@ static pawl_result parent(pawl_ctx *ctx, pawl_str input)
     return pawl_call_child(ctx, "Echo", input, NULL);
 }
 
+/* So many steps and so many children, each with the same large value. */
+static pawl_result heap(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_str value = pawl_json_get(input, "/value");
+    for (int64_t i = 0; i < pawl_json_int(input, "/steps", 0); i++)
+        pawl_ignore(pawl_call(ctx, "Twice", value));
+    for (int64_t i = 0; i < pawl_json_int(input, "/children", 0); i++)
+        pawl_ignore(pawl_call_child(ctx, "Echo", value, NULL));
+    return pawl_done(ctx, "a lot");
+}
+
 static pawl_result texts(pawl_ctx *ctx, pawl_str input)
 {
     return pawl_done_str(ctx, pawl_str_is(input, "\"bytes\"") ? (pawl_str){"\xff\xfe!", 3}
@@ -101,6 +112,22 @@ static pawl_result fickle(pawl_ctx *ctx, pawl_str input)
     return pawl_await(ctx, pawl_wait_event(ctx, getenv("FICKLE") ? "Other" : "Answer"));
 }
 
+/* Compensates until it hears that it is done. */
+static pawl_result undo(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_result r = pawl_await(ctx, pawl_wait_event(ctx, "Never"));
+    pawl_shield(ctx);
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Undone")));
+    pawl_unshield(ctx);
+    return r;
+}
+
+static pawl_result late(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call_with(ctx, "Nobody", input, PAWL_CALL_OPTS(.schedule_to_start_ms = 1));
+}
+
 static void register_all(pawl_app *app)
 {
     pawl_register_orchestration(app, "RemoteOrder", "1.0.0", remote_order);
@@ -112,12 +139,15 @@ static void register_all(pawl_app *app)
 #endif
     pawl_register_orchestration(app, "Ask", "1.0.0", ask);
     pawl_register_orchestration(app, "Parent", "1.0.0", parent);
+    pawl_register_orchestration(app, "Heap", "1.0.0", heap);
     pawl_register_orchestration(app, "Texts", "1.0.0", texts);
     pawl_register_orchestration(app, "Wrong", "1.0.0", wrong);
     pawl_register_orchestration(app, "Nap", "1.0.0", nap);
     pawl_register_orchestration(app, "Post", "1.0.0", post);
     pawl_register_orchestration(app, "Spin", "1.0.0", spin);
     pawl_register_orchestration(app, "Fickle", "1.0.0", fickle);
+    pawl_register_orchestration(app, "Undo", "1.0.0", undo);
+    pawl_register_orchestration(app, "Late", "1.0.0", late);
     pawl_register_activity(app, "Twice", twice);
     pawl_register_activity(app, "Sleep", sleep_a_while);
 }

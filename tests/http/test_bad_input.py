@@ -145,7 +145,7 @@ def test_json_that_is_none():
                     continue
                 answer = check(server, wire, request(method, path, bad), 400, method, path)
                 text = json.loads(answer)
-                assert text.get("message") == "Request body is not valid JSON" or \
+                assert text.get("message", "").startswith(("Request body is not valid JSON", "Request body is nested")) or \
                     text["error"]["code"] == "invalid_json", (path, bad[:50], answer)
                 count += 1
         print("| %d bodies" % count)
@@ -302,9 +302,9 @@ def test_framing():
         for chunks in ("zz\r\n", "ffffffffffffffffff\r\nx", "-1\r\n", "1\r\nxx\r\n", "5\r\nab\r\n0\r\n\r\n"):
             check(server, wire, chunked + chunks + inner, (0, 400, 413))
             wire.close()
-        for text in ("GARBAGE\r\n\r\n", "\0\1\2\3\r\n\r\n", "GET /health\r\n\r\n", "GET  /health HTTP/1.1\r\n\r\n",
-                     "GET /health HTTP/9.9\r\nHost: localhost\r\n\r\n", "GET /health HTTP/1.1\r\n\r\n",
-                     "GET /health HTTP/1.1\r\nHost: a b\r\n\r\n"):
+        for text in ("GARBAGE\r\n\r\n", "\0\1\2\3\r\n\r\n", "GET /version\r\n\r\n", "GET  /version HTTP/1.1\r\n\r\n",
+                     "GET /version HTTP/9.9\r\nHost: localhost\r\n\r\n", "GET /version HTTP/1.1\r\n\r\n",
+                     "GET /version HTTP/1.1\r\nHost: a b\r\n\r\n"):
             got = server.raw(text, timeout=15, close=True)
             assert got == b"" or re.match(rb"HTTP/1.[01] (400|421|505) ", got), (text, got)
         for encoding in ("gzip", "br"):
@@ -348,6 +348,8 @@ def test_unknown_parameters_everywhere():
     with prepared() as server, Nothing(server) as wire:
         for method, pattern, _ in routes(server):
             path = path_of(pattern)
+            if path in ("/health", "/ready"):                # whatever a probe sends along
+                continue
             for query in ("zz=1", "zz", "=1", "zz=1&zz=1", "require_Ack=true", "%7a=1"):
                 check(server, wire, request(method, path + "?" + query, "{}"), 400, method, path)
         for query in ("requireack=true", "require-ack=true", "requireAck=1", "ttl=5", "ttlSeconds=5",

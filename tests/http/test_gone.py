@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Clients that hang up while they wait: nothing is taken for nobody."""
 import json
+import select
 import socket
 import struct
 import time
 
-from kit import expect
+from kit import Server, expect
+
+I = "/api/v1/instances"
 
 
 def ask(server, path, body=None):
@@ -15,6 +18,34 @@ def ask(server, path, body=None):
     s.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (path.encode(), len(data)) + data)
     time.sleep(0.2)  # it waits now
     return s
+
+
+def get(server, path):
+    """The same with GET, and no time for it to begin."""
+    s = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    s.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode())
+    return s
+
+
+def metric(server, name):
+    lines = expect(server.get("/metrics", fresh=True), 200).body.decode().splitlines()
+    return float([line.split()[1] for line in lines if line.startswith(name + " ")][0])
+
+
+def heavy(server, instance, letters=3000):
+    """An instance whose every look reads a long mailbox."""
+    server.start_instance("Ask", None, instance)
+    data = b'"%s"' % (b"x" * 1000)
+    one = b"POST %s/%s/events/Kept HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (
+        I.encode(), instance.encode(), len(data), data)
+    conns = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(50)]
+    for _ in range(letters // len(conns)):  # one of each, together: they share a sync
+        for s in conns:
+            s.sendall(one)
+        for s in conns:
+            assert s.recv(65536).startswith(b"HTTP/1.1 202"), s
+    for s in conns:
+        s.close()
 
 
 def reset(s):
@@ -91,3 +122,61 @@ def test_who_waits_on_with_another_request_behind_is_served(server):
         text += s.recv(65536)
     assert b'{"items":["x"],"count":1,' in text and b"healthy" in text, text
     s.close()
+
+
+def small():
+    """A server with little room for connections."""
+    server = Server(start=False)
+    server.wrap = ["sh", "-c", 'ulimit -n 200; exec "$@"', "sh"]
+    return server.start()
+
+
+def test_a_wait_whose_client_is_gone_leaves_its_place():
+    for how in (reset, socket.socket.close):
+        with small() as server:
+            server.start_instance("Ask", None, "w")
+            server.start_instance("Ask", None, "old")
+            server.restart()  # nothing is known of "old" without a look
+            server.start_instance("Ask", None, "new")
+            began = time.monotonic()
+            for n in range(3):  # more than fit, if any of them stayed
+                waits = [get(server, "%s/%s/wait?timeout_ms=60000" % (I, ("old", "new")[i % 2])) for i in range(130)]
+                time.sleep(0.2)
+                for s in waits:
+                    how(s)
+            expect(server.get(I + "/old", fresh=True), 200)
+            assert time.monotonic() - began < 15, how
+
+
+def test_nothing_is_read_for_who_is_lost(server):
+    heavy(server, "m")
+    gone = [get(server, I + "/m") for _ in range(300)]
+    for s in gone:
+        reset(s)
+    expect(server.get(I + "/m", fresh=True), 200)
+    assert metric(server, "pawl_http_dropped_total") > 200
+
+
+def test_who_is_there_is_read_for_before_who_may_be_gone(server):
+    heavy(server, "m")
+    quiet = [get(server, I + "/m") for _ in range(300)]
+    for s in quiet:
+        s.shutdown(socket.SHUT_WR)
+    expect(server.get(I + "/m", fresh=True), 200)
+    left = len(quiet) - len(select.select(quiet, [], [], 0)[0])
+    assert left > 100, left  # it overtook them
+    for s in quiet:  # and they are answered all the same
+        assert s.recv(20).startswith(b"HTTP/1.1 200"), "an answer is due to who still reads"
+
+
+def test_the_loop_reads_no_mailbox_for_a_wait(server):
+    heavy(server, "m", 6000)
+    waits = [get(server, I + "/m/wait?timeout_ms=700") for _ in range(300)]
+    began, worst = time.monotonic(), 0
+    while time.monotonic() - began < 1.5:
+        at = time.monotonic()
+        expect(server.get("/health"), 200)
+        worst = max(worst, time.monotonic() - at)
+    assert worst < 1, worst  # all three hundred looks at once would take many seconds
+    for s in waits:
+        s.close()

@@ -95,13 +95,23 @@ def test_as_deep_as_can_be(server):
     expect(server.post(I, '{"orchestration":"Echo","input":[%s]}' % raw), 400, "invalid_json")
 
 
-def test_many_members(server):
-    """More members than are indexed: the rest is found too."""
-    many = ",".join('"x%d":%d' % (i, i) for i in range(30))
-    expect(server.post(I, '{%s,"orchestration":"Echo","instance":"many","input":7}' % many), 201)
-    expect(server.get(I + "/many/wait"), 200, output=7)
-    expect(server.post("/queue/many/push", '{%s,"item":[1],"priority":3,"item":2}' % many), 200)
-    expect(server.post("/queue/many/pop"), 200, items=[[1]])
+def test_many_members():
+    """More members than are indexed: the rest is found too, where they are not refused."""
+    many = ",".join('"x%d":%d' % (i, i) for i in range(50))
+    start = '{%s,"orchestration":"Echo","instance":"many","input":7}' % many
+    push = '{%s,"item":[1],"priority":3,"item":2}' % many
+    with Server("--lenient") as server:
+        expect(server.post(I, start), 201)
+        expect(server.get(I + "/many/wait"), 200, output=7)
+        expect(server.post("/queue/many/push", push), 200)
+        expect(server.post("/queue/many/pop"), 200, items=[[1]])
+    with Server() as server:
+        expect(server.post(I, start), 400, "invalid")
+        expect(server.post("/queue/many/push", push), 400)
+        doubled = ",".join('"item":%d' % i for i in range(50))
+        expect(server.post("/queue/many/push", "{%s}" % doubled), 400,
+               message="'item' is given twice; give it once")
+        assert server.get("/queue").json["queues"] == [] and server.get(I).json["instances"] == []
 
 
 def test_other_payloads(server):
@@ -164,6 +174,30 @@ def test_history(server):
     assert server.get(I + "/h/history?after=2").json["events"][0]["seq"] == 3
     expect(server.get(I + "/nobody/history"), 404, "not_found")
     expect(server.get(I + "/h/history?limit=0"), 400, "invalid")
+
+
+def test_history_says_how_a_task_ended(server):
+    server.ended(server.start_instance("Echo", 1, "ok"))
+    done = server.get(I + "/ok/history").json["events"][2]
+    assert done["result_kind"] == "ok" and done["attempts"] == 1
+    server.ended(server.start_instance("Late", 1, "late"))
+    failed = server.get(I + "/late/history").json["events"][2]
+    assert failed["kind"] == "ActivityFailed" and failed["result_kind"] == "schedule_to_start"
+    assert failed["attempts"] == 0
+    assert "result_kind" not in server.get(I + "/late/history").json["events"][1]
+
+
+def test_why_says_that_it_compensates(server):
+    server.start_instance("Undo", None, "u")
+    assert "cancel_requested_at" not in server.get(I + "/u").json
+    expect(server.post(I + "/u/cancel", "{}"), 202)
+    server.restart()
+    why = expect(server.get(I + "/u/why"), 200, status="running").json
+    assert "and compensates, with no limit to its time; the force is: pawl terminate u" in why["sentence"]
+    assert why["cancel_requested_at"] and why["cancel_left_ms"] is None
+    assert server.get(I + "/u").json["cancel_requested_at"] == why["cancel_requested_at"]
+    expect(server.post(I + "/u/events/Undone", "1"), 202)
+    assert server.ended("u")["status"] == "cancelled"
 
 
 def test_wait(server):
@@ -372,12 +406,12 @@ def test_batch_refuses_unknown_fields(server):
     server.start_instance("Ask", 1, "mis")
     B = "/api/v1/instances:batch"
     good = {"action": "cancel", "filter": {"prefix": "mis"}}
-    for name, shown in (("dryrun", "dryrun"), ("dry-run", "dry-run"), ("Limit", "Limit"), ("", ""),
-                        ("status", "status"), ("\u00e4" * 400, None)):
+    for name, shown in (("dryrun", "dryrun' (did you mean 'dry_run'?)"), ("Limit", "Limit' (did you mean 'limit'?)"),
+                        ("", "'"), ("status", "status'"), ("\u00e4" * 400, None)):
         reply = expect(server.post(B, {**good, name: True}), 400, "invalid")
         if shown is not None:
             assert reply.json["error"]["message"] == (
-                "unknown field '%s'; known here: action, filter, dry_run, reason, limit, after" % shown), reply
+                "unknown field '%s; known here: action, filter, dry_run, reason, limit, after" % shown), reply
     expect(server.get(I + "/mis"), 200, status="running")
     expect(server.post(B, {**good, "dry_run": True, "reason": "r", "limit": 5}), 200, matched=1, done=0)
     expect(server.get(I + "/mis"), 200, status="running")

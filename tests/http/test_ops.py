@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Running a server for long: what is kept, what is measured, modules."""
+import http.client
 import math
 import re
 import signal
+import socket
 import subprocess
 import time
 from urllib.parse import quote
@@ -47,6 +49,82 @@ def test_retain_completed_wants_a_duration():
     except AssertionError as error:
         assert "a duration with a unit" in str(error), error
     assert server.process.returncode == 2
+
+
+def test_ready_says_that_it_stops_to_who_asks_anew():
+    server = Server("--drain", "20s")
+    server.start_instance("Nap", 2000, "nap")
+    wait_until(lambda: any(w.get("running") for w in server.get(I + "/nap").json["waiting_for"]), "no nap")
+    server.process.send_signal(signal.SIGTERM)
+    answers = []
+    while server.process.poll() is None:
+        try:
+            reply = server.get("/ready", fresh=True)
+            answers.append((reply.status, reply.json["status"], reply.headers.get("Connection")))
+            expect(server.post("/queue/q/push", {"item": 1}, fresh=True), 503)
+        except OSError:
+            pass  # the very end
+        time.sleep(0.05)
+    assert answers.count((503, "stopping", "close")) > 10, answers
+    assert {a for a in answers} <= {(200, "ready", None), (503, "stopping", "close")}, answers
+    assert server.process.returncode == 0
+
+
+# ---- Under a supervisor ------------------------------------------------------------------
+
+
+class Supervisor:
+    """The end of NOTIFY_SOCKET that systemd has."""
+
+    def __init__(self, **env):
+        self.path = str(kit.work_dir() / ("notify-%d" % time.monotonic_ns()))
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.env = {"NOTIFY_SOCKET": self.path, **env}
+
+    def heard(self, seconds):
+        """What is said until it is silent for so long."""
+        words = []
+        self.socket.settimeout(seconds)
+        try:
+            while True:
+                words.append(self.socket.recv(4096).decode())
+                assert len(words) < 100, words
+        except socket.timeout:
+            return words
+
+
+def test_supervisor_is_told_of_ready_and_stopping():
+    boss = Supervisor()
+    with Server(env=boss.env) as server:
+        assert boss.heard(0.5) == ["READY=1"]                # and of no watchdog that nobody set
+        server.process.send_signal(signal.SIGHUP)
+        assert boss.heard(0.5) == []
+        expect(server.get("/health"), 200)
+        assert server.stop() == 0
+    assert boss.heard(0.5) == ["STOPPING=1"]
+
+
+def test_supervisor_hears_the_watchdog_while_there_is_progress():
+    boss = Supervisor(WATCHDOG_USEC="200000")
+    with Server(env=boss.env) as server:
+        boss.socket.settimeout(10)
+        said = [boss.socket.recv(4096).decode() for _ in range(8)]
+        assert said == ["READY=1"] + ["WATCHDOG=1"] * 7, said
+        conn = http.client.HTTPConnection("127.0.0.1", server.port)   # a turn that never ends
+        conn.request("POST", I, '{"orchestration":"Spin","instance":"spin"}')
+        wait_until(lambda: server.get("/health").status == 503, "still healthy", 60)
+        boss.heard(0.3)
+        assert boss.heard(1) == [], "told although nothing goes on"
+        assert "not telling the watchdog" in server.log_text()
+    boss = Supervisor(WATCHDOG_USEC="200000", WATCHDOG_PID="1")
+    with Server(env=boss.env):
+        assert boss.heard(1) == ["READY=1"]                  # it is somebody else's
+
+
+def test_the_front_page_is_whole(server):
+    body = expect(server.get("/"), 200).body
+    assert body.startswith(b"<!doctype html>") and body.endswith(b"</html>\n") and b"\0" not in body, body
 
 
 # ---- Metrics ---------------------------------------------------------------------------
@@ -145,7 +223,10 @@ def test_metrics_parse_and_have_everything(server):
     assert value(found, "pawl_queue_delayed", queue="later") == 1
     assert value(found, "pawl_queue_ready_age_seconds", queue=odd[0]) > 0
     assert value(found, "pawl_queue_ready_age_seconds", queue="later") == 0
-    assert value(found, "pawl_queues") == 5 and value(found, "pawl_queues_ready") == 9
+    sums = {"pawl_queues": 5, "pawl_queues_ready": 9, "pawl_queues_delayed": 1, "pawl_queues_locked": 1,
+            "pawl_queues_without_series": 0, "pawl_http_dropped_total": 0}
+    assert {name: value(found, name) for name in sums} == sums
+    assert 0 < value(found, "pawl_uptime_seconds") < 600
 
 
 def test_metrics_have_few_series_with_many_queues(server):
@@ -161,7 +242,7 @@ def test_metrics_have_few_series_with_many_queues(server):
 def test_metrics_show_a_token_its_own_queues():
     from test_security import token
     server = Server("--require-token", start=False)
-    own, all_ = token(server, "read", "--queues", "mine-"), token(server, "operate")
+    own, all_ = token(server, "read+", "--queues", "mine-"), token(server, "operate")
     with server.start():
         for name in ("mine-a", "theirs-b"):
             expect(server.post("/queue/%s/push" % name, {"item": 1},
@@ -179,7 +260,7 @@ static pawl_result step(pawl_activity *act, pawl_str in) { (void)in; return pawl
 static pawl_result flow(pawl_ctx *ctx, pawl_str in)
 {
     (void)in;
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     return pawl_call(ctx, "Step%(word)s", pawl_s("1"));
 }
 static void all(pawl_app *app)
@@ -255,9 +336,12 @@ def test_versions_side_by_side_and_reload():
 def test_modules_that_cannot_be_loaded():
     good = build(kit.work_dir() / "bad-good.so", "1.0.0", "1")
     twin = build(kit.work_dir() / "bad-twin.so", "1.0.0", "2")
+    shares = build(kit.work_dir() / "bad-shares.so", "2.0.0", "1")
     abi = build(kit.work_dir() / "bad-abi.so", "1.0.0", "3", OTHER_ABI)
     for load, want in (([good, abi], "bad-abi.so: built for ABI 999, this pawl has 1; rebuild it"),
                        ([good, twin], "bad-twin.so: orchestration 'Flow' 1.0.0 is registered twice"),
+                       ([good, shares], "activity 'Step1' is registered twice; %s has it: put what both "
+                        "need into a module of its own" % good),
                        ([good, good], "bad-good.so is loaded already"),
                        ([good, kit.work_dir() / "gone.so"], "gone.so: No such file")):
         server = Server(load=load, start=False)

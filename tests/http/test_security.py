@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The security baseline: tokens, TLS, framing, limits, slow clients.  The matrix: test_matrix.py."""
+import contextlib
 import json
+import os
 import socket
 import stat
 import subprocess
@@ -26,9 +28,34 @@ def test_health_tells_strangers_no_version():
 
 def test_allow_host():
     with Server("--allow-host", "pawl.example,other.example") as server:
-        expect(server.get("/health", headers={"Host": "pawl.example"}), 200)
-        expect(server.get("/health", headers={"Host": "other.example:8000"}), 200)
-        expect(server.get("/health", headers={"Host": "third.example"}), 421, "wrong_host")
+        expect(server.get("/version", headers={"Host": "pawl.example"}), 200)
+        expect(server.get("/version", headers={"Host": "other.example:8000"}), 200)
+        expect(server.get("/version", headers={"Host": "third.example"}), 421, "wrong_host")
+
+
+def test_probes_are_answered_under_any_name(server):
+    """Load balancers and supervisors know the address, speak HTTP/1.0, and add a query."""
+    for path in ("/health", "/ready"):
+        for text in ("GET %s HTTP/1.0\r\n\r\n", "GET %s HTTP/1.1\r\nHost: 10.9.9.9:80\r\n\r\n",
+                     "GET %s HTTP/1.1\r\nHost: pawl.internal\r\n\r\n", "HEAD %s HTTP/1.0\r\n\r\n",
+                     "GET %s?t=1&x=%%zz&&t=1 HTTP/1.0\r\nHost: a\r\n\r\n"):
+            got = server.raw(text % path)
+            assert status_of(got) == 200, (text, got)
+            assert b"version" not in got, "a page on a rebound name learns nothing"
+    for text in ("GET / HTTP/1.0\r\n\r\n", "GET /version HTTP/1.0\r\n\r\n"):
+        assert status_of(server.raw(text)) == 421
+
+
+def test_an_address_as_host_is_fine_where_a_token_is_needed():
+    server = Server("--require-token", start=False)
+    head = {"Authorization": "Bearer " + token(server, "read")}
+    with server.start():
+        for host in ("10.1.2.3", "10.1.2.3:8443", "[2001:db8::1]", "[2001:db8::1]:8000"):
+            expect(server.get("/version", headers={**head, "Host": host}), 200)
+            expect(server.get("/version", headers={"Host": host}), 401, "unauthorized")
+        for host in ("10.1.2", "10.1.2.3.evil.example", "[2001:db8::1", "[]", "2001:db8::1", "[10.1.2.3]",
+                     "1" * 60, "10.1.2.3.", "evil.example"):
+            expect(server.get("/version", headers={**head, "Host": host}), 421, "wrong_host")
 
 
 def refused(*flags, with_token=False):
@@ -77,7 +104,7 @@ def test_other_addresses_need_token_and_tls():
 def test_tokens():
     data = kit.work_dir() / "tok"
     server = Server(data=data, start=False)
-    good = token(server, "operate", "--name", "the shop", "--queues", "orders-,mail")
+    good = token(server, "operate+", "--name", "the shop", "--queues", "orders-,mail")
     path = data / "tokens"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
@@ -85,7 +112,7 @@ def test_tokens():
     run = lambda *a: subprocess.run([str(kit.PAWL), "token", *a, "--data", str(data)],
                                     capture_output=True, text=True)
     row = json.loads(run("ls", "-o", "json").stdout)["tokens"][0]
-    assert row["scope"] == "operate" and row["name"] == "the shop" and row["queues"] == "orders-,mail"
+    assert row["scope"] == "operate+" and row["name"] == "the shop" and row["queues"] == "orders-,mail"
     with server.start():
         expect(server.get("/version"), 200)                  # loopback needs none
         bear = lambda t: {"Authorization": "Bearer " + t}
@@ -98,6 +125,137 @@ def test_tokens():
         assert run("revoke", row["id"]).returncode == 4
         assert good not in server.log_text()
     assert run("new", "--scope", "god").returncode == 2
+    for queues in ("", ",", "a,", ",a", "a,,b", "-", "a b"):   # an empty prefix would be every queue
+        done = run("new", "--queues", queues)
+        assert done.returncode == 2 and done.stdout == "" and "queues" in done.stderr, (queues, done)
+    assert run("new", "--scope", "read+").returncode == 2 and run("new", "--scope", "+").returncode == 2
+    assert json.loads(run("ls", "-o", "json").stdout)["tokens"] == []
+
+
+def test_ids_of_tokens_are_random():
+    server = Server(start=False)
+    ids = [int(token(server, "read").split("_")[1], 16) for _ in range(40)]
+    assert len(set(ids)) == 40
+    for bit in range(32):                                    # what was on the stack has bits that never change
+        assert len({n >> bit & 1 for n in ids}) == 2, (bit, ids)
+
+
+def test_a_token_for_queues_is_for_nothing_else():
+    server = Server("--require-token", start=False)
+    bear = lambda *a: {"Authorization": "Bearer " + token(server, *a)}
+    only, more = bear("operate", "--queues", "mail"), bear("operate+", "--queues", "mail")
+    with server.start():
+        for path in ("/version", "/metrics", "/openapi.json", "/api/v1/instances", "/api/v1/stream",
+                     "/api/v1/instances/x/wait"):
+            reply = expect(server.get(path, headers=only), 403, "forbidden")
+            assert "operate+" in reply.json["error"]["message"], reply
+        expect(server.post("/api/v1/work/poll", {"activities": ["A"]}, headers=only), 403, "forbidden")
+        for head in (only, more):
+            expect(server.post("/queue/mail/push", {"item": 1}, headers=head), 200)
+            expect(server.post("/queue/other/push", {"item": 1}, headers=head), 403)
+        for path in ("/health", "/ready", "/queue", "/queue/mail/messages"):
+            expect(server.get(path, headers=only), 200)
+        expect(server.get("/version", headers=more), 200)
+        expect(server.get("/api/v1/instances", headers=more), 200)
+
+
+def test_revoking_reaches_who_waits_and_listens():
+    server = Server("--require-token", start=False)
+    mine, other = token(server, "operate"), token(server, "operate")
+    ask = lambda text, t: (text % ("Host: localhost\r\nAuthorization: Bearer %s\r\n" % t)).encode()
+    poll = '{"activities":["Charge"],"wait_ms":60000}'
+    texts = ["GET /api/v1/stream HTTP/1.1\r\n%s\r\n", "GET /api/v1/instances/a/wait?timeout_ms=60000 HTTP/1.1\r\n%s\r\n",
+             "POST /queue/q/pop?wait_seconds=30 HTTP/1.1\r\n%sContent-Length: 0\r\n\r\n",
+             "POST /api/v1/work/poll HTTP/1.1\r\n%%sContent-Length: %d\r\n\r\n%s" % (len(poll), poll)]
+
+    def heard(s, seconds):
+        """All that comes until it is silent for so long, or over."""
+        s.settimeout(seconds)
+        got = b""
+        with contextlib.suppress(socket.timeout):
+            while more := s.recv(65536):
+                got += more
+                if not got.startswith(b"HTTP/1.1 200 OK") or b"event-stream" not in got:
+                    break
+        return got
+    with server.start():
+        head = {"Authorization": "Bearer " + other}
+        expect(server.post("/api/v1/instances", {"orchestration": "Ask", "instance": "a"}, headers=head), 201)
+        conns = {}
+        for t in (mine, other):
+            conns[t] = [socket.create_connection(("127.0.0.1", server.port)) for _ in texts]
+            for s, text in zip(conns[t], texts):
+                s.sendall(ask(text, t))
+        time.sleep(0.5)
+        subprocess.run([str(kit.PAWL), "token", "revoke", mine.split("_")[1], "--data", str(server.data)], check=True)
+        expect(server.get("/api/v1/instances", headers=head), 200)   # whose request reads the file first
+        stream, wait, pop, work = [heard(s, 10) for s in conns[mine]]
+        assert stream.endswith(b"0\r\n\r\n"), stream                 # over, as it should be
+        assert wait.startswith(b"HTTP/1.1 401 ") and b"revoked" in wait, wait
+        assert b'"items":[]' in pop and b'"items":[]' in work, (pop, work)
+        for s in conns[other]:                                       # nobody else notices
+            assert b"HTTP/1.1 401" not in heard(s, 0.3) and not heard(s, 0.1)
+        expect(server.post("/queue/q/push", {"item": 7}, headers=head), 200)
+        assert b'"items":[7]' in heard(conns[other][2], 10)
+        expect(server.post("/api/v1/instances/a/events/Answer", "1", headers=head), 202)
+        assert heard(conns[other][1], 10).startswith(b"HTTP/1.1 200 ")
+        for s in conns[mine] + conns[other]:
+            s.close()
+
+
+def test_tokens_that_cannot_be_read_are_trouble():
+    server = Server("--require-token", start=False)
+    good = {"Authorization": "Bearer " + token(server, "operate")}
+    path = server.data / "tokens"
+    kept = path.read_text()
+    path.unlink()
+    path.mkdir()                                                     # not readable, for root neither
+    try:
+        server.start()
+        raise RuntimeError("started")
+    except AssertionError as error:
+        assert "cannot read the tokens" in str(error) and "there is none" not in str(error), error
+    for what in ("ls", "new"):
+        done = subprocess.run([str(kit.PAWL), "token", what, "--data", str(server.data)], capture_output=True, text=True)
+        assert done.returncode == 3 and "cannot read the tokens" in done.stderr, done
+    path.rmdir()
+    path.write_text(kept)
+    with server.start():
+        expect(server.get("/version", headers=good), 200)
+        before = server.log_text().count("nobody with a token is let in")
+        path.unlink()
+        path.mkdir()
+        expect(server.get("/version", headers=good), 503, "unavailable")
+        expect(server.get("/version", headers=good), 503, "unavailable")
+        expect(server.get("/version"), 401, "unauthorized")
+        assert server.log_text().count("nobody with a token is let in") == before + 1   # once
+        path.rmdir()
+        path.write_text("what is this\n" + kept)
+        expect(server.get("/version", headers=good), 200)            # the others are good
+        assert "a line is no token" in server.log_text()
+        done = subprocess.run([str(kit.PAWL), "token", "new", "--data", str(server.data)], capture_output=True, text=True)
+        assert done.returncode == 3 and "line 1 of" in done.stderr, done
+        assert path.read_text().startswith("what is this\n")        # nothing was lost
+
+
+def test_root_makes_tokens_for_somebody_else():
+    if os.geteuid() != 0:
+        print("| not root: a file stays its owner's anyway")
+        return
+    data = kit.work_dir() / "theirs"
+    data.mkdir(mode=0o700)
+    os.chown(data, 1234, 2345)
+    server = Server(data=data, start=False)
+    path = data / "tokens"
+    token(server, "read")                                            # a new file is the directory's owner's
+    made = path.stat()
+    assert (made.st_uid, made.st_gid, stat.S_IMODE(made.st_mode)) == (1234, 2345, 0o600), made
+    os.chown(path, 1111, 2222)
+    path.chmod(0o640)
+    token(server, "read")                                            # an old one stays as it is
+    kept = path.stat()
+    assert (kept.st_uid, kept.st_gid, stat.S_IMODE(kept.st_mode)) == (1111, 2222, 0o640), kept
+    assert len(path.read_text().splitlines()) == 2 and list(data.iterdir()) == [path]
 
 
 def test_tls():

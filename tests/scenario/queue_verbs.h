@@ -29,7 +29,7 @@ void q_config(struct scene *s, const char *queue, pawl_queue_config config);
 pawl_queue_stats q_stats(struct scene *s, const char *queue);
 /* "ready delayed locked locks" */
 const char *q_counts(struct scene *s, const char *queue);
-/* Everything in it by id, as "data:state"; nothing is touched. */
+/* Everything in it in the order of delivery, as "data:state"; nothing is touched. */
 const char *q_all(struct scene *s, const char *queue);
 /* A pop handed in, not waited for. */
 struct q_poll {

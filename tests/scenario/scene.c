@@ -324,7 +324,7 @@ void scene_settle(struct scene *s)
         int done = pawl_runtime_step(s->rt, 0);
         if (done < 0)
             return;
-        if (!done && !s->rt->queue && !s->rt->inbox && loop_idle_until(s->rt) > s->mono)
+        if (!done && !s->rt->queue_count && !s->rt->inbox && loop_idle_until(s->rt) > s->mono)
             return;
     }
     ck_abort_msg("the scene does not come to rest");

@@ -104,7 +104,7 @@ SCENARIO(s08_failed_by_token_is_retried_with_a_new_token)
     ck_assert_str_ne(first, token);
     expect_is(complete(s, first, "stale", false), PAWL_LOST);
     expect_is(complete(s, token, "no again", true), PAWL_OK);
-    scene_expect(s, "i", PAWL_FAILED, "no again (attempt 2)");
+    scene_expect(s, "i", PAWL_FAILED, "no again");
 }
 
 static struct scene *scene;
@@ -174,6 +174,22 @@ SCENARIO(s08_heartbeat_by_token_keeps_it_alive)
     scene_advance(s, 1000);
     expect_is(scene_info(s, "i").state, PAWL_FAILED);
     expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_HEARTBEAT, .name = token)), PAWL_LOST);
+}
+
+/* The attempt began when its function did, not when that returned, and not at the last sign of life. */
+SCENARIO(s08_heartbeats_by_token_do_not_begin_the_attempt_anew)
+{
+    call(s, PAWL_CALL_OPTS(.heartbeat_ms = 1000, .start_to_close_ms = 2500));
+    for (int i = 0; i < 3; i++) {
+        scene_advance(s, 800);
+        expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_HEARTBEAT, .name = token)), PAWL_OK);
+        if (i == 1)
+            scene_crash(s);
+    }
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    scene_advance(s, 100);
+    expect_is(scene_info(s, "i").state, PAWL_FAILED);
+    expect_is(complete(s, token, "too late", false), PAWL_LOST);
 }
 
 SCENARIO(s09_cancelled_work_has_no_use_for_its_token)

@@ -186,7 +186,7 @@ static pawl_result continue_with_kids(pawl_ctx *ctx, pawl_str input)
         pawl_start_child(ctx, "Kid", pawl_s("wait"), PAWL_CHILD_OPTS(.instance = "mine"));
         pawl_start_child(ctx, "Kid", pawl_s("wait"),
                          PAWL_CHILD_OPTS(.instance = "free", .flags = PAWL_CHILD_ABANDON));
-        pawl_sleep(ctx, 10);
+        pawl_ignore(pawl_sleep(ctx, 10));
         return pawl_continue_as_new(ctx, input, NULL);
     }
     return pawl_await(ctx, pawl_wait_event(ctx, "End"));
@@ -252,7 +252,7 @@ SCENARIO(s21_existing_child_id_is_a_failed_result)
 static pawl_result try_and_leave(pawl_ctx *ctx, pawl_str input)
 {
     pawl_start_child(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "taken"));
-    pawl_sleep(ctx, 0);
+    pawl_ignore(pawl_sleep(ctx, 0));
     return pawl_done(ctx, "left");
 }
 
@@ -272,7 +272,7 @@ static pawl_result detach(pawl_ctx *ctx, pawl_str how)
     if (pawl_execution(ctx) > 1)
         return pawl_done(ctx, "second");
     if (pawl_str_is(how, "cancel"))
-        (void)pawl_await(ctx, pawl_wait_event(ctx, "Never"));
+        pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Never")));
     pawl_result r = pawl_start_detached(ctx, "Kid", how, PAWL_CHILD_OPTS(.instance = how.ptr));
     if (pawl_str_is(how, "continue"))
         return pawl_continue_as_new(ctx, how, NULL);
@@ -299,20 +299,290 @@ SCENARIO(c05_s05_detached_starts_are_honoured_in_every_ending)
                 "OrchestrationChained#2 ExternalCancelled#1 OrchestrationCancelled");
 }
 
-/* The same start twice (the round was committed, the answer lost): one instance. */
+/* The same start twice: one instance, and the code hears of it. */
 static pawl_result detach_twice(pawl_ctx *ctx, pawl_str input)
 {
+    bool ok[2];
     for (int i = 0; i < 2; i++)
-        (void)pawl_start_detached(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "one"));
-    return pawl_done(ctx, "");
+        ok[i] = pawl_start_detached(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "one")).ok;
+    return pawl_donef(ctx, "%d%d", ok[0], ok[1]);
 }
 
-SCENARIO(c05_detached_start_of_an_existing_id_is_ignored)
+SCENARIO(c05_detached_start_of_an_existing_id_is_refused)
 {
     flows(s, detach_twice);
     scene_start(s, "Parent", "p", "x");
-    scene_expect(s, "p", PAWL_COMPLETED, "");
+    scene_expect(s, "p", PAWL_COMPLETED, "10");
     scene_expect(s, "one", PAWL_COMPLETED, "kid x");
-    ck_assert(scene_logged(s, "detached start of an id that exists"));
     scene_expect_empty(s);
+}
+
+/* ---- Very many ------------------------------------------------------------------------ */
+
+#define MANY 6000
+
+/* "open": the first child goes on without it. */
+static pawl_result has_many(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task *tasks = pawl_alloc(ctx, MANY * sizeof(*tasks));
+    int open = pawl_str_is(input, "open");
+    pawl_child_opts left = {.flags = PAWL_CHILD_ABANDON};
+    for (int i = 0; i < MANY; i++)
+        tasks[i] = pawl_start_child(ctx, "One", i < open ? pawl_s("wait") : input, &left);
+    pawl_result all = pawl_await_all(ctx, tasks + open, (size_t)(MANY - open));
+    return all.ok ? pawl_done(ctx, "all") : all;
+}
+
+/* "wait" waits; "two" has a child of its own. */
+static pawl_result one_of_many(pawl_ctx *ctx, pawl_str input)
+{
+    if (pawl_str_is(input, "wait"))
+        return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    if (pawl_str_is(input, "two"))
+        return pawl_call_child(ctx, "One", pawl_s("x"), NULL);
+    return pawl_done_str(ctx, input);
+}
+
+static void take_status(void *arg, const pawl_reply *reply)
+{
+    *(pawl_status *)arg = reply->status;
+}
+
+static void take_reply(void *arg, const pawl_reply *reply)
+{
+    *(pawl_reply *)arg = *reply;
+}
+
+/* Passes until somebody else's start is answered. */
+static int passes_for(struct scene *s, const char *id)
+{
+    pawl_status got = PAWL_BUSY;
+    int passes = 0;
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .name = "One", .instance = id),
+                                 take_status, &got, NULL),
+              PAWL_OK);
+    for (; got == PAWL_BUSY; passes++)
+        (void)pawl_runtime_step(s->rt, 0);
+    expect_is(got, PAWL_OK);
+    return passes;
+}
+
+static void many_flows(struct scene *s)
+{
+    s->opts.max_history = 100000;
+    scene_flow(s, "Many", has_many);
+    scene_flow(s, "One", one_of_many);
+    scene_up(s);
+}
+
+static void scene_very_many(struct scene *s)
+{
+    pawl_status got = PAWL_BUSY;
+    many_flows(s);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .name = "Many", .instance = "p"),
+                                 take_status, &got, NULL),
+              PAWL_OK);
+    while (got == PAWL_BUSY)
+        (void)pawl_runtime_step(s->rt, 0);
+    ck_assert_int_le(passes_for(s, "other"), 4);
+    ck_assert_uint_lt(scene_depths(s).instances, MANY);
+    scene_settle(s);
+    scene_expect(s, "p", PAWL_COMPLETED, "all");
+    expect_is(scene_row(s, "p").last_seq, 2 * MANY + 2);
+    scene_expect_empty(s);
+}
+
+/* Its children, and their ends, are six commits and more; others are served between them.  (Hostile
+ * it would replay its history for each.) */
+SCENE_TEST(very_many, memory, SCENE_MEMORY)
+SCENE_TEST(very_many, sqlite, SCENE_SQLITE)
+
+/* A tree of two levels, all ended; in pieces, children first, and others are served between them. */
+static void scene_remove_many(struct scene *s)
+{
+    pawl_reply reply = {.status = PAWL_BUSY};
+    many_flows(s);
+    scene_start(s, "Many", "p", "two");
+    scene_settle(s);
+    scene_expect(s, "p", PAWL_COMPLETED, "all");
+    expect_is(scene_depths(s).instances, 2 * MANY + 1);
+    expect_is(pawl_client_submit(s->c, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "p"),
+                                 take_reply, &reply, NULL),
+              PAWL_OK);
+    ck_assert_int_le(passes_for(s, "other"), 3);
+    while (scene_depths(s).instances > MANY)
+        (void)pawl_runtime_step(s->rt, 0);
+    expect_is(reply.status, PAWL_BUSY);
+    scene_crash(s);
+    expect_is(reply.status, PAWL_SHUTDOWN); /* what is left is a tree, and goes when asked again */
+    expect_is(scene_try_steer(s, PAWL_OP_REMOVE, "p"), PAWL_OK);
+    ck_assert_uint_lt(s->reply.instances, MANY);
+    expect_is(scene_depths(s).instances, 1);
+    scene_expect(s, "other", PAWL_COMPLETED, "");
+}
+SCENE_TEST(remove_many, sqlite, SCENE_SQLITE)
+
+/* One of them runs: nothing goes, unless by force. */
+static void scene_remove_many_open(struct scene *s)
+{
+    many_flows(s);
+    scene_start(s, "Many", "p", "open");
+    scene_settle(s);
+    scene_expect(s, "p", PAWL_COMPLETED, "all");
+    expect_is(scene_try_steer(s, PAWL_OP_REMOVE, "p"), PAWL_CONFLICT);
+    expect_text(s->reply.error.text, "instance 'p:1:1' is running");
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = s->now + 1)), PAWL_OK);
+    expect_is(s->reply.instances, 0);
+    expect_is(scene_depths(s).instances, MANY + 1);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "p", .force = true)),
+              PAWL_OK);
+    expect_is(s->reply.instances, MANY + 1);
+    expect_is(scene_depths(s).instances, 0);
+    scene_settle(s);
+    scene_expect_empty(s);
+}
+SCENE_TEST(remove_many_open, memory, SCENE_MEMORY)
+SCENE_TEST(remove_many_open, sqlite, SCENE_SQLITE)
+
+/* Beside small ones, which go at once. */
+static void scene_prune_many(struct scene *s)
+{
+    many_flows(s);
+    scene_start(s, "One", "a", "x");
+    scene_start(s, "Many", "p", "x");
+    scene_start(s, "Many", "q", "x");
+    scene_start(s, "One", "b", "x");
+    scene_settle(s);
+    scene_fail(s, FAULT_OP_commit, 4, 1, FAULT_BEFORE, PAWL_BUSY);
+    uint64_t went = 0;
+    do {
+        expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = s->now + 1)), PAWL_OK);
+        went += s->reply.instances;
+    } while (s->reply.instances);
+    expect_is(went, 2 * MANY + 4);
+    expect_is(scene_depths(s).instances, 0);
+}
+SCENE_TEST(prune_many, sqlite, SCENE_SQLITE)
+
+static void scene_retire_many(struct scene *s)
+{
+    s->opts.retain_ms = 3600000;
+    many_flows(s);
+    scene_start(s, "Many", "p", "x");
+    scene_settle(s);
+    expect_is(scene_depths(s).instances, MANY + 1);
+    scene_advance(s, 2 * s->opts.retain_ms);
+    expect_is(scene_depths(s).instances, 0);
+    expect_is(scene_stats(s).retired, MANY + 1);
+}
+SCENE_TEST(retire_many, memory, SCENE_MEMORY)
+SCENE_TEST(retire_many, sqlite, SCENE_SQLITE)
+
+/* ---- A detached start of an id that is taken --------------------------------------------------- */
+
+static pawl_result detach_taken(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
+    pawl_result r = pawl_start_detached(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "taken"));
+    pawl_result again =
+        pawl_start_detached(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "taken"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
+    return pawl_donef(ctx, "%d %s, %d %s", r.ok, r.value.ptr, again.kind, again.value.ptr);
+}
+
+SCENARIO(s21_a_detached_start_of_a_taken_id_is_refused_to_the_code)
+{
+    flows(s, detach_taken);
+    scene_start(s, "Kid", "taken", "wait");
+    scene_start(s, "Parent", "p", "x");
+    scene_raise(s, "p", "Go", "1");
+    scene_crash(s); /* and the same when it is run again */
+    scene_steer(s, PAWL_OP_TERMINATE, "taken");
+    scene_raise(s, "p", "Go", "2");
+    scene_expect(s, "p", PAWL_COMPLETED,
+                 "0 instance 'taken' exists already, 8 instance 'taken' exists already");
+}
+
+SCENARIO(s21_a_detached_start_speaks_for_its_id_at_once)
+{
+    flows(s, detach_taken);
+    scene_start(s, "Parent", "p", "wait");
+    scene_start(s, "Parent", "q", "wait");
+    scene_raise(s, "p", "Go", "1");
+    scene_raise(s, "q", "Go", "1");
+    scene_raise(s, "p", "Go", "2");
+    scene_raise(s, "q", "Go", "2");
+    scene_expect(s, "p", PAWL_COMPLETED, "1 taken, 8 instance 'taken' exists already");
+    scene_expect(s, "q", PAWL_COMPLETED,
+                 "0 instance 'taken' exists already, 8 instance 'taken' exists already");
+    scene_raise(s, "taken", "Go", "mine");
+    scene_expect(s, "taken", PAWL_COMPLETED, "mine");
+}
+
+static int refused, accepted;
+
+static void count_reply(void *arg, const pawl_reply *reply)
+{
+    (void)arg;
+    refused += reply->status == PAWL_EXISTS;
+    accepted += reply->status == PAWL_OK;
+}
+
+/* Two that ask, and a client that starts the same id, in one group: one of them has it. */
+SCENARIO(s21_a_detached_start_and_others_of_one_group)
+{
+    pawl_error err;
+    refused = accepted = 0;
+    flows(s, detach_taken);
+    scene_start(s, "Parent", "p", "wait");
+    scene_start(s, "Parent", "q", "wait");
+    for (int i = 0; i < 2; i++)
+        expect_is(pawl_client_submit(s->c,
+                                     PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = i ? "q" : "p",
+                                                  .name = "Go", .data = pawl_s("1")),
+                                     count_reply, NULL, &err),
+                  PAWL_OK);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .instance = "taken",
+                                              .name = "Kid", .data = pawl_s("other")),
+                                 count_reply, NULL, &err),
+              PAWL_OK);
+    scene_settle(s);
+    expect_is(accepted, 2);
+    expect_is(refused, 1);
+    scene_raise(s, "p", "Go", "2");
+    scene_raise(s, "q", "Go", "2");
+    scene_expect(s, "p", PAWL_COMPLETED, "1 taken, 8 instance 'taken' exists already");
+    scene_expect(s, "q", PAWL_COMPLETED,
+                 "0 instance 'taken' exists already, 8 instance 'taken' exists already");
+}
+
+SCENARIO(s21_a_store_that_does_not_answer_lets_no_detached_start_pass)
+{
+    flows(s, detach_taken);
+    scene_start(s, "Kid", "taken", "wait");
+    scene_start(s, "Parent", "p", "x");
+    scene_crash(s); /* nobody is in memory */
+    scene_fail(s, FAULT_OP_find, 1, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    scene_raise(s, "p", "Go", "1");
+    scene_advance(s, 1000);
+    scene_raise(s, "p", "Go", "2");
+    scene_expect(s, "p", PAWL_COMPLETED,
+                 "0 instance 'taken' exists already, 8 instance 'taken' exists already");
+}
+
+SCENARIO(s21_a_store_that_does_not_answer_refuses_no_detached_start)
+{
+    flows(s, detach_taken);
+    scene_start(s, "Parent", "p", "wait");
+    scene_fail(s, FAULT_OP_find, 0, 2, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    scene_raise(s, "p", "Go", "1");
+    scene_advance(s, 1000);
+    scene_advance(s, 1000);
+    scene_raise(s, "p", "Go", "2");
+    scene_expect(s, "p", PAWL_COMPLETED, "1 taken, 8 instance 'taken' exists already");
+    scene_raise(s, "taken", "Go", "mine");
+    scene_expect(s, "taken", PAWL_COMPLETED, "mine");
 }

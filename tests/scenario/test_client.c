@@ -9,7 +9,7 @@
 static pawl_result wait_go(pawl_ctx *ctx, pawl_str input)
 {
     pawl_result r = pawl_call(ctx, "Echo", input);
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     return r;
 }
 
@@ -234,7 +234,7 @@ static pawl_result with_later(pawl_ctx *ctx, pawl_str input)
 
 static pawl_result sleeper(pawl_ctx *ctx, pawl_str input)
 {
-    pawl_sleep(ctx, 1000);
+    pawl_ignore(pawl_sleep(ctx, 1000));
     return pawl_call(ctx, "Echo", input);
 }
 
@@ -270,7 +270,7 @@ static pawl_result statuses(pawl_ctx *ctx, pawl_str input)
 {
     pawl_set_status(ctx, "one");
     pawl_set_status(ctx, "two");
-    (void)pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, input.ptr)));
     pawl_set_status(ctx, "");
     return pawl_fail(ctx, "over");
 }

@@ -10,7 +10,7 @@ static pawl_result count_down(pawl_ctx *ctx, pawl_str input)
     int left = atoi(input.ptr);
     if (left == 0)
         return pawl_donef(ctx, "done in %llu", (unsigned long long)pawl_execution(ctx));
-    (void)pawl_call(ctx, "Echo", input);
+    pawl_ignore(pawl_call(ctx, "Echo", input));
     return pawl_continue_as_new(ctx, pawl_printf(ctx, "%d", left - 1), NULL);
 }
 
@@ -114,7 +114,7 @@ static pawl_result carry(pawl_ctx *ctx, pawl_str input)
     if (pawl_execution(ctx) == 1) {
         pawl_set_status(ctx, "from one");
         (void)pawl_start(ctx, "Nobody", input);
-        (void)pawl_await(ctx, pawl_wait_event(ctx, "Next"));
+        pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Next")));
         return pawl_continue_as_new(ctx, pawl_s("two"), NULL);
     }
     return pawl_await(ctx, pawl_wait_event(ctx, "End"));
@@ -208,8 +208,8 @@ SCENARIO(c07_events_go_to_the_latest_execution)
 static pawl_result months(pawl_ctx *ctx, pawl_str input)
 {
     for (int i = 0; i < 12; i++) {
-        pawl_sleep(ctx, PAWL_DAYS(30));
-        (void)pawl_call(ctx, "Echo", input);
+        pawl_ignore(pawl_sleep(ctx, PAWL_DAYS(30)));
+        pawl_ignore(pawl_call(ctx, "Echo", input));
     }
     return pawl_donef(ctx, "%llu events", (unsigned long long)pawl_history_length(ctx));
 }
@@ -246,3 +246,65 @@ SCENARIO(e12_a_long_history_warns_before_the_limit)
     ck_assert(scene_logged(s, "history is long; continue as new"));
     scene_expect(s, "i", PAWL_COMPLETED, "49 events");
 }
+
+/* ---- A long mailbox ---------------------------------------------------------------------- */
+
+#define LETTERS 1000
+
+static pawl_result eat_one(pawl_ctx *ctx, pawl_str input)
+{
+    if (pawl_execution(ctx) == 1)
+        pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Begin")));
+    pawl_result got = pawl_await(ctx, pawl_wait_event(ctx, "Letter"));
+    if (atoi(got.value.ptr) != atoi(input.ptr))
+        return pawl_fail(ctx, "out of order");
+    if (atoi(input.ptr) + 1 == LETTERS)
+        return pawl_done(ctx, "all");
+    return pawl_continue_as_new(ctx, pawl_printf(ctx, "%d", atoi(input.ptr) + 1), NULL);
+}
+
+static struct {
+    const pawl_store_ops *real;
+    pawl_store_ops ops;
+    int reads;
+} mail;
+
+static pawl_status counted_read(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
+                                pawl_message_list *ret, pawl_error *reterr)
+{
+    mail.reads++;
+    return mail.real->read_messages(s, uid, instance, mem, ret, reterr);
+}
+
+static void count_reads(pawl_store *outer)
+{
+    mail.real = outer->ops;
+    mail.ops = *outer->ops;
+    mail.ops.read_messages = counted_read;
+    outer->ops = &mail.ops;
+}
+
+/* Each execution takes one, and carries the rest over without reading them. */
+static void scene_long_mailbox(struct scene *s)
+{
+    s->decorate = count_reads;
+    scene_crash(s); /* with the decoration */
+    scene_flow(s, "Eat", eat_one);
+    scene_start(s, "Eat", "i", "0");
+    for (int i = 0; i < LETTERS; i++)
+        scene_raise(s, "i", "Letter", scene_id(s, "", i));
+    mail.reads = 0;
+    expect_is(pawl_client_submit(
+                  s->c, PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "i", .name = "Begin"), NULL,
+                  NULL, NULL),
+              PAWL_OK);
+    while (scene_row(s, "i").state == PAWL_RUNNING)
+        (void)pawl_runtime_step(s->rt, 0);
+    ck_assert_int_lt(mail.reads, 5);
+    scene_expect(s, "i", PAWL_COMPLETED, "all");
+    expect_is(scene_info(s, "i").execution, LETTERS);
+    scene_expect_empty(s);
+}
+SCENE_TEST(long_mailbox, memory, SCENE_MEMORY)
+SCENE_TEST(long_mailbox, sqlite, SCENE_SQLITE)
+SCENE_TEST(long_mailbox, jsonl, SCENE_JSONL)

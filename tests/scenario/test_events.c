@@ -6,7 +6,7 @@
 static pawl_result take_late(pawl_ctx *ctx, pawl_str input)
 {
     pawl_str all = pawl_s("");
-    pawl_sleep(ctx, 1000);
+    pawl_ignore(pawl_sleep(ctx, 1000));
     for (int i = 0; i < input.ptr[0] - '0'; i++) {
         pawl_result r = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
         if (!r.ok)
@@ -156,7 +156,7 @@ SCENARIO(s17_b06_early_events_are_dropped_with_a_warning_on_request)
 
 static pawl_result only_fresh(pawl_ctx *ctx, pawl_str input)
 {
-    pawl_sleep(ctx, 1000);
+    pawl_ignore(pawl_sleep(ctx, 1000));
     (void)input;
     return pawl_await(ctx, pawl_wait_event_with(ctx, "Go", PAWL_EVENT_DROP_EARLY));
 }
@@ -204,6 +204,24 @@ SCENARIO(s18_key_is_remembered_after_the_event_was_taken_and_per_instance)
     scene_expect(s, "i", PAWL_RUNNING, NULL);
     scene_raise(s, "i", "Go", "b");
     scene_expect(s, "i", PAWL_COMPLETED, "a,b,");
+}
+
+/* The answer was lost, and meanwhile the instance ended: the first answer again, as for a start. */
+SCENARIO(s18_key_is_remembered_after_the_end)
+{
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "1");
+    scene_advance(s, 1000);
+    expect_is(raise_key(s, "i", "a", "key"), PAWL_OK);
+    scene_expect(s, "i", PAWL_COMPLETED, "a,");
+    expect_is(raise_key(s, "i", "a", "key"), PAWL_OK);
+    expect_is(raise_key(s, "i", "a", "another"), PAWL_CONFLICT);
+    expect_is(scene_try_raise(s, "i", "Go", "a"), PAWL_CONFLICT);
+    scene_crash(s);
+    expect_is(raise_key(s, "i", "a", "key"), PAWL_OK);
+    scene_expect_empty(s);
+    scene_steer(s, PAWL_OP_REMOVE, "i");
+    expect_is(raise_key(s, "i", "a", "key"), PAWL_NOT_FOUND);
 }
 
 /* Twice in one batch, while no turn can run. */
@@ -298,4 +316,100 @@ SCENARIO(s16_kept_event_and_start_in_one_group)
     scene_settle(s);
     scene_advance(s, 1000);
     scene_expect(s, "i", PAWL_COMPLETED, "first,");
+}
+
+/* ---- Taken, and nobody saw it --------------------------------------------------------------- */
+
+static pawl_result take_two(pawl_ctx *ctx)
+{
+    pawl_result one = pawl_await(ctx, pawl_wait_event(ctx, "E"));
+    pawl_result two = pawl_await(ctx, pawl_wait_event(ctx, "E"));
+    return pawl_donef(ctx, "%s %s", one.value.ptr, two.value.ptr);
+}
+
+static pawl_result give_up_later(pawl_ctx *ctx, pawl_str input)
+{
+    if (pawl_execution(ctx) > 1)
+        return take_two(ctx);
+    pawl_task wait = pawl_wait_event(ctx, "E");
+    pawl_ignore(pawl_sleep(ctx, 1000));
+    if (pawl_str_is(input, "continue"))
+        return pawl_continue_as_new(ctx, input, NULL);
+    pawl_cancel(ctx, wait);
+    pawl_ignore(pawl_sleep(ctx, 1000));
+    return take_two(ctx);
+}
+
+static void give_up(struct scene *s, const char *how)
+{
+    scene_flow(s, "Flow", give_up_later);
+    scene_start(s, "Flow", "i", how);
+    scene_raise(s, "i", "E", "1");
+    scene_raise(s, "i", "E", "2");
+    expect_is(scene_info(s, "i").mailbox_count, 1);
+    scene_crash(s);
+    scene_advance(s, 1000);
+}
+
+SCENARIO(s16_an_event_nobody_saw_is_back_in_the_mailbox_after_a_cancel)
+{
+    give_up(s, "cancel");
+    expect_is(scene_info(s, "i").mailbox_count, 2);
+    scene_crash(s);
+    expect_is(scene_info(s, "i").mailbox_count, 2);
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "1 2");
+    scene_events(s, "i",
+                 "OrchestrationStarted ExternalSubscribed#1 TimerCreated#2 ExternalEvent#1 "
+                 "TimerFired#2 ExternalCancelled#1 TimerCreated#3 TimerFired#3 "
+                 "ExternalSubscribed#4 ExternalEvent#4 ExternalSubscribed#5 ExternalEvent#5 "
+                 "OrchestrationCompleted");
+    scene_expect_empty(s);
+}
+
+SCENARIO(s24_an_event_nobody_saw_goes_to_the_next_execution)
+{
+    give_up(s, "continue");
+    scene_expect(s, "i", PAWL_COMPLETED, "1 2");
+    scene_expect_empty(s);
+}
+
+SCENARIO(s16_given_back_survives_a_failed_commit)
+{
+    scene_flow(s, "Flow", give_up_later);
+    scene_start(s, "Flow", "i", "cancel");
+    scene_raise(s, "i", "E", "1");
+    scene_raise(s, "i", "E", "2");
+    scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, PAWL_BUSY);
+    scene_advance(s, 3000);
+    scene_advance(s, 3000);
+    scene_expect(s, "i", PAWL_COMPLETED, "1 2");
+}
+
+/* Mail of before is taken and given back in one and the same turn: its row stays. */
+static pawl_result in_one_turn(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_ignore(pawl_sleep(ctx, 1000));
+    pawl_task wait = pawl_wait_event(ctx, "E");
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "X")));
+    pawl_cancel(ctx, wait);
+    pawl_ignore(pawl_sleep(ctx, 1000));
+    return take_two(ctx);
+}
+
+SCENARIO(s16_taken_and_given_back_in_one_round)
+{
+    scene_flow(s, "Flow", in_one_turn);
+    scene_start(s, "Flow", "i", "");
+    scene_raise(s, "i", "E", "1");
+    scene_raise(s, "i", "X", "x");
+    scene_raise(s, "i", "E", "2");
+    scene_advance(s, 1000);
+    expect_is(scene_info(s, "i").mailbox_count, 2);
+    scene_crash(s);
+    expect_is(scene_info(s, "i").mailbox_count, 2);
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_COMPLETED, "1 2");
+    scene_expect_empty(s);
 }

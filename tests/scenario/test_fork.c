@@ -3,6 +3,9 @@
  * outlive its close.  Both with real threads on a real database. */
 #include "scene.h"
 
+#include "pawl/queue.h"
+
+#include <fcntl.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +50,11 @@ static void expect_completed(struct place *p, const char *id, pawl_mem *mem)
     expect_is(info.state, PAWL_COMPLETED);
 }
 
+static void no_feed(void *arg, const pawl_change *changes, size_t count)
+{
+    (void)arg, (void)changes, (void)count;
+}
+
 /* What a forked child sees of the runtime of its parent: 0, or the number of what is wrong. */
 static int in_child(struct place *p, pawl_mem *mem)
 {
@@ -62,24 +70,51 @@ static int in_child(struct place *p, pawl_mem *mem)
         return 2;
     if (pawl_client_list(c, NULL, mem, &page, &err) != PAWL_MISUSE)
         return 3;
+    if (pawl_client_wait(c, "before", 0, -1, mem, &info, &err) != PAWL_MISUSE)
+        return 4;
+    uint64_t id;
+    if (pawl_client_push(c, "q", pawl_s("1"), NULL, &id, &err) != PAWL_MISUSE ||
+        !strstr(err.text, "forked"))
+        return 5;
+    pawl_queue_item item = {.data = pawl_s("1")};
+    if (pawl_queue_submit(c,
+                          PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q", .items = &item,
+                                             .item_count = 1),
+                          NULL, NULL, &err) != PAWL_MISUSE)
+        return 6;
+    pawl_client_withdraw(c, &item);
+    if (pawl_client_feed(c, no_feed, NULL) != 0)
+        return 7;
+    pawl_client_unfeed(c, 1);
     pawl_runtime_close(p->rt);
     return 0;
 }
 
-static int status_of_child(struct place *p, pawl_mem *mem, bool execs)
+/* Another program, running: until its exec it holds what we hold, and a busy machine takes its time. */
+static pid_t start_program(void)
 {
-    int status;
+    int ends[2];
+    char none;
+    expect_is(pipe2(ends, O_CLOEXEC), 0);
     pid_t pid = fork();
-    if (pid == 0 && execs) {
+    if (pid == 0) {
         (void)execl("/bin/sleep", "sleep", "30", (char *)NULL);
         _exit(9);
     }
+    (void)close(ends[1]);
+    expect_is(read(ends[0], &none, 1), 0); /* closed by the exec */
+    (void)close(ends[0]);
+    return pid;
+}
+
+static int status_of_child(struct place *p, pawl_mem *mem)
+{
+    int status;
+    pid_t pid = fork();
     if (pid == 0) {
         (void)alarm(20); /* a call that hangs is one of the things to be seen */
         _exit(in_child(p, mem));
     }
-    if (execs)
-        return (int)pid;
     expect_is(waitpid(pid, &status, 0), pid);
     return status;
 }
@@ -96,11 +131,11 @@ SCENARIO(c18_a_forked_child_is_told_and_hurts_nobody)
     pawl_start_opts after = {.size = sizeof(after), .instance = "after"};
     pawl_client *c = pawl_runtime_client(p.rt);
     expect_is(pawl_client_start(c, "Flow", pawl_s("x"), &before, NULL), PAWL_OK);
-    expect_is(status_of_child(&p, s->mem, false), 0);
+    expect_is(status_of_child(&p, s->mem), 0);
     expect_is(pawl_client_start(c, "Flow", pawl_s("y"), &after, NULL), PAWL_OK);
     expect_completed(&p, "before", s->mem);
     expect_completed(&p, "after", s->mem);
-    pid_t other = status_of_child(&p, s->mem, true);
+    pid_t other = start_program();
     pawl_runtime_close(p.rt);
     pawl_error err = {0}; /* a program that was started by exec has no hold on the directory */
     p.rt = pawl_runtime_open(app, PAWL_OPTIONS(.data = p.dir), &err);

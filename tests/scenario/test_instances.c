@@ -43,6 +43,22 @@ SCENARIO(a05_second_start_never_swaps_name_or_input)
     ck_assert_str_eq(scene_info(s, "i").input.ptr, "x");
 }
 
+/* Who sends a start again writes it again: the value counts, not the bytes. */
+SCENARIO(a05_second_start_compares_values)
+{
+    scene_flow(s, "Flow", wait_go);
+    scene_start(s, "Flow", "i", "{\"a\":1,\"b\":[2]}");
+    for (int again = 0; again < 2; again++) {
+        scene_start(s, "Flow", "i", "{ \"b\":[2.0], \"\\u0061\":1 }");
+        ck_assert(!s->reply.created);
+        expect_is(scene_try_start(s, "Flow", "i", "{\"a\":1,\"b\":[3]}"), PAWL_EXISTS);
+        expect_is(scene_try_start(s, "Flow", "i", "{\"a\":1}"), PAWL_EXISTS);
+        expect_is(scene_try_start(s, "Flow", "i", "{\"a\":1,\"b\":[2]"), PAWL_EXISTS);
+        scene_crash(s);
+    }
+    ck_assert_str_eq(scene_info(s, "i").input.ptr, "{\"a\":1,\"b\":[2]}");
+}
+
 /* A start that reaches the store twice (the answer was lost). */
 SCENARIO(a05_stored_start_of_an_existing_instance_is_acked)
 {
@@ -157,6 +173,60 @@ SCENARIO(e15_prune_takes_what_ended_before_and_closed_executions)
     scene_expect(s, "eternal", PAWL_COMPLETED, "still fine");
 }
 
+static pawl_result on_each_go(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_result go = pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    return pawl_continue_as_new(ctx, go.value, NULL);
+}
+
+static size_t events_of(struct scene *s, const char *id, uint64_t execution)
+{
+    pawl_history h = {0};
+    pawl_error err;
+    return pawl_client_history(s->c, id, execution, 0, 0, s->mem, &h, &err) == PAWL_OK ? h.count
+                                                                                       : 0;
+}
+
+/* Closed at 1, 2, … 9 s: what was closed in the last three is kept, and by and by goes too. */
+SCENARIO(e15_prune_spares_executions_that_were_closed_later)
+{
+    scene_flow(s, "Eternal", on_each_go);
+    scene_start(s, "Eternal", "i", "x");
+    for (int i = 0; i < 9; i++) {
+        scene_advance(s, 1000);
+        scene_raise(s, "i", "Go", "");
+    }
+    expect_is(prune(s, s->now - 3000), PAWL_OK);
+    expect_is(s->reply.executions, 5);
+    for (uint64_t n = 1; n <= 10; n++)
+        expect_is(events_of(s, "i", n) != 0, n > 5);
+    expect_is(prune(s, s->now - 3000), PAWL_OK);
+    expect_is(s->reply.executions, 0);
+    expect_is(prune(s, s->now + 1), PAWL_OK);
+    expect_is(s->reply.executions, 4);
+    expect_is(events_of(s, "i", 10), 2);
+    scene_raise(s, "i", "Go", "");
+    expect_is(scene_info(s, "i").execution, 11);
+}
+
+/* Its first event is gone, but what it said is known. */
+SCENARIO(a05_second_start_after_prune_never_swaps_the_input)
+{
+    scene_flow(s, "Eternal", on_each_go);
+    scene_start(s, "Eternal", "i", "{\"a\": 1}");
+    scene_raise(s, "i", "Go", "");
+    scene_raise(s, "i", "Go", "");
+    expect_is(prune(s, s->now + 1), PAWL_OK);
+    expect_is(events_of(s, "i", 1), 0);
+    scene_crash(s);
+    expect_is(scene_try_start(s, "Eternal", "i", "{\"a\": 2}"), PAWL_EXISTS);
+    expect_text(s->reply.error.text, "another input");
+    expect_is(scene_try_start(s, "Eternal", "i", "{\"a\": 1}"), PAWL_OK);
+    ck_assert(!s->reply.created);
+    expect_is(scene_info(s, "i").execution, 3);
+}
+
 /* ---- Listing, paging -------------------------------------------------------------------- */
 
 static size_t list(struct scene *s, const pawl_filter *filter, pawl_page *page)
@@ -206,7 +276,7 @@ SCENARIO(e15_list_with_cursor_and_filters)
 static pawl_result three_calls(pawl_ctx *ctx, pawl_str input)
 {
     for (int i = 0; i < 3; i++)
-        (void)pawl_call(ctx, "Echo", input);
+        pawl_ignore(pawl_call(ctx, "Echo", input));
     return pawl_done(ctx, "");
 }
 

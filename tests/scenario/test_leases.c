@@ -52,18 +52,25 @@ static void until_answered(struct scene *s, const struct got *got)
 }
 
 /* Ask for work, without waiting for it, with a lease of a second. */
-static struct got poll_for(struct scene *s, const char *name)
+static struct got poll_tagged(struct scene *s, const char *name, const char *tag)
 {
-    const char *const names[] = {name};
+    const char *const names[] = {name}, *const tags[] = {tag};
     struct got got = {0};
     pawl_error err = {0};
     scene_up(s);
-    pawl_status rc = pawl_worker_poll(
-        s->c, PAWL_POLL(.activities = names, .activity_count = 1, .max = 10, .lock_ms = 1000),
-        on_reply, &got, &err);
+    pawl_status rc =
+        pawl_worker_poll(s->c,
+                         PAWL_POLL(.activities = names, .activity_count = 1, .tags = tags,
+                                   .tag_count = tag != NULL, .max = 10, .lock_ms = 1000),
+                         on_reply, &got, &err);
     ck_assert_msg(rc == PAWL_OK, "%s", err.text);
     until_answered(s, &got);
     return got;
+}
+
+static struct got poll_for(struct scene *s, const char *name)
+{
+    return poll_tagged(s, name, NULL);
 }
 
 static struct got poll_once(struct scene *s)
@@ -252,7 +259,8 @@ SCENARIO(s10_a_delay_that_comes_due_does_not_take_a_lease_away)
 SCENARIO(s10_a_result_in_time_is_not_given_away_by_a_failed_commit)
 {
     static const char *const names[] = {"Away"};
-    struct got waiting = {0};
+    static struct got waiting; /* answered when the scene closes */
+    memset(&waiting, 0, sizeof(waiting));
     pawl_error err = {0};
     begin(s);
     struct got got = leased(s);
@@ -307,4 +315,303 @@ SCENARIO(s08_work_that_was_not_done_is_begun_again)
     scene_expect(s, "i", PAWL_COMPLETED, "x");
     expect_is(scene_ran(s, "Not"), 2);
     scene_expect_empty(s);
+}
+
+static pawl_result bounded(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_call_opts opts = {.attempts = 2, .initial_ms = 1, .start_to_close_ms = 2500};
+    pawl_result got = pawl_call_with(ctx, "Away", input, &opts);
+    return got.ok ? got
+                  : pawl_fail(ctx, pawl_printf(ctx, "%s: %.*s", pawl_result_kind_name(got.kind),
+                                               PAWL_FMT(got.value))
+                                       .ptr);
+}
+
+/* Each attempt has its 2.5 s, however often its lease is extended. */
+SCENARIO(s08_extensions_do_not_begin_the_attempt_anew)
+{
+    scene_flow(s, "Flow", bounded);
+    scene_start(s, "Flow", "i", "x");
+    scene_settle(s);
+    for (uint32_t n = 1; n <= 2; n++) {
+        struct got got = leased(s);
+        expect_is(got.attempt, n);
+        for (int i = 0; i < 3; i++) {
+            scene_advance(s, 800);
+            expect_is(extend(s, got.token), PAWL_OK);
+        }
+        scene_advance(s, 150);
+        expect_is(complete(s, got.token, "late"), PAWL_LOST);
+    }
+    scene_expect(s, "i", PAWL_FAILED, "start_to_close: timeout: no result in time");
+}
+
+static pawl_result for_ever(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_call_opts opts = {.attempts = UINT32_MAX, .initial_ms = 1};
+    return pawl_call_with(ctx, "Away", input, &opts);
+}
+
+/* Lost leases are counted beside the attempts: the sum must not begin at 0 again. */
+SCENARIO(s08_the_most_attempts_there_are_and_a_lost_one)
+{
+    scene_flow(s, "Flow", for_ever);
+    scene_start(s, "Flow", "i", "x");
+    scene_settle(s);
+    (void)leased(s);
+    scene_advance(s, 2000);
+    struct got got = leased(s);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = got.token, .failed = true,
+                                       .data = pawl_s("not yet"))),
+              PAWL_OK);
+    scene_advance(s, 1000);
+    expect_is(complete(s, leased(s).token, "right"), PAWL_OK);
+    scene_expect(s, "i", PAWL_COMPLETED, "right");
+}
+
+/* ---- Results that are handed in twice ------------------------------------------------------- */
+
+static pawl_status hand_in_failure(struct scene *s, const char *token, const char *error)
+{
+    return scene_do(s, PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = token, .failed = true,
+                                    .data = pawl_s(error)));
+}
+
+SCENARIO(s07_the_same_result_again_is_recorded_and_another_is_lost)
+{
+    begin(s);
+    struct got got = leased(s);
+    expect_is(complete(s, got.token, "right"), PAWL_OK);
+    expect_is(complete(s, got.token, "right"), PAWL_OK);
+    expect_is(complete(s, got.token, "wrong"), PAWL_LOST);
+    expect_is(hand_in_failure(s, got.token, "right"), PAWL_LOST);
+    scene_crash(s);
+    expect_is(complete(s, got.token, "right"), PAWL_OK);
+    expect_is(scene_kind_count(s, "i", "ActivityCompleted"), 1);
+    expect_is(scene_try_steer(s, PAWL_OP_REMOVE, "i"), PAWL_OK);
+    expect_is(complete(s, got.token, "right"), PAWL_LOST);
+}
+
+/* Nobody's turn has taken it yet; and both in one pass. */
+SCENARIO(s07_a_result_that_waits_for_its_instance_is_recorded)
+{
+    pawl_error err;
+    begin(s);
+    struct got got = leased(s);
+    scene_steer(s, PAWL_OP_SUSPEND, "i");
+    expect_is(pawl_client_submit(
+                  s->c,
+                  PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = got.token, .data = pawl_s("right")),
+                  NULL, NULL, &err),
+              PAWL_OK);
+    expect_is(complete(s, got.token, "right"), PAWL_OK);
+    expect_is(complete(s, got.token, "wrong"), PAWL_LOST);
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "right");
+    expect_is(complete(s, got.token, "right"), PAWL_OK);
+}
+
+/* Equal, but not his: his lease had ended, and another's result counts. */
+SCENARIO(s07_an_equal_result_of_another_attempt_is_lost)
+{
+    begin(s);
+    struct got first = leased(s);
+    scene_advance(s, 2000);
+    struct got second = leased(s);
+    expect_is(hand_in_failure(s, second.token, "same"), PAWL_OK);
+    scene_expect(s, "i", PAWL_FAILED, "same");
+    expect_is(hand_in_failure(s, first.token, "same"), PAWL_LOST);
+    expect_is(hand_in_failure(s, second.token, "same"), PAWL_OK);
+}
+
+/* The instance is removed in the pass that the result comes in. */
+SCENARIO(s07_a_result_that_meets_a_removal_is_lost)
+{
+    pawl_error err;
+    begin(s);
+    struct got got = leased(s);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "i", .force = true),
+                                 NULL, NULL, &err),
+              PAWL_OK);
+    expect_is(complete(s, got.token, "right"), PAWL_LOST);
+    scene_settle(s);
+    expect_is(scene_depths(s).instances, 0);
+    scene_expect_empty(s);
+}
+
+/* ---- Who polls -------------------------------------------------------------------------------- */
+
+static struct got poll_as(struct scene *s, const char *worker, const char *name, const char *tag)
+{
+    const char *const names[] = {name, "Other"}, *const tags[] = {tag};
+    struct got got = {0};
+    pawl_error err = {0};
+    scene_up(s);
+    expect_is(pawl_worker_poll(s->c,
+                               PAWL_POLL(.activities = names, .activity_count = 2, .tags = tags,
+                                         .tag_count = 1, .lock_ms = 1000, .worker = worker),
+                               on_reply, &got, &err),
+              PAWL_OK);
+    until_answered(s, &got);
+    return got;
+}
+
+static pawl_worker_page workers(struct scene *s)
+{
+    pawl_worker_page page;
+    pawl_error err;
+    expect_is(pawl_worker_list(s->c, s->mem, &page, &err), PAWL_OK);
+    return page;
+}
+
+SCENARIO(s10_a_worker_is_known_by_its_name_and_what_it_has)
+{
+    begin(s);
+    expect_is(workers(s).count, 0);
+    expect_is(poll_as(s, "zoe", "Nothing", "eu").count, 0);
+    struct got got = poll_as(s, "adam", "Away", "gpu");
+    pawl_worker_page page = workers(s);
+    expect_is(page.count, 2);
+    ck_assert_str_eq(page.items[0].worker.ptr, "adam");
+    ck_assert_str_eq(page.items[0].activities[0].ptr, "Away");
+    ck_assert_str_eq(page.items[0].tags[0].ptr, "gpu");
+    expect_is(page.items[0].held_count, 1);
+    ck_assert_str_eq(page.items[0].held[0].instance.ptr, "i");
+    ck_assert_str_eq(page.items[1].worker.ptr, "zoe");
+    expect_is(page.items[1].held_count, 0);
+    pawl_info info = scene_info(s, "i");
+    expect_is(info.waiting_count, 1);
+    ck_assert_str_eq(info.waiting[0].worker.ptr, "adam");
+    ck_assert(info.waiting[0].leased_ms > s->now && info.waiting[0].leased_ms <= s->now + 1000);
+    expect_is(extend(s, got.token), PAWL_OK);
+    expect_is(complete(s, got.token, "right"), PAWL_OK);
+    expect_is(workers(s).items[0].held_count, 0);
+    scene_advance(s, 601000);
+    expect_is(workers(s).count, 0);
+}
+
+/* A lost lease is nobody's, and names that nobody uses do not pile up. */
+SCENARIO(s10_workers_and_their_leases_are_forgotten)
+{
+    begin(s);
+    (void)poll_as(s, "adam", "Away", "gpu");
+    scene_advance(s, 2000);
+    expect_is(workers(s).items[0].held_count, 0);
+    expect_is(scene_info(s, "i").waiting[0].worker.len, 0);
+    (void)leased(s); /* somebody without a name */
+    ck_assert(scene_info(s, "i").waiting[0].leased);
+    expect_is(scene_info(s, "i").waiting[0].worker.len, 0);
+    for (int i = 0; i < 1100; i++) {
+        pawl_error err;
+        const char *const names[] = {scene_id(s, "Name", i)};
+        struct got got = {0};
+        expect_is(pawl_worker_poll(s->c,
+                                   PAWL_POLL(.activities = names, .activity_count = 1,
+                                             .worker = scene_id(s, "w", i)),
+                                   on_reply, &got, &err),
+                  PAWL_OK);
+        (void)pawl_runtime_step(s->rt, 0);
+        until_answered(s, &got);
+    }
+    expect_is(workers(s).count, 1000);
+}
+
+SCENARIO(s10_an_activity_nobody_has_is_told_once_with_what_may_be_meant)
+{
+    scene_activity(s, "Awey", echo_away);
+    s->opts.log_level = PAWL_LOG_WARN;
+    begin(s);
+    scene_start(s, "Flow", "j", "x");
+    scene_settle(s);
+    ck_assert(scene_logged(s, "nobody has registered or polled for this activity; it waits"));
+    const char *first = strstr(s->log, "nobody has registered");
+    ck_assert_ptr_null(strstr(first + 1, "nobody has registered"));
+    pawl_info info = scene_info(s, "i");
+    ck_assert(info.waiting[0].unknown);
+    ck_assert_str_eq(info.waiting[0].meant.ptr, "Awey");
+    expect_is(poll_once(s).count, 2);
+    scene_advance(s, 2000);
+    ck_assert(!scene_info(s, "i").waiting[0].unknown); /* somebody asked for it */
+}
+
+/* ---- Tags ---------------------------------------------------------------------------------- */
+
+static pawl_result call_tagged(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_call_opts opts = {.attempts = 2, .initial_ms = 100, .tag = "gpu"};
+    return pawl_call_with(ctx, "Away", input, &opts);
+}
+
+static void begin_tagged(struct scene *s, int count)
+{
+    scene_flow(s, "Tagged", call_tagged);
+    for (int i = 0; i < count; i++)
+        scene_start(s, "Tagged", scene_id(s, "t", i), "x");
+    scene_settle(s);
+}
+
+SCENARIO(s10_calls_with_a_tag_nobody_asks_for_hide_nothing)
+{
+    begin_tagged(s, 50);
+    begin(s);
+    struct got got = leased(s);
+    expect_is(complete(s, got.token, "right"), PAWL_OK);
+    scene_expect(s, "i", PAWL_COMPLETED, "right");
+    expect_is(poll_once(s).count, 0);
+    expect_is(poll_tagged(s, "Away", "cpu").count, 0);
+    expect_is(poll_tagged(s, "Away", "gpu").count, 10);
+    scene_crash(s);
+    expect_is(poll_once(s).count, 0);
+    expect_is(poll_tagged(s, "Away", "gpu").count, 10);
+}
+
+static pawl_result flaky_away(pawl_activity *act, pawl_str input)
+{
+    ck_assert_str_eq(pawl_activity_name(act).ptr, "Away");
+    scene_count(act);
+    return pawl_activity_attempt(act) == 1 ? pawl_err(act, "once") : pawl_ok_str(act, input);
+}
+
+/* Not new, not after its retry's delay, not after a restart. */
+SCENARIO(s10_no_thread_of_the_process_runs_a_tag_it_was_not_given)
+{
+    scene_activity(s, "Away", flaky_away);
+    begin_tagged(s, 1);
+    scene_advance(s, 1000);
+    expect_is(scene_ran(s, "Away"), 0);
+    scene_crash(s);
+    scene_advance(s, 1000);
+    struct got got = poll_tagged(s, "Away", "gpu");
+    expect_is(got.count, 1);
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = got.token, .failed = true,
+                                       .data = pawl_s("once"))),
+              PAWL_OK);
+    scene_advance(s, 1000);
+    expect_is(scene_ran(s, "Away"), 0);
+    expect_is(complete(s, poll_tagged(s, "Away", "gpu").token, "right"), PAWL_OK);
+    scene_expect(s, "t0", PAWL_COMPLETED, "right");
+    scene_expect_empty(s);
+}
+
+SCENARIO(s10_a_process_that_was_given_the_tag_runs_it)
+{
+    s->opts.tags = "eu, gpu";
+    scene_activity(s, "Away", flaky_away);
+    begin_tagged(s, 1);
+    scene_advance(s, 1000);
+    expect_is(scene_ran(s, "Away"), 2);
+    scene_expect(s, "t0", PAWL_COMPLETED, "x");
+    scene_expect_empty(s);
+}
+
+TEST(a_tag_that_cannot_be_one_is_refused_at_open)
+{
+    pawl_error err = {0};
+    pawl_app *app = pawl_app_new();
+    ck_assert_ptr_null(
+        pawl_runtime_open(app, PAWL_OPTIONS(.store = "memory:", .tags = "a,b/c"), &err));
+    expect_is(err.status, PAWL_INVALID);
+    expect_text(err.text, "tag has a '/'");
+    pawl_app_free(app);
 }

@@ -185,7 +185,7 @@ QUEUE_SCENARIO(no_turn_runs_on_the_thread_of_a_borrower)
     for (int i = 0; i < 10; i++) {
         push_here(s, "q", "\"x\"", 0, &a);
         expect_is(a.status, PAWL_OK);
-        pawl_str id = pawl_mem_printf(s->mem, "q-%llu", (unsigned long long)a.id);
+        pawl_str id = pawl_mem_printf(s->mem, "queue~q~%llu", (unsigned long long)a.id);
         expect_is(wait_end(s, id.ptr).state, PAWL_COMPLETED);
         ck_assert(!pthread_equal(turned_on, pthread_self()));
     }
@@ -236,7 +236,7 @@ QUEUE_SCENARIO(what_falls_due_sooner_wakes_the_engine)
 static pawl_result nap(pawl_ctx *ctx, pawl_str input)
 {
     (void)input;
-    (void)pawl_sleep(ctx, 200);
+    pawl_ignore(pawl_sleep(ctx, 200));
     return pawl_done(ctx, "1");
 }
 
@@ -262,15 +262,14 @@ static pawl_result block(pawl_ctx *ctx, pawl_str input)
     return pawl_done(ctx, "1");
 }
 
-/* A push handed in while a turn runs; when that is over the borrower is called for it. */
-static void push_behind_a_turn(struct scene *s, struct answer *a)
+/* A push handed in while a turn runs; when that is over the borrower is called for it.  False: the
+ * disk was slow just now, and the engine did it itself. */
+static bool push_behind(struct scene *s, const char *id, struct answer *a)
 {
     pawl_error err = {0};
-    scene_flow(s, "Block", block);
-    fresh(s);
-    expect_is(pawl_client_submit(
-                  s->c, PAWL_REQUEST(.op = PAWL_OP_START, .instance = "i", .name = "Block"), NULL,
-                  NULL, &err),
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .instance = id, .name = "Block"),
+                                 NULL, NULL, &err),
               PAWL_OK);
     ck_assert(wait_for(&began));
     pawl_client_hold();
@@ -278,7 +277,25 @@ static void push_behind_a_turn(struct scene *s, struct answer *a)
     work(s);
     ck_assert(!is_done_within(a, 50));
     sem_post(&go_on);
-    ck_assert(wait_for(&called));
+    for (int i = 0; i < 20000 && !atomic_load(&a->done); i++) {
+        if (sem_trywait(&called) == 0)
+            return true;
+        usleep(1000);
+    }
+    ck_assert(atomic_load(&a->done));
+    return false;
+}
+
+static void push_behind_a_turn(struct scene *s, struct answer *a)
+{
+    scene_flow(s, "Block", block);
+    fresh(s);
+    for (int i = 0; i < 100; i++) {
+        *a = (struct answer){0};
+        if (push_behind(s, i ? scene_id(s, "i", i) : "i", a))
+            return;
+    }
+    ck_abort_msg("the borrower is never called");
 }
 
 /* Requests that come while a turn runs: not here, and not lost. */
@@ -397,8 +414,8 @@ static pawl_result three_naps(pawl_ctx *ctx, pawl_str input)
 {
     (void)input;
     for (int i = 0; i < 3; i++) {
-        (void)pawl_sleep(ctx, 50);
-        (void)pawl_call(ctx, "Echo", pawl_s("1"));
+        pawl_ignore(pawl_sleep(ctx, 50));
+        pawl_ignore(pawl_call(ctx, "Echo", pawl_s("1")));
     }
     return pawl_done(ctx, "1");
 }

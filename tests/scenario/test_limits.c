@@ -121,7 +121,7 @@ static pawl_result big_things(pawl_ctx *ctx, pawl_str input)
     pawl_result over = pawl_call_with(ctx, "Fill", pawl_s("1001"), PAWL_CALL_OPTS(.attempts = 3));
     pawl_result in = pawl_call(ctx, "Echo", pawl_s(big));
     pawl_result kid = pawl_call_child(ctx, "Kid", pawl_s(big), NULL);
-    (void)pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, input.ptr)));
     return pawl_donef(ctx, "%d %d %d %d %s", fits.ok, over.ok, in.ok, kid.ok, in.value.ptr);
 }
 
@@ -152,7 +152,7 @@ SCENARIO(s30_refused_calls_replay_when_the_limit_has_changed)
 static pawl_result many_steps(pawl_ctx *ctx, pawl_str input)
 {
     for (int i = 0; i < atoi(input.ptr); i++)
-        (void)pawl_call(ctx, "Echo", input);
+        pawl_ignore(pawl_call(ctx, "Echo", input));
     return pawl_done(ctx, "all");
 }
 
@@ -239,7 +239,7 @@ static pawl_result bad_calls(pawl_ctx *ctx, pawl_str input)
     bad += !pawl_start_detached(ctx, "a/b", input, NULL).ok;
     bad += !pawl_await(ctx, (pawl_task){.id = 77}).ok;
     bad += !pawl_await(ctx, (pawl_task){0}).ok;
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     return pawl_donef(ctx, "%d", bad);
 }
 
@@ -291,6 +291,7 @@ SCENARIO(s30_custom_status_of_256_kib)
     expect_is(scene_info(s, "fits").custom_status.len, 262144);
     scene_start(s, "Flow", "over", "262145");
     ck_assert_str_eq(scene_info(s, "over").custom_status.ptr, "before");
+    ck_assert(scene_logged(s, "custom status refused; the one before stands"));
     scene_start(s, "Flow", "none", "0");
     expect_is(scene_info(s, "none").custom_status.len, 0);
     scene_crash(s);
@@ -304,9 +305,9 @@ SCENARIO(s30_custom_status_of_256_kib)
 static pawl_result take_two(pawl_ctx *ctx, pawl_str input)
 {
     (void)input;
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Begin"));
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Begin")));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     return pawl_await(ctx, pawl_wait_event(ctx, "End"));
 }
 
@@ -418,4 +419,54 @@ SCENARIO(s30_children_of_children_fail_beyond_the_limit)
                 "5: child 'level6' was not started: 5 instances deep is the limit (--max-depth)");
     expect_is(scene_depths(s).instances, 5);
     scene_expect_empty(s);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------- */
+
+static pawl_result asks(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r = pawl_call(ctx, "Echo", input);
+    memset(pawl_alloc(ctx, (size_t)atoll(input.ptr)), 1, 1);
+    return r;
+}
+
+SCENARIO(s30_a_turn_that_asks_for_too_much_blocks_its_instance_alone)
+{
+    scene_flow(s, "Asks", asks);
+    scene_start(s, "Asks", "absurd", "-8");
+    scene_start(s, "Asks", "large", "300000000");
+    scene_start(s, "Asks", "small", "3000000");
+    scene_expect(s, "small", PAWL_COMPLETED, "3000000");
+    expect_is(scene_info(s, "absurd").state, PAWL_BLOCKED);
+    expect_text(scene_info(s, "absurd").finding.ptr,
+                "its turn asked for 18446744073709551608 bytes; limit 268435456 (--turn-memory)");
+    scene_crash(s);
+    expect_is(scene_info(s, "large").state, PAWL_BLOCKED);
+    scene_steer(s, PAWL_OP_RETRY, "large");
+    expect_is(scene_info(s, "large").state, PAWL_BLOCKED);
+    s->opts.turn_memory = (size_t)400 << 20;
+    scene_crash(s);
+    scene_steer(s, PAWL_OP_RETRY, "large");
+    scene_expect(s, "large", PAWL_COMPLETED, "300000000");
+    expect_is(scene_ran(s, "Echo"), 3);
+}
+
+/* Before it ever waited: its start waits as a row. */
+static pawl_result asks_at_once(pawl_ctx *ctx, pawl_str input)
+{
+    memset(pawl_alloc(ctx, (size_t)atoll(input.ptr)), 1, 1);
+    return pawl_done(ctx, "had it");
+}
+
+SCENARIO(s30_a_first_turn_that_asks_for_too_much)
+{
+    s->opts.turn_memory = 1 << 20;
+    scene_flow(s, "Asks", asks_at_once);
+    scene_start(s, "Asks", "i", "3000000");
+    expect_is(scene_info(s, "i").state, PAWL_BLOCKED);
+    s->opts.turn_memory = 8 << 20;
+    scene_crash(s);
+    expect_is(scene_info(s, "i").state, PAWL_BLOCKED);
+    scene_steer(s, PAWL_OP_RETRY, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "had it");
 }

@@ -133,7 +133,7 @@ SCENARIO(c06_s03_fan_in_of_31_100_and_2000)
 
 static pawl_result kid(pawl_ctx *ctx, pawl_str input)
 {
-    pawl_sleep(ctx, 10);
+    pawl_ignore(pawl_sleep(ctx, 10));
     return pawl_done_str(ctx, input);
 }
 
@@ -164,7 +164,7 @@ static pawl_result scoped_loop(pawl_ctx *ctx, pawl_str input)
     int n = atoi(input.ptr);
     for (int i = 0; i < n; i++) {
         pawl_scope_begin(ctx);
-        (void)pawl_call(ctx, "Echo", input);
+        pawl_ignore(pawl_call(ctx, "Echo", input));
         pawl_scope_end(ctx);
     }
     return pawl_done(ctx, "looped");

@@ -11,25 +11,25 @@ static pawl_result original(pawl_ctx *ctx, pawl_str input)
 
 static pawl_result other_activity(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_call(ctx, "Fail", pawl_s("a"));
+    pawl_ignore(pawl_call(ctx, "Fail", pawl_s("a")));
     return pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
 }
 
 static pawl_result other_input(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_call(ctx, "Echo", pawl_s("b"));
+    pawl_ignore(pawl_call(ctx, "Echo", pawl_s("b")));
     return pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
 }
 
 static pawl_result timer_instead(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_sleep(ctx, 10);
+    pawl_ignore(pawl_sleep(ctx, 10));
     return pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
 }
 
 static pawl_result one_call_more(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_call(ctx, "Echo", pawl_s("a"));
+    pawl_ignore(pawl_call(ctx, "Echo", pawl_s("a")));
     (void)pawl_start(ctx, "Echo", pawl_s("extra"));
     return pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
 }
@@ -222,7 +222,7 @@ SCENARIO(e06_completion_for_no_schedule_fails_on_request)
 static pawl_result leaves_one(pawl_ctx *ctx, pawl_str input)
 {
     (void)pawl_start(ctx, "Echo", pawl_s("loser"));
-    pawl_sleep(ctx, 100);
+    pawl_ignore(pawl_sleep(ctx, 100));
     return pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
 }
 
@@ -256,7 +256,7 @@ static int entered;
 static pawl_result hidden_state(pawl_ctx *ctx, pawl_str input)
 {
     int mine = ++entered;
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     return pawl_call(ctx, mine == 1 ? "Echo" : "Fail", input);
 }
 

@@ -67,6 +67,102 @@ QUEUE_SCENARIO(failing_reads_are_tried_again)
     }
 }
 
+QUEUE_SCENARIO(a_purge_whose_reads_fail_is_tried_again)
+{
+    for (int skip = 0; skip < 4; skip++) {
+        for (int i = 0; i < 3; i++)
+            q_push(s, "q", scene_id(s, "a", i), 0);
+        q_push_item(s, "q",
+                    (pawl_queue_item){
+                        .data = {"late", 4},
+                          .delay_ms = 1000000
+        });
+        scene_fail(s, FAULT_OP_queue_read, skip, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+        pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PURGE, .queue = "q"));
+        expect_is(r->status, PAWL_OK);
+        expect_is(r->count, 4);
+        s->fault.left = 0;
+        expect_str(q_counts(s, "q"), "0 0 0 0");
+    }
+}
+
+/* A store that refuses every round of queues, whatever is in it. */
+static const pawl_store_ops *obedient;
+static pawl_store_ops stubborn_ops;
+static int stubborn;
+
+static pawl_status refuse_rounds(pawl_store *store, pawl_fence *fence, pawl_round *rounds,
+                                 size_t count, int64_t now_ms, pawl_error *reterr)
+{
+    if (!stubborn)
+        return obedient->commit(store, fence, rounds, count, now_ms, reterr);
+    static const uint64_t nothing = UINT64_C(1) << 60;
+    for (size_t i = 0; i < count; i++) { /* needs a row that is not there */
+        rounds[i].need_work = &nothing;
+        rounds[i].need_work_count = 1;
+    }
+    stubborn++;
+    return obedient->commit(store, fence, rounds, count, now_ms, reterr);
+}
+
+static void make_stubborn(pawl_store *outer)
+{
+    obedient = outer->ops;
+    stubborn_ops = *outer->ops;
+    stubborn_ops.commit = refuse_rounds;
+    outer->ops = &stubborn_ops;
+}
+
+QUEUE_SCENARIO(a_call_that_the_store_refuses_for_ever_is_told_so)
+{
+    s->decorate = make_stubborn;
+    stubborn = 0;
+    scene_up(s);
+    stubborn = 1;
+    pawl_queue_item item = {
+        .data = {"a", 1}
+    };
+    pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q",
+                                                         .items = &item, .item_count = 1));
+    expect_is(r->status, PAWL_CONFLICT);
+    expect_text(r->error.text, "again and again");
+    ck_assert(stubborn > 2 && stubborn < 50);
+    stubborn = 0;
+    q_push(s, "q", "b", 0);
+    expect_str(q_pop(s, "q", 9), "b");
+}
+
+static void every_query(struct scene *s, const char *name, pawl_status want)
+{
+    pawl_error err;
+    pawl_queue_stats stats;
+    pawl_queue_config config;
+    pawl_queue_messages messages;
+    pawl_queue_message message;
+    pawl_queue_locks locks;
+    expect_is(pawl_queue_get_stats(s->c, name, s->mem, &stats, &err), want);
+    expect_is(pawl_queue_get_config(s->c, name, s->mem, &config, &err), want);
+    expect_is(pawl_queue_browse_messages(s->c, name, PAWL_QUEUE_BROWSE(.limit = 1), s->mem,
+                                         &messages, &err),
+              want);
+    expect_is(pawl_queue_get_message(s->c, name, 1, s->mem, &message, &err), want);
+    expect_is(pawl_queue_get_locks(s->c, name, s->mem, &locks, &err), want);
+    expect_is(err.status, want);
+}
+
+SCENARIO(queries_of_queues_refuse_what_is_no_queue)
+{
+    scene_up(s);
+    pawl_error err;
+    pawl_queue_page page;
+    bool has = pawl_queue_list(s->c, NULL, NULL, 9, s->mem, &page, &err) == PAWL_OK;
+    expect_is(has || err.status == PAWL_UNSUPPORTED, true);
+    every_query(s, "a/b", has ? PAWL_INVALID : PAWL_UNSUPPORTED);
+    every_query(s, "", has ? PAWL_INVALID : PAWL_UNSUPPORTED);
+    every_query(s, ".", has ? PAWL_INVALID : PAWL_UNSUPPORTED);
+    every_query(s, "..", has ? PAWL_INVALID : PAWL_UNSUPPORTED);
+}
+
 QUEUE_SCENARIO(a_lock_that_could_not_be_looked_up_is_not_said_to_be_expired)
 {
     q_push(s, "q", "a", 0);
@@ -285,6 +381,99 @@ QUEUE_SCENARIO(a_damaged_item_of_a_bound_queue_is_no_trouble_of_others)
     expect_is(q_stats(s, "bad").started, 1);
 }
 
+/* ---- Health: the oldest call without an answer is young -------------------------------- */
+
+static void expect_unhealthy(struct scene *s, const char *text)
+{
+    char why[PAWL_TROUBLE_BYTES] = "";
+    ck_assert(!pawl_runtime_healthy(s->rt, why));
+    expect_str(why, text);
+}
+
+/* A read of the store during which time goes by; it is no commit, and no turn. */
+static struct {
+    struct scene *s;
+    const pawl_store_ops *real;
+    pawl_store_ops ops;
+    pawl_queue_ops queues;
+    bool slow, early, late;
+} stuck;
+
+static pawl_status stuck_query(pawl_store *store, const pawl_entry_query *query, pawl_mem *mem,
+                               pawl_entry_list *ret, pawl_error *reterr)
+{
+    char why[PAWL_TROUBLE_BYTES];
+    if (stuck.slow) {
+        stuck.s->mono += 9000;
+        stuck.early = pawl_runtime_healthy(stuck.s->rt, why);
+        stuck.s->mono += 3000;
+        stuck.late = pawl_runtime_healthy(stuck.s->rt, why);
+    }
+    stuck.slow = false;
+    return stuck.real->queues->query_entries(store, query, mem, ret, reterr);
+}
+
+static void put_stuck(pawl_store *outer)
+{
+    stuck.real = outer->ops;
+    stuck.ops = *outer->ops;
+    stuck.queues = *outer->ops->queues;
+    stuck.queues.query_entries = stuck_query;
+    stuck.ops.queues = &stuck.queues;
+    outer->ops = &stuck.ops;
+}
+
+QUEUE_SCENARIO(s25_a_pass_that_does_not_end_is_bad_health)
+{
+    memset(&stuck, 0, sizeof(stuck));
+    stuck.s = s;
+    s->decorate = put_stuck;
+    q_push(s, "q", "a", 0);
+    scene_crash(s); /* nothing is in memory */
+    scene_up(s);
+    stuck.slow = true;
+    expect_str(q_pop(s, "q", 1), "a");
+    ck_assert(stuck.early && !stuck.late);
+    expect_healthy(s);
+}
+
+/* Whoever should have taken them: nobody came, or it always finds a reason not to act. */
+QUEUE_SCENARIO(s25_a_call_that_waits_for_an_engine_is_bad_health)
+{
+    pawl_error err;
+    scene_flow(s, "Step", one_step);
+    scene_up(s);
+    for (int kind = 0; kind < 2; kind++) {
+        if (kind)
+            expect_is(pawl_queue_submit(s->c,
+                                        PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q"),
+                                        NULL, NULL, &err),
+                      PAWL_OK);
+        else
+            expect_is(pawl_client_submit(
+                          s->c, PAWL_REQUEST(.op = PAWL_OP_START, .name = "Step", .instance = "i"),
+                          NULL, NULL, &err),
+                      PAWL_OK);
+        s->mono += 9999;
+        expect_healthy(s);
+        s->mono += 2001;
+        expect_unhealthy(s, "engine: a call has no answer for 12 s");
+        scene_settle(s);
+        expect_healthy(s);
+    }
+}
+
+QUEUE_SCENARIO(s25_who_waits_by_his_own_wish_is_no_bad_health)
+{
+    struct q_poll p;
+    q_poll(s, "q", 30000, false, &p);
+    s->mono += 20000;
+    expect_healthy(s);
+    q_push(s, "q", "a", 0);
+    expect_str(p.data, "a");
+    expect_healthy(s);
+}
+
 QUEUE_SCENARIO(a_damaged_list_of_what_is_due_is_read_again_ever_more_seldom)
 {
     can_damage(s);
@@ -342,7 +531,7 @@ QUEUE_SCENARIO(a_lost_row_of_one_lock_leaves_other_locks_whole)
     for (int i = 2; i >= 0; i--)
         expect_is(q_ack(s, "q", locks[i]), PAWL_OK);
     expect_is(damage.met > 0, true);
-    expect_str(q_all(s, "q"), "a0:locked"); /* which nobody could read; the others are gone */
+    expect_str(q_counts(s, "q"), "0 0 1 0"); /* a0, which nobody could read, is under no lock */
 }
 
 QUEUE_SCENARIO(a_redrive_to_a_damaged_queue_says_so)
@@ -556,6 +745,15 @@ static uint64_t dice(uint64_t *seed, uint64_t n)
     return (*seed >> 33) % n;
 }
 
+/* Of every size: mostly small, at times more than a page, or as much as may be. */
+static pawl_str any_item(uint64_t *seed)
+{
+    static const uint64_t sizes[] = {11, 11, 11, 11, 5000, 200000, PAWL_QUEUE_ITEM_BYTES + 1};
+    static char text[PAWL_QUEUE_ITEM_BYTES];
+    memset(text, 'x', sizeof(text));
+    return (pawl_str){text, (size_t)dice(seed, sizes[dice(seed, 7)])};
+}
+
 QUEUE_SCENARIO(whatever_happens_every_item_is_in_one_place)
 {
     uint64_t seed = 7;
@@ -571,18 +769,17 @@ QUEUE_SCENARIO(whatever_happens_every_item_is_in_one_place)
         case 1:
         case 2:
             q_push_item(s, "q",
-                        (pawl_queue_item){
-                            .data = {"0123456789", dice(&seed, 11)},
-                            .priority = (int64_t)dice(&seed, 3),
-                            .delay_ms = dice(&seed, 4) ? 0 : 700
-            });
+                        (pawl_queue_item){.data = any_item(&seed),
+                                          .priority = (int64_t)dice(&seed, 3),
+                                          .delay_ms = dice(&seed, 4) ? 0 : 700});
             pushed++;
             break;
         case 3:
         case 4: {
             pawl_queue_reply *r = queue_do(
                 s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .require_ack = !o->count,
-                                      .count = (uint32_t)dice(&seed, 4) + 1, .ttl_ms = 2000));
+                                      .count = (uint32_t)dice(&seed, dice(&seed, 5) ? 4 : 100) + 1,
+                                      .ttl_ms = 2000));
             if (r->locked) {
                 (void)snprintf(o->lock, sizeof(o->lock), "%s", r->lock_id.ptr);
                 o->until = r->locked_until_ms;

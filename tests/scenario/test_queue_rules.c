@@ -7,6 +7,8 @@
  */
 #include "queue_verbs.h"
 
+#include <stdio.h>
+
 static pawl_queue_config config(void)
 {
     return pawl_queue_config_default();
@@ -46,6 +48,52 @@ QUEUE_SCENARIO(a_bulk_push_is_all_or_nothing_and_keeps_its_order)
             }
         }
     expect_str(q_pop(s, "q", 1), "");
+}
+
+static pawl_str large(struct scene *s, size_t bytes)
+{
+    char *text = pawl_mem_alloc(s->mem, bytes);
+    memset(text, 'z', bytes);
+    return (pawl_str){text, bytes};
+}
+
+/* What a pop asks for is more than the engine holds in memory: it gets what fits, at once. */
+QUEUE_SCENARIO(a_pop_of_more_than_4_mib_gets_fewer_items_and_stops_nobody)
+{
+    pawl_queue_item item = {.data = large(s, 100000)};
+    for (int i = 0; i < 60; i++)
+        q_push_item(s, "q", item);
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 50));
+    expect_is(r->status, PAWL_OK);
+    expect_is(r->count, 41);
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 50,
+                                       .require_ack = true));
+    expect_is(r->count, 19);
+    expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", r->lock_id.ptr), PAWL_OK);
+    for (int i = 0; i < 60; i++) /* those in memory came back without their bytes */
+        q_push_item(s, "q", item);
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 100));
+    expect_is(r->count, 41);
+    for (int left = 38; left > 0; left -= (int)r->count) {
+        r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 100));
+        ck_assert(r->status == PAWL_OK && r->count > 0 && (int)r->count <= left);
+    }
+    expect_str(q_counts(s, "q"), "0 0 0 0");
+}
+
+QUEUE_SCENARIO(one_item_comes_however_large_it_is)
+{
+    pawl_queue_item item = {.data = large(s, PAWL_QUEUE_ITEM_BYTES)};
+    for (int i = 0; i < 9; i++)
+        q_push_item(s, "q", item);
+    for (int left = 9; left > 0;) {
+        pawl_queue_reply *r =
+            queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 9));
+        ck_assert(r->count >= 1 && r->count <= 4);
+        expect_is(r->messages[0].data.len, PAWL_QUEUE_ITEM_BYTES);
+        left -= (int)r->count;
+    }
 }
 
 QUEUE_SCENARIO(the_same_dedup_id_in_the_window_is_one_item)
@@ -329,12 +377,86 @@ QUEUE_SCENARIO(released_items_return_at_once_or_later)
                                              .lock_ids = &lock, .lock_count = 1, .delay_ms = 5000))
                   ->status,
               PAWL_OK);
-    expect_str(q_all(s, "q"), "a:delayed b:ready");
+    expect_str(q_all(s, "q"), "b:ready a:delayed");
     scene_crash(s);
     expect_str(q_pop(s, "q", 9), "b");
     scene_advance(s, 5000);
     expect_str(q_pop(s, "q", 9), "a");
     expect_is(q_ack(s, "q", lock), PAWL_NOT_FOUND); /* released, not run out */
+}
+
+QUEUE_SCENARIO(a_release_waits_as_configured_unless_it_says_how_long)
+{
+    static const int64_t backoff[] = {1000, 5000};
+    pawl_queue_config c = config();
+    c.retry_backoff = backoff;
+    c.retry_backoff_count = 2;
+    q_config(s, "q", c);
+    q_push(s, "q", "a", 0);
+    for (int i = 0; i < 2; i++) {
+        expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q", q_lock(s, "q", 1, 0, NULL)), PAWL_OK);
+        expect_str(q_counts(s, "q"), "0 1 0 0");
+        scene_advance(s, backoff[i] - 1);
+        expect_str(q_counts(s, "q"), "0 1 0 0");
+        scene_advance(s, 1);
+        expect_str(q_counts(s, "q"), "1 0 0 0");
+    }
+    const char *lock = q_lock(s, "q", 1, 0, NULL);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RELEASE, .queue = "q",
+                                             .lock_ids = &lock, .lock_count = 1, .has_delay = true))
+                  ->status,
+              PAWL_OK);
+    expect_str(q_counts(s, "q"), "1 0 0 0");
+    lock = q_lock(s, "q", 1, 0, NULL);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RELEASE, .queue = "q",
+                                             .lock_ids = &lock, .lock_count = 1, .delay_ms = 70))
+                  ->status,
+              PAWL_OK);
+    scene_advance(s, 70);
+    expect_str(q_counts(s, "q"), "1 0 0 0");
+}
+
+static pawl_status push_keyed(struct scene *s, const char *key, const char *data, uint64_t *retnew)
+{
+    pawl_queue_item item = {.data = pawl_s(data), .dedup_id = pawl_s(key)};
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q", .items = &item,
+                                       .item_count = 1, .key = key));
+    *retnew = r->count;
+    return r->status;
+}
+
+static void count_refused(void *arg, const pawl_queue_reply *r)
+{
+    *(int *)arg += r->status == PAWL_CONFLICT;
+}
+
+QUEUE_SCENARIO(a_key_is_one_push_and_of_other_items_a_conflict)
+{
+    uint64_t n;
+    int refused = 0;
+    expect_is(push_keyed(s, "k", "a", &n), PAWL_OK);
+    expect_is(n, 1);
+    expect_is(push_keyed(s, "k", "a", &n), PAWL_OK);
+    expect_is(n, 0);
+    scene_crash(s);
+    expect_is(push_keyed(s, "k", "b", &n), PAWL_CONFLICT);
+    expect_is(push_keyed(s, "", "b", &n), PAWL_INVALID);
+    for (int i = 0; i < 3; i++) { /* in one group */
+        pawl_queue_item item = {.data = pawl_s(i ? "y" : "x"), .dedup_id = pawl_s("one")};
+        expect_is(
+            pawl_queue_submit(s->c,
+                              PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q",
+                                                 .items = &item, .item_count = 1, .key = "one"),
+                              count_refused, &refused, NULL),
+            PAWL_OK);
+    }
+    scene_settle(s);
+    expect_is(refused, 2);
+    expect_str(q_all(s, "q"), "a:ready x:ready");
+    scene_advance(s, PAWL_SECONDS(301));
+    expect_is(push_keyed(s, "k", "b", &n), PAWL_OK);
+    expect_is(n, 1);
 }
 
 QUEUE_SCENARIO(expired_items_can_go_to_the_back_and_wait_a_while)
@@ -387,7 +509,108 @@ QUEUE_SCENARIO(a_message_delivered_too_often_is_buried_with_its_story)
     expect_is(r->messages[0].priority, 3);
     expect_str(r->messages[0].source.ptr, "q");
     expect_str(r->messages[0].reason.ptr, "delivered too often");
-    expect_is(r->messages[0].delivery_count, 1);
+    expect_is(r->messages[0].delivery_count, 3); /* with those before its death */
+    expect_is(r->messages[0].died_ms, s->now);
+}
+
+/* Buried from `queue`; *retlock: then locked in its dead letter queue, named `dead`. */
+static void bury_and_lock(struct scene *s, const char *queue, const char *dead,
+                          const char **retlock)
+{
+    q_push(s, queue, "m", 0);
+    const char *lock = q_lock(s, queue, 1, 0, NULL);
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_DEADLETTER, .queue = queue,
+                                       .lock_ids = &lock, .lock_count = 1, .reason = "bad"));
+    expect_is(r->status, PAWL_OK);
+    expect_str(r->target.ptr, dead);
+    *retlock = q_lock(s, dead, 1, 0, NULL);
+}
+
+QUEUE_SCENARIO(a_dead_letter_that_is_released_keeps_where_it_came_from)
+{
+    for (int round = 0; round < 3; round++) {
+        const char *lock;
+        bury_and_lock(s, "q", "q-deadletter", &lock);
+        int64_t died = s->now;
+        scene_advance(s, 5000);
+        if (round == 1)
+            scene_crash(s); /* the lock comes from its row */
+        expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RELEASE, .queue = "q-deadletter",
+                                                 .lock_ids = &lock, .lock_count = 1,
+                                                 .reason = "not mine"))
+                      ->status,
+                  PAWL_OK);
+        if (round == 2)
+            scene_crash(s);
+        pawl_queue_messages list;
+        pawl_error err;
+        expect_is(pawl_queue_browse_messages(s->c, "q-deadletter", PAWL_QUEUE_BROWSE(.limit = 9),
+                                             s->mem, &list, &err),
+                  PAWL_OK);
+        expect_is(list.count, 1);
+        expect_str(list.items[0].source.ptr, "q");
+        expect_str(list.items[0].reason.ptr, "not mine");
+        expect_is(list.items[0].died_ms, died);
+        expect_is(list.items[0].delivery_count, 2);
+        expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "q-deadletter"))
+                      ->count,
+                  1);
+        pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q"));
+        expect_is(r->count, 1);
+        expect_is(r->messages[0].delivery_count, 1);
+        expect_is(r->messages[0].died_ms, 0);
+    }
+}
+
+QUEUE_SCENARIO(dead_letters_of_the_longest_name_can_be_addressed)
+{
+    for (size_t len = 240; len <= 255; len += 5) {
+        char name[256] = "", dead[280], deader[300];
+        memset(name, 'n', len);
+        (void)snprintf(dead, sizeof(dead), "%s-deadletter", name);
+        (void)snprintf(deader, sizeof(deader), "%s-deadletter", dead);
+        const char *lock;
+        bury_and_lock(s, name, dead, &lock);
+        expect_is(q_settle(s, PAWL_QUEUE_DEADLETTER, dead, lock), PAWL_OK);
+        expect_str(q_counts(s, deader), "1 0 0 0");
+        expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = deader))->count,
+                  1);
+        expect_is(
+            queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = dead, .target = name))
+                ->count,
+            1);
+        expect_str(q_pop(s, name, 1), "m");
+    }
+    char longer[280] = "";
+    memset(longer, 'n', 256);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = longer))->status,
+              PAWL_LIMIT);
+}
+
+QUEUE_SCENARIO(a_redrive_leaves_what_does_not_fit)
+{
+    pawl_queue_config c = config();
+    c.max_locks = 0;
+    q_config(s, "q", c);
+    for (int i = 0; i < 5; i++) {
+        const char *lock;
+        bury_and_lock(s, "q", "q-deadletter", &lock);
+        expect_is(q_settle(s, PAWL_QUEUE_RELEASE, "q-deadletter", lock), PAWL_OK);
+    }
+    c.max_length = 2;
+    q_config(s, "q", c);
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "q-deadletter"));
+    expect_is(r->status, PAWL_OK);
+    expect_is(r->count, 2);
+    expect_text(r->warning.ptr, "3 dead letters stay");
+    expect_str(q_counts(s, "q"), "2 0 0 0");
+    expect_str(q_counts(s, "q-deadletter"), "3 0 0 0");
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "q-deadletter",
+                                       .target = "elsewhere"));
+    expect_is(r->count, 3);
+    expect_is(r->warning.len, 0);
 }
 
 QUEUE_SCENARIO(a_consumer_can_bury_and_an_operator_can_redrive)
@@ -581,6 +804,38 @@ QUEUE_SCENARIO(a_configuration_survives_and_bad_ones_are_refused)
 }
 
 /* ---- Long polls ------------------------------------------------------------------- */
+
+QUEUE_SCENARIO(some_settings_change_and_the_others_stay)
+{
+    static const int64_t backoff[] = {1000, 5000};
+    pawl_queue_config c = config();
+    c.max_locks = 3;
+    c.retry_backoff = backoff;
+    c.retry_backoff_count = 2;
+    c.dead_letter_queue = pawl_s("graves");
+    q_config(s, "q", c);
+    c = config();
+    c.max_length = 9;
+    c.default_priority = 4; /* not meant */
+    pawl_queue_reply *r =
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_CONFIGURE, .queue = "q", .config = &c,
+                                       .some = true, .settings = PAWL_QUEUE_SET_MAX_LENGTH));
+    expect_is(r->status, PAWL_OK);
+    scene_crash(s);
+    pawl_queue_config now = q_stats(s, "q").config;
+    for (int i = 0; i < 2; i++) { /* as answered, as stored */
+        const pawl_queue_config *k = i ? &now : r->config;
+        expect_is(k->max_length, 9);
+        expect_is(k->max_locks, 3);
+        expect_is(k->default_priority, 0);
+        expect_is(k->retry_backoff_count, 2);
+        expect_is(k->retry_backoff[1], 5000);
+        expect_str(k->dead_letter_queue.ptr, "graves");
+    }
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_CONFIGURE, .queue = "q", .config = &c,
+                                       .some = true));
+    expect_is(r->config->max_locks, 3);
+}
 
 QUEUE_SCENARIO(a_waiting_pop_gets_the_item_when_it_comes)
 {

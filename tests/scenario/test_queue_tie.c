@@ -18,7 +18,7 @@ static pawl_result pusher(pawl_ctx *ctx, pawl_str input)
     if (!first.ok)
         return first;
     pawl_result again = pawl_queue_push(ctx, "out", pawl_s("second"), NULL);
-    (void)pawl_call(ctx, "Echo", pawl_s("after"));
+    pawl_ignore(pawl_call(ctx, "Echo", pawl_s("after")));
     return again.ok ? pawl_done_str(ctx, pawl_s("done")) : again;
 }
 
@@ -118,9 +118,9 @@ static int changed;
 static pawl_result shifty(pawl_ctx *ctx, pawl_str input)
 {
     (void)input;
-    (void)pawl_queue_push(ctx, changed == 1 ? "other" : "out", pawl_s(changed == 2 ? "b" : "a"),
-                          NULL);
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "go"));
+    pawl_ignore(pawl_queue_push(ctx, changed == 1 ? "other" : "out",
+                                pawl_s(changed == 2 ? "b" : "a"), NULL));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "go")));
     return pawl_done_str(ctx, pawl_s("done"));
 }
 
@@ -146,7 +146,7 @@ static pawl_result refused(pawl_ctx *ctx, pawl_str input)
     pawl_result r = pawl_str_is(input, "big")
                         ? pawl_queue_push(ctx, "q", (pawl_str){big, sizeof(big)}, NULL)
                         : pawl_queue_push(ctx, "a/b", pawl_s("x"), NULL);
-    (void)pawl_call(ctx, "Echo", pawl_s("")); /* hostile and crashes: replayed from here */
+    pawl_ignore(pawl_call(ctx, "Echo", pawl_s(""))); /* hostile and crashes: replayed from here */
     return r.ok ? pawl_done_str(ctx, pawl_s("ok")) : pawl_fail(ctx, r.value.ptr);
 }
 
@@ -174,7 +174,7 @@ static pawl_result worker(pawl_ctx *ctx, pawl_str input)
     pawl_mem *mem = pawl_ctx_mem(ctx);
     pawl_str item = pawl_json_get(got.value, "/item");
     pawl_str lock = pawl_json_text(mem, got.value, "/lock_id", "");
-    (void)pawl_call(ctx, "Echo", item);
+    pawl_ignore(pawl_call(ctx, "Echo", item));
     pawl_result acked = pawl_await(ctx, pawl_queue_ack(ctx, "in", lock));
     return acked.ok ? pawl_done_str(ctx, item) : acked;
 }
@@ -281,7 +281,7 @@ static pawl_result hasty(pawl_ctx *ctx, pawl_str input)
     pawl_task t[] = {pawl_queue_pop(ctx, "in", PAWL_SECONDS(60), PAWL_SECONDS(20)),
                      pawl_timer(ctx, PAWL_SECONDS(1))};
     int won = pawl_race(ctx, t, 2);
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     return pawl_donef(ctx, "%d", won);
 }
 
@@ -421,7 +421,7 @@ QUEUE_SCENARIO(each_message_of_a_bound_queue_starts_an_instance)
              ->pushed[0]
              .id;
     scene_settle(s);
-    const char *name = pawl_mem_printf(s->mem, "orders-%llu", (unsigned long long)id).ptr;
+    const char *name = pawl_mem_printf(s->mem, "queue~orders~%llu", (unsigned long long)id).ptr;
     scene_expect(s, name, PAWL_COMPLETED, "after");
     expect_str(q_counts(s, "orders"), "0 0 0 0");
     expect_is(q_stats(s, "orders").started, 2);
@@ -498,5 +498,231 @@ QUEUE_SCENARIO(a_bound_queue_starts_thousands_in_order)
               PAWL_OK);
     scene_settle(s);
     expect_is(scene_depths(s).instances, 3000);
+    expect_str(q_counts(s, "orders"), "0 0 0 0");
+}
+
+/* ---- The ids of what bound queues start ------------------------------------------------- */
+
+static void bind_orders(struct scene *s, const char *orchestration)
+{
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
+                                             .orchestration = orchestration))
+                  ->status,
+              PAWL_OK);
+}
+
+static const char *id_of(struct scene *s, uint64_t message)
+{
+    return pawl_mem_printf(s->mem, "queue~orders~%llu", (unsigned long long)message).ptr;
+}
+
+/* The message and its headers wait in the paused queue. */
+static uint64_t push_paused(struct scene *s, const char *data)
+{
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = "orders"))->status,
+              PAWL_OK);
+    pawl_queue_item item = {
+        .data = pawl_s(data), .priority = 3, .group = pawl_s("g"), .headers = pawl_s("{\"h\":1}")};
+    return queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "orders", .items = &item,
+                                          .item_count = 1))
+        ->pushed[0]
+        .id;
+}
+
+static void resume_orders(struct scene *s)
+{
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RESUME, .queue = "orders"))->status,
+              PAWL_OK);
+    scene_settle(s);
+}
+
+QUEUE_SCENARIO(a_message_whose_instance_id_is_taken_is_a_dead_letter)
+{
+    scene_flow(s, "Order", order);
+    scene_flow(s, "Other", order);
+    bind_orders(s, "Order");
+    uint64_t id = push_paused(s, "mine");
+    scene_inject(s, (pawl_message){.kind = PAWL_MSG_START,
+                                   .instance = pawl_s(id_of(s, id)),
+                                   .execution = 1,
+                                   .name = pawl_s("Other"),
+                                   .data = pawl_s("theirs")});
+    resume_orders(s);
+    scene_expect(s, id_of(s, id), PAWL_COMPLETED, "theirs");
+    expect_str(q_counts(s, "orders"), "0 0 0 0");
+    pawl_queue_stats t = q_stats(s, "orders");
+    expect_is(t.started, 0);
+    expect_is(t.id_taken, 1);
+    expect_is(t.dead_lettered, 1);
+    pawl_queue_messages list;
+    pawl_error err;
+    expect_is(pawl_queue_browse_messages(s->c, "orders-deadletter", PAWL_QUEUE_BROWSE(.limit = 9),
+                                         s->mem, &list, &err),
+              PAWL_OK);
+    expect_is(list.count, 1);
+    const pawl_queue_message *m = &list.items[0];
+    expect_str(m->data.ptr, "mine");
+    expect_str(m->source.ptr, "orders");
+    expect_text(m->reason.ptr, id_of(s, id));
+    expect_is(m->priority, 3);
+    expect_str(m->group.ptr, "g");
+    expect_str(pawl_mem_dup(s->mem, m->headers).ptr, "{\"h\":1}");
+    expect_is(
+        queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = "orders-deadletter"))
+            ->count,
+        1);
+    scene_settle(s);
+    expect_is(q_stats(s, "orders").started, 1);
+    expect_is(scene_depths(s).instances, 2);
+    scene_expect_empty(s);
+}
+
+QUEUE_SCENARIO(a_dead_letter_of_a_bound_queue_outlives_death_before_any_commit)
+{
+    scene_flow(s, "Order", order);
+    scene_flow(s, "Other", order);
+    bind_orders(s, "Order");
+    for (int n = 0; n < 6; n++) {
+        uint64_t id = push_paused(s, "mine");
+        scene_inject(s, (pawl_message){.kind = PAWL_MSG_START,
+                                       .instance = pawl_s(id_of(s, id)),
+                                       .execution = 1,
+                                       .name = pawl_s("Other")});
+        scene_up(s);
+        scene_fail(s, FAULT_OP_commit, n, 1000, n % 2 ? FAULT_AFTER : FAULT_BEFORE,
+                   PAWL_UNAVAILABLE);
+        expect_is(pawl_queue_submit(s->c,
+                                    PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RESUME, .queue = "orders"),
+                                    NULL, NULL, NULL),
+                  PAWL_OK);
+        for (int i = 0; i < 20; i++)
+            (void)pawl_runtime_step(s->rt, 0);
+        s->fault.left = 0;
+        scene_down(s);
+        resume_orders(s);
+        expect_is(q_stats(s, "orders").id_taken, n + 1);
+        expect_is(q_stats(s, "orders-deadletter").ready, n + 1);
+        expect_is(q_stats(s, "orders").started, 0);
+        scene_expect_empty(s);
+    }
+}
+
+/* The same start once more, and starts written before ids had this form. */
+QUEUE_SCENARIO(a_start_delivered_twice_starts_once_and_an_old_one_starts)
+{
+    scene_flow(s, "Order", order);
+    bind_orders(s, "Order");
+    uint64_t id = push_paused(s, "mine");
+    resume_orders(s);
+    scene_expect(s, id_of(s, id), PAWL_COMPLETED, "mine");
+    scene_inject(s, (pawl_message){.kind = PAWL_MSG_START,
+                                   .instance = pawl_s(id_of(s, id)),
+                                   .execution = 1,
+                                   .name = pawl_s("Order"),
+                                   .data = pawl_s("mine"),
+                                   .attrs = pawl_s("{\"queue\":\"orders\"}")});
+    scene_settle(s);
+    expect_is(scene_depths(s).instances, 1);
+    expect_is(q_stats(s, "orders").id_taken, 0);
+    scene_inject(s, (pawl_message){.kind = PAWL_MSG_START,
+                                   .instance = pawl_s("orders-17"),
+                                   .execution = 1,
+                                   .name = pawl_s("Order"),
+                                   .data = pawl_s("old")});
+    scene_settle(s);
+    scene_expect(s, "orders-17", PAWL_COMPLETED, "old");
+    scene_expect_empty(s);
+}
+
+/* Children whose ids follow from the id of a bound instance are fine; that form itself is not. */
+static pawl_result choosy(pawl_ctx *ctx, pawl_str input)
+{
+    static const char *const chosen[] = {"queue~orders~1", "queue~a~b~22"};
+    for (size_t i = 0; i < 2; i++) {
+        pawl_task t = pawl_start_child(ctx, "Order", input, PAWL_CHILD_OPTS(.instance = chosen[i]));
+        if (pawl_await(ctx, t).ok)
+            return pawl_fail(ctx, "a child has the id of a bound queue's");
+    }
+    const char *mine = pawl_printf(ctx, "%s-payment-1", pawl_instance(ctx).ptr).ptr;
+    pawl_task named = pawl_start_child(ctx, "Order", input, PAWL_CHILD_OPTS(.instance = mine));
+    pawl_task made = pawl_start_child(ctx, "Order", input, NULL);
+    if (!pawl_await(ctx, named).ok || !pawl_await(ctx, made).ok)
+        return pawl_fail(ctx, "a child of a bound instance was refused");
+    return pawl_done(ctx, "fine");
+}
+
+QUEUE_SCENARIO(nobody_can_choose_the_id_of_a_bound_queues_instance)
+{
+    static const char *const taken[] = {"queue~orders~1", "queue~~9",
+                                        "queue~a~b~18446744073709551615"};
+    static const char *const free_ones[] = {"queue~orders", "queue~1",        "queue~orders~",
+                                            "orders-1",     "queue~orders~x", "queue~orders~1-2"};
+    scene_flow(s, "Order", order);
+    scene_flow(s, "Choosy", choosy);
+    for (size_t i = 0; i < 3; i++) {
+        expect_is(scene_try_start(s, "Order", taken[i], "x"), PAWL_INVALID);
+        expect_text(s->reply.error.text, "choose another id");
+    }
+    for (size_t i = 0; i < 6; i++)
+        expect_is(scene_try_start(s, "Order", free_ones[i], "x"), PAWL_OK);
+    expect_is(scene_try_raise(s, "queue~orders~1", "Go", ""), PAWL_NOT_FOUND);
+    bind_orders(s, "Choosy");
+    uint64_t id = push_paused(s, "x");
+    resume_orders(s);
+    scene_expect(s, id_of(s, id), PAWL_COMPLETED, "fine");
+}
+
+QUEUE_SCENARIO(binding_to_what_nobody_has_is_done_and_said)
+{
+    scene_flow_at(s, "Order", "1.0.0", order);
+    pawl_queue_reply *r = queue_do(
+        s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders", .orchestration = "Oredr"));
+    expect_is(r->status, PAWL_OK);
+    expect_text(r->warning.ptr, "orchestration 'Oredr' is not registered here");
+    expect_text(q_stats(s, "orders").warning.ptr, "'Oredr' is not registered");
+    r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
+                                       .orchestration = "Order", .version = "2.0.0"));
+    expect_text(r->warning.ptr, "'Order' has no version 2.0.0 here");
+    pawl_queue_config c = pawl_queue_config_default();
+    c.orchestration = pawl_s("Order");
+    r = queue_do(s,
+                 PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_CONFIGURE, .queue = "orders", .config = &c));
+    expect_is(r->status, PAWL_OK);
+    expect_is(r->warning.len, 0);
+    expect_is(q_stats(s, "orders").warning.len, 0);
+}
+
+static pawl_result measure(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_donef(ctx, "%zu", input.len);
+}
+
+/* One push of 6 MB, more than the engine holds in memory; also after a restart. */
+QUEUE_SCENARIO(large_messages_of_a_bound_queue_stop_nobody)
+{
+    scene_flow(s, "Order", measure);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = "orders"))->status,
+              PAWL_OK);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
+                                             .orchestration = "Order"))
+                  ->status,
+              PAWL_OK);
+    char *text = pawl_mem_alloc(s->mem, 200000);
+    memset(text, '7', 200000);
+    pawl_queue_item items[60];
+    for (int i = 0; i < 60; i++)
+        items[i] = (pawl_queue_item){
+            .data = {text, 50000 + 2500 * (size_t)i}
+        };
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "orders",
+                                             .items = items, .item_count = 60))
+                  ->status,
+              PAWL_OK);
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RESUME, .queue = "orders"))->status,
+              PAWL_OK);
+    scene_down(s);
+    scene_settle(s);
+    expect_is(scene_depths(s).instances, 60);
+    expect_is(q_stats(s, "orders").started, 60);
     expect_str(q_counts(s, "orders"), "0 0 0 0");
 }

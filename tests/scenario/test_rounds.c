@@ -121,8 +121,8 @@ static pawl_result everything(pawl_ctx *ctx, pawl_str input)
 {
     pawl_result a = pawl_call(ctx, "Echo", input);
     pawl_task legs[] = {pawl_start(ctx, "Echo", pawl_s("b")), pawl_start(ctx, "Echo", pawl_s("c"))};
-    (void)pawl_await_all(ctx, legs, 2);
-    pawl_sleep(ctx, 100);
+    pawl_ignore(pawl_await_all(ctx, legs, 2));
+    pawl_ignore(pawl_sleep(ctx, 100));
     pawl_task t[] = {pawl_wait_event(ctx, "Go"), pawl_timer(ctx, 1000)};
     int first = pawl_race(ctx, t, 2);
     pawl_result k = pawl_call_child(ctx, "Kid", pawl_s("k"), NULL);
@@ -301,7 +301,7 @@ static pawl_result wait_three(pawl_ctx *ctx, pawl_str input)
 {
     pawl_task t[] = {pawl_start(ctx, "Echo", input), pawl_timer(ctx, 100),
                      pawl_start_child(ctx, "Kid", input, NULL)};
-    (void)pawl_await_all(ctx, t, 3);
+    pawl_ignore(pawl_await_all(ctx, t, 3));
     return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
 }
 

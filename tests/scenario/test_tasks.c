@@ -109,7 +109,7 @@ static pawl_result settled(pawl_ctx *ctx, pawl_str input)
     pawl_task t[3];
     (void)input;
     start_three(ctx, t);
-    (void)pawl_await_settled(ctx, t, 3);
+    pawl_ignore(pawl_await_settled(ctx, t, 3));
     return pawl_donef(ctx, "%d%d%d", pawl_await(ctx, t[0]).ok, pawl_await(ctx, t[1]).ok,
                       pawl_await(ctx, t[2]).ok);
 }
@@ -201,7 +201,7 @@ static pawl_result leave_open(pawl_ctx *ctx, pawl_str input)
     pawl_timer(ctx, PAWL_DAYS(1));
     pawl_wait_event(ctx, "Never");
     pawl_start_child(ctx, "Wait", input, PAWL_CHILD_OPTS(.instance = "kid"));
-    pawl_sleep(ctx, 10);
+    pawl_ignore(pawl_sleep(ctx, 10));
     return pawl_done(ctx, "left");
 }
 
@@ -279,7 +279,7 @@ static pawl_result clock_and_dice(pawl_ctx *ctx, pawl_str input)
     uint64_t dice = pawl_random(ctx) ^ pawl_random(ctx);
     pawl_str uuid = pawl_uuid(ctx);
     int64_t now = pawl_now(ctx);
-    pawl_sleep(ctx, 500);
+    pawl_ignore(pawl_sleep(ctx, 500));
     return pawl_donef(ctx, "%llx %s %lld %lld", (unsigned long long)dice, uuid.ptr, (long long)now,
                       (long long)pawl_now(ctx));
 }

@@ -272,6 +272,87 @@ SCENARIO(e14_activities_are_clients_too)
     expect_is(wait_end(s, "kid").state, PAWL_COMPLETED);
 }
 
+/* ---- Shares by name: a crowd that blocks keeps nobody else waiting ------------------------- */
+
+static sem_t doors;
+
+static pawl_result block(pawl_activity *act, pawl_str input)
+{
+    scene_count(act);
+    sem_post(&began);
+    while (sem_wait(&doors) != 0)
+        ;
+    return pawl_ok_str(act, input);
+}
+
+static pawl_result call_many(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task t[40];
+    for (int i = 0; i < 40; i++)
+        t[i] = pawl_start(ctx, "Block", input);
+    return pawl_await_all(ctx, t, 40);
+}
+
+static pawl_result call_both(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_result r = pawl_call(ctx, "Echo", input);
+    return r.ok ? pawl_call(ctx, "Flaky", pawl_s("1")) : r;
+}
+
+SCENARIO(e14_calls_that_block_keep_no_other_activity_waiting)
+{
+    fresh(s);
+    sem_init(&doors, 0, 0);
+    s->opts.workers = 8;
+    scene_activity(s, "Block", block);
+    scene_flow(s, "Many", call_many);
+    scene_flow(s, "Both", call_both);
+    scene_start(s, "Many", "many", "");
+    for (int i = 0; i < 7; i++)
+        ck_assert(wait_for(&began));
+    scene_start(s, "Both", "other", "x"); /* while they block */
+    expect_is(wait_end(s, "other").state, PAWL_COMPLETED);
+    expect_is(scene_ran(s, "Block"), 7);
+    for (int i = 0; i < 40; i++)
+        sem_post(&doors);
+    expect_is(wait_end(s, "many").state, PAWL_COMPLETED);
+    expect_is(scene_ran(s, "Block"), 40);
+}
+
+/* Where no thread is kept, the name that runs least is next. */
+static char order[8];
+
+static pawl_result note(pawl_activity *act, pawl_str input)
+{
+    strcat(order, input.ptr);
+    return pawl_ok_str(act, input);
+}
+
+static pawl_result note_too(pawl_activity *act, pawl_str input)
+{
+    return note(act, input);
+}
+
+static pawl_result many_then_few(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task t[] = {pawl_start(ctx, "Note", pawl_s("a")), pawl_start(ctx, "Note", pawl_s("b")),
+                     pawl_start(ctx, "Note", pawl_s("c")), pawl_start(ctx, "Other", pawl_s("x")),
+                     pawl_start(ctx, "Other", pawl_s("y"))};
+    (void)input;
+    return pawl_await_all(ctx, t, 5);
+}
+
+SCENARIO(e14_names_take_turns)
+{
+    memset(order, 0, sizeof(order));
+    scene_activity(s, "Note", note);
+    scene_activity(s, "Other", note_too);
+    scene_flow(s, "Flow", many_then_few);
+    scene_start(s, "Flow", "i", "");
+    scene_finish(s, "i");
+    ck_assert_str_eq(order, "axbyc");
+}
+
 /* ---- Closing ------------------------------------------------------------------------------- */
 
 static pawl_result take_a_while(pawl_activity *act, pawl_str input)
@@ -309,6 +390,21 @@ static void *wait_for_ever(void *arg)
     pawl_mem_free(mem);
     sem_post(&woken);
     return NULL;
+}
+
+/* The drain time is a moment on the clock: tenths of a second are carried into its seconds. */
+SCENARIO(e10_close_waits_as_long_as_it_was_told)
+{
+    fresh(s);
+    s->opts.drain_ms = 950;
+    scene_activity(s, "Slow", take_a_while);
+    scene_flow(s, "Flow", call_by_name);
+    for (int i = 0; i < 3; i++) {
+        scene_start(s, "Flow", scene_id(s, "i", i), "Slow");
+        ck_assert(wait_for(&began));
+        scene_restart(s);
+        expect_is(atomic_load(&finished), i + 1);
+    }
 }
 
 SCENARIO(e10_close_answers_waiting_clients)

@@ -3,6 +3,9 @@
  * the order of things makes trouble. */
 #include "scene.h"
 
+#include <dirent.h>
+#include <time.h>
+
 #include <unistd.h>
 
 /* ---- Store trouble ------------------------------------------------------------------- */
@@ -11,7 +14,7 @@ static pawl_result go_on(pawl_ctx *ctx, pawl_str version)
 {
     if (pawl_execution(ctx) == 2)
         return pawl_done_str(ctx, pawl_version(ctx));
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     return pawl_continue_as_new(ctx, version, version.ptr);
 }
 
@@ -231,7 +234,7 @@ SCENARIO(s25_suspend_between_executions_is_not_answered_and_forgotten)
 
 static pawl_result compensate(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, input.ptr)));
     pawl_shield(ctx);
     return pawl_await(ctx, pawl_wait_event(ctx, "Compensated"));
 }
@@ -251,6 +254,33 @@ SCENARIO(s23_a_grace_for_ever_does_not_end_at_once)
 }
 
 /* ---- Code that comes late --------------------------------------------------------------------- */
+
+static pawl_result some_activity(pawl_activity *act, pawl_str input)
+{
+    return pawl_ok_str(act, input);
+}
+
+/* Who mends them one by one starts the program once for each. */
+TEST(all_bad_registrations_are_told_at_once)
+{
+    pawl_error err = {0};
+    pawl_app *app = pawl_app_new();
+    pawl_ignore(pawl_register_activity(app, "Send", some_activity));
+    pawl_ignore(pawl_register_activity(app, "Send", some_activity));
+    pawl_ignore(pawl_register_activity(app, "a/b", some_activity));
+    pawl_ignore(pawl_register_activity(app, "", some_activity));
+    ck_assert_ptr_null(pawl_runtime_open(app, PAWL_OPTIONS(.store = "memory:"), &err));
+    expect_is(err.status, PAWL_INVALID);
+    expect_text(err.text, "activity 'Send' is registered twice; ");
+    expect_text(err.text, "has a '/' at byte 1");
+    expect_text(err.text, "activity name is empty");
+    for (int i = 0; i < 40; i++)
+        pawl_ignore(pawl_register_activity(app, "c/d", some_activity));
+    ck_assert_ptr_null(pawl_runtime_open(app, PAWL_OPTIONS(.store = "memory:"), &err));
+    expect_text(err.text, "; and 3");
+    expect_text(err.text, " more");
+    pawl_app_free(app);
+}
 
 TEST(s26_registering_wakes_the_engine)
 {
@@ -284,4 +314,84 @@ SCENARIO(b12_a_blocking_call_on_a_fenced_runtime_is_answered_once)
     s->c = pawl_runtime_client(second);
     scene_raise(s, "i", "Go", "y");
     scene_expect(s, "i", PAWL_COMPLETED, "y");
+}
+
+static pawl_result calls_echo(pawl_ctx *ctx, pawl_str input);
+
+/* The start must wait for code, and mail kept for its name cannot be read just now: neither is
+ * lost. */
+SCENARIO(b09_s16_a_start_without_code_waits_for_mail_it_cannot_read)
+{
+    scene_up(s);
+    pawl_error err = {0};
+    expect_is(pawl_client_raise(s->c, "i", "Go", pawl_s("kept"),
+                                PAWL_RAISE_OPTS(.await_start = true), &err),
+              PAWL_OK);
+    scene_fail(s, FAULT_OP_read_messages, 0, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .name = "Late", .instance = "i",
+                                              .allow_unregistered = true),
+                                 NULL, NULL, &err),
+              PAWL_OK);
+    for (int i = 0; i < 5; i++)
+        (void)scene_hop(s);
+    scene_settle(s);
+    expect_is(scene_row(s, "i").state, PAWL_PENDING);
+    scene_flow(s, "Late", calls_echo);
+    scene_expect(s, "i", PAWL_COMPLETED, "kept");
+}
+
+/* ---- What an opening leaves behind ------------------------------------------------------- */
+
+static int open_files(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    ck_assert_ptr_nonnull(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+SCENARIO(e10_an_opening_leaves_no_file_open)
+{
+    scene_restart(s);
+    int before = open_files();
+    for (int i = 0; i < 20; i++)
+        scene_restart(s);
+    expect_is(open_files(), before);
+}
+
+/* ---- Where the code stood: noted at once, looked up when somebody asks ------------------ */
+
+static pawl_result calls_echo(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_call(ctx, "Echo", input));
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+static pawl_result calls_fail(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_call(ctx, "Fail", input));
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+SCENARIO(s28_the_source_line_is_looked_up_when_somebody_asks)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    s->now = (int64_t)now.tv_sec * 1000; /* the program is older than the finding */
+    scene_flow(s, "Flow", calls_echo);
+    scene_start(s, "Flow", "i", "x");
+    scene_settle(s);
+    scene_new_code(s);
+    scene_flow(s, "Flow", calls_fail);
+    scene_raise(s, "i", "Go", "");
+    scene_settle(s);
+    pawl_row row = scene_row(s, "i");
+    expect_is(row.state, PAWL_BLOCKED);
+    expect_text(row.finding.ptr, "; called from /");
+    expect_text(row.finding.ptr, "+0x");
+    expect_text(scene_info(s, "i").finding.ptr, "; called from calls_fail at test_trouble.c:");
 }

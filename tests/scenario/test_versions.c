@@ -5,7 +5,7 @@
 static pawl_result tell_version(pawl_ctx *ctx, pawl_str input)
 {
     if (pawl_str_is(input, "wait"))
-        (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+        pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     return pawl_donef(ctx, "%s %s", pawl_name(ctx).ptr, pawl_version(ctx).ptr);
 }
 
@@ -44,6 +44,76 @@ SCENARIO(s26_e09_running_instances_keep_their_version)
     scene_expect(s, "old", PAWL_COMPLETED, "Flow 1.0.0");
     scene_expect(s, "new", PAWL_COMPLETED, "Flow 2.0.0");
     ck_assert_str_eq(scene_info(s, "old").version.ptr, "1.0.0");
+}
+
+/* ---- Suspending what cannot run ----------------------------------------------------- */
+
+SCENARIO(s25_a_pending_one_is_suspended_from_the_answer_on)
+{
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_START, .name = "Flow", .instance = "i",
+                                       .allow_unregistered = true)),
+              PAWL_OK);
+    scene_steer(s, PAWL_OP_SUSPEND, "i");
+    scene_expect(s, "i", PAWL_SUSPENDED, NULL);
+    expect_is(scene_try_steer(s, PAWL_OP_SUSPEND, "i"), PAWL_CONFLICT);
+    scene_flow_at(s, "Flow", "1.0.0", tell_version);
+    scene_crash(s);
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_SUSPENDED, NULL);
+    scene_events(s, "i", "");
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "Flow 1.0.0");
+    scene_expect_empty(s);
+}
+
+SCENARIO(s25_one_without_code_is_suspended_from_the_answer_on)
+{
+    scene_flow_at(s, "Flow", "1.0.0", tell_version);
+    scene_start(s, "Flow", "i", "wait");
+    scene_new_code(s);
+    scene_raise(s, "i", "Go", "");
+    scene_steer(s, PAWL_OP_SUSPEND, "i");
+    scene_expect(s, "i", PAWL_SUSPENDED, NULL);
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    scene_steer(s, PAWL_OP_SUSPEND, "i");
+    scene_flow_at(s, "Flow", "1.0.0", tell_version);
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_SUSPENDED, NULL);
+    scene_crash(s);
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_SUSPENDED, NULL);
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "Flow 1.0.0");
+    expect_is(scene_kind_count(s, "i", "OrchestrationSuspended"), 2);
+    scene_expect_empty(s);
+}
+
+static pawl_result another_way(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_call(ctx, "Echo", input));
+    return pawl_done(ctx, "not this");
+}
+
+SCENARIO(s25_a_blocked_one_is_suspended_when_it_is_retried)
+{
+    scene_flow_at(s, "Flow", "1.0.0", tell_version);
+    scene_start(s, "Flow", "i", "wait");
+    scene_new_code(s);
+    scene_flow_at(s, "Flow", "1.0.0", another_way);
+    scene_raise(s, "i", "Go", "");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    scene_steer(s, PAWL_OP_SUSPEND, "i");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    expect_is(scene_try_steer(s, PAWL_OP_SUSPEND, "i"), PAWL_CONFLICT);
+    scene_new_code(s);
+    scene_flow_at(s, "Flow", "1.0.0", tell_version);
+    scene_steer(s, PAWL_OP_RETRY, "i");
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_SUSPENDED, NULL);
+    scene_steer(s, PAWL_OP_RESUME, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "Flow 1.0.0");
+    scene_expect_empty(s);
 }
 
 /* ---- A version nobody has ----------------------------------------------------------- */
@@ -98,7 +168,7 @@ static pawl_result go_on(pawl_ctx *ctx, pawl_str how)
 {
     if (pawl_execution(ctx) == 2)
         return pawl_done_str(ctx, pawl_version(ctx));
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     if (pawl_str_is(how, "latest"))
         return pawl_continue_as_new(ctx, how, NULL);
     return pawl_continue_as_new(ctx, how, pawl_str_is(how, "same") ? PAWL_SAME_VERSION : how.ptr);
@@ -147,19 +217,95 @@ SCENARIO(s26_child_of_an_exact_version)
     scene_expect(s, "p", PAWL_COMPLETED, "Parent 1.0.0");
 }
 
+/* ---- …and by option is not waited for -------------------------------------------------- */
+
+SCENARIO(e09_continue_as_new_to_a_missing_version_cancels_on_request)
+{
+    s->opts.cancel_missing_version = true;
+    scene_flow_at(s, "Flow", "1.0.0", go_on);
+    scene_start(s, "Flow", "i", "2.0.0");
+    scene_raise(s, "i", "Go", "");
+    scene_expect(s, "i", PAWL_CANCELLED, "version 2.0.0 of 'Flow' is not registered");
+    scene_events_of(s, "i", 2, "OrchestrationStarted OrchestrationCancelled");
+    scene_expect_empty(s);
+}
+
+/* It waited in a process that lets it wait; the next one does not. */
+SCENARIO(e09_one_that_waits_between_executions_is_cancelled_on_request)
+{
+    scene_flow_at(s, "Flow", "1.0.0", go_on);
+    scene_start(s, "Flow", "i", "2.0.0");
+    scene_raise(s, "i", "Go", "");
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    s->opts.cancel_missing_version = true;
+    scene_crash(s);
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_CANCELLED, "version 2.0.0 of 'Flow' is not registered");
+    scene_expect_empty(s);
+}
+
+static pawl_result parent_of(pawl_ctx *ctx, pawl_str version)
+{
+    pawl_child_opts opts = {.instance = "child", .version = version.len ? version.ptr : NULL};
+    return pawl_call_child(ctx, "Flow", pawl_s("input"), &opts);
+}
+
+SCENARIO(e09_a_child_of_a_missing_version_is_cancelled_on_request)
+{
+    s->opts.cancel_missing_version = true;
+    scene_flow_at(s, "Flow", "1.0.0", tell_version);
+    scene_flow(s, "Parent", parent_of);
+    scene_start(s, "Parent", "p", "2.0.0");
+    scene_expect(s, "child", PAWL_CANCELLED, "version 2.0.0 of 'Flow' is not registered");
+    ck_assert_str_eq(scene_info(s, "child").input.ptr, "input");
+    scene_expect(s, "p", PAWL_FAILED, "cancelled: version 2.0.0 of 'Flow' is not registered");
+    scene_expect_empty(s);
+}
+
+SCENARIO(e09_a_child_that_waits_is_told_which_version_it_misses_and_cancelled_on_request)
+{
+    scene_flow_at(s, "Flow", "1.0.0", tell_version);
+    scene_flow(s, "Parent", parent_of);
+    scene_start(s, "Parent", "p", "2.0.0");
+    scene_expect(s, "child", PAWL_PENDING, NULL);
+    expect_text(scene_info(s, "child").finding.ptr,
+                "orchestration 'Flow' version 2.0.0 is not registered here");
+    s->opts.cancel_missing_version = true;
+    scene_crash(s);
+    scene_settle(s);
+    scene_expect(s, "child", PAWL_CANCELLED, "version 2.0.0 of 'Flow' is not registered");
+    ck_assert_str_eq(scene_info(s, "child").input.ptr, "input");
+    scene_expect(s, "p", PAWL_FAILED, "cancelled: version 2.0.0 of 'Flow' is not registered");
+    scene_expect_empty(s);
+}
+
+/* Who asked for a start without code gets what he asked for. */
+SCENARIO(e09_a_start_that_may_wait_for_code_is_not_cancelled)
+{
+    s->opts.cancel_missing_version = true;
+    expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_START, .name = "Flow", .instance = "i",
+                                       .allow_unregistered = true)),
+              PAWL_OK);
+    scene_crash(s);
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_PENDING, NULL);
+    scene_flow_at(s, "Flow", "1.0.0", tell_version);
+    scene_expect(s, "i", PAWL_COMPLETED, "Flow 1.0.0");
+}
+
 /* ---- S29 ------------------------------------------------------------------------------- */
 
 static pawl_result unpatched(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_call(ctx, "Echo", pawl_s("old"));
+    pawl_ignore(pawl_call(ctx, "Echo", pawl_s("old")));
     return pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
 }
 
 static pawl_result patched(pawl_ctx *ctx, pawl_str input)
 {
     if (pawl_patched(ctx, "new-check"))
-        (void)pawl_call(ctx, "Echo", pawl_s("new"));
-    (void)pawl_call(ctx, "Echo", pawl_s("old"));
+        pawl_ignore(pawl_call(ctx, "Echo", pawl_s("new")));
+    pawl_ignore(pawl_call(ctx, "Echo", pawl_s("old")));
     pawl_result r = pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
     return pawl_donef(ctx, "%s%s", r.value.ptr, pawl_patched(ctx, "new-check") ? " patched" : "");
 }
@@ -186,10 +332,10 @@ SCENARIO(s29_e14_patch_is_off_for_those_before_and_on_for_those_after)
 
 static pawl_result patch_later(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_call(ctx, "Echo", pawl_s("old"));
+    pawl_ignore(pawl_call(ctx, "Echo", pawl_s("old")));
     pawl_result r = pawl_await(ctx, pawl_wait_event(ctx, input.ptr));
     if (pawl_patched(ctx, "later"))
-        (void)pawl_call(ctx, "Echo", pawl_s("new"));
+        pawl_ignore(pawl_call(ctx, "Echo", pawl_s("new")));
     return r;
 }
 
@@ -231,12 +377,21 @@ SCENARIO(e09_terminate_between_executions_tells_the_parent)
     scene_expect_empty(s);
 }
 
+static pawl_result wait_for_ever(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event(ctx, "Never"));
+}
+
+/* It waits for the code of the next execution, which may have something to undo. */
 SCENARIO(e09_cancel_between_executions_is_not_lost)
 {
     park_between(s);
     scene_cancel(s, "p", "stop");
     scene_expect(s, "p", PAWL_CANCELLED, "stop");
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    scene_crash(s);
+    scene_flow_at(s, "Flow", "2.0.0", wait_for_ever);
     scene_expect(s, "i", PAWL_CANCELLED, "parent cancelled it");
-    scene_events(s, "i", "OrchestrationStarted OrchestrationCancelled");
     scene_expect_empty(s);
 }

@@ -29,7 +29,7 @@ static void weaken(pawl_store *outer)
 
 static pawl_result kid(pawl_ctx *ctx, pawl_str input)
 {
-    pawl_sleep(ctx, 50);
+    pawl_ignore(pawl_sleep(ctx, 50));
     return pawl_call_with(ctx, "Flaky", input, PAWL_CALL_OPTS(.attempts = 3, .initial_ms = 100));
 }
 
@@ -73,6 +73,59 @@ SCENARIO(c03_timers_in_process_when_the_store_has_no_delayed_visibility)
 SCENARIO(b10_c03_a_crash_at_every_step)
 {
     run(s, true);
+}
+
+/* ---- A timer that was held and has fired is held no longer -------------------------------- */
+
+static pawl_result naps(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_task both[] = {pawl_timer(ctx, 100), pawl_wait_event(ctx, "Go")};
+    int first = pawl_await_any(ctx, both, 2);
+    pawl_result go = pawl_await(ctx, both[1]);
+    pawl_cancel(ctx, both[0]);
+    return pawl_donef(ctx, "%d %s", first, go.value.ptr);
+}
+
+/* Its commit fails, so it is held once more; and the code cancels it when it has fired. */
+SCENARIO(c03_a_held_timer_that_fired_is_forgotten)
+{
+    s->decorate = weaken;
+    scene_flow(s, "Flow", naps);
+    scene_start(s, "Flow", "i", "");
+    scene_settle(s);
+    scene_fail(s, FAULT_OP_commit, 0, 2, FAULT_BEFORE, PAWL_BUSY);
+    for (int i = 0; i < 4; i++)
+        scene_advance(s, 100);
+    expect_is(scene_kind_count(s, "i", "TimerFired"), 1);
+    scene_raise(s, "i", "Go", "on");
+    scene_expect(s, "i", PAWL_COMPLETED, "0 on");
+    scene_start(s, "Flow", "j", "");
+    scene_advance(s, 100);
+    scene_raise(s, "j", "Go", "on");
+    scene_expect(s, "j", PAWL_COMPLETED, "0 on");
+}
+
+static pawl_result two_at_once(pawl_ctx *ctx, pawl_str input)
+{
+    int won = 0;
+    (void)input;
+    for (int i = 0; i < 8; i++) {
+        pawl_task t[] = {pawl_timer(ctx, 100), pawl_timer(ctx, 100), pawl_timer(ctx, 100)};
+        won += pawl_race(ctx, t, 3);
+    }
+    return pawl_donef(ctx, "%d", won);
+}
+
+/* All fire in one pass; the first is applied, and the code cancels the others. */
+SCENARIO(c03_a_held_timer_is_cancelled_when_it_has_fired)
+{
+    s->decorate = weaken;
+    scene_flow(s, "Flow", two_at_once);
+    scene_start(s, "Flow", "i", "");
+    scene_finish(s, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "0");
+    expect_is(scene_kind_count(s, "i", "TimerFired"), 8);
 }
 
 /* Seed 002's very layout: root/{instance}/{execution}.jsonl. */

@@ -96,8 +96,10 @@ static void scheduled(struct sim *s, struct seen *i, const pawl_event *e)
                             .fire_at_ms = pawl_json_int(e->attrs, "/fire_at_ms", 0)};
     if (e->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED)
         t->child = copy(pawl_json_text(s->mem, e->attrs, "/instance", ""));
-    if (e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
+    if (e->kind == PAWL_EV_ORCHESTRATION_CHAINED) {
         t->now = TASK_IS_DONE;
+        ledger_chained(s, e);
+    }
     if (begins(e->name, "pawl.queue."))
         queues_scheduled(s, e);
 }
@@ -170,6 +172,7 @@ static void event_taken(struct sim *s, struct seen *i, const pawl_event *e)
     if (!pawl_str_is(e->name, t->name) || strcmp(i->id, t->instance) != 0)
         sim_fail(s, "I18", "%s: raise %d was for %s '%s'", i->id, n, t->instance, t->name);
     t->consumed_by = i->uid;
+    seen_task(i, e->ref)->token = n;
     for (int k = 0; k < (int)s->token_count; k++) {
         const struct token *other = &s->tokens[k];
         if (other->first_ack && other->uid == i->uid && !other->consumed_by && !other->excused &&
@@ -188,6 +191,11 @@ static void completed(struct sim *s, struct seen *i, const pawl_event *e)
     if (!t || t->kind != kind_schedule_of(e->kind))
         sim_fail(s, "I3", "%s: %s for no schedule %llu", i->id, pawl_event_kind_name(e->kind),
                  (unsigned long long)e->ref);
+    if (t->now == TASK_IS_DONE && e->kind == PAWL_EV_EXTERNAL_CANCELLED) { /* given back */
+        t->now = TASK_IS_CANCELLED;
+        s->tokens[t->token].consumed_by = 0;
+        return;
+    }
     if (t->now != TASK_IS_OPEN)
         sim_fail(s, "I4", "%s: %s of task %llu, which is %s", i->id, pawl_event_kind_name(e->kind),
                  (unsigned long long)e->ref, t->now == TASK_IS_DONE ? "done" : "cancelled");
@@ -346,10 +354,12 @@ static void check_row(struct sim *s, struct seen *i, const pawl_row *row)
         sim_fail(s, "I9", "%s: row says %s, history ends with %s", i->id,
                  pawl_state_name(row->state),
                  i->end_kind ? pawl_event_kind_name(i->end_kind) : "nothing");
-    if (row->state == PAWL_BLOCKED && !s->deviated && !s->plan.max_history)
+    bool greedy = begins(row->finding, "its turn asked for ") && s->plan.rate[SITE_greedy];
+    if (row->state == PAWL_BLOCKED && !s->deviated && !s->plan.max_history && !greedy)
         sim_fail(s, "I10", "%s is blocked, and no code changed: %.*s", i->id,
                  PAWL_FMT(row->finding));
-    if (i->suspended != (row->state == PAWL_SUSPENDED) && !ends && row->state != PAWL_BLOCKED)
+    if (i->suspended != (row->state == PAWL_SUSPENDED) && !ends && row->state != PAWL_BLOCKED &&
+        row->last_seq) /* before its first event the row alone says it */
         sim_fail(s, "I9", "%s: row says %s, history says %s", i->id, pawl_state_name(row->state),
                  i->suspended ? "suspended" : "not suspended");
     if (ends && !i->output) {

@@ -6,6 +6,7 @@
  * may not have happened (OP_LOST).  Everything else binds the store from the
  * moment of the answer (I15).
  */
+#include "base/limits.h"
 #include "memory.h"
 
 #include <stdlib.h>
@@ -49,6 +50,8 @@ static void start_acked(struct sim *s, const struct op *op, const pawl_reply *re
 {
     const struct seen *i = seen_by_id(s, pawl_s(op->instance));
     CHECKED(s, I15);
+    if (id_is_of_queue(pawl_s(op->instance)))
+        sim_fail(s, "I16", "a client could choose the id %s", op->instance);
     if (!i && !removal_under_way(s, op->instance))
         sim_fail(s, "I15", "start of %s acknowledged, but there is no such instance", op->instance);
     if (!i) {
@@ -182,8 +185,13 @@ static void take_answer(struct op *op, const pawl_reply *reply)
 
 static void answered(void *arg, const pawl_reply *reply)
 {
+    struct op *op = arg;
+    struct sim *s = op->sim;
     memory_pause();
-    take_answer(arg, reply);
+    take_answer(op, reply);
+    if (s->plan.rate[SITE_rude] && op->result == OP_ACKED &&
+        prng_chance(&s->more, s->plan.rate[SITE_rude]))
+        rude_try(s, op->node);
     memory_resume();
 }
 
@@ -230,6 +238,8 @@ static bool submit(struct sim *s, struct op *op, const pawl_request *q)
     if (rc == PAWL_OK)
         return true;
     op->result = OP_REFUSED;
+    if (op->kind == PAWL_OP_START && id_is_of_queue(pawl_s(op->instance)) && rc == PAWL_INVALID)
+        return false;
     if (rc != PAWL_NOT_FOUND && !(op->node->old && rc == PAWL_FENCED))
         sim_fail(s, "I15", "call %d refused: %s", (int)op->kind, err.text);
     return false;
@@ -307,6 +317,9 @@ static void start_something(struct sim *s)
 {
     char id[80], program[PROGRAM_BYTES];
     choose_id(s, id);
+    if (s->plan.rate[SITE_taken] && prng_chance(&s->more, 200))
+        (void)snprintf(id, sizeof(id), "%s%llu", prng_chance(&s->more, 500) ? "queue~q2~" : "q2-",
+                       (unsigned long long)(s->max_id + prng_below(&s->more, 20)));
     const char *version = prng_chance(&s->work, 150) ? "1.0.0" : NULL;
     program_make(&s->work, &s->plan, program);
     if (prng_chance(&s->work, 250)) /* the same start once more */
@@ -325,6 +338,14 @@ static void steer(struct sim *s, pawl_op kind)
     (void)submit(s, new_op(s, kind, id),
                  PAWL_REQUEST(.op = kind, .instance = id, .reason = "asked",
                               .force = prng_chance(&s->work, 500)));
+}
+
+const struct op *driver_steer(struct sim *s, pawl_op kind, const char *id, bool force)
+{
+    struct op *op = new_op(s, kind, id);
+    bool sent =
+        submit(s, op, PAWL_REQUEST(.op = kind, .instance = id, .reason = "asked", .force = force));
+    return sent ? op : NULL;
 }
 
 static void prune(struct sim *s)
@@ -373,6 +394,8 @@ void driver_act(struct sim *s)
         queues_act(s);
     else if (s->plan.rate[SITE_worker] && prng_chance(&s->more, s->plan.rate[SITE_worker]))
         workers_act(s);
+    else if (s->plan.rate[SITE_busy] && prng_chance(&s->more, s->plan.rate[SITE_busy]))
+        busy_act(s);
     else
         client_act(s);
     s->mute = false;

@@ -194,7 +194,7 @@ static bool may_come_twice(const pawl_message *m)
 }
 
 /* Somebody else (another node, a late transaction) put this row there. */
-static void inject(struct sim *s, const pawl_message *like)
+void faults_inject(struct sim *s, const pawl_message *like)
 {
     pawl_runtime *rt = s->node->rt;
     pawl_message m = *like;
@@ -231,12 +231,12 @@ static void inject_late(struct sim *s, const struct seen *i)
     const struct seen_task *t = &i->tasks[at];
     for (size_t k = 0; k < COUNT_OF(kinds) && t->now != TASK_IS_OPEN; k++)
         if (kinds[k].schedule == t->kind)
-            inject(s, &(pawl_message){.uid = i->uid,
-                                      .kind = kinds[k].message,
-                                      .execution = i->execution,
-                                      .ref = at + 1,
-                                      .data = pawl_s("too late"),
-                                      .created_ms = s->wall_ms});
+            faults_inject(s, &(pawl_message){.uid = i->uid,
+                                             .kind = kinds[k].message,
+                                             .execution = i->execution,
+                                             .ref = at + 1,
+                                             .data = pawl_s("too late"),
+                                             .created_ms = s->wall_ms});
 }
 
 /* The start of a child that is there already. */
@@ -250,12 +250,12 @@ void faults_restart(struct sim *s)
                    "{\"parent_uid\":%llu,\"parent_execution\":%llu,\"parent_ref\":%llu}",
                    (unsigned long long)i->parent_uid, (unsigned long long)i->parent_execution,
                    (unsigned long long)i->parent_ref);
-    inject(s, &(pawl_message){.instance = pawl_s(i->id),
-                              .kind = PAWL_MSG_START,
-                              .name = pawl_s("Prog"),
-                              .data = pawl_s(i->first_input),
-                              .attrs = pawl_s(attrs),
-                              .created_ms = s->wall_ms});
+    faults_inject(s, &(pawl_message){.instance = pawl_s(i->id),
+                                     .kind = PAWL_MSG_START,
+                                     .name = pawl_s("Prog"),
+                                     .data = pawl_s(i->first_input),
+                                     .attrs = pawl_s(attrs),
+                                     .created_ms = s->wall_ms});
 }
 
 void faults_duplicate(struct sim *s)
@@ -280,7 +280,7 @@ void faults_duplicate(struct sim *s)
         if (t)
             t->duplicated = true;
         if (may_come_twice(m))
-            inject(s, m);
+            faults_inject(s, m);
     }
     pawl_mem_free(mem);
 }

@@ -39,8 +39,22 @@ static pawl_str take_seq(struct run *r)
     return (pawl_str){begin, (size_t)(r->at - begin)};
 }
 
+static void saw(struct run *r, pawl_result result)
+{
+    int token;
+    if (r->code->ledger && result.ok && driver_is_token(r->code->sim, result.value, &token))
+        r->code->ledger->saw[token] = true;
+}
+
+static void gave_up(struct run *r, pawl_task t)
+{
+    if (r->code->ledger)
+        (void)map_put(&r->code->ledger->gave_up, t.id, r->code->ledger);
+}
+
 static void fold(struct run *r, pawl_result result)
 {
+    saw(r, result);
     r->hash = hash_number(r->hash, (uint64_t)result.ok * 2 + result.cancelled);
     r->hash = hash_str(r->hash, result.value);
 }
@@ -182,6 +196,44 @@ static void look_around(struct run *r)
 
 static void run_seq(struct run *r);
 
+static void detach(struct run *r)
+{
+    pawl_child_opts opts = {.size = sizeof(opts),
+                            .instance = pawl_printf(r->ctx, "k%c", *r->at++).ptr};
+    fold(r, pawl_start_detached(r->ctx, "Prog", take_seq(r), &opts));
+}
+
+/* 0 fits; the others do not: in all, by itself, absurd. */
+static void ask_for_memory(struct run *r)
+{
+    static const size_t sizes[] = {1 << 10, SIM_TURN_MEMORY / 8, SIM_TURN_MEMORY + 1,
+                                   (size_t)1 << 45, (size_t)-8};
+    int n = *r->at++ - '0';
+    for (int i = 0; (r->code->greedy || n == 0) && i < 10; i++)
+        memset(pawl_alloc(r->ctx, sizes[n]), 1, 1);
+}
+
+/* A wait that nobody reads, however it ends. */
+static void leave_unread(struct run *r)
+{
+    char how = r->at[0], name[3] = {'E', r->at[1], 0};
+    r->at += 2;
+    if (how == 's')
+        pawl_scope_begin(r->ctx);
+    pawl_task sides[2] = {pawl_timer(r->ctx, 0), pawl_wait_event(r->ctx, name)};
+    await_one(r, sides[0]);
+    await_one(r, start_leaf(r));
+    if (how == 'c')
+        pawl_cancel(r->ctx, sides[1]);
+    int winner = how == 'r' ? pawl_race(r->ctx, sides, 2) : 0; /* -1: it was cancelled */
+    if (winner == 1)
+        fold(r, pawl_await(r->ctx, sides[1]));
+    else if (winner == 0 && how != 'k')
+        gave_up(r, sides[1]);
+    if (how == 's')
+        pawl_scope_end(r->ctx);
+}
+
 static void continue_as_new(struct run *r)
 {
     char how = *r->at++;
@@ -275,6 +327,15 @@ static void run_item(struct run *r)
     case 'O':
         pop_and_ack(r);
         break;
+    case 'U':
+        leave_unread(r);
+        break;
+    case 'D':
+        detach(r);
+        break;
+    case 'M':
+        ask_for_memory(r);
+        break;
     case 'N':
         continue_as_new(r);
         break;
@@ -310,8 +371,13 @@ pawl_result interp_orchestration(pawl_ctx *ctx, pawl_str input)
     run_seq(&r);
     if (r.compensates && pawl_cancelled(ctx)) {
         pawl_shield(ctx);
-        fold(&r, pawl_call(ctx, "Act", pawl_printf(ctx, "o0:%016llx", (unsigned long long)r.hash)));
+        pawl_ignore(pawl_sleep(ctx, (int64_t)(r.hash % 5000))); /* longer than any grace */
+        pawl_result undone =
+            pawl_call(ctx, "Act", pawl_printf(ctx, "o0:%016llx", (unsigned long long)r.hash));
         pawl_unshield(ctx);
+        fold(&r, undone);
+        if (r.code->ledger)
+            r.code->ledger->undone = undone.kind != PAWL_RESULT_CANCELLED;
     }
     if (r.result.value.len) /* continue as new */
         return r.result;

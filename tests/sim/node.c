@@ -35,6 +35,7 @@ static void choose_code(struct sim *s, struct node *n)
     }
     if (s->healing)
         return;
+    n->code.greedy = s->plan.rate[SITE_greedy] > 0;
     if (prng_chance(&s->faults, s->plan.rate[SITE_versions] * 4)) {
         n->has_v1 = prng_chance(&s->faults, 500);
         n->has_v2 = prng_chance(&s->faults, 500);
@@ -136,7 +137,7 @@ static bool try_open(struct sim *s)
                      .paranoid = p->paranoid, .group_limit = p->group_limit,
                      .fiber_memory = p->fiber_memory, .drop_early_events = p->drop_early,
                      .cancel_missing_version = p->cancel_missing && !s->healing,
-                     .max_history = s->healing ? 0 : p->max_history,
+                     .max_history = s->healing ? 0 : p->max_history, .turn_memory = SIM_TURN_MEMORY,
                      .cancel_grace_ms = p->cancel_grace_ms, .log = log_line, .log_user = s,
                      .log_level = sim_verbose ? PAWL_LOG_DEBUG : PAWL_LOG_ERROR),
         &err);

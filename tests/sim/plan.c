@@ -21,6 +21,9 @@ static unsigned rate_of(struct prng *r, enum sim_site site, bool on)
         [SITE_unfused] = 600,       [SITE_outage] = 80,         [SITE_restart] = 60,
         [SITE_queue] = 600,         [SITE_worker] = 350,        [SITE_takeover] = 60,
         [SITE_skew] = 1000,         [SITE_upgrade] = 700,       [SITE_memory] = 60,
+        [SITE_large] = 1000,        [SITE_unread] = 1000,       [SITE_taken] = 200,
+        [SITE_detached] = 1000,     [SITE_greedy] = 1000,       [SITE_busy] = 200,
+        [SITE_rude] = 500,
     };
     bool often = site == SITE_crash || site == SITE_point || site == SITE_queue;
     bool active = prng_chance(r, often ? 450 : 270);

@@ -9,6 +9,9 @@
  *         | 'u' status | 'v' DIGIT patched | 'n' now, random, uuid | 'l' log
  *         | 'N' DIGIT seq (continue as new) | 'R' return | 'F' return a failure
  *         | 'Q' DIGIT (push to a queue) | 'O' DIGIT (pop, then acknowledge)
+ *         | 'U' HOW DIGIT leaf (open a wait, await the leaf, give the wait up unread)
+ *           HOW: c cancel, r a race it has lost, s end of its scope, k keep it
+ *         | 'D' DIGIT seq (detached, own id) | 'M' DIGIT (ask for memory, from little to absurd)
  *   leaf := 'a' KIND POLICY | 'b' KIND POLICY (the second activity) | 't' NUMBER ';'
  *         | 'e' KIND POLICY (by a worker outside) | 'o' DIGIT (pop from a queue)
  *         | 'w' DIGIT | 'z' DIGIT (drops early mail)
@@ -28,7 +31,7 @@ struct maker {
     size_t len;
     int left;  /* nodes that may still be made */
     int depth; /* of programs inside programs */
-    bool queues, workers;
+    bool queues, workers, unread, detached, greedy;
 };
 
 static void put(struct maker *m, const char *format, ...) PAWL_PRINTF(2, 3);
@@ -111,6 +114,20 @@ static void item(struct maker *m)
         put(m, "%c%d", pick(m, 3) ? 'Q' : 'O', pick(m, 3));
         return;
     }
+    if (m->unread && pick(m, 6) == 0) {
+        put(m, "U%c%d", "crsk"[pick(m, 4)], pick(m, 2)); /* few names: more mail behind */
+        leaf(m);
+        return;
+    }
+    if (m->detached && m->depth < 2 && pick(m, 8) == 0) {
+        put(m, "D%d", pick(m, 3));
+        inner(m);
+        return;
+    }
+    if (m->greedy && pick(m, 16) == 0) {
+        put(m, "M%d", pick(m, 5));
+        return;
+    }
     int kind = pick(m, 32);
     if (kind < 14)
         leaf(m);
@@ -155,7 +172,10 @@ void program_make(struct prng *r, const struct plan *plan, char out[PROGRAM_BYTE
                       .out = out,
                       .left = size,
                       .queues = plan->rate[SITE_queue] > 0,
-                      .workers = plan->rate[SITE_worker] > 0};
+                      .workers = plan->rate[SITE_worker] > 0,
+                      .unread = plan->rate[SITE_unread] > 0,
+                      .detached = plan->rate[SITE_detached] > 0,
+                      .greedy = plan->rate[SITE_greedy] > 0};
     if (pick(&m, 2))
         put(&m, "!");
     if (pick(&m, 40) == 0) { /* many in a row: more than one round takes */

@@ -32,6 +32,26 @@ void queues_free(struct queues *q)
     free(q);
 }
 
+void queue_short(pawl_str data, char to[ITEM_CHARS])
+{
+    if (data.len < ITEM_CHARS) {
+        (void)snprintf(to, ITEM_CHARS, "%.*s", PAWL_FMT(data));
+        return;
+    }
+    uint64_t h = 0;
+    for (size_t at = data.len - 1; at < data.len; at -= 997)
+        h = hash_number(h, (unsigned char)data.ptr[at]);
+    (void)snprintf(to, ITEM_CHARS, "%.40s… %zu bytes, %016llx", data.ptr, data.len,
+                   (unsigned long long)h);
+}
+
+bool queue_same(pawl_str data, const char *in_short)
+{
+    char own[ITEM_CHARS];
+    queue_short(data, own);
+    return strcmp(own, in_short) == 0;
+}
+
 struct qitem *queue_item(struct queues *q, uint64_t id)
 {
     for (size_t i = q->item_count; i-- > 0;)
@@ -107,7 +127,7 @@ static void push_acked(struct sim *s, const struct qop *op, const pawl_queue_rep
         if (!m) { /* came and went in one commit: a pop's answer has to name it */
             m = queue_item_new(s->queues, p->id);
             (void)snprintf(m->queue, sizeof(m->queue), "%s", op->queue);
-            (void)snprintf(m->data, sizeof(m->data), "C%d", op->tokens[i]);
+            (void)snprintf(m->data, sizeof(m->data), "%s", t->data);
             queue_made(s, m);
             m->owed = true;
         }
@@ -136,14 +156,14 @@ static void popped(struct sim *s, const struct qop *op, const pawl_queue_message
     if (!m) {
         m = queue_item_new(s->queues, got->id);
         (void)snprintf(m->queue, sizeof(m->queue), "%s", op->queue);
-        (void)snprintf(m->data, sizeof(m->data), "%.*s", PAWL_FMT(got->data));
+        queue_short(got->data, m->data);
         m->priority = got->priority;
         m->enqueued_ms = got->enqueued_ms;
         queue_made(s, m);
     }
-    if (!pawl_str_is(got->data, m->data))
-        sim_fail(s, "I18", "item %llu is '%.*s', it was '%s'", (unsigned long long)m->id,
-                 PAWL_FMT(got->data), m->data);
+    if (!queue_same(got->data, m->data))
+        sim_fail(s, "I18", "item %llu is '%.40s' (%zu bytes), it was '%s'",
+                 (unsigned long long)m->id, got->data.ptr, got->data.len, m->data);
     if (m->gone && !m->soft)
         sim_fail(s, "I16", "item %llu (%s) was given out after it had gone",
                  (unsigned long long)m->id, m->data);
@@ -343,6 +363,32 @@ static void submit(struct sim *s, struct qop *op, const pawl_queue_request *requ
         sim_fail(s, "I15", "call %d on %s refused: %s", (int)op->op, op->queue, err.text);
 }
 
+static size_t choose_bytes(struct sim *s)
+{
+    static const size_t sizes[] = {200, 5000, 100000, 700000, PAWL_QUEUE_ITEM_BYTES};
+    if (!s->plan.rate[SITE_large] || !prng_chance(&s->more, s->plan.rate[SITE_large]))
+        return 0;
+    s->n->fired[SITE_large]++;
+    return sizes[prng_below(&s->more, COUNT_OF(sizes))];
+}
+
+/* The data of a token; freed with the call. */
+static pawl_str token_data(struct sim *s, int n, char room[24])
+{
+    struct qtoken *t = &s->queues->tokens[n];
+    int len = snprintf(room, 24, "C%d", n);
+    pawl_str data = {room, (size_t)len};
+    if (t->bytes) {
+        char *text = pawl_mem_alloc(s->large, t->bytes);
+        (void)memset(text, 'a' + n % 26, t->bytes);
+        (void)memcpy(text, room, data.len);
+        text[data.len] = ' ';
+        data = (pawl_str){text, t->bytes};
+    }
+    queue_short(data, t->data);
+    return data;
+}
+
 static int choose_token(struct sim *s, const char *queue, bool dedup)
 {
     struct queues *q = s->queues;
@@ -352,6 +398,7 @@ static int choose_token(struct sim *s, const char *queue, bool dedup)
             return (int)i;
     struct qtoken *t = sim_grow(&q->tokens, &q->token_count, &q->token_cap, sizeof(*t));
     t->dedup = dedup;
+    t->bytes = choose_bytes(s);
     (void)snprintf(t->queue, sizeof(t->queue), "%s", queue);
     return (int)q->token_count - 1;
 }
@@ -360,9 +407,9 @@ static void push(struct sim *s, const char *queue)
 {
     static const int64_t delays[] = {1, 300, 5000};
     struct qop *op = new_op(s, PAWL_QUEUE_PUSH, queue);
-    pawl_queue_item items[3] = {0};
-    char data[3][16], keys[3][16];
-    op->count = (int)prng_between(&s->more, 1, 3);
+    pawl_queue_item items[PUSH_MOST] = {0};
+    char data[PUSH_MOST][24], keys[PUSH_MOST][16];
+    op->count = (int)prng_between(&s->more, 1, s->plan.rate[SITE_large] ? PUSH_MOST : 3);
     for (int i = 0; i < op->count; i++) {
         bool dedup = prng_chance(&s->more, 300);
         op->tokens[i] = choose_token(s, queue, dedup);
@@ -370,9 +417,8 @@ static void push(struct sim *s, const char *queue)
             if (op->tokens[k] == op->tokens[i])
                 op->tokens[i] = choose_token(s, queue, false);
         dedup = s->queues->tokens[op->tokens[i]].dedup;
-        (void)snprintf(data[i], sizeof(data[i]), "C%d", op->tokens[i]);
         (void)snprintf(keys[i], sizeof(keys[i]), "d%d", op->tokens[i]);
-        items[i] = (pawl_queue_item){.data = pawl_s(data[i]),
+        items[i] = (pawl_queue_item){.data = token_data(s, op->tokens[i], data[i]),
                                      .dedup_id = pawl_s(dedup ? keys[i] : ""),
                                      .priority = (int64_t)prng_below(&s->more, 3)};
         if (prng_chance(&s->more, 200))
@@ -383,6 +429,7 @@ static void push(struct sim *s, const char *queue)
     submit(s, op,
            PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = queue, .items = items,
                               .item_count = (size_t)op->count));
+    pawl_mem_reset(s->large);
 }
 
 static void pop(struct sim *s, const char *queue)
@@ -390,9 +437,10 @@ static void pop(struct sim *s, const char *queue)
     static const int64_t waits[] = {0, 0, 400, 30000};
     struct qop *op = new_op(s, PAWL_QUEUE_POP, queue);
     op->locked = prng_chance(&s->more, 600);
+    bool many = s->plan.rate[SITE_large] && prng_chance(&s->more, 300);
     submit(s, op,
            PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = queue, .require_ack = op->locked,
-                              .count = (uint32_t)prng_between(&s->more, 1, 3),
+                              .count = (uint32_t)prng_between(&s->more, 1, many ? 100 : 3),
                               .ttl_ms = prng_between(&s->more, 1000, 20000),
                               .has_priority = prng_chance(&s->more, 100), .priority = 1,
                               .wait_ms = waits[prng_below(&s->more, COUNT_OF(waits))]));
@@ -536,4 +584,29 @@ bool queues_help(struct sim *s)
     }
     pawl_mem_free(mem);
     return helped;
+}
+
+/* ---- Ids of bound queues ---------------------------------------------------------------------- */
+
+/* Somebody else has the id that a message of q2 would start; or its start comes once more. */
+void queues_take_id(struct sim *s)
+{
+    const struct queues *q = s->queues;
+    if (!q->item_count || !faults_fires(s, SITE_taken))
+        return;
+    const struct qitem *m = q->items[prng_below(&s->more, q->item_count)];
+    const struct seen *i = queue_started(s, m);
+    bool again = m->starts && i && i->first_input && !i->removed &&
+                 queue_same(pawl_s(i->first_input), m->data);
+    if (strcmp(m->queue, "q2") != 0 || (!again && (i || m->starts || !m->there)))
+        return;
+    char id[QUEUE_CHARS + 24];
+    (void)snprintf(id, sizeof(id), "queue~q2~%llu", (unsigned long long)m->id);
+    faults_inject(s, &(pawl_message){.instance = pawl_s(id),
+                                     .kind = PAWL_MSG_START,
+                                     .execution = 1,
+                                     .name = pawl_s("Prog"),
+                                     .data = pawl_s(again ? i->first_input : "(ao0)"),
+                                     .attrs = pawl_s(again ? "{\"queue\":\"q2\"}" : ""),
+                                     .created_ms = s->wall_ms});
 }

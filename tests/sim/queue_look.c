@@ -7,6 +7,7 @@
  */
 #include "queues.h"
 
+#include "base/limits.h"
 #include "engine/engine.h"
 
 #include <stdlib.h>
@@ -69,9 +70,47 @@ void queues_result(struct sim *s, const struct seen *i, const struct seen_task *
     sim_fail(s, "I17", "%s: %s failed with '%.*s'", i->id, t->name, PAWL_FMT(e->data));
 }
 
+const struct seen *queue_started(const struct sim *s, const struct qitem *m)
+{
+    char id[QUEUE_CHARS + 24];
+    (void)snprintf(id, sizeof(id), "queue~%s~%llu", m->queue, (unsigned long long)m->id);
+    for (size_t i = s->seen_count; i-- > 0;)
+        if (strcmp(s->seen[i]->id, id) == 0)
+            return s->seen[i];
+    return NULL;
+}
+
+/* An instance that has its id, and its data: not one that somebody else started. */
+static bool was_started(const struct sim *s, const struct qitem *m)
+{
+    const struct seen *i = queue_started(s, m);
+    return i && (!i->first_input || queue_same(pawl_s(i->first_input), m->data));
+}
+
+/* The message whose start found its id taken, and that this dead letter is; NULL: it is none. */
+static struct qitem *start_given_up(const struct sim *s, const struct qitem *m)
+{
+    struct queues *q = s->queues;
+    for (size_t i = 0; i < q->item_count; i++) {
+        struct qitem *o = q->items[i];
+        if (o != m && o->starts && !o->moved && strcmp(o->data, m->data) == 0 &&
+            strncmp(o->queue, m->queue, strlen(o->queue)) == 0 && queue_started(s, o) &&
+            !was_started(s, o))
+            return o;
+    }
+    return NULL;
+}
+
 void queue_made(struct sim *s, struct qitem *m)
 {
     struct queues *q = s->queues;
+    struct qitem *given_up = strchr(m->queue, '-') ? start_given_up(s, m) : NULL;
+    if (given_up) {
+        given_up->moved = true;
+        if (m->data[0] == 'C')
+            q->tokens[strtol(m->data + 1, NULL, 10)].id = m->id;
+        return;
+    }
     if (m->data[0] == 'H') {
         struct qpush *p = push_of(q, pawl_s(m->queue), pawl_s(m->data));
         if (!p)
@@ -117,8 +156,9 @@ static void check_moved(struct sim *s, struct qitem *m, const char *queue)
 static void check_change(struct sim *s, const struct qitem *m, const pawl_queue_entry *e)
 {
     unsigned long long id = m->id;
-    if (!pawl_str_is(e->data, m->data) || e->priority != m->priority)
-        sim_fail(s, "I18", "item %llu changed from '%s' to '%.*s'", id, m->data, PAWL_FMT(e->data));
+    if (!queue_same(e->data, m->data) || e->priority != m->priority)
+        sim_fail(s, "I18", "item %llu changed from '%s' to '%.40s' (%zu bytes)", id, m->data,
+                 e->data.ptr, e->data.len);
     if (e->place != m->place && !s->queues->to_back[number_of(m->queue)])
         sim_fail(s, "I16", "item %llu of %s lost its place", id, m->queue);
     bool locked_now = e->state == PAWL_QUEUE_LOCKED && !m->lock;
@@ -139,7 +179,7 @@ static void see_item(struct sim *s, const pawl_queue_entry *e, const char *queue
     if (!m) {
         m = queue_item_new(s->queues, e->id);
         (void)snprintf(m->queue, sizeof(m->queue), "%s", queue);
-        (void)snprintf(m->data, sizeof(m->data), "%.*s", PAWL_FMT(e->data));
+        queue_short(e->data, m->data);
         m->enqueued_ms = e->enqueued_ms;
         queue_made(s, m);
         s->max_id = e->id > s->max_id ? e->id : s->max_id;
@@ -323,36 +363,26 @@ static void check_owed(struct sim *s)
 
 /* ---- Mail: pushes and starts on their way ------------------------------------------------------ */
 
-static bool was_started(const struct sim *s, const struct qitem *m)
-{
-    char id[QUEUE_CHARS + 24];
-    (void)snprintf(id, sizeof(id), "%s-%llu", m->queue, (unsigned long long)m->id);
-    for (size_t i = 0; i < s->seen_count; i++)
-        if (strcmp(s->seen[i]->id, id) == 0)
-            return true;
-    return false;
-}
-
 static void see_start(struct sim *s, const pawl_message *msg)
 {
     pawl_str id = msg->instance;
     bool item = msg->data.len && (msg->data.ptr[0] == 'C' || msg->data.ptr[0] == 'H');
-    if (!item || id.len < 4 || id.ptr[0] != 'q' || id.ptr[2] != '-')
-        return; /* a client's start, of an id that was used before */
-    uint64_t number = strtoull(id.ptr + 3, NULL, 10);
+    if (!item || !id_is_of_queue(id))
+        return;
+    uint64_t number = strtoull(id.ptr + strlen("queue~q2~"), NULL, 10);
     struct qitem *m = queue_item(s->queues, number);
     if (!m) {
         m = queue_item_new(s->queues, number);
-        (void)snprintf(m->queue, sizeof(m->queue), "q%c", id.ptr[1]);
-        (void)snprintf(m->data, sizeof(m->data), "%.*s", PAWL_FMT(msg->data));
+        (void)snprintf(m->queue, sizeof(m->queue), "q%c", id.ptr[7]);
+        queue_short(msg->data, m->data);
         queue_made(s, m);
         m->gone = true;
     }
     CHECKED(s, I12);
-    if (!pawl_str_is(msg->data, m->data) || !s->queues->bound)
-        sim_fail(s, "I18", "item %llu starts an instance with '%.*s'", (unsigned long long)m->id,
-                 PAWL_FMT(msg->data));
-    (void)snprintf(m->queue, sizeof(m->queue), "q%c", id.ptr[1]); /* redriven meanwhile */
+    if (!queue_same(msg->data, m->data) || !s->queues->bound)
+        sim_fail(s, "I18", "item %llu starts an instance with '%.40s' (%zu bytes)",
+                 (unsigned long long)m->id, msg->data.ptr, msg->data.len);
+    (void)snprintf(m->queue, sizeof(m->queue), "q%c", id.ptr[7]); /* redriven meanwhile */
     m->starts = m->listed = true;
 }
 
@@ -397,7 +427,7 @@ static void check_pushes(struct sim *s)
 static void see_queue(struct sim *s, const pawl_queue_row *row)
 {
     const pawl_queue_ops *ops = s->inner->ops->queues;
-    pawl_entry_query query = {.qid = row->qid, .order = PAWL_ENTRIES_BY_ID, .limit = 300};
+    pawl_entry_query query = {.qid = row->qid, .order = PAWL_ENTRIES_BY_ID, .limit = 1000};
     pawl_entry_list list;
     pawl_lock_list locks;
     pawl_error err;
@@ -455,9 +485,9 @@ void queues_look(struct sim *s)
         struct qitem *m = q->items[i];
         if (m->seen && !m->there && !m->gone && !m->owed)
             left(s, m, i < known ? locks[i] : 0);
-        if (m->starts && !m->listed && !was_started(s, m))
-            sim_fail(s, "I6", "item %llu of %s should have started an instance",
-                     (unsigned long long)m->id, m->queue);
+        if (m->starts && !m->listed && !m->moved && !was_started(s, m))
+            sim_fail(s, "I6", "item %llu (%s) of %s started no instance, and is no dead letter",
+                     (unsigned long long)m->id, m->data, m->queue);
     }
     for (size_t i = 0; i < q->lock_count; i++) {
         if (q->locks[i].there && !q->locks[i].listed)

@@ -5,7 +5,7 @@
  *   queue_calls.c   random calls of clients, and what their answers promise
  *   queue_look.c    every item and lock of the store, after every commit
  *
- * Every item has data of its own: "C<n>" pushed by a client, "H…" by an orchestration.  An item may
+ * Every item has data of its own: "C<n>" pushed by a client, of any size, "H…" by an orchestration.  An item may
  * leave the store only when somebody had asked for that, and one that a plain pop took has to be
  * in the answer of a plain pop, unless that answer was lost.
  */
@@ -19,24 +19,27 @@
 #define QUEUE_COUNT 3 /* q0, q1, q2; q2 is bound to an orchestration at times */
 #define QUEUE_CHARS 32
 #define ITEM_CHARS  128
+#define PUSH_MOST   12
 
 /* What clients pushed, or meant to. */
 struct qtoken {
     char queue[QUEUE_CHARS];
-    bool dedup;       /* has a dedup id: may be pushed again */
-    bool acked;       /* some push of it was acknowledged */
-    bool refused;     /* a push of it was refused */
-    int under_way;    /* pushes of it not answered */
-    int lost;         /* pushes of it whose answer was lost */
-    uint64_t id;      /* of the first item made; 0: none known */
-    int64_t enqueued; /* when that was */
+    char data[ITEM_CHARS]; /* in short */
+    size_t bytes;          /* more than its name: filled up to so many */
+    bool dedup;            /* has a dedup id: may be pushed again */
+    bool acked;            /* some push of it was acknowledged */
+    bool refused;          /* a push of it was refused */
+    int under_way;         /* pushes of it not answered */
+    int lost;              /* pushes of it whose answer was lost */
+    uint64_t id;           /* of the first item made; 0: none known */
+    int64_t enqueued;      /* when that was */
 };
 
 /* An item, as of the last look. */
 struct qitem {
     uint64_t id;
     char queue[QUEUE_CHARS]; /* where it is, or was */
-    char data[ITEM_CHARS];
+    char data[ITEM_CHARS];   /* in short */
     int state;
     int64_t priority, visible_ms, expires_ms, enqueued_ms;
     uint64_t place, lock; /* lock: number; 0: none */
@@ -49,6 +52,7 @@ struct qitem {
     bool soft;         /* gone for a reason, or with a plain pop of this very commit */
     bool owed;         /* left with a plain pop: its answer has to name it */
     bool starts;       /* a bound queue made a start of it */
+    bool moved;        /* and that found its id taken: it is a dead letter, another item */
 };
 
 struct qlock {
@@ -66,10 +70,10 @@ struct qop {
     struct node *node;
     pawl_queue_op op;
     char queue[QUEUE_CHARS];
-    char lock[40]; /* ack, extend, release, deadletter */
-    int tokens[3]; /* push */
-    int count;     /* push: of them */
-    bool locked;   /* pop: require_ack */
+    char lock[40];         /* ack, extend, release, deadletter */
+    int tokens[PUSH_MOST]; /* push */
+    int count;             /* push: of them */
+    bool locked;           /* pop: require_ack */
     uint64_t message;
     enum op_result result;
 };
@@ -109,6 +113,11 @@ struct qlock *queue_lock_by_id(struct queues *q, pawl_str id); /* LOCK or LOCK.I
 /* Is such a call under way, on the node that owns the store? */
 bool queue_under_way(const struct sim *s, pawl_queue_op op, const char *queue);
 bool queue_plain_pop(const struct sim *s, const char *queue, enum op_result result);
+/* What is remembered of an item's data: all of it, or its beginning, length and some of the rest. */
+void queue_short(pawl_str data, char to[ITEM_CHARS]);
+bool queue_same(pawl_str data, const char *in_short);
+/* The instance a bound queue started for it, or the one that has its id; NULL: none. */
+const struct seen *queue_started(const struct sim *s, const struct qitem *m);
 /* An item was made of this data. */
 void queue_made(struct sim *s, struct qitem *m);
 

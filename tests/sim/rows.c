@@ -281,9 +281,19 @@ void check_replay(struct sim *s, struct seen *i, uint64_t number)
     check_same(s, i, number, &list);
     if (!list.count)
         return;
-    if (list.count == 2 && pawl_json_bool(list.items[1].attrs, "/forced", false))
-        return; /* opened only to be ended: its code never ran */
-    struct code code = {.sim = s, .patched = s->patched};
+    if (list.count == 2 && pawl_json_bool(list.items[1].attrs, "/forced", false)) {
+        CHECKED(s, S23); /* opened only to be ended: its code never ran */
+        if (number > 1 && list.items[1].kind == PAWL_EV_ORCHESTRATION_CANCELLED &&
+            !s->plan.cancel_missing)
+            sim_fail(s, "S23",
+                     "%s execution %llu: cancelled between two executions, and its code "
+                     "never heard of it",
+                     i->id, (unsigned long long)number);
+        return;
+    }
+    struct ledger ledger = {.saw = pawl_mem_alloc(s->mem, s->token_count + 1)};
+    struct code code = {.sim = s, .patched = s->patched, .ledger = &ledger};
+    map_init(&ledger.gave_up);
     struct execution_spec spec = {
         .pool = s->fibers,
         .code = {.fn = interp_orchestration,
@@ -313,6 +323,8 @@ void check_replay(struct sim *s, struct seen *i, uint64_t number)
                  finding.attempted);
     execution_check(x);
     execution_destroy(x);
+    check_ledger(s, i, &list, &ledger);
+    map_deinit(&ledger.gave_up);
     s->n->replays++;
 }
 
@@ -325,6 +337,7 @@ void check_final(struct sim *s)
         for (uint64_t x = 1; !i->removed && x <= i->execution_count; x++)
             check_replay(s, i, x);
     }
+    ledger_final(s);
     if (s->plan.store == SIM_MEMORY)
         memory_check(s->inner);
 }

@@ -9,9 +9,11 @@
  *   faults.c   virtual clocks, the fault decorator's decisions, duplicates
  *   driver.c   client calls, and what was acknowledged
  *   check.c    histories against what was seen before (I1-I4, I8, I9, I11, I13 …)
+ *   ledger.c   events against what code saw (I21)
  *   rows.c     messages and work against histories (I5, I6, I12), replay (I10)
  *   queues.h   queues: calls, answers, items and locks (I16)
  *   workers.c  workers outside: leases, results by token
+ *   busy.c     instances that never rest, callbacks that misbehave (L10, L11)
  *   memory.c   steps in which an allocation fails
  *   world.c    one seed: safety phase, heal phase, liveness
  *   run.h      many seeds, in child processes; shrinking; reports; the command line
@@ -70,7 +72,14 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(takeover)  /* another node takes the store; the old one goes on for a while */               \
     X(skew)      /* every node has its own clock */                                                \
     X(upgrade)   /* restart with code that calls pawl_patched where the old one did not */         \
-    X(memory)    /* an allocation of a step fails */
+    X(memory)    /* an allocation of a step fails */                                               \
+    X(large)     /* not a fault: items of every size, up to the largest */                         \
+    X(unread)    /* not a fault: code gives up waits whose events it has not read */               \
+    X(taken) /* the instance id of a bound queue's message is taken, or its start comes twice */   \
+    X(detached) /* not a fault: detached starts of ids that others use */                          \
+    X(greedy)   /* code asks for more memory than a turn may have */                               \
+    X(busy)     /* not a fault: an instance with a message in every pass is removed or retried */  \
+    X(rude)     /* callbacks make calls that would wait for the engine */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -86,7 +95,8 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(L10) X(L11)                                                                                  \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
 
@@ -131,8 +141,9 @@ void plan_print(const struct plan *p, FILE *to);
 
 /* ---- program.c ------------------------------------------------------------------------ */
 
-#define EVENT_NAMES   4 /* E0..E3 keep early mail, Z0..Z3 drop it */
-#define PROGRAM_BYTES 1500
+#define SIM_TURN_MEMORY ((size_t)32 << 20)
+#define EVENT_NAMES     4 /* E0..E3 keep early mail, Z0..Z3 drop it */
+#define PROGRAM_BYTES   1500
 
 /* Write a program of about plan->size nodes. */
 void program_make(struct prng *r, const struct plan *plan, char out[PROGRAM_BYTES]);
@@ -141,11 +152,20 @@ void program_make(struct prng *r, const struct plan *plan, char out[PROGRAM_BYTE
 
 struct sim;
 
+/* What one run of a program from its beginning did with events. */
+struct ledger {
+    bool *saw;          /* token -> its data was read, or its wait asked about */
+    struct map gave_up; /* task id -> withdrawn by the code, or out of its reach */
+    bool undone;        /* it compensated, to the end */
+};
+
 /* What the code sees of its registration. */
 struct code {
     struct sim *sim;
-    bool deviates; /* calls something else when it is run again */
-    bool patched;  /* the newer code: asks pawl_patched() where the older one did not */
+    struct ledger *ledger; /* NULL: nobody asks */
+    bool deviates;         /* calls something else when it is run again */
+    bool greedy;           /* asks for memory where its program says so */
+    bool patched;          /* the newer code: asks pawl_patched() where the older one did not */
 };
 
 /* Attempts the policy of a call with this input allows. */
@@ -173,6 +193,7 @@ struct seen_task {
     int64_t row_free_ms; /* a worker could have it from then on; 0: there is none */
     char *name, *input;  /* owned */
     char *child;         /* owned */
+    int token;           /* a wait that is done: the raise it took */
 };
 
 struct seen_execution {
@@ -205,10 +226,23 @@ void check_waiting(struct sim *s, const struct seen *i, int64_t now_ms);
 /* Read everything again from the beginning; replay it. */
 void check_final(struct sim *s);
 void check_replay(struct sim *s, struct seen *i, uint64_t execution);
+/* ledger.c: the history of an execution, and what its replay noted. */
+void check_ledger(struct sim *s, const struct seen *i, const pawl_event_list *list,
+                  struct ledger *ledger);
 struct seen *seen_by_uid(struct sim *s, uint64_t uid);
 struct seen *seen_by_id(struct sim *s, pawl_str id); /* living */
 struct seen_task *seen_task(struct seen *i, uint64_t ref);
 void seen_free(struct sim *s);
+
+/* A detached start that the code was told is on its way. */
+struct chained {
+    char *id, *input; /* owned */
+};
+
+/* ledger.c: a detached start was recorded; at the end each has made an instance (I22). */
+void ledger_chained(struct sim *s, const pawl_event *e);
+void ledger_final(struct sim *s);
+void ledger_free(struct sim *s);
 
 /* ---- driver.c ------------------------------------------------------------------------------- */
 
@@ -253,6 +287,10 @@ void driver_act(struct sim *s);                     /* one random client call */
 bool driver_help(struct sim *s);                    /* heal: do what somebody waits for */
 void driver_removed(struct sim *s, struct seen *i); /* it went: was that asked for? */
 void driver_raise(struct sim *s, const char *instance, const char *event, bool keyed, bool early);
+/* The call, or NULL when it was refused at once. */
+const struct op *driver_steer(struct sim *s, pawl_op kind, const char *id, bool force);
+void busy_act(struct sim *s);                    /* busy.c */
+void rude_try(struct sim *s, struct node *node); /* inside a reply of that node */
 bool driver_start(struct sim *s, const char *instance, const char *program, const char *version);
 bool driver_is_token(struct sim *s, pawl_str data, int *ret);
 void driver_free(struct sim *s);
@@ -298,6 +336,7 @@ void faults_duplicate(struct sim *s);
 void faults_clock(struct sim *s);
 void faults_outage(struct sim *s);
 void faults_restart(struct sim *s);
+void faults_inject(struct sim *s, const pawl_message *like); /* a row of somebody else's */
 
 /* ---- queue_calls.c, queue_look.c (queues.h) -------------------------------------------------- */
 
@@ -313,7 +352,8 @@ void queues_scheduled(struct sim *s, const pawl_event *e); /* a pop or ack of an
 void queues_result(struct sim *s, const struct seen *i, const struct seen_task *t,
                    const pawl_event *e);
 void queues_lost(struct sim *s, const struct node *n);
-void queues_final(struct sim *s); /* nothing is left, everything is accounted for */
+void queues_take_id(struct sim *s); /* site taken */
+void queues_final(struct sim *s);   /* nothing is left, everything is accounted for */
 bool queues_open(const struct sim *s, const struct node *n); /* calls not answered; n NULL: any */
 
 /* ---- workers.c --------------------------------------------------------------------------------- */
@@ -367,6 +407,8 @@ struct sim {
     size_t op_count, op_cap;
     struct token *tokens;
     size_t token_count, token_cap;
+    struct chained *chained;
+    size_t chained_count, chained_cap;
     struct pending *pending;
     size_t pending_count, pending_cap;
     int64_t numbers; /* submits and answers, in order */
@@ -374,6 +416,7 @@ struct sim {
     bool prune_asked;
     uint32_t shortages; /* steps that went on after a failed allocation */
     struct queues *queues;
+    pawl_mem *large; /* what one push hands in */
     struct workers *workers;
     int acts;  /* client calls made in the safety phase */
     bool mute; /* this one is not sent */

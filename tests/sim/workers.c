@@ -21,11 +21,12 @@ struct lease {
     uint64_t uid, execution, ref;
     uint32_t attempt;
     int64_t until_ms;
-    bool live;     /* the row carries it, as of the last look */
-    bool accepted; /* its result went into the mail, with the row */
-    bool over;     /* completed, or told that it is lost */
-    int sent;      /* calls with it not answered */
-    bool ok;       /* a good result was sent */
+    bool live;         /* the row carries it, as of the last look */
+    bool accepted;     /* its result went into the mail, with the row */
+    bool over;         /* completed, or told that it is lost */
+    int sent;          /* calls with it not answered */
+    bool ok;           /* a good result was sent */
+    char recorded[80]; /* what the history has of it */
 };
 
 enum wop_kind { WOP_POLL, WOP_EXTEND, WOP_ABANDON, WOP_COMPLETE };
@@ -36,6 +37,7 @@ struct wop {
     enum wop_kind kind;
     size_t lease; /* index */
     bool in_time; /* complete: the lease lived when it was sent */
+    char data[80];
     enum op_result result;
 };
 
@@ -202,6 +204,21 @@ static void changed(void *arg, const pawl_worker_reply *reply)
     memory_resume();
 }
 
+/* Was the same result handed in before, and is recorded or in the mail?  Then it is answered again. */
+static bool is_again(const struct sim *s, const struct wop *again)
+{
+    const struct lease *l = &s->workers->leases[again->lease];
+    if (l->recorded[0] && strcmp(l->recorded, again->data) == 0)
+        return true;
+    for (size_t i = 0; i < s->workers->op_count; i++) {
+        const struct wop *op = s->workers->ops[i];
+        if (op != again && op->kind == WOP_COMPLETE && op->lease == again->lease && op->in_time &&
+            (op->result == OP_ACKED || op->result == OP_LOST) && strcmp(op->data, again->data) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void take_completed(struct wop *op, const pawl_reply *reply)
 {
     struct sim *s = op->sim;
@@ -217,7 +234,7 @@ static void take_completed(struct wop *op, const pawl_reply *reply)
     l->over |= reply->status == PAWL_OK;
     /* The clock may have stepped back since: then the lease lived when it was looked at. */
     bool lives = l->until_ms > s->wall_ms + op->node->skew_ms;
-    if (reply->status == PAWL_OK && !op->in_time && !lives)
+    if (reply->status == PAWL_OK && !op->in_time && !lives && !is_again(s, op))
         sim_fail(s, "I7", "%s: a result for task %llu was taken after the lease had ended",
                  l->instance, (unsigned long long)l->ref);
     if (reply->status == PAWL_OK && l->live)
@@ -241,6 +258,7 @@ static void complete(struct sim *s, size_t at, bool failed)
     (void)snprintf(data, sizeof(data), "%s%s@%zu", failed ? "err " : "", value, at);
     struct wop *op = new_op(s, WOP_COMPLETE, at);
     pawl_error err = {0};
+    (void)snprintf(op->data, sizeof(op->data), "%s", data);
     op->in_time = l->live && l->until_ms > s->wall_ms + op->node->skew_ms;
     l->ok |= !failed;
     l->sent++;
@@ -400,7 +418,8 @@ void workers_result(struct sim *s, const struct seen *i, const pawl_event *e)
     CHECKED(s, I7);
     if (at >= s->workers->lease_count)
         sim_fail(s, "result", "%s: a result of no lease: %.*s", i->id, PAWL_FMT(e->data));
-    const struct lease *l = &s->workers->leases[at];
+    struct lease *l = &s->workers->leases[at];
+    (void)snprintf(l->recorded, sizeof(l->recorded), "%.*s", PAWL_FMT(e->data));
     if (l->uid != i->uid || l->execution != i->execution || l->ref != e->ref)
         sim_fail(s, "I18", "%s: task %llu got the result of another", i->id,
                  (unsigned long long)e->ref);

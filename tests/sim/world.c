@@ -126,6 +126,7 @@ static void one_moment(struct sim *s)
     faults_duplicate(s);
     faults_outage(s);
     faults_restart(s);
+    queues_take_id(s);
     if (rate[SITE_takeover])
         node_takeover(s);
     (void)node_step(s);
@@ -194,13 +195,32 @@ static bool has_worked(const struct sim *s)
     return false;
 }
 
+/* One that asks for too much stops nobody else: nothing is wrong any more but such code. */
+static void work_beside(struct sim *s)
+{
+    CHECKED(s, L9);
+    if (!driver_start(s, "beside", "(ao0)", NULL))
+        return;
+    for (int i = 0; i < 100; i++) {
+        settle(s);
+        const struct seen *beside = seen_by_id(s, pawl_s("beside"));
+        if (beside && beside->state == PAWL_COMPLETED)
+            return;
+        (void)pass_until_due(s, 3000);
+    }
+    sim_fail(s, "L9", "code that asks for too much memory keeps others from going on");
+}
+
 static void heal(struct sim *s)
 {
     node_drop_old(s);
     s->healing = true;
     node_register(s);
+    if (s->node->code.greedy && !s->node->code.deviates)
+        work_beside(s);
     bool fresh = s->node->code.deviates || !s->patched || s->node->skew_ms || s->plan.max_history ||
-                 s->plan.cancel_missing || prng_chance(&s->schedule, 500);
+                 s->plan.cancel_missing || s->plan.rate[SITE_greedy] ||
+                 prng_chance(&s->schedule, 500);
     if (fresh) {
         node_crash(s);
         node_open(s);
@@ -323,6 +343,7 @@ void world_run(const struct plan *plan, struct counters *n)
     s->mem = pawl_mem_new();
     s->fibers = fiber_pool_create(4);
     s->queues = queues_create();
+    s->large = pawl_mem_new();
     s->workers = workers_create();
     if (plan->store != SIM_MEMORY) {
         (void)snprintf(s->dir, sizeof(s->dir), "%s/pawl-sim.XXXXXX",
@@ -340,8 +361,10 @@ void world_run(const struct plan *plan, struct counters *n)
     remove_dir(s);
     driver_free(s);
     queues_free(s->queues);
+    pawl_mem_free(s->large);
     workers_free(s->workers);
     seen_free(s);
+    ledger_free(s);
     fiber_pool_destroy(s->fibers);
     pawl_mem_free(s->mem);
     n->seeds++;

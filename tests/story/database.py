@@ -62,7 +62,7 @@ def check_effects(b, db, path):
 def look(b, place):
     db = sqlite3.connect(place / "data" / "pawl.db")
     db.executescript(
-        "CREATE TEMP TABLE h AS SELECT uid,execution,seq,kind,ref,name FROM history;"
+        "CREATE TEMP TABLE h AS SELECT uid,execution,seq&4294967295 AS seq,kind,ref,name FROM history;"
         "CREATE INDEX temp.by_task ON h(uid,execution,ref)")
     ask(b, db, "history", HISTORY)
     ask(b, db, "queue rows", QUEUES)

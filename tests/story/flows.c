@@ -86,7 +86,7 @@ static pawl_result fan(pawl_ctx *ctx, pawl_str input)
 
 static pawl_result nap(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_sleep(ctx, pawl_json_int(input, "/n", 0));
+    pawl_ignore(pawl_sleep(ctx, pawl_json_int(input, "/n", 0)));
     return pawl_done_str(ctx, pawl_json_get(input, "/n"));
 }
 

@@ -2,6 +2,7 @@
 /* tests/unit/test_cli.c -- the pure parts of the command line. */
 #include "../harness.h"
 #include "base/attr.h"
+#include "base/near.h"
 #include "cli/cli.h"
 #include "cli/histogram.h"
 #include "cli/out.h"
@@ -129,11 +130,13 @@ TEST(the_nearest_word_is_suggested_and_a_far_one_is_not)
         {"resmue",                                  "resume"   },
         {"xyz",                                     NULL       },
         {"",                                        NULL       },
+        {"Cancel",                                  "cancel"   },
+        {"RAISE",                                   "raise"    },
         {"frobnicate",                              NULL       },
         {"a-very-long-word-indeed-longer-than-any", NULL       },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const char *near = cli_nearest(rows[i].word, words, COUNT_OF(words));
+        const char *near = nearest_word(rows[i].word, words, COUNT_OF(words));
         ck_assert_msg(near == rows[i].near || (near && rows[i].near && !strcmp(near, rows[i].near)),
                       "%s", rows[i].word);
     }
@@ -157,6 +160,35 @@ TEST(text_from_outside_cannot_move_the_cursor)
     pawl_mem *mem = pawl_mem_new();
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         ck_assert_str_eq(out_clean(mem, pawl_s(rows[i].text)).ptr, rows[i].clean);
+    pawl_mem_free(mem);
+}
+
+TEST(text_from_outside_cannot_turn_the_direction)
+{
+    static const char *const unsafe[] = {
+        "\x7f",         "\xc2\x80",     "\xc2\x9b",     "\xc2\x9f",     "\xd8\x9c",
+        "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaa",
+        "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9", "\x01",         "\x1f"};
+    static const char *const safe[] = {" ",
+                                       "~",
+                                       "\xc2\xa0",
+                                       "\xd8\x9b",
+                                       "\xe2\x80\x8d",
+                                       "\xe2\x80\xa7",
+                                       "\xe2\x80\xaf",
+                                       "\xe2\x81\xa5",
+                                       "\xe2\x81\xaa",
+                                       "\xf0\x9f\x98\x80"};
+    pawl_mem *mem = pawl_mem_new();
+    for (size_t i = 0; i < COUNT_OF(unsafe); i++) {
+        pawl_str clean = out_clean(mem, pawl_s(unsafe[i]));
+        ck_assert_msg(clean.ptr[0] == '\\' && clean.len >= 4, "%zu", i);
+        for (size_t k = 0; k < clean.len; k++)
+            ck_assert(clean.ptr[k] > ' ' && clean.ptr[k] < 0x7f);
+    }
+    for (size_t i = 0; i < COUNT_OF(safe); i++)
+        ck_assert_str_eq(out_clean(mem, pawl_s(safe[i])).ptr, safe[i]);
+    ck_assert_str_eq(out_clean(mem, pawl_s("\xe2\x80\xae")).ptr, "\\u202e");
     pawl_mem_free(mem);
 }
 

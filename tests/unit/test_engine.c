@@ -102,7 +102,7 @@ static pawl_result deferring(pawl_ctx *ctx, pawl_str input)
     pawl_scope_end(ctx);
     pawl_scope_begin(ctx);
     pawl_defer(ctx, leave_trace, mark('d'));
-    pawl_call(ctx, "A", input);
+    pawl_ignore(pawl_call(ctx, "A", input));
     pawl_defer(ctx, leave_trace, mark('e'));
     return pawl_done(ctx, "done");
 }
@@ -214,7 +214,7 @@ TEST(a_scope_keeps_a_long_loop_small)
 static pawl_result hungry(pawl_ctx *ctx, pawl_str input)
 {
     pawl_defer(ctx, leave_trace, mark('a'));
-    pawl_call(ctx, "A", input);
+    pawl_ignore(pawl_call(ctx, "A", input));
     for (size_t total = 0; total < 1 << 30; total += 4096)
         memset(pawl_alloc(ctx, 4096), 1, 4096);
     return pawl_done(ctx, "a gigabyte");
@@ -233,6 +233,81 @@ TEST(exhaustion_on_the_fiber_is_no_memory)
     ck_assert(!b.turn_mem->exhausted); /* the turn has its own hook back */
     execution_destroy(x);
     ck_assert_str_eq(trace, "a");
+    bench_deinit(&b);
+}
+
+/* Asks in one of four ways for what its input says, in kilobytes. */
+static pawl_result greedy(pawl_ctx *ctx, pawl_str input)
+{
+    size_t bytes = (size_t)atoi(input.ptr + 1) * 1024;
+
+    pawl_ignore(pawl_call(ctx, "A", input));
+    if (input.ptr[0] == 's')
+        pawl_scope_begin(ctx);
+    for (size_t k = 0; k < bytes && input.ptr[0] != 'a'; k += 4096)
+        memset(pawl_alloc(ctx, 4096), 1, 4096);
+    for (size_t k = 0; k < bytes && input.ptr[0] == 'a'; k += 4096)
+        (void)pawl_start(ctx, "B", (pawl_str){(char *)pawl_alloc(ctx, 1), 1});
+    if (input.ptr[0] == 'n')
+        memset(pawl_alloc(ctx, (size_t)-8), 1, 1);
+    return pawl_call(ctx, "A", input);
+}
+
+static enum engine_outcome ask_for(struct bench *b, const char *what, char text[400])
+{
+    execution *x = make(b);
+    struct engine_finding finding = {0};
+    struct mail mail = {.kind = PAWL_MSG_ACTIVITY_COMPLETED, .execution = 1, .ref = 1};
+    struct turn turn = {.mem = b->turn_mem};
+    enum engine_fate fate;
+
+    ck_assert_int_eq(send(b, x, PAWL_MSG_START, 0, what), ENGINE_WAITING);
+    enum engine_outcome outcome = execution_apply(x, &mail, 2, &turn, &fate, &finding);
+    (void)snprintf(text, 400, "%s", finding.text);
+    execution_destroy(x);
+    return outcome;
+}
+
+TEST(more_memory_than_a_turn_may_have_is_a_limit)
+{
+    struct bench b;
+    char text[400];
+
+    bench_init(&b, greedy, NULL);
+    b.rules.turn_memory = 1 << 20;
+    ck_assert_int_eq(ask_for(&b, "p100", text), ENGINE_WAITING);
+    ck_assert_int_eq(ask_for(&b, "p2000", text), ENGINE_LIMIT);
+    ck_assert_msg(strstr(text, "its turn asked for ") == text && strstr(text, "limit 1048576"),
+                  "%s", text);
+    ck_assert_int_eq(ask_for(&b, "s100", text), ENGINE_WAITING);
+    ck_assert_int_eq(ask_for(&b, "s2000", text), ENGINE_LIMIT);
+    ck_assert_int_eq(ask_for(&b, "a100000", text), ENGINE_LIMIT); /* decisions count, too */
+    ck_assert_int_eq(ask_for(&b, "n0", text), ENGINE_LIMIT);
+    ck_assert_msg(strstr(text, "asked for 1844674407370955"), "%s", text);
+    ck_assert_uint_eq(b.turn_mem->limit, 0); /* the turn has its own limit back */
+    bench_deinit(&b);
+}
+
+static pawl_result grows(pawl_ctx *ctx, pawl_str input)
+{
+    for (int i = 0; i < 10; i++) {
+        pawl_ignore(pawl_call(ctx, "A", input));
+        memset(pawl_alloc(ctx, 700 * 1024), 1, 1);
+    }
+    return pawl_done(ctx, "7 MB in all");
+}
+
+TEST(the_memory_of_a_turn_is_counted_from_its_message)
+{
+    struct bench b;
+
+    bench_init(&b, grows, NULL);
+    b.rules.turn_memory = 1 << 20;
+    execution *x = make(&b);
+    ck_assert_int_eq(send(&b, x, PAWL_MSG_START, 0, ""), ENGINE_WAITING);
+    for (uint64_t i = 1; i < 10; i++)
+        ck_assert_int_eq(send(&b, x, PAWL_MSG_ACTIVITY_COMPLETED, i, ""), ENGINE_WAITING);
+    execution_destroy(x);
     bench_deinit(&b);
 }
 
@@ -316,6 +391,67 @@ TEST(kept_mail_is_freed_when_it_is_taken)
     bench_deinit(&b);
 }
 
+/* "A1 B2 C3 A4 …": what is kept, in order. */
+static void append_letter(void *arg, uint64_t id, pawl_str name, pawl_str data)
+{
+    char *text = arg;
+    (void)data;
+    (void)sprintf(text + strlen(text), "%.*s%llu ", PAWL_FMT(name), (unsigned long long)id);
+}
+
+TEST(a_mailbox_moves_to_the_next_execution_in_order)
+{
+    static const char *const names[] = {"A", "B", "C"};
+    struct bench b;
+    char text[200] = "";
+
+    bench_init(&b, waiting, NULL);
+    execution *x = make(&b), *next = make(&b);
+    for (uint64_t i = 1; i <= 7; i++)
+        ck_assert(execution_mailbox_add(x, i, pawl_s(names[i % 3]), pawl_s("data")));
+    mailbox_remove(x, x->mail_head); /* B1 */
+    ck_assert(execution_mailbox_move(next, x));
+    ck_assert_uint_eq(execution_mailbox_count(x), 0);
+    execution_destroy(x);
+    ck_assert(execution_mailbox_add(next, 8, pawl_s("C"), pawl_s("data")));
+    ck_assert(execution_mailbox_add(next, 9, pawl_s("D"), pawl_s("data")));
+    execution_mailbox_each(next, append_letter, text);
+    ck_assert_str_eq(text, "C2 A3 B4 C5 A6 B7 C8 D9 ");
+    ck_assert_uint_eq(execution_mailbox_bytes(next), 8 * 4);
+    struct channel *c = channel_find(next, pawl_s("C"), false);
+    for (uint64_t i = 2; i <= 8; i += 3) {
+        ck_assert_uint_eq(c->mail->head->id, i);
+        mailbox_remove(next, c->mail->head);
+    }
+    ck_assert_ptr_null(c->mail);
+    execution_destroy(next);
+    bench_deinit(&b);
+}
+
+/* It is never empty, and letters go as they come. */
+TEST(a_mailbox_that_moves_for_ever_does_not_grow)
+{
+    static char data[1001];
+    struct bench b;
+
+    memset(data, 'm', 1000);
+    bench_init(&b, waiting, NULL);
+    execution *x = make(&b);
+    for (uint64_t i = 0; i < 10000; i++) {
+        execution *next = make(&b);
+        ck_assert(execution_mailbox_add(x, i, pawl_s("A"), pawl_s(data)));
+        if (i >= 3)
+            mailbox_remove(x, x->mail_head);
+        ck_assert(execution_mailbox_move(next, x));
+        execution_destroy(x);
+        x = next;
+        ck_assert_uint_lt(arena_bytes(&x->mail_mem), 600000);
+    }
+    ck_assert_uint_eq(execution_mailbox_count(x), 3);
+    execution_destroy(x);
+    bench_deinit(&b);
+}
+
 /* ---- Cost --------------------------------------------------------------- */
 
 #define WIDTH 10000
@@ -354,10 +490,10 @@ TEST(a_fan_in_of_ten_thousand_is_linear)
 
 static pawl_result letters(pawl_ctx *ctx, pawl_str input)
 {
-    pawl_call(ctx, "First", input);
+    pawl_ignore(pawl_call(ctx, "First", input));
     for (int i = 0; i < WIDTH; i++) {
         pawl_scope_begin(ctx);
-        pawl_await(ctx, pawl_wait_event(ctx, "T"));
+        pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "T")));
         pawl_scope_end(ctx);
     }
     return pawl_done(ctx, "read");
@@ -447,9 +583,9 @@ static pawl_result looking(pawl_ctx *ctx, pawl_str input)
 {
     was_on_fiber = engine_on_fiber();
     was_replaying[0] = pawl_is_replaying(ctx);
-    pawl_call(ctx, "A", input);
+    pawl_ignore(pawl_call(ctx, "A", input));
     was_replaying[1] = pawl_is_replaying(ctx);
-    pawl_call(ctx, "B", input);
+    pawl_ignore(pawl_call(ctx, "B", input));
     return pawl_done(ctx, "");
 }
 

@@ -46,8 +46,10 @@ static struct {
     struct httpd *h;
     int port;
     struct call *waiting; /* answered in the next round */
+    bool holds;           /* they are not */
     unsigned calls;       /* alive */
     unsigned gone;        /* told that the other side went */
+    unsigned lost;        /* of these: for good */
     char *big;
     struct client *clients[4];
     size_t count;
@@ -57,6 +59,56 @@ static struct {
     unsigned rounds;       /* since the handler was last told that it may hand on */
     unsigned rounds_most;
 } w;
+
+/* ---- The system ------------------------------------------------------------------------ */
+
+static bool full;        /* every second send finds no room */
+static bool no_sessions; /* of TLS */
+
+extern ssize_t __real_send(int fd, const void *bytes, size_t n, int flags);
+extern ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+extern int __real_gnutls_init(void *session, unsigned flags);
+ssize_t __wrap_send(int fd, const void *bytes, size_t n, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
+int __wrap_gnutls_init(void *session, unsigned flags);
+
+static bool has_no_room(int flags)
+{
+    static unsigned calls;
+    if (!full || flags & MSG_DONTWAIT || calls++ % 2) /* clients say DONTWAIT */
+        return false;
+    errno = EAGAIN;
+    return true;
+}
+
+ssize_t __wrap_send(int fd, const void *bytes, size_t n, int flags)
+{
+    return has_no_room(flags) ? -1 : __real_send(fd, bytes, n, flags);
+}
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    return has_no_room(flags) ? -1 : __real_sendmsg(fd, message, flags);
+}
+
+static struct http_tls *session; /* that is none */
+static unsigned freed;           /* how often */
+
+extern void __real_http_tls_free(struct http_tls *s);
+void __wrap_http_tls_free(struct http_tls *s);
+
+void __wrap_http_tls_free(struct http_tls *s)
+{
+    if (s && s == session)
+        freed++;
+    else
+        __real_http_tls_free(s);
+}
+
+int __wrap_gnutls_init(void *at, unsigned flags)
+{
+    return no_sessions ? -25 : __real_gnutls_init(at, flags);
+}
 
 /* ---- The handler ---------------------------------------------------------------------- */
 
@@ -73,7 +125,7 @@ static void *on_begin(void *user, struct httpd_conn *conn, const struct head *he
     c->later = strstr(head->target.ptr, "later");
     c->stream = strstr(head->target.ptr, "stream");
     if (c->big)
-        c->answer.body = (pawl_str){w.big, BIG};
+        c->answer.body = (pawl_str){w.big, c->answer.holds = BIG};
     if (strstr(head->target.ptr, "no")) {
         c->answer.status = 404;
         httpd_answer(conn, &c->answer);
@@ -100,10 +152,11 @@ static void on_ready(void *call)
     }
 }
 
-static void on_gone(void *call)
+static void on_gone(void *call, bool lost)
 {
     (void)call;
     w.gone++;
+    w.lost += lost;
 }
 
 static enum httpd_pull on_pull(void *call, struct buf *out)
@@ -139,7 +192,7 @@ static void on_awake(void *user, int64_t now_ms)
         step(w.chatty);
     if (now_ms > w.end_ms) /* never asleep any more */
         httpd_end(w.h);
-    while (w.waiting) {
+    while (w.waiting && !w.holds) {
         struct call *c = w.waiting;
         w.waiting = c->next;
         httpd_answer(c->conn, &c->answer);
@@ -192,10 +245,13 @@ static int listener(void)
     return fd;
 }
 
+static size_t answer_bytes; /* of the next server */
+
 static bool serve(uint32_t connections, uint32_t per_address)
 {
     pawl_error err;
     struct httpd_opts opts = {.listen_fd = listener(),
+                              .answer_bytes = answer_bytes,
                               .handler = &handler,
                               .connections = connections,
                               .per_address = per_address};
@@ -343,9 +399,102 @@ TEST(answers_larger_than_a_socket_come_whole)
     httpd_free(w.h);
 }
 
+static bool a_has_one_big(void)
+{
+    const char *body = strstr(a.in, "\r\n\r\n");
+    return a.over || (body && a.have >= BIG + (size_t)(body + 4 - a.in));
+}
+
 static bool never(void)
 {
     return false;
+}
+
+static bool both_are_held(void)
+{
+    return w.h->held >= 2 * BIG && w.calls == 2;
+}
+
+/* The oldest of those who do not read goes when all of them together hold too much. */
+TEST(answers_nobody_reads_have_a_budget)
+{
+    static struct client c;
+    answer_bytes = 2 * BIG + 4096;
+    ck_assert(serve(10, 0));
+    answer_bytes = 0;
+    join_in(&a, ASK("/big"), 1000, 4096);
+    a.deaf = true;
+    run(never, 30);
+    join_in(&b, ASK("/big"), 1000, 4096);
+    b.deaf = true;
+    run(both_are_held, 3000);
+    ck_assert(both_are_held());
+    struct httpd_conn *oldest = w.h->slow_first, *next = w.h->slow_last;
+    ck_assert(oldest != next);
+    join_in(&c, ASK("/big"), 1000, 4096);
+    c.deaf = true;
+    run(never, 50);
+    ck_assert_uint_eq(w.calls, 2);
+    ck_assert_ptr_eq(w.h->slow_first, next);
+    ck_assert_uint_le(w.h->held, w.h->opts.answer_bytes);
+    leave();
+    run(never, 20);
+    ck_assert_uint_eq(w.h->held, 0);
+    httpd_free(w.h);
+    ck_assert_uint_eq(w.calls, 0);
+}
+
+/* Who takes some of its answer earns time by what it takes, up to a minute. */
+TEST(a_slow_reader_has_the_time_it_earns)
+{
+    ck_assert(serve(10, 0));
+    join_in(&a, ASK("/big"), 1000, BIG + 4096);
+    a.deaf = true;
+    run(never, 30);
+    struct httpd_conn *c = w.h->slow_first;
+    ck_assert(c);
+    ck_assert_int_le(c->deadline_ms, w.h->now_ms + SEND_MS);
+    c->deadline_ms = w.h->now_ms + 100; /* almost over */
+    slow_progress(c, 4096);
+    ck_assert_int_le(c->deadline_ms, w.h->now_ms + 1100);
+    ck_assert_int_gt(c->deadline_ms, w.h->now_ms + 900);
+    ck_assert_int_le(c->look.key, c->deadline_ms);
+    slow_progress(c, 100 << 20);
+    ck_assert_int_eq(c->deadline_ms, w.h->now_ms + SEND_MS);
+    c->deadline_ms = w.h->now_ms - 50; /* late, and a byte does not save it */
+    slow_progress(c, 1);
+    run(never, 20);
+    ck_assert_uint_eq(w.calls, 0);
+    leave();
+    httpd_free(w.h);
+}
+
+static size_t key_of(const char *text, char ret[16])
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    memset(ret, 0, 16);
+    if (inet_pton(AF_INET6, text, &v6.sin6_addr) == 1)
+        return address_key((struct sockaddr *)&v6, ret);
+    ck_assert(inet_pton(AF_INET, text, &v4.sin_addr) == 1);
+    return address_key((struct sockaddr *)&v4, ret);
+}
+
+static bool are_one(const char *a_text, const char *b_text)
+{
+    char x[16], y[16];
+    size_t n = key_of(a_text, x);
+    return n == key_of(b_text, y) && memcmp(x, y, n) == 0;
+}
+
+TEST(one_household_is_one_address)
+{
+    ck_assert(are_one("2001:db8:1:2:3:4:5:6", "2001:db8:1:2:ffff::1"));
+    ck_assert(!are_one("2001:db8:1:2::1", "2001:db8:1:3::1"));
+    ck_assert(are_one("192.0.2.7", "192.0.2.7"));
+    ck_assert(!are_one("192.0.2.7", "192.0.2.8"));
+    ck_assert(are_one("192.0.2.7", "::ffff:192.0.2.7"));
+    ck_assert(!are_one("::ffff:192.0.2.7", "::ffff:192.0.2.8"));
 }
 
 TEST(more_connections_than_allowed_wait)
@@ -445,6 +594,7 @@ TEST(a_stream_to_an_old_client_says_that_it_closes)
     run(a_has_all, 3000);
     ck_assert(a.over && strstr(a.in, "Connection: close\r\n"));
     ck_assert(!strstr(a.in, "keep-alive") && !strstr(a.in, "chunked"));
+    ck_assert(strstr(a.in, "X-Accel-Buffering: no\r\n"));
     ck_assert(strstr(a.in, "\r\n\r\npiece\npiece\npiece\n"));
     leave();
     httpd_free(w.h);
@@ -503,4 +653,152 @@ TEST(a_body_that_drips_earns_no_time)
     ck_assert(a.over && !a.have);
     leave();
     httpd_free(w.h);
+}
+
+/* Nothing is lost and nothing is sent twice when there is no room at the first try. */
+TEST(a_socket_without_room_loses_no_byte)
+{
+    for (int round = 0; round < 2; round++) {
+        ck_assert(serve(10, 0));
+        for (size_t i = 0; i < BIG; i++)
+            w.big[i] = (char)(i * 7 + i / 251);
+        full = true;
+        join_in(&a, round ? ASK("/big") : ASK("/") ASK("/stream"), 1000, BIG + 4096);
+        run(round ? a_has_one_big : a_has_all, 10000);
+        full = false;
+        const char *body = strstr(a.in, "\r\n\r\n") + 4;
+        if (round)
+            ck_assert(memcmp(body, w.big, BIG) == 0);
+        else
+            ck_assert(
+                strncmp(body, "helloHTTP/1.1 200 OK\r\n", 22) == 0 &&
+                strstr(body, "\r\n\r\n6\r\npiece\n\r\n6\r\npiece\n\r\n6\r\npiece\n\r\n0\r\n\r\n"));
+        memset(w.big, 0, BIG);
+        leave();
+        httpd_free(w.h);
+    }
+}
+
+static bool a_is_answered(void)
+{
+    return a.over || strstr(a.in, "hello");
+}
+
+TEST(heads_come_in_pieces)
+{
+    static const int sizes[] = {600, 1500, 5000, 15000};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        static char text[16000];
+        ck_assert(serve(10, 0));
+        (void)snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nHost: h\r\nX: %0*d\r\n\r\n", sizes[i],
+                       0);
+        join_in(&a, text, 100, 4096);
+        run(a_is_answered, 5000);
+        ck_assert_msg(strstr(a.in, "200 OK"), "%d bytes: '%s'", sizes[i], a.in);
+        leave();
+        httpd_free(w.h);
+    }
+}
+
+static bool a_is_all_there(void)
+{
+    return a.sent == a.len && answers(&a) && w.h->conns && w.h->conns->state != CONN_BUSY;
+}
+
+/* What lies behind a request that came in pieces has its own time, not that between requests. */
+TEST(what_is_begun_behind_a_request_has_its_time)
+{
+    static const struct {
+        const char *behind;
+        int64_t ms;
+    } cases[] = {
+        {"GET /par",                                                  HEAD_MS},
+        {"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab", BODY_MS}
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[200];
+        (void)snprintf(text, sizeof(text), "GET / HTT%s%s", "P/1.1\r\nHost: h\r\n\r\n",
+                       cases[i].behind);
+        ck_assert(serve(10, 0));
+        join_in(&a, text, 9, 4096);
+        a.len = 9;
+        run(never, 20);
+        struct httpd_conn *c = w.h->conns;
+        ck_assert(c && c->in);
+        heap_remove(&w.h->looks, &c->look); /* as after the first minute */
+        c->look.key = c->deadline_ms = w.h->now_ms + REST_MS;
+        ck_assert(heap_push(&w.h->looks, &c->look));
+        a.piece = 1000;
+        a.len = strlen(text);
+        run(a_is_all_there, 3000);
+        run(never, 20);
+        ck_assert_int_le(c->deadline_ms, w.h->now_ms + cases[i].ms);
+        ck_assert_int_le(c->look.key, c->deadline_ms);
+        leave();
+        httpd_free(w.h);
+    }
+}
+
+static bool a_has_sent(void)
+{
+    return a.over || a.sent == a.len;
+}
+
+/* Who is refused in the middle of its body may send the rest of it: it is read over, so that the
+ * refusal arrives. */
+TEST(who_is_refused_is_read_over)
+{
+    size_t n = (size_t)32 << 20;
+    char *text = __real_malloc(n + 1);
+    memset(text, 'x', n);
+    text[n] = 0;
+    memcpy(text, " bad\r\n\r\n", 8);
+    ck_assert(serve(10, 0));
+    join_in(&a, text, 1 << 20, 4096);
+    a.deaf = true; /* it looks for an answer when it has sent all */
+    run(a_has_sent, 10000);
+    ck_assert_uint_eq(a.sent, n);
+    a.deaf = false;
+    run(a_has_all, 1000);
+    ck_assert(strstr(a.in, "HTTP/1.1 400 "));
+    leave();
+    run(never, 20);
+    ck_assert_uint_eq(w.h->count, 0); /* gone at once when the other side is */
+    httpd_free(w.h);
+    free(text);
+}
+
+static bool a_waits(void)
+{
+    return w.waiting;
+}
+
+/* The session goes with the socket; the rest of the connection when the call has its answer. */
+TEST(a_session_of_who_is_lost_is_freed_once)
+{
+    int nobody = 0;
+    ck_assert(serve(10, 0));
+    join_in(&a, ASK("/later"), 1000, 4096);
+    w.holds = true;
+    run(a_waits, 3000);
+    ck_assert(a_waits());
+    struct call *c = w.waiting;
+    w.waiting = NULL;
+    w.holds = false;
+    c->conn->tls = session = (struct http_tls *)(void *)&nobody;
+    http_conn_close(c->conn);
+    ck_assert_uint_eq(freed, 1);
+    httpd_answer(c->conn, &c->answer);
+    ck_assert_uint_eq(freed, 1);
+    ck_assert_uint_eq(w.calls, 0);
+    leave();
+    httpd_free(w.h);
+}
+
+TEST(a_session_that_cannot_be_had_is_none)
+{
+    int nobody = 0;
+    no_sessions = true;
+    ck_assert_ptr_null(http_tls_new((struct http_trust *)(void *)&nobody, -1));
+    no_sessions = false;
 }

@@ -298,6 +298,89 @@ TEST(integers_are_whole_and_fit)
     }
 }
 
+TEST(whole_numbers_are_told_by_their_value)
+{
+    static const struct {
+        const char *raw;
+        bool ok;
+        int64_t value;
+    } rows[] = {
+        {"5",                           true,  5        },
+        {"5.0",                         true,  5        },
+        {"-5.000",                      true,  -5       },
+        {"0.5e1",                       true,  5        },
+        {"50e-1",                       true,  5        },
+        {"500000.0E-5",                 true,  5        },
+        {"1.25e+2",                     true,  125      },
+        {"10203e0",                     true,  10203    },
+        {"10.0",                        true,  10       },
+        {"-0.0",                        true,  0        },
+        {"0e99999999999",               true,  0        },
+        {"0.000e-99999999999",          true,  0        },
+        {"9223372036854775807.0",       true,  INT64_MAX},
+        {"-9223372036854775808.0",      true,  INT64_MIN},
+        {"922337203685477580700e-2",    true,  INT64_MAX},
+        {"9223372036854775808.0",       false, 0        },
+        {"-9223372036854775809.0",      false, 0        },
+        {"5.5",                         false, 0        },
+        {"5e-1",                        false, 0        },
+        {"100000.00001",                false, 0        },
+        {"1e19",                        false, 0        },
+        {"1e99999999999",               false, 0        },
+        {"1e-99999999999",              false, 0        },
+        {"1000000000000000000000000.1", false, 0        },
+        {"true",                        false, 0        },
+        {"\"5.0\"",                     false, 0        },
+        {"",                            false, 0        },
+    };
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        int64_t value = 0;
+        pawl_str raw = exact(rows[i].raw, strlen(rows[i].raw));
+        ck_assert_msg(json_whole(raw, &value) == rows[i].ok, "%s", rows[i].raw);
+        if (rows[i].ok)
+            ck_assert_int_eq(value, rows[i].value);
+        drop(raw);
+    }
+}
+
+TEST(half_of_a_surrogate_pair_is_found_where_it_is)
+{
+    static const struct {
+        const char *text;
+        enum json_fault fault;
+        size_t offset;
+    } rows[] = {
+        {"\"\\ud83d\\ude00\"",        JSON_FINE,      14},
+        {"\"\\\\ud83d\"",             JSON_FINE,      9 },
+        {"\"\\ud7ff\\ue000\"",        JSON_FINE,      14},
+        {"\"\\ufffd\"",               JSON_FINE,      8 },
+        {"\"\\ud800\"",               JSON_HALF_PAIR, 1 },
+        {"\"\\udfff\"",               JSON_HALF_PAIR, 1 },
+        {"[\"\\n\\\\\\uDC00\"]",      JSON_HALF_PAIR, 6 },
+        {"\"\\ud83d\\ud83d\\ude00\"", JSON_HALF_PAIR, 1 },
+        {"\"\\ud83d\\ude00\\ude00\"", JSON_HALF_PAIR, 13},
+        {"\"\\ud83d\\\\ude00\"",      JSON_HALF_PAIR, 1 },
+        {"{\"\\ud83d\":1}",           JSON_HALF_PAIR, 2 },
+        {"[1,",                       JSON_BROKEN,    3 },
+        {"",                          JSON_BROKEN,    0 },
+        {"\"\\ud8\"",                 JSON_BROKEN,    1 },
+    };
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        size_t offset = 99;
+        pawl_str copy = exact(rows[i].text, strlen(rows[i].text));
+        ck_assert_msg(json_check(copy, &offset) == rows[i].fault, "%s", rows[i].text);
+        ck_assert_msg(offset == rows[i].offset, "%s: %zu", rows[i].text, offset);
+        drop(copy);
+    }
+    char text[200];
+    size_t offset;
+    ck_assert_int_eq(json_check(nested(text, 64, "[", "]"), &offset), JSON_FINE);
+    ck_assert_int_eq(json_check(nested(text, 65, "[", "]"), &offset), JSON_TOO_DEEP);
+    ck_assert_uint_eq(offset, 64);
+}
+
 TEST(numbers_are_read_in_any_locale_and_at_the_end_of_memory)
 {
     static const struct {
@@ -395,6 +478,39 @@ static pawl_str walk(pawl_mem *mem, const char *raw)
     return list;
 }
 
+TEST(each_walks_elements_and_members_by_pointer)
+{
+    pawl_str payload =
+        pawl_s("{\"n\":3, \"items\": [ {\"p\":1}, 22 ,[\"x\"]], \"o\":{\"a b\":1,\"\\u0041\":2}}");
+    static const char *const values[] = {"{\"p\":1}", "22", "[\"x\"]"};
+    size_t seen = 0;
+
+    pawl_json_iter it = pawl_json_each(payload, "/items");
+    for (; pawl_json_next(&it); seen++) {
+        ck_assert_uint_eq(it.index, seen);
+        ck_assert(pawl_str_is(it.value, values[seen]) && it.key.len == 0);
+    }
+    ck_assert_uint_eq(seen, 3);
+    ck_assert(!pawl_json_next(&it)); /* the end stays the end */
+    it = pawl_json_each(payload, "/o");
+    ck_assert(pawl_json_next(&it) && pawl_str_is(it.key, "a b") && pawl_str_is(it.value, "1"));
+    ck_assert(pawl_json_next(&it) && pawl_str_is(it.key, "\\u0041") && it.index == 1);
+    ck_assert(!pawl_json_next(&it));
+}
+
+TEST(each_of_what_is_no_array_walks_nothing)
+{
+    static const char *const pointers[] = {"/n", "/none", "n", "/items/3", ""};
+    for (size_t i = 0; i < 5; i++) {
+        pawl_str payload =
+            pawl_s(i < 4 ? "{\"n\":3,\"items\":[1]}" : "[1,2"); /* broken: no values */
+        pawl_json_iter it = pawl_json_each(payload, pointers[i]);
+        ck_assert(!pawl_json_next(&it));
+    }
+    pawl_json_iter none = pawl_json_each(pawl_s("[]"), NULL);
+    ck_assert(!pawl_json_next(&none));
+}
+
 TEST(members_and_elements_come_in_order)
 {
     static const struct {
@@ -420,6 +536,67 @@ TEST(members_and_elements_come_in_order)
 
     for (size_t i = 0; i < COUNT(rows); i++)
         ck_assert_str_eq(walk(mem, rows[i].raw).ptr, rows[i].list);
+    pawl_mem_free(mem);
+}
+
+/* ---- The same value ------------------------------------------------------ */
+
+/* Rows of one class are the same value; rows of different ones are not. */
+TEST(the_same_value_is_told_however_it_is_written)
+{
+    static const char *const classes[][6] = {
+        {"1",                                   "1.0",                                 "10e-1",             " 1 ",                                       "0.1e1",                                       "1E0"             },
+        {"0",                                   "-0",                                  "0.00",              "0e99999999999999",                          "-0.0e-5",                                     "0.0"             },
+        {"-1",                                  "-1.0",                                "-10e-1",            "-1",                                        "-1",                                          "-1"              },
+        {"12.34",                               "1234e-2",                             "0.001234e4",        "12.340",                                    "12.34",                                       "12.34"           },
+        {"100",                                 "1e2",                                 "100.0",             "0.1e+3",                                    "1.00e2",                                      "100"             },
+        {"1001",                                "1.001e3",                             "10.01E2",           "1001.0",                                    "1001",                                        "1001"            },
+        {"10.01",                               "1001e-2",                             "10.010",            "10.01",                                     "10.01",                                       "10.01"           },
+        {"9007199254740993",                    "9007199254740993.0",                  "9007199254740993",  "9007199254740993",
+         "9007199254740993",                                                                                                                                                                            "9007199254740993"},
+        {"9007199254740992",                    "9007199254740992.0",                  "9007199254740992",  "9007199254740992",
+         "9007199254740992",                                                                                                                                                                            "9007199254740992"},
+        {"1e400",                               "10e399",                              "0.1e401",           "1e400",                                     "1e400",                                       "1e400"           },
+        {"1e99999999999",                       "1e99999999999 ",                      "1e99999999999",     "1e99999999999",                             "1e99999999999",
+         "1e99999999999"                                                                                                                                                                                                  },
+        {"1e999999999999",                      "1e999999999999",                      "1e999999999999",    "1e999999999999",                            "1e999999999999",
+         "1e999999999999"                                                                                                                                                                                                 },
+        {"\"A/\\u00e4\"",                       "\"\\u0041\\/\\u00E4\"",               "\"A\\/\\u00e4\"",   "\"A/\xc3\xa4\"",
+         "\"\\u0041/\xc3\xa4\"",                                                                                                                                                                        " \"A/\\u00e4\""  },
+        {"\"1\"",                               "\"\\u0031\"",                         "\"1\"",             "\"1\"",                                     "\"1\"",                                       "\"1\""           },
+        {"\"\"",                                " \"\" ",                              "\"\"",              "\"\"",                                      "\"\"",                                        "\"\""            },
+        {"null",                                " null",                               "null",              "null",                                      "null",                                        "null"            },
+        {"true",                                "true ",                               "true",              "true",                                      "true",                                        "true"            },
+        {"false",                               "false ",                              "false",             "false",                                     "false",                                       "false"           },
+        {"{}",                                  "{ }",                                 "\n{}",              "{}",                                        "{}",                                          "{}"              },
+        {"[]",                                  "[ ]",                                 "\n[]",              "[]",                                        "[]",                                          "[]"              },
+        {"[1,2]",                               "[ 1 , 2 ]",                           "[1.0,2]",           "[1,20e-1]",                                 "[1,2]",                                       "[1,2]"           },
+        {"[2,1]",                               "[2, 1]",                              "[2,1]",             "[2,1]",                                     "[2,1]",                                       "[2,1]"           },
+        {"[1]",                                 "[1 ]",                                "[1.0]",             "[1]",                                       "[1]",                                         "[1]"             },
+        {"{\"a\":1,\"b\":[{\"c\":2,\"d\":3}]}", "{\"b\":[{\"d\":3,\"c\":2}],\"a\":1}",
+         "{ \"a\" : 1.0 , \"b\" : [ { \"c\" : 2 , \"d\" : 3 } ] }",                                         "{\"\\u0061\":1,\"b\":[{\"c\":2,\"d\":3}]}", "{\"a\":1,\"a\":9,\"b\":[{\"c\":2,\"d\":3}]}",
+         "{\"b\":[{\"d\":3,\"c\":2}],\"a\":1,\"a\":7,\"b\":0}"                                                                                                                                                            },
+        {"{\"a\":1}",                           "{\"a\":1.0}",                         "{\"a\" :1}",        "{\"a\":1,\"a\":2}",                         "{\"a\":1}",                                   "{\"a\":1}"       },
+        {"{\"a\":2}",                           "{\"a\":2.0}",                         "{\"a\":2,\"a\":1}", "{\"a\":2}",                                 "{\"a\":2}",                                   "{\"a\":2}"       },
+        {"{\"ab\":1}",                          "{\"ab\":1.0}",                        "{\"ab\" :1}",       "{\"ab\":1}",                                "{\"ab\":1}",                                  "{\"ab\":1}"      },
+        {"{\"b\":1}",                           "{\"b\":1.0}",                         "{\"b\" :1}",        "{\"b\":1}",                                 "{\"b\":1}",                                   "{\"b\":1}"       },
+        {"{\"a\":{}}",                          "{\"a\":{ }}",                         "{\"a\":{}}",        "{\"a\":{}}",                                "{\"a\":{}}",                                  "{\"a\":{}}"      },
+        {"x",                                   "x",                                   "x",                 "x",                                         "x",                                           "x"               }, /* no JSON: its bytes */
+        {"x ",                                  "x ",                                  "x ",                "x ",                                        "x ",                                          "x "              },
+        {"",                                    "",                                    "",                  "",                                          "",                                            ""                },
+        {"[1,2",                                "[1,2",                                "[1,2",              "[1,2",                                      "[1,2",                                        "[1,2"            },
+        {"[1, 2",                               "[1, 2",                               "[1, 2",             "[1, 2",                                     "[1, 2",                                       "[1, 2"           },
+    };
+    pawl_mem *mem = pawl_mem_new();
+
+    for (size_t i = 0; i < COUNT(classes) * 6; i++)
+        for (size_t k = 0; k < COUNT(classes) * 6; k++) {
+            const char *a = classes[i / 6][i % 6], *b = classes[k / 6][k % 6];
+            pawl_str x = exact(a, strlen(a)), y = exact(b, strlen(b));
+            ck_assert_msg(json_same(mem, x, y) == (i / 6 == k / 6), "%s and %s", a, b);
+            drop(x);
+            drop(y);
+        }
     pawl_mem_free(mem);
 }
 

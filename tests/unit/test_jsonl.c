@@ -5,6 +5,7 @@
  */
 #include "../harness.h"
 
+#include "base/point.h"
 #include "pawl/json.h"
 #include "store/jsonl/jsonl.h"
 #include "store/jsonl/text.h"
@@ -500,5 +501,89 @@ TEST(a_fence_half_written_is_the_one_before)
     take();
     ck_assert_uint_eq(fence.group_no, group);
     ck_assert_uint_gt(fence.next_id, 4); /* whatever the fence says, ids in use are not given */
+    end();
+}
+
+/* ---- Not there any more ------------------------------------------------------------------ */
+
+static void at_end_of_commit(const char *name)
+{
+    if (strcmp(name, "jsonl.acked") != 0)
+        return;
+    point_hook = NULL;
+    char path[200];
+    snprintf(path, sizeof(path), "%s/lock", root);
+    ck_assert_int_eq(unlink(path), 0);
+}
+
+TEST(D08_nothing_is_committed_to_a_directory_that_is_not_there)
+{
+    pawl_row row;
+    pawl_error err;
+    open_new();
+    (void)make("a", "1");
+    delete_all();
+    for (int again = 0; again < 2; again++) {
+        ck_assert_int_eq(commit_round(&(pawl_round){0}), PAWL_NOT_FOUND);
+        ck_assert_int_eq(store->ops->find(store, pawl_s("a"), mem, &row, &err), PAWL_UNAVAILABLE);
+    }
+    end();
+}
+
+TEST(D08_nor_to_one_that_took_its_place)
+{
+    open_new();
+    (void)make("a", "1");
+    delete_all();
+    ck_assert_int_eq(mkdir(root, 0700), 0);
+    ck_assert_int_eq(commit_round(&(pawl_round){0}), PAWL_NOT_FOUND);
+    ck_assert_int_eq(rmdir(root), 0); /* nothing was written there */
+    end();
+}
+
+TEST(D08_deleted_in_the_middle_of_a_commit)
+{
+    open_new();
+    point_hook = at_end_of_commit;
+    ck_assert_int_eq(commit_round(&(pawl_round){0}), PAWL_NOT_FOUND);
+    ck_assert(!point_hook);
+    end();
+}
+
+/* ---- Whose directory ----------------------------------------------------------------------- */
+
+static void refused(const char *words)
+{
+    pawl_error err = {0};
+    ck_assert(!pawl_jsonl_store(root, NULL, &err));
+    ck_assert_msg(strstr(err.text, words), "%s", err.text);
+}
+
+TEST(C17_links_are_not_followed)
+{
+    static const char *const names[] = {"queue", "removed", "lock", "fence.json", "theirs"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[200];
+        open_new();
+        store->ops->close(store);
+        snprintf(path, sizeof(path), "%s/%s", root, names[i]);
+        (void)remove(path);
+        (void)rmdir(path);
+        ck_assert_int_eq(symlink("/", path), 0);
+        refused(i == 3 ? "symbolic links" : "is a symbolic link");
+        ck_assert_int_eq(unlink(path), 0);
+        take();
+        end();
+    }
+}
+
+TEST(C17_a_directory_that_others_may_write_is_refused)
+{
+    open_new();
+    store->ops->close(store);
+    ck_assert_int_eq(chmod(root, 0777), 0);
+    refused("may be written by others");
+    ck_assert_int_eq(chmod(root, 0700), 0);
+    take();
     end();
 }

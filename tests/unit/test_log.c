@@ -52,7 +52,7 @@ static const char *const hostile[] = {
     "\" level=error x=\"",
     "back\\slash\\",
     "line\nbreak\r\ttab",
-    "\x1b[2J\x7f\xc2\x9b",
+    "\x1b[2J\x7f\xc2\x9b\xe2\x80\xae",
     "caf\xc3\xa9 \xe2\x82\xac",
     "broken \xff\xfe \xc3",
     "}{\"a\":1}",

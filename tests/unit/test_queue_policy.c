@@ -252,6 +252,51 @@ TEST(large_entries_leave_the_window_by_their_bytes)
     tear_down(&b);
 }
 
+/* Items of any size, all asked for at once: each answer has one at least, and there is an end. */
+TEST(a_pop_of_more_than_the_window_holds_gives_what_fits)
+{
+    static const size_t sizes[6] = {100000, 1 << 20, 300000, 0, 4 << 20, 1};
+    struct bench b;
+    pawl_queue_reply r;
+    set_up(&b);
+    char *big = malloc(4 << 20);
+    memset(big, 'x', 4 << 20);
+    for (size_t i = 0; i < 90; i++) {
+        pawl_queue_item item = {
+            .data = {big, sizes[i % 6]}
+        };
+        r = (pawl_queue_reply){0};
+        queue_push(&b.g, b.q, PAWL_QUEUE_REQUEST(.items = &item, .item_count = 1), NULL, &r);
+    }
+    queue_group_seal(&b.g, &b.round);
+    pawl_queue_entry *rows = rows_of(&b, 90);
+    queue_group_done(&b.g);
+    size_t seen = 0, empty_handed = 0;
+    while (seen < 90) {
+        enum queue_verdict v = pop(&b, false, 100, &r);
+        if (v == QUEUE_REFILL) {
+            size_t from = (size_t)(b.q->bound_place - 101), before = b.q->count;
+            queue_refill(b.q, rows + from, 90 - from > 10 ? 10 : 90 - from, 90 - from > 10);
+            empty_handed += b.q->count == before;
+            ck_assert_uint_le(empty_handed, seen + 1);
+            continue;
+        }
+        ck_assert_int_eq(v, QUEUE_DONE);
+        size_t bytes = 0;
+        for (size_t i = 0; i < r.count; i++, seen++) {
+            ck_assert_uint_eq(r.messages[i].data.len, sizes[seen % 6]);
+            bytes += r.messages[i].data.len;
+        }
+        ck_assert(r.count == 1 || (r.count && bytes <= PAWL_QUEUE_POP_BYTES));
+        seal(&b);
+    }
+    ck_assert_int_eq(pop(&b, false, 100, &r), QUEUE_EMPTY);
+    ck_assert_uint_ge(empty_handed, 1);
+    free(rows);
+    free(big);
+    tear_down(&b);
+}
+
 TEST(too_many_deliveries_move_the_entry_in_the_same_round)
 {
     struct bench b;
@@ -270,11 +315,40 @@ TEST(too_many_deliveries_move_the_entry_in_the_same_round)
     ck_assert_uint_eq(b.round.new_queue_count, 1); /* the dead letter queue begins here */
     ck_assert_uint_eq(b.round.update_count, 1);
     ck_assert_uint_eq(b.round.updates[0].qid, b.dead->row.qid);
-    ck_assert_uint_eq(b.round.updates[0].deliveries, 0);
+    ck_assert_uint_eq(b.round.updates[0].deliveries, 1);
     ck_assert(pawl_str_is(b.round.updates[0].note,
-                          "{\"source\":\"q\",\"reason\":\"delivered too often\"}"));
+                          pawl_mem_printf(&b.mem,
+                                          "{\"source\":\"q\",\"reason\":\"delivered too often\","
+                                          "\"died_ms\":%lld}",
+                                          (long long)b.g.now_ms)
+                              .ptr));
     ck_assert_uint_eq(b.q->row.ready + b.q->row.locked + b.q->row.bytes, 0);
     ck_assert_uint_eq(b.dead->row.ready, 1);
+    tear_down(&b);
+}
+
+/* They are words of a command line. */
+TEST(a_lock_id_never_begins_with_a_dash)
+{
+    struct bench b;
+    pawl_queue_reply r;
+    set_up(&b);
+    pawl_queue_config config = pawl_queue_config_default();
+    config.max_locks = 0;
+    queue_configure(&b.g, b.q, &config);
+    for (int i = 0; i < 256 + 300; i++) { /* every first byte, and keys */
+        push(&b, "a", 0);
+        char key[16];
+        (void)snprintf(key, sizeof(key), "k%d", i);
+        r = (pawl_queue_reply){0};
+        ck_assert_int_eq(queue_pop(&b.g, b.q,
+                                   PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .require_ack = true,
+                                                      .key = i < 256 ? NULL : key),
+                                   &r),
+                         QUEUE_DONE);
+        ck_assert_uint_eq(r.lock_id.len, PAWL_QUEUE_LOCK_CHARS);
+        ck_assert(r.lock_id.ptr[0] != '-');
+    }
     tear_down(&b);
 }
 

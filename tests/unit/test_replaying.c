@@ -7,6 +7,9 @@
 #include "pawl/sim.h"
 #include "pawl/test.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include <string.h>
 
 static pawl_result flow(pawl_ctx *ctx, pawl_str in)
@@ -14,14 +17,14 @@ static pawl_result flow(pawl_ctx *ctx, pawl_str in)
     pawl_result r = pawl_call(ctx, "First", in);
     if (!r.ok)
         return r;
-    pawl_sleep(ctx, 1000);
+    pawl_ignore(pawl_sleep(ctx, 1000));
     return pawl_call(ctx, "Second", in);
 }
 
 static pawl_result other(pawl_ctx *ctx, pawl_str in)
 {
-    pawl_call(ctx, "First", in);
-    pawl_sleep(ctx, 2000);
+    pawl_ignore(pawl_call(ctx, "First", in));
+    pawl_ignore(pawl_sleep(ctx, 2000));
     return pawl_done(ctx, "x");
 }
 
@@ -112,6 +115,27 @@ TEST(a_prefix_ends_in_a_wait_and_every_step_is_told)
     done(&r);
 }
 
+/* Cancelled while it waited for its code, or between two executions: nothing of the code is there. */
+TEST(an_execution_that_ended_before_its_code_ran_fits)
+{
+    struct recorded r = record(flow);
+    pawl_history_event both[2] = {
+        r.h.events[0],
+        {.seq = 2,
+                      .kind = "OrchestrationCancelled",
+                      .data = pawl_s("no code"),
+                      .attrs = pawl_s("{\"forced\":true}")}
+    };
+    pawl_replay_report report;
+    ck_assert_int_eq(pawl_replay(r.app, &r.info, both, 2, NULL, &report, NULL), PAWL_OK);
+    ck_assert_int_eq(report.outcome, PAWL_REPLAY_ENDED);
+    ck_assert_uint_eq(report.events, 2);
+    both[1].attrs = (pawl_str){0}; /* not from outside: the code must have said so */
+    ck_assert_int_eq(pawl_replay(r.app, &r.info, both, 2, NULL, &report, NULL), PAWL_OK);
+    ck_assert_int_eq(report.outcome, PAWL_REPLAY_MISMATCH);
+    done(&r);
+}
+
 TEST(other_code_does_not_fit_and_both_sides_are_named)
 {
     struct recorded r = record(other);
@@ -185,6 +209,64 @@ TEST(good_code_passes_and_is_counted)
     ck_assert_uint_gt(r.crashes, 0);
     pawl_mem_free(mem);
     pawl_app_free(app);
+}
+
+/* A wait it never reads, and more memory than a turn may have. */
+static pawl_result forgetful(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task waits[] = {pawl_timer(ctx, 1), pawl_wait_event(ctx, "E")};
+    pawl_ignore(pawl_sleep(ctx, PAWL_DAYS(2)));
+    if (pawl_execution(ctx) % 2)
+        pawl_ignore(pawl_race(ctx, waits, 2));
+    if (pawl_execution(ctx) < 6 && !pawl_cancelled(ctx))
+        return pawl_continue_as_new(ctx, input, NULL);
+    pawl_shield(ctx);
+    pawl_ignore(pawl_sleep(ctx, PAWL_DAYS(2)));
+    pawl_unshield(ctx);
+    return pawl_done(ctx, "");
+}
+
+static pawl_result gluttonous(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_call(ctx, "A", input));
+    memset(pawl_alloc(ctx, (size_t)-8), 1, 1);
+    return pawl_done(ctx, "");
+}
+
+static pawl_sim_problem problem_of(pawl_orchestration_fn *fn, char text[300])
+{
+    pawl_app *app = pawl_app_new();
+    pawl_mem *mem = pawl_mem_new();
+    pawl_sim_report r;
+    pawl_error err;
+    const pawl_sim_event events[] = {
+        {.name = "E", .data = "1"}
+    };
+    ck_assert_int_eq(pawl_register_orchestration(app, "Flow", "1.0.0", fn), PAWL_OK);
+    ck_assert_int_eq(
+        pawl_sim(app,
+                 PAWL_SIM_OPTS(.orchestration = "Flow", .seeds = 30, .events = events,
+                               .event_count = 1, .faults = PAWL_SIM_CRASH | PAWL_SIM_CANCEL),
+                 mem, &r, &err),
+        PAWL_OK);
+    (void)snprintf(text, 300, "%.*s", PAWL_FMT(r.text));
+    pawl_sim_problem problem = r.problem;
+    pawl_mem_free(mem);
+    pawl_app_free(app);
+    return problem;
+}
+
+TEST(events_nobody_read_and_compensations_are_not_lost)
+{
+    char text[300];
+    ck_assert_msg(problem_of(forgetful, text) == PAWL_SIM_NONE, "%s", text);
+}
+
+TEST(a_turn_that_asks_for_too_much_is_found)
+{
+    char text[300];
+    ck_assert_int_eq(problem_of(gluttonous, text), PAWL_SIM_BLOCKED);
+    ck_assert_msg(strstr(text, "its turn asked for "), "%s", text);
 }
 
 TEST(the_same_seed_does_the_same)

@@ -124,6 +124,13 @@ __attribute__((unused)) static pawl_row box_instance(struct box *b, const char *
     return row;
 }
 
+/* What schema 4 added, taken away: the file is as one of schema 3. */
+#define BOX_SCHEMA_3                                                                               \
+    "UPDATE history SET seq=seq&4294967295;UPDATE queue_entry SET bytes=bytes&4294967295;"         \
+    "ALTER TABLE message DROP COLUMN sum;ALTER TABLE instance DROP COLUMN sum;"                    \
+    "ALTER TABLE work DROP COLUMN sum;ALTER TABLE fence DROP COLUMN sums_from;"                    \
+    "PRAGMA user_version=3;"
+
 /* Run SQL on a connection of its own, as a person with the sqlite3 shell would. */
 __attribute__((unused)) static void box_sql(struct box *b, const char *sql)
 {

@@ -20,7 +20,7 @@
 
 /* ---- A VFS that fails on demand ------------------------------------------------ */
 
-enum fault { NONE, SYNC_WAL, SYNC_DATABASE, WRITE_WAL_FULL, WRITE_WAL_IO };
+enum fault { NONE, SYNC_WAL, SYNC_DATABASE, WRITE_WAL_FULL, WRITE_WAL_IO, WRITE_DATABASE_FULL };
 static enum fault fault;
 static sqlite3_vfs shim;
 static sqlite3_vfs *real_vfs;
@@ -43,7 +43,8 @@ static int shim_sync(sqlite3_file *f, int flags)
 
 static int shim_write(sqlite3_file *f, const void *bytes, int n, sqlite3_int64 at)
 {
-    if (f == wal_file && fault == WRITE_WAL_FULL)
+    if ((f == wal_file && fault == WRITE_WAL_FULL) ||
+        (f == database_file && fault == WRITE_DATABASE_FULL))
         return SQLITE_FULL;
     if (f == wal_file && fault == WRITE_WAL_IO)
         return SQLITE_IOERR_WRITE;
@@ -620,6 +621,76 @@ TEST(a_caller_out_of_memory_leaves_no_reader_behind)
     box_drop(&b);
 }
 
+static const char *const queue_tables[] = {"queue", "queue_entry", "queue_lock", "queue_past",
+                                           "queue_key"};
+
+static void rename_queues(struct box *b, const char *from, const char *to)
+{
+    for (size_t i = 0; i < 5; i++) {
+        char sql[120];
+        (void)snprintf(sql, sizeof sql, "ALTER TABLE %s%s RENAME TO %s%s", from, queue_tables[i],
+                       to, queue_tables[i]);
+        ck_assert_int_eq(sqlite3_exec(sqlite_of(b->s)->writer.db, sql, NULL, NULL, NULL),
+                         SQLITE_OK);
+    }
+}
+
+/* Each read of queues, by number; false: there are no more. */
+static bool read_queues(struct box *b, int which, pawl_status *ret)
+{
+    const pawl_queue_ops *q = b->s->ops->queues;
+    const uint64_t id = 1;
+    pawl_queue_row row;
+    pawl_queue_row_list rows;
+    pawl_entry_list entries;
+    pawl_lock_list locks;
+    pawl_level_list levels;
+    pawl_queue_key key;
+    pawl_entry_query query = {.qid = 1, .limit = 9, .order = (pawl_entry_order)which};
+    if (which < 4)
+        *ret = q->query_entries(b->s, &query, b->mem, &entries, &b->err);
+    else if (which == 4)
+        *ret = q->find_queue(b->s, pawl_s("q"), b->mem, &row, &b->err);
+    else if (which == 5)
+        *ret = q->list_queues(b->s, pawl_s(""), pawl_s(""), 9, b->mem, &rows, &b->err);
+    else if (which == 6)
+        *ret = q->due_queues(b->s, 1, 9, b->mem, &rows, &b->err);
+    else if (which == 7)
+        *ret = q->read_entries(b->s, &id, 1, false, b->mem, &entries, &b->err);
+    else if (which == 8)
+        *ret = q->read_locks(b->s, 1, 9, b->mem, &locks, &b->err);
+    else if (which == 9)
+        *ret = q->has_past(b->s, 1, pawl_s("x"), &b->err);
+    else if (which == 10)
+        *ret = q->find_key(b->s, 1, pawl_s("x"), &key, &b->err);
+    else if (which == 11)
+        *ret = q->levels(b->s, 1, 9, b->mem, &levels, &b->err);
+    return which <= 11;
+}
+
+/* A statement that cannot be prepared: each read says so, and gives its connection back. */
+TEST(a_read_of_queues_that_cannot_be_prepared_says_so)
+{
+    struct box b;
+    pawl_status status;
+    box_make(&b);
+    box_open(&b);
+    rename_queues(&b, "", "gone_");
+    for (int i = 0; read_queues(&b, i, &status); i++) {
+        ck_assert_msg(status != PAWL_OK && status != PAWL_EMPTY && status != PAWL_NOT_FOUND,
+                      "read %d: %s", i, pawl_status_code(status));
+        int given = 0; /* back, and once */
+        for (const struct conn *c = sqlite_of(b.s)->pool; c && given < 9; c = c->next)
+            given++;
+        ck_assert_int_eq(given, sqlite_of(b.s)->readers);
+    }
+    rename_queues(&b, "gone_", "");
+    for (int i = 0; read_queues(&b, i, &status); i++)
+        ck_assert_msg(status == PAWL_OK || status == PAWL_EMPTY || status == PAWL_NOT_FOUND,
+                      "read %d: %s", i, pawl_status_code(status));
+    box_drop(&b);
+}
+
 /* When memory ran out the transaction could not even be rolled back, and the engine read as
  * committed what was not: a result was dropped because its instance had "ended". */
 TEST(a_commit_that_was_not_taken_back_is_not_read)
@@ -637,5 +708,129 @@ TEST(a_commit_that_was_not_taken_back_is_not_read)
     ck_assert_int_eq(found.state, a.state);
     ck_assert_int_ne(sqlite3_txn_state(s->writer.db, NULL), SQLITE_TXN_WRITE);
     (void)store_engine_set(before);
+    box_drop(&b);
+}
+
+TEST(a_checkpoint_that_meets_a_full_disk_gives_the_reserve_back)
+{
+    struct box b;
+    use_shim();
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3);
+    sqlite_of(b.s)->checkpoint_at = 1;
+    fault = WRITE_DATABASE_FULL;
+    ck_assert_int_eq(append(&b, &a), PAWL_OK); /* it is in the WAL */
+    ck_assert(!exists(&b, "reserve"));
+    ck_assert(!exists(&b, "dirty"));
+    fault = NONE;
+    ck_assert_int_eq(append(&b, &a), PAWL_OK);
+    ck_assert_uint_eq(count_events(&b, a.uid), 5);
+    no_shim();
+    box_drop(&b);
+}
+
+/* ---- Damaged tables --------------------------------------------------------------------- */
+
+static void break_root(struct box *b, const char *table)
+{
+    sqlite3 *db;
+    sqlite3_stmt *stmt;
+    ck_assert_int_eq(sqlite3_open(b->file, &db), SQLITE_OK);
+    ck_assert_int_eq(
+        sqlite3_prepare_v2(db, "SELECT rootpage FROM sqlite_schema WHERE name=?1", -1, &stmt, NULL),
+        SQLITE_OK);
+    (void)sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+    ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+    off_t at = (sqlite3_column_int64(stmt, 0) - 1) * 4096;
+    (void)sqlite3_finalize(stmt);
+    (void)sqlite3_close(db);
+    int fd = open(b->file, O_WRONLY);
+    ck_assert(fd >= 0 && pwrite(fd, "UUUUUUUU", 8, at) == 8);
+    close(fd);
+}
+
+/* One question that reads the table. */
+static pawl_status ask_table(struct box *b, const char *table, uint64_t uid)
+{
+    const pawl_store_ops *ops = b->s->ops;
+    pawl_row row;
+    pawl_row_list rows;
+    pawl_event_list events;
+    pawl_work_list work;
+    pawl_entry_list entries;
+    pawl_entry_query query = {.order = PAWL_ENTRIES_BY_ID, .qid = 1, .limit = 10};
+    if (strcmp(table, "history") == 0)
+        return ops->read_history(b->s, uid, 1, 0, 0, b->mem, &events, &b->err);
+    if (strcmp(table, "work") == 0)
+        return ops->read_work(b->s, &uid, 1, b->mem, &work, &b->err);
+    if (strcmp(table, "queue_entry") == 0)
+        return ops->queues->query_entries(b->s, &query, b->mem, &entries, &b->err);
+    if (strcmp(table, "head") == 0)
+        return ops->find_uid(b->s, uid, b->mem, &row, &b->err);
+    return ops->list(b->s, &(pawl_row_query){.limit = 10}, b->mem, &rows, &b->err);
+}
+
+TEST(D07_a_damaged_table_is_corrupt_for_who_reads_it)
+{
+    static const char *const tables[] = {"instance", "head", "history", "work", "queue_entry"};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        struct box b;
+        box_make(&b);
+        box_open(&b);
+        uint64_t uid = box_instance(&b, "a", 3).uid;
+        box_close(&b);
+        break_root(&b, tables[i]);
+        b.s = pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err);
+        ck_assert_msg(b.s, "%s: %s", tables[i], b.err.text);
+        ck_assert_msg(ask_table(&b, tables[i], uid) == PAWL_CORRUPT, "%s: %s", tables[i],
+                      b.err.text);
+        box_close(&b);
+        b.s = pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.now_ms = 1000), &b.err);
+        pawl_status rc = b.s ? b.s->ops->take(b.s, 1000, &b.fence, &b.err) : b.err.status;
+        ck_assert_msg(rc == PAWL_CORRUPT || rc == PAWL_OK, "%s: %s", tables[i], b.err.text);
+        if (strcmp(tables[i], "history") == 0) {
+            ck_assert_int_eq(rc, PAWL_CORRUPT);
+            ck_assert_msg(!strstr(b.err.text, "not an error"), "%s", b.err.text);
+        }
+        box_drop(&b);
+    }
+}
+
+/* ---- A long reader ------------------------------------------------------------------------- */
+
+TEST(a_wal_that_a_reader_let_grow_is_cut_again)
+{
+    static char big[1 << 20];
+    struct box b;
+    sqlite3 *reader;
+    pawl_store_figures figures;
+    box_make(&b);
+    box_open(&b);
+    (void)box_instance(&b, "a", 3);
+    ck_assert_int_eq(sqlite3_open(b.file, &reader), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(reader, "BEGIN;SELECT count(*) FROM history", NULL, NULL, NULL),
+                     SQLITE_OK);
+    memset(big, 'x', sizeof big);
+    for (int i = 0; i < 40; i++) {
+        pawl_message m = {
+            .id = box_id(&b), .uid = 1, .kind = 1, .data = {big, sizeof big}
+        };
+        ck_assert_int_eq(box_commit(&b, &(pawl_round){.messages = &m, .message_count = 1}, 1),
+                         PAWL_OK);
+    }
+    b.s->ops->figures(b.s, &figures);
+    ck_assert_uint_ge(figures.log_bytes, 40 << 20);
+    ck_assert_int_eq(sqlite3_exec(reader, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    for (int i = 0; i < 40 && figures.log_bytes > 20 << 20; i++) {
+        pawl_message m = {
+            .id = box_id(&b), .uid = 1, .kind = 1, .data = {big, sizeof big}
+        };
+        ck_assert_int_eq(box_commit(&b, &(pawl_round){.messages = &m, .message_count = 1}, 1),
+                         PAWL_OK);
+        b.s->ops->figures(b.s, &figures);
+    }
+    ck_assert_uint_le(figures.log_bytes, 20 << 20);
+    (void)sqlite3_close(reader);
     box_drop(&b);
 }

@@ -433,3 +433,52 @@ TEST(a_page_in_the_middle_of_a_history_does_not_walk_all_of_it)
     ck_assert_uint_eq(l.count, 5);
     box_drop(&b);
 }
+
+/* Calls with a tag, as schema 3 had them: tried, untried and free, untried and held. */
+TEST(calls_with_a_tag_get_their_lane_with_schema_4)
+{
+    struct box b;
+    pawl_work_list l;
+    pawl_str tagged = pawl_s("{\"attempts\":2,\"tag\":\"gpu\"}");
+    box_make(&b);
+    box_open(&b);
+    add_work(&b, 2, (pawl_work){.name = pawl_s("Send"), .attrs = tagged, .attempt = 1});
+    add_work(&b, 1, (pawl_work){.name = pawl_s("Send")});
+    box_close(&b);
+    box_sql(&b, BOX_SCHEMA_3
+            "INSERT INTO history VALUES(901,1,1,1,0,10,1,'Send','','{\"tag\":\"gpu\"}',1),"
+            "(902,1,1,2,901,10,2,'Send','','{\"tag\":\"gpu\"}',1),"
+            "(903,1,1,3,902,10,3,'Send','','',1);"
+            "INSERT INTO work_fresh VALUES(901,'Send',0),(903,'Send',0);"
+            "INSERT INTO work_local VALUES(902,0);UPDATE fence SET next_id=1000");
+    box_open(&b);
+    ck_assert_uint_eq(work_at(&b, 2000, "Send", 100, &l), 2);
+    ck_assert_uint_eq(l.items[1].id, 903);
+    ck_assert_uint_eq(work_at(&b, 2000, "Send/gpu", 100, &l), 4);
+    ck_assert_uint_eq(l.items[2].id, 901);
+    ck_assert_uint_eq(l.items[3].id, 902);
+    box_drop(&b);
+}
+
+/* Names come from outside: they are forgotten again, and nothing that is to be found is. */
+TEST(names_somebody_asked_for_are_bounded)
+{
+    struct box b;
+    pawl_work_list l;
+    char name[32];
+    box_make(&b);
+    box_open(&b);
+    uint64_t held =
+        add_work(&b, 1, (pawl_work){.name = pawl_s("Held"), .lock_epoch = b.fence.epoch});
+    add_work(&b, 1, (pawl_work){.name = pawl_s("Free")});
+    ck_assert_uint_eq(work_at(&b, 2000, "Held", 10, &l), 0);
+    b.s->ops->abandon_work(b.s, &held, 1);
+    for (int i = 0; i < 40000; i++) {
+        (void)snprintf(name, sizeof name, "Name%d", i);
+        ck_assert_uint_eq(work_at(&b, 2000, name, 10, &l), 0);
+    }
+    ck_assert_uint_lt(sqlite_of(b.s)->names.count, 20000);
+    ck_assert_uint_eq(work_at(&b, 2000, "Held", 10, &l), 1);
+    ck_assert_uint_eq(work_at(&b, 2000, "Free", 10, &l), 1);
+    box_drop(&b);
+}

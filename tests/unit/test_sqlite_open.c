@@ -5,10 +5,12 @@
 #include "pawl/backup.h"
 #include "store/sqlite/schema.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 static int64_t pragma(sqlite3 *db, const char *sql)
@@ -196,8 +198,8 @@ TEST(a_newer_schema_is_refused)
     box_make(&b);
     box_open(&b);
     box_close(&b);
-    box_sql(&b, "PRAGMA user_version=4");
-    refuse(&b, PAWL_UNSUPPORTED, "database schema 4 is newer than this pawl (3); upgrade pawl");
+    box_sql(&b, "PRAGMA user_version=5");
+    refuse(&b, PAWL_UNSUPPORTED, "database schema 5 is newer than this pawl (4); upgrade pawl");
     box_drop(&b);
 }
 
@@ -309,8 +311,8 @@ TEST(a_reader_runs_beside_the_owner)
 
 /* ---- Migrations -------------------------------------------------------------- */
 
-static const char *const step_4[] = {"ALTER TABLE instance ADD COLUMN note TEXT",
-                                     "UPDATE instance SET note='from 3'", NULL};
+static const char *const step_5[] = {"ALTER TABLE instance ADD COLUMN note TEXT",
+                                     "UPDATE instance SET note='from 4'", NULL};
 static const char *const step_bad[] = {"ALTER TABLE instance ADD COLUMN other TEXT",
                                        "INSERT INTO no_such_table VALUES(1)", NULL};
 
@@ -321,47 +323,68 @@ TEST(an_older_schema_is_brought_up_to_date_in_one_transaction)
     box_open(&b);
     pawl_row a = box_instance(&b, "a", 3);
     box_close(&b);
-    const char *const *steps[5];
-    for (int i = 0; i < 3; i++)
+    const char *const *steps[6];
+    for (int i = 0; i < 4; i++)
         steps[i] = schema_steps[i];
-    steps[3] = step_4;
-    steps[4] = step_bad;
+    steps[4] = step_5;
+    steps[5] = step_bad;
     sqlite3 *db;
     int version = 0;
     ck_assert_int_eq(sqlite3_open(b.file, &db), SQLITE_OK);
-    ck_assert_int_eq(schema_check(db, b.file, 4, &version, &b.err), PAWL_OK);
-    ck_assert_int_eq(version, 3);
-    ck_assert_int_eq(schema_migrate(db, steps, 3, 5, 1, &b.err), PAWL_UNAVAILABLE);
-    ck_assert_ptr_nonnull(strstr(b.err.text, "from schema 3 to 5"));
-    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 3);
+    ck_assert_int_eq(schema_check(db, b.file, 5, &version, &b.err), PAWL_OK);
+    ck_assert_int_eq(version, 4);
+    ck_assert_int_eq(schema_migrate(db, steps, 4, 6, 1, &b.err), PAWL_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(b.err.text, "from schema 4 to 6"));
+    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 4);
     ck_assert_int_eq(pragma(db, "SELECT count(*) FROM pragma_table_info('instance')"
                                 " WHERE name IN ('note','other')"),
                      0);
-    ck_assert_int_eq(schema_migrate(db, steps, 3, 4, 1, &b.err), PAWL_OK);
-    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 4);
-    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM instance WHERE note='from 3'"), 1);
+    ck_assert_int_eq(schema_migrate(db, steps, 4, 5, 1, &b.err), PAWL_OK);
+    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 5);
+    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM instance WHERE note='from 4'"), 1);
     ck_assert_int_eq(pragma(db, "SELECT last_seq FROM head"), (int64_t)a.last_seq);
     sqlite3_close(db);
-    refuse(&b, PAWL_UNSUPPORTED, "schema 4 is newer");
+    refuse(&b, PAWL_UNSUPPORTED, "schema 5 is newer");
     box_drop(&b);
 }
 
-TEST(a_reader_looks_at_an_older_file_with_the_same_tables)
+TEST(a_reader_says_how_to_bring_an_older_file_up_to_date)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    (void)box_instance(&b, "a", 3);
+    box_close(&b);
+    box_sql(&b, BOX_SCHEMA_3);
+    ck_assert_ptr_null(pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err));
+    ck_assert_ptr_nonnull(strstr(b.err.text, "database schema 3 is older than this pawl (4)"));
+    box_drop(&b);
+}
+
+/* Rows of before have no sum; rows of later must have one. */
+TEST(rows_of_schema_3_are_read_without_sums)
 {
     struct box b;
     pawl_row row;
+    pawl_event_list list;
     box_make(&b);
     box_open(&b);
     pawl_row a = box_instance(&b, "a", 3);
     box_close(&b);
-    box_sql(&b, "PRAGMA user_version=2");
-    pawl_store *r = pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err);
-    ck_assert_msg(r != NULL, "%s", b.err.text);
-    ck_assert_int_eq(r->ops->find_uid(r, a.uid, b.mem, &row, &b.err), PAWL_OK);
-    r->ops->close(r);
-    box_sql(&b, "PRAGMA user_version=1");
-    ck_assert_ptr_null(pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err));
-    ck_assert_ptr_nonnull(strstr(b.err.text, "database schema 1 is older than this pawl (3)"));
+    box_sql(&b, BOX_SCHEMA_3);
+    box_open(&b);
+    pawl_row n = box_instance(&b, "n", 3);
+    ck_assert_int_eq(b.s->ops->find_uid(b.s, a.uid, b.mem, &row, &b.err), PAWL_OK);
+    ck_assert_int_eq(b.s->ops->read_history(b.s, a.uid, 1, 0, 0, b.mem, &list, &b.err), PAWL_OK);
+    ck_assert_int_eq(b.s->ops->find_uid(b.s, n.uid, b.mem, &row, &b.err), PAWL_OK);
+    box_close(&b);
+    box_sql(&b, "UPDATE history SET seq=seq&4294967295; UPDATE instance SET sum=0");
+    box_open(&b);
+    ck_assert_int_eq(b.s->ops->find_uid(b.s, a.uid, b.mem, &row, &b.err), PAWL_OK);
+    ck_assert_int_eq(b.s->ops->read_history(b.s, a.uid, 1, 0, 0, b.mem, &list, &b.err), PAWL_OK);
+    ck_assert_int_eq(b.s->ops->find_uid(b.s, n.uid, b.mem, &row, &b.err), PAWL_CORRUPT);
+    ck_assert_int_eq(b.s->ops->read_history(b.s, n.uid, 1, 0, 0, b.mem, &list, &b.err),
+                     PAWL_CORRUPT);
     box_drop(&b);
 }
 
@@ -372,8 +395,8 @@ TEST(a_file_from_before_queues_gets_their_tables)
     box_open(&b);
     box_instance(&b, "a", 3);
     box_close(&b);
-    box_sql(&b, "DROP TABLE queue; DROP TABLE queue_entry; DROP TABLE queue_lock;"
-                "DROP TABLE queue_past; DROP TABLE queue_key; PRAGMA user_version=1");
+    box_sql(&b, BOX_SCHEMA_3 "DROP TABLE queue; DROP TABLE queue_entry; DROP TABLE queue_lock;"
+                             "DROP TABLE queue_past; DROP TABLE queue_key; PRAGMA user_version=1");
     box_open(&b);
     pawl_queue_row_list list;
     pawl_mem *mem = pawl_mem_new();
@@ -407,9 +430,15 @@ static int synced;
 
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
+static bool sync_fails;
+
 int __wrap_fsync(int fd)
 {
     struct stat st;
+    if (sync_fails) {
+        errno = EIO;
+        return -1;
+    }
     synced += watched && fstat(fd, &st) == 0 && st.st_ino == watched;
     return __real_fsync(fd);
 }
@@ -437,5 +466,135 @@ TEST(a_restored_directory_outlives_a_power_loss)
     (void)snprintf(file, sizeof file, "%s/lock", dir);
     (void)unlink(file);
     (void)rmdir(dir);
+    box_drop(&b);
+}
+
+/* ---- Whose directory ------------------------------------------------------------------------- */
+
+TEST(C17_a_link_in_the_data_directory_is_not_followed)
+{
+    static const char *const names[] = {
+        "pawl.db", "pawl.db-wal", "pawl.db-shm", "lock",
+        "slots",   "reserve",     "dirty",       "pawl.db-committed"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct box b;
+        char link[200], target[200];
+        struct stat st;
+        box_make(&b);
+        (void)snprintf(link, sizeof link, "%s/%s", b.dir, names[i]);
+        (void)snprintf(target, sizeof target, "%s/somebodys", b.dir);
+        write_file(target, "theirs", 6);
+        ck_assert_int_eq(chmod(target, 0644), 0);
+        ck_assert_int_eq(symlink(target, link), 0);
+        refuse(&b, PAWL_INVALID, "is a symbolic link");
+        ck_assert(stat(target, &st) == 0 && st.st_size == 6 && (st.st_mode & 0777) == 0644);
+        box_drop(&b);
+    }
+}
+
+TEST(C17_what_is_no_plain_file_is_refused_untouched)
+{
+    struct box b;
+    struct stat st;
+    box_make(&b);
+    ck_assert_int_eq(mkfifo(b.file, 0666), 0);
+    ck_assert_int_eq(chmod(b.file, 0666), 0);
+    refuse(&b, PAWL_INVALID, "is not a plain file");
+    ck_assert(stat(b.file, &st) == 0 && (st.st_mode & 0777) == 0666);
+    ck_assert(!exists(&b, "lock"));
+    ck_assert_ptr_null(pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err));
+    ck_assert_ptr_nonnull(strstr(b.err.text, "is not a plain file"));
+    box_drop(&b);
+}
+
+TEST(C17_a_directory_that_others_may_write_is_refused)
+{
+    static const mode_t modes[] = {0770, 0707, 01777};
+    struct box b;
+    box_make(&b);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        ck_assert_int_eq(chmod(b.dir, modes[i]), 0);
+        refuse(&b, PAWL_UNAVAILABLE, i < 2 ? "may be written by others" : "is everybody's");
+        refuse(&b, PAWL_UNAVAILABLE, i < 2 ? "chmod go-w" : "of your own in it");
+        ck_assert(!exists(&b, "lock") && !exists(&b, "pawl.db"));
+    }
+    ck_assert_int_eq(chmod(b.dir, 0755), 0); /* to be looked at by all is fine */
+    box_open(&b);
+    box_drop(&b);
+}
+
+/* Needs root, who is let into everybody's. */
+TEST(C17_a_directory_of_somebody_else_is_refused)
+{
+    struct box b;
+    if (geteuid() != 0)
+        return;
+    box_make(&b);
+    ck_assert_int_eq(chmod(b.dir, 0755), 0);
+    ck_assert_int_eq(seteuid(65534), 0);
+    refuse(&b, PAWL_UNAVAILABLE, "belongs to user 0, not to you (65534)");
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert(!exists(&b, "lock"));
+    ck_assert_int_eq(chown(b.dir, 65534, 65534), 0);
+    box_open(&b);
+    box_drop(&b);
+}
+
+/* ---- Backups that were not made ----------------------------------------------------------- */
+
+TEST(a_backup_that_was_not_synced_was_not_made)
+{
+    struct box b;
+    struct stat st;
+    char copy[128];
+    pawl_backup_info info;
+    box_make(&b);
+    box_open(&b);
+    (void)box_instance(&b, "a", 3);
+    (void)snprintf(copy, sizeof copy, "%s/copy", b.dir);
+    sync_fails = true;
+    ck_assert_int_eq(pawl_sqlite_backup(b.file, copy, false, &info, &b.err), PAWL_UNAVAILABLE);
+    ck_assert(!exists(&b, "copy"));
+    write_file(copy, "older", 5);
+    ck_assert_int_eq(pawl_sqlite_backup(b.file, copy, true, &info, &b.err), PAWL_UNAVAILABLE);
+    ck_assert(stat(copy, &st) == 0 && st.st_size == 5);
+    sync_fails = false;
+    ck_assert_int_eq(pawl_sqlite_backup(b.file, copy, true, &info, &b.err), PAWL_OK);
+    ck_assert(stat(copy, &st) == 0 && st.st_size > 0);
+    ck_assert_uint_eq(info.bytes, (uint64_t)st.st_size);
+    box_drop(&b);
+}
+
+/* ---- Media that cannot be written ----------------------------------------------------------- */
+
+static bool read_only_disk;
+
+int __real_statvfs(const char *path, struct statvfs *fs);
+int __wrap_statvfs(const char *path, struct statvfs *fs);
+
+int __wrap_statvfs(const char *path, struct statvfs *fs)
+{
+    int rc = __real_statvfs(path, fs);
+    if (read_only_disk)
+        fs->f_flag |= ST_RDONLY;
+    return rc;
+}
+
+/* Shared memory could not be made there, so none is asked for. */
+TEST(a_reader_of_a_read_only_disk_makes_no_file)
+{
+    struct box b;
+    pawl_row row;
+    box_make(&b);
+    box_open(&b);
+    (void)box_instance(&b, "a", 3);
+    box_close(&b);
+    ck_assert(!exists(&b, "pawl.db-shm"));
+    read_only_disk = true;
+    b.s = pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err);
+    ck_assert_msg(b.s, "%s", b.err.text);
+    ck_assert_int_eq(b.s->ops->find(b.s, pawl_s("a"), b.mem, &row, &b.err), PAWL_OK);
+    ck_assert(!exists(&b, "pawl.db-shm") && !exists(&b, "pawl.db-wal"));
+    read_only_disk = false;
     box_drop(&b);
 }

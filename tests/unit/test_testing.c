@@ -46,8 +46,8 @@ static pawl_result two_events(pawl_ctx *ctx, pawl_str in)
 
 static pawl_result sleeps(pawl_ctx *ctx, pawl_str in)
 {
-    pawl_sleep(ctx, PAWL_DAYS(400));
-    pawl_call(ctx, "Work", in);
+    pawl_ignore(pawl_sleep(ctx, PAWL_DAYS(400)));
+    pawl_ignore(pawl_call(ctx, "Work", in));
     return pawl_done(ctx, "slept");
 }
 
@@ -58,8 +58,8 @@ static pawl_result parent(pawl_ctx *ctx, pawl_str in)
 
 static pawl_result yearly(pawl_ctx *ctx, pawl_str in)
 {
-    pawl_call(ctx, "Work", in);
-    pawl_sleep(ctx, PAWL_DAYS(365));
+    pawl_ignore(pawl_call(ctx, "Work", in));
+    pawl_ignore(pawl_sleep(ctx, PAWL_DAYS(365)));
     return pawl_continue_as_new(ctx, in, NULL);
 }
 
@@ -67,7 +67,7 @@ static pawl_result gambles(pawl_ctx *ctx, pawl_str in)
 {
     static int turns;
     (void)in;
-    pawl_sleep(ctx, 1000 + ++turns);
+    pawl_ignore(pawl_sleep(ctx, 1000 + ++turns));
     return pawl_done(ctx, "lucky");
 }
 
@@ -77,7 +77,7 @@ static pawl_result compensates(pawl_ctx *ctx, pawl_str in)
     if (!r.cancelled)
         return pawl_done(ctx, "in time");
     pawl_shield(ctx);
-    pawl_call(ctx, "Undo", in);
+    pawl_ignore(pawl_call(ctx, "Undo", in));
     pawl_unshield(ctx);
     return pawl_fail(ctx, "undone");
 }
@@ -107,7 +107,7 @@ static void setup(pawl_app *app)
 static pawl_result sleeps_longer(pawl_ctx *ctx, pawl_str in)
 {
     (void)in;
-    pawl_sleep(ctx, PAWL_DAYS(500));
+    pawl_ignore(pawl_sleep(ctx, PAWL_DAYS(500)));
     return pawl_done(ctx, "overslept");
 }
 
@@ -381,7 +381,7 @@ TEST(a_crash_at_the_nth_place)
     pawl_test_crash_at(t, "activity.after", 2);
     pawl_test_start(t, "Limited", NULL);
     pawl_test_run(t);
-    ck_assert(PAWL_EXPECT_FAILED(t, "no (attempt 3)"));
+    ck_assert(PAWL_EXPECT_FAILED(t, "no"));
     ck_assert(PAWL_EXPECT_RUNS(t, "Work", 4)); /* three, and the second once more */
     ck_assert_int_eq(pawl_test_end(t), 0);
 }

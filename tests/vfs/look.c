@@ -185,13 +185,15 @@ void look_at_end(const struct story *story, struct buf *ret)
     print_rows(db, ret,
                "SELECT i.id,state,quote(output),quote(custom_status),finding,execution FROM "
                "instance i JOIN head USING(uid) ORDER BY i.id");
-    print_rows(
-        db, ret,
+    const char *history =
         story->unordered
             ? "SELECT i.id,h.execution,k.name,h.ref,h.name FROM history h JOIN instance i "
               "USING(uid) JOIN event_kind k USING(kind) ORDER BY 1,2,3,4"
-            : "SELECT i.id,h.execution,h.seq,k.name,h.ref,h.name FROM history h JOIN instance "
-              "i USING(uid) JOIN event_kind k USING(kind) ORDER BY 1,2,3");
+            : "SELECT i.id,h.execution,h.seq&4294967295,k.name,h.ref,h.name FROM history h "
+              "JOIN instance "
+              "i USING(uid) JOIN event_kind k USING(kind) ORDER BY 1,2,3";
+    if (!story->timed)
+        print_rows(db, ret, history);
     print_rows(db, ret,
                "SELECT 'messages',(SELECT count(*) FROM message),'work',(SELECT count(*) FROM "
                "all_work),'quarantine',(SELECT count(*) FROM quarantine),'removed',(SELECT "

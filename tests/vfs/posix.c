@@ -154,6 +154,8 @@ static int describe(int file, struct stat *st)
     memset(st, 0, sizeof(*st));
     st->st_mode = disk_is_dir(file) ? S_IFDIR | 0700 : S_IFREG | 0600;
     st->st_size = disk_size(file);
+    st->st_ino = (ino_t)file + 1;
+    st->st_uid = geteuid();
     return 0;
 }
 

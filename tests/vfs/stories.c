@@ -15,8 +15,8 @@
 static pawl_result tied(pawl_ctx *ctx, pawl_str input)
 {
     pawl_result e = pawl_call(ctx, "Echo", input);
-    (void)pawl_queue_push(ctx, "out", e.value, PAWL_PUSH_OPTS(.priority = 3));
-    (void)pawl_queue_push(ctx, "out", pawl_s("second"), NULL);
+    pawl_ignore(pawl_queue_push(ctx, "out", e.value, PAWL_PUSH_OPTS(.priority = 3)));
+    pawl_ignore(pawl_queue_push(ctx, "out", pawl_s("second"), NULL));
     return pawl_call(ctx, "Echo", pawl_s("after"));
 }
 
@@ -25,7 +25,7 @@ static pawl_result fan(pawl_ctx *ctx, pawl_str input)
     pawl_task parts[8];
     for (int i = 0; i < 8; i++)
         parts[i] = pawl_start(ctx, "Echo", input);
-    (void)pawl_await_all(ctx, parts, 8);
+    pawl_ignore(pawl_await_all(ctx, parts, 8));
     return pawl_done(ctx, "all");
 }
 
@@ -34,7 +34,7 @@ static pawl_result large(pawl_ctx *ctx, pawl_str input)
 {
     static char text[40000];
     memset(text, 'l', sizeof(text));
-    (void)pawl_call(ctx, "Echo", (pawl_str){text, sizeof(text)});
+    pawl_ignore(pawl_call(ctx, "Echo", (pawl_str){text, sizeof(text)}));
     return pawl_done_str(ctx, input);
 }
 
@@ -139,6 +139,7 @@ const struct story *stories(size_t *retcount)
     for (size_t i = 0; i < flow_count; i++, n++) {
         all[n].name = flows[i].name;
         all[n].flaky = strncmp(flows[i].name, "worker", 6) == 0;
+        all[n].timed = strncmp(flows[i].name, "given_back", 10) == 0;
         for (size_t k = 0; k < WINDOW_CALLS && flows[i].calls[k].size; k++)
             all[n].steps[k].call = flows[i].calls[k];
     }

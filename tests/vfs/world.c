@@ -137,7 +137,7 @@ static bool settle(struct world *w)
                 w->ended(w);
             return false;
         }
-        if (!done && !w->rt->queue && !w->rt->inbox && loop_idle_until(w->rt) > w->mono)
+        if (!done && !w->rt->queue_count && !w->rt->inbox && loop_idle_until(w->rt) > w->mono)
             return true;
     }
     world_trouble(w, "does not come to rest");

@@ -42,6 +42,7 @@ struct story {
     bool loose;                           /* repeated steps may change what is left */
     bool unordered;                       /* completions may come in any order */
     bool flaky; /* its activity looks at the attempt, which a crash counts */
+    bool timed; /* calls race with timers: its end is certain, the order of its events is not */
 };
 bool story_removes(const struct story *story); /* instances or executions */
 const struct story *stories(size_t *retcount); /* stories.c */

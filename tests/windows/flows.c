@@ -35,10 +35,10 @@ static pawl_result completion(pawl_ctx *ctx, pawl_str input)
 
 static pawl_result timer(pawl_ctx *ctx, pawl_str input)
 {
-    pawl_sleep(ctx, 1000);
+    pawl_ignore(pawl_sleep(ctx, 1000));
     pawl_task race[] = {pawl_timer(ctx, 100), pawl_timer(ctx, PAWL_HOURS(1))};
     int first = pawl_race(ctx, race, 2);
-    pawl_sleep(ctx, 10);
+    pawl_ignore(pawl_sleep(ctx, 10));
     return pawl_donef(ctx, "%s%d", input.ptr, first);
 }
 
@@ -53,7 +53,7 @@ static pawl_result event(pawl_ctx *ctx, pawl_str input)
 /* Raises come before anybody waits. */
 static pawl_result early(pawl_ctx *ctx, pawl_str input)
 {
-    pawl_sleep(ctx, 1000);
+    pawl_ignore(pawl_sleep(ctx, 1000));
     return event(ctx, input);
 }
 
@@ -65,6 +65,20 @@ static pawl_result again(pawl_ctx *ctx, pawl_str input)
     if (pawl_execution(ctx) < 3)
         return pawl_continue_as_new(ctx, next, NULL);
     return pawl_done_str(ctx, next);
+}
+
+/* What a wait took and nobody read comes back: by a cancel, and by continue as new. */
+static pawl_result give_back(pawl_ctx *ctx, pawl_str input)
+{
+    if (pawl_execution(ctx) > 1)
+        return event(ctx, input);
+    pawl_task first = pawl_wait_event(ctx, "Go");
+    pawl_ignore(pawl_sleep(ctx, 1000));
+    pawl_cancel(ctx, first);
+    pawl_ignore(pawl_sleep(ctx, 10));
+    (void)pawl_wait_event(ctx, "Go");
+    pawl_ignore(pawl_sleep(ctx, 10));
+    return pawl_continue_as_new(ctx, input, NULL);
 }
 
 static pawl_result kid(pawl_ctx *ctx, pawl_str input)
@@ -82,7 +96,7 @@ static pawl_result child(pawl_ctx *ctx, pawl_str input)
 
 static pawl_result detach(pawl_ctx *ctx, pawl_str input)
 {
-    (void)pawl_start_detached(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "free"));
+    pawl_ignore(pawl_start_detached(ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = "free")));
     return pawl_done(ctx, "left");
 }
 
@@ -98,7 +112,7 @@ static pawl_result leave_again(pawl_ctx *ctx, pawl_str input)
 {
     if (pawl_execution(ctx) > 1)
         return pawl_call(ctx, "Echo", input);
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
     (void)detach(ctx, input);
     return pawl_continue_as_new(ctx, input, NULL);
 }
@@ -106,7 +120,7 @@ static pawl_result leave_again(pawl_ctx *ctx, pawl_str input)
 static pawl_result waits(pawl_ctx *ctx, pawl_str input)
 {
     (void)input;
-    (void)pawl_await(ctx, pawl_wait_event(ctx, "never"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "never")));
     return pawl_done(ctx, "woken");
 }
 
@@ -115,7 +129,7 @@ static pawl_result cancelled(pawl_ctx *ctx, pawl_str input)
     pawl_task parts[] = {
         pawl_start_child(ctx, "Waits", input, PAWL_CHILD_OPTS(.instance = "waiting")),
         pawl_timer(ctx, PAWL_HOURS(1))};
-    (void)pawl_await_any(ctx, parts, 2);
+    pawl_ignore(pawl_await_any(ctx, parts, 2));
     pawl_shield(ctx);
     pawl_result e = pawl_call(ctx, "Echo", pawl_s("undone"));
     pawl_unshield(ctx);
@@ -134,6 +148,12 @@ static pawl_result failing(pawl_ctx *ctx, pawl_str input)
     return pawl_failf(ctx, "gave up: %s", r.value.ptr);
 }
 
+/* Its activity is not ours to run: it is somebody else's, all the time. */
+static pawl_result beside(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call(ctx, "Elsewhere", input);
+}
+
 void flows_register(pawl_app *app)
 {
     static const struct {
@@ -141,11 +161,13 @@ void flows_register(pawl_app *app)
         pawl_orchestration_fn *fn;
     } code[] = {
         {"Begin",      begin      },
+        {"Beside",     beside     },
         {"Completion", completion },
         {"Timer",      timer      },
         {"Event",      event      },
         {"Early",      early      },
         {"Again",      again      },
+        {"GiveBack",   give_back  },
         {"Kid",        kid        },
         {"Child",      child      },
         {"Detach",     detach     },
@@ -182,6 +204,12 @@ const struct flow flows[] = {
      {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
               .await_start = true),
       START("Event"), RAISE("2", "b")},
+     NULL                                                                                              },
+    {"given_back",        {START("GiveBack"), RAISE("1", "a"), RAISE("2", "b")},                   NULL},
+    {"given_back_kept",
+     {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
+              .await_start = true),
+      START("GiveBack"), RAISE("2", "b")},
      NULL                                                                                              },
     {"continue",          {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},     NULL},
     {"child",             {START("Child")},                                                        NULL},

@@ -56,6 +56,8 @@ static void try_one(const struct flow *flow, enum window_store kind, struct plan
     snprintf(name, sizeof(name), "%s.%s.%s.%llu.%s", store_names[kind], flow->name,
              point ? "step" : fault_op_name(plan.op), (unsigned long long)plan.nth,
              window_ways[plan.way]);
+    if (plan.busy)
+        strcat(name, "_busy");
     if (!strstr(name, word))
         return;
     struct window w;
@@ -72,6 +74,19 @@ static bool makes_sense(enum fault_op op, enum window_way way)
 {
     bool after = way == WAY_AFTER || way == WAY_DIE_AFTER;
     return !after || op == FAULT_OP_commit || op == FAULT_OP_purge;
+}
+
+/* Where the process dies, also with an activity of somebody else running: its blame is a
+ * commit of its own, before anything is mended. */
+static void try_both(const struct flow *flow, enum window_store kind, struct plan plan,
+                     const struct reference *ref, struct totals *totals)
+{
+    bool dies = plan.way == WAY_POINT_DIE ||
+                (plan.op == FAULT_OP_commit && (plan.way == WAY_DIE || plan.way == WAY_DIE_AFTER));
+    try_one(flow, kind, plan, ref, totals);
+    plan.busy = true;
+    if (dies && kind != WINDOW_MEMORY)
+        try_one(flow, kind, plan, ref, totals);
 }
 
 static struct totals all_windows(const struct flow *flow, enum window_store kind)
@@ -94,10 +109,12 @@ static struct totals all_windows(const struct flow *flow, enum window_store kind
         for (uint64_t n = 1; op != FAULT_OP_space && n <= ref.calls[op]; n++)
             for (enum window_way way = WAY_BEFORE; way <= WAY_DIE_AFTER; way++)
                 if (makes_sense(op, way))
-                    try_one(flow, kind, (struct plan){way, op, n, NULL}, &ref, &totals);
+                    try_both(flow, kind, (struct plan){.way = way, .op = op, .nth = n}, &ref,
+                             &totals);
     for (uint64_t n = 1; n <= ref.points; n++)
         for (enum window_way way = WAY_POINT_FAIL; way <= WAY_POINT_DIE; way++)
-            try_one(flow, kind, (struct plan){way, FAULT_OP_commit, n, NULL}, &ref, &totals);
+            try_both(flow, kind, (struct plan){.way = way, .op = FAULT_OP_commit, .nth = n}, &ref,
+                     &totals);
     free(ref.left);
     return totals;
 }

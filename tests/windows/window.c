@@ -5,6 +5,7 @@
 #include "base/point.h"
 #include "runtime/internal.h"
 #include "runtime/loop.h"
+#include "runtime/slots.h"
 
 #include <ftw.h>
 #include <inttypes.h>
@@ -59,6 +60,8 @@ static struct fault decide(void *user, enum fault_op op, uint64_t call)
 {
     struct window *w = user;
     (void)call;
+    if (w->plan.busy && !w->beside)
+        return (struct fault){.kind = FAULT_NONE};
     w->calls[op]++;
     if (w->died)
         return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
@@ -76,6 +79,8 @@ static void at_point(const char *name)
 {
     struct window *w = current;
     const char *wanted = w->plan.point ? w->plan.point : "jsonl.";
+    if (w->plan.busy && !w->beside)
+        return;
     if (strncmp(name, wanted, strlen(wanted)) != 0 || ++w->points != w->plan.nth || !w->inner)
         return;
     w->fired = true;
@@ -124,12 +129,27 @@ static void open_store(struct window *w)
         w->store = fault_store(w->inner, decide, w);
 }
 
+/* A killed process leaves its slots as they were, not absolved as one that could end itself. */
+static void leave_slots(const struct window *w)
+{
+    struct slots_past *past = calloc(1, sizeof(*past));
+    struct slots *s = past ? slots_open(w->dir, past) : NULL;
+    if (!s)
+        abort();
+    slots_begin(s, NULL);
+    slots_work(s, 0, w->beside);
+    slots_close(s, false);
+    free(past);
+}
+
 /* The process dies; what it left is opened by the next one. */
 static void die(struct window *w)
 {
     if (w->rt)
         runtime_discard(w->rt);
     w->rt = NULL;
+    if (w->beside)
+        leave_slots(w);
     if (w->store)
         (void)fault_store_release(w->store);
     w->store = NULL;
@@ -157,8 +177,12 @@ static bool up(struct window *w)
             open_store(w);
         if (w->trouble[0])
             return false;
-        w->rt = pawl_runtime_open(
-            w->app, PAWL_OPTIONS(.opened_store = w->store, .env = &env, .log = say_nothing), &err);
+        w->rt = pawl_runtime_open(w->app,
+                                  PAWL_OPTIONS(.opened_store = w->store,
+                                               .data = w->plan.busy ? w->dir : NULL,
+                                               .group_limit = w->plan.busy && w->lives ? 1 : 0,
+                                               .env = &env, .log = say_nothing),
+                                  &err);
         if (!w->rt && ++w->lives > LIVES_MAX)
             snprintf(w->trouble, sizeof(w->trouble), "cannot start: %.200s", err.text);
         if (!w->rt && w->died)
@@ -176,7 +200,7 @@ static bool settle(struct window *w)
             die(w);
             return false;
         }
-        if (!done && !w->rt->queue && !w->rt->inbox && loop_idle_until(w->rt) > w->mono)
+        if (!done && !w->rt->queue_count && !w->rt->inbox && loop_idle_until(w->rt) > w->mono)
             return true;
     }
     if (!w->trouble[0])
@@ -276,6 +300,11 @@ static int by_id(const void *a, const void *b)
     return order ? order : x->id.len < y->id.len ? -1 : x->id.len > y->id.len;
 }
 
+static bool is_beside(const pawl_row *row)
+{
+    return pawl_str_eq(row->id, pawl_s("beside"));
+}
+
 static void dump(struct window *w)
 {
     pawl_row_list rows = {0};
@@ -289,6 +318,8 @@ static void dump(struct window *w)
     qsort(sorted, rows.count, sizeof(*sorted), by_id);
     for (size_t i = 0; i < rows.count; i++) {
         const pawl_row *r = &sorted[i];
+        if (is_beside(r))
+            continue;
         buf_printf(&w->left, "%.*s %s '%.*s' status '%.*s' finding '%.*s'", PAWL_FMT(r->id),
                    pawl_state_name(r->state), PAWL_FMT(r->output), PAWL_FMT(r->custom_status),
                    PAWL_FMT(r->finding));
@@ -297,7 +328,7 @@ static void dump(struct window *w)
         buf_puts(&w->left, "\n");
     }
     buf_printf(&w->left, "messages %" PRIu64 " work %" PRIu64 " quarantine %" PRIu64 "\n",
-               d.messages, d.work, d.quarantine);
+               d.messages, d.work - w->plan.busy, d.quarantine);
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
@@ -308,9 +339,9 @@ static bool all_ended(struct window *w)
     pawl_error err;
     (void)w->inner->ops->list(w->inner, &(pawl_row_query){.limit = 100}, w->mem, &rows, &err);
     for (size_t i = 0; i < rows.count; i++)
-        if (!pawl_state_is_terminal(rows.items[i].state))
+        if (!pawl_state_is_terminal(rows.items[i].state) && !is_beside(&rows.items[i]))
             return false;
-    return rows.count > 0;
+    return rows.count > w->plan.busy;
 }
 
 static int delete_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -319,8 +350,29 @@ static int delete_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
+/* Somebody else's activity runs from now on; its work has the number of its event. */
+static void begin_beside(struct window *w)
+{
+    pawl_request start = {
+        .size = sizeof(start),
+        .op = PAWL_OP_START,
+        .instance = "beside",
+        .name = "Beside",
+        .data = {"x", 1}
+    };
+    pawl_row row;
+    pawl_error err;
+    make_call(w, &start);
+    if (w->inner->ops->find(w->inner, pawl_s("beside"), w->mem, &row, &err) == PAWL_OK)
+        w->beside = row.last_rid;
+    else
+        snprintf(w->trouble, sizeof(w->trouble), "nobody is beside it: %.200s", err.text);
+}
+
 static void drive(struct window *w)
 {
+    if (w->plan.busy)
+        begin_beside(w);
     for (int i = 0; i < WINDOW_CALLS && w->flow->calls[i].size && !w->trouble[0]; i++) {
         make_call(w, &w->flow->calls[i]);
         if (w->flow->sleep_after && w->flow->sleep_after[i] == 's')

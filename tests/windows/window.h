@@ -9,6 +9,11 @@
  * store at the end, as one text, must be what an undisturbed run leaves (ledger
  * A10, B11): the same events of the same tasks, the same outputs, no row left in
  * either queue.
+ *
+ * A plan with `busy` has somebody beside the flow: another instance, whose activity was
+ * running when the process died.  Recovery blames it with a commit of its own before
+ * anything is mended, and mending takes a commit for each instance.  That instance is
+ * not in the text.
  */
 #ifndef PAWL_TESTS_WINDOW_H
 #define PAWL_TESTS_WINDOW_H
@@ -51,6 +56,7 @@ struct plan {
     enum fault_op op;
     uint64_t nth;
     const char *point; /* NULL: the nth of all points; else the nth of these */
+    bool busy;         /* an activity of another instance runs all the time */
 };
 
 struct window {
@@ -63,6 +69,7 @@ struct window {
     pawl_runtime *rt;
     int64_t now, mono;
     uint64_t dice;
+    uint64_t beside; /* the work that runs when the process dies; 0: none */
     pawl_mem *mem;
     uint64_t calls[FAULT_OP_COUNT]; /* made so far, over all lives */
     uint64_t points;

@@ -313,6 +313,11 @@ static const pawl_queue_ops fault_queue_ops = {
     .levels = fault_levels,
 };
 
+static void fault_figures(pawl_store *s, pawl_store_figures *ret)
+{
+    store_figures(((struct fault_store *)s)->inner, ret);
+}
+
 static const pawl_store_ops fault_ops = {
     .size = sizeof(pawl_store_ops),
     .name = "fault",
@@ -338,6 +343,7 @@ static const pawl_store_ops fault_ops = {
     .read_quarantine = fault_read_quarantine,
     .purge = fault_purge,
     .prune_executions = fault_prune_executions,
+    .figures = fault_figures,
     .space = fault_space,
     .close = fault_close,
     .queues = &fault_queue_ops,

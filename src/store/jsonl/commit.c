@@ -76,7 +76,7 @@ pawl_status fence_write(struct jsonl *j, const pawl_fence *fence, pawl_error *re
     memcpy(line, text.ptr, text.len - 1);
     line[sizeof(line) - 1] = '\n';
     buf_deinit(&text);
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return jsonl_trouble(reterr, "open", path);
     off_t at = (off_t)((fence->epoch + fence->group_no) % 2 * sizeof(line));
@@ -90,12 +90,27 @@ pawl_status fence_write(struct jsonl *j, const pawl_fence *fence, pawl_error *re
     return rc;
 }
 
+bool jsonl_is_gone(struct jsonl *j)
+{
+    if (there_is_gone(&j->lock_there) || there_is_gone(&j->fence_there))
+        j->dead = PAWL_NOT_FOUND;
+    return j->dead == PAWL_NOT_FOUND;
+}
+
+pawl_status fence_alive(struct jsonl *j, pawl_error *reterr)
+{
+    if (jsonl_is_gone(j))
+        return there_refuse(j->root, reterr);
+    if (j->dead != PAWL_OK)
+        error_set(reterr, j->dead, "what is in %.300s is not known; start again", j->root);
+    return j->dead;
+}
+
 pawl_status fence_check(struct jsonl *j, const pawl_fence *fence, pawl_error *reterr)
 {
-    if (j->dead != PAWL_OK) {
-        error_set(reterr, j->dead, "what is in %.300s is not known; start again", j->root);
-        return j->dead;
-    }
+    pawl_status rc = fence_alive(j, reterr);
+    if (rc != PAWL_OK)
+        return rc;
     if (fence->epoch != 0 && fence->epoch == j->fence.epoch)
         return PAWL_OK;
     error_set(reterr, PAWL_FENCED, "epoch %llu is over: epoch %llu owns this store now",
@@ -109,13 +124,24 @@ pawl_status fence_move(struct jsonl *j, pawl_fence *fence, pawl_error *reterr)
     moved.group_no++;
     if (moved.next_id < fence->next_id)
         moved.next_id = fence->next_id;
-    moved.whole_id = moved.next_id;
+    moved.mending = fence->mending;
+    if (!moved.mending)
+        moved.whole_id = moved.next_id;
     pawl_status rc = fence_write(j, &moved, reterr);
+    if (rc == PAWL_OK && jsonl_is_gone(j)) /* durable, but nobody will find it */
+        rc = there_refuse(j->root, reterr);
     if (rc == PAWL_OK)
         rc = jsonl_point(j, "jsonl.fenced", reterr);
     if (rc == PAWL_OK)
         *fence = j->fence = jsonl_mirror(j)->fence = moved;
     return rc;
+}
+
+pawl_status jsonl_failed(struct jsonl *j, pawl_status rc, pawl_error *reterr)
+{
+    if (jsonl_is_gone(j))
+        return there_refuse(j->root, reterr);
+    return j->dead == PAWL_OK && load_again(j, reterr) != PAWL_OK ? PAWL_UNKNOWN : rc;
 }
 
 /* ---- The phases ------------------------------------------------------------------------- */
@@ -309,8 +335,8 @@ pawl_status jsonl_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, s
             rc = write_rounds(j, rounds, count, now_ms, reterr);
         if (rc == PAWL_OK)
             rc = fence_move(j, fence, reterr);
-        if (rc != PAWL_OK && j->dead == PAWL_OK && load_again(j, reterr) != PAWL_OK)
-            rc = PAWL_UNKNOWN;
+        if (rc != PAWL_OK)
+            rc = jsonl_failed(j, rc, reterr);
         bool compact = rc == PAWL_OK && queue_compact(j, NULL) == PAWL_OK;
         (void)compact; /* a log that cannot be rewritten now stays as it is */
     }

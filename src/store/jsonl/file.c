@@ -123,10 +123,10 @@ static pawl_status append_to(struct jsonl *j, int fd, const char *path, pawl_str
 pawl_status jsonl_append(struct jsonl *j, const char *path, pawl_str text, pawl_error *reterr)
 {
     char dir[JSONL_PATH_MAX];
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     bool made = fd < 0 && errno == ENOENT;
     if (made)
-        fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+        fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return jsonl_trouble(reterr, "open", path);
     pawl_status rc = append_to(j, fd, path, text, reterr);
@@ -145,8 +145,9 @@ static bool new_of(const char *path, char beside[JSONL_PATH_MAX])
 pawl_status jsonl_write_new(struct jsonl *j, const char *path, pawl_str text, pawl_error *reterr)
 {
     char beside[JSONL_PATH_MAX];
-    int fd =
-        new_of(path, beside) ? open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    int fd = new_of(path, beside)
+                 ? open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)
+                 : -1;
     if (fd < 0)
         return jsonl_trouble(reterr, "open", path);
     pawl_status rc = append_to(j, fd, beside, text, reterr);
@@ -171,7 +172,7 @@ pawl_status jsonl_replace(struct jsonl *j, const char *path, pawl_str text, pawl
 pawl_status jsonl_read(const char *path, pawl_mem *mem, pawl_str *ret, pawl_error *reterr)
 {
     *ret = (pawl_str){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? PAWL_OK : jsonl_trouble(reterr, "open", path);
     struct stat st;
@@ -204,7 +205,7 @@ pawl_status jsonl_cut(struct jsonl *j, const char *path, pawl_str all, size_t ke
         if (rc != PAWL_OK)
             return rc;
     }
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return jsonl_trouble(reterr, "open", path);
     bool ok = ftruncate(fd, (off_t)keep) == 0 && fdatasync(fd) == 0;

@@ -34,6 +34,7 @@
 #include "base/vec.h"
 #include "pawl/provider.h"
 #include "store/memory/memory.h"
+#include "store/there.h"
 
 #include <pthread.h>
 
@@ -65,8 +66,9 @@ struct jsonl {
     pawl_fence fence;
     uint64_t blanks; /* ids made up for damaged events: no two are the same */
     struct jsonl_log messages, work;
-    pawl_mem *mem;    /* of one call */
-    pawl_status dead; /* UNKNOWN after a failed sync: only a restart helps */
+    pawl_mem *mem; /* of one call */
+    struct there lock_there, fence_there;
+    pawl_status dead; /* UNKNOWN after a failed sync, NOT_FOUND: only a restart helps */
     enum jsonl_trouble trouble;
 };
 
@@ -192,7 +194,13 @@ pawl_status jsonl_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, s
                          int64_t now_ms, pawl_error *reterr);
 PAWL_MUST_USE pawl_status fence_read(struct jsonl *j, pawl_error *reterr);
 PAWL_MUST_USE pawl_status fence_write(struct jsonl *j, const pawl_fence *fence, pawl_error *reterr);
+/* PAWL_OK, or why nothing is written any more. */
+PAWL_MUST_USE pawl_status fence_alive(struct jsonl *j, pawl_error *reterr);
+/* A write failed: the files count, if they are there. */
+PAWL_MUST_USE pawl_status jsonl_failed(struct jsonl *j, pawl_status rc, pawl_error *reterr);
 PAWL_MUST_USE pawl_status fence_check(struct jsonl *j, const pawl_fence *fence, pawl_error *reterr);
+/* The directory, or what is in it, was deleted, moved or replaced: dead from now on. */
+bool jsonl_is_gone(struct jsonl *j);
 /* The commit is whole: move the fence, durably. */
 PAWL_MUST_USE pawl_status fence_move(struct jsonl *j, pawl_fence *fence, pawl_error *reterr);
 
@@ -206,6 +214,8 @@ pawl_status jsonl_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t ui
 
 /* ---- open.c --------------------------------------------------------------------------- */
 
+/* True, and refused: links in the directory are not followed. */
+bool jsonl_is_link(const char *path, pawl_error *reterr);
 struct jsonl *jsonl_lock(pawl_store *s);
 void jsonl_unlock(struct jsonl *j);
 /* For tests: what happens at the next crash point; and what a restart would find. */

@@ -253,10 +253,12 @@ static pawl_status load_under(struct jsonl *j, const char *under, bool removed, 
         char path[JSONL_PATH_MAX];
         struct stat st;
         if (is_own_name(e->d_name) ||
-            snprintf(path, sizeof(path), "%s/%s", under, e->d_name) >= (int)sizeof(path) ||
-            stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+            snprintf(path, sizeof(path), "%s/%s", under, e->d_name) >= (int)sizeof(path))
             continue;
-        rc = load_instance(j, path, removed, reterr);
+        if (jsonl_is_link(path, reterr))
+            rc = PAWL_INVALID;
+        else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            rc = load_instance(j, path, removed, reterr);
     }
     (void)closedir(d);
     return rc;

@@ -8,6 +8,7 @@
  */
 #include "base/attr.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "store/jsonl/jsonl.h"
 #include "store/lock.h"
 #include "store/memory/copy.h"
@@ -24,16 +25,29 @@ static pawl_store_caps jsonl_caps(pawl_store *s UNUSED)
         .atomic_rounds = false, .delayed_visibility = false, .wake_ups = true, .durable = true};
 }
 
+/* What tells whether the directory is still ours: the lock, and the fence once it is written. */
+static pawl_status note_places(struct jsonl *j, pawl_error *reterr)
+{
+    if (there_note(&j->lock_there, j->root, "/lock") &&
+        there_note(&j->fence_there, j->root, "/fence.json"))
+        return PAWL_OK;
+    error_set(reterr, PAWL_NO_MEMORY, "out of memory");
+    return PAWL_NO_MEMORY;
+}
+
 static pawl_status jsonl_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
 {
     struct jsonl *j = jsonl_lock(s);
     pawl_fence next = j->fence, ignored;
     next.epoch++;
-    pawl_status rc = j->dead;
-    if (rc != PAWL_OK)
-        error_set(reterr, rc, "what is in %.300s is not known; open it again", j->root);
+    next.mending = false; /* whoever takes it says so itself */
+    pawl_status rc = fence_alive(j, reterr);
     if (rc == PAWL_OK)
         rc = fence_write(j, &next, reterr);
+    if (rc == PAWL_OK && !j->fence_there.path)
+        rc = note_places(j, reterr);
+    if (rc == PAWL_OK && jsonl_is_gone(j))
+        rc = there_refuse(j->root, reterr);
     if (rc == PAWL_OK)
         rc = j->mirror->ops->take(j->mirror, now_ms, &ignored, reterr); /* nothing is taken now */
     if (rc == PAWL_OK)
@@ -87,7 +101,8 @@ static pawl_status jsonl_fetch_work(pawl_store *s, int64_t now_ms, const pawl_st
 
 #define ASK(op, ...)                                                                               \
     struct jsonl *j = jsonl_lock(s);                                                               \
-    pawl_status rc = j->mirror->ops->op(j->mirror, __VA_ARGS__);                                   \
+    pawl_status rc = j->dead == PAWL_NOT_FOUND ? there_refuse_read(j->root, reterr)                \
+                                               : j->mirror->ops->op(j->mirror, __VA_ARGS__);       \
     jsonl_unlock(j);                                                                               \
     return rc
 
@@ -194,6 +209,8 @@ static void jsonl_close(pawl_store *s)
     if (j->mirror)
         j->mirror->ops->close(j->mirror);
     lock_close(j->lock_fd);
+    there_deinit(&j->lock_there);
+    there_deinit(&j->fence_there);
     pawl_mem_free(j->mem);
     pthread_mutex_destroy(&j->lock);
     free(j->root);
@@ -243,8 +260,22 @@ void jsonl_unlock(struct jsonl *j)
     pthread_mutex_unlock(&j->lock);
 }
 
+/* Files are opened without following links; directories are looked at. */
+bool jsonl_is_link(const char *path, pawl_error *reterr)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode))
+        return false;
+    error_set(reterr, PAWL_INVALID,
+              "%.300s is a symbolic link, and none is followed in a data directory; put the "
+              "directory itself there, or choose another --data",
+              path);
+    return true;
+}
+
 static pawl_status open_files(struct jsonl *j, pawl_error *reterr)
 {
+    static const char *const directories[] = {"queue", "removed"};
     char queue[JSONL_PATH_MAX];
     if (!jsonl_path(j, queue, "queue")) {
         error_set(reterr, PAWL_INVALID, "the path of the data directory is too long");
@@ -257,7 +288,14 @@ static pawl_status open_files(struct jsonl *j, pawl_error *reterr)
         j->lock_fd = lock_open(j->root, reterr);
         if (j->lock_fd < 0)
             return PAWL_UNAVAILABLE;
+        for (size_t i = 0; i < COUNT_OF(directories); i++)
+            if (jsonl_path(j, queue, "%s", directories[i]) && jsonl_is_link(queue, reterr))
+                return PAWL_INVALID;
+        if (!jsonl_path(j, queue, "queue"))
+            return jsonl_trouble(reterr, "name", j->root);
         rc = jsonl_mkdir(j, queue, reterr);
+        if (rc == PAWL_OK)
+            rc = note_places(j, reterr);
         if (rc != PAWL_OK)
             return rc;
     }
@@ -266,15 +304,19 @@ static pawl_status open_files(struct jsonl *j, pawl_error *reterr)
 
 pawl_store *pawl_jsonl_store(const char *root, const pawl_store_open_opts *opts, pawl_error *reterr)
 {
-    struct jsonl *j = calloc(1, sizeof(*j));
+    pawl_store_open_opts room;
     pawl_error local = {0}, *err = reterr ? reterr : &local;
+    if (!IS_THERE(root && *root, "a directory", err) ||
+        !(opts = OPTIONS_OF(&room, opts, "pawl_store_open_opts", err)))
+        return NULL;
+    struct jsonl *j = calloc(1, sizeof(*j));
     if (!j) {
         error_set(err, PAWL_NO_MEMORY, "out of memory");
         return NULL;
     }
     j->base.ops = &jsonl_ops;
     j->lock_fd = -1;
-    j->read_only = opts && opts->read_only;
+    j->read_only = opts->read_only;
     j->messages.name = "messages";
     j->work.name = "work";
     j->mem = pawl_mem_new();

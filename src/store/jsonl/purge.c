@@ -97,14 +97,11 @@ static pawl_status purge_rows(struct jsonl *j, uint32_t limit, bool *retleft, pa
     return rc;
 }
 
-/* A failed write: the files count. */
 static pawl_status settle(struct jsonl *j, pawl_fence *fence, pawl_status rc, pawl_error *reterr)
 {
     if (rc == PAWL_OK)
         rc = fence_move(j, fence, reterr);
-    if (rc != PAWL_OK && j->dead == PAWL_OK && load_again(j, reterr) != PAWL_OK)
-        rc = PAWL_UNKNOWN;
-    return rc;
+    return rc == PAWL_OK ? rc : jsonl_failed(j, rc, reterr);
 }
 
 pawl_status jsonl_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
@@ -115,6 +112,19 @@ pawl_status jsonl_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *
     if (rc == PAWL_OK)
         rc = settle(j, fence, purge_rows(j, limit, retleft, reterr), reterr);
     jsonl_unlock(j);
+    return rc;
+}
+
+/* Keys live with the instance, but some were written with the events of an execution that goes. */
+static pawl_status keep_keys(struct jsonl *j, const struct memory_instance *i, pawl_error *reterr)
+{
+    struct buf lines;
+    const pawl_str *key;
+    buf_init(&lines, JSONL_BYTES_MAX);
+    for (size_t cursor = 0; (key = map_next(&i->keys, &cursor));)
+        queue_put_key(&lines, i->row.uid, *key);
+    pawl_status rc = lines.failed ? PAWL_NO_MEMORY : queue_append(j, &j->messages, &lines, reterr);
+    buf_deinit(&lines);
     return rc;
 }
 
@@ -147,6 +157,8 @@ pawl_status jsonl_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t ui
         uint64_t first = i->executions.count ? i->executions.items[0]->closed.execution : 0;
         pawl_fence own = jsonl_mirror(j)->fence;
         rc = memory_prune_executions(j->mirror, &own, uid, before_execution, retcount, reterr);
+        if (rc == PAWL_OK && *retcount)
+            rc = keep_keys(j, i, reterr);
         if (rc == PAWL_OK && *retcount)
             rc = delete_executions(j, &i->row, first, first + *retcount, reterr);
         rc = settle(j, fence, rc, reterr);

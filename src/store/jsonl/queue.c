@@ -155,6 +155,14 @@ static bool read_message(struct jsonl *j, pawl_str line)
     return true;
 }
 
+/* Calls with a tag had the plain name of their activity until 0.1.0. */
+static void file_by_tag(struct jsonl *j, pawl_work *w)
+{
+    pawl_str tag = w->attrs.len ? pawl_json_text(j->mem, w->attrs, "/tag", "") : (pawl_str){0};
+    if (tag.len && !memchr(w->name.ptr, '/', w->name.len))
+        w->name = pawl_mem_printf(j->mem, "%.*s/%.*s", PAWL_FMT(w->name), PAWL_FMT(tag));
+}
+
 static bool read_work(struct jsonl *j, pawl_str line)
 {
     pawl_work w = {0};
@@ -164,8 +172,10 @@ static bool read_work(struct jsonl *j, pawl_str line)
     if ((put.len && !record_get(&record_work, put, &w, j->mem)) ||
         (set.len && !record_get(&record_work_update, set, &u, j->mem)))
         return false;
-    if (w.id)
+    if (w.id) {
+        file_by_tag(j, &w);
         apply(j, &(pawl_round){.work = &w, .work_count = 1});
+    }
     if (u.id)
         apply(j, &(pawl_round){.work_updates = &u, .work_update_count = 1});
     if (ack)

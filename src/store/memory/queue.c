@@ -100,6 +100,15 @@ static bool queue_known(const struct memory_queues *q, const pawl_queue_round *r
     return queue_of(q, qid) != NULL;
 }
 
+/* Each is there, and no other part of the round adds to it. */
+static bool drops_fit(const struct memory_queues *q, const pawl_queue_round *r)
+{
+    for (size_t i = 0; i < r->drop_queue_count; i++)
+        if (!queue_known(q, r, r->drop_queues[i]))
+            return false;
+    return distinct(r->drop_queues, sizeof(*r->drop_queues), r->drop_queue_count);
+}
+
 static bool entry_known(const struct memory_queues *q, const pawl_queue_round *r, uint64_t id)
 {
     if (entry_of(q, id))
@@ -168,7 +177,7 @@ bool memory_queue_acceptable(const struct memory_queues *q, const pawl_queue_rou
     for (size_t i = 0; i < r->key_count; i++)
         if (!queue_known(q, r, r->keys[i].qid))
             return false;
-    return entries_fit(q, r) && locks_fit(q, r);
+    return entries_fit(q, r) && locks_fit(q, r) && drops_fit(q, r);
 }
 
 /* ---- Applying ------------------------------------------------------------------- */
@@ -355,6 +364,17 @@ static void forget(struct memory_queues *q, const pawl_queue_forget *f)
         drop_key(queue, CONTAINER_OF(n, struct memory_key, by_expiry));
 }
 
+/* Nobody finds it any more; purge has its rows. */
+static void bury_queue(struct memory_queues *q, struct memory_queue *queue)
+{
+    (void)map_removes(&q->by_name, queue->row.name);
+    order_remove(&queue->by_qid);
+    order_remove(&queue->due);
+    struct memory_queue **last = vec_push(&q->removed);
+    need_memory(last != NULL);
+    *last = queue;
+}
+
 void memory_queue_apply(struct memory_queues *q, const pawl_queue_round *r)
 {
     if (!r)
@@ -381,6 +401,8 @@ void memory_queue_apply(struct memory_queues *q, const pawl_queue_round *r)
         insert_key(q, &r->keys[i]);
     for (size_t i = 0; i < r->forget_count; i++)
         forget(q, &r->forgets[i]);
+    for (size_t i = 0; i < r->drop_queue_count; i++)
+        bury_queue(q, queue_of(q, r->drop_queues[i]));
 }
 
 /* ---- The whole -------------------------------------------------------------------- */
@@ -391,17 +413,25 @@ void memory_queues_init(struct memory_queues *q)
     map_init(&q->by_name);
 }
 
-static void drop_queue(struct memory_queue *queue)
+/* One row of a queue; false when it has none left. */
+static bool drop_row(struct memory_queue *queue)
 {
     struct order_node *n;
-    while ((n = order_first(&queue->of_queue)))
+    if ((n = order_first(&queue->of_queue)))
         drop_entry(CONTAINER_OF(n, struct memory_entry, of_queue));
-    while ((n = order_first(&queue->locks)))
+    else if ((n = order_first(&queue->locks)))
         drop_lock(CONTAINER_OF(n, struct memory_lock, by_number));
-    while ((n = order_first(&queue->pasts)))
+    else if ((n = order_first(&queue->pasts)))
         drop_past(queue, CONTAINER_OF(n, struct memory_past, by_number));
-    while ((n = order_first(&queue->keys)))
+    else if ((n = order_first(&queue->keys)))
         drop_key(queue, CONTAINER_OF(n, struct memory_key, by_expiry));
+    return n != NULL;
+}
+
+static void drop_queue(struct memory_queue *queue)
+{
+    while (drop_row(queue))
+        ;
     map_deinit(&queue->past_ids);
     map_deinit(&queue->key_texts);
     order_remove(&queue->by_qid);
@@ -410,9 +440,24 @@ static void drop_queue(struct memory_queue *queue)
     free(queue);
 }
 
+uint32_t memory_queue_purge(struct memory_queues *q, uint32_t limit)
+{
+    uint32_t done = 0;
+    for (; q->removed.count && done < limit; done++) {
+        struct memory_queue *queue = q->removed.items[q->removed.count - 1];
+        if (drop_row(queue))
+            continue;
+        drop_queue(queue);
+        q->removed.count--;
+    }
+    return done;
+}
+
 void memory_queues_deinit(struct memory_queues *q)
 {
     struct order_node *n;
+    (void)memory_queue_purge(q, UINT32_MAX);
+    vec_deinit(&q->removed);
     while ((n = order_first(&q->by_qid)))
         drop_queue(CONTAINER_OF(n, struct memory_queue, by_qid));
     map_deinit(&q->by_name);

@@ -14,6 +14,7 @@
 #define PAWL_STORE_MEMORY_QUEUE_H
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "pawl/provider.h"
 #include "store/memory/order.h"
 
@@ -62,6 +63,7 @@ struct memory_queues {
     struct order by_id; /* entries */
     struct order due;
     struct map by_name;
+    VEC(struct memory_queue *) removed; /* dropped: purge has their rows */
 };
 
 void memory_queues_init(struct memory_queues *q);
@@ -69,6 +71,8 @@ void memory_queues_deinit(struct memory_queues *q);
 /* Q3: could this part of a round be applied? */
 bool memory_queue_acceptable(const struct memory_queues *q, const pawl_queue_round *r);
 void memory_queue_apply(struct memory_queues *q, const pawl_queue_round *r);
+/* Delete up to `limit` rows of dropped queues; how many. */
+uint32_t memory_queue_purge(struct memory_queues *q, uint32_t limit);
 /* The smallest due time after `after_ms`; INT64_MAX: none. */
 int64_t memory_queue_due(const struct memory_queues *q, int64_t after_ms);
 void memory_queue_check(const struct memory_queues *q);

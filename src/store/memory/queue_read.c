@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
+#include "pawl/queue.h"
 #include "store/memory/memory.h"
 
 #include <string.h>
@@ -113,13 +114,15 @@ static struct order_node *first_of(const struct memory_queue *q, const pawl_entr
     case PAWL_ENTRIES_READY:
         return order_from(&q->ready, query->priority, query->place);
     case PAWL_ENTRIES_DELAYED:
-        return order_first(&q->delayed);
+        return order_from(&q->delayed, query->after_key, query->after + 1);
     case PAWL_ENTRIES_EXPIRING:
         return order_first(&q->expiring);
     case PAWL_ENTRIES_BY_ID:
         return order_from(&q->of_queue, 0, query->after + 1);
+    case PAWL_ENTRIES_LOCKED:
+        break;
     }
-    return NULL;
+    return order_from(&q->locks, 0, (uint64_t)query->after_key);
 }
 
 static const struct memory_entry *entry_at(struct order_node *n, pawl_entry_order order)
@@ -132,6 +135,7 @@ static const struct memory_entry *entry_at(struct order_node *n, pawl_entry_orde
     case PAWL_ENTRIES_EXPIRING:
         return CONTAINER_OF(n, struct memory_entry, expiring);
     case PAWL_ENTRIES_BY_ID:
+    case PAWL_ENTRIES_LOCKED:
         break;
     }
     return CONTAINER_OF(n, struct memory_entry, of_queue);
@@ -139,10 +143,72 @@ static const struct memory_entry *entry_at(struct order_node *n, pawl_entry_orde
 
 static bool chosen(const pawl_entry_query *query, const pawl_queue_entry *e)
 {
-    if (query->order != PAWL_ENTRIES_BY_ID)
+    if (query->has_priority && e->priority != query->priority)
+        return false;
+    if (query->order == PAWL_ENTRIES_LOCKED)
+        return e->qid == query->qid && e->state == PAWL_QUEUE_LOCKED;
+    return query->order != PAWL_ENTRIES_BY_ID || !query->state || e->state == query->state - 1;
+}
+
+/* What a query has gathered so far. */
+struct gathering {
+    const pawl_entry_query *query;
+    pawl_mem *mem;
+    pawl_queue_entry *rows;
+    size_t count, bytes, seen;
+    pawl_entry_list list;
+};
+
+/* False: there is no room for it, and it is left for the next page. */
+static bool gather(struct gathering *g, const pawl_queue_entry *e, int64_t key, uint64_t id)
+{
+    const pawl_entry_query *q = g->query;
+    if (g->count == q->limit || g->seen == EXAMINE_MAX ||
+        (q->bytes_max && g->count && g->bytes >= q->bytes_max)) {
+        g->list.more = true;
+        return false;
+    }
+    g->seen++;
+    g->list.last_key = key;
+    g->list.last_id = id;
+    if (!chosen(q, e))
         return true;
-    return (!query->state || e->state == query->state - 1) &&
-           (!query->has_priority || e->priority == query->priority);
+    give_entry(&g->rows[g->count++], e, q->heads, g->mem);
+    g->bytes += q->heads ? 0 : e->data.len + e->attrs.len;
+    return true;
+}
+
+/* The entry of a lock with the smallest id above `after`; plain, as an oracle may be. */
+static const struct memory_entry *next_held(const struct memory *m, const pawl_queue_lock *l,
+                                            uint64_t after)
+{
+    struct order_node *best = NULL;
+    for (size_t i = 0; i < l->entry_count; i++) {
+        struct order_node *n = order_find(&m->queues.by_id, 0, l->entries[i]);
+        if (n && n->tie > after && (!best || n->tie < best->tie))
+            best = n;
+    }
+    return best ? CONTAINER_OF(best, struct memory_entry, by_id) : NULL;
+}
+
+/* False: the page is full. */
+static bool gather_lock(struct gathering *g, const struct memory *m, const pawl_queue_lock *l)
+{
+    const int64_t number = (int64_t)l->number;
+    uint64_t after = number == g->query->after_key ? g->query->after : 0;
+    for (const struct memory_entry *e; (e = next_held(m, l, after)); after = e->row.id)
+        if (!gather(g, &e->row, number, e->row.id))
+            return false;
+    return true;
+}
+
+/* Rows of one order; false: there is nothing to look at behind this one. */
+static bool gather_node(struct gathering *g, struct order_node *n)
+{
+    const pawl_entry_query *q = g->query;
+    if (q->order == PAWL_ENTRIES_READY && q->has_priority && n->key != q->priority)
+        return false;
+    return gather(g, &entry_at(n, q->order)->row, n->key, n->tie);
 }
 
 static pawl_status query_entries(pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
@@ -150,23 +216,18 @@ static pawl_status query_entries(pawl_store *s, const pawl_entry_query *query, p
 {
     struct memory *m = memory_lock(s);
     const struct memory_queue *q = queue_of(m, query->qid);
-    pawl_queue_entry *rows = arena_array(mem, pawl_queue_entry, query->limit);
-    size_t count = 0, bytes = 0, seen = 0;
-    uint64_t last = 0;
+    struct gathering g = {.query = query, .mem = mem};
+    g.rows = arena_array(mem, pawl_queue_entry, query->limit);
     struct order_node *n = q ? first_of(q, query) : NULL;
-    for (; n && count < query->limit && seen < EXAMINE_MAX; n = order_next(n)) {
-        const struct memory_entry *e = entry_at(n, query->order);
-        if (query->bytes_max && count && bytes >= query->bytes_max)
-            break;
-        seen++;
-        last = e->row.id;
-        if (!chosen(query, &e->row))
-            continue;
-        give_entry(&rows[count++], &e->row, query->heads, mem);
-        bytes += query->heads ? 0 : e->row.data.len + e->row.attrs.len;
-    }
+    bool on = true;
+    for (; n && on; n = order_next(n))
+        on = query->order == PAWL_ENTRIES_LOCKED
+                 ? gather_lock(&g, m, &CONTAINER_OF(n, struct memory_lock, by_number)->row)
+                 : gather_node(&g, n);
     memory_unlock(m);
-    *ret = (pawl_entry_list){.items = rows, .count = count, .more = n != NULL, .last_id = last};
+    g.list.items = g.rows;
+    g.list.count = g.count;
+    *ret = g.list;
     return PAWL_OK;
 }
 

@@ -206,6 +206,13 @@ pawl_status memory_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret,
         const pawl_message *msg = &CONTAINER_OF(n, struct memory_message, by_id)->message;
         ret->timers += msg->visible_ms > now_ms && !msg->mailbox;
     }
+    for (struct order_node *n = order_first(&m->by_uid); n; n = order_next(n)) {
+        pawl_state state = CONTAINER_OF(n, struct memory_instance, by_uid)->row.state;
+        ret->suspended += state == PAWL_SUSPENDED;
+        ret->blocked += state == PAWL_BLOCKED;
+        ret->failed += state == PAWL_FAILED;
+        ret->cancelled += state == PAWL_CANCELLED;
+    }
     memory_unlock(m);
     return PAWL_OK;
 }

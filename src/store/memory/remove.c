@@ -71,8 +71,9 @@ pawl_status memory_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool 
     pawl_status status = memory_check_fence(m, fence, reterr);
     if (status == PAWL_OK) {
         uint32_t done = purge_dead(m, limit);
-        purge_removed(m, limit - done);
-        *retleft = m->dead.count + m->removed.count > 0;
+        done += purge_removed(m, limit - done);
+        (void)memory_queue_purge(&m->queues, limit - done);
+        *retleft = m->dead.count + m->removed.count + m->queues.removed.count > 0;
         memory_move_fence(m, fence);
     }
     memory_unlock(m);

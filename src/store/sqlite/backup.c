@@ -15,6 +15,7 @@
 
 #include "base/attr.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "base/point.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/sqlite.h"
@@ -324,6 +325,8 @@ pawl_status pawl_sqlite_backup(const char *file, const char *to, bool replace,
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     int schema = 0;
+    if (!IS_THERE(file && to && ret, "two file names and room for the answer", err))
+        return PAWL_MISUSE;
     pawl_status status = check_goal(file, to, replace, err);
     if (status != PAWL_OK)
         return status;
@@ -402,6 +405,8 @@ pawl_status pawl_sqlite_restore(const char *backup, const char *file, pawl_backu
     pawl_error *err = reterr ? reterr : &local;
     int schema = 0, lock = -1;
     char why[160];
+    if (!IS_THERE(backup && file && ret, "two file names and room for the answer", err))
+        return PAWL_MISUSE;
     sqlite3 *from = open_source(backup, &schema, err);
     if (!from)
         return err->status;

@@ -6,6 +6,7 @@
  * bulk_tables, at the end.  Strings are lent: the rows outlive the statement.
  */
 #include "store/sqlite/bulk.h"
+#include "store/sqlite/sum.h"
 
 static void give_id(sqlite3_context *ctx, uint64_t id)
 {
@@ -41,7 +42,7 @@ static void event_column(sqlite3_context *ctx, const void *row, int at)
         give_id(ctx, e->execution);
         break;
     case 3:
-        give_id(ctx, e->seq);
+        give_id(ctx, sum_join(e->seq, sum_event(p->uid, e)));
         break;
     case 4:
         give_id(ctx, p->prev);
@@ -112,8 +113,11 @@ static void row_column(sqlite3_context *ctx, const void *row, int at)
     case 12:
         give_id(ctx, r->parent_ref);
         break;
-    default:
+    case 13:
         give_text(ctx, r->parent_id);
+        break;
+    default:
+        sqlite3_result_int64(ctx, sum_row(p->uid, r));
         break;
     }
 }
@@ -191,7 +195,7 @@ static void entry_column(sqlite3_context *ctx, const void *row, int at)
         sqlite3_result_int64(ctx, e->deliveries);
         break;
     case 9:
-        give_id(ctx, e->bytes);
+        give_id(ctx, sum_join(e->bytes, sum_entry(e)));
         break;
     case 10:
         give_bytes(ctx, e->note);

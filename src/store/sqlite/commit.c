@@ -13,7 +13,8 @@
  *
  * What is in memory (taken rows, cursors) changes only after COMMIT.  A COMMIT
  * that fails in any way but "full" or "busy" has an unknown outcome: the file is
- * marked dirty and this store writes no more.
+ * marked dirty and this store writes no more.  One that is durable counts only if the
+ * database and its WAL are still in their places (store/there.h).
  */
 #include "base/limits.h"
 #include "base/point.h"
@@ -27,11 +28,28 @@ static bool make_room(struct sqlite_store *s, const pawl_round *rounds, size_t c
 static void remember_round(struct sqlite_store *s, const pawl_round *r, int64_t now_ms);
 static void checkpoint(struct sqlite_store *s);
 
+/* Deleted, moved or replaced.  (Closing touches nothing that has its name now: SQLite looks,
+ * too.)  If only the WAL is gone, what is in it is brought to safety while it can be read. */
+static bool is_gone(struct sqlite_store *s)
+{
+    if (!s->wal_there.path)
+        (void)there_note(&s->wal_there, s->file, "-wal"); /* made with the first transaction */
+    bool file = there_is_gone(&s->file_there), wal = there_is_gone(&s->wal_there);
+    atomic_store_explicit(&s->wal_bytes, (uint64_t)s->wal_there.bytes, memory_order_relaxed);
+    if (!file && !wal)
+        return false;
+    atomic_store(&s->gone, true);
+    if (!file)
+        (void)sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    return true;
+}
+
 /* A write or sync failed in a way that leaves the file in doubt. */
 static void give_up(struct sqlite_store *s)
 {
     s->broken = true;
-    dirty_mark(s->dir);
+    if (!is_gone(s)) /* the mark would lie beside somebody else's */
+        dirty_mark(s->dir);
     (void)sqlite3_db_config(s->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
@@ -98,8 +116,10 @@ static int take_fence(struct conn *c, pawl_fence *ret)
 
 pawl_status engine_check(struct sqlite_store *s, pawl_error *reterr)
 {
-    if (!s->read_only && !s->broken)
+    if (!s->read_only && !s->broken && !atomic_load_explicit(&s->gone, memory_order_relaxed))
         return PAWL_OK;
+    if (atomic_load(&s->gone))
+        return there_refuse(s->file, reterr);
     if (s->read_only) {
         error_set(reterr, PAWL_UNSUPPORTED, "the database was opened read-only");
         return PAWL_UNSUPPORTED;
@@ -188,11 +208,15 @@ pawl_status transaction_end(struct sqlite_store *s, pawl_error *reterr)
 
     int kind = rc & 0xff;
     if (rc == SQLITE_OK)
-        return PAWL_OK;
+        return is_gone(s) ? there_refuse(s->file, reterr) : PAWL_OK;
     if (kind == SQLITE_FULL || kind == SQLITE_BUSY || kind == SQLITE_CONSTRAINT)
         return group_fail(s, rc, "commit", reterr);
     /* The transaction may be in the WAL or not, and a later commit could bury it. */
     give_up(s);
+    if (atomic_load(&s->gone)) {
+        conn_rollback(&s->writer);
+        return there_refuse(s->file, reterr);
+    }
     (void)conn_error(&s->writer, rc, "commit", reterr);
     if (reterr)
         reterr->status = PAWL_UNKNOWN;

@@ -76,7 +76,7 @@ pawl_status committed_open(struct sqlite_store *s, pawl_error *reterr)
 
     if (snprintf(path, sizeof path, "%s-committed", s->file) >= (int)sizeof path)
         return PAWL_OK; /* lock_open said so already */
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return PAWL_OK;
     bool believed = read_line(fd, &epoch, &group);

@@ -84,6 +84,7 @@ static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr)
 {
     static const char common[] = "PRAGMA foreign_keys=OFF;"
                                  "PRAGMA trusted_schema=OFF;"
+                                 "PRAGMA cell_size_check=ON;"
                                  "PRAGMA temp_store=MEMORY;"
                                  "PRAGMA wal_autocheckpoint=0;";
 
@@ -97,8 +98,10 @@ static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr)
     /* Debian builds with secure_delete on: every deleted row is overwritten with
      * zeros, which changes pages nobody else needs changed. */
     if (rc == SQLITE_OK && writer)
-        rc = sqlite3_exec(c->db, "PRAGMA cache_size=-65536;PRAGMA secure_delete=OFF", NULL, NULL,
-                          NULL);
+        rc = sqlite3_exec(c->db,
+                          "PRAGMA cache_size=-65536;PRAGMA secure_delete=OFF;"
+                          "PRAGMA journal_size_limit=" WAL_KEPT,
+                          NULL, NULL, NULL);
     if (rc == SQLITE_OK && writer)
         rc = bulk_set_up(c);
     if (rc != SQLITE_OK)
@@ -192,6 +195,16 @@ sqlite3_stmt *conn_prepare(struct conn *c, enum statement which)
     return c->statements[which];
 }
 
+uint64_t conn_sums_from(struct conn *c)
+{
+    sqlite3_stmt *stmt = c->sums_from ? NULL : conn_statement(c, ST_SUMS_FROM);
+
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+        c->sums_from = column_id(stmt, 0);
+    (void)sqlite3_reset(stmt);
+    return c->sums_from;
+}
+
 int conn_run(struct conn *c, enum statement which)
 {
     sqlite3_stmt *stmt = conn_statement(c, which);
@@ -235,8 +248,10 @@ pawl_status conn_error(struct conn *c, int rc, const char *what, pawl_error *ret
 
     if (rc == SQLITE_IOERR_NOMEM)
         status = PAWL_NO_MEMORY;
+    /* What the connection says is of its last call, which may be a later one that went well. */
+    bool last = c->db && (sqlite3_errcode(c->db) & 0xff) == (rc & 0xff);
     error_set(reterr, status, "database: cannot %s: %s (%d)%s", what,
-              c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc), rc, advice);
+              last ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc), rc, advice);
     return status;
 }
 

@@ -40,7 +40,7 @@ bool sync_path(const char *path, int flags)
 void dirty_mark(const char *dir)
 {
     char *path = path_of(dir, "/dirty");
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     free(path);
     if (fd < 0)

@@ -61,7 +61,8 @@ static int scan(struct sqlite_store *s, sqlite3_stmt *stmt, uint32_t limit, pawl
         pawl_message m;
         uint64_t *bad;
         pawl_message *slot;
-        if (!column_message(stmt, mem, &m)) {
+        if (!column_message(stmt, mem, &m) || !message_fits(&s->writer, stmt, &m)) {
+            damage_note(s, "message", at->id);
             if (!(bad = vec_push(&s->unreadable)))
                 break;
             *bad = at->id;
@@ -176,7 +177,11 @@ pawl_status sqlite_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t li
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         items = grow(mem, items, sizeof *items, count, &room);
-        column_work(stmt, mem, &items[count++]);
+        column_work(stmt, mem, &items[count]);
+        if (work_fits(&s->writer, stmt, &items[count]))
+            count++;
+        else
+            damage_note(s, "work", items[count].id);
     }
     (void)sqlite3_reset(stmt);
     conn_leave(&s->writer);

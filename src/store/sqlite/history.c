@@ -15,6 +15,7 @@
  */
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"
+#include "store/sqlite/sum.h"
 
 struct chain {
     uint64_t uid;
@@ -25,8 +26,8 @@ struct chain {
 
 static int find_head(struct conn *c, struct chain *at);
 static int find_mark(struct conn *c, uint64_t seq, struct chain *at);
-static pawl_status walk(struct conn *c, struct chain *at, uint64_t after_seq, uint64_t last_seq,
-                        pawl_mem *mem, pawl_error *reterr);
+static pawl_status walk(struct sqlite_store *s, struct conn *c, struct chain *at,
+                        uint64_t after_seq, uint64_t last_seq, pawl_mem *mem, pawl_error *reterr);
 
 pawl_status sqlite_read_history(pawl_store *base, uint64_t uid, uint64_t execution,
                                 uint64_t after_seq, uint32_t limit, pawl_mem *mem,
@@ -52,7 +53,7 @@ pawl_status sqlite_read_history(pawl_store *base, uint64_t uid, uint64_t executi
     if (rc != SQLITE_OK)
         status = conn_error(c, rc, "read a history", reterr);
     else
-        status = walk(c, &at, after_seq, last_seq, mem, reterr);
+        status = walk(s, c, &at, after_seq, last_seq, mem, reterr);
     size_t count = c->events.count;
     if (status == PAWL_OK) {
         pawl_event *items = arena_alloc(mem, count * sizeof *items);
@@ -109,7 +110,7 @@ static pawl_status misfit(sqlite3_stmt *stmt, const struct chain *at, pawl_error
         error_set(reterr, PAWL_CORRUPT,
                   "history row %llu is event %llu of uid %llu execution %llu with prev %llu, "
                   "expected event %llu of uid %llu execution %llu",
-                  (unsigned long long)at->rid, (unsigned long long)column_id(stmt, 3),
+                  (unsigned long long)at->rid, (unsigned long long)sum_low(column_id(stmt, 3)),
                   (unsigned long long)column_id(stmt, 1), (unsigned long long)column_id(stmt, 2),
                   (unsigned long long)column_id(stmt, 4), (unsigned long long)at->seq,
                   (unsigned long long)at->uid, (unsigned long long)at->execution);
@@ -126,12 +127,22 @@ static bool fits(sqlite3_stmt *stmt, const struct chain *at)
     uint64_t prev = column_id(stmt, 4);
 
     return column_id(stmt, 1) == at->uid && column_id(stmt, 2) == at->execution &&
-           column_id(stmt, 3) == at->seq && (at->seq == 1) == (prev == 0) && prev < at->rid;
+           sum_low(column_id(stmt, 3)) == at->seq && (at->seq == 1) == (prev == 0) &&
+           prev < at->rid;
+}
+
+static pawl_status take_event(struct sqlite_store *s, struct conn *c, sqlite3_stmt *stmt,
+                              pawl_mem *mem, pawl_event *ret, pawl_error *reterr)
+{
+    column_event(stmt, mem, ret);
+    return event_fits(c, stmt, column_id(stmt, 1), ret)
+               ? PAWL_OK
+               : damage_refuse(s, "history row", ret->rid, reterr);
 }
 
 /* Events last_seq down to after_seq + 1 into c->events; `at` may start later. */
-static pawl_status walk(struct conn *c, struct chain *at, uint64_t after_seq, uint64_t last_seq,
-                        pawl_mem *mem, pawl_error *reterr)
+static pawl_status walk(struct sqlite_store *s, struct conn *c, struct chain *at,
+                        uint64_t after_seq, uint64_t last_seq, pawl_mem *mem, pawl_error *reterr)
 {
     sqlite3_stmt *stmt = conn_statement(c, ST_EVENT_READ);
 
@@ -150,7 +161,7 @@ static pawl_status walk(struct conn *c, struct chain *at, uint64_t after_seq, ui
         else if (at->seq > last_seq)
             ; /* behind the page: only checked */
         else if ((slot = vec_push(&c->events)))
-            column_event(stmt, mem, slot);
+            status = take_event(s, c, stmt, mem, slot, reterr);
         else
             status = conn_error(c, SQLITE_NOMEM, "read a history", reterr);
         if (status == PAWL_OK) {
@@ -177,7 +188,7 @@ pawl_status sqlite_read_event(pawl_store *base, uint64_t rid, pawl_mem *mem, paw
         bind_id(stmt, 1, rid);
         rc = sqlite3_step(stmt);
         if (rc == SQLITE_ROW)
-            column_event(stmt, mem, ret);
+            status = take_event(s, c, stmt, mem, ret, reterr);
         (void)sqlite3_reset(stmt);
     }
     if (rc == SQLITE_DONE) {

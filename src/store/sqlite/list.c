@@ -54,6 +54,22 @@ static bool matches(sqlite3_stmt *stmt, const pawl_row_query *q)
     return q->prefix.len == 0 || has_prefix(column_view(stmt, 1), q->prefix);
 }
 
+/* One that is not what was written shows as blocked, with nothing of it but its id. */
+static void take_row(struct sqlite_store *s, struct conn *c, sqlite3_stmt *stmt, pawl_mem *mem,
+                     pawl_row *ret)
+{
+    column_row(stmt, mem, ret);
+    if (row_fits(c, stmt, ret))
+        return;
+    damage_note(s, "the row of instance", ret->uid);
+    *ret = (pawl_row){.uid = ret->uid,
+                      .id = ret->id,
+                      .state = PAWL_BLOCKED,
+                      .execution = ret->execution,
+                      .finding = pawl_s("its stored row is damaged: it does not fit its check "
+                                        "sum; restore a backup")};
+}
+
 pawl_status sqlite_list(pawl_store *base, const pawl_row_query *query, pawl_mem *mem,
                         pawl_row_list *ret, pawl_error *reterr)
 {
@@ -81,7 +97,7 @@ pawl_status sqlite_list(pawl_store *base, const pawl_row_query *query, pawl_mem 
         if (!matches(stmt, query))
             continue;
         items = grow(mem, items, sizeof *items, count, &room);
-        column_row(stmt, mem, &items[count++]);
+        take_row(s, c, stmt, mem, &items[count++]);
     }
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         status = conn_error(c, rc, "list instances", reterr);
@@ -107,6 +123,25 @@ static int count_rows(struct conn *c, enum statement which, const int64_t *now_m
     return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
+/* The rare states, from their index; to count the others takes a look at every instance. */
+static int count_states(struct conn *c, pawl_depths *ret)
+{
+    sqlite3_stmt *stmt = conn_statement(c, ST_COUNT_STATES);
+    int rc = SQLITE_ROW;
+
+    ret->suspended = ret->blocked = ret->failed = ret->cancelled = 0;
+    while (stmt && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int state = sqlite3_column_int(stmt, 0);
+        uint64_t *count = state == PAWL_SUSPENDED ? &ret->suspended
+                          : state == PAWL_BLOCKED ? &ret->blocked
+                          : state == PAWL_FAILED  ? &ret->failed
+                                                  : &ret->cancelled;
+        *count += column_id(stmt, 1);
+    }
+    (void)sqlite3_reset(stmt);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 pawl_status sqlite_depths(pawl_store *base, int64_t now_ms, pawl_depths *ret, pawl_error *reterr)
 {
     struct sqlite_store *s = sqlite_of(base);
@@ -126,6 +161,8 @@ pawl_status sqlite_depths(pawl_store *base, int64_t now_ms, pawl_depths *ret, pa
         rc = count_rows(c, ST_COUNT_QUARANTINE, NULL, &ret->quarantine);
     if (rc == SQLITE_OK)
         rc = count_rows(c, ST_COUNT_INSTANCES, NULL, &ret->instances);
+    if (rc == SQLITE_OK)
+        rc = count_states(c, ret);
     if (rc != SQLITE_OK)
         status = conn_error(c, rc, "count rows", reterr);
     conn_snapshot_end(c);

@@ -9,6 +9,7 @@
  */
 #include "base/attr.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/sqlite.h"
 
@@ -49,6 +50,7 @@ static const pawl_store_ops ops = {
     .space = sqlite_space,
     .close = sqlite_close,
     .queues = &sqlite_queue_ops,
+    .figures = sqlite_figures,
 };
 
 /* STRICT tables came with 3.37; connections of several threads need a safe build. */
@@ -96,7 +98,7 @@ static pawl_status check_file_system(const char *dir, pawl_error *reterr)
 /* The file exists and only its owner can read it. */
 static pawl_status make_file(const char *file, pawl_error *reterr)
 {
-    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     if (fd >= 0) {
         struct stat st;
@@ -127,6 +129,17 @@ static pawl_status look_at_schema(const char *file, bool owner, int *ret, pawl_e
         error_set(reterr, status, "cannot open database %s: %s", file, sqlite3_errmsg(db));
     }
     (void)sqlite3_close(db);
+    return status;
+}
+
+/* The file and those SQLite makes beside it; nothing is opened or made before. */
+static pawl_status check_files(const char *file, pawl_error *reterr)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-committed"};
+    pawl_status status = PAWL_OK;
+
+    for (size_t i = 0; i < COUNT_OF(suffixes) && status == PAWL_OK; i++)
+        status = file_check(file, suffixes[i], reterr);
     return status;
 }
 
@@ -172,7 +185,7 @@ static pawl_status open_writer(struct sqlite_store *s, int64_t now_ms, pawl_erro
 
     s->lock_fd = lock_open(s->dir, reterr);
     if (s->lock_fd < 0)
-        return PAWL_UNAVAILABLE;
+        return reterr ? reterr->status : PAWL_UNAVAILABLE;
     pawl_status status = dirty_repair(s->dir, s->file, reterr);
     if (status == PAWL_OK)
         status = make_file(s->file, reterr);
@@ -192,7 +205,8 @@ static pawl_status open_writer(struct sqlite_store *s, int64_t now_ms, pawl_erro
     status = committed_open(s, reterr);
     if (status != PAWL_OK)
         return status;
-    if (!reserve_open(&s->reserve, s->dir)) {
+    if (!there_note(&s->file_there, s->file, "") || !there_note(&s->wal_there, s->file, "-wal") ||
+        !reserve_open(&s->reserve, s->dir)) {
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
         return PAWL_NO_MEMORY;
     }
@@ -237,22 +251,23 @@ static struct sqlite_store *create(const char *file)
 pawl_store *pawl_sqlite_store(const char *file, const pawl_store_open_opts *opts,
                               pawl_error *reterr)
 {
-    if (!file || !*file || (opts && opts->size < sizeof opts->size)) {
-        error_set(reterr, PAWL_MISUSE, "pawl_sqlite_store needs a file name and PAWL_STORE_OPTS");
+    pawl_store_open_opts room;
+    if (!IS_THERE(file && *file, "a file name", reterr) ||
+        !(opts = OPTIONS_OF(&room, opts, "pawl_store_open_opts", reterr)))
         return NULL;
-    }
     struct sqlite_store *s = create(file);
     if (!s) {
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
         return NULL;
     }
-    s->read_only = opts && opts->read_only;
+    s->read_only = opts->read_only;
     pawl_status status = check_library(reterr);
     if (status == PAWL_OK)
         status = check_file_system(s->dir, reterr);
     if (status == PAWL_OK)
-        status =
-            s->read_only ? open_reader(s, reterr) : open_writer(s, opts ? opts->now_ms : 0, reterr);
+        status = check_files(s->file, reterr);
+    if (status == PAWL_OK)
+        status = s->read_only ? open_reader(s, reterr) : open_writer(s, opts->now_ms, reterr);
     if (status == PAWL_OK)
         return &s->base;
     sqlite_close(&s->base);
@@ -268,6 +283,8 @@ static void sqlite_close(pawl_store *base)
     conn_close(&s->writer);
     reserve_close(&s->reserve);
     committed_close(s);
+    there_deinit(&s->file_there);
+    there_deinit(&s->wal_there);
     taken_deinit(&s->messages);
     vec_deinit(&s->fetched);
     vec_deinit(&s->unreadable);

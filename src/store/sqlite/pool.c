@@ -10,6 +10,8 @@
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
+#include <stdio.h>
+
 static struct conn *wait_idle(struct sqlite_store *s);
 
 /* The engine reads where it writes: pages it changed are still in memory there, and one
@@ -36,6 +38,8 @@ static pawl_status take_writer(struct sqlite_store *s, pawl_mem *mem, struct con
 
 pawl_status pool_take(struct sqlite_store *s, pawl_mem *mem, struct conn **ret, pawl_error *reterr)
 {
+    if (atomic_load_explicit(&s->gone, memory_order_relaxed))
+        return there_refuse_read(s->file, reterr);
     if (store_engine_is(&s->base) && s->writer.db && !s->broken) /* `broken` is the engine's */
         return take_writer(s, mem, ret, reterr);
     struct conn *c = wait_idle(s);
@@ -98,4 +102,34 @@ void pool_close(struct sqlite_store *s)
         free(c);
     }
     s->readers = 0;
+}
+
+/* ---- Damage ------------------------------------------------------------------ */
+
+void damage_note(struct sqlite_store *s, const char *what, uint64_t id)
+{
+    atomic_store(&s->damaged_what, what);
+    atomic_store(&s->damaged_id, id);
+    atomic_fetch_add(&s->damaged, 1);
+}
+
+void sqlite_figures(pawl_store *base, pawl_store_figures *ret)
+{
+    struct sqlite_store *s = sqlite_of(base);
+    const char *what = atomic_load(&s->damaged_what);
+
+    *ret = (pawl_store_figures){.log_bytes = atomic_load(&s->wal_bytes),
+                                .damaged = atomic_load(&s->damaged)};
+    if (ret->damaged && what)
+        (void)snprintf(ret->damage, sizeof ret->damage, "%s %llu", what,
+                       (unsigned long long)atomic_load(&s->damaged_id));
+}
+
+pawl_status damage_refuse(struct sqlite_store *s, const char *what, uint64_t id, pawl_error *reterr)
+{
+    damage_note(s, what, id);
+    error_set(reterr, PAWL_CORRUPT,
+              "%s %llu does not fit its check sum: it is not what was written; restore a backup",
+              what, (unsigned long long)id);
+    return PAWL_CORRUPT;
 }

@@ -9,16 +9,22 @@
  *
  *     tomb --chain of events--> (whole instance: next closed execution, again)
  *          --> marks --> messages --> keys --> tomb deleted
+ *
+ * A dropped queue leaves one too, with its qid and the execution -1:
+ *
+ *     tomb --> entries that are not locked --> lock by lock what it holds --> past locks --> keys
  */
 #include "base/attr.h"
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"
 
+#define OF_A_QUEUE ((uint64_t)-1)
+
 struct tomb {
     struct conn *c;
     uint64_t n;
     uint64_t uid;
-    uint64_t execution; /* 0: the whole instance */
+    uint64_t execution; /* 0: the whole instance; OF_A_QUEUE: uid is a qid */
     uint64_t last_rid;
     uint32_t left; /* rows that may still go in this commit */
 };
@@ -116,10 +122,36 @@ static int purge_rest(struct tomb *t)
     return rc;
 }
 
+/* The locks of a queue, each with what it holds. */
+static int purge_locks(struct tomb *t)
+{
+    int rc = SQLITE_OK;
+    bool more = true;
+
+    while (rc == SQLITE_OK && more && t->left) {
+        rc = spend(t, run(t->c, ST_QUEUE_HELD_PURGE, t->uid, 0, 0));
+        if (rc == SQLITE_OK)
+            rc = spend(t, run(t->c, ST_QUEUE_LOCK_PURGE, t->uid, 0, 0));
+        more = rc == SQLITE_OK && sqlite3_changes(t->c->db) > 0;
+    }
+    return rc;
+}
+
+static int purge_queue(struct tomb *t)
+{
+    static const enum statement deletes[] = {ST_QUEUE_READY_PURGE, ST_QUEUE_DELAYED_PURGE,
+                                             ST_QUEUE_PAST_PURGE, ST_QUEUE_KEY_PURGE};
+    int rc = SQLITE_OK;
+
+    for (size_t i = 0; i < COUNT_OF(deletes) && rc == SQLITE_OK && t->left; i++)
+        rc = spend(t, run(t->c, deletes[i], t->uid, t->left, 0));
+    return rc == SQLITE_OK && t->left ? purge_locks(t) : rc;
+}
+
 static int purge_tomb(struct tomb *t)
 {
-    bool more = true;
-    int rc = SQLITE_OK;
+    bool more = t->execution != OF_A_QUEUE;
+    int rc = more ? SQLITE_OK : purge_queue(t);
 
     while (rc == SQLITE_OK && more && t->left) {
         rc = purge_chain(t);
@@ -127,7 +159,7 @@ static int purge_tomb(struct tomb *t)
         if (rc == SQLITE_OK && !t->last_rid && !t->execution && t->left)
             rc = next_execution(t, &more);
     }
-    if (rc == SQLITE_OK && t->left)
+    if (rc == SQLITE_OK && t->left && t->execution != OF_A_QUEUE)
         rc = purge_rest(t);
     if (rc != SQLITE_OK)
         return rc;

@@ -265,6 +265,25 @@ static int forget(struct writing *w, const pawl_queue_round *r)
     return rc;
 }
 
+/* The row goes, and what hangs on it with purge. */
+static int drop_queues(struct writing *w, const pawl_queue_round *r)
+{
+    int rc = SQLITE_OK;
+
+    for (size_t i = 0; i < r->drop_queue_count && rc == SQLITE_OK; i++) {
+        sqlite3_stmt *drop = statement(w, ST_QUEUE_DELETE, &rc);
+        sqlite3_stmt *tomb = drop ? statement(w, ST_QUEUE_TOMB, &rc) : NULL;
+        if (!tomb)
+            return rc;
+        bind_id(drop, 1, r->drop_queues[i]);
+        bind_id(tomb, 1, r->drop_queues[i]);
+        rc = run_one(w, drop);
+        if (rc == SQLITE_OK)
+            rc = run(w, tomb);
+    }
+    return rc;
+}
+
 int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote)
 {
     struct writing w = {c, retwrote};
@@ -286,5 +305,7 @@ int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote)
         rc = insert_pasts(&w, r);
     if (rc == SQLITE_OK)
         rc = insert_keys(&w, r);
-    return rc == SQLITE_OK ? forget(&w, r) : rc;
+    if (rc == SQLITE_OK)
+        rc = forget(&w, r);
+    return rc == SQLITE_OK ? drop_queues(&w, r) : rc;
 }

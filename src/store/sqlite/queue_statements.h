@@ -47,6 +47,22 @@
     X(DEDUP_INSERT, "INSERT OR REPLACE INTO queue_key(qid,key,entry,expires_ms)"                   \
         " VALUES(?1,?2,?3,?4)")                                                                    \
     X(DEDUP_FORGET, "DELETE FROM queue_key WHERE qid=?1 AND expires_ms<=?2")                       \
+    X(QUEUE_DELETE, "DELETE FROM queue WHERE qid=?1")                                              \
+    X(QUEUE_TOMB, "INSERT INTO tomb(uid,execution,last_rid) VALUES(?1,-1,0)")                      \
+    X(QUEUE_READY_PURGE, "DELETE FROM queue_entry WHERE id IN (SELECT id FROM queue_entry"         \
+        " WHERE state=0 AND qid=?1 LIMIT ?2)")                                                     \
+    X(QUEUE_DELAYED_PURGE, "DELETE FROM queue_entry WHERE id IN (SELECT id FROM queue_entry"       \
+        " WHERE state=1 AND qid=?1 LIMIT ?2)")                                                     \
+    X(QUEUE_HELD_PURGE, "DELETE FROM queue_entry WHERE qid=?1 AND id IN (SELECT value FROM"        \
+        " json_each(coalesce((SELECT iif(json_valid('['||replace(entries,' ',',')||']'),"          \
+        " '['||replace(entries,' ',',')||']','[]') FROM queue_lock WHERE qid=?1"                   \
+        " ORDER BY number LIMIT 1),'[]')))")                                                        \
+    X(QUEUE_LOCK_PURGE, "DELETE FROM queue_lock WHERE qid=?1"                                      \
+        " AND number=(SELECT min(number) FROM queue_lock WHERE qid=?1)")                           \
+    X(QUEUE_PAST_PURGE, "DELETE FROM queue_past WHERE qid=?1"                                      \
+        " AND id IN (SELECT id FROM queue_past WHERE qid=?1 LIMIT ?2)")                            \
+    X(QUEUE_KEY_PURGE, "DELETE FROM queue_key WHERE qid=?1"                                        \
+        " AND key IN (SELECT key FROM queue_key WHERE qid=?1 LIMIT ?2)")                           \
     X(QUEUE_BY_NAME, "SELECT " QUEUE_COLUMNS " FROM queue WHERE name=?1")                          \
     X(QUEUES_FROM, "SELECT " QUEUE_COLUMNS " FROM queue WHERE name>?1 AND name>=?2"                \
         " ORDER BY name")                                                                          \
@@ -57,13 +73,18 @@
         " AND " ENTRY_LOCK " IS NULL ORDER BY place")                                              \
     X(ENTRIES_READY_ABOVE, ENTRY_FREE " WHERE state=0 AND qid=?1 AND priority>?2"                  \
         " AND " ENTRY_LOCK " IS NULL ORDER BY priority,place")                                     \
-    X(ENTRIES_DELAYED, ENTRY_FREE " WHERE state=1 AND qid=?1 ORDER BY visible_ms,id")              \
+    X(ENTRIES_DELAYED_AT, ENTRY_FREE " WHERE state=1 AND qid=?1 AND visible_ms=?2 AND id>?3"       \
+        " ORDER BY id")                                                                            \
+    X(ENTRIES_DELAYED_ABOVE, ENTRY_FREE " WHERE state=1 AND qid=?1 AND visible_ms>?2"              \
+        " ORDER BY visible_ms,id")                                                                 \
     X(ENTRIES_EXPIRING, ENTRY_FREE " WHERE state<2 AND expires_ms>0 AND qid=?1"                    \
         " AND (state=1 OR " ENTRY_LOCK " IS NULL) ORDER BY expires_ms,id")                         \
     X(ENTRIES_BY_ID, ENTRY_SEEN " WHERE id>?2 ORDER BY id")                                        \
     X(ENTRY_READ, ENTRY_SEEN " WHERE id=?1")                                                       \
     X(LOCKS_READ, "SELECT number,qid,id,created_ms,until_ms,entries FROM queue_lock WHERE qid=?1"  \
         " ORDER BY number LIMIT ?2")                                                               \
+    X(LOCKS_FROM, "SELECT number,qid,id,created_ms,until_ms,entries FROM queue_lock WHERE qid=?1"  \
+        " AND number>=?2 ORDER BY number")                                                         \
     X(PAST_READ, "SELECT 1 FROM queue_past WHERE qid=?1 AND id=?2")                                \
     X(DEDUP_READ, "SELECT entry,expires_ms FROM queue_key WHERE qid=?1 AND key=?2")                \
     X(LEVELS, "SELECT priority,count(*) FROM queue_entry e WHERE state=0 AND qid=?1"               \

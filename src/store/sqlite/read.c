@@ -42,6 +42,16 @@ static pawl_status close_read(pawl_store *base, struct conn *c, sqlite3_stmt *st
     return status;
 }
 
+/* Decode the instance that was found; PAWL_CORRUPT: it is not what was written. */
+static pawl_status take_row(pawl_store *base, struct conn *c, sqlite3_stmt *stmt, pawl_mem *mem,
+                            pawl_row *ret, pawl_error *reterr)
+{
+    column_row(stmt, mem, ret);
+    return row_fits(c, stmt, ret)
+               ? PAWL_OK
+               : damage_refuse(sqlite_of(base), "the row of instance", ret->uid, reterr);
+}
+
 /* ---- Instances ------------------------------------------------------------- */
 
 /* Every start asks for an id that is not there: the index alone says so. */
@@ -71,11 +81,10 @@ pawl_status sqlite_find(pawl_store *base, pawl_str id, pawl_mem *mem, pawl_row *
         bind_text(stmt, 1, id);
         rc = sqlite3_step(stmt);
     }
-    if (rc == SQLITE_ROW)
-        column_row(stmt, mem, ret);
+    pawl_status fits = rc == SQLITE_ROW ? take_row(base, c, stmt, mem, ret, reterr) : PAWL_OK;
     status = close_read(base, c, stmt, rc, reterr);
     if (rc != SQLITE_DONE)
-        return status;
+        return status == PAWL_OK ? fits : status;
     error_set(reterr, PAWL_NOT_FOUND, "there is no instance '%.*s'", PAWL_FMT(id));
     return PAWL_NOT_FOUND;
 }
@@ -91,11 +100,10 @@ pawl_status sqlite_find_uid(pawl_store *base, uint64_t uid, pawl_mem *mem, pawl_
         return status;
     bind_id(stmt, 1, uid);
     int rc = sqlite3_step(stmt);
-    if (rc == SQLITE_ROW)
-        column_row(stmt, mem, ret);
+    pawl_status fits = rc == SQLITE_ROW ? take_row(base, c, stmt, mem, ret, reterr) : PAWL_OK;
     status = close_read(base, c, stmt, rc, reterr);
     if (rc != SQLITE_DONE)
-        return status;
+        return status == PAWL_OK ? fits : status;
     error_set(reterr, PAWL_NOT_FOUND, "there is no instance with uid %llu",
               (unsigned long long)uid);
     return PAWL_NOT_FOUND;
@@ -103,7 +111,7 @@ pawl_status sqlite_find_uid(pawl_store *base, uint64_t uid, pawl_mem *mem, pawl_
 
 /* The row a statement finds by uid (and execution): SQLITE_ROW or SQLITE_DONE. */
 static int look_up(struct conn *c, enum statement which, uint64_t uid, uint64_t execution,
-                   pawl_mem *mem, pawl_row *ret)
+                   pawl_mem *mem, pawl_row *ret, bool *retfits)
 {
     sqlite3_stmt *stmt = conn_statement(c, which);
 
@@ -113,8 +121,10 @@ static int look_up(struct conn *c, enum statement which, uint64_t uid, uint64_t 
     if (which == ST_EXECUTION_READ)
         bind_id(stmt, 2, execution);
     int rc = sqlite3_step(stmt);
-    if (rc == SQLITE_ROW)
+    if (rc == SQLITE_ROW) {
         column_row(stmt, mem, ret);
+        *retfits = which == ST_EXECUTION_READ ? *retfits : row_fits(c, stmt, ret);
+    }
     (void)sqlite3_reset(stmt);
     return rc;
 }
@@ -126,16 +136,19 @@ pawl_status sqlite_find_execution(pawl_store *base, uint64_t uid, uint64_t execu
     struct sqlite_store *s = sqlite_of(base);
     struct conn *c;
     pawl_row row = {0};
+    bool fits = true;
     pawl_status status = pool_take(s, mem, &c, reterr);
 
     if (status != PAWL_OK)
         return status;
     int rc = conn_snapshot(c);
     if (rc == SQLITE_OK)
-        rc = look_up(c, ST_ROW_BY_UID, uid, execution, mem, &row);
+        rc = look_up(c, ST_ROW_BY_UID, uid, execution, mem, &row, &fits);
     if (rc == SQLITE_ROW && row.execution != execution)
-        rc = look_up(c, ST_EXECUTION_READ, uid, execution, mem, &row);
-    if (rc == SQLITE_ROW) {
+        rc = look_up(c, ST_EXECUTION_READ, uid, execution, mem, &row, &fits);
+    if (rc == SQLITE_ROW && !fits) {
+        status = damage_refuse(s, "the row of instance", uid, reterr);
+    } else if (rc == SQLITE_ROW) {
         *ret = row;
     } else if (rc == SQLITE_DONE) {
         status = PAWL_NOT_FOUND;
@@ -170,11 +183,18 @@ pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instan
     else if (instance.len)
         bind_text(stmt, 1, instance);
     int rc;
+    uint64_t damaged = 0;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         items = grow(mem, items, sizeof *items, count, &room);
-        count += column_message(stmt, mem, &items[count]); /* unreadable: fetch puts it aside */
+        pawl_message *m = &items[count];
+        bool readable = column_message(stmt, mem, m), fits = readable && message_fits(c, stmt, m);
+        count += fits; /* else fetch puts it aside … */
+        if (readable && !fits && uid && m->mailbox)
+            damaged = m->id; /* … but for the mailbox, where nobody fetches */
     }
     status = close_read(base, c, stmt, rc, reterr);
+    if (status == PAWL_OK && damaged)
+        status = damage_refuse(sqlite_of(base), "message", damaged, reterr);
     if (status == PAWL_OK)
         *ret = (pawl_message_list){.items = items, .count = count};
     return status;
@@ -196,11 +216,17 @@ pawl_status sqlite_read_work(pawl_store *base, const uint64_t *ids, size_t count
     for (size_t i = 0; i < count && (rc == SQLITE_ROW || rc == SQLITE_DONE); i++) {
         bind_id(stmt, 1, ids[i]);
         rc = sqlite3_step(stmt);
-        if (rc == SQLITE_ROW)
-            column_work(stmt, mem, &items[found++]);
+        if (rc == SQLITE_ROW) {
+            column_work(stmt, mem, &items[found]);
+            if (!work_fits(c, stmt, &items[found]))
+                status = damage_refuse(sqlite_of(base), "work", ids[i], reterr);
+            found++;
+        }
         (void)sqlite3_reset(stmt);
     }
-    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+    if (status != PAWL_OK)
+        ;
+    else if (rc == SQLITE_ROW || rc == SQLITE_DONE)
         *ret = (pawl_work_list){.items = items, .count = found};
     else
         status = conn_error(c, rc, "read work", reterr);

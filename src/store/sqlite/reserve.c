@@ -45,7 +45,7 @@ static int64_t bytes_free(const struct reserve *r, int64_t *rettotal)
 /* Make the file with all its blocks, or leave none. */
 static bool allocate(struct reserve *r)
 {
-    int fd = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     if (fd < 0)
         return false;

@@ -158,8 +158,7 @@ static int update_row(struct apply *a)
 
     if (!stmt)
         return apply_broken(a);
-    bind_row(stmt, a->r->row);
-    bind_id(stmt, 1, a->r->uid);
+    bind_row(stmt, a->r->uid, a->r->row);
     return run_one(a, stmt);
 }
 

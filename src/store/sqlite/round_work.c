@@ -82,11 +82,11 @@ static bool same(pawl_str a, pawl_str b)
 /* True when a work row says nothing but what its event says. */
 static bool is_untried(const struct apply *a, const pawl_work *w, const pawl_event *e)
 {
-    return w->attempt == 0 && w->crashes == 0 && w->visible_ms == 0 && w->deadline_ms == 0 &&
-           w->last_error.len == 0 && w->lock_token.len == 0 && w->uid == a->r->uid &&
-           w->execution == e->execution && w->ref == e->ref && w->scheduled_ms == e->at_ms &&
-           same(w->name, e->name) && same(w->input, e->data) && same(w->attrs, e->attrs) &&
-           same(w->instance, a->r->row->id);
+    return e->kind == PAWL_EV_ACTIVITY_SCHEDULED && w->attempt == 0 && w->crashes == 0 &&
+           w->visible_ms == 0 && w->deadline_ms == 0 && w->last_error.len == 0 &&
+           w->lock_token.len == 0 && w->uid == a->r->uid && w->execution == e->execution &&
+           w->ref == e->ref && w->scheduled_ms == e->at_ms && same(w->name, e->name) &&
+           same(w->input, e->data) && same(w->attrs, e->attrs) && same(w->instance, a->r->row->id);
 }
 
 /* ROUND_REFUSED when one of the other tables has the id.  Only for work without an

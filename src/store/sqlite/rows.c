@@ -11,6 +11,7 @@
  */
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"
+#include "store/sqlite/sum.h"
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 #define LOW_BITS  UINT64_C(0x0101010101010101)
@@ -64,10 +65,10 @@ void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data)
         (void)sqlite3_bind_blob64(stmt, at, data.ptr, data.len, SQLITE_STATIC);
 }
 
-/* ?1..?9 of ROW_UPDATE. */
-void bind_row(sqlite3_stmt *stmt, const pawl_row *row)
+/* ?1..?10 of ROW_UPDATE. */
+void bind_row(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row)
 {
-    bind_id(stmt, 1, row->uid);
+    bind_id(stmt, 1, uid);
     bind_text(stmt, 2, row->orchestration);
     bind_text(stmt, 3, row->version);
     (void)sqlite3_bind_int(stmt, 4, (int)row->state);
@@ -76,6 +77,7 @@ void bind_row(sqlite3_stmt *stmt, const pawl_row *row)
     bind_bytes(stmt, 7, row->output);
     bind_bytes(stmt, 8, row->custom_status);
     bind_bytes(stmt, 9, row->finding);
+    (void)sqlite3_bind_int64(stmt, 10, sum_row(uid, row));
 }
 
 /* ?1..?5 of HEAD_UPDATE. */
@@ -103,6 +105,7 @@ void bind_message(sqlite3_stmt *stmt, const pawl_message *m)
     (void)sqlite3_bind_int64(stmt, 11, m->created_ms);
     (void)sqlite3_bind_int64(stmt, 12, m->attempt);
     (void)sqlite3_bind_int(stmt, 13, m->mailbox);
+    (void)sqlite3_bind_int64(stmt, 14, sum_message(m));
 }
 
 void bind_work(sqlite3_stmt *stmt, const pawl_work *w, enum place place)
@@ -124,7 +127,8 @@ void bind_work(sqlite3_stmt *stmt, const pawl_work *w, enum place place)
     bind_id(stmt, 15, w->lock_epoch);
     bind_text(stmt, 16, w->lock_token);
     (void)sqlite3_bind_int64(stmt, 17, w->lock_token.len ? w->lock_until_ms : 0);
-    (void)sqlite3_bind_int(stmt, 18, (int)place);
+    (void)sqlite3_bind_int64(stmt, 18, sum_work(w));
+    (void)sqlite3_bind_int(stmt, 19, (int)place);
 }
 
 uint64_t column_id(sqlite3_stmt *stmt, int at)
@@ -143,6 +147,37 @@ pawl_str column_view(sqlite3_stmt *stmt, int at)
 pawl_str column_dup(sqlite3_stmt *stmt, int at, pawl_mem *mem)
 {
     return arena_dup(mem, column_view(stmt, at));
+}
+
+/* Is the sum that was read that of what was read?  Rows of schema 3 have none. */
+static bool fits(struct conn *c, int64_t stored, uint64_t id, int64_t sum)
+{
+    return stored == sum || (stored == 0 && id < conn_sums_from(c));
+}
+
+bool event_fits(struct conn *c, sqlite3_stmt *stmt, uint64_t uid, const pawl_event *e)
+{
+    return fits(c, sqlite3_column_int64(stmt, 3) >> 32, e->rid, sum_event(uid, e));
+}
+
+bool row_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_row *row)
+{
+    return fits(c, sqlite3_column_int64(stmt, 18), row->uid, sum_row(row->uid, row));
+}
+
+bool message_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_message *m)
+{
+    return fits(c, sqlite3_column_int64(stmt, 13), m->id, sum_message(m));
+}
+
+bool work_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_work *w)
+{
+    return fits(c, sqlite3_column_int64(stmt, 17), w->id, sum_work(w));
+}
+
+bool entry_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_queue_entry *e)
+{
+    return fits(c, sqlite3_column_int64(stmt, 9) >> 32, e->id, sum_entry(e));
 }
 
 void column_row(sqlite3_stmt *stmt, pawl_mem *mem, pawl_row *ret)
@@ -229,7 +264,7 @@ void column_event(sqlite3_stmt *stmt, pawl_mem *mem, pawl_event *ret)
     *ret = (pawl_event){
         .rid = column_id(stmt, 0),
         .execution = column_id(stmt, 2),
-        .seq = column_id(stmt, 3),
+        .seq = sum_low(column_id(stmt, 3)),
         .ref = column_id(stmt, 6),
         .kind = sqlite3_column_int(stmt, 5),
         .name = column_dup(stmt, 7, mem),

@@ -187,11 +187,37 @@ static const char *const step_1[] = {
     "  ORDER BY i.uid,h.execution,h.seq",
     NULL,
 };
+
+#define TAG "CASE WHEN json_valid(attrs) THEN ifnull(json_extract(attrs,'$.tag'),'') ELSE '' END"
+
+static const char *const step_4[] = {
+    /* Calls with a tag are filed under "activity/tag": a row of their own, by that name. */
+    "INSERT INTO work SELECT a.*,0 FROM all_work a WHERE id NOT IN (SELECT id FROM work)\n"
+    "  AND " TAG "<>''",
+    "DELETE FROM work_local WHERE id IN (SELECT id FROM work)",
+    "DELETE FROM work_fresh WHERE id IN (SELECT id FROM work)",
+    "UPDATE work SET name=name||'/'||" TAG " WHERE instr(name,'/')=0\n"
+    "  AND " TAG "<>''",
+
+    /* Check sums (sum.h); 0: a row of before. */
+    "ALTER TABLE message ADD COLUMN sum INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE work ADD COLUMN sum INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE instance ADD COLUMN sum INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE fence ADD COLUMN sums_from INTEGER NOT NULL DEFAULT 0", /* ids from here on have sums */
+    "UPDATE fence SET sums_from=next_id",
+    "DROP VIEW events", /* history.seq has the sum above 32 bits */
+    "CREATE VIEW events AS SELECT i.id AS instance,h.execution,h.seq&4294967295 AS seq,\n"
+    "  ifnull(k.name,h.kind) AS kind,h.ref,h.name,h.data,h.attrs,\n"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ',h.at_ms/1000.0,'unixepoch') AS at,h.rid\n"
+    "  FROM history h JOIN instance i ON i.uid=h.uid LEFT JOIN event_kind k ON k.kind=h.kind\n"
+    "  ORDER BY i.uid,h.execution,h.seq&4294967295",
+    NULL,
+};
 /* clang-format on */
 
-const char *const *const schema_steps[] = {step_1, schema_queue_step, schema_taken_step};
+const char *const *const schema_steps[] = {step_1, schema_queue_step, schema_taken_step, step_4};
 const int schema_version = sizeof schema_steps / sizeof schema_steps[0];
-const int schema_oldest_read = 2;
+const int schema_oldest_read = 4;
 
 static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr);
 static int number(sqlite3 *db, const char *sql, int64_t *ret);

@@ -30,9 +30,11 @@
 #include "store/lock.h"
 #include "store/sqlite/statements.h"
 #include "store/taken.h"
+#include "store/there.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +45,7 @@
 /* What is in the WAL must fit into the database when the reserve has been given back, so the
  * WAL is no longer than that (reserve.c). */
 #define CHECKPOINT_PAGES       2000
+#define WAL_KEPT               "16777216" /* a WAL that a long reader let grow is cut to this */
 #define CHECKPOINT_PAGES_SMALL 128
 
 struct sqlite_store;
@@ -103,6 +106,7 @@ struct conn {
     VEC(pawl_event) events;             /* scratch of read_history, newest first */
     struct conn *next;                  /* in the pool */
     bool is_writer;
+    uint64_t sums_from; /* rows from this id on have sums; 0: not looked yet */
 
     /* While a caller's memory is in use: its own hook, called after ours. */
     struct sqlite_store *lender; /* pool to give it back to; NULL: the writer */
@@ -142,13 +146,19 @@ struct sqlite_store {
     char *file; /* owned */
     char *dir;  /* owned */
     bool read_only;
-    int lock_fd;     /* -1: none */
-    char *committed; /* FILE-committed, mapped; NULL: none */
+    int lock_fd;                  /* -1: none */
+    char *committed;              /* FILE-committed, mapped; NULL: none */
+    atomic_uint_fast64_t damaged; /* rows met that are not what was written, and the last one */
+    _Atomic(const char *) damaged_what;
+    atomic_uint_fast64_t damaged_id;
+    atomic_uint_fast64_t wal_bytes; /* of the file, after the last commit */
+    atomic_bool gone; /* the database is not in its place: nothing is read or written any more */
 
     /* Engine thread. */
     struct conn writer; /* db is NULL when read-only */
     pawl_fence fence;   /* as stored */
     bool broken;        /* a COMMIT failed in an unknown way: nothing is written any more */
+    struct there file_there, wal_there;
     struct reserve reserve;
     int wal_pages;        /* after the last commit */
     int checkpoint_at;    /* WAL pages that trigger the next checkpoint */
@@ -218,6 +228,8 @@ void conn_close(struct conn *c); /* one that is not open is fine */
 void conn_rollback(struct conn *c);
 /* The prepared statement, or NULL (then sqlite3_errcode tells why). */
 sqlite3_stmt *conn_prepare(struct conn *c, enum statement which);
+/* Rows of earlier ids may be without a sum (sum.h). */
+uint64_t conn_sums_from(struct conn *c);
 /* Run a prepared write to its end. */
 int conn_run(struct conn *c, enum statement which);
 /* A status and a line for people from an SQLite code. */
@@ -275,7 +287,7 @@ bool bytes_are_text(pawl_str s);
 void bind_id(sqlite3_stmt *stmt, int at, uint64_t id);
 void bind_text(sqlite3_stmt *stmt, int at, pawl_str text);  /* names, ids */
 void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data); /* payloads */
-void bind_row(sqlite3_stmt *stmt, const pawl_row *row);
+void bind_row(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row);
 void bind_head(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row);
 void bind_message(sqlite3_stmt *stmt, const pawl_message *m);
 void bind_work(sqlite3_stmt *stmt, const pawl_work *w, enum place place);
@@ -287,6 +299,17 @@ void column_row(sqlite3_stmt *stmt, pawl_mem *mem, pawl_row *ret);
 bool column_message(sqlite3_stmt *stmt, pawl_mem *mem, pawl_message *ret); /* false: unreadable */
 void column_work(sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *ret);
 void column_event(sqlite3_stmt *stmt, pawl_mem *mem, pawl_event *ret);
+/* Is what was read what was written?  By the row's check sum (sum.h). */
+bool event_fits(struct conn *c, sqlite3_stmt *stmt, uint64_t uid, const pawl_event *e);
+bool row_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_row *row);
+bool message_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_message *m);
+bool work_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_work *w);
+bool entry_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_queue_entry *e);
+void sqlite_figures(pawl_store *s, pawl_store_figures *ret);
+/* It is not: remember it for the log and the metrics. */
+void damage_note(struct sqlite_store *s, const char *what, uint64_t id);
+pawl_status damage_refuse(struct sqlite_store *s, const char *what, uint64_t id,
+                          pawl_error *reterr);
 
 /* ---- commit.c, round.c ----------------------------------------------------- */
 
@@ -323,6 +346,7 @@ static inline int64_t work_free_ms(int64_t visible_ms, pawl_str lock_token, int6
 
 /* Made when missing; NULL: no memory. */
 struct work_name *work_name_of(struct sqlite_store *s, pawl_str name);
+void work_names_trim(struct sqlite_store *s); /* those nobody needs, when there are many */
 /* Free work with this name appeared, or (name NULL) changed. */
 void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);
 /* Those abandoned in trouble; SQLITE_OK: none is left. */

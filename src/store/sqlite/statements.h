@@ -17,21 +17,22 @@
 #define ROW_COLUMNS                                                                                \
     "i.uid,i.id,i.orchestration,i.version,i.state,h.execution,h.last_seq,h.last_rid,i.first_rid,"  \
     "i.created_ms,h.updated_ms,i.parent_uid,i.parent_execution,i.parent_ref,i.parent_id,i.output," \
-    "i.custom_status,i.finding"
+    "i.custom_status,i.finding,i.sum"
 #define ROW_TABLES "instance i CROSS JOIN head h ON h.uid=i.uid" /* CROSS: in this order */
 #define MESSAGE_COLUMNS                                                                            \
     "id,uid,instance,kind,execution,ref,name,data,attrs,visible_ms,created_ms,attempt,mailbox"
+#define MESSAGE_READ MESSAGE_COLUMNS ",sum"
 #define WORK_COLUMNS                                                                               \
     "id,uid,execution,ref,instance,name,input,attrs,attempt,crashes,visible_ms,scheduled_ms,"      \
-    "deadline_ms,last_error,lock_epoch,lock_token,lock_until_ms"
+    "deadline_ms,last_error,lock_epoch,lock_token,lock_until_ms,sum"
 /* The same of untried work `l`, from its event. */
 #define UNTRIED_COLUMNS                                                                            \
     "l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,h.at_ms,0,'',"       \
-    "l.lock_epoch,'',0"
+    "l.lock_epoch,'',0,h.seq>>32"
 #define UNTRIED_JOIN " l JOIN history h ON h.rid=l.id LEFT JOIN instance i ON i.uid=h.uid"
 #define NEW_ROW_COLUMNS                                                                            \
     "uid,id,orchestration,version,state,first_rid,created_ms,output,custom_status,finding,"        \
-    "parent_uid,parent_execution,parent_ref,parent_id"
+    "parent_uid,parent_execution,parent_ref,parent_id,sum"
 #define HEAD_COLUMNS  "uid,execution,last_seq,last_rid,updated_ms"
 #define EVENT_COLUMNS "rid,uid,execution,seq,prev,kind,ref,name,data,attrs,at_ms"
 
@@ -53,6 +54,7 @@
     X(FENCE_MOVE, "UPDATE fence SET group_no=group_no+1,next_id=?1"                                \
         " WHERE one=1 AND epoch=?2 AND epoch>0") /* T4: nobody commits before a take */            \
     X(FENCE_READ, "SELECT epoch,group_no,next_id FROM fence WHERE one=1")                          \
+    X(SUMS_FROM, "SELECT sums_from FROM fence WHERE one=1")                                        \
     X(FENCE_TAKE, "UPDATE fence SET epoch=?1,next_id=?2 WHERE one=1")                              \
     X(ID_HIGHEST, "SELECT max(ifnull((SELECT max(rid) FROM history),0),"                           \
         "ifnull((SELECT max(uid) FROM instance),0),ifnull((SELECT max(id) FROM message),0),"       \
@@ -71,7 +73,7 @@
     X(HEAD_UPDATE, "UPDATE head SET execution=?2,last_seq=?3,last_rid=?4,updated_ms=?5"            \
         " WHERE uid=?1 AND execution=?6 AND last_seq=?7")                                          \
     X(ROW_UPDATE, "UPDATE instance SET orchestration=?2,version=?3,state=?4,first_rid=?5,"         \
-        "created_ms=?6,output=?7,custom_status=?8,finding=?9 WHERE uid=?1")                        \
+        "created_ms=?6,output=?7,custom_status=?8,finding=?9,sum=?10 WHERE uid=?1")                      \
     X(HEAD_CHECK, "SELECT 1 FROM head WHERE uid=?1 AND execution=?2 AND last_seq=?3")              \
     X(ROW_REMOVE, "DELETE FROM instance WHERE uid=?1")                                             \
     X(HEAD_REMOVE, "DELETE FROM head WHERE uid=?1")                                                \
@@ -88,14 +90,14 @@
     X(EVENT_INSERT, "INSERT OR FAIL INTO history(" EVENT_COLUMNS ")"                               \
         " SELECT " EVENT_COLUMNS " FROM pawl_event")                                               \
     X(MARK_INSERT, "INSERT INTO mark(uid,execution,seq,rid) VALUES(?1,?2,?3,?4)")                  \
-    X(MESSAGE_INSERT, "INSERT INTO message(" MESSAGE_COLUMNS ")"                                   \
-        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")                                     \
+    X(MESSAGE_INSERT, "INSERT INTO message(" MESSAGE_READ ")"                                      \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)")                                 \
     X(MESSAGE_UPDATE, "UPDATE message SET visible_ms=?2,attempt=?3,mailbox=?4 WHERE id=?1")        \
     X(MESSAGE_DELETE, "DELETE FROM message WHERE id=?1")                                           \
     X(QUARANTINE_INSERT, "INSERT INTO quarantine(" MESSAGE_COLUMNS ",reason)"                      \
         " SELECT " MESSAGE_COLUMNS ",?2 FROM message WHERE id=?1")                                 \
     X(WORK_INSERT, "INSERT INTO work(" WORK_COLUMNS ",place)"                                      \
-        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)")                 \
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)")              \
     X(WORK_UPDATE, "UPDATE work SET attempt=?2,crashes=?3,visible_ms=?4,deadline_ms=?5,"           \
         "last_error=?6,lock_epoch=?7,lock_token=?8,lock_until_ms=?9,place=?10 WHERE id=?1")        \
     X(WORK_DELETE, "DELETE FROM work WHERE id=?1")                                                 \
@@ -116,9 +118,9 @@
         " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")                                          \
     X(KEY_INSERT, "INSERT OR IGNORE INTO dedup(uid,key) VALUES(?1,?2)")                            \
     /* Fetching. */                                                                                \
-    X(MESSAGES_AT, "SELECT " MESSAGE_COLUMNS " FROM message"                                       \
+    X(MESSAGES_AT, "SELECT " MESSAGE_READ " FROM message"                                       \
         " WHERE mailbox=0 AND visible_ms=?1 AND id>?2 ORDER BY id")                                \
-    X(MESSAGES_AFTER, "SELECT " MESSAGE_COLUMNS " FROM message"                                    \
+    X(MESSAGES_AFTER, "SELECT " MESSAGE_READ " FROM message"                                    \
         " WHERE mailbox=0 AND visible_ms>?1 AND visible_ms<=?2 ORDER BY visible_ms,id")            \
     X(MESSAGE_WHEN, "SELECT visible_ms FROM message WHERE id=?1")                                  \
     X(WORK_READY, "SELECT id FROM work WHERE " WHERE_READY " AND name=?1 AND id>?2 ORDER BY id")   \
@@ -162,11 +164,11 @@
     X(MARK_AFTER, "SELECT seq,rid FROM mark WHERE uid=?1 AND execution=?2 AND seq>=?3"             \
         " ORDER BY seq LIMIT 1")                                                                   \
     X(EVENT_READ, "SELECT " EVENT_COLUMNS " FROM history WHERE rid=?1")                            \
-    X(MESSAGES_OF_UID, "SELECT " MESSAGE_COLUMNS " FROM message WHERE uid=?1 AND uid>0"            \
+    X(MESSAGES_OF_UID, "SELECT " MESSAGE_READ " FROM message WHERE uid=?1 AND uid>0"            \
         " ORDER BY visible_ms,id")                                                                 \
-    X(MESSAGES_OF_NAME, "SELECT " MESSAGE_COLUMNS " FROM message WHERE uid=0 AND instance=?1"      \
+    X(MESSAGES_OF_NAME, "SELECT " MESSAGE_READ " FROM message WHERE uid=0 AND instance=?1"      \
         " ORDER BY visible_ms,id")                                                                 \
-    X(MESSAGES_BY_NAME, "SELECT " MESSAGE_COLUMNS " FROM message WHERE uid=0"                      \
+    X(MESSAGES_BY_NAME, "SELECT " MESSAGE_READ " FROM message WHERE uid=0"                      \
         " ORDER BY visible_ms,id")                                                                 \
     X(KEY_READ, "SELECT 1 FROM dedup WHERE uid=?1 AND key=?2"                                      \
         " AND EXISTS(SELECT 1 FROM head WHERE head.uid=?1)")                                       \
@@ -183,6 +185,7 @@
         "+(SELECT count(*) FROM work_fresh)")                                                      \
     X(COUNT_QUARANTINE, "SELECT count(*) FROM quarantine")                                         \
     X(COUNT_INSTANCES, "SELECT count(*) FROM head")                                                \
+    X(COUNT_STATES, "SELECT state,count(*) FROM instance WHERE state>1 AND state<>4 GROUP BY state")\
     /* Purging. */                                                                                 \
     X(TOMB_READ, "SELECT n,uid,execution,last_rid FROM tomb ORDER BY n LIMIT 1")                   \
     X(TOMB_UPDATE, "UPDATE tomb SET last_rid=?2 WHERE n=?1")                                       \

@@ -54,6 +54,7 @@ pawl_status sqlite_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *
     *ret = (pawl_work_list){0};
     if (limit == 0)
         return PAWL_OK;
+    work_names_trim(s);
     rc = work_abandon_rest(s);
     if (rc == SQLITE_OK && name_count == 0)
         rc = look_at_all(&f);
@@ -275,6 +276,22 @@ static void choose(struct fetch *f)
     f->s->candidates.count = kept;
 }
 
+/* A damaged row is nobody's any more: it counts as taken, and is not run. */
+static void take_row(struct fetch *f, sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *items,
+                     size_t *count)
+{
+    pawl_work *w = &items[*count];
+
+    column_work(stmt, mem, w);
+    if (work_fits(f->c, stmt, w)) {
+        ++*count;
+        return;
+    }
+    damage_note(f->s, "work", w->id);
+    taken_remove(&f->s->loose, w->id);
+    (void)taken_add(&f->s->work, w->id); /* room was made */
+}
+
 /* Fresh rows from candidate *at on whose ids lie together, by one statement: a
  * fan-out is one run.  *at moves behind them. */
 static int read_run(struct fetch *f, size_t *at, pawl_mem *mem, pawl_work *items, size_t *count)
@@ -296,7 +313,7 @@ static int read_run(struct fetch *f, size_t *at, pawl_mem *mem, pawl_work *items
         while (i < end && all[i].id < id)
             i++;
         if (i < end && all[i].id == id)
-            column_work(stmt, mem, &items[(*count)++]);
+            take_row(f, stmt, mem, items, count);
     }
     (void)sqlite3_reset(stmt);
     *at = end;
@@ -320,7 +337,7 @@ static int read_rows(struct fetch *f, pawl_mem *mem, pawl_work_list *ret)
         bind_id(stmt, 1, f->s->candidates.items[i++].id);
         rc = sqlite3_step(stmt);
         if (rc == SQLITE_ROW)
-            column_work(stmt, mem, &items[count++]);
+            take_row(f, stmt, mem, items, &count);
         (void)sqlite3_reset(stmt);
         rc = rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
     }

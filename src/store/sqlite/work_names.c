@@ -12,6 +12,8 @@
 #include "base/attr.h"
 #include "store/sqlite/sqlite.h"
 
+#define NAMES_MAX 16384
+
 struct work_name *work_name_of(struct sqlite_store *s, pawl_str name)
 {
     struct work_name *n = map_gets(&s->names, name);
@@ -32,6 +34,28 @@ struct work_name *work_name_of(struct sqlite_store *s, pawl_str name)
         return NULL;
     }
     return n;
+}
+
+/* Names come from outside, and are only a memory: it begins anew, but for what is nowhere else. */
+void work_names_trim(struct sqlite_store *s)
+{
+    size_t cursor = 0, kept = 0;
+    struct work_name *n, **keep;
+
+    if (s->names.count <= NAMES_MAX || !(keep = calloc(s->names.count, sizeof(struct work_name *))))
+        return;
+    while ((n = map_next(&s->names, &cursor))) {
+        if (n->loose.count) {
+            keep[kept++] = n;
+            continue;
+        }
+        vec_deinit(&n->loose);
+        free(n);
+    }
+    map_reset(&s->names);
+    for (size_t i = 0; i < kept; i++)
+        need_memory(map_puts(&s->names, keep[i]->name, keep[i]));
+    free(keep);
 }
 
 /* A row of this name may be free from `free_ms` on. */

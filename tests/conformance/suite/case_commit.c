@@ -280,6 +280,26 @@ static void c8_a_dropped_row_does_not_come_back_by_an_update(struct probe *t)
     CHECK_TEXT(fetch_jobs(t, 10), "");
 }
 
+static void c8_a_dropped_message_may_be_inserted_again_in_its_old_place(struct probe *t)
+{
+    pawl_row a = make(t, "a");
+    struct draft *d = change(t, &a);
+    uint64_t first =
+        draft_message(d, (pawl_message){.uid = a.uid, .data = pawl_s("first"), .mailbox = true});
+    draft_message(d, (pawl_message){.uid = a.uid, .data = pawl_s("second"), .mailbox = true});
+    CHECK_STATUS(commit(d), PAWL_OK);
+    d = free_round(t);
+    draft_drop_message(d, first);
+    CHECK_STATUS(commit(d), PAWL_OK);
+    d = free_round(t);
+    draft_message(
+        d, (pawl_message){.id = first, .uid = a.uid, .data = pawl_s("first"), .mailbox = true});
+    CHECK_STATUS(commit(d), PAWL_OK);
+    CHECK_TEXT(mailbox(t, a.uid, NULL), "first second");
+    die(t);
+    CHECK_TEXT(mailbox(t, a.uid, NULL), "first second");
+}
+
 const struct probe_case cases_commit[] = {
     CASE(c1_everything_in_a_round_appears_together),
     CASE(c1_a_refused_round_leaves_nothing_behind),
@@ -298,6 +318,7 @@ const struct probe_case cases_commit[] = {
     CASE(c8_message_inserted_and_dropped_in_one_round_is_nothing),
     CASE(c8_dropping_many_deletes_just_those),
     CASE(c8_missing_rows_are_no_error),
+    CASE(c8_a_dropped_message_may_be_inserted_again_in_its_old_place),
     CASE(c8_a_dropped_row_does_not_come_back_by_an_update),
     CASES_END,
 };

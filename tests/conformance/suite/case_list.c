@@ -128,6 +128,16 @@ static void l3_counts_of_what_is_there(struct probe *t)
     CHECK(n.quarantine == 1 && n.instances == 1);
     tick(t, 10);
     CHECK_NUMBER(depths(t).timers, 0);
+    static const pawl_state states[] = {PAWL_SUSPENDED, PAWL_BLOCKED,   PAWL_FAILED,
+                                        PAWL_CANCELLED, PAWL_COMPLETED, PAWL_FAILED};
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        char id[] = {'s', (char)('0' + i), 0};
+        pawl_row row = make(t, id);
+        set_state(t, &row, states[i]);
+    }
+    n = depths(t);
+    CHECK(n.suspended == 1 && n.blocked == 1 && n.failed == 2 && n.cancelled == 1);
+    CHECK_NUMBER(n.instances, 7);
 }
 
 const struct probe_case cases_list[] = {

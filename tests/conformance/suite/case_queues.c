@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* suite/case_queues.c -- queues as stores keep them: Q2..Q10 of pawl/queue_store.h. */
+/* suite/case_queues.c -- queues as stores keep them: Q2..Q12 of pawl/queue_store.h. */
 #include "suite.h"
 
 #include <stdio.h>
@@ -467,6 +467,166 @@ static void q8_a_long_queue_costs_what_is_asked_of_it(struct probe *t)
     CHECK_NUMBER(seen, 2000);
 }
 
+/* The pages of an order, three rows each; between them others come and go. */
+static const char *pages(struct probe *t, pawl_entry_query q, uint64_t victim)
+{
+    pawl_str text = {"", 0};
+    q.limit = 3;
+    for (pawl_entry_list list = {.more = true}; list.more;) {
+        CHECK_STATUS(ops(t)->query_entries(t->store, &q, t->mem, &list, NULL), PAWL_OK);
+        for (size_t i = 0; i < list.count; i++)
+            text = pawl_mem_printf(t->mem, "%s%.*s ", text.ptr, PAWL_FMT(list.items[i].data));
+        q.after_key = q.priority = list.last_key;
+        q.after = list.last_id;
+        q.place = list.last_id + 1;
+        if (victim) { /* the cursor's own row goes, one comes that lies before it */
+            struct queue_draft *d = begin(t);
+            add(t, d, q.qid, "new", 0)->place = 1;
+            d->drops[d->part.drop_entry_count++] = victim;
+            CHECK_STATUS(commit_part(t, d), PAWL_OK);
+            victim = 0;
+        }
+    }
+    return text.ptr;
+}
+
+static void q8_q11_pages_go_on_where_they_were(struct probe *t)
+{
+    pawl_queue_row a = make_queue(t, "a");
+    struct queue_draft *d = begin(t);
+    static const char *const names[] = {"r0", "r1", "r2", "r3", "r4", "d0", "d1", "d2",
+                                        "d3", "d4", "m0", "m1", "m2", "m3", "t0"};
+    uint64_t id[15];
+    for (size_t i = 0; i < 15; i++) {
+        pawl_queue_entry *e = add(t, d, a.qid, names[i], i < 5 ? (int64_t)(4 - i) / 2 : 1);
+        id[i] = e->id;
+        e->state = i < 5 || i == 14 ? 0 : i < 10 ? 1 : 2;
+        e->visible_ms = e->state == 1 ? t->now + (i == 9 ? 5 : 7) : 0;
+    }
+    for (size_t i = 0; i < 2; i++)
+        d->locks[i] = (pawl_queue_lock){.number = new_id(t), .qid = a.qid, .entry_count = 2};
+    d->locks[0].id = pawl_s("L0"), d->locks[1].id = pawl_s("L1");
+    d->locks[0].entries = (uint64_t[]){id[13], id[11]};
+    d->locks[1].entries = (uint64_t[]){id[10], id[12]};
+    d->part.new_locks = d->locks;
+    d->part.new_lock_count = 2;
+    CHECK_STATUS(commit_part(t, d), PAWL_OK);
+    d = begin(t);
+    d->updates[0] = (pawl_entry_update){
+        .id = id[14], .qid = a.qid, .state = 2, .place = id[14], .deliveries = 1, .taken = true};
+    d->part.update_count = 1;
+    d->locks[0] = (pawl_queue_lock){
+        .number = id[14], .qid = a.qid, .id = pawl_s("T"), .entries = &id[14], .entry_count = 1};
+    d->part.new_locks = d->locks;
+    d->part.new_lock_count = 1;
+    CHECK_STATUS(commit_part(t, d), PAWL_OK);
+    CHECK_TEXT(READY(a, .order = PAWL_ENTRIES_LOCKED), "t0 m1 m3 m0 m2");
+    CHECK_TEXT(READY(a, .order = PAWL_ENTRIES_LOCKED, .has_priority = true), "");
+    CHECK_TEXT(
+        READY(a, .order = PAWL_ENTRIES_DELAYED, .has_priority = true, .priority = 1, .limit = 2),
+        "d4 d0 +");
+    CHECK_TEXT(READY(a, .has_priority = true, .priority = 1), "r1 r2");
+    CHECK_TEXT(READY(a, .has_priority = true, .priority = 1, .limit = 2), "r1 r2");
+    CHECK_TEXT(pages(t, (pawl_entry_query){.qid = a.qid}, id[1]), "r3 r4 r1 r2 r0 ");
+    CHECK_TEXT(pages(t, (pawl_entry_query){.qid = a.qid, .order = PAWL_ENTRIES_DELAYED}, id[6]),
+               "d4 d0 d1 d2 d3 ");
+    CHECK_TEXT(pages(t, (pawl_entry_query){.qid = a.qid, .order = PAWL_ENTRIES_LOCKED}, id[13]),
+               "t0 m1 m3 m0 m2 ");
+    pawl_entry_list list = {0};
+    pawl_entry_query q = {.qid = a.qid, .order = PAWL_ENTRIES_LOCKED, .limit = 9};
+    CHECK_STATUS(ops(t)->query_entries(t->store, &q, t->mem, &list, NULL), PAWL_OK);
+    CHECK(list.count == 4 && list.items[0].state == 2 && list.items[0].deliveries == 1);
+}
+
+static void drop(struct probe *t, uint64_t qid, pawl_status want)
+{
+    struct queue_draft *d = begin(t);
+    d->drops[0] = qid;
+    d->part.drop_queues = d->drops;
+    d->part.drop_queue_count = 1;
+    CHECK_STATUS(commit_part(t, d), want);
+}
+
+/* A queue with rows of every kind; their ids. */
+static void fill_queue(struct probe *t, const pawl_queue_row *q, uint64_t id[8])
+{
+    struct queue_draft *d = begin(t);
+    for (size_t i = 0; i < 8; i++) {
+        pawl_queue_entry *e = add(t, d, q->qid, "x", 0);
+        id[i] = e->id;
+        e->state = i < 3 || i == 7 ? 0 : i < 5 ? 1 : 2;
+        e->visible_ms = e->state == 1 ? t->now + 9 : 0;
+    }
+    d->queue = *q;
+    d->queue.due_ms = t->now + 1;
+    d->part.queues = &d->queue;
+    d->part.queue_count = 1;
+    d->locks[0] = (pawl_queue_lock){
+        .number = new_id(t), .qid = q->qid, .id = pawl_s("L"), .entries = &id[5], .entry_count = 2};
+    d->part.new_locks = d->locks;
+    d->part.new_lock_count = 1;
+    for (size_t i = 0; i < 4; i++) {
+        pawl_str text = pawl_mem_printf(t->mem, "p%zu", i);
+        d->pasts[i] = (pawl_queue_past){new_id(t), q->qid, text, t->now};
+        d->keys[i] = (pawl_queue_key){q->qid, text, id[0], t->now + 99};
+    }
+    d->part.past_count = d->part.key_count = 4;
+    CHECK_STATUS(commit_part(t, d), PAWL_OK);
+    d = begin(t);
+    d->updates[0] = (pawl_entry_update){
+        .id = id[7], .qid = q->qid, .state = 2, .place = id[7], .deliveries = 1, .taken = true};
+    d->part.update_count = 1;
+    d->locks[0] = (pawl_queue_lock){
+        .number = id[7], .qid = q->qid, .id = pawl_s("T"), .entries = &id[7], .entry_count = 1};
+    d->part.new_locks = d->locks;
+    d->part.new_lock_count = 1;
+    CHECK_STATUS(commit_part(t, d), PAWL_OK);
+}
+
+static size_t still_there(struct probe *t, const uint64_t id[8])
+{
+    pawl_entry_list list = {0};
+    CHECK_STATUS(ops(t)->read_entries(t->store, id, 8, true, t->mem, &list, NULL), PAWL_OK);
+    return list.count;
+}
+
+static void q12_a_dropped_queue_is_gone_at_once_and_its_rows_with_purge(struct probe *t)
+{
+    pawl_queue_row a = make_queue(t, "a"), b = make_queue(t, "b"), row;
+    pawl_queue_row_list list = {0};
+    pawl_queue_key key;
+    uint64_t of_a[8], of_b[8];
+    int pieces = 0;
+    fill_queue(t, &a, of_a);
+    fill_queue(t, &b, of_b);
+    drop(t, new_id(t), PAWL_CONFLICT);
+    drop(t, a.qid, PAWL_OK);
+    drop(t, a.qid, PAWL_CONFLICT);
+    die(t);
+    take(t);
+    CHECK_STATUS(ops(t)->find_queue(t->store, pawl_s("a"), t->mem, &row, NULL), PAWL_NOT_FOUND);
+    CHECK_STATUS(ops(t)->list_queues(t->store, pawl_s(""), pawl_s(""), 9, t->mem, &list, NULL),
+                 PAWL_OK);
+    CHECK_NUMBER(list.count, 1);
+    CHECK_STATUS(ops(t)->due_queues(t->store, t->now + 5, 9, t->mem, &list, NULL), PAWL_OK);
+    CHECK_NUMBER(list.count, 1);
+    pawl_queue_row again = make_queue(t, "a");
+    CHECK_TEXT(READY(again, .limit = 9), "");
+    for (bool left = true; left; pieces++)
+        CHECK_STATUS(t->store->ops->purge(t->store, &t->fence, 4, &left, NULL), PAWL_OK);
+    CHECK(pieces >= 4); /* a few rows a commit */
+    CHECK_NUMBER(still_there(t, of_a), 0);
+    CHECK_STATUS(ops(t)->has_past(t->store, a.qid, pawl_s("p3"), NULL), PAWL_EMPTY);
+    CHECK_STATUS(ops(t)->find_key(t->store, a.qid, pawl_s("p3"), &key, NULL), PAWL_EMPTY);
+    pawl_lock_list locks = {0};
+    CHECK_STATUS(ops(t)->read_locks(t->store, a.qid, 0, t->mem, &locks, NULL), PAWL_OK);
+    CHECK_NUMBER(locks.count, 0);
+    CHECK_NUMBER(still_there(t, of_b), 8);
+    CHECK_STATUS(ops(t)->has_past(t->store, b.qid, pawl_s("p3"), NULL), PAWL_OK);
+    CHECK_STATUS(ops(t)->find_queue(t->store, pawl_s("a"), t->mem, &row, NULL), PAWL_OK);
+    CHECK(row.qid == again.qid);
+}
+
 const struct probe_case cases_queues[] = {
     CASE(q2_q7_entries_come_back_in_order_as_they_were),
     CASE(q2_q7_updates_move_entries_between_orders_and_queues),
@@ -478,5 +638,7 @@ const struct probe_case cases_queues[] = {
     CASE(q9_q10_past_locks_and_keys_last_until_forgotten),
     CASE(q2_c2_the_queue_part_goes_with_its_round),
     CASE(q8_a_long_queue_costs_what_is_asked_of_it),
+    CASE(q8_q11_pages_go_on_where_they_were),
+    CASE(q12_a_dropped_queue_is_gone_at_once_and_its_rows_with_purge),
     CASES_END,
 };

@@ -93,6 +93,26 @@ static void k5_whole_id_follows_commits_that_are_done(struct probe *t)
     CHECK_NUMBER(t->fence.whole_id, whole);
 }
 
+/* Half-done rounds are told by the mark, so it waits until the engine has put them right. */
+static void k5_whole_id_stays_while_the_engine_mends(struct probe *t)
+{
+    only_without_rounds(t);
+    pawl_row a = make(t, "a");
+    uint64_t whole = t->fence.whole_id;
+    t->fence.mending = true;
+    append(t, &a, "x");
+    CHECK_NUMBER(t->fence.whole_id, whole);
+    CHECK(t->fence.mending && t->fence.next_id > whole);
+    purge_all(t);
+    CHECK_NUMBER(t->fence.whole_id, whole);
+    die(t);
+    take(t);
+    CHECK_NUMBER(t->fence.whole_id, whole);
+    CHECK(!t->fence.mending);
+    append(t, &a, "y");
+    CHECK_NUMBER(t->fence.whole_id, t->fence.next_id);
+}
+
 static void k4_rows_come_whatever_their_time(struct probe *t)
 {
     if (caps(t).delayed_visibility)
@@ -121,8 +141,13 @@ static void k5_whole_rounds_are_told_from_others(struct probe *t)
 }
 
 const struct probe_case cases_weak[] = {
-    CASE(k1_a_committed_round_survives_a_death_whole), CASE(k2_the_rest_of_a_round_completes_it),
-    CASE(k2_without_a_ref_the_id_tells_rows_apart),    CASE(k3_the_row_follows_from_the_events),
-    CASE(k5_whole_id_follows_commits_that_are_done),   CASE(k4_rows_come_whatever_their_time),
-    CASE(k5_whole_rounds_are_told_from_others),        CASES_END,
+    CASE(k1_a_committed_round_survives_a_death_whole),
+    CASE(k2_the_rest_of_a_round_completes_it),
+    CASE(k2_without_a_ref_the_id_tells_rows_apart),
+    CASE(k3_the_row_follows_from_the_events),
+    CASE(k5_whole_id_follows_commits_that_are_done),
+    CASE(k4_rows_come_whatever_their_time),
+    CASE(k5_whole_rounds_are_told_from_others),
+    CASE(k5_whole_id_stays_while_the_engine_mends),
+    CASES_END,
 };

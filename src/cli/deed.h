@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/deed.h -- what the files of `pawl queue` share: verb_queue.c (the table and
+ * the calls), deed_push.c (items in), deed_out.c (answers out).
+ */
+#ifndef PAWL_CLI_DEED_H
+#define PAWL_CLI_DEED_H
+
+#include "cli/session.h"
+
+struct deed {
+    const char *word, *usage;
+    size_t min, max;   /* how many words, itself included */
+    const char *flags; /* of the queue's, those that mean something to it */
+    int (*run)(struct cli *cli, struct session *s, const struct deed *deed);
+    const char *method, *path; /* after /queue/NAME; NULL: of no queue */
+    int (*body)(struct cli *cli, pawl_json *w);
+    const char *list, *id; /* the array of its answer, and what names one of them */
+};
+
+/* ---- Calls (verb_queue.c): 0, or an exit status after having said what is wrong ---- */
+
+pawl_str deed_path(struct cli *cli, const char *rest);
+int deed_call(struct cli *cli, struct session *s, const char *method, pawl_str path, pawl_str body,
+              const char *headers, pawl_str *ret);
+/* A member when there is one; a time in seconds. */
+void deed_text(pawl_json *w, const char *key, const char *text);
+void deed_seconds(pawl_json *w, const char *key, int64_t ms);
+
+/* ---- Items in (deed_push.c) -------------------------------------------------------- */
+
+int deed_push(struct cli *cli, struct session *s, const struct deed *deed);
+
+/* ---- Answers out (deed_out.c) ------------------------------------------------------ */
+
+/* The exit status: an empty pop is a time-out of a kind. */
+int deed_print(struct cli *cli, const struct deed *deed, pawl_str answer);
+
+/* A list that may come in pages. */
+struct deed_pages {
+    struct cli *cli;
+    const struct deed *deed;
+    pawl_json *w; /* one document of all pages; NULL: a line each */
+    uint64_t count;
+};
+
+int deed_pages_begin(struct deed_pages *p, struct cli *cli, const struct deed *deed);
+void deed_pages_add(struct deed_pages *p, pawl_str answer);
+void deed_pages_end(struct deed_pages *p, const char *next);
+
+#endif

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/gives.c -- what answers have in them, and what may be asked in queries and paths.
+ *
+ * Read by openapi.c only: handlers write their answers themselves.  An answer may get
+ * further members; those that stand here stay.  That both agree is tested from outside
+ * (tests/clients): every answer to thousands of requests is held against its schema.
+ */
+#include "pawl/worker.h"
+#include "server/handlers.h"
+#include "server/queues.h"
+#include "server/shape.h"
+#include "server/work.h"
+
+/* clang-format off */
+#define SHAPE(id, name, example) \
+    static const struct shape id = {name, BODY_JSON, id##_fields, NULL, false, example}
+#define COUNT_FIELD(n, a)     WHOLE(n, NEEDED, 0, INT64_MAX, a)
+#define MOMENT(n, a)          WHOLE(n, NEEDED | OR_NULL, 0, INT64_MAX, a " (milliseconds since 1970)")
+#define SECONDS(n, a)         NUMBER(n, NEEDED | OR_NULL, 0, 0, a " (seconds since 1970)")
+#define SUCCESS               TRUTH("success", NEEDED, "it is done, and durable")
+#define MESSAGE               TEXT("message", NEEDED, "for people")
+
+/* ---- Operations and errors ----------------------------------------------------------- */
+
+static const struct field error_inside_fields[] = {
+    TEXT("code", NEEDED, "a word that does not change"),
+    TEXT("message", NEEDED, "for people: what is wrong, and what to do"),
+    END
+};
+SHAPE(error_inside, "ErrorBody", NULL);
+static const struct field error_fields[] = {OBJECT("error", NEEDED, &error_inside, "what is wrong"), END};
+SHAPE(error, "ApiError", "{\"error\":{\"code\":\"not_found\",\"message\":\"instance 'x' does not exist\"}}");
+
+static const struct field queue_error_fields[] = {
+    TRUTH("success", NEEDED, "false"),
+    TEXT("message", NEEDED, "for people: what is wrong, and what to do"),
+    TEXT("error_code", 0, "of a lock that ran out: LOCK_EXPIRED"),
+    END
+};
+SHAPE(queue_error, "QueueError", "{\"success\":false,\"message\":\"No active lock found\"}");
+
+static const struct field locked_fields[] = {
+    MESSAGE,
+    SECONDS("lock_expires_at", "when the lock that is in the way ends"),
+    END
+};
+SHAPE(locked, "QueueLocked", NULL);
+
+static const struct field health_fields[] = {
+    TEXT("status", NEEDED, "healthy, unhealthy; of /ready: ready, stopping"),
+    TEXT("service", 0, "pawl"),
+    TEXT("version", 0, "of pawl, for who may know it"),
+    TEXT("reason", 0, "why it is not healthy"),
+    END
+};
+SHAPE(health, "Health", "{\"status\":\"healthy\",\"service\":\"pawl\"}");
+
+static const struct field version_fields[] = {
+    TEXT("service", NEEDED, "pawl"), TEXT("version", 0, "of pawl"), END
+};
+SHAPE(version, "Version", NULL);
+
+/* ---- Instances ------------------------------------------------------------------------- */
+
+static const struct field started_fields[] = {
+    TEXT("instance", NEEDED, "its id"),
+    COUNT_FIELD("execution", "the one that runs"),
+    TRUTH("created", NEEDED, "false: it was there already, and is the same"),
+    END
+};
+SHAPE(started, "Started", "{\"instance\":\"o-1\",\"execution\":1,\"created\":true}");
+
+#define WAITING                                                                              \
+    COUNT_FIELD("id", "of the task, in the history"),                                        \
+    TEXT("kind", NEEDED, "activity, timer, event, child …"),                                 \
+    TEXT("name", NEEDED | OR_NULL, "of the activity, event or orchestration"),               \
+    TEXT("instance", 0, "of a child: its id"),                                               \
+    MOMENT("since", "since when"),                                                           \
+    WHOLE("due_at", 0, 0, INT64_MAX, "of a timer or the next attempt (milliseconds since 1970)"),    \
+    WHOLE("attempt", 0, 0, INT64_MAX, "of an activity: which one"),                                  \
+    TRUTH("running", 0, "of an activity: somebody is at it"),                                \
+    TEXT("worker", 0, "of an activity: who, by the name it gave in its poll"),               \
+    WHOLE("leased_until", 0, 0, INT64_MAX, "of an activity: the end of that worker's lease (milliseconds since 1970)"), \
+    TRUTH("unknown", 0, "of an activity: nobody has registered it, or polled for it"),       \
+    TEXT("did_you_mean", 0, "of an activity nobody has: one that somebody has"),             \
+    TEXT("last_error", OR_NULL, "of an activity: what the last attempt said")
+
+static const struct field waiting_fields[] = {WAITING, END};
+SHAPE(waiting, "Waiting", NULL);
+
+#define INSTANCE_FIELDS                                                                      \
+    TEXT("instance", NEEDED, "its id"),                                                      \
+    TEXT("orchestration", NEEDED | OR_NULL, "which one"),                                    \
+    TEXT("version", NEEDED | OR_NULL, "of its code"),                                        \
+    TEXT("status", NEEDED, "in which state it is", .words = STATES),                         \
+    COUNT_FIELD("execution", "counts from 1; continue-as-new begins another"),               \
+    MOMENT("created_at", "when it was started"),                                             \
+    MOMENT("updated_at", "when it last changed"),                                            \
+    ANY("input", 0, "as it was given"),                                                      \
+    TEXT("input_encoding", 0, "text or base64, when input is not JSON"),                     \
+    ANY("output", 0, "its result; null while there is none"),                                \
+    TEXT("encoding", 0, "text or base64, when output is not JSON"),                          \
+    TEXT("error", NEEDED | OR_NULL, "why it failed"),                                        \
+    TEXT("custom_status", NEEDED | OR_NULL, "what its code says of itself"),                 \
+    TEXT("finding", OR_NULL, "what keeps it from going on"),                                 \
+    LIST("waiting_for", NEEDED, &waiting, "its open tasks"),                                 \
+    TEXT("parent", NEEDED | OR_NULL, "whose child it is")
+
+static const struct field instance_fields[] = {INSTANCE_FIELDS, END};
+SHAPE(instance, "Instance", NULL);
+
+static const struct field instances_fields[] = {
+    LIST("instances", NEEDED, &instance, "the newest first"),
+    TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
+    END
+};
+SHAPE(instances, "Instances", NULL);
+
+static const struct shape tree;
+static const struct field tree_fields[] = {
+    INSTANCE_FIELDS,
+    LIST("children", NEEDED, &tree, "the oldest first"),
+    TRUTH("truncated", 0, "there are more than fit into an answer"),
+    END
+};
+SHAPE(tree, "Tree", NULL);
+
+static const struct field event_fields[] = {
+    COUNT_FIELD("seq", "its place in the history"),
+    TEXT("kind", NEEDED, "ActivityScheduled, TimerFired …"),
+    WHOLE("ref", NEEDED | OR_NULL, 0, INT64_MAX, "the event that it answers"),
+    TEXT("name", NEEDED | OR_NULL, "of the activity, event or orchestration"),
+    ANY("data", 0, "input, result or text"),
+    TEXT("encoding", 0, "text, base64, or json for a null that was given"),
+    MOMENT("at", "when"),
+    TEXT("result_kind", 0, "of a completion: ok, failed, start_to_close, heartbeat, poison …"),
+    WHOLE("attempts", 0, 0, INT64_MAX, "of a completed activity: how many it took"),
+    OBJECT("attrs", 0, NULL, "what else is recorded"),
+    END
+};
+SHAPE(event, "HistoryEvent", NULL);
+
+static const struct field history_fields[] = {
+    TEXT("instance", NEEDED, "its id"),
+    COUNT_FIELD("execution", "whose history this is"),
+    LIST("events", NEEDED, &event, "in order"),
+    WHOLE("next", NEEDED | OR_NULL, 0, INT64_MAX, "give it as after for the next page; null: this was the last"),
+    END
+};
+SHAPE(history, "History", NULL);
+
+static const struct field why_waiting_fields[] = {
+    WAITING, TEXT("woken_by", OR_NULL, "who can end this wait"), END
+};
+SHAPE(why_waiting, "WhyWaiting", NULL);
+static const struct field failure_fields[] = {
+    TEXT("name", NEEDED | OR_NULL, "of the activity or child"),
+    TEXT("error", NEEDED | OR_NULL, "what it said"),
+    MOMENT("at", "when"),
+    END
+};
+SHAPE(failure, "Failure", NULL);
+static const struct field why_fields[] = {
+    TEXT("instance", NEEDED, "its id"),
+    TEXT("status", NEEDED, "in which state it is", .words = STATES),
+    TEXT("sentence", NEEDED | OR_NULL, "all of it, for people"),
+    LIST("waiting_for", NEEDED, &why_waiting, "its open tasks"),
+    OBJECT("last_failure", NEEDED | OR_NULL, &failure, "what failed last"),
+    MOMENT("next_at", "when something happens by itself"),
+    COUNT_FIELD("mailbox", "events raised and not taken yet"),
+    TEXT("finding", NEEDED | OR_NULL, "what keeps it from going on"),
+    WHOLE("owner_pid", NEEDED | OR_NULL, 0, INT64_MAX, "the process that has it"),
+    END
+};
+SHAPE(why, "Why", NULL);
+
+static const struct field accepted_fields[] = {
+    TEXT("instance", NEEDED, "its id"), TRUTH("accepted", NEEDED, "true: recorded"), END
+};
+SHAPE(accepted, "Accepted", "{\"instance\":\"o-1\",\"accepted\":true}");
+
+static const struct field removed_fields[] = {
+    TEXT("instance", NEEDED, "its id"),
+    COUNT_FIELD("instances", "how many went, descendants included"),
+    COUNT_FIELD("executions", "of these"),
+    COUNT_FIELD("events", "of these"),
+    END
+};
+SHAPE(removed, "Removed", NULL);
+
+static const struct field pruned_fields[] = {
+    COUNT_FIELD("instances", "how many went, descendants included"),
+    COUNT_FIELD("executions", "of these"),
+    COUNT_FIELD("events", "of these"),
+    END
+};
+SHAPE(pruned, "Pruned", NULL);
+
+static const struct field undone_fields[] = {
+    TEXT("instance", NEEDED, "its id"), TEXT("code", NEEDED, "why not"), END
+};
+SHAPE(undone, "Undone", NULL);
+static const struct field batched_fields[] = {
+    TEXT("action", NEEDED, "as it was asked for"),
+    TRUTH("dry_run", NEEDED, "true: nothing was done"),
+    COUNT_FIELD("matched", "how many there are on this page"),
+    COUNT_FIELD("done", "to how many it was done"),
+    TEXTS("instances", NEEDED, 0, 0, "their ids"),
+    LIST("failed", NEEDED, &undone, "those it could not be done to"),
+    TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
+    END
+};
+SHAPE(batched, "Batched", NULL);
+
+/* ---- Queues ------------------------------------------------------------------------------ */
+
+static const struct field pushed_one_fields[] = {
+    TEXT("id", NEEDED, "of the message; of a duplicate: of the first one"),
+    TRUTH("duplicate", NEEDED, "true: it was pushed before, and not again"),
+    END
+};
+SHAPE(pushed_one, "PushedOne", NULL);
+static const struct field pushed_fields[] = {
+    SUCCESS, MESSAGE,
+    TEXT("id", 0, "of the message; with anything but item and priority"),
+    TRUTH("duplicate", 0, "true: it was pushed before, and not again"),
+    WHOLE("items_pushed", 0, 0, INT64_MAX, "of many: how many, without duplicates"),
+    TEXTS("ids", 0, 0, 0, "of many: their ids"),
+    LIST("results", 0, &pushed_one, "of many: what became of each"),
+    END
+};
+SHAPE(pushed, "Pushed", "{\"success\":true,\"message\":\"Item pushed to queue mail at priority 0\"}");
+
+#define MESSAGE_FIELDS                                                                       \
+    TEXT("id", NEEDED, "of the message"),                                                    \
+    COUNT_FIELD("priority", "the lowest comes first"),                                       \
+    COUNT_FIELD("delivery_count", "how often it was popped"),                                \
+    SECONDS("enqueued_at", "when it was pushed"),                                            \
+    TEXT("group", OR_NULL, "none so far"),                                                   \
+    OBJECT("headers", OR_NULL, NULL, "as they were pushed")
+
+static const struct field popped_message_fields[] = {
+    MESSAGE_FIELDS, TEXT("lock_id", 0, "its own, with meta"), END
+};
+SHAPE(popped_message, "PoppedMessage", NULL);
+static const struct field popped_fields[] = {
+    {.name = "items", .kind = KIND_VALUES, .flags = NEEDED, .about = "as they were pushed"},
+    COUNT_FIELD("count", "of items"),
+    TRUTH("locked", 0, "with require_ack: a lock is on them"),
+    TEXT("lock_id", 0, "to acknowledge them with"),
+    NUMBER("lock_expires_at", 0, 0, 0, "when they come back (seconds since 1970)"),
+    LIST("messages", 0, &popped_message, "with count, wait_seconds, meta or max_priority: one for each item"),
+    END
+};
+SHAPE(popped, "Popped", "{\"items\":[{\"to\":\"a@example.org\"}],\"count\":1}");
+
+static const struct field ack_result_fields[] = {
+    TEXT("lock_id", NEEDED | OR_NULL, "which"),
+    TEXT("status", NEEDED, "acknowledged, expired, not_found, invalid"),
+    END
+};
+SHAPE(ack_result, "AcknowledgeResult", NULL);
+static const struct field acked_fields[] = {
+    TRUTH("success", NEEDED, "all of them were"), MESSAGE,
+    COUNT_FIELD("items_acknowledged", "how many items are done"),
+    LIST("results", 0, &ack_result, "with lock_ids: one for each"),
+    END
+};
+SHAPE(acked, "Acknowledged", NULL);
+
+static const struct field extended_fields[] = {
+    SUCCESS, TEXT("lock_id", NEEDED, "as given"), SECONDS("new_expires_at", "its end now"), END
+};
+SHAPE(extended, "Extended", NULL);
+static const struct field released_fields[] = {SUCCESS, MESSAGE, COUNT_FIELD("items_released", "how many"), END};
+SHAPE(released, "Released", NULL);
+static const struct field buried_fields[] = {SUCCESS, MESSAGE, TEXT("dlq_id", NEEDED, "the queue they are in now"), END};
+SHAPE(buried, "Buried", NULL);
+static const struct field moved_fields[] = {SUCCESS, COUNT_FIELD("items_moved", "how many"), TEXT("warning", 0, "what stays, because where it goes is full"), END};
+SHAPE(moved, "Moved", NULL);
+static const struct field purged_fields[] = {SUCCESS, COUNT_FIELD("items_purged", "how many"), END};
+SHAPE(purged, "Purged", NULL);
+static const struct field queue_gone_fields[] = {SUCCESS, MESSAGE, COUNT_FIELD("items_removed", "how many messages it had"), END};
+SHAPE(queue_gone, "QueueRemoved", NULL);
+static const struct field done_fields[] = {SUCCESS, MESSAGE, END};
+SHAPE(done, "QueueDone", NULL);
+
+#define COUNTS                                                                               \
+    TEXT("name", NEEDED, "of the queue"),                                                    \
+    COUNT_FIELD("ready", "items that can be popped"),                                        \
+    COUNT_FIELD("delayed", "items that wait for their time"),                                \
+    COUNT_FIELD("locked", "items under a lock"),                                             \
+    COUNT_FIELD("locks", "live locks"),                                                      \
+    COUNT_FIELD("bytes", "of all items"),                                                    \
+    TRUTH("paused", NEEDED, "pops find nothing"),                                            \
+    NUMBER("oldest_age_seconds", NEEDED | OR_NULL, 0, 0, "of the item first in line")
+
+static const struct field counts_fields[] = {COUNTS, END};
+SHAPE(counts, "QueueCounts", NULL);
+static const struct field queues_fields[] = {
+    LIST("queues", NEEDED, &counts, "by name"),
+    TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
+    END
+};
+SHAPE(queues, "Queues", NULL);
+
+static const struct field config_fields[] = {
+    COUNT_FIELD("max_locks", "live locks at a time; 0: any number"),
+    NUMBER("default_ttl_seconds", NEEDED, 0, 0, "of a lock"),
+    NUMBER("max_lock_seconds", NEEDED, 0, 0, "life of a lock"),
+    TEXT("on_expire", NEEDED, "front or back"),
+    COUNT_FIELD("max_deliveries", "0: any number"),
+    TEXT("dead_letter_queue", NEEDED, "its name"),
+    {.name = "retry_backoff_seconds", .kind = KIND_NUMBERS, .flags = NEEDED, .about = "delays"},
+    NUMBER("dedup_window_seconds", NEEDED, 0, 0, "how long a dedup_id is remembered"),
+    NUMBER("message_ttl_seconds", NEEDED, 0, 0, "0: for ever"),
+    TRUTH("dead_letter_expired", NEEDED, "such items are kept as dead letters"),
+    COUNT_FIELD("max_length", "0: no limit"),
+    COUNT_FIELD("max_bytes", "0: no limit"),
+    COUNT_FIELD("default_priority", "of a push without one"),
+    TRUTH("groups", NEEDED, "false so far"),
+    TRUTH("retain", NEEDED, "false so far"),
+    TEXT("orchestration", NEEDED | OR_NULL, "started for each message"),
+    TEXT("version", NEEDED | OR_NULL, "of that orchestration"),
+    TEXT("warning", 0, "nobody here has that orchestration"),
+    END
+};
+SHAPE(config, "QueueConfig", NULL);
+
+static const struct field totals_fields[] = {
+    COUNT_FIELD("pushed", "items"), COUNT_FIELD("popped", "items"), COUNT_FIELD("acknowledged", "items"),
+    COUNT_FIELD("expired", "items whose lock ran out"), COUNT_FIELD("released", "items"),
+    COUNT_FIELD("dead_lettered", "items"), COUNT_FIELD("dropped", "items"), COUNT_FIELD("purged", "items"),
+    COUNT_FIELD("duplicates", "pushes"), COUNT_FIELD("redriven", "items"), COUNT_FIELD("started", "instances"),
+    COUNT_FIELD("id_taken", "dead letters because their instance id was taken"),
+    END
+};
+SHAPE(totals, "QueueTotals", NULL);
+static const struct field queue_fields[] = {
+    COUNTS,
+    OBJECT("ready_by_priority", NEEDED, NULL, "counts, by priority"),
+    OBJECT("totals", NEEDED, &totals, "since the queue was made"),
+    SECONDS("created_at", "when the queue was made"),
+    OBJECT("config", NEEDED, &config, "its configuration"),
+    TEXT("warning", 0, "nobody here has the orchestration it is bound to"),
+    END
+};
+SHAPE(queue, "Queue", NULL);
+
+static const struct field message_fields[] = {
+    MESSAGE_FIELDS,
+    TEXT("state", NEEDED, "where it is", .words = "ready delayed locked"),
+    SECONDS("deliver_at", "when it can be popped"),
+    SECONDS("expires_at", "when it is dropped"),
+    TEXT("source", OR_NULL, "of a dead letter: the queue it came from"),
+    TEXT("reason", OR_NULL, "of a dead letter: why"),
+    SECONDS("died_at", "of a dead letter: when"),
+    ANY("item", 0, "as it was pushed"),
+    TEXT("encoding", 0, "text or base64, when item is not JSON"),
+    END
+};
+SHAPE(message, "QueueMessage", NULL);
+static const struct field messages_fields[] = {
+    LIST("messages", NEEDED, &message, "in the order of delivery: ready, delayed, locked"),
+    TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
+    END
+};
+SHAPE(messages, "QueueMessages", NULL);
+
+static const struct field lock_fields[] = {
+    TEXT("lock_id", NEEDED, "masked"),
+    SECONDS("created_at", "when it was popped"),
+    SECONDS("expires_at", "when it ends"),
+    COUNT_FIELD("items", "under it"),
+    END
+};
+SHAPE(lock, "QueueLock", NULL);
+static const struct field locks_fields[] = {LIST("locks", NEEDED, &lock, "live ones"), END};
+SHAPE(locks, "QueueLocks", NULL);
+
+/* ---- Workers -------------------------------------------------------------------------------- */
+
+static const struct field lease_fields[] = {
+    TEXT("token", NEEDED, "for complete, fail, heartbeat and abandon"),
+    TEXT("instance", NEEDED | OR_NULL, "that waits for it"),
+    COUNT_FIELD("execution", "of the instance"),
+    COUNT_FIELD("id", "of the task, in the history"),
+    TEXT("activity", NEEDED, "its name"),
+    ANY("input", 0, "its input"),
+    TEXT("encoding", 0, "text or base64, when input is not JSON"),
+    COUNT_FIELD("attempt", "which one, from 1"),
+    TEXT("key", NEEDED | OR_NULL, "the same for every attempt: an idempotency key for the outside world"),
+    MOMENT("locked_until", "the end of the lease"),
+    END
+};
+SHAPE(lease, "Work", NULL);
+static const struct field polled_fields[] = {LIST("items", NEEDED, &lease, "none: nothing came in time"), END};
+SHAPE(polled, "Polled", NULL);
+static const struct field recorded_fields[] = {TRUTH("recorded", NEEDED, "true: in the history"), END};
+SHAPE(recorded, "Recorded", "{\"recorded\":true}");
+static const struct field beaten_fields[] = {
+    TRUTH("cancelled", NEEDED, "nobody waits for the result any more"),
+    MOMENT("locked_until", "the end of the lease now"),
+    END
+};
+SHAPE(beaten, "Beaten", "{\"cancelled\":false,\"locked_until\":1709139275123}");
+static const struct field abandoned_fields[] = {TRUTH("abandoned", NEEDED, "true: others may have it"), END};
+SHAPE(abandoned, "Abandoned", NULL);
+static const struct field held_fields[] = {
+    TEXT("instance", NEEDED, "its id"),
+    COUNT_FIELD("id", "of the task, in the history"),
+    TEXT("activity", NEEDED, "its name"),
+    MOMENT("locked_until", "the end of the lease"),
+    END
+};
+SHAPE(held, "Held", NULL);
+static const struct field worker_fields[] = {
+    TEXT("worker", NEEDED, "the name it gave"),
+    TEXTS("activities", NEEDED, 0, PAWL_POLL_NAMES_MAX, "of its last poll"),
+    TEXTS("tags", NEEDED, 0, PAWL_POLL_NAMES_MAX, "of its last poll"),
+    MOMENT("seen_at", "its last poll"),
+    COUNT_FIELD("polls", "so far"),
+    LIST("leases", NEEDED, &held, "what it has"),
+    END
+};
+SHAPE(worker, "Worker", NULL);
+static const struct field workers_fields[] = {LIST("items", NEEDED, &worker, "by name"), END};
+SHAPE(workers, "Workers", NULL);
+
+/* ---- Which is whose ---------------------------------------------------------------------------- */
+
+static const struct {
+    void (*handle)(struct call *c);
+    unsigned status; /* 0: every 2xx */
+    const struct shape *shape;
+} answers[] = {
+    {handle_health, 0, &health}, {handle_health, 503, &health},
+    {handle_ready, 0, &health}, {handle_ready, 503, &health}, {handle_version, 0, &version},
+    {handle_start, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
+    {handle_get, 0, &instance}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
+    {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_tree, 0, &tree},
+    {handle_raise, 0, &accepted}, {handle_cancel, 0, &accepted}, {handle_terminate, 0, &accepted},
+    {handle_suspend, 0, &accepted}, {handle_resume, 0, &accepted}, {handle_retry, 0, &accepted},
+    {handle_queues, 0, &queues}, {handle_queue, 0, &queue}, {handle_push, 0, &pushed},
+    {handle_pop, 0, &popped}, {handle_pop, 423, &locked}, {handle_ack, 0, &acked},
+    {handle_extend, 0, &extended}, {handle_release, 0, &released}, {handle_deadletter, 0, &buried},
+    {handle_redrive, 0, &moved}, {handle_purge, 0, &purged}, {handle_remove_queue, 0, &queue_gone}, {handle_pause, 0, &done},
+    {handle_unpause, 0, &done}, {handle_revoke, 0, &done}, {handle_messages, 0, &messages},
+    {handle_message, 0, &message}, {handle_locks, 0, &locks}, {handle_get_config, 0, &config},
+    {handle_put_config, 0, &config}, {handle_patch_config, 0, &config}, {handle_poll, 0, &polled}, {handle_complete, 0, &recorded},
+    {handle_fail, 0, &recorded}, {handle_beat, 0, &beaten}, {handle_abandon, 0, &abandoned},
+    {handle_workers, 0, &workers},
+};
+
+static const struct {
+    void (*only)(struct call *c); /* NULL: wherever that name is */
+    struct field field;
+} asks[] = {
+    {NULL, TEXT("id", NEEDED, "of the instance", .min = 1, .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS)},
+    {NULL, TEXT("name", NEEDED, "of the event", IS_NAME)},
+    {NULL, TEXT("queue", NEEDED, "its name", IS_NAME)},
+    {NULL, TEXT("message", NEEDED, "its id")},
+    {NULL, TEXT("token", NEEDED, "as the poll gave it")},
+    {NULL, TEXT("status", 0, "only those in this state", .words = STATES)},
+    {NULL, TEXT("orchestration", 0, "only those of this one")},
+    {NULL, TEXT("prefix", 0, "only those that begin so")},
+    {NULL, TEXT("parent", 0, "only children of this instance", .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS)},
+    {NULL, WHOLE("created_after", 0, 0, INT64_MAX, "only those started later; milliseconds since 1970")},
+    {handle_history, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "1000")},
+    {NULL, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "100")},
+    {handle_history, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
+    {handle_messages, TEXT("after", 0, "next of the page before", .pattern = "^[rdl](0|[1-9][0-9]{0,17})[.](0|[1-9][0-9]{0,17})$")},
+    {handle_list, TEXT("after", 0, "next of the page before", IS_CURSOR)},
+    {NULL, TEXT("after", 0, "next of the page before")},
+    {NULL, WHOLE("execution", 0, 0, INT64_MAX, "which one; 0: the newest", .otherwise = "0")},
+    {NULL, TRUTH("force", 0, "although it is in use", .otherwise = "false")},
+    {NULL, TRUTH("await_start", 0, "keep it for an instance that does not exist yet", .otherwise = "false")},
+    {NULL, WHOLE("timeout_ms", 0, 0, 60000, "how long to wait")},
+    {NULL, TRUTH("require_ack", 0, "under a lock, to be acknowledged", .otherwise = "false")},
+    {NULL, WHOLE("ttl_seconds", 0, 0, 0, "of the lock; brought into 1 to 300", .otherwise = "30")},
+    {NULL, WHOLE("count", 0, 1, PAWL_QUEUE_POP_MAX, "how many at most", .otherwise = "1")},
+    {NULL, WHOLE("wait_seconds", 0, 0, 0, "how long to wait for an item; brought into 0 to 30", .otherwise = "0")},
+    {NULL, TRUTH("meta", 0, "a lock_id of its own for each message", .otherwise = "false")},
+    {NULL, WHOLE("max_priority", 0, 0, INT64_MAX, "nothing above it")},
+    {NULL, WHOLE("priority", 0, 0, INT64_MAX, "only items of this priority")},
+    {NULL, TEXT("state", 0, "only those", .words = "ready delayed locked")},
+};
+/* clang-format on */
+
+const struct shape *gives_of(const struct route *r, unsigned status)
+{
+    for (size_t i = 0; i < COUNT_OF(answers); i++)
+        if (answers[i].handle == r->handle &&
+            (answers[i].status == status || (!answers[i].status && status / 100 == 2)))
+            return answers[i].shape;
+    if (status < 400)
+        return NULL;
+    return r->family == FAMILY_QUEUE ? &queue_error : &error;
+}
+
+const struct field *asks_of(const struct route *r, pawl_str name)
+{
+    for (size_t i = 0; i < COUNT_OF(asks); i++)
+        if (pawl_str_is(name, asks[i].field.name) && (!asks[i].only || asks[i].only == r->handle))
+            return &asks[i].field;
+    return NULL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* server/openapi.h -- fields and shapes as JSON Schema, for openapi.c. */
+#ifndef PAWL_SERVER_OPENAPI_H
+#define PAWL_SERVER_OPENAPI_H
+
+#include "server/server.h"
+
+/* The schema of a value; `described`: with its line for people. */
+void schema_field(pawl_json *w, pawl_mem *mem, const struct field *f, bool described);
+/* {"$ref":"#/components/schemas/NAME"} */
+void schema_ref(pawl_json *w, pawl_mem *mem, const struct shape *shape);
+
+/* Every shape that the routes use, each once. */
+struct schemas {
+    const struct shape *items[128];
+    bool closed[128]; /* of a request: nothing else may be in it */
+    size_t count;
+};
+
+void schemas_of_route(struct schemas *all, const struct route *r);
+void schemas_write(const struct schemas *all, pawl_json *w, pawl_mem *mem);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/shape.h -- what a request may have in it, as tables.
+ *
+ * A shape is an object: its members, and what each may be.  The body of every route
+ * has one (takes.c), and every answer (gives.c).  Unknown, doubled and contradictory members are refused by it
+ * before a handler runs (shape.c), and /openapi.json is written from it: what the
+ * server takes and what it says it takes are one table.
+ */
+#ifndef PAWL_SERVER_SHAPE_H
+#define PAWL_SERVER_SHAPE_H
+
+#include "base/limits.h"
+#include "pawl/types.h"
+
+struct call;
+struct route;
+
+enum kind {
+    KIND_ANY, /* any JSON value */
+    KIND_TEXT,
+    KIND_WHOLE,  /* a whole number: 5 and 5.0 */
+    KIND_NUMBER, /* with a fraction */
+    KIND_TRUTH,
+    KIND_OBJECT, /* of shape `inside`, or with members of any name */
+    KIND_LIST,   /* of objects of shape `inside` */
+    KIND_TEXTS,
+    KIND_VALUES, /* a list of any */
+    KIND_NUMBERS
+};
+
+enum {
+    NEEDED = 1,  /* must be there */
+    OR_NULL = 2, /* may be null: in a request that is as good as absent */
+    NOT_YET = 4  /* has a name already, and does not work yet: refused */
+};
+
+struct field {
+    const char *name;
+    enum kind kind;
+    unsigned flags;
+    int64_t min, max; /* of a number, of the length of a text or list; 0 and 0: any */
+    const struct shape *inside;
+    const char *words;     /* the only texts it may be, space-separated */
+    const char *pattern;   /* of a text */
+    const char *not_with;  /* a member that contradicts it */
+    const char *otherwise; /* what it is when it is left out, as JSON */
+    const char *about;     /* one line for people */
+};
+
+enum presence {
+    BODY_JSON = 1, /* an object */
+    BODY_OPTIONAL, /* an object, or nothing */
+    BODY_VALUE     /* any JSON, or nothing */
+};
+
+struct shape {
+    const char *name; /* in /openapi.json */
+    enum presence presence;
+    const struct field *fields;  /* ends with one without a name */
+    const struct shape *instead; /* the shape of a body that has the first member of that one */
+    bool always;                 /* refused with --lenient too, as it ever was */
+    const char *example;         /* JSON */
+};
+
+#define BODY_NONE NULL
+
+/* Rows of the tables of fields: the line for people, and further members of struct field. */
+#define FIELD_OF(k, n, f, ...)                                                                     \
+    {                                                                                              \
+        .name = (n), .kind = (k), .flags = (f), .about = __VA_ARGS__                               \
+    }
+#define ANY(n, f, ...)   FIELD_OF(KIND_ANY, n, f, __VA_ARGS__)
+#define TEXT(n, f, ...)  FIELD_OF(KIND_TEXT, n, f, __VA_ARGS__)
+#define TRUTH(n, f, ...) FIELD_OF(KIND_TRUTH, n, f, __VA_ARGS__)
+#define WHOLE(n, f, least, most, ...)                                                              \
+    FIELD_OF(KIND_WHOLE, n, f, __VA_ARGS__, .min = (least), .max = (most))
+#define NUMBER(n, f, least, most, ...)                                                             \
+    FIELD_OF(KIND_NUMBER, n, f, __VA_ARGS__, .min = (least), .max = (most))
+#define TEXTS(n, f, least, most, ...)                                                              \
+    FIELD_OF(KIND_TEXTS, n, f, __VA_ARGS__, .min = (least), .max = (most))
+#define OBJECT(n, f, shape, ...) FIELD_OF(KIND_OBJECT, n, f, __VA_ARGS__, .inside = (shape))
+#define LIST(n, f, shape, ...)   FIELD_OF(KIND_LIST, n, f, __VA_ARGS__, .inside = (shape))
+#define END                                                                                        \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+/* What texts may look like; limits.c has the rules. */
+#define NO_CONTROLS "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"
+#define IS_ID       .min = 1, .max = LIMIT_INSTANCE_BYTES, .pattern = NO_CONTROLS
+#define IS_NAME                                                                                    \
+    .min = 1, .max = LIMIT_NAME_BYTES, .pattern = "^[^/\\u0000-\\u001f\\u007f-\\u009f]*$"
+#define IS_VERSION                                                                                 \
+    .min = 5, .max = LIMIT_VERSION_BYTES,                                                          \
+    .pattern = "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)"                              \
+               "(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$"
+#define IS_CURSOR .max = 16, .pattern = "^([0-9a-f]*[1-9a-f][0-9a-f]*)?$"
+#define STATES    "pending running completed failed cancelled suspended blocked continued_as_new"
+
+/* Every member of the object is known, and there once, and none contradicts another; false
+ * after having answered 400.  Anything but an object passes.  `where` is the member of the
+ * body that it is, NULL: the body itself; `at` its place in a list, NOWHERE: it is in none. */
+bool shape_check(struct call *c, pawl_str object, const struct shape *shape, const char *where,
+                 size_t at);
+#define NOWHERE SIZE_MAX
+
+/* gives.c: what a status of the route brings, NULL: nobody wrote it down; and a parameter of its
+ * query or path, NULL the same. */
+const struct shape *gives_of(const struct route *r, unsigned status);
+const struct field *asks_of(const struct route *r, pawl_str name);
+
+/* takes.c: the bodies of requests */
+extern const struct shape takes_value, takes_nothing;
+extern const struct shape takes_start, takes_reason, takes_batch, takes_filter, takes_prune;
+extern const struct shape takes_push, takes_item, takes_ack, takes_extend, takes_release;
+extern const struct shape takes_deadletter, takes_redrive, takes_purge, takes_config;
+extern const struct shape takes_poll, takes_complete, takes_fail, takes_beat, takes_abandon;
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/takes.c -- the bodies of requests: every member there is, and what it may be.
+ *
+ * Read by shape.c, which refuses everything else, and by openapi.c.  The handlers check
+ * the values themselves, in words of their own; that they do it as it stands here is
+ * tested from outside (tests/clients).
+ */
+#include "server/shape.h"
+
+#include "pawl/queue.h"
+#include "pawl/worker.h"
+
+/* clang-format off */
+#define SHAPE(id, name, presence, instead, example) \
+    const struct shape takes_##id = {name, presence, id##_fields, instead, false, example}
+#define STRICT(id, name, example) \
+    const struct shape takes_##id = {name, BODY_JSON, id##_fields, NULL, true, example}
+
+static const struct field nothing_fields[] = {END};
+#define value_fields nothing_fields
+SHAPE(nothing, "Nothing", BODY_OPTIONAL, NULL, "{}");
+SHAPE(value, "Value", BODY_VALUE, NULL, "{\"approved\":true}");
+
+/* ---- Instances --------------------------------------------------------------------- */
+
+static const struct field start_fields[] = {
+    TEXT("orchestration", NEEDED, "which one", IS_NAME),
+    ANY("input", 0, "its input"),
+    TEXT("instance", OR_NULL, "the id; left out, one is made", IS_ID, .not_with = "id"),
+    TEXT("id", OR_NULL, "another name for instance", IS_ID, .not_with = "instance"),
+    TEXT("version", OR_NULL, "of the code; left out, the newest", IS_VERSION),
+    TRUTH("allow_unregistered", OR_NULL, "start it although nobody has the code yet", .otherwise = "false"),
+    END
+};
+SHAPE(start, "Start", BODY_JSON, NULL,
+      "{\"orchestration\":\"ProcessOrder\",\"input\":{\"id\":\"o-1\"},\"instance\":\"o-1\"}");
+
+#define REASON(about) TEXT("reason", OR_NULL, about, .max = LIMIT_REASON_BYTES, .pattern = "^[^\\u0000]*$")
+
+static const struct field reason_fields[] = {
+    REASON("why; its history keeps it"),
+    END
+};
+SHAPE(reason, "Reason", BODY_OPTIONAL, NULL, "{\"reason\":\"the customer changed his mind\"}");
+
+static const struct field filter_fields[] = {
+    TEXT("status", OR_NULL, "only those in this state", .words = STATES),
+    TEXT("orchestration", OR_NULL, "only those of this one", .pattern = "^[^\\u0000]*$"),
+    TEXT("prefix", OR_NULL, "only those whose id begins so", .pattern = "^[^\\u0000]*$"),
+    TEXT("parent", OR_NULL, "only children of this instance", .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS),
+    WHOLE("created_after", OR_NULL, 0, INT64_MAX, "only those started later; milliseconds since 1970"),
+    END
+};
+STRICT(filter, "Filter", "{\"status\":\"failed\"}");
+
+static const struct field batch_fields[] = {
+    TEXT("action", NEEDED, "what to do with each", .words = "cancel terminate suspend resume retry delete"),
+    OBJECT("filter", NEEDED, &takes_filter, "which; {} means all"),
+    TRUTH("dry_run", OR_NULL, "only say which they are", .otherwise = "false"),
+    REASON("why; their histories keep it"),
+    WHOLE("limit", OR_NULL, 1, 1000, "how many at most", .otherwise = "1000"),
+    TEXT("after", OR_NULL, "next of the page before", IS_CURSOR),
+    END
+};
+STRICT(batch, "Batch", "{\"action\":\"retry\",\"filter\":{\"status\":\"blocked\"},\"dry_run\":true}");
+
+static const struct field prune_fields[] = {
+    WHOLE("before", NEEDED, 0, INT64_MAX, "what ended earlier goes; milliseconds since 1970"),
+    WHOLE("limit", OR_NULL, 1, 1000, "how many instances at most, in one call", .otherwise = "1000"),
+    END
+};
+STRICT(prune, "Prune", "{\"before\":1}");
+
+/* ---- Queues ------------------------------------------------------------------------- */
+
+static const struct field item_fields[] = {
+    ANY("item", NEEDED, "what is pushed"),
+    WHOLE("priority", 0, 0, INT64_MAX, "the lowest comes first; left out, the queue's default_priority"),
+    TEXT("dedup_id", OR_NULL, "the same one again within dedup_window_seconds pushes nothing",
+         .max = PAWL_QUEUE_DEDUP_BYTES, .pattern = "^[^\\u0000]*$"),
+    NUMBER("delay_seconds", OR_NULL, 0, 604800, "not before so many seconds have passed", .not_with = "deliver_at"),
+    NUMBER("deliver_at", OR_NULL, 0, 99999999999, "not before; seconds since 1970, at most 7 days ahead",
+           .not_with = "delay_seconds"),
+    NUMBER("expires_in_seconds", OR_NULL, 0, 315360000, "dropped when nobody took it by then; 0: never"),
+    OBJECT("headers", 0, NULL, "given back with meta=1"),
+    TEXT("group", NOT_YET, "order within a group"),
+    END
+};
+SHAPE(item, "Item", BODY_JSON, NULL, "{\"item\":{\"to\":\"a@example.org\"},\"priority\":5}");
+
+static const struct field items_fields[] = {
+    LIST("items", NEEDED, &takes_item, "all of them or none", .min = 1, .max = PAWL_QUEUE_PUSH_MAX),
+    END
+};
+static SHAPE(items, "Items", BODY_JSON, NULL, "{\"items\":[{\"item\":1},{\"item\":2}]}");
+#define push_fields item_fields
+SHAPE(push, "Push", BODY_JSON, &takes_items, "{\"item\":{\"to\":\"a@example.org\"},\"priority\":5}");
+
+#define LOCK_ID TEXT("lock_id", NEEDED, "as the pop gave it", .min = 1)
+
+static const struct field ack_fields[] = {LOCK_ID, END};
+static const struct field acks_fields[] = {
+    TEXTS("lock_ids", NEEDED, 1, PAWL_QUEUE_LOCKS_MAX, "of as many pops"),
+    END
+};
+static SHAPE(acks, "AcknowledgeMany", BODY_JSON, NULL, "{\"lock_ids\":[\"AbCdEfGhIjK\"]}");
+SHAPE(ack, "Acknowledge", BODY_JSON, &takes_acks, "{\"lock_id\":\"AbCdEfGhIjK\"}");
+
+static const struct field extend_fields[] = {
+    LOCK_ID,
+    NUMBER("additional_ttl_seconds", OR_NULL, 1, 300, "from the old end; 30 when neither is given",
+           .not_with = "ttl_seconds"),
+    NUMBER("ttl_seconds", OR_NULL, 1, 300, "from now", .not_with = "additional_ttl_seconds"),
+    END
+};
+SHAPE(extend, "ExtendLock", BODY_JSON, NULL, "{\"lock_id\":\"AbCdEfGhIjK\",\"additional_ttl_seconds\":60}");
+
+static const struct field release_fields[] = {
+    LOCK_ID,
+    NUMBER("delay_seconds", OR_NULL, 0, 604800, "not popped before so many seconds have passed"),
+    REASON("kept with the items"),
+    END
+};
+SHAPE(release, "Release", BODY_JSON, NULL, "{\"lock_id\":\"AbCdEfGhIjK\",\"delay_seconds\":10}");
+
+static const struct field deadletter_fields[] = {
+    LOCK_ID,
+    REASON("kept with the items"),
+    END
+};
+SHAPE(deadletter, "DeadLetter", BODY_JSON, NULL, "{\"lock_id\":\"AbCdEfGhIjK\",\"reason\":\"no such address\"}");
+
+static const struct field redrive_fields[] = {
+    WHOLE("max", OR_NULL, 1, INT64_MAX, "how many at most"),
+    WHOLE("rate_per_second", OR_NULL, 1, 1000000, "how fast"),
+    TEXT("target", OR_NULL, "the queue they go to; left out, where each came from", IS_NAME),
+    END
+};
+SHAPE(redrive, "Redrive", BODY_OPTIONAL, NULL, "{\"max\":100}");
+
+static const struct field purge_fields[] = {
+    WHOLE("priority", OR_NULL, 0, INT64_MAX, "only items of this priority"),
+    END
+};
+SHAPE(purge, "Purge", BODY_OPTIONAL, NULL, "{\"priority\":5}");
+
+static const struct field config_fields[] = {
+    WHOLE("max_locks", OR_NULL, 0, UINT32_MAX, "live locks at a time; 0: any number", .otherwise = "1"),
+    NUMBER("default_ttl_seconds", OR_NULL, 1, 300, "of a lock, when the pop does not say", .otherwise = "30"),
+    NUMBER("max_lock_seconds", OR_NULL, 1, 604800, "life of a lock with all its extensions", .otherwise = "43200"),
+    TEXT("on_expire", OR_NULL, "where items of a lock that ran out go", .words = "front back", .otherwise = "\"front\""),
+    WHOLE("max_deliveries", OR_NULL, 0, UINT32_MAX, "then to the dead letter queue; 0: never", .otherwise = "0"),
+    TEXT("dead_letter_queue", OR_NULL, "its name; left out, NAME-deadletter", IS_NAME),
+    {.name = "retry_backoff_seconds", .kind = KIND_NUMBERS, .max = 16, .otherwise = "[]",
+     .about = "delays after the first, second, … lost lock"},
+    NUMBER("dedup_window_seconds", OR_NULL, 0, 604800, "how long a dedup_id is remembered", .otherwise = "300"),
+    NUMBER("message_ttl_seconds", OR_NULL, 0, 315360000, "an older item is dropped; 0: kept for ever", .otherwise = "0"),
+    TRUTH("dead_letter_expired", OR_NULL, "such items go to the dead letter queue instead", .otherwise = "false"),
+    WHOLE("max_length", OR_NULL, 0, INT64_MAX, "items; a push beyond is 429; 0: no limit", .otherwise = "0"),
+    WHOLE("max_bytes", OR_NULL, 0, INT64_MAX, "of all items; a push beyond is 429; 0: no limit", .otherwise = "0"),
+    WHOLE("default_priority", OR_NULL, 0, INT64_MAX, "of a push without one", .otherwise = "0"),
+    TRUTH("groups", OR_NULL, "can only be false so far", .otherwise = "false", .words = "false"),
+    TRUTH("retain", OR_NULL, "can only be false so far", .otherwise = "false", .words = "false"),
+    TEXT("orchestration", OR_NULL, "started for each message", IS_NAME),
+    TEXT("version", OR_NULL, "of that orchestration", IS_VERSION),
+    END
+};
+STRICT(config, "Config", "{\"max_locks\":0,\"max_deliveries\":5}");
+
+/* ---- Workers -------------------------------------------------------------------------- */
+
+#define LOCK_MS WHOLE("lock_ms", OR_NULL, PAWL_LEASE_MIN, PAWL_LEASE_MAX, "how long the lease is", .otherwise = "30000")
+
+static const struct field poll_fields[] = {
+    TEXTS("activities", NEEDED, 1, PAWL_POLL_NAMES_MAX, "names it can do", .pattern = "^[^/\\u0000-\\u001f\\u007f-\\u009f]+$"),
+    TEXTS("tags", 0, 0, PAWL_POLL_NAMES_MAX, "and what they are marked with", .pattern = "^[^/\\u0000-\\u001f\\u007f-\\u009f]+$"),
+    WHOLE("max", OR_NULL, 1, PAWL_POLL_MAX, "how many at most", .otherwise = "1"),
+    WHOLE("wait_ms", OR_NULL, 0, PAWL_POLL_WAIT_MAX, "how long to wait for the first", .otherwise = "0"),
+    LOCK_MS,
+    TEXT("worker", OR_NULL, "who asks", .pattern = "^[^\\u0000]*$"),
+    END
+};
+SHAPE(poll, "Poll", BODY_JSON, NULL, "{\"activities\":[\"Charge\"],\"max\":10,\"wait_ms\":1000}");
+
+static const struct field complete_fields[] = {
+    ANY("result", 0, "null when it is left out"),
+    END
+};
+SHAPE(complete, "Complete", BODY_JSON, NULL, "{\"result\":{\"receipt\":42}}");
+
+static const struct field fail_fields[] = {
+    ANY("error", 0, "what went wrong: a text, or any value"),
+    TRUTH("retryable", OR_NULL, "false: no other attempt", .otherwise = "true"),
+    END
+};
+SHAPE(fail, "Fail", BODY_JSON, NULL, "{\"error\":\"the card was refused\",\"retryable\":false}");
+
+static const struct field beat_fields[] = {
+    LOCK_MS,
+    ANY("details", 0, "taken, and not kept so far"),
+    END
+};
+SHAPE(beat, "Heartbeat", BODY_OPTIONAL, NULL, "{\"lock_ms\":30000}");
+
+static const struct field abandon_fields[] = {
+    WHOLE("delay_ms", OR_NULL, 0, PAWL_DAYS(7), "nobody gets it before", .otherwise = "0"),
+    END
+};
+SHAPE(abandon, "Abandon", BODY_OPTIONAL, NULL, "{\"delay_ms\":5000}");
+/* clang-format on */

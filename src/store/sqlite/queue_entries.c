@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/queue_entries.c -- entries and locks of queues, from the database.
+ *
+ * Every order has an index but that of locked entries, whose locks name them: it goes from lock
+ * to lock.  A page begins where the one before it ended, with one search of the index, so
+ * rows with the same time or priority are not gone through again.  Called from any thread.
+ */
+#include "pawl/queue.h"
+#include "store/sqlite/queue_read.h"
+#include "store/sqlite/sum.h"
+
+#include <stdlib.h>
+
+#define EXAMINE_MAX 10000
+
+/* Column 13: a lock was put on it, and nothing else changed. */
+static bool is_taken(sqlite3_stmt *stmt)
+{
+    return sqlite3_column_int(stmt, 13) != 0;
+}
+
+static int column_state(sqlite3_stmt *stmt)
+{
+    return is_taken(stmt) ? PAWL_QUEUE_LOCKED : sqlite3_column_int(stmt, 2);
+}
+
+static void column_entry(sqlite3_stmt *stmt, bool head, pawl_mem *mem, pawl_queue_entry *ret)
+{
+    *ret =
+        (pawl_queue_entry){.id = column_id(stmt, 0),
+                           .qid = column_id(stmt, 1),
+                           .state = column_state(stmt),
+                           .priority = sqlite3_column_int64(stmt, 3),
+                           .place = column_id(stmt, 4),
+                           .visible_ms = sqlite3_column_int64(stmt, 5),
+                           .expires_ms = sqlite3_column_int64(stmt, 6),
+                           .enqueued_ms = sqlite3_column_int64(stmt, 7),
+                           .deliveries = (uint32_t)sqlite3_column_int64(stmt, 8) + is_taken(stmt),
+                           .bytes = sum_low(column_id(stmt, 9)),
+                           .note = column_dup(stmt, 10, mem)};
+    if (head)
+        return;
+    ret->data = column_dup(stmt, 11, mem);
+    ret->attrs = column_dup(stmt, 12, mem);
+}
+
+/* False: it is not what was written, and nobody gets it.  A head has nothing to be wrong. */
+static bool take_entry(struct reading *r, bool head, pawl_mem *mem, pawl_queue_entry *ret)
+{
+    column_entry(r->stmt, head, mem, ret);
+    if (head)
+        return true;
+    if (entry_fits(r->c, r->stmt, ret))
+        return true;
+    damage_note(r->s, "queue entry", ret->id);
+    return false;
+}
+
+/* What a query has gathered so far. */
+struct gathering {
+    const pawl_entry_query *query;
+    pawl_mem *mem;
+    pawl_queue_entry *rows;
+    size_t count, room, bytes, seen;
+    uint64_t last_id;
+    int64_t last_key;
+    uint64_t lock; /* LOCKED: the one being looked at */
+    bool more;
+};
+
+/* How far it has come. */
+static void keep_place(struct gathering *g, sqlite3_stmt *stmt)
+{
+    const bool ready = g->query->order == PAWL_ENTRIES_READY;
+    g->last_id = column_id(stmt, ready ? 4 : 0);
+    g->last_key = g->lock ? (int64_t)g->lock : sqlite3_column_int64(stmt, ready ? 3 : 5);
+}
+
+/* Choose by the terms that no index answers. */
+static bool chosen(sqlite3_stmt *stmt, const pawl_entry_query *q)
+{
+    if (q->has_priority && sqlite3_column_int64(stmt, 3) != q->priority)
+        return false;
+    if (q->order != PAWL_ENTRIES_BY_ID && q->order != PAWL_ENTRIES_LOCKED)
+        return true;
+    int state = q->order == PAWL_ENTRIES_LOCKED ? PAWL_QUEUE_LOCKED : q->state - 1;
+    return column_id(stmt, 1) == q->qid && (state < 0 || column_state(stmt) == state);
+}
+
+/* The row `r` is at; false: it is left for the next page. */
+static bool gather_row(struct gathering *g, struct reading *r)
+{
+    const pawl_entry_query *q = g->query;
+
+    if (g->count == q->limit || g->seen == EXAMINE_MAX ||
+        (q->bytes_max && g->count && g->bytes >= q->bytes_max)) {
+        g->more = true;
+        return false;
+    }
+    g->seen++;
+    keep_place(g, r->stmt);
+    if (!chosen(r->stmt, q))
+        return true;
+    g->rows = grow(g->mem, g->rows, sizeof *g->rows, g->count, &g->room);
+    pawl_queue_entry *e = &g->rows[g->count];
+    if (!take_entry(r, q->heads, g->mem, e))
+        return true;
+    g->count++;
+    g->bytes += e->data.len + e->attrs.len;
+    return true;
+}
+
+static void column_lock(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_lock *ret)
+{
+    pawl_str text = column_view(stmt, 5);
+    size_t count = text.len > 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        count += text.ptr[i] == ' ';
+    uint64_t *ids = arena_array(mem, uint64_t, count + 1);
+    for (size_t i = 0, n = 0; i < text.len; i++) {
+        if (text.ptr[i] == ' ')
+            n++;
+        else
+            ids[n] = ids[n] * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    *ret = (pawl_queue_lock){.number = column_id(stmt, 0),
+                             .qid = column_id(stmt, 1),
+                             .id = column_dup(stmt, 2, mem),
+                             .created_ms = sqlite3_column_int64(stmt, 3),
+                             .until_ms = sqlite3_column_int64(stmt, 4),
+                             .entries = ids,
+                             .entry_count = count};
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The entries of one lock, by id. */
+static void gather_lock(struct gathering *g, struct reading *locks)
+{
+    pawl_queue_lock l;
+    struct reading r = {.s = locks->s, .c = locks->c, .rc = SQLITE_DONE};
+
+    column_lock(locks->stmt, g->mem, &l);
+    uint64_t *ids = (uint64_t *)(uintptr_t)l.entries;
+    qsort(ids, l.entry_count, sizeof *ids, by_number);
+    g->lock = l.number;
+    uint64_t after = (int64_t)l.number == g->query->after_key ? g->query->after : 0;
+    r.stmt = conn_statement(r.c, ST_ENTRY_READ);
+    if (!r.stmt)
+        locks->rc = SQLITE_NOMEM;
+    for (size_t i = 0; r.stmt && i < l.entry_count && !g->more; i++) {
+        if (ids[i] <= after)
+            continue;
+        bind_id(r.stmt, 1, after = ids[i]);
+        if (reading_next(&r))
+            (void)gather_row(g, &r);
+        else if (r.rc != SQLITE_DONE)
+            locks->rc = r.rc;
+        (void)sqlite3_reset(r.stmt);
+    }
+}
+
+/* All that `r` has, while there is room. */
+static void gather(struct gathering *g, struct reading *r)
+{
+    const bool locked = g->query->order == PAWL_ENTRIES_LOCKED;
+
+    while (reading_next(r)) {
+        if (locked)
+            gather_lock(g, r);
+        else
+            (void)gather_row(g, r);
+        if (g->more || r->rc != SQLITE_ROW)
+            return;
+    }
+}
+
+/* Ready and delayed entries: the rest of one priority or time, then those above. */
+static enum statement statement_of(const pawl_entry_query *q, int part)
+{
+    switch (q->order) {
+    case PAWL_ENTRIES_READY:
+        return part ? ST_ENTRIES_READY_ABOVE : ST_ENTRIES_READY_AT;
+    case PAWL_ENTRIES_DELAYED:
+        return part ? ST_ENTRIES_DELAYED_ABOVE : ST_ENTRIES_DELAYED_AT;
+    case PAWL_ENTRIES_EXPIRING:
+        return ST_ENTRIES_EXPIRING;
+    case PAWL_ENTRIES_LOCKED:
+        return ST_LOCKS_FROM;
+    case PAWL_ENTRIES_BY_ID:
+        break;
+    }
+    return ST_ENTRIES_BY_ID;
+}
+
+static bool is_start(const pawl_entry_query *q)
+{
+    return q->after_key == 0 && q->after == 0;
+}
+
+static void bind_query(sqlite3_stmt *stmt, const pawl_entry_query *q, int part)
+{
+    const bool ready = q->order == PAWL_ENTRIES_READY;
+
+    if (q->order == PAWL_ENTRIES_BY_ID) {
+        bind_id(stmt, 2, q->after);
+        return;
+    }
+    bind_id(stmt, 1, q->qid);
+    if (q->order == PAWL_ENTRIES_EXPIRING)
+        return;
+    (void)sqlite3_bind_int64(stmt, 2, ready ? q->priority : is_start(q) ? -1 : q->after_key);
+    if (part == 0 && q->order != PAWL_ENTRIES_LOCKED)
+        bind_id(stmt, 3, ready ? q->place : q->after);
+}
+
+/* The parts of a query that can have anything: from *ret up to the number returned. */
+static int parts_of(const pawl_entry_query *q, int *ret)
+{
+    const bool delayed = q->order == PAWL_ENTRIES_DELAYED;
+
+    *ret = delayed && is_start(q);
+    return delayed || (q->order == PAWL_ENTRIES_READY && !q->has_priority) ? 2 : 1;
+}
+
+pawl_status sqlite_query_entries(pawl_store *base, const pawl_entry_query *query, pawl_mem *mem,
+                                 pawl_entry_list *ret, pawl_error *reterr)
+{
+    struct gathering g = {.query = query, .mem = mem};
+    int part, parts = parts_of(query, &part);
+
+    for (; part < parts && !g.more; part++) {
+        struct reading r;
+        pawl_status status;
+        if (!reading_begin(&r, base, statement_of(query, part), mem, &status, reterr))
+            return status;
+        bind_query(r.stmt, query, part);
+        gather(&g, &r);
+        status = reading_end(&r, reterr);
+        if (status != PAWL_OK)
+            return status;
+    }
+    *ret = (pawl_entry_list){.items = g.rows,
+                             .count = g.count,
+                             .more = g.more,
+                             .last_id = g.last_id,
+                             .last_key = g.last_key};
+    return PAWL_OK;
+}
+
+pawl_status sqlite_read_entries(pawl_store *base, const uint64_t *ids, size_t count, bool heads,
+                                pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr)
+{
+    pawl_queue_entry *rows = arena_array(mem, pawl_queue_entry, count + 1);
+    size_t found = 0;
+    struct reading r;
+    pawl_status status;
+
+    if (!reading_begin(&r, base, ST_ENTRY_READ, mem, &status, reterr))
+        return status;
+    r.rc = SQLITE_DONE;
+    for (size_t i = 0; i < count; i++) {
+        bind_id(r.stmt, 1, ids[i]);
+        if (reading_next(&r))
+            found += take_entry(&r, heads, mem, &rows[found]);
+        else if (r.rc != SQLITE_DONE)
+            break;
+        (void)sqlite3_reset(r.stmt);
+    }
+    *ret = (pawl_entry_list){.items = rows, .count = found};
+    return reading_end(&r, reterr);
+}
+
+pawl_status sqlite_read_locks(pawl_store *base, uint64_t qid, uint32_t limit, pawl_mem *mem,
+                              pawl_lock_list *ret, pawl_error *reterr)
+{
+    struct reading r;
+    pawl_status status;
+    pawl_queue_lock *rows = NULL;
+    size_t count = 0, room = 0;
+
+    if (!reading_begin(&r, base, ST_LOCKS_READ, mem, &status, reterr))
+        return status;
+    bind_id(r.stmt, 1, qid);
+    (void)sqlite3_bind_int64(r.stmt, 2, limit ? (int64_t)limit : -1);
+    while (reading_next(&r)) {
+        rows = grow(mem, rows, sizeof *rows, count, &room);
+        column_lock(r.stmt, mem, &rows[count++]);
+    }
+    *ret = (pawl_lock_list){rows, count};
+    return reading_end(&r, reterr);
+}

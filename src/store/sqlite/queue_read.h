@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* store/sqlite/queue_read.h -- what queue_read.c and queue_entries.c share. */
+#ifndef PAWL_STORE_SQLITE_QUEUE_READ_H
+#define PAWL_STORE_SQLITE_QUEUE_READ_H
+
+#include "store/sqlite/sqlite.h"
+
+/* One statement on a reader. */
+struct reading {
+    struct sqlite_store *s;
+    struct conn *c;
+    sqlite3_stmt *stmt;
+    int rc;
+};
+
+/* False: there is none, and *retstatus says why. */
+bool reading_begin(struct reading *r, pawl_store *base, enum statement which, pawl_mem *mem,
+                   pawl_status *retstatus, pawl_error *reterr);
+/* Is there another row? */
+bool reading_next(struct reading *r);
+pawl_status reading_end(struct reading *r, pawl_error *reterr);
+
+/* ---- queue_entries.c: operations of the store -------------------------------------- */
+
+pawl_status sqlite_query_entries(pawl_store *base, const pawl_entry_query *query, pawl_mem *mem,
+                                 pawl_entry_list *ret, pawl_error *reterr);
+pawl_status sqlite_read_entries(pawl_store *base, const uint64_t *ids, size_t count, bool heads,
+                                pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr);
+pawl_status sqlite_read_locks(pawl_store *base, uint64_t qid, uint32_t limit, pawl_mem *mem,
+                              pawl_lock_list *ret, pawl_error *reterr);
+
+#endif

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""One answer has at most some megabytes, whatever is asked for; the rest is behind `next`."""
+import socket
+
+from kit import expect
+
+I = "/api/v1/instances"
+LARGE = "x" * 500_000
+MOST = 9_000_000   # 4 MiB of data and the item that went over it; 8 MiB for queues
+
+
+def pages(server, path, member):
+    """Everything, page by page, and how many pages that took."""
+    items, count, after = [], 0, None
+    while True:
+        reply = expect(server.get(path + ("&after=%s" % after if after else "")), 200)
+        assert len(reply.body) < MOST, len(reply.body)
+        page = reply.json
+        items += page[member]
+        count += 1
+        after = page["next"]
+        if after is None:
+            return items, count
+
+
+def test_a_page_of_a_history_has_a_limit_in_bytes(server):
+    server.start_instance("Heap", {"value": LARGE, "steps": 30}, "h")
+    server.ended("h")
+    events, count = pages(server, I + "/h/history?limit=1000", "events")
+    assert [e["seq"] for e in events] == list(range(1, len(events) + 1)) and len(events) > 60
+    assert count >= 5, count
+
+
+def test_a_page_of_small_events_is_whole(server):
+    server.start_instance("Heap", {"value": "x", "steps": 400}, "s")
+    server.ended("s")
+    page = expect(server.get(I + "/s/history?limit=1000"), 200).json
+    assert len(page["events"]) == 802 and page["next"] is None and page["execution"] == 1
+    page = expect(server.get(I + "/s/history?limit=33"), 200).json
+    assert len(page["events"]) == 33 and page["next"] == 33
+
+
+def test_a_list_and_a_tree_have_a_limit_in_bytes(server):
+    server.start_instance("Heap", {"value": LARGE, "children": 30}, "p")
+    server.ended("p")
+    instances, count = pages(server, I + "?limit=1000", "instances")
+    assert len(instances) == 31 and len({i["instance"] for i in instances}) == 31
+    assert 4 <= count <= 10, count
+    reply = expect(server.get(I + "/p/tree"), 200, truncated=True)
+    assert len(reply.body) < MOST and 5 < len(reply.json["children"]) < 20
+
+
+def test_a_list_of_many_is_whole(server):
+    ids = {server.start_instance("Ask", None, "n%d" % n) for n in range(130)}
+    reply = expect(server.get(I + "?limit=1000"), 200, next=None)
+    assert {i["instance"] for i in reply.json["instances"]} == ids
+    server.start_instance("Heap", {"value": 1, "children": 120}, "p")
+    server.ended("p")
+    tree = expect(server.get(I + "/p/tree"), 200).json
+    assert [c["instance"] for c in tree["children"]] == ["p:1:%d" % n for n in range(1, 121)]
+    assert "truncated" not in tree
+
+
+def test_a_poll_has_a_limit_in_bytes(server):
+    for n in range(20):
+        server.start_instance("RemoteOrder", LARGE, "w%d" % n)
+    got = []
+    while len(got) < 20:
+        reply = expect(server.post("/api/v1/work/poll", {"activities": ["Charge"], "max": 100,
+                                                         "wait_ms": 10000, "lock_ms": 600000}), 200)
+        assert len(reply.body) < MOST and reply.json["items"], reply
+        got += [i["instance"] for i in reply.json["items"]]
+    assert sorted(got) == sorted("w%d" % n for n in range(20)), got
+
+
+def test_a_page_of_messages_has_a_limit_in_bytes(server):
+    for n in range(40):
+        expect(server.post("/queue/big/push", {"item": LARGE}), 200)
+    items, count = pages(server, "/queue/big/messages?limit=1000", "messages")
+    assert len(items) == 40 and count >= 3
+
+
+def resident(server):
+    with open("/proc/%d/status" % server.process.pid) as f:
+        return int([line.split()[1] for line in f if line.startswith("VmRSS")][0]) // 1024
+
+
+def test_answers_nobody_reads_have_a_limit_together(server):
+    server.start_instance("Heap", {"value": LARGE, "steps": 10}, "h")
+    server.ended("h")
+    deaf = []
+    for _ in range(300):   # 300 times five megabytes, if all of them stayed
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.connect(("127.0.0.1", server.port))
+        s.sendall(b"GET %s/h/history HTTP/1.1\r\nHost: localhost\r\n\r\n" % I.encode())
+        deaf.append(s)
+    most = 0
+    for n in range(40):   # read after the others, so they are through
+        expect(server.get(I + "/h/history?limit=1", fresh=True), 200)
+        most = max(most, resident(server))
+    print("| %d MB at most, with 300 answers nobody reads" % most)
+    assert most < 900, most
+    assert "slow clients cut off" in server.log_text()
+    for s in deaf:
+        s.close()
