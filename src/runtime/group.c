@@ -431,9 +431,18 @@ static void look_at_log(pawl_runtime *rt, uint64_t bytes)
     }
 }
 
+int64_t group_next_look(pawl_runtime *rt)
+{
+    pawl_store_figures figures;
+    store_figures(rt->store, &figures);
+    return figures.damaged == rt->store_damaged ? INT64_MAX : rt->store_look_ms;
+}
+
 void group_look_at_store(pawl_runtime *rt)
 {
     pawl_store_figures figures;
+    if (rt_mono(rt) < rt->store_look_ms)
+        return;
     rt->store_look_ms = rt_mono(rt) + LOOK_MS;
     store_figures(rt->store, &figures);
     look_at_log(rt, figures.log_bytes);

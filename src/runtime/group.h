@@ -17,6 +17,8 @@ void group_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text);
 void group_store_gone(pawl_runtime *rt, const char *text);
 /* Damage it met, a log that grows: told in the log, once a second at most. */
 void group_look_at_store(pawl_runtime *rt);
+/* When that look has something to tell; mono, INT64_MAX: nothing. */
+int64_t group_next_look(pawl_runtime *rt);
 /* Trouble with the store is over. */
 void group_store_is_well(pawl_runtime *rt);
 

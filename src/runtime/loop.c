@@ -311,8 +311,7 @@ static int pass(pawl_runtime *rt)
     int done = group_commit(rt);
     if (done == 0 && rt->purge_left && !rt->todo && rt_mono(rt) >= rt->purge_at_ms)
         remove_purge(rt);
-    if (rt_mono(rt) >= rt->store_look_ms)
-        group_look_at_store(rt);
+    group_look_at_store(rt);
     resident_trim(rt, false, NULL);
     if (UNLIKELY(rt->unread) && rt_mono(rt) >= rt->retry_at_ms)
         group_store_is_well(rt); /* a whole pass, and all could be read */
@@ -388,6 +387,8 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
         until = rt->purge_at_ms;
     if (rt->retain.at_ms < until)
         until = rt->retain.at_ms;
+    if (group_next_look(rt) < until)
+        until = group_next_look(rt);
     return until;
 }
 
@@ -432,6 +433,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
     fill_group(rt);
     queue_seal(rt);
     (void)group_commit(rt);
+    group_look_at_store(rt);
     atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
     owed_tell(rt);
     *retnext = idle_until(rt);
