@@ -131,7 +131,7 @@ def test_make_run():
     assert again == "PORT=%d make run" % port, again
     with Run(place, port) as run:
         run.read_to("Ctrl-C")
-        assert "going on" in run.text
+        assert "It continues where it stopped." in run.text
         done = shell(watch)
         assert done.stdout == "Order completed successfully\n", done
         assert run.end(signal.SIGTERM) == 0, run.text
