@@ -11,7 +11,7 @@
  * What is not JSON is the same when its bytes are.
  *
  * Members are sorted, so a large object costs n log n, whatever its order.  Depth is
- * that of a document.  Called by runtime/begin.c.
+ * that of a document.  Called by runtime/instance/begin.c.
  */
 #include "base/arena.h"
 #include "base/json.h"

@@ -22,7 +22,7 @@
  * is suspended in exactly one wait whenever the engine is outside resume; an
  * execution that reported MISMATCH, LIMIT or NO_MEMORY is never run again.
  *
- * Called by: runtime/turn.c (live), runtime/query.c (tables only, code.fn NULL),
+ * Called by: runtime/instance/turn.c (live), runtime/api/query.c (tables only, code.fn NULL),
  * tests/replay.
  */
 #ifndef PAWL_ENGINE_ENGINE_H

@@ -10,7 +10,7 @@
 
 #include "base/attr.h"
 #include "base/misuse.h"
-#include "runtime/registry.h"
+#include "runtime/core/registry.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
 #include "base/attr.h"
 #include "base/limits.h"
 #include "base/misuse.h"
-#include "runtime/site.h"
+#include "runtime/core/site.h"
 #include "trial/seed.h"
 
 #include <errno.h>

@@ -10,8 +10,8 @@
 
 #include "base/attr.h"
 #include "base/limits.h"
-#include "runtime/activity.h"
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
+#include "runtime/work/activity.h"
 
 #include <stdio.h>
 #include <string.h>

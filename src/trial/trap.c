@@ -6,7 +6,7 @@
 
 #include "base/attr.h"
 #include "engine/engine.h"
-#include "runtime/registry.h"
+#include "runtime/core/registry.h"
 #include "trial/dice.h"
 
 #include <dlfcn.h>

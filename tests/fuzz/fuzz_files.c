@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 #include "pawl/server.h"
-#include "runtime/slots.h"
+#include "runtime/core/slots.h"
 #include "server/server.h"
 #include "store/lock.h"
 

@@ -2,10 +2,10 @@
 /* tests/scenario/scene.c -- see scene.h.  Opening, dying, the clock; verbs in verbs.c. */
 #include "scene.h"
 
-#include "runtime/internal.h"
-#include "runtime/runtime.h"
+#include "runtime/core/internal.h"
+#include "runtime/core/runtime.h"
 
-#include "runtime/loop.h"
+#include "runtime/loop/loop.h"
 
 #include <ftw.h>
 #include <stdio.h>

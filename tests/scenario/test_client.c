@@ -2,7 +2,7 @@
 /* tests/scenario/test_client.c -- submit, feed, wait, stepping; A3, C2, E4, E10. */
 #include "scene.h"
 
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
  * row; while deadlines cannot be read, each guard stands alone, and here it has to.
  */
 #include "pawl/worker.h"
-#include "runtime/activity.h"
+#include "runtime/work/activity.h"
 #include "scene.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/scenario/test_lend.c -- the engine lent to the thread that has the requests
- * (src/runtime/lend.h).  Real threads and the real clock; the test is the borrower.
+ * (src/runtime/loop/lend.h).  Real threads and the real clock; the test is the borrower.
  */
 #include "queue_verbs.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/scenario/test_retain.c -- what ended longer ago than retain_ms goes by itself. */
-#include "runtime/loop.h"
+#include "runtime/loop/loop.h"
 #include "scene.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "sim.h"
 
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* tests/sim/faults.c -- what goes wrong: the store, the clock, the process, the mail. */
 #include "memory.h"
 
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "memory.h"
 
 #include "fiber/fiber.h"
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
 
 #include <setjmp.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "memory.h"
 #include "queues.h"
 
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>

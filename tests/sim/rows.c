@@ -8,8 +8,8 @@
 #include "sim.h"
 
 #include "engine/engine.h"
-#include "runtime/runtime.h"
-#include "runtime/stage.h"
+#include "runtime/core/runtime.h"
+#include "runtime/core/stage.h"
 #include "store/memory/memory.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "memory.h"
 
 #include "pawl/worker.h"
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "sim.h"
 
 #include "fiber/fiber.h"
-#include "runtime/loop.h"
+#include "runtime/loop/loop.h"
 
 #include <ftw.h>
 #include <stdarg.h>

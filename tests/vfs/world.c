@@ -2,9 +2,9 @@
 /* tests/vfs/world.c -- see world.h. */
 #include "world.h"
 
-#include "runtime/activity.h"
-#include "runtime/internal.h"
-#include "runtime/loop.h"
+#include "runtime/core/internal.h"
+#include "runtime/loop/loop.h"
+#include "runtime/work/activity.h"
 #include "store/sqlite/sqlite.h"
 
 #include <stdarg.h>

@@ -3,9 +3,9 @@
 #include "window.h"
 
 #include "base/point.h"
-#include "runtime/internal.h"
-#include "runtime/loop.h"
-#include "runtime/slots.h"
+#include "runtime/core/internal.h"
+#include "runtime/core/slots.h"
+#include "runtime/loop/loop.h"
 
 #include <ftw.h>
 #include <inttypes.h>

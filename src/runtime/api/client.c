@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/api/client.c -- pawl/client.h: the writing calls, from any thread.
+ *
+ * Everything that can be refused without looking at the store is refused here,
+ * on the caller's thread, with a line that says what to do.  The rest goes
+ * through the inbox; the blocking form waits for the callback of the submit
+ * form.
+ */
+#include "base/limits.h"
+#include "base/misuse.h"
+#include "base/rand.h"
+#include "runtime/core/inbox.h"
+#include "runtime/core/letter.h"
+#include "runtime/loop/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Checks ------------------------------------------------------------------- */
+
+static bool check_payload(pawl_runtime *rt, pawl_str data, pawl_error *err)
+{
+    if (is_odd(data)) {
+        error_set(err, PAWL_MISUSE, "payload has a length of %zu and no bytes", data.len);
+        return false;
+    }
+    if (data.len <= rt->opts.max_payload)
+        return true;
+    error_set(err, PAWL_LIMIT,
+              "payload of %zu bytes is over the limit of %zu; raise it with --max-payload",
+              data.len, rt->opts.max_payload);
+    return false;
+}
+
+static bool check_text(const char *what, const char *text, size_t max, pawl_error *err)
+{
+    if (!text || strlen(text) <= max)
+        return true;
+    error_set(err, PAWL_LIMIT, "%s is longer than %zu bytes", what, max);
+    return false;
+}
+
+static bool check_key(const char *key, pawl_error *err)
+{
+    if (key && !key[0]) {
+        error_set(err, PAWL_INVALID, "idempotency key is empty; give 1 to %d bytes, or none",
+                  LIMIT_KEY_BYTES);
+        return false;
+    }
+    return check_text("idempotency key", key, LIMIT_KEY_BYTES, err);
+}
+
+static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+{
+    if (!check_name("orchestration name", pawl_s(q->name), err) || !check_payload(rt, q->data, err))
+        return false;
+    if (q->instance && !check_chosen_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
+        return false;
+    if (q->version && !check_version(pawl_s(q->version), err))
+        return false;
+    if (q->allow_unregistered || registry_code(rt->app, pawl_s(q->name), pawl_s(q->version)))
+        return true;
+    if (q->version && registry_has_name(rt->app, pawl_s(q->name)))
+        error_set(err, PAWL_NOT_FOUND, "orchestration '%s' has no version %s here", q->name,
+                  q->version);
+    else {
+        const char *near = registry_nearest(rt->app, q->name);
+        error_set(err, PAWL_NOT_FOUND, "orchestration '%s' is not registered; %s%s%s", q->name,
+                  near ? "did you mean '" : "load the module that has it", near ? near : "",
+                  near ? "'?" : "");
+    }
+    return false;
+}
+
+static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+{
+    switch (q->op) {
+    case PAWL_OP_START:
+        return check_start(rt, q, err);
+    case PAWL_OP_RAISE:
+        return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err) &&
+               check_name("event name", pawl_s(q->name), err) && check_payload(rt, q->data, err) &&
+               check_key(q->idempotency_key, err);
+    case PAWL_OP_CANCEL:
+    case PAWL_OP_TERMINATE:
+    case PAWL_OP_SUSPEND:
+    case PAWL_OP_RESUME:
+        return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err) &&
+               check_text("reason", q->reason, LIMIT_REASON_BYTES, err);
+    case PAWL_OP_RETRY:
+    case PAWL_OP_REMOVE:
+        return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err);
+    case PAWL_OP_COMPLETE:
+        return check_payload(rt, q->data, err);
+    case PAWL_OP_PRUNE:
+    case PAWL_OP_HEARTBEAT:
+        return true;
+    }
+    error_set(err, PAWL_MISUSE, "unknown operation %d", (int)q->op);
+    return false;
+}
+
+bool client_may_write(pawl_client *c, pawl_error *err)
+{
+    if (!is_there(c, "a client call", "a client", err))
+        return false;
+    pawl_runtime *rt = c->rt;
+    if (engine_on_fiber()) {
+        error_set(err, PAWL_MISUSE,
+                  "client calls are not for orchestrations: use an activity, a child or a "
+                  "detached start");
+        return false;
+    }
+    if (runtime_is_elsewhere(rt, err))
+        return false;
+    if (rt->opts.read_only) {
+        error_set(err, PAWL_MISUSE, "this runtime was opened to look only");
+        return false;
+    }
+    if (rt->dead != PAWL_OK) {
+        error_set(err, rt->dead, "the runtime has stopped: %s", pawl_status_text(rt->dead));
+        return false;
+    }
+    return true;
+}
+
+bool client_may_block(pawl_client *c, pawl_error *err)
+{
+    if (!is_there(c, "a client call", "a client", err))
+        return false;
+    if (runtime_is_elsewhere(c->rt, err))
+        return false;
+    if (!loop_is_here(c->rt))
+        return true;
+    error_set(err, PAWL_MISUSE,
+              "a blocking call inside a callback would wait for itself: submit it with a callback "
+              "of its own, or call from another thread");
+    return false;
+}
+
+/* ---- Submit ----------------------------------------------------------------------- */
+
+void pawl_client_hold(void)
+{
+    inbox_hold();
+}
+
+void pawl_client_release(void)
+{
+    inbox_release();
+}
+
+pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl_reply_fn *fn,
+                               void *arg, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_request room;
+    const pawl_request *q;
+    if (!client_may_write(c, err) || !IS_THERE(request, "a request", err) ||
+        !(q = OPTIONS_OF(&room, request, "pawl_request", err)) || !check_request(c->rt, q, err))
+        return err->status;
+    pawl_runtime *rt = c->rt;
+    struct request *req = request_create(q, fn, arg);
+    if (!req) {
+        error_set(err, PAWL_NO_MEMORY, "out of memory");
+        return PAWL_NO_MEMORY;
+    }
+    if (inbox_post(rt, &req->item))
+        return PAWL_OK;
+    free(req);
+    error_set(err, PAWL_SHUTDOWN, "the runtime is closing");
+    return PAWL_SHUTDOWN;
+}
+
+/* ---- The blocking form -------------------------------------------------------------- */
+
+struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t done_cond;
+    bool done;
+    pawl_reply *reply;
+};
+
+static void take_reply(void *arg, const pawl_reply *reply)
+{
+    struct waiter *w = arg;
+    pthread_mutex_lock(&w->lock);
+    *w->reply = *reply;
+    w->done = true;
+    pthread_cond_signal(&w->done_cond);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* On the thread that steps the engine nobody else will: step until answered. */
+static void step_until(pawl_runtime *rt, struct waiter *w)
+{
+    while (!w->done)
+        if (runtime_step_blocked(rt) < 0 && !w->done) {
+            runtime_refuse(rt); /* now: nobody may answer when `w` is gone */
+            *w->reply = (pawl_reply){.status = rt->dead};
+            error_set(&w->reply->error, rt->dead, "the runtime has stopped: %s",
+                      pawl_status_text(rt->dead));
+            return;
+        }
+}
+
+static pawl_status call(pawl_client *c, const pawl_request *request, pawl_reply *ret)
+{
+    struct waiter w = {.reply = ret};
+    *ret = (pawl_reply){0};
+    if (!client_may_write(c, &ret->error) || !client_may_block(c, &ret->error))
+        return ret->status = ret->error.status;
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.done_cond, NULL);
+    /* Once handed in, *ret belongs to the engine until it has answered. */
+    pawl_status rc = pawl_client_submit(c, request, take_reply, &w, &ret->error);
+    if (rc != PAWL_OK)
+        ret->status = rc;
+    if (rc == PAWL_OK && runtime_steps_here(c->rt)) {
+        step_until(c->rt, &w);
+    } else if (rc == PAWL_OK) {
+        pthread_mutex_lock(&w.lock);
+        while (!w.done)
+            pthread_cond_wait(&w.done_cond, &w.lock);
+        pthread_mutex_unlock(&w.lock);
+    }
+    pthread_mutex_destroy(&w.lock);
+    pthread_cond_destroy(&w.done_cond);
+    return ret->status;
+}
+
+static pawl_status call_plain(pawl_client *c, const pawl_request *request, pawl_error *reterr)
+{
+    pawl_reply reply;
+    pawl_status rc = call(c, request, &reply);
+    if (rc != PAWL_OK && reterr)
+        *reterr = reply.error;
+    return rc;
+}
+
+pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
+                              const pawl_start_opts *opts, pawl_reply *ret)
+{
+    pawl_reply local, *reply = ret ? ret : &local;
+    pawl_start_opts o;
+    *reply = (pawl_reply){0};
+    if (!OPTIONS_TAKE(&o, opts, "pawl_start_opts", &reply->error))
+        return reply->status = reply->error.status;
+    return call(c,
+                PAWL_REQUEST(.op = PAWL_OP_START, .name = orchestration, .data = input,
+                             .instance = o.instance, .version = o.version,
+                             .allow_unregistered = o.allow_unregistered),
+                reply);
+}
+
+pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *event,
+                              pawl_str data, const pawl_raise_opts *opts, pawl_error *reterr)
+{
+    pawl_raise_opts o;
+    if (!OPTIONS_TAKE(&o, opts, "pawl_raise_opts", reterr))
+        return PAWL_MISUSE;
+    return call_plain(c,
+                      PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = instance, .name = event,
+                                   .data = data, .idempotency_key = o.idempotency_key,
+                                   .await_start = o.await_start),
+                      reterr);
+}
+
+pawl_status pawl_client_cancel(pawl_client *c, const char *instance, const char *reason,
+                               pawl_error *reterr)
+{
+    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_CANCEL, .instance = instance, .reason = reason),
+                      reterr);
+}
+
+pawl_status pawl_client_terminate(pawl_client *c, const char *instance, const char *reason,
+                                  pawl_error *reterr)
+{
+    return call_plain(
+        c, PAWL_REQUEST(.op = PAWL_OP_TERMINATE, .instance = instance, .reason = reason), reterr);
+}
+
+pawl_status pawl_client_suspend(pawl_client *c, const char *instance, const char *reason,
+                                pawl_error *reterr)
+{
+    return call_plain(
+        c, PAWL_REQUEST(.op = PAWL_OP_SUSPEND, .instance = instance, .reason = reason), reterr);
+}
+
+pawl_status pawl_client_resume(pawl_client *c, const char *instance, const char *reason,
+                               pawl_error *reterr)
+{
+    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_RESUME, .instance = instance, .reason = reason),
+                      reterr);
+}
+
+pawl_status pawl_client_retry(pawl_client *c, const char *instance, pawl_error *reterr)
+{
+    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_RETRY, .instance = instance), reterr);
+}
+
+pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force, pawl_reply *ret)
+{
+    pawl_reply local;
+    return call(c, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = instance, .force = force),
+                ret ? ret : &local);
+}
+
+pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32_t limit, pawl_reply *ret)
+{
+    pawl_reply local;
+    return call(c, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = before_ms, .limit = limit),
+                ret ? ret : &local);
+}
+
+pawl_status pawl_client_complete(pawl_client *c, const char *token, pawl_result result,
+                                 pawl_error *reterr)
+{
+    return call_plain(c,
+                      PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = token, .data = result.value,
+                                   .failed = !result.ok),
+                      reterr);
+}
+
+pawl_status pawl_client_heartbeat(pawl_client *c, const char *token, pawl_error *reterr)
+{
+    return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_HEARTBEAT, .name = token), reterr);
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/api/query.c -- pawl/client.h: the reading calls, from any thread.
+ *
+ * Reads are snapshots of the store on connections of their own and never wait
+ * for the engine.  What an instance waits for follows from its history: a
+ * tables-only execution, no code is run.
+ */
+#include "base/limits.h"
+#include "base/misuse.h"
+#include "runtime/core/crew.h"
+#include "runtime/core/resident.h"
+#include "runtime/core/site.h"
+#include "runtime/core/slots.h"
+#include "runtime/instance/turn.h"
+#include "runtime/loop/group.h"
+#include "runtime/loop/loop.h"
+#include "runtime/work/retry.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STORE(c) ((c)->rt->store)
+#define NEEDS    "memory and room for the answer"
+
+static bool refuse_here(pawl_client *c, pawl_error *err)
+{
+    if (!is_there(c, "a client call", "a client", err))
+        return true;
+    if (runtime_is_elsewhere(c->rt, err))
+        return true;
+    if (!engine_on_fiber())
+        return false;
+    error_set(err, PAWL_MISUSE, "client calls are not for orchestrations: use an activity");
+    return true;
+}
+
+/* ---- One instance --------------------------------------------------------------- */
+
+void info_of_row(pawl_info *info, const pawl_row *row)
+{
+    *info = (pawl_info){.instance = row->id,
+                        .uid = row->uid,
+                        .orchestration = row->orchestration,
+                        .version = row->version,
+                        .state = row->state,
+                        .execution = row->execution,
+                        .created_ms = row->created_ms,
+                        .updated_ms = row->updated_ms,
+                        .custom_status = row->custom_status,
+                        .parent = row->parent_id,
+                        .finding = row->finding,
+                        .history_length = row->last_seq};
+    if (row->state == PAWL_COMPLETED || row->state == PAWL_CONTINUED_AS_NEW)
+        info->output = row->output;
+    else
+        info->error = row->output;
+}
+
+static const char *kind_word(int kind)
+{
+    switch (kind) {
+    case PAWL_EV_ACTIVITY_SCHEDULED:
+        return "activity";
+    case PAWL_EV_TIMER_CREATED:
+        return "timer";
+    case PAWL_EV_EXTERNAL_SUBSCRIBED:
+        return "event";
+    case PAWL_EV_SUB_ORCHESTRATION_SCHEDULED:
+        return "child";
+    default:
+        return "task";
+    }
+}
+
+/* Is a thread at it?  The slots of the owner say so; locks in rows outlive whoever set them. */
+static bool is_running(pawl_client *c, uint64_t work_id)
+{
+    pawl_runtime *rt = c->rt;
+    return rt->opts.read_only ? slots_ran(rt->data_dir, work_id) : slots_runs(rt->slots, work_id);
+}
+
+/* What the work row knows of an open activity. */
+static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *w)
+{
+    pawl_work_list list;
+    pawl_error err;
+    if (store_read_work(STORE(c), &rid, 1, mem, &list, &err) != PAWL_OK || !list.count)
+        return;
+    w->attempt = list.items[0].attempt + 1;
+    w->last_error = list.items[0].last_error;
+    w->due_ms = list.items[0].visible_ms;
+    w->leased = list.items[0].lock_token.len && list.items[0].lock_until_ms > rt_now(c->rt);
+    w->running = w->leased || is_running(c, rid);
+    if (w->leased && list.items[0].lock_until_ms - rt_now(c->rt) < RETRY_LEASE_MS / 2)
+        w->leased_ms = list.items[0].lock_until_ms;
+    if (w->leased)
+        w->worker = crew_holder(c->rt, rid, mem);
+    else if (!w->running)
+        w->unknown = crew_lacks(c->rt, w->name, mem, &w->meant);
+    struct call_policy policy = policy_parse(list.items[0].attrs, mem);
+    w->crashes = list.items[0].crashes;
+    w->max_crashes = retry_crash_limit(c->rt, &policy);
+}
+
+/* Replay tables only and list what is open. */
+static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret,
+                               pawl_error *err)
+{
+    pawl_event_list events;
+    pawl_status rc =
+        store_read_history(STORE(c), row->uid, row->execution, 0, 0, mem, &events, err);
+    if (rc != PAWL_OK)
+        return rc == PAWL_CORRUPT ? PAWL_OK : rc; /* shown without */
+    struct execution_spec spec = {
+        .instance = row->id,
+        .uid = row->uid,
+        .execution = row->execution,
+        .rules = {.payload_max = SIZE_MAX, .history_max = UINT32_MAX}
+    };
+    execution *x = execution_create(&spec);
+    struct engine_finding finding;
+    if (!x || execution_replay(x, events.items, events.count, &finding) == ENGINE_NO_MEMORY) {
+        execution_destroy(x);
+        return PAWL_NO_MEMORY;
+    }
+    for (size_t i = 0; i < events.count; i++)
+        if (events.items[i].kind == PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED)
+            ret->cancel_ms = events.items[i].at_ms;
+    if (ret->cancel_ms) /* it waits inside a shield: no time of that counts */
+        ret->cancel_left_ms = c->rt->opts.cancel_grace_ms ? c->rt->opts.cancel_grace_ms : -1;
+    size_t n = 0;
+    struct open_task task;
+    for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task);)
+        n++;
+    pawl_waiting *list = arena_array(mem, pawl_waiting, n + 1);
+    size_t at = 0;
+    for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task); at++) {
+        list[at] = (pawl_waiting){.id = task.id,
+                                  .kind = kind_word(task.kind),
+                                  .name = arena_dup(mem, task.name),
+                                  .instance = arena_dup(mem, task.child),
+                                  .since_ms = task.at_ms,
+                                  .due_ms = task.fire_at_ms};
+        if (task.kind == PAWL_EV_ACTIVITY_SCHEDULED)
+            add_work(c, mem, task.rid, &list[at]);
+    }
+    execution_destroy(x);
+    ret->waiting = list;
+    ret->waiting_count = at;
+    return PAWL_OK;
+}
+
+static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret)
+{
+    pawl_message_list list;
+    pawl_error err;
+    if (store_read_messages(STORE(c), row->uid, (pawl_str){0}, mem, &list, &err) != PAWL_OK)
+        return;
+    ret->max_crashes = c->rt->opts.max_attempts;
+    for (size_t i = 0; i < list.count; i++) {
+        uint32_t crashes = turn_crashes_of(list.items[i].attempt);
+        if (!list.items[i].mailbox && crashes > ret->turn_crashes)
+            ret->turn_crashes = crashes;
+        /* In the mailbox, or raised while its code was not here to take it. */
+        ret->mailbox_count += list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED;
+        if (list.items[i].kind == PAWL_MSG_START && !ret->input.len)
+            ret->input = list.items[i].data;
+    }
+}
+
+static pawl_status find(pawl_client *c, const char *instance, uint64_t execution_no, pawl_mem *mem,
+                        pawl_row *row, pawl_error *err)
+{
+    if (refuse_here(c, err))
+        return PAWL_MISUSE;
+    if (!check_instance_id(pawl_s(instance), LIMIT_CHILD_ID_BYTES, err))
+        return err->status;
+    pawl_status rc = store_find(STORE(c), pawl_s(instance), mem, row, err);
+    if (rc == PAWL_NOT_FOUND) {
+        error_set(err, rc, "instance '%s' does not exist", instance);
+        return rc;
+    }
+    if (rc == PAWL_OK && execution_no && execution_no != row->execution) {
+        pawl_row closed = {0};
+        rc = store_find_execution(STORE(c), row->uid, execution_no, mem, &closed, err);
+        if (rc == PAWL_NOT_FOUND)
+            error_set(err, rc, "instance '%s' has no execution %llu", instance,
+                      (unsigned long long)execution_no);
+        *row = closed;
+    }
+    return rc;
+}
+
+pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execution_no,
+                            pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_row row = {0};
+    if (!IS_THERE(mem && ret, NEEDS, err))
+        return err->status;
+    pawl_status rc = find(c, instance, execution_no, mem, &row, err);
+    if (rc != PAWL_OK)
+        return rc;
+    info_of_row(ret, &row);
+    int64_t said_ms = runtime_has_real_clock(c->rt) ? row.updated_ms : INT64_MAX;
+    ret->finding = site_name(mem, ret->finding, said_ms);
+    ret->error = site_name(mem, ret->error, said_ms);
+    pawl_event started;
+    if (row.first_rid && store_read_event(STORE(c), row.first_rid, mem, &started, err) == PAWL_OK)
+        ret->input = started.data;
+    if (pawl_state_is_terminal(row.state))
+        return PAWL_OK;
+    add_mailbox(c, &row, mem, ret);
+    return row.last_seq ? add_waiting(c, &row, mem, ret, err) : PAWL_OK;
+}
+
+pawl_status pawl_client_state(pawl_client *c, const char *instance, pawl_mem *mem, pawl_state *ret,
+                              pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_row row = {0};
+    if (!IS_THERE(mem && ret, NEEDS, reterr))
+        return PAWL_MISUSE;
+    pawl_status rc = find(c, instance, 0, mem, &row, reterr ? reterr : &local);
+    if (rc == PAWL_OK)
+        *ret = row.state;
+    return rc;
+}
+
+/* ---- Waiting ------------------------------------------------------------------------ */
+
+/* Closed by ContinueAsNew: an empty success (SEMANTICS 24). */
+static void as_waited(pawl_info *info)
+{
+    if (info->state == PAWL_CONTINUED_AS_NEW) {
+        info->state = PAWL_COMPLETED;
+        info->output = (pawl_str){0};
+    }
+}
+
+static struct timespec deadline_of(int64_t timeout_ms)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += timeout_ms / 1000;
+    t.tv_nsec += (timeout_ms % 1000) * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+/* A moment of waiting; false: the time is over. */
+static bool wait_a_bit(pawl_runtime *rt, struct wait_node *w, int64_t timeout_ms,
+                       const struct timespec *until, int64_t end_ms)
+{
+    if (!rt->opts.read_only && !runtime_steps_here(rt))
+        return told_wait(rt, w, timeout_ms < 0 ? NULL : until);
+    if (rt->opts.read_only) { /* the owner is another process: look now and then */
+        struct timespec nap = {.tv_nsec = 20000000};
+        nanosleep(&nap, NULL);
+    } else {
+        int64_t left = timeout_ms < 0 ? 1000 : end_ms - rt_mono(rt);
+        if (pawl_runtime_step(rt, left > 1000 ? 1000 : left) < 0)
+            return false;
+    }
+    return timeout_ms < 0 || rt_mono(rt) < end_ms;
+}
+
+static pawl_status wait_in(pawl_client *c, struct wait_node *w, const char *instance,
+                           uint64_t execution_no, int64_t timeout_ms, pawl_mem *mem, pawl_info *ret,
+                           pawl_error *err)
+{
+    pawl_runtime *rt = c->rt;
+    if (timeout_ms > LIMIT_DELAY_MS)
+        timeout_ms = LIMIT_DELAY_MS;
+    struct timespec until = deadline_of(timeout_ms < 0 ? 0 : timeout_ms);
+    int64_t end_ms = rt_mono(rt) + (timeout_ms < 0 ? 0 : timeout_ms);
+    for (bool more = true;; more = wait_a_bit(rt, w, timeout_ms, &until, end_ms)) {
+        struct arena_mark mark = arena_mark(mem);
+        pawl_row row = {0};
+        pawl_status rc = find(c, instance, execution_no, mem, &row, err);
+        bool over = rc == PAWL_OK && pawl_state_is_terminal(row.state);
+        if (rc != PAWL_OK)
+            return rc;
+        arena_rewind(mem, mark);
+        if (!over && more)
+            continue;
+        rc = pawl_client_get(c, instance, execution_no, mem, ret, err);
+        as_waited(ret);
+        if (rc != PAWL_OK || pawl_state_is_terminal(ret->state))
+            return rc;
+        error_set(err, PAWL_TIMEOUT, "instance '%s' is still %s", instance,
+                  pawl_state_name(ret->state));
+        return PAWL_TIMEOUT;
+    }
+}
+
+pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t execution_no,
+                             int64_t timeout_ms, pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    struct wait_node node;
+    if (!IS_THERE(c && mem && ret, "a client, memory and room for the answer", err) ||
+        (!engine_on_fiber() && !client_may_block(c, err)))
+        return err->status;
+    told_enter(c->rt, &node, pawl_s(instance));
+    pawl_status rc = wait_in(c, &node, instance, execution_no, timeout_ms, mem, ret, err);
+    told_leave(c->rt, &node);
+    return rc;
+}
+
+/* ---- Lists and histories --------------------------------------------------------------- */
+
+static bool fill_query(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl_row_query *q,
+                       pawl_error *err)
+{
+    if (f->limit > 1000) {
+        error_set(err, PAWL_LIMIT, "limit %u is over 1,000", f->limit);
+        return false;
+    }
+    *q = (pawl_row_query){.limit = f->limit ? f->limit : 100,
+                          .state = f->state,
+                          .orchestration = pawl_s(f->orchestration),
+                          .prefix = pawl_s(f->prefix),
+                          .created_after_ms = f->created_after_ms};
+    if (f->after && f->after[0]) {
+        size_t n = strspn(f->after, "0123456789abcdef"); /* as we write it, and not "-1" */
+        q->before_uid = n <= 16 ? strtoull(f->after, NULL, 16) : 0;
+        if (f->after[n] || !q->before_uid) {
+            error_set(err, PAWL_INVALID, "'%s' is no cursor; hand in `next` of the page before",
+                      f->after);
+            return false;
+        }
+    }
+    if (f->parent && f->parent[0]) {
+        pawl_row parent = {0};
+        if (find(c, f->parent, 0, mem, &parent, err) != PAWL_OK)
+            return false;
+        q->parent_uid = parent.uid;
+    }
+    return true;
+}
+
+pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem *mem,
+                             pawl_page *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_row_query query;
+    pawl_filter room;
+    if (refuse_here(c, err) || !IS_THERE(mem && ret, NEEDS, err) ||
+        !(filter = OPTIONS_OF(&room, filter, "pawl_filter", err)) ||
+        !fill_query(c, filter, mem, &query, err))
+        return err->status;
+    pawl_row_list rows;
+    pawl_status rc = store_list(STORE(c), &query, mem, &rows, err);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_info *items = arena_array(mem, pawl_info, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++)
+        info_of_row(&items[i], &rows.items[i]);
+    *ret = (pawl_page){.items = items, .count = rows.count};
+    if (rows.next_uid)
+        ret->next = pawl_mem_printf(mem, "%llx", (unsigned long long)rows.next_uid);
+    return PAWL_OK;
+}
+
+pawl_status pawl_client_history(pawl_client *c, const char *instance, uint64_t execution_no,
+                                uint64_t after_seq, uint32_t limit, pawl_mem *mem,
+                                pawl_history *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_row row = {0};
+    pawl_event_list list = {0};
+    if (!IS_THERE(mem && ret, NEEDS, err))
+        return err->status;
+    pawl_status rc = find(c, instance, execution_no, mem, &row, err);
+    if (!limit)
+        limit = 1000;
+    if (rc == PAWL_OK)
+        rc =
+            store_read_history(STORE(c), row.uid, row.execution, after_seq, limit, mem, &list, err);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_history_event *events = arena_array(mem, pawl_history_event, list.count + 1);
+    for (size_t i = 0; i < list.count; i++) {
+        const pawl_event *e = &list.items[i];
+        const char *kind = pawl_event_kind_name(e->kind);
+        events[i] = (pawl_history_event){.seq = e->seq,
+                                         .kind = kind ? kind : "Unknown",
+                                         .ref = e->ref,
+                                         .name = e->name,
+                                         .data = e->data,
+                                         .attrs = e->attrs,
+                                         .at_ms = e->at_ms};
+    }
+    *ret = (pawl_history){.execution = row.execution, .events = events, .count = list.count};
+    if (list.count && list.items[list.count - 1].seq < row.last_seq)
+        ret->next = list.items[list.count - 1].seq;
+    return PAWL_OK;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/api/queue_client.c -- pawl/queue.h: the writing calls, from any thread.
+ *
+ * What can be refused without looking at the store is refused here, on the
+ * caller's thread.  The rest is copied into one block and goes through the
+ * inbox.
+ */
+#include "base/limits.h"
+#include "base/misuse.h"
+#include "base/rand.h"
+#include "runtime/core/inbox.h"
+#include "runtime/loop/loop.h"
+#include "runtime/queue/queue_desk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Checks -------------------------------------------------------------------- */
+
+static bool refuse(pawl_error *err, pawl_status status, const char *text)
+{
+    error_set(err, status, "%s", text);
+    return false;
+}
+
+static bool check_item(const pawl_queue_item *i, int64_t now_ms, pawl_error *err)
+{
+    if (is_odd(i->data) || is_odd(i->dedup_id) || is_odd(i->group) || is_odd(i->headers))
+        return refuse(err, PAWL_MISUSE, "an item has a length and no bytes");
+    if (i->data.len + i->headers.len + i->group.len > PAWL_QUEUE_ITEM_BYTES) {
+        error_set(err, PAWL_LIMIT, "item of %zu bytes is over the limit of %zu", i->data.len,
+                  PAWL_QUEUE_ITEM_BYTES);
+        return false;
+    }
+    if (!i->use_default_priority && i->priority < 0)
+        return refuse(err, PAWL_INVALID, "Priority must be non-negative");
+    if (i->dedup_id.len > PAWL_QUEUE_DEDUP_BYTES)
+        return refuse(err, PAWL_INVALID, "dedup_id is longer than 128 bytes");
+    if (i->group.len > PAWL_QUEUE_DEDUP_BYTES)
+        return refuse(err, PAWL_INVALID, "group is longer than 128 bytes");
+    if (!utf8_valid(i->dedup_id) || !utf8_valid(i->group))
+        return refuse(err, PAWL_INVALID, "dedup_id and group must be UTF-8");
+    if (i->delay_ms < 0 || i->delay_ms > PAWL_QUEUE_DELAY_MAX)
+        return refuse(err, PAWL_INVALID, "delay_seconds must be between 0 and 604800");
+    if (i->deliver_at_ms < 0 || i->deliver_at_ms > now_ms + PAWL_QUEUE_DELAY_MAX)
+        return refuse(err, PAWL_INVALID, "deliver_at must be at most 604800 seconds ahead");
+    if (i->expires_in_ms < 0 || i->expires_in_ms > LIMIT_DELAY_MS)
+        return refuse(err, PAWL_INVALID, "expires_in_seconds is out of range");
+    if (i->headers.len && (i->headers.ptr[0] != '{' || !pawl_json_valid(i->headers, NULL)))
+        return refuse(err, PAWL_INVALID, "headers must be a JSON object");
+    return true;
+}
+
+static bool check_push(pawl_runtime *rt, const pawl_queue_request *q, pawl_error *err)
+{
+    if (q->item_count < 1)
+        return refuse(err, PAWL_INVALID, "Items array cannot be empty");
+    if (q->item_count > PAWL_QUEUE_PUSH_MAX)
+        return refuse(err, PAWL_INVALID, "Maximum 1000 items per push");
+    if (!q->items)
+        return refuse(err, PAWL_MISUSE, "item_count without items");
+    if (q->key && (!q->key[0] || strlen(q->key) > PAWL_QUEUE_DEDUP_BYTES))
+        return refuse(err, PAWL_INVALID, "the key of a push has 1 to 128 bytes");
+    int64_t now = rt_now(rt);
+    for (size_t i = 0; i < q->item_count; i++)
+        if (!check_item(&q->items[i], now, err))
+            return false;
+    return true;
+}
+
+static bool check_locks(const pawl_queue_request *q, pawl_error *err)
+{
+    if (q->lock_count < 1)
+        return refuse(err, PAWL_INVALID, "lock_id is required");
+    if (q->lock_count > PAWL_QUEUE_LOCKS_MAX)
+        return refuse(err, PAWL_INVALID, "at most 100 lock ids in one call");
+    if (!q->lock_ids)
+        return refuse(err, PAWL_MISUSE, "lock_count without lock_ids");
+    for (size_t i = 0; i < q->lock_count; i++)
+        if (!q->lock_ids[i] || !q->lock_ids[i][0])
+            return refuse(err, PAWL_INVALID, "lock_id is required");
+    if (q->reason && strlen(q->reason) > LIMIT_REASON_BYTES)
+        return refuse(err, PAWL_LIMIT, "reason is longer than 4096 bytes");
+    if (q->op == PAWL_QUEUE_RELEASE && (q->delay_ms < 0 || q->delay_ms > PAWL_QUEUE_DELAY_MAX))
+        return refuse(err, PAWL_INVALID, "delay_seconds must be between 0 and 604800");
+    if (q->op == PAWL_QUEUE_EXTEND && q->extend_ms != 0 &&
+        (q->extend_ms < PAWL_QUEUE_TTL_MIN || q->extend_ms > PAWL_QUEUE_TTL_MAX))
+        return refuse(err, PAWL_INVALID, "additional_ttl_seconds must be between 1 and 300");
+    return true;
+}
+
+static bool check_bind(const pawl_queue_request *q, pawl_error *err)
+{
+    if (q->version && q->version[0] && !check_version(pawl_s(q->version), err))
+        return false;
+    return !q->orchestration || !q->orchestration[0] ||
+           check_name("orchestration name", pawl_s(q->orchestration), err);
+}
+
+static bool check_request(pawl_runtime *rt, const pawl_queue_request *q, pawl_error *err)
+{
+    if (!check_queue_name("queue name", pawl_s(q->queue), err))
+        return false;
+    switch (q->op) {
+    case PAWL_QUEUE_PUSH:
+        return check_push(rt, q, err);
+    case PAWL_QUEUE_POP:
+        return q->count <= PAWL_QUEUE_POP_MAX ||
+               refuse(err, PAWL_INVALID, "count must be between 1 and 100");
+    case PAWL_QUEUE_ACK:
+    case PAWL_QUEUE_EXTEND:
+    case PAWL_QUEUE_RELEASE:
+    case PAWL_QUEUE_DEADLETTER:
+        return check_locks(q, err);
+    case PAWL_QUEUE_CONFIGURE:
+        return (q->config || refuse(err, PAWL_MISUSE, "no configuration given")) &&
+               queue_config_check(q->config, pawl_s(q->queue), err);
+    case PAWL_QUEUE_REDRIVE:
+        return !q->target || check_queue_name("target queue", pawl_s(q->target), err);
+    case PAWL_QUEUE_BIND:
+        return check_bind(q, err);
+    case PAWL_QUEUE_PURGE:
+    case PAWL_QUEUE_PAUSE:
+    case PAWL_QUEUE_RESUME:
+    case PAWL_QUEUE_DELETE:
+    case PAWL_QUEUE_REMOVE:
+        return true;
+    }
+    error_set(err, PAWL_MISUSE, "unknown queue operation %d", (int)q->op);
+    return false;
+}
+
+static bool check_caller(pawl_runtime *rt, pawl_error *err)
+{
+    if (engine_on_fiber())
+        return refuse(err, PAWL_MISUSE,
+                      "queue calls of clients are not for orchestrations: use pawl_queue_push() or "
+                      "pawl_queue_pop()");
+    if (runtime_is_elsewhere(rt, err))
+        return false;
+    if (rt->opts.read_only)
+        return refuse(err, PAWL_MISUSE, "this runtime was opened to look only");
+    if (!rt->caps.queues) {
+        error_set(err, PAWL_UNSUPPORTED, "the %s store has no queues: use sqlite or memory",
+                  rt->store->ops->name);
+        return false;
+    }
+    if (rt->dead != PAWL_OK) {
+        error_set(err, rt->dead, "the runtime has stopped: %s", pawl_status_text(rt->dead));
+        return false;
+    }
+    return true;
+}
+
+/* ---- A request as one block -------------------------------------------------------- */
+
+/* The same items have the same print; positive, for it is kept like an id. */
+static uint64_t print_of(const pawl_queue_request *a)
+{
+    uint64_t h = a->item_count;
+    for (size_t i = 0; i < a->item_count; i++) {
+        const pawl_queue_item *t = &a->items[i];
+        const pawl_str texts[] = {t->data, t->dedup_id, t->group, t->headers};
+        const int64_t numbers[] = {t->use_default_priority ? -1 : t->priority, t->delay_ms,
+                                   t->deliver_at_ms, t->expires_in_ms};
+        for (size_t k = 0; k < COUNT_OF(texts); k++)
+            h = siphash24((const uint64_t[]){h, texts[k].len}, texts[k].ptr, texts[k].len);
+        h = siphash24((const uint64_t[]){h, i}, numbers, sizeof(numbers));
+    }
+    return (h & INT64_MAX) | 1;
+}
+
+static size_t length(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
+static size_t bytes_of(const pawl_queue_request *a)
+{
+    size_t n = length(a->queue) + length(a->reason) + length(a->target) + length(a->orchestration) +
+               length(a->version) + length(a->key);
+    for (size_t i = 0; i < a->item_count; i++) {
+        const pawl_queue_item *item = &a->items[i];
+        n += item->data.len + item->dedup_id.len + item->group.len + item->headers.len + 4;
+    }
+    for (size_t i = 0; i < a->lock_count; i++)
+        n += length(a->lock_ids[i]);
+    if (a->config)
+        n += a->config->dead_letter_queue.len + a->config->orchestration.len +
+             a->config->version.len + 3;
+    return n;
+}
+
+static pawl_str put(char **at, pawl_str s)
+{
+    pawl_str copy = {*at, s.len};
+    if (s.len)
+        memcpy(*at, s.ptr, s.len);
+    (*at)[s.len] = 0;
+    *at += s.len + 1;
+    return copy;
+}
+
+static const char *put_c(char **at, const char *text)
+{
+    return text ? put(at, pawl_s(text)).ptr : NULL;
+}
+
+static void copy_config(struct queue_req *req, const pawl_queue_config *from, int64_t *backoff,
+                        char **at)
+{
+    req->config = *from;
+    if (from->retry_backoff_count)
+        memcpy(backoff, from->retry_backoff, from->retry_backoff_count * sizeof(*backoff));
+    req->config.retry_backoff = backoff;
+    req->config.dead_letter_queue = put(at, from->dead_letter_queue);
+    req->config.orchestration = put(at, from->orchestration);
+    req->config.version = put(at, from->version);
+    req->args.config = &req->config;
+}
+
+struct queue_req *queue_req_create(const pawl_queue_request *a, pawl_queue_reply_fn *fn, void *arg)
+{
+    bool push = a->op == PAWL_QUEUE_PUSH, config = a->op == PAWL_QUEUE_CONFIGURE;
+    pawl_queue_request args = *a;
+    args.item_count = push ? a->item_count : 0;
+    if (!config)
+        args.config = NULL;
+    if (a->op != PAWL_QUEUE_ACK && a->op != PAWL_QUEUE_EXTEND && a->op != PAWL_QUEUE_RELEASE &&
+        a->op != PAWL_QUEUE_DEADLETTER)
+        args.lock_count = 0;
+    size_t items = args.item_count * sizeof(pawl_queue_item);
+    size_t locks = args.lock_count * sizeof(char *);
+    size_t backoff = config ? QUEUE_BACKOFF_MAX * sizeof(int64_t) : 0;
+    struct queue_req *req = malloc(sizeof(*req) + items + locks + backoff + bytes_of(&args));
+    if (!req)
+        return NULL;
+    memset(req, 0, sizeof(*req));
+    req->item.kind = ITEM_QUEUE;
+    req->args = args;
+    req->fn = fn;
+    req->arg = arg;
+    pawl_queue_item *to_items = (pawl_queue_item *)(void *)(req + 1);
+    const char **to_locks = (const char **)(void *)((char *)to_items + items);
+    int64_t *to_backoff = (int64_t *)(void *)((char *)to_locks + locks);
+    char *at = (char *)to_backoff + backoff;
+    req->args.queue = put_c(&at, a->queue);
+    req->args.reason = put_c(&at, a->reason);
+    req->args.target = put_c(&at, a->target);
+    req->args.orchestration = put_c(&at, a->orchestration);
+    req->args.version = put_c(&at, a->version);
+    req->args.key = put_c(&at, a->key);
+    req->print = push && a->key ? print_of(a) : 0;
+    for (size_t i = 0; i < args.item_count; i++) {
+        to_items[i] = a->items[i];
+        to_items[i].data = put(&at, a->items[i].data);
+        to_items[i].dedup_id = put(&at, a->items[i].dedup_id);
+        to_items[i].group = put(&at, a->items[i].group);
+        to_items[i].headers = put(&at, a->items[i].headers);
+    }
+    for (size_t i = 0; i < args.lock_count; i++)
+        to_locks[i] = put_c(&at, a->lock_ids[i]);
+    req->args.items = to_items;
+    req->args.lock_ids = to_locks;
+    if (config)
+        copy_config(req, a->config, to_backoff, &at);
+    if (req->args.wait_ms > PAWL_QUEUE_WAIT_MAX)
+        req->args.wait_ms = PAWL_QUEUE_WAIT_MAX;
+    return req;
+}
+
+/* What an older caller's configuration lacks has its default. */
+static bool take_config(pawl_queue_config *to, const pawl_queue_config *from, pawl_error *err)
+{
+    pawl_queue_config given, known = pawl_queue_config_default();
+    size_t size = from->size;
+    if (!OPTIONS_TAKE(&given, from, "pawl_queue_config", err))
+        return false;
+    *to = given;
+    if (size && size < sizeof(*to))
+        memcpy((char *)to + size, (const char *)&known + size, sizeof(*to) - size);
+    return true;
+}
+
+pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
+                              pawl_queue_reply_fn *fn, void *arg, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_queue_request room;
+    pawl_queue_config config;
+    if (!IS_THERE(c && request, "a client and a request", err) || !check_caller(c->rt, err) ||
+        !(request = OPTIONS_OF(&room, request, "pawl_queue_request", err)))
+        return err->status;
+    if (request->op == PAWL_QUEUE_CONFIGURE && request->config &&
+        request->config->size != sizeof(config)) {
+        if (!take_config(&config, request->config, err))
+            return err->status;
+        room = *request;
+        room.config = &config;
+        request = &room;
+    }
+    pawl_runtime *rt = c->rt;
+    if (!check_request(rt, request, err))
+        return err->status;
+    struct queue_req *req = queue_req_create(request, fn, arg);
+    if (!req) {
+        error_set(err, PAWL_NO_MEMORY, "out of memory");
+        return PAWL_NO_MEMORY;
+    }
+    if (inbox_post(rt, &req->item))
+        return PAWL_OK;
+    free(req);
+    error_set(err, PAWL_SHUTDOWN, "the runtime is closing");
+    return PAWL_SHUTDOWN;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/core/coming.c -- see coming.h. */
+#include "runtime/core/coming.h"
+
+#include "runtime/core/resident.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct coming {
+    struct coming *next; /* of those that are only spoken for */
+    uint64_t message;    /* its start; 0: decided in this pass, not committed yet */
+    size_t len;
+    char id[];
+};
+
+static struct coming *add(pawl_runtime *rt, pawl_str id)
+{
+    struct coming *c = calloc(1, sizeof(*c) + id.len + 1);
+    need_memory(c);
+    c->len = id.len;
+    memcpy(c->id, id.ptr, id.len);
+    need_memory(map_puts(&rt->coming, (pawl_str){c->id, c->len}, c));
+    return c;
+}
+
+/* Starts of an earlier process may still lie in the store. */
+static enum engine_taken is_stored(pawl_runtime *rt, pawl_str id)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    if (!rt->fetch_messages)
+        return TAKEN_NO;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_messages(rt->store, 0, id, &rt->load_mem, &list, &err);
+    for (size_t i = 0; i < list.count; i++)
+        if (list.items[i].kind == PAWL_MSG_START)
+            return TAKEN_YES;
+    return rc == PAWL_OK ? TAKEN_NO : rc == PAWL_CORRUPT ? TAKEN_YES : TAKEN_UNKNOWN;
+}
+
+void coming_speak(void *user, pawl_str id)
+{
+    pawl_runtime *rt = user;
+    if (map_gets(&rt->coming, id))
+        return;
+    struct coming *c = add(rt, id);
+    c->next = rt->spoken_for;
+    rt->spoken_for = c;
+}
+
+enum engine_taken coming_ask(void *user, pawl_str id)
+{
+    pawl_runtime *rt = user;
+    if (map_gets(&rt->coming, id) || resident_by_id(rt, id))
+        return TAKEN_YES;
+    pawl_row row;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_find(rt->store, id, &rt->load_mem, &row, &err);
+    enum engine_taken taken = rc == PAWL_NOT_FOUND                  ? is_stored(rt, id)
+                              : rc == PAWL_OK || rc == PAWL_CORRUPT ? TAKEN_YES
+                                                                    : TAKEN_UNKNOWN;
+    if (taken == TAKEN_NO)
+        coming_speak(rt, id);
+    return taken;
+}
+
+void coming_add(pawl_runtime *rt, pawl_str id, uint64_t message_id)
+{
+    struct coming *c = map_gets(&rt->coming, id);
+    if (!c)
+        c = add(rt, id);
+    if (!c->message)
+        c->message = message_id;
+}
+
+bool coming_before(const pawl_runtime *rt, const struct letter *l)
+{
+    const struct coming *c = rt->coming.count ? map_gets(&rt->coming, l->instance) : NULL;
+    return c && (!c->message || c->message != l->mail.id);
+}
+
+void coming_delivered(pawl_runtime *rt, const struct letter *l)
+{
+    if (rt->coming.count)
+        free(map_removes(&rt->coming, l->instance));
+}
+
+void coming_pass(pawl_runtime *rt)
+{
+    while (rt->spoken_for) {
+        struct coming *c = rt->spoken_for;
+        rt->spoken_for = c->next;
+        if (!c->message)
+            free(map_removes(&rt->coming, (pawl_str){c->id, c->len}));
+    }
+}
+
+void coming_free(pawl_runtime *rt)
+{
+    size_t cursor = 0;
+    for (void *c; (c = map_next(&rt->coming, &cursor));)
+        free(c);
+    map_deinit(&rt->coming);
+}

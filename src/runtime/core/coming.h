@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/coming.h -- ids that are taken by starts on their way. [engine]
+ *
+ * A start by name (of a child, or detached) is decided in one commit and makes its instance in a
+ * later one.  A detached start whose id is taken must be refused to the code that asks, so from
+ * its decision on the id is spoken for: other detached starts are refused, and starts from
+ * elsewhere wait until it is there.
+ */
+#ifndef PAWL_RUNTIME_COMING_H
+#define PAWL_RUNTIME_COMING_H
+
+#include "runtime/core/runtime.h"
+
+/* The engine asks for a detached start: may it take this id?  Free: it has it now. */
+enum engine_taken coming_ask(void *rt, pawl_str instance);
+/* A child takes it, if it is free. */
+void coming_speak(void *rt, pawl_str instance);
+/* A start by name is in memory. */
+void coming_add(pawl_runtime *rt, pawl_str instance, uint64_t message_id);
+/* Another start of this id goes before this one. */
+bool coming_before(const pawl_runtime *rt, const struct letter *l);
+/* This start is being delivered. */
+void coming_delivered(pawl_runtime *rt, const struct letter *l);
+/* A pass begins: what was spoken for and not committed is free again. */
+void coming_pass(pawl_runtime *rt);
+void coming_free(pawl_runtime *rt);
+
+#endif

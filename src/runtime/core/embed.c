@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/embed.c -- see embed.h.
+ *
+ * Walk: inbox_post() and inbox_wake() tell, once, until a step has begun; the
+ * step takes the telling back before it looks at the inbox, so that what comes
+ * during it is told again.  Invariant, under rt->lock: the descriptor is readable
+ * exactly while step_told is set.
+ */
+#include "runtime/core/embed.h"
+#include "base/misuse.h"
+#include "runtime/loop/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static bool is_stepped(const pawl_runtime *rt)
+{
+    return !rt->threaded && !rt->opts.read_only;
+}
+
+/* Never 0, 1 or 2: whoever closed those did not mean to get this one. */
+static int make_fd(void)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(fd);
+    return higher;
+}
+
+int pawl_runtime_fd(pawl_runtime *rt)
+{
+    MUST_HAVE("a runtime", rt);
+    if (!is_stepped(rt))
+        return -1;
+    pthread_mutex_lock(&rt->lock);
+    if (!rt->step_fd) {
+        int fd = make_fd();
+        rt->step_fd = fd > 0 ? fd : 0;
+        embed_tell_locked(rt); /* what came before was told to nobody */
+    }
+    int fd = rt->step_fd ? rt->step_fd : -1;
+    pthread_mutex_unlock(&rt->lock);
+    return fd;
+}
+
+void embed_tell_locked(pawl_runtime *rt)
+{
+    if (!rt->step_fd || rt->step_told)
+        return;
+    while (eventfd_write(rt->step_fd, 1) != 0 && errno == EINTR)
+        ;
+    rt->step_told = true;
+}
+
+void embed_heard(pawl_runtime *rt)
+{
+    eventfd_t ignored;
+    if (!rt->step_fd)
+        return;
+    pthread_mutex_lock(&rt->lock);
+    while (rt->step_told && eventfd_read(rt->step_fd, &ignored) != 0 && errno == EINTR)
+        ;
+    rt->step_told = false;
+    pthread_mutex_unlock(&rt->lock);
+}
+
+void embed_close(pawl_runtime *rt)
+{
+    if (rt->step_fd)
+        close(rt->step_fd);
+    rt->step_fd = 0;
+}
+
+int64_t pawl_runtime_timeout_ms(pawl_runtime *rt)
+{
+    MUST_HAVE("a runtime", rt);
+    if (!is_stepped(rt) || rt->dead != PAWL_OK)
+        return -1;
+    if (rt->queue_count)
+        return 0;
+    int64_t until = loop_idle_until(rt), now = rt_mono(rt);
+    if (until == INT64_MAX)
+        return -1;
+    return until > now ? until - now : 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/figures.c -- what a runtime tells about itself, to any thread.
+ *
+ * Counters are relaxed atomics, written where things happen.  Depths are counted in
+ * the store, which takes as long as there are rows: whoever only wants to know
+ * whether it is well asks pawl_runtime_healthy().
+ */
+#include "base/misuse.h"
+#include "runtime/core/inbox.h"
+#include "runtime/core/owed.h"
+#include "runtime/work/job.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SLOW_COMMIT_MS 10000 /* from here on health is bad */
+#define SLOW_ANSWER_MS 10000
+
+static const int64_t bounds_ms[PAWL_DELAY_BUCKETS - 1] = {
+    1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000};
+
+int64_t pawl_delay_bound_ms(unsigned bucket)
+{
+    return bucket < COUNT_OF(bounds_ms) ? bounds_ms[bucket] : INT64_MAX;
+}
+
+/* Since when was it ready?  What ran when the process before this one ended, since we looked
+ * for it; what follows a lost lease, nobody knows: 0. */
+static int64_t ready_since(const pawl_runtime *rt, const pawl_work *w, bool recovered)
+{
+    if (w->attempt && !w->visible_ms)
+        return recovered ? rt->recovered_ms : 0;
+    return w->visible_ms > w->scheduled_ms ? w->visible_ms : w->scheduled_ms;
+}
+
+void job_began(pawl_runtime *rt, const pawl_work *w, bool recovered, int64_t now_ms)
+{
+    int64_t since = ready_since(rt, w, recovered);
+    if (!since && w->attempt)
+        return;
+    int64_t ms = now_ms > since ? now_ms - since : 0;
+    unsigned bucket = 0;
+    while (ms > pawl_delay_bound_ms(bucket))
+        bucket++;
+    COUNT(rt, schedule_to_start[bucket]);
+    COUNT(rt, schedule_to_start_count);
+    COUNT_BY(rt, schedule_to_start_ms, (uint64_t)ms);
+}
+
+/* A disk that does not answer says nothing: only the time tells. */
+static void look_at_commit(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
+{
+    int64_t began = atomic_load_explicit(&rt->commit_began_ms, memory_order_relaxed);
+    int64_t ms = began ? rt_mono(rt) - began : 0;
+    if (ms >= SLOW_COMMIT_MS)
+        (void)snprintf(trouble, PAWL_TROUBLE_BYTES,
+                       "store: the disk has not answered a commit for %lld s",
+                       (long long)ms / 1000);
+}
+
+/* Whatever holds it up: a call that came long ago has its answer, or something is wrong. */
+static void look_at_calls(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
+{
+    int64_t since = owed_since(rt);
+    int64_t ms = since ? rt_mono(rt) - since : 0;
+    if (ms >= SLOW_ANSWER_MS)
+        (void)snprintf(trouble, PAWL_TROUBLE_BYTES, "engine: a call has no answer for %lld s",
+                       (long long)ms / 1000);
+}
+
+bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
+{
+    MUST_HAVE("a runtime", rt);
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->trouble);
+    pthread_mutex_unlock(&rt->trouble_lock);
+    if (atomic_load(&rt->gone))
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->gone_why);
+    if (!rettrouble[0])
+        look_at_commit(rt, rettrouble);
+    if (!rettrouble[0])
+        look_at_calls(rt, rettrouble);
+    if (!rettrouble[0] && atomic_load(&rt->no_workers))
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "no thread for activities can be started");
+    if (!atomic_load(&rt->full))
+        return !rettrouble[0];
+    if (!rettrouble[0])
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES,
+                       "store: the disk is full: new work is refused until space is freed");
+    inbox_wake(rt); /* nobody should have to try: the engine looks again */
+    return !rettrouble[0];
+}
+
+void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
+{
+    MUST_HAVE("a runtime", rt);
+    memset(ret, 0, sizeof(*ret));
+#define COPY(field) ret->field = atomic_load_explicit(&rt->n.field, memory_order_relaxed)
+    COPY(turns);
+    COPY(rounds);
+    COPY(commits);
+    COPY(events);
+    COPY(activities_started);
+    COPY(activities_completed);
+    COPY(activities_failed);
+    COPY(activities_retried);
+    COPY(timers_fired);
+    COPY(replays);
+    COPY(replayed_events);
+    COPY(evictions);
+    COPY(mismatches);
+    COPY(quarantined);
+    COPY(commit_us);
+    COPY(store_errors);
+    COPY(resident);
+    COPY(retired);
+    COPY(schedule_to_start_count);
+    COPY(schedule_to_start_ms);
+#undef COPY
+    for (size_t i = 0; i < PAWL_DELAY_BUCKETS; i++)
+        ret->schedule_to_start[i] =
+            atomic_load_explicit(&rt->n.schedule_to_start[i], memory_order_relaxed);
+    ret->inbox = atomic_load(&rt->inbox_count) + atomic_load(&rt->n.todo);
+    pawl_depths depths = {0};
+    pawl_error err;
+    if (rt->store->ops->depths(rt->store, rt_now(rt), &depths, &err) == PAWL_OK) {
+        ret->orchestrator_queue = depths.messages;
+        ret->worker_queue = depths.work;
+        ret->timers_near = depths.timers;
+        ret->instances = depths.instances;
+        ret->instances_suspended = depths.suspended;
+        ret->instances_blocked = depths.blocked;
+        ret->instances_failed = depths.failed;
+        ret->instances_cancelled = depths.cancelled;
+    }
+    pawl_store_figures figures;
+    store_figures(rt->store, &figures);
+    ret->store_log_bytes = figures.log_bytes;
+    ret->store_damaged = figures.damaged;
+    pthread_mutex_lock(&rt->work_lock);
+    ret->running_activities = rt->running;
+    pthread_mutex_unlock(&rt->work_lock);
+    ret->busy = rt->threaded && (atomic_load(&rt->busy) || atomic_load(&rt->commit_began_ms));
+    ret->healthy = pawl_runtime_healthy(rt, ret->trouble);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/inbox.h -- the one door to the engine thread.
+ *
+ * Any thread posts; the engine takes everything at once.  While the engine
+ * waits for the disk, what arrives queues here and becomes the next group.  The engine is
+ * the engine thread, or who has borrowed it (lend.h).
+ */
+#ifndef PAWL_RUNTIME_INBOX_H
+#define PAWL_RUNTIME_INBOX_H
+
+#include "runtime/core/runtime.h"
+
+/* False when the runtime refuses new requests (shutting down). */
+bool inbox_post(pawl_runtime *rt, struct item *item);
+/* Between the two, what this thread posts does not wake a sleeping engine at once: what
+ * comes together is committed together.  After a few it does. */
+void inbox_hold(void);
+void inbox_release(void);
+/* The same, and nobody is woken: the caller sees to that. */
+void inbox_hold_end(void);
+/* Under rt->lock: a sleeping engine is told to wake; true: broadcast then. */
+bool inbox_wakes(pawl_runtime *rt);
+/* Move what arrived behind rt->items. */
+void inbox_take(pawl_runtime *rt);
+void inbox_take_locked(pawl_runtime *rt); /* under rt->lock */
+/* Sleep until something arrives, stop is set, or `until_mono_ms` (INT64_MAX: no limit). */
+void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms);
+void inbox_wake(pawl_runtime *rt);
+
+#endif

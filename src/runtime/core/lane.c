@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/core/lane.c -- see lane.h.  Called by seal.c, job.c, hold.c, lease_client.c, open.c. */
+#include "runtime/core/lane.h"
+
+#include "base/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+pawl_str lane_of(pawl_mem *mem, pawl_str activity, pawl_str tag)
+{
+    if (!tag.len)
+        return activity;
+    return pawl_mem_printf(mem, "%.*s%c%.*s", PAWL_FMT(activity), LANE_MARK, PAWL_FMT(tag));
+}
+
+pawl_str lane_activity(pawl_str lane)
+{
+    const char *mark = lane.len ? memchr(lane.ptr, LANE_MARK, lane.len) : NULL;
+    return mark ? (pawl_str){lane.ptr, (size_t)(mark - lane.ptr)} : lane;
+}
+
+size_t lane_product(pawl_mem *mem, const pawl_str *activities, size_t activity_count,
+                    const pawl_str *tags, size_t tag_count, const pawl_str **ret)
+{
+    size_t n = 0;
+    pawl_str *lanes = arena_array(mem, pawl_str, activity_count * (tag_count + 1) + 1);
+    for (size_t i = 0; i < activity_count; i++) {
+        lanes[n++] = activities[i];
+        for (size_t k = 0; k < tag_count; k++)
+            lanes[n++] = lane_of(mem, activities[i], tags[k]);
+    }
+    *ret = lanes;
+    return n;
+}
+
+/* ---- Those of this process --------------------------------------------------------- */
+
+/* The next of the words between commas, without the blanks around it. */
+static pawl_str next_word(const char **at)
+{
+    const char *begin = *at + strspn(*at, ", ");
+    const char *end = begin + strcspn(begin, ",");
+    *at = end;
+    while (end > begin && end[-1] == ' ')
+        end--;
+    return (pawl_str){begin, (size_t)(end - begin)};
+}
+
+bool lane_open(pawl_runtime *rt, pawl_error *reterr)
+{
+    rt->tag_text = strdup(rt->opts.tags ? rt->opts.tags : "");
+    rt->tags = calloc(strlen(rt->opts.tags ? rt->opts.tags : "") / 2 + 1, sizeof(*rt->tags));
+    if (!rt->tag_text || !rt->tags) {
+        error_set(reterr, PAWL_NO_MEMORY, "out of memory");
+        return false;
+    }
+    const char *at = rt->tag_text;
+    for (pawl_str word; (word = next_word(&at)).len;) {
+        if (!check_name("tag", word, reterr))
+            return false;
+        rt->tags[rt->tag_count++] = word;
+    }
+    return true;
+}
+
+void lane_close(pawl_runtime *rt)
+{
+    free(rt->tags);
+    free(rt->tag_text);
+}
+
+const struct activity_entry *lane_is_ours(pawl_runtime *rt, pawl_str lane)
+{
+    pawl_str activity = lane_activity(lane);
+    size_t skip = activity.len + 1; /* the mark */
+    bool ours = skip > lane.len;
+    for (size_t i = 0; i < rt->tag_count && !ours; i++)
+        ours = pawl_str_eq(rt->tags[i], (pawl_str){lane.ptr + skip, lane.len - skip});
+    return ours ? registry_activity(rt->app, activity) : NULL;
+}
+
+size_t lane_ours(pawl_runtime *rt, pawl_mem *mem, const pawl_str **ret)
+{
+    size_t n = registry_activity_names(rt->app, mem, ret);
+    return rt->tag_count ? lane_product(mem, *ret, n, rt->tags, rt->tag_count, ret) : n;
+}

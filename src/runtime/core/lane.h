@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/lane.h -- under which name a work row is filed, and which of them are ours.
+ *
+ * A call without a tag is filed under its activity, "Send"; one with a tag under both,
+ * "Send/gpu" (no name may hold a '/').  Whoever asks the store for work names its lanes, so
+ * calls with a tag nobody asks for are never read, and hide nothing behind them.
+ */
+#ifndef PAWL_RUNTIME_LANE_H
+#define PAWL_RUNTIME_LANE_H
+
+#include "runtime/core/runtime.h"
+
+#define LANE_MARK '/'
+
+/* The lane of a call; `activity` itself when there is no tag. */
+pawl_str lane_of(pawl_mem *mem, pawl_str activity, pawl_str tag);
+/* The activity whose lane this is. */
+pawl_str lane_activity(pawl_str lane);
+/* Every activity, by itself and with every tag. */
+size_t lane_product(pawl_mem *mem, const pawl_str *activities, size_t activity_count,
+                    const pawl_str *tags, size_t tag_count, const pawl_str **ret);
+
+/* The tags of opts.tags; false: one of them is no tag. */
+bool lane_open(pawl_runtime *rt, pawl_error *reterr);
+void lane_close(pawl_runtime *rt);
+/* May a thread of this process run it?  NULL: no. */
+const struct activity_entry *lane_is_ours(pawl_runtime *rt, pawl_str lane);
+/* All lanes it may run, in `mem`. */
+size_t lane_ours(pawl_runtime *rt, pawl_mem *mem, const pawl_str **ret);
+
+#endif

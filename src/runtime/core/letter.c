@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/core/letter.c -- see letter.h.  [engine], except request_create. */
+#include "runtime/core/letter.h"
+
+#include "runtime/core/coming.h"
+
+#include "base/limits.h"
+#include "runtime/core/owed.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Copy `s` to *at, NUL-terminated, and move on. */
+static pawl_str put(char **at, pawl_str s)
+{
+    pawl_str copy = {*at, s.len};
+    if (s.len)
+        memcpy(*at, s.ptr, s.len);
+    (*at)[s.len] = 0;
+    *at += s.len + 1;
+    return copy;
+}
+
+struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str instance, pawl_str key)
+{
+    size_t bytes = mail->name.len + mail->data.len + mail->attrs.len + instance.len + key.len + 5;
+    struct letter *l = malloc(sizeof(*l) + bytes);
+    if (!l)
+        return NULL;
+    memset(l, 0, sizeof(*l));
+    char *at = (char *)(l + 1);
+    l->mail = *mail;
+    l->mail.name = put(&at, mail->name);
+    l->mail.data = put(&at, mail->data);
+    l->mail.attrs = put(&at, mail->attrs);
+    l->instance = put(&at, instance);
+    l->key = put(&at, key);
+    l->uid = uid;
+    return l;
+}
+
+struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
+{
+    if (map_get(&rt->inflight, row->id))
+        return NULL;
+    struct mail mail = {.id = row->id,
+                        .kind = row->kind,
+                        .execution = row->execution,
+                        .ref = row->ref,
+                        .name = row->name,
+                        .data = row->data,
+                        .attrs = row->attrs};
+    struct letter *l = letter_create(&mail, row->uid, row->instance, (pawl_str){0});
+    /* Its row is taken, and what came after it must not overtake it. */
+    need_memory(l && map_put(&rt->inflight, row->id, l));
+    l->stored = true;
+    l->attempt = row->attempt;
+    l->created_ms = row->created_ms;
+    if (row->kind == PAWL_MSG_START && !row->uid)
+        coming_add(rt, row->instance, row->id);
+    return l;
+}
+
+void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const char *text)
+{
+    if (l->stored)
+        map_remove(&rt->inflight, l->mail.id);
+    if (l->request && status == PAWL_OK)
+        request_answer(l->request, &(pawl_reply){.status = PAWL_OK});
+    else if (l->request)
+        request_refuse(l->request, status, "%s", text);
+    free(l);
+}
+
+void letter_todo(pawl_runtime *rt, struct letter *l)
+{
+    l->next = NULL;
+    *rt->todo_end = l;
+    rt->todo_end = &l->next;
+    rt->todo_count++;
+}
+
+void letter_later(pawl_runtime *rt, struct letter *l)
+{
+    l->next = NULL;
+    *rt->later_end = l;
+    rt->later_end = &l->next;
+}
+
+void letter_back(pawl_runtime *rt, struct letter *list)
+{
+    if (!list)
+        return;
+    struct letter *last = list;
+    size_t n = 1;
+    for (; last->next; last = last->next)
+        n++;
+    last->next = rt->todo;
+    if (!rt->todo)
+        rt->todo_end = &last->next;
+    rt->todo = list;
+    rt->todo_count += n;
+}
+
+struct letter *letter_next(pawl_runtime *rt)
+{
+    struct letter *l = rt->todo;
+    if (!l)
+        return NULL;
+    rt->todo = l->next;
+    if (!rt->todo)
+        rt->todo_end = &rt->todo;
+    rt->todo_count--;
+    l->next = NULL;
+    return l;
+}
+
+static const char *put_c(char **at, const char *text)
+{
+    return text ? put(at, pawl_s(text)).ptr : NULL;
+}
+
+static size_t length(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
+struct request *request_create(const pawl_request *args, pawl_reply_fn *fn, void *arg)
+{
+    size_t bytes = length(args->instance) + length(args->name) + length(args->version) +
+                   length(args->reason) + length(args->idempotency_key) + args->data.len + 1;
+    struct request *req = malloc(sizeof(*req) + bytes);
+    if (!req)
+        return NULL;
+    memset(req, 0, sizeof(*req));
+    req->item.kind = ITEM_REQUEST;
+    req->args = *args;
+    req->fn = fn;
+    req->arg = arg;
+    char *at = req->text;
+    req->args.instance = put_c(&at, args->instance);
+    req->args.name = put_c(&at, args->name);
+    req->args.version = put_c(&at, args->version);
+    req->args.reason = put_c(&at, args->reason);
+    req->args.idempotency_key = put_c(&at, args->idempotency_key);
+    req->args.data = put(&at, args->data);
+    return req;
+}
+
+void request_answer(struct request *req, const pawl_reply *reply)
+{
+    owed_done(&req->item);
+    if (req->fn)
+        req->fn(req->arg, reply);
+    free(req);
+}
+
+void request_refuse(struct request *req, pawl_status status, const char *format, ...)
+{
+    pawl_reply reply = {.status = status, .error.status = status};
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reply.error.text, sizeof(reply.error.text), format, args);
+    va_end(args);
+    request_answer(req, &reply);
+}

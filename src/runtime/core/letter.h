@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/letter.h -- messages and client requests in memory.
+ *
+ * A letter lives from its arrival (completion, request, fetched row) until the
+ * commit that consumes it.  Stored letters are in rt->inflight under their row
+ * id while they live, so the same row is never in memory twice.
+ */
+#ifndef PAWL_RUNTIME_LETTER_H
+#define PAWL_RUNTIME_LETTER_H
+
+#include "runtime/core/runtime.h"
+
+/* Copy everything into one block; NULL when out of memory. */
+struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str instance,
+                             pawl_str key);
+/* From a message row; NULL when it is in memory already. */
+struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row);
+/* Forget it; a request still attached is answered with `status`. */
+void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const char *text);
+
+/* Put at the end of what is to be delivered, or of what waits for the next group. */
+void letter_todo(pawl_runtime *rt, struct letter *l);
+void letter_later(pawl_runtime *rt, struct letter *l);
+/* Put a list back in front of everything, in order, for another try. */
+void letter_back(pawl_runtime *rt, struct letter *list);
+struct letter *letter_next(pawl_runtime *rt); /* NULL: none */
+
+/* A copy of the caller's request; NULL when out of memory. */
+struct request *request_create(const pawl_request *args, pawl_reply_fn *fn, void *arg);
+/* Call back and free. */
+void request_answer(struct request *req, const pawl_reply *reply);
+void request_refuse(struct request *req, pawl_status status, const char *format, ...)
+    PAWL_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/core/owed.c -- see owed.h.  A ring through rt->owed, so that who leaves needs no runtime. */
+#include "runtime/core/owed.h"
+
+void owed_open(pawl_runtime *rt)
+{
+    rt->owed.older = rt->owed.newer = &rt->owed;
+}
+
+void owed_take(pawl_runtime *rt, struct item *item)
+{
+    if (item->newer)
+        return;
+    if (!item->since_ms)
+        item->since_ms = rt_mono(rt);
+    item->older = rt->owed.older;
+    item->newer = &rt->owed;
+    item->older->newer = item->newer->older = item;
+}
+
+void owed_done(struct item *item)
+{
+    if (!item->newer)
+        return;
+    item->older->newer = item->newer;
+    item->newer->older = item->older;
+    item->older = item->newer = NULL;
+    item->since_ms = 0;
+}
+
+void owed_renew(pawl_runtime *rt, struct item *item)
+{
+    owed_done(item);
+    owed_take(rt, item);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return !a || (b && b < a) ? b : a;
+}
+
+void owed_tell(pawl_runtime *rt)
+{
+    int64_t taken = rt->owed.newer == &rt->owed ? 0 : rt->owed.newer->since_ms;
+    int64_t left = rt->items ? rt->items->since_ms : 0;
+    atomic_store_explicit(&rt->owed_since_ms, earlier(taken, left), memory_order_relaxed);
+}
+
+int64_t owed_since(pawl_runtime *rt)
+{
+    int64_t coming = atomic_load_explicit(&rt->inbox_since_ms, memory_order_relaxed);
+    return earlier(atomic_load_explicit(&rt->owed_since_ms, memory_order_relaxed), coming);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/registry.c -- register code, find it by name and version.
+ *
+ * Invariants: the versions of a name form a list from highest to lowest; an
+ * entry is complete before it can be found.  Called by authors before and while
+ * a runtime runs, by the engine thread for every load, by client threads.
+ */
+#include "runtime/core/registry.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/misuse.h"
+#include "runtime/core/inbox.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TROUBLE_TAIL 24 /* room for "; and N more" */
+
+pawl_app *pawl_app_new(void)
+{
+    pawl_app *app = calloc(1, sizeof(*app));
+    if (!app)
+        return NULL;
+    pthread_mutex_init(&app->lock, NULL);
+    map_init(&app->orchestrations);
+    map_init(&app->activities);
+    return app;
+}
+
+void pawl_app_free(pawl_app *app)
+{
+    if (!app || atomic_load(&app->left_running)) /* somebody may still run its code */
+        return;
+    for (size_t i = 0; i < app->all_code.count; i++) {
+        free(app->all_code.items[i]->name);
+        free(app->all_code.items[i]->version);
+        free(app->all_code.items[i]);
+    }
+    for (size_t i = 0; i < app->all_activities.count; i++) {
+        free(app->all_activities.items[i]->name);
+        free(app->all_activities.items[i]);
+    }
+    for (size_t i = 0; i < app->modules.count; i++) {
+        dlclose(app->modules.items[i].handle);
+        close(app->modules.items[i].fd);
+        free(app->modules.items[i].path);
+    }
+    vec_deinit(&app->all_code);
+    vec_deinit(&app->all_activities);
+    vec_deinit(&app->modules);
+    map_deinit(&app->orchestrations);
+    map_deinit(&app->activities);
+    pthread_mutex_destroy(&app->lock);
+    free(app);
+}
+
+/* Remember what is wrong, for pawl_runtime_open(): all of it, as far as there is room.  That
+ * something is there already hides nothing worse: it is what loading a module again is about. */
+static pawl_status refuse(pawl_app *app, const pawl_error *err)
+{
+    pthread_mutex_lock(&app->lock);
+    pawl_error *all = &app->trouble;
+    size_t len = strlen(all->text), more = strlen(err->text);
+    if (!app->trouble_count++) {
+        *all = *err;
+    } else {
+        if (all->status == PAWL_EXISTS)
+            all->status = err->status;
+        if (len + more + sizeof("; ") + TROUBLE_TAIL <= sizeof(all->text))
+            (void)snprintf(all->text + len, sizeof(all->text) - len, "; %s", err->text);
+        else
+            app->trouble_untold++;
+    }
+    pthread_mutex_unlock(&app->lock);
+    return err->status;
+}
+
+void registry_trouble(pawl_app *app, pawl_error *ret)
+{
+    pthread_mutex_lock(&app->lock);
+    *ret = app->trouble;
+    size_t len = strlen(ret->text);
+    if (app->trouble_untold)
+        (void)snprintf(ret->text + len, sizeof(ret->text) - len, "; and %d more",
+                       app->trouble_untold);
+    pthread_mutex_unlock(&app->lock);
+}
+
+void registry_join(pawl_app *app, pawl_runtime *rt)
+{
+    pthread_mutex_lock(&app->lock);
+    rt->next_of_app = app->runtimes;
+    app->runtimes = rt;
+    pthread_mutex_unlock(&app->lock);
+}
+
+void registry_leave(pawl_app *app, pawl_runtime *rt)
+{
+    pthread_mutex_lock(&app->lock);
+    pawl_runtime **at = &app->runtimes;
+    while (*at && *at != rt)
+        at = &(*at)->next_of_app;
+    if (*at)
+        *at = rt->next_of_app;
+    pthread_mutex_unlock(&app->lock);
+}
+
+/* What waited for this code may be looked at again. */
+static void tell_runtimes(pawl_app *app)
+{
+    atomic_fetch_add(&app->generation, 1);
+    pthread_mutex_lock(&app->lock);
+    for (pawl_runtime *rt = app->runtimes; rt; rt = rt->next_of_app)
+        inbox_wake(rt);
+    pthread_mutex_unlock(&app->lock);
+}
+
+static pawl_status check_registration(pawl_app *app, const char *what, const char *name,
+                                      const char *version, const void *fn, pawl_error *err)
+{
+    if (!app || !name || !fn) {
+        error_set(err, PAWL_MISUSE, "%s registered without app, name or function", what);
+        return PAWL_MISUSE;
+    }
+    if (!check_name(what, pawl_s(name), err))
+        return err->status;
+    if (version && !check_version(pawl_s(version), err)) {
+        error_set(err, PAWL_INVALID, "%s '%s': version '%s' is not of the form 1.2.3", what, name,
+                  version);
+        return PAWL_INVALID;
+    }
+    return PAWL_OK;
+}
+
+/* Put `e` into the list of its name, highest first; false when it is there already. */
+static bool insert_version(pawl_app *app, struct code_entry *e)
+{
+    struct code_entry *top = map_gets(&app->orchestrations, pawl_s(e->name));
+    struct code_entry **at = &top;
+    while (*at) {
+        int order = version_compare(pawl_s((*at)->version), pawl_s(e->version));
+        if (order == 0)
+            return false;
+        if (order < 0)
+            break;
+        at = &(*at)->lower;
+    }
+    bool highest = at == &top;
+    e->lower = *at;
+    if (!highest) {
+        *at = e;
+        return true;
+    }
+    if (top)
+        map_removes(&app->orchestrations, pawl_s(e->name));
+    return map_puts(&app->orchestrations, pawl_s(e->name), e);
+}
+
+static void code_entry_free(struct code_entry *e)
+{
+    free(e->name);
+    free(e->version);
+    free(e);
+}
+
+static struct code_entry *code_entry_create(const char *name, const char *version,
+                                            pawl_orchestration_fn *fn,
+                                            const pawl_register_opts *opts)
+{
+    struct code_entry *e = calloc(1, sizeof(*e));
+    if (!e)
+        return NULL;
+    e->name = strdup(name);
+    e->version = strdup(version);
+    e->fn = fn;
+    e->user = opts ? opts->user : NULL;
+    e->stack_bytes = opts && opts->stack_bytes ? opts->stack_bytes : LIMIT_STACK_DEFAULT;
+    if (e->name && e->version)
+        return e;
+    code_entry_free(e);
+    return NULL;
+}
+
+pawl_status pawl_register_orchestration_with(pawl_app *app, const char *name, const char *version,
+                                             pawl_orchestration_fn *fn,
+                                             const pawl_register_opts *opts)
+{
+    pawl_error err = {0};
+    if (!version)
+        version = "1.0.0";
+    if (check_registration(app, "orchestration name", name, version, (const void *)(size_t)fn,
+                           &err) != PAWL_OK)
+        return app ? refuse(app, &err) : PAWL_MISUSE;
+    pawl_register_opts room;
+    if (!(opts = OPTIONS_OF(&room, opts, "pawl_register_opts", &err)))
+        return refuse(app, &err);
+    size_t stack = opts->stack_bytes ? opts->stack_bytes : LIMIT_STACK_DEFAULT;
+    if (stack < LIMIT_STACK_MIN || stack > LIMIT_STACK_MAX) {
+        error_set(&err, PAWL_LIMIT, "orchestration '%s': stack_bytes %zu is not in %d..%d", name,
+                  stack, LIMIT_STACK_MIN, LIMIT_STACK_MAX);
+        return refuse(app, &err);
+    }
+    struct code_entry *e = code_entry_create(name, version, fn, opts);
+    if (!e)
+        return PAWL_NO_MEMORY;
+    pthread_mutex_lock(&app->lock);
+    struct code_entry **slot = vec_push(&app->all_code);
+    bool added = slot && insert_version(app, e);
+    if (slot)
+        *slot = e; /* kept although refused: pawl_app_free() has it */
+    else
+        code_entry_free(e);
+    pthread_mutex_unlock(&app->lock);
+    if (!slot)
+        return PAWL_NO_MEMORY;
+    if (!added) {
+        error_set(&err, PAWL_EXISTS, "orchestration '%s' %s is registered twice", name, version);
+        return refuse(app, &err);
+    }
+    tell_runtimes(app);
+    return PAWL_OK;
+}
+
+pawl_status pawl_register_orchestration(pawl_app *app, const char *name, const char *version,
+                                        pawl_orchestration_fn *fn)
+{
+    return pawl_register_orchestration_with(app, name, version, fn, NULL);
+}
+
+pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_activity_fn *fn,
+                                        const pawl_register_opts *opts)
+{
+    pawl_error err = {0};
+    if (check_registration(app, "activity name", name, NULL, (const void *)(size_t)fn, &err) !=
+        PAWL_OK)
+        return app ? refuse(app, &err) : PAWL_MISUSE;
+    pawl_register_opts room;
+    if (!(opts = OPTIONS_OF(&room, opts, "pawl_register_opts", &err)))
+        return refuse(app, &err);
+    struct activity_entry *e = calloc(1, sizeof(*e));
+    char *copy = strdup(name);
+    if (!e || !copy) {
+        free(e);
+        free(copy);
+        return PAWL_NO_MEMORY;
+    }
+    *e = (struct activity_entry){copy, fn, opts ? opts->user : NULL};
+    pthread_mutex_lock(&app->lock);
+    bool added = !map_gets(&app->activities, pawl_s(name));
+    struct activity_entry **slot = vec_push(&app->all_activities);
+    added = added && slot && map_puts(&app->activities, pawl_s(copy), e);
+    if (slot) {
+        *slot = e;
+    } else {
+        free(copy);
+        free(e);
+    }
+    pthread_mutex_unlock(&app->lock);
+    if (!slot)
+        return PAWL_NO_MEMORY;
+    if (!added) {
+        const char *owner =
+            module_of(app, (const void *)(size_t)registry_activity(app, pawl_s(name))->fn);
+        error_set(&err, PAWL_EXISTS, "activity '%s' is registered twice%s%s%s", name,
+                  owner ? "; " : "", owner ? owner : "",
+                  owner ? " has it: put what both need into a module of its own, and load that, too"
+                        : "");
+        return refuse(app, &err);
+    }
+    tell_runtimes(app);
+    return PAWL_OK;
+}
+
+pawl_status pawl_register_activity(pawl_app *app, const char *name, pawl_activity_fn *fn)
+{
+    return pawl_register_activity_with(app, name, fn, NULL);
+}
+
+const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str version)
+{
+    pthread_mutex_lock(&app->lock);
+    const struct code_entry *e = map_gets(&app->orchestrations, name);
+    while (e && version.len && !pawl_str_is(version, e->version))
+        e = e->lower;
+    pthread_mutex_unlock(&app->lock);
+    return e;
+}
+
+bool registry_has_name(pawl_app *app, pawl_str name)
+{
+    return registry_code(app, name, (pawl_str){0}) != NULL;
+}
+
+const struct activity_entry *registry_activity(pawl_app *app, pawl_str name)
+{
+    pthread_mutex_lock(&app->lock);
+    const struct activity_entry *e = app->found; /* most often the one before */
+    if (!e || !pawl_str_is(name, e->name)) {
+        e = map_gets(&app->activities, name);
+        app->found = e;
+    }
+    pthread_mutex_unlock(&app->lock);
+    return e;
+}
+
+size_t registry_activity_names(pawl_app *app, pawl_mem *mem, const pawl_str **ret)
+{
+    pthread_mutex_lock(&app->lock);
+    size_t n = 0;
+    pawl_str *names = arena_alloc(mem, sizeof(*names) * (app->all_activities.count + 1));
+    for (size_t i = 0; i < app->all_activities.count; i++)
+        names[n++] = pawl_s(app->all_activities.items[i]->name);
+    pthread_mutex_unlock(&app->lock);
+    *ret = names;
+    return n;
+}
+
+bool pawl_app_has_orchestration(pawl_app *app, const char *name, const char *version)
+{
+    MUST_HAVE("an app", app);
+    return registry_code(app, pawl_s(name), pawl_s(version)) != NULL;
+}
+
+bool pawl_app_has_code(pawl_app *app)
+{
+    MUST_HAVE("an app", app);
+    pthread_mutex_lock(&app->lock);
+    bool has = app->orchestrations.count > 0;
+    pthread_mutex_unlock(&app->lock);
+    return has;
+}
+
+bool pawl_app_has_activity(pawl_app *app, const char *name)
+{
+    MUST_HAVE("an app", app);
+    return registry_activity(app, pawl_s(name)) != NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/registry.h -- the app: which code has which name and version.
+ *
+ * Entries are added, never removed or moved, so pointers to them stay good until
+ * the app is freed; one lock guards the tables.  `generation` counts additions:
+ * the engine looks again at what waited for code when it changes.
+ */
+#ifndef PAWL_RUNTIME_REGISTRY_H
+#define PAWL_RUNTIME_REGISTRY_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "pawl/runtime.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct code_entry {
+    char *name;    /* owned */
+    char *version; /* owned */
+    pawl_orchestration_fn *fn;
+    void *user;
+    size_t stack_bytes;
+    struct code_entry *lower; /* next lower version of the same name */
+};
+
+struct activity_entry {
+    char *name; /* owned */
+    pawl_activity_fn *fn;
+    void *user;
+};
+
+struct module_entry {
+    void *handle; /* dlopen; owned */
+    int fd;       /* the private copy; open as long as the module: its /proc name stays unique */
+    char *path;   /* owned; as given */
+};
+
+struct pawl_app {
+    pthread_mutex_t lock;
+    struct map orchestrations;          /* name -> highest struct code_entry */
+    struct map activities;              /* name -> struct activity_entry */
+    const struct activity_entry *found; /* by the last look; NULL: none */
+    VEC(struct module_entry) modules;
+    VEC(struct code_entry *) all_code;
+    VEC(struct activity_entry *) all_activities;
+    atomic_ulong generation;
+    pawl_runtime *runtimes;   /* woken by a registration */
+    atomic_bool left_running; /* a closed runtime left activities behind: keep their code */
+    pawl_error trouble;       /* bad registrations; status PAWL_OK: none */
+    int trouble_count, trouble_untold;
+};
+
+/* All bad registrations in one text. */
+void registry_trouble(pawl_app *app, pawl_error *ret);
+/* module.c: the path of the loaded module that has this code; NULL: none has. */
+const char *module_of(const pawl_app *app, const void *code);
+/* A runtime hears of registrations from now on; until it leaves (twice does no harm). */
+void registry_join(pawl_app *app, pawl_runtime *rt);
+void registry_leave(pawl_app *app, pawl_runtime *rt);
+/* Empty version: the highest.  NULL when there is none. */
+const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str version);
+bool registry_has_name(pawl_app *app, pawl_str name);
+const struct activity_entry *registry_activity(pawl_app *app, pawl_str name);
+/* The orchestration whose name somebody may have misspelt; NULL: none is near. */
+const char *registry_nearest(pawl_app *app, const char *name);
+/* Names of all activities, in `mem`. */
+size_t registry_activity_names(pawl_app *app, pawl_mem *mem, const pawl_str **ret);
+
+#endif

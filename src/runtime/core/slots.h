@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/slots.h -- what was running when the process died.
+ *
+ * A small mapped file: one slot for the turn being run, one for each worker.
+ * Writing a slot is a store to memory, so the healthy path pays nothing; the
+ * page cache keeps it over kill -9.  (A power loss may lose it: then nobody is
+ * blamed, and nothing is lost but a count.)  After an unclean start only the
+ * items in the slots get attempt + 1 and run unfused.
+ *
+ * A thread that faults, aborts or exits says so itself (slots_fault): then what it ran is
+ * blamed alone, and what ran beside it is not.  Where nobody said so the process was killed
+ * from outside, or by _exit(): one that ran alone is blamed; of several nobody is, but the
+ * tenth time in a row counts as one; a machine that went down is nobody's fault.
+ */
+#ifndef PAWL_RUNTIME_SLOTS_H
+#define PAWL_RUNTIME_SLOTS_H
+
+#include "pawl/types.h"
+
+#define SLOTS_WORKERS 1024
+#define SLOTS_TEXT    480
+
+struct slots;
+
+/* What the process before left behind; with a known culprit only that. */
+struct slots_past {
+    bool unclean;
+    uint64_t turn_uid;  /* instance whose turn ran; 0: none */
+    uint64_t turn_item; /* the work or message row it consumed; 0: not stored (start, raise) */
+    uint64_t work[SLOTS_WORKERS];  /* activities that ran */
+    uint32_t times[SLOTS_WORKERS]; /* how many ends in a row each was among several, this one too */
+    size_t work_count;
+    bool known;            /* who did it is known: it said so itself */
+    bool several;          /* not known, and more than one ran: nobody knows who, if anybody */
+    bool rebooted;         /* the machine went down since */
+    char text[SLOTS_TEXT]; /* what the culprit said (fault.h); "": nothing */
+};
+
+/* NULL dir: in memory only.  NULL when out of memory or not writable. */
+struct slots *slots_open(const char *dir, struct slots_past *past);
+/* The past has been dealt with, durably: forget it (but `times`; NULL: these too).  A process that
+ * dies before leaves it to the next one. */
+void slots_begin(struct slots *s, const struct slots_past *past);
+void slots_close(struct slots *s, bool clean); /* NULL is fine */
+/* From now on the end of the process is nobody's fault; threads may still write. */
+void slots_absolve(struct slots *s);
+/* The thread that calls is about to bring the process down.  Async-signal-safe. */
+void slots_fault(void);
+/* What it has to say.  Async-signal-safe. */
+void slots_say(const char *text);
+/* The turn that runs, on whatever thread, is about to. */
+void slots_fault_turn(struct slots *s);
+void slots_turn(struct slots *s, uint64_t uid, uint64_t item);
+void slots_work(struct slots *s, uint32_t worker, uint64_t work_id);
+/* Does a worker run it now?  Any thread. */
+bool slots_runs(const struct slots *s, uint64_t work_id);
+/* The same by the file in `dir`, from another process: if its owner lives, it runs. */
+bool slots_ran(const char *dir, uint64_t work_id);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/stage.h -- from decisions to a round. [engine]
+ *
+ * A stage collects what one instance decided in this group.  Sealing turns its
+ * steps into numbered events and derives the rows they mean: a scheduled
+ * activity is a work row, a timer a delayed message, a child a start message,
+ * a cancel the absence of the row it withdraws (E3: only what is not completed
+ * is dispatched).  Nothing here touches the store.
+ */
+#ifndef PAWL_RUNTIME_STAGE_H
+#define PAWL_RUNTIME_STAGE_H
+
+#include "runtime/core/runtime.h"
+
+/* The stage of `r` in this group, made when missing. */
+struct stage *stage_of(pawl_runtime *rt, struct resident *r);
+/* A stage that touches no instance (retries, hand-outs). */
+struct stage *stage_bare(pawl_runtime *rt);
+/* Unlink a stage from the group, giving back its letters. */
+struct letter *stage_abort(pawl_runtime *rt, struct stage *s);
+/* More than its place in the history changed: the whole row is written. */
+void stage_row_changed(struct stage *s);
+/* Remember a consumed letter. */
+void stage_take(struct stage *s, struct letter *l);
+/* Answer a request when this stage commits. */
+void stage_answer(struct stage *s, struct request *req);
+/* The row of message `id` goes with this round (or was never inserted). */
+void stage_drop_message(pawl_runtime *rt, struct stage *s, uint64_t id);
+/* Keep a letter as a row: in the mailbox, or waiting until it can be delivered. */
+void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool mailbox);
+/* An event that was taken goes back to the mailbox, under its old id. */
+void stage_return(pawl_runtime *rt, struct stage *s, uint64_t id, pawl_str name, pawl_str data);
+/* The row of a message was to go with this round (true): it stays. */
+bool stage_forget_drop(struct stage *s, uint64_t id);
+/* A timer that has no row: held in memory after the commit. */
+struct timer_note *stage_timer(pawl_runtime *rt, struct stage *s, int kind, uint64_t ref,
+                               int64_t due_ms);
+pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t uid,
+                         pawl_str instance);
+/* Number events, derive rows, fill in the round. */
+void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret);
+
+/* The rows that follow from one recorded step (for mend_events.c). */
+void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step);
+
+/* attrs of an OrchestrationStarted event, in the group's arena. */
+pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row);
+
+/* Code begins and ends to run, replay included: for the watchdog and the slot file,
+ * where rt->turn_item is to blame. */
+void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, const pawl_row *row);
+void turn_clock_stop(pawl_runtime *rt);
+
+#endif

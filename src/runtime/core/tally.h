@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/tally.h -- how many instances of which orchestration were started and ended, how
+ * many calls of which activity: for /metrics.
+ *
+ * A lookup for each start, end and decided call, and one more count: whoever never asks pays
+ * only that.  Names come from outside: the first TALLY_NAMES of a kind have counts of their own,
+ * all others share one.
+ */
+#ifndef PAWL_RUNTIME_TALLY_H
+#define PAWL_RUNTIME_TALLY_H
+
+#include "runtime/core/runtime.h"
+
+#define TALLY_NAMES 200
+
+struct stage;
+
+/* [engine] Something happened to an activity of that name. */
+void tally_activity(pawl_runtime *rt, pawl_str name, pawl_tally_what what);
+/* [engine] A round was committed: did an instance begin or end in it? */
+void tally_stage(pawl_runtime *rt, const struct stage *s);
+void tally_free(pawl_runtime *rt);
+
+#endif

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/instance/begin.c -- starts: make an instance, run its first turn. [engine]
+ *
+ * A start with code at hand needs no message row: the round that makes the
+ * instance also records OrchestrationStarted and what the first turn decided.
+ * Without code the instance is pending and its start waits as a row.  Ids are
+ * unique: a second start never swaps name, version or input.
+ */
+#include "runtime/instance/turn.h"
+#include "store/store.h"
+
+#include "base/limits.h"
+#include "runtime/core/coming.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/resident.h"
+#include "runtime/core/stage.h"
+#include "runtime/instance/input.h"
+#include "runtime/peek/mend.h"
+#include "runtime/queue/queue_desk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static pawl_str wanted_version(pawl_runtime *rt, const struct letter *l)
+{
+    return pawl_json_text(&rt->group_mem, l->mail.attrs, "/version", "");
+}
+
+static uint64_t attr(const struct letter *l, const char *pointer)
+{
+    return (uint64_t)pawl_json_int(l->mail.attrs, pointer, 0);
+}
+
+/* ---- It exists already ------------------------------------------------------- */
+
+pawl_status begin_input(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
+{
+    if (r->stage && r->stage->change == PAWL_ROW_INSERT && r->stage->letters) {
+        *ret = r->stage->letters->mail.data;
+        return PAWL_OK;
+    }
+    pawl_row first;
+    pawl_event started;
+    pawl_error err;
+    pawl_message_list list;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_find_execution(rt->store, r->row.uid, 1, &rt->load_mem, &first, &err);
+    if (rc == PAWL_OK && first.first_rid) {
+        rc = store_read_event(rt->store, first.first_rid, &rt->load_mem, &started, &err);
+        if (rc == PAWL_OK) {
+            *ret = started.data;
+            return PAWL_OK;
+        }
+    }
+    if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
+        return rc;
+    rc = store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err);
+    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
+        if (list.items[i].kind == PAWL_MSG_START) {
+            *ret = list.items[i].data;
+            return PAWL_OK;
+        }
+    }
+    return rc == PAWL_OK ? PAWL_EMPTY : rc;
+}
+
+static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    pawl_row *row = resident_row(r);
+    pawl_status known = input_is(rt, r, l->mail.data);
+    if (known == PAWL_CORRUPT) {
+        turn_damaged(rt, l);
+        return;
+    }
+    if (known != PAWL_OK && known != PAWL_EMPTY) {
+        turn_hold(rt, l);
+        return;
+    }
+    bool same = pawl_str_eq(row->orchestration, l->mail.name) && known == PAWL_OK;
+    struct request *req = l->request;
+    if (same && r->stage) { /* its twin is in this very group: answered with it */
+        l->duplicate = true;
+        stage_take(r->stage, l);
+        return;
+    }
+    l->request = NULL;
+    if (same) {
+        pawl_reply reply = {.status = PAWL_OK, .execution = row->execution};
+        (void)snprintf(reply.instance, sizeof(reply.instance), "%.*s", PAWL_FMT(row->id));
+        request_answer(req, &reply);
+    } else {
+        request_refuse(req, PAWL_EXISTS,
+                       "instance '%.*s' exists already with another %s; choose another id",
+                       PAWL_FMT(row->id),
+                       pawl_str_eq(row->orchestration, l->mail.name) ? "input" : "orchestration");
+    }
+    letter_drop(rt, l, PAWL_OK, "");
+}
+
+/* The parent hears why its child did not start. */
+static void tell_parent(pawl_runtime *rt, struct stage *s, const struct letter *l, pawl_str why)
+{
+    pawl_message *m =
+        stage_send(rt, s, PAWL_MSG_CHILD_FAILED, attr(l, "/parent_uid"), (pawl_str){0});
+    m->execution = attr(l, "/parent_execution");
+    m->ref = attr(l, "/parent_ref");
+    m->data = why;
+    m->attrs = pawl_s("{\"kind\":\"refused\"}");
+}
+
+/* A child or detached start whose id is taken. */
+static void refuse_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_bare(rt);
+    uint64_t parent = attr(l, "/parent_uid");
+    const pawl_row *row = resident_row(r);
+    bool twin = parent && row->parent_uid == parent &&
+                row->parent_execution == attr(l, "/parent_execution") &&
+                row->parent_ref == attr(l, "/parent_ref");
+    if (parent && !twin) {
+        tell_parent(
+            rt, s, l,
+            pawl_mem_printf(&rt->group_mem, "instance '%.*s' exists already", PAWL_FMT(row->id)));
+    } else if (!parent) { /* it came twice: its id was free when it was decided */
+        log_debug(&rt->log, "begin", "start of an id that exists; ignored", "instance=%.*s",
+                  PAWL_FMT(row->id));
+    }
+    if (twin)
+        mend_child(rt, s, row);
+    stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+}
+
+/* ---- Making it ---------------------------------------------------------------- */
+
+/* Is mail for this id being kept by this very group?  Then the start waits for it. */
+static bool is_kept_now(const pawl_runtime *rt, pawl_str id)
+{
+    if (!map_gets(&rt->kept_names, id))
+        return false;
+    for (const struct stage *s = rt->stages; s; s = s->next)
+        for (size_t i = 0; i < s->messages.count; i++)
+            if (!s->messages.items[i].uid && s->messages.items[i].mailbox &&
+                pawl_str_eq(s->messages.items[i].instance, id))
+                return true;
+    return false;
+}
+
+static void adopt_one(pawl_runtime *rt, struct resident *r, struct stage *s,
+                      const pawl_message *old)
+{
+    pawl_message *m = stage_send(rt, s, old->kind, s->row.uid, (pawl_str){0});
+    m->name = arena_dup(&rt->group_mem, old->name);
+    m->data = arena_dup(&rt->group_mem, old->data);
+    m->attrs = mend_was_attrs(rt, old->id);
+    *list_add(&rt->group_mem, &s->adoptions) = (struct adoption){m->id, old->id};
+    m->mailbox = true;
+    pawl_str key = pawl_json_text(&rt->group_mem, old->attrs, "/key", "");
+    if (key.len)
+        *list_add(&rt->group_mem, &s->keys) = key;
+    if (r->x)
+        execution_mailbox_add(r->x, m->id, m->name, m->data);
+    *list_add(&rt->group_mem, &s->drop_messages) = old->id;
+}
+
+bool begin_adopt(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    pawl_message_list list;
+    pawl_error err;
+    if (!map_gets(&rt->kept_names, r->row.id))
+        return true;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err);
+    if (rc != PAWL_OK)
+        return rc == PAWL_CORRUPT; /* damaged mail stays where it is */
+    for (size_t i = 0; i < list.count; i++)
+        if (list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED)
+            adopt_one(rt, r, s, &list.items[i]);
+    s->adopted = true;
+    return true;
+}
+
+bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    const struct code_entry *code =
+        registry_code(rt->app, s->row.orchestration, wanted_version(rt, l));
+    if (!code)
+        return false;
+    s->row.version = pawl_s(code->version);
+    s->row.finding = (pawl_str){0};
+    s->unpile = l->uid != 0; /* mail came while it was pending */
+    if (s->change != PAWL_ROW_INSERT)
+        s->change = PAWL_ROW_ALL;
+    if (!r->x) {
+        struct execution_spec spec = load_spec(rt, &s->row, code, r);
+        r->x = execution_create(&spec);
+        r->code = code;
+    }
+    bool damaged; /* what cannot be read stays where it is */
+    bool ready = r->x && (!l->uid || load_mailbox(rt, r, &damaged)); /* mail of a pending one */
+    if (!ready || !begin_adopt(rt, r, s)) {
+        turn_again(rt, r, l);
+        return true;
+    }
+    struct mail start = l->mail;
+    start.execution = s->row.execution;
+    start.name = s->row.orchestration;
+    start.attrs = start_attrs(rt, s->row.version, &s->row);
+    struct engine_finding finding = {0};
+    enum engine_fate fate;
+    turn_clock_start(rt, code, &s->row);
+    RT_POINT(rt, "turn.run");
+    enum engine_outcome outcome =
+        execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, &finding);
+    turn_clock_stop(rt);
+    COUNT(rt, turns);
+    if (outcome != ENGINE_WAITING && outcome != ENGINE_ENDED) {
+        turn_outcome(rt, r, l, outcome, &finding);
+        return true;
+    }
+    turn_drop_consumed(rt, r, s);
+    if (l->stored)
+        stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+    turn_outcome(rt, r, NULL, outcome, &finding);
+    return true;
+}
+
+/* Pending: the row now, the start as a message of its own. */
+static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, bool codeless)
+{
+    struct stage *s = stage_of(rt, r);
+    if (!begin_adopt(rt, r, s)) {
+        turn_again(rt, r, l);
+        return;
+    }
+    if (l->uid == s->row.uid && l->stored) { /* its row waits already */
+        stage_take(s, l);
+    } else {
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        pawl_message *m = stage_send(rt, s, PAWL_MSG_START, s->row.uid, (pawl_str){0});
+        m->execution = s->row.execution;
+        m->name = l->mail.name;
+        m->data = l->mail.data;
+        m->attrs = l->mail.attrs;
+        if (codeless)
+            *list_add(&rt->group_mem, &s->quiet) = m->id;
+        stage_take(s, l);
+    }
+    if (!codeless)
+        return;
+    need_memory(map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid));
+    s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
+    if (s->change != PAWL_ROW_INSERT)
+        s->change = PAWL_ROW_ALL;
+    r->doomed = true;
+}
+
+/* No code for it: it waits, or by option a child is cancelled.  What a client started without code
+ * was asked to wait. */
+static void begin_without_code(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    if (!rt->opts.cancel_missing_version || l->request || !s->row.parent_uid) {
+        begin_later(rt, r, l, true);
+        return;
+    }
+    if (!begin_adopt(rt, r, s)) {
+        turn_again(rt, r, l);
+        return;
+    }
+    if (l->stored)
+        stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l); /* first: its data is the input */
+    turn_finish(rt, r, NULL, PAWL_EV_ORCHESTRATION_CANCELLED,
+                turn_missing(rt, &s->row, wanted_version(rt, l)));
+}
+
+static struct resident *make(pawl_runtime *rt, const struct letter *l)
+{
+    pawl_row row = {.uid = rt_new_id(rt),
+                    .id = l->instance,
+                    .orchestration = l->mail.name,
+                    .version = wanted_version(rt, l),
+                    .state = PAWL_PENDING,
+                    .execution = 1,
+                    .created_ms = rt->now_ms,
+                    .updated_ms = rt->now_ms,
+                    .parent_uid = attr(l, "/parent_uid"),
+                    .parent_execution = attr(l, "/parent_execution"),
+                    .parent_ref = attr(l, "/parent_ref"),
+                    .parent_id = pawl_json_text(&rt->group_mem, l->mail.attrs, "/parent", "")};
+    struct resident *r = resident_add(rt, &row);
+    if (r)
+        stage_of(rt, r)->change = PAWL_ROW_INSERT;
+    return r;
+}
+
+static void block_start(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct engine_finding why = {0};
+    (void)snprintf(why.text, sizeof(why.text),
+                   "poison: its start ended the process %u times; mend the code, then retry",
+                   l->attempt);
+    turn_block(rt, r, l, &why);
+}
+
+/* It, or its parent, was removed before it began. */
+static void drop_start(pawl_runtime *rt, struct letter *l)
+{
+    struct stage *s = stage_bare(rt);
+    stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+}
+
+/* OK when nobody, or an instance that is still there, is its parent; NONE: it was removed. */
+static enum load_result look_at_parent(pawl_runtime *rt, const struct letter *l)
+{
+    struct resident *parent = NULL;
+    uint64_t uid = attr(l, "/parent_uid");
+    enum load_result found = uid ? load_row(rt, uid, (pawl_str){0}, &parent) : LOAD_OK;
+    return parent && parent->stage && parent->stage->removed ? LOAD_NONE : found;
+}
+
+/* OK when it may be made; NONE: it has too many ancestors.  Counted only where there are some;
+ * one that was removed has none above it. */
+static enum load_result look_at_depth(pawl_runtime *rt, const struct letter *l)
+{
+    uint64_t uid = attr(l, "/parent_uid");
+    for (uint32_t depth = 1; uid; depth++) {
+        struct resident *r = NULL;
+        if (depth >= rt->opts.max_depth)
+            return LOAD_NONE;
+        enum load_result found = load_row(rt, uid, (pawl_str){0}, &r);
+        if (found == LOAD_TROUBLE)
+            return found;
+        uid = found == LOAD_OK ? r->row.parent_uid : 0;
+    }
+    return LOAD_OK;
+}
+
+/* A chain of children that has no end would fill the store. */
+static void refuse_depth(pawl_runtime *rt, struct letter *l)
+{
+    struct stage *s = stage_bare(rt);
+    log_warn(&rt->log, "begin", "child not started: too deep", "instance=%.*s limit=%u",
+             PAWL_FMT(l->instance), rt->opts.max_depth);
+    tell_parent(rt, s, l,
+                pawl_mem_printf(&rt->group_mem,
+                                "child '%.*s' was not started: %u instances deep is the limit "
+                                "(--max-depth)",
+                                PAWL_FMT(l->instance), rt->opts.max_depth));
+    stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+}
+
+/* Start an instance nobody has heard of. */
+static void begin_new(pawl_runtime *rt, struct letter *l)
+{
+    enum load_result found = look_at_parent(rt, l);
+    if (found == LOAD_TROUBLE) {
+        turn_hold(rt, l);
+        return;
+    }
+    if (found == LOAD_NONE) {
+        drop_start(rt, l);
+        return;
+    }
+    found = look_at_depth(rt, l);
+    if (found == LOAD_TROUBLE) {
+        turn_hold(rt, l);
+        return;
+    }
+    if (found == LOAD_NONE) {
+        refuse_depth(rt, l);
+        return;
+    }
+    if (is_kept_now(rt, l->instance)) {
+        letter_later(rt, l);
+        rt->hold = true; /* later letters must not overtake it */
+        return;
+    }
+    struct resident *r = make(rt, l);
+    if (!r) {
+        turn_hold(rt, l);
+        return;
+    }
+    if (l->attempt >= rt->opts.max_attempts)
+        block_start(rt, r, l);
+    else if (rt->unfused_requests && !l->stored)
+        begin_later(rt, r, l, false);
+    else if (!begin_execution(rt, r, l))
+        begin_without_code(rt, r, l);
+}
+
+/* The start of a pending instance, its row in hand. */
+static void begin_pending(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    if (r->stage) {
+        letter_later(rt, l);
+    } else if (l->attempt >= rt->opts.max_attempts) {
+        block_start(rt, r, l);
+    } else if (r->row.state == PAWL_BLOCKED || r->row.state == PAWL_SUSPENDED) {
+        turn_pile(rt, r, l);
+    } else if (!begin_execution(rt, r, l)) {
+        begin_without_code(rt, r, l);
+    }
+}
+
+void begin_deliver(pawl_runtime *rt, struct letter *l)
+{
+    struct resident *r = NULL;
+    if (!l->uid && coming_before(rt, l)) {
+        letter_later(rt, l);
+        return;
+    }
+    if (!l->uid)
+        coming_delivered(rt, l);
+    /* An id of ours cannot exist; one that was refused once is looked up. */
+    enum load_result found = load_row(rt, l->uid, l->instance, &r);
+    if (found == LOAD_TROUBLE) {
+        turn_hold(rt, l);
+    } else if (found == LOAD_DAMAGED) {
+        turn_damaged(rt, l);
+    } else if (found == LOAD_NONE && l->uid) {
+        drop_start(rt, l);
+    } else if (found == LOAD_NONE) {
+        begin_new(rt, l);
+    } else if (l->uid && resident_row(r)->last_seq == 0 &&
+               l->mail.execution == resident_row(r)->execution) {
+        begin_pending(rt, r, l);
+    } else if (r->stage && r->stage->removed) { /* the id is free after this commit */
+        letter_later(rt, l);
+    } else if (l->request) {
+        answer_existing(rt, r, l);
+    } else if (queue_sent(rt, l)) {
+        queue_start_taken(rt, r, l);
+    } else {
+        refuse_existing(rt, r, l);
+    }
+}

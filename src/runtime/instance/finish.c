@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/instance/finish.c -- after the engine spoke: go on, end, continue as new. [engine]
+ *
+ * One round closes an execution and opens its successor; only where that cannot be
+ * (no code yet, a successor that continues at once) a WAKE message stands between
+ * the two.  What ends takes its mail along.
+ *
+ * Called by turn.c, begin.c, park.c and paranoid.c.
+ */
+#include "runtime/instance/turn.h"
+
+#include "runtime/core/resident.h"
+#include "runtime/core/stage.h"
+#include "runtime/instance/input.h"
+
+/* ---- Ending ------------------------------------------------------------------ */
+
+static void drop_mail(void *arg, uint64_t id, pawl_str name, pawl_str data)
+{
+    struct stage *s = arg;
+    (void)name;
+    (void)data;
+    stage_drop_message(s->r->rt, s, id);
+}
+
+static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    static const struct {
+        int kind;
+        pawl_state state;
+    } states[] = {
+        {PAWL_EV_ORCHESTRATION_COMPLETED, PAWL_COMPLETED},
+        {PAWL_EV_ORCHESTRATION_FAILED,    PAWL_FAILED   },
+    };
+    s->ended = true;
+    s->row.state = PAWL_CANCELLED;
+    for (size_t i = 0; i < COUNT_OF(states); i++)
+        if (states[i].kind == execution_end(r->x).kind)
+            s->row.state = states[i].state;
+    stage_row_changed(s);
+    execution_mailbox_each(r->x, drop_mail, s);
+    for (size_t i = s->messages.count; i-- > 0;) /* adopted in this very stage */
+        if (s->messages.items[i].mailbox)
+            stage_drop_message(rt, s, s->messages.items[i].id);
+}
+
+bool turn_is_between(const execution *x)
+{
+    return execution_end(x).kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW;
+}
+
+static const struct code_entry *next_code(pawl_runtime *rt, const struct resident *r)
+{
+    return registry_code(rt->app, r->row.orchestration, execution_end(r->x).version);
+}
+
+/* The row's execution is closed, and the next one is its. */
+static bool open_next(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    bool ready = s->row.execution > 1 || input_remember(rt, r, s);
+    s->row.execution++;
+    return ready;
+}
+
+/* Execution n has continued, n + 1 has no code yet: open it without. */
+static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    if (!open_next(rt, r, s))
+        return false;
+    struct execution_spec spec = load_spec(rt, &s->row, NULL, NULL);
+    execution *next = execution_create(&spec);
+    if (!next)
+        return false;
+    if (!execution_mailbox_move(next, r->x)) {
+        execution_destroy(next);
+        return false;
+    }
+    s->row.version = arena_dup(&rt->group_mem, execution_end(r->x).version);
+    execution_destroy(r->x);
+    r->x = next;
+    return true;
+}
+
+/* Record the start of an execution that is ended before its code ran. */
+static void append_start(pawl_runtime *rt, struct resident *r, struct stage *s, pawl_str input)
+{
+    struct mail open = {.kind = PAWL_MSG_START,
+                        .execution = s->row.execution,
+                        .name = s->row.orchestration,
+                        .data = input,
+                        .attrs = start_attrs(rt, s->row.version, &s->row)};
+    enum engine_fate fate;
+    struct engine_finding finding;
+    (void)execution_apply(r->x, &open, rt->now_ms, &s->turn, &fate, &finding);
+}
+
+/* A history that cannot even be read is closed with one event. */
+static void append_bare_end(pawl_runtime *rt, struct stage *s, int kind, pawl_str reason)
+{
+    struct step *steps = arena_new(&rt->group_mem, struct step);
+    steps[0].event = (pawl_event){.execution = s->row.execution,
+                                  .seq = s->base_seq + 1,
+                                  .kind = kind,
+                                  .data = reason,
+                                  .at_ms = rt->now_ms};
+    s->turn.steps = steps;
+    s->turn.count = s->turn.cap = 1;
+}
+
+void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind, pawl_str reason)
+{
+    struct stage *s = stage_of(rt, r);
+    bool bare = !r->x, damaged;
+    if (bare)
+        r->x = load_tables(rt, &r->row);
+    bool ready = r->x && (!bare || load_mailbox(rt, r, &damaged)); /* its mail goes with it */
+    pawl_str input = {0};
+    if (ready && turn_is_between(r->x)) {
+        input = arena_dup(&rt->group_mem, execution_end(r->x).value);
+        ready = open_tables(rt, r, s);
+    } else if (ready && !s->row.last_seq) {
+        pawl_status rc = begin_input(rt, r, &input);
+        ready = rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
+    }
+    if (!ready) {
+        turn_again(rt, r, l);
+        return;
+    }
+    reason = arena_dup(&rt->group_mem, reason);
+    bool began = s->row.last_seq && s->row.execution == s->base_execution;
+    if (!began && execution_last_seq(r->x) == 0)
+        append_start(rt, r, s, input);
+    if (began && execution_last_seq(r->x) < s->base_seq)
+        append_bare_end(rt, s, kind, reason);
+    else if (execution_finish(r->x, kind, reason, rt->now_ms, &s->turn) != ENGINE_ENDED) {
+        turn_again(rt, r, l);
+        return;
+    }
+    if (l) {
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        if (l->work_id)
+            *list_add(&rt->group_mem, &s->drop_work) = l->work_id;
+        stage_take(s, l);
+    }
+    ended(rt, r, s);
+    if (kind == PAWL_EV_ORCHESTRATION_FAILED)
+        s->row.state = PAWL_FAILED;
+    s->unpile = true; /* whatever still waits as a row is late now */
+}
+
+/* ---- Continue as new ------------------------------------------------------------ */
+
+/* False: the row says so already. */
+static bool wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
+{
+    need_memory(map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid));
+    pawl_str finding = turn_missing(rt, &s->row, version);
+    if (pawl_str_eq(s->row.finding, finding))
+        return false;
+    s->row.finding = finding;
+    stage_row_changed(s);
+    return true;
+}
+
+/* The next execution cannot be opened in this round: a message brings it back.
+ * Quiet: not now, but when there is code for it. */
+static void continue_later(pawl_runtime *rt, struct stage *s, pawl_str version, bool quiet)
+{
+    if (quiet && !wait_for_code(rt, s, version))
+        return; /* its message came with that finding and waits */
+    pawl_message *m = stage_send(rt, s, PAWL_MSG_WAKE, s->row.uid, (pawl_str){0});
+    if (quiet)
+        *list_add(&rt->group_mem, &s->quiet) = m->id;
+}
+
+/* Replace r->x by an execution n + 1 and run its first turn in this stage. */
+static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
+                          const struct execution_ending *end, const struct code_entry *code,
+                          enum engine_outcome *outcome, struct engine_finding *finding)
+{
+    struct execution_spec spec = load_spec(rt, &s->row, code, r);
+    execution *next = execution_create(&spec);
+    if (!next)
+        return false;
+    if (!execution_mailbox_move(next, r->x)) {
+        execution_destroy(next);
+        return false;
+    }
+    struct mail start = {.kind = PAWL_MSG_START,
+                         .execution = s->row.execution,
+                         .name = s->row.orchestration,
+                         .data = arena_dup(&rt->group_mem, end->value),
+                         .attrs = start_attrs(rt, pawl_s(code->version), &s->row)};
+    execution_destroy(r->x);
+    r->x = next;
+    r->code = code;
+    s->row.version = pawl_s(code->version);
+    s->row.finding = (pawl_str){0};
+    enum engine_fate fate;
+    turn_clock_start(rt, code, &s->row);
+    *outcome = execution_apply(next, &start, rt->now_ms, &s->turn, &fate, finding);
+    turn_clock_stop(rt);
+    turn_drop_consumed(rt, r, s);
+    return true;
+}
+
+/* Close n and open n + 1 in one round; a successor that continues at once waits
+ * for the next round.  False: the stage was given up (turn_again). */
+static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *s,
+                            enum engine_outcome *outcome, struct engine_finding *finding)
+{
+    if (!turn_is_between(r->x))
+        return true;
+    struct execution_ending end = execution_end(r->x);
+    const struct code_entry *code = next_code(rt, r);
+    if (!code) {
+        continue_later(rt, s, end.version, true);
+        *outcome = ENGINE_WAITING;
+        return true;
+    }
+    stage_row_changed(s);
+    if (!open_next(rt, r, s) || !open_in_place(rt, r, s, &end, code, outcome, finding))
+        return false;
+    if (*outcome == ENGINE_ENDED && turn_is_between(r->x)) {
+        continue_later(rt, s, (pawl_str){0}, false);
+        *outcome = ENGINE_WAITING;
+    }
+    return true;
+}
+
+/* Nobody has the version it continues with, and by option it does not wait for it. */
+static bool is_given_up(pawl_runtime *rt, const struct resident *r)
+{
+    return rt->opts.cancel_missing_version && turn_is_between(r->x) && !next_code(rt, r);
+}
+
+static void give_up(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED,
+                turn_missing(rt, &stage_of(rt, r)->row, execution_end(r->x).version));
+}
+
+void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    bool bare = !r->x; /* its own code is not needed to open the next execution */
+    bool damaged;
+    if (bare)
+        r->x = load_tables(rt, &r->row);
+    if (!r->x || (bare && !load_mailbox(rt, r, &damaged))) {
+        turn_again(rt, r, l);
+        return;
+    }
+    struct stage *s = stage_of(rt, r);
+    if (bare)
+        r->doomed = true;
+    if (is_given_up(rt, r)) {
+        give_up(rt, r, l);
+        return;
+    }
+    if (turn_is_between(r->x) && !next_code(rt, r)) { /* not yet: it waits on */
+        (void)wait_for_code(rt, s, execution_end(r->x).version);
+        turn_pile(rt, r, l);
+        return;
+    }
+    if (l->stored)
+        stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+    s->unpile =
+        bare || r->piled || s->row.finding.len; /* else nothing does: not read for nothing */
+    r->piled = false;
+    if (turn_is_between(r->x)) {
+        turn_outcome(rt, r, NULL, ENGINE_ENDED, &(struct engine_finding){0});
+    } else if (bare) { /* messages need its code */
+        execution_destroy(r->x);
+        r->x = NULL;
+    }
+}
+
+/* ---- The outcome -------------------------------------------------------------------- */
+
+static void waiting(struct resident *r, struct stage *s)
+{
+    pawl_state state = execution_suspended(r->x) ? PAWL_SUSPENDED : PAWL_RUNNING;
+    if (s->row.finding.len && !turn_is_between(r->x)) { /* what it waited for is there */
+        s->row.finding = (pawl_str){0};
+        stage_row_changed(s);
+    }
+    if (state == s->row.state)
+        return;
+    if (s->row.state == PAWL_SUSPENDED)
+        s->unpile = true;
+    s->row.state = state;
+    stage_row_changed(s);
+}
+
+static struct letter *take_only_letter(struct stage *s)
+{
+    struct letter *l = s->letters;
+    if (!l || l->next)
+        return NULL;
+    s->letters = NULL;
+    s->letters_end = &s->letters;
+    return l;
+}
+
+void turn_outcome(pawl_runtime *rt, struct resident *r, struct letter *l,
+                  enum engine_outcome outcome, const struct engine_finding *finding)
+{
+    struct engine_finding found = *finding;
+    struct stage *s = stage_of(rt, r);
+    if (outcome == ENGINE_ENDED && is_given_up(rt, r)) {
+        give_up(rt, r, l);
+        return;
+    }
+    if (outcome == ENGINE_ENDED && !continue_as_new(rt, r, s, &outcome, &found)) {
+        turn_again(rt, r, l);
+        return;
+    }
+    switch (outcome) {
+    case ENGINE_WAITING:
+        waiting(r, s);
+        break;
+    case ENGINE_ENDED:
+        ended(rt, r, s);
+        break;
+    case ENGINE_MISMATCH:
+    case ENGINE_LIMIT:
+    case ENGINE_CORRUPT:
+        if (!l) /* a fresh execution ran into a limit: nothing of this round stands */
+            l = take_only_letter(s);
+        if (l)
+            turn_block(rt, r, l, &found);
+        else
+            turn_again(rt, r, NULL);
+        break;
+    case ENGINE_NO_MEMORY:
+        turn_again(rt, r, l);
+        break;
+    }
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/instance/input.c -- see input.h.  Called by begin.c and finish.c. */
+#include "runtime/instance/input.h"
+
+#include "base/json.h"
+#include "base/rand.h"
+#include "runtime/core/resident.h"
+#include "runtime/instance/turn.h"
+#include "store/store.h"
+
+/* JSON without the blanks between its words; anything else as it is. */
+static pawl_str without_blanks(pawl_mem *mem, pawl_str text)
+{
+    if (!pawl_json_valid(text, NULL))
+        return text;
+    char *to = arena_alloc(mem, text.len + 1);
+    size_t n = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        bool blank = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+        if (!quoted && blank)
+            continue;
+        to[n++] = c;
+        if (quoted && c == '\\' && i + 1 < text.len)
+            to[n++] = text.ptr[++i];
+        else if (c == '"')
+            quoted = !quoted;
+    }
+    return (pawl_str){to, n};
+}
+
+/* No key of a raise begins with this byte unless its sender means to. */
+static pawl_str key_of(pawl_runtime *rt, pawl_str data)
+{
+    static const uint64_t salts[2][2] = {
+        {UINT64_C(0x7061776c696e7031), UINT64_C(0x6f6e636520737461)},
+        {UINT64_C(0x7061776c696e7032), UINT64_C(0x7274656420776974)}
+    };
+    pawl_str plain = without_blanks(&rt->group_mem, data);
+    return pawl_mem_printf(&rt->group_mem, "\001input %016llx%016llx",
+                           (unsigned long long)siphash24(salts[0], plain.ptr, plain.len),
+                           (unsigned long long)siphash24(salts[1], plain.ptr, plain.len));
+}
+
+bool input_remember(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    pawl_str input = {0};
+    pawl_status rc = begin_input(rt, r, &input);
+    if (rc == PAWL_OK)
+        *list_add(&rt->group_mem, &s->keys) = key_of(rt, input);
+    return rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
+}
+
+pawl_status input_is(pawl_runtime *rt, const struct resident *r, pawl_str data)
+{
+    pawl_str input = {0};
+    pawl_error err;
+    pawl_status known = begin_input(rt, r, &input);
+    if (known == PAWL_OK)
+        return json_same(&rt->load_mem, input, data) ? PAWL_OK : PAWL_EMPTY;
+    if (known != PAWL_EMPTY)
+        return known;
+    if (r->row.execution < 2) /* its start is in the quarantine */
+        return PAWL_OK;
+    return store_has_key(rt->store, r->row.uid, key_of(rt, data), &err);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/instance/input.h -- what an instance was first started with. [engine]
+ *
+ * A second start with the same input is the first one's echo, with another it is refused.  The
+ * input is in the first event of execution 1, which may be pruned once the instance has continued
+ * as new: the round that closes execution 1 remembers a hash of it without its blanks, as a key
+ * of the instance.
+ */
+#ifndef PAWL_RUNTIME_INPUT_H
+#define PAWL_RUNTIME_INPUT_H
+
+#include "runtime/core/runtime.h"
+
+/* Execution 1 is closed by this stage.  False: the store did not answer. */
+bool input_remember(pawl_runtime *rt, struct resident *r, struct stage *s);
+/* OK: it was started with this; EMPTY: with something else; else: the store did not answer. */
+pawl_status input_is(pawl_runtime *rt, const struct resident *r, pawl_str data);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/instance/load.c -- bring an instance into memory: row, code, history, mailbox.
+ * [engine]
+ *
+ * Loading decides nothing and writes nothing: what it finds (no code, mismatch)
+ * is for turn.c to act on.
+ */
+#include "runtime/core/resident.h"
+#include "store/store.h"
+
+#include "runtime/core/coming.h"
+#include "runtime/core/stage.h"
+
+#include <stdio.h>
+
+static bool is_trouble(pawl_status rc)
+{
+    return rc != PAWL_OK && rc != PAWL_NOT_FOUND && rc != PAWL_CORRUPT;
+}
+
+enum load_result load_row(pawl_runtime *rt, uint64_t uid, pawl_str id, struct resident **ret)
+{
+    struct resident *r = uid ? resident_by_uid(rt, uid) : resident_by_id(rt, id);
+    if (!r) {
+        pawl_row row;
+        pawl_error err = {0};
+        arena_reset(&rt->load_mem);
+        pawl_status rc = uid ? store_find_uid(rt->store, uid, &rt->load_mem, &row, &err)
+                             : store_find(rt->store, id, &rt->load_mem, &row, &err);
+        if (rc == PAWL_NOT_FOUND)
+            return LOAD_NONE;
+        if (rc == PAWL_CORRUPT) {
+            log_error(&rt->log, "load", "instance row is damaged; left as it is",
+                      "uid=%llu instance=%.*s error=\"%s\"", (unsigned long long)uid, PAWL_FMT(id),
+                      err.text);
+            return LOAD_DAMAGED;
+        }
+        if (rc == PAWL_OK)
+            r = resident_add(rt, &row);
+        if (!r) {
+            log_warn(&rt->log, "load", "instance row not readable; trying again",
+                     "uid=%llu error=\"%s\"", (unsigned long long)uid, err.text);
+            return LOAD_TROUBLE;
+        }
+    }
+    resident_touch(rt, r);
+    *ret = r;
+    return LOAD_OK;
+}
+
+static void log_from_code(void *user, pawl_log_level level, pawl_str text)
+{
+    struct resident *r = user;
+    log_record(&r->rt->log, level, "code", text.ptr, "instance=%.*s orchestration=%.*s",
+               PAWL_FMT(r->row.id), PAWL_FMT(r->row.orchestration));
+}
+
+struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
+                                const struct code_entry *code, void *log_user)
+{
+    struct execution_spec spec = {
+        .pool = rt->fibers,
+        .rules = {.payload_max = rt->opts.max_payload,
+                  .history_max = rt->opts.max_history,
+                  .turn_memory = rt->opts.turn_memory,
+                  .drop_early_events = rt->opts.drop_early_events,
+                  .strict_await = rt->opts.strict_await,
+                  .no_queues = !rt->caps.queues},
+        .instance = row->id,
+        .uid = row->uid,
+        .execution = row->execution,
+        .log = log_user ? log_from_code : NULL,
+        .log_user = log_user,
+        .taken = coming_ask,
+        .speaks = coming_speak,
+        .taken_user = rt,
+    };
+    if (code)
+        spec.code = (struct engine_code){.fn = code->fn,
+                                         .user = code->user,
+                                         .stack_bytes = code->stack_bytes,
+                                         .name = code->name,
+                                         .version = code->version};
+    return spec;
+}
+
+bool load_mailbox(pawl_runtime *rt, struct resident *r, bool *retdamaged)
+{
+    pawl_message_list list;
+    pawl_error err = {0};
+    pawl_status rc =
+        store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err);
+    *retdamaged = rc == PAWL_CORRUPT;
+    if (rc == PAWL_CORRUPT)
+        log_error(&rt->log, "load", "mailbox is damaged; left as it is",
+                  "instance=%.*s error=\"%s\"", PAWL_FMT(r->row.id), err.text);
+    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++)
+        if (list.items[i].mailbox &&
+            !execution_mailbox_add(r->x, list.items[i].id, list.items[i].name, list.items[i].data))
+            return false; /* out of memory: what is in r->x is not what is stored */
+    return !is_trouble(rc);
+}
+
+static enum ready_result ready_of(enum engine_outcome outcome)
+{
+    switch (outcome) {
+    case ENGINE_WAITING:
+    case ENGINE_ENDED:
+        return READY_OK;
+    case ENGINE_NO_MEMORY:
+        return READY_TROUBLE;
+    case ENGINE_MISMATCH:
+    case ENGINE_LIMIT:
+    case ENGINE_CORRUPT:
+        return READY_BLOCKED;
+    }
+    return READY_TROUBLE;
+}
+
+/* Replay what is stored into r->x. */
+static enum ready_result replay(pawl_runtime *rt, struct resident *r,
+                                struct engine_finding *finding)
+{
+    pawl_event_list events;
+    pawl_error err = {0};
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_history(rt->store, r->row.uid, r->row.execution, 0, 0,
+                                        &rt->load_mem, &events, &err);
+    uint64_t last = rc == PAWL_OK && events.count ? events.items[events.count - 1].seq : 0;
+    if (rc == PAWL_OK && last != r->row.last_seq) { /* a store that found nothing amiss */
+        rc = PAWL_CORRUPT;
+        (void)snprintf(err.text, sizeof(err.text), "it ends with event %llu, not %llu",
+                       (unsigned long long)last, (unsigned long long)r->row.last_seq);
+    }
+    if (rc == PAWL_CORRUPT) {
+        *finding = (struct engine_finding){0};
+        (void)snprintf(finding->text, sizeof(finding->text), "stored history is damaged: %.300s",
+                       err.text);
+        return READY_BLOCKED;
+    }
+    if (rc != PAWL_OK)
+        return READY_TROUBLE;
+    turn_clock_start(rt, r->code, &r->row);
+    enum engine_outcome outcome = execution_replay(r->x, events.items, events.count, finding);
+    if (outcome == ENGINE_WAITING)
+        outcome = execution_replay_end(r->x, finding);
+    turn_clock_stop(rt);
+    COUNT(rt, replays);
+    COUNT_BY(rt, replayed_events, events.count);
+    return ready_of(outcome);
+}
+
+enum ready_result load_execution(pawl_runtime *rt, struct resident *r,
+                                 struct engine_finding *finding)
+{
+    if (r->x)
+        return READY_OK;
+    r->code = registry_code(rt->app, r->row.orchestration, r->row.version);
+    if (!r->code)
+        return READY_CODELESS;
+    struct execution_spec spec = load_spec(rt, &r->row, r->code, r);
+    r->x = execution_create(&spec);
+    if (!r->x) { /* no stack or memory: make room once */
+        resident_trim(rt, true, r);
+        r->x = execution_create(&spec);
+    }
+    enum ready_result ready = r->x ? READY_OK : READY_TROUBLE;
+    if (ready == READY_OK && r->row.last_seq)
+        ready = replay(rt, r, finding);
+    bool damaged = false;
+    if (ready == READY_OK && !load_mailbox(rt, r, &damaged))
+        ready = READY_TROUBLE;
+    if (damaged) {
+        *finding = (struct engine_finding){.text = "its mailbox is damaged"};
+        ready = READY_BLOCKED;
+    }
+    if (ready != READY_OK) {
+        execution_destroy(r->x);
+        r->x = NULL;
+    }
+    resident_weigh(rt, r);
+    return ready;
+}
+
+execution *load_tables(pawl_runtime *rt, const pawl_row *row)
+{
+    struct execution_spec spec = load_spec(rt, row, NULL, NULL);
+    execution *x = execution_create(&spec);
+    if (!x || !row->last_seq)
+        return x;
+    pawl_event_list events;
+    pawl_error err = {0};
+    struct engine_finding finding;
+    arena_reset(&rt->load_mem);
+    pawl_status rc =
+        store_read_history(rt->store, row->uid, row->execution, 0, 0, &rt->load_mem, &events, &err);
+    if (is_trouble(rc) || (rc == PAWL_OK && execution_replay(x, events.items, events.count,
+                                                             &finding) == ENGINE_NO_MEMORY)) {
+        execution_destroy(x);
+        return NULL;
+    }
+    return x;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/instance/mailbox.h -- how many events may wait for one instance. [engine]
+ *
+ * An event that no wait takes is kept, and so is one for an instance that rests or is not
+ * started yet.  A sender that does not stop would fill disk and memory with them: beyond
+ * --max-mailbox events, or MAILBOX_PAYLOADS times --max-payload bytes, a raise is refused
+ * and changes nothing.  What was accepted stays.  The limit is one of care: what arrives in one commit
+ * may go a little beyond it.
+ */
+#ifndef PAWL_RUNTIME_MAILBOX_H
+#define PAWL_RUNTIME_MAILBOX_H
+
+#include "runtime/core/runtime.h"
+
+#define MAILBOX_PAYLOADS 64
+
+/* A raise of a client for an instance in memory (x), or for what waits as rows under `uid`, or
+ * under its name when uid is 0.  True: there is no room, and the letter was refused. */
+bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct letter *l);
+void mailbox_free(pawl_runtime *rt);
+
+#endif

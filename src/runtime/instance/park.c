@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/instance/park.c -- letters that cannot be delivered now: kept as rows, tried again.
+ * [engine]
+ *
+ * Parking never appends to a history: a bad deploy must not destroy running
+ * work.  The finding lives on the instance row, the letters wait as rows, and
+ * retry (or the missing code) brings them back (turn_unpile).
+ *
+ * Called by turn.c, begin.c and finish.c; turn_unpile by group.c, loop.c and mend.c, when an
+ * instance may run again.
+ */
+#include "runtime/instance/turn.h"
+#include "store/store.h"
+
+#include "runtime/core/letter.h"
+#include "runtime/core/resident.h"
+#include "runtime/core/site.h"
+#include "runtime/core/stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    if (l->work_id)
+        *list_add(&rt->group_mem, &s->need_work) = l->work_id;
+    if (l->stored && !l->uid) { /* sent by name: the row waits under its uid */
+        pawl_message *m = stage_send(rt, s, l->mail.kind, s->row.uid, (pawl_str){0});
+        m->execution = l->mail.kind == PAWL_MSG_START ? s->row.execution : l->mail.execution;
+        m->ref = l->mail.ref;
+        m->name = l->mail.name;
+        m->data = l->mail.data;
+        m->attrs = l->mail.attrs;
+        *list_add(&rt->group_mem, &s->quiet) = m->id;
+        stage_drop_message(rt, s, l->mail.id);
+        stage_take(s, l);
+        return;
+    }
+    if (!l->stored && !l->mail.id)
+        l->mail.id = rt_new_id(rt);
+    stage_keep(rt, s, l, false);
+    if (l->key.len)
+        *list_add(&rt->group_mem, &s->keys) = l->key;
+    stage_take(s, l);
+}
+
+void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    bool inserted = !l->stored;
+    r->piled = true;
+    turn_store(rt, r, l);
+    if (inserted)
+        *list_add(&rt->group_mem, &r->stage->quiet) = l->mail.id;
+}
+
+/* Forget what the stage collected; an inserted instance stays to be inserted. */
+static void stage_clear(struct resident *r, struct stage *s)
+{
+    s->turn.count = s->turn.discarded_count = 0;
+    s->drop_messages.count = s->messages.count = s->message_updates.count = 0;
+    s->quarantine.count = s->need_work.count = s->drop_work.count = 0;
+    s->keys.count = s->quiet.count = s->timers.count = s->adoptions.count = 0;
+    s->row = r->row;
+    s->ended = s->unpile = s->adopted = false;
+    if (s->change != PAWL_ROW_INSERT)
+        s->change = PAWL_ROW_NONE;
+}
+
+void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct letter *list = r->stage ? stage_abort(rt, r->stage) : NULL;
+    struct letter **end = &list;
+    while (*end)
+        end = &(*end)->next;
+    if (l) {
+        l->next = NULL;
+        *end = l;
+    }
+    resident_evict(rt, r);
+    resident_trim(rt, true, NULL);
+    rt->retry_at_ms = rt_mono(rt) + 50;
+    rt->hold = true; /* later letters of the instance must not overtake these */
+    while (list) {
+        struct letter *next = list->next;
+        if (!list->tries)
+            list->tries = 1; /* alone from now on; only refusals count */
+        letter_later(rt, list);
+        list = next;
+    }
+}
+
+/* `label` and `what`, unless the text says it already. */
+static pawl_str unless_said(pawl_runtime *rt, const char *text, const char *label, const char *what)
+{
+    bool said = !what[0] || strstr(text, what);
+    return said ? pawl_s("") : pawl_mem_printf(&rt->group_mem, "; %s%s", label, what);
+}
+
+/* The finding as one text for people and for the row. */
+static pawl_str describe(pawl_runtime *rt, const struct engine_finding *f)
+{
+    char where[400] = "", event[32] = "";
+    if (f->site)
+        site_place(f->site, where, sizeof(where)); /* the line is for who asks (site_name) */
+    if (f->seq)
+        (void)snprintf(event, sizeof(event), "event %llu", (unsigned long long)f->seq);
+    return pawl_mem_printf(&rt->group_mem, "%s%s%s%s%s%s", f->text,
+                           unless_said(rt, f->text, "recorded: ", f->recorded).ptr,
+                           unless_said(rt, f->text, "attempted: ", f->attempted).ptr,
+                           unless_said(rt, f->text, "", event).ptr,
+                           where[0] ? "; called from " : "", where);
+}
+
+void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
+                const struct engine_finding *finding)
+{
+    if (r->stage && r->stage->letters) { /* others share the stage: try one by one */
+        turn_again(rt, r, l);
+        return;
+    }
+    execution_destroy(r->x);
+    r->x = NULL;
+    struct stage *s = stage_of(rt, r);
+    stage_clear(r, s);
+    if (s->change == PAWL_ROW_INSERT && !begin_adopt(rt, r, s)) {
+        turn_again(rt, r, l);
+        return;
+    }
+    s->row.finding = describe(rt, finding);
+    COUNT(rt, mismatches);
+    if (rt->opts.fail_on_mismatch && r->row.last_seq) {
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, s->row.finding);
+        return;
+    }
+    log_error(&rt->log, "turn", "instance is blocked; mend the code, then retry",
+              "instance=%.*s why=\"%.*s\"", PAWL_FMT(r->row.id), PAWL_FMT(s->row.finding));
+    s->row.state = PAWL_BLOCKED;
+    stage_row_changed(s);
+    r->doomed = true;
+    turn_pile(rt, r, l);
+}
+
+pawl_str turn_missing(pawl_runtime *rt, const pawl_row *row, pawl_str version)
+{
+    if (rt->opts.cancel_missing_version && version.len)
+        return pawl_mem_printf(&rt->group_mem, "version %.*s of '%.*s' is not registered",
+                               PAWL_FMT(version), PAWL_FMT(row->orchestration));
+    if (rt->opts.cancel_missing_version)
+        return pawl_mem_printf(&rt->group_mem, "orchestration '%.*s' is not registered",
+                               PAWL_FMT(row->orchestration));
+    return pawl_mem_printf(
+        &rt->group_mem, "waits for code: orchestration '%.*s'%s%.*s is not registered here",
+        PAWL_FMT(row->orchestration), version.len ? " version " : "", PAWL_FMT(version));
+}
+
+void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    pawl_str finding = turn_missing(rt, &s->row, s->row.version);
+    if (rt->opts.cancel_missing_version) {
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, finding);
+        return;
+    }
+    if (!pawl_str_eq(s->row.finding, finding) && !rt->opts.steers_only) {
+        log_warn(&rt->log, "turn", "no code for this instance; it waits", "instance=%.*s",
+                 PAWL_FMT(s->row.id));
+        s->row.finding = finding;
+        stage_row_changed(s);
+    }
+    need_memory(map_put(&rt->codeless, r->row.uid, (void *)(uintptr_t)r->row.uid));
+    r->doomed = true;
+    turn_pile(rt, r, l);
+}
+
+void turn_unpile(pawl_runtime *rt, uint64_t uid)
+{
+    pawl_message_list list;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err);
+    if (rc == PAWL_CORRUPT) { /* does not pass, and everybody else would wait for it */
+        log_error(&rt->log, "store",
+                  "mail of an instance is damaged and stays where it is; "
+                  "run pawl doctor",
+                  "uid=%llu why=\"%s\"", (unsigned long long)uid, err.text);
+        return;
+    }
+    if (rc != PAWL_OK) {
+        need_memory(map_put(&rt->piled, uid, (void *)(uintptr_t)uid));
+        rt->retry_at_ms = rt_mono(rt) + 100;
+        return;
+    }
+    struct letter *first = NULL, **end = &first;
+    for (size_t i = 0; i < list.count; i++) {
+        const pawl_message *m = &list.items[i];
+        if (m->mailbox)
+            continue;
+        if (m->visible_ms > rt->now_ms) { /* taken in before the clock was set back: due again */
+            rt->store->ops->abandon_messages(rt->store, &m->id, 1);
+            rt->ask_due = true;
+            continue;
+        }
+        struct letter *l = letter_of_row(rt, m);
+        if (!l)
+            continue;
+        *end = l;
+        end = &l->next;
+    }
+    letter_back(rt, first); /* older than whatever came meanwhile */
+}

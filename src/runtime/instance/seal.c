@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/instance/seal.c -- number a stage's events and derive the rows they mean.
+ * [engine]
+ *
+ * Invariants: the work row of an ActivityScheduled and the timer message of a
+ * TimerCreated have the event's rid as id, so withdrawing them needs no look-up;
+ * what is scheduled and withdrawn in one stage leaves no row at all.
+ */
+#include "runtime/core/stage.h"
+#include "runtime/queue/queue_desk.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/rand.h"
+#include "runtime/core/crew.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/resident.h"
+#include "runtime/peek/hold.h"
+#include "runtime/peek/mend.h"
+#include "runtime/work/job.h"
+
+static uint64_t ref_key(const pawl_event *e)
+{
+    return (e->execution << 40) ^ e->ref;
+}
+
+static bool is_cancel(int kind)
+{
+    return kind == PAWL_EV_ACTIVITY_CANCEL_REQUESTED || kind == PAWL_EV_TIMER_CANCELLED ||
+           kind == PAWL_EV_SUB_ORCHESTRATION_CANCEL_REQUESTED;
+}
+
+static bool is_schedule(int kind)
+{
+    return kind == PAWL_EV_ACTIVITY_SCHEDULED || kind == PAWL_EV_TIMER_CREATED ||
+           kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED;
+}
+
+/* Mark both steps of every pair scheduled and withdrawn here. */
+static void find_withdrawn(struct stage *s, bool *gone)
+{
+    size_t cancels = 0;
+    for (size_t i = 0; i < s->turn.count; i++)
+        cancels += is_cancel(s->turn.steps[i].event.kind) && !s->turn.steps[i].target_rid;
+    if (!cancels)
+        return;
+    struct map seen;
+    map_init(&seen);
+    for (size_t i = 0; i < s->turn.count; i++) {
+        const pawl_event *e = &s->turn.steps[i].event;
+        if (is_schedule(e->kind)) {
+            need_memory(map_put(&seen, ref_key(e), (void *)(uintptr_t)(i + 1)));
+        } else if (is_cancel(e->kind) && !s->turn.steps[i].target_rid) {
+            uintptr_t at = (uintptr_t)map_get(&seen, ref_key(e));
+            if (at)
+                gone[at - 1] = gone[i] = true;
+        }
+    }
+    map_deinit(&seen);
+}
+
+static void hex16(char to[17], uint64_t n)
+{
+    for (int i = 15; i >= 0; i--, n >>= 4)
+        to[i] = "0123456789abcdef"[n & 15];
+    to[16] = '\0';
+}
+
+pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row)
+{
+    /* Different for every execution, and nobody can tell it without the key. */
+    uint64_t what[2] = {row->uid, rt->seed_count++};
+    pawl_json *w = pawl_json_new(&rt->group_mem);
+    char hex[17];
+    hex16(hex, siphash24(rt->seed_key, what, sizeof(what)));
+    pawl_json_object(w);
+    pawl_json_key(w, "version");
+    pawl_json_str(w, version);
+    pawl_json_key(w, "seed");
+    pawl_json_cstr(w, hex);
+    if (row->parent_uid) {
+        pawl_json_key(w, "parent");
+        pawl_json_str(w, row->parent_id);
+        pawl_json_key(w, "parent_uid");
+        pawl_json_num(w, (int64_t)row->parent_uid);
+        pawl_json_key(w, "parent_execution");
+        pawl_json_num(w, (int64_t)row->parent_execution);
+        pawl_json_key(w, "parent_ref");
+        pawl_json_num(w, (int64_t)row->parent_ref);
+    }
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+/* attrs of a START message: wanted version, and the parent when it is a child. */
+static pawl_str child_attrs(pawl_runtime *rt, const struct stage *s, const struct step *step,
+                            bool child)
+{
+    if (!child && !step->version.len)
+        return (pawl_str){0};
+    pawl_json *w = pawl_json_new(&rt->group_mem);
+    pawl_json_object(w);
+    if (step->version.len) {
+        pawl_json_key(w, "version");
+        pawl_json_str(w, step->version);
+    }
+    if (child) {
+        pawl_json_key(w, "parent");
+        pawl_json_str(w, s->row.id);
+        pawl_json_key(w, "parent_uid");
+        pawl_json_num(w, (int64_t)s->row.uid);
+        pawl_json_key(w, "parent_execution");
+        pawl_json_num(w, (int64_t)step->event.execution);
+        pawl_json_key(w, "parent_ref");
+        pawl_json_num(w, (int64_t)step->event.ref);
+    }
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *step)
+{
+    const pawl_event *e = &step->event;
+    pawl_work *w = list_add(&rt->group_mem, &s->work);
+    *w = (pawl_work){.id = e->rid,
+                     .uid = s->row.uid,
+                     .execution = e->execution,
+                     .ref = e->ref,
+                     .instance = s->row.id,
+                     .name = e->name,
+                     .input = e->data,
+                     .attrs = e->attrs,
+                     .scheduled_ms = e->at_ms};
+    if (s->now_ms < w->scheduled_ms) /* the clock was set back, and events never go back */
+        w->scheduled_ms = s->now_ms;
+    if (step->policy) {
+        w->deadline_ms = job_deadline(step->policy, w->scheduled_ms, false);
+        if (!rt->no_lanes)
+            w->name = lane_of(&rt->group_mem, e->name, step->policy->tag);
+    }
+    if (job_admit(rt, w))
+        w->lock_epoch = rt->fence.epoch;
+    else if (!registry_activity(rt->app, e->name))
+        crew_look_at(rt, e->name);
+}
+
+static void derive_start(pawl_runtime *rt, struct stage *s, const struct step *step, bool child)
+{
+    pawl_message *m = stage_send(rt, s, PAWL_MSG_START, 0, step->child);
+    m->execution = step->event.execution; /* with ref: the key of a repeated insert */
+    m->ref = step->event.ref;
+    m->name = step->event.name;
+    m->data = step->event.data;
+    m->attrs = child_attrs(rt, s, step, child);
+}
+
+static void derive_child_cancel(pawl_runtime *rt, struct stage *s, const struct step *step)
+{
+    pawl_message *m = stage_send(rt, s, PAWL_MSG_CANCEL, 0, step->child);
+    m->execution = step->event.execution;
+    m->ref = step->event.ref;
+    m->data = pawl_s("parent cancelled it");
+    m->attrs = child_attrs(rt, s, step, true);
+}
+
+/* Tell the parent how its child ended. */
+static void derive_parent(pawl_runtime *rt, struct stage *s, const pawl_event *e)
+{
+    if (!s->row.parent_uid)
+        return;
+    bool ok = e->kind == PAWL_EV_ORCHESTRATION_COMPLETED;
+    pawl_message *m = stage_send(rt, s, ok ? PAWL_MSG_CHILD_COMPLETED : PAWL_MSG_CHILD_FAILED,
+                                 s->row.parent_uid, (pawl_str){0});
+    m->execution = s->row.parent_execution;
+    m->ref = s->row.parent_ref;
+    m->data = e->data;
+    if (e->kind == PAWL_EV_ORCHESTRATION_CANCELLED)
+        m->data = pawl_mem_printf(&rt->group_mem, "cancelled: %.*s", PAWL_FMT(e->data));
+    else if (e->kind == PAWL_EV_ORCHESTRATION_TERMINATED)
+        m->data = pawl_mem_printf(&rt->group_mem, "terminated: %.*s", PAWL_FMT(e->data));
+    if (!ok && e->kind != PAWL_EV_ORCHESTRATION_FAILED)
+        m->attrs = pawl_s("{\"kind\":\"cancelled\"}");
+}
+
+static void derive_end(pawl_runtime *rt, struct stage *s, const pawl_event *e)
+{
+    static const struct {
+        int kind;
+        pawl_state state;
+    } ends[] = {
+        {PAWL_EV_ORCHESTRATION_COMPLETED,  PAWL_COMPLETED},
+        {PAWL_EV_ORCHESTRATION_FAILED,     PAWL_FAILED   },
+        {PAWL_EV_ORCHESTRATION_CANCELLED,  PAWL_CANCELLED},
+        {PAWL_EV_ORCHESTRATION_TERMINATED, PAWL_CANCELLED},
+    };
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        if (ends[i].kind != e->kind)
+            continue;
+        s->row.state = ends[i].state;
+        s->row.output = e->data;
+        if (e->kind == PAWL_EV_ORCHESTRATION_TERMINATED)
+            s->row.output = pawl_mem_printf(&rt->group_mem, "terminated: %.*s", PAWL_FMT(e->data));
+        s->row.finding = (pawl_str){0};
+        s->ended = true;
+        s->change = s->change == PAWL_ROW_INSERT ? s->change : PAWL_ROW_ALL;
+        derive_parent(rt, s, e);
+    }
+}
+
+static void derive_timer(pawl_runtime *rt, struct stage *s, const struct step *step)
+{
+    if (hold_needed(rt)) {
+        stage_timer(rt, s, PAWL_MSG_TIMER_FIRED, step->event.ref, step->fire_at_ms)->execution =
+            step->event.execution;
+        return;
+    }
+    pawl_message *m = list_add(&rt->group_mem, &s->messages);
+    *m = (pawl_message){.id = step->event.rid,
+                        .uid = s->row.uid,
+                        .kind = PAWL_MSG_TIMER_FIRED,
+                        .execution = step->event.execution,
+                        .ref = step->event.ref,
+                        .visible_ms = step->fire_at_ms > 0 ? step->fire_at_ms : 1,
+                        .created_ms = s->now_ms};
+}
+
+/* The push travels as a message: the queue takes it in the next group, once. */
+static void derive_push(pawl_runtime *rt, struct stage *s, const pawl_event *e)
+{
+    pawl_message *m = list_add(&rt->group_mem, &s->messages);
+    *m = (pawl_message){.id = e->rid,
+                        .instance = pawl_s(QUEUE_MAIL),
+                        .kind = PAWL_MSG_QUEUE_PUSH,
+                        .name = e->name,
+                        .data = e->data,
+                        .attrs = e->attrs,
+                        .created_ms = s->now_ms};
+}
+
+/* The rows one step means; `gone`: scheduled and withdrawn in this stage. */
+static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, bool gone)
+{
+    const pawl_event *e = &step->event;
+    if (step->refused && e->kind == PAWL_EV_CUSTOM_STATUS_UPDATED) /* no result tells the code */
+        log_warn(&rt->log, "turn", "custom status refused; the one before stands",
+                 "instance=%.*s attrs=\"%.*s\"", PAWL_FMT(s->row.id), PAWL_FMT(e->attrs));
+    if (gone || step->refused)
+        return;
+    switch ((pawl_event_kind)e->kind) {
+    case PAWL_EV_ACTIVITY_SCHEDULED:
+        derive_work(rt, s, step);
+        break;
+    case PAWL_EV_ACTIVITY_CANCEL_REQUESTED:
+        *list_add(&rt->group_mem, &s->drop_work) = step->target_rid;
+        break;
+    case PAWL_EV_TIMER_CREATED:
+        derive_timer(rt, s, step);
+        break;
+    case PAWL_EV_TIMER_CANCELLED:
+        *list_add(&rt->group_mem, &s->drop_messages) = step->target_rid;
+        break;
+    case PAWL_EV_SUB_ORCHESTRATION_SCHEDULED:
+        derive_start(rt, s, step, true);
+        break;
+    case PAWL_EV_SUB_ORCHESTRATION_CANCEL_REQUESTED:
+        derive_child_cancel(rt, s, step);
+        break;
+    case PAWL_EV_ORCHESTRATION_CHAINED:
+        derive_start(rt, s, step, false);
+        break;
+    case PAWL_EV_CUSTOM_STATUS_UPDATED:
+        s->row.custom_status = e->data;
+        s->change = s->change == PAWL_ROW_INSERT ? s->change : PAWL_ROW_ALL;
+        break;
+    case PAWL_EV_ORCHESTRATION_COMPLETED:
+    case PAWL_EV_ORCHESTRATION_FAILED:
+    case PAWL_EV_ORCHESTRATION_CANCELLED:
+    case PAWL_EV_ORCHESTRATION_TERMINATED:
+        derive_end(rt, s, e);
+        break;
+    case PAWL_EV_ORCHESTRATION_STARTED:
+    case PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW:
+    case PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED:
+    case PAWL_EV_ORCHESTRATION_SUSPENDED:
+    case PAWL_EV_ORCHESTRATION_RESUMED:
+    case PAWL_EV_ACTIVITY_COMPLETED:
+    case PAWL_EV_ACTIVITY_FAILED:
+    case PAWL_EV_TIMER_FIRED:
+    case PAWL_EV_EXTERNAL_SUBSCRIBED:
+    case PAWL_EV_EXTERNAL_EVENT:
+    case PAWL_EV_EXTERNAL_CANCELLED:
+    case PAWL_EV_SUB_ORCHESTRATION_COMPLETED:
+    case PAWL_EV_SUB_ORCHESTRATION_FAILED:
+    case PAWL_EV_PATCH_RECORDED:
+        break;
+    case PAWL_EV_QUEUE_PUSHED:
+        derive_push(rt, s, e);
+        break;
+    }
+}
+
+void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step)
+{
+    derive(rt, s, step, false);
+}
+
+/* The message an ExternalEvent took; without atomic rounds also the row that was adopted as it. */
+static pawl_str message_attrs(pawl_runtime *rt, const struct stage *s, uint64_t id)
+{
+    unsigned long long number = id;
+    for (size_t i = 0; mend_needed(rt) && i < s->adoptions.count; i++)
+        if (s->adoptions.items[i].id == id)
+            return pawl_mem_printf(&rt->group_mem, "{\"message\":%llu,\"was\":%llu}", number,
+                                   (unsigned long long)s->adoptions.items[i].was);
+    return pawl_mem_printf(&rt->group_mem, "{\"message\":%llu}", number);
+}
+
+/* Number the steps and put them into s->events. */
+static void number_events(pawl_runtime *rt, struct stage *s)
+{
+    if (!s->turn.count)
+        return;
+    for (size_t i = 0; i < s->turn.count; i++) {
+        pawl_event *e = &s->turn.steps[i].event;
+        e->rid = rt_new_id(rt);
+        if (e->kind == PAWL_EV_EXTERNAL_EVENT)
+            e->attrs = message_attrs(rt, s, s->turn.steps[i].message);
+        if (e->kind == PAWL_EV_ORCHESTRATION_STARTED)
+            s->row.first_rid = e->rid;
+        *list_add(&rt->group_mem, &s->events) = *e;
+    }
+    const pawl_event *last = &s->events.items[s->events.count - 1];
+    assert_that(s->row.execution == last->execution);
+    s->row.last_seq = last->seq;
+    s->row.last_rid = last->rid;
+    s->row.updated_ms = s->now_ms;
+    if (s->change == PAWL_ROW_NONE)
+        s->change = PAWL_ROW_LAST;
+}
+
+static void fill_round(struct stage *s, pawl_round *r)
+{
+    *r = (pawl_round){
+        .uid = s->r ? s->row.uid : 0,
+        .execution = s->base_execution,
+        .base_seq = s->base_seq,
+        .base_rid = s->base_rid,
+        .change = s->change,
+        .row = &s->row,
+        .events = s->events.items,
+        .event_count = s->events.count,
+        .drop_messages = s->drop_messages.items,
+        .drop_message_count = s->drop_messages.count,
+        .messages = s->messages.items,
+        .message_count = s->messages.count,
+        .message_updates = s->message_updates.items,
+        .message_update_count = s->message_updates.count,
+        .quarantine = s->quarantine.items,
+        .quarantine_count = s->quarantine.count,
+        .need_work = s->need_work.items,
+        .need_work_count = s->need_work.count,
+        .drop_work = s->drop_work.items,
+        .drop_work_count = s->drop_work.count,
+        .work = s->work.items,
+        .work_count = s->work.count,
+        .work_updates = s->work_updates.items,
+        .work_update_count = s->work_updates.count,
+        .keys = s->keys.items,
+        .key_count = s->keys.count,
+        .queue = s->queue,
+    };
+}
+
+void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret)
+{
+    if (s->r) {
+        bool *gone = arena_array(&rt->group_mem, bool, s->turn.count + 1);
+        number_events(rt, s);
+        find_withdrawn(s, gone);
+        for (size_t i = 0; i < s->turn.count; i++)
+            derive(rt, s, &s->turn.steps[i], gone[i]);
+        if (s->change == PAWL_ROW_ALL || s->change == PAWL_ROW_INSERT)
+            s->row.updated_ms = s->now_ms;
+    }
+    fill_round(s, ret);
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/instance/turn.c -- deliver one letter: find the instance, run its code.
+ * [engine]
+ *
+ *     letter ─▶ instance? ─▶ terminal: late, dropped
+ *                         ─▶ suspended, blocked, no code: waits as a row
+ *                         ─▶ else: apply ─▶ the stage of this group
+ *
+ * A letter leaves here consumed by a stage (stage_take), put off (letter_later)
+ * or dropped; never lost.  Nothing is durable until the group commits.
+ */
+#include "runtime/instance/turn.h"
+#include "store/store.h"
+
+#include "base/limits.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/resident.h"
+#include "runtime/core/stage.h"
+#include "runtime/instance/mailbox.h"
+#include "runtime/peek/mend.h"
+#include "runtime/queue/queue_desk.h"
+#include "runtime/work/job.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NOBODY_TRIES    6     /* a message for nobody is looked at so often … */
+#define NOBODY_DELAY_MS 10000 /* … this far apart, then put into the quarantine */
+#define NOBODY_SHIFT    TURN_LOOKS_SHIFT
+
+/* The letter has done what it could: its row, or the work row it acks, goes. */
+static void consume_late(pawl_runtime *rt, struct stage *s, struct letter *l)
+{
+    if (l->stored)
+        stage_drop_message(rt, s, l->mail.id);
+    if (l->work_id)
+        *list_add(&rt->group_mem, &s->drop_work) = l->work_id;
+    stage_take(s, l);
+}
+
+static void quarantine(pawl_runtime *rt, struct stage *s, struct letter *l, const char *reason)
+{
+    log_error(&rt->log, "turn", "message put into the quarantine",
+              "message=%llu kind=%d why=\"%s\"", (unsigned long long)l->mail.id, l->mail.kind,
+              reason);
+    COUNT(rt, quarantined);
+    if (l->stored) {
+        pawl_quarantine *q = list_add(&rt->group_mem, &s->quarantine);
+        q->id = l->mail.id;
+        q->reason = arena_dup(&rt->group_mem, pawl_s(reason));
+    }
+    if (l->work_id)
+        *list_add(&rt->group_mem, &s->drop_work) = l->work_id;
+    stage_take(s, l);
+}
+
+/* The idempotency key of a raise without an instance travels in the row's attrs. */
+static pawl_str key_attrs(pawl_runtime *rt, pawl_str key)
+{
+    pawl_json *w = pawl_json_new(&rt->group_mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "key");
+    pawl_json_str(w, key);
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+/* OK when mail with these attrs is kept for that name, in this group or before; EMPTY when
+ * not; else the store did not answer. */
+static pawl_status is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    for (const struct stage *s = rt->stages; s; s = s->next)
+        for (size_t i = 0; i < s->messages.count; i++)
+            if (pawl_str_eq(s->messages.items[i].instance, instance) &&
+                pawl_str_eq(s->messages.items[i].attrs, attrs))
+                return PAWL_OK;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_messages(rt->store, 0, instance, &rt->load_mem, &list, &err);
+    for (size_t i = 0; i < list.count; i++)
+        if (pawl_str_eq(list.items[i].attrs, attrs))
+            return PAWL_OK;
+    return rc == PAWL_OK || rc == PAWL_CORRUPT ? PAWL_EMPTY : rc;
+}
+
+/* Keep an event for an instance that is not there yet. */
+static void keep_for_start(pawl_runtime *rt, struct letter *l)
+{
+    pawl_str attrs = l->key.len ? key_attrs(rt, l->key) : (pawl_str){0};
+    pawl_status kept = attrs.len ? is_kept(rt, l->instance, attrs) : PAWL_EMPTY;
+    if (kept != PAWL_OK && kept != PAWL_EMPTY) {
+        turn_hold(rt, l);
+        return;
+    }
+    if (kept != PAWL_OK && mailbox_refuses(rt, NULL, 0, l))
+        return;
+    struct stage *s = stage_bare(rt);
+    if (kept == PAWL_OK) { /* answered like the first one, after this commit */
+        stage_take(s, l);
+        return;
+    }
+    if (!l->stored) {
+        l->mail.id = rt_new_id(rt);
+        *list_add(&rt->group_mem, &s->quiet) = l->mail.id;
+    }
+    stage_keep(rt, s, l, true);
+    if (attrs.len)
+        s->messages.items[s->messages.count - 1].attrs = attrs;
+    if (!map_gets(&rt->kept_names, l->instance)) {
+        char *name = strndup(l->instance.ptr, l->instance.len);
+        need_memory(name && map_puts(&rt->kept_names, (pawl_str){name, l->instance.len}, name));
+    }
+    stage_take(s, l);
+}
+
+static uint32_t crashes_of(const struct letter *l)
+{
+    return turn_crashes_of(l->attempt);
+}
+
+/* A parent's cancel of its child, by name. */
+static bool is_child_cancel(const struct letter *l)
+{
+    return l->mail.kind == PAWL_MSG_CANCEL && !l->uid && l->mail.attrs.len && l->stored;
+}
+
+/* OK when a start for that name is on its way, EMPTY when none is; else the store did not
+ * answer.  A start goes before whatever is sent to what it starts. */
+static pawl_status is_to_start(pawl_runtime *rt, pawl_str instance)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_messages(rt->store, 0, instance, &rt->load_mem, &list, &err);
+    for (size_t i = 0; i < list.count; i++)
+        if (list.items[i].kind == PAWL_MSG_START)
+            return PAWL_OK;
+    return rc == PAWL_OK ? PAWL_EMPTY : rc == PAWL_CORRUPT ? PAWL_OK : rc;
+}
+
+/* A letter whose instance does not exist. */
+static void to_nobody(pawl_runtime *rt, struct letter *l)
+{
+    if (l->request && !(l->request->args.op == PAWL_OP_RAISE && l->request->args.await_start)) {
+        if (l->work_id) /* a result that met the removal of its instance */
+            request_refuse(l->request, PAWL_LOST, "the instance of this work was removed");
+        else
+            request_refuse(l->request, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
+                           PAWL_FMT(l->instance));
+        l->request = NULL;
+        letter_drop(rt, l, PAWL_OK, "");
+        return;
+    }
+    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && !l->uid) {
+        keep_for_start(rt, l);
+        return;
+    }
+    pawl_status coming = is_child_cancel(l) ? is_to_start(rt, l->instance) : PAWL_OK;
+    if (coming != PAWL_OK && coming != PAWL_EMPTY) {
+        turn_hold(rt, l);
+        return;
+    }
+    struct stage *s = stage_bare(rt);
+    if (l->uid || coming == PAWL_EMPTY) { /* it was removed: its mail goes with it */
+        consume_late(rt, s, l);
+    } else if (l->attempt >> NOBODY_SHIFT >= NOBODY_TRIES) {
+        quarantine(rt, s, l, "addressed to an instance that does not exist");
+    } else {
+        pawl_message_update *u = list_add(&rt->group_mem, &s->message_updates);
+        *u = (pawl_message_update){.id = l->mail.id,
+                                   .attempt = l->attempt + (1U << NOBODY_SHIFT),
+                                   .visible_ms = rt->now_ms + NOBODY_DELAY_MS};
+        stage_take(s, l);
+    }
+}
+
+/* OK when a raise with this key was made before, EMPTY when not; else trouble. */
+static pawl_status seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
+{
+    pawl_error err;
+    if (!key.len)
+        return PAWL_EMPTY;
+    for (size_t i = 0; r->stage && i < r->stage->keys.count; i++)
+        if (pawl_str_eq(r->stage->keys.items[i], key))
+            return PAWL_OK;
+    return store_has_key(rt->store, r->row.uid, key, &err);
+}
+
+/* A letter for an instance that has ended. */
+static void too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    pawl_status seen = l->request ? seen_key(rt, r, l->key) : PAWL_EMPTY;
+    if (seen != PAWL_OK && seen != PAWL_EMPTY && seen != PAWL_CORRUPT) {
+        turn_hold(rt, l);
+        return;
+    }
+    if (seen == PAWL_OK) { /* it was taken before the end: the first answer again */
+        stage_take(stage_bare(rt), l);
+        return;
+    }
+    if (l->request) { /* a result is told the same as when its work row is gone */
+        request_refuse(l->request, l->work_id ? PAWL_LOST : PAWL_CONFLICT,
+                       "instance '%.*s' is already %s", PAWL_FMT(r->row.id),
+                       pawl_state_name(resident_row(r)->state));
+        l->request = NULL;
+    }
+    log_debug(&rt->log, "turn", "late message dropped", "instance=%.*s kind=%d",
+              PAWL_FMT(r->row.id), l->mail.kind);
+    if (l->stored || l->work_id)
+        consume_late(rt, stage_bare(rt), l);
+    else
+        letter_drop(rt, l, PAWL_OK, "");
+}
+
+/* What the engine did with the letter, as rows. */
+static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct letter *l,
+                   enum engine_fate fate, const struct engine_finding *finding)
+{
+    switch (fate) {
+    case FATE_APPLIED:
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        if (l->work_id)
+            *list_add(&rt->group_mem, &s->need_work) = l->work_id;
+        if (l->mail.kind == PAWL_MSG_TIMER_FIRED)
+            COUNT(rt, timers_fired);
+        break;
+    case FATE_IGNORED:
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        if (l->work_id)
+            *list_add(&rt->group_mem, &s->drop_work) = l->work_id;
+        break;
+    case FATE_KEPT:
+        stage_keep(rt, s, l, true);
+        break;
+    case FATE_DROPPED:
+        log_warn(&rt->log, "turn", "event nobody waits for; dropped", "instance=%.*s event=%.*s",
+                 PAWL_FMT(r->row.id), PAWL_FMT(l->mail.name));
+        if (l->stored)
+            stage_drop_message(rt, s, l->mail.id);
+        break;
+    case FATE_ODD:
+        quarantine(rt, s, l, finding->text);
+        return;
+    }
+    if (l->key.len)
+        *list_add(&rt->group_mem, &s->keys) = l->key;
+    stage_take(s, l);
+}
+
+static void give_back(void *arg, uint64_t id, pawl_str name, pawl_str data)
+{
+    struct stage *s = arg;
+    stage_return(s->r->rt, s, id, name, data);
+}
+
+void turn_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    const uint64_t *ids;
+    size_t n = execution_consumed(r->x, &ids);
+    for (size_t i = 0; i < n; i++)
+        stage_drop_message(rt, s, ids[i]);
+    for (size_t i = 0; i < s->turn.discarded_count; i++)
+        stage_drop_message(rt, s, s->turn.discarded[i]);
+    s->turn.discarded_count = 0;
+    execution_returned(r->x, give_back, s);
+}
+
+static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct stage *s = stage_of(rt, r);
+    struct engine_finding finding = {0};
+    enum engine_fate fate = FATE_IGNORED;
+    if (!l->mail.id && l->mail.kind == PAWL_MSG_EXTERNAL_RAISED)
+        l->mail.id = rt_new_id(rt);
+    turn_clock_start(rt, r->code, &r->row);
+    RT_POINT(rt, "turn.run");
+    enum engine_outcome outcome =
+        execution_apply(r->x, &l->mail, rt->now_ms, &s->turn, &fate, &finding);
+    turn_clock_stop(rt);
+    COUNT(rt, turns);
+    if (outcome != ENGINE_WAITING && outcome != ENGINE_ENDED) {
+        turn_outcome(rt, r, l, outcome, &finding);
+        return;
+    }
+    if (fate == FATE_ODD && rt->opts.fail_on_mismatch) {
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, pawl_s(finding.text));
+        return;
+    }
+    settle(rt, r, s, l, fate, &finding);
+    turn_drop_consumed(rt, r, s); /* after settle: a kept letter may be consumed already */
+    turn_outcome(rt, r, NULL, outcome, &finding);
+}
+
+/* One letter at a time: for hostile runs, and after a round was refused. */
+static bool must_wait_its_turn(pawl_runtime *rt, const struct resident *r, const struct letter *l)
+{
+    if (!r->stage)
+        return false;
+    if (r->stage->row.execution != r->stage->base_execution)
+        return true; /* one ContinueAsNew in a round */
+    return rt->opts.hostile || l->tries || r->stage->ended || r->stage->removed ||
+           r->stage->unpile ||  /* older rows first */
+           r->stage->adopted || /* its mail gets its numbers with the commit: it is older */
+           (r->stage->letters && r->stage->letters->tries);
+}
+
+/* A child's cancel names its parent's call: another incarnation is left alone. */
+static bool is_our_child(const pawl_row *row, const struct letter *l)
+{
+    if (l->mail.kind != PAWL_MSG_CANCEL || l->uid || !l->mail.attrs.len)
+        return true;
+    return row->parent_uid == (uint64_t)pawl_json_int(l->mail.attrs, "/parent_uid", 0) &&
+           row->parent_execution ==
+               (uint64_t)pawl_json_int(l->mail.attrs, "/parent_execution", 0) &&
+           row->parent_ref == (uint64_t)pawl_json_int(l->mail.attrs, "/parent_ref", 0);
+}
+
+/* It cannot be suspended or resumed as it is. */
+PAWL_PRINTF(3, 4)
+static void refuse_steer(pawl_runtime *rt, struct letter *l, const char *format, ...)
+{
+    char text[LIMIT_CHILD_ID_BYTES + 80];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (l->stored)
+        consume_late(rt, stage_bare(rt), l);
+    else
+        letter_drop(rt, l, PAWL_CONFLICT, text);
+}
+
+/* Letters that are answered without running code.  True: done with it. */
+static bool steer(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    pawl_row *row = resident_row(r);
+    bool suspended = row->state == PAWL_SUSPENDED;
+    if (l->mail.kind == PAWL_MSG_TERMINATE) {
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_TERMINATED, l->mail.data);
+        return true;
+    }
+    if (l->mail.kind == PAWL_MSG_CANCEL_DEADLINE) { /* of a version that cut compensations */
+        consume_late(rt, stage_bare(rt), l);
+        return true;
+    }
+    if ((l->mail.kind == PAWL_MSG_SUSPEND && suspended) ||
+        (l->mail.kind == PAWL_MSG_RESUME && !suspended)) {
+        refuse_steer(rt, l, "instance '%.*s' is %s", PAWL_FMT(row->id),
+                     pawl_state_name(row->state));
+        return true;
+    }
+    return false;
+}
+
+/* Bring its code into memory and apply; or let the letter wait. */
+static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    pawl_row *row = resident_row(r);
+    bool parked = row->state == PAWL_BLOCKED ||
+                  (row->state == PAWL_SUSPENDED && l->mail.kind != PAWL_MSG_RESUME) ||
+                  (row->last_seq == 0 && !r->x);
+    bool still = l->mail.kind == PAWL_MSG_SUSPEND || l->mail.kind == PAWL_MSG_RESUME;
+    if (parked && still) {
+        turn_still(rt, r, l);
+        return;
+    }
+    if (parked && !(row->state == PAWL_PENDING && l->mail.kind == PAWL_MSG_CANCEL)) {
+        if (!mailbox_refuses(rt, NULL, row->uid, l))
+            turn_pile(rt, r, l);
+        return;
+    }
+    if (parked) { /* cancelled before its code ever ran */
+        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
+        return;
+    }
+    if (rt->unfused_requests && l->request && !l->stored && !l->work_id) {
+        if (!mailbox_refuses(rt, NULL, row->uid, l))
+            turn_store(rt, r, l);
+        return;
+    }
+    struct engine_finding finding = {0};
+    switch (load_execution(rt, r, &finding)) {
+    case READY_OK:
+        if (l->mail.kind == PAWL_MSG_CANCEL && turn_is_between(r->x))
+            turn_pile(rt, r, l); /* the next execution may have something to undo */
+        else if (l->mail.kind == PAWL_MSG_SUSPEND && turn_is_between(r->x))
+            refuse_steer(rt, l, "instance '%.*s' has just continued as new; try again",
+                         PAWL_FMT(row->id));
+        else if (!mailbox_refuses(rt, r->x, row->uid, l))
+            apply(rt, r, l);
+        break;
+    case READY_CODELESS:
+        if (still)
+            turn_still(rt, r, l);
+        else if (!mailbox_refuses(rt, NULL, row->uid, l))
+            turn_codeless(rt, r, l);
+        break;
+    case READY_BLOCKED:
+        turn_block(rt, r, l, &finding);
+        break;
+    case READY_TROUBLE:
+        turn_again(rt, r, l);
+        break;
+    }
+}
+
+/* A letter for an instance that is there and may take it. */
+static void take_in(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    pawl_status seen = seen_key(rt, r, l->key);
+    if (seen == PAWL_OK)
+        stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
+    else if (seen == PAWL_CORRUPT)
+        turn_damaged(rt, l);
+    else if (seen != PAWL_EMPTY)
+        turn_hold(rt, l);
+    else if (l->mail.kind == PAWL_MSG_WAKE)
+        turn_wake(rt, r, l);
+    else if (!steer(rt, r, l))
+        run(rt, r, l);
+}
+
+void turn_hold(pawl_runtime *rt, struct letter *l)
+{
+    rt->retry_at_ms = rt_mono(rt) + 100;
+    rt->hold = true;
+    letter_later(rt, l);
+}
+
+void turn_damaged(pawl_runtime *rt, struct letter *l)
+{
+    letter_drop(rt, l, PAWL_CORRUPT,
+                "stored rows of this instance are damaged; run pawl doctor, restore a backup");
+}
+
+/* A kind written by a newer engine, or by nobody: put aside, nobody waits for it. */
+static void to_quarantine(pawl_runtime *rt, struct letter *l)
+{
+    char reason[80];
+    (void)snprintf(reason, sizeof(reason), "message kind %d is not known to this version",
+                   l->mail.kind);
+    quarantine(rt, stage_bare(rt), l, reason);
+}
+
+void turn_deliver(pawl_runtime *rt, struct letter *l)
+{
+    if (l->mail.kind == PAWL_MSG_QUEUE_PUSH && rt->desk) {
+        queue_deliver(rt, l);
+        return;
+    }
+    if (l->mail.kind < PAWL_MSG_START || l->mail.kind > PAWL_MSG_WAKE) {
+        to_quarantine(rt, l);
+        return;
+    }
+    rt->turn_item = l->work_id ? l->work_id : l->stored ? l->mail.id : 0;
+    if (l->mail.kind == PAWL_MSG_START) {
+        begin_deliver(rt, l);
+        return;
+    }
+    struct resident *r = NULL;
+    enum load_result found = load_row(rt, l->uid, l->instance, &r);
+    if (found == LOAD_TROUBLE) {
+        turn_hold(rt, l);
+    } else if (found == LOAD_DAMAGED) {
+        turn_damaged(rt, l);
+    } else if (found == LOAD_NONE) {
+        to_nobody(rt, l);
+    } else if (must_wait_its_turn(rt, r, l)) {
+        letter_later(rt, l);
+    } else if (pawl_state_is_terminal(resident_row(r)->state)) {
+        too_late(rt, r, l);
+    } else if (!is_our_child(resident_row(r), l)) {
+        consume_late(rt, stage_bare(rt), l);
+    } else if (crashes_of(l) >= rt->opts.max_attempts && l->stored) {
+        struct engine_finding why = {0};
+        (void)snprintf(why.text, sizeof(why.text),
+                       "poison: message %llu ended the process %u times; mend the code, then retry",
+                       (unsigned long long)l->mail.id, crashes_of(l));
+        turn_block(rt, r, l, &why);
+    } else if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && mend_was_taken(rt, r, l->mail.id)) {
+        consume_late(rt, stage_of(rt, r), l);
+    } else {
+        take_in(rt, r, l);
+    }
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/life/close.c -- the end of a runtime: refuse, drain, free.
+ *
+ * The other way round from open.c.  Whoever waits gets an answer; a runtime that is dead
+ * (fenced, outcome unknown) is closed without touching the store again.  Where activities
+ * do not end in time, nothing is freed: their threads still use it.
+ *
+ * Called by users (pawl_runtime_close), open.c, and the blocking calls of clients;
+ * runtime_discard also by trial/world.c and the tests.
+ */
+#include "fiber/fiber.h"
+#include "runtime/core/coming.h"
+#include "runtime/core/crew.h"
+#include "runtime/core/embed.h"
+#include "runtime/core/fault.h"
+#include "runtime/core/inbox.h"
+#include "runtime/core/internal.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/resident.h"
+#include "runtime/core/slots.h"
+#include "runtime/core/tally.h"
+#include "runtime/instance/mailbox.h"
+#include "runtime/loop/group.h"
+#include "runtime/loop/loop.h"
+#include "runtime/peek/hold.h"
+#include "runtime/queue/queue_desk.h"
+#include "runtime/request/felling.h"
+#include "runtime/work/cancel.h"
+#include "runtime/work/job.h"
+#include "runtime/work/lease.h"
+#include "runtime/work/once.h"
+#include "runtime/work/share.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext)
+{
+    bool unknown = rt->dead == PAWL_UNKNOWN;
+    if (atomic_load(&rt->gone)) {
+        *rettext = rt->gone_why;
+        return PAWL_UNAVAILABLE;
+    }
+    *rettext = unknown ? "the runtime has stopped: this may have happened, or not"
+                       : "the runtime is closing";
+    return unknown ? PAWL_UNKNOWN : PAWL_SHUTDOWN;
+}
+
+static void refuse_items(pawl_runtime *rt, struct item *item)
+{
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
+    for (struct item *next; item; item = next) {
+        next = item->next;
+        if (item->kind == ITEM_REQUEST)
+            request_refuse((struct request *)(void *)item, status, "%s", text);
+        else if (item->kind == ITEM_LEASE)
+            lease_refuse(rt, item);
+        else if (item->kind == ITEM_QUEUE)
+            queue_refuse((struct queue_req *)(void *)item, status, text);
+        else if (item->kind == ITEM_WITHDRAWAL)
+            free(item);
+        else
+            job_drop(rt, (struct job *)(void *)item);
+    }
+}
+
+static void drop_letters(pawl_runtime *rt)
+{
+    struct letter *l;
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
+    letter_back(rt, rt->later);
+    rt->later = NULL;
+    rt->later_end = &rt->later;
+    while ((l = letter_next(rt)))
+        letter_drop(rt, l, status, text);
+}
+
+void runtime_refuse_calls(pawl_runtime *rt)
+{
+    const pawl_runtime *outer = loop_enter(rt);
+    rt->refuse = false;
+    inbox_take(rt);
+    refuse_items(rt, rt->items);
+    rt->items = NULL;
+    rt->items_end = &rt->items;
+    queue_refuse_all(rt);
+    drop_letters(rt);
+    felling_stop(rt);
+    lease_stop(rt);
+    loop_leave(outer);
+}
+
+void runtime_refuse(pawl_runtime *rt)
+{
+    heap_deinit(&rt->limits); /* while the jobs in it live */
+    runtime_refuse_calls(rt);
+}
+
+void runtime_discard(pawl_runtime *rt)
+{
+    registry_leave(rt->app, rt);
+    runtime_refuse(rt);
+    lease_stop(rt);
+    queue_desk_close(rt);
+    once_free(rt); /* its jobs are in lists of the shares */
+    share_free(rt);
+    hold_free(rt);
+    resident_trim(rt, true, NULL);
+    mailbox_free(rt);
+    coming_free(rt);
+    tally_free(rt);
+    for (size_t cursor = 0;;) {
+        char *name = map_next(&rt->kept_names, &cursor);
+        if (!name)
+            break;
+        free(name);
+    }
+    struct map *maps[] = {&rt->by_uid,     &rt->by_id,    &rt->inflight, &rt->codeless, &rt->piled,
+                          &rt->kept_names, &rt->suspects, &rt->jobs,     &rt->waiters,  &rt->mend};
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        map_deinit(maps[i]);
+    arena_deinit(&rt->group_mem);
+    arena_deinit(&rt->load_mem);
+    fiber_pool_destroy(rt->fibers);
+    slots_close(rt->slots, rt->dead == PAWL_OK);
+    if (rt->owns_store && rt->store)
+        rt->store->ops->close(rt->store);
+    while (rt->feeds) {
+        struct feed *f = rt->feeds;
+        rt->feeds = f->next;
+        free(f);
+    }
+    embed_close(rt);
+    fault_close(rt);
+    if (atomic_load(&rt->stepping) && pthread_equal(rt->step_thread, pthread_self()))
+        fiber_unguard_thread();
+    free(rt->workers);
+    free(rt->data_dir);
+    lane_close(rt);
+    crew_close(rt);
+    free(rt);
+}
+
+void pawl_runtime_close(pawl_runtime *rt)
+{
+    pawl_error elsewhere;
+    if (!rt || runtime_is_elsewhere(rt, &elsewhere)) /* the parent's: nothing here is ours to end */
+        return;
+    if (engine_on_fiber() || loop_is_here(rt)) {
+        log_error(&rt->log, "close",
+                  "pawl_runtime_close() inside a callback or an orchestration would wait for "
+                  "itself; call it from the thread that opened the runtime",
+                  "closed=no");
+        return;
+    }
+    registry_leave(rt->app, rt);
+    told_stop(rt);
+    bool all = true;
+    if (rt->threaded) {
+        all = worker_stop(rt, rt->opts.drain_ms);
+        once_give_back(rt);
+        for (int i = 0; all && i < 1000 && atomic_load(&rt->inbox_count); i++)
+            usleep(1000); /* their results are taken in */
+        atomic_store(&rt->stop, true);
+        inbox_wake(rt);
+        pthread_join(rt->engine_thread, NULL);
+        watchdog_stop(rt);
+        if (all)
+            cancel_stop(rt);
+    }
+    if (rt->stepping) {
+        once_give_back(rt);
+        loop_finish(rt);
+    }
+    told_drain(rt);
+    lease_stop(rt);
+    if (!all) { /* threads still use runtime and store: both are left to the end of the process */
+        log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
+                 (long long)rt->opts.drain_ms);
+        atomic_store(&rt->app->left_running, true);
+        slots_absolve(rt->slots); /* we ended them: that is no crash of theirs */
+        return;
+    }
+    runtime_discard(rt);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/life/open.c -- options, opening, starting, stepping.
+ *
+ * Order of opening: directory, store (locks it; open_store.c), fence, slot file,
+ * recovery.  Closing goes the other way (close.c).
+ *
+ * Called by users (pawl/runtime.h), and by the blocking calls of clients, which step.
+ */
+#include "base/clock.h"
+#include "base/forks.h"
+#include "base/limits.h"
+#include "base/misuse.h"
+#include "base/rand.h"
+#include "fiber/fiber.h"
+#include "runtime/core/crew.h"
+#include "runtime/core/embed.h"
+#include "runtime/core/fault.h"
+#include "runtime/core/inbox.h"
+#include "runtime/core/internal.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/owed.h"
+#include "runtime/core/slots.h"
+#include "runtime/loop/loop.h"
+#include "runtime/queue/queue_desk.h"
+#include "runtime/work/cancel.h"
+#include "runtime/work/job.h"
+#include "store/lock.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- The real world -------------------------------------------------------------- */
+
+static int64_t real_now(void *user)
+{
+    (void)user;
+    return clock_wall_ms();
+}
+
+static int64_t real_mono(void *user)
+{
+    (void)user;
+    return clock_mono_ms();
+}
+
+static void real_random(void *user, void *to, size_t n)
+{
+    (void)user;
+    random_ids(to, n);
+}
+
+/* ---- Options ------------------------------------------------------------------------ */
+
+#define DEFAULT(field, value)                                                                      \
+    do {                                                                                           \
+        if (!o->field)                                                                             \
+            o->field = (value);                                                                    \
+    } while (0)
+
+static void fill_in(pawl_options *o)
+{
+    DEFAULT(workers, 32);
+    DEFAULT(max_payload, LIMIT_PAYLOAD_BYTES);
+    DEFAULT(max_history, LIMIT_HISTORY_EVENTS);
+    DEFAULT(max_mailbox, LIMIT_MAILBOX_EVENTS);
+    DEFAULT(max_depth, LIMIT_DEPTH);
+    DEFAULT(fiber_memory, (size_t)256 << 20);
+    DEFAULT(turn_memory, (size_t)256 << 20);
+    DEFAULT(max_attempts, 10);
+    DEFAULT(turn_limit_ms, 60000);
+    DEFAULT(drain_ms, 10000);
+    DEFAULT(group_limit, 1024);
+    if (o->workers > SLOTS_WORKERS)
+        o->workers = SLOTS_WORKERS;
+    int64_t *times[] = {&o->cancel_grace_ms, &o->turn_limit_ms, &o->drain_ms, &o->retain_ms};
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        if (*times[i] > LIMIT_DELAY_MS) /* "for ever": sums with it must not overflow */
+            *times[i] = LIMIT_DELAY_MS;
+}
+
+/* Stacks cost two mappings each: stay under half of what the system allows. */
+static size_t resident_limit(void)
+{
+    long maps = 65530;
+    FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+    if (f) {
+        char line[32];
+        if (fgets(line, sizeof(line), f))
+            maps = strtol(line, NULL, 10);
+        fclose(f);
+    }
+    return maps / 2 > 2100 ? (size_t)maps / 2 - 2000 : 100;
+}
+
+/* ---- Opening ---------------------------------------------------------------------------- */
+
+static void init_lists(pawl_runtime *rt)
+{
+    rt->inbox_end = &rt->inbox;
+    owed_open(rt);
+    rt->todo_end = &rt->todo;
+    rt->later_end = &rt->later;
+    rt->items_end = &rt->items;
+    rt->stages_end = &rt->stages;
+    map_init(&rt->shares);
+    map_init(&rt->tallies[0].by_name);
+    map_init(&rt->tallies[1].by_name);
+    rt->shares_end = &rt->shares_waiting;
+    rt->handing_end = &rt->handing;
+    map_init(&rt->by_uid);
+    map_init(&rt->by_id);
+    map_init(&rt->inflight);
+    map_init(&rt->codeless);
+    map_init(&rt->piled);
+    map_init(&rt->kept_names);
+    map_init(&rt->coming);
+    map_init(&rt->mailboxes);
+    map_init(&rt->suspects);
+    map_init(&rt->jobs);
+    rt->polls_end = &rt->polls;
+    map_init(&rt->waiters);
+    map_init(&rt->mend);
+    heap_init(&rt->held);
+    map_init(&rt->held_timers);
+    heap_init(&rt->limits);
+    arena_init(&rt->group_mem);
+    arena_init(&rt->load_mem);
+}
+
+static void init_locks(pawl_runtime *rt)
+{
+    pthread_condattr_t mono;
+    pthread_condattr_init(&mono);
+    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
+    pthread_mutex_init(&rt->lock, NULL);
+    pthread_mutex_init(&rt->feed_lock, NULL);
+    pthread_mutex_init(&rt->work_lock, NULL);
+    pthread_mutex_init(&rt->watch_lock, NULL);
+    pthread_mutex_init(&rt->trouble_lock, NULL);
+    pthread_cond_init(&rt->wake, &mono);
+    pthread_cond_init(&rt->work_ready, &mono);
+    pthread_mutex_init(&rt->cancels.lock, NULL);
+    pthread_cond_init(&rt->cancels.changed, &mono);
+    pthread_cond_init(&rt->watch_wake, &mono);
+    pthread_condattr_destroy(&mono);
+}
+
+static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
+{
+    pawl_runtime *rt = calloc(1, sizeof(*rt));
+    if (!rt)
+        return NULL;
+    rt->opts = *opts;
+    fill_in(&rt->opts);
+    rt->app = app;
+    rt->pid = getpid();
+    fault_open(rt);
+    rt->client.rt = rt;
+    rt->log = (struct logger){rt->opts.log_level, rt->opts.log, rt->opts.log_user,
+                              .json = rt->opts.log_json};
+    if (rt->opts.env)
+        rt->env = *rt->opts.env;
+    if (!rt->env.now_ms)
+        rt->env.now_ms = real_now;
+    if (!rt->env.mono_ms)
+        rt->env.mono_ms = real_mono;
+    if (!rt->env.random)
+        rt->env.random = real_random;
+    rt->env.random(rt->env.user, rt->seed_key, sizeof(rt->seed_key));
+    init_lists(rt);
+    init_locks(rt);
+    rt->resident_max = resident_limit();
+    rt->workers = calloc(rt->opts.workers, sizeof(*rt->workers));
+    return rt;
+}
+
+/* Become the owner and look at what was left. */
+static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
+{
+    struct slots_past *past = calloc(1, sizeof(*past));
+    rt->fibers = fiber_pool_create(1024);
+    if (!past || !rt->fibers) {
+        free(past);
+        return PAWL_NO_MEMORY;
+    }
+    pawl_status rc = store_take(rt->store, rt_now(rt), &rt->fence, err);
+    if (rc == PAWL_OK) {
+        rt->slots = slots_open(rt->data_dir, past);
+        rc = recover(rt, past, err);
+        if (rc == PAWL_OK)
+            slots_begin(rt->slots, past);
+        retain_open(rt);
+    }
+    free(past);
+    return rc;
+}
+
+pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_options room;
+    *err = (pawl_error){0};
+    if (!(opts = OPTIONS_OF(&room, opts, "pawl_options", err)))
+        return NULL;
+    if (!app || (app->trouble_count && !opts->read_only)) {
+        if (app)
+            registry_trouble(app, err);
+        else
+            error_set(err, PAWL_MISUSE, "pawl_runtime_open() without an app");
+        return NULL;
+    }
+    pawl_runtime *rt = create(app, opts);
+    if (!rt || !rt->workers) {
+        free(rt);
+        error_set(err, PAWL_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    if (getenv("PAWL_CRASH_AT"))
+        point_crash_at(getenv("PAWL_CRASH_AT"));
+    pawl_status rc = lane_open(rt, err) ? runtime_open_store(rt, err) : err->status;
+    if (rc == PAWL_OK)
+        rt->caps = rt->store->ops->caps(rt->store);
+    if (rc == PAWL_OK && !rt->opts.read_only)
+        rc = take_over(rt, err);
+    if (rc == PAWL_OK && !rt->opts.read_only && !crew_open(rt))
+        rc = PAWL_NO_MEMORY;
+    if (rc == PAWL_OK && rt->caps.queues && !queue_desk_open(rt))
+        rc = PAWL_NO_MEMORY;
+    if (rc == PAWL_OK) {
+        registry_join(app, rt);
+        return rt;
+    }
+    if (!err->text[0])
+        error_set(err, rc, "cannot open the store: %s", pawl_status_text(rc));
+    rt->dead = rc;
+    runtime_discard(rt);
+    return NULL;
+}
+
+/* ---- Running ---------------------------------------------------------------------------- */
+
+/* Opened before a fork() (a daemon), run after it: the lock is held by the child. */
+static void lock_take_over(pawl_runtime *rt)
+{
+    if (rt->pid == getpid())
+        return;
+    rt->pid = getpid();
+    fault_moved();
+    if (rt->data_dir && rt->owns_store)
+        lock_sign(rt->data_dir);
+}
+
+pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
+{
+    if (!IS_THERE(rt, "a runtime", reterr))
+        return PAWL_MISUSE;
+    if (rt->threaded || rt->stepping || rt->opts.read_only) {
+        error_set(reterr, PAWL_MISUSE,
+                  rt->opts.read_only ? "a read-only runtime cannot be started"
+                                     : "the runtime runs already");
+        return PAWL_MISUSE;
+    }
+    rt->threaded = true;
+    rt->forks = forks_behind();
+    lock_take_over(rt);
+    atomic_store(&rt->busy, true);
+    if (!watchdog_start(rt)) {
+        rt->threaded = false;
+        error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
+        return PAWL_NO_MEMORY;
+    }
+    if (pthread_create(&rt->engine_thread, NULL, loop_main, rt) != 0) {
+        watchdog_stop(rt);
+        rt->threaded = false;
+        error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
+        return PAWL_NO_MEMORY;
+    }
+    return PAWL_OK;
+}
+
+bool runtime_is_elsewhere(const pawl_runtime *rt, pawl_error *err)
+{
+    if (!rt->threaded || rt->forks == forks_behind())
+        return false;
+    error_set(err, PAWL_MISUSE,
+              "this process was forked from the one that runs the runtime: its threads are not "
+              "here; fork before pawl_runtime_start(), or exec at once");
+    return true;
+}
+
+bool runtime_has_real_clock(const pawl_runtime *rt)
+{
+    return rt->env.now_ms == real_now;
+}
+
+bool runtime_steps_here(pawl_runtime *rt)
+{
+    return !rt->threaded &&
+           (!atomic_load(&rt->stepping) || pthread_equal(rt->step_thread, pthread_self()));
+}
+
+int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
+{
+    MUST_HAVE("a runtime", rt);
+    if (rt->threaded || rt->opts.read_only || loop_is_here(rt))
+        return -1;
+    if (!atomic_load(&rt->stepping)) {
+        if (!rt->opts.no_signals)
+            fiber_guard_thread();
+        lock_take_over(rt);
+        rt->step_thread = pthread_self();
+        atomic_store(&rt->stepping, true);
+    }
+    embed_heard(rt);
+    int64_t end = rt_mono(rt) + (wait_ms < LIMIT_DELAY_MS ? wait_ms : LIMIT_DELAY_MS);
+    for (;;) {
+        int ran = worker_run_here(rt, 64);
+        int done = loop_once(rt);
+        cancel_run_here(rt);
+        if (done != 0 || ran)
+            return done;
+        int64_t until = loop_idle_until(rt);
+        int64_t now = rt_mono(rt);
+        if (until <= now || rt->queue_count)
+            continue;
+        if (now >= end)
+            return 0;
+        if (rt->env.mono_ms != real_mono)
+            return 0; /* the caller's clock: only the caller can make time pass */
+        inbox_wait(rt, until < end ? until : end);
+    }
+}
+
+int runtime_step_blocked(pawl_runtime *rt)
+{
+    int done = pawl_runtime_step(rt, 1000);
+    if (done != 0 || rt->env.mono_ms == real_mono)
+        return done < 0 ? -1 : 1;
+    int64_t mono = rt_mono(rt);
+    if (rt->queue_count || atomic_load(&rt->inbox_count) || loop_idle_until(rt) <= mono)
+        return 1;
+    usleep(1000); /* another thread may move the clock */
+    if (rt->retry_at_ms <= mono)
+        return 0;
+    rt->retry_at_ms = mono;
+    return 1;
+}
+
+pawl_client *pawl_runtime_client(pawl_runtime *rt)
+{
+    MUST_HAVE("a runtime", rt);
+    return &rt->client;
+}

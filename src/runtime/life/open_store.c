@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/life/open_store.c -- the data directory, and the store in it.
+ *
+ * `opts.store` says which: sqlite:FILE (or none), jsonl:DIR, memory:, or one that the
+ * caller opened and keeps.  Afterwards opts.data is the directory, for whatever else lies
+ * there.  A read-only runtime makes nothing.
+ *
+ * Called by open.c, once.
+ */
+#include "base/limits.h"
+#include "runtime/loop/loop.h"
+#include "store/lock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A new directory is gone after a power loss, with all that was synced in it, unless its
+ * parent is synced too.  One that was there may be as new: its maker may have crashed. */
+static pawl_status keep_data_dir(const char *dir, pawl_error *err)
+{
+    char parent[4096];
+    (void)snprintf(parent, sizeof(parent), "%s", dir);
+    size_t n = strlen(parent);
+    while (n > 1 && parent[n - 1] == '/')
+        parent[--n] = 0;
+    char *slash = strrchr(parent, '/');
+    if (slash)
+        slash[slash == parent] = 0;
+    if (directory_sync(slash ? parent : ".") || errno == EACCES || errno == EINVAL)
+        return PAWL_OK; /* not ours to read, or of a kind that cannot: it was there before */
+    error_set(err, PAWL_UNAVAILABLE, "cannot sync the directory that has %s: %s", dir,
+              strerror(errno));
+    return PAWL_UNAVAILABLE;
+}
+
+static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
+{
+    const char *dir = rt->opts.data ? rt->opts.data : "./pawl-data";
+    rt->data_dir = strdup(dir);
+    if (!rt->data_dir)
+        return PAWL_NO_MEMORY;
+    struct stat st;
+    if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        error_set(err, PAWL_INVALID, "%s is not a directory; choose another with --data", dir);
+        return PAWL_INVALID;
+    }
+    if (rt->opts.read_only && access(dir, F_OK) != 0) {
+        error_set(err, PAWL_NOT_FOUND,
+                  "no data in %s; start something there first, or choose another with --data", dir);
+        return PAWL_NOT_FOUND;
+    }
+    if (!rt->opts.read_only && mkdir(dir, 0700) != 0 && errno != EEXIST) {
+        error_set(err, PAWL_UNAVAILABLE,
+                  "cannot make data directory %s: %s; make it, or choose another with --data", dir,
+                  strerror(errno));
+        return PAWL_UNAVAILABLE;
+    }
+    return rt->opts.read_only ? PAWL_OK : keep_data_dir(dir, err);
+}
+
+static pawl_status open_jsonl(pawl_runtime *rt, const char *dir, pawl_error *err)
+{
+    rt->opts.data = dir;
+    pawl_status rc = make_data_dir(rt, err);
+    rt->opts.data = rt->data_dir;
+    if (rc != PAWL_OK)
+        return rc;
+    rt->store = pawl_jsonl_store(
+        rt->data_dir, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
+    return rt->store ? PAWL_OK : err->status;
+}
+
+pawl_status runtime_open_store(pawl_runtime *rt, pawl_error *err)
+{
+    const char *url = rt->opts.store;
+    if (rt->opts.opened_store) {
+        const pawl_store_ops *ops = rt->opts.opened_store->ops;
+        if (!ops || (ops->size && ops->size < sizeof(*ops))) {
+            error_set(err, PAWL_MISUSE,
+                      "the store has no operations, or was built for an older library; build it "
+                      "with the header of this one");
+            return PAWL_MISUSE;
+        }
+        rt->store = rt->opts.opened_store;
+        return rt->opts.data ? make_data_dir(rt, err) : PAWL_OK;
+    }
+    rt->owns_store = true;
+    if (url && strcmp(url, "memory:") == 0) {
+        rt->store = pawl_memory_store();
+        return rt->store ? PAWL_OK : PAWL_NO_MEMORY;
+    }
+    if (url && strncmp(url, "jsonl:", 6) == 0)
+        return open_jsonl(rt, url + 6, err);
+    if (url && strncmp(url, "sqlite:", 7) != 0) {
+        error_set(err, PAWL_INVALID,
+                  "unknown store '%s': use sqlite:FILE, jsonl:DIR or memory:", url);
+        return PAWL_INVALID;
+    }
+    char file[4096];
+    if (url) {
+        (void)snprintf(file, sizeof(file), "%s", url + 7);
+        char *slash = strrchr(file, '/');
+        if (slash)
+            *slash = 0;
+        rt->opts.data = !slash ? "." : slash == file ? "/" : file;
+    }
+    pawl_status rc = make_data_dir(rt, err);
+    rt->opts.data = rt->data_dir;
+    if (rc != PAWL_OK)
+        return rc;
+    if (url)
+        (void)snprintf(file, sizeof(file), "%s", url + 7);
+    else
+        (void)snprintf(file, sizeof(file), "%s/pawl.db", rt->data_dir);
+    rt->store = pawl_sqlite_store(
+        file, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
+    return rt->store ? PAWL_OK : err->status;
+}

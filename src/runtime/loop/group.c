@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/loop/group.c -- see group.h.
+ *
+ * Before the commit nothing of a stage is visible to anyone; after it, in this
+ * order: rows become the residents' truth, answers go out, work is handed out,
+ * messages travel on.  A round that was not committed leaves no trace in memory:
+ * its resident is evicted and its letters go back to the head, in order.
+ *
+ * Storage errors: FULL, BUSY and the like mean "not committed": back off and try
+ * again, spend no attempts.  UNKNOWN means stop at once without drain; the next
+ * start finds out (exit status 75).
+ */
+#include "runtime/loop/group.h"
+#include "store/store.h"
+
+#include "base/clock.h"
+#include "runtime/core/coming.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/resident.h"
+#include "runtime/core/slots.h"
+#include "runtime/core/stage.h"
+#include "runtime/core/tally.h"
+#include "runtime/instance/turn.h"
+#include "runtime/loop/loop.h"
+#include "runtime/peek/hold.h"
+#include "runtime/peek/mend.h"
+#include "runtime/queue/queue_desk.h"
+#include "runtime/work/job.h"
+#include "runtime/work/lease.h"
+#include "runtime/work/once.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_MS   1000 /* how the store is, at most so often */
+#define LOG_LONG  ((uint64_t)64 << 20)
+#define TRIES_MAX 8    /* a letter refused so often is put aside with an error */
+#define SLOW_US   3000 /* a commit that takes longer: nobody who has others to serve waits so long */
+#define SLOW_FOR  8    /* and for as many after it */
+#define TODO_MAX  2048 /* letters at hand; more of what was sent lies in the store */
+
+/* ---- Committed ------------------------------------------------------------------ */
+
+static void answer(struct stage *s, struct letter *l)
+{
+    pawl_reply reply = {.status = PAWL_OK};
+    if (l->mail.kind == PAWL_MSG_START) {
+        reply.created = !l->duplicate;
+        reply.execution = 1;
+        size_t most = sizeof(reply.instance) - 1, n = s->row.id.len;
+        memcpy(reply.instance, s->row.id.ptr, n < most ? n : most);
+    }
+    struct request *req = l->request;
+    l->request = NULL;
+    request_answer(req, s->reply ? s->reply : &reply);
+}
+
+static void release_letters(pawl_runtime *rt, struct stage *s)
+{
+    while (s->letters) {
+        struct letter *l = s->letters;
+        s->letters = l->next;
+        if (l->request)
+            answer(s, l);
+        letter_drop(rt, l, PAWL_OK, "");
+    }
+}
+
+static bool is_quiet(const struct stage *s, uint64_t id)
+{
+    for (size_t i = 0; i < s->quiet.count; i++)
+        if (s->quiet.items[i] == id)
+            return true;
+    return false;
+}
+
+/* So many are at hand that others would wait for them: it lies in the store, and is fetched in
+ * its turn, as whatever comes after it. */
+static bool lies(pawl_runtime *rt, const pawl_message *m)
+{
+    if (!rt->mail_lies && rt->todo_count < TODO_MAX)
+        return false;
+    rt->mail_lies = rt->fetch_messages = true;
+    if (m->kind == PAWL_MSG_START && !m->uid)
+        coming_add(rt, m->instance, m->id);
+    rt->store->ops->abandon_messages(rt->store, &m->id, 1);
+    return true;
+}
+
+/* Messages inserted by the round: deliver now, or remember when. */
+static void send_on(pawl_runtime *rt, struct stage *s)
+{
+    for (size_t i = 0; i < s->messages.count; i++) {
+        const pawl_message *m = &s->messages.items[i];
+        if (m->mailbox || is_quiet(s, m->id))
+            continue;
+        if (m->visible_ms > rt->now_ms) {
+            if (m->visible_ms < rt->next_due_ms)
+                rt->next_due_ms = m->visible_ms;
+            continue;
+        }
+        struct letter *l = lies(rt, m) ? NULL : letter_of_row(rt, m);
+        if (l)
+            letter_todo(rt, l);
+    }
+    for (size_t i = 0; i < s->message_updates.count; i++) {
+        const pawl_message_update *u = &s->message_updates.items[i];
+        if (!u->mailbox && u->visible_ms < rt->next_due_ms)
+            rt->next_due_ms = u->visible_ms;
+    }
+}
+
+static void hold_timers(pawl_runtime *rt, const struct stage *s)
+{
+    for (size_t i = 0; i < s->timers.count; i++) {
+        const struct timer_note *t = &s->timers.items[i];
+        hold_timer(rt, t->kind, s->row.uid, t->execution, t->ref, t->due_ms);
+    }
+    for (size_t i = 0; hold_needed(rt) && i < s->events.count; i++)
+        if (s->events.items[i].kind == PAWL_EV_TIMER_CANCELLED)
+            hold_cancel(rt, s->row.uid, s->events.items[i].execution, s->events.items[i].ref);
+}
+
+static void due_at(pawl_runtime *rt, int64_t at_ms)
+{
+    if (at_ms && at_ms < rt->next_due_ms)
+        rt->next_due_ms = at_ms;
+}
+
+static void hand_out(pawl_runtime *rt, struct stage *s)
+{
+    for (size_t i = 0; i < s->work.count; i++) {
+        due_at(rt, s->work.items[i].deadline_ms);
+        if (s->work.items[i].lock_epoch)
+            job_take(rt, &s->work.items[i]);
+        else
+            rt->lease_look = true;
+    }
+    for (size_t i = 0; i < s->work_updates.count; i++) {
+        const pawl_work_update *u = &s->work_updates.items[i];
+        due_at(rt, u->deadline_ms);
+        if (u->visible_ms > rt->now_ms)
+            due_at(rt, u->visible_ms);
+        else if (!u->lock_epoch && !u->lock_token.len)
+            rt->store_backlog = rt->lease_look = true;
+        if (!u->lock_epoch && !u->lock_token.len) /* failed by token before it returned */
+            job_withdraw(rt, u->id);
+    }
+    for (size_t i = 0; i < s->need_work.count; i++) /* decided by a time-out: none may begin */
+        job_withdraw(rt, s->need_work.items[i]);
+    for (size_t i = 0; i < s->drop_work.count; i++)
+        job_withdraw(rt, s->drop_work.items[i]);
+}
+
+static void tell_execution(struct resident *r, const struct stage *s)
+{
+    if (!r->x)
+        return;
+    for (size_t i = 0; i < s->events.count; i++) {
+        const pawl_event *e = &s->events.items[i];
+        if (e->ref && e->execution == s->row.execution &&
+            (e->kind == PAWL_EV_ACTIVITY_SCHEDULED || e->kind == PAWL_EV_TIMER_CREATED ||
+             e->kind == PAWL_EV_EXTERNAL_SUBSCRIBED ||
+             e->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED))
+            execution_committed(r->x, e->ref, e->rid);
+    }
+}
+
+static void warn_of_length(pawl_runtime *rt, const struct stage *s)
+{
+    uint64_t mark = (uint64_t)rt->opts.max_history * 8 / 10;
+    if (s->base_seq < mark && s->row.last_seq >= mark && s->base_execution == s->row.execution)
+        log_warn(&rt->log, "turn", "history is long; continue as new before the limit",
+                 "instance=%.*s events=%llu limit=%u", PAWL_FMT(s->row.id),
+                 (unsigned long long)s->row.last_seq, rt->opts.max_history);
+}
+
+/* The resident after its round: new truth, or gone. */
+static void settle_resident(pawl_runtime *rt, struct stage *s)
+{
+    struct resident *r = s->r;
+    r->stage = NULL;
+    if (s->removed || s->ended || r->doomed || rt->opts.hostile) {
+        resident_evict(rt, r);
+        return;
+    }
+    tell_execution(r, s);
+    if (s->change == PAWL_ROW_LAST) {
+        r->row.last_seq = s->row.last_seq;
+        r->row.last_rid = s->row.last_rid;
+        r->row.updated_ms = s->row.updated_ms;
+    } else if (s->change != PAWL_ROW_NONE) {
+        resident_set_row(r, &s->row);
+    }
+    resident_weigh(rt, r);
+}
+
+static void stage_committed(pawl_runtime *rt, struct stage *s)
+{
+    if (s->queue)
+        queue_committed(rt);
+    COUNT_BY(rt, events, s->events.count);
+    if (s->r) {
+        warn_of_length(rt, s);
+        told_change(rt, s);
+        tally_stage(rt, s);
+        if (!s->removed && pawl_state_is_terminal(s->row.state))
+            retain_ended(rt);
+    }
+    if (s->adopted)
+        free(map_removes(&rt->kept_names, s->row.id));
+    send_on(rt, s); /* its messages may point into the letters */
+    release_letters(rt, s);
+    once_committed(rt, s->job);
+    lease_committed(rt, s);
+    hold_timers(rt, s);
+    RT_POINT(rt, "handout.before");
+    hand_out(rt, s);
+    uint64_t uid = s->row.uid;
+    bool unpile = s->unpile;
+    if (s->r)
+        settle_resident(rt, s);
+    if (unpile)
+        turn_unpile(rt, uid);
+}
+
+/* ---- Not committed ------------------------------------------------------------------ */
+
+/* A refused fused completion whose work row is gone has been decided already. */
+static bool is_decided(pawl_runtime *rt, const struct letter *l)
+{
+    pawl_work_list list;
+    pawl_error err;
+    if (!l->work_id)
+        return false;
+    return store_read_work(rt->store, &l->work_id, 1, &rt->load_mem, &list, &err) == PAWL_OK &&
+           list.count == 0;
+}
+
+/* What is done again, in order. */
+struct back {
+    struct letter *letters, **letters_end;
+    struct item *items, **items_end;
+};
+
+static struct back back_none(struct back *b)
+{
+    return (struct back){.letters_end = &b->letters, .items_end = &b->items};
+}
+
+static void back_item(struct back *b, struct item *item)
+{
+    item->next = NULL;
+    *b->items_end = item;
+    b->items_end = &item->next;
+}
+
+static void back_all(pawl_runtime *rt, struct back *b)
+{
+    letter_back(rt, b->letters);
+    if (!b->items)
+        return;
+    *b->items_end = rt->items;
+    if (!rt->items)
+        rt->items_end = b->items_end;
+    rt->items = b->items;
+}
+
+/* A request answered by its stage alone: act on it again from the beginning. */
+static void request_back(pawl_runtime *rt, struct letter *l, bool refused, struct back *b)
+{
+    struct request *req = l->request;
+    l->request = NULL;
+    letter_drop(rt, l, PAWL_OK, "");
+    req->tries += refused;
+    if (req->tries > TRIES_MAX)
+        request_refuse(req, PAWL_CONFLICT, "the store refused it again and again");
+    else
+        back_item(b, &req->item);
+}
+
+/* Changes of work rows: the attempt is decided again, or the row is free again. */
+static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
+{
+    if (!s->work_updates.count)
+        return;
+    rt->look_deadlines = true;
+    if (s->job) {
+        back_item(b, &s->job->item);
+        s->job = NULL;
+        return;
+    }
+    for (size_t i = 0; i < s->work_updates.count; i++) {
+        uint64_t id = s->work_updates.items[i].id;
+        bool held = s->work_updates.items[i].lock_epoch == rt->fence.epoch; /* or just done */
+        if (!held && !map_get(&rt->jobs, id))
+            rt->store->ops->abandon_work(rt->store, &id, 1);
+        rt->store_backlog = rt->lease_look = true;
+    }
+    struct item *lease = lease_back(s);
+    if (lease)
+        back_item(b, lease);
+}
+
+/* Undo a stage in memory. */
+static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct back *b)
+{
+    for (struct item *item = s->queue ? queue_undone(rt, refused) : NULL, *next; item;
+         item = next) {
+        next = item->next;
+        back_item(b, item);
+    }
+    work_back(rt, s, b);
+    while (s->letters) {
+        struct letter *l = s->letters;
+        s->letters = l->next;
+        l->next = NULL;
+        l->duplicate = false;
+        l->tries += refused;
+        if (!l->mail.kind) {
+            request_back(rt, l, refused, b);
+        } else if (refused && is_decided(rt, l)) {
+            letter_drop(rt, l, PAWL_LOST, "nobody waits for this result any more");
+        } else if (l->tries > TRIES_MAX) {
+            log_error(&rt->log, "group", "message refused by the store again and again; put aside",
+                      "instance=%.*s kind=%d", PAWL_FMT(s->row.id), l->mail.kind);
+            letter_drop(rt, l, PAWL_CONFLICT, "the store refused it again and again");
+        } else {
+            *b->letters_end = l;
+            b->letters_end = &l->next;
+        }
+    }
+    if (mend_needed(rt) && !refused)
+        mend_failed(rt, s);
+    if (s->r) {
+        s->r->stage = NULL;
+        resident_evict(rt, s->r);
+    }
+}
+
+/* New work is refused while the disk is full; acks and completions go on. */
+static void refuse_new_work(pawl_runtime *rt, const char *text)
+{
+    struct letter *keep = NULL, **end = &keep, *l;
+    while ((l = letter_next(rt))) {
+        bool new_work =
+            l->request && !l->stored &&
+            (l->mail.kind == PAWL_MSG_START || l->mail.kind == PAWL_MSG_EXTERNAL_RAISED);
+        if (new_work) {
+            letter_drop(rt, l, PAWL_DISK_FULL, text);
+        } else {
+            *end = l;
+            end = &l->next;
+        }
+    }
+    letter_back(rt, keep);
+}
+
+void group_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
+{
+    log_error(&rt->log, "store", "commit failed; stopping at once", "status=%s why=\"%s\"",
+              pawl_status_code(rc), text);
+    slots_absolve(rt->slots); /* what runs now is not to blame */
+    if (rt->threaded)
+        _exit(rc == PAWL_UNKNOWN ? 75 : 3);
+    rt->dead = rc;
+}
+
+/* Deleted, moved or replaced under us: nobody is told that anything happened, and the loop
+ * refuses whatever comes (runtime_refuse_calls) until the process ends. */
+void group_store_gone(pawl_runtime *rt, const char *text)
+{
+    log_error(&rt->log, "store", "the store is gone; everything is refused", "why=\"%s\"", text);
+    (void)snprintf(rt->gone_why, sizeof(rt->gone_why), "store: %.190s", text);
+    atomic_store(&rt->gone, true);
+    rt->refuse = true;
+    rt->store_trouble++;
+    slots_absolve(rt->slots); /* what runs now is not to blame when this ends */
+}
+
+static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
+{
+    COUNT(rt, store_errors);
+    struct back back = back_none(&back);
+    for (struct stage *s = rt->stages; s; s = s->next)
+        take_back(rt, s, false, &back);
+    back_all(rt, &back);
+    rt->stages = NULL;
+    rt->stages_end = &rt->stages;
+    rt->stage_count = 0;
+    if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN || rc == PAWL_CORRUPT) {
+        group_stop_dead(rt, rc, err->text);
+        return;
+    }
+    if (rc == PAWL_NOT_FOUND) {
+        group_store_gone(rt, err->text);
+        return;
+    }
+    if (rc == PAWL_DISK_FULL) {
+        atomic_store(&rt->full, true);
+        refuse_new_work(rt, err->text);
+    }
+    uint32_t doublings = rt->store_trouble < 7 ? rt->store_trouble : 7;
+    int64_t delay = rc == PAWL_DISK_FULL && !rt->store_trouble ? 1 : 10 << doublings;
+    rt->store_trouble++;
+    rt->unread = false; /* only a commit tells that this is over */
+    rt->retry_at_ms = rt_mono(rt) + delay;
+    log_warn(&rt->log, "store", "commit failed; trying again", "status=%s why=\"%s\" in_ms=%lld",
+             pawl_status_code(rc), err->text, (long long)delay);
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(rt->trouble, sizeof(rt->trouble), "store: %.180s", err->text);
+    pthread_mutex_unlock(&rt->trouble_lock);
+}
+
+/* ---- How the store is ---------------------------------------------------------------- */
+
+static void look_at_log(pawl_runtime *rt, uint64_t bytes)
+{
+    if (bytes >= 2 * (rt->store_log_told ? rt->store_log_told : LOG_LONG / 2)) {
+        rt->store_log_told = bytes;
+        log_warn(&rt->log, "store",
+                 "the write-ahead log grows: a reader has held an old state open", "bytes=%llu",
+                 (unsigned long long)bytes);
+    } else if (rt->store_log_told && bytes < LOG_LONG / 2) {
+        rt->store_log_told = 0;
+        log_warn(&rt->log, "store", "the write-ahead log is short again", "bytes=%llu",
+                 (unsigned long long)bytes);
+    }
+}
+
+int64_t group_next_look(pawl_runtime *rt)
+{
+    pawl_store_figures figures;
+    store_figures(rt->store, &figures);
+    return figures.damaged == rt->store_damaged ? INT64_MAX : rt->store_look_ms;
+}
+
+void group_look_at_store(pawl_runtime *rt)
+{
+    pawl_store_figures figures;
+    if (rt_mono(rt) < rt->store_look_ms)
+        return;
+    rt->store_look_ms = rt_mono(rt) + LOOK_MS;
+    store_figures(rt->store, &figures);
+    look_at_log(rt, figures.log_bytes);
+    if (figures.damaged == rt->store_damaged)
+        return;
+    rt->store_damaged = figures.damaged;
+    log_error(&rt->log, "store", "stored rows are not what was written; they are left out",
+              "met=%llu last=\"%s\"", (unsigned long long)figures.damaged, figures.damage);
+}
+
+/* ---- The commit ------------------------------------------------------------------------ */
+
+void group_store_is_well(pawl_runtime *rt)
+{
+    if (!rt->store_trouble || atomic_load(&rt->gone))
+        return;
+    rt->store_trouble = 0;
+    rt->unread = false;
+    pthread_mutex_lock(&rt->trouble_lock);
+    rt->trouble[0] = 0;
+    pthread_mutex_unlock(&rt->trouble_lock);
+}
+
+static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
+{
+    int done = 0;
+    struct back back = back_none(&back);
+    group_store_is_well(rt);
+    struct stage *s = rt->stages;
+    rt->stages = NULL;
+    rt->stages_end = &rt->stages;
+    rt->stage_count = 0;
+    for (struct stage *next; s; s = next) {
+        next = s->next;
+        if (rounds[s->round].result == PAWL_OK)
+            stage_committed(rt, s);
+        else
+            take_back(rt, s, true, &back);
+        done++; /* refused ones too: the loop looks again without waiting */
+    }
+    back_all(rt, &back);
+    COUNT(rt, commits);
+    COUNT_BY(rt, rounds, (unsigned)done);
+    return done;
+}
+
+static void note_time(pawl_runtime *rt, int64_t took_us)
+{
+    if (took_us > SLOW_US)
+        rt->slow_commits = SLOW_FOR;
+    else if (rt->slow_commits)
+        rt->slow_commits--;
+}
+
+int group_commit(pawl_runtime *rt)
+{
+    if (!rt->stages)
+        return 0;
+    pawl_round *rounds = arena_array(&rt->group_mem, pawl_round, rt->stage_count);
+    size_t n = 0;
+    for (struct stage *s = rt->stages; s; s = s->next) {
+        s->round = n;
+        stage_seal(rt, s, &rounds[n++]);
+    }
+    pawl_error err = {0};
+    RT_POINT(rt, "commit.before");
+    int64_t began = clock_mono_us();
+    atomic_store_explicit(&rt->commit_began_ms, rt_mono(rt), memory_order_relaxed);
+    pawl_status rc = store_commit(rt->store, &rt->fence, rounds, n, rt->now_ms, &err);
+    atomic_store_explicit(&rt->commit_began_ms, 0, memory_order_relaxed);
+    int64_t took_us = clock_mono_us() - began;
+    COUNT_BY(rt, commit_us, (unsigned long long)took_us);
+    note_time(rt, took_us);
+    RT_POINT(rt, "commit.after");
+    rt->admitted = 0;
+    int done = 0;
+    if (rc == PAWL_OK)
+        done = group_committed(rt, rounds);
+    else
+        group_failed(rt, rc, &err);
+    RT_POINT(rt, "handout.after");
+    told_all(rt);
+    return rt->dead != PAWL_OK ? -1 : done;
+}

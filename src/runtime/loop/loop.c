@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/loop/loop.c -- see loop.h.  The same pass serves the engine thread, callers
+ * of pawl_runtime_step() and the simulator.
+ *
+ * No polling: between passes the loop sleeps until something arrives or the
+ * earliest due time of the store, which is asked once when it goes idle.
+ */
+#include "runtime/loop/loop.h"
+#include "store/store.h"
+
+#include "base/clock.h"
+#include "fiber/fiber.h"
+#include "runtime/core/coming.h"
+#include "runtime/core/inbox.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/owed.h"
+#include "runtime/core/resident.h"
+#include "runtime/instance/turn.h"
+#include "runtime/loop/group.h"
+#include "runtime/loop/lend.h"
+#include "runtime/peek/hold.h"
+#include "runtime/peek/mend.h"
+#include "runtime/queue/queue_desk.h"
+#include "runtime/request/felling.h"
+#include "runtime/work/job.h"
+#include "runtime/work/lease.h"
+#include "runtime/work/once.h"
+
+#include <sched.h>
+
+#include <stdio.h>
+
+#define FETCH_AT_ONCE 1000
+#define FETCH_PASSES  8 /* so many at most without a fetch, however many letters are at hand */
+#define GROUP_BYTES   (16 << 20)  /* strings staged in one commit */
+#define GROUP_KEPT    (512 << 10) /* of that memory, for the next */
+
+void loop_unread(pawl_runtime *rt, const pawl_error *err)
+{
+    rt->retry_at_ms = rt_mono(rt) + 100;
+    if (rt->store_trouble++)
+        return;
+    rt->unread = true;
+    log_error(&rt->log, "store", "cannot read; trying again", "why=\"%s\"", err->text);
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(rt->trouble, sizeof(rt->trouble), "store: %.180s", err->text);
+    pthread_mutex_unlock(&rt->trouble_lock);
+}
+
+/* Due messages of the store become letters. */
+static void fetch_messages(pawl_runtime *rt)
+{
+    pawl_message_list list;
+    pawl_error err;
+    rt->passes_unfetched = 0;
+    arena_reset(&rt->load_mem);
+    pawl_status rc =
+        store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
+    if (rc != PAWL_OK) {
+        loop_unread(rt, &err);
+        /* What comes now must not overtake what lies there; but damage does not pass, and
+         * would hold up everybody for ever. */
+        rt->hold = rc != PAWL_CORRUPT;
+        return;
+    }
+    rt->fetch_messages = list.count == FETCH_AT_ONCE;
+    rt->mail_lies = rt->mail_lies && rt->fetch_messages;
+    for (size_t i = 0; i < list.count; i++) {
+        struct letter *l = letter_of_row(rt, &list.items[i]);
+        if (l && list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
+            hold_letter(rt, l, list.items[i].visible_ms);
+        else if (l)
+            letter_todo(rt, l);
+    }
+}
+
+/* Has the time come for something that lies in the store? */
+static void look_at_clock(pawl_runtime *rt)
+{
+    if (rt->now_ms < rt->looked_ms) { /* it was set back: what was due then is due again */
+        rt->looked_ms = rt->now_ms;
+        rt->ask_due = true;
+    }
+    if (rt->now_ms >= rt->next_due_ms) {
+        rt->fetch_messages = rt->store_backlog = rt->look_deadlines = rt->lease_look = true;
+        rt->next_due_ms = INT64_MAX;
+        rt->looked_ms = rt->now_ms;
+        rt->ask_due = true;
+        if (rt->desk)
+            rt->desk->look_due = true;
+    }
+    if (rt->fetch_messages &&
+        (rt->todo_count < FETCH_AT_ONCE || ++rt->passes_unfetched >= FETCH_PASSES))
+        fetch_messages(rt);
+    hold_look(rt);
+    if (rt->look_deadlines)
+        job_look_deadlines(rt);
+    job_look_limits(rt);
+    job_fetch(rt);
+    if (UNLIKELY(rt->once_waiting))
+        once_look(rt);
+    lease_look(rt);
+}
+
+static void unpile_all(pawl_runtime *rt, struct map *uids)
+{
+    size_t cursor = 0, n = 0;
+    uint64_t *list = arena_array(&rt->group_mem, uint64_t, uids->count + 1);
+    for (void *uid; (uid = map_next(uids, &cursor));)
+        list[n++] = (uintptr_t)uid;
+    map_reset(uids);
+    for (size_t i = 0; i < n; i++)
+        turn_unpile(rt, list[i]);
+}
+
+/* New code was registered: what waited for it is looked at again. */
+static void look_at_registry(pawl_runtime *rt)
+{
+    if (rt->piled.count)
+        unpile_all(rt, &rt->piled);
+    unsigned long now = atomic_load(&rt->app->generation);
+    if (now == rt->generation)
+        return;
+    rt->generation = now;
+    rt->store_backlog = true;
+    unpile_all(rt, &rt->codeless);
+}
+
+void loop_put_off(pawl_runtime *rt, struct item *item)
+{
+    item->next = rt->items;
+    if (!rt->items)
+        rt->items_end = &item->next;
+    rt->items = item;
+    rt->hold = true;
+}
+
+static void take_item(pawl_runtime *rt, struct item *item)
+{
+    switch (item->kind) {
+    case ITEM_REQUEST:
+        owed_take(rt, item);
+        request_handle(rt, (struct request *)(void *)item);
+        break;
+    case ITEM_JOB:
+        job_done(rt, (struct job *)(void *)item);
+        break;
+    case ITEM_LEASE:
+        lease_handle(rt, item);
+        break;
+    case ITEM_QUEUE:
+        owed_take(rt, item);
+        queue_handle(rt, (struct queue_req *)(void *)item);
+        break;
+    case ITEM_WITHDRAWAL:
+        withdraw_handle(rt, item);
+        break;
+    }
+}
+
+static bool is_full(const pawl_runtime *rt)
+{
+    return rt->hold || rt->stage_count >= rt->opts.group_limit ||
+           arena_bytes(&rt->group_mem) >= GROUP_BYTES || queue_is_full(rt);
+}
+
+static struct item *next_item(pawl_runtime *rt)
+{
+    struct item *item = rt->items;
+    if (!item)
+        return NULL;
+    rt->items = item->next;
+    if (!rt->items)
+        rt->items_end = &rt->items;
+    return item;
+}
+
+/* Must it stay behind a letter: a request that was made before it, or one that goes to the instance by
+ * its name, which may be what starts it? */
+static bool is_behind(const pawl_runtime *rt, const struct request *req)
+{
+    const char *instance = req->args.instance;
+    for (const struct letter *l = rt->todo; l; l = l->next)
+        if (l->request || (!l->uid && instance && pawl_str_is(l->instance, instance)))
+            return true;
+    return false;
+}
+
+/* Instances that keep themselves busy have letters in every pass: behind them, what the last pass
+ * left over would wait for ever, and everybody's requests behind it.  So it goes first.  What
+ * becomes a letter goes to the end of them; the rest acts before they do. */
+static void take_left_over(pawl_runtime *rt)
+{
+    if (!rt->left_over)
+        return;
+    bool held = rt->hold;
+    while (rt->items && !is_full(rt)) {
+        const struct request *req = (const struct request *)(const void *)rt->items;
+        bool at_once = rt->items->kind == ITEM_REQUEST && request_acts_at_once(req);
+        if (at_once && is_behind(rt, req))
+            break;
+        take_item(rt, next_item(rt));
+    }
+    rt->hold = held; /* put off again: it waits for a letter that is at hand */
+}
+
+/* Deliver letters, and items as they came, until the group is full. */
+static void fill_group(pawl_runtime *rt)
+{
+    take_left_over(rt);
+    while (!is_full(rt)) {
+        struct letter *l = letter_next(rt);
+        struct item *item = l ? NULL : next_item(rt);
+        if (l)
+            turn_deliver(rt, l);
+        else if (item)
+            take_item(rt, item);
+        else
+            break;
+    }
+    rt->left_over = rt->items != NULL;
+    if (UNLIKELY(rt->opts.paranoid))
+        paranoid_look(rt);
+    letter_back(rt, rt->later);
+    rt->later = NULL;
+    rt->later_end = &rt->later;
+    rt->hold = false;
+}
+
+static size_t arrived(pawl_runtime *rt)
+{
+    return atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
+}
+
+/* Give others the processor while more arrives, and until nothing did for `patience_us`;
+ * true: as many as were missing came. */
+static bool let_come(pawl_runtime *rt, size_t missing, int64_t patience_us)
+{
+    size_t before = arrived(rt), last = before;
+    int64_t quiet_from = patience_us ? clock_mono_us() : 0;
+    for (int quiet = 0; last - before < missing;) {
+        sched_yield();
+        size_t now = arrived(rt);
+        if (now != last) {
+            quiet = 0;
+            quiet_from = patience_us ? clock_mono_us() : 0;
+        } else if (++quiet >= 2 && (!patience_us || clock_mono_us() - quiet_from > patience_us)) {
+            return false;
+        }
+        last = now;
+    }
+    return true;
+}
+
+/* Results and requests that are about to come make one commit instead of two: wait for the
+ * workers, and for the clients whose requests on queues the last commit answered, while more
+ * keeps arriving.  Otherwise short activities fall into two halves that take turns, and each
+ * step pays a sync for half as many.  How long nothing may come is learnt: LOOP_PATIENCE_US where
+ * the last wait brought all, next to nothing where it did not (activities that take their
+ * time), tried again now and then.  With one out, or none, there is nothing to wait for. */
+static void gather(pawl_runtime *rt)
+{
+    size_t have = 0, clients = rt->desk ? rt->desk->ops : 0;
+    size_t out = rt->backlog > clients ? rt->backlog : clients;
+    enum item_kind kind = rt->backlog > clients ? ITEM_JOB : ITEM_QUEUE;
+    for (struct item *i = rt->items; i && have < out; i = i->next)
+        have += i->kind == kind;
+    if (!rt->threaded || !have || have >= out)
+        return;
+    bool hopes = rt->gather_misses % LOOP_TRY_AGAIN == 0;
+    if (let_come(rt, out - have, hopes ? LOOP_PATIENCE_US : 0))
+        rt->gather_misses = 0;
+    else
+        rt->gather_misses++;
+    inbox_take(rt);
+}
+
+static int pass(pawl_runtime *rt)
+{
+    if (rt->dead != PAWL_OK)
+        return -1;
+    inbox_take(rt);
+    if (UNLIKELY(atomic_load_explicit(&rt->gone, memory_order_relaxed))) {
+        runtime_refuse_calls(rt);
+        return 0;
+    }
+    if (rt_mono(rt) < rt->retry_at_ms)
+        return 0;
+    gather(rt);
+    arena_recycle(&rt->group_mem, GROUP_KEPT);
+    coming_pass(rt);
+    rt->now_ms = rt_now(rt);
+    look_at_registry(rt);
+    if (rt->piled.count) /* newer mail must not overtake it */
+        return 0;
+    worker_look(rt);
+    if (UNLIKELY(atomic_load_explicit(&rt->full, memory_order_relaxed)))
+        (void)request_no_room(rt);
+    bool mended = mend_look(rt);
+    if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
+        look_at_clock(rt);
+        queue_look(rt);
+        felling_look(rt);
+        fill_group(rt);
+        if (rt->stage_count < rt->opts.group_limit)
+            retain_look(rt);
+        queue_seal(rt);
+    }
+    atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
+    int done = group_commit(rt);
+    if (done == 0 && rt->purge_left && !rt->todo && rt_mono(rt) >= rt->purge_at_ms)
+        remove_purge(rt);
+    group_look_at_store(rt);
+    resident_trim(rt, false, NULL);
+    if (UNLIKELY(rt->unread) && rt_mono(rt) >= rt->retry_at_ms)
+        group_store_is_well(rt); /* a whole pass, and all could be read */
+    return done == 0 && mended ? 1 : done;
+}
+
+static __thread const pawl_runtime *engine_of;
+
+const pawl_runtime *loop_enter(const pawl_runtime *rt)
+{
+    const pawl_runtime *before = engine_of;
+    engine_of = rt;
+    return before;
+}
+
+void loop_leave(const pawl_runtime *before)
+{
+    engine_of = before;
+}
+
+bool loop_is_here(const pawl_runtime *rt)
+{
+    return engine_of == rt;
+}
+
+int loop_once(pawl_runtime *rt)
+{
+    const pawl_store *before = store_engine_set(rt->store);
+    const pawl_runtime *outer = loop_enter(rt);
+    int done = pass(rt);
+    owed_tell(rt);
+    worker_flush(rt);
+    loop_leave(outer);
+    (void)store_engine_set(before);
+    return done;
+}
+
+/* When the store is asked, it is asked once: the answer holds until a commit or
+ * a due time changes it. */
+static int64_t next_due(pawl_runtime *rt)
+{
+    if (rt->ask_due) {
+        pawl_error err;
+        int64_t due = INT64_MAX;
+        if (store_next_due(rt->store, rt->looked_ms, &due, &err) != PAWL_OK)
+            due = rt->now_ms + 1000;
+        else
+            rt->ask_due = false;
+        if (due < rt->next_due_ms)
+            rt->next_due_ms = due;
+    }
+    return rt->next_due_ms;
+}
+
+bool loop_has_work(const pawl_runtime *rt)
+{
+    return rt->items || rt->todo || rt->fellings || rt->fetch_messages || rt->look_deadlines ||
+           rt->piled.count || rt->mend.count || queue_has_work(rt) ||
+           (rt->store_backlog && rt->backlog == 0) || (rt->polls && rt->lease_look);
+}
+
+/* By the monotonic clock. */
+static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
+{
+    int64_t until = job_next_limit(rt);
+    if (atomic_load_explicit(&rt->no_workers, memory_order_relaxed) && mono + 250 < until)
+        until = mono + 250;
+    if (queue_next_wait(rt) < until)
+        until = queue_next_wait(rt);
+    if (lease_next(rt) < until)
+        until = lease_next(rt);
+    if (rt->purge_left && rt->purge_at_ms < until)
+        until = rt->purge_at_ms;
+    if (rt->retain.at_ms < until)
+        until = rt->retain.at_ms;
+    if (group_next_look(rt) < until)
+        until = group_next_look(rt);
+    return until;
+}
+
+/* Until when there is nothing to do, unless something arrives. */
+static struct idle_until idle_until(pawl_runtime *rt)
+{
+    int64_t mono = rt_mono(rt);
+    if (UNLIKELY(atomic_load_explicit(&rt->gone, memory_order_relaxed)))
+        return (struct idle_until){rt->refuse ? mono : INT64_MAX, INT64_MAX};
+    if (rt->retry_at_ms > mono)
+        return (struct idle_until){rt->retry_at_ms, INT64_MAX};
+    if (loop_has_work(rt))
+        return (struct idle_until){mono, INT64_MAX};
+    struct idle_until at = {idle_mono(rt, mono), next_due(rt)};
+    if (hold_next(rt) < at.due_ms)
+        at.due_ms = hold_next(rt);
+    return at;
+}
+
+/* The earlier of the two, on the monotonic clock. */
+static int64_t earliest(pawl_runtime *rt, const struct idle_until *at)
+{
+    if (at->due_ms == INT64_MAX)
+        return at->mono_ms;
+    int64_t wait = at->due_ms - rt_now(rt);
+    if (wait < 0)
+        wait = 0;
+    if (wait > 3600000) /* look at the wall clock once an hour: it may have jumped */
+        wait = 3600000;
+    int64_t due = rt_mono(rt) + wait;
+    return due < at->mono_ms ? due : at->mono_ms;
+}
+
+void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
+{
+    const pawl_store *before = store_engine_set(rt->store);
+    const pawl_runtime *outer = loop_enter(rt);
+    assert_that(!rt->todo && !rt->stages && !rt->piled.count && !rt->mend.count);
+    arena_recycle(&rt->group_mem, GROUP_KEPT);
+    rt->now_ms = rt_now(rt);
+    queue_look(rt);
+    fill_group(rt);
+    queue_seal(rt);
+    (void)group_commit(rt);
+    group_look_at_store(rt);
+    atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
+    owed_tell(rt);
+    *retnext = idle_until(rt);
+    loop_leave(outer);
+    (void)store_engine_set(before);
+}
+
+int64_t loop_idle_until(pawl_runtime *rt)
+{
+    struct idle_until at = idle_until(rt);
+    if (arrived(rt) && rt->retry_at_ms < at.mono_ms)
+        return rt_mono(rt);
+    return earliest(rt, &at);
+}
+
+/* Results and requests that no row stands for yet. */
+static bool holds_unstored(const pawl_runtime *rt)
+{
+    if (rt->items || atomic_load(&rt->inbox_count) || queue_has_work(rt))
+        return true;
+    for (const struct letter *l = rt->todo; l; l = l->next)
+        if (!l->stored)
+            return true;
+    return false;
+}
+
+void loop_finish(pawl_runtime *rt)
+{
+    while (loop_once(rt) > 0 && holds_unstored(rt))
+        ;
+}
+
+void *loop_main(void *arg)
+{
+    pawl_runtime *rt = arg;
+    if (!rt->opts.no_signals)
+        fiber_guard_thread();
+    while (!atomic_load(&rt->stop)) {
+        watchdog_wake(rt);
+        int done = loop_once(rt);
+        if (done < 0)
+            break;
+        if ((done > 0 || arrived(rt)) && !lend_may(rt))
+            continue;
+        rt->sleeps = idle_until(rt);
+        int64_t until = earliest(rt, &rt->sleeps);
+        if (until > rt_mono(rt)) {
+            atomic_store(&rt->busy, false);
+            inbox_wait(rt, until);
+        }
+    }
+    loop_finish(rt); /* here: a fiber never changes thread */
+    return NULL;
+}

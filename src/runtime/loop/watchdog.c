@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/loop/watchdog.c -- notice a turn that never ends.
+ *
+ * Sleeps for ever while the engine waits; looks once a second while it works.
+ * A turn over ten seconds turns health bad and is named; over turn_limit_ms the
+ * process stops, and the slot file blames the message on restart.
+ *
+ * Counted is the time between looks that came when they should: a process that
+ * was stopped (SIGSTOP, a debugger, a machine that froze) finds itself later by an
+ * hour, and no turn is to blame for that.
+ */
+#include "runtime/core/fault.h"
+#include "runtime/core/slots.h"
+#include "runtime/loop/loop.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOW_TURN_MS 10000
+
+static void set_trouble(pawl_runtime *rt, const char *name, int64_t ms)
+{
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(rt->trouble, sizeof(rt->trouble), "a turn of orchestration '%s' runs for %lld s",
+                   name, (long long)ms / 1000);
+    pthread_mutex_unlock(&rt->trouble_lock);
+}
+
+struct watched {
+    int64_t pause_ms;  /* between looks */
+    int64_t looked_ms; /* mono: the last one */
+    int64_t began_ms;  /* the turn that ran then; 0: none */
+    int64_t ran_ms;    /* how long it has been running, as far as we were awake */
+    bool slow;         /* and that is too long: its end clears the trouble */
+};
+
+/* How long the turn that runs now has been running; 0: none runs. */
+static int64_t turn_ms(struct watched *w, int64_t began_ms, int64_t now_ms)
+{
+    int64_t passed = now_ms - w->looked_ms, most = 2 * w->pause_ms;
+    if (began_ms != w->began_ms) {
+        passed = now_ms - began_ms;
+        w->ran_ms = 0;
+    }
+    w->began_ms = began_ms;
+    w->looked_ms = now_ms;
+    w->ran_ms += passed < most ? passed : most;
+    return began_ms ? w->ran_ms : 0;
+}
+
+/* True while a slow turn is on. */
+static bool look(pawl_runtime *rt, struct watched *w)
+{
+    bool was_slow = w->slow;
+    const struct code_entry *code = atomic_load(&rt->turn_code);
+    int64_t ms = turn_ms(w, atomic_load(&rt->turn_began_ms), rt_mono(rt));
+    const char *name = code ? code->name : "?";
+    char what[FAULT_TEXT] = "";
+    if (ms >= rt->opts.turn_limit_ms) {
+        fault_ask(rt, rt->engine_thread, what, sizeof(what));
+        log_error(&rt->log, "watchdog", "a turn ran over the limit; stopping the process",
+                  "orchestration=%s what=\"%s\" ms=%lld limit_ms=%lld flag=--turn-limit", name,
+                  what, (long long)ms, (long long)rt->opts.turn_limit_ms);
+        slots_fault_turn(rt->slots);
+        _exit(70);
+    }
+    if (ms >= SLOW_TURN_MS) {
+        if (!was_slow) {
+            fault_ask(rt, rt->engine_thread, what, sizeof(what));
+            log_error(&rt->log, "watchdog", "a turn holds the engine",
+                      "orchestration=%s what=\"%s\" ms=%lld", name, what, (long long)ms);
+        }
+        set_trouble(rt, name, ms);
+        return true;
+    }
+    if (was_slow) {
+        pthread_mutex_lock(&rt->trouble_lock);
+        rt->trouble[0] = 0;
+        pthread_mutex_unlock(&rt->trouble_lock);
+    }
+    return false;
+}
+
+static void *watch(void *arg)
+{
+    pawl_runtime *rt = arg;
+    int64_t pause = rt->opts.turn_limit_ms / 8; /* one stop never makes up the limit */
+    struct watched w = {.pause_ms = pause < 1 ? 1 : pause > 1000 ? 1000 : pause};
+    pthread_mutex_lock(&rt->watch_lock);
+    while (!rt->watch_stop) {
+        if (!atomic_load(&rt->busy)) {
+            atomic_store(&rt->watch_asleep, true);
+            if (!atomic_load(&rt->busy))
+                pthread_cond_wait(&rt->watch_wake, &rt->watch_lock);
+            atomic_store(&rt->watch_asleep, false);
+            continue;
+        }
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += (w.pause_ms % 1000) * 1000000;
+        until.tv_sec += w.pause_ms / 1000 + until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        w.looked_ms = rt_mono(rt);
+        (void)pthread_cond_timedwait(&rt->watch_wake, &rt->watch_lock, &until);
+        w.slow = look(rt, &w);
+    }
+    pthread_mutex_unlock(&rt->watch_lock);
+    return NULL;
+}
+
+bool watchdog_start(pawl_runtime *rt)
+{
+    return pthread_create(&rt->watchdog_thread, NULL, watch, rt) == 0;
+}
+
+void watchdog_stop(pawl_runtime *rt)
+{
+    pthread_mutex_lock(&rt->watch_lock);
+    rt->watch_stop = true;
+    pthread_mutex_unlock(&rt->watch_lock);
+    pthread_cond_broadcast(&rt->watch_wake);
+    pthread_join(rt->watchdog_thread, NULL);
+}
+
+void watchdog_wake(pawl_runtime *rt)
+{
+    if (atomic_exchange(&rt->busy, true) || !atomic_load(&rt->watch_asleep))
+        return;
+    pthread_mutex_lock(&rt->watch_lock);
+    pthread_mutex_unlock(&rt->watch_lock);
+    pthread_cond_signal(&rt->watch_wake);
+}

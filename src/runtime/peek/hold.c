@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/peek/hold.c -- see hold.h. */
+#include "runtime/peek/hold.h"
+#include "store/store.h"
+
+#include "runtime/core/lane.h"
+#include "runtime/core/letter.h"
+#include "runtime/loop/loop.h"
+#include "runtime/work/job.h"
+
+#include <stdlib.h>
+
+struct timer_key {
+    uint64_t kind, uid, execution, ref;
+};
+
+struct held {
+    struct heap_node node; /* key: due, wall clock */
+    struct letter *letter; /* NULL: work */
+    uint64_t work_id;
+    struct timer_key timer; /* in rt->held_timers under these bytes; uid 0: no timer */
+};
+
+static pawl_str key_of(const struct timer_key *k)
+{
+    return (pawl_str){(const char *)k, sizeof(*k)};
+}
+
+static struct held *push(pawl_runtime *rt, struct letter *l, uint64_t work_id, int64_t due_ms)
+{
+    struct held *h = calloc(1, sizeof(*h));
+    assert_that(h);
+    h->node.key = due_ms;
+    h->node.tie = ++rt->job_tie;
+    h->letter = l;
+    h->work_id = work_id;
+    need_memory(heap_push(&rt->held, &h->node));
+    return h;
+}
+
+/* The earliest one leaves the heap. */
+static struct held *pop(pawl_runtime *rt)
+{
+    struct heap_node *top = heap_pop(&rt->held);
+    struct held *h = top ? CONTAINER_OF(top, struct held, node) : NULL;
+    if (h && h->timer.uid)
+        map_removes(&rt->held_timers, key_of(&h->timer));
+    return h;
+}
+
+void hold_letter(pawl_runtime *rt, struct letter *l, int64_t due_ms)
+{
+    (void)push(rt, l, 0, due_ms);
+}
+
+void hold_timer(pawl_runtime *rt, int kind, uint64_t uid, uint64_t execution_no, uint64_t ref,
+                int64_t due_ms)
+{
+    struct timer_key key = {(uint64_t)kind, uid, execution_no, ref};
+    struct mail mail = {.kind = kind, .execution = execution_no, .ref = ref};
+    if (map_gets(&rt->held_timers, key_of(&key)))
+        return;
+    struct letter *l = letter_create(&mail, uid, (pawl_str){0}, (pawl_str){0});
+    need_memory(l);
+    struct held *h = push(rt, l, 0, due_ms);
+    h->timer = key;
+    need_memory(map_puts(&rt->held_timers, key_of(&h->timer), h));
+}
+
+void hold_cancel(pawl_runtime *rt, uint64_t uid, uint64_t execution_no, uint64_t ref)
+{
+    struct timer_key key = {PAWL_MSG_TIMER_FIRED, uid, execution_no, ref};
+    struct held *h = map_removes(&rt->held_timers, key_of(&key));
+    if (!h)
+        return;
+    heap_remove(&rt->held, &h->node);
+    letter_drop(rt, h->letter, PAWL_OK, "");
+    free(h);
+}
+
+void hold_work(pawl_runtime *rt, uint64_t work_id, int64_t due_ms)
+{
+    (void)push(rt, NULL, work_id, due_ms);
+}
+
+/* The row as it is now: it may have been withdrawn, or be in memory already.  False: it could not
+ * be read, and is still due. */
+static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
+{
+    pawl_work_list list;
+    pawl_error err;
+    if (map_get(&rt->jobs, id))
+        return true;
+    if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK) {
+        loop_unread(rt, &err);
+        hold_work(rt, id, due_ms); /* not now: a clock set back would put it off */
+        return false;
+    }
+    if (list.count && list.items[0].visible_ms > rt->now_ms)
+        hold_work(rt, id, list.items[0].visible_ms);
+    else if (list.count && list.items[0].lock_until_ms > rt->now_ms)
+        return true; /* somebody outside has it */
+    else if (list.count && lane_is_ours(rt, list.items[0].name))
+        job_take(rt, &list.items[0]);
+    else if (list.count) { /* not for this process: a worker outside may have it now */
+        rt->store->ops->abandon_work(rt->store, &id, 1);
+        rt->lease_look = true;
+    }
+    return true;
+}
+
+void hold_look(pawl_runtime *rt)
+{
+    struct heap_node *top;
+    bool read = true;
+    while (read && (top = heap_top(&rt->held)) && top->key <= rt->now_ms) {
+        struct held *h = pop(rt);
+        if (h->letter)
+            letter_todo(rt, h->letter);
+        else
+            read = take_work(rt, h->work_id, h->node.key);
+        free(h);
+    }
+}
+
+int64_t hold_next(pawl_runtime *rt)
+{
+    struct heap_node *top = heap_top(&rt->held);
+    return top ? top->key : INT64_MAX;
+}
+
+void hold_free(pawl_runtime *rt)
+{
+    struct held *h;
+    while ((h = pop(rt))) {
+        if (h->letter)
+            letter_drop(rt, h->letter, PAWL_SHUTDOWN, "the runtime is closing");
+        free(h);
+    }
+    heap_deinit(&rt->held);
+    map_deinit(&rt->held_timers);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/peek/mend.c -- see mend.h.  Which instances, one at a time; what came twice. [engine]
+ *
+ * What the events of an execution ask for is in mend_events.c; here is what needs the
+ * row and the mail: state, adoption, an instance that was never born, damage.
+ *
+ * Called by recover.c, loop.c and group.c; for what comes twice by turn.c and begin.c.
+ */
+#include "runtime/peek/mend.h"
+#include "store/store.h"
+
+#include "runtime/core/resident.h"
+#include "runtime/core/stage.h"
+#include "runtime/instance/turn.h"
+#include "runtime/peek/hold.h"
+
+void mend_later(pawl_runtime *rt, uint64_t uid)
+{
+    if (!uid)
+        return;
+    need_memory(map_put(&rt->mend, uid, (void *)(uintptr_t)uid));
+    rt->fence.mending = true; /* the mark stays until the last of them is whole */
+}
+
+pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr)
+{
+    pawl_row_query query = {.limit = 1000};
+    pawl_row_list list;
+    do {
+        arena_reset(&rt->load_mem);
+        pawl_status rc = store_list(rt->store, &query, &rt->load_mem, &list, reterr);
+        if (rc != PAWL_OK)
+            return rc;
+        for (size_t i = 0; i < list.count; i++)
+            mend_later(rt, list.items[i].uid);
+        query.before_uid = list.next_uid;
+    } while (list.next_uid);
+    return PAWL_OK;
+}
+
+void mend_failed(pawl_runtime *rt, const struct stage *s)
+{
+    if (s->r)
+        mend_later(rt, s->row.uid);
+    for (size_t i = 0; i < s->messages.count; i++)
+        store_abandon_messages(rt->store, &s->messages.items[i].id, 1);
+    for (size_t i = 0; i < s->work.count; i++)
+        store_abandon_work(rt->store, &s->work.items[i].id, 1);
+    rt->fetch_messages = rt->fetch_messages || s->messages.count;
+    rt->store_backlog = rt->store_backlog || s->work.count;
+}
+
+/* ---- One instance ---------------------------------------------------------------- */
+
+/* The state follows from the events, unless somebody parked it. */
+static void mend_state(struct mending *m)
+{
+    struct stage *s = m->s;
+    if (pawl_state_is_terminal(s->row.state) || s->row.state == PAWL_BLOCKED || !s->row.last_seq)
+        return;
+    pawl_state state = m->suspended ? PAWL_SUSPENDED : PAWL_RUNNING;
+    if (s->row.state == state)
+        return;
+    s->row.state = state;
+    s->row.finding = (pawl_str){0};
+    s->unpile = state == PAWL_RUNNING;
+    s->change = PAWL_ROW_ALL;
+}
+
+pawl_str mend_was_attrs(pawl_runtime *rt, uint64_t message_id)
+{
+    return mend_needed(rt)
+               ? pawl_mem_printf(&rt->group_mem, "{\"was\":%llu}", (unsigned long long)message_id)
+               : (pawl_str){0};
+}
+
+/* True when the kept row `id` is with the instance already, as mail or as an event. */
+static bool is_adopted(struct mending *m, const pawl_message_list *own, uint64_t id)
+{
+    for (size_t i = 0; i < own->count; i++)
+        if ((uint64_t)pawl_json_int(own->items[i].attrs, "/was", 0) == id)
+            return true;
+    for (size_t i = 0; i < m->events.count; i++)
+        if (m->events.items[i].kind == PAWL_EV_EXTERNAL_EVENT &&
+            mend_was_of(&m->events.items[i]) == id)
+            return true;
+    return false;
+}
+
+/* A start took over the mail kept for its name: go on with that. */
+static void mend_adoption(struct mending *m)
+{
+    pawl_runtime *rt = m->rt;
+    pawl_message_list kept = {0}, own = {0};
+    pawl_error err;
+    pawl_status rc = store_read_messages(rt->store, 0, m->s->row.id, &rt->group_mem, &kept, &err);
+    if (rc == PAWL_CORRUPT) /* damaged mail stays where it is, as in a start */
+        return;
+    bool read = mend_was_read(m, rc, &err) &&
+                mend_was_read(m,
+                              store_read_messages(rt->store, m->s->row.uid, (pawl_str){0},
+                                                  &rt->group_mem, &own, &err),
+                              &err);
+    for (size_t i = 0; read && i < kept.count; i++) {
+        const pawl_message *old = &kept.items[i];
+        if (old->kind != PAWL_MSG_EXTERNAL_RAISED || !old->mailbox)
+            continue;
+        if (!is_adopted(m, &own, old->id)) {
+            pawl_message *mail = stage_send(rt, m->s, old->kind, m->s->row.uid, (pawl_str){0});
+            mail->name = old->name;
+            mail->data = old->data;
+            mail->attrs = mend_was_attrs(rt, old->id);
+            mail->mailbox = true;
+        }
+        pawl_str key = pawl_json_text(&rt->group_mem, old->attrs, "/key", "");
+        if (key.len)
+            *list_add(&rt->group_mem, &m->s->keys) = key;
+        *list_add(&rt->group_mem, &m->s->drop_messages) = old->id;
+        m->s->adopted = true;
+    }
+}
+
+/* Accepted, and its start never became durable: nobody was told that it exists. */
+static void mend_unborn(struct mending *m)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
+                                         &m->rt->group_mem, &list, &err);
+    if (!mend_was_read(m, rc, &err))
+        return;
+    for (size_t i = 0; i < list.count; i++)
+        if (list.items[i].kind == PAWL_MSG_START)
+            return;
+    m->s->change = PAWL_ROW_REMOVE;
+    m->s->removed = true;
+    m->rt->purge_left = true;
+}
+
+static bool is_empty(const struct stage *s)
+{
+    return s->change == PAWL_ROW_NONE && !s->messages.count && !s->work.count &&
+           !s->drop_messages.count && !s->drop_work.count && !s->keys.count && !s->timers.count;
+}
+
+/* What is stored of it cannot be read: it waits for somebody, and nobody waits for it. */
+static void block(pawl_runtime *rt, struct resident *r, const pawl_error *err)
+{
+    if (pawl_state_is_terminal(r->row.state) || r->row.state == PAWL_BLOCKED)
+        return;
+    struct stage *s = stage_of(rt, r);
+    s->row.state = PAWL_BLOCKED;
+    s->row.finding = pawl_mem_printf(&rt->group_mem, "stored rows are damaged: %.300s", err->text);
+    s->change = PAWL_ROW_ALL;
+    r->doomed = true;
+    log_error(&rt->log, "mend", "instance is blocked: it is damaged", "instance=%.*s why=\"%s\"",
+              PAWL_FMT(r->row.id), err->text);
+}
+
+/* False: trouble, to be tried again. */
+static bool mend_one(pawl_runtime *rt, uint64_t uid)
+{
+    struct resident *r = NULL;
+    enum load_result found = load_row(rt, uid, (pawl_str){0}, &r);
+    if (found != LOAD_OK) /* a damaged row stays as it is: trying again would hold up everybody */
+        return found != LOAD_TROUBLE;
+    if (r->row.state == PAWL_RUNNING || r->row.state == PAWL_PENDING)
+        turn_unpile(rt, uid); /* perhaps a resume or retry was done, and nobody knows */
+    bool fresh = r->row.last_rid >= rt->fence.whole_id || uid >= rt->fence.whole_id;
+    if (!fresh && (pawl_state_is_terminal(r->row.state) || !hold_needed(rt)))
+        return true;
+    struct mending m = {.rt = rt, .s = stage_of(rt, r), .whole_id = rt->fence.whole_id};
+    bool closed = r->row.execution > 1 && r->row.first_rid >= m.whole_id;
+    bool ok = (!closed || mend_execution(&m, r->row.execution - 1)) &&
+              mend_execution(&m, r->row.execution);
+    if (ok && fresh)
+        mend_state(&m);
+    if (ok && uid >= m.whole_id && !pawl_state_is_terminal(m.s->row.state))
+        mend_adoption(&m);
+    if (ok && uid >= m.whole_id && !r->row.last_seq)
+        mend_unborn(&m);
+    ok = ok && !m.trouble && !m.damaged;
+    if (!ok || is_empty(m.s))
+        assert_that(!stage_abort(rt, m.s)); /* it has no letters */
+    if (m.damaged && !m.trouble) {
+        block(rt, r, &m.error);
+        return true;
+    }
+    return ok;
+}
+
+bool mend_look(pawl_runtime *rt)
+{
+    size_t cursor = 0, n = 0, count = rt->mend.count;
+    if (!count)
+        return false;
+    uint64_t *uids = arena_array(&rt->group_mem, uint64_t, count);
+    for (void *uid; (uid = map_next(&rt->mend, &cursor));)
+        uids[n++] = (uintptr_t)uid;
+    for (size_t i = 0; i < n && rt->stage_count < rt->opts.group_limit; i++) {
+        if (!mend_one(rt, uids[i])) {
+            rt->retry_at_ms = rt_mono(rt) + 100;
+            break;
+        }
+        map_remove(&rt->mend, uids[i]);
+    }
+    rt->fence.mending = rt->mend.count != 0; /* the rest is in this commit */
+    return true;
+}
+
+/* ---- Redelivery ------------------------------------------------------------------ */
+
+/* A raise was taken, or given back by the wait that took it.  `by_ref`: what each wait took. */
+static void note_taken(struct resident *r, struct map *by_ref, const pawl_event *e)
+{
+    const pawl_event *took;
+    if (e->kind == PAWL_EV_EXTERNAL_EVENT) {
+        need_memory(map_put(&r->taken, mend_message_of(e), r) &&
+                    map_put(&r->taken, mend_was_of(e), r) &&
+                    map_put(by_ref, e->ref, (void *)(uintptr_t)e));
+    } else if (e->kind == PAWL_EV_EXTERNAL_CANCELLED && (took = map_get(by_ref, e->ref))) {
+        (void)map_remove(&r->taken, mend_message_of(took));
+        (void)map_remove(&r->taken, mend_was_of(took));
+    }
+}
+
+/* Raises taken by the present execution and the one before it. */
+static bool load_taken(pawl_runtime *rt, struct resident *r)
+{
+    uint64_t from = r->row.execution > 1 ? r->row.execution - 1 : 1;
+    map_init(&r->taken);
+    for (uint64_t n = from; n <= r->row.execution; n++) {
+        pawl_event_list list;
+        pawl_error err;
+        if (store_read_history(rt->store, r->row.uid, n, 0, 0, &rt->group_mem, &list, &err) !=
+            PAWL_OK)
+            return false;
+        struct map by_ref;
+        map_init(&by_ref);
+        for (size_t i = 0; i < list.count; i++)
+            note_taken(r, &by_ref, &list.items[i]);
+        map_deinit(&by_ref);
+    }
+    return true;
+}
+
+bool mend_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id)
+{
+    if (!message_id || !mend_needed(rt))
+        return false;
+    if (!r->taken_known)
+        r->taken_known = load_taken(rt, r);
+    return map_get(&r->taken, message_id) != NULL;
+}
+
+void mend_child(pawl_runtime *rt, struct stage *s, const pawl_row *row)
+{
+    if (!mend_needed(rt) || !pawl_state_is_terminal(row->state))
+        return;
+    bool ok = row->state == PAWL_COMPLETED;
+    pawl_message *m = stage_send(rt, s, ok ? PAWL_MSG_CHILD_COMPLETED : PAWL_MSG_CHILD_FAILED,
+                                 row->parent_uid, (pawl_str){0});
+    pawl_row full;
+    pawl_error err;
+    m->execution = row->parent_execution;
+    m->ref = row->parent_ref;
+    if (store_find_uid(rt->store, row->uid, &rt->group_mem, &full, &err) == PAWL_OK)
+        m->data = full.output;
+    if (row->state == PAWL_CANCELLED)
+        m->attrs = pawl_s("{\"kind\":\"cancelled\"}");
+}

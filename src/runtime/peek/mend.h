@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/peek/mend.h -- peek-lock mode: put right what a half-done round left. [engine]
+ *
+ * A store without atomic rounds applies a round in order: events, row, inserts,
+ * drops (append, enqueue, ack).  A crash or error may leave a prefix.
+ * The events are the truth, so the rest follows from them: open schedules must
+ * have their rows, withdrawn and completed ones none, an ended child has told its
+ * parent, a closed execution has a successor, a raise that was recorded has no row
+ * any more.  Mending inserts and drops exactly that, for events the store does not
+ * know to be whole (clause K5); the store skips what is there already.
+ *
+ * It happens before anything of the instance is delivered or acked: at start for
+ * every instance, after a failed commit for those it touched.  Without delayed
+ * visibility the start also fills the heap of timers (hold.h) from the events.
+ */
+#ifndef PAWL_RUNTIME_MEND_H
+#define PAWL_RUNTIME_MEND_H
+
+#include "runtime/core/runtime.h"
+
+static inline bool mend_needed(const pawl_runtime *rt)
+{
+    return !rt->caps.atomic_rounds;
+}
+
+/* Remember an instance to be mended before the next letter is delivered. */
+void mend_later(pawl_runtime *rt, uint64_t uid);
+/* At start: every instance. */
+pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr);
+/* A stage was not committed, but perhaps half of it happened: nothing it inserted is
+ * in memory, so the store may hand it out. */
+void mend_failed(pawl_runtime *rt, const struct stage *s);
+/* Stage what is missing for the instances remembered.  True: this pass mends, and does
+ * nothing else. */
+bool mend_look(pawl_runtime *rt);
+/* True when this raise was recorded already (redelivered after a half-done round). */
+bool mend_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id);
+/* An existing child is started again by its own parent: tell it how it ended. */
+void mend_child(pawl_runtime *rt, struct stage *s, const pawl_row *row);
+/* Mail kept for a name is moved to the instance: the copy names the row it was. */
+pawl_str mend_was_attrs(pawl_runtime *rt, uint64_t message_id);
+
+/* ---- mend_events.c ------------------------------------------------------------------ */
+
+/* An instance that is being mended. */
+struct mending {
+    pawl_runtime *rt;
+    struct stage *s;
+    uint64_t whole_id; /* rounds of events below it were applied to the end */
+    pawl_event_list events;
+    struct map open; /* ref -> its schedule event: not completed, not withdrawn */
+    bool suspended;
+    bool trouble;     /* the store did not answer */
+    bool damaged;     /* what is stored of this instance cannot be read … */
+    pawl_error error; /* … and why */
+};
+
+/* The mail an ExternalEvent took, and the row it was before its adoption (the same: none). */
+uint64_t mend_message_of(const pawl_event *e);
+uint64_t mend_was_of(const pawl_event *e);
+/* What was read is there; else it is noted why not. */
+bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err);
+/* Stage what is missing for this execution.  False: trouble, to be tried again, or damage. */
+bool mend_execution(struct mending *m, uint64_t number);
+
+#endif

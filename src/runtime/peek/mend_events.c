@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/peek/mend_events.c -- what the events of one execution mean, and what of it is
+ * missing. [engine]
+ *
+ * Each event is looked at by itself: does what follows from it exist?  Events of rounds
+ * that were applied to the end (below `whole_id`) ask for nothing but the timers that are
+ * held in memory.  Nothing is written here: rows go to the stage, and the store skips
+ * those it has.
+ *
+ * Called by mend.c.
+ */
+#include "runtime/peek/mend.h"
+#include "store/store.h"
+
+#include "runtime/core/letter.h"
+#include "runtime/core/stage.h"
+#include "runtime/peek/hold.h"
+
+bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err)
+{
+    if (rc == PAWL_CORRUPT && !m->damaged)
+        m->error = *err;
+    m->damaged = m->damaged || rc == PAWL_CORRUPT;
+    m->trouble = m->trouble || (rc != PAWL_OK && rc != PAWL_CORRUPT);
+    return rc == PAWL_OK;
+}
+
+static bool is_refused(const pawl_event *e)
+{
+    return e->attrs.len && pawl_json_get(e->attrs, "/refused").len;
+}
+
+static bool is_schedule(int kind)
+{
+    return kind == PAWL_EV_ACTIVITY_SCHEDULED || kind == PAWL_EV_TIMER_CREATED ||
+           kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED;
+}
+
+static bool closes(int kind)
+{
+    return kind == PAWL_EV_ACTIVITY_COMPLETED || kind == PAWL_EV_ACTIVITY_FAILED ||
+           kind == PAWL_EV_ACTIVITY_CANCEL_REQUESTED || kind == PAWL_EV_TIMER_FIRED ||
+           kind == PAWL_EV_TIMER_CANCELLED || kind == PAWL_EV_SUB_ORCHESTRATION_COMPLETED ||
+           kind == PAWL_EV_SUB_ORCHESTRATION_FAILED ||
+           kind == PAWL_EV_SUB_ORCHESTRATION_CANCEL_REQUESTED;
+}
+
+static bool find_open(struct mending *m)
+{
+    bool ok = true;
+    m->suspended = false;
+    for (size_t i = 0; ok && i < m->events.count; i++) {
+        const pawl_event *e = &m->events.items[i];
+        if (is_schedule(e->kind) && !is_refused(e))
+            ok = map_put(&m->open, e->ref, (void *)(uintptr_t)(i + 1));
+        else if (closes(e->kind))
+            (void)map_remove(&m->open, e->ref);
+        else if (e->kind == PAWL_EV_ORCHESTRATION_SUSPENDED)
+            m->suspended = true;
+        else if (e->kind == PAWL_EV_ORCHESTRATION_RESUMED)
+            m->suspended = false;
+    }
+    return ok;
+}
+
+/* The step that recorded this event, as far as rows follow from it. */
+static struct step step_of(pawl_runtime *rt, const pawl_event *e)
+{
+    struct step step = {.event = *e};
+    struct call_policy *policy;
+    if (e->kind == PAWL_EV_ACTIVITY_SCHEDULED && e->attrs.len) {
+        policy = arena_new(&rt->group_mem, struct call_policy);
+        *policy = policy_parse(e->attrs, &rt->group_mem);
+        step.policy = policy;
+    } else if (e->kind == PAWL_EV_TIMER_CREATED) {
+        step.fire_at_ms = pawl_json_int(e->attrs, "/fire_at_ms", e->at_ms);
+    } else {
+        step.child = pawl_json_text(&rt->group_mem, e->attrs, "/instance", "");
+        step.version = pawl_json_text(&rt->group_mem, e->attrs, "/version", "");
+    }
+    return step;
+}
+
+/* The event that scheduled task `ref`, or NULL. */
+static const pawl_event *schedule_of(const struct mending *m, uint64_t ref)
+{
+    for (size_t i = 0; i < m->events.count; i++)
+        if (m->events.items[i].ref == ref && is_schedule(m->events.items[i].kind))
+            return &m->events.items[i];
+    return NULL;
+}
+
+static bool has_work(struct mending *m, uint64_t id)
+{
+    pawl_work_list list = {0};
+    pawl_error err;
+    if (map_get(&m->rt->jobs, id))
+        return true;
+    pawl_status rc = store_read_work(m->rt->store, &id, 1, &m->rt->group_mem, &list, &err);
+    return mend_was_read(m, rc, &err) && list.count > 0;
+}
+
+/* Is the child there?  One of ours that has ended is started again, and refused with the
+ * news (mend_child). */
+static bool has_child(struct mending *m, pawl_str id, const pawl_event *e)
+{
+    pawl_row row;
+    pawl_error err;
+    pawl_status rc = store_find(m->rt->store, id, &m->rt->group_mem, &row, &err);
+    if (rc == PAWL_CORRUPT) /* a damaged child is there: its own matter */
+        return true;
+    if (rc != PAWL_NOT_FOUND)
+        (void)mend_was_read(m, rc, &err);
+    if (rc != PAWL_OK || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
+        return rc == PAWL_OK;
+    bool ours = row.parent_uid == m->s->row.uid && row.parent_execution == e->execution &&
+                row.parent_ref == e->ref;
+    return ours && !pawl_state_is_terminal(row.state);
+}
+
+/* A schedule that is still open has its row; a timer is held. */
+static void mend_schedule(struct mending *m, const pawl_event *e)
+{
+    struct step step = step_of(m->rt, e);
+    bool fresh = e->rid >= m->whole_id;
+    if (is_refused(e) || (e->kind != PAWL_EV_ORCHESTRATION_CHAINED && !map_get(&m->open, e->ref)))
+        return;
+    if (e->kind == PAWL_EV_TIMER_CREATED && hold_needed(m->rt))
+        hold_timer(m->rt, PAWL_MSG_TIMER_FIRED, m->s->row.uid, e->execution, e->ref,
+                   step.fire_at_ms);
+    else if (!fresh || (e->kind == PAWL_EV_ACTIVITY_SCHEDULED && has_work(m, e->rid)))
+        return;
+    else if ((e->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED ||
+              e->kind == PAWL_EV_ORCHESTRATION_CHAINED) &&
+             has_child(m, step.child, e))
+        return;
+    else
+        seal_derive(m->rt, m->s, &step);
+}
+
+/* A withdrawn or completed activity has no work row, a timer no message; a withdrawn
+ * child is told. */
+static void mend_closed(struct mending *m, const pawl_event *e)
+{
+    const pawl_event *schedule = schedule_of(m, e->ref);
+    if (!schedule)
+        return;
+    if (schedule->kind == PAWL_EV_ACTIVITY_SCHEDULED) {
+        *list_add(&m->rt->group_mem, &m->s->drop_work) = schedule->rid;
+    } else if (schedule->kind == PAWL_EV_TIMER_CREATED) {
+        *list_add(&m->rt->group_mem, &m->s->drop_messages) = schedule->rid;
+    } else if (e->kind == PAWL_EV_SUB_ORCHESTRATION_CANCEL_REQUESTED) {
+        struct step step = step_of(m->rt, schedule);
+        step.event = *e;
+        seal_derive(m->rt, m->s, &step);
+    }
+}
+
+/* Its last round ended it: state, output and the parent follow; whatever waits is late. */
+static void mend_end(struct mending *m, const pawl_event *e)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    seal_derive(m->rt, m->s, &(struct step){.event = *e});
+    pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
+                                         &m->rt->group_mem, &list, &err);
+    for (size_t i = 0; mend_was_read(m, rc, &err) && i < list.count; i++)
+        *list_add(&m->rt->group_mem, &m->s->drop_messages) = list.items[i].id;
+}
+
+/* The execution was closed and its successor is not there: a WAKE opens it. */
+static void mend_continue(struct mending *m, const pawl_event *e)
+{
+    if (e->execution != m->s->row.execution)
+        return;
+    struct letter *l = letter_create(&(struct mail){.kind = PAWL_MSG_WAKE}, m->s->row.uid,
+                                     (pawl_str){0}, (pawl_str){0});
+    need_memory(l);
+    letter_todo(m->rt, l);
+}
+
+static void mend_started(struct mending *m, const pawl_event *e)
+{
+    pawl_str version = pawl_json_text(&m->rt->group_mem, e->attrs, "/version", "");
+    if (e->execution != m->s->row.execution || pawl_str_eq(version, m->s->row.version))
+        return;
+    m->s->row.version = version;
+    m->s->change = PAWL_ROW_ALL;
+}
+
+uint64_t mend_message_of(const pawl_event *e)
+{
+    return (uint64_t)pawl_json_int(e->attrs, "/message", 0);
+}
+
+uint64_t mend_was_of(const pawl_event *e)
+{
+    return (uint64_t)pawl_json_int(e->attrs, "/was", (int64_t)mend_message_of(e));
+}
+
+/* The event that the wait `ref` took before `end`, or NULL. */
+static const pawl_event *taken_by(const struct mending *m, uint64_t ref, const pawl_event *end)
+{
+    for (const pawl_event *e = m->events.items; e < end; e++)
+        if (e->kind == PAWL_EV_EXTERNAL_EVENT && e->ref == ref)
+            return e;
+    return NULL;
+}
+
+/* Taken once more, or its mailbox is gone with the instance. */
+static bool is_gone_again(const struct mending *m, uint64_t message, const pawl_event *since)
+{
+    const pawl_event *end = m->events.items + m->events.count;
+    for (const pawl_event *e = since; e < end; e++)
+        if (e->kind == PAWL_EV_EXTERNAL_EVENT && mend_message_of(e) == message)
+            return true;
+    return pawl_state_is_terminal(m->s->row.state) ||
+           end[-1].kind == PAWL_EV_ORCHESTRATION_COMPLETED ||
+           end[-1].kind == PAWL_EV_ORCHESTRATION_FAILED ||
+           end[-1].kind == PAWL_EV_ORCHESTRATION_CANCELLED ||
+           end[-1].kind == PAWL_EV_ORCHESTRATION_TERMINATED;
+}
+
+/* Is it among its mail, under its id or as the copy of what was adopted? */
+static bool has_mail(struct mending *m, const pawl_event *took)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
+                                         &m->rt->group_mem, &list, &err);
+    for (size_t i = 0; mend_was_read(m, rc, &err) && i < list.count; i++)
+        if (list.items[i].id == mend_message_of(took) ||
+            (uint64_t)pawl_json_int(list.items[i].attrs, "/was", 0) == mend_was_of(took))
+            return true;
+    return false;
+}
+
+/* A wait was given up after it had taken an event no code was told of: that is mail again. */
+static void mend_returned(struct mending *m, const pawl_event *e)
+{
+    const pawl_event *took = taken_by(m, e->ref, e);
+    uint64_t message = took ? mend_message_of(took) : 0;
+    if (!message || is_gone_again(m, message, e))
+        return;
+    stage_forget_drop(m->s, message);
+    if (has_mail(m, took))
+        return;
+    pawl_message *mail =
+        stage_send(m->rt, m->s, PAWL_MSG_EXTERNAL_RAISED, m->s->row.uid, (pawl_str){0});
+    mail->id = message;
+    if (mend_was_of(took) != message)
+        mail->attrs = mend_was_attrs(m->rt, mend_was_of(took));
+    mail->name = took->name;
+    mail->data = took->data;
+    mail->mailbox = true;
+}
+
+/* What only an event of a round that may be half done asks for. */
+static void mend_fresh(struct mending *m, const pawl_event *e)
+{
+    if (closes(e->kind)) {
+        mend_closed(m, e);
+        return;
+    }
+    switch (e->kind) {
+    case PAWL_EV_ORCHESTRATION_STARTED:
+        mend_started(m, e);
+        break;
+    case PAWL_EV_EXTERNAL_EVENT:
+        if (mend_message_of(e)) {
+            *list_add(&m->rt->group_mem, &m->s->drop_messages) = mend_message_of(e);
+            *list_add(&m->rt->group_mem, &m->s->drop_messages) = mend_was_of(e);
+        }
+        break;
+    case PAWL_EV_EXTERNAL_CANCELLED:
+        mend_returned(m, e);
+        break;
+    case PAWL_EV_CUSTOM_STATUS_UPDATED:
+        seal_derive(m->rt, m->s, &(struct step){.event = *e});
+        break;
+    case PAWL_EV_ORCHESTRATION_COMPLETED:
+    case PAWL_EV_ORCHESTRATION_FAILED:
+    case PAWL_EV_ORCHESTRATION_CANCELLED:
+    case PAWL_EV_ORCHESTRATION_TERMINATED:
+        mend_end(m, e);
+        break;
+    case PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW:
+        mend_continue(m, e);
+        break;
+    default:
+        break;
+    }
+}
+
+static void mend_event(struct mending *m, const pawl_event *e)
+{
+    if (is_schedule(e->kind) || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
+        mend_schedule(m, e);
+    else if (e->rid >= m->whole_id)
+        mend_fresh(m, e);
+}
+
+bool mend_execution(struct mending *m, uint64_t number)
+{
+    pawl_error err;
+    pawl_status rc = store_read_history(m->rt->store, m->s->row.uid, number, 0, 0,
+                                        &m->rt->group_mem, &m->events, &err);
+    if (!mend_was_read(m, rc, &err))
+        return false;
+    map_init(&m->open);
+    bool ok = find_open(m);
+    for (size_t i = 0; ok && i < m->events.count; i++)
+        mend_event(m, &m->events.items[i]);
+    map_deinit(&m->open);
+    return ok && !m->trouble && !m->damaged;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue/queue_clock.c -- queues over one pass: what is due, who waits, the commit.
+ * [engine]
+ *
+ * A queue's row says when to look at it again, so that after a restart nothing is
+ * forgotten and an idle queue costs nothing.  Locks are looked at with every request of
+ * their queue too.
+ */
+#include "base/limits.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/stage.h"
+#include "runtime/loop/group.h"
+#include "runtime/loop/loop.h"
+#include "runtime/queue/queue_desk.h"
+
+#include <stdlib.h>
+
+#define DUE_AT_ONCE 100
+#define PIECE       500
+#define OPS_MAX     4096
+#define BYTES_MAX   ((size_t)16 << 20)
+#define TRIES_MAX   8
+
+/* ---- Time ---------------------------------------------------------------------- */
+
+static int64_t time_of(const pawl_queue_entry *e, pawl_entry_order order)
+{
+    return order == PAWL_ENTRIES_DELAYED ? e->visible_ms : e->expires_ms;
+}
+
+/* Delayed entries whose time has come, or entries past their ttl; *retnext is the
+ * next such time. */
+static pawl_status move_due(pawl_runtime *rt, struct seat *s, pawl_entry_order order,
+                            int64_t *retnext)
+{
+    pawl_entry_list list;
+    pawl_error err = {0};
+    pawl_entry_query query = {
+        .qid = s->q->row.qid, .order = order, .limit = PIECE + 1, .heads = true};
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, &err) !=
+        PAWL_OK)
+        return desk_unread(rt, s, &err);
+    struct queue_group *g = &rt->desk->group;
+    size_t i = 0;
+    for (; i < list.count && i < PIECE && time_of(&list.items[i], order) <= rt->now_ms; i++)
+        if (order == PAWL_ENTRIES_DELAYED)
+            queue_promote(g, s->q, &list.items[i]);
+        else
+            queue_expire(g, s->q, &list.items[i]);
+    *retnext = i < list.count ? time_of(&list.items[i], order) : 0;
+    return PAWL_OK;
+}
+
+static bool is_past(int64_t at_ms, int64_t now_ms)
+{
+    return at_ms && at_ms <= now_ms;
+}
+
+/* Everything of a queue that is due; the rest of it in the next pass. */
+static pawl_status tick(pawl_runtime *rt, struct seat *s)
+{
+    struct queue *q = s->q;
+    struct queue_desk *d = rt->desk;
+    struct seat *dead;
+    pawl_status rc = PAWL_OK;
+    if (q->row.qid && queue_may_bury(q))
+        rc = seat_open(rt, queue_dead_letters(q, &rt->group_mem), &dead);
+    if (!q->row.qid || rc != PAWL_OK)
+        return rc;
+    d->group.now_ms = rt->now_ms;
+    int64_t before = q->row.due_ms;
+    queue_tick(&d->group, q);
+    if (!q->dirty && is_past(q->next_delayed_ms, rt->now_ms))
+        rc = move_due(rt, s, PAWL_ENTRIES_DELAYED, &q->next_delayed_ms);
+    if (rc == PAWL_OK && !q->dirty && is_past(q->next_expire_ms, rt->now_ms))
+        rc = move_due(rt, s, PAWL_ENTRIES_EXPIRING, &q->next_expire_ms);
+    if (rc != PAWL_OK)
+        return rc;
+    if (!q->dirty && queue_due_ms(q) != before) /* it was only a guess: write it down */
+        queue_touch(&d->group, q);
+    if (is_past(q->next_delayed_ms, rt->now_ms) || is_past(q->next_expire_ms, rt->now_ms))
+        d->look_due = true;
+    return PAWL_OK;
+}
+
+/* A queue that may be due; false: it rests, because its rows are damaged. */
+static bool look_at(pawl_runtime *rt, pawl_str name)
+{
+    struct queue_desk *d = rt->desk;
+    struct seat *s = map_gets(&d->seats, name);
+    if (s && desk_rests(rt, &s->due))
+        return false;
+    pawl_status rc = seat_open(rt, name, &s);
+    if (rc == PAWL_OK)
+        rc = tick(rt, s);
+    if (rc == PAWL_CORRUPT) {
+        s = map_gets(&d->seats, name);
+        desk_rest(rt, &s->due);
+    } else if (rc != PAWL_OK) {
+        d->look_due = true;
+    }
+    if (s && s->q && queue_is_bound(s->q)) {
+        d->again = true;
+        return !desk_rests(rt, &s->starts);
+    }
+    return rc != PAWL_CORRUPT;
+}
+
+static void look_due(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    pawl_queue_row_list list;
+    pawl_error err = {0};
+    d->look_due = false;
+    if (desk_rests(rt, &d->due))
+        return;
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->queues->due_queues(rt->store, rt->now_ms, DUE_AT_ONCE, &rt->load_mem, &list,
+                                           &err) != PAWL_OK) {
+        d->look_due = desk_unread(rt, NULL, &err) != PAWL_CORRUPT;
+        if (!d->look_due)
+            desk_rest(rt, &d->due);
+        return;
+    }
+    bool moved = false;
+    pawl_str names[DUE_AT_ONCE];
+    for (size_t i = 0; i < list.count; i++)
+        names[i] = arena_dup(&rt->group_mem, list.items[i].name);
+    for (size_t i = 0; i < list.count; i++)
+        moved |= look_at(rt, names[i]);
+    d->look_due |= list.count == DUE_AT_ONCE && moved;
+}
+
+/* ---- Waiting pops ---------------------------------------------------------------- */
+
+void queue_unpark(struct queue_desk *d, struct queue_req *req)
+{
+    struct seat *s = req->seat;
+    struct queue_req **at = &s->waiters;
+    while (*at != req)
+        at = &(*at)->next;
+    *at = req->next;
+    if (!*at)
+        s->waiters_end = at;
+    heap_remove(&d->waits, &req->until);
+    req->seat = NULL;
+    req->next = NULL;
+}
+
+/* Those whose time is over get what there is, which is mostly nothing. */
+static void look_waits(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    int64_t mono = rt_mono(rt);
+    struct heap_node *top;
+    while ((top = heap_top(&d->waits)) && top->key <= mono) {
+        struct queue_req *req = CONTAINER_OF(top, struct queue_req, until);
+        queue_unpark(d, req);
+        req->args.wait_ms = 0;
+        queue_handle(rt, req);
+    }
+}
+
+static struct queue_req *waiting_for(pawl_runtime *rt, const void *arg)
+{
+    if (!rt->desk || !heap_top(&rt->desk->waits))
+        return NULL;
+    for (struct seat *s = rt->desk->oldest; s; s = s->newer)
+        for (struct queue_req *req = s->waiters; req; req = req->next)
+            if (req->arg == arg)
+                return req;
+    return NULL;
+}
+
+void queue_stop_waiting(pawl_runtime *rt, const void *arg)
+{
+    struct queue_req *req = waiting_for(rt, arg);
+    if (!req)
+        return;
+    heap_remove(&rt->desk->waits, &req->until);
+    req->until.key = INT64_MIN;
+    need_memory(heap_push(&rt->desk->waits, &req->until));
+}
+
+void queue_withdraw(pawl_runtime *rt, const void *arg)
+{
+    struct queue_req *req = waiting_for(rt, arg);
+    if (!req)
+        return;
+    queue_unpark(rt->desk, req);
+    queue_refuse(req, PAWL_LOST, "nobody waits for this item any more");
+}
+
+/* A pop that was put off to the next pass; out of the list. */
+static struct queue_req *take_put_off(struct queue_desk *d, const void *arg)
+{
+    for (struct queue_req **at = &d->later; *at; at = &(*at)->next) {
+        struct queue_req *req = *at;
+        if (req->arg != arg || req->args.op != PAWL_QUEUE_POP)
+            continue;
+        *at = req->next;
+        if (!*at)
+            d->later_end = at;
+        d->later_count--;
+        return req;
+    }
+    return NULL;
+}
+
+void queue_end_wait(pawl_runtime *rt, const void *arg)
+{
+    struct queue_req *req = waiting_for(rt, arg);
+    if (req)
+        queue_unpark(rt->desk, req);
+    else if (rt->desk)
+        req = take_put_off(rt->desk, arg);
+    if (req)
+        queue_finish(req, &(pawl_queue_reply){.status = PAWL_OK});
+}
+
+/* Items came, or a lock went: who waits gets them, in the order they came. */
+static bool serve(pawl_runtime *rt, struct seat *s)
+{
+    bool served = false;
+    for (struct queue_req *req = s->waiters, *next; req && !s->held; req = next) {
+        pawl_status why;
+        next = req->next;
+        req->reply = arena_new(&rt->group_mem, pawl_queue_reply);
+        enum queue_verdict verdict = queue_try_pop(rt, s, req, &why);
+        if (why == PAWL_CORRUPT) { /* as one that comes now: waiting does not help */
+            queue_unpark(rt->desk, req);
+            queue_unread(rt, s, req, why);
+            continue;
+        }
+        if (why != PAWL_OK) {
+            rt->desk->again = true;
+            return served;
+        }
+        if (verdict != QUEUE_DONE)
+            continue; /* another one may ask for less */
+        queue_unpark(rt->desk, req);
+        queue_answer(rt, s, req);
+        served = true;
+    }
+    return served;
+}
+
+/* ---- The pass ------------------------------------------------------------------------ */
+
+/* The queue is in memory, and where a pop that comes again may bury what it had, or trouble. */
+static pawl_status bring(pawl_runtime *rt, const struct seat *s)
+{
+    struct seat *at;
+    pawl_status rc = PAWL_OK;
+    if (!s->q)
+        rc = seat_open(rt, s->name, &at);
+    if (rc == PAWL_OK && s->waiters && queue_may_bury(s->q))
+        rc = seat_open(rt, queue_dead_letters(s->q, &rt->group_mem), &at);
+    return rc;
+}
+
+static bool serve_seat(pawl_runtime *rt, struct seat *s)
+{
+    pawl_status why = bring(rt, s);
+    while (why == PAWL_CORRUPT && s->waiters) {
+        struct queue_req *req = s->waiters;
+        queue_unpark(rt->desk, req);
+        queue_unread(rt, s, req, why);
+    }
+    if (why != PAWL_OK) {
+        rt->desk->again |= why != PAWL_CORRUPT;
+        return false;
+    }
+    queue_start_bound(rt, s);
+    return s->waiters && serve(rt, s);
+}
+
+/* Seats that may have something for those who wait: all of them, or those changed. */
+static void serve_all(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (d->again) {
+        d->again = false;
+        for (struct seat *s = d->oldest, *newer; s; s = newer) {
+            newer = s->newer; /* opening moves a seat to the end: it is met twice at most */
+            if (s->waiters || s->q)
+                (void)serve_seat(rt, s);
+        }
+    }
+    for (bool served = true; served;) {
+        served = false;
+        for (struct queue *q = d->group.dirty; q; q = q->next)
+            served |= serve_seat(rt, q->owner);
+    }
+}
+
+void queue_look(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (!d || rt->dead != PAWL_OK)
+        return;
+    d->ops = 0;
+    d->group.now_ms = rt->now_ms;
+    struct queue_req *later = d->later;
+    d->later = NULL;
+    d->later_end = &d->later;
+    d->later_count = 0;
+    for (struct queue_req *r = later; r; r = r->next) {
+        struct seat *s = map_gets(&d->seats, pawl_s(r->args.queue));
+        if (s)
+            s->held = false;
+    }
+    desk_look_rests(rt);
+    if (d->look_due)
+        look_due(rt);
+    for (struct queue_req *next; later; later = next) {
+        next = later->next;
+        queue_handle(rt, later);
+    }
+    look_waits(rt);
+    if (d->again)
+        serve_all(rt);
+    seats_trim(rt);
+}
+
+void queue_seal(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (!d)
+        return;
+    serve_all(rt);
+    if (d->removals)
+        queue_seal_removals(rt);
+    if (!d->group.dirty)
+        return;
+    (void)desk_stage(rt);
+    queue_group_seal(&d->group, &d->round);
+    RT_POINT(rt, "queue.sealed");
+}
+
+static void due_at(pawl_runtime *rt, const struct queue *q)
+{
+    int64_t due = q->row.due_ms;
+    if (!due)
+        return;
+    if (due <= rt->now_ms)
+        rt->desk->look_due = true;
+    else if (due < rt->next_due_ms)
+        rt->next_due_ms = due;
+}
+
+/* The seats of queues that this group removed. */
+static struct seat **seats_gone(pawl_runtime *rt, size_t *ret)
+{
+    size_t n = 0;
+    for (const struct queue *q = rt->desk->group.dirty; q; q = q->next)
+        n += q->gone;
+    struct seat **seats = n ? arena_array(&rt->group_mem, struct seat *, n) : NULL;
+    for (const struct queue *q = n ? rt->desk->group.dirty : NULL; q; q = q->next)
+        if (q->gone)
+            seats[(*ret)++] = q->owner;
+    return seats;
+}
+
+void queue_committed(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    struct queue_req *done = d->done;
+    d->done = NULL;
+    d->done_end = &d->done;
+    d->stage = NULL;
+    for (const struct queue *q = d->group.dirty; q; q = q->next) {
+        due_at(rt, q);
+        told_queue(rt, q->row.name);
+    }
+    for (struct queue_req *next; done; done = next) {
+        next = done->next;
+        RT_POINT(rt, "queue.answer");
+        done->reply->more = next && next->fn == done->fn;
+        queue_finish(done, done->reply);
+    }
+    size_t n = 0;
+    struct seat **gone = seats_gone(rt, &n);
+    queue_group_done(&d->group);
+    queue_removed(rt, gone, n);
+}
+
+struct item *queue_undone(pawl_runtime *rt, bool refused)
+{
+    struct queue_desk *d = rt->desk;
+    struct item *first = NULL, **end = &first;
+    for (struct queue_req *req = d->done, *next; req; req = next) {
+        next = req->next;
+        req->tries += refused;
+        if (req->tries > TRIES_MAX) {
+            queue_refuse(req, PAWL_CONFLICT, "the store refused it again and again");
+            continue;
+        }
+        req->item.next = NULL;
+        *end = &req->item;
+        end = &req->item.next;
+    }
+    d->done = NULL;
+    d->done_end = &d->done;
+    d->stage = NULL;
+    d->look_due = d->again = true;
+    struct queue *dirty = d->group.dirty;
+    size_t n = 0;
+    for (const struct queue *q = dirty; q; q = q->next)
+        n++;
+    struct seat **seats = arena_array(&rt->group_mem, struct seat *, n + 1);
+    n = 0;
+    for (const struct queue *q = dirty; q; q = q->next)
+        seats[n++] = q->owner;
+    queue_group_undo(&d->group);
+    for (size_t i = 0; i < n; i++)
+        seat_evict(rt, seats[i]);
+    return first;
+}
+
+bool queue_has_work(const pawl_runtime *rt)
+{
+    return rt->desk && (rt->desk->later || rt->desk->look_due || rt->desk->again);
+}
+
+bool queue_is_full(const pawl_runtime *rt)
+{
+    return rt->desk && (rt->desk->ops >= OPS_MAX || rt->desk->group.bytes >= BYTES_MAX);
+}
+
+int64_t queue_next_wait(const pawl_runtime *rt)
+{
+    struct heap_node *top = rt->desk ? heap_top(&rt->desk->waits) : NULL;
+    int64_t rest = rt->desk ? rt->desk->rest_ms : INT64_MAX;
+    return top && top->key < rest ? top->key : rest;
+}

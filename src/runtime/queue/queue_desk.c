@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue/queue_desk.c -- seats: queues come into memory and leave it. [engine]
+ *
+ * A queue is loaded with its row, its live locks and the heads of what they hold;
+ * the window is filled when a pop asks for it.  Cold queues are evicted by last use; dirty
+ * ones and those somebody waits for never are.
+ */
+#include "runtime/queue/queue_desk.h"
+
+#include "runtime/core/stage.h"
+#include "runtime/loop/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SEATS_MAX     1024
+#define REFILL_ROWS   512
+#define REFILL_BYTES  ((size_t)1 << 20)
+#define LOCKS_AT_ONCE 256
+#define REST_MIN_MS   1000
+#define REST_MAX_MS   60000
+#define SAY_EVERY_MS  60000
+
+static void *alloc(size_t size)
+{
+    void *p = calloc(1, size);
+    need_memory(p != NULL);
+    return p;
+}
+
+static const struct queue_env env = {alloc, free};
+
+static struct queue *group_open(void *user, pawl_str name)
+{
+    pawl_runtime *rt = user;
+    struct seat *s = map_gets(&rt->desk->seats, name);
+    return s ? s->q : NULL;
+}
+
+/* A store that does not answer must not turn "expired" into "never was": say expired. */
+static bool group_was_lock(void *user, const struct queue *q, pawl_str id)
+{
+    pawl_runtime *rt = user;
+    pawl_error err = {0};
+    pawl_status rc = rt->store->ops->queues->has_past(rt->store, q->row.qid, id, &err);
+    if (rc != PAWL_OK && rc != PAWL_EMPTY) {
+        rt->desk->group.unread = true;
+        rt->desk->unlocked = err;
+    }
+    return rc != PAWL_EMPTY;
+}
+
+static void group_random(void *user, void *to, size_t n)
+{
+    pawl_runtime *rt = user;
+    rt->env.random(rt->env.user, to, n);
+}
+
+bool queue_desk_open(pawl_runtime *rt)
+{
+    struct queue_desk *d = calloc(1, sizeof(*d));
+    if (!d)
+        return false;
+    map_init(&d->seats);
+    heap_init(&d->waits);
+    d->done_end = &d->done;
+    d->later_end = &d->later;
+    d->removals_end = &d->removals;
+    d->look_due = true;
+    d->rest_ms = INT64_MAX;
+    d->group = (struct queue_group){.next_id = &rt->fence.next_id,
+                                    .mem = &rt->group_mem,
+                                    .user = rt,
+                                    .open = group_open,
+                                    .was_lock = group_was_lock,
+                                    .random = group_random};
+    queue_group_begin(&d->group);
+    rt->desk = d;
+    queue_register_activities(rt->app);
+    return true;
+}
+
+/* ---- Seats ------------------------------------------------------------------- */
+
+static void unlink_seat(struct queue_desk *d, struct seat *s)
+{
+    *(s->older ? &s->older->newer : &d->oldest) = s->newer;
+    *(s->newer ? &s->newer->older : &d->newest) = s->older;
+    s->older = s->newer = NULL;
+}
+
+static void link_newest(struct queue_desk *d, struct seat *s)
+{
+    s->older = d->newest;
+    *(d->newest ? &d->newest->newer : &d->oldest) = s;
+    d->newest = s;
+}
+
+static void free_seat(struct queue_desk *d, struct seat *s)
+{
+    (void)map_removes(&d->seats, s->name);
+    unlink_seat(d, s);
+    d->seat_count--;
+    queue_destroy(s->q);
+    free((void *)(uintptr_t)s->name.ptr);
+    free(s);
+}
+
+/* Damage was met not long ago: who forgets that looks again at once, and logs it again. */
+static bool is_sore(pawl_runtime *rt, const struct seat *s)
+{
+    return rt_mono(rt) < s->say_ms || desk_rests(rt, &s->starts) || desk_rests(rt, &s->due);
+}
+
+void seat_evict(pawl_runtime *rt, struct seat *s)
+{
+    queue_destroy(s->q);
+    s->q = NULL;
+    if (!s->waiters && !is_sore(rt, s))
+        free_seat(rt->desk, s);
+}
+
+void seats_trim(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    for (struct seat *s = d->oldest, *newer; s && d->seat_count > SEATS_MAX; s = newer) {
+        newer = s->newer;
+        if (!s->waiters && !(s->q && s->q->dirty) && !is_sore(rt, s))
+            free_seat(d, s);
+    }
+}
+
+static struct seat *seat_add(struct queue_desk *d, pawl_str name)
+{
+    struct seat *s = alloc(sizeof(*s));
+    char *copy = alloc(name.len + 1);
+    memcpy(copy, name.ptr, name.len);
+    s->name = (pawl_str){copy, name.len};
+    s->waiters_end = &s->waiters;
+    need_memory(map_puts(&d->seats, s->name, s));
+    link_newest(d, s);
+    d->seat_count++;
+    return s;
+}
+
+pawl_status desk_unread(pawl_runtime *rt, struct seat *s, const pawl_error *err)
+{
+    if (err->status != PAWL_CORRUPT) {
+        loop_unread(rt, err);
+        return err->status != PAWL_OK ? err->status : PAWL_UNAVAILABLE;
+    }
+    int64_t mono = rt_mono(rt), *say = s ? &s->say_ms : &rt->desk->say_ms;
+    if (mono >= *say) {
+        *say = mono + SAY_EVERY_MS;
+        log_error(&rt->log, "queue", "stored rows are damaged; run pawl doctor",
+                  "queue=%.*s why=\"%s\"", PAWL_FMT(s ? s->name : pawl_s("")), err->text);
+    }
+    return PAWL_CORRUPT;
+}
+
+/* ---- Rests ------------------------------------------------------------------- */
+
+bool desk_rests(pawl_runtime *rt, const struct rest *r)
+{
+    return rt_mono(rt) < r->until_ms;
+}
+
+void desk_rest(pawl_runtime *rt, struct rest *r)
+{
+    struct queue_desk *d = rt->desk;
+    int64_t mono = rt_mono(rt);
+    if (mono >= r->until_ms) {
+        bool was_well = !r->wait_ms || mono - r->until_ms > r->wait_ms;
+        r->wait_ms = was_well ? REST_MIN_MS : 2 * r->wait_ms;
+        if (r->wait_ms > REST_MAX_MS)
+            r->wait_ms = REST_MAX_MS;
+        r->until_ms = mono + r->wait_ms;
+    }
+    if (r->until_ms < d->rest_ms)
+        d->rest_ms = r->until_ms;
+}
+
+static void note_rest(struct queue_desk *d, const struct rest *r, int64_t mono)
+{
+    if (r->until_ms > mono && r->until_ms < d->rest_ms)
+        d->rest_ms = r->until_ms;
+}
+
+void desk_look_rests(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    int64_t mono = rt_mono(rt);
+    if (mono < d->rest_ms)
+        return;
+    d->look_due = d->again = true;
+    d->rest_ms = INT64_MAX;
+    note_rest(d, &d->due, mono);
+    for (const struct seat *s = d->oldest; s; s = s->newer) {
+        note_rest(d, &s->starts, mono);
+        note_rest(d, &s->due, mono);
+    }
+}
+
+struct stage *desk_stage(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (!d->stage) {
+        d->stage = stage_bare(rt);
+        d->round = (pawl_queue_round){0};
+        d->stage->queue = &d->round;
+    }
+    return d->stage;
+}
+
+/* ---- Loading ----------------------------------------------------------------- */
+
+/* Heads of the entries of some locks, and the locks themselves. */
+static pawl_status load_some_locks(pawl_runtime *rt, struct queue *q, const pawl_queue_lock *locks,
+                                   size_t count, pawl_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += locks[i].entry_count;
+    uint64_t *ids = arena_array(&rt->load_mem, uint64_t, n + 1);
+    n = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < locks[i].entry_count; j++)
+            ids[n++] = locks[i].entries[j];
+    pawl_entry_list list;
+    pawl_status rc =
+        rt->store->ops->queues->read_entries(rt->store, ids, n, true, &rt->load_mem, &list, err);
+    const pawl_queue_entry *e = list.items;
+    size_t left = rc == PAWL_OK ? list.count : 0;
+    for (size_t i = 0; i < count && rc == PAWL_OK; i++) {
+        size_t some = 0; /* in the order asked; what is missing is left out */
+        for (size_t j = 0; j < locks[i].entry_count && some < left; j++)
+            some += e[some].id == locks[i].entries[j];
+        queue_add_lock(q, &locks[i], e, some);
+        e += some;
+        left -= some;
+    }
+    return rc;
+}
+
+static pawl_status load_locks(pawl_runtime *rt, struct queue *q, pawl_error *err)
+{
+    pawl_lock_list list = {0};
+    pawl_status rc =
+        rt->store->ops->queues->read_locks(rt->store, q->row.qid, 0, &rt->load_mem, &list, err);
+    for (size_t at = 0; at < list.count && rc == PAWL_OK; at += LOCKS_AT_ONCE) {
+        size_t some = list.count - at < LOCKS_AT_ONCE ? list.count - at : LOCKS_AT_ONCE;
+        rc = load_some_locks(rt, q, list.items + at, some, err);
+    }
+    if (rc == PAWL_OK)
+        q->row.locks = q->locks.count; /* those that are there, whatever a damaged row says */
+    return rc;
+}
+
+/* The first time in one of the two orders by time; 0: none. */
+static pawl_status load_time(pawl_runtime *rt, const struct queue *q, pawl_entry_order order,
+                             int64_t *ret, pawl_error *err)
+{
+    pawl_entry_list list;
+    pawl_entry_query query = {.qid = q->row.qid, .order = order, .limit = 1, .heads = true};
+    pawl_status rc =
+        rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, err);
+    if (rc == PAWL_OK)
+        *ret = !list.count                     ? 0
+               : order == PAWL_ENTRIES_DELAYED ? list.items[0].visible_ms
+                                               : list.items[0].expires_ms;
+    return rc;
+}
+
+static pawl_status load_queue(pawl_runtime *rt, pawl_str name, struct queue **ret, pawl_error *err)
+{
+    pawl_queue_row row = {0};
+    arena_reset(&rt->load_mem);
+    pawl_status rc = rt->store->ops->queues->find_queue(rt->store, name, &rt->load_mem, &row, err);
+    if (rc == PAWL_NOT_FOUND) {
+        row = (pawl_queue_row){.name = name};
+        *ret = queue_create(&env, &row);
+        return PAWL_OK;
+    }
+    if (rc != PAWL_OK)
+        return rc;
+    struct queue *q = queue_create(&env, &row);
+    rc = load_locks(rt, q, err);
+    if (rc == PAWL_OK)
+        rc = load_time(rt, q, PAWL_ENTRIES_DELAYED, &q->next_delayed_ms, err);
+    if (rc == PAWL_OK)
+        rc = load_time(rt, q, PAWL_ENTRIES_EXPIRING, &q->next_expire_ms, err);
+    if (rc == PAWL_OK)
+        *ret = q;
+    else
+        queue_destroy(q);
+    return rc;
+}
+
+pawl_status seat_open(pawl_runtime *rt, pawl_str name, struct seat **ret)
+{
+    struct queue_desk *d = rt->desk;
+    struct seat *s = *ret = map_gets(&d->seats, name);
+    if (s && s->q) {
+        if (d->newest != s) {
+            unlink_seat(d, s);
+            link_newest(d, s);
+        }
+        return PAWL_OK;
+    }
+    pawl_error err = {0};
+    struct queue *q = NULL;
+    pawl_status rc = load_queue(rt, name, &q, &err);
+    if (!s && (rc == PAWL_OK || rc == PAWL_CORRUPT)) /* damage is remembered */
+        s = seat_add(d, name);
+    if (rc != PAWL_OK) {
+        *ret = NULL;
+        return desk_unread(rt, s, &err);
+    }
+    s->q = q;
+    q->owner = s;
+    *ret = s;
+    return PAWL_OK;
+}
+
+pawl_status seat_refill(pawl_runtime *rt, struct seat *s)
+{
+    struct queue *q = s->q;
+    pawl_entry_list list;
+    pawl_error err = {0};
+    pawl_entry_query query = {.qid = q->row.qid,
+                              .order = PAWL_ENTRIES_READY,
+                              .priority = q->bound_priority,
+                              .place = q->bound_place,
+                              .limit = REFILL_ROWS,
+                              .bytes_max = REFILL_BYTES};
+    arena_reset(&rt->load_mem);
+    if (rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, &err) !=
+        PAWL_OK)
+        return desk_unread(rt, s, &err);
+    queue_refill(q, list.items, list.count, list.more);
+    return PAWL_OK;
+}
+
+/* ---- The end ------------------------------------------------------------------- */
+
+static void refuse_list(const pawl_runtime *rt, struct queue_req **list, struct queue_req ***end)
+{
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
+    struct queue_req *req = *list;
+    *list = NULL;
+    *end = list;
+    for (struct queue_req *next; req; req = next) {
+        next = req->next;
+        queue_refuse(req, status, text);
+    }
+}
+
+void queue_refuse_all(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (!d)
+        return;
+    heap_deinit(&d->waits); /* while those in it live */
+    refuse_list(rt, &d->later, &d->later_end);
+    refuse_list(rt, &d->done, &d->done_end);
+    refuse_list(rt, &d->removals, &d->removals_end);
+    for (struct seat *s = d->oldest; s; s = s->newer)
+        refuse_list(rt, &s->waiters, &s->waiters_end);
+}
+
+void queue_desk_close(pawl_runtime *rt)
+{
+    struct queue_desk *d = rt->desk;
+    if (!d)
+        return;
+    queue_refuse_all(rt);
+    queue_group_undo(&d->group);
+    while (d->oldest)
+        free_seat(d, d->oldest);
+    map_deinit(&d->seats);
+    free(d);
+    rt->desk = NULL;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue/queue_handle.c -- one request on a queue. [engine]
+ *
+ * Arguments were checked on the caller's thread (queue_client.c).  What the policy
+ * needs from the store is fetched here: the next piece of the window, bytes of
+ * entries, dedup ids.
+ */
+#include "base/limits.h"
+#include "runtime/core/owed.h"
+#include "runtime/loop/loop.h"
+#include "runtime/queue/queue_desk.h"
+
+#include <stdlib.h>
+
+/* ---- Answers ------------------------------------------------------------------- */
+
+void queue_finish(struct queue_req *req, const pawl_queue_reply *reply)
+{
+    owed_done(&req->item);
+    if (req->fn)
+        req->fn(req->arg, reply);
+    free(req);
+}
+
+void queue_refuse(struct queue_req *req, pawl_status status, const char *text)
+{
+    pawl_queue_reply reply = {.status = status};
+    error_set(&reply.error, status, "%s", text);
+    queue_finish(req, &reply);
+}
+
+void queue_answer(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    struct queue_desk *d = rt->desk;
+    if (!s->q->dirty) {
+        queue_finish(req, req->reply);
+        return;
+    }
+    req->next = NULL;
+    *d->done_end = req;
+    d->done_end = &req->next;
+    d->ops++;
+}
+
+void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    struct queue_desk *d = rt->desk;
+    if (s)
+        s->held = true;
+    owed_take(rt, &req->item); /* one that has waited long enough is owed its answer again */
+    req->next = NULL;
+    *d->later_end = req;
+    d->later_end = &req->next;
+    d->later_count++;
+}
+
+void queue_unread(pawl_runtime *rt, struct seat *s, struct queue_req *req, pawl_status why)
+{
+    if (why == PAWL_CORRUPT)
+        queue_refuse(req, PAWL_CORRUPT, "stored rows of this queue are damaged; run pawl doctor");
+    else
+        queue_put_off(rt, s, req);
+}
+
+/* ---- Pop ------------------------------------------------------------------------ */
+
+/* Bytes of the entries a pop wants, or the trouble. */
+static pawl_status fetch_bodies(pawl_runtime *rt, struct seat *s, const pawl_queue_request *args)
+{
+    uint64_t ids[PAWL_QUEUE_POP_MAX];
+    pawl_entry_list list;
+    pawl_error err = {0};
+    size_t n = queue_hollow(s->q, queue_reach(s->q, args), ids, PAWL_QUEUE_POP_MAX);
+    arena_reset(&rt->load_mem);
+    pawl_status rc =
+        rt->store->ops->queues->read_entries(rt->store, ids, n, false, &rt->load_mem, &list, &err);
+    if (rc == PAWL_OK && list.count < n) {
+        rc = PAWL_CORRUPT;
+        error_set(&err, rc, "queue '%.*s' lacks an entry it should have", PAWL_FMT(s->name));
+    }
+    if (rc != PAWL_OK)
+        return desk_unread(rt, s, &err);
+    for (size_t i = 0; i < list.count; i++)
+        queue_fill(s->q, &list.items[i]);
+    return PAWL_OK;
+}
+
+enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_req *req,
+                                 pawl_status *retwhy)
+{
+    struct queue *q = s->q;
+    *retwhy = PAWL_OK;
+    if (!q->dirty && queue_is_low(q)) /* while it is cheap: before the group changes the queue */
+        *retwhy = seat_refill(rt, s);
+    if (*retwhy != PAWL_OK)
+        return QUEUE_REFILL;
+    for (;;) {
+        *req->reply = (pawl_queue_reply){0};
+        enum queue_verdict verdict = queue_pop(&rt->desk->group, q, &req->args, req->reply);
+        if (verdict == QUEUE_REFILL)
+            *retwhy = q->dirty ? PAWL_BUSY : seat_refill(rt, s);
+        else if (verdict == QUEUE_BODIES)
+            *retwhy = fetch_bodies(rt, s, &req->args);
+        else if (verdict == QUEUE_UNREAD)
+            *retwhy = desk_unread(rt, s, &rt->desk->unlocked);
+        else
+            return verdict;
+        if (*retwhy != PAWL_OK)
+            return verdict;
+    }
+}
+
+static void park(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    owed_done(&req->item);
+    req->seat = s;
+    req->next = NULL;
+    *s->waiters_end = req;
+    s->waiters_end = &req->next;
+    req->until.key = rt_mono(rt) + req->args.wait_ms;
+    req->until.tie = ++rt->desk->wait_tie;
+    need_memory(heap_push(&rt->desk->waits, &req->until));
+    queue_parked(rt, req);
+}
+
+static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    pawl_status why;
+    enum queue_verdict verdict = queue_try_pop(rt, s, req, &why);
+    if (why != PAWL_OK)
+        queue_unread(rt, s, req, why);
+    else if (req->args.wait_ms > 0 &&
+             (verdict == QUEUE_EMPTY || (verdict == QUEUE_LOCKED && queue_waits_for_lock(req))))
+        park(rt, s, req);
+    else
+        queue_answer(rt, s, req);
+}
+
+/* ---- Push ----------------------------------------------------------------------- */
+
+/* What the store has under a dedup id, 0: nothing that counts; or the trouble. */
+static pawl_status find_key(pawl_runtime *rt, struct seat *s, pawl_str id, uint64_t *ret)
+{
+    pawl_queue_key key;
+    pawl_error err = {0};
+    *ret = 0;
+    pawl_status rc = rt->store->ops->queues->find_key(rt->store, s->q->row.qid, id, &key, &err);
+    if (rc == PAWL_OK && key.expires_ms > rt->now_ms)
+        *ret = key.entry;
+    return rc == PAWL_OK || rc == PAWL_EMPTY ? PAWL_OK : desk_unread(rt, s, &err);
+}
+
+/* The entries the store knows by the dedup ids, and what was pushed with the key. */
+static pawl_status find_known(pawl_runtime *rt, struct seat *s, const struct queue_req *req,
+                              struct queue_known *ret)
+{
+    pawl_status rc = PAWL_OK;
+    *ret = (struct queue_known){.print = req->print};
+    if (req->args.key) { /* no dedup id has a control character */
+        ret->mark = pawl_mem_printf(&rt->group_mem, "\001%s", req->args.key);
+        if (s->q->row.qid)
+            rc = find_key(rt, s, ret->mark, &ret->printed);
+    }
+    for (size_t i = 0; i < req->args.item_count && s->q->row.qid && rc == PAWL_OK; i++) {
+        if (!req->args.items[i].dedup_id.len)
+            continue;
+        if (!ret->twins)
+            ret->twins = arena_array(&rt->group_mem, uint64_t, req->args.item_count);
+        rc = find_key(rt, s, req->args.items[i].dedup_id, &ret->twins[i]);
+    }
+    return rc;
+}
+
+static void push(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    struct queue_known known;
+    if (request_no_room(rt)) {
+        queue_refuse(req, PAWL_DISK_FULL,
+                     "the disk is full: new work is refused until space is freed");
+        return;
+    }
+    pawl_status why = find_known(rt, s, req, &known);
+    if (why != PAWL_OK) {
+        queue_unread(rt, s, req, why);
+        return;
+    }
+    queue_push(&rt->desk->group, s->q, &req->args, &known, req->reply);
+    queue_answer(rt, s, req);
+}
+
+/* ---- All of them ------------------------------------------------------------------ */
+
+static void bind_to(pawl_runtime *rt, struct seat *s, const struct queue_req *req)
+{
+    pawl_queue_config config = s->q->config;
+    config.orchestration = pawl_s(req->args.orchestration);
+    config.version = pawl_s(req->args.version);
+    queue_configure(&rt->desk->group, s->q, &config);
+}
+
+static void configure(pawl_runtime *rt, struct seat *s, const struct queue_req *req)
+{
+    pawl_queue_config all = req->config;
+    if (req->args.some)
+        all = queue_config_merge(s->q->config, &req->config, req->args.settings);
+    queue_configure(&rt->desk->group, s->q, &all);
+}
+
+/* As it is now; a later request of the same group may change it. */
+static void tell_config(pawl_runtime *rt, const struct seat *s, struct queue_req *req)
+{
+    pawl_queue_config *now = arena_new(&rt->group_mem, pawl_queue_config);
+    pawl_str text = arena_dup(&rt->group_mem, s->q->row.config);
+    *now = queue_config_read(text, &rt->group_mem);
+    req->reply->config = now;
+    req->reply->warning = queue_bound_warning(rt, now, &rt->group_mem);
+}
+
+/* Other queues this one may send entries to are in memory, or the trouble. */
+static pawl_status open_dead_letters(pawl_runtime *rt, const struct seat *s, pawl_queue_op op)
+{
+    if (op != PAWL_QUEUE_DEADLETTER && !queue_may_bury(s->q))
+        return PAWL_OK;
+    struct seat *dead;
+    return seat_open(rt, queue_dead_letters(s->q, &rt->group_mem), &dead);
+}
+
+static void act(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    struct queue_group *g = &rt->desk->group;
+    switch (req->args.op) {
+    case PAWL_QUEUE_PUSH:
+        push(rt, s, req);
+        return;
+    case PAWL_QUEUE_POP:
+        pop(rt, s, req);
+        return;
+    case PAWL_QUEUE_PURGE:
+        queue_do_purge(rt, s, req);
+        return;
+    case PAWL_QUEUE_REDRIVE:
+        queue_do_redrive(rt, s, req);
+        return;
+    case PAWL_QUEUE_DELETE:
+        queue_do_delete(rt, s, req);
+        return;
+    case PAWL_QUEUE_REMOVE:
+        queue_do_remove(rt, s, req);
+        return;
+    case PAWL_QUEUE_ACK:
+    case PAWL_QUEUE_EXTEND:
+    case PAWL_QUEUE_RELEASE:
+    case PAWL_QUEUE_DEADLETTER:
+        queue_settle(g, s->q, &req->args, req->reply);
+        break;
+    case PAWL_QUEUE_PAUSE:
+    case PAWL_QUEUE_RESUME:
+        queue_pause(g, s->q, req->args.op == PAWL_QUEUE_PAUSE);
+        break;
+    case PAWL_QUEUE_CONFIGURE:
+        configure(rt, s, req);
+        tell_config(rt, s, req);
+        break;
+    case PAWL_QUEUE_BIND:
+        bind_to(rt, s, req);
+        tell_config(rt, s, req);
+        break;
+    }
+    queue_answer(rt, s, req);
+}
+
+void queue_handle(pawl_runtime *rt, struct queue_req *req)
+{
+    if (queue_is_unwanted(req)) {
+        queue_refuse(req, PAWL_LOST, "nobody waits for this any more");
+        return;
+    }
+    struct seat *s = map_gets(&rt->desk->seats, pawl_s(req->args.queue));
+    if (s && s->held) {
+        queue_put_off(rt, s, req);
+        return;
+    }
+    pawl_status why = seat_open(rt, pawl_s(req->args.queue), &s);
+    if (why == PAWL_OK)
+        why = open_dead_letters(rt, s, req->args.op);
+    if (why != PAWL_OK) {
+        queue_unread(rt, s, req, why);
+        return;
+    }
+    rt->desk->group.now_ms = rt->now_ms;
+    req->reply = arena_new(&rt->group_mem, pawl_queue_reply);
+    act(rt, s, req);
+}

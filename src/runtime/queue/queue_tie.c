@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue/queue_tie.c -- where orchestrations and queues meet.
+ *
+ * Both directions are one commit each.  A push of an orchestration is a message in the round
+ * of its turn; the group that delivers it inserts the item and drops the message.  A
+ * bound queue turns an item into a start message in the round that takes the item out; when
+ * the start finds its id taken, the item is a dead letter in the round that drops the start.  So
+ * neither can happen twice or be lost, whatever dies in between.
+ *
+ * Pop and ack of an orchestration are activities: their answers are recorded.  They hold no
+ * thread while they wait, and whatever ends the process meanwhile is not their fault.
+ */
+#include "base/limits.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/registry.h"
+#include "runtime/core/resident.h"
+#include "runtime/core/stage.h"
+#include "runtime/instance/input.h"
+#include "runtime/instance/turn.h"
+#include "runtime/peek/hold.h"
+#include "runtime/queue/queue_desk.h"
+#include "runtime/work/activity.h"
+#include "runtime/work/job.h"
+
+#define STARTS_MAX 100
+
+/* ---- Pushes of orchestrations ------------------------------------------------------ */
+
+/* Its queue is in memory and takes requests; else the letter waits. */
+static pawl_status seat_for(pawl_runtime *rt, pawl_str name, struct seat **ret)
+{
+    struct seat *dead;
+    pawl_status rc = seat_open(rt, name, ret);
+    if (rc != PAWL_OK)
+        return rc;
+    if ((*ret)->held)
+        return PAWL_BUSY;
+    if (queue_may_bury((*ret)->q))
+        rc = seat_open(rt, queue_dead_letters((*ret)->q, &rt->group_mem), &dead);
+    return rc;
+}
+
+/* Its queue is damaged: the letter, and nobody else, waits. */
+static void wait_for_queue(pawl_runtime *rt, struct letter *l, pawl_str queue)
+{
+    struct seat *s = map_gets(&rt->desk->seats, queue);
+    desk_rest(rt, &s->due);
+    hold_letter(rt, l, rt->now_ms + (s->due.until_ms - rt_mono(rt)));
+}
+
+void queue_deliver(pawl_runtime *rt, struct letter *l)
+{
+    struct seat *s;
+    pawl_status why = seat_for(rt, l->mail.name, &s);
+    if (why == PAWL_CORRUPT) {
+        wait_for_queue(rt, l, l->mail.name);
+        return;
+    }
+    if (why != PAWL_OK) {
+        letter_later(rt, l);
+        return;
+    }
+    pawl_queue_item item = {.data = l->mail.data,
+                            .priority = pawl_json_int(l->mail.attrs, "/priority", 0),
+                            .delay_ms = pawl_json_int(l->mail.attrs, "/delay_ms", 0)};
+    rt->desk->group.now_ms = rt->now_ms;
+    queue_push_always(&rt->desk->group, s->q, &item);
+    struct stage *stage = desk_stage(rt);
+    stage_drop_message(rt, stage, l->mail.id);
+    stage_take(stage, l); /* the item may lie in it until the commit */
+    RT_POINT(rt, "queue.delivered");
+}
+
+/* ---- Bound queues ------------------------------------------------------------------ */
+
+/* What makes a message of the start again, should its id be taken. */
+static pawl_str start_attrs_of(pawl_runtime *rt, const struct seat *s, const pawl_queue_message *m)
+{
+    pawl_json *w = pawl_json_new(&rt->group_mem);
+    pawl_json_object(w);
+    if (s->q->config.version.len) {
+        pawl_json_key(w, "version");
+        pawl_json_str(w, s->q->config.version);
+    }
+    pawl_json_key(w, "queue");
+    pawl_json_str(w, s->name);
+    pawl_json_key(w, "priority");
+    pawl_json_num(w, m->priority);
+    pawl_json_key(w, "enqueued_ms");
+    pawl_json_num(w, m->enqueued_ms);
+    if (m->group.len) {
+        pawl_json_key(w, "group");
+        pawl_json_str(w, m->group);
+    }
+    if (m->headers.len) {
+        pawl_json_key(w, "headers");
+        pawl_json_raw(w, m->headers);
+    }
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+/* The id is a function of queue and message, of a form that nobody may choose: a start that
+ * is delivered twice is one start. */
+static void start_one(pawl_runtime *rt, const struct seat *s, const pawl_queue_message *m)
+{
+    const pawl_queue_config *c = &s->q->config;
+    pawl_str id = pawl_mem_printf(&rt->group_mem, ID_OF_QUEUE "%.*s~%llu", PAWL_FMT(s->name),
+                                  (unsigned long long)m->id);
+    pawl_message *msg = stage_send(rt, desk_stage(rt), PAWL_MSG_START, 0, id);
+    msg->execution = 1;
+    msg->name = arena_dup(&rt->group_mem, c->orchestration);
+    msg->data = arena_dup(&rt->group_mem, m->data);
+    msg->attrs = start_attrs_of(rt, s, m);
+}
+
+pawl_str queue_bound_warning(pawl_runtime *rt, const pawl_queue_config *c, pawl_mem *mem)
+{
+    if (!c->orchestration.len || registry_code(rt->app, c->orchestration, c->version))
+        return (pawl_str){0};
+    pawl_str what = registry_has_name(rt->app, c->orchestration)
+                        ? pawl_mem_printf(mem, "has no version %.*s", PAWL_FMT(c->version))
+                        : pawl_s("is not registered");
+    return pawl_mem_printf(
+        mem, "orchestration '%.*s' %.*s here: messages start instances that wait for its code",
+        PAWL_FMT(c->orchestration), PAWL_FMT(what));
+}
+
+static pawl_str queue_of(pawl_runtime *rt, const struct letter *l)
+{
+    return pawl_json_text(&rt->group_mem, l->mail.attrs, "/queue", "");
+}
+
+bool queue_sent(pawl_runtime *rt, const struct letter *l)
+{
+    return rt->desk && queue_of(rt, l).len > 0;
+}
+
+/* Is the instance the one this very message started? */
+static pawl_status is_twin(pawl_runtime *rt, const struct resident *r, const struct letter *l,
+                           bool *ret)
+{
+    pawl_status rc = input_is(rt, r, l->mail.data);
+    *ret = rc == PAWL_OK && pawl_str_eq(r->row.orchestration, l->mail.name);
+    return rc == PAWL_EMPTY ? PAWL_OK : rc;
+}
+
+/* Into the dead letter queue, in the round that drops the start. */
+static pawl_status bury_start(pawl_runtime *rt, const struct letter *l)
+{
+    struct seat *s, *dead;
+    pawl_str attrs = l->mail.attrs;
+    pawl_status rc = seat_for(rt, queue_of(rt, l), &s);
+    if (rc == PAWL_OK)
+        rc = seat_open(rt, queue_dead_letters(s->q, &rt->group_mem), &dead);
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_queue_message m = {.data = l->mail.data,
+                            .priority = pawl_json_int(attrs, "/priority", 0),
+                            .delivery_count = 1,
+                            .enqueued_ms = pawl_json_int(attrs, "/enqueued_ms", 0),
+                            .group = pawl_json_text(&rt->group_mem, attrs, "/group", ""),
+                            .headers = pawl_json_get(attrs, "/headers")};
+    rt->desk->group.now_ms = rt->now_ms;
+    queue_bury_start(&rt->desk->group, s->q, &m,
+                     pawl_mem_printf(&rt->group_mem,
+                                     "its instance id '%.*s' is taken by another instance",
+                                     PAWL_FMT(l->instance)));
+    log_warn(&rt->log, "queue", "a message could not start its instance; it is a dead letter",
+             "queue=%s instance=%.*s", s->q->name, PAWL_FMT(l->instance));
+    return PAWL_OK;
+}
+
+void queue_start_taken(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    bool twin;
+    pawl_status rc = is_twin(rt, r, l, &twin);
+    if (rc == PAWL_CORRUPT) {
+        turn_damaged(rt, l);
+        return;
+    }
+    if (rc == PAWL_OK && !twin)
+        rc = bury_start(rt, l);
+    if (rc == PAWL_CORRUPT) {
+        wait_for_queue(rt, l, queue_of(rt, l));
+        return;
+    }
+    if (rc != PAWL_OK) {
+        letter_later(rt, l);
+        return;
+    }
+    struct stage *stage = desk_stage(rt);
+    stage_drop_message(rt, stage, l->mail.id);
+    stage_take(stage, l);
+    RT_POINT(rt, "queue.taken");
+}
+
+void queue_start_bound(pawl_runtime *rt, struct seat *s)
+{
+    struct queue_desk *d = rt->desk;
+    struct queue *q = s->q;
+    if (!queue_is_bound(q) || desk_rests(rt, &s->starts))
+        return;
+    struct queue_req req = {
+        .args = {.op = PAWL_QUEUE_POP, .count = STARTS_MAX}
+    };
+    pawl_queue_reply reply;
+    pawl_status why;
+    req.reply = &reply;
+    enum queue_verdict verdict = queue_try_pop(rt, s, &req, &why);
+    if (why == PAWL_CORRUPT) {
+        desk_rest(rt, &s->starts);
+        return;
+    }
+    if (why != PAWL_OK) {
+        d->again = true;
+        return;
+    }
+    if (verdict != QUEUE_DONE)
+        return;
+    for (size_t i = 0; i < reply.message_count; i++) {
+        start_one(rt, s, &reply.messages[i]);
+        RT_POINT(rt, "queue.bound");
+    }
+    q->totals.started += reply.message_count;
+    d->again |= q->row.ready > 0;
+}
+
+/* ---- Activities ------------------------------------------------------------------- */
+
+static void put_item(pawl_json *w, pawl_str data)
+{
+    if (pawl_json_valid(data, NULL))
+        pawl_json_raw(w, data);
+    else
+        pawl_json_str(w, data);
+}
+
+static pawl_str popped_json(pawl_mem *mem, const pawl_queue_reply *r)
+{
+    const pawl_queue_message *m = &r->messages[0];
+    pawl_json *w = pawl_json_new(mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "item");
+    put_item(w, m->data);
+    pawl_json_key(w, "lock_id");
+    pawl_json_str(w, r->lock_id);
+    pawl_json_key(w, "id");
+    pawl_json_num(w, (int64_t)m->id);
+    pawl_json_key(w, "priority");
+    pawl_json_num(w, m->priority);
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+/* What the queue says is a result; trouble of the process is none: it is asked again. */
+static bool is_answer(pawl_status status)
+{
+    return status == PAWL_OK || status == PAWL_CONFLICT || status == PAWL_LOST ||
+           status == PAWL_INVALID || status == PAWL_NOT_FOUND || status == PAWL_LIMIT ||
+           status == PAWL_UNSUPPORTED || status == PAWL_CORRUPT;
+}
+
+/* After the commit, or when the runtime ends: then the next process asks again. */
+static void answered(void *arg, const pawl_queue_reply *r)
+{
+    struct job *job = arg;
+    pawl_mem mem;
+    arena_init(&mem);
+    if (r->status == PAWL_SHUTDOWN || r->status == PAWL_UNKNOWN)
+        job_free(job);
+    else if (!is_answer(r->status))
+        activity_answer(job->rt, job, JOB_SKIPPED, (pawl_str){0});
+    else if (r->status == PAWL_CONFLICT && r->locked_until_ms) /* others have the lock */
+        activity_answer(job->rt, job, JOB_OK, pawl_s("null"));
+    else if (r->status != PAWL_OK)
+        activity_answer(job->rt, job, JOB_ERR, pawl_s(r->error.text));
+    else if (r->outcome_count)
+        activity_answer(job->rt, job, JOB_OK, pawl_s("true"));
+    else
+        activity_answer(job->rt, job, JOB_OK,
+                        r->message_count ? popped_json(&mem, r) : pawl_s("null"));
+    arena_deinit(&mem);
+}
+
+bool queue_is_unwanted(const struct queue_req *req)
+{
+    return req->fn == answered && req->args.op == PAWL_QUEUE_POP &&
+           ((const struct job *)req->arg)->given_up;
+}
+
+bool queue_waits_for_lock(const struct queue_req *req)
+{
+    return req->fn == answered;
+}
+
+void queue_parked(pawl_runtime *rt, const struct queue_req *req)
+{
+    if (req->fn == answered)
+        job_set_aside(rt, req->arg);
+}
+
+static pawl_result hand_in(pawl_activity *act, pawl_queue_request *request, pawl_str input)
+{
+    pawl_mem *mem = pawl_activity_mem(act);
+    pawl_error err;
+    request->size = sizeof(*request);
+    request->queue = pawl_json_text(mem, input, "/queue", "").ptr;
+    pawl_status rc =
+        pawl_queue_submit(pawl_activity_client(act), request, answered, activity_job(act), &err);
+    if (rc == PAWL_OK)
+        return activity_away(act);
+    return is_answer(rc) ? pawl_err(act, err.text) : activity_skip(act);
+}
+
+static pawl_result pop_activity(pawl_activity *act, pawl_str input)
+{
+    pawl_queue_request request = {.op = PAWL_QUEUE_POP,
+                                  .require_ack = true,
+                                  .key = pawl_activity_key(act),
+                                  .ttl_ms = pawl_json_int(input, "/ttl_ms", 0),
+                                  .wait_ms = pawl_json_int(input, "/wait_ms", 0)};
+    return hand_in(act, &request, input);
+}
+
+static pawl_result ack_activity(pawl_activity *act, pawl_str input)
+{
+    const char *lock = pawl_json_text(pawl_activity_mem(act), input, "/lock_id", "").ptr;
+    pawl_queue_request request = {
+        .op = PAWL_QUEUE_ACK, .lock_ids = &lock, .lock_count = 1, .key = pawl_activity_key(act)};
+    return hand_in(act, &request, input);
+}
+
+void queue_register_activities(pawl_app *app)
+{
+    if (pawl_app_has_activity(app, ENGINE_QUEUE_POP))
+        return;
+    (void)pawl_register_activity(app, ENGINE_QUEUE_POP, pop_activity);
+    (void)pawl_register_activity(app, ENGINE_QUEUE_ACK, ack_activity);
+}

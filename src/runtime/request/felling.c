@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/request/felling.c -- see felling.h.  Called by remove.c, loop.c and close.c. */
+#include "runtime/request/felling.h"
+
+#include "base/limits.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/owed.h"
+#include "runtime/core/resident.h"
+#include "runtime/loop/loop.h"
+#include "store/store.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LOOKS      500  /* instances whose children are asked for, in a pass */
+#define CHILD_PAGE 1000 /* rows at once, and about as many in a pass */
+#define PIECE      500  /* instances removed in a pass */
+
+struct felling {
+    struct felling *next;
+    struct request *req; /* NULL: nobody asks */
+    bool force;
+    VEC(uint64_t) uids; /* parents before children */
+    size_t looked;      /* of the list: their children are in it */
+    uint64_t cursor;    /* where to go on among the children of the next */
+    size_t left;        /* of the list, once all is looked at: those behind are gone */
+    size_t counted;     /* those from here on are in `reply` */
+    pawl_reply reply;
+};
+
+static bool add(struct felling *f, uint64_t uid)
+{
+    uint64_t *slot = vec_push(&f->uids);
+    if (slot)
+        *slot = uid;
+    return slot != NULL;
+}
+
+void felling_begin(pawl_runtime *rt, const pawl_row *root, struct request *req, bool force,
+                   const pawl_reply *sofar)
+{
+    struct felling *f = calloc(1, sizeof(*f));
+    need_memory(f && add(f, root->uid));
+    f->req = req;
+    f->force = force;
+    f->reply = *sofar;
+    struct felling **end = &rt->fellings;
+    while (*end)
+        end = &(*end)->next;
+    *end = f;
+}
+
+bool felling_answers(pawl_runtime *rt, struct request *req, const pawl_reply *sofar)
+{
+    if (!rt->fellings)
+        return false;
+    rt->fellings->req = req;
+    rt->fellings->reply = *sofar;
+    return true;
+}
+
+bool felling_is(const pawl_runtime *rt, uint64_t root_uid)
+{
+    for (const struct felling *f = rt->fellings; f; f = f->next)
+        if (f->uids.items[0] == root_uid)
+            return true;
+    return false;
+}
+
+static void end(pawl_runtime *rt, struct felling *f)
+{
+    rt->fellings = f->next;
+    vec_deinit(&f->uids);
+    free(f);
+}
+
+void felling_stop(pawl_runtime *rt)
+{
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
+    while (rt->fellings) {
+        if (rt->fellings->req)
+            request_refuse(rt->fellings->req, status, "%s", text);
+        end(rt, rt->fellings);
+    }
+}
+
+PAWL_PRINTF(4, 5)
+static void refuse(pawl_runtime *rt, struct felling *f, pawl_status status, const char *format, ...)
+{
+    char text[sizeof(((pawl_error *)0)->text)];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (f->req && f->req->args.op == PAWL_OP_PRUNE) /* it was not asked for this one */
+        remove_answer(rt, f->req, &f->reply);
+    else if (f->req)
+        request_refuse(f->req, status, "%s", text);
+    end(rt, f);
+}
+
+/* ---- Looking ------------------------------------------------------------------------ */
+
+/* A page of children joins the list.  False: not now, or it is refused. */
+static bool add_children(pawl_runtime *rt, struct felling *f, uint64_t parent)
+{
+    pawl_row_query query = {.parent_uid = parent, .limit = CHILD_PAGE, .before_uid = f->cursor};
+    pawl_row_list list;
+    pawl_error err = {0};
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_list(rt->store, &query, &rt->load_mem, &list, &err);
+    if (rc == PAWL_CORRUPT) {
+        refuse(rt, f, rc, "%s", err.text);
+        return false;
+    }
+    if (rc != PAWL_OK) {
+        loop_unread(rt, &err);
+        return false;
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        const pawl_row *row = &list.items[i];
+        if (!f->force && !pawl_state_is_terminal(row->state)) {
+            refuse(rt, f, PAWL_CONFLICT,
+                   "instance '%.*s' is %s; cancel it first, or force it (--force, ?force=true)",
+                   PAWL_FMT(row->id), pawl_state_name(row->state));
+            return false;
+        }
+        need_memory(add(f, row->uid));
+    }
+    f->cursor = list.next_uid;
+    return true;
+}
+
+static void look(pawl_runtime *rt, struct felling *f)
+{
+    size_t before = f->uids.count;
+    for (int i = 0; i < LOOKS && f->uids.count - before < CHILD_PAGE; i++) {
+        if (f->looked == f->uids.count || !add_children(rt, f, f->uids.items[f->looked]))
+            return;
+        if (!f->cursor)
+            f->looked++;
+    }
+}
+
+/* ---- Felling ------------------------------------------------------------------------ */
+
+/* By force they may have got more of them meanwhile; OK: none, EMPTY: some. */
+static pawl_status has_no_child(pawl_runtime *rt, const struct felling *f, uint64_t uid)
+{
+    pawl_row_query query = {.parent_uid = uid, .limit = 1};
+    pawl_row_list list;
+    pawl_error err;
+    if (!f->force)
+        return PAWL_OK;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_list(rt->store, &query, &rt->load_mem, &list, &err);
+    if (rc != PAWL_OK)
+        loop_unread(rt, &err);
+    return rc == PAWL_OK && list.count ? PAWL_EMPTY : rc;
+}
+
+/* The last of those left gets its children, which were not there when it was looked at. */
+static void look_again(struct felling *f)
+{
+    f->uids.count = f->left;
+    f->looked = f->left - 1;
+    f->cursor = 0;
+}
+
+static void count(struct felling *f, size_t index, const pawl_row *row)
+{
+    if (index >= f->counted)
+        return;
+    f->counted = index;
+    f->reply.instances++;
+    f->reply.executions += row->execution;
+    f->reply.events += row->last_seq;
+}
+
+/* Stage the removal of the last ones left.  They are gone when they are not found any more. */
+static void fell(pawl_runtime *rt, struct felling *f)
+{
+    struct resident *r;
+    enum load_result found;
+    while (f->left &&
+           (found = load_row(rt, f->uids.items[f->left - 1], (pawl_str){0}, &r)) == LOAD_NONE)
+        f->left--;
+    for (size_t n = 0; n < PIECE && n < f->left; n++) {
+        size_t index = f->left - 1 - n;
+        uint64_t uid = f->uids.items[index];
+        found = load_row(rt, uid, (pawl_str){0}, &r);
+        if (found == LOAD_NONE)
+            continue;
+        if (found == LOAD_DAMAGED) {
+            refuse(rt, f, PAWL_CORRUPT, "a row of the tree is damaged; run pawl doctor");
+            return;
+        }
+        pawl_status alone = found == LOAD_OK ? has_no_child(rt, f, uid) : PAWL_UNAVAILABLE;
+        if (alone == PAWL_EMPTY && n == 0)
+            look_again(f);
+        if (alone != PAWL_OK || !remove_one(rt, &r->row, index == 0))
+            return;
+        count(f, index, &r->row);
+    }
+}
+
+void felling_look(pawl_runtime *rt)
+{
+    struct felling *f = rt->fellings;
+    if (LIKELY(!f))
+        return;
+    if (f->req)
+        owed_renew(rt, &f->req->item);
+    if (f->looked < f->uids.count) {
+        look(rt, f);
+        if (rt->fellings == f && f->looked == f->uids.count)
+            f->left = f->counted = f->uids.count;
+        return;
+    }
+    fell(rt, f);
+    if (rt->fellings != f || f->left)
+        return;
+    if (f->req)
+        remove_answer(rt, f->req, &f->reply);
+    else
+        COUNT_BY(rt, retired, f->reply.instances);
+    end(rt, f);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/request/felling.h -- remove trees that are too large for one commit, a piece a pass. [engine]
+ *
+ * First the whole tree is walked, some of it in each pass, so that one that still runs is refused
+ * before anything is gone; then it goes, children before parents, so that whatever happens on
+ * the way leaves a tree, and asking again removes the rest.  Others have their turns in between.
+ */
+#ifndef PAWL_RUNTIME_FELLING_H
+#define PAWL_RUNTIME_FELLING_H
+
+#include "runtime/core/runtime.h"
+
+/* Begin with the tree of `root`; `req` (may be NULL: nobody asks) is answered when it is gone,
+ * with `sofar` and what went. */
+void felling_begin(pawl_runtime *rt, const pawl_row *root, struct request *req, bool force,
+                   const pawl_reply *sofar);
+/* The one that was just begun without a request answers this one; false: there is none. */
+bool felling_answers(pawl_runtime *rt, struct request *req, const pawl_reply *sofar);
+/* Is it begun already? */
+bool felling_is(const pawl_runtime *rt, uint64_t root_uid);
+/* A piece; before the letters of a pass. */
+void felling_look(pawl_runtime *rt);
+/* Whoever waits hears that no answer will come. */
+void felling_stop(pawl_runtime *rt);
+
+/* ---- remove.c, for it ------------------------------------------------------------- */
+
+/* Stage the removal of one instance; false: trouble, or it is busy in this group. */
+bool remove_one(pawl_runtime *rt, const pawl_row *row, bool tell_parent);
+void remove_answer(pawl_runtime *rt, struct request *req, const pawl_reply *reply);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/request/retain.c -- remove what ended longer ago than `retain_ms`. [engine]
+ *
+ * A sweep walks the instances that were made before the cutoff, newest first, a page
+ * a pass, and stages the removal of finished trees with whatever else the pass
+ * commits.  What was made after the cutoff cannot have ended before it: a bisection
+ * over the uids finds where to begin, so a sweep costs what is due and what is old
+ * and still open, not what is kept.
+ *
+ * Idle costs nothing: nothing ended after `last_end_ms`, so once a sweep with a
+ * later cutoff found nothing, there is none before the next ending plus retain_ms.
+ * Until then sweeps are a sixteenth of retain_ms apart, at most ten minutes.
+ *
+ * Called by loop.c and group.c.
+ */
+#include "runtime/loop/loop.h"
+#include "store/store.h"
+
+#define BATCH        100 /* trees a pass */
+#define PAUSE_MS     20  /* between the pages of a sweep: others have work to do */
+#define INTERVAL_MIN 1000
+#define INTERVAL_MAX 600000
+
+void retain_open(pawl_runtime *rt)
+{
+    rt->retain.last_end_ms = rt_now(rt); /* of what is there nothing ended later */
+    rt->retain.at_ms = rt->opts.retain_ms ? rt_mono(rt) : INT64_MAX;
+}
+
+void retain_ended(pawl_runtime *rt)
+{
+    if (rt->retain.last_end_ms < rt->now_ms) /* the clock may have been set back */
+        rt->retain.last_end_ms = rt->now_ms;
+    if (rt->opts.retain_ms && rt->retain.at_ms == INT64_MAX)
+        rt->retain.at_ms = rt_mono(rt) + rt->opts.retain_ms + 1;
+}
+
+/* Uids from here on were made at the cutoff or later. */
+static pawl_status find_begin(pawl_runtime *rt, int64_t cutoff_ms, uint64_t *ret, pawl_error *err)
+{
+    uint64_t low = 0, high = rt->fence.next_id;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        pawl_row_query query = {.before_uid = middle, .limit = 1};
+        pawl_row_list list;
+        arena_reset(&rt->load_mem);
+        pawl_status rc = store_list(rt->store, &query, &rt->load_mem, &list, err);
+        if (rc != PAWL_OK)
+            return rc;
+        if (list.count && list.items[0].created_ms >= cutoff_ms)
+            high = list.items[0].uid;
+        else
+            low = middle;
+        if (high <= low)
+            break;
+    }
+    *ret = high;
+    return PAWL_OK;
+}
+
+static void sleep_until_due(pawl_runtime *rt)
+{
+    int64_t retain = rt->opts.retain_ms, interval = retain / 16;
+    interval = interval < INTERVAL_MIN ? INTERVAL_MIN : interval;
+    interval = interval > INTERVAL_MAX ? INTERVAL_MAX : interval;
+    int64_t last = rt->retain.last_end_ms + retain + 1 - rt->now_ms; /* until the newest is due */
+    bool over = rt->retain.last_end_ms < rt->retain.cutoff_ms && !rt->retain.found;
+    rt->retain.at_ms = over                          ? INT64_MAX
+                       : last > 0 && last < interval ? rt_mono(rt) + last
+                                                     : rt_mono(rt) + interval;
+}
+
+static pawl_status begin_sweep(pawl_runtime *rt, pawl_error *err)
+{
+    rt->retain.cutoff_ms = rt->now_ms - rt->opts.retain_ms;
+    rt->retain.found = false;
+    return find_begin(rt, rt->retain.cutoff_ms, &rt->retain.cursor, err);
+}
+
+void retain_look(pawl_runtime *rt)
+{
+    if (rt_mono(rt) < rt->retain.at_ms)
+        return;
+    pawl_error err = {0};
+    pawl_status rc = rt->retain.cursor ? PAWL_OK : begin_sweep(rt, &err);
+    pawl_reply removed = {0};
+    bool found = false;
+    if (rc == PAWL_OK)
+        rc =
+            prune_page(rt, rt->retain.cutoff_ms, BATCH, &rt->retain.cursor, &removed, &found, &err);
+    if (rc != PAWL_OK) {
+        loop_unread(rt, &err);
+        rt->retain.cursor = 0;
+        rt->retain.at_ms = rt_mono(rt) + INTERVAL_MIN;
+        return;
+    }
+    rt->retain.found = rt->retain.found || found;
+    if (removed.instances) {
+        rt->purge_left = true;
+        COUNT_BY(rt, retired, removed.instances);
+        log_debug(&rt->log, "retain", "removed what ended long ago", "instances=%llu",
+                  (unsigned long long)removed.instances);
+    }
+    if (rt->retain.cursor)
+        rt->retain.at_ms = rt_mono(rt) + PAUSE_MS;
+    else
+        sleep_until_due(rt);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/job.c -- see job.h.  Life of a job; retry.c decides failed attempts. */
+#include "runtime/work/job.h"
+#include "runtime/queue/queue_desk.h"
+#include "store/store.h"
+
+#include "runtime/core/lane.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/stage.h"
+#include "runtime/loop/loop.h"
+#include "runtime/peek/hold.h"
+#include "runtime/work/cancel.h"
+#include "runtime/work/lease.h"
+#include "runtime/work/once.h"
+#include "runtime/work/retry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BACKLOG_MAX   8192 /* jobs in memory; more waits in the store */
+#define FETCH_AT_ONCE 512
+#define ASIDE_MAX     65536 /* that only wait; more of them count as any other */
+
+int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool started)
+{
+    int64_t at = 0;
+    if (p->schedule_to_close_ms)
+        at = scheduled_ms + p->schedule_to_close_ms;
+    if (p->schedule_to_start_ms && !started && (!at || scheduled_ms + p->schedule_to_start_ms < at))
+        at = scheduled_ms + p->schedule_to_start_ms;
+    return at;
+}
+
+bool job_admit(pawl_runtime *rt, const pawl_work *w)
+{
+    if (rt->stop || w->visible_ms > rt->now_ms || !lane_is_ours(rt, w->name))
+        return false;
+    if (rt->store_backlog || rt->backlog + rt->admitted >= BACKLOG_MAX) {
+        rt->store_backlog = true;
+        return false;
+    }
+    rt->admitted++;
+    return true;
+}
+
+static pawl_str put(char **at, pawl_str s)
+{
+    pawl_str copy = {*at, s.len};
+    if (s.len)
+        memcpy(*at, s.ptr, s.len);
+    (*at)[s.len] = 0;
+    *at += s.len + 1;
+    return copy;
+}
+
+static struct job *job_create(pawl_runtime *rt, const pawl_work *w)
+{
+    size_t bytes = w->instance.len + w->name.len + w->input.len + w->attrs.len + w->last_error.len +
+                   w->lock_token.len + 6;
+    struct job *job = malloc(sizeof(*job) + bytes);
+    if (!job)
+        return NULL;
+    memset(job, 0, sizeof(*job));
+    char *at = (char *)(job + 1);
+    job->item.kind = ITEM_JOB;
+    job->rt = rt;
+    job->work = *w;
+    job->work.instance = put(&at, w->instance);
+    job->work.name = put(&at, lane_activity(w->name));
+    job->work.input = put(&at, w->input);
+    job->work.attrs = put(&at, w->attrs);
+    job->work.last_error = put(&at, w->last_error);
+    job->work.lock_token = put(&at, w->lock_token);
+    job->activity = registry_activity(rt->app, job->work.name);
+    pthread_mutex_init(&job->token_lock, NULL);
+    arena_init(&job->mem);
+    job->policy = policy_parse(job->work.attrs, &job->mem);
+    job->unfused = map_get(&rt->suspects, w->id) != NULL;
+    return job;
+}
+
+void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    once_done(job);
+    pthread_mutex_destroy(&job->token_lock);
+    arena_deinit(&job->mem);
+    free(job->result);
+    free(job);
+}
+
+/* The attempt may take so long, or be silent so long; mono clock. */
+static int64_t limit_of(const struct job *job, int64_t beat_ms, int64_t began_ms)
+{
+    int64_t at = INT64_MAX;
+    if (job->policy.start_to_close_ms)
+        at = began_ms + job->policy.start_to_close_ms;
+    if (job->policy.heartbeat_ms && beat_ms + job->policy.heartbeat_ms < at)
+        at = beat_ms + job->policy.heartbeat_ms;
+    return at;
+}
+
+void job_take(pawl_runtime *rt, const pawl_work *w)
+{
+    struct job *job = job_create(rt, w);
+    if (!job || !map_put(&rt->jobs, w->id, job)) { /* the row stays; fetched again */
+        job_free(job);
+        rt->store->ops->abandon_work(rt->store, &w->id, 1);
+        rt->store_backlog = true;
+        return;
+    }
+    rt->backlog++;
+    if (once_is_lost(&job->policy, w)) {
+        job_forget(rt, job);
+        once_lost(rt, w);
+        job_free(job);
+        return;
+    }
+    if (w->crashes >= retry_crash_limit(rt, &job->policy)) {
+        char text[160];
+        (void)snprintf(text, sizeof(text), "poison: activity '%.*s' ended the process %u times",
+                       PAWL_FMT(job->work.name), w->crashes);
+        retry_poison(rt, job, text);
+        return;
+    }
+    COUNT(rt, activities_started);
+    job_watch(rt, job);
+    if (UNLIKELY(job->policy.at_most_once))
+        once_take(rt, job);
+    else
+        worker_queue(rt, job);
+}
+
+void job_fetch(pawl_runtime *rt)
+{
+    while (rt->store_backlog && rt->backlog < BACKLOG_MAX / 2 && !rt->stop) {
+        pawl_work_list list;
+        pawl_error err;
+        const pawl_str *names;
+        arena_reset(&rt->load_mem);
+        size_t n = lane_ours(rt, &rt->load_mem, &names);
+        if (!n) {
+            rt->store_backlog = false;
+            return;
+        }
+        if (store_fetch_work(rt->store, rt->now_ms, names, n, FETCH_AT_ONCE, &rt->load_mem, &list,
+                             &err) != PAWL_OK) {
+            loop_unread(rt, &err);
+            return;
+        }
+        if (list.count < FETCH_AT_ONCE)
+            rt->store_backlog = false;
+        for (size_t i = 0; i < list.count; i++)
+            if (list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
+                hold_work(rt, list.items[i].id, list.items[i].visible_ms);
+            else if (!map_get(&rt->jobs, list.items[i].id))
+                job_take(rt, &list.items[i]);
+    }
+}
+
+void job_forget(pawl_runtime *rt, struct job *job)
+{
+    heap_remove(&rt->limits, &job->limit);
+    if (map_get(&rt->jobs, job->work.id) == job) {
+        map_remove(&rt->jobs, job->work.id);
+        *(job->aside ? &rt->aside : &rt->backlog) -= 1;
+    }
+}
+
+void job_drop(pawl_runtime *rt, struct job *job)
+{
+    job_forget(rt, job);
+    job_free(job);
+}
+
+void job_set_aside(pawl_runtime *rt, struct job *job)
+{
+    if (job->aside || rt->aside >= ASIDE_MAX || map_get(&rt->jobs, job->work.id) != job)
+        return;
+    job->aside = true;
+    rt->aside++;
+    rt->backlog--;
+}
+
+/* The activity will be completed by token: the row says so, durably. */
+static void lease_out(pawl_runtime *rt, struct job *job)
+{
+    struct stage *s = stage_bare(rt);
+    pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
+    *u = (pawl_work_update){.id = job->work.id,
+                            .attempt = job->work.attempt,
+                            .crashes = job->work.crashes,
+                            .deadline_ms = retry_lease_deadline(&job->policy, &job->work,
+                                                                pawl_s(job->token), rt->now_ms),
+                            .last_error = arena_dup(&rt->group_mem, job->work.last_error),
+                            .lock_token = arena_dup(&rt->group_mem, pawl_s(job->token)),
+                            .lock_until_ms = rt->now_ms + RETRY_LEASE_MS};
+    s->job = job;
+}
+
+static enum retry_why why_of(enum job_verdict verdict)
+{
+    return verdict == JOB_ERR_FINAL   ? RETRY_FINAL
+           : verdict == JOB_TIMED_OUT ? RETRY_START_TO_CLOSE
+           : verdict == JOB_SILENT    ? RETRY_HEARTBEAT
+                                      : RETRY_ERROR;
+}
+
+/* This group changes its row already: its result came by token and is being recorded; or it was
+ * not done and is to be free again, which a change that says "taken" must not follow. */
+static bool is_being_decided(const pawl_runtime *rt, const struct job *job)
+{
+    bool matters =
+        job->token[0] || job->marked || job->verdict == JOB_SKIPPED || job->verdict == JOB_BEGINS;
+    return !job->given_up && matters && lease_is_staged(rt, job->work.id);
+}
+
+void job_done(pawl_runtime *rt, struct job *job)
+{
+    if (is_being_decided(rt, job)) {
+        loop_put_off(rt, &job->item);
+        return;
+    }
+    if (!job->given_up && (job->verdict == JOB_BEGINS || job->verdict == JOB_UNBEGUN)) {
+        once_item(rt, job);
+        return;
+    }
+    job_forget(rt, job);
+    if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: somebody takes it again */
+        rt->store->ops->abandon_work(rt->store, &job->work.id, 1);
+        rt->store_backlog = true;
+    }
+    if (job->given_up || job->verdict == JOB_SKIPPED) {
+        job_free(job);
+        return;
+    }
+    pawl_str result = {job->result ? job->result : "", job->result_len};
+    struct stage *s;
+    switch (job->verdict) {
+    case JOB_OK:
+        retry_completed(rt, &job->work, result, job->unfused, NULL);
+        job_free(job);
+        break;
+    case JOB_ERR:
+    case JOB_ERR_FINAL:
+    case JOB_TIMED_OUT:
+    case JOB_SILENT:
+        s = retry_failed(rt, &job->work, &job->policy, result, why_of(job->verdict), job->unfused,
+                         NULL);
+        if (s)
+            s->job = job; /* until that is committed */
+        else
+            job_free(job);
+        break;
+    case JOB_PENDING:
+        lease_out(rt, job);
+        break;
+    case JOB_SKIPPED:
+    case JOB_AWAY:
+    case JOB_BEGINS:
+    case JOB_UNBEGUN:
+        break;
+    }
+}
+
+void job_withdraw(pawl_runtime *rt, uint64_t work_id)
+{
+    struct job *job = map_get(&rt->jobs, work_id);
+    if (!job)
+        return;
+    job_forget(rt, job);
+    job->given_up = true;
+    job_cancel(job); /* the worker hands it back, then it is freed */
+    queue_withdraw(rt, job);
+}
+
+/* ---- Limits of a running attempt --------------------------------------------- */
+
+int64_t job_next_limit(pawl_runtime *rt)
+{
+    struct heap_node *top = heap_top(&rt->limits);
+    return top ? top->key : INT64_MAX;
+}
+
+void job_watch(pawl_runtime *rt, struct job *job)
+{
+    if (!job->policy.start_to_close_ms && !job->policy.heartbeat_ms)
+        return;
+    int64_t now = rt_mono(rt);
+    job->limit.key = limit_of(job, now, now);
+    job->limit.tie = ++rt->job_tie;
+    need_memory(heap_push(&rt->limits, &job->limit));
+}
+
+/* The worker still has this attempt; what was decided of it goes on as a job of its own, so that
+ * a commit that fails does not forget it. */
+static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout, const char *text)
+{
+    struct job *verdict = job_create(rt, &job->work);
+    char *result = strdup(text);
+    job_forget(rt, job);
+    job->given_up = true;
+    if (verdict && result) {
+        verdict->verdict = timeout;
+        verdict->unfused = job->unfused;
+        verdict->result = result;
+        verdict->result_len = strlen(result);
+        job_done(rt, verdict);
+    } else { /* decided all the same; begun once more if the commit fails too */
+        job_free(verdict);
+        free(result);
+        (void)retry_failed(rt, &job->work, &job->policy, pawl_s(text), why_of(timeout),
+                           job->unfused, NULL);
+    }
+    job_cancel(job);
+}
+
+void job_look_limits(pawl_runtime *rt)
+{
+    int64_t now = rt_mono(rt);
+    struct heap_node *top;
+    while ((top = heap_top(&rt->limits)) && top->key <= now) {
+        struct job *job = CONTAINER_OF(top, struct job, limit);
+        heap_remove(&rt->limits, top);
+        int64_t began = atomic_load(&job->began_ms);
+        int64_t at = began ? limit_of(job, atomic_load(&job->beat_ms), began)
+                           : now + 1000; /* still queued: the clock of the attempt stands */
+        if (at > now) {
+            top->key = at;
+            need_memory(heap_push(&rt->limits, top));
+            continue;
+        }
+        bool silent = !job->policy.start_to_close_ms || now < began + job->policy.start_to_close_ms;
+        char text[120];
+        (void)snprintf(
+            text, sizeof(text), "timeout: %s of %lld ms", silent ? "heartbeat" : "start-to-close",
+            (long long)(silent ? job->policy.heartbeat_ms : job->policy.start_to_close_ms));
+        give_up(rt, job, silent ? JOB_SILENT : JOB_TIMED_OUT, text);
+    }
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/work/lease.c -- see lease.h, and pawl/worker.h for the contract: rows, polls, answers.
+ *
+ * Every call is answered once: with the commit of the stage it is on, or at once when it
+ * changes nothing.  Called by loop.c, group.c, close.c, job.c and retry.c.
+ */
+#include "runtime/work/lease.h"
+#include "store/store.h"
+
+#include "base/limits.h"
+#include "runtime/core/crew.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/stage.h"
+#include "runtime/core/tally.h"
+#include "runtime/core/token.h"
+#include "runtime/loop/loop.h"
+#include "runtime/peek/hold.h"
+#include "runtime/work/activity.h"
+#include "runtime/work/job.h"
+#include "runtime/work/once.h"
+#include "runtime/work/retry.h"
+
+#include <stdlib.h>
+
+/* ---- Answers -------------------------------------------------------------------- */
+
+static void answer(struct lease_call *q, const pawl_worker_reply *reply)
+{
+    q->fn(q->arg, reply);
+    arena_deinit(&q->mem);
+    free(q);
+}
+
+static void refuse(struct lease_call *q, pawl_status status, const char *text)
+{
+    pawl_worker_reply reply = {.status = status};
+    error_set(&reply.error, status, "%s", text);
+    answer(q, &reply);
+}
+
+void lease_refuse(pawl_runtime *rt, struct item *item)
+{
+    const char *text;
+    pawl_status status = runtime_ending(rt, &text);
+    refuse((struct lease_call *)(void *)item, status, text);
+}
+
+void lease_stop(pawl_runtime *rt)
+{
+    while (rt->polls) {
+        struct lease_call *q = rt->polls;
+        rt->polls = q->next;
+        lease_refuse(rt, &q->item);
+    }
+    rt->polls_end = &rt->polls;
+}
+
+void lease_committed(pawl_runtime *rt, struct stage *s)
+{
+    struct lease_call *q = s->lease;
+    s->lease = NULL;
+    if (!q)
+        return;
+    COUNT_BY(rt, activities_started, q->reply.count);
+    answer(q, &q->reply);
+}
+
+struct item *lease_back(struct stage *s)
+{
+    struct lease_call *q = s->lease;
+    s->lease = NULL;
+    return q ? &q->item : NULL;
+}
+
+/* ---- The row ---------------------------------------------------------------------- */
+
+int64_t lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
+                       int64_t now_ms, int64_t until_ms)
+{
+    int64_t at = retry_lease_deadline(p, w, token, now_ms);
+    bool for_ever = until_ms - now_ms > RETRY_LEASE_MS / 2; /* pawl_pending() */
+    return for_ever || (at && at < until_ms) ? at : until_ms;
+}
+
+/* The row with this lease state, in a stage of its own (or `s`). */
+static struct stage *put_row(pawl_runtime *rt, struct stage *s, const pawl_work *w,
+                             const char *token, int64_t until_ms)
+{
+    struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
+    if (!s)
+        s = stage_bare(rt);
+    pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
+    *u = (pawl_work_update){.id = w->id,
+                            .attempt = w->attempt,
+                            .crashes = w->crashes,
+                            .visible_ms = w->visible_ms,
+                            .deadline_ms =
+                                token ? lease_deadline(&p, w, pawl_s(token), rt->now_ms, until_ms)
+                                      : job_deadline(&p, w->scheduled_ms, w->attempt > 0),
+                            .last_error = arena_dup(&rt->group_mem, w->last_error)};
+    if (token) {
+        u->lock_token = arena_dup(&rt->group_mem, pawl_s(token));
+        u->lock_until_ms = until_ms;
+    }
+    return s;
+}
+
+/* A worker went silent: the attempt is over, as if it had crashed. */
+static void count_loss(pawl_work *w)
+{
+    w->attempt++;
+    w->crashes++;
+    w->last_error = pawl_s("the worker's lease ran out");
+    w->lock_token = (pawl_str){0};
+}
+
+void lease_expired(pawl_runtime *rt, const pawl_work *row, const struct call_policy *p)
+{
+    pawl_work w = *row;
+    if (once_is_lost(p, row)) {
+        once_lost(rt, row);
+        return;
+    }
+    count_loss(&w);
+    if (w.crashes < retry_crash_limit(rt, p)) {
+        COUNT(rt, activities_retried);
+        tally_activity(rt, lane_activity(w.name), PAWL_TALLY_RETRIED);
+        (void)put_row(rt, NULL, &w, NULL, 0);
+        return;
+    }
+    pawl_str why =
+        pawl_mem_printf(&rt->group_mem, "poison: activity '%.*s' lost its lease %u times",
+                        PAWL_FMT(lane_activity(w.name)), w.crashes);
+    retry_decided(rt, row, PAWL_RESULT_POISON, row->attempt - row->crashes, why, false, NULL);
+}
+
+/* The leased row a token speaks of.  NOT_FOUND: decided or withdrawn; LOST: another's. */
+static pawl_status row_of(pawl_runtime *rt, const char *token, pawl_work *ret, pawl_error *reterr)
+{
+    uint64_t id = token_work(token);
+    pawl_work_list list = {0};
+    if (!id)
+        return PAWL_LOST; /* never was a token */
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, reterr);
+    if (rc != PAWL_OK)
+        return rc;
+    if (list.count == 0)
+        return PAWL_NOT_FOUND;
+    *ret = list.items[0];
+    return pawl_str_is(ret->lock_token, token) && ret->lock_until_ms > rt->now_ms ? PAWL_OK
+                                                                                  : PAWL_LOST;
+}
+
+static bool is_on_the_way(const struct letter *l, uint64_t id)
+{
+    while (l && l->work_id != id)
+        l = l->next;
+    return l != NULL;
+}
+
+bool lease_is_staged(const pawl_runtime *rt, uint64_t id)
+{
+    for (const struct stage *s = rt->stages; s; s = s->next) {
+        for (size_t i = 0; i < s->work_updates.count; i++)
+            if (s->work_updates.items[i].id == id)
+                return true;
+        for (size_t i = 0; i < s->need_work.count; i++)
+            if (s->need_work.items[i] == id)
+                return true;
+    }
+    return is_on_the_way(rt->todo, id) || is_on_the_way(rt->later, id); /* later: put off */
+}
+
+static void change_row(pawl_runtime *rt, struct lease_call *q)
+{
+    pawl_work w;
+    pawl_error err = {0};
+    pawl_status rc = row_of(rt, q->token, &w, &err);
+    if (rc == PAWL_NOT_FOUND && q->op == LEASE_EXTEND) {
+        answer(q, &(pawl_worker_reply){.status = PAWL_OK, .cancelled = true});
+        return;
+    }
+    if (rc == PAWL_LOST || rc == PAWL_NOT_FOUND) {
+        refuse(q, PAWL_LOST,
+               "the lease was lost: the work was completed, cancelled, timed out, or given to "
+               "another worker");
+        return;
+    }
+    if (rc != PAWL_OK) {
+        refuse(q, rc, err.text);
+        return;
+    }
+    if (lease_is_staged(rt, w.id)) {
+        loop_put_off(rt, &q->item);
+        return;
+    }
+    struct stage *s;
+    q->reply = (pawl_worker_reply){.status = PAWL_OK};
+    if (q->op == LEASE_EXTEND) {
+        q->reply.locked_until_ms = rt->now_ms + q->lock_ms;
+        s = put_row(rt, NULL, &w, q->token, q->reply.locked_until_ms);
+        crew_leased(rt, (pawl_str){0}, &w, q->reply.locked_until_ms);
+    } else {
+        crew_freed(rt, w.id);
+        w.visible_ms = q->delay_ms ? rt->now_ms + q->delay_ms : 0;
+        s = put_row(rt, NULL, &w, NULL, 0);
+    }
+    s->lease = q;
+}
+
+#define POLL_BYTES ((size_t)4 << 20) /* of inputs in one answer; one may be larger */
+#define POLL_PIECE 32                /* rows read at once */
+
+/* ---- Polls -------------------------------------------------------------------------- */
+
+/* A poll in progress. */
+struct polling {
+    struct lease_call *q;
+    struct stage *s;      /* with the leases; NULL: none yet */
+    LIST(uint64_t) later; /* taken, but not to be leased in this pass */
+    size_t bytes;         /* of the inputs leased */
+};
+
+/* May the row be leased now? */
+static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
+{
+    if (w->visible_ms > rt->now_ms) { /* no delayed visibility */
+        hold_work(rt, w->id, w->visible_ms);
+        return false;
+    }
+    if (map_get(&rt->jobs, w->id))
+        return false;
+    bool full = at->bytes >= POLL_BYTES;
+    if (full || lease_is_staged(rt, w->id)) { /* its result came in time: about to be recorded */
+        *list_add(&rt->group_mem, &at->later) = w->id;
+        return false;
+    }
+    if (w->lock_token.len) { /* its lease ran out a moment ago */
+        struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
+        if (once_is_lost(&p, w) || w->crashes + 1 >= retry_crash_limit(rt, &p)) {
+            lease_expired(rt, w, &p);
+            return false;
+        }
+        count_loss(w);
+    }
+    return true;
+}
+
+static void lease_row(pawl_runtime *rt, struct polling *at, const pawl_work *w, pawl_lease *to)
+{
+    pawl_mem *mem = &rt->group_mem;
+    char key[ACTIVITY_KEY_BYTES], text[TOKEN_BYTES];
+    token_make(rt, w, rt->now_ms, text);
+    pawl_str token = arena_dup(mem, pawl_s(text));
+    *to = (pawl_lease){.token = token,
+                       .instance = arena_dup(mem, w->instance),
+                       .execution = w->execution,
+                       .id = w->ref,
+                       .activity = arena_dup(mem, lane_activity(w->name)),
+                       .input = arena_dup(mem, w->input),
+                       .key = arena_dup(mem, pawl_s(activity_key(w, key))),
+                       .attempt = w->attempt + 1,
+                       .locked_until_ms = rt->now_ms + at->q->lock_ms};
+    at->s = put_row(rt, at->s, w, token.ptr, to->locked_until_ms);
+    crew_freed(rt, w->id); /* whoever had it before */
+    crew_leased(rt, at->q->worker, w, to->locked_until_ms);
+    job_began(rt, w, map_get(&rt->suspects, w->id), rt->now_ms);
+    at->bytes += w->input.len;
+}
+
+static uint32_t piece_of(const struct polling *at)
+{
+    uint32_t left = at->q->max - (uint32_t)at->q->reply.count;
+    return left < POLL_PIECE ? left : POLL_PIECE;
+}
+
+/* Lease rows until there are enough of them, or no more. */
+static pawl_status take_rows(pawl_runtime *rt, struct polling *at, pawl_lease *leases,
+                             pawl_error *err)
+{
+    pawl_worker_reply *reply = &at->q->reply;
+    pawl_work_list list;
+    pawl_status rc = PAWL_OK;
+    pawl_mem mem;
+    arena_init(&mem);
+    do {
+        arena_reset(&mem);
+        rc = store_fetch_work(rt->store, rt->now_ms, at->q->lanes, at->q->lane_count, piece_of(at),
+                              &mem, &list, err);
+        for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
+            pawl_work w = list.items[i];
+            if (accept_row(rt, at, &w))
+                lease_row(rt, at, &w, &leases[reply->count++]);
+        }
+    } while (rc == PAWL_OK && list.count && piece_of(at) && at->bytes < POLL_BYTES);
+    arena_deinit(&mem);
+    return rc;
+}
+
+/* True: answered, refused, or answered with the commit of its stage. */
+static bool try_poll(pawl_runtime *rt, struct lease_call *q)
+{
+    struct polling at = {.q = q};
+    pawl_error err;
+    pawl_lease *leases = arena_array(&rt->group_mem, pawl_lease, q->max);
+    q->reply = (pawl_worker_reply){.status = PAWL_OK, .leases = leases};
+    if (take_rows(rt, &at, leases, &err) != PAWL_OK) {
+        loop_unread(rt, &err);
+        rt->lease_look = true;
+    }
+    if (at.later.count)
+        rt->store->ops->abandon_work(rt->store, at.later.items, at.later.count);
+    if (at.s)
+        at.s->lease = q;
+    return at.s != NULL;
+}
+
+static void poll_wait(pawl_runtime *rt, struct lease_call *q)
+{
+    if (!q->until_mono_ms)
+        q->until_mono_ms = rt_mono(rt) + q->wait_ms;
+    q->next = NULL;
+    *rt->polls_end = q;
+    rt->polls_end = &q->next;
+}
+
+static void poll(pawl_runtime *rt, struct lease_call *q)
+{
+    crew_polled(rt, q);
+    if (!try_poll(rt, q))
+        poll_wait(rt, q);
+}
+
+void lease_handle(pawl_runtime *rt, struct item *item)
+{
+    struct lease_call *q = (struct lease_call *)(void *)item;
+    if (q->op != LEASE_POLL)
+        change_row(rt, q);
+    else
+        poll(rt, q);
+}
+
+void lease_look(pawl_runtime *rt)
+{
+    struct lease_call *q = rt->polls;
+    if (!q || (!rt->lease_look && rt_mono(rt) < lease_next(rt)))
+        return;
+    bool look = rt->lease_look;
+    rt->lease_look = false;
+    rt->polls = NULL;
+    rt->polls_end = &rt->polls;
+    int64_t mono = rt_mono(rt);
+    for (struct lease_call *next; q; q = next) {
+        next = q->next;
+        if (look && try_poll(rt, q))
+            continue;
+        if (mono >= q->until_mono_ms)
+            answer(q, &(pawl_worker_reply){.status = PAWL_OK});
+        else
+            poll_wait(rt, q);
+    }
+}
+
+void lease_end_wait(pawl_runtime *rt, const void *arg)
+{
+    for (struct lease_call **at = &rt->polls; *at; at = &(*at)->next) {
+        struct lease_call *q = *at;
+        if (q->arg != arg)
+            continue;
+        *at = q->next;
+        if (!*at)
+            rt->polls_end = at;
+        answer(q, &(pawl_worker_reply){.status = PAWL_OK});
+        return;
+    }
+}
+
+int64_t lease_next(const pawl_runtime *rt)
+{
+    int64_t at = INT64_MAX;
+    for (const struct lease_call *q = rt->polls; q; q = q->next)
+        if (q->until_mono_ms < at)
+            at = q->until_mono_ms;
+    return at;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/work/retry.c -- see retry.h.
+ *
+ * Invariants: a call is decided once, because the round that records it deletes
+ * the work row it needs; a retry is one update of that row, so neither attempt
+ * nor delay can be lost; crashes are not counted against the author's attempts.
+ */
+#include "runtime/work/retry.h"
+#include "store/store.h"
+
+#include "runtime/core/crew.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/stage.h"
+#include "runtime/core/tally.h"
+#include "runtime/core/token.h"
+#include "runtime/loop/loop.h"
+#include "runtime/work/job.h"
+#include "runtime/work/lease.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_number(pawl_json *j, const char *key, int64_t n)
+{
+    pawl_json_key(j, key);
+    pawl_json_num(j, n);
+}
+
+/* What else is known of the completion (pawl/event.h): nothing of the common first attempt here.
+ * Attempts that a crash ended are counted apart: a kill must not change what code sees. */
+static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind,
+                                 uint32_t attempts, const struct request *req)
+{
+    bool plain = kind == PAWL_RESULT_OK || kind == PAWL_RESULT_FAILED;
+    pawl_str lease = req ? token_mark(req->args.name) : (pawl_str){0};
+    if (plain && attempts == 1 && !w->crashes && !w->last_error.len && !lease.len)
+        return (pawl_str){0};
+    pawl_json *j = pawl_json_new(&rt->group_mem);
+    pawl_json_object(j);
+    if (!plain) {
+        pawl_json_key(j, "kind");
+        pawl_json_cstr(j, pawl_result_kind_name((int)kind));
+    }
+    if (attempts != 1)
+        put_number(j, "attempts", attempts);
+    if (w->crashes)
+        put_number(j, "crashes", w->crashes);
+    if (w->last_error.len) {
+        pawl_json_key(j, "last_error");
+        pawl_json_str(j, w->last_error);
+    }
+    if (lease.len) {
+        pawl_json_key(j, "lease");
+        pawl_json_str(j, lease);
+    }
+    pawl_json_end(j);
+    return pawl_json_done(j);
+}
+
+/* The call is decided: bring it to the turn, with the work row to ack. */
+static void decide(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
+                   pawl_str result, bool unfused, struct request *req)
+{
+    struct mail mail = {.kind = kind == PAWL_RESULT_OK ? PAWL_MSG_ACTIVITY_COMPLETED
+                                                       : PAWL_MSG_ACTIVITY_FAILED,
+                        .execution = w->execution,
+                        .ref = w->ref,
+                        .data = result,
+                        .attrs = completion_attrs(rt, w, kind, attempts, req)};
+    struct letter *l = letter_create(&mail, w->uid, (pawl_str){0}, (pawl_str){0});
+    need_memory(l);
+    l->work_id = w->id;
+    l->request = req;
+    if (!unfused) {
+        letter_todo(rt, l);
+        return;
+    }
+    struct stage *s = stage_bare(rt);
+    *list_add(&rt->group_mem, &s->need_work) = w->id;
+    l->mail.id = rt_new_id(rt);
+    stage_keep(rt, s, l, false);
+    stage_take(s, l);
+}
+
+void retry_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result, bool unfused,
+                     struct request *req)
+{
+    COUNT(rt, activities_completed);
+    tally_activity(rt, lane_activity(w->name), PAWL_TALLY_COMPLETED);
+    decide(rt, w, PAWL_RESULT_OK, w->attempt + 1 - w->crashes, result, unfused, req);
+}
+
+void retry_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
+                   pawl_str error, bool unfused, struct request *req)
+{
+    COUNT(rt, activities_failed);
+    tally_activity(rt, lane_activity(w->name), PAWL_TALLY_FAILED);
+    decide(rt, w, kind, attempts, error, unfused, req);
+}
+
+/* May this failed attempt be followed by another, `delay` from now? */
+static bool may_retry(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
+                      pawl_str error, enum retry_why why, int64_t *retdelay)
+{
+    uint32_t tries = w->attempt + 1;
+    if (why == RETRY_FINAL || policy_is_final(p, error) ||
+        (p->attempts != PAWL_UNLIMITED && tries >= (uint64_t)p->attempts + w->crashes))
+        return false;
+    if ((why == RETRY_START_TO_CLOSE || why == RETRY_HEARTBEAT) &&
+        (p->no_retry_on_timeout || p->at_most_once)) /* it may still be at it */
+        return false;
+    uint64_t bits;
+    rt->env.random(rt->env.user, &bits, sizeof(bits));
+    *retdelay = policy_delay_ms(p, tries + 1 - w->crashes, bits);
+    return !p->schedule_to_close_ms ||
+           rt->now_ms + *retdelay < w->scheduled_ms + p->schedule_to_close_ms;
+}
+
+static pawl_result_kind kind_of(enum retry_why why)
+{
+    return why == RETRY_START_TO_CLOSE ? PAWL_RESULT_START_TO_CLOSE
+           : why == RETRY_HEARTBEAT    ? PAWL_RESULT_HEARTBEAT
+                                       : PAWL_RESULT_FAILED;
+}
+
+struct stage *retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
+                           pawl_str error, enum retry_why why, bool unfused, struct request *req)
+{
+    int64_t delay = 0;
+    if (!may_retry(rt, w, p, error, why, &delay)) {
+        retry_decided(rt, w, kind_of(why), w->attempt + 1 - w->crashes, error, unfused, req);
+        return NULL;
+    }
+    COUNT(rt, activities_retried);
+    tally_activity(rt, lane_activity(w->name), PAWL_TALLY_RETRIED);
+    struct stage *s = stage_bare(rt);
+    pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
+    *u = (pawl_work_update){.id = w->id,
+                            .attempt = w->attempt + 1,
+                            .crashes = w->crashes,
+                            .visible_ms = rt->now_ms + delay,
+                            .deadline_ms = job_deadline(p, w->scheduled_ms, true),
+                            .last_error = arena_dup(&rt->group_mem, error)};
+    if (req)
+        stage_answer(s, req);
+    return s;
+}
+
+uint32_t retry_crash_limit(const pawl_runtime *rt, const struct call_policy *p)
+{
+    return p->max_crashes ? p->max_crashes : rt->opts.max_attempts;
+}
+
+void retry_poison(pawl_runtime *rt, struct job *job, const char *text)
+{
+    map_remove(&rt->jobs, job->work.id);
+    rt->backlog--;
+    COUNT(rt, quarantined);
+    log_error(&rt->log, "work", "activity given up", "instance=%.*s activity=%.*s why=\"%s\"",
+              PAWL_FMT(job->work.instance), PAWL_FMT(job->work.name), text);
+    retry_decided(rt, &job->work, PAWL_RESULT_POISON, job->work.attempt - job->work.crashes,
+                  pawl_s(text), true, NULL);
+    job_free(job);
+}
+
+int64_t retry_lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
+                             int64_t now_ms)
+{
+    int64_t at = job_deadline(p, w->scheduled_ms, true);
+    int64_t close_ms = token_began(token, now_ms) + p->start_to_close_ms;
+    if (p->start_to_close_ms && (!at || close_ms < at))
+        at = close_ms;
+    if (p->heartbeat_ms && (!at || now_ms + p->heartbeat_ms < at))
+        at = now_ms + p->heartbeat_ms;
+    return at;
+}
+
+/* ---- Deadlines on rows -------------------------------------------------------- */
+
+static struct stage *move_deadline(pawl_runtime *rt, const pawl_work *w, int64_t deadline_ms,
+                                   uint64_t lock_epoch)
+{
+    struct stage *s = stage_bare(rt);
+    pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
+    *u = (pawl_work_update){.id = w->id,
+                            .attempt = w->attempt,
+                            .crashes = w->crashes,
+                            .visible_ms = w->visible_ms,
+                            .deadline_ms = deadline_ms,
+                            .last_error = arena_dup(&rt->group_mem, w->last_error),
+                            .lock_epoch = lock_epoch,
+                            .lock_token = arena_dup(&rt->group_mem, w->lock_token),
+                            .lock_until_ms = w->lock_until_ms};
+    return s;
+}
+
+static void look_at_row(pawl_runtime *rt, const pawl_work *w)
+{
+    struct job *job = map_get(&rt->jobs, w->id);
+    struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
+    bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
+    bool running = leased || (job && atomic_load(&job->began_ms));
+    bool started = running || w->attempt;
+    char text[120];
+    if (p.schedule_to_close_ms && rt->now_ms >= w->scheduled_ms + p.schedule_to_close_ms) {
+        pawl_str why =
+            pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-close of %lld ms%s%.*s",
+                            (long long)p.schedule_to_close_ms,
+                            w->last_error.len ? "; last error: " : "", PAWL_FMT(w->last_error));
+        job_withdraw(rt, w->id);
+        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_CLOSE, w->attempt + running - w->crashes, why,
+                      false, NULL);
+    } else if (!started && !w->lock_token.len && p.schedule_to_start_ms) {
+        (void)snprintf(text, sizeof(text),
+                       "timeout: schedule-to-start of %lld ms: no worker took it",
+                       (long long)p.schedule_to_start_ms);
+        job_withdraw(rt, w->id);
+        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, pawl_s(text), false, NULL);
+    } else if (w->lock_token.len && !leased && !job) {
+        lease_expired(rt, w, &p);
+    } else if (leased) {
+        (void)snprintf(text, sizeof(text), "timeout: no result in time");
+        int64_t began_ms = token_began(w->lock_token, rt->now_ms - p.start_to_close_ms);
+        bool silent = !p.start_to_close_ms || rt->now_ms < began_ms + p.start_to_close_ms;
+        (void)retry_failed(rt, w, &p, pawl_s(text), silent ? RETRY_HEARTBEAT : RETRY_START_TO_CLOSE,
+                           false, NULL);
+    } else {
+        (void)move_deadline(rt, w, job_deadline(&p, w->scheduled_ms, true),
+                            job ? rt->fence.epoch : w->lock_epoch);
+    }
+}
+
+void job_look_deadlines(pawl_runtime *rt)
+{
+    pawl_work_list list;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    if (store_fetch_deadlines(rt->store, rt->now_ms, 256, &rt->load_mem, &list, &err) != PAWL_OK) {
+        loop_unread(rt, &err);
+        return;
+    }
+    rt->look_deadlines = list.count == 256;
+    for (size_t i = 0; i < list.count; i++)
+        if (lease_is_staged(rt, list.items[i].id))
+            rt->look_deadlines = true; /* its result came in time and is on the way: after that */
+        else
+            look_at_row(rt, &list.items[i]);
+}
+
+/* ---- Results by token ------------------------------------------------------------ */
+
+/* Does the attempt in memory have this token?  It may be completed before it returns. */
+static bool is_token_of(struct job *job, const char *token)
+{
+    if (!job)
+        return false;
+    pthread_mutex_lock(&job->token_lock);
+    bool same = job->token[0] && strcmp(job->token, token) == 0;
+    pthread_mutex_unlock(&job->token_lock);
+    return same;
+}
+
+/* The row a token speaks of; false: the request was refused (nobody waits), or put off. */
+static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
+{
+    const char *token = req->args.name ? req->args.name : "";
+    uint64_t id = token_work(token);
+    pawl_work_list list = {0};
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
+    bool found = rc == PAWL_OK && list.count == 1;
+    if (found && lease_is_staged(rt, id)) { /* leased out, given back or failed in this group */
+        request_put_off(rt, req);
+        return false;
+    }
+    bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
+                  list.items[0].lock_until_ms > rt->now_ms;
+    if (leased || (found && is_token_of(map_get(&rt->jobs, id), token))) {
+        *ret = list.items[0];
+        return true;
+    }
+    if (rc != PAWL_OK)
+        request_refuse(req, rc, "%s", err.text);
+    else if (req->args.op == PAWL_OP_COMPLETE &&
+             token_is_recorded(rt, token, !req->args.failed, req->args.data))
+        request_answer(req, &(pawl_reply){.status = PAWL_OK});
+    else
+        request_refuse(
+            req, PAWL_LOST,
+            "nobody waits for this result any more: the work was completed, cancelled or "
+            "timed out");
+    return false;
+}
+
+void job_complete_request(pawl_runtime *rt, struct request *req)
+{
+    pawl_work w;
+    if (!row_of_token(rt, req, &w))
+        return;
+    crew_freed(rt, w.id);
+    pawl_str result = arena_dup(&rt->group_mem, req->args.data);
+    if (!req->args.failed) {
+        retry_completed(rt, &w, result, false, req);
+        return;
+    }
+    struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
+    (void)retry_failed(rt, &w, &p, result, req->args.final ? RETRY_FINAL : RETRY_ERROR, false, req);
+}
+
+void job_heartbeat_request(pawl_runtime *rt, struct request *req)
+{
+    pawl_work w;
+    if (!row_of_token(rt, req, &w))
+        return;
+    struct job *job = map_get(&rt->jobs, w.id);
+    if (job) {
+        atomic_store(&job->beat_ms, rt_mono(rt));
+        request_answer(req, &(pawl_reply){.status = PAWL_OK});
+        return;
+    }
+    struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
+    int64_t at = lease_deadline(&p, &w, w.lock_token, rt->now_ms, w.lock_until_ms);
+    stage_answer(move_deadline(rt, &w, at, 0), req);
+}

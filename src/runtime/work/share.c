@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/share.c -- see share.h. */
+#include "runtime/work/share.h"
+
+#include "runtime/work/job.h"
+
+#include <stdlib.h>
+
+#define KEPT_PART 8 /* of the threads, one in so many for names of which nothing runs */
+
+struct share *share_of(pawl_runtime *rt, const struct job *job)
+{
+    uint64_t key = (uintptr_t)job->activity;
+    struct share *s = map_get(&rt->shares, key);
+    if (s)
+        return s;
+    s = calloc(1, sizeof(*s));
+    if (!s || !map_put(&rt->shares, key, s)) { /* less fair, that is all */
+        free(s);
+        return &rt->share_of_rest;
+    }
+    return s;
+}
+
+void share_add(pawl_runtime *rt, struct job *job)
+{
+    struct share *s = job->share ? job->share : share_of(rt, job);
+    if (!s->first) {
+        s->next = NULL;
+        *rt->shares_end = s;
+        rt->shares_end = &s->next;
+        s->end = &s->first;
+    }
+    job->share = s;
+    job->next_queued = NULL;
+    *s->end = job;
+    s->end = &job->next_queued;
+    rt->queue_count++;
+}
+
+bool share_has_room(const pawl_runtime *rt, uint32_t running)
+{
+    return running + rt->opts.workers / KEPT_PART < rt->opts.workers;
+}
+
+/* The place in the list of the share whose turn it is. */
+static struct share **find(const pawl_runtime *rt)
+{
+    bool room = share_has_room(rt, rt->running);
+    struct share **best = NULL;
+    for (struct share *const *at = &rt->shares_waiting; *at; at = &(*at)->next)
+        if ((room || !(*at)->running) && (!best || (*at)->running < (*best)->running))
+            best = (struct share **)(uintptr_t)at;
+    return best;
+}
+
+bool share_may(const pawl_runtime *rt)
+{
+    return rt->shares_waiting && find(rt);
+}
+
+struct job *share_take(pawl_runtime *rt)
+{
+    struct share **at = rt->shares_waiting ? find(rt) : NULL;
+    if (!at)
+        return NULL;
+    struct share *s = *at;
+    struct job *job = s->first;
+    s->first = job->next_queued;
+    if (s->next || !s->first) { /* to the end of the list, or out of it */
+        *at = s->next;
+        if (!s->next)
+            rt->shares_end = at;
+        if (s->first) {
+            s->next = NULL;
+            *rt->shares_end = s;
+            rt->shares_end = &s->next;
+        }
+    }
+    s->running++;
+    rt->queue_count--;
+    return job;
+}
+
+void share_done(struct share *s)
+{
+    s->running--;
+}
+
+/* Its queue may be empty now, and is still in the list: nobody takes from it any more. */
+struct job *share_take_marked(pawl_runtime *rt)
+{
+    for (struct share *s = rt->shares_waiting; s; s = s->next)
+        for (struct job **at = &s->first; *at; at = &(*at)->next_queued) {
+            struct job *job = *at;
+            if (!job->marked)
+                continue;
+            *at = job->next_queued;
+            if (!*at)
+                s->end = at;
+            rt->queue_count--;
+            return job;
+        }
+    return NULL;
+}
+
+void share_free(pawl_runtime *rt)
+{
+    for (struct share *s = rt->shares_waiting; s; s = s->next)
+        for (struct job *job = s->first, *next; job; job = next) {
+            next = job->next_queued;
+            job_free(job);
+        }
+    rt->shares_waiting = NULL;
+    struct share *s;
+    for (size_t cursor = 0; (s = map_next(&rt->shares, &cursor));)
+        free(s);
+    map_deinit(&rt->shares);
+}

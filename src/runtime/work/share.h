@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/work/share.h -- which queued activity runs next, so that no name has all the threads.
+ *
+ * A share is what is queued and runs under one activity's name.  A thread that is free takes from
+ * the share that runs least, the one that waited longest among equals.  The last eighth of the
+ * threads is kept for names of which nothing runs: a hundred calls that block keep nobody else
+ * waiting.
+ *
+ * All under work_lock.  Called by worker.c and close.c.
+ */
+#ifndef PAWL_RUNTIME_SHARE_H
+#define PAWL_RUNTIME_SHARE_H
+
+#include "runtime/core/runtime.h"
+
+/* That of the job's activity. [engine] */
+struct share *share_of(pawl_runtime *rt, const struct job *job);
+/* With so many at work, may a name have another one?  Else those that have none. */
+bool share_has_room(const pawl_runtime *rt, uint32_t running);
+void share_add(pawl_runtime *rt, struct job *job);
+/* NULL: nothing is queued that may run now.  share_done() follows. */
+struct job *share_take(pawl_runtime *rt);
+bool share_may(const pawl_runtime *rt); /* would share_take() give one? */
+void share_done(struct share *s);
+/* Any that waits and is marked (once.h), taken out of its queue; NULL: none. */
+struct job *share_take_marked(pawl_runtime *rt);
+/* Free all, and the jobs that wait. */
+void share_free(pawl_runtime *rt);
+
+#endif
