@@ -5,11 +5,14 @@
  * Read in this order: pawl/types.h (strings, results, statuses),
  * pawl/orchestration.h (what orchestrations may call), pawl/activity.h (what
  * activities may call), pawl/client.h (start, raise, wait, look), pawl/runtime.h
- * (register and run).  pawl/json.h reads and writes payloads.
+ * (register and run).  pawl/json.h reads and writes payloads, pawl/queue.h has the
+ * durable queues.
  *
- * Included one by one: pawl/test.h and pawl/sim.h test your own code, pawl/replay.h
- * runs code against histories that exist, pawl/event.h names the events of a
- * history, pawl/provider.h and pawl/conformance.h are for people who write a store.
+ * Include these one by one when you need them: pawl/test.h and pawl/sim.h test your own
+ * code, pawl/replay.h runs code against recorded histories, pawl/event.h names the events
+ * of a history, pawl/worker.h runs activities in another process, pawl/server.h is the
+ * HTTP server, pawl/backup.h copies a SQLite store, pawl/provider.h and
+ * pawl/conformance.h are for people who write a store.
  */
 #ifndef PAWL_H
 #define PAWL_H

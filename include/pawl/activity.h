@@ -2,10 +2,10 @@
 /*
  * pawl/activity.h -- what an activity function may call.
  *
- * An activity is ordinary C on a worker thread: it may block, fail, and be run
- * again after a crash.  Give pawl_activity_key() to the outside world as
- * idempotency key.  All calls are for the thread that runs the activity, except
- * where another is named.
+ * An activity is ordinary C on a worker thread: it may block, it may fail, and after a
+ * crash it runs again.  Give pawl_activity_key() to the outside world as an idempotency
+ * key.  Make every call on the thread that runs the activity, unless the call says
+ * otherwise.
  */
 #ifndef PAWL_ACTIVITY_H
 #define PAWL_ACTIVITY_H
@@ -32,18 +32,18 @@ PAWL_API pawl_result pawl_okf(pawl_activity *act, const char *format, ...)
 PAWL_API pawl_result pawl_err(pawl_activity *act, const char *error) PAWL_MUST_USE;
 PAWL_API pawl_result pawl_errf(pawl_activity *act, const char *format, ...)
     PAWL_PRINTF(2, 3) PAWL_MUST_USE;
-/* As pawl_err(), and no retry whatever the policy says. */
+/* As pawl_err(), but the call is not retried, whatever its policy says. */
 PAWL_API pawl_result pawl_err_final(pawl_activity *act, const char *error) PAWL_MUST_USE;
 PAWL_API pawl_result pawl_err_finalf(pawl_activity *act, const char *format, ...)
     PAWL_PRINTF(2, 3) PAWL_MUST_USE;
 /*
  * `return pawl_pending(act);`: the result comes later, from any thread or
  * process, through pawl_client_complete() with pawl_activity_token().  The
- * time-outs of the call go on running.
+ * time-outs of the call keep running.
  */
 PAWL_API pawl_result pawl_pending(pawl_activity *act) PAWL_MUST_USE;
 
-/* Same for every attempt of one schedule, different for any other. */
+/* The same for every attempt of one scheduled call, different for every other call. */
 PAWL_API const char *pawl_activity_key(pawl_activity *act);
 /* Names this attempt to pawl_client_complete(); valid until it is completed. */
 PAWL_API const char *pawl_activity_token(pawl_activity *act);
@@ -55,17 +55,18 @@ PAWL_API uint32_t pawl_activity_attempt(pawl_activity *act); /* 1, 2, 3 … */
 PAWL_API void *pawl_activity_user(pawl_activity *act);       /* `user` of the registration */
 PAWL_API pawl_client *pawl_activity_client(pawl_activity *act);
 
-/* Say "still alive"; false when the work was cancelled or timed out and the
- * result will be ignored.  Cheap: nothing is written. */
+/* Say "still alive".  False when the work was cancelled or timed out: its result will be
+ * ignored.  Cheap: it writes nothing. */
 PAWL_API bool pawl_activity_heartbeat(pawl_activity *act);
-/* True when nobody waits for the result any more.  Any thread. */
+/* True when the result is no longer wanted.  From any thread. */
 PAWL_API bool pawl_activity_cancelled(pawl_activity *act);
-/* Call `fn(arg)` on another thread the moment the work is cancelled (at once, on
- * this thread, if it is already): to wake what the activity blocks in.  One at a
- * time: a second call replaces the first, NULL takes it back, inside `fn` too.  No
- * lock is held meanwhile, so `fn` may call anything but wait for its activity.
- * Not called after the activity has returned; a call under way is waited for.
- * (Without threads, pawl_runtime_step(): on the thread that steps, after the pass.) */
+/* Call `fn(arg)` on another thread when the work is cancelled (at once and on this thread
+ * if it is cancelled already), to wake whatever the activity blocks in.  There is one
+ * callback at a time: a second call replaces the first and NULL removes it, also inside
+ * `fn`.  Pawl holds no lock while `fn` runs, so `fn` may call anything; it must not wait
+ * for its own activity.  `fn` is never called after the activity has returned: the return
+ * waits for a call that is under way.  (Without threads, with pawl_runtime_step(), `fn`
+ * runs on the stepping thread after the pass.) */
 PAWL_API void pawl_activity_on_cancel(pawl_activity *act, void (*fn)(void *arg), void *arg);
 
 PAWL_API pawl_mem *pawl_activity_mem(pawl_activity *act); /* dies when the activity returns */

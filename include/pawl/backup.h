@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/backup.h -- a copy of a SQLite store, taken beside its owner, and its way back.
+ * pawl/backup.h -- copy a SQLite store while its owner runs, and restore the copy.
  *
- * A backup is one file, of one moment: every commit that was answered before the
- * call is in it.  Both calls write beside their goal (NAME.part), check what they
- * wrote, sync it, and rename it: a kill at any moment leaves the goal as it was.
+ * A backup is one file and shows one moment: it has every commit that was answered before
+ * the call.  Both calls write a file beside their target (NAME.part), check it, sync it
+ * and rename it: a kill at any moment leaves the target as it was.
  */
 #ifndef PAWL_BACKUP_H
 #define PAWL_BACKUP_H
@@ -26,20 +26,21 @@ typedef struct pawl_backup_info {
 } pawl_backup_info;
 
 /*
- * Copy the store `file` to `to` while its owner goes on.  An existing `to` is
+ * Copy the store `file` to `to` while its owner keeps running.  An existing `to` is
  * PAWL_EXISTS unless `replace`; the store itself is never replaced.
  */
 PAWL_API pawl_status pawl_sqlite_backup(const char *file, const char *to, bool replace,
                                         pawl_backup_info *ret, pawl_error *reterr) PAWL_MUST_USE;
 
 /*
- * Make the store `file` from a backup.  Its directory is made when missing and must
- * be empty (PAWL_EXISTS) and nobody's (PAWL_UNAVAILABLE).
+ * Make the store `file` from a backup.  The directory of `file` is made when it is
+ * missing.  It must be empty (else PAWL_EXISTS) and no process may own it (else
+ * PAWL_UNAVAILABLE).
  *
- * The original may have gone on after the backup, and what it handed out is still
- * out there.  So the new store's epoch and ids begin far above all of that, and every
- * lease of a worker and lock of a queue ends: its holder is told that it was lost,
- * the work is given out again.
+ * The original store may have gone on after the backup, and the tokens and ids it handed
+ * out are still in use.  So the epoch and the ids of the new store begin far above all of
+ * them, and every worker's lease and every queue lock ends: its holder is told that it was
+ * lost, and the work is handed out again.
  */
 PAWL_API pawl_status pawl_sqlite_restore(const char *backup, const char *file,
                                          pawl_backup_info *ret, pawl_error *reterr) PAWL_MUST_USE;

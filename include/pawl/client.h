@@ -2,18 +2,18 @@
 /*
  * pawl/client.h -- start orchestrations, steer them, look at them.
  *
- * Safe from any thread and from activities.  Inside an orchestration every call
- * is refused with PAWL_MISUSE and a text that says what to use instead.
+ * Every call is safe from any thread and from activities.  Inside an orchestration every
+ * call is refused with PAWL_MISUSE and a text that says what to use instead.
  *
- * A returned PAWL_OK means durable.  Writing calls exist twice: blocking, and as
- * pawl_client_submit() with a callback that runs after the commit.  Reading
- * calls never wait for the engine.  Inside a callback of the runtime (a reply, a
- * feed, a log line) a blocking call, pawl_client_wait() included, would wait for
- * itself: it is PAWL_MISUSE at once; submit instead, or call from another thread.
- * In a process forked from the one that runs the runtime every call is PAWL_MISUSE.
+ * A returned PAWL_OK means durable.  Every writing call exists in two forms: one that
+ * blocks, and pawl_client_submit() with a callback that runs after the commit.  Reading
+ * calls never wait for the engine.  Inside a callback of the runtime (a reply, a feed, a
+ * log line) a blocking call, pawl_client_wait() included, would wait for itself, so it
+ * returns PAWL_MISUSE at once: submit instead, or call from another thread.  In a process
+ * forked from the one that runs the runtime every call returns PAWL_MISUSE.
  *
- * Memory: names and payloads handed in are copied.  What reading calls return
- * lives in the pawl_mem given.  `reterr` may be NULL.
+ * Memory: names and payloads that you pass are copied.  What reading calls return lives in
+ * the pawl_mem you pass.  `reterr` may be NULL.
  */
 #ifndef PAWL_CLIENT_H
 #define PAWL_CLIENT_H
@@ -32,7 +32,7 @@ typedef struct pawl_start_opts {
     size_t size;             /* set by PAWL_START_OPTS */
     const char *instance;    /* 1..512 bytes of UTF-8, no control characters; default: a uuid */
     const char *version;     /* exact; default: the latest registered */
-    bool allow_unregistered; /* accept a name nobody has yet; it stays pending */
+    bool allow_unregistered; /* accept a name that is not registered; it stays pending */
 } pawl_start_opts;
 
 #define PAWL_START_OPTS(...) PAWL_LEND(pawl_start_opts, __VA_ARGS__)
@@ -40,23 +40,24 @@ typedef struct pawl_start_opts {
 /* What a writing call answers. */
 typedef struct pawl_reply {
     pawl_status status;
-    bool created;        /* start: false when the same start had been made before */
+    bool created;        /* start: false when the same start was made before */
     uint64_t execution;  /* start: of the instance */
-    uint64_t instances;  /* remove, prune: how many went */
+    uint64_t instances;  /* remove, prune: how many were removed */
     uint64_t executions; /* remove, prune */
     uint64_t events;     /* remove, prune */
-    char instance[513];  /* start: the id, yours or the one made */
+    char instance[513];  /* start: the id, yours or the one Pawl made */
     pawl_error error;    /* filled in when status is not PAWL_OK */
 } pawl_reply;
 
 /*
- * Start an orchestration.  Durable on return; it may have run by then.
+ * Start an orchestration.  The start is durable on return; the code may have run by then.
  *
- * Idempotent by id: a second start with the same orchestration and input
- * changes nothing and is PAWL_OK with created = false; with others it is
- * PAWL_EXISTS.  Inputs are the same when they are the same JSON value: blanks, the
- * order of members and the way numbers and texts are written (1.0 for 1) do not count.
- * Inputs that are not JSON must have the same bytes.  A name nobody registered is PAWL_NOT_FOUND.
+ * Starts are idempotent by id: a second start with the same orchestration and input
+ * changes nothing and returns PAWL_OK with created = false; one with another orchestration
+ * or input returns PAWL_EXISTS.  Two inputs are the same when they are the same JSON
+ * value: blanks, the order of members and the spelling of numbers and texts (1.0 for 1) do
+ * not count.  Inputs that are not JSON must have the same bytes.  A name that is not
+ * registered returns PAWL_NOT_FOUND.
  */
 PAWL_API pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                                        const pawl_start_opts *opts, pawl_reply *ret) PAWL_MUST_USE;
@@ -69,40 +70,43 @@ typedef struct pawl_raise_opts {
 
 #define PAWL_RAISE_OPTS(...) PAWL_LEND(pawl_raise_opts, __VA_ARGS__)
 
-/* Raise an event.  Kept in the instance's mailbox until a wait takes it.
- * PAWL_NOT_FOUND unknown instance, PAWL_CONFLICT finished. */
+/* Raise an event.  The instance's mailbox keeps it until a wait takes it.
+ * PAWL_NOT_FOUND: no such instance.  PAWL_CONFLICT: it has finished, or its mailbox is
+ * full (max_mailbox). */
 PAWL_API pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *event,
                                        pawl_str data, const pawl_raise_opts *opts,
                                        pawl_error *reterr) PAWL_MUST_USE;
 
-/* Ask it to end: its waits are interrupted, its code may compensate.  A second
- * cancel changes nothing.  PAWL_NOT_FOUND, PAWL_CONFLICT when finished. */
+/* Ask an instance to end: its waits are interrupted and its code may compensate.  A second
+ * cancel changes nothing.  PAWL_NOT_FOUND, or PAWL_CONFLICT when it has finished. */
 PAWL_API pawl_status pawl_client_cancel(pawl_client *c, const char *instance, const char *reason,
                                         pawl_error *reterr) PAWL_MUST_USE;
-/* End it at once; its code does not run again.  Children are cancelled. */
+/* End an instance at once; its code does not run again.  Its children are cancelled. */
 PAWL_API pawl_status pawl_client_terminate(pawl_client *c, const char *instance, const char *reason,
                                            pawl_error *reterr) PAWL_MUST_USE;
-/* No turn runs until resume; messages and timers pile up. */
+/* Stop its turns until resume; messages and timers collect meanwhile. */
 PAWL_API pawl_status pawl_client_suspend(pawl_client *c, const char *instance, const char *reason,
                                          pawl_error *reterr) PAWL_MUST_USE;
 PAWL_API pawl_status pawl_client_resume(pawl_client *c, const char *instance, const char *reason,
                                         pawl_error *reterr) PAWL_MUST_USE;
-/* Try a blocked instance again, after the code or the limit was mended. */
+/* Try a blocked instance again, after you repaired the code or raised the limit. */
 PAWL_API pawl_status pawl_client_retry(pawl_client *c, const char *instance,
                                        pawl_error *reterr) PAWL_MUST_USE;
-/* Remove an instance and its children.  PAWL_CONFLICT while it runs, unless force.  One commit up
- * to 2,000 instances; larger trees go in pieces, children first: when it ends on the way,
- * what is left is a tree, and asking again removes it. */
+/* Remove an instance and its children.  PAWL_CONFLICT while it runs, unless `force`.  Up to
+ * 2,000 instances go in one commit.  A larger tree goes in pieces, children first: if the
+ * removal is interrupted, what remains is still a tree, and a second call removes it. */
 PAWL_API pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force,
                                         pawl_reply *ret) PAWL_MUST_USE;
-/* Remove finished trees that ended before `before_ms`, and executions of running ones that
- * were closed before it, at most `limit` instances (0: 1,000) and one tree more a call. */
+/* Remove finished trees that ended before `before_ms`, and executions of running instances
+ * that closed before it.  One call removes whole trees until at least `limit` instances
+ * (0: 1,000) are gone, so the last tree may go beyond the limit. */
 PAWL_API pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32_t limit,
                                        pawl_reply *ret) PAWL_MUST_USE;
 
-/* Deliver the result of an activity that returned pawl_pending(), or of one that was leased
- * (pawl/worker.h).  PAWL_LOST when nobody waits for it any more.  The same result under
- * the same token once more is PAWL_OK while the history has it: the first answer was lost. */
+/* Deliver the result of an activity that returned pawl_pending() or that was leased
+ * (pawl/worker.h).  PAWL_LOST: the result is no longer wanted.  If the answer to the first
+ * call was lost, repeat it: the same result under the same token returns PAWL_OK as long
+ * as the history has it. */
 PAWL_API pawl_status pawl_client_complete(pawl_client *c, const char *token, pawl_result result,
                                           pawl_error *reterr) PAWL_MUST_USE;
 /* As pawl_activity_heartbeat(), by token. */
@@ -125,7 +129,7 @@ typedef enum pawl_op {
     PAWL_OP_HEARTBEAT, /* name = token */
 } pawl_op;
 
-/* One writing call as data.  Fields an op does not use are ignored. */
+/* One writing call as data.  Pawl ignores the fields that `op` does not use. */
 typedef struct pawl_request {
     size_t size; /* set by PAWL_REQUEST */
     pawl_op op;
@@ -146,12 +150,12 @@ typedef struct pawl_request {
 
 #define PAWL_REQUEST(...) PAWL_LEND(pawl_request, __VA_ARGS__)
 
-/* Runs on the engine thread after the commit (or refusal): be brief, do not
- * block; `reply` is valid during the call. */
+/* Runs on the engine thread after the commit (or refusal).  Be brief and do not block.
+ * `reply` is valid during the call. */
 typedef void pawl_reply_fn(void *arg, const pawl_reply *reply);
 
-/* Hand in a request; `fn(arg, reply)` is called exactly once, also at shutdown.
- * Anything but PAWL_OK means refused at once and `fn` is never called. */
+/* Submit a request; `fn(arg, reply)` is called exactly once, also at shutdown.  Any return
+ * other than PAWL_OK means that the request was refused at once and `fn` is never called. */
 PAWL_API pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request,
                                         pawl_reply_fn *fn, void *arg,
                                         pawl_error *reterr) PAWL_MUST_USE;
@@ -165,17 +169,17 @@ typedef struct pawl_waiting {
     pawl_str name;     /* activity, event or child orchestration */
     pawl_str instance; /* of a child */
     int64_t since_ms;
-    int64_t due_ms;      /* timer: fires; activity: next attempt; else 0 */
-    uint32_t attempt;    /* activity: 1, 2, … */
-    pawl_str last_error; /* activity: of the attempt before */
-    bool running;        /* activity: a worker has it */
-    bool leased;         /* and that worker is outside, by a lease that has not ended */
-    int64_t leased_ms;   /* the end of that lease; 0: none */
-    pawl_str worker;     /* its name, if it gave one to this process */
-    bool unknown;        /* activity: nobody has registered it here, or polled for it */
-    pawl_str meant;      /* and this one may be meant */
-    uint32_t crashes; /* activity: deaths of the process, or lost leases, counted against it … */
-    uint32_t max_crashes; /* … and how many it may have; PAWL_UNLIMITED */
+    int64_t due_ms;       /* timer: fires; activity: next attempt; else 0 */
+    uint32_t attempt;     /* activity: 1, 2, … */
+    pawl_str last_error;  /* activity: of the previous attempt */
+    bool running;         /* activity: a worker has it */
+    bool leased;          /* activity: that worker is outside this process, under a live lease */
+    int64_t leased_ms;    /* the end of that lease; 0: none */
+    pawl_str worker;      /* its name, if it gave one to this process */
+    bool unknown;         /* activity: not registered here, and no worker polled for it */
+    pawl_str meant;       /* unknown: a registered name that resembles it */
+    uint32_t crashes;     /* activity: process deaths and lost leases counted against it */
+    uint32_t max_crashes; /* activity: how many it may have; PAWL_UNLIMITED */
 } pawl_waiting;
 
 typedef struct pawl_info {
@@ -196,11 +200,11 @@ typedef struct pawl_info {
     uint64_t history_length;
     const pawl_waiting *waiting; /* filled in by pawl_client_get() for open instances */
     size_t waiting_count;
-    size_t mailbox_count;   /* events nobody took yet */
-    int64_t cancel_ms;      /* open, and cancellation was requested then; 0: it was not */
-    int64_t cancel_left_ms; /* of cancel_grace_ms; -1: no limit */
-    uint32_t turn_crashes;  /* open: so often a turn of it ended the process … */
-    uint32_t max_crashes;   /* … before it is blocked */
+    size_t mailbox_count;   /* events that no wait has taken */
+    int64_t cancel_ms;      /* open: when cancellation was requested; 0: it was not */
+    int64_t cancel_left_ms; /* what is left of cancel_grace_ms; -1: no limit */
+    uint32_t turn_crashes;  /* open: how often one of its turns ended the process */
+    uint32_t max_crashes;   /* it is blocked after that many */
 } pawl_info;
 
 /* The instance as of its newest execution, or of `execution` (0: newest).
@@ -209,14 +213,15 @@ PAWL_API pawl_status pawl_client_get(pawl_client *c, const char *instance, uint6
                                      pawl_mem *mem, pawl_info *ret,
                                      pawl_error *reterr) PAWL_MUST_USE;
 
-/* Its state alone: one row is read, no history.  PAWL_NOT_FOUND. */
+/* Its state alone: reads one row and no history.  PAWL_NOT_FOUND. */
 PAWL_API pawl_status pawl_client_state(pawl_client *c, const char *instance, pawl_mem *mem,
                                        pawl_state *ret, pawl_error *reterr) PAWL_MUST_USE;
 
 /*
- * Wait until the instance has ended (execution 0: follows ContinueAsNew to the
- * end) or that execution has (closed by ContinueAsNew: completed, empty output).
- * PAWL_TIMEOUT fills in the present state; timeout_ms < 0 waits for ever.
+ * Wait until the instance has ended.  Execution 0 follows ContinueAsNew to the end; any
+ * other number waits for that execution (one closed by ContinueAsNew counts as completed
+ * with an empty output).  PAWL_TIMEOUT fills in the present state; timeout_ms < 0 waits
+ * for ever.
  */
 PAWL_API pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t execution,
                                       int64_t timeout_ms, pawl_mem *mem, pawl_info *ret,
@@ -224,7 +229,7 @@ PAWL_API pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint
 
 typedef struct pawl_filter {
     size_t size;       /* set by PAWL_FILTER */
-    const char *after; /* cursor: `next` of the page before */
+    const char *after; /* cursor: `next` of the previous page */
     uint32_t limit;    /* 1..1000; default 100 */
     int state;         /* a pawl_state + 1; 0: any */
     const char *orchestration;
@@ -236,7 +241,7 @@ typedef struct pawl_filter {
 #define PAWL_FILTER(...) PAWL_LEND(pawl_filter, __VA_ARGS__)
 
 typedef struct pawl_page {
-    const pawl_info *items; /* newest first; input and waiting left empty */
+    const pawl_info *items; /* newest first; input and waiting are empty */
     size_t count;
     pawl_str next; /* empty on the last page; a short page may have a next */
 } pawl_page;
@@ -258,7 +263,7 @@ typedef struct pawl_history {
     uint64_t execution;
     const pawl_history_event *events;
     size_t count;
-    uint64_t next; /* hand in as after_seq; 0: that was all */
+    uint64_t next; /* pass it as after_seq; 0: no more events */
 } pawl_history;
 
 /* Events of an execution (0: newest) after `after_seq`, at most `limit` (0: 1,000). */
@@ -266,55 +271,56 @@ PAWL_API pawl_status pawl_client_history(pawl_client *c, const char *instance, u
                                          uint64_t after_seq, uint32_t limit, pawl_mem *mem,
                                          pawl_history *ret, pawl_error *reterr) PAWL_MUST_USE;
 
-/* For who hands in many requests in a row, as a server does: what this thread submits
- * between the two may wait for the end, so that it makes one commit and not two.  Brief: a
- * thread that holds must not wait for an answer. */
+/* For a thread that submits many requests in a row, as a server does: between hold and
+ * release the engine may wait for the rest, so that the requests make one commit and not
+ * two.  Be brief: a thread that holds must not wait for an answer. */
 PAWL_API void pawl_client_hold(void);
 PAWL_API void pawl_client_release(void);
 
-/* Where such a thread would only wait for the commit, as the loop of a server does, it may do
- * the work instead of having another thread woken for it.  It makes that known once, and calls
- * pawl_client_work() in place of pawl_client_release(): where the engine sleeps and there is
- * nothing for it but requests on queues that were held, they are committed and their callbacks run
- * on this thread, before it returns.  True: a few more are about to come; look for them, and
- * call it again at once.
+/* A thread that would only wait for the commit, such as the loop of a server, may run the
+ * commit itself, which saves waking the engine thread.  It registers once with
+ * pawl_client_lend() and then calls pawl_client_work() in place of pawl_client_release().
+ * If the engine sleeps and the only work is queue requests submitted under a hold,
+ * pawl_client_work() commits them and runs their callbacks on the calling thread before it
+ * returns.  True: more requests are expected; collect them and call it again at once.
  *
- * `come` says that such requests wait for this thread, which then calls pawl_client_work() soon.
- * It is called by any thread with a lock held: be brief, and call nothing of Pawl.  NULL: it
- * does not come any more; say so before the runtime is closed, and not during a call of
- * pawl_client_work().  False: there is such a thread already, or the runtime is driven by
- * pawl_runtime_step(). */
+ * `come` tells the registered thread that such requests wait for it; it must then call
+ * pawl_client_work() soon.  Any thread may call `come`, with a lock held: be brief, and
+ * call nothing of Pawl.  Pass NULL to unregister: before the runtime is closed, and not
+ * during pawl_client_work().  False: another thread is registered, or the runtime is
+ * driven by pawl_runtime_step(). */
 PAWL_API bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg);
 PAWL_API bool pawl_client_work(pawl_client *c);
 
-/* Whoever waits for a pop (pawl/queue.h) or a poll (pawl/worker.h) that was handed in with this
- * `arg` has gone: it is called back at once and gets nothing, so that nothing is taken for
- * nobody.  No effect on one that does not wait, or not any more.  From any thread. */
+/* Cancel the waiting pop (pawl/queue.h) or poll (pawl/worker.h) that was submitted with
+ * this `arg`, because its caller has gone: its callback runs at once with an empty reply,
+ * so no item is locked for a caller that is not there.  No effect on a call that is not
+ * waiting.  From any thread. */
 PAWL_API void pawl_client_withdraw(pawl_client *c, const void *arg);
 
 /* ---- The commit feed ---------------------------------------------------- */
 
-/* An instance that a commit changed; or a queue, and then `instance` is "". */
+/* One instance that a commit changed, or one queue (then `instance` is ""). */
 typedef struct pawl_change {
     pawl_str instance;
     uint64_t execution;
     pawl_state state;
     uint64_t last_seq;
     uint32_t events; /* appended by this commit */
-    bool removed;    /* it is gone, with its history */
+    bool removed;    /* the instance and its history are gone */
     pawl_str queue;  /* {NULL, 0}: an instance changed */
-    /* Of an instance that this commit ended: what pawl_client_get() would say, when it was at
-     * hand; else NULL.  Valid during the call. */
+    /* When this commit ended the instance and its data was in memory: what
+     * pawl_client_get() would return; else NULL.  Valid during the call. */
     const pawl_info *ended;
 } pawl_change;
 
-/* Runs on the engine thread (or on that of who has borrowed it, pawl_client_lend()) after each commit
- * that changed instances or queues. */
+/* Runs after each commit that changed instances or queues, on the engine thread or on the
+ * thread that has borrowed the engine (pawl_client_lend()). */
 typedef void pawl_feed_fn(void *arg, const pawl_change *changes, size_t count);
 
-/* Subscribe; returns a number for pawl_client_unfeed(), 0 when out of memory.
- * After unfeed returns, `fn` is not called any more.  Both may be called inside a feed:
- * what it subscribes hears of the next commit. */
+/* Subscribe.  Returns a number for pawl_client_unfeed(), or 0 when out of memory.  After
+ * unfeed returns, `fn` is not called any more.  A feed may call both: a subscription made
+ * inside a feed starts with the next commit. */
 PAWL_API uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg);
 PAWL_API void pawl_client_unfeed(pawl_client *c, uint64_t subscription);
 

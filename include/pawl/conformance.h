@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/conformance.h -- does this store keep every clause of pawl/provider.h?
+ * pawl/conformance.h -- check that a store keeps every clause of pawl/provider.h.
  *
  * Link libpawl-conformance.a and libpawl, describe how to make your store, and
- * call pawl_conformance() from a main of your own.  Each test is named by the
+ * call pawl_conformance() from your own main().  Each test is named by the
  * clauses it checks (c2_refused_round_leaves_the_others_committed), runs on a
  * fresh store in a process of its own, and prints one line when it fails.  The
  * table at the end has a row for every clause.
@@ -40,13 +40,13 @@ typedef struct pawl_conformance_factory {
     void *user;
     /* A new, empty store. */
     pawl_store *(*open)(void *user, pawl_error *reterr);
-    /* The process died: forget what is only in memory, without a clean close,
-     * and open the same data again.  `s` is gone afterwards. */
+    /* Act as if the process died: drop what is only in memory, without a clean close,
+     * and open the same data again.  `s` is invalid afterwards. */
     pawl_store *(*reopen)(void *user, pawl_store *s, pawl_error *reterr);
     /* Close the store and delete its data. */
     void (*close)(void *user, pawl_store *s);
-    /* Break one stored row behind the store's back; false or NULL: cannot, and
-     * the clause stays unchecked. */
+    /* Damage one stored row without the store knowing it.  When this returns false or is
+     * NULL, the clause stays unchecked. */
     bool (*damage)(void *user, pawl_store *s, pawl_damage what, uint64_t id);
 } pawl_conformance_factory;
 
@@ -66,7 +66,7 @@ typedef struct pawl_conformance_totals {
     int passed, failed, skipped;
 } pawl_conformance_totals;
 
-/* The same on several stores, with one table: a row a clause, a column a store. */
+/* The same on several stores, with one table: one row per clause, one column per store. */
 PAWL_API pawl_conformance_totals pawl_conformance_run(const pawl_conformance_factory *factories,
                                                       size_t count,
                                                       const pawl_conformance_opts *opts);

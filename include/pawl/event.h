@@ -7,7 +7,7 @@
  * raised event, a cancel request), the others are *decisions* (the code called
  * something).  Order: a message, the decisions it led to, the next message.
  * A decision that starts work carries the next task id of its execution in
- * `ref`; whatever later concerns that task carries the same `ref`.
+ * `ref`; every later event of that task carries the same `ref`.
  */
 #ifndef PAWL_EVENT_H
 #define PAWL_EVENT_H
@@ -77,7 +77,7 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  *   TimerCreated              delay_ms, fire_at_ms; refused
  *   TimerFired                fire_at_ms
  *   ExternalEvent             message (the row id of the mail; an ExternalCancelled of the
- *                             same ref behind it gives it back under that id), was (the row
+ *                             same ref after it gives it back under that id), was (the row
  *                             it was adopted from, in stores without atomic rounds)
  *   SubOrchestrationScheduled, OrchestrationChained   instance, version, abandon; refused
  *   OrchestrationContinuedAsNew   version
@@ -96,7 +96,7 @@ typedef struct pawl_event {
     int64_t at_ms;
 } pawl_event;
 
-/* Mail for an instance.  Numbers are stored: append, never renumber. */
+/* Messages for an instance.  Numbers are stored: append, never renumber. */
 typedef enum pawl_message_kind {
     PAWL_MSG_START = 1,              /* name, data = input, attrs as OrchestrationStarted */
     PAWL_MSG_ACTIVITY_COMPLETED = 2, /* execution, ref, data; attrs attempts, last_error */
@@ -109,9 +109,9 @@ typedef enum pawl_message_kind {
     PAWL_MSG_TERMINATE = 9,
     PAWL_MSG_SUSPEND = 10,
     PAWL_MSG_RESUME = 11,
-    PAWL_MSG_CANCEL_DEADLINE = 12, /* of older versions: dropped */
-    PAWL_MSG_WAKE = 13,            /* nothing happened: look at the mail again (retry, new code) */
-    PAWL_MSG_QUEUE_PUSH = 14,      /* for no instance: name = queue, data; attrs as QueuePushed */
+    PAWL_MSG_CANCEL_DEADLINE = 12, /* written by older versions: dropped */
+    PAWL_MSG_WAKE = 13,       /* makes the instance look at its messages again (retry, new code) */
+    PAWL_MSG_QUEUE_PUSH = 14, /* to a queue: name = queue, data; attrs as QueuePushed */
 } pawl_message_kind;
 
 #ifdef __cplusplus

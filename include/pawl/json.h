@@ -4,10 +4,10 @@
  *
  * Reading never copies or rewrites: a value is a slice of the payload, byte for
  * byte.  Pointers follow RFC 6901: "" is the whole document, "/items/0/sku" a
- * member of an element, "~1" a slash and "~0" a tilde inside a key.  Payloads
- * that are not JSON, or deeper than 64 levels, have no values.
+ * member of an element, "~1" a slash and "~0" a tilde inside a key.  In a payload
+ * that is not JSON, or is nested deeper than 64 levels, every look-up finds nothing.
  *
- * Thread-safe: functions work on their arguments only.
+ * Thread-safe: the functions use only their arguments.
  */
 #ifndef PAWL_JSON_H
 #define PAWL_JSON_H
@@ -30,7 +30,8 @@ PAWL_API pawl_str pawl_json_text(pawl_mem *mem, pawl_str payload, const char *po
 PAWL_API int64_t pawl_json_int(pawl_str payload, const char *pointer, int64_t otherwise);
 PAWL_API double pawl_json_number(pawl_str payload, const char *pointer, double otherwise);
 PAWL_API bool pawl_json_bool(pawl_str payload, const char *pointer, bool otherwise);
-/* How many elements the array, or members the object, at `pointer` has; -1 when it is neither. */
+/* The number of elements of the array, or of members of the object, at `pointer`; -1 when
+ * it is neither. */
 PAWL_API int64_t pawl_json_count(pawl_str payload, const char *pointer);
 
 /*
@@ -40,26 +41,26 @@ PAWL_API int64_t pawl_json_count(pawl_str payload, const char *pointer);
  *     while (pawl_json_next(&it))
  *         total += pawl_json_int(it.value, "/price", 0);
  *
- * Nothing is walked when there is neither.  All of it is one pass over the payload,
- * where a pointer for each element would be one pass an element.
+ * The walk is empty when there is neither.  The whole walk is one pass over the payload;
+ * one pointer per element would be one pass per element.
  */
 typedef struct pawl_json_iter {
     pawl_str value; /* raw, as of pawl_json_get() */
-    pawl_str key;   /* of a member, without quotes, escapes as they stand; empty in an array */
+    pawl_str key;   /* of a member, without quotes, escapes not decoded; empty in an array */
     size_t index;   /* 0, 1, 2 … */
-    pawl_str whole; /* its own */
+    pawl_str whole; /* private, as are the next two */
     size_t at, count;
 } pawl_json_iter;
 PAWL_API pawl_json_iter pawl_json_each(pawl_str payload, const char *pointer);
 PAWL_API bool pawl_json_next(pawl_json_iter *it);
 
 /* True when `payload` is exactly one valid JSON value (UTF-8, depth <= 64).
- * When not, *retoffset (may be NULL) is where it breaks. */
+ * When not, *retoffset (may be NULL) is the offset of the error. */
 PAWL_API bool pawl_json_valid(pawl_str payload, size_t *retoffset);
 
 /*
- * Write a document.  Commas are put where they belong; mistakes (a key outside
- * an object, an end too many) make pawl_json_done() return {NULL, 0}.
+ * Write a document.  The writer puts the commas; after a mistake (a key outside an
+ * object, one end too many) pawl_json_done() returns {NULL, 0}.
  *
  *     pawl_json *w = pawl_json_new(pawl_ctx_mem(ctx));
  *     pawl_json_object(w);

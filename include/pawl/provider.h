@@ -2,32 +2,33 @@
 /*
  * pawl/provider.h -- the contract between the engine and a store.
  *
- * A store keeps instances, their histories, two queues (messages for instances,
- * work for activities) and a fence.  It knows nothing of orchestrations: kinds
- * are numbers, bodies opaque, ids and times come from the caller.  What it
- * promises is atomicity, order and durability.  tests/conformance checks every
- * numbered clause below by its number, on every store.
+ * A store keeps instances, their histories, two queues (messages for instances, work for
+ * activities) and a fence.  It knows nothing of orchestrations: kinds are numbers, bodies
+ * are opaque, ids and times come from the caller.  It promises atomicity, order and
+ * durability.  tests/conformance checks every numbered clause below, by its number, on
+ * every store.
  *
  * Rules for every operation
  *
  *   Threads   Operations marked [engine] come from one thread at a time.  Those
  *             marked [reader] come from any thread, also while an engine
- *             operation runs, see a consistent snapshot of committed data, and
- *             never wait for the engine for long.
- *   Clock     A store never reads one.  `now_ms` is an argument.
- *   Memory    Inputs are borrowed for the call.  Outputs are taken from the
- *             `mem` given; the store keeps no pointer into it.  `reterr` may be
+ *             operation runs.  They see a consistent snapshot of committed data
+ *             and never wait long for the engine.
+ *   Clock     A store never reads a clock.  `now_ms` is an argument.
+ *   Memory    The store borrows its inputs for the call.  It takes outputs from
+ *             the `mem` given and keeps no pointer into it.  `reterr` may be
  *             NULL.
- *   Failure   A failed call changed nothing, except where it says PAWL_UNKNOWN.
+ *   Failure   A failed call changed nothing, unless it returns PAWL_UNKNOWN.
  *   Errors    BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: nothing happened, try
- *             again.  FENCED: somebody else owns the store.  CORRUPT: these rows
- *             only.  UNKNOWN: it may have happened; stop and re-read.
+ *             again.  FENCED: another process owns the store.  CORRUPT: concerns
+ *             these rows only.  UNKNOWN: it may have happened; stop and re-read.
  *
- * Identity: one counter of ids per store, persisted with every commit.  Events,
- * messages, work and instances all take theirs from it, so ids never repeat
- * and grow in commit order; only an event that is given back to its mailbox is the same message
- * again, under the id it was dropped with (C8).  The work row of an ActivityScheduled event and the
- * timer message of a TimerCreated event have the event's rid as their id.
+ * Identity: one counter of ids per store, persisted with every commit.  Events, messages,
+ * work and instances all take their ids from it, so ids never repeat and grow in commit
+ * order.  There is one exception: an event that is given back to its mailbox becomes a
+ * message again under the id it was dropped with (C8).  The work row of an
+ * ActivityScheduled event and the timer message of a TimerCreated event have the event's
+ * rid as their id.
  */
 #ifndef PAWL_PROVIDER_H
 #define PAWL_PROVIDER_H
@@ -80,7 +81,7 @@ typedef struct pawl_message {
     int64_t visible_ms; /* 0: at once */
     int64_t created_ms;
     uint32_t attempt; /* crashes it was blamed for */
-    bool mailbox;     /* kept for a later wait: not fetched any more */
+    bool mailbox;     /* kept for a later wait: fetch_messages skips it */
 } pawl_message;
 
 /* Work for an activity. */
@@ -94,13 +95,13 @@ typedef struct pawl_work {
     pawl_str input;
     pawl_str attrs;       /* call options, as in the event */
     uint32_t attempt;     /* tries made so far */
-    uint32_t crashes;     /* tries that took the process with them */
+    uint32_t crashes;     /* tries that ended the process */
     int64_t visible_ms;   /* 0: at once */
     int64_t scheduled_ms; /* when first enqueued */
     int64_t deadline_ms;  /* next time-out to look at; 0: none */
     pawl_str last_error;
     uint64_t lock_epoch;   /* taken by the engine of this epoch; 0: free */
-    pawl_str lock_token;   /* leased out of the process under this token; empty: not */
+    pawl_str lock_token;   /* leased to another process under this token; empty: not leased */
     int64_t lock_until_ms; /* end of that lease */
 } pawl_work;
 
@@ -108,9 +109,9 @@ typedef struct pawl_work {
 typedef struct pawl_fence {
     uint64_t epoch;    /* grows with every take */
     uint64_t group_no; /* grows with every commit */
-    uint64_t next_id;  /* ids below are used */
+    uint64_t next_id;  /* all ids below it are used */
     uint64_t whole_id; /* without atomic rounds (K5); else 0 */
-    bool mending;      /* set by the engine: not all below next_id is whole yet (K5) */
+    bool mending;      /* set by the engine: it still repairs rounds below next_id (K5) */
 } pawl_fence;
 
 /* ---- One atomic change -------------------------------------------------- */
@@ -120,7 +121,7 @@ typedef enum pawl_row_change {
     PAWL_ROW_INSERT = 1, /* `row` is new */
     PAWL_ROW_LAST = 2,   /* execution, last_seq, last_rid, updated_ms changed */
     PAWL_ROW_ALL = 3,    /* and anything else but uid, id and the parent */
-    PAWL_ROW_REMOVE = 4, /* gone: id free at once; its rows go with purge */
+    PAWL_ROW_REMOVE = 4, /* removed: the id is free at once; purge deletes its rows */
 } pawl_row_change;
 
 /* A new state of a message or work row that stays. */
@@ -152,7 +153,7 @@ typedef struct pawl_quarantine {
 /*
  * A round: everything one turn decided, or one other atomic change.
  *
- * `events` are appended in order; those of `execution` go on from base_seq,
+ * `events` are appended in order; those of `execution` continue from base_seq,
  * those of execution + 1 (ContinueAsNew) start at 1.  `base_rid` is the row of
  * the event base_seq (0 when base_seq is 0).  Events need a row (INSERT, LAST
  * or ALL) whose execution, last_seq and last_rid are the last event's; the first
@@ -225,7 +226,7 @@ typedef struct pawl_row_query {
 typedef struct pawl_row_list {
     const pawl_row *items;
     size_t count;
-    uint64_t next_uid; /* hand in as before_uid; 0: that was all */
+    uint64_t next_uid; /* pass it as before_uid; 0: no more rows */
 } pawl_row_list;
 
 typedef struct pawl_depths {
@@ -235,7 +236,7 @@ typedef struct pawl_depths {
     uint64_t quarantine;
     uint64_t instances;
     uint64_t suspended, blocked, failed,
-        cancelled; /* of these: what somebody may have to look at */
+        cancelled; /* of the instances: those that may need an operator */
 } pawl_depths;
 
 /*
@@ -246,35 +247,35 @@ typedef struct pawl_depths {
  * events (with the keys), row, inserts and updates, drops (REMOVE is one of them).
  *   K1  A crash, or a failed commit, may leave any prefix of that order; of the
  *       events of one execution all or none.  C1, C2 and C6 are weakened to that.
- *   K2  What is there already is skipped, not refused: a message with the key
+ *   K2  A row that exists already is skipped, not refused: a message with the key
  *       (kind, uid, execution, ref), or (kind, instance, attrs, execution, ref) when it
  *       is addressed by name; a work row with (uid, execution, ref); with ref 0 the
- *       key is the id.  So handing in the rest of a round again completes it.
+ *       key is the id.  So applying the rest of a round again completes it.
  *   K3  The row found is never behind the events: last_seq, last_rid, first_rid
  *       and execution follow from them.
  *   K5  whole_id of the fence: every round that used ids below it was applied to
- *       the end.  It moves to next_id with a commit that is OK, as the last thing,
- *       unless the engine is `mending`: then it stays, with purge and prune too, for
- *       rounds that are half done are told by it.  take() gives it as it is.
+ *       the end.  A commit that is OK moves it to next_id, as its last step, unless the
+ *       engine is `mending`: then it stays, with purge and prune too, because it marks
+ *       the rounds that may be half done.  take() returns it as it is.
  *       0: nothing is known.
  *
  * Without delayed_visibility
- *   K4  fetch_* return rows whatever visible_ms says (M3, W3, N1 do not hold); the
+ *   K4  fetch_* ignore visible_ms (M3, W3, N1 do not hold); the
  *       runtime inserts no timer messages and holds back what is not due.
  */
 typedef struct pawl_store_caps {
     bool atomic_rounds;
     bool delayed_visibility;
-    bool wake_ups; /* one process: nobody else adds work */
+    bool wake_ups; /* one process: no other one adds work */
     bool durable;  /* survives the process */
     bool queues;   /* `queues` of the operations is there, and rounds may have a queue part */
 } pawl_store_caps;
 
-/* What a store tells of itself. */
+/* What a store reports about itself. */
 typedef struct pawl_store_figures {
-    uint64_t log_bytes; /* written and not yet in its place: a long reader keeps it there */
-    uint64_t damaged;   /* rows met so far that are not what was written … */
-    char damage[120];   /* … and the last of them */
+    uint64_t log_bytes; /* in the write-ahead log: a long reader keeps it from shrinking */
+    uint64_t damaged;   /* rows read so far that are not what was written */
+    char damage[120];   /* the last of them */
 } pawl_store_figures;
 
 /* ---- The operations ----------------------------------------------------- */
@@ -289,18 +290,18 @@ typedef struct pawl_store_ops {
      * take [engine]: become the owner.
      *   T1  The new epoch is greater than every epoch before; durable on return.
      *   T2  next_id is above every id ever committed.
-     *   T3  Whatever an earlier epoch had taken (messages, work) is free again;
+     *   T3  What an earlier epoch had taken (messages, work) is free again;
      *       leases by token (lock_token) stay until lock_until_ms.
      *   T4  Commits with an older epoch are FENCED from now on.
-     *   T5  group_no is the one of the last commit: take() does not move it.
+     *   T5  group_no is that of the last commit: take() does not move it.
      */
     pawl_status (*take)(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
 
     /*
      * commit [engine]: apply rounds in order, durable together.
      *   C1  A round is all or nothing.
-     *   C2  A refused round (result CONFLICT) leaves the others untouched, and
-     *       they are committed.
+     *   C2  A refused round (result CONFLICT) does not affect the others: they
+     *       are committed.
      *   C3  CONFLICT when the instance is missing, (execution, last_seq) differs
      *       from (execution, base_seq), an inserted uid or id exists, an inserted
      *       message, work or event id exists, a need_work row is missing, or an
@@ -312,19 +313,19 @@ typedef struct pawl_store_ops {
      *       were refused.  Only the newest epoch may commit: others get FENCED
      *       and nothing changes.
      *   C6  BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: nothing of it happened.
-     *       UNKNOWN: all of it or nothing; take() tells by group_no.
-     *       NOT_FOUND: the store is not where it was opened (deleted, moved,
-     *       replaced); nobody may be told that it happened.  So it stays, for reads
-     *       too (UNAVAILABLE), until it is opened again.
+     *       UNKNOWN: all of it or nothing; group_no of take() tells which.
+     *       NOT_FOUND: the store is no longer where it was opened (deleted, moved,
+     *       replaced); the caller must not report success to anyone.  The store then
+     *       stays unusable, for reads too (UNAVAILABLE), until it is opened again.
      *   C7  Inserted messages and work with lock_epoch = epoch count as taken;
-     *       inserted messages count as taken always (the committer has them in
+     *       inserted messages always count as taken (the committer has them in
      *       memory), unless visible_ms lies in the future.
      *   C8  work is inserted before drop_work is applied, messages before
-     *       drop_messages: both in one round is a net nothing.  An update, drop
+     *       drop_messages: both in one round leave no row.  An update, drop
      *       or quarantine of a missing row is no error.  A message that was dropped
      *       in an earlier commit may be inserted again with its id.
      *   C9  REMOVE frees the id at once: a new instance of that id has nothing
-     *       of the old one, whatever is not yet purged.  find*, list and
+     *       of the old one, even while the old rows are not yet purged.  find*, list and
      *       read_history see nothing of a removed instance; its messages and
      *       work may still be fetched until purged.  Messages by name (uid 0)
      *       belong to no instance and stay.
@@ -351,7 +352,7 @@ typedef struct pawl_store_ops {
      *       first.  Taken until deleted, updated, abandoned, or the next take().
      *       Fetching changes no row: lock_epoch comes back as stored.
      *   W2  An empty list means there is no such work.
-     *   W3  Never before visible_ms.
+     *   W3  Never work before its visible_ms.
      */
     pawl_status (*fetch_work)(pawl_store *s, int64_t now_ms, const pawl_str *names,
                               size_t name_count, uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
@@ -369,9 +370,9 @@ typedef struct pawl_store_ops {
     void (*abandon_work)(pawl_store *s, const uint64_t *ids, size_t count);
 
     /* next_due [engine]: the smallest future time at which something becomes
-     * visible (message or work) or due (deadline), INT64_MAX when nothing does.
-     *   N1  Only times > after_ms count.   N2  Mailbox and dropped rows do not;
-     *       taken rows may.  The end of a lease does not: set deadline_ms. */
+     * visible (message or work) or due (deadline); INT64_MAX when nothing does.
+     *   N1  Only times > after_ms count.   N2  Mailbox and dropped rows do not
+     *       count; taken rows may.  The end of a lease does not: set deadline_ms. */
     pawl_status (*next_due)(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr);
 
     /* find [reader]: an instance by id.   find_uid: by uid.
@@ -380,7 +381,7 @@ typedef struct pawl_store_ops {
                         pawl_error *reterr);
     pawl_status (*find_uid)(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
                             pawl_error *reterr);
-    /* find_execution [reader]: as it was when that execution closed, or as it is.
+    /* find_execution [reader]: the row as it was when that execution closed, or as it is.
      *   R2  A closed execution has state CONTINUED_AS_NEW and its own last_seq,
      *       first_rid, version (the row's before the round that closed it; if that
      *       was empty, the one after). */
@@ -389,7 +390,7 @@ typedef struct pawl_store_ops {
 
     /* read_history [reader]: events with seq > after_seq, at most limit (0: all).
      *   H1  In order, without gaps, exactly what was appended.
-     *   H2  An execution nobody wrote has no events.
+     *   H2  An execution that was never written has no events.
      *   H3  CORRUPT, naming the row, when a stored row does not fit its neighbours. */
     pawl_status (*read_history)(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
                                 uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
@@ -420,17 +421,17 @@ typedef struct pawl_store_ops {
     pawl_status (*list)(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
                         pawl_row_list *ret, pawl_error *reterr);
     /* depths [reader].
-     *   L3  Counts of what is there. */
+     *   L3  Counts of the rows that exist. */
     pawl_status (*depths)(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
-    /* read_quarantine [reader]: messages put aside, newest first; `name` of each
-     * and `data` are kept, `attrs` holds {"reason":…}.
+    /* read_quarantine [reader]: quarantined messages, newest first, each with its `name`
+     * and `data`; `attrs` holds {"reason":…}.
      *   Q1  A quarantined message is here, with its bytes, and nowhere else. */
     pawl_status (*read_quarantine)(pawl_store *s, uint32_t limit, pawl_mem *mem,
                                    pawl_message_list *ret, pawl_error *reterr);
 
     /* purge [engine]: delete up to `limit` rows of removed instances, one commit.
      * An event counts as one with the work or the timer that has its rid.
-     *   P1  *retleft tells whether more is left.   P2  Nothing of a living
+     *   P1  *retleft says whether more is left.   P2  Nothing of a living
      *       instance is touched.   P3  The fence moves as with a commit (C5). */
     pawl_status (*purge)(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
                          pawl_error *reterr);
@@ -442,15 +443,15 @@ typedef struct pawl_store_ops {
                                     uint64_t before_execution, uint64_t *retcount,
                                     pawl_error *reterr);
 
-    /* space [engine]: PAWL_OK, or DISK_FULL while the reserve is spent: then new
-     * work is to be refused and only acks and completions committed. */
+    /* space [engine]: PAWL_OK, or DISK_FULL while the reserve is spent: then the caller
+     * refuses new work and commits only acks and completions. */
     pawl_status (*space)(pawl_store *s);
 
     void (*close)(pawl_store *s);
 
     const pawl_queue_ops *queues; /* NULL: this store has none */
 
-    /* How it is, for metrics and the log; any thread, costs nothing.  NULL: nothing to tell. */
+    /* Figures for metrics and the log, from any thread; cheap.  NULL: there are none. */
     void (*figures)(pawl_store *s, pawl_store_figures *ret);
 } pawl_store_ops;
 
@@ -467,13 +468,13 @@ typedef struct pawl_store_open_opts {
 
 #define PAWL_STORE_OPTS(...) PAWL_LEND(pawl_store_open_opts, __VA_ARGS__)
 
-/* In memory; lives until close, so a runtime can be closed and opened on it. */
+/* In memory.  It lives until close, so you can close a runtime and open another on it. */
 PAWL_API pawl_store *pawl_memory_store(void);
 /* A database file in an existing directory; locks `DIR/lock`, keeps `DIR/reserve`. */
 PAWL_API pawl_store *pawl_sqlite_store(const char *file, const pawl_store_open_opts *opts,
                                        pawl_error *reterr);
-/* A directory of files to be read with less (docs/internals/jsonl.md); made when missing.
- * For small stores: everything is kept in memory too. */
+/* A directory of plain text files (docs/internals/jsonl.md); made when missing.  For small
+ * stores: it also keeps everything in memory. */
 PAWL_API pawl_store *pawl_jsonl_store(const char *root, const pawl_store_open_opts *opts,
                                       pawl_error *reterr);
 

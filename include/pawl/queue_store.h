@@ -2,19 +2,19 @@
 /*
  * pawl/queue_store.h -- what a store keeps for queues; part of pawl/provider.h.
  *
- * A store that can keep queues has a table pawl_queue_ops and takes the queue part
- * of a round.  It knows nothing of policy: which entry is next, when a lock
- * ends and what happens then is decided above it.  It keeps five kinds of rows:
+ * A store that can keep queues has a table pawl_queue_ops and accepts the queue part of a
+ * round.  It knows nothing of policy: the code above it decides which entry is next, when
+ * a lock ends and what happens then.  It keeps five kinds of rows:
  *
- *   queue    one a queue: counters, configuration, the next time to look at it
- *   entry    one an item: ready (in order), delayed (by time) or locked
- *   lock     one a pop with acknowledgement, with the ids of its entries
- *   past     ids of locks that ran out, to tell "too late" from "never was"
+ *   queue    one per queue: counters, configuration, the next time to look at it
+ *   entry    one per item: ready (in order), delayed (by time) or locked
+ *   lock     one per pop with acknowledgement, with the ids of its entries
+ *   past     ids of locks that ran out, to tell "too late" from "never existed"
  *   key      dedup ids, with the entry they made and when they may be forgotten
  *
  * No row grows with the length of a queue.  The rules for threads, clock, memory,
- * failure and errors are those of provider.h.  Ids of queues, entries, places and
- * locks come from the one counter.
+ * failure and errors are those of provider.h.   Ids of queues, entries, places and
+ * locks come from the store's one counter of ids.
  */
 #ifndef PAWL_QUEUE_STORE_H
 #define PAWL_QUEUE_STORE_H
@@ -34,7 +34,7 @@ typedef struct pawl_queue_row {
     pawl_str name;
     bool paused;
     int64_t created_ms;
-    int64_t due_ms; /* nothing happens by itself before; 0: nothing does */
+    int64_t due_ms; /* the next time at which something happens by itself; 0: never */
     uint64_t ready, delayed, locked, locks, bytes;
     pawl_str config; /* opaque */
     pawl_str totals; /* opaque */
@@ -59,7 +59,7 @@ typedef struct pawl_queue_entry {
 /* The new state of an entry that stays. */
 typedef struct pawl_entry_update {
     uint64_t id;
-    uint64_t qid; /* another one: it moves */
+    uint64_t qid; /* a different queue than before moves the entry there */
     int state;
     uint64_t place;
     int64_t visible_ms;
@@ -67,10 +67,11 @@ typedef struct pawl_entry_update {
     uint32_t deliveries;
     bool has_note;
     pawl_str note;
-    /* It was ready and is locked now, delivered once more, and nothing else changed; the lock is
-     * new with this round, has the entry's id as its number, and names no other.  So the lock
-     * says it all: a store may leave the entry's row as it is, if it reads it as locked.  The
-     * lock goes in the round that drops or updates the entry next, never before. */
+    /* The entry was ready and is now locked, it was delivered once more, and nothing else
+     * changed.  Its lock is new in this round, has the entry's id as its number and holds no
+     * other entry.  So the lock says everything: a store may leave the entry's row as it is
+     * if it then reads that row as locked.  The round that next drops or updates the entry
+     * also drops the lock; no earlier round does. */
     bool taken;
 } pawl_entry_update;
 
@@ -98,8 +99,8 @@ typedef struct pawl_queue_key {
     int64_t expires_ms;
 } pawl_queue_key;
 
-/* Forget past locks of a queue from before `before_ms`, all but the newest `keep` of
- * those left, and keys with expires_ms <= now_ms. */
+/* Forget the past locks of a queue that are older than `before_ms`, of the rest all but the
+ * newest `keep`, and the keys with expires_ms <= now_ms. */
 typedef struct pawl_queue_forget {
     uint64_t qid;
     int64_t before_ms;
@@ -114,9 +115,9 @@ typedef struct pawl_queue_forget {
  *       when a changed queue, an updated or dropped entry, or a changed or dropped
  *       lock is missing.  Earlier rounds of the commit count.  (A store that leaves the rows
  *       of `taken` entries alone need not notice that one is missing.)
- *   Q12  A dropped queue must be there.  From then on nothing finds it, its name is free, and it is
- *       never due.  Its entries, locks, past locks and keys, however many, go with purge, a
- *       limited number a commit; nobody asks for them by its qid any more.
+ *   Q12  A dropped queue must exist.  From then on nothing finds it, its name is free, and it
+ *       is never due.  purge deletes its entries, locks, past locks and keys, however many, a
+ *       limited number per commit; the caller does not ask for them by its qid any more.
  */
 typedef struct pawl_queue_round {
     const pawl_queue_row *new_queues;
@@ -141,7 +142,7 @@ typedef struct pawl_queue_round {
     size_t key_count;
     const pawl_queue_forget *forgets;
     size_t forget_count;
-    const uint64_t *drop_queues; /* qids; whatever they still have goes with purge */
+    const uint64_t *drop_queues; /* qids; purge deletes what they still have */
     size_t drop_queue_count;
 } pawl_queue_round;
 
@@ -155,9 +156,9 @@ typedef struct pawl_queue_row_list {
 typedef struct pawl_entry_list {
     const pawl_queue_entry *items;
     size_t count;
-    bool more;        /* cut short by limit, bytes_max or the number of rows looked at */
-    uint64_t last_id; /* BY_ID, DELAYED, LOCKED: of the last one looked at, and */
-    int64_t last_key; /* DELAYED, LOCKED: its key; READY: its priority, and its place in last_id */
+    bool more;        /* cut short by limit, bytes_max or the number of rows examined */
+    uint64_t last_id; /* of the last entry examined; BY_ID, DELAYED, LOCKED: id; READY: place */
+    int64_t last_key; /* of the same entry; DELAYED, LOCKED: key; READY: priority */
 } pawl_entry_list;
 
 typedef struct pawl_lock_list {
@@ -179,7 +180,7 @@ typedef enum pawl_entry_order {
     PAWL_ENTRIES_READY,    /* ready, by (priority, place), from (priority, place) on */
     PAWL_ENTRIES_DELAYED,  /* delayed, by (visible_ms, id), after (after_key, after) */
     PAWL_ENTRIES_EXPIRING, /* not locked and expires_ms > 0, by (expires_ms, id) */
-    PAWL_ENTRIES_BY_ID,    /* all, by id, after `after`; `state` and `priority` may choose */
+    PAWL_ENTRIES_BY_ID,    /* all, by id, after `after`; `state` and `priority` may restrict it */
     PAWL_ENTRIES_LOCKED,   /* locked, by (number of the lock, id), after (after_key, after) */
 } pawl_entry_order;
 
@@ -187,12 +188,12 @@ typedef struct pawl_entry_query {
     uint64_t qid;
     pawl_entry_order order;
     int64_t priority;  /* READY: from here on; with has_priority: only this one */
-    uint64_t place;    /* READY: and from here on in this priority */
+    uint64_t place;    /* READY: from here on within that priority */
     bool has_priority; /* not for EXPIRING */
     uint64_t after;    /* BY_ID, DELAYED, LOCKED: an id */
     int state;         /* BY_ID: a state + 1; 0: any */
     uint32_t limit;    /* at least 1 */
-    size_t bytes_max;  /* stop after so many bytes of data (one row at least); 0: none */
+    size_t bytes_max;  /* stop after this many bytes of data (at least one row); 0: no limit */
     bool heads;        /* without data and attrs */
     int64_t after_key; /* DELAYED: visible_ms, LOCKED: the number of a lock */
 } pawl_entry_query;
@@ -217,10 +218,10 @@ typedef struct pawl_queue_ops {
     /* query_entries [reader].
      *   Q7  In the order asked, every field as committed; `more` is false only
      *       when there are none left.
-     *   Q8  Cost grows with what is returned and what is locked in front of it, not with the
-     *       queue; where rows are passed over, no more than 10,000 are looked at.
-     *   Q11  Pages: each next one from last_key and last_id of the one before has what is left,
-     *       each entry once, whatever else came, went or changed in between. */
+     *   Q8  The cost grows with what is returned and what is locked in front of it, not with
+     *       the queue; where rows are skipped, at most 10,000 are examined.
+     *   Q11  Pages: the page that starts from last_key and last_id of the previous one has what
+     *       is left, each entry once, whatever else was added, removed or changed meanwhile. */
     pawl_status (*query_entries)(struct pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
                                  pawl_entry_list *ret, pawl_error *reterr);
     /* read_entries [reader]: those that exist among these ids, in the order asked;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/replay.h -- run code against a history that exists, and change nothing.
+ * pawl/replay.h -- run code against a recorded history, and change nothing.
  *
- * Does new code fit the histories it will find?  pawl_replay() runs the code of
- * an orchestration from the top against recorded events, the way a restarted
- * process does, and tells where the two disagree.  No store is written, no
- * activity runs, nothing is started.  `pawl check` and `pawl replay` are built on
- * it; events come from pawl_client_history() or from a file of `pawl export`.
+ * Does new code fit the histories it will find?  pawl_replay() runs the code of an
+ * orchestration from the top against recorded events, as a restarted process does, and
+ * reports where the two disagree.  It writes no store, runs no activity and starts nothing.
+ * `pawl check` and `pawl replay` are built on it; events come from pawl_client_history()
+ * or from a file of `pawl export`.
  *
  *     pawl_replay_report report;
  *     if (pawl_replay(app, &info, events, count, NULL, &report, &err) != PAWL_OK)
@@ -15,8 +15,8 @@
  *         printf("event %llu is %s, but %s at %s\n", (unsigned long long)report.seq,
  *                report.recorded, report.attempted, report.site);
  *
- * From any thread that is not inside an orchestration.  Code that crashes or does
- * not return takes its caller with it: fork first when that matters.
+ * Call it from any thread that is not inside an orchestration.  If the code crashes or
+ * does not return, so does the caller: fork first when that matters.
  */
 #ifndef PAWL_REPLAY_H
 #define PAWL_REPLAY_H
@@ -34,7 +34,7 @@ typedef enum pawl_replay_outcome {
     PAWL_REPLAY_ENDED = 1,    /* it fits; the history has an end */
     PAWL_REPLAY_MISMATCH = 2, /* code and history disagree */
     PAWL_REPLAY_NO_CODE = 3,  /* the app has no such orchestration and version */
-    PAWL_REPLAY_DAMAGED = 4,  /* these events are no history */
+    PAWL_REPLAY_DAMAGED = 4,  /* these events are not a valid history */
 } pawl_replay_outcome;
 
 /* "waits", "ended", "mismatch", "no_code", "damaged". */
@@ -42,26 +42,26 @@ PAWL_API const char *pawl_replay_outcome_name(pawl_replay_outcome outcome);
 
 typedef struct pawl_replay_report {
     pawl_replay_outcome outcome;
-    uint64_t events;     /* met before it stood still */
+    uint64_t events;     /* replayed before it stopped */
     uint64_t seq;        /* mismatch: the recorded event; 0: nothing is recorded there */
     char text[400];      /* one line for people; empty when it fits */
     char recorded[160];  /* "ActivityScheduled #3 'Charge'"; empty: nothing */
     char attempted[160]; /* "pawl_call activity 'Refund'"; empty: no call */
-    void *address;       /* of that call, or of the wait behind the last event; NULL: unknown */
+    void *address;       /* of that call, or of the wait after the last event; NULL: unknown */
     char site[240];      /* mismatch: the same in words, "process_order at order.c:41" */
 } pawl_replay_report;
 
 typedef enum pawl_replay_what {
-    PAWL_REPLAY_EVENT = 0,  /* a recorded event was met */
-    PAWL_REPLAY_WAIT = 1,   /* the code waits, and this is where the replay ends: nothing more is
-                              recorded, or something other than a completion is.  Called on the
+    PAWL_REPLAY_EVENT = 0,  /* a recorded event was replayed */
+    PAWL_REPLAY_WAIT = 1,   /* the code waits and the replay ends here: nothing more is
+                              recorded, or the next event is not a completion.  Called on the
                               stack of the code, so a debugger sees where it waits */
-    PAWL_REPLAY_MISFIT = 2, /* a call of the code is about to be reported; on its stack */
+    PAWL_REPLAY_MISFIT = 2, /* a call of the code is about to be reported; called on its stack */
 } pawl_replay_what;
 
 typedef struct pawl_replay_step {
     pawl_replay_what what;
-    const pawl_history_event *event; /* met, or next; NULL: none */
+    const pawl_history_event *event; /* replayed, or next; NULL: none */
     void *site;                      /* return address of the call in the code; NULL: unknown */
 } pawl_replay_step;
 
@@ -70,11 +70,11 @@ typedef void pawl_replay_fn(void *user, const pawl_replay_step *step);
 /* Zero means the default of the field. */
 typedef struct pawl_replay_opts {
     size_t size;          /* set by PAWL_REPLAY_OPTS */
-    uint64_t until_seq;   /* only the events up to this one; default all */
-    const char *version;  /* of the code; default the one recorded */
+    uint64_t until_seq;   /* replay only the events up to this one; default: all */
+    const char *version;  /* of the code; default: the recorded one */
     bool strict_await;    /* as in pawl_options */
     bool no_site;         /* leave `site` to pawl_replay_site(), which is slow */
-    pawl_replay_fn *step; /* told of every step, in order; it must not call the API */
+    pawl_replay_fn *step; /* called for every step, in order; it must not call the API */
     void *user;
 } pawl_replay_opts;
 
@@ -82,7 +82,7 @@ typedef struct pawl_replay_opts {
 
 /*
  * Replay one execution: `info` gives instance, orchestration, version and
- * execution, `events` all of its history from the first event on.  PAWL_OK when
+ * execution, `events` is its whole history from the first event on.  PAWL_OK when
  * there is a report, whatever it says.
  */
 PAWL_API pawl_status pawl_replay(pawl_app *app, const pawl_info *info,

@@ -4,15 +4,15 @@
  *
  * One seed is one life of an instance in a small world with virtual time: years pass in
  * milliseconds, the process dies at any commit, events come late or twice, the clock
- * jumps, activities fail or time out.  Activities never run for real.  The fiber is
- * dropped at waits and every history is replayed after every turn.  The same seed
- * does the same again.  `pawl sim` is built on this.
+ * jumps, activities fail or time out.  Activities never run for real.  The simulator drops
+ * the fiber at waits and replays every history after every turn.  The same seed always
+ * does the same.  `pawl sim` is built on this.
  *
- * What counts as a failure: code that decides otherwise when it is run again
- * (divergence), an instance that nothing can wake any more (hang), a pawl_sim_check()
- * of the module that does not hold (check), code that crashes or does not return
- * (crash, loop), memory lost in builds with AddressSanitizer and waits that a loop
- * leaves open (leak), and whatever else stops an instance (blocked).  That an orchestration *fails* is no failure.
+ * These are failures: code that decides differently when it runs again (divergence), an
+ * instance that nothing can wake any more (hang), a pawl_sim_check() of the module that
+ * does not hold (check), code that crashes or does not return (crash, loop), memory lost in
+ * builds with AddressSanitizer and waits that a loop leaves open (leak), and anything else
+ * that stops an instance (blocked).  An orchestration that *fails* is not a failure.
  */
 #ifndef PAWL_SIM_H
 #define PAWL_SIM_H
@@ -38,7 +38,7 @@ typedef struct pawl_sim_look {
     pawl_str output;                  /* result or error text, once it has ended */
     const pawl_history_event *events; /* of this execution, all so far */
     size_t count;
-    bool over; /* the last look of this seed: nothing will happen any more */
+    bool over; /* the last look of this seed: nothing more will happen */
     pawl_mem *mem;
 } pawl_sim_look;
 
@@ -56,8 +56,8 @@ typedef struct pawl_sim_look {
  */
 PAWL_API const char *pawl_sim_check(const pawl_sim_look *look);
 
-/* Events of this kind; `name` (NULL: any) is that of the event or of its task, so
- * ("ActivityCompleted", "Ship") counts what Ship completed. */
+/* The number of events of this kind.  `name` (NULL: any) is that of the event or of its
+ * task, so ("ActivityCompleted", "Ship") counts the completions of Ship. */
 PAWL_API unsigned pawl_sim_count(const pawl_sim_look *look, const char *kind, const char *name);
 
 /* ---- Running ------------------------------------------------------------------ */
@@ -90,7 +90,7 @@ typedef struct pawl_sim_activity {
     const char *text;
 } pawl_sim_activity;
 
-/* Raised once to every wait for it, early or late as the seed says. */
+/* Raised once for every wait for it, early or late as the seed decides. */
 typedef struct pawl_sim_event {
     const char *name;
     const char *data;
@@ -105,14 +105,14 @@ typedef struct pawl_sim_opts {
     uint64_t first_seed;                 /* default 1 */
     uint64_t seeds;                      /* default 1,000 */
     unsigned faults;                     /* of pawl_sim_fault, or-ed; 0: none */
-    const pawl_sim_activity *activities; /* others answer PAWL_SIM_ANY */
+    const pawl_sim_activity *activities; /* all others answer PAWL_SIM_ANY */
     size_t activity_count;
     const pawl_sim_event *events;
     size_t event_count;
-    pawl_app *stubs;       /* activities registered here are run; the app is borrowed */
-    int64_t horizon_ms;    /* a seed is over after so much virtual time; default ten years */
-    uint32_t max_steps;    /* or after so many commits; default 5,000 */
-    uint32_t seed_limit_s; /* real seconds without a commit are a loop; default 10 */
+    pawl_app *stubs;       /* activities registered here do run; the app is borrowed */
+    int64_t horizon_ms;    /* virtual time after which a seed is over; default ten years */
+    uint32_t max_steps;    /* commits after which a seed is over; default 5,000 */
+    uint32_t seed_limit_s; /* real seconds without a commit that count as a loop; default 10 */
     void (*progress)(void *user, uint64_t done);
     void *user;
 } pawl_sim_opts;
@@ -128,7 +128,8 @@ typedef enum pawl_sim_problem {
     PAWL_SIM_CRASHED = 5,
     PAWL_SIM_LOOP = 6,
     PAWL_SIM_BLOCKED = 7,
-    PAWL_SIM_LOST = 8, /* an event no code saw, a compensation that was cut: our bug, not yours */
+    PAWL_SIM_LOST =
+        8, /* an event that no code saw, a compensation that was cut short: our bug, not yours */
 } pawl_sim_problem;
 
 /* "none", "divergence", "hang", "check", "leak", "crash", "loop", "blocked", "lost". */
@@ -137,20 +138,20 @@ PAWL_API const char *pawl_sim_problem_name(pawl_sim_problem problem);
 /* One line of what happened in the failing seed. */
 typedef struct pawl_sim_line {
     int64_t at_ms;     /* virtual, since the beginning of the seed */
-    bool is_fault;     /* done by the simulator; else a recorded event */
+    bool is_fault;     /* injected by the simulator; else a recorded event */
     pawl_str instance; /* empty for a fault */
     uint64_t seq, ref;
-    pawl_str kind; /* of the event, or what was done */
+    pawl_str kind; /* of the event, or the fault */
     pawl_str name;
     pawl_str data; /* its first bytes */
 } pawl_sim_line;
 
 typedef struct pawl_sim_report {
     uint64_t seeds;           /* run; stops at the first failure */
-    uint64_t seed;            /* that failed: the smallest one; 0: none */
-    pawl_sim_problem problem; /* of it */
-    unsigned faults;          /* the fewest with which it still fails */
-    pawl_str instance;        /* that it is about */
+    uint64_t seed;            /* the smallest seed that failed; 0: none */
+    pawl_sim_problem problem; /* of that seed */
+    unsigned faults;          /* the fewest faults with which it still fails */
+    pawl_str instance;        /* the instance concerned */
     pawl_str text;            /* what is wrong, in words */
     const pawl_sim_line *lines;
     size_t line_count;
@@ -162,9 +163,9 @@ typedef struct pawl_sim_report {
 } pawl_sim_report;
 
 /*
- * Simulate.  PAWL_OK when there is a report, whatever it says; PAWL_INVALID,
+ * Simulate.  PAWL_OK when there is a report, whatever it says; PAWL_INVALID or
  * PAWL_NOT_FOUND for wrong options.  Strings of the report live in `mem`.  Each seed
- * runs in a child process: call it from a process without threads.
+ * runs in a child process: call this from a process without threads.
  */
 PAWL_API pawl_status pawl_sim(pawl_app *app, const pawl_sim_opts *opts, pawl_mem *mem,
                               pawl_sim_report *ret, pawl_error *reterr) PAWL_MUST_USE;

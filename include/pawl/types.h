@@ -3,7 +3,7 @@
  * pawl/types.h -- the small vocabulary every other header shares.
  *
  * Strings are slices, results and tasks are values, memory belongs to the
- * context it came from.  There is nothing here to free.
+ * context it came from.  Nothing here needs to be freed.
  */
 #ifndef PAWL_TYPES_H
 #define PAWL_TYPES_H
@@ -25,9 +25,9 @@
 #endif
 
 /*
- * A compiler warns where the result of a call that may fail is not looked at.
- * Where you mean it: `pawl_ignore(pawl_sleep(ctx, 500));`.  (To gcc a cast to
- * void is not enough.)
+ * The compiler warns when you ignore the result of a call that may fail.  To ignore
+ * it on purpose: `pawl_ignore(pawl_sleep(ctx, 500));`.  (For gcc a cast to void is
+ * not enough.)
  */
 #ifdef __cplusplus
 #define pawl_ignore(call)                                                                          \
@@ -45,19 +45,20 @@
 
 /*
  * PAWL_LEND(type, .field = value, …) is the address of a `type` with these
- * fields, all others zero and `size` filled in; the macros named after a struct
- * of options (PAWL_CALL_OPTS …) are made of it.  In C it lives to the end of the
- * block, in C++ to the end of the statement, which is long enough for a call.
- * C++ wants the fields in the order of the struct.
+ * fields set, all others zero and `size` filled in; the macros named after a struct
+ * of options (PAWL_CALL_OPTS …) use it.  In C it lives to the end of the block, in
+ * C++ to the end of the statement, which is long enough for a call.  C++ needs the
+ * fields in the order of the struct.
  *
- * `size` says how much of a struct its caller knows.  Of an older caller's, shorter
- * one the rest is zero (of a queue's configuration: its default); what a newer one
- * has more must be zero, or the call is PAWL_MISUSE.  A size of 0 is that of this
- * header.  NULL for options is all zero.
+ * `size` says how much of a struct its caller knows.  When an older caller passes a
+ * shorter struct, the missing fields are zero (in a queue's configuration: the
+ * default).  When a newer caller passes a longer one, its extra fields must be zero,
+ * or the call returns PAWL_MISUSE.  A size of 0 means the size in this header.  NULL
+ * for options means all zero.
  *
- * Nothing where something is needed (a client, memory, room for the answer, the
- * bytes of a length) is PAWL_MISUSE, in an orchestration a refused result; a call
- * that returns neither stops the process with a line that names it.
+ * A NULL where something is needed (a client, memory, room for the answer, the bytes
+ * of a length) returns PAWL_MISUSE, in an orchestration a refused result; a call that
+ * can return neither stops the process with a line that names the call.
  */
 #ifdef __cplusplus
 extern "C++" {
@@ -67,7 +68,7 @@ template <typename T> inline const T *pawl_lend_(const T &temporary)
 }
 }
 #if defined(__GNUC__)
-#pragma GCC system_header /* fields left out are zero: what -Wextra warns of is meant */
+#pragma GCC system_header /* fields left out are zero on purpose: silences -Wextra */
 #endif
 #define PAWL_LEND(type, ...) pawl_lend_(type{.size = sizeof(type), __VA_ARGS__})
 #else
@@ -79,10 +80,10 @@ extern "C" {
 #endif
 
 /*
- * Bytes with a length.  What the library hands out is also NUL-terminated (the
- * NUL is not counted), so `.ptr` prints; what you hand in need not be.
- * {NULL, 0} is the empty slice.  Borrowed: it lives as long as the context,
- * activity or pawl_mem it came from.
+ * Bytes with a length.  What the library returns is also NUL-terminated (the NUL is
+ * not counted), so `.ptr` prints; what you pass need not be.  {NULL, 0} is the empty
+ * slice.  A slice is borrowed: it lives as long as the context, activity or pawl_mem
+ * it came from.
  */
 typedef struct pawl_str {
     const char *ptr;
@@ -107,8 +108,8 @@ PAWL_API bool pawl_str_is(pawl_str a, const char *text);
 
 /*
  * Every status the library returns.  Values are pinned: append, never renumber.
- * The class says what a caller can do: DONE nothing, FINAL change the request,
- * RETRY try again as it is, FATAL stop and look, BUG fix the caller.
+ * The class says what the caller should do: DONE nothing, FINAL change the request,
+ * RETRY repeat the request, FATAL stop and investigate, BUG fix the caller.
  */
 /* clang-format off */
 #define PAWL_STATUS_MAP(X)                                                              \
@@ -152,8 +153,8 @@ typedef struct pawl_error {
 
 /*
  * Why a piece of work ended as it did.  X(ENUM, number, word, text); the words
- * are stored and in the JSON: append, never change.  A refused call was never
- * made (a limit, an id that is taken, a handle that is no task).
+ * are stored and are in the JSON: append, never change.  A refused call was never
+ * made (it is over a limit, its id is taken, its handle is not a task).
  */
 /* clang-format off */
 #define PAWL_RESULT_KINDS(X)                                                            \
@@ -166,7 +167,7 @@ typedef struct pawl_error {
     X(CANCELLED,         6, "cancelled",         "withdrawn, or a child that was")       \
     X(POISON,            7, "poison",            "given up: it ended the process too often") \
     X(REFUSED,           8, "refused",           "never begun")                          \
-    X(LOST,              9, "lost",              "nobody knows whether it was done")
+    X(LOST,              9, "lost",              "unknown whether it was done")
 /* clang-format on */
 
 typedef enum pawl_result_kind {
@@ -180,11 +181,11 @@ PAWL_API const char *pawl_result_kind_name(int kind);
 
 /*
  * How a piece of work ended.  `value` is the result when `ok`, otherwise the
- * error text: what the activity or child said, byte for byte, or a line of ours
- * where it said nothing (time-outs, poison, refusals).  `cancelled` is set when
- * the wait was interrupted because the orchestration is being cancelled (then
- * `ok` is false).  `attempts` of an activity: the tries its policy counted,
- * those that the death of a process ended not among them; 0 when none was made.
+ * error text: what the activity or child returned, byte for byte, or a line of Pawl
+ * where it returned nothing (time-outs, poison, refusals).  `cancelled` is set when
+ * the wait was interrupted because the orchestration is being cancelled (then `ok`
+ * is false).  `attempts` of an activity is the number of tries that its policy
+ * counted, without those ended by the death of a process; 0 when none was made.
  */
 typedef struct pawl_result {
     bool ok;
@@ -218,8 +219,8 @@ PAWL_API const char *pawl_state_name(pawl_state state);
 PAWL_API bool pawl_state_is_terminal(pawl_state state);
 
 /*
- * Memory owned by a context, an activity or a caller: everything taken from it
- * dies with it.  Inside an orchestration use pawl_ctx_mem(), inside an activity
+ * Memory owned by a context, an activity or a caller: everything allocated from it is
+ * freed with it.  Inside an orchestration use pawl_ctx_mem(), inside an activity
  * pawl_activity_mem(); client code makes its own.
  */
 typedef struct pawl_mem pawl_mem;

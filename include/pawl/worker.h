@@ -2,17 +2,16 @@
 /*
  * pawl/worker.h -- activities that run outside this process.
  *
- * A worker polls for work, gets it under a lease (a token and an end), and hands
- * in the result with pawl_client_complete() or PAWL_OP_COMPLETE.  The lease is
- * durable before the answer and survives a restart.  When it runs out the work
- * is free again as its next attempt, and a result under the old token is
- * PAWL_LOST.  A lost lease does not use up the attempts of the call's policy;
- * after max_attempts of them the call fails as poison.
+ * A worker polls for work, gets it under a lease (a token and an end time), and delivers
+ * the result with pawl_client_complete() or PAWL_OP_COMPLETE.  The lease is durable before
+ * the answer and survives a restart.  When it runs out, the work is free again as its next
+ * attempt, and a result under the old token returns PAWL_LOST.  A lost lease does not use up
+ * the attempts of the call's policy; after max_attempts lost leases the call fails as poison.
  *
- * Submit forms only: `fn(arg, reply)` runs on the engine thread after the commit
- * (or refusal), exactly once, also at shutdown; be brief there, do not block.
- * `reply` and what it points to are valid during the call.  Anything but PAWL_OK
- * from the call itself means refused at once, and `fn` is never called.
+ * There are only submit forms: `fn(arg, reply)` runs on the engine thread after the commit
+ * (or refusal), exactly once, also at shutdown; be brief there and do not block.  `reply`
+ * and what it points to are valid during the call.  If the call itself returns anything
+ * other than PAWL_OK, it was refused at once and `fn` is never called.
  */
 #ifndef PAWL_WORKER_H
 #define PAWL_WORKER_H
@@ -31,13 +30,13 @@ extern "C" {
 
 typedef struct pawl_poll {
     size_t size;                   /* set by PAWL_POLL */
-    const char *const *activities; /* names it can do: 1..100 */
+    const char *const *activities; /* the activities it can run: 1..100 names */
     size_t activity_count;
     const char *const *tags; /* calls with a tag go only to workers that ask for it */
     size_t tag_count;        /* 0..100 */
-    uint32_t max;            /* items at most: 1..100; 0: 1.  Fewer, when inputs reach 4 MiB */
-    int64_t wait_ms;         /* until there is some: brought into 0..60 s */
-    int64_t lock_ms;         /* of the lease: brought into 1 s .. 1 h; 0: 30 s */
+    uint32_t max;            /* the most items: 1..100; 0: 1.  Fewer when inputs reach 4 MiB */
+    int64_t wait_ms;         /* how long to wait for work: clamped to 0..60 s */
+    int64_t lock_ms;         /* of the lease: clamped to 1 s .. 1 h; 0: 30 s */
     const char *worker;      /* its name, for people; at most 255 bytes */
 } pawl_poll;
 
@@ -61,7 +60,7 @@ typedef struct pawl_worker_reply {
     const pawl_lease *leases; /* poll: oldest work first; none after wait_ms */
     size_t count;
     int64_t locked_until_ms; /* extend: the new end */
-    bool cancelled;          /* extend: nobody waits for the result any more */
+    bool cancelled;          /* extend: the result is no longer wanted */
     pawl_error error;        /* filled in when status is not PAWL_OK */
 } pawl_worker_reply;
 
@@ -69,16 +68,17 @@ typedef void pawl_worker_fn(void *arg, const pawl_worker_reply *reply);
 
 PAWL_API pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_fn *fn,
                                       void *arg, pawl_error *reterr) PAWL_MUST_USE;
-/* "Still alive", and the lease ends lock_ms (0: 30 s) from now.  PAWL_LOST. */
+/* A heartbeat that moves the end of the lease to lock_ms (0: 30 s) from now.  PAWL_LOST. */
 PAWL_API pawl_status pawl_worker_extend(pawl_client *c, const char *token, int64_t lock_ms,
                                         pawl_worker_fn *fn, void *arg,
                                         pawl_error *reterr) PAWL_MUST_USE;
-/* Give it back undone, to be fetched again in delay_ms; no attempt is counted.  PAWL_LOST. */
+/* Give the work back undone; it can be fetched again after delay_ms, and no attempt is counted.
+ * PAWL_LOST. */
 PAWL_API pawl_status pawl_worker_abandon(pawl_client *c, const char *token, int64_t delay_ms,
                                          pawl_worker_fn *fn, void *arg,
                                          pawl_error *reterr) PAWL_MUST_USE;
 
-/* ---- Who polls ---------------------------------------------------------- */
+/* ---- Workers that poll -------------------------------------------------- */
 
 /* A piece of work that a worker has. */
 typedef struct pawl_held {
@@ -106,8 +106,9 @@ typedef struct pawl_worker_page {
     size_t count;
 } pawl_worker_page;
 
-/* Those that gave a name and polled this process in the last ten minutes, or have something.  At
- * most 1,000 are remembered, in memory only: a restart forgets them until they poll again. */
+/* The workers that gave a name and either polled this process in the last ten minutes or hold
+ * work.  At most 1,000 are remembered, in memory only: a restart forgets them until they poll
+ * again. */
 PAWL_API pawl_status pawl_worker_list(pawl_client *c, pawl_mem *mem, pawl_worker_page *ret,
                                       pawl_error *reterr) PAWL_MUST_USE;
 
