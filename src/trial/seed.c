@@ -14,9 +14,9 @@
 
 #include "base/attr.h"
 #include "runtime/core/registry.h"
-#include "runtime/core/resident.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/site.h"
+#include "runtime/instance/load.h"
 #include "trial/dice.h"
 #include "trial/trap.h"
 #include "trial/world.h"

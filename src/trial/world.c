@@ -7,10 +7,10 @@
 
 #include "base/attr.h"
 #include "base/limits.h"
-#include "runtime/core/internal.h"
+#include "runtime/core/registry.h"
 #include "runtime/core/runtime.h"
+#include "runtime/life/close.h"
 #include "runtime/loop/loop.h"
-#include "runtime/work/job.h"
 #include "store/fault/fault.h"
 #include "trial/traffic.h"
 

@@ -2,8 +2,8 @@
 /* tests/scenario/scene.c -- see scene.h.  Opening, dying, the clock; verbs in verbs.c. */
 #include "scene.h"
 
-#include "runtime/core/internal.h"
 #include "runtime/core/runtime.h"
+#include "runtime/life/close.h"
 
 #include "runtime/loop/loop.h"
 

@@ -10,8 +10,8 @@
  */
 #include "memory.h"
 
-#include "runtime/core/internal.h"
 #include "runtime/core/runtime.h"
+#include "runtime/life/close.h"
 #include "store/memory/memory.h"
 
 #include <stdlib.h>

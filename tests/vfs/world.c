@@ -2,7 +2,7 @@
 /* tests/vfs/world.c -- see world.h. */
 #include "world.h"
 
-#include "runtime/core/internal.h"
+#include "runtime/life/close.h"
 #include "runtime/loop/loop.h"
 #include "runtime/work/activity.h"
 #include "store/sqlite/sqlite.h"

@@ -3,8 +3,8 @@
 #include "window.h"
 
 #include "base/point.h"
-#include "runtime/core/internal.h"
 #include "runtime/core/slots.h"
+#include "runtime/life/close.h"
 #include "runtime/loop/loop.h"
 
 #include <ftw.h>

@@ -7,11 +7,17 @@
  * through the inbox; the blocking form waits for the callback of the submit
  * form.
  */
+#include "runtime/api/client.h"
+
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/rand.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/letter.h"
+#include "runtime/core/registered.h"
+#include "runtime/core/registry.h"
+#include "runtime/life/close.h"
+#include "runtime/life/open.h"
 #include "runtime/loop/loop.h"
 
 #include <stdlib.h>

@@ -8,13 +8,12 @@
  *
  * Called by whoever has a client; in this tree by server/work.c.
  */
-#include "runtime/work/lease.h"
-
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "runtime/api/client.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/lane.h"
-#include "runtime/loop/loop.h"
+#include "runtime/work/lease.h"
 
 #include <stdio.h>
 #include <stdlib.h>

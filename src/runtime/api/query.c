@@ -6,15 +6,17 @@
  * for the engine.  What an instance waits for follows from its history: a
  * tables-only execution, no code is run.
  */
+#include "runtime/api/query.h"
+
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "runtime/api/client.h"
 #include "runtime/core/crew.h"
-#include "runtime/core/resident.h"
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
 #include "runtime/instance/turn.h"
-#include "runtime/loop/group.h"
-#include "runtime/loop/loop.h"
+#include "runtime/life/open.h"
+#include "runtime/loop/told.h"
 #include "runtime/work/retry.h"
 #include "store/store.h"
 

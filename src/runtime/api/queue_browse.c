@@ -11,8 +11,8 @@
  */
 #include "base/limits.h"
 #include "base/misuse.h"
-#include "runtime/core/runtime.h"
-#include "runtime/queue/queue_desk.h"
+#include "pawl/queue.h"
+#include "runtime/api/queue_query.h"
 
 #include <stdio.h>
 #include <string.h>

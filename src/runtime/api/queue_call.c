@@ -7,10 +7,11 @@
  */
 #include "base/limits.h"
 #include "base/misuse.h"
-#include "runtime/loop/loop.h"
-#include "runtime/queue/queue_desk.h"
-
 #include "pawl/queue.h"
+#include "runtime/api/client.h"
+#include "runtime/life/close.h"
+#include "runtime/life/open.h"
+#include "runtime/queue/queue_clock.h"
 
 #include <string.h>
 

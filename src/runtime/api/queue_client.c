@@ -6,11 +6,13 @@
  * caller's thread.  The rest is copied into one block and goes through the
  * inbox.
  */
+#include "runtime/api/queue_client.h"
+
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/rand.h"
 #include "runtime/core/inbox.h"
-#include "runtime/loop/loop.h"
+#include "runtime/life/open.h"
 #include "runtime/queue/queue_desk.h"
 
 #include <stdlib.h>

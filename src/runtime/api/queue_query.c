@@ -5,12 +5,13 @@
  *
  * Snapshots of the store; they never wait for the engine and change nothing.
  */
+#include "runtime/api/queue_query.h"
+
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "queue/queue.h"
-#include "runtime/core/runtime.h"
-#include "runtime/loop/loop.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/life/open.h"
+#include "runtime/queue/queue_tie.h"
 
 #include <string.h>
 

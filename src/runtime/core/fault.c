@@ -3,6 +3,7 @@
 #include "runtime/core/fault.h"
 
 #include "fiber/fiber.h"
+#include "runtime/core/registry.h"
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
 

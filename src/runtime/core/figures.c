@@ -6,10 +6,11 @@
  * the store, which takes as long as there are rows: whoever only wants to know
  * whether it is well asks pawl_runtime_healthy().
  */
+#include "runtime/core/figures.h"
+
 #include "base/misuse.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/owed.h"
-#include "runtime/work/job.h"
 #include "store/store.h"
 
 #include <stdio.h>

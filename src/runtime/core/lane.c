@@ -3,6 +3,7 @@
 #include "runtime/core/lane.h"
 
 #include "base/limits.h"
+#include "runtime/core/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

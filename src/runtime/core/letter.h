@@ -11,6 +11,9 @@
 
 #include "runtime/core/runtime.h"
 
+/* Address of pushes recorded by orchestrations: no instance can have it. */
+#define QUEUE_MAIL "\x01queue"
+
 /* Copy everything into one block; NULL when out of memory. */
 struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str instance,
                              pawl_str key);

@@ -6,6 +6,8 @@
  * file, even in place, never touches running code, and the same path can be
  * loaded again with newer versions.  Handles stay open until the app is freed.
  */
+#include "runtime/core/module.h"
+
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/misuse.h"

@@ -5,6 +5,8 @@
  *
  * Called by the command line and by client threads that refuse a name.
  */
+#include "runtime/core/registered.h"
+
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/misuse.h"

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "runtime/core/inbox.h"
+#include "runtime/core/module.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -54,8 +54,6 @@ struct pawl_app {
 
 /* All bad registrations in one text. */
 void registry_trouble(pawl_app *app, pawl_error *ret);
-/* module.c: the path of the loaded module that has this code; NULL: none has. */
-const char *module_of(const pawl_app *app, const void *code);
 /* A runtime hears of registrations from now on; until it leaves (twice does no harm). */
 void registry_join(pawl_app *app, pawl_runtime *rt);
 void registry_leave(pawl_app *app, pawl_runtime *rt);
@@ -63,8 +61,6 @@ void registry_leave(pawl_app *app, pawl_runtime *rt);
 const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str version);
 bool registry_has_name(pawl_app *app, pawl_str name);
 const struct activity_entry *registry_activity(pawl_app *app, pawl_str name);
-/* The orchestration whose name somebody may have misspelt; NULL: none is near. */
-const char *registry_nearest(pawl_app *app, const char *name);
 /* Names of all activities, in `mem`. */
 size_t registry_activity_names(pawl_app *app, pawl_mem *mem, const pawl_str **ret);
 

@@ -33,6 +33,7 @@
 #include "engine/engine.h"
 #include "pawl/provider.h"
 #include "pawl/runtime.h"
+#include "runtime/core/list.h"
 #include "runtime/core/registry.h"
 
 #include <pthread.h>
@@ -169,13 +170,6 @@ struct resident {
     pawl_runtime *rt;
     struct resident *older, *newer; /* by last use */
 };
-
-/* Growable arrays in the group's arena. */
-#define LIST(T)                                                                                    \
-    struct {                                                                                       \
-        T *items;                                                                                  \
-        size_t count, cap;                                                                         \
-    }
 
 /* A timer without a row: held in memory once the round is committed. */
 struct timer_note {
@@ -457,11 +451,5 @@ static inline uint64_t rt_new_id(pawl_runtime *rt)
 {
     return rt->fence.next_id++;
 }
-
-/* Append to a LIST in the group's arena; returns the zeroed element. */
-void list_grow(pawl_mem *mem, void *items_field, size_t *count, size_t *cap, size_t size);
-#define list_add(mem, l)                                                                           \
-    (list_grow((mem), &(l)->items, &(l)->count, &(l)->cap, sizeof(*(l)->items)),                   \
-     &(l)->items[(l)->count - 1])
 
 #endif

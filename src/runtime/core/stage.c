@@ -4,26 +4,11 @@
 
 #include "runtime/core/fault.h"
 #include "runtime/core/letter.h"
-#include "runtime/core/resident.h"
+#include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
 #include "runtime/peek/mend.h"
 
 #include <string.h>
-
-void list_grow(pawl_mem *mem, void *items_field, size_t *count, size_t *cap, size_t size)
-{
-    char **items = items_field;
-    if (*count == *cap) {
-        size_t more = *cap ? *cap * 2 : 4;
-        char *grown = arena_alloc(mem, more * size);
-        if (*count)
-            memcpy(grown, *items, *count * size);
-        *items = grown;
-        *cap = more;
-    }
-    char *at = *items + (*count)++ * size;
-    memset(at, 0, size);
-}
 
 struct stage *stage_bare(pawl_runtime *rt)
 {

@@ -38,14 +38,6 @@ struct timer_note *stage_timer(pawl_runtime *rt, struct stage *s, int kind, uint
                                int64_t due_ms);
 pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t uid,
                          pawl_str instance);
-/* Number events, derive rows, fill in the round. */
-void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret);
-
-/* The rows that follow from one recorded step (for mend_events.c). */
-void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step);
-
-/* attrs of an OrchestrationStarted event, in the group's arena. */
-pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row);
 
 /* Code begins and ends to run, replay included: for the watchdog and the slot file,
  * where rt->turn_item is to blame. */

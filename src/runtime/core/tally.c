@@ -8,8 +8,6 @@
 #include "runtime/core/tally.h"
 
 #include "base/misuse.h"
-#include "runtime/core/resident.h"
-#include "runtime/core/stage.h"
 
 #include <stdlib.h>
 #include <string.h>

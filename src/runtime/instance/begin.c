@@ -7,17 +7,23 @@
  * Without code the instance is pending and its start waits as a row.  Ids are
  * unique: a second start never swaps name, version or input.
  */
-#include "runtime/instance/turn.h"
-#include "store/store.h"
+#include "runtime/instance/begin.h"
 
 #include "base/limits.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/letter.h"
+#include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/finish.h"
 #include "runtime/instance/input.h"
+#include "runtime/instance/load.h"
+#include "runtime/instance/park.h"
+#include "runtime/instance/seal.h"
+#include "runtime/instance/turn.h"
 #include "runtime/peek/mend.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_tie.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,11 +8,16 @@
  *
  * Called by turn.c, begin.c, park.c and paranoid.c.
  */
-#include "runtime/instance/turn.h"
+#include "runtime/instance/finish.h"
 
-#include "runtime/core/resident.h"
+#include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/begin.h"
 #include "runtime/instance/input.h"
+#include "runtime/instance/load.h"
+#include "runtime/instance/park.h"
+#include "runtime/instance/seal.h"
+#include "runtime/instance/turn.h"
 
 /* ---- Ending ------------------------------------------------------------------ */
 

@@ -4,8 +4,7 @@
 
 #include "base/json.h"
 #include "base/rand.h"
-#include "runtime/core/resident.h"
-#include "runtime/instance/turn.h"
+#include "runtime/instance/begin.h"
 #include "store/store.h"
 
 /* JSON without the blanks between its words; anything else as it is. */

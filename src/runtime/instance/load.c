@@ -6,11 +6,13 @@
  * Loading decides nothing and writes nothing: what it finds (no code, mismatch)
  * is for turn.c to act on.
  */
-#include "runtime/core/resident.h"
-#include "store/store.h"
+#include "runtime/instance/load.h"
 
 #include "runtime/core/coming.h"
+#include "runtime/core/registry.h"
+#include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "store/store.h"
 
 #include <stdio.h>
 

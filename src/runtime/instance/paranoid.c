@@ -11,10 +11,12 @@
  * Costs a replay a turn.  Turns that were ended from outside ran no code and are
  * left alone.
  */
-#include "runtime/instance/turn.h"
-#include "store/store.h"
+#include "runtime/instance/paranoid.h"
 
-#include "runtime/core/resident.h"
+#include "runtime/core/registry.h"
+#include "runtime/instance/finish.h"
+#include "runtime/instance/load.h"
+#include "store/store.h"
 
 #include <stdio.h>
 

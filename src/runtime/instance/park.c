@@ -10,13 +10,15 @@
  * Called by turn.c, begin.c and finish.c; turn_unpile by group.c, loop.c and mend.c, when an
  * instance may run again.
  */
-#include "runtime/instance/turn.h"
-#include "store/store.h"
+#include "runtime/instance/park.h"
 
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/site.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/begin.h"
+#include "runtime/instance/finish.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>

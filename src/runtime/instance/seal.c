@@ -7,15 +7,16 @@
  * TimerCreated have the event's rid as id, so withdrawing them needs no look-up;
  * what is scheduled and withdrawn in one stage leaves no row at all.
  */
-#include "runtime/core/stage.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/instance/seal.h"
 
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/rand.h"
 #include "runtime/core/crew.h"
 #include "runtime/core/lane.h"
-#include "runtime/core/resident.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/registry.h"
+#include "runtime/core/stage.h"
 #include "runtime/peek/hold.h"
 #include "runtime/peek/mend.h"
 #include "runtime/work/job.h"

@@ -8,11 +8,12 @@
  *
  * Called by turn.c.
  */
-#include "runtime/instance/turn.h"
+#include "runtime/instance/still.h"
 
 #include "runtime/core/letter.h"
-#include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/load.h"
+#include "runtime/instance/park.h"
 
 #include <stdio.h>
 

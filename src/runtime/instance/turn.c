@@ -11,16 +11,20 @@
  * or dropped; never lost.  Nothing is durable until the group commits.
  */
 #include "runtime/instance/turn.h"
-#include "store/store.h"
 
 #include "base/limits.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/begin.h"
+#include "runtime/instance/finish.h"
+#include "runtime/instance/load.h"
 #include "runtime/instance/mailbox.h"
+#include "runtime/instance/park.h"
+#include "runtime/instance/still.h"
 #include "runtime/peek/mend.h"
-#include "runtime/queue/queue_desk.h"
-#include "runtime/work/job.h"
+#include "runtime/queue/queue_tie.h"
+#include "store/store.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,29 +9,36 @@
  * Called by users (pawl_runtime_close), open.c, and the blocking calls of clients;
  * runtime_discard also by trial/world.c and the tests.
  */
+#include "runtime/life/close.h"
+
 #include "fiber/fiber.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/crew.h"
 #include "runtime/core/embed.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/internal.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
+#include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/tally.h"
 #include "runtime/instance/mailbox.h"
-#include "runtime/loop/group.h"
+#include "runtime/life/close.h"
+#include "runtime/life/open.h"
 #include "runtime/loop/loop.h"
+#include "runtime/loop/told.h"
+#include "runtime/loop/watchdog.h"
 #include "runtime/peek/hold.h"
 #include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_handle.h"
 #include "runtime/request/felling.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/job.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
 #include "runtime/work/share.h"
+#include "runtime/work/worker.h"
 
 #include <stdlib.h>
 #include <unistd.h>

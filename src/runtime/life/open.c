@@ -7,6 +7,8 @@
  *
  * Called by users (pawl/runtime.h), and by the blocking calls of clients, which step.
  */
+#include "runtime/life/open.h"
+
 #include "base/clock.h"
 #include "base/forks.h"
 #include "base/limits.h"
@@ -17,14 +19,19 @@
 #include "runtime/core/embed.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/internal.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/owed.h"
+#include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
+#include "runtime/life/close.h"
+#include "runtime/life/open_store.h"
+#include "runtime/life/recover.h"
 #include "runtime/loop/loop.h"
+#include "runtime/loop/watchdog.h"
 #include "runtime/queue/queue_desk.h"
+#include "runtime/request/retain.h"
 #include "runtime/work/cancel.h"
-#include "runtime/work/job.h"
+#include "runtime/work/worker.h"
 #include "store/lock.h"
 #include "store/store.h"
 

@@ -8,8 +8,9 @@
  *
  * Called by open.c, once.
  */
+#include "runtime/life/open_store.h"
+
 #include "base/limits.h"
-#include "runtime/loop/loop.h"
 #include "store/lock.h"
 
 #include <errno.h>

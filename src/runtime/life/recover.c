@@ -7,11 +7,12 @@
  * the slot file get one crash more, durably, before anything runs, and run
  * unfused; nobody else is touched.
  */
+#include "runtime/life/recover.h"
+
 #include "runtime/core/lane.h"
-#include "runtime/core/letter.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
-#include "runtime/loop/loop.h"
+#include "runtime/instance/seal.h"
 #include "runtime/peek/mend.h"
 #include "store/store.h"
 

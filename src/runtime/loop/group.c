@@ -12,23 +12,24 @@
  * start finds out (exit status 75).
  */
 #include "runtime/loop/group.h"
-#include "store/store.h"
 
 #include "base/clock.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
-#include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
-#include "runtime/instance/turn.h"
-#include "runtime/loop/loop.h"
+#include "runtime/instance/park.h"
+#include "runtime/instance/seal.h"
+#include "runtime/loop/told.h"
 #include "runtime/peek/hold.h"
 #include "runtime/peek/mend.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_clock.h"
+#include "runtime/request/retain.h"
 #include "runtime/work/job.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -22,25 +22,4 @@ int64_t group_next_look(pawl_runtime *rt);
 /* Trouble with the store is over. */
 void group_store_is_well(pawl_runtime *rt);
 
-/* ---- told.c: who hears of a commit -------------------------------------------- */
-
-/* Collect an instance changed by this commit. */
-void told_change(pawl_runtime *rt, const struct stage *s);
-/* What a row says of its instance; strings are borrowed (query.c). */
-void info_of_row(pawl_info *info, const pawl_row *row);
-void told_queue(pawl_runtime *rt, pawl_str name);
-/* Call the feeds and wake waiting clients. */
-void told_all(pawl_runtime *rt);
-/* No more requests; clients that wait give up. */
-void told_stop(pawl_runtime *rt);
-/* After that: until the last of them has left; the engine thread has ended. */
-void told_drain(pawl_runtime *rt);
-
-struct timespec;
-/* A client waits for changes of an instance: enter, look, wait, look …, leave.
- * Any thread.  told_wait is false when the time (NULL: none) or the runtime is over. */
-void told_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance);
-bool told_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *until);
-void told_leave(pawl_runtime *rt, struct wait_node *w);
-
 #endif

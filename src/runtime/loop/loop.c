@@ -7,7 +7,6 @@
  * earliest due time of the store, which is asked once when it goes idle.
  */
 #include "runtime/loop/loop.h"
-#include "store/store.h"
 
 #include "base/clock.h"
 #include "fiber/fiber.h"
@@ -16,19 +15,31 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
 #include "runtime/core/resident.h"
+#include "runtime/instance/paranoid.h"
+#include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
+#include "runtime/life/close.h"
 #include "runtime/loop/group.h"
 #include "runtime/loop/lend.h"
+#include "runtime/loop/watchdog.h"
 #include "runtime/peek/hold.h"
 #include "runtime/peek/mend.h"
+#include "runtime/queue/queue_clock.h"
 #include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_handle.h"
 #include "runtime/request/felling.h"
+#include "runtime/request/remove.h"
+#include "runtime/request/request.h"
+#include "runtime/request/retain.h"
+#include "runtime/request/withdraw.h"
 #include "runtime/work/job.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
+#include "runtime/work/retry.h"
+#include "runtime/work/worker.h"
+#include "store/store.h"
 
 #include <sched.h>
-
 #include <stdio.h>
 
 #define FETCH_AT_ONCE 1000

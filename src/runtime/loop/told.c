@@ -8,9 +8,11 @@
  * its node into rt->waiters *before* it looks at the store, so no change between
  * look and sleep is lost; only those whose instance changed are woken.
  */
+#include "runtime/loop/told.h"
+
 #include "base/misuse.h"
-#include "runtime/core/stage.h"
-#include "runtime/loop/group.h"
+#include "runtime/api/query.h"
+#include "runtime/life/open.h"
 #include "runtime/loop/loop.h"
 
 #include <stdlib.h>

@@ -10,9 +10,11 @@
  * was stopped (SIGSTOP, a debugger, a machine that froze) finds itself later by an
  * hour, and no turn is to blame for that.
  */
+#include "runtime/loop/watchdog.h"
+
 #include "runtime/core/fault.h"
+#include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
-#include "runtime/loop/loop.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/peek/hold.c -- see hold.h. */
 #include "runtime/peek/hold.h"
-#include "store/store.h"
 
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/loop/loop.h"
 #include "runtime/work/job.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 

@@ -8,12 +8,13 @@
  * Called by recover.c, loop.c and group.c; for what comes twice by turn.c and begin.c.
  */
 #include "runtime/peek/mend.h"
-#include "store/store.h"
 
-#include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
-#include "runtime/instance/turn.h"
+#include "runtime/instance/load.h"
+#include "runtime/instance/park.h"
 #include "runtime/peek/hold.h"
+#include "runtime/peek/mend_events.h"
+#include "store/store.h"
 
 void mend_later(pawl_runtime *rt, uint64_t uid)
 {

@@ -41,27 +41,4 @@ void mend_child(pawl_runtime *rt, struct stage *s, const pawl_row *row);
 /* Mail kept for a name is moved to the instance: the copy names the row it was. */
 pawl_str mend_was_attrs(pawl_runtime *rt, uint64_t message_id);
 
-/* ---- mend_events.c ------------------------------------------------------------------ */
-
-/* An instance that is being mended. */
-struct mending {
-    pawl_runtime *rt;
-    struct stage *s;
-    uint64_t whole_id; /* rounds of events below it were applied to the end */
-    pawl_event_list events;
-    struct map open; /* ref -> its schedule event: not completed, not withdrawn */
-    bool suspended;
-    bool trouble;     /* the store did not answer */
-    bool damaged;     /* what is stored of this instance cannot be read … */
-    pawl_error error; /* … and why */
-};
-
-/* The mail an ExternalEvent took, and the row it was before its adoption (the same: none). */
-uint64_t mend_message_of(const pawl_event *e);
-uint64_t mend_was_of(const pawl_event *e);
-/* What was read is there; else it is noted why not. */
-bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err);
-/* Stage what is missing for this execution.  False: trouble, to be tried again, or damage. */
-bool mend_execution(struct mending *m, uint64_t number);
-
 #endif

@@ -10,12 +10,14 @@
  *
  * Called by mend.c.
  */
-#include "runtime/peek/mend.h"
-#include "store/store.h"
+#include "runtime/peek/mend_events.h"
 
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/seal.h"
 #include "runtime/peek/hold.h"
+#include "runtime/peek/mend.h"
+#include "store/store.h"
 
 bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err)
 {

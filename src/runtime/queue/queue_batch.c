@@ -6,10 +6,12 @@
  * one that this group changed waits for the next.  A long purge is many commits with other
  * requests in between, and is answered after the last.
  */
+#include "runtime/queue/queue_batch.h"
+
 #include "base/limits.h"
 #include "runtime/core/owed.h"
-#include "runtime/loop/loop.h"
 #include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_handle.h"
 
 #define PIECE 500
 

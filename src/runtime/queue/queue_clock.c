@@ -7,12 +7,14 @@
  * forgotten and an idle queue costs nothing.  Locks are looked at with every request of
  * their queue too.
  */
+#include "runtime/queue/queue_clock.h"
+
 #include "base/limits.h"
-#include "runtime/core/letter.h"
-#include "runtime/core/stage.h"
-#include "runtime/loop/group.h"
-#include "runtime/loop/loop.h"
+#include "runtime/loop/told.h"
 #include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_handle.h"
+#include "runtime/queue/queue_remove.h"
+#include "runtime/queue/queue_tie.h"
 
 #include <stdlib.h>
 

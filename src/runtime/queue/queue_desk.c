@@ -9,7 +9,10 @@
 #include "runtime/queue/queue_desk.h"
 
 #include "runtime/core/stage.h"
+#include "runtime/life/close.h"
 #include "runtime/loop/loop.h"
+#include "runtime/queue/queue_handle.h"
+#include "runtime/queue/queue_tie.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -86,8 +86,6 @@ void queue_desk_close(pawl_runtime *rt);
 /* Nothing runs any more: whoever waits for an answer hears that none will come. */
 void queue_refuse_all(pawl_runtime *rt);
 
-/* ---- queue_desk.c ---------------------------------------------------------- */
-
 /* The seat with its queue in memory; else why the store did not answer, and *ret is NULL. */
 pawl_status seat_open(pawl_runtime *rt, pawl_str name, struct seat **ret);
 /* A read for this seat (NULL: for all) failed; its status.  Damage is the matter of this queue
@@ -104,89 +102,5 @@ void seat_evict(pawl_runtime *rt, struct seat *s); /* the queue; the seat too wh
 void seats_trim(pawl_runtime *rt);
 /* The stage of this group's queue changes. */
 struct stage *desk_stage(pawl_runtime *rt);
-
-/* ---- queue_handle.c ----------------------------------------------------------- */
-
-void queue_handle(pawl_runtime *rt, struct queue_req *req);
-void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req);
-/* A read failed, or waits for the commit (BUSY): put off, unless that cannot help. */
-void queue_unread(pawl_runtime *rt, struct seat *s, struct queue_req *req, pawl_status why);
-/* Try a pop.  *retwhy is OK and there is a verdict, BUSY: after the commit, or a failed read. */
-enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_req *req,
-                                 pawl_status *retwhy);
-/* Answer now, or after the commit when the group changed this queue. */
-void queue_answer(pawl_runtime *rt, struct seat *s, struct queue_req *req);
-void queue_finish(struct queue_req *req, const pawl_queue_reply *reply); /* call back, free */
-void queue_refuse(struct queue_req *req, pawl_status status, const char *text);
-
-/* ---- queue_batch.c ------------------------------------------------------------- */
-
-void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req);
-void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req);
-void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req);
-
-/* ---- queue_remove.c ------------------------------------------------------------ */
-
-void queue_do_remove(pawl_runtime *rt, struct seat *s, struct queue_req *req);
-/* Last before the group is sealed: nothing of it can reach a queue that is gone. */
-void queue_seal_removals(pawl_runtime *rt);
-/* After the commit: queues that are gone leave memory, and who waits for them hears of it. */
-void queue_removed(pawl_runtime *rt, struct seat *const *gone, size_t count);
-
-/* ---- queue_clock.c -------------------------------------------------------------- */
-
-/* At the beginning of a pass: what is due, put off, or waited long enough. */
-void queue_look(pawl_runtime *rt);
-/* A waiting pop leaves its seat. */
-void queue_unpark(struct queue_desk *d, struct queue_req *req);
-/* The pop that calls back with `arg`: its waiting is over. */
-void queue_stop_waiting(pawl_runtime *rt, const void *arg);
-/* It is not wanted any more: no item is locked for nobody. */
-void queue_withdraw(pawl_runtime *rt, const void *arg);
-/* The same, of a client: answered as if there were nothing, also one that was put off. */
-void queue_end_wait(pawl_runtime *rt, const void *arg);
-/* Before the commit: serve waiting pops, start what bound queues ask for, fill in the round. */
-void queue_seal(pawl_runtime *rt);
-void queue_committed(pawl_runtime *rt);
-/* Requests to act on again, in order; refused: the store said no to this round alone. */
-struct item *queue_undone(pawl_runtime *rt, bool refused);
-bool queue_has_work(const pawl_runtime *rt);
-bool queue_is_full(const pawl_runtime *rt);
-int64_t queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: nobody waits, none rests */
-
-/* ---- queue_tie.c: orchestrations and queues -------------------------------------- */
-
-/* Address of pushes recorded by orchestrations: no instance can have it. */
-#define QUEUE_MAIL "\x01queue"
-
-/* A push recorded by an orchestration (PAWL_MSG_QUEUE_PUSH). */
-void queue_deliver(pawl_runtime *rt, struct letter *l);
-/* The activities behind pawl_queue_pop() and pawl_queue_ack(). */
-void queue_register_activities(pawl_app *app);
-/* Of these: was the call withdrawn while it was on its way here? */
-bool queue_is_unwanted(const struct queue_req *req);
-/* An orchestration's pop: while others hold the queue's lock there is nothing for it yet. */
-bool queue_waits_for_lock(const struct queue_req *req);
-/* The request waits on its seat. */
-void queue_parked(pawl_runtime *rt, const struct queue_req *req);
-/* What whoever binds a queue so should know; empty: nothing.  Any thread. */
-pawl_str queue_bound_warning(pawl_runtime *rt, const pawl_queue_config *c, pawl_mem *mem);
-/* A start that a bound queue sent. */
-bool queue_sent(pawl_runtime *rt, const struct letter *l);
-/* Its id exists already: it was delivered twice, or the message is a dead letter. */
-void queue_start_taken(pawl_runtime *rt, struct resident *r, struct letter *l);
-/* Each message of a bound queue becomes a start, in the commit that takes it out. */
-void queue_start_bound(pawl_runtime *rt, struct seat *s);
-
-/* ---- queue_query.c, for queue_browse.c ----------------------------------------------- */
-
-/* The operations of the store, or NULL and why not; `queue` may be NULL. */
-const pawl_queue_ops *queue_ops_of(pawl_client *c, const char *queue, pawl_error *err);
-uint32_t queue_page_size(uint32_t limit);
-
-/* ---- queue_client.c ------------------------------------------------------------- */
-
-struct queue_req *queue_req_create(const pawl_queue_request *args, pawl_queue_reply_fn *fn,
-                                   void *arg);
 
 #endif

@@ -6,10 +6,15 @@
  * needs from the store is fetched here: the next piece of the window, bytes of
  * entries, dedup ids.
  */
+#include "runtime/queue/queue_handle.h"
+
 #include "base/limits.h"
 #include "runtime/core/owed.h"
-#include "runtime/loop/loop.h"
+#include "runtime/queue/queue_batch.h"
 #include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_remove.h"
+#include "runtime/queue/queue_tie.h"
+#include "runtime/request/request.h"
 
 #include <stdlib.h>
 

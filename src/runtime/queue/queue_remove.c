@@ -8,9 +8,12 @@
  * its requests: so the request is kept until the group is sealed, and if something
  * reached the queue by then, it is tried again in the next one.
  */
+#include "runtime/queue/queue_remove.h"
+
 #include "base/limits.h"
-#include "runtime/loop/loop.h"
+#include "runtime/queue/queue_clock.h"
 #include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_handle.h"
 
 #include <stdio.h>
 

@@ -11,15 +11,17 @@
  * Pop and ack of an orchestration are activities: their answers are recorded.  They hold no
  * thread while they wait, and whatever ends the process meanwhile is not their fault.
  */
+#include "runtime/queue/queue_tie.h"
+
 #include "base/limits.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
-#include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/turn.h"
 #include "runtime/peek/hold.h"
 #include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_handle.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/job.h"
 

@@ -5,8 +5,10 @@
 #include "base/limits.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
-#include "runtime/core/resident.h"
+#include "runtime/instance/load.h"
+#include "runtime/life/close.h"
 #include "runtime/loop/loop.h"
+#include "runtime/request/remove.h"
 #include "store/store.h"
 
 #include <stdarg.h>

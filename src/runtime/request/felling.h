@@ -24,10 +24,4 @@ void felling_look(pawl_runtime *rt);
 /* Whoever waits hears that no answer will come. */
 void felling_stop(pawl_runtime *rt);
 
-/* ---- remove.c, for it ------------------------------------------------------------- */
-
-/* Stage the removal of one instance; false: trouble, or it is busy in this group. */
-bool remove_one(pawl_runtime *rt, const pawl_row *row, bool tell_parent);
-void remove_answer(pawl_runtime *rt, struct request *req, const pawl_reply *reply);
-
 #endif

@@ -6,12 +6,15 @@
  * when there is nothing else to do.  Trees over TREE_MAX go in pieces (felling.h).  A child
  * whose parent still waits is not removed alone without telling the parent.
  */
+#include "runtime/request/remove.h"
+
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/load.h"
 #include "runtime/loop/group.h"
-#include "runtime/loop/loop.h"
 #include "runtime/request/felling.h"
+#include "runtime/request/request.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -6,14 +6,17 @@
  * letter's round is committed.  Names and sizes were checked on the caller's
  * thread (client.c).
  */
+#include "runtime/request/request.h"
+
 #include "base/limits.h"
 #include "base/rand.h"
 #include "runtime/core/letter.h"
-#include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/load.h"
 #include "runtime/loop/group.h"
 #include "runtime/loop/loop.h"
-#include "runtime/work/job.h"
+#include "runtime/request/remove.h"
+#include "runtime/work/retry.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -14,7 +14,10 @@
  *
  * Called by loop.c and group.c.
  */
+#include "runtime/request/retain.h"
+
 #include "runtime/loop/loop.h"
+#include "runtime/request/remove.h"
 #include "store/store.h"
 
 #define BATCH        100 /* trees a pass */

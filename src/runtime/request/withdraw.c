@@ -10,10 +10,12 @@
  *
  * Called by pawl_client_withdraw() on any thread (the server's loop), and by loop.c.
  */
+#include "runtime/request/withdraw.h"
+
 #include "base/misuse.h"
 #include "runtime/core/inbox.h"
-#include "runtime/loop/loop.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/life/open.h"
+#include "runtime/queue/queue_clock.h"
 #include "runtime/work/lease.h"
 
 #include <stdlib.h>

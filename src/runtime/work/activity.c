@@ -11,10 +11,10 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/rand.h"
+#include "runtime/core/figures.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/token.h"
 #include "runtime/work/cancel.h"
-#include "runtime/work/job.h"
 
 #include <stdarg.h>
 #include <stdio.h>

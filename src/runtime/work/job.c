@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/work/job.c -- see job.h.  Life of a job; retry.c decides failed attempts. */
 #include "runtime/work/job.h"
-#include "runtime/queue/queue_desk.h"
-#include "store/store.h"
 
 #include "runtime/core/lane.h"
-#include "runtime/core/letter.h"
+#include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
 #include "runtime/loop/loop.h"
 #include "runtime/peek/hold.h"
+#include "runtime/queue/queue_clock.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
 #include "runtime/work/retry.h"
+#include "runtime/work/worker.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

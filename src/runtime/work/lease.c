@@ -6,20 +6,22 @@
  * changes nothing.  Called by loop.c, group.c, close.c, job.c and retry.c.
  */
 #include "runtime/work/lease.h"
-#include "store/store.h"
 
 #include "base/limits.h"
 #include "runtime/core/crew.h"
+#include "runtime/core/figures.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
+#include "runtime/life/close.h"
 #include "runtime/loop/loop.h"
 #include "runtime/peek/hold.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/job.h"
 #include "runtime/work/once.h"
 #include "runtime/work/retry.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 

@@ -8,6 +8,7 @@
 #include "runtime/work/job.h"
 #include "runtime/work/retry.h"
 #include "runtime/work/share.h"
+#include "runtime/work/worker.h"
 
 bool once_is_lost(const struct call_policy *p, const pawl_work *w)
 {

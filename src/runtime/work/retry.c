@@ -7,7 +7,6 @@
  * nor delay can be lost; crashes are not counted against the author's attempts.
  */
 #include "runtime/work/retry.h"
-#include "store/store.h"
 
 #include "runtime/core/crew.h"
 #include "runtime/core/lane.h"
@@ -16,8 +15,10 @@
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
 #include "runtime/loop/loop.h"
+#include "runtime/request/request.h"
 #include "runtime/work/job.h"
 #include "runtime/work/lease.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,11 +10,12 @@
  * queue until it posts it to the inbox; `cancelled` and the cancel callback are
  * the only things the engine touches meanwhile.
  */
+#include "runtime/work/worker.h"
+
 #include "runtime/core/fault.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/slots.h"
 #include "runtime/work/activity.h"
-#include "runtime/work/job.h"
 #include "runtime/work/share.h"
 
 #include <errno.h>

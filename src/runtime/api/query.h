@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/api/query.h -- what a row says of its instance. */
+#ifndef PAWL_RUNTIME_QUERY_H
+#define PAWL_RUNTIME_QUERY_H
+
+#include "runtime/core/runtime.h"
+
+/* What a row says of its instance; strings are borrowed. */
+void info_of_row(pawl_info *info, const pawl_row *row);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/api/queue_client.h -- a call on a queue, copied for the engine. */
+#ifndef PAWL_RUNTIME_QUEUE_CLIENT_H
+#define PAWL_RUNTIME_QUEUE_CLIENT_H
+
+#include "runtime/core/runtime.h"
+#include "runtime/queue/queue_desk.h"
+
+struct queue_req *queue_req_create(const pawl_queue_request *args, pawl_queue_reply_fn *fn,
+                                   void *arg);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/instance/park.h -- letters that cannot be delivered now. [engine] */
+#ifndef PAWL_RUNTIME_PARK_H
+#define PAWL_RUNTIME_PARK_H
+
+#include "runtime/core/runtime.h"
+
+/* The instance cannot go on with its code: park it (or fail it, by option). */
+void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
+                const struct engine_finding *finding);
+/* No code here for its version: the letter waits as a row. */
+void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* "waits for code …", or why it is cancelled, by option. */
+pawl_str turn_missing(pawl_runtime *rt, const pawl_row *row, pawl_str version);
+/* Let a letter wait as a row until the instance can run. */
+void turn_pile(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* Make a letter a row first; it comes back when that is durable. */
+void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* Take everything of this instance back and try again, letter by letter. */
+void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* Put the rows that wait for this instance into memory again. */
+void turn_unpile(pawl_runtime *rt, uint64_t uid);
+
+#endif

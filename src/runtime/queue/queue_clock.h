@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue/queue_clock.h -- queues over one pass: what is due, who waits, the commit. [engine]
+ */
+#ifndef PAWL_RUNTIME_QUEUE_CLOCK_H
+#define PAWL_RUNTIME_QUEUE_CLOCK_H
+
+#include "runtime/core/runtime.h"
+#include "runtime/queue/queue_desk.h"
+
+/* At the beginning of a pass: what is due, put off, or waited long enough. */
+void queue_look(pawl_runtime *rt);
+/* A waiting pop leaves its seat. */
+void queue_unpark(struct queue_desk *d, struct queue_req *req);
+/* The pop that calls back with `arg`: its waiting is over. */
+void queue_stop_waiting(pawl_runtime *rt, const void *arg);
+/* It is not wanted any more: no item is locked for nobody. */
+void queue_withdraw(pawl_runtime *rt, const void *arg);
+/* The same, of a client: answered as if there were nothing, also one that was put off. */
+void queue_end_wait(pawl_runtime *rt, const void *arg);
+/* Before the commit: serve waiting pops, start what bound queues ask for, fill in the round. */
+void queue_seal(pawl_runtime *rt);
+void queue_committed(pawl_runtime *rt);
+/* Requests to act on again, in order; refused: the store said no to this round alone. */
+struct item *queue_undone(pawl_runtime *rt, bool refused);
+bool queue_has_work(const pawl_runtime *rt);
+bool queue_is_full(const pawl_runtime *rt);
+int64_t queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: nobody waits, none rests */
+
+#endif

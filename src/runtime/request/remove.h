@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/request/remove.h -- take instances out of the store, trees at a time. [engine] */
+#ifndef PAWL_RUNTIME_REMOVE_H
+#define PAWL_RUNTIME_REMOVE_H
+
+#include "runtime/core/runtime.h"
+
+void remove_handle(pawl_runtime *rt, struct request *req);
+void prune_handle(pawl_runtime *rt, struct request *req);
+/* Stage the removal of finished trees on one page of instances, those below *cursor (0: from
+ * the newest), of up to `limit` instances or one tree more.  *cursor is where to go on, 0 at the
+ * end; *retfound is set when there was a finished root at all. */
+pawl_status prune_page(pawl_runtime *rt, int64_t before_ms, uint32_t limit, uint64_t *cursor,
+                       pawl_reply *reply, bool *retfound, pawl_error *err);
+/* Delete a few rows of removed instances; called when there is nothing else to do. */
+void remove_purge(pawl_runtime *rt);
+/* Stage the removal of one instance; false: trouble, or it is busy in this group. */
+bool remove_one(pawl_runtime *rt, const pawl_row *row, bool tell_parent);
+void remove_answer(pawl_runtime *rt, struct request *req, const pawl_reply *reply);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/request/request.h -- a client's call, on the engine thread. [engine] */
+#ifndef PAWL_RUNTIME_REQUEST_H
+#define PAWL_RUNTIME_REQUEST_H
+
+#include "runtime/core/runtime.h"
+
+/* Act on a client's request; takes ownership. */
+void request_handle(pawl_runtime *rt, struct request *req);
+/* Does that need no letter: is it done before the letters at hand are delivered? */
+bool request_acts_at_once(const struct request *req);
+/* While the disk is full only what frees or finishes is taken on, and health says so. */
+bool request_no_room(pawl_runtime *rt);
+/* Its instance is staged: put it in front of the items, for the next group. */
+void request_put_off(pawl_runtime *rt, struct request *req);
+
+#endif

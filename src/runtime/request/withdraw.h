@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/request/withdraw.h -- a caller that waited has gone. [engine] */
+#ifndef PAWL_RUNTIME_WITHDRAW_H
+#define PAWL_RUNTIME_WITHDRAW_H
+
+#include "runtime/core/runtime.h"
+
+/* A caller has gone: what waits for it is answered, and gets nothing.  Frees the item. */
+void withdraw_handle(pawl_runtime *rt, struct item *item);
+
+#endif

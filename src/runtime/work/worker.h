@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/worker.h -- threads that run activities. */
+#ifndef PAWL_RUNTIME_WORKER_H
+#define PAWL_RUNTIME_WORKER_H
+
+#include "runtime/core/runtime.h"
+
+/* Queue for a worker thread, starting one if all are busy. */
+void worker_queue(pawl_runtime *rt, struct job *job); /* begins at worker_flush(), or before */
+void worker_flush(pawl_runtime *rt);
+void worker_look(pawl_runtime *rt); /* when no thread could be started: try again */
+/* Without threads: run up to `max` queued jobs on this thread. */
+int worker_run_here(pawl_runtime *rt, int max);
+/* Stop taking jobs and wait up to `ms` for running ones; false: some still run. */
+bool worker_stop(pawl_runtime *rt, int64_t ms);
+
+#endif
