@@ -153,7 +153,7 @@ analyse-tidy:
 	@printf '%s\n' $(ANALYSED) | xargs -P2 -I{} clang-tidy --quiet {} -- $(ANALYSE) 2>/dev/null
 
 # make install         PREFIX=/usr/local LIBDIR=$(PREFIX)/lib DESTDIR=: binary, libraries, headers, pawl.pc, pawl-main.pc, pawl.service
-# make uninstall       with the same words: everything that install put there, and nothing else
+# make uninstall       with the same arguments: remove everything that install put there
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 VERSION := $(shell sed -n 's/^\#define PAWL_VERSION "\(.*\)"/\1/p' include/pawl/types.h)
@@ -186,11 +186,11 @@ uninstall:
 bench: all
 	@bench/run
 
-# make bench-peers    Pawl beside others (bench/peers/run says which); ROUNDS=3 SECONDS_EACH=3 WORDS=
+# make bench-peers    measure other engines beside Pawl (see bench/peers/run); ROUNDS=3 SECONDS_EACH=3 WORDS=
 bench-peers: all
 	@B=$(B) bench/peers/run $(WORDS)
 
-# make bench-instructions   count what each thing costs (callgrind); CHECK=1: fail if it grew
+# make bench-instructions   count instructions per operation (callgrind); CHECK=1: fail if one grew
 $(B)/bench/instructions: bench/instructions.c $(B)/obj/libpawl-all.a
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(LDFLAGS) $^ $(MAINLIBS) $(LDLIBS) -o $@
@@ -199,8 +199,8 @@ bench-instructions: all $(B)/bench/instructions
 
 # ---- The two commands -------------------------------------------------------
 
-# make run             the server with the examples on 127.0.0.1:8000 (PORT=8001 for another), until
-#                      Ctrl-C or SIGTERM; data in ./pawl-data: the next run goes on
+# make run             serve the examples on 127.0.0.1:8000 (PORT=8001 for another port) until
+#                      Ctrl-C or SIGTERM; the next run continues with the data in ./pawl-data
 run:
 	@scripts/setup run
 	@$(MAKE) --no-print-directory -j2 all >/dev/null
@@ -215,7 +215,7 @@ $(B)/obj/gentle.so: tools/gentle.c
 	@$(CC) -O1 -Wall -Wextra -Werror -shared -fPIC $< -o $@
 endif
 
-# make demo            an order, kill -9 in the middle, and on it goes
+# make demo            show an order that survives a kill -9 in the middle
 demo:
 	@scripts/setup run
 	@$(MAKE) --no-print-directory -j2 all >/dev/null
@@ -225,7 +225,7 @@ test:
 	@scripts/setup test
 	@tests/all
 
-# make test-all        everything: every variant in full, analysers, valgrind, mutants, torture
+# make test-all        run everything: all variants, analysers, valgrind, mutants, torture
 test-all:
 	@scripts/setup test
 	@tests/all --full
