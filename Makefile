@@ -56,7 +56,7 @@ $(call needs,pkg-config --exists check,the test library check,test)
 $(call needs,command -v $(firstword $(CC)),the compiler $(firstword $(CC)),test)
 endif
 
-# Rooms, lower first (tools/layers.txt says who may include whom).
+# Rooms, lower first (tools/layers.txt says which room may include which).
 ROOMS    := base fiber engine queue store runtime trial
 LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
 MAINSRC  := $(wildcard src/view/*.c src/http/*.c src/server/*.c src/cli/*.c)
@@ -206,7 +206,7 @@ run:
 	@$(MAKE) --no-print-directory -j2 all >/dev/null
 	@B=$(B) scripts/run
 
-# Told to stop, make itself would die of the signal; tools/gentle.c says more.
+# On a signal make itself ends with 130 or 143, even if the recipe ended well; tools/gentle.c prevents that.
 ifeq ($(MAKECMDGOALS),run)
 -load $(B)/obj/gentle.so
 $(B)/obj/gentle.so: tools/gentle.c
