@@ -441,11 +441,25 @@ static pawl_result leave_pending(struct sim *s, pawl_activity *act, const struct
     return pawl_pending(act);
 }
 
+/* It steps: what was seen may have grown, or ended. */
+static pawl_result be_cancelled(struct node *n, pawl_activity *act, uint64_t uid, const char *value)
+{
+    if (oncancel_run(n, act))
+        return pawl_err(act, "nobody sees this");
+    struct seen *i = seen_by_uid(n->sim, uid);
+    struct seen_task *t = i && i->execution == pawl_activity_execution(act)
+                              ? seen_task(i, pawl_activity_id(act))
+                              : NULL;
+    if (t)
+        t->returned_ok = true;
+    return pawl_ok(act, value);
+}
+
 static pawl_result run_activity(pawl_activity *act, pawl_str input)
 {
     struct node *n = pawl_activity_user(act);
     struct sim *s = n->sim;
-    if (n->frozen || n->old) /* what an old node was handed it may run: nobody sees the result */
+    if (node_is_over(n)) /* what it was handed it may run: nobody sees the result */
         return pawl_err(act, "nobody sees this");
     struct seen *i;
     struct seen_task *t = check_begin(s, act, &i);
@@ -473,6 +487,8 @@ static pawl_result run_activity(pawl_activity *act, pawl_str input)
     }
     case 'p':
         return leave_pending(s, act, i, value);
+    case 'c':
+        return be_cancelled(n, act, i->uid, value);
     default:
         break;
     }

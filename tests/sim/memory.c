@@ -32,6 +32,7 @@ static struct {
     bool hit;   /* one failed */
     int paused; /* callbacks and store calls, one in another */
     uint64_t left;
+    struct sim *sim;
     jmp_buf out;
 } state;
 
@@ -40,6 +41,7 @@ static bool fails(void)
     if (!state.armed || state.paused || state.hit || fiber_current() || --state.left)
         return false;
     state.hit = true;
+    state.sim->shortages++; /* at once: activities step, and see what came of it */
     return true;
 }
 
@@ -80,14 +82,15 @@ bool memory_step(struct node *n, uint64_t nth, int *retdone)
     state.hit = false;
     state.paused = 0;
     state.left = nth;
+    state.sim = n->sim;
     if (setjmp(state.out)) {
         state.armed = false;
+        state.sim->shortages--; /* it did not go on */
         return false;
     }
     state.armed = true;
     *retdone = pawl_runtime_step(n->rt, 0);
     state.armed = false;
-    n->sim->shortages += state.hit;
     if (state.hit)
         sim_trace(n->sim, "an allocation failed, and the step went on");
     return true;

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-bool node_is_frozen(const struct sim *s)
+bool node_is_over(const struct node *n)
 {
-    return s->node->frozen;
+    return n->frozen || n->old || n->rt->dead != PAWL_OK;
 }
 
 /* Which code the new process has. */

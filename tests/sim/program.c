@@ -31,7 +31,7 @@ struct maker {
     size_t len;
     int left;  /* nodes that may still be made */
     int depth; /* of programs inside programs */
-    bool queues, workers, unread, detached, greedy;
+    bool queues, workers, unread, detached, greedy, oncancel;
 };
 
 static void put(struct maker *m, const char *format, ...) PAWL_PRINTF(2, 3);
@@ -75,6 +75,10 @@ static void leaf(struct maker *m)
     }
     if (m->workers && pick(m, 5) == 0) {
         put(m, "e%c%d", "oooofy"[pick(m, 6)], pick(m, 8));
+        return;
+    }
+    if (m->oncancel && pick(m, 8) == 0) {
+        put(m, "%cc%d", pick(m, 5) ? 'a' : 'b', pick(m, 8));
         return;
     }
     int kind = pick(m, m->depth < 2 && m->left > 2 ? 20 : 14);
@@ -175,7 +179,8 @@ void program_make(struct prng *r, const struct plan *plan, char out[PROGRAM_BYTE
                       .workers = plan->rate[SITE_worker] > 0,
                       .unread = plan->rate[SITE_unread] > 0,
                       .detached = plan->rate[SITE_detached] > 0,
-                      .greedy = plan->rate[SITE_greedy] > 0};
+                      .greedy = plan->rate[SITE_greedy] > 0,
+                      .oncancel = plan->rate[SITE_oncancel] > 0};
     if (pick(&m, 2))
         put(&m, "!");
     if (pick(&m, 40) == 0) { /* many in a row: more than one round takes */

@@ -14,6 +14,7 @@
  *   queues.h   queues: calls, answers, items and locks (I16)
  *   workers.c  workers outside: leases, results by token
  *   busy.c     instances that never rest, callbacks that misbehave (L10, L11)
+ *   oncancel.c activities that are cancelled while they run (L12)
  *   memory.c   steps in which an allocation fails
  *   world.c    one seed: safety phase, heal phase, liveness
  *   run.h      many seeds, in child processes; shrinking; reports; the command line
@@ -79,7 +80,8 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(detached) /* not a fault: detached starts of ids that others use */                          \
     X(greedy)   /* code asks for more memory than a turn may have */                               \
     X(busy)     /* not a fault: an instance with a message in every pass is removed or retried */  \
-    X(rude)     /* callbacks make calls that would wait for the engine */
+    X(rude)     /* callbacks make calls that would wait for the engine */                          \
+    X(oncancel) /* not a fault: activities are cancelled while they run, and called then */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -96,7 +98,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
     X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
-    X(L10) X(L11)                                                                                  \
+    X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
 
@@ -291,6 +293,8 @@ void driver_raise(struct sim *s, const char *instance, const char *event, bool k
 const struct op *driver_steer(struct sim *s, pawl_op kind, const char *id, bool force);
 void busy_act(struct sim *s);                    /* busy.c */
 void rude_try(struct sim *s, struct node *node); /* inside a reply of that node */
+/* oncancel.c: the activity is cancelled while it runs; false: it was not, after all. */
+bool oncancel_run(struct node *n, pawl_activity *act);
 bool driver_start(struct sim *s, const char *instance, const char *program, const char *version);
 bool driver_is_token(struct sim *s, pawl_str data, int *ret);
 void driver_free(struct sim *s);
@@ -321,11 +325,11 @@ void node_open(struct sim *s);
 void node_crash(struct sim *s);
 void node_close(struct sim *s); /* in order */
 int node_step(struct sim *s);
-void node_register(struct sim *s); /* what is missing, while it runs */
-bool node_is_frozen(const struct sim *s);
-void node_takeover(struct sim *s); /* another node takes the store */
-void node_step_old(struct sim *s); /* those that lost it go on */
-void node_drop_old(struct sim *s); /* and end */
+void node_register(struct sim *s);       /* what is missing, while it runs */
+bool node_is_over(const struct node *n); /* crashed, dead, or the store was taken from it */
+void node_takeover(struct sim *s);       /* another node takes the store */
+void node_step_old(struct sim *s);       /* those that lost it go on */
+void node_drop_old(struct sim *s);       /* and end */
 
 struct fault faults_decide(void *user, enum fault_op op, uint64_t call);
 void faults_done(void *user); /* a store call is over */
