@@ -412,6 +412,11 @@ def test_patch_config(server):
     for bad in ({"max_lock": 1}, {"max_locks": -1}, {"dead_letter_queue": "patched"}, []):
         assert server.call("PATCH", path, bad).status == 400, bad
     assert server.get(path).json == want
+    times = {"dedup_window_seconds": 60, "message_ttl_seconds": 60}
+    assert expect(server.call("PATCH", path, times), 200).json == {**want, **times}
+    for name in times:                                  # 0 is a value: none
+        want[name] = times[name] = 0
+        assert expect(server.call("PATCH", path, {name: 0}), 200).json == {**want, **times}
     server.restart()
     assert server.get(path).json == want
 

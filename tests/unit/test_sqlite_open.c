@@ -565,6 +565,23 @@ TEST(a_backup_that_was_not_synced_was_not_made)
     box_drop(&b);
 }
 
+TEST(a_backup_of_a_torn_file_was_not_made)
+{
+    struct box b;
+    char copy[128];
+    pawl_backup_info info;
+    box_make(&b);
+    box_open(&b);
+    (void)box_instance(&b, "a", 3);
+    box_close(&b);
+    (void)snprintf(copy, sizeof copy, "%s/copy", b.dir);
+    ck_assert_int_eq(truncate(b.file, 8192), 0); /* its first page says how many there were */
+    ck_assert_int_eq(pawl_sqlite_backup(b.file, copy, false, &info, &b.err), PAWL_CORRUPT);
+    ck_assert_msg(strstr(b.err.text, b.file) || strstr(b.err.text, copy), "%s", b.err.text);
+    ck_assert(!exists(&b, "copy"));
+    box_drop(&b);
+}
+
 /* ---- Media that cannot be written ----------------------------------------------------------- */
 
 static bool read_only_disk;
