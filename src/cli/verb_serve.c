@@ -14,6 +14,7 @@
 #include "pawl/server.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,6 +24,9 @@
 #include <unistd.h>
 
 #define STOP_MS 10000
+/* Blocks of arenas (1 MiB at most) stay in the heap; what is larger is one answer or body. */
+#define MAPPED_BYTES (2 << 20)
+#define KEPT_BYTES   (8 << 20)
 
 static void block_signals(sigset_t *set, sigset_t *before)
 {
@@ -167,8 +171,17 @@ static int serve(struct cli *cli, struct session *session, const sigset_t *set,
     return status;
 }
 
+/* Without this the first large answer that is freed makes malloc keep all later ones: a
+ * budget of 256 MiB for answers then took up to 1 GB of the machine. */
+static void give_memory_back(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+}
+
 int verb_serve(struct cli *cli)
 {
+    give_memory_back();
     int status = session_load(cli);
     sigset_t set, before;
     if (status)

@@ -68,7 +68,7 @@ static struct call *next_call(pawl_server *s, bool *late)
 static void slim(struct call *c)
 {
     if (!c->answer.status || c->on_back ||
-        arena_bytes(c->mem) < c->answer.body.len * 2 + SLIM_BYTES)
+        arena_bytes(c->mem) < c->answer.body.len + c->answer.body.len / 4 + SLIM_BYTES)
         return;
     pawl_mem *mem = pawl_mem_new();
     if (!mem)

@@ -565,7 +565,26 @@ TEST(a_backup_that_was_not_synced_was_not_made)
     box_drop(&b);
 }
 
-TEST(a_backup_of_a_torn_file_was_not_made)
+/* The first page of a table, so that no read of it succeeds. */
+static void break_table(const char *file, const char *table)
+{
+    sqlite3 *db;
+    sqlite3_stmt *stmt;
+    char sql[128], page[4096];
+    (void)snprintf(sql, sizeof sql, "SELECT rootpage FROM sqlite_schema WHERE name='%s'", table);
+    ck_assert_int_eq(sqlite3_open(file, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+    off_t root = sqlite3_column_int(stmt, 0);
+    (void)sqlite3_finalize(stmt);
+    (void)sqlite3_close(db);
+    memset(page, 0xff, sizeof page);
+    int fd = open(file, O_WRONLY);
+    ck_assert_int_eq(pwrite(fd, page, sizeof page, (root - 1) * 4096), 4096);
+    close(fd);
+}
+
+TEST(a_backup_of_a_damaged_file_was_not_made)
 {
     struct box b;
     char copy[128];
@@ -574,10 +593,10 @@ TEST(a_backup_of_a_torn_file_was_not_made)
     box_open(&b);
     (void)box_instance(&b, "a", 3);
     box_close(&b);
+    break_table(b.file, "fence");
     (void)snprintf(copy, sizeof copy, "%s/copy", b.dir);
-    ck_assert_int_eq(truncate(b.file, 8192), 0); /* its first page says how many there were */
     ck_assert_int_eq(pawl_sqlite_backup(b.file, copy, false, &info, &b.err), PAWL_CORRUPT);
-    ck_assert_msg(strstr(b.err.text, b.file) || strstr(b.err.text, copy), "%s", b.err.text);
+    ck_assert_msg(strstr(b.err.text, copy) != NULL, "%s", b.err.text);
     ck_assert(!exists(&b, "copy"));
     box_drop(&b);
 }
