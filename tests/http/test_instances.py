@@ -2,6 +2,8 @@
 """HTTP_API "Instances" and "Operations": every call with every status."""
 import http.client
 import json
+import signal
+import socket
 import threading
 import time
 
@@ -453,6 +455,17 @@ def test_stream(server):
     assert any(i["instance"] == "s-2" for e in again for i in json.loads(e["data"])["instances"])
     assert read_events(open_stream(server, "1-1"), 1)[0]["event"] == "reset"
     assert read_events(open_stream(server, "nonsense"), 1)[0]["event"] == "reset"
+
+
+def test_stream_ends_whole_when_the_server_stops(server):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
+        s.sendall(b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        got = s.recv(65536)
+        server.process.send_signal(signal.SIGTERM)
+        while more := s.recv(65536):
+            got += more
+    assert got.endswith(b"0\r\n\r\n"), got[-200:]      # the last chunk, not a connection cut off
+    assert server.process.wait(20) == 0
 
 
 def test_stream_is_coalesced(server):
