@@ -95,8 +95,8 @@ static void suspect_all(struct sim *s)
     rt->unfused_requests = true;
     for (size_t i = 0; i < s->seen_count; i++)
         for (size_t k = 0; k < s->seen[i]->task_count; k++)
-            if (s->seen[i]->tasks[k].kind == PAWL_EV_ACTIVITY_SCHEDULED)
-                (void)map_put(&rt->suspects, s->seen[i]->tasks[k].rid, rt);
+            if (s->seen[i]->tasks[k].kind == PAWL_EV_ACTIVITY_SCHEDULED && s->seen[i]->tasks[k].rid)
+                (void)idset_add(&rt->suspects, s->seen[i]->tasks[k].rid);
     s->n->fired[SITE_unfused]++;
 }
 

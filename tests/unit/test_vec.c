@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_vec.c -- the growable array. */
+/* tests/unit/test_vec.c -- the growable array, on the heap and in an arena. */
 #include "../harness.h"
+#include "base/arena.h"
 #include "base/vec.h"
 #include "faults.h"
 
@@ -67,4 +68,29 @@ TEST(a_size_that_wraps_is_refused)
     ck_assert(!vec_grow(&items, &cap, cap, 64));
     ck_assert_ptr_null(items);
     ck_assert_uint_eq(cap, SIZE_MAX / 16);
+}
+
+TEST(a_list_in_an_arena_keeps_its_elements_and_adds_zeroed_ones)
+{
+    pawl_mem mem;
+    LIST(struct entry {
+        int64_t a;
+        char *b;
+    })
+    l = {0};
+
+    arena_init(&mem);
+    memset(arena_alloc(&mem, 100000), 0xff, 100000);
+    arena_reset(&mem); /* what it hands out next is not zero */
+    for (int i = 0; i < 1000; i++) {
+        struct entry *e = list_add(&mem, &l);
+        ck_assert_int_eq(e->a, 0);
+        ck_assert_ptr_null(e->b);
+        e->a = i;
+    }
+    ck_assert_uint_eq(l.count, 1000);
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(l.items[i].a, i);
+    arena_check(&mem);
+    arena_deinit(&mem);
 }

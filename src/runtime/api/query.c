@@ -8,6 +8,7 @@
  */
 #include "runtime/api/query.h"
 
+#include "base/deadline.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "runtime/api/client.h"
@@ -245,17 +246,6 @@ static void as_waited(pawl_info *info)
     }
 }
 
-static struct timespec deadline_of(int64_t timeout_ms)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += timeout_ms / 1000;
-    t.tv_nsec += (timeout_ms % 1000) * 1000000;
-    t.tv_sec += t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
-    return t;
-}
-
 /* A moment of waiting; false: the time is over. */
 static bool wait_a_bit(pawl_runtime *rt, struct wait_node *w, int64_t timeout_ms,
                        const struct timespec *until, int64_t end_ms)
@@ -280,7 +270,7 @@ static pawl_status wait_in(pawl_client *c, struct wait_node *w, const char *inst
     pawl_runtime *rt = c->rt;
     if (timeout_ms > LIMIT_DELAY_MS)
         timeout_ms = LIMIT_DELAY_MS;
-    struct timespec until = deadline_of(timeout_ms < 0 ? 0 : timeout_ms);
+    struct timespec until = deadline_in(timeout_ms < 0 ? 0 : timeout_ms);
     int64_t end_ms = rt_mono(rt) + (timeout_ms < 0 ? 0 : timeout_ms);
     for (bool more = true;; more = wait_a_bit(rt, w, timeout_ms, &until, end_ms)) {
         struct arena_mark mark = arena_mark(mem);

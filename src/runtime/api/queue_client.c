@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "base/pack.h"
 #include "base/rand.h"
 #include "runtime/core/inbox.h"
 #include "runtime/life/open.h"
@@ -194,21 +195,6 @@ static size_t bytes_of(const pawl_queue_request *a)
     return n;
 }
 
-static pawl_str put(char **at, pawl_str s)
-{
-    pawl_str copy = {*at, s.len};
-    if (s.len)
-        memcpy(*at, s.ptr, s.len);
-    (*at)[s.len] = 0;
-    *at += s.len + 1;
-    return copy;
-}
-
-static const char *put_c(char **at, const char *text)
-{
-    return text ? put(at, pawl_s(text)).ptr : NULL;
-}
-
 static void copy_config(struct queue_req *req, const pawl_queue_config *from, int64_t *backoff,
                         char **at)
 {
@@ -216,9 +202,9 @@ static void copy_config(struct queue_req *req, const pawl_queue_config *from, in
     if (from->retry_backoff_count)
         memcpy(backoff, from->retry_backoff, from->retry_backoff_count * sizeof(*backoff));
     req->config.retry_backoff = backoff;
-    req->config.dead_letter_queue = put(at, from->dead_letter_queue);
-    req->config.orchestration = put(at, from->orchestration);
-    req->config.version = put(at, from->version);
+    req->config.dead_letter_queue = pack_str(at, from->dead_letter_queue);
+    req->config.orchestration = pack_str(at, from->orchestration);
+    req->config.version = pack_str(at, from->version);
     req->args.config = &req->config;
 }
 
@@ -247,22 +233,22 @@ struct queue_req *queue_req_create(const pawl_queue_request *a, pawl_queue_reply
     const char **to_locks = (const char **)(void *)((char *)to_items + items);
     int64_t *to_backoff = (int64_t *)(void *)((char *)to_locks + locks);
     char *at = (char *)to_backoff + backoff;
-    req->args.queue = put_c(&at, a->queue);
-    req->args.reason = put_c(&at, a->reason);
-    req->args.target = put_c(&at, a->target);
-    req->args.orchestration = put_c(&at, a->orchestration);
-    req->args.version = put_c(&at, a->version);
-    req->args.key = put_c(&at, a->key);
+    req->args.queue = pack_text(&at, a->queue);
+    req->args.reason = pack_text(&at, a->reason);
+    req->args.target = pack_text(&at, a->target);
+    req->args.orchestration = pack_text(&at, a->orchestration);
+    req->args.version = pack_text(&at, a->version);
+    req->args.key = pack_text(&at, a->key);
     req->print = push && a->key ? print_of(a) : 0;
     for (size_t i = 0; i < args.item_count; i++) {
         to_items[i] = a->items[i];
-        to_items[i].data = put(&at, a->items[i].data);
-        to_items[i].dedup_id = put(&at, a->items[i].dedup_id);
-        to_items[i].group = put(&at, a->items[i].group);
-        to_items[i].headers = put(&at, a->items[i].headers);
+        to_items[i].data = pack_str(&at, a->items[i].data);
+        to_items[i].dedup_id = pack_str(&at, a->items[i].dedup_id);
+        to_items[i].group = pack_str(&at, a->items[i].group);
+        to_items[i].headers = pack_str(&at, a->items[i].headers);
     }
     for (size_t i = 0; i < args.lock_count; i++)
-        to_locks[i] = put_c(&at, a->lock_ids[i]);
+        to_locks[i] = pack_text(&at, a->lock_ids[i]);
     req->args.items = to_items;
     req->args.lock_ids = to_locks;
     if (config)

@@ -6,11 +6,11 @@
  * single signal could go to it instead of the engine.
  */
 #include "runtime/core/inbox.h"
+
+#include "base/deadline.h"
 #include "runtime/core/embed.h"
 #include "runtime/core/owed.h"
 #include "runtime/loop/lend.h"
-
-#include <time.h>
 
 #define HELD_MAX 16 /* so many do not wait any longer */
 
@@ -117,8 +117,7 @@ static bool has_reason(const pawl_runtime *rt)
 
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
 {
-    struct timespec until = {.tv_sec = until_mono_ms / 1000,
-                             .tv_nsec = (until_mono_ms % 1000) * 1000000};
+    struct timespec until = deadline_at(until_mono_ms);
     pthread_mutex_lock(&rt->lock);
     if (!has_reason(rt) && lend_is_light(rt))
         rt->come(rt->come_arg);

@@ -5,23 +5,13 @@
 #include "runtime/core/coming.h"
 
 #include "base/limits.h"
+#include "base/pack.h"
 #include "runtime/core/owed.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Copy `s` to *at, NUL-terminated, and move on. */
-static pawl_str put(char **at, pawl_str s)
-{
-    pawl_str copy = {*at, s.len};
-    if (s.len)
-        memcpy(*at, s.ptr, s.len);
-    (*at)[s.len] = 0;
-    *at += s.len + 1;
-    return copy;
-}
 
 struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str instance, pawl_str key)
 {
@@ -32,11 +22,11 @@ struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str ins
     memset(l, 0, sizeof(*l));
     char *at = (char *)(l + 1);
     l->mail = *mail;
-    l->mail.name = put(&at, mail->name);
-    l->mail.data = put(&at, mail->data);
-    l->mail.attrs = put(&at, mail->attrs);
-    l->instance = put(&at, instance);
-    l->key = put(&at, key);
+    l->mail.name = pack_str(&at, mail->name);
+    l->mail.data = pack_str(&at, mail->data);
+    l->mail.attrs = pack_str(&at, mail->attrs);
+    l->instance = pack_str(&at, instance);
+    l->key = pack_str(&at, key);
     l->uid = uid;
     return l;
 }
@@ -117,11 +107,6 @@ struct letter *letter_next(pawl_runtime *rt)
     return l;
 }
 
-static const char *put_c(char **at, const char *text)
-{
-    return text ? put(at, pawl_s(text)).ptr : NULL;
-}
-
 static size_t length(const char *text)
 {
     return text ? strlen(text) + 1 : 0;
@@ -140,12 +125,12 @@ struct request *request_create(const pawl_request *args, pawl_reply_fn *fn, void
     req->fn = fn;
     req->arg = arg;
     char *at = req->text;
-    req->args.instance = put_c(&at, args->instance);
-    req->args.name = put_c(&at, args->name);
-    req->args.version = put_c(&at, args->version);
-    req->args.reason = put_c(&at, args->reason);
-    req->args.idempotency_key = put_c(&at, args->idempotency_key);
-    req->args.data = put(&at, args->data);
+    req->args.instance = pack_text(&at, args->instance);
+    req->args.name = pack_text(&at, args->name);
+    req->args.version = pack_text(&at, args->version);
+    req->args.reason = pack_text(&at, args->reason);
+    req->args.idempotency_key = pack_text(&at, args->idempotency_key);
+    req->args.data = pack_str(&at, args->data);
     return req;
 }
 

@@ -26,6 +26,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/heap.h"
+#include "base/idset.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/point.h"
@@ -33,7 +34,6 @@
 #include "engine/engine.h"
 #include "pawl/provider.h"
 #include "pawl/runtime.h"
-#include "runtime/core/list.h"
 #include "runtime/core/registry.h"
 
 #include <pthread.h>
@@ -327,8 +327,8 @@ struct pawl_runtime {
     bool fetch_messages, look_deadlines, purge_left;
     bool mail_lies;            /* of this process' own messages: newer ones lie behind them */
     int64_t purge_at_ms;       /* mono: not before */
-    struct map codeless;       /* uid -> resident or 1: waits for code */
-    struct map piled;          /* uid -> 1: its waiting rows could not be read yet */
+    struct idset codeless;     /* uids that wait for code */
+    struct idset piled;        /* uids whose waiting rows could not be read yet */
     struct map mailboxes;      /* address -> what waits for it (mailbox.c) */
     struct map coming;         /* id -> a start by name that is on its way (coming.c) */
     struct coming *spoken_for; /* ids decided in this pass */
@@ -346,10 +346,10 @@ struct pawl_runtime {
     bool unfused_requests;  /* a start or raise took the process down last time: store it first */
     uint64_t turn_item;     /* row of the letter being delivered, for the blame; 0: not stored */
     pawl_status dead;       /* FENCED or UNKNOWN: nothing runs any more */
-    struct map mend;        /* peek-lock mode: uids to put right first */
+    struct idset mend;      /* peek-lock mode: uids to put right first */
     struct heap held;       /* without delayed visibility: what is not due yet */
     struct map held_timers; /* the timers among them, each once */
-    struct map suspects;    /* work or message id -> 1: run unfused */
+    struct idset suspects;  /* work or message ids: run unfused */
 
     struct {
         int64_t at_ms;       /* mono: not before; INT64_MAX: nothing is due before something ends */

@@ -258,7 +258,7 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
     }
     if (!codeless)
         return;
-    need_memory(map_put(&rt->codeless, s->row.uid, (void *)(uintptr_t)s->row.uid));
+    need_memory(idset_add(&rt->codeless, s->row.uid));
     s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
     if (s->change != PAWL_ROW_INSERT)
         s->change = PAWL_ROW_ALL;

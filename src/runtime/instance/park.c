@@ -171,7 +171,7 @@ void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
         s->row.finding = finding;
         stage_row_changed(s);
     }
-    need_memory(map_put(&rt->codeless, r->row.uid, (void *)(uintptr_t)r->row.uid));
+    need_memory(idset_add(&rt->codeless, r->row.uid));
     r->doomed = true;
     turn_pile(rt, r, l);
 }
@@ -190,7 +190,7 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
         return;
     }
     if (rc != PAWL_OK) {
-        need_memory(map_put(&rt->piled, uid, (void *)(uintptr_t)uid));
+        need_memory(idset_add(&rt->piled, uid));
         rt->retry_at_ms = rt_mono(rt) + 100;
         return;
     }

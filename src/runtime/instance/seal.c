@@ -10,6 +10,7 @@
 #include "runtime/instance/seal.h"
 
 #include "base/buf.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/rand.h"
 #include "runtime/core/crew.h"
@@ -61,20 +62,13 @@ static void find_withdrawn(struct stage *s, bool *gone)
     map_deinit(&seen);
 }
 
-static void hex16(char to[17], uint64_t n)
-{
-    for (int i = 15; i >= 0; i--, n >>= 4)
-        to[i] = "0123456789abcdef"[n & 15];
-    to[16] = '\0';
-}
-
 pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row)
 {
     /* Different for every execution, and nobody can tell it without the key. */
     uint64_t what[2] = {row->uid, rt->seed_count++};
     pawl_json *w = pawl_json_new(&rt->group_mem);
     char hex[17];
-    hex16(hex, siphash24(rt->seed_key, what, sizeof(what)));
+    hex_write_u64(hex, siphash24(rt->seed_key, what, sizeof(what)));
     pawl_json_object(w);
     pawl_json_key(w, "version");
     pawl_json_str(w, version);

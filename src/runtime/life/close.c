@@ -126,10 +126,13 @@ void runtime_discard(pawl_runtime *rt)
             break;
         free(name);
     }
-    struct map *maps[] = {&rt->by_uid,     &rt->by_id,    &rt->inflight, &rt->codeless, &rt->piled,
-                          &rt->kept_names, &rt->suspects, &rt->jobs,     &rt->waiters,  &rt->mend};
+    struct map *maps[] = {&rt->by_uid,     &rt->by_id, &rt->inflight,
+                          &rt->kept_names, &rt->jobs,  &rt->waiters};
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         map_deinit(maps[i]);
+    struct idset *sets[] = {&rt->codeless, &rt->piled, &rt->suspects, &rt->mend};
+    for (size_t i = 0; i < COUNT_OF(sets); i++)
+        idset_deinit(sets[i]);
     arena_deinit(&rt->group_mem);
     arena_deinit(&rt->load_mem);
     fiber_pool_destroy(rt->fibers);

@@ -10,6 +10,7 @@
 #include "runtime/life/open.h"
 
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/forks.h"
 #include "base/limits.h"
 #include "base/misuse.h"
@@ -121,16 +122,16 @@ static void init_lists(pawl_runtime *rt)
     map_init(&rt->by_uid);
     map_init(&rt->by_id);
     map_init(&rt->inflight);
-    map_init(&rt->codeless);
-    map_init(&rt->piled);
+    idset_init(&rt->codeless);
+    idset_init(&rt->piled);
     map_init(&rt->kept_names);
     map_init(&rt->coming);
     map_init(&rt->mailboxes);
-    map_init(&rt->suspects);
+    idset_init(&rt->suspects);
     map_init(&rt->jobs);
     rt->polls_end = &rt->polls;
     map_init(&rt->waiters);
-    map_init(&rt->mend);
+    idset_init(&rt->mend);
     heap_init(&rt->held);
     map_init(&rt->held_timers);
     heap_init(&rt->limits);
@@ -140,20 +141,16 @@ static void init_lists(pawl_runtime *rt)
 
 static void init_locks(pawl_runtime *rt)
 {
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
     pthread_mutex_init(&rt->lock, NULL);
     pthread_mutex_init(&rt->feed_lock, NULL);
     pthread_mutex_init(&rt->work_lock, NULL);
     pthread_mutex_init(&rt->watch_lock, NULL);
     pthread_mutex_init(&rt->trouble_lock, NULL);
-    pthread_cond_init(&rt->wake, &mono);
-    pthread_cond_init(&rt->work_ready, &mono);
+    deadline_cond_init(&rt->wake);
+    deadline_cond_init(&rt->work_ready);
     pthread_mutex_init(&rt->cancels.lock, NULL);
-    pthread_cond_init(&rt->cancels.changed, &mono);
-    pthread_cond_init(&rt->watch_wake, &mono);
-    pthread_condattr_destroy(&mono);
+    deadline_cond_init(&rt->cancels.changed);
+    deadline_cond_init(&rt->watch_wake);
 }
 
 static pawl_runtime *create(pawl_app *app, const pawl_options *opts)

@@ -21,7 +21,7 @@
 
 static bool suspect(pawl_runtime *rt, uint64_t id)
 {
-    need_memory(map_put(&rt->suspects, id, rt));
+    need_memory(idset_add(&rt->suspects, id));
     return true;
 }
 

@@ -114,13 +114,12 @@ static void look_at_clock(pawl_runtime *rt)
     lease_look(rt);
 }
 
-static void unpile_all(pawl_runtime *rt, struct map *uids)
+static void unpile_all(pawl_runtime *rt, struct idset *uids)
 {
-    size_t cursor = 0, n = 0;
-    uint64_t *list = arena_array(&rt->group_mem, uint64_t, uids->count + 1);
-    for (void *uid; (uid = map_next(uids, &cursor));)
-        list[n++] = (uintptr_t)uid;
-    map_reset(uids);
+    size_t n = uids->count;
+    uint64_t *list = arena_array(&rt->group_mem, uint64_t, n + 1);
+    idset_list(uids, list);
+    idset_reset(uids);
     for (size_t i = 0; i < n; i++)
         turn_unpile(rt, list[i]);
 }

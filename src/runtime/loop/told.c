@@ -10,6 +10,7 @@
  */
 #include "runtime/loop/told.h"
 
+#include "base/deadline.h"
 #include "base/misuse.h"
 #include "runtime/api/query.h"
 #include "runtime/life/open.h"
@@ -138,12 +139,8 @@ void told_drain(pawl_runtime *rt)
 
 void told_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance)
 {
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
     *w = (struct wait_node){.instance = instance};
-    pthread_cond_init(&w->changed, &mono);
-    pthread_condattr_destroy(&mono);
+    deadline_cond_init(&w->changed);
     pthread_mutex_lock(&rt->lock);
     w->next = map_gets(&rt->waiters, instance);
     if (w->next)

@@ -12,12 +12,12 @@
  */
 #include "runtime/loop/watchdog.h"
 
+#include "base/deadline.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SLOW_TURN_MS 10000
@@ -99,11 +99,7 @@ static void *watch(void *arg)
             atomic_store(&rt->watch_asleep, false);
             continue;
         }
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += (w.pause_ms % 1000) * 1000000;
-        until.tv_sec += w.pause_ms / 1000 + until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = deadline_in(w.pause_ms);
         w.looked_ms = rt_mono(rt);
         (void)pthread_cond_timedwait(&rt->watch_wake, &rt->watch_lock, &until);
         w.slow = look(rt, &w);

@@ -20,7 +20,7 @@ void mend_later(pawl_runtime *rt, uint64_t uid)
 {
     if (!uid)
         return;
-    need_memory(map_put(&rt->mend, uid, (void *)(uintptr_t)uid));
+    need_memory(idset_add(&rt->mend, uid));
     rt->fence.mending = true; /* the mark stays until the last of them is whole */
 }
 
@@ -193,18 +193,17 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
 
 bool mend_look(pawl_runtime *rt)
 {
-    size_t cursor = 0, n = 0, count = rt->mend.count;
-    if (!count)
+    size_t n = rt->mend.count;
+    if (!n)
         return false;
-    uint64_t *uids = arena_array(&rt->group_mem, uint64_t, count);
-    for (void *uid; (uid = map_next(&rt->mend, &cursor));)
-        uids[n++] = (uintptr_t)uid;
+    uint64_t *uids = arena_array(&rt->group_mem, uint64_t, n);
+    idset_list(&rt->mend, uids);
     for (size_t i = 0; i < n && rt->stage_count < rt->opts.group_limit; i++) {
         if (!mend_one(rt, uids[i])) {
             rt->retry_at_ms = rt_mono(rt) + 100;
             break;
         }
-        map_remove(&rt->mend, uids[i]);
+        idset_remove(&rt->mend, uids[i]);
     }
     rt->fence.mending = rt->mend.count != 0; /* the rest is in this commit */
     return true;

@@ -2,6 +2,7 @@
 /* runtime/work/job.c -- see job.h.  Life of a job; retry.c decides failed attempts. */
 #include "runtime/work/job.h"
 
+#include "base/pack.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
@@ -45,16 +46,6 @@ bool job_admit(pawl_runtime *rt, const pawl_work *w)
     return true;
 }
 
-static pawl_str put(char **at, pawl_str s)
-{
-    pawl_str copy = {*at, s.len};
-    if (s.len)
-        memcpy(*at, s.ptr, s.len);
-    (*at)[s.len] = 0;
-    *at += s.len + 1;
-    return copy;
-}
-
 static struct job *job_create(pawl_runtime *rt, const pawl_work *w)
 {
     size_t bytes = w->instance.len + w->name.len + w->input.len + w->attrs.len + w->last_error.len +
@@ -67,17 +58,17 @@ static struct job *job_create(pawl_runtime *rt, const pawl_work *w)
     job->item.kind = ITEM_JOB;
     job->rt = rt;
     job->work = *w;
-    job->work.instance = put(&at, w->instance);
-    job->work.name = put(&at, lane_activity(w->name));
-    job->work.input = put(&at, w->input);
-    job->work.attrs = put(&at, w->attrs);
-    job->work.last_error = put(&at, w->last_error);
-    job->work.lock_token = put(&at, w->lock_token);
+    job->work.instance = pack_str(&at, w->instance);
+    job->work.name = pack_str(&at, lane_activity(w->name));
+    job->work.input = pack_str(&at, w->input);
+    job->work.attrs = pack_str(&at, w->attrs);
+    job->work.last_error = pack_str(&at, w->last_error);
+    job->work.lock_token = pack_str(&at, w->lock_token);
     job->activity = registry_activity(rt->app, job->work.name);
     pthread_mutex_init(&job->token_lock, NULL);
     arena_init(&job->mem);
     job->policy = policy_parse(job->work.attrs, &job->mem);
-    job->unfused = map_get(&rt->suspects, w->id) != NULL;
+    job->unfused = idset_has(&rt->suspects, w->id);
     return job;
 }
 

@@ -268,7 +268,7 @@ static void lease_row(pawl_runtime *rt, struct polling *at, const pawl_work *w, 
     at->s = put_row(rt, at->s, w, token.ptr, to->locked_until_ms);
     crew_freed(rt, w->id); /* whoever had it before */
     crew_leased(rt, at->q->worker, w, to->locked_until_ms);
-    job_began(rt, w, map_get(&rt->suspects, w->id), rt->now_ms);
+    job_began(rt, w, idset_has(&rt->suspects, w->id), rt->now_ms);
     at->bytes += w->input.len;
 }
 

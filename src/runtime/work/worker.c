@@ -12,6 +12,7 @@
  */
 #include "runtime/work/worker.h"
 
+#include "base/deadline.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/slots.h"
@@ -21,7 +22,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define HAND_OUT 32 /* jobs that wait for the rest of a commit */
 
@@ -186,13 +186,7 @@ int worker_run_here(pawl_runtime *rt, int max)
 
 bool worker_stop(pawl_runtime *rt, int64_t ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += (ms % 1000) * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-
+    struct timespec until = deadline_in(ms);
     pthread_mutex_lock(&rt->work_lock);
     rt->workers_stop = true;
     pthread_cond_broadcast(&rt->work_ready);

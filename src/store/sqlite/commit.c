@@ -155,7 +155,7 @@ pawl_status sqlite_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_
         return status;
     s->fence = fence;
     committed_note(s);
-    taken_reset(&s->messages);
+    idset_reset(&s->messages);
     s->seen_ms = INT64_MIN;
     s->seen_id = 0;
     work_reset(s);
@@ -339,7 +339,7 @@ static bool make_room(struct sqlite_store *s, const pawl_round *rounds, size_t c
 
     for (size_t i = 0; i < count; i++)
         more += rounds[i].message_count;
-    return more == 0 || taken_reserve(&s->messages, more);
+    return more == 0 || idset_reserve(&s->messages, more);
 }
 
 static void remember_messages(struct sqlite_store *s, const pawl_round *r, int64_t now_ms)
@@ -347,20 +347,20 @@ static void remember_messages(struct sqlite_store *s, const pawl_round *r, int64
     for (size_t i = 0; i < r->message_count; i++) {
         const pawl_message *m = &r->messages[i];
         if (m->visible_ms <= now_ms)
-            (void)taken_add(&s->messages, m->id); /* C7; room was made */
+            (void)idset_add(&s->messages, m->id); /* C7; room was made */
         else
             messages_lower(s, m->visible_ms, m->id);
     }
     for (size_t i = 0; i < r->message_update_count; i++) {
         const pawl_message_update *u = &r->message_updates[i];
-        taken_remove(&s->messages, u->id);
+        idset_remove(&s->messages, u->id);
         if (!u->mailbox)
             messages_lower(s, u->visible_ms, u->id);
     }
     for (size_t i = 0; i < r->quarantine_count; i++)
-        taken_remove(&s->messages, r->quarantine[i].id);
+        idset_remove(&s->messages, r->quarantine[i].id);
     for (size_t i = 0; i < r->drop_message_count; i++)
-        taken_remove(&s->messages, r->drop_messages[i]);
+        idset_remove(&s->messages, r->drop_messages[i]);
 }
 
 static void remember_work(struct sqlite_store *s, const pawl_round *r)

@@ -56,7 +56,7 @@ static int scan(struct sqlite_store *s, sqlite3_stmt *stmt, uint32_t limit, pawl
     while (s->fetched.count < limit && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         at->id = column_id(stmt, 0);
         at->ms = sqlite3_column_int64(stmt, 9);
-        if (taken_has(&s->messages, at->id))
+        if (idset_has(&s->messages, at->id))
             continue;
         pawl_message m;
         uint64_t *bad;
@@ -93,7 +93,7 @@ pawl_status sqlite_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t lim
     conn_enter(&s->writer, mem);
     if (at.ms <= now_ms) /* else a clock stepped back behind what was seen */
         rc = collect(s, now_ms, limit, mem, &at);
-    if (rc == SQLITE_OK && !taken_reserve(&s->messages, s->fetched.count))
+    if (rc == SQLITE_OK && !idset_reserve(&s->messages, s->fetched.count))
         rc = SQLITE_NOMEM;
     if (rc != SQLITE_OK) {
         conn_leave(&s->writer);
@@ -108,7 +108,7 @@ pawl_status sqlite_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t lim
     }
     for (size_t i = 0; i < s->fetched.count; i++) {
         items[i] = s->fetched.items[i];
-        (void)taken_add(&s->messages, items[i].id);
+        (void)idset_add(&s->messages, items[i].id);
     }
     s->seen_ms = at.ms;
     s->seen_id = at.id;
@@ -143,7 +143,7 @@ void sqlite_abandon_messages(pawl_store *base, const uint64_t *ids, size_t count
     sqlite3_stmt *stmt = s->writer.db ? conn_statement(&s->writer, ST_MESSAGE_WHEN) : NULL;
 
     for (size_t i = 0; i < count; i++) {
-        taken_remove(&s->messages, ids[i]);
+        idset_remove(&s->messages, ids[i]);
         if (stmt)
             bind_id(stmt, 1, ids[i]);
         int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;

@@ -234,9 +234,9 @@ static struct sqlite_store *create(const char *file)
     s->lock_fd = -1;
     s->checkpoint_pages = s->checkpoint_at = CHECKPOINT_PAGES;
     s->seen_ms = INT64_MIN;
-    taken_init(&s->messages);
-    taken_init(&s->work);
-    taken_init(&s->loose);
+    idset_init(&s->messages);
+    idset_init(&s->work);
+    idset_init(&s->loose);
     map_init(&s->names);
     (void)pthread_mutex_init(&s->pool_lock, NULL);
     (void)pthread_cond_init(&s->pool_free, NULL);
@@ -285,7 +285,7 @@ static void sqlite_close(pawl_store *base)
     committed_close(s);
     there_deinit(&s->file_there);
     there_deinit(&s->wal_there);
-    taken_deinit(&s->messages);
+    idset_deinit(&s->messages);
     vec_deinit(&s->fetched);
     vec_deinit(&s->unreadable);
     work_deinit(s);

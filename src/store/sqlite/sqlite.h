@@ -24,12 +24,12 @@
 #define PAWL_STORE_SQLITE_SQLITE_H
 
 #include "base/arena.h"
+#include "base/idset.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "pawl/provider.h"
 #include "store/lock.h"
 #include "store/sqlite/statements.h"
-#include "store/taken.h"
 #include "store/there.h"
 
 #include <pthread.h>
@@ -166,14 +166,14 @@ struct sqlite_store {
 
     struct pending pending;
 
-    struct taken messages; /* taken */
+    struct idset messages; /* taken */
     int64_t seen_ms;       /* messages up to (seen_ms, seen_id) are taken or not fetchable */
     uint64_t seen_id;
     VEC(pawl_message) fetched; /* scratch */
     VEC(uint64_t) unreadable;  /* scratch: message rows for the quarantine */
 
-    struct taken work;                /* taken by fetch_work */
-    struct taken loose;               /* held rows that were abandoned */
+    struct idset work;                /* taken by fetch_work */
+    struct idset loose;               /* held rows that were abandoned */
     struct map names;                 /* activity name -> struct work_name, owned */
     VEC(struct candidate) candidates; /* scratch */
     VEC(uint64_t) abandoned;          /* that could not be looked up when they were */

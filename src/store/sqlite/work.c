@@ -64,7 +64,7 @@ pawl_status sqlite_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *
     }
     if (rc == SQLITE_OK && s->candidates.count) {
         choose(&f);
-        if (!taken_reserve(&s->work, s->candidates.count))
+        if (!idset_reserve(&s->work, s->candidates.count))
             rc = SQLITE_NOMEM;
     }
     if (rc == SQLITE_OK && s->candidates.count) {
@@ -101,7 +101,7 @@ static int scan_ready(struct fetch *f, struct work_name *n, bool fresh, uint32_t
     bind_id(stmt, 2, *cursor);
     while (found < f->limit && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         uint64_t id = column_id(stmt, 0);
-        if (taken_has(&f->s->work, id)) {
+        if (idset_has(&f->s->work, id)) {
             if (found == 0)
                 *cursor = id;
         } else if (!propose(f, id, fresh)) {
@@ -142,7 +142,7 @@ static int scan_delayed(struct fetch *f, struct work_name *n, sqlite3_stmt *stmt
             *retnext = free_ms;
             break;
         }
-        if (!taken_has(&f->s->work, id)) {
+        if (!idset_has(&f->s->work, id)) {
             if (!propose(f, id, false)) {
                 rc = SQLITE_NOMEM;
                 break;
@@ -190,7 +190,7 @@ static int look_at_loose(struct fetch *f, struct work_name *n)
         return sqlite3_extended_errcode(f->c->db);
     for (size_t i = 0; i < n->loose.count; i++) {
         uint64_t id = n->loose.items[i];
-        if (!taken_has(&f->s->loose, id))
+        if (!idset_has(&f->s->loose, id))
             continue;
         n->loose.items[kept++] = id;
         bind_id(stmt, 1, id);
@@ -288,8 +288,8 @@ static void take_row(struct fetch *f, sqlite3_stmt *stmt, pawl_mem *mem, pawl_wo
         return;
     }
     damage_note(f->s, "work", w->id);
-    taken_remove(&f->s->loose, w->id);
-    (void)taken_add(&f->s->work, w->id); /* room was made */
+    idset_remove(&f->s->loose, w->id);
+    (void)idset_add(&f->s->work, w->id); /* room was made */
 }
 
 /* Fresh rows from candidate *at on whose ids lie together, by one statement: a
@@ -350,9 +350,9 @@ static void note_taken(struct fetch *f, const pawl_work_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         uint64_t id = list->items[i].id;
-        if (taken_has(&f->s->loose, id))
-            taken_remove(&f->s->loose, id);
+        if (idset_has(&f->s->loose, id))
+            idset_remove(&f->s->loose, id);
         else
-            (void)taken_add(&f->s->work, id); /* room was made */
+            (void)idset_add(&f->s->work, id); /* room was made */
     }
 }

@@ -94,9 +94,9 @@ void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, in
 void work_forget(struct sqlite_store *s, uint64_t id)
 {
     if (s->work.count)
-        taken_remove(&s->work, id);
+        idset_remove(&s->work, id);
     if (s->loose.count)
-        taken_remove(&s->loose, id);
+        idset_remove(&s->loose, id);
 }
 
 void work_reset(struct sqlite_store *s)
@@ -109,16 +109,16 @@ void work_reset(struct sqlite_store *s)
         free(n);
     }
     map_reset(&s->names);
-    taken_reset(&s->work);
-    taken_reset(&s->loose);
+    idset_reset(&s->work);
+    idset_reset(&s->loose);
 }
 
 void work_deinit(struct sqlite_store *s)
 {
     work_reset(s);
     map_deinit(&s->names);
-    taken_deinit(&s->work);
-    taken_deinit(&s->loose);
+    idset_deinit(&s->work);
+    idset_deinit(&s->loose);
     vec_deinit(&s->candidates);
     vec_deinit(&s->abandoned);
 }
@@ -126,10 +126,10 @@ void work_deinit(struct sqlite_store *s)
 /* A held row is free: it is in no index, so remember it by its name. */
 static void loosen(struct sqlite_store *s, struct work_name *n, uint64_t id)
 {
-    if (taken_has(&s->loose, id))
+    if (idset_has(&s->loose, id))
         return;
     uint64_t *slot = vec_push(&n->loose);
-    need_memory(slot && taken_add(&s->loose, id)); /* else the row is stuck until a restart */
+    need_memory(slot && idset_add(&s->loose, id)); /* else the row is stuck until a restart */
     *slot = id;
 }
 
@@ -160,7 +160,7 @@ void sqlite_abandon_work(pawl_store *base, const uint64_t *ids, size_t count)
     struct sqlite_store *s = sqlite_of(base);
 
     for (size_t i = 0; i < count; i++) {
-        taken_remove(&s->work, ids[i]);
+        idset_remove(&s->work, ids[i]);
         if (!s->writer.db || let_go(s, ids[i]) == SQLITE_OK)
             continue;
         uint64_t *slot = vec_push(&s->abandoned); /* in trouble: at the next fetch */
