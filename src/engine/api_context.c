@@ -71,10 +71,11 @@ pawl_result pawl_continue_as_new(pawl_ctx *ctx, pawl_str input, const char *vers
 {
     assert_in_code(ctx);
     pawl_error err;
+    pawl_str readable = is_odd(input) ? pawl_s(NULL) : input;
 
     ctx->continuing = true;
     ctx->next_refusal[0] = '\0';
-    ctx->next_input = arena_dup(&ctx->mem, is_odd(input) ? (pawl_str){0} : input);
+    ctx->next_input = arena_dup(&ctx->mem, readable);
     ctx->next_version = arena_dup(&ctx->mem, pawl_s(version));
     if (version && strcmp(version, PAWL_SAME_VERSION) == 0)
         ctx->next_version = ctx->version;

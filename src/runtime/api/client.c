@@ -249,9 +249,9 @@ static pawl_status call_plain(pawl_client *c, const pawl_request *request, pawl_
 pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                               const pawl_start_opts *opts, pawl_reply *ret)
 {
-    pawl_reply local, *reply = ret ? ret : &local;
+    pawl_reply local = {0}, *reply = ret ? ret : &local;
     pawl_start_opts o;
-    *reply = (pawl_reply){0};
+    *reply = local;
     if (!OPTIONS_TAKE(&o, opts, "pawl_start_opts", &reply->error))
         return reply->status = reply->error.status;
     return call(c,
