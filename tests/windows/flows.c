@@ -148,6 +148,20 @@ static pawl_result failing(pawl_ctx *ctx, pawl_str input)
     return pawl_failf(ctx, "gave up: %s", r.value.ptr);
 }
 
+/* A call nobody takes is given up, and then a timer: the rows that go are not the first ones. */
+static pawl_result withdrawn(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_call(ctx, "Echo", input));
+    pawl_task call = pawl_start_with(ctx, "Elsewhere", input, PAWL_CALL_OPTS(.tag = "nobody"));
+    pawl_ignore(pawl_sleep(ctx, 10));
+    pawl_cancel(ctx, call);
+    pawl_ignore(pawl_sleep(ctx, 10));
+    pawl_task timer = pawl_timer(ctx, PAWL_HOURS(1));
+    pawl_ignore(pawl_sleep(ctx, 10));
+    pawl_cancel(ctx, timer);
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
 /* Its activity is not ours to run: it is somebody else's, all the time. */
 static pawl_result beside(pawl_ctx *ctx, pawl_str input)
 {
@@ -176,6 +190,7 @@ void flows_register(pawl_app *app)
         {"Waits",      waits      },
         {"Cancelled",  cancelled  },
         {"Worker",     worker     },
+        {"Withdrawn",  withdrawn  },
         {"Failing",    failing    },
     };
     for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
@@ -228,5 +243,6 @@ const struct flow flows[] = {
     {"continue_detached", {START("LeaveAgain"), RAISE("1", "a")},                                  NULL},
     {"worker",            {START("Worker")},                                                       NULL},
     {"worker_fails",      {START("Failing")},                                                      NULL},
+    {"withdrawn",         {START("Withdrawn"), RAISE("1", "a")},                                   NULL},
 };
 const size_t flow_count = sizeof(flows) / sizeof(flows[0]);
