@@ -6,6 +6,7 @@
 #include "cli/remote.h"
 
 #include "base/attr.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -179,24 +180,12 @@ pawl_status remote_write(struct http *h, const pawl_request *q, pawl_mem *mem, p
 
 /* ---- Reading ---------------------------------------------------------------------------- */
 
-static pawl_str base64_decode(pawl_mem *mem, pawl_str text)
+/* What is damaged is shown up to there. */
+static pawl_str from_base64(pawl_mem *mem, pawl_str text)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *out = pawl_mem_alloc(mem, text.len + 1), *to = out;
-    uint32_t bits = 0;
-    unsigned have = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        const char *at = text.ptr[i] ? strchr(digits, text.ptr[i]) : NULL;
-        if (!at)
-            break;
-        bits = bits << 6 | (uint32_t)(at - digits);
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            *to++ = (char)(bits >> have & 0xff);
-        }
-    }
-    return (pawl_str){out, (size_t)(to - out)};
+    char *out = pawl_mem_alloc(mem, text.len + 1);
+    size_t read;
+    return (pawl_str){out, base64_read(out, text, &read)};
 }
 
 static pawl_str read_text(pawl_mem *mem, pawl_str object, const char *pointer)
@@ -213,7 +202,7 @@ static pawl_str read_payload(pawl_mem *mem, pawl_str object, const char *pointer
     if (pawl_str_is(how, "text"))
         return read_text(mem, object, pointer);
     if (pawl_str_is(how, "base64"))
-        return base64_decode(mem, read_text(mem, object, pointer));
+        return from_base64(mem, read_text(mem, object, pointer));
     return pawl_mem_dup(mem, raw);
 }
 

@@ -5,6 +5,7 @@
  * An entry leaves the state it is in (entry_leave) before it joins another
  * (entry_join), so counters and window change in these two functions only.
  */
+#include "base/pack.h"
 #include "queue/internal.h"
 
 #include <string.h>
@@ -24,24 +25,14 @@ void entry_free(struct entry *e)
     env.release(e);
 }
 
-static pawl_str put(char **at, pawl_str s)
-{
-    pawl_str copy = {*at, s.len};
-    if (s.len)
-        memcpy(*at, s.ptr, s.len);
-    (*at)[s.len] = 0;
-    *at += s.len + 1;
-    return copy;
-}
-
 void entry_copy_body(struct entry *e, pawl_str data, pawl_str attrs, pawl_str note)
 {
     char *old = e->body; /* `note` may lie in it */
     e->body = e->q->env.alloc(data.len + attrs.len + note.len + 3);
     char *at = e->body;
-    e->data = put(&at, data);
-    e->attrs = put(&at, attrs);
-    e->note = put(&at, note);
+    e->data = pack_str(&at, data);
+    e->attrs = pack_str(&at, attrs);
+    e->note = pack_str(&at, note);
     e->full = true;
     if (old)
         e->q->env.release(old);

@@ -6,6 +6,7 @@
  * asked, or lacks the bytes of an entry, it says so before it changes anything, and is
  * asked again.  A window that holds no more is long enough: the answer has fewer items.
  */
+#include "base/base64.h"
 #include "base/limits.h"
 #include "base/rand.h"
 #include "queue/internal.h"
@@ -14,16 +15,11 @@
 
 #define KEYS_LOOKED_AT 8 /* pops with one key whose answers were all lost */
 
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-/* URL-safe base64 of 8 bytes (and a zero behind them). */
-static void write_lock_id(const uint8_t bytes[9], char to[PAWL_QUEUE_LOCK_CHARS + 1])
+/* URL-safe base64 of 8 bytes. */
+static void write_lock_id(const uint8_t bytes[8], char to[PAWL_QUEUE_LOCK_CHARS + 1])
 {
-    for (int i = 0; i < PAWL_QUEUE_LOCK_CHARS; i++) {
-        int bit = i * 6, at = bit / 8, shift = 10 - bit % 8;
-        unsigned pair = (unsigned)bytes[at] << 8 | bytes[at + 1 < 9 ? at + 1 : 8];
-        to[i] = alphabet[pair >> shift & 63];
-    }
+    _Static_assert(PAWL_QUEUE_LOCK_CHARS == (4 * 8 + 2) / 3, "8 bytes");
+    base64_write_url(to, bytes, 8);
     to[PAWL_QUEUE_LOCK_CHARS] = 0;
     if (to[0] == '-') /* else it would be a flag on a command line */
         to[0] = '_';
@@ -32,7 +28,7 @@ static void write_lock_id(const uint8_t bytes[9], char to[PAWL_QUEUE_LOCK_CHARS 
 static void random_lock_id(struct queue_group *g, const struct queue *q,
                            char to[PAWL_QUEUE_LOCK_CHARS + 1])
 {
-    uint8_t bytes[9] = {0};
+    uint8_t bytes[8];
     do {
         g->random(g->user, bytes, 8);
         write_lock_id(bytes, to);
@@ -44,7 +40,7 @@ static struct lock *keyed_lock(const struct queue *q, const char *key, uint64_t 
 {
     const uint64_t of[2] = {UINT64_C(0x706f702d6c6f636b), n};
     uint64_t hash = siphash24(of, key, strlen(key));
-    uint8_t bytes[9] = {0};
+    uint8_t bytes[8];
     memcpy(bytes, &hash, 8);
     write_lock_id(bytes, to);
     return map_gets(&q->locks, pawl_s(to));

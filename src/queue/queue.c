@@ -6,19 +6,10 @@
  * them.
  */
 #include "base/limits.h"
+#include "base/pack.h"
 #include "queue/internal.h"
 
 #include <string.h>
-
-static pawl_str keep(char **at, pawl_str s)
-{
-    pawl_str copy = {*at, s.len};
-    if (s.len)
-        memcpy(*at, s.ptr, s.len);
-    (*at)[s.len] = 0;
-    *at += s.len + 1;
-    return copy;
-}
 
 /* The text and the parsed strings live in one block. */
 static void adopt(struct queue *q, const pawl_queue_config *c, pawl_str text)
@@ -26,10 +17,10 @@ static void adopt(struct queue *q, const pawl_queue_config *c, pawl_str text)
     size_t bytes = text.len + c->dead_letter_queue.len + c->orchestration.len + c->version.len + 4;
     char *block = q->env.alloc(bytes), *at = block;
     pawl_queue_config own = *c;
-    q->row.config = keep(&at, text);
-    own.dead_letter_queue = keep(&at, c->dead_letter_queue);
-    own.orchestration = keep(&at, c->orchestration);
-    own.version = keep(&at, c->version);
+    q->row.config = pack_str(&at, text);
+    own.dead_letter_queue = pack_str(&at, c->dead_letter_queue);
+    own.orchestration = pack_str(&at, c->orchestration);
+    own.version = pack_str(&at, c->version);
     if (c->retry_backoff != q->backoff)
         for (size_t i = 0; i < own.retry_backoff_count; i++)
             q->backoff[i] = c->retry_backoff[i];

@@ -5,6 +5,7 @@
  */
 #include "view/render.h"
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/result.h"
@@ -12,21 +13,11 @@
 
 #include <string.h>
 
-static pawl_str base64(pawl_mem *mem, pawl_str bytes)
+static pawl_str as_base64(pawl_mem *mem, pawl_str bytes)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *p = (const unsigned char *)bytes.ptr;
-    char *out = pawl_mem_alloc(mem, (bytes.len + 2) / 3 * 4 + 1), *to = out;
-    for (size_t i = 0; i < bytes.len; i += 3) {
-        size_t left = bytes.len - i;
-        uint32_t triple = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
-                          (left > 2 ? p[i + 2] : 0);
-        *to++ = digits[triple >> 18];
-        *to++ = digits[triple >> 12 & 63];
-        *to++ = left > 1 ? digits[triple >> 6 & 63] : '=';
-        *to++ = left > 2 ? digits[triple & 63] : '=';
-    }
-    return (pawl_str){out, (size_t)(to - out)};
+    char *out = pawl_mem_alloc(mem, BASE64_CHARS(bytes.len) + 1);
+    base64_write(out, bytes);
+    return (pawl_str){out, BASE64_CHARS(bytes.len)};
 }
 
 void render_payload(pawl_json *w, pawl_mem *mem, const char *key, const char *encoding_key,
@@ -39,7 +30,7 @@ void render_payload(pawl_json *w, pawl_mem *mem, const char *key, const char *en
         json_put(w, payload);
     } else {
         bool text = utf8_valid(payload);
-        pawl_json_str(w, text ? payload : base64(mem, payload));
+        pawl_json_str(w, text ? payload : as_base64(mem, payload));
         pawl_json_key(w, encoding_key);
         pawl_json_cstr(w, text ? "text" : "base64");
     }

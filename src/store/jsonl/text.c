@@ -3,6 +3,7 @@
 #include "store/jsonl/text.h"
 
 #include "base/attr.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -14,39 +15,21 @@
 
 /* ---- Bytes ------------------------------------------------------------------- */
 
-static const char digits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 static void put_base64(struct buf *b, pawl_str s)
 {
-    for (size_t i = 0; i < s.len; i += 3) {
-        unsigned v = 0;
-        for (size_t k = 0; k < 3; k++)
-            v = v << 8 | (i + k < s.len ? (unsigned char)s.ptr[i + k] : 0u);
-        buf_putc(b, digits64[v >> 18]);
-        buf_putc(b, digits64[v >> 12 & 63]);
-        buf_putc(b, i + 1 < s.len ? digits64[v >> 6 & 63] : '=');
-        buf_putc(b, i + 2 < s.len ? digits64[v & 63] : '=');
-    }
+    if (!buf_reserve(b, BASE64_CHARS(s.len)))
+        return;
+    base64_write(b->ptr + b->len, s);
+    b->len += BASE64_CHARS(s.len);
+    b->ptr[b->len] = 0;
 }
 
 static bool get_base64(pawl_str text, pawl_mem *mem, pawl_str *ret)
 {
     char *out = pawl_mem_alloc(mem, text.len + 1);
-    size_t n = 0;
-    unsigned v = 0, bits = 0;
-    for (size_t i = 0; i < text.len && text.ptr[i] != '='; i++) {
-        const char *at = text.ptr[i] ? strchr(digits64, text.ptr[i]) : NULL;
-        if (!at)
-            return false;
-        v = v << 6 | (unsigned)(at - digits64);
-        bits += 6;
-        if (bits < 8)
-            continue;
-        bits -= 8;
-        out[n++] = (char)(v >> bits & 255);
-    }
-    *ret = (pawl_str){out, n};
-    return true;
+    size_t read;
+    *ret = (pawl_str){out, base64_read(out, text, &read)};
+    return read == text.len || text.ptr[read] == '=';
 }
 
 /* JSON that can stand in a line as it is and be told from a string. */
