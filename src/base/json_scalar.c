@@ -8,6 +8,7 @@
 #include "base/json_scalar.h"
 
 #include "base/attr.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 
 #include <endian.h>
@@ -33,17 +34,6 @@ static const char *skip_plain(const char *at, const char *end)
             return at + (__builtin_ctzll(marks) >> 3);
     }
     return at;
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
 }
 
 int json_hex4(const char *at, const char *end)

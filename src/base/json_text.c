@@ -10,6 +10,7 @@
  * The process may run in any locale: numbers are read in the C locale always.
  */
 #include "base/arena.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/json_scalar.h"
 #include "base/misuse.h"
@@ -144,7 +145,6 @@ bool json_unescape(pawl_str raw, struct buf *out)
 static size_t quote_ascii(char to[6], unsigned char c)
 {
     static const char names[] = "\"\\bfnrt", meant[] = "\"\\\b\f\n\r\t";
-    static const char hex[] = "0123456789abcdef";
     const char *found = c ? strchr(meant, c) : NULL;
 
     if (found) {
@@ -157,8 +157,8 @@ static size_t quote_ascii(char to[6], unsigned char c)
         return 1;
     }
     memcpy(to, "\\u00", 4);
-    to[4] = hex[c >> 4];
-    to[5] = hex[c & 15];
+    to[4] = hex_digits[c >> 4];
+    to[5] = hex_digits[c & 15];
     return 6;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/attr.h"
 #include "base/forks.h"
+#include "base/hex.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -117,7 +118,6 @@ void random_ids(void *to, size_t n)
 
 void uuid7_format(char out[37], int64_t ms, const uint8_t bits[10])
 {
-    static const char hex[] = "0123456789abcdef";
     uint8_t bytes[16];
 
     for (int i = 0; i < 6; i++)
@@ -128,8 +128,8 @@ void uuid7_format(char out[37], int64_t ms, const uint8_t bits[10])
     for (int i = 0; i < 16; i++) {
         if (i == 4 || i == 6 || i == 8 || i == 10)
             *out++ = '-';
-        *out++ = hex[bytes[i] >> 4];
-        *out++ = hex[bytes[i] & 15];
+        *out++ = hex_digits[bytes[i] >> 4];
+        *out++ = hex_digits[bytes[i] & 15];
     }
     *out = '\0';
 }

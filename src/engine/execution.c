@@ -13,6 +13,7 @@
  *
  * Called by: the runtime; replay.c, apply.c and ending.c for the shared parts.
  */
+#include "base/hex.h"
 #include "base/result.h"
 #include "engine/engine_private.h"
 #include "fiber/fiber.h"
@@ -283,17 +284,10 @@ static uint64_t parse_seed(pawl_str attrs)
     uint64_t seed = 0;
 
     for (size_t i = 1; i + 1 < raw.len; i++) {
-        char c = raw.ptr[i];
-        unsigned digit;
-        if (c >= '0' && c <= '9')
-            digit = (unsigned)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            digit = (unsigned)(c - 'a') + 10;
-        else if (c >= 'A' && c <= 'F')
-            digit = (unsigned)(c - 'A') + 10;
-        else
+        int digit = hex_value(raw.ptr[i]);
+        if (digit < 0)
             return 0;
-        seed = seed << 4 | digit;
+        seed = seed << 4 | (uint64_t)digit;
     }
     return seed;
 }

@@ -2,16 +2,9 @@
 /* http/chunk.c -- see chunk.h. */
 #include "http/chunk.h"
 
-#define DIGITS_MAX 15 /* 2^60: a sum with it cannot overflow */
+#include "base/hex.h"
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+#define DIGITS_MAX 15 /* 2^60: a sum with it cannot overflow */
 
 /* Blanks, then an extension or the end of the line. */
 static enum chunk_state after_digits(struct chunk *c, char byte)
@@ -26,7 +19,7 @@ static enum chunk_state after_digits(struct chunk *c, char byte)
 
 static enum chunk_state after_size(struct chunk *c, char byte)
 {
-    int digit = hex_digit(byte);
+    int digit = hex_value(byte);
     if (digit >= 0 && c->digits < DIGITS_MAX) {
         c->left = c->left * 16 + (uint64_t)digit;
         c->digits++;

@@ -7,6 +7,7 @@
  * themselves and return false: handlers just return then.
  */
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "server/server.h"
@@ -70,22 +71,14 @@ void call_destroy(struct call *c)
 
 /* ---- The query ------------------------------------------------------------------- */
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)tolower((unsigned char)c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool percent_decode(pawl_mem *mem, pawl_str raw, bool plus, pawl_str *ret)
 {
     char *out = pawl_mem_alloc(mem, raw.len + 1), *to = out;
     for (size_t i = 0; i < raw.len; i++) {
         char ch = raw.ptr[i];
         if (ch == '%') {
-            int high = i + 2 < raw.len ? hex(raw.ptr[i + 1]) : -1;
-            int low = high >= 0 ? hex(raw.ptr[i + 2]) : -1;
+            int high = i + 2 < raw.len ? hex_value(raw.ptr[i + 1]) : -1;
+            int low = high >= 0 ? hex_value(raw.ptr[i + 2]) : -1;
             if (low < 0)
                 return false;
             ch = (char)(high * 16 + low);

@@ -5,6 +5,7 @@
  * Each is one submitted request; the answer goes out when the commit that
  * records it is durable.  Payloads are slices of the body, byte for byte.
  */
+#include "base/hex.h"
 #include "base/json.h"
 #include "server/handlers.h"
 
@@ -62,16 +63,10 @@ static void started(struct call *c)
  * it by accident, and no key is too long or has a character that ids may not have. */
 static const char *id_of_key(struct call *c, const char *key)
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t hash[32];
-    char *id = pawl_mem_alloc(c->mem, sizeof("key-") + sizeof(hash)), *to = id;
+    char *id = pawl_mem_alloc(c->mem, sizeof("key-") + sizeof(hash));
     sha256(key, strlen(key), hash);
-    to = mempcpy(to, "key-", 4);
-    for (size_t i = 0; i < sizeof(hash) / 2; i++) {
-        *to++ = digits[hash[i] >> 4];
-        *to++ = digits[hash[i] & 15];
-    }
-    *to = 0;
+    hex_write(mempcpy(id, "key-", 4), hash, sizeof(hash) / 2);
     return id;
 }
 

@@ -14,6 +14,7 @@
  */
 #include "server/token_file.h"
 
+#include "base/hex.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/rand.h"
@@ -29,17 +30,6 @@
 #include <unistd.h>
 
 /* ---- Reading ------------------------------------------------------------------------- */
-
-static bool from_hex(const char *text, uint8_t *out, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        unsigned byte;
-        if (sscanf(text + i * 2, "%2x", &byte) != 1)
-            return false;
-        out[i] = (uint8_t)byte;
-    }
-    return true;
-}
 
 enum scope token_scope(const char *word)
 {
@@ -65,7 +55,7 @@ static bool parse_line(pawl_mem *mem, const char *line, struct token *ret)
     *ret = (struct token){0};
     if (sscanf(line, "%16s %9s %" SCNd64 " %64s %511s %511[^\n]", ret->info.id, scope,
                &ret->info.created_ms, hash, queues, name) != 6 ||
-        strlen(hash) != 64 || !from_hex(hash, ret->hash, 32) || !take_scope(scope, &ret->info))
+        strlen(hash) != 64 || !hex_read(ret->hash, hash, 32) || !take_scope(scope, &ret->info))
         return false;
     if (strcmp(queues, "-") != 0)
         ret->info.queues = pawl_mem_dup(mem, pawl_s(queues));
@@ -129,11 +119,11 @@ static pawl_status read_whole(const char *file, pawl_mem *mem, struct token_list
 
 static void write_token(FILE *f, const struct token *t)
 {
+    char hash[65];
+    hex_write(hash, t->hash, 32);
     fprintf(f, "%s %s%s %" PRId64 " ", t->info.id, t->info.scope, t->info.api ? "+" : "",
             t->info.created_ms);
-    for (size_t i = 0; i < 32; i++)
-        fprintf(f, "%02x", t->hash[i]);
-    fprintf(f, " %.*s", PAWL_FMT(t->info.queues.len ? t->info.queues : pawl_s("-")));
+    fprintf(f, "%s %.*s", hash, PAWL_FMT(t->info.queues.len ? t->info.queues : pawl_s("-")));
     fprintf(f, " %.*s\n", PAWL_FMT(t->info.name.len ? t->info.name : pawl_s("-")));
 }
 
@@ -268,20 +258,14 @@ static bool check_new(const char *scope, const char *queues, const char *name, p
     return check_queues(queues, ret->api, reterr);
 }
 
-static void hex_of(const uint8_t *bytes, size_t n, char *out)
-{
-    for (size_t i = 0; i < n; i++)
-        (void)snprintf(out + i * 2, 3, "%02x", bytes[i]);
-}
-
 /* Its id, its secret and its hash. */
 static void make_token(struct token *t, char rettoken[PAWL_TOKEN_BYTES])
 {
     uint8_t bits[36];
     char secret[65];
     random_bytes(bits, sizeof(bits));
-    hex_of(bits, 4, t->info.id);
-    hex_of(bits + 4, 32, secret);
+    hex_write(t->info.id, bits, 4);
+    hex_write(secret, bits + 4, 32);
     (void)snprintf(rettoken, PAWL_TOKEN_BYTES, "pawl_%s_%s", t->info.id, secret);
     sha256(rettoken, strlen(rettoken), t->hash);
 }
