@@ -9,6 +9,7 @@
  * again, too.  Under systemd it says when it is ready (Type=notify), and that it goes on
  * (WatchdogSec=) while it is healthy.
  */
+#include "base/deadline.h"
 #include "cli/out.h"
 #include "cli/session.h"
 #include "pawl/server.h"
@@ -110,7 +111,7 @@ static int64_t watchdog_ms(void)
 /* The next signal; meanwhile systemd is told that we go on, if we do. */
 static int next_signal(struct cli *cli, pawl_server *server, const sigset_t *set, int64_t ms)
 {
-    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    struct timespec wait = deadline_at(ms);
     for (int number;;) {
         char trouble[PAWL_TROUBLE_BYTES] = "";
         number = ms ? sigtimedwait(set, NULL, &wait) : sigwaitinfo(set, NULL);

@@ -8,6 +8,7 @@
  */
 #include "server/server.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 
@@ -200,12 +201,8 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     pthread_mutex_init(&s->works, NULL);
     pthread_mutex_init(&s->watch_lock, NULL);
     pthread_cond_init(&s->read_wake, NULL);
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->quiet, &mono);
-    pthread_cond_init(&s->watch_wake, &mono);
-    pthread_condattr_destroy(&mono);
+    deadline_cond_init(&s->quiet);
+    deadline_cond_init(&s->watch_wake);
     map_init(&s->waiting);
     recents_init(&s->recents);
     s->feed_mem = pawl_mem_new();
@@ -289,8 +286,7 @@ void pawl_server_stop(pawl_server *s, int64_t ms)
 {
     if (!s)
         return;
-    int64_t end = clock_mono_ms() + ms;
-    struct timespec until = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
+    struct timespec until = deadline_in(ms);
     atomic_store(&s->draining, true);
     if (s->has_thread) {
         loop_wake(s);

@@ -21,7 +21,7 @@
  */
 #include "server/server.h"
 
-#include "base/clock.h"
+#include "base/deadline.h"
 
 #define LOOK_MS 20
 
@@ -107,8 +107,7 @@ static void stand_in(pawl_server *s, unsigned long long visit)
 static void wait_a_look(pawl_server *s, unsigned long long visit, bool idle)
 {
     if (!idle) {
-        int64_t end = clock_mono_ms() + LOOK_MS;
-        struct timespec until = {.tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000};
+        struct timespec until = deadline_in(LOOK_MS);
         (void)pthread_cond_timedwait(&s->watch_wake, &s->watch_lock, &until);
         return;
     }
