@@ -24,20 +24,20 @@ const struct verb cli_verbs[] = {
     {"run", "NAME", 1, 1, ENGINE | TAKES_LOAD | TAKES_START | TAKES_RUN | TAKES_TIMEOUT,
      "start an orchestration, wait for it, print its output",
      "The output goes to standard output.  With an --id that exists (same orchestration, same "
-     "input) nothing is started twice: run goes on where the last process stopped.  Other open "
-     "instances whose code is loaded go on as well.  Ctrl-C stops the process, never the "
+     "input) nothing is started twice: run continues where the last process stopped.  Other open "
+     "instances whose code is loaded continue as well.  Ctrl-C stops the process, never the "
      "instance: exit status 130, and the same command continues it.",
      "  {} run ProcessOrder --load order.so --input '{\"id\":\"o-1\"}' --id o-1\n"
      "  {} run ProcessOrder --load order.so --input @o.json --raise FraudReview='{}'\n",
      verb_run},
     {"start", "NAME", 1, 1, ENGINE | TAKES_URL | TAKES_LOAD | TAKES_START,
-     "start an orchestration and leave it, print its id",
-     "Durable when the id is printed.  It goes on with `work` or `run`.",
+     "start an orchestration, print its id, do not wait",
+     "The start is durable when the id is printed.  `work` or `run` runs it.",
      "  {} start ProcessOrder --load order.so --input '{\"id\":\"o-2\"}'\n",
      verb_start},
     {"work", "", 0, 0, ENGINE | TAKES_LOAD | TAKES_WORK,
-     "let every open instance go on, until Ctrl-C",
-     "Owns the data directory meanwhile.  SIGINT and SIGTERM let running activities finish "
+     "run every open instance, until Ctrl-C",
+     "It owns the data directory meanwhile.  SIGINT and SIGTERM let running activities finish "
      "(--drain) and end with status 0.",
      "  {} work --load order.so\n"
      "  {} work --load order.so --until-idle\n",
@@ -62,9 +62,9 @@ const struct verb cli_verbs[] = {
      TAKES_URL | TAKES_QUEUE | TAKES_OUTPUT | TAKES_HELP,
      "use the queues of a server",
      "push takes a JSON value; @FILE and - (standard input, also when nothing is given) may hold "
-     "one value a line.  pop prints the items; with --ack the whole answer, which has the lock id "
-     "for ack, extend, release and deadletter, or with -o jsonl a line and a lock for each.  "
-     "config without settings prints them; revoke takes message ids of peek; rm wants an empty "
+     "one value per line.  pop prints the items; with --ack the whole answer, which has the lock "
+     "id for ack, extend, release and deadletter, or with -o jsonl one line and lock per item.  "
+     "config without settings prints them; revoke takes message ids of peek; rm needs an empty "
      "queue or --force.",
      "  {} queue push mail '{\"to\":\"a@example.org\"}' --delay 10m\n"
      "  {} queue push mail --key monday < items.jsonl\n"
@@ -75,7 +75,7 @@ const struct verb cli_verbs[] = {
      verb_queue},
     {"worker", "ls", 1, 1, TAKES_URL | TAKES_OUTPUT | TAKES_HELP,
      "list the workers that poll a server",
-     "Those that gave a name in the last ten minutes: what they can do, and how much they have.",
+     "Those that polled with a name in the last ten minutes: what they can do, what they hold.",
      "  {} worker ls\n"
      "  {} worker ls -o jsonl | jq .leases\n",
      verb_worker},
@@ -92,7 +92,7 @@ const struct verb cli_verbs[] = {
      "  {} show o-1 --follow\n",
      verb_show},
     {"why", "ID", 1, 1, LOOK,
-     "what it waits for, since when, who can wake it", "",
+     "what it waits for, since when, and what wakes it", "",
      "  {} why o-1\n",
      verb_why},
     {"tree", "ID", 1, 1, LOOK,
@@ -107,7 +107,7 @@ const struct verb cli_verbs[] = {
     {"raise", "ID EVENT [JSON]", 2, 3, STEER | TAKES_RAISE,
      "raise an event to an instance",
      "The data may also be given as --data JSON; a --data before the verb, or one that is not "
-     "JSON, is the data directory.  An event that nobody waits for yet is kept.",
+     "JSON, is the data directory.  An event that no wait expects yet is kept.",
      "  {} raise o-1 FraudReview --data '{\"approved\":true}'\n"
      "  {} --data ./pawl-data raise o-1 FraudReview '{}' --key review-7\n",
      verb_raise},
@@ -120,15 +120,15 @@ const struct verb cli_verbs[] = {
      "  {} terminate o-1 --reason 'test data'\n",
      verb_terminate},
     {"suspend", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
-     "let it rest; events and timers pile up", "",
+     "stop its turns; events and timers are kept", "",
      "  {} suspend o-1\n",
      verb_suspend},
     {"resume", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
-     "let a suspended instance go on", "",
+     "continue a suspended instance", "",
      "  {} resume o-1\n",
      verb_resume},
     {"retry", "ID...", 1, UINT32_MAX, STEER,
-     "try a blocked instance again", "After its code or the limit was mended; `why` says which.",
+     "try a blocked instance again", "Use it after you repaired the code or raised the limit; `why` says which.",
      "  {} ls --status blocked -o ids | xargs {} retry\n",
      verb_retry},
     {"rm", "ID...", 1, UINT32_MAX, STEER | TAKES_FORCE,
@@ -143,8 +143,8 @@ const struct verb cli_verbs[] = {
      verb_prune},
     {"backup", "FILE", 1, 1, TAKES_STORE | TAKES_OUTPUT | TAKES_HELP | TAKES_FORCE,
      "copy the store to a file, also while it is in use",
-     "One file of one moment: whatever was answered before is in it.  It is checked, synced and "
-     "only then gets its name; a kill leaves at most FILE.part, which the next try writes over.  "
+     "One file of one moment: it has everything that was answered before.  It is checked, synced "
+     "and then renamed to FILE; a kill leaves at most FILE.part, which the next try overwrites.  "
      "Runs on the machine that has the store.",
      "  {} backup /backups/pawl-monday.db\n"
      "  {} --data ./pawl-data backup nightly.db --force\n",
@@ -152,14 +152,14 @@ const struct verb cli_verbs[] = {
     {"restore", "FILE", 1, 1, TAKES_STORE | TAKES_OUTPUT | TAKES_HELP,
      "make a data directory from a backup",
      "The directory must be empty or missing.  Ids and epochs begin far above those of the "
-     "original; leases of workers and locks of queues from before end (their holders get 410, "
-     "the work is given out again); tokens are not restored.",
+     "original; the leases of workers and locks of queues in it end (their holders get 410, "
+     "the work is handed out again); tokens are not restored.",
      "  {} restore /backups/pawl-monday.db --data ./pawl-new\n",
      verb_restore},
     {"sim", "", 0, 0, TAKES_LOAD | TAKES_SIM | TAKES_OUTPUT | TAKES_HELP,
-     "put an orchestration through crashes, delays and failures, by seed",
+     "test an orchestration with crashes, delays and failures, by seed",
      "Each seed is one life of an instance in virtual time, years in milliseconds.  Activities never "
-     "run: they answer as --activity or --stub says.  Reported are divergence, hangs, failed "
+     "run: they answer as --activity or --stub says.  It reports divergence, hangs, failed "
      "pawl_sim_check() of the module, crashes, endless loops, and leaks in the ASan build, with the "
      "smallest failing seed, the fewest faults and all events; exit status 1.",
      "  {} sim --load order.so --orchestration ProcessOrder --input '{\"id\":\"o-1\"}'\n"
@@ -168,15 +168,15 @@ const struct verb cli_verbs[] = {
      "      --event FraudReview='{\"approved\":true}' --seed 17\n",
      verb_sim},
     {"code", "", 0, 0, TAKES_LOAD | TAKES_OUTPUT | TAKES_HELP,
-     "what the modules loaded register",
+     "list what the loaded modules register",
      "Orchestrations with their versions, and activities.",
      "  {} code --load order.so\n",
      verb_code},
     {"check", "", 0, 0, LOOK | TAKES_LOAD | TAKES_CHECK,
      "does new code fit every open history?",
-     "Replays the history of every open instance against the code loaded, before it is deployed, "
-     "and changes nothing.  Each one that does not fit is named with the recorded event, the call "
-     "attempted instead and its source line; exit status 1.  Works beside a running server.",
+     "Replays the history of every open instance against the loaded code, before you deploy it, "
+     "and changes nothing.  It names each instance that does not fit, with the recorded event, the "
+     "call attempted instead and its source line; exit status 1.  Works beside a running server.",
      "  {} check --load new/order.so\n"
      "  {} check --load new/order.so --orchestration ProcessOrder -o ids\n",
      verb_check},
@@ -190,7 +190,7 @@ const struct verb cli_verbs[] = {
      verb_replay},
     {"export", "ID", 1, 1, LOOK | TAKES_EXECUTION,
      "write an instance and its history as one JSON document",
-     "For `replay` on another machine, and for bug reports: it holds all payloads.",
+     "For `replay` on another machine and for bug reports.  It contains all payloads.",
      "  {} export o-1 > run.json\n",
      verb_export},
     {"doctor", "", 0, 0, TAKES_STORE | TAKES_OUTPUT | TAKES_HELP,
@@ -201,8 +201,8 @@ const struct verb cli_verbs[] = {
      "measure orchestrations or messages per second on this disk",
      "hello runs one activity, chain --steps of them one after another, fanout --width side by "
      "side; queue pushes, then pops and acknowledges; events raises to waiting instances, timers "
-     "lets sleeping ones wake.  In a fresh directory under --data or the "
-     "current one, removed afterwards.  With --serve (or --url) hello and queue go over HTTP.",
+     "wakes sleeping ones.  It uses a new directory under --data or the current one and removes "
+     "it afterwards.  With --serve (or --url) hello and queue go over HTTP.",
      "  {} bench hello --concurrency 256\n"
      "  {} bench chain --steps 1000 --json\n"
      "  {} bench queue --concurrency 32 --serve\n",

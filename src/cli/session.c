@@ -295,11 +295,11 @@ static int say_ending(struct cli *cli, const pawl_info *info)
                         info->state == PAWL_FAILED ? "" : "was ", state, PAWL_FMT(info->error));
     case PAWL_BLOCKED:
         return cli_fail(
-            cli, EXIT_FAILED, "instance '%.*s' is blocked: %.*s; mend that, then: %s retry %.*s",
+            cli, EXIT_FAILED, "instance '%.*s' is blocked: %.*s; repair that, then: %s retry %.*s",
             PAWL_FMT(info->instance), PAWL_FMT(info->finding), cli->prog, PAWL_FMT(info->instance));
     case PAWL_SUSPENDED:
         return cli_fail(cli, EXIT_FAILED,
-                        "instance '%.*s' is suspended; let it go on with: %s resume %.*s",
+                        "instance '%.*s' is suspended; continue it with: %s resume %.*s",
                         PAWL_FMT(info->instance), cli->prog, PAWL_FMT(info->instance));
     case PAWL_PENDING:
     case PAWL_RUNNING:

@@ -58,7 +58,7 @@ static int choose_store(struct bench *b)
     b->in_memory = store && strcmp(store, "memory:") == 0;
     if (b->in_memory && b->workload == WORKLOAD_REPLAY)
         return cli_fail(b->cli, EXIT_USAGE,
-                        "replay opens its store anew: leave out --store memory:");
+                        "replay opens its store again: leave out --store memory:");
     if (!store || b->in_memory || strcmp(store, "sqlite:") == 0 || strcmp(store, "sqlite") == 0)
         return 0;
     return cli_fail(b->cli, EXIT_USAGE,

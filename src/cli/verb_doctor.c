@@ -176,7 +176,8 @@ static void check_directory(struct doctor *d)
         find(d, "data", VERDICT_OK, "'%s'%s", data, d->has_store ? "" : ", no store in it yet");
     long owner = session_owner(cli);
     if (d->has_store && owner >= 0)
-        find(d, "owner", VERDICT_OK, owner ? "pid %ld has it open" : "nobody has it open", owner);
+        find(d, "owner", VERDICT_OK, owner ? "pid %ld has it open" : "no process has it open",
+             owner);
 }
 
 static void check_quarantine(struct doctor *d, pawl_store *store)
@@ -225,7 +226,7 @@ static void check_state(struct doctor *d, struct session *session, pawl_state st
         find(d, name, bad ? VERDICT_WARN : VERDICT_OK, "%zu%s instance%s", page.count,
              page.next.len ? " or more" : "", page.count == 1 ? "" : "s");
     for (size_t i = 0; bad && i < page.count && i < SHOWN_MAX; i++)
-        find(d, name, VERDICT_WARN, "'%.*s': %.*s; mend that, then: %s retry %.*s",
+        find(d, name, VERDICT_WARN, "'%.*s': %.*s; repair that, then: %s retry %.*s",
              PAWL_FMT(page.items[i].instance), PAWL_FMT(page.items[i].finding), d->cli->prog,
              PAWL_FMT(page.items[i].instance));
 }

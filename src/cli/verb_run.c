@@ -68,7 +68,7 @@ static int check_registered(struct cli *cli, const char *name)
             cli->prog, name);
     if (near)
         return cli_fail(cli, EXIT_NOT_THERE,
-                        "nobody registered an orchestration '%s'; did you mean '%s'?", name, near);
+                        "no orchestration '%s' is registered; did you mean '%s'?", name, near);
     if (cli->args.load.count)
         return cli_fail(
             cli, EXIT_NOT_THERE,
@@ -76,7 +76,7 @@ static int check_registered(struct cli *cli, const char *name)
             "see what they have: %s code --load %s",
             name, cli->prog, cli->args.load.items[0]);
     return cli_fail(cli, EXIT_NOT_THERE,
-                    "nobody registered an orchestration '%s'; load the module that has it with "
+                    "no orchestration '%s' is registered; load the module that has it with "
                     "--load FILE.so",
                     name);
 }

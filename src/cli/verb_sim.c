@@ -256,7 +256,7 @@ static void print_failure(struct cli *cli, const pawl_sim_report *r)
     if (r->instance.len)
         printf("  instance %s: ", out_clean(cli->mem, r->instance).ptr);
     printf("%s%s\n", r->instance.len ? "" : "  ", out_clean(cli->mem, r->text).ptr);
-    if (r->problem == PAWL_SIM_HANG && strstr(r->text.ptr, "which nobody raises"))
+    if (r->problem == PAWL_SIM_HANG && strstr(r->text.ptr, "which nothing raises"))
         printf("  the simulation raises it with: --event NAME=JSON\n");
     printf("  again: --seed %llu --faults %s\n", (unsigned long long)r->seed,
            fault_list(cli, r->faults).ptr);

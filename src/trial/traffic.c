@@ -271,7 +271,7 @@ bool world_find(struct world *w, const char *id, pawl_mem *mem, pawl_row *ret)
 static pawl_str say_wait(pawl_mem *mem, const pawl_waiting *t)
 {
     if (strcmp(t->kind, "event") == 0)
-        return pawl_mem_printf(mem, "event '%.*s', which nobody raises", PAWL_FMT(t->name));
+        return pawl_mem_printf(mem, "event '%.*s', which nothing raises", PAWL_FMT(t->name));
     if (strcmp(t->kind, "activity") == 0)
         return pawl_mem_printf(mem,
                                t->running ? "activity '%.*s', which never answers (the call has no "

@@ -166,11 +166,11 @@ static void say_state(struct why *y)
         say_waits(y);
         return;
     case PAWL_SUSPENDED:
-        buf_printf(s, "has been suspended for %s; let it go on with: %s resume %.*s", ago, y->prog,
+        buf_printf(s, "has been suspended for %s; continue it with: %s resume %.*s", ago, y->prog,
                    PAWL_FMT(info->instance));
         return;
     case PAWL_BLOCKED:
-        buf_printf(s, "is blocked: %.*s; mend that, then: %s retry %.*s", PAWL_FMT(info->finding),
+        buf_printf(s, "is blocked: %.*s; repair that, then: %s retry %.*s", PAWL_FMT(info->finding),
                    y->prog, PAWL_FMT(info->instance));
         return;
     case PAWL_COMPLETED:

@@ -263,7 +263,7 @@ TEST(nobody_raises_it_and_the_test_says_so)
     pawl_test *t = pawl_test_new(setup);
     pawl_test_start(t, "Waits", NULL);
     ck_assert_int_eq(pawl_test_run(t), PAWL_TEST_STUCK);
-    ck_assert_str_eq(pawl_test_why(t), "it waits for event 'Go', which nobody raises");
+    ck_assert_str_eq(pawl_test_why(t), "it waits for event 'Go', which nothing raises");
     pawl_test_raise(t, "Go", "1");
     ck_assert_int_eq(pawl_test_run(t), PAWL_TEST_ENDED);
     ck_assert_int_eq(pawl_test_end(t), 0);
