@@ -46,7 +46,7 @@ MAINLIBS := $(shell pkg-config --libs $(MAINPKGS)) # of libpawl-main only
 
 # What is missing is named here, not by the compiler.  `make run` and `make test` install it themselves.
 needs = $(if $(shell $(1) >/dev/null 2>&1 && echo yes),,$(error $(2) is missing: run scripts/setup $(3) first))
-OWN_GOALS  := run demo test test-all clean help uninstall format check-layers check-parts check-sizes check-faults
+OWN_GOALS  := run demo test test-all clean help uninstall format check-layers check-parts check-sizes check-faults check-words
 TEST_GOALS := $(filter test-% conformance sim corpus fuzz% torture% mutants story lint check-headers check-format analyse%,$(MAKECMDGOALS))
 ifneq ($(filter-out $(OWN_GOALS),$(or $(MAKECMDGOALS),all)),)
 $(foreach p,$(PKGS) $(MAINPKGS),$(call needs,pkg-config --exists $(p),the development package of $(p),$(if $(TEST_GOALS),test,run)))
@@ -112,7 +112,7 @@ include tests/tests.mk
 
 # ---- Checks of the source itself -------------------------------------------
 
-lint: check-layers check-parts check-pure check-headers check-format check-sizes check-faults
+lint: check-layers check-parts check-pure check-headers check-format check-sizes check-faults check-words
 
 check-layers:
 	@tools/check-layers
@@ -134,6 +134,10 @@ check-sizes:
 
 check-faults:
 	@tools/check-faults
+
+check-words:
+	@tools/check-words --self-test
+	@tools/check-words
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
@@ -236,7 +240,7 @@ clean:
 help:
 	@sed -n 's/^# \{0,1\}\(make.*\)/\1/p;s/^#     \(make.*\)/\1/p' Makefile tests/tests.mk
 
-.PHONY: all lint check-layers check-parts check-pure check-headers check-format check-sizes check-faults format run demo \
+.PHONY: all lint check-layers check-parts check-pure check-headers check-format check-sizes check-faults check-words format run demo \
         test test-all bench bench-peers bench-instructions analyse analyse-cppcheck analyse-gcc analyse-tidy install uninstall clean help
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
