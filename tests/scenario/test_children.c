@@ -2,6 +2,7 @@
 /* tests/scenario/test_children.c -- S15, S19..S21, C5: children and detached starts. */
 #include "scene.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 
 static pawl_result kid(pawl_ctx *ctx, pawl_str input)
@@ -586,3 +587,92 @@ SCENARIO(s21_a_store_that_does_not_answer_refuses_no_detached_start)
     scene_raise(s, "taken", "Go", "mine");
     scene_expect(s, "taken", PAWL_COMPLETED, "mine");
 }
+
+static pawl_result asks_after_kid(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_ignore(pawl_call_child(ctx, "Kid", pawl_s("wait"), PAWL_CHILD_OPTS(.instance = "first")));
+    pawl_result r =
+        pawl_start_detached(ctx, "Kid", pawl_s("x"), PAWL_CHILD_OPTS(.instance = "taken"));
+    return pawl_donef(ctx, "%d %s", r.ok, r.value.ptr);
+}
+
+static void raise_go(struct scene *s, const char *id)
+{
+    pawl_error err;
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = id, .name = "Go",
+                                              .data = pawl_s("1")),
+                                 NULL, NULL, &err),
+              PAWL_OK);
+}
+
+/* The commit that makes the instance fails: its id stays spoken for until one has made it.  Found
+ * by the simulation (I22). */
+SCENARIO(s21_a_detached_start_speaks_for_its_id_until_it_is_there)
+{
+    flows(s, detach_taken);
+    scene_flow(s, "Asks", asks_after_kid);
+    scene_start(s, "Parent", "p", "wait");
+    scene_start(s, "Asks", "q", "");
+    scene_settle(s);
+    raise_go(s, "first"); /* the end of "first" goes to q before p's start of "taken" goes out */
+    raise_go(s, "p");
+    scene_fail(s, FAULT_OP_commit, 1, 1, FAULT_BEFORE, PAWL_NO_MEMORY);
+    scene_advance(s, 1000);
+    scene_expect(s, "q", PAWL_COMPLETED, "0 instance 'taken' exists already");
+    scene_raise(s, "p", "Go", "2");
+    scene_expect(s, "p", PAWL_COMPLETED, "1 taken, 8 instance 'taken' exists already");
+    scene_raise(s, "taken", "Go", "mine");
+    scene_expect(s, "taken", PAWL_COMPLETED, "mine");
+}
+
+/* So many that some lie in the store and are fetched later.  One of those is damaged meanwhile and
+ * goes to the quarantine: its id is free again. */
+static pawl_result detach_many(pawl_ctx *ctx, pawl_str input)
+{
+    for (int i = 0; i < MANY; i++)
+        pawl_ignore(pawl_start_detached(
+            ctx, "Kid", input, PAWL_CHILD_OPTS(.instance = pawl_printf(ctx, "k%d", i).ptr)));
+    return pawl_done(ctx, "all");
+}
+
+static void damage_start(struct scene *s, const char *id)
+{
+    sqlite3 *db = NULL;
+    char sql[120];
+    (void)snprintf(sql, sizeof(sql), "UPDATE message SET kind=NULL WHERE instance='%s'", id);
+    expect_is(sqlite3_open(s->file, &db), SQLITE_OK);
+    expect_is(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    expect_is(sqlite3_changes(db), 1);
+    sqlite3_close(db);
+}
+
+static void submit_start(struct scene *s, const char *flow, const char *id)
+{
+    pawl_error err;
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .instance = id, .name = flow,
+                                              .data = pawl_s("x")),
+                                 count_reply, NULL, &err),
+              PAWL_OK);
+}
+
+static void scene_a_damaged_start_frees_its_id(struct scene *s)
+{
+    flows(s, detach_many);
+    accepted = 0;
+    scene_up(s);
+    submit_start(s, "Parent", "p");
+    while (!accepted)
+        (void)pawl_runtime_step(s->rt, 0);
+    damage_start(s, "k5999");
+    scene_settle(s);
+    expect_is(scene_depths(s).instances, MANY); /* and p, but one */
+    submit_start(s, "Kid", "k5999");
+    for (int i = 0; i < 100 && accepted < 2; i++)
+        (void)pawl_runtime_step(s->rt, 0);
+    expect_is(accepted, 2);
+    scene_expect(s, "k5999", PAWL_COMPLETED, "kid x");
+}
+SCENE_TEST(a_damaged_start_frees_its_id, sqlite, SCENE_SQLITE)

@@ -82,10 +82,19 @@ bool coming_before(const pawl_runtime *rt, const struct letter *l)
     return c && (!c->message || c->message != l->mail.id);
 }
 
-void coming_delivered(pawl_runtime *rt, const struct letter *l)
+void coming_gone(pawl_runtime *rt, const struct letter *l)
 {
-    if (rt->coming.count)
+    const struct coming *c = rt->coming.count ? map_gets(&rt->coming, l->instance) : NULL;
+    if (c && c->message && c->message == l->mail.id)
         free(map_removes(&rt->coming, l->instance));
+}
+
+void coming_fetched(pawl_runtime *rt)
+{
+    struct coming *c;
+    for (size_t cursor = 0; (c = map_next(&rt->coming, &cursor));)
+        if (c->message && !map_get(&rt->inflight, c->message))
+            free(map_removes(&rt->coming, (pawl_str){c->id, c->len}));
 }
 
 void coming_pass(pawl_runtime *rt)

@@ -20,8 +20,11 @@ void coming_speak(void *rt, pawl_str instance);
 void coming_add(pawl_runtime *rt, pawl_str instance, uint64_t message_id);
 /* Another start of this id goes before this one. */
 bool coming_before(const pawl_runtime *rt, const struct letter *l);
-/* This start is being delivered. */
-void coming_delivered(pawl_runtime *rt, const struct letter *l);
+/* What this start decides is committed, or it was thrown away. */
+void coming_gone(pawl_runtime *rt, const struct letter *l);
+/* All that lay in the store has been fetched: a start that was not among it is in the quarantine,
+ * and its id is free. */
+void coming_fetched(pawl_runtime *rt);
 /* A pass begins: what was spoken for and not committed is free again. */
 void coming_pass(pawl_runtime *rt);
 void coming_free(pawl_runtime *rt);

@@ -57,6 +57,8 @@ void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const c
 {
     if (l->stored)
         map_remove(&rt->inflight, l->mail.id);
+    if (l->mail.kind == PAWL_MSG_START && !l->uid)
+        coming_gone(rt, l);
     if (l->request && status == PAWL_OK)
         request_answer(l->request, &(pawl_reply){.status = PAWL_OK});
     else if (l->request)

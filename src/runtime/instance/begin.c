@@ -423,8 +423,6 @@ void begin_deliver(pawl_runtime *rt, struct letter *l)
         letter_later(rt, l);
         return;
     }
-    if (!l->uid)
-        coming_delivered(rt, l);
     /* An id of ours cannot exist; one that was refused once is looked up. */
     enum load_result found = load_row(rt, l->uid, l->instance, &r);
     if (found == LOAD_TROUBLE) {

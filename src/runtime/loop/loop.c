@@ -76,6 +76,7 @@ static void fetch_messages(pawl_runtime *rt)
         return;
     }
     rt->fetch_messages = list.count == FETCH_AT_ONCE;
+    bool lay = rt->mail_lies;
     rt->mail_lies = rt->mail_lies && rt->fetch_messages;
     for (size_t i = 0; i < list.count; i++) {
         struct letter *l = letter_of_row(rt, &list.items[i]);
@@ -84,6 +85,8 @@ static void fetch_messages(pawl_runtime *rt)
         else if (l)
             letter_todo(rt, l);
     }
+    if (lay && !rt->mail_lies)
+        coming_fetched(rt);
 }
 
 /* Has the time come for something that lies in the store? */
