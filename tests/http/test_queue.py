@@ -421,6 +421,24 @@ def test_patch_config(server):
     assert server.get(path).json == want
 
 
+def test_config_takes_its_bounds_and_nothing_beyond(server):
+    path = "/queue/bounds/config"
+    week, decade = 604800, 315360000
+    for name, least, most in (("default_ttl_seconds", 1, 300), ("max_lock_seconds", 1, week),
+                              ("dedup_window_seconds", 0, week), ("message_ttl_seconds", 0, decade),
+                              ("max_locks", 0, 2**32 - 1), ("max_deliveries", 0, 2**32 - 1)):
+        for good in (least, most):
+            got = expect(server.call("PUT", path, {name: good}), 200).json
+            assert got[name] == good == server.get(path).json[name], (name, good, got)
+        for bad in (least - 1, most + 1):
+            assert server.call("PUT", path, {name: bad}).status == 400, (name, bad)
+    for bad in ([week + 1], [-1], [1] * 17):
+        assert server.call("PUT", path, {"retry_backoff_seconds": bad}).status == 400, bad
+    for good in ([week], [0], [1] * 16):
+        assert expect(server.call("PUT", path, {"retry_backoff_seconds": good}), 200).json[
+            "retry_backoff_seconds"] == good
+
+
 def duplicates(bulk):
     assert [r["id"] for r in bulk["results"]] == bulk["ids"]
     return [r["duplicate"] for r in bulk["results"]]

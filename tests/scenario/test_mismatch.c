@@ -131,6 +131,23 @@ SCENARIO(s28_e14_retry_after_the_code_is_mended_goes_on)
     scene_expect_empty(s);
 }
 
+static pawl_result waits_again(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(original(ctx, input));
+    return pawl_await(ctx, pawl_wait_event(ctx, "Then"));
+}
+
+SCENARIO(s28_one_that_goes_on_has_no_finding)
+{
+    swap(s, other_activity);
+    (void)finding(s);
+    scene_new_code(s);
+    scene_flow(s, "Flow", waits_again);
+    scene_steer(s, PAWL_OP_RETRY, "i");
+    scene_expect(s, "i", PAWL_RUNNING, NULL);
+    expect_is(scene_info(s, "i").finding.len, 0);
+}
+
 SCENARIO(s28_blocked_stops_nobody_else)
 {
     swap(s, other_activity);
