@@ -351,7 +351,7 @@ void message_act(execution *x, const pawl_event *e);
         MUST_HAVE("a ctx", x);                                                                     \
         if (UNLIKELY(!((x)->running && engine_on_fiber())))                                        \
             rule_stop("ctx is used outside its orchestration: stay on the thread that runs it "    \
-                      "and give ctx to nobody else (rule 4 of pawl/orchestration.h); do such "     \
+                      "and pass ctx to no other (rule 4 of pawl/orchestration.h); do such "        \
                       "work in an activity");                                                      \
     } while (0)
 #define CALL_SITE __builtin_return_address(0)

@@ -111,7 +111,7 @@ static void no_memory(void *user)
         engine_stop(x, ENGINE_NO_MEMORY);
     finding_set(
         x, NULL, NULL,
-        "its turn asked for %zu bytes; limit %zu (--turn-memory): mend the code or raise the "
+        "its turn asked for %zu bytes; limit %zu (--turn-memory): repair the code or raise the "
         "limit",
         asked, max);
     engine_stop(x, ENGINE_LIMIT);

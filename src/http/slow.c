@@ -53,8 +53,7 @@ void slow_cut(struct httpd *h)
     if (!cut || h->now_ms < h->slow_told_ms)
         return;
     h->slow_told_ms = h->now_ms + TELL_AGAIN;
-    log_warn(&h->opts.log, "http",
-             "answers nobody reads take too much memory: slow clients cut off",
+    log_warn(&h->opts.log, "http", "unread answers take too much memory: slow clients disconnected",
              "clients=%llu limit=%llu", (unsigned long long)cut,
              (unsigned long long)h->opts.answer_bytes);
 }

@@ -50,7 +50,7 @@ SHAPE(locked, "QueueLocked", NULL);
 static const struct field health_fields[] = {
     TEXT("status", NEEDED, "healthy, unhealthy; of /ready: ready, stopping"),
     TEXT("service", 0, "pawl"),
-    TEXT("version", 0, "of pawl, for who may know it"),
+    TEXT("version", 0, "of pawl, if the caller may know it"),
     TEXT("reason", 0, "why it is not healthy"),
     END
 };
@@ -79,11 +79,11 @@ SHAPE(started, "Started", "{\"instance\":\"o-1\",\"execution\":1,\"created\":tru
     MOMENT("since", "since when"),                                                           \
     WHOLE("due_at", 0, 0, INT64_MAX, "of a timer or the next attempt (milliseconds since 1970)"),    \
     WHOLE("attempt", 0, 0, INT64_MAX, "of an activity: which one"),                                  \
-    TRUTH("running", 0, "of an activity: somebody is at it"),                                \
-    TEXT("worker", 0, "of an activity: who, by the name it gave in its poll"),               \
+    TRUTH("running", 0, "of an activity: a worker has it"),                                  \
+    TEXT("worker", 0, "of an activity: the worker, by the name it gave in its poll"),        \
     WHOLE("leased_until", 0, 0, INT64_MAX, "of an activity: the end of that worker's lease (milliseconds since 1970)"), \
-    TRUTH("unknown", 0, "of an activity: nobody has registered it, or polled for it"),       \
-    TEXT("did_you_mean", 0, "of an activity nobody has: one that somebody has"),             \
+    TRUTH("unknown", 0, "of an activity: not registered here, and no worker polled for it"), \
+    TEXT("did_you_mean", 0, "of an unknown activity: a known name that resembles it"),     \
     TEXT("last_error", OR_NULL, "of an activity: what the last attempt said")
 
 static const struct field waiting_fields[] = {WAITING, END};
@@ -323,7 +323,7 @@ static const struct field config_fields[] = {
     TRUTH("retain", NEEDED, "false so far"),
     TEXT("orchestration", NEEDED | OR_NULL, "started for each message"),
     TEXT("version", NEEDED | OR_NULL, "of that orchestration"),
-    TEXT("warning", 0, "nobody here has that orchestration"),
+    TEXT("warning", 0, "that orchestration is not registered here"),
     END
 };
 SHAPE(config, "QueueConfig", NULL);
@@ -343,7 +343,7 @@ static const struct field queue_fields[] = {
     OBJECT("totals", NEEDED, &totals, "since the queue was made"),
     SECONDS("created_at", "when the queue was made"),
     OBJECT("config", NEEDED, &config, "its configuration"),
-    TEXT("warning", 0, "nobody here has the orchestration it is bound to"),
+    TEXT("warning", 0, "the orchestration it is bound to is not registered here"),
     END
 };
 SHAPE(queue, "Queue", NULL);
@@ -400,7 +400,7 @@ SHAPE(polled, "Polled", NULL);
 static const struct field recorded_fields[] = {TRUTH("recorded", NEEDED, "true: in the history"), END};
 SHAPE(recorded, "Recorded", "{\"recorded\":true}");
 static const struct field beaten_fields[] = {
-    TRUTH("cancelled", NEEDED, "nobody waits for the result any more"),
+    TRUTH("cancelled", NEEDED, "the result is no longer wanted"),
     MOMENT("locked_until", "the end of the lease now"),
     END
 };
@@ -478,9 +478,9 @@ static const struct {
     {NULL, TRUTH("await_start", 0, "keep it for an instance that does not exist yet", .otherwise = "false")},
     {NULL, WHOLE("timeout_ms", 0, 0, 60000, "how long to wait")},
     {NULL, TRUTH("require_ack", 0, "under a lock, to be acknowledged", .otherwise = "false")},
-    {NULL, WHOLE("ttl_seconds", 0, 0, 0, "of the lock; brought into 1 to 300", .otherwise = "30")},
+    {NULL, WHOLE("ttl_seconds", 0, 0, 0, "of the lock; clamped to 1 to 300", .otherwise = "30")},
     {NULL, WHOLE("count", 0, 1, PAWL_QUEUE_POP_MAX, "how many at most", .otherwise = "1")},
-    {NULL, WHOLE("wait_seconds", 0, 0, 0, "how long to wait for an item; brought into 0 to 30", .otherwise = "0")},
+    {NULL, WHOLE("wait_seconds", 0, 0, 0, "how long to wait for an item; clamped to 0 to 30", .otherwise = "0")},
     {NULL, TRUTH("meta", 0, "a lock_id of its own for each message", .otherwise = "false")},
     {NULL, WHOLE("max_priority", 0, 0, INT64_MAX, "nothing above it")},
     {NULL, WHOLE("priority", 0, 0, INT64_MAX, "only items of this priority")},

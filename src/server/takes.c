@@ -30,7 +30,7 @@ static const struct field start_fields[] = {
     TEXT("instance", OR_NULL, "the id; left out, one is made", IS_ID, .not_with = "id"),
     TEXT("id", OR_NULL, "another name for instance", IS_ID, .not_with = "instance"),
     TEXT("version", OR_NULL, "of the code; left out, the newest", IS_VERSION),
-    TRUTH("allow_unregistered", OR_NULL, "start it although nobody has the code yet", .otherwise = "false"),
+    TRUTH("allow_unregistered", OR_NULL, "start it although its code is not registered", .otherwise = "false"),
     END
 };
 SHAPE(start, "Start", BODY_JSON, NULL,
@@ -82,7 +82,7 @@ static const struct field item_fields[] = {
     NUMBER("delay_seconds", OR_NULL, 0, 604800, "not before so many seconds have passed", .not_with = "deliver_at"),
     NUMBER("deliver_at", OR_NULL, 0, 99999999999, "not before; seconds since 1970, at most 7 days ahead",
            .not_with = "delay_seconds"),
-    NUMBER("expires_in_seconds", OR_NULL, 0, 315360000, "dropped when nobody took it by then; 0: never"),
+    NUMBER("expires_in_seconds", OR_NULL, 0, 315360000, "drop it if it was not popped by then; 0: never"),
     OBJECT("headers", 0, NULL, "given back with meta=1"),
     TEXT("group", NOT_YET, "order within a group"),
     END
@@ -204,7 +204,7 @@ static const struct field beat_fields[] = {
 SHAPE(beat, "Heartbeat", BODY_OPTIONAL, NULL, "{\"lock_ms\":30000}");
 
 static const struct field abandon_fields[] = {
-    WHOLE("delay_ms", OR_NULL, 0, PAWL_DAYS(7), "nobody gets it before", .otherwise = "0"),
+    WHOLE("delay_ms", OR_NULL, 0, PAWL_DAYS(7), "deliver it only after this time", .otherwise = "0"),
     END
 };
 SHAPE(abandon, "Abandon", BODY_OPTIONAL, NULL, "{\"delay_ms\":5000}");

@@ -110,8 +110,8 @@ static pawl_status read_whole(const char *file, pawl_mem *mem, struct token_list
     pawl_status rc = token_file_read(file, mem, ret, reterr);
     if (rc != PAWL_OK || !ret->bad)
         return rc;
-    error_set(reterr, PAWL_CORRUPT, "line %zu of '%s' is no token; mend or remove it", ret->bad,
-              file);
+    error_set(reterr, PAWL_CORRUPT, "line %zu of '%s' is not a token; repair or remove it",
+              ret->bad, file);
     return PAWL_CORRUPT;
 }
 

@@ -67,7 +67,8 @@ static void read_again(struct tokens *t)
     t->version++;
     bool failed = token_file_read(t->file, t->mem, &t->list, &t->trouble) != PAWL_OK;
     if (failed && !t->unreadable)
-        log_error(t->log, "tokens", "nobody with a token is let in", "why=\"%s\"", t->trouble.text);
+        log_error(t->log, "tokens", "no caller with a token is let in", "why=\"%s\"",
+                  t->trouble.text);
     t->unreadable = failed;
     if (t->list.bad)
         log_warn(t->log, "tokens", "a line is no token; going on without it",

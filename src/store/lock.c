@@ -104,7 +104,8 @@ static bool is_ours(const char *dir, pawl_error *reterr)
         return true;
     if (st.st_mode & S_ISVTX) /* /tmp: everybody's for a reason */
         error_set(reterr, PAWL_UNAVAILABLE,
-                  "data directory %s is everybody's; use a directory of your own in it as --data",
+                  "data directory %s is writable by all users; use a directory of your own in it "
+                  "as --data",
                   dir);
     else
         error_set(reterr, PAWL_UNAVAILABLE,

@@ -257,7 +257,7 @@ pawl_status store_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, 
     for (size_t i = 0; status == PAWL_OK && i < ret->count; i++) {
         const pawl_message *m = &ret->items[i];
         if (m->uid != uid || (i && !message_order(m - 1, m)))
-            return unbelievable("messages of somebody else, or out of order", reterr);
+            return unbelievable("messages of another instance, or out of order", reterr);
     }
     return status;
 }

@@ -263,10 +263,11 @@ const char *pawl_test_why(pawl_test *t)
         return t->world.trouble.text;
     for (const struct script *s = t->scripts; s; s = s->next)
         if (s->waiting.count)
-            return pawl_mem_printf(&t->look,
-                                   "activity '%s' was called, and nobody said what it answers: "
-                                   "pawl_test_on(t, \"%s\", …)",
-                                   s->name, s->name)
+            return pawl_mem_printf(
+                       &t->look,
+                       "activity '%s' was called, and the test does not say what it answers: "
+                       "pawl_test_on(t, \"%s\", …)",
+                       s->name, s->name)
                 .ptr;
     return world_why(&t->world, t->subject, &t->look).ptr;
 }

@@ -276,7 +276,7 @@ static pawl_str say_wait(pawl_mem *mem, const pawl_waiting *t)
         return pawl_mem_printf(mem,
                                t->running ? "activity '%.*s', which never answers (the call has no "
                                             "time-out)"
-                                          : "activity '%.*s', which nobody runs",
+                                          : "activity '%.*s', which no worker runs",
                                PAWL_FMT(t->name));
     if (strcmp(t->kind, "child") == 0)
         return pawl_mem_printf(mem, "child '%.*s' (%.*s)", PAWL_FMT(t->instance),

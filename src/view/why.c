@@ -89,9 +89,9 @@ static void say_activity(struct why *y, const pawl_waiting *waits)
         buf_printf(s, ", queued for %s until a worker that has it takes it", since);
     say_crashes(s, ", which ended the process ", waits->crashes, waits->max_crashes);
     if (waits->unknown)
-        buf_printf(s, "; nobody has registered or polled for '%.*s'%s%.*s%s", PAWL_FMT(waits->name),
-                   waits->meant.len ? "; did you mean '" : "", PAWL_FMT(waits->meant),
-                   waits->meant.len ? "'" : "");
+        buf_printf(s, "; '%.*s' is not registered, and no worker has polled for it%s%.*s%s",
+                   PAWL_FMT(waits->name), waits->meant.len ? "; did you mean '" : "",
+                   PAWL_FMT(waits->meant), waits->meant.len ? "'" : "");
     if (waits->last_error.len)
         buf_printf(s, " (last error: %.*s)", PAWL_FMT(waits->last_error));
 }

@@ -204,7 +204,7 @@ static void blocks(const char *orchestration, const char *event, int signal_numb
     ck_assert_msg(deaths >= ATTEMPTS && deaths <= ATTEMPTS + 2, "%d deaths", deaths);
     char *found = answer_of("bad");
     ck_assert_msg(found && strstr(found, "blocked poison: "), "%s", found ? found : "nothing");
-    ck_assert_ptr_nonnull(strstr(found, "ended the process 3 times; mend the code, then retry"));
+    ck_assert_ptr_nonnull(strstr(found, "ended the process 3 times; repair the code, then retry"));
     free(found);
     answers("good", "completed x");
     const char *wrong = wrong_in_history();

@@ -134,7 +134,7 @@ TEST(S30_ctx_on_another_thread_is_answered_with_the_rule)
     scratch_make();
     int status = child_run(plan_run, &plan, 20000);
     ck_assert_msg(killed_by(status, SIGABRT), "%s", status_words(status));
-    said("give ctx to nobody else (rule 4");
+    said("pass ctx to no other (rule 4");
     scratch_drop();
 }
 

@@ -222,13 +222,13 @@ def test_tokens_that_cannot_be_read_are_trouble():
     path.write_text(kept)
     with server.start():
         expect(server.get("/version", headers=good), 200)
-        before = server.log_text().count("nobody with a token is let in")
+        before = server.log_text().count("no caller with a token is let in")
         path.unlink()
         path.mkdir()
         expect(server.get("/version", headers=good), 503, "unavailable")
         expect(server.get("/version", headers=good), 503, "unavailable")
         expect(server.get("/version"), 401, "unauthorized")
-        assert server.log_text().count("nobody with a token is let in") == before + 1   # once
+        assert server.log_text().count("no caller with a token is let in") == before + 1   # once
         path.rmdir()
         path.write_text("what is this\n" + kept)
         expect(server.get("/version", headers=good), 200)            # the others are good

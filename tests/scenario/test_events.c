@@ -144,7 +144,7 @@ SCENARIO(s17_b06_early_events_are_dropped_with_a_warning_on_request)
     scene_flow(s, "Flow", take_late);
     scene_start(s, "Flow", "i", "1");
     scene_raise(s, "i", "Go", "early");
-    ck_assert(scene_logged(s, "event nobody waits for; dropped"));
+    ck_assert(scene_logged(s, "no wait expects this event; dropped"));
     expect_is(scene_info(s, "i").mailbox_count, 0);
     scene_advance(s, 1000);
     scene_expect(s, "i", PAWL_RUNNING, NULL);

@@ -514,7 +514,8 @@ TEST(C17_a_directory_that_others_may_write_is_refused)
     box_make(&b);
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         ck_assert_int_eq(chmod(b.dir, modes[i]), 0);
-        refuse(&b, PAWL_UNAVAILABLE, i < 2 ? "may be written by others" : "is everybody's");
+        refuse(&b, PAWL_UNAVAILABLE,
+               i < 2 ? "may be written by others" : "is writable by all users");
         refuse(&b, PAWL_UNAVAILABLE, i < 2 ? "chmod go-w" : "of your own in it");
         ck_assert(!exists(&b, "lock") && !exists(&b, "pawl.db"));
     }

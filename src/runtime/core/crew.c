@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define FORGET_AT_ONCE 256
-#define NOBODY         "nobody has registered or polled for this activity; it waits"
+#define NOBODY         "this activity is not registered, and no worker has polled for it; it waits"
 
 struct worker {
     pawl_str name; /* all text of a worker is in its own memory */

@@ -309,7 +309,7 @@ static void block_start(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct engine_finding why = {0};
     (void)snprintf(why.text, sizeof(why.text),
-                   "poison: its start ended the process %u times; mend the code, then retry",
+                   "poison: its start ended the process %u times; repair the code, then retry",
                    l->attempt);
     turn_block(rt, r, l, &why);
 }

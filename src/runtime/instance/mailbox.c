@@ -106,7 +106,7 @@ bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct 
         return false;
     char text[240];
     (void)snprintf(text, sizeof(text),
-                   "its mailbox is full: %u events or %zu bytes that nobody has taken "
+                   "its mailbox is full: %u events or %zu bytes that no wait has taken "
                    "(--max-mailbox); raise it again when the instance has taken some",
                    rt->opts.max_mailbox, MAILBOX_PAYLOADS * rt->opts.max_payload);
     letter_drop(rt, l, PAWL_CONFLICT, text);

@@ -136,7 +136,7 @@ void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
         turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, s->row.finding);
         return;
     }
-    log_error(&rt->log, "turn", "instance is blocked; mend the code, then retry",
+    log_error(&rt->log, "turn", "instance is blocked; repair the code, then retry",
               "instance=%.*s why=\"%.*s\"", PAWL_FMT(r->row.id), PAWL_FMT(s->row.finding));
     s->row.state = PAWL_BLOCKED;
     stage_row_changed(s);

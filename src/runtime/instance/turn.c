@@ -242,8 +242,8 @@ static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct
         stage_keep(rt, s, l, true);
         break;
     case FATE_DROPPED:
-        log_warn(&rt->log, "turn", "event nobody waits for; dropped", "instance=%.*s event=%.*s",
-                 PAWL_FMT(r->row.id), PAWL_FMT(l->mail.name));
+        log_warn(&rt->log, "turn", "no wait expects this event; dropped",
+                 "instance=%.*s event=%.*s", PAWL_FMT(r->row.id), PAWL_FMT(l->mail.name));
         if (l->stored)
             stage_drop_message(rt, s, l->mail.id);
         break;
@@ -482,9 +482,10 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
         consume_late(rt, stage_bare(rt), l);
     } else if (crashes_of(l) >= rt->opts.max_attempts && l->stored) {
         struct engine_finding why = {0};
-        (void)snprintf(why.text, sizeof(why.text),
-                       "poison: message %llu ended the process %u times; mend the code, then retry",
-                       (unsigned long long)l->mail.id, crashes_of(l));
+        (void)snprintf(
+            why.text, sizeof(why.text),
+            "poison: message %llu ended the process %u times; repair the code, then retry",
+            (unsigned long long)l->mail.id, crashes_of(l));
         turn_block(rt, r, l, &why);
     } else if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && mend_was_taken(rt, r, l->mail.id)) {
         consume_late(rt, stage_of(rt, r), l);

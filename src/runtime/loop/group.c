@@ -324,7 +324,7 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct ba
         if (!l->mail.kind) {
             request_back(rt, l, refused, b);
         } else if (refused && is_decided(rt, l)) {
-            letter_drop(rt, l, PAWL_LOST, "nobody waits for this result any more");
+            letter_drop(rt, l, PAWL_LOST, "this result is no longer wanted");
         } else if (l->tries > TRIES_MAX) {
             log_error(&rt->log, "group", "message refused by the store again and again; put aside",
                       "instance=%.*s kind=%d", PAWL_FMT(s->row.id), l->mail.kind);

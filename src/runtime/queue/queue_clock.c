@@ -192,7 +192,7 @@ void queue_withdraw(pawl_runtime *rt, const void *arg)
     if (!req)
         return;
     queue_unpark(rt->desk, req);
-    queue_refuse(req, PAWL_LOST, "nobody waits for this item any more");
+    queue_refuse(req, PAWL_LOST, "this item is no longer wanted");
 }
 
 /* A pop that was put off to the next pass; out of the list. */

@@ -278,7 +278,7 @@ static void act(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 void queue_handle(pawl_runtime *rt, struct queue_req *req)
 {
     if (queue_is_unwanted(req)) {
-        queue_refuse(req, PAWL_LOST, "nobody waits for this any more");
+        queue_refuse(req, PAWL_LOST, "this answer is no longer wanted");
         return;
     }
     struct seat *s = map_gets(&rt->desk->seats, pawl_s(req->args.queue));

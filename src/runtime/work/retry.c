@@ -290,10 +290,9 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
              token_is_recorded(rt, token, !req->args.failed, req->args.data))
         request_answer(req, &(pawl_reply){.status = PAWL_OK});
     else
-        request_refuse(
-            req, PAWL_LOST,
-            "nobody waits for this result any more: the work was completed, cancelled or "
-            "timed out");
+        request_refuse(req, PAWL_LOST,
+                       "this result is no longer wanted: the work was completed, cancelled or "
+                       "timed out");
     return false;
 }
 

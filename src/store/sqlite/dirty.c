@@ -84,7 +84,7 @@ static pawl_status copy(sqlite3 *db, const char *file, const char *fresh, pawl_e
     if (rc == SQLITE_OK && sync_path(fresh, O_RDWR))
         return PAWL_OK;
     pawl_status status = (rc & 0xff) == SQLITE_FULL ? PAWL_DISK_FULL : PAWL_UNAVAILABLE;
-    error_set(reterr, status, "cannot write database %s anew after a failed write: %s", file,
+    error_set(reterr, status, "cannot rewrite database %s after a failed write: %s", file,
               rc != SQLITE_OK ? sqlite3_errmsg(db) : strerror(errno));
     (void)unlink(fresh);
     return status;
