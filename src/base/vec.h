@@ -35,13 +35,16 @@ bool vec_grow(void *items_field, size_t *cap, size_t count, size_t size);
 
 #define LIST(T)       VEC(T)
 
-/* Make room for one more element of `size` at least. */
+/* Room for one more element of `size` at least. */
 void list_grow(pawl_mem *mem, void *items_field, size_t *cap, size_t count, size_t size);
 
-#define list_add(mem, l)                                                                           \
+/* The place of the next element, not counted and not zeroed: for one that may turn out to be none. */
+#define list_room(mem, l)                                                                          \
     ((l)->count < (l)->cap                                                                         \
          ? (void)0                                                                                 \
          : list_grow((mem), &(l)->items, &(l)->cap, (l)->count, sizeof(*(l)->items)),              \
-     memset(&(l)->items[(l)->count], 0, sizeof(*(l)->items)), &(l)->items[(l)->count++])
+     &(l)->items[(l)->count])
+#define list_add(mem, l)                                                                           \
+    ((void)memset(list_room((mem), (l)), 0, sizeof(*(l)->items)), &(l)->items[(l)->count++])
 
 #endif

@@ -8,6 +8,8 @@
  */
 #include "cli/out.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -115,14 +117,8 @@ void table_init(struct table *t, const struct cli *cli, const struct table_colum
 
 void table_put(struct table *t, pawl_str text, enum tone tone)
 {
-    if (t->count == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 64;
-        struct table_cell *cells = pawl_mem_alloc(t->cli->mem, cap * sizeof(*cells));
-        if (t->count)
-            memcpy(cells, t->cells, t->count * sizeof(*cells));
-        t->cells = cells;
-        t->cap = cap;
-    }
+    if (t->count == t->cap)
+        list_grow(t->cli->mem, &t->cells, &t->cap, t->count, sizeof(*t->cells));
     /* No terminal is wider: do not clean megabytes to show a line of them. */
     if (out_width() && text.len > 4096)
         text.len = 4096;

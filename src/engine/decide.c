@@ -16,6 +16,7 @@
  * Called by: api_*.c on the fiber, ending.c outside it.
  */
 #include "base/limits.h"
+#include "base/vec.h"
 #include "engine/engine_private.h"
 
 #include <stdio.h>
@@ -145,14 +146,8 @@ struct step *decide_append(execution *x, int kind, uint64_t ref, pawl_str name, 
                     (unsigned long long)x->last_seq, (unsigned)max);
         engine_stop(x, ENGINE_LIMIT);
     }
-    if (turn->count == turn->cap) {
-        size_t cap = turn->cap ? turn->cap * 2 : 8;
-        struct step *steps = arena_alloc(turn->mem, cap * sizeof(*steps));
-        if (turn->count)
-            memcpy(steps, turn->steps, turn->count * sizeof(*steps));
-        turn->steps = steps;
-        turn->cap = cap;
-    }
+    if (turn->count == turn->cap)
+        list_grow(turn->mem, &turn->steps, &turn->cap, turn->count, sizeof(*turn->steps));
     pawl_event event = {.execution = x->spec.execution,
                         .seq = x->last_seq + 1,
                         .ref = ref,
@@ -170,14 +165,9 @@ void decide_discard(execution *x, uint64_t message_id)
 {
     struct turn *turn = x->turn;
 
-    if (turn->discarded_count == turn->discarded_cap) {
-        size_t cap = turn->discarded_cap ? turn->discarded_cap * 2 : 8;
-        uint64_t *ids = arena_array(turn->mem, uint64_t, cap);
-        if (turn->discarded_count)
-            memcpy(ids, turn->discarded, turn->discarded_count * sizeof(*ids));
-        turn->discarded = ids;
-        turn->discarded_cap = cap;
-    }
+    if (turn->discarded_count == turn->discarded_cap)
+        list_grow(turn->mem, &turn->discarded, &turn->discarded_cap, turn->discarded_count,
+                  sizeof(*turn->discarded));
     turn->discarded[turn->discarded_count++] = message_id;
 }
 

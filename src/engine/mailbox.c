@@ -17,6 +17,7 @@
  * Called by: apply.c, task.c, decide.c, the runtime on load and ContinueAsNew.
  */
 #include "base/rand.h"
+#include "base/vec.h"
 #include "engine/engine_private.h"
 
 #include <string.h>
@@ -327,14 +328,8 @@ static void push_consumed(execution *x, uint64_t id)
         x->consumed_taken = false;
         x->consumed_count = 0;
     }
-    if (x->consumed_count == x->consumed_cap) {
-        size_t cap = x->consumed_cap ? x->consumed_cap * 2 : 8;
-        uint64_t *ids = arena_array(&x->mem, uint64_t, cap);
-        if (x->consumed_count)
-            memcpy(ids, x->consumed, x->consumed_count * sizeof(*ids));
-        x->consumed = ids;
-        x->consumed_cap = cap;
-    }
+    if (x->consumed_count == x->consumed_cap)
+        list_grow(&x->mem, &x->consumed, &x->consumed_cap, x->consumed_count, sizeof(*x->consumed));
     x->consumed[x->consumed_count++] = id;
 }
 

@@ -104,14 +104,14 @@ SHAPE(waiting, "Waiting", NULL);
     TEXT("error", NEEDED | OR_NULL, "why it failed"),                                        \
     TEXT("custom_status", NEEDED | OR_NULL, "what its code says of itself"),                 \
     TEXT("finding", OR_NULL, "what keeps it from going on"),                                 \
-    LIST("waiting_for", NEEDED, &waiting, "its open tasks"),                                 \
+    OBJECTS("waiting_for", NEEDED, &waiting, "its open tasks"),                                 \
     TEXT("parent", NEEDED | OR_NULL, "whose child it is")
 
 static const struct field instance_fields[] = {INSTANCE_FIELDS, END};
 SHAPE(instance, "Instance", NULL);
 
 static const struct field instances_fields[] = {
-    LIST("instances", NEEDED, &instance, "the newest first"),
+    OBJECTS("instances", NEEDED, &instance, "the newest first"),
     TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
     END
 };
@@ -120,7 +120,7 @@ SHAPE(instances, "Instances", NULL);
 static const struct shape tree;
 static const struct field tree_fields[] = {
     INSTANCE_FIELDS,
-    LIST("children", NEEDED, &tree, "the oldest first"),
+    OBJECTS("children", NEEDED, &tree, "the oldest first"),
     TRUTH("truncated", 0, "there are more than fit into an answer"),
     END
 };
@@ -144,7 +144,7 @@ SHAPE(event, "HistoryEvent", NULL);
 static const struct field history_fields[] = {
     TEXT("instance", NEEDED, "its id"),
     COUNT_FIELD("execution", "whose history this is"),
-    LIST("events", NEEDED, &event, "in order"),
+    OBJECTS("events", NEEDED, &event, "in order"),
     WHOLE("next", NEEDED | OR_NULL, 0, INT64_MAX, "give it as after for the next page; null: this was the last"),
     END
 };
@@ -165,7 +165,7 @@ static const struct field why_fields[] = {
     TEXT("instance", NEEDED, "its id"),
     TEXT("status", NEEDED, "in which state it is", .words = STATES),
     TEXT("sentence", NEEDED | OR_NULL, "all of it, for people"),
-    LIST("waiting_for", NEEDED, &why_waiting, "its open tasks"),
+    OBJECTS("waiting_for", NEEDED, &why_waiting, "its open tasks"),
     OBJECT("last_failure", NEEDED | OR_NULL, &failure, "what failed last"),
     MOMENT("next_at", "when something happens by itself"),
     COUNT_FIELD("mailbox", "events raised and not taken yet"),
@@ -207,7 +207,7 @@ static const struct field batched_fields[] = {
     COUNT_FIELD("matched", "how many there are on this page"),
     COUNT_FIELD("done", "to how many it was done"),
     TEXTS("instances", NEEDED, 0, 0, "their ids"),
-    LIST("failed", NEEDED, &undone, "those it could not be done to"),
+    OBJECTS("failed", NEEDED, &undone, "those it could not be done to"),
     TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
     END
 };
@@ -227,7 +227,7 @@ static const struct field pushed_fields[] = {
     TRUTH("duplicate", 0, "true: it was pushed before, and not again"),
     WHOLE("items_pushed", 0, 0, INT64_MAX, "of many: how many, without duplicates"),
     TEXTS("ids", 0, 0, 0, "of many: their ids"),
-    LIST("results", 0, &pushed_one, "of many: what became of each"),
+    OBJECTS("results", 0, &pushed_one, "of many: what became of each"),
     END
 };
 SHAPE(pushed, "Pushed", "{\"success\":true,\"message\":\"Item pushed to queue mail at priority 0\"}");
@@ -250,7 +250,7 @@ static const struct field popped_fields[] = {
     TRUTH("locked", 0, "with require_ack: a lock is on them"),
     TEXT("lock_id", 0, "to acknowledge them with"),
     NUMBER("lock_expires_at", 0, 0, 0, "when they come back (seconds since 1970)"),
-    LIST("messages", 0, &popped_message, "with count, wait_seconds, meta or max_priority: one for each item"),
+    OBJECTS("messages", 0, &popped_message, "with count, wait_seconds, meta or max_priority: one for each item"),
     END
 };
 SHAPE(popped, "Popped", "{\"items\":[{\"to\":\"a@example.org\"}],\"count\":1}");
@@ -264,7 +264,7 @@ SHAPE(ack_result, "AcknowledgeResult", NULL);
 static const struct field acked_fields[] = {
     TRUTH("success", NEEDED, "all of them were"), MESSAGE,
     COUNT_FIELD("items_acknowledged", "how many items are done"),
-    LIST("results", 0, &ack_result, "with lock_ids: one for each"),
+    OBJECTS("results", 0, &ack_result, "with lock_ids: one for each"),
     END
 };
 SHAPE(acked, "Acknowledged", NULL);
@@ -299,7 +299,7 @@ SHAPE(done, "QueueDone", NULL);
 static const struct field counts_fields[] = {COUNTS, END};
 SHAPE(counts, "QueueCounts", NULL);
 static const struct field queues_fields[] = {
-    LIST("queues", NEEDED, &counts, "by name"),
+    OBJECTS("queues", NEEDED, &counts, "by name"),
     TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
     END
 };
@@ -362,7 +362,7 @@ static const struct field message_fields[] = {
 };
 SHAPE(message, "QueueMessage", NULL);
 static const struct field messages_fields[] = {
-    LIST("messages", NEEDED, &message, "in the order of delivery: ready, delayed, locked"),
+    OBJECTS("messages", NEEDED, &message, "in the order of delivery: ready, delayed, locked"),
     TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
     END
 };
@@ -376,7 +376,7 @@ static const struct field lock_fields[] = {
     END
 };
 SHAPE(lock, "QueueLock", NULL);
-static const struct field locks_fields[] = {LIST("locks", NEEDED, &lock, "live ones"), END};
+static const struct field locks_fields[] = {OBJECTS("locks", NEEDED, &lock, "live ones"), END};
 SHAPE(locks, "QueueLocks", NULL);
 
 /* ---- Workers -------------------------------------------------------------------------------- */
@@ -395,7 +395,7 @@ static const struct field lease_fields[] = {
     END
 };
 SHAPE(lease, "Work", NULL);
-static const struct field polled_fields[] = {LIST("items", NEEDED, &lease, "none: nothing came in time"), END};
+static const struct field polled_fields[] = {OBJECTS("items", NEEDED, &lease, "none: nothing came in time"), END};
 SHAPE(polled, "Polled", NULL);
 static const struct field recorded_fields[] = {TRUTH("recorded", NEEDED, "true: in the history"), END};
 SHAPE(recorded, "Recorded", "{\"recorded\":true}");
@@ -421,11 +421,11 @@ static const struct field worker_fields[] = {
     TEXTS("tags", NEEDED, 0, PAWL_POLL_NAMES_MAX, "of its last poll"),
     MOMENT("seen_at", "its last poll"),
     COUNT_FIELD("polls", "so far"),
-    LIST("leases", NEEDED, &held, "what it has"),
+    OBJECTS("leases", NEEDED, &held, "what it has"),
     END
 };
 SHAPE(worker, "Worker", NULL);
-static const struct field workers_fields[] = {LIST("items", NEEDED, &worker, "by name"), END};
+static const struct field workers_fields[] = {OBJECTS("items", NEEDED, &worker, "by name"), END};
 SHAPE(workers, "Workers", NULL);
 
 /* ---- Which is whose ---------------------------------------------------------------------------- */

@@ -79,8 +79,8 @@ struct shape {
     FIELD_OF(KIND_NUMBER, n, f, __VA_ARGS__, .min = (least), .max = (most))
 #define TEXTS(n, f, least, most, ...)                                                              \
     FIELD_OF(KIND_TEXTS, n, f, __VA_ARGS__, .min = (least), .max = (most))
-#define OBJECT(n, f, shape, ...) FIELD_OF(KIND_OBJECT, n, f, __VA_ARGS__, .inside = (shape))
-#define LIST(n, f, shape, ...)   FIELD_OF(KIND_LIST, n, f, __VA_ARGS__, .inside = (shape))
+#define OBJECT(n, f, shape, ...)  FIELD_OF(KIND_OBJECT, n, f, __VA_ARGS__, .inside = (shape))
+#define OBJECTS(n, f, shape, ...) FIELD_OF(KIND_LIST, n, f, __VA_ARGS__, .inside = (shape))
 #define END                                                                                        \
     {                                                                                              \
         .name = NULL                                                                               \

@@ -90,7 +90,7 @@ static const struct field item_fields[] = {
 SHAPE(item, "Item", BODY_JSON, NULL, "{\"item\":{\"to\":\"a@example.org\"},\"priority\":5}");
 
 static const struct field items_fields[] = {
-    LIST("items", NEEDED, &takes_item, "all of them or none", .min = 1, .max = PAWL_QUEUE_PUSH_MAX),
+    OBJECTS("items", NEEDED, &takes_item, "all of them or none", .min = 1, .max = PAWL_QUEUE_PUSH_MAX),
     END
 };
 static SHAPE(items, "Items", BODY_JSON, NULL, "{\"items\":[{\"item\":1},{\"item\":2}]}");

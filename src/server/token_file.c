@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/rand.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,24 +65,12 @@ static bool parse_line(pawl_mem *mem, const char *line, struct token *ret)
     return true;
 }
 
-static void add(pawl_mem *mem, struct token_list *list, size_t *cap, const struct token *t)
-{
-    if (list->count == *cap) {
-        struct token *more = pawl_mem_alloc(mem, (*cap * 2 + 8) * sizeof(*more));
-        if (list->count)
-            memcpy(more, list->items, list->count * sizeof(*more));
-        list->items = more;
-        *cap = *cap * 2 + 8;
-    }
-    list->items[list->count++] = *t;
-}
-
 pawl_status token_file_read(const char *file, pawl_mem *mem, struct token_list *ret,
                             pawl_error *reterr)
 {
     FILE *f = fopen(file, "re");
     char line[1400];
-    size_t cap = 0, number = 0;
+    size_t number = 0;
     struct token t;
     *ret = (struct token_list){0};
     if (!f && errno == ENOENT)
@@ -89,7 +78,7 @@ pawl_status token_file_read(const char *file, pawl_mem *mem, struct token_list *
     while (f && fgets(line, sizeof(line), f)) {
         number++;
         if (parse_line(mem, line, &t))
-            add(mem, ret, &cap, &t);
+            *list_add(mem, ret) = t;
         else if (!ret->bad && line[strspn(line, " \n")])
             ret->bad = number;
     }

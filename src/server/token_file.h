@@ -12,7 +12,7 @@ struct token {
 
 struct token_list {
     struct token *items; /* in the mem given */
-    size_t count;
+    size_t count, cap;
     size_t bad; /* number of the first line that is no token; 0: none */
 };
 

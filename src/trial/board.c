@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trial/board.c -- what a seed leaves behind: see seed.h. */
 #include "base/arena.h"
+#include "base/vec.h"
 #include "trial/seed.h"
 
 #include <stdarg.h>
@@ -63,19 +64,11 @@ static size_t next_line(const struct board *b, size_t at, pawl_mem *mem, pawl_si
 
 size_t board_lines(const struct board *b, pawl_mem *mem, const pawl_sim_line **ret)
 {
-    size_t count = 0, cap = 64;
-    pawl_sim_line *lines = arena_array(mem, pawl_sim_line, cap);
-    for (size_t at = 0; at < b->used; count++) {
-        if (count == cap) {
-            pawl_sim_line *more = arena_array(mem, pawl_sim_line, cap * 2);
-            memcpy(more, lines, cap * sizeof(*lines));
-            lines = more;
-            cap *= 2;
-        }
-        at = next_line(b, at, mem, &lines[count]);
-    }
-    *ret = lines;
-    return count;
+    LIST(pawl_sim_line) lines = {0};
+    for (size_t at = 0; at < b->used;)
+        at = next_line(b, at, mem, list_add(mem, &lines));
+    *ret = lines.items;
+    return lines.count;
 }
 
 void board_problem(struct board *b, pawl_sim_problem problem, pawl_str instance, const char *format,

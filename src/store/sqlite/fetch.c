@@ -161,8 +161,7 @@ pawl_status sqlite_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t li
                                    pawl_work_list *ret, pawl_error *reterr)
 {
     struct sqlite_store *s = sqlite_of(base);
-    size_t count = 0, room = 0;
-    pawl_work *items = NULL;
+    LIST(pawl_work) items = {0};
 
     pawl_status status = engine_check(s, reterr);
     if (status != PAWL_OK)
@@ -176,18 +175,18 @@ pawl_status sqlite_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t li
     (void)sqlite3_bind_int64(stmt, 2, limit);
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        items = grow(mem, items, sizeof *items, count, &room);
-        column_work(stmt, mem, &items[count]);
-        if (work_fits(&s->writer, stmt, &items[count]))
-            count++;
+        pawl_work *w = list_room(mem, &items);
+        column_work(stmt, mem, w);
+        if (work_fits(&s->writer, stmt, w))
+            items.count++;
         else
-            damage_note(s, "work", items[count].id);
+            damage_note(s, "work", w->id);
     }
     (void)sqlite3_reset(stmt);
     conn_leave(&s->writer);
     if (rc != SQLITE_DONE)
         return conn_error(&s->writer, rc, "read deadlines", reterr);
-    *ret = (pawl_work_list){.items = items, .count = count};
+    *ret = (pawl_work_list){.items = items.items, .count = items.count};
     return PAWL_OK;
 }
 

@@ -74,8 +74,8 @@ pawl_status sqlite_list(pawl_store *base, const pawl_row_query *query, pawl_mem 
                         pawl_row_list *ret, pawl_error *reterr)
 {
     struct sqlite_store *s = sqlite_of(base);
-    size_t count = 0, room = 0, seen = 0;
-    pawl_row *items = NULL;
+    LIST(pawl_row) items = {0};
+    size_t seen = 0;
     uint64_t last_uid = 0;
     struct conn *c;
 
@@ -88,7 +88,7 @@ pawl_status sqlite_list(pawl_store *base, const pawl_row_query *query, pawl_mem 
     sqlite3_stmt *stmt = start(c, query);
     int rc = stmt ? SQLITE_ROW : sqlite3_extended_errcode(c->db);
     while (rc == SQLITE_ROW && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        if (count == query->limit || seen == LIST_EXAMINE_MAX) {
+        if (items.count == query->limit || seen == LIST_EXAMINE_MAX) {
             ret->next_uid = last_uid; /* there is more */
             break;
         }
@@ -96,15 +96,15 @@ pawl_status sqlite_list(pawl_store *base, const pawl_row_query *query, pawl_mem 
         last_uid = column_id(stmt, 0);
         if (!matches(stmt, query))
             continue;
-        items = grow(mem, items, sizeof *items, count, &room);
-        take_row(s, c, stmt, mem, &items[count++]);
+        take_row(s, c, stmt, mem, list_room(mem, &items));
+        items.count++;
     }
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         status = conn_error(c, rc, "list instances", reterr);
     (void)sqlite3_reset(stmt);
     pool_give(s, c);
-    ret->items = items;
-    ret->count = count;
+    ret->items = items.items;
+    ret->count = items.count;
     return status;
 }
 

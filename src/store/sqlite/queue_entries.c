@@ -61,8 +61,8 @@ static bool take_entry(struct reading *r, bool head, pawl_mem *mem, pawl_queue_e
 struct gathering {
     const pawl_entry_query *query;
     pawl_mem *mem;
-    pawl_queue_entry *rows;
-    size_t count, room, bytes, seen;
+    LIST(pawl_queue_entry) rows;
+    size_t bytes, seen;
     uint64_t last_id;
     int64_t last_key;
     uint64_t lock; /* LOCKED: the one being looked at */
@@ -93,8 +93,8 @@ static bool gather_row(struct gathering *g, struct reading *r)
 {
     const pawl_entry_query *q = g->query;
 
-    if (g->count == q->limit || g->seen == EXAMINE_MAX ||
-        (q->bytes_max && g->count && g->bytes >= q->bytes_max)) {
+    if (g->rows.count == q->limit || g->seen == EXAMINE_MAX ||
+        (q->bytes_max && g->rows.count && g->bytes >= q->bytes_max)) {
         g->more = true;
         return false;
     }
@@ -102,11 +102,10 @@ static bool gather_row(struct gathering *g, struct reading *r)
     keep_place(g, r->stmt);
     if (!chosen(r->stmt, q))
         return true;
-    g->rows = grow(g->mem, g->rows, sizeof *g->rows, g->count, &g->room);
-    pawl_queue_entry *e = &g->rows[g->count];
+    pawl_queue_entry *e = list_room(g->mem, &g->rows);
     if (!take_entry(r, q->heads, g->mem, e))
         return true;
-    g->count++;
+    g->rows.count++;
     g->bytes += e->data.len + e->attrs.len;
     return true;
 }
@@ -246,8 +245,8 @@ pawl_status sqlite_query_entries(pawl_store *base, const pawl_entry_query *query
         if (status != PAWL_OK)
             return status;
     }
-    *ret = (pawl_entry_list){.items = g.rows,
-                             .count = g.count,
+    *ret = (pawl_entry_list){.items = g.rows.items,
+                             .count = g.rows.count,
                              .more = g.more,
                              .last_id = g.last_id,
                              .last_key = g.last_key};
@@ -282,17 +281,16 @@ pawl_status sqlite_read_locks(pawl_store *base, uint64_t qid, uint32_t limit, pa
 {
     struct reading r;
     pawl_status status;
-    pawl_queue_lock *rows = NULL;
-    size_t count = 0, room = 0;
+    LIST(pawl_queue_lock) rows = {0};
 
     if (!reading_begin(&r, base, ST_LOCKS_READ, mem, &status, reterr))
         return status;
     bind_id(r.stmt, 1, qid);
     (void)sqlite3_bind_int64(r.stmt, 2, limit ? (int64_t)limit : -1);
     while (reading_next(&r)) {
-        rows = grow(mem, rows, sizeof *rows, count, &room);
-        column_lock(r.stmt, mem, &rows[count++]);
+        column_lock(r.stmt, mem, list_room(mem, &rows));
+        rows.count++;
     }
-    *ret = (pawl_lock_list){rows, count};
+    *ret = (pawl_lock_list){rows.items, rows.count};
     return reading_end(&r, reterr);
 }

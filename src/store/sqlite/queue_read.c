@@ -90,18 +90,17 @@ static pawl_status list_queues(pawl_store *base, pawl_str prefix, pawl_str after
 {
     struct reading r;
     pawl_status status;
-    pawl_queue_row *rows = NULL;
-    size_t count = 0, room = 0;
+    LIST(pawl_queue_row) rows = {0};
 
     if (!reading_begin(&r, base, ST_QUEUES_FROM, mem, &status, reterr))
         return status;
     bind_text(r.stmt, 1, after);
     bind_text(r.stmt, 2, prefix);
-    while (count < limit && reading_next(&r) && begins(column_view(r.stmt, 1), prefix)) {
-        rows = grow(mem, rows, sizeof *rows, count, &room);
-        column_queue(r.stmt, mem, &rows[count++]);
+    while (rows.count < limit && reading_next(&r) && begins(column_view(r.stmt, 1), prefix)) {
+        column_queue(r.stmt, mem, list_room(mem, &rows));
+        rows.count++;
     }
-    *ret = (pawl_queue_row_list){rows, count};
+    *ret = (pawl_queue_row_list){rows.items, rows.count};
     return reading_end(&r, reterr);
 }
 
@@ -110,18 +109,17 @@ static pawl_status due_queues(pawl_store *base, int64_t now_ms, uint32_t limit, 
 {
     struct reading r;
     pawl_status status;
-    pawl_queue_row *rows = NULL;
-    size_t count = 0, room = 0;
+    LIST(pawl_queue_row) rows = {0};
 
     if (!reading_begin(&r, base, ST_QUEUES_DUE, mem, &status, reterr))
         return status;
     (void)sqlite3_bind_int64(r.stmt, 1, now_ms);
     (void)sqlite3_bind_int64(r.stmt, 2, limit);
     while (reading_next(&r)) {
-        rows = grow(mem, rows, sizeof *rows, count, &room);
-        column_queue(r.stmt, mem, &rows[count++]);
+        column_queue(r.stmt, mem, list_room(mem, &rows));
+        rows.count++;
     }
-    *ret = (pawl_queue_row_list){rows, count};
+    *ret = (pawl_queue_row_list){rows.items, rows.count};
     return reading_end(&r, reterr);
 }
 
@@ -163,18 +161,16 @@ static pawl_status levels(pawl_store *base, uint64_t qid, uint32_t limit, pawl_m
 {
     struct reading r;
     pawl_status status;
-    pawl_level *rows = NULL;
-    size_t count = 0, room = 0;
+    LIST(pawl_level) rows = {0};
 
     if (!reading_begin(&r, base, ST_LEVELS, mem, &status, reterr))
         return status;
     bind_id(r.stmt, 1, qid);
     (void)sqlite3_bind_int64(r.stmt, 2, limit);
     while (reading_next(&r)) {
-        rows = grow(mem, rows, sizeof *rows, count, &room);
-        rows[count++] = (pawl_level){sqlite3_column_int64(r.stmt, 0), column_id(r.stmt, 1)};
+        *list_add(mem, &rows) = (pawl_level){sqlite3_column_int64(r.stmt, 0), column_id(r.stmt, 1)};
     }
-    *ret = (pawl_level_list){rows, count};
+    *ret = (pawl_level_list){rows.items, rows.count};
     return reading_end(&r, reterr);
 }
 

@@ -169,8 +169,7 @@ pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instan
 {
     struct conn *c;
     sqlite3_stmt *stmt;
-    size_t count = 0, room = 0;
-    pawl_message *items = NULL;
+    LIST(pawl_message) items = {0};
     enum statement which = uid            ? ST_MESSAGES_OF_UID
                            : instance.len ? ST_MESSAGES_OF_NAME
                                           : ST_MESSAGES_BY_NAME;
@@ -185,10 +184,9 @@ pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instan
     int rc;
     uint64_t damaged = 0;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        items = grow(mem, items, sizeof *items, count, &room);
-        pawl_message *m = &items[count];
+        pawl_message *m = list_room(mem, &items);
         bool readable = column_message(stmt, mem, m), fits = readable && message_fits(c, stmt, m);
-        count += fits; /* else fetch puts it aside … */
+        items.count += fits; /* else fetch puts it aside … */
         if (readable && !fits && uid && m->mailbox)
             damaged = m->id; /* … but for the mailbox, where nobody fetches */
     }
@@ -196,7 +194,7 @@ pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instan
     if (status == PAWL_OK && damaged)
         status = damage_refuse(sqlite_of(base), "message", damaged, reterr);
     if (status == PAWL_OK)
-        *ret = (pawl_message_list){.items = items, .count = count};
+        *ret = (pawl_message_list){.items = items.items, .count = items.count};
     return status;
 }
 
@@ -272,8 +270,7 @@ pawl_status sqlite_read_quarantine(pawl_store *base, uint32_t limit, pawl_mem *m
 {
     struct conn *c;
     sqlite3_stmt *stmt;
-    size_t count = 0, room = 0;
-    pawl_message *items = NULL;
+    LIST(pawl_message) items = {0};
     pawl_status status = open_read(base, ST_QUARANTINE_READ, mem, &c, &stmt, reterr);
 
     if (status != PAWL_OK)
@@ -281,8 +278,7 @@ pawl_status sqlite_read_quarantine(pawl_store *base, uint32_t limit, pawl_mem *m
     (void)sqlite3_bind_int64(stmt, 1, limit);
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        items = grow(mem, items, sizeof *items, count, &room);
-        pawl_message *m = &items[count++];
+        pawl_message *m = list_add(mem, &items);
         if (!column_message(stmt, mem, m)) /* what can be read of it */
             *m = (pawl_message){.id = column_id(stmt, 0),
                                 .uid = column_id(stmt, 1),
@@ -293,6 +289,6 @@ pawl_status sqlite_read_quarantine(pawl_store *base, uint32_t limit, pawl_mem *m
     }
     status = close_read(base, c, stmt, rc, reterr);
     if (status == PAWL_OK)
-        *ret = (pawl_message_list){.items = items, .count = count};
+        *ret = (pawl_message_list){.items = items.items, .count = items.count};
     return status;
 }

@@ -34,18 +34,6 @@ bool bytes_are_text(pawl_str s)
     return true;
 }
 
-void *grow(pawl_mem *mem, void *items, size_t size, size_t count, size_t *room)
-{
-    if (count < *room)
-        return items;
-    size_t more = *room ? *room * 2 : 8;
-    void *bigger = arena_alloc(mem, more * size);
-    if (count)
-        memcpy(bigger, items, count * size);
-    *room = more;
-    return bigger;
-}
-
 void bind_id(sqlite3_stmt *stmt, int at, uint64_t id)
 {
     (void)sqlite3_bind_int64(stmt, at, (int64_t)id);

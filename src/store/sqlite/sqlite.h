@@ -278,9 +278,6 @@ void pool_close(struct sqlite_store *s);
 
 /* ---- rows.c --------------------------------------------------------------- */
 
-/* Room for one more element of an array in `mem`; doubles by copying. */
-void *grow(pawl_mem *mem, void *items, size_t size, size_t count, size_t *room);
-
 /* A payload that can be TEXT: UTF-8 without NUL. */
 bool bytes_are_text(pawl_str s);
 
