@@ -149,7 +149,7 @@ PAWL_API pawl_state pawl_test_state(pawl_test *t);   /* PAWL_PENDING when there 
 PAWL_API const char *pawl_test_output(pawl_test *t); /* "" unless completed */
 PAWL_API const char *pawl_test_error(pawl_test *t);  /* "" unless failed or cancelled */
 PAWL_API const char *pawl_test_status(pawl_test *t); /* of pawl_set_status() */
-/* What the subject waits for, or why it cannot go on. */
+/* What the subject waits for, or why it cannot continue. */
 PAWL_API const char *pawl_test_why(pawl_test *t);
 /* Attempts of an activity so far, and the input of the n-th (NULL: there was none). */
 PAWL_API unsigned pawl_test_runs(pawl_test *t, const char *activity);

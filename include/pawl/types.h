@@ -206,7 +206,7 @@ typedef enum pawl_state {
     PAWL_PENDING = 0,   /* accepted, no turn yet */
     PAWL_RUNNING = 1,   /* has run at least one turn */
     PAWL_SUSPENDED = 2, /* messages wait until resume */
-    PAWL_BLOCKED = 3,   /* cannot go on; `finding` says why; retry tries again */
+    PAWL_BLOCKED = 3,   /* cannot continue; `finding` says why; retry tries again */
     PAWL_COMPLETED = 4,
     PAWL_FAILED = 5,
     PAWL_CANCELLED = 6,
