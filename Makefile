@@ -30,7 +30,8 @@ WARN += -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wimplicit-fallthro
 endif
 
 HARDEN := -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection -fcf-protection
-FLAGS.release := -O2 -g $(HARDEN)
+# Our own calls of public functions are ours: nobody puts another in their place.
+FLAGS.release := -O2 -g -fno-semantic-interposition $(HARDEN)
 FLAGS.debug   := -O1 -g
 FLAGS.asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS.fuzz    := $(FLAGS.asan) -fsanitize=fuzzer-no-link

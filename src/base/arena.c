@@ -52,9 +52,16 @@ static void open_block(pawl_mem *mem, size_t want, size_t least);
 static void *add_large(pawl_mem *mem, size_t need);
 static struct arena_block *add_block(pawl_mem *mem, size_t want, size_t least);
 static void free_block(pawl_mem *mem, struct arena_block *block);
-static void free_down_to(pawl_mem *mem, const struct arena_block *keep);
+static void free_first(pawl_mem *mem);
 static void set_head(pawl_mem *mem, struct arena_block *head, char *at);
 NORETURN static void give_up(pawl_mem *mem, size_t need);
+
+/* Free the blocks in front of `keep`; most often there are none. */
+INLINED void free_down_to(pawl_mem *mem, const struct arena_block *keep)
+{
+    while (UNLIKELY(mem->head != keep))
+        free_first(mem);
+}
 
 void arena_init(pawl_mem *mem)
 {
@@ -321,15 +328,12 @@ static void free_block(pawl_mem *mem, struct arena_block *block)
     free(block);
 }
 
-/* Free the blocks in front of `keep`. */
-static void free_down_to(pawl_mem *mem, const struct arena_block *keep)
+static void free_first(pawl_mem *mem)
 {
-    while (mem->head != keep) {
-        struct arena_block *gone = mem->head;
-        assert_that(gone); /* else `keep` is not of this arena any more */
-        mem->head = gone->behind;
-        free_block(mem, gone);
-    }
+    struct arena_block *gone = mem->head;
+    assert_that(gone); /* else what is to be kept is not of this arena any more */
+    mem->head = gone->behind;
+    free_block(mem, gone);
 }
 
 static void set_head(pawl_mem *mem, struct arena_block *head, char *at)

@@ -12,6 +12,8 @@
 
 #define NORETURN                        __attribute__((noreturn))
 #define UNUSED                          __attribute__((unused))
+#define NOINLINE                        __attribute__((noinline))
+#define INLINED                         static inline __attribute__((always_inline))
 #define LIKELY(x)                       __builtin_expect(!!(x), 1)
 #define UNLIKELY(x)                     __builtin_expect(!!(x), 0)
 #define COUNT_OF(a)                     (sizeof(a) / sizeof((a)[0]))

@@ -16,6 +16,8 @@
  * Members of one name: the first wins.  Called from everywhere; allocates nothing.
  */
 #include "base/json.h"
+
+#include "base/attr.h"
 #include "base/misuse.h"
 
 #include "base/json_scalar.h"
@@ -62,10 +64,13 @@ static struct scan scan_of(pawl_str text)
         .at = at, .end = at + (text.ptr ? text.len : 0), .depth_max = LIMIT_JSON_DEPTH};
 }
 
-static void skip_space(struct scan *s)
+INLINED void skip_space(struct scan *s)
 {
-    while (s->at < s->end && (*s->at == ' ' || *s->at == '\n' || *s->at == '\t' || *s->at == '\r'))
-        s->at++;
+    const char *at = s->at;
+    while (at < s->end && (unsigned char)*at <= ' ' &&
+           (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+        at++;
+    s->at = at;
 }
 
 /* One value with white space around it, and nothing else. */

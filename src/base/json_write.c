@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "base/word.h"
 
 #include <locale.h>
 #include <math.h>
@@ -101,36 +102,17 @@ void pawl_json_end(pawl_json *w)
     end_value(w);
 }
 
-/* Is one of eight bytes below a space, above a tilde, a quote or a backslash?  Each term has
- * the high bit of such a byte set; a borrow or carry into another comes from one of them. */
-static bool has_odd(uint64_t word)
+/* What needs more than to be copied: odd bytes, a quote, a backslash. */
+INLINED uint64_t needs_care(uint64_t word)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
-    uint64_t quote = word ^ ones * '"', slash = word ^ ones * '\\';
-    return ((word - ones * ' ') | (word + ones) | word | (quote - ones) | (slash - ones)) & high;
-}
-
-static bool is_plain(pawl_str text)
-{
-    size_t i = 0;
-    for (; i + 8 <= text.len; i += 8) {
-        uint64_t word;
-        memcpy(&word, text.ptr + i, 8);
-        if (has_odd(word))
-            return false;
-    }
-    for (; i < text.len; i++) {
-        char c = text.ptr[i];
-        if (c < ' ' || c > '~' || c == '"' || c == '\\')
-            return false;
-    }
-    return true;
+    uint64_t quote = word ^ WORD_ONES * '"', slash = word ^ WORD_ONES * '\\';
+    return word_odd(word) | (((quote - WORD_ONES) | (slash - WORD_ONES)) & WORD_TOPS);
 }
 
 /* Nearly every text is plain, keys above all: copied in one go. */
 static bool put_plain(pawl_json *w, pawl_str text)
 {
-    if (!is_plain(text))
+    if (!word_none(text.ptr, text.len, needs_care))
         return false;
     char *to = make_room(w, text.len + 2);
     if (text.len)

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 
 #include "base/utf8.h"
+#include "base/word.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -121,6 +122,8 @@ static bool check_text(const char *what, pawl_str text, size_t max, pawl_error *
                   text.len, max);
         return false;
     }
+    if (LIKELY(text.ptr && word_none(text.ptr, text.len, word_odd)))
+        return true; /* ASCII and no control character: most often */
     if (!utf8_valid(text)) {
         error_set(reterr, PAWL_INVALID, "%s is not UTF-8; encode it as UTF-8", what);
         return false;

@@ -3,7 +3,8 @@
  * base/map.c -- open addressing with linear probing.
  *
  * One slot type serves both kinds of key: numbers keep the number in `word`,
- * strings their hash.  Ids come from outside, so strings are hashed with a key
+ * strings their hash; which of the two is known where a function is called, so all that looks
+ * is inlined there, and the half for the other kind falls away.  Ids come from outside, so strings are hashed with a key
  * drawn once per process: nobody can send ids that all fall on one slot.
  *
  * Removal leaves a tombstone, because entries must not move while somebody
@@ -39,12 +40,6 @@ struct probe {
     size_t len;
 };
 
-static struct probe probe_number(uint64_t key);
-static struct probe probe_string(pawl_str key);
-static struct map_slot *find(const struct map *m, struct probe p);
-static bool put(struct map *m, struct probe p, void *value);
-static void *take(struct map *m, struct probe p);
-
 static uint64_t string_key[2];
 static pthread_once_t string_key_once = PTHREAD_ONCE_INIT;
 
@@ -76,6 +71,134 @@ void map_reset(struct map *m)
     if (m->slots)
         memset(m->slots, 0, m->cap * sizeof *m->slots);
     m->count = m->dead = 0;
+}
+
+void *map_next(const struct map *m, size_t *cursor)
+{
+    while (*cursor < m->cap) {
+        const struct map_slot *s = &m->slots[(*cursor)++];
+        if (s->value)
+            return s->value;
+    }
+    return NULL;
+}
+
+INLINED struct probe probe_number(uint64_t key)
+{
+    return (struct probe){.word = key};
+}
+
+INLINED struct probe probe_string(pawl_str key)
+{
+    pthread_once(&string_key_once, draw_string_key);
+    return (struct probe){.word = siphash13(string_key, key.ptr, key.len),
+                          .key = key.ptr ? key.ptr : "",
+                          .len = key.len};
+}
+
+/* Numbers are often counters: spread them over all bits (splitmix64). */
+INLINED size_t home_of(const struct map *m, uint64_t word, bool is_string)
+{
+    if (!is_string) {
+        word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
+        word ^= word >> 31;
+    }
+    return (size_t)word & (m->cap - 1);
+}
+
+INLINED bool is_free(const struct map_slot *s)
+{
+    return !s->value && s->len != TOMBSTONE;
+}
+
+INLINED bool same(const struct map_slot *s, const struct probe *p)
+{
+    if (!s->value || s->word != p->word || !s->key != !p->key)
+        return false;
+    return !p->key || (s->len == p->len && memcmp(s->key, p->key, p->len) == 0);
+}
+
+INLINED struct map_slot *find(const struct map *m, struct probe p)
+{
+    if (m->count == 0)
+        return NULL;
+    for (size_t i = home_of(m, p.word, p.key != NULL);; i = (i + 1) & (m->cap - 1)) {
+        struct map_slot *s = &m->slots[i];
+        if (is_free(s))
+            return NULL;
+        if (same(s, &p))
+            return s;
+    }
+}
+
+/* Put a key that is known to be absent.  The first slot without a value will do. */
+INLINED void place(struct map *m, struct probe p, void *value)
+{
+    size_t i = home_of(m, p.word, p.key != NULL);
+
+    while (m->slots[i].value)
+        i = (i + 1) & (m->cap - 1);
+    if (!is_free(&m->slots[i]))
+        m->dead--;
+    m->slots[i] = (struct map_slot){.word = p.word, .key = p.key, .len = p.len, .value = value};
+    m->count++;
+}
+
+/* Build the table anew, at most half full, without tombstones. */
+static bool rebuild(struct map *m)
+{
+    struct map fresh = {.cap = CAP_MIN};
+
+    while (fresh.cap < (m->count + 1) * 2)
+        fresh.cap *= 2;
+    fresh.slots = calloc(fresh.cap, sizeof *fresh.slots);
+    if (!fresh.slots)
+        return false;
+    for (size_t i = 0; i < m->cap; i++) {
+        const struct map_slot *s = &m->slots[i];
+        if (s->value)
+            place(&fresh, (struct probe){.word = s->word, .key = s->key, .len = s->len}, s->value);
+    }
+    free(m->slots);
+    *m = fresh;
+    return true;
+}
+
+INLINED bool put(struct map *m, struct probe p, void *value)
+{
+    assert_that(value);
+    struct map_slot *s = find(m, p);
+    if (s) {
+        s->key = p.key; /* the old key may die with the old value */
+        s->value = value;
+        return true;
+    }
+    if ((m->count + m->dead + 1) * 4 > m->cap * 3 && !rebuild(m))
+        return false;
+    place(m, p, value);
+    return true;
+}
+
+INLINED void *take(struct map *m, struct probe p)
+{
+    struct map_slot *s = find(m, p);
+
+    if (!s)
+        return NULL;
+    void *value = s->value;
+    size_t mask = m->cap - 1, i = (size_t)(s - m->slots);
+    *s = (struct map_slot){.len = TOMBSTONE};
+    m->count--;
+    m->dead++;
+    if (!is_free(&m->slots[(i + 1) & mask]))
+        return value;
+    /* No probe goes on past here, so this and the tombstones before it are free. */
+    for (; !m->slots[i].value && !is_free(&m->slots[i]); i = (i - 1) & mask) {
+        m->slots[i].len = 0;
+        m->dead--;
+    }
+    return value;
 }
 
 void *map_get(const struct map *m, uint64_t key)
@@ -110,132 +233,4 @@ bool map_puts(struct map *m, pawl_str key, void *value)
 void *map_removes(struct map *m, pawl_str key)
 {
     return take(m, probe_string(key));
-}
-
-void *map_next(const struct map *m, size_t *cursor)
-{
-    while (*cursor < m->cap) {
-        const struct map_slot *s = &m->slots[(*cursor)++];
-        if (s->value)
-            return s->value;
-    }
-    return NULL;
-}
-
-static struct probe probe_number(uint64_t key)
-{
-    return (struct probe){.word = key};
-}
-
-static struct probe probe_string(pawl_str key)
-{
-    pthread_once(&string_key_once, draw_string_key);
-    return (struct probe){.word = siphash24(string_key, key.ptr, key.len),
-                          .key = key.ptr ? key.ptr : "",
-                          .len = key.len};
-}
-
-/* Numbers are often counters: spread them over all bits (splitmix64). */
-static size_t home_of(const struct map *m, uint64_t word, bool is_string)
-{
-    if (!is_string) {
-        word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
-        word ^= word >> 31;
-    }
-    return (size_t)word & (m->cap - 1);
-}
-
-static bool is_free(const struct map_slot *s)
-{
-    return !s->value && s->len != TOMBSTONE;
-}
-
-static bool same(const struct map_slot *s, const struct probe *p)
-{
-    if (!s->value || s->word != p->word || !s->key != !p->key)
-        return false;
-    return !p->key || (s->len == p->len && memcmp(s->key, p->key, p->len) == 0);
-}
-
-static struct map_slot *find(const struct map *m, struct probe p)
-{
-    if (m->count == 0)
-        return NULL;
-    for (size_t i = home_of(m, p.word, p.key != NULL);; i = (i + 1) & (m->cap - 1)) {
-        struct map_slot *s = &m->slots[i];
-        if (is_free(s))
-            return NULL;
-        if (same(s, &p))
-            return s;
-    }
-}
-
-/* Put a key that is known to be absent.  The first slot without a value will do. */
-static void place(struct map *m, struct probe p, void *value)
-{
-    size_t i = home_of(m, p.word, p.key != NULL);
-
-    while (m->slots[i].value)
-        i = (i + 1) & (m->cap - 1);
-    if (!is_free(&m->slots[i]))
-        m->dead--;
-    m->slots[i] = (struct map_slot){.word = p.word, .key = p.key, .len = p.len, .value = value};
-    m->count++;
-}
-
-/* Build the table anew, at most half full, without tombstones. */
-static bool rebuild(struct map *m)
-{
-    struct map fresh = {.cap = CAP_MIN};
-
-    while (fresh.cap < (m->count + 1) * 2)
-        fresh.cap *= 2;
-    fresh.slots = calloc(fresh.cap, sizeof *fresh.slots);
-    if (!fresh.slots)
-        return false;
-    for (size_t i = 0; i < m->cap; i++) {
-        const struct map_slot *s = &m->slots[i];
-        if (s->value)
-            place(&fresh, (struct probe){.word = s->word, .key = s->key, .len = s->len}, s->value);
-    }
-    free(m->slots);
-    *m = fresh;
-    return true;
-}
-
-static bool put(struct map *m, struct probe p, void *value)
-{
-    assert_that(value);
-    struct map_slot *s = find(m, p);
-    if (s) {
-        s->key = p.key; /* the old key may die with the old value */
-        s->value = value;
-        return true;
-    }
-    if ((m->count + m->dead + 1) * 4 > m->cap * 3 && !rebuild(m))
-        return false;
-    place(m, p, value);
-    return true;
-}
-
-static void *take(struct map *m, struct probe p)
-{
-    struct map_slot *s = find(m, p);
-
-    if (!s)
-        return NULL;
-    void *value = s->value;
-    size_t mask = m->cap - 1, i = (size_t)(s - m->slots);
-    *s = (struct map_slot){.len = TOMBSTONE};
-    m->count--;
-    m->dead++;
-    if (!is_free(&m->slots[(i + 1) & mask]))
-        return value;
-    /* No probe goes on past here, so this and the tombstones before it are free. */
-    for (; !m->slots[i].value && !is_free(&m->slots[i]); i = (i - 1) & mask) {
-        m->slots[i].len = 0;
-        m->dead--;
-    }
-    return value;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/rand.c -- SipHash-2-4, the kernel's randomness, UUID text.
+ * base/rand.c -- SipHash, the kernel's randomness, UUID text.
  *
  * siphash24 is part of what is stored: the random numbers and uuids of an
  * orchestration are this function of its recorded seed, so its output may never
@@ -26,7 +26,7 @@ static uint64_t rotl(uint64_t x, unsigned n)
     return (x << n) | (x >> (64 - n));
 }
 
-static void sip_round(struct sip *s)
+INLINED void sip_round(struct sip *s)
 {
     s->a += s->b;
     s->b = rotl(s->b, 13) ^ s->a;
@@ -40,11 +40,16 @@ static void sip_round(struct sip *s)
     s->c = rotl(s->c, 32);
 }
 
-static void sip_word(struct sip *s, uint64_t word)
+INLINED void sip_rounds(struct sip *s, int count)
+{
+    for (int i = 0; i < count; i++)
+        sip_round(s);
+}
+
+INLINED void sip_word(struct sip *s, uint64_t word, int rounds)
 {
     s->d ^= word;
-    sip_round(s);
-    sip_round(s);
+    sip_rounds(s, rounds);
     s->a ^= word;
 }
 
@@ -56,7 +61,27 @@ static uint64_t load_le64(const uint8_t *from)
     return le64toh(word);
 }
 
-uint64_t siphash24(const uint64_t key[2], const void *data, size_t n)
+static uint64_t load_le32(const uint8_t *from)
+{
+    uint32_t word;
+
+    memcpy(&word, from, sizeof word);
+    return le32toh(word);
+}
+
+/* Fewer than eight bytes. */
+INLINED uint64_t load_few(const uint8_t *from, size_t n)
+{
+    if (n >= 4) /* some bytes may come twice, to the same place */
+        return load_le32(from) | load_le32(from + n - 4) << (8 * (n - 4));
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i++)
+        word |= (uint64_t)from[i] << (8 * i);
+    return word;
+}
+
+/* So many rounds for each word, and at the end. */
+INLINED uint64_t sip(const uint64_t key[2], const void *data, size_t n, int rounds, int last_rounds)
 {
     struct sip s = {
         .a = key[0] ^ UINT64_C(0x736f6d6570736575),
@@ -68,14 +93,21 @@ uint64_t siphash24(const uint64_t key[2], const void *data, size_t n)
     uint64_t last = (uint64_t)n << 56;
 
     for (; n >= 8; p += 8, n -= 8)
-        sip_word(&s, load_le64(p));
-    for (size_t i = 0; i < n; i++)
-        last |= (uint64_t)p[i] << (8 * i);
-    sip_word(&s, last);
+        sip_word(&s, load_le64(p), rounds);
+    sip_word(&s, last | load_few(p, n), rounds);
     s.c ^= 0xff;
-    for (int i = 0; i < 4; i++)
-        sip_round(&s);
+    sip_rounds(&s, last_rounds);
     return s.a ^ s.b ^ s.c ^ s.d;
+}
+
+uint64_t siphash24(const uint64_t key[2], const void *data, size_t n)
+{
+    return sip(key, data, n, 2, 4);
+}
+
+uint64_t siphash13(const uint64_t key[2], const void *data, size_t n)
+{
+    return sip(key, data, n, 1, 3);
 }
 
 void random_bytes(void *to, size_t n)

@@ -2,8 +2,9 @@
 /*
  * base/rand.h -- keyed hashing, unpredictable bytes, uuids.
  *
- * siphash24 is the one hash: map keys, and the deterministic randomness of
- * orchestrations (a function of seed, message and draw; SEMANTICS 13).
+ * siphash24 is the hash of all that is stored: the deterministic randomness of
+ * orchestrations (a function of seed, message and draw; SEMANTICS 13), keys of activities.
+ * siphash13 is for maps: half the rounds, and nobody sees its output, who does not know the key.
  */
 #ifndef PAWL_BASE_RAND_H
 #define PAWL_BASE_RAND_H
@@ -11,6 +12,7 @@
 #include "pawl/types.h"
 
 uint64_t siphash24(const uint64_t key[2], const void *data, size_t n);
+uint64_t siphash13(const uint64_t key[2], const void *data, size_t n); /* memory only */
 void random_bytes(void *to, size_t n); /* getrandom; aborts when the system has none */
 /* The same for ids by the thousand: drawn ahead, for each thread its own, none given twice (nor
  * by a child of fork()). */

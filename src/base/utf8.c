@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 
 #include "base/limits.h"
+#include "base/word.h"
 
 #include <string.h>
 
@@ -99,18 +100,23 @@ size_t utf8_encode(char to[4], uint32_t rune)
     return 4;
 }
 
+INLINED uint64_t not_ascii(uint64_t word)
+{
+    return word & WORD_TOPS;
+}
+
 bool utf8_valid(pawl_str text)
 {
     if (text.len == 0)
         return true;
     if (!text.ptr)
         return false;
+    if (LIKELY(word_none(text.ptr, text.len, not_ascii)))
+        return true;
     const char *at = text.ptr, *end = at + text.len;
 
     while (at < end) {
-        uint64_t word;
-        /* Most text is ASCII: eight bytes at a time. */
-        while (end - at >= 8 && (memcpy(&word, at, 8), (word & UINT64_C(0x8080808080808080)) == 0))
+        while (end - at >= 8 && !not_ascii(word_at(at)))
             at += 8;
         if (at == end)
             break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_rand.c -- the hash is SipHash-2-4, uuids are version 7. */
+/* tests/unit/test_rand.c -- the hashes are SipHash-2-4 and 1-3, uuids are version 7. */
 #include "../harness.h"
 #include "base/rand.h"
 
@@ -40,6 +40,24 @@ TEST(the_hash_does_not_care_for_alignment)
                           siphash24(key, "a string of some length, say 40 bytes...", 40));
     }
     ck_assert_uint_eq(siphash24(key, NULL, 0), siphash24(key, "", 0));
+}
+
+/* As hash() of CPython 3.11 and later gives them with PYTHONHASHSEED=0, which is key 0. */
+TEST(the_hash_of_maps_has_one_round_a_word_and_three_at_the_end)
+{
+    static const struct {
+        const char *text;
+        uint64_t hash;
+    } known[] = {
+        {"a",                                        UINT64_C(0x407448d2b89b1813)},
+        {"abcdefg",                                  UINT64_C(0x6db12aae9070f506)},
+        {"abcdefgh",                                 UINT64_C(0x3f7b849c0b8e35ea)},
+        {"a string of some length, say 40 bytes...", UINT64_C(0xa0c7231b16509223)},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_uint_eq(
+            siphash13((const uint64_t[2]){0, 0}, known[i].text, strlen(known[i].text)),
+            known[i].hash);
 }
 
 TEST(random_bytes_fill_all_of_the_memory_and_differ)
