@@ -36,8 +36,8 @@ INLINED uint64_t word_few(const char *at, size_t len)
 {
     if (len >= 4)
         return word_half(at) << 32 | word_half(at + len - 4);
-    uint64_t some = (uint64_t)(unsigned char)at[0] << 16 | (uint64_t)(unsigned char)at[len / 2] << 8 |
-           (unsigned char)at[len - 1];
+    uint64_t some = (uint64_t)(unsigned char)at[0] << 16 |
+                    (uint64_t)(unsigned char)at[len / 2] << 8 | (unsigned char)at[len - 1];
     return some | some << 24 | some << 48;
 }
 

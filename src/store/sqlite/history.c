@@ -24,6 +24,15 @@ struct chain {
     uint64_t rid; /* its row */
 };
 
+/* What a row says of its place, and its check sum. */
+struct place_of_row {
+    uint64_t uid;
+    uint64_t execution;
+    uint64_t seq;
+    uint64_t prev;
+    int64_t sum;
+};
+
 static int find_head(struct conn *c, struct chain *at);
 static int find_mark(struct conn *c, uint64_t seq, struct chain *at);
 static pawl_status walk(struct sqlite_store *s, struct conn *c, struct chain *at,
@@ -104,40 +113,63 @@ static int find_mark(struct conn *c, uint64_t seq, struct chain *at)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static pawl_status misfit(sqlite3_stmt *stmt, const struct chain *at, pawl_error *reterr)
+static struct place_of_row column_place(sqlite3_stmt *stmt)
 {
-    if (stmt)
-        error_set(reterr, PAWL_CORRUPT,
-                  "history row %llu is event %llu of uid %llu execution %llu with prev %llu, "
-                  "expected event %llu of uid %llu execution %llu",
-                  (unsigned long long)at->rid, (unsigned long long)sum_low(column_id(stmt, 3)),
-                  (unsigned long long)column_id(stmt, 1), (unsigned long long)column_id(stmt, 2),
-                  (unsigned long long)column_id(stmt, 4), (unsigned long long)at->seq,
-                  (unsigned long long)at->uid, (unsigned long long)at->execution);
-    else
-        error_set(reterr, PAWL_CORRUPT,
-                  "history row %llu is missing, expected event %llu of uid %llu execution %llu",
-                  (unsigned long long)at->rid, (unsigned long long)at->seq,
-                  (unsigned long long)at->uid, (unsigned long long)at->execution);
+    uint64_t joined = column_id(stmt, 3);
+
+    return (struct place_of_row){.uid = column_id(stmt, 1),
+                                 .execution = column_id(stmt, 2),
+                                 .seq = sum_low(joined),
+                                 .prev = column_id(stmt, 4),
+                                 .sum = (int64_t)joined >> 32};
+}
+
+static pawl_status missing(const struct chain *at, pawl_error *reterr)
+{
+    error_set(reterr, PAWL_CORRUPT,
+              "history row %llu is missing, expected event %llu of uid %llu execution %llu",
+              (unsigned long long)at->rid, (unsigned long long)at->seq, (unsigned long long)at->uid,
+              (unsigned long long)at->execution);
     return PAWL_CORRUPT;
 }
 
-static bool fits(sqlite3_stmt *stmt, const struct chain *at)
+static pawl_status misfit(const struct place_of_row *row, const struct chain *at,
+                          pawl_error *reterr)
 {
-    uint64_t prev = column_id(stmt, 4);
+    error_set(reterr, PAWL_CORRUPT,
+              "history row %llu is event %llu of uid %llu execution %llu with prev %llu, "
+              "expected event %llu of uid %llu execution %llu",
+              (unsigned long long)at->rid, (unsigned long long)row->seq,
+              (unsigned long long)row->uid, (unsigned long long)row->execution,
+              (unsigned long long)row->prev, (unsigned long long)at->seq,
+              (unsigned long long)at->uid, (unsigned long long)at->execution);
+    return PAWL_CORRUPT;
+}
 
-    return column_id(stmt, 1) == at->uid && column_id(stmt, 2) == at->execution &&
-           sum_low(column_id(stmt, 3)) == at->seq && (at->seq == 1) == (prev == 0) &&
-           prev < at->rid;
+static bool fits(const struct place_of_row *row, const struct chain *at)
+{
+    return row->uid == at->uid && row->execution == at->execution && row->seq == at->seq &&
+           (at->seq == 1) == (row->prev == 0) && row->prev < at->rid;
 }
 
 static pawl_status take_event(struct sqlite_store *s, struct conn *c, sqlite3_stmt *stmt,
-                              pawl_mem *mem, pawl_event *ret, pawl_error *reterr)
+                              uint64_t rid, const struct place_of_row *row, pawl_mem *mem,
+                              pawl_event *ret, pawl_error *reterr)
 {
-    column_event(stmt, mem, ret);
-    return event_fits(c, stmt, column_id(stmt, 1), ret)
+    *ret = (pawl_event){
+        .rid = rid,
+        .execution = row->execution,
+        .seq = row->seq,
+        .ref = column_id(stmt, 6),
+        .kind = sqlite3_column_int(stmt, 5),
+        .name = column_dup(stmt, 7, mem),
+        .data = column_dup(stmt, 8, mem),
+        .attrs = column_dup(stmt, 9, mem),
+        .at_ms = sqlite3_column_int64(stmt, 10),
+    };
+    return sum_fits(c, row->sum, rid, sum_event(row->uid, ret))
                ? PAWL_OK
-               : damage_refuse(s, "history row", ret->rid, reterr);
+               : damage_refuse(s, "history row", rid, reterr);
 }
 
 /* Events last_seq down to after_seq + 1 into c->events; `at` may start later. */
@@ -152,20 +184,23 @@ static pawl_status walk(struct sqlite_store *s, struct conn *c, struct chain *at
     while (status == PAWL_OK && at->seq > after_seq) {
         bind_id(stmt, 1, at->rid);
         int rc = sqlite3_step(stmt);
+        struct place_of_row row = {0};
         pawl_event *slot;
+        if (rc == SQLITE_ROW)
+            row = column_place(stmt);
         if (rc != SQLITE_ROW)
-            status = rc == SQLITE_DONE ? misfit(NULL, at, reterr)
+            status = rc == SQLITE_DONE ? missing(at, reterr)
                                        : conn_error(c, rc, "read a history", reterr);
-        else if (!fits(stmt, at))
-            status = misfit(stmt, at, reterr);
+        else if (!fits(&row, at))
+            status = misfit(&row, at, reterr);
         else if (at->seq > last_seq)
             ; /* behind the page: only checked */
         else if ((slot = vec_push(&c->events)))
-            status = take_event(s, c, stmt, mem, slot, reterr);
+            status = take_event(s, c, stmt, at->rid, &row, mem, slot, reterr);
         else
             status = conn_error(c, SQLITE_NOMEM, "read a history", reterr);
         if (status == PAWL_OK) {
-            at->rid = column_id(stmt, 4);
+            at->rid = row.prev;
             at->seq--;
         }
         (void)sqlite3_reset(stmt);
@@ -187,8 +222,10 @@ pawl_status sqlite_read_event(pawl_store *base, uint64_t rid, pawl_mem *mem, paw
     if (stmt) {
         bind_id(stmt, 1, rid);
         rc = sqlite3_step(stmt);
-        if (rc == SQLITE_ROW)
-            status = take_event(s, c, stmt, mem, ret, reterr);
+        if (rc == SQLITE_ROW) {
+            struct place_of_row row = column_place(stmt);
+            status = take_event(s, c, stmt, rid, &row, mem, ret, reterr);
+        }
         (void)sqlite3_reset(stmt);
     }
     if (rc == SQLITE_DONE) {

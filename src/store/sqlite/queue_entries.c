@@ -14,46 +14,38 @@
 
 #define EXAMINE_MAX 10000
 
-/* Column 13: a lock was put on it, and nothing else changed. */
-static bool is_taken(sqlite3_stmt *stmt)
+/* Its numbers; what it carries comes after.  Returns its check sum. */
+static int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret)
 {
-    return sqlite3_column_int(stmt, 13) != 0;
+    const bool taken = sqlite3_column_int(stmt, 13); /* a lock was put on it, nothing else */
+    uint64_t joined = column_id(stmt, 9);
+
+    *ret = (pawl_queue_entry){.id = column_id(stmt, 0),
+                              .qid = column_id(stmt, 1),
+                              .state = taken ? PAWL_QUEUE_LOCKED : sqlite3_column_int(stmt, 2),
+                              .priority = sqlite3_column_int64(stmt, 3),
+                              .place = column_id(stmt, 4),
+                              .visible_ms = sqlite3_column_int64(stmt, 5),
+                              .expires_ms = sqlite3_column_int64(stmt, 6),
+                              .enqueued_ms = sqlite3_column_int64(stmt, 7),
+                              .deliveries = (uint32_t)sqlite3_column_int64(stmt, 8) + taken,
+                              .bytes = sum_low(joined)};
+    return (int64_t)joined >> 32;
 }
 
-static int column_state(sqlite3_stmt *stmt)
+/* The rest.  False: it is not what was written, and nobody gets it.  A head has nothing to be
+ * wrong. */
+static bool take_entry(struct reading *r, bool head, int64_t sum, pawl_mem *mem,
+                       pawl_queue_entry *e)
 {
-    return is_taken(stmt) ? PAWL_QUEUE_LOCKED : sqlite3_column_int(stmt, 2);
-}
-
-static void column_entry(sqlite3_stmt *stmt, bool head, pawl_mem *mem, pawl_queue_entry *ret)
-{
-    *ret =
-        (pawl_queue_entry){.id = column_id(stmt, 0),
-                           .qid = column_id(stmt, 1),
-                           .state = column_state(stmt),
-                           .priority = sqlite3_column_int64(stmt, 3),
-                           .place = column_id(stmt, 4),
-                           .visible_ms = sqlite3_column_int64(stmt, 5),
-                           .expires_ms = sqlite3_column_int64(stmt, 6),
-                           .enqueued_ms = sqlite3_column_int64(stmt, 7),
-                           .deliveries = (uint32_t)sqlite3_column_int64(stmt, 8) + is_taken(stmt),
-                           .bytes = sum_low(column_id(stmt, 9)),
-                           .note = column_dup(stmt, 10, mem)};
-    if (head)
-        return;
-    ret->data = column_dup(stmt, 11, mem);
-    ret->attrs = column_dup(stmt, 12, mem);
-}
-
-/* False: it is not what was written, and nobody gets it.  A head has nothing to be wrong. */
-static bool take_entry(struct reading *r, bool head, pawl_mem *mem, pawl_queue_entry *ret)
-{
-    column_entry(r->stmt, head, mem, ret);
+    e->note = column_dup(r->stmt, 10, mem);
     if (head)
         return true;
-    if (entry_fits(r->c, r->stmt, ret))
+    e->data = column_dup(r->stmt, 11, mem);
+    e->attrs = column_dup(r->stmt, 12, mem);
+    if (sum_fits(r->c, sum, e->id, sum_entry(e)))
         return true;
-    damage_note(r->s, "queue entry", ret->id);
+    damage_note(r->s, "queue entry", e->id);
     return false;
 }
 
@@ -70,22 +62,22 @@ struct gathering {
 };
 
 /* How far it has come. */
-static void keep_place(struct gathering *g, sqlite3_stmt *stmt)
+static void keep_place(struct gathering *g, const pawl_queue_entry *e)
 {
     const bool ready = g->query->order == PAWL_ENTRIES_READY;
-    g->last_id = column_id(stmt, ready ? 4 : 0);
-    g->last_key = g->lock ? (int64_t)g->lock : sqlite3_column_int64(stmt, ready ? 3 : 5);
+    g->last_id = ready ? e->place : e->id;
+    g->last_key = g->lock ? (int64_t)g->lock : ready ? e->priority : e->visible_ms;
 }
 
 /* Choose by the terms that no index answers. */
-static bool chosen(sqlite3_stmt *stmt, const pawl_entry_query *q)
+static bool chosen(const pawl_queue_entry *e, const pawl_entry_query *q)
 {
-    if (q->has_priority && sqlite3_column_int64(stmt, 3) != q->priority)
+    if (q->has_priority && e->priority != q->priority)
         return false;
     if (q->order != PAWL_ENTRIES_BY_ID && q->order != PAWL_ENTRIES_LOCKED)
         return true;
     int state = q->order == PAWL_ENTRIES_LOCKED ? PAWL_QUEUE_LOCKED : q->state - 1;
-    return column_id(stmt, 1) == q->qid && (state < 0 || column_state(stmt) == state);
+    return e->qid == q->qid && (state < 0 || e->state == state);
 }
 
 /* The row `r` is at; false: it is left for the next page. */
@@ -99,11 +91,10 @@ static bool gather_row(struct gathering *g, struct reading *r)
         return false;
     }
     g->seen++;
-    keep_place(g, r->stmt);
-    if (!chosen(r->stmt, q))
-        return true;
     pawl_queue_entry *e = list_room(g->mem, &g->rows);
-    if (!take_entry(r, q->heads, g->mem, e))
+    int64_t sum = column_entry(r->stmt, e);
+    keep_place(g, e);
+    if (!chosen(e, q) || !take_entry(r, q->heads, sum, g->mem, e))
         return true;
     g->rows.count++;
     g->bytes += e->data.len + e->attrs.len;
@@ -267,7 +258,7 @@ pawl_status sqlite_read_entries(pawl_store *base, const uint64_t *ids, size_t co
     for (size_t i = 0; i < count; i++) {
         bind_id(r.stmt, 1, ids[i]);
         if (reading_next(&r))
-            found += take_entry(&r, heads, mem, &rows[found]);
+            found += take_entry(&r, heads, column_entry(r.stmt, &rows[found]), mem, &rows[found]);
         else if (r.rc != SQLITE_DONE)
             break;
         (void)sqlite3_reset(r.stmt);

@@ -10,28 +10,25 @@
  * the stored bytes of TEXT and BLOB alike.
  */
 #include "base/limits.h"
+#include "base/word.h"
 #include "store/sqlite/sqlite.h"
 #include "store/sqlite/sum.h"
 
-#define HIGH_BITS UINT64_C(0x8080808080808080)
-#define LOW_BITS  UINT64_C(0x0101010101010101)
+/* A NUL, or not ASCII. */
+INLINED uint64_t needs_a_look(uint64_t word)
+{
+    return ((word - WORD_ONES) | word) & WORD_TOPS;
+}
+
+static NOINLINE bool look(pawl_str s)
+{
+    return !memchr(s.ptr, 0, s.len) && utf8_valid(s);
+}
 
 /* Could this be shown as text?  Almost always plain ASCII, checked 8 bytes at a time. */
 bool bytes_are_text(pawl_str s)
 {
-    size_t i = 0;
-
-    for (; i + 8 <= s.len; i += 8) {
-        uint64_t w;
-        memcpy(&w, s.ptr + i, 8);
-        if (((w | ((w - LOW_BITS) & ~w)) & HIGH_BITS) != 0)
-            break;
-    }
-    for (; i < s.len; i++) {
-        if (s.ptr[i] <= 0) /* a NUL, or the first byte that is not ASCII */
-            return !memchr(s.ptr + i, 0, s.len - i) && utf8_valid(s);
-    }
-    return true;
+    return LIKELY(word_none(s.ptr, s.len, needs_a_look)) || look(s);
 }
 
 void bind_id(sqlite3_stmt *stmt, int at, uint64_t id)
@@ -124,10 +121,12 @@ uint64_t column_id(sqlite3_stmt *stmt, int at)
     return (uint64_t)sqlite3_column_int64(stmt, at);
 }
 
+/* A value may be asked without its statement's lock: one thread at a time has the connection. */
 pawl_str column_view(sqlite3_stmt *stmt, int at)
 {
-    const char *ptr = sqlite3_column_blob(stmt, at);
-    int len = sqlite3_column_bytes(stmt, at);
+    sqlite3_value *value = sqlite3_column_value(stmt, at);
+    const char *ptr = sqlite3_value_blob(value);
+    int len = sqlite3_value_bytes(value);
 
     return ptr ? (pawl_str){.ptr = ptr, .len = (size_t)len} : (pawl_str){.ptr = "", .len = 0};
 }
@@ -137,35 +136,19 @@ pawl_str column_dup(sqlite3_stmt *stmt, int at, pawl_mem *mem)
     return arena_dup(mem, column_view(stmt, at));
 }
 
-/* Is the sum that was read that of what was read?  Rows of schema 3 have none. */
-static bool fits(struct conn *c, int64_t stored, uint64_t id, int64_t sum)
-{
-    return stored == sum || (stored == 0 && id < conn_sums_from(c));
-}
-
-bool event_fits(struct conn *c, sqlite3_stmt *stmt, uint64_t uid, const pawl_event *e)
-{
-    return fits(c, sqlite3_column_int64(stmt, 3) >> 32, e->rid, sum_event(uid, e));
-}
-
 bool row_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_row *row)
 {
-    return fits(c, sqlite3_column_int64(stmt, 18), row->uid, sum_row(row->uid, row));
+    return sum_fits(c, sqlite3_column_int64(stmt, 18), row->uid, sum_row(row->uid, row));
 }
 
 bool message_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_message *m)
 {
-    return fits(c, sqlite3_column_int64(stmt, 13), m->id, sum_message(m));
+    return sum_fits(c, sqlite3_column_int64(stmt, 13), m->id, sum_message(m));
 }
 
 bool work_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_work *w)
 {
-    return fits(c, sqlite3_column_int64(stmt, 17), w->id, sum_work(w));
-}
-
-bool entry_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_queue_entry *e)
-{
-    return fits(c, sqlite3_column_int64(stmt, 9) >> 32, e->id, sum_entry(e));
+    return sum_fits(c, sqlite3_column_int64(stmt, 17), w->id, sum_work(w));
 }
 
 void column_row(sqlite3_stmt *stmt, pawl_mem *mem, pawl_row *ret)
@@ -244,20 +227,5 @@ void column_work(sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *ret)
         .lock_epoch = column_id(stmt, 14),
         .lock_token = column_dup(stmt, 15, mem),
         .lock_until_ms = sqlite3_column_int64(stmt, 16),
-    };
-}
-
-void column_event(sqlite3_stmt *stmt, pawl_mem *mem, pawl_event *ret)
-{
-    *ret = (pawl_event){
-        .rid = column_id(stmt, 0),
-        .execution = column_id(stmt, 2),
-        .seq = sum_low(column_id(stmt, 3)),
-        .ref = column_id(stmt, 6),
-        .kind = sqlite3_column_int(stmt, 5),
-        .name = column_dup(stmt, 7, mem),
-        .data = column_dup(stmt, 8, mem),
-        .attrs = column_dup(stmt, 9, mem),
-        .at_ms = sqlite3_column_int64(stmt, 10),
     };
 }

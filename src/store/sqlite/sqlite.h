@@ -295,13 +295,14 @@ pawl_str column_dup(sqlite3_stmt *stmt, int at, pawl_mem *mem);
 void column_row(sqlite3_stmt *stmt, pawl_mem *mem, pawl_row *ret);
 bool column_message(sqlite3_stmt *stmt, pawl_mem *mem, pawl_message *ret); /* false: unreadable */
 void column_work(sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *ret);
-void column_event(sqlite3_stmt *stmt, pawl_mem *mem, pawl_event *ret);
 /* Is what was read what was written?  By the row's check sum (sum.h). */
-bool event_fits(struct conn *c, sqlite3_stmt *stmt, uint64_t uid, const pawl_event *e);
+static inline bool sum_fits(struct conn *c, int64_t stored, uint64_t id, int64_t sum)
+{
+    return stored == sum || (stored == 0 && id < conn_sums_from(c)); /* schema 3 had none */
+}
 bool row_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_row *row);
 bool message_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_message *m);
 bool work_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_work *w);
-bool entry_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_queue_entry *e);
 void sqlite_figures(pawl_store *s, pawl_store_figures *ret);
 /* It is not: remember it for the log and the metrics. */
 void damage_note(struct sqlite_store *s, const char *what, uint64_t id);

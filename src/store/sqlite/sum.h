@@ -18,9 +18,8 @@
 #ifndef PAWL_STORE_SQLITE_SUM_H
 #define PAWL_STORE_SQLITE_SUM_H
 
+#include "base/word.h"
 #include "pawl/provider.h"
-
-#include <string.h>
 
 #define SUM_A UINT64_C(0x9ddfea08eb382d69)
 #define SUM_B UINT64_C(0xc3a5c85c97cb3127)
@@ -34,26 +33,12 @@ static inline uint64_t sum_mix(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-/* The format is little-endian; so is every machine we build on. */
-static inline uint64_t sum_word(const char *at)
-{
-    uint64_t w;
-    memcpy(&w, at, sizeof(w));
-    return w;
-}
-
-static inline uint64_t sum_half(const char *at)
-{
-    uint32_t w;
-    memcpy(&w, at, sizeof(w));
-    return w;
-}
-
-/* One to eight bytes; some of them twice. */
+/* One to eight bytes; some of them twice.  The format is little-endian; so is every machine we
+ * build on. */
 static inline uint64_t sum_few(const char *at, size_t len)
 {
     if (len >= 4)
-        return sum_half(at) << 32 | sum_half(at + len - 4);
+        return word_half(at) << 32 | word_half(at + len - 4);
     return (uint64_t)(unsigned char)at[0] << 16 | (uint64_t)(unsigned char)at[len / 2] << 8 |
            (unsigned char)at[len - 1];
 }
@@ -71,11 +56,11 @@ static inline uint64_t sum_text(uint64_t h, pawl_str s)
     if (left <= 8)
         return left ? sum_mix(sum_few(at, left) ^ SUM_A ^ h, left + SUM_B) : h + SUM_A;
     for (; left > 16; left -= 16, at += 16)
-        h = sum_mix(sum_word(at) ^ SUM_A ^ h, sum_word(at + 8) + SUM_B);
+        h = sum_mix(word_at(at) ^ SUM_A ^ h, word_at(at + 8) + SUM_B);
     const char *last = at + left - 8;
     if (left < 8) /* then there were sixteen before */
         at = last - 8;
-    return sum_mix(sum_word(at) ^ SUM_A ^ h, sum_word(last) + SUM_B + s.len);
+    return sum_mix(word_at(at) ^ SUM_A ^ h, word_at(last) + SUM_B + s.len);
 }
 
 static inline int64_t sum_end(uint64_t h)
