@@ -11,7 +11,7 @@
  * counts; the difference is what one more costs.
  */
 #include "base/attr.h"
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 #include "pawl.h"
 #include "pawl/replay.h"
 

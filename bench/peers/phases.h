@@ -3,14 +3,14 @@
  * bench/peers/phases.h -- the phases of `pawl bench queue`, said to another queue.
  *
  * push: one item after another on every connection.  pop and ack: the same, until the
- * queue is empty.  Driven by the loop that drives Pawl (src/cli/wire.c), with the same
+ * queue is empty.  Driven by the loop that drives Pawl (src/cli/bench/wire.c), with the same
  * item; a peer only says what its protocol looks like.
  */
 #ifndef PEERS_PHASES_H
 #define PEERS_PHASES_H
 
-#include "cli/bench.h"
-#include "cli/wire.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/wire.h"
 
 #define HELD_BYTES 32
 

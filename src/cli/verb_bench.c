@@ -7,7 +7,7 @@
  * afterwards unless --keep.
  */
 #include "base/near.h"
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 #include "cli/disk.h"
 #include "cli/out.h"
 #include "cli/session.h"

@@ -3,8 +3,8 @@
 #include "../harness.h"
 #include "base/attr.h"
 #include "base/near.h"
+#include "cli/bench/histogram.h"
 #include "cli/cli.h"
-#include "cli/histogram.h"
 #include "cli/out.h"
 #include "view/units.h"
 

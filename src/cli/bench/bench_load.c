@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_load.c -- keep N orchestrations in flight and measure them.
+ * cli/bench/bench_load.c -- keep N orchestrations in flight and measure them.
  *
  * No thread an instance: the commit feed tells that one has ended, and the same
  * callback submits the next.  Counters belong to the engine thread until `over`
@@ -8,10 +8,10 @@
  * feed also counts: its calls are commits, and how far an instance has come
  * follows from its last seq.
  */
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 
 #include "base/clock.h"
-#include "cli/histogram.h"
+#include "cli/bench/histogram.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_crowd.h -- a great many instances that wait, for `events` and `timers`.
+ * cli/bench/bench_crowd.h -- a great many instances that wait, for `events` and `timers`.
  *
  * Starting them is not what is measured: they are submitted a thousand at a time
  * and the caller sleeps until the last is durable.  Counters belong to the engine
@@ -9,7 +9,7 @@
 #ifndef PAWL_CLI_BENCH_CROWD_H
 #define PAWL_CLI_BENCH_CROWD_H
 
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 
 #define CROWD_ID_BYTES 40
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_server.c -- see bench_server.h.
+ * cli/bench/bench_server.c -- see bench_server.h.
  *
  * The child is forked before this process has threads.  It serves the workloads
  * on a free port in the bench's directory and ends when the pipe it holds the
  * other end of is closed, so it never outlives the command.
  */
-#include "cli/bench_server.h"
+#include "cli/bench/bench_server.h"
 
 #include "pawl/server.h"
 

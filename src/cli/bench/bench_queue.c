@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_queue.c -- `pawl bench queue`: push, then pop and acknowledge.
+ * cli/bench/bench_queue.c -- `pawl bench queue`: push, then pop and acknowledge.
  *
  * All clients push to one queue, then all of them pop under locks of their own
  * (max_locks 0) and acknowledge, from what was pushed.  Beside it the rate of a
  * queue as it is by default, where one lock at a time is the rule: one client.
  */
-#include "cli/bench_queue.h"
+#include "cli/bench/bench_queue.h"
 
 #include "cli/disk.h"
 #include "cli/out.h"

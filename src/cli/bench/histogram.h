@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/histogram.h -- percentiles of any number of values in fixed memory.
+ * cli/bench/histogram.h -- percentiles of any number of values in fixed memory.
  *
  * Buckets grow with the value: 64 to each doubling, so a percentile is within
  * 1.6 % of the truth.  Not thread-safe.

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_replay.c -- what a long history costs a process that finds it.
+ * cli/bench/bench_replay.c -- what a long history costs a process that finds it.
  *
  * One instance records --steps activities and then waits.  In a runtime opened
  * anew its history is read (warm: the file is in the system's cache) and replayed,
  * again and again; then, in another one, it is woken: read, replayed and ended by
  * the engine itself.  Called by verb_bench.c.
  */
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "cli/histogram.h"
+#include "cli/bench/histogram.h"
 #include "pawl/replay.h"
 
 #include <stdlib.h>

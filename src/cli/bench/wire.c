@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/wire.c -- see wire.h.
+ * cli/bench/wire.c -- see wire.h.
  *
  * Invariant: `out` connections wait for an answer; between two runs none does.
  */
-#include "cli/wire.h"
+#include "cli/bench/wire.h"
 
 #include "base/attr.h"
 #include "base/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/histogram.c -- percentiles of any number of values in fixed memory.
+ * cli/bench/histogram.c -- percentiles of any number of values in fixed memory.
  */
-#include "cli/histogram.h"
+#include "cli/bench/histogram.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_timers.c -- a great many sleeping instances: what they cost, and
+ * cli/bench/bench_timers.c -- a great many sleeping instances: what they cost, and
  * whether they wake in time.
  *
  *   start --instances that sleep for a year, then --seconds * 10,000 that are due
@@ -10,10 +10,10 @@
  * An id says when it is due, so lateness needs no table.  Late is measured to the
  * commit that recorded the end, on the wall clock the timers are set by.
  */
-#include "cli/bench_crowd.h"
+#include "cli/bench/bench_crowd.h"
 
 #include "base/clock.h"
-#include "cli/histogram.h"
+#include "cli/bench/histogram.h"
 
 #include <malloc.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench.h -- the parts of `pawl bench`.
+ * cli/bench/bench.h -- the parts of `pawl bench`.
  *
  *   verb_bench.c     flags, a fresh directory, the report
  *   bench_load.c     keeps N orchestrations in flight and measures them

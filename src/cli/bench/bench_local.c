@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_local.c -- the queue workload in process.
+ * cli/bench/bench_local.c -- the queue workload in process.
  *
  * No thread a client: the reply of one request submits the next, on the engine
  * thread.  A phase's counters belong to that thread until `left` is 0.
  */
 #include "base/clock.h"
-#include "cli/bench_queue.h"
+#include "cli/bench/bench_queue.h"
 
 #include <errno.h>
 #include <semaphore.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_events.c -- raise, resumed, recorded: how long, and how many a second.
+ * cli/bench/bench_events.c -- raise, resumed, recorded: how long, and how many a second.
  *
  * --instances of them wait for an event; --concurrency raises are on their way at
  * any time, to instances drawn at random.  With many more instances than fit into
  * the fiber memory each raise loads and replays one first.  An answer to a raise
  * comes after the commit that recorded the event and what the code did with it.
  */
-#include "cli/bench_crowd.h"
+#include "cli/bench/bench_crowd.h"
 
 #include "base/clock.h"
-#include "cli/histogram.h"
+#include "cli/bench/histogram.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/wire.h -- many busy connections on one thread, for benchmarks.
+ * cli/bench/wire.h -- many busy connections on one thread, for benchmarks.
  *
  * Each connection has one request out at a time and sends the next as soon as
  * the answer is there.  What is said is the plan's business, so the same loop

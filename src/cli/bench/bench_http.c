@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_http.c -- what the benchmarks say over HTTP.
+ * cli/bench/bench_http.c -- what the benchmarks say over HTTP.
  *
  * hello: POST a start, GET its wait, over and over on each connection.  queue:
  * the phases of bench_queue.h.  One thread (wire.c) for all connections.
  */
 #include "base/clock.h"
-#include "cli/bench_queue.h"
-#include "cli/bench_server.h"
-#include "cli/wire.h"
+#include "cli/bench/bench_queue.h"
+#include "cli/bench/bench_server.h"
+#include "cli/bench/wire.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_server.h -- the server a benchmark talks to: a child of its own
+ * cli/bench/bench_server.h -- the server a benchmark talks to: a child of its own
  * (--serve), or somebody else's (--url).
  */
 #ifndef PAWL_CLI_BENCH_SERVER_H
 #define PAWL_CLI_BENCH_SERVER_H
 
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 #include "cli/http.h"
 
 #include <sys/types.h>

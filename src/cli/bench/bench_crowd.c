@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/bench_crowd.c -- see the header. */
-#include "cli/bench_crowd.h"
+/* cli/bench/bench_crowd.c -- see the header. */
+#include "cli/bench/bench_crowd.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_ceiling.c -- the rows of a workload written by bare, batched SQLite.
+ * cli/bench/bench_ceiling.c -- the rows of a workload written by bare, batched SQLite.
  *
  * The yardstick beside the engine's figure: same tables (the columns and indexes
  * of the store that the workload touches), same bytes, same settings, same
@@ -10,7 +10,7 @@
  *
  * Independent of src/store on purpose.
  */
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 
 #include "base/clock.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench_queue.h -- the queue workload, over two ways to reach a queue.
+ * cli/bench/bench_queue.h -- the queue workload, over two ways to reach a queue.
  *
  *   bench_queue.c   which phases there are, and the report
  *   bench_local.c   in process: requests and replies of pawl/queue.h
@@ -12,8 +12,8 @@
 #ifndef PAWL_CLI_BENCH_QUEUE_H
 #define PAWL_CLI_BENCH_QUEUE_H
 
-#include "cli/bench.h"
-#include "cli/histogram.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/histogram.h"
 
 struct phase {
     const char *queue;
