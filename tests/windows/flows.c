@@ -81,6 +81,17 @@ static pawl_result give_back(pawl_ctx *ctx, pawl_str input)
     return pawl_continue_as_new(ctx, input, NULL);
 }
 
+/* What lay there while it was suspended is taken and given back in one round. */
+static pawl_result give_back_at_once(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_task unread = pawl_wait_event(ctx, "Go");
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Stop")));
+    pawl_cancel(ctx, unread);
+    pawl_ignore(pawl_sleep(ctx, 1000));
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
 static pawl_result kid(pawl_ctx *ctx, pawl_str input)
 {
     pawl_result e = pawl_call(ctx, "Echo", input);
@@ -174,24 +185,25 @@ void flows_register(pawl_app *app)
         const char *name;
         pawl_orchestration_fn *fn;
     } code[] = {
-        {"Begin",      begin      },
-        {"Beside",     beside     },
-        {"Completion", completion },
-        {"Timer",      timer      },
-        {"Event",      event      },
-        {"Early",      early      },
-        {"Again",      again      },
-        {"GiveBack",   give_back  },
-        {"Kid",        kid        },
-        {"Child",      child      },
-        {"Detach",     detach     },
-        {"Leave",      leave      },
-        {"LeaveAgain", leave_again},
-        {"Waits",      waits      },
-        {"Cancelled",  cancelled  },
-        {"Worker",     worker     },
-        {"Withdrawn",  withdrawn  },
-        {"Failing",    failing    },
+        {"Begin",      begin            },
+        {"Beside",     beside           },
+        {"Completion", completion       },
+        {"Timer",      timer            },
+        {"Event",      event            },
+        {"Early",      early            },
+        {"Again",      again            },
+        {"GiveBack",   give_back        },
+        {"GiveAtOnce", give_back_at_once},
+        {"Kid",        kid              },
+        {"Child",      child            },
+        {"Detach",     detach           },
+        {"Leave",      leave            },
+        {"LeaveAgain", leave_again      },
+        {"Waits",      waits            },
+        {"Cancelled",  cancelled        },
+        {"Worker",     worker           },
+        {"Withdrawn",  withdrawn        },
+        {"Failing",    failing          },
     };
     for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
         if (pawl_register_orchestration(app, code[i].name, "1.0.0", code[i].fn) != PAWL_OK)
@@ -210,39 +222,44 @@ void flows_register(pawl_app *app)
     REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {(text), 1}, .idempotency_key = (key))
 
 const struct flow flows[] = {
-    {"start",             {START("Begin")},                                                        NULL},
-    {"completion",        {START("Completion")},                                                   NULL},
-    {"timer",             {START("Timer")},                                                        NULL},
-    {"event",             {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
-    {"early_event",       {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
+    {"start",              {START("Begin")},                                                        NULL},
+    {"completion",         {START("Completion")},                                                   NULL},
+    {"timer",              {START("Timer")},                                                        NULL},
+    {"event",              {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
+    {"early_event",        {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
     {"kept_event",
      {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
               .await_start = true),
       START("Event"), RAISE("2", "b")},
-     NULL                                                                                              },
-    {"given_back",        {START("GiveBack"), RAISE("1", "a"), RAISE("2", "b")},                   NULL},
+     NULL                                                                                               },
+    {"given_back",         {START("GiveBack"), RAISE("1", "a"), RAISE("2", "b")},                   NULL},
     {"given_back_kept",
      {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
               .await_start = true),
       START("GiveBack"), RAISE("2", "b")},
-     NULL                                                                                              },
-    {"continue",          {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},     NULL},
-    {"child",             {START("Child")},                                                        NULL},
-    {"detached",          {START("Detach")},                                                       NULL},
-    {"cancel",            {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},     NULL},
-    {"terminate",         {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")}, NULL},
+     NULL                                                                                               },
+    {"given_back_at_once",
+     {START("GiveAtOnce"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"),
+      REQUEST(.op = PAWL_OP_RAISE, .name = "Stop", .data = {"2", 1}, .idempotency_key = "b"),
+      REQUEST(.op = PAWL_OP_RESUME)},
+     NULL                                                                                               },
+    {"continue",           {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},     NULL},
+    {"child",              {START("Child")},                                                        NULL},
+    {"detached",           {START("Detach")},                                                       NULL},
+    {"cancel",             {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},     NULL},
+    {"terminate",          {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")}, NULL},
     {"suspend",
      {START("Event"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"), RAISE("2", "b"),
       REQUEST(.op = PAWL_OP_RESUME)},
-     NULL                                                                                              },
+     NULL                                                                                               },
     {"removed_child",
      {START("Leave"),
       {.size = sizeof(pawl_request), .instance = "free", .op = PAWL_OP_REMOVE, .force = true},
       RAISE("1", "a")},
-     NULL                                                                                              },
-    {"continue_detached", {START("LeaveAgain"), RAISE("1", "a")},                                  NULL},
-    {"worker",            {START("Worker")},                                                       NULL},
-    {"worker_fails",      {START("Failing")},                                                      NULL},
-    {"withdrawn",         {START("Withdrawn"), RAISE("1", "a")},                                   NULL},
+     NULL                                                                                               },
+    {"continue_detached",  {START("LeaveAgain"), RAISE("1", "a")},                                  NULL},
+    {"worker",             {START("Worker")},                                                       NULL},
+    {"worker_fails",       {START("Failing")},                                                      NULL},
+    {"withdrawn",          {START("Withdrawn"), RAISE("1", "a")},                                   NULL},
 };
 const size_t flow_count = sizeof(flows) / sizeof(flows[0]);

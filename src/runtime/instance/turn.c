@@ -107,7 +107,8 @@ static void keep_for_start(pawl_runtime *rt, struct letter *l)
         return;
     }
     if (!l->stored) {
-        l->mail.id = rt_new_id(rt);
+        if (!l->mail.id) /* tried again: the row may be there already */
+            l->mail.id = rt_new_id(rt);
         *list_add(&rt->group_mem, &s->quiet) = l->mail.id;
     }
     stage_keep(rt, s, l, true);

@@ -217,11 +217,9 @@ static void note_taken(struct resident *r, struct map *by_ref, const pawl_event 
     const pawl_event *took;
     if (e->kind == PAWL_EV_EXTERNAL_EVENT) {
         need_memory(map_put(&r->taken, mend_message_of(e), r) &&
-                    map_put(&r->taken, mend_was_of(e), r) &&
                     map_put(by_ref, e->ref, (void *)(uintptr_t)e));
     } else if (e->kind == PAWL_EV_EXTERNAL_CANCELLED && (took = map_get(by_ref, e->ref))) {
         (void)map_remove(&r->taken, mend_message_of(took));
-        (void)map_remove(&r->taken, mend_was_of(took));
     }
 }
 
