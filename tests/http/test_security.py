@@ -238,6 +238,13 @@ def test_tokens_that_cannot_be_read_are_trouble():
         assert path.read_text().startswith("what is this\n")        # nothing was lost
 
 
+def test_a_token_file_half_written_by_a_kill_is_written_again(server):
+    left = server.data / "tokens.new"
+    left.write_text("half a li")
+    assert token(server, "read")
+    assert not left.exists()
+
+
 def test_root_makes_tokens_for_somebody_else():
     if os.geteuid() != 0:
         print("| not root: a file stays its owner's anyway")
