@@ -12,13 +12,13 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/rand.h"
+#include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registered.h"
 #include "runtime/core/registry.h"
-#include "runtime/life/close.h"
-#include "runtime/life/open.h"
-#include "runtime/loop/loop.h"
+#include "runtime/life/run.h"
+#include "runtime/loop/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,7 @@ bool client_may_write(pawl_client *c, pawl_error *err)
                   "detached start");
         return false;
     }
-    if (runtime_is_elsewhere(rt, err))
+    if (here_is_forked(rt, err))
         return false;
     if (rt->opts.read_only) {
         error_set(err, PAWL_MISUSE, "this runtime was opened to look only");
@@ -135,9 +135,9 @@ bool client_may_block(pawl_client *c, pawl_error *err)
 {
     if (!is_there(c, "a client call", "a client", err))
         return false;
-    if (runtime_is_elsewhere(c->rt, err))
+    if (here_is_forked(c->rt, err))
         return false;
-    if (!loop_is_here(c->rt))
+    if (!here_is_engine(c->rt))
         return true;
     error_set(err, PAWL_MISUSE,
               "a blocking call inside a callback would wait for itself: submit it with a callback "
@@ -204,7 +204,7 @@ static void step_until(pawl_runtime *rt, struct waiter *w)
 {
     while (!w->done)
         if (runtime_step_blocked(rt) < 0 && !w->done) {
-            runtime_refuse(rt); /* now: nobody may answer when `w` is gone */
+            refuse_all(rt); /* now: nobody may answer when `w` is gone */
             *w->reply = (pawl_reply){.status = rt->dead};
             error_set(&w->reply->error, rt->dead, "the runtime has stopped: %s",
                       pawl_status_text(rt->dead));
@@ -224,7 +224,7 @@ static pawl_status call(pawl_client *c, const pawl_request *request, pawl_reply 
     pawl_status rc = pawl_client_submit(c, request, take_reply, &w, &ret->error);
     if (rc != PAWL_OK)
         ret->status = rc;
-    if (rc == PAWL_OK && runtime_steps_here(c->rt)) {
+    if (rc == PAWL_OK && here_steps(c->rt)) {
         step_until(c->rt, &w);
     } else if (rc == PAWL_OK) {
         pthread_mutex_lock(&w.lock);

@@ -6,18 +6,18 @@
  * for the engine.  What an instance waits for follows from its history: a
  * tables-only execution, no code is run.
  */
-#include "runtime/api/query.h"
-
 #include "base/deadline.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "runtime/api/client.h"
 #include "runtime/core/crew.h"
+#include "runtime/core/here.h"
+#include "runtime/core/info.h"
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/told.h"
 #include "runtime/instance/turn.h"
-#include "runtime/life/open.h"
-#include "runtime/loop/told.h"
+#include "runtime/life/env.h"
 #include "runtime/work/retry.h"
 #include "store/store.h"
 
@@ -33,7 +33,7 @@ static bool refuse_here(pawl_client *c, pawl_error *err)
 {
     if (!is_there(c, "a client call", "a client", err))
         return true;
-    if (runtime_is_elsewhere(c->rt, err))
+    if (here_is_forked(c->rt, err))
         return true;
     if (!engine_on_fiber())
         return false;
@@ -42,26 +42,6 @@ static bool refuse_here(pawl_client *c, pawl_error *err)
 }
 
 /* ---- One instance --------------------------------------------------------------- */
-
-void info_of_row(pawl_info *info, const pawl_row *row)
-{
-    *info = (pawl_info){.instance = row->id,
-                        .uid = row->uid,
-                        .orchestration = row->orchestration,
-                        .version = row->version,
-                        .state = row->state,
-                        .execution = row->execution,
-                        .created_ms = row->created_ms,
-                        .updated_ms = row->updated_ms,
-                        .custom_status = row->custom_status,
-                        .parent = row->parent_id,
-                        .finding = row->finding,
-                        .history_length = row->last_seq};
-    if (row->state == PAWL_COMPLETED || row->state == PAWL_CONTINUED_AS_NEW)
-        info->output = row->output;
-    else
-        info->error = row->output;
-}
 
 static const char *kind_word(int kind)
 {
@@ -210,7 +190,7 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
     if (rc != PAWL_OK)
         return rc;
     info_of_row(ret, &row);
-    int64_t said_ms = runtime_has_real_clock(c->rt) ? row.updated_ms : INT64_MAX;
+    int64_t said_ms = env_has_real_clock(c->rt) ? row.updated_ms : INT64_MAX;
     ret->finding = site_name(mem, ret->finding, said_ms);
     ret->error = site_name(mem, ret->error, said_ms);
     pawl_event started;
@@ -250,7 +230,7 @@ static void as_waited(pawl_info *info)
 static bool wait_a_bit(pawl_runtime *rt, struct wait_node *w, int64_t timeout_ms,
                        const struct timespec *until, int64_t end_ms)
 {
-    if (!rt->opts.read_only && !runtime_steps_here(rt))
+    if (!rt->opts.read_only && !here_steps(rt))
         return told_wait(rt, w, timeout_ms < 0 ? NULL : until);
     if (rt->opts.read_only) { /* the owner is another process: look now and then */
         struct timespec nap = {.tv_nsec = 20000000};

@@ -9,8 +9,9 @@
 #include "base/misuse.h"
 #include "pawl/queue.h"
 #include "runtime/api/client.h"
-#include "runtime/life/close.h"
-#include "runtime/life/open.h"
+#include "runtime/core/here.h"
+#include "runtime/life/run.h"
+#include "runtime/loop/refuse.h"
 #include "runtime/queue/queue_clock.h"
 
 #include <string.h>
@@ -86,7 +87,7 @@ static void step_until(pawl_runtime *rt, struct waiter *w)
             queue_stop_waiting(rt, w); /* the clock stands still: its time would never be over */
         if (more >= 0 || w->done)
             continue;
-        runtime_refuse(rt); /* now: nobody may answer when `w` is gone */
+        refuse_all(rt); /* now: nobody may answer when `w` is gone */
         *w->reply = (pawl_queue_reply){.status = rt->dead};
         error_set(&w->reply->error, rt->dead, "the runtime has stopped: %s",
                   pawl_status_text(rt->dead));
@@ -111,7 +112,7 @@ pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request, p
     if (rc != PAWL_OK) { /* else *ret belongs to the engine until it is done */
         ret->status = rc;
         ret->error = err;
-    } else if (runtime_steps_here(c->rt)) {
+    } else if (here_steps(c->rt)) {
         step_until(c->rt, &w);
     } else {
         pthread_mutex_lock(&w.lock);

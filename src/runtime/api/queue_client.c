@@ -12,8 +12,8 @@
 #include "base/misuse.h"
 #include "base/pack.h"
 #include "base/rand.h"
+#include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
-#include "runtime/life/open.h"
 #include "runtime/queue/queue_desk.h"
 
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static bool check_caller(pawl_runtime *rt, pawl_error *err)
         return refuse(err, PAWL_MISUSE,
                       "queue calls of clients are not for orchestrations: use pawl_queue_push() or "
                       "pawl_queue_pop()");
-    if (runtime_is_elsewhere(rt, err))
+    if (here_is_forked(rt, err))
         return false;
     if (rt->opts.read_only)
         return refuse(err, PAWL_MISUSE, "this runtime was opened to look only");

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "queue/queue.h"
-#include "runtime/life/open.h"
+#include "runtime/core/here.h"
 #include "runtime/queue/queue_tie.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@
 
 const pawl_queue_ops *queue_ops_of(pawl_client *c, const char *queue, pawl_error *err)
 {
-    if (!is_there(c, "a queue call", "a client", err) || runtime_is_elsewhere(c->rt, err))
+    if (!is_there(c, "a queue call", "a client", err) || here_is_forked(c->rt, err))
         return NULL;
     if (engine_on_fiber()) {
         error_set(err, PAWL_MISUSE, "queue calls of clients are not for orchestrations");

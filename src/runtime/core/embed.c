@@ -8,8 +8,8 @@
  * exactly while step_told is set.
  */
 #include "runtime/core/embed.h"
+
 #include "base/misuse.h"
-#include "runtime/loop/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,17 +74,4 @@ void embed_close(pawl_runtime *rt)
     if (rt->step_fd)
         close(rt->step_fd);
     rt->step_fd = 0;
-}
-
-int64_t pawl_runtime_timeout_ms(pawl_runtime *rt)
-{
-    MUST_HAVE("a runtime", rt);
-    if (!is_stepped(rt) || rt->dead != PAWL_OK)
-        return -1;
-    if (rt->queue_count)
-        return 0;
-    int64_t until = loop_idle_until(rt), now = rt_mono(rt);
-    if (until == INT64_MAX)
-        return -1;
-    return until > now ? until - now : 0;
 }

@@ -9,15 +9,10 @@
 #include "runtime/core/figures.h"
 
 #include "base/misuse.h"
-#include "runtime/core/inbox.h"
-#include "runtime/core/owed.h"
 #include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define SLOW_COMMIT_MS 10000 /* from here on health is bad */
-#define SLOW_ANSWER_MS 10000
 
 static const int64_t bounds_ms[PAWL_DELAY_BUCKETS - 1] = {
     1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000};
@@ -48,50 +43,6 @@ void job_began(pawl_runtime *rt, const pawl_work *w, bool recovered, int64_t now
     COUNT(rt, schedule_to_start[bucket]);
     COUNT(rt, schedule_to_start_count);
     COUNT_BY(rt, schedule_to_start_ms, (uint64_t)ms);
-}
-
-/* A disk that does not answer says nothing: only the time tells. */
-static void look_at_commit(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
-{
-    int64_t began = atomic_load_explicit(&rt->commit_began_ms, memory_order_relaxed);
-    int64_t ms = began ? rt_mono(rt) - began : 0;
-    if (ms >= SLOW_COMMIT_MS)
-        (void)snprintf(trouble, PAWL_TROUBLE_BYTES,
-                       "store: the disk has not answered a commit for %lld s",
-                       (long long)ms / 1000);
-}
-
-/* Whatever holds it up: a call that came long ago has its answer, or something is wrong. */
-static void look_at_calls(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
-{
-    int64_t since = owed_since(rt);
-    int64_t ms = since ? rt_mono(rt) - since : 0;
-    if (ms >= SLOW_ANSWER_MS)
-        (void)snprintf(trouble, PAWL_TROUBLE_BYTES, "engine: a call has no answer for %lld s",
-                       (long long)ms / 1000);
-}
-
-bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
-{
-    MUST_HAVE("a runtime", rt);
-    pthread_mutex_lock(&rt->trouble_lock);
-    (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->trouble);
-    pthread_mutex_unlock(&rt->trouble_lock);
-    if (atomic_load(&rt->gone))
-        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->gone_why);
-    if (!rettrouble[0])
-        look_at_commit(rt, rettrouble);
-    if (!rettrouble[0])
-        look_at_calls(rt, rettrouble);
-    if (!rettrouble[0] && atomic_load(&rt->no_workers))
-        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "no thread for activities can be started");
-    if (!atomic_load(&rt->full))
-        return !rettrouble[0];
-    if (!rettrouble[0])
-        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES,
-                       "store: the disk is full: new work is refused until space is freed");
-    inbox_wake(rt); /* nobody should have to try: the engine looks again */
-    return !rettrouble[0];
 }
 
 void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)

@@ -10,7 +10,6 @@
 #include "base/deadline.h"
 #include "runtime/core/embed.h"
 #include "runtime/core/owed.h"
-#include "runtime/loop/lend.h"
 
 #define HELD_MAX 16 /* so many do not wait any longer */
 
@@ -20,6 +19,12 @@ static _Thread_local struct {
     pawl_runtime *rt; /* posted to; NULL: nothing yet */
     unsigned posted;
 } held;
+
+bool inbox_is_light(const pawl_runtime *rt)
+{
+    size_t light = atomic_load_explicit(&rt->inbox_light, memory_order_relaxed);
+    return rt->come && light && light == atomic_load(&rt->inbox_count);
+}
 
 /* Once told it need not be told again. */
 bool inbox_wakes(pawl_runtime *rt)
@@ -38,7 +43,7 @@ static bool may_wait(pawl_runtime *rt, const struct item *item)
     held.rt = rt;
     if (item->kind == ITEM_QUEUE)
         atomic_fetch_add_explicit(&rt->inbox_light, 1, memory_order_relaxed);
-    return ++held.posted % HELD_MAX != 0 || lend_is_light(rt);
+    return ++held.posted % HELD_MAX != 0 || inbox_is_light(rt);
 }
 
 void inbox_hold(void)
@@ -112,14 +117,14 @@ void inbox_take(pawl_runtime *rt)
 
 static bool has_reason(const pawl_runtime *rt)
 {
-    return !rt->lent && (rt->stop || rt->woken || (rt->inbox && !lend_is_light(rt)));
+    return !rt->lent && (rt->stop || rt->woken || (rt->inbox && !inbox_is_light(rt)));
 }
 
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
 {
     struct timespec until = deadline_at(until_mono_ms);
     pthread_mutex_lock(&rt->lock);
-    if (!has_reason(rt) && lend_is_light(rt))
+    if (!has_reason(rt) && inbox_is_light(rt))
         rt->come(rt->come_arg);
     while (!has_reason(rt)) {
         rt->engine_waits = !rt->lent;

@@ -27,5 +27,7 @@ void inbox_take_locked(pawl_runtime *rt); /* under rt->lock */
 /* Sleep until something arrives, stop is set, or `until_mono_ms` (INT64_MAX: no limit). */
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms);
 void inbox_wake(pawl_runtime *rt);
+/* Under rt->lock: is there nothing in the inbox but light items, with somebody to take them? */
+bool inbox_is_light(const pawl_runtime *rt);
 
 #endif

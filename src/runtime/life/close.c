@@ -16,25 +16,21 @@
 #include "runtime/core/crew.h"
 #include "runtime/core/embed.h"
 #include "runtime/core/fault.h"
+#include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/lane.h"
-#include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/tally.h"
+#include "runtime/core/told.h"
 #include "runtime/instance/mailbox.h"
-#include "runtime/life/close.h"
-#include "runtime/life/open.h"
 #include "runtime/loop/loop.h"
-#include "runtime/loop/told.h"
+#include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
 #include "runtime/peek/hold.h"
 #include "runtime/queue/queue_desk.h"
-#include "runtime/queue/queue_handle.h"
-#include "runtime/request/felling.h"
 #include "runtime/work/cancel.h"
-#include "runtime/work/job.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
 #include "runtime/work/share.h"
@@ -43,74 +39,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-pawl_status runtime_ending(const pawl_runtime *rt, const char **rettext)
-{
-    bool unknown = rt->dead == PAWL_UNKNOWN;
-    if (atomic_load(&rt->gone)) {
-        *rettext = rt->gone_why;
-        return PAWL_UNAVAILABLE;
-    }
-    *rettext = unknown ? "the runtime has stopped: this may have happened, or not"
-                       : "the runtime is closing";
-    return unknown ? PAWL_UNKNOWN : PAWL_SHUTDOWN;
-}
-
-static void refuse_items(pawl_runtime *rt, struct item *item)
-{
-    const char *text;
-    pawl_status status = runtime_ending(rt, &text);
-    for (struct item *next; item; item = next) {
-        next = item->next;
-        if (item->kind == ITEM_REQUEST)
-            request_refuse((struct request *)(void *)item, status, "%s", text);
-        else if (item->kind == ITEM_LEASE)
-            lease_refuse(rt, item);
-        else if (item->kind == ITEM_QUEUE)
-            queue_refuse((struct queue_req *)(void *)item, status, text);
-        else if (item->kind == ITEM_WITHDRAWAL)
-            free(item);
-        else
-            job_drop(rt, (struct job *)(void *)item);
-    }
-}
-
-static void drop_letters(pawl_runtime *rt)
-{
-    struct letter *l;
-    const char *text;
-    pawl_status status = runtime_ending(rt, &text);
-    letter_back(rt, rt->later);
-    rt->later = NULL;
-    rt->later_end = &rt->later;
-    while ((l = letter_next(rt)))
-        letter_drop(rt, l, status, text);
-}
-
-void runtime_refuse_calls(pawl_runtime *rt)
-{
-    const pawl_runtime *outer = loop_enter(rt);
-    rt->refuse = false;
-    inbox_take(rt);
-    refuse_items(rt, rt->items);
-    rt->items = NULL;
-    rt->items_end = &rt->items;
-    queue_refuse_all(rt);
-    drop_letters(rt);
-    felling_stop(rt);
-    lease_stop(rt);
-    loop_leave(outer);
-}
-
-void runtime_refuse(pawl_runtime *rt)
-{
-    heap_deinit(&rt->limits); /* while the jobs in it live */
-    runtime_refuse_calls(rt);
-}
-
 void runtime_discard(pawl_runtime *rt)
 {
     registry_leave(rt->app, rt);
-    runtime_refuse(rt);
+    refuse_all(rt);
     lease_stop(rt);
     queue_desk_close(rt);
     once_free(rt); /* its jobs are in lists of the shares */
@@ -158,9 +90,9 @@ void runtime_discard(pawl_runtime *rt)
 void pawl_runtime_close(pawl_runtime *rt)
 {
     pawl_error elsewhere;
-    if (!rt || runtime_is_elsewhere(rt, &elsewhere)) /* the parent's: nothing here is ours to end */
+    if (!rt || here_is_forked(rt, &elsewhere)) /* the parent's: nothing here is ours to end */
         return;
-    if (engine_on_fiber() || loop_is_here(rt)) {
+    if (engine_on_fiber() || here_is_engine(rt)) {
         log_error(&rt->log, "close",
                   "pawl_runtime_close() inside a callback or an orchestration would wait for "
                   "itself; call it from the thread that opened the runtime",

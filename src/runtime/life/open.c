@@ -1,65 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/life/open.c -- options, opening, starting, stepping.
+ * runtime/life/open.c -- options and opening.
  *
  * Order of opening: directory, store (locks it; open_store.c), fence, slot file,
  * recovery.  Closing goes the other way (close.c).
  *
- * Called by users (pawl/runtime.h), and by the blocking calls of clients, which step.
+ * Called by users (pawl/runtime.h).
  */
-#include "runtime/life/open.h"
 
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/forks.h"
 #include "base/limits.h"
 #include "base/misuse.h"
-#include "base/rand.h"
 #include "fiber/fiber.h"
 #include "runtime/core/crew.h"
-#include "runtime/core/embed.h"
 #include "runtime/core/fault.h"
-#include "runtime/core/inbox.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/owed.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
 #include "runtime/life/close.h"
+#include "runtime/life/env.h"
 #include "runtime/life/open_store.h"
 #include "runtime/life/recover.h"
-#include "runtime/loop/loop.h"
-#include "runtime/loop/watchdog.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/request/retain.h"
-#include "runtime/work/cancel.h"
-#include "runtime/work/worker.h"
-#include "store/lock.h"
 #include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- The real world -------------------------------------------------------------- */
-
-static int64_t real_now(void *user)
-{
-    (void)user;
-    return clock_wall_ms();
-}
-
-static int64_t real_mono(void *user)
-{
-    (void)user;
-    return clock_mono_ms();
-}
-
-static void real_random(void *user, void *to, size_t n)
-{
-    (void)user;
-    random_ids(to, n);
-}
 
 /* ---- Options ------------------------------------------------------------------------ */
 
@@ -166,14 +138,7 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
     rt->client.rt = rt;
     rt->log = (struct logger){rt->opts.log_level, rt->opts.log, rt->opts.log_user,
                               .json = rt->opts.log_json};
-    if (rt->opts.env)
-        rt->env = *rt->opts.env;
-    if (!rt->env.now_ms)
-        rt->env.now_ms = real_now;
-    if (!rt->env.mono_ms)
-        rt->env.mono_ms = real_mono;
-    if (!rt->env.random)
-        rt->env.random = real_random;
+    env_open(rt);
     rt->env.random(rt->env.user, rt->seed_key, sizeof(rt->seed_key));
     init_lists(rt);
     init_locks(rt);
@@ -244,115 +209,6 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
     rt->dead = rc;
     runtime_discard(rt);
     return NULL;
-}
-
-/* ---- Running ---------------------------------------------------------------------------- */
-
-/* Opened before a fork() (a daemon), run after it: the lock is held by the child. */
-static void lock_take_over(pawl_runtime *rt)
-{
-    if (rt->pid == getpid())
-        return;
-    rt->pid = getpid();
-    fault_moved();
-    if (rt->data_dir && rt->owns_store)
-        lock_sign(rt->data_dir);
-}
-
-pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
-{
-    if (!IS_THERE(rt, "a runtime", reterr))
-        return PAWL_MISUSE;
-    if (rt->threaded || rt->stepping || rt->opts.read_only) {
-        error_set(reterr, PAWL_MISUSE,
-                  rt->opts.read_only ? "a read-only runtime cannot be started"
-                                     : "the runtime runs already");
-        return PAWL_MISUSE;
-    }
-    rt->threaded = true;
-    rt->forks = forks_behind();
-    lock_take_over(rt);
-    atomic_store(&rt->busy, true);
-    if (!watchdog_start(rt)) {
-        rt->threaded = false;
-        error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
-        return PAWL_NO_MEMORY;
-    }
-    if (pthread_create(&rt->engine_thread, NULL, loop_main, rt) != 0) {
-        watchdog_stop(rt);
-        rt->threaded = false;
-        error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
-        return PAWL_NO_MEMORY;
-    }
-    return PAWL_OK;
-}
-
-bool runtime_is_elsewhere(const pawl_runtime *rt, pawl_error *err)
-{
-    if (!rt->threaded || rt->forks == forks_behind())
-        return false;
-    error_set(err, PAWL_MISUSE,
-              "this process was forked from the one that runs the runtime: its threads are not "
-              "here; fork before pawl_runtime_start(), or exec at once");
-    return true;
-}
-
-bool runtime_has_real_clock(const pawl_runtime *rt)
-{
-    return rt->env.now_ms == real_now;
-}
-
-bool runtime_steps_here(pawl_runtime *rt)
-{
-    return !rt->threaded &&
-           (!atomic_load(&rt->stepping) || pthread_equal(rt->step_thread, pthread_self()));
-}
-
-int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
-{
-    MUST_HAVE("a runtime", rt);
-    if (rt->threaded || rt->opts.read_only || loop_is_here(rt))
-        return -1;
-    if (!atomic_load(&rt->stepping)) {
-        if (!rt->opts.no_signals)
-            fiber_guard_thread();
-        lock_take_over(rt);
-        rt->step_thread = pthread_self();
-        atomic_store(&rt->stepping, true);
-    }
-    embed_heard(rt);
-    int64_t end = rt_mono(rt) + (wait_ms < LIMIT_DELAY_MS ? wait_ms : LIMIT_DELAY_MS);
-    for (;;) {
-        int ran = worker_run_here(rt, 64);
-        int done = loop_once(rt);
-        cancel_run_here(rt);
-        if (done != 0 || ran)
-            return done;
-        int64_t until = loop_idle_until(rt);
-        int64_t now = rt_mono(rt);
-        if (until <= now || rt->queue_count)
-            continue;
-        if (now >= end)
-            return 0;
-        if (rt->env.mono_ms != real_mono)
-            return 0; /* the caller's clock: only the caller can make time pass */
-        inbox_wait(rt, until < end ? until : end);
-    }
-}
-
-int runtime_step_blocked(pawl_runtime *rt)
-{
-    int done = pawl_runtime_step(rt, 1000);
-    if (done != 0 || rt->env.mono_ms == real_mono)
-        return done < 0 ? -1 : 1;
-    int64_t mono = rt_mono(rt);
-    if (rt->queue_count || atomic_load(&rt->inbox_count) || loop_idle_until(rt) <= mono)
-        return 1;
-    usleep(1000); /* another thread may move the clock */
-    if (rt->retry_at_ms <= mono)
-        return 0;
-    rt->retry_at_ms = mono;
-    return 1;
 }
 
 pawl_client *pawl_runtime_client(pawl_runtime *rt)

@@ -15,13 +15,14 @@
 
 #include "base/clock.h"
 #include "runtime/core/coming.h"
+#include "runtime/core/health.h"
+#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
-#include "runtime/core/slots.h"
 #include "runtime/core/tally.h"
+#include "runtime/core/told.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/seal.h"
-#include "runtime/loop/told.h"
 #include "runtime/peek/hold.h"
 #include "runtime/peek/mend.h"
 #include "runtime/queue/queue_clock.h"
@@ -36,8 +37,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_MS   1000 /* how the store is, at most so often */
-#define LOG_LONG  ((uint64_t)64 << 20)
 #define TRIES_MAX 8    /* a letter refused so often is put aside with an error */
 #define SLOW_US   3000 /* a commit that takes longer: nobody who has others to serve waits so long */
 #define SLOW_FOR  8    /* and for as many after it */
@@ -262,12 +261,7 @@ static void back_item(struct back *b, struct item *item)
 static void back_all(pawl_runtime *rt, struct back *b)
 {
     letter_back(rt, b->letters);
-    if (!b->items)
-        return;
-    *b->items_end = rt->items;
-    if (!rt->items)
-        rt->items_end = b->items_end;
-    rt->items = b->items;
+    items_back(rt, b->items, b->items_end);
 }
 
 /* A request answered by its stage alone: act on it again from the beginning. */
@@ -360,28 +354,6 @@ static void refuse_new_work(pawl_runtime *rt, const char *text)
     letter_back(rt, keep);
 }
 
-void group_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
-{
-    log_error(&rt->log, "store", "commit failed; stopping at once", "status=%s why=\"%s\"",
-              pawl_status_code(rc), text);
-    slots_absolve(rt->slots); /* what runs now is not to blame */
-    if (rt->threaded)
-        _exit(rc == PAWL_UNKNOWN ? 75 : 3);
-    rt->dead = rc;
-}
-
-/* Deleted, moved or replaced under us: nobody is told that anything happened, and the loop
- * refuses whatever comes (runtime_refuse_calls) until the process ends. */
-void group_store_gone(pawl_runtime *rt, const char *text)
-{
-    log_error(&rt->log, "store", "the store is gone; everything is refused", "why=\"%s\"", text);
-    (void)snprintf(rt->gone_why, sizeof(rt->gone_why), "store: %.190s", text);
-    atomic_store(&rt->gone, true);
-    rt->refuse = true;
-    rt->store_trouble++;
-    slots_absolve(rt->slots); /* what runs now is not to blame when this ends */
-}
-
 static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
 {
     COUNT(rt, store_errors);
@@ -393,85 +365,26 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
     rt->stages_end = &rt->stages;
     rt->stage_count = 0;
     if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN || rc == PAWL_CORRUPT) {
-        group_stop_dead(rt, rc, err->text);
+        health_stop_dead(rt, rc, err->text);
         return;
     }
     if (rc == PAWL_NOT_FOUND) {
-        group_store_gone(rt, err->text);
+        health_gone(rt, err->text);
         return;
     }
     if (rc == PAWL_DISK_FULL) {
-        atomic_store(&rt->full, true);
         refuse_new_work(rt, err->text);
     }
-    uint32_t doublings = rt->store_trouble < 7 ? rt->store_trouble : 7;
-    int64_t delay = rc == PAWL_DISK_FULL && !rt->store_trouble ? 1 : 10 << doublings;
-    rt->store_trouble++;
-    rt->unread = false; /* only a commit tells that this is over */
-    rt->retry_at_ms = rt_mono(rt) + delay;
-    log_warn(&rt->log, "store", "commit failed; trying again", "status=%s why=\"%s\" in_ms=%lld",
-             pawl_status_code(rc), err->text, (long long)delay);
-    pthread_mutex_lock(&rt->trouble_lock);
-    (void)snprintf(rt->trouble, sizeof(rt->trouble), "store: %.180s", err->text);
-    pthread_mutex_unlock(&rt->trouble_lock);
-}
-
-/* ---- How the store is ---------------------------------------------------------------- */
-
-static void look_at_log(pawl_runtime *rt, uint64_t bytes)
-{
-    if (bytes >= 2 * (rt->store_log_told ? rt->store_log_told : LOG_LONG / 2)) {
-        rt->store_log_told = bytes;
-        log_warn(&rt->log, "store",
-                 "the write-ahead log grows: a reader has held an old state open", "bytes=%llu",
-                 (unsigned long long)bytes);
-    } else if (rt->store_log_told && bytes < LOG_LONG / 2) {
-        rt->store_log_told = 0;
-        log_warn(&rt->log, "store", "the write-ahead log is short again", "bytes=%llu",
-                 (unsigned long long)bytes);
-    }
-}
-
-int64_t group_next_look(pawl_runtime *rt)
-{
-    pawl_store_figures figures;
-    store_figures(rt->store, &figures);
-    return figures.damaged == rt->store_damaged ? INT64_MAX : rt->store_look_ms;
-}
-
-void group_look_at_store(pawl_runtime *rt)
-{
-    pawl_store_figures figures;
-    if (rt_mono(rt) < rt->store_look_ms)
-        return;
-    rt->store_look_ms = rt_mono(rt) + LOOK_MS;
-    store_figures(rt->store, &figures);
-    look_at_log(rt, figures.log_bytes);
-    if (figures.damaged == rt->store_damaged)
-        return;
-    rt->store_damaged = figures.damaged;
-    log_error(&rt->log, "store", "stored rows are not what was written; they are left out",
-              "met=%llu last=\"%s\"", (unsigned long long)figures.damaged, figures.damage);
+    health_failed(rt, rc, err);
 }
 
 /* ---- The commit ------------------------------------------------------------------------ */
-
-void group_store_is_well(pawl_runtime *rt)
-{
-    if (!rt->store_trouble || atomic_load(&rt->gone))
-        return;
-    rt->store_trouble = 0;
-    rt->unread = false;
-    pthread_mutex_lock(&rt->trouble_lock);
-    rt->trouble[0] = 0;
-    pthread_mutex_unlock(&rt->trouble_lock);
-}
 
 static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
 {
     int done = 0;
     struct back back = back_none(&back);
-    group_store_is_well(rt);
+    health_well(rt);
     struct stage *s = rt->stages;
     rt->stages = NULL;
     rt->stages_end = &rt->stages;

@@ -11,12 +11,6 @@
 #include "runtime/loop/loop.h"
 #include "runtime/queue/queue_desk.h"
 
-bool lend_is_light(const pawl_runtime *rt)
-{
-    size_t light = atomic_load_explicit(&rt->inbox_light, memory_order_relaxed);
-    return rt->come && light && light == atomic_load(&rt->inbox_count);
-}
-
 /* In trouble, where every pass is checked, and while commits take long, the engine thread does
  * it all: who borrows has others to serve. */
 static bool is_plain(const pawl_runtime *rt)
@@ -37,7 +31,7 @@ bool lend_may(pawl_runtime *rt)
         !is_plain(rt)) /* with jobs out results come: it is awake anyway */
         return false;
     pthread_mutex_lock(&rt->lock);
-    bool may = lend_is_light(rt) && !rt->stop;
+    bool may = inbox_is_light(rt) && !rt->stop;
     pthread_mutex_unlock(&rt->lock);
     return may;
 }
@@ -111,7 +105,7 @@ bool pawl_client_work(pawl_client *c)
     bool soon = false, wake;
     inbox_hold_end();
     pthread_mutex_lock(&rt->lock);
-    if (!lend_is_light(rt) || !is_free(rt)) {
+    if (!inbox_is_light(rt) || !is_free(rt)) {
         wake = atomic_load(&rt->inbox_count) && inbox_wakes(rt);
     } else if (is_more_coming(rt, rt->inbox_light)) {
         soon = true;

@@ -23,8 +23,6 @@
 
 #include "runtime/core/runtime.h"
 
-/* Under rt->lock: is there nothing in the inbox but light items, with somebody to take them? */
-bool lend_is_light(const pawl_runtime *rt);
 /* [engine] May they be left to the borrower? */
 bool lend_may(pawl_runtime *rt);
 

@@ -11,16 +11,19 @@
 #include "base/clock.h"
 #include "fiber/fiber.h"
 #include "runtime/core/coming.h"
+#include "runtime/core/health.h"
+#include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
+#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
 #include "runtime/core/resident.h"
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
-#include "runtime/life/close.h"
 #include "runtime/loop/group.h"
 #include "runtime/loop/lend.h"
+#include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
 #include "runtime/peek/hold.h"
 #include "runtime/peek/mend.h"
@@ -47,18 +50,6 @@
 #define GROUP_BYTES   (16 << 20)  /* strings staged in one commit */
 #define GROUP_KEPT    (512 << 10) /* of that memory, for the next */
 
-void loop_unread(pawl_runtime *rt, const pawl_error *err)
-{
-    rt->retry_at_ms = rt_mono(rt) + 100;
-    if (rt->store_trouble++)
-        return;
-    rt->unread = true;
-    log_error(&rt->log, "store", "cannot read; trying again", "why=\"%s\"", err->text);
-    pthread_mutex_lock(&rt->trouble_lock);
-    (void)snprintf(rt->trouble, sizeof(rt->trouble), "store: %.180s", err->text);
-    pthread_mutex_unlock(&rt->trouble_lock);
-}
-
 /* Due messages of the store become letters. */
 static void fetch_messages(pawl_runtime *rt)
 {
@@ -69,7 +60,7 @@ static void fetch_messages(pawl_runtime *rt)
     pawl_status rc =
         store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK) {
-        loop_unread(rt, &err);
+        health_unread(rt, &err);
         /* What comes now must not overtake what lies there; but damage does not pass, and
          * would hold up everybody for ever. */
         rt->hold = rc != PAWL_CORRUPT;
@@ -140,15 +131,6 @@ static void look_at_registry(pawl_runtime *rt)
     unpile_all(rt, &rt->codeless);
 }
 
-void loop_put_off(pawl_runtime *rt, struct item *item)
-{
-    item->next = rt->items;
-    if (!rt->items)
-        rt->items_end = &item->next;
-    rt->items = item;
-    rt->hold = true;
-}
-
 static void take_item(pawl_runtime *rt, struct item *item)
 {
     switch (item->kind) {
@@ -178,17 +160,6 @@ static bool is_full(const pawl_runtime *rt)
            arena_bytes(&rt->group_mem) >= GROUP_BYTES || queue_is_full(rt);
 }
 
-static struct item *next_item(pawl_runtime *rt)
-{
-    struct item *item = rt->items;
-    if (!item)
-        return NULL;
-    rt->items = item->next;
-    if (!rt->items)
-        rt->items_end = &rt->items;
-    return item;
-}
-
 /* Must it stay behind a letter: a request that was made before it, or one that goes to the instance by
  * its name, which may be what starts it? */
 static bool is_behind(const pawl_runtime *rt, const struct request *req)
@@ -213,7 +184,7 @@ static void take_left_over(pawl_runtime *rt)
         bool at_once = rt->items->kind == ITEM_REQUEST && request_acts_at_once(req);
         if (at_once && is_behind(rt, req))
             break;
-        take_item(rt, next_item(rt));
+        take_item(rt, items_next(rt));
     }
     rt->hold = held; /* put off again: it waits for a letter that is at hand */
 }
@@ -224,7 +195,7 @@ static void fill_group(pawl_runtime *rt)
     take_left_over(rt);
     while (!is_full(rt)) {
         struct letter *l = letter_next(rt);
-        struct item *item = l ? NULL : next_item(rt);
+        struct item *item = l ? NULL : items_next(rt);
         if (l)
             turn_deliver(rt, l);
         else if (item)
@@ -295,7 +266,7 @@ static int pass(pawl_runtime *rt)
         return -1;
     inbox_take(rt);
     if (UNLIKELY(atomic_load_explicit(&rt->gone, memory_order_relaxed))) {
-        runtime_refuse_calls(rt);
+        refuse_calls(rt);
         return 0;
     }
     if (rt_mono(rt) < rt->retry_at_ms)
@@ -309,7 +280,7 @@ static int pass(pawl_runtime *rt)
         return 0;
     worker_look(rt);
     if (UNLIKELY(atomic_load_explicit(&rt->full, memory_order_relaxed)))
-        (void)request_no_room(rt);
+        (void)health_no_room(rt);
     bool mended = mend_look(rt);
     if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
         look_at_clock(rt);
@@ -324,40 +295,21 @@ static int pass(pawl_runtime *rt)
     int done = group_commit(rt);
     if (done == 0 && rt->purge_left && !rt->todo && rt_mono(rt) >= rt->purge_at_ms)
         remove_purge(rt);
-    group_look_at_store(rt);
+    health_look(rt);
     resident_trim(rt, false, NULL);
     if (UNLIKELY(rt->unread) && rt_mono(rt) >= rt->retry_at_ms)
-        group_store_is_well(rt); /* a whole pass, and all could be read */
+        health_well(rt); /* a whole pass, and all could be read */
     return done == 0 && mended ? 1 : done;
-}
-
-static __thread const pawl_runtime *engine_of;
-
-const pawl_runtime *loop_enter(const pawl_runtime *rt)
-{
-    const pawl_runtime *before = engine_of;
-    engine_of = rt;
-    return before;
-}
-
-void loop_leave(const pawl_runtime *before)
-{
-    engine_of = before;
-}
-
-bool loop_is_here(const pawl_runtime *rt)
-{
-    return engine_of == rt;
 }
 
 int loop_once(pawl_runtime *rt)
 {
     const pawl_store *before = store_engine_set(rt->store);
-    const pawl_runtime *outer = loop_enter(rt);
+    const pawl_runtime *outer = here_enter(rt);
     int done = pass(rt);
     owed_tell(rt);
     worker_flush(rt);
-    loop_leave(outer);
+    here_leave(outer);
     (void)store_engine_set(before);
     return done;
 }
@@ -400,8 +352,8 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
         until = rt->purge_at_ms;
     if (rt->retain.at_ms < until)
         until = rt->retain.at_ms;
-    if (group_next_look(rt) < until)
-        until = group_next_look(rt);
+    if (health_next_look(rt) < until)
+        until = health_next_look(rt);
     return until;
 }
 
@@ -438,7 +390,7 @@ static int64_t earliest(pawl_runtime *rt, const struct idle_until *at)
 void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 {
     const pawl_store *before = store_engine_set(rt->store);
-    const pawl_runtime *outer = loop_enter(rt);
+    const pawl_runtime *outer = here_enter(rt);
     assert_that(!rt->todo && !rt->stages && !rt->piled.count && !rt->mend.count);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     rt->now_ms = rt_now(rt);
@@ -446,11 +398,11 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
     fill_group(rt);
     queue_seal(rt);
     (void)group_commit(rt);
-    group_look_at_store(rt);
+    health_look(rt);
     atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
     owed_tell(rt);
     *retnext = idle_until(rt);
-    loop_leave(outer);
+    here_leave(outer);
     (void)store_engine_set(before);
 }
 

@@ -19,17 +19,8 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext);
 bool loop_has_work(const pawl_runtime *rt);
 /* Mono time until which there is nothing to do; INT64_MAX: until something arrives. */
 int64_t loop_idle_until(pawl_runtime *rt);
-/* Look at it first in the next group; this one is full. */
-void loop_put_off(pawl_runtime *rt, struct item *item);
-/* The store could not be read: say so once, wait a little before the next pass. */
-void loop_unread(pawl_runtime *rt, const pawl_error *err);
 /* Before closing, on the engine's thread: commit what is only in memory. */
 void loop_finish(pawl_runtime *rt);
 void *loop_main(void *rt);
-/* This thread runs the engine from here until loop_leave() with what this gave: callbacks of
- * clients are called in between, and whoever waits for the engine then waits for itself. */
-const pawl_runtime *loop_enter(const pawl_runtime *rt);
-void loop_leave(const pawl_runtime *before);
-bool loop_is_here(const pawl_runtime *rt);
 
 #endif

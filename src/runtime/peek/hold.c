@@ -2,10 +2,11 @@
 /* runtime/peek/hold.c -- see hold.h. */
 #include "runtime/peek/hold.h"
 
+#include "runtime/core/health.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
-#include "runtime/loop/loop.h"
 #include "runtime/work/job.h"
+#include "runtime/work/lease.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -92,7 +93,7 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
     if (map_get(&rt->jobs, id))
         return true;
     if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK) {
-        loop_unread(rt, &err);
+        health_unread(rt, &err);
         hold_work(rt, id, due_ms); /* not now: a clock set back would put it off */
         return false;
     }

@@ -10,7 +10,7 @@
 #include "runtime/queue/queue_clock.h"
 
 #include "base/limits.h"
-#include "runtime/loop/told.h"
+#include "runtime/core/told.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/queue/queue_handle.h"
 #include "runtime/queue/queue_remove.h"

@@ -8,9 +8,8 @@
  */
 #include "runtime/queue/queue_desk.h"
 
+#include "runtime/core/health.h"
 #include "runtime/core/stage.h"
-#include "runtime/life/close.h"
-#include "runtime/loop/loop.h"
 #include "runtime/queue/queue_handle.h"
 #include "runtime/queue/queue_tie.h"
 
@@ -150,7 +149,7 @@ static struct seat *seat_add(struct queue_desk *d, pawl_str name)
 pawl_status desk_unread(pawl_runtime *rt, struct seat *s, const pawl_error *err)
 {
     if (err->status != PAWL_CORRUPT) {
-        loop_unread(rt, err);
+        health_unread(rt, err);
         return err->status != PAWL_OK ? err->status : PAWL_UNAVAILABLE;
     }
     int64_t mono = rt_mono(rt), *say = s ? &s->say_ms : &rt->desk->say_ms;
@@ -350,7 +349,7 @@ pawl_status seat_refill(pawl_runtime *rt, struct seat *s)
 static void refuse_list(const pawl_runtime *rt, struct queue_req **list, struct queue_req ***end)
 {
     const char *text;
-    pawl_status status = runtime_ending(rt, &text);
+    pawl_status status = health_ending(rt, &text);
     struct queue_req *req = *list;
     *list = NULL;
     *end = list;

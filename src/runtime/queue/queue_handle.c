@@ -9,12 +9,12 @@
 #include "runtime/queue/queue_handle.h"
 
 #include "base/limits.h"
+#include "runtime/core/health.h"
 #include "runtime/core/owed.h"
 #include "runtime/queue/queue_batch.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/queue/queue_remove.h"
 #include "runtime/queue/queue_tie.h"
-#include "runtime/request/request.h"
 
 #include <stdlib.h>
 
@@ -180,7 +180,7 @@ static pawl_status find_known(pawl_runtime *rt, struct seat *s, const struct que
 static void push(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 {
     struct queue_known known;
-    if (request_no_room(rt)) {
+    if (health_no_room(rt)) {
         queue_refuse(req, PAWL_DISK_FULL,
                      "the disk is full: new work is refused until space is freed");
         return;

@@ -3,11 +3,10 @@
 #include "runtime/request/felling.h"
 
 #include "base/limits.h"
+#include "runtime/core/health.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
 #include "runtime/instance/load.h"
-#include "runtime/life/close.h"
-#include "runtime/loop/loop.h"
 #include "runtime/request/remove.h"
 #include "store/store.h"
 
@@ -80,7 +79,7 @@ static void end(pawl_runtime *rt, struct felling *f)
 void felling_stop(pawl_runtime *rt)
 {
     const char *text;
-    pawl_status status = runtime_ending(rt, &text);
+    pawl_status status = health_ending(rt, &text);
     while (rt->fellings) {
         if (rt->fellings->req)
             request_refuse(rt->fellings->req, status, "%s", text);
@@ -118,7 +117,7 @@ static bool add_children(pawl_runtime *rt, struct felling *f, uint64_t parent)
         return false;
     }
     if (rc != PAWL_OK) {
-        loop_unread(rt, &err);
+        health_unread(rt, &err);
         return false;
     }
     for (size_t i = 0; i < list.count; i++) {
@@ -159,7 +158,7 @@ static pawl_status has_no_child(pawl_runtime *rt, const struct felling *f, uint6
     arena_reset(&rt->load_mem);
     pawl_status rc = store_list(rt->store, &query, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK)
-        loop_unread(rt, &err);
+        health_unread(rt, &err);
     return rc == PAWL_OK && list.count ? PAWL_EMPTY : rc;
 }
 

@@ -8,13 +8,13 @@
  */
 #include "runtime/request/remove.h"
 
+#include "runtime/core/health.h"
+#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/load.h"
-#include "runtime/loop/group.h"
 #include "runtime/request/felling.h"
-#include "runtime/request/request.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -188,7 +188,7 @@ void remove_handle(pawl_runtime *rt, struct request *req)
         return;
     }
     if (r->stage) {
-        request_put_off(rt, req);
+        items_put_off(rt, &req->item);
         return;
     }
     struct tree tree = {0};
@@ -207,7 +207,7 @@ void remove_handle(pawl_runtime *rt, struct request *req)
     } else if (tree.trouble == PAWL_LIMIT) {
         felling_begin(rt, &root, req, req->args.force, &(pawl_reply){.status = PAWL_OK});
     } else if (any_staged(rt, &tree)) {
-        request_put_off(rt, req);
+        items_put_off(rt, &req->item);
     } else if (!remove_tree(rt, &tree)) {
         request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
     } else {
@@ -347,7 +347,7 @@ void prune_handle(pawl_runtime *rt, struct request *req)
     if (rc == PAWL_OK)
         rc = prune_executions(rt, req->args.before_ms, limit, &reply, &err);
     if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN)
-        group_stop_dead(rt, rc, err.text);
+        health_stop_dead(rt, rc, err.text);
     if (rc != PAWL_OK && !reply.instances && !reply.executions) {
         request_refuse(req, rc, "%s", err.text);
         return;
@@ -362,11 +362,11 @@ void remove_purge(pawl_runtime *rt)
     bool left = false;
     pawl_status rc = store_purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err);
     if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN) {
-        group_stop_dead(rt, rc, err.text);
+        health_stop_dead(rt, rc, err.text);
         return;
     }
     if (rc == PAWL_NOT_FOUND) {
-        group_store_gone(rt, err.text);
+        health_gone(rt, err.text);
         return;
     }
     if (rc != PAWL_OK) {

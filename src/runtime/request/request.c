@@ -10,37 +10,20 @@
 
 #include "base/limits.h"
 #include "base/rand.h"
+#include "runtime/core/health.h"
+#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/load.h"
-#include "runtime/loop/group.h"
-#include "runtime/loop/loop.h"
 #include "runtime/request/remove.h"
 #include "runtime/work/retry.h"
 #include "store/store.h"
 
 #include <stdio.h>
 
-bool request_no_room(pawl_runtime *rt)
-{
-    bool full = rt->store->ops->space(rt->store) != PAWL_OK;
-    if (full == atomic_load_explicit(&rt->full, memory_order_relaxed))
-        return full;
-    atomic_store(&rt->full, full);
-    if (full) {
-        log_warn(&rt->log, "store", "the disk is full: new work is refused, running work goes on",
-                 "store=%s", rt->store->ops->name);
-        return true;
-    }
-    log_warn(&rt->log, "store", "there is room again: new work is accepted", "store=%s",
-             rt->store->ops->name);
-    group_store_is_well(rt); /* what failed for it may have been refused: no commit will tell */
-    return false;
-}
-
 static bool refuse_when_full(pawl_runtime *rt, struct request *req)
 {
-    if (!request_no_room(rt))
+    if (!health_no_room(rt))
         return false;
     request_refuse(
         req, PAWL_DISK_FULL,
@@ -98,11 +81,6 @@ static void steer(pawl_runtime *rt, struct request *req, int kind, const char *o
     deliver(rt, req, &mail, pawl_s(req->args.instance), (pawl_str){0});
 }
 
-void request_put_off(pawl_runtime *rt, struct request *req)
-{
-    loop_put_off(rt, &req->item);
-}
-
 /* Rows that wait for it start counting crashes afresh. */
 static void forgive(pawl_runtime *rt, struct stage *s, const pawl_message_list *list)
 {
@@ -131,7 +109,7 @@ static void retry(pawl_runtime *rt, struct request *req)
         return;
     }
     if (r->stage) { /* mail that waits for it was just looked at */
-        request_put_off(rt, req);
+        items_put_off(rt, &req->item);
         return;
     }
     if (r->row.state != PAWL_BLOCKED) {

@@ -9,9 +9,5 @@
 void request_handle(pawl_runtime *rt, struct request *req);
 /* Does that need no letter: is it done before the letters at hand are delivered? */
 bool request_acts_at_once(const struct request *req);
-/* While the disk is full only what frees or finishes is taken on, and health says so. */
-bool request_no_room(pawl_runtime *rt);
-/* Its instance is staged: put it in front of the items, for the next group. */
-void request_put_off(pawl_runtime *rt, struct request *req);
 
 #endif

@@ -16,7 +16,7 @@
  */
 #include "runtime/request/retain.h"
 
-#include "runtime/loop/loop.h"
+#include "runtime/core/health.h"
 #include "runtime/request/remove.h"
 #include "store/store.h"
 
@@ -93,7 +93,7 @@ void retain_look(pawl_runtime *rt)
         rc =
             prune_page(rt, rt->retain.cutoff_ms, BATCH, &rt->retain.cursor, &removed, &found, &err);
     if (rc != PAWL_OK) {
-        loop_unread(rt, &err);
+        health_unread(rt, &err);
         rt->retain.cursor = 0;
         rt->retain.at_ms = rt_mono(rt) + INTERVAL_MIN;
         return;

@@ -13,8 +13,8 @@
 #include "runtime/request/withdraw.h"
 
 #include "base/misuse.h"
+#include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
-#include "runtime/life/open.h"
 #include "runtime/queue/queue_clock.h"
 #include "runtime/work/lease.h"
 
@@ -29,7 +29,7 @@ void pawl_client_withdraw(pawl_client *c, const void *arg)
 {
     MUST_HAVE("a client", c);
     pawl_error elsewhere;
-    struct withdrawal *w = runtime_is_elsewhere(c->rt, &elsewhere) ? NULL : malloc(sizeof(*w));
+    struct withdrawal *w = here_is_forked(c->rt, &elsewhere) ? NULL : malloc(sizeof(*w));
     if (!w)
         return; /* it waits for its time, as if nobody had noticed */
     *w = (struct withdrawal){.item.kind = ITEM_WITHDRAWAL, .arg = arg};

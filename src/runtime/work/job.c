@@ -3,10 +3,11 @@
 #include "runtime/work/job.h"
 
 #include "base/pack.h"
+#include "runtime/core/health.h"
+#include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/loop/loop.h"
 #include "runtime/peek/hold.h"
 #include "runtime/queue/queue_clock.h"
 #include "runtime/work/cancel.h"
@@ -139,7 +140,7 @@ void job_fetch(pawl_runtime *rt)
         }
         if (store_fetch_work(rt->store, rt->now_ms, names, n, FETCH_AT_ONCE, &rt->load_mem, &list,
                              &err) != PAWL_OK) {
-            loop_unread(rt, &err);
+            health_unread(rt, &err);
             return;
         }
         if (list.count < FETCH_AT_ONCE)
@@ -212,7 +213,7 @@ static bool is_being_decided(const pawl_runtime *rt, const struct job *job)
 void job_done(pawl_runtime *rt, struct job *job)
 {
     if (is_being_decided(rt, job)) {
-        loop_put_off(rt, &job->item);
+        items_put_off(rt, &job->item);
         return;
     }
     if (!job->given_up && (job->verdict == JOB_BEGINS || job->verdict == JOB_UNBEGUN)) {

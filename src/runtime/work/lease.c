@@ -10,12 +10,12 @@
 #include "base/limits.h"
 #include "runtime/core/crew.h"
 #include "runtime/core/figures.h"
+#include "runtime/core/health.h"
+#include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
-#include "runtime/life/close.h"
-#include "runtime/loop/loop.h"
 #include "runtime/peek/hold.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/job.h"
@@ -44,7 +44,7 @@ static void refuse(struct lease_call *q, pawl_status status, const char *text)
 void lease_refuse(pawl_runtime *rt, struct item *item)
 {
     const char *text;
-    pawl_status status = runtime_ending(rt, &text);
+    pawl_status status = health_ending(rt, &text);
     refuse((struct lease_call *)(void *)item, status, text);
 }
 
@@ -195,7 +195,7 @@ static void change_row(pawl_runtime *rt, struct lease_call *q)
         return;
     }
     if (lease_is_staged(rt, w.id)) {
-        loop_put_off(rt, &q->item);
+        items_put_off(rt, &q->item);
         return;
     }
     struct stage *s;
@@ -309,7 +309,7 @@ static bool try_poll(pawl_runtime *rt, struct lease_call *q)
     pawl_lease *leases = arena_array(&rt->group_mem, pawl_lease, q->max);
     q->reply = (pawl_worker_reply){.status = PAWL_OK, .leases = leases};
     if (take_rows(rt, &at, leases, &err) != PAWL_OK) {
-        loop_unread(rt, &err);
+        health_unread(rt, &err);
         rt->lease_look = true;
     }
     if (at.later.count)

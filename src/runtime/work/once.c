@@ -3,6 +3,7 @@
 #include "runtime/work/once.h"
 
 #include "runtime/core/inbox.h"
+#include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
 #include "runtime/work/job.h"
@@ -31,9 +32,7 @@ void once_lost(pawl_runtime *rt, const pawl_work *w)
 static void post_here(pawl_runtime *rt, struct job *job, enum job_verdict verdict)
 {
     job->verdict = verdict;
-    job->item.next = NULL;
-    *rt->items_end = &job->item;
-    rt->items_end = &job->item.next;
+    items_add(rt, &job->item);
 }
 
 static bool is_closing(pawl_runtime *rt)

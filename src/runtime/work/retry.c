@@ -9,13 +9,13 @@
 #include "runtime/work/retry.h"
 
 #include "runtime/core/crew.h"
+#include "runtime/core/health.h"
+#include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
-#include "runtime/loop/loop.h"
-#include "runtime/request/request.h"
 #include "runtime/work/job.h"
 #include "runtime/work/lease.h"
 #include "store/store.h"
@@ -240,7 +240,7 @@ void job_look_deadlines(pawl_runtime *rt)
     pawl_error err;
     arena_reset(&rt->load_mem);
     if (store_fetch_deadlines(rt->store, rt->now_ms, 256, &rt->load_mem, &list, &err) != PAWL_OK) {
-        loop_unread(rt, &err);
+        health_unread(rt, &err);
         return;
     }
     rt->look_deadlines = list.count == 256;
@@ -275,7 +275,7 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
     pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
     bool found = rc == PAWL_OK && list.count == 1;
     if (found && lease_is_staged(rt, id)) { /* leased out, given back or failed in this group */
-        request_put_off(rt, req);
+        items_put_off(rt, &req->item);
         return false;
     }
     bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&

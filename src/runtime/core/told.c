@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/loop/told.c -- who hears of a commit: feeds and waiting clients.
+ * runtime/core/told.c -- who hears of a commit: feeds and waiting clients.
  *
  * Feeds run on the engine thread under feed_lock, so that after unfeed nobody is
  * called any more.  A feed may call feed and unfeed: it has the lock already, and what it ends
@@ -8,13 +8,12 @@
  * its node into rt->waiters *before* it looks at the store, so no change between
  * look and sleep is lost; only those whose instance changed are woken.
  */
-#include "runtime/loop/told.h"
+#include "runtime/core/told.h"
 
 #include "base/deadline.h"
 #include "base/misuse.h"
-#include "runtime/api/query.h"
-#include "runtime/life/open.h"
-#include "runtime/loop/loop.h"
+#include "runtime/core/here.h"
+#include "runtime/core/info.h"
 
 #include <stdlib.h>
 
@@ -184,7 +183,7 @@ bool told_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *unt
 /* Does this thread have feed_lock: is it inside a feed? */
 static bool is_in_feed(pawl_runtime *rt)
 {
-    return loop_is_here(rt) && rt->feeding;
+    return here_is_engine(rt) && rt->feeding;
 }
 
 static void lock_feeds(pawl_runtime *rt)
@@ -204,7 +203,7 @@ uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg)
     MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
     pawl_error elsewhere;
-    struct feed *f = fn && !runtime_is_elsewhere(rt, &elsewhere) ? calloc(1, sizeof(*f)) : NULL;
+    struct feed *f = fn && !here_is_forked(rt, &elsewhere) ? calloc(1, sizeof(*f)) : NULL;
     if (!f)
         return 0;
     lock_feeds(rt);
@@ -221,7 +220,7 @@ void pawl_client_unfeed(pawl_client *c, uint64_t subscription)
     MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
     pawl_error elsewhere;
-    if (runtime_is_elsewhere(rt, &elsewhere))
+    if (here_is_forked(rt, &elsewhere))
         return;
     lock_feeds(rt);
     for (struct feed *f = rt->feeds; f; f = f->next)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/api/query.h -- what a row says of its instance. */
-#ifndef PAWL_RUNTIME_QUERY_H
-#define PAWL_RUNTIME_QUERY_H
+/* runtime/core/info.h -- what a row says of its instance. */
+#ifndef PAWL_RUNTIME_INFO_H
+#define PAWL_RUNTIME_INFO_H
 
 #include "runtime/core/runtime.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/loop/told.h -- who hears of a commit: feeds and waiting clients. */
+/* runtime/core/told.h -- who hears of a commit: feeds and waiting clients. */
 #ifndef PAWL_RUNTIME_TOLD_H
 #define PAWL_RUNTIME_TOLD_H
 

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/core/health.c -- see health.h. */
+#include "runtime/core/health.h"
+
+#include "base/misuse.h"
+#include "runtime/core/inbox.h"
+#include "runtime/core/owed.h"
+#include "runtime/core/slots.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLOW_COMMIT_MS 10000 /* from here on health is bad */
+#define SLOW_ANSWER_MS 10000
+#define LOOK_MS        1000 /* how the store is, at most so often */
+#define LOG_LONG       ((uint64_t)64 << 20)
+
+static void set_trouble(pawl_runtime *rt, const char *text)
+{
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(rt->trouble, sizeof(rt->trouble), "store: %.180s", text);
+    pthread_mutex_unlock(&rt->trouble_lock);
+}
+
+void health_unread(pawl_runtime *rt, const pawl_error *err)
+{
+    rt->retry_at_ms = rt_mono(rt) + 100;
+    if (rt->store_trouble++)
+        return;
+    rt->unread = true;
+    log_error(&rt->log, "store", "cannot read; trying again", "why=\"%s\"", err->text);
+    set_trouble(rt, err->text);
+}
+
+void health_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
+{
+    if (rc == PAWL_DISK_FULL)
+        atomic_store(&rt->full, true);
+    uint32_t doublings = rt->store_trouble < 7 ? rt->store_trouble : 7;
+    int64_t delay = rc == PAWL_DISK_FULL && !rt->store_trouble ? 1 : 10 << doublings;
+    rt->store_trouble++;
+    rt->unread = false; /* only a commit tells that this is over */
+    rt->retry_at_ms = rt_mono(rt) + delay;
+    log_warn(&rt->log, "store", "commit failed; trying again", "status=%s why=\"%s\" in_ms=%lld",
+             pawl_status_code(rc), err->text, (long long)delay);
+    set_trouble(rt, err->text);
+}
+
+void health_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
+{
+    log_error(&rt->log, "store", "commit failed; stopping at once", "status=%s why=\"%s\"",
+              pawl_status_code(rc), text);
+    slots_absolve(rt->slots); /* what runs now is not to blame */
+    if (rt->threaded)
+        _exit(rc == PAWL_UNKNOWN ? 75 : 3);
+    rt->dead = rc;
+}
+
+/* Deleted, moved or replaced under us: nobody is told that anything happened, and the loop
+ * refuses whatever comes (refuse_calls) until the process ends. */
+void health_gone(pawl_runtime *rt, const char *text)
+{
+    log_error(&rt->log, "store", "the store is gone; everything is refused", "why=\"%s\"", text);
+    (void)snprintf(rt->gone_why, sizeof(rt->gone_why), "store: %.190s", text);
+    atomic_store(&rt->gone, true);
+    rt->refuse = true;
+    rt->store_trouble++;
+    slots_absolve(rt->slots); /* what runs now is not to blame when this ends */
+}
+
+static void look_at_log(pawl_runtime *rt, uint64_t bytes)
+{
+    if (bytes >= 2 * (rt->store_log_told ? rt->store_log_told : LOG_LONG / 2)) {
+        rt->store_log_told = bytes;
+        log_warn(&rt->log, "store",
+                 "the write-ahead log grows: a reader has held an old state open", "bytes=%llu",
+                 (unsigned long long)bytes);
+    } else if (rt->store_log_told && bytes < LOG_LONG / 2) {
+        rt->store_log_told = 0;
+        log_warn(&rt->log, "store", "the write-ahead log is short again", "bytes=%llu",
+                 (unsigned long long)bytes);
+    }
+}
+
+int64_t health_next_look(pawl_runtime *rt)
+{
+    pawl_store_figures figures;
+    store_figures(rt->store, &figures);
+    return figures.damaged == rt->store_damaged ? INT64_MAX : rt->store_look_ms;
+}
+
+void health_look(pawl_runtime *rt)
+{
+    pawl_store_figures figures;
+    if (rt_mono(rt) < rt->store_look_ms)
+        return;
+    rt->store_look_ms = rt_mono(rt) + LOOK_MS;
+    store_figures(rt->store, &figures);
+    look_at_log(rt, figures.log_bytes);
+    if (figures.damaged == rt->store_damaged)
+        return;
+    rt->store_damaged = figures.damaged;
+    log_error(&rt->log, "store", "stored rows are not what was written; they are left out",
+              "met=%llu last=\"%s\"", (unsigned long long)figures.damaged, figures.damage);
+}
+
+void health_well(pawl_runtime *rt)
+{
+    if (!rt->store_trouble || atomic_load(&rt->gone))
+        return;
+    rt->store_trouble = 0;
+    rt->unread = false;
+    pthread_mutex_lock(&rt->trouble_lock);
+    rt->trouble[0] = 0;
+    pthread_mutex_unlock(&rt->trouble_lock);
+}
+
+bool health_no_room(pawl_runtime *rt)
+{
+    bool full = rt->store->ops->space(rt->store) != PAWL_OK;
+    if (full == atomic_load_explicit(&rt->full, memory_order_relaxed))
+        return full;
+    atomic_store(&rt->full, full);
+    if (full) {
+        log_warn(&rt->log, "store", "the disk is full: new work is refused, running work goes on",
+                 "store=%s", rt->store->ops->name);
+        return true;
+    }
+    log_warn(&rt->log, "store", "there is room again: new work is accepted", "store=%s",
+             rt->store->ops->name);
+    health_well(rt); /* what failed for it may have been refused: no commit will tell */
+    return false;
+}
+
+pawl_status health_ending(const pawl_runtime *rt, const char **rettext)
+{
+    bool unknown = rt->dead == PAWL_UNKNOWN;
+    if (atomic_load(&rt->gone)) {
+        *rettext = rt->gone_why;
+        return PAWL_UNAVAILABLE;
+    }
+    *rettext = unknown ? "the runtime has stopped: this may have happened, or not"
+                       : "the runtime is closing";
+    return unknown ? PAWL_UNKNOWN : PAWL_SHUTDOWN;
+}
+
+/* A disk that does not answer says nothing: only the time tells. */
+static void look_at_commit(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
+{
+    int64_t began = atomic_load_explicit(&rt->commit_began_ms, memory_order_relaxed);
+    int64_t ms = began ? rt_mono(rt) - began : 0;
+    if (ms >= SLOW_COMMIT_MS)
+        (void)snprintf(trouble, PAWL_TROUBLE_BYTES,
+                       "store: the disk has not answered a commit for %lld s",
+                       (long long)ms / 1000);
+}
+
+/* Whatever holds it up: a call that came long ago has its answer, or something is wrong. */
+static void look_at_calls(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
+{
+    int64_t since = owed_since(rt);
+    int64_t ms = since ? rt_mono(rt) - since : 0;
+    if (ms >= SLOW_ANSWER_MS)
+        (void)snprintf(trouble, PAWL_TROUBLE_BYTES, "engine: a call has no answer for %lld s",
+                       (long long)ms / 1000);
+}
+
+bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
+{
+    MUST_HAVE("a runtime", rt);
+    pthread_mutex_lock(&rt->trouble_lock);
+    (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->trouble);
+    pthread_mutex_unlock(&rt->trouble_lock);
+    if (atomic_load(&rt->gone))
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->gone_why);
+    if (!rettrouble[0])
+        look_at_commit(rt, rettrouble);
+    if (!rettrouble[0])
+        look_at_calls(rt, rettrouble);
+    if (!rettrouble[0] && atomic_load(&rt->no_workers))
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "no thread for activities can be started");
+    if (!atomic_load(&rt->full))
+        return !rettrouble[0];
+    if (!rettrouble[0])
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES,
+                       "store: the disk is full: new work is refused until space is freed");
+    inbox_wake(rt); /* nobody should have to try: the engine looks again */
+    return !rettrouble[0];
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/core/items.h -- what the engine took from the inbox and has not acted on, in order. [engine] */
+#ifndef PAWL_RUNTIME_ITEMS_H
+#define PAWL_RUNTIME_ITEMS_H
+
+#include "runtime/core/runtime.h"
+
+/* Look at it first in the next group; this one is full. */
+void items_put_off(pawl_runtime *rt, struct item *item);
+struct item *items_next(pawl_runtime *rt); /* NULL: none */
+/* Behind everything else at hand. */
+void items_add(pawl_runtime *rt, struct item *item);
+/* In front of everything, in order: a list and the end of it. */
+void items_back(pawl_runtime *rt, struct item *first, struct item **end);
+/* All of them, as a list. */
+struct item *items_all(pawl_runtime *rt);
+
+#endif

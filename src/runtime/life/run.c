@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/life/run.c -- start the threads of a runtime, or step it on the caller's.
+ *
+ * Called by users (pawl/runtime.h), and by the blocking calls of clients, which step.
+ */
+#include "runtime/life/run.h"
+
+#include "base/forks.h"
+#include "base/limits.h"
+#include "base/misuse.h"
+#include "fiber/fiber.h"
+#include "runtime/core/embed.h"
+#include "runtime/core/fault.h"
+#include "runtime/core/here.h"
+#include "runtime/core/inbox.h"
+#include "runtime/life/env.h"
+#include "runtime/loop/loop.h"
+#include "runtime/loop/watchdog.h"
+#include "runtime/work/cancel.h"
+#include "runtime/work/worker.h"
+#include "store/lock.h"
+
+#include <unistd.h>
+
+/* Opened before a fork() (a daemon), run after it: the lock is held by the child. */
+static void lock_take_over(pawl_runtime *rt)
+{
+    if (rt->pid == getpid())
+        return;
+    rt->pid = getpid();
+    fault_moved();
+    if (rt->data_dir && rt->owns_store)
+        lock_sign(rt->data_dir);
+}
+
+pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
+{
+    if (!IS_THERE(rt, "a runtime", reterr))
+        return PAWL_MISUSE;
+    if (rt->threaded || rt->stepping || rt->opts.read_only) {
+        error_set(reterr, PAWL_MISUSE,
+                  rt->opts.read_only ? "a read-only runtime cannot be started"
+                                     : "the runtime runs already");
+        return PAWL_MISUSE;
+    }
+    rt->threaded = true;
+    rt->forks = forks_behind();
+    lock_take_over(rt);
+    atomic_store(&rt->busy, true);
+    if (!watchdog_start(rt)) {
+        rt->threaded = false;
+        error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
+        return PAWL_NO_MEMORY;
+    }
+    if (pthread_create(&rt->engine_thread, NULL, loop_main, rt) != 0) {
+        watchdog_stop(rt);
+        rt->threaded = false;
+        error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
+        return PAWL_NO_MEMORY;
+    }
+    return PAWL_OK;
+}
+
+int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
+{
+    MUST_HAVE("a runtime", rt);
+    if (rt->threaded || rt->opts.read_only || here_is_engine(rt))
+        return -1;
+    if (!atomic_load(&rt->stepping)) {
+        if (!rt->opts.no_signals)
+            fiber_guard_thread();
+        lock_take_over(rt);
+        rt->step_thread = pthread_self();
+        atomic_store(&rt->stepping, true);
+    }
+    embed_heard(rt);
+    int64_t end = rt_mono(rt) + (wait_ms < LIMIT_DELAY_MS ? wait_ms : LIMIT_DELAY_MS);
+    for (;;) {
+        int ran = worker_run_here(rt, 64);
+        int done = loop_once(rt);
+        cancel_run_here(rt);
+        if (done != 0 || ran)
+            return done;
+        int64_t until = loop_idle_until(rt);
+        int64_t now = rt_mono(rt);
+        if (until <= now || rt->queue_count)
+            continue;
+        if (now >= end)
+            return 0;
+        if (!env_has_real_mono(rt))
+            return 0; /* the caller's clock: only the caller can make time pass */
+        inbox_wait(rt, until < end ? until : end);
+    }
+}
+
+int runtime_step_blocked(pawl_runtime *rt)
+{
+    int done = pawl_runtime_step(rt, 1000);
+    if (done != 0 || env_has_real_mono(rt))
+        return done < 0 ? -1 : 1;
+    int64_t mono = rt_mono(rt);
+    if (rt->queue_count || atomic_load(&rt->inbox_count) || loop_idle_until(rt) <= mono)
+        return 1;
+    usleep(1000); /* another thread may move the clock */
+    if (rt->retry_at_ms <= mono)
+        return 0;
+    rt->retry_at_ms = mono;
+    return 1;
+}
+
+int64_t pawl_runtime_timeout_ms(pawl_runtime *rt)
+{
+    MUST_HAVE("a runtime", rt);
+    if (rt->threaded || rt->opts.read_only || rt->dead != PAWL_OK)
+        return -1;
+    if (rt->queue_count)
+        return 0;
+    int64_t until = loop_idle_until(rt), now = rt_mono(rt);
+    if (until == INT64_MAX)
+        return -1;
+    return until > now ? until - now : 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/loop/refuse.c -- see refuse.h.  Called by loop.c when the store is gone, by close.c, and
+ * by blocking calls of clients of a runtime that is dead.
+ */
+#include "runtime/loop/refuse.h"
+
+#include "runtime/core/health.h"
+#include "runtime/core/here.h"
+#include "runtime/core/inbox.h"
+#include "runtime/core/items.h"
+#include "runtime/core/letter.h"
+#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_handle.h"
+#include "runtime/request/felling.h"
+#include "runtime/work/job.h"
+#include "runtime/work/lease.h"
+
+#include <stdlib.h>
+
+static void refuse_items(pawl_runtime *rt, struct item *item)
+{
+    const char *text;
+    pawl_status status = health_ending(rt, &text);
+    for (struct item *next; item; item = next) {
+        next = item->next;
+        if (item->kind == ITEM_REQUEST)
+            request_refuse((struct request *)(void *)item, status, "%s", text);
+        else if (item->kind == ITEM_LEASE)
+            lease_refuse(rt, item);
+        else if (item->kind == ITEM_QUEUE)
+            queue_refuse((struct queue_req *)(void *)item, status, text);
+        else if (item->kind == ITEM_WITHDRAWAL)
+            free(item);
+        else
+            job_drop(rt, (struct job *)(void *)item);
+    }
+}
+
+static void drop_letters(pawl_runtime *rt)
+{
+    struct letter *l;
+    const char *text;
+    pawl_status status = health_ending(rt, &text);
+    letter_back(rt, rt->later);
+    rt->later = NULL;
+    rt->later_end = &rt->later;
+    while ((l = letter_next(rt)))
+        letter_drop(rt, l, status, text);
+}
+
+void refuse_calls(pawl_runtime *rt)
+{
+    const pawl_runtime *outer = here_enter(rt);
+    rt->refuse = false;
+    inbox_take(rt);
+    refuse_items(rt, items_all(rt));
+    queue_refuse_all(rt);
+    drop_letters(rt);
+    felling_stop(rt);
+    lease_stop(rt);
+    here_leave(outer);
+}
+
+void refuse_all(pawl_runtime *rt)
+{
+    heap_deinit(&rt->limits); /* while the jobs in it live */
+    refuse_calls(rt);
+}
