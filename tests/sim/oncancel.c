@@ -11,7 +11,7 @@
 #include "memory.h"
 
 #include "runtime/core/runtime.h"
-#include "runtime/loop/loop.h"
+#include "runtime/core/here.h"
 
 #define STEPS 12
 #define DEEP  4 /* such activities one in another */
@@ -36,7 +36,7 @@ static void check_place(const struct visit *v)
     pawl_runtime *rt = v->node->rt;
     const struct sim *s = v->node->sim;
     CHECKED(s, L12);
-    if (loop_is_here(rt))
+    if (here_is_engine(rt))
         sim_fail(s, "L12", "the callback of a cancelled activity runs inside a pass");
     if (!is_free(&rt->cancels.lock) || !is_free(&rt->work_lock))
         sim_fail(s, "L12", "the callback of a cancelled activity runs with a lock held");

@@ -10,7 +10,6 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "runtime/api/client.h"
-#include "runtime/core/crew.h"
 #include "runtime/core/here.h"
 #include "runtime/core/info.h"
 #include "runtime/core/site.h"
@@ -18,6 +17,7 @@
 #include "runtime/core/told.h"
 #include "runtime/instance/turn.h"
 #include "runtime/life/env.h"
+#include "runtime/work/crew.h"
 #include "runtime/work/retry.h"
 #include "store/store.h"
 

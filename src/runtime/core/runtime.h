@@ -372,6 +372,7 @@ struct pawl_runtime {
     uint32_t gather_misses; /* [engine] waits for what was out that brought only some of it */
     bool store_backlog;     /* [engine] free work waits in the store: new rows queue behind it */
     uint64_t job_tie;
+    void (*job_withdrawn)(pawl_runtime *rt, const void *job); /* queue_withdraw() */
     struct lease_call *polls, **polls_end; /* [engine] workers that wait for work */
     bool lease_look;                       /* [engine] there may be work for them */
     pthread_mutex_t work_lock;             /* guards the queue below */

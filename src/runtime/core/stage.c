@@ -6,7 +6,6 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
-#include "runtime/peek/mend.h"
 
 #include <string.h>
 
@@ -106,6 +105,13 @@ bool stage_forget_drop(struct stage *s, uint64_t id)
     return found;
 }
 
+pawl_str stage_was_attrs(pawl_runtime *rt, uint64_t message_id)
+{
+    return !rt->caps.atomic_rounds
+               ? pawl_mem_printf(&rt->group_mem, "{\"was\":%llu}", (unsigned long long)message_id)
+               : (pawl_str){0};
+}
+
 void stage_return(pawl_runtime *rt, struct stage *s, uint64_t id, pawl_str name, pawl_str data)
 {
     if (stage_forget_drop(s, id)) {
@@ -123,7 +129,7 @@ void stage_return(pawl_runtime *rt, struct stage *s, uint64_t id, pawl_str name,
                         .mailbox = true};
     for (size_t i = 0; i < s->adoptions.count; i++)
         if (s->adoptions.items[i].id == id)
-            m->attrs = mend_was_attrs(rt, s->adoptions.items[i].was);
+            m->attrs = stage_was_attrs(rt, s->adoptions.items[i].was);
 }
 
 pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t uid,
@@ -187,4 +193,42 @@ void turn_clock_stop(pawl_runtime *rt)
     atomic_store_explicit(&rt->turn_began_ms, 0, memory_order_relaxed);
     slots_turn(rt->slots, 0, 0);
     fault_turn(NULL, NULL);
+}
+
+static bool is_on_the_way(const struct letter *l, uint64_t id)
+{
+    while (l && l->work_id != id)
+        l = l->next;
+    return l != NULL;
+}
+
+bool stage_has_work(const pawl_runtime *rt, uint64_t id)
+{
+    for (const struct stage *s = rt->stages; s; s = s->next) {
+        for (size_t i = 0; i < s->work_updates.count; i++)
+            if (s->work_updates.items[i].id == id)
+                return true;
+        for (size_t i = 0; i < s->need_work.count; i++)
+            if (s->need_work.items[i] == id)
+                return true;
+    }
+    return is_on_the_way(rt->todo, id) || is_on_the_way(rt->later, id); /* later: put off */
+}
+
+static void give_back(void *arg, uint64_t id, pawl_str name, pawl_str data)
+{
+    struct stage *s = arg;
+    stage_return(s->r->rt, s, id, name, data);
+}
+
+void stage_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    const uint64_t *ids;
+    size_t n = execution_consumed(r->x, &ids);
+    for (size_t i = 0; i < n; i++)
+        stage_drop_message(rt, s, ids[i]);
+    for (size_t i = 0; i < s->turn.discarded_count; i++)
+        stage_drop_message(rt, s, s->turn.discarded[i]);
+    s->turn.discarded_count = 0;
+    execution_returned(r->x, give_back, s);
 }

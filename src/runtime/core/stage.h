@@ -43,5 +43,12 @@ pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t u
  * where rt->turn_item is to blame. */
 void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, const pawl_row *row);
 void turn_clock_stop(pawl_runtime *rt);
+/* Does this group change the work row, or consume its result?  Two calls on one row wait for each
+ * other's commit. */
+bool stage_has_work(const pawl_runtime *rt, uint64_t work_id);
+/* Mail kept for a name is moved to the instance: the copy names the row it was. */
+pawl_str stage_was_attrs(pawl_runtime *rt, uint64_t message_id);
+/* Mailbox rows that the turn consumed or threw away. */
+void stage_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s);
 
 #endif

@@ -15,13 +15,14 @@
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/adopt.h"
+#include "runtime/instance/defer.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
+#include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
-#include "runtime/instance/turn.h"
-#include "runtime/peek/mend.h"
 #include "runtime/queue/queue_tie.h"
 #include "store/store.h"
 
@@ -40,47 +41,16 @@ static uint64_t attr(const struct letter *l, const char *pointer)
 
 /* ---- It exists already ------------------------------------------------------- */
 
-pawl_status begin_input(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
-{
-    if (r->stage && r->stage->change == PAWL_ROW_INSERT && r->stage->letters) {
-        *ret = r->stage->letters->mail.data;
-        return PAWL_OK;
-    }
-    pawl_row first;
-    pawl_event started;
-    pawl_error err;
-    pawl_message_list list;
-    arena_reset(&rt->load_mem);
-    pawl_status rc = store_find_execution(rt->store, r->row.uid, 1, &rt->load_mem, &first, &err);
-    if (rc == PAWL_OK && first.first_rid) {
-        rc = store_read_event(rt->store, first.first_rid, &rt->load_mem, &started, &err);
-        if (rc == PAWL_OK) {
-            *ret = started.data;
-            return PAWL_OK;
-        }
-    }
-    if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
-        return rc;
-    rc = store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err);
-    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
-        if (list.items[i].kind == PAWL_MSG_START) {
-            *ret = list.items[i].data;
-            return PAWL_OK;
-        }
-    }
-    return rc == PAWL_OK ? PAWL_EMPTY : rc;
-}
-
 static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     pawl_row *row = resident_row(r);
     pawl_status known = input_is(rt, r, l->mail.data);
     if (known == PAWL_CORRUPT) {
-        turn_damaged(rt, l);
+        defer_damaged(rt, l);
         return;
     }
     if (known != PAWL_OK && known != PAWL_EMPTY) {
-        turn_hold(rt, l);
+        defer_unread(rt, l);
         return;
     }
     bool same = pawl_str_eq(row->orchestration, l->mail.name) && known == PAWL_OK;
@@ -133,59 +103,12 @@ static void refuse_existing(pawl_runtime *rt, struct resident *r, struct letter 
                   PAWL_FMT(row->id));
     }
     if (twin)
-        mend_child(rt, s, row);
+        redelivery_child(rt, s, row);
     stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l);
 }
 
 /* ---- Making it ---------------------------------------------------------------- */
-
-/* Is mail for this id being kept by this very group?  Then the start waits for it. */
-static bool is_kept_now(const pawl_runtime *rt, pawl_str id)
-{
-    if (!map_gets(&rt->kept_names, id))
-        return false;
-    for (const struct stage *s = rt->stages; s; s = s->next)
-        for (size_t i = 0; i < s->messages.count; i++)
-            if (!s->messages.items[i].uid && s->messages.items[i].mailbox &&
-                pawl_str_eq(s->messages.items[i].instance, id))
-                return true;
-    return false;
-}
-
-static void adopt_one(pawl_runtime *rt, struct resident *r, struct stage *s,
-                      const pawl_message *old)
-{
-    pawl_message *m = stage_send(rt, s, old->kind, s->row.uid, (pawl_str){0});
-    m->name = arena_dup(&rt->group_mem, old->name);
-    m->data = arena_dup(&rt->group_mem, old->data);
-    m->attrs = mend_was_attrs(rt, old->id);
-    *list_add(&rt->group_mem, &s->adoptions) = (struct adoption){m->id, old->id};
-    m->mailbox = true;
-    pawl_str key = pawl_json_text(&rt->group_mem, old->attrs, "/key", "");
-    if (key.len)
-        *list_add(&rt->group_mem, &s->keys) = key;
-    if (r->x)
-        execution_mailbox_add(r->x, m->id, m->name, m->data);
-    *list_add(&rt->group_mem, &s->drop_messages) = old->id;
-}
-
-bool begin_adopt(pawl_runtime *rt, struct resident *r, struct stage *s)
-{
-    pawl_message_list list;
-    pawl_error err;
-    if (!map_gets(&rt->kept_names, r->row.id))
-        return true;
-    arena_reset(&rt->load_mem);
-    pawl_status rc = store_read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err);
-    if (rc != PAWL_OK)
-        return rc == PAWL_CORRUPT; /* damaged mail stays where it is */
-    for (size_t i = 0; i < list.count; i++)
-        if (list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED)
-            adopt_one(rt, r, s, &list.items[i]);
-    s->adopted = true;
-    return true;
-}
 
 bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
@@ -206,7 +129,7 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
     }
     bool damaged; /* what cannot be read stays where it is */
     bool ready = r->x && (!l->uid || load_mailbox(rt, r, &damaged)); /* mail of a pending one */
-    if (!ready || !begin_adopt(rt, r, s)) {
+    if (!ready || !adopt_mail(rt, r, s)) {
         turn_again(rt, r, l);
         return true;
     }
@@ -226,7 +149,7 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
         turn_outcome(rt, r, l, outcome, &finding);
         return true;
     }
-    turn_drop_consumed(rt, r, s);
+    stage_drop_consumed(rt, r, s);
     if (l->stored)
         stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l);
@@ -238,7 +161,7 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
 static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, bool codeless)
 {
     struct stage *s = stage_of(rt, r);
-    if (!begin_adopt(rt, r, s)) {
+    if (!adopt_mail(rt, r, s)) {
         turn_again(rt, r, l);
         return;
     }
@@ -274,7 +197,7 @@ static void begin_without_code(pawl_runtime *rt, struct resident *r, struct lett
         begin_later(rt, r, l, true);
         return;
     }
-    if (!begin_adopt(rt, r, s)) {
+    if (!adopt_mail(rt, r, s)) {
         turn_again(rt, r, l);
         return;
     }
@@ -368,7 +291,7 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
 {
     enum load_result found = look_at_parent(rt, l);
     if (found == LOAD_TROUBLE) {
-        turn_hold(rt, l);
+        defer_unread(rt, l);
         return;
     }
     if (found == LOAD_NONE) {
@@ -377,21 +300,21 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
     }
     found = look_at_depth(rt, l);
     if (found == LOAD_TROUBLE) {
-        turn_hold(rt, l);
+        defer_unread(rt, l);
         return;
     }
     if (found == LOAD_NONE) {
         refuse_depth(rt, l);
         return;
     }
-    if (is_kept_now(rt, l->instance)) {
+    if (adopt_is_kept_now(rt, l->instance)) {
         letter_later(rt, l);
         rt->hold = true; /* later letters must not overtake it */
         return;
     }
     struct resident *r = make(rt, l);
     if (!r) {
-        turn_hold(rt, l);
+        defer_unread(rt, l);
         return;
     }
     if (l->attempt >= rt->opts.max_attempts)
@@ -416,6 +339,19 @@ static void begin_pending(pawl_runtime *rt, struct resident *r, struct letter *l
     }
 }
 
+/* The id that a bound queue chose exists: is it the instance that this very message started? */
+static void start_taken(pawl_runtime *rt, const struct resident *r, struct letter *l)
+{
+    pawl_status rc = input_is(rt, r, l->mail.data);
+    bool twin = rc == PAWL_OK && pawl_str_eq(r->row.orchestration, l->mail.name);
+    if (rc == PAWL_CORRUPT)
+        defer_damaged(rt, l);
+    else if (rc == PAWL_OK || rc == PAWL_EMPTY)
+        queue_start_taken(rt, l, twin);
+    else
+        letter_later(rt, l);
+}
+
 void begin_deliver(pawl_runtime *rt, struct letter *l)
 {
     struct resident *r = NULL;
@@ -426,9 +362,9 @@ void begin_deliver(pawl_runtime *rt, struct letter *l)
     /* An id of ours cannot exist; one that was refused once is looked up. */
     enum load_result found = load_row(rt, l->uid, l->instance, &r);
     if (found == LOAD_TROUBLE) {
-        turn_hold(rt, l);
+        defer_unread(rt, l);
     } else if (found == LOAD_DAMAGED) {
-        turn_damaged(rt, l);
+        defer_damaged(rt, l);
     } else if (found == LOAD_NONE && l->uid) {
         drop_start(rt, l);
     } else if (found == LOAD_NONE) {
@@ -441,7 +377,7 @@ void begin_deliver(pawl_runtime *rt, struct letter *l)
     } else if (l->request) {
         answer_existing(rt, r, l);
     } else if (queue_sent(rt, l)) {
-        queue_start_taken(rt, r, l);
+        start_taken(rt, r, l);
     } else {
         refuse_existing(rt, r, l);
     }

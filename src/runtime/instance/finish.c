@@ -12,12 +12,10 @@
 
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/instance/begin.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/seal.h"
-#include "runtime/instance/turn.h"
 
 /* ---- Ending ------------------------------------------------------------------ */
 
@@ -125,7 +123,7 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
         input = arena_dup(&rt->group_mem, execution_end(r->x).value);
         ready = open_tables(rt, r, s);
     } else if (ready && !s->row.last_seq) {
-        pawl_status rc = begin_input(rt, r, &input);
+        pawl_status rc = input_of(rt, r, &input);
         ready = rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
     }
     if (!ready) {
@@ -207,7 +205,7 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     turn_clock_start(rt, code, &s->row);
     *outcome = execution_apply(next, &start, rt->now_ms, &s->turn, &fate, finding);
     turn_clock_stop(rt);
-    turn_drop_consumed(rt, r, s);
+    stage_drop_consumed(rt, r, s);
     return true;
 }
 

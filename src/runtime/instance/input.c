@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "base/rand.h"
-#include "runtime/instance/begin.h"
 #include "store/store.h"
 
 /* JSON without the blanks between its words; anything else as it is. */
@@ -42,10 +41,41 @@ static pawl_str key_of(pawl_runtime *rt, pawl_str data)
                            (unsigned long long)siphash24(salts[1], plain.ptr, plain.len));
 }
 
+pawl_status input_of(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
+{
+    if (r->stage && r->stage->change == PAWL_ROW_INSERT && r->stage->letters) {
+        *ret = r->stage->letters->mail.data;
+        return PAWL_OK;
+    }
+    pawl_row first;
+    pawl_event started;
+    pawl_error err;
+    pawl_message_list list;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_find_execution(rt->store, r->row.uid, 1, &rt->load_mem, &first, &err);
+    if (rc == PAWL_OK && first.first_rid) {
+        rc = store_read_event(rt->store, first.first_rid, &rt->load_mem, &started, &err);
+        if (rc == PAWL_OK) {
+            *ret = started.data;
+            return PAWL_OK;
+        }
+    }
+    if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
+        return rc;
+    rc = store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err);
+    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
+        if (list.items[i].kind == PAWL_MSG_START) {
+            *ret = list.items[i].data;
+            return PAWL_OK;
+        }
+    }
+    return rc == PAWL_OK ? PAWL_EMPTY : rc;
+}
+
 bool input_remember(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
     pawl_str input = {0};
-    pawl_status rc = begin_input(rt, r, &input);
+    pawl_status rc = input_of(rt, r, &input);
     if (rc == PAWL_OK)
         *list_add(&rt->group_mem, &s->keys) = key_of(rt, input);
     return rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
@@ -55,7 +85,7 @@ pawl_status input_is(pawl_runtime *rt, const struct resident *r, pawl_str data)
 {
     pawl_str input = {0};
     pawl_error err;
-    pawl_status known = begin_input(rt, r, &input);
+    pawl_status known = input_of(rt, r, &input);
     if (known == PAWL_OK)
         return json_same(&rt->load_mem, input, data) ? PAWL_OK : PAWL_EMPTY;
     if (known != PAWL_EMPTY)

@@ -16,7 +16,7 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/site.h"
 #include "runtime/core/stage.h"
-#include "runtime/instance/begin.h"
+#include "runtime/instance/adopt.h"
 #include "runtime/instance/finish.h"
 #include "store/store.h"
 
@@ -126,7 +126,7 @@ void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
     r->x = NULL;
     struct stage *s = stage_of(rt, r);
     stage_clear(r, s);
-    if (s->change == PAWL_ROW_INSERT && !begin_adopt(rt, r, s)) {
+    if (s->change == PAWL_ROW_INSERT && !adopt_mail(rt, r, s)) {
         turn_again(rt, r, l);
         return;
     }

@@ -13,14 +13,15 @@
 #include "base/hex.h"
 #include "base/json.h"
 #include "base/rand.h"
-#include "runtime/core/crew.h"
+#include "runtime/core/hold.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/peek/hold.h"
-#include "runtime/peek/mend.h"
+#include "runtime/instance/redelivery.h"
+#include "runtime/work/crew.h"
 #include "runtime/work/job.h"
+#include "runtime/work/jobs.h"
 
 static uint64_t ref_key(const pawl_event *e)
 {
@@ -304,7 +305,7 @@ void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step)
 static pawl_str message_attrs(pawl_runtime *rt, const struct stage *s, uint64_t id)
 {
     unsigned long long number = id;
-    for (size_t i = 0; mend_needed(rt) && i < s->adoptions.count; i++)
+    for (size_t i = 0; redelivery_possible(rt) && i < s->adoptions.count; i++)
         if (s->adoptions.items[i].id == id)
             return pawl_mem_printf(&rt->group_mem, "{\"message\":%llu,\"was\":%llu}", number,
                                    (unsigned long long)s->adoptions.items[i].was);

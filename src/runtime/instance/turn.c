@@ -16,13 +16,15 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/adopt.h"
 #include "runtime/instance/begin.h"
+#include "runtime/instance/defer.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
+#include "runtime/instance/redelivery.h"
 #include "runtime/instance/still.h"
-#include "runtime/peek/mend.h"
 #include "runtime/queue/queue_tie.h"
 #include "store/store.h"
 
@@ -96,7 +98,7 @@ static void keep_for_start(pawl_runtime *rt, struct letter *l)
     pawl_str attrs = l->key.len ? key_attrs(rt, l->key) : (pawl_str){0};
     pawl_status kept = attrs.len ? is_kept(rt, l->instance, attrs) : PAWL_EMPTY;
     if (kept != PAWL_OK && kept != PAWL_EMPTY) {
-        turn_hold(rt, l);
+        defer_unread(rt, l);
         return;
     }
     if (kept != PAWL_OK && mailbox_refuses(rt, NULL, 0, l))
@@ -114,10 +116,7 @@ static void keep_for_start(pawl_runtime *rt, struct letter *l)
     stage_keep(rt, s, l, true);
     if (attrs.len)
         s->messages.items[s->messages.count - 1].attrs = attrs;
-    if (!map_gets(&rt->kept_names, l->instance)) {
-        char *name = strndup(l->instance.ptr, l->instance.len);
-        need_memory(name && map_puts(&rt->kept_names, (pawl_str){name, l->instance.len}, name));
-    }
+    need_memory(adopt_note(rt, l->instance));
     stage_take(s, l);
 }
 
@@ -165,7 +164,7 @@ static void to_nobody(pawl_runtime *rt, struct letter *l)
     }
     pawl_status coming = is_child_cancel(l) ? is_to_start(rt, l->instance) : PAWL_OK;
     if (coming != PAWL_OK && coming != PAWL_EMPTY) {
-        turn_hold(rt, l);
+        defer_unread(rt, l);
         return;
     }
     struct stage *s = stage_bare(rt);
@@ -199,7 +198,7 @@ static void too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     pawl_status seen = l->request ? seen_key(rt, r, l->key) : PAWL_EMPTY;
     if (seen != PAWL_OK && seen != PAWL_EMPTY && seen != PAWL_CORRUPT) {
-        turn_hold(rt, l);
+        defer_unread(rt, l);
         return;
     }
     if (seen == PAWL_OK) { /* it was taken before the end: the first answer again */
@@ -257,24 +256,6 @@ static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct
     stage_take(s, l);
 }
 
-static void give_back(void *arg, uint64_t id, pawl_str name, pawl_str data)
-{
-    struct stage *s = arg;
-    stage_return(s->r->rt, s, id, name, data);
-}
-
-void turn_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
-{
-    const uint64_t *ids;
-    size_t n = execution_consumed(r->x, &ids);
-    for (size_t i = 0; i < n; i++)
-        stage_drop_message(rt, s, ids[i]);
-    for (size_t i = 0; i < s->turn.discarded_count; i++)
-        stage_drop_message(rt, s, s->turn.discarded[i]);
-    s->turn.discarded_count = 0;
-    execution_returned(r->x, give_back, s);
-}
-
 static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct stage *s = stage_of(rt, r);
@@ -297,7 +278,7 @@ static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
         return;
     }
     settle(rt, r, s, l, fate, &finding);
-    turn_drop_consumed(rt, r, s); /* after settle: a kept letter may be consumed already */
+    stage_drop_consumed(rt, r, s); /* after settle: a kept letter may be consumed already */
     turn_outcome(rt, r, NULL, outcome, &finding);
 }
 
@@ -421,26 +402,13 @@ static void take_in(pawl_runtime *rt, struct resident *r, struct letter *l)
     if (seen == PAWL_OK)
         stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
     else if (seen == PAWL_CORRUPT)
-        turn_damaged(rt, l);
+        defer_damaged(rt, l);
     else if (seen != PAWL_EMPTY)
-        turn_hold(rt, l);
+        defer_unread(rt, l);
     else if (l->mail.kind == PAWL_MSG_WAKE)
         turn_wake(rt, r, l);
     else if (!steer(rt, r, l))
         run(rt, r, l);
-}
-
-void turn_hold(pawl_runtime *rt, struct letter *l)
-{
-    rt->retry_at_ms = rt_mono(rt) + 100;
-    rt->hold = true;
-    letter_later(rt, l);
-}
-
-void turn_damaged(pawl_runtime *rt, struct letter *l)
-{
-    letter_drop(rt, l, PAWL_CORRUPT,
-                "stored rows of this instance are damaged; run pawl doctor, restore a backup");
 }
 
 /* A kind written by a newer engine, or by nobody: put aside, nobody waits for it. */
@@ -470,9 +438,9 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
     struct resident *r = NULL;
     enum load_result found = load_row(rt, l->uid, l->instance, &r);
     if (found == LOAD_TROUBLE) {
-        turn_hold(rt, l);
+        defer_unread(rt, l);
     } else if (found == LOAD_DAMAGED) {
-        turn_damaged(rt, l);
+        defer_damaged(rt, l);
     } else if (found == LOAD_NONE) {
         to_nobody(rt, l);
     } else if (must_wait_its_turn(rt, r, l)) {
@@ -488,7 +456,8 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
             "poison: message %llu ended the process %u times; repair the code, then retry",
             (unsigned long long)l->mail.id, crashes_of(l));
         turn_block(rt, r, l, &why);
-    } else if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && mend_was_taken(rt, r, l->mail.id)) {
+    } else if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED &&
+               redelivery_was_taken(rt, r, l->mail.id)) {
         consume_late(rt, stage_of(rt, r), l);
     } else {
         take_in(rt, r, l);

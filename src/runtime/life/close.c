@@ -6,17 +6,16 @@
  * (fenced, outcome unknown) is closed without touching the store again.  Where activities
  * do not end in time, nothing is freed: their threads still use it.
  *
- * Called by users (pawl_runtime_close), open.c, and the blocking calls of clients;
- * runtime_discard also by trial/world.c and the tests.
+ * Called by users (pawl_runtime_close); runtime_discard by open.c, trial/world.c and the tests.
  */
 #include "runtime/life/close.h"
 
 #include "fiber/fiber.h"
 #include "runtime/core/coming.h"
-#include "runtime/core/crew.h"
 #include "runtime/core/embed.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/here.h"
+#include "runtime/core/hold.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/registry.h"
@@ -24,13 +23,14 @@
 #include "runtime/core/slots.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/told.h"
+#include "runtime/instance/adopt.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/loop/loop.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
-#include "runtime/peek/hold.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/work/cancel.h"
+#include "runtime/work/crew.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
 #include "runtime/work/share.h"
@@ -52,14 +52,8 @@ void runtime_discard(pawl_runtime *rt)
     mailbox_free(rt);
     coming_free(rt);
     tally_free(rt);
-    for (size_t cursor = 0;;) {
-        char *name = map_next(&rt->kept_names, &cursor);
-        if (!name)
-            break;
-        free(name);
-    }
-    struct map *maps[] = {&rt->by_uid,     &rt->by_id, &rt->inflight,
-                          &rt->kept_names, &rt->jobs,  &rt->waiters};
+    adopt_free(rt);
+    struct map *maps[] = {&rt->by_uid, &rt->by_id, &rt->inflight, &rt->jobs, &rt->waiters};
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         map_deinit(maps[i]);
     struct idset *sets[] = {&rt->codeless, &rt->piled, &rt->suspects, &rt->mend};

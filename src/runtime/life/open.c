@@ -14,7 +14,6 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "fiber/fiber.h"
-#include "runtime/core/crew.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/owed.h"
@@ -24,8 +23,10 @@
 #include "runtime/life/env.h"
 #include "runtime/life/open_store.h"
 #include "runtime/life/recover.h"
+#include "runtime/queue/queue_clock.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/request/retain.h"
+#include "runtime/work/crew.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -200,6 +201,7 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         rc = PAWL_NO_MEMORY;
     if (rc == PAWL_OK && rt->caps.queues && !queue_desk_open(rt))
         rc = PAWL_NO_MEMORY;
+    rt->job_withdrawn = queue_withdraw;
     if (rc == PAWL_OK) {
         registry_join(app, rt);
         return rt;

@@ -12,6 +12,8 @@
 #include "runtime/core/lane.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/adopt.h"
+#include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
 #include "runtime/peek/mend.h"
 #include "store/store.h"
@@ -135,16 +137,9 @@ static pawl_status remember_kept(pawl_runtime *rt, pawl_error *reterr)
     pawl_message_list list;
     pawl_status rc =
         store_read_messages(rt->store, 0, (pawl_str){0}, &rt->group_mem, &list, reterr);
-    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
-        pawl_str name = list.items[i].instance;
-        if (!list.items[i].mailbox || map_gets(&rt->kept_names, name))
-            continue;
-        char *copy = strndup(name.ptr, name.len);
-        if (!copy || !map_puts(&rt->kept_names, (pawl_str){copy, name.len}, copy)) {
-            free(copy);
-            return PAWL_NO_MEMORY;
-        }
-    }
+    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++)
+        if (list.items[i].mailbox && !adopt_note(rt, list.items[i].instance))
+            rc = PAWL_NO_MEMORY;
     return rc;
 }
 
@@ -153,7 +148,7 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
     arena_reset(&rt->group_mem);
     rt->now_ms = rt_now(rt);
     rt->recovered_ms = rt->now_ms;
-    pawl_status rc = mend_needed(rt) ? mend_all_later(rt, reterr) : PAWL_OK;
+    pawl_status rc = redelivery_possible(rt) ? mend_all_later(rt, reterr) : PAWL_OK;
     if (rc == PAWL_OK && past->unclean) /* a commit, so what is to be mended is known before */
         rc = blame(rt, past, reterr);
     if (rc == PAWL_OK)

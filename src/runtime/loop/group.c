@@ -16,14 +16,16 @@
 #include "base/clock.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/health.h"
+#include "runtime/core/hold.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/told.h"
+#include "runtime/instance/adopt.h"
 #include "runtime/instance/park.h"
+#include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
-#include "runtime/peek/hold.h"
 #include "runtime/peek/mend.h"
 #include "runtime/queue/queue_clock.h"
 #include "runtime/request/retain.h"
@@ -211,7 +213,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
             retain_ended(rt);
     }
     if (s->adopted)
-        free(map_removes(&rt->kept_names, s->row.id));
+        adopt_done(rt, s->row.id);
     send_on(rt, s); /* its messages may point into the letters */
     release_letters(rt, s);
     once_committed(rt, s->job);
@@ -328,7 +330,7 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct ba
             b->letters_end = &l->next;
         }
     }
-    if (mend_needed(rt) && !refused)
+    if (redelivery_possible(rt) && !refused)
         mend_failed(rt, s);
     if (s->r) {
         s->r->stage = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * runtime/loop/lend.c -- see lend.h.  Called by the loop of a server through pawl/client.h; the
- * engine thread asks lend_may() before it sleeps.
+ * engine thread asks loop_may_lend() before it sleeps.
  */
 #include "runtime/loop/lend.h"
 
@@ -11,29 +11,10 @@
 #include "runtime/loop/loop.h"
 #include "runtime/queue/queue_desk.h"
 
-/* In trouble, where every pass is checked, and while commits take long, the engine thread does
- * it all: who borrows has others to serve. */
-static bool is_plain(const pawl_runtime *rt)
-{
-    return rt->dead == PAWL_OK && !rt->store_trouble && !rt->opts.paranoid && !rt->slow_commits &&
-           !atomic_load_explicit(&rt->full, memory_order_relaxed);
-}
-
 /* It may sleep with work at hand: until it tries again. */
 static bool has_nothing(pawl_runtime *rt)
 {
     return !loop_has_work(rt) && rt_mono(rt) >= rt->retry_at_ms;
-}
-
-bool lend_may(pawl_runtime *rt)
-{
-    if (!atomic_load_explicit(&rt->inbox_light, memory_order_relaxed) || rt->backlog ||
-        !is_plain(rt)) /* with jobs out results come: it is awake anyway */
-        return false;
-    pthread_mutex_lock(&rt->lock);
-    bool may = inbox_is_light(rt) && !rt->stop;
-    pthread_mutex_unlock(&rt->lock);
-    return may;
 }
 
 bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
@@ -72,7 +53,7 @@ static bool is_more_coming(pawl_runtime *rt, size_t have)
 static bool is_free(pawl_runtime *rt)
 {
     return rt->engine_waits && !rt->woken && !rt->lent && !rt->stopping && !rt->stop && rt->desk &&
-           is_plain(rt) && has_nothing(rt) && rt_mono(rt) < rt->sleeps.mono_ms &&
+           loop_is_plain(rt) && has_nothing(rt) && rt_mono(rt) < rt->sleeps.mono_ms &&
            rt_now(rt) < rt->sleeps.due_ms;
 }
 

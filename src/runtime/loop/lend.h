@@ -23,7 +23,4 @@
 
 #include "runtime/core/runtime.h"
 
-/* [engine] May they be left to the borrower? */
-bool lend_may(pawl_runtime *rt);
-
 #endif

@@ -13,6 +13,7 @@
 #include "runtime/core/coming.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
+#include "runtime/core/hold.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
@@ -22,10 +23,9 @@
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
 #include "runtime/loop/group.h"
-#include "runtime/loop/lend.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
-#include "runtime/peek/hold.h"
+#include "runtime/peek/hold_due.h"
 #include "runtime/peek/mend.h"
 #include "runtime/queue/queue_clock.h"
 #include "runtime/queue/queue_desk.h"
@@ -35,10 +35,11 @@
 #include "runtime/request/request.h"
 #include "runtime/request/retain.h"
 #include "runtime/request/withdraw.h"
+#include "runtime/work/deadline.h"
 #include "runtime/work/job.h"
+#include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
-#include "runtime/work/retry.h"
 #include "runtime/work/worker.h"
 #include "store/store.h"
 
@@ -98,9 +99,9 @@ static void look_at_clock(pawl_runtime *rt)
     if (rt->fetch_messages &&
         (rt->todo_count < FETCH_AT_ONCE || ++rt->passes_unfetched >= FETCH_PASSES))
         fetch_messages(rt);
-    hold_look(rt);
+    hold_due_look(rt);
     if (rt->look_deadlines)
-        job_look_deadlines(rt);
+        deadline_look(rt);
     job_look_limits(rt);
     job_fetch(rt);
     if (UNLIKELY(rt->once_waiting))
@@ -431,6 +432,23 @@ void loop_finish(pawl_runtime *rt)
         ;
 }
 
+bool loop_is_plain(const pawl_runtime *rt)
+{
+    return rt->dead == PAWL_OK && !rt->store_trouble && !rt->opts.paranoid && !rt->slow_commits &&
+           !atomic_load_explicit(&rt->full, memory_order_relaxed);
+}
+
+bool loop_may_lend(pawl_runtime *rt)
+{
+    if (!atomic_load_explicit(&rt->inbox_light, memory_order_relaxed) || rt->backlog ||
+        !loop_is_plain(rt)) /* with jobs out results come: it is awake anyway */
+        return false;
+    pthread_mutex_lock(&rt->lock);
+    bool may = inbox_is_light(rt) && !rt->stop;
+    pthread_mutex_unlock(&rt->lock);
+    return may;
+}
+
 void *loop_main(void *arg)
 {
     pawl_runtime *rt = arg;
@@ -441,7 +459,7 @@ void *loop_main(void *arg)
         int done = loop_once(rt);
         if (done < 0)
             break;
-        if ((done > 0 || arrived(rt)) && !lend_may(rt))
+        if ((done > 0 || arrived(rt)) && !loop_may_lend(rt))
             continue;
         rt->sleeps = idle_until(rt);
         int64_t until = earliest(rt, &rt->sleeps);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/mend.c -- see mend.h.  Which instances, one at a time; what came twice. [engine]
+ * runtime/peek/mend.c -- see mend.h.  Which instances, one at a time. [engine]
  *
  * What the events of an execution ask for is in mend_events.c; here is what needs the
  * row and the mail: state, adoption, an instance that was never born, damage.
  *
- * Called by recover.c, loop.c and group.c; for what comes twice by turn.c and begin.c.
+ * Called by recover.c, loop.c and group.c.
  */
 #include "runtime/peek/mend.h"
 
+#include "runtime/core/hold.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
-#include "runtime/peek/hold.h"
+#include "runtime/instance/redelivery.h"
 #include "runtime/peek/mend_events.h"
 #include "store/store.h"
 
@@ -69,13 +70,6 @@ static void mend_state(struct mending *m)
     s->change = PAWL_ROW_ALL;
 }
 
-pawl_str mend_was_attrs(pawl_runtime *rt, uint64_t message_id)
-{
-    return mend_needed(rt)
-               ? pawl_mem_printf(&rt->group_mem, "{\"was\":%llu}", (unsigned long long)message_id)
-               : (pawl_str){0};
-}
-
 /* True when the kept row `id` is with the instance already, as mail or as an event. */
 static bool is_adopted(struct mending *m, const pawl_message_list *own, uint64_t id)
 {
@@ -84,7 +78,7 @@ static bool is_adopted(struct mending *m, const pawl_message_list *own, uint64_t
             return true;
     for (size_t i = 0; i < m->events.count; i++)
         if (m->events.items[i].kind == PAWL_EV_EXTERNAL_EVENT &&
-            mend_was_of(&m->events.items[i]) == id)
+            redelivery_was_of(&m->events.items[i]) == id)
             return true;
     return false;
 }
@@ -111,7 +105,7 @@ static void mend_adoption(struct mending *m)
             pawl_message *mail = stage_send(rt, m->s, old->kind, m->s->row.uid, (pawl_str){0});
             mail->name = old->name;
             mail->data = old->data;
-            mail->attrs = mend_was_attrs(rt, old->id);
+            mail->attrs = stage_was_attrs(rt, old->id);
             mail->mailbox = true;
         }
         pawl_str key = pawl_json_text(&rt->group_mem, old->attrs, "/key", "");
@@ -207,64 +201,4 @@ bool mend_look(pawl_runtime *rt)
     }
     rt->fence.mending = rt->mend.count != 0; /* the rest is in this commit */
     return true;
-}
-
-/* ---- Redelivery ------------------------------------------------------------------ */
-
-/* A raise was taken, or given back by the wait that took it.  `by_ref`: what each wait took. */
-static void note_taken(struct resident *r, struct map *by_ref, const pawl_event *e)
-{
-    const pawl_event *took;
-    if (e->kind == PAWL_EV_EXTERNAL_EVENT) {
-        need_memory(map_put(&r->taken, mend_message_of(e), r) &&
-                    map_put(by_ref, e->ref, (void *)(uintptr_t)e));
-    } else if (e->kind == PAWL_EV_EXTERNAL_CANCELLED && (took = map_get(by_ref, e->ref))) {
-        (void)map_remove(&r->taken, mend_message_of(took));
-    }
-}
-
-/* Raises taken by the present execution and the one before it. */
-static bool load_taken(pawl_runtime *rt, struct resident *r)
-{
-    uint64_t from = r->row.execution > 1 ? r->row.execution - 1 : 1;
-    map_init(&r->taken);
-    for (uint64_t n = from; n <= r->row.execution; n++) {
-        pawl_event_list list;
-        pawl_error err;
-        if (store_read_history(rt->store, r->row.uid, n, 0, 0, &rt->group_mem, &list, &err) !=
-            PAWL_OK)
-            return false;
-        struct map by_ref;
-        map_init(&by_ref);
-        for (size_t i = 0; i < list.count; i++)
-            note_taken(r, &by_ref, &list.items[i]);
-        map_deinit(&by_ref);
-    }
-    return true;
-}
-
-bool mend_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id)
-{
-    if (!message_id || !mend_needed(rt))
-        return false;
-    if (!r->taken_known)
-        r->taken_known = load_taken(rt, r);
-    return map_get(&r->taken, message_id) != NULL;
-}
-
-void mend_child(pawl_runtime *rt, struct stage *s, const pawl_row *row)
-{
-    if (!mend_needed(rt) || !pawl_state_is_terminal(row->state))
-        return;
-    bool ok = row->state == PAWL_COMPLETED;
-    pawl_message *m = stage_send(rt, s, ok ? PAWL_MSG_CHILD_COMPLETED : PAWL_MSG_CHILD_FAILED,
-                                 row->parent_uid, (pawl_str){0});
-    pawl_row full;
-    pawl_error err;
-    m->execution = row->parent_execution;
-    m->ref = row->parent_ref;
-    if (store_find_uid(rt->store, row->uid, &rt->group_mem, &full, &err) == PAWL_OK)
-        m->data = full.output;
-    if (row->state == PAWL_CANCELLED)
-        m->attrs = pawl_s("{\"kind\":\"cancelled\"}");
 }

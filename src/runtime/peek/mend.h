@@ -19,11 +19,6 @@
 
 #include "runtime/core/runtime.h"
 
-static inline bool mend_needed(const pawl_runtime *rt)
-{
-    return !rt->caps.atomic_rounds;
-}
-
 /* Remember an instance to be mended before the next letter is delivered. */
 void mend_later(pawl_runtime *rt, uint64_t uid);
 /* At start: every instance. */
@@ -34,11 +29,5 @@ void mend_failed(pawl_runtime *rt, const struct stage *s);
 /* Stage what is missing for the instances remembered.  True: this pass mends, and does
  * nothing else. */
 bool mend_look(pawl_runtime *rt);
-/* True when this raise was recorded already (redelivered after a half-done round). */
-bool mend_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id);
-/* An existing child is started again by its own parent: tell it how it ended. */
-void mend_child(pawl_runtime *rt, struct stage *s, const pawl_row *row);
-/* Mail kept for a name is moved to the instance: the copy names the row it was. */
-pawl_str mend_was_attrs(pawl_runtime *rt, uint64_t message_id);
 
 #endif

@@ -12,11 +12,11 @@
  */
 #include "runtime/peek/mend_events.h"
 
+#include "runtime/core/hold.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
-#include "runtime/peek/hold.h"
-#include "runtime/peek/mend.h"
 #include "store/store.h"
 
 bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err)
@@ -104,7 +104,7 @@ static bool has_work(struct mending *m, uint64_t id)
 }
 
 /* Is the child there?  One of ours that has ended is started again, and refused with the
- * news (mend_child). */
+ * news (redelivery_child). */
 static bool has_child(struct mending *m, pawl_str id, const pawl_event *e)
 {
     pawl_row row;
@@ -191,16 +191,6 @@ static void mend_started(struct mending *m, const pawl_event *e)
     m->s->change = PAWL_ROW_ALL;
 }
 
-uint64_t mend_message_of(const pawl_event *e)
-{
-    return (uint64_t)pawl_json_int(e->attrs, "/message", 0);
-}
-
-uint64_t mend_was_of(const pawl_event *e)
-{
-    return (uint64_t)pawl_json_int(e->attrs, "/was", (int64_t)mend_message_of(e));
-}
-
 /* The event that the wait `ref` took before `end`, or NULL. */
 static const pawl_event *taken_by(const struct mending *m, uint64_t ref, const pawl_event *end)
 {
@@ -215,7 +205,7 @@ static bool is_gone_again(const struct mending *m, uint64_t message, const pawl_
 {
     const pawl_event *end = m->events.items + m->events.count;
     for (const pawl_event *e = since; e < end; e++)
-        if (e->kind == PAWL_EV_EXTERNAL_EVENT && mend_message_of(e) == message)
+        if (e->kind == PAWL_EV_EXTERNAL_EVENT && redelivery_message_of(e) == message)
             return true;
     return pawl_state_is_terminal(m->s->row.state) ||
            end[-1].kind == PAWL_EV_ORCHESTRATION_COMPLETED ||
@@ -232,8 +222,8 @@ static bool has_mail(struct mending *m, const pawl_event *took)
     pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
                                          &m->rt->group_mem, &list, &err);
     for (size_t i = 0; mend_was_read(m, rc, &err) && i < list.count; i++)
-        if (list.items[i].id == mend_message_of(took) ||
-            (uint64_t)pawl_json_int(list.items[i].attrs, "/was", 0) == mend_was_of(took))
+        if (list.items[i].id == redelivery_message_of(took) ||
+            (uint64_t)pawl_json_int(list.items[i].attrs, "/was", 0) == redelivery_was_of(took))
             return true;
     return false;
 }
@@ -242,7 +232,7 @@ static bool has_mail(struct mending *m, const pawl_event *took)
 static void mend_returned(struct mending *m, const pawl_event *e)
 {
     const pawl_event *took = taken_by(m, e->ref, e);
-    uint64_t message = took ? mend_message_of(took) : 0;
+    uint64_t message = took ? redelivery_message_of(took) : 0;
     if (!message || is_gone_again(m, message, e))
         return;
     stage_forget_drop(m->s, message);
@@ -251,8 +241,8 @@ static void mend_returned(struct mending *m, const pawl_event *e)
     pawl_message *mail =
         stage_send(m->rt, m->s, PAWL_MSG_EXTERNAL_RAISED, m->s->row.uid, (pawl_str){0});
     mail->id = message;
-    if (mend_was_of(took) != message)
-        mail->attrs = mend_was_attrs(m->rt, mend_was_of(took));
+    if (redelivery_was_of(took) != message)
+        mail->attrs = stage_was_attrs(m->rt, redelivery_was_of(took));
     mail->name = took->name;
     mail->data = took->data;
     mail->mailbox = true;
@@ -270,9 +260,9 @@ static void mend_fresh(struct mending *m, const pawl_event *e)
         mend_started(m, e);
         break;
     case PAWL_EV_EXTERNAL_EVENT:
-        if (mend_message_of(e)) {
-            *list_add(&m->rt->group_mem, &m->s->drop_messages) = mend_message_of(e);
-            *list_add(&m->rt->group_mem, &m->s->drop_messages) = mend_was_of(e);
+        if (redelivery_message_of(e)) {
+            *list_add(&m->rt->group_mem, &m->s->drop_messages) = redelivery_message_of(e);
+            *list_add(&m->rt->group_mem, &m->s->drop_messages) = redelivery_was_of(e);
         }
         break;
     case PAWL_EV_EXTERNAL_CANCELLED:

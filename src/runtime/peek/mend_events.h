@@ -20,9 +20,6 @@ struct mending {
     pawl_error error; /* … and why */
 };
 
-/* The mail an ExternalEvent took, and the row it was before its adoption (the same: none). */
-uint64_t mend_message_of(const pawl_event *e);
-uint64_t mend_was_of(const pawl_event *e);
 /* What was read is there; else it is noted why not. */
 bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err);
 /* Stage what is missing for this execution.  False: trouble, to be tried again, or damage. */

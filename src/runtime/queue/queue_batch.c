@@ -10,8 +10,8 @@
 
 #include "base/limits.h"
 #include "runtime/core/owed.h"
+#include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
-#include "runtime/queue/queue_handle.h"
 
 #define PIECE 500
 

@@ -11,9 +11,11 @@
 
 #include "base/limits.h"
 #include "runtime/core/told.h"
+#include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/queue/queue_handle.h"
 #include "runtime/queue/queue_remove.h"
+#include "runtime/queue/queue_take.h"
 #include "runtime/queue/queue_tie.h"
 
 #include <stdlib.h>
@@ -136,20 +138,6 @@ static void look_due(pawl_runtime *rt)
 }
 
 /* ---- Waiting pops ---------------------------------------------------------------- */
-
-void queue_unpark(struct queue_desk *d, struct queue_req *req)
-{
-    struct seat *s = req->seat;
-    struct queue_req **at = &s->waiters;
-    while (*at != req)
-        at = &(*at)->next;
-    *at = req->next;
-    if (!*at)
-        s->waiters_end = at;
-    heap_remove(&d->waits, &req->until);
-    req->seat = NULL;
-    req->next = NULL;
-}
 
 /* Those whose time is over get what there is, which is mostly nothing. */
 static void look_waits(pawl_runtime *rt)

@@ -10,8 +10,6 @@
 
 /* At the beginning of a pass: what is due, put off, or waited long enough. */
 void queue_look(pawl_runtime *rt);
-/* A waiting pop leaves its seat. */
-void queue_unpark(struct queue_desk *d, struct queue_req *req);
 /* The pop that calls back with `arg`: its waiting is over. */
 void queue_stop_waiting(pawl_runtime *rt, const void *arg);
 /* It is not wanted any more: no item is locked for nobody. */

@@ -10,8 +10,8 @@
 
 #include "runtime/core/health.h"
 #include "runtime/core/stage.h"
-#include "runtime/queue/queue_handle.h"
-#include "runtime/queue/queue_tie.h"
+#include "runtime/queue/queue_activities.h"
+#include "runtime/queue/queue_answer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -384,4 +384,18 @@ void queue_desk_close(pawl_runtime *rt)
     map_deinit(&d->seats);
     free(d);
     rt->desk = NULL;
+}
+
+void queue_unpark(struct queue_desk *d, struct queue_req *req)
+{
+    struct seat *s = req->seat;
+    struct queue_req **at = &s->waiters;
+    while (*at != req)
+        at = &(*at)->next;
+    *at = req->next;
+    if (!*at)
+        s->waiters_end = at;
+    heap_remove(&d->waits, &req->until);
+    req->seat = NULL;
+    req->next = NULL;
 }

@@ -33,6 +33,7 @@ struct queue_req {
     pawl_queue_config config; /* args.config */
     pawl_queue_reply_fn *fn;
     void *arg;
+    struct job *job; /* the pop or ack of an orchestration; NULL: a client's */
     uint32_t tries;
     uint64_t moved, planned; /* purge, redrive: done so far, of so many */
     uint64_t stayed;         /* redrive: there was no room for them */
@@ -102,5 +103,7 @@ void seat_evict(pawl_runtime *rt, struct seat *s); /* the queue; the seat too wh
 void seats_trim(pawl_runtime *rt);
 /* The stage of this group's queue changes. */
 struct stage *desk_stage(pawl_runtime *rt);
+/* A waiting pop leaves its seat. */
+void queue_unpark(struct queue_desk *d, struct queue_req *req);
 
 #endif

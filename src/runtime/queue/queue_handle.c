@@ -11,110 +11,17 @@
 #include "base/limits.h"
 #include "runtime/core/health.h"
 #include "runtime/core/owed.h"
+#include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_batch.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/queue/queue_remove.h"
+#include "runtime/queue/queue_take.h"
 #include "runtime/queue/queue_tie.h"
+#include "runtime/work/jobs.h"
 
 #include <stdlib.h>
 
-/* ---- Answers ------------------------------------------------------------------- */
-
-void queue_finish(struct queue_req *req, const pawl_queue_reply *reply)
-{
-    owed_done(&req->item);
-    if (req->fn)
-        req->fn(req->arg, reply);
-    free(req);
-}
-
-void queue_refuse(struct queue_req *req, pawl_status status, const char *text)
-{
-    pawl_queue_reply reply = {.status = status};
-    error_set(&reply.error, status, "%s", text);
-    queue_finish(req, &reply);
-}
-
-void queue_answer(pawl_runtime *rt, struct seat *s, struct queue_req *req)
-{
-    struct queue_desk *d = rt->desk;
-    if (!s->q->dirty) {
-        queue_finish(req, req->reply);
-        return;
-    }
-    req->next = NULL;
-    *d->done_end = req;
-    d->done_end = &req->next;
-    d->ops++;
-}
-
-void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req)
-{
-    struct queue_desk *d = rt->desk;
-    if (s)
-        s->held = true;
-    owed_take(rt, &req->item); /* one that has waited long enough is owed its answer again */
-    req->next = NULL;
-    *d->later_end = req;
-    d->later_end = &req->next;
-    d->later_count++;
-}
-
-void queue_unread(pawl_runtime *rt, struct seat *s, struct queue_req *req, pawl_status why)
-{
-    if (why == PAWL_CORRUPT)
-        queue_refuse(req, PAWL_CORRUPT, "stored rows of this queue are damaged; run pawl doctor");
-    else
-        queue_put_off(rt, s, req);
-}
-
 /* ---- Pop ------------------------------------------------------------------------ */
-
-/* Bytes of the entries a pop wants, or the trouble. */
-static pawl_status fetch_bodies(pawl_runtime *rt, struct seat *s, const pawl_queue_request *args)
-{
-    uint64_t ids[PAWL_QUEUE_POP_MAX];
-    pawl_entry_list list;
-    pawl_error err = {0};
-    size_t n = queue_hollow(s->q, queue_reach(s->q, args), ids, PAWL_QUEUE_POP_MAX);
-    arena_reset(&rt->load_mem);
-    pawl_status rc =
-        rt->store->ops->queues->read_entries(rt->store, ids, n, false, &rt->load_mem, &list, &err);
-    if (rc == PAWL_OK && list.count < n) {
-        rc = PAWL_CORRUPT;
-        error_set(&err, rc, "queue '%.*s' lacks an entry it should have", PAWL_FMT(s->name));
-    }
-    if (rc != PAWL_OK)
-        return desk_unread(rt, s, &err);
-    for (size_t i = 0; i < list.count; i++)
-        queue_fill(s->q, &list.items[i]);
-    return PAWL_OK;
-}
-
-enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_req *req,
-                                 pawl_status *retwhy)
-{
-    struct queue *q = s->q;
-    *retwhy = PAWL_OK;
-    if (!q->dirty && queue_is_low(q)) /* while it is cheap: before the group changes the queue */
-        *retwhy = seat_refill(rt, s);
-    if (*retwhy != PAWL_OK)
-        return QUEUE_REFILL;
-    for (;;) {
-        *req->reply = (pawl_queue_reply){0};
-        enum queue_verdict verdict = queue_pop(&rt->desk->group, q, &req->args, req->reply);
-        if (verdict == QUEUE_REFILL)
-            *retwhy = q->dirty ? PAWL_BUSY : seat_refill(rt, s);
-        else if (verdict == QUEUE_BODIES)
-            *retwhy = fetch_bodies(rt, s, &req->args);
-        else if (verdict == QUEUE_UNREAD)
-            *retwhy = desk_unread(rt, s, &rt->desk->unlocked);
-        else
-            return verdict;
-        if (*retwhy != PAWL_OK)
-            return verdict;
-    }
-}
 
 static void park(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 {
@@ -126,7 +33,8 @@ static void park(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     req->until.key = rt_mono(rt) + req->args.wait_ms;
     req->until.tie = ++rt->desk->wait_tie;
     need_memory(heap_push(&rt->desk->waits, &req->until));
-    queue_parked(rt, req);
+    if (req->job)
+        job_set_aside(rt, req->job);
 }
 
 static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
@@ -135,8 +43,8 @@ static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     enum queue_verdict verdict = queue_try_pop(rt, s, req, &why);
     if (why != PAWL_OK)
         queue_unread(rt, s, req, why);
-    else if (req->args.wait_ms > 0 &&
-             (verdict == QUEUE_EMPTY || (verdict == QUEUE_LOCKED && queue_waits_for_lock(req))))
+    else if (req->args.wait_ms > 0 && /* an orchestration waits for the lock of others, too */
+             (verdict == QUEUE_EMPTY || (verdict == QUEUE_LOCKED && req->job)))
         park(rt, s, req);
     else
         queue_answer(rt, s, req);
@@ -275,9 +183,15 @@ static void act(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     queue_answer(rt, s, req);
 }
 
+/* A pop of an orchestration: was the call withdrawn while it was on its way here? */
+static bool is_unwanted(const struct queue_req *req)
+{
+    return req->job && req->args.op == PAWL_QUEUE_POP && req->job->given_up;
+}
+
 void queue_handle(pawl_runtime *rt, struct queue_req *req)
 {
-    if (queue_is_unwanted(req)) {
+    if (is_unwanted(req)) {
         queue_refuse(req, PAWL_LOST, "this answer is no longer wanted");
         return;
     }

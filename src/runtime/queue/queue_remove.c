@@ -11,9 +11,8 @@
 #include "runtime/queue/queue_remove.h"
 
 #include "base/limits.h"
-#include "runtime/queue/queue_clock.h"
+#include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
-#include "runtime/queue/queue_handle.h"
 
 #include <stdio.h>
 

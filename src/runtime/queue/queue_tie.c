@@ -7,23 +7,16 @@
  * bound queue turns an item into a start message in the round that takes the item out; when
  * the start finds its id taken, the item is a dead letter in the round that drops the start.  So
  * neither can happen twice or be lost, whatever dies in between.
- *
- * Pop and ack of an orchestration are activities: their answers are recorded.  They hold no
- * thread while they wait, and whatever ends the process meanwhile is not their fault.
  */
 #include "runtime/queue/queue_tie.h"
 
 #include "base/limits.h"
+#include "runtime/core/hold.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/instance/input.h"
-#include "runtime/instance/turn.h"
-#include "runtime/peek/hold.h"
 #include "runtime/queue/queue_desk.h"
-#include "runtime/queue/queue_handle.h"
-#include "runtime/work/activity.h"
-#include "runtime/work/job.h"
+#include "runtime/queue/queue_take.h"
 
 #define STARTS_MAX 100
 
@@ -139,15 +132,6 @@ bool queue_sent(pawl_runtime *rt, const struct letter *l)
     return rt->desk && queue_of(rt, l).len > 0;
 }
 
-/* Is the instance the one this very message started? */
-static pawl_status is_twin(pawl_runtime *rt, const struct resident *r, const struct letter *l,
-                           bool *ret)
-{
-    pawl_status rc = input_is(rt, r, l->mail.data);
-    *ret = rc == PAWL_OK && pawl_str_eq(r->row.orchestration, l->mail.name);
-    return rc == PAWL_EMPTY ? PAWL_OK : rc;
-}
-
 /* Into the dead letter queue, in the round that drops the start. */
 static pawl_status bury_start(pawl_runtime *rt, const struct letter *l)
 {
@@ -174,16 +158,9 @@ static pawl_status bury_start(pawl_runtime *rt, const struct letter *l)
     return PAWL_OK;
 }
 
-void queue_start_taken(pawl_runtime *rt, struct resident *r, struct letter *l)
+void queue_start_taken(pawl_runtime *rt, struct letter *l, bool twin)
 {
-    bool twin;
-    pawl_status rc = is_twin(rt, r, l, &twin);
-    if (rc == PAWL_CORRUPT) {
-        turn_damaged(rt, l);
-        return;
-    }
-    if (rc == PAWL_OK && !twin)
-        rc = bury_start(rt, l);
+    pawl_status rc = twin ? PAWL_OK : bury_start(rt, l);
     if (rc == PAWL_CORRUPT) {
         wait_for_queue(rt, l, queue_of(rt, l));
         return;
@@ -227,117 +204,4 @@ void queue_start_bound(pawl_runtime *rt, struct seat *s)
     }
     q->totals.started += reply.message_count;
     d->again |= q->row.ready > 0;
-}
-
-/* ---- Activities ------------------------------------------------------------------- */
-
-static void put_item(pawl_json *w, pawl_str data)
-{
-    if (pawl_json_valid(data, NULL))
-        pawl_json_raw(w, data);
-    else
-        pawl_json_str(w, data);
-}
-
-static pawl_str popped_json(pawl_mem *mem, const pawl_queue_reply *r)
-{
-    const pawl_queue_message *m = &r->messages[0];
-    pawl_json *w = pawl_json_new(mem);
-    pawl_json_object(w);
-    pawl_json_key(w, "item");
-    put_item(w, m->data);
-    pawl_json_key(w, "lock_id");
-    pawl_json_str(w, r->lock_id);
-    pawl_json_key(w, "id");
-    pawl_json_num(w, (int64_t)m->id);
-    pawl_json_key(w, "priority");
-    pawl_json_num(w, m->priority);
-    pawl_json_end(w);
-    return pawl_json_done(w);
-}
-
-/* What the queue says is a result; trouble of the process is none: it is asked again. */
-static bool is_answer(pawl_status status)
-{
-    return status == PAWL_OK || status == PAWL_CONFLICT || status == PAWL_LOST ||
-           status == PAWL_INVALID || status == PAWL_NOT_FOUND || status == PAWL_LIMIT ||
-           status == PAWL_UNSUPPORTED || status == PAWL_CORRUPT;
-}
-
-/* After the commit, or when the runtime ends: then the next process asks again. */
-static void answered(void *arg, const pawl_queue_reply *r)
-{
-    struct job *job = arg;
-    pawl_mem mem;
-    arena_init(&mem);
-    if (r->status == PAWL_SHUTDOWN || r->status == PAWL_UNKNOWN)
-        job_free(job);
-    else if (!is_answer(r->status))
-        activity_answer(job->rt, job, JOB_SKIPPED, (pawl_str){0});
-    else if (r->status == PAWL_CONFLICT && r->locked_until_ms) /* others have the lock */
-        activity_answer(job->rt, job, JOB_OK, pawl_s("null"));
-    else if (r->status != PAWL_OK)
-        activity_answer(job->rt, job, JOB_ERR, pawl_s(r->error.text));
-    else if (r->outcome_count)
-        activity_answer(job->rt, job, JOB_OK, pawl_s("true"));
-    else
-        activity_answer(job->rt, job, JOB_OK,
-                        r->message_count ? popped_json(&mem, r) : pawl_s("null"));
-    arena_deinit(&mem);
-}
-
-bool queue_is_unwanted(const struct queue_req *req)
-{
-    return req->fn == answered && req->args.op == PAWL_QUEUE_POP &&
-           ((const struct job *)req->arg)->given_up;
-}
-
-bool queue_waits_for_lock(const struct queue_req *req)
-{
-    return req->fn == answered;
-}
-
-void queue_parked(pawl_runtime *rt, const struct queue_req *req)
-{
-    if (req->fn == answered)
-        job_set_aside(rt, req->arg);
-}
-
-static pawl_result hand_in(pawl_activity *act, pawl_queue_request *request, pawl_str input)
-{
-    pawl_mem *mem = pawl_activity_mem(act);
-    pawl_error err;
-    request->size = sizeof(*request);
-    request->queue = pawl_json_text(mem, input, "/queue", "").ptr;
-    pawl_status rc =
-        pawl_queue_submit(pawl_activity_client(act), request, answered, activity_job(act), &err);
-    if (rc == PAWL_OK)
-        return activity_away(act);
-    return is_answer(rc) ? pawl_err(act, err.text) : activity_skip(act);
-}
-
-static pawl_result pop_activity(pawl_activity *act, pawl_str input)
-{
-    pawl_queue_request request = {.op = PAWL_QUEUE_POP,
-                                  .require_ack = true,
-                                  .key = pawl_activity_key(act),
-                                  .ttl_ms = pawl_json_int(input, "/ttl_ms", 0),
-                                  .wait_ms = pawl_json_int(input, "/wait_ms", 0)};
-    return hand_in(act, &request, input);
-}
-
-static pawl_result ack_activity(pawl_activity *act, pawl_str input)
-{
-    const char *lock = pawl_json_text(pawl_activity_mem(act), input, "/lock_id", "").ptr;
-    pawl_queue_request request = {
-        .op = PAWL_QUEUE_ACK, .lock_ids = &lock, .lock_count = 1, .key = pawl_activity_key(act)};
-    return hand_in(act, &request, input);
-}
-
-void queue_register_activities(pawl_app *app)
-{
-    if (pawl_app_has_activity(app, ENGINE_QUEUE_POP))
-        return;
-    (void)pawl_register_activity(app, ENGINE_QUEUE_POP, pop_activity);
-    (void)pawl_register_activity(app, ENGINE_QUEUE_ACK, ack_activity);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/request/felling.c -- see felling.h.  Called by remove.c, loop.c and close.c. */
+/* runtime/request/felling.c -- see felling.h.  Called by remove.c, loop.c and refuse.c. */
 #include "runtime/request/felling.h"
 
 #include "base/limits.h"

@@ -16,7 +16,7 @@
 #include "runtime/core/stage.h"
 #include "runtime/instance/load.h"
 #include "runtime/request/remove.h"
-#include "runtime/work/retry.h"
+#include "runtime/work/by_token.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -177,10 +177,10 @@ void request_handle(pawl_runtime *rt, struct request *req)
         prune_handle(rt, req);
         break;
     case PAWL_OP_COMPLETE:
-        job_complete_request(rt, req);
+        by_token_complete(rt, req);
         break;
     case PAWL_OP_HEARTBEAT:
-        job_heartbeat_request(rt, req);
+        by_token_heartbeat(rt, req);
         break;
     }
 }

@@ -2,16 +2,13 @@
 /* runtime/work/job.c -- see job.h.  Life of a job; retry.c decides failed attempts. */
 #include "runtime/work/job.h"
 
-#include "base/pack.h"
 #include "runtime/core/health.h"
+#include "runtime/core/hold.h"
 #include "runtime/core/items.h"
 #include "runtime/core/lane.h"
-#include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/peek/hold.h"
-#include "runtime/queue/queue_clock.h"
 #include "runtime/work/cancel.h"
-#include "runtime/work/lease.h"
+#include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
 #include "runtime/work/retry.h"
 #include "runtime/work/worker.h"
@@ -23,17 +20,6 @@
 
 #define BACKLOG_MAX   8192 /* jobs in memory; more waits in the store */
 #define FETCH_AT_ONCE 512
-#define ASIDE_MAX     65536 /* that only wait; more of them count as any other */
-
-int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool started)
-{
-    int64_t at = 0;
-    if (p->schedule_to_close_ms)
-        at = scheduled_ms + p->schedule_to_close_ms;
-    if (p->schedule_to_start_ms && !started && (!at || scheduled_ms + p->schedule_to_start_ms < at))
-        at = scheduled_ms + p->schedule_to_start_ms;
-    return at;
-}
 
 bool job_admit(pawl_runtime *rt, const pawl_work *w)
 {
@@ -45,54 +31,6 @@ bool job_admit(pawl_runtime *rt, const pawl_work *w)
     }
     rt->admitted++;
     return true;
-}
-
-static struct job *job_create(pawl_runtime *rt, const pawl_work *w)
-{
-    size_t bytes = w->instance.len + w->name.len + w->input.len + w->attrs.len + w->last_error.len +
-                   w->lock_token.len + 6;
-    struct job *job = malloc(sizeof(*job) + bytes);
-    if (!job)
-        return NULL;
-    memset(job, 0, sizeof(*job));
-    char *at = (char *)(job + 1);
-    job->item.kind = ITEM_JOB;
-    job->rt = rt;
-    job->work = *w;
-    job->work.instance = pack_str(&at, w->instance);
-    job->work.name = pack_str(&at, lane_activity(w->name));
-    job->work.input = pack_str(&at, w->input);
-    job->work.attrs = pack_str(&at, w->attrs);
-    job->work.last_error = pack_str(&at, w->last_error);
-    job->work.lock_token = pack_str(&at, w->lock_token);
-    job->activity = registry_activity(rt->app, job->work.name);
-    pthread_mutex_init(&job->token_lock, NULL);
-    arena_init(&job->mem);
-    job->policy = policy_parse(job->work.attrs, &job->mem);
-    job->unfused = idset_has(&rt->suspects, w->id);
-    return job;
-}
-
-void job_free(struct job *job)
-{
-    if (!job)
-        return;
-    once_done(job);
-    pthread_mutex_destroy(&job->token_lock);
-    arena_deinit(&job->mem);
-    free(job->result);
-    free(job);
-}
-
-/* The attempt may take so long, or be silent so long; mono clock. */
-static int64_t limit_of(const struct job *job, int64_t beat_ms, int64_t began_ms)
-{
-    int64_t at = INT64_MAX;
-    if (job->policy.start_to_close_ms)
-        at = began_ms + job->policy.start_to_close_ms;
-    if (job->policy.heartbeat_ms && beat_ms + job->policy.heartbeat_ms < at)
-        at = beat_ms + job->policy.heartbeat_ms;
-    return at;
 }
 
 void job_take(pawl_runtime *rt, const pawl_work *w)
@@ -153,28 +91,10 @@ void job_fetch(pawl_runtime *rt)
     }
 }
 
-void job_forget(pawl_runtime *rt, struct job *job)
-{
-    heap_remove(&rt->limits, &job->limit);
-    if (map_get(&rt->jobs, job->work.id) == job) {
-        map_remove(&rt->jobs, job->work.id);
-        *(job->aside ? &rt->aside : &rt->backlog) -= 1;
-    }
-}
-
 void job_drop(pawl_runtime *rt, struct job *job)
 {
     job_forget(rt, job);
     job_free(job);
-}
-
-void job_set_aside(pawl_runtime *rt, struct job *job)
-{
-    if (job->aside || rt->aside >= ASIDE_MAX || map_get(&rt->jobs, job->work.id) != job)
-        return;
-    job->aside = true;
-    rt->aside++;
-    rt->backlog--;
 }
 
 /* The activity will be completed by token: the row says so, durably. */
@@ -207,7 +127,7 @@ static bool is_being_decided(const pawl_runtime *rt, const struct job *job)
 {
     bool matters =
         job->token[0] || job->marked || job->verdict == JOB_SKIPPED || job->verdict == JOB_BEGINS;
-    return !job->given_up && matters && lease_is_staged(rt, job->work.id);
+    return !job->given_up && matters && stage_has_work(rt, job->work.id);
 }
 
 void job_done(pawl_runtime *rt, struct job *job)
@@ -266,26 +186,11 @@ void job_withdraw(pawl_runtime *rt, uint64_t work_id)
     job_forget(rt, job);
     job->given_up = true;
     job_cancel(job); /* the worker hands it back, then it is freed */
-    queue_withdraw(rt, job);
+    if (rt->job_withdrawn)
+        rt->job_withdrawn(rt, job);
 }
 
 /* ---- Limits of a running attempt --------------------------------------------- */
-
-int64_t job_next_limit(pawl_runtime *rt)
-{
-    struct heap_node *top = heap_top(&rt->limits);
-    return top ? top->key : INT64_MAX;
-}
-
-void job_watch(pawl_runtime *rt, struct job *job)
-{
-    if (!job->policy.start_to_close_ms && !job->policy.heartbeat_ms)
-        return;
-    int64_t now = rt_mono(rt);
-    job->limit.key = limit_of(job, now, now);
-    job->limit.tie = ++rt->job_tie;
-    need_memory(heap_push(&rt->limits, &job->limit));
-}
 
 /* The worker still has this attempt; what was decided of it goes on as a job of its own, so that
  * a commit that fails does not forget it. */
@@ -318,7 +223,7 @@ void job_look_limits(pawl_runtime *rt)
         struct job *job = CONTAINER_OF(top, struct job, limit);
         heap_remove(&rt->limits, top);
         int64_t began = atomic_load(&job->began_ms);
-        int64_t at = began ? limit_of(job, atomic_load(&job->beat_ms), began)
+        int64_t at = began ? job_limit(job, atomic_load(&job->beat_ms), began)
                            : now + 1000; /* still queued: the clock of the attempt stands */
         if (at > now) {
             top->key = at;

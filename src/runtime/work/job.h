@@ -17,8 +17,6 @@
 
 #include "runtime/core/runtime.h"
 
-/* When the row is to be looked at for a time-out; 0: never. */
-int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool started);
 /* True when the row about to be inserted goes straight into memory. */
 bool job_admit(pawl_runtime *rt, const pawl_work *w);
 /* Take a row into memory and queue it for a worker. */
@@ -29,17 +27,8 @@ void job_fetch(pawl_runtime *rt);
 void job_done(pawl_runtime *rt, struct job *job);
 /* The same, and nobody wants the result. */
 void job_drop(pawl_runtime *rt, struct job *job);
-/* It waits for something and needs no worker: others are fetched in its place. */
-void job_set_aside(pawl_runtime *rt, struct job *job);
 /* The row is gone: tell the activity, ignore its result. */
 void job_withdraw(pawl_runtime *rt, uint64_t work_id);
 void job_look_limits(pawl_runtime *rt);
-/* Mono time of the next limit; INT64_MAX: none. */
-int64_t job_next_limit(pawl_runtime *rt);
-void job_free(struct job *job);
-/* It is no longer in memory: neither watched nor found under its row. */
-void job_forget(pawl_runtime *rt, struct job *job);
-/* Watch its start-to-close and heartbeat limits from now on. */
-void job_watch(pawl_runtime *rt, struct job *job);
 
 #endif

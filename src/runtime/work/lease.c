@@ -3,22 +3,23 @@
  * runtime/work/lease.c -- see lease.h, and pawl/worker.h for the contract: rows, polls, answers.
  *
  * Every call is answered once: with the commit of the stage it is on, or at once when it
- * changes nothing.  Called by loop.c, group.c, close.c, job.c and retry.c.
+ * changes nothing.  Called by loop.c, group.c, refuse.c, close.c, deadline.c
+ * and by_token.c.
  */
 #include "runtime/work/lease.h"
 
 #include "base/limits.h"
-#include "runtime/core/crew.h"
 #include "runtime/core/figures.h"
 #include "runtime/core/health.h"
+#include "runtime/core/hold.h"
 #include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
-#include "runtime/peek/hold.h"
 #include "runtime/work/activity.h"
-#include "runtime/work/job.h"
+#include "runtime/work/crew.h"
+#include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
 #include "runtime/work/retry.h"
 #include "store/store.h"
@@ -155,26 +156,6 @@ static pawl_status row_of(pawl_runtime *rt, const char *token, pawl_work *ret, p
                                                                                   : PAWL_LOST;
 }
 
-static bool is_on_the_way(const struct letter *l, uint64_t id)
-{
-    while (l && l->work_id != id)
-        l = l->next;
-    return l != NULL;
-}
-
-bool lease_is_staged(const pawl_runtime *rt, uint64_t id)
-{
-    for (const struct stage *s = rt->stages; s; s = s->next) {
-        for (size_t i = 0; i < s->work_updates.count; i++)
-            if (s->work_updates.items[i].id == id)
-                return true;
-        for (size_t i = 0; i < s->need_work.count; i++)
-            if (s->need_work.items[i] == id)
-                return true;
-    }
-    return is_on_the_way(rt->todo, id) || is_on_the_way(rt->later, id); /* later: put off */
-}
-
 static void change_row(pawl_runtime *rt, struct lease_call *q)
 {
     pawl_work w;
@@ -194,7 +175,7 @@ static void change_row(pawl_runtime *rt, struct lease_call *q)
         refuse(q, rc, err.text);
         return;
     }
-    if (lease_is_staged(rt, w.id)) {
+    if (stage_has_work(rt, w.id)) {
         items_put_off(rt, &q->item);
         return;
     }
@@ -235,7 +216,7 @@ static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
     if (map_get(&rt->jobs, w->id))
         return false;
     bool full = at->bytes >= POLL_BYTES;
-    if (full || lease_is_staged(rt, w->id)) { /* its result came in time: about to be recorded */
+    if (full || stage_has_work(rt, w->id)) { /* its result came in time: about to be recorded */
         *list_add(&rt->group_mem, &at->later) = w->id;
         return false;
     }

@@ -52,8 +52,6 @@ int64_t lease_next(const pawl_runtime *rt);
 void lease_committed(pawl_runtime *rt, struct stage *s);
 /* It was not: the item is handled again. */
 struct item *lease_back(struct stage *s);
-/* This group changes the row: two calls on one row wait for each other's commit. */
-bool lease_is_staged(const pawl_runtime *rt, uint64_t work_id);
 /* The row's lease has run out. */
 void lease_expired(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p);
 /* The deadline of a row leased until `until_ms`. */

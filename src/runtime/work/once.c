@@ -6,7 +6,7 @@
 #include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
-#include "runtime/work/job.h"
+#include "runtime/work/jobs.h"
 #include "runtime/work/retry.h"
 #include "runtime/work/share.h"
 #include "runtime/work/worker.h"
@@ -102,14 +102,6 @@ void once_look(pawl_runtime *rt)
         s->once_turn = ++rt->once_turns;
         post_here(rt, job, JOB_BEGINS);
     }
-}
-
-void once_done(struct job *job)
-{
-    if (!job->once_out)
-        return;
-    job->rt->once_out--;
-    job->share->once_out--;
 }
 
 void once_item(pawl_runtime *rt, struct job *job)

@@ -26,8 +26,6 @@ void once_item(pawl_runtime *rt, struct job *job);
 void once_committed(pawl_runtime *rt, struct job *job);
 /* Closing, no thread takes jobs any more: what was marked and not begun is given back. */
 void once_give_back(pawl_runtime *rt);
-/* The job is at its end: its place is free. */
-void once_done(struct job *job);
 void once_free(pawl_runtime *rt);
 /* Was it begun by somebody who is gone?  Then the call is decided: lost. */
 bool once_is_lost(const struct call_policy *p, const pawl_work *w);

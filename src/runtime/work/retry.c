@@ -8,16 +8,12 @@
  */
 #include "runtime/work/retry.h"
 
-#include "runtime/core/crew.h"
-#include "runtime/core/health.h"
-#include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
-#include "runtime/work/job.h"
-#include "runtime/work/lease.h"
+#include "runtime/work/jobs.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -179,10 +175,8 @@ int64_t retry_lease_deadline(const struct call_policy *p, const pawl_work *w, pa
     return at;
 }
 
-/* ---- Deadlines on rows -------------------------------------------------------- */
-
-static struct stage *move_deadline(pawl_runtime *rt, const pawl_work *w, int64_t deadline_ms,
-                                   uint64_t lock_epoch)
+struct stage *retry_move_deadline(pawl_runtime *rt, const pawl_work *w, int64_t deadline_ms,
+                                  uint64_t lock_epoch)
 {
     struct stage *s = stage_bare(rt);
     pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
@@ -196,133 +190,4 @@ static struct stage *move_deadline(pawl_runtime *rt, const pawl_work *w, int64_t
                             .lock_token = arena_dup(&rt->group_mem, w->lock_token),
                             .lock_until_ms = w->lock_until_ms};
     return s;
-}
-
-static void look_at_row(pawl_runtime *rt, const pawl_work *w)
-{
-    struct job *job = map_get(&rt->jobs, w->id);
-    struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
-    bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
-    bool running = leased || (job && atomic_load(&job->began_ms));
-    bool started = running || w->attempt;
-    char text[120];
-    if (p.schedule_to_close_ms && rt->now_ms >= w->scheduled_ms + p.schedule_to_close_ms) {
-        pawl_str why =
-            pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-close of %lld ms%s%.*s",
-                            (long long)p.schedule_to_close_ms,
-                            w->last_error.len ? "; last error: " : "", PAWL_FMT(w->last_error));
-        job_withdraw(rt, w->id);
-        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_CLOSE, w->attempt + running - w->crashes, why,
-                      false, NULL);
-    } else if (!started && !w->lock_token.len && p.schedule_to_start_ms) {
-        (void)snprintf(text, sizeof(text),
-                       "timeout: schedule-to-start of %lld ms: no worker took it",
-                       (long long)p.schedule_to_start_ms);
-        job_withdraw(rt, w->id);
-        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, pawl_s(text), false, NULL);
-    } else if (w->lock_token.len && !leased && !job) {
-        lease_expired(rt, w, &p);
-    } else if (leased) {
-        (void)snprintf(text, sizeof(text), "timeout: no result in time");
-        int64_t began_ms = token_began(w->lock_token, rt->now_ms - p.start_to_close_ms);
-        bool silent = !p.start_to_close_ms || rt->now_ms < began_ms + p.start_to_close_ms;
-        (void)retry_failed(rt, w, &p, pawl_s(text), silent ? RETRY_HEARTBEAT : RETRY_START_TO_CLOSE,
-                           false, NULL);
-    } else {
-        (void)move_deadline(rt, w, job_deadline(&p, w->scheduled_ms, true),
-                            job ? rt->fence.epoch : w->lock_epoch);
-    }
-}
-
-void job_look_deadlines(pawl_runtime *rt)
-{
-    pawl_work_list list;
-    pawl_error err;
-    arena_reset(&rt->load_mem);
-    if (store_fetch_deadlines(rt->store, rt->now_ms, 256, &rt->load_mem, &list, &err) != PAWL_OK) {
-        health_unread(rt, &err);
-        return;
-    }
-    rt->look_deadlines = list.count == 256;
-    for (size_t i = 0; i < list.count; i++)
-        if (lease_is_staged(rt, list.items[i].id))
-            rt->look_deadlines = true; /* its result came in time and is on the way: after that */
-        else
-            look_at_row(rt, &list.items[i]);
-}
-
-/* ---- Results by token ------------------------------------------------------------ */
-
-/* Does the attempt in memory have this token?  It may be completed before it returns. */
-static bool is_token_of(struct job *job, const char *token)
-{
-    if (!job)
-        return false;
-    pthread_mutex_lock(&job->token_lock);
-    bool same = job->token[0] && strcmp(job->token, token) == 0;
-    pthread_mutex_unlock(&job->token_lock);
-    return same;
-}
-
-/* The row a token speaks of; false: the request was refused (nobody waits), or put off. */
-static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
-{
-    const char *token = req->args.name ? req->args.name : "";
-    uint64_t id = token_work(token);
-    pawl_work_list list = {0};
-    pawl_error err;
-    arena_reset(&rt->load_mem);
-    pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
-    bool found = rc == PAWL_OK && list.count == 1;
-    if (found && lease_is_staged(rt, id)) { /* leased out, given back or failed in this group */
-        items_put_off(rt, &req->item);
-        return false;
-    }
-    bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
-                  list.items[0].lock_until_ms > rt->now_ms;
-    if (leased || (found && is_token_of(map_get(&rt->jobs, id), token))) {
-        *ret = list.items[0];
-        return true;
-    }
-    if (rc != PAWL_OK)
-        request_refuse(req, rc, "%s", err.text);
-    else if (req->args.op == PAWL_OP_COMPLETE &&
-             token_is_recorded(rt, token, !req->args.failed, req->args.data))
-        request_answer(req, &(pawl_reply){.status = PAWL_OK});
-    else
-        request_refuse(req, PAWL_LOST,
-                       "this result is no longer wanted: the work was completed, cancelled or "
-                       "timed out");
-    return false;
-}
-
-void job_complete_request(pawl_runtime *rt, struct request *req)
-{
-    pawl_work w;
-    if (!row_of_token(rt, req, &w))
-        return;
-    crew_freed(rt, w.id);
-    pawl_str result = arena_dup(&rt->group_mem, req->args.data);
-    if (!req->args.failed) {
-        retry_completed(rt, &w, result, false, req);
-        return;
-    }
-    struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    (void)retry_failed(rt, &w, &p, result, req->args.final ? RETRY_FINAL : RETRY_ERROR, false, req);
-}
-
-void job_heartbeat_request(pawl_runtime *rt, struct request *req)
-{
-    pawl_work w;
-    if (!row_of_token(rt, req, &w))
-        return;
-    struct job *job = map_get(&rt->jobs, w.id);
-    if (job) {
-        atomic_store(&job->beat_ms, rt_mono(rt));
-        request_answer(req, &(pawl_reply){.status = PAWL_OK});
-        return;
-    }
-    struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    int64_t at = lease_deadline(&p, &w, w.lock_token, rt->now_ms, w.lock_until_ms);
-    stage_answer(move_deadline(rt, &w, at, 0), req);
 }

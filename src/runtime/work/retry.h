@@ -29,10 +29,8 @@ void retry_poison(pawl_runtime *rt, struct job *job, const char *text);
 /* Deadline of a row leased out of the process under this token, heard of now. */
 int64_t retry_lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
                              int64_t now_ms);
-/* Rows whose deadline has passed; attempts that ran too long or went silent. */
-void job_look_deadlines(pawl_runtime *rt);
-/* PAWL_OP_COMPLETE and PAWL_OP_HEARTBEAT; take ownership. */
-void job_complete_request(pawl_runtime *rt, struct request *req);
-void job_heartbeat_request(pawl_runtime *rt, struct request *req);
+/* The row as it is, to be looked at again then. */
+struct stage *retry_move_deadline(pawl_runtime *rt, const pawl_work *w, int64_t deadline_ms,
+                                  uint64_t lock_epoch);
 
 #endif

@@ -2,7 +2,7 @@
 /* runtime/work/share.c -- see share.h. */
 #include "runtime/work/share.h"
 
-#include "runtime/work/job.h"
+#include "runtime/work/jobs.h"
 
 #include <stdlib.h>
 

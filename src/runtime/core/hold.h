@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/hold.h -- the in-process timer dispatcher, for stores without delayed
+ * runtime/core/hold.h -- the in-process timer dispatcher, for stores without delayed
  * visibility (C3). [engine]
  *
  * Such a store hands out a row whatever its visible time says, and keeps no
@@ -29,8 +29,16 @@ void hold_timer(pawl_runtime *rt, int kind, uint64_t uid, uint64_t execution_no,
 void hold_cancel(pawl_runtime *rt, uint64_t uid, uint64_t execution_no, uint64_t ref);
 /* Take this work row into memory at `due_ms`. */
 void hold_work(pawl_runtime *rt, uint64_t work_id, int64_t due_ms);
-/* What is due becomes letters and jobs. */
-void hold_look(pawl_runtime *rt);
+
+/* What was held: a letter, or the id of a work row. */
+struct hold_due {
+    struct letter *letter; /* owned; NULL: work */
+    uint64_t work_id;
+    int64_t at_ms;
+};
+
+/* The earliest that is due leaves the heap; false: none is due. */
+bool hold_take(pawl_runtime *rt, struct hold_due *ret);
 int64_t hold_next(pawl_runtime *rt); /* INT64_MAX: nothing is held */
 void hold_free(pawl_runtime *rt);
 

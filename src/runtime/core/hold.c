@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/peek/hold.c -- see hold.h. */
-#include "runtime/peek/hold.h"
+/* runtime/core/hold.c -- see hold.h. */
+#include "runtime/core/hold.h"
 
-#include "runtime/core/health.h"
-#include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
-#include "runtime/work/job.h"
-#include "runtime/work/lease.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -84,44 +80,14 @@ void hold_work(pawl_runtime *rt, uint64_t work_id, int64_t due_ms)
     (void)push(rt, NULL, work_id, due_ms);
 }
 
-/* The row as it is now: it may have been withdrawn, or be in memory already.  False: it could not
- * be read, and is still due. */
-static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
+bool hold_take(pawl_runtime *rt, struct hold_due *ret)
 {
-    pawl_work_list list;
-    pawl_error err;
-    if (map_get(&rt->jobs, id))
-        return true;
-    if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK) {
-        health_unread(rt, &err);
-        hold_work(rt, id, due_ms); /* not now: a clock set back would put it off */
+    if (hold_next(rt) > rt->now_ms)
         return false;
-    }
-    if (list.count && list.items[0].visible_ms > rt->now_ms)
-        hold_work(rt, id, list.items[0].visible_ms);
-    else if (list.count && list.items[0].lock_until_ms > rt->now_ms)
-        return true; /* somebody outside has it */
-    else if (list.count && lane_is_ours(rt, list.items[0].name))
-        job_take(rt, &list.items[0]);
-    else if (list.count) { /* not for this process: a worker outside may have it now */
-        rt->store->ops->abandon_work(rt->store, &id, 1);
-        rt->lease_look = true;
-    }
+    struct held *h = pop(rt);
+    *ret = (struct hold_due){h->letter, h->work_id, h->node.key};
+    free(h);
     return true;
-}
-
-void hold_look(pawl_runtime *rt)
-{
-    struct heap_node *top;
-    bool read = true;
-    while (read && (top = heap_top(&rt->held)) && top->key <= rt->now_ms) {
-        struct held *h = pop(rt);
-        if (h->letter)
-            letter_todo(rt, h->letter);
-        else
-            read = take_work(rt, h->work_id, h->node.key);
-        free(h);
-    }
 }
 
 int64_t hold_next(pawl_runtime *rt)

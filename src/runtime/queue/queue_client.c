@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/api/queue_client.c -- pawl/queue.h: the writing calls, from any thread.
+ * runtime/queue/queue_client.c -- pawl/queue.h: the writing calls, from any thread.
  *
  * What can be refused without looking at the store is refused here, on the
  * caller's thread.  The rest is copied into one block and goes through the
  * inbox.
  */
-#include "runtime/api/queue_client.h"
+#include "runtime/queue/queue_client.h"
 
 #include "base/limits.h"
 #include "base/misuse.h"
@@ -271,11 +271,9 @@ static bool take_config(pawl_queue_config *to, const pawl_queue_config *from, pa
     return true;
 }
 
-pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
-                              pawl_queue_reply_fn *fn, void *arg, pawl_error *reterr)
+static pawl_status submit(pawl_client *c, const pawl_queue_request *request,
+                          pawl_queue_reply_fn *fn, void *arg, struct job *job, pawl_error *err)
 {
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
     pawl_queue_request room;
     pawl_queue_config config;
     if (!IS_THERE(c && request, "a client and a request", err) || !check_caller(c->rt, err) ||
@@ -297,9 +295,23 @@ pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
         error_set(err, PAWL_NO_MEMORY, "out of memory");
         return PAWL_NO_MEMORY;
     }
+    req->job = job;
     if (inbox_post(rt, &req->item))
         return PAWL_OK;
     free(req);
     error_set(err, PAWL_SHUTDOWN, "the runtime is closing");
     return PAWL_SHUTDOWN;
+}
+
+pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
+                              pawl_queue_reply_fn *fn, void *arg, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    return submit(c, request, fn, arg, NULL, reterr ? reterr : &local);
+}
+
+pawl_status queue_submit_job(pawl_client *c, const pawl_queue_request *request,
+                             pawl_queue_reply_fn *fn, struct job *job, pawl_error *reterr)
+{
+    return submit(c, request, fn, job, job, reterr);
 }

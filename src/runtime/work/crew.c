@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/core/crew.c -- see crew.h.  Called by lease.c, seal.c, retry.c, query.c, open.c, close.c. */
-#include "runtime/core/crew.h"
+/* runtime/work/crew.c -- see crew.h.  Called by lease.c, by_token.c, seal.c, query.c, open.c, close.c. */
+#include "runtime/work/crew.h"
 
 #include "base/misuse.h"
 #include "base/near.h"

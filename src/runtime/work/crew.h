@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/crew.h -- who polls for what, and who has which lease: for people.
+ * runtime/work/crew.h -- who polls for what, and who has which lease: for people.
  *
  * Kept in memory only, by name; names come from outside, so there are CREW_MAX of them at most,
  * and who has not been heard of for CREW_FORGET_MS is forgotten.  Written by the engine, read by

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/instance/defer.c -- see defer.h. */
+#include "runtime/instance/defer.h"
+
+#include "runtime/core/letter.h"
+
+void defer_unread(pawl_runtime *rt, struct letter *l)
+{
+    rt->retry_at_ms = rt_mono(rt) + 100;
+    rt->hold = true;
+    letter_later(rt, l);
+}
+
+void defer_damaged(pawl_runtime *rt, struct letter *l)
+{
+    letter_drop(rt, l, PAWL_CORRUPT,
+                "stored rows of this instance are damaged; run pawl doctor, restore a backup");
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/instance/redelivery.c -- see redelivery.h. */
+#include "runtime/instance/redelivery.h"
+
+#include "runtime/core/stage.h"
+#include "store/store.h"
+
+uint64_t redelivery_message_of(const pawl_event *e)
+{
+    return (uint64_t)pawl_json_int(e->attrs, "/message", 0);
+}
+
+uint64_t redelivery_was_of(const pawl_event *e)
+{
+    return (uint64_t)pawl_json_int(e->attrs, "/was", (int64_t)redelivery_message_of(e));
+}
+
+/* A raise was taken, or given back by the wait that took it.  `by_ref`: what each wait took. */
+static void note_taken(struct resident *r, struct map *by_ref, const pawl_event *e)
+{
+    const pawl_event *took;
+    if (e->kind == PAWL_EV_EXTERNAL_EVENT) {
+        need_memory(map_put(&r->taken, redelivery_message_of(e), r) &&
+                    map_put(by_ref, e->ref, (void *)(uintptr_t)e));
+    } else if (e->kind == PAWL_EV_EXTERNAL_CANCELLED && (took = map_get(by_ref, e->ref))) {
+        (void)map_remove(&r->taken, redelivery_message_of(took));
+    }
+}
+
+/* Raises taken by the present execution and the one before it. */
+static bool load_taken(pawl_runtime *rt, struct resident *r)
+{
+    uint64_t from = r->row.execution > 1 ? r->row.execution - 1 : 1;
+    map_init(&r->taken);
+    for (uint64_t n = from; n <= r->row.execution; n++) {
+        pawl_event_list list;
+        pawl_error err;
+        if (store_read_history(rt->store, r->row.uid, n, 0, 0, &rt->group_mem, &list, &err) !=
+            PAWL_OK)
+            return false;
+        struct map by_ref;
+        map_init(&by_ref);
+        for (size_t i = 0; i < list.count; i++)
+            note_taken(r, &by_ref, &list.items[i]);
+        map_deinit(&by_ref);
+    }
+    return true;
+}
+
+bool redelivery_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id)
+{
+    if (!message_id || !redelivery_possible(rt))
+        return false;
+    if (!r->taken_known)
+        r->taken_known = load_taken(rt, r);
+    return map_get(&r->taken, message_id) != NULL;
+}
+
+void redelivery_child(pawl_runtime *rt, struct stage *s, const pawl_row *row)
+{
+    if (!redelivery_possible(rt) || !pawl_state_is_terminal(row->state))
+        return;
+    bool ok = row->state == PAWL_COMPLETED;
+    pawl_message *m = stage_send(rt, s, ok ? PAWL_MSG_CHILD_COMPLETED : PAWL_MSG_CHILD_FAILED,
+                                 row->parent_uid, (pawl_str){0});
+    pawl_row full;
+    pawl_error err;
+    m->execution = row->parent_execution;
+    m->ref = row->parent_ref;
+    if (store_find_uid(rt->store, row->uid, &rt->group_mem, &full, &err) == PAWL_OK)
+        m->data = full.output;
+    if (row->state == PAWL_CANCELLED)
+        m->attrs = pawl_s("{\"kind\":\"cancelled\"}");
+}

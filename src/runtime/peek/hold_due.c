@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/peek/hold_due.c -- see hold_due.h. */
+#include "runtime/peek/hold_due.h"
+
+#include "runtime/core/health.h"
+#include "runtime/core/hold.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/letter.h"
+#include "runtime/work/job.h"
+#include "runtime/work/lease.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+
+/* The row as it is now: it may have been withdrawn, or be in memory already.  False: it could not
+ * be read, and is still due. */
+static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
+{
+    pawl_work_list list;
+    pawl_error err;
+    if (map_get(&rt->jobs, id))
+        return true;
+    if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK) {
+        health_unread(rt, &err);
+        hold_work(rt, id, due_ms); /* not now: a clock set back would put it off */
+        return false;
+    }
+    if (list.count && list.items[0].visible_ms > rt->now_ms)
+        hold_work(rt, id, list.items[0].visible_ms);
+    else if (list.count && list.items[0].lock_until_ms > rt->now_ms)
+        return true; /* somebody outside has it */
+    else if (list.count && lane_is_ours(rt, list.items[0].name))
+        job_take(rt, &list.items[0]);
+    else if (list.count) { /* not for this process: a worker outside may have it now */
+        rt->store->ops->abandon_work(rt->store, &id, 1);
+        rt->lease_look = true;
+    }
+    return true;
+}
+
+void hold_due_look(pawl_runtime *rt)
+{
+    struct hold_due due;
+    bool read = true;
+    while (read && hold_take(rt, &due)) {
+        if (due.letter)
+            letter_todo(rt, due.letter);
+        else
+            read = take_work(rt, due.work_id, due.at_ms);
+    }
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/peek/hold_due.h -- what was held and is due becomes letters and jobs. [engine] */
+#ifndef PAWL_RUNTIME_HOLD_DUE_H
+#define PAWL_RUNTIME_HOLD_DUE_H
+
+#include "runtime/core/runtime.h"
+
+/* What is due becomes letters and jobs. */
+void hold_due_look(pawl_runtime *rt);
+
+#endif

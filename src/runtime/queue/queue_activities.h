@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue/queue_activities.h -- the pop and the ack of orchestrations.
+ *
+ * Both are activities: their answers are recorded.  They hold no thread while they wait, and
+ * whatever ends the process meanwhile is not their fault.
+ */
+#ifndef PAWL_RUNTIME_QUEUE_ACTIVITIES_H
+#define PAWL_RUNTIME_QUEUE_ACTIVITIES_H
+
+#include "runtime/queue/queue_desk.h"
+
+/* The activities behind pawl_queue_pop() and pawl_queue_ack(). */
+void queue_register_activities(pawl_app *app);
+
+#endif

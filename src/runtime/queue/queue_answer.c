@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/queue/queue_answer.c -- see queue_answer.h. */
+#include "runtime/queue/queue_answer.h"
+
+#include "base/limits.h"
+#include "runtime/core/owed.h"
+#include "runtime/queue/queue_desk.h"
+
+void queue_finish(struct queue_req *req, const pawl_queue_reply *reply)
+{
+    owed_done(&req->item);
+    if (req->fn)
+        req->fn(req->arg, reply);
+    free(req);
+}
+
+void queue_refuse(struct queue_req *req, pawl_status status, const char *text)
+{
+    pawl_queue_reply reply = {.status = status};
+    error_set(&reply.error, status, "%s", text);
+    queue_finish(req, &reply);
+}
+
+void queue_answer(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    struct queue_desk *d = rt->desk;
+    if (!s->q->dirty) {
+        queue_finish(req, req->reply);
+        return;
+    }
+    req->next = NULL;
+    *d->done_end = req;
+    d->done_end = &req->next;
+    d->ops++;
+}
+
+void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+{
+    struct queue_desk *d = rt->desk;
+    if (s)
+        s->held = true;
+    owed_take(rt, &req->item); /* one that has waited long enough is owed its answer again */
+    req->next = NULL;
+    *d->later_end = req;
+    d->later_end = &req->next;
+    d->later_count++;
+}
+
+void queue_unread(pawl_runtime *rt, struct seat *s, struct queue_req *req, pawl_status why)
+{
+    if (why == PAWL_CORRUPT)
+        queue_refuse(req, PAWL_CORRUPT, "stored rows of this queue are damaged; run pawl doctor");
+    else
+        queue_put_off(rt, s, req);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/queue/queue_take.c -- see queue_take.h. */
+#include "runtime/queue/queue_take.h"
+
+#include "base/limits.h"
+#include "runtime/queue/queue_desk.h"
+
+/* Bytes of the entries a pop wants, or the trouble. */
+static pawl_status fetch_bodies(pawl_runtime *rt, struct seat *s, const pawl_queue_request *args)
+{
+    uint64_t ids[PAWL_QUEUE_POP_MAX];
+    pawl_entry_list list;
+    pawl_error err = {0};
+    size_t n = queue_hollow(s->q, queue_reach(s->q, args), ids, PAWL_QUEUE_POP_MAX);
+    arena_reset(&rt->load_mem);
+    pawl_status rc =
+        rt->store->ops->queues->read_entries(rt->store, ids, n, false, &rt->load_mem, &list, &err);
+    if (rc == PAWL_OK && list.count < n) {
+        rc = PAWL_CORRUPT;
+        error_set(&err, rc, "queue '%.*s' lacks an entry it should have", PAWL_FMT(s->name));
+    }
+    if (rc != PAWL_OK)
+        return desk_unread(rt, s, &err);
+    for (size_t i = 0; i < list.count; i++)
+        queue_fill(s->q, &list.items[i]);
+    return PAWL_OK;
+}
+
+enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_req *req,
+                                 pawl_status *retwhy)
+{
+    struct queue *q = s->q;
+    *retwhy = PAWL_OK;
+    if (!q->dirty && queue_is_low(q)) /* while it is cheap: before the group changes the queue */
+        *retwhy = seat_refill(rt, s);
+    if (*retwhy != PAWL_OK)
+        return QUEUE_REFILL;
+    for (;;) {
+        *req->reply = (pawl_queue_reply){0};
+        enum queue_verdict verdict = queue_pop(&rt->desk->group, q, &req->args, req->reply);
+        if (verdict == QUEUE_REFILL)
+            *retwhy = q->dirty ? PAWL_BUSY : seat_refill(rt, s);
+        else if (verdict == QUEUE_BODIES)
+            *retwhy = fetch_bodies(rt, s, &req->args);
+        else if (verdict == QUEUE_UNREAD)
+            *retwhy = desk_unread(rt, s, &rt->desk->unlocked);
+        else
+            return verdict;
+        if (*retwhy != PAWL_OK)
+            return verdict;
+    }
+}

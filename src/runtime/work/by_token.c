@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/by_token.c -- see by_token.h. */
+#include "runtime/work/by_token.h"
+
+#include "runtime/core/items.h"
+#include "runtime/core/letter.h"
+#include "runtime/core/stage.h"
+#include "runtime/core/token.h"
+#include "runtime/work/crew.h"
+#include "runtime/work/lease.h"
+#include "runtime/work/retry.h"
+#include "store/store.h"
+
+#include <string.h>
+
+/* Does the attempt in memory have this token?  It may be completed before it returns. */
+static bool is_token_of(struct job *job, const char *token)
+{
+    if (!job)
+        return false;
+    pthread_mutex_lock(&job->token_lock);
+    bool same = job->token[0] && strcmp(job->token, token) == 0;
+    pthread_mutex_unlock(&job->token_lock);
+    return same;
+}
+
+/* The row a token speaks of; false: the request was refused (nobody waits), or put off. */
+static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
+{
+    const char *token = req->args.name ? req->args.name : "";
+    uint64_t id = token_work(token);
+    pawl_work_list list = {0};
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
+    bool found = rc == PAWL_OK && list.count == 1;
+    if (found && stage_has_work(rt, id)) { /* leased out, given back or failed in this group */
+        items_put_off(rt, &req->item);
+        return false;
+    }
+    bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
+                  list.items[0].lock_until_ms > rt->now_ms;
+    if (leased || (found && is_token_of(map_get(&rt->jobs, id), token))) {
+        *ret = list.items[0];
+        return true;
+    }
+    if (rc != PAWL_OK)
+        request_refuse(req, rc, "%s", err.text);
+    else if (req->args.op == PAWL_OP_COMPLETE &&
+             token_is_recorded(rt, token, !req->args.failed, req->args.data))
+        request_answer(req, &(pawl_reply){.status = PAWL_OK});
+    else
+        request_refuse(req, PAWL_LOST,
+                       "this result is no longer wanted: the work was completed, cancelled or "
+                       "timed out");
+    return false;
+}
+
+void by_token_complete(pawl_runtime *rt, struct request *req)
+{
+    pawl_work w;
+    if (!row_of_token(rt, req, &w))
+        return;
+    crew_freed(rt, w.id);
+    pawl_str result = arena_dup(&rt->group_mem, req->args.data);
+    if (!req->args.failed) {
+        retry_completed(rt, &w, result, false, req);
+        return;
+    }
+    struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
+    (void)retry_failed(rt, &w, &p, result, req->args.final ? RETRY_FINAL : RETRY_ERROR, false, req);
+}
+
+void by_token_heartbeat(pawl_runtime *rt, struct request *req)
+{
+    pawl_work w;
+    if (!row_of_token(rt, req, &w))
+        return;
+    struct job *job = map_get(&rt->jobs, w.id);
+    if (job) {
+        atomic_store(&job->beat_ms, rt_mono(rt));
+        request_answer(req, &(pawl_reply){.status = PAWL_OK});
+        return;
+    }
+    struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
+    int64_t at = lease_deadline(&p, &w, w.lock_token, rt->now_ms, w.lock_until_ms);
+    stage_answer(retry_move_deadline(rt, &w, at, 0), req);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/deadline.c -- see deadline.h. */
+#include "runtime/work/deadline.h"
+
+#include "runtime/core/health.h"
+#include "runtime/core/stage.h"
+#include "runtime/core/token.h"
+#include "runtime/work/job.h"
+#include "runtime/work/jobs.h"
+#include "runtime/work/lease.h"
+#include "runtime/work/retry.h"
+#include "store/store.h"
+
+#include <stdio.h>
+
+static void look_at_row(pawl_runtime *rt, const pawl_work *w)
+{
+    struct job *job = map_get(&rt->jobs, w->id);
+    struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
+    bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
+    bool running = leased || (job && atomic_load(&job->began_ms));
+    bool started = running || w->attempt;
+    char text[120];
+    if (p.schedule_to_close_ms && rt->now_ms >= w->scheduled_ms + p.schedule_to_close_ms) {
+        pawl_str why =
+            pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-close of %lld ms%s%.*s",
+                            (long long)p.schedule_to_close_ms,
+                            w->last_error.len ? "; last error: " : "", PAWL_FMT(w->last_error));
+        job_withdraw(rt, w->id);
+        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_CLOSE, w->attempt + running - w->crashes, why,
+                      false, NULL);
+    } else if (!started && !w->lock_token.len && p.schedule_to_start_ms) {
+        (void)snprintf(text, sizeof(text),
+                       "timeout: schedule-to-start of %lld ms: no worker took it",
+                       (long long)p.schedule_to_start_ms);
+        job_withdraw(rt, w->id);
+        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, pawl_s(text), false, NULL);
+    } else if (w->lock_token.len && !leased && !job) {
+        lease_expired(rt, w, &p);
+    } else if (leased) {
+        (void)snprintf(text, sizeof(text), "timeout: no result in time");
+        int64_t began_ms = token_began(w->lock_token, rt->now_ms - p.start_to_close_ms);
+        bool silent = !p.start_to_close_ms || rt->now_ms < began_ms + p.start_to_close_ms;
+        (void)retry_failed(rt, w, &p, pawl_s(text), silent ? RETRY_HEARTBEAT : RETRY_START_TO_CLOSE,
+                           false, NULL);
+    } else {
+        (void)retry_move_deadline(rt, w, job_deadline(&p, w->scheduled_ms, true),
+                                  job ? rt->fence.epoch : w->lock_epoch);
+    }
+}
+
+void deadline_look(pawl_runtime *rt)
+{
+    pawl_work_list list;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    if (store_fetch_deadlines(rt->store, rt->now_ms, 256, &rt->load_mem, &list, &err) != PAWL_OK) {
+        health_unread(rt, &err);
+        return;
+    }
+    rt->look_deadlines = list.count == 256;
+    for (size_t i = 0; i < list.count; i++)
+        if (stage_has_work(rt, list.items[i].id))
+            rt->look_deadlines = true; /* its result came in time and is on the way: after that */
+        else
+            look_at_row(rt, &list.items[i]);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/jobs.c -- see jobs.h. */
+#include "runtime/work/jobs.h"
+
+#include "base/pack.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ASIDE_MAX 65536 /* that only wait; more of them count as any other */
+
+int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool started)
+{
+    int64_t at = 0;
+    if (p->schedule_to_close_ms)
+        at = scheduled_ms + p->schedule_to_close_ms;
+    if (p->schedule_to_start_ms && !started && (!at || scheduled_ms + p->schedule_to_start_ms < at))
+        at = scheduled_ms + p->schedule_to_start_ms;
+    return at;
+}
+
+struct job *job_create(pawl_runtime *rt, const pawl_work *w)
+{
+    size_t bytes = w->instance.len + w->name.len + w->input.len + w->attrs.len + w->last_error.len +
+                   w->lock_token.len + 6;
+    struct job *job = malloc(sizeof(*job) + bytes);
+    if (!job)
+        return NULL;
+    memset(job, 0, sizeof(*job));
+    char *at = (char *)(job + 1);
+    job->item.kind = ITEM_JOB;
+    job->rt = rt;
+    job->work = *w;
+    job->work.instance = pack_str(&at, w->instance);
+    job->work.name = pack_str(&at, lane_activity(w->name));
+    job->work.input = pack_str(&at, w->input);
+    job->work.attrs = pack_str(&at, w->attrs);
+    job->work.last_error = pack_str(&at, w->last_error);
+    job->work.lock_token = pack_str(&at, w->lock_token);
+    job->activity = registry_activity(rt->app, job->work.name);
+    pthread_mutex_init(&job->token_lock, NULL);
+    arena_init(&job->mem);
+    job->policy = policy_parse(job->work.attrs, &job->mem);
+    job->unfused = idset_has(&rt->suspects, w->id);
+    return job;
+}
+
+/* The place of a call at most once (once.h) is free. */
+static void free_place(struct job *job)
+{
+    if (!job->once_out)
+        return;
+    job->rt->once_out--;
+    job->share->once_out--;
+}
+
+void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    free_place(job);
+    pthread_mutex_destroy(&job->token_lock);
+    arena_deinit(&job->mem);
+    free(job->result);
+    free(job);
+}
+
+int64_t job_limit(const struct job *job, int64_t beat_ms, int64_t began_ms)
+{
+    int64_t at = INT64_MAX;
+    if (job->policy.start_to_close_ms)
+        at = began_ms + job->policy.start_to_close_ms;
+    if (job->policy.heartbeat_ms && beat_ms + job->policy.heartbeat_ms < at)
+        at = beat_ms + job->policy.heartbeat_ms;
+    return at;
+}
+
+void job_forget(pawl_runtime *rt, struct job *job)
+{
+    heap_remove(&rt->limits, &job->limit);
+    if (map_get(&rt->jobs, job->work.id) == job) {
+        map_remove(&rt->jobs, job->work.id);
+        *(job->aside ? &rt->aside : &rt->backlog) -= 1;
+    }
+}
+
+void job_set_aside(pawl_runtime *rt, struct job *job)
+{
+    if (job->aside || rt->aside >= ASIDE_MAX || map_get(&rt->jobs, job->work.id) != job)
+        return;
+    job->aside = true;
+    rt->aside++;
+    rt->backlog--;
+}
+
+int64_t job_next_limit(pawl_runtime *rt)
+{
+    struct heap_node *top = heap_top(&rt->limits);
+    return top ? top->key : INT64_MAX;
+}
+
+void job_watch(pawl_runtime *rt, struct job *job)
+{
+    if (!job->policy.start_to_close_ms && !job->policy.heartbeat_ms)
+        return;
+    int64_t now = rt_mono(rt);
+    job->limit.key = job_limit(job, now, now);
+    job->limit.tie = ++rt->job_tie;
+    need_memory(heap_push(&rt->limits, &job->limit));
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/work/jobs.h -- the attempts in memory: made, found, watched, forgotten. [engine]
+ *
+ * What is to become of an attempt is decided in job.c, retry.c and once.c.
+ */
+#ifndef PAWL_RUNTIME_JOBS_H
+#define PAWL_RUNTIME_JOBS_H
+
+#include "runtime/core/runtime.h"
+
+/* When the row is to be looked at for a time-out; 0: never. */
+int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool started);
+void job_free(struct job *job);
+/* It is no longer in memory: neither watched nor found under its row. */
+void job_forget(pawl_runtime *rt, struct job *job);
+/* It waits for something and needs no worker: others are fetched in its place. */
+void job_set_aside(pawl_runtime *rt, struct job *job);
+/* Mono time of the next limit; INT64_MAX: none. */
+int64_t job_next_limit(pawl_runtime *rt);
+/* Watch its start-to-close and heartbeat limits from now on. */
+void job_watch(pawl_runtime *rt, struct job *job);
+/* Of this row, not yet in the table; NULL when out of memory. */
+struct job *job_create(pawl_runtime *rt, const pawl_work *w);
+/* The attempt may take so long, or be silent so long; mono clock. */
+int64_t job_limit(const struct job *job, int64_t beat_ms, int64_t began_ms);
+
+#endif
