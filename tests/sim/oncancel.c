@@ -10,8 +10,8 @@
  */
 #include "memory.h"
 
-#include "runtime/core/runtime.h"
 #include "runtime/core/here.h"
+#include "runtime/core/runtime.h"
 
 #define STEPS 12
 #define DEEP  4 /* such activities one in another */
