@@ -146,8 +146,8 @@ bool world_inject(struct world *w, const pawl_message *message)
         round.result != PAWL_OK)
         return false;
     w->inner->ops->abandon_messages(w->inner, &m.id, 1);
-    w->rt->fetch_messages = true;
-    w->rt->ask_due = true;
+    w->rt->due.fetch_messages = true;
+    w->rt->due.ask = true;
     return true;
 }
 

@@ -125,7 +125,7 @@ static bool start_process(struct world *w)
     w->rt = pawl_runtime_open(w->app, &options, &w->trouble);
     w->opening = false;
     if (w->rt)
-        w->rt->no_lanes = true;
+        w->rt->lanes.none = true;
     if (w->rt)
         (void)pawl_client_feed(pawl_runtime_client(w->rt), committed, w);
     return w->rt != NULL;
@@ -193,7 +193,7 @@ void world_deploy(struct world *w, pawl_app *code)
 
 static bool has_more(struct world *w)
 {
-    return w->rt->queue_count || atomic_load(&w->rt->inbox_count) ||
+    return w->rt->shares.queued || atomic_load(&w->rt->inbox.count) ||
            loop_idle_until(w->rt) <= w->mono_ms;
 }
 

@@ -324,7 +324,8 @@ void scene_settle(struct scene *s)
         int done = pawl_runtime_step(s->rt, 0);
         if (done < 0)
             return;
-        if (!done && !s->rt->queue_count && !s->rt->inbox && loop_idle_until(s->rt) > s->mono)
+        if (!done && !s->rt->shares.queued && !s->rt->inbox.first &&
+            loop_idle_until(s->rt) > s->mono)
             return;
     }
     ck_abort_msg("the scene does not come to rest");
@@ -340,7 +341,7 @@ bool scene_hop(struct scene *s)
 {
     scene_settle(s);
     int64_t until = loop_idle_until(s->rt);
-    if (until == INT64_MAX || s->rt->dead != PAWL_OK)
+    if (until == INT64_MAX || s->rt->health.dead != PAWL_OK)
         return false;
     move_clock(s, until - s->mono);
     scene_settle(s);

@@ -36,9 +36,9 @@ static void busy_program(char out[PROGRAM_BYTES])
 static void expect_soon(struct sim *s, const struct op *op)
 {
     uint64_t life = s->node->life;
-    unsigned long long before = atomic_load(&s->node->rt->n.commits);
+    unsigned long long before = atomic_load(&s->node->rt->figures.n.commits);
     while (op->result == OP_WAITING && s->node->life == life && op->node == s->node) {
-        unsigned long long commits = atomic_load(&s->node->rt->n.commits) - before;
+        unsigned long long commits = atomic_load(&s->node->rt->figures.n.commits) - before;
         if (commits > SOON && !s->plan.group_limit)
             sim_fail(s, "L10", "call %d to %s is not answered after %llu commits", (int)op->kind,
                      op->instance, commits);
@@ -89,7 +89,7 @@ void rude_try(struct sim *s, struct node *n)
         rc = pawl_runtime_step(n->rt, 0) < 0 ? PAWL_MISUSE : PAWL_OK;
         break;
     }
-    if (rc != PAWL_MISUSE && n->rt->dead == PAWL_OK)
+    if (rc != PAWL_MISUSE && n->rt->health.dead == PAWL_OK)
         sim_fail(s, "L11", "a blocking call inside a reply was answered %s, not refused",
                  pawl_status_code(rc));
 }

@@ -109,7 +109,7 @@ static void count_spin(struct node *n)
     if (++n->spins > 50000)
         sim_fail(n->sim, "L6", "a step does not come to rest");
     if (n->inside > 0 && n->frozen)
-        n->rt->dead = PAWL_UNKNOWN; /* so that the activity comes back */
+        n->rt->health.dead = PAWL_UNKNOWN; /* so that the activity comes back */
     if (n->inside > 0 && n->spins > 100) {
         n->sim->wall_ms += 10;
         n->sim->mono_ms += 10;
@@ -207,8 +207,8 @@ void faults_inject(struct sim *s, const pawl_message *like)
         round.result != PAWL_OK)
         sim_fail(s, "inject", "the store refuses a message: %s", err.text);
     s->inner->ops->abandon_messages(s->inner, &m.id, 1);
-    rt->fetch_messages = true;
-    rt->ask_due = true;
+    rt->due.fetch_messages = true;
+    rt->due.ask = true;
     s->n->duplicates++;
     sim_trace(s, "duplicate: message kind %d of uid %llu ref %llu as %llu", m.kind,
               (unsigned long long)m.uid, (unsigned long long)m.ref, (unsigned long long)m.id);

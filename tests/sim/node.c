@@ -19,7 +19,7 @@
 
 bool node_is_over(const struct node *n)
 {
-    return n->frozen || n->old || n->rt->dead != PAWL_OK;
+    return n->frozen || n->old || n->rt->health.dead != PAWL_OK;
 }
 
 /* Which code the new process has. */
@@ -92,11 +92,11 @@ static void log_line(void *user, pawl_log_level level, const char *area, const c
 static void suspect_all(struct sim *s)
 {
     pawl_runtime *rt = s->node->rt;
-    rt->unfused_requests = true;
+    rt->blame.unfused_requests = true;
     for (size_t i = 0; i < s->seen_count; i++)
         for (size_t k = 0; k < s->seen[i]->task_count; k++)
             if (s->seen[i]->tasks[k].kind == PAWL_EV_ACTIVITY_SCHEDULED && s->seen[i]->tasks[k].rid)
-                (void)idset_add(&rt->suspects, s->seen[i]->tasks[k].rid);
+                (void)idset_add(&rt->blame.suspects, s->seen[i]->tasks[k].rid);
     s->n->fired[SITE_unfused]++;
 }
 
@@ -187,8 +187,8 @@ void node_open(struct sim *s)
 /* What it did, before it goes. */
 static void count_up(struct sim *s, const struct node *n)
 {
-    s->n->turns += atomic_load(&n->rt->n.turns);
-    s->n->commits += atomic_load(&n->rt->n.commits);
+    s->n->turns += atomic_load(&n->rt->figures.n.turns);
+    s->n->commits += atomic_load(&n->rt->figures.n.commits);
 }
 
 static void let_go(struct node *n)
@@ -274,7 +274,7 @@ int node_step(struct sim *s)
     if (n->frozen || done < 0) {
         if (!n->frozen && s->healing)
             sim_fail(s, "L1", "the runtime died (%s) on a healthy store",
-                     pawl_status_code(n->rt->dead));
+                     pawl_status_code(n->rt->health.dead));
         node_crash(s);
         node_open(s);
         return 1;
@@ -302,7 +302,7 @@ static void end_old(struct sim *s, size_t at)
     struct node *n = s->old[at];
     s->old[at] = NULL;
     sim_trace(s, "the old node of life %llu ends: %s", (unsigned long long)n->life,
-              pawl_status_code(n->rt->dead));
+              pawl_status_code(n->rt->health.dead));
     discard(s, n);
 }
 
@@ -310,17 +310,17 @@ static void end_old(struct sim *s, size_t at)
 static void step_old(struct sim *s, size_t at)
 {
     struct node *n = s->old[at];
-    unsigned long long commits = atomic_load(&n->rt->n.commits);
+    unsigned long long commits = atomic_load(&n->rt->figures.n.commits);
     n->spins = 0;
     sim_trace(s, "the old node of life %llu goes on", (unsigned long long)n->life);
     int done = pawl_runtime_step(n->rt, 0);
     CHECKED(s, I7);
-    if (atomic_load(&n->rt->n.commits) != commits)
+    if (atomic_load(&n->rt->figures.n.commits) != commits)
         sim_fail(s, "I7", "a node committed after another one took the store");
     if (n->frozen || done < 0) {
-        if (!n->frozen && n->rt->dead != PAWL_FENCED && n->rt->dead != PAWL_UNKNOWN)
+        if (!n->frozen && n->rt->health.dead != PAWL_FENCED && n->rt->health.dead != PAWL_UNKNOWN)
             sim_fail(s, "I7", "a node that lost the store died of %s",
-                     pawl_status_code(n->rt->dead));
+                     pawl_status_code(n->rt->health.dead));
         end_old(s, at);
     }
 }

@@ -38,7 +38,7 @@ static void check_place(const struct visit *v)
     CHECKED(s, L12);
     if (here_is_engine(rt))
         sim_fail(s, "L12", "the callback of a cancelled activity runs inside a pass");
-    if (!is_free(&rt->cancels.lock) || !is_free(&rt->work_lock))
+    if (!is_free(&rt->workers.cancels.lock) || !is_free(&rt->workers.lock))
         sim_fail(s, "L12", "the callback of a cancelled activity runs with a lock held");
     if (!pawl_activity_cancelled(v->act))
         sim_fail(s, "L12", "the callback of an activity that is not cancelled was called");
@@ -47,7 +47,7 @@ static void check_place(const struct visit *v)
 static void step(const struct visit *v)
 {
     pawl_runtime *rt = v->node->rt;
-    if (pawl_runtime_step(rt, 0) < 0 && rt->dead == PAWL_OK)
+    if (pawl_runtime_step(rt, 0) < 0 && rt->health.dead == PAWL_OK)
         sim_fail(v->node->sim, "L12", "the engine does not go on beside a cancelled activity");
 }
 

@@ -245,7 +245,7 @@ void check_waiting(struct sim *s, const struct seen *i, int64_t now_ms)
             sim_fail(s, "R4", "work of %s not readable: %s", i->id, err.text);
         const pawl_work *w = work.count ? &work.items[0] : NULL;
         if (w && w->visible_ms <= now_ms && !w->lock_token.len &&
-            !map_get(&s->node->rt->jobs, w->id))
+            !map_get(&s->node->rt->jobs.by_id, w->id))
             sim_fail(s, "L4", "%s: work %llu is free, and nobody takes it", i->id,
                      (unsigned long long)w->id);
     }

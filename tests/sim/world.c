@@ -167,7 +167,7 @@ static void check_idle(struct sim *s)
 {
     pawl_runtime *rt = s->node->rt;
     s->node->spins = 0;
-    if (loop_idle_until(rt) <= s->mono_ms || rt->retry_at_ms > s->mono_ms)
+    if (loop_idle_until(rt) <= s->mono_ms || rt->health.retry_at_ms > s->mono_ms)
         return;
     pawl_mem_reset(s->mem);
     for (size_t k = 0; k < s->seen_count; k++) {

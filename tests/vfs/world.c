@@ -137,7 +137,8 @@ static bool settle(struct world *w)
                 w->ended(w);
             return false;
         }
-        if (!done && !w->rt->queue_count && !w->rt->inbox && loop_idle_until(w->rt) > w->mono)
+        if (!done && !w->rt->shares.queued && !w->rt->inbox.first &&
+            loop_idle_until(w->rt) > w->mono)
             return true;
     }
     world_trouble(w, "does not come to rest");
@@ -266,7 +267,7 @@ static enum attempt attempt(struct world *w, const struct story_step *step)
                    step->call.op == PAWL_OP_REMOVE && !step->call.force;
     is_locked = is_locked || runs_on;
     if (!is_locked && is_fine(step, status, w->again)) {
-        for (int i = 0; i < HOPS_MAX && w->rt && w->rt->store_trouble; i++)
+        for (int i = 0; i < HOPS_MAX && w->rt && w->rt->health.failures; i++)
             wait_a_little(w); /* what it began is done before the next */
         for (int i = 0; i < 3 && w->rt && w->disturbed; i++)
             wait_a_little(w);

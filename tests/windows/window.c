@@ -200,7 +200,8 @@ static bool settle(struct window *w)
             die(w);
             return false;
         }
-        if (!done && !w->rt->queue_count && !w->rt->inbox && loop_idle_until(w->rt) > w->mono)
+        if (!done && !w->rt->shares.queued && !w->rt->inbox.first &&
+            loop_idle_until(w->rt) > w->mono)
             return true;
     }
     if (!w->trouble[0])

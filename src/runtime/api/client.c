@@ -124,8 +124,9 @@ bool client_may_write(pawl_client *c, pawl_error *err)
         error_set(err, PAWL_MISUSE, "this runtime was opened to look only");
         return false;
     }
-    if (rt->dead != PAWL_OK) {
-        error_set(err, rt->dead, "the runtime has stopped: %s", pawl_status_text(rt->dead));
+    if (rt->health.dead != PAWL_OK) {
+        error_set(err, rt->health.dead, "the runtime has stopped: %s",
+                  pawl_status_text(rt->health.dead));
         return false;
     }
     return true;
@@ -205,9 +206,9 @@ static void step_until(pawl_runtime *rt, struct waiter *w)
     while (!w->done)
         if (runtime_step_blocked(rt) < 0 && !w->done) {
             refuse_all(rt); /* now: nobody may answer when `w` is gone */
-            *w->reply = (pawl_reply){.status = rt->dead};
-            error_set(&w->reply->error, rt->dead, "the runtime has stopped: %s",
-                      pawl_status_text(rt->dead));
+            *w->reply = (pawl_reply){.status = rt->health.dead};
+            error_set(&w->reply->error, rt->health.dead, "the runtime has stopped: %s",
+                      pawl_status_text(rt->health.dead));
             return;
         }
 }

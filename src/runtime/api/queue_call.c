@@ -88,9 +88,9 @@ static void step_until(pawl_runtime *rt, struct waiter *w)
         if (more >= 0 || w->done)
             continue;
         refuse_all(rt); /* now: nobody may answer when `w` is gone */
-        *w->reply = (pawl_queue_reply){.status = rt->dead};
-        error_set(&w->reply->error, rt->dead, "the runtime has stopped: %s",
-                  pawl_status_text(rt->dead));
+        *w->reply = (pawl_queue_reply){.status = rt->health.dead};
+        error_set(&w->reply->error, rt->health.dead, "the runtime has stopped: %s",
+                  pawl_status_text(rt->health.dead));
         return;
     }
 }

@@ -21,7 +21,7 @@ static struct coming *add(pawl_runtime *rt, pawl_str id)
     need_memory(c);
     c->len = id.len;
     memcpy(c->id, id.ptr, id.len);
-    need_memory(map_puts(&rt->coming, (pawl_str){c->id, c->len}, c));
+    need_memory(map_puts(&rt->mail.coming, (pawl_str){c->id, c->len}, c));
     return c;
 }
 
@@ -30,7 +30,7 @@ static enum engine_taken is_stored(pawl_runtime *rt, pawl_str id)
 {
     pawl_message_list list = {0};
     pawl_error err;
-    if (!rt->fetch_messages)
+    if (!rt->due.fetch_messages)
         return TAKEN_NO;
     arena_reset(&rt->load_mem);
     pawl_status rc = store_read_messages(rt->store, 0, id, &rt->load_mem, &list, &err);
@@ -43,17 +43,17 @@ static enum engine_taken is_stored(pawl_runtime *rt, pawl_str id)
 void coming_speak(void *user, pawl_str id)
 {
     pawl_runtime *rt = user;
-    if (map_gets(&rt->coming, id))
+    if (map_gets(&rt->mail.coming, id))
         return;
     struct coming *c = add(rt, id);
-    c->next = rt->spoken_for;
-    rt->spoken_for = c;
+    c->next = rt->mail.spoken_for;
+    rt->mail.spoken_for = c;
 }
 
 enum engine_taken coming_ask(void *user, pawl_str id)
 {
     pawl_runtime *rt = user;
-    if (map_gets(&rt->coming, id) || resident_by_id(rt, id))
+    if (map_gets(&rt->mail.coming, id) || resident_by_id(rt, id))
         return TAKEN_YES;
     pawl_row row;
     pawl_error err;
@@ -69,7 +69,7 @@ enum engine_taken coming_ask(void *user, pawl_str id)
 
 void coming_add(pawl_runtime *rt, pawl_str id, uint64_t message_id)
 {
-    struct coming *c = map_gets(&rt->coming, id);
+    struct coming *c = map_gets(&rt->mail.coming, id);
     if (!c)
         c = add(rt, id);
     if (!c->message)
@@ -78,39 +78,39 @@ void coming_add(pawl_runtime *rt, pawl_str id, uint64_t message_id)
 
 bool coming_before(const pawl_runtime *rt, const struct letter *l)
 {
-    const struct coming *c = rt->coming.count ? map_gets(&rt->coming, l->instance) : NULL;
+    const struct coming *c = rt->mail.coming.count ? map_gets(&rt->mail.coming, l->instance) : NULL;
     return c && (!c->message || c->message != l->mail.id);
 }
 
 void coming_gone(pawl_runtime *rt, const struct letter *l)
 {
-    const struct coming *c = rt->coming.count ? map_gets(&rt->coming, l->instance) : NULL;
+    const struct coming *c = rt->mail.coming.count ? map_gets(&rt->mail.coming, l->instance) : NULL;
     if (c && c->message && c->message == l->mail.id)
-        free(map_removes(&rt->coming, l->instance));
+        free(map_removes(&rt->mail.coming, l->instance));
 }
 
 void coming_fetched(pawl_runtime *rt)
 {
     struct coming *c;
-    for (size_t cursor = 0; (c = map_next(&rt->coming, &cursor));)
-        if (c->message && !map_get(&rt->inflight, c->message))
-            free(map_removes(&rt->coming, (pawl_str){c->id, c->len}));
+    for (size_t cursor = 0; (c = map_next(&rt->mail.coming, &cursor));)
+        if (c->message && !map_get(&rt->letters.inflight, c->message))
+            free(map_removes(&rt->mail.coming, (pawl_str){c->id, c->len}));
 }
 
 void coming_pass(pawl_runtime *rt)
 {
-    while (rt->spoken_for) {
-        struct coming *c = rt->spoken_for;
-        rt->spoken_for = c->next;
+    while (rt->mail.spoken_for) {
+        struct coming *c = rt->mail.spoken_for;
+        rt->mail.spoken_for = c->next;
         if (!c->message)
-            free(map_removes(&rt->coming, (pawl_str){c->id, c->len}));
+            free(map_removes(&rt->mail.coming, (pawl_str){c->id, c->len}));
     }
 }
 
 void coming_free(pawl_runtime *rt)
 {
     size_t cursor = 0;
-    for (void *c; (c = map_next(&rt->coming, &cursor));)
+    for (void *c; (c = map_next(&rt->mail.coming, &cursor));)
         free(c);
-    map_deinit(&rt->coming);
+    map_deinit(&rt->mail.coming);
 }

@@ -4,7 +4,7 @@
  *
  * Walk: inbox_post() and inbox_wake() tell, once, until a step has begun; the
  * step takes the telling back before it looks at the inbox, so that what comes
- * during it is told again.  Invariant, under rt->lock: the descriptor is readable
+ * during it is told again.  Invariant, under rt->inbox.lock: the descriptor is readable
  * exactly while step_told is set.
  */
 #include "runtime/core/embed.h"
@@ -18,7 +18,7 @@
 
 static bool is_stepped(const pawl_runtime *rt)
 {
-    return !rt->threaded && !rt->opts.read_only;
+    return !rt->threads.on && !rt->opts.read_only;
 }
 
 /* Never 0, 1 or 2: whoever closed those did not mean to get this one. */
@@ -37,41 +37,41 @@ int pawl_runtime_fd(pawl_runtime *rt)
     MUST_HAVE("a runtime", rt);
     if (!is_stepped(rt))
         return -1;
-    pthread_mutex_lock(&rt->lock);
-    if (!rt->step_fd) {
+    pthread_mutex_lock(&rt->inbox.lock);
+    if (!rt->inbox.step_fd) {
         int fd = make_fd();
-        rt->step_fd = fd > 0 ? fd : 0;
+        rt->inbox.step_fd = fd > 0 ? fd : 0;
         embed_tell_locked(rt); /* what came before was told to nobody */
     }
-    int fd = rt->step_fd ? rt->step_fd : -1;
-    pthread_mutex_unlock(&rt->lock);
+    int fd = rt->inbox.step_fd ? rt->inbox.step_fd : -1;
+    pthread_mutex_unlock(&rt->inbox.lock);
     return fd;
 }
 
 void embed_tell_locked(pawl_runtime *rt)
 {
-    if (!rt->step_fd || rt->step_told)
+    if (!rt->inbox.step_fd || rt->inbox.step_told)
         return;
-    while (eventfd_write(rt->step_fd, 1) != 0 && errno == EINTR)
+    while (eventfd_write(rt->inbox.step_fd, 1) != 0 && errno == EINTR)
         ;
-    rt->step_told = true;
+    rt->inbox.step_told = true;
 }
 
 void embed_heard(pawl_runtime *rt)
 {
     eventfd_t ignored;
-    if (!rt->step_fd)
+    if (!rt->inbox.step_fd)
         return;
-    pthread_mutex_lock(&rt->lock);
-    while (rt->step_told && eventfd_read(rt->step_fd, &ignored) != 0 && errno == EINTR)
+    pthread_mutex_lock(&rt->inbox.lock);
+    while (rt->inbox.step_told && eventfd_read(rt->inbox.step_fd, &ignored) != 0 && errno == EINTR)
         ;
-    rt->step_told = false;
-    pthread_mutex_unlock(&rt->lock);
+    rt->inbox.step_told = false;
+    pthread_mutex_unlock(&rt->inbox.lock);
 }
 
 void embed_close(pawl_runtime *rt)
 {
-    if (rt->step_fd)
-        close(rt->step_fd);
-    rt->step_fd = 0;
+    if (rt->inbox.step_fd)
+        close(rt->inbox.step_fd);
+    rt->inbox.step_fd = 0;
 }

@@ -11,7 +11,7 @@
 
 #include "runtime/core/runtime.h"
 
-/* Something arrived; under rt->lock. */
+/* Something arrived; under rt->inbox.lock. */
 void embed_tell_locked(pawl_runtime *rt);
 /* A step begins: it looks at everything that was told until now. */
 void embed_heard(pawl_runtime *rt);

@@ -27,7 +27,7 @@ int64_t pawl_delay_bound_ms(unsigned bucket)
 static int64_t ready_since(const pawl_runtime *rt, const pawl_work *w, bool recovered)
 {
     if (w->attempt && !w->visible_ms)
-        return recovered ? rt->recovered_ms : 0;
+        return recovered ? rt->blame.recovered_ms : 0;
     return w->visible_ms > w->scheduled_ms ? w->visible_ms : w->scheduled_ms;
 }
 
@@ -49,7 +49,7 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
 {
     MUST_HAVE("a runtime", rt);
     memset(ret, 0, sizeof(*ret));
-#define COPY(field) ret->field = atomic_load_explicit(&rt->n.field, memory_order_relaxed)
+#define COPY(field) ret->field = atomic_load_explicit(&rt->figures.n.field, memory_order_relaxed)
     COPY(turns);
     COPY(rounds);
     COPY(commits);
@@ -73,8 +73,8 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
 #undef COPY
     for (size_t i = 0; i < PAWL_DELAY_BUCKETS; i++)
         ret->schedule_to_start[i] =
-            atomic_load_explicit(&rt->n.schedule_to_start[i], memory_order_relaxed);
-    ret->inbox = atomic_load(&rt->inbox_count) + atomic_load(&rt->n.todo);
+            atomic_load_explicit(&rt->figures.n.schedule_to_start[i], memory_order_relaxed);
+    ret->inbox = atomic_load(&rt->inbox.count) + atomic_load(&rt->figures.n.todo);
     pawl_depths depths = {0};
     pawl_error err;
     if (rt->store->ops->depths(rt->store, rt_now(rt), &depths, &err) == PAWL_OK) {
@@ -91,9 +91,10 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
     store_figures(rt->store, &figures);
     ret->store_log_bytes = figures.log_bytes;
     ret->store_damaged = figures.damaged;
-    pthread_mutex_lock(&rt->work_lock);
-    ret->running_activities = rt->running;
-    pthread_mutex_unlock(&rt->work_lock);
-    ret->busy = rt->threaded && (atomic_load(&rt->busy) || atomic_load(&rt->commit_began_ms));
+    pthread_mutex_lock(&rt->workers.lock);
+    ret->running_activities = rt->workers.running;
+    pthread_mutex_unlock(&rt->workers.lock);
+    ret->busy = rt->threads.on &&
+                (atomic_load(&rt->watch.busy) || atomic_load(&rt->health.commit_began_ms));
     ret->healthy = pawl_runtime_healthy(rt, ret->trouble);
 }

@@ -19,17 +19,17 @@
 
 static void set_trouble(pawl_runtime *rt, const char *text)
 {
-    pthread_mutex_lock(&rt->trouble_lock);
-    (void)snprintf(rt->trouble, sizeof(rt->trouble), "store: %.180s", text);
-    pthread_mutex_unlock(&rt->trouble_lock);
+    pthread_mutex_lock(&rt->health.lock);
+    (void)snprintf(rt->health.trouble, sizeof(rt->health.trouble), "store: %.180s", text);
+    pthread_mutex_unlock(&rt->health.lock);
 }
 
 void health_unread(pawl_runtime *rt, const pawl_error *err)
 {
-    rt->retry_at_ms = rt_mono(rt) + 100;
-    if (rt->store_trouble++)
+    rt->health.retry_at_ms = rt_mono(rt) + 100;
+    if (rt->health.failures++)
         return;
-    rt->unread = true;
+    rt->health.unread = true;
     log_error(&rt->log, "store", "cannot read; trying again", "why=\"%s\"", err->text);
     set_trouble(rt, err->text);
 }
@@ -37,12 +37,12 @@ void health_unread(pawl_runtime *rt, const pawl_error *err)
 void health_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
 {
     if (rc == PAWL_DISK_FULL)
-        atomic_store(&rt->full, true);
-    uint32_t doublings = rt->store_trouble < 7 ? rt->store_trouble : 7;
-    int64_t delay = rc == PAWL_DISK_FULL && !rt->store_trouble ? 1 : 10 << doublings;
-    rt->store_trouble++;
-    rt->unread = false; /* only a commit tells that this is over */
-    rt->retry_at_ms = rt_mono(rt) + delay;
+        atomic_store(&rt->health.full, true);
+    uint32_t doublings = rt->health.failures < 7 ? rt->health.failures : 7;
+    int64_t delay = rc == PAWL_DISK_FULL && !rt->health.failures ? 1 : 10 << doublings;
+    rt->health.failures++;
+    rt->health.unread = false; /* only a commit tells that this is over */
+    rt->health.retry_at_ms = rt_mono(rt) + delay;
     log_warn(&rt->log, "store", "commit failed; trying again", "status=%s why=\"%s\" in_ms=%lld",
              pawl_status_code(rc), err->text, (long long)delay);
     set_trouble(rt, err->text);
@@ -53,9 +53,9 @@ void health_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
     log_error(&rt->log, "store", "commit failed; stopping at once", "status=%s why=\"%s\"",
               pawl_status_code(rc), text);
     slots_absolve(rt->slots); /* what runs now is not to blame */
-    if (rt->threaded)
+    if (rt->threads.on)
         _exit(rc == PAWL_UNKNOWN ? 75 : 3);
-    rt->dead = rc;
+    rt->health.dead = rc;
 }
 
 /* Deleted, moved or replaced under us: nobody is told that anything happened, and the loop
@@ -63,22 +63,22 @@ void health_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
 void health_gone(pawl_runtime *rt, const char *text)
 {
     log_error(&rt->log, "store", "the store is gone; everything is refused", "why=\"%s\"", text);
-    (void)snprintf(rt->gone_why, sizeof(rt->gone_why), "store: %.190s", text);
-    atomic_store(&rt->gone, true);
-    rt->refuse = true;
-    rt->store_trouble++;
+    (void)snprintf(rt->health.gone_why, sizeof(rt->health.gone_why), "store: %.190s", text);
+    atomic_store(&rt->health.gone, true);
+    rt->health.refuse = true;
+    rt->health.failures++;
     slots_absolve(rt->slots); /* what runs now is not to blame when this ends */
 }
 
 static void look_at_log(pawl_runtime *rt, uint64_t bytes)
 {
-    if (bytes >= 2 * (rt->store_log_told ? rt->store_log_told : LOG_LONG / 2)) {
-        rt->store_log_told = bytes;
+    if (bytes >= 2 * (rt->health.log_told ? rt->health.log_told : LOG_LONG / 2)) {
+        rt->health.log_told = bytes;
         log_warn(&rt->log, "store",
                  "the write-ahead log grows: a reader has held an old state open", "bytes=%llu",
                  (unsigned long long)bytes);
-    } else if (rt->store_log_told && bytes < LOG_LONG / 2) {
-        rt->store_log_told = 0;
+    } else if (rt->health.log_told && bytes < LOG_LONG / 2) {
+        rt->health.log_told = 0;
         log_warn(&rt->log, "store", "the write-ahead log is short again", "bytes=%llu",
                  (unsigned long long)bytes);
     }
@@ -88,41 +88,41 @@ int64_t health_next_look(pawl_runtime *rt)
 {
     pawl_store_figures figures;
     store_figures(rt->store, &figures);
-    return figures.damaged == rt->store_damaged ? INT64_MAX : rt->store_look_ms;
+    return figures.damaged == rt->health.damaged ? INT64_MAX : rt->health.look_ms;
 }
 
 void health_look(pawl_runtime *rt)
 {
     pawl_store_figures figures;
-    if (rt_mono(rt) < rt->store_look_ms)
+    if (rt_mono(rt) < rt->health.look_ms)
         return;
-    rt->store_look_ms = rt_mono(rt) + LOOK_MS;
+    rt->health.look_ms = rt_mono(rt) + LOOK_MS;
     store_figures(rt->store, &figures);
     look_at_log(rt, figures.log_bytes);
-    if (figures.damaged == rt->store_damaged)
+    if (figures.damaged == rt->health.damaged)
         return;
-    rt->store_damaged = figures.damaged;
+    rt->health.damaged = figures.damaged;
     log_error(&rt->log, "store", "stored rows are not what was written; they are left out",
               "met=%llu last=\"%s\"", (unsigned long long)figures.damaged, figures.damage);
 }
 
 void health_well(pawl_runtime *rt)
 {
-    if (!rt->store_trouble || atomic_load(&rt->gone))
+    if (!rt->health.failures || atomic_load(&rt->health.gone))
         return;
-    rt->store_trouble = 0;
-    rt->unread = false;
-    pthread_mutex_lock(&rt->trouble_lock);
-    rt->trouble[0] = 0;
-    pthread_mutex_unlock(&rt->trouble_lock);
+    rt->health.failures = 0;
+    rt->health.unread = false;
+    pthread_mutex_lock(&rt->health.lock);
+    rt->health.trouble[0] = 0;
+    pthread_mutex_unlock(&rt->health.lock);
 }
 
 bool health_no_room(pawl_runtime *rt)
 {
     bool full = rt->store->ops->space(rt->store) != PAWL_OK;
-    if (full == atomic_load_explicit(&rt->full, memory_order_relaxed))
+    if (full == atomic_load_explicit(&rt->health.full, memory_order_relaxed))
         return full;
-    atomic_store(&rt->full, full);
+    atomic_store(&rt->health.full, full);
     if (full) {
         log_warn(&rt->log, "store", "the disk is full: new work is refused, running work goes on",
                  "store=%s", rt->store->ops->name);
@@ -136,9 +136,9 @@ bool health_no_room(pawl_runtime *rt)
 
 pawl_status health_ending(const pawl_runtime *rt, const char **rettext)
 {
-    bool unknown = rt->dead == PAWL_UNKNOWN;
-    if (atomic_load(&rt->gone)) {
-        *rettext = rt->gone_why;
+    bool unknown = rt->health.dead == PAWL_UNKNOWN;
+    if (atomic_load(&rt->health.gone)) {
+        *rettext = rt->health.gone_why;
         return PAWL_UNAVAILABLE;
     }
     *rettext = unknown ? "the runtime has stopped: this may have happened, or not"
@@ -149,7 +149,7 @@ pawl_status health_ending(const pawl_runtime *rt, const char **rettext)
 /* A disk that does not answer says nothing: only the time tells. */
 static void look_at_commit(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
 {
-    int64_t began = atomic_load_explicit(&rt->commit_began_ms, memory_order_relaxed);
+    int64_t began = atomic_load_explicit(&rt->health.commit_began_ms, memory_order_relaxed);
     int64_t ms = began ? rt_mono(rt) - began : 0;
     if (ms >= SLOW_COMMIT_MS)
         (void)snprintf(trouble, PAWL_TROUBLE_BYTES,
@@ -170,18 +170,18 @@ static void look_at_calls(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
 bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
 {
     MUST_HAVE("a runtime", rt);
-    pthread_mutex_lock(&rt->trouble_lock);
-    (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->trouble);
-    pthread_mutex_unlock(&rt->trouble_lock);
-    if (atomic_load(&rt->gone))
-        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->gone_why);
+    pthread_mutex_lock(&rt->health.lock);
+    (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->health.trouble);
+    pthread_mutex_unlock(&rt->health.lock);
+    if (atomic_load(&rt->health.gone))
+        (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->health.gone_why);
     if (!rettrouble[0])
         look_at_commit(rt, rettrouble);
     if (!rettrouble[0])
         look_at_calls(rt, rettrouble);
-    if (!rettrouble[0] && atomic_load(&rt->no_workers))
+    if (!rettrouble[0] && atomic_load(&rt->workers.none))
         (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "no thread for activities can be started");
-    if (!atomic_load(&rt->full))
+    if (!atomic_load(&rt->health.full))
         return !rettrouble[0];
     if (!rettrouble[0])
         (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES,

@@ -14,7 +14,7 @@
 void health_unread(pawl_runtime *rt, const pawl_error *err);
 /* A commit failed and will be tried again, later and later. */
 void health_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err);
-/* FENCED or UNKNOWN: nothing may be written any more.  The process ends (stepping: rt->dead). */
+/* FENCED or UNKNOWN: nothing may be written any more.  The process ends (stepping: rt->health.dead). */
 void health_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text);
 /* The store is not where it was opened: from now on everything is refused. */
 void health_gone(pawl_runtime *rt, const char *text);

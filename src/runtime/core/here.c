@@ -26,7 +26,7 @@ bool here_is_engine(const pawl_runtime *rt)
 
 bool here_is_forked(const pawl_runtime *rt, pawl_error *err)
 {
-    if (!rt->threaded || rt->forks == forks_behind())
+    if (!rt->threads.on || rt->threads.forks == forks_behind())
         return false;
     error_set(err, PAWL_MISUSE,
               "this process was forked from the one that runs the runtime: its threads are not "
@@ -36,6 +36,6 @@ bool here_is_forked(const pawl_runtime *rt, pawl_error *err)
 
 bool here_steps(pawl_runtime *rt)
 {
-    return !rt->threaded &&
-           (!atomic_load(&rt->stepping) || pthread_equal(rt->step_thread, pthread_self()));
+    return !rt->threads.on && (!atomic_load(&rt->threads.stepping) ||
+                               pthread_equal(rt->threads.stepper, pthread_self()));
 }

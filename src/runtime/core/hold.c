@@ -15,7 +15,7 @@ struct held {
     struct heap_node node; /* key: due, wall clock */
     struct letter *letter; /* NULL: work */
     uint64_t work_id;
-    struct timer_key timer; /* in rt->held_timers under these bytes; uid 0: no timer */
+    struct timer_key timer; /* in rt->peek.timers under these bytes; uid 0: no timer */
 };
 
 static pawl_str key_of(const struct timer_key *k)
@@ -28,20 +28,20 @@ static struct held *push(pawl_runtime *rt, struct letter *l, uint64_t work_id, i
     struct held *h = calloc(1, sizeof(*h));
     assert_that(h);
     h->node.key = due_ms;
-    h->node.tie = ++rt->job_tie;
+    h->node.tie = ++rt->jobs.tie;
     h->letter = l;
     h->work_id = work_id;
-    need_memory(heap_push(&rt->held, &h->node));
+    need_memory(heap_push(&rt->peek.held, &h->node));
     return h;
 }
 
 /* The earliest one leaves the heap. */
 static struct held *pop(pawl_runtime *rt)
 {
-    struct heap_node *top = heap_pop(&rt->held);
+    struct heap_node *top = heap_pop(&rt->peek.held);
     struct held *h = top ? CONTAINER_OF(top, struct held, node) : NULL;
     if (h && h->timer.uid)
-        map_removes(&rt->held_timers, key_of(&h->timer));
+        map_removes(&rt->peek.timers, key_of(&h->timer));
     return h;
 }
 
@@ -55,22 +55,22 @@ void hold_timer(pawl_runtime *rt, int kind, uint64_t uid, uint64_t execution_no,
 {
     struct timer_key key = {(uint64_t)kind, uid, execution_no, ref};
     struct mail mail = {.kind = kind, .execution = execution_no, .ref = ref};
-    if (map_gets(&rt->held_timers, key_of(&key)))
+    if (map_gets(&rt->peek.timers, key_of(&key)))
         return;
     struct letter *l = letter_create(&mail, uid, (pawl_str){0}, (pawl_str){0});
     need_memory(l);
     struct held *h = push(rt, l, 0, due_ms);
     h->timer = key;
-    need_memory(map_puts(&rt->held_timers, key_of(&h->timer), h));
+    need_memory(map_puts(&rt->peek.timers, key_of(&h->timer), h));
 }
 
 void hold_cancel(pawl_runtime *rt, uint64_t uid, uint64_t execution_no, uint64_t ref)
 {
     struct timer_key key = {PAWL_MSG_TIMER_FIRED, uid, execution_no, ref};
-    struct held *h = map_removes(&rt->held_timers, key_of(&key));
+    struct held *h = map_removes(&rt->peek.timers, key_of(&key));
     if (!h)
         return;
-    heap_remove(&rt->held, &h->node);
+    heap_remove(&rt->peek.held, &h->node);
     letter_drop(rt, h->letter, PAWL_OK, "");
     free(h);
 }
@@ -92,7 +92,7 @@ bool hold_take(pawl_runtime *rt, struct hold_due *ret)
 
 int64_t hold_next(pawl_runtime *rt)
 {
-    struct heap_node *top = heap_top(&rt->held);
+    struct heap_node *top = heap_top(&rt->peek.held);
     return top ? top->key : INT64_MAX;
 }
 
@@ -104,6 +104,6 @@ void hold_free(pawl_runtime *rt)
             letter_drop(rt, h->letter, PAWL_SHUTDOWN, "the runtime is closing");
         free(h);
     }
-    heap_deinit(&rt->held);
-    map_deinit(&rt->held_timers);
+    heap_deinit(&rt->peek.held);
+    map_deinit(&rt->peek.timers);
 }

@@ -22,16 +22,16 @@ static _Thread_local struct {
 
 bool inbox_is_light(const pawl_runtime *rt)
 {
-    size_t light = atomic_load_explicit(&rt->inbox_light, memory_order_relaxed);
-    return rt->come && light && light == atomic_load(&rt->inbox_count);
+    size_t light = atomic_load_explicit(&rt->inbox.light, memory_order_relaxed);
+    return rt->inbox.come && light && light == atomic_load(&rt->inbox.count);
 }
 
 /* Once told it need not be told again. */
 bool inbox_wakes(pawl_runtime *rt)
 {
-    bool sleeps = rt->engine_waits;
-    rt->engine_waits = false;
-    rt->woken = rt->woken || sleeps;
+    bool sleeps = rt->inbox.engine_waits;
+    rt->inbox.engine_waits = false;
+    rt->inbox.woken = rt->inbox.woken || sleeps;
     return sleeps;
 }
 
@@ -42,7 +42,7 @@ static bool may_wait(pawl_runtime *rt, const struct item *item)
         return false;
     held.rt = rt;
     if (item->kind == ITEM_QUEUE)
-        atomic_fetch_add_explicit(&rt->inbox_light, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&rt->inbox.light, 1, memory_order_relaxed);
     return ++held.posted % HELD_MAX != 0 || inbox_is_light(rt);
 }
 
@@ -64,87 +64,88 @@ void inbox_release(void)
     inbox_hold_end();
     if (!rt)
         return;
-    pthread_mutex_lock(&rt->lock);
+    pthread_mutex_lock(&rt->inbox.lock);
     bool wake = inbox_wakes(rt);
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_unlock(&rt->inbox.lock);
     if (wake)
-        pthread_cond_broadcast(&rt->wake);
+        pthread_cond_broadcast(&rt->inbox.wake);
 }
 
 bool inbox_post(pawl_runtime *rt, struct item *item)
 {
     item->next = NULL;
-    pthread_mutex_lock(&rt->lock);
-    if (rt->stopping && item->kind != ITEM_JOB) {
-        pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_lock(&rt->inbox.lock);
+    if (rt->inbox.stopping && item->kind != ITEM_JOB) {
+        pthread_mutex_unlock(&rt->inbox.lock);
         return false;
     }
-    if (!rt->inbox)
-        atomic_store_explicit(&rt->inbox_since_ms, rt_mono(rt), memory_order_relaxed);
-    item->since_ms = atomic_load_explicit(&rt->inbox_since_ms, memory_order_relaxed);
+    if (!rt->inbox.first)
+        atomic_store_explicit(&rt->inbox.since_ms, rt_mono(rt), memory_order_relaxed);
+    item->since_ms = atomic_load_explicit(&rt->inbox.since_ms, memory_order_relaxed);
     item->older = item->newer = NULL;
-    *rt->inbox_end = item;
-    rt->inbox_end = &item->next;
-    atomic_fetch_add_explicit(&rt->inbox_count, 1, memory_order_relaxed);
+    *rt->inbox.end = item;
+    rt->inbox.end = &item->next;
+    atomic_fetch_add_explicit(&rt->inbox.count, 1, memory_order_relaxed);
     embed_tell_locked(rt);
     bool wake = !may_wait(rt, item) && inbox_wakes(rt);
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_unlock(&rt->inbox.lock);
     if (wake)
-        pthread_cond_broadcast(&rt->wake);
+        pthread_cond_broadcast(&rt->inbox.wake);
     return true;
 }
 
 void inbox_take_locked(pawl_runtime *rt)
 {
-    if (rt->inbox) {
-        *rt->items_end = rt->inbox;
-        rt->items_end = rt->inbox_end;
-        rt->inbox = NULL;
-        rt->inbox_end = &rt->inbox;
+    if (rt->inbox.first) {
+        *rt->items.end = rt->inbox.first;
+        rt->items.end = rt->inbox.end;
+        rt->inbox.first = NULL;
+        rt->inbox.end = &rt->inbox.first;
     }
-    atomic_store_explicit(&rt->inbox_count, 0, memory_order_relaxed);
-    atomic_store_explicit(&rt->inbox_light, 0, memory_order_relaxed);
+    atomic_store_explicit(&rt->inbox.count, 0, memory_order_relaxed);
+    atomic_store_explicit(&rt->inbox.light, 0, memory_order_relaxed);
     owed_tell(rt);
-    atomic_store_explicit(&rt->inbox_since_ms, 0, memory_order_relaxed);
+    atomic_store_explicit(&rt->inbox.since_ms, 0, memory_order_relaxed);
 }
 
 void inbox_take(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->lock);
+    pthread_mutex_lock(&rt->inbox.lock);
     inbox_take_locked(rt);
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_unlock(&rt->inbox.lock);
 }
 
 static bool has_reason(const pawl_runtime *rt)
 {
-    return !rt->lent && (rt->stop || rt->woken || (rt->inbox && !inbox_is_light(rt)));
+    return !rt->inbox.lent &&
+           (rt->inbox.stop || rt->inbox.woken || (rt->inbox.first && !inbox_is_light(rt)));
 }
 
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
 {
     struct timespec until = deadline_at(until_mono_ms);
-    pthread_mutex_lock(&rt->lock);
+    pthread_mutex_lock(&rt->inbox.lock);
     if (!has_reason(rt) && inbox_is_light(rt))
-        rt->come(rt->come_arg);
+        rt->inbox.come(rt->inbox.come_arg);
     while (!has_reason(rt)) {
-        rt->engine_waits = !rt->lent;
-        if (until_mono_ms == INT64_MAX || rt->engine_wants)
-            pthread_cond_wait(&rt->wake, &rt->lock);
-        else if (pthread_cond_timedwait(&rt->wake, &rt->lock, &until) != 0) {
-            if (!rt->lent)
+        rt->inbox.engine_waits = !rt->inbox.lent;
+        if (until_mono_ms == INT64_MAX || rt->inbox.engine_wants)
+            pthread_cond_wait(&rt->inbox.wake, &rt->inbox.lock);
+        else if (pthread_cond_timedwait(&rt->inbox.wake, &rt->inbox.lock, &until) != 0) {
+            if (!rt->inbox.lent)
                 break;
-            rt->engine_wants = true; /* who has it gives it back with a call */
+            rt->inbox.engine_wants = true; /* who has it gives it back with a call */
         }
     }
-    rt->engine_waits = rt->woken = false;
-    pthread_mutex_unlock(&rt->lock);
+    rt->inbox.engine_waits = rt->inbox.woken = false;
+    pthread_mutex_unlock(&rt->inbox.lock);
 }
 
 void inbox_wake(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->lock);
-    rt->woken = true;
+    pthread_mutex_lock(&rt->inbox.lock);
+    rt->inbox.woken = true;
     embed_tell_locked(rt);
-    pthread_mutex_unlock(&rt->lock);
-    pthread_cond_broadcast(&rt->wake);
+    pthread_mutex_unlock(&rt->inbox.lock);
+    pthread_cond_broadcast(&rt->inbox.wake);
 }

@@ -19,15 +19,15 @@ void inbox_hold(void);
 void inbox_release(void);
 /* The same, and nobody is woken: the caller sees to that. */
 void inbox_hold_end(void);
-/* Under rt->lock: a sleeping engine is told to wake; true: broadcast then. */
+/* Under rt->inbox.lock: a sleeping engine is told to wake; true: broadcast then. */
 bool inbox_wakes(pawl_runtime *rt);
-/* Move what arrived behind rt->items. */
+/* Move what arrived behind rt->items.first. */
 void inbox_take(pawl_runtime *rt);
-void inbox_take_locked(pawl_runtime *rt); /* under rt->lock */
+void inbox_take_locked(pawl_runtime *rt); /* under rt->inbox.lock */
 /* Sleep until something arrives, stop is set, or `until_mono_ms` (INT64_MAX: no limit). */
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms);
 void inbox_wake(pawl_runtime *rt);
-/* Under rt->lock: is there nothing in the inbox but light items, with somebody to take them? */
+/* Under rt->inbox.lock: is there nothing in the inbox but light items, with somebody to take them? */
 bool inbox_is_light(const pawl_runtime *rt);
 
 #endif

@@ -4,45 +4,45 @@
 
 void items_put_off(pawl_runtime *rt, struct item *item)
 {
-    item->next = rt->items;
-    if (!rt->items)
-        rt->items_end = &item->next;
-    rt->items = item;
-    rt->hold = true;
+    item->next = rt->items.first;
+    if (!rt->items.first)
+        rt->items.end = &item->next;
+    rt->items.first = item;
+    rt->items.hold = true;
 }
 
 struct item *items_next(pawl_runtime *rt)
 {
-    struct item *item = rt->items;
+    struct item *item = rt->items.first;
     if (!item)
         return NULL;
-    rt->items = item->next;
-    if (!rt->items)
-        rt->items_end = &rt->items;
+    rt->items.first = item->next;
+    if (!rt->items.first)
+        rt->items.end = &rt->items.first;
     return item;
 }
 
 void items_add(pawl_runtime *rt, struct item *item)
 {
     item->next = NULL;
-    *rt->items_end = item;
-    rt->items_end = &item->next;
+    *rt->items.end = item;
+    rt->items.end = &item->next;
 }
 
 void items_back(pawl_runtime *rt, struct item *first, struct item **end)
 {
     if (!first)
         return;
-    *end = rt->items;
-    if (!rt->items)
-        rt->items_end = end;
-    rt->items = first;
+    *end = rt->items.first;
+    if (!rt->items.first)
+        rt->items.end = end;
+    rt->items.first = first;
 }
 
 struct item *items_all(pawl_runtime *rt)
 {
-    struct item *first = rt->items;
-    rt->items = NULL;
-    rt->items_end = &rt->items;
+    struct item *first = rt->items.first;
+    rt->items.first = NULL;
+    rt->items.end = &rt->items.first;
     return first;
 }

@@ -50,25 +50,26 @@ static pawl_str next_word(const char **at)
 
 bool lane_open(pawl_runtime *rt, pawl_error *reterr)
 {
-    rt->tag_text = strdup(rt->opts.tags ? rt->opts.tags : "");
-    rt->tags = calloc(strlen(rt->opts.tags ? rt->opts.tags : "") / 2 + 1, sizeof(*rt->tags));
-    if (!rt->tag_text || !rt->tags) {
+    rt->lanes.text = strdup(rt->opts.tags ? rt->opts.tags : "");
+    rt->lanes.tags =
+        calloc(strlen(rt->opts.tags ? rt->opts.tags : "") / 2 + 1, sizeof(*rt->lanes.tags));
+    if (!rt->lanes.text || !rt->lanes.tags) {
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
         return false;
     }
-    const char *at = rt->tag_text;
+    const char *at = rt->lanes.text;
     for (pawl_str word; (word = next_word(&at)).len;) {
         if (!check_name("tag", word, reterr))
             return false;
-        rt->tags[rt->tag_count++] = word;
+        rt->lanes.tags[rt->lanes.count++] = word;
     }
     return true;
 }
 
 void lane_close(pawl_runtime *rt)
 {
-    free(rt->tags);
-    free(rt->tag_text);
+    free(rt->lanes.tags);
+    free(rt->lanes.text);
 }
 
 const struct activity_entry *lane_is_ours(pawl_runtime *rt, pawl_str lane)
@@ -76,13 +77,13 @@ const struct activity_entry *lane_is_ours(pawl_runtime *rt, pawl_str lane)
     pawl_str activity = lane_activity(lane);
     size_t skip = activity.len + 1; /* the mark */
     bool ours = skip > lane.len;
-    for (size_t i = 0; i < rt->tag_count && !ours; i++)
-        ours = pawl_str_eq(rt->tags[i], (pawl_str){lane.ptr + skip, lane.len - skip});
+    for (size_t i = 0; i < rt->lanes.count && !ours; i++)
+        ours = pawl_str_eq(rt->lanes.tags[i], (pawl_str){lane.ptr + skip, lane.len - skip});
     return ours ? registry_activity(rt->app, activity) : NULL;
 }
 
 size_t lane_ours(pawl_runtime *rt, pawl_mem *mem, const pawl_str **ret)
 {
     size_t n = registry_activity_names(rt->app, mem, ret);
-    return rt->tag_count ? lane_product(mem, *ret, n, rt->tags, rt->tag_count, ret) : n;
+    return rt->lanes.count ? lane_product(mem, *ret, n, rt->lanes.tags, rt->lanes.count, ret) : n;
 }

@@ -33,7 +33,7 @@ struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str ins
 
 struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
 {
-    if (map_get(&rt->inflight, row->id))
+    if (map_get(&rt->letters.inflight, row->id))
         return NULL;
     struct mail mail = {.id = row->id,
                         .kind = row->kind,
@@ -44,7 +44,7 @@ struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
                         .attrs = row->attrs};
     struct letter *l = letter_create(&mail, row->uid, row->instance, (pawl_str){0});
     /* Its row is taken, and what came after it must not overtake it. */
-    need_memory(l && map_put(&rt->inflight, row->id, l));
+    need_memory(l && map_put(&rt->letters.inflight, row->id, l));
     l->stored = true;
     l->attempt = row->attempt;
     l->created_ms = row->created_ms;
@@ -56,7 +56,7 @@ struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
 void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const char *text)
 {
     if (l->stored)
-        map_remove(&rt->inflight, l->mail.id);
+        map_remove(&rt->letters.inflight, l->mail.id);
     if (l->mail.kind == PAWL_MSG_START && !l->uid)
         coming_gone(rt, l);
     if (l->request && status == PAWL_OK)
@@ -69,16 +69,16 @@ void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const c
 void letter_todo(pawl_runtime *rt, struct letter *l)
 {
     l->next = NULL;
-    *rt->todo_end = l;
-    rt->todo_end = &l->next;
-    rt->todo_count++;
+    *rt->letters.todo_end = l;
+    rt->letters.todo_end = &l->next;
+    rt->letters.todo_count++;
 }
 
 void letter_later(pawl_runtime *rt, struct letter *l)
 {
     l->next = NULL;
-    *rt->later_end = l;
-    rt->later_end = &l->next;
+    *rt->letters.later_end = l;
+    rt->letters.later_end = &l->next;
 }
 
 void letter_back(pawl_runtime *rt, struct letter *list)
@@ -89,22 +89,22 @@ void letter_back(pawl_runtime *rt, struct letter *list)
     size_t n = 1;
     for (; last->next; last = last->next)
         n++;
-    last->next = rt->todo;
-    if (!rt->todo)
-        rt->todo_end = &last->next;
-    rt->todo = list;
-    rt->todo_count += n;
+    last->next = rt->letters.todo;
+    if (!rt->letters.todo)
+        rt->letters.todo_end = &last->next;
+    rt->letters.todo = list;
+    rt->letters.todo_count += n;
 }
 
 struct letter *letter_next(pawl_runtime *rt)
 {
-    struct letter *l = rt->todo;
+    struct letter *l = rt->letters.todo;
     if (!l)
         return NULL;
-    rt->todo = l->next;
-    if (!rt->todo)
-        rt->todo_end = &rt->todo;
-    rt->todo_count--;
+    rt->letters.todo = l->next;
+    if (!rt->letters.todo)
+        rt->letters.todo_end = &rt->letters.todo;
+    rt->letters.todo_count--;
     l->next = NULL;
     return l;
 }

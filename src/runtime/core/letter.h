@@ -3,7 +3,7 @@
  * runtime/core/letter.h -- messages and client requests in memory.
  *
  * A letter lives from its arrival (completion, request, fetched row) until the
- * commit that consumes it.  Stored letters are in rt->inflight under their row
+ * commit that consumes it.  Stored letters are in rt->letters.inflight under their row
  * id while they live, so the same row is never in memory twice.
  */
 #ifndef PAWL_RUNTIME_LETTER_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/core/owed.c -- see owed.h.  A ring through rt->owed, so that who leaves needs no runtime. */
+/* runtime/core/owed.c -- see owed.h.  A ring through rt->owed.ring, so that who leaves needs no runtime. */
 #include "runtime/core/owed.h"
 
 void owed_open(pawl_runtime *rt)
 {
-    rt->owed.older = rt->owed.newer = &rt->owed;
+    rt->owed.ring.older = rt->owed.ring.newer = &rt->owed.ring;
 }
 
 void owed_take(pawl_runtime *rt, struct item *item)
@@ -13,8 +13,8 @@ void owed_take(pawl_runtime *rt, struct item *item)
         return;
     if (!item->since_ms)
         item->since_ms = rt_mono(rt);
-    item->older = rt->owed.older;
-    item->newer = &rt->owed;
+    item->older = rt->owed.ring.older;
+    item->newer = &rt->owed.ring;
     item->older->newer = item->newer->older = item;
 }
 
@@ -41,13 +41,13 @@ static int64_t earlier(int64_t a, int64_t b)
 
 void owed_tell(pawl_runtime *rt)
 {
-    int64_t taken = rt->owed.newer == &rt->owed ? 0 : rt->owed.newer->since_ms;
-    int64_t left = rt->items ? rt->items->since_ms : 0;
-    atomic_store_explicit(&rt->owed_since_ms, earlier(taken, left), memory_order_relaxed);
+    int64_t taken = rt->owed.ring.newer == &rt->owed.ring ? 0 : rt->owed.ring.newer->since_ms;
+    int64_t left = rt->items.first ? rt->items.first->since_ms : 0;
+    atomic_store_explicit(&rt->owed.since_ms, earlier(taken, left), memory_order_relaxed);
 }
 
 int64_t owed_since(pawl_runtime *rt)
 {
-    int64_t coming = atomic_load_explicit(&rt->inbox_since_ms, memory_order_relaxed);
-    return earlier(atomic_load_explicit(&rt->owed_since_ms, memory_order_relaxed), coming);
+    int64_t coming = atomic_load_explicit(&rt->inbox.since_ms, memory_order_relaxed);
+    return earlier(atomic_load_explicit(&rt->owed.since_ms, memory_order_relaxed), coming);
 }

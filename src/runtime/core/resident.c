@@ -7,12 +7,12 @@
 
 struct resident *resident_by_uid(pawl_runtime *rt, uint64_t uid)
 {
-    return map_get(&rt->by_uid, uid);
+    return map_get(&rt->residents.by_uid, uid);
 }
 
 struct resident *resident_by_id(pawl_runtime *rt, pawl_str id)
 {
-    return map_gets(&rt->by_id, id);
+    return map_gets(&rt->residents.by_id, id);
 }
 
 static void copy_row(pawl_row *to, const pawl_row *from, pawl_mem *mem)
@@ -29,17 +29,17 @@ static void copy_row(pawl_row *to, const pawl_row *from, pawl_mem *mem)
 
 static void list_remove(pawl_runtime *rt, struct resident *r)
 {
-    *(r->newer ? &r->newer->older : &rt->newest) = r->older;
-    *(r->older ? &r->older->newer : &rt->oldest) = r->newer;
+    *(r->newer ? &r->newer->older : &rt->residents.newest) = r->older;
+    *(r->older ? &r->older->newer : &rt->residents.oldest) = r->newer;
     r->older = r->newer = NULL;
 }
 
 static void list_add_newest(pawl_runtime *rt, struct resident *r)
 {
     r->newer = NULL;
-    r->older = rt->newest;
-    *(rt->newest ? &rt->newest->newer : &rt->oldest) = r;
-    rt->newest = r;
+    r->older = rt->residents.newest;
+    *(rt->residents.newest ? &rt->residents.newest->newer : &rt->residents.oldest) = r;
+    rt->residents.newest = r;
 }
 
 struct resident *resident_add(pawl_runtime *rt, const pawl_row *row)
@@ -50,15 +50,15 @@ struct resident *resident_add(pawl_runtime *rt, const pawl_row *row)
     r->rt = rt;
     arena_init(&r->row_mem);
     copy_row(&r->row, row, &r->row_mem);
-    if (!map_put(&rt->by_uid, r->row.uid, r))
+    if (!map_put(&rt->residents.by_uid, r->row.uid, r))
         goto fail;
-    if (!map_puts(&rt->by_id, r->row.id, r)) {
-        map_remove(&rt->by_uid, r->row.uid);
+    if (!map_puts(&rt->residents.by_id, r->row.id, r)) {
+        map_remove(&rt->residents.by_uid, r->row.uid);
         goto fail;
     }
     list_add_newest(rt, r);
-    rt->resident_count++;
-    atomic_store_explicit(&rt->n.resident, rt->resident_count, memory_order_relaxed);
+    rt->residents.count++;
+    atomic_store_explicit(&rt->figures.n.resident, rt->residents.count, memory_order_relaxed);
     resident_weigh(rt, r);
     return r;
 fail:
@@ -74,11 +74,11 @@ void resident_set_row(struct resident *r, const pawl_row *row)
     arena_init(&fresh);
     pawl_row copy;
     copy_row(&copy, row, &fresh);
-    map_removes(&rt->by_id, r->row.id); /* its key lives in the old arena */
+    map_removes(&rt->residents.by_id, r->row.id); /* its key lives in the old arena */
     arena_deinit(&r->row_mem);
     r->row_mem = fresh;
     r->row = copy;
-    bool put = map_puts(&rt->by_id, r->row.id, r);
+    bool put = map_puts(&rt->residents.by_id, r->row.id, r);
     assert_that(put); /* into the slot that was just freed */
 }
 
@@ -89,7 +89,7 @@ pawl_row *resident_row(struct resident *r)
 
 void resident_touch(pawl_runtime *rt, struct resident *r)
 {
-    if (rt->newest == r)
+    if (rt->residents.newest == r)
         return;
     list_remove(rt, r);
     list_add_newest(rt, r);
@@ -98,7 +98,7 @@ void resident_touch(pawl_runtime *rt, struct resident *r)
 void resident_weigh(pawl_runtime *rt, struct resident *r)
 {
     size_t bytes = sizeof(*r) + arena_bytes(&r->row_mem) + (r->x ? execution_bytes(r->x) : 0);
-    rt->resident_bytes += bytes - r->bytes;
+    rt->residents.bytes += bytes - r->bytes;
     r->bytes = bytes;
 }
 
@@ -106,12 +106,12 @@ void resident_evict(pawl_runtime *rt, struct resident *r)
 {
     assert_that(!r->stage);
     execution_destroy(r->x);
-    map_remove(&rt->by_uid, r->row.uid);
-    map_removes(&rt->by_id, r->row.id);
+    map_remove(&rt->residents.by_uid, r->row.uid);
+    map_removes(&rt->residents.by_id, r->row.id);
     list_remove(rt, r);
-    rt->resident_bytes -= r->bytes;
-    rt->resident_count--;
-    atomic_store_explicit(&rt->n.resident, rt->resident_count, memory_order_relaxed);
+    rt->residents.bytes -= r->bytes;
+    rt->residents.count--;
+    atomic_store_explicit(&rt->figures.n.resident, rt->residents.count, memory_order_relaxed);
     COUNT(rt, evictions);
     map_deinit(&r->taken);
     arena_deinit(&r->row_mem);
@@ -120,9 +120,9 @@ void resident_evict(pawl_runtime *rt, struct resident *r)
 
 void resident_trim(pawl_runtime *rt, bool all, const struct resident *keep)
 {
-    struct resident *r = rt->oldest;
-    while (r && (all || rt->resident_bytes > rt->opts.fiber_memory ||
-                 rt->resident_count > rt->resident_max)) {
+    struct resident *r = rt->residents.oldest;
+    while (r && (all || rt->residents.bytes > rt->opts.fiber_memory ||
+                 rt->residents.count > rt->residents.max)) {
         struct resident *next = r->newer;
         if (!r->stage && r != keep)
             resident_evict(rt, r);
@@ -133,12 +133,12 @@ void resident_trim(pawl_runtime *rt, bool all, const struct resident *keep)
 void resident_check(pawl_runtime *rt)
 {
     size_t count = 0, bytes = 0;
-    for (struct resident *r = rt->newest; r; r = r->older) {
-        assert_that(map_get(&rt->by_uid, r->row.uid) == r);
-        assert_that(map_gets(&rt->by_id, r->row.id) == r);
+    for (struct resident *r = rt->residents.newest; r; r = r->older) {
+        assert_that(map_get(&rt->residents.by_uid, r->row.uid) == r);
+        assert_that(map_gets(&rt->residents.by_id, r->row.id) == r);
         assert_that(!r->stage || r->stage->r == r);
         count++;
         bytes += r->bytes;
     }
-    assert_that(count == rt->resident_count && bytes == rt->resident_bytes);
+    assert_that(count == rt->residents.count && bytes == rt->residents.bytes);
 }

@@ -9,7 +9,7 @@
  * built is never evicted by the budget.
  *
  * Invariants (resident_check): every resident is in both maps and in the list
- * once; rt->resident_bytes is the sum of their bytes.
+ * once; rt->residents.bytes is the sum of their bytes.
  */
 #ifndef PAWL_RUNTIME_RESIDENT_H
 #define PAWL_RUNTIME_RESIDENT_H

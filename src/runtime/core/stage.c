@@ -15,9 +15,9 @@ struct stage *stage_bare(pawl_runtime *rt)
     s->letters_end = &s->letters;
     s->turn.mem = &rt->group_mem;
     s->now_ms = rt->now_ms;
-    *rt->stages_end = s;
-    rt->stages_end = &s->next;
-    rt->stage_count++;
+    *rt->staging.end = s;
+    rt->staging.end = &s->next;
+    rt->staging.count++;
     return s;
 }
 
@@ -37,13 +37,13 @@ struct stage *stage_of(pawl_runtime *rt, struct resident *r)
 
 struct letter *stage_abort(pawl_runtime *rt, struct stage *s)
 {
-    struct stage **at = &rt->stages;
+    struct stage **at = &rt->staging.first;
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
     if (!s->next)
-        rt->stages_end = at;
-    rt->stage_count--;
+        rt->staging.end = at;
+    rt->staging.count--;
     if (s->r)
         s->r->stage = NULL;
     return s->letters;
@@ -181,16 +181,16 @@ void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool 
 
 void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, const pawl_row *row)
 {
-    atomic_store_explicit(&rt->turn_code, code, memory_order_relaxed);
-    if (rt->threaded)
-        atomic_store_explicit(&rt->turn_began_ms, rt_mono(rt), memory_order_relaxed);
-    slots_turn(rt->slots, row->uid, rt->turn_item);
+    atomic_store_explicit(&rt->staging.turn_code, code, memory_order_relaxed);
+    if (rt->threads.on)
+        atomic_store_explicit(&rt->staging.turn_began_ms, rt_mono(rt), memory_order_relaxed);
+    slots_turn(rt->slots, row->uid, rt->staging.turn_item);
     fault_turn(code, row);
 }
 
 void turn_clock_stop(pawl_runtime *rt)
 {
-    atomic_store_explicit(&rt->turn_began_ms, 0, memory_order_relaxed);
+    atomic_store_explicit(&rt->staging.turn_began_ms, 0, memory_order_relaxed);
     slots_turn(rt->slots, 0, 0);
     fault_turn(NULL, NULL);
 }
@@ -204,7 +204,7 @@ static bool is_on_the_way(const struct letter *l, uint64_t id)
 
 bool stage_has_work(const pawl_runtime *rt, uint64_t id)
 {
-    for (const struct stage *s = rt->stages; s; s = s->next) {
+    for (const struct stage *s = rt->staging.first; s; s = s->next) {
         for (size_t i = 0; i < s->work_updates.count; i++)
             if (s->work_updates.items[i].id == id)
                 return true;
@@ -212,7 +212,8 @@ bool stage_has_work(const pawl_runtime *rt, uint64_t id)
             if (s->need_work.items[i] == id)
                 return true;
     }
-    return is_on_the_way(rt->todo, id) || is_on_the_way(rt->later, id); /* later: put off */
+    return is_on_the_way(rt->letters.todo, id) ||
+           is_on_the_way(rt->letters.later, id); /* later: put off */
 }
 
 static void give_back(void *arg, uint64_t id, pawl_str name, pawl_str data)

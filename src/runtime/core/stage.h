@@ -40,7 +40,7 @@ pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t u
                          pawl_str instance);
 
 /* Code begins and ends to run, replay included: for the watchdog and the slot file,
- * where rt->turn_item is to blame. */
+ * where rt->staging.turn_item is to blame. */
 void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, const pawl_row *row);
 void turn_clock_stop(pawl_runtime *rt);
 /* Does this group change the work row, or consume its result?  Two calls on one row wait for each

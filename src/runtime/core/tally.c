@@ -34,14 +34,14 @@ static struct tally *make(pawl_runtime *rt, struct tallies *t, bool is_activity,
         free(e);
         return NULL;
     }
-    e->next = atomic_load_explicit(&rt->tally_list, memory_order_relaxed);
-    atomic_store_explicit(&rt->tally_list, e, memory_order_release);
+    e->next = atomic_load_explicit(&rt->figures.tally_list, memory_order_relaxed);
+    atomic_store_explicit(&rt->figures.tally_list, e, memory_order_release);
     return e;
 }
 
 static void count(pawl_runtime *rt, bool is_activity, pawl_str name, pawl_tally_what what)
 {
-    struct tallies *t = &rt->tallies[is_activity];
+    struct tallies *t = &rt->figures.tallies[is_activity];
     struct tally *e = t->last; /* most often the one before */
     if (!e || e->len != name.len || (e->len && memcmp(e->name, name.ptr, e->len) != 0))
         e = map_gets(&t->by_name, name);
@@ -82,18 +82,18 @@ void tally_stage(pawl_runtime *rt, const struct stage *s)
 
 void tally_free(pawl_runtime *rt)
 {
-    for (struct tally *e = atomic_load(&rt->tally_list), *next; e; e = next) {
+    for (struct tally *e = atomic_load(&rt->figures.tally_list), *next; e; e = next) {
         next = e->next;
         free(e);
     }
-    for (size_t i = 0; i < COUNT_OF(rt->tallies); i++)
-        map_deinit(&rt->tallies[i].by_name);
+    for (size_t i = 0; i < COUNT_OF(rt->figures.tallies); i++)
+        map_deinit(&rt->figures.tallies[i].by_name);
 }
 
 size_t pawl_runtime_tallies(pawl_runtime *rt, pawl_mem *mem, const pawl_tally **ret)
 {
     MUST_HAVE("a runtime, memory and room for the answer", rt && mem && ret);
-    struct tally *first = atomic_load_explicit(&rt->tally_list, memory_order_acquire);
+    struct tally *first = atomic_load_explicit(&rt->figures.tally_list, memory_order_acquire);
     size_t n = 0;
     for (struct tally *e = first; e; e = e->next)
         n++;

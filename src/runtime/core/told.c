@@ -5,7 +5,7 @@
  * Feeds run on the engine thread under feed_lock, so that after unfeed nobody is
  * called any more.  A feed may call feed and unfeed: it has the lock already, and what it ends
  * is freed when all were called.  A waiting client hangs
- * its node into rt->waiters *before* it looks at the store, so no change between
+ * its node into rt->told.waiters *before* it looks at the store, so no change between
  * look and sleep is lost; only those whose instance changed are woken.
  */
 #include "runtime/core/told.h"
@@ -21,14 +21,14 @@
 
 static bool has_feeds(const pawl_runtime *rt)
 {
-    return atomic_load_explicit(&rt->feed_count, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&rt->told.feed_count, memory_order_relaxed) != 0;
 }
 
 void told_queue(pawl_runtime *rt, pawl_str name)
 {
     if (!has_feeds(rt))
         return;
-    pawl_change *c = list_add(&rt->group_mem, &rt->changes);
+    pawl_change *c = list_add(&rt->group_mem, &rt->told.changes);
     *c = (pawl_change){.instance = pawl_s(""), .queue = arena_dup(&rt->group_mem, name)};
 }
 
@@ -59,9 +59,9 @@ static const pawl_info *info_of_end(pawl_runtime *rt, const struct stage *s)
 void told_change(pawl_runtime *rt, const struct stage *s)
 {
     const pawl_row *row = &s->row;
-    if (!has_feeds(rt) && !atomic_load_explicit(&rt->waiter_count, memory_order_relaxed))
+    if (!has_feeds(rt) && !atomic_load_explicit(&rt->told.waiter_count, memory_order_relaxed))
         return;
-    pawl_change *c = list_add(&rt->group_mem, &rt->changes);
+    pawl_change *c = list_add(&rt->group_mem, &rt->told.changes);
     const pawl_info *ended = info_of_end(rt, s);
     *c = (pawl_change){.instance = ended ? ended->instance : arena_dup(&rt->group_mem, row->id),
                        .execution = row->execution,
@@ -74,21 +74,21 @@ void told_change(pawl_runtime *rt, const struct stage *s)
 
 static void tell_waiters(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->lock);
-    for (size_t i = 0; i < rt->changes.count; i++) {
-        struct wait_node *w = map_gets(&rt->waiters, rt->changes.items[i].instance);
+    pthread_mutex_lock(&rt->inbox.lock);
+    for (size_t i = 0; i < rt->told.changes.count; i++) {
+        struct wait_node *w = map_gets(&rt->told.waiters, rt->told.changes.items[i].instance);
         for (; w; w = w->next) {
             w->told = true;
             pthread_cond_signal(&w->changed);
         }
     }
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_unlock(&rt->inbox.lock);
 }
 
 /* Under feed_lock: those that ended while feeds were called. */
 static void sweep_feeds(pawl_runtime *rt)
 {
-    for (struct feed **at = &rt->feeds; *at;) {
+    for (struct feed **at = &rt->told.feeds; *at;) {
         struct feed *f = *at;
         if (f->fn) {
             at = &f->next;
@@ -101,101 +101,101 @@ static void sweep_feeds(pawl_runtime *rt)
 
 void told_all(pawl_runtime *rt)
 {
-    if (!rt->changes.count)
+    if (!rt->told.changes.count)
         return;
-    if (atomic_load_explicit(&rt->waiter_count, memory_order_relaxed))
+    if (atomic_load_explicit(&rt->told.waiter_count, memory_order_relaxed))
         tell_waiters(rt);
-    pthread_mutex_lock(&rt->feed_lock);
-    rt->feeding = true;
-    for (struct feed *f = rt->feeds; f; f = f->next)
+    pthread_mutex_lock(&rt->told.lock);
+    rt->told.feeding = true;
+    for (struct feed *f = rt->told.feeds; f; f = f->next)
         if (f->fn)
-            f->fn(f->arg, rt->changes.items, rt->changes.count);
-    rt->feeding = false;
+            f->fn(f->arg, rt->told.changes.items, rt->told.changes.count);
+    rt->told.feeding = false;
     sweep_feeds(rt);
-    pthread_mutex_unlock(&rt->feed_lock);
-    rt->changes.count = rt->changes.cap = 0;
-    rt->changes.items = NULL;
+    pthread_mutex_unlock(&rt->told.lock);
+    rt->told.changes.count = rt->told.changes.cap = 0;
+    rt->told.changes.items = NULL;
 }
 
 void told_stop(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->lock);
-    rt->stopping = true;
+    pthread_mutex_lock(&rt->inbox.lock);
+    rt->inbox.stopping = true;
     struct wait_node *w;
-    for (size_t cursor = 0; (w = map_next(&rt->waiters, &cursor));)
+    for (size_t cursor = 0; (w = map_next(&rt->told.waiters, &cursor));)
         for (; w; w = w->next)
             pthread_cond_signal(&w->changed);
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_unlock(&rt->inbox.lock);
 }
 
 void told_drain(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->lock);
-    while (atomic_load(&rt->waiter_count))
-        pthread_cond_wait(&rt->wake, &rt->lock);
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_lock(&rt->inbox.lock);
+    while (atomic_load(&rt->told.waiter_count))
+        pthread_cond_wait(&rt->inbox.wake, &rt->inbox.lock);
+    pthread_mutex_unlock(&rt->inbox.lock);
 }
 
 void told_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance)
 {
     *w = (struct wait_node){.instance = instance};
     deadline_cond_init(&w->changed);
-    pthread_mutex_lock(&rt->lock);
-    w->next = map_gets(&rt->waiters, instance);
+    pthread_mutex_lock(&rt->inbox.lock);
+    w->next = map_gets(&rt->told.waiters, instance);
     if (w->next)
-        map_removes(&rt->waiters, instance); /* the key lives with the newest */
-    need_memory(map_puts(&rt->waiters, w->instance, w));
-    atomic_fetch_add(&rt->waiter_count, 1);
-    pthread_mutex_unlock(&rt->lock);
+        map_removes(&rt->told.waiters, instance); /* the key lives with the newest */
+    need_memory(map_puts(&rt->told.waiters, w->instance, w));
+    atomic_fetch_add(&rt->told.waiter_count, 1);
+    pthread_mutex_unlock(&rt->inbox.lock);
 }
 
 void told_leave(pawl_runtime *rt, struct wait_node *w)
 {
-    pthread_mutex_lock(&rt->lock);
-    struct wait_node *top = map_removes(&rt->waiters, w->instance);
+    pthread_mutex_lock(&rt->inbox.lock);
+    struct wait_node *top = map_removes(&rt->told.waiters, w->instance);
     if (top == w)
         top = w->next;
     for (struct wait_node *at = top; at; at = at->next)
         if (at->next == w)
             at->next = w->next;
     if (top)
-        need_memory(map_puts(&rt->waiters, top->instance, top));
-    atomic_fetch_sub(&rt->waiter_count, 1);
-    if (rt->stopping)
-        pthread_cond_broadcast(&rt->wake);
-    pthread_mutex_unlock(&rt->lock);
+        need_memory(map_puts(&rt->told.waiters, top->instance, top));
+    atomic_fetch_sub(&rt->told.waiter_count, 1);
+    if (rt->inbox.stopping)
+        pthread_cond_broadcast(&rt->inbox.wake);
+    pthread_mutex_unlock(&rt->inbox.lock);
     pthread_cond_destroy(&w->changed);
 }
 
 bool told_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *until)
 {
     bool in_time = true;
-    pthread_mutex_lock(&rt->lock);
-    while (!w->told && !rt->stopping && in_time)
-        in_time = until ? pthread_cond_timedwait(&w->changed, &rt->lock, until) == 0
-                        : pthread_cond_wait(&w->changed, &rt->lock) == 0;
-    bool stopping = rt->stopping;
+    pthread_mutex_lock(&rt->inbox.lock);
+    while (!w->told && !rt->inbox.stopping && in_time)
+        in_time = until ? pthread_cond_timedwait(&w->changed, &rt->inbox.lock, until) == 0
+                        : pthread_cond_wait(&w->changed, &rt->inbox.lock) == 0;
+    bool stopping = rt->inbox.stopping;
     w->told = false;
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_unlock(&rt->inbox.lock);
     return in_time && !stopping;
 }
 
 /* Does this thread have feed_lock: is it inside a feed? */
 static bool is_in_feed(pawl_runtime *rt)
 {
-    return here_is_engine(rt) && rt->feeding;
+    return here_is_engine(rt) && rt->told.feeding;
 }
 
 static void lock_feeds(pawl_runtime *rt)
 {
     if (!is_in_feed(rt))
-        pthread_mutex_lock(&rt->feed_lock);
+        pthread_mutex_lock(&rt->told.lock);
 }
 
 static void unlock_feeds(pawl_runtime *rt)
 {
     if (!is_in_feed(rt))
-        pthread_mutex_unlock(&rt->feed_lock);
+        pthread_mutex_unlock(&rt->told.lock);
 }
 
 uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg)
@@ -207,10 +207,10 @@ uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg)
     if (!f)
         return 0;
     lock_feeds(rt);
-    uint64_t number = ++rt->feed_number;
-    *f = (struct feed){.next = rt->feeds, .number = number, .fn = fn, .arg = arg};
-    rt->feeds = f;
-    atomic_fetch_add(&rt->feed_count, 1);
+    uint64_t number = ++rt->told.feed_number;
+    *f = (struct feed){.next = rt->told.feeds, .number = number, .fn = fn, .arg = arg};
+    rt->told.feeds = f;
+    atomic_fetch_add(&rt->told.feed_count, 1);
     unlock_feeds(rt);
     return number;
 }
@@ -223,10 +223,10 @@ void pawl_client_unfeed(pawl_client *c, uint64_t subscription)
     if (here_is_forked(rt, &elsewhere))
         return;
     lock_feeds(rt);
-    for (struct feed *f = rt->feeds; f; f = f->next)
+    for (struct feed *f = rt->told.feeds; f; f = f->next)
         if (f->number == subscription && f->fn) {
             f->fn = NULL;
-            atomic_fetch_sub(&rt->feed_count, 1);
+            atomic_fetch_sub(&rt->told.feed_count, 1);
             break;
         }
     if (!is_in_feed(rt))

@@ -10,9 +10,9 @@
 
 bool adopt_is_kept_now(const pawl_runtime *rt, pawl_str id)
 {
-    if (!map_gets(&rt->kept_names, id))
+    if (!map_gets(&rt->mail.kept_names, id))
         return false;
-    for (const struct stage *s = rt->stages; s; s = s->next)
+    for (const struct stage *s = rt->staging.first; s; s = s->next)
         for (size_t i = 0; i < s->messages.count; i++)
             if (!s->messages.items[i].uid && s->messages.items[i].mailbox &&
                 pawl_str_eq(s->messages.items[i].instance, id))
@@ -41,7 +41,7 @@ bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
     pawl_message_list list;
     pawl_error err;
-    if (!map_gets(&rt->kept_names, r->row.id))
+    if (!map_gets(&rt->mail.kept_names, r->row.id))
         return true;
     arena_reset(&rt->load_mem);
     pawl_status rc = store_read_messages(rt->store, 0, r->row.id, &rt->load_mem, &list, &err);
@@ -56,10 +56,10 @@ bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
 
 bool adopt_note(pawl_runtime *rt, pawl_str id)
 {
-    if (map_gets(&rt->kept_names, id))
+    if (map_gets(&rt->mail.kept_names, id))
         return true;
     char *name = strndup(id.ptr, id.len);
-    if (name && map_puts(&rt->kept_names, (pawl_str){name, id.len}, name))
+    if (name && map_puts(&rt->mail.kept_names, (pawl_str){name, id.len}, name))
         return true;
     free(name);
     return false;
@@ -67,13 +67,13 @@ bool adopt_note(pawl_runtime *rt, pawl_str id)
 
 void adopt_done(pawl_runtime *rt, pawl_str id)
 {
-    free(map_removes(&rt->kept_names, id));
+    free(map_removes(&rt->mail.kept_names, id));
 }
 
 void adopt_free(pawl_runtime *rt)
 {
     char *name;
-    for (size_t cursor = 0; (name = map_next(&rt->kept_names, &cursor));)
+    for (size_t cursor = 0; (name = map_next(&rt->mail.kept_names, &cursor));)
         free(name);
-    map_deinit(&rt->kept_names);
+    map_deinit(&rt->mail.kept_names);
 }

@@ -181,7 +181,7 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
     }
     if (!codeless)
         return;
-    need_memory(idset_add(&rt->codeless, s->row.uid));
+    need_memory(idset_add(&rt->mail.codeless, s->row.uid));
     s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
     if (s->change != PAWL_ROW_INSERT)
         s->change = PAWL_ROW_ALL;
@@ -309,7 +309,7 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
     }
     if (adopt_is_kept_now(rt, l->instance)) {
         letter_later(rt, l);
-        rt->hold = true; /* later letters must not overtake it */
+        rt->items.hold = true; /* later letters must not overtake it */
         return;
     }
     struct resident *r = make(rt, l);
@@ -319,7 +319,7 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
     }
     if (l->attempt >= rt->opts.max_attempts)
         block_start(rt, r, l);
-    else if (rt->unfused_requests && !l->stored)
+    else if (rt->blame.unfused_requests && !l->stored)
         begin_later(rt, r, l, false);
     else if (!begin_execution(rt, r, l))
         begin_without_code(rt, r, l);

@@ -6,8 +6,8 @@
 
 void defer_unread(pawl_runtime *rt, struct letter *l)
 {
-    rt->retry_at_ms = rt_mono(rt) + 100;
-    rt->hold = true;
+    rt->health.retry_at_ms = rt_mono(rt) + 100;
+    rt->items.hold = true;
     letter_later(rt, l);
 }
 

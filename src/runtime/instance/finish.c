@@ -158,7 +158,7 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
 /* False: the row says so already. */
 static bool wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
 {
-    need_memory(idset_add(&rt->codeless, s->row.uid));
+    need_memory(idset_add(&rt->mail.codeless, s->row.uid));
     pawl_str finding = turn_missing(rt, &s->row, version);
     if (pawl_str_eq(s->row.finding, finding))
         return false;

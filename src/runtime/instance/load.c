@@ -62,7 +62,7 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
                                 const struct code_entry *code, void *log_user)
 {
     struct execution_spec spec = {
-        .pool = rt->fibers,
+        .pool = rt->residents.fibers,
         .rules = {.payload_max = rt->opts.max_payload,
                   .history_max = rt->opts.max_history,
                   .turn_memory = rt->opts.turn_memory,

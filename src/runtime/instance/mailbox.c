@@ -34,9 +34,9 @@ static bool is_over(const pawl_runtime *rt, uint64_t events, uint64_t bytes)
 static void forget_all(pawl_runtime *rt)
 {
     size_t cursor = 0;
-    for (void *c; (c = map_next(&rt->mailboxes, &cursor));)
+    for (void *c; (c = map_next(&rt->mail.boxes, &cursor));)
         free(c);
-    map_reset(&rt->mailboxes);
+    map_reset(&rt->mail.boxes);
 }
 
 static struct count *count_of(pawl_runtime *rt, uint64_t uid, pawl_str name)
@@ -44,17 +44,17 @@ static struct count *count_of(pawl_runtime *rt, uint64_t uid, pawl_str name)
     char number[24];
     (void)snprintf(number, sizeof(number), "\n%llu", (unsigned long long)uid); /* no name has \n */
     pawl_str key = uid ? pawl_s(number) : name;
-    struct count *c = map_gets(&rt->mailboxes, key);
+    struct count *c = map_gets(&rt->mail.boxes, key);
     if (c)
         return c;
-    if (rt->mailboxes.count >= ADDRESSES_MAX)
+    if (rt->mail.boxes.count >= ADDRESSES_MAX)
         forget_all(rt);
     c = calloc(1, sizeof(*c) + key.len);
     need_memory(c);
     c->counted_ms = INT64_MIN;
     c->len = key.len;
     memcpy(c->key, key.ptr, key.len);
-    need_memory(map_puts(&rt->mailboxes, (pawl_str){c->key, c->len}, c));
+    need_memory(map_puts(&rt->mail.boxes, (pawl_str){c->key, c->len}, c));
     return c;
 }
 
@@ -116,5 +116,5 @@ bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct 
 void mailbox_free(pawl_runtime *rt)
 {
     forget_all(rt);
-    map_deinit(&rt->mailboxes);
+    map_deinit(&rt->mail.boxes);
 }

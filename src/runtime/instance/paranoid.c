@@ -118,7 +118,7 @@ static bool stage_proves(pawl_runtime *rt, struct stage *s, struct engine_findin
 
 void paranoid_look(pawl_runtime *rt)
 {
-    for (struct stage *s = rt->stages, *next; s; s = next) {
+    for (struct stage *s = rt->staging.first, *next; s; s = next) {
         struct engine_finding finding = {0};
         next = s->next;
         if (!stage_proves(rt, s, &finding))

@@ -82,8 +82,8 @@ void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
     }
     resident_evict(rt, r);
     resident_trim(rt, true, NULL);
-    rt->retry_at_ms = rt_mono(rt) + 50;
-    rt->hold = true; /* later letters of the instance must not overtake these */
+    rt->health.retry_at_ms = rt_mono(rt) + 50;
+    rt->items.hold = true; /* later letters of the instance must not overtake these */
     while (list) {
         struct letter *next = list->next;
         if (!list->tries)
@@ -171,7 +171,7 @@ void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
         s->row.finding = finding;
         stage_row_changed(s);
     }
-    need_memory(idset_add(&rt->codeless, r->row.uid));
+    need_memory(idset_add(&rt->mail.codeless, r->row.uid));
     r->doomed = true;
     turn_pile(rt, r, l);
 }
@@ -190,8 +190,8 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
         return;
     }
     if (rc != PAWL_OK) {
-        need_memory(idset_add(&rt->piled, uid));
-        rt->retry_at_ms = rt_mono(rt) + 100;
+        need_memory(idset_add(&rt->mail.piled, uid));
+        rt->health.retry_at_ms = rt_mono(rt) + 100;
         return;
     }
     struct letter *first = NULL, **end = &first;
@@ -201,7 +201,7 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
             continue;
         if (m->visible_ms > rt->now_ms) { /* taken in before the clock was set back: due again */
             rt->store->ops->abandon_messages(rt->store, &m->id, 1);
-            rt->ask_due = true;
+            rt->due.ask = true;
             continue;
         }
         struct letter *l = letter_of_row(rt, m);

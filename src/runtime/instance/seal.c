@@ -66,10 +66,10 @@ static void find_withdrawn(struct stage *s, bool *gone)
 pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row)
 {
     /* Different for every execution, and nobody can tell it without the key. */
-    uint64_t what[2] = {row->uid, rt->seed_count++};
+    uint64_t what[2] = {row->uid, rt->staging.seed_count++};
     pawl_json *w = pawl_json_new(&rt->group_mem);
     char hex[17];
-    hex_write_u64(hex, siphash24(rt->seed_key, what, sizeof(what)));
+    hex_write_u64(hex, siphash24(rt->staging.seed_key, what, sizeof(what)));
     pawl_json_object(w);
     pawl_json_key(w, "version");
     pawl_json_str(w, version);
@@ -132,7 +132,7 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
         w->scheduled_ms = s->now_ms;
     if (step->policy) {
         w->deadline_ms = job_deadline(step->policy, w->scheduled_ms, false);
-        if (!rt->no_lanes)
+        if (!rt->lanes.none)
             w->name = lane_of(&rt->group_mem, e->name, step->policy->tag);
     }
     if (job_admit(rt, w))

@@ -79,7 +79,7 @@ static pawl_status is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
 {
     pawl_message_list list = {0};
     pawl_error err;
-    for (const struct stage *s = rt->stages; s; s = s->next)
+    for (const struct stage *s = rt->staging.first; s; s = s->next)
         for (size_t i = 0; i < s->messages.count; i++)
             if (pawl_str_eq(s->messages.items[i].instance, instance) &&
                 pawl_str_eq(s->messages.items[i].attrs, attrs))
@@ -364,7 +364,7 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
         turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
         return;
     }
-    if (rt->unfused_requests && l->request && !l->stored && !l->work_id) {
+    if (rt->blame.unfused_requests && l->request && !l->stored && !l->work_id) {
         if (!mailbox_refuses(rt, NULL, row->uid, l))
             turn_store(rt, r, l);
         return;
@@ -430,7 +430,7 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
         to_quarantine(rt, l);
         return;
     }
-    rt->turn_item = l->work_id ? l->work_id : l->stored ? l->mail.id : 0;
+    rt->staging.turn_item = l->work_id ? l->work_id : l->stored ? l->mail.id : 0;
     if (l->mail.kind == PAWL_MSG_START) {
         begin_deliver(rt, l);
         return;

@@ -53,28 +53,30 @@ void runtime_discard(pawl_runtime *rt)
     coming_free(rt);
     tally_free(rt);
     adopt_free(rt);
-    struct map *maps[] = {&rt->by_uid, &rt->by_id, &rt->inflight, &rt->jobs, &rt->waiters};
+    struct map *maps[] = {&rt->residents.by_uid, &rt->residents.by_id, &rt->letters.inflight,
+                          &rt->jobs.by_id, &rt->told.waiters};
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         map_deinit(maps[i]);
-    struct idset *sets[] = {&rt->codeless, &rt->piled, &rt->suspects, &rt->mend};
+    struct idset *sets[] = {&rt->mail.codeless, &rt->mail.piled, &rt->blame.suspects,
+                            &rt->peek.mend};
     for (size_t i = 0; i < COUNT_OF(sets); i++)
         idset_deinit(sets[i]);
     arena_deinit(&rt->group_mem);
     arena_deinit(&rt->load_mem);
-    fiber_pool_destroy(rt->fibers);
-    slots_close(rt->slots, rt->dead == PAWL_OK);
+    fiber_pool_destroy(rt->residents.fibers);
+    slots_close(rt->slots, rt->health.dead == PAWL_OK);
     if (rt->owns_store && rt->store)
         rt->store->ops->close(rt->store);
-    while (rt->feeds) {
-        struct feed *f = rt->feeds;
-        rt->feeds = f->next;
+    while (rt->told.feeds) {
+        struct feed *f = rt->told.feeds;
+        rt->told.feeds = f->next;
         free(f);
     }
     embed_close(rt);
     fault_close(rt);
-    if (atomic_load(&rt->stepping) && pthread_equal(rt->step_thread, pthread_self()))
+    if (atomic_load(&rt->threads.stepping) && pthread_equal(rt->threads.stepper, pthread_self()))
         fiber_unguard_thread();
-    free(rt->workers);
+    free(rt->workers.threads);
     free(rt->data_dir);
     lane_close(rt);
     crew_close(rt);
@@ -96,19 +98,19 @@ void pawl_runtime_close(pawl_runtime *rt)
     registry_leave(rt->app, rt);
     told_stop(rt);
     bool all = true;
-    if (rt->threaded) {
+    if (rt->threads.on) {
         all = worker_stop(rt, rt->opts.drain_ms);
         once_give_back(rt);
-        for (int i = 0; all && i < 1000 && atomic_load(&rt->inbox_count); i++)
+        for (int i = 0; all && i < 1000 && atomic_load(&rt->inbox.count); i++)
             usleep(1000); /* their results are taken in */
-        atomic_store(&rt->stop, true);
+        atomic_store(&rt->inbox.stop, true);
         inbox_wake(rt);
-        pthread_join(rt->engine_thread, NULL);
+        pthread_join(rt->threads.engine, NULL);
         watchdog_stop(rt);
         if (all)
             cancel_stop(rt);
     }
-    if (rt->stepping) {
+    if (rt->threads.stepping) {
         once_give_back(rt);
         loop_finish(rt);
     }

@@ -81,49 +81,49 @@ static size_t resident_limit(void)
 
 static void init_lists(pawl_runtime *rt)
 {
-    rt->inbox_end = &rt->inbox;
+    rt->inbox.end = &rt->inbox.first;
     owed_open(rt);
-    rt->todo_end = &rt->todo;
-    rt->later_end = &rt->later;
-    rt->items_end = &rt->items;
-    rt->stages_end = &rt->stages;
-    map_init(&rt->shares);
-    map_init(&rt->tallies[0].by_name);
-    map_init(&rt->tallies[1].by_name);
-    rt->shares_end = &rt->shares_waiting;
-    rt->handing_end = &rt->handing;
-    map_init(&rt->by_uid);
-    map_init(&rt->by_id);
-    map_init(&rt->inflight);
-    idset_init(&rt->codeless);
-    idset_init(&rt->piled);
-    map_init(&rt->kept_names);
-    map_init(&rt->coming);
-    map_init(&rt->mailboxes);
-    idset_init(&rt->suspects);
-    map_init(&rt->jobs);
-    rt->polls_end = &rt->polls;
-    map_init(&rt->waiters);
-    idset_init(&rt->mend);
-    heap_init(&rt->held);
-    map_init(&rt->held_timers);
-    heap_init(&rt->limits);
+    rt->letters.todo_end = &rt->letters.todo;
+    rt->letters.later_end = &rt->letters.later;
+    rt->items.end = &rt->items.first;
+    rt->staging.end = &rt->staging.first;
+    map_init(&rt->shares.by_name);
+    map_init(&rt->figures.tallies[0].by_name);
+    map_init(&rt->figures.tallies[1].by_name);
+    rt->shares.end = &rt->shares.waiting;
+    rt->workers.handing_end = &rt->workers.handing;
+    map_init(&rt->residents.by_uid);
+    map_init(&rt->residents.by_id);
+    map_init(&rt->letters.inflight);
+    idset_init(&rt->mail.codeless);
+    idset_init(&rt->mail.piled);
+    map_init(&rt->mail.kept_names);
+    map_init(&rt->mail.coming);
+    map_init(&rt->mail.boxes);
+    idset_init(&rt->blame.suspects);
+    map_init(&rt->jobs.by_id);
+    rt->leases.polls_end = &rt->leases.polls;
+    map_init(&rt->told.waiters);
+    idset_init(&rt->peek.mend);
+    heap_init(&rt->peek.held);
+    map_init(&rt->peek.timers);
+    heap_init(&rt->jobs.limits);
     arena_init(&rt->group_mem);
     arena_init(&rt->load_mem);
 }
 
 static void init_locks(pawl_runtime *rt)
 {
-    pthread_mutex_init(&rt->lock, NULL);
-    pthread_mutex_init(&rt->feed_lock, NULL);
-    pthread_mutex_init(&rt->work_lock, NULL);
-    pthread_mutex_init(&rt->watch_lock, NULL);
-    pthread_mutex_init(&rt->trouble_lock, NULL);
-    deadline_cond_init(&rt->wake);
-    deadline_cond_init(&rt->work_ready);
-    pthread_mutex_init(&rt->cancels.lock, NULL);
-    deadline_cond_init(&rt->cancels.changed);
-    deadline_cond_init(&rt->watch_wake);
+    pthread_mutex_init(&rt->inbox.lock, NULL);
+    pthread_mutex_init(&rt->told.lock, NULL);
+    pthread_mutex_init(&rt->workers.lock, NULL);
+    pthread_mutex_init(&rt->watch.lock, NULL);
+    pthread_mutex_init(&rt->health.lock, NULL);
+    deadline_cond_init(&rt->inbox.wake);
+    deadline_cond_init(&rt->workers.ready);
+    pthread_mutex_init(&rt->workers.cancels.lock, NULL);
+    deadline_cond_init(&rt->workers.cancels.changed);
+    deadline_cond_init(&rt->watch.wake);
 }
 
 static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
@@ -134,17 +134,17 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
     rt->opts = *opts;
     fill_in(&rt->opts);
     rt->app = app;
-    rt->pid = getpid();
+    rt->threads.pid = getpid();
     fault_open(rt);
     rt->client.rt = rt;
     rt->log = (struct logger){rt->opts.log_level, rt->opts.log, rt->opts.log_user,
                               .json = rt->opts.log_json};
     env_open(rt);
-    rt->env.random(rt->env.user, rt->seed_key, sizeof(rt->seed_key));
+    rt->env.random(rt->env.user, rt->staging.seed_key, sizeof(rt->staging.seed_key));
     init_lists(rt);
     init_locks(rt);
-    rt->resident_max = resident_limit();
-    rt->workers = calloc(rt->opts.workers, sizeof(*rt->workers));
+    rt->residents.max = resident_limit();
+    rt->workers.threads = calloc(rt->opts.workers, sizeof(*rt->workers.threads));
     return rt;
 }
 
@@ -152,8 +152,8 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
 static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
 {
     struct slots_past *past = calloc(1, sizeof(*past));
-    rt->fibers = fiber_pool_create(1024);
-    if (!past || !rt->fibers) {
+    rt->residents.fibers = fiber_pool_create(1024);
+    if (!past || !rt->residents.fibers) {
         free(past);
         return PAWL_NO_MEMORY;
     }
@@ -185,7 +185,7 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         return NULL;
     }
     pawl_runtime *rt = create(app, opts);
-    if (!rt || !rt->workers) {
+    if (!rt || !rt->workers.threads) {
         free(rt);
         error_set(err, PAWL_NO_MEMORY, "out of memory");
         return NULL;
@@ -201,14 +201,14 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         rc = PAWL_NO_MEMORY;
     if (rc == PAWL_OK && rt->caps.queues && !queue_desk_open(rt))
         rc = PAWL_NO_MEMORY;
-    rt->job_withdrawn = queue_withdraw;
+    rt->jobs.withdrawn = queue_withdraw;
     if (rc == PAWL_OK) {
         registry_join(app, rt);
         return rt;
     }
     if (!err->text[0])
         error_set(err, rc, "cannot open the store: %s", pawl_status_text(rc));
-    rt->dead = rc;
+    rt->health.dead = rc;
     runtime_discard(rt);
     return NULL;
 }

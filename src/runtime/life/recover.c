@@ -23,7 +23,7 @@
 
 static bool suspect(pawl_runtime *rt, uint64_t id)
 {
-    need_memory(idset_add(&rt->suspects, id));
+    need_memory(idset_add(&rt->blame.suspects, id));
     return true;
 }
 
@@ -80,7 +80,7 @@ static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t
              "instance=%.*s orchestration=%.*s uid=%llu item=%llu", PAWL_FMT(row.id),
              PAWL_FMT(row.orchestration), (unsigned long long)uid, (unsigned long long)item);
     if (!item) { /* a start or raise that was not stored: they are stored first from now on */
-        rt->unfused_requests = true;
+        rt->blame.unfused_requests = true;
         return;
     }
     if (blame_work(rt, s, item, 0))
@@ -122,9 +122,9 @@ static pawl_status blame(pawl_runtime *rt, const struct slots_past *past, pawl_e
     blame_all_work(rt, s, past);
     pawl_round round;
     stage_seal(rt, s, &round);
-    rt->stages = NULL;
-    rt->stages_end = &rt->stages;
-    rt->stage_count = 0;
+    rt->staging.first = NULL;
+    rt->staging.end = &rt->staging.first;
+    rt->staging.count = 0;
     if (!round.work_update_count && !round.message_update_count)
         return PAWL_OK;
     RT_POINT(rt, "recover.blame");
@@ -147,15 +147,15 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
 {
     arena_reset(&rt->group_mem);
     rt->now_ms = rt_now(rt);
-    rt->recovered_ms = rt->now_ms;
+    rt->blame.recovered_ms = rt->now_ms;
     pawl_status rc = redelivery_possible(rt) ? mend_all_later(rt, reterr) : PAWL_OK;
     if (rc == PAWL_OK && past->unclean) /* a commit, so what is to be mended is known before */
         rc = blame(rt, past, reterr);
     if (rc == PAWL_OK)
         rc = remember_kept(rt, reterr);
-    rt->fetch_messages = rt->store_backlog = rt->look_deadlines = rt->ask_due = true;
-    rt->purge_left = true;
-    rt->next_due_ms = INT64_MAX;
-    rt->looked_ms = rt->now_ms;
+    rt->due.fetch_messages = rt->jobs.store_backlog = rt->due.look_deadlines = rt->due.ask = true;
+    rt->removal.purge_left = true;
+    rt->due.next_ms = INT64_MAX;
+    rt->due.looked_ms = rt->now_ms;
     return rc;
 }

@@ -26,9 +26,9 @@
 /* Opened before a fork() (a daemon), run after it: the lock is held by the child. */
 static void lock_take_over(pawl_runtime *rt)
 {
-    if (rt->pid == getpid())
+    if (rt->threads.pid == getpid())
         return;
-    rt->pid = getpid();
+    rt->threads.pid = getpid();
     fault_moved();
     if (rt->data_dir && rt->owns_store)
         lock_sign(rt->data_dir);
@@ -38,24 +38,24 @@ pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
 {
     if (!IS_THERE(rt, "a runtime", reterr))
         return PAWL_MISUSE;
-    if (rt->threaded || rt->stepping || rt->opts.read_only) {
+    if (rt->threads.on || rt->threads.stepping || rt->opts.read_only) {
         error_set(reterr, PAWL_MISUSE,
                   rt->opts.read_only ? "a read-only runtime cannot be started"
                                      : "the runtime runs already");
         return PAWL_MISUSE;
     }
-    rt->threaded = true;
-    rt->forks = forks_behind();
+    rt->threads.on = true;
+    rt->threads.forks = forks_behind();
     lock_take_over(rt);
-    atomic_store(&rt->busy, true);
+    atomic_store(&rt->watch.busy, true);
     if (!watchdog_start(rt)) {
-        rt->threaded = false;
+        rt->threads.on = false;
         error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
         return PAWL_NO_MEMORY;
     }
-    if (pthread_create(&rt->engine_thread, NULL, loop_main, rt) != 0) {
+    if (pthread_create(&rt->threads.engine, NULL, loop_main, rt) != 0) {
         watchdog_stop(rt);
-        rt->threaded = false;
+        rt->threads.on = false;
         error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
         return PAWL_NO_MEMORY;
     }
@@ -65,14 +65,14 @@ pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
 int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
 {
     MUST_HAVE("a runtime", rt);
-    if (rt->threaded || rt->opts.read_only || here_is_engine(rt))
+    if (rt->threads.on || rt->opts.read_only || here_is_engine(rt))
         return -1;
-    if (!atomic_load(&rt->stepping)) {
+    if (!atomic_load(&rt->threads.stepping)) {
         if (!rt->opts.no_signals)
             fiber_guard_thread();
         lock_take_over(rt);
-        rt->step_thread = pthread_self();
-        atomic_store(&rt->stepping, true);
+        rt->threads.stepper = pthread_self();
+        atomic_store(&rt->threads.stepping, true);
     }
     embed_heard(rt);
     int64_t end = rt_mono(rt) + (wait_ms < LIMIT_DELAY_MS ? wait_ms : LIMIT_DELAY_MS);
@@ -84,7 +84,7 @@ int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
             return done;
         int64_t until = loop_idle_until(rt);
         int64_t now = rt_mono(rt);
-        if (until <= now || rt->queue_count)
+        if (until <= now || rt->shares.queued)
             continue;
         if (now >= end)
             return 0;
@@ -100,21 +100,21 @@ int runtime_step_blocked(pawl_runtime *rt)
     if (done != 0 || env_has_real_mono(rt))
         return done < 0 ? -1 : 1;
     int64_t mono = rt_mono(rt);
-    if (rt->queue_count || atomic_load(&rt->inbox_count) || loop_idle_until(rt) <= mono)
+    if (rt->shares.queued || atomic_load(&rt->inbox.count) || loop_idle_until(rt) <= mono)
         return 1;
     usleep(1000); /* another thread may move the clock */
-    if (rt->retry_at_ms <= mono)
+    if (rt->health.retry_at_ms <= mono)
         return 0;
-    rt->retry_at_ms = mono;
+    rt->health.retry_at_ms = mono;
     return 1;
 }
 
 int64_t pawl_runtime_timeout_ms(pawl_runtime *rt)
 {
     MUST_HAVE("a runtime", rt);
-    if (rt->threaded || rt->opts.read_only || rt->dead != PAWL_OK)
+    if (rt->threads.on || rt->opts.read_only || rt->health.dead != PAWL_OK)
         return -1;
-    if (rt->queue_count)
+    if (rt->shares.queued)
         return 0;
     int64_t until = loop_idle_until(rt), now = rt_mono(rt);
     if (until == INT64_MAX)

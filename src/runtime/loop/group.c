@@ -83,9 +83,9 @@ static bool is_quiet(const struct stage *s, uint64_t id)
  * its turn, as whatever comes after it. */
 static bool lies(pawl_runtime *rt, const pawl_message *m)
 {
-    if (!rt->mail_lies && rt->todo_count < TODO_MAX)
+    if (!rt->due.mail_lies && rt->letters.todo_count < TODO_MAX)
         return false;
-    rt->mail_lies = rt->fetch_messages = true;
+    rt->due.mail_lies = rt->due.fetch_messages = true;
     if (m->kind == PAWL_MSG_START && !m->uid)
         coming_add(rt, m->instance, m->id);
     rt->store->ops->abandon_messages(rt->store, &m->id, 1);
@@ -100,8 +100,8 @@ static void send_on(pawl_runtime *rt, struct stage *s)
         if (m->mailbox || is_quiet(s, m->id))
             continue;
         if (m->visible_ms > rt->now_ms) {
-            if (m->visible_ms < rt->next_due_ms)
-                rt->next_due_ms = m->visible_ms;
+            if (m->visible_ms < rt->due.next_ms)
+                rt->due.next_ms = m->visible_ms;
             continue;
         }
         struct letter *l = lies(rt, m) ? NULL : letter_of_row(rt, m);
@@ -110,8 +110,8 @@ static void send_on(pawl_runtime *rt, struct stage *s)
     }
     for (size_t i = 0; i < s->message_updates.count; i++) {
         const pawl_message_update *u = &s->message_updates.items[i];
-        if (!u->mailbox && u->visible_ms < rt->next_due_ms)
-            rt->next_due_ms = u->visible_ms;
+        if (!u->mailbox && u->visible_ms < rt->due.next_ms)
+            rt->due.next_ms = u->visible_ms;
     }
 }
 
@@ -128,8 +128,8 @@ static void hold_timers(pawl_runtime *rt, const struct stage *s)
 
 static void due_at(pawl_runtime *rt, int64_t at_ms)
 {
-    if (at_ms && at_ms < rt->next_due_ms)
-        rt->next_due_ms = at_ms;
+    if (at_ms && at_ms < rt->due.next_ms)
+        rt->due.next_ms = at_ms;
 }
 
 static void hand_out(pawl_runtime *rt, struct stage *s)
@@ -139,7 +139,7 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
         if (s->work.items[i].lock_epoch)
             job_take(rt, &s->work.items[i]);
         else
-            rt->lease_look = true;
+            rt->leases.look = true;
     }
     for (size_t i = 0; i < s->work_updates.count; i++) {
         const pawl_work_update *u = &s->work_updates.items[i];
@@ -147,7 +147,7 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
         if (u->visible_ms > rt->now_ms)
             due_at(rt, u->visible_ms);
         else if (!u->lock_epoch && !u->lock_token.len)
-            rt->store_backlog = rt->lease_look = true;
+            rt->jobs.store_backlog = rt->leases.look = true;
         if (!u->lock_epoch && !u->lock_token.len) /* failed by token before it returned */
             job_withdraw(rt, u->id);
     }
@@ -284,7 +284,7 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
 {
     if (!s->work_updates.count)
         return;
-    rt->look_deadlines = true;
+    rt->due.look_deadlines = true;
     if (s->job) {
         back_item(b, &s->job->item);
         s->job = NULL;
@@ -293,9 +293,9 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
     for (size_t i = 0; i < s->work_updates.count; i++) {
         uint64_t id = s->work_updates.items[i].id;
         bool held = s->work_updates.items[i].lock_epoch == rt->fence.epoch; /* or just done */
-        if (!held && !map_get(&rt->jobs, id))
+        if (!held && !map_get(&rt->jobs.by_id, id))
             rt->store->ops->abandon_work(rt->store, &id, 1);
-        rt->store_backlog = rt->lease_look = true;
+        rt->jobs.store_backlog = rt->leases.look = true;
     }
     struct item *lease = lease_back(s);
     if (lease)
@@ -360,12 +360,12 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
 {
     COUNT(rt, store_errors);
     struct back back = back_none(&back);
-    for (struct stage *s = rt->stages; s; s = s->next)
+    for (struct stage *s = rt->staging.first; s; s = s->next)
         take_back(rt, s, false, &back);
     back_all(rt, &back);
-    rt->stages = NULL;
-    rt->stages_end = &rt->stages;
-    rt->stage_count = 0;
+    rt->staging.first = NULL;
+    rt->staging.end = &rt->staging.first;
+    rt->staging.count = 0;
     if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN || rc == PAWL_CORRUPT) {
         health_stop_dead(rt, rc, err->text);
         return;
@@ -387,10 +387,10 @@ static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
     int done = 0;
     struct back back = back_none(&back);
     health_well(rt);
-    struct stage *s = rt->stages;
-    rt->stages = NULL;
-    rt->stages_end = &rt->stages;
-    rt->stage_count = 0;
+    struct stage *s = rt->staging.first;
+    rt->staging.first = NULL;
+    rt->staging.end = &rt->staging.first;
+    rt->staging.count = 0;
     for (struct stage *next; s; s = next) {
         next = s->next;
         if (rounds[s->round].result == PAWL_OK)
@@ -408,32 +408,32 @@ static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
 static void note_time(pawl_runtime *rt, int64_t took_us)
 {
     if (took_us > SLOW_US)
-        rt->slow_commits = SLOW_FOR;
-    else if (rt->slow_commits)
-        rt->slow_commits--;
+        rt->lending.slow_commits = SLOW_FOR;
+    else if (rt->lending.slow_commits)
+        rt->lending.slow_commits--;
 }
 
 int group_commit(pawl_runtime *rt)
 {
-    if (!rt->stages)
+    if (!rt->staging.first)
         return 0;
-    pawl_round *rounds = arena_array(&rt->group_mem, pawl_round, rt->stage_count);
+    pawl_round *rounds = arena_array(&rt->group_mem, pawl_round, rt->staging.count);
     size_t n = 0;
-    for (struct stage *s = rt->stages; s; s = s->next) {
+    for (struct stage *s = rt->staging.first; s; s = s->next) {
         s->round = n;
         stage_seal(rt, s, &rounds[n++]);
     }
     pawl_error err = {0};
     RT_POINT(rt, "commit.before");
     int64_t began = clock_mono_us();
-    atomic_store_explicit(&rt->commit_began_ms, rt_mono(rt), memory_order_relaxed);
+    atomic_store_explicit(&rt->health.commit_began_ms, rt_mono(rt), memory_order_relaxed);
     pawl_status rc = store_commit(rt->store, &rt->fence, rounds, n, rt->now_ms, &err);
-    atomic_store_explicit(&rt->commit_began_ms, 0, memory_order_relaxed);
+    atomic_store_explicit(&rt->health.commit_began_ms, 0, memory_order_relaxed);
     int64_t took_us = clock_mono_us() - began;
     COUNT_BY(rt, commit_us, (unsigned long long)took_us);
     note_time(rt, took_us);
     RT_POINT(rt, "commit.after");
-    rt->admitted = 0;
+    rt->jobs.admitted = 0;
     int done = 0;
     if (rc == PAWL_OK)
         done = group_committed(rt, rounds);
@@ -441,5 +441,5 @@ int group_commit(pawl_runtime *rt)
         group_failed(rt, rc, &err);
     RT_POINT(rt, "handout.after");
     told_all(rt);
-    return rt->dead != PAWL_OK ? -1 : done;
+    return rt->health.dead != PAWL_OK ? -1 : done;
 }

@@ -9,7 +9,7 @@
 #include "runtime/core/runtime.h"
 
 /* Commit what is staged and act on it.  Returns rounds committed; 0: nothing to
- * do or not committed; -1: the runtime is dead (rt->dead says why). */
+ * do or not committed; -1: the runtime is dead (rt->health.dead says why). */
 int group_commit(pawl_runtime *rt);
 
 #endif

@@ -14,22 +14,22 @@
 /* It may sleep with work at hand: until it tries again. */
 static bool has_nothing(pawl_runtime *rt)
 {
-    return !loop_has_work(rt) && rt_mono(rt) >= rt->retry_at_ms;
+    return !loop_has_work(rt) && rt_mono(rt) >= rt->health.retry_at_ms;
 }
 
 bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
 {
     MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
-    pthread_mutex_lock(&rt->lock);
-    bool ok = rt->threaded && (!come || !rt->come);
+    pthread_mutex_lock(&rt->inbox.lock);
+    bool ok = rt->threads.on && (!come || !rt->inbox.come);
     if (ok) {
-        rt->come = come;
-        rt->come_arg = arg;
+        rt->inbox.come = come;
+        rt->inbox.come_arg = arg;
     }
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_unlock(&rt->inbox.lock);
     if (ok) /* what lies there is the engine's, if nobody else comes for it */
-        pthread_cond_broadcast(&rt->wake);
+        pthread_cond_broadcast(&rt->inbox.wake);
     return ok;
 }
 
@@ -38,43 +38,44 @@ bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
 static bool is_more_coming(pawl_runtime *rt, size_t have)
 {
     size_t out = rt->desk->ops; /* answered by the last commit */
-    if (have >= out || rt->gather_misses % LOOP_TRY_AGAIN)
+    if (have >= out || rt->lending.gather_misses % LOOP_TRY_AGAIN)
         return false;
     int64_t now_us = clock_mono_us();
-    if (have != rt->lend_seen) {
-        rt->lend_seen = have;
-        rt->lend_quiet_us = now_us;
+    if (have != rt->lending.seen) {
+        rt->lending.seen = have;
+        rt->lending.quiet_us = now_us;
         return true;
     }
-    return now_us - rt->lend_quiet_us <= LOOP_PATIENCE_US;
+    return now_us - rt->lending.quiet_us <= LOOP_PATIENCE_US;
 }
 
 /* Under the lock: is the engine asleep, and has nothing to do yet? */
 static bool is_free(pawl_runtime *rt)
 {
-    return rt->engine_waits && !rt->woken && !rt->lent && !rt->stopping && !rt->stop && rt->desk &&
-           loop_is_plain(rt) && has_nothing(rt) && rt_mono(rt) < rt->sleeps.mono_ms &&
-           rt_now(rt) < rt->sleeps.due_ms;
+    return rt->inbox.engine_waits && !rt->inbox.woken && !rt->inbox.lent && !rt->inbox.stopping &&
+           !rt->inbox.stop && rt->desk && loop_is_plain(rt) && has_nothing(rt) &&
+           rt_mono(rt) < rt->lending.sleeps.mono_ms && rt_now(rt) < rt->lending.sleeps.due_ms;
 }
 
 static void borrow(pawl_runtime *rt, size_t have)
 {
-    rt->gather_misses = have >= rt->desk->ops ? 0 : rt->gather_misses + 1;
-    rt->lend_seen = 0;
-    rt->lent = true;
-    rt->engine_waits = false;
+    rt->lending.gather_misses = have >= rt->desk->ops ? 0 : rt->lending.gather_misses + 1;
+    rt->lending.seen = 0;
+    rt->inbox.lent = true;
+    rt->inbox.engine_waits = false;
     inbox_take_locked(rt);
 }
 
 /* True: the engine thread must be woken. */
 static bool give_back(pawl_runtime *rt, const struct idle_until *next)
 {
-    bool wake = rt->engine_wants || rt->stop || rt->woken || rt->dead != PAWL_OK ||
-                atomic_load(&rt->inbox_count) || next->mono_ms < rt->sleeps.mono_ms ||
-                next->due_ms < rt->sleeps.due_ms || next->due_ms <= rt->now_ms;
-    rt->lent = rt->engine_wants = false;
-    rt->engine_waits = !wake;
-    rt->woken = rt->woken || wake;
+    bool wake = rt->inbox.engine_wants || rt->inbox.stop || rt->inbox.woken ||
+                rt->health.dead != PAWL_OK || atomic_load(&rt->inbox.count) ||
+                next->mono_ms < rt->lending.sleeps.mono_ms ||
+                next->due_ms < rt->lending.sleeps.due_ms || next->due_ms <= rt->now_ms;
+    rt->inbox.lent = rt->inbox.engine_wants = false;
+    rt->inbox.engine_waits = !wake;
+    rt->inbox.woken = rt->inbox.woken || wake;
     return wake;
 }
 
@@ -85,21 +86,21 @@ bool pawl_client_work(pawl_client *c)
     struct idle_until next;
     bool soon = false, wake;
     inbox_hold_end();
-    pthread_mutex_lock(&rt->lock);
+    pthread_mutex_lock(&rt->inbox.lock);
     if (!inbox_is_light(rt) || !is_free(rt)) {
-        wake = atomic_load(&rt->inbox_count) && inbox_wakes(rt);
-    } else if (is_more_coming(rt, rt->inbox_light)) {
+        wake = atomic_load(&rt->inbox.count) && inbox_wakes(rt);
+    } else if (is_more_coming(rt, rt->inbox.light)) {
         soon = true;
         wake = false;
     } else {
-        borrow(rt, rt->inbox_light);
-        pthread_mutex_unlock(&rt->lock);
+        borrow(rt, rt->inbox.light);
+        pthread_mutex_unlock(&rt->inbox.lock);
         loop_queues(rt, &next);
-        pthread_mutex_lock(&rt->lock);
+        pthread_mutex_lock(&rt->inbox.lock);
         wake = give_back(rt, &next);
     }
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_unlock(&rt->inbox.lock);
     if (wake)
-        pthread_cond_broadcast(&rt->wake);
+        pthread_cond_broadcast(&rt->inbox.wake);
     return soon;
 }

@@ -6,7 +6,7 @@
  * that waits for its commit has nothing better to do.  So it borrows the sleeping engine
  * and runs the pass itself (pawl/client.h: pawl_client_lend, pawl_client_work).
  *
- * Invariants, all under rt->lock (inbox.c does the counting and the waiting):
+ * Invariants, all under rt->inbox.lock (inbox.c does the counting and the waiting):
  *  - the engine thread is awake, or asleep, or asleep while the engine is lent (`lent`);
  *    whatever is [engine] belongs to the borrower then, and to nobody else;
  *  - it is lent only while it has nothing at hand and nothing to do before a known time, and

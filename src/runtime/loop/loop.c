@@ -56,7 +56,7 @@ static void fetch_messages(pawl_runtime *rt)
 {
     pawl_message_list list;
     pawl_error err;
-    rt->passes_unfetched = 0;
+    rt->due.passes_unfetched = 0;
     arena_reset(&rt->load_mem);
     pawl_status rc =
         store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
@@ -64,12 +64,12 @@ static void fetch_messages(pawl_runtime *rt)
         health_unread(rt, &err);
         /* What comes now must not overtake what lies there; but damage does not pass, and
          * would hold up everybody for ever. */
-        rt->hold = rc != PAWL_CORRUPT;
+        rt->items.hold = rc != PAWL_CORRUPT;
         return;
     }
-    rt->fetch_messages = list.count == FETCH_AT_ONCE;
-    bool lay = rt->mail_lies;
-    rt->mail_lies = rt->mail_lies && rt->fetch_messages;
+    rt->due.fetch_messages = list.count == FETCH_AT_ONCE;
+    bool lay = rt->due.mail_lies;
+    rt->due.mail_lies = rt->due.mail_lies && rt->due.fetch_messages;
     for (size_t i = 0; i < list.count; i++) {
         struct letter *l = letter_of_row(rt, &list.items[i]);
         if (l && list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
@@ -77,34 +77,35 @@ static void fetch_messages(pawl_runtime *rt)
         else if (l)
             letter_todo(rt, l);
     }
-    if (lay && !rt->mail_lies)
+    if (lay && !rt->due.mail_lies)
         coming_fetched(rt);
 }
 
 /* Has the time come for something that lies in the store? */
 static void look_at_clock(pawl_runtime *rt)
 {
-    if (rt->now_ms < rt->looked_ms) { /* it was set back: what was due then is due again */
-        rt->looked_ms = rt->now_ms;
-        rt->ask_due = true;
+    if (rt->now_ms < rt->due.looked_ms) { /* it was set back: what was due then is due again */
+        rt->due.looked_ms = rt->now_ms;
+        rt->due.ask = true;
     }
-    if (rt->now_ms >= rt->next_due_ms) {
-        rt->fetch_messages = rt->store_backlog = rt->look_deadlines = rt->lease_look = true;
-        rt->next_due_ms = INT64_MAX;
-        rt->looked_ms = rt->now_ms;
-        rt->ask_due = true;
+    if (rt->now_ms >= rt->due.next_ms) {
+        rt->due.fetch_messages = rt->jobs.store_backlog = rt->due.look_deadlines = rt->leases.look =
+            true;
+        rt->due.next_ms = INT64_MAX;
+        rt->due.looked_ms = rt->now_ms;
+        rt->due.ask = true;
         if (rt->desk)
             rt->desk->look_due = true;
     }
-    if (rt->fetch_messages &&
-        (rt->todo_count < FETCH_AT_ONCE || ++rt->passes_unfetched >= FETCH_PASSES))
+    if (rt->due.fetch_messages &&
+        (rt->letters.todo_count < FETCH_AT_ONCE || ++rt->due.passes_unfetched >= FETCH_PASSES))
         fetch_messages(rt);
     hold_due_look(rt);
-    if (rt->look_deadlines)
+    if (rt->due.look_deadlines)
         deadline_look(rt);
     job_look_limits(rt);
     job_fetch(rt);
-    if (UNLIKELY(rt->once_waiting))
+    if (UNLIKELY(rt->once.waiting))
         once_look(rt);
     lease_look(rt);
 }
@@ -122,14 +123,14 @@ static void unpile_all(pawl_runtime *rt, struct idset *uids)
 /* New code was registered: what waited for it is looked at again. */
 static void look_at_registry(pawl_runtime *rt)
 {
-    if (rt->piled.count)
-        unpile_all(rt, &rt->piled);
+    if (rt->mail.piled.count)
+        unpile_all(rt, &rt->mail.piled);
     unsigned long now = atomic_load(&rt->app->generation);
-    if (now == rt->generation)
+    if (now == rt->mail.generation)
         return;
-    rt->generation = now;
-    rt->store_backlog = true;
-    unpile_all(rt, &rt->codeless);
+    rt->mail.generation = now;
+    rt->jobs.store_backlog = true;
+    unpile_all(rt, &rt->mail.codeless);
 }
 
 static void take_item(pawl_runtime *rt, struct item *item)
@@ -157,7 +158,7 @@ static void take_item(pawl_runtime *rt, struct item *item)
 
 static bool is_full(const pawl_runtime *rt)
 {
-    return rt->hold || rt->stage_count >= rt->opts.group_limit ||
+    return rt->items.hold || rt->staging.count >= rt->opts.group_limit ||
            arena_bytes(&rt->group_mem) >= GROUP_BYTES || queue_is_full(rt);
 }
 
@@ -166,7 +167,7 @@ static bool is_full(const pawl_runtime *rt)
 static bool is_behind(const pawl_runtime *rt, const struct request *req)
 {
     const char *instance = req->args.instance;
-    for (const struct letter *l = rt->todo; l; l = l->next)
+    for (const struct letter *l = rt->letters.todo; l; l = l->next)
         if (l->request || (!l->uid && instance && pawl_str_is(l->instance, instance)))
             return true;
     return false;
@@ -177,17 +178,17 @@ static bool is_behind(const pawl_runtime *rt, const struct request *req)
  * becomes a letter goes to the end of them; the rest acts before they do. */
 static void take_left_over(pawl_runtime *rt)
 {
-    if (!rt->left_over)
+    if (!rt->items.left_over)
         return;
-    bool held = rt->hold;
-    while (rt->items && !is_full(rt)) {
-        const struct request *req = (const struct request *)(const void *)rt->items;
-        bool at_once = rt->items->kind == ITEM_REQUEST && request_acts_at_once(req);
+    bool held = rt->items.hold;
+    while (rt->items.first && !is_full(rt)) {
+        const struct request *req = (const struct request *)(const void *)rt->items.first;
+        bool at_once = rt->items.first->kind == ITEM_REQUEST && request_acts_at_once(req);
         if (at_once && is_behind(rt, req))
             break;
         take_item(rt, items_next(rt));
     }
-    rt->hold = held; /* put off again: it waits for a letter that is at hand */
+    rt->items.hold = held; /* put off again: it waits for a letter that is at hand */
 }
 
 /* Deliver letters, and items as they came, until the group is full. */
@@ -204,18 +205,18 @@ static void fill_group(pawl_runtime *rt)
         else
             break;
     }
-    rt->left_over = rt->items != NULL;
+    rt->items.left_over = rt->items.first != NULL;
     if (UNLIKELY(rt->opts.paranoid))
         paranoid_look(rt);
-    letter_back(rt, rt->later);
-    rt->later = NULL;
-    rt->later_end = &rt->later;
-    rt->hold = false;
+    letter_back(rt, rt->letters.later);
+    rt->letters.later = NULL;
+    rt->letters.later_end = &rt->letters.later;
+    rt->items.hold = false;
 }
 
 static size_t arrived(pawl_runtime *rt)
 {
-    return atomic_load_explicit(&rt->inbox_count, memory_order_relaxed);
+    return atomic_load_explicit(&rt->inbox.count, memory_order_relaxed);
 }
 
 /* Give others the processor while more arrives, and until nothing did for `patience_us`;
@@ -247,40 +248,40 @@ static bool let_come(pawl_runtime *rt, size_t missing, int64_t patience_us)
 static void gather(pawl_runtime *rt)
 {
     size_t have = 0, clients = rt->desk ? rt->desk->ops : 0;
-    size_t out = rt->backlog > clients ? rt->backlog : clients;
-    enum item_kind kind = rt->backlog > clients ? ITEM_JOB : ITEM_QUEUE;
-    for (struct item *i = rt->items; i && have < out; i = i->next)
+    size_t out = rt->jobs.backlog > clients ? rt->jobs.backlog : clients;
+    enum item_kind kind = rt->jobs.backlog > clients ? ITEM_JOB : ITEM_QUEUE;
+    for (struct item *i = rt->items.first; i && have < out; i = i->next)
         have += i->kind == kind;
-    if (!rt->threaded || !have || have >= out)
+    if (!rt->threads.on || !have || have >= out)
         return;
-    bool hopes = rt->gather_misses % LOOP_TRY_AGAIN == 0;
+    bool hopes = rt->lending.gather_misses % LOOP_TRY_AGAIN == 0;
     if (let_come(rt, out - have, hopes ? LOOP_PATIENCE_US : 0))
-        rt->gather_misses = 0;
+        rt->lending.gather_misses = 0;
     else
-        rt->gather_misses++;
+        rt->lending.gather_misses++;
     inbox_take(rt);
 }
 
 static int pass(pawl_runtime *rt)
 {
-    if (rt->dead != PAWL_OK)
+    if (rt->health.dead != PAWL_OK)
         return -1;
     inbox_take(rt);
-    if (UNLIKELY(atomic_load_explicit(&rt->gone, memory_order_relaxed))) {
+    if (UNLIKELY(atomic_load_explicit(&rt->health.gone, memory_order_relaxed))) {
         refuse_calls(rt);
         return 0;
     }
-    if (rt_mono(rt) < rt->retry_at_ms)
+    if (rt_mono(rt) < rt->health.retry_at_ms)
         return 0;
     gather(rt);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     coming_pass(rt);
     rt->now_ms = rt_now(rt);
     look_at_registry(rt);
-    if (rt->piled.count) /* newer mail must not overtake it */
+    if (rt->mail.piled.count) /* newer mail must not overtake it */
         return 0;
     worker_look(rt);
-    if (UNLIKELY(atomic_load_explicit(&rt->full, memory_order_relaxed)))
+    if (UNLIKELY(atomic_load_explicit(&rt->health.full, memory_order_relaxed)))
         (void)health_no_room(rt);
     bool mended = mend_look(rt);
     if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
@@ -288,17 +289,18 @@ static int pass(pawl_runtime *rt)
         queue_look(rt);
         felling_look(rt);
         fill_group(rt);
-        if (rt->stage_count < rt->opts.group_limit)
+        if (rt->staging.count < rt->opts.group_limit)
             retain_look(rt);
         queue_seal(rt);
     }
-    atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
+    atomic_store_explicit(&rt->figures.n.todo, rt->letters.todo_count, memory_order_relaxed);
     int done = group_commit(rt);
-    if (done == 0 && rt->purge_left && !rt->todo && rt_mono(rt) >= rt->purge_at_ms)
+    if (done == 0 && rt->removal.purge_left && !rt->letters.todo &&
+        rt_mono(rt) >= rt->removal.purge_at_ms)
         remove_purge(rt);
     health_look(rt);
     resident_trim(rt, false, NULL);
-    if (UNLIKELY(rt->unread) && rt_mono(rt) >= rt->retry_at_ms)
+    if (UNLIKELY(rt->health.unread) && rt_mono(rt) >= rt->health.retry_at_ms)
         health_well(rt); /* a whole pass, and all could be read */
     return done == 0 && mended ? 1 : done;
 }
@@ -319,40 +321,41 @@ int loop_once(pawl_runtime *rt)
  * a due time changes it. */
 static int64_t next_due(pawl_runtime *rt)
 {
-    if (rt->ask_due) {
+    if (rt->due.ask) {
         pawl_error err;
         int64_t due = INT64_MAX;
-        if (store_next_due(rt->store, rt->looked_ms, &due, &err) != PAWL_OK)
+        if (store_next_due(rt->store, rt->due.looked_ms, &due, &err) != PAWL_OK)
             due = rt->now_ms + 1000;
         else
-            rt->ask_due = false;
-        if (due < rt->next_due_ms)
-            rt->next_due_ms = due;
+            rt->due.ask = false;
+        if (due < rt->due.next_ms)
+            rt->due.next_ms = due;
     }
-    return rt->next_due_ms;
+    return rt->due.next_ms;
 }
 
 bool loop_has_work(const pawl_runtime *rt)
 {
-    return rt->items || rt->todo || rt->fellings || rt->fetch_messages || rt->look_deadlines ||
-           rt->piled.count || rt->mend.count || queue_has_work(rt) ||
-           (rt->store_backlog && rt->backlog == 0) || (rt->polls && rt->lease_look);
+    return rt->items.first || rt->letters.todo || rt->removal.fellings || rt->due.fetch_messages ||
+           rt->due.look_deadlines || rt->mail.piled.count || rt->peek.mend.count ||
+           queue_has_work(rt) || (rt->jobs.store_backlog && rt->jobs.backlog == 0) ||
+           (rt->leases.polls && rt->leases.look);
 }
 
 /* By the monotonic clock. */
 static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
 {
     int64_t until = job_next_limit(rt);
-    if (atomic_load_explicit(&rt->no_workers, memory_order_relaxed) && mono + 250 < until)
+    if (atomic_load_explicit(&rt->workers.none, memory_order_relaxed) && mono + 250 < until)
         until = mono + 250;
     if (queue_next_wait(rt) < until)
         until = queue_next_wait(rt);
     if (lease_next(rt) < until)
         until = lease_next(rt);
-    if (rt->purge_left && rt->purge_at_ms < until)
-        until = rt->purge_at_ms;
-    if (rt->retain.at_ms < until)
-        until = rt->retain.at_ms;
+    if (rt->removal.purge_left && rt->removal.purge_at_ms < until)
+        until = rt->removal.purge_at_ms;
+    if (rt->removal.retain.at_ms < until)
+        until = rt->removal.retain.at_ms;
     if (health_next_look(rt) < until)
         until = health_next_look(rt);
     return until;
@@ -362,10 +365,10 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
 static struct idle_until idle_until(pawl_runtime *rt)
 {
     int64_t mono = rt_mono(rt);
-    if (UNLIKELY(atomic_load_explicit(&rt->gone, memory_order_relaxed)))
-        return (struct idle_until){rt->refuse ? mono : INT64_MAX, INT64_MAX};
-    if (rt->retry_at_ms > mono)
-        return (struct idle_until){rt->retry_at_ms, INT64_MAX};
+    if (UNLIKELY(atomic_load_explicit(&rt->health.gone, memory_order_relaxed)))
+        return (struct idle_until){rt->health.refuse ? mono : INT64_MAX, INT64_MAX};
+    if (rt->health.retry_at_ms > mono)
+        return (struct idle_until){rt->health.retry_at_ms, INT64_MAX};
     if (loop_has_work(rt))
         return (struct idle_until){mono, INT64_MAX};
     struct idle_until at = {idle_mono(rt, mono), next_due(rt)};
@@ -392,7 +395,8 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 {
     const pawl_store *before = store_engine_set(rt->store);
     const pawl_runtime *outer = here_enter(rt);
-    assert_that(!rt->todo && !rt->stages && !rt->piled.count && !rt->mend.count);
+    assert_that(!rt->letters.todo && !rt->staging.first && !rt->mail.piled.count &&
+                !rt->peek.mend.count);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     rt->now_ms = rt_now(rt);
     queue_look(rt);
@@ -400,7 +404,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
     queue_seal(rt);
     (void)group_commit(rt);
     health_look(rt);
-    atomic_store_explicit(&rt->n.todo, rt->todo_count, memory_order_relaxed);
+    atomic_store_explicit(&rt->figures.n.todo, rt->letters.todo_count, memory_order_relaxed);
     owed_tell(rt);
     *retnext = idle_until(rt);
     here_leave(outer);
@@ -410,7 +414,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 int64_t loop_idle_until(pawl_runtime *rt)
 {
     struct idle_until at = idle_until(rt);
-    if (arrived(rt) && rt->retry_at_ms < at.mono_ms)
+    if (arrived(rt) && rt->health.retry_at_ms < at.mono_ms)
         return rt_mono(rt);
     return earliest(rt, &at);
 }
@@ -418,9 +422,9 @@ int64_t loop_idle_until(pawl_runtime *rt)
 /* Results and requests that no row stands for yet. */
 static bool holds_unstored(const pawl_runtime *rt)
 {
-    if (rt->items || atomic_load(&rt->inbox_count) || queue_has_work(rt))
+    if (rt->items.first || atomic_load(&rt->inbox.count) || queue_has_work(rt))
         return true;
-    for (const struct letter *l = rt->todo; l; l = l->next)
+    for (const struct letter *l = rt->letters.todo; l; l = l->next)
         if (!l->stored)
             return true;
     return false;
@@ -434,18 +438,19 @@ void loop_finish(pawl_runtime *rt)
 
 bool loop_is_plain(const pawl_runtime *rt)
 {
-    return rt->dead == PAWL_OK && !rt->store_trouble && !rt->opts.paranoid && !rt->slow_commits &&
-           !atomic_load_explicit(&rt->full, memory_order_relaxed);
+    return rt->health.dead == PAWL_OK && !rt->health.failures && !rt->opts.paranoid &&
+           !rt->lending.slow_commits &&
+           !atomic_load_explicit(&rt->health.full, memory_order_relaxed);
 }
 
 bool loop_may_lend(pawl_runtime *rt)
 {
-    if (!atomic_load_explicit(&rt->inbox_light, memory_order_relaxed) || rt->backlog ||
+    if (!atomic_load_explicit(&rt->inbox.light, memory_order_relaxed) || rt->jobs.backlog ||
         !loop_is_plain(rt)) /* with jobs out results come: it is awake anyway */
         return false;
-    pthread_mutex_lock(&rt->lock);
-    bool may = inbox_is_light(rt) && !rt->stop;
-    pthread_mutex_unlock(&rt->lock);
+    pthread_mutex_lock(&rt->inbox.lock);
+    bool may = inbox_is_light(rt) && !rt->inbox.stop;
+    pthread_mutex_unlock(&rt->inbox.lock);
     return may;
 }
 
@@ -454,17 +459,17 @@ void *loop_main(void *arg)
     pawl_runtime *rt = arg;
     if (!rt->opts.no_signals)
         fiber_guard_thread();
-    while (!atomic_load(&rt->stop)) {
+    while (!atomic_load(&rt->inbox.stop)) {
         watchdog_wake(rt);
         int done = loop_once(rt);
         if (done < 0)
             break;
         if ((done > 0 || arrived(rt)) && !loop_may_lend(rt))
             continue;
-        rt->sleeps = idle_until(rt);
-        int64_t until = earliest(rt, &rt->sleeps);
+        rt->lending.sleeps = idle_until(rt);
+        int64_t until = earliest(rt, &rt->lending.sleeps);
         if (until > rt_mono(rt)) {
-            atomic_store(&rt->busy, false);
+            atomic_store(&rt->watch.busy, false);
             inbox_wait(rt, until);
         }
     }

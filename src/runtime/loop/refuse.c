@@ -42,9 +42,9 @@ static void drop_letters(pawl_runtime *rt)
     struct letter *l;
     const char *text;
     pawl_status status = health_ending(rt, &text);
-    letter_back(rt, rt->later);
-    rt->later = NULL;
-    rt->later_end = &rt->later;
+    letter_back(rt, rt->letters.later);
+    rt->letters.later = NULL;
+    rt->letters.later_end = &rt->letters.later;
     while ((l = letter_next(rt)))
         letter_drop(rt, l, status, text);
 }
@@ -52,7 +52,7 @@ static void drop_letters(pawl_runtime *rt)
 void refuse_calls(pawl_runtime *rt)
 {
     const pawl_runtime *outer = here_enter(rt);
-    rt->refuse = false;
+    rt->health.refuse = false;
     inbox_take(rt);
     refuse_items(rt, items_all(rt));
     queue_refuse_all(rt);
@@ -64,6 +64,6 @@ void refuse_calls(pawl_runtime *rt)
 
 void refuse_all(pawl_runtime *rt)
 {
-    heap_deinit(&rt->limits); /* while the jobs in it live */
+    heap_deinit(&rt->jobs.limits); /* while the jobs in it live */
     refuse_calls(rt);
 }

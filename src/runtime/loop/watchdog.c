@@ -24,10 +24,10 @@
 
 static void set_trouble(pawl_runtime *rt, const char *name, int64_t ms)
 {
-    pthread_mutex_lock(&rt->trouble_lock);
-    (void)snprintf(rt->trouble, sizeof(rt->trouble), "a turn of orchestration '%s' runs for %lld s",
-                   name, (long long)ms / 1000);
-    pthread_mutex_unlock(&rt->trouble_lock);
+    pthread_mutex_lock(&rt->health.lock);
+    (void)snprintf(rt->health.trouble, sizeof(rt->health.trouble),
+                   "a turn of orchestration '%s' runs for %lld s", name, (long long)ms / 1000);
+    pthread_mutex_unlock(&rt->health.lock);
 }
 
 struct watched {
@@ -56,12 +56,12 @@ static int64_t turn_ms(struct watched *w, int64_t began_ms, int64_t now_ms)
 static bool look(pawl_runtime *rt, struct watched *w)
 {
     bool was_slow = w->slow;
-    const struct code_entry *code = atomic_load(&rt->turn_code);
-    int64_t ms = turn_ms(w, atomic_load(&rt->turn_began_ms), rt_mono(rt));
+    const struct code_entry *code = atomic_load(&rt->staging.turn_code);
+    int64_t ms = turn_ms(w, atomic_load(&rt->staging.turn_began_ms), rt_mono(rt));
     const char *name = code ? code->name : "?";
     char what[FAULT_TEXT] = "";
     if (ms >= rt->opts.turn_limit_ms) {
-        fault_ask(rt, rt->engine_thread, what, sizeof(what));
+        fault_ask(rt, rt->threads.engine, what, sizeof(what));
         log_error(&rt->log, "watchdog", "a turn ran over the limit; stopping the process",
                   "orchestration=%s what=\"%s\" ms=%lld limit_ms=%lld flag=--turn-limit", name,
                   what, (long long)ms, (long long)rt->opts.turn_limit_ms);
@@ -70,7 +70,7 @@ static bool look(pawl_runtime *rt, struct watched *w)
     }
     if (ms >= SLOW_TURN_MS) {
         if (!was_slow) {
-            fault_ask(rt, rt->engine_thread, what, sizeof(what));
+            fault_ask(rt, rt->threads.engine, what, sizeof(what));
             log_error(&rt->log, "watchdog", "a turn holds the engine",
                       "orchestration=%s what=\"%s\" ms=%lld", name, what, (long long)ms);
         }
@@ -78,9 +78,9 @@ static bool look(pawl_runtime *rt, struct watched *w)
         return true;
     }
     if (was_slow) {
-        pthread_mutex_lock(&rt->trouble_lock);
-        rt->trouble[0] = 0;
-        pthread_mutex_unlock(&rt->trouble_lock);
+        pthread_mutex_lock(&rt->health.lock);
+        rt->health.trouble[0] = 0;
+        pthread_mutex_unlock(&rt->health.lock);
     }
     return false;
 }
@@ -90,43 +90,43 @@ static void *watch(void *arg)
     pawl_runtime *rt = arg;
     int64_t pause = rt->opts.turn_limit_ms / 8; /* one stop never makes up the limit */
     struct watched w = {.pause_ms = pause < 1 ? 1 : pause > 1000 ? 1000 : pause};
-    pthread_mutex_lock(&rt->watch_lock);
-    while (!rt->watch_stop) {
-        if (!atomic_load(&rt->busy)) {
-            atomic_store(&rt->watch_asleep, true);
-            if (!atomic_load(&rt->busy))
-                pthread_cond_wait(&rt->watch_wake, &rt->watch_lock);
-            atomic_store(&rt->watch_asleep, false);
+    pthread_mutex_lock(&rt->watch.lock);
+    while (!rt->watch.stop) {
+        if (!atomic_load(&rt->watch.busy)) {
+            atomic_store(&rt->watch.asleep, true);
+            if (!atomic_load(&rt->watch.busy))
+                pthread_cond_wait(&rt->watch.wake, &rt->watch.lock);
+            atomic_store(&rt->watch.asleep, false);
             continue;
         }
         struct timespec until = deadline_in(w.pause_ms);
         w.looked_ms = rt_mono(rt);
-        (void)pthread_cond_timedwait(&rt->watch_wake, &rt->watch_lock, &until);
+        (void)pthread_cond_timedwait(&rt->watch.wake, &rt->watch.lock, &until);
         w.slow = look(rt, &w);
     }
-    pthread_mutex_unlock(&rt->watch_lock);
+    pthread_mutex_unlock(&rt->watch.lock);
     return NULL;
 }
 
 bool watchdog_start(pawl_runtime *rt)
 {
-    return pthread_create(&rt->watchdog_thread, NULL, watch, rt) == 0;
+    return pthread_create(&rt->watch.thread, NULL, watch, rt) == 0;
 }
 
 void watchdog_stop(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->watch_lock);
-    rt->watch_stop = true;
-    pthread_mutex_unlock(&rt->watch_lock);
-    pthread_cond_broadcast(&rt->watch_wake);
-    pthread_join(rt->watchdog_thread, NULL);
+    pthread_mutex_lock(&rt->watch.lock);
+    rt->watch.stop = true;
+    pthread_mutex_unlock(&rt->watch.lock);
+    pthread_cond_broadcast(&rt->watch.wake);
+    pthread_join(rt->watch.thread, NULL);
 }
 
 void watchdog_wake(pawl_runtime *rt)
 {
-    if (atomic_exchange(&rt->busy, true) || !atomic_load(&rt->watch_asleep))
+    if (atomic_exchange(&rt->watch.busy, true) || !atomic_load(&rt->watch.asleep))
         return;
-    pthread_mutex_lock(&rt->watch_lock);
-    pthread_mutex_unlock(&rt->watch_lock);
-    pthread_cond_signal(&rt->watch_wake);
+    pthread_mutex_lock(&rt->watch.lock);
+    pthread_mutex_unlock(&rt->watch.lock);
+    pthread_cond_signal(&rt->watch.wake);
 }

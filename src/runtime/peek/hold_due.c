@@ -18,7 +18,7 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
 {
     pawl_work_list list;
     pawl_error err;
-    if (map_get(&rt->jobs, id))
+    if (map_get(&rt->jobs.by_id, id))
         return true;
     if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK) {
         health_unread(rt, &err);
@@ -33,7 +33,7 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
         job_take(rt, &list.items[0]);
     else if (list.count) { /* not for this process: a worker outside may have it now */
         rt->store->ops->abandon_work(rt->store, &id, 1);
-        rt->lease_look = true;
+        rt->leases.look = true;
     }
     return true;
 }

@@ -21,7 +21,7 @@ void mend_later(pawl_runtime *rt, uint64_t uid)
 {
     if (!uid)
         return;
-    need_memory(idset_add(&rt->mend, uid));
+    need_memory(idset_add(&rt->peek.mend, uid));
     rt->fence.mending = true; /* the mark stays until the last of them is whole */
 }
 
@@ -49,8 +49,8 @@ void mend_failed(pawl_runtime *rt, const struct stage *s)
         store_abandon_messages(rt->store, &s->messages.items[i].id, 1);
     for (size_t i = 0; i < s->work.count; i++)
         store_abandon_work(rt->store, &s->work.items[i].id, 1);
-    rt->fetch_messages = rt->fetch_messages || s->messages.count;
-    rt->store_backlog = rt->store_backlog || s->work.count;
+    rt->due.fetch_messages = rt->due.fetch_messages || s->messages.count;
+    rt->jobs.store_backlog = rt->jobs.store_backlog || s->work.count;
 }
 
 /* ---- One instance ---------------------------------------------------------------- */
@@ -130,7 +130,7 @@ static void mend_unborn(struct mending *m)
             return;
     m->s->change = PAWL_ROW_REMOVE;
     m->s->removed = true;
-    m->rt->purge_left = true;
+    m->rt->removal.purge_left = true;
 }
 
 static bool is_empty(const struct stage *s)
@@ -187,18 +187,18 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
 
 bool mend_look(pawl_runtime *rt)
 {
-    size_t n = rt->mend.count;
+    size_t n = rt->peek.mend.count;
     if (!n)
         return false;
     uint64_t *uids = arena_array(&rt->group_mem, uint64_t, n);
-    idset_list(&rt->mend, uids);
-    for (size_t i = 0; i < n && rt->stage_count < rt->opts.group_limit; i++) {
+    idset_list(&rt->peek.mend, uids);
+    for (size_t i = 0; i < n && rt->staging.count < rt->opts.group_limit; i++) {
         if (!mend_one(rt, uids[i])) {
-            rt->retry_at_ms = rt_mono(rt) + 100;
+            rt->health.retry_at_ms = rt_mono(rt) + 100;
             break;
         }
-        idset_remove(&rt->mend, uids[i]);
+        idset_remove(&rt->peek.mend, uids[i]);
     }
-    rt->fence.mending = rt->mend.count != 0; /* the rest is in this commit */
+    rt->fence.mending = rt->peek.mend.count != 0; /* the rest is in this commit */
     return true;
 }

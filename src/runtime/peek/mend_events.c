@@ -97,7 +97,7 @@ static bool has_work(struct mending *m, uint64_t id)
 {
     pawl_work_list list = {0};
     pawl_error err;
-    if (map_get(&m->rt->jobs, id))
+    if (map_get(&m->rt->jobs.by_id, id))
         return true;
     pawl_status rc = store_read_work(m->rt->store, &id, 1, &m->rt->group_mem, &list, &err);
     return mend_was_read(m, rc, &err) && list.count > 0;

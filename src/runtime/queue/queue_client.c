@@ -149,8 +149,9 @@ static bool check_caller(pawl_runtime *rt, pawl_error *err)
                   rt->store->ops->name);
         return false;
     }
-    if (rt->dead != PAWL_OK) {
-        error_set(err, rt->dead, "the runtime has stopped: %s", pawl_status_text(rt->dead));
+    if (rt->health.dead != PAWL_OK) {
+        error_set(err, rt->health.dead, "the runtime has stopped: %s",
+                  pawl_status_text(rt->health.dead));
         return false;
     }
     return true;

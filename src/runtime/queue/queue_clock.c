@@ -289,7 +289,7 @@ static void serve_all(pawl_runtime *rt)
 void queue_look(pawl_runtime *rt)
 {
     struct queue_desk *d = rt->desk;
-    if (!d || rt->dead != PAWL_OK)
+    if (!d || rt->health.dead != PAWL_OK)
         return;
     d->ops = 0;
     d->group.now_ms = rt->now_ms;
@@ -337,8 +337,8 @@ static void due_at(pawl_runtime *rt, const struct queue *q)
         return;
     if (due <= rt->now_ms)
         rt->desk->look_due = true;
-    else if (due < rt->next_due_ms)
-        rt->next_due_ms = due;
+    else if (due < rt->due.next_ms)
+        rt->due.next_ms = due;
 }
 
 /* The seats of queues that this group removed. */

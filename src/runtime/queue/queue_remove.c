@@ -88,7 +88,7 @@ void queue_seal_removals(pawl_runtime *rt)
 void queue_removed(pawl_runtime *rt, struct seat *const *gone, size_t count)
 {
     const pawl_queue_reply nothing = {.status = PAWL_OK};
-    rt->purge_left |= count > 0;
+    rt->removal.purge_left |= count > 0;
     for (size_t i = 0; i < count; i++) {
         for (struct queue_req *req; (req = gone[i]->waiters);) {
             queue_unpark(rt->desk, req);

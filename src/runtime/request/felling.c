@@ -46,7 +46,7 @@ void felling_begin(pawl_runtime *rt, const pawl_row *root, struct request *req, 
     f->req = req;
     f->force = force;
     f->reply = *sofar;
-    struct felling **end = &rt->fellings;
+    struct felling **end = &rt->removal.fellings;
     while (*end)
         end = &(*end)->next;
     *end = f;
@@ -54,16 +54,16 @@ void felling_begin(pawl_runtime *rt, const pawl_row *root, struct request *req, 
 
 bool felling_answers(pawl_runtime *rt, struct request *req, const pawl_reply *sofar)
 {
-    if (!rt->fellings)
+    if (!rt->removal.fellings)
         return false;
-    rt->fellings->req = req;
-    rt->fellings->reply = *sofar;
+    rt->removal.fellings->req = req;
+    rt->removal.fellings->reply = *sofar;
     return true;
 }
 
 bool felling_is(const pawl_runtime *rt, uint64_t root_uid)
 {
-    for (const struct felling *f = rt->fellings; f; f = f->next)
+    for (const struct felling *f = rt->removal.fellings; f; f = f->next)
         if (f->uids.items[0] == root_uid)
             return true;
     return false;
@@ -71,7 +71,7 @@ bool felling_is(const pawl_runtime *rt, uint64_t root_uid)
 
 static void end(pawl_runtime *rt, struct felling *f)
 {
-    rt->fellings = f->next;
+    rt->removal.fellings = f->next;
     vec_deinit(&f->uids);
     free(f);
 }
@@ -80,10 +80,10 @@ void felling_stop(pawl_runtime *rt)
 {
     const char *text;
     pawl_status status = health_ending(rt, &text);
-    while (rt->fellings) {
-        if (rt->fellings->req)
-            request_refuse(rt->fellings->req, status, "%s", text);
-        end(rt, rt->fellings);
+    while (rt->removal.fellings) {
+        if (rt->removal.fellings->req)
+            request_refuse(rt->removal.fellings->req, status, "%s", text);
+        end(rt, rt->removal.fellings);
     }
 }
 
@@ -209,19 +209,19 @@ static void fell(pawl_runtime *rt, struct felling *f)
 
 void felling_look(pawl_runtime *rt)
 {
-    struct felling *f = rt->fellings;
+    struct felling *f = rt->removal.fellings;
     if (LIKELY(!f))
         return;
     if (f->req)
         owed_renew(rt, &f->req->item);
     if (f->looked < f->uids.count) {
         look(rt, f);
-        if (rt->fellings == f && f->looked == f->uids.count)
+        if (rt->removal.fellings == f && f->looked == f->uids.count)
             f->left = f->counted = f->uids.count;
         return;
     }
     fell(rt, f);
-    if (rt->fellings != f || f->left)
+    if (rt->removal.fellings != f || f->left)
         return;
     if (f->req)
         remove_answer(rt, f->req, &f->reply);

@@ -115,7 +115,7 @@ bool remove_one(pawl_runtime *rt, const pawl_row *row, bool root)
     if (!look_at_leaving(rt, row, &leaving))
         return false;
     stage_leaving(rt, &leaving, root);
-    rt->purge_left = true;
+    rt->removal.purge_left = true;
     return true;
 }
 
@@ -135,7 +135,7 @@ static bool remove_tree(pawl_runtime *rt, const struct tree *t)
 /* Is a child of theirs being made in this very group? */
 static bool any_child_made(const pawl_runtime *rt, const struct tree *t)
 {
-    for (const struct stage *s = rt->stages; s; s = s->next)
+    for (const struct stage *s = rt->staging.first; s; s = s->next)
         for (size_t i = 0; s->change == PAWL_ROW_INSERT && i < t->rows.count; i++)
             if (s->row.parent_uid == t->rows.items[i].uid)
                 return true;
@@ -171,7 +171,7 @@ void remove_answer(pawl_runtime *rt, struct request *req, const pawl_reply *repl
     s->reply = arena_new(&rt->group_mem, pawl_reply);
     *s->reply = *reply;
     stage_answer(s, req);
-    rt->purge_left = true;
+    rt->removal.purge_left = true;
 }
 
 void remove_handle(pawl_runtime *rt, struct request *req)
@@ -224,7 +224,7 @@ static bool prune_root(pawl_runtime *rt, const pawl_row *row, pawl_reply *reply)
 {
     struct tree tree = {0};
     collect(rt, &tree, row);
-    if (tree.trouble == PAWL_LIMIT && !first_open(&tree) && !rt->fellings)
+    if (tree.trouble == PAWL_LIMIT && !first_open(&tree) && !rt->removal.fellings)
         felling_begin(rt, row, NULL, false, &(pawl_reply){.status = PAWL_OK}); /* one at a time */
     if (tree.trouble != PAWL_OK || first_open(&tree) || any_staged(rt, &tree) ||
         !remove_tree(rt, &tree))
@@ -342,7 +342,7 @@ void prune_handle(pawl_runtime *rt, struct request *req)
     uint32_t limit = req->args.limit ? req->args.limit : 1000;
     pawl_reply reply = {.status = PAWL_OK};
     pawl_error err = {0};
-    bool busy = rt->fellings;
+    bool busy = rt->removal.fellings;
     pawl_status rc = prune_roots(rt, req->args.before_ms, limit, &reply, &err);
     if (rc == PAWL_OK)
         rc = prune_executions(rt, req->args.before_ms, limit, &reply, &err);
@@ -370,8 +370,8 @@ void remove_purge(pawl_runtime *rt)
         return;
     }
     if (rc != PAWL_OK) {
-        rt->purge_at_ms = rt_mono(rt) + PURGE_RETRY_MS;
+        rt->removal.purge_at_ms = rt_mono(rt) + PURGE_RETRY_MS;
         return;
     }
-    rt->purge_left = left;
+    rt->removal.purge_left = left;
 }

@@ -27,16 +27,16 @@
 
 void retain_open(pawl_runtime *rt)
 {
-    rt->retain.last_end_ms = rt_now(rt); /* of what is there nothing ended later */
-    rt->retain.at_ms = rt->opts.retain_ms ? rt_mono(rt) : INT64_MAX;
+    rt->removal.retain.last_end_ms = rt_now(rt); /* of what is there nothing ended later */
+    rt->removal.retain.at_ms = rt->opts.retain_ms ? rt_mono(rt) : INT64_MAX;
 }
 
 void retain_ended(pawl_runtime *rt)
 {
-    if (rt->retain.last_end_ms < rt->now_ms) /* the clock may have been set back */
-        rt->retain.last_end_ms = rt->now_ms;
-    if (rt->opts.retain_ms && rt->retain.at_ms == INT64_MAX)
-        rt->retain.at_ms = rt_mono(rt) + rt->opts.retain_ms + 1;
+    if (rt->removal.retain.last_end_ms < rt->now_ms) /* the clock may have been set back */
+        rt->removal.retain.last_end_ms = rt->now_ms;
+    if (rt->opts.retain_ms && rt->removal.retain.at_ms == INT64_MAX)
+        rt->removal.retain.at_ms = rt_mono(rt) + rt->opts.retain_ms + 1;
 }
 
 /* Uids from here on were made at the cutoff or later. */
@@ -67,46 +67,48 @@ static void sleep_until_due(pawl_runtime *rt)
     int64_t retain = rt->opts.retain_ms, interval = retain / 16;
     interval = interval < INTERVAL_MIN ? INTERVAL_MIN : interval;
     interval = interval > INTERVAL_MAX ? INTERVAL_MAX : interval;
-    int64_t last = rt->retain.last_end_ms + retain + 1 - rt->now_ms; /* until the newest is due */
-    bool over = rt->retain.last_end_ms < rt->retain.cutoff_ms && !rt->retain.found;
-    rt->retain.at_ms = over                          ? INT64_MAX
-                       : last > 0 && last < interval ? rt_mono(rt) + last
-                                                     : rt_mono(rt) + interval;
+    int64_t last =
+        rt->removal.retain.last_end_ms + retain + 1 - rt->now_ms; /* until the newest is due */
+    bool over =
+        rt->removal.retain.last_end_ms < rt->removal.retain.cutoff_ms && !rt->removal.retain.found;
+    rt->removal.retain.at_ms = over                          ? INT64_MAX
+                               : last > 0 && last < interval ? rt_mono(rt) + last
+                                                             : rt_mono(rt) + interval;
 }
 
 static pawl_status begin_sweep(pawl_runtime *rt, pawl_error *err)
 {
-    rt->retain.cutoff_ms = rt->now_ms - rt->opts.retain_ms;
-    rt->retain.found = false;
-    return find_begin(rt, rt->retain.cutoff_ms, &rt->retain.cursor, err);
+    rt->removal.retain.cutoff_ms = rt->now_ms - rt->opts.retain_ms;
+    rt->removal.retain.found = false;
+    return find_begin(rt, rt->removal.retain.cutoff_ms, &rt->removal.retain.cursor, err);
 }
 
 void retain_look(pawl_runtime *rt)
 {
-    if (rt_mono(rt) < rt->retain.at_ms)
+    if (rt_mono(rt) < rt->removal.retain.at_ms)
         return;
     pawl_error err = {0};
-    pawl_status rc = rt->retain.cursor ? PAWL_OK : begin_sweep(rt, &err);
+    pawl_status rc = rt->removal.retain.cursor ? PAWL_OK : begin_sweep(rt, &err);
     pawl_reply removed = {0};
     bool found = false;
     if (rc == PAWL_OK)
-        rc =
-            prune_page(rt, rt->retain.cutoff_ms, BATCH, &rt->retain.cursor, &removed, &found, &err);
+        rc = prune_page(rt, rt->removal.retain.cutoff_ms, BATCH, &rt->removal.retain.cursor,
+                        &removed, &found, &err);
     if (rc != PAWL_OK) {
         health_unread(rt, &err);
-        rt->retain.cursor = 0;
-        rt->retain.at_ms = rt_mono(rt) + INTERVAL_MIN;
+        rt->removal.retain.cursor = 0;
+        rt->removal.retain.at_ms = rt_mono(rt) + INTERVAL_MIN;
         return;
     }
-    rt->retain.found = rt->retain.found || found;
+    rt->removal.retain.found = rt->removal.retain.found || found;
     if (removed.instances) {
-        rt->purge_left = true;
+        rt->removal.purge_left = true;
         COUNT_BY(rt, retired, removed.instances);
         log_debug(&rt->log, "retain", "removed what ended long ago", "instances=%llu",
                   (unsigned long long)removed.instances);
     }
-    if (rt->retain.cursor)
-        rt->retain.at_ms = rt_mono(rt) + PAUSE_MS;
+    if (rt->removal.retain.cursor)
+        rt->removal.retain.at_ms = rt_mono(rt) + PAUSE_MS;
     else
         sleep_until_due(rt);
 }

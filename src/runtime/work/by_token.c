@@ -40,7 +40,7 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
     }
     bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
                   list.items[0].lock_until_ms > rt->now_ms;
-    if (leased || (found && is_token_of(map_get(&rt->jobs, id), token))) {
+    if (leased || (found && is_token_of(map_get(&rt->jobs.by_id, id), token))) {
         *ret = list.items[0];
         return true;
     }
@@ -76,7 +76,7 @@ void by_token_heartbeat(pawl_runtime *rt, struct request *req)
     pawl_work w;
     if (!row_of_token(rt, req, &w))
         return;
-    struct job *job = map_get(&rt->jobs, w.id);
+    struct job *job = map_get(&rt->jobs.by_id, w.id);
     if (job) {
         atomic_store(&job->beat_ms, rt_mono(rt));
         request_answer(req, &(pawl_reply){.status = PAWL_OK});

@@ -14,28 +14,28 @@
 /* Called with the lock held; leaves it for the call. */
 static void call_first(pawl_runtime *rt)
 {
-    struct job *job = rt->cancels.first;
-    rt->cancels.first = job->next_cancelled;
+    struct job *job = rt->workers.cancels.first;
+    rt->workers.cancels.first = job->next_cancelled;
     job->cancel_state = CANCEL_CALLING;
     job->cancel_caller = pthread_self();
     void (*fn)(void *arg) = job->on_cancel;
     void *arg = job->on_cancel_arg;
-    pthread_mutex_unlock(&rt->cancels.lock);
+    pthread_mutex_unlock(&rt->workers.cancels.lock);
     fn(arg);
-    pthread_mutex_lock(&rt->cancels.lock);
+    pthread_mutex_lock(&rt->workers.cancels.lock);
     job->cancel_state = CANCEL_NONE;
-    pthread_cond_broadcast(&rt->cancels.changed);
+    pthread_cond_broadcast(&rt->workers.cancels.changed);
 }
 
 static void *call_all(void *arg)
 {
     pawl_runtime *rt = arg;
-    pthread_mutex_lock(&rt->cancels.lock);
-    while (rt->cancels.first)
+    pthread_mutex_lock(&rt->workers.cancels.lock);
+    while (rt->workers.cancels.first)
         call_first(rt);
-    rt->cancels.threads--;
-    pthread_cond_broadcast(&rt->cancels.changed);
-    pthread_mutex_unlock(&rt->cancels.lock);
+    rt->workers.cancels.threads--;
+    pthread_cond_broadcast(&rt->workers.cancels.changed);
+    pthread_mutex_unlock(&rt->workers.cancels.lock);
     return NULL;
 }
 
@@ -44,13 +44,13 @@ static void *call_all(void *arg)
 static void spawn(pawl_runtime *rt)
 {
     pthread_t thread;
-    if (!rt->threaded || rt->cancels.threads >= THREADS_MAX)
+    if (!rt->threads.on || rt->workers.cancels.threads >= THREADS_MAX)
         return;
     int rc = pthread_create(&thread, NULL, call_all, rt);
     if (rc == 0) {
         (void)pthread_detach(thread);
-        rt->cancels.threads++;
-    } else if (!rt->cancels.threads) {
+        rt->workers.cancels.threads++;
+    } else if (!rt->workers.cancels.threads) {
         log_error(&rt->log, "work", "no thread for a callback of a cancelled activity",
                   "why=\"%s\"", strerror(rc));
     }
@@ -59,10 +59,10 @@ static void spawn(pawl_runtime *rt)
 void job_cancel(struct job *job)
 {
     pawl_runtime *rt = job->rt;
-    pthread_mutex_lock(&rt->cancels.lock);
+    pthread_mutex_lock(&rt->workers.cancels.lock);
     atomic_store(&job->cancelled, true);
     if (job->on_cancel && job->cancel_state == CANCEL_NONE) {
-        struct job **at = &rt->cancels.first;
+        struct job **at = &rt->workers.cancels.first;
         while (*at)
             at = &(*at)->next_cancelled;
         *at = job;
@@ -70,13 +70,13 @@ void job_cancel(struct job *job)
         job->cancel_state = CANCEL_QUEUED;
         spawn(rt);
     }
-    pthread_mutex_unlock(&rt->cancels.lock);
+    pthread_mutex_unlock(&rt->workers.cancels.lock);
 }
 
 /* Called with the lock held: nobody else calls, or is about to.  True: this very thread does. */
 static bool take_out(pawl_runtime *rt, struct job *job)
 {
-    for (struct job **at = &rt->cancels.first; *at; at = &(*at)->next_cancelled)
+    for (struct job **at = &rt->workers.cancels.first; *at; at = &(*at)->next_cancelled)
         if (*at == job) {
             *at = job->next_cancelled;
             job->cancel_state = CANCEL_NONE;
@@ -85,7 +85,7 @@ static bool take_out(pawl_runtime *rt, struct job *job)
     while (job->cancel_state == CANCEL_CALLING) {
         if (pthread_equal(job->cancel_caller, pthread_self()))
             return true;
-        pthread_cond_wait(&rt->cancels.changed, &rt->cancels.lock);
+        pthread_cond_wait(&rt->workers.cancels.changed, &rt->workers.cancels.lock);
     }
     return false;
 }
@@ -93,12 +93,12 @@ static bool take_out(pawl_runtime *rt, struct job *job)
 void cancel_set(struct job *job, void (*fn)(void *arg), void *arg)
 {
     pawl_runtime *rt = job->rt;
-    pthread_mutex_lock(&rt->cancels.lock);
+    pthread_mutex_lock(&rt->workers.cancels.lock);
     bool inside = take_out(rt, job);
     job->on_cancel = fn;
     job->on_cancel_arg = arg;
     bool now = fn && !inside && atomic_load(&job->cancelled);
-    pthread_mutex_unlock(&rt->cancels.lock);
+    pthread_mutex_unlock(&rt->workers.cancels.lock);
     if (now)
         fn(arg);
 }
@@ -106,24 +106,24 @@ void cancel_set(struct job *job, void (*fn)(void *arg), void *arg)
 void cancel_forget(struct job *job)
 {
     pawl_runtime *rt = job->rt;
-    pthread_mutex_lock(&rt->cancels.lock);
+    pthread_mutex_lock(&rt->workers.cancels.lock);
     (void)take_out(rt, job);
     job->on_cancel = NULL;
-    pthread_mutex_unlock(&rt->cancels.lock);
+    pthread_mutex_unlock(&rt->workers.cancels.lock);
 }
 
 void cancel_run_here(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->cancels.lock);
-    while (rt->cancels.first)
+    pthread_mutex_lock(&rt->workers.cancels.lock);
+    while (rt->workers.cancels.first)
         call_first(rt);
-    pthread_mutex_unlock(&rt->cancels.lock);
+    pthread_mutex_unlock(&rt->workers.cancels.lock);
 }
 
 void cancel_stop(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->cancels.lock);
-    while (rt->cancels.threads)
-        pthread_cond_wait(&rt->cancels.changed, &rt->cancels.lock);
-    pthread_mutex_unlock(&rt->cancels.lock);
+    pthread_mutex_lock(&rt->workers.cancels.lock);
+    while (rt->workers.cancels.threads)
+        pthread_cond_wait(&rt->workers.cancels.changed, &rt->workers.cancels.lock);
+    pthread_mutex_unlock(&rt->workers.cancels.lock);
 }

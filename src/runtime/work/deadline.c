@@ -15,7 +15,7 @@
 
 static void look_at_row(pawl_runtime *rt, const pawl_work *w)
 {
-    struct job *job = map_get(&rt->jobs, w->id);
+    struct job *job = map_get(&rt->jobs.by_id, w->id);
     struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
     bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
     bool running = leased || (job && atomic_load(&job->began_ms));
@@ -58,10 +58,11 @@ void deadline_look(pawl_runtime *rt)
         health_unread(rt, &err);
         return;
     }
-    rt->look_deadlines = list.count == 256;
+    rt->due.look_deadlines = list.count == 256;
     for (size_t i = 0; i < list.count; i++)
         if (stage_has_work(rt, list.items[i].id))
-            rt->look_deadlines = true; /* its result came in time and is on the way: after that */
+            rt->due.look_deadlines =
+                true; /* its result came in time and is on the way: after that */
         else
             look_at_row(rt, &list.items[i]);
 }

@@ -23,26 +23,26 @@
 
 bool job_admit(pawl_runtime *rt, const pawl_work *w)
 {
-    if (rt->stop || w->visible_ms > rt->now_ms || !lane_is_ours(rt, w->name))
+    if (rt->inbox.stop || w->visible_ms > rt->now_ms || !lane_is_ours(rt, w->name))
         return false;
-    if (rt->store_backlog || rt->backlog + rt->admitted >= BACKLOG_MAX) {
-        rt->store_backlog = true;
+    if (rt->jobs.store_backlog || rt->jobs.backlog + rt->jobs.admitted >= BACKLOG_MAX) {
+        rt->jobs.store_backlog = true;
         return false;
     }
-    rt->admitted++;
+    rt->jobs.admitted++;
     return true;
 }
 
 void job_take(pawl_runtime *rt, const pawl_work *w)
 {
     struct job *job = job_create(rt, w);
-    if (!job || !map_put(&rt->jobs, w->id, job)) { /* the row stays; fetched again */
+    if (!job || !map_put(&rt->jobs.by_id, w->id, job)) { /* the row stays; fetched again */
         job_free(job);
         rt->store->ops->abandon_work(rt->store, &w->id, 1);
-        rt->store_backlog = true;
+        rt->jobs.store_backlog = true;
         return;
     }
-    rt->backlog++;
+    rt->jobs.backlog++;
     if (once_is_lost(&job->policy, w)) {
         job_forget(rt, job);
         once_lost(rt, w);
@@ -66,14 +66,14 @@ void job_take(pawl_runtime *rt, const pawl_work *w)
 
 void job_fetch(pawl_runtime *rt)
 {
-    while (rt->store_backlog && rt->backlog < BACKLOG_MAX / 2 && !rt->stop) {
+    while (rt->jobs.store_backlog && rt->jobs.backlog < BACKLOG_MAX / 2 && !rt->inbox.stop) {
         pawl_work_list list;
         pawl_error err;
         const pawl_str *names;
         arena_reset(&rt->load_mem);
         size_t n = lane_ours(rt, &rt->load_mem, &names);
         if (!n) {
-            rt->store_backlog = false;
+            rt->jobs.store_backlog = false;
             return;
         }
         if (store_fetch_work(rt->store, rt->now_ms, names, n, FETCH_AT_ONCE, &rt->load_mem, &list,
@@ -82,11 +82,11 @@ void job_fetch(pawl_runtime *rt)
             return;
         }
         if (list.count < FETCH_AT_ONCE)
-            rt->store_backlog = false;
+            rt->jobs.store_backlog = false;
         for (size_t i = 0; i < list.count; i++)
             if (list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
                 hold_work(rt, list.items[i].id, list.items[i].visible_ms);
-            else if (!map_get(&rt->jobs, list.items[i].id))
+            else if (!map_get(&rt->jobs.by_id, list.items[i].id))
                 job_take(rt, &list.items[i]);
     }
 }
@@ -143,7 +143,7 @@ void job_done(pawl_runtime *rt, struct job *job)
     job_forget(rt, job);
     if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: somebody takes it again */
         rt->store->ops->abandon_work(rt->store, &job->work.id, 1);
-        rt->store_backlog = true;
+        rt->jobs.store_backlog = true;
     }
     if (job->given_up || job->verdict == JOB_SKIPPED) {
         job_free(job);
@@ -180,14 +180,14 @@ void job_done(pawl_runtime *rt, struct job *job)
 
 void job_withdraw(pawl_runtime *rt, uint64_t work_id)
 {
-    struct job *job = map_get(&rt->jobs, work_id);
+    struct job *job = map_get(&rt->jobs.by_id, work_id);
     if (!job)
         return;
     job_forget(rt, job);
     job->given_up = true;
     job_cancel(job); /* the worker hands it back, then it is freed */
-    if (rt->job_withdrawn)
-        rt->job_withdrawn(rt, job);
+    if (rt->jobs.withdrawn)
+        rt->jobs.withdrawn(rt, job);
 }
 
 /* ---- Limits of a running attempt --------------------------------------------- */
@@ -219,15 +219,15 @@ void job_look_limits(pawl_runtime *rt)
 {
     int64_t now = rt_mono(rt);
     struct heap_node *top;
-    while ((top = heap_top(&rt->limits)) && top->key <= now) {
+    while ((top = heap_top(&rt->jobs.limits)) && top->key <= now) {
         struct job *job = CONTAINER_OF(top, struct job, limit);
-        heap_remove(&rt->limits, top);
+        heap_remove(&rt->jobs.limits, top);
         int64_t began = atomic_load(&job->began_ms);
         int64_t at = began ? job_limit(job, atomic_load(&job->beat_ms), began)
                            : now + 1000; /* still queued: the clock of the attempt stands */
         if (at > now) {
             top->key = at;
-            need_memory(heap_push(&rt->limits, top));
+            need_memory(heap_push(&rt->jobs.limits, top));
             continue;
         }
         bool silent = !job->policy.start_to_close_ms || now < began + job->policy.start_to_close_ms;

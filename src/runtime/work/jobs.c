@@ -43,7 +43,7 @@ struct job *job_create(pawl_runtime *rt, const pawl_work *w)
     pthread_mutex_init(&job->token_lock, NULL);
     arena_init(&job->mem);
     job->policy = policy_parse(job->work.attrs, &job->mem);
-    job->unfused = idset_has(&rt->suspects, w->id);
+    job->unfused = idset_has(&rt->blame.suspects, w->id);
     return job;
 }
 
@@ -52,7 +52,7 @@ static void free_place(struct job *job)
 {
     if (!job->once_out)
         return;
-    job->rt->once_out--;
+    job->rt->once.out--;
     job->share->once_out--;
 }
 
@@ -79,25 +79,25 @@ int64_t job_limit(const struct job *job, int64_t beat_ms, int64_t began_ms)
 
 void job_forget(pawl_runtime *rt, struct job *job)
 {
-    heap_remove(&rt->limits, &job->limit);
-    if (map_get(&rt->jobs, job->work.id) == job) {
-        map_remove(&rt->jobs, job->work.id);
-        *(job->aside ? &rt->aside : &rt->backlog) -= 1;
+    heap_remove(&rt->jobs.limits, &job->limit);
+    if (map_get(&rt->jobs.by_id, job->work.id) == job) {
+        map_remove(&rt->jobs.by_id, job->work.id);
+        *(job->aside ? &rt->jobs.aside : &rt->jobs.backlog) -= 1;
     }
 }
 
 void job_set_aside(pawl_runtime *rt, struct job *job)
 {
-    if (job->aside || rt->aside >= ASIDE_MAX || map_get(&rt->jobs, job->work.id) != job)
+    if (job->aside || rt->jobs.aside >= ASIDE_MAX || map_get(&rt->jobs.by_id, job->work.id) != job)
         return;
     job->aside = true;
-    rt->aside++;
-    rt->backlog--;
+    rt->jobs.aside++;
+    rt->jobs.backlog--;
 }
 
 int64_t job_next_limit(pawl_runtime *rt)
 {
-    struct heap_node *top = heap_top(&rt->limits);
+    struct heap_node *top = heap_top(&rt->jobs.limits);
     return top ? top->key : INT64_MAX;
 }
 
@@ -107,6 +107,6 @@ void job_watch(pawl_runtime *rt, struct job *job)
         return;
     int64_t now = rt_mono(rt);
     job->limit.key = job_limit(job, now, now);
-    job->limit.tie = ++rt->job_tie;
-    need_memory(heap_push(&rt->limits, &job->limit));
+    job->limit.tie = ++rt->jobs.tie;
+    need_memory(heap_push(&rt->jobs.limits, &job->limit));
 }

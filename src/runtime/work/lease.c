@@ -51,12 +51,12 @@ void lease_refuse(pawl_runtime *rt, struct item *item)
 
 void lease_stop(pawl_runtime *rt)
 {
-    while (rt->polls) {
-        struct lease_call *q = rt->polls;
-        rt->polls = q->next;
+    while (rt->leases.polls) {
+        struct lease_call *q = rt->leases.polls;
+        rt->leases.polls = q->next;
         lease_refuse(rt, &q->item);
     }
-    rt->polls_end = &rt->polls;
+    rt->leases.polls_end = &rt->leases.polls;
 }
 
 void lease_committed(pawl_runtime *rt, struct stage *s)
@@ -213,7 +213,7 @@ static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
         hold_work(rt, w->id, w->visible_ms);
         return false;
     }
-    if (map_get(&rt->jobs, w->id))
+    if (map_get(&rt->jobs.by_id, w->id))
         return false;
     bool full = at->bytes >= POLL_BYTES;
     if (full || stage_has_work(rt, w->id)) { /* its result came in time: about to be recorded */
@@ -249,7 +249,7 @@ static void lease_row(pawl_runtime *rt, struct polling *at, const pawl_work *w, 
     at->s = put_row(rt, at->s, w, token.ptr, to->locked_until_ms);
     crew_freed(rt, w->id); /* whoever had it before */
     crew_leased(rt, at->q->worker, w, to->locked_until_ms);
-    job_began(rt, w, idset_has(&rt->suspects, w->id), rt->now_ms);
+    job_began(rt, w, idset_has(&rt->blame.suspects, w->id), rt->now_ms);
     at->bytes += w->input.len;
 }
 
@@ -291,7 +291,7 @@ static bool try_poll(pawl_runtime *rt, struct lease_call *q)
     q->reply = (pawl_worker_reply){.status = PAWL_OK, .leases = leases};
     if (take_rows(rt, &at, leases, &err) != PAWL_OK) {
         health_unread(rt, &err);
-        rt->lease_look = true;
+        rt->leases.look = true;
     }
     if (at.later.count)
         rt->store->ops->abandon_work(rt->store, at.later.items, at.later.count);
@@ -305,8 +305,8 @@ static void poll_wait(pawl_runtime *rt, struct lease_call *q)
     if (!q->until_mono_ms)
         q->until_mono_ms = rt_mono(rt) + q->wait_ms;
     q->next = NULL;
-    *rt->polls_end = q;
-    rt->polls_end = &q->next;
+    *rt->leases.polls_end = q;
+    rt->leases.polls_end = &q->next;
 }
 
 static void poll(pawl_runtime *rt, struct lease_call *q)
@@ -327,13 +327,13 @@ void lease_handle(pawl_runtime *rt, struct item *item)
 
 void lease_look(pawl_runtime *rt)
 {
-    struct lease_call *q = rt->polls;
-    if (!q || (!rt->lease_look && rt_mono(rt) < lease_next(rt)))
+    struct lease_call *q = rt->leases.polls;
+    if (!q || (!rt->leases.look && rt_mono(rt) < lease_next(rt)))
         return;
-    bool look = rt->lease_look;
-    rt->lease_look = false;
-    rt->polls = NULL;
-    rt->polls_end = &rt->polls;
+    bool look = rt->leases.look;
+    rt->leases.look = false;
+    rt->leases.polls = NULL;
+    rt->leases.polls_end = &rt->leases.polls;
     int64_t mono = rt_mono(rt);
     for (struct lease_call *next; q; q = next) {
         next = q->next;
@@ -348,13 +348,13 @@ void lease_look(pawl_runtime *rt)
 
 void lease_end_wait(pawl_runtime *rt, const void *arg)
 {
-    for (struct lease_call **at = &rt->polls; *at; at = &(*at)->next) {
+    for (struct lease_call **at = &rt->leases.polls; *at; at = &(*at)->next) {
         struct lease_call *q = *at;
         if (q->arg != arg)
             continue;
         *at = q->next;
         if (!*at)
-            rt->polls_end = at;
+            rt->leases.polls_end = at;
         answer(q, &(pawl_worker_reply){.status = PAWL_OK});
         return;
     }
@@ -363,7 +363,7 @@ void lease_end_wait(pawl_runtime *rt, const void *arg)
 int64_t lease_next(const pawl_runtime *rt)
 {
     int64_t at = INT64_MAX;
-    for (const struct lease_call *q = rt->polls; q; q = q->next)
+    for (const struct lease_call *q = rt->leases.polls; q; q = q->next)
         if (q->until_mono_ms < at)
             at = q->until_mono_ms;
     return at;

@@ -5,7 +5,7 @@
  * The work row carries the lease (lock_token, lock_until_ms), so a restart knows
  * it.  The end of a lease is a deadline of the row: it wakes the engine, and the
  * row is free again with one attempt and one crash more.  A poll that finds
- * nothing waits in rt->polls until free work appears or its time is over; no
+ * nothing waits in rt->leases.polls until free work appears or its time is over; no
  * thread waits.
  *
  *   lease_client.c   a worker's call, made on its thread

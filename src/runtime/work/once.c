@@ -37,9 +37,9 @@ static void post_here(pawl_runtime *rt, struct job *job, enum job_verdict verdic
 
 static bool is_closing(pawl_runtime *rt)
 {
-    pthread_mutex_lock(&rt->work_lock);
-    bool closing = rt->workers_stop;
-    pthread_mutex_unlock(&rt->work_lock);
+    pthread_mutex_lock(&rt->workers.lock);
+    bool closing = rt->workers.stop;
+    pthread_mutex_unlock(&rt->workers.lock);
     return closing;
 }
 
@@ -48,13 +48,13 @@ void once_take(pawl_runtime *rt, struct job *job)
     struct share *s = job->share = share_of(rt, job);
     if (!s->once_end) { /* the first of its name */
         s->once_end = &s->once_first;
-        s->once_next = rt->once_shares;
-        rt->once_shares = s;
+        s->once_next = rt->once.shares;
+        rt->once.shares = s;
     }
     job->next_queued = NULL;
     *s->once_end = job;
     s->once_end = &job->next_queued;
-    rt->once_waiting++;
+    rt->once.waiting++;
     once_look(rt);
 }
 
@@ -64,7 +64,7 @@ static struct job *take_first(pawl_runtime *rt, struct share *s)
     s->once_first = job->next_queued;
     if (!s->once_first)
         s->once_end = &s->once_first;
-    rt->once_waiting--;
+    rt->once.waiting--;
     return job;
 }
 
@@ -78,10 +78,10 @@ static bool is_before(const struct share *a, const struct share *b)
 static struct share *next_share(const pawl_runtime *rt)
 {
     struct share *best = NULL;
-    bool room = share_has_room(rt, rt->once_out);
-    if (rt->once_out >= rt->opts.workers)
+    bool room = share_has_room(rt, rt->once.out);
+    if (rt->once.out >= rt->opts.workers)
         return NULL;
-    for (struct share *s = rt->once_shares; s; s = s->once_next)
+    for (struct share *s = rt->once.shares; s; s = s->once_next)
         if (s->once_first && (room || !s->once_out) && (!best || is_before(s, best)))
             best = s;
     return best;
@@ -90,16 +90,16 @@ static struct share *next_share(const pawl_runtime *rt)
 void once_look(pawl_runtime *rt)
 {
     struct share *s;
-    while (rt->once_waiting && (s = next_share(rt))) {
+    while (rt->once.waiting && (s = next_share(rt))) {
         struct job *job = take_first(rt, s);
         if (job->given_up) { /* withdrawn while it waited */
             job_free(job);
             continue;
         }
         job->once_out = true;
-        rt->once_out++;
+        rt->once.out++;
         s->once_out++;
-        s->once_turn = ++rt->once_turns;
+        s->once_turn = ++rt->once.turns;
         post_here(rt, job, JOB_BEGINS);
     }
 }
@@ -143,17 +143,17 @@ void once_committed(pawl_runtime *rt, struct job *job)
 void once_give_back(pawl_runtime *rt)
 {
     struct job *job;
-    pthread_mutex_lock(&rt->work_lock);
+    pthread_mutex_lock(&rt->workers.lock);
     while ((job = share_take_marked(rt))) {
         job->verdict = JOB_UNBEGUN;
         (void)inbox_post(rt, &job->item);
     }
-    pthread_mutex_unlock(&rt->work_lock);
+    pthread_mutex_unlock(&rt->workers.lock);
 }
 
 void once_free(pawl_runtime *rt)
 {
-    for (struct share *s = rt->once_shares; s; s = s->once_next)
+    for (struct share *s = rt->once.shares; s; s = s->once_next)
         while (s->once_first)
             job_free(take_first(rt, s));
 }

@@ -153,8 +153,8 @@ uint32_t retry_crash_limit(const pawl_runtime *rt, const struct call_policy *p)
 
 void retry_poison(pawl_runtime *rt, struct job *job, const char *text)
 {
-    map_remove(&rt->jobs, job->work.id);
-    rt->backlog--;
+    map_remove(&rt->jobs.by_id, job->work.id);
+    rt->jobs.backlog--;
     COUNT(rt, quarantined);
     log_error(&rt->log, "work", "activity given up", "instance=%.*s activity=%.*s why=\"%s\"",
               PAWL_FMT(job->work.instance), PAWL_FMT(job->work.name), text);

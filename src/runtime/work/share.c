@@ -11,13 +11,13 @@
 struct share *share_of(pawl_runtime *rt, const struct job *job)
 {
     uint64_t key = (uintptr_t)job->activity;
-    struct share *s = map_get(&rt->shares, key);
+    struct share *s = map_get(&rt->shares.by_name, key);
     if (s)
         return s;
     s = calloc(1, sizeof(*s));
-    if (!s || !map_put(&rt->shares, key, s)) { /* less fair, that is all */
+    if (!s || !map_put(&rt->shares.by_name, key, s)) { /* less fair, that is all */
         free(s);
-        return &rt->share_of_rest;
+        return &rt->shares.rest;
     }
     return s;
 }
@@ -27,15 +27,15 @@ void share_add(pawl_runtime *rt, struct job *job)
     struct share *s = job->share ? job->share : share_of(rt, job);
     if (!s->first) {
         s->next = NULL;
-        *rt->shares_end = s;
-        rt->shares_end = &s->next;
+        *rt->shares.end = s;
+        rt->shares.end = &s->next;
         s->end = &s->first;
     }
     job->share = s;
     job->next_queued = NULL;
     *s->end = job;
     s->end = &job->next_queued;
-    rt->queue_count++;
+    rt->shares.queued++;
 }
 
 bool share_has_room(const pawl_runtime *rt, uint32_t running)
@@ -46,9 +46,9 @@ bool share_has_room(const pawl_runtime *rt, uint32_t running)
 /* The place in the list of the share whose turn it is. */
 static struct share **find(const pawl_runtime *rt)
 {
-    bool room = share_has_room(rt, rt->running);
+    bool room = share_has_room(rt, rt->workers.running);
     struct share **best = NULL;
-    for (struct share *const *at = &rt->shares_waiting; *at; at = &(*at)->next)
+    for (struct share *const *at = &rt->shares.waiting; *at; at = &(*at)->next)
         if ((room || !(*at)->running) && (!best || (*at)->running < (*best)->running))
             best = (struct share **)(uintptr_t)at;
     return best;
@@ -56,12 +56,12 @@ static struct share **find(const pawl_runtime *rt)
 
 bool share_may(const pawl_runtime *rt)
 {
-    return rt->shares_waiting && find(rt);
+    return rt->shares.waiting && find(rt);
 }
 
 struct job *share_take(pawl_runtime *rt)
 {
-    struct share **at = rt->shares_waiting ? find(rt) : NULL;
+    struct share **at = rt->shares.waiting ? find(rt) : NULL;
     if (!at)
         return NULL;
     struct share *s = *at;
@@ -70,15 +70,15 @@ struct job *share_take(pawl_runtime *rt)
     if (s->next || !s->first) { /* to the end of the list, or out of it */
         *at = s->next;
         if (!s->next)
-            rt->shares_end = at;
+            rt->shares.end = at;
         if (s->first) {
             s->next = NULL;
-            *rt->shares_end = s;
-            rt->shares_end = &s->next;
+            *rt->shares.end = s;
+            rt->shares.end = &s->next;
         }
     }
     s->running++;
-    rt->queue_count--;
+    rt->shares.queued--;
     return job;
 }
 
@@ -90,7 +90,7 @@ void share_done(struct share *s)
 /* Its queue may be empty now, and is still in the list: nobody takes from it any more. */
 struct job *share_take_marked(pawl_runtime *rt)
 {
-    for (struct share *s = rt->shares_waiting; s; s = s->next)
+    for (struct share *s = rt->shares.waiting; s; s = s->next)
         for (struct job **at = &s->first; *at; at = &(*at)->next_queued) {
             struct job *job = *at;
             if (!job->marked)
@@ -98,7 +98,7 @@ struct job *share_take_marked(pawl_runtime *rt)
             *at = job->next_queued;
             if (!*at)
                 s->end = at;
-            rt->queue_count--;
+            rt->shares.queued--;
             return job;
         }
     return NULL;
@@ -106,14 +106,14 @@ struct job *share_take_marked(pawl_runtime *rt)
 
 void share_free(pawl_runtime *rt)
 {
-    for (struct share *s = rt->shares_waiting; s; s = s->next)
+    for (struct share *s = rt->shares.waiting; s; s = s->next)
         for (struct job *job = s->first, *next; job; job = next) {
             next = job->next_queued;
             job_free(job);
         }
-    rt->shares_waiting = NULL;
+    rt->shares.waiting = NULL;
     struct share *s;
-    for (size_t cursor = 0; (s = map_next(&rt->shares, &cursor));)
+    for (size_t cursor = 0; (s = map_next(&rt->shares.by_name, &cursor));)
         free(s);
-    map_deinit(&rt->shares);
+    map_deinit(&rt->shares.by_name);
 }

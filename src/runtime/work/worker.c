@@ -55,7 +55,7 @@ static void *worker_main(void *p);
  * engine, who is the caller then, tries again. */
 static void none_started(pawl_runtime *rt, int why)
 {
-    if (rt->worker_count || atomic_exchange(&rt->no_workers, true))
+    if (rt->workers.count || atomic_exchange(&rt->workers.none, true))
         return;
     log_error(&rt->log, "work", "no thread for activities can be started; trying again",
               "why=\"%s\"", strerror(why));
@@ -64,22 +64,22 @@ static void none_started(pawl_runtime *rt, int why)
 /* One more thread, if allowed.  Called with work_lock held. */
 static bool spawn_locked(pawl_runtime *rt)
 {
-    if (!rt->threaded || rt->workers_stop || rt->worker_count >= rt->opts.workers)
+    if (!rt->threads.on || rt->workers.stop || rt->workers.count >= rt->opts.workers)
         return false;
     struct worker_arg *arg = malloc(sizeof(*arg));
     if (!arg) {
         none_started(rt, ENOMEM);
         return false;
     }
-    *arg = (struct worker_arg){rt, rt->worker_count};
-    int rc = pthread_create(&rt->workers[rt->worker_count], NULL, worker_main, arg);
+    *arg = (struct worker_arg){rt, rt->workers.count};
+    int rc = pthread_create(&rt->workers.threads[rt->workers.count], NULL, worker_main, arg);
     if (rc != 0) {
         free(arg);
         none_started(rt, rc);
         return false;
     }
-    rt->worker_count++;
-    atomic_store(&rt->no_workers, false);
+    rt->workers.count++;
+    atomic_store(&rt->workers.none, false);
     return true;
 }
 
@@ -87,18 +87,18 @@ static bool spawn_locked(pawl_runtime *rt)
  * signal work_ready without it, or who is woken meets a lock. */
 static bool rouse_locked(pawl_runtime *rt)
 {
-    if (rt->rousing || !share_may(rt))
+    if (rt->workers.rousing || !share_may(rt))
         return false;
-    rt->rousing = rt->worker_idle || spawn_locked(rt);
-    return rt->worker_idle;
+    rt->workers.rousing = rt->workers.idle || spawn_locked(rt);
+    return rt->workers.idle;
 }
 
 static void unlock_and_rouse(pawl_runtime *rt)
 {
     bool signal = rouse_locked(rt);
-    pthread_mutex_unlock(&rt->work_lock);
+    pthread_mutex_unlock(&rt->workers.lock);
     if (signal)
-        pthread_cond_signal(&rt->work_ready);
+        pthread_cond_signal(&rt->workers.ready);
 }
 
 static void *worker_main(void *p)
@@ -106,27 +106,27 @@ static void *worker_main(void *p)
     struct worker_arg arg = *(struct worker_arg *)p;
     pawl_runtime *rt = arg.rt;
     free(p);
-    pthread_mutex_lock(&rt->work_lock);
-    rt->rousing = false;
-    while (!rt->workers_stop) {
+    pthread_mutex_lock(&rt->workers.lock);
+    rt->workers.rousing = false;
+    while (!rt->workers.stop) {
         struct job *job = share_take(rt);
         if (!job) {
-            rt->worker_idle++;
-            pthread_cond_wait(&rt->work_ready, &rt->work_lock);
-            rt->worker_idle--;
-            rt->rousing = false;
+            rt->workers.idle++;
+            pthread_cond_wait(&rt->workers.ready, &rt->workers.lock);
+            rt->workers.idle--;
+            rt->workers.rousing = false;
             continue;
         }
         struct share *share = job->share;
-        rt->running++;
+        rt->workers.running++;
         unlock_and_rouse(rt);
         run_job(rt, job, arg.index);
-        pthread_mutex_lock(&rt->work_lock);
+        pthread_mutex_lock(&rt->workers.lock);
         share_done(share);
-        if (--rt->running == 0 && rt->workers_stop)
-            pthread_cond_broadcast(&rt->work_ready);
+        if (--rt->workers.running == 0 && rt->workers.stop)
+            pthread_cond_broadcast(&rt->workers.ready);
     }
-    pthread_mutex_unlock(&rt->work_lock);
+    pthread_mutex_unlock(&rt->workers.lock);
     return NULL;
 }
 
@@ -135,34 +135,34 @@ static void *worker_main(void *p)
 void worker_queue(pawl_runtime *rt, struct job *job)
 {
     job->next_queued = NULL;
-    *rt->handing_end = job;
-    rt->handing_end = &job->next_queued;
-    if (++rt->handing_count >= HAND_OUT)
+    *rt->workers.handing_end = job;
+    rt->workers.handing_end = &job->next_queued;
+    if (++rt->workers.handing_count >= HAND_OUT)
         worker_flush(rt);
 }
 
 void worker_flush(pawl_runtime *rt)
 {
-    if (!rt->handing)
+    if (!rt->workers.handing)
         return;
-    pthread_mutex_lock(&rt->work_lock);
-    for (struct job *job = rt->handing, *next; job; job = next) {
+    pthread_mutex_lock(&rt->workers.lock);
+    for (struct job *job = rt->workers.handing, *next; job; job = next) {
         next = job->next_queued;
         share_add(rt, job);
     }
-    rt->handing = NULL;
-    rt->handing_end = &rt->handing;
-    rt->handing_count = 0;
+    rt->workers.handing = NULL;
+    rt->workers.handing_end = &rt->workers.handing;
+    rt->workers.handing_count = 0;
     unlock_and_rouse(rt);
 }
 
 void worker_look(pawl_runtime *rt)
 {
-    if (!atomic_load_explicit(&rt->no_workers, memory_order_relaxed))
+    if (!atomic_load_explicit(&rt->workers.none, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&rt->work_lock);
-    if (!rt->shares_waiting)
-        atomic_store(&rt->no_workers, false);
+    pthread_mutex_lock(&rt->workers.lock);
+    if (!rt->shares.waiting)
+        atomic_store(&rt->workers.none, false);
     unlock_and_rouse(rt);
 }
 
@@ -170,16 +170,16 @@ int worker_run_here(pawl_runtime *rt, int max)
 {
     int n = 0;
     for (; n < max; n++) {
-        pthread_mutex_lock(&rt->work_lock);
+        pthread_mutex_lock(&rt->workers.lock);
         struct job *job = share_take(rt);
         struct share *share = job ? job->share : NULL;
-        pthread_mutex_unlock(&rt->work_lock);
+        pthread_mutex_unlock(&rt->workers.lock);
         if (!job)
             break;
         run_job(rt, job, 0);
-        pthread_mutex_lock(&rt->work_lock);
+        pthread_mutex_lock(&rt->workers.lock);
         share_done(share);
-        pthread_mutex_unlock(&rt->work_lock);
+        pthread_mutex_unlock(&rt->workers.lock);
     }
     return n;
 }
@@ -187,15 +187,16 @@ int worker_run_here(pawl_runtime *rt, int max)
 bool worker_stop(pawl_runtime *rt, int64_t ms)
 {
     struct timespec until = deadline_in(ms);
-    pthread_mutex_lock(&rt->work_lock);
-    rt->workers_stop = true;
-    pthread_cond_broadcast(&rt->work_ready);
-    while (rt->running && pthread_cond_timedwait(&rt->work_ready, &rt->work_lock, &until) == 0)
+    pthread_mutex_lock(&rt->workers.lock);
+    rt->workers.stop = true;
+    pthread_cond_broadcast(&rt->workers.ready);
+    while (rt->workers.running &&
+           pthread_cond_timedwait(&rt->workers.ready, &rt->workers.lock, &until) == 0)
         ;
-    bool all = rt->running == 0;
-    uint32_t count = rt->worker_count; /* no more are started now */
-    pthread_mutex_unlock(&rt->work_lock);
+    bool all = rt->workers.running == 0;
+    uint32_t count = rt->workers.count; /* no more are started now */
+    pthread_mutex_unlock(&rt->workers.lock);
     for (uint32_t i = 0; i < count; i++) /* one that is left behind ends when it can */
-        all ? pthread_join(rt->workers[i], NULL) : pthread_detach(rt->workers[i]);
+        all ? pthread_join(rt->workers.threads[i], NULL) : pthread_detach(rt->workers.threads[i]);
     return all;
 }

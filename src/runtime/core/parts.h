@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/parts.h -- the parts of a runtime: who has which fields.
+ *
+ * Everything marked [engine] belongs to the thread that has the engine and has no lock.  The files
+ * that touch a part are named with its member in runtime.h, and tools/check-parts holds all others
+ * to the functions of its header.
+ */
+#ifndef PAWL_RUNTIME_PARTS_H
+#define PAWL_RUNTIME_PARTS_H
+
+#include "runtime/core/travel.h"
+
+struct fiber_pool;
+struct slots;
+struct felling;
+struct crew;
+struct queue_desk;
+struct coming;
+struct tally;
+
+/* Until when the engine has nothing to do. */
+struct idle_until {
+    int64_t mono_ms;
+    int64_t due_ms; /* by the wall clock; INT64_MAX: nothing is due */
+};
+
+/* Which calls with a tag run on threads of this process (lane.h). */
+struct lanes {
+    char *text;     /* opts.tags */
+    pawl_str *tags; /* in it */
+    size_t count;
+    bool none; /* trials: every worker there is, is this process */
+};
+
+/* What arrives, from any thread (inbox.h); all under `lock`. */
+struct inbox {
+    pthread_mutex_t lock; /* of told.waiters, too */
+    pthread_cond_t wake;  /* the engine waits here */
+    struct item *first, **end;
+    int step_fd;           /* pawl_runtime_fd(), see embed.h; 0: nobody asked */
+    bool step_told;        /* and it is readable */
+    bool engine_waits;     /* asleep, and not told to wake */
+    bool woken;            /* told to: the next wait returns at once */
+    bool lent;             /* a borrower has the engine, see lend.h */
+    bool engine_wants;     /* and the time to wake has come meanwhile */
+    bool stopping;         /* no new requests */
+    atomic_bool stop;      /* engine thread ends */
+    atomic_size_t count;   /* of the list */
+    atomic_size_t light;   /* of these: what a borrower may take */
+    atomic_llong since_ms; /* mono: the first of them came; 0: it is empty */
+    void (*come)(void *);  /* calls the borrower; NULL: there is none */
+    void *come_arg;
+};
+
+/* The engine lent to another thread (lend.h). */
+struct lending {
+    size_t seen;              /* light items, when they were last looked at */
+    int64_t quiet_us;         /* mono: no more have come since */
+    struct idle_until sleeps; /* [engine] the engine thread does, until then */
+    uint32_t gather_misses;   /* [engine] waits that ended before all that was out had come */
+    unsigned slow_commits;    /* [engine] commits left before lending is allowed again */
+};
+
+/* Which threads there are (here.h, run.c). */
+struct threads {
+    pid_t pid;      /* the process it was opened in, or runs in */
+    unsigned forks; /* forks_behind() when it was started */
+    bool on;        /* it has threads of its own */
+    pthread_t engine;
+    atomic_bool stepping; /* by `stepper`, which never changes */
+    pthread_t stepper;
+};
+
+/* How the store is (health.h). */
+struct health {
+    pthread_mutex_t lock; /* guards trouble */
+    char trouble[PAWL_TROUBLE_BYTES];
+    atomic_bool full;                  /* new work is refused: the disk is full */
+    atomic_bool gone;                  /* so is everything: the store is not in its place … */
+    char gone_why[PAWL_TROUBLE_BYTES]; /* … and what to do; written before */
+    atomic_llong commit_began_ms;      /* mono; 0: none is under way */
+    pawl_status dead;                  /* FENCED or UNKNOWN: nothing runs any more */
+    int64_t retry_at_ms;               /* [engine] mono: do nothing before */
+    uint32_t failures;                 /* [engine] failed reads and commits in a row */
+    bool unread;                       /* [engine] only reads failed, no commit did */
+    bool refuse;                       /* [engine] gone: calls under way are to be refused */
+    int64_t look_ms;                   /* [engine] mono: the next look at its figures */
+    uint64_t damaged;                  /* [engine] rows, as last told */
+    uint64_t log_told;                 /* [engine] bytes of its log that were told; 0: short */
+};
+
+/* Who hears of a commit (told.h). */
+struct audience {
+    struct map waiters; /* instance id -> struct wait_node; under inbox.lock */
+    atomic_uint waiter_count;
+    pthread_mutex_t lock; /* guards the list of feeds and its number */
+    struct feed *feeds;
+    uint64_t feed_number;
+    atomic_uint feed_count;
+    bool feeding;              /* [engine] feeds are being called, under lock */
+    LIST(pawl_change) changes; /* [engine] of this commit, for the feeds */
+};
+
+/* Instances in memory (resident.h). [engine] */
+struct residents {
+    struct map by_uid; /* struct resident */
+    struct map by_id;  /* the same, by instance id */
+    struct resident *newest, *oldest;
+    size_t count, bytes, max;
+    struct fiber_pool *fibers;
+};
+
+/* Letters at hand (letter.h). [engine] */
+struct letters {
+    struct letter *todo, **todo_end;   /* to deliver, in order */
+    struct letter *later, **later_end; /* put off to the next group, in order */
+    size_t todo_count;
+    struct map inflight; /* message row id -> letter in memory */
+};
+
+/* Items taken from the inbox and not yet looked at (items.h). [engine] */
+struct items {
+    struct item *first, **end;
+    bool left_over; /* the last pass did not get to all of them: they go first */
+    bool hold;      /* stop delivering in this group: order would break */
+};
+
+/* Calls without an answer (owed.h). [engine] */
+struct owed {
+    struct item ring;
+    atomic_llong since_ms; /* mono: the oldest of them and of the items; 0: none */
+};
+
+/* The group being built (stage.h). [engine] */
+struct staging {
+    struct stage *first, **end;
+    size_t count;
+    uint64_t seed_key[2], seed_count; /* of the seeds of executions; new with each process */
+    uint64_t turn_item; /* row of the letter being delivered, for the blame; 0: not stored */
+    atomic_llong turn_began_ms; /* mono; 0: no turn runs */
+    _Atomic(const struct code_entry *) turn_code;
+};
+
+/* What is due in the store, and what is to be fetched. [engine] */
+struct due {
+    int64_t next_ms;
+    int64_t looked_ms; /* what was due then has been fetched, or will be (flags below) */
+    bool ask;          /* next_ms is only what this process knows: ask the store */
+    bool fetch_messages, look_deadlines;
+    bool mail_lies;            /* of this process' own messages: newer ones lie behind them */
+    uint32_t passes_unfetched; /* with rows to fetch, because so many letters are at hand */
+};
+
+/* What is to go (remove.h, retain.h, felling.h). [engine] */
+struct removal {
+    bool purge_left;          /* rows of removed instances and queues are left */
+    int64_t purge_at_ms;      /* mono: not before */
+    struct felling *fellings; /* large trees that are being removed */
+    struct {
+        int64_t at_ms;       /* mono: not before; INT64_MAX: nothing is due before something ends */
+        int64_t last_end_ms; /* no instance ended later */
+        int64_t cutoff_ms;   /* of the sweep: what ended before goes */
+        uint64_t cursor;     /* uids below are left of the sweep; 0: none is under way */
+        bool found;          /* the sweep met a finished root */
+    } retain;
+};
+
+/* Mail that waits. [engine] */
+struct mail_waiting {
+    struct idset codeless;     /* uids that wait for code */
+    struct idset piled;        /* uids whose waiting rows could not be read yet */
+    unsigned long generation;  /* of the registry, as last seen */
+    struct map boxes;          /* address -> what waits for it (mailbox.c) */
+    struct map kept_names;     /* name -> owned copy: mail kept for an instance not yet started */
+    struct map coming;         /* id -> a start by name that is on its way (coming.c) */
+    struct coming *spoken_for; /* ids decided in this pass */
+};
+
+/* What the last process left behind (recover.h). [engine] */
+struct blame {
+    struct idset suspects; /* work or message ids: run unfused */
+    bool unfused_requests; /* a start or raise took the process down last time: store it first */
+    int64_t recovered_ms;  /* wall, when what the last process left was looked at */
+};
+
+/* Stores without atomic rounds or delayed visibility (mend.h, hold.h). [engine] */
+struct peek {
+    struct idset mend; /* peek-lock mode: uids to put right first */
+    struct heap held;  /* what is not due yet */
+    struct map timers; /* the timers among them, each once */
+};
+
+/* Attempts in memory (jobs.h). [engine] */
+struct jobs {
+    struct map by_id;   /* work id -> struct job */
+    struct heap limits; /* mono clock */
+    size_t backlog;     /* not yet done */
+    size_t aside;       /* that only wait */
+    size_t admitted;    /* more of them, if this group commits */
+    bool store_backlog; /* free work waits in the store: new rows queue behind it */
+    uint64_t tie;
+    void (*withdrawn)(pawl_runtime *rt, const void *job); /* queue_withdraw() */
+};
+
+/* Workers outside that wait for work (lease.h). [engine] */
+struct leases {
+    struct lease_call *polls, **polls_end;
+    bool look; /* there may be work for them */
+};
+
+/* Threads that run activities (worker.h). */
+struct worker_pool {
+    pthread_mutex_t lock; /* guards what has no mark, and the shares */
+    pthread_cond_t ready;
+    struct job *handing, **handing_end; /* [engine] not in the queue yet */
+    uint32_t handing_count;             /* [engine] */
+    uint32_t count, idle, running;
+    bool stop;
+    bool rousing; /* a thread is being woken or started */
+    pthread_t *threads;
+    atomic_bool none; /* work is queued, and no thread could be started for it */
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        struct job *first; /* whose callbacks are to be called */
+        uint32_t threads;
+    } cancels; /* see cancel.h */
+};
+
+/* Which queued activity runs next (share.h); under workers.lock. */
+struct shares {
+    struct map by_name; /* activity -> struct share */
+    struct share rest;
+    struct share *waiting, **end; /* those with queued jobs */
+    size_t queued;
+};
+
+/* Calls at most once (once.h). [engine] */
+struct once {
+    struct share *shares; /* names called so */
+    size_t waiting;       /* their jobs that have no place yet */
+    uint32_t out;         /* marked, or to be, and not done */
+    uint64_t turns;       /* places given so far */
+};
+
+/* The watchdog's thread (watchdog.h). */
+struct watchdog {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop;
+    atomic_bool asleep;
+    atomic_bool busy; /* the engine is not waiting: the watchdog looks */
+};
+
+/* Written by the engine, read by anyone (figures.h, tally.h). */
+struct figures {
+    struct {
+        atomic_ullong turns, rounds, commits, events, activities_started, activities_completed,
+            activities_failed, activities_retried, timers_fired, replays, replayed_events,
+            evictions, mismatches, quarantined, commit_us, store_errors, resident, todo, retired,
+            schedule_to_start_count, schedule_to_start_ms, schedule_to_start[PAWL_DELAY_BUCKETS];
+    } n;
+    struct tallies {
+        struct map by_name; /* [engine] */
+        struct tally *last; /* counted */
+    } tallies[2];           /* of orchestrations, of activities */
+    _Atomic(struct tally *) tally_list;
+};
+
+#endif

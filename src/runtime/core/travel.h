@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/core/travel.h -- what travels through a runtime: requests, letters, jobs, stages.
+ */
+#ifndef PAWL_RUNTIME_TRAVEL_H
+#define PAWL_RUNTIME_TRAVEL_H
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/heap.h"
+#include "base/idset.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/point.h"
+#include "base/vec.h"
+#include "engine/engine.h"
+#include "pawl/provider.h"
+#include "pawl/runtime.h"
+#include "runtime/core/registry.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct lease_call;
+
+enum item_kind { ITEM_REQUEST, ITEM_JOB, ITEM_LEASE, ITEM_QUEUE, ITEM_WITHDRAWAL };
+
+/* What the inbox carries; embedded first in its owner. */
+struct item {
+    struct item *next;
+    struct item *older, *newer; /* [engine] a call without an answer (owed.h) */
+    int64_t since_ms;           /* mono: handed in, or not much later */
+    enum item_kind kind;
+};
+
+/* A client's writing call on its way; freed after its answer. */
+struct request {
+    struct item item;
+    pawl_request args; /* strings point into `text` */
+    pawl_reply_fn *fn;
+    void *arg;
+    uint32_t tries; /* commits it was part of that were refused */
+    char text[];
+};
+
+/* A message in memory.  One allocation: the strings follow the struct. */
+struct letter {
+    struct letter *next;
+    struct mail mail;  /* id, kind, execution, ref, name, data, attrs */
+    uint64_t uid;      /* 0: addressed by `instance` */
+    pawl_str instance; /* when uid is 0 */
+    bool stored;       /* a message row exists (mail.id) */
+    uint64_t work_id;  /* fused completion: the work row it acks; 0: none */
+    uint32_t attempt;  /* crashes blamed on the stored row */
+    uint32_t tries;    /* commits it was part of that were refused; not 0: alone in its stage */
+    int64_t created_ms;
+    struct request *request; /* to be answered when the letter is committed; owned */
+    pawl_str key;            /* idempotency key of a raise */
+    bool duplicate;          /* a start that found its twin in this very group */
+};
+
+/* ---- Activities ------------------------------------------------------------ */
+
+enum job_state {
+    JOB_QUEUED,  /* waits for a worker */
+    JOB_RUNNING, /* a worker has it */
+    JOB_DONE,    /* in the inbox, or being recorded */
+};
+
+enum job_verdict {
+    JOB_OK,
+    JOB_ERR,
+    JOB_ERR_FINAL,
+    JOB_TIMED_OUT, /* start-to-close */
+    JOB_SILENT,    /* heartbeat */
+    JOB_PENDING,
+    JOB_SKIPPED, /* it did not run: the next process runs it */
+    JOB_AWAY,    /* the function has returned, somebody else answers */
+    JOB_BEGINS,  /* at most once: its row is to say that it begins (once.h) */
+    JOB_UNBEGUN, /* the row said so, and it did not */
+};
+
+#define TOKEN_BYTES 96 /* of an attempt that somebody outside completes (token.h) */
+
+/* One attempt of an activity.  Owned by the engine thread (map jobs), lent to a
+ * worker between hand-out and completion.  One allocation with its strings. */
+struct job {
+    struct item item;
+    struct job *next_queued;
+    struct share *share; /* once queued for a thread */
+    bool once_out;       /* [engine] counted in rt->once.out */
+    bool marked;         /* its row says that it begins (once.h) */
+    pawl_work work;      /* as stored; attempt counts the tries before this one */
+    const struct activity_entry *activity;
+    pawl_runtime *rt;
+    enum job_state state;         /* [engine] */
+    bool unfused;                 /* store the completion before the turn (after a crash) */
+    bool given_up;                /* [engine] withdrawn or timed out: ignore the result */
+    bool aside;                   /* [engine] it only waits: not in the backlog */
+    atomic_bool cancelled;        /* the activity may look */
+    atomic_llong began_ms;        /* mono: a worker began; 0: still queued */
+    atomic_llong beat_ms;         /* mono: last heartbeat, or the beginning */
+    pthread_mutex_t token_lock;   /* guards token */
+    void (*on_cancel)(void *arg); /* guarded by the lock of cancels, as are the next four */
+    void *on_cancel_arg;
+    enum { CANCEL_NONE, CANCEL_QUEUED, CANCEL_CALLING } cancel_state;
+    pthread_t cancel_caller; /* who calls */
+    struct job *next_cancelled;
+    struct heap_node limit; /* [engine] start-to-close or heartbeat, mono clock */
+    enum job_verdict verdict;
+    char *result; /* owned */
+    size_t result_len;
+    struct call_policy policy;
+    pawl_mem mem;            /* of the policy */
+    char token[TOKEN_BYTES]; /* of pawl_pending; "": not asked for */
+};
+
+/* What is queued and runs under one activity's name (share.h). */
+struct share {
+    struct share *next; /* in rt->shares.waiting, who waited longest first */
+    struct job *first, **end;
+    uint32_t running;
+    struct share *once_next; /* [engine] this and the rest: at most once, see once.h */
+    struct job *once_first, **once_end;
+    uint32_t once_out;
+    uint64_t once_turn; /* when it got its last place */
+};
+
+/* ---- Instances in memory ---------------------------------------------------- */
+
+struct stage;
+
+struct resident {
+    pawl_row row;     /* as committed; strings in row_mem */
+    pawl_mem row_mem; /* reset when the row's strings change */
+    execution *x;     /* NULL: cannot run here and now */
+    const struct code_entry *code;
+    struct stage *stage; /* in the group being built; NULL: none */
+    bool doomed;         /* evict after the commit */
+    bool piled;          /* letters wait as rows since it was loaded */
+    bool taken_known;    /* peek-lock mode: `taken` is filled in */
+    struct map taken;    /* ids of raises its history holds */
+    size_t bytes;        /* counted in rt->residents.bytes */
+    pawl_runtime *rt;
+    struct resident *older, *newer; /* by last use */
+};
+
+/* A timer without a row: held in memory once the round is committed. */
+struct timer_note {
+    int kind;
+    uint64_t execution, ref;
+    int64_t due_ms;
+};
+
+/* Mail kept for a name, taken over by its instance under a new id. */
+struct adoption {
+    uint64_t id, was;
+};
+
+/* What one instance decided in this group. */
+struct stage {
+    struct stage *next;
+    struct resident *r;
+    struct turn turn;
+    uint64_t base_execution, base_seq, base_rid;
+    pawl_row row; /* as it will be */
+    pawl_row_change change;
+    int64_t now_ms;
+    LIST(pawl_event) events;
+    LIST(uint64_t) drop_messages;
+    LIST(pawl_message) messages;
+    LIST(pawl_message_update) message_updates;
+    LIST(pawl_quarantine) quarantine;
+    LIST(uint64_t) need_work;
+    LIST(uint64_t) drop_work;
+    LIST(pawl_work) work;
+    LIST(pawl_work_update) work_updates;
+    LIST(pawl_str) keys;
+    LIST(struct timer_note) timers; /* without delayed visibility */
+    LIST(struct adoption) adoptions;
+    LIST(uint64_t) quiet; /* inserted messages that are not delivered now: they wait as rows */
+    struct letter *letters, **letters_end; /* consumed, in order: go back when refused */
+    struct job *job;                       /* its failed or pending attempt; owned */
+    struct lease_call *lease;              /* a worker's call, answered with the commit; owned */
+    pawl_reply *reply;                     /* answer with these counts; NULL: plain */
+    bool removed;                          /* REMOVE: evict without trace */
+    bool ended;                            /* the instance is terminal with this round */
+    bool adopted;                          /* took the mail kept for its id */
+    bool unpile;                           /* look at waiting rows again after the commit */
+    const pawl_queue_round *queue;         /* changes of queues; NULL: none */
+    size_t round;                          /* index in the commit */
+};
+
+/* ---- Waiting clients ---------------------------------------------------------- */
+
+struct feed {
+    struct feed *next;
+    uint64_t number;
+    pawl_feed_fn *fn;
+    void *arg;
+};
+
+/* A client that waits for an instance to change; on its own stack. */
+struct wait_node {
+    struct wait_node *next; /* of the same instance */
+    pawl_str instance;
+    pthread_cond_t changed;
+    bool told;
+};
+
+#endif
