@@ -10,6 +10,7 @@
 #include "pawl/queue.h"
 #include "runtime/api/client.h"
 #include "runtime/core/here.h"
+#include "runtime/core/travel.h"
 #include "runtime/life/run.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/queue/queue_clock.h"

@@ -8,7 +8,6 @@
  * Called by: `pawl check`, `pawl replay`, the user-facing simulator, tests.
  */
 #include "pawl/replay.h"
-
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
@@ -17,6 +16,7 @@
 #include "fiber/fiber.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/site.h"
+#include "runtime/core/travel.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "runtime/core/coming.h"
 
 #include "runtime/core/resident.h"
+#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "runtime/core/embed.h"
 
 #include "base/misuse.h"
+#include "runtime/core/travel.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,6 +9,7 @@
 #include "runtime/core/figures.h"
 
 #include "base/misuse.h"
+#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdio.h>

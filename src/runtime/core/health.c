@@ -6,6 +6,7 @@
 #include "runtime/core/inbox.h"
 #include "runtime/core/owed.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdio.h>

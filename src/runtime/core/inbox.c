@@ -10,6 +10,7 @@
 #include "base/deadline.h"
 #include "runtime/core/embed.h"
 #include "runtime/core/owed.h"
+#include "runtime/core/travel.h"
 
 #define HELD_MAX 16 /* so many do not wait any longer */
 

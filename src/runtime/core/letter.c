@@ -2,11 +2,11 @@
 /* runtime/core/letter.c -- see letter.h.  [engine], except request_create. */
 #include "runtime/core/letter.h"
 
-#include "runtime/core/coming.h"
-
 #include "base/limits.h"
 #include "base/pack.h"
+#include "runtime/core/coming.h"
 #include "runtime/core/owed.h"
+#include "runtime/core/travel.h"
 
 #include <stdarg.h>
 #include <stdio.h>

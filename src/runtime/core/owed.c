@@ -2,6 +2,8 @@
 /* runtime/core/owed.c -- see owed.h.  A ring through rt->owed.ring, so that who leaves needs no runtime. */
 #include "runtime/core/owed.h"
 
+#include "runtime/core/travel.h"
+
 void owed_open(pawl_runtime *rt)
 {
     rt->owed.ring.older = rt->owed.ring.newer = &rt->owed.ring;

@@ -2,6 +2,8 @@
 /* runtime/core/resident.c -- see resident.h. */
 #include "runtime/core/resident.h"
 
+#include "runtime/core/travel.h"
+
 #include <stdlib.h>
 #include <string.h>
 

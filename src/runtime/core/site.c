@@ -6,6 +6,8 @@
  */
 #include "runtime/core/site.h"
 
+#include "runtime/core/travel.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>

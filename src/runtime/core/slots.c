@@ -2,6 +2,8 @@
 /* runtime/core/slots.c -- see slots.h. */
 #include "runtime/core/slots.h"
 
+#include "runtime/core/travel.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/travel.h"
 
 #include <string.h>
 

@@ -8,6 +8,7 @@
 #include "runtime/core/tally.h"
 
 #include "base/misuse.h"
+#include "runtime/core/travel.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "runtime/instance/adopt.h"
 
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdlib.h>

@@ -15,6 +15,7 @@
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/defer.h"
 #include "runtime/instance/finish.h"

@@ -3,6 +3,7 @@
 #include "runtime/instance/defer.h"
 
 #include "runtime/core/letter.h"
+#include "runtime/core/travel.h"
 
 void defer_unread(pawl_runtime *rt, struct letter *l)
 {

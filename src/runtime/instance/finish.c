@@ -12,6 +12,7 @@
 
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"

@@ -12,6 +12,7 @@
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -14,6 +14,7 @@
 #include "runtime/instance/paranoid.h"
 
 #include "runtime/core/registry.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/load.h"
 #include "store/store.h"

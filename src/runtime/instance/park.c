@@ -16,6 +16,7 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/site.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/finish.h"
 #include "store/store.h"

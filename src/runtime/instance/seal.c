@@ -18,6 +18,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/redelivery.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/job.h"

@@ -12,6 +12,7 @@
 
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
 

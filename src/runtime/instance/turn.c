@@ -16,6 +16,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/begin.h"
 #include "runtime/instance/defer.h"

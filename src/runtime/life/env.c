@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/rand.h"
+#include "runtime/core/travel.h"
 
 static int64_t real_now(void *user)
 {

@@ -11,6 +11,7 @@
 #include "runtime/life/open_store.h"
 
 #include "base/limits.h"
+#include "runtime/core/travel.h"
 #include "store/lock.h"
 
 #include <errno.h>

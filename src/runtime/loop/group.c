@@ -22,6 +22,7 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/told.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/redelivery.h"

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/misuse.h"
 #include "runtime/core/inbox.h"
+#include "runtime/core/parts.h"
+#include "runtime/core/travel.h"
 #include "runtime/loop/loop.h"
 #include "runtime/queue/queue_desk.h"
 

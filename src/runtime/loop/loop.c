@@ -18,7 +18,9 @@
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
+#include "runtime/core/parts.h"
 #include "runtime/core/resident.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
@@ -35,11 +37,11 @@
 #include "runtime/request/request.h"
 #include "runtime/request/retain.h"
 #include "runtime/request/withdraw.h"
-#include "runtime/work/deadline.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
+#include "runtime/work/overdue.h"
 #include "runtime/work/worker.h"
 #include "store/store.h"
 
@@ -102,7 +104,7 @@ static void look_at_clock(pawl_runtime *rt)
         fetch_messages(rt);
     hold_due_look(rt);
     if (rt->due.look_deadlines)
-        deadline_look(rt);
+        overdue_look(rt);
     job_look_limits(rt);
     job_fetch(rt);
     if (UNLIKELY(rt->once.waiting))

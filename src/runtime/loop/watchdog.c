@@ -16,6 +16,7 @@
 #include "runtime/core/fault.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/travel.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 #include "runtime/core/hold.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
+#include "runtime/core/travel.h"
 #include "runtime/work/job.h"
-#include "runtime/work/lease.h"
 #include "store/store.h"
 
 #include <stdlib.h>

@@ -15,6 +15,7 @@
 #include "runtime/core/hold.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
 #include "store/store.h"

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "runtime/core/owed.h"
+#include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
 

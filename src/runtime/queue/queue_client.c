@@ -14,6 +14,7 @@
 #include "base/rand.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
+#include "runtime/core/travel.h"
 #include "runtime/queue/queue_desk.h"
 
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "runtime/core/told.h"
+#include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/queue/queue_handle.h"

@@ -11,6 +11,7 @@
 #include "runtime/queue/queue_remove.h"
 
 #include "base/limits.h"
+#include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
 

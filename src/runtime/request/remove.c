@@ -13,6 +13,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "runtime/instance/load.h"
 #include "runtime/request/felling.h"
 #include "store/store.h"

@@ -17,6 +17,7 @@
 #include "runtime/request/retain.h"
 
 #include "runtime/core/health.h"
+#include "runtime/core/travel.h"
 #include "runtime/request/remove.h"
 #include "store/store.h"
 

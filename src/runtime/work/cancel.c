@@ -7,6 +7,8 @@
  */
 #include "runtime/work/cancel.h"
 
+#include "runtime/core/travel.h"
+
 #include <string.h>
 
 #define THREADS_MAX 8

@@ -3,7 +3,7 @@
  * runtime/work/lease.c -- see lease.h, and pawl/worker.h for the contract: rows, polls, answers.
  *
  * Every call is answered once: with the commit of the stage it is on, or at once when it
- * changes nothing.  Called by loop.c, group.c, refuse.c, close.c, deadline.c
+ * changes nothing.  Called by loop.c, group.c, refuse.c, close.c, overdue.c
  * and by_token.c.
  */
 #include "runtime/work/lease.h"
@@ -17,6 +17,7 @@
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
+#include "runtime/core/travel.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/jobs.h"

@@ -6,6 +6,7 @@
 #include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/travel.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/retry.h"
 #include "runtime/work/share.h"

@@ -16,6 +16,7 @@
 #include "runtime/core/fault.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/travel.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/share.h"
 

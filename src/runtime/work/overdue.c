@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/work/deadline.c -- see deadline.h. */
-#include "runtime/work/deadline.h"
+/* runtime/work/overdue.c -- see overdue.h. */
+#include "runtime/work/overdue.h"
 
 #include "runtime/core/health.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/token.h"
+#include "runtime/core/travel.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
@@ -49,7 +50,7 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
     }
 }
 
-void deadline_look(pawl_runtime *rt)
+void overdue_look(pawl_runtime *rt)
 {
     pawl_work_list list;
     pawl_error err;

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/overdue.h -- rows whose time is over. [engine] */
+#ifndef PAWL_RUNTIME_OVERDUE_H
+#define PAWL_RUNTIME_OVERDUE_H
+
+#include "runtime/core/runtime.h"
+
+/* Rows whose deadline has passed; attempts that ran too long or went silent. */
+void overdue_look(pawl_runtime *rt);
+
+#endif
