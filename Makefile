@@ -32,7 +32,8 @@ endif
 HARDEN := -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection -fcf-protection
 # Our own calls of public functions are ours: nobody puts another in their place.
 FLAGS.release := -O2 -g -fno-semantic-interposition $(HARDEN)
-FLAGS.debug   := -O1 -g
+# PAWL_CHECKED: invariants of the runtime are checked after every pass.
+FLAGS.debug   := -O1 -g -DPAWL_CHECKED
 FLAGS.asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS.fuzz    := $(FLAGS.asan) -fsanitize=fuzzer-no-link
 FLAGS.tsan    := -O1 -g -fsanitize=thread

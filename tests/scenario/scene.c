@@ -2,6 +2,7 @@
 /* tests/scenario/scene.c -- see scene.h.  Opening, dying, the clock; verbs in verbs.c. */
 #include "scene.h"
 
+#include "runtime/core/resident.h"
 #include "runtime/core/runtime.h"
 #include "runtime/life/close.h"
 
@@ -322,6 +323,7 @@ void scene_settle(struct scene *s)
         return;
     for (int i = 0; i < 200000; i++) {
         int done = pawl_runtime_step(s->rt, 0);
+        resident_check(s->rt);
         if (done < 0)
             return;
         if (!done && !s->rt->shares.queued && !s->rt->inbox.first &&

@@ -10,6 +10,7 @@
  */
 #include "memory.h"
 
+#include "runtime/core/resident.h"
 #include "runtime/core/runtime.h"
 #include "runtime/life/close.h"
 #include "store/memory/memory.h"
@@ -314,6 +315,7 @@ static void step_old(struct sim *s, size_t at)
     n->spins = 0;
     sim_trace(s, "the old node of life %llu goes on", (unsigned long long)n->life);
     int done = pawl_runtime_step(n->rt, 0);
+    resident_check(n->rt);
     CHECKED(s, I7);
     if (atomic_load(&n->rt->figures.n.commits) != commits)
         sim_fail(s, "I7", "a node committed after another one took the store");

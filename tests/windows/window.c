@@ -3,6 +3,7 @@
 #include "window.h"
 
 #include "base/point.h"
+#include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
 #include "runtime/life/close.h"
 #include "runtime/loop/loop.h"
@@ -196,6 +197,7 @@ static bool settle(struct window *w)
 {
     for (int i = 0; i < 20000 && !w->trouble[0]; i++) {
         int done = pawl_runtime_step(w->rt, 0);
+        resident_check(w->rt);
         if (done < 0 || w->died) {
             die(w);
             return false;

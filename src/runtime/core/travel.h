@@ -61,12 +61,6 @@ struct letter {
 
 /* ---- Activities ------------------------------------------------------------ */
 
-enum job_state {
-    JOB_QUEUED,  /* waits for a worker */
-    JOB_RUNNING, /* a worker has it */
-    JOB_DONE,    /* in the inbox, or being recorded */
-};
-
 enum job_verdict {
     JOB_OK,
     JOB_ERR,
@@ -93,7 +87,6 @@ struct job {
     pawl_work work;      /* as stored; attempt counts the tries before this one */
     const struct activity_entry *activity;
     pawl_runtime *rt;
-    enum job_state state;         /* [engine] */
     bool unfused;                 /* store the completion before the turn (after a crash) */
     bool given_up;                /* [engine] withdrawn or timed out: ignore the result */
     bool aside;                   /* [engine] it only waits: not in the backlog */

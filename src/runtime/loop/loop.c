@@ -314,6 +314,9 @@ int loop_once(pawl_runtime *rt)
     int done = pass(rt);
     owed_tell(rt);
     worker_flush(rt);
+#ifdef PAWL_CHECKED
+    resident_check(rt);
+#endif
     here_leave(outer);
     (void)store_engine_set(before);
     return done;

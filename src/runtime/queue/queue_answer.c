@@ -44,7 +44,6 @@ void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     req->next = NULL;
     *d->later_end = req;
     d->later_end = &req->next;
-    d->later_count++;
 }
 
 void queue_unread(pawl_runtime *rt, struct seat *s, struct queue_req *req, pawl_status why)

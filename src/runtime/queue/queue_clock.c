@@ -194,7 +194,6 @@ static struct queue_req *take_put_off(struct queue_desk *d, const void *arg)
         *at = req->next;
         if (!*at)
             d->later_end = at;
-        d->later_count--;
         return req;
     }
     return NULL;
@@ -297,7 +296,6 @@ void queue_look(pawl_runtime *rt)
     struct queue_req *later = d->later;
     d->later = NULL;
     d->later_end = &d->later;
-    d->later_count = 0;
     for (struct queue_req *r = later; r; r = r->next) {
         struct seat *s = map_gets(&d->seats, pawl_s(r->args.queue));
         if (s)

@@ -67,9 +67,8 @@ struct queue_desk {
     struct queue_group group;
     struct stage *stage; /* of this group; NULL: none yet */
     pawl_queue_round round;
-    struct queue_req *done, **done_end;   /* answered after the commit */
-    struct queue_req *later, **later_end; /* put off, in order */
-    size_t later_count;
+    struct queue_req *done, **done_end;         /* answered after the commit */
+    struct queue_req *later, **later_end;       /* put off, in order */
     struct queue_req *removals, **removals_end; /* to be done when the group is sealed */
     struct heap waits;
     uint64_t wait_tie;   /* those that end together end in the order they came */
