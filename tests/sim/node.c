@@ -271,6 +271,7 @@ int node_step(struct sim *s)
         lose(s, n);
         return 1;
     }
+    resident_check(n->rt);
     CHECKED(s, L6);
     if (n->frozen || done < 0) {
         if (!n->frozen && s->healing)
@@ -315,7 +316,6 @@ static void step_old(struct sim *s, size_t at)
     n->spins = 0;
     sim_trace(s, "the old node of life %llu goes on", (unsigned long long)n->life);
     int done = pawl_runtime_step(n->rt, 0);
-    resident_check(n->rt);
     CHECKED(s, I7);
     if (atomic_load(&n->rt->figures.n.commits) != commits)
         sim_fail(s, "I7", "a node committed after another one took the store");

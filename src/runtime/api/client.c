@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/rand.h"
+#include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/letter.h"
@@ -125,9 +126,9 @@ bool client_may_write(pawl_client *c, pawl_error *err)
         error_set(err, PAWL_MISUSE, "this runtime was opened to look only");
         return false;
     }
-    if (rt->health.dead != PAWL_OK) {
-        error_set(err, rt->health.dead, "the runtime has stopped: %s",
-                  pawl_status_text(rt->health.dead));
+    if (health_is_dead(rt)) {
+        error_set(err, health_dead(rt), "the runtime has stopped: %s",
+                  pawl_status_text(health_dead(rt)));
         return false;
     }
     return true;
@@ -207,9 +208,9 @@ static void step_until(pawl_runtime *rt, struct waiter *w)
     while (!w->done)
         if (runtime_step_blocked(rt) < 0 && !w->done) {
             refuse_all(rt); /* now: nobody may answer when `w` is gone */
-            *w->reply = (pawl_reply){.status = rt->health.dead};
-            error_set(&w->reply->error, rt->health.dead, "the runtime has stopped: %s",
-                      pawl_status_text(rt->health.dead));
+            *w->reply = (pawl_reply){.status = health_dead(rt)};
+            error_set(&w->reply->error, health_dead(rt), "the runtime has stopped: %s",
+                      pawl_status_text(health_dead(rt)));
             return;
         }
 }

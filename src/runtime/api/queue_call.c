@@ -9,6 +9,7 @@
 #include "base/misuse.h"
 #include "pawl/queue.h"
 #include "runtime/api/client.h"
+#include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/travel.h"
 #include "runtime/life/run.h"
@@ -89,9 +90,9 @@ static void step_until(pawl_runtime *rt, struct waiter *w)
         if (more >= 0 || w->done)
             continue;
         refuse_all(rt); /* now: nobody may answer when `w` is gone */
-        *w->reply = (pawl_queue_reply){.status = rt->health.dead};
-        error_set(&w->reply->error, rt->health.dead, "the runtime has stopped: %s",
-                  pawl_status_text(rt->health.dead));
+        *w->reply = (pawl_queue_reply){.status = health_dead(rt)};
+        error_set(&w->reply->error, health_dead(rt), "the runtime has stopped: %s",
+                  pawl_status_text(health_dead(rt)));
         return;
     }
 }

@@ -190,3 +190,28 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
     inbox_wake(rt); /* nobody should have to try: the engine looks again */
     return !rettrouble[0];
 }
+
+void health_slow_turn(pawl_runtime *rt, const char *name, int64_t ms)
+{
+    pthread_mutex_lock(&rt->health.lock);
+    rt->health.trouble[0] = 0;
+    if (name)
+        (void)snprintf(rt->health.trouble, sizeof(rt->health.trouble),
+                       "a turn of orchestration '%s' runs for %lld s", name, (long long)ms / 1000);
+    pthread_mutex_unlock(&rt->health.lock);
+}
+
+void health_pass_done(pawl_runtime *rt)
+{
+    if (UNLIKELY(rt->health.unread) && rt_mono(rt) >= rt->health.retry_at_ms)
+        health_well(rt);
+}
+
+bool health_try_now(pawl_runtime *rt)
+{
+    int64_t mono = rt_mono(rt);
+    if (rt->health.retry_at_ms <= mono)
+        return false;
+    rt->health.retry_at_ms = mono;
+    return true;
+}

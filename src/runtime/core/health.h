@@ -14,7 +14,7 @@
 void health_unread(pawl_runtime *rt, const pawl_error *err);
 /* A commit failed and will be tried again, later and later. */
 void health_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err);
-/* FENCED or UNKNOWN: nothing may be written any more.  The process ends (stepping: rt->health.dead). */
+/* FENCED or UNKNOWN: nothing may be written any more.  The process ends (stepping: health_dead() says why). */
 void health_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text);
 /* The store is not where it was opened: from now on everything is refused. */
 void health_gone(pawl_runtime *rt, const char *text);
@@ -29,5 +29,75 @@ bool health_no_room(pawl_runtime *rt);
 /* What those who still wait are told: SHUTDOWN, or UNKNOWN when the last commit may have
  * happened. */
 pawl_status health_ending(const pawl_runtime *rt, const char **rettext);
+/* The turn that runs has a name and takes too long; NULL: it ended.  Any thread. */
+void health_slow_turn(pawl_runtime *rt, const char *name, int64_t ms);
+/* A whole pass is done: if only reads had failed, that is over. [engine] */
+void health_pass_done(pawl_runtime *rt);
+/* Nothing can be done before trouble is over: try at once.  False: there is none. [engine] */
+bool health_try_now(pawl_runtime *rt);
+
+/* Why nothing runs any more; OK: it does. */
+static inline pawl_status health_dead(const pawl_runtime *rt)
+{
+    return rt->health.dead;
+}
+
+static inline bool health_is_dead(const pawl_runtime *rt)
+{
+    return rt->health.dead != PAWL_OK;
+}
+
+/* Everything is refused: the store is not where it was opened. */
+static inline bool health_is_gone(const pawl_runtime *rt)
+{
+    return atomic_load_explicit(&rt->health.gone, memory_order_relaxed);
+}
+
+/* New work is refused: the disk is full. */
+static inline bool health_is_full(const pawl_runtime *rt)
+{
+    return atomic_load_explicit(&rt->health.full, memory_order_relaxed);
+}
+
+/* Neither dead, nor full, and the last read and commit did not fail. [engine] */
+static inline bool health_is_good(const pawl_runtime *rt)
+{
+    return !health_is_dead(rt) && !rt->health.failures && !health_is_full(rt);
+}
+
+/* Do nothing before that many milliseconds have passed. [engine] */
+static inline void health_wait(pawl_runtime *rt, int64_t ms)
+{
+    rt->health.retry_at_ms = rt_mono(rt) + ms;
+}
+
+/* Mono time before which nothing is done; in the past: there is no trouble. [engine] */
+static inline int64_t health_retry_at(const pawl_runtime *rt)
+{
+    return rt->health.retry_at_ms;
+}
+
+/* Calls under way are to be refused, once. [engine] */
+static inline bool health_must_refuse(const pawl_runtime *rt)
+{
+    return rt->health.refuse;
+}
+
+static inline void health_refused(pawl_runtime *rt)
+{
+    rt->health.refuse = false;
+}
+
+/* A commit begins or ends: one that does not end is trouble, too. [engine] */
+static inline void health_committing(pawl_runtime *rt, bool begins)
+{
+    atomic_store_explicit(&rt->health.commit_began_ms, begins ? rt_mono(rt) : 0,
+                          memory_order_relaxed);
+}
+
+static inline bool health_is_committing(const pawl_runtime *rt)
+{
+    return atomic_load(&rt->health.commit_began_ms) != 0;
+}
 
 #endif

@@ -2,12 +2,13 @@
 /* runtime/instance/defer.c -- see defer.h. */
 #include "runtime/instance/defer.h"
 
+#include "runtime/core/health.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/travel.h"
 
 void defer_unread(pawl_runtime *rt, struct letter *l)
 {
-    rt->health.retry_at_ms = rt_mono(rt) + 100;
+    health_wait(rt, 100);
     rt->items.hold = true;
     letter_later(rt, l);
 }

@@ -12,6 +12,7 @@
  */
 #include "runtime/instance/park.h"
 
+#include "runtime/core/health.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/site.h"
@@ -83,7 +84,7 @@ void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
     }
     resident_evict(rt, r);
     resident_trim(rt, true, NULL);
-    rt->health.retry_at_ms = rt_mono(rt) + 50;
+    health_wait(rt, 50);
     rt->items.hold = true; /* later letters of the instance must not overtake these */
     while (list) {
         struct letter *next = list->next;
@@ -192,7 +193,7 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
     }
     if (rc != PAWL_OK) {
         need_memory(idset_add(&rt->mail.piled, uid));
-        rt->health.retry_at_ms = rt_mono(rt) + 100;
+        health_wait(rt, 100);
         return;
     }
     struct letter *first = NULL, **end = &first;

@@ -14,6 +14,7 @@
 #include "runtime/core/coming.h"
 #include "runtime/core/embed.h"
 #include "runtime/core/fault.h"
+#include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/hold.h"
 #include "runtime/core/inbox.h"
@@ -65,7 +66,7 @@ void runtime_discard(pawl_runtime *rt)
     arena_deinit(&rt->group_mem);
     arena_deinit(&rt->load_mem);
     fiber_pool_destroy(rt->residents.fibers);
-    slots_close(rt->slots, rt->health.dead == PAWL_OK);
+    slots_close(rt->slots, !health_is_dead(rt));
     if (rt->owns_store && rt->store)
         rt->store->ops->close(rt->store);
     while (rt->told.feeds) {

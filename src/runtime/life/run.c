@@ -12,6 +12,7 @@
 #include "fiber/fiber.h"
 #include "runtime/core/embed.h"
 #include "runtime/core/fault.h"
+#include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/travel.h"
@@ -104,16 +105,13 @@ int runtime_step_blocked(pawl_runtime *rt)
     if (rt->shares.queued || atomic_load(&rt->inbox.count) || loop_idle_until(rt) <= mono)
         return 1;
     usleep(1000); /* another thread may move the clock */
-    if (rt->health.retry_at_ms <= mono)
-        return 0;
-    rt->health.retry_at_ms = mono;
-    return 1;
+    return health_try_now(rt);
 }
 
 int64_t pawl_runtime_timeout_ms(pawl_runtime *rt)
 {
     MUST_HAVE("a runtime", rt);
-    if (rt->threads.on || rt->opts.read_only || rt->health.dead != PAWL_OK)
+    if (rt->threads.on || rt->opts.read_only || health_is_dead(rt))
         return -1;
     if (rt->shares.queued)
         return 0;

@@ -427,9 +427,9 @@ int group_commit(pawl_runtime *rt)
     pawl_error err = {0};
     RT_POINT(rt, "commit.before");
     int64_t began = clock_mono_us();
-    atomic_store_explicit(&rt->health.commit_began_ms, rt_mono(rt), memory_order_relaxed);
+    health_committing(rt, true);
     pawl_status rc = store_commit(rt->store, &rt->fence, rounds, n, rt->now_ms, &err);
-    atomic_store_explicit(&rt->health.commit_began_ms, 0, memory_order_relaxed);
+    health_committing(rt, false);
     int64_t took_us = clock_mono_us() - began;
     COUNT_BY(rt, commit_us, (unsigned long long)took_us);
     note_time(rt, took_us);
@@ -442,5 +442,5 @@ int group_commit(pawl_runtime *rt)
         group_failed(rt, rc, &err);
     RT_POINT(rt, "handout.after");
     told_all(rt);
-    return rt->health.dead != PAWL_OK ? -1 : done;
+    return health_is_dead(rt) ? -1 : done;
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/misuse.h"
+#include "runtime/core/health.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/parts.h"
 #include "runtime/core/travel.h"
@@ -16,7 +17,7 @@
 /* It may sleep with work at hand: until it tries again. */
 static bool has_nothing(pawl_runtime *rt)
 {
-    return !loop_has_work(rt) && rt_mono(rt) >= rt->health.retry_at_ms;
+    return !loop_has_work(rt) && rt_mono(rt) >= health_retry_at(rt);
 }
 
 bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
@@ -71,9 +72,8 @@ static void borrow(pawl_runtime *rt, size_t have)
 /* True: the engine thread must be woken. */
 static bool give_back(pawl_runtime *rt, const struct idle_until *next)
 {
-    bool wake = rt->inbox.engine_wants || rt->inbox.stop || rt->inbox.woken ||
-                rt->health.dead != PAWL_OK || atomic_load(&rt->inbox.count) ||
-                next->mono_ms < rt->lending.sleeps.mono_ms ||
+    bool wake = rt->inbox.engine_wants || rt->inbox.stop || rt->inbox.woken || health_is_dead(rt) ||
+                atomic_load(&rt->inbox.count) || next->mono_ms < rt->lending.sleeps.mono_ms ||
                 next->due_ms < rt->lending.sleeps.due_ms || next->due_ms <= rt->now_ms;
     rt->inbox.lent = rt->inbox.engine_wants = false;
     rt->inbox.engine_waits = !wake;

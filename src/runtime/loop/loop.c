@@ -266,14 +266,14 @@ static void gather(pawl_runtime *rt)
 
 static int pass(pawl_runtime *rt)
 {
-    if (rt->health.dead != PAWL_OK)
+    if (health_is_dead(rt))
         return -1;
     inbox_take(rt);
-    if (UNLIKELY(atomic_load_explicit(&rt->health.gone, memory_order_relaxed))) {
+    if (UNLIKELY(health_is_gone(rt))) {
         refuse_calls(rt);
         return 0;
     }
-    if (rt_mono(rt) < rt->health.retry_at_ms)
+    if (rt_mono(rt) < health_retry_at(rt))
         return 0;
     gather(rt);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
@@ -283,7 +283,7 @@ static int pass(pawl_runtime *rt)
     if (rt->mail.piled.count) /* newer mail must not overtake it */
         return 0;
     worker_look(rt);
-    if (UNLIKELY(atomic_load_explicit(&rt->health.full, memory_order_relaxed)))
+    if (UNLIKELY(health_is_full(rt)))
         (void)health_no_room(rt);
     bool mended = mend_look(rt);
     if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
@@ -302,8 +302,7 @@ static int pass(pawl_runtime *rt)
         remove_purge(rt);
     health_look(rt);
     resident_trim(rt, false, NULL);
-    if (UNLIKELY(rt->health.unread) && rt_mono(rt) >= rt->health.retry_at_ms)
-        health_well(rt); /* a whole pass, and all could be read */
+    health_pass_done(rt);
     return done == 0 && mended ? 1 : done;
 }
 
@@ -370,10 +369,10 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
 static struct idle_until idle_until(pawl_runtime *rt)
 {
     int64_t mono = rt_mono(rt);
-    if (UNLIKELY(atomic_load_explicit(&rt->health.gone, memory_order_relaxed)))
-        return (struct idle_until){rt->health.refuse ? mono : INT64_MAX, INT64_MAX};
-    if (rt->health.retry_at_ms > mono)
-        return (struct idle_until){rt->health.retry_at_ms, INT64_MAX};
+    if (UNLIKELY(health_is_gone(rt)))
+        return (struct idle_until){health_must_refuse(rt) ? mono : INT64_MAX, INT64_MAX};
+    if (health_retry_at(rt) > mono)
+        return (struct idle_until){health_retry_at(rt), INT64_MAX};
     if (loop_has_work(rt))
         return (struct idle_until){mono, INT64_MAX};
     struct idle_until at = {idle_mono(rt, mono), next_due(rt)};
@@ -419,7 +418,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 int64_t loop_idle_until(pawl_runtime *rt)
 {
     struct idle_until at = idle_until(rt);
-    if (arrived(rt) && rt->health.retry_at_ms < at.mono_ms)
+    if (arrived(rt) && health_retry_at(rt) < at.mono_ms)
         return rt_mono(rt);
     return earliest(rt, &at);
 }
@@ -443,9 +442,7 @@ void loop_finish(pawl_runtime *rt)
 
 bool loop_is_plain(const pawl_runtime *rt)
 {
-    return rt->health.dead == PAWL_OK && !rt->health.failures && !rt->opts.paranoid &&
-           !rt->lending.slow_commits &&
-           !atomic_load_explicit(&rt->health.full, memory_order_relaxed);
+    return health_is_good(rt) && !rt->opts.paranoid && !rt->lending.slow_commits;
 }
 
 bool loop_may_lend(pawl_runtime *rt)

@@ -53,7 +53,7 @@ static void drop_letters(pawl_runtime *rt)
 void refuse_calls(pawl_runtime *rt)
 {
     const pawl_runtime *outer = here_enter(rt);
-    rt->health.refuse = false;
+    health_refused(rt);
     inbox_take(rt);
     refuse_items(rt, items_all(rt));
     queue_refuse_all(rt);

@@ -14,6 +14,7 @@
 
 #include "base/deadline.h"
 #include "runtime/core/fault.h"
+#include "runtime/core/health.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/travel.h"
@@ -22,14 +23,6 @@
 #include <unistd.h>
 
 #define SLOW_TURN_MS 10000
-
-static void set_trouble(pawl_runtime *rt, const char *name, int64_t ms)
-{
-    pthread_mutex_lock(&rt->health.lock);
-    (void)snprintf(rt->health.trouble, sizeof(rt->health.trouble),
-                   "a turn of orchestration '%s' runs for %lld s", name, (long long)ms / 1000);
-    pthread_mutex_unlock(&rt->health.lock);
-}
 
 struct watched {
     int64_t pause_ms;  /* between looks */
@@ -75,14 +68,11 @@ static bool look(pawl_runtime *rt, struct watched *w)
             log_error(&rt->log, "watchdog", "a turn holds the engine",
                       "orchestration=%s what=\"%s\" ms=%lld", name, what, (long long)ms);
         }
-        set_trouble(rt, name, ms);
+        health_slow_turn(rt, name, ms);
         return true;
     }
-    if (was_slow) {
-        pthread_mutex_lock(&rt->health.lock);
-        rt->health.trouble[0] = 0;
-        pthread_mutex_unlock(&rt->health.lock);
-    }
+    if (was_slow)
+        health_slow_turn(rt, NULL, 0);
     return false;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "runtime/peek/mend.h"
 
+#include "runtime/core/health.h"
 #include "runtime/core/hold.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/travel.h"
@@ -195,7 +196,7 @@ bool mend_look(pawl_runtime *rt)
     idset_list(&rt->peek.mend, uids);
     for (size_t i = 0; i < n && rt->staging.count < rt->opts.group_limit; i++) {
         if (!mend_one(rt, uids[i])) {
-            rt->health.retry_at_ms = rt_mono(rt) + 100;
+            health_wait(rt, 100);
             break;
         }
         idset_remove(&rt->peek.mend, uids[i]);

@@ -12,6 +12,7 @@
 #include "base/misuse.h"
 #include "base/pack.h"
 #include "base/rand.h"
+#include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/travel.h"
@@ -150,9 +151,9 @@ static bool check_caller(pawl_runtime *rt, pawl_error *err)
                   rt->store->ops->name);
         return false;
     }
-    if (rt->health.dead != PAWL_OK) {
-        error_set(err, rt->health.dead, "the runtime has stopped: %s",
-                  pawl_status_text(rt->health.dead));
+    if (health_is_dead(rt)) {
+        error_set(err, health_dead(rt), "the runtime has stopped: %s",
+                  pawl_status_text(health_dead(rt)));
         return false;
     }
     return true;

@@ -10,6 +10,7 @@
 #include "runtime/queue/queue_clock.h"
 
 #include "base/limits.h"
+#include "runtime/core/health.h"
 #include "runtime/core/told.h"
 #include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
@@ -289,7 +290,7 @@ static void serve_all(pawl_runtime *rt)
 void queue_look(pawl_runtime *rt)
 {
     struct queue_desk *d = rt->desk;
-    if (!d || rt->health.dead != PAWL_OK)
+    if (!d || health_is_dead(rt))
         return;
     d->ops = 0;
     d->group.now_ms = rt->now_ms;
