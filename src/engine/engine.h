@@ -159,8 +159,6 @@ void execution_destroy(execution *x);
  * call only.  `ret` (may be NULL) is filled in for MISMATCH, LIMIT, CORRUPT. */
 enum engine_outcome execution_replay(execution *x, const pawl_event *events, size_t count,
                                      struct engine_finding *ret);
-/* After the last piece: where it stands. */
-enum engine_outcome execution_replay_end(execution *x, struct engine_finding *ret);
 
 /*
  * Apply one live message: record it, run the code until it waits again, then

@@ -41,12 +41,6 @@ enum engine_outcome execution_replay(execution *x, const pawl_event *events, siz
     return execution_leave(x);
 }
 
-enum engine_outcome execution_replay_end(execution *x, struct engine_finding *ret)
-{
-    (void)ret; /* whatever can be wrong was found where it is */
-    return x->outcome;
-}
-
 static void replay(execution *x, const pawl_event *events, size_t count)
 {
     if (count == 0)

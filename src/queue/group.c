@@ -293,10 +293,3 @@ void queue_group_done(struct queue_group *g)
     release_queues(g);
     queue_group_begin(g);
 }
-
-void queue_group_undo(struct queue_group *g)
-{
-    release_touched(g);
-    release_queues(g);
-    queue_group_begin(g);
-}

@@ -10,9 +10,9 @@
  *
  * A struct queue_group collects what the operations of one commit changed, over
  * all queues: entries and locks touched, rows dirty.  queue_group_seal() turns it
- * into the queue part of a round; after the commit queue_group_done() forgets it.  When
- * the commit failed, queue_group_undo() does, and every dirty queue must be
- * destroyed and loaded again: there is no undo in place.
+ * into the queue part of a round; after the commit queue_group_done() forgets it.  Also when
+ * the commit failed; every queue that was dirty must then be destroyed and loaded again: there
+ * is no undo in place.
  *
  *   entry    ready ──pop──▶ gone              (plain)
  *            ready ──pop──▶ locked ──ack──▶ gone
@@ -170,7 +170,6 @@ struct queue_group {
 void queue_group_begin(struct queue_group *g);
 void queue_group_seal(struct queue_group *g, pawl_queue_round *ret);
 void queue_group_done(struct queue_group *g);
-void queue_group_undo(struct queue_group *g);
 
 /* ---- A queue in memory -------------------------------------------------------- */
 

@@ -140,7 +140,7 @@ struct pawl_server {
     size_t away, parked, lingering; /* calls away; of these, parked, lingering */
     struct call *spare;             /* to be used again */
     size_t spare_count;
-    atomic_bool draining, stop;
+    atomic_bool draining;
     atomic_bool reload;             /* look at the tokens again */
     atomic_ullong rounds;           /* of the loop */
     unsigned long long rounds_seen; /* by pawl_server_healthy(), which */

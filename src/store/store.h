@@ -5,8 +5,9 @@
  *
  * What we hand in is asserted: a malformed round must stop the process before it
  * reaches the disk.  What comes back is not believed: an answer that cannot be
- * true (a damaged index) is CORRUPT for who asked, and stops nobody else.  The runtime calls only these.  Operations about which
- * nothing can be said are passed on as they are.
+ * true (a damaged index) is CORRUPT for this caller only.  Operations about which nothing can be
+ * said are passed on as they are.  The runtime calls a store by these alone, but for its queues
+ * (pawl_queue_ops), its name and close().
  */
 #ifndef PAWL_STORE_STORE_H
 #define PAWL_STORE_STORE_H
@@ -77,13 +78,6 @@ PAWL_MUST_USE static inline pawl_status store_depths(pawl_store *s, int64_t now_
                                                      pawl_depths *ret, pawl_error *reterr)
 {
     return s->ops->depths(s, now_ms, ret, reterr);
-}
-
-PAWL_MUST_USE static inline pawl_status store_read_quarantine(pawl_store *s, uint32_t limit,
-                                                              pawl_mem *mem, pawl_message_list *ret,
-                                                              pawl_error *reterr)
-{
-    return s->ops->read_quarantine(s, limit, mem, ret, reterr);
 }
 
 static inline void store_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count)

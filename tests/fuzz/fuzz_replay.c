@@ -249,8 +249,6 @@ static enum engine_outcome replay(struct run *r, execution *x, size_t count)
 {
     struct engine_finding finding = {0};
     enum engine_outcome got = execution_replay(x, r->history, count, &finding);
-    if (got == ENGINE_WAITING)
-        got = execution_replay_end(x, &finding);
     if (got < ENGINE_MISMATCH)
         execution_check(x);
     else

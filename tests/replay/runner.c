@@ -428,8 +428,6 @@ static void check_replay(struct runner *r, size_t count, bool with_code, bool sa
 
     memcpy(logged, r->logged, sizeof(logged));
     enum engine_outcome got = execution_replay(x, r->history, count, &finding);
-    if (got == ENGINE_WAITING)
-        got = execution_replay_end(x, &finding);
     if (got >= ENGINE_MISMATCH)
         script_fail(r->script, r->act, "replay of %zu events: %s: %s", count, outcomes[got],
                     finding.text);
@@ -570,8 +568,6 @@ static void load(struct runner *r, bool with_code)
     execution_destroy(r->x);
     r->x = fresh(r, with_code);
     r->outcome = execution_replay(r->x, r->history, r->history_count, &r->finding);
-    if (r->outcome == ENGINE_WAITING)
-        r->outcome = execution_replay_end(r->x, &r->finding);
 }
 
 struct moving {

@@ -313,8 +313,6 @@ void check_replay(struct sim *s, struct seen *i, uint64_t number)
     execution *x = execution_create(&spec);
     struct engine_finding finding = {0};
     enum engine_outcome outcome = execution_replay(x, list.items, list.count, &finding);
-    if (outcome == ENGINE_WAITING)
-        outcome = execution_replay_end(x, &finding);
     CHECKED(s, I10);
     bool ended = number == i->execution ? i->end_kind != 0 : true;
     if (outcome != (ended ? ENGINE_ENDED : ENGINE_WAITING))

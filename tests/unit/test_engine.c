@@ -640,7 +640,6 @@ TEST(tables_are_filled_in_pieces)
     for (size_t i = 0; i < b.turn.count; i++)
         ck_assert_int_eq(execution_replay(x, &b.turn.steps[i].event, 1, &b.finding),
                          ENGINE_WAITING);
-    ck_assert_int_eq(execution_replay_end(x, &b.finding), ENGINE_WAITING);
     ck_assert_uint_eq(execution_last_seq(x), WIDTH + 1);
     struct open_task open;
     uint64_t cursor = 0, n = 0;

@@ -67,7 +67,7 @@ static void set_up(struct bench *b)
 
 static void tear_down(struct bench *b)
 {
-    queue_group_undo(&b->g);
+    queue_group_done(&b->g);
     queue_check(b->q);
     queue_destroy(b->q);
     queue_destroy(b->dead);

@@ -79,7 +79,7 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
     ret->inbox = atomic_load(&rt->inbox.count) + atomic_load(&rt->figures.n.todo);
     pawl_depths depths = {0};
     pawl_error err;
-    if (rt->store->ops->depths(rt->store, rt_now(rt), &depths, &err) == PAWL_OK) {
+    if (store_depths(rt->store, rt_now(rt), &depths, &err) == PAWL_OK) {
         ret->orchestrator_queue = depths.messages;
         ret->worker_queue = depths.work;
         ret->timers_near = depths.timers;

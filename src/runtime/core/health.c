@@ -120,7 +120,7 @@ void health_well(pawl_runtime *rt)
 
 bool health_no_room(pawl_runtime *rt)
 {
-    bool full = rt->store->ops->space(rt->store) != PAWL_OK;
+    bool full = store_space(rt->store) != PAWL_OK;
     if (full == atomic_load_explicit(&rt->health.full, memory_order_relaxed))
         return full;
     atomic_store(&rt->health.full, full);

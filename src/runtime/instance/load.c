@@ -146,8 +146,6 @@ static enum ready_result replay(pawl_runtime *rt, struct resident *r,
         return READY_TROUBLE;
     turn_clock_start(rt, r->code, &r->row);
     enum engine_outcome outcome = execution_replay(r->x, events.items, events.count, finding);
-    if (outcome == ENGINE_WAITING)
-        outcome = execution_replay_end(r->x, finding);
     turn_clock_stop(rt);
     COUNT(rt, replays);
     COUNT_BY(rt, replayed_events, events.count);

@@ -90,8 +90,6 @@ static bool proves(pawl_runtime *rt, struct stage *s, uint64_t execution_no, paw
     if (!again)
         return true;
     enum engine_outcome outcome = execution_replay(again, events.items, events.count, finding);
-    if (outcome == ENGINE_WAITING)
-        outcome = execution_replay_end(again, finding);
     bool ok = outcome != ENGINE_MISMATCH && outcome != ENGINE_CORRUPT;
     if (ok && live && outcome != ENGINE_NO_MEMORY)
         ok = agrees(live, again, finding);

@@ -202,7 +202,7 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
         if (m->mailbox)
             continue;
         if (m->visible_ms > rt->now_ms) { /* taken in before the clock was set back: due again */
-            rt->store->ops->abandon_messages(rt->store, &m->id, 1);
+            store_abandon_messages(rt->store, &m->id, 1);
             rt->due.ask = true;
             continue;
         }

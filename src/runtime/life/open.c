@@ -195,7 +195,7 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         point_crash_at(getenv("PAWL_CRASH_AT"));
     pawl_status rc = lane_open(rt, err) ? runtime_open_store(rt, err) : err->status;
     if (rc == PAWL_OK)
-        rt->caps = rt->store->ops->caps(rt->store);
+        rt->caps = store_caps(rt->store);
     if (rc == PAWL_OK && !rt->opts.read_only)
         rc = take_over(rt, err);
     if (rc == PAWL_OK && !rt->opts.read_only && !crew_open(rt))

@@ -89,7 +89,7 @@ static bool lies(pawl_runtime *rt, const pawl_message *m)
     rt->due.mail_lies = rt->due.fetch_messages = true;
     if (m->kind == PAWL_MSG_START && !m->uid)
         coming_add(rt, m->instance, m->id);
-    rt->store->ops->abandon_messages(rt->store, &m->id, 1);
+    store_abandon_messages(rt->store, &m->id, 1);
     return true;
 }
 
@@ -295,7 +295,7 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
         uint64_t id = s->work_updates.items[i].id;
         bool held = s->work_updates.items[i].lock_epoch == rt->fence.epoch; /* or just done */
         if (!held && !map_get(&rt->jobs.by_id, id))
-            rt->store->ops->abandon_work(rt->store, &id, 1);
+            store_abandon_work(rt->store, &id, 1);
         rt->jobs.store_backlog = rt->leases.look = true;
     }
     struct item *lease = lease_back(s);

@@ -32,7 +32,7 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
     else if (list.count && lane_is_ours(rt, list.items[0].name))
         job_take(rt, &list.items[0]);
     else if (list.count) { /* not for this process: a worker outside may have it now */
-        rt->store->ops->abandon_work(rt->store, &id, 1);
+        store_abandon_work(rt->store, &id, 1);
         rt->leases.look = true;
     }
     return true;

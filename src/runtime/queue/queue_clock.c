@@ -404,7 +404,7 @@ struct item *queue_undone(pawl_runtime *rt, bool refused)
     n = 0;
     for (const struct queue *q = dirty; q; q = q->next)
         seats[n++] = q->owner;
-    queue_group_undo(&d->group);
+    queue_group_done(&d->group);
     for (size_t i = 0; i < n; i++)
         seat_evict(rt, seats[i]);
     return first;

@@ -379,7 +379,7 @@ void queue_desk_close(pawl_runtime *rt)
     if (!d)
         return;
     queue_refuse_all(rt);
-    queue_group_undo(&d->group);
+    queue_group_done(&d->group);
     while (d->oldest)
         free_seat(d, d->oldest);
     map_deinit(&d->seats);

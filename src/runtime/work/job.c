@@ -39,7 +39,7 @@ void job_take(pawl_runtime *rt, const pawl_work *w)
     struct job *job = job_create(rt, w);
     if (!job || !map_put(&rt->jobs.by_id, w->id, job)) { /* the row stays; fetched again */
         job_free(job);
-        rt->store->ops->abandon_work(rt->store, &w->id, 1);
+        store_abandon_work(rt->store, &w->id, 1);
         rt->jobs.store_backlog = true;
         return;
     }
@@ -143,7 +143,7 @@ void job_done(pawl_runtime *rt, struct job *job)
     }
     job_forget(rt, job);
     if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: somebody takes it again */
-        rt->store->ops->abandon_work(rt->store, &job->work.id, 1);
+        store_abandon_work(rt->store, &job->work.id, 1);
         rt->jobs.store_backlog = true;
     }
     if (job->given_up || job->verdict == JOB_SKIPPED) {

@@ -295,7 +295,7 @@ static bool try_poll(pawl_runtime *rt, struct lease_call *q)
         rt->leases.look = true;
     }
     if (at.later.count)
-        rt->store->ops->abandon_work(rt->store, at.later.items, at.later.count);
+        store_abandon_work(rt->store, at.later.items, at.later.count);
     if (at.s)
         at.s->lease = q;
     return at.s != NULL;

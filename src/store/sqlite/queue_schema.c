@@ -83,5 +83,3 @@ const char *const schema_queue_step[] = {
     NULL,
 };
 /* clang-format on */
-
-const char *const schema_taken_step[] = {NULL};

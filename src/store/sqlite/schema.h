@@ -20,7 +20,6 @@ extern const char *const *const schema_steps[];
 extern const int schema_version;     /* steps in the list */
 extern const int schema_oldest_read; /* whose tables are those of now */
 extern const char *const schema_queue_step[];
-extern const char *const schema_taken_step[]; /* nothing new but the meaning of a lock */
 
 /* Is this file ours, and of which schema?  An empty file has schema 0.  Refuses
  * foreign, damaged and newer files with a line that says what to do. */
