@@ -7,8 +7,10 @@
 #include "../harness.h"
 #include "crash.h"
 #include "rude.h"
+#include "runtime/core/slots.h"
 #include "view/why.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +243,64 @@ TEST(S11_one_that_ran_alone_when_the_process_ended_is_counted)
     ck_assert_msg(exited_with(status, 0), "%s", status_words(status));
     char *answer = answer_of("bad");
     ck_assert_str_eq(answer, "failed poison: activity 'Exit' ended the process 3 times");
+    free(answer);
+    scratch_drop();
+}
+
+/* As if the machine had gone down with the process. */
+static void another_boot(void)
+{
+    const uint64_t number = 1;
+    int fd = open(in_scratch("data/slots"), O_RDWR);
+    ck_assert_int_eq(pwrite(fd, &number, sizeof(number), SLOTS_BOOT_AT), sizeof(number));
+    close(fd);
+}
+
+TEST(S11_a_machine_that_went_down_makes_no_activity_poison)
+{
+    const struct plan_item items[] = {
+        {"Call", "alone", "Long 60000", NULL, NULL}
+    };
+    struct plan plan = plan_of(items, 1);
+    scratch_make();
+    for (int i = 0; i < 5; i++) { /* three would be enough for poison */
+        (void)unlink(in_scratch("began"));
+        pid_t pid = child_start(plan_run, &plan);
+        ck_assert_msg(wait_for_words("began", "alone", 10000), "life %d", i + 1);
+        (void)kill(pid, SIGKILL);
+        (void)child_wait(pid, 10000);
+        another_boot();
+    }
+    said("the machine went down while activities ran: none of them is to blame");
+    ck_assert_int_eq(ask("SELECT count(*) FROM all_work"), 1);
+    ck_assert_int_eq(ask("SELECT count(*) FROM all_work WHERE crashes>0"), 0);
+    scratch_drop();
+}
+
+static void mend(void)
+{
+    rude_mended = true;
+}
+
+TEST(S32_a_machine_that_went_down_blocks_no_instance)
+{
+    const struct plan_item items[] = {
+        {"DiesOnTimer", "i", "", NULL, NULL}
+    };
+    struct plan plan = plan_of(items, 1);
+    plan.before = mend;
+    scratch_make();
+    for (int i = 0; i < 5; i++) {
+        plan.crash_at = i ? "turn.run:1" : "turn.run:2"; /* when its timer fires */
+        int status = child_run(plan_run, &plan, 20000);
+        ck_assert_msg(killed_by(status, SIGKILL), "life %d: %s", i + 1, status_words(status));
+        another_boot();
+    }
+    plan.crash_at = NULL;
+    int status = child_run(plan_run, &plan, 20000);
+    ck_assert_msg(exited_with(status, 0), "%s", status_words(status));
+    char *answer = answer_of("i");
+    ck_assert_str_eq(answer, "completed mended");
     free(answer);
     scratch_drop();
 }

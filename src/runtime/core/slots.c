@@ -5,6 +5,7 @@
 #include "runtime/core/travel.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct page {
     } several[SLOTS_WORKERS]; /* how often it was among several that ran at the end */
     char text[SLOTS_TEXT];
 };
+_Static_assert(offsetof(struct page, boot) == SLOTS_BOOT_AT, "a test writes there");
 
 struct slots {
     volatile struct page *page;
@@ -107,7 +109,7 @@ static void read_past(const volatile struct page *page, struct slots_past *past)
             past->work[past->work_count++] = page->work[i];
     past->several = !past->known && past->work_count + (past->turn_uid != 0) > 1;
     for (size_t i = 0; i < past->work_count && past->several; i++)
-        past->times[i] = times_of(page, past->work[i]) + 1;
+        past->times[i] = times_of(page, past->work[i]) + !past->rebooted;
 }
 
 struct slots *slots_open(const char *dir, struct slots_past *past)

@@ -20,6 +20,7 @@
 
 #define SLOTS_WORKERS 1024
 #define SLOTS_TEXT    480
+#define SLOTS_BOOT_AT (5 * 8 + SLOTS_WORKERS * 8) /* in the file: the boot, 8 bytes */
 
 struct slots;
 
@@ -29,7 +30,8 @@ struct slots_past {
     uint64_t turn_uid;  /* instance whose turn ran; 0: none */
     uint64_t turn_item; /* the work or message row it consumed; 0: not stored (start, raise) */
     uint64_t work[SLOTS_WORKERS];  /* activities that ran */
-    uint32_t times[SLOTS_WORKERS]; /* how many ends in a row each was among several, this one too */
+    uint32_t times[SLOTS_WORKERS]; /* how many ends in a row each was among several, this one too
+                                      (but no end of the machine) */
     size_t work_count;
     bool known;            /* who did it is known: it said so itself */
     bool several;          /* not known, and more than one ran: nobody knows who, if anybody */
