@@ -2,6 +2,8 @@
 /* runtime/core/coming.c -- see coming.h. */
 #include "runtime/core/coming.h"
 
+#include "runtime/core/due.h"
+#include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/travel.h"
 #include "store/store.h"
@@ -31,7 +33,7 @@ static enum engine_taken is_stored(pawl_runtime *rt, pawl_str id)
 {
     pawl_message_list list = {0};
     pawl_error err;
-    if (!rt->due.fetch_messages)
+    if (!due_has_mail(rt))
         return TAKEN_NO;
     arena_reset(&rt->load_mem);
     pawl_status rc = store_read_messages(rt->store, 0, id, &rt->load_mem, &list, &err);
@@ -94,7 +96,7 @@ void coming_fetched(pawl_runtime *rt)
 {
     struct coming *c;
     for (size_t cursor = 0; (c = map_next(&rt->mail.coming, &cursor));)
-        if (c->message && !map_get(&rt->letters.inflight, c->message))
+        if (c->message && !letter_is_inflight(rt, c->message))
             free(map_removes(&rt->mail.coming, (pawl_str){c->id, c->len}));
 }
 

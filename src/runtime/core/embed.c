@@ -10,6 +10,7 @@
 #include "runtime/core/embed.h"
 
 #include "base/misuse.h"
+#include "runtime/core/here.h"
 #include "runtime/core/travel.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 
 static bool is_stepped(const pawl_runtime *rt)
 {
-    return !rt->threads.on && !rt->opts.read_only;
+    return !here_has_threads(rt) && !rt->opts.read_only;
 }
 
 /* Never 0, 1 or 2: whoever closed those did not mean to get this one. */

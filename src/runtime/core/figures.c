@@ -10,6 +10,7 @@
 
 #include "base/misuse.h"
 #include "runtime/core/health.h"
+#include "runtime/core/here.h"
 #include "runtime/core/travel.h"
 #include "store/store.h"
 
@@ -96,6 +97,6 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
     pthread_mutex_lock(&rt->workers.lock);
     ret->running_activities = rt->workers.running;
     pthread_mutex_unlock(&rt->workers.lock);
-    ret->busy = rt->threads.on && (atomic_load(&rt->watch.busy) || health_is_committing(rt));
+    ret->busy = here_has_threads(rt) && (atomic_load(&rt->watch.busy) || health_is_committing(rt));
     ret->healthy = pawl_runtime_healthy(rt, ret->trouble);
 }

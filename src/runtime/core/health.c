@@ -3,6 +3,7 @@
 #include "runtime/core/health.h"
 
 #include "base/misuse.h"
+#include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/owed.h"
 #include "runtime/core/slots.h"
@@ -54,7 +55,7 @@ void health_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
     log_error(&rt->log, "store", "commit failed; stopping at once", "status=%s why=\"%s\"",
               pawl_status_code(rc), text);
     slots_absolve(rt->slots); /* what runs now is not to blame */
-    if (rt->threads.on)
+    if (here_has_threads(rt))
         _exit(rc == PAWL_UNKNOWN ? 75 : 3);
     rt->health.dead = rc;
 }

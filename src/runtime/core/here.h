@@ -15,4 +15,10 @@ bool here_is_forked(const pawl_runtime *rt, pawl_error *err);
 /* True when nobody steps for this thread: its blocking calls step by themselves. */
 bool here_steps(pawl_runtime *rt);
 
+/* Does it run on threads of its own, or is it stepped? */
+static inline bool here_has_threads(const pawl_runtime *rt)
+{
+    return rt->threads.on;
+}
+
 #endif

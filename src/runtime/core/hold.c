@@ -29,7 +29,7 @@ static struct held *push(pawl_runtime *rt, struct letter *l, uint64_t work_id, i
     struct held *h = calloc(1, sizeof(*h));
     assert_that(h);
     h->node.key = due_ms;
-    h->node.tie = ++rt->jobs.tie;
+    h->node.tie = ++rt->peek.tie;
     h->letter = l;
     h->work_id = work_id;
     need_memory(heap_push(&rt->peek.held, &h->node));

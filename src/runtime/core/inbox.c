@@ -9,6 +9,7 @@
 
 #include "base/deadline.h"
 #include "runtime/core/embed.h"
+#include "runtime/core/items.h"
 #include "runtime/core/owed.h"
 #include "runtime/core/travel.h"
 
@@ -98,8 +99,7 @@ bool inbox_post(pawl_runtime *rt, struct item *item)
 void inbox_take_locked(pawl_runtime *rt)
 {
     if (rt->inbox.first) {
-        *rt->items.end = rt->inbox.first;
-        rt->items.end = rt->inbox.end;
+        items_append(rt, rt->inbox.first, rt->inbox.end);
         rt->inbox.first = NULL;
         rt->inbox.end = &rt->inbox.first;
     }

@@ -48,3 +48,9 @@ struct item *items_all(pawl_runtime *rt)
     rt->items.end = &rt->items.first;
     return first;
 }
+
+void items_append(pawl_runtime *rt, struct item *first, struct item **end)
+{
+    *rt->items.end = first;
+    rt->items.end = end;
+}

@@ -10,9 +10,23 @@ void items_put_off(pawl_runtime *rt, struct item *item);
 struct item *items_next(pawl_runtime *rt); /* NULL: none */
 /* Behind everything else at hand. */
 void items_add(pawl_runtime *rt, struct item *item);
+/* The same for a list and the end of it. */
+void items_append(pawl_runtime *rt, struct item *first, struct item **end);
 /* In front of everything, in order: a list and the end of it. */
 void items_back(pawl_runtime *rt, struct item *first, struct item **end);
 /* All of them, as a list. */
 struct item *items_all(pawl_runtime *rt);
+
+/* The items at hand, in order. */
+static inline struct item *items_first(const pawl_runtime *rt)
+{
+    return rt->items.first;
+}
+
+/* Deliver nothing more in this group: what was put off must not be overtaken. */
+static inline void items_hold(pawl_runtime *rt)
+{
+    rt->items.hold = true;
+}
 
 #endif

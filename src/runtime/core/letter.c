@@ -96,6 +96,26 @@ void letter_back(pawl_runtime *rt, struct letter *list)
     rt->letters.todo_count += n;
 }
 
+void letter_back_later(pawl_runtime *rt)
+{
+    struct letter *later = rt->letters.later;
+    rt->letters.later = NULL;
+    rt->letters.later_end = &rt->letters.later;
+    letter_back(rt, later);
+}
+
+static bool is_on_the_way(const struct letter *l, uint64_t id)
+{
+    while (l && l->work_id != id)
+        l = l->next;
+    return l != NULL;
+}
+
+bool letter_has_work(const pawl_runtime *rt, uint64_t id)
+{
+    return is_on_the_way(rt->letters.todo, id) || is_on_the_way(rt->letters.later, id);
+}
+
 struct letter *letter_next(pawl_runtime *rt)
 {
     struct letter *l = rt->letters.todo;

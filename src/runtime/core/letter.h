@@ -27,6 +27,10 @@ void letter_todo(pawl_runtime *rt, struct letter *l);
 void letter_later(pawl_runtime *rt, struct letter *l);
 /* Put a list back in front of everything, in order, for another try. */
 void letter_back(pawl_runtime *rt, struct letter *list);
+/* What waited for the next group comes before everything else. */
+void letter_back_later(pawl_runtime *rt);
+/* Is the result of that work on its way to its turn, in this group or the next? */
+bool letter_has_work(const pawl_runtime *rt, uint64_t work_id);
 struct letter *letter_next(pawl_runtime *rt); /* NULL: none */
 
 /* A copy of the caller's request; NULL when out of memory. */
@@ -35,5 +39,22 @@ struct request *request_create(const pawl_request *args, pawl_reply_fn *fn, void
 void request_answer(struct request *req, const pawl_reply *reply);
 void request_refuse(struct request *req, pawl_status status, const char *format, ...)
     PAWL_PRINTF(3, 4);
+
+/* The letters to deliver, in order, and how many. */
+static inline struct letter *letter_first(const pawl_runtime *rt)
+{
+    return rt->letters.todo;
+}
+
+static inline size_t letter_count(const pawl_runtime *rt)
+{
+    return rt->letters.todo_count;
+}
+
+/* Is the message of that row in memory? */
+static inline bool letter_is_inflight(const pawl_runtime *rt, uint64_t id)
+{
+    return map_get(&rt->letters.inflight, id) != NULL;
+}
 
 #endif

@@ -2,6 +2,7 @@
 /* runtime/core/owed.c -- see owed.h.  A ring through rt->owed.ring, so that who leaves needs no runtime. */
 #include "runtime/core/owed.h"
 
+#include "runtime/core/items.h"
 #include "runtime/core/travel.h"
 
 void owed_open(pawl_runtime *rt)
@@ -44,7 +45,8 @@ static int64_t earlier(int64_t a, int64_t b)
 void owed_tell(pawl_runtime *rt)
 {
     int64_t taken = rt->owed.ring.newer == &rt->owed.ring ? 0 : rt->owed.ring.newer->since_ms;
-    int64_t left = rt->items.first ? rt->items.first->since_ms : 0;
+    const struct item *first = items_first(rt);
+    int64_t left = first ? first->since_ms : 0;
     atomic_store_explicit(&rt->owed.since_ms, earlier(taken, left), memory_order_relaxed);
 }
 

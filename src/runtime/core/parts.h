@@ -142,7 +142,7 @@ struct staging {
     _Atomic(const struct code_entry *) turn_code;
 };
 
-/* What is due in the store, and what is to be fetched. [engine] */
+/* What is due in the store, and what is to be fetched (due.h). [engine] */
 struct due {
     int64_t next_ms;
     int64_t looked_ms; /* what was due then has been fetched, or will be (flags below) */
@@ -150,12 +150,12 @@ struct due {
     bool fetch_messages, look_deadlines;
     bool mail_lies;            /* of this process' own messages: newer ones lie behind them */
     uint32_t passes_unfetched; /* with rows to fetch, because so many letters are at hand */
+    bool purge_left;           /* rows of removed instances and queues are left */
+    int64_t purge_at_ms;       /* mono: not before */
 };
 
 /* What is to go (remove.h, retain.h, felling.h). [engine] */
 struct removal {
-    bool purge_left;          /* rows of removed instances and queues are left */
-    int64_t purge_at_ms;      /* mono: not before */
     struct felling *fellings; /* large trees that are being removed */
     struct {
         int64_t at_ms;       /* mono: not before; INT64_MAX: nothing is due before something ends */
@@ -188,6 +188,7 @@ struct blame {
 struct peek {
     struct idset mend; /* peek-lock mode: uids to put right first */
     struct heap held;  /* what is not due yet */
+    uint64_t tie;      /* those that are due together come in the order they were held */
     struct map timers; /* the timers among them, each once */
 };
 

@@ -3,6 +3,7 @@
 #include "runtime/core/stage.h"
 
 #include "runtime/core/fault.h"
+#include "runtime/core/here.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
@@ -183,7 +184,7 @@ void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool 
 void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, const pawl_row *row)
 {
     atomic_store_explicit(&rt->staging.turn_code, code, memory_order_relaxed);
-    if (rt->threads.on)
+    if (here_has_threads(rt))
         atomic_store_explicit(&rt->staging.turn_began_ms, rt_mono(rt), memory_order_relaxed);
     slots_turn(rt->slots, row->uid, rt->staging.turn_item);
     fault_turn(code, row);
@@ -196,13 +197,6 @@ void turn_clock_stop(pawl_runtime *rt)
     fault_turn(NULL, NULL);
 }
 
-static bool is_on_the_way(const struct letter *l, uint64_t id)
-{
-    while (l && l->work_id != id)
-        l = l->next;
-    return l != NULL;
-}
-
 bool stage_has_work(const pawl_runtime *rt, uint64_t id)
 {
     for (const struct stage *s = rt->staging.first; s; s = s->next) {
@@ -213,8 +207,7 @@ bool stage_has_work(const pawl_runtime *rt, uint64_t id)
             if (s->need_work.items[i] == id)
                 return true;
     }
-    return is_on_the_way(rt->letters.todo, id) ||
-           is_on_the_way(rt->letters.later, id); /* later: put off */
+    return letter_has_work(rt, id);
 }
 
 static void give_back(void *arg, uint64_t id, pawl_str name, pawl_str data)
@@ -233,4 +226,13 @@ void stage_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)
         stage_drop_message(rt, s, s->turn.discarded[i]);
     s->turn.discarded_count = 0;
     execution_returned(r->x, give_back, s);
+}
+
+struct stage *stage_all(pawl_runtime *rt)
+{
+    struct stage *first = rt->staging.first;
+    rt->staging.first = NULL;
+    rt->staging.end = &rt->staging.first;
+    rt->staging.count = 0;
+    return first;
 }

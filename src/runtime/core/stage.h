@@ -40,7 +40,7 @@ pawl_message *stage_send(pawl_runtime *rt, struct stage *s, int kind, uint64_t u
                          pawl_str instance);
 
 /* Code begins and ends to run, replay included: for the watchdog and the slot file,
- * where rt->staging.turn_item is to blame. */
+ * where the letter of turn_clock_blame() is to blame. */
 void turn_clock_start(pawl_runtime *rt, const struct code_entry *code, const pawl_row *row);
 void turn_clock_stop(pawl_runtime *rt);
 /* Does this group change the work row, or consume its result?  Two calls on one row wait for each
@@ -50,5 +50,36 @@ bool stage_has_work(const pawl_runtime *rt, uint64_t work_id);
 pawl_str stage_was_attrs(pawl_runtime *rt, uint64_t message_id);
 /* Mailbox rows that the turn consumed or threw away. */
 void stage_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s);
+
+/* The group is over: all its stages, in order. */
+struct stage *stage_all(pawl_runtime *rt);
+
+/* The stages of the group being built, in order. */
+static inline struct stage *stage_first(const pawl_runtime *rt)
+{
+    return rt->staging.first;
+}
+
+static inline size_t stage_count(const pawl_runtime *rt)
+{
+    return rt->staging.count;
+}
+
+/* The row of the letter that is delivered now is to blame for what its turn does; 0: no row. */
+static inline void turn_clock_blame(pawl_runtime *rt, uint64_t item)
+{
+    rt->staging.turn_item = item;
+}
+
+/* The code that runs, and since when by the monotonic clock (0: none runs).  Any thread. */
+static inline const struct code_entry *turn_clock_code(pawl_runtime *rt)
+{
+    return atomic_load(&rt->staging.turn_code);
+}
+
+static inline int64_t turn_clock_began(pawl_runtime *rt)
+{
+    return atomic_load(&rt->staging.turn_began_ms);
+}
 
 #endif

@@ -13,7 +13,7 @@ bool adopt_is_kept_now(const pawl_runtime *rt, pawl_str id)
 {
     if (!map_gets(&rt->mail.kept_names, id))
         return false;
-    for (const struct stage *s = rt->staging.first; s; s = s->next)
+    for (const struct stage *s = stage_first(rt); s; s = s->next)
         for (size_t i = 0; i < s->messages.count; i++)
             if (!s->messages.items[i].uid && s->messages.items[i].mailbox &&
                 pawl_str_eq(s->messages.items[i].instance, id))

@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "runtime/core/coming.h"
+#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
@@ -310,7 +311,7 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
     }
     if (adopt_is_kept_now(rt, l->instance)) {
         letter_later(rt, l);
-        rt->items.hold = true; /* later letters must not overtake it */
+        items_hold(rt); /* later letters must not overtake it */
         return;
     }
     struct resident *r = make(rt, l);

@@ -3,13 +3,14 @@
 #include "runtime/instance/defer.h"
 
 #include "runtime/core/health.h"
+#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/travel.h"
 
 void defer_unread(pawl_runtime *rt, struct letter *l)
 {
     health_wait(rt, 100);
-    rt->items.hold = true;
+    items_hold(rt);
     letter_later(rt, l);
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/instance/paranoid.h"
 
 #include "runtime/core/registry.h"
+#include "runtime/core/stage.h"
 #include "runtime/core/travel.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/load.h"
@@ -117,7 +118,7 @@ static bool stage_proves(pawl_runtime *rt, struct stage *s, struct engine_findin
 
 void paranoid_look(pawl_runtime *rt)
 {
-    for (struct stage *s = rt->staging.first, *next; s; s = next) {
+    for (struct stage *s = stage_first(rt), *next; s; s = next) {
         struct engine_finding finding = {0};
         next = s->next;
         if (!stage_proves(rt, s, &finding))

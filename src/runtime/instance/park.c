@@ -12,7 +12,9 @@
  */
 #include "runtime/instance/park.h"
 
+#include "runtime/core/due.h"
 #include "runtime/core/health.h"
+#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/site.h"
@@ -85,7 +87,7 @@ void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
     resident_evict(rt, r);
     resident_trim(rt, true, NULL);
     health_wait(rt, 50);
-    rt->items.hold = true; /* later letters of the instance must not overtake these */
+    items_hold(rt); /* later letters of the instance must not overtake these */
     while (list) {
         struct letter *next = list->next;
         if (!list->tries)
@@ -203,7 +205,7 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
             continue;
         if (m->visible_ms > rt->now_ms) { /* taken in before the clock was set back: due again */
             store_abandon_messages(rt->store, &m->id, 1);
-            rt->due.ask = true;
+            due_ask(rt);
             continue;
         }
         struct letter *l = letter_of_row(rt, m);

@@ -80,7 +80,7 @@ static pawl_status is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
 {
     pawl_message_list list = {0};
     pawl_error err;
-    for (const struct stage *s = rt->staging.first; s; s = s->next)
+    for (const struct stage *s = stage_first(rt); s; s = s->next)
         for (size_t i = 0; i < s->messages.count; i++)
             if (pawl_str_eq(s->messages.items[i].instance, instance) &&
                 pawl_str_eq(s->messages.items[i].attrs, attrs))
@@ -431,7 +431,7 @@ void turn_deliver(pawl_runtime *rt, struct letter *l)
         to_quarantine(rt, l);
         return;
     }
-    rt->staging.turn_item = l->work_id ? l->work_id : l->stored ? l->mail.id : 0;
+    turn_clock_blame(rt, l->work_id ? l->work_id : l->stored ? l->mail.id : 0);
     if (l->mail.kind == PAWL_MSG_START) {
         begin_deliver(rt, l);
         return;

@@ -100,7 +100,7 @@ void pawl_runtime_close(pawl_runtime *rt)
     registry_leave(rt->app, rt);
     told_stop(rt);
     bool all = true;
-    if (rt->threads.on) {
+    if (here_has_threads(rt)) {
         all = worker_stop(rt, rt->opts.drain_ms);
         once_give_back(rt);
         for (int i = 0; all && i < 1000 && atomic_load(&rt->inbox.count); i++)

@@ -9,6 +9,7 @@
  */
 #include "runtime/life/recover.h"
 
+#include "runtime/core/due.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
@@ -17,6 +18,7 @@
 #include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
 #include "runtime/peek/mend.h"
+#include "runtime/work/jobs.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -123,9 +125,7 @@ static pawl_status blame(pawl_runtime *rt, const struct slots_past *past, pawl_e
     blame_all_work(rt, s, past);
     pawl_round round;
     stage_seal(rt, s, &round);
-    rt->staging.first = NULL;
-    rt->staging.end = &rt->staging.first;
-    rt->staging.count = 0;
+    (void)stage_all(rt);
     if (!round.work_update_count && !round.message_update_count)
         return PAWL_OK;
     RT_POINT(rt, "recover.blame");
@@ -154,9 +154,7 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
         rc = blame(rt, past, reterr);
     if (rc == PAWL_OK)
         rc = remember_kept(rt, reterr);
-    rt->due.fetch_messages = rt->jobs.store_backlog = rt->due.look_deadlines = rt->due.ask = true;
-    rt->removal.purge_left = true;
-    rt->due.next_ms = INT64_MAX;
-    rt->due.looked_ms = rt->now_ms;
+    due_all(rt);
+    jobs_lie(rt);
     return rc;
 }

@@ -15,11 +15,13 @@
 
 #include "base/clock.h"
 #include "runtime/core/coming.h"
+#include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/hold.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
+#include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/told.h"
 #include "runtime/core/travel.h"
@@ -31,6 +33,7 @@
 #include "runtime/queue/queue_clock.h"
 #include "runtime/request/retain.h"
 #include "runtime/work/job.h"
+#include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
 #include "store/store.h"
@@ -84,9 +87,9 @@ static bool is_quiet(const struct stage *s, uint64_t id)
  * its turn, as whatever comes after it. */
 static bool lies(pawl_runtime *rt, const pawl_message *m)
 {
-    if (!rt->due.mail_lies && rt->letters.todo_count < TODO_MAX)
+    if (!due_has_lying_mail(rt) && letter_count(rt) < TODO_MAX)
         return false;
-    rt->due.mail_lies = rt->due.fetch_messages = true;
+    due_mail_lies(rt);
     if (m->kind == PAWL_MSG_START && !m->uid)
         coming_add(rt, m->instance, m->id);
     store_abandon_messages(rt->store, &m->id, 1);
@@ -101,8 +104,7 @@ static void send_on(pawl_runtime *rt, struct stage *s)
         if (m->mailbox || is_quiet(s, m->id))
             continue;
         if (m->visible_ms > rt->now_ms) {
-            if (m->visible_ms < rt->due.next_ms)
-                rt->due.next_ms = m->visible_ms;
+            due_at(rt, m->visible_ms);
             continue;
         }
         struct letter *l = lies(rt, m) ? NULL : letter_of_row(rt, m);
@@ -111,8 +113,8 @@ static void send_on(pawl_runtime *rt, struct stage *s)
     }
     for (size_t i = 0; i < s->message_updates.count; i++) {
         const pawl_message_update *u = &s->message_updates.items[i];
-        if (!u->mailbox && u->visible_ms < rt->due.next_ms)
-            rt->due.next_ms = u->visible_ms;
+        if (!u->mailbox)
+            due_at(rt, u->visible_ms);
     }
 }
 
@@ -127,28 +129,26 @@ static void hold_timers(pawl_runtime *rt, const struct stage *s)
             hold_cancel(rt, s->row.uid, s->events.items[i].execution, s->events.items[i].ref);
 }
 
-static void due_at(pawl_runtime *rt, int64_t at_ms)
-{
-    if (at_ms && at_ms < rt->due.next_ms)
-        rt->due.next_ms = at_ms;
-}
-
 static void hand_out(pawl_runtime *rt, struct stage *s)
 {
     for (size_t i = 0; i < s->work.count; i++) {
-        due_at(rt, s->work.items[i].deadline_ms);
+        if (s->work.items[i].deadline_ms)
+            due_at(rt, s->work.items[i].deadline_ms);
         if (s->work.items[i].lock_epoch)
             job_take(rt, &s->work.items[i]);
         else
-            rt->leases.look = true;
+            lease_may_find(rt);
     }
     for (size_t i = 0; i < s->work_updates.count; i++) {
         const pawl_work_update *u = &s->work_updates.items[i];
-        due_at(rt, u->deadline_ms);
+        if (u->deadline_ms)
+            due_at(rt, u->deadline_ms);
         if (u->visible_ms > rt->now_ms)
             due_at(rt, u->visible_ms);
-        else if (!u->lock_epoch && !u->lock_token.len)
-            rt->jobs.store_backlog = rt->leases.look = true;
+        else if (!u->lock_epoch && !u->lock_token.len) {
+            jobs_lie(rt);
+            lease_may_find(rt);
+        }
         if (!u->lock_epoch && !u->lock_token.len) /* failed by token before it returned */
             job_withdraw(rt, u->id);
     }
@@ -285,7 +285,7 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
 {
     if (!s->work_updates.count)
         return;
-    rt->due.look_deadlines = true;
+    due_deadlines(rt, true);
     if (s->job) {
         back_item(b, &s->job->item);
         s->job = NULL;
@@ -294,9 +294,10 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
     for (size_t i = 0; i < s->work_updates.count; i++) {
         uint64_t id = s->work_updates.items[i].id;
         bool held = s->work_updates.items[i].lock_epoch == rt->fence.epoch; /* or just done */
-        if (!held && !map_get(&rt->jobs.by_id, id))
+        if (!held && !job_find(rt, id))
             store_abandon_work(rt->store, &id, 1);
-        rt->jobs.store_backlog = rt->leases.look = true;
+        jobs_lie(rt);
+        lease_may_find(rt);
     }
     struct item *lease = lease_back(s);
     if (lease)
@@ -361,12 +362,10 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
 {
     COUNT(rt, store_errors);
     struct back back = back_none(&back);
-    for (struct stage *s = rt->staging.first; s; s = s->next)
+    for (struct stage *s = stage_first(rt); s; s = s->next)
         take_back(rt, s, false, &back);
     back_all(rt, &back);
-    rt->staging.first = NULL;
-    rt->staging.end = &rt->staging.first;
-    rt->staging.count = 0;
+    (void)stage_all(rt);
     if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN || rc == PAWL_CORRUPT) {
         health_stop_dead(rt, rc, err->text);
         return;
@@ -388,10 +387,7 @@ static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
     int done = 0;
     struct back back = back_none(&back);
     health_well(rt);
-    struct stage *s = rt->staging.first;
-    rt->staging.first = NULL;
-    rt->staging.end = &rt->staging.first;
-    rt->staging.count = 0;
+    struct stage *s = stage_all(rt);
     for (struct stage *next; s; s = next) {
         next = s->next;
         if (rounds[s->round].result == PAWL_OK)
@@ -416,11 +412,11 @@ static void note_time(pawl_runtime *rt, int64_t took_us)
 
 int group_commit(pawl_runtime *rt)
 {
-    if (!rt->staging.first)
+    if (!stage_first(rt))
         return 0;
-    pawl_round *rounds = arena_array(&rt->group_mem, pawl_round, rt->staging.count);
+    pawl_round *rounds = arena_array(&rt->group_mem, pawl_round, stage_count(rt));
     size_t n = 0;
-    for (struct stage *s = rt->staging.first; s; s = s->next) {
+    for (struct stage *s = stage_first(rt); s; s = s->next) {
         s->round = n;
         stage_seal(rt, s, &rounds[n++]);
     }
@@ -434,7 +430,7 @@ int group_commit(pawl_runtime *rt)
     COUNT_BY(rt, commit_us, (unsigned long long)took_us);
     note_time(rt, took_us);
     RT_POINT(rt, "commit.after");
-    rt->jobs.admitted = 0;
+    jobs_committed(rt);
     int done = 0;
     if (rc == PAWL_OK)
         done = group_committed(rt, rounds);

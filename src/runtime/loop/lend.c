@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/misuse.h"
 #include "runtime/core/health.h"
+#include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/parts.h"
 #include "runtime/core/travel.h"
@@ -25,7 +26,7 @@ bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
     MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
     pthread_mutex_lock(&rt->inbox.lock);
-    bool ok = rt->threads.on && (!come || !rt->inbox.come);
+    bool ok = here_has_threads(rt) && (!come || !rt->inbox.come);
     if (ok) {
         rt->inbox.come = come;
         rt->inbox.come_arg = arg;

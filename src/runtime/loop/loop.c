@@ -20,6 +20,7 @@
 #include "runtime/core/owed.h"
 #include "runtime/core/parts.h"
 #include "runtime/core/resident.h"
+#include "runtime/core/stage.h"
 #include "runtime/core/travel.h"
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
@@ -91,8 +92,9 @@ static void look_at_clock(pawl_runtime *rt)
         rt->due.ask = true;
     }
     if (rt->now_ms >= rt->due.next_ms) {
-        rt->due.fetch_messages = rt->jobs.store_backlog = rt->due.look_deadlines = rt->leases.look =
-            true;
+        rt->due.fetch_messages = rt->due.look_deadlines = true;
+        jobs_lie(rt);
+        lease_may_find(rt);
         rt->due.next_ms = INT64_MAX;
         rt->due.looked_ms = rt->now_ms;
         rt->due.ask = true;
@@ -100,7 +102,7 @@ static void look_at_clock(pawl_runtime *rt)
             rt->desk->look_due = true;
     }
     if (rt->due.fetch_messages &&
-        (rt->letters.todo_count < FETCH_AT_ONCE || ++rt->due.passes_unfetched >= FETCH_PASSES))
+        (letter_count(rt) < FETCH_AT_ONCE || ++rt->due.passes_unfetched >= FETCH_PASSES))
         fetch_messages(rt);
     hold_due_look(rt);
     if (rt->due.look_deadlines)
@@ -131,7 +133,7 @@ static void look_at_registry(pawl_runtime *rt)
     if (now == rt->mail.generation)
         return;
     rt->mail.generation = now;
-    rt->jobs.store_backlog = true;
+    jobs_lie(rt);
     unpile_all(rt, &rt->mail.codeless);
 }
 
@@ -160,7 +162,7 @@ static void take_item(pawl_runtime *rt, struct item *item)
 
 static bool is_full(const pawl_runtime *rt)
 {
-    return rt->items.hold || rt->staging.count >= rt->opts.group_limit ||
+    return rt->items.hold || stage_count(rt) >= rt->opts.group_limit ||
            arena_bytes(&rt->group_mem) >= GROUP_BYTES || queue_is_full(rt);
 }
 
@@ -169,7 +171,7 @@ static bool is_full(const pawl_runtime *rt)
 static bool is_behind(const pawl_runtime *rt, const struct request *req)
 {
     const char *instance = req->args.instance;
-    for (const struct letter *l = rt->letters.todo; l; l = l->next)
+    for (const struct letter *l = letter_first(rt); l; l = l->next)
         if (l->request || (!l->uid && instance && pawl_str_is(l->instance, instance)))
             return true;
     return false;
@@ -210,9 +212,7 @@ static void fill_group(pawl_runtime *rt)
     rt->items.left_over = rt->items.first != NULL;
     if (UNLIKELY(rt->opts.paranoid))
         paranoid_look(rt);
-    letter_back(rt, rt->letters.later);
-    rt->letters.later = NULL;
-    rt->letters.later_end = &rt->letters.later;
+    letter_back_later(rt);
     rt->items.hold = false;
 }
 
@@ -250,11 +250,11 @@ static bool let_come(pawl_runtime *rt, size_t missing, int64_t patience_us)
 static void gather(pawl_runtime *rt)
 {
     size_t have = 0, clients = rt->desk ? rt->desk->ops : 0;
-    size_t out = rt->jobs.backlog > clients ? rt->jobs.backlog : clients;
-    enum item_kind kind = rt->jobs.backlog > clients ? ITEM_JOB : ITEM_QUEUE;
+    size_t out = jobs_backlog(rt) > clients ? jobs_backlog(rt) : clients;
+    enum item_kind kind = jobs_backlog(rt) > clients ? ITEM_JOB : ITEM_QUEUE;
     for (struct item *i = rt->items.first; i && have < out; i = i->next)
         have += i->kind == kind;
-    if (!rt->threads.on || !have || have >= out)
+    if (!here_has_threads(rt) || !have || have >= out)
         return;
     bool hopes = rt->lending.gather_misses % LOOP_TRY_AGAIN == 0;
     if (let_come(rt, out - have, hopes ? LOOP_PATIENCE_US : 0))
@@ -291,14 +291,13 @@ static int pass(pawl_runtime *rt)
         queue_look(rt);
         felling_look(rt);
         fill_group(rt);
-        if (rt->staging.count < rt->opts.group_limit)
+        if (stage_count(rt) < rt->opts.group_limit)
             retain_look(rt);
         queue_seal(rt);
     }
-    atomic_store_explicit(&rt->figures.n.todo, rt->letters.todo_count, memory_order_relaxed);
+    atomic_store_explicit(&rt->figures.n.todo, letter_count(rt), memory_order_relaxed);
     int done = group_commit(rt);
-    if (done == 0 && rt->removal.purge_left && !rt->letters.todo &&
-        rt_mono(rt) >= rt->removal.purge_at_ms)
+    if (done == 0 && rt->due.purge_left && !letter_first(rt) && rt_mono(rt) >= rt->due.purge_at_ms)
         remove_purge(rt);
     health_look(rt);
     resident_trim(rt, false, NULL);
@@ -340,10 +339,9 @@ static int64_t next_due(pawl_runtime *rt)
 
 bool loop_has_work(const pawl_runtime *rt)
 {
-    return rt->items.first || rt->letters.todo || rt->removal.fellings || rt->due.fetch_messages ||
+    return rt->items.first || letter_first(rt) || rt->removal.fellings || rt->due.fetch_messages ||
            rt->due.look_deadlines || rt->mail.piled.count || rt->peek.mend.count ||
-           queue_has_work(rt) || (rt->jobs.store_backlog && rt->jobs.backlog == 0) ||
-           (rt->leases.polls && rt->leases.look);
+           queue_has_work(rt) || jobs_may_fetch(rt) || lease_may_serve(rt);
 }
 
 /* By the monotonic clock. */
@@ -356,8 +354,8 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
         until = queue_next_wait(rt);
     if (lease_next(rt) < until)
         until = lease_next(rt);
-    if (rt->removal.purge_left && rt->removal.purge_at_ms < until)
-        until = rt->removal.purge_at_ms;
+    if (rt->due.purge_left && rt->due.purge_at_ms < until)
+        until = rt->due.purge_at_ms;
     if (rt->removal.retain.at_ms < until)
         until = rt->removal.retain.at_ms;
     if (health_next_look(rt) < until)
@@ -399,7 +397,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 {
     const pawl_store *before = store_engine_set(rt->store);
     const pawl_runtime *outer = here_enter(rt);
-    assert_that(!rt->letters.todo && !rt->staging.first && !rt->mail.piled.count &&
+    assert_that(!letter_first(rt) && !stage_first(rt) && !rt->mail.piled.count &&
                 !rt->peek.mend.count);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     rt->now_ms = rt_now(rt);
@@ -408,7 +406,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
     queue_seal(rt);
     (void)group_commit(rt);
     health_look(rt);
-    atomic_store_explicit(&rt->figures.n.todo, rt->letters.todo_count, memory_order_relaxed);
+    atomic_store_explicit(&rt->figures.n.todo, letter_count(rt), memory_order_relaxed);
     owed_tell(rt);
     *retnext = idle_until(rt);
     here_leave(outer);
@@ -428,7 +426,7 @@ static bool holds_unstored(const pawl_runtime *rt)
 {
     if (rt->items.first || atomic_load(&rt->inbox.count) || queue_has_work(rt))
         return true;
-    for (const struct letter *l = rt->letters.todo; l; l = l->next)
+    for (const struct letter *l = letter_first(rt); l; l = l->next)
         if (!l->stored)
             return true;
     return false;
@@ -447,7 +445,7 @@ bool loop_is_plain(const pawl_runtime *rt)
 
 bool loop_may_lend(pawl_runtime *rt)
 {
-    if (!atomic_load_explicit(&rt->inbox.light, memory_order_relaxed) || rt->jobs.backlog ||
+    if (!atomic_load_explicit(&rt->inbox.light, memory_order_relaxed) || jobs_backlog(rt) ||
         !loop_is_plain(rt)) /* with jobs out results come: it is awake anyway */
         return false;
     pthread_mutex_lock(&rt->inbox.lock);

@@ -15,6 +15,7 @@
 #include "runtime/queue/queue_desk.h"
 #include "runtime/request/felling.h"
 #include "runtime/work/job.h"
+#include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 
 #include <stdlib.h>
@@ -43,9 +44,7 @@ static void drop_letters(pawl_runtime *rt)
     struct letter *l;
     const char *text;
     pawl_status status = health_ending(rt, &text);
-    letter_back(rt, rt->letters.later);
-    rt->letters.later = NULL;
-    rt->letters.later_end = &rt->letters.later;
+    letter_back_later(rt);
     while ((l = letter_next(rt)))
         letter_drop(rt, l, status, text);
 }
@@ -65,6 +64,6 @@ void refuse_calls(pawl_runtime *rt)
 
 void refuse_all(pawl_runtime *rt)
 {
-    heap_deinit(&rt->jobs.limits); /* while the jobs in it live */
+    jobs_unwatch(rt);
     refuse_calls(rt);
 }

@@ -17,6 +17,7 @@
 #include "runtime/core/health.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/stage.h"
 #include "runtime/core/travel.h"
 
 #include <stdio.h>
@@ -50,8 +51,8 @@ static int64_t turn_ms(struct watched *w, int64_t began_ms, int64_t now_ms)
 static bool look(pawl_runtime *rt, struct watched *w)
 {
     bool was_slow = w->slow;
-    const struct code_entry *code = atomic_load(&rt->staging.turn_code);
-    int64_t ms = turn_ms(w, atomic_load(&rt->staging.turn_began_ms), rt_mono(rt));
+    const struct code_entry *code = turn_clock_code(rt);
+    int64_t ms = turn_ms(w, turn_clock_began(rt), rt_mono(rt));
     const char *name = code ? code->name : "?";
     char what[FAULT_TEXT] = "";
     if (ms >= rt->opts.turn_limit_ms) {

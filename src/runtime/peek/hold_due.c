@@ -8,6 +8,8 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/travel.h"
 #include "runtime/work/job.h"
+#include "runtime/work/jobs.h"
+#include "runtime/work/lease.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -18,7 +20,7 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
 {
     pawl_work_list list;
     pawl_error err;
-    if (map_get(&rt->jobs.by_id, id))
+    if (job_find(rt, id))
         return true;
     if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK) {
         health_unread(rt, &err);
@@ -33,7 +35,7 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
         job_take(rt, &list.items[0]);
     else if (list.count) { /* not for this process: a worker outside may have it now */
         store_abandon_work(rt->store, &id, 1);
-        rt->leases.look = true;
+        lease_may_find(rt);
     }
     return true;
 }

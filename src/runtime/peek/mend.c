@@ -9,6 +9,7 @@
  */
 #include "runtime/peek/mend.h"
 
+#include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/hold.h"
 #include "runtime/core/stage.h"
@@ -17,6 +18,7 @@
 #include "runtime/instance/park.h"
 #include "runtime/instance/redelivery.h"
 #include "runtime/peek/mend_events.h"
+#include "runtime/work/jobs.h"
 #include "store/store.h"
 
 void mend_later(pawl_runtime *rt, uint64_t uid)
@@ -51,8 +53,10 @@ void mend_failed(pawl_runtime *rt, const struct stage *s)
         store_abandon_messages(rt->store, &s->messages.items[i].id, 1);
     for (size_t i = 0; i < s->work.count; i++)
         store_abandon_work(rt->store, &s->work.items[i].id, 1);
-    rt->due.fetch_messages = rt->due.fetch_messages || s->messages.count;
-    rt->jobs.store_backlog = rt->jobs.store_backlog || s->work.count;
+    if (s->messages.count)
+        due_fetch(rt);
+    if (s->work.count)
+        jobs_lie(rt);
 }
 
 /* ---- One instance ---------------------------------------------------------------- */
@@ -132,7 +136,7 @@ static void mend_unborn(struct mending *m)
             return;
     m->s->change = PAWL_ROW_REMOVE;
     m->s->removed = true;
-    m->rt->removal.purge_left = true;
+    due_purge(m->rt);
 }
 
 static bool is_empty(const struct stage *s)
@@ -194,7 +198,7 @@ bool mend_look(pawl_runtime *rt)
         return false;
     uint64_t *uids = arena_array(&rt->group_mem, uint64_t, n);
     idset_list(&rt->peek.mend, uids);
-    for (size_t i = 0; i < n && rt->staging.count < rt->opts.group_limit; i++) {
+    for (size_t i = 0; i < n && stage_count(rt) < rt->opts.group_limit; i++) {
         if (!mend_one(rt, uids[i])) {
             health_wait(rt, 100);
             break;

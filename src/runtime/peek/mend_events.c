@@ -18,6 +18,7 @@
 #include "runtime/core/travel.h"
 #include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
+#include "runtime/work/jobs.h"
 #include "store/store.h"
 
 bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err)
@@ -98,7 +99,7 @@ static bool has_work(struct mending *m, uint64_t id)
 {
     pawl_work_list list = {0};
     pawl_error err;
-    if (map_get(&m->rt->jobs.by_id, id))
+    if (job_find(m->rt, id))
         return true;
     pawl_status rc = store_read_work(m->rt->store, &id, 1, &m->rt->group_mem, &list, &err);
     return mend_was_read(m, rc, &err) && list.count > 0;

@@ -10,6 +10,7 @@
 #include "runtime/queue/queue_clock.h"
 
 #include "base/limits.h"
+#include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/told.h"
 #include "runtime/core/travel.h"
@@ -330,15 +331,15 @@ void queue_seal(pawl_runtime *rt)
     RT_POINT(rt, "queue.sealed");
 }
 
-static void due_at(pawl_runtime *rt, const struct queue *q)
+static void note_due(pawl_runtime *rt, const struct queue *q)
 {
     int64_t due = q->row.due_ms;
     if (!due)
         return;
     if (due <= rt->now_ms)
         rt->desk->look_due = true;
-    else if (due < rt->due.next_ms)
-        rt->due.next_ms = due;
+    else
+        due_at(rt, due);
 }
 
 /* The seats of queues that this group removed. */
@@ -362,7 +363,7 @@ void queue_committed(pawl_runtime *rt)
     d->done_end = &d->done;
     d->stage = NULL;
     for (const struct queue *q = d->group.dirty; q; q = q->next) {
-        due_at(rt, q);
+        note_due(rt, q);
         told_queue(rt, q->row.name);
     }
     for (struct queue_req *next; done; done = next) {

@@ -11,6 +11,7 @@
 #include "runtime/queue/queue_remove.h"
 
 #include "base/limits.h"
+#include "runtime/core/due.h"
 #include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
@@ -89,7 +90,8 @@ void queue_seal_removals(pawl_runtime *rt)
 void queue_removed(pawl_runtime *rt, struct seat *const *gone, size_t count)
 {
     const pawl_queue_reply nothing = {.status = PAWL_OK};
-    rt->removal.purge_left |= count > 0;
+    if (count)
+        due_purge(rt);
     for (size_t i = 0; i < count; i++) {
         for (struct queue_req *req; (req = gone[i]->waiters);) {
             queue_unpark(rt->desk, req);

@@ -8,6 +8,7 @@
  */
 #include "runtime/request/remove.h"
 
+#include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
@@ -116,7 +117,7 @@ bool remove_one(pawl_runtime *rt, const pawl_row *row, bool root)
     if (!look_at_leaving(rt, row, &leaving))
         return false;
     stage_leaving(rt, &leaving, root);
-    rt->removal.purge_left = true;
+    due_purge(rt);
     return true;
 }
 
@@ -136,7 +137,7 @@ static bool remove_tree(pawl_runtime *rt, const struct tree *t)
 /* Is a child of theirs being made in this very group? */
 static bool any_child_made(const pawl_runtime *rt, const struct tree *t)
 {
-    for (const struct stage *s = rt->staging.first; s; s = s->next)
+    for (const struct stage *s = stage_first(rt); s; s = s->next)
         for (size_t i = 0; s->change == PAWL_ROW_INSERT && i < t->rows.count; i++)
             if (s->row.parent_uid == t->rows.items[i].uid)
                 return true;
@@ -172,7 +173,7 @@ void remove_answer(pawl_runtime *rt, struct request *req, const pawl_reply *repl
     s->reply = arena_new(&rt->group_mem, pawl_reply);
     *s->reply = *reply;
     stage_answer(s, req);
-    rt->removal.purge_left = true;
+    due_purge(rt);
 }
 
 void remove_handle(pawl_runtime *rt, struct request *req)
@@ -371,8 +372,8 @@ void remove_purge(pawl_runtime *rt)
         return;
     }
     if (rc != PAWL_OK) {
-        rt->removal.purge_at_ms = rt_mono(rt) + PURGE_RETRY_MS;
+        rt->due.purge_at_ms = rt_mono(rt) + PURGE_RETRY_MS;
         return;
     }
-    rt->removal.purge_left = left;
+    rt->due.purge_left = left;
 }

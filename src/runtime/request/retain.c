@@ -16,6 +16,7 @@
  */
 #include "runtime/request/retain.h"
 
+#include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/travel.h"
 #include "runtime/request/remove.h"
@@ -103,7 +104,7 @@ void retain_look(pawl_runtime *rt)
     }
     rt->removal.retain.found = rt->removal.retain.found || found;
     if (removed.instances) {
-        rt->removal.purge_left = true;
+        due_purge(rt);
         COUNT_BY(rt, retired, removed.instances);
         log_debug(&rt->log, "retain", "removed what ended long ago", "instances=%llu",
                   (unsigned long long)removed.instances);

@@ -8,6 +8,7 @@
 #include "runtime/core/token.h"
 #include "runtime/core/travel.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/retry.h"
 #include "store/store.h"
@@ -41,7 +42,7 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
     }
     bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
                   list.items[0].lock_until_ms > rt->now_ms;
-    if (leased || (found && is_token_of(map_get(&rt->jobs.by_id, id), token))) {
+    if (leased || (found && is_token_of(job_find(rt, id), token))) {
         *ret = list.items[0];
         return true;
     }
@@ -77,7 +78,7 @@ void by_token_heartbeat(pawl_runtime *rt, struct request *req)
     pawl_work w;
     if (!row_of_token(rt, req, &w))
         return;
-    struct job *job = map_get(&rt->jobs.by_id, w.id);
+    struct job *job = job_find(rt, w.id);
     if (job) {
         atomic_store(&job->beat_ms, rt_mono(rt));
         request_answer(req, &(pawl_reply){.status = PAWL_OK});

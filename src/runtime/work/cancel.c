@@ -7,6 +7,7 @@
  */
 #include "runtime/work/cancel.h"
 
+#include "runtime/core/here.h"
 #include "runtime/core/travel.h"
 
 #include <string.h>
@@ -46,7 +47,7 @@ static void *call_all(void *arg)
 static void spawn(pawl_runtime *rt)
 {
     pthread_t thread;
-    if (!rt->threads.on || rt->workers.cancels.threads >= THREADS_MAX)
+    if (!here_has_threads(rt) || rt->workers.cancels.threads >= THREADS_MAX)
         return;
     int rc = pthread_create(&thread, NULL, call_all, rt);
     if (rc == 0) {

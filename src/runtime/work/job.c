@@ -87,7 +87,7 @@ void job_fetch(pawl_runtime *rt)
         for (size_t i = 0; i < list.count; i++)
             if (list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
                 hold_work(rt, list.items[i].id, list.items[i].visible_ms);
-            else if (!map_get(&rt->jobs.by_id, list.items[i].id))
+            else if (!job_find(rt, list.items[i].id))
                 job_take(rt, &list.items[i]);
     }
 }
@@ -181,7 +181,7 @@ void job_done(pawl_runtime *rt, struct job *job)
 
 void job_withdraw(pawl_runtime *rt, uint64_t work_id)
 {
-    struct job *job = map_get(&rt->jobs.by_id, work_id);
+    struct job *job = job_find(rt, work_id);
     if (!job)
         return;
     job_forget(rt, job);

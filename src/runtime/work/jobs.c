@@ -44,7 +44,7 @@ struct job *job_create(pawl_runtime *rt, const pawl_work *w)
     pthread_mutex_init(&job->token_lock, NULL);
     arena_init(&job->mem);
     job->policy = policy_parse(job->work.attrs, &job->mem);
-    job->unfused = idset_has(&rt->blame.suspects, w->id);
+    job->unfused = job_is_suspect(rt, w->id);
     return job;
 }
 
@@ -110,4 +110,9 @@ void job_watch(pawl_runtime *rt, struct job *job)
     job->limit.key = job_limit(job, now, now);
     job->limit.tie = ++rt->jobs.tie;
     need_memory(heap_push(&rt->jobs.limits, &job->limit));
+}
+
+void jobs_unwatch(pawl_runtime *rt)
+{
+    heap_deinit(&rt->jobs.limits);
 }

@@ -25,4 +25,43 @@ struct job *job_create(pawl_runtime *rt, const pawl_work *w);
 /* The attempt may take so long, or be silent so long; mono clock. */
 int64_t job_limit(const struct job *job, int64_t beat_ms, int64_t began_ms);
 
+/* Closing: no limits are watched any more; while the jobs live. */
+void jobs_unwatch(pawl_runtime *rt);
+
+/* The attempt of that row in memory; NULL: none. */
+static inline struct job *job_find(const pawl_runtime *rt, uint64_t work_id)
+{
+    return map_get(&rt->jobs.by_id, work_id);
+}
+
+/* Attempts in memory that are not yet done, and do not only wait. */
+static inline size_t jobs_backlog(const pawl_runtime *rt)
+{
+    return rt->jobs.backlog;
+}
+
+/* Free work lies in the store: new rows queue behind it. */
+static inline void jobs_lie(pawl_runtime *rt)
+{
+    rt->jobs.store_backlog = true;
+}
+
+/* Is there room for work that lies in the store? */
+static inline bool jobs_may_fetch(const pawl_runtime *rt)
+{
+    return rt->jobs.store_backlog && rt->jobs.backlog == 0;
+}
+
+/* The group is committed, or not: what it admitted is in memory, or is not. */
+static inline void jobs_committed(pawl_runtime *rt)
+{
+    rt->jobs.admitted = 0;
+}
+
+/* Did it run when the last process died? */
+static inline bool job_is_suspect(const pawl_runtime *rt, uint64_t work_id)
+{
+    return idset_has(&rt->blame.suspects, work_id);
+}
+
 #endif

@@ -214,7 +214,7 @@ static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
         hold_work(rt, w->id, w->visible_ms);
         return false;
     }
-    if (map_get(&rt->jobs.by_id, w->id))
+    if (job_find(rt, w->id))
         return false;
     bool full = at->bytes >= POLL_BYTES;
     if (full || stage_has_work(rt, w->id)) { /* its result came in time: about to be recorded */
@@ -250,7 +250,7 @@ static void lease_row(pawl_runtime *rt, struct polling *at, const pawl_work *w, 
     at->s = put_row(rt, at->s, w, token.ptr, to->locked_until_ms);
     crew_freed(rt, w->id); /* whoever had it before */
     crew_leased(rt, at->q->worker, w, to->locked_until_ms);
-    job_began(rt, w, idset_has(&rt->blame.suspects, w->id), rt->now_ms);
+    job_began(rt, w, job_is_suspect(rt, w->id), rt->now_ms);
     at->bytes += w->input.len;
 }
 

@@ -61,4 +61,16 @@ int64_t lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str
 void lease_refuse(pawl_runtime *rt, struct item *item);
 void lease_stop(pawl_runtime *rt);
 
+/* There may be work for those who wait. */
+static inline void lease_may_find(pawl_runtime *rt)
+{
+    rt->leases.look = true;
+}
+
+/* Is somebody waiting, and may there be work? */
+static inline bool lease_may_serve(const pawl_runtime *rt)
+{
+    return rt->leases.polls && rt->leases.look;
+}
+
 #endif

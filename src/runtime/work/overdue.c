@@ -2,6 +2,7 @@
 /* runtime/work/overdue.c -- see overdue.h. */
 #include "runtime/work/overdue.h"
 
+#include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/token.h"
@@ -16,7 +17,7 @@
 
 static void look_at_row(pawl_runtime *rt, const pawl_work *w)
 {
-    struct job *job = map_get(&rt->jobs.by_id, w->id);
+    struct job *job = job_find(rt, w->id);
     struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
     bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
     bool running = leased || (job && atomic_load(&job->began_ms));
@@ -59,11 +60,10 @@ void overdue_look(pawl_runtime *rt)
         health_unread(rt, &err);
         return;
     }
-    rt->due.look_deadlines = list.count == 256;
+    due_deadlines(rt, list.count == 256);
     for (size_t i = 0; i < list.count; i++)
         if (stage_has_work(rt, list.items[i].id))
-            rt->due.look_deadlines =
-                true; /* its result came in time and is on the way: after that */
+            due_deadlines(rt, true); /* its result came in time and is on the way: after that */
         else
             look_at_row(rt, &list.items[i]);
 }

@@ -154,8 +154,7 @@ uint32_t retry_crash_limit(const pawl_runtime *rt, const struct call_policy *p)
 
 void retry_poison(pawl_runtime *rt, struct job *job, const char *text)
 {
-    map_remove(&rt->jobs.by_id, job->work.id);
-    rt->jobs.backlog--;
+    job_forget(rt, job);
     COUNT(rt, quarantined);
     log_error(&rt->log, "work", "activity given up", "instance=%.*s activity=%.*s why=\"%s\"",
               PAWL_FMT(job->work.instance), PAWL_FMT(job->work.name), text);

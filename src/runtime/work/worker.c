@@ -14,6 +14,7 @@
 
 #include "base/deadline.h"
 #include "runtime/core/fault.h"
+#include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/travel.h"
@@ -65,7 +66,7 @@ static void none_started(pawl_runtime *rt, int why)
 /* One more thread, if allowed.  Called with work_lock held. */
 static bool spawn_locked(pawl_runtime *rt)
 {
-    if (!rt->threads.on || rt->workers.stop || rt->workers.count >= rt->opts.workers)
+    if (!here_has_threads(rt) || rt->workers.stop || rt->workers.count >= rt->opts.workers)
         return false;
     struct worker_arg *arg = malloc(sizeof(*arg));
     if (!arg) {
