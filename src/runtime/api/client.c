@@ -18,7 +18,6 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registered.h"
 #include "runtime/core/registry.h"
-#include "runtime/core/travel.h"
 #include "runtime/life/run.h"
 #include "runtime/loop/refuse.h"
 

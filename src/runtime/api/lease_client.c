@@ -13,7 +13,6 @@
 #include "runtime/api/client.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/lane.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/lease.h"
 
 #include <stdio.h>

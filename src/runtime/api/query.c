@@ -15,7 +15,6 @@
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/told.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/turn.h"
 #include "runtime/life/env.h"
 #include "runtime/work/crew.h"

@@ -11,7 +11,6 @@
 #include "runtime/api/client.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
-#include "runtime/core/travel.h"
 #include "runtime/life/run.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/queue/queue_clock.h"

@@ -16,7 +16,6 @@
 #include "fiber/fiber.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/site.h"
-#include "runtime/core/travel.h"
 
 #include <stdio.h>
 #include <string.h>

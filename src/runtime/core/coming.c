@@ -5,7 +5,6 @@
 #include "runtime/core/due.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
-#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 
 #include "base/misuse.h"
 #include "runtime/core/here.h"
-#include "runtime/core/travel.h"
 
 #include <errno.h>
 #include <fcntl.h>

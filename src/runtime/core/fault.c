@@ -6,7 +6,6 @@
 #include "runtime/core/registry.h"
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
-#include "runtime/core/travel.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -7,7 +7,6 @@
 #include "runtime/core/inbox.h"
 #include "runtime/core/owed.h"
 #include "runtime/core/slots.h"
-#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -181,7 +180,7 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
         look_at_commit(rt, rettrouble);
     if (!rettrouble[0])
         look_at_calls(rt, rettrouble);
-    if (!rettrouble[0] && atomic_load(&rt->workers.none))
+    if (!rettrouble[0] && atomic_load(&rt->health.no_threads))
         (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "no thread for activities can be started");
     if (!atomic_load(&rt->health.full))
         return !rettrouble[0];

@@ -100,4 +100,16 @@ static inline bool health_is_committing(const pawl_runtime *rt)
     return atomic_load(&rt->health.commit_began_ms) != 0;
 }
 
+/* Work is queued, and no thread could be started for it (true), or there is one; what was said
+ * before.  Any thread. */
+static inline bool health_set_threadless(pawl_runtime *rt, bool none)
+{
+    return atomic_exchange(&rt->health.no_threads, none);
+}
+
+static inline bool health_is_threadless(const pawl_runtime *rt)
+{
+    return atomic_load_explicit(&rt->health.no_threads, memory_order_relaxed);
+}
+
 #endif

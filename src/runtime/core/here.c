@@ -4,7 +4,6 @@
 
 #include "base/forks.h"
 #include "base/limits.h"
-#include "runtime/core/travel.h"
 
 static __thread const pawl_runtime *engine_of;
 

@@ -3,7 +3,6 @@
 #include "runtime/core/hold.h"
 
 #include "runtime/core/letter.h"
-#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdlib.h>

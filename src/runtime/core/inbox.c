@@ -11,7 +11,6 @@
 #include "runtime/core/embed.h"
 #include "runtime/core/items.h"
 #include "runtime/core/owed.h"
-#include "runtime/core/travel.h"
 
 #define HELD_MAX 16 /* so many do not wait any longer */
 
@@ -149,4 +148,14 @@ void inbox_wake(pawl_runtime *rt)
     embed_tell_locked(rt);
     pthread_mutex_unlock(&rt->inbox.lock);
     pthread_cond_broadcast(&rt->inbox.wake);
+}
+
+bool inbox_may_lie(pawl_runtime *rt)
+{
+    if (!atomic_load_explicit(&rt->inbox.light, memory_order_relaxed))
+        return false;
+    pthread_mutex_lock(&rt->inbox.lock);
+    bool may = inbox_is_light(rt) && !rt->inbox.stop;
+    pthread_mutex_unlock(&rt->inbox.lock);
+    return may;
 }

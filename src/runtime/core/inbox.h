@@ -30,4 +30,25 @@ void inbox_wake(pawl_runtime *rt);
 /* Under rt->inbox.lock: is there nothing in the inbox but light items, with somebody to take them? */
 bool inbox_is_light(const pawl_runtime *rt);
 
+/* The same from outside the lock, and the engine goes on. */
+bool inbox_may_lie(pawl_runtime *rt);
+
+/* How many there are, now. */
+static inline size_t inbox_count(const pawl_runtime *rt)
+{
+    return atomic_load(&rt->inbox.count);
+}
+
+/* Since when the first of them waits, by the monotonic clock; 0: it is empty. */
+static inline int64_t inbox_since(const pawl_runtime *rt)
+{
+    return atomic_load_explicit(&rt->inbox.since_ms, memory_order_relaxed);
+}
+
+/* The engine thread is to end. */
+static inline bool inbox_stops(const pawl_runtime *rt)
+{
+    return atomic_load(&rt->inbox.stop);
+}
+
 #endif

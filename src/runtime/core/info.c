@@ -2,8 +2,6 @@
 /* runtime/core/info.c -- see info.h. */
 #include "runtime/core/info.h"
 
-#include "runtime/core/travel.h"
-
 void info_of_row(pawl_info *info, const pawl_row *row)
 {
     *info = (pawl_info){.instance = row->id,

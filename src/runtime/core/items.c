@@ -2,8 +2,6 @@
 /* runtime/core/items.c -- see items.h. */
 #include "runtime/core/items.h"
 
-#include "runtime/core/travel.h"
-
 void items_put_off(pawl_runtime *rt, struct item *item)
 {
     item->next = rt->items.first;

@@ -4,7 +4,6 @@
 
 #include "base/limits.h"
 #include "runtime/core/registry.h"
-#include "runtime/core/travel.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "base/pack.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/owed.h"
-#include "runtime/core/travel.h"
 
 #include <stdarg.h>
 #include <stdio.h>

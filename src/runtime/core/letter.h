@@ -57,4 +57,10 @@ static inline bool letter_is_inflight(const pawl_runtime *rt, uint64_t id)
     return map_get(&rt->letters.inflight, id) != NULL;
 }
 
+/* A letter that was not stored took the last process down: these are stored first now. */
+static inline bool letter_is_stored_first(const pawl_runtime *rt)
+{
+    return rt->blame.unfused_requests;
+}
+
 #endif

@@ -13,7 +13,6 @@
 #include "base/misuse.h"
 #include "base/vec.h"
 #include "runtime/core/registry.h"
-#include "runtime/core/travel.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* runtime/core/owed.c -- see owed.h.  A ring through rt->owed.ring, so that who leaves needs no runtime. */
 #include "runtime/core/owed.h"
 
+#include "runtime/core/inbox.h"
 #include "runtime/core/items.h"
-#include "runtime/core/travel.h"
 
 void owed_open(pawl_runtime *rt)
 {
@@ -52,6 +52,6 @@ void owed_tell(pawl_runtime *rt)
 
 int64_t owed_since(pawl_runtime *rt)
 {
-    int64_t coming = atomic_load_explicit(&rt->inbox.since_ms, memory_order_relaxed);
+    int64_t coming = inbox_since(rt);
     return earlier(atomic_load_explicit(&rt->owed.since_ms, memory_order_relaxed), coming);
 }

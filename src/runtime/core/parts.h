@@ -80,6 +80,7 @@ struct health {
     atomic_bool gone;                  /* so is everything: the store is not in its place … */
     char gone_why[PAWL_TROUBLE_BYTES]; /* … and what to do; written before */
     atomic_llong commit_began_ms;      /* mono; 0: none is under way */
+    atomic_bool no_threads;            /* work is queued, and no thread could be started for it */
     pawl_status dead;                  /* FENCED or UNKNOWN: nothing runs any more */
     int64_t retry_at_ms;               /* [engine] mono: do nothing before */
     uint32_t failures;                 /* [engine] failed reads and commits in a row */
@@ -220,7 +221,6 @@ struct worker_pool {
     bool stop;
     bool rousing; /* a thread is being woken or started */
     pthread_t *threads;
-    atomic_bool none; /* work is queued, and no thread could be started for it */
     struct {
         pthread_mutex_t lock;
         pthread_cond_t changed;

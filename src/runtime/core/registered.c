@@ -12,7 +12,6 @@
 #include "base/misuse.h"
 #include "base/near.h"
 #include "runtime/core/registry.h"
-#include "runtime/core/travel.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

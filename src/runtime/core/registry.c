@@ -13,7 +13,6 @@
 #include "base/misuse.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/module.h"
-#include "runtime/core/travel.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

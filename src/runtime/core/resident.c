@@ -2,8 +2,6 @@
 /* runtime/core/resident.c -- see resident.h. */
 #include "runtime/core/resident.h"
 
-#include "runtime/core/travel.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +58,7 @@ struct resident *resident_add(pawl_runtime *rt, const pawl_row *row)
     }
     list_add_newest(rt, r);
     rt->residents.count++;
-    atomic_store_explicit(&rt->figures.n.resident, rt->residents.count, memory_order_relaxed);
+    COUNT_IS(rt, resident, rt->residents.count);
     resident_weigh(rt, r);
     return r;
 fail:
@@ -113,7 +111,7 @@ void resident_evict(pawl_runtime *rt, struct resident *r)
     list_remove(rt, r);
     rt->residents.bytes -= r->bytes;
     rt->residents.count--;
-    atomic_store_explicit(&rt->figures.n.resident, rt->residents.count, memory_order_relaxed);
+    COUNT_IS(rt, resident, rt->residents.count);
     COUNT(rt, evictions);
     map_deinit(&r->taken);
     arena_deinit(&r->row_mem);

@@ -33,4 +33,10 @@ void resident_evict(pawl_runtime *rt, struct resident *r);
 void resident_trim(pawl_runtime *rt, bool all, const struct resident *keep);
 void resident_check(pawl_runtime *rt);
 
+/* The stacks of their fibers. */
+static inline struct fiber_pool *resident_fibers(const pawl_runtime *rt)
+{
+    return rt->residents.fibers;
+}
+
 #endif

@@ -77,6 +77,8 @@ struct pawl_runtime {
 };
 
 #define COUNT(rt, what) atomic_fetch_add_explicit(&(rt)->figures.n.what, 1, memory_order_relaxed)
+#define COUNT_IS(rt, what, k)                                                                      \
+    atomic_store_explicit(&(rt)->figures.n.what, (k), memory_order_relaxed)
 #define COUNT_BY(rt, what, k)                                                                      \
     atomic_fetch_add_explicit(&(rt)->figures.n.what, (k), memory_order_relaxed)
 

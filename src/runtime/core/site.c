@@ -6,8 +6,6 @@
  */
 #include "runtime/core/site.h"
 
-#include "runtime/core/travel.h"
-
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>

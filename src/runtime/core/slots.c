@@ -2,8 +2,6 @@
 /* runtime/core/slots.c -- see slots.h. */
 #include "runtime/core/slots.h"
 
-#include "runtime/core/travel.h"
-
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
-#include "runtime/core/travel.h"
 
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "runtime/core/tally.h"
 
 #include "base/misuse.h"
-#include "runtime/core/travel.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "runtime/core/token.h"
 
 #include "base/json.h"
-#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -14,7 +14,6 @@
 #include "base/misuse.h"
 #include "runtime/core/here.h"
 #include "runtime/core/info.h"
-#include "runtime/core/travel.h"
 
 #include <stdlib.h>
 

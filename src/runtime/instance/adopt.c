@@ -3,7 +3,6 @@
 #include "runtime/instance/adopt.h"
 
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdlib.h>

@@ -16,7 +16,6 @@
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/defer.h"
 #include "runtime/instance/finish.h"
@@ -183,7 +182,7 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
     }
     if (!codeless)
         return;
-    need_memory(idset_add(&rt->mail.codeless, s->row.uid));
+    park_codeless(rt, s->row.uid);
     s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
     if (s->change != PAWL_ROW_INSERT)
         s->change = PAWL_ROW_ALL;
@@ -321,7 +320,7 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
     }
     if (l->attempt >= rt->opts.max_attempts)
         block_start(rt, r, l);
-    else if (rt->blame.unfused_requests && !l->stored)
+    else if (letter_is_stored_first(rt) && !l->stored)
         begin_later(rt, r, l, false);
     else if (!begin_execution(rt, r, l))
         begin_without_code(rt, r, l);

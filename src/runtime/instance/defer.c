@@ -5,7 +5,6 @@
 #include "runtime/core/health.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
-#include "runtime/core/travel.h"
 
 void defer_unread(pawl_runtime *rt, struct letter *l)
 {

@@ -12,7 +12,6 @@
 
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
@@ -159,7 +158,7 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
 /* False: the row says so already. */
 static bool wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
 {
-    need_memory(idset_add(&rt->mail.codeless, s->row.uid));
+    park_codeless(rt, s->row.uid);
     pawl_str finding = turn_missing(rt, &s->row, version);
     if (pawl_str_eq(s->row.finding, finding))
         return false;

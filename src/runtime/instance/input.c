@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "base/rand.h"
-#include "runtime/core/travel.h"
 #include "store/store.h"
 
 /* JSON without the blanks between its words; anything else as it is. */

@@ -12,7 +12,6 @@
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -63,7 +62,7 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
                                 const struct code_entry *code, void *log_user)
 {
     struct execution_spec spec = {
-        .pool = rt->residents.fibers,
+        .pool = resident_fibers(rt),
         .rules = {.payload_max = rt->opts.max_payload,
                   .history_max = rt->opts.max_history,
                   .turn_memory = rt->opts.turn_memory,

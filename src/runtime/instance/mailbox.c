@@ -10,7 +10,6 @@
 
 #include "engine/engine.h"
 #include "runtime/core/letter.h"
-#include "runtime/core/travel.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -15,7 +15,6 @@
 
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/load.h"
 #include "store/store.h"

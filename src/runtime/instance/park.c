@@ -19,9 +19,9 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/site.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/finish.h"
+#include "runtime/work/jobs.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -175,7 +175,7 @@ void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
         s->row.finding = finding;
         stage_row_changed(s);
     }
-    need_memory(idset_add(&rt->mail.codeless, r->row.uid));
+    park_codeless(rt, r->row.uid);
     r->doomed = true;
     turn_pile(rt, r, l);
 }
@@ -215,4 +215,36 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
         end = &l->next;
     }
     letter_back(rt, first); /* older than whatever came meanwhile */
+}
+
+void park_codeless(pawl_runtime *rt, uint64_t uid)
+{
+    need_memory(idset_add(&rt->mail.codeless, uid));
+}
+
+bool park_has_piled(const pawl_runtime *rt)
+{
+    return rt->mail.piled.count != 0;
+}
+
+static void unpile_all(pawl_runtime *rt, struct idset *uids)
+{
+    size_t n = uids->count;
+    uint64_t *list = arena_array(&rt->group_mem, uint64_t, n + 1);
+    idset_list(uids, list);
+    idset_reset(uids);
+    for (size_t i = 0; i < n; i++)
+        turn_unpile(rt, list[i]);
+}
+
+void park_look(pawl_runtime *rt)
+{
+    if (rt->mail.piled.count)
+        unpile_all(rt, &rt->mail.piled);
+    unsigned long now = atomic_load(&rt->app->generation);
+    if (now == rt->mail.generation)
+        return;
+    rt->mail.generation = now;
+    jobs_lie(rt);
+    unpile_all(rt, &rt->mail.codeless);
 }

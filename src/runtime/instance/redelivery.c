@@ -3,7 +3,6 @@
 #include "runtime/instance/redelivery.h"
 
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "store/store.h"
 
 uint64_t redelivery_message_of(const pawl_event *e)

@@ -18,7 +18,6 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/redelivery.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/job.h"
@@ -133,7 +132,7 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
         w->scheduled_ms = s->now_ms;
     if (step->policy) {
         w->deadline_ms = job_deadline(step->policy, w->scheduled_ms, false);
-        if (!rt->lanes.none)
+        if (lane_counts(rt))
             w->name = lane_of(&rt->group_mem, e->name, step->policy->tag);
     }
     if (job_admit(rt, w))

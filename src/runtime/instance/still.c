@@ -12,7 +12,6 @@
 
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
 

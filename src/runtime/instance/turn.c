@@ -16,7 +16,6 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/begin.h"
 #include "runtime/instance/defer.h"
@@ -365,7 +364,7 @@ static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
         turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
         return;
     }
-    if (rt->blame.unfused_requests && l->request && !l->stored && !l->work_id) {
+    if (letter_is_stored_first(rt) && l->request && !l->stored && !l->work_id) {
         if (!mailbox_refuses(rt, NULL, row->uid, l))
             turn_store(rt, r, l);
         return;

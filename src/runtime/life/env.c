@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/rand.h"
-#include "runtime/core/travel.h"
 
 static int64_t real_now(void *user)
 {

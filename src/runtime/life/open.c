@@ -19,7 +19,6 @@
 #include "runtime/core/owed.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
-#include "runtime/core/travel.h"
 #include "runtime/life/close.h"
 #include "runtime/life/env.h"
 #include "runtime/life/open_store.h"

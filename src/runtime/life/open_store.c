@@ -11,7 +11,6 @@
 #include "runtime/life/open_store.h"
 
 #include "base/limits.h"
-#include "runtime/core/travel.h"
 #include "store/lock.h"
 
 #include <errno.h>

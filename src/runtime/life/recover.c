@@ -13,7 +13,6 @@
 #include "runtime/core/lane.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"

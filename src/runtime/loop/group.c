@@ -24,7 +24,6 @@
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/told.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/redelivery.h"

@@ -10,8 +10,6 @@
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/parts.h"
-#include "runtime/core/travel.h"
 #include "runtime/loop/loop.h"
 #include "runtime/queue/queue_desk.h"
 

@@ -18,10 +18,8 @@
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
-#include "runtime/core/parts.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
@@ -109,32 +107,9 @@ static void look_at_clock(pawl_runtime *rt)
         overdue_look(rt);
     job_look_limits(rt);
     job_fetch(rt);
-    if (UNLIKELY(rt->once.waiting))
+    if (UNLIKELY(once_waits(rt)))
         once_look(rt);
     lease_look(rt);
-}
-
-static void unpile_all(pawl_runtime *rt, struct idset *uids)
-{
-    size_t n = uids->count;
-    uint64_t *list = arena_array(&rt->group_mem, uint64_t, n + 1);
-    idset_list(uids, list);
-    idset_reset(uids);
-    for (size_t i = 0; i < n; i++)
-        turn_unpile(rt, list[i]);
-}
-
-/* New code was registered: what waited for it is looked at again. */
-static void look_at_registry(pawl_runtime *rt)
-{
-    if (rt->mail.piled.count)
-        unpile_all(rt, &rt->mail.piled);
-    unsigned long now = atomic_load(&rt->app->generation);
-    if (now == rt->mail.generation)
-        return;
-    rt->mail.generation = now;
-    jobs_lie(rt);
-    unpile_all(rt, &rt->mail.codeless);
 }
 
 static void take_item(pawl_runtime *rt, struct item *item)
@@ -216,20 +191,15 @@ static void fill_group(pawl_runtime *rt)
     rt->items.hold = false;
 }
 
-static size_t arrived(pawl_runtime *rt)
-{
-    return atomic_load_explicit(&rt->inbox.count, memory_order_relaxed);
-}
-
 /* Give others the processor while more arrives, and until nothing did for `patience_us`;
  * true: as many as were missing came. */
 static bool let_come(pawl_runtime *rt, size_t missing, int64_t patience_us)
 {
-    size_t before = arrived(rt), last = before;
+    size_t before = inbox_count(rt), last = before;
     int64_t quiet_from = patience_us ? clock_mono_us() : 0;
     for (int quiet = 0; last - before < missing;) {
         sched_yield();
-        size_t now = arrived(rt);
+        size_t now = inbox_count(rt);
         if (now != last) {
             quiet = 0;
             quiet_from = patience_us ? clock_mono_us() : 0;
@@ -279,8 +249,8 @@ static int pass(pawl_runtime *rt)
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     coming_pass(rt);
     rt->now_ms = rt_now(rt);
-    look_at_registry(rt);
-    if (rt->mail.piled.count) /* newer mail must not overtake it */
+    park_look(rt);
+    if (park_has_piled(rt)) /* newer mail must not overtake it */
         return 0;
     worker_look(rt);
     if (UNLIKELY(health_is_full(rt)))
@@ -295,7 +265,7 @@ static int pass(pawl_runtime *rt)
             retain_look(rt);
         queue_seal(rt);
     }
-    atomic_store_explicit(&rt->figures.n.todo, letter_count(rt), memory_order_relaxed);
+    COUNT_IS(rt, todo, letter_count(rt));
     int done = group_commit(rt);
     if (done == 0 && rt->due.purge_left && !letter_first(rt) && rt_mono(rt) >= rt->due.purge_at_ms)
         remove_purge(rt);
@@ -339,16 +309,16 @@ static int64_t next_due(pawl_runtime *rt)
 
 bool loop_has_work(const pawl_runtime *rt)
 {
-    return rt->items.first || letter_first(rt) || rt->removal.fellings || rt->due.fetch_messages ||
-           rt->due.look_deadlines || rt->mail.piled.count || rt->peek.mend.count ||
-           queue_has_work(rt) || jobs_may_fetch(rt) || lease_may_serve(rt);
+    return rt->items.first || letter_first(rt) || felling_any(rt) || rt->due.fetch_messages ||
+           rt->due.look_deadlines || park_has_piled(rt) || mend_waits(rt) || queue_has_work(rt) ||
+           jobs_may_fetch(rt) || lease_may_serve(rt);
 }
 
 /* By the monotonic clock. */
 static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
 {
     int64_t until = job_next_limit(rt);
-    if (atomic_load_explicit(&rt->workers.none, memory_order_relaxed) && mono + 250 < until)
+    if (health_is_threadless(rt) && mono + 250 < until)
         until = mono + 250;
     if (queue_next_wait(rt) < until)
         until = queue_next_wait(rt);
@@ -356,8 +326,8 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
         until = lease_next(rt);
     if (rt->due.purge_left && rt->due.purge_at_ms < until)
         until = rt->due.purge_at_ms;
-    if (rt->removal.retain.at_ms < until)
-        until = rt->removal.retain.at_ms;
+    if (retain_next(rt) < until)
+        until = retain_next(rt);
     if (health_next_look(rt) < until)
         until = health_next_look(rt);
     return until;
@@ -397,8 +367,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 {
     const pawl_store *before = store_engine_set(rt->store);
     const pawl_runtime *outer = here_enter(rt);
-    assert_that(!letter_first(rt) && !stage_first(rt) && !rt->mail.piled.count &&
-                !rt->peek.mend.count);
+    assert_that(!letter_first(rt) && !stage_first(rt) && !park_has_piled(rt) && !mend_waits(rt));
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     rt->now_ms = rt_now(rt);
     queue_look(rt);
@@ -406,7 +375,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
     queue_seal(rt);
     (void)group_commit(rt);
     health_look(rt);
-    atomic_store_explicit(&rt->figures.n.todo, letter_count(rt), memory_order_relaxed);
+    COUNT_IS(rt, todo, letter_count(rt));
     owed_tell(rt);
     *retnext = idle_until(rt);
     here_leave(outer);
@@ -416,7 +385,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 int64_t loop_idle_until(pawl_runtime *rt)
 {
     struct idle_until at = idle_until(rt);
-    if (arrived(rt) && health_retry_at(rt) < at.mono_ms)
+    if (inbox_count(rt) && health_retry_at(rt) < at.mono_ms)
         return rt_mono(rt);
     return earliest(rt, &at);
 }
@@ -424,7 +393,7 @@ int64_t loop_idle_until(pawl_runtime *rt)
 /* Results and requests that no row stands for yet. */
 static bool holds_unstored(const pawl_runtime *rt)
 {
-    if (rt->items.first || atomic_load(&rt->inbox.count) || queue_has_work(rt))
+    if (rt->items.first || inbox_count(rt) || queue_has_work(rt))
         return true;
     for (const struct letter *l = letter_first(rt); l; l = l->next)
         if (!l->stored)
@@ -445,13 +414,9 @@ bool loop_is_plain(const pawl_runtime *rt)
 
 bool loop_may_lend(pawl_runtime *rt)
 {
-    if (!atomic_load_explicit(&rt->inbox.light, memory_order_relaxed) || jobs_backlog(rt) ||
-        !loop_is_plain(rt)) /* with jobs out results come: it is awake anyway */
+    if (jobs_backlog(rt) || !loop_is_plain(rt)) /* with jobs out results come: it is awake anyway */
         return false;
-    pthread_mutex_lock(&rt->inbox.lock);
-    bool may = inbox_is_light(rt) && !rt->inbox.stop;
-    pthread_mutex_unlock(&rt->inbox.lock);
-    return may;
+    return inbox_may_lie(rt);
 }
 
 void *loop_main(void *arg)
@@ -459,17 +424,17 @@ void *loop_main(void *arg)
     pawl_runtime *rt = arg;
     if (!rt->opts.no_signals)
         fiber_guard_thread();
-    while (!atomic_load(&rt->inbox.stop)) {
+    while (!inbox_stops(rt)) {
         watchdog_wake(rt);
         int done = loop_once(rt);
         if (done < 0)
             break;
-        if ((done > 0 || arrived(rt)) && !loop_may_lend(rt))
+        if ((done > 0 || inbox_count(rt)) && !loop_may_lend(rt))
             continue;
         rt->lending.sleeps = idle_until(rt);
         int64_t until = earliest(rt, &rt->lending.sleeps);
         if (until > rt_mono(rt)) {
-            atomic_store(&rt->watch.busy, false);
+            watchdog_rest(rt);
             inbox_wait(rt, until);
         }
     }

@@ -10,7 +10,6 @@
 #include "runtime/core/inbox.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/request/felling.h"

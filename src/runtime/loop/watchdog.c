@@ -18,7 +18,6 @@
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 
 #include <stdio.h>
 #include <unistd.h>

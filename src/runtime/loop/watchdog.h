@@ -9,4 +9,16 @@ bool watchdog_start(pawl_runtime *rt);
 void watchdog_stop(pawl_runtime *rt);
 void watchdog_wake(pawl_runtime *rt); /* the engine has something to do */
 
+/* The engine goes to sleep: there is nothing to watch. */
+static inline void watchdog_rest(pawl_runtime *rt)
+{
+    atomic_store(&rt->watch.busy, false);
+}
+
+/* Is the engine at work?  Any thread. */
+static inline bool watchdog_sees_work(const pawl_runtime *rt)
+{
+    return atomic_load(&rt->watch.busy);
+}
+
 #endif

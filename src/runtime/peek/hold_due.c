@@ -6,7 +6,6 @@
 #include "runtime/core/hold.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"

@@ -13,7 +13,6 @@
 #include "runtime/core/health.h"
 #include "runtime/core/hold.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/redelivery.h"

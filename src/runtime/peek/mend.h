@@ -30,4 +30,10 @@ void mend_failed(pawl_runtime *rt, const struct stage *s);
  * nothing else. */
 bool mend_look(pawl_runtime *rt);
 
+/* Are there instances to be mended? */
+static inline bool mend_waits(const pawl_runtime *rt)
+{
+    return rt->peek.mend.count != 0;
+}
+
 #endif

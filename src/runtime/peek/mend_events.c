@@ -15,7 +15,6 @@
 #include "runtime/core/hold.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
 #include "runtime/work/jobs.h"

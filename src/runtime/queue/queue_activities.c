@@ -2,7 +2,6 @@
 /* runtime/queue/queue_activities.c -- see queue_activities.h. */
 #include "runtime/queue/queue_activities.h"
 
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_client.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/jobs.h"

@@ -4,7 +4,6 @@
 
 #include "base/limits.h"
 #include "runtime/core/owed.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_desk.h"
 
 void queue_finish(struct queue_req *req, const pawl_queue_reply *reply)

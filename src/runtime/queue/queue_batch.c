@@ -10,7 +10,6 @@
 
 #include "base/limits.h"
 #include "runtime/core/owed.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
 

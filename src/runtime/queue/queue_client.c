@@ -15,7 +15,6 @@
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_desk.h"
 
 #include <stdlib.h>

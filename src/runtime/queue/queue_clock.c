@@ -13,7 +13,6 @@
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/told.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/queue/queue_handle.h"

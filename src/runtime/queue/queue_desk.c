@@ -10,7 +10,6 @@
 
 #include "runtime/core/health.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_activities.h"
 #include "runtime/queue/queue_answer.h"
 

@@ -11,7 +11,6 @@
 #include "base/limits.h"
 #include "runtime/core/health.h"
 #include "runtime/core/owed.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_batch.h"
 #include "runtime/queue/queue_desk.h"

@@ -12,7 +12,6 @@
 
 #include "base/limits.h"
 #include "runtime/core/due.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_desk.h"
 

@@ -15,7 +15,6 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/queue/queue_take.h"
 

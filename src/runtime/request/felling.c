@@ -6,7 +6,6 @@
 #include "runtime/core/health.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/load.h"
 #include "runtime/request/remove.h"
 #include "store/store.h"

@@ -24,4 +24,9 @@ void felling_look(pawl_runtime *rt);
 /* Whoever waits hears that no answer will come. */
 void felling_stop(pawl_runtime *rt);
 
+static inline bool felling_any(const pawl_runtime *rt)
+{
+    return rt->removal.fellings != NULL;
+}
+
 #endif

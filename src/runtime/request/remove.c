@@ -14,7 +14,6 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/load.h"
 #include "runtime/request/felling.h"
 #include "store/store.h"
@@ -226,7 +225,7 @@ static bool prune_root(pawl_runtime *rt, const pawl_row *row, pawl_reply *reply)
 {
     struct tree tree = {0};
     collect(rt, &tree, row);
-    if (tree.trouble == PAWL_LIMIT && !first_open(&tree) && !rt->removal.fellings)
+    if (tree.trouble == PAWL_LIMIT && !first_open(&tree) && !felling_any(rt))
         felling_begin(rt, row, NULL, false, &(pawl_reply){.status = PAWL_OK}); /* one at a time */
     if (tree.trouble != PAWL_OK || first_open(&tree) || any_staged(rt, &tree) ||
         !remove_tree(rt, &tree))
@@ -344,7 +343,7 @@ void prune_handle(pawl_runtime *rt, struct request *req)
     uint32_t limit = req->args.limit ? req->args.limit : 1000;
     pawl_reply reply = {.status = PAWL_OK};
     pawl_error err = {0};
-    bool busy = rt->removal.fellings;
+    bool busy = felling_any(rt);
     pawl_status rc = prune_roots(rt, req->args.before_ms, limit, &reply, &err);
     if (rc == PAWL_OK)
         rc = prune_executions(rt, req->args.before_ms, limit, &reply, &err);

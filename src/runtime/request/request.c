@@ -14,7 +14,6 @@
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/instance/load.h"
 #include "runtime/request/remove.h"
 #include "runtime/work/by_token.h"

@@ -18,7 +18,6 @@
 
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
-#include "runtime/core/travel.h"
 #include "runtime/request/remove.h"
 #include "store/store.h"
 

@@ -11,4 +11,10 @@ void retain_look(pawl_runtime *rt);
 /* An instance ended with this commit. */
 void retain_ended(pawl_runtime *rt);
 
+/* Mono time of the next look; INT64_MAX: none before something ends. */
+static inline int64_t retain_next(const pawl_runtime *rt)
+{
+    return rt->removal.retain.at_ms;
+}
+
 #endif

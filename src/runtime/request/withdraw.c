@@ -15,7 +15,6 @@
 #include "base/misuse.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/travel.h"
 #include "runtime/queue/queue_clock.h"
 #include "runtime/work/lease.h"
 

@@ -14,7 +14,6 @@
 #include "runtime/core/figures.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/token.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/cancel.h"
 
 #include <stdarg.h>

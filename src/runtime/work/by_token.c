@@ -6,7 +6,6 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/token.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"

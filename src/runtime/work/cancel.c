@@ -8,7 +8,6 @@
 #include "runtime/work/cancel.h"
 
 #include "runtime/core/here.h"
-#include "runtime/core/travel.h"
 
 #include <string.h>
 

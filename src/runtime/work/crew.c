@@ -5,7 +5,6 @@
 #include "base/misuse.h"
 #include "base/near.h"
 #include "runtime/core/registry.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/lease.h"
 
 #include <stdlib.h>

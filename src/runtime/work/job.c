@@ -4,10 +4,10 @@
 
 #include "runtime/core/health.h"
 #include "runtime/core/hold.h"
+#include "runtime/core/inbox.h"
 #include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
@@ -24,7 +24,7 @@
 
 bool job_admit(pawl_runtime *rt, const pawl_work *w)
 {
-    if (rt->inbox.stop || w->visible_ms > rt->now_ms || !lane_is_ours(rt, w->name))
+    if (inbox_stops(rt) || w->visible_ms > rt->now_ms || !lane_is_ours(rt, w->name))
         return false;
     if (rt->jobs.store_backlog || rt->jobs.backlog + rt->jobs.admitted >= BACKLOG_MAX) {
         rt->jobs.store_backlog = true;
@@ -67,7 +67,7 @@ void job_take(pawl_runtime *rt, const pawl_work *w)
 
 void job_fetch(pawl_runtime *rt)
 {
-    while (rt->jobs.store_backlog && rt->jobs.backlog < BACKLOG_MAX / 2 && !rt->inbox.stop) {
+    while (rt->jobs.store_backlog && rt->jobs.backlog < BACKLOG_MAX / 2 && !inbox_stops(rt)) {
         pawl_work_list list;
         pawl_error err;
         const pawl_str *names;

@@ -5,7 +5,6 @@
 #include "base/pack.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/registry.h"
-#include "runtime/core/travel.h"
 
 #include <stdlib.h>
 #include <string.h>

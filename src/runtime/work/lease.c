@@ -17,7 +17,6 @@
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/jobs.h"

@@ -6,7 +6,6 @@
 #include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/retry.h"
 #include "runtime/work/share.h"
@@ -34,14 +33,6 @@ static void post_here(pawl_runtime *rt, struct job *job, enum job_verdict verdic
 {
     job->verdict = verdict;
     items_add(rt, &job->item);
-}
-
-static bool is_closing(pawl_runtime *rt)
-{
-    pthread_mutex_lock(&rt->workers.lock);
-    bool closing = rt->workers.stop;
-    pthread_mutex_unlock(&rt->workers.lock);
-    return closing;
 }
 
 void once_take(pawl_runtime *rt, struct job *job)
@@ -108,7 +99,7 @@ void once_look(pawl_runtime *rt)
 void once_item(pawl_runtime *rt, struct job *job)
 {
     bool begins = job->verdict == JOB_BEGINS;
-    if (begins && is_closing(rt)) {
+    if (begins && worker_is_closing(rt)) {
         job_forget(rt, job);
         job_free(job);
         return;
@@ -135,7 +126,7 @@ void once_committed(pawl_runtime *rt, struct job *job)
         return;
     }
     job->marked = true;
-    if (is_closing(rt))
+    if (worker_is_closing(rt))
         post_here(rt, job, JOB_UNBEGUN);
     else
         worker_queue(rt, job);

@@ -31,4 +31,10 @@ void once_free(pawl_runtime *rt);
 bool once_is_lost(const struct call_policy *p, const pawl_work *w);
 void once_lost(pawl_runtime *rt, const pawl_work *w);
 
+/* Does a job wait for a place? */
+static inline bool once_waits(const pawl_runtime *rt)
+{
+    return rt->once.waiting != 0;
+}
+
 #endif

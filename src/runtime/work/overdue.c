@@ -6,7 +6,6 @@
 #include "runtime/core/health.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/token.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"

@@ -13,7 +13,6 @@
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
 

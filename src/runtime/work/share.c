@@ -2,7 +2,6 @@
 /* runtime/work/share.c -- see share.h. */
 #include "runtime/work/share.h"
 
-#include "runtime/core/travel.h"
 #include "runtime/work/jobs.h"
 
 #include <stdlib.h>

@@ -14,10 +14,10 @@
 
 #include "base/deadline.h"
 #include "runtime/core/fault.h"
+#include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/slots.h"
-#include "runtime/core/travel.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/share.h"
 
@@ -57,7 +57,7 @@ static void *worker_main(void *p);
  * engine, who is the caller then, tries again. */
 static void none_started(pawl_runtime *rt, int why)
 {
-    if (rt->workers.count || atomic_exchange(&rt->workers.none, true))
+    if (rt->workers.count || health_set_threadless(rt, true))
         return;
     log_error(&rt->log, "work", "no thread for activities can be started; trying again",
               "why=\"%s\"", strerror(why));
@@ -81,7 +81,7 @@ static bool spawn_locked(pawl_runtime *rt)
         return false;
     }
     rt->workers.count++;
-    atomic_store(&rt->workers.none, false);
+    (void)health_set_threadless(rt, false);
     return true;
 }
 
@@ -160,11 +160,11 @@ void worker_flush(pawl_runtime *rt)
 
 void worker_look(pawl_runtime *rt)
 {
-    if (!atomic_load_explicit(&rt->workers.none, memory_order_relaxed))
+    if (!health_is_threadless(rt))
         return;
     pthread_mutex_lock(&rt->workers.lock);
     if (!rt->shares.waiting)
-        atomic_store(&rt->workers.none, false);
+        (void)health_set_threadless(rt, false);
     unlock_and_rouse(rt);
 }
 
@@ -201,4 +201,20 @@ bool worker_stop(pawl_runtime *rt, int64_t ms)
     for (uint32_t i = 0; i < count; i++) /* one that is left behind ends when it can */
         all ? pthread_join(rt->workers.threads[i], NULL) : pthread_detach(rt->workers.threads[i]);
     return all;
+}
+
+uint32_t worker_running(pawl_runtime *rt)
+{
+    pthread_mutex_lock(&rt->workers.lock);
+    uint32_t running = rt->workers.running;
+    pthread_mutex_unlock(&rt->workers.lock);
+    return running;
+}
+
+bool worker_is_closing(pawl_runtime *rt)
+{
+    pthread_mutex_lock(&rt->workers.lock);
+    bool closing = rt->workers.stop;
+    pthread_mutex_unlock(&rt->workers.lock);
+    return closing;
 }

@@ -13,5 +13,9 @@ void worker_look(pawl_runtime *rt); /* when no thread could be started: try agai
 int worker_run_here(pawl_runtime *rt, int max);
 /* Stop taking jobs and wait up to `ms` for running ones; false: some still run. */
 bool worker_stop(pawl_runtime *rt, int64_t ms);
+/* How many activities run now.  Any thread. */
+uint32_t worker_running(pawl_runtime *rt);
+/* worker_stop() was called: no job is begun any more. */
+bool worker_is_closing(pawl_runtime *rt);
 
 #endif
