@@ -445,6 +445,21 @@ static void scene_remove_many_open(struct scene *s)
     scene_expect_empty(s);
 }
 SCENE_TEST(remove_many_open, memory, SCENE_MEMORY)
+
+/* A row of it cannot be read: told, and what is left goes when it is asked again. */
+static void scene_remove_many_damaged(struct scene *s)
+{
+    many_flows(s);
+    scene_start(s, "Many", "p", "");
+    scene_settle(s);
+    scene_crash(s); /* nothing of it is in memory */
+    scene_fail(s, FAULT_OP_find_uid, 10, 1, FAULT_BEFORE, PAWL_CORRUPT);
+    expect_is(scene_try_steer(s, PAWL_OP_REMOVE, "p"), PAWL_CORRUPT);
+    expect_text(s->reply.error.text, "run pawl doctor");
+    expect_is(scene_try_steer(s, PAWL_OP_REMOVE, "p"), PAWL_OK);
+    expect_is(scene_depths(s).instances, 0);
+}
+SCENE_TEST(remove_many_damaged, memory, SCENE_MEMORY)
 SCENE_TEST(remove_many_open, sqlite, SCENE_SQLITE)
 
 /* Beside small ones, which go at once. */

@@ -80,11 +80,27 @@ const struct seen *queue_started(const struct sim *s, const struct qitem *m)
     return NULL;
 }
 
+/* One that is blocked before its first event has its input in the message that starts it. */
+static bool waits_to_start_with(const struct sim *s, const struct seen *i, const char *data)
+{
+    pawl_mem *mem = pawl_mem_new();
+    pawl_message_list list = {0};
+    pawl_error err;
+    bool same = true;
+    if (s->inner->ops->read_messages(s->inner, i->uid, (pawl_str){0}, mem, &list, &err) == PAWL_OK)
+        for (size_t k = 0; k < list.count; k++)
+            same = same &&
+                   (list.items[k].kind != PAWL_MSG_START || queue_same(list.items[k].data, data));
+    pawl_mem_free(mem);
+    return same;
+}
+
 /* An instance that has its id, and its data: not one that somebody else started. */
 static bool was_started(const struct sim *s, const struct qitem *m)
 {
     const struct seen *i = queue_started(s, m);
-    return i && (!i->first_input || queue_same(pawl_s(i->first_input), m->data));
+    return i && (i->first_input ? queue_same(pawl_s(i->first_input), m->data)
+                                : waits_to_start_with(s, i, m->data));
 }
 
 /* The message whose start found its id taken, and that this dead letter is; NULL: it is none. */
