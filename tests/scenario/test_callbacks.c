@@ -327,6 +327,51 @@ SCENARIO(s09_a_callback_that_blocks_stops_nobody_else)
     sem_post(&stuck);
 }
 
+/* What the callback works with is the activity's: its thread goes on when that is over, too. */
+static atomic_int in_call, met_call;
+
+static void takes_its_time(void *arg)
+{
+    (void)arg;
+    atomic_store(&in_call, 1);
+    sem_post(&entered);
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    atomic_store(&in_call, 0);
+}
+
+static pawl_result returns_meanwhile(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    pawl_activity_on_cancel(act, takes_its_time, NULL);
+    sem_post(&began);
+    (void)wait_for(&entered);
+    return pawl_ok(act, "");
+}
+
+static pawl_result comes_next(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    atomic_store(&met_call, atomic_load(&in_call));
+    sem_post(&over);
+    return pawl_ok(act, "");
+}
+
+SCENARIO(s09_the_thread_of_an_activity_goes_on_after_its_callback)
+{
+    s->opts.workers = 1;
+    fresh(s);
+    sem_init(&entered, 0, 0);
+    scene_activity(s, "Slow", returns_meanwhile);
+    scene_activity(s, "Next", comes_next);
+    scene_flow(s, "RaceNamed", race_named);
+    scene_start(s, "RaceNamed", "a", "Slow");
+    ck_assert(wait_for(&began));
+    scene_start(s, "RaceNamed", "b", "Next");
+    scene_raise(s, "a", "Go", "");
+    ck_assert(wait_for(&over));
+    expect_is(atomic_load(&met_call), 0);
+}
+
 /* Cancelled before it asks to be told: told at once. */
 static pawl_result asks_too_late(pawl_activity *act, pawl_str input)
 {

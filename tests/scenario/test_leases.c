@@ -595,6 +595,19 @@ SCENARIO(s10_no_thread_of_the_process_runs_a_tag_it_was_not_given)
     scene_expect_empty(s);
 }
 
+SCENARIO(s10_no_thread_runs_a_tag_because_it_ran_the_same_without_one)
+{
+    scene_activity(s, "Away", flaky_away);
+    begin(s);
+    scene_advance(s, 1000);
+    scene_expect(s, "i", PAWL_FAILED, "once"); /* its call has one attempt */
+    long ran = scene_ran(s, "Away");
+    begin_tagged(s, 1);
+    scene_advance(s, 1000);
+    expect_is(scene_ran(s, "Away"), ran);
+    expect_is(poll_tagged(s, "Away", "gpu").count, 1);
+}
+
 SCENARIO(s10_a_process_that_was_given_the_tag_runs_it)
 {
     s->opts.tags = "eu, gpu";

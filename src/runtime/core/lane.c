@@ -72,14 +72,34 @@ void lane_close(pawl_runtime *rt)
     free(rt->lanes.text);
 }
 
+static bool is_last(const pawl_runtime *rt, pawl_str name)
+{
+    const struct activity_entry *e = rt->lanes.last;
+    return e && e->len == name.len && memcmp(e->name, name.ptr, e->len) == 0;
+}
+
+/* Entries are never removed, so what was found stays right. */
+const struct activity_entry *lane_entry(pawl_runtime *rt, pawl_str activity)
+{
+    if (!is_last(rt, activity)) {
+        const struct activity_entry *e = registry_activity(rt->app, activity);
+        if (!e)
+            return NULL;
+        rt->lanes.last = e;
+    }
+    return rt->lanes.last;
+}
+
 const struct activity_entry *lane_is_ours(pawl_runtime *rt, pawl_str lane)
 {
+    if (is_last(rt, lane)) /* no tag, most often */
+        return rt->lanes.last;
     pawl_str activity = lane_activity(lane);
     size_t skip = activity.len + 1; /* the mark */
     bool ours = skip > lane.len;
     for (size_t i = 0; i < rt->lanes.count && !ours; i++)
         ours = pawl_str_eq(rt->lanes.tags[i], (pawl_str){lane.ptr + skip, lane.len - skip});
-    return ours ? registry_activity(rt->app, activity) : NULL;
+    return ours ? lane_entry(rt, activity) : NULL;
 }
 
 size_t lane_ours(pawl_runtime *rt, pawl_mem *mem, const pawl_str **ret)

@@ -24,7 +24,10 @@ size_t lane_product(pawl_mem *mem, const pawl_str *activities, size_t activity_c
 /* The tags of opts.tags; false: one of them is no tag. */
 bool lane_open(pawl_runtime *rt, pawl_error *reterr);
 void lane_close(pawl_runtime *rt);
-/* May a thread of this process run it?  NULL: no. */
+/* [engine] The entry of an activity, without a look into the registry where it is the one found
+ * before; NULL: none has this name. */
+const struct activity_entry *lane_entry(pawl_runtime *rt, pawl_str activity);
+/* [engine] May a thread of this process run it?  NULL: no. */
 const struct activity_entry *lane_is_ours(pawl_runtime *rt, pawl_str lane);
 /* All lanes it may run, in `mem`. */
 size_t lane_ours(pawl_runtime *rt, pawl_mem *mem, const pawl_str **ret);

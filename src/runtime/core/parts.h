@@ -30,7 +30,8 @@ struct lanes {
     char *text;     /* opts.tags */
     pawl_str *tags; /* in it */
     size_t count;
-    bool none; /* trials: every worker there is, is this process */
+    bool none;                         /* trials: every worker there is, is this process */
+    const struct activity_entry *last; /* [engine] found by lane_entry(); NULL: none */
 };
 
 /* What arrives, from any thread (inbox.h); all under `lock`. */
@@ -233,6 +234,7 @@ struct worker_pool {
 struct shares {
     struct map by_name; /* activity -> struct share */
     struct share rest;
+    struct share *last;           /* [engine] found by share_of(); NULL: none */
     struct share *waiting, **end; /* those with queued jobs */
     size_t queued;
 };

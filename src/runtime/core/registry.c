@@ -250,7 +250,7 @@ pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_ac
         free(copy);
         return PAWL_NO_MEMORY;
     }
-    *e = (struct activity_entry){copy, fn, opts ? opts->user : NULL};
+    *e = (struct activity_entry){copy, strlen(copy), fn, opts ? opts->user : NULL};
     pthread_mutex_lock(&app->lock);
     bool added = !map_gets(&app->activities, pawl_s(name));
     struct activity_entry **slot = vec_push(&app->all_activities);
@@ -300,11 +300,7 @@ bool registry_has_name(pawl_app *app, pawl_str name)
 const struct activity_entry *registry_activity(pawl_app *app, pawl_str name)
 {
     pthread_mutex_lock(&app->lock);
-    const struct activity_entry *e = app->found; /* most often the one before */
-    if (!e || !pawl_str_is(name, e->name)) {
-        e = map_gets(&app->activities, name);
-        app->found = e;
-    }
+    const struct activity_entry *e = map_gets(&app->activities, name);
     pthread_mutex_unlock(&app->lock);
     return e;
 }

@@ -27,6 +27,7 @@ struct code_entry {
 
 struct activity_entry {
     char *name; /* owned */
+    size_t len; /* of it */
     pawl_activity_fn *fn;
     void *user;
 };
@@ -39,9 +40,8 @@ struct module_entry {
 
 struct pawl_app {
     pthread_mutex_t lock;
-    struct map orchestrations;          /* name -> highest struct code_entry */
-    struct map activities;              /* name -> struct activity_entry */
-    const struct activity_entry *found; /* by the last look; NULL: none */
+    struct map orchestrations; /* name -> highest struct code_entry */
+    struct map activities;     /* name -> struct activity_entry */
     VEC(struct module_entry) modules;
     VEC(struct code_entry *) all_code;
     VEC(struct activity_entry *) all_activities;

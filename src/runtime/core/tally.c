@@ -8,6 +8,7 @@
 #include "runtime/core/tally.h"
 
 #include "base/misuse.h"
+#include "runtime/core/lane.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,20 @@ static struct tally *make(pawl_runtime *rt, struct tallies *t, bool is_activity,
     return e;
 }
 
+static bool is_of(const struct tally *e, pawl_str name)
+{
+    return e && e->len == name.len && (!e->len || memcmp(e->name, name.ptr, e->len) == 0);
+}
+
 static void count(pawl_runtime *rt, bool is_activity, pawl_str name, pawl_tally_what what)
 {
     struct tallies *t = &rt->figures.tallies[is_activity];
-    struct tally *e = t->last; /* most often the one before */
-    if (!e || e->len != name.len || (e->len && memcmp(e->name, name.ptr, e->len) != 0))
-        e = map_gets(&t->by_name, name);
+    struct tally *e = t->last; /* most often the one before, and a call without a tag */
+    if (!is_of(e, name)) {
+        if (is_activity)
+            name = lane_activity(name);
+        e = is_of(e, name) ? e : map_gets(&t->by_name, name);
+    }
     if (!e && t->by_name.count >= TALLY_NAMES) {
         name = pawl_s("");
         e = map_gets(&t->by_name, name);
@@ -56,9 +65,9 @@ static void count(pawl_runtime *rt, bool is_activity, pawl_str name, pawl_tally_
         atomic_fetch_add_explicit(&e->counts[what], 1, memory_order_relaxed);
 }
 
-void tally_activity(pawl_runtime *rt, pawl_str name, pawl_tally_what what)
+void tally_activity(pawl_runtime *rt, pawl_str lane, pawl_tally_what what)
 {
-    count(rt, true, name, what);
+    count(rt, true, lane, what);
 }
 
 static pawl_tally_what how_it_ended(pawl_state state)

@@ -93,7 +93,8 @@ struct job {
     atomic_bool cancelled;        /* the activity may look */
     atomic_llong began_ms;        /* mono: a worker began; 0: still queued */
     atomic_llong beat_ms;         /* mono: last heartbeat, or the beginning */
-    pthread_mutex_t token_lock;   /* guards token */
+    atomic_bool has_token;        /* `token` is written, and does not change */
+    bool cancel_used;             /* on_cancel was set once; the activity's thread */
     void (*on_cancel)(void *arg); /* guarded by the lock of cancels, as are the next four */
     void *on_cancel_arg;
     enum { CANCEL_NONE, CANCEL_QUEUED, CANCEL_CALLING } cancel_state;
@@ -110,6 +111,7 @@ struct job {
 
 /* What is queued and runs under one activity's name (share.h). */
 struct share {
+    const struct activity_entry *activity;
     struct share *next; /* in rt->shares.waiting, who waited longest first */
     struct job *first, **end;
     uint32_t running;

@@ -210,13 +210,10 @@ const char *pawl_activity_token(pawl_activity *act)
 {
     MUST_HAVE("an activity", act);
     struct job *job = act->job;
-    if (!job->token[0]) {
-        char token[TOKEN_BYTES];
+    if (!atomic_load(&job->has_token)) {
         int64_t ago = rt_mono(act->rt) - atomic_load(&job->began_ms);
-        token_make(act->rt, &job->work, rt_now(act->rt) - ago, token);
-        pthread_mutex_lock(&job->token_lock);
-        memcpy(job->token, token, sizeof(job->token));
-        pthread_mutex_unlock(&job->token_lock);
+        token_make(act->rt, &job->work, rt_now(act->rt) - ago, job->token);
+        atomic_store(&job->has_token, true);
     }
     return job->token;
 }

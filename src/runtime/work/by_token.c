@@ -17,12 +17,7 @@
 /* Does the attempt in memory have this token?  It may be completed before it returns. */
 static bool is_token_of(struct job *job, const char *token)
 {
-    if (!job)
-        return false;
-    pthread_mutex_lock(&job->token_lock);
-    bool same = job->token[0] && strcmp(job->token, token) == 0;
-    pthread_mutex_unlock(&job->token_lock);
-    return same;
+    return job && atomic_load(&job->has_token) && strcmp(job->token, token) == 0;
 }
 
 /* The row a token speaks of; false: the request was refused (nobody waits), or put off. */

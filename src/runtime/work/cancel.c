@@ -97,6 +97,8 @@ void cancel_set(struct job *job, void (*fn)(void *arg), void *arg)
     pawl_runtime *rt = job->rt;
     pthread_mutex_lock(&rt->workers.cancels.lock);
     bool inside = take_out(rt, job);
+    if (!job->cancel_used) /* not written again: cancel_forget() reads it without the lock */
+        job->cancel_used = true;
     job->on_cancel = fn;
     job->on_cancel_arg = arg;
     bool now = fn && !inside && atomic_load(&job->cancelled);
@@ -108,6 +110,8 @@ void cancel_set(struct job *job, void (*fn)(void *arg), void *arg)
 void cancel_forget(struct job *job)
 {
     pawl_runtime *rt = job->rt;
+    if (!job->cancel_used) /* then it was never queued */
+        return;
     pthread_mutex_lock(&rt->workers.cancels.lock);
     (void)take_out(rt, job);
     job->on_cancel = NULL;

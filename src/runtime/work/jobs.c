@@ -39,8 +39,7 @@ struct job *job_create(pawl_runtime *rt, const pawl_work *w)
     job->work.attrs = pack_str(&at, w->attrs);
     job->work.last_error = pack_str(&at, w->last_error);
     job->work.lock_token = pack_str(&at, w->lock_token);
-    job->activity = registry_activity(rt->app, job->work.name);
-    pthread_mutex_init(&job->token_lock, NULL);
+    job->activity = lane_entry(rt, job->work.name);
     arena_init(&job->mem);
     job->policy = policy_parse(job->work.attrs, &job->mem);
     job->unfused = job_is_suspect(rt, w->id);
@@ -61,7 +60,6 @@ void job_free(struct job *job)
     if (!job)
         return;
     free_place(job);
-    pthread_mutex_destroy(&job->token_lock);
     arena_deinit(&job->mem);
     free(job->result);
     free(job);

@@ -128,7 +128,7 @@ void lease_expired(pawl_runtime *rt, const pawl_work *row, const struct call_pol
     count_loss(&w);
     if (w.crashes < retry_crash_limit(rt, p)) {
         COUNT(rt, activities_retried);
-        tally_activity(rt, lane_activity(w.name), PAWL_TALLY_RETRIED);
+        tally_activity(rt, w.name, PAWL_TALLY_RETRIED);
         (void)put_row(rt, NULL, &w, NULL, 0);
         return;
     }

@@ -86,7 +86,7 @@ void retry_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result, bool
                      struct request *req)
 {
     COUNT(rt, activities_completed);
-    tally_activity(rt, lane_activity(w->name), PAWL_TALLY_COMPLETED);
+    tally_activity(rt, w->name, PAWL_TALLY_COMPLETED);
     decide(rt, w, PAWL_RESULT_OK, w->attempt + 1 - w->crashes, result, unfused, req);
 }
 
@@ -94,7 +94,7 @@ void retry_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, 
                    pawl_str error, bool unfused, struct request *req)
 {
     COUNT(rt, activities_failed);
-    tally_activity(rt, lane_activity(w->name), PAWL_TALLY_FAILED);
+    tally_activity(rt, w->name, PAWL_TALLY_FAILED);
     decide(rt, w, kind, attempts, error, unfused, req);
 }
 
@@ -132,7 +132,7 @@ struct stage *retry_failed(pawl_runtime *rt, const pawl_work *w, const struct ca
         return NULL;
     }
     COUNT(rt, activities_retried);
-    tally_activity(rt, lane_activity(w->name), PAWL_TALLY_RETRIED);
+    tally_activity(rt, w->name, PAWL_TALLY_RETRIED);
     struct stage *s = stage_bare(rt);
     pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);
     *u = (pawl_work_update){.id = w->id,

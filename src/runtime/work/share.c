@@ -11,15 +11,19 @@
 struct share *share_of(pawl_runtime *rt, const struct job *job)
 {
     uint64_t key = (uintptr_t)job->activity;
-    struct share *s = map_get(&rt->shares.by_name, key);
-    if (s)
+    struct share *s = rt->shares.last; /* most often the one before */
+    if (s && s->activity == job->activity)
         return s;
-    s = calloc(1, sizeof(*s));
-    if (!s || !map_put(&rt->shares.by_name, key, s)) { /* less fair, that is all */
-        free(s);
-        return &rt->shares.rest;
+    s = map_get(&rt->shares.by_name, key);
+    if (!s) {
+        s = calloc(1, sizeof(*s));
+        if (!s || !map_put(&rt->shares.by_name, key, s)) { /* less fair, that is all */
+            free(s);
+            return &rt->shares.rest;
+        }
+        s->activity = job->activity;
     }
-    return s;
+    return rt->shares.last = s;
 }
 
 void share_add(pawl_runtime *rt, struct job *job)
