@@ -116,3 +116,8 @@ void coming_free(pawl_runtime *rt)
         free(c);
     map_deinit(&rt->mail.coming);
 }
+
+void coming_open(pawl_runtime *rt)
+{
+    map_init(&rt->mail.coming);
+}

@@ -28,5 +28,6 @@ void coming_fetched(pawl_runtime *rt);
 /* A pass begins: what was spoken for and not committed is free again. */
 void coming_pass(pawl_runtime *rt);
 void coming_free(pawl_runtime *rt);
+void coming_open(pawl_runtime *rt);
 
 #endif

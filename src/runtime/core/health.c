@@ -215,3 +215,8 @@ bool health_try_now(pawl_runtime *rt)
     rt->health.retry_at_ms = mono;
     return true;
 }
+
+void health_open(pawl_runtime *rt)
+{
+    pthread_mutex_init(&rt->health.lock, NULL);
+}

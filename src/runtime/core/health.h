@@ -35,6 +35,13 @@ void health_slow_turn(pawl_runtime *rt, const char *name, int64_t ms);
 void health_pass_done(pawl_runtime *rt);
 /* Nothing can be done before trouble is over: try at once.  False: there is none. [engine] */
 bool health_try_now(pawl_runtime *rt);
+void health_open(pawl_runtime *rt);
+
+/* Opening failed: what was begun is closed without touching the store. */
+static inline void health_never_opened(pawl_runtime *rt, pawl_status why)
+{
+    rt->health.dead = why;
+}
 
 /* Why nothing runs any more; OK: it does. */
 static inline pawl_status health_dead(const pawl_runtime *rt)

@@ -107,3 +107,9 @@ void hold_free(pawl_runtime *rt)
     heap_deinit(&rt->peek.held);
     map_deinit(&rt->peek.timers);
 }
+
+void hold_open(pawl_runtime *rt)
+{
+    heap_init(&rt->peek.held);
+    map_init(&rt->peek.timers);
+}

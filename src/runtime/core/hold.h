@@ -13,6 +13,7 @@
 #define PAWL_RUNTIME_HOLD_H
 
 #include "runtime/core/runtime.h"
+void hold_open(pawl_runtime *rt);
 
 static inline bool hold_needed(const pawl_runtime *rt)
 {

@@ -159,3 +159,16 @@ bool inbox_may_lie(pawl_runtime *rt)
     pthread_mutex_unlock(&rt->inbox.lock);
     return may;
 }
+
+void inbox_open(pawl_runtime *rt)
+{
+    rt->inbox.end = &rt->inbox.first;
+    pthread_mutex_init(&rt->inbox.lock, NULL);
+    deadline_cond_init(&rt->inbox.wake);
+}
+
+void inbox_stop(pawl_runtime *rt)
+{
+    atomic_store(&rt->inbox.stop, true);
+    inbox_wake(rt);
+}

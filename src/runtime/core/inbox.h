@@ -27,11 +27,13 @@ void inbox_take_locked(pawl_runtime *rt); /* under rt->inbox.lock */
 /* Sleep until something arrives, stop is set, or `until_mono_ms` (INT64_MAX: no limit). */
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms);
 void inbox_wake(pawl_runtime *rt);
+void inbox_stop(pawl_runtime *rt); /* the engine thread is to end */
 /* Under rt->inbox.lock: is there nothing in the inbox but light items, with somebody to take them? */
 bool inbox_is_light(const pawl_runtime *rt);
 
 /* The same from outside the lock, and the engine goes on. */
 bool inbox_may_lie(pawl_runtime *rt);
+void inbox_open(pawl_runtime *rt);
 
 /* How many there are, now. */
 static inline size_t inbox_count(const pawl_runtime *rt)

@@ -52,3 +52,8 @@ void items_append(pawl_runtime *rt, struct item *first, struct item **end)
     *rt->items.end = first;
     rt->items.end = end;
 }
+
+void items_open(pawl_runtime *rt)
+{
+    rt->items.end = &rt->items.first;
+}

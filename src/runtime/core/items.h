@@ -16,6 +16,7 @@ void items_append(pawl_runtime *rt, struct item *first, struct item **end);
 void items_back(pawl_runtime *rt, struct item *first, struct item **end);
 /* All of them, as a list. */
 struct item *items_all(pawl_runtime *rt);
+void items_open(pawl_runtime *rt);
 
 /* The items at hand, in order. */
 static inline struct item *items_first(const pawl_runtime *rt)

@@ -172,3 +172,15 @@ void request_refuse(struct request *req, pawl_status status, const char *format,
     va_end(args);
     request_answer(req, &reply);
 }
+
+void letter_open(pawl_runtime *rt)
+{
+    rt->letters.todo_end = &rt->letters.todo;
+    rt->letters.later_end = &rt->letters.later;
+    map_init(&rt->letters.inflight);
+}
+
+void letter_close(pawl_runtime *rt)
+{
+    map_deinit(&rt->letters.inflight);
+}

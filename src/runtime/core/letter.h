@@ -39,6 +39,8 @@ struct request *request_create(const pawl_request *args, pawl_reply_fn *fn, void
 void request_answer(struct request *req, const pawl_reply *reply);
 void request_refuse(struct request *req, pawl_status status, const char *format, ...)
     PAWL_PRINTF(3, 4);
+void letter_open(pawl_runtime *rt);
+void letter_close(pawl_runtime *rt);
 
 /* The letters to deliver, in order, and how many. */
 static inline struct letter *letter_first(const pawl_runtime *rt)

@@ -2,6 +2,10 @@
 /* runtime/core/resident.c -- see resident.h. */
 #include "runtime/core/resident.h"
 
+#include "fiber/fiber.h"
+
+#include <stdio.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,4 +145,39 @@ void resident_check(pawl_runtime *rt)
         bytes += r->bytes;
     }
     assert_that(count == rt->residents.count && bytes == rt->residents.bytes);
+}
+
+/* Stacks cost two mappings each: stay under half of what the system allows. */
+static size_t resident_limit(void)
+{
+    long maps = 65530;
+    FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+    if (f) {
+        char line[32];
+        if (fgets(line, sizeof(line), f))
+            maps = strtol(line, NULL, 10);
+        fclose(f);
+    }
+    return maps / 2 > 2100 ? (size_t)maps / 2 - 2000 : 100;
+}
+
+void resident_open(pawl_runtime *rt)
+{
+    map_init(&rt->residents.by_uid);
+    map_init(&rt->residents.by_id);
+    rt->residents.max = resident_limit();
+}
+
+bool resident_open_fibers(pawl_runtime *rt)
+{
+    rt->residents.fibers = fiber_pool_create(1024);
+    return rt->residents.fibers != NULL;
+}
+
+void resident_close(pawl_runtime *rt)
+{
+    resident_trim(rt, true, NULL);
+    map_deinit(&rt->residents.by_uid);
+    map_deinit(&rt->residents.by_id);
+    fiber_pool_destroy(rt->residents.fibers);
 }

@@ -32,6 +32,10 @@ void resident_evict(pawl_runtime *rt, struct resident *r);
 /* Evict the oldest until the budget holds; `all`: everything not staged, except `keep`. */
 void resident_trim(pawl_runtime *rt, bool all, const struct resident *keep);
 void resident_check(pawl_runtime *rt);
+void resident_open(pawl_runtime *rt);
+bool resident_open_fibers(pawl_runtime *rt); /* false: out of memory */
+/* Evicts all. */
+void resident_close(pawl_runtime *rt);
 
 /* The stacks of their fibers. */
 static inline struct fiber_pool *resident_fibers(const pawl_runtime *rt)

@@ -235,3 +235,9 @@ struct stage *stage_all(pawl_runtime *rt)
     rt->staging.count = 0;
     return first;
 }
+
+void stage_open(pawl_runtime *rt)
+{
+    rt->staging.end = &rt->staging.first;
+    rt->env.random(rt->env.user, rt->staging.seed_key, sizeof(rt->staging.seed_key));
+}

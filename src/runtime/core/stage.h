@@ -53,6 +53,7 @@ void stage_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s);
 
 /* The group is over: all its stages, in order. */
 struct stage *stage_all(pawl_runtime *rt);
+void stage_open(pawl_runtime *rt);
 
 /* The stages of the group being built, in order. */
 static inline struct stage *stage_first(const pawl_runtime *rt)

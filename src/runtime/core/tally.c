@@ -120,3 +120,9 @@ size_t pawl_runtime_tallies(pawl_runtime *rt, pawl_mem *mem, const pawl_tally **
     *ret = list;
     return n;
 }
+
+void tally_open(pawl_runtime *rt)
+{
+    for (size_t i = 0; i < COUNT_OF(rt->figures.tallies); i++)
+        map_init(&rt->figures.tallies[i].by_name);
+}

@@ -21,5 +21,6 @@ void tally_activity(pawl_runtime *rt, pawl_str lane, pawl_tally_what what);
 /* [engine] A round was committed: did an instance begin or end in it? */
 void tally_stage(pawl_runtime *rt, const struct stage *s);
 void tally_free(pawl_runtime *rt);
+void tally_open(pawl_runtime *rt);
 
 #endif

@@ -233,3 +233,19 @@ void pawl_client_unfeed(pawl_client *c, uint64_t subscription)
         sweep_feeds(rt);
     unlock_feeds(rt);
 }
+
+void told_open(pawl_runtime *rt)
+{
+    map_init(&rt->told.waiters);
+    pthread_mutex_init(&rt->told.lock, NULL);
+}
+
+void told_close(pawl_runtime *rt)
+{
+    map_deinit(&rt->told.waiters);
+    while (rt->told.feeds) {
+        struct feed *f = rt->told.feeds;
+        rt->told.feeds = f->next;
+        free(f);
+    }
+}

@@ -21,5 +21,7 @@ struct timespec;
 void told_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance);
 bool told_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *until);
 void told_leave(pawl_runtime *rt, struct wait_node *w);
+void told_open(pawl_runtime *rt);
+void told_close(pawl_runtime *rt);
 
 #endif

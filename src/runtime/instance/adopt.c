@@ -77,3 +77,8 @@ void adopt_free(pawl_runtime *rt)
         free(name);
     map_deinit(&rt->mail.kept_names);
 }
+
+void adopt_open(pawl_runtime *rt)
+{
+    map_init(&rt->mail.kept_names);
+}

@@ -15,5 +15,6 @@ bool adopt_note(pawl_runtime *rt, pawl_str id);
 /* Its instance has it, durably. */
 void adopt_done(pawl_runtime *rt, pawl_str id);
 void adopt_free(pawl_runtime *rt);
+void adopt_open(pawl_runtime *rt);
 
 #endif

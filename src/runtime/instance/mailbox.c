@@ -118,3 +118,8 @@ void mailbox_free(pawl_runtime *rt)
     forget_all(rt);
     map_deinit(&rt->mail.boxes);
 }
+
+void mailbox_open(pawl_runtime *rt)
+{
+    map_init(&rt->mail.boxes);
+}

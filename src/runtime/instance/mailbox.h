@@ -19,5 +19,6 @@
  * under its name when uid is 0.  True: there is no room, and the letter was refused. */
 bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct letter *l);
 void mailbox_free(pawl_runtime *rt);
+void mailbox_open(pawl_runtime *rt);
 
 #endif

@@ -248,3 +248,15 @@ void park_look(pawl_runtime *rt)
     jobs_lie(rt);
     unpile_all(rt, &rt->mail.codeless);
 }
+
+void park_open(pawl_runtime *rt)
+{
+    idset_init(&rt->mail.codeless);
+    idset_init(&rt->mail.piled);
+}
+
+void park_close(pawl_runtime *rt)
+{
+    idset_deinit(&rt->mail.codeless);
+    idset_deinit(&rt->mail.piled);
+}

@@ -26,5 +26,7 @@ void park_codeless(pawl_runtime *rt, uint64_t uid);
 bool park_has_piled(const pawl_runtime *rt);
 /* Try to read it; and if code was registered since, what waits for code. */
 void park_look(pawl_runtime *rt);
+void park_open(pawl_runtime *rt);
+void park_close(pawl_runtime *rt);
 
 #endif

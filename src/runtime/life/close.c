@@ -19,6 +19,7 @@
 #include "runtime/core/hold.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/lane.h"
+#include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
@@ -26,12 +27,15 @@
 #include "runtime/core/told.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/mailbox.h"
+#include "runtime/instance/park.h"
 #include "runtime/loop/loop.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
+#include "runtime/peek/mend.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
 #include "runtime/work/share.h"
@@ -49,35 +53,26 @@ void runtime_discard(pawl_runtime *rt)
     once_free(rt); /* its jobs are in lists of the shares */
     share_free(rt);
     hold_free(rt);
-    resident_trim(rt, true, NULL);
+    mend_close(rt);
+    resident_close(rt);
     mailbox_free(rt);
     coming_free(rt);
     tally_free(rt);
     adopt_free(rt);
-    struct map *maps[] = {&rt->residents.by_uid, &rt->residents.by_id, &rt->letters.inflight,
-                          &rt->jobs.by_id, &rt->told.waiters};
-    for (size_t i = 0; i < COUNT_OF(maps); i++)
-        map_deinit(maps[i]);
-    struct idset *sets[] = {&rt->mail.codeless, &rt->mail.piled, &rt->blame.suspects,
-                            &rt->peek.mend};
-    for (size_t i = 0; i < COUNT_OF(sets); i++)
-        idset_deinit(sets[i]);
+    park_close(rt);
+    letter_close(rt);
+    jobs_close(rt);
     arena_deinit(&rt->group_mem);
     arena_deinit(&rt->load_mem);
-    fiber_pool_destroy(rt->residents.fibers);
     slots_close(rt->slots, !health_is_dead(rt));
     if (rt->owns_store && rt->store)
         rt->store->ops->close(rt->store);
-    while (rt->told.feeds) {
-        struct feed *f = rt->told.feeds;
-        rt->told.feeds = f->next;
-        free(f);
-    }
+    told_close(rt);
     embed_close(rt);
     fault_close(rt);
     if (atomic_load(&rt->threads.stepping) && pthread_equal(rt->threads.stepper, pthread_self()))
         fiber_unguard_thread();
-    free(rt->workers.threads);
+    worker_close(rt);
     free(rt->data_dir);
     lane_close(rt);
     crew_close(rt);
@@ -102,10 +97,9 @@ void pawl_runtime_close(pawl_runtime *rt)
     if (here_has_threads(rt)) {
         all = worker_stop(rt, rt->opts.drain_ms);
         once_give_back(rt);
-        for (int i = 0; all && i < 1000 && atomic_load(&rt->inbox.count); i++)
+        for (int i = 0; all && i < 1000 && inbox_count(rt); i++)
             usleep(1000); /* their results are taken in */
-        atomic_store(&rt->inbox.stop, true);
-        inbox_wake(rt);
+        inbox_stop(rt);
         pthread_join(rt->threads.engine, NULL);
         watchdog_stop(rt);
         if (all)

@@ -9,27 +9,44 @@
  */
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/forks.h"
 #include "base/limits.h"
 #include "base/misuse.h"
-#include "fiber/fiber.h"
+#include "runtime/core/coming.h"
 #include "runtime/core/fault.h"
+#include "runtime/core/health.h"
+#include "runtime/core/hold.h"
+#include "runtime/core/inbox.h"
+#include "runtime/core/items.h"
 #include "runtime/core/lane.h"
+#include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
 #include "runtime/core/registry.h"
+#include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/stage.h"
+#include "runtime/core/tally.h"
+#include "runtime/core/told.h"
+#include "runtime/instance/adopt.h"
+#include "runtime/instance/mailbox.h"
+#include "runtime/instance/park.h"
 #include "runtime/life/close.h"
 #include "runtime/life/env.h"
 #include "runtime/life/open_store.h"
 #include "runtime/life/recover.h"
+#include "runtime/loop/watchdog.h"
+#include "runtime/peek/mend.h"
 #include "runtime/queue/queue_clock.h"
 #include "runtime/queue/queue_desk.h"
 #include "runtime/request/retain.h"
+#include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/jobs.h"
+#include "runtime/work/lease.h"
+#include "runtime/work/share.h"
+#include "runtime/work/worker.h"
 #include "store/store.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,67 +80,19 @@ static void fill_in(pawl_options *o)
             *times[i] = LIMIT_DELAY_MS;
 }
 
-/* Stacks cost two mappings each: stay under half of what the system allows. */
-static size_t resident_limit(void)
-{
-    long maps = 65530;
-    FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
-    if (f) {
-        char line[32];
-        if (fgets(line, sizeof(line), f))
-            maps = strtol(line, NULL, 10);
-        fclose(f);
-    }
-    return maps / 2 > 2100 ? (size_t)maps / 2 - 2000 : 100;
-}
-
 /* ---- Opening ---------------------------------------------------------------------------- */
 
-static void init_lists(pawl_runtime *rt)
+static bool open_parts(pawl_runtime *rt)
 {
-    rt->inbox.end = &rt->inbox.first;
-    owed_open(rt);
-    rt->letters.todo_end = &rt->letters.todo;
-    rt->letters.later_end = &rt->letters.later;
-    rt->items.end = &rt->items.first;
-    rt->staging.end = &rt->staging.first;
-    map_init(&rt->shares.by_name);
-    map_init(&rt->figures.tallies[0].by_name);
-    map_init(&rt->figures.tallies[1].by_name);
-    rt->shares.end = &rt->shares.waiting;
-    rt->workers.handing_end = &rt->workers.handing;
-    map_init(&rt->residents.by_uid);
-    map_init(&rt->residents.by_id);
-    map_init(&rt->letters.inflight);
-    idset_init(&rt->mail.codeless);
-    idset_init(&rt->mail.piled);
-    map_init(&rt->mail.kept_names);
-    map_init(&rt->mail.coming);
-    map_init(&rt->mail.boxes);
-    idset_init(&rt->blame.suspects);
-    map_init(&rt->jobs.by_id);
-    rt->leases.polls_end = &rt->leases.polls;
-    map_init(&rt->told.waiters);
-    idset_init(&rt->peek.mend);
-    heap_init(&rt->peek.held);
-    map_init(&rt->peek.timers);
-    heap_init(&rt->jobs.limits);
+    void (*const parts[])(pawl_runtime *) = {
+        inbox_open,  items_open, owed_open,  letter_open,  stage_open, resident_open, told_open,
+        health_open, tally_open, hold_open,  coming_open,  jobs_open,  lease_open,    share_open,
+        cancel_open, park_open,  adopt_open, mailbox_open, mend_open,  watchdog_open};
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
+        parts[i](rt);
     arena_init(&rt->group_mem);
     arena_init(&rt->load_mem);
-}
-
-static void init_locks(pawl_runtime *rt)
-{
-    pthread_mutex_init(&rt->inbox.lock, NULL);
-    pthread_mutex_init(&rt->told.lock, NULL);
-    pthread_mutex_init(&rt->workers.lock, NULL);
-    pthread_mutex_init(&rt->watch.lock, NULL);
-    pthread_mutex_init(&rt->health.lock, NULL);
-    deadline_cond_init(&rt->inbox.wake);
-    deadline_cond_init(&rt->workers.ready);
-    pthread_mutex_init(&rt->workers.cancels.lock, NULL);
-    deadline_cond_init(&rt->workers.cancels.changed);
-    deadline_cond_init(&rt->watch.wake);
+    return worker_open(rt);
 }
 
 static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
@@ -140,20 +109,17 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
     rt->log = (struct logger){rt->opts.log_level, rt->opts.log, rt->opts.log_user,
                               .json = rt->opts.log_json};
     env_open(rt);
-    rt->env.random(rt->env.user, rt->staging.seed_key, sizeof(rt->staging.seed_key));
-    init_lists(rt);
-    init_locks(rt);
-    rt->residents.max = resident_limit();
-    rt->workers.threads = calloc(rt->opts.workers, sizeof(*rt->workers.threads));
-    return rt;
+    if (open_parts(rt))
+        return rt;
+    free(rt);
+    return NULL;
 }
 
 /* Become the owner and look at what was left. */
 static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
 {
     struct slots_past *past = calloc(1, sizeof(*past));
-    rt->residents.fibers = fiber_pool_create(1024);
-    if (!past || !rt->residents.fibers) {
+    if (!past || !resident_open_fibers(rt)) {
         free(past);
         return PAWL_NO_MEMORY;
     }
@@ -185,8 +151,7 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         return NULL;
     }
     pawl_runtime *rt = create(app, opts);
-    if (!rt || !rt->workers.threads) {
-        free(rt);
+    if (!rt) {
         error_set(err, PAWL_NO_MEMORY, "out of memory");
         return NULL;
     }
@@ -201,14 +166,14 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         rc = PAWL_NO_MEMORY;
     if (rc == PAWL_OK && rt->caps.queues && !queue_desk_open(rt))
         rc = PAWL_NO_MEMORY;
-    rt->jobs.withdrawn = queue_withdraw;
+    jobs_tell_withdrawn(rt, queue_withdraw);
     if (rc == PAWL_OK) {
         registry_join(app, rt);
         return rt;
     }
     if (!err->text[0])
         error_set(err, rc, "cannot open the store: %s", pawl_status_text(rc));
-    rt->health.dead = rc;
+    health_never_opened(rt, rc);
     runtime_discard(rt);
     return NULL;
 }

@@ -25,7 +25,7 @@
 
 static bool suspect(pawl_runtime *rt, uint64_t id)
 {
-    need_memory(idset_add(&rt->blame.suspects, id));
+    jobs_suspect(rt, id);
     return true;
 }
 

@@ -19,6 +19,7 @@
 #include "runtime/loop/loop.h"
 #include "runtime/loop/watchdog.h"
 #include "runtime/work/cancel.h"
+#include "runtime/work/share.h"
 #include "runtime/work/worker.h"
 #include "store/lock.h"
 
@@ -48,7 +49,6 @@ pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
     rt->threads.on = true;
     rt->threads.forks = forks_behind();
     lock_take_over(rt);
-    atomic_store(&rt->watch.busy, true);
     if (!watchdog_start(rt)) {
         rt->threads.on = false;
         error_set(reterr, PAWL_NO_MEMORY, "cannot start a thread");
@@ -85,7 +85,7 @@ int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
             return done;
         int64_t until = loop_idle_until(rt);
         int64_t now = rt_mono(rt);
-        if (until <= now || rt->shares.queued)
+        if (until <= now || share_queued(rt))
             continue;
         if (now >= end)
             return 0;
@@ -101,7 +101,7 @@ int runtime_step_blocked(pawl_runtime *rt)
     if (done != 0 || env_has_real_mono(rt))
         return done < 0 ? -1 : 1;
     int64_t mono = rt_mono(rt);
-    if (rt->shares.queued || atomic_load(&rt->inbox.count) || loop_idle_until(rt) <= mono)
+    if (share_queued(rt) || inbox_count(rt) || loop_idle_until(rt) <= mono)
         return 1;
     usleep(1000); /* another thread may move the clock */
     return health_try_now(rt);
@@ -112,7 +112,7 @@ int64_t pawl_runtime_timeout_ms(pawl_runtime *rt)
     MUST_HAVE("a runtime", rt);
     if (rt->threads.on || rt->opts.read_only || health_is_dead(rt))
         return -1;
-    if (rt->shares.queued)
+    if (share_queued(rt))
         return 0;
     int64_t until = loop_idle_until(rt), now = rt_mono(rt);
     if (until == INT64_MAX)

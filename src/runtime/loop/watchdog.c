@@ -101,6 +101,7 @@ static void *watch(void *arg)
 
 bool watchdog_start(pawl_runtime *rt)
 {
+    atomic_store(&rt->watch.busy, true);
     return pthread_create(&rt->watch.thread, NULL, watch, rt) == 0;
 }
 
@@ -120,4 +121,10 @@ void watchdog_wake(pawl_runtime *rt)
     pthread_mutex_lock(&rt->watch.lock);
     pthread_mutex_unlock(&rt->watch.lock);
     pthread_cond_signal(&rt->watch.wake);
+}
+
+void watchdog_open(pawl_runtime *rt)
+{
+    pthread_mutex_init(&rt->watch.lock, NULL);
+    deadline_cond_init(&rt->watch.wake);
 }

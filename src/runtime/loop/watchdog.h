@@ -8,6 +8,7 @@
 bool watchdog_start(pawl_runtime *rt);
 void watchdog_stop(pawl_runtime *rt);
 void watchdog_wake(pawl_runtime *rt); /* the engine has something to do */
+void watchdog_open(pawl_runtime *rt);
 
 /* The engine goes to sleep: there is nothing to watch. */
 static inline void watchdog_rest(pawl_runtime *rt)

@@ -207,3 +207,13 @@ bool mend_look(pawl_runtime *rt)
     rt->fence.mending = rt->peek.mend.count != 0; /* the rest is in this commit */
     return true;
 }
+
+void mend_open(pawl_runtime *rt)
+{
+    idset_init(&rt->peek.mend);
+}
+
+void mend_close(pawl_runtime *rt)
+{
+    idset_deinit(&rt->peek.mend);
+}

@@ -29,6 +29,8 @@ void mend_failed(pawl_runtime *rt, const struct stage *s);
 /* Stage what is missing for the instances remembered.  True: this pass mends, and does
  * nothing else. */
 bool mend_look(pawl_runtime *rt);
+void mend_open(pawl_runtime *rt);
+void mend_close(pawl_runtime *rt);
 
 /* Are there instances to be mended? */
 static inline bool mend_waits(const pawl_runtime *rt)

@@ -7,6 +7,7 @@
  */
 #include "runtime/work/cancel.h"
 
+#include "base/deadline.h"
 #include "runtime/core/here.h"
 
 #include <string.h>
@@ -132,4 +133,10 @@ void cancel_stop(pawl_runtime *rt)
     while (rt->workers.cancels.threads)
         pthread_cond_wait(&rt->workers.cancels.changed, &rt->workers.cancels.lock);
     pthread_mutex_unlock(&rt->workers.cancels.lock);
+}
+
+void cancel_open(pawl_runtime *rt)
+{
+    pthread_mutex_init(&rt->workers.cancels.lock, NULL);
+    deadline_cond_init(&rt->workers.cancels.changed);
 }

@@ -25,5 +25,6 @@ void cancel_forget(struct job *job);
 void cancel_run_here(pawl_runtime *rt);
 /* All activities have returned: the threads end. */
 void cancel_stop(pawl_runtime *rt);
+void cancel_open(pawl_runtime *rt);
 
 #endif

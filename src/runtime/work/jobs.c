@@ -113,3 +113,16 @@ void jobs_unwatch(pawl_runtime *rt)
 {
     heap_deinit(&rt->jobs.limits);
 }
+
+void jobs_open(pawl_runtime *rt)
+{
+    map_init(&rt->jobs.by_id);
+    heap_init(&rt->jobs.limits);
+    idset_init(&rt->blame.suspects);
+}
+
+void jobs_close(pawl_runtime *rt)
+{
+    map_deinit(&rt->jobs.by_id);
+    idset_deinit(&rt->blame.suspects);
+}

@@ -27,6 +27,20 @@ int64_t job_limit(const struct job *job, int64_t beat_ms, int64_t began_ms);
 
 /* Closing: no limits are watched any more; while the jobs live. */
 void jobs_unwatch(pawl_runtime *rt);
+void jobs_open(pawl_runtime *rt);
+void jobs_close(pawl_runtime *rt);
+
+/* Whom to tell of a job that is withdrawn. */
+static inline void jobs_tell_withdrawn(pawl_runtime *rt, void (*fn)(pawl_runtime *, const void *))
+{
+    rt->jobs.withdrawn = fn;
+}
+
+/* It ran when the last process died: store its completion first. */
+static inline void jobs_suspect(pawl_runtime *rt, uint64_t work_id)
+{
+    need_memory(idset_add(&rt->blame.suspects, work_id));
+}
 
 /* The attempt of that row in memory; NULL: none. */
 static inline struct job *job_find(const pawl_runtime *rt, uint64_t work_id)

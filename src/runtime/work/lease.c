@@ -368,3 +368,8 @@ int64_t lease_next(const pawl_runtime *rt)
             at = q->until_mono_ms;
     return at;
 }
+
+void lease_open(pawl_runtime *rt)
+{
+    rt->leases.polls_end = &rt->leases.polls;
+}

@@ -60,6 +60,7 @@ int64_t lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str
 /* Closing: answer one, or all that wait. */
 void lease_refuse(pawl_runtime *rt, struct item *item);
 void lease_stop(pawl_runtime *rt);
+void lease_open(pawl_runtime *rt);
 
 /* There may be work for those who wait. */
 static inline void lease_may_find(pawl_runtime *rt)

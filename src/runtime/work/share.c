@@ -121,3 +121,9 @@ void share_free(pawl_runtime *rt)
         free(s);
     map_deinit(&rt->shares.by_name);
 }
+
+void share_open(pawl_runtime *rt)
+{
+    map_init(&rt->shares.by_name);
+    rt->shares.end = &rt->shares.waiting;
+}

@@ -27,5 +27,12 @@ void share_done(struct share *s);
 struct job *share_take_marked(pawl_runtime *rt);
 /* Free all, and the jobs that wait. */
 void share_free(pawl_runtime *rt);
+void share_open(pawl_runtime *rt);
+
+/* How many jobs wait for a thread.  Without threads: on this thread. */
+static inline size_t share_queued(const pawl_runtime *rt)
+{
+    return rt->shares.queued;
+}
 
 #endif

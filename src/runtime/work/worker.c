@@ -218,3 +218,17 @@ bool worker_is_closing(pawl_runtime *rt)
     pthread_mutex_unlock(&rt->workers.lock);
     return closing;
 }
+
+bool worker_open(pawl_runtime *rt)
+{
+    rt->workers.handing_end = &rt->workers.handing;
+    pthread_mutex_init(&rt->workers.lock, NULL);
+    deadline_cond_init(&rt->workers.ready);
+    rt->workers.threads = calloc(rt->opts.workers, sizeof(*rt->workers.threads));
+    return rt->workers.threads != NULL;
+}
+
+void worker_close(pawl_runtime *rt)
+{
+    free(rt->workers.threads);
+}

@@ -17,5 +17,7 @@ bool worker_stop(pawl_runtime *rt, int64_t ms);
 uint32_t worker_running(pawl_runtime *rt);
 /* worker_stop() was called: no job is begun any more. */
 bool worker_is_closing(pawl_runtime *rt);
+bool worker_open(pawl_runtime *rt); /* false: out of memory */
+void worker_close(pawl_runtime *rt);
 
 #endif
