@@ -2,9 +2,9 @@
 /*
  * runtime/core/parts.h -- the parts of a runtime: who has which fields.
  *
- * Everything marked [engine] belongs to the thread that has the engine and has no lock.  The files
- * that touch a part are named with its member in runtime.h, and tools/check-parts holds all others
- * to the functions of its header.
+ * Everything marked [engine] belongs to the thread that has the engine and has no lock.  The
+ * header named with a part has its functions.  tools/parts.txt names the files that may touch its
+ * fields, and tools/check-parts holds all others to the functions.
  */
 #ifndef PAWL_RUNTIME_PARTS_H
 #define PAWL_RUNTIME_PARTS_H
