@@ -65,6 +65,7 @@ static int cursor_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 {
     struct table *t = CONTAINER_OF(table, struct table, base);
 
+    assert_that(t->bulk->rows && !t->cursor.bulk); /* by bulk_run alone, one at a time */
     t->cursor = (struct cursor){.bulk = t->bulk};
     *ret = &t->cursor.base;
     return SQLITE_OK;
@@ -72,7 +73,7 @@ static int cursor_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 
 static int cursor_close(sqlite3_vtab_cursor *cursor)
 {
-    (void)cursor;
+    CONTAINER_OF(cursor, struct cursor, base)->bulk = NULL;
     return SQLITE_OK;
 }
 
@@ -141,6 +142,8 @@ int bulk_run(struct conn *c, enum bulk_kind kind, const void *rows, size_t count
 {
     struct bulk *b = &c->bulks[kind];
 
+    assert_that(c->is_writer && b->table == &bulk_tables[kind]);
+    assert_that(!b->rows); /* its statement does not run inside itself */
     b->rows = rows;
     b->count = count;
     int rc = count ? conn_run(c, bulk_tables[kind].statement) : SQLITE_OK;

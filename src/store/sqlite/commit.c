@@ -191,8 +191,11 @@ pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_er
     if (rc != SQLITE_OK)
         return group_fail(s, rc, "begin a commit", reterr);
     POINT("sqlite.begin");
-    if (sqlite3_changes(s->writer.db) == 1)
+    assert_that(!sqlite3_get_autocommit(s->writer.db));
+    if (sqlite3_changes(s->writer.db) == 1) {
+        assert_that(fence->epoch == s->fence.epoch); /* else `held` rows would not be found again */
         return PAWL_OK;
+    }
     conn_rollback(&s->writer);
     error_set(reterr, PAWL_FENCED,
               "another process took this store (our epoch is %llu); this one stops",
@@ -207,8 +210,10 @@ pawl_status transaction_end(struct sqlite_store *s, pawl_error *reterr)
     POINT("sqlite.commit.after");
 
     int kind = rc & 0xff;
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK) {
+        assert_that(sqlite3_get_autocommit(s->writer.db));
         return is_gone(s) ? there_refuse(s->file, reterr) : PAWL_OK;
+    }
     if (kind == SQLITE_FULL || kind == SQLITE_BUSY || kind == SQLITE_CONSTRAINT)
         return group_fail(s, rc, "commit", reterr);
     /* The transaction may be in the WAL or not, and a later commit could bury it. */
@@ -226,6 +231,7 @@ pawl_status transaction_end(struct sqlite_store *s, pawl_error *reterr)
 
 pawl_status group_end(struct sqlite_store *s, pawl_fence *fence, pawl_error *reterr)
 {
+    assert_that(!s->pending.lowest); /* a row that waits would be missing */
     pawl_status status = transaction_end(s, reterr);
 
     if (status != PAWL_OK)
@@ -317,6 +323,7 @@ static int apply_rounds_singly(struct sqlite_store *s, pawl_round *rounds, size_
 
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
         bool wrote;
+        assert_that(!s->pending.lowest); /* it would be written, or taken back, with this round */
         rc = conn_run(c, ST_SAVEPOINT);
         if (rc == SQLITE_OK)
             rc = round_apply(s, &rounds[i], &wrote);
@@ -347,7 +354,7 @@ static void remember_messages(struct sqlite_store *s, const pawl_round *r, int64
     for (size_t i = 0; i < r->message_count; i++) {
         const pawl_message *m = &r->messages[i];
         if (m->visible_ms <= now_ms)
-            (void)idset_add(&s->messages, m->id); /* C7; room was made */
+            assert_that(idset_add(&s->messages, m->id)); /* C7; room was made */
         else
             messages_lower(s, m->visible_ms, m->id);
     }
@@ -399,6 +406,7 @@ int commit_saw_wal(void *user, sqlite3 *db, const char *name, int pages)
 
     (void)db;
     (void)name;
+    assert_that(pages >= 0);
     if (pages < s->wal_pages) /* the WAL started over */
         s->checkpoint_at = s->checkpoint_pages;
     s->wal_pages = pages;
@@ -409,6 +417,7 @@ int commit_saw_wal(void *user, sqlite3 *db, const char *name, int pages)
  * that the WAL goes on growing: try again after as many pages more. */
 static void checkpoint(struct sqlite_store *s)
 {
+    assert_that(!s->broken); /* a checkpoint would carry a commit in doubt into the database */
     POINT("sqlite.checkpoint.before");
     int rc = sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     POINT("sqlite.checkpoint.after");

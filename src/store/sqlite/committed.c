@@ -56,6 +56,7 @@ void committed_note(struct sqlite_store *s)
         return;
     (void)snprintf(line, sizeof line, LINE, s->fence.epoch, s->fence.group_no);
     int n = snprintf(text, sizeof text, "%s sum %016" PRIx64 "\n", line, sum_of(line));
+    assert_that(n > 0 && n < FILE_BYTES);
     memcpy(s->committed, text, (size_t)n);
 }
 

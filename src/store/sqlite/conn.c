@@ -257,6 +257,7 @@ pawl_status conn_error(struct conn *c, int rc, const char *what, pawl_error *ret
 
 void conn_enter(struct conn *c, pawl_mem *mem)
 {
+    assert_that(!c->mem && !c->exhausted); /* the hook of the one before would be lost */
     c->mem = mem;
     if (!mem || !mem->exhausted)
         return;

@@ -108,7 +108,7 @@ pawl_status sqlite_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t lim
     }
     for (size_t i = 0; i < s->fetched.count; i++) {
         items[i] = s->fetched.items[i];
-        (void)idset_add(&s->messages, items[i].id);
+        assert_that(idset_add(&s->messages, items[i].id)); /* room was made */
     }
     s->seen_ms = at.ms;
     s->seen_id = at.id;

@@ -15,6 +15,7 @@
 
 static void note_lowest(struct pending *p, uint64_t id)
 {
+    assert_that(id != 0); /* 0 says that nothing waits */
     if (p->lowest == 0 || id < p->lowest)
         p->lowest = id;
 }

@@ -77,6 +77,7 @@ static struct conn *wait_idle(struct sqlite_store *s)
         s->pool = c->next;
     else
         s->readers++;
+    assert_that(s->readers > 0 && s->readers <= READERS_MAX);
     pthread_mutex_unlock(&s->pool_lock);
     return c;
 }
@@ -86,6 +87,7 @@ void pool_give(struct sqlite_store *s, struct conn *c)
     conn_leave(c);
     if (c->is_writer)
         return;
+    assert_that(c->lender == s);
     pthread_mutex_lock(&s->pool_lock);
     c->next = s->pool;
     s->pool = c;
@@ -100,8 +102,9 @@ void pool_close(struct sqlite_store *s)
         s->pool = c->next;
         conn_close(c);
         free(c);
+        s->readers--;
     }
-    s->readers = 0;
+    assert_that(s->readers == 0); /* nobody reads any more */
 }
 
 /* ---- Damage ------------------------------------------------------------------ */

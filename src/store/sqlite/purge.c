@@ -100,6 +100,7 @@ static int purge_chain(struct tomb *t)
 static int next_execution(struct tomb *t, bool *retmore)
 {
     uint64_t execution = 0, last_rid = 0;
+    assert_that(!t->last_rid && !t->execution); /* the chain before it is gone */
     int rc = look(t->c, ST_EXECUTION_NEXT, t->uid, &execution, &last_rid);
 
     *retmore = rc == SQLITE_ROW;
@@ -115,6 +116,7 @@ static int purge_rest(struct tomb *t)
     static const enum statement deletes[] = {ST_MARKS_DELETE, ST_MESSAGES_PURGE, ST_KEYS_DELETE};
     int rc = SQLITE_OK;
 
+    assert_that(!t->last_rid); /* events are found by their chain only */
     if (t->execution)
         return spend(t, run(t->c, ST_MARKS_DELETE_OF, t->uid, t->execution, t->left));
     for (size_t i = 0; i < COUNT_OF(deletes) && rc == SQLITE_OK && t->left; i++)
@@ -150,6 +152,7 @@ static int purge_queue(struct tomb *t)
 
 static int purge_tomb(struct tomb *t)
 {
+    assert_that(t->left); /* room left at the end says that all is gone */
     bool more = t->execution != OF_A_QUEUE;
     int rc = more ? SQLITE_OK : purge_queue(t);
 

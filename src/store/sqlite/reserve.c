@@ -34,6 +34,7 @@ static int64_t bytes_free(const struct reserve *r, int64_t *rettotal)
     struct statvfs fs;
     size_t len = (size_t)(strrchr(r->path, '/') - r->path);
 
+    assert_that(len < sizeof dir);
     memcpy(dir, r->path, len);
     dir[len] = '\0';
     if (statvfs(dir, &fs) != 0)
@@ -82,12 +83,14 @@ void reserve_close(struct reserve *r)
 
 void reserve_spend(struct reserve *r)
 {
+    assert_that(r->path && r->bytes > 0);
     r->spent = true;
     (void)unlink(r->path);
 }
 
 void reserve_refill(struct reserve *r)
 {
+    assert_that(r->path && r->bytes > 0);
     int64_t total, room = bytes_free(r, &total);
 
     if (r->spent && room >= 2 * r->bytes)

@@ -44,6 +44,7 @@ static bool is_sound(const pawl_round *r)
 
 int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote)
 {
+    assert_that(!sqlite3_get_autocommit(s->writer.db)); /* else half a round could stay */
     struct apply a = {.s = s, .c = &s->writer, .r = round};
     int rc = is_sound(round) ? SQLITE_OK : ROUND_REFUSED;
 
@@ -208,6 +209,7 @@ static int close_execution(struct apply *a)
     if (!stmt)
         return apply_broken(a);
     const pawl_event *last = last_of_closed(r);
+    assert_that(!last || last->seq > r->base_seq);
     uint64_t last_seq = last ? last->seq : r->base_seq, last_rid = last ? last->rid : r->base_rid;
     uint64_t first_rid = last && r->base_seq == 0 ? r->events[0].rid : 0;
     bind_id(stmt, 1, r->uid);
@@ -245,6 +247,7 @@ static int change_instance(struct apply *a)
         return remove_row(a);
     if (r->change == PAWL_ROW_LAST)
         return update_head(a);
+    assert_that(r->row);
     bool closes = r->row->execution == r->execution + 1;
     if (r->change == PAWL_ROW_INSERT) {
         rc = insert_row(a);

@@ -42,6 +42,7 @@ static int delete_work(struct apply *a, uint64_t first, uint64_t last, uint64_t 
 {
     static const enum statement kept[] = {ST_LOCAL_DELETE, ST_FRESH_DELETE, ST_WORK_DELETE};
     static const enum statement fetched[] = {ST_FRESH_DELETE, ST_WORK_DELETE, ST_LOCAL_DELETE};
+    assert_that(first <= last);
     bool was_fetched = a->s->work.count && idset_has(&a->s->work, first);
     int rc = apply_before(a, last);
 

@@ -24,6 +24,7 @@
 #define PAWL_STORE_SQLITE_SQLITE_H
 
 #include "base/arena.h"
+#include "base/attr.h"
 #include "base/idset.h"
 #include "base/map.h"
 #include "base/vec.h"

@@ -50,6 +50,7 @@ static int write_out(struct wal_file *w)
 {
     int count = w->count;
 
+    assert_that(!count || w->bytes);
     w->count = 0; /* also when it fails: the transaction is lost with it */
     return count ? w->real->pMethods->xWrite(w->real, w->bytes, count, w->at) : SQLITE_OK;
 }
@@ -64,6 +65,7 @@ static int wal_write(sqlite3_file *file, const void *bytes, int count, sqlite3_i
         return rc != SQLITE_OK ? rc : w->real->pMethods->xWrite(w->real, bytes, count, at);
     if (!w->count)
         w->at = at;
+    assert_that(at == w->at + w->count && count <= GATHER_BYTES - w->count);
     memcpy(w->bytes + w->count, bytes, (size_t)count);
     w->count += count;
     return SQLITE_OK;

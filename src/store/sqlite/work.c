@@ -289,7 +289,7 @@ static void take_row(struct fetch *f, sqlite3_stmt *stmt, pawl_mem *mem, pawl_wo
     }
     damage_note(f->s, "work", w->id);
     idset_remove(&f->s->loose, w->id);
-    (void)idset_add(&f->s->work, w->id); /* room was made */
+    assert_that(idset_add(&f->s->work, w->id)); /* room was made */
 }
 
 /* Fresh rows from candidate *at on whose ids lie together, by one statement: a
@@ -353,6 +353,6 @@ static void note_taken(struct fetch *f, const pawl_work_list *list)
         if (idset_has(&f->s->loose, id))
             idset_remove(&f->s->loose, id);
         else
-            (void)idset_add(&f->s->work, id); /* room was made */
+            assert_that(idset_add(&f->s->work, id)); /* room was made */
     }
 }

@@ -61,6 +61,7 @@ void work_names_trim(struct sqlite_store *s)
 /* A row of this name may be free from `free_ms` on. */
 static void look_again(struct work_name *n, uint64_t id, int64_t free_ms)
 {
+    assert_that(id != 0); /* the cursors stand at the id before it */
     if (free_ms <= 0) {
         n->ready = true;
         if (n->fresh_id >= id)
