@@ -21,7 +21,6 @@
 #include "runtime/work/retry.h"
 #include "store/store.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

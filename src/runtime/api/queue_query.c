@@ -13,8 +13,6 @@
 #include "runtime/core/here.h"
 #include "runtime/queue/queue_tie.h"
 
-#include <string.h>
-
 #define LEVELS_MAX  1000
 #define LOCKS_SHOWN 1000
 

@@ -18,7 +18,6 @@
 #include "runtime/core/site.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* One replay on its way. */
 struct replaying {

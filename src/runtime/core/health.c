@@ -10,7 +10,6 @@
 #include "store/store.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SLOW_COMMIT_MS 10000 /* from here on health is bad */

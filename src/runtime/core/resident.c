@@ -5,9 +5,7 @@
 #include "fiber/fiber.h"
 
 #include <stdio.h>
-
 #include <stdlib.h>
-#include <string.h>
 
 struct resident *resident_by_uid(pawl_runtime *rt, uint64_t uid)
 {

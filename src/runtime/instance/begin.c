@@ -28,7 +28,6 @@
 #include "store/store.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static pawl_str wanted_version(pawl_runtime *rt, const struct letter *l)
 {

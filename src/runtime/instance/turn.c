@@ -30,7 +30,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #define NOBODY_TRIES    6     /* a message for nobody is looked at so often … */
 #define NOBODY_DELAY_MS 10000 /* … this far apart, then put into the quarantine */

@@ -48,7 +48,6 @@
 #include "store/store.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- Options ------------------------------------------------------------------------ */

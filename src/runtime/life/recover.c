@@ -20,9 +20,6 @@
 #include "runtime/work/jobs.h"
 #include "store/store.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bool suspect(pawl_runtime *rt, uint64_t id)
 {
     jobs_suspect(rt, id);

@@ -37,10 +37,7 @@
 #include "runtime/work/once.h"
 #include "store/store.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TRIES_MAX 8    /* a letter refused so often is put aside with an error */
 #define SLOW_US   3000 /* a commit that takes longer: nobody who has others to serve waits so long */

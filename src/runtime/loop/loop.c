@@ -45,7 +45,6 @@
 #include "store/store.h"
 
 #include <sched.h>
-#include <stdio.h>
 
 #define FETCH_AT_ONCE 1000
 #define FETCH_PASSES  8 /* so many at most without a fetch, however many letters are at hand */

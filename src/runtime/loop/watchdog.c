@@ -19,7 +19,6 @@
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #define SLOW_TURN_MS 10000

@@ -11,8 +11,6 @@
 #include "runtime/work/lease.h"
 #include "store/store.h"
 
-#include <stdlib.h>
-
 /* The row as it is now: it may have been withdrawn, or be in memory already.  False: it could not
  * be read, and is still due. */
 static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)

@@ -20,8 +20,6 @@
 #include "runtime/queue/queue_take.h"
 #include "runtime/queue/queue_tie.h"
 
-#include <stdlib.h>
-
 #define DUE_AT_ONCE 100
 #define PIECE       500
 #define OPS_MAX     4096

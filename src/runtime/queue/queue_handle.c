@@ -19,8 +19,6 @@
 #include "runtime/queue/queue_tie.h"
 #include "runtime/work/jobs.h"
 
-#include <stdlib.h>
-
 /* ---- Pop ------------------------------------------------------------------------ */
 
 static void park(pawl_runtime *rt, struct seat *s, struct queue_req *req)

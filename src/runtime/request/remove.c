@@ -18,8 +18,6 @@
 #include "runtime/request/felling.h"
 #include "store/store.h"
 
-#include <stdio.h>
-
 #define TREE_MAX       2000 /* instances removed by one commit */
 #define PURGE_ROWS     500
 #define PURGE_RETRY_MS 1000

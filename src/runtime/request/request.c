@@ -19,8 +19,6 @@
 #include "runtime/work/by_token.h"
 #include "store/store.h"
 
-#include <stdio.h>
-
 static bool refuse_when_full(pawl_runtime *rt, struct request *req)
 {
     if (!health_no_room(rt))

@@ -16,10 +16,6 @@
 #include "runtime/work/jobs.h"
 #include "store/store.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void put_number(pawl_json *j, const char *key, int64_t n)
 {
     pawl_json_key(j, key);
