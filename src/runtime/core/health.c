@@ -200,12 +200,6 @@ void health_slow_turn(pawl_runtime *rt, const char *name, int64_t ms)
     pthread_mutex_unlock(&rt->health.lock);
 }
 
-void health_pass_done(pawl_runtime *rt)
-{
-    if (UNLIKELY(rt->health.unread) && rt_mono(rt) >= rt->health.retry_at_ms)
-        health_well(rt);
-}
-
 bool health_try_now(pawl_runtime *rt)
 {
     int64_t mono = rt_mono(rt);

@@ -31,8 +31,6 @@ bool health_no_room(pawl_runtime *rt);
 pawl_status health_ending(const pawl_runtime *rt, const char **rettext);
 /* The turn that runs has a name and takes too long; NULL: it ended.  Any thread. */
 void health_slow_turn(pawl_runtime *rt, const char *name, int64_t ms);
-/* A whole pass is done: if only reads had failed, that is over. [engine] */
-void health_pass_done(pawl_runtime *rt);
 /* Nothing can be done before trouble is over: try at once.  False: there is none. [engine] */
 bool health_try_now(pawl_runtime *rt);
 void health_open(pawl_runtime *rt);
@@ -117,6 +115,13 @@ static inline bool health_set_threadless(pawl_runtime *rt, bool none)
 static inline bool health_is_threadless(const pawl_runtime *rt)
 {
     return atomic_load_explicit(&rt->health.no_threads, memory_order_relaxed);
+}
+
+/* A whole pass is done: if only reads had failed, that is over. [engine] */
+static inline void health_pass_done(pawl_runtime *rt)
+{
+    if (UNLIKELY(rt->health.unread) && rt_mono(rt) >= rt->health.retry_at_ms)
+        health_well(rt);
 }
 
 #endif

@@ -11,17 +11,6 @@ void items_put_off(pawl_runtime *rt, struct item *item)
     rt->items.hold = true;
 }
 
-struct item *items_next(pawl_runtime *rt)
-{
-    struct item *item = rt->items.first;
-    if (!item)
-        return NULL;
-    rt->items.first = item->next;
-    if (!rt->items.first)
-        rt->items.end = &rt->items.first;
-    return item;
-}
-
 void items_add(pawl_runtime *rt, struct item *item)
 {
     item->next = NULL;
@@ -45,12 +34,6 @@ struct item *items_all(pawl_runtime *rt)
     rt->items.first = NULL;
     rt->items.end = &rt->items.first;
     return first;
-}
-
-void items_append(pawl_runtime *rt, struct item *first, struct item **end)
-{
-    *rt->items.end = first;
-    rt->items.end = end;
 }
 
 void items_open(pawl_runtime *rt)

@@ -7,11 +7,8 @@
 
 /* Look at it first in the next group; this one is full. */
 void items_put_off(pawl_runtime *rt, struct item *item);
-struct item *items_next(pawl_runtime *rt); /* NULL: none */
 /* Behind everything else at hand. */
 void items_add(pawl_runtime *rt, struct item *item);
-/* The same for a list and the end of it. */
-void items_append(pawl_runtime *rt, struct item *first, struct item **end);
 /* In front of everything, in order: a list and the end of it. */
 void items_back(pawl_runtime *rt, struct item *first, struct item **end);
 /* All of them, as a list. */
@@ -22,6 +19,25 @@ void items_open(pawl_runtime *rt);
 static inline struct item *items_first(const pawl_runtime *rt)
 {
     return rt->items.first;
+}
+
+/* A list and the end of it go behind them. */
+static inline void items_append(pawl_runtime *rt, struct item *first, struct item **end)
+{
+    *rt->items.end = first;
+    rt->items.end = end;
+}
+
+/* The first of them, taken out; NULL: none. */
+static inline struct item *items_next(pawl_runtime *rt)
+{
+    struct item *item = rt->items.first;
+    if (!item)
+        return NULL;
+    rt->items.first = item->next;
+    if (!rt->items.first)
+        rt->items.end = &rt->items.first;
+    return item;
 }
 
 /* Deliver nothing more in this group: what was put off must not be overtaken. */

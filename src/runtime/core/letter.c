@@ -95,14 +95,6 @@ void letter_back(pawl_runtime *rt, struct letter *list)
     rt->letters.todo_count += n;
 }
 
-void letter_back_later(pawl_runtime *rt)
-{
-    struct letter *later = rt->letters.later;
-    rt->letters.later = NULL;
-    rt->letters.later_end = &rt->letters.later;
-    letter_back(rt, later);
-}
-
 static bool is_on_the_way(const struct letter *l, uint64_t id)
 {
     while (l && l->work_id != id)

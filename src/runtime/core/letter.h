@@ -27,8 +27,6 @@ void letter_todo(pawl_runtime *rt, struct letter *l);
 void letter_later(pawl_runtime *rt, struct letter *l);
 /* Put a list back in front of everything, in order, for another try. */
 void letter_back(pawl_runtime *rt, struct letter *list);
-/* What waited for the next group comes before everything else. */
-void letter_back_later(pawl_runtime *rt);
 /* Is the result of that work on its way to its turn, in this group or the next? */
 bool letter_has_work(const pawl_runtime *rt, uint64_t work_id);
 struct letter *letter_next(pawl_runtime *rt); /* NULL: none */
@@ -63,6 +61,16 @@ static inline bool letter_is_inflight(const pawl_runtime *rt, uint64_t id)
 static inline bool letter_is_stored_first(const pawl_runtime *rt)
 {
     return rt->blame.unfused_requests;
+}
+
+/* What waited for the next group comes before everything else. */
+static inline void letter_back_later(pawl_runtime *rt)
+{
+    struct letter *later = rt->letters.later;
+    rt->letters.later = NULL;
+    rt->letters.later_end = &rt->letters.later;
+    if (later)
+        letter_back(rt, later);
 }
 
 #endif

@@ -222,11 +222,6 @@ void park_codeless(pawl_runtime *rt, uint64_t uid)
     need_memory(idset_add(&rt->mail.codeless, uid));
 }
 
-bool park_has_piled(const pawl_runtime *rt)
-{
-    return rt->mail.piled.count != 0;
-}
-
 static void unpile_all(pawl_runtime *rt, struct idset *uids)
 {
     size_t n = uids->count;

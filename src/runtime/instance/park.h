@@ -22,11 +22,15 @@ void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l);
 void turn_unpile(pawl_runtime *rt, uint64_t uid);
 /* The instance waits for code: it is looked at again when some is registered. */
 void park_codeless(pawl_runtime *rt, uint64_t uid);
-/* Is mail left that could not be read yet? */
-bool park_has_piled(const pawl_runtime *rt);
 /* Try to read it; and if code was registered since, what waits for code. */
 void park_look(pawl_runtime *rt);
 void park_open(pawl_runtime *rt);
 void park_close(pawl_runtime *rt);
+
+/* Is mail left that could not be read yet? */
+static inline bool park_has_piled(const pawl_runtime *rt)
+{
+    return rt->mail.piled.count != 0;
+}
 
 #endif

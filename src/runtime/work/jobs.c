@@ -4,7 +4,6 @@
 
 #include "base/pack.h"
 #include "runtime/core/lane.h"
-#include "runtime/core/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  */
 #include "runtime/work/retry.h"
 
-#include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
