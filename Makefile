@@ -32,7 +32,7 @@ endif
 HARDEN := -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection -fcf-protection
 # Our own calls of public functions are ours: nobody puts another in their place.
 FLAGS.release := -O2 -g -fno-semantic-interposition $(HARDEN)
-# PAWL_CHECKED: invariants of the runtime are checked after every pass.
+# PAWL_CHECKED: invariants of the runtime are checked after every commit.
 FLAGS.debug   := -O1 -g -DPAWL_CHECKED
 FLAGS.asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS.fuzz    := $(FLAGS.asan) -fsanitize=fuzzer-no-link
