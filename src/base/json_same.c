@@ -48,18 +48,6 @@ struct decimal {
     bool huge;                /* the power is beyond what is compared */
 };
 
-static int64_t exponent_at(const char *at, const char *end, bool *rethuge)
-{
-    bool negative = at < end && *at == '-';
-    int64_t value = 0;
-    if (at < end && (*at == '-' || *at == '+'))
-        at++;
-    for (; at < end && value < INT32_MAX / 16; at++)
-        value = value * 10 + (*at - '0');
-    *rethuge = at < end;
-    return negative ? -value : value;
-}
-
 static struct decimal decimal_of(pawl_str raw)
 {
     struct decimal d = {.negative = raw.ptr[0] == '-'};
@@ -76,7 +64,7 @@ static struct decimal decimal_of(pawl_str raw)
     if (d.first)
         d.power = point > d.first ? point - d.first - 1 : point - d.first;
     if (at < end)
-        d.power += exponent_at(at + 1, end, &d.huge);
+        d.power += json_exponent(at + 1, end, &d.huge);
     return d;
 }
 

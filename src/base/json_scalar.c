@@ -3,7 +3,8 @@
  * base/json_scalar.c -- strings, numbers and words of JSON, byte by byte.
  *
  * Most bytes of most payloads are inside strings, so those go eight at a time
- * until one needs a look.  Called by json.c only; json_hex4 also to unescape.
+ * until one needs a look.  Called by json.c; json_hex4 also to
+ * unescape, json_exponent to compare and to read numbers.
  */
 #include "base/json_scalar.h"
 
@@ -129,4 +130,17 @@ bool json_scan_literal(const char **at, const char *end)
         }
     }
     return false;
+}
+
+int64_t json_exponent(const char *at, const char *end, bool *rethuge)
+{
+    bool negative = at < end && *at == '-';
+    int64_t value = 0;
+
+    if (at < end && (*at == '-' || *at == '+'))
+        at++;
+    for (; at < end && value < INT32_MAX / 16; at++)
+        value = value * 10 + (*at - '0');
+    *rethuge = at < end;
+    return negative ? -value : value;
 }

@@ -269,19 +269,6 @@ static bool add_digit(uint64_t *value, unsigned digit, uint64_t limit)
     return true;
 }
 
-/* The exponent behind `at`, brought into a range in which nothing overflows. */
-static int64_t read_exponent(const char *at, const char *end)
-{
-    bool negative = at < end && *at == '-';
-    int64_t value = 0;
-
-    if (at < end && (*at == '-' || *at == '+'))
-        at++;
-    for (; at < end && value < INT32_MAX / 16; at++)
-        value = value * 10 + (*at - '0');
-    return negative ? -value : value;
-}
-
 /* Zeros are counted and only then multiplied in when something follows: 5.000 has none. */
 bool json_whole(pawl_str raw, int64_t *ret)
 {
@@ -310,7 +297,8 @@ bool json_whole(pawl_str raw, int64_t *ret)
         if (!add_digit(&value, (unsigned)(*at - '0'), limit))
             return false;
     }
-    scale += zeros + (at < end ? read_exponent(at + 1, end) : 0);
+    bool huge;
+    scale += zeros + (at < end ? json_exponent(at + 1, end, &huge) : 0);
     if (scale < 0 && value)
         return false;
     for (; scale > 0 && value; scale--)

@@ -18,12 +18,6 @@
 
 #define JSON_TYPE "application/json"
 
-static void put(pawl_json *w, const char *key, const char *text)
-{
-    pawl_json_key(w, key);
-    pawl_json_cstr(w, text);
-}
-
 static void put_truth(pawl_json *w, const char *key, bool value)
 {
     pawl_json_key(w, key);
@@ -35,10 +29,10 @@ static void put_truth(pawl_json *w, const char *key, bool value)
 static void write_parameter(struct call *c, pawl_json *w, const struct field *f, const char *in)
 {
     pawl_json_object(w);
-    put(w, "name", f->name);
-    put(w, "in", in);
+    openapi_put(w, "name", f->name);
+    openapi_put(w, "in", in);
     put_truth(w, "required", strcmp(in, "path") == 0);
-    put(w, "description", f->about);
+    openapi_put(w, "description", f->about);
     pawl_json_key(w, "schema");
     schema_field(w, c->mem, f, false);
     pawl_json_end(w);
@@ -166,10 +160,10 @@ static void write_header(pawl_json *w, const char *name, const char *type, const
     pawl_json_object(w);
     pawl_json_key(w, name);
     pawl_json_object(w);
-    put(w, "description", about);
+    openapi_put(w, "description", about);
     pawl_json_key(w, "schema");
     pawl_json_object(w);
-    put(w, "type", type);
+    openapi_put(w, "type", type);
     pawl_json_end(w);
     pawl_json_end(w);
     pawl_json_end(w);
@@ -181,7 +175,7 @@ static void write_response(struct call *c, pawl_json *w, const struct route *r, 
     (void)snprintf(key, sizeof(key), "%u", status);
     pawl_json_key(w, key);
     pawl_json_object(w);
-    put(w, "description", status_text(status));
+    openapi_put(w, "description", status_text(status));
     if (status == 401)
         write_header(w, "WWW-Authenticate", "string", "Bearer");
     else if (status == 423 || status == 429 || status == 503 || status == 507)
@@ -247,13 +241,13 @@ static void write_operation(struct call *c, pawl_json *w, const struct route *r)
         method[i] = (char)tolower((unsigned char)r->method[i]);
     pawl_json_key(w, method);
     pawl_json_object(w);
-    put(w, "operationId", r->name + strlen("handle_"));
-    put(w, "summary", r->summary);
+    openapi_put(w, "operationId", r->name + strlen("handle_"));
+    openapi_put(w, "summary", r->summary);
     pawl_json_key(w, "tags");
     pawl_json_array(w);
     pawl_json_cstr(w, tag_of(r));
     pawl_json_end(w);
-    put(w, "x-scope", scopes[r->scope]);
+    openapi_put(w, "x-scope", scopes[r->scope]);
     write_security(c, w, r);
     write_parameters(c, w, r);
     write_body(c, w, r);
@@ -305,7 +299,7 @@ void handle_openapi(struct call *c)
 {
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
-    put(w, "openapi", "3.1.0");
+    openapi_put(w, "openapi", "3.1.0");
     pawl_json_key(w, "info");
     pawl_json_raw(w, pawl_s("{\"title\":\"Pawl\",\"version\":\"" PAWL_VERSION
                             "\",\"description\":\"Durable execution and durable queues. A 2xx "

@@ -5,6 +5,8 @@
 
 #include "server/server.h"
 
+/* A member with a text. */
+void openapi_put(pawl_json *w, const char *key, const char *text);
 /* The schema of a value; `described`: with its line for people. */
 void schema_field(pawl_json *w, pawl_mem *mem, const struct field *f, bool described);
 /* {"$ref":"#/components/schemas/NAME"} */

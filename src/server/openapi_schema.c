@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put(pawl_json *w, const char *key, const char *text)
+void openapi_put(pawl_json *w, const char *key, const char *text)
 {
     pawl_json_key(w, key);
     pawl_json_cstr(w, text);
@@ -26,7 +26,7 @@ static void put_number(pawl_json *w, const char *key, int64_t n)
 void schema_ref(pawl_json *w, pawl_mem *mem, const struct shape *shape)
 {
     pawl_json_object(w);
-    put(w, "$ref", pawl_mem_printf(mem, "#/components/schemas/%s", shape->name).ptr);
+    openapi_put(w, "$ref", pawl_mem_printf(mem, "#/components/schemas/%s", shape->name).ptr);
     pawl_json_end(w);
 }
 
@@ -75,7 +75,7 @@ static void write_text(pawl_json *w, const struct field *f)
 {
     write_bounds(w, f, "minLength", "maxLength");
     if (f->pattern)
-        put(w, "pattern", f->pattern);
+        openapi_put(w, "pattern", f->pattern);
 }
 
 static void write_items(pawl_json *w, pawl_mem *mem, const struct field *f)
@@ -88,12 +88,12 @@ static void write_items(pawl_json *w, pawl_mem *mem, const struct field *f)
     }
     pawl_json_object(w);
     if (f->kind == KIND_TEXTS) {
-        put(w, "type", "string");
+        openapi_put(w, "type", "string");
         put_number(w, "minLength", 1);
         if (f->pattern)
-            put(w, "pattern", f->pattern);
+            openapi_put(w, "pattern", f->pattern);
     } else if (f->kind == KIND_NUMBERS) {
-        put(w, "type", "number");
+        openapi_put(w, "type", "number");
         put_number(w, "minimum", 0);
         put_number(w, "maximum", 604800); /* they are all seconds of a delay */
     }
@@ -122,23 +122,24 @@ static void write_members(pawl_json *w, pawl_mem *mem, const struct field *f)
     if (f->kind >= KIND_LIST)
         write_items(w, mem, f);
     if (f->kind == KIND_NUMBER)
-        put(w, "format", "double");
+        openapi_put(w, "format", "double");
     else if (f->kind == KIND_WHOLE && f->max) /* unbounded: of any size, and brought into range */
-        put(w, "format", "int64");
+        openapi_put(w, "format", "int64");
 }
 
 /* An object of a shape of its own: a reference, or that or null. */
 static void write_inside(pawl_json *w, pawl_mem *mem, const struct field *f)
 {
     if (!(f->flags & OR_NULL)) {
-        put(w, "$ref", pawl_mem_printf(mem, "#/components/schemas/%s", f->inside->name).ptr);
+        openapi_put(w, "$ref",
+                    pawl_mem_printf(mem, "#/components/schemas/%s", f->inside->name).ptr);
         return;
     }
     pawl_json_key(w, "anyOf");
     pawl_json_array(w);
     schema_ref(w, mem, f->inside);
     pawl_json_object(w);
-    put(w, "type", "null");
+    openapi_put(w, "type", "null");
     pawl_json_end(w);
     pawl_json_end(w);
 }
@@ -155,7 +156,7 @@ void schema_field(pawl_json *w, pawl_mem *mem, const struct field *f, bool descr
         pawl_json_raw(w, pawl_s(f->otherwise));
     }
     if (described)
-        put(w, "description", f->about);
+        openapi_put(w, "description", f->about);
     pawl_json_end(w);
 }
 
@@ -217,8 +218,8 @@ static void write_object(pawl_json *w, pawl_mem *mem, const struct shape *s, con
                          bool closed)
 {
     pawl_json_object(w);
-    put(w, "title", title);
-    put(w, "type", "object");
+    openapi_put(w, "title", title);
+    openapi_put(w, "type", "object");
     pawl_json_key(w, "properties");
     pawl_json_object(w);
     for (const struct field *f = s->fields; f->name; f++) {

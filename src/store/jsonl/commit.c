@@ -10,6 +10,7 @@
  * batch: a new instance of that id must not meet the old files.
  */
 #include "base/attr.h"
+#include "base/idset.h"
 #include "base/limits.h"
 #include "store/jsonl/jsonl.h"
 #include "store/jsonl/record.h"
@@ -150,13 +151,13 @@ pawl_status jsonl_failed(struct jsonl *j, pawl_status rc, pawl_error *reterr)
  * one instance must be kept. */
 static bool may_be_lazy(const struct jsonl_batch *b)
 {
-    struct map seen;
+    struct idset seen;
     bool ok = b->appends.count >= LAZY_FILES;
-    map_init(&seen);
+    idset_init(&seen);
     for (size_t i = 0; ok && i < b->appends.count; i++)
-        ok = !map_get(&seen, b->appends.items[i].uid) &&
-             map_put(&seen, b->appends.items[i].uid, &seen);
-    map_deinit(&seen);
+        ok =
+            !idset_has(&seen, b->appends.items[i].uid) && idset_add(&seen, b->appends.items[i].uid);
+    idset_deinit(&seen);
     return ok;
 }
 

@@ -30,8 +30,8 @@ static int compare_ids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* True when no id occurs twice.  Ids usually grow, which needs no sorting. */
-static bool distinct(const void *items, size_t size, size_t count)
+/* Ids usually grow, which needs no sorting. */
+bool memory_distinct(const void *items, size_t size, size_t count)
 {
     size_t i = 1;
     while (i < count && id_at(items, size, i - 1) < id_at(items, size, i))
@@ -56,7 +56,7 @@ static bool all_are(bool present, const struct order *table, const void *items, 
         if ((order_find(table, 0, id_at(items, size, i)) != NULL) != present)
             return false;
     }
-    return distinct(items, size, count);
+    return memory_distinct(items, size, count);
 }
 
 static bool events_continue(const pawl_round *r)

@@ -53,31 +53,7 @@ static struct memory_lock *lock_of(const struct memory_queues *q, const pawl_que
 /* ---- Checking ------------------------------------------------------------------ */
 
 _Static_assert(offsetof(pawl_queue_entry, id) == 0 && offsetof(pawl_queue_lock, number) == 0,
-               "what distinct() reads lies first");
-
-static int compare_ids(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* True when no id occurs twice.  Ids usually grow, which needs no sorting. */
-static bool distinct(const void *items, size_t size, size_t count)
-{
-    uint64_t *ids = copy_alloc((count + 1) * sizeof(*ids));
-    bool grows = true;
-    for (size_t i = 0; i < count; i++) {
-        ids[i] = *(const uint64_t *)(const void *)((const char *)items + i * size);
-        grows &= i == 0 || ids[i - 1] < ids[i];
-    }
-    size_t i = grows ? count : 1;
-    if (!grows)
-        qsort(ids, count, sizeof(*ids), compare_ids);
-    while (i < count && ids[i - 1] != ids[i])
-        i++;
-    free(ids);
-    return i >= count;
-}
+               "what memory_distinct() reads lies first");
 
 static bool new_queues_fit(const struct memory_queues *q, const pawl_queue_round *r)
 {
@@ -106,7 +82,7 @@ static bool drops_fit(const struct memory_queues *q, const pawl_queue_round *r)
     for (size_t i = 0; i < r->drop_queue_count; i++)
         if (!queue_known(q, r, r->drop_queues[i]))
             return false;
-    return distinct(r->drop_queues, sizeof(*r->drop_queues), r->drop_queue_count);
+    return memory_distinct(r->drop_queues, sizeof(*r->drop_queues), r->drop_queue_count);
 }
 
 static bool entry_known(const struct memory_queues *q, const pawl_queue_round *r, uint64_t id)
@@ -131,8 +107,8 @@ static bool entries_fit(const struct memory_queues *q, const pawl_queue_round *r
     for (size_t i = 0; i < r->drop_entry_count; i++)
         if (!entry_known(q, r, r->drop_entries[i]))
             return false;
-    return distinct(r->entries, sizeof(*r->entries), r->entry_count) &&
-           distinct(r->drop_entries, sizeof(*r->drop_entries), r->drop_entry_count);
+    return memory_distinct(r->entries, sizeof(*r->entries), r->entry_count) &&
+           memory_distinct(r->drop_entries, sizeof(*r->drop_entries), r->drop_entry_count);
 }
 
 static bool lock_known(const struct memory_queues *q, const pawl_queue_round *r,
@@ -158,8 +134,8 @@ static bool locks_fit(const struct memory_queues *q, const pawl_queue_round *r)
     for (size_t i = 0; i < r->drop_lock_count; i++)
         if (!lock_known(q, r, &r->drop_locks[i]))
             return false;
-    return distinct(r->new_locks, sizeof(*r->new_locks), r->new_lock_count) &&
-           distinct(r->drop_locks, sizeof(*r->drop_locks), r->drop_lock_count);
+    return memory_distinct(r->new_locks, sizeof(*r->new_locks), r->new_lock_count) &&
+           memory_distinct(r->drop_locks, sizeof(*r->drop_locks), r->drop_lock_count);
 }
 
 bool memory_queue_acceptable(const struct memory_queues *q, const pawl_queue_round *r)

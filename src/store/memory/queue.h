@@ -66,6 +66,9 @@ struct memory_queues {
     VEC(struct memory_queue *) removed; /* dropped: purge has their rows */
 };
 
+/* commit.c: does no id occur twice?  Each item begins with its id. */
+bool memory_distinct(const void *items, size_t size, size_t count);
+
 void memory_queues_init(struct memory_queues *q);
 void memory_queues_deinit(struct memory_queues *q);
 /* Q3: could this part of a round be applied? */

@@ -228,7 +228,7 @@ pawl_status sqlite_query_entries(pawl_store *base, const pawl_entry_query *query
     for (; part < parts && !g.more; part++) {
         struct reading r;
         pawl_status status;
-        if (!reading_begin(&r, base, statement_of(query, part), mem, &status, reterr))
+        if (!reading_begin(&r, base, statement_of(query, part), READ_A_QUEUE, mem, &status, reterr))
             return status;
         bind_query(r.stmt, query, part);
         gather(&g, &r);
@@ -252,7 +252,7 @@ pawl_status sqlite_read_entries(pawl_store *base, const uint64_t *ids, size_t co
     struct reading r;
     pawl_status status;
 
-    if (!reading_begin(&r, base, ST_ENTRY_READ, mem, &status, reterr))
+    if (!reading_begin(&r, base, ST_ENTRY_READ, READ_A_QUEUE, mem, &status, reterr))
         return status;
     r.rc = SQLITE_DONE;
     for (size_t i = 0; i < count; i++) {
@@ -274,7 +274,7 @@ pawl_status sqlite_read_locks(pawl_store *base, uint64_t qid, uint32_t limit, pa
     pawl_status status;
     LIST(pawl_queue_lock) rows = {0};
 
-    if (!reading_begin(&r, base, ST_LOCKS_READ, mem, &status, reterr))
+    if (!reading_begin(&r, base, ST_LOCKS_READ, READ_A_QUEUE, mem, &status, reterr))
         return status;
     bind_id(r.stmt, 1, qid);
     (void)sqlite3_bind_int64(r.stmt, 2, limit ? (int64_t)limit : -1);

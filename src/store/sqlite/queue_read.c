@@ -8,40 +8,6 @@
 #include "store/sqlite/queue_read.h"
 #include "base/limits.h"
 
-/* ---- One statement on a reader ------------------------------------------------- */
-
-bool reading_begin(struct reading *r, pawl_store *base, enum statement which, pawl_mem *mem,
-                   pawl_status *retstatus, pawl_error *reterr)
-{
-    *r = (struct reading){.s = sqlite_of(base)};
-    *retstatus = pool_take(r->s, mem, &r->c, reterr);
-    if (*retstatus != PAWL_OK)
-        return false;
-    r->stmt = conn_statement(r->c, which);
-    if (r->stmt)
-        return true;
-    *retstatus = conn_error(r->c, sqlite3_extended_errcode(r->c->db), "read a queue", reterr);
-    pool_give(r->s, r->c);
-    return false;
-}
-
-bool reading_next(struct reading *r)
-{
-    r->rc = sqlite3_step(r->stmt);
-    return r->rc == SQLITE_ROW;
-}
-
-pawl_status reading_end(struct reading *r, pawl_error *reterr)
-{
-    pawl_status status = PAWL_OK;
-
-    if (r->rc != SQLITE_ROW && r->rc != SQLITE_DONE)
-        status = conn_error(r->c, r->rc, "read a queue", reterr);
-    (void)sqlite3_reset(r->stmt);
-    pool_give(r->s, r->c);
-    return status;
-}
-
 /* ---- Queues ---------------------------------------------------------------------- */
 
 static void column_queue(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_row *ret)
@@ -66,7 +32,7 @@ static pawl_status find_queue(pawl_store *base, pawl_str name, pawl_mem *mem, pa
     struct reading r;
     pawl_status status;
 
-    if (!reading_begin(&r, base, ST_QUEUE_BY_NAME, mem, &status, reterr))
+    if (!reading_begin(&r, base, ST_QUEUE_BY_NAME, READ_A_QUEUE, mem, &status, reterr))
         return status;
     bind_text(r.stmt, 1, name);
     bool found = reading_next(&r);
@@ -92,7 +58,7 @@ static pawl_status list_queues(pawl_store *base, pawl_str prefix, pawl_str after
     pawl_status status;
     LIST(pawl_queue_row) rows = {0};
 
-    if (!reading_begin(&r, base, ST_QUEUES_FROM, mem, &status, reterr))
+    if (!reading_begin(&r, base, ST_QUEUES_FROM, READ_A_QUEUE, mem, &status, reterr))
         return status;
     bind_text(r.stmt, 1, after);
     bind_text(r.stmt, 2, prefix);
@@ -111,7 +77,7 @@ static pawl_status due_queues(pawl_store *base, int64_t now_ms, uint32_t limit, 
     pawl_status status;
     LIST(pawl_queue_row) rows = {0};
 
-    if (!reading_begin(&r, base, ST_QUEUES_DUE, mem, &status, reterr))
+    if (!reading_begin(&r, base, ST_QUEUES_DUE, READ_A_QUEUE, mem, &status, reterr))
         return status;
     (void)sqlite3_bind_int64(r.stmt, 1, now_ms);
     (void)sqlite3_bind_int64(r.stmt, 2, limit);
@@ -130,7 +96,7 @@ static pawl_status has_past(pawl_store *base, uint64_t qid, pawl_str id, pawl_er
     struct reading r;
     pawl_status status;
 
-    if (!reading_begin(&r, base, ST_PAST_READ, NULL, &status, reterr))
+    if (!reading_begin(&r, base, ST_PAST_READ, READ_A_QUEUE, NULL, &status, reterr))
         return status;
     bind_id(r.stmt, 1, qid);
     bind_text(r.stmt, 2, id);
@@ -145,7 +111,7 @@ static pawl_status find_key(pawl_store *base, uint64_t qid, pawl_str key, pawl_q
     struct reading r;
     pawl_status status;
 
-    if (!reading_begin(&r, base, ST_DEDUP_READ, NULL, &status, reterr))
+    if (!reading_begin(&r, base, ST_DEDUP_READ, READ_A_QUEUE, NULL, &status, reterr))
         return status;
     bind_id(r.stmt, 1, qid);
     bind_text(r.stmt, 2, key);
@@ -163,7 +129,7 @@ static pawl_status levels(pawl_store *base, uint64_t qid, uint32_t limit, pawl_m
     pawl_status status;
     LIST(pawl_level) rows = {0};
 
-    if (!reading_begin(&r, base, ST_LEVELS, mem, &status, reterr))
+    if (!reading_begin(&r, base, ST_LEVELS, READ_A_QUEUE, mem, &status, reterr))
         return status;
     bind_id(r.stmt, 1, qid);
     (void)sqlite3_bind_int64(r.stmt, 2, limit);

@@ -3,22 +3,9 @@
 #ifndef PAWL_STORE_SQLITE_QUEUE_READ_H
 #define PAWL_STORE_SQLITE_QUEUE_READ_H
 
-#include "store/sqlite/sqlite.h"
+#include "store/sqlite/reading.h"
 
-/* One statement on a reader. */
-struct reading {
-    struct sqlite_store *s;
-    struct conn *c;
-    sqlite3_stmt *stmt;
-    int rc;
-};
-
-/* False: there is none, and *retstatus says why. */
-bool reading_begin(struct reading *r, pawl_store *base, enum statement which, pawl_mem *mem,
-                   pawl_status *retstatus, pawl_error *reterr);
-/* Is there another row? */
-bool reading_next(struct reading *r);
-pawl_status reading_end(struct reading *r, pawl_error *reterr);
+#define READ_A_QUEUE "read a queue"
 
 /* ---- queue_entries.c: operations of the store -------------------------------------- */
 

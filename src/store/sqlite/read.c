@@ -8,48 +8,19 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "store/sqlite/sqlite.h"
+#include "store/sqlite/reading.h"
 
 #define REASON_JSON_MAX (1024 * 1024)
 
-/* A reader with a statement ready to be bound; PAWL_OK or nothing is held. */
-static pawl_status open_read(pawl_store *base, enum statement which, pawl_mem *mem,
-                             struct conn **retconn, sqlite3_stmt **retstmt, pawl_error *reterr)
-{
-    struct sqlite_store *s = sqlite_of(base);
-    pawl_status status = pool_take(s, mem, retconn, reterr);
-
-    if (status != PAWL_OK)
-        return status;
-    *retstmt = conn_statement(*retconn, which);
-    if (*retstmt)
-        return PAWL_OK;
-    status = conn_error(*retconn, sqlite3_extended_errcode((*retconn)->db), "read", reterr);
-    pool_give(s, *retconn);
-    return status;
-}
-
-/* Reset, give the reader back; `rc` is what the last step said. */
-static pawl_status close_read(pawl_store *base, struct conn *c, sqlite3_stmt *stmt, int rc,
-                              pawl_error *reterr)
-{
-    pawl_status status = PAWL_OK;
-
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        status = conn_error(c, rc, "read", reterr);
-    (void)sqlite3_reset(stmt);
-    pool_give(sqlite_of(base), c);
-    return status;
-}
-
 /* Decode the instance that was found; PAWL_CORRUPT: it is not what was written. */
-static pawl_status take_row(pawl_store *base, struct conn *c, sqlite3_stmt *stmt, pawl_mem *mem,
-                            pawl_row *ret, pawl_error *reterr)
+static pawl_status take_row(struct reading *r, pawl_mem *mem, pawl_row *ret, pawl_error *reterr)
 {
-    column_row(stmt, mem, ret);
-    return row_fits(c, stmt, ret)
+    if (r->rc != SQLITE_ROW)
+        return PAWL_OK; /* none was */
+    column_row(r->stmt, mem, ret);
+    return row_fits(r->c, r->stmt, ret)
                ? PAWL_OK
-               : damage_refuse(sqlite_of(base), "the row of instance", ret->uid, reterr);
+               : damage_refuse(r->s, "the row of instance", ret->uid, reterr);
 }
 
 /* ---- Instances ------------------------------------------------------------- */
@@ -70,20 +41,19 @@ static int is_there(struct conn *c, pawl_str id)
 pawl_status sqlite_find(pawl_store *base, pawl_str id, pawl_mem *mem, pawl_row *ret,
                         pawl_error *reterr)
 {
-    struct conn *c;
-    sqlite3_stmt *stmt;
-    pawl_status status = open_read(base, ST_ROW_BY_ID, mem, &c, &stmt, reterr);
+    struct reading r;
+    pawl_status status;
 
-    if (status != PAWL_OK)
+    if (!reading_begin(&r, base, ST_ROW_BY_ID, "read", mem, &status, reterr))
         return status;
-    int rc = is_there(c, id);
-    if (rc == SQLITE_ROW) {
-        bind_text(stmt, 1, id);
-        rc = sqlite3_step(stmt);
+    r.rc = is_there(r.c, id);
+    if (r.rc == SQLITE_ROW) {
+        bind_text(r.stmt, 1, id);
+        (void)reading_next(&r);
     }
-    pawl_status fits = rc == SQLITE_ROW ? take_row(base, c, stmt, mem, ret, reterr) : PAWL_OK;
-    status = close_read(base, c, stmt, rc, reterr);
-    if (rc != SQLITE_DONE)
+    pawl_status fits = take_row(&r, mem, ret, reterr);
+    status = reading_end(&r, reterr);
+    if (r.rc != SQLITE_DONE)
         return status == PAWL_OK ? fits : status;
     error_set(reterr, PAWL_NOT_FOUND, "there is no instance '%.*s'", PAWL_FMT(id));
     return PAWL_NOT_FOUND;
@@ -92,17 +62,16 @@ pawl_status sqlite_find(pawl_store *base, pawl_str id, pawl_mem *mem, pawl_row *
 pawl_status sqlite_find_uid(pawl_store *base, uint64_t uid, pawl_mem *mem, pawl_row *ret,
                             pawl_error *reterr)
 {
-    struct conn *c;
-    sqlite3_stmt *stmt;
-    pawl_status status = open_read(base, ST_ROW_BY_UID, mem, &c, &stmt, reterr);
+    struct reading r;
+    pawl_status status;
 
-    if (status != PAWL_OK)
+    if (!reading_begin(&r, base, ST_ROW_BY_UID, "read", mem, &status, reterr))
         return status;
-    bind_id(stmt, 1, uid);
-    int rc = sqlite3_step(stmt);
-    pawl_status fits = rc == SQLITE_ROW ? take_row(base, c, stmt, mem, ret, reterr) : PAWL_OK;
-    status = close_read(base, c, stmt, rc, reterr);
-    if (rc != SQLITE_DONE)
+    bind_id(r.stmt, 1, uid);
+    bool found = reading_next(&r);
+    pawl_status fits = take_row(&r, mem, ret, reterr);
+    status = reading_end(&r, reterr);
+    if (found || status != PAWL_OK)
         return status == PAWL_OK ? fits : status;
     error_set(reterr, PAWL_NOT_FOUND, "there is no instance with uid %llu",
               (unsigned long long)uid);
@@ -167,32 +136,31 @@ pawl_status sqlite_find_execution(pawl_store *base, uint64_t uid, uint64_t execu
 pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instance, pawl_mem *mem,
                                  pawl_message_list *ret, pawl_error *reterr)
 {
-    struct conn *c;
-    sqlite3_stmt *stmt;
+    struct reading r;
+    pawl_status status;
     LIST(pawl_message) items = {0};
     enum statement which = uid            ? ST_MESSAGES_OF_UID
                            : instance.len ? ST_MESSAGES_OF_NAME
                                           : ST_MESSAGES_BY_NAME;
-    pawl_status status = open_read(base, which, mem, &c, &stmt, reterr);
 
-    if (status != PAWL_OK)
+    if (!reading_begin(&r, base, which, "read", mem, &status, reterr))
         return status;
     if (uid)
-        bind_id(stmt, 1, uid);
+        bind_id(r.stmt, 1, uid);
     else if (instance.len)
-        bind_text(stmt, 1, instance);
-    int rc;
+        bind_text(r.stmt, 1, instance);
     uint64_t damaged = 0;
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    while (reading_next(&r)) {
         pawl_message *m = list_room(mem, &items);
-        bool readable = column_message(stmt, mem, m), fits = readable && message_fits(c, stmt, m);
+        bool readable = column_message(r.stmt, mem, m);
+        bool fits = readable && message_fits(r.c, r.stmt, m);
         items.count += fits; /* else fetch puts it aside … */
         if (readable && !fits && uid && m->mailbox)
             damaged = m->id; /* … but for the mailbox, where nobody fetches */
     }
-    status = close_read(base, c, stmt, rc, reterr);
+    status = reading_end(&r, reterr);
     if (status == PAWL_OK && damaged)
-        status = damage_refuse(sqlite_of(base), "message", damaged, reterr);
+        status = damage_refuse(r.s, "message", damaged, reterr);
     if (status == PAWL_OK)
         *ret = (pawl_message_list){.items = items.items, .count = items.count};
     return status;
@@ -201,51 +169,49 @@ pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instan
 pawl_status sqlite_read_work(pawl_store *base, const uint64_t *ids, size_t count, pawl_mem *mem,
                              pawl_work_list *ret, pawl_error *reterr)
 {
-    struct conn *c;
-    sqlite3_stmt *stmt;
-    pawl_status status = open_read(base, ST_WORK_READ, mem, &c, &stmt, reterr);
+    struct reading r;
+    pawl_status status;
 
-    if (status != PAWL_OK)
+    if (!reading_begin(&r, base, ST_WORK_READ, "read", mem, &status, reterr))
         return status;
-    int rc = conn_snapshot(c);
+    int rc = conn_snapshot(r.c);
     pawl_work *items = arena_array(mem, pawl_work, count);
     size_t found = 0;
     rc = rc == SQLITE_OK ? SQLITE_DONE : rc;
     for (size_t i = 0; i < count && (rc == SQLITE_ROW || rc == SQLITE_DONE); i++) {
-        bind_id(stmt, 1, ids[i]);
-        rc = sqlite3_step(stmt);
+        bind_id(r.stmt, 1, ids[i]);
+        rc = sqlite3_step(r.stmt);
         if (rc == SQLITE_ROW) {
-            column_work(stmt, mem, &items[found]);
-            if (!work_fits(c, stmt, &items[found]))
-                status = damage_refuse(sqlite_of(base), "work", ids[i], reterr);
+            column_work(r.stmt, mem, &items[found]);
+            if (!work_fits(r.c, r.stmt, &items[found]))
+                status = damage_refuse(r.s, "work", ids[i], reterr);
             found++;
         }
-        (void)sqlite3_reset(stmt);
+        (void)sqlite3_reset(r.stmt);
     }
     if (status != PAWL_OK)
         ;
     else if (rc == SQLITE_ROW || rc == SQLITE_DONE)
         *ret = (pawl_work_list){.items = items, .count = found};
     else
-        status = conn_error(c, rc, "read work", reterr);
-    conn_snapshot_end(c);
-    pool_give(sqlite_of(base), c);
+        status = conn_error(r.c, rc, "read work", reterr);
+    conn_snapshot_end(r.c);
+    pool_give(r.s, r.c);
     return status;
 }
 
 pawl_status sqlite_has_key(pawl_store *base, uint64_t uid, pawl_str key, pawl_error *reterr)
 {
-    struct conn *c;
-    sqlite3_stmt *stmt;
-    pawl_status status = open_read(base, ST_KEY_READ, NULL, &c, &stmt, reterr);
+    struct reading r;
+    pawl_status status;
 
-    if (status != PAWL_OK)
+    if (!reading_begin(&r, base, ST_KEY_READ, "read", NULL, &status, reterr))
         return status;
-    bind_id(stmt, 1, uid);
-    bind_text(stmt, 2, key);
-    int rc = sqlite3_step(stmt);
-    status = close_read(base, c, stmt, rc, reterr);
-    return status == PAWL_OK && rc == SQLITE_DONE ? PAWL_EMPTY : status;
+    bind_id(r.stmt, 1, uid);
+    bind_text(r.stmt, 2, key);
+    bool found = reading_next(&r);
+    status = reading_end(&r, reterr);
+    return status == PAWL_OK && !found ? PAWL_EMPTY : status;
 }
 
 /* ---- Quarantine ------------------------------------------------------------ */
@@ -268,26 +234,24 @@ static pawl_str reason_json(pawl_mem *mem, pawl_str reason)
 pawl_status sqlite_read_quarantine(pawl_store *base, uint32_t limit, pawl_mem *mem,
                                    pawl_message_list *ret, pawl_error *reterr)
 {
-    struct conn *c;
-    sqlite3_stmt *stmt;
+    struct reading r;
+    pawl_status status;
     LIST(pawl_message) items = {0};
-    pawl_status status = open_read(base, ST_QUARANTINE_READ, mem, &c, &stmt, reterr);
 
-    if (status != PAWL_OK)
+    if (!reading_begin(&r, base, ST_QUARANTINE_READ, "read", mem, &status, reterr))
         return status;
-    (void)sqlite3_bind_int64(stmt, 1, limit);
-    int rc;
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    (void)sqlite3_bind_int64(r.stmt, 1, limit);
+    while (reading_next(&r)) {
         pawl_message *m = list_add(mem, &items);
-        if (!column_message(stmt, mem, m)) /* what can be read of it */
-            *m = (pawl_message){.id = column_id(stmt, 0),
-                                .uid = column_id(stmt, 1),
-                                .instance = column_dup(stmt, 2, mem),
-                                .name = column_dup(stmt, 6, mem),
-                                .data = column_dup(stmt, 7, mem)};
-        m->attrs = reason_json(mem, column_view(stmt, 13));
+        if (!column_message(r.stmt, mem, m)) /* what can be read of it */
+            *m = (pawl_message){.id = column_id(r.stmt, 0),
+                                .uid = column_id(r.stmt, 1),
+                                .instance = column_dup(r.stmt, 2, mem),
+                                .name = column_dup(r.stmt, 6, mem),
+                                .data = column_dup(r.stmt, 7, mem)};
+        m->attrs = reason_json(mem, column_view(r.stmt, 13));
     }
-    status = close_read(base, c, stmt, rc, reterr);
+    status = reading_end(&r, reterr);
     if (status == PAWL_OK)
         *ret = (pawl_message_list){.items = items.items, .count = items.count};
     return status;

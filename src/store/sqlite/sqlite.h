@@ -11,7 +11,7 @@
  *   reserve.c  DIR/reserve          dirty.c    DIR/dirty        (store/lock.c: DIR/lock)
  *   committed.c  FILE-committed
  *   schema.c   tables, migrations   conn.c     connections, statements, errors
- *   rows.c     bind and decode      pool.c     reader connections
+ *   rows.c     bind and decode      pool.c     reader connections  reading.c  one statement on one
  *   commit.c   take, commit         round.c    one round
  *   fetch.c    messages, deadlines, next_due   work.c  fetching work   work_names.c  its memory
  *   history.c  chains of events     read.c     other readers    list.c   list, depths
