@@ -147,6 +147,20 @@ pawl_str arena_dup(pawl_mem *mem, pawl_str text)
     return (pawl_str){.ptr = copy, .len = text.len};
 }
 
+pawl_str arena_join(pawl_mem *mem, const pawl_str *parts, size_t count)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < count; i++)
+        len += parts[i].len;
+    char *text = arena_alloc(mem, len + 1), *at = text;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].len)
+            at = mempcpy(at, parts[i].ptr, parts[i].len);
+    *at = '\0';
+    return (pawl_str){.ptr = text, .len = len};
+}
+
 pawl_str arena_vprintf(pawl_mem *mem, const char *format, va_list args)
 {
     char most[256]; /* most texts: printed once */

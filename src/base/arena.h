@@ -52,6 +52,7 @@ void arena_recycle(pawl_mem *mem, size_t most);
 void *arena_alloc(pawl_mem *mem, size_t size);    /* 16-aligned, not zeroed, never NULL */
 void *arena_zalloc(pawl_mem *mem, size_t size);   /* zeroed */
 pawl_str arena_dup(pawl_mem *mem, pawl_str text); /* NUL-terminated copy */
+pawl_str arena_join(pawl_mem *mem, const pawl_str *parts, size_t count); /* one text of them */
 pawl_str arena_vprintf(pawl_mem *mem, const char *format, va_list args) PAWL_PRINTF(2, 0);
 size_t arena_bytes(const pawl_mem *mem); /* held from the system */
 struct arena_mark arena_mark(pawl_mem *mem);

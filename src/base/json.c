@@ -119,7 +119,7 @@ pawl_str pawl_json_get(pawl_str payload, const char *pointer)
     struct finder finder;
     struct scan s = scan_of(payload);
 
-    if (!pointer || !finder_begin(&finder, pointer))
+    if (!payload.len || !pointer || !finder_begin(&finder, pointer))
         return (pawl_str){0};
     s.finder = &finder;
     if (!scan_document(&s) || !finder.hit)
@@ -375,8 +375,12 @@ static char token_char(const char **at)
 static bool token_is_key(const char *token, pawl_str key)
 {
     const char *at = token + 1, *end = token_end(token);
+    size_t len = (size_t)(end - at);
     struct json_text text = json_text_of(key);
     char piece[4];
+
+    if (!memchr(at, '~', len) && (!key.len || !memchr(key.ptr, '\\', key.len)))
+        return pawl_str_eq((pawl_str){at, len}, key);
 
     for (size_t n; (n = json_text_next(&text, piece)) > 0;)
         for (size_t i = 0; i < n; i++)

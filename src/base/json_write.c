@@ -13,6 +13,7 @@
  */
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/digits.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/misuse.h"
@@ -39,7 +40,7 @@ struct pawl_json {
     bool broken;   /* a mistake was made */
 };
 
-static char *make_room(pawl_json *w, size_t n);
+static void grow(pawl_json *w, size_t n);
 static bool begin_value(pawl_json *w);
 static void end_value(pawl_json *w);
 static void put_value(pawl_json *w, const char *text, size_t n);
@@ -58,6 +59,20 @@ static uint64_t bit(const pawl_json *w)
     return UINT64_C(1) << (w->depth - 1);
 }
 
+/* Room for `n` bytes and a NUL behind them. */
+INLINED char *make_room(pawl_json *w, size_t n)
+{
+    if (UNLIKELY(w->cap - w->len <= n))
+        grow(w, n);
+    return w->text + w->len;
+}
+
+INLINED void put_char(pawl_json *w, char c)
+{
+    *make_room(w, 1) = c;
+    w->len++;
+}
+
 static void put(pawl_json *w, const char *text, size_t n)
 {
     memcpy(make_room(w, n), text, n);
@@ -72,7 +87,7 @@ static void open_bracket(pawl_json *w, bool object)
         w->broken = true;
         return;
     }
-    put(w, object ? "{" : "[", 1);
+    put_char(w, object ? '{' : '[');
     w->depth++;
     w->objects = object ? w->objects | bit(w) : w->objects & ~bit(w);
     w->filled &= ~bit(w);
@@ -97,7 +112,7 @@ void pawl_json_end(pawl_json *w)
         w->broken = true;
         return;
     }
-    put(w, w->objects & bit(w) ? "}" : "]", 1);
+    put_char(w, w->objects & bit(w) ? '}' : ']');
     w->depth--;
     end_value(w);
 }
@@ -140,10 +155,10 @@ void pawl_json_key(pawl_json *w, const char *key)
         return;
     }
     if (w->filled & bit(w))
-        put(w, ",", 1);
+        put_char(w, ',');
     w->filled |= bit(w);
     put_quoted(w, pawl_s(key));
-    put(w, ":", 1);
+    put_char(w, ':');
     w->has_key = true;
 }
 
@@ -169,12 +184,9 @@ void pawl_json_cstr(pawl_json *w, const char *text)
 void pawl_json_num(pawl_json *w, int64_t number)
 {
     MUST_HAVE("a writer", w);
-    char text[24], *at = text + sizeof text;
-    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    char text[24];
+    char *at = digits_before(text + sizeof text, number < 0 ? -(uint64_t)number : (uint64_t)number);
 
-    do
-        *--at = (char)('0' + left % 10);
-    while (left /= 10);
     if (number < 0)
         *--at = '-';
     put_value(w, at, (size_t)(text + sizeof text - at));
@@ -244,20 +256,16 @@ pawl_str pawl_json_done(pawl_json *w)
     return (pawl_str){.ptr = w->text, .len = w->len};
 }
 
-/* Room for `n` bytes and a NUL behind them. */
-static char *make_room(pawl_json *w, size_t n)
+static void grow(pawl_json *w, size_t n)
 {
-    if (w->cap - w->len <= n) {
-        size_t cap = w->cap ? w->cap * 2 : CAP_FIRST;
-        if (cap - w->len <= n)
-            cap = w->len + n + 1;
-        char *text = arena_alloc(w->mem, cap);
-        if (w->len)
-            memcpy(text, w->text, w->len);
-        w->text = text;
-        w->cap = cap;
-    }
-    return w->text + w->len;
+    size_t cap = w->cap ? w->cap * 2 : CAP_FIRST;
+    if (cap - w->len <= n)
+        cap = w->len + n + 1;
+    char *text = arena_alloc(w->mem, cap);
+    if (w->len)
+        memcpy(text, w->text, w->len);
+    w->text = text;
+    w->cap = cap;
 }
 
 /* Is a value allowed here?  Puts the comma between elements. */
@@ -271,7 +279,7 @@ static bool begin_value(pawl_json *w)
         return false;
     if (w->depth > 0 && !w->has_key) {
         if (w->filled & bit(w))
-            put(w, ",", 1);
+            put_char(w, ',');
         w->filled |= bit(w);
     }
     w->has_key = false;

@@ -41,6 +41,24 @@ void error_set(pawl_error *err, pawl_status status, const char *format, ...)
         err->text[len - 1] = '\0';
 }
 
+void error_about(pawl_error *err, pawl_status status, const char *before, pawl_str text,
+                 const char *after)
+{
+    size_t n = strlen(before), m = strlen(after);
+
+    if (!err)
+        return;
+    if (text.len >= sizeof err->text - n - m) {
+        error_set(err, status, "%s%.*s%s", before, PAWL_FMT(text), after);
+        return;
+    }
+    err->status = status;
+    char *at = mempcpy(err->text, before, n);
+    if (text.len)
+        at = mempcpy(at, text.ptr, text.len);
+    memcpy(at, after, m + 1);
+}
+
 bool check_instance_id(pawl_str id, size_t max, pawl_error *reterr)
 {
     return check_text("instance id", id, max, reterr);

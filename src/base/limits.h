@@ -48,5 +48,8 @@ bool check_version(pawl_str version, pawl_error *reterr);
 int version_compare(pawl_str a, pawl_str b);
 
 void error_set(pawl_error *err, pawl_status status, const char *format, ...) PAWL_PRINTF(3, 4);
+/* `before`, `text`, `after`: the same without printf, where it is no error to most callers. */
+void error_about(pawl_error *err, pawl_status status, const char *before, pawl_str text,
+                 const char *after);
 
 #endif

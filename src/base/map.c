@@ -220,6 +220,8 @@ void *map_remove(struct map *m, uint64_t key)
 
 void *map_gets(const struct map *m, pawl_str key)
 {
+    if (!m->count)
+        return NULL;
     const struct map_slot *s = find(m, probe_string(key));
 
     return s ? s->value : NULL;

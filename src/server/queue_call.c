@@ -12,6 +12,7 @@
 #include "server/queues.h"
 
 #include "base/clock.h"
+#include "base/digits.h"
 #include "base/json.h"
 #include "view/render.h"
 
@@ -107,14 +108,6 @@ void queue_submit(struct call *c, pawl_queue_request *request,
     else
         answer_failure(c, &err);
     call_done(c);
-}
-
-char *digits_before(char *end, uint64_t n)
-{
-    do
-        *--end = (char)('0' + n % 10);
-    while (n /= 10);
-    return end;
 }
 
 void write_seconds(pawl_json *w, const char *key, int64_t ms)

@@ -9,7 +9,10 @@
  */
 #include "server/queues.h"
 
+#include "base/arena.h"
+#include "base/digits.h"
 #include "base/json.h"
+#include "base/vec.h"
 #include "view/render.h"
 
 #include <string.h>
@@ -76,28 +79,39 @@ static bool read_item(struct call *c, pawl_str object, pawl_queue_item *item, bo
     return read_priority(c, object, item) && read_extensions(c, object, item, extended);
 }
 
-static bool read_items(struct call *c, pawl_str array, struct push *p)
+/* One that is short enough is not counted. */
+static bool has_too_many(pawl_str array)
 {
     struct json_iter it;
     size_t count = 0;
-    if (json_type(array) == JSON_ARRAY)
-        for (json_begin(&it, array); json_next(&it);)
-            count++;
-    if (count == 0 || count > PAWL_QUEUE_PUSH_MAX) {
-        answer_error(c, 400, "invalid", "items must be an array of 1 to %d", PAWL_QUEUE_PUSH_MAX);
+    if (array.len <= 2 * PAWL_QUEUE_PUSH_MAX) /* a byte for each, and a comma between them */
         return false;
-    }
-    p->items = pawl_mem_alloc(c->mem, count * sizeof(*p->items));
-    for (json_begin(&it, array); json_next(&it); p->count++) {
+    for (json_begin(&it, array); json_next(&it);)
+        count++;
+    return count > PAWL_QUEUE_PUSH_MAX;
+}
+
+static bool read_items(struct call *c, pawl_str array, struct push *p)
+{
+    LIST(pawl_queue_item) items = {0};
+    struct json_iter it;
+    json_begin(&it, json_type(array) != JSON_ARRAY || has_too_many(array) ? pawl_s("[]") : array);
+    while (json_next(&it)) {
         if (!call_field(c, it.value, "item").ptr) {
-            answer_error(c, 400, "invalid", "items[%zu] must be an object with \"item\"", p->count);
+            answer_error(c, 400, "invalid", "items[%zu] must be an object with \"item\"",
+                         items.count);
             return false;
         }
-        if (!shape_check(c, it.value, &takes_item, "items", p->count) ||
-            !read_item(c, it.value, &p->items[p->count], &p->extended))
+        if (!shape_check(c, it.value, &takes_item, "items", items.count) ||
+            !read_item(c, it.value, list_add(c->mem, &items), &p->extended))
             return false;
     }
-    return true;
+    p->items = items.items;
+    p->count = items.count;
+    if (items.count)
+        return true;
+    answer_error(c, 400, "invalid", "items must be an array of 1 to %d", PAWL_QUEUE_PUSH_MAX);
+    return false;
 }
 
 /* One key for all: each item has its own, so that the same request again pushes nothing. */
@@ -109,17 +123,29 @@ static void add_keys(struct call *c, struct push *p, const char *key)
                 p->bulk ? pawl_mem_printf(c->mem, "%s#%zu", key, i) : pawl_s(key);
 }
 
+/* Not by printf: this is the engine's thread. */
 static pawl_str pushed_message(struct call *c, int64_t priority)
 {
-    static const char before[] = "Item pushed to queue ", between[] = " at priority ";
     char digits[24], *end = digits + sizeof(digits), *at = digits_before(end, (uint64_t)priority);
-    size_t name = strlen(c->args[0]), n = (size_t)(end - at);
-    char *text = pawl_mem_alloc(c->mem, sizeof(before) + name + sizeof(between) + n), *to = text;
-    to = mempcpy(to, before, sizeof(before) - 1);
-    to = mempcpy(to, c->args[0], name);
-    to = mempcpy(to, between, sizeof(between) - 1);
-    to = mempcpy(to, at, n);
-    return (pawl_str){text, (size_t)(to - text)};
+    const pawl_str parts[] = {
+        pawl_s("Item pushed to queue "),
+        pawl_s(c->args[0]),
+        pawl_s(" at priority "),
+        {at, (size_t)(end - at)}
+    };
+    return arena_join(c->mem, parts, COUNT_OF(parts));
+}
+
+static pawl_str bulk_message(struct call *c, uint64_t count)
+{
+    char digits[24], *end = digits + sizeof(digits), *at = digits_before(end, count);
+    const pawl_str parts[] = {
+        pawl_s("Pushed "),
+        {at, (size_t)(end - at)},
+        pawl_s(" items to queue "),
+        pawl_s(c->args[0])
+    };
+    return arena_join(c->mem, parts, COUNT_OF(parts));
 }
 
 static void write_pushed(struct call *c, const pawl_queue_reply *reply)
@@ -148,8 +174,7 @@ static void write_bulk(struct call *c, const pawl_queue_reply *reply)
     pawl_json_key(w, "success");
     pawl_json_truth(w, true);
     pawl_json_key(w, "message");
-    pawl_json_str(w, pawl_mem_printf(c->mem, "Pushed %llu items to queue %s",
-                                     (unsigned long long)reply->count, c->args[0]));
+    pawl_json_str(w, bulk_message(c, reply->count));
     write_count(w, "items_pushed", reply->count);
     write_count(w, "itemsPushed", reply->count);
     pawl_json_key(w, "ids");

@@ -50,8 +50,6 @@ const char *queue_lock_id(struct call *c);
 bool queue_message_id(struct call *c, uint64_t *ret);
 /* Lock words of a status: HTTP status and message. */
 void answer_lock_trouble(struct call *c, const pawl_queue_reply *reply);
-/* The digits of `n` that end before `end`; no printf: this is the engine's thread. */
-char *digits_before(char *end, uint64_t n);
 /* The id of a message: its digits as a text. */
 void write_id(pawl_json *w, uint64_t id);
 /* `"key":1709139275.123`: seconds with a fraction, or null for 0. */

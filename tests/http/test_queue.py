@@ -249,6 +249,8 @@ def test_push_extensions(server):
                 {"item": 1, "delay_seconds": 604801}, {"item": 1, "headers": 5},
                 {"item": 1, "group": "g"}):
         assert server.post("/queue/x/push", bad).status in (400, 413), bad
+    for many in ([], 5, [1] * 1001, [{"item": 1}] * 1001):
+        assert "array of 1 to 1000" in str(server.post("/queue/x/push", {"items": many}).json), many
     assert server.get("/queue/x").json["ready"] == 1000
     assert pop(server, "x", "?count=100")["items"] == list(range(0, 200, 2))
 

@@ -84,6 +84,19 @@ TEST(allocations_of_nothing_are_distinct)
     arena_deinit(&mem);
 }
 
+TEST(texts_are_joined_in_order)
+{
+    pawl_mem mem;
+    const pawl_str parts[] = {pawl_s("one"), {0}, pawl_s(", two"), pawl_s("")};
+
+    arena_init(&mem);
+    pawl_str all = arena_join(&mem, parts, 4);
+    ck_assert_str_eq(all.ptr, "one, two");
+    ck_assert_uint_eq(all.len, 8);
+    ck_assert_str_eq(arena_join(&mem, NULL, 0).ptr, "");
+    arena_deinit(&mem);
+}
+
 TEST(blocks_double_up_to_a_mebibyte)
 {
     pawl_mem mem;

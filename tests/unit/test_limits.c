@@ -102,6 +102,26 @@ TEST(an_error_text_is_cut_between_characters)
     }
 }
 
+TEST(an_error_about_a_text_is_the_same_as_a_formatted_one)
+{
+    char text[600];
+    pawl_error a, b;
+
+    memset(text, 'x', sizeof text);
+    memcpy(text + 478, "\xe2\x82\xac", 3);
+    for (size_t len = 0; len <= sizeof text; len++) {
+        memset(&a, 1, sizeof a);
+        memset(&b, 2, sizeof b);
+        error_about(&a, PAWL_NOT_FOUND, "there is no '", (pawl_str){text, len}, "' here");
+        error_set(&b, PAWL_NOT_FOUND, "there is no '%.*s' here", (int)len, text);
+        ck_assert_str_eq(a.text, b.text);
+        ck_assert_int_eq(a.status, b.status);
+    }
+    error_about(&a, PAWL_BUSY, "", (pawl_str){0}, "");
+    ck_assert_str_eq(a.text, "");
+    error_about(NULL, PAWL_BUSY, "nobody", (pawl_str){0}, "listens");
+}
+
 TEST(an_error_text_that_just_fits_is_whole)
 {
     pawl_error error;

@@ -8,6 +8,7 @@
  */
 #include "test_sqlite.h"
 
+#include "base/rand.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -483,6 +484,32 @@ TEST(D08_a_torn_number_counts_for_nothing)
     ck_assert_int_gt(fputs("9", f), 0);
     fclose(f);
     box_open(&b);
+    box_drop(&b);
+}
+
+/* Other versions read it: the line stays as it is, to the byte. */
+TEST(D08_the_last_commit_is_a_line_of_fixed_places)
+{
+    static const uint64_t key[2] = {0x7061776c, 0x636f6d6d};
+    struct box b;
+    char committed[200], got[128] = "", want[128];
+    box_make(&b);
+    in_box(&b, "pawl.db-committed", committed);
+    box_open(&b);
+    for (int i = 0; i < 12; i++) { /* two digits */
+        char id[16];
+        (void)snprintf(id, sizeof id, "i%d", i);
+        (void)box_instance(&b, id, 1);
+    }
+    int n = snprintf(want, sizeof want, "epoch %20llu commit %20llu",
+                     (unsigned long long)b.fence.epoch, (unsigned long long)b.fence.group_no);
+    (void)snprintf(want + n, sizeof want - (size_t)n, " sum %016llx\n",
+                   (unsigned long long)siphash24(key, want, (size_t)n));
+    FILE *f = fopen(committed, "re");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_ptr_nonnull(fgets(got, sizeof got, f));
+    fclose(f);
+    ck_assert_str_eq(got, want);
     box_drop(&b);
 }
 

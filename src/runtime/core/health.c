@@ -171,7 +171,7 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
 {
     MUST_HAVE("a runtime", rt);
     pthread_mutex_lock(&rt->health.lock);
-    (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->health.trouble);
+    memcpy(rettrouble, rt->health.trouble, PAWL_TROUBLE_BYTES);
     pthread_mutex_unlock(&rt->health.lock);
     if (atomic_load(&rt->health.gone))
         (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->health.gone_why);

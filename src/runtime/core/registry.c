@@ -157,6 +157,7 @@ static bool insert_version(pawl_app *app, struct code_entry *e)
         *at = e;
         return true;
     }
+    app->code_last = NULL;
     if (top)
         map_removes(&app->orchestrations, pawl_s(e->name));
     return map_puts(&app->orchestrations, pawl_s(e->name), e);
@@ -177,6 +178,7 @@ static struct code_entry *code_entry_create(const char *name, const char *versio
     if (!e)
         return NULL;
     e->name = strdup(name);
+    e->len = strlen(name);
     e->version = strdup(version);
     e->fn = fn;
     e->user = opts ? opts->user : NULL;
@@ -285,7 +287,9 @@ pawl_status pawl_register_activity(pawl_app *app, const char *name, pawl_activit
 const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str version)
 {
     pthread_mutex_lock(&app->lock);
-    const struct code_entry *e = map_gets(&app->orchestrations, name);
+    const struct code_entry *e = app->code_last; /* most often the one before */
+    if (!e || e->len != name.len || memcmp(e->name, name.ptr, e->len) != 0)
+        app->code_last = e = map_gets(&app->orchestrations, name);
     while (e && version.len && !pawl_str_is(version, e->version))
         e = e->lower;
     pthread_mutex_unlock(&app->lock);

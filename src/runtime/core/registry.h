@@ -18,6 +18,7 @@
 
 struct code_entry {
     char *name;    /* owned */
+    size_t len;    /* of it */
     char *version; /* owned */
     pawl_orchestration_fn *fn;
     void *user;
@@ -40,8 +41,9 @@ struct module_entry {
 
 struct pawl_app {
     pthread_mutex_t lock;
-    struct map orchestrations; /* name -> highest struct code_entry */
-    struct map activities;     /* name -> struct activity_entry */
+    struct map orchestrations;          /* name -> highest struct code_entry */
+    struct map activities;              /* name -> struct activity_entry */
+    const struct code_entry *code_last; /* of `orchestrations`, by the last look; NULL: none */
     VEC(struct module_entry) modules;
     VEC(struct code_entry *) all_code;
     VEC(struct activity_entry *) all_activities;

@@ -13,7 +13,9 @@
  * can leave it ahead; a line that was torn does not fit its check sum and counts for
  * nothing; and another database in the same directory has a number of its own.
  */
+#include "base/digits.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "base/limits.h"
 #include "base/rand.h"
 #include "store/sqlite/sqlite.h"
@@ -25,39 +27,53 @@
 #include <unistd.h>
 
 #define FILE_BYTES 128 /* the line, and zeros */
-#define LINE       "epoch %20" PRIu64 " commit %20" PRIu64
+#define EPOCH_END  26  /* of its line: numbers have twenty places */
+#define LINE_END   54
+#define SUM        " sum "
 
-static uint64_t sum_of(const char *line)
+/* "epoch %20u commit %20u", every commit anew: not by printf. */
+static void put_line(char line[LINE_END], uint64_t epoch, uint64_t group)
+{
+    static const char blank[LINE_END + 1] =
+        "epoch                      commit                     ";
+
+    memcpy(line, blank, LINE_END);
+    (void)digits_before(line + EPOCH_END, epoch);
+    (void)digits_before(line + LINE_END, group);
+}
+
+static uint64_t sum_of(const char line[LINE_END])
 {
     static const uint64_t key[2] = {0x7061776c, 0x636f6d6d};
 
-    return siphash24(key, line, strlen(line));
+    return siphash24(key, line, LINE_END);
 }
 
 /* What the file says; false: nothing that can be believed. */
 static bool read_line(int fd, uint64_t *retepoch, uint64_t *retgroup)
 {
-    char text[FILE_BYTES + 1] = "", line[96];
+    char text[FILE_BYTES + 1] = "", line[LINE_END];
     uint64_t sum;
 
     if (file_read(fd, text, sizeof text - 1, 0) <= 0 ||
         sscanf(text, "epoch %" SCNu64 " commit %" SCNu64 " sum %" SCNx64, retepoch, retgroup,
                &sum) != 3)
         return false;
-    (void)snprintf(line, sizeof line, LINE, *retepoch, *retgroup);
+    put_line(line, *retepoch, *retgroup);
     return sum == sum_of(line);
 }
 
 void committed_note(struct sqlite_store *s)
 {
-    char line[96], text[FILE_BYTES];
+    char text[FILE_BYTES], *at = text + LINE_END;
 
     if (!s->committed)
         return;
-    (void)snprintf(line, sizeof line, LINE, s->fence.epoch, s->fence.group_no);
-    int n = snprintf(text, sizeof text, "%s sum %016" PRIx64 "\n", line, sum_of(line));
-    assert_that(n > 0 && n < FILE_BYTES);
-    memcpy(s->committed, text, (size_t)n);
+    put_line(text, s->fence.epoch, s->fence.group_no);
+    at = mempcpy(at, SUM, sizeof SUM - 1);
+    hex_write_u64(at, sum_of(text));
+    at[16] = '\n'; /* in place of the NUL */
+    memcpy(s->committed, text, (size_t)(at + 17 - text));
 }
 
 /* Without it commits go on all the same: an older number is no lie. */

@@ -55,7 +55,7 @@ pawl_status sqlite_find(pawl_store *base, pawl_str id, pawl_mem *mem, pawl_row *
     status = reading_end(&r, reterr);
     if (r.rc != SQLITE_DONE)
         return status == PAWL_OK ? fits : status;
-    error_set(reterr, PAWL_NOT_FOUND, "there is no instance '%.*s'", PAWL_FMT(id));
+    error_about(reterr, PAWL_NOT_FOUND, "there is no instance '", id, "'");
     return PAWL_NOT_FOUND;
 }
 
