@@ -28,7 +28,7 @@ static bool wait_for(sem_t *sem)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 10;
+    until.tv_sec += 60;
     while (sem_timedwait(sem, &until) != 0)
         if (errno != EINTR)
             return false;
@@ -317,6 +317,35 @@ SCENARIO(e14_calls_that_block_keep_no_other_activity_waiting)
         sem_post(&doors);
     expect_is(wait_end(s, "many").state, PAWL_COMPLETED);
     expect_is(scene_ran(s, "Block"), 40);
+}
+
+/* However many names wait: threads are not made beyond the limit. */
+SCENARIO(e14_no_more_calls_at_once_than_threads_allowed)
+{
+    fresh(s);
+    sem_init(&doors, 0, 0);
+    s->opts.workers = 4;
+    scene_activity(s, "Block", block);
+    scene_activity(s, "Block2", block);
+    scene_activity(s, "Block3", block);
+    scene_flow(s, "Flow", call_by_name);
+    for (int i = 0; i < 12; i++) {
+        static const char *const names[] = {"Block", "Block2", "Block3"};
+        char id[8];
+        (void)snprintf(id, sizeof(id), "i%d", i);
+        scene_start(s, "Flow", id, names[i % 3]);
+    }
+    for (int i = 0; i < 4; i++)
+        ck_assert(wait_for(&began));
+    (void)usleep(100000);
+    ck_assert_int_ne(sem_trywait(&began), 0); /* no fifth one */
+    for (int i = 0; i < 12; i++)
+        sem_post(&doors);
+    for (int i = 0; i < 12; i++) {
+        char id[8];
+        (void)snprintf(id, sizeof(id), "i%d", i);
+        expect_is(wait_end(s, id).state, PAWL_COMPLETED);
+    }
 }
 
 /* Where no thread is kept, the name that runs least is next. */

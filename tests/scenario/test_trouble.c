@@ -44,6 +44,34 @@ SCENARIO(s25_a_commit_that_does_not_come_back_is_bad_health)
     ck_assert(pawl_runtime_healthy(s->rt, health.said));
 }
 
+static pawl_result nap(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_sleep(ctx, 1000));
+    return pawl_done_str(ctx, input);
+}
+
+static void scene_s25_a_store_that_cannot_be_read_is_bad_health(struct scene *s)
+{
+    char said[PAWL_TROUBLE_BYTES] = "";
+    scene_flow(s, "Nap", nap);
+    scene_start(s, "Nap", "i", "x");
+    scene_fail(s, FAULT_OP_next_due, 0, 1000000, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    scene_fail(s, FAULT_OP_fetch_messages, 0, 1000000, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    s->now += 1000;
+    s->mono += 1000;
+    (void)pawl_runtime_step(s->rt, 0);
+    ck_assert(!pawl_runtime_healthy(s->rt, said));
+    expect_text(said, "store: fetch_messages");
+    scene_fail(s, FAULT_OP_next_due, 0, 0, FAULT_BEFORE, PAWL_OK);
+    scene_fail(s, FAULT_OP_fetch_messages, 0, 0, FAULT_BEFORE, PAWL_OK);
+    scene_advance(s, 1000);
+    ck_assert(pawl_runtime_healthy(s->rt, said));
+    scene_expect(s, "i", PAWL_COMPLETED, "x");
+}
+SCENE_TEST(s25_a_store_that_cannot_be_read_is_bad_health, memory, SCENE_MEMORY)
+SCENE_TEST(s25_a_store_that_cannot_be_read_is_bad_health, sqlite,
+           SCENE_SQLITE) /* jsonl: in memory */
+
 /* The commit that parks it between two executions fails first. */
 SCENARIO(b09_s26_parked_between_executions_by_the_second_commit)
 {
