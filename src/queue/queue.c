@@ -2,7 +2,7 @@
 /*
  * queue/queue.c -- a queue in memory: made from its rows, looked after by the clock.
  *
- * Called by runtime/queue_seat.c, which owns queues and decides when to forget
+ * Called by runtime/queue/queue_desk.c, which owns queues and decides when to forget
  * them.
  */
 #include "base/limits.h"

@@ -72,6 +72,27 @@ SCENE_TEST(s25_a_store_that_cannot_be_read_is_bad_health, memory, SCENE_MEMORY)
 SCENE_TEST(s25_a_store_that_cannot_be_read_is_bad_health, sqlite,
            SCENE_SQLITE) /* jsonl: in memory */
 
+static void ask_for_health(void *arg, const pawl_reply *reply)
+{
+    struct scene *s = arg;
+    health.early = reply->status == PAWL_DISK_FULL;
+    health.late = pawl_runtime_healthy(s->rt, health.said);
+}
+
+SCENARIO(s25_who_is_refused_on_a_full_disk_finds_bad_health)
+{
+    scene_flow(s, "Nap", nap);
+    scene_up(s);
+    scene_fail(s, FAULT_OP_commit, 0, 3, FAULT_BEFORE, PAWL_DISK_FULL);
+    scene_fail(s, FAULT_OP_space, 0, 3, FAULT_BEFORE, PAWL_DISK_FULL);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .name = "Nap", .instance = "i"),
+                                 ask_for_health, s, NULL),
+              PAWL_OK);
+    scene_settle(s);
+    ck_assert(health.early && !health.late);
+}
+
 /* The commit that parks it between two executions fails first. */
 SCENARIO(b09_s26_parked_between_executions_by_the_second_commit)
 {

@@ -370,10 +370,9 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
         health_gone(rt, err->text);
         return;
     }
-    if (rc == PAWL_DISK_FULL) {
+    health_failed(rt, rc, err); /* first: who is refused may ask for it */
+    if (rc == PAWL_DISK_FULL)
         refuse_new_work(rt, err->text);
-    }
-    health_failed(rt, rc, err);
 }
 
 /* ---- The commit ------------------------------------------------------------------------ */
