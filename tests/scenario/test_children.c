@@ -462,6 +462,114 @@ static void scene_remove_many_damaged(struct scene *s)
 SCENE_TEST(remove_many_damaged, memory, SCENE_MEMORY)
 SCENE_TEST(remove_many_open, sqlite, SCENE_SQLITE)
 
+/* Never rests: beside 2,500 that wait it has one more child in every pass, and each of those,
+ * "twig", has as many of its own. */
+static pawl_result spawns(pawl_ctx *ctx, pawl_str input)
+{
+    bool root = pawl_str_is(input, "root");
+    for (int i = 0; root && i < 2500; i++)
+        (void)pawl_start_child(ctx, "One", pawl_s("wait"), NULL);
+    for (int i = 0; root || i < 20; i++) {
+        (void)pawl_start_child(ctx, root ? "Spawns" : "One", pawl_s("twig"), NULL);
+        pawl_ignore(pawl_sleep(ctx, 0));
+    }
+    return pawl_done(ctx, "");
+}
+
+/* Step until the removal is answered; others are served all the time.  How many were. */
+static int fell_busy(struct scene *s, pawl_reply *reply)
+{
+    int others = 0;
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "p", .force = true),
+                                 take_reply, reply, NULL),
+              PAWL_OK);
+    for (; others < 30 && reply->status == PAWL_BUSY; others++) {
+        ck_assert_int_le(passes_for(s, scene_id(s, "other", others)), 4);
+        for (int k = 0; k < 3; k++)
+            (void)pawl_runtime_step(s->rt, 0);
+    }
+    return others;
+}
+
+static void scene_remove_busy(struct scene *s)
+{
+    pawl_reply reply = {.status = PAWL_BUSY};
+    many_flows(s);
+    scene_flow(s, "Spawns", spawns);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .name = "Spawns",
+                                              .instance = "p", .data = pawl_s("root")),
+                                 NULL, NULL, NULL),
+              PAWL_OK);
+    while (scene_depths(s).instances < 2600)
+        (void)pawl_runtime_step(s->rt, 0);
+    int others = fell_busy(s, &reply);
+    expect_is(reply.status, PAWL_OK);
+    ck_assert_uint_ge(reply.instances, 2600);
+    scene_settle(s);
+    expect_is(scene_depths(s).instances, others);
+    scene_expect_empty(s);
+}
+SCENE_TEST(remove_busy, memory, SCENE_MEMORY)
+SCENE_TEST(remove_busy, sqlite, SCENE_SQLITE)
+
+/* Its removal has begun: most children have not, and its letters wait. */
+static void begin_removal(struct scene *s, pawl_reply *reply)
+{
+    many_flows(s);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_START, .name = "Many", .instance = "p",
+                                              .data = pawl_s("x")),
+                                 NULL, NULL, NULL),
+              PAWL_OK);
+    while (scene_depths(s).instances < 2100)
+        (void)pawl_runtime_step(s->rt, 0);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "p", .force = true),
+                                 take_reply, reply, NULL),
+              PAWL_OK);
+    (void)pawl_runtime_step(s->rt, 0);
+    expect_is(reply->status, PAWL_BUSY);
+    uint64_t events = scene_row(s, "p").last_seq, instances = scene_depths(s).instances;
+    (void)pawl_runtime_step(s->rt, 0);
+    (void)pawl_runtime_step(s->rt, 0);
+    expect_is(scene_row(s, "p").last_seq, events); /* it stands still */
+    expect_is(scene_depths(s).instances, instances);
+    expect_is(reply->status, PAWL_BUSY);
+}
+
+/* The removal meets damage before anything is gone: all of the tree goes on. */
+static void scene_removal_refused(struct scene *s)
+{
+    pawl_reply reply = {.status = PAWL_BUSY};
+    begin_removal(s, &reply);
+    scene_fail(s, FAULT_OP_list, 0, 1, FAULT_BEFORE, PAWL_CORRUPT);
+    while (reply.status == PAWL_BUSY)
+        (void)pawl_runtime_step(s->rt, 0);
+    expect_is(reply.status, PAWL_CORRUPT);
+    scene_settle(s);
+    scene_expect(s, "p", PAWL_COMPLETED, "all");
+    expect_is(scene_depths(s).instances, MANY + 1);
+    scene_expect_empty(s);
+}
+SCENE_TEST(removal_refused, memory, SCENE_MEMORY)
+SCENE_TEST(removal_refused, sqlite, SCENE_SQLITE)
+
+/* Nothing of it is stored: after a crash nobody remembers it. */
+static void scene_removal_forgotten(struct scene *s)
+{
+    pawl_reply reply = {.status = PAWL_BUSY};
+    begin_removal(s, &reply);
+    scene_crash(s);
+    expect_is(reply.status, PAWL_SHUTDOWN);
+    scene_settle(s);
+    scene_expect(s, "p", PAWL_COMPLETED, "all");
+    expect_is(scene_depths(s).instances, MANY + 1);
+}
+SCENE_TEST(removal_forgotten, memory, SCENE_MEMORY)
+SCENE_TEST(removal_forgotten, sqlite, SCENE_SQLITE)
+
 /* Beside small ones, which go at once. */
 static void scene_prune_many(struct scene *s)
 {

@@ -177,6 +177,11 @@ struct mail_waiting {
     struct map kept_names;     /* name -> owned copy: mail kept for an instance not yet started */
     struct map coming;         /* id -> a start by name that is on its way (coming.c) */
     struct coming *spoken_for; /* ids decided in this pass */
+    struct {
+        struct idset roots;  /* uids of the instances above all others of such a tree */
+        struct idset mail;   /* uids of instances in them whose letters wait as rows */
+        struct idset starts; /* message ids of their children's starts, taken out of the store */
+    } halt;                  /* trees that stand still (halt.c) */
 };
 
 /* What the last process left behind (recover.h). [engine] */

@@ -19,6 +19,7 @@
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/defer.h"
 #include "runtime/instance/finish.h"
+#include "runtime/instance/halt.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
@@ -298,6 +299,8 @@ static void begin_new(pawl_runtime *rt, struct letter *l)
         drop_start(rt, l);
         return;
     }
+    if (halt_takes_start(rt, attr(l, "/parent_uid"), l))
+        return;
     found = look_at_depth(rt, l);
     if (found == LOAD_TROUBLE) {
         defer_unread(rt, l);
@@ -334,7 +337,7 @@ static void begin_pending(pawl_runtime *rt, struct resident *r, struct letter *l
         block_start(rt, r, l);
     } else if (r->row.state == PAWL_BLOCKED || r->row.state == PAWL_SUSPENDED) {
         turn_pile(rt, r, l);
-    } else if (!begin_execution(rt, r, l)) {
+    } else if (!halt_takes(rt, r, l) && !begin_execution(rt, r, l)) {
         begin_without_code(rt, r, l);
     }
 }

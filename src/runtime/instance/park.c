@@ -244,6 +244,11 @@ void park_look(pawl_runtime *rt)
     unpile_all(rt, &rt->mail.codeless);
 }
 
+void park_unpile(pawl_runtime *rt, uint64_t uid)
+{
+    need_memory(idset_add(&rt->mail.piled, uid));
+}
+
 void park_open(pawl_runtime *rt)
 {
     idset_init(&rt->mail.codeless);

@@ -28,6 +28,9 @@ void park_open(pawl_runtime *rt);
 void park_close(pawl_runtime *rt);
 
 /* Is mail left that could not be read yet? */
+/* Its letters come back, before any other of the next pass. */
+void park_unpile(pawl_runtime *rt, uint64_t uid);
+
 static inline bool park_has_piled(const pawl_runtime *rt)
 {
     return rt->mail.piled.count != 0;

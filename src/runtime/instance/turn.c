@@ -20,6 +20,7 @@
 #include "runtime/instance/begin.h"
 #include "runtime/instance/defer.h"
 #include "runtime/instance/finish.h"
+#include "runtime/instance/halt.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
@@ -404,6 +405,8 @@ static void take_in(pawl_runtime *rt, struct resident *r, struct letter *l)
         defer_damaged(rt, l);
     else if (seen != PAWL_EMPTY)
         defer_unread(rt, l);
+    else if (halt_takes(rt, r, l))
+        return;
     else if (l->mail.kind == PAWL_MSG_WAKE)
         turn_wake(rt, r, l);
     else if (!steer(rt, r, l))

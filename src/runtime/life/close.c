@@ -26,6 +26,7 @@
 #include "runtime/core/tally.h"
 #include "runtime/core/told.h"
 #include "runtime/instance/adopt.h"
+#include "runtime/instance/halt.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
 #include "runtime/loop/loop.h"
@@ -60,6 +61,7 @@ void runtime_discard(pawl_runtime *rt)
     tally_free(rt);
     adopt_free(rt);
     park_close(rt);
+    halt_close(rt);
     letter_close(rt);
     jobs_close(rt);
     arena_deinit(&rt->group_mem);

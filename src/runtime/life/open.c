@@ -28,6 +28,7 @@
 #include "runtime/core/tally.h"
 #include "runtime/core/told.h"
 #include "runtime/instance/adopt.h"
+#include "runtime/instance/halt.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
 #include "runtime/life/close.h"
@@ -86,7 +87,7 @@ static bool open_parts(pawl_runtime *rt)
     void (*const parts[])(pawl_runtime *) = {
         inbox_open,  items_open, owed_open,  letter_open,  stage_open, resident_open, told_open,
         health_open, tally_open, hold_open,  coming_open,  jobs_open,  lease_open,    share_open,
-        cancel_open, park_open,  adopt_open, mailbox_open, mend_open,  watchdog_open};
+        cancel_open, park_open,  adopt_open, mailbox_open, mend_open,  watchdog_open, halt_open};
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         parts[i](rt);
     arena_init(&rt->group_mem);

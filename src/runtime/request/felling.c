@@ -6,6 +6,7 @@
 #include "runtime/core/health.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
+#include "runtime/instance/halt.h"
 #include "runtime/instance/load.h"
 #include "runtime/request/remove.h"
 #include "store/store.h"
@@ -46,6 +47,8 @@ void felling_begin(pawl_runtime *rt, const pawl_row *root, struct request *req, 
     f->req = req;
     f->force = force;
     f->reply = *sofar;
+    if (force)
+        halt_tree(rt, root->uid);
     struct felling **end = &rt->removal.fellings;
     while (*end)
         end = &(*end)->next;
@@ -76,6 +79,14 @@ static void end(pawl_runtime *rt, struct felling *f)
     free(f);
 }
 
+/* All of it is gone, or what is left goes on. */
+static void finish(pawl_runtime *rt, struct felling *f)
+{
+    if (f->force)
+        halt_end(rt, f->uids.items[0]);
+    end(rt, f);
+}
+
 void felling_stop(pawl_runtime *rt)
 {
     const char *text;
@@ -99,7 +110,7 @@ static void refuse(pawl_runtime *rt, struct felling *f, pawl_status status, cons
         remove_answer(rt, f->req, &f->reply);
     else if (f->req)
         request_refuse(f->req, status, "%s", text);
-    end(rt, f);
+    finish(rt, f);
 }
 
 /* ---- Looking ------------------------------------------------------------------------ */
@@ -147,29 +158,6 @@ static void look(pawl_runtime *rt, struct felling *f)
 
 /* ---- Felling ------------------------------------------------------------------------ */
 
-/* By force they may have got more of them meanwhile; OK: none, EMPTY: some. */
-static pawl_status has_no_child(pawl_runtime *rt, const struct felling *f, uint64_t uid)
-{
-    pawl_row_query query = {.parent_uid = uid, .limit = 1};
-    pawl_row_list list;
-    pawl_error err;
-    if (!f->force)
-        return PAWL_OK;
-    arena_reset(&rt->load_mem);
-    pawl_status rc = store_list(rt->store, &query, &rt->load_mem, &list, &err);
-    if (rc != PAWL_OK)
-        health_unread(rt, &err);
-    return rc == PAWL_OK && list.count ? PAWL_EMPTY : rc;
-}
-
-/* The last of those left gets its children, which were not there when it was looked at. */
-static void look_again(struct felling *f)
-{
-    f->uids.count = f->left;
-    f->looked = f->left - 1;
-    f->cursor = 0;
-}
-
 static void count(struct felling *f, size_t index, const pawl_row *row)
 {
     if (index >= f->counted)
@@ -187,7 +175,7 @@ static void fell(pawl_runtime *rt, struct felling *f)
     enum load_result found;
     while (f->left &&
            (found = load_row(rt, f->uids.items[f->left - 1], (pawl_str){0}, &r)) == LOAD_NONE)
-        f->left--;
+        halt_gone(rt, f->uids.items[--f->left]);
     for (size_t n = 0; n < PIECE && n < f->left; n++) {
         size_t index = f->left - 1 - n;
         uint64_t uid = f->uids.items[index];
@@ -198,10 +186,7 @@ static void fell(pawl_runtime *rt, struct felling *f)
             refuse(rt, f, PAWL_CORRUPT, "a row of the tree is damaged; run pawl doctor");
             return;
         }
-        pawl_status alone = found == LOAD_OK ? has_no_child(rt, f, uid) : PAWL_UNAVAILABLE;
-        if (alone == PAWL_EMPTY && n == 0)
-            look_again(f);
-        if (alone != PAWL_OK || !remove_one(rt, &r->row, index == 0))
+        if (found != LOAD_OK || !remove_one(rt, &r->row, index == 0))
             return;
         count(f, index, &r->row);
     }
@@ -227,5 +212,5 @@ void felling_look(pawl_runtime *rt)
         remove_answer(rt, f->req, &f->reply);
     else
         COUNT_BY(rt, retired, f->reply.instances);
-    end(rt, f);
+    finish(rt, f);
 }

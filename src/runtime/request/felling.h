@@ -4,7 +4,8 @@
  *
  * First the whole tree is walked, some of it in each pass, so that one that still runs is refused
  * before anything is gone; then it goes, children before parents, so that whatever happens on
- * the way leaves a tree, and asking again removes the rest.  Others have their turns in between.
+ * the way leaves a tree, and asking again removes the rest.  Others have their turns in between;
+ * a tree that is removed by force has none (halt.h).
  */
 #ifndef PAWL_RUNTIME_FELLING_H
 #define PAWL_RUNTIME_FELLING_H

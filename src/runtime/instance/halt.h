@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/instance/halt.h -- trees that decide nothing any more. [engine]
+ *
+ * A large tree that is removed by force goes in pieces.  What lives in it would go on meanwhile,
+ * and one that starts a child in every pass would have children for ever.  So from the request on
+ * the code of the whole tree stands still: letters of its instances wait as rows, and starts of
+ * more children stay in the store.
+ *
+ * Nothing of this is stored: when the removal is refused half-way, or the process ends, all of it
+ * goes on where it was.
+ */
+#ifndef PAWL_RUNTIME_HALT_H
+#define PAWL_RUNTIME_HALT_H
+
+#include "runtime/core/runtime.h"
+
+void halt_open(pawl_runtime *rt);
+void halt_close(pawl_runtime *rt);
+
+/* The instance `root_uid` and all below it stand still. */
+void halt_tree(pawl_runtime *rt, uint64_t root_uid);
+/* It is gone, or it may go on. */
+void halt_end(pawl_runtime *rt, uint64_t root_uid);
+/* An instance of such a tree was removed. */
+void halt_gone(pawl_runtime *rt, uint64_t uid);
+
+/* A letter for this instance.  True: it waits, or is tried again. */
+bool halt_takes(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* The start of a child of `parent_uid`.  True: it waits, or is tried again. */
+bool halt_takes_start(pawl_runtime *rt, uint64_t parent_uid, struct letter *l);
+
+#endif
