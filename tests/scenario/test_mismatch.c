@@ -148,6 +148,20 @@ SCENARIO(s28_one_that_goes_on_has_no_finding)
     expect_is(scene_info(s, "i").finding.len, 0);
 }
 
+SCENARIO(s28_a_process_without_the_code_keeps_the_finding)
+{
+    swap(s, other_activity);
+    pawl_str was = pawl_mem_dup(s->mem, scene_info(s, "i").finding);
+    scene_new_code(s);
+    scene_raise(s, "i", "Go", "more mail");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    ck_assert_str_eq(scene_info(s, "i").finding.ptr, was.ptr);
+    scene_new_code(s);
+    scene_flow(s, "Flow", original);
+    scene_steer(s, PAWL_OP_RETRY, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "a went");
+}
+
 SCENARIO(s28_blocked_stops_nobody_else)
 {
     swap(s, other_activity);

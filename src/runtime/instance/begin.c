@@ -183,7 +183,8 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
     if (!codeless)
         return;
     park_codeless(rt, s->row.uid);
-    s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
+    if (s->row.state != PAWL_BLOCKED) /* as in turn_codeless */
+        s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
     if (s->change != PAWL_ROW_INSERT)
         s->change = PAWL_ROW_ALL;
     r->doomed = true;

@@ -155,12 +155,12 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
 
 /* ---- Continue as new ------------------------------------------------------------ */
 
-/* False: the row says so already. */
+/* False: the row says so already, or why it is blocked (turn_codeless). */
 static bool wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
 {
     park_codeless(rt, s->row.uid);
     pawl_str finding = turn_missing(rt, &s->row, version);
-    if (pawl_str_eq(s->row.finding, finding))
+    if (s->row.state == PAWL_BLOCKED || pawl_str_eq(s->row.finding, finding))
         return false;
     s->row.finding = finding;
     stage_row_changed(s);

@@ -169,7 +169,9 @@ void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
         turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, finding);
         return;
     }
-    if (!pawl_str_eq(s->row.finding, finding) && !rt->opts.steers_only) {
+    /* One that is blocked keeps saying why: code that comes back must be another code. */
+    if (s->row.state != PAWL_BLOCKED && !pawl_str_eq(s->row.finding, finding) &&
+        !rt->opts.steers_only) {
         log_warn(&rt->log, "turn", "no code for this instance; it waits", "instance=%.*s",
                  PAWL_FMT(s->row.id));
         s->row.finding = finding;
