@@ -508,3 +508,29 @@ TEST(a_row_in_the_place_of_another_does_not_fit)
         ck_assert_msg(sum_event(3, &others[i]) != sum, "%zu", i);
     ck_assert(sum_event(4, &e) != sum);
 }
+
+/* They are in files: whoever changes what a sum is makes all rows damaged. */
+TEST(sums_stay_what_they_are)
+{
+    char text[256];
+    uint64_t all[5] = {0};
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)(i * 37 + 11);
+    for (size_t n = 0; n < 100; n++) {
+        const pawl_str a = {text, n}, b = {text + 1, n * 7 % 99}, c = {text + 2, n * 5 % 90};
+        const pawl_event e = {n + 1, 2, n, n * 3, 4, a, b, c, 1234567};
+        const pawl_row r = {.first_rid = n, .created_ms = 7, .id = a, .version = b, .output = c};
+        const pawl_message m = {.id = n, .uid = 3, .kind = 2, .instance = a, .data = b, .attrs = c};
+        const pawl_work w = {.id = n, .uid = 4, .ref = 1, .name = a, .input = b, .attrs = c};
+        const pawl_queue_entry q = {.id = n, .priority = 1, .bytes = n, .data = a, .attrs = b};
+        const int64_t sums[5] = {sum_event(9, &e), sum_row(n, &r), sum_message(&m), sum_work(&w),
+                                 sum_entry(&q)};
+        for (size_t i = 0; i < 5; i++)
+            all[i] = all[i] * 31 + (uint64_t)sums[i];
+    }
+    ck_assert_uint_eq(all[0], UINT64_C(0xf81016a41fef5672));
+    ck_assert_uint_eq(all[1], UINT64_C(0xcd18e9cd91c3b90b));
+    ck_assert_uint_eq(all[2], UINT64_C(0xad2c8b9e3981b69d));
+    ck_assert_uint_eq(all[3], UINT64_C(0x8c592b76ca060a77));
+    ck_assert_uint_eq(all[4], UINT64_C(0x7394e197ba1d9f81));
+}

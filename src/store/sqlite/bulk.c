@@ -20,11 +20,7 @@
 struct table {
     sqlite3_vtab base;
     struct bulk *bulk;
-    struct cursor {
-        sqlite3_vtab_cursor base;
-        const struct bulk *bulk;
-        size_t at;
-    } cursor; /* one statement, one cursor: no allocation */
+    struct bulk_cursor cursor; /* one statement, one cursor: no allocation */
 };
 
 static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -66,54 +62,57 @@ static int cursor_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
     struct table *t = CONTAINER_OF(table, struct table, base);
 
     assert_that(t->bulk->rows && !t->cursor.bulk); /* by bulk_run alone, one at a time */
-    t->cursor = (struct cursor){.bulk = t->bulk};
+    t->cursor = (struct bulk_cursor){.bulk = t->bulk};
     *ret = &t->cursor.base;
     return SQLITE_OK;
 }
 
+static struct bulk_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
+{
+    return CONTAINER_OF(cursor, struct bulk_cursor, base);
+}
+
 static int cursor_close(sqlite3_vtab_cursor *cursor)
 {
-    CONTAINER_OF(cursor, struct cursor, base)->bulk = NULL;
+    cursor_of(cursor)->bulk = NULL;
     return SQLITE_OK;
 }
 
 static int cursor_first(sqlite3_vtab_cursor *cursor, int plan, const char *text, int argc,
                         sqlite3_value **argv)
 {
+    struct bulk_cursor *c = cursor_of(cursor);
+
     (void)plan, (void)text, (void)argc, (void)argv;
-    CONTAINER_OF(cursor, struct cursor, base)->at = 0;
+    c->row = c->bulk->rows;
+    c->left = c->bulk->count;
     return SQLITE_OK;
 }
 
 static int cursor_next(sqlite3_vtab_cursor *cursor)
 {
-    CONTAINER_OF(cursor, struct cursor, base)->at++;
+    struct bulk_cursor *c = cursor_of(cursor);
+
+    c->row += c->bulk->table->size;
+    c->left--;
     return SQLITE_OK;
 }
 
 static int cursor_is_over(sqlite3_vtab_cursor *cursor)
 {
-    const struct cursor *c = CONTAINER_OF(cursor, struct cursor, base);
-
-    return c->at >= c->bulk->count;
-}
-
-static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
-{
-    const struct cursor *c = CONTAINER_OF(cursor, struct cursor, base);
-    const struct bulk_table *t = c->bulk->table;
-
-    t->column(ctx, (const char *)c->bulk->rows + c->at * t->size, at);
-    return SQLITE_OK;
+    return cursor_of(cursor)->left == 0;
 }
 
 static int cursor_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
 {
-    *ret = (sqlite3_int64)CONTAINER_OF(cursor, struct cursor, base)->at;
+    const struct bulk_cursor *c = cursor_of(cursor);
+
+    *ret = (sqlite3_int64)(c->bulk->count - c->left);
     return SQLITE_OK;
 }
 
-/* No xCreate: the table is there without being made, and nobody can make another. */
+/* No xCreate: the table is there without being made, and nobody can make another.  xColumn is
+ * that of the table, called for every column of every row: nothing stands between. */
 static const sqlite3_module module = {
     .xConnect = table_connect,
     .xDisconnect = table_disconnect,
@@ -123,7 +122,6 @@ static const sqlite3_module module = {
     .xFilter = cursor_first,
     .xNext = cursor_next,
     .xEof = cursor_is_over,
-    .xColumn = cursor_column,
     .xRowid = cursor_rowid,
 };
 
@@ -132,8 +130,10 @@ int bulk_set_up(struct conn *c)
     int rc = SQLITE_OK;
 
     for (int i = 0; i < BULK_COUNT && rc == SQLITE_OK; i++) {
-        c->bulks[i] = (struct bulk){.table = &bulk_tables[i]};
-        rc = sqlite3_create_module_v2(c->db, bulk_tables[i].name, &module, &c->bulks[i], NULL);
+        struct bulk *b = &c->bulks[i];
+        *b = (struct bulk){.table = &bulk_tables[i], .module = module};
+        b->module.xColumn = bulk_tables[i].column;
+        rc = sqlite3_create_module_v2(c->db, bulk_tables[i].name, &b->module, b, NULL);
     }
     return rc;
 }

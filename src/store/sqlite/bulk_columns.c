@@ -26,9 +26,25 @@ static void give_bytes(sqlite3_context *ctx, pawl_str s)
         sqlite3_result_blob64(ctx, s.ptr, s.len, SQLITE_STATIC);
 }
 
-static void event_column(sqlite3_context *ctx, const void *row, int at)
+/* Sums are apart from the columns, which need no registers of their own. */
+static NOINLINE void give_event_sum(sqlite3_context *ctx, uint64_t uid, const pawl_event *e)
 {
-    const struct pending_event *p = row;
+    give_id(ctx, sum_join(e->seq, sum_event(uid, e)));
+}
+
+static NOINLINE void give_row_sum(sqlite3_context *ctx, uint64_t uid, const pawl_row *r)
+{
+    sqlite3_result_int64(ctx, sum_row(uid, r));
+}
+
+static NOINLINE void give_entry_sum(sqlite3_context *ctx, const pawl_queue_entry *e)
+{
+    give_id(ctx, sum_join(e->bytes, sum_entry(e)));
+}
+
+static int event_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
+{
+    const struct pending_event *p = bulk_row(cursor);
     const pawl_event *e = p->event;
 
     switch (at) {
@@ -42,7 +58,7 @@ static void event_column(sqlite3_context *ctx, const void *row, int at)
         give_id(ctx, e->execution);
         break;
     case 3:
-        give_id(ctx, sum_join(e->seq, sum_event(p->uid, e)));
+        give_event_sum(ctx, p->uid, e);
         break;
     case 4:
         give_id(ctx, p->prev);
@@ -66,11 +82,12 @@ static void event_column(sqlite3_context *ctx, const void *row, int at)
         sqlite3_result_int64(ctx, e->at_ms);
         break;
     }
+    return SQLITE_OK;
 }
 
-static void row_column(sqlite3_context *ctx, const void *row, int at)
+static int row_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const struct pending_row *p = row;
+    const struct pending_row *p = bulk_row(cursor);
     const pawl_row *r = p->row;
 
     switch (at) {
@@ -117,14 +134,15 @@ static void row_column(sqlite3_context *ctx, const void *row, int at)
         give_text(ctx, r->parent_id);
         break;
     default:
-        sqlite3_result_int64(ctx, sum_row(p->uid, r));
+        give_row_sum(ctx, p->uid, r);
         break;
     }
+    return SQLITE_OK;
 }
 
-static void head_column(sqlite3_context *ctx, const void *row, int at)
+static int head_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const struct pending_row *p = row;
+    const struct pending_row *p = bulk_row(cursor);
 
     switch (at) {
     case 0:
@@ -143,28 +161,31 @@ static void head_column(sqlite3_context *ctx, const void *row, int at)
         sqlite3_result_int64(ctx, p->row->updated_ms);
         break;
     }
+    return SQLITE_OK;
 }
 
-static void local_column(sqlite3_context *ctx, const void *row, int at)
+static int local_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const struct pending_work *p = row;
+    const struct pending_work *p = bulk_row(cursor);
 
     give_id(ctx, at == 0 ? p->id : p->lock_epoch);
+    return SQLITE_OK;
 }
 
-static void fresh_column(sqlite3_context *ctx, const void *row, int at)
+static int fresh_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const struct pending_work *p = row;
+    const struct pending_work *p = bulk_row(cursor);
 
     if (at == 1)
         give_text(ctx, p->name);
     else
         give_id(ctx, at == 0 ? p->id : p->lock_epoch);
+    return SQLITE_OK;
 }
 
-static void entry_column(sqlite3_context *ctx, const void *row, int at)
+static int entry_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const pawl_queue_entry *e = row;
+    const pawl_queue_entry *e = bulk_row(cursor);
 
     switch (at) {
     case 0:
@@ -195,7 +216,7 @@ static void entry_column(sqlite3_context *ctx, const void *row, int at)
         sqlite3_result_int64(ctx, e->deliveries);
         break;
     case 9:
-        give_id(ctx, sum_join(e->bytes, sum_entry(e)));
+        give_entry_sum(ctx, e);
         break;
     case 10:
         give_bytes(ctx, e->note);
@@ -207,6 +228,7 @@ static void entry_column(sqlite3_context *ctx, const void *row, int at)
         give_bytes(ctx, e->attrs);
         break;
     }
+    return SQLITE_OK;
 }
 
 /* Their ids as text. */
@@ -224,9 +246,9 @@ static void give_lock_entries(sqlite3_context *ctx, const pawl_queue_lock *l)
                           SQLITE_UTF8);
 }
 
-static void update_column(sqlite3_context *ctx, const void *row, int at)
+static int update_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const pawl_entry_update *u = row;
+    const pawl_entry_update *u = bulk_row(cursor);
 
     switch (at) {
     case 0:
@@ -251,17 +273,19 @@ static void update_column(sqlite3_context *ctx, const void *row, int at)
         sqlite3_result_int64(ctx, u->deliveries);
         break;
     }
+    return SQLITE_OK;
 }
 
-static void drop_column(sqlite3_context *ctx, const void *row, int at)
+static int drop_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
     (void)at;
-    give_id(ctx, *(const uint64_t *)row);
+    give_id(ctx, *(const uint64_t *)bulk_row(cursor));
+    return SQLITE_OK;
 }
 
-static void lock_column(sqlite3_context *ctx, const void *row, int at)
+static int lock_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const pawl_queue_lock *l = row;
+    const pawl_queue_lock *l = bulk_row(cursor);
 
     switch (at) {
     case 0:
@@ -283,6 +307,7 @@ static void lock_column(sqlite3_context *ctx, const void *row, int at)
         give_lock_entries(ctx, l);
         break;
     }
+    return SQLITE_OK;
 }
 
 /* clang-format off */

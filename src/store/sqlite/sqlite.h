@@ -74,7 +74,8 @@ enum bulk_kind {
 
 struct bulk {
     const struct bulk_table *table;
-    const void *rows; /* while its statement runs */
+    sqlite3_module module; /* its own, for the columns */
+    const char *rows;      /* while its statement runs */
     size_t count;
 };
 

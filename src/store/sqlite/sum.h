@@ -51,14 +51,12 @@ static inline uint64_t sum_numbers(uint64_t h, uint64_t a, uint64_t b)
 /* Sixteen bytes at a time; the last sixteen may overlap those before. */
 static inline uint64_t sum_text(uint64_t h, pawl_str s)
 {
-    const char *at = s.ptr;
-    size_t left = s.len;
-    if (left <= 8)
-        return left ? sum_mix(sum_few(at, left) ^ SUM_A ^ h, left + SUM_B) : h + SUM_A;
-    for (; left > 16; left -= 16, at += 16)
+    if (s.len <= 8)
+        return s.len ? sum_mix(sum_few(s.ptr, s.len) ^ SUM_A ^ h, s.len + SUM_B) : h + SUM_A;
+    const char *at = s.ptr, *last = at + s.len - 8;
+    for (; last - at > 8; at += 16)
         h = sum_mix(word_at(at) ^ SUM_A ^ h, word_at(at + 8) + SUM_B);
-    const char *last = at + left - 8;
-    if (left < 8) /* then there were sixteen before */
+    if (last < at) /* fewer than eight are left, and there were sixteen before */
         at = last - 8;
     return sum_mix(word_at(at) ^ SUM_A ^ h, word_at(last) + SUM_B + s.len);
 }
