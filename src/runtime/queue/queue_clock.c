@@ -93,14 +93,14 @@ static pawl_status tick(pawl_runtime *rt, struct seat *s)
 static bool look_at(pawl_runtime *rt, pawl_str name)
 {
     struct queue_desk *d = rt->desk;
-    struct seat *s = map_gets(&d->seats, name);
+    struct seat *s = seat_find(d, name);
     if (s && desk_rests(rt, &s->due))
         return false;
     pawl_status rc = seat_open(rt, name, &s);
     if (rc == PAWL_OK)
         rc = tick(rt, s);
     if (rc == PAWL_CORRUPT) {
-        s = map_gets(&d->seats, name);
+        s = seat_find(d, name);
         desk_rest(rt, &s->due);
     } else if (rc != PAWL_OK) {
         d->look_due = true;
@@ -296,7 +296,7 @@ void queue_look(pawl_runtime *rt)
     d->later = NULL;
     d->later_end = &d->later;
     for (struct queue_req *r = later; r; r = r->next) {
-        struct seat *s = map_gets(&d->seats, pawl_s(r->args.queue));
+        struct seat *s = seat_find(d, pawl_s(r->args.queue));
         if (s)
             s->held = false;
     }

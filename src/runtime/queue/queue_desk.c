@@ -33,10 +33,16 @@ static void *alloc(size_t size)
 
 static const struct queue_env env = {alloc, free};
 
+struct seat *seat_find(const struct queue_desk *d, pawl_str name)
+{
+    struct seat *s = d->newest; /* most often the one before */
+    return s && pawl_str_eq(s->name, name) ? s : map_gets(&d->seats, name);
+}
+
 static struct queue *group_open(void *user, pawl_str name)
 {
     pawl_runtime *rt = user;
-    struct seat *s = map_gets(&rt->desk->seats, name);
+    struct seat *s = seat_find(rt->desk, name);
     return s ? s->q : NULL;
 }
 
@@ -302,7 +308,7 @@ static pawl_status load_queue(pawl_runtime *rt, pawl_str name, struct queue **re
 pawl_status seat_open(pawl_runtime *rt, pawl_str name, struct seat **ret)
 {
     struct queue_desk *d = rt->desk;
-    struct seat *s = *ret = map_gets(&d->seats, name);
+    struct seat *s = *ret = seat_find(d, name);
     if (s && s->q) {
         if (d->newest != s) {
             unlink_seat(d, s);

@@ -193,7 +193,7 @@ void queue_handle(pawl_runtime *rt, struct queue_req *req)
         queue_refuse(req, PAWL_LOST, "this answer is no longer wanted");
         return;
     }
-    struct seat *s = map_gets(&rt->desk->seats, pawl_s(req->args.queue));
+    struct seat *s = seat_find(rt->desk, pawl_s(req->args.queue));
     if (s && s->held) {
         queue_put_off(rt, s, req);
         return;

@@ -82,7 +82,7 @@ void queue_seal_removals(pawl_runtime *rt)
     d->removals_end = &d->removals;
     for (struct queue_req *next; req; req = next) {
         next = req->next;
-        remove_now(rt, map_gets(&d->seats, pawl_s(req->args.queue)), req);
+        remove_now(rt, seat_find(d, pawl_s(req->args.queue)), req);
     }
 }
 

@@ -39,7 +39,7 @@ static pawl_status seat_for(pawl_runtime *rt, pawl_str name, struct seat **ret)
 /* Its queue is damaged: the letter, and nobody else, waits. */
 static void wait_for_queue(pawl_runtime *rt, struct letter *l, pawl_str queue)
 {
-    struct seat *s = map_gets(&rt->desk->seats, queue);
+    struct seat *s = seat_find(rt->desk, queue);
     desk_rest(rt, &s->due);
     hold_letter(rt, l, rt->now_ms + (s->due.until_ms - rt_mono(rt)));
 }
