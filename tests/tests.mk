@@ -11,7 +11,7 @@ WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 ALL.test_examples := -Wl,--whole-archive
 LIBS.test_jansson := -ljansson
 LIBS.test_sqlite_open := -Wl,--wrap=fsync,--wrap=statfs,--wrap=statvfs
-LIBS.test_client_memory := -Wl,--wrap=malloc,--wrap=calloc
+LIBS.test_client_memory := $(WRAP)
 LIBS.test_jsonl := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=rename
 $(foreach t,buf vec map heap json httpd,$(eval LIBS.test_$(t) := $(WRAP)))
 LIBS.test_httpd += -Wl,--wrap=send,--wrap=sendmsg,--wrap=gnutls_init,--wrap=http_tls_free

@@ -6,23 +6,37 @@
 #include "pawl/runtime.h"
 #include "pawl/worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool none_left;
+static int until_none = -1; /* so many allocations more; negative: any number */
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_malloc(size_t n);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
 void *__wrap_calloc(size_t n, size_t size);
+
+static bool is_none(void)
+{
+    return none_left || (until_none >= 0 && until_none-- == 0);
+}
 
 void *__wrap_malloc(size_t n)
 {
-    return none_left ? NULL : __real_malloc(n);
+    return is_none() ? NULL : __real_malloc(n);
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-    return none_left ? NULL : __real_calloc(n, size);
+    return is_none() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return is_none() ? NULL : __real_realloc(p, n);
 }
 
 static void never(void *arg, const pawl_worker_reply *reply)
@@ -67,5 +81,46 @@ TEST(every_call_without_memory_has_a_text)
     told(pawl_worker_abandon(c, "w1.0", 1000, never, NULL, &err), &err);
     none_left = false;
     pawl_runtime_close(rt);
+    pawl_app_free(app);
+}
+
+static pawl_result nothing(pawl_activity *act, pawl_str input)
+{
+    return pawl_ok_str(act, input);
+}
+
+static pawl_result no_code(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_done_str(ctx, input);
+}
+
+/* So many names that maps and lists grow: each allocation of each of them fails once. */
+TEST(a_registration_without_memory_says_so_and_can_be_made_again)
+{
+    pawl_app *app = pawl_app_new();
+    for (int i = 0; i < 40; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "N%d", i);
+        for (int n = 0;; n++) {
+            until_none = n;
+            pawl_status rc = pawl_register_activity(app, name, nothing);
+            bool all = until_none >= 0;
+            until_none = -1;
+            ck_assert_msg(rc == PAWL_OK || (rc == PAWL_NO_MEMORY && !all), "%s %d: %d", name, n,
+                          rc);
+            ck_assert_int_eq(pawl_app_has_activity(app, name), rc == PAWL_OK);
+            if (rc == PAWL_OK)
+                break;
+        }
+        for (int n = 0;; n++) {
+            until_none = n;
+            pawl_status rc = pawl_register_orchestration(app, name, "1.0.0", no_code);
+            until_none = -1;
+            ck_assert_msg(rc == PAWL_OK || rc == PAWL_NO_MEMORY, "%s %d: %d", name, n, rc);
+            ck_assert_int_eq(pawl_app_has_orchestration(app, name, "1.0.0"), rc == PAWL_OK);
+            if (rc == PAWL_OK)
+                break;
+        }
+    }
     pawl_app_free(app);
 }

@@ -219,7 +219,7 @@ pawl_status pawl_register_orchestration_with(pawl_app *app, const char *name, co
     else
         code_entry_free(e);
     pthread_mutex_unlock(&app->lock);
-    if (!slot)
+    if (!slot || (!added && !registry_code(app, pawl_s(name), pawl_s(version))))
         return PAWL_NO_MEMORY;
     if (!added) {
         error_set(&err, PAWL_EXISTS, "orchestration '%s' %s is registered twice", name, version);
@@ -264,11 +264,11 @@ pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_ac
         free(e);
     }
     pthread_mutex_unlock(&app->lock);
-    if (!slot)
+    const struct activity_entry *there = registry_activity(app, pawl_s(name));
+    if (!slot || !there)
         return PAWL_NO_MEMORY;
     if (!added) {
-        const char *owner =
-            module_of(app, (const void *)(size_t)registry_activity(app, pawl_s(name))->fn);
+        const char *owner = module_of(app, (const void *)(size_t)there->fn);
         error_set(&err, PAWL_EXISTS, "activity '%s' is registered twice%s%s%s", name,
                   owner ? "; " : "", owner ? owner : "",
                   owner ? " has it: put what both need into a module of its own, and load that, too"

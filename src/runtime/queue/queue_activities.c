@@ -92,10 +92,9 @@ static pawl_result ack_activity(pawl_activity *act, pawl_str input)
     return hand_in(act, &request, input);
 }
 
-void queue_register_activities(pawl_app *app)
+bool queue_register_activities(pawl_app *app)
 {
-    if (pawl_app_has_activity(app, ENGINE_QUEUE_POP))
-        return;
-    (void)pawl_register_activity(app, ENGINE_QUEUE_POP, pop_activity);
-    (void)pawl_register_activity(app, ENGINE_QUEUE_ACK, ack_activity);
+    return pawl_app_has_activity(app, ENGINE_QUEUE_ACK) ||
+           (pawl_register_activity(app, ENGINE_QUEUE_POP, pop_activity) != PAWL_NO_MEMORY &&
+            pawl_register_activity(app, ENGINE_QUEUE_ACK, ack_activity) != PAWL_NO_MEMORY);
 }

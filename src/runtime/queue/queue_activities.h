@@ -10,7 +10,7 @@
 
 #include "runtime/queue/queue_desk.h"
 
-/* The activities behind pawl_queue_pop() and pawl_queue_ack(). */
-void queue_register_activities(pawl_app *app);
+/* The activities behind pawl_queue_pop() and pawl_queue_ack(); false: no memory. */
+bool queue_register_activities(pawl_app *app);
 
 #endif

@@ -85,8 +85,7 @@ bool queue_desk_open(pawl_runtime *rt)
                                     .random = group_random};
     queue_group_begin(&d->group);
     rt->desk = d;
-    queue_register_activities(rt->app);
-    return true;
+    return queue_register_activities(rt->app);
 }
 
 /* ---- Seats ------------------------------------------------------------------- */
