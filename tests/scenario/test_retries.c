@@ -64,6 +64,79 @@ SCENARIO(s08_schedule_to_close_is_right_after_the_clock_was_set_back)
     limit_after_the_clock_went_back(s, PAWL_CALL_OPTS(.schedule_to_close_ms = 1000));
 }
 
+/* Of calls that are under way here time is known, whatever the clock says. */
+static int64_t cancelled_after;
+
+static pawl_result overstays(pawl_activity *act, pawl_str input)
+{
+    struct scene *s = scene_of(act);
+    scene_count(act);
+    s->now -= 3600000;
+    for (int i = 1; i < 30 && !pawl_activity_cancelled(act); i++) {
+        s->now += 50;
+        s->mono += 50;
+        cancelled_after = 50 * i;
+        (void)pawl_runtime_step(s->rt, 0);
+    }
+    return pawl_ok_str(act, input);
+}
+
+SCENARIO(s08_a_call_under_way_ends_in_time_though_the_clock_was_set_back)
+{
+    scene_activity(s, "Over", overstays);
+    call(s, "Over:x", PAWL_CALL_OPTS(.schedule_to_close_ms = 1000));
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_FAILED, "timeout: schedule-to-close of 1000 ms");
+    expect_is(cancelled_after, 1000);
+    expect_text(completion(s), "\"kind\":\"schedule_to_close\"");
+}
+
+/* Taken up after the clock was set back: it has no more than its whole limit. */
+SCENARIO(s08_a_call_taken_up_later_ends_in_time_though_the_clock_was_set_back)
+{
+    call(s, "Over:x", PAWL_CALL_OPTS(.schedule_to_close_ms = 1000));
+    s->now -= 3600000;
+    scene_activity(s, "Over", overstays);
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_FAILED, "timeout: schedule-to-close of 1000 ms");
+    expect_is(cancelled_after, 1000);
+}
+
+#define AT_ONCE 64 /* activities in a step */
+
+static pawl_result goes_back(pawl_activity *act, pawl_str input)
+{
+    struct scene *s = scene_of(act);
+    s->now -= 3600000 - 1000;
+    s->mono += 1000;
+    (void)pawl_runtime_step(s->rt, 0); /* as many begin as one step runs; the rest has waited */
+    return pawl_ok_str(act, input);
+}
+
+static pawl_result calls_many(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task tasks[AT_ONCE + 6];
+    int ok = 0, late = 0;
+    for (size_t i = 0; i < AT_ONCE + 6; i++)
+        tasks[i] = pawl_start_with(ctx, i ? "Echo" : "Back", input, policy);
+    for (size_t i = 0; i < AT_ONCE + 6; i++) {
+        pawl_result r = pawl_await(ctx, tasks[i]);
+        ok += r.ok;
+        late += r.kind == PAWL_RESULT_SCHEDULE_TO_START && r.attempts == 0;
+    }
+    return pawl_donef(ctx, "%d in time, %d late", ok, late);
+}
+
+SCENARIO(s08_a_call_that_waits_here_ends_in_time_though_the_clock_was_set_back)
+{
+    policy = PAWL_CALL_OPTS(.schedule_to_start_ms = 1000);
+    scene_activity(s, "Back", goes_back);
+    scene_flow(s, "Many", calls_many);
+    scene_start(s, "Many", "i", "x");
+    scene_settle(s);
+    scene_expect(s, "i", PAWL_COMPLETED, "65 in time, 5 late");
+}
+
 #define ONE_CALL                                                                                   \
     "OrchestrationStarted ActivityScheduled#1 ActivityCompleted#1 OrchestrationCompleted"
 #define ONE_FAILED "OrchestrationStarted ActivityScheduled#1 ActivityFailed#1 OrchestrationFailed"

@@ -100,7 +100,9 @@ struct job {
     enum { CANCEL_NONE, CANCEL_QUEUED, CANCEL_CALLING } cancel_state;
     pthread_t cancel_caller; /* who calls */
     struct job *next_cancelled;
-    struct heap_node limit; /* [engine] start-to-close or heartbeat, mono clock */
+    struct heap_node limit; /* [engine] the earliest of its limits, mono clock */
+    int64_t start_by_ms;    /* [engine] mono: schedule-to-start, schedule-to-close */
+    int64_t close_by_ms;
     enum job_verdict verdict;
     char *result; /* owned */
     size_t result_len;

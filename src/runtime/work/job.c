@@ -11,6 +11,7 @@
 #include "runtime/work/cancel.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
+#include "runtime/work/overdue.h"
 #include "runtime/work/retry.h"
 #include "runtime/work/worker.h"
 #include "store/store.h"
@@ -216,6 +217,28 @@ static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout,
     job_cancel(job);
 }
 
+/* When to look at it next.  While it is queued the clock of the attempt stands, that of the call
+ * does not. */
+static int64_t next_look(const struct job *job, int64_t began, int64_t now)
+{
+    if (began)
+        return job_limit(job, atomic_load(&job->beat_ms), began);
+    int64_t at = job->start_by_ms < job->close_by_ms ? job->start_by_ms : job->close_by_ms;
+    bool attempt = job->policy.start_to_close_ms || job->policy.heartbeat_ms;
+    return attempt && now + 1000 < at ? now + 1000 : at;
+}
+
+/* Its call took too long, or waited too long; the clock of the store may have been set back. */
+static bool is_overdue(pawl_runtime *rt, struct job *job, int64_t began, int64_t now)
+{
+    bool waits = !began && now >= job->start_by_ms;
+    if (now >= job->close_by_ms)
+        overdue_close(rt, &job->work, &job->policy, began != 0);
+    else if (waits)
+        overdue_start(rt, &job->work, &job->policy);
+    return now >= job->close_by_ms || waits;
+}
+
 void job_look_limits(pawl_runtime *rt)
 {
     int64_t now = rt_mono(rt);
@@ -224,13 +247,16 @@ void job_look_limits(pawl_runtime *rt)
         struct job *job = CONTAINER_OF(top, struct job, limit);
         heap_remove(&rt->jobs.limits, top);
         int64_t began = atomic_load(&job->began_ms);
-        int64_t at = began ? job_limit(job, atomic_load(&job->beat_ms), began)
-                           : now + 1000; /* still queued: the clock of the attempt stands */
+        int64_t at = next_look(job, began, now);
+        if (at <= now && stage_has_work(rt, job->work.id))
+            at = now + 1; /* its result came in time and is on the way */
         if (at > now) {
             top->key = at;
             need_memory(heap_push(&rt->jobs.limits, top));
             continue;
         }
+        if (is_overdue(rt, job, began, now))
+            continue;
         bool silent = !job->policy.start_to_close_ms || now < began + job->policy.start_to_close_ms;
         char text[120];
         (void)snprintf(

@@ -64,11 +64,16 @@ void job_free(struct job *job)
     free(job);
 }
 
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 int64_t job_limit(const struct job *job, int64_t beat_ms, int64_t began_ms)
 {
-    int64_t at = INT64_MAX;
+    int64_t at = job->close_by_ms;
     if (job->policy.start_to_close_ms)
-        at = began_ms + job->policy.start_to_close_ms;
+        at = earlier(at, began_ms + job->policy.start_to_close_ms);
     if (job->policy.heartbeat_ms && beat_ms + job->policy.heartbeat_ms < at)
         at = beat_ms + job->policy.heartbeat_ms;
     return at;
@@ -98,12 +103,26 @@ int64_t job_next_limit(pawl_runtime *rt)
     return top ? top->key : INT64_MAX;
 }
 
+/* When a call that was made at `scheduled_ms` has taken `limit_ms`, by the clock that nobody
+ * sets.  Never more than all of it from now on. */
+static int64_t used_up(const pawl_runtime *rt, int64_t scheduled_ms, int64_t limit_ms, int64_t mono)
+{
+    int64_t left = scheduled_ms + limit_ms - rt->now_ms;
+    if (!limit_ms)
+        return INT64_MAX;
+    return mono + (left < 0 ? 0 : earlier(left, limit_ms));
+}
+
 void job_watch(pawl_runtime *rt, struct job *job)
 {
-    if (!job->policy.start_to_close_ms && !job->policy.heartbeat_ms)
+    const struct call_policy *p = &job->policy;
+    if (!p->start_to_close_ms && !p->heartbeat_ms && !p->schedule_to_close_ms &&
+        !p->schedule_to_start_ms)
         return;
-    int64_t now = rt_mono(rt);
-    job->limit.key = job_limit(job, now, now);
+    int64_t now = rt_mono(rt), made_ms = job->work.scheduled_ms;
+    job->close_by_ms = used_up(rt, made_ms, p->schedule_to_close_ms, now);
+    job->start_by_ms = used_up(rt, made_ms, job->work.attempt ? 0 : p->schedule_to_start_ms, now);
+    job->limit.key = earlier(job_limit(job, now, now), job->start_by_ms);
     job->limit.tie = ++rt->jobs.tie;
     need_memory(heap_push(&rt->jobs.limits, &job->limit));
 }

@@ -14,6 +14,26 @@
 
 #include <stdio.h>
 
+void overdue_close(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p, bool running)
+{
+    pawl_str why =
+        pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-close of %lld ms%s%.*s",
+                        (long long)p->schedule_to_close_ms,
+                        w->last_error.len ? "; last error: " : "", PAWL_FMT(w->last_error));
+    retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_CLOSE, w->attempt + running - w->crashes, why,
+                  false, NULL);
+    job_withdraw(rt, w->id);
+}
+
+void overdue_start(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p)
+{
+    pawl_str why =
+        pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-start of %lld ms: no worker took it",
+                        (long long)p->schedule_to_start_ms);
+    retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, why, false, NULL);
+    job_withdraw(rt, w->id);
+}
+
 static void look_at_row(pawl_runtime *rt, const pawl_work *w)
 {
     struct job *job = job_find(rt, w->id);
@@ -23,19 +43,9 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
     bool started = running || w->attempt;
     char text[120];
     if (p.schedule_to_close_ms && rt->now_ms >= w->scheduled_ms + p.schedule_to_close_ms) {
-        pawl_str why =
-            pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-close of %lld ms%s%.*s",
-                            (long long)p.schedule_to_close_ms,
-                            w->last_error.len ? "; last error: " : "", PAWL_FMT(w->last_error));
-        job_withdraw(rt, w->id);
-        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_CLOSE, w->attempt + running - w->crashes, why,
-                      false, NULL);
+        overdue_close(rt, w, &p, running);
     } else if (!started && !w->lock_token.len && p.schedule_to_start_ms) {
-        (void)snprintf(text, sizeof(text),
-                       "timeout: schedule-to-start of %lld ms: no worker took it",
-                       (long long)p.schedule_to_start_ms);
-        job_withdraw(rt, w->id);
-        retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, pawl_s(text), false, NULL);
+        overdue_start(rt, w, &p);
     } else if (w->lock_token.len && !leased && !job) {
         lease_expired(rt, w, &p);
     } else if (leased) {
