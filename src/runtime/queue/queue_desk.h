@@ -86,8 +86,9 @@ void queue_desk_close(pawl_runtime *rt);
 /* Nothing runs any more: whoever waits for an answer hears that none will come. */
 void queue_refuse_all(pawl_runtime *rt);
 
+/* The seat of that name; NULL: there is none. */
+struct seat *seat_find(const struct queue_desk *d, pawl_str name);
 /* The seat with its queue in memory; else why the store did not answer, and *ret is NULL. */
-struct seat *seat_find(const struct queue_desk *d, pawl_str name); /* NULL: none is open */
 pawl_status seat_open(pawl_runtime *rt, pawl_str name, struct seat **ret);
 /* A read for this seat (NULL: for all) failed; its status.  Damage is the matter of this queue
  * alone: it is logged, and the caller refuses or rests.  With anything else the engine waits. */
