@@ -331,9 +331,7 @@ SCENARIO(e14_no_more_calls_at_once_than_threads_allowed)
     scene_flow(s, "Flow", call_by_name);
     for (int i = 0; i < 12; i++) {
         static const char *const names[] = {"Block", "Block2", "Block3"};
-        char id[8];
-        (void)snprintf(id, sizeof(id), "i%d", i);
-        scene_start(s, "Flow", id, names[i % 3]);
+        scene_start(s, "Flow", scene_id(s, "i", i), names[i % 3]);
     }
     for (int i = 0; i < 4; i++)
         ck_assert(wait_for(&began));
@@ -341,11 +339,8 @@ SCENARIO(e14_no_more_calls_at_once_than_threads_allowed)
     ck_assert_int_ne(sem_trywait(&began), 0); /* no fifth one */
     for (int i = 0; i < 12; i++)
         sem_post(&doors);
-    for (int i = 0; i < 12; i++) {
-        char id[8];
-        (void)snprintf(id, sizeof(id), "i%d", i);
-        expect_is(wait_end(s, id).state, PAWL_COMPLETED);
-    }
+    for (int i = 0; i < 12; i++)
+        expect_is(wait_end(s, scene_id(s, "i", i)).state, PAWL_COMPLETED);
 }
 
 /* Where no thread is kept, the name that runs least is next. */
