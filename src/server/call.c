@@ -120,6 +120,7 @@ static bool add_param(struct call *c, pawl_str raw)
         answer_error(c, 400, "invalid", "query parameter '%.*s' is given twice", PAWL_FMT(p->name));
         return false;
     }
+    p->bare = !equals;
     c->param_count++;
     return true;
 }
@@ -137,12 +138,18 @@ bool call_parse_query(struct call *c)
     return true;
 }
 
-const char *call_param(const struct call *c, const char *name)
+static const struct param *find_param(const struct call *c, const char *name)
 {
     for (size_t i = 0; i < c->param_count; i++)
         if (pawl_str_is(c->params[i].name, name))
-            return c->params[i].value.ptr;
+            return &c->params[i];
     return NULL;
+}
+
+const char *call_param(const struct call *c, const char *name)
+{
+    const struct param *p = find_param(c, name);
+    return p ? p->value.ptr : NULL;
 }
 
 static bool parse_whole(const char *text, int64_t *ret)
@@ -167,18 +174,21 @@ bool call_number(struct call *c, const char *name, int64_t min, int64_t max, int
     return false;
 }
 
+/* "?force" is yes; "?force=" comes from a variable that is not set, and is refused. */
 bool call_flag(struct call *c, const char *name, bool *ret)
 {
-    static const char *const yes[] = {"true", "1", "yes", "on", ""};
+    static const char *const yes[] = {"true", "1", "yes", "on"};
     static const char *const no[] = {"false", "0", "no", "off"};
-    const char *text = call_param(c, name);
-    if (!text)
+    const struct param *p = find_param(c, name);
+    if (!p)
         return true;
+    if (p->bare)
+        return *ret = true;
     for (size_t i = 0; i < COUNT_OF(yes); i++)
-        if (strcasecmp(text, yes[i]) == 0)
+        if (strcasecmp(p->value.ptr, yes[i]) == 0)
             return *ret = true;
     for (size_t i = 0; i < COUNT_OF(no); i++)
-        if (strcasecmp(text, no[i]) == 0) {
+        if (strcasecmp(p->value.ptr, no[i]) == 0) {
             *ret = false;
             return true;
         }
@@ -291,7 +301,7 @@ static void index_fields(struct fields *f, pawl_str object)
         return;
     json_begin(&it, object);
     while (f->count < COUNT_OF(f->items) && json_next(&it))
-        f->items[f->count++] = (struct param){it.key, it.value};
+        f->items[f->count++] = (struct param){.name = it.key, .value = it.value};
     f->more = f->count == COUNT_OF(f->items);
 }
 

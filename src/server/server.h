@@ -48,6 +48,7 @@ enum scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
 
 struct param {
     pawl_str name, value; /* decoded, NUL-terminated */
+    bool bare;            /* a word of the query without "=" */
 };
 
 /* The members of the object last asked for one, so that it is walked once. */

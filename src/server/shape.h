@@ -88,7 +88,10 @@ struct shape {
 
 /* What texts may look like; limits.c has the rules. */
 #define NO_CONTROLS "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"
-#define IS_ID       .min = 1, .max = LIMIT_INSTANCE_BYTES, .pattern = NO_CONTROLS
+/* As check_chosen_id() has it: not queue~NAME~NUMBER, which bound queues make. */
+#define CHOSEN_ID    "^(?!queue~.*~[0-9]+$)[^\\u0000-\\u001f\\u007f-\\u009f]*$"
+#define IS_ID        .min = 1, .max = LIMIT_INSTANCE_BYTES, .pattern = NO_CONTROLS
+#define IS_CHOSEN_ID .min = 1, .max = LIMIT_INSTANCE_BYTES, .pattern = CHOSEN_ID
 #define IS_NAME                                                                                    \
     .min = 1, .max = LIMIT_NAME_BYTES, .pattern = "^[^/\\u0000-\\u001f\\u007f-\\u009f]*$"
 #define IS_VERSION                                                                                 \

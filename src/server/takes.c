@@ -27,8 +27,8 @@ SHAPE(value, "Value", BODY_VALUE, NULL, "{\"approved\":true}");
 static const struct field start_fields[] = {
     TEXT("orchestration", NEEDED, "which one", IS_NAME),
     ANY("input", 0, "its input"),
-    TEXT("instance", OR_NULL, "the id; left out, one is made", IS_ID, .not_with = "id"),
-    TEXT("id", OR_NULL, "another name for instance", IS_ID, .not_with = "instance"),
+    TEXT("instance", OR_NULL, "the id; left out, one is made", IS_CHOSEN_ID, .not_with = "id"),
+    TEXT("id", OR_NULL, "another name for instance", IS_CHOSEN_ID, .not_with = "instance"),
     TEXT("version", OR_NULL, "of the code; left out, the newest", IS_VERSION),
     TRUTH("allow_unregistered", OR_NULL, "start it although its code is not registered", .otherwise = "false"),
     END

@@ -135,6 +135,8 @@ def test_seed_bodies_to_the_letter(server):
     is_(server.post(A, json.dumps({"lock_id": lock["lock_id"]})), 404, no % "No active lock found")
     for word in ("true", "1", "yes", "on", "TRUE"):
         assert pop(server, "s", "?require_ack=" + word) == {"items": [], "count": 0, "locked": False}
+    assert pop(server, "s", "?require_ack") == {"items": [], "count": 0, "locked": False}
+    is_(server.post(O + "?require_ack="), 400, no % "require_ack must be a boolean")   # a variable not set
     for word in ("false", "0", "no", "off"):
         assert pop(server, "s", "?require_ack=" + word) == {"items": [], "count": 0}
     assert server.post("/queue/s/push", '{"item":"%s"}' % ("x" * (1 << 20))).status == 413
