@@ -81,8 +81,10 @@ int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
         int ran = worker_run_here(rt, 64);
         int done = loop_once(rt);
         cancel_run_here(rt);
-        if (done != 0 || ran)
+        if (done != 0)
             return done;
+        if (ran) /* one that stepped itself has left nothing to commit: not yet at rest */
+            continue;
         int64_t until = loop_idle_until(rt);
         int64_t now = rt_mono(rt);
         if (until <= now || share_queued(rt))
