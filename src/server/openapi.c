@@ -41,9 +41,13 @@ static void write_parameter(struct call *c, pawl_json *w, const struct field *f,
 static void write_named(struct call *c, pawl_json *w, const struct route *r, pawl_str name,
                         const char *in)
 {
-    struct field unknown = {.name = pawl_mem_dup(c->mem, name).ptr, .kind = KIND_TEXT, .about = ""};
+    struct field f = {.name = pawl_mem_dup(c->mem, name).ptr, .kind = KIND_TEXT, .about = ""};
     const struct field *known = asks_of(r, name);
-    write_parameter(c, w, known ? known : &unknown, in);
+    if (known)
+        f = *known;
+    if (f.kind == KIND_TEXT && !f.pattern && !f.words)
+        f.pattern = "^[^\\u0000]*$"; /* as percent_decode() has it */
+    write_parameter(c, w, &f, in);
 }
 
 /* Headers that a handler looks at. */

@@ -94,10 +94,12 @@ struct shape {
 #define IS_CHOSEN_ID .min = 1, .max = LIMIT_INSTANCE_BYTES, .pattern = CHOSEN_ID
 #define IS_NAME                                                                                    \
     .min = 1, .max = LIMIT_NAME_BYTES, .pattern = "^[^/\\u0000-\\u001f\\u007f-\\u009f]*$"
+/* Words with dots between; a number in a pre-release has no leading zero. */
+#define PRE_WORD "(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 #define IS_VERSION                                                                                 \
     .min = 5, .max = LIMIT_VERSION_BYTES,                                                          \
     .pattern = "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)"                              \
-               "(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$"
+               "(-" PRE_WORD "(\\." PRE_WORD ")*)?(\\+[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?$"
 #define IS_CURSOR .max = 16, .pattern = "^([0-9a-f]*[1-9a-f][0-9a-f]*)?$"
 #define STATES    "pending running completed failed cancelled suspended blocked continued_as_new"
 

@@ -134,7 +134,7 @@ struct resident {
     const struct code_entry *code;
     struct stage *stage; /* in the group being built; NULL: none */
     bool doomed;         /* evict after the commit */
-    bool piled;          /* letters wait as rows since it was loaded */
+    bool piled;          /* letters wait as rows, or may */
     bool taken_known;    /* peek-lock mode: `taken` is filled in */
     struct map taken;    /* ids of raises its history holds */
     size_t bytes;        /* counted in rt->residents.bytes */

@@ -226,6 +226,8 @@ static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *
     stage_row_changed(s);
     if (!open_next(rt, r, s) || !open_in_place(rt, r, s, &end, code, outcome, finding))
         return false;
+    s->unpile = s->unpile || r->piled; /* a cancel waited for this execution */
+    r->piled = false;
     if (*outcome == ENGINE_ENDED && turn_is_between(r->x)) {
         continue_later(rt, s, (pawl_str){0}, false);
         *outcome = ENGINE_WAITING;

@@ -178,6 +178,8 @@ enum ready_result load_execution(pawl_runtime *rt, struct resident *r,
     if (ready != READY_OK) {
         execution_destroy(r->x);
         r->x = NULL;
+    } else if (execution_end(r->x).kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW) {
+        r->piled = true; /* a cancel may wait for the next execution since before */
     }
     resident_weigh(rt, r);
     return ready;
