@@ -119,6 +119,10 @@ class World:
             assert got.get("status") == "completed", (name, got)
             if body is None:
                 assert got["output"] == sum(range(1, STEPS + 1)), got
+        for state in ("pending", "running"):    # refused ones may be there, and end like the others
+            while self.server.get("/api/v1/instances?status=" + state).json["instances"]:
+                assert time.monotonic() < end, "one is still " + state
+                time.sleep(0.05)
         assert self.server.stop() == 0, self.server.log_text()[-2000:]
         self.check_rows()
 
