@@ -7,19 +7,14 @@
  * through the inbox; the blocking form waits for the callback of the submit
  * form.
  */
-#include "runtime/api/client.h"
-
 #include "base/limits.h"
 #include "base/misuse.h"
-#include "base/rand.h"
-#include "runtime/core/health.h"
-#include "runtime/core/here.h"
+#include "runtime/api/waiter.h"
+#include "runtime/core/gate.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registered.h"
 #include "runtime/core/registry.h"
-#include "runtime/life/run.h"
-#include "runtime/loop/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,45 +103,6 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
     return false;
 }
 
-bool client_may_write(pawl_client *c, pawl_error *err)
-{
-    if (!is_there(c, "a client call", "a client", err))
-        return false;
-    pawl_runtime *rt = c->rt;
-    if (engine_on_fiber()) {
-        error_set(err, PAWL_MISUSE,
-                  "client calls are not for orchestrations: use an activity, a child or a "
-                  "detached start");
-        return false;
-    }
-    if (here_is_forked(rt, err))
-        return false;
-    if (rt->opts.read_only) {
-        error_set(err, PAWL_MISUSE, "this runtime was opened to look only");
-        return false;
-    }
-    if (health_is_dead(rt)) {
-        error_set(err, health_dead(rt), "the runtime has stopped: %s",
-                  pawl_status_text(health_dead(rt)));
-        return false;
-    }
-    return true;
-}
-
-bool client_may_block(pawl_client *c, pawl_error *err)
-{
-    if (!is_there(c, "a client call", "a client", err))
-        return false;
-    if (here_is_forked(c->rt, err))
-        return false;
-    if (!here_is_engine(c->rt))
-        return true;
-    error_set(err, PAWL_MISUSE,
-              "a blocking call inside a callback would wait for itself: submit it with a callback "
-              "of its own, or call from another thread");
-    return false;
-}
-
 /* ---- Submit ----------------------------------------------------------------------- */
 
 void pawl_client_hold(void)
@@ -166,76 +122,45 @@ pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl
     pawl_error *err = reterr ? reterr : &local;
     pawl_request room;
     const pawl_request *q;
-    if (!client_may_write(c, err) || !IS_THERE(request, "a request", err) ||
+    if (!gate_pass(c, GATE_WRITES, err) || !IS_THERE(request, "a request", err) ||
         !(q = OPTIONS_OF(&room, request, "pawl_request", err)) || !check_request(c->rt, q, err))
         return err->status;
-    pawl_runtime *rt = c->rt;
     struct request *req = request_create(q, fn, arg);
-    if (!req) {
-        error_set(err, PAWL_NO_MEMORY, "out of memory");
-        return PAWL_NO_MEMORY;
-    }
-    if (inbox_post(rt, &req->item))
-        return PAWL_OK;
-    free(req);
-    error_set(err, PAWL_SHUTDOWN, "the runtime is closing");
-    return PAWL_SHUTDOWN;
+    if (!req)
+        return gate_no_memory(err);
+    pawl_status rc = gate_post(c, &req->item, err);
+    if (rc != PAWL_OK)
+        free(req);
+    return rc;
 }
 
 /* ---- The blocking form -------------------------------------------------------------- */
 
-struct waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t done_cond;
-    bool done;
+struct client_waiter {
+    struct waiter waiter;
     pawl_reply *reply;
 };
 
 static void take_reply(void *arg, const pawl_reply *reply)
 {
-    struct waiter *w = arg;
-    pthread_mutex_lock(&w->lock);
-    *w->reply = *reply;
-    w->done = true;
-    pthread_cond_signal(&w->done_cond);
-    pthread_mutex_unlock(&w->lock);
-}
-
-/* On the thread that steps the engine nobody else will: step until answered. */
-static void step_until(pawl_runtime *rt, struct waiter *w)
-{
-    while (!w->done)
-        if (runtime_step_blocked(rt) < 0 && !w->done) {
-            refuse_all(rt); /* now: nobody may answer when `w` is gone */
-            *w->reply = (pawl_reply){.status = health_dead(rt)};
-            error_set(&w->reply->error, health_dead(rt), "the runtime has stopped: %s",
-                      pawl_status_text(health_dead(rt)));
-            return;
-        }
+    struct client_waiter *a = arg;
+    *a->reply = *reply;
+    waiter_done(&a->waiter);
 }
 
 static pawl_status call(pawl_client *c, const pawl_request *request, pawl_reply *ret)
 {
-    struct waiter w = {.reply = ret};
+    struct client_waiter a = {.reply = ret};
+    pawl_error err = {0};
     *ret = (pawl_reply){0};
-    if (!client_may_write(c, &ret->error) || !client_may_block(c, &ret->error))
+    if (!gate_pass(c, GATE_WRITES, &ret->error) || !gate_may_wait(c, &ret->error))
         return ret->status = ret->error.status;
-    pthread_mutex_init(&w.lock, NULL);
-    pthread_cond_init(&w.done_cond, NULL);
+    waiter_open(&a.waiter);
     /* Once handed in, *ret belongs to the engine until it has answered. */
-    pawl_status rc = pawl_client_submit(c, request, take_reply, &w, &ret->error);
-    if (rc != PAWL_OK)
-        ret->status = rc;
-    if (rc == PAWL_OK && here_steps(c->rt)) {
-        step_until(c->rt, &w);
-    } else if (rc == PAWL_OK) {
-        pthread_mutex_lock(&w.lock);
-        while (!w.done)
-            pthread_cond_wait(&w.done_cond, &w.lock);
-        pthread_mutex_unlock(&w.lock);
-    }
-    pthread_mutex_destroy(&w.lock);
-    pthread_cond_destroy(&w.done_cond);
+    if (pawl_client_submit(c, request, take_reply, &a, &err) != PAWL_OK ||
+        !waiter_wait(&a.waiter, c->rt, &a, &err))
+        *ret = (pawl_reply){.status = err.status, .error = err};
+    waiter_close(&a.waiter);
     return ret->status;
 }
 

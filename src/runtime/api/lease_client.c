@@ -10,8 +10,7 @@
  */
 #include "base/limits.h"
 #include "base/misuse.h"
-#include "runtime/api/client.h"
-#include "runtime/core/inbox.h"
+#include "runtime/core/gate.h"
 #include "runtime/core/lane.h"
 #include "runtime/work/lease.h"
 
@@ -31,13 +30,11 @@ static pawl_status post(pawl_client *c, const struct lease_call *given, struct l
                         pawl_error *err)
 {
     *ret = NULL;
-    if (!client_may_write(c, err))
+    if (!gate_pass(c, GATE_WRITES, err))
         return err->status;
     *ret = calloc(1, sizeof(**ret));
-    if (!*ret) {
-        error_set(err, PAWL_NO_MEMORY, "out of memory");
-        return PAWL_NO_MEMORY;
-    }
+    if (!*ret)
+        return gate_no_memory(err);
     **ret = *given;
     (*ret)->item.kind = ITEM_LEASE;
     arena_init(&(*ret)->mem);
@@ -46,12 +43,12 @@ static pawl_status post(pawl_client *c, const struct lease_call *given, struct l
 
 static pawl_status send(pawl_client *c, struct lease_call *q, pawl_error *err)
 {
-    if (inbox_post(c->rt, &q->item))
-        return PAWL_OK;
+    pawl_status rc = gate_post(c, &q->item, err);
+    if (rc == PAWL_OK)
+        return rc;
     arena_deinit(&q->mem);
     free(q);
-    error_set(err, PAWL_SHUTDOWN, "the runtime is closing");
-    return PAWL_SHUTDOWN;
+    return rc;
 }
 
 static pawl_str *copy_words(struct lease_call *q, const char *const *words, size_t count)

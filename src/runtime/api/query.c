@@ -9,7 +9,7 @@
 #include "base/deadline.h"
 #include "base/limits.h"
 #include "base/misuse.h"
-#include "runtime/api/client.h"
+#include "runtime/core/gate.h"
 #include "runtime/core/here.h"
 #include "runtime/core/info.h"
 #include "runtime/core/site.h"
@@ -27,18 +27,6 @@
 
 #define STORE(c) ((c)->rt->store)
 #define NEEDS    "memory and room for the answer"
-
-static bool refuse_here(pawl_client *c, pawl_error *err)
-{
-    if (!is_there(c, "a client call", "a client", err))
-        return true;
-    if (here_is_forked(c->rt, err))
-        return true;
-    if (!engine_on_fiber())
-        return false;
-    error_set(err, PAWL_MISUSE, "client calls are not for orchestrations: use an activity");
-    return true;
-}
 
 /* ---- One instance --------------------------------------------------------------- */
 
@@ -157,7 +145,7 @@ static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl
 static pawl_status find(pawl_client *c, const char *instance, uint64_t execution_no, pawl_mem *mem,
                         pawl_row *row, pawl_error *err)
 {
-    if (refuse_here(c, err))
+    if (!gate_pass(c, GATE_READS, err))
         return PAWL_MISUSE;
     if (!check_instance_id(pawl_s(instance), LIMIT_CHILD_ID_BYTES, err))
         return err->status;
@@ -278,7 +266,7 @@ pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t exec
     pawl_error *err = reterr ? reterr : &local;
     struct wait_node node;
     if (!IS_THERE(c && mem && ret, "a client, memory and room for the answer", err) ||
-        (!engine_on_fiber() && !client_may_block(c, err)))
+        !gate_may_wait(c, err))
         return err->status;
     told_enter(c->rt, &node, pawl_s(instance));
     pawl_status rc = wait_in(c, &node, instance, execution_no, timeout_ms, mem, ret, err);
@@ -325,7 +313,7 @@ pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem
     pawl_error *err = reterr ? reterr : &local;
     pawl_row_query query;
     pawl_filter room;
-    if (refuse_here(c, err) || !IS_THERE(mem && ret, NEEDS, err) ||
+    if (!gate_pass(c, GATE_READS, err) || !IS_THERE(mem && ret, NEEDS, err) ||
         !(filter = OPTIONS_OF(&room, filter, "pawl_filter", err)) ||
         !fill_query(c, filter, mem, &query, err))
         return err->status;

@@ -8,19 +8,14 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "pawl/queue.h"
-#include "runtime/api/client.h"
-#include "runtime/core/health.h"
-#include "runtime/core/here.h"
-#include "runtime/life/run.h"
-#include "runtime/loop/refuse.h"
-#include "runtime/queue/queue_clock.h"
+#include "queue/queue.h"
+#include "runtime/api/waiter.h"
+#include "runtime/core/gate.h"
 
 #include <string.h>
 
-struct waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t done_cond;
-    bool done;
+struct queue_waiter {
+    struct waiter waiter;
     pawl_mem *mem;
     pawl_queue_reply *reply;
 };
@@ -71,58 +66,27 @@ static void copy_reply(pawl_mem *mem, pawl_queue_reply *to, const pawl_queue_rep
 
 static void take_reply(void *arg, const pawl_queue_reply *reply)
 {
-    struct waiter *w = arg;
-    pthread_mutex_lock(&w->lock);
-    copy_reply(w->mem, w->reply, reply);
-    w->done = true;
-    pthread_cond_signal(&w->done_cond);
-    pthread_mutex_unlock(&w->lock);
-}
-
-/* On the thread that steps the engine nobody else will: step until answered. */
-static void step_until(pawl_runtime *rt, struct waiter *w)
-{
-    while (!w->done) {
-        int more = runtime_step_blocked(rt);
-        if (more == 0)
-            queue_stop_waiting(rt, w); /* the clock stands still: its time would never be over */
-        if (more >= 0 || w->done)
-            continue;
-        refuse_all(rt); /* now: nobody may answer when `w` is gone */
-        *w->reply = (pawl_queue_reply){.status = health_dead(rt)};
-        error_set(&w->reply->error, health_dead(rt), "the runtime has stopped: %s",
-                  pawl_status_text(health_dead(rt)));
-        return;
-    }
+    struct queue_waiter *a = arg;
+    copy_reply(a->mem, a->reply, reply);
+    waiter_done(&a->waiter);
 }
 
 pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request, pawl_mem *mem,
                             pawl_queue_reply *ret)
 {
-    struct waiter w = {.reply = ret, .mem = mem};
+    struct queue_waiter a = {.reply = ret, .mem = mem};
+    pawl_error err = {0};
     if (!ret)
         return PAWL_MISUSE;
     if (!IS_THERE(c && request && mem, "a client, a request and memory", &ret->error))
         return ret->status = PAWL_MISUSE;
-    pthread_mutex_init(&w.lock, NULL);
-    pthread_cond_init(&w.done_cond, NULL);
     *ret = (pawl_queue_reply){0};
-    pawl_error err = {0};
-    bool may = engine_on_fiber() || client_may_block(c, &err); /* else it is told what to use */
-    pawl_status rc = may ? pawl_queue_submit(c, request, take_reply, &w, &err) : err.status;
-    if (rc != PAWL_OK) { /* else *ret belongs to the engine until it is done */
-        ret->status = rc;
-        ret->error = err;
-    } else if (here_steps(c->rt)) {
-        step_until(c->rt, &w);
-    } else {
-        pthread_mutex_lock(&w.lock);
-        while (!w.done)
-            pthread_cond_wait(&w.done_cond, &w.lock);
-        pthread_mutex_unlock(&w.lock);
-    }
-    pthread_mutex_destroy(&w.lock);
-    pthread_cond_destroy(&w.done_cond);
+    waiter_open(&a.waiter);
+    /* Once handed in, *ret belongs to the engine until it has answered. */
+    if (!gate_may_wait(c, &err) || pawl_queue_submit(c, request, take_reply, &a, &err) != PAWL_OK ||
+        !waiter_wait(&a.waiter, c->rt, &a, &err))
+        *ret = (pawl_queue_reply){.status = err.status, .error = err};
+    waiter_close(&a.waiter);
     return ret->status;
 }
 

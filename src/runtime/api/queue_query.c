@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "queue/queue.h"
-#include "runtime/core/here.h"
+#include "runtime/core/gate.h"
 #include "runtime/queue/queue_tie.h"
 
 #define LEVELS_MAX  1000
@@ -18,18 +18,8 @@
 
 const pawl_queue_ops *queue_ops_of(pawl_client *c, const char *queue, pawl_error *err)
 {
-    if (!is_there(c, "a queue call", "a client", err) || here_is_forked(c->rt, err))
-        return NULL;
-    if (engine_on_fiber()) {
-        error_set(err, PAWL_MISUSE, "queue calls of clients are not for orchestrations");
-        return NULL;
-    }
-    if (!c->rt->caps.queues) {
-        error_set(err, PAWL_UNSUPPORTED, "the %s store has no queues: use sqlite or memory",
-                  c->rt->store->ops->name);
-        return NULL;
-    }
-    if (queue && !check_queue_name("queue name", pawl_s(queue), err))
+    if (!gate_pass(c, GATE_QUEUE_READS, err) ||
+        (queue && !check_queue_name("queue name", pawl_s(queue), err)))
         return NULL;
     return c->rt->store->ops->queues;
 }

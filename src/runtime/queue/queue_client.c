@@ -12,9 +12,7 @@
 #include "base/misuse.h"
 #include "base/pack.h"
 #include "base/rand.h"
-#include "runtime/core/health.h"
-#include "runtime/core/here.h"
-#include "runtime/core/inbox.h"
+#include "runtime/core/gate.h"
 #include "runtime/queue/queue_desk.h"
 
 #include <stdlib.h>
@@ -133,29 +131,6 @@ static bool check_request(pawl_runtime *rt, const pawl_queue_request *q, pawl_er
     }
     error_set(err, PAWL_MISUSE, "unknown queue operation %d", (int)q->op);
     return false;
-}
-
-static bool check_caller(pawl_runtime *rt, pawl_error *err)
-{
-    if (engine_on_fiber())
-        return refuse(err, PAWL_MISUSE,
-                      "queue calls of clients are not for orchestrations: use pawl_queue_push() or "
-                      "pawl_queue_pop()");
-    if (here_is_forked(rt, err))
-        return false;
-    if (rt->opts.read_only)
-        return refuse(err, PAWL_MISUSE, "this runtime was opened to look only");
-    if (!rt->caps.queues) {
-        error_set(err, PAWL_UNSUPPORTED, "the %s store has no queues: use sqlite or memory",
-                  rt->store->ops->name);
-        return false;
-    }
-    if (health_is_dead(rt)) {
-        error_set(err, health_dead(rt), "the runtime has stopped: %s",
-                  pawl_status_text(health_dead(rt)));
-        return false;
-    }
-    return true;
 }
 
 /* ---- A request as one block -------------------------------------------------------- */
@@ -278,7 +253,8 @@ static pawl_status submit(pawl_client *c, const pawl_queue_request *request,
 {
     pawl_queue_request room;
     pawl_queue_config config;
-    if (!IS_THERE(c && request, "a client and a request", err) || !check_caller(c->rt, err) ||
+    if (!IS_THERE(c && request, "a client and a request", err) ||
+        !gate_pass(c, GATE_QUEUE_WRITES, err) ||
         !(request = OPTIONS_OF(&room, request, "pawl_queue_request", err)))
         return err->status;
     if (request->op == PAWL_QUEUE_CONFIGURE && request->config &&
@@ -289,20 +265,16 @@ static pawl_status submit(pawl_client *c, const pawl_queue_request *request,
         room.config = &config;
         request = &room;
     }
-    pawl_runtime *rt = c->rt;
-    if (!check_request(rt, request, err))
+    if (!check_request(c->rt, request, err))
         return err->status;
     struct queue_req *req = queue_req_create(request, fn, arg);
-    if (!req) {
-        error_set(err, PAWL_NO_MEMORY, "out of memory");
-        return PAWL_NO_MEMORY;
-    }
+    if (!req)
+        return gate_no_memory(err);
     req->job = job;
-    if (inbox_post(rt, &req->item))
-        return PAWL_OK;
-    free(req);
-    error_set(err, PAWL_SHUTDOWN, "the runtime is closing");
-    return PAWL_SHUTDOWN;
+    pawl_status rc = gate_post(c, &req->item, err);
+    if (rc != PAWL_OK)
+        free(req);
+    return rc;
 }
 
 pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
