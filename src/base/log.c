@@ -32,7 +32,7 @@
 enum style { STYLE_LOGFMT, STYLE_JSON };
 
 /* A line being written. */
-struct line {
+struct log_line {
     size_t len;
     enum style style;
     char text[LINE_BYTES];
@@ -66,7 +66,7 @@ int log_level_of(const char *word)
 /* ---- Text ------------------------------------------------------------------- */
 
 /* All of it or nothing; false: the line is full. */
-static bool put(struct line *line, const char *text, size_t len)
+static bool put(struct log_line *line, const char *text, size_t len)
 {
     if (line->len + len > LINE_BYTES - CLOSE_BYTES)
         return false;
@@ -76,7 +76,7 @@ static bool put(struct line *line, const char *text, size_t len)
 }
 
 /* What ends something: there is room for it always. */
-static void put_end(struct line *line, const char *text)
+static void put_end(struct log_line *line, const char *text)
 {
     while (*text && line->len < LINE_BYTES - 1)
         line->text[line->len++] = *text++;
@@ -100,7 +100,7 @@ static size_t escape(char to[8], const char *at, const char *end, size_t *retlen
     return len;
 }
 
-static void put_escaped(struct line *line, pawl_str text)
+static void put_escaped(struct log_line *line, pawl_str text)
 {
     const char *at = text.ptr, *end = text.ptr + text.len;
 
@@ -112,7 +112,7 @@ static void put_escaped(struct line *line, pawl_str text)
     }
 }
 
-static void put_string(struct line *line, pawl_str text)
+static void put_string(struct log_line *line, pawl_str text)
 {
     put_end(line, "\"");
     put_escaped(line, text);
@@ -134,7 +134,7 @@ static bool is_bare(pawl_str text)
 
 /* ---- Fields ------------------------------------------------------------------- */
 
-static void put_field(struct line *line, pawl_str key, const struct value *value)
+static void put_field(struct log_line *line, pawl_str key, const struct value *value)
 {
     bool json = line->style == STYLE_JSON;
 
@@ -156,7 +156,7 @@ static void put_field(struct line *line, pawl_str key, const struct value *value
         put_string(line, value->text);
 }
 
-static void put_text(struct line *line, const char *key, const char *text)
+static void put_text(struct log_line *line, const char *key, const char *text)
 {
     put_field(line, pawl_s(key), &(struct value){.text = pawl_s(text)});
 }
@@ -196,7 +196,7 @@ static const char *take_value(const char *at, va_list *args, struct value *ret)
 }
 
 /* "key=%s key=\"%.*s\" key=word" */
-static void put_pairs(struct line *line, const char *pairs, va_list *args)
+static void put_pairs(struct log_line *line, const char *pairs, va_list *args)
 {
     while (*(pairs += strspn(pairs, " "))) {
         struct value value;
@@ -210,7 +210,7 @@ static void put_pairs(struct line *line, const char *pairs, va_list *args)
     }
 }
 
-static void put_time(struct line *line, int64_t ms)
+static void put_time(struct log_line *line, int64_t ms)
 {
     char text[64];
     time_t seconds = (time_t)(ms / 1000);
@@ -225,7 +225,7 @@ static void put_time(struct line *line, int64_t ms)
 
 /* ---- Records --------------------------------------------------------------------- */
 
-static void write_line(struct line *line)
+static void write_line(struct log_line *line)
 {
     line->text[line->len++] = '\n';
     /* A log that cannot be written must not stop the work: give up silently. */
@@ -235,7 +235,7 @@ static void write_line(struct line *line)
 
 /* For the caller's function: the message as it is, but in one line, and the pairs. */
 static void hand_over(const struct logger *l, pawl_log_level level, const char *area,
-                      struct line *line, const char *message, const char *pairs, va_list *args)
+                      struct log_line *line, const char *message, const char *pairs, va_list *args)
 {
     for (const char *at = message, *end = message + strlen(message); at < end;) {
         char bytes[8];
@@ -255,7 +255,7 @@ void log_record(const struct logger *l, pawl_log_level level, const char *area, 
 {
     if (level > l->level)
         return;
-    struct line line; /* only what is written is looked at */
+    struct log_line line; /* only what is written is looked at */
     va_list args;
 
     line.len = 0;

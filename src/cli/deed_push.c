@@ -123,7 +123,7 @@ static int push_one(struct cli *cli, struct session *s, const struct deed *deed,
 
 /* ---- Many ------------------------------------------------------------------------------- */
 
-struct bulk {
+struct push_stream {
     struct cli *cli;
     struct session *session;
     const struct deed *deed;
@@ -133,7 +133,7 @@ struct bulk {
 };
 
 /* Take lines until the batch is full; false when there was none left. */
-static int compose_batch(struct bulk *b, pawl_str *rest, pawl_json *w)
+static int compose_batch(struct push_stream *b, pawl_str *rest, pawl_json *w)
 {
     size_t items = 0, bytes = 0, number = 0;
     pawl_str line, before = *rest;
@@ -161,7 +161,7 @@ static int compose_batch(struct bulk *b, pawl_str *rest, pawl_json *w)
     return status;
 }
 
-static int push_batch(struct bulk *b, pawl_str *rest)
+static int push_batch(struct push_stream *b, pawl_str *rest)
 {
     struct cli one = *b->cli; /* its memory is the batch's */
     const char *header;
@@ -193,7 +193,7 @@ static int push_batch(struct bulk *b, pawl_str *rest)
 static int push_lines(struct cli *cli, struct session *s, const struct deed *deed, pawl_str text,
                       size_t count)
 {
-    struct bulk b = {.cli = cli, .session = s, .deed = deed, .mem = pawl_mem_new()};
+    struct push_stream b = {.cli = cli, .session = s, .deed = deed, .mem = pawl_mem_new()};
     int status = 0;
     if (cli->args.dedup_id)
         status =

@@ -25,7 +25,7 @@
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
-static void append(pawl_mem *mem, struct history *h, size_t *cap, const pawl_history *page)
+static void append(pawl_mem *mem, struct loaded_history *h, size_t *cap, const pawl_history *page)
 {
     if (h->count + page->count > *cap) {
         *cap = (h->count + page->count) * 2;
@@ -40,11 +40,11 @@ static void append(pawl_mem *mem, struct history *h, size_t *cap, const pawl_his
 }
 
 pawl_status history_events(struct session *s, const pawl_info *info, pawl_mem *mem,
-                           struct history *ret, pawl_error *reterr)
+                           struct loaded_history *ret, pawl_error *reterr)
 {
     size_t cap = 0;
     uint64_t after = 0;
-    *ret = (struct history){.info = *info};
+    *ret = (struct loaded_history){.info = *info};
     do {
         pawl_history page;
         pawl_status rc = session_history(s, info->instance.ptr, info->execution, after, PAGE, mem,
@@ -58,7 +58,7 @@ pawl_status history_events(struct session *s, const pawl_info *info, pawl_mem *m
 }
 
 int history_read(struct cli *cli, struct session *s, const char *id, uint64_t execution,
-                 pawl_mem *mem, struct history *ret)
+                 pawl_mem *mem, struct loaded_history *ret)
 {
     pawl_info info;
     pawl_error err;
@@ -72,7 +72,7 @@ int history_read(struct cli *cli, struct session *s, const char *id, uint64_t ex
     return 0;
 }
 
-int history_from_file(struct cli *cli, const char *path, struct history *ret)
+int history_from_file(struct cli *cli, const char *path, struct loaded_history *ret)
 {
     pawl_str text;
     pawl_history list;
@@ -91,7 +91,7 @@ int history_from_file(struct cli *cli, const char *path, struct history *ret)
     return 0;
 }
 
-void history_write(struct cli *cli, const struct history *h)
+void history_write(struct cli *cli, const struct loaded_history *h)
 {
     pawl_json *w = pawl_json_new(cli->mem);
     pawl_json_object(w);
@@ -139,7 +139,7 @@ struct answer {
     pawl_error error;
 };
 
-NORETURN static void child(int to, struct cli *cli, const struct history *h,
+NORETURN static void child(int to, struct cli *cli, const struct loaded_history *h,
                            const pawl_replay_opts *opts)
 {
     struct answer answer = {.status = PAWL_OK};
@@ -189,8 +189,8 @@ static void go_with_reader(int status)
     (void)raise(SIGPIPE);
 }
 
-bool history_replay_apart(struct cli *cli, const struct history *h, const pawl_replay_opts *opts,
-                          pawl_replay_report *ret, pawl_error *reterr)
+bool history_replay_apart(struct cli *cli, const struct loaded_history *h,
+                          const pawl_replay_opts *opts, pawl_replay_report *ret, pawl_error *reterr)
 {
     struct answer answer = {.status = PAWL_OK};
     int pipes[2], status = 0;

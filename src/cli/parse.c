@@ -22,7 +22,7 @@ struct seen {
     bool before_verb;
 };
 
-struct scan {
+struct arg_scan {
     struct cli *cli;
     struct seen *seen;
     size_t count;
@@ -237,7 +237,7 @@ static void settle_where(struct cli *cli)
         args->url = NULL;
 }
 
-static int take_command_line(struct scan *scan)
+static int take_command_line(struct arg_scan *scan)
 {
     struct cli *cli = scan->cli;
     for (size_t i = 0; i < scan->count; i++) {
@@ -264,7 +264,7 @@ static int take_command_line(struct scan *scan)
 }
 
 /* Flags given on the command line replace what the environment said. */
-static void forget_lists(struct scan *scan)
+static void forget_lists(struct arg_scan *scan)
 {
     for (size_t i = 0; i < scan->count; i++)
         if (scan->seen[i].flag->kind == FLAG_LIST) {
@@ -273,7 +273,7 @@ static void forget_lists(struct scan *scan)
         }
 }
 
-static void take_word(struct scan *scan, const char *word)
+static void take_word(struct arg_scan *scan, const char *word)
 {
     struct cli *cli = scan->cli;
     if (scan->verb_found) {
@@ -289,7 +289,7 @@ static void take_word(struct scan *scan, const char *word)
 }
 
 /* Returns how many arguments the flag took. */
-static int take_flag(struct scan *scan, char **argv)
+static int take_flag(struct arg_scan *scan, char **argv)
 {
     const char *text = argv[0], *name = text + (text[1] == '-' ? 2 : 1);
     size_t len = strcspn(name, "=");
@@ -308,14 +308,14 @@ static int take_flag(struct scan *scan, char **argv)
 }
 
 /* After the name of a queue: a lock id that begins with a dash.  No flag looks so. */
-static bool is_lock_id(const struct scan *scan, const char *arg)
+static bool is_lock_id(const struct arg_scan *scan, const char *arg)
 {
     const struct cli *cli = scan->cli;
     return cli->verb && (cli->verb->takes & TAKES_QUEUE) && cli->word_count >= 2 && arg[1] != '-' &&
            arg[2] && arg[2] != '=';
 }
 
-static void split(struct scan *scan, char **argv)
+static void split(struct arg_scan *scan, char **argv)
 {
     while (*argv) {
         const char *arg = *argv;
@@ -336,7 +336,7 @@ static void split(struct scan *scan, char **argv)
 int flags_parse(struct cli *cli, int argc, char **argv)
 {
     size_t room = (size_t)argc + 1;
-    struct scan scan = {.cli = cli};
+    struct arg_scan scan = {.cli = cli};
     scan.seen = pawl_mem_alloc(cli->mem, room * sizeof(*scan.seen));
     cli->words = pawl_mem_alloc(cli->mem, room * sizeof(*cli->words));
     cli->given = pawl_mem_alloc(cli->mem, room * sizeof(*cli->given));

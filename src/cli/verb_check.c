@@ -91,7 +91,7 @@ static void tell(struct checking *c, const pawl_info *info, pawl_replay_report *
 
 /* ---- Checking ------------------------------------------------------------------------- */
 
-static bool is_open(const struct history *h, size_t at)
+static bool is_open(const struct loaded_history *h, size_t at)
 {
     for (size_t i = at + 1; i < h->count; i++)
         if (h->events[i].ref == h->events[at].ref && strncmp(h->events[i].kind, "Activity", 8) == 0)
@@ -112,8 +112,8 @@ static size_t activity_names(struct checking *c, pawl_mem *mem, const char ***re
 
 /* Calls that wait for an activity whose name no module has, but nearly: that fits, and waits for
  * ever.  One that workers outside have is left alone. */
-static void look_for_misspelt(struct checking *c, const pawl_info *info, const struct history *h,
-                              pawl_mem *mem)
+static void look_for_misspelt(struct checking *c, const pawl_info *info,
+                              const struct loaded_history *h, pawl_mem *mem)
 {
     const char **words;
     size_t count = activity_names(c, mem, &words);
@@ -134,7 +134,7 @@ static void look_for_misspelt(struct checking *c, const pawl_info *info, const s
 /* 0 or an exit status. */
 static int check_one(struct checking *c, const pawl_info *info, pawl_mem *mem)
 {
-    struct history h;
+    struct loaded_history h;
     pawl_error err = {0};
     pawl_replay_report report = {0};
     if (!pawl_app_has_orchestration(c->cli->app, info->orchestration.ptr, NULL)) {

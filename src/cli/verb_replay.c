@@ -23,7 +23,7 @@
 #define GDB_WORDS 64
 
 /* One replay as it is told; lives in the child. */
-struct telling {
+struct replay_report {
     struct cli *cli;
     int64_t first_ms;
     int stop_fd; /* --gdb: says where the code stopped; -1: do not stop */
@@ -35,7 +35,7 @@ struct telling {
 int verb_export(struct cli *cli)
 {
     struct session session;
-    struct history h;
+    struct loaded_history h;
     int status = session_open(cli, SESSION_LOOK, &session);
     if (status)
         return status;
@@ -48,12 +48,12 @@ int verb_export(struct cli *cli)
 
 /* ---- Telling -------------------------------------------------------------------------- */
 
-static const char *site_of(struct telling *t, void *address)
+static const char *site_of(struct replay_report *t, void *address)
 {
     return sites_text(&t->sites, t->cli->mem, address);
 }
 
-static void tell_line(struct telling *t, const pawl_history_event *e, const char *site)
+static void tell_line(struct replay_report *t, const pawl_history_event *e, const char *site)
 {
     char text[UNITS_BYTES], ref[32] = "";
     if (!t->first_ms)
@@ -67,7 +67,7 @@ static void tell_line(struct telling *t, const pawl_history_event *e, const char
              site[0] ? out_end(t->cli, stdout) : "");
 }
 
-static void tell_event(struct telling *t, const pawl_history_event *e, void *address)
+static void tell_event(struct replay_report *t, const pawl_history_event *e, void *address)
 {
     const char *site = site_of(t, address);
     if (t->cli->args.output == OUTPUT_TABLE) {
@@ -99,7 +99,7 @@ NORETURN static void pawl_stopped_for_the_debugger(int fd, const char *site)
 
 static void step(void *user, const pawl_replay_step *s)
 {
-    struct telling *t = user;
+    struct replay_report *t = user;
     if (s->what == PAWL_REPLAY_EVENT)
         tell_event(t, s->event, s->site);
     else if (t->stop_fd >= 0)
@@ -110,7 +110,7 @@ static void step(void *user, const pawl_replay_step *s)
     fflush(stdout);
 }
 
-static int conclude(struct cli *cli, const struct history *h, const pawl_replay_report *r)
+static int conclude(struct cli *cli, const struct loaded_history *h, const pawl_replay_report *r)
 {
     bool fits = r->outcome == PAWL_REPLAY_WAITS || r->outcome == PAWL_REPLAY_ENDED;
     if (cli->args.output == OUTPUT_JSON || cli->args.output == OUTPUT_JSONL) {
@@ -143,7 +143,7 @@ static int conclude(struct cli *cli, const struct history *h, const pawl_replay_
 
 /* ---- Where it comes from --------------------------------------------------------------- */
 
-static int find_history(struct cli *cli, struct history *h)
+static int find_history(struct cli *cli, struct loaded_history *h)
 {
     const char *what = cli->words[0];
     struct session session;
@@ -206,8 +206,8 @@ static int become_gdb(struct cli *cli, pid_t pid, const char *site)
 /* Everything happens here, the modules too: the debugger finds them by our pid. */
 NORETURN static void debuggee(struct cli *cli, int to, pid_t parent)
 {
-    struct telling t = {.cli = cli, .stop_fd = to};
-    struct history h = {0};
+    struct replay_report t = {.cli = cli, .stop_fd = to};
+    struct loaded_history h = {0};
     pawl_replay_report report;
     pawl_error err = {0};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -259,10 +259,10 @@ static int debug(struct cli *cli)
 
 int verb_replay(struct cli *cli)
 {
-    struct history h = {0};
+    struct loaded_history h = {0};
     pawl_error err = {0};
     pawl_replay_report report;
-    struct telling t = {.cli = cli, .stop_fd = -1};
+    struct replay_report t = {.cli = cli, .stop_fd = -1};
     if (cli->args.gdb)
         return debug(cli);
     int status = session_load(cli);

@@ -13,7 +13,7 @@
 
 #define DEPTH_MAX 64
 
-struct walk {
+struct tree_walk {
     struct cli *cli;
     struct session *session;
     pawl_json *w; /* -o json: the document */
@@ -25,7 +25,7 @@ struct children {
     size_t count;
 };
 
-static int read_children(struct walk *walk, const pawl_info *parent, struct children *ret)
+static int read_children(struct tree_walk *walk, const pawl_info *parent, struct children *ret)
 {
     pawl_mem *mem = walk->cli->mem;
     pawl_filter filter = {
@@ -48,7 +48,7 @@ static int read_children(struct walk *walk, const pawl_info *parent, struct chil
     return 0;
 }
 
-static void print_one(struct walk *walk, const pawl_info *info, const char *branch)
+static void print_one(struct tree_walk *walk, const pawl_info *info, const char *branch)
 {
     struct cli *cli = walk->cli;
     if (cli->args.output == OUTPUT_IDS) {
@@ -74,9 +74,9 @@ static void print_one(struct walk *walk, const pawl_info *info, const char *bran
            out_end(cli, stdout), PAWL_FMT(name), PAWL_FMT(detail));
 }
 
-static int visit(struct walk *walk, const pawl_info *info, const char *branch, unsigned depth);
+static int visit(struct tree_walk *walk, const pawl_info *info, const char *branch, unsigned depth);
 
-static int visit_children(struct walk *walk, const pawl_info *info, unsigned depth)
+static int visit_children(struct tree_walk *walk, const pawl_info *info, unsigned depth)
 {
     struct children children;
     int status = read_children(walk, info, &children);
@@ -91,7 +91,7 @@ static int visit_children(struct walk *walk, const pawl_info *info, unsigned dep
     return status;
 }
 
-static void deepen(struct walk *walk, const char *branch)
+static void deepen(struct tree_walk *walk, const char *branch)
 {
     if (!branch[0])
         return;
@@ -103,7 +103,7 @@ static void deepen(struct walk *walk, const char *branch)
                              : "|  ");
 }
 
-static int visit(struct walk *walk, const pawl_info *info, const char *branch, unsigned depth)
+static int visit(struct tree_walk *walk, const pawl_info *info, const char *branch, unsigned depth)
 {
     if (walk->w) {
         pawl_json_object(walk->w);
@@ -128,7 +128,7 @@ int verb_tree(struct cli *cli)
     int status = session_open(cli, SESSION_LOOK, &session);
     if (status)
         return status;
-    struct walk walk = {.cli = cli, .session = &session};
+    struct tree_walk walk = {.cli = cli, .session = &session};
     if (cli->args.output == OUTPUT_JSON)
         walk.w = pawl_json_new(cli->mem);
     pawl_info root;

@@ -4,7 +4,7 @@
  *
  * Record the message, let it act, run the code until it blocks, then hand out
  * mail: as long as an open wait has mail, the oldest such wait takes the oldest
- * letter of its name, each as a message of its own (SEMANTICS 6, 16).  The walk
+ * kept event of its name, each as a message of its own (SEMANTICS 6, 16).  The walk
  * over open waits goes forward only, and begins again when mail was given back inside it.
  *
  * A message that changes nothing is not recorded: see enum engine_fate.
@@ -18,7 +18,7 @@ static enum engine_fate apply_start(execution *x, const struct mail *msg);
 static enum engine_fate apply_completion(execution *x, const struct mail *msg);
 static enum engine_fate apply_raised(execution *x, const struct mail *msg);
 static enum engine_fate apply_operator(execution *x, const struct mail *msg, int kind);
-static void take_letter(execution *x, struct task *t, struct letter *m);
+static void take_kept(execution *x, struct task *t, struct kept_event *m);
 static void settle(execution *x);
 static struct step *record(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data);
 
@@ -148,18 +148,18 @@ static void settle(execution *x)
         struct task *t = x->settle_next;
         x->settle_next = t->open_next;
         if (t->channel && t->channel->mail)
-            take_letter(x, t, t->channel->mail->head);
+            take_kept(x, t, t->channel->mail->head);
     }
     x->settling = false;
     x->settle_next = NULL;
     x->mail_matchable = false;
 }
 
-static void take_letter(execution *x, struct task *t, struct letter *m)
+static void take_kept(execution *x, struct task *t, struct kept_event *m)
 {
     assert_that(t->channel->wait_head == t);
     struct step *s = record(x, PAWL_EV_EXTERNAL_EVENT, t->id, t->name, m->data);
-    pawl_str data = s->event.data; /* the letter's memory may go with the letter */
+    pawl_str data = s->event.data; /* the kept event's memory may go with the kept event */
 
     s->message = t->message = m->id;
     mailbox_consume(x, m);

@@ -174,9 +174,9 @@ enum engine_outcome execution_apply(execution *x, const struct mail *msg, int64_
  * memory, and the execution is of no use any more. */
 bool execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, pawl_str data);
 /* The mailbox goes to the next execution, which has none (ContinueAsNew), at the cost of its names,
- * not its letters.  False: out of memory, and neither can be used. */
+ * not its kept events.  False: out of memory, and neither can be used. */
 bool execution_mailbox_move(execution *to, execution *from);
-/* Every letter, in order. */
+/* Every kept event, in order. */
 void execution_mailbox_each(execution *x,
                             void (*take)(void *arg, uint64_t message_id, pawl_str name,
                                          pawl_str data),
@@ -191,7 +191,7 @@ bool execution_waits_for(const execution *x, pawl_str name);
 /* Message ids of mailbox entries consumed by ExternalEvent steps since the last
  * call: the round drops them.  Points into the execution; valid until the next apply. */
 size_t execution_consumed(execution *x, const uint64_t **retids);
-/* Letters given back to the mailbox since the last call, and still there: the round inserts
+/* Kept events given back to the mailbox since the last call, and still there: the round inserts
  * their rows again, under their old ids.  To be asked after execution_consumed(). */
 void execution_returned(execution *x,
                         void (*take)(void *arg, uint64_t message_id, pawl_str name, pawl_str data),

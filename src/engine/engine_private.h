@@ -83,19 +83,19 @@ bool event_is_refused(const pawl_event *e);
 
 /* ---- Mail (mailbox.c) --------------------------------------------------- */
 
-struct letter {
-    struct letter *prev, *next; /* the mailbox, in order of arrival */
-    struct letter *next_same;   /* of the same name */
+struct kept_event {
+    struct kept_event *prev, *next; /* the mailbox, in order of arrival */
+    struct kept_event *next_same;   /* of the same name */
     struct pile *pile;
     uint64_t id;
     pawl_str data;
     bool back; /* given back since execution_returned() was asked */
 };
 
-/* The mail of one event name, oldest first; lives with the letters, and moves with them. */
+/* The mail of one event name, oldest first; lives with the kept events, and moves with them. */
 struct pile {
     struct channel *channel;
-    struct letter *head, *tail;
+    struct kept_event *head, *tail;
 };
 
 /* All waits and all mail of one event name. */
@@ -109,9 +109,9 @@ struct channel {
 struct channel *channel_find(execution *x, pawl_str name, bool make);
 void channel_open_wait(execution *x, struct task *t, pawl_str name);
 void channel_close_wait(struct task *t);
-struct letter *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str data);
-void mailbox_remove(execution *x, struct letter *m); /* the head of its channel */
-void mailbox_consume(execution *x, struct letter *m);
+struct kept_event *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str data);
+void mailbox_remove(execution *x, struct kept_event *m); /* the head of its channel */
+void mailbox_consume(execution *x, struct kept_event *m);
 void mailbox_discard(execution *x, struct channel *ch);
 
 /*
@@ -121,7 +121,7 @@ void mailbox_discard(execution *x, struct channel *ch);
  */
 void unseen_add(execution *x, struct task *t);
 void unseen_remove(execution *x, struct task *t);
-/* The letter of an unseen wait goes back to its old place in the mailbox. */
+/* The kept event of an unseen wait goes back to its old place in the mailbox. */
 void mailbox_give_back(execution *x, struct task *t);
 
 /* ---- Scopes (scope.c) --------------------------------------------------- */
@@ -238,7 +238,7 @@ struct patch {
 
 struct pawl_ctx {
     pawl_mem mem;               /* all that lives as long as the execution, this struct included */
-    pawl_mem mail_mem;          /* letters; emptied whenever the mailbox is */
+    pawl_mem mail_mem;          /* kept events; emptied whenever the mailbox is */
     struct arena_budget budget; /* of mem and the scopes; mail has limits of its own */
     size_t turn_base;           /* of it, when the last message came */
     struct execution_spec spec;
@@ -284,9 +284,9 @@ struct pawl_ctx {
     /* mail */
     struct channel **buckets;
     size_t bucket_count, channel_count;
-    struct letter *mail_head, *mail_tail;
+    struct kept_event *mail_head, *mail_tail;
     size_t mail_count, mail_bytes;
-    size_t back_count;                      /* letters that are `back` */
+    size_t back_count;                      /* kept events that are `back` */
     struct task *unseen_head, *unseen_tail; /* in order of completion */
     size_t dropped;                         /* see execution_dropped() */
     bool settling;                          /* apply.c walks the open waits */

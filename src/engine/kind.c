@@ -8,13 +8,13 @@
  */
 #include "engine/engine_private.h"
 
-struct family {
+struct kind_family {
     const char *word; /* as in the seeds' messages */
     int schedule, done, failed, cancel;
     int refusal; /* follows a refused schedule at once */
 };
 
-static const struct family families[] = {
+static const struct kind_family families[] = {
     {"activity", PAWL_EV_ACTIVITY_SCHEDULED,          PAWL_EV_ACTIVITY_COMPLETED,          PAWL_EV_ACTIVITY_FAILED,
      PAWL_EV_ACTIVITY_CANCEL_REQUESTED,                                                                                                                         PAWL_EV_ACTIVITY_FAILED},
     {"timer",    PAWL_EV_TIMER_CREATED,               PAWL_EV_TIMER_FIRED,                 0,                       PAWL_EV_TIMER_CANCELLED,
@@ -26,10 +26,10 @@ static const struct family families[] = {
      PAWL_EV_SUB_ORCHESTRATION_FAILED                                                                                                                                                  },
 };
 
-static const struct family *family_of(int kind)
+static const struct kind_family *family_of(int kind)
 {
     for (size_t i = 0; kind && i < COUNT_OF(families); i++) {
-        const struct family *f = &families[i];
+        const struct kind_family *f = &families[i];
         if (kind == f->schedule || kind == f->done || kind == f->failed || kind == f->cancel)
             return f;
     }
@@ -51,21 +51,21 @@ enum event_class event_class(int kind)
 
 bool kind_opens_task(int kind)
 {
-    const struct family *f = family_of(kind);
+    const struct kind_family *f = family_of(kind);
 
     return (f && kind == f->schedule) || kind == PAWL_EV_ORCHESTRATION_CHAINED;
 }
 
 int kind_schedule_of(int kind)
 {
-    const struct family *f = family_of(kind);
+    const struct kind_family *f = family_of(kind);
 
     return f && kind != f->schedule ? f->schedule : 0;
 }
 
 int kind_cancel_of(int schedule)
 {
-    const struct family *f = family_of(schedule);
+    const struct kind_family *f = family_of(schedule);
 
     assert_that(f != NULL);
     return f->cancel;
@@ -73,7 +73,7 @@ int kind_cancel_of(int schedule)
 
 int kind_refusal_of(int schedule)
 {
-    const struct family *f = family_of(schedule);
+    const struct kind_family *f = family_of(schedule);
 
     return f ? f->refusal : 0; /* detached starts have nothing to complete */
 }
@@ -98,7 +98,7 @@ int kind_of_message(int message_kind)
 
 const char *kind_word(int kind)
 {
-    const struct family *f = family_of(kind);
+    const struct kind_family *f = family_of(kind);
 
     if (f)
         return f->word;
@@ -107,7 +107,7 @@ const char *kind_word(int kind)
 
 bool kind_is_failure(int kind)
 {
-    const struct family *f = family_of(kind);
+    const struct kind_family *f = family_of(kind);
 
     return f && kind == f->failed;
 }

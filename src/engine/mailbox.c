@@ -4,12 +4,12 @@
  *
  * A channel is one event name: its open waits and its kept mail, both oldest
  * first.  Mail is also on one list in order of arrival, for the next execution
- * of a ContinueAsNew, which takes them over as they are.  Letters, and the pile of each name,
+ * of a ContinueAsNew, which takes them over as they are.  Kept events, and the pile of each name,
  * live in an arena of their own that is emptied whenever the mailbox is, and copied when
  * most of it is gone, so a long-lived execution does not grow with the mail it has taken.
  *
  * Mail that a wait took and no code was told of comes back to its old place:
- * letters are in the order of their row ids, which is that of their arrival.
+ * kept events are in the order of their row ids, which is that of their arrival.
  *
  * Only live messages meet the mailbox: what history says was taken is gone from
  * the store already, so replay never looks here (SEMANTICS 16).
@@ -23,7 +23,7 @@
 #include <string.h>
 
 #define BUCKETS_FIRST 8
-#define MOVED_WASTE   (256 << 10) /* of letters that are gone: not worth a copy */
+#define MOVED_WASTE   (256 << 10) /* of kept events that are gone: not worth a copy */
 
 static void grow(execution *x);
 static size_t bucket_of(pawl_str name, size_t count);
@@ -34,17 +34,17 @@ bool execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, paw
     if (!execution_enter(x, NULL, 0, NULL))
         return x->outcome != ENGINE_NO_MEMORY;
     if (setjmp(x->guard) == 0) {
-        struct letter *m = mailbox_put(x, message_id, name, data);
+        struct kept_event *m = mailbox_put(x, message_id, name, data);
         if (m->pile->channel->wait_head)
             x->mail_matchable = true;
     }
     return execution_leave(x) != ENGINE_NO_MEMORY;
 }
 
-/* Is most of its memory that of letters that are gone?  Then it is copied once. */
+/* Is most of its memory that of kept events that are gone?  Then it is copied once. */
 static bool is_worth_copying(const execution *x)
 {
-    size_t live = x->mail_bytes + x->mail_count * (sizeof(struct letter) + sizeof(struct pile));
+    size_t live = x->mail_bytes + x->mail_count * (sizeof(struct kept_event) + sizeof(struct pile));
 
     return arena_bytes(&x->mail_mem) > 3 * live + MOVED_WASTE;
 }
@@ -53,12 +53,12 @@ static bool copy_mail(execution *to, const execution *from)
 {
     bool ok = true;
 
-    for (const struct letter *m = from->mail_head; m && ok; m = m->next)
+    for (const struct kept_event *m = from->mail_head; m && ok; m = m->next)
         ok = execution_mailbox_add(to, m->id, m->pile->channel->name, m->data);
     return ok;
 }
 
-/* Letters and piles as they are; only the channels are new. */
+/* Kept events and piles as they are; only the channels are new. */
 static void move_mail(execution *to, execution *from)
 {
     to->mail_mem.head = from->mail_mem.head;
@@ -106,7 +106,7 @@ void execution_mailbox_each(execution *x,
                                          pawl_str data),
                             void *arg)
 {
-    for (const struct letter *m = x->mail_head; m; m = m->next)
+    for (const struct kept_event *m = x->mail_head; m; m = m->next)
         take(arg, m->id, m->pile->channel->name, m->data);
 }
 
@@ -148,7 +148,7 @@ void execution_returned(execution *x,
                         void (*take)(void *arg, uint64_t message_id, pawl_str name, pawl_str data),
                         void *arg)
 {
-    for (struct letter *m = x->mail_head; m && x->back_count; m = m->next)
+    for (struct kept_event *m = x->mail_head; m && x->back_count; m = m->next)
         if (m->back) {
             m->back = false;
             x->back_count--;
@@ -211,8 +211,8 @@ void channel_close_wait(struct task *t)
 }
 
 /* Link it in before `later` and before `next_same`, the next of its channel; NULL: at the end. */
-static void link_letter(execution *x, struct letter *m, struct letter *later,
-                        struct letter *prev_same)
+static void link_kept(execution *x, struct kept_event *m, struct kept_event *later,
+                      struct kept_event *prev_same)
 {
     struct pile *pile = m->pile;
 
@@ -228,9 +228,9 @@ static void link_letter(execution *x, struct letter *m, struct letter *later,
     x->mail_bytes += m->data.len;
 }
 
-static struct letter *make_letter(execution *x, uint64_t id, struct channel *ch, pawl_str data)
+static struct kept_event *make_kept(execution *x, uint64_t id, struct channel *ch, pawl_str data)
 {
-    struct letter *m = arena_new(&x->mail_mem, struct letter);
+    struct kept_event *m = arena_new(&x->mail_mem, struct kept_event);
 
     if (!ch->mail) {
         struct pile *pile = arena_new(&x->mail_mem, struct pile);
@@ -243,23 +243,23 @@ static struct letter *make_letter(execution *x, uint64_t id, struct channel *ch,
     return m;
 }
 
-struct letter *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str data)
+struct kept_event *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str data)
 {
-    struct letter *m = make_letter(x, id, channel_find(x, name, true), data);
+    struct kept_event *m = make_kept(x, id, channel_find(x, name, true), data);
 
-    link_letter(x, m, NULL, m->pile->tail);
+    link_kept(x, m, NULL, m->pile->tail);
     return m;
 }
 
 void mailbox_give_back(execution *x, struct task *t)
 {
-    struct letter *m = make_letter(x, t->message, t->channel, t->value);
-    struct letter *later = x->mail_head, *prev_same = NULL;
+    struct kept_event *m = make_kept(x, t->message, t->channel, t->value);
+    struct kept_event *later = x->mail_head, *prev_same = NULL;
 
     for (; later && later->id < m->id; later = later->next)
         if (later->pile == m->pile)
             prev_same = later;
-    link_letter(x, m, later, prev_same);
+    link_kept(x, m, later, prev_same);
     m->back = true;
     x->back_count++;
     if (t->channel->wait_head)
@@ -286,13 +286,13 @@ void unseen_remove(execution *x, struct task *t)
     t->unseen = false;
 }
 
-void mailbox_remove(execution *x, struct letter *m)
+void mailbox_remove(execution *x, struct kept_event *m)
 {
     struct pile *pile = m->pile;
 
     assert_that(pile->head == m && x->mail_count > 0);
     pile->head = m->next_same;
-    if (!pile->head) /* its memory goes with the letters' */
+    if (!pile->head) /* its memory goes with the kept events' */
         pile->channel->mail = NULL;
     if (m->prev)
         m->prev->next = m->next;
@@ -308,7 +308,7 @@ void mailbox_remove(execution *x, struct letter *m)
         arena_reset(&x->mail_mem);
 }
 
-void mailbox_consume(execution *x, struct letter *m)
+void mailbox_consume(execution *x, struct kept_event *m)
 {
     push_consumed(x, m->id);
     mailbox_remove(x, m);

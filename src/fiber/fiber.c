@@ -35,7 +35,7 @@ struct fiber {
     struct fiber_pool *pool;
     struct stack stack; /* owned */
     struct shadow shadow;
-    struct place place;
+    struct resume_place place;
     enum fiber_state state;
     fiber_fn *fn;
     void *arg;
@@ -52,7 +52,7 @@ struct fiber_pool {
         struct fiber *first; /* owned list */
         size_t count;
     } spare[CLASS_COUNT];
-    struct place resumer; /* where the running fiber goes back to */
+    struct resume_place resumer; /* where the running fiber goes back to */
 };
 
 /* initial-exec: read and written at every switch. */

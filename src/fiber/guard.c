@@ -25,7 +25,7 @@
 #define ALT_BYTES  ((size_t)64 * 1024)
 #define TEXT_BYTES 512
 
-struct watch {
+struct guarded_stack {
     const char *guard;     /* NULL: no fiber runs */
     const char *guard_end; /* the bottom of the stack */
     const char *label;
@@ -33,7 +33,7 @@ struct watch {
 };
 
 /* initial-exec: reading it in a signal handler must not allocate. */
-static __thread struct watch watched __attribute__((tls_model("initial-exec")));
+static __thread struct guarded_stack watched __attribute__((tls_model("initial-exec")));
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 static struct sigaction previous[COUNT_OF(fatal)];
@@ -57,7 +57,7 @@ void guard_watch(const struct stack *stack, const char *label, size_t bytes)
         watched.guard = NULL;
         return;
     }
-    watched = (struct watch){
+    watched = (struct guarded_stack){
         .guard = stack->map, .guard_end = stack->bottom, .label = label, .bytes = bytes};
 }
 

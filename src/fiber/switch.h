@@ -27,7 +27,7 @@
 #include <ucontext.h>
 
 /* Where a stack goes on. */
-struct place {
+struct resume_place {
     ucontext_t context;
     jmp_buf at;
     jmp_buf bottom; /* first line of switch_entered() */
@@ -36,7 +36,8 @@ struct place {
 };
 
 /* `entry` runs on the stack when it is switched to; it never returns. */
-static inline void place_prepare(struct place *p, void *stack, size_t bytes, void (*entry)(void))
+static inline void place_prepare(struct resume_place *p, void *stack, size_t bytes,
+                                 void (*entry)(void))
 {
     p->is_new = true;
     if (p->has_bottom)
@@ -52,7 +53,7 @@ static inline void place_prepare(struct place *p, void *stack, size_t bytes, voi
 #define switch_to(from, to)  assert_that(swapcontext(&(from)->context, &(to)->context) == 0)
 #define switch_entered(self) ((void)(self))
 
-static inline _Noreturn void switch_leave(struct place *to)
+static inline _Noreturn void switch_leave(struct resume_place *to)
 {
     (void)setcontext(&to->context); /* returns only when it fails */
     abort();
@@ -60,7 +61,7 @@ static inline _Noreturn void switch_leave(struct place *to)
 
 #else
 
-static inline _Noreturn void switch_leave(struct place *to)
+static inline _Noreturn void switch_leave(struct resume_place *to)
 {
     bool is_new = to->is_new;
 
@@ -74,7 +75,7 @@ static inline _Noreturn void switch_leave(struct place *to)
 }
 
 /* A frame of its own: what it was called with is not used after the jump. */
-static __attribute__((noinline)) void switch_to(struct place *from, struct place *to)
+static __attribute__((noinline)) void switch_to(struct resume_place *from, struct resume_place *to)
 {
     if (_setjmp(from->at) == 0)
         switch_leave(to);

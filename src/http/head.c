@@ -140,7 +140,7 @@ static enum head_fault parse_first(struct head *head, const char *at, const char
 
 /* ---- Headers ------------------------------------------------------------------------ */
 
-struct tally {
+struct header_counts {
     unsigned lengths, codings, hosts;
     bool closes; /* whatever else it says */
     pawl_str host;
@@ -159,7 +159,7 @@ static bool parse_length(pawl_str text, uint64_t *ret)
 }
 
 /* "close, TE": one word or several. */
-static void take_connection(struct head *head, pawl_str list, struct tally *t)
+static void take_connection(struct head *head, pawl_str list, struct header_counts *t)
 {
     const char *at = list.ptr, *end = at + list.len;
     while (at < end) {
@@ -179,7 +179,7 @@ static void take_connection(struct head *head, pawl_str list, struct tally *t)
 }
 
 /* Those that say how the request is to be read. */
-static void take_known(struct head *head, const struct head_header *h, struct tally *t)
+static void take_known(struct head *head, const struct head_header *h, struct header_counts *t)
 {
     switch (h->name.len) {
     case 4:
@@ -231,7 +231,7 @@ static bool parse_header(const char *at, const char *end, struct head_header *re
     return true;
 }
 
-static void judge(struct head *head, const struct tally *t)
+static void judge(struct head *head, const struct header_counts *t)
 {
     if (!head->host.ptr)
         head->host = t->host;
@@ -248,7 +248,7 @@ static void judge(struct head *head, const struct tally *t)
 
 enum head_fault head_parse(const char *bytes, size_t n, struct head *ret)
 {
-    struct tally tally = {0};
+    struct header_counts tally = {0};
     const char *end = bytes + n, *lf = memchr(bytes, '\n', n);
     memset(ret, 0, offsetof(struct head, headers));
     if (!lf || lf == bytes)

@@ -67,15 +67,15 @@ static const char *keep_name(struct queue *q, pawl_str name)
     return own;
 }
 
-struct held entry_held(struct queue *q, const struct entry *e)
+struct locked_entry entry_held(struct queue *q, const struct entry *e)
 {
-    struct held h = {.id = e->id,
-                     .priority = e->priority,
-                     .place = e->place,
-                     .expires_ms = e->expires_ms,
-                     .enqueued_ms = e->enqueued_ms,
-                     .bytes = e->bytes,
-                     .deliveries = e->deliveries};
+    struct locked_entry h = {.id = e->id,
+                             .priority = e->priority,
+                             .place = e->place,
+                             .expires_ms = e->expires_ms,
+                             .enqueued_ms = e->enqueued_ms,
+                             .bytes = e->bytes,
+                             .deliveries = e->deliveries};
     if (!e->note.len)
         return h;
     pawl_mem mem;
@@ -87,7 +87,7 @@ struct held entry_held(struct queue *q, const struct entry *e)
     return h;
 }
 
-struct entry *entry_of_held(struct queue *q, const struct held *h)
+struct entry *entry_of_held(struct queue *q, const struct locked_entry *h)
 {
     struct entry *e = entry_create(q, 0);
     e->id = h->id;

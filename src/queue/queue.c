@@ -74,7 +74,7 @@ void queue_destroy(struct queue *q)
     q->env.release(q);
 }
 
-static struct held held_of_row(struct queue *q, const pawl_queue_entry *row)
+static struct locked_entry held_of_row(struct queue *q, const pawl_queue_entry *row)
 {
     struct entry e = {.id = row->id,
                       .priority = row->priority,

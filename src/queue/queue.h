@@ -87,7 +87,7 @@ struct entry {
 };
 
 /* An entry under a lock. */
-struct held {
+struct locked_entry {
     uint64_t id;
     int64_t priority;
     uint64_t place;
@@ -107,7 +107,7 @@ struct lock {
     int64_t created_ms, until_ms;
     bool fresh, touched, gone;
     size_t count;
-    struct held held[];
+    struct locked_entry held[];
 };
 
 struct queue {

@@ -26,7 +26,7 @@ static int64_t backoff_of(const struct queue *q, uint32_t deliveries)
 }
 
 /* An entry returns from a lock, or goes where undeliverable ones go. */
-static void give_back(struct queue_group *g, struct queue *q, const struct held *h,
+static void give_back(struct queue_group *g, struct queue *q, const struct locked_entry *h,
                       enum ending ending, int64_t delay_ms, pawl_str reason)
 {
     struct entry *e = entry_of_held(q, h);

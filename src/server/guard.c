@@ -163,7 +163,7 @@ static bool check_token(struct call *c)
 {
     pawl_server *s = c->srv;
     const char *given = header(c, "Authorization");
-    enum scope needed = c->route ? c->route->scope : SCOPE_READ, has = SCOPE_PUBLIC;
+    enum token_scope needed = c->route ? c->route->scope : SCOPE_READ, has = SCOPE_PUBLIC;
     bool readable = true;
     if (given && strncasecmp(given, "Bearer ", 7) == 0)
         readable = tokens_check(s->tokens, given + 7, c, &has);

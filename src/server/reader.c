@@ -21,7 +21,7 @@
 
 static _Thread_local bool kept;
 
-static void put(struct lane *lane, struct call *c)
+static void put(struct reader_line *lane, struct call *c)
 {
     c->next = NULL;
     c->prev = lane->last;
@@ -42,7 +42,7 @@ static void take(struct call *c)
 /* The next one, under the lock; *late: it comes from the lane of those. */
 static struct call *choose(pawl_server *s, bool *late)
 {
-    struct lane *lane = s->reads.first || s->late_busy ? &s->reads : &s->late;
+    struct reader_line *lane = s->reads.first || s->late_busy ? &s->reads : &s->late;
     struct call *c = s->read_stop ? NULL : lane->first;
     *late = c && lane == &s->late;
     if (c)
@@ -159,7 +159,7 @@ bool reader_start(pawl_server *s)
 }
 
 /* Who still waits is refused: the time to answer is over. */
-static void refuse_all(struct lane *lane)
+static void refuse_all(struct reader_line *lane)
 {
     for (struct call *c; (c = lane->first);) {
         take(c);

@@ -32,7 +32,7 @@
 struct call;
 struct route;
 struct stream;
-struct lane;
+struct reader_line;
 
 #define CALL_PARAMS_MAX 24 /* query parameters of one request */
 #define CALL_ARGS_MAX   3  /* variable segments of one path */
@@ -44,7 +44,7 @@ struct lane;
 /* Who asked: still there; stopped sending and may be gone; gone for good. */
 enum asker { ASKER_HERE, ASKER_QUIET, ASKER_LOST };
 
-enum scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
+enum token_scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
 
 struct param {
     pawl_str name, value; /* decoded, NUL-terminated */
@@ -77,7 +77,7 @@ struct call {
     void (*on_back)(struct call *c);    /* on the loop, before the answer; NULL: answer is there */
     struct heap_node until;             /* [loop] end of a long poll, mono clock */
     void (*read)(struct call *c);       /* what a reader does for it */
-    struct lane *lane;                  /* under read_lock: where it waits for one; NULL: nowhere */
+    struct reader_line *lane;           /* under read_lock: where it waits for one; NULL: nowhere */
     uint8_t asker;                      /* [loop] enum asker */
     bool is_away;                       /* [loop] */
     bool waits;                         /* in the list of its instance */
@@ -108,7 +108,7 @@ struct call {
 };
 
 /* Calls that wait for a reader. */
-struct lane {
+struct reader_line {
     struct call *first, *last;
 };
 
@@ -179,7 +179,8 @@ struct pawl_server {
     unsigned reader_count;
     pthread_mutex_t read_lock; /* guards the four below */
     pthread_cond_t read_wake;
-    struct lane reads, late; /* `late`: who may be gone; when nobody else waits, by one reader */
+    struct reader_line reads,
+        late; /* `late`: who may be gone; when nobody else waits, by one reader */
     bool late_busy;
     bool read_stop;
     atomic_ullong n_dropped; /* requests of clients that were gone before anything was done */
@@ -299,7 +300,7 @@ struct route {
     const char *path; /* "/api/v1/instances/{id}" */
     const char *name; /* of the handler: "handle_get" */
     void (*handle)(struct call *c);
-    enum scope scope;
+    enum token_scope scope;
     enum where where;
     const struct shape *body; /* BODY_NONE: it takes none */
     enum family family;
@@ -340,7 +341,7 @@ void tokens_close(struct tokens *t);
 bool tokens_exist(struct tokens *t, pawl_error *reterr);
 /* The scope of a token, SCOPE_PUBLIC: not valid; and the call knows what else it may.  False:
  * tokens cannot be read. */
-bool tokens_check(struct tokens *t, const char *token, struct call *c, enum scope *ret);
+bool tokens_check(struct tokens *t, const char *token, struct call *c, enum token_scope *ret);
 /* The next look reads the file, whether it seems to have changed or not. */
 void tokens_look_again(struct tokens *t);
 /* A call with a token begins to wait or listen; it ends.  In any order, any number of times. */

@@ -34,12 +34,12 @@ static const struct field *find(const struct shape *shape, pawl_str key)
 }
 
 /* Where the object is, for people; made only when something is wrong there. */
-struct place {
+struct json_place {
     const char *where;
     size_t at;
 };
 
-static const char *place_text(struct call *c, struct place p)
+static const char *place_text(struct call *c, struct json_place p)
 {
     if (!p.where)
         return "";
@@ -48,7 +48,8 @@ static const char *place_text(struct call *c, struct place p)
     return pawl_mem_printf(c->mem, " in %s[%zu]", p.where, p.at).ptr;
 }
 
-static bool refuse_unknown(struct call *c, const struct shape *shape, pawl_str key, struct place p)
+static bool refuse_unknown(struct call *c, const struct shape *shape, pawl_str key,
+                           struct json_place p)
 {
     const char *words[FIELDS_MAX], *known = "";
     size_t count = 0;
@@ -67,7 +68,7 @@ static bool refuse_unknown(struct call *c, const struct shape *shape, pawl_str k
     return false;
 }
 
-static bool refuse_both(struct call *c, const char *a, const char *b, struct place p)
+static bool refuse_both(struct call *c, const char *a, const char *b, struct json_place p)
 {
     answer_error(c, 400, "invalid", "'%s' and '%s' contradict each other%s; give one of them", a, b,
                  place_text(c, p));
@@ -75,7 +76,7 @@ static bool refuse_both(struct call *c, const char *a, const char *b, struct pla
 }
 
 /* A member that is known; `seen`: the others. */
-static bool check_member(struct call *c, const struct field *f, bool seen, struct place p)
+static bool check_member(struct call *c, const struct field *f, bool seen, struct json_place p)
 {
     if (f->flags & NOT_YET)
         answer_error(c, 400, "unsupported", "'%s' does not work yet%s; leave it out", f->name,
@@ -89,7 +90,7 @@ static bool check_member(struct call *c, const struct field *f, bool seen, struc
 }
 
 static bool check_contradictions(struct call *c, const struct shape *shape, uint64_t seen,
-                                 struct place p)
+                                 struct json_place p)
 {
     for (const struct field *f = shape->fields; f->name; f++) {
         if (!f->not_with || !(seen >> (f - shape->fields) & 1))
@@ -102,7 +103,7 @@ static bool check_contradictions(struct call *c, const struct shape *shape, uint
 }
 
 static bool check_members(struct call *c, const struct fields *members, const struct shape *shape,
-                          struct place p)
+                          struct json_place p)
 {
     uint64_t seen = 0;
     /* with more members than the index holds, one of those it holds is unknown or doubled */
@@ -122,7 +123,7 @@ bool shape_check(struct call *c, pawl_str object, const struct shape *shape, con
                  size_t at)
 {
     const struct shape *instead = shape->instead;
-    struct place p = {where, at};
+    struct json_place p = {where, at};
     if (c->srv->opts.lenient && !shape->always)
         return true;
     if (instead && call_field(c, object, instead->fields->name).ptr) {

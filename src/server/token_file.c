@@ -32,7 +32,7 @@
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
-enum scope token_scope(const char *word)
+enum token_scope token_scope(const char *word)
 {
     return strcmp(word, "admin") == 0     ? SCOPE_ADMIN
            : strcmp(word, "operate") == 0 ? SCOPE_OPERATE

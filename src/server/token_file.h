@@ -20,6 +20,6 @@ struct token_list {
 pawl_status token_file_read(const char *file, pawl_mem *mem, struct token_list *ret,
                             pawl_error *reterr);
 /* "operate" and the others; SCOPE_PUBLIC: no such word. */
-enum scope token_scope(const char *word);
+enum token_scope token_scope(const char *word);
 
 #endif

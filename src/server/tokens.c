@@ -121,7 +121,7 @@ static const struct token *find(const struct tokens *t, const char *id, size_t n
     return NULL;
 }
 
-bool tokens_check(struct tokens *t, const char *token, struct call *c, enum scope *ret)
+bool tokens_check(struct tokens *t, const char *token, struct call *c, enum token_scope *ret)
 {
     static const struct token nobody;
     uint8_t hash[32];

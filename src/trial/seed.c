@@ -328,14 +328,14 @@ static void judge_blocked(struct seed *s, const pawl_row *row)
     pawl_mem_free(mem);
 }
 
-struct tally {
+struct seed_end {
     struct seed *s;
     pawl_mem *mem;
     unsigned open;
     bool over;
 };
 
-static void each_instance(struct tally *t, void (*fn)(struct tally *t, const pawl_row *row))
+static void each_instance(struct seed_end *t, void (*fn)(struct seed_end *t, const pawl_row *row))
 {
     for (struct world_seen *seen = t->s->world.seen; seen; seen = seen->next) {
         pawl_row row;
@@ -345,14 +345,14 @@ static void each_instance(struct tally *t, void (*fn)(struct tally *t, const paw
     pawl_mem_reset(t->mem);
 }
 
-static void count_open(struct tally *t, const pawl_row *row)
+static void count_open(struct seed_end *t, const pawl_row *row)
 {
     if (row->state == PAWL_BLOCKED)
         judge_blocked(t->s, row);
     t->open += !pawl_state_is_terminal(row->state);
 }
 
-static void judge_open(struct tally *t, const pawl_row *row)
+static void judge_open(struct seed_end *t, const pawl_row *row)
 {
     if (!pawl_state_is_terminal(row->state))
         board_problem(t->s->board, PAWL_SIM_HANG, row->id, "nothing can wake it: %s",
@@ -430,7 +430,7 @@ static void look_for_lost(struct seed *s, const pawl_row *row, pawl_mem *mem)
     }
 }
 
-static void last_look(struct tally *t, const pawl_row *row)
+static void last_look(struct seed_end *t, const pawl_row *row)
 {
     run_check(t->s, row, true);
     if (!t->s->board->problem)
@@ -487,7 +487,7 @@ static void live(struct seed *s)
 {
     struct world *w = &s->world;
     int64_t horizon = w->mono_ms + s->opts->horizon_ms;
-    struct tally t = {.s = s, .mem = pawl_mem_new()};
+    struct seed_end t = {.s = s, .mem = pawl_mem_new()};
     for (;;) {
         while (world_step(w) && !s->board->problem && !is_spent(s))
             repeat_completion(s);

@@ -33,7 +33,7 @@
 #define SAID_BYTES 1200 /* of what a dying process said */
 
 /* One call of pawl_sim(). */
-struct run {
+struct sim_run {
     pawl_app *app;
     pawl_sim_opts opts;
     struct board *board; /* shared with the children */
@@ -117,7 +117,7 @@ static void note_deaths(struct board *b)
         (void)sigaction(numbers[i], &action, NULL);
 }
 
-NORETURN static void child(const struct run *r, uint64_t seed, unsigned faults)
+NORETURN static void child(const struct sim_run *r, uint64_t seed, unsigned faults)
 {
     pawl_sim_opts opts = r->opts;
     opts.faults = faults;
@@ -131,7 +131,7 @@ NORETURN static void child(const struct run *r, uint64_t seed, unsigned faults)
 }
 
 /* The beginning of what the child printed, on one line. */
-static void read_said(const struct run *r, char *to, size_t size)
+static void read_said(const struct sim_run *r, char *to, size_t size)
 {
     ssize_t n = pread(r->said, to, size - 1, 0);
     to[n > 0 ? n : 0] = 0;
@@ -144,7 +144,7 @@ static void read_said(const struct run *r, char *to, size_t size)
             *p = ' ';
 }
 
-static void died(const struct run *r, int status)
+static void died(const struct sim_run *r, int status)
 {
     char said[SAID_BYTES], site[240] = "";
     read_said(r, said, sizeof(said));
@@ -167,7 +167,7 @@ static void died(const struct run *r, int status)
 }
 
 /* False when no process can be made. */
-static bool run_seed(const struct run *r, uint64_t seed, unsigned faults, pawl_error *err)
+static bool run_seed(const struct sim_run *r, uint64_t seed, unsigned faults, pawl_error *err)
 {
     int status = 0;
     board_clear(r->board);
@@ -232,7 +232,7 @@ static void keep_failure(const struct board *b, unsigned faults, pawl_mem *mem,
 }
 
 /* Does it fail in the same way with no fault, or with one? */
-static bool shrink(const struct run *r, uint64_t seed, pawl_mem *mem, pawl_sim_report *ret,
+static bool shrink(const struct sim_run *r, uint64_t seed, pawl_mem *mem, pawl_sim_report *ret,
                    pawl_error *err)
 {
     for (unsigned fault = 0; r->opts.faults && fault <= PAWL_SIM_CANCEL;
@@ -249,7 +249,7 @@ static bool shrink(const struct run *r, uint64_t seed, pawl_mem *mem, pawl_sim_r
     return true;
 }
 
-static pawl_status run_all(const struct run *r, pawl_mem *mem, pawl_sim_report *ret,
+static pawl_status run_all(const struct sim_run *r, pawl_mem *mem, pawl_sim_report *ret,
                            pawl_error *err)
 {
     for (uint64_t i = 0; i < r->opts.seeds; i++) {
@@ -286,7 +286,7 @@ pawl_status pawl_sim(pawl_app *app, const pawl_sim_opts *opts, pawl_mem *mem, pa
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    struct run r = {.app = app};
+    struct sim_run r = {.app = app};
     if (!IS_THERE(mem && ret, "memory and room for the report", err) ||
         !OPTIONS_TAKE(&r.opts, opts, "pawl_sim_opts", err))
         return err->status;

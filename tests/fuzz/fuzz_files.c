@@ -26,7 +26,7 @@ static void try_tokens(pawl_str bytes)
     must(t);
     (void)tokens_exist(t, &err);
     struct call call = {.mem = mem};
-    enum scope scope = SCOPE_PUBLIC;
+    enum token_scope scope = SCOPE_PUBLIC;
     /* nobody gets in by a file of noise: the hash of this one is not in it */
     (void)tokens_check(t, "pawl_0123abcd_feedfacefeedface", &call, &scope);
     must(scope == SCOPE_PUBLIC && !call.token[0]);

@@ -63,7 +63,7 @@ static const char *const texts[STATEMENTS] = {
 /* clang-format on */
 
 /* One simulated orchestration. */
-struct lane {
+struct ceiling_run {
     int64_t uid;
     int64_t seq, last_rid, work;
     uint32_t phase; /* rounds written */
@@ -74,7 +74,7 @@ struct ceiling {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENTS];
     int64_t next_id;
-    struct lane *lanes;
+    struct ceiling_run *lanes;
     uint32_t lane;
     uint64_t steps, orchestrations;
     bool failed;
@@ -95,7 +95,7 @@ static void run(struct ceiling *c, int which, const int64_t *numbers, int count)
     run((c), (which), (const int64_t[]){__VA_ARGS__},                                              \
         (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
 
-static void append(struct ceiling *c, struct lane *lane, const char *data)
+static void append(struct ceiling *c, struct ceiling_run *lane, const char *data)
 {
     int64_t rid = c->next_id++;
     sqlite3_bind_text(c->statements[EVENT], 6, data, -1, SQLITE_STATIC);
@@ -107,7 +107,7 @@ static void append(struct ceiling *c, struct lane *lane, const char *data)
 static void events_commit(struct ceiling *c, uint64_t batch)
 {
     for (uint64_t i = 0; i < batch; i++) {
-        struct lane *lane = &c->lanes[c->lane];
+        struct ceiling_run *lane = &c->lanes[c->lane];
         if (!lane->uid) {
             lane->uid = c->next_id++;
             append(c, lane, "1");
@@ -122,11 +122,11 @@ static void events_commit(struct ceiling *c, uint64_t batch)
 }
 
 /* Start, a step, or the end: what one turn of a chain writes. */
-static void chain_round(struct ceiling *c, struct lane *lane)
+static void chain_round(struct ceiling *c, struct ceiling_run *lane)
 {
     uint32_t steps = c->bench->steps;
     if (lane->phase == 0) {
-        *lane = (struct lane){.uid = c->next_id++};
+        *lane = (struct ceiling_run){.uid = c->next_id++};
         append(c, lane, "10");
     } else {
         RUN(c, WORK_DONE, lane->work);
@@ -154,9 +154,9 @@ static void chain_commit(struct ceiling *c, uint64_t batch)
     }
 }
 
-static void fanout_start(struct ceiling *c, struct lane *lane)
+static void fanout_start(struct ceiling *c, struct ceiling_run *lane)
 {
-    *lane = (struct lane){.uid = c->next_id++};
+    *lane = (struct ceiling_run){.uid = c->next_id++};
     append(c, lane, "100");
     lane->work = c->next_id;
     for (uint32_t i = 0; i < c->bench->steps; i++) {
@@ -169,7 +169,7 @@ static void fanout_start(struct ceiling *c, struct lane *lane)
 /* Up to `batch` completions of one fan-out. */
 static void fanout_commit(struct ceiling *c, uint64_t batch)
 {
-    struct lane *lane = &c->lanes[c->lane];
+    struct ceiling_run *lane = &c->lanes[c->lane];
     if (lane->phase == 0)
         fanout_start(c, lane);
     for (uint64_t i = 0; i < batch && lane->phase < c->bench->steps; i++) {

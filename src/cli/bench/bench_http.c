@@ -20,7 +20,7 @@ struct saying {
 };
 
 /* A connection. */
-struct lane {
+struct http_lane {
     char lock[PAWL_QUEUE_LOCK_CHARS]; /* held */
     bool has_lock;
     int64_t begun_us; /* the first request of what it does now */
@@ -31,8 +31,8 @@ struct lane {
 struct remote {
     struct bench_server server;
     struct wire *wire;
-    struct lane *lanes;
-    struct phase *phase; /* NULL: hello */
+    struct http_lane *lanes;
+    struct queue_phase *phase; /* NULL: hello */
     struct histogram *took;
     uint64_t count;
     int64_t end_us;
@@ -90,7 +90,7 @@ static bool trouble(struct remote *r, pawl_str answer)
 }
 
 /* One more is done. */
-static void count(struct remote *r, struct lane *lane)
+static void count(struct remote *r, struct http_lane *lane)
 {
     lane->round++;
     r->count++;
@@ -102,7 +102,7 @@ static void count(struct remote *r, struct lane *lane)
 static size_t ask_hello(void *user, uint32_t number, char *to)
 {
     struct remote *r = user;
-    struct lane *lane = &r->lanes[number];
+    struct http_lane *lane = &r->lanes[number];
     char path[128], body[256];
     const char *dir = strrchr(r->server.bench->dir, '/') + 1;
     unsigned long long round = lane->round;
@@ -122,7 +122,7 @@ static size_t ask_hello(void *user, uint32_t number, char *to)
 static bool take_hello(void *user, uint32_t number, pawl_str answer, int64_t took_us)
 {
     struct remote *r = user;
-    struct lane *lane = &r->lanes[number];
+    struct http_lane *lane = &r->lanes[number];
     (void)took_us;
     if (status_of(answer) != (lane->waits ? 200 : 201))
         return trouble(r, answer);
@@ -135,7 +135,7 @@ static bool take_hello(void *user, uint32_t number, pawl_str answer, int64_t too
 /* ---- queue ----------------------------------------------------------------------------------- */
 
 /* Written once for the phase: what differs is the lock. */
-static void prepare(struct remote *r, const struct phase *p)
+static void prepare(struct remote *r, const struct queue_phase *p)
 {
     char path[128], body[128];
     snprintf(path, sizeof(path), "/queue/%s/%s", p->queue,
@@ -151,8 +151,8 @@ static void prepare(struct remote *r, const struct phase *p)
 static size_t ask_queue(void *user, uint32_t number, char *to)
 {
     struct remote *r = user;
-    const struct phase *p = r->phase;
-    struct lane *lane = &r->lanes[number];
+    const struct queue_phase *p = r->phase;
+    struct http_lane *lane = &r->lanes[number];
     if (lane->has_lock) {
         memcpy(to, r->ack.text, r->ack.len);
         memcpy(to + r->hole, lane->lock, PAWL_QUEUE_LOCK_CHARS);
@@ -168,7 +168,7 @@ static size_t ask_queue(void *user, uint32_t number, char *to)
 static bool take_queue(void *user, uint32_t number, pawl_str answer, int64_t took_us)
 {
     struct remote *r = user;
-    struct lane *lane = &r->lanes[number];
+    struct http_lane *lane = &r->lanes[number];
     bool popped = r->phase->pops && !lane->has_lock;
     (void)took_us;
     lane->has_lock = false;
@@ -252,7 +252,7 @@ static int drive(struct remote *r, const struct wire_plan *plan, double seconds,
     return status;
 }
 
-static int remote_run(void *of, struct phase *p)
+static int remote_run(void *of, struct queue_phase *p)
 {
     struct remote *r = of;
     struct bench_usage used = {0};

@@ -15,7 +15,7 @@
 
 #define STUCK_S 60 /* no answer for so long: give up */
 
-struct lane {
+struct local_lane {
     struct local *local;
     int64_t begun_us;
     char lock[32]; /* held; "": none */
@@ -26,8 +26,8 @@ struct local {
     pawl_app *app;
     pawl_runtime *rt;
     pawl_client *client;
-    struct lane *lanes;
-    struct phase *phase;
+    struct local_lane *lanes;
+    struct queue_phase *phase;
     int64_t end_us;
     atomic_uint left; /* lanes with a request out */
     atomic_bool enough, failed;
@@ -68,9 +68,9 @@ pawl_queue_request bench_message(const char *queue, bool pops, const char *const
     return q;
 }
 
-static bool submit(struct lane *lane)
+static bool submit(struct local_lane *lane)
 {
-    struct phase *p = lane->local->phase;
+    struct queue_phase *p = lane->local->phase;
     const char *held = lane->lock;
     pawl_queue_request q = bench_message(p->queue, p->pops, &held);
     pawl_error err;
@@ -84,9 +84,9 @@ static bool submit(struct lane *lane)
 
 static void on_reply(void *arg, const pawl_queue_reply *reply)
 {
-    struct lane *lane = arg;
+    struct local_lane *lane = arg;
     struct local *l = lane->local;
-    struct phase *p = l->phase;
+    struct queue_phase *p = l->phase;
     int64_t now = clock_mono_us();
     bool popped = p->pops && !lane->lock[0];
     lane->lock[0] = 0;
@@ -122,7 +122,7 @@ static void local_close(void *of)
 static int local_open(struct bench *b, void **ret)
 {
     struct local *l = calloc(1, sizeof(*l));
-    struct lane *lanes = calloc(b->in_flight, sizeof(*lanes));
+    struct local_lane *lanes = calloc(b->in_flight, sizeof(*lanes));
     pawl_error err = {.status = PAWL_NO_MEMORY, .text = "out of memory"};
     assert_that(l && lanes);
     *ret = l;
@@ -177,7 +177,7 @@ static int wait_for_lanes(struct local *l)
                : 0;
 }
 
-static int local_run(void *of, struct phase *p)
+static int local_run(void *of, struct queue_phase *p)
 {
     struct local *l = of;
     uint64_t before = commits(l);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void summarize(const struct phase *p, struct bench_phase *ret)
+static void summarize(const struct queue_phase *p, struct bench_phase *ret)
 {
     *ret = (struct bench_phase){.seconds = p->seconds,
                                 .count = p->count,
@@ -25,7 +25,8 @@ static void summarize(const struct phase *p, struct bench_phase *ret)
                                 .cpu_us = p->cpu_us};
 }
 
-static int run_phase(const struct transport *t, void *of, struct phase *p, struct bench_phase *ret)
+static int run_phase(const struct transport *t, void *of, struct queue_phase *p,
+                     struct bench_phase *ret)
 {
     p->seconds = p->cpu_us = 0;
     p->count = p->syncs = 0;
@@ -38,7 +39,7 @@ static int run_phase(const struct transport *t, void *of, struct phase *p, struc
 }
 
 /* Push, then pop and acknowledge, on one queue. */
-static int run_pair(const struct transport *t, void *of, struct phase *p, const char *queue,
+static int run_pair(const struct transport *t, void *of, struct queue_phase *p, const char *queue,
                     uint32_t max_locks, uint32_t poppers, struct bench_phase ret[2])
 {
     p->queue = queue;
@@ -54,7 +55,7 @@ static int run_pair(const struct transport *t, void *of, struct phase *p, const 
 int bench_queue(struct bench *b, struct bench_result *ret)
 {
     const struct transport *t = b->over_http ? &bench_remote : &bench_local;
-    struct phase p = {.lanes = b->in_flight, .for_seconds = (double)b->cli->args.seconds};
+    struct queue_phase p = {.lanes = b->in_flight, .for_seconds = (double)b->cli->args.seconds};
     struct bench_phase single[2] = {0};
     void *of = NULL;
     p.took = calloc(1, sizeof(*p.took));

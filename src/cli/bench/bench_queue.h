@@ -15,7 +15,7 @@
 #include "cli/bench/bench.h"
 #include "cli/bench/histogram.h"
 
-struct phase {
+struct queue_phase {
     const char *queue;
     bool pops; /* pop under a lock and acknowledge; else push */
     uint32_t lanes;
@@ -34,7 +34,7 @@ struct transport {
     int (*open)(struct bench *b, void **ret);
     /* The queue takes any number of locks at once, or one. */
     int (*configure)(void *of, const char *queue, uint32_t max_locks);
-    int (*run)(void *of, struct phase *p);
+    int (*run)(void *of, struct queue_phase *p);
     void (*close)(void *of);
 };
 

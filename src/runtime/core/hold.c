@@ -11,7 +11,7 @@ struct timer_key {
     uint64_t kind, uid, execution, ref;
 };
 
-struct held {
+struct late_row {
     struct heap_node node; /* key: due, wall clock */
     struct letter *letter; /* NULL: work */
     uint64_t work_id;
@@ -23,9 +23,9 @@ static pawl_str key_of(const struct timer_key *k)
     return (pawl_str){(const char *)k, sizeof(*k)};
 }
 
-static struct held *push(pawl_runtime *rt, struct letter *l, uint64_t work_id, int64_t due_ms)
+static struct late_row *push(pawl_runtime *rt, struct letter *l, uint64_t work_id, int64_t due_ms)
 {
-    struct held *h = calloc(1, sizeof(*h));
+    struct late_row *h = calloc(1, sizeof(*h));
     assert_that(h);
     h->node.key = due_ms;
     h->node.tie = ++rt->peek.tie;
@@ -36,10 +36,10 @@ static struct held *push(pawl_runtime *rt, struct letter *l, uint64_t work_id, i
 }
 
 /* The earliest one leaves the heap. */
-static struct held *pop(pawl_runtime *rt)
+static struct late_row *pop(pawl_runtime *rt)
 {
     struct heap_node *top = heap_pop(&rt->peek.held);
-    struct held *h = top ? CONTAINER_OF(top, struct held, node) : NULL;
+    struct late_row *h = top ? CONTAINER_OF(top, struct late_row, node) : NULL;
     if (h && h->timer.uid)
         map_removes(&rt->peek.timers, key_of(&h->timer));
     return h;
@@ -59,7 +59,7 @@ void hold_timer(pawl_runtime *rt, int kind, uint64_t uid, uint64_t execution_no,
         return;
     struct letter *l = letter_create(&mail, uid, (pawl_str){0}, (pawl_str){0});
     need_memory(l);
-    struct held *h = push(rt, l, 0, due_ms);
+    struct late_row *h = push(rt, l, 0, due_ms);
     h->timer = key;
     need_memory(map_puts(&rt->peek.timers, key_of(&h->timer), h));
 }
@@ -67,7 +67,7 @@ void hold_timer(pawl_runtime *rt, int kind, uint64_t uid, uint64_t execution_no,
 void hold_cancel(pawl_runtime *rt, uint64_t uid, uint64_t execution_no, uint64_t ref)
 {
     struct timer_key key = {PAWL_MSG_TIMER_FIRED, uid, execution_no, ref};
-    struct held *h = map_removes(&rt->peek.timers, key_of(&key));
+    struct late_row *h = map_removes(&rt->peek.timers, key_of(&key));
     if (!h)
         return;
     heap_remove(&rt->peek.held, &h->node);
@@ -84,7 +84,7 @@ bool hold_take(pawl_runtime *rt, struct hold_due *ret)
 {
     if (hold_next(rt) > rt->now_ms)
         return false;
-    struct held *h = pop(rt);
+    struct late_row *h = pop(rt);
     *ret = (struct hold_due){h->letter, h->work_id, h->node.key};
     free(h);
     return true;
@@ -98,7 +98,7 @@ int64_t hold_next(pawl_runtime *rt)
 
 void hold_free(pawl_runtime *rt)
 {
-    struct held *h;
+    struct late_row *h;
     while ((h = pop(rt))) {
         if (h->letter)
             letter_drop(rt, h->letter, PAWL_SHUTDOWN, "the runtime is closing");

@@ -22,7 +22,7 @@ struct worker {
     uint64_t polls;
 };
 
-struct held {
+struct crew_lease {
     pawl_mem mem;
     uint64_t work_id, task;
     pawl_str worker, instance, activity;
@@ -148,7 +148,7 @@ void crew_polled(pawl_runtime *rt, const struct lease_call *q)
 
 /* ---- Leases ----------------------------------------------------------------------------- */
 
-static void forget_held(struct crew *crew, struct held *h)
+static void forget_held(struct crew *crew, struct crew_lease *h)
 {
     map_remove(&crew->held, h->work_id);
     arena_deinit(&h->mem);
@@ -158,7 +158,7 @@ static void forget_held(struct crew *crew, struct held *h)
 /* Those that ended and nobody told us of. */
 static void forget_ended(struct crew *crew, int64_t now_ms)
 {
-    struct held *h, *gone[FORGET_AT_ONCE];
+    struct crew_lease *h, *gone[FORGET_AT_ONCE];
     size_t n = 0;
     for (size_t cursor = 0; n < FORGET_AT_ONCE && (h = map_next(&crew->held, &cursor));)
         if (h->until_ms <= now_ms)
@@ -171,7 +171,7 @@ void crew_leased(pawl_runtime *rt, pawl_str worker, const pawl_work *w, int64_t 
 {
     struct crew *crew = rt->crew;
     pthread_mutex_lock(&crew->lock);
-    struct held *h = map_get(&crew->held, w->id);
+    struct crew_lease *h = map_get(&crew->held, w->id);
     if (!h && worker.len) {
         if (crew->held.count >= CREW_NAMES)
             forget_ended(crew, rt->now_ms);
@@ -196,7 +196,7 @@ void crew_freed(pawl_runtime *rt, uint64_t work_id)
 {
     struct crew *crew = rt->crew;
     pthread_mutex_lock(&crew->lock);
-    struct held *h = map_get(&crew->held, work_id);
+    struct crew_lease *h = map_get(&crew->held, work_id);
     if (h)
         forget_held(crew, h);
     pthread_mutex_unlock(&crew->lock);
@@ -208,7 +208,7 @@ pawl_str crew_holder(pawl_runtime *rt, uint64_t work_id, pawl_mem *mem)
     if (!rt->crew)
         return name;
     pthread_mutex_lock(&rt->crew->lock);
-    const struct held *h = map_get(&rt->crew->held, work_id);
+    const struct crew_lease *h = map_get(&rt->crew->held, work_id);
     if (h)
         name = arena_dup(mem, h->worker);
     pthread_mutex_unlock(&rt->crew->lock);
@@ -258,7 +258,7 @@ void crew_look_at(pawl_runtime *rt, pawl_str activity)
 static void list_held(const struct crew *crew, const struct worker *w, int64_t now_ms,
                       pawl_mem *mem, pawl_worker_info *to)
 {
-    const struct held *h;
+    const struct crew_lease *h;
     pawl_held *list = arena_array(mem, pawl_held, crew->held.count + 1);
     for (size_t cursor = 0; (h = map_next(&crew->held, &cursor));)
         if (pawl_str_eq(h->worker, w->name) && h->until_ms > now_ms)
@@ -326,7 +326,7 @@ void crew_close(pawl_runtime *rt)
 {
     struct crew *crew = rt->crew;
     struct worker *w;
-    struct held *h;
+    struct crew_lease *h;
     if (!crew)
         return;
     for (size_t cursor = 0; (w = map_next(&crew->workers, &cursor)); free(w))

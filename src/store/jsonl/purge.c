@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 /* Rows of removed instances, before and after. */
-struct leaving {
+struct purged_rows {
     VEC(uint64_t) messages;
     VEC(uint64_t) work;
 };
 
-static void collect(const struct memory *m, struct leaving *l)
+static void collect(const struct memory *m, struct purged_rows *l)
 {
     for (size_t i = 0; i < m->removed.count; i++) {
         int64_t owner = (int64_t)m->removed.items[i]->row.uid;
@@ -41,7 +41,7 @@ static void collect(const struct memory *m, struct leaving *l)
     }
 }
 
-static pawl_status drop_gone(struct jsonl *j, const struct leaving *l, pawl_error *reterr)
+static pawl_status drop_gone(struct jsonl *j, const struct purged_rows *l, pawl_error *reterr)
 {
     struct buf messages, work;
     buf_init(&messages, JSONL_BYTES_MAX);
@@ -80,7 +80,7 @@ static pawl_status delete_removed(struct jsonl *j, pawl_error *reterr)
 
 static pawl_status purge_rows(struct jsonl *j, uint32_t limit, bool *retleft, pawl_error *reterr)
 {
-    struct leaving leaving = {0};
+    struct purged_rows leaving = {0};
     struct memory *m = jsonl_mirror(j);
     bool any = m->removed.count > 0;
     collect(m, &leaving);

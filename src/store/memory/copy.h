@@ -13,21 +13,21 @@
 
 #define SHAPE_STRINGS_MAX 7
 
-struct shape {
+struct row_shape {
     size_t size;
     size_t count;
     size_t at[SHAPE_STRINGS_MAX]; /* offsets of pawl_str members */
 };
 
-extern const struct shape shape_row, shape_message, shape_work, shape_event;
+extern const struct row_shape shape_row, shape_message, shape_work, shape_event;
 
 void *copy_alloc(size_t size); /* zeroed, from the heap, never NULL */
 /* Copy `from`, its strings into the heap. */
-void copy_keep(const struct shape *shape, void *to, const void *from);
+void copy_keep(const struct row_shape *shape, void *to, const void *from);
 /* Free the strings of what copy_keep made. */
-void copy_drop(const struct shape *shape, void *kept);
+void copy_drop(const struct row_shape *shape, void *kept);
 /* Copy `from`, its strings into `mem`. */
-void copy_give(const struct shape *shape, void *to, const void *from, pawl_mem *mem);
+void copy_give(const struct row_shape *shape, void *to, const void *from, pawl_mem *mem);
 /* Replace one kept string. */
 void copy_set(pawl_str *kept, pawl_str value);
 

@@ -13,23 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct shape shape_queue = {
+static const struct row_shape shape_queue = {
     sizeof(pawl_queue_row),
     3,
     {offsetof(pawl_queue_row, name), offsetof(pawl_queue_row, config),
       offsetof(pawl_queue_row, totals)}
 };
-static const struct shape shape_entry = {
+static const struct row_shape shape_entry = {
     sizeof(pawl_queue_entry),
     3,
     {offsetof(pawl_queue_entry, data), offsetof(pawl_queue_entry, attrs),
       offsetof(pawl_queue_entry, note)}
 };
-static const struct shape shape_lock = {
+static const struct row_shape shape_lock = {
     sizeof(pawl_queue_lock), 1, {offsetof(pawl_queue_lock, id)}};
-static const struct shape shape_past = {
+static const struct row_shape shape_past = {
     sizeof(pawl_queue_past), 1, {offsetof(pawl_queue_past, id)}};
-static const struct shape shape_key = {sizeof(pawl_queue_key), 1, {offsetof(pawl_queue_key, key)}};
+static const struct row_shape shape_key = {
+    sizeof(pawl_queue_key), 1, {offsetof(pawl_queue_key, key)}};
 
 static struct memory_queue *queue_of(const struct memory_queues *q, uint64_t qid)
 {

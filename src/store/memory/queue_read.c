@@ -151,7 +151,7 @@ static bool chosen(const pawl_entry_query *query, const pawl_queue_entry *e)
 }
 
 /* What a query has gathered so far. */
-struct gathering {
+struct entry_page {
     const pawl_entry_query *query;
     pawl_mem *mem;
     pawl_queue_entry *rows;
@@ -160,7 +160,7 @@ struct gathering {
 };
 
 /* False: there is no room for it, and it is left for the next page. */
-static bool gather(struct gathering *g, const pawl_queue_entry *e, int64_t key, uint64_t id)
+static bool gather(struct entry_page *g, const pawl_queue_entry *e, int64_t key, uint64_t id)
 {
     const pawl_entry_query *q = g->query;
     if (g->count == q->limit || g->seen == EXAMINE_MAX ||
@@ -192,7 +192,7 @@ static const struct memory_entry *next_held(const struct memory *m, const pawl_q
 }
 
 /* False: the page is full. */
-static bool gather_lock(struct gathering *g, const struct memory *m, const pawl_queue_lock *l)
+static bool gather_lock(struct entry_page *g, const struct memory *m, const pawl_queue_lock *l)
 {
     const int64_t number = (int64_t)l->number;
     uint64_t after = number == g->query->after_key ? g->query->after : 0;
@@ -203,7 +203,7 @@ static bool gather_lock(struct gathering *g, const struct memory *m, const pawl_
 }
 
 /* Rows of one order; false: there is nothing to look at behind this one. */
-static bool gather_node(struct gathering *g, struct order_node *n)
+static bool gather_node(struct entry_page *g, struct order_node *n)
 {
     const pawl_entry_query *q = g->query;
     if (q->order == PAWL_ENTRIES_READY && q->has_priority && n->key != q->priority)
@@ -216,7 +216,7 @@ static pawl_status query_entries(pawl_store *s, const pawl_entry_query *query, p
 {
     struct memory *m = memory_lock(s);
     const struct memory_queue *q = queue_of(m, query->qid);
-    struct gathering g = {.query = query, .mem = mem};
+    struct entry_page g = {.query = query, .mem = mem};
     g.rows = arena_array(mem, pawl_queue_entry, query->limit);
     struct order_node *n = q ? first_of(q, query) : NULL;
     bool on = true;
