@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "cli/tls.h"
+#include "cli/client_tls.h"
 
 #include <ctype.h>
 #include <errno.h>

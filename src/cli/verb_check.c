@@ -7,7 +7,7 @@
  * stays small and code that crashes is one more line of the report.
  */
 #include "base/near.h"
-#include "cli/history.h"
+#include "cli/load_history.h"
 #include "cli/out.h"
 #include "view/render.h"
 

@@ -7,7 +7,7 @@
  * orchestration and this process becomes the debugger: it is the child's parent,
  * so it may attach, and the child ends with it.
  */
-#include "cli/history.h"
+#include "cli/load_history.h"
 #include "cli/out.h"
 #include "view/render.h"
 #include "view/units.h"

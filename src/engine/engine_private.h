@@ -81,7 +81,7 @@ const char *task_bad(const struct task *t);
 struct task *task_from_event(execution *x, const pawl_event *e);
 bool event_is_refused(const pawl_event *e);
 
-/* ---- Mail (mailbox.c) --------------------------------------------------- */
+/* ---- Mail (kept_events.c) --------------------------------------------------- */
 
 struct kept_event {
     struct kept_event *prev, *next; /* the mailbox, in order of arrival */

@@ -7,7 +7,7 @@
  * and it is tried again a little later.  One address may have a share of the
  * connections only; the rest of its are closed at once.
  */
-#include "http/conn.h"
+#include "http/http_conn.h"
 
 #include "base/attr.h"
 

@@ -10,7 +10,7 @@
  * A stream is asked for its next piece only when the last one is out: nobody buffers
  * for a slow reader.
  */
-#include "http/conn.h"
+#include "http/http_conn.h"
 
 #include "base/attr.h"
 

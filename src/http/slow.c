@@ -7,10 +7,10 @@
  * budget.  Beyond it the one that has been reading longest is cut off: whoever reads at all is
  * soon done, so it is those who do not read that go, and never who came last.
  *
- * Called by send.c (enter, progress), whoever ends an answer (leave), and loop.c at the
+ * Called by send.c (enter, progress), whoever ends an answer (leave), and httpd_loop.c at the
  * end of a round (cut): not in the middle, because others may be walking over connections.
  */
-#include "http/conn.h"
+#include "http/http_conn.h"
 
 #define SEND_RATE  4096 /* bytes that earn a second */
 #define TELL_AGAIN 60000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* http/status.c -- the words of statuses, and what a request that is none is told. */
-#include "http/conn.h"
+#include "http/http_conn.h"
 
 #include "base/attr.h"
 

@@ -9,7 +9,7 @@
  * TLS 1.2 and 1.3, with an ephemeral key and an AEAD: nothing else.  Certificate and key can be
  * read again while connections that began with the old ones go on with them.
  */
-#include "http/conn.h"
+#include "http/http_conn.h"
 
 #include "base/attr.h"
 #include "base/clock.h"

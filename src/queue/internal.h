@@ -19,7 +19,7 @@ void window_remove(struct queue *q, size_t i);
 struct entry *window_find(const struct queue *q, int64_t priority, uint64_t place, size_t *reti);
 void window_deinit(struct queue *q);
 
-/* ---- group.c ------------------------------------------------------------------- */
+/* ---- queue_group.c ------------------------------------------------------------------- */
 
 struct past_note {
     struct past_note *next;

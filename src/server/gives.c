@@ -10,7 +10,7 @@
 #include "server/handlers.h"
 #include "server/queues.h"
 #include "server/shape.h"
-#include "server/work.h"
+#include "server/worker_calls.h"
 
 /* clang-format off */
 #define SHAPE(id, name, example) \

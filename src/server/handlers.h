@@ -40,7 +40,7 @@ void handle_get(struct call *c);
 void handle_history(struct call *c);
 void handle_why(struct call *c);
 void handle_tree(struct call *c);
-void handle_wait(struct call *c); /* wait.c */
+void handle_wait(struct call *c); /* instance_wait.c */
 /* Answer with the instance; false: it could not be read, and that is answered. */
 bool answer_instance(struct call *c, const char *id, uint64_t execution, unsigned status);
 /* The filter of a list, from the query. */

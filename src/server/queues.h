@@ -2,7 +2,7 @@
 /*
  * server/queues.h -- the routes of the queues (QUEUE_API.md).
  *
- *   queue_call.c     the way to the engine and back, and other things they share
+ *   queue_submit.c     the way to the engine and back, and other things they share
  *   queues.c         push, pop, acknowledge: the seed's bodies to the letter
  *   queue_locks.c    the other writing calls: extend, release, dead letter, purge, pause
  *   queue_manage.c   look, browse
@@ -38,7 +38,7 @@ void handle_get_config(struct call *c); /* queue_config.c */
 void handle_put_config(struct call *c);
 void handle_patch_config(struct call *c);
 
-/* ---- Shared: queue_call.c, where nothing else is said ---------------------------- */
+/* ---- Shared: queue_submit.c, where nothing else is said ---------------------------- */
 
 /* Submit; `write` makes the answer of a PAWL_OK reply on the engine thread, everything else
  * is answered as the seed does.  The queue is args[0]. */

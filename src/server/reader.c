@@ -5,7 +5,7 @@
  * Reading calls never wait for the engine, but a long history takes
  * milliseconds; the loop must not stand still for that.  Handlers of routes
  * marked ON_READER run here, and whatever else reads the store for a call
- * (wait.c).  Then the call goes back to the loop with its answer, unless the
+ * (instance_wait.c).  Then the call goes back to the loop with its answer, unless the
  * handler gave it to somebody else (reader_keep).
  *
  * Clients that are gone cost nothing.  One that is lost is taken out before a reader

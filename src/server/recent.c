@@ -9,7 +9,7 @@
  *
  * Replies and feed come from the engine thread in the order of commits, so an
  * entry is never older than the truth.  A removal forgets all of them before it is
- * answered: the feed comes after the reply.  Bounded: the oldest entries go first.  All calls under srv->lock (wait.c, server.c).
+ * answered: the feed comes after the reply.  Bounded: the oldest entries go first.  All calls under srv->lock (instance_wait.c, server.c).
  */
 #include "server/server.h"
 

@@ -8,7 +8,7 @@
  */
 #include "server/handlers.h"
 #include "server/queues.h"
-#include "server/work.h"
+#include "server/worker_calls.h"
 
 #include <string.h>
 

@@ -366,7 +366,7 @@ void recents_init(struct recents *t);
 void recents_reset(struct recents *t);
 void recents_deinit(struct recents *t);
 
-/* ---- wait.c ------------------------------------------------------------------------ */
+/* ---- instance_wait.c ------------------------------------------------------------------------ */
 
 /* [engine] A start was answered: a wait for it need not look. */
 void wait_started(pawl_server *s, const char *instance);

@@ -8,8 +8,8 @@
  */
 #include "store/lock.h"
 
-#include "base/file.h"
 #include "base/limits.h"
+#include "base/read_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

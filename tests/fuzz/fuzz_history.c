@@ -40,13 +40,13 @@ static void seal(struct feed *f, struct buf *out)
 
 static void check_history(pawl_str text, pawl_mem *mem)
 {
-    struct loaded_history h = {.execution = 1};
+    struct history h = {.execution = 1};
     struct buf again;
     history_parse(&h, text, mem);
     must(h.whole <= text.len);
     buf_init(&again, SIZE_MAX / 2);
     if (h.events.count && h.head.uid && h.damaged.count == 0) {
-        struct loaded_history h2 = {.execution = 1};
+        struct history h2 = {.execution = 1};
         history_put_header(&again, &h.head, h.closed.uid ? &h.closed : NULL);
         history_put_turn(&again, h.events.items, h.events.count, h.updated_ms, h.keys.items,
                          h.keys.count);

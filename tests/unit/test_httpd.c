@@ -10,7 +10,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "faults.h"
-#include "http/conn.h"
+#include "http/http_conn.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

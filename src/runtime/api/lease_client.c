@@ -6,7 +6,7 @@
  * thread; times outside their limits are brought into them.  The rest is copied into a
  * struct lease_call and goes through the inbox to lease_handle().
  *
- * Called by whoever has a client; in this tree by server/work.c.
+ * Called by whoever has a client; in this tree by server/worker_calls.c.
  */
 #include "base/limits.h"
 #include "base/misuse.h"

@@ -8,9 +8,9 @@
  */
 #include "runtime/core/module.h"
 
-#include "base/file.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "base/read_file.h"
 #include "base/vec.h"
 #include "runtime/core/registry.h"
 

@@ -36,7 +36,7 @@ struct slots_past {
     bool known;            /* who did it is known: it said so itself */
     bool several;          /* not known, and more than one ran: nobody knows who, if anybody */
     bool rebooted;         /* the machine went down since */
-    char text[SLOTS_TEXT]; /* what the culprit said (fault.h); "": nothing */
+    char text[SLOTS_TEXT]; /* what the culprit said (user_fault.h); "": nothing */
 };
 
 /* NULL dir: in memory only.  NULL when out of memory or not writable. */

@@ -2,11 +2,11 @@
 /* runtime/core/stage.c -- see stage.h.  Collecting; seal.c turns it into rows. */
 #include "runtime/core/stage.h"
 
-#include "runtime/core/fault.h"
 #include "runtime/core/here.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/user_fault.h"
 
 #include <string.h>
 

@@ -13,11 +13,11 @@
 #include "runtime/loop/watchdog.h"
 
 #include "base/deadline.h"
-#include "runtime/core/fault.h"
 #include "runtime/core/health.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/user_fault.h"
 
 #include <unistd.h>
 

@@ -13,11 +13,11 @@
 #include "runtime/work/worker.h"
 
 #include "base/deadline.h"
-#include "runtime/core/fault.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/user_fault.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/share.h"
 

@@ -16,12 +16,12 @@
  * fails half-way throws the mirror away and loads it again.  No transactions: a
  * round is written in the order of clause K1, and clauses K1..K5 hold.
  *
- *   text.c    values as JSON        record.c  structs as objects
- *   file.c    append, sync, rename  name.c    ids as file names
- *   history.c one execution's file  queue.c   the logs
- *   load.c    files to mirror       round.c   one round to texts
- *   commit.c  texts to files        purge.c   remove, prune
- *   open.c    open, close, lock, fence, the operations
+ *   text.c           values as JSON         record.c       structs as objects
+ *   jsonl_file.c     append, sync, rename   name.c         ids as file names
+ *   jsonl_history.c  one execution's file   jsonl_queue.c  the logs
+ *   jsonl_load.c     files to mirror        jsonl_round.c  one round to texts
+ *   jsonl_commit.c   texts to files         jsonl_purge.c  remove, prune
+ *   jsonl_open.c     open, close, lock, fence, the operations
  *
  * Invariants: whatever returned OK is on disk and synced; the mirror equals what a
  * load would give; a half-written turn is cut whole, before anything is appended
@@ -87,7 +87,7 @@ bool jsonl_file(const struct jsonl *j, const pawl_row *row, uint64_t execution,
 bool jsonl_path(const struct jsonl *j, char path[JSONL_PATH_MAX], const char *format, ...)
     PAWL_PRINTF(3, 4);
 
-/* ---- file.c ---------------------------------------------------------------- */
+/* ---- jsonl_file.c ---------------------------------------------------------------- */
 
 /* A step failed: DISK_FULL, UNAVAILABLE, or UNKNOWN when nobody knows what is on disk. */
 PAWL_MUST_USE pawl_status jsonl_append(struct jsonl *j, const char *path, pawl_str text,
@@ -114,7 +114,7 @@ PAWL_MUST_USE pawl_status jsonl_trouble(pawl_error *reterr, const char *what, co
 /* At a crash point: what a test asked for. */
 PAWL_MUST_USE pawl_status jsonl_point(struct jsonl *j, const char *name, pawl_error *reterr);
 
-/* ---- history.c --------------------------------------------------------------- */
+/* ---- jsonl_history.c --------------------------------------------------------------- */
 
 /* Append the header of an execution's file: the row as it is after its first turn.
  * `closed`: the execution before, as it ended, or NULL. */
@@ -139,7 +139,7 @@ struct history {
 void history_parse(struct history *h, pawl_str text, pawl_mem *mem);
 void history_deinit(struct history *h);
 
-/* ---- queue.c ------------------------------------------------------------------ */
+/* ---- jsonl_queue.c ------------------------------------------------------------------ */
 
 void queue_put_message(struct buf *b, const pawl_message *m, uint64_t key_uid, const pawl_str *keys,
                        size_t key_count);
@@ -157,7 +157,7 @@ PAWL_MUST_USE pawl_status queue_compact(struct jsonl *j, pawl_error *reterr);
 /* Append a quarantine record. */
 void queue_put_aside(struct buf *b, const pawl_message *m, pawl_str reason);
 
-/* ---- load.c -------------------------------------------------------------------- */
+/* ---- jsonl_load.c -------------------------------------------------------------------- */
 
 /* Make the mirror from the files; torn ends are cut unless read only. */
 PAWL_MUST_USE pawl_status load_all(struct jsonl *j, pawl_error *reterr);
@@ -166,7 +166,7 @@ PAWL_MUST_USE pawl_status load_again(struct jsonl *j, pawl_error *reterr);
 /* Hand one round to the mirror; r->result tells. */
 void load_round(struct jsonl *j, pawl_round *r, int64_t now_ms);
 
-/* ---- round.c -------------------------------------------------------------------- */
+/* ---- jsonl_round.c -------------------------------------------------------------------- */
 
 /* One append to a history file. */
 struct jsonl_append {
@@ -188,7 +188,7 @@ void round_batch_deinit(struct jsonl_batch *b);
 /* Check one round, apply it to the mirror and add its texts; sets r->result. */
 void round_stage(struct jsonl *j, struct jsonl_batch *b, pawl_round *r, int64_t now_ms);
 
-/* ---- commit.c --------------------------------------------------------------------- */
+/* ---- jsonl_commit.c --------------------------------------------------------------------- */
 
 pawl_status jsonl_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                          int64_t now_ms, pawl_error *reterr);
@@ -204,7 +204,7 @@ bool jsonl_is_gone(struct jsonl *j);
 /* The commit is whole: move the fence, durably. */
 PAWL_MUST_USE pawl_status fence_move(struct jsonl *j, pawl_fence *fence, pawl_error *reterr);
 
-/* ---- purge.c ------------------------------------------------------------------------ */
+/* ---- jsonl_purge.c ------------------------------------------------------------------------ */
 
 pawl_status jsonl_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
                         pawl_error *reterr);
@@ -212,7 +212,7 @@ pawl_status jsonl_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t ui
                                    uint64_t before_execution, uint64_t *retcount,
                                    pawl_error *reterr);
 
-/* ---- open.c --------------------------------------------------------------------------- */
+/* ---- jsonl_open.c --------------------------------------------------------------------------- */
 
 /* True, and refused: links in the directory are not followed. */
 bool jsonl_is_link(const char *path, pawl_error *reterr);

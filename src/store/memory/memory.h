@@ -5,15 +5,15 @@
  * The oracle: what the contract in pawl/provider.h says, in the plainest form
  * that still takes a million rows.  Rows are heap structs that carry the nodes
  * of the indexes they are in.  One mutex around every operation.  A round is
- * checked in full (commit.c) before anything is changed, and changing cannot
+ * checked in full (memory_commit.c) before anything is changed, and changing cannot
  * fail, so there is no undo.
  *
- *   memory.c   open, close, the fence, rows in and out of the tables
- *   commit.c   check a round, apply a round
- *   fetch.c    peek-lock fetches, abandon, next_due
- *   read.c     everything marked [reader]
- *   remove.c   purge and prune_executions
- *   queue.c, queue_read.c   queues
+ *   memory.c         open, close, the fence, rows in and out of the tables
+ *   memory_commit.c  check a round, apply a round
+ *   memory_fetch.c   peek-lock fetches, abandon, next_due
+ *   memory_read.c    everything marked [reader]
+ *   memory_remove.c  purge and prune_executions
+ *   memory_queue.c, memory_queue_read.c   queues
  *
  * Invariants (memory_check): a message is in `ready` exactly when it is neither
  * taken nor in a mailbox; work is in `ready` or `later` exactly when it is not
@@ -26,8 +26,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "pawl/provider.h"
+#include "store/memory/memory_queue.h"
 #include "store/memory/order.h"
-#include "store/memory/queue.h"
 
 #include <pthread.h>
 

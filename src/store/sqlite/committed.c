@@ -14,10 +14,10 @@
  * nothing; and another database in the same directory has a number of its own.
  */
 #include "base/digits.h"
-#include "base/file.h"
 #include "base/hex.h"
 #include "base/limits.h"
 #include "base/rand.h"
+#include "base/read_file.h"
 #include "store/sqlite/sqlite.h"
 
 #include <fcntl.h>

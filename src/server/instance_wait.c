@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/instance_wait.c -- GET …/wait: a long poll that holds no thread.
+ *
+ * The call hangs itself into the list of its instance *before* it looks, so no
+ * ending between look and sleep is lost; for one that was started here lately it need
+ * not look at all (recent.c).  The commit feed takes it out, with the answer when the
+ * commit has it, and brings it back; so does the end of its time.
+ *
+ * The loop reads nothing: looking, and making the answer of one whose commit did not bring
+ * it, is for a reader (reader.c).  While one looks (`looks`) the call's memory is the
+ * reader's, and the feed only takes the call out of the list; hanging in the list
+ * without looking it is the feed's.
+ */
+#include "base/clock.h"
+#include "server/handlers.h"
+#include "view/render.h"
+
+#define WAIT_DEFAULT_MS 30000
+#define WAIT_MAX_MS     60000
+
+/* Into the list of its instance, behind the first, with whom the key lives; under the lock. */
+static void hang_in(struct call *c)
+{
+    pawl_server *s = c->srv;
+    pawl_str id = pawl_s(c->args[0]);
+    struct call *first = map_gets(&s->waiting, id);
+    c->waits = true;
+    c->wait_prev = first;
+    c->wait_next = first ? first->wait_next : NULL;
+    if (c->wait_next)
+        c->wait_next->wait_prev = c;
+    if (first)
+        first->wait_next = c;
+    else
+        assert_that(map_puts(&s->waiting, id, c));
+}
+
+/* Out of it, under the lock. */
+static void unhang(struct call *c)
+{
+    pawl_server *s = c->srv;
+    c->waits = false;
+    if (c->wait_next)
+        c->wait_next->wait_prev = c->wait_prev;
+    if (c->wait_prev) {
+        c->wait_prev->wait_next = c->wait_next;
+        return;
+    }
+    (void)map_removes(&s->waiting, pawl_s(c->args[0]));
+    if (c->wait_next)
+        assert_that(map_puts(&s->waiting, pawl_s(c->wait_next->args[0]), c->wait_next));
+}
+
+void wait_leave(struct call *c)
+{
+    pawl_server *s = c->srv;
+    pthread_mutex_lock(&s->lock);
+    if (c->waits) {
+        unhang(c);
+    } else if (c->is_back) { /* the feed was quicker */
+        struct call **at = &s->back;
+        while (*at != c)
+            at = &(*at)->next;
+        *at = c->next;
+        if (!*at)
+            s->back_end = at;
+        c->is_back = false;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- The commit feed ----------------------------------------------------------------- */
+
+static bool is_end(const pawl_change *change)
+{
+    return !change->queue.ptr && (change->removed || pawl_state_is_terminal(change->state));
+}
+
+static pawl_str render(pawl_mem *mem, const pawl_info *info)
+{
+    pawl_json *w = pawl_json_new(mem);
+    pawl_json_object(w);
+    render_instance_members(w, mem, info);
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+/* The answers to be: of what ended in this commit and somebody waits for, or may soon.  Made
+ * without the lock; an instance that is asked for meanwhile is looked up. */
+static pawl_str *render_ends(pawl_server *s, const pawl_change *changes, size_t count)
+{
+    pawl_str *bodies = NULL;
+    const pawl_change *end = changes + count;
+    pthread_mutex_lock(&s->lock);
+    for (const pawl_change *at = changes; at < end; at++)
+        if (at->ended &&
+            (map_gets(&s->waiting, at->instance) || recent_is_alive(&s->recents, at->instance))) {
+            if (!bodies)
+                bodies = pawl_mem_alloc(s->feed_mem, count * sizeof(*bodies));
+            bodies[at - changes] = at->instance; /* wanted */
+        }
+    pthread_mutex_unlock(&s->lock);
+    for (size_t i = 0; bodies && i < count; i++)
+        if (bodies[i].ptr)
+            bodies[i] = render(s->feed_mem, changes[i].ended);
+    return bodies;
+}
+
+/* It ended, or is gone: whoever waits has the answer, or looks once more.  True: the loop
+ * must be woken. */
+static bool tell_end(pawl_server *s, const pawl_change *change, pawl_str body)
+{
+    bool wake = false;
+    struct call *c = s->waiting.count ? map_removes(&s->waiting, change->instance) : NULL;
+    if (c || change->removed)
+        recent_forget(&s->recents, change->instance);
+    else
+        recent_ended(&s->recents, change->instance, body);
+    for (struct call *next; c; c = next) { /* as call_done(), under the lock */
+        next = c->wait_next;
+        c->waits = false;
+        if (c->looks)
+            continue; /* whoever has it will notice */
+        if (body.len) {
+            c->on_back = NULL;
+            answer_text(c, 200, NULL, pawl_mem_dup(c->mem, body));
+        }
+        wake = call_back(c) || wake;
+    }
+    return wake;
+}
+
+void wait_feed(void *arg, const pawl_change *changes, size_t count)
+{
+    pawl_server *s = arg;
+    bool wake = false;
+    streams_note(s->streams, changes, count);
+    const pawl_str *bodies = render_ends(s, changes, count);
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < count; i++)
+        if (is_end(&changes[i]))
+            wake = tell_end(s, &changes[i], bodies ? bodies[i] : (pawl_str){0}) || wake;
+    pthread_mutex_unlock(&s->lock);
+    pawl_mem_reset(s->feed_mem);
+    if (wake)
+        loop_wake(s);
+}
+
+void wait_started(pawl_server *s, const char *instance)
+{
+    pthread_mutex_lock(&s->lock);
+    recent_started(&s->recents, pawl_s(instance));
+    pthread_mutex_unlock(&s->lock);
+}
+
+void wait_removed(pawl_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    recents_reset(&s->recents); /* rare: all that is lost is a look */
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- The call ---------------------------------------------------------------------------- */
+
+/* [reader] The instance as it is now. */
+static void answer_now(struct call *c)
+{
+    pawl_info info;
+    pawl_error err;
+    c->on_back = NULL;
+    if (pawl_client_get(c->srv->client, c->args[0], 0, c->mem, &info, &err) == PAWL_OK)
+        answer_text(c, pawl_state_is_terminal(info.state) ? 200 : 202, NULL, render(c->mem, &info));
+    else
+        answer_failure(c, &err);
+}
+
+/* The instance has ended, or time is up, or who asked is gone. */
+static void look_again(struct call *c)
+{
+    if (c->asker == ASKER_LOST)
+        call_drop(c);
+    else if (c->revoked)
+        answer_error(c, 401, "unauthorized", "the token was revoked");
+    else
+        reader_post(c, answer_now);
+}
+
+/* A reader found it alive: wait for its end, unless that came meanwhile. */
+static void wait_on(struct call *c)
+{
+    c->on_back = look_again;
+    pthread_mutex_lock(&c->srv->lock);
+    bool waits = c->waits;
+    c->looks = false; /* from here on the feed may have it */
+    pthread_mutex_unlock(&c->srv->lock);
+    if (waits && c->asker == ASKER_HERE) {
+        call_park(c, c->until.key);
+        return;
+    }
+    wait_leave(c);
+    look_again(c);
+}
+
+/* [reader] Has it ended?  What it waits for is not asked: its history is not read for that. */
+static void look(struct call *c)
+{
+    pawl_state state;
+    pawl_error err;
+    pawl_status rc = pawl_client_state(c->srv->client, c->args[0], c->mem, &state, &err);
+    c->on_back = wait_on;
+    if (rc == PAWL_OK && !pawl_state_is_terminal(state))
+        return;
+    wait_leave(c);
+    answer_now(c);
+}
+
+/* The call is with the feed from here on when this says ALIVE. */
+static enum recent_state enter(struct call *c, bool may_park, pawl_str *retbody)
+{
+    pawl_server *s = c->srv;
+    pthread_mutex_lock(&s->lock);
+    enum recent_state state = recent_look(&s->recents, pawl_s(c->args[0]), c->mem, retbody);
+    c->looks = state == RECENT_UNKNOWN;
+    if (state != RECENT_ENDED && may_park)
+        hang_in(c);
+    pthread_mutex_unlock(&s->lock);
+    return state;
+}
+
+void handle_wait(struct call *c)
+{
+    int64_t timeout;
+    pawl_str body = {0};
+    if (!call_number(c, "timeout_ms", 0, WAIT_MAX_MS, WAIT_DEFAULT_MS, &timeout))
+        return;
+    c->on_back = look_again;
+    c->until.key = clock_mono_ms() + timeout;
+    enum recent_state state = enter(c, timeout > 0, &body);
+    if (state == RECENT_ENDED)
+        answer_text(c, 200, NULL, body);
+    else if (timeout == 0)
+        reader_post(c, answer_now);
+    else if (state == RECENT_ALIVE)
+        call_park(c, c->until.key);
+    else
+        reader_post(c, look);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/memory/memory_read.c -- the operations marked [reader].
+ *
+ * Each holds the lock for the whole call, so it sees one state; answers are
+ * copied into the caller's memory before it is given up.
+ */
+#include "store/memory/memory.h"
+
+#include "base/attr.h"
+#include "base/limits.h"
+#include "store/memory/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_EXAMINE_MAX 10000
+
+static pawl_status not_found(pawl_error *reterr, const char *what, uint64_t number)
+{
+    error_set(reterr, PAWL_NOT_FOUND, "there is no %s %llu", what, (unsigned long long)number);
+    return PAWL_NOT_FOUND;
+}
+
+pawl_status memory_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
+                        pawl_error *reterr)
+{
+    struct memory *m = memory_lock(s);
+    struct memory_instance *i = map_gets(&m->by_name, id);
+    if (i)
+        copy_give(&shape_row, ret, &i->row, mem);
+    else
+        error_set(reterr, PAWL_NOT_FOUND, "there is no instance '%.*s'", PAWL_FMT(id));
+    memory_unlock(m);
+    return i ? PAWL_OK : PAWL_NOT_FOUND;
+}
+
+pawl_status memory_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
+                            pawl_error *reterr)
+{
+    struct memory *m = memory_lock(s);
+    struct memory_instance *i = memory_instance(m, uid);
+    if (i)
+        copy_give(&shape_row, ret, &i->row, mem);
+    memory_unlock(m);
+    return i ? PAWL_OK : not_found(reterr, "instance with uid", uid);
+}
+
+pawl_status memory_find_execution(pawl_store *s, uint64_t uid, uint64_t execution, pawl_mem *mem,
+                                  pawl_row *ret, pawl_error *reterr)
+{
+    struct memory *m = memory_lock(s);
+    struct memory_instance *i = memory_instance(m, uid);
+    struct memory_execution *x = i ? memory_execution(i, execution) : NULL;
+    if (x)
+        copy_give(&shape_row, ret, i->row.execution == execution ? &i->row : &x->closed, mem);
+    memory_unlock(m);
+    return x ? PAWL_OK : not_found(reterr, "execution", execution);
+}
+
+pawl_status memory_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
+                                uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
+                                pawl_error *reterr)
+{
+    struct memory *m = memory_lock(s);
+    struct memory_instance *i = memory_instance(m, uid);
+    struct memory_execution *x = i ? memory_execution(i, execution) : NULL;
+    uint64_t total = x ? x->events.count : 0, count = after_seq < total ? total - after_seq : 0;
+    if (limit > 0 && count > limit)
+        count = limit;
+    pawl_event *items = pawl_mem_alloc(mem, count * sizeof(*items));
+    pawl_status status = PAWL_OK;
+    for (uint64_t n = 0; n < count; n++) {
+        const pawl_event *e = &x->events.items[after_seq + n]->event;
+        if (e->seq != after_seq + n + 1 || e->execution != execution) {
+            error_set(reterr, PAWL_CORRUPT, "history row %llu does not fit its neighbours",
+                      (unsigned long long)e->rid);
+            status = PAWL_CORRUPT;
+            break;
+        }
+        copy_give(&shape_event, &items[n], e, mem);
+    }
+    if (status == PAWL_OK)
+        *ret = (pawl_event_list){.items = items, .count = count};
+    memory_unlock(m);
+    return status;
+}
+
+pawl_status memory_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
+                              pawl_error *reterr)
+{
+    struct memory *m = memory_lock(s);
+    struct memory_event *e = memory_event(m, rid);
+    if (e)
+        copy_give(&shape_event, ret, &e->event, mem);
+    memory_unlock(m);
+    return e ? PAWL_OK : not_found(reterr, "event with rid", rid);
+}
+
+static int compare_messages(const void *a, const void *b)
+{
+    const pawl_message *x = a, *y = b;
+    if (x->visible_ms != y->visible_ms)
+        return x->visible_ms < y->visible_ms ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+pawl_status memory_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
+                                 pawl_message_list *ret, pawl_error *reterr UNUSED)
+{
+    struct memory *m = memory_lock(s);
+    struct order_node *first = order_from(&m->messages_by_owner, (int64_t)uid, 0), *n;
+    size_t count = 0;
+    for (n = first; n && n->key == (int64_t)uid; n = order_next(n))
+        count++;
+    pawl_message *items = pawl_mem_alloc(mem, count * sizeof(*items));
+    count = 0;
+    for (n = first; n && n->key == (int64_t)uid; n = order_next(n)) {
+        struct memory_message *msg = CONTAINER_OF(n, struct memory_message, by_owner);
+        if (uid != 0 || !instance.len || pawl_str_eq(msg->message.instance, instance))
+            copy_give(&shape_message, &items[count++], &msg->message, mem);
+    }
+    qsort(items, count, sizeof(*items), compare_messages);
+    *ret = (pawl_message_list){.items = items, .count = count};
+    memory_unlock(m);
+    return PAWL_OK;
+}
+
+pawl_status memory_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
+                             pawl_work_list *ret, pawl_error *reterr UNUSED)
+{
+    struct memory *m = memory_lock(s);
+    pawl_work *items = pawl_mem_alloc(mem, count * sizeof(*items));
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct memory_work *w = memory_work(m, ids[i]);
+        if (w)
+            copy_give(&shape_work, &items[found++], &w->work, mem);
+    }
+    *ret = (pawl_work_list){.items = items, .count = found};
+    memory_unlock(m);
+    return PAWL_OK;
+}
+
+pawl_status memory_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr UNUSED)
+{
+    struct memory *m = memory_lock(s);
+    struct memory_instance *i = memory_instance(m, uid);
+    bool has = i && map_gets(&i->keys, key);
+    memory_unlock(m);
+    return has ? PAWL_OK : PAWL_EMPTY;
+}
+
+static bool has_prefix(pawl_str text, pawl_str prefix)
+{
+    return prefix.len == 0 ||
+           (text.len >= prefix.len && memcmp(text.ptr, prefix.ptr, prefix.len) == 0);
+}
+
+static bool matches(const pawl_row_query *q, const pawl_row *row)
+{
+    if (q->state != 0 && (int)row->state != q->state - 1)
+        return false;
+    if (q->orchestration.len > 0 && !pawl_str_eq(row->orchestration, q->orchestration))
+        return false;
+    if (q->parent_uid != 0 && row->parent_uid != q->parent_uid)
+        return false;
+    if (q->created_after_ms != 0 && row->created_ms <= q->created_after_ms)
+        return false;
+    if (q->ended_before_ms != 0 &&
+        !(pawl_state_is_terminal(row->state) && row->updated_ms < q->ended_before_ms))
+        return false;
+    return has_prefix(row->id, q->prefix);
+}
+
+pawl_status memory_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
+                        pawl_row_list *ret, pawl_error *reterr UNUSED)
+{
+    struct memory *m = memory_lock(s);
+    size_t max = query->limit < m->by_uid.count ? query->limit : m->by_uid.count;
+    pawl_row *items = pawl_mem_alloc(mem, max * sizeof(*items));
+    struct order_node *n =
+        query->before_uid != 0 ? order_from(&m->by_uid, 0, query->before_uid) : NULL;
+    n = n ? order_prev(n) : order_last(&m->by_uid);
+    *ret = (pawl_row_list){.items = items};
+    for (size_t seen = 0; n && ret->count < max && seen < LIST_EXAMINE_MAX; seen++) {
+        struct memory_instance *i = CONTAINER_OF(n, struct memory_instance, by_uid);
+        if (matches(query, &i->row))
+            copy_give(&shape_row, &items[ret->count++], &i->row, mem);
+        n = order_prev(n);
+        ret->next_uid = n ? i->row.uid : 0;
+    }
+    memory_unlock(m);
+    return PAWL_OK;
+}
+
+pawl_status memory_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret,
+                          pawl_error *reterr UNUSED)
+{
+    struct memory *m = memory_lock(s);
+    *ret = (pawl_depths){.messages = m->messages_by_id.count,
+                         .work = m->work_by_id.count,
+                         .quarantine = m->quarantine.count,
+                         .instances = m->by_uid.count};
+    for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n)) {
+        const pawl_message *msg = &CONTAINER_OF(n, struct memory_message, by_id)->message;
+        ret->timers += msg->visible_ms > now_ms && !msg->mailbox;
+    }
+    for (struct order_node *n = order_first(&m->by_uid); n; n = order_next(n)) {
+        pawl_state state = CONTAINER_OF(n, struct memory_instance, by_uid)->row.state;
+        ret->suspended += state == PAWL_SUSPENDED;
+        ret->blocked += state == PAWL_BLOCKED;
+        ret->failed += state == PAWL_FAILED;
+        ret->cancelled += state == PAWL_CANCELLED;
+    }
+    memory_unlock(m);
+    return PAWL_OK;
+}
+
+pawl_status memory_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem *mem,
+                                   pawl_message_list *ret, pawl_error *reterr UNUSED)
+{
+    struct memory *m = memory_lock(s);
+    size_t total = m->quarantine.count, count = limit < total ? limit : total;
+    pawl_message *items = pawl_mem_alloc(mem, count * sizeof(*items));
+    for (size_t i = 0; i < count; i++)
+        copy_give(&shape_message, &items[i], &m->quarantine.items[total - 1 - i]->message, mem);
+    *ret = (pawl_message_list){.items = items, .count = count};
+    memory_unlock(m);
+    return PAWL_OK;
+}

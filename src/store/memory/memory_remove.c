@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/memory/memory_remove.c -- purge and prune_executions.
+ *
+ * Removal is two steps as in every store: first nobody sees the rows any more
+ * (a REMOVE round, or prune_executions), then purge frees them a few at a time.
+ * `dead` holds executions whose events wait for it, `removed` instances whose
+ * messages, work and keys do.
+ */
+#include "store/memory/memory.h"
+
+#include "base/attr.h"
+#include "base/limits.h"
+#include "store/memory/copy.h"
+
+#include <stdlib.h>
+
+/* Each deletes up to `limit` rows and tells how many. */
+
+static uint32_t purge_dead(struct memory *m, uint32_t limit)
+{
+    uint32_t done = 0;
+    while (m->dead.count > 0 && done < limit) {
+        struct memory_execution *x = m->dead.items[m->dead.count - 1];
+        if (x->events.count > 0) {
+            memory_delete_event(x->events.items[--x->events.count]);
+            done++;
+        } else {
+            memory_delete_execution(x);
+            m->dead.count--;
+        }
+    }
+    return done;
+}
+
+/* One row of a removed instance; false when it has none left. */
+static bool purge_one(struct memory *m, const struct memory_instance *i)
+{
+    int64_t owner = (int64_t)i->row.uid;
+    struct order_node *n = order_from(&m->messages_by_owner, owner, 0);
+    if (n && n->key == owner) {
+        memory_delete_message(CONTAINER_OF(n, struct memory_message, by_owner));
+        return true;
+    }
+    n = order_from(&m->work_by_owner, owner, 0);
+    if (n && n->key == owner) {
+        memory_delete_work(CONTAINER_OF(n, struct memory_work, by_owner));
+        return true;
+    }
+    return false;
+}
+
+static uint32_t purge_removed(struct memory *m, uint32_t limit)
+{
+    uint32_t done = 0;
+    while (m->removed.count > 0 && done < limit) {
+        struct memory_instance *i = m->removed.items[m->removed.count - 1];
+        if (!purge_one(m, i)) {
+            memory_delete_instance(i);
+            m->removed.count--;
+        }
+        done++;
+    }
+    return done;
+}
+
+pawl_status memory_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
+                         pawl_error *reterr)
+{
+    struct memory *m = memory_lock(s);
+    pawl_status status = memory_check_fence(m, fence, reterr);
+    if (status == PAWL_OK) {
+        uint32_t done = purge_dead(m, limit);
+        done += purge_removed(m, limit - done);
+        (void)memory_queue_purge(&m->queues, limit - done);
+        *retleft = m->dead.count + m->removed.count + m->queues.removed.count > 0;
+        memory_move_fence(m, fence);
+    }
+    memory_unlock(m);
+    return status;
+}
+
+static uint64_t prune(struct memory *m, struct memory_instance *i, uint64_t before)
+{
+    size_t pruned = 0, count = i->executions.count;
+    while (pruned < count && i->executions.items[pruned]->closed.execution < before &&
+           i->executions.items[pruned]->closed.execution != i->row.execution) {
+        struct memory_execution **dead = vec_push(&m->dead);
+        need_memory(dead != NULL);
+        *dead = i->executions.items[pruned++];
+    }
+    for (size_t n = pruned; n < count; n++)
+        i->executions.items[n - pruned] = i->executions.items[n];
+    i->executions.count -= pruned;
+    return pruned;
+}
+
+pawl_status memory_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
+                                    uint64_t before_execution, uint64_t *retcount,
+                                    pawl_error *reterr)
+{
+    struct memory *m = memory_lock(s);
+    pawl_status status = memory_check_fence(m, fence, reterr);
+    struct memory_instance *i = memory_instance(m, uid);
+    if (status == PAWL_OK && !i) {
+        error_set(reterr, PAWL_NOT_FOUND, "there is no instance with uid %llu",
+                  (unsigned long long)uid);
+        status = PAWL_NOT_FOUND;
+    }
+    if (status == PAWL_OK) {
+        *retcount = prune(m, i, before_execution);
+        memory_move_fence(m, fence);
+    }
+    memory_unlock(m);
+    return status;
+}
