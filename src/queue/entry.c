@@ -113,7 +113,7 @@ void entry_leave(struct queue_group *g, struct entry *e)
         q->row.delayed--;
     else
         q->row.locked--;
-    if (e->seated) {
+    if (e->in_window) {
         size_t i;
         assert_that(window_find(q, e->priority, e->place, &i) == e);
         window_remove(q, i);

@@ -11,11 +11,11 @@
 
 /* Seat a ready entry if it belongs into the window; may cut the window's end. */
 bool window_insert(struct queue *q, struct entry *e);
-/* Would an entry with this key be seated? */
+/* Would an entry with this key be in the window? */
 bool window_wants(const struct queue *q, int64_t priority, uint64_t place);
 struct entry *window_at(const struct queue *q, size_t i);
 void window_remove(struct queue *q, size_t i);
-/* The seated entry with this key, or NULL. */
+/* The entry of the window with this key, or NULL. */
 struct entry *window_find(const struct queue *q, int64_t priority, uint64_t place, size_t *reti);
 void window_deinit(struct queue *q);
 

@@ -2,7 +2,7 @@
 /*
  * queue/queue.c -- a queue in memory: made from its rows, looked after by the clock.
  *
- * Called by runtime/queue/queue_desk.c, which owns queues and decides when to forget
+ * Called by runtime/queue/queue_cache.c, which owns queues and decides when to forget
  * them.
  */
 #include "base/limits.h"
@@ -220,7 +220,7 @@ void queue_check(const struct queue *q)
     const struct entry *last = NULL;
     for (size_t i = 0; i < q->count; i++) {
         const struct entry *e = window_at(q, i);
-        assert_that(e->seated && !e->gone && e->q == q && e->state == PAWL_QUEUE_READY);
+        assert_that(e->in_window && !e->gone && e->q == q && e->state == PAWL_QUEUE_READY);
         assert_that(!last || last->priority < e->priority ||
                     (last->priority == e->priority && last->place < e->place));
         last = e;

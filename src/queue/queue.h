@@ -64,7 +64,7 @@ struct queue_totals {
         redriven, started, id_taken;
 };
 
-/* An entry in memory: seated in a window, or touched in this group. */
+/* An entry in memory: in a window, or touched in this group. */
 struct entry {
     struct queue *q;
     struct entry *next; /* touched */
@@ -79,9 +79,9 @@ struct entry {
     bool touched; /* in the group's list */
     bool taken;   /* locked in this group, and that is all that happened to it */
     bool gone;
-    bool noted;  /* `note` is new */
-    bool seated; /* in the window of q */
-    bool full;   /* data, attrs and note are here */
+    bool noted;     /* `note` is new */
+    bool in_window; /* in the window of q */
+    bool full;      /* data, attrs and note are here */
     pawl_str data, attrs, note;
     char *body; /* owned; NULL: the bytes lie behind the struct, or in the group */
 };
@@ -125,7 +125,7 @@ struct queue {
     struct queue_totals totals;
     int64_t next_delayed_ms, next_expire_ms; /* not before; 0: none */
 
-    struct entry **seats; /* owned: the window, from seats[head] */
+    struct entry **window; /* owned: the window, from window[head] */
     size_t head, count, cap;
     size_t window_bytes;
     bool complete; /* nothing lies behind the window */

@@ -260,7 +260,7 @@ static void release_touched(struct queue_group *g)
     for (struct entry *e = g->touched, *next; e; e = next) {
         next = e->next;
         e->touched = e->fresh = false;
-        if (!e->seated) {
+        if (!e->in_window) {
             entry_free(e);
             continue;
         }

@@ -21,10 +21,10 @@ static int compare(int64_t priority, uint64_t place, int64_t other_priority, uin
 struct entry *window_at(const struct queue *q, size_t i)
 {
     assert_that(i < q->count);
-    return q->seats[q->head + i];
+    return q->window[q->head + i];
 }
 
-/* The first seat at or behind the key. */
+/* The first place at or behind the key. */
 static size_t lower(const struct queue *q, int64_t priority, uint64_t place)
 {
     size_t low = 0, high = q->count;
@@ -52,16 +52,16 @@ static void make_room(struct queue *q)
     if (q->head + q->count < q->cap)
         return;
     if (q->head > q->cap / 2) {
-        memmove(q->seats, q->seats + q->head, q->count * sizeof(struct entry *));
+        memmove(q->window, q->window + q->head, q->count * sizeof(struct entry *));
         q->head = 0;
         return;
     }
     size_t cap = q->cap ? q->cap * 2 : 16;
-    struct entry **seats = q->env.alloc(cap * sizeof(struct entry *));
+    struct entry **window = q->env.alloc(cap * sizeof(struct entry *));
     if (q->count)
-        memcpy(seats, q->seats + q->head, q->count * sizeof(struct entry *));
-    q->env.release(q->seats);
-    q->seats = seats;
+        memcpy(window, q->window + q->head, q->count * sizeof(struct entry *));
+    q->env.release(q->window);
+    q->window = window;
     q->cap = cap;
     q->head = 0;
 }
@@ -80,7 +80,7 @@ static void cut(struct queue *q, const struct entry *keep)
     q->complete = false;
     q->bound_priority = e->priority;
     q->bound_place = e->place;
-    e->seated = false;
+    e->in_window = false;
     if (!e->touched && e != keep)
         entry_free(e);
 }
@@ -91,26 +91,26 @@ bool window_insert(struct queue *q, struct entry *e)
         return false;
     make_room(q);
     size_t at = lower(q, e->priority, e->place);
-    struct entry **to = q->seats + q->head + at;
+    struct entry **to = q->window + q->head + at;
     memmove(to + 1, to, (q->count - at) * sizeof(struct entry *));
     *to = e;
     q->count++;
     q->window_bytes += weight(e);
-    e->seated = true;
+    e->in_window = true;
     if (q->count > QUEUE_WINDOW_MAX)
         while (q->count > QUEUE_WINDOW_MAX / 2)
             cut(q, e);
     while (q->count > 1 && q->window_bytes > QUEUE_WINDOW_BYTES)
         cut(q, e);
-    return e->seated;
+    return e->in_window;
 }
 
 void window_remove(struct queue *q, size_t i)
 {
     struct entry *e = window_at(q, i);
-    struct entry **from = q->seats + q->head + i;
+    struct entry **from = q->window + q->head + i;
     q->window_bytes -= weight(e);
-    e->seated = false;
+    e->in_window = false;
     if (i == 0) {
         q->head++;
     } else {
@@ -134,8 +134,8 @@ void window_deinit(struct queue *q)
 {
     for (size_t i = 0; i < q->count; i++)
         entry_free(window_at(q, i));
-    q->env.release(q->seats);
-    q->seats = NULL;
+    q->env.release(q->window);
+    q->window = NULL;
     q->count = q->cap = q->head = 0;
 }
 

@@ -11,7 +11,7 @@
 #include "base/misuse.h"
 #include "queue/queue.h"
 #include "runtime/core/gate.h"
-#include "runtime/queue/queue_tie.h"
+#include "runtime/queue/queue_bridge.h"
 
 #define LEVELS_MAX  1000
 #define LOCKS_SHOWN 1000

@@ -7,7 +7,7 @@
 #include "runtime/core/here.h"
 #include "runtime/life/run.h"
 #include "runtime/loop/refuse.h"
-#include "runtime/queue/queue_clock.h"
+#include "runtime/queue/queue_pass.h"
 
 void waiter_open(struct waiter *w)
 {

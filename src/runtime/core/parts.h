@@ -15,7 +15,7 @@ struct fiber_pool;
 struct slots;
 struct felling;
 struct crew;
-struct queue_desk;
+struct queue_cache;
 struct coming;
 struct tally;
 

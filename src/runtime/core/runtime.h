@@ -42,8 +42,8 @@ struct pawl_runtime {
     bool owns_store;
     struct pawl_client client;
     struct slots *slots;
-    struct crew *crew;       /* workers outside; NULL: read only */
-    struct queue_desk *desk; /* [engine] queues; NULL: the store has none */
+    struct crew *crew;               /* workers outside; NULL: read only */
+    struct queue_cache *queue_cache; /* [engine] queues; NULL: the store has none */
 
     /* the pass [engine] */
     pawl_fence fence;

@@ -25,7 +25,7 @@
 #include "runtime/instance/park.h"
 #include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
-#include "runtime/queue/queue_tie.h"
+#include "runtime/queue/queue_bridge.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -26,7 +26,7 @@
 #include "runtime/instance/park.h"
 #include "runtime/instance/redelivery.h"
 #include "runtime/instance/still.h"
-#include "runtime/queue/queue_tie.h"
+#include "runtime/queue/queue_bridge.h"
 #include "store/store.h"
 
 #include <stdarg.h>
@@ -424,7 +424,7 @@ static void to_quarantine(pawl_runtime *rt, struct letter *l)
 
 void turn_deliver(pawl_runtime *rt, struct letter *l)
 {
-    if (l->mail.kind == PAWL_MSG_QUEUE_PUSH && rt->desk) {
+    if (l->mail.kind == PAWL_MSG_QUEUE_PUSH && rt->queue_cache) {
         queue_deliver(rt, l);
         return;
     }

@@ -33,7 +33,7 @@
 #include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
 #include "runtime/peek/mend.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/jobs.h"
@@ -50,7 +50,7 @@ void runtime_discard(pawl_runtime *rt)
     registry_leave(rt->app, rt);
     refuse_all(rt);
     lease_stop(rt);
-    queue_desk_close(rt);
+    queue_cache_close(rt);
     once_free(rt); /* its jobs are in lists of the shares */
     share_free(rt);
     hold_free(rt);

@@ -37,8 +37,8 @@
 #include "runtime/life/recover.h"
 #include "runtime/loop/watchdog.h"
 #include "runtime/peek/mend.h"
-#include "runtime/queue/queue_clock.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
+#include "runtime/queue/queue_pass.h"
 #include "runtime/request/retain.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
@@ -164,7 +164,7 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         rc = take_over(rt, err);
     if (rc == PAWL_OK && !rt->opts.read_only && !crew_open(rt))
         rc = PAWL_NO_MEMORY;
-    if (rc == PAWL_OK && rt->caps.queues && !queue_desk_open(rt))
+    if (rc == PAWL_OK && rt->caps.queues && !queue_cache_open(rt))
         rc = PAWL_NO_MEMORY;
     jobs_tell_withdrawn(rt, queue_withdraw);
     if (rc == PAWL_OK) {

@@ -29,7 +29,7 @@
 #include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
 #include "runtime/peek/mend.h"
-#include "runtime/queue/queue_clock.h"
+#include "runtime/queue/queue_pass.h"
 #include "runtime/request/retain.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"

@@ -11,7 +11,7 @@
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/loop/loop.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 /* It may sleep with work at hand: until it tries again. */
 static bool has_nothing(pawl_runtime *rt)
@@ -39,7 +39,7 @@ bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
  * gather() in loop.c, but here the caller has to fetch them. */
 static bool is_more_coming(pawl_runtime *rt, size_t have)
 {
-    size_t out = rt->desk->ops; /* answered by the last commit */
+    size_t out = rt->queue_cache->ops; /* answered by the last commit */
     if (have >= out || rt->lending.gather_misses % LOOP_TRY_AGAIN)
         return false;
     int64_t now_us = clock_mono_us();
@@ -55,13 +55,13 @@ static bool is_more_coming(pawl_runtime *rt, size_t have)
 static bool is_free(pawl_runtime *rt)
 {
     return rt->inbox.engine_waits && !rt->inbox.woken && !rt->inbox.lent && !rt->inbox.stopping &&
-           !rt->inbox.stop && rt->desk && loop_is_plain(rt) && has_nothing(rt) &&
+           !rt->inbox.stop && rt->queue_cache && loop_is_plain(rt) && has_nothing(rt) &&
            rt_mono(rt) < rt->lending.sleeps.mono_ms && rt_now(rt) < rt->lending.sleeps.due_ms;
 }
 
 static void borrow(pawl_runtime *rt, size_t have)
 {
-    rt->lending.gather_misses = have >= rt->desk->ops ? 0 : rt->lending.gather_misses + 1;
+    rt->lending.gather_misses = have >= rt->queue_cache->ops ? 0 : rt->lending.gather_misses + 1;
     rt->lending.seen = 0;
     rt->inbox.lent = true;
     rt->inbox.engine_waits = false;

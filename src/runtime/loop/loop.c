@@ -28,9 +28,9 @@
 #include "runtime/loop/watchdog.h"
 #include "runtime/peek/hold_due.h"
 #include "runtime/peek/mend.h"
-#include "runtime/queue/queue_clock.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_handle.h"
+#include "runtime/queue/queue_pass.h"
 #include "runtime/request/felling.h"
 #include "runtime/request/remove.h"
 #include "runtime/request/request.h"
@@ -95,8 +95,8 @@ static void look_at_clock(pawl_runtime *rt)
         rt->due.next_ms = INT64_MAX;
         rt->due.looked_ms = rt->now_ms;
         rt->due.ask = true;
-        if (rt->desk)
-            rt->desk->look_due = true;
+        if (rt->queue_cache)
+            rt->queue_cache->look_due = true;
     }
     if (rt->due.fetch_messages &&
         (letter_count(rt) < FETCH_AT_ONCE || ++rt->due.passes_unfetched >= FETCH_PASSES))
@@ -218,7 +218,7 @@ static bool let_come(pawl_runtime *rt, size_t missing, int64_t patience_us)
  * time), tried again now and then.  With one out, or none, there is nothing to wait for. */
 static void gather(pawl_runtime *rt)
 {
-    size_t have = 0, clients = rt->desk ? rt->desk->ops : 0;
+    size_t have = 0, clients = rt->queue_cache ? rt->queue_cache->ops : 0;
     size_t out = jobs_backlog(rt) > clients ? jobs_backlog(rt) : clients;
     enum item_kind kind = jobs_backlog(rt) > clients ? ITEM_JOB : ITEM_QUEUE;
     for (struct item *i = rt->items.first; i && have < out; i = i->next)

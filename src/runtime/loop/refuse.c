@@ -11,7 +11,7 @@
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/queue/queue_answer.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 #include "runtime/request/felling.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"

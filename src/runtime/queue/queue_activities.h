@@ -8,7 +8,7 @@
 #ifndef PAWL_RUNTIME_QUEUE_ACTIVITIES_H
 #define PAWL_RUNTIME_QUEUE_ACTIVITIES_H
 
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 /* The activities behind pawl_queue_pop() and pawl_queue_ack(); false: no memory. */
 bool queue_register_activities(pawl_app *app);

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "runtime/core/owed.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 void queue_finish(struct queue_req *req, const pawl_queue_reply *reply)
 {
@@ -21,9 +21,9 @@ void queue_refuse(struct queue_req *req, pawl_status status, const char *text)
     queue_finish(req, &reply);
 }
 
-void queue_answer(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+void queue_answer(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     if (!s->q->dirty) {
         queue_finish(req, req->reply);
         return;
@@ -34,9 +34,9 @@ void queue_answer(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     d->ops++;
 }
 
-void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+void queue_put_off(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     if (s)
         s->held = true;
     owed_take(rt, &req->item); /* one that has waited long enough is owed its answer again */
@@ -45,7 +45,7 @@ void queue_put_off(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     d->later_end = &req->next;
 }
 
-void queue_unread(pawl_runtime *rt, struct seat *s, struct queue_req *req, pawl_status why)
+void queue_unread(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req, pawl_status why)
 {
     if (why == PAWL_CORRUPT)
         queue_refuse(req, PAWL_CORRUPT, "stored rows of this queue are damaged; run pawl doctor");

@@ -11,12 +11,12 @@
 #include "base/limits.h"
 #include "runtime/core/owed.h"
 #include "runtime/queue/queue_answer.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 #define PIECE 500
 
 /* Rows for the next piece; false: put off, or refused. */
-static bool read_piece(pawl_runtime *rt, struct seat *s, struct queue_req *req,
+static bool read_piece(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req,
                        const pawl_entry_query *query, pawl_entry_list *ret)
 {
     pawl_error err = {0};
@@ -25,18 +25,18 @@ static bool read_piece(pawl_runtime *rt, struct seat *s, struct queue_req *req,
         rt->store->ops->queues->query_entries(rt->store, query, &rt->load_mem, ret, &err);
     if (rc == PAWL_OK)
         return true;
-    queue_unread(rt, s, req, desk_unread(rt, s, &err));
+    queue_unread(rt, s, req, queue_read_failed(rt, s, &err));
     return false;
 }
 
-static void answer_count(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+static void answer_count(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     req->reply->count = req->moved;
     queue_answer(rt, s, req);
 }
 
 /* A piece was done, and there may be more. */
-static void go_on(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+static void go_on(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     owed_renew(rt, &req->item);
     queue_put_off(rt, s, req);
@@ -45,7 +45,7 @@ static void go_on(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 /* ---- Purge -------------------------------------------------------------------- */
 
 /* Ready entries first, then delayed ones; true: there may be more. */
-static bool purge_piece(pawl_runtime *rt, struct seat *s, struct queue_req *req,
+static bool purge_piece(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req,
                         const pawl_entry_list *list)
 {
     bool by_priority = req->args.has_priority;
@@ -53,13 +53,13 @@ static bool purge_piece(pawl_runtime *rt, struct seat *s, struct queue_req *req,
     for (; i < list->count; i++) {
         if (by_priority && list->items[i].priority != req->args.priority)
             continue;
-        queue_purge(&rt->desk->group, s->q, &list->items[i]);
+        queue_purge(&rt->queue_cache->group, s->q, &list->items[i]);
         req->moved++;
     }
     return list->more;
 }
 
-void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+void queue_do_purge(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     if (s->q->dirty) {
         queue_put_off(rt, s, req);
@@ -110,16 +110,17 @@ void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 /* ---- Redrive -------------------------------------------------------------------- */
 
 /* *ret NULL: it came from nowhere. */
-static pawl_status target_of(pawl_runtime *rt, const struct seat *s, const struct queue_req *req,
-                             const pawl_queue_entry *e, struct seat **ret)
+static pawl_status target_of(pawl_runtime *rt, const struct cached_queue *s,
+                             const struct queue_req *req, const pawl_queue_entry *e,
+                             struct cached_queue **ret)
 {
     *ret = NULL;
     if (req->args.target)
-        return seat_open(rt, pawl_s(req->args.target), ret);
+        return cached_open(rt, pawl_s(req->args.target), ret);
     pawl_str source = pawl_json_text(&rt->group_mem, e->note, "/source", "");
     if (!source.len || pawl_str_eq(source, s->name))
         return PAWL_OK;
-    return seat_open(rt, source, ret);
+    return cached_open(rt, source, ret);
 }
 
 /* Entries in hand are copied: opening a target uses the memory they are in. */
@@ -135,7 +136,7 @@ static pawl_queue_entry *copy_rows(pawl_runtime *rt, const pawl_entry_list *list
 }
 
 /* What does not fit stays where it is, and the answer says so. */
-static void answer_moved(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+static void answer_moved(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     if (req->stayed)
         req->reply->warning = pawl_mem_printf(
@@ -144,7 +145,7 @@ static void answer_moved(pawl_runtime *rt, struct seat *s, struct queue_req *req
     answer_count(rt, s, req);
 }
 
-void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+void queue_do_redrive(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     if (s->q->dirty) {
         queue_put_off(rt, s, req);
@@ -165,7 +166,7 @@ void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req)
         return;
     pawl_queue_entry *rows = copy_rows(rt, &list);
     for (size_t i = 0; i < list.count; i++) {
-        struct seat *to;
+        struct cached_queue *to;
         pawl_status why = target_of(rt, s, req, &rows[i], &to);
         if (why != PAWL_OK) {
             queue_unread(rt, s, req, why); /* goes on from here */
@@ -184,7 +185,7 @@ void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req)
             req->visible_ms =
                 from + (1000 + req->args.rate_per_second - 1) / (int64_t)req->args.rate_per_second;
         }
-        queue_redrive(&rt->desk->group, s->q, &rows[i], to->q, req->visible_ms);
+        queue_redrive(&rt->queue_cache->group, s->q, &rows[i], to->q, req->visible_ms);
         req->moved++;
     }
     if (list.count && req->moved < req->planned)
@@ -195,7 +196,7 @@ void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 
 /* ---- Delete ---------------------------------------------------------------------- */
 
-void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+void queue_do_delete(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     pawl_entry_list list;
     pawl_error err = {0};
@@ -206,7 +207,7 @@ void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     pawl_status rc = rt->store->ops->queues->read_entries(rt->store, &req->args.message, 1, false,
                                                           &rt->group_mem, &list, &err);
     if (rc != PAWL_OK) {
-        queue_unread(rt, s, req, desk_unread(rt, s, &err));
+        queue_unread(rt, s, req, queue_read_failed(rt, s, &err));
         return;
     }
     const pawl_queue_entry *e = list.items;
@@ -218,7 +219,7 @@ void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req)
         queue_refuse(req, PAWL_CONFLICT, "Message is locked pending acknowledgement");
         return;
     }
-    queue_purge(&rt->desk->group, s->q, e);
+    queue_purge(&rt->queue_cache->group, s->q, e);
     pawl_queue_message *m = arena_new(&rt->group_mem, pawl_queue_message);
     *m = (pawl_queue_message){.id = e->id,
                               .data = e->data,

@@ -4,10 +4,10 @@
 #define PAWL_RUNTIME_QUEUE_BATCH_H
 
 #include "runtime/core/runtime.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
-void queue_do_purge(pawl_runtime *rt, struct seat *s, struct queue_req *req);
-void queue_do_redrive(pawl_runtime *rt, struct seat *s, struct queue_req *req);
-void queue_do_delete(pawl_runtime *rt, struct seat *s, struct queue_req *req);
+void queue_do_purge(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
+void queue_do_redrive(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
+void queue_do_delete(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
 
 #endif

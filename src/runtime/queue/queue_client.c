@@ -13,7 +13,7 @@
 #include "base/pack.h"
 #include "base/rand.h"
 #include "runtime/core/gate.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

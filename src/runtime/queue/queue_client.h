@@ -4,7 +4,7 @@
 #define PAWL_RUNTIME_QUEUE_CLIENT_H
 
 #include "runtime/core/runtime.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 struct queue_req *queue_req_create(const pawl_queue_request *args, pawl_queue_reply_fn *fn,
                                    void *arg);

@@ -13,29 +13,29 @@
 #include "runtime/core/owed.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_batch.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_bridge.h"
+#include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_remove.h"
 #include "runtime/queue/queue_take.h"
-#include "runtime/queue/queue_tie.h"
 #include "runtime/work/jobs.h"
 
 /* ---- Pop ------------------------------------------------------------------------ */
 
-static void park(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+static void park(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     owed_done(&req->item);
-    req->seat = s;
+    req->cached = s;
     req->next = NULL;
     *s->waiters_end = req;
     s->waiters_end = &req->next;
     req->until.key = rt_mono(rt) + req->args.wait_ms;
-    req->until.tie = ++rt->desk->wait_tie;
-    need_memory(heap_push(&rt->desk->waits, &req->until));
+    req->until.tie = ++rt->queue_cache->wait_tie;
+    need_memory(heap_push(&rt->queue_cache->waits, &req->until));
     if (req->job)
         job_set_aside(rt, req->job);
 }
 
-static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+static void pop(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     pawl_status why;
     enum queue_verdict verdict = queue_try_pop(rt, s, req, &why);
@@ -51,7 +51,7 @@ static void pop(pawl_runtime *rt, struct seat *s, struct queue_req *req)
 /* ---- Push ----------------------------------------------------------------------- */
 
 /* What the store has under a dedup id, 0: nothing that counts; or the trouble. */
-static pawl_status find_key(pawl_runtime *rt, struct seat *s, pawl_str id, uint64_t *ret)
+static pawl_status find_key(pawl_runtime *rt, struct cached_queue *s, pawl_str id, uint64_t *ret)
 {
     pawl_queue_key key;
     pawl_error err = {0};
@@ -59,11 +59,11 @@ static pawl_status find_key(pawl_runtime *rt, struct seat *s, pawl_str id, uint6
     pawl_status rc = rt->store->ops->queues->find_key(rt->store, s->q->row.qid, id, &key, &err);
     if (rc == PAWL_OK && key.expires_ms > rt->now_ms)
         *ret = key.entry;
-    return rc == PAWL_OK || rc == PAWL_EMPTY ? PAWL_OK : desk_unread(rt, s, &err);
+    return rc == PAWL_OK || rc == PAWL_EMPTY ? PAWL_OK : queue_read_failed(rt, s, &err);
 }
 
 /* The entries the store knows by the dedup ids, and what was pushed with the key. */
-static pawl_status find_known(pawl_runtime *rt, struct seat *s, const struct queue_req *req,
+static pawl_status find_known(pawl_runtime *rt, struct cached_queue *s, const struct queue_req *req,
                               struct queue_known *ret)
 {
     pawl_status rc = PAWL_OK;
@@ -83,7 +83,7 @@ static pawl_status find_known(pawl_runtime *rt, struct seat *s, const struct que
     return rc;
 }
 
-static void push(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+static void push(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     struct queue_known known;
     if (health_no_room(rt)) {
@@ -96,30 +96,30 @@ static void push(pawl_runtime *rt, struct seat *s, struct queue_req *req)
         queue_unread(rt, s, req, why);
         return;
     }
-    queue_push(&rt->desk->group, s->q, &req->args, &known, req->reply);
+    queue_push(&rt->queue_cache->group, s->q, &req->args, &known, req->reply);
     queue_answer(rt, s, req);
 }
 
 /* ---- All of them ------------------------------------------------------------------ */
 
-static void bind_to(pawl_runtime *rt, struct seat *s, const struct queue_req *req)
+static void bind_to(pawl_runtime *rt, struct cached_queue *s, const struct queue_req *req)
 {
     pawl_queue_config config = s->q->config;
     config.orchestration = pawl_s(req->args.orchestration);
     config.version = pawl_s(req->args.version);
-    queue_configure(&rt->desk->group, s->q, &config);
+    queue_configure(&rt->queue_cache->group, s->q, &config);
 }
 
-static void configure(pawl_runtime *rt, struct seat *s, const struct queue_req *req)
+static void configure(pawl_runtime *rt, struct cached_queue *s, const struct queue_req *req)
 {
     pawl_queue_config all = req->config;
     if (req->args.some)
         all = queue_config_merge(s->q->config, &req->config, req->args.settings);
-    queue_configure(&rt->desk->group, s->q, &all);
+    queue_configure(&rt->queue_cache->group, s->q, &all);
 }
 
 /* As it is now; a later request of the same group may change it. */
-static void tell_config(pawl_runtime *rt, const struct seat *s, struct queue_req *req)
+static void tell_config(pawl_runtime *rt, const struct cached_queue *s, struct queue_req *req)
 {
     pawl_queue_config *now = arena_new(&rt->group_mem, pawl_queue_config);
     pawl_str text = arena_dup(&rt->group_mem, s->q->row.config);
@@ -129,17 +129,18 @@ static void tell_config(pawl_runtime *rt, const struct seat *s, struct queue_req
 }
 
 /* Other queues this one may send entries to are in memory, or the trouble. */
-static pawl_status open_dead_letters(pawl_runtime *rt, const struct seat *s, pawl_queue_op op)
+static pawl_status open_dead_letters(pawl_runtime *rt, const struct cached_queue *s,
+                                     pawl_queue_op op)
 {
     if (op != PAWL_QUEUE_DEADLETTER && !queue_may_bury(s->q))
         return PAWL_OK;
-    struct seat *dead;
-    return seat_open(rt, queue_dead_letters(s->q, &rt->group_mem), &dead);
+    struct cached_queue *dead;
+    return cached_open(rt, queue_dead_letters(s->q, &rt->group_mem), &dead);
 }
 
-static void act(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+static void act(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
-    struct queue_group *g = &rt->desk->group;
+    struct queue_group *g = &rt->queue_cache->group;
     switch (req->args.op) {
     case PAWL_QUEUE_PUSH:
         push(rt, s, req);
@@ -193,19 +194,19 @@ void queue_handle(pawl_runtime *rt, struct queue_req *req)
         queue_refuse(req, PAWL_LOST, "this answer is no longer wanted");
         return;
     }
-    struct seat *s = seat_find(rt->desk, pawl_s(req->args.queue));
+    struct cached_queue *s = cached_find(rt->queue_cache, pawl_s(req->args.queue));
     if (s && s->held) {
         queue_put_off(rt, s, req);
         return;
     }
-    pawl_status why = seat_open(rt, pawl_s(req->args.queue), &s);
+    pawl_status why = cached_open(rt, pawl_s(req->args.queue), &s);
     if (why == PAWL_OK)
         why = open_dead_letters(rt, s, req->args.op);
     if (why != PAWL_OK) {
         queue_unread(rt, s, req, why);
         return;
     }
-    rt->desk->group.now_ms = rt->now_ms;
+    rt->queue_cache->group.now_ms = rt->now_ms;
     req->reply = arena_new(&rt->group_mem, pawl_queue_reply);
     act(rt, s, req);
 }

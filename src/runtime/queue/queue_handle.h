@@ -4,7 +4,7 @@
 #define PAWL_RUNTIME_QUEUE_HANDLE_H
 
 #include "runtime/core/runtime.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 void queue_handle(pawl_runtime *rt, struct queue_req *req);
 

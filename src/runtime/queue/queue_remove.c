@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "runtime/core/due.h"
 #include "runtime/queue/queue_answer.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 #include <stdio.h>
 
@@ -25,7 +25,7 @@ static uint64_t messages(const struct queue *q)
 }
 
 /* False: it was refused. */
-static bool may_go(const struct seat *s, struct queue_req *req)
+static bool may_go(const struct cached_queue *s, struct queue_req *req)
 {
     char text[400];
     unsigned long long n = messages(s->q);
@@ -41,9 +41,9 @@ static bool may_go(const struct seat *s, struct queue_req *req)
     return false;
 }
 
-void queue_do_remove(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+void queue_do_remove(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     if (s->q->dirty) {
         queue_put_off(rt, s, req);
         return;
@@ -56,7 +56,7 @@ void queue_do_remove(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     d->removals_end = &req->next;
 }
 
-static void remove_now(pawl_runtime *rt, struct seat *s, struct queue_req *req)
+static void remove_now(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     if (s)
         s->held = false;
@@ -70,32 +70,32 @@ static void remove_now(pawl_runtime *rt, struct seat *s, struct queue_req *req)
     if (!may_go(s, req))
         return;
     req->reply->count = messages(s->q);
-    queue_remove(&rt->desk->group, s->q);
+    queue_remove(&rt->queue_cache->group, s->q);
     queue_answer(rt, s, req);
 }
 
 void queue_seal_removals(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     struct queue_req *req = d->removals;
     d->removals = NULL;
     d->removals_end = &d->removals;
     for (struct queue_req *next; req; req = next) {
         next = req->next;
-        remove_now(rt, seat_find(d, pawl_s(req->args.queue)), req);
+        remove_now(rt, cached_find(d, pawl_s(req->args.queue)), req);
     }
 }
 
-void queue_removed(pawl_runtime *rt, struct seat *const *gone, size_t count)
+void queue_removed(pawl_runtime *rt, struct cached_queue *const *gone, size_t count)
 {
     const pawl_queue_reply nothing = {.status = PAWL_OK};
     if (count)
         due_purge(rt);
     for (size_t i = 0; i < count; i++) {
         for (struct queue_req *req; (req = gone[i]->waiters);) {
-            queue_unpark(rt->desk, req);
+            queue_unpark(rt->queue_cache, req);
             queue_finish(req, &nothing);
         }
-        seat_evict(rt, gone[i]);
+        cached_evict(rt, gone[i]);
     }
 }

@@ -4,12 +4,12 @@
 #define PAWL_RUNTIME_QUEUE_REMOVE_H
 
 #include "runtime/core/runtime.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
-void queue_do_remove(pawl_runtime *rt, struct seat *s, struct queue_req *req);
+void queue_do_remove(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
 /* Last before the group is sealed: nothing of it can reach a queue that is gone. */
 void queue_seal_removals(pawl_runtime *rt);
 /* After the commit: queues that are gone leave memory, and who waits for them hears of it. */
-void queue_removed(pawl_runtime *rt, struct seat *const *gone, size_t count);
+void queue_removed(pawl_runtime *rt, struct cached_queue *const *gone, size_t count);
 
 #endif

@@ -3,10 +3,11 @@
 #include "runtime/queue/queue_take.h"
 
 #include "base/limits.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 /* Bytes of the entries a pop wants, or the trouble. */
-static pawl_status fetch_bodies(pawl_runtime *rt, struct seat *s, const pawl_queue_request *args)
+static pawl_status fetch_bodies(pawl_runtime *rt, struct cached_queue *s,
+                                const pawl_queue_request *args)
 {
     uint64_t ids[PAWL_QUEUE_POP_MAX];
     pawl_entry_list list;
@@ -20,30 +21,30 @@ static pawl_status fetch_bodies(pawl_runtime *rt, struct seat *s, const pawl_que
         error_set(&err, rc, "queue '%.*s' lacks an entry it should have", PAWL_FMT(s->name));
     }
     if (rc != PAWL_OK)
-        return desk_unread(rt, s, &err);
+        return queue_read_failed(rt, s, &err);
     for (size_t i = 0; i < list.count; i++)
         queue_fill(s->q, &list.items[i]);
     return PAWL_OK;
 }
 
-enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_req *req,
+enum queue_verdict queue_try_pop(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req,
                                  pawl_status *retwhy)
 {
     struct queue *q = s->q;
     *retwhy = PAWL_OK;
     if (!q->dirty && queue_is_low(q)) /* while it is cheap: before the group changes the queue */
-        *retwhy = seat_refill(rt, s);
+        *retwhy = cached_refill(rt, s);
     if (*retwhy != PAWL_OK)
         return QUEUE_REFILL;
     for (;;) {
         *req->reply = (pawl_queue_reply){0};
-        enum queue_verdict verdict = queue_pop(&rt->desk->group, q, &req->args, req->reply);
+        enum queue_verdict verdict = queue_pop(&rt->queue_cache->group, q, &req->args, req->reply);
         if (verdict == QUEUE_REFILL)
-            *retwhy = q->dirty ? PAWL_BUSY : seat_refill(rt, s);
+            *retwhy = q->dirty ? PAWL_BUSY : cached_refill(rt, s);
         else if (verdict == QUEUE_BODIES)
             *retwhy = fetch_bodies(rt, s, &req->args);
         else if (verdict == QUEUE_UNREAD)
-            *retwhy = desk_unread(rt, s, &rt->desk->unlocked);
+            *retwhy = queue_read_failed(rt, s, &rt->queue_cache->unlocked);
         else
             return verdict;
         if (*retwhy != PAWL_OK)

@@ -3,10 +3,10 @@
 #ifndef PAWL_RUNTIME_QUEUE_TAKE_H
 #define PAWL_RUNTIME_QUEUE_TAKE_H
 
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 /* Try a pop.  *retwhy is OK and there is a verdict, BUSY: after the commit, or a failed read. */
-enum queue_verdict queue_try_pop(pawl_runtime *rt, struct seat *s, struct queue_req *req,
+enum queue_verdict queue_try_pop(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req,
                                  pawl_status *retwhy);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/misuse.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
-#include "runtime/queue/queue_clock.h"
+#include "runtime/queue/queue_pass.h"
 #include "runtime/work/lease.h"
 
 #include <stdlib.h>

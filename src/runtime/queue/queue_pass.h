@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/queue/queue_clock.h -- queues over one pass: what is due, who waits, the commit. [engine]
+ * runtime/queue/queue_pass.h -- queues over one pass: what is due, who waits, the commit. [engine]
  */
-#ifndef PAWL_RUNTIME_QUEUE_CLOCK_H
-#define PAWL_RUNTIME_QUEUE_CLOCK_H
+#ifndef PAWL_RUNTIME_QUEUE_PASS_H
+#define PAWL_RUNTIME_QUEUE_PASS_H
 
 #include "runtime/core/runtime.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 /* At the beginning of a pass: what is due, put off, or waited long enough. */
 void queue_look(pawl_runtime *rt);

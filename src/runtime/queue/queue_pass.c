@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/queue/queue_clock.c -- queues over one pass: what is due, who waits, the commit.
+ * runtime/queue/queue_pass.c -- queues over one pass: what is due, who waits, the commit.
  * [engine]
  *
  * A queue's row says when to look at it again, so that after a restart nothing is
  * forgotten and an idle queue costs nothing.  Locks are looked at with every request of
  * their queue too.
  */
-#include "runtime/queue/queue_clock.h"
+#include "runtime/queue/queue_pass.h"
 
 #include "base/limits.h"
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/told.h"
 #include "runtime/queue/queue_answer.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_bridge.h"
+#include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_handle.h"
 #include "runtime/queue/queue_remove.h"
 #include "runtime/queue/queue_take.h"
-#include "runtime/queue/queue_tie.h"
 
 #define DUE_AT_ONCE 100
 #define PIECE       500
@@ -35,7 +35,7 @@ static int64_t time_of(const pawl_queue_entry *e, pawl_entry_order order)
 
 /* Delayed entries whose time has come, or entries past their ttl; *retnext is the
  * next such time. */
-static pawl_status move_due(pawl_runtime *rt, struct seat *s, pawl_entry_order order,
+static pawl_status move_due(pawl_runtime *rt, struct cached_queue *s, pawl_entry_order order,
                             int64_t *retnext)
 {
     pawl_entry_list list;
@@ -45,8 +45,8 @@ static pawl_status move_due(pawl_runtime *rt, struct seat *s, pawl_entry_order o
     arena_reset(&rt->load_mem);
     if (rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, &err) !=
         PAWL_OK)
-        return desk_unread(rt, s, &err);
-    struct queue_group *g = &rt->desk->group;
+        return queue_read_failed(rt, s, &err);
+    struct queue_group *g = &rt->queue_cache->group;
     size_t i = 0;
     for (; i < list.count && i < PIECE && time_of(&list.items[i], order) <= rt->now_ms; i++)
         if (order == PAWL_ENTRIES_DELAYED)
@@ -63,14 +63,14 @@ static bool is_past(int64_t at_ms, int64_t now_ms)
 }
 
 /* Everything of a queue that is due; the rest of it in the next pass. */
-static pawl_status tick(pawl_runtime *rt, struct seat *s)
+static pawl_status tick(pawl_runtime *rt, struct cached_queue *s)
 {
     struct queue *q = s->q;
-    struct queue_desk *d = rt->desk;
-    struct seat *dead;
+    struct queue_cache *d = rt->queue_cache;
+    struct cached_queue *dead;
     pawl_status rc = PAWL_OK;
     if (q->row.qid && queue_may_bury(q))
-        rc = seat_open(rt, queue_dead_letters(q, &rt->group_mem), &dead);
+        rc = cached_open(rt, queue_dead_letters(q, &rt->group_mem), &dead);
     if (!q->row.qid || rc != PAWL_OK)
         return rc;
     d->group.now_ms = rt->now_ms;
@@ -92,40 +92,40 @@ static pawl_status tick(pawl_runtime *rt, struct seat *s)
 /* A queue that may be due; false: it rests, because its rows are damaged. */
 static bool look_at(pawl_runtime *rt, pawl_str name)
 {
-    struct queue_desk *d = rt->desk;
-    struct seat *s = seat_find(d, name);
-    if (s && desk_rests(rt, &s->due))
+    struct queue_cache *d = rt->queue_cache;
+    struct cached_queue *s = cached_find(d, name);
+    if (s && backs_off(rt, &s->due))
         return false;
-    pawl_status rc = seat_open(rt, name, &s);
+    pawl_status rc = cached_open(rt, name, &s);
     if (rc == PAWL_OK)
         rc = tick(rt, s);
     if (rc == PAWL_CORRUPT) {
-        s = seat_find(d, name);
-        desk_rest(rt, &s->due);
+        s = cached_find(d, name);
+        back_off_start(rt, &s->due);
     } else if (rc != PAWL_OK) {
         d->look_due = true;
     }
     if (s && s->q && queue_is_bound(s->q)) {
         d->again = true;
-        return !desk_rests(rt, &s->starts);
+        return !backs_off(rt, &s->starts);
     }
     return rc != PAWL_CORRUPT;
 }
 
 static void look_due(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     pawl_queue_row_list list;
     pawl_error err = {0};
     d->look_due = false;
-    if (desk_rests(rt, &d->due))
+    if (backs_off(rt, &d->due))
         return;
     arena_reset(&rt->load_mem);
     if (rt->store->ops->queues->due_queues(rt->store, rt->now_ms, DUE_AT_ONCE, &rt->load_mem, &list,
                                            &err) != PAWL_OK) {
-        d->look_due = desk_unread(rt, NULL, &err) != PAWL_CORRUPT;
+        d->look_due = queue_read_failed(rt, NULL, &err) != PAWL_CORRUPT;
         if (!d->look_due)
-            desk_rest(rt, &d->due);
+            back_off_start(rt, &d->due);
         return;
     }
     bool moved = false;
@@ -142,7 +142,7 @@ static void look_due(pawl_runtime *rt)
 /* Those whose time is over get what there is, which is mostly nothing. */
 static void look_waits(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     int64_t mono = rt_mono(rt);
     struct heap_node *top;
     while ((top = heap_top(&d->waits)) && top->key <= mono) {
@@ -155,9 +155,9 @@ static void look_waits(pawl_runtime *rt)
 
 static struct queue_req *waiting_for(pawl_runtime *rt, const void *arg)
 {
-    if (!rt->desk || !heap_top(&rt->desk->waits))
+    if (!rt->queue_cache || !heap_top(&rt->queue_cache->waits))
         return NULL;
-    for (struct seat *s = rt->desk->oldest; s; s = s->newer)
+    for (struct cached_queue *s = rt->queue_cache->oldest; s; s = s->newer)
         for (struct queue_req *req = s->waiters; req; req = req->next)
             if (req->arg == arg)
                 return req;
@@ -169,9 +169,9 @@ void queue_stop_waiting(pawl_runtime *rt, const void *arg)
     struct queue_req *req = waiting_for(rt, arg);
     if (!req)
         return;
-    heap_remove(&rt->desk->waits, &req->until);
+    heap_remove(&rt->queue_cache->waits, &req->until);
     req->until.key = INT64_MIN;
-    need_memory(heap_push(&rt->desk->waits, &req->until));
+    need_memory(heap_push(&rt->queue_cache->waits, &req->until));
 }
 
 void queue_withdraw(pawl_runtime *rt, const void *arg)
@@ -179,12 +179,12 @@ void queue_withdraw(pawl_runtime *rt, const void *arg)
     struct queue_req *req = waiting_for(rt, arg);
     if (!req)
         return;
-    queue_unpark(rt->desk, req);
+    queue_unpark(rt->queue_cache, req);
     queue_refuse(req, PAWL_LOST, "this item is no longer wanted");
 }
 
 /* A pop that was put off to the next pass; out of the list. */
-static struct queue_req *take_put_off(struct queue_desk *d, const void *arg)
+static struct queue_req *take_put_off(struct queue_cache *d, const void *arg)
 {
     for (struct queue_req **at = &d->later; *at; at = &(*at)->next) {
         struct queue_req *req = *at;
@@ -202,15 +202,15 @@ void queue_end_wait(pawl_runtime *rt, const void *arg)
 {
     struct queue_req *req = waiting_for(rt, arg);
     if (req)
-        queue_unpark(rt->desk, req);
-    else if (rt->desk)
-        req = take_put_off(rt->desk, arg);
+        queue_unpark(rt->queue_cache, req);
+    else if (rt->queue_cache)
+        req = take_put_off(rt->queue_cache, arg);
     if (req)
         queue_finish(req, &(pawl_queue_reply){.status = PAWL_OK});
 }
 
 /* Items came, or a lock went: who waits gets them, in the order they came. */
-static bool serve(pawl_runtime *rt, struct seat *s)
+static bool serve(pawl_runtime *rt, struct cached_queue *s)
 {
     bool served = false;
     for (struct queue_req *req = s->waiters, *next; req && !s->held; req = next) {
@@ -219,17 +219,17 @@ static bool serve(pawl_runtime *rt, struct seat *s)
         req->reply = arena_new(&rt->group_mem, pawl_queue_reply);
         enum queue_verdict verdict = queue_try_pop(rt, s, req, &why);
         if (why == PAWL_CORRUPT) { /* as one that comes now: waiting does not help */
-            queue_unpark(rt->desk, req);
+            queue_unpark(rt->queue_cache, req);
             queue_unread(rt, s, req, why);
             continue;
         }
         if (why != PAWL_OK) {
-            rt->desk->again = true;
+            rt->queue_cache->again = true;
             return served;
         }
         if (verdict != QUEUE_DONE)
             continue; /* another one may ask for less */
-        queue_unpark(rt->desk, req);
+        queue_unpark(rt->queue_cache, req);
         queue_answer(rt, s, req);
         served = true;
     }
@@ -239,27 +239,27 @@ static bool serve(pawl_runtime *rt, struct seat *s)
 /* ---- The pass ------------------------------------------------------------------------ */
 
 /* The queue is in memory, and where a pop that comes again may bury what it had, or trouble. */
-static pawl_status bring(pawl_runtime *rt, const struct seat *s)
+static pawl_status bring(pawl_runtime *rt, const struct cached_queue *s)
 {
-    struct seat *at;
+    struct cached_queue *at;
     pawl_status rc = PAWL_OK;
     if (!s->q)
-        rc = seat_open(rt, s->name, &at);
+        rc = cached_open(rt, s->name, &at);
     if (rc == PAWL_OK && s->waiters && queue_may_bury(s->q))
-        rc = seat_open(rt, queue_dead_letters(s->q, &rt->group_mem), &at);
+        rc = cached_open(rt, queue_dead_letters(s->q, &rt->group_mem), &at);
     return rc;
 }
 
-static bool serve_seat(pawl_runtime *rt, struct seat *s)
+static bool serve_cached(pawl_runtime *rt, struct cached_queue *s)
 {
     pawl_status why = bring(rt, s);
     while (why == PAWL_CORRUPT && s->waiters) {
         struct queue_req *req = s->waiters;
-        queue_unpark(rt->desk, req);
+        queue_unpark(rt->queue_cache, req);
         queue_unread(rt, s, req, why);
     }
     if (why != PAWL_OK) {
-        rt->desk->again |= why != PAWL_CORRUPT;
+        rt->queue_cache->again |= why != PAWL_CORRUPT;
         return false;
     }
     queue_start_bound(rt, s);
@@ -269,25 +269,25 @@ static bool serve_seat(pawl_runtime *rt, struct seat *s)
 /* Seats that may have something for those who wait: all of them, or those changed. */
 static void serve_all(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     if (d->again) {
         d->again = false;
-        for (struct seat *s = d->oldest, *newer; s; s = newer) {
-            newer = s->newer; /* opening moves a seat to the end: it is met twice at most */
+        for (struct cached_queue *s = d->oldest, *newer; s; s = newer) {
+            newer = s->newer; /* opening a queue moves it to the end, so it is met twice at most */
             if (s->waiters || s->q)
-                (void)serve_seat(rt, s);
+                (void)serve_cached(rt, s);
         }
     }
     for (bool served = true; served;) {
         served = false;
         for (struct queue *q = d->group.dirty; q; q = q->next)
-            served |= serve_seat(rt, q->owner);
+            served |= serve_cached(rt, q->owner);
     }
 }
 
 void queue_look(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     if (!d || health_is_dead(rt))
         return;
     d->ops = 0;
@@ -296,11 +296,11 @@ void queue_look(pawl_runtime *rt)
     d->later = NULL;
     d->later_end = &d->later;
     for (struct queue_req *r = later; r; r = r->next) {
-        struct seat *s = seat_find(d, pawl_s(r->args.queue));
+        struct cached_queue *s = cached_find(d, pawl_s(r->args.queue));
         if (s)
             s->held = false;
     }
-    desk_look_rests(rt);
+    back_off_look(rt);
     if (d->look_due)
         look_due(rt);
     for (struct queue_req *next; later; later = next) {
@@ -310,12 +310,12 @@ void queue_look(pawl_runtime *rt)
     look_waits(rt);
     if (d->again)
         serve_all(rt);
-    seats_trim(rt);
+    queue_cache_trim(rt);
 }
 
 void queue_seal(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     if (!d)
         return;
     serve_all(rt);
@@ -323,7 +323,7 @@ void queue_seal(pawl_runtime *rt)
         queue_seal_removals(rt);
     if (!d->group.dirty)
         return;
-    (void)desk_stage(rt);
+    (void)queue_stage(rt);
     queue_group_seal(&d->group, &d->round);
     RT_POINT(rt, "queue.sealed");
 }
@@ -334,27 +334,27 @@ static void note_due(pawl_runtime *rt, const struct queue *q)
     if (!due)
         return;
     if (due <= rt->now_ms)
-        rt->desk->look_due = true;
+        rt->queue_cache->look_due = true;
     else
         due_at(rt, due);
 }
 
-/* The seats of queues that this group removed. */
-static struct seat **seats_gone(pawl_runtime *rt, size_t *ret)
+/* The queues that this group removed. */
+static struct cached_queue **cached_gone(pawl_runtime *rt, size_t *ret)
 {
     size_t n = 0;
-    for (const struct queue *q = rt->desk->group.dirty; q; q = q->next)
+    for (const struct queue *q = rt->queue_cache->group.dirty; q; q = q->next)
         n += q->gone;
-    struct seat **seats = n ? arena_array(&rt->group_mem, struct seat *, n) : NULL;
-    for (const struct queue *q = n ? rt->desk->group.dirty : NULL; q; q = q->next)
+    struct cached_queue **cached = n ? arena_array(&rt->group_mem, struct cached_queue *, n) : NULL;
+    for (const struct queue *q = n ? rt->queue_cache->group.dirty : NULL; q; q = q->next)
         if (q->gone)
-            seats[(*ret)++] = q->owner;
-    return seats;
+            cached[(*ret)++] = q->owner;
+    return cached;
 }
 
 void queue_committed(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     struct queue_req *done = d->done;
     d->done = NULL;
     d->done_end = &d->done;
@@ -370,14 +370,14 @@ void queue_committed(pawl_runtime *rt)
         queue_finish(done, done->reply);
     }
     size_t n = 0;
-    struct seat **gone = seats_gone(rt, &n);
+    struct cached_queue **gone = cached_gone(rt, &n);
     queue_group_done(&d->group);
     queue_removed(rt, gone, n);
 }
 
 struct item *queue_undone(pawl_runtime *rt, bool refused)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     struct item *first = NULL, **end = &first;
     for (struct queue_req *req = d->done, *next; req; req = next) {
         next = req->next;
@@ -398,29 +398,31 @@ struct item *queue_undone(pawl_runtime *rt, bool refused)
     size_t n = 0;
     for (const struct queue *q = dirty; q; q = q->next)
         n++;
-    struct seat **seats = arena_array(&rt->group_mem, struct seat *, n + 1);
+    struct cached_queue **cached = arena_array(&rt->group_mem, struct cached_queue *, n + 1);
     n = 0;
     for (const struct queue *q = dirty; q; q = q->next)
-        seats[n++] = q->owner;
+        cached[n++] = q->owner;
     queue_group_done(&d->group);
     for (size_t i = 0; i < n; i++)
-        seat_evict(rt, seats[i]);
+        cached_evict(rt, cached[i]);
     return first;
 }
 
 bool queue_has_work(const pawl_runtime *rt)
 {
-    return rt->desk && (rt->desk->later || rt->desk->look_due || rt->desk->again);
+    return rt->queue_cache &&
+           (rt->queue_cache->later || rt->queue_cache->look_due || rt->queue_cache->again);
 }
 
 bool queue_is_full(const pawl_runtime *rt)
 {
-    return rt->desk && (rt->desk->ops >= OPS_MAX || rt->desk->group.bytes >= BYTES_MAX);
+    return rt->queue_cache &&
+           (rt->queue_cache->ops >= OPS_MAX || rt->queue_cache->group.bytes >= BYTES_MAX);
 }
 
 int64_t queue_next_wait(const pawl_runtime *rt)
 {
-    struct heap_node *top = rt->desk ? heap_top(&rt->desk->waits) : NULL;
-    int64_t rest = rt->desk ? rt->desk->rest_ms : INT64_MAX;
-    return top && top->key < rest ? top->key : rest;
+    struct heap_node *top = rt->queue_cache ? heap_top(&rt->queue_cache->waits) : NULL;
+    int64_t back_off = rt->queue_cache ? rt->queue_cache->back_off_ms : INT64_MAX;
+    return top && top->key < back_off ? top->key : back_off;
 }

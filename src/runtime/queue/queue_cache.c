@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/queue/queue_desk.c -- seats: queues come into memory and leave it. [engine]
+ * runtime/queue/queue_cache.c -- queues come into memory and leave it. [engine]
  *
  * A queue is loaded with its row, its live locks and the heads of what they hold;
  * the window is filled when a pop asks for it.  Cold queues are evicted by last use; dirty
  * ones and those somebody waits for never are.
  */
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 #include "runtime/core/health.h"
 #include "runtime/core/stage.h"
@@ -33,16 +33,16 @@ static void *alloc(size_t size)
 
 static const struct queue_env env = {alloc, free};
 
-struct seat *seat_find(const struct queue_desk *d, pawl_str name)
+struct cached_queue *cached_find(const struct queue_cache *d, pawl_str name)
 {
-    struct seat *s = d->newest; /* most often the one before */
-    return s && pawl_str_eq(s->name, name) ? s : map_gets(&d->seats, name);
+    struct cached_queue *s = d->newest; /* most often the one before */
+    return s && pawl_str_eq(s->name, name) ? s : map_gets(&d->cached, name);
 }
 
 static struct queue *group_open(void *user, pawl_str name)
 {
     pawl_runtime *rt = user;
-    struct seat *s = seat_find(rt->desk, name);
+    struct cached_queue *s = cached_find(rt->queue_cache, name);
     return s ? s->q : NULL;
 }
 
@@ -53,8 +53,8 @@ static bool group_was_lock(void *user, const struct queue *q, pawl_str id)
     pawl_error err = {0};
     pawl_status rc = rt->store->ops->queues->has_past(rt->store, q->row.qid, id, &err);
     if (rc != PAWL_OK && rc != PAWL_EMPTY) {
-        rt->desk->group.unread = true;
-        rt->desk->unlocked = err;
+        rt->queue_cache->group.unread = true;
+        rt->queue_cache->unlocked = err;
     }
     return rc != PAWL_EMPTY;
 }
@@ -65,18 +65,18 @@ static void group_random(void *user, void *to, size_t n)
     rt->env.random(rt->env.user, to, n);
 }
 
-bool queue_desk_open(pawl_runtime *rt)
+bool queue_cache_open(pawl_runtime *rt)
 {
-    struct queue_desk *d = calloc(1, sizeof(*d));
+    struct queue_cache *d = calloc(1, sizeof(*d));
     if (!d)
         return false;
-    map_init(&d->seats);
+    map_init(&d->cached);
     heap_init(&d->waits);
     d->done_end = &d->done;
     d->later_end = &d->later;
     d->removals_end = &d->removals;
     d->look_due = true;
-    d->rest_ms = INT64_MAX;
+    d->back_off_ms = INT64_MAX;
     d->group = (struct queue_group){.next_id = &rt->fence.next_id,
                                     .mem = &rt->group_mem,
                                     .user = rt,
@@ -84,80 +84,80 @@ bool queue_desk_open(pawl_runtime *rt)
                                     .was_lock = group_was_lock,
                                     .random = group_random};
     queue_group_begin(&d->group);
-    rt->desk = d;
+    rt->queue_cache = d;
     return queue_register_activities(rt->app);
 }
 
 /* ---- Seats ------------------------------------------------------------------- */
 
-static void unlink_seat(struct queue_desk *d, struct seat *s)
+static void cached_unlink(struct queue_cache *d, struct cached_queue *s)
 {
     *(s->older ? &s->older->newer : &d->oldest) = s->newer;
     *(s->newer ? &s->newer->older : &d->newest) = s->older;
     s->older = s->newer = NULL;
 }
 
-static void link_newest(struct queue_desk *d, struct seat *s)
+static void link_newest(struct queue_cache *d, struct cached_queue *s)
 {
     s->older = d->newest;
     *(d->newest ? &d->newest->newer : &d->oldest) = s;
     d->newest = s;
 }
 
-static void free_seat(struct queue_desk *d, struct seat *s)
+static void cached_free(struct queue_cache *d, struct cached_queue *s)
 {
-    (void)map_removes(&d->seats, s->name);
-    unlink_seat(d, s);
-    d->seat_count--;
+    (void)map_removes(&d->cached, s->name);
+    cached_unlink(d, s);
+    d->cached_count--;
     queue_destroy(s->q);
     free((void *)(uintptr_t)s->name.ptr);
     free(s);
 }
 
 /* Damage was met not long ago: who forgets that looks again at once, and logs it again. */
-static bool is_sore(pawl_runtime *rt, const struct seat *s)
+static bool was_damaged_recently(pawl_runtime *rt, const struct cached_queue *s)
 {
-    return rt_mono(rt) < s->say_ms || desk_rests(rt, &s->starts) || desk_rests(rt, &s->due);
+    return rt_mono(rt) < s->next_log_ms || backs_off(rt, &s->starts) || backs_off(rt, &s->due);
 }
 
-void seat_evict(pawl_runtime *rt, struct seat *s)
+void cached_evict(pawl_runtime *rt, struct cached_queue *s)
 {
     queue_destroy(s->q);
     s->q = NULL;
-    if (!s->waiters && !is_sore(rt, s))
-        free_seat(rt->desk, s);
+    if (!s->waiters && !was_damaged_recently(rt, s))
+        cached_free(rt->queue_cache, s);
 }
 
-void seats_trim(pawl_runtime *rt)
+void queue_cache_trim(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
-    for (struct seat *s = d->oldest, *newer; s && d->seat_count > SEATS_MAX; s = newer) {
+    struct queue_cache *d = rt->queue_cache;
+    for (struct cached_queue *s = d->oldest, *newer; s && d->cached_count > SEATS_MAX; s = newer) {
         newer = s->newer;
-        if (!s->waiters && !(s->q && s->q->dirty) && !is_sore(rt, s))
-            free_seat(d, s);
+        if (!s->waiters && !(s->q && s->q->dirty) && !was_damaged_recently(rt, s))
+            cached_free(d, s);
     }
 }
 
-static struct seat *seat_add(struct queue_desk *d, pawl_str name)
+static struct cached_queue *cached_add(struct queue_cache *d, pawl_str name)
 {
-    struct seat *s = alloc(sizeof(*s));
+    struct cached_queue *s = alloc(sizeof(*s));
     char *copy = alloc(name.len + 1);
     memcpy(copy, name.ptr, name.len);
     s->name = (pawl_str){copy, name.len};
     s->waiters_end = &s->waiters;
-    need_memory(map_puts(&d->seats, s->name, s));
+    need_memory(map_puts(&d->cached, s->name, s));
     link_newest(d, s);
-    d->seat_count++;
+    d->cached_count++;
     return s;
 }
 
-pawl_status desk_unread(pawl_runtime *rt, struct seat *s, const pawl_error *err)
+pawl_status queue_read_failed(pawl_runtime *rt, struct cached_queue *s, const pawl_error *err)
 {
     if (err->status != PAWL_CORRUPT) {
         health_unread(rt, err);
         return err->status != PAWL_OK ? err->status : PAWL_UNAVAILABLE;
     }
-    int64_t mono = rt_mono(rt), *say = s ? &s->say_ms : &rt->desk->say_ms;
+    int64_t mono = rt_mono(rt), *say = s ? &s->next_log_ms : &rt->queue_cache->next_log_ms;
     if (mono >= *say) {
         *say = mono + SAY_EVERY_MS;
         log_error(&rt->log, "queue", "stored rows are damaged; run pawl doctor",
@@ -168,14 +168,14 @@ pawl_status desk_unread(pawl_runtime *rt, struct seat *s, const pawl_error *err)
 
 /* ---- Rests ------------------------------------------------------------------- */
 
-bool desk_rests(pawl_runtime *rt, const struct rest *r)
+bool backs_off(pawl_runtime *rt, const struct back_off *r)
 {
     return rt_mono(rt) < r->until_ms;
 }
 
-void desk_rest(pawl_runtime *rt, struct rest *r)
+void back_off_start(pawl_runtime *rt, struct back_off *r)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     int64_t mono = rt_mono(rt);
     if (mono >= r->until_ms) {
         bool was_well = !r->wait_ms || mono - r->until_ms > r->wait_ms;
@@ -184,34 +184,34 @@ void desk_rest(pawl_runtime *rt, struct rest *r)
             r->wait_ms = REST_MAX_MS;
         r->until_ms = mono + r->wait_ms;
     }
-    if (r->until_ms < d->rest_ms)
-        d->rest_ms = r->until_ms;
+    if (r->until_ms < d->back_off_ms)
+        d->back_off_ms = r->until_ms;
 }
 
-static void note_rest(struct queue_desk *d, const struct rest *r, int64_t mono)
+static void note_back_off(struct queue_cache *d, const struct back_off *r, int64_t mono)
 {
-    if (r->until_ms > mono && r->until_ms < d->rest_ms)
-        d->rest_ms = r->until_ms;
+    if (r->until_ms > mono && r->until_ms < d->back_off_ms)
+        d->back_off_ms = r->until_ms;
 }
 
-void desk_look_rests(pawl_runtime *rt)
+void back_off_look(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     int64_t mono = rt_mono(rt);
-    if (mono < d->rest_ms)
+    if (mono < d->back_off_ms)
         return;
     d->look_due = d->again = true;
-    d->rest_ms = INT64_MAX;
-    note_rest(d, &d->due, mono);
-    for (const struct seat *s = d->oldest; s; s = s->newer) {
-        note_rest(d, &s->starts, mono);
-        note_rest(d, &s->due, mono);
+    d->back_off_ms = INT64_MAX;
+    note_back_off(d, &d->due, mono);
+    for (const struct cached_queue *s = d->oldest; s; s = s->newer) {
+        note_back_off(d, &s->starts, mono);
+        note_back_off(d, &s->due, mono);
     }
 }
 
-struct stage *desk_stage(pawl_runtime *rt)
+struct stage *queue_stage(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     if (!d->stage) {
         d->stage = stage_bare(rt);
         d->round = (pawl_queue_round){0};
@@ -304,13 +304,13 @@ static pawl_status load_queue(pawl_runtime *rt, pawl_str name, struct queue **re
     return rc;
 }
 
-pawl_status seat_open(pawl_runtime *rt, pawl_str name, struct seat **ret)
+pawl_status cached_open(pawl_runtime *rt, pawl_str name, struct cached_queue **ret)
 {
-    struct queue_desk *d = rt->desk;
-    struct seat *s = *ret = seat_find(d, name);
+    struct queue_cache *d = rt->queue_cache;
+    struct cached_queue *s = *ret = cached_find(d, name);
     if (s && s->q) {
         if (d->newest != s) {
-            unlink_seat(d, s);
+            cached_unlink(d, s);
             link_newest(d, s);
         }
         return PAWL_OK;
@@ -319,10 +319,10 @@ pawl_status seat_open(pawl_runtime *rt, pawl_str name, struct seat **ret)
     struct queue *q = NULL;
     pawl_status rc = load_queue(rt, name, &q, &err);
     if (!s && (rc == PAWL_OK || rc == PAWL_CORRUPT)) /* damage is remembered */
-        s = seat_add(d, name);
+        s = cached_add(d, name);
     if (rc != PAWL_OK) {
         *ret = NULL;
-        return desk_unread(rt, s, &err);
+        return queue_read_failed(rt, s, &err);
     }
     s->q = q;
     q->owner = s;
@@ -330,7 +330,7 @@ pawl_status seat_open(pawl_runtime *rt, pawl_str name, struct seat **ret)
     return PAWL_OK;
 }
 
-pawl_status seat_refill(pawl_runtime *rt, struct seat *s)
+pawl_status cached_refill(pawl_runtime *rt, struct cached_queue *s)
 {
     struct queue *q = s->q;
     pawl_entry_list list;
@@ -344,7 +344,7 @@ pawl_status seat_refill(pawl_runtime *rt, struct seat *s)
     arena_reset(&rt->load_mem);
     if (rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, &err) !=
         PAWL_OK)
-        return desk_unread(rt, s, &err);
+        return queue_read_failed(rt, s, &err);
     queue_refill(q, list.items, list.count, list.more);
     return PAWL_OK;
 }
@@ -366,34 +366,34 @@ static void refuse_list(const pawl_runtime *rt, struct queue_req **list, struct 
 
 void queue_refuse_all(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     if (!d)
         return;
     heap_deinit(&d->waits); /* while those in it live */
     refuse_list(rt, &d->later, &d->later_end);
     refuse_list(rt, &d->done, &d->done_end);
     refuse_list(rt, &d->removals, &d->removals_end);
-    for (struct seat *s = d->oldest; s; s = s->newer)
+    for (struct cached_queue *s = d->oldest; s; s = s->newer)
         refuse_list(rt, &s->waiters, &s->waiters_end);
 }
 
-void queue_desk_close(pawl_runtime *rt)
+void queue_cache_close(pawl_runtime *rt)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     if (!d)
         return;
     queue_refuse_all(rt);
     queue_group_done(&d->group);
     while (d->oldest)
-        free_seat(d, d->oldest);
-    map_deinit(&d->seats);
+        cached_free(d, d->oldest);
+    map_deinit(&d->cached);
     free(d);
-    rt->desk = NULL;
+    rt->queue_cache = NULL;
 }
 
-void queue_unpark(struct queue_desk *d, struct queue_req *req)
+void queue_unpark(struct queue_cache *d, struct queue_req *req)
 {
-    struct seat *s = req->seat;
+    struct cached_queue *s = req->cached;
     struct queue_req **at = &s->waiters;
     while (*at != req)
         at = &(*at)->next;
@@ -401,6 +401,6 @@ void queue_unpark(struct queue_desk *d, struct queue_req *req)
     if (!*at)
         s->waiters_end = at;
     heap_remove(&d->waits, &req->until);
-    req->seat = NULL;
+    req->cached = NULL;
     req->next = NULL;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/queue/queue_tie.h -- where orchestrations and queues meet. */
-#ifndef PAWL_RUNTIME_QUEUE_TIE_H
-#define PAWL_RUNTIME_QUEUE_TIE_H
+/* runtime/queue/queue_bridge.h -- where orchestrations and queues meet. */
+#ifndef PAWL_RUNTIME_QUEUE_BRIDGE_H
+#define PAWL_RUNTIME_QUEUE_BRIDGE_H
 
 #include "runtime/core/runtime.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 
 /* A push recorded by an orchestration (PAWL_MSG_QUEUE_PUSH). */
 void queue_deliver(pawl_runtime *rt, struct letter *l);
@@ -15,6 +15,6 @@ bool queue_sent(pawl_runtime *rt, const struct letter *l);
 /* Its id exists already: `twin`, it was delivered twice; else the message is a dead letter. */
 void queue_start_taken(pawl_runtime *rt, struct letter *l, bool twin);
 /* Each message of a bound queue becomes a start, in the commit that takes it out. */
-void queue_start_bound(pawl_runtime *rt, struct seat *s);
+void queue_start_bound(pawl_runtime *rt, struct cached_queue *s);
 
 #endif

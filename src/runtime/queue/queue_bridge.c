@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/queue/queue_tie.c -- where orchestrations and queues meet.
+ * runtime/queue/queue_bridge.c -- where orchestrations and queues meet.
  *
  * Both directions are one commit each.  A push of an orchestration is a message in the round
  * of its turn; the group that delivers it inserts the item and drops the message.  A
@@ -8,14 +8,14 @@
  * the start finds its id taken, the item is a dead letter in the round that drops the start.  So
  * neither can happen twice or be lost, whatever dies in between.
  */
-#include "runtime/queue/queue_tie.h"
+#include "runtime/queue/queue_bridge.h"
 
 #include "base/limits.h"
 #include "runtime/core/hold.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/queue/queue_desk.h"
+#include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_take.h"
 
 #define STARTS_MAX 100
@@ -23,31 +23,31 @@
 /* ---- Pushes of orchestrations ------------------------------------------------------ */
 
 /* Its queue is in memory and takes requests; else the letter waits. */
-static pawl_status seat_for(pawl_runtime *rt, pawl_str name, struct seat **ret)
+static pawl_status cached_for(pawl_runtime *rt, pawl_str name, struct cached_queue **ret)
 {
-    struct seat *dead;
-    pawl_status rc = seat_open(rt, name, ret);
+    struct cached_queue *dead;
+    pawl_status rc = cached_open(rt, name, ret);
     if (rc != PAWL_OK)
         return rc;
     if ((*ret)->held)
         return PAWL_BUSY;
     if (queue_may_bury((*ret)->q))
-        rc = seat_open(rt, queue_dead_letters((*ret)->q, &rt->group_mem), &dead);
+        rc = cached_open(rt, queue_dead_letters((*ret)->q, &rt->group_mem), &dead);
     return rc;
 }
 
 /* Its queue is damaged: the letter, and nobody else, waits. */
 static void wait_for_queue(pawl_runtime *rt, struct letter *l, pawl_str queue)
 {
-    struct seat *s = seat_find(rt->desk, queue);
-    desk_rest(rt, &s->due);
+    struct cached_queue *s = cached_find(rt->queue_cache, queue);
+    back_off_start(rt, &s->due);
     hold_letter(rt, l, rt->now_ms + (s->due.until_ms - rt_mono(rt)));
 }
 
 void queue_deliver(pawl_runtime *rt, struct letter *l)
 {
-    struct seat *s;
-    pawl_status why = seat_for(rt, l->mail.name, &s);
+    struct cached_queue *s;
+    pawl_status why = cached_for(rt, l->mail.name, &s);
     if (why == PAWL_CORRUPT) {
         wait_for_queue(rt, l, l->mail.name);
         return;
@@ -59,9 +59,9 @@ void queue_deliver(pawl_runtime *rt, struct letter *l)
     pawl_queue_item item = {.data = l->mail.data,
                             .priority = pawl_json_int(l->mail.attrs, "/priority", 0),
                             .delay_ms = pawl_json_int(l->mail.attrs, "/delay_ms", 0)};
-    rt->desk->group.now_ms = rt->now_ms;
-    queue_push_always(&rt->desk->group, s->q, &item);
-    struct stage *stage = desk_stage(rt);
+    rt->queue_cache->group.now_ms = rt->now_ms;
+    queue_push_always(&rt->queue_cache->group, s->q, &item);
+    struct stage *stage = queue_stage(rt);
     stage_drop_message(rt, stage, l->mail.id);
     stage_take(stage, l); /* the item may lie in it until the commit */
     RT_POINT(rt, "queue.delivered");
@@ -70,7 +70,8 @@ void queue_deliver(pawl_runtime *rt, struct letter *l)
 /* ---- Bound queues ------------------------------------------------------------------ */
 
 /* What makes a message of the start again, should its id be taken. */
-static pawl_str start_attrs_of(pawl_runtime *rt, const struct seat *s, const pawl_queue_message *m)
+static pawl_str start_attrs_of(pawl_runtime *rt, const struct cached_queue *s,
+                               const pawl_queue_message *m)
 {
     pawl_json *w = pawl_json_new(&rt->group_mem);
     pawl_json_object(w);
@@ -98,12 +99,12 @@ static pawl_str start_attrs_of(pawl_runtime *rt, const struct seat *s, const paw
 
 /* The id is a function of queue and message, of a form that nobody may choose: a start that
  * is delivered twice is one start. */
-static void start_one(pawl_runtime *rt, const struct seat *s, const pawl_queue_message *m)
+static void start_one(pawl_runtime *rt, const struct cached_queue *s, const pawl_queue_message *m)
 {
     const pawl_queue_config *c = &s->q->config;
     pawl_str id = pawl_mem_printf(&rt->group_mem, ID_OF_QUEUE "%.*s~%llu", PAWL_FMT(s->name),
                                   (unsigned long long)m->id);
-    pawl_message *msg = stage_send(rt, desk_stage(rt), PAWL_MSG_START, 0, id);
+    pawl_message *msg = stage_send(rt, queue_stage(rt), PAWL_MSG_START, 0, id);
     msg->execution = 1;
     msg->name = arena_dup(&rt->group_mem, c->orchestration);
     msg->data = arena_dup(&rt->group_mem, m->data);
@@ -129,17 +130,17 @@ static pawl_str queue_of(pawl_runtime *rt, const struct letter *l)
 
 bool queue_sent(pawl_runtime *rt, const struct letter *l)
 {
-    return rt->desk && queue_of(rt, l).len > 0;
+    return rt->queue_cache && queue_of(rt, l).len > 0;
 }
 
 /* Into the dead letter queue, in the round that drops the start. */
 static pawl_status bury_start(pawl_runtime *rt, const struct letter *l)
 {
-    struct seat *s, *dead;
+    struct cached_queue *s, *dead;
     pawl_str attrs = l->mail.attrs;
-    pawl_status rc = seat_for(rt, queue_of(rt, l), &s);
+    pawl_status rc = cached_for(rt, queue_of(rt, l), &s);
     if (rc == PAWL_OK)
-        rc = seat_open(rt, queue_dead_letters(s->q, &rt->group_mem), &dead);
+        rc = cached_open(rt, queue_dead_letters(s->q, &rt->group_mem), &dead);
     if (rc != PAWL_OK)
         return rc;
     pawl_queue_message m = {.data = l->mail.data,
@@ -148,8 +149,8 @@ static pawl_status bury_start(pawl_runtime *rt, const struct letter *l)
                             .enqueued_ms = pawl_json_int(attrs, "/enqueued_ms", 0),
                             .group = pawl_json_text(&rt->group_mem, attrs, "/group", ""),
                             .headers = pawl_json_get(attrs, "/headers")};
-    rt->desk->group.now_ms = rt->now_ms;
-    queue_bury_start(&rt->desk->group, s->q, &m,
+    rt->queue_cache->group.now_ms = rt->now_ms;
+    queue_bury_start(&rt->queue_cache->group, s->q, &m,
                      pawl_mem_printf(&rt->group_mem,
                                      "its instance id '%.*s' is taken by another instance",
                                      PAWL_FMT(l->instance)));
@@ -169,17 +170,17 @@ void queue_start_taken(pawl_runtime *rt, struct letter *l, bool twin)
         letter_later(rt, l);
         return;
     }
-    struct stage *stage = desk_stage(rt);
+    struct stage *stage = queue_stage(rt);
     stage_drop_message(rt, stage, l->mail.id);
     stage_take(stage, l);
     RT_POINT(rt, "queue.taken");
 }
 
-void queue_start_bound(pawl_runtime *rt, struct seat *s)
+void queue_start_bound(pawl_runtime *rt, struct cached_queue *s)
 {
-    struct queue_desk *d = rt->desk;
+    struct queue_cache *d = rt->queue_cache;
     struct queue *q = s->q;
-    if (!queue_is_bound(q) || desk_rests(rt, &s->starts))
+    if (!queue_is_bound(q) || backs_off(rt, &s->starts))
         return;
     struct queue_req req = {
         .args = {.op = PAWL_QUEUE_POP, .count = STARTS_MAX}
@@ -189,7 +190,7 @@ void queue_start_bound(pawl_runtime *rt, struct seat *s)
     req.reply = &reply;
     enum queue_verdict verdict = queue_try_pop(rt, s, &req, &why);
     if (why == PAWL_CORRUPT) {
-        desk_rest(rt, &s->starts);
+        back_off_start(rt, &s->starts);
         return;
     }
     if (why != PAWL_OK) {

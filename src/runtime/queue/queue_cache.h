@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/queue/queue_cache.h -- queues on the engine thread. [engine]
+ *
+ * The cache has one *cached queue* for each queue in use: the queue in memory (evicting it
+ * loses nothing) and the pops that wait for it.  Requests come through the inbox, change
+ * queues in memory (src/queue), and are answered after the commit of their group.  All
+ * queues share one stage, so what moves between queues is one round.
+ *
+ *   request ─▶ queue_handle ─▶ src/queue ─▶ queue_group
+ *   clock   ─▶ queue_look   ─▶              │ queue_seal: one stage, one round
+ *                                           ▼
+ *                             commit ─▶ queue_committed: answers
+ *                                   ─▶ queue_undone: dirty queues evicted, requests back
+ *
+ * A request that needs the store as it will be after this group (a refill of the
+ * window, a purge) is put off to the next one, and those behind it for the
+ * same queue with it.  A pop that waits holds no thread: it is on the list of its queue.
+ */
+#ifndef PAWL_RUNTIME_QUEUE_CACHE_H
+#define PAWL_RUNTIME_QUEUE_CACHE_H
+
+#include "queue/queue.h"
+#include "runtime/core/runtime.h"
+
+/* A client's call on a queue; one allocation with its strings. */
+struct queue_req {
+    struct item item;
+    struct queue_req *next; /* put off, waiting or done */
+    pawl_queue_request args;
+    uint64_t print;           /* push with a key: of its items, never 0 */
+    pawl_queue_config config; /* args.config */
+    pawl_queue_reply_fn *fn;
+    void *arg;
+    struct job *job; /* the pop or ack of an orchestration; NULL: a client's */
+    uint32_t tries;
+    uint64_t moved, planned; /* purge, redrive: done so far, of so many */
+    uint64_t stayed;         /* redrive: there was no room for them */
+    int64_t at_priority;     /* redrive, purge: looked at so far, in order */
+    uint64_t at_place;
+    int64_t visible_ms;          /* redrive with a rate: of the next item */
+    struct cached_queue *cached; /* waits here */
+    struct heap_node until;      /* mono: the wait ends */
+    pawl_queue_reply *reply;     /* done: in the group's memory */
+};
+
+/* Back off exponentially after damaged rows were read. */
+struct back_off {
+    int64_t until_ms, wait_ms; /* mono */
+};
+
+struct cached_queue {
+    pawl_str name; /* owned */
+    struct queue *q;
+    struct queue_req *waiters, **waiters_end;
+    bool held; /* a request of it was put off in this pass */
+    struct back_off starts,
+        due;             /* reads without a caller: starts of a bound queue, work by the clock */
+    int64_t next_log_ms; /* mono: damage is not logged again before */
+    struct cached_queue *older, *newer;
+};
+
+struct queue_cache {
+    struct map cached;
+    struct cached_queue *newest, *oldest;
+    size_t cached_count;
+    struct queue_group group;
+    struct stage *stage; /* of this group; NULL: none yet */
+    pawl_queue_round round;
+    struct queue_req *done, **done_end;         /* answered after the commit */
+    struct queue_req *later, **later_end;       /* put off, in order */
+    struct queue_req *removals, **removals_end; /* to be done when the group is sealed */
+    struct heap waits;
+    uint64_t wait_tie;   /* those that end together end in the order they came */
+    size_t ops;          /* requests in this group */
+    bool look_due;       /* the store may have queues that are due */
+    bool again;          /* bound queues have more to start, or waiting pops were put off */
+    struct back_off due; /* the list of them is damaged */
+    int64_t next_log_ms; /* that was logged: not again before */
+    int64_t back_off_ms; /* mono: the first back-off ends; INT64_MAX: none */
+    pawl_error unlocked; /* why a past lock could not be looked up; with group.unread only */
+};
+
+bool queue_cache_open(pawl_runtime *rt); /* false: out of memory */
+void queue_cache_close(pawl_runtime *rt);
+/* Nothing runs any more: every caller that waits is told that no answer will come. */
+void queue_refuse_all(pawl_runtime *rt);
+
+/* The cached queue of that name; NULL: there is none. */
+struct cached_queue *cached_find(const struct queue_cache *d, pawl_str name);
+/* The cached queue, loaded; else why the store did not answer, and *ret is NULL. */
+pawl_status cached_open(pawl_runtime *rt, pawl_str name, struct cached_queue **ret);
+/* A read for this queue (NULL: for all) failed; returns its status.  Damage concerns this queue
+ * alone: it is logged, and the caller refuses or backs off.  With anything else the engine waits. */
+pawl_status queue_read_failed(pawl_runtime *rt, struct cached_queue *s, const pawl_error *err);
+/* Double the back-off; the loop wakes up when it ends. */
+void back_off_start(pawl_runtime *rt, struct back_off *r);
+bool backs_off(pawl_runtime *rt, const struct back_off *r);
+/* Back-offs are over: look at everything that was put off. */
+void back_off_look(pawl_runtime *rt);
+/* Bring the next piece of the window; else the trouble.  Not while dirty. */
+pawl_status cached_refill(pawl_runtime *rt, struct cached_queue *s);
+void cached_evict(pawl_runtime *rt,
+                  struct cached_queue *s); /* its queue; itself too when no pop waits */
+void queue_cache_trim(pawl_runtime *rt);
+/* The stage of this group's queue changes. */
+struct stage *queue_stage(pawl_runtime *rt);
+/* A waiting pop leaves the list of its queue. */
+void queue_unpark(struct queue_cache *d, struct queue_req *req);
+
+#endif
