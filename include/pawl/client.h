@@ -6,7 +6,8 @@
  * call is refused with PAWL_MISUSE and a text that says what to use instead.
  *
  * A returned PAWL_OK means durable.  Every writing call exists in two forms: one that
- * blocks, and pawl_client_submit() with a callback that runs after the commit.  Reading
+ * blocks, by its name or as pawl_client_call() with the request as data, and
+ * pawl_client_submit() with a callback that runs after the commit.  Reading
  * calls never wait for the engine.  Inside a callback of the runtime (a reply, a feed, a
  * log line) a blocking call, pawl_client_wait() included, would wait for itself, so it
  * returns PAWL_MISUSE at once: submit instead, or call from another thread.  In a process
@@ -113,7 +114,7 @@ PAWL_API pawl_status pawl_client_complete(pawl_client *c, const char *token, paw
 PAWL_API pawl_status pawl_client_heartbeat(pawl_client *c, const char *token,
                                            pawl_error *reterr) PAWL_MUST_USE;
 
-/* ---- The submit form ---------------------------------------------------- */
+/* ---- Writing calls as data ---------------------------------------------- */
 
 typedef enum pawl_op {
     PAWL_OP_START,
@@ -149,6 +150,14 @@ typedef struct pawl_request {
 } pawl_request;
 
 #define PAWL_REQUEST(...) PAWL_LEND(pawl_request, __VA_ARGS__)
+
+/* Make the call and wait for its answer: pawl_client_raise() and the others above are this
+ * call with the request filled in.  `ret` may be NULL; otherwise it is filled in, with
+ * ret->status = the returned status, and with ret->error when that is not PAWL_OK.
+ * PAWL_MISUSE inside a callback of the runtime, inside an orchestration and in a forked
+ * child.  PAWL_SHUTDOWN while the runtime closes. */
+PAWL_API pawl_status pawl_client_call(pawl_client *c, const pawl_request *request,
+                                      pawl_reply *ret) PAWL_MUST_USE;
 
 /* Runs on the engine thread after the commit (or refusal).  Be brief and do not block.
  * `reply` is valid during the call. */

@@ -207,46 +207,10 @@ int session_payload(struct cli *cli, const char *flag, const char *text, pawl_st
 
 /* ---- Calls, here or there --------------------------------------------------------- */
 
-static pawl_status write_here(pawl_client *c, const pawl_request *q, pawl_reply *ret)
-{
-    pawl_error *err = &ret->error;
-    switch (q->op) {
-    case PAWL_OP_START:
-        return pawl_client_start(c, q->name, q->data,
-                                 PAWL_START_OPTS(.instance = q->instance, .version = q->version,
-                                                 .allow_unregistered = q->allow_unregistered),
-                                 ret);
-    case PAWL_OP_RAISE:
-        return pawl_client_raise(
-            c, q->instance, q->name, q->data,
-            PAWL_RAISE_OPTS(.idempotency_key = q->idempotency_key, .await_start = q->await_start),
-            err);
-    case PAWL_OP_CANCEL:
-        return pawl_client_cancel(c, q->instance, q->reason, err);
-    case PAWL_OP_TERMINATE:
-        return pawl_client_terminate(c, q->instance, q->reason, err);
-    case PAWL_OP_SUSPEND:
-        return pawl_client_suspend(c, q->instance, q->reason, err);
-    case PAWL_OP_RESUME:
-        return pawl_client_resume(c, q->instance, q->reason, err);
-    case PAWL_OP_RETRY:
-        return pawl_client_retry(c, q->instance, err);
-    case PAWL_OP_REMOVE:
-        return pawl_client_remove(c, q->instance, q->force, ret);
-    case PAWL_OP_PRUNE:
-        return pawl_client_prune(c, q->before_ms, q->limit, ret);
-    case PAWL_OP_COMPLETE:
-    case PAWL_OP_HEARTBEAT:
-        break;
-    }
-    return PAWL_MISUSE;
-}
-
 pawl_status session_write(struct session *s, const pawl_request *request, pawl_reply *ret)
 {
-    *ret = (pawl_reply){0};
     return s->remote ? remote_write(s->remote, request, s->cli->mem, ret)
-                     : write_here(s->client, request, ret);
+                     : pawl_client_call(s->client, request, ret);
 }
 
 pawl_status session_fetch(struct session *s, const char *id, uint64_t execution, pawl_mem *mem,

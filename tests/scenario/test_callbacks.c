@@ -45,6 +45,8 @@ static void be_rude(struct rude *r)
     count(r, pawl_client_start(s->c, "Flow", pawl_s("x"), NULL, &reply), &reply.error);
     count(r, pawl_client_raise(s->c, "i", "Go", pawl_s("1"), NULL, &err), &err);
     count(r, pawl_client_remove(s->c, "i", true, &reply), &reply.error);
+    count(r, pawl_client_call(s->c, PAWL_REQUEST(.op = PAWL_OP_RETRY, .instance = "i"), &reply),
+          &reply.error);
     count(r, pawl_client_wait(s->c, "i", 0, 60000, mem, &info, &err), &err);
     count(r, pawl_client_push(s->c, "q", pawl_s("1"), NULL, &id, &err), &err);
     r->ends += pawl_runtime_step(s->rt, 1000) < 0;
@@ -86,9 +88,9 @@ static void expect_refused(struct scene *s, struct rude *r)
     if (!s->threads)
         scene_settle(s);
     ck_assert_msg(sem_timedwait(&r->done, &until) == 0, "the callback hangs");
-    expect_is(r->calls, 5);
-    expect_is(r->refused, 5);
-    expect_is(r->told, 5);
+    expect_is(r->calls, 6);
+    expect_is(r->refused, 6);
+    expect_is(r->told, 6);
     expect_is(r->ends, 1);
     ck_assert(scene_logged(s, "call it from the thread that opened the runtime"));
 }

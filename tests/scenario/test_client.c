@@ -102,6 +102,49 @@ SCENARIO(s30_submit_refuses_at_once_what_is_wrong)
     expect_is(a.count, 0);
 }
 
+/* ---- The blocking form ------------------------------------------------------------------ */
+
+static pawl_status call(struct scene *s, const pawl_request *request, pawl_reply *reply)
+{
+    memset(reply, 0x55, sizeof(*reply)); /* nothing of before may be left in it */
+    return pawl_client_call(s->c, request, reply);
+}
+
+SCENARIO(a04_a_call_returns_what_submit_would_answer)
+{
+    const pawl_request *start = PAWL_REQUEST(.op = PAWL_OP_START, .name = "Flow", .instance = "i");
+    pawl_reply reply;
+    scene_flow(s, "Flow", wait_go);
+    scene_up(s);
+    expect_is(call(s, start, &reply), PAWL_OK);
+    ck_assert(reply.created && reply.status == PAWL_OK && !reply.error.text[0]);
+    ck_assert_str_eq(reply.instance, "i");
+    expect_is(scene_row(s, "i").uid != 0, 1); /* durable on return */
+    expect_is(call(s, start, &reply), PAWL_OK);
+    ck_assert(!reply.created);
+    expect_is(call(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "i"), &reply), PAWL_CONFLICT);
+    expect_is(reply.error.status, PAWL_CONFLICT);
+    expect_is(call(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "i", .force = true), &reply),
+              PAWL_OK);
+    expect_is(reply.instances, 1);
+    expect_is(pawl_client_call(s->c, start, NULL), PAWL_OK); /* nobody asks for the reply */
+}
+
+SCENARIO(s30_a_call_that_is_wrong_is_refused_with_a_text)
+{
+    pawl_reply reply;
+    scene_up(s);
+    expect_is(call(s, PAWL_REQUEST(.op = (pawl_op)77), &reply), PAWL_MISUSE);
+    expect_text(reply.error.text, "unknown operation 77");
+    expect_is(call(s, PAWL_REQUEST(.op = PAWL_OP_CANCEL), &reply), PAWL_INVALID);
+    expect_is(reply.status, PAWL_INVALID);
+    expect_is(call(s, NULL, &reply), PAWL_MISUSE);
+    expect_text(reply.error.text, "pawl_client_call");
+    expect_is(pawl_client_call(NULL, PAWL_REQUEST(.op = PAWL_OP_CANCEL), &reply), PAWL_MISUSE);
+    expect_text(reply.error.text, "a client");
+    ck_assert(!reply.created && !reply.instance[0]);
+}
+
 /* ---- The feed ------------------------------------------------------------------------- */
 
 static char fed[400];

@@ -82,6 +82,10 @@ static int in_child(struct place *p, pawl_mem *mem)
                                              .item_count = 1),
                           NULL, NULL, &err) != PAWL_MISUSE)
         return 6;
+    if (pawl_client_call(c, PAWL_REQUEST(.op = PAWL_OP_CANCEL, .instance = "before"), &reply) !=
+            PAWL_MISUSE ||
+        !strstr(reply.error.text, "forked"))
+        return 8;
     pawl_client_withdraw(c, &item);
     if (pawl_client_feed(c, no_feed, NULL) != 0)
         return 7;
@@ -150,7 +154,7 @@ SCENARIO(c18_a_forked_child_is_told_and_hurts_nobody)
 /* ---- Close leaves an activity behind --------------------------------------------------- */
 
 static sem_t began, go, read_again;
-static pawl_status last_read;
+static pawl_status last_read, last_call;
 
 static pawl_result outlives(pawl_activity *act, pawl_str input)
 {
@@ -161,6 +165,8 @@ static pawl_result outlives(pawl_activity *act, pawl_str input)
         ;
     last_read =
         pawl_client_get(pawl_activity_client(act), "i", 0, pawl_activity_mem(act), &info, NULL);
+    pawl_request late = {.size = sizeof(late), .op = PAWL_OP_CANCEL, .instance = "i"};
+    last_call = pawl_client_call(pawl_activity_client(act), &late, NULL);
     sem_post(&read_again);
     return pawl_ok(act, "late");
 }
@@ -170,7 +176,7 @@ static pawl_result call_it(pawl_ctx *ctx, pawl_str input)
     return pawl_call(ctx, "Outlives", input);
 }
 
-SCENARIO(b11_an_activity_that_outlives_close_may_still_read)
+SCENARIO(b11_an_activity_that_outlives_close_may_still_read_and_not_write)
 {
     if (s->kind != SCENE_SQLITE)
         return;
@@ -193,5 +199,6 @@ SCENARIO(b11_an_activity_that_outlives_close_may_still_read)
     sem_post(&go);
     expect_is(sem_wait(&read_again), 0);
     expect_is(last_read, PAWL_OK);
+    expect_is(last_call, PAWL_SHUTDOWN);
     place_remove(&p);
 }

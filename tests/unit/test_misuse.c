@@ -119,6 +119,10 @@ static void try_writes(void *arg)
     SAYS(PAWL_LOST, pawl_client_complete(c, NULL, (pawl_result){.ok = true}, NULL));
     MISUSE(pawl_client_heartbeat(NULL, "w1", &err));
     SAYS(PAWL_LOST, pawl_client_heartbeat(c, NULL, NULL));
+    MISUSE(pawl_client_call(NULL, PAWL_REQUEST(.op = PAWL_OP_PRUNE), &r));
+    MISUSE(pawl_client_call(c, NULL, NULL));
+    MISUSE(pawl_client_call(c, PAWL_REQUEST(.op = (pawl_op)99), &r));
+    FINE(pawl_client_call(c, PAWL_REQUEST(.op = PAWL_OP_PRUNE), NULL));
     MISUSE(pawl_client_submit(NULL, PAWL_REQUEST(.op = PAWL_OP_PRUNE), nothing_done, NULL, &err));
     MISUSE(pawl_client_submit(c, NULL, nothing_done, NULL, NULL));
     MISUSE(pawl_client_submit(c, PAWL_REQUEST(.op = (pawl_op)99), nothing_done, NULL, &err));

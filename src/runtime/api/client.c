@@ -4,8 +4,8 @@
  *
  * Everything that can be refused without looking at the store is refused here,
  * on the caller's thread, with a line that says what to do.  The rest goes
- * through the inbox; the blocking form waits for the callback of the submit
- * form.
+ * through the inbox.  pawl_client_call() waits for the callback of
+ * pawl_client_submit(); the calls named after an operation fill in a request.
  */
 #include "base/limits.h"
 #include "base/misuse.h"
@@ -143,31 +143,38 @@ struct client_waiter {
 
 static void take_reply(void *arg, const pawl_reply *reply)
 {
-    struct client_waiter *a = arg;
-    *a->reply = *reply;
-    waiter_done(&a->waiter);
+    struct client_waiter *w = arg;
+    *w->reply = *reply;
+    waiter_done(&w->waiter);
 }
 
-static pawl_status call(pawl_client *c, const pawl_request *request, pawl_reply *ret)
+static pawl_status refused(pawl_reply *ret, const pawl_error *err)
 {
-    struct client_waiter a = {.reply = ret};
+    *ret = (pawl_reply){.status = err->status, .error = *err};
+    return err->status;
+}
+
+pawl_status pawl_client_call(pawl_client *c, const pawl_request *request, pawl_reply *ret)
+{
+    pawl_reply local;
+    struct client_waiter w = {.reply = ret ? ret : &local};
     pawl_error err = {0};
-    *ret = (pawl_reply){0};
-    if (!gate_pass(c, GATE_WRITES, &ret->error) || !gate_may_wait(c, &ret->error))
-        return ret->status = ret->error.status;
-    waiter_open(&a.waiter);
-    /* Once handed in, *ret belongs to the engine until it has answered. */
-    if (pawl_client_submit(c, request, take_reply, &a, &err) != PAWL_OK ||
-        !waiter_wait(&a.waiter, c->rt, &a, &err))
-        *ret = (pawl_reply){.status = err.status, .error = err};
-    waiter_close(&a.waiter);
-    return ret->status;
+    if (!gate_pass(c, GATE_WRITES, &err) || !gate_may_wait(c, &err) ||
+        !IS_THERE(request, "a request", &err))
+        return refused(w.reply, &err);
+    waiter_open(&w.waiter);
+    /* Once handed in, *w.reply belongs to the engine until it has answered. */
+    if (pawl_client_submit(c, request, take_reply, &w, &err) != PAWL_OK ||
+        !waiter_wait(&w.waiter, c->rt, &w, &err))
+        (void)refused(w.reply, &err);
+    waiter_close(&w.waiter);
+    return w.reply->status;
 }
 
 static pawl_status call_plain(pawl_client *c, const pawl_request *request, pawl_error *reterr)
 {
     pawl_reply reply;
-    pawl_status rc = call(c, request, &reply);
+    pawl_status rc = pawl_client_call(c, request, &reply);
     if (rc != PAWL_OK && reterr)
         *reterr = reply.error;
     return rc;
@@ -176,16 +183,16 @@ static pawl_status call_plain(pawl_client *c, const pawl_request *request, pawl_
 pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                               const pawl_start_opts *opts, pawl_reply *ret)
 {
-    pawl_reply local = {0}, *reply = ret ? ret : &local;
+    pawl_reply local;
+    pawl_error err = {0};
     pawl_start_opts o;
-    *reply = local;
-    if (!OPTIONS_TAKE(&o, opts, "pawl_start_opts", &reply->error))
-        return reply->status = reply->error.status;
-    return call(c,
-                PAWL_REQUEST(.op = PAWL_OP_START, .name = orchestration, .data = input,
-                             .instance = o.instance, .version = o.version,
-                             .allow_unregistered = o.allow_unregistered),
-                reply);
+    if (!OPTIONS_TAKE(&o, opts, "pawl_start_opts", &err))
+        return refused(ret ? ret : &local, &err);
+    return pawl_client_call(c,
+                            PAWL_REQUEST(.op = PAWL_OP_START, .name = orchestration, .data = input,
+                                         .instance = o.instance, .version = o.version,
+                                         .allow_unregistered = o.allow_unregistered),
+                            ret);
 }
 
 pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *event,
@@ -236,16 +243,14 @@ pawl_status pawl_client_retry(pawl_client *c, const char *instance, pawl_error *
 
 pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force, pawl_reply *ret)
 {
-    pawl_reply local;
-    return call(c, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = instance, .force = force),
-                ret ? ret : &local);
+    return pawl_client_call(
+        c, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = instance, .force = force), ret);
 }
 
 pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32_t limit, pawl_reply *ret)
 {
-    pawl_reply local;
-    return call(c, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = before_ms, .limit = limit),
-                ret ? ret : &local);
+    return pawl_client_call(
+        c, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = before_ms, .limit = limit), ret);
 }
 
 pawl_status pawl_client_complete(pawl_client *c, const char *token, pawl_result result,
