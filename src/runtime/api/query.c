@@ -9,16 +9,16 @@
 #include "base/deadline.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "runtime/core/audience.h"
 #include "runtime/core/gate.h"
 #include "runtime/core/here.h"
 #include "runtime/core/info.h"
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
-#include "runtime/core/told.h"
 #include "runtime/instance/turn.h"
 #include "runtime/life/env.h"
+#include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
-#include "runtime/work/retry.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -218,7 +218,7 @@ static bool wait_a_bit(pawl_runtime *rt, struct wait_node *w, int64_t timeout_ms
                        const struct timespec *until, int64_t end_ms)
 {
     if (!rt->opts.read_only && !here_steps(rt))
-        return told_wait(rt, w, timeout_ms < 0 ? NULL : until);
+        return audience_wait(rt, w, timeout_ms < 0 ? NULL : until);
     if (rt->opts.read_only) { /* the owner is another process: look now and then */
         struct timespec nap = {.tv_nsec = 20000000};
         nanosleep(&nap, NULL);
@@ -268,9 +268,9 @@ pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t exec
     if (!IS_THERE(c && mem && ret, "a client, memory and room for the answer", err) ||
         !gate_may_wait(c, err))
         return err->status;
-    told_enter(c->rt, &node, pawl_s(instance));
+    audience_enter(c->rt, &node, pawl_s(instance));
     pawl_status rc = wait_in(c, &node, instance, execution_no, timeout_ms, mem, ret, err);
-    told_leave(c->rt, &node);
+    audience_leave(c->rt, &node);
     return rc;
 }
 

@@ -2,7 +2,7 @@
 /*
  * runtime/core/inbox.c -- see inbox.h.
  *
- * Wakes by broadcast: a closing runtime sleeps on the same condition (told.c), and a
+ * Wakes by broadcast: a closing runtime sleeps on the same condition (audience.c), and a
  * single signal could go to it instead of the engine.
  */
 #include "runtime/core/inbox.h"

@@ -36,7 +36,7 @@ struct lanes {
 
 /* What arrives, from any thread (inbox.h); all under `lock`. */
 struct inbox {
-    pthread_mutex_t lock; /* of told.waiters, too */
+    pthread_mutex_t lock; /* of audience.waiters, too */
     pthread_cond_t wake;  /* the engine waits here */
     struct item *first, **end;
     int step_fd;           /* pawl_runtime_fd(), see embed.h; 0: nobody asked */
@@ -92,7 +92,7 @@ struct health {
     uint64_t log_told;                 /* [engine] bytes of its log that were told; 0: short */
 };
 
-/* Who hears of a commit (told.h). */
+/* The listeners of a commit (audience.h). */
 struct audience {
     struct map waiters; /* instance id -> struct wait_node; under inbox.lock */
     atomic_uint waiter_count;

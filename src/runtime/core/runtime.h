@@ -62,7 +62,7 @@ struct pawl_runtime {
     struct staging staging;
     struct due due;
     struct health health;
-    struct audience told;
+    struct audience audience;
     struct mail_waiting mail;
     struct blame blame;
     struct peek peek;

@@ -11,6 +11,7 @@
 #include "runtime/life/close.h"
 
 #include "fiber/fiber.h"
+#include "runtime/core/audience.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/embed.h"
 #include "runtime/core/health.h"
@@ -23,7 +24,6 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/tally.h"
-#include "runtime/core/told.h"
 #include "runtime/core/user_fault.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/halt.h"
@@ -69,7 +69,7 @@ void runtime_discard(pawl_runtime *rt)
     slots_close(rt->slots, !health_is_dead(rt));
     if (rt->owns_store && rt->store)
         rt->store->ops->close(rt->store);
-    told_close(rt);
+    audience_close(rt);
     embed_close(rt);
     fault_close(rt);
     if (atomic_load(&rt->threads.stepping) && pthread_equal(rt->threads.stepper, pthread_self()))
@@ -94,7 +94,7 @@ void pawl_runtime_close(pawl_runtime *rt)
         return;
     }
     registry_leave(rt->app, rt);
-    told_stop(rt);
+    audience_stop(rt);
     bool all = true;
     if (here_has_threads(rt)) {
         all = worker_stop(rt, rt->opts.drain_ms);
@@ -111,7 +111,7 @@ void pawl_runtime_close(pawl_runtime *rt)
         once_give_back(rt);
         loop_finish(rt);
     }
-    told_drain(rt);
+    audience_drain(rt);
     lease_stop(rt);
     if (!all) { /* threads still use runtime and store: both are left to the end of the process */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",

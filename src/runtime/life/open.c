@@ -12,6 +12,7 @@
 #include "base/forks.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "runtime/core/audience.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/health.h"
 #include "runtime/core/hold.h"
@@ -25,7 +26,6 @@
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
-#include "runtime/core/told.h"
 #include "runtime/core/user_fault.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/halt.h"
@@ -85,7 +85,7 @@ static void fill_in(pawl_options *o)
 static bool open_parts(pawl_runtime *rt)
 {
     void (*const parts[])(pawl_runtime *) = {
-        inbox_open,  items_open, owed_open,  letter_open,  stage_open, resident_open, told_open,
+        inbox_open,  items_open, owed_open,  letter_open,  stage_open, resident_open, audience_open,
         health_open, tally_open, hold_open,  coming_open,  jobs_open,  lease_open,    share_open,
         cancel_open, park_open,  adopt_open, mailbox_open, mend_open,  watchdog_open, halt_open};
     for (size_t i = 0; i < COUNT_OF(parts); i++)

@@ -14,6 +14,7 @@
 #include "runtime/loop/group.h"
 
 #include "base/clock.h"
+#include "runtime/core/audience.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
@@ -23,7 +24,6 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
-#include "runtime/core/told.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/redelivery.h"
@@ -204,7 +204,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     COUNT_BY(rt, events, s->events.count);
     if (s->r) {
         warn_of_length(rt, s);
-        told_change(rt, s);
+        audience_change(rt, s);
         tally_stage(rt, s);
         if (!s->removed && pawl_state_is_terminal(s->row.state))
             retain_ended(rt);
@@ -432,6 +432,6 @@ int group_commit(pawl_runtime *rt)
     else
         group_failed(rt, rc, &err);
     RT_POINT(rt, "handout.after");
-    told_all(rt);
+    audience_publish(rt);
     return health_is_dead(rt) ? -1 : done;
 }

@@ -10,9 +10,9 @@
 #include "runtime/queue/queue_pass.h"
 
 #include "base/limits.h"
+#include "runtime/core/audience.h"
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
-#include "runtime/core/told.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_bridge.h"
 #include "runtime/queue/queue_cache.h"
@@ -361,7 +361,7 @@ void queue_committed(pawl_runtime *rt)
     d->stage = NULL;
     for (const struct queue *q = d->group.dirty; q; q = q->next) {
         note_due(rt, q);
-        told_queue(rt, q->row.name);
+        audience_queue(rt, q->row.name);
     }
     for (struct queue_req *next; done; done = next) {
         next = done->next;

@@ -6,10 +6,10 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/token.h"
+#include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
-#include "runtime/work/retry.h"
 #include "store/store.h"
 
 #include <string.h>

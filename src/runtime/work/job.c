@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/work/job.c -- see job.h.  Life of a job; retry.c decides failed attempts. */
+/* runtime/work/job.c -- see job.h.  Life of a job; attempt.c decides failed attempts. */
 #include "runtime/work/job.h"
 
 #include "runtime/core/health.h"
@@ -8,11 +8,11 @@
 #include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
+#include "runtime/work/attempt.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
 #include "runtime/work/overdue.h"
-#include "runtime/work/retry.h"
 #include "runtime/work/worker.h"
 #include "store/store.h"
 

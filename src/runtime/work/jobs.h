@@ -2,7 +2,7 @@
 /*
  * runtime/work/jobs.h -- the attempts in memory: made, found, watched, forgotten. [engine]
  *
- * What is to become of an attempt is decided in job.c, retry.c and once.c.
+ * What is to become of an attempt is decided in job.c, attempt.c and once.c.
  */
 #ifndef PAWL_RUNTIME_JOBS_H
 #define PAWL_RUNTIME_JOBS_H

@@ -18,10 +18,10 @@
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
 #include "runtime/work/activity.h"
+#include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
-#include "runtime/work/retry.h"
 #include "store/store.h"
 
 #include <stdlib.h>

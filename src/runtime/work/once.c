@@ -6,8 +6,8 @@
 #include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
+#include "runtime/work/attempt.h"
 #include "runtime/work/jobs.h"
-#include "runtime/work/retry.h"
 #include "runtime/work/share.h"
 #include "runtime/work/worker.h"
 

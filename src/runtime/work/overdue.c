@@ -6,10 +6,10 @@
 #include "runtime/core/health.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/token.h"
+#include "runtime/work/attempt.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
-#include "runtime/work/retry.h"
 #include "store/store.h"
 
 #include <stdio.h>

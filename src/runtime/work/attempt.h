@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/work/retry.h -- what follows an attempt: the next one, or a completion.
+ * runtime/work/attempt.h -- what follows an attempt: the next one, or a completion.
  * [engine]
  */
-#ifndef PAWL_RUNTIME_RETRY_H
-#define PAWL_RUNTIME_RETRY_H
+#ifndef PAWL_RUNTIME_ATTEMPT_H
+#define PAWL_RUNTIME_ATTEMPT_H
 
 #include "runtime/core/runtime.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/told.c -- who hears of a commit: feeds and waiting clients.
+ * runtime/core/audience.c -- the listeners of a commit: feeds and waiting clients.
  *
- * Feeds run on the engine thread under feed_lock, so that after unfeed nobody is
- * called any more.  A feed may call feed and unfeed: it has the lock already, and what it ends
- * is freed when all were called.  A waiting client hangs
- * its node into rt->told.waiters *before* it looks at the store, so no change between
- * look and sleep is lost; only those whose instance changed are woken.
+ * Feeds run on the engine thread under audience.lock, so that a feed is not called any more
+ * after unfeed returned.  A feed may call feed and unfeed: it has the lock already, and a feed
+ * that it ends is freed when all were called.  A waiting client puts its node into
+ * rt->audience.waiters *before* it looks at the store, so no change between look and sleep is
+ * lost; only clients whose instance changed are woken.
  */
-#include "runtime/core/told.h"
+#include "runtime/core/audience.h"
 
 #include "base/deadline.h"
 #include "base/misuse.h"
@@ -17,23 +17,23 @@
 
 #include <stdlib.h>
 
-#define TOLD_BYTES 65536 /* larger payloads are not copied for whoever may want them */
+#define CHANGE_BYTES_MAX 65536 /* larger payloads are not copied: a client reads them */
 
 static bool has_feeds(const pawl_runtime *rt)
 {
-    return atomic_load_explicit(&rt->told.feed_count, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&rt->audience.feed_count, memory_order_relaxed) != 0;
 }
 
-void told_queue(pawl_runtime *rt, pawl_str name)
+void audience_queue(pawl_runtime *rt, pawl_str name)
 {
     if (!has_feeds(rt))
         return;
-    pawl_change *c = list_add(&rt->group_mem, &rt->told.changes);
+    pawl_change *c = list_add(&rt->group_mem, &rt->audience.changes);
     *c = (pawl_change){.instance = pawl_s(""), .queue = arena_dup(&rt->group_mem, name)};
 }
 
-/* Whoever waits for the end need not read it again.  Copied: the resident goes before the
- * feeds are called. */
+/* A listener that waits for the end need not read it again.  Copied, because the resident goes
+ * before the feeds are called. */
 static const pawl_info *info_of_end(pawl_runtime *rt, const struct stage *s)
 {
     const pawl_row *row = &s->row;
@@ -43,7 +43,7 @@ static const pawl_info *info_of_end(pawl_runtime *rt, const struct stage *s)
     pawl_info info;
     info_of_row(&info, row);
     info.input = execution_input(s->r->x);
-    if (info.input.len + row->output.len + row->custom_status.len > TOLD_BYTES)
+    if (info.input.len + row->output.len + row->custom_status.len > CHANGE_BYTES_MAX)
         return NULL;
     pawl_info *copy = arena_new(mem, pawl_info);
     *copy = info;
@@ -56,12 +56,12 @@ static const pawl_info *info_of_end(pawl_runtime *rt, const struct stage *s)
     return copy;
 }
 
-void told_change(pawl_runtime *rt, const struct stage *s)
+void audience_change(pawl_runtime *rt, const struct stage *s)
 {
     const pawl_row *row = &s->row;
-    if (!has_feeds(rt) && !atomic_load_explicit(&rt->told.waiter_count, memory_order_relaxed))
+    if (!has_feeds(rt) && !atomic_load_explicit(&rt->audience.waiter_count, memory_order_relaxed))
         return;
-    pawl_change *c = list_add(&rt->group_mem, &rt->told.changes);
+    pawl_change *c = list_add(&rt->group_mem, &rt->audience.changes);
     const pawl_info *ended = info_of_end(rt, s);
     *c = (pawl_change){.instance = ended ? ended->instance : arena_dup(&rt->group_mem, row->id),
                        .execution = row->execution,
@@ -75,8 +75,9 @@ void told_change(pawl_runtime *rt, const struct stage *s)
 static void tell_waiters(pawl_runtime *rt)
 {
     pthread_mutex_lock(&rt->inbox.lock);
-    for (size_t i = 0; i < rt->told.changes.count; i++) {
-        struct wait_node *w = map_gets(&rt->told.waiters, rt->told.changes.items[i].instance);
+    for (size_t i = 0; i < rt->audience.changes.count; i++) {
+        struct wait_node *w =
+            map_gets(&rt->audience.waiters, rt->audience.changes.items[i].instance);
         for (; w; w = w->next) {
             w->told = true;
             pthread_cond_signal(&w->changed);
@@ -85,10 +86,10 @@ static void tell_waiters(pawl_runtime *rt)
     pthread_mutex_unlock(&rt->inbox.lock);
 }
 
-/* Under feed_lock: those that ended while feeds were called. */
+/* Under the lock: those that ended while feeds were called. */
 static void sweep_feeds(pawl_runtime *rt)
 {
-    for (struct feed **at = &rt->told.feeds; *at;) {
+    for (struct feed **at = &rt->audience.feeds; *at;) {
         struct feed *f = *at;
         if (f->fn) {
             at = &f->next;
@@ -99,75 +100,75 @@ static void sweep_feeds(pawl_runtime *rt)
     }
 }
 
-void told_all(pawl_runtime *rt)
+void audience_publish(pawl_runtime *rt)
 {
-    if (!rt->told.changes.count)
+    if (!rt->audience.changes.count)
         return;
-    if (atomic_load_explicit(&rt->told.waiter_count, memory_order_relaxed))
+    if (atomic_load_explicit(&rt->audience.waiter_count, memory_order_relaxed))
         tell_waiters(rt);
-    pthread_mutex_lock(&rt->told.lock);
-    rt->told.feeding = true;
-    for (struct feed *f = rt->told.feeds; f; f = f->next)
+    pthread_mutex_lock(&rt->audience.lock);
+    rt->audience.feeding = true;
+    for (struct feed *f = rt->audience.feeds; f; f = f->next)
         if (f->fn)
-            f->fn(f->arg, rt->told.changes.items, rt->told.changes.count);
-    rt->told.feeding = false;
+            f->fn(f->arg, rt->audience.changes.items, rt->audience.changes.count);
+    rt->audience.feeding = false;
     sweep_feeds(rt);
-    pthread_mutex_unlock(&rt->told.lock);
-    rt->told.changes.count = rt->told.changes.cap = 0;
-    rt->told.changes.items = NULL;
+    pthread_mutex_unlock(&rt->audience.lock);
+    rt->audience.changes.count = rt->audience.changes.cap = 0;
+    rt->audience.changes.items = NULL;
 }
 
-void told_stop(pawl_runtime *rt)
+void audience_stop(pawl_runtime *rt)
 {
     pthread_mutex_lock(&rt->inbox.lock);
     rt->inbox.stopping = true;
     struct wait_node *w;
-    for (size_t cursor = 0; (w = map_next(&rt->told.waiters, &cursor));)
+    for (size_t cursor = 0; (w = map_next(&rt->audience.waiters, &cursor));)
         for (; w; w = w->next)
             pthread_cond_signal(&w->changed);
     pthread_mutex_unlock(&rt->inbox.lock);
 }
 
-void told_drain(pawl_runtime *rt)
+void audience_drain(pawl_runtime *rt)
 {
     pthread_mutex_lock(&rt->inbox.lock);
-    while (atomic_load(&rt->told.waiter_count))
+    while (atomic_load(&rt->audience.waiter_count))
         pthread_cond_wait(&rt->inbox.wake, &rt->inbox.lock);
     pthread_mutex_unlock(&rt->inbox.lock);
 }
 
-void told_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance)
+void audience_enter(pawl_runtime *rt, struct wait_node *w, pawl_str instance)
 {
     *w = (struct wait_node){.instance = instance};
     deadline_cond_init(&w->changed);
     pthread_mutex_lock(&rt->inbox.lock);
-    w->next = map_gets(&rt->told.waiters, instance);
+    w->next = map_gets(&rt->audience.waiters, instance);
     if (w->next)
-        map_removes(&rt->told.waiters, instance); /* the key lives with the newest */
-    need_memory(map_puts(&rt->told.waiters, w->instance, w));
-    atomic_fetch_add(&rt->told.waiter_count, 1);
+        map_removes(&rt->audience.waiters, instance); /* the key lives with the newest */
+    need_memory(map_puts(&rt->audience.waiters, w->instance, w));
+    atomic_fetch_add(&rt->audience.waiter_count, 1);
     pthread_mutex_unlock(&rt->inbox.lock);
 }
 
-void told_leave(pawl_runtime *rt, struct wait_node *w)
+void audience_leave(pawl_runtime *rt, struct wait_node *w)
 {
     pthread_mutex_lock(&rt->inbox.lock);
-    struct wait_node *top = map_removes(&rt->told.waiters, w->instance);
+    struct wait_node *top = map_removes(&rt->audience.waiters, w->instance);
     if (top == w)
         top = w->next;
     for (struct wait_node *at = top; at; at = at->next)
         if (at->next == w)
             at->next = w->next;
     if (top)
-        need_memory(map_puts(&rt->told.waiters, top->instance, top));
-    atomic_fetch_sub(&rt->told.waiter_count, 1);
+        need_memory(map_puts(&rt->audience.waiters, top->instance, top));
+    atomic_fetch_sub(&rt->audience.waiter_count, 1);
     if (rt->inbox.stopping)
         pthread_cond_broadcast(&rt->inbox.wake);
     pthread_mutex_unlock(&rt->inbox.lock);
     pthread_cond_destroy(&w->changed);
 }
 
-bool told_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *until)
+bool audience_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *until)
 {
     bool in_time = true;
     pthread_mutex_lock(&rt->inbox.lock);
@@ -180,22 +181,22 @@ bool told_wait(pawl_runtime *rt, struct wait_node *w, const struct timespec *unt
     return in_time && !stopping;
 }
 
-/* Does this thread have feed_lock: is it inside a feed? */
+/* Does this thread have the lock: is it inside a feed? */
 static bool is_in_feed(pawl_runtime *rt)
 {
-    return here_is_engine(rt) && rt->told.feeding;
+    return here_is_engine(rt) && rt->audience.feeding;
 }
 
 static void lock_feeds(pawl_runtime *rt)
 {
     if (!is_in_feed(rt))
-        pthread_mutex_lock(&rt->told.lock);
+        pthread_mutex_lock(&rt->audience.lock);
 }
 
 static void unlock_feeds(pawl_runtime *rt)
 {
     if (!is_in_feed(rt))
-        pthread_mutex_unlock(&rt->told.lock);
+        pthread_mutex_unlock(&rt->audience.lock);
 }
 
 uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg)
@@ -207,10 +208,10 @@ uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg)
     if (!f)
         return 0;
     lock_feeds(rt);
-    uint64_t number = ++rt->told.feed_number;
-    *f = (struct feed){.next = rt->told.feeds, .number = number, .fn = fn, .arg = arg};
-    rt->told.feeds = f;
-    atomic_fetch_add(&rt->told.feed_count, 1);
+    uint64_t number = ++rt->audience.feed_number;
+    *f = (struct feed){.next = rt->audience.feeds, .number = number, .fn = fn, .arg = arg};
+    rt->audience.feeds = f;
+    atomic_fetch_add(&rt->audience.feed_count, 1);
     unlock_feeds(rt);
     return number;
 }
@@ -223,10 +224,10 @@ void pawl_client_unfeed(pawl_client *c, uint64_t subscription)
     if (here_is_forked(rt, &elsewhere))
         return;
     lock_feeds(rt);
-    for (struct feed *f = rt->told.feeds; f; f = f->next)
+    for (struct feed *f = rt->audience.feeds; f; f = f->next)
         if (f->number == subscription && f->fn) {
             f->fn = NULL;
-            atomic_fetch_sub(&rt->told.feed_count, 1);
+            atomic_fetch_sub(&rt->audience.feed_count, 1);
             break;
         }
     if (!is_in_feed(rt))
@@ -234,18 +235,18 @@ void pawl_client_unfeed(pawl_client *c, uint64_t subscription)
     unlock_feeds(rt);
 }
 
-void told_open(pawl_runtime *rt)
+void audience_open(pawl_runtime *rt)
 {
-    map_init(&rt->told.waiters);
-    pthread_mutex_init(&rt->told.lock, NULL);
+    map_init(&rt->audience.waiters);
+    pthread_mutex_init(&rt->audience.lock, NULL);
 }
 
-void told_close(pawl_runtime *rt)
+void audience_close(pawl_runtime *rt)
 {
-    map_deinit(&rt->told.waiters);
-    while (rt->told.feeds) {
-        struct feed *f = rt->told.feeds;
-        rt->told.feeds = f->next;
+    map_deinit(&rt->audience.waiters);
+    while (rt->audience.feeds) {
+        struct feed *f = rt->audience.feeds;
+        rt->audience.feeds = f->next;
         free(f);
     }
 }

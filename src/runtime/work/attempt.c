@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/work/retry.c -- see retry.h.
+ * runtime/work/attempt.c -- see attempt.h.
  *
  * Invariants: a call is decided once, because the round that records it deletes
  * the work row it needs; a retry is one update of that row, so neither attempt
  * nor delay can be lost; crashes are not counted against the author's attempts.
  */
-#include "runtime/work/retry.h"
+#include "runtime/work/attempt.h"
 
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
