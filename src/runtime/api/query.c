@@ -65,7 +65,7 @@ static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *
     w->due_ms = list.items[0].visible_ms;
     w->leased = list.items[0].lock_token.len && list.items[0].lock_until_ms > rt_now(c->rt);
     w->running = w->leased || is_running(c, rid);
-    if (w->leased && list.items[0].lock_until_ms - rt_now(c->rt) < RETRY_LEASE_MS / 2)
+    if (w->leased && list.items[0].lock_until_ms - rt_now(c->rt) < ATTEMPT_LEASE_MS / 2)
         w->leased_ms = list.items[0].lock_until_ms;
     if (w->leased)
         w->worker = crew_holder(c->rt, rid, mem);
@@ -73,7 +73,7 @@ static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *
         w->unknown = crew_lacks(c->rt, w->name, mem, &w->meant);
     struct call_policy policy = policy_parse(list.items[0].attrs, mem);
     w->crashes = list.items[0].crashes;
-    w->max_crashes = retry_crash_limit(c->rt, &policy);
+    w->max_crashes = attempt_crash_limit(c->rt, &policy);
 }
 
 /* Replay tables only and list what is open. */

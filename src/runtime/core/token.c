@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/token.c -- see token.h.  Called by lease.c, activity.c, retry.c and by_token.c.
+ * runtime/core/token.c -- see token.h.  Called by lease.c, activity.c, attempt.c and by_token.c.
  *
  * A second completion is rare, and looking for the first costs at most what bringing its
  * instance back into memory costs: the history from the schedule on, a page at a time, and what

@@ -77,16 +77,16 @@ static void decide(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, 
     stage_take(s, l);
 }
 
-void retry_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result, bool unfused,
-                     struct request *req)
+void attempt_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result, bool unfused,
+                       struct request *req)
 {
     COUNT(rt, activities_completed);
     tally_activity(rt, w->name, PAWL_TALLY_COMPLETED);
     decide(rt, w, PAWL_RESULT_OK, w->attempt + 1 - w->crashes, result, unfused, req);
 }
 
-void retry_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
-                   pawl_str error, bool unfused, struct request *req)
+void attempt_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
+                     pawl_str error, bool unfused, struct request *req)
 {
     COUNT(rt, activities_failed);
     tally_activity(rt, w->name, PAWL_TALLY_FAILED);
@@ -95,13 +95,13 @@ void retry_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, 
 
 /* May this failed attempt be followed by another, `delay` from now? */
 static bool may_retry(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
-                      pawl_str error, enum retry_why why, int64_t *retdelay)
+                      pawl_str error, enum attempt_end why, int64_t *retdelay)
 {
     uint32_t tries = w->attempt + 1;
-    if (why == RETRY_FINAL || policy_is_final(p, error) ||
+    if (why == ATTEMPT_FINAL || policy_is_final(p, error) ||
         (p->attempts != PAWL_UNLIMITED && tries >= (uint64_t)p->attempts + w->crashes))
         return false;
-    if ((why == RETRY_START_TO_CLOSE || why == RETRY_HEARTBEAT) &&
+    if ((why == ATTEMPT_START_TO_CLOSE || why == ATTEMPT_HEARTBEAT) &&
         (p->no_retry_on_timeout || p->at_most_once)) /* it may still be at it */
         return false;
     uint64_t bits;
@@ -111,19 +111,20 @@ static bool may_retry(pawl_runtime *rt, const pawl_work *w, const struct call_po
            rt->now_ms + *retdelay < w->scheduled_ms + p->schedule_to_close_ms;
 }
 
-static pawl_result_kind kind_of(enum retry_why why)
+static pawl_result_kind kind_of(enum attempt_end why)
 {
-    return why == RETRY_START_TO_CLOSE ? PAWL_RESULT_START_TO_CLOSE
-           : why == RETRY_HEARTBEAT    ? PAWL_RESULT_HEARTBEAT
-                                       : PAWL_RESULT_FAILED;
+    return why == ATTEMPT_START_TO_CLOSE ? PAWL_RESULT_START_TO_CLOSE
+           : why == ATTEMPT_HEARTBEAT    ? PAWL_RESULT_HEARTBEAT
+                                         : PAWL_RESULT_FAILED;
 }
 
-struct stage *retry_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
-                           pawl_str error, enum retry_why why, bool unfused, struct request *req)
+struct stage *attempt_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
+                             pawl_str error, enum attempt_end why, bool unfused,
+                             struct request *req)
 {
     int64_t delay = 0;
     if (!may_retry(rt, w, p, error, why, &delay)) {
-        retry_decided(rt, w, kind_of(why), w->attempt + 1 - w->crashes, error, unfused, req);
+        attempt_decided(rt, w, kind_of(why), w->attempt + 1 - w->crashes, error, unfused, req);
         return NULL;
     }
     COUNT(rt, activities_retried);
@@ -141,24 +142,24 @@ struct stage *retry_failed(pawl_runtime *rt, const pawl_work *w, const struct ca
     return s;
 }
 
-uint32_t retry_crash_limit(const pawl_runtime *rt, const struct call_policy *p)
+uint32_t attempt_crash_limit(const pawl_runtime *rt, const struct call_policy *p)
 {
     return p->max_crashes ? p->max_crashes : rt->opts.max_attempts;
 }
 
-void retry_poison(pawl_runtime *rt, struct job *job, const char *text)
+void attempt_poison(pawl_runtime *rt, struct job *job, const char *text)
 {
     job_forget(rt, job);
     COUNT(rt, quarantined);
     log_error(&rt->log, "work", "activity given up", "instance=%.*s activity=%.*s why=\"%s\"",
               PAWL_FMT(job->work.instance), PAWL_FMT(job->work.name), text);
-    retry_decided(rt, &job->work, PAWL_RESULT_POISON, job->work.attempt - job->work.crashes,
-                  pawl_s(text), true, NULL);
+    attempt_decided(rt, &job->work, PAWL_RESULT_POISON, job->work.attempt - job->work.crashes,
+                    pawl_s(text), true, NULL);
     job_free(job);
 }
 
-int64_t retry_lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
-                             int64_t now_ms)
+int64_t attempt_lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
+                               int64_t now_ms)
 {
     int64_t at = job_deadline(p, w->scheduled_ms, true);
     int64_t close_ms = token_began(token, now_ms) + p->start_to_close_ms;
@@ -169,8 +170,8 @@ int64_t retry_lease_deadline(const struct call_policy *p, const pawl_work *w, pa
     return at;
 }
 
-struct stage *retry_move_deadline(pawl_runtime *rt, const pawl_work *w, int64_t deadline_ms,
-                                  uint64_t lock_epoch)
+struct stage *attempt_move_deadline(pawl_runtime *rt, const pawl_work *w, int64_t deadline_ms,
+                                    uint64_t lock_epoch)
 {
     struct stage *s = stage_bare(rt);
     pawl_work_update *u = list_add(&rt->group_mem, &s->work_updates);

@@ -60,11 +60,12 @@ void by_token_complete(pawl_runtime *rt, struct request *req)
     crew_freed(rt, w.id);
     pawl_str result = arena_dup(&rt->group_mem, req->args.data);
     if (!req->args.failed) {
-        retry_completed(rt, &w, result, false, req);
+        attempt_completed(rt, &w, result, false, req);
         return;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    (void)retry_failed(rt, &w, &p, result, req->args.final ? RETRY_FINAL : RETRY_ERROR, false, req);
+    (void)attempt_failed(rt, &w, &p, result, req->args.final ? ATTEMPT_FINAL : ATTEMPT_ERROR, false,
+                         req);
 }
 
 void by_token_heartbeat(pawl_runtime *rt, struct request *req)
@@ -80,5 +81,5 @@ void by_token_heartbeat(pawl_runtime *rt, struct request *req)
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
     int64_t at = lease_deadline(&p, &w, w.lock_token, rt->now_ms, w.lock_until_ms);
-    stage_answer(retry_move_deadline(rt, &w, at, 0), req);
+    stage_answer(attempt_move_deadline(rt, &w, at, 0), req);
 }

@@ -51,11 +51,11 @@ void job_take(pawl_runtime *rt, const pawl_work *w)
         job_free(job);
         return;
     }
-    if (w->crashes >= retry_crash_limit(rt, &job->policy)) {
+    if (w->crashes >= attempt_crash_limit(rt, &job->policy)) {
         char text[160];
         (void)snprintf(text, sizeof(text), "poison: activity '%.*s' ended the process %u times",
                        PAWL_FMT(job->work.name), w->crashes);
-        retry_poison(rt, job, text);
+        attempt_poison(rt, job, text);
         return;
     }
     COUNT(rt, activities_started);
@@ -107,20 +107,20 @@ static void lease_out(pawl_runtime *rt, struct job *job)
     *u = (pawl_work_update){.id = job->work.id,
                             .attempt = job->work.attempt,
                             .crashes = job->work.crashes,
-                            .deadline_ms = retry_lease_deadline(&job->policy, &job->work,
-                                                                pawl_s(job->token), rt->now_ms),
+                            .deadline_ms = attempt_lease_deadline(&job->policy, &job->work,
+                                                                  pawl_s(job->token), rt->now_ms),
                             .last_error = arena_dup(&rt->group_mem, job->work.last_error),
                             .lock_token = arena_dup(&rt->group_mem, pawl_s(job->token)),
-                            .lock_until_ms = rt->now_ms + RETRY_LEASE_MS};
+                            .lock_until_ms = rt->now_ms + ATTEMPT_LEASE_MS};
     s->job = job;
 }
 
-static enum retry_why why_of(enum job_verdict verdict)
+static enum attempt_end why_of(enum job_verdict verdict)
 {
-    return verdict == JOB_ERR_FINAL   ? RETRY_FINAL
-           : verdict == JOB_TIMED_OUT ? RETRY_START_TO_CLOSE
-           : verdict == JOB_SILENT    ? RETRY_HEARTBEAT
-                                      : RETRY_ERROR;
+    return verdict == JOB_ERR_FINAL   ? ATTEMPT_FINAL
+           : verdict == JOB_TIMED_OUT ? ATTEMPT_START_TO_CLOSE
+           : verdict == JOB_SILENT    ? ATTEMPT_HEARTBEAT
+                                      : ATTEMPT_ERROR;
 }
 
 /* This group changes its row already: its result came by token and is being recorded; or it was
@@ -155,15 +155,15 @@ void job_done(pawl_runtime *rt, struct job *job)
     struct stage *s;
     switch (job->verdict) {
     case JOB_OK:
-        retry_completed(rt, &job->work, result, job->unfused, NULL);
+        attempt_completed(rt, &job->work, result, job->unfused, NULL);
         job_free(job);
         break;
     case JOB_ERR:
     case JOB_ERR_FINAL:
     case JOB_TIMED_OUT:
     case JOB_SILENT:
-        s = retry_failed(rt, &job->work, &job->policy, result, why_of(job->verdict), job->unfused,
-                         NULL);
+        s = attempt_failed(rt, &job->work, &job->policy, result, why_of(job->verdict), job->unfused,
+                           NULL);
         if (s)
             s->job = job; /* until that is committed */
         else
@@ -211,8 +211,8 @@ static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout,
     } else { /* decided all the same; begun once more if the commit fails too */
         job_free(verdict);
         free(result);
-        (void)retry_failed(rt, &job->work, &job->policy, pawl_s(text), why_of(timeout),
-                           job->unfused, NULL);
+        (void)attempt_failed(rt, &job->work, &job->policy, pawl_s(text), why_of(timeout),
+                             job->unfused, NULL);
     }
     job_cancel(job);
 }

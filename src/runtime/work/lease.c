@@ -81,8 +81,8 @@ struct item *lease_back(struct stage *s)
 int64_t lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
                        int64_t now_ms, int64_t until_ms)
 {
-    int64_t at = retry_lease_deadline(p, w, token, now_ms);
-    bool for_ever = until_ms - now_ms > RETRY_LEASE_MS / 2; /* pawl_pending() */
+    int64_t at = attempt_lease_deadline(p, w, token, now_ms);
+    bool for_ever = until_ms - now_ms > ATTEMPT_LEASE_MS / 2; /* pawl_pending() */
     return for_ever || (at && at < until_ms) ? at : until_ms;
 }
 
@@ -126,7 +126,7 @@ void lease_expired(pawl_runtime *rt, const pawl_work *row, const struct call_pol
         return;
     }
     count_loss(&w);
-    if (w.crashes < retry_crash_limit(rt, p)) {
+    if (w.crashes < attempt_crash_limit(rt, p)) {
         COUNT(rt, activities_retried);
         tally_activity(rt, w.name, PAWL_TALLY_RETRIED);
         (void)put_row(rt, NULL, &w, NULL, 0);
@@ -135,7 +135,7 @@ void lease_expired(pawl_runtime *rt, const pawl_work *row, const struct call_pol
     pawl_str why =
         pawl_mem_printf(&rt->group_mem, "poison: activity '%.*s' lost its lease %u times",
                         PAWL_FMT(lane_activity(w.name)), w.crashes);
-    retry_decided(rt, row, PAWL_RESULT_POISON, row->attempt - row->crashes, why, false, NULL);
+    attempt_decided(rt, row, PAWL_RESULT_POISON, row->attempt - row->crashes, why, false, NULL);
 }
 
 /* The leased row a token speaks of.  NOT_FOUND: decided or withdrawn; LOST: another's. */
@@ -222,7 +222,7 @@ static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
     }
     if (w->lock_token.len) { /* its lease ran out a moment ago */
         struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
-        if (once_is_lost(&p, w) || w->crashes + 1 >= retry_crash_limit(rt, &p)) {
+        if (once_is_lost(&p, w) || w->crashes + 1 >= attempt_crash_limit(rt, &p)) {
             lease_expired(rt, w, &p);
             return false;
         }

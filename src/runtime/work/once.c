@@ -25,7 +25,7 @@ void once_lost(pawl_runtime *rt, const pawl_work *w)
         here ? "the process ended" : "the worker's lease ran out", PAWL_FMT(name));
     log_error(&rt->log, "work", "activity lost", "instance=%.*s activity=%.*s why=\"%.*s\"",
               PAWL_FMT(w->instance), PAWL_FMT(name), PAWL_FMT(why));
-    retry_decided(rt, w, PAWL_RESULT_LOST, w->attempt + 1 - w->crashes, why, true, NULL);
+    attempt_decided(rt, w, PAWL_RESULT_LOST, w->attempt + 1 - w->crashes, why, true, NULL);
 }
 
 /* Behind everything else at hand; the next pass marks it. */

@@ -20,8 +20,8 @@ void overdue_close(pawl_runtime *rt, const pawl_work *w, const struct call_polic
         pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-close of %lld ms%s%.*s",
                         (long long)p->schedule_to_close_ms,
                         w->last_error.len ? "; last error: " : "", PAWL_FMT(w->last_error));
-    retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_CLOSE, w->attempt + running - w->crashes, why,
-                  false, NULL);
+    attempt_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_CLOSE, w->attempt + running - w->crashes, why,
+                    false, NULL);
     job_withdraw(rt, w->id);
 }
 
@@ -30,7 +30,7 @@ void overdue_start(pawl_runtime *rt, const pawl_work *w, const struct call_polic
     pawl_str why =
         pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-start of %lld ms: no worker took it",
                         (long long)p->schedule_to_start_ms);
-    retry_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, why, false, NULL);
+    attempt_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, why, false, NULL);
     job_withdraw(rt, w->id);
 }
 
@@ -52,11 +52,11 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
         (void)snprintf(text, sizeof(text), "timeout: no result in time");
         int64_t began_ms = token_began(w->lock_token, rt->now_ms - p.start_to_close_ms);
         bool silent = !p.start_to_close_ms || rt->now_ms < began_ms + p.start_to_close_ms;
-        (void)retry_failed(rt, w, &p, pawl_s(text), silent ? RETRY_HEARTBEAT : RETRY_START_TO_CLOSE,
-                           false, NULL);
+        (void)attempt_failed(rt, w, &p, pawl_s(text),
+                             silent ? ATTEMPT_HEARTBEAT : ATTEMPT_START_TO_CLOSE, false, NULL);
     } else {
-        (void)retry_move_deadline(rt, w, job_deadline(&p, w->scheduled_ms, true),
-                                  job ? rt->fence.epoch : w->lock_epoch);
+        (void)attempt_move_deadline(rt, w, job_deadline(&p, w->scheduled_ms, true),
+                                    job ? rt->fence.epoch : w->lock_epoch);
     }
 }
 
