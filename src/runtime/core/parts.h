@@ -201,12 +201,12 @@ struct peek {
 
 /* Attempts in memory (jobs.h). [engine] */
 struct jobs {
-    struct map by_id;   /* work id -> struct job */
-    struct heap limits; /* mono clock */
-    size_t backlog;     /* not yet done */
-    size_t aside;       /* that only wait */
-    size_t admitted;    /* more of them, if this group commits */
-    bool store_backlog; /* free work waits in the store: new rows queue behind it */
+    struct map by_id;         /* work id -> struct job */
+    struct heap limits;       /* mono clock */
+    size_t backlog;           /* not yet done */
+    size_t waiting;           /* that only wait */
+    size_t admitted_in_group; /* more of them, if this group commits */
+    bool store_backlog;       /* free work waits in the store: new rows queue behind it */
     uint64_t tie;
     void (*withdrawn)(pawl_runtime *rt, const void *job); /* queue_withdraw() */
 };
@@ -221,11 +221,11 @@ struct leases {
 struct worker_pool {
     pthread_mutex_t lock; /* guards what has no mark, and the shares */
     pthread_cond_t ready;
-    struct job *handing, **handing_end; /* [engine] not in the queue yet */
-    uint32_t handing_count;             /* [engine] */
+    struct job *handoff, **handoff_end; /* [engine] not in the queue yet */
+    uint32_t handoff_count;             /* [engine] */
     uint32_t count, idle, running;
     bool stop;
-    bool rousing; /* a thread is being woken or started */
+    bool waking_worker; /* a thread is being woken or started */
     pthread_t *threads;
     struct {
         pthread_mutex_t lock;

@@ -89,7 +89,7 @@ struct job {
     pawl_runtime *rt;
     bool unfused;                 /* store the completion before the turn (after a crash) */
     bool given_up;                /* [engine] withdrawn or timed out: ignore the result */
-    bool aside;                   /* [engine] it only waits: not in the backlog */
+    bool only_waits;              /* [engine] it only waits: not in the backlog */
     atomic_bool cancelled;        /* the activity may look */
     atomic_llong began_ms;        /* mono: a worker began; 0: still queued */
     atomic_llong beat_ms;         /* mono: last heartbeat, or the beginning */

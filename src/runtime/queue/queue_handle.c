@@ -32,7 +32,7 @@ static void park(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req
     req->until.tie = ++rt->queue_cache->wait_tie;
     need_memory(heap_push(&rt->queue_cache->waits, &req->until));
     if (req->job)
-        job_set_aside(rt, req->job);
+        job_only_waits(rt, req->job);
 }
 
 static void pop(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)

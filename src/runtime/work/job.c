@@ -27,11 +27,11 @@ bool job_admit(pawl_runtime *rt, const pawl_work *w)
 {
     if (inbox_stops(rt) || w->visible_ms > rt->now_ms || !lane_is_ours(rt, w->name))
         return false;
-    if (rt->jobs.store_backlog || rt->jobs.backlog + rt->jobs.admitted >= BACKLOG_MAX) {
+    if (rt->jobs.store_backlog || rt->jobs.backlog + rt->jobs.admitted_in_group >= BACKLOG_MAX) {
         rt->jobs.store_backlog = true;
         return false;
     }
-    rt->jobs.admitted++;
+    rt->jobs.admitted_in_group++;
     return true;
 }
 

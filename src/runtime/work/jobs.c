@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASIDE_MAX 65536 /* that only wait; more of them count as any other */
+#define WAITING_MAX 65536 /* that only wait; more of them count as any other */
 
 int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool started)
 {
@@ -84,16 +84,17 @@ void job_forget(pawl_runtime *rt, struct job *job)
     heap_remove(&rt->jobs.limits, &job->limit);
     if (map_get(&rt->jobs.by_id, job->work.id) == job) {
         map_remove(&rt->jobs.by_id, job->work.id);
-        *(job->aside ? &rt->jobs.aside : &rt->jobs.backlog) -= 1;
+        *(job->only_waits ? &rt->jobs.waiting : &rt->jobs.backlog) -= 1;
     }
 }
 
-void job_set_aside(pawl_runtime *rt, struct job *job)
+void job_only_waits(pawl_runtime *rt, struct job *job)
 {
-    if (job->aside || rt->jobs.aside >= ASIDE_MAX || map_get(&rt->jobs.by_id, job->work.id) != job)
+    if (job->only_waits || rt->jobs.waiting >= WAITING_MAX ||
+        map_get(&rt->jobs.by_id, job->work.id) != job)
         return;
-    job->aside = true;
-    rt->jobs.aside++;
+    job->only_waits = true;
+    rt->jobs.waiting++;
     rt->jobs.backlog--;
 }
 

@@ -15,7 +15,7 @@ void job_free(struct job *job);
 /* It is no longer in memory: neither watched nor found under its row. */
 void job_forget(pawl_runtime *rt, struct job *job);
 /* It waits for something and needs no worker: others are fetched in its place. */
-void job_set_aside(pawl_runtime *rt, struct job *job);
+void job_only_waits(pawl_runtime *rt, struct job *job);
 /* Mono time of the next limit; INT64_MAX: none. */
 int64_t job_next_limit(pawl_runtime *rt);
 /* Watch its limits from now on. */
@@ -69,7 +69,7 @@ static inline bool jobs_may_fetch(const pawl_runtime *rt)
 /* The group is committed, or not: what it admitted is in memory, or is not. */
 static inline void jobs_committed(pawl_runtime *rt)
 {
-    rt->jobs.admitted = 0;
+    rt->jobs.admitted_in_group = 0;
 }
 
 /* Did it run when the last process died? */

@@ -89,9 +89,9 @@ static bool spawn_locked(pawl_runtime *rt)
  * signal work_ready without it, or who is woken meets a lock. */
 static bool rouse_locked(pawl_runtime *rt)
 {
-    if (rt->workers.rousing || !share_may(rt))
+    if (rt->workers.waking_worker || !share_may(rt))
         return false;
-    rt->workers.rousing = rt->workers.idle || spawn_locked(rt);
+    rt->workers.waking_worker = rt->workers.idle || spawn_locked(rt);
     return rt->workers.idle;
 }
 
@@ -109,14 +109,14 @@ static void *worker_main(void *p)
     pawl_runtime *rt = arg.rt;
     free(p);
     pthread_mutex_lock(&rt->workers.lock);
-    rt->workers.rousing = false;
+    rt->workers.waking_worker = false;
     while (!rt->workers.stop) {
         struct job *job = share_take(rt);
         if (!job) {
             rt->workers.idle++;
             pthread_cond_wait(&rt->workers.ready, &rt->workers.lock);
             rt->workers.idle--;
-            rt->workers.rousing = false;
+            rt->workers.waking_worker = false;
             continue;
         }
         struct share *share = job->share;
@@ -137,24 +137,24 @@ static void *worker_main(void *p)
 void worker_queue(pawl_runtime *rt, struct job *job)
 {
     job->next_queued = NULL;
-    *rt->workers.handing_end = job;
-    rt->workers.handing_end = &job->next_queued;
-    if (++rt->workers.handing_count >= HAND_OUT)
+    *rt->workers.handoff_end = job;
+    rt->workers.handoff_end = &job->next_queued;
+    if (++rt->workers.handoff_count >= HAND_OUT)
         worker_flush(rt);
 }
 
 void worker_flush(pawl_runtime *rt)
 {
-    if (!rt->workers.handing)
+    if (!rt->workers.handoff)
         return;
     pthread_mutex_lock(&rt->workers.lock);
-    for (struct job *job = rt->workers.handing, *next; job; job = next) {
+    for (struct job *job = rt->workers.handoff, *next; job; job = next) {
         next = job->next_queued;
         share_add(rt, job);
     }
-    rt->workers.handing = NULL;
-    rt->workers.handing_end = &rt->workers.handing;
-    rt->workers.handing_count = 0;
+    rt->workers.handoff = NULL;
+    rt->workers.handoff_end = &rt->workers.handoff;
+    rt->workers.handoff_count = 0;
     unlock_and_rouse(rt);
 }
 
@@ -221,7 +221,7 @@ bool worker_is_closing(pawl_runtime *rt)
 
 bool worker_open(pawl_runtime *rt)
 {
-    rt->workers.handing_end = &rt->workers.handing;
+    rt->workers.handoff_end = &rt->workers.handoff;
     pthread_mutex_init(&rt->workers.lock, NULL);
     deadline_cond_init(&rt->workers.ready);
     rt->workers.threads = calloc(rt->opts.workers, sizeof(*rt->workers.threads));
