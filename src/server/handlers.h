@@ -13,7 +13,7 @@
 /* Submit a request; on_back makes the answer from call->reply.  Refused at once: answered. */
 void call_submit(struct call *c, const pawl_request *request, void (*on_back)(struct call *c));
 
-/* ops.c */
+/* health_routes.c */
 void handle_root(struct call *c);
 void handle_health(struct call *c);
 void handle_ready(struct call *c);
@@ -34,7 +34,7 @@ void handle_prune(struct call *c);
 void handle_remove(struct call *c);
 void handle_batch(struct call *c); /* batch.c */
 
-/* looking.c */
+/* instances_read.c */
 void handle_list(struct call *c);
 void handle_get(struct call *c);
 void handle_history(struct call *c);

@@ -7,7 +7,7 @@
  * R1).  Answers are written on the engine thread, because a reply is valid only there;
  * the call is the engine's from queue_submit() until then.
  *
- * Called by queues.c, queue_locks.c, queue_manage.c and queue_config.c.
+ * Called by queues.c, queue_admin.c, queue_manage.c and queue_config.c.
  */
 #include "server/queues.h"
 

@@ -4,7 +4,7 @@
  *
  *   queue_submit.c     the way to the engine and back, and other things they share
  *   queues.c         push, pop, acknowledge: the seed's bodies to the letter
- *   queue_locks.c    the other writing calls: extend, release, dead letter, purge, pause
+ *   queue_admin.c    the other writing calls: extend, release, dead letter, purge, pause
  *   queue_manage.c   look, browse
  *   queue_config.c   configure
  */
@@ -18,7 +18,7 @@ void handle_push(struct call *c); /* queues.c */
 void handle_pop(struct call *c);
 void handle_ack(struct call *c);
 
-void handle_extend(struct call *c); /* queue_locks.c */
+void handle_extend(struct call *c); /* queue_admin.c */
 void handle_release(struct call *c);
 void handle_deadletter(struct call *c);
 void handle_redrive(struct call *c);
@@ -46,7 +46,7 @@ void queue_submit(struct call *c, pawl_queue_request *request,
                   void (*write)(struct call *c, const pawl_queue_reply *reply), bool lingers);
 /* The lock_id of the body; NULL after having answered 400.  queues.c */
 const char *queue_lock_id(struct call *c);
-/* The message id in args[1]; false after having answered 404.  queue_locks.c */
+/* The message id in args[1]; false after having answered 404.  queue_admin.c */
 bool queue_message_id(struct call *c, uint64_t *ret);
 /* Lock words of a status: HTTP status and message. */
 void answer_lock_trouble(struct call *c, const pawl_queue_reply *reply);

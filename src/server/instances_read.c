@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/looking.c -- the calls that read: list, get, history, why, tree.
+ * server/instances_read.c -- the calls that read: list, get, history, why, tree.
  *
  * On a reader thread: they see committed data and never wait for the engine,
  * but a long history takes its time.  Shapes are those of view/render.c, which

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/ops.c -- health, readiness, version, and the front page.
+ * server/health_routes.c -- health, readiness, version, and the front page.
  *
  * Health means progress: the runtime says so itself (the engine thread is alive,
  * no turn hangs, the store takes commits), not that a port is open.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/queue_locks.c -- the other writing calls of a queue: extend, release,
+ * server/queue_admin.c -- the other writing calls of a queue: extend, release,
  * dead letter, redrive, purge, pause, revoke.
  */
 #include "server/queues.h"
