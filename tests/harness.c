@@ -2,6 +2,7 @@
 /* tests/harness.c -- runs the registered tests and prints one line a failure. */
 #include "harness.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ int main(int argc, char **argv)
     Suite *suite = suite_create(argv[0]);
     const char *limit = getenv("PAWL_TEST_TIMEOUT");
 
+    (void)mallopt(M_PERTURB,
+                  165); /* who reads memory nobody wrote, or that was given back, is noticed */
     for (int i = 0; i < test_count; i++) {
         if (!strstr(tests[i]->name, word))
             continue;

@@ -10,7 +10,8 @@ WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # Modules link nothing of ours: the program that loads them has everything.
 ALL.test_examples := -Wl,--whole-archive
 LIBS.test_jansson := -ljansson
-LIBS.test_sqlite_open := -Wl,--wrap=fsync,--wrap=statfs,--wrap=statvfs
+LIBS.test_sqlite_open := -Wl,--wrap=fsync,--wrap=statfs,--wrap=statvfs,--wrap=sqlite3_backup_init
+LIBS.test_sqlite_fetch := -Wl,--wrap=realloc
 LIBS.test_client_memory := $(WRAP)
 LIBS.test_jsonl := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=rename
 $(foreach t,buf vec map heap json httpd,$(eval LIBS.test_$(t) := $(WRAP)))

@@ -251,6 +251,20 @@ def test_wait_says_what_get_says(server):
     expect(server.get(I + "/wrong/wait"), 200, status="failed", error="it went wrong", output=None)
 
 
+def test_wait_for_what_only_the_store_knows(server):
+    """A reader looks whether it has ended; what the call asked for must outlive that look."""
+    server.start_instance("Ask", None, "old")
+    server.restart()
+    replies = []
+    waiter = threading.Thread(target=lambda: replies.append(
+        server.get(I + "/old/wait?timeout_ms=5000", fresh=True)))
+    waiter.start()
+    time.sleep(0.3)
+    expect(server.post(I + "/old/events/Answer", {"yes": True}), 202)
+    waiter.join(20)
+    expect(replies[0], 200, instance="old", output={"yes": True})
+
+
 def test_wait_for_what_is_removed(server):
     for n in range(30):  # ended and kept for a wait; then gone, at once
         gone = "gone-%d" % n

@@ -162,6 +162,55 @@ SCENARIO(s28_a_process_without_the_code_keeps_the_finding)
     scene_expect(s, "i", PAWL_COMPLETED, "a went");
 }
 
+static pawl_result third_is_greedy(pawl_ctx *ctx, pawl_str input)
+{
+    if (input.len == 3)
+        (void)pawl_alloc(ctx, (size_t)-8);
+    return pawl_continue_as_new(ctx, pawl_printf(ctx, "%s+", input.ptr), NULL);
+}
+
+static pawl_result goes_well(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_done_str(ctx, input);
+}
+
+/* Blocked in its first turn: its start is asked for again, and its code is missing. */
+SCENARIO(s28_blocked_at_its_start_keeps_the_finding_without_the_code)
+{
+    scene_flow(s, "Flow", third_is_greedy);
+    scene_start(s, "Flow", "i", "+++");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    pawl_str was = pawl_mem_dup(s->mem, scene_info(s, "i").finding);
+    expect_text(was.ptr, "its turn asked for");
+    scene_new_code(s);
+    scene_raise(s, "i", "Go", "mail");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    ck_assert_str_eq(scene_info(s, "i").finding.ptr, was.ptr);
+    scene_new_code(s);
+    scene_flow(s, "Flow", goes_well);
+    (void)scene_try_steer(s, PAWL_OP_RETRY, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "+++");
+}
+
+/* Blocked with two executions done and the third not begun: the message that begins it asks
+ * for the code in the next process too. */
+SCENARIO(s28_blocked_between_executions_keeps_the_finding_without_the_code)
+{
+    scene_flow(s, "Flow", third_is_greedy);
+    scene_start(s, "Flow", "i", "+");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    pawl_str was = pawl_mem_dup(s->mem, scene_info(s, "i").finding);
+    expect_text(was.ptr, "its turn asked for");
+    scene_new_code(s);
+    scene_raise(s, "i", "Go", "mail");
+    scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    ck_assert_str_eq(scene_info(s, "i").finding.ptr, was.ptr);
+    scene_new_code(s);
+    scene_flow(s, "Flow", goes_well);
+    (void)scene_try_steer(s, PAWL_OP_RETRY, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "+++");
+}
+
 SCENARIO(s28_blocked_stops_nobody_else)
 {
     swap(s, other_activity);

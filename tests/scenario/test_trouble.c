@@ -83,8 +83,7 @@ SCENARIO(s25_who_is_refused_on_a_full_disk_finds_bad_health)
 {
     scene_flow(s, "Nap", nap);
     scene_up(s);
-    scene_fail(s, FAULT_OP_commit, 0, 3, FAULT_BEFORE, PAWL_DISK_FULL);
-    scene_fail(s, FAULT_OP_space, 0, 3, FAULT_BEFORE, PAWL_DISK_FULL);
+    scene_fail(s, FAULT_OP_commit, 0, 3, FAULT_BEFORE, PAWL_DISK_FULL); /* the first to notice */
     expect_is(pawl_client_submit(s->c,
                                  PAWL_REQUEST(.op = PAWL_OP_START, .name = "Nap", .instance = "i"),
                                  ask_for_health, s, NULL),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/test_client_memory.c -- a call of a client that finds no memory says so in words. */
-#include "../harness.h"
+#include "child.h"
 
 #include "pawl/queue.h"
 #include "pawl/runtime.h"
@@ -123,4 +123,51 @@ TEST(a_registration_without_memory_says_so_and_can_be_made_again)
         }
     }
     pawl_app_free(app);
+}
+
+static void polled(void *arg, const pawl_worker_reply *reply)
+{
+    (void)reply;
+    *(bool *)arg = true;
+}
+
+/* Status 0: refused for want of memory, or open and whole; 1: there was memory for everything. */
+static void open_with_little(void *arg)
+{
+    static const char *const names[] = {"A"};
+    pawl_error err = {0};
+    bool answered = false;
+    pawl_app *app = pawl_app_new();
+    until_none = *(int *)arg;
+    pawl_runtime *rt = pawl_runtime_open(app, PAWL_OPTIONS(.store = "memory:"), &err);
+    bool all = until_none >= 0;
+    until_none = -1;
+    if (!rt)
+        _exit(err.status == PAWL_NO_MEMORY && err.text[0] ? 0 : 2);
+    pawl_poll poll = {.size = sizeof(pawl_poll),
+                      .worker = "w",
+                      .activities = names,
+                      .activity_count = 1,
+                      .wait_ms = 0};
+    if (pawl_worker_poll(pawl_runtime_client(rt), &poll, polled, &answered, &err) != PAWL_OK)
+        _exit(3);
+    while (!answered)
+        (void)pawl_runtime_step(rt, 0);
+    pawl_runtime_close(rt);
+    pawl_app_free(app);
+    _exit(all);
+}
+
+/* Each allocation fails once: refused in words, stopped in words, or nothing is missing. */
+TEST(opening_without_memory_says_so)
+{
+    struct child_end end = {0};
+    for (int n = 0; end.status != 1; n++) {
+        run_child(open_with_little, &n, &end);
+        if (end.signal == SIGABRT)
+            ck_assert_msg(strstr(end.text, "out of memory") != NULL, "%d: %s", n, end.text);
+        else
+            ck_assert_msg(end.signal == 0 && end.status <= 1, "%d: signal %d, status %d, %s", n,
+                          end.signal, end.status, end.text);
+    }
 }

@@ -482,3 +482,103 @@ TEST(names_somebody_asked_for_are_bounded)
     ck_assert_uint_eq(work_at(&b, 2000, "Free", 10, &l), 1);
     box_drop(&b);
 }
+
+/* ---- No memory ----------------------------------------------------------------------------- */
+
+static int until_none = -1; /* so many growing lists more; negative: any number */
+
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return until_none >= 0 && until_none-- == 0 ? NULL : __real_realloc(p, n);
+}
+
+static pawl_status try_messages(struct box *b, size_t *retcount)
+{
+    pawl_message_list l = {0};
+    pawl_status rc = b->s->ops->fetch_messages(b->s, 2000, 100, b->mem, &l, &b->err);
+    *retcount = l.count;
+    return rc;
+}
+
+static pawl_status try_work(struct box *b, size_t *retcount)
+{
+    pawl_work_list l = {0};
+    pawl_status rc = b->s->ops->fetch_work(b->s, 2000, (pawl_str[]){pawl_s("Step")}, 1, 100, b->mem,
+                                           &l, &b->err);
+    *retcount = l.count;
+    return rc;
+}
+
+static void put_messages(struct box *b)
+{
+    add_messages(b, 40, (pawl_message){0});
+    ck_assert_int_eq(b->s->ops->take(b->s, 1000, &b->fence, &b->err), PAWL_OK); /* free again */
+}
+
+static void put_ready(struct box *b)
+{
+    add_work(b, 40, (pawl_work){.name = pawl_s("Step")});
+}
+
+static void put_delayed(struct box *b)
+{
+    add_work(b, 40, (pawl_work){.name = pawl_s("Step"), .visible_ms = 1500});
+}
+
+/* Taken, and then abandoned: it is in no index. */
+static void put_loose(struct box *b)
+{
+    pawl_row a = box_instance(b, "a", 3);
+    uint64_t id = start_local(b, &a, pawl_s("in"));
+    b->s->ops->abandon_work(b->s, &id, 1);
+}
+
+/* Each list that grows finds no memory once: that fetch fails, and the next one has every row. */
+static void fetch_without_memory(size_t rows, void (*put)(struct box *b),
+                                 pawl_status (*fetch)(struct box *b, size_t *retcount))
+{
+    bool failed = false, all = false;
+    for (int n = 0; !all; n++) {
+        struct box b;
+        size_t count;
+        box_make(&b);
+        box_open(&b);
+        put(&b);
+        until_none = n;
+        pawl_status rc = fetch(&b, &count);
+        all = until_none >= 0;
+        until_none = -1;
+        if (!all) {
+            failed = true;
+            ck_assert_int_eq(rc, PAWL_NO_MEMORY);
+            rc = fetch(&b, &count);
+        }
+        ck_assert_msg(rc == PAWL_OK, "%s", b.err.text);
+        ck_assert_msg(count == rows, "%d: %zu rows", n, count);
+        box_drop(&b);
+    }
+    ck_assert(failed);
+}
+
+TEST(a_fetch_of_messages_without_memory_fails_and_loses_no_row)
+{
+    fetch_without_memory(40, put_messages, try_messages);
+}
+
+TEST(a_fetch_of_work_without_memory_fails_and_loses_no_row)
+{
+    fetch_without_memory(40, put_ready, try_work);
+}
+
+TEST(a_fetch_of_delayed_work_without_memory_fails_and_loses_no_row)
+{
+    fetch_without_memory(40, put_delayed, try_work);
+}
+
+TEST(a_fetch_of_abandoned_work_without_memory_fails_and_loses_no_row)
+{
+    fetch_without_memory(1, put_loose, try_work);
+}

@@ -602,6 +602,38 @@ TEST(a_backup_of_a_damaged_file_was_not_made)
     box_drop(&b);
 }
 
+/* SQLite without memory: no object of a copy, and `to` says why. */
+static bool no_copy;
+
+sqlite3_backup *__real_sqlite3_backup_init(sqlite3 *to, const char *name, sqlite3 *from,
+                                           const char *source);
+sqlite3_backup *__wrap_sqlite3_backup_init(sqlite3 *to, const char *name, sqlite3 *from,
+                                           const char *source);
+
+sqlite3_backup *__wrap_sqlite3_backup_init(sqlite3 *to, const char *name, sqlite3 *from,
+                                           const char *source)
+{
+    return __real_sqlite3_backup_init(to, no_copy ? "nowhere" : name, from, source);
+}
+
+TEST(a_backup_that_could_not_begin_was_not_made)
+{
+    struct box b;
+    char copy[128];
+    pawl_backup_info info;
+    box_make(&b);
+    box_open(&b);
+    (void)box_instance(&b, "a", 3);
+    (void)snprintf(copy, sizeof copy, "%s/copy", b.dir);
+    no_copy = true;
+    ck_assert_int_eq(pawl_sqlite_backup(b.file, copy, false, &info, &b.err), PAWL_UNAVAILABLE);
+    ck_assert_msg(strstr(b.err.text, "unknown database nowhere") != NULL, "%s", b.err.text);
+    ck_assert(!exists(&b, "copy") && !exists(&b, "copy.part"));
+    no_copy = false;
+    ck_assert_int_eq(pawl_sqlite_backup(b.file, copy, false, &info, &b.err), PAWL_OK);
+    box_drop(&b);
+}
+
 /* ---- Media that cannot be written ----------------------------------------------------------- */
 
 static bool read_only_disk;

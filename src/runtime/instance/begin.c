@@ -183,8 +183,8 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
     if (!codeless)
         return;
     park_codeless(rt, s->row.uid);
-    if (s->row.state != PAWL_BLOCKED) /* as in turn_codeless */
-        s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
+    assert_that(s->row.state != PAWL_BLOCKED); /* it keeps saying why: begin_pending */
+    s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
     if (s->change != PAWL_ROW_INSERT)
         s->change = PAWL_ROW_ALL;
     r->doomed = true;

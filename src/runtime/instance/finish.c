@@ -155,7 +155,7 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
 
 /* ---- Continue as new ------------------------------------------------------------ */
 
-/* False: the row says so already, or why it is blocked (turn_codeless). */
+/* False: the row says so already, or why it is blocked. */
 static bool wait_for_code(pawl_runtime *rt, struct stage *s, pawl_str version)
 {
     park_codeless(rt, s->row.uid);

@@ -169,9 +169,8 @@ void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
         turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, finding);
         return;
     }
-    /* One that is blocked keeps saying why: code that comes back must be another code. */
-    if (s->row.state != PAWL_BLOCKED && !pawl_str_eq(s->row.finding, finding) &&
-        !rt->opts.steers_only) {
+    assert_that(s->row.state != PAWL_BLOCKED); /* it keeps saying why: nothing runs it (turn.c) */
+    if (!pawl_str_eq(s->row.finding, finding) && !rt->opts.steers_only) {
         log_warn(&rt->log, "turn", "no code for this instance; it waits", "instance=%.*s",
                  PAWL_FMT(s->row.id));
         s->row.finding = finding;
