@@ -8,7 +8,6 @@ void items_put_off(pawl_runtime *rt, struct item *item)
     if (!rt->items.first)
         rt->items.end = &item->next;
     rt->items.first = item;
-    rt->items.hold = true;
 }
 
 void items_add(pawl_runtime *rt, struct item *item)

@@ -5,7 +5,7 @@
 
 #include "runtime/core/runtime.h"
 
-/* Look at it first in the next group; this one is full. */
+/* In front of all others. */
 void items_put_off(pawl_runtime *rt, struct item *item);
 /* Behind everything else at hand. */
 void items_add(pawl_runtime *rt, struct item *item);
@@ -38,12 +38,6 @@ static inline struct item *items_next(pawl_runtime *rt)
     if (!rt->items.first)
         rt->items.end = &rt->items.first;
     return item;
-}
-
-/* Deliver nothing more in this group: what was put off must not be overtaken. */
-static inline void items_hold(pawl_runtime *rt)
-{
-    rt->items.hold = true;
 }
 
 #endif

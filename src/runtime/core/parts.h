@@ -125,7 +125,6 @@ struct letters {
 struct items {
     struct item *first, **end;
     bool left_over; /* the last pass did not get to all of them: they go first */
-    bool hold;      /* stop delivering in this group: order would break */
 };
 
 /* Calls without an answer (owed.h). [engine] */

@@ -11,13 +11,11 @@
 
 #include "base/limits.h"
 #include "runtime/core/coming.h"
-#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
-#include "runtime/instance/defer.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/halt.h"
 #include "runtime/instance/input.h"
@@ -42,24 +40,18 @@ static uint64_t attr(const struct letter *l, const char *pointer)
 
 /* ---- It exists already ------------------------------------------------------- */
 
-static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered answer_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     pawl_row *row = resident_row(r);
     pawl_status known = input_is(rt, r, l->mail.data);
-    if (known == PAWL_CORRUPT) {
-        defer_damaged(rt, l);
-        return;
-    }
-    if (known != PAWL_OK && known != PAWL_EMPTY) {
-        defer_unread(rt, l);
-        return;
-    }
+    if (known != PAWL_OK && known != PAWL_EMPTY)
+        return verdict_on(l, known == PAWL_CORRUPT ? VERDICT_DAMAGED : VERDICT_UNREAD);
     bool same = pawl_str_eq(row->orchestration, l->mail.name) && known == PAWL_OK;
     struct request *req = l->request;
     if (same && r->stage) { /* its twin is in this very group: answered with it */
         l->duplicate = true;
         stage_take(r->stage, l);
-        return;
+        return verdict_done();
     }
     l->request = NULL;
     if (same) {
@@ -73,6 +65,15 @@ static void answer_existing(pawl_runtime *rt, struct resident *r, struct letter 
                        pawl_str_eq(row->orchestration, l->mail.name) ? "input" : "orchestration");
     }
     letter_drop(rt, l, PAWL_OK, "");
+    return verdict_done();
+}
+
+/* Nothing begins: its row goes. */
+static struct delivered drop_start(pawl_runtime *rt, struct stage *s, struct letter *l)
+{
+    stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+    return verdict_done();
 }
 
 /* The parent hears why its child did not start. */
@@ -87,7 +88,7 @@ static void tell_parent(pawl_runtime *rt, struct stage *s, const struct letter *
 }
 
 /* A child or detached start whose id is taken. */
-static void refuse_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered refuse_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct stage *s = stage_bare(rt);
     uint64_t parent = attr(l, "/parent_uid");
@@ -105,13 +106,14 @@ static void refuse_existing(pawl_runtime *rt, struct resident *r, struct letter 
     }
     if (twin)
         redelivery_child(rt, s, row);
-    stage_drop_message(rt, s, l->mail.id);
-    stage_take(s, l);
+    return drop_start(rt, s, l);
 }
 
 /* ---- Making it ---------------------------------------------------------------- */
 
-bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
+/* Record the start of r's execution and run its first turn.  False: no code here. */
+static bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l,
+                            struct delivered *ret)
 {
     struct stage *s = stage_of(rt, r);
     const struct code_entry *code =
@@ -131,7 +133,7 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
     bool damaged; /* what cannot be read stays where it is */
     bool ready = r->x && (!l->uid || load_mailbox(rt, r, &damaged)); /* mail of a pending one */
     if (!ready || !adopt_mail(rt, r, s)) {
-        turn_again(rt, r, l);
+        *ret = turn_again(rt, r, l);
         return true;
     }
     struct mail start = l->mail;
@@ -147,25 +149,24 @@ bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l)
     turn_clock_stop(rt);
     COUNT(rt, turns);
     if (outcome != ENGINE_WAITING && outcome != ENGINE_ENDED) {
-        turn_outcome(rt, r, l, outcome, &finding);
+        *ret = turn_outcome(rt, r, l, outcome, &finding);
         return true;
     }
     stage_drop_consumed(rt, r, s);
     if (l->stored)
         stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l);
-    turn_outcome(rt, r, NULL, outcome, &finding);
+    *ret = turn_outcome(rt, r, NULL, outcome, &finding);
     return true;
 }
 
 /* Pending: the row now, the start as a message of its own. */
-static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, bool codeless)
+static struct delivered begin_later(pawl_runtime *rt, struct resident *r, struct letter *l,
+                                    bool codeless)
 {
     struct stage *s = stage_of(rt, r);
-    if (!adopt_mail(rt, r, s)) {
-        turn_again(rt, r, l);
-        return;
-    }
+    if (!adopt_mail(rt, r, s))
+        return turn_again(rt, r, l);
     if (l->uid == s->row.uid && l->stored) { /* its row waits already */
         stage_take(s, l);
     } else {
@@ -181,33 +182,30 @@ static void begin_later(pawl_runtime *rt, struct resident *r, struct letter *l, 
         stage_take(s, l);
     }
     if (!codeless)
-        return;
+        return verdict_done();
     park_codeless(rt, s->row.uid);
     assert_that(s->row.state != PAWL_BLOCKED); /* it keeps saying why: begin_pending */
     s->row.finding = turn_missing(rt, &s->row, wanted_version(rt, l));
     if (s->change != PAWL_ROW_INSERT)
         s->change = PAWL_ROW_ALL;
     r->doomed = true;
+    return verdict_done();
 }
 
 /* No code for it: it waits, or by option a child is cancelled.  What a client started without code
  * was asked to wait. */
-static void begin_without_code(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered begin_without_code(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct stage *s = stage_of(rt, r);
-    if (!rt->opts.cancel_missing_version || l->request || !s->row.parent_uid) {
-        begin_later(rt, r, l, true);
-        return;
-    }
-    if (!adopt_mail(rt, r, s)) {
-        turn_again(rt, r, l);
-        return;
-    }
+    if (!rt->opts.cancel_missing_version || l->request || !s->row.parent_uid)
+        return begin_later(rt, r, l, true);
+    if (!adopt_mail(rt, r, s))
+        return turn_again(rt, r, l);
     if (l->stored)
         stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l); /* first: its data is the input */
-    turn_finish(rt, r, NULL, PAWL_EV_ORCHESTRATION_CANCELLED,
-                turn_missing(rt, &s->row, wanted_version(rt, l)));
+    return turn_finish(rt, r, NULL, PAWL_EV_ORCHESTRATION_CANCELLED,
+                       turn_missing(rt, &s->row, wanted_version(rt, l)));
 }
 
 static struct resident *make(pawl_runtime *rt, const struct letter *l)
@@ -230,21 +228,13 @@ static struct resident *make(pawl_runtime *rt, const struct letter *l)
     return r;
 }
 
-static void block_start(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered block_start(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct engine_finding why = {0};
     (void)snprintf(why.text, sizeof(why.text),
                    "poison: its start ended the process %u times; repair the code, then retry",
                    l->attempt);
-    turn_block(rt, r, l, &why);
-}
-
-/* It, or its parent, was removed before it began. */
-static void drop_start(pawl_runtime *rt, struct letter *l)
-{
-    struct stage *s = stage_bare(rt);
-    stage_drop_message(rt, s, l->mail.id);
-    stage_take(s, l);
+    return turn_block(rt, r, l, &why);
 }
 
 /* OK when nobody, or an instance that is still there, is its parent; NONE: it was removed. */
@@ -274,7 +264,7 @@ static enum load_result look_at_depth(pawl_runtime *rt, const struct letter *l)
 }
 
 /* A chain of children that has no end would fill the store. */
-static void refuse_depth(pawl_runtime *rt, struct letter *l)
+static struct delivered refuse_depth(pawl_runtime *rt, struct letter *l)
 {
     struct stage *s = stage_bare(rt);
     log_warn(&rt->log, "begin", "child not started: too deep", "instance=%.*s limit=%u",
@@ -284,105 +274,108 @@ static void refuse_depth(pawl_runtime *rt, struct letter *l)
                                 "child '%.*s' was not started: %u instances deep is the limit "
                                 "(--max-depth)",
                                 PAWL_FMT(l->instance), rt->opts.max_depth));
-    stage_drop_message(rt, s, l->mail.id);
-    stage_take(s, l);
+    return drop_start(rt, s, l);
+}
+
+/* Its first turn, or it waits for its code. */
+static struct delivered begin_now(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    struct delivered v;
+    return begin_execution(rt, r, l, &v) ? v : begin_without_code(rt, r, l);
+}
+
+/* Its id is free and its parent is there: make it. */
+static struct delivered begin_made(pawl_runtime *rt, struct letter *l)
+{
+    struct resident *r = make(rt, l);
+    if (!r)
+        return verdict_on(l, VERDICT_UNREAD);
+    if (l->attempt >= rt->opts.max_attempts)
+        return block_start(rt, r, l);
+    if (letter_is_stored_first(rt) && !l->stored)
+        return begin_later(rt, r, l, false);
+    return begin_now(rt, r, l);
 }
 
 /* Start an instance nobody has heard of. */
-static void begin_new(pawl_runtime *rt, struct letter *l)
+static struct delivered begin_new(pawl_runtime *rt, struct letter *l)
 {
+    struct delivered v;
     enum load_result found = look_at_parent(rt, l);
-    if (found == LOAD_TROUBLE) {
-        defer_unread(rt, l);
-        return;
-    }
-    if (found == LOAD_NONE) {
-        drop_start(rt, l);
-        return;
-    }
-    if (halt_takes_start(rt, attr(l, "/parent_uid"), l))
-        return;
+    if (found == LOAD_TROUBLE)
+        return verdict_on(l, VERDICT_UNREAD);
+    if (found == LOAD_NONE) /* removed before this one began */
+        return drop_start(rt, stage_bare(rt), l);
+    if (halt_takes_start(rt, attr(l, "/parent_uid"), l, &v))
+        return v;
     found = look_at_depth(rt, l);
-    if (found == LOAD_TROUBLE) {
-        defer_unread(rt, l);
-        return;
-    }
-    if (found == LOAD_NONE) {
-        refuse_depth(rt, l);
-        return;
-    }
-    if (adopt_is_kept_now(rt, l->instance)) {
-        letter_later(rt, l);
-        items_hold(rt); /* later letters must not overtake it */
-        return;
-    }
-    struct resident *r = make(rt, l);
-    if (!r) {
-        defer_unread(rt, l);
-        return;
-    }
-    if (l->attempt >= rt->opts.max_attempts)
-        block_start(rt, r, l);
-    else if (letter_is_stored_first(rt) && !l->stored)
-        begin_later(rt, r, l, false);
-    else if (!begin_execution(rt, r, l))
-        begin_without_code(rt, r, l);
+    if (found == LOAD_TROUBLE)
+        return verdict_on(l, VERDICT_UNREAD);
+    if (found == LOAD_NONE)
+        return refuse_depth(rt, l);
+    if (adopt_is_kept_now(rt, l->instance)) /* mail that this group keeps for it is older */
+        return verdict_on(l, VERDICT_FIRST);
+    return begin_made(rt, l);
 }
 
 /* The start of a pending instance, its row in hand. */
-static void begin_pending(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered begin_pending(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
-    if (r->stage) {
-        letter_later(rt, l);
-    } else if (l->attempt >= rt->opts.max_attempts) {
-        block_start(rt, r, l);
-    } else if (r->row.state == PAWL_BLOCKED || r->row.state == PAWL_SUSPENDED) {
+    struct delivered v;
+    if (r->stage)
+        return verdict_on(l, VERDICT_LATER);
+    if (l->attempt >= rt->opts.max_attempts)
+        return block_start(rt, r, l);
+    if (r->row.state == PAWL_BLOCKED || r->row.state == PAWL_SUSPENDED) {
         turn_pile(rt, r, l);
-    } else if (!halt_takes(rt, r, l) && !begin_execution(rt, r, l)) {
-        begin_without_code(rt, r, l);
+        return verdict_done();
     }
+    return halt_takes(rt, r, l, &v) ? v : begin_now(rt, r, l);
 }
 
 /* The id that a bound queue chose exists: is it the instance that this very message started? */
-static void start_taken(pawl_runtime *rt, const struct resident *r, struct letter *l)
+static struct delivered start_taken(pawl_runtime *rt, const struct resident *r, struct letter *l)
 {
     pawl_status rc = input_is(rt, r, l->mail.data);
     bool twin = rc == PAWL_OK && pawl_str_eq(r->row.orchestration, l->mail.name);
     if (rc == PAWL_CORRUPT)
-        defer_damaged(rt, l);
-    else if (rc == PAWL_OK || rc == PAWL_EMPTY)
-        queue_start_taken(rt, l, twin);
-    else
-        letter_later(rt, l);
+        return verdict_on(l, VERDICT_DAMAGED);
+    if (rc != PAWL_OK && rc != PAWL_EMPTY)
+        return verdict_on(l, VERDICT_LATER);
+    return queue_start_taken(rt, l, twin);
 }
 
-void begin_deliver(pawl_runtime *rt, struct letter *l)
+/* Its id exists. */
+static struct delivered begin_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    const pawl_row *row = resident_row(r);
+    if (l->uid && row->last_seq == 0 && l->mail.execution == row->execution)
+        return begin_pending(rt, r, l);
+    if (r->stage && r->stage->removed) /* the id is free after this commit */
+        return verdict_on(l, VERDICT_LATER);
+    if (l->request)
+        return answer_existing(rt, r, l);
+    if (queue_sent(rt, l))
+        return start_taken(rt, r, l);
+    return refuse_existing(rt, r, l);
+}
+
+struct delivered begin_deliver(pawl_runtime *rt, struct letter *l)
 {
     struct resident *r = NULL;
-    if (!l->uid && coming_before(rt, l)) {
-        letter_later(rt, l);
-        return;
-    }
+    if (!l->uid && coming_before(rt, l))
+        return verdict_on(l, VERDICT_LATER);
     /* An id of ours cannot exist; one that was refused once is looked up. */
     enum load_result found = load_row(rt, l->uid, l->instance, &r);
-    if (found == LOAD_TROUBLE) {
-        defer_unread(rt, l);
-    } else if (found == LOAD_DAMAGED) {
-        defer_damaged(rt, l);
-    } else if (found == LOAD_NONE && l->uid) {
-        drop_start(rt, l);
-    } else if (found == LOAD_NONE) {
-        begin_new(rt, l);
-    } else if (l->uid && resident_row(r)->last_seq == 0 &&
-               l->mail.execution == resident_row(r)->execution) {
-        begin_pending(rt, r, l);
-    } else if (r->stage && r->stage->removed) { /* the id is free after this commit */
-        letter_later(rt, l);
-    } else if (l->request) {
-        answer_existing(rt, r, l);
-    } else if (queue_sent(rt, l)) {
-        start_taken(rt, r, l);
-    } else {
-        refuse_existing(rt, r, l);
+    switch (found) {
+    case LOAD_OK:
+        return begin_existing(rt, r, l);
+    case LOAD_NONE: /* with a uid: it was removed before it began */
+        return l->uid ? drop_start(rt, stage_bare(rt), l) : begin_new(rt, l);
+    case LOAD_DAMAGED:
+        return verdict_on(l, VERDICT_DAMAGED);
+    case LOAD_TROUBLE:
+        break;
     }
+    return verdict_on(l, VERDICT_UNREAD);
 }

@@ -3,11 +3,9 @@
 #ifndef PAWL_RUNTIME_BEGIN_H
 #define PAWL_RUNTIME_BEGIN_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
-/* A START letter; takes ownership. */
-void begin_deliver(pawl_runtime *rt, struct letter *l);
-/* Record the start of r's execution and run its first turn.  False: no code here. */
-bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l);
+/* Deliver a START letter. */
+struct delivered begin_deliver(pawl_runtime *rt, struct letter *l);
 
 #endif

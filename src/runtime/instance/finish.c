@@ -111,7 +111,8 @@ static void append_bare_end(pawl_runtime *rt, struct stage *s, int kind, pawl_st
     s->turn.count = s->turn.cap = 1;
 }
 
-void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind, pawl_str reason)
+struct delivered turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind,
+                             pawl_str reason)
 {
     struct stage *s = stage_of(rt, r);
     bool bare = !r->x, damaged;
@@ -126,20 +127,16 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
         pawl_status rc = input_of(rt, r, &input);
         ready = rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
     }
-    if (!ready) {
-        turn_again(rt, r, l);
-        return;
-    }
+    if (!ready)
+        return turn_again(rt, r, l);
     reason = arena_dup(&rt->group_mem, reason);
     bool began = s->row.last_seq && s->row.execution == s->base_execution;
     if (!began && execution_last_seq(r->x) == 0)
         append_start(rt, r, s, input);
     if (began && execution_last_seq(r->x) < s->base_seq)
         append_bare_end(rt, s, kind, reason);
-    else if (execution_finish(r->x, kind, reason, rt->now_ms, &s->turn) != ENGINE_ENDED) {
-        turn_again(rt, r, l);
-        return;
-    }
+    else if (execution_finish(r->x, kind, reason, rt->now_ms, &s->turn) != ENGINE_ENDED)
+        return turn_again(rt, r, l);
     if (l) {
         if (l->stored)
             stage_drop_message(rt, s, l->mail.id);
@@ -151,6 +148,7 @@ void turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kin
     if (kind == PAWL_EV_ORCHESTRATION_FAILED)
         s->row.state = PAWL_FAILED;
     s->unpile = true; /* whatever still waits as a row is late now */
+    return verdict_done();
 }
 
 /* ---- Continue as new ------------------------------------------------------------ */
@@ -241,33 +239,29 @@ static bool is_given_up(pawl_runtime *rt, const struct resident *r)
     return rt->opts.cancel_missing_version && turn_is_between(r->x) && !next_code(rt, r);
 }
 
-static void give_up(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered give_up(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
-    turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED,
-                turn_missing(rt, &stage_of(rt, r)->row, execution_end(r->x).version));
+    return turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED,
+                       turn_missing(rt, &stage_of(rt, r)->row, execution_end(r->x).version));
 }
 
-void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
+struct delivered turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     bool bare = !r->x; /* its own code is not needed to open the next execution */
     bool damaged;
     if (bare)
         r->x = load_tables(rt, &r->row);
-    if (!r->x || (bare && !load_mailbox(rt, r, &damaged))) {
-        turn_again(rt, r, l);
-        return;
-    }
+    if (!r->x || (bare && !load_mailbox(rt, r, &damaged)))
+        return turn_again(rt, r, l);
     struct stage *s = stage_of(rt, r);
     if (bare)
         r->doomed = true;
-    if (is_given_up(rt, r)) {
-        give_up(rt, r, l);
-        return;
-    }
+    if (is_given_up(rt, r))
+        return give_up(rt, r, l);
     if (turn_is_between(r->x) && !next_code(rt, r)) { /* not yet: it waits on */
         (void)wait_for_code(rt, s, execution_end(r->x).version);
         turn_pile(rt, r, l);
-        return;
+        return verdict_done();
     }
     if (l->stored)
         stage_drop_message(rt, s, l->mail.id);
@@ -275,12 +269,13 @@ void turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
     s->unpile =
         bare || r->piled || s->row.finding.len; /* else nothing does: not read for nothing */
     r->piled = false;
-    if (turn_is_between(r->x)) {
-        turn_outcome(rt, r, NULL, ENGINE_ENDED, &(struct engine_finding){0});
-    } else if (bare) { /* messages need its code */
+    if (turn_is_between(r->x))
+        return turn_outcome(rt, r, NULL, ENGINE_ENDED, &(struct engine_finding){0});
+    if (bare) { /* messages need its code */
         execution_destroy(r->x);
         r->x = NULL;
     }
+    return verdict_done();
 }
 
 /* ---- The outcome -------------------------------------------------------------------- */
@@ -310,19 +305,15 @@ static struct letter *take_only_letter(struct stage *s)
     return l;
 }
 
-void turn_outcome(pawl_runtime *rt, struct resident *r, struct letter *l,
-                  enum engine_outcome outcome, const struct engine_finding *finding)
+struct delivered turn_outcome(pawl_runtime *rt, struct resident *r, struct letter *l,
+                              enum engine_outcome outcome, const struct engine_finding *finding)
 {
     struct engine_finding found = *finding;
     struct stage *s = stage_of(rt, r);
-    if (outcome == ENGINE_ENDED && is_given_up(rt, r)) {
-        give_up(rt, r, l);
-        return;
-    }
-    if (outcome == ENGINE_ENDED && !continue_as_new(rt, r, s, &outcome, &found)) {
-        turn_again(rt, r, l);
-        return;
-    }
+    if (outcome == ENGINE_ENDED && is_given_up(rt, r))
+        return give_up(rt, r, l);
+    if (outcome == ENGINE_ENDED && !continue_as_new(rt, r, s, &outcome, &found))
+        return turn_again(rt, r, l);
     switch (outcome) {
     case ENGINE_WAITING:
         waiting(r, s);
@@ -335,13 +326,9 @@ void turn_outcome(pawl_runtime *rt, struct resident *r, struct letter *l,
     case ENGINE_CORRUPT:
         if (!l) /* a fresh execution ran into a limit: nothing of this round stands */
             l = take_only_letter(s);
-        if (l)
-            turn_block(rt, r, l, &found);
-        else
-            turn_again(rt, r, NULL);
-        break;
+        return l ? turn_block(rt, r, l, &found) : turn_again(rt, r, NULL);
     case ENGINE_NO_MEMORY:
-        turn_again(rt, r, l);
-        break;
+        return turn_again(rt, r, l);
     }
+    return verdict_done();
 }

@@ -5,7 +5,6 @@
 #include "runtime/core/due.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
-#include "runtime/instance/defer.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
@@ -72,13 +71,14 @@ static bool is_harmless(const struct letter *l)
            l->mail.kind == PAWL_MSG_SUSPEND || l->mail.kind == PAWL_MSG_RESUME;
 }
 
-bool halt_takes(pawl_runtime *rt, struct resident *r, struct letter *l)
+bool halt_takes(pawl_runtime *rt, struct resident *r, struct letter *l, struct delivered *ret)
 {
     if (LIKELY(!rt->mail.halt.roots.count) || is_harmless(l))
         return false;
+    *ret = verdict_done();
     switch (look(rt, r->row.uid)) {
     case LOAD_TROUBLE:
-        defer_unread(rt, l);
+        *ret = verdict_on(l, VERDICT_UNREAD);
         return true;
     case LOAD_OK:
         need_memory(idset_add(&rt->mail.halt.mail, r->row.uid));
@@ -92,13 +92,15 @@ bool halt_takes(pawl_runtime *rt, struct resident *r, struct letter *l)
     return false;
 }
 
-bool halt_takes_start(pawl_runtime *rt, uint64_t parent_uid, struct letter *l)
+bool halt_takes_start(pawl_runtime *rt, uint64_t parent_uid, struct letter *l,
+                      struct delivered *ret)
 {
     if (LIKELY(!rt->mail.halt.roots.count) || !parent_uid)
         return false;
+    *ret = verdict_done();
     switch (look(rt, parent_uid)) {
     case LOAD_TROUBLE:
-        defer_unread(rt, l);
+        *ret = verdict_on(l, VERDICT_UNREAD);
         return true;
     case LOAD_OK: /* its row stays taken: nobody fetches it again */
         need_memory(idset_add(&rt->mail.halt.starts, l->mail.id));

@@ -13,7 +13,7 @@
 #ifndef PAWL_RUNTIME_HALT_H
 #define PAWL_RUNTIME_HALT_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
 void halt_open(pawl_runtime *rt);
 void halt_close(pawl_runtime *rt);
@@ -25,9 +25,10 @@ void halt_end(pawl_runtime *rt, uint64_t root_uid);
 /* An instance of such a tree was removed. */
 void halt_gone(pawl_runtime *rt, uint64_t uid);
 
-/* A letter for this instance.  True: it waits, or is tried again. */
-bool halt_takes(pawl_runtime *rt, struct resident *r, struct letter *l);
-/* The start of a child of `parent_uid`.  True: it waits, or is tried again. */
-bool halt_takes_start(pawl_runtime *rt, uint64_t parent_uid, struct letter *l);
+/* A letter for this instance.  False: it may be delivered. */
+bool halt_takes(pawl_runtime *rt, struct resident *r, struct letter *l, struct delivered *ret);
+/* The start of a child of `parent_uid`.  False: it may begin. */
+bool halt_takes_start(pawl_runtime *rt, uint64_t parent_uid, struct letter *l,
+                      struct delivered *ret);
 
 #endif

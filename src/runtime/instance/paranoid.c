@@ -115,12 +115,21 @@ static bool stage_proves(pawl_runtime *rt, struct stage *s, struct engine_findin
     return proves(rt, s, s->row.execution, s->row.version, s->r->x, finding);
 }
 
-void paranoid_look(pawl_runtime *rt)
+struct delivered paranoid_look(pawl_runtime *rt)
 {
+    struct delivered all = verdict_done();
+    struct letter **end = &all.letters;
     for (struct stage *s = stage_first(rt), *next; s; s = next) {
         struct engine_finding finding = {0};
         next = s->next;
-        if (!stage_proves(rt, s, &finding))
-            turn_outcome(rt, s->r, NULL, ENGINE_MISMATCH, &finding);
+        if (stage_proves(rt, s, &finding))
+            continue;
+        struct delivered v = turn_outcome(rt, s->r, NULL, ENGINE_MISMATCH, &finding);
+        if (v.kind == VERDICT_DONE)
+            continue;
+        all.kind = v.kind;
+        for (*end = v.letters; *end; end = &(*end)->next)
+            ;
     }
+    return all;
 }

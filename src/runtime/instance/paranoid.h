@@ -3,9 +3,9 @@
 #ifndef PAWL_RUNTIME_PARANOID_H
 #define PAWL_RUNTIME_PARANOID_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
-/* Replay every stage of the group and park what does not agree. */
-void paranoid_look(pawl_runtime *rt);
+/* Replay every stage of the group and park what does not agree.  The verdict on all of them. */
+struct delivered paranoid_look(pawl_runtime *rt);
 
 #endif

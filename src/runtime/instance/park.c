@@ -13,8 +13,6 @@
 #include "runtime/instance/park.h"
 
 #include "runtime/core/due.h"
-#include "runtime/core/health.h"
-#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/site.h"
@@ -74,7 +72,7 @@ static void stage_clear(struct resident *r, struct stage *s)
         s->change = PAWL_ROW_NONE;
 }
 
-void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
+struct delivered turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct letter *list = r->stage ? stage_abort(rt, r->stage) : NULL;
     struct letter **end = &list;
@@ -86,15 +84,7 @@ void turn_again(pawl_runtime *rt, struct resident *r, struct letter *l)
     }
     resident_evict(rt, r);
     resident_trim(rt, true, NULL);
-    health_wait(rt, 50);
-    items_hold(rt); /* later letters of the instance must not overtake these */
-    while (list) {
-        struct letter *next = list->next;
-        if (!list->tries)
-            list->tries = 1; /* alone from now on; only refusals count */
-        letter_later(rt, list);
-        list = next;
-    }
+    return (struct delivered){VERDICT_ALONE, list};
 }
 
 /* `label` and `what`, unless the text says it already. */
@@ -119,33 +109,28 @@ static pawl_str describe(pawl_runtime *rt, const struct engine_finding *f)
                            where[0] ? "; called from " : "", where);
 }
 
-void turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
-                const struct engine_finding *finding)
+struct delivered turn_block(pawl_runtime *rt, struct resident *r, struct letter *l,
+                            const struct engine_finding *finding)
 {
-    if (r->stage && r->stage->letters) { /* others share the stage: try one by one */
-        turn_again(rt, r, l);
-        return;
-    }
+    if (r->stage && r->stage->letters) /* others share the stage: try one by one */
+        return turn_again(rt, r, l);
     execution_destroy(r->x);
     r->x = NULL;
     struct stage *s = stage_of(rt, r);
     stage_clear(r, s);
-    if (s->change == PAWL_ROW_INSERT && !adopt_mail(rt, r, s)) {
-        turn_again(rt, r, l);
-        return;
-    }
+    if (s->change == PAWL_ROW_INSERT && !adopt_mail(rt, r, s))
+        return turn_again(rt, r, l);
     s->row.finding = describe(rt, finding);
     COUNT(rt, mismatches);
-    if (rt->opts.fail_on_mismatch && r->row.last_seq) {
-        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, s->row.finding);
-        return;
-    }
+    if (rt->opts.fail_on_mismatch && r->row.last_seq)
+        return turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, s->row.finding);
     log_error(&rt->log, "turn", "instance is blocked; repair the code, then retry",
               "instance=%.*s why=\"%.*s\"", PAWL_FMT(r->row.id), PAWL_FMT(s->row.finding));
     s->row.state = PAWL_BLOCKED;
     stage_row_changed(s);
     r->doomed = true;
     turn_pile(rt, r, l);
+    return verdict_done();
 }
 
 pawl_str turn_missing(pawl_runtime *rt, const pawl_row *row, pawl_str version)
@@ -161,14 +146,12 @@ pawl_str turn_missing(pawl_runtime *rt, const pawl_row *row, pawl_str version)
         PAWL_FMT(row->orchestration), version.len ? " version " : "", PAWL_FMT(version));
 }
 
-void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
+struct delivered turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct stage *s = stage_of(rt, r);
     pawl_str finding = turn_missing(rt, &s->row, s->row.version);
-    if (rt->opts.cancel_missing_version) {
-        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, finding);
-        return;
-    }
+    if (rt->opts.cancel_missing_version)
+        return turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, finding);
     assert_that(s->row.state != PAWL_BLOCKED); /* it keeps saying why: nothing runs it (turn.c) */
     if (!pawl_str_eq(s->row.finding, finding) && !rt->opts.steers_only) {
         log_warn(&rt->log, "turn", "no code for this instance; it waits", "instance=%.*s",
@@ -179,6 +162,7 @@ void turn_codeless(pawl_runtime *rt, struct resident *r, struct letter *l)
     park_codeless(rt, r->row.uid);
     r->doomed = true;
     turn_pile(rt, r, l);
+    return verdict_done();
 }
 
 void turn_unpile(pawl_runtime *rt, uint64_t uid)
@@ -195,8 +179,7 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
         return;
     }
     if (rc != PAWL_OK) {
-        need_memory(idset_add(&rt->mail.piled, uid));
-        health_wait(rt, 100);
+        park_unpile(rt, uid);
         return;
     }
     struct letter *first = NULL, **end = &first;

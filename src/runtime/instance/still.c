@@ -17,7 +17,8 @@
 
 #include <stdio.h>
 
-static void refuse(pawl_runtime *rt, const struct resident *r, struct letter *l, const char *why)
+static struct delivered refuse(pawl_runtime *rt, const struct resident *r, struct letter *l,
+                               const char *why)
 {
     char text[500];
     (void)snprintf(text, sizeof(text), "instance '%.*s' %s", PAWL_FMT(r->row.id), why);
@@ -28,37 +29,36 @@ static void refuse(pawl_runtime *rt, const struct resident *r, struct letter *l,
     } else {
         letter_drop(rt, l, PAWL_CONFLICT, text);
     }
+    return verdict_done();
 }
 
-static void consume(pawl_runtime *rt, struct stage *s, struct letter *l)
+static struct delivered consume(pawl_runtime *rt, struct stage *s, struct letter *l)
 {
     if (l->stored)
         stage_drop_message(rt, s, l->mail.id);
     stage_take(s, l);
     s->unpile = true; /* what else came waits for this commit, and is looked at again */
+    return verdict_done();
 }
 
-static void steer_row(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered steer_row(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct stage *s = stage_of(rt, r);
     s->row.state = l->mail.kind == PAWL_MSG_SUSPEND ? PAWL_SUSPENDED : PAWL_PENDING;
     stage_row_changed(s);
-    consume(rt, s, l);
+    return consume(rt, s, l);
 }
 
-static void steer_history(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered steer_history(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct engine_finding finding = {0};
     enum engine_fate fate = FATE_IGNORED;
     execution *x = load_tables(rt, &r->row);
-    if (!x) {
-        turn_again(rt, r, l);
-        return;
-    }
+    if (!x)
+        return turn_again(rt, r, l);
     if (execution_last_seq(x) < r->row.last_seq) {
         execution_destroy(x);
-        refuse(rt, r, l, "has a damaged history; run pawl doctor, restore a backup");
-        return;
+        return refuse(rt, r, l, "has a damaged history; run pawl doctor, restore a backup");
     }
     struct stage *s = stage_of(rt, r);
     enum engine_outcome outcome =
@@ -67,25 +67,21 @@ static void steer_history(pawl_runtime *rt, struct resident *r, struct letter *l
     execution_destroy(x);
     if (outcome != ENGINE_WAITING || fate != FATE_APPLIED) {
         (void)stage_abort(rt, s);
-        refuse(rt, r, l,
-               outcome == ENGINE_LIMIT ? "is at the limit of its history; terminate it"
-               : fate == FATE_IGNORED && outcome == ENGINE_WAITING
-                   ? "is suspended already; retry it first"
-                   : "has just continued as new; try again");
-        return;
+        return refuse(rt, r, l,
+                      outcome == ENGINE_LIMIT ? "is at the limit of its history; terminate it"
+                      : fate == FATE_IGNORED && outcome == ENGINE_WAITING
+                          ? "is suspended already; retry it first"
+                          : "has just continued as new; try again");
     }
     if (s->row.state != PAWL_BLOCKED) /* else retry finds the event */
         s->row.state = suspended ? PAWL_SUSPENDED : PAWL_RUNNING;
     stage_row_changed(s);
-    consume(rt, s, l);
+    return consume(rt, s, l);
 }
 
-void turn_still(pawl_runtime *rt, struct resident *r, struct letter *l)
+struct delivered turn_still(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     if (r->stage)
-        letter_later(rt, l);
-    else if (r->row.last_seq)
-        steer_history(rt, r, l);
-    else
-        steer_row(rt, r, l);
+        return verdict_on(l, VERDICT_LATER);
+    return r->row.last_seq ? steer_history(rt, r, l) : steer_row(rt, r, l);
 }

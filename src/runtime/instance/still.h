@@ -3,9 +3,9 @@
 #ifndef PAWL_RUNTIME_STILL_H
 #define PAWL_RUNTIME_STILL_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
 /* SUSPEND or RESUME for an instance that cannot run now. */
-void turn_still(pawl_runtime *rt, struct resident *r, struct letter *l);
+struct delivered turn_still(pawl_runtime *rt, struct resident *r, struct letter *l);
 
 #endif

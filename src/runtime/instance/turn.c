@@ -7,8 +7,8 @@
  *                         ─▶ suspended, blocked, no code: waits as a row
  *                         ─▶ else: apply ─▶ the stage of this group
  *
- * A letter leaves here consumed by a stage (stage_take), put off (letter_later)
- * or dropped; never lost.  Nothing is durable until the group commits.
+ * A letter leaves here consumed by a stage (stage_take), dropped, or as it came with the
+ * verdict (verdict.h); never lost.  Nothing is durable until the group commits.
  */
 #include "runtime/instance/turn.h"
 
@@ -18,7 +18,6 @@
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/begin.h"
-#include "runtime/instance/defer.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/halt.h"
 #include "runtime/instance/load.h"
@@ -93,20 +92,18 @@ static pawl_status is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
 }
 
 /* Keep an event for an instance that is not there yet. */
-static void keep_for_start(pawl_runtime *rt, struct letter *l)
+static struct delivered keep_for_start(pawl_runtime *rt, struct letter *l)
 {
     pawl_str attrs = l->key.len ? key_attrs(rt, l->key) : (pawl_str){0};
     pawl_status kept = attrs.len ? is_kept(rt, l->instance, attrs) : PAWL_EMPTY;
-    if (kept != PAWL_OK && kept != PAWL_EMPTY) {
-        defer_unread(rt, l);
-        return;
-    }
+    if (kept != PAWL_OK && kept != PAWL_EMPTY)
+        return verdict_on(l, VERDICT_UNREAD);
     if (kept != PAWL_OK && mailbox_refuses(rt, NULL, 0, l))
-        return;
+        return verdict_done();
     struct stage *s = stage_bare(rt);
     if (kept == PAWL_OK) { /* answered like the first one, after this commit */
         stage_take(s, l);
-        return;
+        return verdict_done();
     }
     if (!l->stored) {
         if (!l->mail.id) /* tried again: the row may be there already */
@@ -118,6 +115,7 @@ static void keep_for_start(pawl_runtime *rt, struct letter *l)
         s->messages.items[s->messages.count - 1].attrs = attrs;
     need_memory(adopt_note(rt, l->instance));
     stage_take(s, l);
+    return verdict_done();
 }
 
 static uint32_t crashes_of(const struct letter *l)
@@ -146,7 +144,7 @@ static pawl_status is_to_start(pawl_runtime *rt, pawl_str instance)
 }
 
 /* A letter whose instance does not exist. */
-static void to_nobody(pawl_runtime *rt, struct letter *l)
+static struct delivered to_nobody(pawl_runtime *rt, struct letter *l)
 {
     if (l->request && !(l->request->args.op == PAWL_OP_RAISE && l->request->args.await_start)) {
         if (l->work_id) /* a result that met the removal of its instance */
@@ -156,17 +154,13 @@ static void to_nobody(pawl_runtime *rt, struct letter *l)
                            PAWL_FMT(l->instance));
         l->request = NULL;
         letter_drop(rt, l, PAWL_OK, "");
-        return;
+        return verdict_done();
     }
-    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && !l->uid) {
-        keep_for_start(rt, l);
-        return;
-    }
+    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && !l->uid)
+        return keep_for_start(rt, l);
     pawl_status coming = is_child_cancel(l) ? is_to_start(rt, l->instance) : PAWL_OK;
-    if (coming != PAWL_OK && coming != PAWL_EMPTY) {
-        defer_unread(rt, l);
-        return;
-    }
+    if (coming != PAWL_OK && coming != PAWL_EMPTY)
+        return verdict_on(l, VERDICT_UNREAD);
     struct stage *s = stage_bare(rt);
     if (l->uid || coming == PAWL_EMPTY) { /* it was removed: its mail goes with it */
         consume_late(rt, s, l);
@@ -179,6 +173,7 @@ static void to_nobody(pawl_runtime *rt, struct letter *l)
                                    .visible_ms = rt->now_ms + NOBODY_DELAY_MS};
         stage_take(s, l);
     }
+    return verdict_done();
 }
 
 /* OK when a raise with this key was made before, EMPTY when not; else trouble. */
@@ -194,16 +189,14 @@ static pawl_status seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
 }
 
 /* A letter for an instance that has ended. */
-static void too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     pawl_status seen = l->request ? seen_key(rt, r, l->key) : PAWL_EMPTY;
-    if (seen != PAWL_OK && seen != PAWL_EMPTY && seen != PAWL_CORRUPT) {
-        defer_unread(rt, l);
-        return;
-    }
+    if (seen != PAWL_OK && seen != PAWL_EMPTY && seen != PAWL_CORRUPT)
+        return verdict_on(l, VERDICT_UNREAD);
     if (seen == PAWL_OK) { /* it was taken before the end: the first answer again */
         stage_take(stage_bare(rt), l);
-        return;
+        return verdict_done();
     }
     if (l->request) { /* a result is told the same as when its work row is gone */
         request_refuse(l->request, l->work_id ? PAWL_LOST : PAWL_CONFLICT,
@@ -217,6 +210,7 @@ static void too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
         consume_late(rt, stage_bare(rt), l);
     else
         letter_drop(rt, l, PAWL_OK, "");
+    return verdict_done();
 }
 
 /* What the engine did with the letter, as rows. */
@@ -256,7 +250,7 @@ static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct
     stage_take(s, l);
 }
 
-static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered apply(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct stage *s = stage_of(rt, r);
     struct engine_finding finding = {0};
@@ -269,17 +263,13 @@ static void apply(pawl_runtime *rt, struct resident *r, struct letter *l)
         execution_apply(r->x, &l->mail, rt->now_ms, &s->turn, &fate, &finding);
     turn_clock_stop(rt);
     COUNT(rt, turns);
-    if (outcome != ENGINE_WAITING && outcome != ENGINE_ENDED) {
-        turn_outcome(rt, r, l, outcome, &finding);
-        return;
-    }
-    if (fate == FATE_ODD && rt->opts.fail_on_mismatch) {
-        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, pawl_s(finding.text));
-        return;
-    }
+    if (outcome != ENGINE_WAITING && outcome != ENGINE_ENDED)
+        return turn_outcome(rt, r, l, outcome, &finding);
+    if (fate == FATE_ODD && rt->opts.fail_on_mismatch)
+        return turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, pawl_s(finding.text));
     settle(rt, r, s, l, fate, &finding);
     stage_drop_consumed(rt, r, s); /* after settle: a kept letter may be consumed already */
-    turn_outcome(rt, r, NULL, outcome, &finding);
+    return turn_outcome(rt, r, NULL, outcome, &finding);
 }
 
 /* One letter at a time: for hostile runs, and after a round was refused. */
@@ -321,13 +311,14 @@ static void refuse_steer(pawl_runtime *rt, struct letter *l, const char *format,
         letter_drop(rt, l, PAWL_CONFLICT, text);
 }
 
-/* Letters that are answered without running code.  True: done with it. */
-static bool steer(pawl_runtime *rt, struct resident *r, struct letter *l)
+/* Letters that are answered without running code.  False: it is not one of them. */
+static bool steer(pawl_runtime *rt, struct resident *r, struct letter *l, struct delivered *ret)
 {
     pawl_row *row = resident_row(r);
     bool suspended = row->state == PAWL_SUSPENDED;
+    *ret = verdict_done();
     if (l->mail.kind == PAWL_MSG_TERMINATE) {
-        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_TERMINATED, l->mail.data);
+        *ret = turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_TERMINATED, l->mail.data);
         return true;
     }
     if (l->mail.kind == PAWL_MSG_CANCEL_DEADLINE) { /* of a version that cut compensations */
@@ -343,125 +334,139 @@ static bool steer(pawl_runtime *rt, struct resident *r, struct letter *l)
     return false;
 }
 
+/* It becomes a row, by `how`, if there is room in its mailbox. */
+static struct delivered keep(pawl_runtime *rt, struct resident *r, struct letter *l,
+                             void (*how)(pawl_runtime *rt, struct resident *r, struct letter *l))
+{
+    if (!mailbox_refuses(rt, NULL, resident_row(r)->uid, l))
+        how(rt, r, l);
+    return verdict_done();
+}
+
+/* Its code is in memory. */
+static struct delivered run_ready(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    if (l->mail.kind == PAWL_MSG_CANCEL && turn_is_between(r->x))
+        turn_pile(rt, r, l); /* the next execution may have something to undo */
+    else if (l->mail.kind == PAWL_MSG_SUSPEND && turn_is_between(r->x))
+        refuse_steer(rt, l, "instance '%.*s' has just continued as new; try again",
+                     PAWL_FMT(r->row.id));
+    else if (!mailbox_refuses(rt, r->x, r->row.uid, l))
+        return apply(rt, r, l);
+    return verdict_done();
+}
+
 /* Bring its code into memory and apply; or let the letter wait. */
-static void run(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered run(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     pawl_row *row = resident_row(r);
     bool parked = row->state == PAWL_BLOCKED ||
                   (row->state == PAWL_SUSPENDED && l->mail.kind != PAWL_MSG_RESUME) ||
                   (row->last_seq == 0 && !r->x);
     bool still = l->mail.kind == PAWL_MSG_SUSPEND || l->mail.kind == PAWL_MSG_RESUME;
-    if (parked && still) {
-        turn_still(rt, r, l);
-        return;
-    }
-    if (parked && !(row->state == PAWL_PENDING && l->mail.kind == PAWL_MSG_CANCEL)) {
-        if (!mailbox_refuses(rt, NULL, row->uid, l))
-            turn_pile(rt, r, l);
-        return;
-    }
-    if (parked) { /* cancelled before its code ever ran */
-        turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
-        return;
-    }
-    if (letter_is_stored_first(rt) && l->request && !l->stored && !l->work_id) {
-        if (!mailbox_refuses(rt, NULL, row->uid, l))
-            turn_store(rt, r, l);
-        return;
-    }
+    if (parked && still)
+        return turn_still(rt, r, l);
+    if (parked && !(row->state == PAWL_PENDING && l->mail.kind == PAWL_MSG_CANCEL))
+        return keep(rt, r, l, turn_pile);
+    if (parked) /* cancelled before its code ever ran */
+        return turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
+    if (letter_is_stored_first(rt) && l->request && !l->stored && !l->work_id)
+        return keep(rt, r, l, turn_store);
     struct engine_finding finding = {0};
     switch (load_execution(rt, r, &finding)) {
     case READY_OK:
-        if (l->mail.kind == PAWL_MSG_CANCEL && turn_is_between(r->x))
-            turn_pile(rt, r, l); /* the next execution may have something to undo */
-        else if (l->mail.kind == PAWL_MSG_SUSPEND && turn_is_between(r->x))
-            refuse_steer(rt, l, "instance '%.*s' has just continued as new; try again",
-                         PAWL_FMT(row->id));
-        else if (!mailbox_refuses(rt, r->x, row->uid, l))
-            apply(rt, r, l);
-        break;
+        return run_ready(rt, r, l);
     case READY_CODELESS:
         if (still)
-            turn_still(rt, r, l);
-        else if (!mailbox_refuses(rt, NULL, row->uid, l))
-            turn_codeless(rt, r, l);
-        break;
+            return turn_still(rt, r, l);
+        if (mailbox_refuses(rt, NULL, row->uid, l))
+            return verdict_done();
+        return turn_codeless(rt, r, l);
     case READY_BLOCKED:
-        turn_block(rt, r, l, &finding);
-        break;
+        return turn_block(rt, r, l, &finding);
     case READY_TROUBLE:
-        turn_again(rt, r, l);
         break;
     }
+    return turn_again(rt, r, l);
 }
 
 /* A letter for an instance that is there and may take it. */
-static void take_in(pawl_runtime *rt, struct resident *r, struct letter *l)
+static struct delivered take_in(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
+    struct delivered v;
     pawl_status seen = seen_key(rt, r, l->key);
-    if (seen == PAWL_OK)
+    if (seen == PAWL_OK) {
         stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
-    else if (seen == PAWL_CORRUPT)
-        defer_damaged(rt, l);
-    else if (seen != PAWL_EMPTY)
-        defer_unread(rt, l);
-    else if (halt_takes(rt, r, l))
-        return;
-    else if (l->mail.kind == PAWL_MSG_WAKE)
-        turn_wake(rt, r, l);
-    else if (!steer(rt, r, l))
-        run(rt, r, l);
+        return verdict_done();
+    }
+    if (seen != PAWL_EMPTY)
+        return verdict_on(l, seen == PAWL_CORRUPT ? VERDICT_DAMAGED : VERDICT_UNREAD);
+    if (halt_takes(rt, r, l, &v))
+        return v;
+    if (l->mail.kind == PAWL_MSG_WAKE)
+        return turn_wake(rt, r, l);
+    return steer(rt, r, l, &v) ? v : run(rt, r, l);
 }
 
 /* A kind written by a newer engine, or by nobody: put aside, nobody waits for it. */
-static void to_quarantine(pawl_runtime *rt, struct letter *l)
+static struct delivered to_quarantine(pawl_runtime *rt, struct letter *l)
 {
     char reason[80];
     (void)snprintf(reason, sizeof(reason), "message kind %d is not known to this version",
                    l->mail.kind);
     quarantine(rt, stage_bare(rt), l, reason);
+    return verdict_done();
 }
 
-void turn_deliver(pawl_runtime *rt, struct letter *l)
+/* It ended the process too often. */
+static struct delivered block_poison(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
-    if (l->mail.kind == PAWL_MSG_QUEUE_PUSH && rt->queue_cache) {
-        queue_deliver(rt, l);
-        return;
-    }
-    if (l->mail.kind < PAWL_MSG_START || l->mail.kind > PAWL_MSG_WAKE) {
-        to_quarantine(rt, l);
-        return;
-    }
-    turn_clock_blame(rt, l->work_id ? l->work_id : l->stored ? l->mail.id : 0);
-    if (l->mail.kind == PAWL_MSG_START) {
-        begin_deliver(rt, l);
-        return;
-    }
-    struct resident *r = NULL;
-    enum load_result found = load_row(rt, l->uid, l->instance, &r);
-    if (found == LOAD_TROUBLE) {
-        defer_unread(rt, l);
-    } else if (found == LOAD_DAMAGED) {
-        defer_damaged(rt, l);
-    } else if (found == LOAD_NONE) {
-        to_nobody(rt, l);
-    } else if (must_wait_its_turn(rt, r, l)) {
-        letter_later(rt, l);
-    } else if (pawl_state_is_terminal(resident_row(r)->state)) {
-        too_late(rt, r, l);
-    } else if (!is_our_child(resident_row(r), l)) {
+    struct engine_finding why = {0};
+    (void)snprintf(why.text, sizeof(why.text),
+                   "poison: message %llu ended the process %u times; repair the code, then retry",
+                   (unsigned long long)l->mail.id, crashes_of(l));
+    return turn_block(rt, r, l, &why);
+}
+
+/* Its instance is there. */
+static struct delivered deliver_to(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    if (must_wait_its_turn(rt, r, l))
+        return verdict_on(l, VERDICT_LATER);
+    if (pawl_state_is_terminal(resident_row(r)->state))
+        return too_late(rt, r, l);
+    if (!is_our_child(resident_row(r), l)) {
         consume_late(rt, stage_bare(rt), l);
-    } else if (crashes_of(l) >= rt->opts.max_attempts && l->stored) {
-        struct engine_finding why = {0};
-        (void)snprintf(
-            why.text, sizeof(why.text),
-            "poison: message %llu ended the process %u times; repair the code, then retry",
-            (unsigned long long)l->mail.id, crashes_of(l));
-        turn_block(rt, r, l, &why);
-    } else if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED &&
-               redelivery_was_taken(rt, r, l->mail.id)) {
-        consume_late(rt, stage_of(rt, r), l);
-    } else {
-        take_in(rt, r, l);
+        return verdict_done();
     }
+    if (crashes_of(l) >= rt->opts.max_attempts && l->stored)
+        return block_poison(rt, r, l);
+    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && redelivery_was_taken(rt, r, l->mail.id)) {
+        consume_late(rt, stage_of(rt, r), l);
+        return verdict_done();
+    }
+    return take_in(rt, r, l);
+}
+
+struct delivered turn_deliver(pawl_runtime *rt, struct letter *l)
+{
+    if (l->mail.kind == PAWL_MSG_QUEUE_PUSH && rt->queue_cache)
+        return queue_deliver(rt, l);
+    if (l->mail.kind < PAWL_MSG_START || l->mail.kind > PAWL_MSG_WAKE)
+        return to_quarantine(rt, l);
+    turn_clock_blame(rt, l->work_id ? l->work_id : l->stored ? l->mail.id : 0);
+    if (l->mail.kind == PAWL_MSG_START)
+        return begin_deliver(rt, l);
+    struct resident *r = NULL;
+    switch (load_row(rt, l->uid, l->instance, &r)) {
+    case LOAD_OK:
+        return deliver_to(rt, r, l);
+    case LOAD_NONE:
+        return to_nobody(rt, l);
+    case LOAD_DAMAGED:
+        return verdict_on(l, VERDICT_DAMAGED);
+    case LOAD_TROUBLE:
+        break;
+    }
+    return verdict_on(l, VERDICT_UNREAD);
 }

@@ -6,10 +6,10 @@
 #ifndef PAWL_RUNTIME_TURN_H
 #define PAWL_RUNTIME_TURN_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
-/* Deliver a letter to its instance; takes ownership. */
-void turn_deliver(pawl_runtime *rt, struct letter *l);
+/* Deliver a letter to its instance, or to its queue. */
+struct delivered turn_deliver(pawl_runtime *rt, struct letter *l);
 
 /* Crashes counted in `attempt` of a message row; looks for nobody are counted above them. */
 #define TURN_LOOKS_SHIFT 16

@@ -47,12 +47,15 @@
 #include <sched.h>
 
 #define FETCH_AT_ONCE 1000
-#define FETCH_PASSES  8 /* so many at most without a fetch, however many letters are at hand */
+#define FETCH_PASSES  8   /* so many at most without a fetch, however many letters are at hand */
+#define UNREAD_MS     100 /* before the next pass, when the store did not answer */
+#define ALONE_MS      50  /* when memory or the store failed in a turn */
 #define GROUP_BYTES   (16 << 20)  /* strings staged in one commit */
 #define GROUP_KEPT    (512 << 10) /* of that memory, for the next */
 
-/* Due messages of the store become letters. */
-static void fetch_messages(pawl_runtime *rt)
+/* Due messages of the store become letters.  False: they lie there, and what comes now must not
+ * overtake them. */
+static bool fetch_messages(pawl_runtime *rt)
 {
     pawl_message_list list;
     pawl_error err;
@@ -62,10 +65,7 @@ static void fetch_messages(pawl_runtime *rt)
         store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK) {
         health_unread(rt, &err);
-        /* What comes now must not overtake what lies there; but damage does not pass, and
-         * would hold up everybody for ever. */
-        rt->items.hold = rc != PAWL_CORRUPT;
-        return;
+        return rc == PAWL_CORRUPT; /* does not pass, and would hold up everybody for ever */
     }
     rt->due.fetch_messages = list.count == FETCH_AT_ONCE;
     bool lay = rt->due.mail_lies;
@@ -79,10 +79,11 @@ static void fetch_messages(pawl_runtime *rt)
     }
     if (lay && !rt->due.mail_lies)
         coming_fetched(rt);
+    return true;
 }
 
-/* Has the time come for something that lies in the store? */
-static void look_at_clock(pawl_runtime *rt)
+/* Has the time come for something that lies in the store?  False: it does not say. */
+static bool look_at_clock(pawl_runtime *rt)
 {
     if (rt->now_ms < rt->due.looked_ms) { /* it was set back: what was due then is due again */
         rt->due.looked_ms = rt->now_ms;
@@ -98,9 +99,10 @@ static void look_at_clock(pawl_runtime *rt)
         if (rt->queue_cache)
             rt->queue_cache->look_due = true;
     }
+    bool fetched = true;
     if (rt->due.fetch_messages &&
         (letter_count(rt) < FETCH_AT_ONCE || ++rt->due.passes_unfetched >= FETCH_PASSES))
-        fetch_messages(rt);
+        fetched = fetch_messages(rt);
     hold_due_look(rt);
     if (rt->due.look_deadlines)
         overdue_look(rt);
@@ -109,21 +111,52 @@ static void look_at_clock(pawl_runtime *rt)
     if (UNLIKELY(once_waits(rt)))
         once_look(rt);
     lease_look(rt);
+    return fetched;
 }
 
-static void take_item(pawl_runtime *rt, struct item *item)
+/* ---- Delivering ------------------------------------------------------------------- */
+
+/* Carry out the verdict on a letter.  True: nothing more may enter this group. */
+static bool carry_out(pawl_runtime *rt, struct delivered v)
+{
+    switch (v.kind) {
+    case VERDICT_DONE:
+        return false;
+    case VERDICT_DAMAGED:
+        letter_drop(rt, v.letters, PAWL_CORRUPT,
+                    "stored rows of this instance are damaged; run pawl doctor, restore a backup");
+        return false;
+    case VERDICT_LATER:
+        letter_later(rt, v.letters);
+        return false;
+    case VERDICT_FIRST:
+        break;
+    case VERDICT_UNREAD:
+        health_wait(rt, UNREAD_MS);
+        break;
+    case VERDICT_ALONE:
+        health_wait(rt, ALONE_MS);
+        break;
+    }
+    for (struct letter *l = v.letters, *next; l; l = next) {
+        next = l->next;
+        if (v.kind == VERDICT_ALONE && !l->tries)
+            l->tries = 1; /* alone from now on; only refusals count */
+        letter_later(rt, l);
+    }
+    return true;
+}
+
+static enum verdict_kind act(pawl_runtime *rt, struct item *item)
 {
     switch (item->kind) {
     case ITEM_REQUEST:
         owed_take(rt, item);
-        request_handle(rt, (struct request *)(void *)item);
-        break;
+        return request_handle(rt, (struct request *)(void *)item);
     case ITEM_JOB:
-        job_done(rt, (struct job *)(void *)item);
-        break;
+        return job_done(rt, (struct job *)(void *)item);
     case ITEM_LEASE:
-        lease_handle(rt, item);
-        break;
+        return lease_handle(rt, item);
     case ITEM_QUEUE:
         owed_take(rt, item);
         queue_handle(rt, (struct queue_req *)(void *)item);
@@ -132,12 +165,24 @@ static void take_item(pawl_runtime *rt, struct item *item)
         withdraw_handle(rt, item);
         break;
     }
+    return VERDICT_DONE;
+}
+
+/* Act on the next item.  True: it comes again first, and nothing more may enter this group. */
+static bool take_item(pawl_runtime *rt, struct item *item)
+{
+    enum verdict_kind kind = act(rt, item);
+    if (kind == VERDICT_DONE)
+        return false;
+    assert_that(kind == VERDICT_FIRST);
+    items_put_off(rt, item);
+    return true;
 }
 
 static bool is_full(const pawl_runtime *rt)
 {
-    return rt->items.hold || stage_count(rt) >= rt->opts.group_limit ||
-           arena_bytes(&rt->group_mem) >= GROUP_BYTES || queue_is_full(rt);
+    return stage_count(rt) >= rt->opts.group_limit || arena_bytes(&rt->group_mem) >= GROUP_BYTES ||
+           queue_is_full(rt);
 }
 
 /* Must it stay behind a letter: a request that was made before it, or one that goes to the instance by
@@ -158,36 +203,34 @@ static void take_left_over(pawl_runtime *rt)
 {
     if (!rt->items.left_over)
         return;
-    bool held = rt->items.hold;
-    while (rt->items.first && !is_full(rt)) {
+    for (bool closed = false; rt->items.first && !closed && !is_full(rt);) {
         const struct request *req = (const struct request *)(const void *)rt->items.first;
         bool at_once = rt->items.first->kind == ITEM_REQUEST && request_acts_at_once(req);
         if (at_once && is_behind(rt, req))
             break;
-        take_item(rt, items_next(rt));
+        closed = take_item(rt, items_next(rt)); /* for these: it waits for a letter at hand */
     }
-    rt->items.hold = held; /* put off again: it waits for a letter that is at hand */
 }
 
-/* Deliver letters, and items as they came, until the group is full. */
-static void fill_group(pawl_runtime *rt)
+/* Deliver letters, and items as they came, until the group is full or closed. */
+static void fill_group(pawl_runtime *rt, bool closed)
 {
-    take_left_over(rt);
-    while (!is_full(rt)) {
+    if (!closed)
+        take_left_over(rt);
+    while (!closed && !is_full(rt)) {
         struct letter *l = letter_next(rt);
         struct item *item = l ? NULL : items_next(rt);
         if (l)
-            turn_deliver(rt, l);
+            closed = carry_out(rt, turn_deliver(rt, l));
         else if (item)
-            take_item(rt, item);
+            closed = take_item(rt, item);
         else
             break;
     }
     rt->items.left_over = rt->items.first != NULL;
     if (UNLIKELY(rt->opts.paranoid))
-        paranoid_look(rt);
+        (void)carry_out(rt, paranoid_look(rt));
     letter_back_later(rt);
-    rt->items.hold = false;
 }
 
 /* Give others the processor while more arrives, and until nothing did for `patience_us`;
@@ -249,17 +292,21 @@ static int pass(pawl_runtime *rt)
     coming_pass(rt);
     rt->now_ms = rt_now(rt);
     park_look(rt);
-    if (park_has_piled(rt)) /* newer mail must not overtake it */
+    if (park_has_piled(rt)) { /* it could not be read, and newer mail must not overtake it */
+        health_wait(rt, UNREAD_MS);
         return 0;
+    }
     worker_look(rt);
     if (UNLIKELY(health_is_full(rt)))
         (void)health_no_room(rt);
-    bool mended = mend_look(rt);
+    bool unread = false, mended = mend_look(rt, &unread);
+    if (unread)
+        health_wait(rt, UNREAD_MS);
     if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
-        look_at_clock(rt);
+        bool fetched = look_at_clock(rt);
         queue_look(rt);
         felling_look(rt);
-        fill_group(rt);
+        fill_group(rt, !fetched);
         if (stage_count(rt) < rt->opts.group_limit)
             retain_look(rt);
         queue_seal(rt);
@@ -371,7 +418,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     rt->now_ms = rt_now(rt);
     queue_look(rt);
-    fill_group(rt);
+    fill_group(rt, false);
     queue_seal(rt);
     (void)group_commit(rt);
     health_look(rt);

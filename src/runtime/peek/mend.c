@@ -10,7 +10,6 @@
 #include "runtime/peek/mend.h"
 
 #include "runtime/core/due.h"
-#include "runtime/core/health.h"
 #include "runtime/core/hold.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/load.h"
@@ -190,7 +189,7 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
     return ok;
 }
 
-bool mend_look(pawl_runtime *rt)
+bool mend_look(pawl_runtime *rt, bool *retunread)
 {
     size_t n = rt->peek.mend.count;
     if (!n)
@@ -199,7 +198,7 @@ bool mend_look(pawl_runtime *rt)
     idset_list(&rt->peek.mend, uids);
     for (size_t i = 0; i < n && stage_count(rt) < rt->opts.group_limit; i++) {
         if (!mend_one(rt, uids[i])) {
-            health_wait(rt, 100);
+            *retunread = true;
             break;
         }
         idset_remove(&rt->peek.mend, uids[i]);

@@ -27,8 +27,8 @@ pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr);
  * in memory, so the store may hand it out. */
 void mend_failed(pawl_runtime *rt, const struct stage *s);
 /* Stage what is missing for the instances remembered.  True: this pass mends, and does
- * nothing else. */
-bool mend_look(pawl_runtime *rt);
+ * nothing else.  *retunread: the store did not answer for one of them. */
+bool mend_look(pawl_runtime *rt, bool *retunread);
 void mend_open(pawl_runtime *rt);
 void mend_close(pawl_runtime *rt);
 

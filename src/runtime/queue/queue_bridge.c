@@ -37,25 +37,22 @@ static pawl_status cached_for(pawl_runtime *rt, pawl_str name, struct cached_que
 }
 
 /* Its queue is damaged: the letter, and nobody else, waits. */
-static void wait_for_queue(pawl_runtime *rt, struct letter *l, pawl_str queue)
+static struct delivered wait_for_queue(pawl_runtime *rt, struct letter *l, pawl_str queue)
 {
     struct cached_queue *s = cached_find(rt->queue_cache, queue);
     back_off_start(rt, &s->due);
     hold_letter(rt, l, rt->now_ms + (s->due.until_ms - rt_mono(rt)));
+    return verdict_done();
 }
 
-void queue_deliver(pawl_runtime *rt, struct letter *l)
+struct delivered queue_deliver(pawl_runtime *rt, struct letter *l)
 {
     struct cached_queue *s;
     pawl_status why = cached_for(rt, l->mail.name, &s);
-    if (why == PAWL_CORRUPT) {
-        wait_for_queue(rt, l, l->mail.name);
-        return;
-    }
-    if (why != PAWL_OK) {
-        letter_later(rt, l);
-        return;
-    }
+    if (why == PAWL_CORRUPT)
+        return wait_for_queue(rt, l, l->mail.name);
+    if (why != PAWL_OK)
+        return verdict_on(l, VERDICT_LATER);
     pawl_queue_item item = {.data = l->mail.data,
                             .priority = pawl_json_int(l->mail.attrs, "/priority", 0),
                             .delay_ms = pawl_json_int(l->mail.attrs, "/delay_ms", 0)};
@@ -65,6 +62,7 @@ void queue_deliver(pawl_runtime *rt, struct letter *l)
     stage_drop_message(rt, stage, l->mail.id);
     stage_take(stage, l); /* the item may lie in it until the commit */
     RT_POINT(rt, "queue.delivered");
+    return verdict_done();
 }
 
 /* ---- Bound queues ------------------------------------------------------------------ */
@@ -159,21 +157,18 @@ static pawl_status bury_start(pawl_runtime *rt, const struct letter *l)
     return PAWL_OK;
 }
 
-void queue_start_taken(pawl_runtime *rt, struct letter *l, bool twin)
+struct delivered queue_start_taken(pawl_runtime *rt, struct letter *l, bool twin)
 {
     pawl_status rc = twin ? PAWL_OK : bury_start(rt, l);
-    if (rc == PAWL_CORRUPT) {
-        wait_for_queue(rt, l, queue_of(rt, l));
-        return;
-    }
-    if (rc != PAWL_OK) {
-        letter_later(rt, l);
-        return;
-    }
+    if (rc == PAWL_CORRUPT)
+        return wait_for_queue(rt, l, queue_of(rt, l));
+    if (rc != PAWL_OK)
+        return verdict_on(l, VERDICT_LATER);
     struct stage *stage = queue_stage(rt);
     stage_drop_message(rt, stage, l->mail.id);
     stage_take(stage, l);
     RT_POINT(rt, "queue.taken");
+    return verdict_done();
 }
 
 void queue_start_bound(pawl_runtime *rt, struct cached_queue *s)

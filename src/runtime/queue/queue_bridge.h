@@ -3,17 +3,17 @@
 #ifndef PAWL_RUNTIME_QUEUE_BRIDGE_H
 #define PAWL_RUNTIME_QUEUE_BRIDGE_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 #include "runtime/queue/queue_cache.h"
 
 /* A push recorded by an orchestration (PAWL_MSG_QUEUE_PUSH). */
-void queue_deliver(pawl_runtime *rt, struct letter *l);
+struct delivered queue_deliver(pawl_runtime *rt, struct letter *l);
 /* What whoever binds a queue so should know; empty: nothing.  Any thread. */
 pawl_str queue_bound_warning(pawl_runtime *rt, const pawl_queue_config *c, pawl_mem *mem);
 /* A start that a bound queue sent. */
 bool queue_sent(pawl_runtime *rt, const struct letter *l);
 /* Its id exists already: `twin`, it was delivered twice; else the message is a dead letter. */
-void queue_start_taken(pawl_runtime *rt, struct letter *l, bool twin);
+struct delivered queue_start_taken(pawl_runtime *rt, struct letter *l, bool twin);
 /* Each message of a bound queue becomes a start, in the commit that takes it out. */
 void queue_start_bound(pawl_runtime *rt, struct cached_queue *s);
 

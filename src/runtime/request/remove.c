@@ -10,7 +10,6 @@
 
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
-#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
@@ -173,23 +172,21 @@ void remove_answer(pawl_runtime *rt, struct request *req, const pawl_reply *repl
     due_purge(rt);
 }
 
-void remove_handle(pawl_runtime *rt, struct request *req)
+enum verdict_kind remove_handle(pawl_runtime *rt, struct request *req)
 {
     struct resident *r = NULL;
     enum load_result found = load_row(rt, 0, pawl_s(req->args.instance), &r);
     if (found == LOAD_NONE) {
         request_refuse(req, PAWL_NOT_FOUND, "instance '%s' does not exist", req->args.instance);
-        return;
+        return VERDICT_DONE;
     }
     if (found != LOAD_OK) {
         request_refuse(req, PAWL_UNAVAILABLE, "instance '%s' could not be read; try again",
                        req->args.instance);
-        return;
+        return VERDICT_DONE;
     }
-    if (r->stage) {
-        items_put_off(rt, &req->item);
-        return;
-    }
+    if (r->stage)
+        return VERDICT_FIRST;
     struct tree tree = {0};
     pawl_row root = r->row;
     root.id = arena_dup(&rt->group_mem, root.id);
@@ -206,7 +203,7 @@ void remove_handle(pawl_runtime *rt, struct request *req)
     } else if (tree.trouble == PAWL_LIMIT) {
         felling_begin(rt, &root, req, req->args.force, &(pawl_reply){.status = PAWL_OK});
     } else if (any_staged(rt, &tree)) {
-        items_put_off(rt, &req->item);
+        return VERDICT_FIRST;
     } else if (!remove_tree(rt, &tree)) {
         request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
     } else {
@@ -214,6 +211,7 @@ void remove_handle(pawl_runtime *rt, struct request *req)
         count_tree(&tree, &reply);
         remove_answer(rt, req, &reply);
     }
+    return VERDICT_DONE;
 }
 
 /* ---- Prune ------------------------------------------------------------------------ */

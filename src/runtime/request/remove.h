@@ -3,9 +3,9 @@
 #ifndef PAWL_RUNTIME_REMOVE_H
 #define PAWL_RUNTIME_REMOVE_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
-void remove_handle(pawl_runtime *rt, struct request *req);
+enum verdict_kind remove_handle(pawl_runtime *rt, struct request *req);
 void prune_handle(pawl_runtime *rt, struct request *req);
 /* Stage the removal of finished trees on one page of instances, those below *cursor (0: from
  * the newest), of up to `limit` instances or one tree more.  *cursor is where to go on, 0 at the

@@ -11,7 +11,6 @@
 #include "base/limits.h"
 #include "base/rand.h"
 #include "runtime/core/health.h"
-#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/load.h"
@@ -91,29 +90,27 @@ static void forgive(pawl_runtime *rt, struct stage *s, const pawl_message_list *
     }
 }
 
-static void retry(pawl_runtime *rt, struct request *req)
+static enum verdict_kind retry(pawl_runtime *rt, struct request *req)
 {
     struct resident *r = NULL;
     enum load_result found = load_row(rt, 0, pawl_s(req->args.instance), &r);
     if (found == LOAD_NONE) {
         request_refuse(req, PAWL_NOT_FOUND, "instance '%s' does not exist", req->args.instance);
-        return;
+        return VERDICT_DONE;
     }
     if (found == LOAD_TROUBLE || found == LOAD_DAMAGED) {
         request_refuse(req, found == LOAD_DAMAGED ? PAWL_CORRUPT : PAWL_UNAVAILABLE,
                        found == LOAD_DAMAGED
                            ? "the stored row of this instance is damaged; run pawl doctor"
                            : "the store did not answer; try again");
-        return;
+        return VERDICT_DONE;
     }
-    if (r->stage) { /* mail that waits for it was just looked at */
-        items_put_off(rt, &req->item);
-        return;
-    }
+    if (r->stage) /* mail that waits for it was just looked at */
+        return VERDICT_FIRST;
     if (r->row.state != PAWL_BLOCKED) {
         request_refuse(req, PAWL_CONFLICT, "instance '%s' is %s, not blocked", req->args.instance,
                        pawl_state_name(r->row.state));
-        return;
+        return VERDICT_DONE;
     }
     pawl_message_list waiting;
     pawl_error err;
@@ -123,7 +120,7 @@ static void retry(pawl_runtime *rt, struct request *req)
                                   &err) != PAWL_OK) {
         execution_destroy(x);
         request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
-        return;
+        return VERDICT_DONE;
     }
     struct stage *s = stage_of(rt, r);
     s->row.state = !s->row.last_seq         ? PAWL_PENDING
@@ -135,6 +132,7 @@ static void retry(pawl_runtime *rt, struct request *req)
     s->unpile = true;
     forgive(rt, s, &waiting);
     stage_answer(s, req);
+    return VERDICT_DONE;
 }
 
 bool request_acts_at_once(const struct request *req)
@@ -144,7 +142,7 @@ bool request_acts_at_once(const struct request *req)
            req->args.op != PAWL_OP_SUSPEND && req->args.op != PAWL_OP_RESUME;
 }
 
-void request_handle(pawl_runtime *rt, struct request *req)
+enum verdict_kind request_handle(pawl_runtime *rt, struct request *req)
 {
     switch (req->args.op) {
     case PAWL_OP_START:
@@ -166,19 +164,16 @@ void request_handle(pawl_runtime *rt, struct request *req)
         steer(rt, req, PAWL_MSG_RESUME, "");
         break;
     case PAWL_OP_RETRY:
-        retry(rt, req);
-        break;
+        return retry(rt, req);
     case PAWL_OP_REMOVE:
-        remove_handle(rt, req);
-        break;
+        return remove_handle(rt, req);
     case PAWL_OP_PRUNE:
         prune_handle(rt, req);
         break;
     case PAWL_OP_COMPLETE:
-        by_token_complete(rt, req);
-        break;
+        return by_token_complete(rt, req);
     case PAWL_OP_HEARTBEAT:
-        by_token_heartbeat(rt, req);
-        break;
+        return by_token_heartbeat(rt, req);
     }
+    return VERDICT_DONE;
 }

@@ -2,7 +2,6 @@
 /* runtime/work/by_token.c -- see by_token.h. */
 #include "runtime/work/by_token.h"
 
-#include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/token.h"
@@ -20,18 +19,20 @@ static bool is_token_of(struct job *job, const char *token)
     return job && atomic_load(&job->has_token) && strcmp(job->token, token) == 0;
 }
 
-/* The row a token speaks of; false: the request was refused (nobody waits), or put off. */
-static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
+/* The row a token speaks of; false: the request was answered or refused, or comes again (*retwhy). */
+static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret,
+                         enum verdict_kind *retwhy)
 {
     const char *token = req->args.name ? req->args.name : "";
     uint64_t id = token_work(token);
     pawl_work_list list = {0};
     pawl_error err;
+    *retwhy = VERDICT_DONE;
     arena_reset(&rt->load_mem);
     pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
     bool found = rc == PAWL_OK && list.count == 1;
     if (found && stage_has_work(rt, id)) { /* leased out, given back or failed in this group */
-        items_put_off(rt, &req->item);
+        *retwhy = VERDICT_FIRST;
         return false;
     }
     bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
@@ -52,34 +53,38 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret)
     return false;
 }
 
-void by_token_complete(pawl_runtime *rt, struct request *req)
+enum verdict_kind by_token_complete(pawl_runtime *rt, struct request *req)
 {
     pawl_work w;
-    if (!row_of_token(rt, req, &w))
-        return;
+    enum verdict_kind why;
+    if (!row_of_token(rt, req, &w, &why))
+        return why;
     crew_freed(rt, w.id);
     pawl_str result = arena_dup(&rt->group_mem, req->args.data);
     if (!req->args.failed) {
         attempt_completed(rt, &w, result, false, req);
-        return;
+        return VERDICT_DONE;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
     (void)attempt_failed(rt, &w, &p, result, req->args.final ? ATTEMPT_FINAL : ATTEMPT_ERROR, false,
                          req);
+    return VERDICT_DONE;
 }
 
-void by_token_heartbeat(pawl_runtime *rt, struct request *req)
+enum verdict_kind by_token_heartbeat(pawl_runtime *rt, struct request *req)
 {
     pawl_work w;
-    if (!row_of_token(rt, req, &w))
-        return;
+    enum verdict_kind why;
+    if (!row_of_token(rt, req, &w, &why))
+        return why;
     struct job *job = job_find(rt, w.id);
     if (job) {
         atomic_store(&job->beat_ms, rt_mono(rt));
         request_answer(req, &(pawl_reply){.status = PAWL_OK});
-        return;
+        return VERDICT_DONE;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
     int64_t at = lease_deadline(&p, &w, w.lock_token, rt->now_ms, w.lock_until_ms);
     stage_answer(attempt_move_deadline(rt, &w, at, 0), req);
+    return VERDICT_DONE;
 }

@@ -3,10 +3,10 @@
 #ifndef PAWL_RUNTIME_BY_TOKEN_H
 #define PAWL_RUNTIME_BY_TOKEN_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
 /* PAWL_OP_COMPLETE and PAWL_OP_HEARTBEAT; take ownership. */
-void by_token_complete(pawl_runtime *rt, struct request *req);
-void by_token_heartbeat(pawl_runtime *rt, struct request *req);
+enum verdict_kind by_token_complete(pawl_runtime *rt, struct request *req);
+enum verdict_kind by_token_heartbeat(pawl_runtime *rt, struct request *req);
 
 #endif

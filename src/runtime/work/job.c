@@ -5,7 +5,6 @@
 #include "runtime/core/health.h"
 #include "runtime/core/hold.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
 #include "runtime/work/attempt.h"
@@ -132,12 +131,9 @@ static bool is_being_decided(const pawl_runtime *rt, const struct job *job)
     return !job->given_up && matters && stage_has_work(rt, job->work.id);
 }
 
-void job_done(pawl_runtime *rt, struct job *job)
+/* What becomes of the attempt. */
+static void decide(pawl_runtime *rt, struct job *job)
 {
-    if (is_being_decided(rt, job)) {
-        items_put_off(rt, &job->item);
-        return;
-    }
     if (!job->given_up && (job->verdict == JOB_BEGINS || job->verdict == JOB_UNBEGUN)) {
         once_item(rt, job);
         return;
@@ -180,6 +176,14 @@ void job_done(pawl_runtime *rt, struct job *job)
     }
 }
 
+enum verdict_kind job_done(pawl_runtime *rt, struct job *job)
+{
+    if (is_being_decided(rt, job))
+        return VERDICT_FIRST;
+    decide(rt, job);
+    return VERDICT_DONE;
+}
+
 void job_withdraw(pawl_runtime *rt, uint64_t work_id)
 {
     struct job *job = job_find(rt, work_id);
@@ -207,7 +211,7 @@ static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout,
         verdict->unfused = job->unfused;
         verdict->result = result;
         verdict->result_len = strlen(result);
-        job_done(rt, verdict);
+        decide(rt, verdict);
     } else { /* decided all the same; begun once more if the commit fails too */
         job_free(verdict);
         free(result);

@@ -15,7 +15,7 @@
 #ifndef PAWL_RUNTIME_JOB_H
 #define PAWL_RUNTIME_JOB_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
 /* True when the row about to be inserted goes straight into memory. */
 bool job_admit(pawl_runtime *rt, const pawl_work *w);
@@ -23,8 +23,8 @@ bool job_admit(pawl_runtime *rt, const pawl_work *w);
 void job_take(pawl_runtime *rt, const pawl_work *w);
 /* Fetch free work while there is room. */
 void job_fetch(pawl_runtime *rt);
-/* A worker is done with it. */
-void job_done(pawl_runtime *rt, struct job *job);
+/* A worker is done with it.  DONE or FIRST. */
+enum verdict_kind job_done(pawl_runtime *rt, struct job *job);
 /* The same, and nobody wants the result. */
 void job_drop(pawl_runtime *rt, struct job *job);
 /* The row is gone: tell the activity, ignore its result. */

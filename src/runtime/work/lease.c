@@ -12,7 +12,6 @@
 #include "runtime/core/figures.h"
 #include "runtime/core/health.h"
 #include "runtime/core/hold.h"
-#include "runtime/core/items.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
@@ -156,29 +155,27 @@ static pawl_status row_of(pawl_runtime *rt, const char *token, pawl_work *ret, p
                                                                                   : PAWL_LOST;
 }
 
-static void change_row(pawl_runtime *rt, struct lease_call *q)
+static enum verdict_kind change_row(pawl_runtime *rt, struct lease_call *q)
 {
     pawl_work w;
     pawl_error err = {0};
     pawl_status rc = row_of(rt, q->token, &w, &err);
     if (rc == PAWL_NOT_FOUND && q->op == LEASE_EXTEND) {
         answer(q, &(pawl_worker_reply){.status = PAWL_OK, .cancelled = true});
-        return;
+        return VERDICT_DONE;
     }
     if (rc == PAWL_LOST || rc == PAWL_NOT_FOUND) {
         refuse(q, PAWL_LOST,
                "the lease was lost: the work was completed, cancelled, timed out, or given to "
                "another worker");
-        return;
+        return VERDICT_DONE;
     }
     if (rc != PAWL_OK) {
         refuse(q, rc, err.text);
-        return;
+        return VERDICT_DONE;
     }
-    if (stage_has_work(rt, w.id)) {
-        items_put_off(rt, &q->item);
-        return;
-    }
+    if (stage_has_work(rt, w.id))
+        return VERDICT_FIRST;
     struct stage *s;
     q->reply = (pawl_worker_reply){.status = PAWL_OK};
     if (q->op == LEASE_EXTEND) {
@@ -191,6 +188,7 @@ static void change_row(pawl_runtime *rt, struct lease_call *q)
         s = put_row(rt, NULL, &w, NULL, 0);
     }
     s->lease = q;
+    return VERDICT_DONE;
 }
 
 #define POLL_BYTES ((size_t)4 << 20) /* of inputs in one answer; one may be larger */
@@ -309,20 +307,15 @@ static void poll_wait(pawl_runtime *rt, struct lease_call *q)
     rt->leases.polls_end = &q->next;
 }
 
-static void poll(pawl_runtime *rt, struct lease_call *q)
-{
-    crew_polled(rt, q);
-    if (!try_poll(rt, q))
-        poll_wait(rt, q);
-}
-
-void lease_handle(pawl_runtime *rt, struct item *item)
+enum verdict_kind lease_handle(pawl_runtime *rt, struct item *item)
 {
     struct lease_call *q = (struct lease_call *)(void *)item;
     if (q->op != LEASE_POLL)
-        change_row(rt, q);
-    else
-        poll(rt, q);
+        return change_row(rt, q);
+    crew_polled(rt, q);
+    if (!try_poll(rt, q))
+        poll_wait(rt, q);
+    return VERDICT_DONE;
 }
 
 void lease_look(pawl_runtime *rt)

@@ -15,7 +15,7 @@
 #define PAWL_RUNTIME_LEASE_H
 
 #include "pawl/worker.h"
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
 enum lease_op { LEASE_POLL, LEASE_EXTEND, LEASE_ABANDON };
 
@@ -41,7 +41,7 @@ struct lease_call {
 };
 
 /* A poll, an extension or a return arrived; takes ownership. */
-void lease_handle(pawl_runtime *rt, struct item *item);
+enum verdict_kind lease_handle(pawl_runtime *rt, struct item *item);
 /* Waiting polls: look for work if some may have appeared, answer those whose time is over. */
 void lease_look(pawl_runtime *rt);
 /* The poll that calls back with `arg` gets nothing any more. */
