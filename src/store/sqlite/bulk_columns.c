@@ -2,9 +2,10 @@
 /*
  * store/sqlite/bulk_columns.c -- what the columns of our arrays are (bulk.c).
  *
- * The numbers are places in the list of columns beside each function's name in
+ * Each function is a switch over the columns of a list (store/sql/columns.h), whose names are in
  * bulk_tables, at the end.  Strings are lent: the rows outlive the statement.
  */
+#include "store/sql/fields.h"
 #include "store/sqlite/bulk.h"
 #include "store/sqlite/sum.h"
 
@@ -42,46 +43,46 @@ static NOINLINE void give_entry_sum(sqlite3_context *ctx, const pawl_queue_entry
     give_id(ctx, sum_join(e->bytes, sum_entry(e)));
 }
 
+/* A case of the switch: hand the value of a column to SQLite.  `sum` and `entries` do it for the
+ * columns that have more to do, with variables `ctx` and `r`. */
+/* clang-format off */
+#define GIVE(place, use, type, column) case place: GIVE_##type(SQL_VALUE_##use(column)); break;
+#define GIVE_PRIMARY(v)  give_id(ctx, v)
+#define GIVE_ID(v)       give_id(ctx, v)
+#define GIVE_I64(v)      sqlite3_result_int64(ctx, v)
+#define GIVE_U32(v)      sqlite3_result_int64(ctx, v)
+#define GIVE_INT(v)      sqlite3_result_int(ctx, v)
+#define GIVE_STATE(v)    sqlite3_result_int(ctx, (int)(v))
+#define GIVE_TEXT(v)     give_text(ctx, v)
+#define GIVE_NAME(v)     give_text(ctx, v)
+#define GIVE_BYTES(v)    give_bytes(ctx, v)
+#define GIVE_IDS(v)      give_lock_entries(ctx, r)
+#define GIVE_SUM(v)      give_row_sum(ctx, uid, r)
+#define GIVE_JOINED(v)   give_joined(ctx, r)
+
+#define GIVE_ROW(position, use, type, column, note)   GIVE(ROW_##column, use, type, column)
+#define GIVE_HEAD(position, use, type, column, note)  GIVE(HEAD_##column, use, type, column)
+#define GIVE_EVENT(position, use, type, column, note) GIVE(EVENT_##column, use, type, column)
+#define GIVE_ENTRY(position, use, type, column, note) GIVE(ENTRY_##column, use, type, column)
+#define GIVE_LOCK(position, use, type, column, note)  GIVE(LOCK_##column, use, type, column)
+#define GIVE_CHANGE(position, use, type, column, note)                                             \
+    SQL_CHANGED(GIVE_CHANGE_, position, use, type, column)
+#define GIVE_CHANGE_(position, use, type, column, note) GIVE(CHANGE_##column, use, type, column)
+/* clang-format on */
+
 static int event_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
     const struct pending_event *p = bulk_row(cursor);
-    const pawl_event *e = p->event;
+    const pawl_event *r = p->event;
+    const uint64_t rid = r->rid, uid = p->uid, prev = p->prev;
 
+#define give_joined(ctx, r) give_event_sum(ctx, uid, r)
     switch (at) {
-    case 0:
-        give_id(ctx, e->rid);
-        break;
-    case 1:
-        give_id(ctx, p->uid);
-        break;
-    case 2:
-        give_id(ctx, e->execution);
-        break;
-    case 3:
-        give_event_sum(ctx, p->uid, e);
-        break;
-    case 4:
-        give_id(ctx, p->prev);
-        break;
-    case 5:
-        sqlite3_result_int(ctx, e->kind);
-        break;
-    case 6:
-        give_id(ctx, e->ref);
-        break;
-    case 7:
-        give_text(ctx, e->name);
-        break;
-    case 8:
-        give_bytes(ctx, e->data);
-        break;
-    case 9:
-        give_bytes(ctx, e->attrs);
-        break;
+        SQL_HISTORY(GIVE_EVENT)
     default:
-        sqlite3_result_int64(ctx, e->at_ms);
-        break;
+        __builtin_unreachable();
     }
+#undef give_joined
     return SQLITE_OK;
 }
 
@@ -89,53 +90,12 @@ static int row_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
     const struct pending_row *p = bulk_row(cursor);
     const pawl_row *r = p->row;
+    const uint64_t uid = p->uid;
 
     switch (at) {
-    case 0:
-        give_id(ctx, p->uid);
-        break;
-    case 1:
-        give_text(ctx, r->id);
-        break;
-    case 2:
-        give_text(ctx, r->orchestration);
-        break;
-    case 3:
-        give_text(ctx, r->version);
-        break;
-    case 4:
-        sqlite3_result_int(ctx, (int)r->state);
-        break;
-    case 5:
-        give_id(ctx, r->first_rid);
-        break;
-    case 6:
-        sqlite3_result_int64(ctx, r->created_ms);
-        break;
-    case 7:
-        give_bytes(ctx, r->output);
-        break;
-    case 8:
-        give_bytes(ctx, r->custom_status);
-        break;
-    case 9:
-        give_bytes(ctx, r->finding);
-        break;
-    case 10:
-        give_id(ctx, r->parent_uid);
-        break;
-    case 11:
-        give_id(ctx, r->parent_execution);
-        break;
-    case 12:
-        give_id(ctx, r->parent_ref);
-        break;
-    case 13:
-        give_text(ctx, r->parent_id);
-        break;
+        SQL_INSTANCE(GIVE_ROW)
     default:
-        give_row_sum(ctx, p->uid, r);
-        break;
+        __builtin_unreachable();
     }
     return SQLITE_OK;
 }
@@ -143,23 +103,13 @@ static int row_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 static int head_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
     const struct pending_row *p = bulk_row(cursor);
+    const pawl_row *r = p->row;
+    const uint64_t uid = p->uid;
 
     switch (at) {
-    case 0:
-        give_id(ctx, p->uid);
-        break;
-    case 1:
-        give_id(ctx, p->row->execution);
-        break;
-    case 2:
-        give_id(ctx, p->row->last_seq);
-        break;
-    case 3:
-        give_id(ctx, p->row->last_rid);
-        break;
+        SQL_HEAD(GIVE_HEAD)
     default:
-        sqlite3_result_int64(ctx, p->row->updated_ms);
-        break;
+        __builtin_unreachable();
     }
     return SQLITE_OK;
 }
@@ -185,49 +135,16 @@ static int fresh_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int a
 
 static int entry_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const pawl_queue_entry *e = bulk_row(cursor);
+    const pawl_queue_entry *r = bulk_row(cursor);
+    const uint64_t id = r->id;
 
+#define give_joined(ctx, r) give_entry_sum(ctx, r)
     switch (at) {
-    case 0:
-        give_id(ctx, e->id);
-        break;
-    case 1:
-        give_id(ctx, e->qid);
-        break;
-    case 2:
-        sqlite3_result_int(ctx, e->state);
-        break;
-    case 3:
-        sqlite3_result_int64(ctx, e->priority);
-        break;
-    case 4:
-        give_id(ctx, e->place);
-        break;
-    case 5:
-        sqlite3_result_int64(ctx, e->visible_ms);
-        break;
-    case 6:
-        sqlite3_result_int64(ctx, e->expires_ms);
-        break;
-    case 7:
-        sqlite3_result_int64(ctx, e->enqueued_ms);
-        break;
-    case 8:
-        sqlite3_result_int64(ctx, e->deliveries);
-        break;
-    case 9:
-        give_entry_sum(ctx, e);
-        break;
-    case 10:
-        give_bytes(ctx, e->note);
-        break;
-    case 11:
-        give_bytes(ctx, e->data);
-        break;
+        SQL_ENTRY(GIVE_ENTRY)
     default:
-        give_bytes(ctx, e->attrs);
-        break;
+        __builtin_unreachable();
     }
+#undef give_joined
     return SQLITE_OK;
 }
 
@@ -248,30 +165,15 @@ static void give_lock_entries(sqlite3_context *ctx, const pawl_queue_lock *l)
 
 static int update_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const pawl_entry_update *u = bulk_row(cursor);
+    const pawl_entry_update *r = bulk_row(cursor);
 
     switch (at) {
-    case 0:
-        give_id(ctx, u->id);
+    case CHANGE_id:
+        give_id(ctx, r->id);
         break;
-    case 1:
-        give_id(ctx, u->qid);
-        break;
-    case 2:
-        sqlite3_result_int(ctx, u->state);
-        break;
-    case 3:
-        give_id(ctx, u->place);
-        break;
-    case 4:
-        sqlite3_result_int64(ctx, u->visible_ms);
-        break;
-    case 5:
-        sqlite3_result_int64(ctx, u->expires_ms);
-        break;
+        SQL_ENTRY(GIVE_CHANGE)
     default:
-        sqlite3_result_int64(ctx, u->deliveries);
-        break;
+        __builtin_unreachable();
     }
     return SQLITE_OK;
 }
@@ -285,41 +187,27 @@ static int drop_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at
 
 static int lock_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const pawl_queue_lock *l = bulk_row(cursor);
+    const pawl_queue_lock *r = bulk_row(cursor);
+    const uint64_t qid = r->qid, number = r->number;
 
     switch (at) {
-    case 0:
-        give_id(ctx, l->qid);
-        break;
-    case 1:
-        give_id(ctx, l->number);
-        break;
-    case 2:
-        give_text(ctx, l->id);
-        break;
-    case 3:
-        sqlite3_result_int64(ctx, l->created_ms);
-        break;
-    case 4:
-        sqlite3_result_int64(ctx, l->until_ms);
-        break;
+        SQL_LOCK(GIVE_LOCK)
     default:
-        give_lock_entries(ctx, l);
-        break;
+        __builtin_unreachable();
     }
     return SQLITE_OK;
 }
 
 /* clang-format off */
 const struct bulk_table bulk_tables[BULK_COUNT] = {
-    [BULK_ROW] = {"pawl_row", NEW_ROW_COLUMNS, ST_ROW_INSERT, sizeof(struct pending_row), row_column},
-    [BULK_HEAD] = {"pawl_head", HEAD_COLUMNS, ST_HEAD_INSERT, sizeof(struct pending_row), head_column},
-    [BULK_EVENT] = {"pawl_event", EVENT_COLUMNS, ST_EVENT_INSERT, sizeof(struct pending_event), event_column},
+    [BULK_ROW] = {"pawl_row", SQL_INSTANCE(SQL_NAMES), ST_ROW_INSERT, sizeof(struct pending_row), row_column},
+    [BULK_HEAD] = {"pawl_head", SQL_HEAD(SQL_NAMES), ST_HEAD_INSERT, sizeof(struct pending_row), head_column},
+    [BULK_EVENT] = {"pawl_event", SQL_HISTORY(SQL_NAMES), ST_EVENT_INSERT, sizeof(struct pending_event), event_column},
     [BULK_LOCAL] = {"pawl_local", "id,lock_epoch", ST_LOCAL_INSERT, sizeof(struct pending_work), local_column},
     [BULK_FRESH] = {"pawl_fresh", "id,name,lock_epoch", ST_FRESH_INSERT, sizeof(struct pending_work), fresh_column},
-    [BULK_ENTRY] = {"pawl_entry", ENTRY_COLUMNS, ST_ENTRY_INSERT, sizeof(pawl_queue_entry), entry_column},
+    [BULK_ENTRY] = {"pawl_entry", SQL_ENTRY(SQL_NAMES), ST_ENTRY_INSERT, sizeof(pawl_queue_entry), entry_column},
     [BULK_ENTRY_UPDATE] = {"pawl_entry_update", ENTRY_CHANGES, ST_ENTRY_UPDATE, sizeof(pawl_entry_update), update_column},
     [BULK_ENTRY_DROP] = {"pawl_entry_drop", "id", ST_ENTRY_DELETE, sizeof(uint64_t), drop_column},
-    [BULK_LOCK] = {"pawl_lock", LOCK_COLUMNS, ST_LOCK_INSERT, sizeof(pawl_queue_lock), lock_column},
+    [BULK_LOCK] = {"pawl_lock", SQL_LOCK(SQL_NAMES), ST_LOCK_INSERT, sizeof(pawl_queue_lock), lock_column},
 };
 /* clang-format on */

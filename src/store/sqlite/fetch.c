@@ -54,8 +54,8 @@ static int scan(struct sqlite_store *s, sqlite3_stmt *stmt, uint32_t limit, pawl
     int rc = SQLITE_DONE;
 
     while (s->fetched.count < limit && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        at->id = column_id(stmt, 0);
-        at->ms = sqlite3_column_int64(stmt, 9);
+        at->id = column_id(stmt, MESSAGE_id);
+        at->ms = column_i64(stmt, MESSAGE_visible_ms);
         if (idset_has(&s->messages, at->id))
             continue;
         pawl_message m;

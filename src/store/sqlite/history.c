@@ -115,12 +115,12 @@ static int find_mark(struct conn *c, uint64_t seq, struct chain *at)
 
 static struct place_of_row column_place(sqlite3_stmt *stmt)
 {
-    uint64_t joined = column_id(stmt, 3);
+    uint64_t joined = column_id(stmt, EVENT_seq);
 
-    return (struct place_of_row){.uid = column_id(stmt, 1),
-                                 .execution = column_id(stmt, 2),
+    return (struct place_of_row){.uid = column_id(stmt, EVENT_uid),
+                                 .execution = column_id(stmt, EVENT_execution),
                                  .seq = sum_low(joined),
-                                 .prev = column_id(stmt, 4),
+                                 .prev = column_id(stmt, EVENT_prev),
                                  .sum = (int64_t)joined >> 32};
 }
 
@@ -160,12 +160,12 @@ static pawl_status take_event(struct sqlite_store *s, struct conn *c, sqlite3_st
         .rid = rid,
         .execution = row->execution,
         .seq = row->seq,
-        .ref = column_id(stmt, 6),
-        .kind = sqlite3_column_int(stmt, 5),
-        .name = column_dup(stmt, 7, mem),
-        .data = column_dup(stmt, 8, mem),
-        .attrs = column_dup(stmt, 9, mem),
-        .at_ms = sqlite3_column_int64(stmt, 10),
+        .ref = column_id(stmt, EVENT_ref),
+        .kind = (int)column_i64(stmt, EVENT_kind),
+        .name = column_dup(stmt, EVENT_name, mem),
+        .data = column_dup(stmt, EVENT_data, mem),
+        .attrs = column_dup(stmt, EVENT_attrs, mem),
+        .at_ms = column_i64(stmt, EVENT_at_ms),
     };
     return sum_fits(c, row->sum, rid, sum_event(row->uid, ret))
                ? PAWL_OK

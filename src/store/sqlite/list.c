@@ -40,18 +40,19 @@ static bool has_prefix(pawl_str text, pawl_str prefix)
 
 static bool matches(sqlite3_stmt *stmt, const pawl_row_query *q)
 {
-    int state = sqlite3_column_int(stmt, 4);
+    int state = (int)column_i64(stmt, ROW_state);
 
     if (q->state && state != q->state - 1)
         return false;
-    if (q->orchestration.len && !pawl_str_eq(column_view(stmt, 2), q->orchestration))
+    if (q->orchestration.len &&
+        !pawl_str_eq(column_view(stmt, ROW_orchestration), q->orchestration))
         return false;
-    if (q->created_after_ms && sqlite3_column_int64(stmt, 9) <= q->created_after_ms)
+    if (q->created_after_ms && column_i64(stmt, ROW_created_ms) <= q->created_after_ms)
         return false;
     if (q->ended_before_ms && (!pawl_state_is_terminal((pawl_state)state) ||
-                               sqlite3_column_int64(stmt, 10) >= q->ended_before_ms))
+                               column_i64(stmt, ROW_updated_ms) >= q->ended_before_ms))
         return false;
-    return q->prefix.len == 0 || has_prefix(column_view(stmt, 1), q->prefix);
+    return q->prefix.len == 0 || has_prefix(column_view(stmt, ROW_id), q->prefix);
 }
 
 /* One that is not what was written shows as blocked, with nothing of it but its id. */
@@ -93,7 +94,7 @@ pawl_status sqlite_list(pawl_store *base, const pawl_row_query *query, pawl_mem 
             break;
         }
         seen++;
-        last_uid = column_id(stmt, 0);
+        last_uid = column_id(stmt, ROW_uid);
         if (!matches(stmt, query))
             continue;
         take_row(s, c, stmt, mem, list_room(mem, &items));

@@ -17,19 +17,21 @@
 /* Its numbers; what it carries comes after.  Returns its check sum. */
 static int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret)
 {
-    const bool taken = sqlite3_column_int(stmt, 13); /* a lock was put on it, nothing else */
-    uint64_t joined = column_id(stmt, 9);
+    const bool taken =
+        column_i64(stmt, ENTRY_is_taken) != 0; /* a lock was put on it, nothing else */
+    uint64_t joined = column_id(stmt, ENTRY_bytes);
 
-    *ret = (pawl_queue_entry){.id = column_id(stmt, 0),
-                              .qid = column_id(stmt, 1),
-                              .state = taken ? PAWL_QUEUE_LOCKED : sqlite3_column_int(stmt, 2),
-                              .priority = sqlite3_column_int64(stmt, 3),
-                              .place = column_id(stmt, 4),
-                              .visible_ms = sqlite3_column_int64(stmt, 5),
-                              .expires_ms = sqlite3_column_int64(stmt, 6),
-                              .enqueued_ms = sqlite3_column_int64(stmt, 7),
-                              .deliveries = (uint32_t)sqlite3_column_int64(stmt, 8) + taken,
-                              .bytes = sum_low(joined)};
+    *ret =
+        (pawl_queue_entry){.id = column_id(stmt, ENTRY_id),
+                           .qid = column_id(stmt, ENTRY_qid),
+                           .state = taken ? PAWL_QUEUE_LOCKED : (int)column_i64(stmt, ENTRY_state),
+                           .priority = column_i64(stmt, ENTRY_priority),
+                           .place = column_id(stmt, ENTRY_place),
+                           .visible_ms = column_i64(stmt, ENTRY_visible_ms),
+                           .expires_ms = column_i64(stmt, ENTRY_expires_ms),
+                           .enqueued_ms = column_i64(stmt, ENTRY_enqueued_ms),
+                           .deliveries = (uint32_t)column_i64(stmt, ENTRY_deliveries) + taken,
+                           .bytes = sum_low(joined)};
     return (int64_t)joined >> 32;
 }
 
@@ -38,11 +40,11 @@ static int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret)
 static bool take_entry(struct reading *r, bool head, int64_t sum, pawl_mem *mem,
                        pawl_queue_entry *e)
 {
-    e->note = column_dup(r->stmt, 10, mem);
+    e->note = column_dup(r->stmt, ENTRY_note, mem);
     if (head)
         return true;
-    e->data = column_dup(r->stmt, 11, mem);
-    e->attrs = column_dup(r->stmt, 12, mem);
+    e->data = column_dup(r->stmt, ENTRY_data, mem);
+    e->attrs = column_dup(r->stmt, ENTRY_attrs, mem);
     if (sum_fits(r->c, sum, e->id, sum_entry(e)))
         return true;
     damage_note(r->s, "queue entry", e->id);
@@ -103,7 +105,7 @@ static bool gather_row(struct gathering *g, struct reading *r)
 
 static void column_lock(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_lock *ret)
 {
-    pawl_str text = column_view(stmt, 5);
+    pawl_str text = column_view(stmt, LOCK_entries);
     size_t count = text.len > 0;
 
     for (size_t i = 0; i < text.len; i++)
@@ -115,11 +117,11 @@ static void column_lock(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_lock *ret)
         else
             ids[n] = ids[n] * 10 + (uint64_t)(text.ptr[i] - '0');
     }
-    *ret = (pawl_queue_lock){.number = column_id(stmt, 0),
-                             .qid = column_id(stmt, 1),
-                             .id = column_dup(stmt, 2, mem),
-                             .created_ms = sqlite3_column_int64(stmt, 3),
-                             .until_ms = sqlite3_column_int64(stmt, 4),
+    *ret = (pawl_queue_lock){.number = column_id(stmt, LOCK_number),
+                             .qid = column_id(stmt, LOCK_qid),
+                             .id = column_dup(stmt, LOCK_id, mem),
+                             .created_ms = column_i64(stmt, LOCK_created_ms),
+                             .until_ms = column_i64(stmt, LOCK_until_ms),
                              .entries = ids,
                              .entry_count = count};
 }

@@ -10,22 +10,6 @@
 
 /* ---- Queues ---------------------------------------------------------------------- */
 
-static void column_queue(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_row *ret)
-{
-    *ret = (pawl_queue_row){.qid = column_id(stmt, 0),
-                            .name = column_dup(stmt, 1, mem),
-                            .paused = sqlite3_column_int(stmt, 2) != 0,
-                            .created_ms = sqlite3_column_int64(stmt, 3),
-                            .due_ms = sqlite3_column_int64(stmt, 4),
-                            .ready = column_id(stmt, 5),
-                            .delayed = column_id(stmt, 6),
-                            .locked = column_id(stmt, 7),
-                            .locks = column_id(stmt, 8),
-                            .bytes = column_id(stmt, 9),
-                            .config = column_dup(stmt, 10, mem),
-                            .totals = column_dup(stmt, 11, mem)};
-}
-
 static pawl_status find_queue(pawl_store *base, pawl_str name, pawl_mem *mem, pawl_queue_row *ret,
                               pawl_error *reterr)
 {
@@ -62,7 +46,8 @@ static pawl_status list_queues(pawl_store *base, pawl_str prefix, pawl_str after
         return status;
     bind_text(r.stmt, 1, after);
     bind_text(r.stmt, 2, prefix);
-    while (rows.count < limit && reading_next(&r) && begins(column_view(r.stmt, 1), prefix)) {
+    while (rows.count < limit && reading_next(&r) &&
+           begins(column_view(r.stmt, QUEUE_name), prefix)) {
         column_queue(r.stmt, mem, list_room(mem, &rows));
         rows.count++;
     }

@@ -41,38 +41,20 @@ static int run_one(struct writing *w, sqlite3_stmt *stmt)
     return rc == SQLITE_OK && sqlite3_changes(w->c->db) == 0 ? SQLITE_CONSTRAINT : rc;
 }
 
-static void bind_queue(sqlite3_stmt *stmt, const pawl_queue_row *q, bool insert)
-{
-    bind_id(stmt, 1, q->qid);
-    if (insert) {
-        bind_text(stmt, 2, q->name);
-        (void)sqlite3_bind_int64(stmt, 4, q->created_ms);
-    }
-    (void)sqlite3_bind_int(stmt, 3, q->paused);
-    (void)sqlite3_bind_int64(stmt, 5, q->due_ms);
-    bind_id(stmt, 6, q->ready);
-    bind_id(stmt, 7, q->delayed);
-    bind_id(stmt, 8, q->locked);
-    bind_id(stmt, 9, q->locks);
-    bind_id(stmt, 10, q->bytes);
-    bind_bytes(stmt, 11, q->config);
-    bind_bytes(stmt, 12, q->totals);
-}
-
 static int change_queues(struct writing *w, const pawl_queue_round *r)
 {
     int rc = SQLITE_OK;
     sqlite3_stmt *insert = r->new_queue_count ? statement(w, ST_QUEUE_INSERT, &rc) : NULL;
 
     for (size_t i = 0; i < r->new_queue_count && rc == SQLITE_OK; i++) {
-        bind_queue(insert, &r->new_queues[i], true);
+        bind_queue(insert, &r->new_queues[i]);
         rc = run(w, insert);
     }
     if (rc != SQLITE_OK || !r->queue_count)
         return rc;
     sqlite3_stmt *update = statement(w, ST_QUEUE_UPDATE, &rc);
     for (size_t i = 0; i < r->queue_count && rc == SQLITE_OK; i++) {
-        bind_queue(update, &r->queues[i], false);
+        bind_queue_update(update, &r->queues[i]);
         rc = run_one(w, update);
     }
     return rc;
@@ -96,14 +78,7 @@ static int update_with_note(struct writing *w, const pawl_entry_update *u)
 
     if (!stmt)
         return rc;
-    bind_id(stmt, 1, u->id);
-    bind_id(stmt, 2, u->qid);
-    (void)sqlite3_bind_int(stmt, 3, u->state);
-    bind_id(stmt, 4, u->place);
-    (void)sqlite3_bind_int64(stmt, 5, u->visible_ms);
-    (void)sqlite3_bind_int64(stmt, 6, u->expires_ms);
-    (void)sqlite3_bind_int64(stmt, 7, u->deliveries);
-    bind_bytes(stmt, 8, u->note);
+    bind_entry_note(stmt, u);
     return run_one(w, stmt);
 }
 
@@ -163,10 +138,7 @@ static int update_locks(struct writing *w, const pawl_queue_round *r)
         const pawl_queue_lock *l = &r->locks[i];
         if (l->entry_count > 10 && !(text = malloc(LOCK_TEXT_BYTES(l->entry_count))))
             return SQLITE_NOMEM;
-        bind_id(stmt, 1, l->qid);
-        bind_id(stmt, 2, l->number);
-        (void)sqlite3_bind_int64(stmt, 3, l->until_ms);
-        bind_text(stmt, 4, (pawl_str){text, lock_entries_text(text, l)});
+        bind_lock_update(stmt, l, (pawl_str){text, lock_entries_text(text, l)});
         rc = run_one(w, stmt);
         if (text != few)
             free(text);
@@ -195,10 +167,7 @@ static int insert_pasts(struct writing *w, const pawl_queue_round *r)
     sqlite3_stmt *stmt = r->past_count ? statement(w, ST_PAST_INSERT, &rc) : NULL;
 
     for (size_t i = 0; i < r->past_count && rc == SQLITE_OK; i++) {
-        bind_id(stmt, 1, r->pasts[i].qid);
-        bind_text(stmt, 2, r->pasts[i].id);
-        bind_id(stmt, 3, r->pasts[i].number);
-        (void)sqlite3_bind_int64(stmt, 4, r->pasts[i].at_ms);
+        bind_past(stmt, &r->pasts[i]);
         rc = run(w, stmt);
     }
     return rc;
@@ -210,10 +179,7 @@ static int insert_keys(struct writing *w, const pawl_queue_round *r)
     sqlite3_stmt *stmt = r->key_count ? statement(w, ST_DEDUP_INSERT, &rc) : NULL;
 
     for (size_t i = 0; i < r->key_count && rc == SQLITE_OK; i++) {
-        bind_id(stmt, 1, r->keys[i].qid);
-        bind_text(stmt, 2, r->keys[i].key);
-        bind_id(stmt, 3, r->keys[i].entry);
-        (void)sqlite3_bind_int64(stmt, 4, r->keys[i].expires_ms);
+        bind_queue_key(stmt, &r->keys[i]);
         rc = run(w, stmt);
     }
     return rc;

@@ -16,67 +16,27 @@
  *
  * schema.c runs the steps.
  */
+#include "store/sqlite/ddl.h"
 #include "store/sqlite/schema.h"
 
 /* clang-format off */
 const char *const schema_queue_step[] = {
-    "CREATE TABLE queue(\n"
-    "  qid INTEGER PRIMARY KEY,\n"
-    "  name TEXT NOT NULL UNIQUE,\n"
-    "  paused INTEGER NOT NULL,\n"
-    "  created_ms INTEGER NOT NULL,\n"
-    "  due_ms INTEGER NOT NULL, -- when to look at it again; 0: never\n"
-    "  ready INTEGER NOT NULL,\n"
-    "  delayed INTEGER NOT NULL,\n"
-    "  locked INTEGER NOT NULL,\n"
-    "  locks INTEGER NOT NULL,\n"
-    "  bytes INTEGER NOT NULL,\n"
-    "  config ANY NOT NULL,\n"
-    "  totals ANY NOT NULL\n"
-    ") STRICT",
+    "CREATE TABLE queue(\n" SQL_QUEUE(DDL) ") STRICT",
     "CREATE INDEX queue_due ON queue(due_ms) WHERE due_ms>0",
 
-    "CREATE TABLE queue_entry(\n"
-    "  id INTEGER PRIMARY KEY,\n"
-    "  qid INTEGER NOT NULL,\n"
-    "  state INTEGER NOT NULL, -- 0 ready 1 delayed 2 locked\n"
-    "  priority INTEGER NOT NULL,\n"
-    "  place INTEGER NOT NULL, -- order within the priority\n"
-    "  visible_ms INTEGER NOT NULL,\n"
-    "  expires_ms INTEGER NOT NULL,\n"
-    "  enqueued_ms INTEGER NOT NULL,\n"
-    "  deliveries INTEGER NOT NULL,\n"
-    "  bytes INTEGER NOT NULL,\n"
-    "  note ANY NOT NULL,\n"
-    "  data ANY NOT NULL,\n"
-    "  attrs ANY NOT NULL\n"
-    ") STRICT",
+    "CREATE TABLE queue_entry(\n" SQL_ENTRY(DDL) ") STRICT",
     "CREATE INDEX queue_ready ON queue_entry(qid,priority,place) WHERE state=0",
     "CREATE INDEX queue_delayed ON queue_entry(qid,visible_ms) WHERE state=1",
     "CREATE INDEX queue_expiring ON queue_entry(qid,expires_ms) WHERE state<2 AND expires_ms>0",
 
-    "CREATE TABLE queue_lock(\n"
-    "  qid INTEGER NOT NULL,\n"
-    "  number INTEGER NOT NULL,\n"
-    "  id TEXT NOT NULL, -- the lock_id people see\n"
-    "  created_ms INTEGER NOT NULL,\n"
-    "  until_ms INTEGER NOT NULL,\n"
-    "  entries TEXT NOT NULL, -- their ids\n"
+    "CREATE TABLE queue_lock(\n" SQL_LOCK(DDL)
     "  PRIMARY KEY(qid,number)\n"
     ") STRICT, WITHOUT ROWID",
-    "CREATE TABLE queue_past( -- locks that ran out\n"
-    "  qid INTEGER NOT NULL,\n"
-    "  id TEXT NOT NULL,\n"
-    "  number INTEGER NOT NULL,\n"
-    "  at_ms INTEGER NOT NULL,\n"
+    "CREATE TABLE queue_past( -- locks that ran out\n" SQL_PAST(DDL)
     "  PRIMARY KEY(qid,id)\n"
     ") STRICT, WITHOUT ROWID",
     "CREATE INDEX queue_past_number ON queue_past(qid,number)",
-    "CREATE TABLE queue_key( -- dedup ids\n"
-    "  qid INTEGER NOT NULL,\n"
-    "  key TEXT NOT NULL,\n"
-    "  entry INTEGER NOT NULL,\n"
-    "  expires_ms INTEGER NOT NULL,\n"
+    "CREATE TABLE queue_key( -- dedup ids\n" SQL_KEY(DDL)
     "  PRIMARY KEY(qid,key)\n"
     ") STRICT, WITHOUT ROWID",
     "CREATE INDEX queue_key_expiry ON queue_key(qid,expires_ms)",

@@ -10,7 +10,8 @@
 #include "base/limits.h"
 #include "store/sqlite/reading.h"
 
-#define REASON_JSON_MAX (1024 * 1024)
+#define REASON_JSON_MAX   (1024 * 1024)
+#define QUARANTINE_REASON MESSAGE_sum /* follows the columns of the message */
 
 /* Decode the instance that was found; PAWL_CORRUPT: it is not what was written. */
 static pawl_status take_row(struct reading *r, pawl_mem *mem, pawl_row *ret, pawl_error *reterr)
@@ -244,12 +245,12 @@ pawl_status sqlite_read_quarantine(pawl_store *base, uint32_t limit, pawl_mem *m
     while (reading_next(&r)) {
         pawl_message *m = list_add(mem, &items);
         if (!column_message(r.stmt, mem, m)) /* what can be read of it */
-            *m = (pawl_message){.id = column_id(r.stmt, 0),
-                                .uid = column_id(r.stmt, 1),
-                                .instance = column_dup(r.stmt, 2, mem),
-                                .name = column_dup(r.stmt, 6, mem),
-                                .data = column_dup(r.stmt, 7, mem)};
-        m->attrs = reason_json(mem, column_view(r.stmt, 13));
+            *m = (pawl_message){.id = column_id(r.stmt, MESSAGE_id),
+                                .uid = column_id(r.stmt, MESSAGE_uid),
+                                .instance = column_dup(r.stmt, MESSAGE_instance, mem),
+                                .name = column_dup(r.stmt, MESSAGE_name, mem),
+                                .data = column_dup(r.stmt, MESSAGE_data, mem)};
+        m->attrs = reason_json(mem, column_view(r.stmt, QUARANTINE_REASON));
     }
     status = reading_end(&r, reterr);
     if (status == PAWL_OK)

@@ -147,9 +147,7 @@ static int update_head(struct apply *a)
 
     if (!stmt)
         return apply_broken(a);
-    bind_head(stmt, a->r->uid, a->r->row);
-    bind_id(stmt, 6, a->r->execution);
-    bind_id(stmt, 7, a->r->base_seq);
+    bind_head(stmt, a->r->uid, a->r->row, a->r->execution, a->r->base_seq);
     return run_one(a, stmt);
 }
 
@@ -212,19 +210,12 @@ static int close_execution(struct apply *a)
     assert_that(!last || last->seq > r->base_seq);
     uint64_t last_seq = last ? last->seq : r->base_seq, last_rid = last ? last->rid : r->base_rid;
     uint64_t first_rid = last && r->base_seq == 0 ? r->events[0].rid : 0;
-    bind_id(stmt, 1, r->uid);
-    bind_id(stmt, 2, r->execution);
     if (fresh) {
-        bind_text(stmt, 3, r->row->orchestration);
-        bind_text(stmt, 4, r->row->version);
-        bind_id(stmt, 5, last_seq);
-        bind_id(stmt, 6, last_rid);
-        bind_id(stmt, 7, first_rid);
-        (void)sqlite3_bind_int64(stmt, 8, r->row->created_ms);
-        (void)sqlite3_bind_int64(stmt, 9, r->row->updated_ms);
-        bind_bytes(stmt, 10, r->row->custom_status);
+        bind_execution(stmt, r->uid, r->execution, last_seq, last_rid, first_rid, r->row);
         return apply_run(a, stmt);
     }
+    bind_id(stmt, 1, r->uid);
+    bind_id(stmt, 2, r->execution);
     bind_id(stmt, 3, r->base_seq);
     bind_text(stmt, 4, r->row->version);
     bind_id(stmt, 5, last_seq);
@@ -312,11 +303,7 @@ static int update_messages(struct apply *a)
     int rc = stmt ? SQLITE_OK : apply_broken(a);
 
     for (size_t i = 0; i < a->r->message_update_count && rc == SQLITE_OK; i++) {
-        const pawl_message_update *u = &a->r->message_updates[i];
-        bind_id(stmt, 1, u->id);
-        (void)sqlite3_bind_int64(stmt, 2, u->visible_ms);
-        (void)sqlite3_bind_int64(stmt, 3, u->attempt);
-        (void)sqlite3_bind_int(stmt, 4, u->mailbox);
+        bind_message_update(stmt, &a->r->message_updates[i]);
         rc = apply_run(a, stmt);
     }
     return rc;

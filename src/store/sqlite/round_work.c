@@ -143,17 +143,9 @@ static int insert_work(struct apply *a)
 
 static int update_one(struct apply *a, sqlite3_stmt *stmt, const pawl_work_update *u)
 {
-    bind_id(stmt, 1, u->id);
-    (void)sqlite3_bind_int64(stmt, 2, u->attempt);
-    (void)sqlite3_bind_int64(stmt, 3, u->crashes);
-    (void)sqlite3_bind_int64(stmt, 4, u->visible_ms);
-    (void)sqlite3_bind_int64(stmt, 5, u->deadline_ms);
-    bind_bytes(stmt, 6, u->last_error);
-    bind_id(stmt, 7, u->lock_epoch);
-    bind_text(stmt, 8, u->lock_token);
-    (void)sqlite3_bind_int64(stmt, 9, u->lock_token.len ? u->lock_until_ms : 0);
     int64_t free_ms = work_free_ms(u->visible_ms, u->lock_token, u->lock_until_ms);
-    (void)sqlite3_bind_int(stmt, 10, (int)place_of(a, u->lock_epoch, free_ms));
+
+    bind_work_update(stmt, u, place_of(a, u->lock_epoch, free_ms));
     return apply_run(a, stmt);
 }
 

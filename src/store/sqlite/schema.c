@@ -23,6 +23,7 @@
 #include "base/limits.h"
 #include "base/point.h"
 #include "pawl/event.h"
+#include "store/sqlite/ddl.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,59 +39,16 @@ static const char *const step_1[] = {
     ") STRICT",
     "INSERT INTO fence VALUES(1,0,0,1,0)",
 
-    "CREATE TABLE instance(\n"
-    "  uid INTEGER PRIMARY KEY,\n"
-    "  state INTEGER NOT NULL, -- 0 pending 1 running 2 suspended 3 blocked 4 completed 5 failed 6 cancelled\n"
-    "  first_rid INTEGER NOT NULL,\n"
-    "  created_ms INTEGER NOT NULL,\n"
-    "  id TEXT NOT NULL UNIQUE,\n"
-    "  orchestration TEXT NOT NULL,\n"
-    "  version TEXT NOT NULL,\n"
-    "  parent_uid INTEGER NOT NULL,\n"
-    "  parent_execution INTEGER NOT NULL,\n"
-    "  parent_ref INTEGER NOT NULL,\n"
-    "  parent_id TEXT NOT NULL,\n"
-    "  output ANY NOT NULL,\n"
-    "  custom_status ANY NOT NULL,\n"
-    "  finding ANY NOT NULL\n"
-    ") STRICT",
-    "CREATE TABLE head( -- of an instance: what changes with every step\n"
-    "  uid INTEGER PRIMARY KEY,\n"
-    "  execution INTEGER NOT NULL,\n"
-    "  last_seq INTEGER NOT NULL, -- last event of the execution\n"
-    "  last_rid INTEGER NOT NULL, -- its row in history\n"
-    "  updated_ms INTEGER NOT NULL\n"
-    ") STRICT",
+    "CREATE TABLE instance(\n" SQL_INSTANCE(DDL) ") STRICT",
+    "CREATE TABLE head( -- of an instance: what changes with every step\n" SQL_HEAD(DDL) ") STRICT",
     "CREATE INDEX instance_parent ON instance(parent_uid) WHERE parent_uid>0",
     "CREATE INDEX instance_state ON instance(state) WHERE state>1 AND state<>4",
 
-    "CREATE TABLE execution( -- those that continued as new\n"
-    "  uid INTEGER NOT NULL,\n"
-    "  execution INTEGER NOT NULL,\n"
-    "  orchestration TEXT NOT NULL,\n"
-    "  version TEXT NOT NULL,\n"
-    "  last_seq INTEGER NOT NULL,\n"
-    "  last_rid INTEGER NOT NULL,\n"
-    "  first_rid INTEGER NOT NULL,\n"
-    "  created_ms INTEGER NOT NULL,\n"
-    "  updated_ms INTEGER NOT NULL,\n"
-    "  custom_status ANY NOT NULL,\n"
+    "CREATE TABLE execution( -- those that continued as new\n" SQL_EXECUTION(DDL)
     "  PRIMARY KEY(uid,execution)\n"
     ") STRICT, WITHOUT ROWID",
 
-    "CREATE TABLE history( -- in commit order\n"
-    "  rid INTEGER PRIMARY KEY,\n"
-    "  uid INTEGER NOT NULL,\n"
-    "  execution INTEGER NOT NULL,\n"
-    "  seq INTEGER NOT NULL,\n"
-    "  prev INTEGER NOT NULL, -- rid of event seq-1 of the execution; 0: the first\n"
-    "  kind INTEGER NOT NULL, -- see event_kind\n"
-    "  ref INTEGER NOT NULL,\n"
-    "  name TEXT NOT NULL,\n"
-    "  data ANY NOT NULL,\n"
-    "  attrs ANY NOT NULL,\n"
-    "  at_ms INTEGER NOT NULL\n"
-    ") STRICT",
+    "CREATE TABLE history( -- in commit order\n" SQL_HISTORY(DDL) ") STRICT",
     "CREATE TABLE mark( -- every 128th event, for paging forward\n"
     "  uid INTEGER NOT NULL,\n"
     "  execution INTEGER NOT NULL,\n"
@@ -99,21 +57,7 @@ static const char *const step_1[] = {
     "  PRIMARY KEY(uid,execution,seq)\n"
     ") STRICT, WITHOUT ROWID",
 
-    "CREATE TABLE message(\n"
-    "  id INTEGER PRIMARY KEY,\n"
-    "  uid INTEGER NOT NULL, -- 0: for `instance` by name\n"
-    "  instance TEXT NOT NULL,\n"
-    "  kind INTEGER,         -- NULL cannot be read: moved to quarantine\n"
-    "  execution INTEGER NOT NULL,\n"
-    "  ref INTEGER NOT NULL,\n"
-    "  name TEXT NOT NULL,\n"
-    "  data ANY NOT NULL,\n"
-    "  attrs ANY NOT NULL,\n"
-    "  visible_ms INTEGER NOT NULL,\n"
-    "  created_ms INTEGER NOT NULL,\n"
-    "  attempt INTEGER NOT NULL,\n"
-    "  mailbox INTEGER NOT NULL\n"
-    ") STRICT",
+    "CREATE TABLE message(\n" SQL_MESSAGE(DDL) ") STRICT",
     "CREATE INDEX message_due ON message(mailbox,visible_ms) WHERE mailbox=0",
     "CREATE INDEX message_uid ON message(uid,visible_ms) WHERE uid>0",
     "CREATE INDEX message_name ON message(instance,visible_ms) WHERE uid=0",
@@ -124,26 +68,7 @@ static const char *const step_1[] = {
     "  reason TEXT NOT NULL\n"
     ") STRICT",
 
-    "CREATE TABLE work(\n"
-    "  id INTEGER PRIMARY KEY, -- rid of its ActivityScheduled event\n"
-    "  uid INTEGER NOT NULL,\n"
-    "  execution INTEGER NOT NULL,\n"
-    "  ref INTEGER NOT NULL,\n"
-    "  instance TEXT NOT NULL,\n"
-    "  name TEXT NOT NULL,\n"
-    "  input ANY NOT NULL,\n"
-    "  attrs ANY NOT NULL,\n"
-    "  attempt INTEGER NOT NULL,\n"
-    "  crashes INTEGER NOT NULL,\n"
-    "  visible_ms INTEGER NOT NULL,\n"
-    "  scheduled_ms INTEGER NOT NULL,\n"
-    "  deadline_ms INTEGER NOT NULL,\n"
-    "  last_error ANY NOT NULL,\n"
-    "  lock_epoch INTEGER NOT NULL,\n"
-    "  lock_token TEXT NOT NULL,\n"
-    "  lock_until_ms INTEGER NOT NULL,\n"
-    "  place INTEGER NOT NULL -- 0 ready, 1 waits for a time, 2 held by the engine that owns the file\n"
-    ") STRICT",
+    "CREATE TABLE work(\n" SQL_WORK(DDL) ") STRICT",
     "CREATE TABLE work_local( -- untried work the engine keeps for itself; its event has the rest\n"
     "  id INTEGER PRIMARY KEY, -- rid of its ActivityScheduled event\n"
     "  lock_epoch INTEGER NOT NULL\n"
@@ -188,6 +113,15 @@ static const char *const step_1[] = {
     NULL,
 };
 
+#define ADDED_TO_MESSAGE(position, use, type, column, note)  DDL_STEP_4_##position("message", type, column)
+#define ADDED_TO_WORK(position, use, type, column, note)     DDL_STEP_4_##position("work", type, column)
+#define ADDED_TO_INSTANCE(position, use, type, column, note) DDL_STEP_4_##position("instance", type, column)
+#define DDL_STEP_4_FIRST(table, type, column)
+#define DDL_STEP_4_SET(table, type, column)
+#define DDL_STEP_4_NEXT(table, type, column)
+#define DDL_STEP_4_LAST(table, type, column)
+#define DDL_STEP_4_ADDED_4(table, type, column) DDL_ADD(table, type, column),
+
 #define TAG "CASE WHEN json_valid(attrs) THEN ifnull(json_extract(attrs,'$.tag'),'') ELSE '' END"
 
 static const char *const step_4[] = {
@@ -200,9 +134,9 @@ static const char *const step_4[] = {
     "  AND " TAG "<>''",
 
     /* Check sums (sum.h); 0: a row of before. */
-    "ALTER TABLE message ADD COLUMN sum INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE work ADD COLUMN sum INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE instance ADD COLUMN sum INTEGER NOT NULL DEFAULT 0",
+    SQL_MESSAGE(ADDED_TO_MESSAGE)
+    SQL_WORK(ADDED_TO_WORK)
+    SQL_INSTANCE(ADDED_TO_INSTANCE)
     "ALTER TABLE fence ADD COLUMN sums_from INTEGER NOT NULL DEFAULT 0", /* ids from here on have sums */
     "UPDATE fence SET sums_from=next_id",
     "DROP VIEW events", /* history.seq has the sum above 32 bits */

@@ -283,20 +283,46 @@ void pool_close(struct sqlite_store *s);
 /* A payload that can be TEXT: UTF-8 without NUL. */
 bool bytes_are_text(pawl_str s);
 
-void bind_id(sqlite3_stmt *stmt, int at, uint64_t id);
+static inline void bind_id(sqlite3_stmt *stmt, int at, uint64_t id)
+{
+    (void)sqlite3_bind_int64(stmt, at, (int64_t)id);
+}
+static inline void bind_i64(sqlite3_stmt *stmt, int at, int64_t n)
+{
+    (void)sqlite3_bind_int64(stmt, at, n);
+}
 void bind_text(sqlite3_stmt *stmt, int at, pawl_str text);  /* names, ids */
 void bind_bytes(sqlite3_stmt *stmt, int at, pawl_str data); /* payloads */
 void bind_row(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row);
-void bind_head(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row);
+void bind_head(sqlite3_stmt *stmt, uint64_t uid, const pawl_row *row, uint64_t execution,
+               uint64_t last_seq);
+void bind_execution(sqlite3_stmt *stmt, uint64_t uid, uint64_t execution, uint64_t last_seq,
+                    uint64_t last_rid, uint64_t first_rid, const pawl_row *row);
 void bind_message(sqlite3_stmt *stmt, const pawl_message *m);
+void bind_message_update(sqlite3_stmt *stmt, const pawl_message_update *u);
 void bind_work(sqlite3_stmt *stmt, const pawl_work *w, enum place place);
+void bind_work_update(sqlite3_stmt *stmt, const pawl_work_update *u, enum place place);
+void bind_queue(sqlite3_stmt *stmt, const pawl_queue_row *q);
+void bind_queue_update(sqlite3_stmt *stmt, const pawl_queue_row *q);
+void bind_entry_note(sqlite3_stmt *stmt, const pawl_entry_update *u);
+void bind_lock_update(sqlite3_stmt *stmt, const pawl_queue_lock *l, pawl_str entries);
+void bind_past(sqlite3_stmt *stmt, const pawl_queue_past *p);
+void bind_queue_key(sqlite3_stmt *stmt, const pawl_queue_key *k);
 
-uint64_t column_id(sqlite3_stmt *stmt, int at);
+static inline uint64_t column_id(sqlite3_stmt *stmt, int at)
+{
+    return (uint64_t)sqlite3_column_int64(stmt, at);
+}
+static inline int64_t column_i64(sqlite3_stmt *stmt, int at)
+{
+    return sqlite3_column_int64(stmt, at);
+}
 pawl_str column_view(sqlite3_stmt *stmt, int at); /* until the next step */
 pawl_str column_dup(sqlite3_stmt *stmt, int at, pawl_mem *mem);
 void column_row(sqlite3_stmt *stmt, pawl_mem *mem, pawl_row *ret);
 bool column_message(sqlite3_stmt *stmt, pawl_mem *mem, pawl_message *ret); /* false: unreadable */
 void column_work(sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *ret);
+void column_queue(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_row *ret);
 /* Is what was read what was written?  By the row's check sum (sum.h). */
 static inline bool sum_fits(struct conn *c, int64_t stored, uint64_t id, int64_t sum)
 {

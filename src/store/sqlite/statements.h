@@ -11,30 +11,19 @@
 #ifndef PAWL_STORE_SQLITE_STATEMENTS_H
 #define PAWL_STORE_SQLITE_STATEMENTS_H
 
+#include "store/sql/columns.h"
 #include "store/sqlite/queue_statements.h"
 
-/* Columns in the order their decoders (rows.c) expect. */
-#define ROW_COLUMNS                                                                                \
-    "i.uid,i.id,i.orchestration,i.version,i.state,h.execution,h.last_seq,h.last_rid,i.first_rid,"  \
-    "i.created_ms,h.updated_ms,i.parent_uid,i.parent_execution,i.parent_ref,i.parent_id,i.output," \
-    "i.custom_status,i.finding,i.sum"
 #define ROW_TABLES "instance i CROSS JOIN head h ON h.uid=i.uid" /* CROSS: in this order */
-#define MESSAGE_COLUMNS                                                                            \
-    "id,uid,instance,kind,execution,ref,name,data,attrs,visible_ms,created_ms,attempt,mailbox"
-#define MESSAGE_READ MESSAGE_COLUMNS ",sum"
-#define WORK_COLUMNS                                                                               \
-    "id,uid,execution,ref,instance,name,input,attrs,attempt,crashes,visible_ms,scheduled_ms,"      \
-    "deadline_ms,last_error,lock_epoch,lock_token,lock_until_ms,sum"
-/* The same of untried work `l`, from its event. */
+#define READ_ROWS  "SELECT " SQL_ROW_NAMES " FROM " ROW_TABLES
+#define READ_MAIL  "SELECT " SQL_MESSAGE(SQL_NAMES) " FROM message"
+#define READ_WORK  "SELECT " SQL_WORK(SQL_READ_NAMES) " FROM work"
+/* Untried work `l`, from its event: the columns of READ_WORK. */
 #define UNTRIED_COLUMNS                                                                            \
     "l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,h.at_ms,0,'',"       \
     "l.lock_epoch,'',0,h.seq>>32"
 #define UNTRIED_JOIN " l JOIN history h ON h.rid=l.id LEFT JOIN instance i ON i.uid=h.uid"
-#define NEW_ROW_COLUMNS                                                                            \
-    "uid,id,orchestration,version,state,first_rid,created_ms,output,custom_status,finding,"        \
-    "parent_uid,parent_execution,parent_ref,parent_id,sum"
-#define HEAD_COLUMNS  "uid,execution,last_seq,last_rid,updated_ms"
-#define EVENT_COLUMNS "rid,uid,execution,seq,prev,kind,ref,name,data,attrs,at_ms"
+#define MOVE_UNTRIED "INSERT INTO work(" SQL_WORK(SQL_READ_NAMES) ",place) SELECT " UNTRIED_COLUMNS
 
 /* Where a work row is found (enum place) and from when on it is free. */
 #define WHERE_READY   "place=0"
@@ -66,40 +55,36 @@
         " SELECT l.id,h.name,l.lock_epoch FROM work_local l JOIN history h ON h.rid=l.id")         \
     X(LOCAL_CLEAR, "DELETE FROM work_local WHERE id IN (SELECT id FROM work_fresh)")               \
     /* One round. */                                                                               \
-    X(ROW_INSERT, "INSERT OR FAIL INTO instance(" NEW_ROW_COLUMNS ")"                              \
-        " SELECT " NEW_ROW_COLUMNS " FROM pawl_row")                                               \
-    X(HEAD_INSERT, "INSERT OR FAIL INTO head(" HEAD_COLUMNS ")"                                    \
-        " SELECT " HEAD_COLUMNS " FROM pawl_head")                                                 \
-    X(HEAD_UPDATE, "UPDATE head SET execution=?2,last_seq=?3,last_rid=?4,updated_ms=?5"            \
-        " WHERE uid=?1 AND execution=?6 AND last_seq=?7")                                          \
-    X(ROW_UPDATE, "UPDATE instance SET orchestration=?2,version=?3,state=?4,first_rid=?5,"         \
-        "created_ms=?6,output=?7,custom_status=?8,finding=?9,sum=?10 WHERE uid=?1")                      \
+    X(ROW_INSERT, "INSERT OR FAIL INTO instance(" SQL_INSTANCE(SQL_NAMES) ")"                      \
+        " SELECT " SQL_INSTANCE(SQL_NAMES) " FROM pawl_row")                                       \
+    X(HEAD_INSERT, "INSERT OR FAIL INTO head(" SQL_HEAD(SQL_NAMES) ")"                             \
+        " SELECT " SQL_HEAD(SQL_NAMES) " FROM pawl_head")                                          \
+    X(HEAD_UPDATE, "UPDATE head SET " SQL_HEAD(SQL_SETS)                                           \
+        " WHERE uid=? AND execution=? AND last_seq=?")                                             \
+    X(ROW_UPDATE, "UPDATE instance SET " SQL_INSTANCE(SQL_SETS) " WHERE uid=?")                    \
     X(HEAD_CHECK, "SELECT 1 FROM head WHERE uid=?1 AND execution=?2 AND last_seq=?3")              \
     X(ROW_REMOVE, "DELETE FROM instance WHERE uid=?1")                                             \
     X(HEAD_REMOVE, "DELETE FROM head WHERE uid=?1")                                                \
     X(HEAD_TOMB, "INSERT INTO tomb(uid,execution,last_rid) SELECT uid,0,last_rid FROM head"        \
         " WHERE uid=?1 AND execution=?2 AND last_seq=?3")                                          \
-    X(EXECUTION_CLOSE, "INSERT INTO execution(uid,execution,orchestration,version,last_seq,"       \
-        "last_rid,first_rid,created_ms,updated_ms,custom_status) SELECT i.uid,h.execution,"        \
-        "i.orchestration,CASE i.version WHEN '' THEN ?4 ELSE i.version END,?5,?6,"                 \
+    X(EXECUTION_CLOSE, "INSERT INTO execution(" SQL_EXECUTION(SQL_NAMES) ") SELECT i.uid,"         \
+        "h.execution,i.orchestration,CASE i.version WHEN '' THEN ?4 ELSE i.version END,?5,?6,"     \
         "CASE i.first_rid WHEN 0 THEN ?7 ELSE i.first_rid END,i.created_ms,?8,i.custom_status"     \
         " FROM " ROW_TABLES " WHERE i.uid=?1 AND h.execution=?2 AND h.last_seq=?3")                \
-    X(EXECUTION_INSERT, "INSERT INTO execution(uid,execution,orchestration,version,last_seq,"      \
-        "last_rid,first_rid,created_ms,updated_ms,custom_status)"                                  \
-        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")                                                 \
-    X(EVENT_INSERT, "INSERT OR FAIL INTO history(" EVENT_COLUMNS ")"                               \
-        " SELECT " EVENT_COLUMNS " FROM pawl_event")                                               \
+    X(EXECUTION_INSERT, "INSERT INTO execution(" SQL_EXECUTION(SQL_NAMES) ")"                      \
+        " VALUES(" SQL_EXECUTION(SQL_PARAMETERS) ")")                                              \
+    X(EVENT_INSERT, "INSERT OR FAIL INTO history(" SQL_HISTORY(SQL_NAMES) ")"                      \
+        " SELECT " SQL_HISTORY(SQL_NAMES) " FROM pawl_event")                                      \
     X(MARK_INSERT, "INSERT INTO mark(uid,execution,seq,rid) VALUES(?1,?2,?3,?4)")                  \
-    X(MESSAGE_INSERT, "INSERT INTO message(" MESSAGE_READ ")"                                      \
-        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)")                                 \
-    X(MESSAGE_UPDATE, "UPDATE message SET visible_ms=?2,attempt=?3,mailbox=?4 WHERE id=?1")        \
+    X(MESSAGE_INSERT, "INSERT INTO message(" SQL_MESSAGE(SQL_NAMES) ")"                            \
+        " VALUES(" SQL_MESSAGE(SQL_PARAMETERS) ")")                                                \
+    X(MESSAGE_UPDATE, "UPDATE message SET " SQL_MESSAGE(SQL_SETS) " WHERE id=?")                   \
     X(MESSAGE_DELETE, "DELETE FROM message WHERE id=?1")                                           \
-    X(QUARANTINE_INSERT, "INSERT INTO quarantine(" MESSAGE_COLUMNS ",reason)"                      \
-        " SELECT " MESSAGE_COLUMNS ",?2 FROM message WHERE id=?1")                                 \
-    X(WORK_INSERT, "INSERT INTO work(" WORK_COLUMNS ",place)"                                      \
-        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)")              \
-    X(WORK_UPDATE, "UPDATE work SET attempt=?2,crashes=?3,visible_ms=?4,deadline_ms=?5,"           \
-        "last_error=?6,lock_epoch=?7,lock_token=?8,lock_until_ms=?9,place=?10 WHERE id=?1")        \
+    X(QUARANTINE_INSERT, "INSERT INTO quarantine(" SQL_MESSAGE(SQL_FIRST_NAMES) ",reason)"         \
+        " SELECT " SQL_MESSAGE(SQL_FIRST_NAMES) ",?2 FROM message WHERE id=?1")                    \
+    X(WORK_INSERT, "INSERT INTO work(" SQL_WORK(SQL_NAMES) ")"                                     \
+        " VALUES(" SQL_WORK(SQL_PARAMETERS) ")")                                                   \
+    X(WORK_UPDATE, "UPDATE work SET " SQL_WORK(SQL_SETS) " WHERE id=?")                            \
     X(WORK_DELETE, "DELETE FROM work WHERE id=?1")                                                 \
     X(WORK_DELETE_RUN, "DELETE FROM work WHERE id>=?1 AND id<=?2")                                 \
     X(LOCAL_INSERT, "INSERT OR FAIL INTO work_local(id,lock_epoch)"                                \
@@ -112,16 +97,13 @@
     X(FRESH_DELETE_RUN, "DELETE FROM work_fresh WHERE id>=?1 AND id<=?2")                          \
     X(UNTRIED_CHECK, "SELECT 1 FROM work_local WHERE id=?1 UNION ALL"                              \
         " SELECT 1 FROM work_fresh WHERE id=?1")                                                   \
-    X(LOCAL_MOVE, "INSERT INTO work(" WORK_COLUMNS ",place) SELECT " UNTRIED_COLUMNS ",2"          \
-        " FROM work_local" UNTRIED_JOIN " WHERE l.id=?1")                                          \
-    X(FRESH_MOVE, "INSERT INTO work(" WORK_COLUMNS ",place) SELECT " UNTRIED_COLUMNS ",0"          \
-        " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")                                          \
+    X(LOCAL_MOVE, MOVE_UNTRIED ",2 FROM work_local" UNTRIED_JOIN " WHERE l.id=?1")                 \
+    X(FRESH_MOVE, MOVE_UNTRIED ",0 FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")                 \
     X(KEY_INSERT, "INSERT OR IGNORE INTO dedup(uid,key) VALUES(?1,?2)")                            \
     /* Fetching. */                                                                                \
-    X(MESSAGES_AT, "SELECT " MESSAGE_READ " FROM message"                                       \
-        " WHERE mailbox=0 AND visible_ms=?1 AND id>?2 ORDER BY id")                                \
-    X(MESSAGES_AFTER, "SELECT " MESSAGE_READ " FROM message"                                    \
-        " WHERE mailbox=0 AND visible_ms>?1 AND visible_ms<=?2 ORDER BY visible_ms,id")            \
+    X(MESSAGES_AT, READ_MAIL " WHERE mailbox=0 AND visible_ms=?1 AND id>?2 ORDER BY id")           \
+    X(MESSAGES_AFTER, READ_MAIL " WHERE mailbox=0 AND visible_ms>?1 AND visible_ms<=?2"            \
+        " ORDER BY visible_ms,id")                                                                 \
     X(MESSAGE_WHEN, "SELECT visible_ms FROM message WHERE id=?1")                                  \
     X(WORK_READY, "SELECT id FROM work WHERE " WHERE_READY " AND name=?1 AND id>?2 ORDER BY id")   \
     X(FRESH_READY, "SELECT id FROM work_fresh WHERE name=?1 AND id>?2 ORDER BY id")                \
@@ -137,12 +119,12 @@
     X(WORK_PLACE, "SELECT name,place," FREE_MS " FROM work WHERE id=?1 UNION ALL"                  \
         " SELECT name,0,0 FROM work_fresh WHERE id=?1 UNION ALL"                                   \
         " SELECT h.name,2,0 FROM work_local l JOIN history h ON h.rid=l.id WHERE l.id=?1")         \
-    X(WORK_READ, "SELECT " WORK_COLUMNS " FROM work WHERE id=?1 UNION ALL"                         \
+    X(WORK_READ, READ_WORK " WHERE id=?1 UNION ALL"                                                \
         " SELECT " UNTRIED_COLUMNS " FROM work_local" UNTRIED_JOIN " WHERE l.id=?1 UNION ALL"      \
         " SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")               \
     X(FRESH_READ, "SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN                        \
         " WHERE l.id>=?1 AND l.id<=?2 ORDER BY l.id")                                              \
-    X(WORK_DEADLINES, "SELECT " WORK_COLUMNS " FROM work WHERE deadline_ms>0 AND deadline_ms<=?1"  \
+    X(WORK_DEADLINES, READ_WORK " WHERE deadline_ms>0 AND deadline_ms<=?1"                         \
         " ORDER BY deadline_ms,id LIMIT ?2")                                                       \
     X(DUE_MESSAGE, "SELECT visible_ms FROM message WHERE mailbox=0 AND visible_ms>?1"              \
         " ORDER BY visible_ms LIMIT 1")                                                            \
@@ -152,33 +134,28 @@
         " ORDER BY deadline_ms LIMIT 1")                                                           \
     /* Reading. */                                                                                 \
     X(ROW_IS_THERE, "SELECT 1 FROM instance WHERE id=?1")                                          \
-    X(ROW_BY_ID, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.id=?1")                       \
-    X(ROW_BY_UID, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.uid=?1")                     \
-    X(EXECUTION_READ, "SELECT i.uid,i.id,x.orchestration,x.version,7,x.execution,x.last_seq,"      \
-        "x.last_rid,x.first_rid,x.created_ms,x.updated_ms,i.parent_uid,i.parent_execution,"        \
-        "i.parent_ref,i.parent_id,'',x.custom_status,'' FROM execution x JOIN instance i"          \
+    X(ROW_BY_ID, READ_ROWS " WHERE i.id=?1")                                                       \
+    X(ROW_BY_UID, READ_ROWS " WHERE i.uid=?1")                                                     \
+    X(EXECUTION_READ, "SELECT " SQL_CLOSED_NAMES " FROM execution x JOIN instance i"               \
         " ON i.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                                       \
     X(CHAIN_HEAD, "SELECT last_seq,last_rid FROM head WHERE uid=?1 AND execution=?2")              \
     X(CHAIN_HEAD_CLOSED, "SELECT x.last_seq,x.last_rid FROM execution x JOIN head h"               \
         " ON h.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                                       \
     X(MARK_AFTER, "SELECT seq,rid FROM mark WHERE uid=?1 AND execution=?2 AND seq>=?3"             \
         " ORDER BY seq LIMIT 1")                                                                   \
-    X(EVENT_READ, "SELECT " EVENT_COLUMNS " FROM history WHERE rid=?1")                            \
-    X(MESSAGES_OF_UID, "SELECT " MESSAGE_READ " FROM message WHERE uid=?1 AND uid>0"            \
-        " ORDER BY visible_ms,id")                                                                 \
-    X(MESSAGES_OF_NAME, "SELECT " MESSAGE_READ " FROM message WHERE uid=0 AND instance=?1"      \
-        " ORDER BY visible_ms,id")                                                                 \
-    X(MESSAGES_BY_NAME, "SELECT " MESSAGE_READ " FROM message WHERE uid=0"                      \
-        " ORDER BY visible_ms,id")                                                                 \
+    X(EVENT_READ, "SELECT " SQL_HISTORY(SQL_NAMES) " FROM history WHERE rid=?1")                   \
+    X(MESSAGES_OF_UID, READ_MAIL " WHERE uid=?1 AND uid>0 ORDER BY visible_ms,id")                 \
+    X(MESSAGES_OF_NAME, READ_MAIL " WHERE uid=0 AND instance=?1 ORDER BY visible_ms,id")           \
+    X(MESSAGES_BY_NAME, READ_MAIL " WHERE uid=0 ORDER BY visible_ms,id")                           \
     X(KEY_READ, "SELECT 1 FROM dedup WHERE uid=?1 AND key=?2"                                      \
         " AND EXISTS(SELECT 1 FROM head WHERE head.uid=?1)")                                       \
-    X(QUARANTINE_READ, "SELECT " MESSAGE_COLUMNS ",reason FROM quarantine"                         \
+    X(QUARANTINE_READ, "SELECT " SQL_MESSAGE(SQL_FIRST_NAMES) ",reason FROM quarantine"            \
         " ORDER BY n DESC LIMIT ?1")                                                               \
-    X(LIST_ALL, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.uid<?1 ORDER BY i.uid DESC")   \
-    X(LIST_PARENT, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.parent_uid=?2"              \
-        " AND i.parent_uid>0 AND i.uid<?1 ORDER BY i.uid DESC")                                    \
-    X(LIST_STATE, "SELECT " ROW_COLUMNS " FROM " ROW_TABLES " WHERE i.state=?2"                    \
-        " AND i.state>1 AND i.state<>4 AND i.uid<?1 ORDER BY i.uid DESC")                          \
+    X(LIST_ALL, READ_ROWS " WHERE i.uid<?1 ORDER BY i.uid DESC")                                   \
+    X(LIST_PARENT, READ_ROWS " WHERE i.parent_uid=?2 AND i.parent_uid>0 AND i.uid<?1"              \
+        " ORDER BY i.uid DESC")                                                                    \
+    X(LIST_STATE, READ_ROWS " WHERE i.state=?2 AND i.state>1 AND i.state<>4 AND i.uid<?1"          \
+        " ORDER BY i.uid DESC")                                                                    \
     X(COUNT_MESSAGES, "SELECT count(*) FROM message")                                              \
     X(COUNT_TIMERS, "SELECT count(*) FROM message WHERE mailbox=0 AND visible_ms>?1")              \
     X(COUNT_WORK, "SELECT (SELECT count(*) FROM work)+(SELECT count(*) FROM work_local)"           \
