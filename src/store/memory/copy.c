@@ -3,34 +3,39 @@
 #include "store/memory/copy.h"
 
 #include "base/attr.h"
+#include "store/sql/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const struct row_shape shape_row = {
-    sizeof(pawl_row),
-    7,
-    {offsetof(pawl_row, id), offsetof(pawl_row, orchestration), offsetof(pawl_row, version),
-      offsetof(pawl_row, parent_id), offsetof(pawl_row, output), offsetof(pawl_row, custom_status),
-      offsetof(pawl_row, finding)}
-};
-const struct row_shape shape_message = {
-    sizeof(pawl_message),
-    4,
-    {offsetof(pawl_message, instance), offsetof(pawl_message, name), offsetof(pawl_message, data),
-      offsetof(pawl_message, attrs)}
-};
-const struct row_shape shape_work = {
-    sizeof(pawl_work),
-    6,
-    {offsetof(pawl_work, instance), offsetof(pawl_work, name), offsetof(pawl_work, input),
-      offsetof(pawl_work, attrs), offsetof(pawl_work, last_error), offsetof(pawl_work, lock_token)}
-};
-const struct row_shape shape_event = {
-    sizeof(pawl_event),
-    3,
-    {offsetof(pawl_event, name), offsetof(pawl_event, data), offsetof(pawl_event, attrs)}
-};
+/* The strings of a row, from the list of its columns. */
+/* clang-format off */
+#define STRINGS_PRIMARY(of, column)
+#define STRINGS_ID(of, column)
+#define STRINGS_I64(of, column)
+#define STRINGS_INT(of, column)
+#define STRINGS_U32(of, column)
+#define STRINGS_BOOL(of, column)
+#define STRINGS_STATE(of, column)
+#define STRINGS_KIND(of, column)
+#define STRINGS_LEASE(of, column)
+#define STRINGS_SUM(of, column)
+#define STRINGS_JOINED(of, column)
+#define STRINGS_TEXT(of, column)  offsetof(of, column),
+#define STRINGS_NAME(of, column)  offsetof(of, column),
+#define STRINGS_BYTES(of, column) offsetof(of, column),
+
+#define ROW_STRINGS(position, use, type, column, note)     STRINGS_##type(pawl_row, column)
+#define MESSAGE_STRINGS(position, use, type, column, note) STRINGS_##type(pawl_message, column)
+#define WORK_STRINGS(position, use, type, column, note)    STRINGS_##type(pawl_work, column)
+#define EVENT_STRINGS(position, use, type, column, note)   STRINGS_##type(pawl_event, column)
+
+#define SHAPE(of, ...) {sizeof(of), sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), {__VA_ARGS__}}
+const struct row_shape shape_row = SHAPE(pawl_row, SQL_INSTANCE(ROW_STRINGS) SQL_HEAD(ROW_STRINGS));
+const struct row_shape shape_message = SHAPE(pawl_message, SQL_MESSAGE(MESSAGE_STRINGS));
+const struct row_shape shape_work = SHAPE(pawl_work, SQL_WORK(WORK_STRINGS));
+const struct row_shape shape_event = SHAPE(pawl_event, SQL_HISTORY(EVENT_STRINGS));
+/* clang-format on */
 
 static pawl_str *string_at(const struct row_shape *shape, void *item, size_t i)
 {

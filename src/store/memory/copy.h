@@ -11,7 +11,7 @@
 
 #include "pawl/provider.h"
 
-#define SHAPE_STRINGS_MAX 7
+#define SHAPE_STRINGS_MAX 12
 
 struct row_shape {
     size_t size;
