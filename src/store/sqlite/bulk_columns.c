@@ -5,7 +5,7 @@
  * Each function is a switch over the columns of a list (store/sql/columns.h), whose names are in
  * bulk_tables, at the end.  Strings are lent: the rows outlive the statement.
  */
-#include "store/sql/fields.h"
+#include "store/sql/columns.h"
 #include "store/sqlite/bulk.h"
 #include "store/sqlite/sum.h"
 
@@ -43,10 +43,15 @@ static NOINLINE void give_entry_sum(sqlite3_context *ctx, const pawl_queue_entry
     give_id(ctx, sum_join(e->bytes, sum_entry(e)));
 }
 
-/* A case of the switch: hand the value of a column to SQLite.  `sum` and `entries` do it for the
- * columns that have more to do, with variables `ctx` and `r`. */
+/* A case of the switch: hand the value of a column to SQLite.  `r` is the row, `p` has what stands
+ * beside it, `key` is the one of them that has the key: nothing is read before the switch. */
 /* clang-format off */
-#define GIVE(place, use, type, column) case place: GIVE_##type(SQL_VALUE_##use(column)); break;
+#define GIVE(place, use, type, column) case place: GIVE_##type(VALUE_##use(column)); break;
+#define VALUE_KEY(column)     key->column
+#define VALUE_BESIDE(column)  p->column
+#define VALUE_FIXED(column)   r->column
+#define VALUE_CHANGES(column) r->column
+#define VALUE_LATEST(column)  r->column
 #define GIVE_PRIMARY(v)  give_id(ctx, v)
 #define GIVE_ID(v)       give_id(ctx, v)
 #define GIVE_I64(v)      sqlite3_result_int64(ctx, v)
@@ -57,7 +62,7 @@ static NOINLINE void give_entry_sum(sqlite3_context *ctx, const pawl_queue_entry
 #define GIVE_NAME(v)     give_text(ctx, v)
 #define GIVE_BYTES(v)    give_bytes(ctx, v)
 #define GIVE_IDS(v)      give_lock_entries(ctx, r)
-#define GIVE_SUM(v)      give_row_sum(ctx, uid, r)
+#define GIVE_SUM(v)      give_row_sum(ctx, p->uid, r)
 #define GIVE_JOINED(v)   give_joined(ctx, r)
 
 #define GIVE_ROW(position, use, type, column, note)   GIVE(ROW_##column, use, type, column)
@@ -73,10 +78,9 @@ static NOINLINE void give_entry_sum(sqlite3_context *ctx, const pawl_queue_entry
 static int event_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
     const struct pending_event *p = bulk_row(cursor);
-    const pawl_event *r = p->event;
-    const uint64_t rid = r->rid, uid = p->uid, prev = p->prev;
+    const pawl_event *r = p->event, *key = r;
 
-#define give_joined(ctx, r) give_event_sum(ctx, uid, r)
+#define give_joined(ctx, r) give_event_sum(ctx, p->uid, r)
     switch (at) {
         SQL_HISTORY(GIVE_EVENT)
     default:
@@ -88,9 +92,8 @@ static int event_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int a
 
 static int row_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const struct pending_row *p = bulk_row(cursor);
+    const struct pending_row *p = bulk_row(cursor), *key = p;
     const pawl_row *r = p->row;
-    const uint64_t uid = p->uid;
 
     switch (at) {
         SQL_INSTANCE(GIVE_ROW)
@@ -102,9 +105,8 @@ static int row_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 
 static int head_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const struct pending_row *p = bulk_row(cursor);
+    const struct pending_row *p = bulk_row(cursor), *key = p;
     const pawl_row *r = p->row;
-    const uint64_t uid = p->uid;
 
     switch (at) {
         SQL_HEAD(GIVE_HEAD)
@@ -135,8 +137,7 @@ static int fresh_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int a
 
 static int entry_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const pawl_queue_entry *r = bulk_row(cursor);
-    const uint64_t id = r->id;
+    const pawl_queue_entry *r = bulk_row(cursor), *key = r;
 
 #define give_joined(ctx, r) give_entry_sum(ctx, r)
     switch (at) {
@@ -187,8 +188,7 @@ static int drop_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at
 
 static int lock_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at)
 {
-    const pawl_queue_lock *r = bulk_row(cursor);
-    const uint64_t qid = r->qid, number = r->number;
+    const pawl_queue_lock *r = bulk_row(cursor), *key = r;
 
     switch (at) {
         SQL_LOCK(GIVE_LOCK)
