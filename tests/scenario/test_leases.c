@@ -284,6 +284,31 @@ SCENARIO(s10_a_result_in_time_is_not_given_away_by_a_failed_commit)
     ck_assert(!waiting.answered || waiting.count == 0);
 }
 
+/* The hostile scene takes one letter of an instance in a commit, so the result is put off; what
+ * comes behind it speaks of a lease that is over. */
+SCENARIO(s10_a_result_that_waits_for_its_turn_has_the_lease)
+{
+    struct got back = {0};
+    pawl_error err = {0};
+    begin(s);
+    struct got got = leased(s);
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "i", .name = "Mail",
+                                              .data = pawl_s("x")),
+                                 NULL, NULL, &err),
+              PAWL_OK);
+    expect_is(pawl_client_submit(
+                  s->c,
+                  PAWL_REQUEST(.op = PAWL_OP_COMPLETE, .name = got.token, .data = pawl_s("done")),
+                  NULL, NULL, &err),
+              PAWL_OK);
+    expect_is(pawl_worker_abandon(s->c, got.token, 0, on_reply, &back, &err), PAWL_OK);
+    scene_settle(s);
+    until_answered(s, &back);
+    expect_is(back.status, PAWL_LOST);
+    scene_expect(s, "i", PAWL_COMPLETED, "done");
+}
+
 /* ---- Work that was not done -------------------------------------------------------------- */
 
 static pawl_result not_at_first(pawl_activity *act, pawl_str input)
