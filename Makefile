@@ -59,7 +59,7 @@ $(call needs,command -v $(firstword $(CC)),the compiler $(firstword $(CC)),test)
 endif
 
 # Rooms, lower first (tools/layers.txt says which room may include which).
-ROOMS    := base fiber engine queue store runtime trial
+ROOMS    := base tables fiber engine queue store runtime trial
 LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
 MAINSRC  := $(wildcard src/view/*.c src/http/*.c src/server/*.c src/cli/*.c src/cli/*/*.c)
 LIBOBJ   := $(LIBSRC:%.c=$(B)/obj/%.o)
@@ -89,7 +89,7 @@ $(B)/libpawl.so: $(LIBOBJ)
 	$(CC) $(LDFLAGS) -shared -Wl,-soname,libpawl.so.0 $^ $(LDLIBS) -o $@
 	ln -sf libpawl.so $@.0
 
-$(B)/libpawl-main.a: $(MAINOBJ) $(filter $(B)/obj/src/base/%,$(LIBOBJ))
+$(B)/libpawl-main.a: $(MAINOBJ) $(filter $(B)/obj/src/base/% $(B)/obj/src/tables/%,$(LIBOBJ))
 	@rm -f $@
 	$(LD) -r $^ -o $(B)/obj/libpawl-main.o
 	objcopy --keep-global-symbol=pawl_main $(B)/obj/libpawl-main.o

@@ -211,12 +211,7 @@ int verb_show(struct cli *cli);  /* verb_show.c */
 int verb_tree(struct cli *cli);  /* verb_tree.c */
 int verb_why(struct cli *cli);   /* verb_why.c */
 int verb_raise(struct cli *cli); /* verb_steer.c */
-int verb_cancel(struct cli *cli);
-int verb_terminate(struct cli *cli);
-int verb_suspend(struct cli *cli);
-int verb_resume(struct cli *cli);
-int verb_retry(struct cli *cli);
-int verb_rm(struct cli *cli);
+int verb_steer(struct cli *cli); /* the operation of its name */
 int verb_prune(struct cli *cli);
 int verb_code(struct cli *cli);   /* verb_code.c */
 int verb_backup(struct cli *cli); /* verb_backup.c */

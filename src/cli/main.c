@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/flags.h"
 #include "cli/out.h"
+#include "tables/operations.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,6 +21,10 @@
 #define LOOK   (TAKES_STORE | TAKES_URL | TAKES_OUTPUT | TAKES_HELP)
 
 /* clang-format off */
+#define STEER_VERB(OP, word, scope, fields, done, api, summary, about, examples)                \
+    {word, "ID...", 1, UINT32_MAX, STEER | ((fields) & OP_REASON ? TAKES_REASON : 0), summary,  \
+     about, examples, verb_steer},
+
 const struct verb cli_verbs[] = {
     {"run", "NAME", 1, 1, ENGINE | TAKES_LOAD | TAKES_START | TAKES_RUN | TAKES_TIMEOUT,
      "start an orchestration, wait for it, print its output",
@@ -111,31 +116,12 @@ const struct verb cli_verbs[] = {
      "  {} raise o-1 FraudReview --data '{\"approved\":true}'\n"
      "  {} --data ./pawl-data raise o-1 FraudReview '{}' --key review-7\n",
      verb_raise},
-    {"cancel", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
-     "ask it to end; its code may compensate", "",
-     "  {} cancel o-1 --reason 'customer called'\n",
-     verb_cancel},
-    {"terminate", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
-     "end it at once; its code does not run again", "",
-     "  {} terminate o-1 --reason 'test data'\n",
-     verb_terminate},
-    {"suspend", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
-     "stop its turns; events and timers are kept", "",
-     "  {} suspend o-1\n",
-     verb_suspend},
-    {"resume", "ID...", 1, UINT32_MAX, STEER | TAKES_REASON,
-     "continue a suspended instance", "",
-     "  {} resume o-1\n",
-     verb_resume},
-    {"retry", "ID...", 1, UINT32_MAX, STEER,
-     "try a blocked instance again", "Use it after you repaired the code or raised the limit; `why` says which.",
-     "  {} ls --status blocked -o ids | xargs {} retry\n",
-     verb_retry},
+    STEERING(STEER_VERB)
     {"rm", "ID...", 1, UINT32_MAX, STEER | TAKES_FORCE,
      "remove an instance and its children", "",
      "  {} rm o-1\n"
      "  {} rm o-1 --force\n",
-     verb_rm},
+     verb_steer},
     {"prune", "", 0, 0, STEER | TAKES_OLDER,
      "remove what ended long ago",
      "Finished trees, and closed executions of running instances.",

@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "tables/operations.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,72 +101,61 @@ static pawl_str reason_body(const pawl_request *q, pawl_mem *mem)
     return pawl_json_done(w);
 }
 
-static const char *verb_of(pawl_op op)
-{
-    static const struct {
-        pawl_op op;
-        const char *word;
-    } words[] = {
-        {PAWL_OP_CANCEL,    "cancel"   },
-        {PAWL_OP_TERMINATE, "terminate"},
-        {PAWL_OP_SUSPEND,   "suspend"  },
-        {PAWL_OP_RESUME,    "resume"   },
-        {PAWL_OP_RETRY,     "retry"    }
-    };
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (words[i].op == op)
-            return words[i].word;
-    return NULL;
-}
-
 static const char *instance_path(pawl_mem *mem, const char *instance, const char *rest)
 {
     return pawl_mem_printf(mem, "/api/v1/instances/%s%s", http_escape(mem, instance).ptr, rest).ptr;
 }
 
-static pawl_status send_raise(struct http *h, const pawl_request *q, pawl_mem *mem,
-                              struct http_reply *answer, pawl_error *err)
+static pawl_str body_of(const pawl_request *q, pawl_mem *mem)
 {
-    const char *rest = pawl_mem_printf(mem, "/events/%s%s", http_escape(mem, q->name).ptr,
-                                       q->await_start ? "?await_start=1" : "")
-                           .ptr;
-    const char *key = q->idempotency_key
-                          ? pawl_mem_printf(mem, "Idempotency-Key: %s\r\n", q->idempotency_key).ptr
-                          : NULL;
-    if (key && strpbrk(q->idempotency_key, "\r\n")) {
+    if (q->op == PAWL_OP_START)
+        return start_body(q, mem);
+    if (q->op == PAWL_OP_RAISE)
+        return q->data;
+    if (q->op == PAWL_OP_PRUNE)
+        return pawl_mem_printf(mem, "{\"before\":%lld}", (long long)q->before_ms);
+    return q->op == PAWL_OP_REMOVE ? (pawl_str){0} : reason_body(q, mem);
+}
+
+/* The path with its variable parts filled in, and the query. */
+static const char *path_of(const struct operation *o, const pawl_request *q, pawl_mem *mem)
+{
+    const char *path = o->path, *id = strstr(path, "{id}"), *name = strstr(path, "{name}");
+    if (id)
+        path = pawl_mem_printf(mem, "%.*s%s%.*s%s", (int)(id - path), path,
+                               http_escape(mem, q->instance).ptr,
+                               name ? (int)(name - id - 4) : (int)strlen(id + 4), id + 4,
+                               name ? http_escape(mem, q->name).ptr : "")
+                   .ptr;
+    const char *query = (o->fields & OP_AWAIT) && q->await_start ? "?await_start=1"
+                        : (o->fields & OP_FORCE) && q->force     ? "?force=1"
+                                                                 : "";
+    return pawl_mem_printf(mem, "%s%s", path, query).ptr;
+}
+
+static pawl_status send(struct http *h, const pawl_request *q, pawl_mem *mem,
+                        struct http_reply *answer, pawl_error *err)
+{
+    const struct operation *o = operation_of(q->op);
+    const char *key = o && (o->fields & OP_KEY) ? q->idempotency_key : NULL, *header = NULL;
+    if (!o || !o->path) {
+        error_set(err, PAWL_UNSUPPORTED, "this works on a data directory only: --data DIR");
+        return PAWL_UNSUPPORTED;
+    }
+    if (key && strpbrk(key, "\r\n")) {
         error_set(err, PAWL_INVALID, "the key has a line end");
         return PAWL_INVALID;
     }
-    return remote_call(h, "POST", instance_path(mem, q->instance, rest), q->data, key, mem, answer,
-                       err);
+    if (key)
+        header = pawl_mem_printf(mem, "Idempotency-Key: %s\r\n", key).ptr;
+    return remote_call(h, o->method, path_of(o, q, mem), body_of(q, mem), header, mem, answer, err);
 }
 
 pawl_status remote_write(struct http *h, const pawl_request *q, pawl_mem *mem, pawl_reply *ret)
 {
     struct http_reply a;
-    const char *verb = verb_of(q->op);
     *ret = (pawl_reply){0};
-    if (q->op == PAWL_OP_START) {
-        ret->status = remote_call(h, "POST", "/api/v1/instances", start_body(q, mem), NULL, mem, &a,
-                                  &ret->error);
-    } else if (q->op == PAWL_OP_RAISE) {
-        ret->status = send_raise(h, q, mem, &a, &ret->error);
-    } else if (q->op == PAWL_OP_REMOVE) {
-        ret->status =
-            remote_call(h, "DELETE", instance_path(mem, q->instance, q->force ? "?force=1" : ""),
-                        (pawl_str){0}, NULL, mem, &a, &ret->error);
-    } else if (q->op == PAWL_OP_PRUNE) {
-        pawl_str body = pawl_mem_printf(mem, "{\"before\":%lld}", (long long)q->before_ms);
-        ret->status =
-            remote_call(h, "POST", "/api/v1/instances:prune", body, NULL, mem, &a, &ret->error);
-    } else if (verb) {
-        const char *rest = pawl_mem_printf(mem, "/%s", verb).ptr;
-        ret->status = remote_call(h, "POST", instance_path(mem, q->instance, rest),
-                                  reason_body(q, mem), NULL, mem, &a, &ret->error);
-    } else {
-        error_set(&ret->error, PAWL_UNSUPPORTED, "this works on a data directory only: --data DIR");
-        ret->status = PAWL_UNSUPPORTED;
-    }
+    ret->status = send(h, q, mem, &a, &ret->error);
     if (ret->status != PAWL_OK)
         return ret->status;
     ret->created = pawl_json_bool(a.body, "/created", false);

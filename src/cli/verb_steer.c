@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/verb_steer.c -- the verbs that change an instance: raise, cancel,
- * terminate, suspend, resume, retry, rm, prune.
+ * cli/verb_steer.c -- the verbs that change an instance: raise, rm, prune, and those of
+ * tables/operations.h (cancel, terminate, suspend, resume, retry).
  *
  * They record a wish and leave: no module is loaded, so no code runs here.
  * Several ids may be given; every one is tried, and the exit status is that of
@@ -10,16 +10,10 @@
 #include "base/clock.h"
 #include "cli/out.h"
 #include "cli/session.h"
+#include "tables/operations.h"
 #include "view/units.h"
 
 #include <string.h>
-
-/* What a verb says when it is done, and what it asks for. */
-struct steering {
-    const char *done; /* "cancel requested" */
-    pawl_op op;
-    bool counts; /* the reply has counts worth telling */
-};
 
 /* ---- The request ------------------------------------------------------------------- */
 
@@ -52,8 +46,7 @@ static void write_counts(pawl_json *w, const pawl_reply *reply)
     pawl_json_num(w, (int64_t)reply->events);
 }
 
-static void report_json(struct cli *cli, const struct steering *how, const char *id,
-                        const pawl_reply *reply)
+static void report_json(struct cli *cli, pawl_op op, const char *id, const pawl_reply *reply)
 {
     pawl_json *w = pawl_json_new(cli->mem);
     pawl_json_object(w);
@@ -61,29 +54,28 @@ static void report_json(struct cli *cli, const struct steering *how, const char 
     pawl_json_cstr(w, id);
     pawl_json_key(w, "action");
     pawl_json_cstr(w, cli->verb->name);
-    if (how->counts)
+    if (op == PAWL_OP_REMOVE)
         write_counts(w, reply);
     pawl_json_end(w);
     out_json(cli, w);
 }
 
-static void report(struct cli *cli, const struct steering *how, const char *id,
-                   const pawl_reply *reply)
+static void report(struct cli *cli, pawl_op op, const char *id, const pawl_reply *reply)
 {
-    const char *shown = out_clean(cli->mem, pawl_s(id)).ptr;
+    const char *shown = out_clean(cli->mem, pawl_s(id)).ptr, *done = operation_of(op)->done;
     if (cli->args.output == OUTPUT_IDS)
         out_id(cli, pawl_s(id));
     else if (cli->args.output != OUTPUT_TABLE)
-        report_json(cli, how, id, reply);
-    else if (!cli->args.quiet && how->counts)
-        printf("%s: %s (instances %llu, executions %llu, events %llu)\n", shown, how->done,
+        report_json(cli, op, id, reply);
+    else if (!cli->args.quiet && op == PAWL_OP_REMOVE)
+        printf("%s: %s (instances %llu, executions %llu, events %llu)\n", shown, done,
                (unsigned long long)reply->instances, (unsigned long long)reply->executions,
                (unsigned long long)reply->events);
     else if (!cli->args.quiet)
-        printf("%s: %s\n", shown, how->done);
+        printf("%s: %s\n", shown, done);
 }
 
-static int steer(struct cli *cli, const struct steering *how, size_t ids)
+static int steer(struct cli *cli, pawl_op op, size_t ids)
 {
     struct session session;
     int worst = session_open(cli, SESSION_STEER, &session);
@@ -92,9 +84,9 @@ static int steer(struct cli *cli, const struct steering *how, size_t ids)
     for (size_t i = 0; i < ids; i++) {
         pawl_request request;
         pawl_reply reply;
-        int failed = compose(cli, how->op, cli->words[i], &request);
+        int failed = compose(cli, op, cli->words[i], &request);
         if (!failed && session_write(&session, &request, &reply) == PAWL_OK)
-            report(cli, how, cli->words[i], &reply);
+            report(cli, op, cli->words[i], &reply);
         else if (!failed)
             failed = cli_fail_error(cli, &reply.error);
         worst = worst ? worst : failed;
@@ -109,40 +101,14 @@ int verb_raise(struct cli *cli)
 {
     if (cli->word_count > 2 && cli->args.payload)
         return cli_fail(cli, EXIT_USAGE, "the event's data was given twice; leave out one");
-    return steer(cli, &(struct steering){"event raised", PAWL_OP_RAISE, false}, 1);
+    return steer(cli, PAWL_OP_RAISE, 1);
 }
 
-int verb_cancel(struct cli *cli)
+int verb_steer(struct cli *cli)
 {
-    return steer(cli, &(struct steering){"cancel requested", PAWL_OP_CANCEL, false},
-                 cli->word_count);
-}
-
-int verb_terminate(struct cli *cli)
-{
-    return steer(cli, &(struct steering){"terminated", PAWL_OP_TERMINATE, false}, cli->word_count);
-}
-
-int verb_suspend(struct cli *cli)
-{
-    return steer(cli, &(struct steering){"suspend requested", PAWL_OP_SUSPEND, false},
-                 cli->word_count);
-}
-
-int verb_resume(struct cli *cli)
-{
-    return steer(cli, &(struct steering){"resume requested", PAWL_OP_RESUME, false},
-                 cli->word_count);
-}
-
-int verb_retry(struct cli *cli)
-{
-    return steer(cli, &(struct steering){"retry requested", PAWL_OP_RETRY, false}, cli->word_count);
-}
-
-int verb_rm(struct cli *cli)
-{
-    return steer(cli, &(struct steering){"removed", PAWL_OP_REMOVE, true}, cli->word_count);
+    pawl_op op;
+    assert_that(operation_of_word(cli->verb->name, &op));
+    return steer(cli, op, cli->word_count);
 }
 
 static int prune_all(struct cli *cli, struct session *session, pawl_reply *total)

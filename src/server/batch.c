@@ -8,6 +8,7 @@
  */
 #include "base/json.h"
 #include "server/handlers.h"
+#include "tables/operations.h"
 
 #include <string.h>
 
@@ -25,18 +26,6 @@ struct batch {
 struct unit {
     struct call *c;
     pawl_status *result;
-};
-
-static const struct {
-    const char *word;
-    pawl_op op;
-} actions[] = {
-    {"cancel",    PAWL_OP_CANCEL   },
-    {"terminate", PAWL_OP_TERMINATE},
-    {"suspend",   PAWL_OP_SUSPEND  },
-    {"resume",    PAWL_OP_RESUME   },
-    {"retry",     PAWL_OP_RETRY    },
-    {"delete",    PAWL_OP_REMOVE   },
 };
 
 /* ---- Input ------------------------------------------------------------------------- */
@@ -74,18 +63,26 @@ static bool read_filter(struct call *c, pawl_filter *f)
     return true;
 }
 
+/* "cancel, terminate, …, retry or delete" */
+static const char *list_actions(pawl_mem *mem)
+{
+    const char *text = "", *at = OPERATION_ACTIONS;
+    for (size_t n; *at; at += n + (at[n] == ' ')) {
+        n = strcspn(at, " ");
+        const char *before = !text[0] ? "" : at[n] ? ", " : " or ";
+        text = pawl_mem_printf(mem, "%s%s%.*s", text, before, (int)n, at).ptr;
+    }
+    return text;
+}
+
 static bool read_action(struct call *c, struct batch *b)
 {
     if (!call_text(c, c->json, "action", &b->action) ||
         !call_truth(c, c->json, "dry_run", &b->dry_run))
         return false;
-    for (size_t i = 0; b->action && i < COUNT_OF(actions); i++)
-        if (strcmp(b->action, actions[i].word) == 0) {
-            b->op = actions[i].op;
-            return true;
-        }
-    answer_error(c, 400, "invalid",
-                 "action must be cancel, terminate, suspend, resume, retry or delete");
+    if (b->action && operation_of_action(b->action, &b->op))
+        return true;
+    answer_error(c, 400, "invalid", "action must be %s", list_actions(c->mem));
     return false;
 }
 

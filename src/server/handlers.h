@@ -25,11 +25,7 @@ void handle_stream(struct call *c);  /* stream.c */
 /* instances.c */
 void handle_start(struct call *c);
 void handle_raise(struct call *c);
-void handle_cancel(struct call *c);
-void handle_terminate(struct call *c);
-void handle_suspend(struct call *c);
-void handle_resume(struct call *c);
-void handle_retry(struct call *c);
+void handle_steer(struct call *c); /* the operation of its route */
 void handle_prune(struct call *c);
 void handle_remove(struct call *c);
 void handle_batch(struct call *c); /* batch.c */

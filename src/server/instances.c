@@ -132,36 +132,11 @@ void handle_raise(struct call *c)
     call_submit(c, &q, accepted);
 }
 
-static void steer(struct call *c, pawl_op op)
+void handle_steer(struct call *c)
 {
-    pawl_request q = {.size = sizeof(q), .op = op, .instance = c->args[0]};
+    pawl_request q = {.size = sizeof(q), .op = c->route->op, .instance = c->args[0]};
     if (call_reason(c, &q.reason))
         call_submit(c, &q, accepted);
-}
-
-void handle_cancel(struct call *c)
-{
-    steer(c, PAWL_OP_CANCEL);
-}
-
-void handle_terminate(struct call *c)
-{
-    steer(c, PAWL_OP_TERMINATE);
-}
-
-void handle_suspend(struct call *c)
-{
-    steer(c, PAWL_OP_SUSPEND);
-}
-
-void handle_resume(struct call *c)
-{
-    steer(c, PAWL_OP_RESUME);
-}
-
-void handle_retry(struct call *c)
-{
-    steer(c, PAWL_OP_RETRY);
 }
 
 /* ---- Remove -------------------------------------------------------------------------- */

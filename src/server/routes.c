@@ -9,6 +9,7 @@
 #include "server/handlers.h"
 #include "server/queues.h"
 #include "server/worker_calls.h"
+#include "tables/operations.h"
 
 #include <string.h>
 
@@ -16,6 +17,11 @@
 #define Q        "/queue/{queue}"
 
 /* clang-format off */
+#define ROUTE_AT(...) ROUTE(__VA_ARGS__)
+#define STEER_ROUTE(OP, word, scope, fields, done, about, ...)                                 \
+    {AT_STEER(word), "handle_" word, handle_steer, scope, ON_LOOP, &takes_reason, FAMILY_API,   \
+     "", "202 404 409", about, PAWL_OP_##OP},
+
 const struct route server_routes[] = {
     ROUTE("GET", "/", handle_root, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
      "200", "where the API is"),
@@ -32,18 +38,18 @@ const struct route server_routes[] = {
     ROUTE("GET", "/api/v1/stream", handle_stream, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API, "",
      "200 429", "server-sent events: what changed"),
 
-    ROUTE("POST", "/api/v1/instances", handle_start, SCOPE_OPERATE, ON_LOOP, &takes_start, FAMILY_API, "",
+    ROUTE_AT(AT_START, handle_start, SCOPE_OPERATE, ON_LOOP, &takes_start, FAMILY_API, "",
      "200 201 404 409 507", "start an orchestration"),
     ROUTE("GET", "/api/v1/instances", handle_list, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
      "status orchestration prefix parent created_after limit after",
      "200 404", "instances, newest first; 404: no such parent"),
     ROUTE("POST", "/api/v1/instances:batch", handle_batch, SCOPE_ADMIN, ON_READER, &takes_batch,
      FAMILY_API, "", "200 404", "one action on every instance that matches a filter"),
-    ROUTE("POST", "/api/v1/instances:prune", handle_prune, SCOPE_ADMIN, ON_LOOP, &takes_prune, FAMILY_API,
+    ROUTE_AT(AT_PRUNE, handle_prune, SCOPE_ADMIN, ON_LOOP, &takes_prune, FAMILY_API,
      "", "200", "remove finished trees that ended before a time; again until it removes none"),
     ROUTE("GET", INSTANCE, handle_get, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "execution",
      "200 404", "an instance and what it waits for"),
-    ROUTE("DELETE", INSTANCE, handle_remove, SCOPE_ADMIN, ON_LOOP, BODY_NONE, FAMILY_API, "force",
+    ROUTE_AT(AT_REMOVE, handle_remove, SCOPE_ADMIN, ON_LOOP, BODY_NONE, FAMILY_API, "force",
      "200 404 409", "remove an instance and its descendants"),
     ROUTE("GET", INSTANCE "/history", handle_history, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
      "execution after limit", "200 404", "events of an execution"),
@@ -53,21 +59,12 @@ const struct route server_routes[] = {
      "200 404", "what it waits for, since when, and what wakes it"),
     ROUTE("GET", INSTANCE "/tree", handle_tree, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",
      "200 404", "the instance and its descendants"),
-    ROUTE("POST", INSTANCE "/events/{name}", handle_raise, SCOPE_OPERATE, ON_LOOP, &takes_value,
+    ROUTE_AT(AT_RAISE, handle_raise, SCOPE_OPERATE, ON_LOOP, &takes_value,
      FAMILY_API, "await_start", "202 404 409 507", "raise an event"),
-    ROUTE("POST", INSTANCE "/cancel", handle_cancel, SCOPE_OPERATE, ON_LOOP, &takes_reason, FAMILY_API,
-     "", "202 404 409", "ask it to end; its code may compensate"),
-    ROUTE("POST", INSTANCE "/terminate", handle_terminate, SCOPE_OPERATE, ON_LOOP, &takes_reason,
-     FAMILY_API, "", "202 404 409", "end it at once"),
-    ROUTE("POST", INSTANCE "/suspend", handle_suspend, SCOPE_OPERATE, ON_LOOP, &takes_reason,
-     FAMILY_API, "", "202 404 409", "stop its turns until resume"),
-    ROUTE("POST", INSTANCE "/resume", handle_resume, SCOPE_OPERATE, ON_LOOP, &takes_reason, FAMILY_API,
-     "", "202 404 409", "continue a suspended instance"),
-    ROUTE("POST", INSTANCE "/retry", handle_retry, SCOPE_OPERATE, ON_LOOP, &takes_reason, FAMILY_API,
-     "", "202 404 409", "try a blocked instance again"),
+    STEERING(STEER_ROUTE)
     QUEUE_ROUTES
     WORK_ROUTES
-    {NULL, NULL, NULL, NULL, SCOPE_ADMIN, ON_LOOP, BODY_NONE, FAMILY_API, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, SCOPE_ADMIN, ON_LOOP, BODY_NONE, FAMILY_API, NULL, NULL, NULL, 0},
 };
 /* clang-format on */
 

@@ -307,11 +307,12 @@ struct route {
     const char *query;    /* names of its parameters, space-separated */
     const char *statuses; /* that it may answer, beside the general ones */
     const char *summary;
+    pawl_op op; /* of handle_steer() */
 };
 
 #define ROUTE(method, path, handler, scope, where, body, family, query, statuses, summary)         \
     {                                                                                              \
-        method, path, #handler, handler, scope, where, body, family, query, statuses, summary      \
+        method, path, #handler, handler, scope, where, body, family, query, statuses, summary, 0   \
     }
 
 extern const struct route server_routes[]; /* ends with a row without a method */

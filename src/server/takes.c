@@ -10,6 +10,7 @@
 
 #include "pawl/queue.h"
 #include "pawl/worker.h"
+#include "tables/operations.h"
 
 /* clang-format off */
 #define SHAPE(id, name, presence, instead, example) \
@@ -55,7 +56,7 @@ static const struct field filter_fields[] = {
 STRICT(filter, "Filter", "{\"status\":\"failed\"}");
 
 static const struct field batch_fields[] = {
-    TEXT("action", NEEDED, "what to do with each", .words = "cancel terminate suspend resume retry delete"),
+    TEXT("action", NEEDED, "what to do with each", .words = OPERATION_ACTIONS),
     OBJECT("filter", NEEDED, &takes_filter, "which; {} means all"),
     TRUTH("dry_run", OR_NULL, "only say which they are", .otherwise = "false"),
     REASON("why; their histories keep it"),

@@ -15,6 +15,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registered.h"
 #include "runtime/core/registry.h"
+#include "tables/operations.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,32 +76,26 @@ static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err
     return false;
 }
 
+/* A field that the operation does not use is not looked at. */
 static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
-    switch (q->op) {
-    case PAWL_OP_START:
-        return check_start(rt, q, err);
-    case PAWL_OP_RAISE:
-        return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err) &&
-               check_name("event name", pawl_s(q->name), err) && check_payload(rt, q->data, err) &&
-               check_key(q->idempotency_key, err);
-    case PAWL_OP_CANCEL:
-    case PAWL_OP_TERMINATE:
-    case PAWL_OP_SUSPEND:
-    case PAWL_OP_RESUME:
-        return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err) &&
-               check_text("reason", q->reason, LIMIT_REASON_BYTES, err);
-    case PAWL_OP_RETRY:
-    case PAWL_OP_REMOVE:
-        return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err);
-    case PAWL_OP_COMPLETE:
-        return check_payload(rt, q->data, err);
-    case PAWL_OP_PRUNE:
-    case PAWL_OP_HEARTBEAT:
-        return true;
+    const struct operation *o = operation_of(q->op);
+    if (!o) {
+        error_set(err, PAWL_MISUSE, "unknown operation %d", (int)q->op);
+        return false;
     }
-    error_set(err, PAWL_MISUSE, "unknown operation %d", (int)q->op);
-    return false;
+    if (q->op == PAWL_OP_START)
+        return check_start(rt, q, err);
+    if ((o->fields & OP_INSTANCE) &&
+        !check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err))
+        return false;
+    if ((o->fields & OP_EVENT) && !check_name("event name", pawl_s(q->name), err))
+        return false;
+    if ((o->fields & OP_DATA) && !check_payload(rt, q->data, err))
+        return false;
+    if ((o->fields & OP_KEY) && !check_key(q->idempotency_key, err))
+        return false;
+    return !(o->fields & OP_REASON) || check_text("reason", q->reason, LIMIT_REASON_BYTES, err);
 }
 
 /* ---- Submit ----------------------------------------------------------------------- */

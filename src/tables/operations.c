@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* tables/operations.c -- see operations.h. */
+#include "tables/operations.h"
+
+#include "base/attr.h"
+
+#include <string.h>
+
+/* clang-format off */
+#define STEERS(OP, word, scope, fields, done, ...) \
+    [PAWL_OP_##OP] = {word, word, AT_STEER(word), OP_INSTANCE | (fields), done},
+
+static const struct operation operations[] = {
+    [PAWL_OP_START] = {"start", NULL, AT_START, OP_DATA, "started"},
+    [PAWL_OP_RAISE] = {"raise", NULL, AT_RAISE,
+                       OP_INSTANCE | OP_EVENT | OP_DATA | OP_KEY | OP_AWAIT, "event raised"},
+    STEERING(STEERS)
+    [PAWL_OP_REMOVE] = {"rm", "delete", AT_REMOVE, OP_INSTANCE | OP_FORCE, "removed"},
+    [PAWL_OP_PRUNE] = {"prune", NULL, AT_PRUNE, 0, "pruned"},
+    [PAWL_OP_COMPLETE] = {"complete", NULL, AT_NONE, OP_DATA, "completed"},
+    [PAWL_OP_HEARTBEAT] = {"heartbeat", NULL, AT_NONE, 0, "heard"},
+};
+/* clang-format on */
+
+const struct operation *operation_of(pawl_op op)
+{
+    return (size_t)op < COUNT_OF(operations) ? &operations[op] : NULL;
+}
+
+bool operation_of_word(const char *word, pawl_op *ret)
+{
+    for (size_t i = 0; i < COUNT_OF(operations); i++)
+        if (strcmp(operations[i].word, word) == 0) {
+            *ret = (pawl_op)i;
+            return true;
+        }
+    return false;
+}
+
+bool operation_of_action(const char *action, pawl_op *ret)
+{
+    for (size_t i = 0; i < COUNT_OF(operations); i++)
+        if (operations[i].action && strcmp(operations[i].action, action) == 0) {
+            *ret = (pawl_op)i;
+            return true;
+        }
+    return false;
+}
