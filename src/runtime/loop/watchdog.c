@@ -92,7 +92,9 @@ static void *watch(void *arg)
         struct timespec until = deadline_in(w.pause_ms);
         w.looked_ms = rt_mono(rt);
         (void)pthread_cond_timedwait(&rt->watch.wake, &rt->watch.lock, &until);
+        pthread_mutex_unlock(&rt->watch.lock); /* it may log */
         w.slow = look(rt, &w);
+        pthread_mutex_lock(&rt->watch.lock);
     }
     pthread_mutex_unlock(&rt->watch.lock);
     return NULL;

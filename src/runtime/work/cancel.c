@@ -43,25 +43,24 @@ static void *call_all(void *arg)
 }
 
 /* Called with the lock held.  Without a thread it stays queued, and the next one tries again: the
- * activity still sees the flag. */
-static void spawn(pawl_runtime *rt)
+ * activity still sees the flag.  Returns the errno to log without the lock, or 0. */
+static int spawn(pawl_runtime *rt)
 {
     pthread_t thread;
     if (!here_has_threads(rt) || rt->workers.cancels.threads >= THREADS_MAX)
-        return;
+        return 0;
     int rc = pthread_create(&thread, NULL, call_all, rt);
-    if (rc == 0) {
-        (void)pthread_detach(thread);
-        rt->workers.cancels.threads++;
-    } else if (!rt->workers.cancels.threads) {
-        log_error(&rt->log, "work", "no thread for a callback of a cancelled activity",
-                  "why=\"%s\"", strerror(rc));
-    }
+    if (rc != 0)
+        return rt->workers.cancels.threads ? 0 : rc;
+    (void)pthread_detach(thread);
+    rt->workers.cancels.threads++;
+    return 0;
 }
 
 void job_cancel(struct job *job)
 {
     pawl_runtime *rt = job->rt;
+    int why = 0;
     pthread_mutex_lock(&rt->workers.cancels.lock);
     atomic_store(&job->cancelled, true);
     if (job->on_cancel && job->cancel_state == CANCEL_NONE) {
@@ -71,9 +70,12 @@ void job_cancel(struct job *job)
         *at = job;
         job->next_cancelled = NULL;
         job->cancel_state = CANCEL_QUEUED;
-        spawn(rt);
+        why = spawn(rt);
     }
     pthread_mutex_unlock(&rt->workers.cancels.lock);
+    if (UNLIKELY(why))
+        log_error(&rt->log, "work", "no thread for a callback of a cancelled activity",
+                  "why=\"%s\"", strerror(why));
 }
 
 /* Called with the lock held: nobody else calls, or is about to.  True: this very thread does. */

@@ -53,31 +53,29 @@ static void run_job(pawl_runtime *rt, struct job *job, uint32_t index)
 
 static void *worker_main(void *p);
 
-/* Fewer threads are slower.  Without a single one what is queued would lie there for ever: the
- * engine, who is the caller then, tries again. */
-static void none_started(pawl_runtime *rt, int why)
+/* Fewer threads are slower.  Without a single one, what is queued would lie there for ever: the
+ * engine, who is the caller then, tries again.  Called with the lock held; returns what is to be
+ * logged without it: an errno, or 0 when that is known already. */
+static int none_started(pawl_runtime *rt, int why)
 {
-    if (rt->workers.count || health_set_threadless(rt, true))
-        return;
-    log_error(&rt->log, "work", "no thread for activities can be started; trying again",
-              "why=\"%s\"", strerror(why));
+    return rt->workers.count || health_set_threadless(rt, true) ? 0 : why;
 }
 
-/* One more thread, if allowed.  Called with work_lock held. */
-static bool spawn_locked(pawl_runtime *rt)
+/* One more thread, if allowed.  Called with the lock held; *retwhy: see none_started(). */
+static bool spawn_locked(pawl_runtime *rt, int *retwhy)
 {
     if (!here_has_threads(rt) || rt->workers.stop || rt->workers.count >= rt->opts.workers)
         return false;
     struct worker_arg *arg = malloc(sizeof(*arg));
     if (!arg) {
-        none_started(rt, ENOMEM);
+        *retwhy = none_started(rt, ENOMEM);
         return false;
     }
     *arg = (struct worker_arg){rt, rt->workers.count};
     int rc = pthread_create(&rt->workers.threads[rt->workers.count], NULL, worker_main, arg);
     if (rc != 0) {
         free(arg);
-        none_started(rt, rc);
+        *retwhy = none_started(rt, rc);
         return false;
     }
     rt->workers.count++;
@@ -85,22 +83,26 @@ static bool spawn_locked(pawl_runtime *rt)
     return true;
 }
 
-/* See to it that somebody takes what is queued.  Called with work_lock held; true:
- * signal work_ready without it, or who is woken meets a lock. */
-static bool rouse_locked(pawl_runtime *rt)
+/* See to it that somebody takes what is queued.  Called with the lock held; true: signal `ready`
+ * without it, or the thread that is woken meets a lock. */
+static bool rouse_locked(pawl_runtime *rt, int *retwhy)
 {
     if (rt->workers.waking_worker || !share_may(rt))
         return false;
-    rt->workers.waking_worker = rt->workers.idle || spawn_locked(rt);
+    rt->workers.waking_worker = rt->workers.idle || spawn_locked(rt, retwhy);
     return rt->workers.idle;
 }
 
 static void unlock_and_rouse(pawl_runtime *rt)
 {
-    bool signal = rouse_locked(rt);
+    int why = 0;
+    bool signal = rouse_locked(rt, &why);
     pthread_mutex_unlock(&rt->workers.lock);
     if (signal)
         pthread_cond_signal(&rt->workers.ready);
+    if (UNLIKELY(why))
+        log_error(&rt->log, "work", "no thread for activities can be started; trying again",
+                  "why=\"%s\"", strerror(why));
 }
 
 static void *worker_main(void *p)
