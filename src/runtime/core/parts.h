@@ -54,12 +54,18 @@ struct inbox {
     void *come_arg;
 };
 
+/* Waiting for what is about to come (gather.h). [engine] */
+struct patience {
+    size_t seen;      /* at the last look; 0: there was none */
+    unsigned looks;   /* since then, that found as many */
+    uint32_t misses;  /* waits that ended before all that was out had come */
+    int64_t quiet_us; /* mono: no more have come since */
+};
+
 /* The engine lent to another thread (lend.h). */
 struct lending {
-    size_t seen;              /* light items, when they were last looked at */
-    int64_t quiet_us;         /* mono: no more have come since */
+    struct patience patience;
     struct idle_until sleeps; /* [engine] the engine thread does, until then */
-    uint32_t gather_misses;   /* [engine] waits that ended before all that was out had come */
     unsigned slow_commits;    /* [engine] commits left before lending is allowed again */
 };
 

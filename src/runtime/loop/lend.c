@@ -5,11 +5,11 @@
  */
 #include "runtime/loop/lend.h"
 
-#include "base/clock.h"
 #include "base/misuse.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
+#include "runtime/loop/gather.h"
 #include "runtime/loop/loop.h"
 #include "runtime/queue/queue_cache.h"
 
@@ -35,22 +35,6 @@ bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
     return ok;
 }
 
-/* Under the lock: requests that are about to come make one commit instead of two; as
- * gather() in loop.c, but here the caller has to fetch them. */
-static bool is_more_coming(pawl_runtime *rt, size_t have)
-{
-    size_t out = rt->queue_cache->ops; /* answered by the last commit */
-    if (have >= out || rt->lending.gather_misses % LOOP_TRY_AGAIN)
-        return false;
-    int64_t now_us = clock_mono_us();
-    if (have != rt->lending.seen) {
-        rt->lending.seen = have;
-        rt->lending.quiet_us = now_us;
-        return true;
-    }
-    return now_us - rt->lending.quiet_us <= LOOP_PATIENCE_US;
-}
-
 /* Under the lock: is the engine asleep, and has nothing to do yet? */
 static bool is_free(pawl_runtime *rt)
 {
@@ -61,8 +45,7 @@ static bool is_free(pawl_runtime *rt)
 
 static void borrow(pawl_runtime *rt, size_t have)
 {
-    rt->lending.gather_misses = have >= rt->queue_cache->ops ? 0 : rt->lending.gather_misses + 1;
-    rt->lending.seen = 0;
+    gather_ends(&rt->lending.patience, have, rt->queue_cache->ops);
     rt->inbox.lent = true;
     rt->inbox.engine_waits = false;
     inbox_take_locked(rt);
@@ -90,7 +73,7 @@ bool pawl_client_work(pawl_client *c)
     pthread_mutex_lock(&rt->inbox.lock);
     if (!inbox_is_light(rt) || !is_free(rt)) {
         wake = atomic_load(&rt->inbox.count) && inbox_wakes(rt);
-    } else if (is_more_coming(rt, rt->inbox.light)) {
+    } else if (gather_waits(&rt->lending.patience, rt->inbox.light, rt->queue_cache->ops, 0)) {
         soon = true;
         wake = false;
     } else {

@@ -8,7 +8,6 @@
  */
 #include "runtime/loop/loop.h"
 
-#include "base/clock.h"
 #include "fiber/fiber.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/health.h"
@@ -23,6 +22,7 @@
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
+#include "runtime/loop/gather.h"
 #include "runtime/loop/group.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
@@ -43,8 +43,6 @@
 #include "runtime/work/overdue.h"
 #include "runtime/work/worker.h"
 #include "store/store.h"
-
-#include <sched.h>
 
 #define FETCH_AT_ONCE 1000
 #define FETCH_PASSES  8   /* so many at most without a fetch, however many letters are at hand */
@@ -233,49 +231,6 @@ static void fill_group(pawl_runtime *rt, bool closed)
     letter_back_later(rt);
 }
 
-/* Give others the processor while more arrives, and until nothing did for `patience_us`;
- * true: as many as were missing came. */
-static bool let_come(pawl_runtime *rt, size_t missing, int64_t patience_us)
-{
-    size_t before = inbox_count(rt), last = before;
-    int64_t quiet_from = patience_us ? clock_mono_us() : 0;
-    for (int quiet = 0; last - before < missing;) {
-        sched_yield();
-        size_t now = inbox_count(rt);
-        if (now != last) {
-            quiet = 0;
-            quiet_from = patience_us ? clock_mono_us() : 0;
-        } else if (++quiet >= 2 && (!patience_us || clock_mono_us() - quiet_from > patience_us)) {
-            return false;
-        }
-        last = now;
-    }
-    return true;
-}
-
-/* Results and requests that are about to come make one commit instead of two: wait for the
- * workers, and for the clients whose requests on queues the last commit answered, while more
- * keeps arriving.  Otherwise short activities fall into two halves that take turns, and each
- * step pays a sync for half as many.  How long nothing may come is learnt: LOOP_PATIENCE_US where
- * the last wait brought all, next to nothing where it did not (activities that take their
- * time), tried again now and then.  With one out, or none, there is nothing to wait for. */
-static void gather(pawl_runtime *rt)
-{
-    size_t have = 0, clients = rt->queue_cache ? rt->queue_cache->ops : 0;
-    size_t out = jobs_backlog(rt) > clients ? jobs_backlog(rt) : clients;
-    enum item_kind kind = jobs_backlog(rt) > clients ? ITEM_JOB : ITEM_QUEUE;
-    for (struct item *i = rt->items.first; i && have < out; i = i->next)
-        have += i->kind == kind;
-    if (!here_has_threads(rt) || !have || have >= out)
-        return;
-    bool hopes = rt->lending.gather_misses % LOOP_TRY_AGAIN == 0;
-    if (let_come(rt, out - have, hopes ? LOOP_PATIENCE_US : 0))
-        rt->lending.gather_misses = 0;
-    else
-        rt->lending.gather_misses++;
-    inbox_take(rt);
-}
-
 static int pass(pawl_runtime *rt)
 {
     if (health_is_dead(rt))
@@ -287,7 +242,7 @@ static int pass(pawl_runtime *rt)
     }
     if (rt_mono(rt) < health_retry_at(rt))
         return 0;
-    gather(rt);
+    gather_more(rt, &rt->lending.patience);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     coming_pass(rt);
     rt->now_ms = rt_now(rt);

@@ -7,9 +7,6 @@
 
 #include "runtime/core/runtime.h"
 
-#define LOOP_PATIENCE_US 30 /* for what is about to come: as long as it takes to wake a thread */
-#define LOOP_TRY_AGAIN   8  /* commits without it after a wait that was for nothing */
-
 /* One pass: everything that is ready, one commit.  Rounds committed; -1: dead. */
 int loop_once(pawl_runtime *rt);
 /* A pass of who has borrowed the engine (lend.h), for requests on queues that were taken from the
