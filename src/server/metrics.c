@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "server/handlers.h"
 #include "server/queues.h"
+#include "tables/counters.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -43,26 +44,14 @@ static void metric(struct buf *m, const char *name, const char *type, const char
         name, "gauge", help, offsetof(pawl_stats, field)                                           \
     }
 
+#define COUNTED(...) COUNTER(__VA_ARGS__),
+
+/* clang-format off */
 static const struct {
     const char *name, *type, *help;
     size_t at;
 } numbers[] = {
-    COUNTER(turns, "turns_total", "turns of orchestrations"),
-    COUNTER(rounds, "rounds_total", "rounds committed; by commits: rounds per commit"),
-    COUNTER(commits, "commits_total", "group commits, one sync each"),
-    COUNTER(events, "events_total", "history events appended"),
-    COUNTER(activities_started, "activity_attempts_total", "activity attempts begun here"),
-    COUNTER(activities_completed, "activities_completed_total", "activities completed"),
-    COUNTER(activities_failed, "activities_failed_total", "activities failed for good"),
-    COUNTER(activities_retried, "activities_retried_total", "attempts followed by another"),
-    COUNTER(timers_fired, "timers_fired_total", "timers fired"),
-    COUNTER(replays, "replays_total", "histories replayed"),
-    COUNTER(replayed_events, "replayed_events_total", "events replayed"),
-    COUNTER(evictions, "evictions_total", "fibers dropped from memory"),
-    COUNTER(mismatches, "parked_total", "turns parked: code does not fit its history"),
-    COUNTER(quarantined, "quarantined_total", "messages and work given up"),
-    COUNTER(retired, "retired_total", "instances removed by --retain-completed"),
-    COUNTER(store_errors, "store_errors_total", "commits that failed"),
+    COUNTERS(COUNTED)
     COUNTER(store_damaged, "store_damaged_total", "rows met that are not what was written"),
     GAUGE(store_log_bytes, "store_log_bytes", "of the write-ahead log; a long reader lets it grow"),
     GAUGE(resident, "resident_fibers", "instances in memory"),
@@ -73,6 +62,7 @@ static const struct {
     GAUGE(timers_near, "timers_near", "timers and delayed messages stored"),
     GAUGE(running_activities, "running_activities", "activities on worker threads now"),
 };
+/* clang-format on */
 
 static void write_numbers(struct buf *m, const pawl_stats *stats)
 {

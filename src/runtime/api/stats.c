@@ -13,6 +13,7 @@
 #include "runtime/loop/watchdog.h"
 #include "runtime/work/worker.h"
 #include "store/store.h"
+#include "tables/counters.h"
 
 #include <string.h>
 
@@ -20,27 +21,13 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
 {
     MUST_HAVE("a runtime", rt);
     memset(ret, 0, sizeof(*ret));
-#define COPY(field) ret->field = atomic_load_explicit(&rt->figures.n.field, memory_order_relaxed)
-    COPY(turns);
-    COPY(rounds);
-    COPY(commits);
-    COPY(events);
-    COPY(activities_started);
-    COPY(activities_completed);
-    COPY(activities_failed);
-    COPY(activities_retried);
-    COPY(timers_fired);
-    COPY(replays);
-    COPY(replayed_events);
-    COPY(evictions);
-    COPY(mismatches);
-    COPY(quarantined);
-    COPY(commit_us);
-    COPY(store_errors);
-    COPY(resident);
-    COPY(retired);
-    COPY(schedule_to_start_count);
-    COPY(schedule_to_start_ms);
+#define COPY(field, ...)                                                                           \
+    ret->field = atomic_load_explicit(&rt->figures.n.field, memory_order_relaxed);
+    COUNTERS(COPY)
+    COPY(commit_us)
+    COPY(resident)
+    COPY(schedule_to_start_count)
+    COPY(schedule_to_start_ms)
 #undef COPY
     for (size_t i = 0; i < PAWL_DELAY_BUCKETS; i++)
         ret->schedule_to_start[i] =

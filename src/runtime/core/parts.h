@@ -10,6 +10,7 @@
 #define PAWL_RUNTIME_PARTS_H
 
 #include "runtime/core/travel.h"
+#include "tables/counters.h"
 
 struct fiber_pool;
 struct slots;
@@ -270,10 +271,12 @@ struct watchdog {
 /* Written by the engine, read by anyone (figures.h, tally.h). */
 struct figures {
     struct {
-        atomic_ullong turns, rounds, commits, events, activities_started, activities_completed,
-            activities_failed, activities_retried, timers_fired, replays, replayed_events,
-            evictions, mismatches, quarantined, commit_us, store_errors, resident, todo, retired,
-            schedule_to_start_count, schedule_to_start_ms, schedule_to_start[PAWL_DELAY_BUCKETS];
+#define KEPT(field, ...) atomic_ullong field;
+        COUNTERS(KEPT)
+#undef KEPT
+        atomic_ullong commit_us, resident, todo;
+        atomic_ullong schedule_to_start_count, schedule_to_start_ms,
+            schedule_to_start[PAWL_DELAY_BUCKETS];
     } n;
     struct tallies {
         struct map by_name; /* [engine] */
