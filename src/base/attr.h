@@ -32,8 +32,8 @@ NORETURN void memory_gone(const char *file, int line);
             assert_failed(#cond, __FILE__, __LINE__);                                              \
     } while (0)
 
-/* An allocation nobody can do without, or put right later: the process stops with a line
- * that says so, and the next one goes on from what was committed. */
+/* For an allocation that the caller cannot do without: the process stops with a line that says
+ * so, and the next process continues from what was committed. */
 #define need_memory(cond)                                                                          \
     do {                                                                                           \
         if (UNLIKELY(!(cond)))                                                                     \

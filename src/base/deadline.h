@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/deadline.h -- how long a thread waits, as pthread wants to hear it.
+ * base/deadline.h -- how long a thread waits, in the form pthread needs.
  *
  * Everything else here counts milliseconds; pthread_cond_timedwait takes a struct timespec of
- * the clock its condition was made with.  Ours are all made with the monotonic one, so that
- * nobody waits longer when the wall clock is set.
+ * the clock its condition was made with.  Ours all use the monotonic clock, so a
+ * wait does not get longer when the wall clock is set.
  */
 #ifndef PAWL_BASE_DEADLINE_H
 #define PAWL_BASE_DEADLINE_H

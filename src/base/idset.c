@@ -86,7 +86,7 @@ void idset_remove(struct idset *s, uint64_t id)
     if (s->slots[hole] == 0)
         return;
     s->count--;
-    /* Whoever probed past the hole moves into it, or would not be found again. */
+    /* An id that probed past the hole moves into it; else it would not be found again. */
     for (size_t i = (hole + 1) & mask; s->slots[i] != 0; i = (i + 1) & mask) {
         size_t home = home_of(s, s->slots[i]);
         if (((i - home) & mask) >= ((i - hole) & mask)) {

@@ -52,7 +52,7 @@ bool json_whole(pawl_str raw, int64_t *ret);
  * see json_same.c.  What is not JSON is the same when its bytes are.  `mem` is for work. */
 bool json_same(pawl_mem *mem, pawl_str a, pawl_str b);
 
-/* What keeps a document from being taken.  All but the last are no JSON for anybody here. */
+/* Why a document is refused.  All but the last mean that it is not JSON. */
 enum json_fault { JSON_FINE, JSON_BROKEN, JSON_TOO_DEEP, JSON_HALF_PAIR };
 /* As pawl_json_valid(), and why not.  Half of a surrogate pair is JSON by its grammar, but no
  * text: what comes from outside must not have one. */

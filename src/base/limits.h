@@ -32,7 +32,7 @@
 bool utf8_valid(pawl_str text);
 /* An instance id: 1..max bytes of UTF-8 without control characters. */
 bool check_instance_id(pawl_str id, size_t max, pawl_error *reterr);
-/* The same of one that somebody chose: it must not look like one that a bound queue makes. */
+/* The same for an id that a caller chose: it must not look like one that a bound queue makes. */
 bool check_chosen_id(pawl_str id, size_t max, pawl_error *reterr);
 /* queue~NAME~NUMBER: of the instance that a message of a bound queue starts. */
 bool id_is_of_queue(pawl_str id);

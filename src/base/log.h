@@ -21,7 +21,7 @@ struct logger {
     pawl_log_level level; /* records above it are dropped */
     void (*write)(void *user, pawl_log_level level, const char *area, const char *text);
     void *user;
-    bool json; /* without `write`: one object a line instead of logfmt */
+    bool json; /* without `write`: one object per line instead of logfmt */
 };
 
 /* NULL write: a line on stderr with an ISO time stamp. */

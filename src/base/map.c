@@ -3,14 +3,13 @@
  * base/map.c -- open addressing with linear probing.
  *
  * One slot type serves both kinds of key: numbers keep the number in `word`,
- * strings their hash; which of the two is known where a function is called, so all that looks
- * is inlined there, and the half for the other kind falls away.  Ids come from outside, so strings are hashed with a key
- * drawn once per process: nobody can send ids that all fall on one slot.
+ * strings their hash.  The caller knows which of the two it has, so lookups are inlined there
+ * and the code for the other kind falls away.  Ids come from outside, so strings are hashed
+ * with a key drawn once per process: a client cannot send ids that all fall on one slot.
  *
- * Removal leaves a tombstone, because entries must not move while somebody
- * iterates; a tombstone with nothing behind it becomes free at once, the others
- * go when the table is built anew.  An empty slot always exists, so every probe
- * ends.
+ * Removal leaves a tombstone, because entries must not move during an iteration; a
+ * tombstone with nothing behind it becomes free at once, the others go when the table is
+ * rebuilt.  An empty slot always exists, so every probe ends.
  *
  * Invariants: cap is 0 or a power of two; count + dead <= 3/4 cap; no value is NULL.
  */
@@ -145,7 +144,7 @@ INLINED void place(struct map *m, struct probe p, void *value)
     m->count++;
 }
 
-/* Build the table anew, at most half full, without tombstones. */
+/* Rebuild the table, at most half full, without tombstones. */
 static bool rebuild(struct map *m)
 {
     struct map fresh = {.cap = CAP_MIN};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/misuse.h -- what a caller handed in and must not: nothing where something
- * is needed, and options of another size than ours.
+ * base/misuse.h -- arguments that break a rule of the API: NULL where something is
+ * needed, and options of another size than ours.
  *
- * A call with a status answers PAWL_MISUSE; one without has nobody to tell, and
- * stops the process with a line that names it.  Used at the public entries only.
+ * A call with a status answers PAWL_MISUSE; a call without one stops the process with a
+ * line that names it.  Used at the public entries only.
  */
 #ifndef PAWL_BASE_MISUSE_H
 #define PAWL_BASE_MISUSE_H
@@ -32,10 +32,10 @@ static inline bool is_odd(pawl_str text)
 }
 
 /*
- * Options as this library knows them.  A caller may be older: what its shorter struct
- * lacks is zero.  It may be newer: what it has more must be zero, or is refused, for an
- * option that is ignored is worse.  `size` 0 is that of this header; NULL is all zero.
- * False, with *err set, when it cannot be.  `size` is the first member of all of them.
+ * Options as this library knows them.  A caller may be older: members that its shorter
+ * struct lacks are zero.  It may be newer: its additional members must be zero, else the call
+ * is refused, because ignoring an option is worse.  `size` 0 means the size in this header;
+ * NULL means all zero.  False, with *err set, when the options are refused.  `size` is the first member of all of them.
  */
 bool options_take(void *to, size_t known, const void *from, const char *what, pawl_error *err);
 #define OPTIONS_TAKE(to, from, what, err) options_take((to), sizeof(*(to)), (from), what, err)

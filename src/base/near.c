@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/near.c -- which known word is nearest to one that nobody knows.
+ * base/near.c -- which known word is nearest to an unknown one.
  *
  * Called where a name is refused: verbs and flags of the command line, fields of a
  * request.  Works on its arguments only.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/near.h -- "did you mean": the known word that somebody may have misspelt. */
+/* base/near.h -- "did you mean": the known word that may have been misspelt. */
 #ifndef PAWL_BASE_NEAR_H
 #define PAWL_BASE_NEAR_H
 

@@ -80,7 +80,7 @@ INLINED uint64_t load_few(const uint8_t *from, size_t n)
     return word;
 }
 
-/* So many rounds for each word, and at the end. */
+/* The number of rounds for each word, and at the end. */
 INLINED uint64_t sip(const uint64_t key[2], const void *data, size_t n, int rounds, int last_rounds)
 {
     struct sip s = {

@@ -4,7 +4,7 @@
  *
  * siphash24 is the hash of all that is stored: the deterministic randomness of
  * orchestrations (a function of seed, message and draw; SEMANTICS 13), keys of activities.
- * siphash13 is for maps: half the rounds, and nobody sees its output, who does not know the key.
+ * siphash13 is for maps: half the rounds; its output never leaves the process.
  */
 #ifndef PAWL_BASE_RAND_H
 #define PAWL_BASE_RAND_H

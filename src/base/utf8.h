@@ -10,7 +10,7 @@
 /* How many bytes (1..4) the character at `at` has; 0 when it is not well formed
  * before `end` (overlong, surrogate, above U+10FFFF, cut off). */
 size_t utf8_length(const char *at, const char *end);
-/* The character of so many bytes. */
+/* The character of that many bytes. */
 uint32_t utf8_decode(const char *at, size_t len);
 /* Would a terminal obey it instead of showing it?  C0, DEL, C1, what turns the direction of
  * text (marks, embeddings, overrides, isolates), line separators. */

@@ -43,7 +43,7 @@ int pawl_race(pawl_ctx *ctx, const pawl_task *tasks, size_t n)
     void *site = CALL_SITE;
     int first = await_first(ctx, tasks, n, site);
 
-    /* A cancelled race has no winner: nothing is withdrawn, the return will. */
+    /* A cancelled race has no winner: its tasks are withdrawn when the code returns. */
     for (size_t i = 0; first >= 0 && i < n; i++)
         if (i != (size_t)first)
             cancel_task(ctx, tasks[i].id, "lost the race", "pawl_race", site);

@@ -2,8 +2,8 @@
 /*
  * engine/api_map.c -- bounded fan-out: many tasks, a few open at a time.
  *
- * Nothing here that an author could not write: it starts tasks and waits for the first
- * of those open, so its decisions follow from the history as theirs do.  Invariant:
+ * An author could write the same: it starts tasks and waits for the first of the open
+ * ones, so its decisions follow from the history.  Invariant:
  * open[0 .. count) are tasks that were started and not seen to end; count <= window.
  *
  * Called by: orchestration code, on its fiber.

@@ -2,7 +2,7 @@
 /*
  * engine/ending.c -- how an execution ends.
  *
- * The code returned, or somebody ended it from outside.  Either way: first the
+ * The code returned, or it was ended from outside.  Either way: first the
  * open tasks are withdrawn, in id order, each with a recorded reason (abandoned
  * children are left alone; before a ContinueAsNew, events no code was told of go
  * back to the mailbox); then the END event, always last; then deferred

@@ -58,11 +58,11 @@ struct engine_rules {
     bool no_queues; /* pushes are refused: the store has none */
 };
 
-/* Is an instance id taken?  Asked of whoever keeps instances. */
+/* Is an instance id taken?  The runtime answers. */
 enum engine_taken {
     TAKEN_NO,
     TAKEN_YES,
-    TAKEN_UNKNOWN, /* it cannot be told now: the turn is tried again */
+    TAKEN_UNKNOWN, /* the store did not answer: the turn is tried again */
 };
 
 /* What a replay met; see execution_spec. */
@@ -81,12 +81,12 @@ struct execution_spec {
     uint64_t execution;
     void (*log)(void *user, pawl_log_level level, pawl_str text); /* NULL: silent */
     void *log_user;
-    /* Told of a replay as it goes; `site` is the author's call, or NULL.  NULL: nobody. */
+    /* Called for each step of a replay; `site` is the author's call, or NULL.  NULL: no calls. */
     void (*trace)(void *user, enum engine_trace what, const pawl_event *e, void *site);
     void *trace_user;
     /* May a detached start take this id?  Asked live only, off the author's stack.  NULL: yes. */
     enum engine_taken (*taken)(void *user, pawl_str instance);
-    /* A child takes this id, given by its author, if nobody has it.  NULL: nobody is told. */
+    /* A child takes this id, given by its author, if it is free.  NULL: no call. */
     void (*speaks)(void *user, pawl_str instance);
     void *taken_user;
 };
@@ -112,7 +112,7 @@ struct mail {
 enum engine_fate {
     FATE_APPLIED, /* recorded; drop the message */
     FATE_IGNORED, /* duplicate, late or for another execution: drop it, nothing recorded */
-    FATE_KEPT,    /* an event nobody waits for: keep it in the mailbox */
+    FATE_KEPT,    /* an event without a wait: keep it in the mailbox */
     FATE_DROPPED, /* the same with drop_early_events: drop it, warn */
     FATE_ODD,     /* completion for no schedule, or of another kind: see the finding */
 };

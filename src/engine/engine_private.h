@@ -3,8 +3,8 @@
  * engine/engine_private.h -- what the files of this room share.
  *
  * One struct, one door out.  `struct pawl_ctx` is the execution and the
- * author's context at once.  Whatever cannot go on (code and history disagree,
- * a limit, no memory) ends in engine_stop(): on the fiber it switches away for
+ * author's context at once.  An execution that cannot continue (code and
+ * history disagree, a limit, no memory) ends in engine_stop(): on the fiber it switches away for
  * ever, outside it jumps to the guard of the entry function.  Nothing was
  * committed, all memory is in arenas, so there is nothing to undo.
  *
@@ -326,7 +326,7 @@ void execution_open(execution *x, pawl_str name, pawl_str input, pawl_str attrs)
 void execution_message(execution *x, uint64_t seq, int64_t at_ms);
 /* Resume the code until it blocks or returns (then the ending is decided). */
 void execution_run(execution *x);
-/* Ask whoever keeps instances, off the author's stack (on the fiber only). */
+/* Ask the runtime, off the author's stack (on the fiber only). */
 bool execution_is_taken(execution *x, pawl_str instance);
 /* A completion: close the task, look at the wait, resume when satisfied. */
 void execution_resolve(execution *x, struct task *t, int kind, pawl_str data, pawl_str attrs);

@@ -101,7 +101,7 @@ static size_t asked_for(const execution *x)
     return wanted < SIZE_MAX - held ? held + wanted : SIZE_MAX;
 }
 
-/* Too much for one turn is the code's matter, and nobody else's; else the system has no more. */
+/* Too much for one turn is a fault of the code; else the system is out of memory. */
 static void no_memory(void *user)
 {
     execution *x = user;
@@ -365,7 +365,7 @@ size_t execution_bytes(const execution *x)
 void execution_check(const execution *x)
 {
     if (x->outcome >= ENGINE_MISMATCH)
-        return; /* stopped half-way; nobody may look inside */
+        return; /* stopped half-way: its tables may be inconsistent */
     arena_check(&x->mem);
     arena_check(&x->mail_mem);
     assert_that(!x->running && !x->guarded && !x->settling);

@@ -4,7 +4,7 @@
  *
  * Every finding begins with the seeds' wording where the seeds have one and
  * then names both sides: the recorded event and the attempted call.  The return
- * address of the call is kept as it is; whoever reports turns it into a line.
+ * address of the call is kept as it is; the reporter turns it into a source line.
  *
  * Called by: decide.c, replay.c, apply.c, ending.c.
  */

@@ -2,14 +2,14 @@
 /*
  * engine/kept_events.c -- events that came, waits that are open, by name.
  *
- * A channel is one event name: its open waits and its kept mail, both oldest
- * first.  Mail is also on one list in order of arrival, for the next execution
- * of a ContinueAsNew, which takes them over as they are.  Kept events, and the pile of each name,
- * live in an arena of their own that is emptied whenever the mailbox is, and copied when
- * most of it is gone, so a long-lived execution does not grow with the mail it has taken.
+ * A channel is one event name: its open waits and its kept events, both oldest first.
+ * Kept events are also on one list in order of arrival; the next execution of a
+ * ContinueAsNew takes that list over as it is.  Kept events, and the pile of each name, live
+ * in an arena of their own.  It is emptied whenever the mailbox is, and copied when most of it
+ * is free, so a long-lived execution does not grow with the events it has taken.
  *
- * Mail that a wait took and no code was told of comes back to its old place:
- * kept events are in the order of their row ids, which is that of their arrival.
+ * An event that a wait took and that the code did not see comes back to its old place:
+ * kept events are in the order of their row ids, which is the order of their arrival.
  *
  * Only live messages meet the mailbox: what history says was taken is gone from
  * the store already, so replay never looks here (SEMANTICS 16).

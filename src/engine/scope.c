@@ -43,7 +43,7 @@ void pawl_scope_end(pawl_ctx *ctx)
     struct scope *s = ctx->scope;
 
     if (!s->outer)
-        return; /* one end too many harms nobody */
+        return; /* one end too many: ignored */
     if (s->waits)
         leave_waits(ctx, s, CALL_SITE);
     run_deferred(s);
@@ -54,7 +54,8 @@ void pawl_scope_end(pawl_ctx *ctx)
     ctx->spare_scopes = s;
 }
 
-/* Nobody can await them any more: what took an event gives it back, what is open is withdrawn. */
+/* They can no longer be awaited: a wait that took an event gives it back, open tasks are
+ * withdrawn. */
 static void leave_waits(execution *x, struct scope *s, void *site)
 {
     s->waits = false;

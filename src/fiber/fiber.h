@@ -47,8 +47,8 @@ void fiber_guard_thread(void);
 /* Call `hook`, which must be async-signal-safe, on the thread that faults or aborts, before
  * anything else; `sent`: by this process itself, as abort() does.  True: that was all, go on. */
 void fiber_on_fault(bool (*hook)(int number, bool sent));
-/* The handlers stay while somebody holds them; the last release puts back those that were there
- * before, where nobody has put others on top. */
+/* The handlers stay until the last hold is released; that puts back the handlers that were there
+ * before, unless others were installed on top. */
 void fiber_guard_hold(void);
 void fiber_guard_release(void);
 /* Would the signal come to us, not to a handler that was put on top, or to none? */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fiber/stack.h -- mapped stacks with a guard below, and who is told of a hit.
+ * fiber/stack.h -- mapped stacks with a guard below.
  */
 #ifndef PAWL_FIBER_STACK_H
 #define PAWL_FIBER_STACK_H

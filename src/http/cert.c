@@ -2,9 +2,9 @@
 /*
  * http/cert.c -- is our certificate one that clients will take?
  *
- * Warned of, when it is loaded and once a day while connections come: not valid yet, over or soon
- * over, a short key, a signature by a broken hash.  It is used all the same: whoever runs the
- * server may know why.
+ * It warns, when the certificate is loaded and once a day while connections come: not valid
+ * yet, expired or soon to expire, a short key, a signature by a broken hash.  The certificate
+ * is used all the same: the operator may know why.
  *
  * Called by tls.c.
  */
@@ -46,7 +46,7 @@ static void check_strength(gnutls_x509_crt_t crt, struct cert_words *ret)
     gnutls_sign_algorithm_t by =
         (gnutls_sign_algorithm_t)gnutls_x509_crt_get_signature_algorithm(crt);
     gnutls_digest_algorithm_t hash = gnutls_sign_get_hash_algorithm(by);
-    bool by_itself = gnutls_x509_crt_check_issuer(crt, crt); /* then nobody looks at that */
+    bool by_itself = gnutls_x509_crt_check_issuer(crt, crt); /* then clients ignore the signature */
     if (algorithm == GNUTLS_PK_RSA && bits < 2048)
         (void)snprintf(ret->strength, sizeof(ret->strength), "an RSA key of %u bits is weak", bits);
     else if (!by_itself && (hash == GNUTLS_DIG_MD5 || hash == GNUTLS_DIG_SHA1))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http/cert.h -- what is to be said of our own certificate; for tls.c. */
+/* http/cert.h -- warnings about our own certificate; for tls.c. */
 #ifndef PAWL_HTTP_CERT_H
 #define PAWL_HTTP_CERT_H
 

@@ -2,9 +2,9 @@
 /*
  * http/chunk.h -- the body of a request that comes in chunks.
  *
- * A reader that eats bytes as they come: any cut gives the same body.  Extensions and
- * trailers are read over, up to a limit over the whole body, so that nobody can drip
- * them for ever at no cost in length.
+ * A reader that consumes bytes as they come: any cut gives the same body.  Extensions and
+ * trailers are skipped, up to a limit over the whole body, so that a client cannot send them
+ * for ever without reaching the limit of the length.
  */
 #ifndef PAWL_HTTP_CHUNK_H
 #define PAWL_HTTP_CHUNK_H

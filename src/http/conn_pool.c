@@ -3,11 +3,11 @@
  * http/conn_pool.c -- connections come and go.
  *
  * Connections that are closed in a round are freed at its end, because events of the
- * same round may still point to them.  One whose call is with the handler is only lost:
- * the socket goes, the rest when the answer comes.  A few hundred are kept for the next
- * ones that come (`spare`).
+ * same round may still point to them.  One whose call is with the handler loses its
+ * socket at once, and is freed when the answer comes.  A few hundred structs are kept for the
+ * next connections (`spare`).
  *
- * http_conn_add is called by listen.c, http_conn_close by whoever notices an end,
+ * http_conn_add is called by listen.c, http_conn_close by the file that notices an end,
  * http_free_closed by httpd_loop.c.
  */
 #include "http/http_conn.h"

@@ -8,7 +8,7 @@
  *
  *   head_scan    is the whole head there?  Line by line, each byte once.
  *   head_parse   a whole head into a struct head.
- *   head_seal    end every text in place with a NUL, for who wants C strings.
+ *   head_seal    end every text in place with a NUL, for callers that want C strings.
  */
 #ifndef PAWL_HTTP_HEAD_H
 #define PAWL_HTTP_HEAD_H

@@ -4,8 +4,8 @@
  *
  * It knows about connections, heads, bodies, answers and streams, and nothing of what
  * they mean: that is the handler's.  One thread runs httpd_run(); everything here but
- * httpd_wake() and httpd_end() is for that thread, for who stands in for it (httpd_round), or
- * for after it has ended.
+ * httpd_wake() and httpd_end() is for that thread, for the thread that stands in for it
+ * (httpd_round), or for after it has ended.
  *
  * A request, step by step; a *call* is the handler's record of it:
  *
@@ -46,8 +46,8 @@ struct httpd_handler {
     void *(*begin)(void *user, struct httpd_conn *conn, const struct head *head);
     void (*body)(void *call, pawl_str bytes);
     void (*ready)(void *call);
-    /* Before the answer the other side stopped sending: it may not be there to read it.  Or it
-     * is `lost`: nobody will.  The call goes on; httpd_answer() as ever, now or later. */
+    /* The other side stopped sending before the answer: it may not read it.  `lost`: it
+     * certainly will not.  The call continues; httpd_answer() as usual, now or later. */
     void (*gone)(void *call, bool lost);
     /* The next bytes of a stream into `out`, which is empty. */
     enum httpd_pull (*pull)(void *call, struct buf *out);
@@ -74,8 +74,8 @@ struct httpd_opts {
 struct httpd *httpd_open(const struct httpd_opts *opts, pawl_error *reterr);
 /* Until httpd_end(); may be run again. */
 void httpd_run(struct httpd *h);
-/* Once round, as httpd_run() does all the time; for who stands in for its thread while that is
- * in `asleep`, and sees to it that only one of them uses the server. */
+/* One round, as httpd_run() runs them all the time.  For a thread that stands in for its thread
+ * while that is in `asleep`; the caller makes sure that only one of them uses the server. */
 void httpd_round(struct httpd *h);
 /* Any thread: let the loop go round once. */
 void httpd_wake(struct httpd *h);

@@ -104,7 +104,7 @@ static int sleep_ms(struct httpd *h)
     int64_t at = h->handler->asleep(h->user, h->now_ms);
     look_at_clock(h); /* that may have taken time */
     struct heap_node *top = heap_top(&h->looks);
-    if (h->turn || atomic_load(&h->end)) /* who stands in may have been told of the end */
+    if (h->turn || atomic_load(&h->end)) /* a thread that stands in may have been told of the end */
         return 0;
     if (top && top->key < at)
         at = top->key;
@@ -262,7 +262,7 @@ bool httpd_reload_tls(struct httpd *h, pawl_error *reterr)
     struct http_trust *t = http_trust_open(h->opts.tls_cert, h->opts.tls_key, &h->opts.log, reterr);
     if (!t)
         return false;
-    http_trust_leave(atomic_exchange(&h->next_trust, t)); /* one that nobody used yet */
+    http_trust_leave(atomic_exchange(&h->next_trust, t)); /* one that was not used yet */
     httpd_wake(h);
     return true;
 }

@@ -2,10 +2,9 @@
 /*
  * http/listen.c -- new connections.
  *
- * At the limit the socket is not watched any more: who comes next waits in the
- * backlog until somebody leaves.  When the process runs out of descriptors the same,
- * and it is tried again a little later.  One address may have a share of the
- * connections only; the rest of its are closed at once.
+ * At the limit the socket is not watched any more: the next client waits in the backlog
+ * until a connection closes.  Out of descriptors: stop watching too, and try again shortly.
+ * Connections over the limit of one address are closed at once.
  */
 #include "http/http_conn.h"
 

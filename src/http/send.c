@@ -7,8 +7,8 @@
  * (the head copied, the body stays the call's) and goes out when there is room; the
  * connection is not read meanwhile, so a client that never reads costs one answer.
  *
- * A stream is asked for its next piece only when the last one is out: nobody buffers
- * for a slow reader.
+ * A stream is asked for its next piece only when the last one is out: a slow reader
+ * costs no buffer.
  */
 #include "http/http_conn.h"
 

@@ -2,13 +2,14 @@
 /*
  * http/slow.c -- answers that wait for slow readers, and what they may hold together.
  *
- * An answer that the socket did not take stays in memory until its reader has it.  Each of
- * them has a time that grows with what the reader takes; and all of them together have a
- * budget.  Beyond it the one that has been reading longest is cut off: whoever reads at all is
- * soon done, so it is those who do not read that go, and never who came last.
+ * An answer that the socket did not take stays in memory until its reader has it.  Each such
+ * answer has a deadline that moves with what the reader takes, and all of them together have
+ * a budget.  Beyond it the connection that has been reading longest is cut off: a client that
+ * reads is soon done, so this cuts clients that do not read, and never the newest one.
  *
- * Called by send.c (enter, progress), whoever ends an answer (leave), and httpd_loop.c at the
- * end of a round (cut): not in the middle, because others may be walking over connections.
+ * Called by send.c (enter, progress), by the file that ends an answer (leave), and by
+ * httpd_loop.c at the end of a round (cut): not in the middle, because other code may be
+ * walking over connections.
  */
 #include "http/http_conn.h"
 

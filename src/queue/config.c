@@ -3,7 +3,7 @@
  * queue/config.c -- a queue's configuration and totals as text.
  *
  * The store keeps both as opaque JSON.  Only what differs from the default is
- * written, so a queue nobody configured has an empty text and later defaults hold.
+ * written, so a queue that was not configured has an empty text, and later defaults hold.
  */
 #include "base/json.h"
 #include "base/limits.h"

@@ -9,7 +9,7 @@
 
 /* ---- window.c ---------------------------------------------------------------- */
 
-/* Seat a ready entry if it belongs into the window; may cut the window's end. */
+/* Insert a ready entry if it belongs into the window; may cut the window's end. */
 bool window_insert(struct queue *q, struct entry *e);
 /* Would an entry with this key be in the window? */
 bool window_wants(const struct queue *q, int64_t priority, uint64_t place);

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#define KEYS_LOOKED_AT 8 /* pops with one key whose answers were all lost */
+#define KEYS_LOOKED_AT 8 /* pops with one key, each of whose answers was lost */
 
 /* URL-safe base64 of 8 bytes. */
 static void write_lock_id(const uint8_t bytes[8], char to[PAWL_QUEUE_LOCK_CHARS + 1])
@@ -57,9 +57,9 @@ static void give_back_keyed(struct queue_group *g, struct queue *q, const char *
     }
 }
 
-/* The lock id of the n-th pop with this key.  Who pops again has lost the answer to the
- * pop before: what that one locked is given back first, to be taken anew.  False: the store
- * did not answer. */
+/* The lock id of the n-th pop with this key.  A caller that pops again has lost the answer to
+ * the previous pop: its lock is released first, and its entries can be popped again.  False:
+ * the store did not answer. */
 static bool keyed_lock_id(struct queue_group *g, struct queue *q, const char *key,
                           char to[PAWL_QUEUE_LOCK_CHARS + 1])
 {
@@ -110,7 +110,7 @@ static bool is_over(const struct queue_group *g, const struct entry *e)
     return e->expires_ms && e->expires_ms <= g->now_ms;
 }
 
-/* Entries past their ttl at the front go before anybody gets them. */
+/* Remove entries past their ttl from the front before the pop takes any. */
 static void drop_expired(struct queue_group *g, struct queue *q, size_t count)
 {
     for (size_t i = 0; i < count && i < q->count;) {

@@ -75,7 +75,7 @@ const char *queue_limit(const struct queue *q, uint64_t items, uint64_t bytes)
     return items && c->max_bytes && q->row.bytes + bytes > c->max_bytes ? "max_bytes" : NULL;
 }
 
-/* Duplicates need no room: who pushes again because the answer was lost gets it. */
+/* Duplicates need no room: a caller that pushes again because the answer was lost gets it. */
 static bool is_full(const struct queue *q, const pawl_queue_request *req,
                     const struct queue_known *known, pawl_queue_reply *ret)
 {

@@ -10,9 +10,9 @@
  *
  * A struct queue_group collects what the operations of one commit changed, over
  * all queues: entries and locks touched, rows dirty.  queue_group_seal() turns it
- * into the queue part of a round; after the commit queue_group_done() forgets it.  Also when
- * the commit failed; every queue that was dirty must then be destroyed and loaded again: there
- * is no undo in place.
+ * into the queue part of a round; after the commit queue_group_done() forgets it.  It does so
+ * also when the commit failed; every queue that was dirty must then be destroyed and loaded
+ * again: there is no undo in place.
  *
  *   entry    ready ──pop──▶ gone              (plain)
  *            ready ──pop──▶ locked ──ack──▶ gone
@@ -229,15 +229,15 @@ void queue_settle(struct queue_group *g, struct queue *q, const pawl_queue_reque
                   pawl_queue_reply *ret);
 void queue_pause(struct queue_group *g, struct queue *q, bool paused);
 void queue_configure(struct queue_group *g, struct queue *q, const pawl_queue_config *config);
-/* The queue goes, with all it has.  Not while it is dirty, and nothing may be done to it before the
- * commit; then whoever has it destroys it. */
+/* Remove the queue with everything in it.  Not while it is dirty, and no operation on it may
+ * follow before the commit; then its owner destroys it. */
 void queue_remove(struct queue_group *g, struct queue *q);
 
 /* Entries as they are in the store; not while the queue is dirty. */
 void queue_promote(struct queue_group *g, struct queue *q, const pawl_queue_entry *row);
 void queue_expire(struct queue_group *g, struct queue *q, const pawl_queue_entry *row);
 void queue_purge(struct queue_group *g, struct queue *q, const pawl_queue_entry *row);
-/* The limit that so many more items, and bytes, would pass; NULL: none. */
+/* The limit that this many more items and bytes would pass; NULL: none. */
 const char *queue_limit(const struct queue *q, uint64_t items, uint64_t bytes);
 void queue_redrive(struct queue_group *g, struct queue *q, const pawl_queue_entry *row,
                    struct queue *target, int64_t visible_ms);

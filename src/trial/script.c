@@ -83,7 +83,7 @@ static pawl_test_answer keep(pawl_test *t, pawl_test_answer answer)
     return answer;
 }
 
-/* Attempts that wait because nobody had said anything get the answer now. */
+/* Attempts that wait because no answer was given for them get it now. */
 static void answer_waiting(pawl_test *t, struct script *s, const pawl_test_answer *a)
 {
     bool plain = a->kind == ANSWER_OK || a->kind == ANSWER_FAIL || a->kind == ANSWER_FAIL_FINAL;

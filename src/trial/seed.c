@@ -222,7 +222,7 @@ static void raise_event(struct seed *s, pawl_str instance, const pawl_sim_event 
                             .data = pawl_s(e->data)));
 }
 
-/* Somebody waits: the event comes, sooner or later, and sometimes twice. */
+/* A wait is open: the event comes, sooner or later, and sometimes twice. */
 static void meet_wait(struct seed *s, const pawl_row *row, pawl_str name)
 {
     for (size_t i = 0; i < s->opts->event_count; i++) {
@@ -528,7 +528,7 @@ static void begin(struct seed *s, uint64_t seed)
                PAWL_REQUEST(.op = PAWL_OP_START, .instance = ID, .name = s->opts->orchestration,
                             .version = s->opts->version, .data = s->opts->input));
     for (size_t i = 0; i < s->opts->event_count; i++)
-        if (dice_chance(&d, 150)) { /* before anybody waits */
+        if (dice_chance(&d, 150)) { /* before a wait is open */
             tell_fault(s, "early", "event %s is raised at the beginning", s->opts->events[i].name);
             raise_event(s, pawl_s(ID), &s->opts->events[i], 1);
         }

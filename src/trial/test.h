@@ -8,7 +8,7 @@
 #include "trial/world.h"
 
 enum answer_kind {
-    ANSWER_NONE, /* nobody said: it is left waiting */
+    ANSWER_NONE, /* no answer was given: it is left waiting */
     ANSWER_OK,
     ANSWER_FAIL,
     ANSWER_FAIL_FINAL,
@@ -29,7 +29,7 @@ struct script {
     pawl_test_answer always;
     VEC(struct nth_answer) nth;
     VEC(const char *) inputs;  /* one for each attempt */
-    VEC(const char *) waiting; /* tokens of attempts nobody said anything about */
+    VEC(const char *) waiting; /* tokens of attempts without an answer */
 };
 
 struct pawl_test {

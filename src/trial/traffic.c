@@ -82,7 +82,7 @@ static void answered(void *arg, const pawl_reply *reply)
     struct world_item *item = arg;
     struct world *w = item->world;
     if (w->frozen)
-        return; /* nobody heard it */
+        return; /* the call was lost */
     take_out(w, item);
     if (reply->status != PAWL_OK && item->request.op == PAWL_OP_START)
         w->trouble = reply->error;

@@ -5,8 +5,8 @@
  * Code that asks time() or rand() decides otherwise when it is run again: but two
  * replays within one second hide it.  While traps are set, these calls answer something
  * new each time they are made by orchestration code, so that what depends on them
- * diverges at once, and the last one is remembered for the report.  Everybody else
- * gets the real thing.
+ * diverges at once, and the last one is remembered for the report.  All other
+ * callers get the real thing.
  *
  * Works by the import tables of the objects that hold the author's code.  Where
  * there is none (static linking, another binary format) nothing is trapped, and

@@ -174,7 +174,7 @@ void world_close(struct world *w)
 void world_crash(struct world *w)
 {
     w->crashes++;
-    w->frozen = true; /* answers that come now reach nobody */
+    w->frozen = true; /* answers that come now are dropped */
     runtime_discard(w->rt);
     let_go(w);
     w->frozen = false;

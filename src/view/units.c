@@ -2,8 +2,7 @@
 /*
  * view/units.c -- durations, sizes and times as people write and read them.
  *
- * A duration without a unit is refused: nobody remembers whether 30 means
- * seconds or milliseconds.
+ * A duration without a unit is refused: 30 could mean seconds or milliseconds.
  */
 #include "view/units.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * view/why.c -- see why.h.  First the facts, then one English sentence made of
- * them, then JSON.  Everything comes from the store; nobody is asked.
+ * them, then JSON.  Everything comes from the store.
  */
 #include "view/why.h"
 

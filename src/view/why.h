@@ -23,7 +23,7 @@ struct why {
     pawl_str failed_error;
     int64_t failed_ms;
     const pawl_waiting *next; /* with the nearest due time; NULL: none */
-    long owner;               /* pid that has the store open; 0: nobody, -1: not known */
+    long owner;               /* pid that has the store open; 0: none, -1: not known */
     struct buf sentence;
 };
 
