@@ -22,6 +22,7 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = (ROOT / os.environ.get("B", "build")).resolve()
 PAWL = BUILD / "pawl"
+SANITIZED = BUILD.name in ("asan", "tsan")    # an orderly end tells of leaks
 for name in [n for n in os.environ if n.startswith("PAWL_")]:
     del os.environ[name]
 sys.path.insert(0, str(ROOT / "clients" / "python"))
@@ -47,7 +48,7 @@ def module(second=False):
     return path
 
 
-ONLY = None     # a word: some tests are left out
+ONLY = None     # words: some tests are left out
 SEEN = set()   # (method, path, status) of every answer, for the last test
 
 
@@ -210,14 +211,23 @@ def expect(reply, want, code=None, /, **members):
     return reply
 
 
-def run_tests(name, modules, only):
+def end_well(server):
+    """A sanitizer that found anything ends the server with another status."""
+    status = server.stop()
+    assert status in (0, -signal.SIGKILL), "the server ended with status %s" % status
+
+
+def run_tests(name, modules, *words):
+    """All tests, or those whose module.name holds one of the words."""
     global ONLY
-    ONLY = only
+    words = [w for w in words if w]
+    ONLY = words
     passed = failed = 0
     try:
         for mod in modules:
             for title, function in list(vars(mod).items()):
-                if not title.startswith("test_") or (only and only not in title):
+                full = "%s.%s" % (mod.__name__, title)
+                if not title.startswith("test_") or (words and not any(w in full for w in words)):
                     continue
                 began = time.monotonic()
                 server = None
@@ -225,6 +235,8 @@ def run_tests(name, modules, only):
                     if function.__code__.co_argcount:
                         server = Server()
                         function(server)
+                        if SANITIZED:
+                            end_well(server)
                     else:
                         function()
                     passed += 1
