@@ -2,9 +2,9 @@
 /*
  * cli/clean.c -- text from outside on its way to a terminal.
  *
- * Ids, names, payloads and errors are what somebody else wrote.  A terminal obeys
- * control characters, and shows text in another order after those that turn its
- * direction: neither gets there raw, on any verb.  A pipe or file gets the bytes
+ * Ids, names, payloads and errors come from other people.  A terminal obeys control
+ * characters, and shows text in another order after characters that turn its direction:
+ * no verb sends either of them raw.  A pipe or file gets the bytes
  * as they are wherever a program reads them (JSON, ids, outputs); decision 0027.
  */
 #include "base/utf8.h"

@@ -3,8 +3,8 @@
  * cli/client_tls.h -- TLS on a connected socket, for http.c alone.
  *
  * The server's certificate is always checked, against the system's authorities or
- * those of one file, and for the name that was asked for.  There is no way to leave
- * that out: a token would go to whoever answers.
+ * those of one file, and for the name that was asked for.  The check cannot be
+ * turned off: a token would go to any server that answers.
  */
 #ifndef PAWL_CLI_CLIENT_TLS_H
 #define PAWL_CLI_CLIENT_TLS_H

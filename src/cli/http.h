@@ -25,7 +25,7 @@ const char *http_url(const struct http *h);
 const char *http_name(const struct http *h); /* of the host, for the resolver */
 const char *http_port(const struct http *h);
 
-/* Does anybody listen there?  The connection is kept for the first call. */
+/* Does a server listen there?  The connection is kept for the first call. */
 bool http_listens(struct http *h);
 
 /* Send a request and read the answer, waiting at most `timeout_ms` for it.  A kept

@@ -336,7 +336,7 @@ int pawl_main(pawl_app *app, int argc, char **argv)
         .width = 100,
         .seconds = 5,
     };
-    /* Nobody asks SQLite how much memory it has, and counting takes a lock at every
+    /* SQLite's memory figures are not used, and counting takes a lock at every
      * allocation.  Refused when the program has used SQLite before: then it counts. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a text */

@@ -11,7 +11,7 @@
 
 int main(int argc, char **argv)
 {
-    /* Nobody asks this process for SQLite's memory figures: 8 % of a step. */
+    /* SQLite's memory figures are not used here, and cost 8 % of a step. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     pawl_app *app = pawl_app_new();
     int status = pawl_main(app, argc, argv);

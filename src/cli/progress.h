@@ -4,7 +4,7 @@
  *
  * One line for each step that was recorded, and below them one live line with
  * what the instance is waiting for.  On stderr, and only when that is a terminal.
- * Reads the history like anybody else; never asks the engine.
+ * Reads the history like any other client; never asks the engine.
  */
 #ifndef PAWL_CLI_PROGRESS_H
 #define PAWL_CLI_PROGRESS_H

@@ -123,7 +123,7 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     options.read_only = use == SESSION_LOOK;
     options.steers_only = use == SESSION_STEER;
     int level = cli->args.log_level;
-    if (level < 0) /* that code is missing here is news only to who wants to run it */
+    if (level < 0) /* missing code matters only to a command that runs it */
         level = use == SESSION_RUN ? PAWL_LOG_WARN : PAWL_LOG_ERROR;
     options.log_level = (pawl_log_level)level;
     pawl_error err = {.status = PAWL_UNAVAILABLE};

@@ -40,7 +40,7 @@ const char *session_file(const struct cli *cli); /* NULL: the store is no file *
 /* 0, or an exit status after having said that there is no store. */
 int session_must_exist(struct cli *cli);
 
-/* Pid of the process that has the store open; 0: nobody, -1: not known. */
+/* Pid of the process that has the store open; 0: none, -1: not known. */
 long session_owner(const struct cli *cli);
 
 /* The calls of pawl/client.h, wherever the instances are. */

@@ -4,7 +4,7 @@
  *
  * Works beside a running owner.  Pages are read until the limit is reached or
  * nothing is left: a store may answer with a short page.  --watch looks again
- * every second: a terminal gets the list anew, a program the rows that changed.
+ * every second: a terminal gets the whole list again, a program the rows that changed.
  */
 #include "base/clock.h"
 #include "base/map.h"

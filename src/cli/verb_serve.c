@@ -54,7 +54,7 @@ static void notify(const char *state)
         return;
     socklen_t n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
     ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to, n);
-    (void)sent; /* nobody listens: nothing to do about it */
+    (void)sent; /* no supervisor listens: nothing to do about it */
     close(fd);
 }
 

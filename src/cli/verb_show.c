@@ -82,7 +82,7 @@ static void event_row(struct telling *t, const pawl_history_event *e)
     table_put(&t->table, shows_attrs ? e->attrs : e->data, TONE_NONE);
 }
 
-/* A row by itself: nobody knows yet how wide the others will be. */
+/* A row by itself: the width of the others is not known yet. */
 static void event_line(struct telling *t, pawl_mem *mem, const pawl_history_event *e)
 {
     char at[UNITS_BYTES], ref[24] = "";

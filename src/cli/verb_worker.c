@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/verb_worker.c -- pawl worker ls: who polls a server for work, and what they have.
+ * cli/verb_worker.c -- pawl worker ls: the workers that poll a server, and the work they have.
  *
- * Asked of the server: nobody else knows (GET /api/v1/workers).
+ * Only the server knows (GET /api/v1/workers).
  */
 #include "base/clock.h"
 #include "base/json.h"

@@ -210,8 +210,8 @@ static pawl_str trimmed(pawl_str text)
     return text;
 }
 
-/* What somebody wrote into a body that nobody reads would be ignored: a pop with
- * {"require_ack":true} would be one that nobody can take back. */
+/* A body that the route does not read is refused, not ignored: a pop with
+ * {"require_ack":true} would become a pop that cannot be undone. */
 static bool check_no_body(struct call *c)
 {
     pawl_str body = trimmed(buf_slice(&c->body));
@@ -370,7 +370,7 @@ bool call_truth(struct call *c, pawl_str object, const char *key, bool *ret)
     return false;
 }
 
-/* A key from a variable that is not set is none, and one for everybody. */
+/* An empty key comes from a variable that is not set: all such calls would share it. */
 bool call_check_key(struct call *c)
 {
     size_t n = c->idempotency_key ? strlen(c->idempotency_key) : 1;

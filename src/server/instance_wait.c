@@ -86,8 +86,8 @@ static pawl_str render(pawl_mem *mem, const pawl_info *info)
     return pawl_json_done(w);
 }
 
-/* The answers to be: of what ended in this commit and somebody waits for, or may soon.  Made
- * without the lock; an instance that is asked for meanwhile is looked up. */
+/* Render answers for instances that ended in this commit and have a waiting call, or may soon
+ * have one.  Made without the lock; an instance that is asked for meanwhile is looked up. */
 static pawl_str *render_ends(pawl_server *s, const pawl_change *changes, size_t count)
 {
     pawl_str *bodies = NULL;
@@ -107,8 +107,8 @@ static pawl_str *render_ends(pawl_server *s, const pawl_change *changes, size_t 
     return bodies;
 }
 
-/* It ended, or is gone: whoever waits has the answer, or looks once more.  True: the loop
- * must be woken. */
+/* It ended, or is gone: the waiting calls have their answer, or look once more.  True: the
+ * loop must be woken. */
 static bool tell_end(pawl_server *s, const pawl_change *change, pawl_str body)
 {
     bool wake = false;
@@ -121,7 +121,7 @@ static bool tell_end(pawl_server *s, const pawl_change *change, pawl_str body)
         next = c->wait_next;
         c->waits = false;
         if (c->looks)
-            continue; /* whoever has it will notice */
+            continue; /* the thread that has it will notice */
         if (body.len) {
             c->on_back = NULL;
             answer_text(c, 200, NULL, pawl_mem_dup(c->mem, body));

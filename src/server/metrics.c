@@ -75,7 +75,7 @@ static void write_numbers(struct buf *m, const pawl_stats *stats)
     metric(m, "healthy", "gauge", "1 while the engine makes progress", stats->healthy ? 1 : 0);
 }
 
-/* Those somebody may have to look at, by state; "other": pending, running, completed. */
+/* Instances an operator may have to look at, by state; "other": pending, running, completed. */
 static void write_states(struct buf *m, const pawl_stats *s)
 {
     const struct {

@@ -123,7 +123,7 @@ static void write_members(pawl_json *w, pawl_mem *mem, const struct field *f)
         write_items(w, mem, f);
     if (f->kind == KIND_NUMBER)
         openapi_put(w, "format", "double");
-    else if (f->kind == KIND_WHOLE && f->max) /* unbounded: of any size, and brought into range */
+    else if (f->kind == KIND_WHOLE && f->max) /* unbounded: of any size, and clamped to the range */
         openapi_put(w, "format", "int64");
 }
 

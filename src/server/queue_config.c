@@ -2,8 +2,9 @@
 /*
  * server/queue_config.c -- the configuration of a queue, read and written.
  *
- * A PUT replaces all of it: what the body does not name has its default; a PATCH changes
- * what the body names.  A key nobody knows is refused.  Times are seconds outside, milliseconds inside.
+ * A PUT replaces all of it: a setting that the body does not name gets its default; a PATCH
+ * changes the settings that the body names.  An unknown key is refused.  Times are seconds
+ * outside, milliseconds inside.
  *
  * Called by routes.c; write_config also by queue_manage.c.
  */

@@ -54,7 +54,7 @@ static void answer_locked(struct call *c, const pawl_queue_reply *reply)
     c->answer.retry_after = left > 0 ? (unsigned)((left + 999) / 1000) : 1;
 }
 
-/* Nobody knows when there is room again: soon, if somebody pops. */
+/* It is not known when there is room again: soon, if a client pops. */
 static void answer_full(struct call *c, const char *text)
 {
     answer_error(c, 429, "full", "%s", text);

@@ -229,7 +229,7 @@ void handle_push(struct call *c)
 
 /* ---- Pop ---------------------------------------------------------------------------- */
 
-/* Whole numbers of any size are brought into min..max; anything else is refused. */
+/* Whole numbers of any size are clamped to min..max; anything else is refused. */
 static bool read_clamped(struct call *c, const char *name, int64_t min, int64_t max, int64_t *ret)
 {
     const char *text = call_param(c, name);

@@ -6,12 +6,12 @@
  * milliseconds; the loop must not stand still for that.  Handlers of routes
  * marked ON_READER run here, and whatever else reads the store for a call
  * (instance_wait.c).  Then the call goes back to the loop with its answer, unless the
- * handler gave it to somebody else (reader_keep).
+ * handler gave it to another thread (reader_keep).
  *
- * Clients that are gone cost nothing.  One that is lost is taken out before a reader
- * sees it.  One that only stopped sending may still read, so it is not refused; but
- * most of them are gone, so it is read for when nobody else waits, and by one reader
- * at a time: the others are free for who comes next.
+ * Clients that are gone cost nothing.  A call whose client is lost is taken out before a
+ * reader sees it.  A client that only stopped sending may still read, so its call is not
+ * refused; but most of these clients are gone, so such calls are served when no other call
+ * waits, and by one reader at a time: the other readers stay free for the next calls.
  */
 #include "server/server.h"
 

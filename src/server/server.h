@@ -83,7 +83,7 @@ struct call {
     bool waits;                         /* in the list of its instance */
     bool looks;                         /* and a reader has it: the feed must not answer */
     bool is_back;                       /* in the list of those that come back */
-    bool parked;                        /* [loop] away without anybody working on it */
+    bool parked;                        /* [loop] away, and no thread works on it */
     bool lingers;                       /* [loop] away, waiting in the runtime */
     bool waited;                        /* by its own wish: its time says nothing about us */
     int64_t began_us;                   /* mono */
@@ -148,7 +148,7 @@ struct pawl_server {
     bool was_asked;
 
     /* who runs the loop, and the engine: stand_in.c */
-    pthread_mutex_t round; /* held by who runs the loop */
+    pthread_mutex_t round; /* held by the thread that runs the loop */
     pthread_mutex_t works; /* held by the loop while it works for the runtime */
     bool may_work;         /* under `works`: the runtime is there, and lends */
     bool stands_in;        /* under `round`: it is the other thread */
@@ -180,7 +180,7 @@ struct pawl_server {
     pthread_mutex_t read_lock; /* guards the four below */
     pthread_cond_t read_wake;
     struct reader_line reads,
-        late; /* `late`: who may be gone; when nobody else waits, by one reader */
+        late; /* `late`: clients that may be gone; served last, by one reader */
     bool late_busy;
     bool read_stop;
     atomic_ullong n_dropped; /* requests of clients that were gone before anything was done */
@@ -203,9 +203,9 @@ void call_done(struct call *c);
 void call_done_more(struct call *c, bool more);
 /* The same under srv->lock; true: loop_wake() afterwards. */
 bool call_back(struct call *c);
-/* [loop] The call is with somebody else from now on. */
+/* [loop] The call belongs to another thread from now on. */
 void call_away(struct call *c);
-/* [loop] The same, and nobody works on it: until call_done() or the time. */
+/* [loop] The same, and no thread works on it: until call_done() or the end of its time. */
 void call_park(struct call *c, int64_t until_mono_ms);
 /* [loop] As call_away(), and it may take long: stopping does not wait for it. */
 void call_linger(struct call *c);
@@ -242,7 +242,7 @@ void reader_post(struct call *c, void (*read)(struct call *c));
 bool reader_drop(struct call *c);
 /* [loop] Its client may be gone: others first. */
 void reader_put_off(struct call *c);
-/* [reader] The call was given to somebody else, who brings it back: it may be gone already. */
+/* [reader] The call was given to another thread, which brings it back: it may be gone already. */
 void reader_keep(void);
 
 /* ---- call.c ------------------------------------------------------------------- */
@@ -348,7 +348,7 @@ void tokens_look_again(struct tokens *t);
 /* A call with a token begins to wait or listen; it ends.  In any order, any number of times. */
 void tokens_hold(struct call *c);
 void tokens_let_go(struct call *c);
-/* Whoever holds on to a token that was revoked is told (call_revoke); time of the next look. */
+/* Ends open calls whose token was revoked (call_revoke); returns the time of the next look. */
 int64_t tokens_tick(struct tokens *t, int64_t now_ms);
 void sha256(const void *data, size_t n, uint8_t out[32]);
 
@@ -357,7 +357,7 @@ void sha256(const void *data, size_t n, uint8_t out[32]);
 enum recent_state { RECENT_UNKNOWN, RECENT_ALIVE, RECENT_ENDED };
 /* It was started: from now on its end will be told. */
 void recent_started(struct recents *t, pawl_str id);
-/* It ended like this, and nobody waits yet. */
+/* It ended like this, and no call waits yet. */
 void recent_ended(struct recents *t, pawl_str id, pawl_str body);
 /* With ENDED its body is copied to mem. */
 enum recent_state recent_look(struct recents *t, pawl_str id, pawl_mem *mem, pawl_str *retbody);
@@ -373,9 +373,9 @@ void recents_deinit(struct recents *t);
 void wait_started(pawl_server *s, const char *instance);
 /* [engine] Instances were removed, and that is about to be answered. */
 void wait_removed(pawl_server *s);
-/* The commit feed: whoever waits for one of these comes back. */
+/* The commit feed: calls that wait for one of these come back. */
 void wait_feed(void *arg, const pawl_change *changes, size_t count);
-/* Nobody brings it back any more: out of the list of its instance. */
+/* No thread will bring it back: out of the list of its instance. */
 void wait_leave(struct call *c);
 
 /* ---- stream.c ----------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /*
  * server/shape.c -- a body against its shape.
  *
- * A member nobody knows is refused with the list of those that are known: ignored, a
+ * An unknown member is refused with the list of the known ones: if it were ignored, a
  * misspelt "priority" would purge a whole queue instead of a part of it.  For the same
  * reason a member may be there once, and not beside one that says the contrary.
  * --lenient ignores them, as pawl did before.

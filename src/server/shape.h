@@ -110,8 +110,8 @@ bool shape_check(struct call *c, pawl_str object, const struct shape *shape, con
                  size_t at);
 #define NOWHERE SIZE_MAX
 
-/* gives.c: what a status of the route brings, NULL: nobody wrote it down; and a parameter of its
- * query or path, NULL the same. */
+/* gives.c: what a status of the route brings, and a parameter of its query or path; NULL: not
+ * described. */
 const struct shape *gives_of(const struct route *r, unsigned status);
 const struct field *asks_of(const struct route *r, pawl_str name);
 

@@ -6,9 +6,9 @@
  * of the notes, at most ten a second, and puts it into a bounded ring.  A reader
  * that comes back with Last-Event-ID goes on from the ring; when that is too old
  * (or from another life of the server) it gets `event: reset` and should read
- * its lists again.  A slow reader skips the same way: nobody buffers for it.
+ * its lists again.  A slow reader skips the same way: it costs no buffer.
  *
- * Nothing is noted while nobody has listened for a minute.
+ * Nothing is noted after a minute without a reader.
  */
 #include "server/handlers.h"
 

@@ -6,7 +6,7 @@
  *
  *     ID SCOPE CREATED_MS SHA256-OF-TOKEN QUEUES NAME      ("-": none)
  *
- * so whoever reads the file cannot use it.  A token with QUEUES is for /queue alone, unless its
+ * so a person who reads the file cannot use it.  A token with QUEUES is for /queue alone, unless its
  * SCOPE ends with a plus.  The file is replaced as a whole (rename), by one process at a time,
  * and keeps its owner and mode: root may make a token for a server that is not root.
  *
@@ -92,7 +92,7 @@ pawl_status token_file_read(const char *file, pawl_mem *mem, struct token_list *
     return ok ? PAWL_OK : PAWL_UNAVAILABLE;
 }
 
-/* To change it: a line that nobody understands would be lost. */
+/* For a change: a line that cannot be read would be lost. */
 static pawl_status read_whole(const char *file, pawl_mem *mem, struct token_list *ret,
                               pawl_error *reterr)
 {
@@ -130,8 +130,8 @@ static bool write_all(int fd, const struct token *items, size_t count)
     return fclose(f) == 0 && ok;
 }
 
-/* From reading it to writing it nobody else does: a lock on the directory, which stays when
- * the file is replaced.  -1: could not. */
+/* From reading to writing, other processes are locked out: the lock is on the directory, which
+ * stays when the file is replaced.  -1: could not. */
 static int begin_change(const char *file, pawl_error *reterr)
 {
     const char *slash = strrchr(file, '/');
@@ -150,7 +150,7 @@ static int begin_change(const char *file, pawl_error *reterr)
     return -1;
 }
 
-/* As the file that is replaced; a new one is its directory's owner's, and nobody else's. */
+/* As the file that is replaced; a new one belongs to its directory's owner alone. */
 static bool take_after(int fd, const char *file, int dir_fd)
 {
     struct stat old, own;

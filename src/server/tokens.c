@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/tokens.c -- the tokens as the server knows them, and who holds on to one.
+ * server/tokens.c -- the tokens as the server knows them, and the open calls under each.
  *
- * A changed file (token_file.c) is seen at the next request; while somebody with a token waits or
- * listens, within a second, so that revoking reaches streams, waits and pops that are open.  A file
+ * A changed file (token_file.c) is seen at the next request; while a call under a token waits or
+ * listens, within a second, so that revoking reaches open streams, waits and pops.  A file
  * that cannot be read is trouble (503), not a server without tokens.  Compared is the
  * whole hash in constant time; an unknown id is compared with a dummy.
  *

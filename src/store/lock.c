@@ -85,8 +85,8 @@ pawl_status file_check(const char *path, const char *suffix, pawl_error *reterr)
     return PAWL_INVALID;
 }
 
-/* Whoever can write there can put another file in the place of ours.  Root is let into
- * everybody's: it is asked to by containers, and follows no link there. */
+/* A user who can write there can put another file in the place of ours.  Root may use any
+ * user's directory: containers need that, and root follows no link there. */
 static bool is_ours(const char *dir, pawl_error *reterr)
 {
     struct stat st;
@@ -102,7 +102,7 @@ static bool is_ours(const char *dir, pawl_error *reterr)
     }
     if (!(st.st_mode & (S_IWGRP | S_IWOTH)))
         return true;
-    if (st.st_mode & S_ISVTX) /* /tmp: everybody's for a reason */
+    if (st.st_mode & S_ISVTX) /* /tmp: open to all users on purpose */
         error_set(reterr, PAWL_UNAVAILABLE,
                   "data directory %s is writable by all users; use a directory of your own in it "
                   "as --data",

@@ -7,8 +7,8 @@
 
 #include "pawl/types.h"
 
-/* Lock DIR/lock for the life of the descriptor; -1: somebody has it (reterr says who), or it is
- * not ours alone: another's, or others may write there. */
+/* Lock DIR/lock for the life of the descriptor; -1: another process has it (reterr says which),
+ * or the directory belongs to another user, or other users may write there. */
 int lock_open(const char *dir, pawl_error *reterr);
 /* PAWL_OK when `path` with `suffix` behind it is a plain file, or nothing yet.  What is in a data
  * directory is looked at with this before it is opened: a link or a device stays untouched. */

@@ -85,8 +85,8 @@ pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_erro
     return status;
 }
 
-/* It is built on rows with ids this process has not given out: somebody else has, or the
- * row is damaged. */
+/* It is built on rows with ids that this process has not given out: another process has, or
+ * the row is damaged. */
 static bool is_foreign(const pawl_round *r, const pawl_fence *fence)
 {
     return r->uid >= fence->next_id || r->base_rid >= fence->next_id ||

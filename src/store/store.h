@@ -14,9 +14,9 @@
 
 #include "pawl/provider.h"
 
-/* This thread is the engine of that store until it says another one; NULL: of none.  What
- * it said before comes back.  A store may then read on the connection it writes with:
- * nobody else uses it, and what it has in memory outlives a commit. */
+/* This thread is the engine of that store until the next call; NULL: of none.  Returns the
+ * store of the call before.  A store may then read on the connection it writes with: no other
+ * thread uses it, and what it has in memory outlives a commit. */
 const pawl_store *store_engine_set(const pawl_store *s);
 bool store_engine_is(const pawl_store *s);
 

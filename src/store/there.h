@@ -2,9 +2,9 @@
 /*
  * store/there.h -- is a file still where it was opened?
  *
- * A file that was deleted, moved or replaced goes on taking writes and syncs without a
- * word; only its name tells.  A store on disk asks after each commit is durable and
- * before anybody hears of it: what was acknowledged was in its place at that moment.
+ * A file that was deleted, moved or replaced still takes writes and syncs without an
+ * error; only its name tells.  A store on disk asks when a commit is durable and before it is
+ * acknowledged: what was acknowledged was in its place at that moment.
  * Two of these cost 1 µs beside a sync of a hundred or more.
  */
 #ifndef PAWL_STORE_THERE_H

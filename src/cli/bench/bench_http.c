@@ -225,7 +225,7 @@ static int remote_configure(void *of, const char *queue, uint32_t max_locks)
     return bench_server_call(&r->server, "PUT", path, body, NULL);
 }
 
-/* Drive the plan for so long; what the server used meanwhile in *used. */
+/* Drive the plan until its time is up; *used: what the server used meanwhile. */
 static int drive(struct remote *r, const struct wire_plan *plan, double seconds, double *rettook,
                  struct bench_usage *used)
 {

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define STUCK_MS 60000 /* nothing ended for so long after the time was up: give up */
+#define STUCK_MS 60000 /* nothing ended in this time after the end: give up */
 
 /* An orchestration in flight. */
 struct slot {
@@ -117,8 +117,8 @@ pawl_app *bench_app(void)
     return app;
 }
 
-/* Steps recorded by an instance whose history is so long.  A chain has
- * OrchestrationStarted, then two events a step (scheduled, completed), and one
+/* Steps recorded by an instance with a history of this length.  A chain has
+ * OrchestrationStarted, then two events per step (scheduled, completed), and one
  * at the end; a fan-out schedules everything first. */
 static uint64_t completed_at(const struct load *l, uint64_t last_seq, bool ended)
 {

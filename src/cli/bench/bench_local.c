@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define STUCK_S 60 /* no answer for so long: give up */
+#define STUCK_S 60 /* no answer in this time: give up */
 
 struct local_lane {
     struct local *local;
@@ -31,7 +31,7 @@ struct local {
     int64_t end_us;
     atomic_uint left; /* lanes with a request out */
     atomic_bool enough, failed;
-    char trouble[200]; /* written by whoever set `failed` */
+    char trouble[200]; /* written by the thread that set `failed` */
     sem_t over;
 };
 

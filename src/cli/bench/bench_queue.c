@@ -61,7 +61,7 @@ int bench_queue(struct bench *b, struct bench_result *ret)
     p.took = calloc(1, sizeof(*p.took));
     assert_that(p.took);
     char name[2][64];
-    for (int i = 0; i < 2; i++) /* a name nobody else has: its directory's */
+    for (int i = 0; i < 2; i++) /* a name of its own: that of its directory */
         snprintf(name[i], sizeof(name[i]), "%s-%d", strrchr(b->dir, '/') + 1, i);
     int status = t->open(b, &of);
     if (!status)

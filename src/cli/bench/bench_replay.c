@@ -2,9 +2,9 @@
 /*
  * cli/bench/bench_replay.c -- what a long history costs a process that finds it.
  *
- * One instance records --steps activities and then waits.  In a runtime opened
- * anew its history is read (warm: the file is in the system's cache) and replayed,
- * again and again; then, in another one, it is woken: read, replayed and ended by
+ * One instance records --steps activities and then waits.  In a new
+ * runtime its history is read (warm: the file is in the system's cache) and replayed,
+ * again and again; then, in another runtime, it is woken: read, replayed and ended by
  * the engine itself.  Called by verb_bench.c.
  */
 #include "cli/bench/bench.h"

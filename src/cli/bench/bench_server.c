@@ -27,7 +27,7 @@
 static void say(int fd, const char *text)
 {
     ssize_t n = write(fd, text, strlen(text));
-    (void)n; /* nobody listens: the end of the pipe says it too */
+    (void)n; /* the reader may be gone: the end of the pipe says it too */
 }
 
 /* Serve until the other side closes `hold`. */

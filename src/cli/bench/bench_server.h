@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cli/bench/bench_server.h -- the server a benchmark talks to: a child of its own
- * (--serve), or somebody else's (--url).
+ * (--serve), or one that runs already (--url).
  */
 #ifndef PAWL_CLI_BENCH_SERVER_H
 #define PAWL_CLI_BENCH_SERVER_H

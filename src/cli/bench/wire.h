@@ -4,8 +4,8 @@
  *
  * Each connection has one request out at a time and sends the next as soon as
  * the answer is there.  What is said is the plan's business, so the same loop
- * drives a Pawl server and whatever it is compared with.  Cheap on purpose: a
- * read and a write a request, so that the load generator is not what is measured.
+ * drives a Pawl server and whatever it is compared with.  Cheap on purpose: one
+ * read and one write per request, so that the load generator is not what is measured.
  */
 #ifndef PAWL_CLI_WIRE_H
 #define PAWL_CLI_WIRE_H

@@ -19,7 +19,7 @@ struct fault_store {
     pawl_store *inner; /* owned */
     fault_decide_fn *decide;
     void *user;
-    void (*done)(void *user); /* NULL: nobody wants to know */
+    void (*done)(void *user); /* NULL: not called */
     atomic_uint_fast64_t calls[FAULT_OP_COUNT];
 };
 

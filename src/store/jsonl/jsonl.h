@@ -89,7 +89,7 @@ bool jsonl_path(const struct jsonl *j, char path[JSONL_PATH_MAX], const char *fo
 
 /* ---- jsonl_file.c ---------------------------------------------------------------- */
 
-/* A step failed: DISK_FULL, UNAVAILABLE, or UNKNOWN when nobody knows what is on disk. */
+/* A step failed: DISK_FULL, UNAVAILABLE, or UNKNOWN when it is not known what is on disk. */
 PAWL_MUST_USE pawl_status jsonl_append(struct jsonl *j, const char *path, pawl_str text,
                                        pawl_error *reterr);
 /* Write FILE.new; then rename it over FILE and sync the directory.  `replace`: both. */

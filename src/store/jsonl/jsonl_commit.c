@@ -129,7 +129,7 @@ pawl_status fence_move(struct jsonl *j, pawl_fence *fence, pawl_error *reterr)
     if (!moved.mending)
         moved.whole_id = moved.next_id;
     pawl_status rc = fence_write(j, &moved, reterr);
-    if (rc == PAWL_OK && jsonl_is_gone(j)) /* durable, but nobody will find it */
+    if (rc == PAWL_OK && jsonl_is_gone(j)) /* durable, but under another name */
         rc = there_refuse(j->root, reterr);
     if (rc == PAWL_OK)
         rc = jsonl_point(j, "jsonl.fenced", reterr);

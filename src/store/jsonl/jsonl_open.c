@@ -40,7 +40,7 @@ static pawl_status jsonl_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pa
     struct jsonl *j = jsonl_lock(s);
     pawl_fence next = j->fence, ignored;
     next.epoch++;
-    next.mending = false; /* whoever takes it says so itself */
+    next.mending = false; /* the next owner says so itself */
     pawl_status rc = fence_alive(j, reterr);
     if (rc == PAWL_OK)
         rc = fence_write(j, &next, reterr);

@@ -6,7 +6,7 @@
  *     {"set":{"id":7,"mailbox":true},"crc":"…"}      {"ack":7,"crc":"…"}
  *     {"uid":1,"keys":["order-1-paid"],"crc":"…"}     remembered for raises
  *
- * Appended only.  When most of a log is dead it is written anew beside the old one
+ * Appended only.  When most of a log is dead, a new one is written beside it
  * and renamed over it.  A line that breaks at the end of the file is torn and cut;
  * one in the middle is damage and goes to the quarantine with its bytes.
  */

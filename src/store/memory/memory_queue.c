@@ -341,7 +341,7 @@ static void forget(struct memory_queues *q, const pawl_queue_forget *f)
         drop_key(queue, CONTAINER_OF(n, struct memory_key, by_expiry));
 }
 
-/* Nobody finds it any more; purge has its rows. */
+/* It is not found any more; purge has its rows. */
 static void bury_queue(struct memory_queues *q, struct memory_queue *queue)
 {
     (void)map_removes(&q->by_name, queue->row.name);

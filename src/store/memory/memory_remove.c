@@ -2,7 +2,7 @@
 /*
  * store/memory/memory_remove.c -- purge and prune_executions.
  *
- * Removal is two steps as in every store: first nobody sees the rows any more
+ * Removal is two steps as in every store: first the rows become invisible
  * (a REMOVE round, or prune_executions), then purge frees them a few at a time.
  * `dead` holds executions whose events wait for it, `removed` instances whose
  * messages, work and keys do.
