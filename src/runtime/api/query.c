@@ -46,7 +46,7 @@ static const char *kind_word(int kind)
     }
 }
 
-/* Is a thread at it?  The slots of the owner say so; locks in rows outlive whoever set them. */
+/* Does a thread run it?  The slots of the owner say so; locks in rows outlive their process. */
 static bool is_running(pawl_client *c, uint64_t work_id)
 {
     pawl_runtime *rt = c->rt;

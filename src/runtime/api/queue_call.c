@@ -2,7 +2,7 @@
 /*
  * runtime/api/queue_call.c -- pawl/queue.h: the blocking calls, from any thread.
  *
- * The submit form with somebody who waits.  The reply is copied into the caller's
+ * The submit form with a caller that waits.  The reply is copied into the caller's
  * memory inside the callback, while the caller sleeps.
  */
 #include "base/limits.h"

@@ -30,7 +30,7 @@ void waiter_done(struct waiter *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* On the thread that steps the engine nobody else will: step until answered. */
+/* This is the thread that steps the engine: step until answered. */
 static bool step_until(struct waiter *w, pawl_runtime *rt, const void *arg, pawl_error *err)
 {
     while (!w->done) {
@@ -39,7 +39,7 @@ static bool step_until(struct waiter *w, pawl_runtime *rt, const void *arg, pawl
             queue_stop_waiting(rt, arg); /* the clock stands still: its time would never be over */
         if (more >= 0 || w->done)
             continue;
-        refuse_all(rt); /* now: nobody may answer when `w` is gone */
+        refuse_all(rt); /* now: no answer may come when `w` is gone */
         error_set(err, health_dead(rt), "the runtime has stopped: %s",
                   pawl_status_text(health_dead(rt)));
         return false;

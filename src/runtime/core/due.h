@@ -2,7 +2,7 @@
 /*
  * runtime/core/due.h -- what is due in the store, and what is to be fetched from it. [engine]
  *
- * Whoever changes rows says here when they are due; loop.c looks, fetches and asks the store.
+ * Code that changes rows says here when they are due; loop.c looks, fetches and asks the store.
  */
 #ifndef PAWL_RUNTIME_DUE_H
 #define PAWL_RUNTIME_DUE_H

@@ -22,7 +22,7 @@ static bool is_stepped(const pawl_runtime *rt)
     return !here_has_threads(rt) && !rt->opts.read_only;
 }
 
-/* Never 0, 1 or 2: whoever closed those did not mean to get this one. */
+/* Never 0, 1 or 2: a program that closed those does not expect this one there. */
 static int make_fd(void)
 {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -42,7 +42,7 @@ int pawl_runtime_fd(pawl_runtime *rt)
     if (!rt->inbox.step_fd) {
         int fd = make_fd();
         rt->inbox.step_fd = fd > 0 ? fd : 0;
-        embed_tell_locked(rt); /* what came before was told to nobody */
+        embed_tell_locked(rt); /* what came before was not reported yet */
     }
     int fd = rt->inbox.step_fd ? rt->inbox.step_fd : -1;
     pthread_mutex_unlock(&rt->inbox.lock);

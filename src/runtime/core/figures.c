@@ -10,8 +10,8 @@ int64_t pawl_delay_bound_ms(unsigned bucket)
     return bucket < COUNT_OF(bounds_ms) ? bounds_ms[bucket] : INT64_MAX;
 }
 
-/* Since when was it ready?  What ran when the process before this one ended, since we looked
- * for it; what follows a lost lease, nobody knows: 0. */
+/* Since when was it ready?  Work that ran when the previous process ended: since recovery.
+ * After a lost lease it is not known: 0. */
 static int64_t ready_since(const pawl_runtime *rt, const pawl_work *w, bool recovered)
 {
     if (w->attempt && !w->visible_ms)

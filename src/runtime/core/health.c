@@ -14,7 +14,7 @@
 
 #define SLOW_COMMIT_MS 10000 /* from here on health is bad */
 #define SLOW_ANSWER_MS 10000
-#define LOOK_MS        1000 /* how the store is, at most so often */
+#define LOOK_MS        1000 /* ask the store how it is, at most this often */
 #define LOG_LONG       ((uint64_t)64 << 20)
 
 static void set_trouble(pawl_runtime *rt, const char *text)
@@ -58,8 +58,8 @@ void health_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text)
     rt->health.dead = rc;
 }
 
-/* Deleted, moved or replaced under us: nobody is told that anything happened, and the loop
- * refuses whatever comes (refuse_calls) until the process ends. */
+/* The store was deleted, moved or replaced under us: no commit is acknowledged, and the loop
+ * refuses every call (refuse_calls) until the process ends. */
 void health_gone(pawl_runtime *rt, const char *text)
 {
     log_error(&rt->log, "store", "the store is gone; everything is refused", "why=\"%s\"", text);
@@ -186,7 +186,7 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
     if (!rettrouble[0])
         (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES,
                        "store: the disk is full: new work is refused until space is freed");
-    inbox_wake(rt); /* nobody should have to try: the engine looks again */
+    inbox_wake(rt); /* the engine looks again by itself */
     return !rettrouble[0];
 }
 

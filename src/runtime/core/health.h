@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/health.h -- how the store is, and what follows from it.
+ * runtime/core/health.h -- the state of the store, and what follows from it.
  *
  * Reads and commits that fail say so here: the engine backs off, health turns bad, and in the worst
- * case everything is refused.  Nobody else decides when to try again after trouble of the store.
+ * case everything is refused.  Only this file decides when to try again after trouble of the store.
  */
 #ifndef PAWL_RUNTIME_HEALTH_H
 #define PAWL_RUNTIME_HEALTH_H

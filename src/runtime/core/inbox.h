@@ -17,7 +17,7 @@ bool inbox_post(pawl_runtime *rt, struct item *item);
  * comes together is committed together.  After a few it does. */
 void inbox_hold(void);
 void inbox_release(void);
-/* The same, and nobody is woken: the caller sees to that. */
+/* The same, and no thread is woken: the caller does that. */
 void inbox_hold_end(void);
 /* Under rt->inbox.lock: a sleeping engine is told to wake; true: broadcast then. */
 bool inbox_wakes(pawl_runtime *rt);
@@ -28,7 +28,7 @@ void inbox_take_locked(pawl_runtime *rt); /* under rt->inbox.lock */
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms);
 void inbox_wake(pawl_runtime *rt);
 void inbox_stop(pawl_runtime *rt); /* the engine thread is to end */
-/* Under rt->inbox.lock: is there nothing in the inbox but light items, with somebody to take them? */
+/* Under rt->inbox.lock: is there nothing in the inbox but light items, and a borrower to take them? */
 bool inbox_is_light(const pawl_runtime *rt);
 
 /* The same from outside the lock, and the engine goes on. */

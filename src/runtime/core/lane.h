@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/lane.h -- under which name a work row is filed, and which of them are ours.
+ * runtime/core/lane.h -- the name a work row is filed under, and which names are ours.
  *
  * A call without a tag is filed under its activity, "Send"; one with a tag under both,
- * "Send/gpu" (no name may hold a '/').  Whoever asks the store for work names its lanes, so
- * calls with a tag nobody asks for are never read, and hide nothing behind them.
+ * "Send/gpu" (no name may hold a '/').  A process asks the store for work of its own lanes,
+ * so calls with a tag that it does not serve are never read, and hide nothing behind them.
  */
 #ifndef PAWL_RUNTIME_LANE_H
 #define PAWL_RUNTIME_LANE_H

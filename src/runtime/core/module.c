@@ -200,7 +200,7 @@ pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
     size_t had = app->modules.count;
     pawl_status rc =
         handle ? register_module(app, path, handle, fd, err) : open_failed(err, path, name);
-    if (app->modules.count == had) { /* nobody keeps it */
+    if (app->modules.count == had) { /* nothing of it was registered */
         if (handle)
             dlclose(handle);
         close(fd);

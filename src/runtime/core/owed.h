@@ -2,8 +2,8 @@
 /*
  * runtime/core/owed.h -- clients' calls that have no answer yet, oldest first.
  *
- * Health is bad when the oldest is old, whoever has the engine and whatever keeps it: a pass
- * that does not end, a call that is put off for ever, an engine nobody wakes.  Calls on their way
+ * Health is bad when the oldest is too old, whatever the cause: a pass that does not end, a
+ * call that is put off for ever, an engine that is not woken.  Calls on their way
  * are looked at in the inbox; the engine has a list of those it took, and tells their oldest
  * before and after each pass.  A pop that waits for an item by its own wish is not owed anything.
  */

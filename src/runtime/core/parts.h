@@ -40,7 +40,7 @@ struct inbox {
     pthread_mutex_t lock; /* of audience.waiters, too */
     pthread_cond_t wake;  /* the engine waits here */
     struct item *first, **end;
-    int step_fd;           /* pawl_runtime_fd(), see embed.h; 0: nobody asked */
+    int step_fd;           /* pawl_runtime_fd(), see embed.h; 0: none was asked for */
     bool step_told;        /* and it is readable */
     bool engine_waits;     /* asleep, and not told to wake */
     bool woken;            /* told to: the next wait returns at once */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * runtime/core/registered.c -- what an app has, for people: a list, and the name that
- * somebody may have meant.
+ * the caller may have meant.
  *
  * Called by the command line and by client threads that refuse a name.
  */

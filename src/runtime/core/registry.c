@@ -35,7 +35,7 @@ pawl_app *pawl_app_new(void)
 
 void pawl_app_free(pawl_app *app)
 {
-    if (!app || atomic_load(&app->left_running)) /* somebody may still run its code */
+    if (!app || atomic_load(&app->left_running)) /* a thread may still run its code */
         return;
     for (size_t i = 0; i < app->all_code.count; i++) {
         free(app->all_code.items[i]->name);

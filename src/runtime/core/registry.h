@@ -56,7 +56,7 @@ struct pawl_app {
 
 /* All bad registrations in one text. */
 void registry_trouble(pawl_app *app, pawl_error *ret);
-/* A runtime hears of registrations from now on; until it leaves (twice does no harm). */
+/* A runtime hears of registrations from now on, until it leaves (twice is allowed). */
 void registry_join(pawl_app *app, pawl_runtime *rt);
 void registry_leave(pawl_app *app, pawl_runtime *rt);
 /* Empty version: the highest.  NULL when there is none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/site.c -- see site.h.  site_place() is for the engine thread; what asks
- * addr2line is for whoever wants to read it, on a thread of its own.  The module is named by the descriptor of its private copy, so
- * the answer is right even after the file was replaced.
+ * runtime/core/site.c -- see site.h.  site_place() is for the engine thread; the
+ * function that asks addr2line is for the thread that reads the answer.  The module is named by
+ * the descriptor of its private copy, so the answer is right even after the file was replaced.
  */
 #include "runtime/core/site.h"
 

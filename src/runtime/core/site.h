@@ -9,7 +9,7 @@
  * "" when unknown.  Slow: only for reports. */
 void site_describe(void *address, char *to, size_t size);
 
-/* The same without asking anybody, for where time matters: "/path/order.so+0x12ab". */
+/* The same without another process, where time matters: "/path/order.so+0x12ab". */
 void site_place(void *address, char *to, size_t size);
 /* `text` with such a place in it as site_describe() would have said it, in `mem`; as it is when
  * there is none, or the file is younger than `since_ms`, when the text was made.  Slow. */

@@ -4,14 +4,14 @@
  *
  * A small mapped file: one slot for the turn being run, one for each worker.
  * Writing a slot is a store to memory, so the healthy path pays nothing; the
- * page cache keeps it over kill -9.  (A power loss may lose it: then nobody is
- * blamed, and nothing is lost but a count.)  After an unclean start only the
+ * page cache keeps it over kill -9.  (A power loss may lose it: then nothing is
+ * blamed, and only a count is lost.)  After an unclean start only the
  * items in the slots get attempt + 1 and run unfused.
  *
  * A thread that faults, aborts or exits says so itself (slots_fault): then what it ran is
- * blamed alone, and what ran beside it is not.  Where nobody said so the process was killed
- * from outside, or by _exit(): one that ran alone is blamed; of several nobody is, but the
- * tenth time in a row counts as one; a machine that went down is nobody's fault.
+ * blamed alone, and what ran beside it is not.  Without that the process was killed from
+ * outside, or by _exit(): an item that ran alone is blamed; several are not, but the tenth
+ * time in a row counts as one; for a machine that went down nothing is blamed.
  */
 #ifndef PAWL_RUNTIME_SLOTS_H
 #define PAWL_RUNTIME_SLOTS_H
@@ -33,9 +33,9 @@ struct slots_past {
     uint32_t times[SLOTS_WORKERS]; /* how many ends in a row each was among several, this one too
                                       (but no end of the machine) */
     size_t work_count;
-    bool known;            /* who did it is known: it said so itself */
-    bool several;          /* not known, and more than one ran: nobody knows who, if anybody */
-    bool rebooted;         /* the machine went down since */
+    bool known;    /* who did it is known: it said so itself */
+    bool several;  /* more than one ran: it is not known which one did it, or whether any did */
+    bool rebooted; /* the machine went down since */
     char text[SLOTS_TEXT]; /* what the culprit said (user_fault.h); "": nothing */
 };
 
@@ -45,7 +45,7 @@ struct slots *slots_open(const char *dir, struct slots_past *past);
  * dies before leaves it to the next one. */
 void slots_begin(struct slots *s, const struct slots_past *past);
 void slots_close(struct slots *s, bool clean); /* NULL is fine */
-/* From now on the end of the process is nobody's fault; threads may still write. */
+/* From now on the end of the process is not blamed on an item; threads may still write. */
 void slots_absolve(struct slots *s);
 /* The thread that calls is about to bring the process down.  Async-signal-safe. */
 void slots_fault(void);

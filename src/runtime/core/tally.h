@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/tally.h -- how many instances of which orchestration were started and ended, how
- * many calls of which activity: for /metrics.
+ * runtime/core/tally.h -- for /metrics: per orchestration, how many instances were started
+ * and ended; per activity, how many calls.
  *
- * A lookup for each start, end and decided call, and one more count: whoever never asks pays
- * only that.  Names come from outside: the first TALLY_NAMES of a kind have counts of their own,
+ * Each start, end and decided call costs one lookup and one count.  Names come from outside: the first TALLY_NAMES of a kind have counts of their own,
  * all others share one.
  */
 #ifndef PAWL_RUNTIME_TALLY_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/token.h -- the names of attempts that somebody outside completes.
+ * runtime/core/token.h -- the names of attempts that are completed from outside.
  *
  * A token is w<work id>.<uid>.<32 random digits>.<when the attempt began, ms>.  It is stored on
- * the row, so what has to be known of the attempt is: extensions do not begin it anew.  The
- * completion it brought keeps the first half of the digits (attrs "lease"), so that who hands a
- * result in once more, because the answer was lost, is told that it is recorded.
+ * the row, so the row knows its attempt: an extension does not begin a new one.  The
+ * completion it brought keeps the first half of the digits (attrs "lease"), so that a
+ * caller that hands in a result again, because the answer was lost, learns that it is recorded.
  */
 #ifndef PAWL_RUNTIME_TOKEN_H
 #define PAWL_RUNTIME_TOKEN_H

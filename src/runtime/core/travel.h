@@ -69,12 +69,12 @@ enum job_verdict {
     JOB_SILENT,    /* heartbeat */
     JOB_PENDING,
     JOB_SKIPPED, /* it did not run: the next process runs it */
-    JOB_AWAY,    /* the function has returned, somebody else answers */
+    JOB_AWAY,    /* the function has returned; another thread answers */
     JOB_BEGINS,  /* at most once: its row is to say that it begins (once.h) */
     JOB_UNBEGUN, /* the row said so, and it did not */
 };
 
-#define TOKEN_BYTES 96 /* of an attempt that somebody outside completes (token.h) */
+#define TOKEN_BYTES 96 /* of an attempt that is completed from outside (token.h) */
 
 /* One attempt of an activity.  Owned by the engine thread (map jobs), lent to a
  * worker between hand-out and completion.  One allocation with its strings. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/user_fault.h -- user code that brings the process down has a name.
+ * runtime/core/user_fault.h -- names the user code that brings the process down.
  *
  * Every thread knows what it runs: a turn or an attempt.  At a fatal signal one line says
  * which orchestration or activity, instance, execution and, where symbols are there, source
  * line; the slot file keeps the line for the next process.  exit() inside user code is
- * told the same way and ends the process with FAULT_EXIT.  The watchdog asks a turn that
+ * reported the same way and ends the process with FAULT_EXIT.  The watchdog asks a turn that
  * does not end where it is.
  *
  * The line is put together without a lock or memory.  The source line is looked up by a copy
@@ -19,11 +19,11 @@
 #define FAULT_TEXT 480
 #define FAULT_EXIT 70
 
-/* Handlers for exit() and faults, for as long as somebody holds them (unless no_signals). */
+/* Handlers for exit() and faults, until the last runtime closes (unless no_signals). */
 void fault_open(const pawl_runtime *rt);
 void fault_close(const pawl_runtime *rt);
 
-void fault_moved(void); /* the runtime runs in this child of who opened it */
+void fault_moved(void); /* the runtime runs in this child of the process that opened it */
 
 /* What this thread runs from now on; NULL: nothing. */
 void fault_turn(const struct code_entry *code, const pawl_row *row);

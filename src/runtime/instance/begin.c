@@ -237,7 +237,7 @@ static struct delivered block_start(pawl_runtime *rt, struct resident *r, struct
     return turn_block(rt, r, l, &why);
 }
 
-/* OK when nobody, or an instance that is still there, is its parent; NONE: it was removed. */
+/* OK when it has no parent, or one that is still there; NONE: the parent was removed. */
 static enum load_result look_at_parent(pawl_runtime *rt, const struct letter *l)
 {
     struct resident *parent = NULL;
@@ -297,7 +297,7 @@ static struct delivered begin_made(pawl_runtime *rt, struct letter *l)
     return begin_now(rt, r, l);
 }
 
-/* Start an instance nobody has heard of. */
+/* Start an instance that is not known yet. */
 static struct delivered begin_new(pawl_runtime *rt, struct letter *l)
 {
     struct delivered v;

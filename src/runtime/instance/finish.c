@@ -233,7 +233,7 @@ static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *
     return true;
 }
 
-/* Nobody has the version it continues with, and by option it does not wait for it. */
+/* The version it continues with is not registered, and by option it does not wait for it. */
 static bool is_given_up(pawl_runtime *rt, const struct resident *r)
 {
     return rt->opts.cancel_missing_version && turn_is_between(r->x) && !next_code(rt, r);

@@ -102,7 +102,7 @@ bool halt_takes_start(pawl_runtime *rt, uint64_t parent_uid, struct letter *l,
     case LOAD_TROUBLE:
         *ret = verdict_on(l, VERDICT_UNREAD);
         return true;
-    case LOAD_OK: /* its row stays taken: nobody fetches it again */
+    case LOAD_OK: /* its row stays taken: it is not fetched again */
         need_memory(idset_add(&rt->mail.halt.starts, l->mail.id));
         letter_drop(rt, l, PAWL_OK, "");
         return true;

@@ -9,7 +9,7 @@ enum load_result {
     LOAD_OK,
     LOAD_NONE,    /* no such instance */
     LOAD_TROUBLE, /* the store did not answer: try again later */
-    LOAD_DAMAGED, /* its row cannot be read, now or later: nobody else waits for it */
+    LOAD_DAMAGED, /* its row can never be read: skip it */
 };
 
 /* The resident for (uid, or id when uid is 0), loading its row if needed. */

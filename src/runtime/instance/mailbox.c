@@ -3,7 +3,7 @@
  * runtime/instance/mailbox.c -- see mailbox.h.
  *
  * Rows that wait are counted by reading them once and by adding up from then on.  Nothing is
- * taken off when they go, so the figure is never too small; before it refuses anybody, the
+ * taken off when they go, so the figure is never too small; before it refuses a raise, the
  * rows are counted again, at most once a second.
  */
 #include "runtime/instance/mailbox.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ADDRESSES_MAX  4096 /* counted at a time; beyond that all are counted anew */
+#define ADDRESSES_MAX  4096 /* counted at a time; beyond that all are counted again */
 #define COUNT_AGAIN_MS 1000
 
 struct count {

@@ -99,7 +99,8 @@ static pawl_str describe(pawl_runtime *rt, const struct engine_finding *f)
 {
     char where[400] = "", event[32] = "";
     if (f->site)
-        site_place(f->site, where, sizeof(where)); /* the line is for who asks (site_name) */
+        site_place(f->site, where,
+                   sizeof(where)); /* the source line is found when it is asked for (site_name) */
     if (f->seq)
         (void)snprintf(event, sizeof(event), "event %llu", (unsigned long long)f->seq);
     return pawl_mem_printf(&rt->group_mem, "%s%s%s%s%s%s", f->text,
@@ -171,7 +172,7 @@ void turn_unpile(pawl_runtime *rt, uint64_t uid)
     pawl_error err;
     arena_reset(&rt->load_mem);
     pawl_status rc = store_read_messages(rt->store, uid, (pawl_str){0}, &rt->load_mem, &list, &err);
-    if (rc == PAWL_CORRUPT) { /* does not pass, and everybody else would wait for it */
+    if (rc == PAWL_CORRUPT) { /* permanent: waiting for it would stop all other letters */
         log_error(&rt->log, "store",
                   "mail of an instance is damaged and stays where it is; "
                   "run pawl doctor",

@@ -65,7 +65,7 @@ static void find_withdrawn(struct stage *s, bool *gone)
 
 pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row)
 {
-    /* Different for every execution, and nobody can tell it without the key. */
+    /* Different for every execution, and cannot be guessed without the key. */
     uint64_t what[2] = {row->uid, rt->staging.seed_count++};
     pawl_json *w = pawl_json_new(&rt->group_mem);
     char hex[17];

@@ -3,7 +3,7 @@
  * runtime/instance/still.c -- suspend and resume what cannot run now. [engine]
  *
  * An instance that is blocked, or whose code is not here, has a history: the event is appended to
- * it by the tables alone, so that the suspension holds from its answer on, whoever mends what.
+ * it by the tables alone, so that the suspension holds from its answer on, whatever is repaired later.
  * One that has not begun has no history yet: its row says it, and its start waits.
  *
  * Called by turn.c.

@@ -31,7 +31,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define NOBODY_TRIES    6     /* a message for nobody is looked at so often … */
+#define NOBODY_TRIES    6     /* a message without an instance is looked at this often … */
 #define NOBODY_DELAY_MS 10000 /* … this far apart, then put into the quarantine */
 #define NOBODY_SHIFT    TURN_LOOKS_SHIFT
 
@@ -408,7 +408,7 @@ static struct delivered take_in(pawl_runtime *rt, struct resident *r, struct let
     return steer(rt, r, l, &v) ? v : run(rt, r, l);
 }
 
-/* A kind written by a newer engine, or by nobody: put aside, nobody waits for it. */
+/* A kind of a newer engine, or damage: into the quarantine; nothing waits for it. */
 static struct delivered to_quarantine(pawl_runtime *rt, struct letter *l)
 {
     char reason[80];

@@ -11,7 +11,7 @@
 /* Deliver a letter to its instance, or to its queue. */
 struct delivered turn_deliver(pawl_runtime *rt, struct letter *l);
 
-/* Crashes counted in `attempt` of a message row; looks for nobody are counted above them. */
+/* Crashes counted in `attempt` of a message row; looks at messages without an instance are counted above them. */
 #define TURN_LOOKS_SHIFT 16
 static inline uint32_t turn_crashes_of(uint32_t attempt)
 {

@@ -2,7 +2,7 @@
 /*
  * runtime/life/close.c -- the end of a runtime: refuse, drain, free.
  *
- * The other way round from open.c.  Whoever waits gets an answer; a runtime that is dead
+ * The other way round from open.c.  Every caller that waits gets an answer; a runtime that is dead
  * (fenced, outcome unknown) is closed without touching the store again.  Where activities
  * do not end in time, nothing is freed: their threads still use it.
  *

@@ -5,7 +5,7 @@
  * Auto-resume needs no scan of instances: what was in flight lies in the store
  * as messages and work, and take() freed it.  After an unclean end the items in
  * the slot file get one crash more, durably, before anything runs, and run
- * unfused; nobody else is touched.
+ * unfused; other items are not touched.
  */
 #include "runtime/life/recover.h"
 
@@ -88,7 +88,7 @@ static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t
     blame_message(rt, s, 0, item); /* a child's start or cancel */
 }
 
-/* Nobody knows whether one of those that ran did it: one in so many times counts. */
+/* It is not known whether one of those that ran did it: only some times count. */
 #define SEVERAL_COUNT 10
 
 static void blame_all_work(pawl_runtime *rt, struct stage *s, const struct slots_past *past)
@@ -146,7 +146,7 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
     rt->now_ms = rt_now(rt);
     rt->blame.recovered_ms = rt->now_ms;
     pawl_status rc = redelivery_possible(rt) ? mend_all_later(rt, reterr) : PAWL_OK;
-    if (rc == PAWL_OK && past->unclean) /* a commit, so what is to be mended is known before */
+    if (rc == PAWL_OK && past->unclean) /* a commit, so the list of repairs is made before */
         rc = blame(rt, past, reterr);
     if (rc == PAWL_OK)
         rc = remember_kept(rt, reterr);

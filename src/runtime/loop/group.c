@@ -40,7 +40,7 @@
 #include <string.h>
 
 #define TRIES_MAX 8    /* a letter refused so often is put aside with an error */
-#define SLOW_US   3000 /* a commit that takes longer: nobody who has others to serve waits so long */
+#define SLOW_US   3000 /* a slower commit must not run on a thread that serves others */
 #define SLOW_FOR  8    /* and for as many after it */
 #define TODO_MAX  2048 /* letters at hand; more of what was sent lies in the store */
 

@@ -30,7 +30,7 @@ bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
         rt->inbox.come_arg = arg;
     }
     pthread_mutex_unlock(&rt->inbox.lock);
-    if (ok) /* what lies there is the engine's, if nobody else comes for it */
+    if (ok) /* what is left there is the engine's, unless a borrower comes for it */
         pthread_cond_broadcast(&rt->inbox.wake);
     return ok;
 }

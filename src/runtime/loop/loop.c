@@ -63,7 +63,7 @@ static bool fetch_messages(pawl_runtime *rt)
         store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK) {
         health_unread(rt, &err);
-        return rc == PAWL_CORRUPT; /* does not pass, and would hold up everybody for ever */
+        return rc == PAWL_CORRUPT; /* permanent: waiting for it would stop everything */
     }
     rt->due.fetch_messages = list.count == FETCH_AT_ONCE;
     bool lay = rt->due.mail_lies;
@@ -195,7 +195,7 @@ static bool is_behind(const pawl_runtime *rt, const struct request *req)
 }
 
 /* Instances that keep themselves busy have letters in every pass: behind them, what the last pass
- * left over would wait for ever, and everybody's requests behind it.  So it goes first.  What
+ * left over would wait for ever, and all requests behind it.  So it goes first.  What
  * becomes a letter goes to the end of them; the rest acts before they do. */
 static void take_left_over(pawl_runtime *rt)
 {

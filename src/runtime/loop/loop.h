@@ -9,7 +9,7 @@
 
 /* One pass: everything that is ready, one commit.  Rounds committed; -1: dead. */
 int loop_once(pawl_runtime *rt);
-/* A pass of who has borrowed the engine (lend.h), for requests on queues that were taken from the
+/* A pass of the thread that has borrowed the engine (lend.h), for requests on queues that were taken from the
  * inbox: nothing else is looked at, no turn runs.  *retnext: when the engine is needed again. */
 void loop_queues(pawl_runtime *rt, struct idle_until *retnext);
 /* Is there something at hand, apart from what arrives and falls due? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/loop/refuse.h -- whoever waits for an answer hears that none will come. [engine] */
+/* runtime/loop/refuse.h -- every caller that waits is told that no answer will come. [engine] */
 #ifndef PAWL_RUNTIME_REFUSE_H
 #define PAWL_RUNTIME_REFUSE_H
 

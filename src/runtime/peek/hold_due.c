@@ -27,7 +27,7 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
     if (list.count && list.items[0].visible_ms > rt->now_ms)
         hold_work(rt, id, list.items[0].visible_ms);
     else if (list.count && list.items[0].lock_until_ms > rt->now_ms)
-        return true; /* somebody outside has it */
+        return true; /* a worker outside has it */
     else if (list.count && lane_is_ours(rt, list.items[0].name))
         job_take(rt, &list.items[0]);
     else if (list.count) { /* not for this process: a worker outside may have it now */

@@ -59,7 +59,7 @@ void mend_failed(pawl_runtime *rt, const struct stage *s)
 
 /* ---- One instance ---------------------------------------------------------------- */
 
-/* The state follows from the events, unless somebody parked it. */
+/* The state follows from the events, unless it was parked. */
 static void mend_state(struct mending *m)
 {
     struct stage *s = m->s;
@@ -120,7 +120,7 @@ static void mend_adoption(struct mending *m)
     }
 }
 
-/* Accepted, and its start never became durable: nobody was told that it exists. */
+/* Accepted, and its start never became durable: it was not acknowledged. */
 static void mend_unborn(struct mending *m)
 {
     pawl_message_list list = {0};
@@ -143,7 +143,7 @@ static bool is_empty(const struct stage *s)
            !s->drop_messages.count && !s->drop_work.count && !s->keys.count && !s->timers.count;
 }
 
-/* What is stored of it cannot be read: it waits for somebody, and nobody waits for it. */
+/* Its stored rows are unreadable.  Block it for an operator; do not hold up the others. */
 static void block(pawl_runtime *rt, struct resident *r, const pawl_error *err)
 {
     if (pawl_state_is_terminal(r->row.state) || r->row.state == PAWL_BLOCKED)
@@ -162,10 +162,10 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
 {
     struct resident *r = NULL;
     enum load_result found = load_row(rt, uid, (pawl_str){0}, &r);
-    if (found != LOAD_OK) /* a damaged row stays as it is: trying again would hold up everybody */
+    if (found != LOAD_OK) /* a damaged row stays as it is: trying again would hold up all others */
         return found != LOAD_TROUBLE;
     if (r->row.state == PAWL_RUNNING || r->row.state == PAWL_PENDING)
-        turn_unpile(rt, uid); /* perhaps a resume or retry was done, and nobody knows */
+        turn_unpile(rt, uid); /* a resume or retry may have been done without a record */
     bool fresh = r->row.last_rid >= rt->fence.whole_id || uid >= rt->fence.whole_id;
     if (!fresh && (pawl_state_is_terminal(r->row.state) || !hold_needed(rt)))
         return true;

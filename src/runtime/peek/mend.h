@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/mend.h -- peek-lock mode: put right what a half-done round left. [engine]
+ * runtime/peek/mend.h -- peek-lock mode: repair what a half-done round left. [engine]
  *
  * A store without atomic rounds applies a round in order: events, row, inserts,
  * drops (append, enqueue, ack).  A crash or error may leave a prefix.
  * The events are the truth, so the rest follows from them: open schedules must
  * have their rows, withdrawn and completed ones none, an ended child has told its
  * parent, a closed execution has a successor, a raise that was recorded has no row
- * any more.  Mending inserts and drops exactly that, for events the store does not
+ * any more.  The repair inserts and drops exactly that, for events the store does not
  * know to be whole (clause K5); the store skips what is there already.
  *
  * It happens before anything of the instance is delivered or acked: at start for
@@ -19,20 +19,20 @@
 
 #include "runtime/core/runtime.h"
 
-/* Remember an instance to be mended before the next letter is delivered. */
+/* Remember an instance to be repaired before the next letter is delivered. */
 void mend_later(pawl_runtime *rt, uint64_t uid);
 /* At start: every instance. */
 pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr);
 /* A stage was not committed, but perhaps half of it happened: nothing it inserted is
  * in memory, so the store may hand it out. */
 void mend_failed(pawl_runtime *rt, const struct stage *s);
-/* Stage what is missing for the instances remembered.  True: this pass mends, and does
+/* Stage what is missing for the instances remembered.  True: this pass repairs, and does
  * nothing else.  *retunread: the store did not answer for one of them. */
 bool mend_look(pawl_runtime *rt, bool *retunread);
 void mend_open(pawl_runtime *rt);
 void mend_close(pawl_runtime *rt);
 
-/* Are there instances to be mended? */
+/* Are there instances to be repaired? */
 static inline bool mend_waits(const pawl_runtime *rt)
 {
     return rt->peek.mend.count != 0;

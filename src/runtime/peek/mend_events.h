@@ -7,7 +7,7 @@
 
 #include "runtime/core/runtime.h"
 
-/* An instance that is being mended. */
+/* An instance that is being repaired. */
 struct mending {
     pawl_runtime *rt;
     struct stage *s;

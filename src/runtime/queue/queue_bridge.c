@@ -36,7 +36,7 @@ static pawl_status cached_for(pawl_runtime *rt, pawl_str name, struct cached_que
     return rc;
 }
 
-/* Its queue is damaged: the letter, and nobody else, waits. */
+/* Its queue is damaged: only this letter waits. */
 static struct delivered wait_for_queue(pawl_runtime *rt, struct letter *l, pawl_str queue)
 {
     struct cached_queue *s = cached_find(rt->queue_cache, queue);
@@ -95,8 +95,8 @@ static pawl_str start_attrs_of(pawl_runtime *rt, const struct cached_queue *s,
     return pawl_json_done(w);
 }
 
-/* The id is a function of queue and message, of a form that nobody may choose: a start that
- * is delivered twice is one start. */
+/* The id is a function of queue and message, of a form that callers may not choose: a start
+ * that is delivered twice is one start. */
 static void start_one(pawl_runtime *rt, const struct cached_queue *s, const pawl_queue_message *m)
 {
     const pawl_queue_config *c = &s->q->config;

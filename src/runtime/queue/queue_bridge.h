@@ -8,7 +8,7 @@
 
 /* A push recorded by an orchestration (PAWL_MSG_QUEUE_PUSH). */
 struct delivered queue_deliver(pawl_runtime *rt, struct letter *l);
-/* What whoever binds a queue so should know; empty: nothing.  Any thread. */
+/* A warning for the caller that binds a queue this way; empty: none.  Any thread. */
 pawl_str queue_bound_warning(pawl_runtime *rt, const pawl_queue_config *c, pawl_mem *mem);
 /* A start that a bound queue sent. */
 bool queue_sent(pawl_runtime *rt, const struct letter *l);

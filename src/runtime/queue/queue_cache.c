@@ -4,7 +4,7 @@
  *
  * A queue is loaded with its row, its live locks and the heads of what they hold;
  * the window is filled when a pop asks for it.  Cold queues are evicted by last use; dirty
- * ones and those somebody waits for never are.
+ * ones and those with waiting pops never are.
  */
 #include "runtime/queue/queue_cache.h"
 

@@ -12,7 +12,7 @@
 void queue_look(pawl_runtime *rt);
 /* The pop that calls back with `arg`: its waiting is over. */
 void queue_stop_waiting(pawl_runtime *rt, const void *arg);
-/* It is not wanted any more: no item is locked for nobody. */
+/* Its caller has gone: no item is locked for it. */
 void queue_withdraw(pawl_runtime *rt, const void *arg);
 /* The same, of a client: answered as if there were nothing, also one that was put off. */
 void queue_end_wait(pawl_runtime *rt, const void *arg);
@@ -23,6 +23,7 @@ void queue_committed(pawl_runtime *rt);
 struct item *queue_undone(pawl_runtime *rt, bool refused);
 bool queue_has_work(const pawl_runtime *rt);
 bool queue_is_full(const pawl_runtime *rt);
-int64_t queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: nobody waits, none rests */
+int64_t
+queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: no pop waits, no back-off runs */
 
 #endif

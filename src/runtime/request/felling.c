@@ -21,7 +21,7 @@
 
 struct felling {
     struct felling *next;
-    struct request *req; /* NULL: nobody asks */
+    struct request *req; /* NULL: no caller */
     bool force;
     VEC(uint64_t) uids; /* parents before children */
     size_t looked;      /* of the list: their children are in it */

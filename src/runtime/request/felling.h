@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/request/felling.h -- remove trees that are too large for one commit, a piece a pass. [engine]
+ * runtime/request/felling.h -- remove trees that are too large for one commit, one piece per
+ * pass. [engine]
  *
  * First the whole tree is walked, some of it in each pass, so that one that still runs is refused
  * before anything is gone; then it goes, children before parents, so that whatever happens on
@@ -12,7 +13,7 @@
 
 #include "runtime/core/runtime.h"
 
-/* Begin with the tree of `root`; `req` (may be NULL: nobody asks) is answered when it is gone,
+/* Begin with the tree of `root`; `req` (may be NULL: no caller) is answered when it is gone,
  * with `sofar` and what went. */
 void felling_begin(pawl_runtime *rt, const pawl_row *root, struct request *req, bool force,
                    const pawl_reply *sofar);
@@ -22,7 +23,7 @@ bool felling_answers(pawl_runtime *rt, struct request *req, const pawl_reply *so
 bool felling_is(const pawl_runtime *rt, uint64_t root_uid);
 /* A piece; before the letters of a pass. */
 void felling_look(pawl_runtime *rt);
-/* Whoever waits hears that no answer will come. */
+/* Callers that wait are told that no answer will come. */
 void felling_stop(pawl_runtime *rt);
 
 static inline bool felling_any(const pawl_runtime *rt)

@@ -2,8 +2,8 @@
 /*
  * runtime/request/retain.c -- remove what ended longer ago than `retain_ms`. [engine]
  *
- * A sweep walks the instances that were made before the cutoff, newest first, a page
- * a pass, and stages the removal of finished trees with whatever else the pass
+ * A sweep walks the instances that were made before the cutoff, newest first, one page
+ * per pass, and stages the removal of finished trees with whatever else the pass
  * commits.  What was made after the cutoff cannot have ended before it: a bisection
  * over the uids finds where to begin, so a sweep costs what is due and what is old
  * and still open, not what is kept.

@@ -10,13 +10,13 @@
  * no longer this thread's. */
 bool activity_run(pawl_runtime *rt, struct job *job);
 
-/* For activities of the runtime that wait without holding a thread: hand the job to whoever
- * will call activity_answer(), from any thread, and return activity_away() at once. */
+/* For activities of the runtime that wait without holding a thread: hand the job to the
+ * thread that will call activity_answer(), and return activity_away() at once. */
 struct job *activity_job(pawl_activity *act);
 pawl_result activity_away(pawl_activity *act);
 /* `value` is copied. */
 void activity_answer(pawl_runtime *rt, struct job *job, enum job_verdict verdict, pawl_str value);
-/* It did not run, and that is nobody's failure. */
+/* It did not run, and that is not a failed attempt. */
 pawl_result activity_skip(pawl_activity *act);
 /* The idempotency key of a piece of work; returns `out`. */
 #define ACTIVITY_KEY_BYTES 96

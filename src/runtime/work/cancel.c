@@ -78,7 +78,7 @@ void job_cancel(struct job *job)
                   "why=\"%s\"", strerror(why));
 }
 
-/* Called with the lock held: nobody else calls, or is about to.  True: this very thread does. */
+/* Called with the lock held: wait until no other thread is in the callback.  True: this thread is. */
 static bool take_out(pawl_runtime *rt, struct job *job)
 {
     for (struct job **at = &rt->workers.cancels.first; *at; at = &(*at)->next_cancelled)

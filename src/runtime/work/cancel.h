@@ -15,11 +15,11 @@
 
 #include "runtime/core/runtime.h"
 
-/* Any thread: nobody wants the result any more. */
+/* Any thread: the result is not needed any more. */
 void job_cancel(struct job *job);
-/* Call `fn` then; NULL: nobody.  At once, on this thread, when it is cancelled already. */
+/* Call `fn` then; NULL: nothing.  At once, on this thread, when it is cancelled already. */
 void cancel_set(struct job *job, void (*fn)(void *arg), void *arg);
-/* The activity has returned: nobody is called after this. */
+/* The activity has returned: the callback is not called after this. */
 void cancel_forget(struct job *job);
 /* Without threads: call what is to be called. */
 void cancel_run_here(pawl_runtime *rt);

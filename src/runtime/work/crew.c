@@ -32,9 +32,9 @@ struct crew_lease {
 struct crew {
     pthread_mutex_t lock;
     struct map workers; /* by name */
-    struct map names;   /* activity -> itself, owned: somebody polled for it */
+    struct map names;   /* activity -> itself, owned: a worker polled for it */
     struct map held;    /* by work id */
-    struct map told;    /* activity -> itself, owned: it was said that nobody has it */
+    struct map told;    /* activity -> itself, owned: it was logged as missing */
 };
 
 /* ---- Names ------------------------------------------------------------------------------ */
@@ -155,7 +155,7 @@ static void forget_held(struct crew *crew, struct crew_lease *h)
     free(h);
 }
 
-/* Those that ended and nobody told us of. */
+/* Leases that ended without a word from the worker. */
 static void forget_ended(struct crew *crew, int64_t now_ms)
 {
     struct crew_lease *h, *gone[FORGET_AT_ONCE];
@@ -215,7 +215,7 @@ pawl_str crew_holder(pawl_runtime *rt, uint64_t work_id, pawl_mem *mem)
     return name;
 }
 
-/* ---- Whom nobody has ---------------------------------------------------------------------- */
+/* ---- Missing activities --------------------------------------------------------------------- */
 
 bool crew_lacks(pawl_runtime *rt, pawl_str activity, pawl_mem *mem, pawl_str *retmeant)
 {
@@ -283,7 +283,7 @@ pawl_status pawl_worker_list(pawl_client *c, pawl_mem *mem, pawl_worker_page *re
     struct crew *crew = c->rt->crew;
     const struct worker *w;
     *ret = (pawl_worker_page){0};
-    if (!crew) /* read only: whoever polls, polls the process that owns the store */
+    if (!crew) /* read only: workers poll the process that owns the store */
         return PAWL_OK;
     int64_t now_ms = rt_now(c->rt);
     pthread_mutex_lock(&crew->lock);

@@ -13,7 +13,7 @@
 #include "runtime/core/runtime.h"
 
 #define CREW_MAX       1000  /* workers */
-#define CREW_NAMES     10000 /* activities somebody polled for; leases */
+#define CREW_NAMES     10000 /* activities that were polled for; leases */
 #define CREW_FORGET_MS 600000
 
 struct lease_call;
@@ -23,17 +23,17 @@ void crew_close(pawl_runtime *rt);
 
 /* A poll came. */
 void crew_polled(pawl_runtime *rt, const struct lease_call *q);
-/* Somebody outside has this work until then; the same again: a new end. */
+/* A worker outside has this work until then; the same again: a new end. */
 void crew_leased(pawl_runtime *rt, pawl_str worker, const pawl_work *w, int64_t until_ms);
-/* Nobody has it any more. */
+/* The lease is over. */
 void crew_freed(pawl_runtime *rt, uint64_t work_id);
 
 /* The name of the worker that has it; empty: not known. */
 pawl_str crew_holder(pawl_runtime *rt, uint64_t work_id, pawl_mem *mem);
-/* Does neither this process nor anybody who polled have this activity?  *retmeant: one of theirs
- * that may be meant, or empty. */
+/* Does neither this process nor a worker that polled have this activity?  *retmeant: one of
+ * theirs that may be meant, or empty. */
 bool crew_lacks(pawl_runtime *rt, pawl_str activity, pawl_mem *mem, pawl_str *retmeant);
-/* A call of this activity was made that no thread here may run: said once if nobody has it. */
+/* A call of this activity was made that no thread here may run: said once if no worker has it. */
 void crew_look_at(pawl_runtime *rt, pawl_str activity);
 
 #endif

@@ -139,7 +139,7 @@ static void decide(pawl_runtime *rt, struct job *job)
         return;
     }
     job_forget(rt, job);
-    if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: somebody takes it again */
+    if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: it is taken again */
         store_abandon_work(rt->store, &job->work.id, 1);
         rt->jobs.store_backlog = true;
     }

@@ -25,7 +25,7 @@ void job_take(pawl_runtime *rt, const pawl_work *w);
 void job_fetch(pawl_runtime *rt);
 /* A worker is done with it.  DONE or FIRST. */
 enum verdict_kind job_done(pawl_runtime *rt, struct job *job);
-/* The same, and nobody wants the result. */
+/* The same, and the result is not needed. */
 void job_drop(pawl_runtime *rt, struct job *job);
 /* The row is gone: tell the activity, ignore its result. */
 void job_withdraw(pawl_runtime *rt, uint64_t work_id);

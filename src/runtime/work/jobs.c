@@ -104,8 +104,8 @@ int64_t job_next_limit(pawl_runtime *rt)
     return top ? top->key : INT64_MAX;
 }
 
-/* When a call that was made at `scheduled_ms` has taken `limit_ms`, by the clock that nobody
- * sets.  Never more than all of it from now on. */
+/* When a call that was made at `scheduled_ms` has taken `limit_ms`, by the monotonic
+ * clock.  Never more than all of it from now on. */
 static int64_t used_up(const pawl_runtime *rt, int64_t scheduled_ms, int64_t limit_ms, int64_t mono)
 {
     int64_t left = scheduled_ms + limit_ms - rt->now_ms;

@@ -22,7 +22,7 @@ int64_t job_next_limit(pawl_runtime *rt);
 void job_watch(pawl_runtime *rt, struct job *job);
 /* Of this row, not yet in the table; NULL when out of memory. */
 struct job *job_create(pawl_runtime *rt, const pawl_work *w);
-/* The attempt may take so long, or be silent so long, and the call may take so long; mono clock. */
+/* The limits of the attempt, of its silence, and of the whole call; mono clock. */
 int64_t job_limit(const struct job *job, int64_t beat_ms, int64_t began_ms);
 
 /* Closing: no limits are watched any more; while the jobs live. */

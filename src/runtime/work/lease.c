@@ -245,7 +245,7 @@ static void lease_row(pawl_runtime *rt, struct polling *at, const pawl_work *w, 
                        .attempt = w->attempt + 1,
                        .locked_until_ms = rt->now_ms + at->q->lock_ms};
     at->s = put_row(rt, at->s, w, token.ptr, to->locked_until_ms);
-    crew_freed(rt, w->id); /* whoever had it before */
+    crew_freed(rt, w->id); /* of the worker that had it before */
     crew_leased(rt, at->q->worker, w, to->locked_until_ms);
     job_began(rt, w, job_is_suspect(rt, w->id), rt->now_ms);
     at->bytes += w->input.len;

@@ -68,7 +68,7 @@ static inline void lease_may_find(pawl_runtime *rt)
     rt->leases.look = true;
 }
 
-/* Is somebody waiting, and may there be work? */
+/* Does a poll wait, and may there be work? */
 static inline bool lease_may_serve(const pawl_runtime *rt)
 {
     return rt->leases.polls && rt->leases.look;

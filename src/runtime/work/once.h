@@ -4,7 +4,7 @@
  *
  * Before such an attempt begins, its row says so, durably (ONCE_MARK in lock_token).  A row
  * that is found with the mark, or with the token of a lease that is over, was begun by
- * somebody who is gone: nobody knows how far it came, the call is lost.  Only as many are
+ * a process or worker that is gone: it is not known how far it came, so the call is lost.  Only as many are
  * marked as there are threads, so that a death does not lose what had only been queued.
  *
  *   waiting ─▶ marked by a commit ─▶ queued for a thread ─▶ runs      [once_take, once_committed]
@@ -27,7 +27,7 @@ void once_committed(pawl_runtime *rt, struct job *job);
 /* Closing, no thread takes jobs any more: what was marked and not begun is given back. */
 void once_give_back(pawl_runtime *rt);
 void once_free(pawl_runtime *rt);
-/* Was it begun by somebody who is gone?  Then the call is decided: lost. */
+/* Was it begun by a process or worker that is gone?  Then the call is decided: lost. */
 bool once_is_lost(const struct call_policy *p, const pawl_work *w);
 void once_lost(pawl_runtime *rt, const pawl_work *w);
 

@@ -7,7 +7,7 @@
 
 /* Rows whose deadline has passed; attempts that ran too long or went silent. */
 void overdue_look(pawl_runtime *rt);
-/* The whole call took too long; nobody began it in time.  A job of it is withdrawn. */
+/* The whole call took too long; no attempt began in time.  A job of it is withdrawn. */
 void overdue_close(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p, bool running);
 void overdue_start(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p);
 

@@ -91,7 +91,7 @@ void share_done(struct share *s)
     s->running--;
 }
 
-/* Its queue may be empty now, and is still in the list: nobody takes from it any more. */
+/* Its queue may be empty now, and is still in the list: no thread takes from it any more. */
 struct job *share_take_marked(pawl_runtime *rt)
 {
     for (struct share *s = rt->shares.waiting; s; s = s->next)

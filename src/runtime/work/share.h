@@ -4,8 +4,8 @@
  *
  * A share is what is queued and runs under one activity's name.  A thread that is free takes from
  * the share that runs least, the one that waited longest among equals.  The last eighth of the
- * threads is kept for names of which nothing runs: a hundred calls that block keep nobody else
- * waiting.
+ * threads is kept for names of which nothing runs: a hundred calls that block do not hold up
+ * other activities.
  *
  * All under work_lock.  Called by worker.c and close.c.
  */

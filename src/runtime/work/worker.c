@@ -83,8 +83,8 @@ static bool spawn_locked(pawl_runtime *rt, int *retwhy)
     return true;
 }
 
-/* See to it that somebody takes what is queued.  Called with the lock held; true: signal `ready`
- * without it, or the thread that is woken meets a lock. */
+/* Make sure that a thread takes what is queued.  Called with the lock held; true: the caller
+ * signals `ready` after it unlocked, so that the woken thread does not meet the lock. */
 static bool rouse_locked(pawl_runtime *rt, int *retwhy)
 {
     if (rt->workers.waking_worker || !share_may(rt))
