@@ -138,7 +138,7 @@ static void come_back(struct call *c)
         c->on_back = NULL;
         on_back(c);
     }
-    if (!c->is_away) /* not given to anybody again */
+    if (!c->is_away) /* not given to another thread again */
         deliver(c);
 }
 
@@ -255,8 +255,7 @@ void call_drop(struct call *c)
     answer_text(c, 499, NULL, (pawl_str){0});
 }
 
-/* What it waits for in the runtime would be taken for nobody, and what it waits for here would
- * be read for nobody. */
+/* Its client has gone: end its wait in the runtime, and its wait here. */
 static void on_gone(void *call, bool lost)
 {
     struct call *c = call;

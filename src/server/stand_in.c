@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/stand_in.c -- the loop works for the engine, and somebody else for the loop.
+ * server/stand_in.c -- the loop works for the engine, and a second thread for the loop.
  *
  * Requests on queues are committed by the loop itself where the engine sleeps
  * (pawl_client_work): four wakings of threads fewer for each group.  Where commits take
@@ -9,12 +9,12 @@
  * streams and whatever needs no commit are served.
  *
  * Invariants:
- *  - `round` is held by who uses the connections.  The loop lets go of it only while it is
+ *  - `round` is held by the thread that uses the connections.  The loop lets go of it only while it is
  *    with the engine (`visit` is odd), which is at the end of a round, before it would sleep;
  *  - the stand-in looks every LOOK_MS while there are visits, takes the round when one has
  *    lasted from one look to the next, and gives it back when that visit is over (the loop
  *    wakes it); without visits it sleeps for good;
- *  - whoever stands in never works for the engine itself;
+ *  - the stand-in never works for the engine itself;
  *  - under `works` the runtime is there: stand_in_rest() returns when the loop has left it.
  *
  * Called by loop.c and server.c.

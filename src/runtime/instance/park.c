@@ -99,8 +99,7 @@ static pawl_str describe(pawl_runtime *rt, const struct engine_finding *f)
 {
     char where[400] = "", event[32] = "";
     if (f->site)
-        site_place(f->site, where,
-                   sizeof(where)); /* the source line is found when it is asked for (site_name) */
+        site_place(f->site, where, sizeof(where)); /* the line: see site_name */
     if (f->seq)
         (void)snprintf(event, sizeof(event), "event %llu", (unsigned long long)f->seq);
     return pawl_mem_printf(&rt->group_mem, "%s%s%s%s%s%s", f->text,

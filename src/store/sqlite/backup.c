@@ -9,7 +9,7 @@
  *      lock NAME.part ─▶ copy ─▶ (restore: fence) ─▶ check ─▶ sync ─▶ rename ─▶ sync
  *
  * A .part that a kill left behind is written over by the next try; its flock says
- * whether somebody is at it.  Called by `pawl backup` and `pawl restore`.
+ * whether another process writes it.  Called by `pawl backup` and `pawl restore`.
  */
 #include "pawl/backup.h"
 
@@ -88,7 +88,7 @@ static void part_close(struct part *p, bool keep)
     free(p->path);
 }
 
-/* Nobody else may be writing it, and the name must still be the file that was locked. */
+/* No other process may be writing it, and the name must still be the file that was locked. */
 static pawl_status part_open(struct part *p, const char *goal, pawl_error *reterr)
 {
     struct stat named, opened;
@@ -237,7 +237,7 @@ static int fence_out(sqlite3 *db, int schema)
     return rc == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : rc;
 }
 
-/* One file without a WAL, whole, and for a restore nobody's any more. */
+/* One file without a WAL, whole, and after a restore without an owner. */
 static pawl_status finish(struct part *p, int schema, bool restored, pawl_backup_info *ret,
                           pawl_error *reterr)
 {

@@ -111,8 +111,8 @@ static int cursor_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
     return SQLITE_OK;
 }
 
-/* No xCreate: the table is there without being made, and nobody can make another.  xColumn is
- * that of the table, called for every column of every row: nothing stands between. */
+/* No xCreate: the table is there without being made, and no other can be made.  xColumn is that
+ * of the table, because it is called for every column of every row. */
 static const sqlite3_module module = {
     .xConnect = table_connect,
     .xDisconnect = table_disconnect,

@@ -48,7 +48,7 @@ static bool is_gone(struct sqlite_store *s)
 static void give_up(struct sqlite_store *s)
 {
     s->broken = true;
-    if (!is_gone(s)) /* the mark would lie beside somebody else's */
+    if (!is_gone(s)) /* the mark would lie beside the data of another process */
         dirty_mark(s->dir);
     (void)sqlite3_db_config(s->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }

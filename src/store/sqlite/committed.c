@@ -31,7 +31,7 @@
 #define LINE_END   54
 #define SUM        " sum "
 
-/* "epoch %20u commit %20u", every commit anew: not by printf. */
+/* "epoch %20u commit %20u", for every commit: not by printf. */
 static void put_line(char line[LINE_END], uint64_t epoch, uint64_t group)
 {
     static const char blank[LINE_END + 1] =

@@ -31,8 +31,8 @@ static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr);
 static pawl_status demand(struct conn *c, const char *pragma, const char *want, pawl_error *reterr);
 static void leave_exhausted(void *user);
 
-/* A file nobody can change, all of it in the database itself: a reader needs no
- * shared memory, which could not be made there. */
+/* A file that cannot change, all of it in the database itself: a reader needs no shared
+ * memory, which could not be made there. */
 static bool is_frozen(const char *file)
 {
     struct statvfs fs;
@@ -96,7 +96,7 @@ static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr)
     if (rc == SQLITE_OK && !writer)
         rc = sqlite3_exec(c->db, "PRAGMA cache_size=-4096", NULL, NULL, NULL);
     /* Debian builds with secure_delete on: every deleted row is overwritten with
-     * zeros, which changes pages nobody else needs changed. */
+     * zeros, which changes pages that need no change. */
     if (rc == SQLITE_OK && writer)
         rc = sqlite3_exec(c->db,
                           "PRAGMA cache_size=-65536;PRAGMA secure_delete=OFF;"

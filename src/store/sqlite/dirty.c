@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/dirty.c -- after a failed sync, write the database anew.
+ * store/sqlite/dirty.c -- after a failed sync, write the database again.
  *
  * When fsync fails, Linux may drop the pages and call them clean: the cache then
  * shows what the disk does not have.  So a failed COMMIT leaves DIR/dirty behind
  * and the process stops; the next open checks the whole file, copies it to a new
  * one (rowids are INTEGER PRIMARY KEYs, so VACUUM keeps them), syncs that and
- * puts it in place, before anybody trusts a row.
+ * puts it in place, before a row is trusted.
  */
 #include "base/attr.h"
 #include "base/limits.h"

@@ -95,7 +95,7 @@ static int find_two(struct conn *c, enum statement which, struct chain *at, uint
     return rc;
 }
 
-/* The last event; seq 0 when nobody wrote this execution. */
+/* The last event; seq 0 when this execution has none. */
 static int find_head(struct conn *c, struct chain *at)
 {
     int rc = find_two(c, ST_CHAIN_HEAD, at, 0);

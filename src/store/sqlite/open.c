@@ -113,7 +113,7 @@ static pawl_status make_file(const char *file, pawl_error *reterr)
 
 /* What schema the file has, looked at before anything is set or written.  Only the
  * owner opens it for writing: a power loss while the file was made can leave a journal
- * that has to be rolled back before anybody can read.  The WAL stays as it is. */
+ * that has to be rolled back before the file can be read.  The WAL stays as it is. */
 static pawl_status look_at_schema(const char *file, bool owner, int *ret, pawl_error *reterr)
 {
     sqlite3 *db = NULL;

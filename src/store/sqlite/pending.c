@@ -3,8 +3,8 @@
  * store/sqlite/pending.c -- rows that wait for the end of their group.
  *
  * New instances, events and work that was never tried are collected while the rounds of
- * a group are applied, and written together, a statement a table (bulk.c).  Nobody may
- * look for such a row before: pending_before() writes them out when a statement could
+ * a group are applied, and written together, one statement per table (bulk.c).  A
+ * statement must not look for such a row before: pending_before() writes them out when a statement could
  * meet one.  All ids come from one counter, so "could" is a comparison.
  *
  * Invariants: nothing waits before a group begins and after it was written or rolled

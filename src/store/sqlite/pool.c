@@ -104,7 +104,7 @@ void pool_close(struct sqlite_store *s)
         free(c);
         s->readers--;
     }
-    assert_that(s->readers == 0); /* nobody reads any more */
+    assert_that(s->readers == 0); /* no reader is left */
 }
 
 /* ---- Damage ------------------------------------------------------------------ */

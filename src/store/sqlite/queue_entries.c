@@ -35,8 +35,7 @@ static int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret)
     return (int64_t)joined >> 32;
 }
 
-/* The rest.  False: it is not what was written, and nobody gets it.  A head has nothing to be
- * wrong. */
+/* The rest.  False: it is not what was written, and is not given out.  A head is always right. */
 static bool take_entry(struct reading *r, bool head, int64_t sum, pawl_mem *mem,
                        pawl_queue_entry *e)
 {

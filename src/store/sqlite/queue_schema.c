@@ -10,7 +10,7 @@
  * The pop of one message writes its lock alone: to change the entry's row too was a quarter
  * of what a pop and its acknowledgement cost.  Such a lock has the entry's id as its
  * number (ids and numbers are drawn from one counter, so no other lock has it), and an entry
- * that says ready (0) is locked if there is a lock of its number: whoever reads looks, by the
+ * that says ready (0) is locked if there is a lock of its number: every reader looks, by the
  * primary key.  It was then delivered once more than its row says.  Schema 3 says that a file
  * may have such locks; older programs must not read it.
  *

@@ -157,7 +157,7 @@ pawl_status sqlite_read_messages(pawl_store *base, uint64_t uid, pawl_str instan
         bool fits = readable && message_fits(r.c, r.stmt, m);
         items.count += fits; /* else fetch puts it aside … */
         if (readable && !fits && uid && m->mailbox)
-            damaged = m->id; /* … but for the mailbox, where nobody fetches */
+            damaged = m->id; /* … but for the mailbox, which is not fetched */
     }
     status = reading_end(&r, reterr);
     if (status == PAWL_OK && damaged)

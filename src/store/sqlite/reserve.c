@@ -7,7 +7,7 @@
  * DIR/reserve holds real blocks.  The first SQLITE_FULL gives them back; from
  * then on space() says DISK_FULL, new work is refused, and what finishes work
  * fits into the room gained.  When the disk has twice the reserve free again,
- * the file is made anew.  The WAL must fit into the room that the reserve gives:
+ * the file is made again.  The WAL must fit into the room that the reserve gives:
  * once it is in the database, it is written over and does not grow (commit.c).
  *
  *      kept --[SQLITE_FULL: reserve_spend]--> spent

@@ -200,7 +200,7 @@ void reserve_refill(struct reserve *r);                /* try to get it again */
 
 /* Remember that the file cannot be trusted (best effort). */
 void dirty_mark(const char *dir);
-/* When it is marked: check it, write it anew, take the mark away. */
+/* When it is marked: check it, write it again, take the mark away. */
 pawl_status dirty_repair(const char *dir, const char *file, pawl_error *reterr);
 /* An integrity check; the first thing it found is in `why`. */
 bool database_is_whole(sqlite3 *db, char why[160]);
@@ -343,7 +343,7 @@ pawl_status damage_refuse(struct sqlite_store *s, const char *what, uint64_t id,
 pawl_status engine_check(struct sqlite_store *s, pawl_error *reterr);
 /* BEGIN and move the fence: PAWL_OK, or everything is rolled back. */
 pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_error *reterr);
-/* COMMIT, and tell apart what did not happen from what nobody knows. */
+/* COMMIT, and tell a failure from an unknown outcome. */
 pawl_status transaction_end(struct sqlite_store *s, pawl_error *reterr);
 /* The same; then `fence` moves and the WAL is checkpointed when it is due. */
 pawl_status group_end(struct sqlite_store *s, pawl_fence *fence, pawl_error *reterr);
@@ -364,7 +364,7 @@ int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote)
 /* A message with this key can be fetched again, or for the first time. */
 void messages_lower(struct sqlite_store *s, int64_t visible_ms, uint64_t id);
 
-/* From when on a row is free, if nobody has taken it; FREE_MS in SQL. */
+/* From when on a row is free, if it is not taken; FREE_MS in SQL. */
 static inline int64_t work_free_ms(int64_t visible_ms, pawl_str lock_token, int64_t lock_until_ms)
 {
     return lock_token.len && lock_until_ms > visible_ms ? lock_until_ms : visible_ms;
@@ -372,7 +372,7 @@ static inline int64_t work_free_ms(int64_t visible_ms, pawl_str lock_token, int6
 
 /* Made when missing; NULL: no memory. */
 struct work_name *work_name_of(struct sqlite_store *s, pawl_str name);
-void work_names_trim(struct sqlite_store *s); /* those nobody needs, when there are many */
+void work_names_trim(struct sqlite_store *s); /* unneeded ones, when there are many */
 /* Free work with this name appeared, or (name NULL) changed. */
 void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);
 /* Those abandoned in trouble; SQLITE_OK: none is left. */

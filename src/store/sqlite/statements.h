@@ -41,7 +41,7 @@
     X(RELEASE, "RELEASE round")                                                                    \
     X(ROLLBACK_TO, "ROLLBACK TO round")                                                            \
     X(FENCE_MOVE, "UPDATE fence SET group_no=group_no+1,next_id=?1"                                \
-        " WHERE one=1 AND epoch=?2 AND epoch>0") /* T4: nobody commits before a take */            \
+        " WHERE one=1 AND epoch=?2 AND epoch>0") /* T4: no commit before a take */            \
     X(FENCE_READ, "SELECT epoch,group_no,next_id FROM fence WHERE one=1")                          \
     X(SUMS_FROM, "SELECT sums_from FROM fence WHERE one=1")                                        \
     X(FENCE_TAKE, "UPDATE fence SET epoch=?1,next_id=?2 WHERE one=1")                              \

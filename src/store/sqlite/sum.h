@@ -6,7 +6,7 @@
  * been written so.  Events, messages, work, instances and entries of queues therefore carry a sum
  * over what they were made of, their own number first: a row in another's place does not fit
  * either.  Columns that change later on (times, attempts, locks) are not in it, but for those of
- * instances, which are written anew as a whole.
+ * instances, which are always written as a whole.
  *
  * 31 bits, never 0.  0 is a row of schema 3: it is believed if its number is below
  * fence.sums_from (conn_sums_from).  The sum is stored: never change what it is.

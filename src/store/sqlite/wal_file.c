@@ -7,7 +7,7 @@
  * writes that follow one another are gathered and go out together, at the latest
  * before the sync, so a commit is one write and one sync.
  *
- * Invariants: nobody relies on a frame before the sync that publishes it (readers see
+ * Invariants: no reader relies on a frame before the sync that publishes it (readers see
  * frames up to the number SQLite writes into the index after that sync), and `xSync`
  * returns OK only when everything gathered was written before.  A write that fails is
  * reported by the sync, or by the call that had to make room, with its own code: "full"
@@ -103,7 +103,7 @@ static int wal_size(sqlite3_file *file, sqlite3_int64 *ret)
     return rc == SQLITE_OK ? w->real->pMethods->xFileSize(w->real, ret) : rc;
 }
 
-/* What was gathered and never synced was promised to nobody. */
+/* What was gathered and never synced was not acknowledged. */
 static int wal_close(sqlite3_file *file)
 {
     struct wal_file *w = wal_of(file);

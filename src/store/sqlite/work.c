@@ -12,7 +12,7 @@
  *
  * For each name asked for, a struct work_name remembers how far its indexes were
  * read and whether a look can find anything (work_names.c), so that names with nothing
- * to do cost no query, and work that nobody here can do is never read.
+ * to do cost no query, and work that this process cannot do is never read.
  *
  * Among delayed rows that are due, DUE_WINDOW are looked at in the order of
  * their time; with fewer due, the oldest id comes first over all (W1).
@@ -276,7 +276,7 @@ static void choose(struct fetch *f)
     f->s->candidates.count = kept;
 }
 
-/* A damaged row is nobody's any more: it counts as taken, and is not run. */
+/* A damaged row counts as taken, and is not run. */
 static void take_row(struct fetch *f, sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *items,
                      size_t *count)
 {

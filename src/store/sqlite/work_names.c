@@ -36,7 +36,7 @@ struct work_name *work_name_of(struct sqlite_store *s, pawl_str name)
     return n;
 }
 
-/* Names come from outside, and are only a memory: it begins anew, but for what is nowhere else. */
+/* Names come from outside and are only a cache: start again, but keep what is nowhere else. */
 void work_names_trim(struct sqlite_store *s)
 {
     size_t cursor = 0, kept = 0;
