@@ -126,3 +126,20 @@ TEST(a_machine_that_went_down_is_not_counted_among_the_ends)
     }
     over(s);
 }
+
+/* The runtime ends the process itself (the store is gone, close left activities behind). */
+TEST(an_end_that_we_chose_is_blamed_on_nothing)
+{
+    struct slots *s = first_start();
+    slots_work(s, 0, 7);
+    slots_absolve(s);
+    slots_work(s, 1, 8); /* threads may still write */
+    end(s);
+    s = start();
+    ck_assert(!past.unclean && past.work_count == 0);
+    slots_work(s, 0, 7);
+    end(s);
+    s = start(); /* it counts for the process that said it only */
+    ck_assert(past.unclean && past.work_count == 1);
+    over(s);
+}
