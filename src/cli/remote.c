@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "tables/instance_texts.h"
 #include "tables/operations.h"
 
 #include <stdio.h>
@@ -240,9 +241,10 @@ void remote_read_info(pawl_mem *mem, pawl_str object, pawl_info *ret)
                        .input = read_payload(mem, object, "/input", "/input_encoding"),
                        .output = read_payload(mem, object, "/output", "/encoding"),
                        .error = read_text(mem, object, "/error"),
-                       .custom_status = read_text(mem, object, "/custom_status"),
-                       .parent = read_text(mem, object, "/parent"),
-                       .finding = read_text(mem, object, "/finding")};
+                       .parent = read_text(mem, object, "/parent")};
+#define READ(field, ...) ret->field = read_text(mem, object, "/" #field);
+    INSTANCE_TEXTS(READ)
+#undef READ
     read_waiting(mem, object, ret);
 }
 

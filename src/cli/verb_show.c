@@ -8,6 +8,7 @@
 #include "cli/out.h"
 #include "cli/session.h"
 #include "cli/watch.h"
+#include "tables/instance_texts.h"
 #include "view/render.h"
 #include "view/units.h"
 
@@ -182,8 +183,9 @@ static void print_head(const struct cli *cli, const pawl_info *info)
     print_field(cli, "input", info->input);
     print_field(cli, "output", info->output);
     print_field(cli, "error", info->error);
-    print_field(cli, "custom status", info->custom_status);
-    print_field(cli, "finding", info->finding);
+#define PRINT(field, as, presence, label, ...) print_field(cli, label, info->field);
+    INSTANCE_TEXTS(PRINT)
+#undef PRINT
     putchar('\n');
 }
 

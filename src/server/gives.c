@@ -11,6 +11,7 @@
 #include "server/queues.h"
 #include "server/shape.h"
 #include "server/worker_calls.h"
+#include "tables/instance_texts.h"
 
 /* clang-format off */
 #define SHAPE(id, name, example) \
@@ -89,6 +90,8 @@ SHAPE(started, "Started", "{\"instance\":\"o-1\",\"execution\":1,\"created\":tru
 static const struct field waiting_fields[] = {WAITING, END};
 SHAPE(waiting, "Waiting", NULL);
 
+#define TEXT_MEMBER(field, as, presence, label, about)                                       \
+    TEXT(#field, (presence) == TEXT_ALWAYS ? NEEDED | OR_NULL : OR_NULL, about),
 #define INSTANCE_FIELDS                                                                      \
     TEXT("instance", NEEDED, "its id"),                                                      \
     TEXT("orchestration", NEEDED | OR_NULL, "which one"),                                    \
@@ -102,8 +105,7 @@ SHAPE(waiting, "Waiting", NULL);
     ANY("output", 0, "its result; null while there is none"),                                \
     TEXT("encoding", 0, "text or base64, when output is not JSON"),                          \
     TEXT("error", NEEDED | OR_NULL, "why it failed"),                                        \
-    TEXT("custom_status", NEEDED | OR_NULL, "what its code says of itself"),                 \
-    TEXT("finding", OR_NULL, "what keeps it from going on"),                                 \
+    INSTANCE_TEXTS(TEXT_MEMBER)                                                              \
     OBJECTS("waiting_for", NEEDED, &waiting, "its open tasks"),                                 \
     TEXT("parent", NEEDED | OR_NULL, "whose child it is")
 

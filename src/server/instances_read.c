@@ -11,6 +11,7 @@
  */
 #include "base/clock.h"
 #include "server/handlers.h"
+#include "tables/instance_texts.h"
 #include "view/render.h"
 #include "view/why.h"
 
@@ -61,7 +62,8 @@ static void write_instance(struct call *c, pawl_json *w, const pawl_info *info)
 
 static size_t bytes_of(const pawl_info *info)
 {
-    return info->output.len + info->error.len + info->custom_status.len + info->finding.len;
+#define BYTES(field, ...) +info->field.len
+    return info->output.len + info->error.len INSTANCE_TEXTS(BYTES);
 }
 
 /* An answer that is made of pieces, until it has enough items or bytes. */

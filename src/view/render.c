@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/result.h"
 #include "pawl/event.h"
+#include "tables/instance_texts.h"
 
 #include <string.h>
 
@@ -101,9 +102,11 @@ void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
     render_payload(w, mem, "input", "input_encoding", info->input);
     render_payload(w, mem, "output", "encoding", info->output);
     render_text(w, "error", info->error);
-    render_text(w, "custom_status", info->custom_status);
-    if (info->finding.len)
-        render_text(w, "finding", info->finding);
+#define PUT(field, as, presence, ...)                                                              \
+    if ((presence) == TEXT_ALWAYS || info->field.len)                                              \
+        render_text(w, #field, info->field);
+    INSTANCE_TEXTS(PUT)
+#undef PUT
     pawl_json_key(w, "waiting_for");
     pawl_json_array(w);
     for (size_t i = 0; i < info->waiting_count; i++) {

@@ -14,6 +14,7 @@
 #include "base/misuse.h"
 #include "runtime/core/here.h"
 #include "runtime/core/info.h"
+#include "tables/instance_texts.h"
 
 #include <stdlib.h>
 
@@ -43,13 +44,15 @@ static const pawl_info *info_of_end(pawl_runtime *rt, const struct stage *s)
     pawl_info info;
     info_of_row(&info, row);
     info.input = execution_input(s->r->x);
-    if (info.input.len + row->output.len + row->custom_status.len > CHANGE_BYTES_MAX)
+#define BYTES(field, ...) +row->field.len
+    if (info.input.len + row->output.len INSTANCE_TEXTS(BYTES) > CHANGE_BYTES_MAX)
         return NULL;
     pawl_info *copy = arena_new(mem, pawl_info);
     *copy = info;
+#define PLACE(field, ...) &copy->field,
     pawl_str *const texts[] = {&copy->instance, &copy->orchestration, &copy->version,
                                &copy->input,    &copy->output,        &copy->error,
-                               &copy->parent,   &copy->custom_status, &copy->finding};
+                               &copy->parent,   INSTANCE_TEXTS(PLACE)};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (texts[i]->len)
             *texts[i] = arena_dup(mem, *texts[i]);

@@ -3,6 +3,7 @@
 #include "runtime/core/resident.h"
 
 #include "fiber/fiber.h"
+#include "tables/instance_texts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,9 @@ static void copy_row(pawl_row *to, const pawl_row *from, pawl_mem *mem)
     to->orchestration = arena_dup(mem, from->orchestration);
     to->version = arena_dup(mem, from->version);
     to->parent_id = arena_dup(mem, from->parent_id);
-    to->custom_status = arena_dup(mem, from->custom_status);
-    to->finding = arena_dup(mem, from->finding);
+#define COPY(field, ...) to->field = arena_dup(mem, from->field);
+    INSTANCE_TEXTS(COPY)
+#undef COPY
     to->output = (pawl_str){0}; /* terminal rows are not kept; readers ask the store */
 }
 

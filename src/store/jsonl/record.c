@@ -5,6 +5,7 @@
 #include "base/attr.h"
 #include "base/json.h"
 #include "store/jsonl/text.h"
+#include "tables/instance_texts.h"
 
 #include <string.h>
 
@@ -25,6 +26,7 @@ FORM(event,
     {"at",     RECORD_TIME,       offsetof(pawl_event, at_ms)},
     {"rid",    RECORD_U64,        offsetof(pawl_event, rid)});
 
+#define ROW_TEXT(field, as, ...) {#field, RECORD_##as, offsetof(pawl_row, field)},
 FORM(row,
     {"instance",         RECORD_NAME,  offsetof(pawl_row, id)},
     {"uid",              RECORD_U64,   offsetof(pawl_row, uid)},
@@ -42,8 +44,7 @@ FORM(row,
     {"parent_execution", RECORD_U64,   offsetof(pawl_row, parent_execution)},
     {"parent_ref",       RECORD_U64,   offsetof(pawl_row, parent_ref)},
     {"output",           RECORD_STR,   offsetof(pawl_row, output)},
-    {"custom_status",    RECORD_STR,   offsetof(pawl_row, custom_status)},
-    {"finding",          RECORD_NAME,  offsetof(pawl_row, finding)});
+    INSTANCE_TEXTS(ROW_TEXT));
 
 FORM(message,
     {"id",        RECORD_U64,          offsetof(pawl_message, id)},
