@@ -282,24 +282,10 @@ PAWL_API pawl_status pawl_client_history(pawl_client *c, const char *instance, u
 
 /* For a thread that submits many requests in a row, as a server does: between hold and
  * release the engine may wait for the rest, so that the requests make one commit and not
- * two.  Be brief: a thread that holds must not wait for an answer. */
+ * two.  It may submit to several runtimes.  Be brief: a thread that holds must not wait for an
+ * answer, and must not close a runtime. */
 PAWL_API void pawl_client_hold(void);
 PAWL_API void pawl_client_release(void);
-
-/* A thread that would only wait for the commit, such as the loop of a server, may run the
- * commit itself, which saves waking the engine thread.  It registers once with
- * pawl_client_lend() and then calls pawl_client_work() in place of pawl_client_release().
- * If the engine sleeps and the only work is queue requests submitted under a hold,
- * pawl_client_work() commits them and runs their callbacks on the calling thread before it
- * returns.  True: more requests are expected; collect them and call it again at once.
- *
- * `come` tells the registered thread that such requests wait for it; it must then call
- * pawl_client_work() soon.  Any thread may call `come`, with a lock held: be brief, and
- * call nothing of Pawl.  Pass NULL to unregister: before the runtime is closed, and not
- * during pawl_client_work().  False: another thread is registered, or the runtime is
- * driven by pawl_runtime_step(). */
-PAWL_API bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg);
-PAWL_API bool pawl_client_work(pawl_client *c);
 
 /* Cancel the waiting pop (pawl/queue.h) or poll (pawl/worker.h) that was submitted with
  * this `arg`, because its caller has gone: its callback runs at once with an empty reply,
@@ -324,7 +310,7 @@ typedef struct pawl_change {
 } pawl_change;
 
 /* Runs after each commit that changed instances or queues, on the engine thread or on the
- * thread that has borrowed the engine (pawl_client_lend()). */
+ * thread of a server (pawl/server.h), which commits requests on queues itself. */
 typedef void pawl_feed_fn(void *arg, const pawl_change *changes, size_t count);
 
 /* Subscribe.  Returns a number for pawl_client_unfeed(), or 0 when out of memory.  After

@@ -236,8 +236,8 @@ typedef struct pawl_queue_reply {
                                       * delay waking your thread until the last */
 } pawl_queue_reply;
 
-/* Runs after the commit or refusal, on the engine thread or on the thread that has borrowed
- * the engine (pawl_client_lend()).  Be brief and do not block.  `reply` and what it points
+/* Runs after the commit or refusal, on the engine thread or on the thread of a server
+ * (pawl/server.h), which commits requests on queues itself.  Be brief and do not block.  `reply` and what it points
  * to are valid during the call. */
 typedef void pawl_queue_reply_fn(void *arg, const pawl_queue_reply *reply);
 

@@ -198,8 +198,6 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->read_lock, NULL);
     pthread_mutex_init(&s->round, NULL);
-    pthread_mutex_init(&s->works, NULL);
-    pthread_mutex_init(&s->watch_lock, NULL);
     pthread_cond_init(&s->read_wake, NULL);
     deadline_cond_init(&s->quiet);
     deadline_cond_init(&s->watch_wake);
@@ -315,8 +313,6 @@ void pawl_server_free(pawl_server *s)
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->read_lock);
     pthread_mutex_destroy(&s->round);
-    pthread_mutex_destroy(&s->works);
-    pthread_mutex_destroy(&s->watch_lock);
     pthread_cond_destroy(&s->watch_wake);
     pthread_cond_destroy(&s->read_wake);
     pthread_cond_destroy(&s->quiet);

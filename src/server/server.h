@@ -149,17 +149,16 @@ struct pawl_server {
 
     /* who runs the loop, and the engine: stand_in.c */
     pthread_mutex_t round; /* held by the thread that runs the loop */
-    pthread_mutex_t works; /* held by the loop while it works for the runtime */
-    bool may_work;         /* under `works`: the runtime is there, and lends */
+    bool may_work;         /* under `lock`: the runtime is there, and lends */
+    bool at_engine;        /* under `lock`: the loop works for it */
     bool stands_in;        /* under `round`: it is the other thread */
     atomic_bool has_work;  /* requests on queues were handed in, or wait for the loop */
     atomic_ullong visit;   /* to the engine, counted; odd: it is there now */
     pthread_t stand_in;
     bool has_stand_in;
-    pthread_mutex_t watch_lock;
     pthread_cond_t watch_wake;
     atomic_bool watch_asleep;
-    bool watch_stop;
+    bool watch_stop; /* under `lock` */
 
     /* coming back, and waiting for an instance: any thread */
     pthread_mutex_t lock;

@@ -3,7 +3,7 @@
  * server/stand_in.c -- the loop works for the engine, and a second thread for the loop.
  *
  * Requests on queues are committed by the loop itself where the engine sleeps
- * (pawl_client_work): four wakings of threads fewer for each group.  Where commits take
+ * (runtime/loop/lend.h): four wakings of threads fewer for each group.  Where commits take
  * longer than a few milliseconds the runtime does not lend.  But a disk may hang at any
  * time; then the second thread here goes on with the connections, so that health,
  * streams and whatever needs no commit are served.
@@ -15,13 +15,15 @@
  *    lasted from one look to the next, and gives it back when that visit is over (the loop
  *    wakes it); without visits it sleeps for good;
  *  - the stand-in never works for the engine itself;
- *  - under `works` the runtime is there: stand_in_rest() returns when the loop has left it.
+ *  - no lock is held while the loop works for the engine: `at_engine` says that it does, and
+ *    stand_in_rest() returns when it has left and will not come again.
  *
  * Called by loop.c and server.c.
  */
 #include "server/server.h"
 
 #include "base/deadline.h"
+#include "runtime/loop/lend.h"
 
 #define LOOK_MS 20
 
@@ -44,8 +46,8 @@ static void begin_visit(pawl_server *s)
 {
     atomic_fetch_add(&s->visit, 1);
     if (atomic_load(&s->watch_asleep)) {
-        pthread_mutex_lock(&s->watch_lock);
-        pthread_mutex_unlock(&s->watch_lock);
+        pthread_mutex_lock(&s->lock);
+        pthread_mutex_unlock(&s->lock);
         pthread_cond_signal(&s->watch_wake);
     }
     pthread_mutex_unlock(&s->round);
@@ -60,6 +62,25 @@ static void end_visit(pawl_server *s)
     pthread_mutex_lock(&s->round);
 }
 
+/* False: the runtime is about to go, or does not lend. */
+static bool enter_runtime(pawl_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool may = s->at_engine = s->may_work;
+    pthread_mutex_unlock(&s->lock);
+    return may;
+}
+
+static void leave_runtime(pawl_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->at_engine = false;
+    bool awaited = !s->may_work;
+    pthread_mutex_unlock(&s->lock);
+    if (awaited)
+        pthread_cond_broadcast(&s->quiet);
+}
+
 bool stand_in_work(pawl_server *s)
 {
     bool soon = false;
@@ -68,12 +89,12 @@ bool stand_in_work(pawl_server *s)
         return false;
     }
     begin_visit(s);
-    pthread_mutex_lock(&s->works);
-    if (s->may_work)
-        soon = pawl_client_work(s->client);
-    else
+    if (enter_runtime(s)) {
+        soon = pawl_lend_work(s->client);
+        leave_runtime(s);
+    } else {
         pawl_client_release();
-    pthread_mutex_unlock(&s->works);
+    }
     end_visit(s);
     if (soon)
         atomic_store(&s->has_work, true);
@@ -82,11 +103,14 @@ bool stand_in_work(pawl_server *s)
 
 void stand_in_rest(pawl_server *s)
 {
-    pthread_mutex_lock(&s->works);
-    if (s->may_work)
-        (void)pawl_client_lend(s->client, NULL, NULL);
+    pthread_mutex_lock(&s->lock);
+    bool lent = s->may_work;
     s->may_work = false;
-    pthread_mutex_unlock(&s->works);
+    while (s->at_engine)
+        pthread_cond_wait(&s->quiet, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    if (lent) /* what the loop did not come for any more is the engine's */
+        (void)pawl_lend_to(s->client, NULL, NULL);
 }
 
 /* ---- The other thread --------------------------------------------------------------- */
@@ -103,37 +127,44 @@ static void stand_in(pawl_server *s, unsigned long long visit)
     pthread_mutex_unlock(&s->round);
 }
 
-/* Until there is a visit, or the next look; `watch_lock` is held. */
+/* Until there is a visit, or the next look; the lock is held. */
 static void wait_a_look(pawl_server *s, unsigned long long visit, bool idle)
 {
     if (!idle) {
         struct timespec until = deadline_in(LOOK_MS);
-        (void)pthread_cond_timedwait(&s->watch_wake, &s->watch_lock, &until);
+        (void)pthread_cond_timedwait(&s->watch_wake, &s->lock, &until);
         return;
     }
     atomic_store(&s->watch_asleep, true);
     while (atomic_load(&s->visit) == visit && !s->watch_stop)
-        pthread_cond_wait(&s->watch_wake, &s->watch_lock);
+        pthread_cond_wait(&s->watch_wake, &s->lock);
     atomic_store(&s->watch_asleep, false);
 }
 
 static void *watch(void *arg)
 {
     pawl_server *s = arg;
-    pthread_mutex_lock(&s->watch_lock);
+    pthread_mutex_lock(&s->lock);
     for (unsigned long long seen = 0; !s->watch_stop;) {
         unsigned long long visit = atomic_load(&s->visit);
         bool lasts = visit == seen && visit % 2 == 1;
         if (lasts) {
-            pthread_mutex_unlock(&s->watch_lock);
+            pthread_mutex_unlock(&s->lock);
             stand_in(s, visit);
-            pthread_mutex_lock(&s->watch_lock);
+            pthread_mutex_lock(&s->lock);
         }
         wait_a_look(s, visit, visit == seen && !lasts);
         seen = visit;
     }
-    pthread_mutex_unlock(&s->watch_lock);
+    pthread_mutex_unlock(&s->lock);
     return NULL;
+}
+
+static void allow_work(pawl_server *s, bool may)
+{
+    pthread_mutex_lock(&s->lock);
+    s->may_work = may;
+    pthread_mutex_unlock(&s->lock);
 }
 
 bool stand_in_start(pawl_server *s)
@@ -141,9 +172,9 @@ bool stand_in_start(pawl_server *s)
     s->has_stand_in = pthread_create(&s->stand_in, NULL, watch, s) == 0;
     if (!s->has_stand_in)
         return false;
-    pthread_mutex_lock(&s->works);
-    s->may_work = pawl_client_lend(s->client, come, s);
-    pthread_mutex_unlock(&s->works);
+    allow_work(s, true); /* first: a loop that was called comes */
+    if (!pawl_lend_to(s->client, come, s))
+        allow_work(s, false);
     return true;
 }
 
@@ -151,9 +182,9 @@ void stand_in_stop(pawl_server *s)
 {
     if (!s->has_stand_in)
         return;
-    pthread_mutex_lock(&s->watch_lock);
+    pthread_mutex_lock(&s->lock);
     s->watch_stop = true;
-    pthread_mutex_unlock(&s->watch_lock);
+    pthread_mutex_unlock(&s->lock);
     pthread_cond_signal(&s->watch_wake);
     pthread_join(s->stand_in, NULL);
     s->has_stand_in = false;

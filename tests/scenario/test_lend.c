@@ -4,6 +4,7 @@
  * (src/runtime/loop/lend.h).  Real threads and the real clock; the test is the borrower.
  */
 #include "queue_verbs.h"
+#include "runtime/loop/lend.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -76,7 +77,7 @@ static void hand_in_push(struct scene *s, const char *queue, const char *data, i
 
 static void work(struct scene *s)
 {
-    while (pawl_client_work(s->c))
+    while (pawl_lend_work(s->c))
         ;
 }
 
@@ -110,8 +111,8 @@ static void fresh(struct scene *s)
     sem_init(&go_on, 0, 0);
     scene_threads(s);
     scene_up(s);
-    ck_assert(pawl_client_lend(s->c, come, NULL));
-    ck_assert(!pawl_client_lend(s->c, come, NULL)); /* one at a time */
+    ck_assert(pawl_lend_to(s->c, come, NULL));
+    ck_assert(!pawl_lend_to(s->c, come, NULL)); /* one at a time */
     do
         push_here(s, "warm", "x", 0, &a);
     while (!pthread_equal(a.on, pthread_self()));
@@ -143,7 +144,7 @@ QUEUE_SCENARIO(requests_are_committed_by_who_hands_them_in)
         here += pthread_equal(a.on, pthread_self());
     }
     ck_assert_int_ge(here, 25); /* now and then the engine is awake */
-    ck_assert(pawl_client_lend(s->c, NULL, NULL));
+    ck_assert(pawl_lend_to(s->c, NULL, NULL));
     expect_str(q_counts(s, "q"), "50 0 0 0");
 }
 
@@ -151,7 +152,7 @@ QUEUE_SCENARIO(without_a_borrower_the_engine_does_it)
 {
     struct answer a = {0};
     fresh(s);
-    ck_assert(pawl_client_lend(s->c, NULL, NULL));
+    ck_assert(pawl_lend_to(s->c, NULL, NULL));
     pawl_client_hold();
     hand_in_push(s, "q", "x", 0, &a);
     pawl_client_release();
@@ -162,7 +163,7 @@ QUEUE_SCENARIO(without_a_borrower_the_engine_does_it)
 QUEUE_SCENARIO(a_stepped_runtime_is_not_lent)
 {
     scene_up(s);
-    ck_assert(!pawl_client_lend(s->c, come, NULL));
+    ck_assert(!pawl_lend_to(s->c, come, NULL));
 }
 
 /* ---- What only the engine thread does --------------------------------------------------- */
@@ -317,7 +318,7 @@ QUEUE_SCENARIO(a_borrower_that_goes_leaves_its_requests_to_the_engine)
     struct answer a = {0};
     push_behind_a_turn(s, &a);
     ck_assert(!is_done_within(&a, 50)); /* it is waited for */
-    ck_assert(pawl_client_lend(s->c, NULL, NULL));
+    ck_assert(pawl_lend_to(s->c, NULL, NULL));
     ck_assert(is_done_within(&a, 20000));
     expect_is(a.status, PAWL_OK);
     ck_assert(!pthread_equal(a.on, pthread_self()));

@@ -107,7 +107,7 @@ void pawl_client_hold(void)
 
 void pawl_client_release(void)
 {
-    inbox_release();
+    inbox_release(NULL);
 }
 
 pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl_reply_fn *fn,

@@ -12,13 +12,17 @@
 #include "runtime/core/items.h"
 #include "runtime/core/owed.h"
 
-#define HELD_MAX 16 /* so many do not wait any longer */
+#define HELD_MAX      16 /* so many do not wait any longer */
+#define HELD_RUNTIMES 4  /* a thread holds for; it posts to more without holding */
 
 /* What this thread has posted without waking the engine; see inbox_hold(). */
 static _Thread_local struct {
     bool on;
-    pawl_runtime *rt; /* posted to; NULL: nothing yet */
-    unsigned posted;
+    unsigned count; /* runtimes posted to */
+    struct {
+        pawl_runtime *rt;
+        unsigned posted;
+    } to[HELD_RUNTIMES];
 } held;
 
 bool inbox_is_light(const pawl_runtime *rt)
@@ -36,15 +40,28 @@ bool inbox_wakes(pawl_runtime *rt)
     return sleeps;
 }
 
+/* The count of what this thread has posted to `rt` under its hold; NULL: it holds nothing back. */
+static unsigned *held_for(pawl_runtime *rt)
+{
+    for (unsigned i = 0; i < held.count; i++)
+        if (held.to[i].rt == rt)
+            return &held.to[i].posted;
+    if (!held.on || held.count == HELD_RUNTIMES)
+        return NULL;
+    held.to[held.count].rt = rt;
+    held.to[held.count].posted = 0;
+    return &held.to[held.count++].posted;
+}
+
 /* Under the lock: may this post wait for the release? */
 static bool may_wait(pawl_runtime *rt, const struct item *item)
 {
-    if (!held.on || (held.rt && held.rt != rt))
+    unsigned *posted = held_for(rt);
+    if (!posted)
         return false;
-    held.rt = rt;
     if (item->kind == ITEM_QUEUE)
         atomic_fetch_add_explicit(&rt->inbox.light, 1, memory_order_relaxed);
-    return ++held.posted % HELD_MAX != 0 || inbox_is_light(rt);
+    return ++*posted % HELD_MAX != 0 || inbox_is_light(rt);
 }
 
 void inbox_hold(void)
@@ -52,24 +69,22 @@ void inbox_hold(void)
     held.on = true;
 }
 
-void inbox_hold_end(void)
+static void wake_held(pawl_runtime *rt)
 {
-    held.on = false;
-    held.rt = NULL;
-    held.posted = 0;
-}
-
-void inbox_release(void)
-{
-    pawl_runtime *rt = held.rt;
-    inbox_hold_end();
-    if (!rt)
-        return;
     pthread_mutex_lock(&rt->inbox.lock);
     bool wake = inbox_wakes(rt);
     pthread_mutex_unlock(&rt->inbox.lock);
     if (wake)
         pthread_cond_broadcast(&rt->inbox.wake);
+}
+
+void inbox_release(const pawl_runtime *but)
+{
+    for (unsigned i = 0; i < held.count; i++)
+        if (held.to[i].rt != but)
+            wake_held(held.to[i].rt);
+    held.on = false;
+    held.count = 0;
 }
 
 bool inbox_post(pawl_runtime *rt, struct item *item)

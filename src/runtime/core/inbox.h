@@ -4,7 +4,7 @@
  *
  * Any thread posts; the engine takes everything at once.  While the engine
  * waits for the disk, what arrives queues here and becomes the next group.  The engine is
- * the engine thread, or who has borrowed it (lend.h).
+ * the engine thread, or the thread that has borrowed it (lend.h).
  */
 #ifndef PAWL_RUNTIME_INBOX_H
 #define PAWL_RUNTIME_INBOX_H
@@ -14,11 +14,10 @@
 /* False when the runtime refuses new requests (shutting down). */
 bool inbox_post(pawl_runtime *rt, struct item *item);
 /* Between the two, what this thread posts does not wake a sleeping engine at once: what
- * comes together is committed together.  After a few it does. */
+ * comes together is committed together.  After a few it does.  The engine of `but` is not woken at
+ * the end: the caller sees to that.  NULL: all are. */
 void inbox_hold(void);
-void inbox_release(void);
-/* The same, and no thread is woken: the caller does that. */
-void inbox_hold_end(void);
+void inbox_release(const pawl_runtime *but);
 /* Under rt->inbox.lock: a sleeping engine is told to wake; true: broadcast then. */
 bool inbox_wakes(pawl_runtime *rt);
 /* Move what arrived behind rt->items.first. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/loop/lend.c -- see lend.h.  Called by the loop of a server through pawl/client.h; the
- * engine thread asks loop_may_lend() before it sleeps.
+ * runtime/loop/lend.c -- see lend.h.  Called by the loop of a server; the engine thread asks
+ * loop_may_lend() before it sleeps.
  */
 #include "runtime/loop/lend.h"
 
-#include "base/misuse.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
+#include "runtime/core/runtime.h"
 #include "runtime/loop/gather.h"
 #include "runtime/loop/loop.h"
 #include "runtime/queue/queue_cache.h"
@@ -19,9 +19,8 @@ static bool has_nothing(pawl_runtime *rt)
     return !loop_has_work(rt) && rt_mono(rt) >= health_retry_at(rt);
 }
 
-bool pawl_client_lend(pawl_client *c, void (*come)(void *arg), void *arg)
+bool pawl_lend_to(pawl_client *c, void (*come)(void *arg), void *arg)
 {
-    MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
     pthread_mutex_lock(&rt->inbox.lock);
     bool ok = here_has_threads(rt) && (!come || !rt->inbox.come);
@@ -63,13 +62,12 @@ static bool give_back(pawl_runtime *rt, const struct idle_until *next)
     return wake;
 }
 
-bool pawl_client_work(pawl_client *c)
+bool pawl_lend_work(pawl_client *c)
 {
-    MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
     struct idle_until next;
     bool soon = false, wake;
-    inbox_hold_end();
+    inbox_release(rt);
     pthread_mutex_lock(&rt->inbox.lock);
     if (!inbox_is_light(rt) || !is_free(rt)) {
         wake = atomic_load(&rt->inbox.count) && inbox_wakes(rt);

@@ -4,7 +4,10 @@
  *
  * To wake a thread takes as long as several requests on a queue, and the loop of a server
  * that waits for its commit has nothing better to do.  So it borrows the sleeping engine
- * and runs the pass itself (pawl/client.h: pawl_client_lend, pawl_client_work).
+ * and runs the pass itself (docs/decisions/0016, 0031).
+ *
+ * src/server is another library than src/runtime, so these two names are exported.  No public
+ * header has them, and only src/server may call them (tools/layers.txt).
  *
  * Invariants, all under rt->inbox.lock (inbox.c does the counting and the waiting):
  *  - the engine thread is awake, or asleep, or asleep while the engine is lent (`lent`);
@@ -17,10 +20,22 @@
  *    them, and a borrower that was called comes;
  *  - giving it back wakes the engine thread whenever that has something to do, or would have
  *    to sleep less long than it does.
+ *
+ * All state is the runtime's: a process may have several, each with its own borrower.
  */
 #ifndef PAWL_RUNTIME_LEND_H
 #define PAWL_RUNTIME_LEND_H
 
-#include "runtime/core/runtime.h"
+#include "pawl/client.h"
+
+/* Register the borrower, or NULL for none: before the runtime is closed, and not during
+ * pawl_lend_work().  `come` tells it that requests wait for it; it must then call pawl_lend_work()
+ * soon.  Any thread calls `come` under rt->inbox.lock: it calls nothing of the runtime.  False:
+ * there is a borrower, or the runtime is driven by pawl_runtime_step(). */
+PAWL_API bool pawl_lend_to(pawl_client *c, void (*come)(void *arg), void *arg);
+/* In place of pawl_client_release().  If the engine sleeps and the only work is requests on queues
+ * submitted under a hold, commit them and run their callbacks here.  True: more requests are
+ * expected; collect them and call it again at once. */
+PAWL_API bool pawl_lend_work(pawl_client *c);
 
 #endif
