@@ -9,17 +9,17 @@
 #include "test_sqlite.h"
 
 static const struct {
-    enum statement which;
+    int which;
     const char *name;
     const char *sql;
 } all[] = {
 #define ENTRY(name, sql) {ST_##name, #name, sql},
-    SQLITE_STATEMENTS(ENTRY)
+    ALL_STATEMENTS(ENTRY)
 #undef ENTRY
 };
 
 /* These walk a table or index on purpose: at start, to count, or with a limit. */
-static bool may_scan(enum statement which)
+static bool may_scan(int which)
 {
     return which == ST_LOCAL_FREE_ALL || which == ST_LOCAL_CLEAR || which == ST_QUARANTINE_READ ||
            which == ST_TOMB_READ || which == ST_COUNT_MESSAGES || which == ST_COUNT_WORK ||
@@ -71,7 +71,7 @@ TEST(no_statement_scans_or_sorts)
 TEST(hot_statements_use_the_index_made_for_them)
 {
     static const struct {
-        enum statement which;
+        int which;
         const char *plan;
     } wanted[] = {
         {ST_MESSAGES_AT,

@@ -10,6 +10,7 @@
 
 #include "base/attr.h"
 #include "store/memory/copy.h"
+#include "store/round_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,22 +60,6 @@ static bool all_are(bool present, const struct order *table, const void *items, 
     return memory_distinct(items, size, count);
 }
 
-static bool events_continue(const pawl_round *r)
-{
-    uint64_t execution = r->execution, seq = r->base_seq;
-    for (size_t i = 0; i < r->event_count; i++) {
-        const pawl_event *e = &r->events[i];
-        if (e->execution == execution + 1 && execution == r->execution) {
-            execution++;
-            seq = 0;
-        }
-        if (e->execution != execution || e->seq != seq + 1)
-            return false;
-        seq++;
-    }
-    return true;
-}
-
 static bool instance_fits(const struct memory *m, const pawl_round *r)
 {
     if (r->uid == 0)
@@ -87,7 +72,7 @@ static bool instance_fits(const struct memory *m, const pawl_round *r)
 
 static bool acceptable(const struct memory *m, const pawl_round *r)
 {
-    return instance_fits(m, r) && events_continue(r) &&
+    return instance_fits(m, r) && round_is_sound(r) &&
            all_are(false, &m->by_rid, r->events, sizeof(*r->events), r->event_count) &&
            all_are(false, &m->messages_by_id, r->messages, sizeof(*r->messages),
                    r->message_count) &&

@@ -89,7 +89,7 @@ static int cursor_first(sqlite3_vtab_cursor *cursor, int plan, const char *text,
     return SQLITE_OK;
 }
 
-static int cursor_next(sqlite3_vtab_cursor *cursor)
+static int cursor_move(sqlite3_vtab_cursor *cursor)
 {
     struct bulk_cursor *c = cursor_of(cursor);
 
@@ -120,7 +120,7 @@ static const sqlite3_module module = {
     .xOpen = cursor_open,
     .xClose = cursor_close,
     .xFilter = cursor_first,
-    .xNext = cursor_next,
+    .xNext = cursor_move,
     .xEof = cursor_is_over,
     .xRowid = cursor_rowid,
 };

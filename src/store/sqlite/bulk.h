@@ -24,8 +24,8 @@ static inline const void *bulk_row(const sqlite3_vtab_cursor *cursor)
 struct bulk_table {
     const char *name;
     const char *columns;
-    enum statement statement; /* reads it, once from beginning to end */
-    size_t size;              /* of a row */
+    int statement; /* reads it, once from beginning to end */
+    size_t size;   /* of a row */
     int (*column)(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int at); /* of bulk_row() */
 };
 

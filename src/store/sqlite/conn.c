@@ -23,7 +23,7 @@
 
 static const char *const texts[ST_COUNT] = {
 #define STATEMENT_TEXT(name, sql) [ST_##name] = (sql),
-    SQLITE_STATEMENTS(STATEMENT_TEXT)
+    ALL_STATEMENTS(STATEMENT_TEXT)
 #undef STATEMENT_TEXT
 };
 
@@ -188,7 +188,7 @@ void conn_rest(struct conn *c)
         (void)conn_run(c, ST_ROLLBACK);
 }
 
-sqlite3_stmt *conn_prepare(struct conn *c, enum statement which)
+sqlite3_stmt *conn_prepare(struct conn *c, int which)
 {
     (void)sqlite3_prepare_v3(c->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT,
                              &c->statements[which], NULL);
@@ -205,7 +205,7 @@ uint64_t conn_sums_from(struct conn *c)
     return c->sums_from;
 }
 
-int conn_run(struct conn *c, enum statement which)
+int conn_run(struct conn *c, int which)
 {
     sqlite3_stmt *stmt = conn_statement(c, which);
 

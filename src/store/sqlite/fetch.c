@@ -192,8 +192,7 @@ pawl_status sqlite_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t li
 
 pawl_status sqlite_next_due(pawl_store *base, int64_t after_ms, int64_t *ret, pawl_error *reterr)
 {
-    static const enum statement looks[] = {ST_DUE_MESSAGE, ST_DUE_WORK, ST_DUE_DEADLINE,
-                                           ST_DUE_QUEUE};
+    static const int looks[] = {ST_DUE_MESSAGE, ST_DUE_WORK, ST_DUE_DEADLINE, ST_DUE_QUEUE};
     struct sqlite_store *s = sqlite_of(base);
     int64_t due = INT64_MAX;
 

@@ -34,22 +34,22 @@ static const pawl_store_ops ops = {
     .abandon_messages = sqlite_abandon_messages,
     .abandon_work = sqlite_abandon_work,
     .next_due = sqlite_next_due,
-    .find = sqlite_find,
-    .find_uid = sqlite_find_uid,
-    .find_execution = sqlite_find_execution,
-    .read_history = sqlite_read_history,
-    .read_event = sqlite_read_event,
-    .read_messages = sqlite_read_messages,
-    .read_work = sqlite_read_work,
-    .has_key = sqlite_has_key,
-    .list = sqlite_list,
-    .depths = sqlite_depths,
-    .read_quarantine = sqlite_read_quarantine,
+    .find = sql_find,
+    .find_uid = sql_find_uid,
+    .find_execution = sql_find_execution,
+    .read_history = sql_read_history,
+    .read_event = sql_read_event,
+    .read_messages = sql_read_messages,
+    .read_work = sql_read_work,
+    .has_key = sql_has_key,
+    .list = sql_list,
+    .depths = sql_depths,
+    .read_quarantine = sql_read_quarantine,
     .purge = sqlite_purge,
     .prune_executions = sqlite_prune_executions,
     .space = sqlite_space,
     .close = sqlite_close,
-    .queues = &sqlite_queue_ops,
+    .queues = &sql_queue_ops,
     .figures = sqlite_figures,
 };
 
@@ -230,7 +230,8 @@ static struct sqlite_store *create(const char *file)
 
     if (!s)
         return NULL;
-    s->base.ops = &ops;
+    s->sql.base.ops = &ops;
+    s->sql.driver = &sqlite_driver;
     s->lock_fd = -1;
     s->checkpoint_pages = s->checkpoint_at = CHECKPOINT_PAGES;
     s->seen_ms = INT64_MIN;
@@ -244,7 +245,7 @@ static struct sqlite_store *create(const char *file)
     s->dir = directory_of(file);
     if (s->file && s->dir)
         return s;
-    sqlite_close(&s->base);
+    sqlite_close(&s->sql.base);
     return NULL;
 }
 
@@ -269,8 +270,8 @@ pawl_store *pawl_sqlite_store(const char *file, const pawl_store_open_opts *opts
     if (status == PAWL_OK)
         status = s->read_only ? open_reader(s, reterr) : open_writer(s, opts->now_ms, reterr);
     if (status == PAWL_OK)
-        return &s->base;
-    sqlite_close(&s->base);
+        return &s->sql.base;
+    sqlite_close(&s->sql.base);
     return NULL;
 }
 
@@ -338,7 +339,7 @@ pawl_status sqlite_space(pawl_store *base)
 
 /* ---- Damage, for tests ------------------------------------------------------ */
 
-static bool damage(pawl_store *base, enum statement which, uint64_t id)
+static bool damage(pawl_store *base, int which, uint64_t id)
 {
     struct conn *c = &sqlite_of(base)->writer;
     sqlite3_stmt *stmt = conn_statement(c, which);

@@ -40,7 +40,7 @@ pawl_status pool_take(struct sqlite_store *s, pawl_mem *mem, struct conn **ret, 
 {
     if (atomic_load_explicit(&s->gone, memory_order_relaxed))
         return there_refuse_read(s->file, reterr);
-    if (store_engine_is(&s->base) && s->writer.db && !s->broken) /* `broken` is the engine's */
+    if (store_engine_is(&s->sql.base) && s->writer.db && !s->broken) /* `broken` is the engine's */
         return take_writer(s, mem, ret, reterr);
     struct conn *c = wait_idle(s);
 
@@ -126,13 +126,4 @@ void sqlite_figures(pawl_store *base, pawl_store_figures *ret)
     if (ret->damaged && what)
         (void)snprintf(ret->damage, sizeof ret->damage, "%s %llu", what,
                        (unsigned long long)atomic_load(&s->damaged_id));
-}
-
-pawl_status damage_refuse(struct sqlite_store *s, const char *what, uint64_t id, pawl_error *reterr)
-{
-    damage_note(s, what, id);
-    error_set(reterr, PAWL_CORRUPT,
-              "%s %llu does not fit its check sum: it is not what was written; restore a backup",
-              what, (unsigned long long)id);
-    return PAWL_CORRUPT;
 }

@@ -30,7 +30,7 @@ struct tomb {
 };
 
 /* Run a statement with up to three numbers. */
-static int run(struct conn *c, enum statement which, uint64_t a, uint64_t b, uint64_t d)
+static int run(struct conn *c, int which, uint64_t a, uint64_t b, uint64_t d)
 {
     sqlite3_stmt *stmt = conn_statement(c, which);
     uint64_t values[] = {a, b, d};
@@ -43,7 +43,7 @@ static int run(struct conn *c, enum statement which, uint64_t a, uint64_t b, uin
 }
 
 /* One row, two numbers: SQLITE_ROW or SQLITE_DONE. */
-static int look(struct conn *c, enum statement which, uint64_t key, uint64_t *reta, uint64_t *retb)
+static int look(struct conn *c, int which, uint64_t key, uint64_t *reta, uint64_t *retb)
 {
     sqlite3_stmt *stmt = conn_statement(c, which);
 
@@ -73,8 +73,8 @@ static int spend(struct tomb *t, int rc)
  * started.  A row that is not ours ends the chain (P2). */
 static int purge_chain(struct tomb *t)
 {
-    static const enum statement started[] = {ST_WORK_DELETE_OF, ST_LOCAL_DELETE, ST_FRESH_DELETE,
-                                             ST_MESSAGE_DELETE_OF};
+    static const int started[] = {ST_WORK_DELETE_OF, ST_LOCAL_DELETE, ST_FRESH_DELETE,
+                                  ST_MESSAGE_DELETE_OF};
     int rc = SQLITE_OK;
 
     while (rc == SQLITE_OK && t->last_rid && t->left) {
@@ -113,7 +113,7 @@ static int next_execution(struct tomb *t, bool *retmore)
 /* What hangs on the uid alone. */
 static int purge_rest(struct tomb *t)
 {
-    static const enum statement deletes[] = {ST_MARKS_DELETE, ST_MESSAGES_PURGE, ST_KEYS_DELETE};
+    static const int deletes[] = {ST_MARKS_DELETE, ST_MESSAGES_PURGE, ST_KEYS_DELETE};
     int rc = SQLITE_OK;
 
     assert_that(!t->last_rid); /* events are found by their chain only */
@@ -141,8 +141,8 @@ static int purge_locks(struct tomb *t)
 
 static int purge_queue(struct tomb *t)
 {
-    static const enum statement deletes[] = {ST_QUEUE_READY_PURGE, ST_QUEUE_DELAYED_PURGE,
-                                             ST_QUEUE_PAST_PURGE, ST_QUEUE_KEY_PURGE};
+    static const int deletes[] = {ST_QUEUE_READY_PURGE, ST_QUEUE_DELAYED_PURGE, ST_QUEUE_PAST_PURGE,
+                                  ST_QUEUE_KEY_PURGE};
     int rc = SQLITE_OK;
 
     for (size_t i = 0; i < COUNT_OF(deletes) && rc == SQLITE_OK && t->left; i++)

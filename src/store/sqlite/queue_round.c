@@ -14,7 +14,7 @@ struct writing {
     bool *wrote;
 };
 
-static sqlite3_stmt *statement(struct writing *w, enum statement which, int *retrc)
+static sqlite3_stmt *statement(struct writing *w, int which, int *retrc)
 {
     sqlite3_stmt *stmt = conn_statement(w->c, which);
 
@@ -186,7 +186,7 @@ static int insert_keys(struct writing *w, const pawl_queue_round *r)
 }
 
 /* A statement with a queue and a number. */
-static int run_pair(struct writing *w, enum statement which, uint64_t qid, int64_t number)
+static int run_pair(struct writing *w, int which, uint64_t qid, int64_t number)
 {
     int rc;
     sqlite3_stmt *stmt = statement(w, which, &rc);

@@ -13,40 +13,18 @@
  * instance too.
  */
 #include "store/sqlite/round.h"
+#include "store/round_rules.h"
 
 static int change_instance(struct apply *a);
 static int append_events(struct apply *a);
 static int change_messages(struct apply *a);
 static int remember_keys(struct apply *a);
 
-/* The events continue the history, and the row agrees with the last of them. */
-static bool is_sound(const pawl_round *r)
-{
-    if (r->event_count == 0)
-        return true;
-    if (r->uid == 0 || !r->row || r->change == PAWL_ROW_NONE || r->change == PAWL_ROW_REMOVE)
-        return false;
-    uint64_t execution = r->execution, seq = r->base_seq;
-    for (size_t i = 0; i < r->event_count; i++) {
-        const pawl_event *e = &r->events[i];
-        if (e->execution == r->execution + 1 && execution == r->execution) {
-            execution++;
-            seq = 0;
-        }
-        if (e->execution != execution || e->seq != ++seq)
-            return false;
-    }
-    const pawl_event *last = &r->events[r->event_count - 1];
-    return r->row->execution == execution && r->row->last_seq == seq &&
-           r->row->last_rid == last->rid &&
-           (execution == r->execution || r->change != PAWL_ROW_LAST);
-}
-
 int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote)
 {
     assert_that(!sqlite3_get_autocommit(s->writer.db)); /* else half a round could stay */
     struct apply a = {.s = s, .c = &s->writer, .r = round};
-    int rc = is_sound(round) ? SQLITE_OK : ROUND_REFUSED;
+    int rc = round_is_sound(round) ? SQLITE_OK : ROUND_REFUSED;
 
     if (rc == SQLITE_OK && round->uid != 0)
         rc = change_instance(&a);
@@ -108,7 +86,7 @@ int apply_before(struct apply *a, uint64_t id)
 }
 
 /* Run a statement whose only parameter is an id, for each of them. */
-int apply_ids(struct apply *a, enum statement which, const uint64_t *ids, size_t count)
+int apply_ids(struct apply *a, int which, const uint64_t *ids, size_t count)
 {
     if (count == 0)
         return SQLITE_OK;
@@ -187,16 +165,6 @@ static int remove_row(struct apply *a)
     return rc;
 }
 
-/* The last event of the execution that the round leaves behind; NULL: it has none. */
-static const pawl_event *last_of_closed(const pawl_round *r)
-{
-    const pawl_event *last = NULL;
-
-    for (size_t i = 0; i < r->event_count && r->events[i].execution == r->execution; i++)
-        last = &r->events[i];
-    return last;
-}
-
 /* Keep what find_execution needs of the execution that ends here (R2). */
 static int close_execution(struct apply *a)
 {
@@ -206,7 +174,7 @@ static int close_execution(struct apply *a)
 
     if (!stmt)
         return apply_broken(a);
-    const pawl_event *last = last_of_closed(r);
+    const pawl_event *last = round_last_of_closed(r);
     assert_that(!last || last->seq > r->base_seq);
     uint64_t last_seq = last ? last->seq : r->base_seq, last_rid = last ? last->rid : r->base_rid;
     uint64_t first_rid = last && r->base_seq == 0 ? r->events[0].rid : 0;
@@ -239,7 +207,7 @@ static int change_instance(struct apply *a)
     if (r->change == PAWL_ROW_LAST)
         return update_head(a);
     assert_that(r->row);
-    bool closes = r->row->execution == r->execution + 1;
+    bool closes = round_closes(r);
     if (r->change == PAWL_ROW_INSERT) {
         rc = insert_row(a);
         return rc == SQLITE_OK && closes ? close_execution(a) : rc;

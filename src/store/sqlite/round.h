@@ -20,7 +20,7 @@ struct apply {
 
 int apply_run(struct apply *a, sqlite3_stmt *stmt);
 /* A statement whose only parameter is an id, for each of them. */
-int apply_ids(struct apply *a, enum statement which, const uint64_t *ids, size_t count);
+int apply_ids(struct apply *a, int which, const uint64_t *ids, size_t count);
 /* Rows that wait are written when one of them could have this id.  Should one of them be
  * refused, it may be another round's: the group is run again singly. */
 int apply_before(struct apply *a, uint64_t id);

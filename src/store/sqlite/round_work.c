@@ -3,10 +3,11 @@
  * store/sqlite/round_work.c -- the work rows of a round.
  *
  * Work that was never tried is a number in work_local or work_fresh: its
- * ActivityScheduled event says the rest (is_untried).  It moves to `work` when it
+ * ActivityScheduled event says the rest (round_is_untried).  It moves to `work` when it
  * gets something of its own: an attempt, a time, a lease.  An id is in exactly one
  * of the three tables.  Called by round.c inside a transaction.
  */
+#include "store/round_rules.h"
 #include "store/sqlite/round.h"
 
 _Static_assert(ST_WORK_DELETE_RUN == ST_WORK_DELETE + 1 &&
@@ -15,8 +16,7 @@ _Static_assert(ST_WORK_DELETE_RUN == ST_WORK_DELETE + 1 &&
                "delete_from() counts on it");
 
 /* Delete ids first..last from one of the three tables; how many in *retgone. */
-static int delete_from(struct apply *a, enum statement which, uint64_t first, uint64_t last,
-                       uint64_t *retgone)
+static int delete_from(struct apply *a, int which, uint64_t first, uint64_t last, uint64_t *retgone)
 {
     bool run_of = first != last;
     /* Each _RUN statement comes right behind the one for a single id. */
@@ -40,8 +40,8 @@ static int delete_from(struct apply *a, enum statement which, uint64_t first, ui
 /* Most work is local; what was fetched is not. */
 static int delete_work(struct apply *a, uint64_t first, uint64_t last, uint64_t *retgone)
 {
-    static const enum statement kept[] = {ST_LOCAL_DELETE, ST_FRESH_DELETE, ST_WORK_DELETE};
-    static const enum statement fetched[] = {ST_FRESH_DELETE, ST_WORK_DELETE, ST_LOCAL_DELETE};
+    static const int kept[] = {ST_LOCAL_DELETE, ST_FRESH_DELETE, ST_WORK_DELETE};
+    static const int fetched[] = {ST_FRESH_DELETE, ST_WORK_DELETE, ST_LOCAL_DELETE};
     assert_that(first <= last);
     bool was_fetched = a->s->work.count && idset_has(&a->s->work, first);
     int rc = apply_before(a, last);
@@ -52,14 +52,6 @@ static int delete_work(struct apply *a, uint64_t first, uint64_t last, uint64_t 
     return rc;
 }
 
-/* The end of the run of ids that starts at `at`: each one more than the last. */
-static size_t run_end(const uint64_t *ids, size_t at, size_t count)
-{
-    while (at + 1 < count && ids[at + 1] == ids[at] + 1)
-        at++;
-    return at + 1;
-}
-
 int delete_needed(struct apply *a)
 {
     const pawl_round *r = a->r;
@@ -67,27 +59,12 @@ int delete_needed(struct apply *a)
 
     for (size_t i = 0, end; i < r->need_work_count && rc == SQLITE_OK; i = end) {
         uint64_t gone;
-        end = run_end(r->need_work, i, r->need_work_count);
+        end = ids_run_end(r->need_work, i, r->need_work_count);
         rc = delete_work(a, r->need_work[i], r->need_work[end - 1], &gone);
         if (rc == SQLITE_OK && gone != end - i)
             rc = ROUND_REFUSED;
     }
     return rc;
-}
-
-static bool same(pawl_str a, pawl_str b)
-{
-    return a.len == b.len && (a.ptr == b.ptr || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
-/* True when a work row says nothing but what its event says. */
-static bool is_untried(const struct apply *a, const pawl_work *w, const pawl_event *e)
-{
-    return e->kind == PAWL_EV_ACTIVITY_SCHEDULED && w->attempt == 0 && w->crashes == 0 &&
-           w->visible_ms == 0 && w->deadline_ms == 0 && w->last_error.len == 0 &&
-           w->lock_token.len == 0 && w->uid == a->r->uid && w->execution == e->execution &&
-           w->ref == e->ref && w->scheduled_ms == e->at_ms && same(w->name, e->name) &&
-           same(w->input, e->data) && same(w->attrs, e->attrs) && same(w->instance, a->r->row->id);
 }
 
 /* ROUND_REFUSED when one of the other tables has the id.  Only for work without an
@@ -124,7 +101,7 @@ static int insert_work(struct apply *a)
         while (at < r->event_count && r->events[at].rid < w->id)
             at++;
         bool has_event = at < r->event_count && r->events[at].rid == w->id;
-        if (has_event && is_untried(a, w, &r->events[at])) {
+        if (has_event && round_is_untried(r, w, &r->events[at])) {
             rc = pending_add_work(a->s, w);
             continue;
         }
@@ -153,7 +130,7 @@ static int update_one(struct apply *a, sqlite3_stmt *stmt, const pawl_work_updat
  * whether there was any. */
 static int move_to_work(struct apply *a, uint64_t id, bool *retmoved)
 {
-    static const enum statement ways[][2] = {
+    static const int ways[][2] = {
         {ST_LOCAL_MOVE, ST_LOCAL_DELETE},
         {ST_FRESH_MOVE, ST_FRESH_DELETE},
     };
@@ -197,7 +174,7 @@ int change_work(struct apply *a)
         rc = update_work(a);
     for (size_t i = 0, end; i < r->drop_work_count && rc == SQLITE_OK; i = end) {
         uint64_t gone;
-        end = run_end(r->drop_work, i, r->drop_work_count);
+        end = ids_run_end(r->drop_work, i, r->drop_work_count);
         rc = delete_work(a, r->drop_work[i], r->drop_work[end - 1], &gone);
     }
     return rc;

@@ -11,10 +11,10 @@
  *   reserve.c  DIR/reserve          dirty.c    DIR/dirty        (store/lock.c: DIR/lock)
  *   committed.c  FILE-committed
  *   schema.c   tables, migrations   conn.c     connections, statements, errors
- *   rows.c     bind and decode      pool.c     reader connections  reading.c  one statement on one
+ *   rows.c     bind and decode      pool.c     reader connections
+ *   driver.c   what the readers of store/sql need
  *   commit.c   take, commit         round.c    one round
  *   fetch.c    messages, deadlines, next_due   work.c  fetching work   work_names.c  its memory
- *   history.c  chains of events     read.c     other readers    list.c   list, depths
  *   purge.c    purge, prune         queue_*.c  queues           backup.c pawl/backup.h
  *
  * Internal functions return SQLite result codes (0 is success); the operations
@@ -30,6 +30,8 @@
 #include "base/vec.h"
 #include "pawl/provider.h"
 #include "store/lock.h"
+#include "store/sql/cursor.h"
+#include "store/sql/reads.h"
 #include "store/sqlite/statements.h"
 #include "store/there.h"
 
@@ -39,10 +41,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK_EVERY       128 /* events between marks; stored: never change it */
-#define READERS_MAX      8
-#define LIST_EXAMINE_MAX 10000
-#define PAGE_BYTES       4096 /* SQLite's default, which we keep */
+#define READERS_MAX 8
+#define PAGE_BYTES  4096 /* SQLite's default, which we keep */
 /* What is in the WAL must fit into the database when the reserve has been given back, so the
  * WAL is no longer than that (reserve.c). */
 #define CHECKPOINT_PAGES       2000
@@ -105,7 +105,7 @@ struct conn {
     sqlite3 *db;
     struct bulk bulks[BULK_COUNT];      /* the writer's */
     sqlite3_stmt *statements[ST_COUNT]; /* owned; NULL until first used */
-    VEC(pawl_event) events;             /* scratch of read_history, newest first */
+    sql_events events;                  /* scratch of read_history, newest first */
     struct conn *next;                  /* in the pool */
     bool is_writer;
     uint64_t sums_from; /* rows from this id on have sums; 0: not looked yet */
@@ -144,7 +144,7 @@ struct reserve {
 };
 
 struct sqlite_store {
-    pawl_store base;
+    struct sql_store sql;
     char *file; /* owned */
     char *dir;  /* owned */
     bool read_only;
@@ -229,18 +229,18 @@ void conn_close(struct conn *c); /* one that is not open is fine */
 /* Reset what is running and leave the transaction. */
 void conn_rollback(struct conn *c);
 /* The prepared statement, or NULL (then sqlite3_errcode tells why). */
-sqlite3_stmt *conn_prepare(struct conn *c, enum statement which);
+sqlite3_stmt *conn_prepare(struct conn *c, int which);
 /* Rows of earlier ids may be without a sum (sum.h). */
 uint64_t conn_sums_from(struct conn *c);
 /* Run a prepared write to its end. */
-int conn_run(struct conn *c, enum statement which);
+int conn_run(struct conn *c, int which);
 /* A status and a line for people from an SQLite code. */
 pawl_status conn_error(struct conn *c, int rc, const char *what, pawl_error *reterr);
 /* From here to conn_leave an exhausted `mem` first resets the connection. */
 void conn_enter(struct conn *c, pawl_mem *mem);
 void conn_leave(struct conn *c);
 
-static inline sqlite3_stmt *conn_statement(struct conn *c, enum statement which)
+static inline sqlite3_stmt *conn_statement(struct conn *c, int which)
 {
     sqlite3_stmt *stmt = c->statements[which];
     return __builtin_expect(stmt != NULL, 1) ? stmt : conn_prepare(c, which);
@@ -334,8 +334,6 @@ bool work_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_work *w);
 void sqlite_figures(pawl_store *s, pawl_store_figures *ret);
 /* It is not: remember it for the log and the metrics. */
 void damage_note(struct sqlite_store *s, const char *what, uint64_t id);
-pawl_status damage_refuse(struct sqlite_store *s, const char *what, uint64_t id,
-                          pawl_error *reterr);
 
 /* ---- commit.c, round.c ----------------------------------------------------- */
 
@@ -401,33 +399,13 @@ pawl_status sqlite_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit
 void sqlite_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count);
 void sqlite_abandon_work(pawl_store *s, const uint64_t *ids, size_t count);
 pawl_status sqlite_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr);
-pawl_status sqlite_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
-                        pawl_error *reterr);
-pawl_status sqlite_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
-                            pawl_error *reterr);
-pawl_status sqlite_find_execution(pawl_store *s, uint64_t uid, uint64_t execution, pawl_mem *mem,
-                                  pawl_row *ret, pawl_error *reterr);
-pawl_status sqlite_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
-                                uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
-                                pawl_error *reterr);
-pawl_status sqlite_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
-                              pawl_error *reterr);
-pawl_status sqlite_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
-                                 pawl_message_list *ret, pawl_error *reterr);
-pawl_status sqlite_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
-                             pawl_work_list *ret, pawl_error *reterr);
-pawl_status sqlite_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr);
-pawl_status sqlite_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
-                        pawl_row_list *ret, pawl_error *reterr);
-pawl_status sqlite_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
-pawl_status sqlite_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem *mem,
-                                   pawl_message_list *ret, pawl_error *reterr);
 pawl_status sqlite_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
                          pawl_error *reterr);
 pawl_status sqlite_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
                                     uint64_t before_execution, uint64_t *retcount,
                                     pawl_error *reterr);
 pawl_status sqlite_space(pawl_store *s);
-extern const pawl_queue_ops sqlite_queue_ops;
+/* Reading is store/sql (reads.h), over this. */
+extern const struct sql_driver sqlite_driver;
 
 #endif

@@ -1,29 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/statements.h -- every SQL statement the store runs, in one place.
+ * store/sqlite/statements.h -- the SQL statements of this store: those that all
+ * SQL stores share (store/sql/sql_statements.h), in the dialect of SQLite, and
+ * its own.
  *
  * X(NAME, SQL).  Each connection prepares a statement the first time it is used
- * and keeps it (conn.c).  Statements that must find their rows by an index spell
- * out the index's WHERE clause word for word: SQLite proves that a partial index
- * applies by comparing terms.  tests/unit/test_sqlite_plan.c asks for the plan of
- * all of them and fails on a scan that is not listed there.
+ * and keeps it (conn.c).  Statements that must find their rows by an index
+ * spell out the index's WHERE clause word for word: SQLite proves that a
+ * partial index applies by comparing terms.  tests/unit/test_sqlite_plan.c asks
+ * for the plan of all of them and fails on a scan that is not listed there.
  */
 #ifndef PAWL_STORE_SQLITE_STATEMENTS_H
 #define PAWL_STORE_SQLITE_STATEMENTS_H
 
-#include "store/sql/columns.h"
+#include "store/sql/sql_statements.h"
 #include "store/sqlite/queue_statements.h"
 
-#define ROW_TABLES "instance i CROSS JOIN head h ON h.uid=i.uid" /* CROSS: in this order */
-#define READ_ROWS  "SELECT " SQL_ROW_NAMES " FROM " ROW_TABLES
-#define READ_MAIL  "SELECT " SQL_MESSAGE(SQL_NAMES) " FROM message"
-#define READ_WORK  "SELECT " SQL_WORK(SQL_READ_NAMES) " FROM work"
+/* The dialect, for the statements that SQL stores share. */
+#define SQL_SCHEMA   ""
+#define SQL_IN_ORDER "CROSS JOIN"
+/* Is an entry that looks ready locked?  See queue_schema.c. */
+#define SQL_ENTRY_LOCK     "(SELECT 1 FROM queue_lock l WHERE l.qid=e.qid AND l.number=e.id)"
+#define SQL_ENTRY_UNLOCKED SQL_ENTRY_LOCK " IS NULL"
+#define SQL_ENTRY_TAKEN    "CASE WHEN e.state=0 THEN " SQL_ENTRY_LOCK " IS NOT NULL ELSE 0 END"
+#define SQL_WORK_BY_ID                                                                             \
+    READ_WORK " WHERE id=?1 UNION ALL"                                                             \
+              " SELECT " UNTRIED_COLUMNS " FROM work_local" UNTRIED_JOIN " WHERE l.id=?1"          \
+              " UNION ALL"                                                                         \
+              " SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1"
+#define SQL_WORK_COUNT                                                                             \
+    "SELECT (SELECT count(*) FROM work)+(SELECT count(*) FROM work_local)"                         \
+    "+(SELECT count(*) FROM work_fresh)"
+
+#define READ_WORK "SELECT " SQL_WORK(SQL_READ_NAMES) " FROM work"
 /* Untried work `l`, from its event: the columns of READ_WORK. */
 #define UNTRIED_COLUMNS                                                                            \
-    "l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,h.at_ms,0,'',"       \
+    "l.id,h.uid,h.execution,h.ref,ifnull(i.id,''),h.name,h.data,h.attrs,0,0,0,"                    \
+    "h.at_ms,0,'',"                                                                                \
     "l.lock_epoch,'',0,h.seq>>32"
 #define UNTRIED_JOIN " l JOIN history h ON h.rid=l.id LEFT JOIN instance i ON i.uid=h.uid"
-#define MOVE_UNTRIED "INSERT INTO work(" SQL_WORK(SQL_READ_NAMES) ",place) SELECT " UNTRIED_COLUMNS
+#define MOVE_UNTRIED                                                                               \
+    "INSERT INTO work(" SQL_WORK(SQL_READ_NAMES) ",place) "                                        \
+                                                 "SELECT " UNTRIED_COLUMNS
 
 /* Where a work row is found (enum place) and from when on it is free. */
 #define WHERE_READY   "place=0"
@@ -70,7 +88,7 @@
     X(EXECUTION_CLOSE, "INSERT INTO execution(" SQL_EXECUTION(SQL_NAMES) ") SELECT i.uid,"         \
         "h.execution,i.orchestration,CASE i.version WHEN '' THEN ?4 ELSE i.version END,?5,?6,"     \
         "CASE i.first_rid WHEN 0 THEN ?7 ELSE i.first_rid END,i.created_ms,?8,i.custom_status"     \
-        " FROM " ROW_TABLES " WHERE i.uid=?1 AND h.execution=?2 AND h.last_seq=?3")                \
+        " FROM " SQL_ROWS " WHERE i.uid=?1 AND h.execution=?2 AND h.last_seq=?3")                \
     X(EXECUTION_INSERT, "INSERT INTO execution(" SQL_EXECUTION(SQL_NAMES) ")"                      \
         " VALUES(" SQL_EXECUTION(SQL_PARAMETERS) ")")                                              \
     X(EVENT_INSERT, "INSERT OR FAIL INTO history(" SQL_HISTORY(SQL_NAMES) ")"                      \
@@ -101,8 +119,8 @@
     X(FRESH_MOVE, MOVE_UNTRIED ",0 FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")                 \
     X(KEY_INSERT, "INSERT OR IGNORE INTO dedup(uid,key) VALUES(?1,?2)")                            \
     /* Fetching. */                                                                                \
-    X(MESSAGES_AT, READ_MAIL " WHERE mailbox=0 AND visible_ms=?1 AND id>?2 ORDER BY id")           \
-    X(MESSAGES_AFTER, READ_MAIL " WHERE mailbox=0 AND visible_ms>?1 AND visible_ms<=?2"            \
+    X(MESSAGES_AT, SQL_READ_MAIL " WHERE mailbox=0 AND visible_ms=?1 AND id>?2 ORDER BY id")           \
+    X(MESSAGES_AFTER, SQL_READ_MAIL " WHERE mailbox=0 AND visible_ms>?1 AND visible_ms<=?2"            \
         " ORDER BY visible_ms,id")                                                                 \
     X(MESSAGE_WHEN, "SELECT visible_ms FROM message WHERE id=?1")                                  \
     X(WORK_READY, "SELECT id FROM work WHERE " WHERE_READY " AND name=?1 AND id>?2 ORDER BY id")   \
@@ -119,9 +137,6 @@
     X(WORK_PLACE, "SELECT name,place," FREE_MS " FROM work WHERE id=?1 UNION ALL"                  \
         " SELECT name,0,0 FROM work_fresh WHERE id=?1 UNION ALL"                                   \
         " SELECT h.name,2,0 FROM work_local l JOIN history h ON h.rid=l.id WHERE l.id=?1")         \
-    X(WORK_READ, READ_WORK " WHERE id=?1 UNION ALL"                                                \
-        " SELECT " UNTRIED_COLUMNS " FROM work_local" UNTRIED_JOIN " WHERE l.id=?1 UNION ALL"      \
-        " SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")               \
     X(FRESH_READ, "SELECT " UNTRIED_COLUMNS " FROM work_fresh" UNTRIED_JOIN                        \
         " WHERE l.id>=?1 AND l.id<=?2 ORDER BY l.id")                                              \
     X(WORK_DEADLINES, READ_WORK " WHERE deadline_ms>0 AND deadline_ms<=?1"                         \
@@ -132,37 +147,6 @@
         " ORDER BY visible_ms LIMIT 1")                                                            \
     X(DUE_DEADLINE, "SELECT deadline_ms FROM work WHERE deadline_ms>0 AND deadline_ms>?1"          \
         " ORDER BY deadline_ms LIMIT 1")                                                           \
-    /* Reading. */                                                                                 \
-    X(ROW_IS_THERE, "SELECT 1 FROM instance WHERE id=?1")                                          \
-    X(ROW_BY_ID, READ_ROWS " WHERE i.id=?1")                                                       \
-    X(ROW_BY_UID, READ_ROWS " WHERE i.uid=?1")                                                     \
-    X(EXECUTION_READ, "SELECT " SQL_CLOSED_NAMES " FROM execution x JOIN instance i"               \
-        " ON i.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                                       \
-    X(CHAIN_HEAD, "SELECT last_seq,last_rid FROM head WHERE uid=?1 AND execution=?2")              \
-    X(CHAIN_HEAD_CLOSED, "SELECT x.last_seq,x.last_rid FROM execution x JOIN head h"               \
-        " ON h.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                                       \
-    X(MARK_AFTER, "SELECT seq,rid FROM mark WHERE uid=?1 AND execution=?2 AND seq>=?3"             \
-        " ORDER BY seq LIMIT 1")                                                                   \
-    X(EVENT_READ, "SELECT " SQL_HISTORY(SQL_NAMES) " FROM history WHERE rid=?1")                   \
-    X(MESSAGES_OF_UID, READ_MAIL " WHERE uid=?1 AND uid>0 ORDER BY visible_ms,id")                 \
-    X(MESSAGES_OF_NAME, READ_MAIL " WHERE uid=0 AND instance=?1 ORDER BY visible_ms,id")           \
-    X(MESSAGES_BY_NAME, READ_MAIL " WHERE uid=0 ORDER BY visible_ms,id")                           \
-    X(KEY_READ, "SELECT 1 FROM dedup WHERE uid=?1 AND key=?2"                                      \
-        " AND EXISTS(SELECT 1 FROM head WHERE head.uid=?1)")                                       \
-    X(QUARANTINE_READ, "SELECT " SQL_MESSAGE(SQL_FIRST_NAMES) ",reason FROM quarantine"            \
-        " ORDER BY n DESC LIMIT ?1")                                                               \
-    X(LIST_ALL, READ_ROWS " WHERE i.uid<?1 ORDER BY i.uid DESC")                                   \
-    X(LIST_PARENT, READ_ROWS " WHERE i.parent_uid=?2 AND i.parent_uid>0 AND i.uid<?1"              \
-        " ORDER BY i.uid DESC")                                                                    \
-    X(LIST_STATE, READ_ROWS " WHERE i.state=?2 AND i.state>1 AND i.state<>4 AND i.uid<?1"          \
-        " ORDER BY i.uid DESC")                                                                    \
-    X(COUNT_MESSAGES, "SELECT count(*) FROM message")                                              \
-    X(COUNT_TIMERS, "SELECT count(*) FROM message WHERE mailbox=0 AND visible_ms>?1")              \
-    X(COUNT_WORK, "SELECT (SELECT count(*) FROM work)+(SELECT count(*) FROM work_local)"           \
-        "+(SELECT count(*) FROM work_fresh)")                                                      \
-    X(COUNT_QUARANTINE, "SELECT count(*) FROM quarantine")                                         \
-    X(COUNT_INSTANCES, "SELECT count(*) FROM head")                                                \
-    X(COUNT_STATES, "SELECT state,count(*) FROM instance WHERE state>1 AND state<>4 GROUP BY state")\
     /* Purging. */                                                                                 \
     X(TOMB_READ, "SELECT n,uid,execution,last_rid FROM tomb ORDER BY n LIMIT 1")                   \
     X(TOMB_UPDATE, "UPDATE tomb SET last_rid=?2 WHERE n=?1")                                       \
@@ -191,7 +175,10 @@
     SQLITE_QUEUE_STATEMENTS(X)
 /* clang-format on */
 
-enum statement {
+#define ALL_STATEMENTS(X) SQL_STATEMENTS(X) SQLITE_STATEMENTS(X)
+
+enum sqlite_statement {
+    ST_LAST_SHARED = SQL_STATEMENT_COUNT - 1,
 #define STATEMENT_ENUM(name, sql) ST_##name,
     SQLITE_STATEMENTS(STATEMENT_ENUM)
 #undef STATEMENT_ENUM

@@ -218,7 +218,7 @@ static int look_at(struct fetch *f, struct work_name *n)
 }
 
 /* Make a work_name for every name in an index, one seek each. */
-static int find_names(struct fetch *f, enum statement which)
+static int find_names(struct fetch *f, int which)
 {
     sqlite3_stmt *stmt = conn_statement(f->c, which);
     struct work_name *n = work_name_of(f->s, (pawl_str){0});

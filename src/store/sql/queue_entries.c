@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sql/queue_entries.c -- entries and locks of queues, from the database.
+ *
+ * Every order has an index but that of locked entries, whose locks name them:
+ * it goes from lock to lock.  A page begins where the one before it ended, with
+ * one search of the index, so rows with the same time or priority are not gone
+ * through again.  Called from any thread.
+ */
+#include "base/arena.h"
+#include "pawl/queue.h"
+#include "store/sql/cursor.h"
+#include "store/sql/reads.h"
+#include "store/sql/sql_statements.h"
+
+#include <stdlib.h>
+
+#define EXAMINE_MAX 10000
+
+/* The rest of an entry.  False: it is not what was written, and is left out. */
+static bool take_entry(struct sql_cursor *c, bool head, int64_t sum, pawl_mem *mem,
+                       pawl_queue_entry *e)
+{
+    if (c->driver->entry_rest(c, head, sum, mem, e) == SQL_SOUND)
+        return true;
+    c->driver->damaged(c->store, "queue entry", e->id);
+    return false;
+}
+
+/* What a query has gathered so far. */
+struct gathering {
+    const pawl_entry_query *query;
+    pawl_mem *mem;
+    LIST(pawl_queue_entry) rows;
+    size_t bytes, seen;
+    uint64_t last_id;
+    int64_t last_key;
+    uint64_t lock; /* LOCKED: the one being looked at */
+    bool more;
+};
+
+/* How far it has come. */
+static void keep_place(struct gathering *g, const pawl_queue_entry *e)
+{
+    const bool ready = g->query->order == PAWL_ENTRIES_READY;
+    g->last_id = ready ? e->place : e->id;
+    g->last_key = g->lock ? (int64_t)g->lock : ready ? e->priority : e->visible_ms;
+}
+
+/* Choose by the terms that no index answers. */
+static bool chosen(const pawl_queue_entry *e, const pawl_entry_query *q)
+{
+    if (q->has_priority && e->priority != q->priority)
+        return false;
+    if (q->order != PAWL_ENTRIES_BY_ID && q->order != PAWL_ENTRIES_LOCKED)
+        return true;
+    int state = q->order == PAWL_ENTRIES_LOCKED ? PAWL_QUEUE_LOCKED : q->state - 1;
+    return e->qid == q->qid && (state < 0 || e->state == state);
+}
+
+/* The row `c` is at; false: it is left for the next page. */
+static bool gather_row(struct gathering *g, struct sql_cursor *c)
+{
+    const pawl_entry_query *q = g->query;
+
+    if (g->rows.count == q->limit || g->seen == EXAMINE_MAX ||
+        (q->bytes_max && g->rows.count && g->bytes >= q->bytes_max)) {
+        g->more = true;
+        return false;
+    }
+    g->seen++;
+    pawl_queue_entry *e = list_room(g->mem, &g->rows);
+    int64_t sum = c->driver->entry(c, e);
+    keep_place(g, e);
+    if (!chosen(e, q) || !take_entry(c, q->heads, sum, g->mem, e))
+        return true;
+    g->rows.count++;
+    g->bytes += e->data.len + e->attrs.len;
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The entries of one lock, by id. */
+static void gather_lock(struct gathering *g, struct sql_cursor *locks)
+{
+    pawl_queue_lock l;
+    struct sql_cursor c;
+
+    locks->driver->lock(locks, g->mem, &l);
+    uint64_t *ids = (uint64_t *)(uintptr_t)l.entries;
+    qsort(ids, l.entry_count, sizeof *ids, by_number);
+    g->lock = l.number;
+    uint64_t after = (int64_t)l.number == g->query->after_key ? g->query->after : 0;
+    bool good = cursor_beside(&c, locks, ST_ENTRY_READ);
+    for (size_t i = 0; good && i < l.entry_count && !g->more; i++) {
+        if (ids[i] <= after)
+            continue;
+        cursor_bind_id(&c, 1, after = ids[i]);
+        if (cursor_next(&c))
+            (void)gather_row(g, &c);
+        good = c.step != SQL_STEP_FAILED;
+        cursor_again(&c);
+    }
+    if (!good) {
+        locks->step = SQL_STEP_FAILED;
+        locks->code = c.code;
+    }
+}
+
+/* All that `c` has, while there is room. */
+static void gather(struct gathering *g, struct sql_cursor *c)
+{
+    const bool locked = g->query->order == PAWL_ENTRIES_LOCKED;
+
+    while (cursor_next(c)) {
+        if (locked)
+            gather_lock(g, c);
+        else
+            (void)gather_row(g, c);
+        if (g->more || c->step != SQL_STEP_ROW)
+            return;
+    }
+}
+
+/* Ready and delayed entries: the rest of one priority or time, then those above. */
+static int statement_of(const pawl_entry_query *q, int part)
+{
+    switch (q->order) {
+    case PAWL_ENTRIES_READY:
+        return part ? ST_ENTRIES_READY_ABOVE : ST_ENTRIES_READY_AT;
+    case PAWL_ENTRIES_DELAYED:
+        return part ? ST_ENTRIES_DELAYED_ABOVE : ST_ENTRIES_DELAYED_AT;
+    case PAWL_ENTRIES_EXPIRING:
+        return ST_ENTRIES_EXPIRING;
+    case PAWL_ENTRIES_LOCKED:
+        return ST_LOCKS_FROM;
+    case PAWL_ENTRIES_BY_ID:
+        break;
+    }
+    return ST_ENTRIES_BY_ID;
+}
+
+static bool is_start(const pawl_entry_query *q)
+{
+    return q->after_key == 0 && q->after == 0;
+}
+
+static void bind_query(struct sql_cursor *c, const pawl_entry_query *q, int part)
+{
+    const bool ready = q->order == PAWL_ENTRIES_READY;
+
+    if (q->order == PAWL_ENTRIES_BY_ID) {
+        cursor_bind_id(c, 1, q->after);
+        return;
+    }
+    cursor_bind_id(c, 1, q->qid);
+    if (q->order == PAWL_ENTRIES_EXPIRING)
+        return;
+    cursor_bind_i64(c, 2, ready ? q->priority : is_start(q) ? -1 : q->after_key);
+    if (part == 0 && q->order != PAWL_ENTRIES_LOCKED)
+        cursor_bind_id(c, 3, ready ? q->place : q->after);
+}
+
+/* The parts of a query that can have anything: from *ret up to the number returned. */
+static int parts_of(const pawl_entry_query *q, int *ret)
+{
+    const bool delayed = q->order == PAWL_ENTRIES_DELAYED;
+
+    *ret = delayed && is_start(q);
+    return delayed || (q->order == PAWL_ENTRIES_READY && !q->has_priority) ? 2 : 1;
+}
+
+pawl_status sql_query_entries(pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
+                              pawl_entry_list *ret, pawl_error *reterr)
+{
+    struct gathering g = {.query = query, .mem = mem};
+    int part, parts = parts_of(query, &part);
+
+    for (; part < parts && !g.more; part++) {
+        struct sql_cursor c;
+        pawl_status status;
+        if (!cursor_begin(&c, s, statement_of(query, part), READ_A_QUEUE, mem, &status, reterr))
+            return status;
+        bind_query(&c, query, part);
+        gather(&g, &c);
+        status = cursor_end(&c, reterr);
+        if (status != PAWL_OK)
+            return status;
+    }
+    *ret = (pawl_entry_list){.items = g.rows.items,
+                             .count = g.rows.count,
+                             .more = g.more,
+                             .last_id = g.last_id,
+                             .last_key = g.last_key};
+    return PAWL_OK;
+}
+
+pawl_status sql_read_entries(pawl_store *s, const uint64_t *ids, size_t count, bool heads,
+                             pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr)
+{
+    pawl_queue_entry *rows = arena_array(mem, pawl_queue_entry, count + 1);
+    size_t found = 0;
+    struct sql_cursor c;
+    pawl_status status;
+
+    if (!cursor_begin(&c, s, ST_ENTRY_READ, READ_A_QUEUE, mem, &status, reterr))
+        return status;
+    for (size_t i = 0; i < count && c.step != SQL_STEP_FAILED; i++) {
+        cursor_bind_id(&c, 1, ids[i]);
+        if (cursor_next(&c))
+            found += take_entry(&c, heads, c.driver->entry(&c, &rows[found]), mem, &rows[found]);
+        if (c.step != SQL_STEP_FAILED)
+            cursor_again(&c);
+    }
+    *ret = (pawl_entry_list){.items = rows, .count = found};
+    return cursor_end(&c, reterr);
+}
+
+pawl_status sql_read_locks(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,
+                           pawl_lock_list *ret, pawl_error *reterr)
+{
+    struct sql_cursor c;
+    pawl_status status;
+    LIST(pawl_queue_lock) rows = {0};
+
+    if (!cursor_begin(&c, s, ST_LOCKS_READ, READ_A_QUEUE, mem, &status, reterr))
+        return status;
+    cursor_bind_id(&c, 1, qid);
+    cursor_bind_i64(&c, 2, limit ? (int64_t)limit : -1);
+    while (cursor_next(&c)) {
+        c.driver->lock(&c, mem, list_room(mem, &rows));
+        rows.count++;
+    }
+    *ret = (pawl_lock_list){rows.items, rows.count};
+    return cursor_end(&c, reterr);
+}

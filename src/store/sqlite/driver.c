@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/sqlite/driver.c -- SQLite under the readers of store/sql (cursor.h).
+ *
+ * A cursor's connection is from the pool (pool.c), its statement one of the
+ * connection's prepared ones.  Decoding copies once, into the caller's memory
+ * (rows.c), and looks at the check sum.
+ */
+#include "pawl/queue.h"
+#include "store/sqlite/sqlite.h"
+#include "store/sqlite/sum.h"
+
+/* ---- Statements ------------------------------------------------------------- */
+
+static bool failed(struct sql_cursor *c, int code)
+{
+    c->step = SQL_STEP_FAILED;
+    c->code = code;
+    return false;
+}
+
+static bool begin(struct sql_cursor *c, int statement, pawl_mem *mem, pawl_status *retstatus,
+                  pawl_error *reterr)
+{
+    struct conn *conn;
+
+    *retstatus = pool_take(sqlite_of(c->store), mem, &conn, reterr);
+    if (*retstatus != PAWL_OK)
+        return false;
+    c->conn = conn;
+    c->stmt = conn_statement(conn, statement);
+    if (c->stmt)
+        return true;
+    *retstatus = conn_error(conn, sqlite3_extended_errcode(conn->db), c->what, reterr);
+    pool_give(sqlite_of(c->store), conn);
+    return false;
+}
+
+static bool snapshot(struct sql_cursor *c)
+{
+    int rc = conn_snapshot(c->conn);
+
+    return rc == SQLITE_OK || failed(c, rc);
+}
+
+static void again(struct sql_cursor *c)
+{
+    (void)sqlite3_reset(c->stmt);
+}
+
+static bool use(struct sql_cursor *c, int statement)
+{
+    struct conn *conn = c->conn;
+
+    again(c);
+    c->stmt = conn_statement(conn, statement);
+    return c->stmt || failed(c, sqlite3_extended_errcode(conn->db));
+}
+
+static bool next(struct sql_cursor *c)
+{
+    int rc = sqlite3_step(c->stmt);
+
+    c->step = rc == SQLITE_ROW ? SQL_STEP_ROW : SQL_STEP_DONE;
+    return rc == SQLITE_ROW || (rc != SQLITE_DONE && failed(c, rc));
+}
+
+static pawl_status end(struct sql_cursor *c, pawl_error *reterr)
+{
+    pawl_status status = PAWL_OK;
+
+    if (c->step == SQL_STEP_FAILED)
+        status = conn_error(c->conn, c->code, c->what, reterr);
+    again(c);
+    conn_snapshot_end(c->conn);
+    pool_give(sqlite_of(c->store), c->conn);
+    return status;
+}
+
+/* ---- Values ------------------------------------------------------------------ */
+
+static void cursor_put_i64(struct sql_cursor *c, int at, int64_t n)
+{
+    bind_i64(c->stmt, at, n);
+}
+
+static void cursor_put_text(struct sql_cursor *c, int at, pawl_str text)
+{
+    bind_text(c->stmt, at, text);
+}
+
+static int64_t cursor_get_i64(struct sql_cursor *c, int at)
+{
+    return column_i64(c->stmt, at);
+}
+
+static pawl_str cursor_get_view(struct sql_cursor *c, int at)
+{
+    return column_view(c->stmt, at);
+}
+
+/* ---- Rows -------------------------------------------------------------------- */
+
+static enum sql_sight sight(bool fits)
+{
+    return fits ? SQL_SOUND : SQL_DAMAGED;
+}
+
+static enum sql_sight row(struct sql_cursor *c, pawl_mem *mem, pawl_row *ret)
+{
+    column_row(c->stmt, mem, ret);
+    return sight(row_fits(c->conn, c->stmt, ret));
+}
+
+static enum sql_sight message(struct sql_cursor *c, pawl_mem *mem, pawl_message *ret)
+{
+    if (!column_message(c->stmt, mem, ret))
+        return SQL_UNREADABLE;
+    return sight(message_fits(c->conn, c->stmt, ret));
+}
+
+static enum sql_sight work(struct sql_cursor *c, pawl_mem *mem, pawl_work *ret)
+{
+    column_work(c->stmt, mem, ret);
+    return sight(work_fits(c->conn, c->stmt, ret));
+}
+
+static void event_place(struct sql_cursor *c, struct sql_event_place *ret)
+{
+    uint64_t joined = column_id(c->stmt, EVENT_seq);
+
+    *ret = (struct sql_event_place){.uid = column_id(c->stmt, EVENT_uid),
+                                    .execution = column_id(c->stmt, EVENT_execution),
+                                    .seq = sum_low(joined),
+                                    .prev = column_id(c->stmt, EVENT_prev),
+                                    .sum = (int64_t)joined >> 32};
+}
+
+static enum sql_sight event(struct sql_cursor *c, uint64_t rid, const struct sql_event_place *place,
+                            pawl_mem *mem, pawl_event *ret)
+{
+    sqlite3_stmt *stmt = c->stmt;
+
+    *ret = (pawl_event){
+        .rid = rid,
+        .execution = place->execution,
+        .seq = place->seq,
+        .ref = column_id(stmt, EVENT_ref),
+        .kind = (int)column_i64(stmt, EVENT_kind),
+        .name = column_dup(stmt, EVENT_name, mem),
+        .data = column_dup(stmt, EVENT_data, mem),
+        .attrs = column_dup(stmt, EVENT_attrs, mem),
+        .at_ms = column_i64(stmt, EVENT_at_ms),
+    };
+    return sight(sum_fits(c->conn, place->sum, rid, sum_event(place->uid, ret)));
+}
+
+static void queue(struct sql_cursor *c, pawl_mem *mem, pawl_queue_row *ret)
+{
+    column_queue(c->stmt, mem, ret);
+}
+
+static int64_t entry(struct sql_cursor *c, pawl_queue_entry *ret)
+{
+    sqlite3_stmt *stmt = c->stmt;
+    const bool taken =
+        column_i64(stmt, ENTRY_is_taken) != 0; /* a lock was put on it, nothing else */
+    uint64_t joined = column_id(stmt, ENTRY_bytes);
+
+    *ret =
+        (pawl_queue_entry){.id = column_id(stmt, ENTRY_id),
+                           .qid = column_id(stmt, ENTRY_qid),
+                           .state = taken ? PAWL_QUEUE_LOCKED : (int)column_i64(stmt, ENTRY_state),
+                           .priority = column_i64(stmt, ENTRY_priority),
+                           .place = column_id(stmt, ENTRY_place),
+                           .visible_ms = column_i64(stmt, ENTRY_visible_ms),
+                           .expires_ms = column_i64(stmt, ENTRY_expires_ms),
+                           .enqueued_ms = column_i64(stmt, ENTRY_enqueued_ms),
+                           .deliveries = (uint32_t)column_i64(stmt, ENTRY_deliveries) + taken,
+                           .bytes = sum_low(joined)};
+    return (int64_t)joined >> 32;
+}
+
+/* A head has nothing to be wrong. */
+static enum sql_sight entry_rest(struct sql_cursor *c, bool head, int64_t sum, pawl_mem *mem,
+                                 pawl_queue_entry *e)
+{
+    e->note = column_dup(c->stmt, ENTRY_note, mem);
+    if (head)
+        return SQL_SOUND;
+    e->data = column_dup(c->stmt, ENTRY_data, mem);
+    e->attrs = column_dup(c->stmt, ENTRY_attrs, mem);
+    return sight(sum_fits(c->conn, sum, e->id, sum_entry(e)));
+}
+
+static void lock(struct sql_cursor *c, pawl_mem *mem, pawl_queue_lock *ret)
+{
+    sqlite3_stmt *stmt = c->stmt;
+    pawl_str text = column_view(stmt, LOCK_entries);
+    size_t count = text.len > 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        count += text.ptr[i] == ' ';
+    uint64_t *ids = arena_array(mem, uint64_t, count + 1);
+    for (size_t i = 0, n = 0; i < text.len; i++) {
+        if (text.ptr[i] == ' ')
+            n++;
+        else
+            ids[n] = ids[n] * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    *ret = (pawl_queue_lock){.number = column_id(stmt, LOCK_number),
+                             .qid = column_id(stmt, LOCK_qid),
+                             .id = column_dup(stmt, LOCK_id, mem),
+                             .created_ms = column_i64(stmt, LOCK_created_ms),
+                             .until_ms = column_i64(stmt, LOCK_until_ms),
+                             .entries = ids,
+                             .entry_count = count};
+}
+
+static sql_events *events(struct sql_cursor *c)
+{
+    return &((struct conn *)c->conn)->events;
+}
+
+static void damaged(pawl_store *s, const char *what, uint64_t id)
+{
+    damage_note(sqlite_of(s), what, id);
+}
+
+const struct sql_driver sqlite_driver = {
+    .begin = begin,
+    .snapshot = snapshot,
+    .use = use,
+    .again = again,
+    .next = next,
+    .end = end,
+    .bind_i64 = cursor_put_i64,
+    .bind_text = cursor_put_text,
+    .i64 = cursor_get_i64,
+    .view = cursor_get_view,
+    .row = row,
+    .message = message,
+    .work = work,
+    .event_place = event_place,
+    .event = event,
+    .queue = queue,
+    .entry = entry,
+    .entry_rest = entry_rest,
+    .lock = lock,
+    .events = events,
+    .damaged = damaged,
+};
