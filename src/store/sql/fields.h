@@ -43,7 +43,7 @@
 #define SQL_BIND_SUM(at, v)     bind_i64(stmt, at, sum)
 
 /* Members of the struct, for its initializer: `prefix` names the enum of places; strings are
- * copied into `mem`. */
+ * copied into `mem`.  `ids` and `count` are those of a lock. */
 #define SQL_FIELD(prefix, type, column)         SQL_FIELD_##type(column, prefix##column)
 #define SQL_FIELD_PRIMARY(column, at) .column = column_id(stmt, at),
 #define SQL_FIELD_ID(column, at)      .column = column_id(stmt, at),
@@ -58,6 +58,7 @@
 #define SQL_FIELD_NAME(column, at)    .column = column_dup(stmt, at, mem),
 #define SQL_FIELD_BYTES(column, at)   .column = column_dup(stmt, at, mem),
 #define SQL_FIELD_SUM(column, at)
+#define SQL_FIELD_IDS(column, at)     .column = ids, .entry_count = count,
 
 #define SQL_ROW_FIELD(position, use, type, column, note) SQL_FIELD(ROW_, type, column)
 #define SQL_ROW_HEAD_FIELD(position, use, type, column, note) SQL_ROW_HEAD_FIELD_##use(type, column)
@@ -68,6 +69,17 @@
 #define SQL_WORK_FIELD(position, use, type, column, note)                                          \
     SQL_READ(SQL_WORK_FIELD_, position, use, type, column)
 #define SQL_QUEUE_FIELD(position, use, type, column, note) SQL_FIELD(QUEUE_, type, column)
+#define SQL_LOCK_FIELD(position, use, type, column, note) SQL_FIELD(LOCK_, type, column)
+
+/* The numbers of an entry; `joined` is the column with its check sum. */
+#define SQL_ENTRY_NUMBER(position, use, type, column, note) SQL_NUMBER_##type(column, ENTRY_##column)
+#define SQL_NUMBER_PRIMARY         SQL_FIELD_PRIMARY
+#define SQL_NUMBER_ID              SQL_FIELD_ID
+#define SQL_NUMBER_I64             SQL_FIELD_I64
+#define SQL_NUMBER_INT             SQL_FIELD_INT
+#define SQL_NUMBER_U32             SQL_FIELD_U32
+#define SQL_NUMBER_JOINED(column, at) .column = sum_low(joined),
+#define SQL_NUMBER_BYTES(column, at)
 
 /* "&& is_count(stmt, place, most)": a number that was bound from an unsigned one and fits it. */
 #define SQL_MESSAGE_COUNTS(position, use, type, column, note) SQL_COUNTS_##type(MESSAGE_##column)

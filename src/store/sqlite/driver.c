@@ -6,7 +6,6 @@
  * connection's prepared ones.  Decoding copies once, into the caller's memory
  * (rows.c), and looks at the check sum.
  */
-#include "pawl/queue.h"
 #include "store/sqlite/sqlite.h"
 #include "store/sqlite/sum.h"
 
@@ -162,23 +161,7 @@ static void queue(struct sql_cursor *c, pawl_mem *mem, pawl_queue_row *ret)
 
 static int64_t entry(struct sql_cursor *c, pawl_queue_entry *ret)
 {
-    sqlite3_stmt *stmt = c->stmt;
-    const bool taken =
-        column_i64(stmt, ENTRY_is_taken) != 0; /* a lock was put on it, nothing else */
-    uint64_t joined = column_id(stmt, ENTRY_bytes);
-
-    *ret =
-        (pawl_queue_entry){.id = column_id(stmt, ENTRY_id),
-                           .qid = column_id(stmt, ENTRY_qid),
-                           .state = taken ? PAWL_QUEUE_LOCKED : (int)column_i64(stmt, ENTRY_state),
-                           .priority = column_i64(stmt, ENTRY_priority),
-                           .place = column_id(stmt, ENTRY_place),
-                           .visible_ms = column_i64(stmt, ENTRY_visible_ms),
-                           .expires_ms = column_i64(stmt, ENTRY_expires_ms),
-                           .enqueued_ms = column_i64(stmt, ENTRY_enqueued_ms),
-                           .deliveries = (uint32_t)column_i64(stmt, ENTRY_deliveries) + taken,
-                           .bytes = sum_low(joined)};
-    return (int64_t)joined >> 32;
+    return column_entry(c->stmt, ret);
 }
 
 /* A head has nothing to be wrong. */
@@ -195,26 +178,7 @@ static enum sql_sight entry_rest(struct sql_cursor *c, bool head, int64_t sum, p
 
 static void lock(struct sql_cursor *c, pawl_mem *mem, pawl_queue_lock *ret)
 {
-    sqlite3_stmt *stmt = c->stmt;
-    pawl_str text = column_view(stmt, LOCK_entries);
-    size_t count = text.len > 0;
-
-    for (size_t i = 0; i < text.len; i++)
-        count += text.ptr[i] == ' ';
-    uint64_t *ids = arena_array(mem, uint64_t, count + 1);
-    for (size_t i = 0, n = 0; i < text.len; i++) {
-        if (text.ptr[i] == ' ')
-            n++;
-        else
-            ids[n] = ids[n] * 10 + (uint64_t)(text.ptr[i] - '0');
-    }
-    *ret = (pawl_queue_lock){.number = column_id(stmt, LOCK_number),
-                             .qid = column_id(stmt, LOCK_qid),
-                             .id = column_dup(stmt, LOCK_id, mem),
-                             .created_ms = column_i64(stmt, LOCK_created_ms),
-                             .until_ms = column_i64(stmt, LOCK_until_ms),
-                             .entries = ids,
-                             .entry_count = count};
+    column_lock(c->stmt, mem, ret);
 }
 
 static sql_events *events(struct sql_cursor *c)

@@ -13,6 +13,7 @@
  */
 #include "base/limits.h"
 #include "base/word.h"
+#include "pawl/queue.h"
 #include "store/sql/fields.h"
 #include "store/sqlite/sqlite.h"
 #include "store/sqlite/sum.h"
@@ -228,4 +229,33 @@ void column_work(sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *ret)
 void column_queue(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_row *ret)
 {
     *ret = (pawl_queue_row){SQL_QUEUE(SQL_QUEUE_FIELD)};
+}
+
+int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret)
+{
+    uint64_t joined = column_id(stmt, ENTRY_bytes);
+
+    *ret = (pawl_queue_entry){SQL_ENTRY(SQL_ENTRY_NUMBER)};
+    if (column_i64(stmt, ENTRY_is_taken)) { /* a lock was put on it, nothing else */
+        ret->state = PAWL_QUEUE_LOCKED;
+        ret->deliveries++;
+    }
+    return (int64_t)joined >> 32;
+}
+
+void column_lock(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_lock *ret)
+{
+    pawl_str text = column_view(stmt, LOCK_entries);
+    size_t count = text.len > 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        count += text.ptr[i] == ' ';
+    uint64_t *ids = arena_array(mem, uint64_t, count + 1);
+    for (size_t i = 0, n = 0; i < text.len; i++) {
+        if (text.ptr[i] == ' ')
+            n++;
+        else
+            ids[n] = ids[n] * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    *ret = (pawl_queue_lock){SQL_LOCK(SQL_LOCK_FIELD)};
 }

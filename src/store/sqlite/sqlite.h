@@ -323,6 +323,8 @@ void column_row(sqlite3_stmt *stmt, pawl_mem *mem, pawl_row *ret);
 bool column_message(sqlite3_stmt *stmt, pawl_mem *mem, pawl_message *ret); /* false: unreadable */
 void column_work(sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *ret);
 void column_queue(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_row *ret);
+int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret); /* its numbers; returns its sum */
+void column_lock(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_lock *ret);
 /* Is what was read what was written?  By the row's check sum (sum.h). */
 static inline bool sum_fits(struct conn *c, int64_t stored, uint64_t id, int64_t sum)
 {
