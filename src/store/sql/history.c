@@ -43,7 +43,7 @@ static bool find_two(struct sql_cursor *c, int which, struct chain *at, uint64_t
     return true;
 }
 
-/* The last event; seq 0 when there is no such execution. */
+/* The last event; seq 0 when this execution has none. */
 static void find_head(struct sql_cursor *c, struct chain *at)
 {
     if (!find_two(c, ST_CHAIN_HEAD, at, 0) && c->step == SQL_STEP_DONE)

@@ -143,7 +143,7 @@ pawl_status sql_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, pa
         enum sql_sight sight = c.driver->message(&c, mem, m);
         items.count += sight == SQL_SOUND; /* else fetch puts it aside … */
         if (sight == SQL_DAMAGED && uid && m->mailbox)
-            damaged = m->id; /* … but for the mailbox, which fetch does not look at */
+            damaged = m->id; /* … but for the mailbox, which is not fetched */
     }
     status = cursor_end(&c, reterr);
     if (status == PAWL_OK && damaged)

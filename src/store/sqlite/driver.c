@@ -164,7 +164,7 @@ static int64_t entry(struct sql_cursor *c, pawl_queue_entry *ret)
     return column_entry(c->stmt, ret);
 }
 
-/* A head has nothing to be wrong. */
+/* A head is always right. */
 static enum sql_sight entry_rest(struct sql_cursor *c, bool head, int64_t sum, pawl_mem *mem,
                                  pawl_queue_entry *e)
 {
