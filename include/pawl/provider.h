@@ -21,7 +21,7 @@
  *   Failure   A failed call changed nothing, unless it returns PAWL_UNKNOWN.
  *   Errors    BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: nothing happened, try
  *             again.  FENCED: another process owns the store.  CORRUPT: concerns
- *             these rows only.  UNKNOWN: it may have happened; stop and re-read.
+ *             these rows only.  UNKNOWN: it may have happened; ask outcome().
  *
  * Identity: one counter of ids per store, persisted with every commit.  Events, messages,
  * work and instances all take their ids from it, so ids never repeat and grow in commit
@@ -313,7 +313,8 @@ typedef struct pawl_store_ops {
      *       were refused.  Only the newest epoch may commit: others get FENCED
      *       and nothing changes.
      *   C6  BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: nothing of it happened.
-     *       UNKNOWN: all of it or nothing; group_no of take() tells which.
+     *       UNKNOWN: all of it or nothing; outcome() tells which, or group_no of the next
+     *       take().
      *       NOT_FOUND: the store is no longer where it was opened (deleted, moved,
      *       replaced); the caller must not report success to anyone.  The store then
      *       stays unusable, for reads too (UNAVAILABLE), until it is opened again.
@@ -332,6 +333,25 @@ typedef struct pawl_store_ops {
      */
     pawl_status (*commit)(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                           int64_t now_ms, pawl_error *reterr);
+
+    /*
+     * outcome [engine]: what became of the commit, purge or prune_executions that returned
+     * UNKNOWN.  It is the next writing call after it, with the same fence, rounds, count and
+     * now_ms, untouched (purge, prune_executions: no rounds).  The caller repeats it until it
+     * is answered, and commits nothing before that.
+     *   O1  PAWL_OK with *retcommitted true: it happened.  Fence, results and what counts as
+     *       taken are as if commit had returned OK (C2, C4, C5, C7).
+     *   O2  PAWL_OK with *retcommitted false: it did not happen and never will.  The fence is
+     *       as it was.
+     *   O3  BUSY, DISK_FULL, UNAVAILABLE, NO_MEMORY: not known yet; nothing changed.
+     *   O4  FENCED: another process owns the store.  UNKNOWN: this process cannot find it
+     *       out.  The caller stops without an answer to anyone; group_no of the next take()
+     *       tells.
+     * A guess is never an answer: a store that trusts a read which a failed sync may have
+     * made false loses what it acknowledged.  NULL: always UNKNOWN.
+     */
+    pawl_status (*outcome)(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                           int64_t now_ms, bool *retcommitted, pawl_error *reterr);
 
     /*
      * fetch_messages [engine]: take visible messages, oldest first.

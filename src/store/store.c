@@ -97,6 +97,15 @@ static bool is_foreign(const pawl_round *r, const pawl_fence *fence)
  * another process owns it now, the group is FENCED; else one damaged row is refused. */
 static const pawl_row nobodys;
 
+static void check_results(pawl_round *rounds, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_that(rounds[i].result == PAWL_OK || rounds[i].result == PAWL_CONFLICT);
+        if (rounds[i].row == &nobodys)
+            rounds[i].result = PAWL_CONFLICT;
+    }
+}
+
 pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                          int64_t now_ms, pawl_error *reterr)
 {
@@ -109,11 +118,26 @@ pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, s
     pawl_fence before = *fence;
     pawl_status status = s->ops->commit(s, fence, rounds, count, now_ms, reterr);
     check_fence_moved(s, &before, fence, status);
-    for (size_t i = 0; i < count && status == PAWL_OK; i++) {
-        assert_that(rounds[i].result == PAWL_OK || rounds[i].result == PAWL_CONFLICT);
-        if (rounds[i].row == &nobodys)
-            rounds[i].result = PAWL_CONFLICT;
+    if (status == PAWL_OK)
+        check_results(rounds, count);
+    return status;
+}
+
+pawl_status store_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                          int64_t now_ms, bool *retcommitted, pawl_error *reterr)
+{
+    *retcommitted = false;
+    if (!s->ops->outcome) {
+        error_set(reterr, PAWL_UNKNOWN, "the store %s cannot tell what became of a commit",
+                  s->ops->name);
+        return PAWL_UNKNOWN;
     }
+    pawl_fence before = *fence;
+    pawl_status status = s->ops->outcome(s, fence, rounds, count, now_ms, retcommitted, reterr);
+    assert_that(status == PAWL_OK || !*retcommitted);
+    check_fence_moved(s, &before, fence, *retcommitted ? PAWL_OK : PAWL_UNKNOWN);
+    if (*retcommitted)
+        check_results(rounds, count);
     return status;
 }
 

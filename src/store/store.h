@@ -24,6 +24,10 @@ PAWL_MUST_USE pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *
                                      pawl_error *reterr);
 PAWL_MUST_USE pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds,
                                        size_t count, int64_t now_ms, pawl_error *reterr);
+/* May be asked of any store; one that cannot tell answers UNKNOWN. */
+PAWL_MUST_USE pawl_status store_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds,
+                                        size_t count, int64_t now_ms, bool *retcommitted,
+                                        pawl_error *reterr);
 PAWL_MUST_USE pawl_status store_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit,
                                                pawl_mem *mem, pawl_message_list *ret,
                                                pawl_error *reterr);

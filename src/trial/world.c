@@ -57,7 +57,8 @@ static struct fault decide(void *user, enum fault_op op, uint64_t call)
     (void)call;
     if (!w->frozen)
         return (struct fault){FAULT_NONE, PAWL_OK};
-    return (struct fault){FAULT_BEFORE, op == FAULT_OP_commit ? PAWL_UNKNOWN : PAWL_UNAVAILABLE};
+    bool unknown = op == FAULT_OP_commit || op == FAULT_OP_outcome;
+    return (struct fault){FAULT_BEFORE, unknown ? PAWL_UNKNOWN : PAWL_UNAVAILABLE};
 }
 
 static void log_line(void *user, pawl_log_level level, const char *area, const char *text)

@@ -53,6 +53,10 @@ static struct fault decide(void *user, enum fault_op op, uint64_t call)
     (void)call;
     if (op == FAULT_OP_commit && s->before_commit)
         s->before_commit(s);
+    if (op == FAULT_OP_outcome && !s->answers) /* UNKNOWN means: the process ended there */
+        return (struct fault){FAULT_BEFORE, PAWL_UNKNOWN};
+    if (op == FAULT_OP_outcome && ++s->asked % s->answers)
+        return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
     if (!f->left || f->op != op)
         return (struct fault){.kind = FAULT_NONE};
     if (f->skip > 0) {

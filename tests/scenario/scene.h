@@ -68,6 +68,8 @@ struct scene {
     uint64_t dice;     /* of env.random */
     pawl_mem *mem;
     struct scene_fault fault;
+    int answers; /* the store tells at every so-manyth question what became of a commit; 0: never */
+    int asked;
     pthread_mutex_t lock; /* guards the two below */
     struct scene_runs runs[SCENE_RUNS];
     char log[32768];

@@ -26,15 +26,39 @@ bool faults_fires(struct sim *s, enum sim_site site)
     return true;
 }
 
+/* Done, or not, and nobody was told: the runtime has to ask. */
+static bool loses_reply(struct sim *s, struct fault *ret)
+{
+    if (!s->plan.rate[SITE_outcome] || !faults_fires(s, SITE_outcome))
+        return false;
+    s->may_ask = true;
+    *ret = (struct fault){prng_chance(&s->more, 500) ? FAULT_AFTER : FAULT_BEFORE, PAWL_UNKNOWN};
+    return true;
+}
+
 static struct fault commit_fault(struct sim *s)
 {
     static const pawl_status not_done[] = {PAWL_BUSY, PAWL_DISK_FULL, PAWL_UNAVAILABLE,
                                            PAWL_NO_MEMORY};
     if (fires(s, SITE_commit_before))
         return (struct fault){FAULT_BEFORE, not_done[prng_below(&s->faults, COUNT_OF(not_done))]};
+    struct fault lost;
+    if (loses_reply(s, &lost))
+        return lost;
     if (fires(s, SITE_commit_unknown))
         return (struct fault){prng_chance(&s->faults, 700) ? FAULT_AFTER : FAULT_BEFORE,
                               PAWL_UNKNOWN};
+    return (struct fault){FAULT_NONE, PAWL_OK};
+}
+
+/* A commit that nobody may ask about stands for the end of the process. */
+static struct fault outcome_fault(struct sim *s)
+{
+    if (!s->may_ask)
+        return (struct fault){FAULT_BEFORE, PAWL_UNKNOWN};
+    if (!s->healing && prng_chance(&s->more, 300))
+        return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
+    s->may_ask = false;
     return (struct fault){FAULT_NONE, PAWL_OK};
 }
 
@@ -51,8 +75,9 @@ struct fault faults_decide(void *user, enum fault_op op, uint64_t call)
     (void)call;
     memory_pause(); /* until faults_done */
     if (n->frozen)
-        return (struct fault){FAULT_BEFORE,
-                              op == FAULT_OP_commit ? PAWL_UNKNOWN : PAWL_UNAVAILABLE};
+        return (struct fault){FAULT_BEFORE, op == FAULT_OP_commit || op == FAULT_OP_outcome
+                                                ? PAWL_UNKNOWN
+                                                : PAWL_UNAVAILABLE};
     if (n->old) /* a store that processes share takes nothing out for one that lost it */
         return (struct fault){
             op == FAULT_OP_fetch_messages || op == FAULT_OP_fetch_work ? FAULT_BEFORE : FAULT_NONE,
@@ -61,10 +86,16 @@ struct fault faults_decide(void *user, enum fault_op op, uint64_t call)
         return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
     if (op == FAULT_OP_commit)
         return commit_fault(s);
+    if (op == FAULT_OP_outcome)
+        return outcome_fault(s);
     if (op == FAULT_OP_fetch_messages || op == FAULT_OP_fetch_work ||
         op == FAULT_OP_fetch_deadlines || op == FAULT_OP_next_due)
         return when(s, SITE_fetch, PAWL_UNAVAILABLE);
-    if (op == FAULT_OP_purge || op == FAULT_OP_prune_executions)
+    struct fault lost;
+    bool removes = op == FAULT_OP_purge || op == FAULT_OP_prune_executions;
+    if (removes && loses_reply(s, &lost))
+        return lost;
+    if (removes)
         return when(s, SITE_purge, PAWL_BUSY);
     if (op == FAULT_OP_space)
         return when(s, SITE_space, PAWL_DISK_FULL);
@@ -197,6 +228,8 @@ static bool may_come_twice(const pawl_message *m)
 void faults_inject(struct sim *s, const pawl_message *like)
 {
     pawl_runtime *rt = s->node->rt;
+    if (rt->staging.doubt.is) /* by this fence nothing is written before the outcome is known */
+        return;
     pawl_message m = *like;
     m.id = rt->fence.next_id++;
     m.attempt = 0;

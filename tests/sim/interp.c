@@ -394,6 +394,16 @@ void interp_result(pawl_str instance, uint64_t execution, uint64_t ref, pawl_str
     (void)snprintf(out, 40, "r%016llx", (unsigned long long)hash_str(h, input));
 }
 
+/* As the store has it. */
+static bool is_open(struct sim *s, pawl_activity *act)
+{
+    struct seen *i = seen_by_id(s, pawl_activity_instance(act));
+    if (!i || i->end_kind || pawl_activity_execution(act) != i->execution)
+        return false;
+    const struct seen_task *t = seen_task(i, pawl_activity_id(act));
+    return t && t->kind == PAWL_EV_ACTIVITY_SCHEDULED && t->now == TASK_IS_OPEN;
+}
+
 /* A schedule that was withdrawn or completed is never begun again. */
 static struct seen_task *check_begin(struct sim *s, pawl_activity *act, struct seen **reti)
 {
@@ -460,6 +470,8 @@ static pawl_result run_activity(pawl_activity *act, pawl_str input)
     struct node *n = pawl_activity_user(act);
     struct sim *s = n->sim;
     if (node_is_over(n)) /* what it was handed it may run: nobody sees the result */
+        return pawl_err(act, "nobody sees this");
+    if (node_in_doubt(n) && !is_open(s, act)) /* by a commit that the node does not know of yet */
         return pawl_err(act, "nobody sees this");
     struct seen *i;
     struct seen_task *t = check_begin(s, act, &i);

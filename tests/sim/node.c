@@ -23,6 +23,11 @@ bool node_is_over(const struct node *n)
     return n->frozen || n->old || n->rt->health.dead != PAWL_OK;
 }
 
+bool node_in_doubt(const struct node *n)
+{
+    return n->rt->staging.doubt.is;
+}
+
 /* Which code the new process has. */
 static void choose_code(struct sim *s, struct node *n)
 {

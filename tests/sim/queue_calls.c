@@ -94,7 +94,8 @@ bool queue_plain_pop(const struct sim *s, const char *queue, enum op_result resu
 {
     for (size_t i = 0; i < s->queues->op_count; i++) {
         const struct qop *o = s->queues->ops[i];
-        if (o->op == PAWL_QUEUE_POP && !o->locked && o->result == result &&
+        bool lost = result == OP_LOST && o->result == OP_WAITING && o->node->old; /* it will be */
+        if (o->op == PAWL_QUEUE_POP && !o->locked && (o->result == result || lost) &&
             strcmp(o->queue, queue) == 0)
             return true;
     }

@@ -81,7 +81,8 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(greedy)   /* code asks for more memory than a turn may have */                               \
     X(busy)     /* not a fault: an instance with a message in every pass is removed or retried */  \
     X(rude)     /* callbacks make calls that would wait for the engine */                          \
-    X(oncancel) /* not a fault: activities are cancelled while they run, and called then */
+    X(oncancel) /* not a fault: activities are cancelled while they run, and called then */        \
+    X(outcome)  /* done, or not, and reported UNKNOWN; the store can be asked what it was */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -325,11 +326,12 @@ void node_open(struct sim *s);
 void node_crash(struct sim *s);
 void node_close(struct sim *s); /* in order */
 int node_step(struct sim *s);
-void node_register(struct sim *s);       /* what is missing, while it runs */
-bool node_is_over(const struct node *n); /* crashed, dead, or the store was taken from it */
-void node_takeover(struct sim *s);       /* another node takes the store */
-void node_step_old(struct sim *s);       /* those that lost it go on */
-void node_drop_old(struct sim *s);       /* and end */
+void node_register(struct sim *s);        /* what is missing, while it runs */
+bool node_is_over(const struct node *n);  /* crashed, dead, or the store was taken from it */
+bool node_in_doubt(const struct node *n); /* a commit may have happened: it does not know yet */
+void node_takeover(struct sim *s);        /* another node takes the store */
+void node_step_old(struct sim *s);        /* those that lost it go on */
+void node_drop_old(struct sim *s);        /* and end */
 
 struct fault faults_decide(void *user, enum fault_op op, uint64_t call);
 void faults_done(void *user); /* a store call is over */
@@ -396,6 +398,7 @@ struct sim {
     struct node *old[OLD_NODES]; /* think they do; NULL: none */
     uint64_t lives, epoch;
     bool healing, heal_code, patched, deviated;
+    bool may_ask; /* the commit in doubt is not the end of the process (SITE_outcome) */
     uint64_t step;
     struct counters *n;
     pawl_mem *mem; /* one look */

@@ -69,10 +69,10 @@ static void try_one(const struct flow *flow, enum window_store kind, struct plan
     window_forget(&w);
 }
 
-/* Only a commit can happen and be reported as failed. */
+/* Only a commit can happen and be reported as failed, or be lost. */
 static bool makes_sense(enum fault_op op, enum window_way way)
 {
-    bool after = way == WAY_AFTER || way == WAY_DIE_AFTER;
+    bool after = way == WAY_AFTER || way == WAY_LOST || way == WAY_DIE_AFTER;
     return !after || op == FAULT_OP_commit || op == FAULT_OP_purge;
 }
 

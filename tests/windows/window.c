@@ -18,9 +18,9 @@
 #define LIVES_MAX 12
 #define HOPS_MAX  400
 
-const char *const window_ways[] = {"none",           "fails_before", "fails_for_long",
-                                   "fails_after",    "dies_before",  "dies_after",
-                                   "fails_at_point", "dies_at_point"};
+const char *const window_ways[] = {"none",        "fails_before",   "fails_for_long",
+                                   "fails_after", "loses_it",       "dies_before",
+                                   "dies_after",  "fails_at_point", "dies_at_point"};
 
 static struct window *current; /* for point_hook */
 
@@ -41,6 +41,9 @@ static struct fault fire(struct window *w, enum fault_op op)
         fault.kind = FAULT_AFTER; /* a store with rounds has to say that it does not know */
         fault.status = w->kind == WINDOW_JSONL ? PAWL_UNAVAILABLE : PAWL_UNKNOWN;
         break;
+    case WAY_LOST:
+        fault.status = PAWL_UNKNOWN; /* and not done */
+        break;
     case WAY_DIE:
     case WAY_DIE_AFTER:
         w->died = true;
@@ -57,6 +60,15 @@ static struct fault fire(struct window *w, enum fault_op op)
     return fault;
 }
 
+/* What became of a commit is known at the second question; or this was the end. */
+static struct fault tell(const struct window *w)
+{
+    if (w->died)
+        return (struct fault){FAULT_BEFORE, PAWL_UNKNOWN};
+    return (struct fault){w->calls[FAULT_OP_outcome] == 1 ? FAULT_BEFORE : FAULT_NONE,
+                          PAWL_UNAVAILABLE};
+}
+
 static struct fault decide(void *user, enum fault_op op, uint64_t call)
 {
     struct window *w = user;
@@ -64,6 +76,8 @@ static struct fault decide(void *user, enum fault_op op, uint64_t call)
     if (w->plan.busy && !w->beside)
         return (struct fault){.kind = FAULT_NONE};
     w->calls[op]++;
+    if (op == FAULT_OP_outcome)
+        return tell(w);
     if (w->died)
         return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
     if (w->failing && op == w->plan.op) {

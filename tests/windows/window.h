@@ -43,6 +43,7 @@ enum window_way {
     WAY_BEFORE,     /* the call fails, once */
     WAY_LONG,       /* it and the next ones fail, then all is well */
     WAY_AFTER,      /* it happens and is reported as failed */
+    WAY_LOST,       /* it does not happen, and nobody is told; the store can be asked */
     WAY_DIE,        /* the process dies before it */
     WAY_DIE_AFTER,  /* it happens, then the process dies */
     WAY_POINT_FAIL, /* the jsonl store fails at its nth crash point */

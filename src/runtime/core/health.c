@@ -3,6 +3,7 @@
 #include "runtime/core/health.h"
 
 #include "base/misuse.h"
+#include "runtime/core/doubt.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/owed.h"
@@ -45,6 +46,16 @@ void health_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
     rt->health.retry_at_ms = rt_mono(rt) + delay;
     log_warn(&rt->log, "store", "commit failed; trying again", "status=%s why=\"%s\" in_ms=%lld",
              pawl_status_code(rc), err->text, (long long)delay);
+    set_trouble(rt, err->text);
+}
+
+void health_doubt(pawl_runtime *rt, const pawl_error *err)
+{
+    uint32_t doublings = rt->health.failures < 6 ? rt->health.failures : 6;
+    int64_t delay = 25 << doublings;
+    rt->health.failures++;
+    rt->health.unread = false;
+    rt->health.retry_at_ms = rt_mono(rt) + delay;
     set_trouble(rt, err->text);
 }
 
@@ -136,7 +147,7 @@ bool health_no_room(pawl_runtime *rt)
 
 pawl_status health_ending(const pawl_runtime *rt, const char **rettext)
 {
-    bool unknown = rt->health.dead == PAWL_UNKNOWN;
+    bool unknown = rt->health.dead == PAWL_UNKNOWN || doubt_is(rt);
     if (atomic_load(&rt->health.gone)) {
         *rettext = rt->health.gone_why;
         return PAWL_UNAVAILABLE;

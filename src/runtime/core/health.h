@@ -14,6 +14,8 @@
 void health_unread(pawl_runtime *rt, const pawl_error *err);
 /* A commit failed and will be tried again, later and later. */
 void health_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err);
+/* What became of a commit is not known yet: health is bad, and the next pass waits a little. */
+void health_doubt(pawl_runtime *rt, const pawl_error *err);
 /* FENCED or UNKNOWN: nothing may be written any more.  The process ends (stepping: health_dead() says why). */
 void health_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text);
 /* The store is not where it was opened: from now on everything is refused. */

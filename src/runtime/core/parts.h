@@ -140,10 +140,20 @@ struct owed {
     atomic_llong since_ms; /* mono: the oldest of them and of the items; 0: none */
 };
 
+/* A commit whose outcome is not known (doubt.h). [engine] */
+struct doubt {
+    bool is;
+    pawl_round *rounds; /* of the group; NULL: a purge, or executions pruned */
+    size_t count;
+    int64_t now_ms; /* as the commit was told, and the fence */
+    pawl_fence fence;
+};
+
 /* The group being built (stage.h). [engine] */
 struct staging {
     struct stage *first, **end;
     size_t count;
+    struct doubt doubt;               /* about its commit, or an earlier one */
     uint64_t seed_key[2], seed_count; /* of the seeds of executions; new with each process */
     uint64_t turn_item; /* row of the letter being delivered, for the blame; 0: not stored */
     atomic_llong turn_began_ms; /* mono; 0: no turn runs */

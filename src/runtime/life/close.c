@@ -29,6 +29,7 @@
 #include "runtime/instance/halt.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
+#include "runtime/loop/group.h"
 #include "runtime/loop/loop.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
@@ -48,6 +49,7 @@
 void runtime_discard(pawl_runtime *rt)
 {
     registry_leave(rt->app, rt);
+    group_give_up(rt);
     refuse_all(rt);
     lease_stop(rt);
     queue_cache_close(rt);

@@ -8,14 +8,16 @@
  * its resident is evicted and its letters go back to the head, in order.
  *
  * Storage errors: FULL, BUSY and the like mean "not committed": back off and try
- * again, spend no attempts.  UNKNOWN means stop at once without drain; the next
- * start finds out (exit status 75).
+ * again, spend no attempts.  After UNKNOWN the group stays staged and the store is asked
+ * (doubt.h).  If it can never tell, stop at once without drain; the next start finds out
+ * (exit status 75).
  */
 #include "runtime/loop/group.h"
 
 #include "base/clock.h"
 #include "runtime/core/audience.h"
 #include "runtime/core/coming.h"
+#include "runtime/core/doubt.h"
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/hold.h"
@@ -354,14 +356,19 @@ static void refuse_new_work(pawl_runtime *rt, const char *text)
     letter_back(rt, keep);
 }
 
-static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
+static void take_all_back(pawl_runtime *rt)
 {
-    COUNT(rt, store_errors);
     struct back back = back_none(&back);
     for (struct stage *s = stage_first(rt); s; s = s->next)
         take_back(rt, s, false, &back);
     back_all(rt, &back);
     (void)stage_all(rt);
+}
+
+static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err)
+{
+    COUNT(rt, store_errors);
+    take_all_back(rt);
     if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN || rc == PAWL_CORRUPT) {
         health_stop_dead(rt, rc, err->text);
         return;
@@ -405,10 +412,49 @@ static void note_time(pawl_runtime *rt, int64_t took_us)
         rt->lending.slow_commits--;
 }
 
+/* What is known about the commit now, and what follows from it. */
+static int group_ends(pawl_runtime *rt, pawl_status rc, const pawl_round *rounds,
+                      const pawl_error *err)
+{
+    int done = 0;
+    if (rc == PAWL_OK)
+        done = group_committed(rt, rounds);
+    else
+        group_failed(rt, rc, err);
+    RT_POINT(rt, "handout.after");
+    audience_publish(rt);
+    return health_is_dead(rt) ? -1 : done;
+}
+
+int group_resolve(pawl_runtime *rt)
+{
+    const pawl_round *rounds;
+    pawl_error err = {0};
+    pawl_status rc = doubt_ask(rt, &rounds, &err);
+    if (rc == PAWL_EMPTY)
+        return 0;
+    if (rc == PAWL_OK &&
+        !rounds) { /* rows were purged or executions pruned: no call waits for it */
+        health_well(rt);
+        return 1;
+    }
+    return group_ends(rt, rc, rounds, &err);
+}
+
+void group_give_up(pawl_runtime *rt)
+{
+    if (doubt_is(rt))
+        take_all_back(rt);
+}
+
 int group_commit(pawl_runtime *rt)
 {
     if (!stage_first(rt))
         return 0;
+    if (doubt_is(rt)) { /* about executions pruned in this pass: what was staged is done again */
+        take_all_back(rt);
+        return 0;
+    }
     pawl_round *rounds = arena_array(&rt->group_mem, pawl_round, stage_count(rt));
     size_t n = 0;
     for (struct stage *s = stage_first(rt); s; s = s->next) {
@@ -426,12 +472,9 @@ int group_commit(pawl_runtime *rt)
     note_time(rt, took_us);
     RT_POINT(rt, "commit.after");
     jobs_committed(rt);
-    int done = 0;
-    if (rc == PAWL_OK)
-        done = group_committed(rt, rounds);
-    else
-        group_failed(rt, rc, &err);
-    RT_POINT(rt, "handout.after");
-    audience_publish(rt);
-    return health_is_dead(rt) ? -1 : done;
+    if (rc == PAWL_UNKNOWN) {
+        doubt_begin(rt, rounds, n, &err);
+        return group_resolve(rt);
+    }
+    return group_ends(rt, rc, rounds, &err);
 }

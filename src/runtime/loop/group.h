@@ -11,5 +11,9 @@
 /* Commit what is staged and act on it.  Returns rounds committed; 0: nothing to
  * do or not committed; -1: the runtime is dead (rt->health.dead says why). */
 int group_commit(pawl_runtime *rt);
+/* There is doubt about the last commit (doubt.h): find out, and act on it.  As group_commit(). */
+int group_resolve(pawl_runtime *rt);
+/* The end comes before the outcome is known: undo the group in memory. */
+void group_give_up(pawl_runtime *rt);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "fiber/fiber.h"
 #include "runtime/core/coming.h"
+#include "runtime/core/doubt.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/hold.h"
@@ -242,6 +243,8 @@ static int pass(pawl_runtime *rt)
     }
     if (rt_mono(rt) < health_retry_at(rt))
         return 0;
+    if (doubt_is(rt))
+        return group_resolve(rt);
     gather_more(rt, &rt->lending.patience);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     coming_pass(rt);
@@ -268,7 +271,8 @@ static int pass(pawl_runtime *rt)
     }
     COUNT_IS(rt, todo, letter_count(rt));
     int done = group_commit(rt);
-    if (done == 0 && rt->due.purge_left && !letter_first(rt) && rt_mono(rt) >= rt->due.purge_at_ms)
+    if (done == 0 && !doubt_is(rt) && rt->due.purge_left && !letter_first(rt) &&
+        rt_mono(rt) >= rt->due.purge_at_ms)
         remove_purge(rt);
     health_look(rt);
     resident_trim(rt, false, NULL);
@@ -311,9 +315,9 @@ static int64_t next_due(pawl_runtime *rt)
 
 bool loop_has_work(const pawl_runtime *rt)
 {
-    return rt->items.first || letter_first(rt) || felling_any(rt) || rt->due.fetch_messages ||
-           rt->due.look_deadlines || park_has_piled(rt) || mend_waits(rt) || queue_has_work(rt) ||
-           jobs_may_fetch(rt) || lease_may_serve(rt);
+    return doubt_is(rt) || rt->items.first || letter_first(rt) || felling_any(rt) ||
+           rt->due.fetch_messages || rt->due.look_deadlines || park_has_piled(rt) ||
+           mend_waits(rt) || queue_has_work(rt) || jobs_may_fetch(rt) || lease_may_serve(rt);
 }
 
 /* By the monotonic clock. */
@@ -405,8 +409,11 @@ static bool holds_unstored(const pawl_runtime *rt)
 
 void loop_finish(pawl_runtime *rt)
 {
+    if (doubt_is(rt))
+        (void)health_try_now(rt); /* the last chance to find out */
     while (loop_once(rt) > 0 && holds_unstored(rt))
         ;
+    group_give_up(rt);
 }
 
 bool loop_is_plain(const pawl_runtime *rt)

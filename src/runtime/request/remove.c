@@ -8,6 +8,8 @@
  */
 #include "runtime/request/remove.h"
 
+#include "base/limits.h"
+#include "runtime/core/doubt.h"
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/letter.h"
@@ -301,9 +303,18 @@ static pawl_status prune_closed(pawl_runtime *rt, const pawl_row *row, int64_t b
 {
     uint64_t kept = 0, n = 0;
     pawl_status rc = first_kept(rt, row, before_ms, &kept, err);
+    if (rc == PAWL_OK && doubt_is(rt)) {
+        error_set(err, PAWL_UNAVAILABLE, "an earlier commit may have happened or not; try again");
+        return PAWL_UNAVAILABLE;
+    }
     if (rc == PAWL_OK && kept > 1)
         rc = store_prune_executions(rt->store, &rt->fence, row->uid, kept, &n, err);
-    reply->executions += n;
+    if (rc == PAWL_OK)
+        reply->executions += n;
+    if (rc == PAWL_UNKNOWN) {
+        doubt_begin(rt, NULL, 0, err);
+        return PAWL_UNAVAILABLE; /* asked again, it prunes what is left */
+    }
     return rc;
 }
 
@@ -343,7 +354,7 @@ void prune_handle(pawl_runtime *rt, struct request *req)
     pawl_status rc = prune_roots(rt, req->args.before_ms, limit, &reply, &err);
     if (rc == PAWL_OK)
         rc = prune_executions(rt, req->args.before_ms, limit, &reply, &err);
-    if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN)
+    if (rc == PAWL_FENCED)
         health_stop_dead(rt, rc, err.text);
     if (rc != PAWL_OK && !reply.instances && !reply.executions) {
         request_refuse(req, rc, "%s", err.text);
@@ -358,7 +369,11 @@ void remove_purge(pawl_runtime *rt)
     pawl_error err = {0};
     bool left = false;
     pawl_status rc = store_purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err);
-    if (rc == PAWL_FENCED || rc == PAWL_UNKNOWN) {
+    if (rc == PAWL_UNKNOWN) {
+        doubt_begin(rt, NULL, 0, &err);
+        return; /* the next purge finds what is left */
+    }
+    if (rc == PAWL_FENCED) {
         health_stop_dead(rt, rc, err.text);
         return;
     }

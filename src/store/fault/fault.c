@@ -98,6 +98,16 @@ static pawl_status fault_commit(pawl_store *s, pawl_fence *fence, pawl_round *ro
     return report(s, fault, FAULT_OP_commit, status, reterr);
 }
 
+static pawl_status fault_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                                 int64_t now_ms, bool *retcommitted, pawl_error *reterr)
+{
+    struct fault fault = ask(s, FAULT_OP_outcome);
+    pawl_status status = PAWL_OK;
+    if (fault.kind == FAULT_NONE)
+        status = store_outcome(self(s)->inner, fence, rounds, count, now_ms, retcommitted, reterr);
+    return report(s, fault, FAULT_OP_outcome, status, reterr);
+}
+
 static pawl_status fault_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit,
                                         pawl_mem *mem, pawl_message_list *ret, pawl_error *reterr)
 {
@@ -324,6 +334,7 @@ static const pawl_store_ops fault_ops = {
     .caps = fault_caps,
     .take = fault_take,
     .commit = fault_commit,
+    .outcome = fault_outcome,
     .fetch_messages = fault_fetch_messages,
     .fetch_work = fault_fetch_work,
     .fetch_deadlines = fault_fetch_deadlines,

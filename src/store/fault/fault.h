@@ -17,14 +17,14 @@
 
 #include "pawl/provider.h"
 
-/* One per operation that can fail, in the order of pawl_store_ops; queue_read stands for
- * all of pawl_queue_ops. */
+/* One per operation that can fail; queue_read stands for all of pawl_queue_ops.  A test that
+ * means the end of the process by UNKNOWN answers `outcome` with UNKNOWN too. */
 /* clang-format off */
 #define FAULT_OPS(X)                                                                    \
     X(take) X(commit) X(fetch_messages) X(fetch_work) X(fetch_deadlines) X(next_due)    \
     X(find) X(find_uid) X(find_execution) X(read_history) X(read_event) X(read_messages)\
     X(read_work) X(has_key) X(list) X(depths) X(read_quarantine) X(purge)               \
-    X(prune_executions) X(space) X(queue_read)
+    X(prune_executions) X(space) X(queue_read) X(outcome)
 /* clang-format on */
 
 enum fault_op {

@@ -48,6 +48,22 @@ static pawl_status memory_take(pawl_store *s, int64_t now_ms UNUSED, pawl_fence 
     return PAWL_OK;
 }
 
+/* Its own commits are never in doubt, but a decorator may lose their replies. */
+static pawl_status memory_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds UNUSED,
+                                  size_t count UNUSED, int64_t now_ms UNUSED, bool *retcommitted,
+                                  pawl_error *reterr)
+{
+    struct memory *m = memory_lock(s);
+    pawl_status status = memory_check_fence(m, fence, reterr);
+    if (status == PAWL_OK) {
+        *retcommitted = m->fence.group_no > fence->group_no;
+        if (*retcommitted)
+            *fence = m->fence;
+    }
+    memory_unlock(m);
+    return status;
+}
+
 static pawl_status memory_space(pawl_store *s UNUSED)
 {
     return PAWL_OK;
@@ -103,6 +119,7 @@ static const pawl_store_ops memory_ops = {
     .caps = memory_caps,
     .take = memory_take,
     .commit = memory_commit,
+    .outcome = memory_outcome,
     .fetch_messages = memory_fetch_messages,
     .fetch_work = memory_fetch_work,
     .fetch_deadlines = memory_fetch_deadlines,

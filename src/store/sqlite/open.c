@@ -28,6 +28,7 @@ static const pawl_store_ops ops = {
     .caps = sqlite_caps,
     .take = sqlite_take,
     .commit = sqlite_commit,
+    .outcome = sqlite_outcome,
     .fetch_messages = sqlite_fetch_messages,
     .fetch_work = sqlite_fetch_work,
     .fetch_deadlines = sqlite_fetch_deadlines,

@@ -391,6 +391,8 @@ bool sqlite_damage_event(pawl_store *s, uint64_t rid);
 pawl_status sqlite_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
 pawl_status sqlite_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                           int64_t now_ms, pawl_error *reterr);
+pawl_status sqlite_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                           int64_t now_ms, bool *retcommitted, pawl_error *reterr);
 pawl_status sqlite_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
                                   pawl_message_list *ret, pawl_error *reterr);
 pawl_status sqlite_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names,

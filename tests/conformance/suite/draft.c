@@ -19,7 +19,7 @@ static void *grow(struct probe *t, void *items, size_t count, size_t size)
     (d->array = grow(d->t, d->array, d->round.count, sizeof(*d->array)),                           \
      &d->array[d->round.count++])
 
-static pawl_round finished(const struct draft *d)
+pawl_round draft_round(const struct draft *d)
 {
     pawl_round round = d->round;
     round.events = d->events;
@@ -210,7 +210,7 @@ pawl_status commit_all(struct probe *t, struct draft **drafts, size_t count)
     pawl_round *rounds = pawl_mem_alloc(t->mem, count * sizeof(*rounds));
     pawl_error err = {0};
     for (size_t i = 0; i < count; i++)
-        rounds[i] = finished(drafts[i]);
+        rounds[i] = draft_round(drafts[i]);
     pawl_fence before = t->fence;
     pawl_status status = t->store->ops->commit(t->store, &t->fence, rounds, count, t->now, &err);
     CHECK_NUMBER(t->fence.next_id, before.next_id);

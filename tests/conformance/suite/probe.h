@@ -124,6 +124,8 @@ void draft_update_work(struct draft *d, pawl_work_update u);
 void draft_quarantine(struct draft *d, uint64_t id, const char *reason);
 void draft_key(struct draft *d, const char *key);
 
+/* The round as a store gets it. */
+pawl_round draft_round(const struct draft *d);
 /* The commit's status, or the round's result when the commit was OK. */
 pawl_status commit(struct draft *d);
 /* Several rounds in one commit; results are in draft->round.result. */
