@@ -37,24 +37,35 @@ static void write_lease(struct call *c, pawl_json *w, const pawl_lease *l)
     pawl_json_end(w);
 }
 
+typedef void write_fn(struct call *c, pawl_json *w, const pawl_worker_reply *reply);
+
 /* On the engine thread; the call is ours until call_done(). */
-static void polled(void *arg, const pawl_worker_reply *reply)
+static void replied(struct call *c, const pawl_worker_reply *reply, write_fn *write_members)
 {
-    struct call *c = arg;
     if (reply->status != PAWL_OK) {
         answer_failure(c, &reply->error);
     } else {
         pawl_json *w = pawl_json_new(c->mem);
         pawl_json_object(w);
-        pawl_json_key(w, "items");
-        pawl_json_array(w);
-        for (size_t i = 0; i < reply->count; i++)
-            write_lease(c, w, &reply->leases[i]);
-        pawl_json_end(w);
+        write_members(c, w, reply);
         pawl_json_end(w);
         answer_json(c, 200, w);
     }
     call_done(c);
+}
+
+static void write_polled(struct call *c, pawl_json *w, const pawl_worker_reply *reply)
+{
+    pawl_json_key(w, "items");
+    pawl_json_array(w);
+    for (size_t i = 0; i < reply->count; i++)
+        write_lease(c, w, &reply->leases[i]);
+    pawl_json_end(w);
+}
+
+static void polled(void *arg, const pawl_worker_reply *reply)
+{
+    replied(arg, reply, write_polled);
 }
 
 /* An array of texts, absent when `optional`; false after having answered 400. */
@@ -139,26 +150,21 @@ void handle_fail(struct call *c)
     call_submit(c, &q, recorded);
 }
 
+static void write_changed(struct call *c, pawl_json *w, const pawl_worker_reply *reply)
+{
+    if (c->route->handle == handle_beat) {
+        pawl_json_key(w, "cancelled");
+        pawl_json_truth(w, reply->cancelled);
+        render_number(w, "locked_until", reply->locked_until_ms);
+    } else {
+        pawl_json_key(w, "abandoned");
+        pawl_json_truth(w, true);
+    }
+}
+
 static void changed(void *arg, const pawl_worker_reply *reply)
 {
-    struct call *c = arg;
-    if (reply->status != PAWL_OK) {
-        answer_failure(c, &reply->error);
-    } else {
-        pawl_json *w = pawl_json_new(c->mem);
-        pawl_json_object(w);
-        if (c->route->handle == handle_beat) {
-            pawl_json_key(w, "cancelled");
-            pawl_json_truth(w, reply->cancelled);
-            render_number(w, "locked_until", reply->locked_until_ms);
-        } else {
-            pawl_json_key(w, "abandoned");
-            pawl_json_truth(w, true);
-        }
-        pawl_json_end(w);
-        answer_json(c, 200, w);
-    }
-    call_done(c);
+    replied(arg, reply, write_changed);
 }
 
 void handle_beat(struct call *c)

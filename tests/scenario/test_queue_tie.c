@@ -399,6 +399,14 @@ QUEUE_SCENARIO(waiting_pops_hold_no_worker)
 
 /* ---- Bound queues ------------------------------------------------------------------- */
 
+static void bind_orders(struct scene *s, const char *orchestration)
+{
+    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
+                                             .orchestration = orchestration))
+                  ->status,
+              PAWL_OK);
+}
+
 static pawl_result order(pawl_ctx *ctx, pawl_str input)
 {
     return pawl_done_str(ctx, pawl_call(ctx, "Echo", input).value);
@@ -408,10 +416,7 @@ QUEUE_SCENARIO(each_message_of_a_bound_queue_starts_an_instance)
 {
     scene_flow(s, "Order", order);
     q_push(s, "orders", "before", 0);
-    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
-                                             .orchestration = "Order"))
-                  ->status,
-              PAWL_OK);
+    bind_orders(s, "Order");
     uint64_t id = 0;
     pawl_queue_item item = {
         .data = {"after", 5}
@@ -435,10 +440,7 @@ QUEUE_SCENARIO(each_message_of_a_bound_queue_starts_an_instance)
 static void bound_with_death(struct scene *s, enum fault_kind when)
 {
     scene_flow(s, "Order", order);
-    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
-                                             .orchestration = "Order"))
-                  ->status,
-              PAWL_OK);
+    bind_orders(s, "Order");
     uint64_t want = 0;
     for (int n = 0; n < 6; n++) {
         pawl_queue_item item = {
@@ -480,10 +482,7 @@ QUEUE_SCENARIO(a_bound_queue_starts_thousands_in_order)
     scene_flow(s, "Order", order);
     expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = "orders"))->status,
               PAWL_OK);
-    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
-                                             .orchestration = "Order"))
-                  ->status,
-              PAWL_OK);
+    bind_orders(s, "Order");
     pawl_queue_item *items = pawl_mem_alloc(s->mem, 1000 * sizeof(*items));
     for (int i = 0; i < 1000; i++)
         items[i] = (pawl_queue_item){.data = pawl_mem_printf(s->mem, "%d", i)};
@@ -502,14 +501,6 @@ QUEUE_SCENARIO(a_bound_queue_starts_thousands_in_order)
 }
 
 /* ---- The ids of what bound queues start ------------------------------------------------- */
-
-static void bind_orders(struct scene *s, const char *orchestration)
-{
-    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
-                                             .orchestration = orchestration))
-                  ->status,
-              PAWL_OK);
-}
 
 static const char *id_of(struct scene *s, uint64_t message)
 {
@@ -703,10 +694,7 @@ QUEUE_SCENARIO(large_messages_of_a_bound_queue_stop_nobody)
     scene_flow(s, "Order", measure);
     expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = "orders"))->status,
               PAWL_OK);
-    expect_is(queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = "orders",
-                                             .orchestration = "Order"))
-                  ->status,
-              PAWL_OK);
+    bind_orders(s, "Order");
     char *text = pawl_mem_alloc(s->mem, 200000);
     memset(text, '7', 200000);
     pawl_queue_item items[60];

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +157,18 @@ struct run_totals run_all(struct run *run, run_story_fn *fn)
         run->seed++;
     } while (run->seconds && !run_is_over(run));
     return sum;
+}
+
+void run_fail(const char *program, const char *where, struct run_totals *sum, const char *format,
+              ...)
+{
+    va_list args;
+    va_start(args, format);
+    printf("FAIL %s.%s: ", program, where);
+    vprintf(format, args);
+    printf("\n");
+    va_end(args);
+    sum->failed++;
 }
 
 int run_end(const struct run *run, const char *program, const char *what,

@@ -42,6 +42,9 @@ struct run_totals run_in_process(const struct run *run, const struct story *stor
                                  run_story_fn *fn);
 /* All of them; the first is told with the opening of an empty disk. */
 struct run_totals run_all(struct run *run, run_story_fn *fn);
+/* Print a failure of `program` at `where`, and count it. */
+__attribute__((format(printf, 4, 5))) void
+run_fail(const char *program, const char *where, struct run_totals *sum, const char *format, ...);
 /* Print and write the sums; the exit status. */
 int run_end(const struct run *run, const char *program, const char *what,
             const struct run_totals *sum);

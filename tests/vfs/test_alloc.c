@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,18 +55,7 @@ static struct {
     char where[160];
 } t;
 
-static void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void fail(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    printf("FAIL alloc.%s: ", t.where);
-    vprintf(format, args);
-    printf("\n");
-    va_end(args);
-    t.totals.failed++;
-}
+#define fail(...) run_fail("alloc", t.where, &t.totals, __VA_ARGS__)
 
 /* ---- malloc -------------------------------------------------------------------------- */
 

@@ -15,7 +15,6 @@
 #include "run.h"
 #include "world.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,18 +59,7 @@ static const struct {
     {DISK_SYNC_DIR, DISK_IO_ERROR  },
 };
 
-static void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void fail(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    printf("FAIL errors.%s: ", t.where);
-    vprintf(format, args);
-    printf("\n");
-    va_end(args);
-    t.totals.failed++;
-}
+#define fail(...) run_fail("errors", t.where, &t.totals, __VA_ARGS__)
 
 /* ---- In the child ------------------------------------------------------------------- */
 

@@ -24,7 +24,6 @@
 #include "run.h"
 #include "world.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,18 +61,7 @@ static struct {
 
 /* ---- In the parent ------------------------------------------------------------------- */
 
-static void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void fail(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    printf("FAIL power.%s: ", t.where);
-    vprintf(format, args);
-    printf("\n");
-    va_end(args);
-    t.totals.failed++;
-}
+#define fail(...) run_fail("power", t.where, &t.totals, __VA_ARGS__)
 
 static void on_point(const char *name)
 {

@@ -166,18 +166,17 @@ pawl_status pawl_queue_browse_messages(pawl_client *c, const char *queue,
                                        const pawl_queue_browse *query, pawl_mem *mem,
                                        pawl_queue_messages *ret, pawl_error *reterr)
 {
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
-    struct browsing b = {.c = c, .mem = mem, .ops = queue_ops_of(c, queue ? queue : "", err)};
-    if (!b.ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
-        return err->status;
+    struct queue_reading r;
+    if (!queue_reading_begin(&r, c, queue ? queue : "", mem, ret, reterr))
+        return r.err->status;
+    struct browsing b = {.c = c, .mem = mem, .ops = r.ops};
     pawl_queue_browse room;
-    b.query = OPTIONS_OF(&room, query, "pawl_queue_browse", err);
-    if (!b.query || !begin(&b, err))
-        return err->status;
-    pawl_status rc = b.ops->find_queue(c->rt->store, pawl_s(queue), mem, &b.row, err);
+    b.query = OPTIONS_OF(&room, query, "pawl_queue_browse", r.err);
+    if (!b.query || !begin(&b, r.err))
+        return r.err->status;
+    pawl_status rc = b.ops->find_queue(c->rt->store, pawl_s(queue), mem, &b.row, r.err);
     if (rc == PAWL_OK)
-        rc = browse(&b, err);
+        rc = browse(&b, r.err);
     if (rc != PAWL_OK)
         return rc;
     *ret = (pawl_queue_messages){.items = b.items, .count = b.count, .next = b.more};
@@ -189,20 +188,18 @@ pawl_status pawl_queue_browse_messages(pawl_client *c, const char *queue,
 pawl_status pawl_queue_get_message(pawl_client *c, const char *queue, uint64_t id, pawl_mem *mem,
                                    pawl_queue_message *ret, pawl_error *reterr)
 {
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = queue_ops_of(c, queue ? queue : "", err);
-    if (!ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
-        return err->status;
+    struct queue_reading r;
+    if (!queue_reading_begin(&r, c, queue ? queue : "", mem, ret, reterr))
+        return r.err->status;
     pawl_queue_row row;
     pawl_entry_list list = {0};
-    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
+    pawl_status rc = r.ops->find_queue(r.store, pawl_s(queue), mem, &row, r.err);
     if (rc == PAWL_OK)
-        rc = ops->read_entries(c->rt->store, &id, 1, false, mem, &list, err);
+        rc = r.ops->read_entries(r.store, &id, 1, false, mem, &list, r.err);
     if (rc != PAWL_OK)
         return rc;
     if (!list.count || list.items[0].qid != row.qid) {
-        error_set(err, PAWL_NOT_FOUND, "there is no message %llu in queue '%s'",
+        error_set(r.err, PAWL_NOT_FOUND, "there is no message %llu in queue '%s'",
                   (unsigned long long)id, queue);
         return PAWL_NOT_FOUND;
     }

@@ -16,12 +16,17 @@
 #define LEVELS_MAX  1000
 #define LOCKS_SHOWN 1000
 
-const pawl_queue_ops *queue_ops_of(pawl_client *c, const char *queue, pawl_error *err)
+bool queue_reading_begin(struct queue_reading *r, pawl_client *c, const char *queue,
+                         const pawl_mem *mem, const void *ret, pawl_error *reterr)
 {
-    if (!gate_pass(c, GATE_QUEUE_READS, err) ||
-        (queue && !check_queue_name("queue name", pawl_s(queue), err)))
-        return NULL;
-    return c->rt->store->ops->queues;
+    *r = (struct queue_reading){0};
+    r->err = reterr ? reterr : &r->local;
+    if (!gate_pass(c, GATE_QUEUE_READS, r->err) ||
+        (queue && !check_queue_name("queue name", pawl_s(queue), r->err)))
+        return false;
+    r->store = c->rt->store;
+    r->ops = r->store->ops->queues;
+    return IS_THERE(mem && ret, "memory and room for the answer", r->err);
 }
 
 static pawl_queue_stats describe(const pawl_queue_row *row, pawl_mem *mem)
@@ -51,24 +56,24 @@ static pawl_queue_stats describe(const pawl_queue_row *row, pawl_mem *mem)
 }
 
 /* One look-up in the index of ready entries, behind those that are locked. */
-static pawl_status add_oldest(pawl_store *s, const pawl_queue_ops *ops, uint64_t qid, pawl_mem *mem,
-                              pawl_queue_stats *ret, pawl_error *err)
+static pawl_status add_oldest(struct queue_reading *r, uint64_t qid, pawl_mem *mem,
+                              pawl_queue_stats *ret)
 {
     pawl_entry_list first;
     pawl_entry_query query = {.qid = qid, .order = PAWL_ENTRIES_READY, .limit = 1, .heads = true};
-    pawl_status rc = ops->query_entries(s, &query, mem, &first, err);
+    pawl_status rc = r->ops->query_entries(r->store, &query, mem, &first, r->err);
     if (rc == PAWL_OK)
         ret->oldest_ms = first.count ? first.items[0].enqueued_ms : 0;
     return rc;
 }
 
-static pawl_status add_levels(pawl_store *s, const pawl_queue_ops *ops, uint64_t qid, pawl_mem *mem,
-                              pawl_queue_stats *ret, pawl_error *err)
+static pawl_status add_levels(struct queue_reading *r, uint64_t qid, pawl_mem *mem,
+                              pawl_queue_stats *ret)
 {
     pawl_level_list list;
-    pawl_status rc = ops->levels(s, qid, LEVELS_MAX, mem, &list, err);
+    pawl_status rc = r->ops->levels(r->store, qid, LEVELS_MAX, mem, &list, r->err);
     if (rc == PAWL_OK)
-        rc = add_oldest(s, ops, qid, mem, ret, err);
+        rc = add_oldest(r, qid, mem, ret);
     if (rc != PAWL_OK)
         return rc;
     pawl_queue_level *levels = arena_array(mem, pawl_queue_level, list.count + 1);
@@ -82,30 +87,26 @@ static pawl_status add_levels(pawl_store *s, const pawl_queue_ops *ops, uint64_t
 pawl_status pawl_queue_get_stats(pawl_client *c, const char *queue, pawl_mem *mem,
                                  pawl_queue_stats *ret, pawl_error *reterr)
 {
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = queue_ops_of(c, queue ? queue : "", err);
-    if (!ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
-        return err->status;
+    struct queue_reading r;
+    if (!queue_reading_begin(&r, c, queue ? queue : "", mem, ret, reterr))
+        return r.err->status;
     pawl_queue_row row;
-    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
+    pawl_status rc = r.ops->find_queue(r.store, pawl_s(queue), mem, &row, r.err);
     if (rc != PAWL_OK)
         return rc;
     *ret = describe(&row, mem);
     ret->warning = queue_bound_warning(c->rt, &ret->config, mem);
-    return add_levels(c->rt->store, ops, row.qid, mem, ret, err);
+    return add_levels(&r, row.qid, mem, ret);
 }
 
 pawl_status pawl_queue_get_config(pawl_client *c, const char *queue, pawl_mem *mem,
                                   pawl_queue_config *ret, pawl_error *reterr)
 {
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = queue_ops_of(c, queue ? queue : "", err);
-    if (!ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
-        return err->status;
+    struct queue_reading r;
+    if (!queue_reading_begin(&r, c, queue ? queue : "", mem, ret, reterr))
+        return r.err->status;
     pawl_queue_row row;
-    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
+    pawl_status rc = r.ops->find_queue(r.store, pawl_s(queue), mem, &row, r.err);
     if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
         return rc;
     *ret = rc == PAWL_OK ? queue_config_read(row.config, mem) : pawl_queue_config_default();
@@ -120,22 +121,20 @@ uint32_t queue_page_size(uint32_t limit)
 pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const char *after, uint32_t limit,
                             pawl_mem *mem, pawl_queue_page *ret, pawl_error *reterr)
 {
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = queue_ops_of(c, NULL, err);
-    if (!ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
-        return err->status;
+    struct queue_reading r;
+    if (!queue_reading_begin(&r, c, NULL, mem, ret, reterr))
+        return r.err->status;
     pawl_queue_row_list list;
     limit = queue_page_size(limit);
     pawl_status rc =
-        ops->list_queues(c->rt->store, pawl_s(prefix), pawl_s(after), limit + 1, mem, &list, err);
+        r.ops->list_queues(r.store, pawl_s(prefix), pawl_s(after), limit + 1, mem, &list, r.err);
     if (rc != PAWL_OK)
         return rc;
     size_t count = list.count > limit ? limit : list.count;
     pawl_queue_stats *items = arena_array(mem, pawl_queue_stats, count + 1);
     for (size_t i = 0; i < count && rc == PAWL_OK; i++) {
         items[i] = describe(&list.items[i], mem);
-        rc = add_oldest(c->rt->store, ops, list.items[i].qid, mem, &items[i], err);
+        rc = add_oldest(&r, list.items[i].qid, mem, &items[i]);
     }
     if (rc != PAWL_OK)
         return rc;
@@ -156,16 +155,14 @@ static pawl_str mask(pawl_str id, pawl_mem *mem)
 pawl_status pawl_queue_get_locks(pawl_client *c, const char *queue, pawl_mem *mem,
                                  pawl_queue_locks *ret, pawl_error *reterr)
 {
-    pawl_error local = {0};
-    pawl_error *err = reterr ? reterr : &local;
-    const pawl_queue_ops *ops = queue_ops_of(c, queue ? queue : "", err);
-    if (!ops || !IS_THERE(mem && ret, "memory and room for the answer", err))
-        return err->status;
+    struct queue_reading r;
+    if (!queue_reading_begin(&r, c, queue ? queue : "", mem, ret, reterr))
+        return r.err->status;
     pawl_queue_row row;
     pawl_lock_list list = {0};
-    pawl_status rc = ops->find_queue(c->rt->store, pawl_s(queue), mem, &row, err);
+    pawl_status rc = r.ops->find_queue(r.store, pawl_s(queue), mem, &row, r.err);
     if (rc == PAWL_OK)
-        rc = ops->read_locks(c->rt->store, row.qid, LOCKS_SHOWN, mem, &list, err);
+        rc = r.ops->read_locks(r.store, row.qid, LOCKS_SHOWN, mem, &list, r.err);
     if (rc != PAWL_OK)
         return rc;
     pawl_queue_lock_info *items = arena_array(mem, pawl_queue_lock_info, list.count + 1);

@@ -5,8 +5,17 @@
 
 #include "runtime/core/runtime.h"
 
-/* The operations of the store, or NULL and why not; `queue` may be NULL. */
-const pawl_queue_ops *queue_ops_of(pawl_client *c, const char *queue, pawl_error *err);
+/* One reading call: the operations of its store, and where its error goes. */
+struct queue_reading {
+    pawl_store *store;
+    const pawl_queue_ops *ops;
+    pawl_error *err, local; /* `local` when the caller gave none */
+};
+
+/* Check the arguments of a reading call; `queue` may be NULL, and must be a name otherwise.
+ * False: r->err says why not. */
+bool queue_reading_begin(struct queue_reading *r, pawl_client *c, const char *queue,
+                         const pawl_mem *mem, const void *ret, pawl_error *reterr);
 uint32_t queue_page_size(uint32_t limit);
 
 #endif
