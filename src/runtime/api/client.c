@@ -120,12 +120,12 @@ pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl
     if (!gate_pass(c, GATE_WRITES, err) || !IS_THERE(request, "a request", err) ||
         !(q = OPTIONS_OF(&room, request, "pawl_request", err)) || !check_request(c->rt, q, err))
         return err->status;
-    struct request *req = request_create(q, fn, arg);
-    if (!req)
+    struct letter *call = letter_of_request(q, fn, arg);
+    if (!call)
         return gate_no_memory(err);
-    pawl_status rc = gate_post(c, &req->item, err);
+    pawl_status rc = gate_post(c, &call->item, err);
     if (rc != PAWL_OK)
-        free(req);
+        free(call);
     return rc;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/core/letter.c -- see letter.h.  [engine], except request_create. */
+/* runtime/core/letter.c -- see letter.h.  [engine], except letter_of_request(). */
 #include "runtime/core/letter.h"
 
 #include "base/limits.h"
 #include "base/pack.h"
+#include "base/rand.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/owed.h"
 
@@ -18,7 +19,8 @@ struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str ins
     struct letter *l = malloc(sizeof(*l) + bytes);
     if (!l)
         return NULL;
-    memset(l, 0, sizeof(*l));
+    /* Nobody asked: its place as a call is not looked at. */
+    memset(&l->next, 0, offsetof(struct letter, ask) - offsetof(struct letter, next));
     char *at = (char *)(l + 1);
     l->mail = *mail;
     l->mail.name = pack_str(&at, mail->name);
@@ -28,6 +30,12 @@ struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str ins
     l->key = pack_str(&at, key);
     l->uid = uid;
     return l;
+}
+
+static void end(struct letter *l)
+{
+    free(l->attrs);
+    free(l);
 }
 
 struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
@@ -58,11 +66,11 @@ void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const c
         map_remove(&rt->letters.inflight, l->mail.id);
     if (l->mail.kind == PAWL_MSG_START && !l->uid)
         coming_gone(rt, l);
-    if (l->request && status == PAWL_OK)
-        request_answer(l->request, &(pawl_reply){.status = PAWL_OK});
-    else if (l->request)
-        request_refuse(l->request, status, "%s", text);
-    free(l);
+    if (l->asked && status == PAWL_OK)
+        letter_answer(l, &(pawl_reply){.status = PAWL_OK});
+    else if (l->asked)
+        letter_refuse(l, status, "%s", text);
+    end(l);
 }
 
 void letter_todo(pawl_runtime *rt, struct letter *l)
@@ -120,49 +128,133 @@ struct letter *letter_next(pawl_runtime *rt)
     return l;
 }
 
-static size_t length(const char *text)
+/* ---- Clients' calls --------------------------------------------------------------- */
+
+#define VERSION_ATTRS "{\"version\":\"%s\"}"
+#define ID_BYTES      37 /* of an id that the engine makes up */
+
+/* The calls that are messages. */
+static const struct {
+    int kind;
+    const char *reason; /* it carries a reason, this if none is given; NULL: data */
+} messages[] = {
+    [PAWL_OP_START] = {PAWL_MSG_START,           NULL                   },
+    [PAWL_OP_RAISE] = {PAWL_MSG_EXTERNAL_RAISED, NULL                   },
+    [PAWL_OP_CANCEL] = {PAWL_MSG_CANCEL,          "cancelled by request" },
+    [PAWL_OP_TERMINATE] = {PAWL_MSG_TERMINATE,       "terminated by request"},
+    [PAWL_OP_SUSPEND] = {PAWL_MSG_SUSPEND,         ""                     },
+    [PAWL_OP_RESUME] = {PAWL_MSG_RESUME,          ""                     },
+};
+
+static int kind_of(pawl_op op)
 {
-    return text ? strlen(text) + 1 : 0;
+    return (size_t)op < COUNT_OF(messages) ? messages[op].kind : 0;
 }
 
-struct request *request_create(const pawl_request *args, pawl_reply_fn *fn, void *arg)
+static pawl_str data_of(const pawl_request *q)
 {
-    size_t bytes = length(args->instance) + length(args->name) + length(args->version) +
-                   length(args->reason) + length(args->idempotency_key) + args->data.len + 1;
-    struct request *req = malloc(sizeof(*req) + bytes);
-    if (!req)
+    const char *reason = kind_of(q->op) ? messages[q->op].reason : NULL;
+    return !reason ? q->data : pawl_s(q->reason ? q->reason : reason);
+}
+
+static pawl_str pack_version(char **at, const char *version)
+{
+    if (!version)
+        return (pawl_str){0};
+    pawl_str attrs = {*at, (size_t)sprintf(*at, VERSION_ATTRS, version)};
+    *at += attrs.len + 1;
+    return attrs;
+}
+
+struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void *arg)
+{
+    pawl_str instance = pawl_s(q->instance), name = pawl_s(q->name), data = data_of(q);
+    pawl_str key = pawl_s(q->idempotency_key);
+    size_t version = q->version ? strlen(q->version) + sizeof(VERSION_ATTRS) : 0;
+    struct letter *l =
+        malloc(sizeof(*l) + instance.len + name.len + data.len + key.len + 4 + version + ID_BYTES);
+    if (!l)
         return NULL;
-    memset(req, 0, sizeof(*req));
-    req->item.kind = ITEM_REQUEST;
-    req->args = *args;
-    req->fn = fn;
-    req->arg = arg;
-    char *at = req->text;
-    req->args.instance = pack_text(&at, args->instance);
-    req->args.name = pack_text(&at, args->name);
-    req->args.version = pack_text(&at, args->version);
-    req->args.reason = pack_text(&at, args->reason);
-    req->args.idempotency_key = pack_text(&at, args->idempotency_key);
-    req->args.data = pack_str(&at, args->data);
-    return req;
+    char *at = (char *)(l + 1);
+    *l = (struct letter){
+        .item.kind = ITEM_REQUEST,
+        .mail = {.kind = kind_of(q->op), .execution = q->op == PAWL_OP_START},
+        .asked = true,
+        .ask = { .op = q->op,
+                 .await_start = q->await_start,
+                 .force = q->force,
+                 .failed = q->failed,
+                 .final = q->final,
+                 .limit = q->limit,
+                 .before_ms = q->before_ms,
+                 .fn = fn,
+                 .arg = arg}
+    };
+    l->mail.name = pack_str(&at, name);
+    l->mail.data = pack_str(&at, data);
+    l->mail.attrs = pack_version(&at, q->version);
+    l->key = pack_str(&at, key);
+    l->instance = pack_str(&at, instance); /* last: behind it is room for one that is made up */
+    return l;
 }
 
-void request_answer(struct request *req, const pawl_reply *reply)
+void letter_name(struct letter *l, int64_t now_ms, const uint8_t bits[10])
 {
-    owed_done(&req->item);
-    if (req->fn)
-        req->fn(req->arg, reply);
-    free(req);
+    assert_that(l->ask.op == PAWL_OP_START && !l->instance.len);
+    char *room = (char *)(l + 1) + (l->instance.ptr - (const char *)(l + 1));
+    uuid7_format(room, now_ms, bits);
+    l->instance.len = ID_BYTES - 1;
 }
 
-void request_refuse(struct request *req, pawl_status status, const char *format, ...)
+void letter_completes(struct letter *l, const struct mail *mail, uint64_t uid)
+{
+    assert_that(!letter_is_mail(l) && mail->data.ptr == l->mail.data.ptr);
+    l->mail = *mail;
+    l->uid = uid;
+    if (!mail->attrs.len)
+        return;
+    l->attrs = malloc(mail->attrs.len + 1);
+    need_memory(l->attrs);
+    l->mail.attrs = pack_str(&(char *){l->attrs}, mail->attrs);
+}
+
+void letter_answer(struct letter *l, const pawl_reply *reply)
+{
+    assert_that(l->asked);
+    l->asked = false;
+    owed_done(&l->item);
+    if (l->ask.fn)
+        l->ask.fn(l->ask.arg, reply);
+}
+
+static void refuse(struct letter *l, pawl_status status, const char *format, va_list args)
 {
     pawl_reply reply = {.status = status, .error.status = status};
+    (void)vsnprintf(reply.error.text, sizeof(reply.error.text), format, args);
+    letter_answer(l, &reply);
+}
+
+void letter_refuse(struct letter *l, pawl_status status, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(reply.error.text, sizeof(reply.error.text), format, args);
+    refuse(l, status, format, args);
     va_end(args);
-    request_answer(req, &reply);
+}
+
+void request_answer(struct letter *call, const pawl_reply *reply)
+{
+    letter_answer(call, reply);
+    end(call);
+}
+
+void request_refuse(struct letter *call, pawl_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    refuse(call, status, format, args);
+    va_end(args);
+    end(call);
 }
 
 void letter_open(pawl_runtime *rt)

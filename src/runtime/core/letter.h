@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/letter.h -- messages and client requests in memory.
+ * runtime/core/letter.h -- messages in memory, and clients' calls.
  *
- * A letter lives from its arrival (completion, request, fetched row) until the
- * commit that consumes it.  Stored letters are in rt->letters.inflight under their row
+ * A letter lives from its arrival (completion, client's call, fetched row) until the
+ * commit that consumes it.  A call is copied once, by the thread that makes it: what the engine
+ * delivers, stages and answers is that copy.  Stored letters are in rt->letters.inflight under their row
  * id while they live, so the same row is never in memory twice.
  */
 #ifndef PAWL_RUNTIME_LETTER_H
@@ -19,7 +20,21 @@ struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str ins
                              pawl_str key);
 /* From a message row; NULL when it is in memory already. */
 struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row);
-/* Forget it; a request still attached is answered with `status`. */
+/* A client's call; any thread.  NULL when out of memory. */
+struct letter *letter_of_request(const pawl_request *args, pawl_reply_fn *fn, void *arg);
+/* A start whose client leaves its id to us: one of this time and these random bits. */
+void letter_name(struct letter *l, int64_t now_ms, const uint8_t bits[10]);
+/* A result by token is the completion of its work row: it gets the address, the kind and what the
+ * completion says of the call; its data stays where it is. */
+void letter_completes(struct letter *l, const struct mail *mail, uint64_t uid);
+/* Call back.  The letter stays. */
+void letter_answer(struct letter *l, const pawl_reply *reply);
+void letter_refuse(struct letter *l, pawl_status status, const char *format, ...) PAWL_PRINTF(3, 4);
+/* A call that no row stands for ends: call back and free. */
+void request_answer(struct letter *call, const pawl_reply *reply);
+void request_refuse(struct letter *call, pawl_status status, const char *format, ...)
+    PAWL_PRINTF(3, 4);
+/* Forget it; a client that waits is answered with `status`. */
 void letter_drop(pawl_runtime *rt, struct letter *l, pawl_status status, const char *text);
 
 /* Put at the end of what is to be delivered, or of what waits for the next group. */
@@ -31,14 +46,20 @@ void letter_back(pawl_runtime *rt, struct letter *list);
 bool letter_has_work(const pawl_runtime *rt, uint64_t work_id);
 struct letter *letter_next(pawl_runtime *rt); /* NULL: none */
 
-/* A copy of the caller's request; NULL when out of memory. */
-struct request *request_create(const pawl_request *args, pawl_reply_fn *fn, void *arg);
-/* Call back and free. */
-void request_answer(struct request *req, const pawl_reply *reply);
-void request_refuse(struct request *req, pawl_status status, const char *format, ...)
-    PAWL_PRINTF(3, 4);
 void letter_open(pawl_runtime *rt);
 void letter_close(pawl_runtime *rt);
+
+/* The client's call that this item is. */
+static inline struct letter *letter_of_item(struct item *item)
+{
+    return (struct letter *)(void *)item;
+}
+
+/* Is it for an instance or a queue?  Otherwise it is a call that the engine acts on. */
+static inline bool letter_is_mail(const struct letter *l)
+{
+    return l->mail.kind != 0;
+}
 
 /* The letters to deliver, in order, and how many. */
 static inline struct letter *letter_first(const pawl_runtime *rt)

@@ -38,6 +38,7 @@ struct stage *stage_of(pawl_runtime *rt, struct resident *r)
 
 struct letter *stage_abort(pawl_runtime *rt, struct stage *s)
 {
+    assert_that(!s->call); /* what a call staged is not shared (retry unpiles, the rest is bare) */
     struct stage **at = &rt->staging.first;
     while (*at != s)
         at = &(*at)->next;
@@ -63,12 +64,10 @@ void stage_take(struct stage *s, struct letter *l)
     s->letters_end = &l->next;
 }
 
-void stage_answer(struct stage *s, struct request *req)
+void stage_answer(struct stage *s, struct letter *call)
 {
-    struct letter *l = letter_create(&(struct mail){0}, 0, (pawl_str){0}, (pawl_str){0});
-    need_memory(l);
-    l->request = req;
-    stage_take(s, l);
+    assert_that(!s->call && !letter_is_mail(call));
+    s->call = call;
 }
 
 /* A row inserted by this very round is simply not inserted. */

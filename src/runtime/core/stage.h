@@ -23,8 +23,8 @@ struct letter *stage_abort(pawl_runtime *rt, struct stage *s);
 void stage_row_changed(struct stage *s);
 /* Remember a consumed letter. */
 void stage_take(struct stage *s, struct letter *l);
-/* Answer a request when this stage commits. */
-void stage_answer(struct stage *s, struct request *req);
+/* Answer a call when this stage commits; one call a stage. */
+void stage_answer(struct stage *s, struct letter *call);
 /* The row of message `id` goes with this round (or was never inserted). */
 void stage_drop_message(pawl_runtime *rt, struct stage *s, uint64_t id);
 /* Keep a letter as a row: in the mailbox, or waiting until it can be delivered. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/travel.h -- what travels through a runtime: requests, letters, jobs, stages.
+ * runtime/core/travel.h -- what travels through a runtime: letters, jobs, stages.
  */
 #ifndef PAWL_RUNTIME_TRAVEL_H
 #define PAWL_RUNTIME_TRAVEL_H
@@ -33,30 +33,38 @@ struct item {
     enum item_kind kind;
 };
 
-/* A client's writing call on its way; freed after its answer. */
-struct request {
-    struct item item;
-    pawl_request args; /* strings point into `text` */
+/* What a client's call asks for, beside its mail, and who is told. */
+struct ask {
+    pawl_op op;
+    bool await_start, force, failed, final; /* as in pawl_request */
+    uint32_t limit;
+    int64_t before_ms;
     pawl_reply_fn *fn;
     void *arg;
-    uint32_t tries; /* commits it was part of that were refused */
-    char text[];
 };
 
-/* A message in memory.  One allocation: the strings follow the struct. */
+/* A message in memory, or a client's call.  One allocation: the strings follow the struct.
+ *
+ * A client's call is a letter from the caller's thread on.  One that goes to an instance (start,
+ * raise, cancel …) is delivered like any other; one that does not (retry, remove, prune, a result
+ * by token) has no kind, and the engine acts on it (request.h).  `asked` says that its client waits
+ * for an answer; the item is its place in the inbox and among the calls that are owed one. */
 struct letter {
+    struct item item; /* first; of calls */
     struct letter *next;
     struct mail mail;  /* id, kind, execution, ref, name, data, attrs */
     uint64_t uid;      /* 0: addressed by `instance` */
     pawl_str instance; /* when uid is 0 */
+    pawl_str key;      /* idempotency key of a raise */
     bool stored;       /* a message row exists (mail.id) */
+    bool duplicate;    /* a start that found its twin in this very group */
+    bool asked;        /* a client waits for the answer */
     uint64_t work_id;  /* fused completion: the work row it acks; 0: none */
     uint32_t attempt;  /* crashes blamed on the stored row */
     uint32_t tries;    /* commits it was part of that were refused; not 0: alone in its stage */
     int64_t created_ms;
-    struct request *request; /* to be answered when the letter is committed; owned */
-    pawl_str key;            /* idempotency key of a raise */
-    bool duplicate;          /* a start that found its twin in this very group */
+    char *attrs; /* mail.attrs, when they were made after the letter; owned */
+    struct ask ask;
 };
 
 /* ---- Activities ------------------------------------------------------------ */
@@ -179,6 +187,7 @@ struct stage {
     struct letter *letters, **letters_end; /* consumed, in order: go back when refused */
     struct job *job;                       /* its failed or pending attempt; owned */
     struct lease_call *lease;              /* a worker's call, answered with the commit; owned */
+    struct letter *call;                   /* a client's, without a kind: the same; owned */
     pawl_reply *reply;                     /* answer with these counts; NULL: plain */
     bool removed;                          /* REMOVE: evict without trace */
     bool ended;                            /* the instance is terminal with this round */

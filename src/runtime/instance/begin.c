@@ -47,22 +47,20 @@ static struct delivered answer_existing(pawl_runtime *rt, struct resident *r, st
     if (known != PAWL_OK && known != PAWL_EMPTY)
         return verdict_on(l, known == PAWL_CORRUPT ? VERDICT_DAMAGED : VERDICT_UNREAD);
     bool same = pawl_str_eq(row->orchestration, l->mail.name) && known == PAWL_OK;
-    struct request *req = l->request;
     if (same && r->stage) { /* its twin is in this very group: answered with it */
         l->duplicate = true;
         stage_take(r->stage, l);
         return verdict_done();
     }
-    l->request = NULL;
     if (same) {
         pawl_reply reply = {.status = PAWL_OK, .execution = row->execution};
         (void)snprintf(reply.instance, sizeof(reply.instance), "%.*s", PAWL_FMT(row->id));
-        request_answer(req, &reply);
+        letter_answer(l, &reply);
     } else {
-        request_refuse(req, PAWL_EXISTS,
-                       "instance '%.*s' exists already with another %s; choose another id",
-                       PAWL_FMT(row->id),
-                       pawl_str_eq(row->orchestration, l->mail.name) ? "input" : "orchestration");
+        letter_refuse(l, PAWL_EXISTS,
+                      "instance '%.*s' exists already with another %s; choose another id",
+                      PAWL_FMT(row->id),
+                      pawl_str_eq(row->orchestration, l->mail.name) ? "input" : "orchestration");
     }
     letter_drop(rt, l, PAWL_OK, "");
     return verdict_done();
@@ -197,7 +195,7 @@ static struct delivered begin_later(pawl_runtime *rt, struct resident *r, struct
 static struct delivered begin_without_code(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct stage *s = stage_of(rt, r);
-    if (!rt->opts.cancel_missing_version || l->request || !s->row.parent_uid)
+    if (!rt->opts.cancel_missing_version || l->asked || !s->row.parent_uid)
         return begin_later(rt, r, l, true);
     if (!adopt_mail(rt, r, s))
         return turn_again(rt, r, l);
@@ -353,7 +351,7 @@ static struct delivered begin_existing(pawl_runtime *rt, struct resident *r, str
         return begin_pending(rt, r, l);
     if (r->stage && r->stage->removed) /* the id is free after this commit */
         return verdict_on(l, VERDICT_LATER);
-    if (l->request)
+    if (l->asked)
         return answer_existing(rt, r, l);
     if (queue_sent(rt, l))
         return start_taken(rt, r, l);

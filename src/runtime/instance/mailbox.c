@@ -100,7 +100,7 @@ static bool execution_is_full(const pawl_runtime *rt, const execution *x, const 
 
 bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct letter *l)
 {
-    if (!l->request || l->stored || l->mail.kind != PAWL_MSG_EXTERNAL_RAISED)
+    if (!l->asked || l->stored || l->mail.kind != PAWL_MSG_EXTERNAL_RAISED)
         return false;
     if (x ? !execution_is_full(rt, x, l) : !rows_are_full(rt, uid, l))
         return false;

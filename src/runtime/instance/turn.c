@@ -146,13 +146,12 @@ static pawl_status is_to_start(pawl_runtime *rt, pawl_str instance)
 /* A letter whose instance does not exist. */
 static struct delivered to_nobody(pawl_runtime *rt, struct letter *l)
 {
-    if (l->request && !(l->request->args.op == PAWL_OP_RAISE && l->request->args.await_start)) {
+    if (l->asked && !(l->ask.op == PAWL_OP_RAISE && l->ask.await_start)) {
         if (l->work_id) /* a result that met the removal of its instance */
-            request_refuse(l->request, PAWL_LOST, "the instance of this work was removed");
+            letter_refuse(l, PAWL_LOST, "the instance of this work was removed");
         else
-            request_refuse(l->request, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
-                           PAWL_FMT(l->instance));
-        l->request = NULL;
+            letter_refuse(l, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
+                          PAWL_FMT(l->instance));
         letter_drop(rt, l, PAWL_OK, "");
         return verdict_done();
     }
@@ -191,19 +190,16 @@ static pawl_status seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
 /* A letter for an instance that has ended. */
 static struct delivered too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
-    pawl_status seen = l->request ? seen_key(rt, r, l->key) : PAWL_EMPTY;
+    pawl_status seen = l->asked ? seen_key(rt, r, l->key) : PAWL_EMPTY;
     if (seen != PAWL_OK && seen != PAWL_EMPTY && seen != PAWL_CORRUPT)
         return verdict_on(l, VERDICT_UNREAD);
     if (seen == PAWL_OK) { /* it was taken before the end: the first answer again */
         stage_take(stage_bare(rt), l);
         return verdict_done();
     }
-    if (l->request) { /* a result is told the same as when its work row is gone */
-        request_refuse(l->request, l->work_id ? PAWL_LOST : PAWL_CONFLICT,
-                       "instance '%.*s' is already %s", PAWL_FMT(r->row.id),
-                       pawl_state_name(resident_row(r)->state));
-        l->request = NULL;
-    }
+    if (l->asked) /* a result is told the same as when its work row is gone */
+        letter_refuse(l, l->work_id ? PAWL_LOST : PAWL_CONFLICT, "instance '%.*s' is already %s",
+                      PAWL_FMT(r->row.id), pawl_state_name(resident_row(r)->state));
     log_debug(&rt->log, "turn", "late message dropped", "instance=%.*s kind=%d",
               PAWL_FMT(r->row.id), l->mail.kind);
     if (l->stored || l->work_id)
@@ -370,7 +366,7 @@ static struct delivered run(pawl_runtime *rt, struct resident *r, struct letter 
         return keep(rt, r, l, turn_pile);
     if (parked) /* cancelled before its code ever ran */
         return turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_CANCELLED, l->mail.data);
-    if (letter_is_stored_first(rt) && l->request && !l->stored && !l->work_id)
+    if (letter_is_stored_first(rt) && l->asked && !l->stored && !l->work_id)
         return keep(rt, r, l, turn_store);
     struct engine_finding finding = {0};
     switch (load_execution(rt, r, &finding)) {

@@ -48,7 +48,7 @@
 
 /* ---- Committed ------------------------------------------------------------------ */
 
-static void answer(struct stage *s, struct letter *l)
+static void answer(const struct stage *s, struct letter *l)
 {
     pawl_reply reply = {.status = PAWL_OK};
     if (l->mail.kind == PAWL_MSG_START) {
@@ -57,17 +57,18 @@ static void answer(struct stage *s, struct letter *l)
         size_t most = sizeof(reply.instance) - 1, n = s->row.id.len;
         memcpy(reply.instance, s->row.id.ptr, n < most ? n : most);
     }
-    struct request *req = l->request;
-    l->request = NULL;
-    request_answer(req, s->reply ? s->reply : &reply);
+    letter_answer(l, &reply);
 }
 
 static void release_letters(pawl_runtime *rt, struct stage *s)
 {
+    if (s->call)
+        request_answer(s->call, s->reply ? s->reply : &(pawl_reply){.status = PAWL_OK});
+    s->call = NULL;
     while (s->letters) {
         struct letter *l = s->letters;
         s->letters = l->next;
-        if (l->request)
+        if (l->asked)
             answer(s, l);
         letter_drop(rt, l, PAWL_OK, "");
     }
@@ -265,17 +266,18 @@ static void back_all(pawl_runtime *rt, struct back *b)
     items_back(rt, b->items, b->items_end);
 }
 
-/* A request answered by its stage alone: act on it again from the beginning. */
-static void request_back(pawl_runtime *rt, struct letter *l, bool refused, struct back *b)
+/* A call that its stage answers: act on it again from the beginning. */
+static void call_back(struct stage *s, bool refused, struct back *b)
 {
-    struct request *req = l->request;
-    l->request = NULL;
-    letter_drop(rt, l, PAWL_OK, "");
-    req->tries += refused;
-    if (req->tries > TRIES_MAX)
-        request_refuse(req, PAWL_CONFLICT, "the store refused it again and again");
+    struct letter *call = s->call;
+    s->call = NULL;
+    if (!call)
+        return;
+    call->tries += refused;
+    if (call->tries > TRIES_MAX)
+        request_refuse(call, PAWL_CONFLICT, "the store refused it again and again");
     else
-        back_item(b, &req->item);
+        back_item(b, &call->item);
 }
 
 /* Changes of work rows: the attempt is decided again, or the row is free again. */
@@ -311,15 +313,14 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct ba
         back_item(b, item);
     }
     work_back(rt, s, b);
+    call_back(s, refused, b);
     while (s->letters) {
         struct letter *l = s->letters;
         s->letters = l->next;
         l->next = NULL;
         l->duplicate = false;
         l->tries += refused;
-        if (!l->mail.kind) {
-            request_back(rt, l, refused, b);
-        } else if (refused && is_decided(rt, l)) {
+        if (refused && is_decided(rt, l)) {
             letter_drop(rt, l, PAWL_LOST, "this result is no longer wanted");
         } else if (l->tries > TRIES_MAX) {
             log_error(&rt->log, "group", "message refused by the store again and again; put aside",
@@ -344,7 +345,7 @@ static void refuse_new_work(pawl_runtime *rt, const char *text)
     struct letter *keep = NULL, **end = &keep, *l;
     while ((l = letter_next(rt))) {
         bool new_work =
-            l->request && !l->stored &&
+            l->asked && !l->stored &&
             (l->mail.kind == PAWL_MSG_START || l->mail.kind == PAWL_MSG_EXTERNAL_RAISED);
         if (new_work) {
             letter_drop(rt, l, PAWL_DISK_FULL, text);

@@ -146,12 +146,22 @@ static bool carry_out(pawl_runtime *rt, struct delivered v)
     return true;
 }
 
+/* A message of a client joins the letters; other calls are acted on. */
+static enum verdict_kind take_call(pawl_runtime *rt, struct letter *l)
+{
+    if (!letter_is_mail(l))
+        return request_act(rt, l);
+    if (request_admit(rt, l))
+        letter_todo(rt, l);
+    return VERDICT_DONE;
+}
+
 static enum verdict_kind act(pawl_runtime *rt, struct item *item)
 {
     switch (item->kind) {
     case ITEM_REQUEST:
         owed_take(rt, item);
-        return request_handle(rt, (struct request *)(void *)item);
+        return take_call(rt, letter_of_item(item));
     case ITEM_JOB:
         return job_done(rt, (struct job *)(void *)item);
     case ITEM_LEASE:
@@ -186,11 +196,11 @@ static bool is_full(const pawl_runtime *rt)
 
 /* Must it stay behind a letter: a request that was made before it, or one that goes to the instance by
  * its name, which may be what starts it? */
-static bool is_behind(const pawl_runtime *rt, const struct request *req)
+static bool is_behind(const pawl_runtime *rt, const struct letter *call)
 {
-    const char *instance = req->args.instance;
+    pawl_str instance = call->instance;
     for (const struct letter *l = letter_first(rt); l; l = l->next)
-        if (l->request || (!l->uid && instance && pawl_str_is(l->instance, instance)))
+        if (l->asked || (!l->uid && instance.len && pawl_str_eq(l->instance, instance)))
             return true;
     return false;
 }
@@ -203,9 +213,9 @@ static void take_left_over(pawl_runtime *rt)
     if (!rt->items.left_over)
         return;
     for (bool closed = false; rt->items.first && !closed && !is_full(rt);) {
-        const struct request *req = (const struct request *)(const void *)rt->items.first;
-        bool at_once = rt->items.first->kind == ITEM_REQUEST && request_acts_at_once(req);
-        if (at_once && is_behind(rt, req))
+        const struct letter *call = letter_of_item(rt->items.first);
+        bool at_once = rt->items.first->kind == ITEM_REQUEST && !letter_is_mail(call);
+        if (at_once && is_behind(rt, call))
             break;
         closed = take_item(rt, items_next(rt)); /* for these: it waits for a letter at hand */
     }

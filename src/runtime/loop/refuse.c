@@ -26,7 +26,7 @@ static void refuse_items(pawl_runtime *rt, struct item *item)
     for (struct item *next; item; item = next) {
         next = item->next;
         if (item->kind == ITEM_REQUEST)
-            request_refuse((struct request *)(void *)item, status, "%s", text);
+            request_refuse(letter_of_item(item), status, "%s", text);
         else if (item->kind == ITEM_LEASE)
             lease_refuse(rt, item);
         else if (item->kind == ITEM_QUEUE)

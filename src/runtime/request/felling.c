@@ -21,7 +21,7 @@
 
 struct felling {
     struct felling *next;
-    struct request *req; /* NULL: no caller */
+    struct letter *call; /* NULL: no caller */
     bool force;
     VEC(uint64_t) uids; /* parents before children */
     size_t looked;      /* of the list: their children are in it */
@@ -39,12 +39,12 @@ static bool add(struct felling *f, uint64_t uid)
     return slot != NULL;
 }
 
-void felling_begin(pawl_runtime *rt, const pawl_row *root, struct request *req, bool force,
+void felling_begin(pawl_runtime *rt, const pawl_row *root, struct letter *call, bool force,
                    const pawl_reply *sofar)
 {
     struct felling *f = calloc(1, sizeof(*f));
     need_memory(f && add(f, root->uid));
-    f->req = req;
+    f->call = call;
     f->force = force;
     f->reply = *sofar;
     if (force)
@@ -55,11 +55,11 @@ void felling_begin(pawl_runtime *rt, const pawl_row *root, struct request *req, 
     *end = f;
 }
 
-bool felling_answers(pawl_runtime *rt, struct request *req, const pawl_reply *sofar)
+bool felling_answers(pawl_runtime *rt, struct letter *call, const pawl_reply *sofar)
 {
     if (!rt->removal.fellings)
         return false;
-    rt->removal.fellings->req = req;
+    rt->removal.fellings->call = call;
     rt->removal.fellings->reply = *sofar;
     return true;
 }
@@ -92,8 +92,8 @@ void felling_stop(pawl_runtime *rt)
     const char *text;
     pawl_status status = health_ending(rt, &text);
     while (rt->removal.fellings) {
-        if (rt->removal.fellings->req)
-            request_refuse(rt->removal.fellings->req, status, "%s", text);
+        if (rt->removal.fellings->call)
+            request_refuse(rt->removal.fellings->call, status, "%s", text);
         end(rt, rt->removal.fellings);
     }
 }
@@ -106,10 +106,10 @@ static void refuse(pawl_runtime *rt, struct felling *f, pawl_status status, cons
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (f->req && f->req->args.op == PAWL_OP_PRUNE) /* it was not asked for this one */
-        remove_answer(rt, f->req, &f->reply);
-    else if (f->req)
-        request_refuse(f->req, status, "%s", text);
+    if (f->call && f->call->ask.op == PAWL_OP_PRUNE) /* it was not asked for this one */
+        remove_answer(rt, f->call, &f->reply);
+    else if (f->call)
+        request_refuse(f->call, status, "%s", text);
     finish(rt, f);
 }
 
@@ -197,8 +197,8 @@ void felling_look(pawl_runtime *rt)
     struct felling *f = rt->removal.fellings;
     if (LIKELY(!f))
         return;
-    if (f->req)
-        owed_renew(rt, &f->req->item);
+    if (f->call)
+        owed_renew(rt, &f->call->item);
     if (f->looked < f->uids.count) {
         look(rt, f);
         if (rt->removal.fellings == f && f->looked == f->uids.count)
@@ -208,8 +208,8 @@ void felling_look(pawl_runtime *rt)
     fell(rt, f);
     if (rt->removal.fellings != f || f->left)
         return;
-    if (f->req)
-        remove_answer(rt, f->req, &f->reply);
+    if (f->call)
+        remove_answer(rt, f->call, &f->reply);
     else
         COUNT_BY(rt, retired, f->reply.instances);
     finish(rt, f);

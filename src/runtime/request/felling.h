@@ -13,12 +13,12 @@
 
 #include "runtime/core/runtime.h"
 
-/* Begin with the tree of `root`; `req` (may be NULL: no caller) is answered when it is gone,
+/* Begin with the tree of `root`; `call` (may be NULL: no caller) is answered when it is gone,
  * with `sofar` and what went. */
-void felling_begin(pawl_runtime *rt, const pawl_row *root, struct request *req, bool force,
+void felling_begin(pawl_runtime *rt, const pawl_row *root, struct letter *call, bool force,
                    const pawl_reply *sofar);
 /* The one that was just begun without a request answers this one; false: there is none. */
-bool felling_answers(pawl_runtime *rt, struct request *req, const pawl_reply *sofar);
+bool felling_answers(pawl_runtime *rt, struct letter *call, const pawl_reply *sofar);
 /* Is it begun already? */
 bool felling_is(const pawl_runtime *rt, uint64_t root_uid);
 /* A piece; before the letters of a pass. */

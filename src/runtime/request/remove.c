@@ -165,26 +165,27 @@ static void count_tree(const struct tree *t, pawl_reply *reply)
 }
 
 /* Answered with the commit, with counts. */
-void remove_answer(pawl_runtime *rt, struct request *req, const pawl_reply *reply)
+void remove_answer(pawl_runtime *rt, struct letter *call, const pawl_reply *reply)
 {
     struct stage *s = stage_bare(rt);
     s->reply = arena_new(&rt->group_mem, pawl_reply);
     *s->reply = *reply;
-    stage_answer(s, req);
+    stage_answer(s, call);
     due_purge(rt);
 }
 
-enum verdict_kind remove_handle(pawl_runtime *rt, struct request *req)
+enum verdict_kind remove_handle(pawl_runtime *rt, struct letter *call)
 {
     struct resident *r = NULL;
-    enum load_result found = load_row(rt, 0, pawl_s(req->args.instance), &r);
+    enum load_result found = load_row(rt, 0, call->instance, &r);
     if (found == LOAD_NONE) {
-        request_refuse(req, PAWL_NOT_FOUND, "instance '%s' does not exist", req->args.instance);
+        request_refuse(call, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
+                       PAWL_FMT(call->instance));
         return VERDICT_DONE;
     }
     if (found != LOAD_OK) {
-        request_refuse(req, PAWL_UNAVAILABLE, "instance '%s' could not be read; try again",
-                       req->args.instance);
+        request_refuse(call, PAWL_UNAVAILABLE, "instance '%.*s' could not be read; try again",
+                       PAWL_FMT(call->instance));
         return VERDICT_DONE;
     }
     if (r->stage)
@@ -195,23 +196,24 @@ enum verdict_kind remove_handle(pawl_runtime *rt, struct request *req)
     collect(rt, &tree, &root);
     const pawl_row *open = first_open(&tree);
     if (tree.trouble != PAWL_OK && tree.trouble != PAWL_LIMIT) {
-        request_refuse(req, tree.trouble, "%s", tree.err.text);
-    } else if (open && !req->args.force) {
-        request_refuse(req, PAWL_CONFLICT,
+        request_refuse(call, tree.trouble, "%s", tree.err.text);
+    } else if (open && !call->ask.force) {
+        request_refuse(call, PAWL_CONFLICT,
                        "instance '%.*s' is %s; cancel it first, or force it (--force, ?force=true)",
                        PAWL_FMT(open->id), pawl_state_name(open->state));
     } else if (tree.trouble == PAWL_LIMIT && felling_is(rt, root.uid)) {
-        request_refuse(req, PAWL_CONFLICT, "instance '%s' is being removed", req->args.instance);
+        request_refuse(call, PAWL_CONFLICT, "instance '%.*s' is being removed",
+                       PAWL_FMT(call->instance));
     } else if (tree.trouble == PAWL_LIMIT) {
-        felling_begin(rt, &root, req, req->args.force, &(pawl_reply){.status = PAWL_OK});
+        felling_begin(rt, &root, call, call->ask.force, &(pawl_reply){.status = PAWL_OK});
     } else if (any_staged(rt, &tree)) {
         return VERDICT_FIRST;
     } else if (!remove_tree(rt, &tree)) {
-        request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
+        request_refuse(call, PAWL_UNAVAILABLE, "the store did not answer; try again");
     } else {
         pawl_reply reply = {.status = PAWL_OK};
         count_tree(&tree, &reply);
-        remove_answer(rt, req, &reply);
+        remove_answer(rt, call, &reply);
     }
     return VERDICT_DONE;
 }
@@ -345,23 +347,23 @@ static pawl_status prune_executions(pawl_runtime *rt, int64_t before_ms, uint32_
 }
 
 /* What was pruned before trouble is told; trouble alone is the answer, to be asked again. */
-void prune_handle(pawl_runtime *rt, struct request *req)
+void prune_handle(pawl_runtime *rt, struct letter *call)
 {
-    uint32_t limit = req->args.limit ? req->args.limit : 1000;
+    uint32_t limit = call->ask.limit ? call->ask.limit : 1000;
     pawl_reply reply = {.status = PAWL_OK};
     pawl_error err = {0};
     bool busy = felling_any(rt);
-    pawl_status rc = prune_roots(rt, req->args.before_ms, limit, &reply, &err);
+    pawl_status rc = prune_roots(rt, call->ask.before_ms, limit, &reply, &err);
     if (rc == PAWL_OK)
-        rc = prune_executions(rt, req->args.before_ms, limit, &reply, &err);
+        rc = prune_executions(rt, call->ask.before_ms, limit, &reply, &err);
     if (rc == PAWL_FENCED)
         health_stop_dead(rt, rc, err.text);
     if (rc != PAWL_OK && !reply.instances && !reply.executions) {
-        request_refuse(req, rc, "%s", err.text);
+        request_refuse(call, rc, "%s", err.text);
         return;
     }
-    if (busy || !felling_answers(rt, req, &reply))
-        remove_answer(rt, req, &reply);
+    if (busy || !felling_answers(rt, call, &reply))
+        remove_answer(rt, call, &reply);
 }
 
 void remove_purge(pawl_runtime *rt)

@@ -5,8 +5,8 @@
 
 #include "runtime/core/verdict.h"
 
-enum verdict_kind remove_handle(pawl_runtime *rt, struct request *req);
-void prune_handle(pawl_runtime *rt, struct request *req);
+enum verdict_kind remove_handle(pawl_runtime *rt, struct letter *call);
+void prune_handle(pawl_runtime *rt, struct letter *call);
 /* Stage the removal of finished trees on one page of instances, those below *cursor (0: from
  * the newest), of up to `limit` instances or one tree more.  *cursor is where to go on, 0 at the
  * end; *retfound is set when there was a finished root at all. */
@@ -16,6 +16,6 @@ pawl_status prune_page(pawl_runtime *rt, int64_t before_ms, uint32_t limit, uint
 void remove_purge(pawl_runtime *rt);
 /* Stage the removal of one instance; false: trouble, or it is busy in this group. */
 bool remove_one(pawl_runtime *rt, const pawl_row *row, bool tell_parent);
-void remove_answer(pawl_runtime *rt, struct request *req, const pawl_reply *reply);
+void remove_answer(pawl_runtime *rt, struct letter *call, const pawl_reply *reply);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * runtime/request/request.c -- a client's call, on the engine thread. [engine]
  *
- * Most calls become a letter that carries the request: it is answered when the
- * letter's round is committed.  Names and sizes were checked on the caller's
+ * Most calls are messages to an instance: they are answered when the round that consumes
+ * them is committed.  Names and sizes were checked on the caller's
  * thread (client.c).
  */
 #include "runtime/request/request.h"
@@ -18,64 +18,22 @@
 #include "runtime/work/by_token.h"
 #include "store/store.h"
 
-static bool refuse_when_full(pawl_runtime *rt, struct request *req)
+bool request_admit(pawl_runtime *rt, struct letter *l)
 {
-    if (!health_no_room(rt))
+    bool new_work = l->mail.kind == PAWL_MSG_START || l->mail.kind == PAWL_MSG_EXTERNAL_RAISED;
+    if (new_work && health_no_room(rt)) {
+        request_refuse(
+            l, PAWL_DISK_FULL,
+            "the disk is full: new work is refused until space is freed; running work goes on");
         return false;
-    request_refuse(
-        req, PAWL_DISK_FULL,
-        "the disk is full: new work is refused until space is freed; running work goes on");
-    return true;
-}
-
-static void deliver(pawl_runtime *rt, struct request *req, const struct mail *mail,
-                    pawl_str instance, pawl_str key)
-{
-    struct letter *l = letter_create(mail, 0, instance, key);
-    if (!l) {
-        request_refuse(req, PAWL_NO_MEMORY, "out of memory");
-        return;
     }
-    l->request = req;
-    l->created_ms = rt->now_ms;
-    letter_todo(rt, l);
-}
-
-static void start(pawl_runtime *rt, struct request *req)
-{
-    if (refuse_when_full(rt, req))
-        return;
-    char made[37];
-    pawl_str id = pawl_s(req->args.instance);
-    if (!id.len) {
+    if (!l->instance.len) { /* a start that leaves its id to us */
         uint8_t bits[10];
         rt->env.random(rt->env.user, bits, sizeof(bits));
-        uuid7_format(made, rt->now_ms, bits);
-        id = pawl_s(made);
+        letter_name(l, rt->now_ms, bits);
     }
-    struct mail mail = {.kind = PAWL_MSG_START,
-                        .execution = 1,
-                        .name = pawl_s(req->args.name),
-                        .data = req->args.data};
-    if (req->args.version)
-        mail.attrs = pawl_mem_printf(&rt->group_mem, "{\"version\":\"%s\"}", req->args.version);
-    deliver(rt, req, &mail, id, (pawl_str){0});
-}
-
-static void raise_event(pawl_runtime *rt, struct request *req)
-{
-    if (refuse_when_full(rt, req))
-        return;
-    struct mail mail = {
-        .kind = PAWL_MSG_EXTERNAL_RAISED, .name = pawl_s(req->args.name), .data = req->args.data};
-    deliver(rt, req, &mail, pawl_s(req->args.instance), pawl_s(req->args.idempotency_key));
-}
-
-static void steer(pawl_runtime *rt, struct request *req, int kind, const char *otherwise)
-{
-    struct mail mail = {.kind = kind,
-                        .data = pawl_s(req->args.reason ? req->args.reason : otherwise)};
-    deliver(rt, req, &mail, pawl_s(req->args.instance), (pawl_str){0});
+    l->created_ms = rt->now_ms;
+    return true;
 }
 
 /* Rows that wait for it start counting crashes afresh. */
@@ -90,16 +48,17 @@ static void forgive(pawl_runtime *rt, struct stage *s, const pawl_message_list *
     }
 }
 
-static enum verdict_kind retry(pawl_runtime *rt, struct request *req)
+static enum verdict_kind retry(pawl_runtime *rt, struct letter *call)
 {
     struct resident *r = NULL;
-    enum load_result found = load_row(rt, 0, pawl_s(req->args.instance), &r);
+    enum load_result found = load_row(rt, 0, call->instance, &r);
     if (found == LOAD_NONE) {
-        request_refuse(req, PAWL_NOT_FOUND, "instance '%s' does not exist", req->args.instance);
+        request_refuse(call, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
+                       PAWL_FMT(call->instance));
         return VERDICT_DONE;
     }
     if (found == LOAD_TROUBLE || found == LOAD_DAMAGED) {
-        request_refuse(req, found == LOAD_DAMAGED ? PAWL_CORRUPT : PAWL_UNAVAILABLE,
+        request_refuse(call, found == LOAD_DAMAGED ? PAWL_CORRUPT : PAWL_UNAVAILABLE,
                        found == LOAD_DAMAGED
                            ? "the stored row of this instance is damaged; run pawl doctor"
                            : "the store did not answer; try again");
@@ -108,8 +67,8 @@ static enum verdict_kind retry(pawl_runtime *rt, struct request *req)
     if (r->stage) /* mail that waits for it was just looked at */
         return VERDICT_FIRST;
     if (r->row.state != PAWL_BLOCKED) {
-        request_refuse(req, PAWL_CONFLICT, "instance '%s' is %s, not blocked", req->args.instance,
-                       pawl_state_name(r->row.state));
+        request_refuse(call, PAWL_CONFLICT, "instance '%.*s' is %s, not blocked",
+                       PAWL_FMT(call->instance), pawl_state_name(r->row.state));
         return VERDICT_DONE;
     }
     pawl_message_list waiting;
@@ -119,7 +78,7 @@ static enum verdict_kind retry(pawl_runtime *rt, struct request *req)
     if (!x || store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &waiting,
                                   &err) != PAWL_OK) {
         execution_destroy(x);
-        request_refuse(req, PAWL_UNAVAILABLE, "the store did not answer; try again");
+        request_refuse(call, PAWL_UNAVAILABLE, "the store did not answer; try again");
         return VERDICT_DONE;
     }
     struct stage *s = stage_of(rt, r);
@@ -131,49 +90,31 @@ static enum verdict_kind retry(pawl_runtime *rt, struct request *req)
     s->change = PAWL_ROW_ALL;
     s->unpile = true;
     forgive(rt, s, &waiting);
-    stage_answer(s, req);
+    stage_answer(s, call);
     return VERDICT_DONE;
 }
 
-bool request_acts_at_once(const struct request *req)
+enum verdict_kind request_act(pawl_runtime *rt, struct letter *call)
 {
-    return req->args.op != PAWL_OP_START && req->args.op != PAWL_OP_RAISE &&
-           req->args.op != PAWL_OP_CANCEL && req->args.op != PAWL_OP_TERMINATE &&
-           req->args.op != PAWL_OP_SUSPEND && req->args.op != PAWL_OP_RESUME;
-}
-
-enum verdict_kind request_handle(pawl_runtime *rt, struct request *req)
-{
-    switch (req->args.op) {
-    case PAWL_OP_START:
-        start(rt, req);
-        break;
-    case PAWL_OP_RAISE:
-        raise_event(rt, req);
-        break;
-    case PAWL_OP_CANCEL:
-        steer(rt, req, PAWL_MSG_CANCEL, "cancelled by request");
-        break;
-    case PAWL_OP_TERMINATE:
-        steer(rt, req, PAWL_MSG_TERMINATE, "terminated by request");
-        break;
-    case PAWL_OP_SUSPEND:
-        steer(rt, req, PAWL_MSG_SUSPEND, "");
-        break;
-    case PAWL_OP_RESUME:
-        steer(rt, req, PAWL_MSG_RESUME, "");
-        break;
+    switch (call->ask.op) {
     case PAWL_OP_RETRY:
-        return retry(rt, req);
+        return retry(rt, call);
     case PAWL_OP_REMOVE:
-        return remove_handle(rt, req);
+        return remove_handle(rt, call);
     case PAWL_OP_PRUNE:
-        prune_handle(rt, req);
+        prune_handle(rt, call);
         break;
     case PAWL_OP_COMPLETE:
-        return by_token_complete(rt, req);
+        return by_token_complete(rt, call);
     case PAWL_OP_HEARTBEAT:
-        return by_token_heartbeat(rt, req);
+        return by_token_heartbeat(rt, call);
+    case PAWL_OP_START:
+    case PAWL_OP_RAISE:
+    case PAWL_OP_CANCEL:
+    case PAWL_OP_TERMINATE:
+    case PAWL_OP_SUSPEND:
+    case PAWL_OP_RESUME:
+        assert_that(!"a message is delivered");
     }
     return VERDICT_DONE;
 }

@@ -5,9 +5,9 @@
 
 #include "runtime/core/verdict.h"
 
-/* Act on a client's request.  DONE or FIRST. */
-enum verdict_kind request_handle(pawl_runtime *rt, struct request *req);
-/* Does that need no letter: is it done before the letters at hand are delivered? */
-bool request_acts_at_once(const struct request *req);
+/* A client's message: may it be delivered?  False: it was refused and freed. */
+bool request_admit(pawl_runtime *rt, struct letter *l);
+/* Act on a call that is no message.  DONE or FIRST. */
+enum verdict_kind request_act(pawl_runtime *rt, struct letter *call);
 
 #endif

@@ -24,10 +24,10 @@ static void put_number(pawl_json *j, const char *key, int64_t n)
 /* What else is known of the completion (pawl/event.h): nothing of the common first attempt here.
  * Attempts that a crash ended are counted apart: a kill must not change what code sees. */
 static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind,
-                                 uint32_t attempts, const struct request *req)
+                                 uint32_t attempts, const struct letter *call)
 {
     bool plain = kind == PAWL_RESULT_OK || kind == PAWL_RESULT_FAILED;
-    pawl_str lease = req ? token_mark(req->args.name) : (pawl_str){0};
+    pawl_str lease = call ? token_mark(call->mail.name.ptr) : (pawl_str){0};
     if (plain && attempts == 1 && !w->crashes && !w->last_error.len && !lease.len)
         return (pawl_str){0};
     pawl_json *j = pawl_json_new(&rt->group_mem);
@@ -54,18 +54,21 @@ static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w, pawl_resu
 
 /* The call is decided: bring it to the turn, with the work row to ack. */
 static void decide(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
-                   pawl_str result, bool unfused, struct request *req)
+                   pawl_str result, bool unfused, struct letter *call)
 {
     struct mail mail = {.kind = kind == PAWL_RESULT_OK ? PAWL_MSG_ACTIVITY_COMPLETED
                                                        : PAWL_MSG_ACTIVITY_FAILED,
                         .execution = w->execution,
                         .ref = w->ref,
                         .data = result,
-                        .attrs = completion_attrs(rt, w, kind, attempts, req)};
-    struct letter *l = letter_create(&mail, w->uid, (pawl_str){0}, (pawl_str){0});
+                        .attrs = completion_attrs(rt, w, kind, attempts, call)};
+    struct letter *l = call;
+    if (call)
+        letter_completes(call, &mail, w->uid);
+    else
+        l = letter_create(&mail, w->uid, (pawl_str){0}, (pawl_str){0});
     need_memory(l);
     l->work_id = w->id;
-    l->request = req;
     if (!unfused) {
         letter_todo(rt, l);
         return;
@@ -78,19 +81,19 @@ static void decide(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, 
 }
 
 void attempt_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result, bool unfused,
-                       struct request *req)
+                       struct letter *call)
 {
     COUNT(rt, activities_completed);
     tally_activity(rt, w->name, PAWL_TALLY_COMPLETED);
-    decide(rt, w, PAWL_RESULT_OK, w->attempt + 1 - w->crashes, result, unfused, req);
+    decide(rt, w, PAWL_RESULT_OK, w->attempt + 1 - w->crashes, result, unfused, call);
 }
 
 void attempt_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
-                     pawl_str error, bool unfused, struct request *req)
+                     pawl_str error, bool unfused, struct letter *call)
 {
     COUNT(rt, activities_failed);
     tally_activity(rt, w->name, PAWL_TALLY_FAILED);
-    decide(rt, w, kind, attempts, error, unfused, req);
+    decide(rt, w, kind, attempts, error, unfused, call);
 }
 
 /* May this failed attempt be followed by another, `delay` from now? */
@@ -120,11 +123,11 @@ static pawl_result_kind kind_of(enum attempt_end why)
 
 struct stage *attempt_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
                              pawl_str error, enum attempt_end why, bool unfused,
-                             struct request *req)
+                             struct letter *call)
 {
     int64_t delay = 0;
     if (!may_retry(rt, w, p, error, why, &delay)) {
-        attempt_decided(rt, w, kind_of(why), w->attempt + 1 - w->crashes, error, unfused, req);
+        attempt_decided(rt, w, kind_of(why), w->attempt + 1 - w->crashes, error, unfused, call);
         return NULL;
     }
     COUNT(rt, activities_retried);
@@ -137,8 +140,8 @@ struct stage *attempt_failed(pawl_runtime *rt, const pawl_work *w, const struct 
                             .visible_ms = rt->now_ms + delay,
                             .deadline_ms = job_deadline(p, w->scheduled_ms, true),
                             .last_error = arena_dup(&rt->group_mem, error)};
-    if (req)
-        stage_answer(s, req);
+    if (call)
+        stage_answer(s, call);
     return s;
 }
 

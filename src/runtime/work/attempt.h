@@ -13,16 +13,16 @@
 enum attempt_end { ATTEMPT_ERROR, ATTEMPT_FINAL, ATTEMPT_START_TO_CLOSE, ATTEMPT_HEARTBEAT };
 
 /* The call is decided: bring it to the turn, with the work row to ack.  Unfused:
- * store it first.  `req` (may be NULL) is answered with the commit. */
+ * store it first.  `call` (may be NULL) is answered with the commit. */
 void attempt_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result, bool unfused,
-                       struct request *req);
+                       struct letter *call);
 /* The same for a failure of that kind, whatever the policy says. */
 void attempt_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
-                     pawl_str error, bool unfused, struct request *req);
+                     pawl_str error, bool unfused, struct letter *call);
 /* An attempt failed: try again later (the stage that says so), or decide the call (NULL). */
 struct stage *attempt_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
                              pawl_str error, enum attempt_end why, bool unfused,
-                             struct request *req);
+                             struct letter *call);
 /* The call is given up after this many deaths of the process or lost leases. */
 uint32_t attempt_crash_limit(const pawl_runtime *rt, const struct call_policy *p);
 /* Too many crashes: decide the call without running it again.  Frees the job. */

@@ -20,10 +20,10 @@ static bool is_token_of(struct job *job, const char *token)
 }
 
 /* The row a token speaks of; false: the request was answered or refused, or comes again (*retwhy). */
-static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret,
+static bool row_of_token(pawl_runtime *rt, struct letter *call, pawl_work *ret,
                          enum verdict_kind *retwhy)
 {
-    const char *token = req->args.name ? req->args.name : "";
+    const char *token = call->mail.name.ptr;
     uint64_t id = token_work(token);
     pawl_work_list list = {0};
     pawl_error err;
@@ -42,49 +42,49 @@ static bool row_of_token(pawl_runtime *rt, struct request *req, pawl_work *ret,
         return true;
     }
     if (rc != PAWL_OK)
-        request_refuse(req, rc, "%s", err.text);
-    else if (req->args.op == PAWL_OP_COMPLETE &&
-             token_is_recorded(rt, token, !req->args.failed, req->args.data))
-        request_answer(req, &(pawl_reply){.status = PAWL_OK});
+        request_refuse(call, rc, "%s", err.text);
+    else if (call->ask.op == PAWL_OP_COMPLETE &&
+             token_is_recorded(rt, token, !call->ask.failed, call->mail.data))
+        request_answer(call, &(pawl_reply){.status = PAWL_OK});
     else
-        request_refuse(req, PAWL_LOST,
+        request_refuse(call, PAWL_LOST,
                        "this result is no longer wanted: the work was completed, cancelled or "
                        "timed out");
     return false;
 }
 
-enum verdict_kind by_token_complete(pawl_runtime *rt, struct request *req)
+enum verdict_kind by_token_complete(pawl_runtime *rt, struct letter *call)
 {
     pawl_work w;
     enum verdict_kind why;
-    if (!row_of_token(rt, req, &w, &why))
+    if (!row_of_token(rt, call, &w, &why))
         return why;
     crew_freed(rt, w.id);
-    pawl_str result = arena_dup(&rt->group_mem, req->args.data);
-    if (!req->args.failed) {
-        attempt_completed(rt, &w, result, false, req);
+    pawl_str result = call->mail.data;
+    if (!call->ask.failed) {
+        attempt_completed(rt, &w, result, false, call);
         return VERDICT_DONE;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    (void)attempt_failed(rt, &w, &p, result, req->args.final ? ATTEMPT_FINAL : ATTEMPT_ERROR, false,
-                         req);
+    (void)attempt_failed(rt, &w, &p, result, call->ask.final ? ATTEMPT_FINAL : ATTEMPT_ERROR, false,
+                         call);
     return VERDICT_DONE;
 }
 
-enum verdict_kind by_token_heartbeat(pawl_runtime *rt, struct request *req)
+enum verdict_kind by_token_heartbeat(pawl_runtime *rt, struct letter *call)
 {
     pawl_work w;
     enum verdict_kind why;
-    if (!row_of_token(rt, req, &w, &why))
+    if (!row_of_token(rt, call, &w, &why))
         return why;
     struct job *job = job_find(rt, w.id);
     if (job) {
         atomic_store(&job->beat_ms, rt_mono(rt));
-        request_answer(req, &(pawl_reply){.status = PAWL_OK});
+        request_answer(call, &(pawl_reply){.status = PAWL_OK});
         return VERDICT_DONE;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
     int64_t at = lease_deadline(&p, &w, w.lock_token, rt->now_ms, w.lock_until_ms);
-    stage_answer(attempt_move_deadline(rt, &w, at, 0), req);
+    stage_answer(attempt_move_deadline(rt, &w, at, 0), call);
     return VERDICT_DONE;
 }

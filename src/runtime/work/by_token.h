@@ -6,7 +6,7 @@
 #include "runtime/core/verdict.h"
 
 /* PAWL_OP_COMPLETE and PAWL_OP_HEARTBEAT; take ownership. */
-enum verdict_kind by_token_complete(pawl_runtime *rt, struct request *req);
-enum verdict_kind by_token_heartbeat(pawl_runtime *rt, struct request *req);
+enum verdict_kind by_token_complete(pawl_runtime *rt, struct letter *call);
+enum verdict_kind by_token_heartbeat(pawl_runtime *rt, struct letter *call);
 
 #endif
