@@ -79,7 +79,7 @@ static enum engine_fate apply_start(execution *x, const struct mail *msg)
         return FATE_IGNORED;
     struct step *s = record(x, PAWL_EV_ORCHESTRATION_STARTED, 0, msg->name, msg->data);
 
-    s->event.attrs = arena_dup(x->turn->mem, msg->attrs);
+    s->event.attrs = msg->attrs;
     execution_open(x, msg->name, msg->data, msg->attrs);
     if (!execution_is_tables(x))
         execution_run(x);
@@ -101,7 +101,7 @@ static enum engine_fate apply_completion(execution *x, const struct mail *msg)
         return FATE_IGNORED;
     assert_that(!execution_is_tables(x)); /* code must see it in its own turn */
     struct step *s = record(x, kind, t->id, (pawl_str){0}, msg->data);
-    s->event.attrs = arena_dup(x->turn->mem, msg->attrs);
+    s->event.attrs = msg->attrs;
     if (kind == PAWL_EV_TIMER_FIRED)
         s->event.attrs =
             pawl_mem_printf(x->turn->mem, "{\"fire_at_ms\":%lld}", (long long)t->fire_at_ms);
@@ -158,20 +158,22 @@ static void settle(execution *x)
 static void take_kept(execution *x, struct task *t, struct kept_event *m)
 {
     assert_that(t->channel->wait_head == t);
-    struct step *s = record(x, PAWL_EV_EXTERNAL_EVENT, t->id, t->name, m->data);
-    pawl_str data = s->event.data; /* the kept event's memory may go with the kept event */
+    pawl_str name = arena_dup(x->turn->mem, t->name); /* x may go in this turn */
+    pawl_str data = arena_dup(x->turn->mem, m->data); /* and the kept event before */
+    struct step *s = record(x, PAWL_EV_EXTERNAL_EVENT, t->id, name, data);
 
     s->message = t->message = m->id;
     mailbox_consume(x, m);
     execution_resolve(x, t, PAWL_EV_EXTERNAL_EVENT, data, (pawl_str){0});
 }
 
-/* Append a message event; its time never goes back (SEMANTICS 13). */
+/* Append a message event; its time never goes back (SEMANTICS 13).  The event has the strings it
+ * is given: they outlive the turn. */
 static struct step *record(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data)
 {
     int64_t at_ms = x->clock_ms > x->now_ms ? x->clock_ms : x->now_ms;
 
     assert_that(x->last_seq > 0 || kind == PAWL_EV_ORCHESTRATION_STARTED);
     execution_message(x, x->last_seq + 1, at_ms);
-    return decide_append(x, kind, ref, name, data);
+    return decide_record(x, kind, ref, name, data);
 }

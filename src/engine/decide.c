@@ -135,6 +135,13 @@ void decide_met(execution *x, const pawl_event *e, void *site)
 
 struct step *decide_append(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data)
 {
+    pawl_mem *mem = x->turn->mem;
+
+    return decide_record(x, kind, ref, arena_dup(mem, name), arena_dup(mem, data));
+}
+
+struct step *decide_record(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data)
+{
     struct turn *turn = x->turn;
     uint32_t max = x->spec.rules.history_max;
 
@@ -152,8 +159,8 @@ struct step *decide_append(execution *x, int kind, uint64_t ref, pawl_str name, 
                         .seq = x->last_seq + 1,
                         .ref = ref,
                         .kind = kind,
-                        .name = arena_dup(turn->mem, name),
-                        .data = arena_dup(turn->mem, data),
+                        .name = name,
+                        .data = data,
                         .at_ms = x->now_ms};
     struct step *s = &turn->steps[turn->count++];
     *s = (struct step){.event = event};

@@ -165,6 +165,7 @@ enum engine_outcome execution_replay(execution *x, const pawl_event *events, siz
  * match the mailbox against open waits, oldest first, until nothing matches.
  * A PAWL_MSG_START opens the history (attrs as OrchestrationStarted).  KEPT
  * events join the mailbox of the execution (copied, with msg->id).
+ * The step that records the message points to the strings of `msg`: they live as long as the turn.
  */
 enum engine_outcome execution_apply(execution *x, const struct mail *msg, int64_t now_ms,
                                     struct turn *turn, enum engine_fate *retfate,

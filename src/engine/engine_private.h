@@ -207,6 +207,8 @@ const pawl_event *decide_peek(execution *x);
 void decide_met(execution *x, const pawl_event *e, void *site);
 /* Append an event live (strings copied).  The pointer is good until the next append. */
 struct step *decide_append(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data);
+/* The same with strings that live as long as the turn. */
+struct step *decide_record(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data);
 void decide_discard(execution *x, uint64_t message_id);
 /* What a name is recorded as: itself, or what fits of a bad one. */
 pawl_str decide_name(pawl_str name);

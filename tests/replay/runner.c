@@ -634,7 +634,7 @@ static void act_next(struct runner *r, const struct line *l)
         .id = r->next_message++,
         .kind = PAWL_MSG_START,
         .name = pawl_s("Test"),
-        .data = end.value,
+        .data = pawl_mem_dup(r->turn_mem, end.value),
         .attrs = pawl_mem_printf(r->turn_mem, "{\"version\":\"%s\",\"seed\":\"2\"}", r->version)};
     apply(r, &start);
     execution_destroy(old);

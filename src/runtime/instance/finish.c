@@ -126,6 +126,7 @@ struct delivered turn_finish(pawl_runtime *rt, struct resident *r, struct letter
     } else if (ready && !s->row.last_seq) {
         pawl_status rc = input_of(rt, r, &input);
         ready = rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
+        input = arena_dup(&rt->group_mem, input);
     }
     if (!ready)
         return turn_again(rt, r, l);
