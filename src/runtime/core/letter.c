@@ -19,7 +19,7 @@ struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str ins
     struct letter *l = malloc(sizeof(*l) + bytes);
     if (!l)
         return NULL;
-    /* Nobody asked: its place as a call is not looked at. */
+    /* No client asked: what belongs to a call is not read. */
     memset(&l->next, 0, offsetof(struct letter, ask) - offsetof(struct letter, next));
     char *at = (char *)(l + 1);
     l->mail = *mail;
