@@ -327,3 +327,17 @@ def test_idle_connections_cost_little(server):
     assert cpu_ticks(server) - ticks < 5
     for s in crowd:
         s.close()
+
+
+def test_what_comes_behind_the_last_answer_does_not_take_it_back(server):
+    """After an answer that closes, bytes are read over: a reset would tell the client that it failed."""
+    with connect(server) as s:
+        s.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        got = s.recv(65536)
+        for _ in range(5):
+            s.sendall(b"x" * 1000)
+            time.sleep(0.05)
+        s.shutdown(socket.SHUT_WR)
+        while more := s.recv(65536):                          # no ConnectionResetError
+            got += more
+        assert statuses(got) == [200], got

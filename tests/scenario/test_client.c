@@ -268,6 +268,41 @@ SCENARIO(a03_e05_depths_of_the_two_queues)
     ck_assert(st.healthy);
 }
 
+/* A call that succeeds, one that fails for good at its second attempt, a sleep, an event. */
+static pawl_result one_of_each(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_call(ctx, "Echo", input));
+    pawl_ignore(pawl_call_with(ctx, "Fail", input, PAWL_CALL_OPTS(.attempts = 2)));
+    pawl_ignore(pawl_sleep(ctx, 1000));
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+static void scene_e05_figures_say_what_happened(struct scene *s)
+{
+    scene_flow(s, "Flow", one_of_each);
+    scene_start(s, "Flow", "i", "x");
+    scene_advance(s, 1000);
+    scene_advance(s, 1000);
+    pawl_stats st = scene_stats(s);
+    expect_is(st.turns, 4);
+    expect_is(st.rounds, 5);
+    expect_is(st.commits, 5);
+    expect_is(st.events, 8);
+    expect_is(st.activities_started, 3);
+    expect_is(st.activities_completed, 1);
+    expect_is(st.activities_failed, 1);
+    expect_is(st.activities_retried, 1);
+    expect_is(st.timers_fired, 1);
+    expect_is(st.schedule_to_start_count, 3);
+    scene_crash(s);
+    scene_raise(s, "i", "Go", "end");
+    st = scene_stats(s);
+    expect_is(st.replays, 1);
+    expect_is(st.replayed_events, 8);
+    scene_expect(s, "i", PAWL_COMPLETED, "end");
+}
+SCENE_TEST(e05_figures_say_what_happened, memory, SCENE_MEMORY)
+
 /* ---- C2: incomplete instances resume by themselves -------------------------------------------------- */
 
 static pawl_result with_later(pawl_ctx *ctx, pawl_str input)

@@ -2,6 +2,7 @@
 /* tests/scenario/test_embed.c -- a runtime stepped inside poll(): its descriptor and its time-out. */
 #include "scene.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -109,6 +110,21 @@ SCENARIO(c18_another_threads_request_wakes_the_loop)
     expect_is(pthread_join(other, NULL), 0);
     loop_until(s, 1000);
     scene_expect(s, "far", PAWL_COMPLETED, "rested");
+}
+
+/* Whoever closed standard input did not mean to get this one, or to have it held. */
+SCENARIO(c18_the_descriptor_is_none_of_the_standard_ones)
+{
+    scene_up(s);
+    int kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 100);
+    ck_assert_int_ge(kept, 100);
+    close(STDIN_FILENO);
+    int fd = pawl_runtime_fd(s->rt);
+    int there = fcntl(STDIN_FILENO, F_GETFD);
+    expect_is(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+    close(kept);
+    ck_assert_int_gt(fd, STDERR_FILENO);
+    ck_assert_int_lt(there, 0);
 }
 
 SCENARIO(c18_a_runtime_with_threads_has_no_descriptor)

@@ -191,6 +191,33 @@ SCENARIO(s18_idempotent_raise_happens_once)
     scene_expect(s, "i", PAWL_COMPLETED, "a,b,");
 }
 
+static void count_ok(void *arg, const pawl_reply *reply)
+{
+    *(int *)arg += reply->status == PAWL_OK;
+}
+
+/* Three at once: one commit has one event and all answers. */
+static void scene_s18_raises_with_one_key_in_one_commit_are_one(struct scene *s)
+{
+    int answers = 0;
+    scene_flow(s, "Flow", take_late);
+    scene_start(s, "Flow", "i", "1");
+    for (int i = 0; i < 3; i++)
+        expect_is(
+            pawl_client_submit(s->c,
+                               PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "i", .name = "Go",
+                                            .data = pawl_s("a"), .idempotency_key = "key"),
+                               count_ok, &answers, NULL),
+            PAWL_OK);
+    uint64_t before = scene_stats(s).commits;
+    (void)pawl_runtime_step(s->rt, 0);
+    expect_is(answers, 3);
+    expect_is(scene_stats(s).commits, before + 1);
+    expect_is(scene_info(s, "i").mailbox_count, 1);
+}
+SCENE_TEST(s18_raises_with_one_key_in_one_commit_are_one, memory, SCENE_MEMORY)
+SCENE_TEST(s18_raises_with_one_key_in_one_commit_are_one, sqlite, SCENE_SQLITE)
+
 SCENARIO(s18_key_is_remembered_after_the_event_was_taken_and_per_instance)
 {
     scene_flow(s, "Flow", take_late);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static char dir[] = "/tmp/pawl-slots.XXXXXX";
@@ -141,5 +142,91 @@ TEST(an_end_that_we_chose_is_blamed_on_nothing)
     end(s);
     s = start(); /* it counts for the process that said it only */
     ck_assert(past.unclean && past.work_count == 1);
+    over(s);
+}
+
+TEST(who_said_so_is_told_alone_and_in_its_words)
+{
+    struct slots *s = first_start();
+    slots_turn(s, 5, 6);
+    slots_work(s, 3, 7); /* entered last: this thread would be it */
+    slots_say("it was me");
+    slots_fault();
+    end(s);
+    s = start();
+    ck_assert(past.unclean && past.known && !past.several);
+    ck_assert_str_eq(past.text, "it was me");
+    ck_assert_uint_eq(past.turn_uid, 0);
+    ck_assert_uint_eq(past.turn_item, 0);
+    ck_assert_uint_eq(past.work_count, 1);
+    ck_assert_uint_eq(past.work[0], 7);
+    slots_work(s, 3, 7);
+    slots_turn(s, 5, 6);
+    slots_fault_turn(s);
+    end(s);
+    s = start();
+    ck_assert(past.known && past.text[0] == 0);
+    ck_assert_uint_eq(past.turn_uid, 5);
+    ck_assert_uint_eq(past.turn_item, 6);
+    ck_assert_uint_eq(past.work_count, 0);
+    over(s);
+}
+
+TEST(what_a_culprit_says_is_cut_where_the_file_ends)
+{
+    char text[2 * SLOTS_TEXT];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = 0;
+    struct slots *s = first_start();
+    slots_work(s, 0, 7);
+    slots_say(text);
+    end(s);
+    s = start();
+    ck_assert_uint_eq(strlen(past.text), SLOTS_TEXT - 1);
+    over(s);
+}
+
+TEST(nobody_is_to_blame_for_what_is_over)
+{
+    struct slots *s = first_start();
+    slots_turn(s, 5, 6);
+    slots_turn(s, 0, 0);
+    slots_work(s, 0, 7);
+    slots_work(s, 0, 0);
+    slots_say("nothing ran");
+    slots_fault();
+    end(s);
+    s = start();
+    ck_assert(past.unclean && !past.known && !past.several && !past.text[0]);
+    ck_assert(!past.turn_uid && !past.work_count);
+    over(s);
+}
+
+TEST(one_alone_is_not_several)
+{
+    struct slots *s = first_start();
+    slots_work(s, 0, 7);
+    end(s);
+    s = start();
+    ck_assert(past.unclean && !past.several);
+    ck_assert_uint_eq(past.times[0], 0);
+    slots_turn(s, 5, 0);
+    slots_work(s, 0, 7);
+    end(s);
+    s = start();
+    ck_assert(past.several && past.turn_uid == 5);
+    ck_assert_uint_eq(past.times[0], 1);
+    over(s);
+}
+
+TEST(the_last_worker_has_a_slot_and_one_more_has_none)
+{
+    struct slots *s = first_start();
+    slots_work(s, SLOTS_WORKERS - 1, 7);
+    slots_work(s, SLOTS_WORKERS, 8);
+    ck_assert(slots_runs(s, 7) && !slots_runs(s, 8) && !slots_runs(NULL, 7));
+    ck_assert(slots_ran(dir, 7) && !slots_ran(dir, 8) && !slots_ran("/nowhere", 7));
+    slots_absolve(s);
+    ck_assert(!slots_ran(dir, 7));
     over(s);
 }
