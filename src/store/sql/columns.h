@@ -15,7 +15,7 @@
  *     SET      the first of those that an update sets
  *     NEXT
  *     LAST     of the text that creates the table
- *     ADDED_4  not in that text: step 4 of the schema added it
+ *     ADDED    not in that text: a step of the schema added it, whose number stands for the note
  * USE: where the value comes from, and when it changes
  *     KEY      it names the row; a local variable with its name has the value
  *     BESIDE   it stands beside the struct; a local variable with its name has the value
@@ -60,7 +60,7 @@
     M(NEXT,    LATEST,  BYTES,   output, "")                                                       \
     M(NEXT,    CHANGES, BYTES,   custom_status, "")                                                \
     M(LAST,    LATEST,  BYTES,   finding, "")                                                      \
-    M(ADDED_4, LATEST,  SUM,     sum, "")
+    M(ADDED,   LATEST,  SUM,     sum, 4)
 
 #define SQL_HEAD(M)                                                                                \
     M(FIRST,   KEY,     PRIMARY, uid, "")                                                          \
@@ -113,7 +113,7 @@
     M(NEXT,    FIXED,   I64,     created_ms, "")                                                   \
     M(NEXT,    CHANGES, U32,     attempt, "")                                                      \
     M(LAST,    CHANGES, BOOL,    mailbox, "")                                                      \
-    M(ADDED_4, FIXED,   SUM,     sum, "")
+    M(ADDED,   FIXED,   SUM,     sum, 4)
 
 /* ---- Work: pawl_work, pawl_work_update ----------------------------------------------- */
 
@@ -137,7 +137,7 @@
     M(NEXT,    CHANGES, LEASE,   lock_until_ms, "")                                                \
     M(LAST,    OWN,     INT,     place, " -- 0 ready, 1 waits for a time, 2 held by the engine"    \
                                         " that owns the file")                                     \
-    M(ADDED_4, FIXED,   SUM,     sum, "")
+    M(ADDED,   FIXED,   SUM,     sum, 4)
 
 /* ---- Queues: pawl_queue_row -------------------------------------------------------------- */
 
@@ -204,7 +204,7 @@
 #define SQL_COMMA_SET     ","
 #define SQL_COMMA_NEXT    ","
 #define SQL_COMMA_LAST    ","
-#define SQL_COMMA_ADDED_4 ","
+#define SQL_COMMA_ADDED   ","
 
 /* Without those that were added to the table later. */
 #define SQL_FIRST_NAMES(position, use, type, column, note) SQL_FIRST_NAMES_##position(#column)
@@ -212,7 +212,7 @@
 #define SQL_FIRST_NAMES_SET(name)   "," name
 #define SQL_FIRST_NAMES_NEXT(name)  "," name
 #define SQL_FIRST_NAMES_LAST(name)  "," name
-#define SQL_FIRST_NAMES_ADDED_4(name)
+#define SQL_FIRST_NAMES_ADDED(name)
 
 /* M(position, use, type, column, note) where a row is read: without those of the store. */
 #define SQL_READ(M, position, use, type, column) SQL_READ_##use(M, position, use, type, column)
@@ -247,7 +247,7 @@
 #define SQL_SET_COMMA_SET
 #define SQL_SET_COMMA_NEXT    ","
 #define SQL_SET_COMMA_LAST    ","
-#define SQL_SET_COMMA_ADDED_4 ","
+#define SQL_SET_COMMA_ADDED   ","
 
 /* ---- The row of an instance, read from `instance i` and `head h` --------------------------- */
 
@@ -267,6 +267,12 @@
 #define SQL_CLOSED_STATE "7"
 #define SQL_CLOSED_BYTES "''"
 #define SQL_CLOSED_SUM   "0"
+#define SQL_CLOSED_ID    "0"
+#define SQL_CLOSED_I64   "0"
+#define SQL_CLOSED_INT   "0"
+#define SQL_CLOSED_U32   "0"
+#define SQL_CLOSED_BOOL  "0"
+#define SQL_CLOSED_TEXT  "''"
 #define SQL_XH_NAMES(position, use, type, column, note) SQL_XH_NAMES_##use(#column)
 #define SQL_XH_NAMES_KEY(name)
 #define SQL_XH_NAMES_CHANGES(name) ",x." name

@@ -63,6 +63,11 @@ enum sql_sight {
 
 typedef VEC(pawl_event) sql_events;
 
+struct sql_started {
+    int statement;
+    int parameters;
+};
+
 struct sql_driver {
     bool (*begin)(struct sql_cursor *c, int statement, pawl_mem *mem, pawl_status *retstatus,
                   pawl_error *reterr);
@@ -92,6 +97,12 @@ struct sql_driver {
 
     sql_events *(*events)(struct sql_cursor *c);                   /* scratch of the connection */
     void (*damaged)(pawl_store *s, const char *what, uint64_t id); /* for the log and the metrics */
+
+    /* For deleting (tombs.h). */
+    uint64_t (*changes)(struct sql_cursor *c); /* rows that the last statement changed */
+    /* Deletes of the rows that an event started; parameters: its rid, then its uid. */
+    const struct sql_started *started;
+    size_t started_count;
 };
 
 /* False: nothing is held, and *retstatus says why. */

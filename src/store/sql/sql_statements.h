@@ -13,6 +13,7 @@
  *     SQL_ENTRY_TAKEN     1 if an entry `e` of state 0 is locked, else 0
  *     SQL_WORK_BY_ID      the work ?1, columns of SQL_WORK(SQL_READ_NAMES)
  *     SQL_WORK_COUNT      how many there are
+ *     SQL_PURGE_HELD      deletes the entries of the first lock of queue ?1
  *
  * A parameter is ?1, or ? for the next one.  A store whose database writes them
  * otherwise translates them when it prepares a statement; no text has a
@@ -94,7 +95,38 @@
     X(PAST_READ, "SELECT 1 FROM " SQL_T(queue_past) " WHERE qid=?1 AND id=?2")                     \
     X(DEDUP_READ, "SELECT entry,expires_ms FROM " SQL_T(queue_key) " WHERE qid=?1 AND key=?2")     \
     X(LEVELS, "SELECT priority,count(*) FROM " SQL_T(queue_entry) " e WHERE state=0 AND qid=?1"    \
-        " AND " SQL_ENTRY_UNLOCKED " GROUP BY priority ORDER BY priority LIMIT ?2")
+        " AND " SQL_ENTRY_UNLOCKED " GROUP BY priority ORDER BY priority LIMIT ?2")                \
+    /* Purging. */                                                                                 \
+    X(TOMB_READ, "SELECT n,uid,execution,last_rid FROM " SQL_T(tomb) " ORDER BY n LIMIT 1")        \
+    X(TOMB_UPDATE, "UPDATE " SQL_T(tomb) " SET last_rid=?2 WHERE n=?1")                            \
+    X(TOMB_DELETE, "DELETE FROM " SQL_T(tomb) " WHERE n=?1")                                       \
+    X(TOMB_EXECUTIONS, "INSERT INTO " SQL_T(tomb) "(uid,execution,last_rid) SELECT uid,execution,last_rid"\
+        " FROM " SQL_T(execution) " WHERE uid=?1 AND execution<?2")                                \
+    X(EXECUTIONS_DELETE, "DELETE FROM " SQL_T(execution) " WHERE uid=?1 AND execution<?2")         \
+    X(EXECUTION_NEXT, "SELECT execution,last_rid FROM " SQL_T(execution) " WHERE uid=?1"           \
+        " ORDER BY execution LIMIT 1")                                                             \
+    X(EXECUTION_DELETE, "DELETE FROM " SQL_T(execution) " WHERE uid=?1 AND execution=?2")          \
+    X(CHAIN_HOP, "SELECT prev,uid FROM " SQL_T(history) " WHERE rid=?1")                           \
+    X(EVENT_DELETE, "DELETE FROM " SQL_T(history) " WHERE rid=?1")                                 \
+    X(MARKS_DELETE, "DELETE FROM " SQL_T(mark) " WHERE uid=?1 AND (execution,seq) IN"              \
+        " (SELECT execution,seq FROM " SQL_T(mark) " WHERE uid=?1 LIMIT ?2)")                      \
+    X(MARKS_DELETE_OF, "DELETE FROM " SQL_T(mark) " WHERE uid=?1 AND execution=?2 AND seq IN"      \
+        " (SELECT seq FROM " SQL_T(mark) " WHERE uid=?1 AND execution=?2 LIMIT ?3)")               \
+    X(MESSAGES_PURGE, "DELETE FROM " SQL_T(message) " WHERE id IN"                                 \
+        " (SELECT id FROM " SQL_T(message) " WHERE uid=?1 AND uid>0 LIMIT ?2)")                    \
+    X(KEYS_DELETE, "DELETE FROM " SQL_T(dedup) " WHERE uid=?1 AND key IN"                          \
+        " (SELECT key FROM " SQL_T(dedup) " WHERE uid=?1 LIMIT ?2)")                               \
+    X(QUEUE_READY_PURGE, "DELETE FROM " SQL_T(queue_entry) " WHERE id IN"                          \
+        " (SELECT id FROM " SQL_T(queue_entry) " WHERE state=0 AND qid=?1 LIMIT ?2)")              \
+    X(QUEUE_DELAYED_PURGE, "DELETE FROM " SQL_T(queue_entry) " WHERE id IN"                        \
+        " (SELECT id FROM " SQL_T(queue_entry) " WHERE state=1 AND qid=?1 LIMIT ?2)")              \
+    X(QUEUE_HELD_PURGE, SQL_PURGE_HELD)                                                            \
+    X(QUEUE_LOCK_PURGE, "DELETE FROM " SQL_T(queue_lock) " WHERE qid=?1"                           \
+        " AND number=(SELECT min(number) FROM " SQL_T(queue_lock) " WHERE qid=?1)")                \
+    X(QUEUE_PAST_PURGE, "DELETE FROM " SQL_T(queue_past) " WHERE qid=?1"                           \
+        " AND id IN (SELECT id FROM " SQL_T(queue_past) " WHERE qid=?1 LIMIT ?2)")                 \
+    X(QUEUE_KEY_PURGE, "DELETE FROM " SQL_T(queue_key) " WHERE qid=?1"                             \
+        " AND key IN (SELECT key FROM " SQL_T(queue_key) " WHERE qid=?1 LIMIT ?2)")
 /* clang-format on */
 
 enum sql_statement {

@@ -2,8 +2,8 @@
 /*
  * store/sqlite/ddl.h -- the text that makes a table, from its list (store/sql/columns.h).
  *
- * DDL is M of a list: a line for each column that the table is created with.  DDL_ADD adds one
- * later.  SQLite keeps the text as it is, and a released text never changes.  For schema.c and
+ * DDL is M of a list: a line for each column that the table is created with.  DDL_STEP is what a
+ * later step adds.  SQLite keeps the text as it is, and a released text never changes.  For schema.c and
  * queue_schema.c.
  */
 #ifndef PAWL_STORE_SQLITE_DDL_H
@@ -17,7 +17,15 @@
 #define DDL_SET(type, name, note)     "  " name " " type "," note "\n"
 #define DDL_NEXT(type, name, note)    "  " name " " type "," note "\n"
 #define DDL_LAST(type, name, note)    "  " name " " type note "\n"
-#define DDL_ADDED_4(type, name, note)
+#define DDL_ADDED(type, name, note)
+
+/* M of a step that adds columns to a table: DDL_STEP_n_m is what step n does of those of step m. */
+#define DDL_STEP(step, table, position, type, column, note) DDL_STEP_##position(step, table, type, column, note)
+#define DDL_STEP_FIRST(step, table, type, column, note)
+#define DDL_STEP_SET(step, table, type, column, note)
+#define DDL_STEP_NEXT(step, table, type, column, note)
+#define DDL_STEP_LAST(step, table, type, column, note)
+#define DDL_STEP_ADDED(step, table, type, column, note)     DDL_STEP_##step##_##note(table, type, column)
 
 #define DDL_ADD(table, type, column)                                                               \
     "ALTER TABLE " table " ADD COLUMN " #column " " DDL_##type " DEFAULT " DDL_DEFAULT_##type

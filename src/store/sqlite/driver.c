@@ -191,6 +191,20 @@ static void damaged(pawl_store *s, const char *what, uint64_t id)
     damage_note(sqlite_of(s), what, id);
 }
 
+/* ---- Deleting ----------------------------------------------------------------- */
+
+static uint64_t changes(struct sql_cursor *c)
+{
+    return (uint64_t)sqlite3_changes(((struct conn *)c->conn)->db);
+}
+
+static const struct sql_started started[] = {
+    {ST_WORK_DELETE_OF,    2},
+    {ST_LOCAL_DELETE,      1},
+    {ST_FRESH_DELETE,      1},
+    {ST_MESSAGE_DELETE_OF, 2},
+};
+
 const struct sql_driver sqlite_driver = {
     .begin = begin,
     .snapshot = snapshot,
@@ -213,4 +227,7 @@ const struct sql_driver sqlite_driver = {
     .lock = lock,
     .events = events,
     .damaged = damaged,
+    .changes = changes,
+    .started = started,
+    .started_count = COUNT_OF(started),
 };

@@ -36,20 +36,6 @@
     X(DEDUP_FORGET, "DELETE FROM queue_key WHERE qid=?1 AND expires_ms<=?2")                       \
     X(QUEUE_DELETE, "DELETE FROM queue WHERE qid=?1")                                              \
     X(QUEUE_TOMB, "INSERT INTO tomb(uid,execution,last_rid) VALUES(?1,-1,0)")                      \
-    X(QUEUE_READY_PURGE, "DELETE FROM queue_entry WHERE id IN (SELECT id FROM queue_entry"         \
-        " WHERE state=0 AND qid=?1 LIMIT ?2)")                                                     \
-    X(QUEUE_DELAYED_PURGE, "DELETE FROM queue_entry WHERE id IN (SELECT id FROM queue_entry"       \
-        " WHERE state=1 AND qid=?1 LIMIT ?2)")                                                     \
-    X(QUEUE_HELD_PURGE, "DELETE FROM queue_entry WHERE qid=?1 AND id IN (SELECT value FROM"        \
-        " json_each(coalesce((SELECT iif(json_valid('['||replace(entries,' ',',')||']'),"          \
-        " '['||replace(entries,' ',',')||']','[]') FROM queue_lock WHERE qid=?1"                   \
-        " ORDER BY number LIMIT 1),'[]')))")                                                        \
-    X(QUEUE_LOCK_PURGE, "DELETE FROM queue_lock WHERE qid=?1"                                      \
-        " AND number=(SELECT min(number) FROM queue_lock WHERE qid=?1)")                           \
-    X(QUEUE_PAST_PURGE, "DELETE FROM queue_past WHERE qid=?1"                                      \
-        " AND id IN (SELECT id FROM queue_past WHERE qid=?1 LIMIT ?2)")                            \
-    X(QUEUE_KEY_PURGE, "DELETE FROM queue_key WHERE qid=?1"                                        \
-        " AND key IN (SELECT key FROM queue_key WHERE qid=?1 LIMIT ?2)")                           \
     X(DUE_QUEUE, "SELECT due_ms FROM queue WHERE due_ms>0 AND due_ms>?1 ORDER BY due_ms LIMIT 1")
 /* clang-format on */
 

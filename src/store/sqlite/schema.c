@@ -113,14 +113,10 @@ static const char *const step_1[] = {
     NULL,
 };
 
-#define ADDED_TO_MESSAGE(position, use, type, column, note)  DDL_STEP_4_##position("message", type, column)
-#define ADDED_TO_WORK(position, use, type, column, note)     DDL_STEP_4_##position("work", type, column)
-#define ADDED_TO_INSTANCE(position, use, type, column, note) DDL_STEP_4_##position("instance", type, column)
-#define DDL_STEP_4_FIRST(table, type, column)
-#define DDL_STEP_4_SET(table, type, column)
-#define DDL_STEP_4_NEXT(table, type, column)
-#define DDL_STEP_4_LAST(table, type, column)
-#define DDL_STEP_4_ADDED_4(table, type, column) DDL_ADD(table, type, column),
+#define STEP_4_MESSAGE(position, use, type, column, note)  DDL_STEP(4, "message", position, type, column, note)
+#define STEP_4_WORK(position, use, type, column, note)     DDL_STEP(4, "work", position, type, column, note)
+#define STEP_4_INSTANCE(position, use, type, column, note) DDL_STEP(4, "instance", position, type, column, note)
+#define DDL_STEP_4_4(table, type, column) DDL_ADD(table, type, column),
 
 #define TAG "CASE WHEN json_valid(attrs) THEN ifnull(json_extract(attrs,'$.tag'),'') ELSE '' END"
 
@@ -134,9 +130,9 @@ static const char *const step_4[] = {
     "  AND " TAG "<>''",
 
     /* Check sums (sum.h); 0: a row of before. */
-    SQL_MESSAGE(ADDED_TO_MESSAGE)
-    SQL_WORK(ADDED_TO_WORK)
-    SQL_INSTANCE(ADDED_TO_INSTANCE)
+    SQL_MESSAGE(STEP_4_MESSAGE)
+    SQL_WORK(STEP_4_WORK)
+    SQL_INSTANCE(STEP_4_INSTANCE)
     "ALTER TABLE fence ADD COLUMN sums_from INTEGER NOT NULL DEFAULT 0", /* ids from here on have sums */
     "UPDATE fence SET sums_from=next_id",
     "DROP VIEW events", /* history.seq has the sum above 32 bits */

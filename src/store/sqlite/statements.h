@@ -32,6 +32,12 @@
     "SELECT (SELECT count(*) FROM work)+(SELECT count(*) FROM work_local)"                         \
     "+(SELECT count(*) FROM work_fresh)"
 
+#define SQL_PURGE_HELD                                                                             \
+    "DELETE FROM queue_entry WHERE qid=?1 AND id IN (SELECT value FROM"                            \
+    " json_each(coalesce((SELECT iif(json_valid('['||replace(entries,' ',',')||']'),"              \
+    " '['||replace(entries,' ',',')||']','[]') FROM queue_lock WHERE qid=?1"                       \
+    " ORDER BY number LIMIT 1),'[]')))"
+
 #define READ_WORK "SELECT " SQL_WORK(SQL_READ_NAMES) " FROM work"
 /* Untried work `l`, from its event: the columns of READ_WORK. */
 #define UNTRIED_COLUMNS                                                                            \
@@ -148,27 +154,8 @@
     X(DUE_DEADLINE, "SELECT deadline_ms FROM work WHERE deadline_ms>0 AND deadline_ms>?1"          \
         " ORDER BY deadline_ms LIMIT 1")                                                           \
     /* Purging. */                                                                                 \
-    X(TOMB_READ, "SELECT n,uid,execution,last_rid FROM tomb ORDER BY n LIMIT 1")                   \
-    X(TOMB_UPDATE, "UPDATE tomb SET last_rid=?2 WHERE n=?1")                                       \
-    X(TOMB_DELETE, "DELETE FROM tomb WHERE n=?1")                                                  \
-    X(TOMB_EXECUTIONS, "INSERT INTO tomb(uid,execution,last_rid) SELECT uid,execution,last_rid"    \
-        " FROM execution WHERE uid=?1 AND execution<?2")                                           \
-    X(EXECUTIONS_DELETE, "DELETE FROM execution WHERE uid=?1 AND execution<?2")                    \
-    X(EXECUTION_NEXT, "SELECT execution,last_rid FROM execution WHERE uid=?1"                      \
-        " ORDER BY execution LIMIT 1")                                                             \
-    X(EXECUTION_DELETE, "DELETE FROM execution WHERE uid=?1 AND execution=?2")                     \
-    X(CHAIN_HOP, "SELECT prev,uid FROM history WHERE rid=?1")                                      \
-    X(EVENT_DELETE, "DELETE FROM history WHERE rid=?1")                                            \
     X(WORK_DELETE_OF, "DELETE FROM work WHERE id=?1 AND uid=?2")                                   \
     X(MESSAGE_DELETE_OF, "DELETE FROM message WHERE id=?1 AND uid=?2")                             \
-    X(MARKS_DELETE, "DELETE FROM mark WHERE uid=?1 AND (execution,seq) IN (SELECT execution,seq"   \
-        " FROM mark WHERE uid=?1 LIMIT ?2)")                                                       \
-    X(MARKS_DELETE_OF, "DELETE FROM mark WHERE uid=?1 AND execution=?2 AND seq IN"                 \
-        " (SELECT seq FROM mark WHERE uid=?1 AND execution=?2 LIMIT ?3)")                          \
-    X(MESSAGES_PURGE, "DELETE FROM message WHERE id IN"                                            \
-        " (SELECT id FROM message WHERE uid=?1 AND uid>0 LIMIT ?2)")                               \
-    X(KEYS_DELETE, "DELETE FROM dedup WHERE uid=?1 AND key IN"                                     \
-        " (SELECT key FROM dedup WHERE uid=?1 LIMIT ?2)")                                          \
     /* Damage, for tests of M5 and H3. */                                                          \
     X(MESSAGE_DAMAGE, "UPDATE message SET kind=NULL WHERE id=?1")                                  \
     X(EVENT_DAMAGE, "UPDATE history SET seq=seq+1000000 WHERE rid=?1")                             \
