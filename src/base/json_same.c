@@ -2,8 +2,8 @@
 /*
  * base/json_same.c -- are two payloads the same value?
  *
- * Who sends a request again writes it again: with other blanks, members in another
- * order, 1.0 for 1.  The same value means:
+ * A client that repeats a request may write it differently: other blanks, members in
+ * another order, 1.0 for 1.  The same value means:
  *   objects   have the same members, in any order (of two of one name the first counts)
  *   arrays    have the same elements in the same order
  *   numbers   are equal as numbers, exactly: 1, 1.0 and 10e-1; no rounding

@@ -98,9 +98,9 @@ struct args {
     size_t max_body;
     const char *url_file; /* where serve writes its address; for scripts */
 
-    const char *url;   /* of a server */
-    const char *token; /* for it */
-    const char *ca;    /* whom to trust for https://; NULL: the system's authorities */
+    const char *url;                         /* of a server */
+    const char *token;                       /* for it */
+    const char *ca;                          /* authorities for https://; NULL: the system's */
     bool url_given, store_given, load_given; /* on the command line, not in the environment */
 
     uint64_t priority; /* queue; CLI_NOT_GIVEN: none */

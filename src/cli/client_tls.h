@@ -18,7 +18,7 @@ struct tls;
 /* Waits for the socket, as poll(2) names events; false: time is up, errno says so. */
 typedef bool tls_wait_fn(void *user, short events);
 
-/* Whom to trust: the authorities in the PEM file `ca`, or the system's (NULL). */
+/* Trust the authorities in the PEM file `ca`, or the system's (NULL). */
 struct tls *tls_open(const char *ca, pawl_error *reterr);
 void tls_close(struct tls *t); /* NULL is fine */
 

@@ -17,7 +17,7 @@ struct http_reply {
     pawl_str body; /* in the mem given */
 };
 
-/* NULL: the address is not one, or `ca` (a PEM file of whom to trust; NULL: the system's
+/* NULL: the address is not one, or `ca` (a PEM file of authorities; NULL: the system's
  * authorities) cannot be used; reterr says so.  Nothing is connected yet. */
 struct http *http_open(const char *url, const char *token, const char *ca, pawl_error *reterr);
 void http_close(struct http *h); /* NULL is fine */

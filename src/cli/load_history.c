@@ -178,7 +178,7 @@ static void died(int status, pawl_replay_report *ret)
                        WEXITSTATUS(status));
 }
 
-/* `pawl replay ID | head`: who read us has gone, which is not the fault of the code. */
+/* `pawl replay ID | head`: the reader of our output has gone, which is not the fault of the code. */
 static void go_with_reader(int status)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

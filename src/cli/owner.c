@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/owner.c -- who has the store open?
+ * cli/owner.c -- which process has the store open?
  *
  * The owner holds a lock on DIR/lock and writes its pid there.  Trying the lock
  * could make an owner fail that is just starting, so the kernel's list of locks

@@ -214,7 +214,7 @@ static int run_ack(struct cli *cli, struct session *s, const struct deed *deed)
     return pawl_json_bool(answer, "/success", true) ? EXIT_OK : EXIT_NOT_THERE;
 }
 
-/* A server waits for half a minute; who asks may want more. */
+/* A server waits for half a minute; the caller may want more. */
 static int run_pop(struct cli *cli, struct session *s, const struct deed *deed)
 {
     int64_t end = clock_mono_ms() + cli->args.wait_ms, left = cli->args.wait_ms;

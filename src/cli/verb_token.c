@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/verb_token.c -- pawl token new|ls|revoke: who may use the server.
+ * cli/verb_token.c -- pawl token new|ls|revoke: the tokens of a server.
  *
  * Works on DIR/tokens beside a running server, which sees the change at once.
  * A token is printed when it is made and never again: only its hash is kept.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/verb_why.c -- what an instance waits for, since when, who can wake it, what
+ * cli/verb_why.c -- what an instance waits for, since when, what can wake it, what
  * failed last, what happens next and when.  The words are made in view/why.c.
  */
 #include "base/clock.h"

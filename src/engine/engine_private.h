@@ -8,7 +8,7 @@
  * ever, outside it jumps to the guard of the entry function.  Nothing was
  * committed, all memory is in arenas, so there is nothing to undo.
  *
- * Who calls whom:
+ * The calls:
  *
  *   apply.c, replay.c   a message -> task_resolve -> wait_notice -> execution_run
  *   api_*.c (on fiber)  a call    -> decide_* : matched (replay) or appended (live)

@@ -119,7 +119,7 @@ struct httpd {
 /* Ask for these events; no system call when they are asked for already. */
 void http_conn_watch(struct httpd_conn *c, uint32_t events);
 void http_conn_deadline(struct httpd_conn *c, int64_t in_ms); /* < 0: none */
-/* That or a little earlier: those who only rest are looked at together, once a second at most. */
+/* That or a little earlier: idle connections are looked at together, once a second at most. */
 int64_t http_whole_second(int64_t ms);
 /* It has bytes that no event will tell of. */
 void http_conn_take_turn(struct httpd_conn *c);
@@ -162,7 +162,7 @@ void http_conn_send_continue(struct httpd_conn *c);
 
 /* ---- slow.c ------------------------------------------------------------------------------ */
 
-/* Its answer did not go out: so many bytes are held for it. */
+/* Its answer did not go out: this many bytes are kept for it. */
 void slow_enter(struct httpd_conn *c, size_t bytes);
 void slow_leave(struct httpd_conn *c); /* not in the list is fine */
 /* It took some. */

@@ -84,8 +84,8 @@ void httpd_end(struct httpd *h);
 /* Any thread: read certificate and key again, for connections to come.  False: they stay as they
  * were.  Without TLS there is nothing to do. */
 bool httpd_reload_tls(struct httpd *h, pawl_error *reterr);
-/* Every answer from now on hangs up.  New connections are taken as ever: who asks whether we are
- * there is told. */
+/* Every answer from now on closes its connection.  New connections are accepted as usual, so that
+ * health checks are answered. */
 void httpd_wind_up(struct httpd *h);
 void httpd_free(struct httpd *h); /* NULL is fine; no call may be without answer */
 

@@ -30,7 +30,7 @@
 struct http_trust {
     gnutls_certificate_credentials_t keys;
     gnutls_priority_t priority;
-    size_t users;    /* sessions, and who opened it */
+    size_t users;    /* sessions, and the server itself */
     int64_t check_s; /* wall clock: look at the certificate again */
     char file[256];  /* the certificate's, for words */
     struct logger log;

@@ -229,8 +229,8 @@ static bool check_no_body(struct call *c)
     return false;
 }
 
-/* Not an object where one is wanted would read as one without members: a purge of all
- * instead of one priority.  The seed's calls have words of their own for that. */
+/* A body that is not an object is refused: read as {}, it would purge every priority instead of
+ * one.  The seed's calls have texts of their own for that. */
 static bool check_object(struct call *c)
 {
     const struct route *r = c->route;

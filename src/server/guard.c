@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/guard.c -- who may ask at all: Host, framing, origin, token.
+ * server/guard.c -- which requests are let in: Host, framing, origin, token.
  *
  * Before any handler, for every request, in this order:
  *   framing  Content-Length with Transfer-Encoding, or twice, is refused (400):

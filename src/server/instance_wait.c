@@ -19,7 +19,7 @@
 #define WAIT_DEFAULT_MS 30000
 #define WAIT_MAX_MS     60000
 
-/* Into the list of its instance, behind the first, with whom the key lives; under the lock. */
+/* Into the list of its instance, behind the first call, which owns the key; under the lock. */
 static void hang_in(struct call *c)
 {
     pawl_server *s = c->srv;
@@ -175,7 +175,7 @@ static void answer_now(struct call *c)
         answer_failure(c, &err);
 }
 
-/* The instance has ended, or time is up, or who asked is gone. */
+/* The instance has ended, or time is up, or the client is gone. */
 static void look_again(struct call *c)
 {
     if (c->asker == ASKER_LOST)

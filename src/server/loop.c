@@ -37,7 +37,7 @@ bool call_back(struct call *c)
     return wake;
 }
 
-/* Woken for the first of thirty replies the loop would run between any two of them. */
+/* Wake the loop once per batch of replies, not once per reply. */
 void call_done_more(struct call *c, bool more)
 {
     static _Thread_local pawl_server *owed; /* a waking, by this thread */

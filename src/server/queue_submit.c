@@ -3,8 +3,8 @@
  * server/queue_submit.c -- what the routes of the queues share: the way to the engine and
  * back, refusals in the seed's words, numbers and times as the API writes them.
  *
- * A request in seed form gets exactly the seed's keys in the seed's order (QUEUE_API §1,
- * R1).  Answers are written on the engine thread, because a reply is valid only there;
+ * A request in seed form gets exactly the seed's keys in the seed's order.
+ * Answers are written on the engine thread, because a reply is valid only there;
  * the call is the engine's from queue_submit() until then.
  *
  * Called by queues.c, queue_admin.c, queue_manage.c and queue_config.c.

@@ -3,7 +3,7 @@
  * server/queues.c -- push, pop, acknowledge.
  *
  * A request in seed form gets exactly the seed's keys in the seed's order; what
- * an extension adds comes after them (QUEUE_API §1, R1).  Items are slices of
+ * an extension adds comes after them.  Items are slices of
  * the body and of the reply: their bytes are never rewritten.  Answers are
  * written on the engine thread, because a reply is valid only there.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/queues.h -- the routes of the queues (QUEUE_API.md).
+ * server/queues.h -- the routes of the queues.
  *
- *   queue_submit.c     the way to the engine and back, and other things they share
- *   queues.c         push, pop, acknowledge: the seed's bodies to the letter
+ *   queue_submit.c   the way to the engine and back, and other things they share
+ *   queues.c         push, pop, acknowledge: exactly the seed's bodies
  *   queue_admin.c    the other writing calls: extend, release, dead letter, purge, pause
  *   queue_manage.c   look, browse
  *   queue_config.c   configure

@@ -158,7 +158,7 @@ bool reader_start(pawl_server *s)
     return s->reader_count == READERS;
 }
 
-/* Who still waits is refused: the time to answer is over. */
+/* Calls that still wait are refused: the time to answer is over. */
 static void refuse_all(struct reader_line *lane)
 {
     for (struct call *c; (c = lane->first);) {

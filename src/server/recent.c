@@ -2,14 +2,15 @@
 /*
  * server/recent.c -- instances started here lately, and how they ended.
  *
- * Most who wait have just started what they wait for.  That it exists and has not
- * ended is known from the answer to the start, and its end from the commit feed, so
+ * Most clients wait for an instance that they have just started.  The answer to the
+ * start says that it exists and has not ended, the commit feed says when it ends, so
  * such a wait reads nothing.  An end that comes before the wait is kept for it,
  * rendered, and given out once.  What is not here is looked up in the store.
  *
  * Replies and feed come from the engine thread in the order of commits, so an
  * entry is never older than the truth.  A removal forgets all of them before it is
- * answered: the feed comes after the reply.  Bounded: the oldest entries go first.  All calls under srv->lock (instance_wait.c, server.c).
+ * answered: the feed comes after the reply.  Bounded: the oldest entries go first.  All
+ * calls are under srv->lock (instance_wait.c, server.c).
  */
 #include "server/server.h"
 

@@ -226,7 +226,7 @@ pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts, p
     }
     raise_limits(s);
     bool ok = parse_listen(s, s->opts.listen, err) && check_safety(s, err) && open_socket(s, err);
-    if (ok && !guard_is_loopback(s->host)) /* one stranger leaves room for the others */
+    if (ok && !guard_is_loopback(s->host)) /* one address gets at most 3/4 of the connections */
         s->per_address = s->opts.connections - s->opts.connections / 4;
     if (ok) {
         ok = loop_open(s, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/server.h -- the parts of the HTTP server and who owns them.
+ * server/server.h -- the parts of the HTTP server and their owners.
  *
  *   LOOP THREAD (loop.c)                               READER THREADS (reader.c)
  *   src/http, one epoll ──────▶ routes ─▶ handler ──── slow reads ───▶ same handler
@@ -41,7 +41,7 @@ struct reader_line;
 #define READERS         3                 /* threads */
 #define PAGE_BYTES      ((size_t)4 << 20) /* of data in one answer: then it ends with a `next` */
 
-/* Who asked: still there; stopped sending and may be gone; gone for good. */
+/* The client: still there; stopped sending and may be gone; gone for good. */
 enum asker { ASKER_HERE, ASKER_QUIET, ASKER_LOST };
 
 enum token_scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
@@ -147,7 +147,7 @@ struct pawl_server {
     unsigned long long rounds_seen; /* by pawl_server_healthy(), which */
     bool was_asked;
 
-    /* who runs the loop, and the engine: stand_in.c */
+    /* which thread runs the loop, and the engine: stand_in.c */
     pthread_mutex_t round; /* held by the thread that runs the loop */
     bool may_work;         /* under `lock`: the runtime is there, and lends */
     bool at_engine;        /* under `lock`: the loop works for it */
@@ -163,7 +163,7 @@ struct pawl_server {
     /* coming back, and waiting for an instance: any thread */
     pthread_mutex_t lock;
     struct call *back, **back_end;
-    bool sleeps;        /* the loop: who comes back wakes it */
+    bool sleeps;        /* the loop: a call that comes back wakes it */
     struct map waiting; /* instance id -> struct call, linked by wait_next */
     struct recents recents;
     pawl_mem *feed_mem; /* [engine] scratch of the feed */

@@ -21,7 +21,7 @@
 
 #define BATCH_MS    100
 #define PING_MS     15000
-#define MEMORY_MS   60000 /* notes go on so long after the last reader left */
+#define MEMORY_MS   60000 /* notes are taken for this long after the last reader left */
 #define NOTES_MAX   1000  /* in one batch; more: "more":true */
 #define RING        64
 #define STREAMS_MAX 256
@@ -241,7 +241,7 @@ int64_t streams_tick(struct streams *t, int64_t now_ms)
         pthread_mutex_lock(&t->lock);
         drop_notes(t);
         pthread_mutex_unlock(&t->lock);
-        t->last += RING; /* who comes back later missed something */
+        t->last += RING; /* a reader that comes back later missed something */
         return INT64_MAX;
     }
     int64_t at = t->count ? t->ping_at_ms : t->until_ms;

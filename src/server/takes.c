@@ -80,7 +80,7 @@ static const struct field item_fields[] = {
     WHOLE("priority", 0, 0, INT64_MAX, "the lowest comes first; left out, the queue's default_priority"),
     TEXT("dedup_id", OR_NULL, "the same one again within dedup_window_seconds pushes nothing",
          .max = PAWL_QUEUE_DEDUP_BYTES, .pattern = "^[^\\u0000]*$"),
-    NUMBER("delay_seconds", OR_NULL, 0, 604800, "not before so many seconds have passed", .not_with = "deliver_at"),
+    NUMBER("delay_seconds", OR_NULL, 0, 604800, "not before this many seconds have passed", .not_with = "deliver_at"),
     NUMBER("deliver_at", OR_NULL, 0, 99999999999, "not before; seconds since 1970, at most 7 days ahead",
            .not_with = "delay_seconds"),
     NUMBER("expires_in_seconds", OR_NULL, 0, 315360000, "drop it if it was not popped by then; 0: never"),
@@ -119,7 +119,7 @@ SHAPE(extend, "ExtendLock", BODY_JSON, NULL, "{\"lock_id\":\"AbCdEfGhIjK\",\"add
 
 static const struct field release_fields[] = {
     LOCK_ID,
-    NUMBER("delay_seconds", OR_NULL, 0, 604800, "not popped before so many seconds have passed"),
+    NUMBER("delay_seconds", OR_NULL, 0, 604800, "not popped before this many seconds have passed"),
     REASON("kept with the items"),
     END
 };

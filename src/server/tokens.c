@@ -143,7 +143,7 @@ bool tokens_check(struct tokens *t, const char *token, struct call *c, enum toke
     return true;
 }
 
-/* ---- Who holds on to one ------------------------------------------------------------------- */
+/* ---- Open calls under a token ------------------------------------------------------------------- */
 
 void tokens_hold(struct call *c)
 {

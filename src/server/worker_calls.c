@@ -193,7 +193,7 @@ void handle_abandon(struct call *c)
     call_done(c);
 }
 
-/* ---- Who polls ------------------------------------------------------------------------ */
+/* ---- Workers ------------------------------------------------------------------------ */
 
 static void write_words(pawl_json *w, const char *key, const pawl_str *words, size_t count)
 {

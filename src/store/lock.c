@@ -2,7 +2,7 @@
 /*
  * store/lock.c -- one owner a data directory.
  *
- * DIR/lock is locked with flock for the life of the store and says who holds it.
+ * DIR/lock is locked with flock for the life of the store and names its owner.
  * The lock, not the file, is the truth: it goes with the process, however that
  * ends, and the file stays.
  */

@@ -142,7 +142,7 @@ pawl_status store_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, 
 }
 
 /* What was read cannot be true (a damaged index, a store that breaks its contract).  It
- * concerns who asked, not the process: others' rows may be sound. */
+ * concerns this caller, not the process: other rows may be sound. */
 static pawl_status unbelievable(const char *what, pawl_error *reterr)
 {
     error_set(reterr, PAWL_CORRUPT,

@@ -4,8 +4,8 @@
  * seen from outside are checked before and after each call.
  *
  * What we hand in is asserted: a malformed round must stop the process before it
- * reaches the disk.  What comes back is not believed: an answer that cannot be
- * true (a damaged index) is CORRUPT for this caller only.  Operations about which nothing can be
+ * reaches the disk.  Results are validated: an impossible one (a damaged index)
+ * returns CORRUPT to this caller only.  Operations about which nothing can be
  * said are passed on as they are.  The runtime calls a store by these alone, but for its queues
  * (pawl_queue_ops), its name and close().
  */

@@ -8,7 +8,7 @@
  *   faults    at named places (crash), at answers (failure, delay), between moments
  *             (clock, duplicate), once (cancel)
  *   judgement after every commit: blocked instances, checks of the module; at the end:
- *             who still waits for something that cannot come
+ *             instances that still wait for something that cannot come
  */
 #include "trial/seed.h"
 

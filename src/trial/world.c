@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#define LOOK_MS 3600000 /* the loop looks at the wall clock at least so often */
+#define LOOK_MS 3600000 /* the loop looks at the wall clock at least this often */
 
 /* The world that steps on this thread: activities find it here, because their `user` is
  * the author's. */

@@ -104,7 +104,7 @@ int64_t world_next(struct world *w);
 /* The wall clock alone jumps. */
 void world_jump(struct world *w, int64_t by_ms);
 
-/* From inside the activity hook: answer so much later, or never (in_ms < 0). */
+/* From inside the activity hook: answer `in_ms` later, or never (in_ms < 0). */
 pawl_result world_answer_later(struct world *w, pawl_activity *act, int64_t in_ms,
                                pawl_result result);
 /* Can the running attempt time out? */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define FAILURES_WITHIN 1000 /* events looked at for the last failure */
-#define NAMED_WAITS     4    /* the sentence names so many */
+#define NAMED_WAITS     4    /* named in the sentence */
 
 /* ---- Facts --------------------------------------------------------------------- */
 
@@ -219,7 +219,7 @@ pawl_str why_compose(struct why *y)
 
 /* ---- Output ---------------------------------------------------------------------- */
 
-/* Who can wake it, as a command where there is one. */
+/* What can wake it, as a command where there is one. */
 static pawl_str waker(const struct why *y, const pawl_waiting *waits)
 {
     pawl_mem *mem = y->mem;

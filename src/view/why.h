@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/why.h -- what an instance waits for, since when, who can wake it, what
+ * view/why.h -- what an instance waits for, since when, what can wake it, what
  * failed last, what happens next and when.
  *
  * Used by `pawl why` and by GET /api/v1/instances/{id}/why.  Fill in mem, prog,

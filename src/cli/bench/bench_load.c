@@ -41,8 +41,9 @@ struct load {
     struct histogram early, late; /* steps in the first and the last tenth of an instance */
     double cpu_us;                /* at the beginning, then what was used */
     uint64_t rss_kb;
-    atomic_bool ending, over; /* who sets the first fills in the rest, then the second */
-    char trouble[200];        /* an orchestration that did not complete; "": none */
+    atomic_bool ending,
+        over;          /* the thread that sets the first fills in the rest, then sets the second */
+    char trouble[200]; /* an orchestration that did not complete; "": none */
 };
 
 /* ---- The workloads ---------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ int64_t health_next_look(pawl_runtime *rt);
 void health_well(pawl_runtime *rt);
 /* While the disk is full only what frees or finishes is taken on, and health says so. */
 bool health_no_room(pawl_runtime *rt);
-/* What those who still wait are told: SHUTDOWN, or UNKNOWN when the last commit may have
+/* The answer for callers that still wait: SHUTDOWN, or UNKNOWN when the last commit may have
  * happened. */
 pawl_status health_ending(const pawl_runtime *rt, const char **rettext);
 /* The turn that runs has a name and takes too long; NULL: it ended.  Any thread. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/hold.h -- the in-process timer dispatcher, for stores without delayed
- * visibility (C3). [engine]
+ * runtime/core/hold.h -- timers in memory, for stores without delayed visibility. [engine]
  *
  * Such a store hands out a row whatever its visible time says, and keeps no
  * timer messages.  What is not due yet is held here, in a heap, and delivered

@@ -12,7 +12,7 @@
 #include "runtime/core/items.h"
 #include "runtime/core/owed.h"
 
-#define HELD_MAX      16 /* so many do not wait any longer */
+#define HELD_MAX      16 /* this many are released at once */
 #define HELD_RUNTIMES 4  /* a thread holds for; it posts to more without holding */
 
 /* What this thread has posted without waking the engine; see inbox_hold(). */
@@ -149,7 +149,7 @@ void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
         else if (pthread_cond_timedwait(&rt->inbox.wake, &rt->inbox.lock, &until) != 0) {
             if (!rt->inbox.lent)
                 break;
-            rt->inbox.engine_wants = true; /* who has it gives it back with a call */
+            rt->inbox.engine_wants = true; /* the borrower gives it back after its call */
         }
     }
     rt->inbox.engine_waits = rt->inbox.woken = false;

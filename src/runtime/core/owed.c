@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/core/owed.c -- see owed.h.  A ring through rt->owed.ring, so that who leaves needs no runtime. */
+/* runtime/core/owed.c -- see owed.h.  A ring through rt->owed.ring, so that an item can leave
+ * without its runtime. */
 #include "runtime/core/owed.h"
 
 #include "runtime/core/inbox.h"

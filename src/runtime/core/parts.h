@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/parts.h -- the parts of a runtime: who has which fields.
+ * runtime/core/parts.h -- the parts of a runtime and their fields.
  *
  * Everything marked [engine] belongs to the thread that has the engine and has no lock.  The
  * header named with a part has its functions.  tools/parts.txt names the files that may touch its
@@ -167,7 +167,7 @@ struct due {
     bool ask;          /* next_ms is only what this process knows: ask the store */
     bool fetch_messages, look_deadlines;
     bool mail_lies;            /* of this process' own messages: newer ones lie behind them */
-    uint32_t passes_unfetched; /* with rows to fetch, because so many letters are at hand */
+    uint32_t passes_unfetched; /* with rows to fetch, because many letters are at hand */
     bool purge_left;           /* rows of removed instances and queues are left */
     int64_t purge_at_ms;       /* mono: not before */
 };

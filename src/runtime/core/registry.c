@@ -60,8 +60,8 @@ void pawl_app_free(pawl_app *app)
     free(app);
 }
 
-/* Remember what is wrong, for pawl_runtime_open(): all of it, as far as there is room.  That
- * something is there already hides nothing worse: it is what loading a module again is about. */
+/* Remember what is wrong, for pawl_runtime_open(): all of it, as far as there is room.  EXISTS
+ * never masks a worse error, because loading a module again always reports it. */
 static pawl_status refuse(pawl_app *app, const pawl_error *err)
 {
     pthread_mutex_lock(&app->lock);

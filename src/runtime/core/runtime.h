@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/runtime.h -- the parts of a runtime and who owns them.
+ * runtime/core/runtime.h -- the parts of a runtime and their owners.
  *
  * The way of one step (docs/internals/runtime.md):
  *

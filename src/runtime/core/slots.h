@@ -33,7 +33,7 @@ struct slots_past {
     uint32_t times[SLOTS_WORKERS]; /* how many ends in a row each was among several, this one too
                                       (but no end of the machine) */
     size_t work_count;
-    bool known;    /* who did it is known: it said so itself */
+    bool known;    /* the thread that did it said so itself */
     bool several;  /* more than one ran: it is not known which one did it, or whether any did */
     bool rebooted; /* the machine went down since */
     char text[SLOTS_TEXT]; /* what the culprit said (user_fault.h); "": nothing */

@@ -5,7 +5,7 @@
  * A stage collects what one instance decided in this group.  Sealing turns its
  * steps into numbered events and derives the rows they mean: a scheduled
  * activity is a work row, a timer a delayed message, a child a start message,
- * a cancel the absence of the row it withdraws (E3: only what is not completed
+ * a cancel the absence of the row it withdraws (only what is not completed
  * is dispatched).  Nothing here touches the store.
  */
 #ifndef PAWL_RUNTIME_STAGE_H

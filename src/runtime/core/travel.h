@@ -106,7 +106,7 @@ struct job {
     void (*on_cancel)(void *arg); /* guarded by the lock of cancels, as are the next four */
     void *on_cancel_arg;
     enum { CANCEL_NONE, CANCEL_QUEUED, CANCEL_CALLING } cancel_state;
-    pthread_t cancel_caller; /* who calls */
+    pthread_t cancel_caller; /* the thread that calls */
     struct job *next_cancelled;
     struct heap_node limit; /* [engine] the earliest of its limits, mono clock */
     int64_t start_by_ms;    /* [engine] mono: schedule-to-start, schedule-to-close */
@@ -122,7 +122,7 @@ struct job {
 /* What is queued and runs under one activity's name (share.h). */
 struct share {
     const struct activity_entry *activity;
-    struct share *next; /* in rt->shares.waiting, who waited longest first */
+    struct share *next; /* in rt->shares.waiting, longest wait first */
     struct job *first, **end;
     uint32_t running;
     struct share *once_next; /* [engine] this and the rest: at most once, see once.h */

@@ -2,11 +2,11 @@
 /*
  * runtime/instance/mailbox.h -- how many events may wait for one instance. [engine]
  *
- * An event that no wait takes is kept, and so is one for an instance that rests or is not
+ * An event that no wait takes is kept, and so is one for an instance that cannot run or is not
  * started yet.  A sender that does not stop would fill disk and memory with them: beyond
  * --max-mailbox events, or MAILBOX_PAYLOADS times --max-payload bytes, a raise is refused
- * and changes nothing.  What was accepted stays.  The limit is one of care: what arrives in one commit
- * may go a little beyond it.
+ * and changes nothing.  What was accepted stays.  The limit is approximate: one commit
+ * may exceed it slightly.
  */
 #ifndef PAWL_RUNTIME_MAILBOX_H
 #define PAWL_RUNTIME_MAILBOX_H

@@ -5,8 +5,8 @@
 
 #include "runtime/core/runtime.h"
 
-/* One step of a blocking call: -1 dead, 1 go on.  On a clock that only the caller moves, and
- * cannot while it waits: 0 when nothing will happen, and a store in trouble is tried at once. */
+/* One step of a blocking call: -1 dead, 1 go on.  With a clock that
+ * the caller moves: 0 when no progress is possible; the back-off of the store is skipped. */
 int runtime_step_blocked(pawl_runtime *rt);
 
 #endif

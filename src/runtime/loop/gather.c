@@ -12,7 +12,7 @@
 #include <sched.h>
 
 #define PATIENCE_US 30 /* as long as it takes to wake a thread */
-#define TRY_AGAIN   8  /* one commit of so many, after a wait that was for nothing */
+#define TRY_AGAIN   8  /* wait again in one commit of this many, after a useless wait */
 #define LOOKS       2
 
 bool gather_waits(struct patience *g, size_t have, size_t out, unsigned looks)

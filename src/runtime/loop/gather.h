@@ -15,8 +15,8 @@
 
 #include "runtime/core/runtime.h"
 
-/* The rule: `have` of `out` are here.  True: look again, at once.  `looks`: so many looks that find
- * nothing new are made even where the last wait was for nothing. */
+/* The rule: `have` of `out` are here.  True: look again, at once.  `looks`: this many looks that
+ * find nothing new are made even when the last wait was useless. */
 bool gather_waits(struct patience *g, size_t have, size_t out, unsigned looks);
 /* The wait is over, with this many. */
 void gather_ends(struct patience *g, size_t have, size_t out);

@@ -41,7 +41,7 @@
 
 #include <string.h>
 
-#define TRIES_MAX 8    /* a letter refused so often is put aside with an error */
+#define TRIES_MAX 8    /* a letter refused this often is put aside with an error */
 #define SLOW_US   3000 /* a slower commit must not run on a thread that serves others */
 #define SLOW_FOR  8    /* and for as many after it */
 #define TODO_MAX  2048 /* letters at hand; more of what was sent lies in the store */
@@ -82,8 +82,8 @@ static bool is_quiet(const struct stage *s, uint64_t id)
     return false;
 }
 
-/* So many are at hand that others would wait for them: it lies in the store, and is fetched in
- * its turn, as whatever comes after it. */
+/* There are too many letters in memory: this one stays in the store, and is fetched in its
+ * order, like all that come after it. */
 static bool lies(pawl_runtime *rt, const pawl_message *m)
 {
     if (!due_has_lying_mail(rt) && letter_count(rt) < TODO_MAX)
@@ -378,7 +378,7 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
         health_gone(rt, err->text);
         return;
     }
-    health_failed(rt, rc, err); /* first: who is refused may ask for it */
+    health_failed(rt, rc, err); /* first: a refused caller may ask for it */
     if (rc == PAWL_DISK_FULL)
         refuse_new_work(rt, err->text);
 }

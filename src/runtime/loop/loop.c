@@ -46,9 +46,9 @@
 #include "store/store.h"
 
 #define FETCH_AT_ONCE 1000
-#define FETCH_PASSES  8   /* so many at most without a fetch, however many letters are at hand */
-#define UNREAD_MS     100 /* before the next pass, when the store did not answer */
-#define ALONE_MS      50  /* when memory or the store failed in a turn */
+#define FETCH_PASSES  8 /* at most this many without a fetch, however many letters are in memory */
+#define UNREAD_MS     100         /* before the next pass, when the store did not answer */
+#define ALONE_MS      50          /* when memory or the store failed in a turn */
 #define GROUP_BYTES   (16 << 20)  /* strings staged in one commit */
 #define GROUP_KEPT    (512 << 10) /* of that memory, for the next */
 

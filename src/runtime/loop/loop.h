@@ -20,7 +20,7 @@ int64_t loop_idle_until(pawl_runtime *rt);
 void loop_finish(pawl_runtime *rt);
 void *loop_main(void *rt);
 /* In trouble, where every pass is checked, and while commits take long, the engine thread does
- * it all: who borrows has others to serve. */
+ * everything: a borrower has other clients to serve. */
 bool loop_is_plain(const pawl_runtime *rt);
 /* [engine] May what is in the inbox be left to a borrower (lend.h)? */
 bool loop_may_lend(pawl_runtime *rt);

@@ -114,7 +114,7 @@ static void cached_free(struct queue_cache *d, struct cached_queue *s)
     free(s);
 }
 
-/* Damage was met not long ago: who forgets that looks again at once, and logs it again. */
+/* Keep it while its back-off runs, or it would be read and logged again at once. */
 static bool was_damaged_recently(pawl_runtime *rt, const struct cached_queue *s)
 {
     return rt_mono(rt) < s->next_log_ms || backs_off(rt, &s->starts) || backs_off(rt, &s->due);

@@ -34,7 +34,7 @@ struct queue_req {
     void *arg;
     struct job *job; /* the pop or ack of an orchestration; NULL: a client's */
     uint32_t tries;
-    uint64_t moved, planned; /* purge, redrive: done so far, of so many */
+    uint64_t moved, planned; /* purge, redrive: done so far, to be done */
     uint64_t stayed;         /* redrive: there was no room for them */
     int64_t at_priority;     /* redrive, purge: looked at so far, in order */
     uint64_t at_place;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/queue/queue_pass.c -- queues over one pass: what is due, who waits, the commit.
+ * runtime/queue/queue_pass.c -- queues over one pass: what is due, pops that wait, the commit.
  * [engine]
  *
  * A queue's row says when to look at it again, so that after a restart nothing is
@@ -209,7 +209,7 @@ void queue_end_wait(pawl_runtime *rt, const void *arg)
         queue_finish(req, &(pawl_queue_reply){.status = PAWL_OK});
 }
 
-/* Items came, or a lock went: who waits gets them, in the order they came. */
+/* Items came, or a lock ended: waiting pops get them, in the order they came. */
 static bool serve(pawl_runtime *rt, struct cached_queue *s)
 {
     bool served = false;
@@ -266,7 +266,7 @@ static bool serve_cached(pawl_runtime *rt, struct cached_queue *s)
     return s->waiters && serve(rt, s);
 }
 
-/* Seats that may have something for those who wait: all of them, or those changed. */
+/* Queues that may have something for waiting pops: all of them, or those changed. */
 static void serve_all(pawl_runtime *rt)
 {
     struct queue_cache *d = rt->queue_cache;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/queue/queue_pass.h -- queues over one pass: what is due, who waits, the commit. [engine]
+ * runtime/queue/queue_pass.h -- queues over one pass: what is due, pops that wait, the commit. [engine]
  */
 #ifndef PAWL_RUNTIME_QUEUE_PASS_H
 #define PAWL_RUNTIME_QUEUE_PASS_H

@@ -9,7 +9,7 @@
 void queue_do_remove(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
 /* Last before the group is sealed: nothing of it can reach a queue that is gone. */
 void queue_seal_removals(pawl_runtime *rt);
-/* After the commit: queues that are gone leave memory, and who waits for them hears of it. */
+/* After the commit: removed queues leave memory, and pops that wait for them are answered. */
 void queue_removed(pawl_runtime *rt, struct cached_queue *const *gone, size_t count);
 
 #endif

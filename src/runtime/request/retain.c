@@ -28,7 +28,7 @@
 
 void retain_open(pawl_runtime *rt)
 {
-    rt->removal.retain.last_end_ms = rt_now(rt); /* of what is there nothing ended later */
+    rt->removal.retain.last_end_ms = rt_now(rt); /* nothing stored ended after now */
     rt->removal.retain.at_ms = rt->opts.retain_ms ? rt_mono(rt) : INT64_MAX;
 }
 

@@ -52,7 +52,7 @@ static bool remember(struct map *names, pawl_str name)
 {
     if (map_gets(names, name))
         return false;
-    if (names->count >= CREW_NAMES) /* who still polls is here again with the next poll */
+    if (names->count >= CREW_NAMES) /* a worker that still polls is here again with its next poll */
         forget_names(names);
     char *copy = strndup(name.ptr, name.len);
     if (copy && !map_puts(names, (pawl_str){copy, name.len}, copy))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/work/crew.h -- who polls for what, and who has which lease: for people.
+ * runtime/work/crew.h -- the workers that poll, and the leases they have: for people.
  *
  * Kept in memory only, by name; names come from outside, so there are CREW_MAX of them at most,
- * and who has not been heard of for CREW_FORGET_MS is forgotten.  Written by the engine, read by
+ * and a worker that was silent for CREW_FORGET_MS is forgotten.  Written by the engine, read by
  * any thread.
  */
 #ifndef PAWL_RUNTIME_CREW_H

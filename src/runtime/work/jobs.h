@@ -30,7 +30,7 @@ void jobs_unwatch(pawl_runtime *rt);
 void jobs_open(pawl_runtime *rt);
 void jobs_close(pawl_runtime *rt);
 
-/* Whom to tell of a job that is withdrawn. */
+/* Called for a job that is withdrawn. */
 static inline void jobs_tell_withdrawn(pawl_runtime *rt, void (*fn)(pawl_runtime *, const void *))
 {
     rt->jobs.withdrawn = fn;

@@ -62,7 +62,7 @@ void lease_refuse(pawl_runtime *rt, struct item *item);
 void lease_stop(pawl_runtime *rt);
 void lease_open(pawl_runtime *rt);
 
-/* There may be work for those who wait. */
+/* There may be work for waiting polls. */
 static inline void lease_may_find(pawl_runtime *rt)
 {
     rt->leases.look = true;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define KEPT_PART 8 /* of the threads, one in so many for names of which nothing runs */
+#define KEPT_PART 8 /* one in this many threads is for names of which nothing runs */
 
 struct share *share_of(pawl_runtime *rt, const struct job *job)
 {

@@ -16,7 +16,7 @@
 
 /* That of the job's activity. [engine] */
 struct share *share_of(pawl_runtime *rt, const struct job *job);
-/* With so many at work, may a name have another one?  Else those that have none. */
+/* With this many threads at work, may a name get another one?  Else only names without one. */
 bool share_has_room(const pawl_runtime *rt, uint32_t running);
 void share_add(pawl_runtime *rt, struct job *job);
 /* NULL: nothing is queued that may run now.  share_done() follows. */

@@ -53,8 +53,8 @@ static void run_job(pawl_runtime *rt, struct job *job, uint32_t index)
 
 static void *worker_main(void *p);
 
-/* Fewer threads are slower.  Without a single one, what is queued would lie there for ever: the
- * engine, who is the caller then, tries again.  Called with the lock held; returns what is to be
+/* Fewer threads are slower.  Without a single one, queued jobs would wait for ever: the
+ * engine, which is the caller then, tries again.  Called with the lock held; returns what is to be
  * logged without it: an errno, or 0 when that is known already. */
 static int none_started(pawl_runtime *rt, int why)
 {

@@ -2,7 +2,7 @@
 /*
  * store/jsonl/jsonl.h -- a store of plain files, shared by its files.
  *
- *     root/lock                    who has it (as every store directory)
+ *     root/lock                    the owner (as in every store directory)
  *     root/fence.json              epoch, group, ids: two lines, the newer valid one counts
  *     root/INSTANCE/instance.json  the row; replaced by rename
  *     root/INSTANCE/N.jsonl        history of execution N: header, events, turn lines

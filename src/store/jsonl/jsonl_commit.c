@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #define FENCE_BYTES 256 /* a line, blanks included */
-#define LAZY_FILES  8   /* so many files are synced together */
+#define LAZY_FILES  8   /* files synced together */
 
 /* ---- The fence ------------------------------------------------------------------------ */
 

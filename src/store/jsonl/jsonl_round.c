@@ -39,7 +39,7 @@ void round_batch_deinit(struct jsonl_batch *b)
 
 /* ---- K2: what is there already ------------------------------------------------------ */
 
-/* The ref of a message by name is the sender's, who is named in its attrs. */
+/* The ref of a message by name is the sender's; its attrs name the sender. */
 static bool same_message(const pawl_message *a, const pawl_message *b)
 {
     return a->kind == b->kind && a->execution == b->execution && a->ref == b->ref &&

@@ -2,7 +2,7 @@
 /*
  * store/sqlite/open.c -- opening and closing a store.
  *
- * The order matters: first who owns the directory (lock), then whether the file
+ * The order matters: first the owner of the directory (lock), then whether the file
  * can be trusted (dirty mark), then whether it is ours and which schema it has,
  * and only then is anything in it changed.  A read-only opener takes no lock and
  * changes nothing; it may run beside the owner.

@@ -3,8 +3,8 @@
  * store/sqlite/pool.c -- connections for readers, on any thread.
  *
  * Opened when first needed, at most READERS_MAX, kept until close.  A thread has
- * one for the length of one operation; who comes when all are out waits for the
- * next to come back (reads are short), never for the engine.
+ * one for the length of one operation; when all are in use, a thread waits for
+ * the next one (reads are short), never for the engine.
  */
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"

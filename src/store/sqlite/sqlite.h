@@ -164,7 +164,7 @@ struct sqlite_store {
     struct reserve reserve;
     int wal_pages;        /* after the last commit */
     int checkpoint_at;    /* WAL pages that trigger the next checkpoint */
-    int checkpoint_pages; /* ... and so many more for the next */
+    int checkpoint_pages; /* ... and this many more for the next */
 
     struct pending pending;
 

@@ -2,9 +2,9 @@
 /*
  * store/sqlite/work_names.c -- what is known in memory about free work, by name.
  *
- * A struct work_name may say "look" where there is nothing; never the opposite: what
- * makes a row free tells work_appeared() or abandons it, and both move the memory back.
- * It is of the engine thread, like all that take() forgets.
+ * A struct work_name may report work where there is none, never the opposite: code that
+ * makes a row free calls work_appeared() or abandons it, and both move the memory back.
+ * Engine thread only.
  *
  * Called by work.c (a look moves it on), commit.c and open.c; sqlite_abandon_work is an
  * operation of the store.
