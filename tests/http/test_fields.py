@@ -237,3 +237,53 @@ def test_a_start_with_an_idempotency_key(server):
     assert len(server.get(I).json["instances"]) == 4
     for body in ({}, {}):
         expect(server.post(I, {"orchestration": "Ask"}), 201)
+
+
+WEEK, MOST = 604800, 2 ** 63 - 1
+
+# Every number of a call: where, and its bounds.  The settings of queues are in test_queue.py.
+IN_BODY = [
+    (I + ":batch", {"action": "cancel", "filter": {}, "dry_run": True}, "limit", 1, 1000),
+    (I + ":prune", {}, "before", 0, MOST), (I + ":prune", {"before": 1}, "limit", 1, 1000),
+    ("/api/v1/work/poll", {"activities": ["Nobody"]}, "max", 1, 100),
+    ("/api/v1/work/poll", {"activities": ["Nobody"]}, "lock_ms", 1000, 3600000),
+    ("/api/v1/work/w1.0/heartbeat", {}, "lock_ms", 1000, 3600000),
+    ("/api/v1/work/w1.0/abandon", {}, "delay_ms", 0, WEEK * 1000),
+    ("/queue/n/push", {"item": 1}, "delay_seconds", 0, WEEK),
+    ("/queue/n/push", {"item": 1}, "expires_in_seconds", 0, 315360000),
+    ("/queue/n/extend-lock", LOCK, "additional_ttl_seconds", 1, 300),
+    ("/queue/n/extend-lock", LOCK, "ttl_seconds", 1, 300),
+    ("/queue/n/release", LOCK, "delay_seconds", 0, WEEK),
+    ("/queue/n/redrive", {}, "max", 1, MOST), ("/queue/n/redrive", {}, "rate_per_second", 1, 1000000),
+    ("/queue/n/purge", {}, "priority", 0, MOST),
+]
+IN_QUERY = [
+    ("GET", I, "limit", 1, 1000), ("GET", I, "created_after", 0, MOST),
+    ("GET", I + "/x", "execution", 0, MOST), ("GET", I + "/x/history", "execution", 0, MOST),
+    ("GET", I + "/x/history", "after", 0, MOST), ("GET", I + "/x/history", "limit", 1, 1000),
+    ("GET", I + "/x/wait", "timeout_ms", 0, 60000),
+    ("GET", "/queue", "limit", 1, 1000), ("GET", "/queue/n/messages", "limit", 1, 1000),
+    ("GET", "/queue/n/messages", "priority", 0, MOST),
+    ("POST", "/queue/n/pop", "count", 1, 100), ("POST", "/queue/n/pop", "max_priority", 0, MOST),
+]
+
+
+def test_every_number_takes_its_bounds_and_nothing_beyond(server):
+    server.start_instance("Echo", 1, "x")
+    server.ended("x")
+    push(server, "n", "1")
+    for path, body, name, least, most in IN_BODY:
+        for n in (least, most):
+            reply = server.post(path, {**body, name: n})
+            assert reply.status < 500 and reply.status != 400, (path, name, n, reply)
+        for n in (least - 1, most + 1):
+            text = said(expect(server.post(path, {**body, name: n}), 400))
+            assert text == "%s must be a %s from %d to %d" % (
+                name, "whole number" if "whole" in text else "number", least, most), text
+    for method, path, name, least, most in IN_QUERY:
+        for n in (least, most):
+            reply = server.call(method, "%s?%s=%d" % (path, name, n))
+            assert reply.status < 500 and reply.status != 400, (path, name, n, reply)
+        for n in (least - 1, most + 1):
+            text = said(expect(server.call(method, "%s?%s=%d" % (path, name, n)), 400))
+            assert text == "%s must be a whole number from %d to %d" % (name, least, most), text

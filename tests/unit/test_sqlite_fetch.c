@@ -536,6 +536,21 @@ static void put_loose(struct box *b)
     b->s->ops->abandon_work(b->s, &id, 1);
 }
 
+static void put_history(struct box *b)
+{
+    (void)box_instance(b, "a", 40);
+}
+
+static pawl_status try_history(struct box *b, size_t *retcount)
+{
+    pawl_row row;
+    pawl_event_list l = {0};
+    ck_assert_int_eq(b->s->ops->find(b->s, pawl_s("a"), b->mem, &row, &b->err), PAWL_OK);
+    pawl_status rc = b->s->ops->read_history(b->s, row.uid, 1, 0, 0, b->mem, &l, &b->err);
+    *retcount = l.count;
+    return rc;
+}
+
 /* Each list that grows finds no memory once: that fetch fails, and the next one has every row. */
 static void fetch_without_memory(size_t rows, void (*put)(struct box *b),
                                  pawl_status (*fetch)(struct box *b, size_t *retcount))
@@ -581,4 +596,9 @@ TEST(a_fetch_of_delayed_work_without_memory_fails_and_loses_no_row)
 TEST(a_fetch_of_abandoned_work_without_memory_fails_and_loses_no_row)
 {
     fetch_without_memory(1, put_loose, try_work);
+}
+
+TEST(a_history_read_without_memory_is_not_half_a_history)
+{
+    fetch_without_memory(40, put_history, try_history);
 }
