@@ -266,9 +266,8 @@ typedef struct pawl_depths {
 typedef struct pawl_store_caps {
     bool atomic_rounds;
     bool delayed_visibility;
-    bool wake_ups; /* one process: no other one adds work */
-    bool durable;  /* survives the process */
-    bool queues;   /* `queues` of the operations is there, and rounds may have a queue part */
+    bool durable; /* survives the process */
+    bool queues;  /* `queues` of the operations is there, and rounds may have a queue part */
 } pawl_store_caps;
 
 /* What a store reports about itself. */

@@ -143,7 +143,7 @@ pawl_status store_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, 
 
 /* What was read cannot be true (a damaged index, a store that breaks its contract).  It
  * concerns this caller, not the process: other rows may be sound. */
-static pawl_status unbelievable(const char *what, pawl_error *reterr)
+pawl_status store_unbelievable(const char *what, pawl_error *reterr)
 {
     error_set(reterr, PAWL_CORRUPT,
               "the store answered with %s: it is damaged; run pawl doctor, restore a backup", what);
@@ -172,7 +172,7 @@ pawl_status store_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit, 
     for (size_t i = 0; i < ret->count; i++) {
         const pawl_message *m = &ret->items[i];
         if (!is_due(s, m->visible_ms, now_ms) || m->mailbox || (i && !message_order(m - 1, m)))
-            return unbelievable("messages that are not due, or out of order", reterr);
+            return store_unbelievable("messages that are not due, or out of order", reterr);
     }
     return status;
 }
@@ -190,7 +190,7 @@ pawl_status store_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *name
         const pawl_work *w = &ret->items[i];
         bool is_free = w->lock_token.len == 0 || w->lock_until_ms <= now_ms;
         if (!is_due(s, w->visible_ms, now_ms) || !is_free || (i && w[-1].id >= w->id))
-            return unbelievable("work that is not free, or out of order", reterr);
+            return store_unbelievable("work that is not free, or out of order", reterr);
     }
     return status;
 }
@@ -207,7 +207,7 @@ pawl_status store_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit,
         const pawl_work *w = &ret->items[i];
         if (w->deadline_ms <= 0 || w->deadline_ms > now_ms ||
             (i && w[-1].deadline_ms > w->deadline_ms))
-            return unbelievable("deadlines that are not due, or out of order", reterr);
+            return store_unbelievable("deadlines that are not due, or out of order", reterr);
     }
     return status;
 }
@@ -216,7 +216,7 @@ pawl_status store_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_e
 {
     pawl_status status = s->ops->next_due(s, after_ms, ret, reterr);
     if (status == PAWL_OK && *ret <= after_ms)
-        return unbelievable("a due time that is past", reterr);
+        return store_unbelievable("a due time that is past", reterr);
     return status;
 }
 
@@ -231,9 +231,9 @@ pawl_status store_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
 {
     pawl_status status = s->ops->find(s, id, mem, ret, reterr);
     if (status == PAWL_OK && !pawl_str_eq(ret->id, id))
-        return unbelievable("another instance", reterr);
+        return store_unbelievable("another instance", reterr);
     if (status == PAWL_OK && !is_instance(ret))
-        return unbelievable("an instance that cannot be", reterr);
+        return store_unbelievable("an instance that cannot be", reterr);
     return status;
 }
 
@@ -242,9 +242,9 @@ pawl_status store_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row 
 {
     pawl_status status = s->ops->find_uid(s, uid, mem, ret, reterr);
     if (status == PAWL_OK && ret->uid != uid)
-        return unbelievable("another instance", reterr);
+        return store_unbelievable("another instance", reterr);
     if (status == PAWL_OK && !is_instance(ret))
-        return unbelievable("an instance that cannot be", reterr);
+        return store_unbelievable("an instance that cannot be", reterr);
     return status;
 }
 
@@ -253,7 +253,7 @@ pawl_status store_find_execution(pawl_store *s, uint64_t uid, uint64_t execution
 {
     pawl_status status = s->ops->find_execution(s, uid, execution, mem, ret, reterr);
     if (status == PAWL_OK && (ret->uid != uid || ret->execution != execution))
-        return unbelievable("another execution", reterr);
+        return store_unbelievable("another execution", reterr);
     return status;
 }
 
@@ -269,7 +269,7 @@ pawl_status store_read_history(pawl_store *s, uint64_t uid, uint64_t execution, 
     for (size_t i = 0; i < ret->count; i++) {
         const pawl_event *e = &ret->items[i];
         if (e->seq != after_seq + i + 1 || e->execution != execution || (i && e[-1].rid >= e->rid))
-            return unbelievable("a history with a gap", reterr);
+            return store_unbelievable("a history with a gap", reterr);
     }
     return status;
 }
@@ -281,7 +281,7 @@ pawl_status store_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, 
     for (size_t i = 0; status == PAWL_OK && i < ret->count; i++) {
         const pawl_message *m = &ret->items[i];
         if (m->uid != uid || (i && !message_order(m - 1, m)))
-            return unbelievable("messages of another instance, or out of order", reterr);
+            return store_unbelievable("messages of another instance, or out of order", reterr);
     }
     return status;
 }
@@ -297,10 +297,10 @@ pawl_status store_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem
     for (size_t i = 0; i < ret->count; i++) {
         uint64_t above = i ? ret->items[i - 1].uid : query->before_uid;
         if (above && ret->items[i].uid >= above)
-            return unbelievable("instances out of order", reterr);
+            return store_unbelievable("instances out of order", reterr);
     }
     if (ret->next_uid && query->before_uid && ret->next_uid >= query->before_uid)
-        return unbelievable("a page that does not end", reterr);
+        return store_unbelievable("a page that does not end", reterr);
     return status;
 }
 

@@ -6,8 +6,8 @@
  * What we hand in is asserted: a malformed round must stop the process before it
  * reaches the disk.  Results are validated: an impossible one (a damaged index)
  * returns CORRUPT to this caller only.  Operations about which nothing can be
- * said are passed on as they are.  The runtime calls a store by these alone, but for its queues
- * (pawl_queue_ops), its name and close().
+ * said are passed on as they are.  The runtime and trials call a store by these and by
+ * store/store_queue.h alone (tools/check-layers).
  */
 #ifndef PAWL_STORE_STORE_H
 #define PAWL_STORE_STORE_H
@@ -19,6 +19,9 @@
  * thread uses it, and what it has in memory outlives a commit. */
 const pawl_store *store_engine_set(const pawl_store *s);
 bool store_engine_is(const pawl_store *s);
+
+/* CORRUPT: an answer that cannot be true; `what` it was. */
+pawl_status store_unbelievable(const char *what, pawl_error *reterr);
 
 PAWL_MUST_USE pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret,
                                      pawl_error *reterr);
@@ -108,6 +111,11 @@ static inline void store_figures(pawl_store *s, pawl_store_figures *ret)
     *ret = (pawl_store_figures){0};
     if (s->ops->figures)
         s->ops->figures(s, ret);
+}
+
+static inline const char *store_name(const pawl_store *s)
+{
+    return s->ops->name;
 }
 
 static inline void store_close(pawl_store *s) /* NULL is fine */

@@ -17,6 +17,7 @@
 #include "runtime/core/runtime.h"
 #include "runtime/core/site.h"
 #include "runtime/instance/load.h"
+#include "store/store.h"
 #include "trial/dice.h"
 #include "trial/trap.h"
 #include "trial/world.h"
@@ -254,8 +255,8 @@ static pawl_history_event *history_of(struct seed *s, const pawl_row *row, pawl_
 {
     pawl_event_list list = {0};
     pawl_error err;
-    if (s->world.inner->ops->read_history(s->world.inner, row->uid, row->execution, 0, 0, mem,
-                                          &list, &err) != PAWL_OK)
+    if (store_read_history(s->world.inner, row->uid, row->execution, 0, 0, mem, &list, &err) !=
+        PAWL_OK)
         list.count = 0;
     pawl_history_event *to = arena_array(mem, pawl_history_event, list.count + 1);
     for (size_t i = 0; i < list.count; i++)
@@ -421,8 +422,7 @@ static void look_for_lost(struct seed *s, const pawl_row *row, pawl_mem *mem)
         pawl_error err;
         pawl_row at = *row;
         at.execution = n;
-        if (s->world.inner->ops->read_history(s->world.inner, row->uid, n, 0, 0, mem, &list,
-                                              &err) != PAWL_OK ||
+        if (store_read_history(s->world.inner, row->uid, n, 0, 0, mem, &list, &err) != PAWL_OK ||
             !list.count)
             continue;
         look_for_cut(s, &at, &list);

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "runtime/core/runtime.h"
 #include "runtime/work/activity.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -142,10 +143,10 @@ bool world_inject(struct world *w, const pawl_message *message)
     m.created_ms = w->wall_ms;
     pawl_round round = {.messages = &m, .message_count = 1};
     pawl_error err;
-    if (w->inner->ops->commit(w->inner, &w->rt->fence, &round, 1, w->wall_ms, &err) != PAWL_OK ||
+    if (store_commit(w->inner, &w->rt->fence, &round, 1, w->wall_ms, &err) != PAWL_OK ||
         round.result != PAWL_OK)
         return false;
-    w->inner->ops->abandon_messages(w->inner, &m.id, 1);
+    store_abandon_messages(w->inner, &m.id, 1);
     w->rt->due.fetch_messages = true;
     w->rt->due.ask = true;
     return true;
@@ -191,8 +192,8 @@ static size_t look_at_execution(struct world *w, const pawl_row *row, struct wor
 {
     pawl_event_list list = {0};
     pawl_error err;
-    if (w->inner->ops->read_history(w->inner, row->uid, s->execution, s->seq, 0, mem, &list,
-                                    &err) != PAWL_OK)
+    if (store_read_history(w->inner, row->uid, s->execution, s->seq, 0, mem, &list, &err) !=
+        PAWL_OK)
         return 0;
     for (size_t i = 0; i < list.count; i++) {
         const pawl_event *e = &list.items[i];
@@ -227,7 +228,7 @@ static void each_row(struct world *w, void (*fn)(struct world *w, const pawl_row
     pawl_row_list list;
     pawl_error err;
     do {
-        if (w->inner->ops->list(w->inner, &query, mem, &list, &err) != PAWL_OK)
+        if (store_list(w->inner, &query, mem, &list, &err) != PAWL_OK)
             break;
         for (size_t i = list.count; i-- > 0;)
             fn(w, &list.items[i], mem);
@@ -247,8 +248,7 @@ static void serve_row(struct world *w, const pawl_row *row, pawl_mem *mem)
     pawl_event_list list = {0};
     pawl_error err;
     if (pawl_state_is_terminal(row->state) ||
-        w->inner->ops->read_history(w->inner, row->uid, row->execution, 0, 0, mem, &list, &err) !=
-            PAWL_OK)
+        store_read_history(w->inner, row->uid, row->execution, 0, 0, mem, &list, &err) != PAWL_OK)
         return;
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].kind == PAWL_EV_ACTIVITY_SCHEDULED)
@@ -265,7 +265,7 @@ void traffic_serve_open(struct world *w)
 bool world_find(struct world *w, const char *id, pawl_mem *mem, pawl_row *ret)
 {
     pawl_error err;
-    return w->inner->ops->find(w->inner, pawl_s(id), mem, ret, &err) == PAWL_OK;
+    return store_find(w->inner, pawl_s(id), mem, ret, &err) == PAWL_OK;
 }
 
 static pawl_str say_wait(pawl_mem *mem, const pawl_waiting *t)

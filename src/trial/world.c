@@ -12,6 +12,7 @@
 #include "runtime/life/close.h"
 #include "runtime/loop/loop.h"
 #include "store/fault/fault.h"
+#include "store/store.h"
 #include "trial/traffic.h"
 
 #include <string.h>
@@ -168,7 +169,7 @@ void world_close(struct world *w)
     stepping = before;
     let_go(w);
     if (w->inner)
-        w->inner->ops->close(w->inner);
+        store_close(w->inner);
     arena_deinit(&w->mem);
 }
 
@@ -225,7 +226,7 @@ static int64_t next_due(struct world *w)
     pawl_error err;
     if (until == INT64_MAX || until < w->mono_ms + LOOK_MS)
         return until;
-    if (w->inner->ops->next_due(w->inner, w->wall_ms, &due, &err) != PAWL_OK || due == INT64_MAX)
+    if (store_next_due(w->inner, w->wall_ms, &due, &err) != PAWL_OK || due == INT64_MAX)
         return until;
     int64_t wait = due - w->wall_ms;
     return wait > WORLD_NEVER_MS ? INT64_MAX : w->mono_ms + wait;

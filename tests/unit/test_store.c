@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "store/fault/fault.h"
 #include "store/store.h"
+#include "store/store_queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,4 +197,107 @@ TEST(faults_come_before_or_after_and_calls_are_counted)
         ck_assert_uint_eq(f.group_no, kind == FAULT_AFTER ? 3 : 2);
         store_close(s);
     }
+}
+
+/* ---- Answers about queues that cannot be true ------------------------------------------- */
+
+static struct {
+    pawl_queue_row queues[2];
+    pawl_queue_entry entries[2];
+    pawl_queue_lock locks[2];
+} lies;
+
+static pawl_status lie_find(pawl_store *s, pawl_str name, pawl_mem *mem, pawl_queue_row *ret,
+                            pawl_error *reterr)
+{
+    (void)s, (void)name, (void)mem, (void)reterr;
+    *ret = lies.queues[0];
+    return PAWL_OK;
+}
+
+static pawl_status lie_due(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                           pawl_queue_row_list *ret, pawl_error *reterr)
+{
+    (void)s, (void)now_ms, (void)limit, (void)mem, (void)reterr;
+    *ret = (pawl_queue_row_list){lies.queues, 2};
+    return PAWL_OK;
+}
+
+static pawl_status lie_list(pawl_store *s, pawl_str prefix, pawl_str after, uint32_t limit,
+                            pawl_mem *mem, pawl_queue_row_list *ret, pawl_error *reterr)
+{
+    (void)prefix, (void)after;
+    return lie_due(s, 0, limit, mem, ret, reterr);
+}
+
+static pawl_status lie_query(pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
+                             pawl_entry_list *ret, pawl_error *reterr)
+{
+    (void)s, (void)query, (void)mem, (void)reterr;
+    *ret = (pawl_entry_list){.items = lies.entries, .count = 2};
+    return PAWL_OK;
+}
+
+static pawl_status lie_read(pawl_store *s, const uint64_t *ids, size_t count, bool heads,
+                            pawl_mem *mem, pawl_entry_list *ret, pawl_error *reterr)
+{
+    (void)ids, (void)count, (void)heads;
+    return lie_query(s, NULL, mem, ret, reterr);
+}
+
+static pawl_status lie_locks(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,
+                             pawl_lock_list *ret, pawl_error *reterr)
+{
+    (void)s, (void)qid, (void)limit, (void)mem, (void)reterr;
+    *ret = (pawl_lock_list){lies.locks, 2};
+    return PAWL_OK;
+}
+
+static pawl_status ask_entries(pawl_store *s, pawl_entry_order order)
+{
+    pawl_entry_list list;
+    return store_query_entries(s, &(pawl_entry_query){.qid = 7, .order = order, .limit = 2}, NULL,
+                               &list, NULL);
+}
+
+TEST(answers_about_queues_are_not_believed)
+{
+    static const pawl_queue_ops queues = {.size = sizeof(queues),
+                                          .find_queue = lie_find,
+                                          .list_queues = lie_list,
+                                          .due_queues = lie_due,
+                                          .query_entries = lie_query,
+                                          .read_entries = lie_read,
+                                          .read_locks = lie_locks};
+    static const pawl_store_ops ops = {.size = sizeof(ops), .name = "liar", .queues = &queues};
+    pawl_store s = {&ops};
+    pawl_queue_row row;
+    pawl_queue_row_list rows;
+    pawl_entry_list entries;
+    pawl_lock_list locks;
+    lies.queues[0] = (pawl_queue_row){.qid = 7, .name = pawl_s("a"), .due_ms = 3};
+    lies.queues[1] = (pawl_queue_row){.qid = 8, .name = pawl_s("b"), .due_ms = 5};
+    lies.entries[0] = (pawl_queue_entry){.id = 1, .qid = 7, .place = 1};
+    lies.entries[1] = (pawl_queue_entry){.id = 2, .qid = 7, .place = 2};
+    lies.locks[0] = (pawl_queue_lock){.number = 1, .qid = 7};
+    lies.locks[1] = (pawl_queue_lock){.number = 2, .qid = 7};
+    ck_assert_int_eq(store_find_queue(&s, pawl_s("a"), NULL, &row, NULL), PAWL_OK);
+    ck_assert_int_eq(store_find_queue(&s, pawl_s("b"), NULL, &row, NULL), PAWL_CORRUPT);
+    ck_assert_int_eq(store_due_queues(&s, 5, 2, NULL, &rows, NULL), PAWL_OK);
+    ck_assert_int_eq(store_due_queues(&s, 4, 2, NULL, &rows, NULL), PAWL_CORRUPT);
+    ck_assert_int_eq(store_list_queues(&s, pawl_s(""), pawl_s(""), 2, NULL, &rows, NULL), PAWL_OK);
+    ck_assert_int_eq(store_list_queues(&s, pawl_s(""), pawl_s("a"), 2, NULL, &rows, NULL),
+                     PAWL_CORRUPT);
+    ck_assert_int_eq(ask_entries(&s, PAWL_ENTRIES_READY), PAWL_OK);
+    ck_assert_int_eq(ask_entries(&s, PAWL_ENTRIES_LOCKED), PAWL_CORRUPT);
+    ck_assert_int_eq(store_read_entries(&s, (uint64_t[]){1, 9, 2}, 3, true, NULL, &entries, NULL),
+                     PAWL_OK);
+    ck_assert_int_eq(store_read_entries(&s, (uint64_t[]){2, 1}, 2, true, NULL, &entries, NULL),
+                     PAWL_CORRUPT);
+    ck_assert_int_eq(store_read_locks(&s, 7, 0, NULL, &locks, NULL), PAWL_OK);
+    ck_assert_int_eq(store_read_locks(&s, 8, 0, NULL, &locks, NULL), PAWL_CORRUPT);
+    lies.entries[1].place = 1;
+    ck_assert_int_eq(ask_entries(&s, PAWL_ENTRIES_READY), PAWL_CORRUPT);
+    lies.locks[1].number = 1;
+    ck_assert_int_eq(store_read_locks(&s, 7, 0, NULL, &locks, NULL), PAWL_CORRUPT);
 }

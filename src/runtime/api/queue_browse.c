@@ -13,6 +13,7 @@
 #include "base/misuse.h"
 #include "pawl/queue.h"
 #include "runtime/api/queue_query.h"
+#include "store/store_queue.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +75,6 @@ static bool cursor_read(const char *text, pawl_mem *mem, struct cursor *ret)
 
 struct browsing {
     pawl_client *c;
-    const pawl_queue_ops *ops;
     const pawl_queue_browse *query;
     pawl_queue_row row;
     pawl_mem *mem;
@@ -124,7 +124,7 @@ static pawl_status show(struct browsing *b, pawl_error *err)
 {
     pawl_entry_query look = look_of(b);
     pawl_entry_list list = {0};
-    pawl_status rc = b->ops->query_entries(b->c->rt->store, &look, b->mem, &list, err);
+    pawl_status rc = store_query_entries(b->c->rt->store, &look, b->mem, &list, err);
     if (rc != PAWL_OK)
         return rc;
     for (size_t i = 0; i < list.count; i++) {
@@ -169,12 +169,12 @@ pawl_status pawl_queue_browse_messages(pawl_client *c, const char *queue,
     struct queue_reading r;
     if (!queue_reading_begin(&r, c, queue ? queue : "", mem, ret, reterr))
         return r.err->status;
-    struct browsing b = {.c = c, .mem = mem, .ops = r.ops};
+    struct browsing b = {.c = c, .mem = mem};
     pawl_queue_browse room;
     b.query = OPTIONS_OF(&room, query, "pawl_queue_browse", r.err);
     if (!b.query || !begin(&b, r.err))
         return r.err->status;
-    pawl_status rc = b.ops->find_queue(c->rt->store, pawl_s(queue), mem, &b.row, r.err);
+    pawl_status rc = store_find_queue(c->rt->store, pawl_s(queue), mem, &b.row, r.err);
     if (rc == PAWL_OK)
         rc = browse(&b, r.err);
     if (rc != PAWL_OK)
@@ -193,9 +193,9 @@ pawl_status pawl_queue_get_message(pawl_client *c, const char *queue, uint64_t i
         return r.err->status;
     pawl_queue_row row;
     pawl_entry_list list = {0};
-    pawl_status rc = r.ops->find_queue(r.store, pawl_s(queue), mem, &row, r.err);
+    pawl_status rc = store_find_queue(r.store, pawl_s(queue), mem, &row, r.err);
     if (rc == PAWL_OK)
-        rc = r.ops->read_entries(r.store, &id, 1, false, mem, &list, r.err);
+        rc = store_read_entries(r.store, &id, 1, false, mem, &list, r.err);
     if (rc != PAWL_OK)
         return rc;
     if (!list.count || list.items[0].qid != row.qid) {

@@ -12,6 +12,7 @@
 #include "queue/queue.h"
 #include "runtime/core/gate.h"
 #include "runtime/queue/queue_bridge.h"
+#include "store/store_queue.h"
 
 #define LEVELS_MAX  1000
 #define LOCKS_SHOWN 1000
@@ -25,7 +26,6 @@ bool queue_reading_begin(struct queue_reading *r, pawl_client *c, const char *qu
         (queue && !check_queue_name("queue name", pawl_s(queue), r->err)))
         return false;
     r->store = c->rt->store;
-    r->ops = r->store->ops->queues;
     return IS_THERE(mem && ret, "memory and room for the answer", r->err);
 }
 
@@ -61,7 +61,7 @@ static pawl_status add_oldest(struct queue_reading *r, uint64_t qid, pawl_mem *m
 {
     pawl_entry_list first;
     pawl_entry_query query = {.qid = qid, .order = PAWL_ENTRIES_READY, .limit = 1, .heads = true};
-    pawl_status rc = r->ops->query_entries(r->store, &query, mem, &first, r->err);
+    pawl_status rc = store_query_entries(r->store, &query, mem, &first, r->err);
     if (rc == PAWL_OK)
         ret->oldest_ms = first.count ? first.items[0].enqueued_ms : 0;
     return rc;
@@ -71,7 +71,7 @@ static pawl_status add_levels(struct queue_reading *r, uint64_t qid, pawl_mem *m
                               pawl_queue_stats *ret)
 {
     pawl_level_list list;
-    pawl_status rc = r->ops->levels(r->store, qid, LEVELS_MAX, mem, &list, r->err);
+    pawl_status rc = store_levels(r->store, qid, LEVELS_MAX, mem, &list, r->err);
     if (rc == PAWL_OK)
         rc = add_oldest(r, qid, mem, ret);
     if (rc != PAWL_OK)
@@ -91,7 +91,7 @@ pawl_status pawl_queue_get_stats(pawl_client *c, const char *queue, pawl_mem *me
     if (!queue_reading_begin(&r, c, queue ? queue : "", mem, ret, reterr))
         return r.err->status;
     pawl_queue_row row;
-    pawl_status rc = r.ops->find_queue(r.store, pawl_s(queue), mem, &row, r.err);
+    pawl_status rc = store_find_queue(r.store, pawl_s(queue), mem, &row, r.err);
     if (rc != PAWL_OK)
         return rc;
     *ret = describe(&row, mem);
@@ -106,7 +106,7 @@ pawl_status pawl_queue_get_config(pawl_client *c, const char *queue, pawl_mem *m
     if (!queue_reading_begin(&r, c, queue ? queue : "", mem, ret, reterr))
         return r.err->status;
     pawl_queue_row row;
-    pawl_status rc = r.ops->find_queue(r.store, pawl_s(queue), mem, &row, r.err);
+    pawl_status rc = store_find_queue(r.store, pawl_s(queue), mem, &row, r.err);
     if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
         return rc;
     *ret = rc == PAWL_OK ? queue_config_read(row.config, mem) : pawl_queue_config_default();
@@ -127,7 +127,7 @@ pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const char *afte
     pawl_queue_row_list list;
     limit = queue_page_size(limit);
     pawl_status rc =
-        r.ops->list_queues(r.store, pawl_s(prefix), pawl_s(after), limit + 1, mem, &list, r.err);
+        store_list_queues(r.store, pawl_s(prefix), pawl_s(after), limit + 1, mem, &list, r.err);
     if (rc != PAWL_OK)
         return rc;
     size_t count = list.count > limit ? limit : list.count;
@@ -160,9 +160,9 @@ pawl_status pawl_queue_get_locks(pawl_client *c, const char *queue, pawl_mem *me
         return r.err->status;
     pawl_queue_row row;
     pawl_lock_list list = {0};
-    pawl_status rc = r.ops->find_queue(r.store, pawl_s(queue), mem, &row, r.err);
+    pawl_status rc = store_find_queue(r.store, pawl_s(queue), mem, &row, r.err);
     if (rc == PAWL_OK)
-        rc = r.ops->read_locks(r.store, row.qid, LOCKS_SHOWN, mem, &list, r.err);
+        rc = store_read_locks(r.store, row.qid, LOCKS_SHOWN, mem, &list, r.err);
     if (rc != PAWL_OK)
         return rc;
     pawl_queue_lock_info *items = arena_array(mem, pawl_queue_lock_info, list.count + 1);

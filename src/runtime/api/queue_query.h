@@ -8,7 +8,6 @@
 /* One reading call: the operations of its store, and where its error goes. */
 struct queue_reading {
     pawl_store *store;
-    const pawl_queue_ops *ops;
     pawl_error *err, local; /* `local` when the caller gave none */
 };
 

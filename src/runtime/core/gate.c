@@ -7,6 +7,7 @@
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
+#include "store/store.h"
 
 static const struct {
     const char *call;
@@ -44,7 +45,7 @@ bool gate_pass(pawl_client *c, enum gate gate, pawl_error *err)
         return refuse(err, "this runtime was opened to look only");
     if (gates[gate].queues && !rt->caps.queues) {
         error_set(err, PAWL_UNSUPPORTED, "the %s store has no queues: use sqlite or memory",
-                  rt->store->ops->name);
+                  store_name(rt->store));
         return false;
     }
     if (gates[gate].writes && health_is_dead(rt)) {

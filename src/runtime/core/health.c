@@ -136,11 +136,11 @@ bool health_no_room(pawl_runtime *rt)
     atomic_store(&rt->health.full, full);
     if (full) {
         log_warn(&rt->log, "store", "the disk is full: new work is refused, running work goes on",
-                 "store=%s", rt->store->ops->name);
+                 "store=%s", store_name(rt->store));
         return true;
     }
     log_warn(&rt->log, "store", "there is room again: new work is accepted", "store=%s",
-             rt->store->ops->name);
+             store_name(rt->store));
     health_well(rt); /* what failed for it may have been refused: no commit will tell */
     return false;
 }

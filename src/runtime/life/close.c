@@ -42,6 +42,7 @@
 #include "runtime/work/once.h"
 #include "runtime/work/share.h"
 #include "runtime/work/worker.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -69,8 +70,8 @@ void runtime_discard(pawl_runtime *rt)
     arena_deinit(&rt->group_mem);
     arena_deinit(&rt->load_mem);
     slots_close(rt->slots, !health_is_dead(rt));
-    if (rt->owns_store && rt->store)
-        rt->store->ops->close(rt->store);
+    if (rt->owns_store)
+        store_close(rt->store);
     audience_close(rt);
     embed_close(rt);
     fault_close(rt);

@@ -12,6 +12,7 @@
 #include "runtime/core/owed.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_cache.h"
+#include "store/store_queue.h"
 
 #define PIECE 500
 
@@ -21,8 +22,7 @@ static bool read_piece(pawl_runtime *rt, struct cached_queue *s, struct queue_re
 {
     pawl_error err = {0};
     arena_reset(&rt->load_mem);
-    pawl_status rc =
-        rt->store->ops->queues->query_entries(rt->store, query, &rt->load_mem, ret, &err);
+    pawl_status rc = store_query_entries(rt->store, query, &rt->load_mem, ret, &err);
     if (rc == PAWL_OK)
         return true;
     queue_unread(rt, s, req, queue_read_failed(rt, s, &err));
@@ -204,8 +204,8 @@ void queue_do_delete(pawl_runtime *rt, struct cached_queue *s, struct queue_req 
         queue_put_off(rt, s, req);
         return;
     }
-    pawl_status rc = rt->store->ops->queues->read_entries(rt->store, &req->args.message, 1, false,
-                                                          &rt->group_mem, &list, &err);
+    pawl_status rc =
+        store_read_entries(rt->store, &req->args.message, 1, false, &rt->group_mem, &list, &err);
     if (rc != PAWL_OK) {
         queue_unread(rt, s, req, queue_read_failed(rt, s, &err));
         return;

@@ -12,6 +12,7 @@
 #include "runtime/core/stage.h"
 #include "runtime/queue/queue_activities.h"
 #include "runtime/queue/queue_answer.h"
+#include "store/store_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static bool group_was_lock(void *user, const struct queue *q, pawl_str id)
 {
     pawl_runtime *rt = user;
     pawl_error err = {0};
-    pawl_status rc = rt->store->ops->queues->has_past(rt->store, q->row.qid, id, &err);
+    pawl_status rc = store_has_past(rt->store, q->row.qid, id, &err);
     if (rc != PAWL_OK && rc != PAWL_EMPTY) {
         rt->queue_cache->group.unread = true;
         rt->queue_cache->unlocked = err;
@@ -235,8 +236,7 @@ static pawl_status load_some_locks(pawl_runtime *rt, struct queue *q, const pawl
         for (size_t j = 0; j < locks[i].entry_count; j++)
             ids[n++] = locks[i].entries[j];
     pawl_entry_list list;
-    pawl_status rc =
-        rt->store->ops->queues->read_entries(rt->store, ids, n, true, &rt->load_mem, &list, err);
+    pawl_status rc = store_read_entries(rt->store, ids, n, true, &rt->load_mem, &list, err);
     const pawl_queue_entry *e = list.items;
     size_t left = rc == PAWL_OK ? list.count : 0;
     for (size_t i = 0; i < count && rc == PAWL_OK; i++) {
@@ -253,8 +253,7 @@ static pawl_status load_some_locks(pawl_runtime *rt, struct queue *q, const pawl
 static pawl_status load_locks(pawl_runtime *rt, struct queue *q, pawl_error *err)
 {
     pawl_lock_list list = {0};
-    pawl_status rc =
-        rt->store->ops->queues->read_locks(rt->store, q->row.qid, 0, &rt->load_mem, &list, err);
+    pawl_status rc = store_read_locks(rt->store, q->row.qid, 0, &rt->load_mem, &list, err);
     for (size_t at = 0; at < list.count && rc == PAWL_OK; at += LOCKS_AT_ONCE) {
         size_t some = list.count - at < LOCKS_AT_ONCE ? list.count - at : LOCKS_AT_ONCE;
         rc = load_some_locks(rt, q, list.items + at, some, err);
@@ -270,8 +269,7 @@ static pawl_status load_time(pawl_runtime *rt, const struct queue *q, pawl_entry
 {
     pawl_entry_list list;
     pawl_entry_query query = {.qid = q->row.qid, .order = order, .limit = 1, .heads = true};
-    pawl_status rc =
-        rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, err);
+    pawl_status rc = store_query_entries(rt->store, &query, &rt->load_mem, &list, err);
     if (rc == PAWL_OK)
         *ret = !list.count                     ? 0
                : order == PAWL_ENTRIES_DELAYED ? list.items[0].visible_ms
@@ -283,7 +281,7 @@ static pawl_status load_queue(pawl_runtime *rt, pawl_str name, struct queue **re
 {
     pawl_queue_row row = {0};
     arena_reset(&rt->load_mem);
-    pawl_status rc = rt->store->ops->queues->find_queue(rt->store, name, &rt->load_mem, &row, err);
+    pawl_status rc = store_find_queue(rt->store, name, &rt->load_mem, &row, err);
     if (rc == PAWL_NOT_FOUND) {
         row = (pawl_queue_row){.name = name};
         *ret = queue_create(&env, &row);
@@ -342,8 +340,7 @@ pawl_status cached_refill(pawl_runtime *rt, struct cached_queue *s)
                               .limit = REFILL_ROWS,
                               .bytes_max = REFILL_BYTES};
     arena_reset(&rt->load_mem);
-    if (rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, &err) !=
-        PAWL_OK)
+    if (store_query_entries(rt->store, &query, &rt->load_mem, &list, &err) != PAWL_OK)
         return queue_read_failed(rt, s, &err);
     queue_refill(q, list.items, list.count, list.more);
     return PAWL_OK;

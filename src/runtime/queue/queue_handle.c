@@ -18,6 +18,7 @@
 #include "runtime/queue/queue_remove.h"
 #include "runtime/queue/queue_take.h"
 #include "runtime/work/jobs.h"
+#include "store/store_queue.h"
 
 /* ---- Pop ------------------------------------------------------------------------ */
 
@@ -56,7 +57,7 @@ static pawl_status find_key(pawl_runtime *rt, struct cached_queue *s, pawl_str i
     pawl_queue_key key;
     pawl_error err = {0};
     *ret = 0;
-    pawl_status rc = rt->store->ops->queues->find_key(rt->store, s->q->row.qid, id, &key, &err);
+    pawl_status rc = store_find_key(rt->store, s->q->row.qid, id, &key, &err);
     if (rc == PAWL_OK && key.expires_ms > rt->now_ms)
         *ret = key.entry;
     return rc == PAWL_OK || rc == PAWL_EMPTY ? PAWL_OK : queue_read_failed(rt, s, &err);

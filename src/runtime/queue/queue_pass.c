@@ -19,6 +19,7 @@
 #include "runtime/queue/queue_handle.h"
 #include "runtime/queue/queue_remove.h"
 #include "runtime/queue/queue_take.h"
+#include "store/store_queue.h"
 
 #define DUE_AT_ONCE 100
 #define PIECE       500
@@ -43,8 +44,7 @@ static pawl_status move_due(pawl_runtime *rt, struct cached_queue *s, pawl_entry
     pawl_entry_query query = {
         .qid = s->q->row.qid, .order = order, .limit = PIECE + 1, .heads = true};
     arena_reset(&rt->load_mem);
-    if (rt->store->ops->queues->query_entries(rt->store, &query, &rt->load_mem, &list, &err) !=
-        PAWL_OK)
+    if (store_query_entries(rt->store, &query, &rt->load_mem, &list, &err) != PAWL_OK)
         return queue_read_failed(rt, s, &err);
     struct queue_group *g = &rt->queue_cache->group;
     size_t i = 0;
@@ -121,8 +121,8 @@ static void look_due(pawl_runtime *rt)
     if (backs_off(rt, &d->due))
         return;
     arena_reset(&rt->load_mem);
-    if (rt->store->ops->queues->due_queues(rt->store, rt->now_ms, DUE_AT_ONCE, &rt->load_mem, &list,
-                                           &err) != PAWL_OK) {
+    if (store_due_queues(rt->store, rt->now_ms, DUE_AT_ONCE, &rt->load_mem, &list, &err) !=
+        PAWL_OK) {
         d->look_due = queue_read_failed(rt, NULL, &err) != PAWL_CORRUPT;
         if (!d->look_due)
             back_off_start(rt, &d->due);

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "runtime/queue/queue_cache.h"
+#include "store/store_queue.h"
 
 /* Bytes of the entries a pop wants, or the trouble. */
 static pawl_status fetch_bodies(pawl_runtime *rt, struct cached_queue *s,
@@ -14,8 +15,7 @@ static pawl_status fetch_bodies(pawl_runtime *rt, struct cached_queue *s,
     pawl_error err = {0};
     size_t n = queue_hollow(s->q, queue_reach(s->q, args), ids, PAWL_QUEUE_POP_MAX);
     arena_reset(&rt->load_mem);
-    pawl_status rc =
-        rt->store->ops->queues->read_entries(rt->store, ids, n, false, &rt->load_mem, &list, &err);
+    pawl_status rc = store_read_entries(rt->store, ids, n, false, &rt->load_mem, &list, &err);
     if (rc == PAWL_OK && list.count < n) {
         rc = PAWL_CORRUPT;
         error_set(&err, rc, "queue '%.*s' lacks an entry it should have", PAWL_FMT(s->name));

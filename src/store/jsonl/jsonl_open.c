@@ -21,8 +21,7 @@
 
 static pawl_store_caps jsonl_caps(pawl_store *s UNUSED)
 {
-    return (pawl_store_caps){
-        .atomic_rounds = false, .delayed_visibility = false, .wake_ups = true, .durable = true};
+    return (pawl_store_caps){.atomic_rounds = false, .delayed_visibility = false, .durable = true};
 }
 
 /* What tells whether the directory is still ours: the lock, and the fence once it is written. */

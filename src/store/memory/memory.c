@@ -20,8 +20,7 @@
 
 static pawl_store_caps memory_caps(pawl_store *s UNUSED)
 {
-    return (pawl_store_caps){
-        .atomic_rounds = true, .delayed_visibility = true, .wake_ups = true, .queues = true};
+    return (pawl_store_caps){.atomic_rounds = true, .delayed_visibility = true, .queues = true};
 }
 
 static pawl_status memory_take(pawl_store *s, int64_t now_ms UNUSED, pawl_fence *ret,

@@ -303,11 +303,8 @@ static void sqlite_close(pawl_store *base)
 static pawl_store_caps sqlite_caps(pawl_store *base)
 {
     (void)base;
-    return (pawl_store_caps){.atomic_rounds = true,
-                             .delayed_visibility = true,
-                             .wake_ups = true,
-                             .durable = true,
-                             .queues = true};
+    return (pawl_store_caps){
+        .atomic_rounds = true, .delayed_visibility = true, .durable = true, .queues = true};
 }
 
 /* Pages of the file that nothing is in: work that was purged or pruned. */
