@@ -74,7 +74,7 @@ struct httpd_conn {
     char *out; /* owned; of the answer, not yet sent */
     size_t out_at, out_len;
     pawl_str rest; /* behind it; the call's */
-    size_t held;   /* in memory while that is so; 0: not in the list of them */
+    size_t unsent; /* in memory while that is so; 0: not in the list of them */
     struct httpd_conn *slow_prev, *slow_next;
     struct heap_node look;          /* when to look at `deadline_ms`: at or before it */
     int64_t deadline_ms;            /* mono: cut off then; INT64_MAX: not now */
@@ -103,7 +103,7 @@ struct httpd {
     struct heap looks;
     uint64_t tie;
     struct httpd_conn *slow_first, *slow_last; /* whose answer is not out, oldest first */
-    size_t held;                               /* by them */
+    size_t unsent;                             /* by them */
     int64_t slow_told_ms;
     struct map addresses; /* bytes of the address -> struct address */
     int64_t now_ms;       /* mono, of this round */

@@ -20,8 +20,8 @@ void slow_enter(struct httpd_conn *c, size_t bytes)
 {
     struct httpd *h = c->h;
     slow_leave(c);
-    c->held = bytes ? bytes : 1;
-    h->held += c->held;
+    c->unsent = bytes ? bytes : 1;
+    h->unsent += c->unsent;
     c->slow_next = NULL;
     c->slow_prev = h->slow_last;
     *(h->slow_last ? &h->slow_last->slow_next : &h->slow_first) = c;
@@ -31,12 +31,12 @@ void slow_enter(struct httpd_conn *c, size_t bytes)
 void slow_leave(struct httpd_conn *c)
 {
     struct httpd *h = c->h;
-    if (!c->held)
+    if (!c->unsent)
         return;
     *(c->slow_prev ? &c->slow_prev->slow_next : &h->slow_first) = c->slow_next;
     *(c->slow_next ? &c->slow_next->slow_prev : &h->slow_last) = c->slow_prev;
-    h->held -= c->held;
-    c->held = 0;
+    h->unsent -= c->unsent;
+    c->unsent = 0;
 }
 
 void slow_progress(struct httpd_conn *c, size_t bytes)
@@ -49,7 +49,7 @@ void slow_progress(struct httpd_conn *c, size_t bytes)
 void slow_cut(struct httpd *h)
 {
     size_t cut = 0;
-    for (; h->opts.answer_bytes && h->held > h->opts.answer_bytes; cut++)
+    for (; h->opts.answer_bytes && h->unsent > h->opts.answer_bytes; cut++)
         http_conn_close(h->slow_first);
     if (!cut || h->now_ms < h->slow_told_ms)
         return;

@@ -67,7 +67,7 @@ static const char *keep_name(struct queue *q, pawl_str name)
     return own;
 }
 
-struct locked_entry entry_held(struct queue *q, const struct entry *e)
+struct locked_entry entry_locked(struct queue *q, const struct entry *e)
 {
     struct locked_entry h = {.id = e->id,
                              .priority = e->priority,
@@ -87,7 +87,7 @@ struct locked_entry entry_held(struct queue *q, const struct entry *e)
     return h;
 }
 
-struct entry *entry_of_held(struct queue *q, const struct locked_entry *h)
+struct entry *entry_of_locked(struct queue *q, const struct locked_entry *h)
 {
     struct entry *e = entry_create(q, 0);
     e->id = h->id;

@@ -72,8 +72,8 @@ void entry_free(struct entry *e);
 void entry_copy_body(struct entry *e, pawl_str data, pawl_str attrs, pawl_str note);
 struct entry *entry_of_row(struct queue *q, const pawl_queue_entry *row);
 /* What is kept of an entry while it is locked. */
-struct locked_entry entry_held(struct queue *q, const struct entry *e);
-struct entry *entry_of_held(struct queue *q, const struct locked_entry *h);
+struct locked_entry entry_locked(struct queue *q, const struct entry *e);
+struct entry *entry_of_locked(struct queue *q, const struct locked_entry *h);
 /* Out of the counters and the window of its queue; it is in no state then. */
 void entry_leave(struct queue_group *g, struct entry *e);
 /* Into the counters of `q`: ready at its place, or delayed until visible_ms. */

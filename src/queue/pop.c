@@ -181,7 +181,7 @@ static int64_t clamp_ttl(const struct queue *q, int64_t ttl_ms)
 static struct lock *make_lock(struct queue_group *g, struct queue *q, size_t count, int64_t ttl_ms,
                               uint64_t number, const char *id)
 {
-    struct lock *l = q->env.alloc(sizeof(*l) + count * sizeof(l->held[0]));
+    struct lock *l = q->env.alloc(sizeof(*l) + count * sizeof(l->entries[0]));
     int64_t life = clamp_ttl(q, ttl_ms);
     if (life > q->config.max_lock_ms)
         life = q->config.max_lock_ms;
@@ -200,7 +200,7 @@ static struct lock *make_lock(struct queue_group *g, struct queue *q, size_t cou
 }
 
 /* LOCK.ENTRY; no printf: it is most of what a pop costs here. */
-static pawl_str name_held(struct queue_group *g, const struct lock *l, uint64_t entry)
+static pawl_str name_locked(struct queue_group *g, const struct lock *l, uint64_t entry)
 {
     size_t lock = strlen(l->id), digits = 1;
     for (uint64_t n = entry; n >= 10; n /= 10)
@@ -224,9 +224,9 @@ static void hold(struct queue_group *g, struct lock *l, struct entry *e, pawl_qu
     e->deliveries++;
     q->row.locked++;
     q->row.bytes += e->bytes;
-    l->held[l->count++] = entry_held(q, e);
+    l->entries[l->count++] = entry_locked(q, e);
     describe(e, g->mem, ret);
-    ret->lock_id = name_held(g, l, e->id);
+    ret->lock_id = name_locked(g, l, e->id);
 }
 
 static void take_locked(struct queue_group *g, struct queue *q, const pawl_queue_request *req,

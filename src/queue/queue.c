@@ -74,7 +74,7 @@ void queue_destroy(struct queue *q)
     q->env.release(q);
 }
 
-static struct locked_entry held_of_row(struct queue *q, const pawl_queue_entry *row)
+static struct locked_entry locked_of_row(struct queue *q, const pawl_queue_entry *row)
 {
     struct entry e = {.id = row->id,
                       .priority = row->priority,
@@ -84,13 +84,13 @@ static struct locked_entry held_of_row(struct queue *q, const pawl_queue_entry *
                       .bytes = row->bytes,
                       .deliveries = row->deliveries,
                       .note = row->note};
-    return entry_held(q, &e);
+    return entry_locked(q, &e);
 }
 
 void queue_add_lock(struct queue *q, const pawl_queue_lock *row, const pawl_queue_entry *entries,
                     size_t count)
 {
-    struct lock *l = q->env.alloc(sizeof(*l) + row->entry_count * sizeof(l->held[0]));
+    struct lock *l = q->env.alloc(sizeof(*l) + row->entry_count * sizeof(l->entries[0]));
     l->q = q;
     l->number = row->number;
     l->created_ms = row->created_ms;
@@ -101,10 +101,10 @@ void queue_add_lock(struct queue *q, const pawl_queue_lock *row, const pawl_queu
         for (size_t j = 0; j < count; j++) {
             const pawl_queue_entry *e = &entries[j];
             if (e->id == row->entries[i] && e->state == PAWL_QUEUE_LOCKED)
-                l->held[l->count++] = held_of_row(q, e);
+                l->entries[l->count++] = locked_of_row(q, e);
         }
     l->due.key = l->until_ms;
-    l->due.tie = l->count ? l->held[0].place : l->number;
+    l->due.tie = l->count ? l->entries[0].place : l->number;
     need_memory(map_puts(&q->locks, pawl_s(l->id), l) && heap_push(&q->due, &l->due));
 }
 

@@ -107,7 +107,7 @@ struct lock {
     int64_t created_ms, until_ms;
     bool fresh, touched, gone;
     size_t count;
-    struct locked_entry held[];
+    struct locked_entry entries[];
 };
 
 struct queue {

@@ -166,7 +166,7 @@ static void seal_locks(struct queue_group *g, pawl_queue_round *r)
             continue;
         uint64_t *ids = arena_array(g->mem, uint64_t, l->count + 1);
         for (size_t i = 0; i < l->count; i++)
-            ids[i] = l->held[i].id;
+            ids[i] = l->entries[i].id;
         pawl_queue_lock row = {
             .number = l->number,
             .qid = l->q->row.qid,

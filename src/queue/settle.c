@@ -29,7 +29,7 @@ static int64_t backoff_of(const struct queue *q, uint32_t deliveries)
 static void give_back(struct queue_group *g, struct queue *q, const struct locked_entry *h,
                       enum ending ending, int64_t delay_ms, pawl_str reason)
 {
-    struct entry *e = entry_of_held(q, h);
+    struct entry *e = entry_of_locked(q, h);
     entry_leave(g, e);
     if (q->config.max_deliveries && h->deliveries >= q->config.max_deliveries) {
         entry_bury(g, e, reason.len ? reason : pawl_s("delivered too often"));
@@ -70,7 +70,7 @@ void queue_tick(struct queue_group *g, struct queue *q)
         group_past(g, q, pawl_s(l->id), group_new_id(g));
         q->totals.expired += l->count;
         for (size_t i = 0; i < l->count; i++)
-            give_back(g, q, &l->held[i], ENDING_EXPIRED, BY_BACKOFF, (pawl_str){0});
+            give_back(g, q, &l->entries[i], ENDING_EXPIRED, BY_BACKOFF, (pawl_str){0});
     }
 }
 
@@ -116,7 +116,7 @@ static pawl_status find_lock(struct queue_group *g, struct queue *q, pawl_str gi
         if (!dot)
             return PAWL_OK;
         for (size_t i = 0; i < ret->l->count; i++)
-            if (ret->l->held[i].id == entry) {
+            if (ret->l->entries[i].id == entry) {
                 ret->from = i;
                 ret->to = i + 1;
                 return PAWL_OK;
@@ -139,16 +139,16 @@ static void shrink(struct queue_group *g, const struct pick *p)
     }
     group_dirty(g, l->q);
     group_touch_lock(g, l);
-    memmove(&l->held[p->from], &l->held[p->to], (l->count - p->to) * sizeof(l->held[0]));
+    memmove(&l->entries[p->from], &l->entries[p->to], (l->count - p->to) * sizeof(l->entries[0]));
     l->count -= p->to - p->from;
 }
 
 static void acknowledge(struct queue_group *g, struct queue *q, const struct pick *p)
 {
     for (size_t i = p->from; i < p->to; i++) {
-        group_drop(g, p->l->held[i].id);
+        group_drop(g, p->l->entries[i].id);
         q->row.locked--;
-        q->row.bytes -= p->l->held[i].bytes;
+        q->row.bytes -= p->l->entries[i].bytes;
         q->totals.acked++;
     }
     shrink(g, p);
@@ -160,7 +160,7 @@ static void release(struct queue_group *g, struct queue *q, const pawl_queue_req
     int64_t delay = req->has_delay || req->delay_ms ? req->delay_ms : BY_BACKOFF;
     for (size_t i = p->from; i < p->to; i++) {
         q->totals.released++;
-        give_back(g, q, &p->l->held[i], ENDING_RELEASED, delay, pawl_s(req->reason));
+        give_back(g, q, &p->l->entries[i], ENDING_RELEASED, delay, pawl_s(req->reason));
     }
     shrink(g, p);
 }
@@ -174,7 +174,7 @@ static void bury(struct queue_group *g, struct queue *q, const pawl_queue_reques
                  const struct pick *p)
 {
     for (size_t i = p->from; i < p->to; i++) {
-        struct entry *e = entry_of_held(q, &p->l->held[i]);
+        struct entry *e = entry_of_locked(q, &p->l->entries[i]);
         entry_leave(g, e);
         entry_bury(g, e, pawl_s(req->reason));
     }

@@ -3,8 +3,8 @@
  * server/gives.c -- what answers have in them, and what may be asked in queries and paths.
  *
  * Read by openapi.c only: handlers write their answers themselves.  An answer may get
- * further members; those that stand here stay.  That both agree is tested from outside
- * (tests/clients): every answer to thousands of requests is held against its schema.
+ * further members; the members here stay.  A test from outside (tests/clients) compares
+ * every answer to thousands of requests with its schema.
  */
 #include "pawl/worker.h"
 #include "server/handlers.h"

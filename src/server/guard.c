@@ -5,9 +5,9 @@
  * Before any handler, for every request, in this order:
  *   framing  Content-Length with Transfer-Encoding, or twice, is refused (400):
  *            a proxy in front might read another request than we do
- *   Host     only our own names (421): a page on a rebound DNS name is not us.  An address
- *            is no DNS name; where a token is needed too, it may be any.  Probes (/health,
- *            /ready) may come under any name, and are then told no more than the state
+ *   Host     only our own names (421): this stops pages on a rebound DNS name.  An
+ *            address is no DNS name; where a token is needed, any address may be used.
+ *            Probes (/health, /ready) may use any name, and then get the state only
  *   origin   a browser's cross-site write is refused (403); requests with neither
  *            Sec-Fetch-Site nor Origin come from no browser
  *   token    needed everywhere but on a loopback address; a token that is sent

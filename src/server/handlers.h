@@ -3,7 +3,7 @@
  * server/handlers.h -- what the routes do; routes.c has the table.
  *
  * A handler leaves an answer in the call, or hands the call on (call_away and a
- * submit, call_park) and sees to it that call_done() is called once.
+ * submit, call_park) and makes sure that call_done() is called once.
  */
 #ifndef PAWL_SERVER_HANDLERS_H
 #define PAWL_SERVER_HANDLERS_H

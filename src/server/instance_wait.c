@@ -2,15 +2,15 @@
 /*
  * server/instance_wait.c -- GET …/wait: a long poll that holds no thread.
  *
- * The call hangs itself into the list of its instance *before* it looks, so no
- * ending between look and sleep is lost; for one that was started here lately it need
- * not look at all (recent.c).  The commit feed takes it out, with the answer when the
- * commit has it, and brings it back; so does the end of its time.
+ * The call enters the list of its instance *before* it looks at the store, so no end
+ * between look and sleep is lost; an instance that was started here lately needs no look at
+ * all (recent.c).  The commit feed takes the call out, with the answer when the commit has
+ * it, and brings it back; so does the end of its time.
  *
- * The loop reads nothing: looking, and making the answer of one whose commit did not bring
- * it, is for a reader (reader.c).  While one looks (`looks`) the call's memory is the
- * reader's, and the feed only takes the call out of the list; hanging in the list
- * without looking it is the feed's.
+ * The loop reads nothing: a reader (reader.c) looks, and makes the answer when the commit
+ * did not bring it.  While a reader looks (`looks`), the call's memory belongs to the reader,
+ * and the feed only takes the call out of the list.  In the list without looking, the call
+ * belongs to the feed.
  */
 #include "base/clock.h"
 #include "server/handlers.h"
@@ -157,7 +157,7 @@ void wait_started(pawl_server *s, const char *instance)
 void wait_removed(pawl_server *s)
 {
     pthread_mutex_lock(&s->lock);
-    recents_reset(&s->recents); /* rare: all that is lost is a look */
+    recents_reset(&s->recents); /* rare, and costs only a look */
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -202,7 +202,7 @@ static void wait_on(struct call *c)
     look_again(c);
 }
 
-/* [reader] Has it ended?  What it waits for is not asked: its history is not read for that. */
+/* [reader] Has it ended?  Its history is not read for that. */
 static void look(struct call *c)
 {
     pawl_state state;

@@ -59,8 +59,8 @@ static void started(struct call *c)
 }
 
 /* The id of an instance that is started with an Idempotency-Key and without an id: the same
- * for the same key, so that the second start of two finds the first one's instance.  No one has
- * it by accident, and no key is too long or has a character that ids may not have. */
+ * for the same key, so that the second start of two finds the first one's instance.  It
+ * cannot be hit by accident, and every key gives a valid id. */
 static const char *id_of_key(struct call *c, const char *key)
 {
     uint8_t hash[32];

@@ -274,7 +274,7 @@ static void on_gone(void *call, bool lost)
     }
 }
 
-/* A pop or poll ends with what it has: nothing, or what was taken for it a moment ago. */
+/* A pop or poll ends with what it has: nothing, or an item taken for it just before. */
 void call_revoke(struct call *c)
 {
     c->revoked = true;

@@ -4,8 +4,8 @@
  *
  * Every family is written once, with HELP and TYPE in front of all of its series.
  * Label values come from outside and are escaped.  Queues have series of their own
- * up to QUEUES_MAX (the first by name); all of them are in the sums.  On a reader thread, except
- * metrics_answered().
+ * up to QUEUES_MAX (the first by name); all of them are in the sums.  Runs on a reader thread,
+ * except metrics_answered().
  */
 #include "base/clock.h"
 #include "base/map.h"
@@ -214,7 +214,7 @@ static void collect(struct call *c, struct queues *q)
     const char *after = NULL;
     for (int i = 0; i < PAGES_MAX; i++) {
         if (pawl_queue_list(c->srv->client, NULL, after, 1000, c->mem, &page, &err) != PAWL_OK)
-            return; /* a store without queues, or in trouble: that is told elsewhere */
+            return; /* a store without queues, or in trouble: health reports that */
         for (size_t k = 0; k < page.count; k++) {
             const pawl_queue_stats *s = &page.items[k];
             if (!guard_sees(c, s->name))
@@ -280,8 +280,8 @@ static const unsigned took_bounds_us[METRICS_BUCKETS - 1] = {
     250,   500,    1000,   2500,   5000,    10000,   25000,
     50000, 100000, 250000, 500000, 1000000, 2500000, 10000000};
 
-/* From its head to the moment its answer is there.  Waits by their own wish and streams are
- * not counted: they say how long nothing happened. */
+/* From the head of the request to its answer.  Long polls and streams are not counted: their
+ * time says nothing about the server. */
 void metrics_answered(struct call *c)
 {
     if (c->waited || c->stream)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/openapi.c -- GET /openapi.json, written from the tables that the server works
- * by (routes.c, takes.c) or that tests hold it to (gives.c), so it cannot say something
- * else than the server does.
+ * server/openapi.c -- GET /openapi.json, written from the tables that the server
+ * uses (routes.c, takes.c) or that tests compare it with (gives.c), so it cannot differ from
+ * what the server does.
  *
  * The operationId is the name of the handler.
  */
@@ -228,7 +228,7 @@ static const char *tag_of(const struct route *r)
                                                        : "operations";
 }
 
-/* Where no token is needed one that is given counts all the same. */
+/* A token that is given counts even where none is needed. */
 static void write_security(struct call *c, pawl_json *w, const struct route *r)
 {
     pawl_json_key(w, "security");

@@ -3,7 +3,7 @@
  * server/reader.c -- threads for reads that may take a while.
  *
  * Reading calls never wait for the engine, but a long history takes
- * milliseconds; the loop must not stand still for that.  Handlers of routes
+ * milliseconds; the loop must not wait for that.  Handlers of routes
  * marked ON_READER run here, and whatever else reads the store for a call
  * (instance_wait.c).  Then the call goes back to the loop with its answer, unless the
  * handler gave it to another thread (reader_keep).
@@ -39,7 +39,7 @@ static void take(struct call *c)
 
 /* ---- The threads ------------------------------------------------------------------- */
 
-/* The next one, under the lock; *late: it comes from the lane of those. */
+/* The next call, under the lock; *late: its client may be gone. */
 static struct call *choose(pawl_server *s, bool *late)
 {
     struct reader_line *lane = s->reads.first || s->late_busy ? &s->reads : &s->late;
@@ -64,7 +64,7 @@ static struct call *next_call(pawl_server *s, bool *late)
     return c;
 }
 
-/* What was read is not needed any more, and a large answer may wait long for its reader. */
+/* Free what was read: a large answer may wait long for its client. */
 static void slim(struct call *c)
 {
     if (!c->answer.status || c->on_back ||

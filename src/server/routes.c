@@ -3,8 +3,8 @@
  * server/routes.c -- the table of routes; all there is to a route is its row.
  *
  * Dispatch, refusals (404, 405 with Allow), scopes, allowed query parameters, known
- * members of bodies (takes.c) and the OpenAPI document follow from the table.  Paths are split before escapes
- * are undone: an instance id may hold %2F.
+ * members of bodies (takes.c) and the OpenAPI document follow from the table.  Paths are
+ * split before escapes are undone: an instance id may contain %2F.
  */
 #include "server/handlers.h"
 #include "server/queues.h"

@@ -2,9 +2,8 @@
 /*
  * server/server.c -- pawl/server.h: from options to a listening server, and back.
  *
- * Refuses to start where a mistake would open the store to strangers: another
- * address than a loopback one needs a token, and TLS or the explicit word that
- * none is wanted.
+ * Refuses to start where a mistake would open the store to strangers: an address
+ * that is not a loopback one needs a token, and TLS or the explicit option for plain HTTP.
  */
 #include "server/server.h"
 #include "base/clock.h"

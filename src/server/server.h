@@ -85,12 +85,12 @@ struct call {
     bool is_back;                       /* in the list of those that come back */
     bool parked;                        /* [loop] away, and no thread works on it */
     bool lingers;                       /* [loop] away, waiting in the runtime */
-    bool waited;                        /* by its own wish: its time says nothing about us */
+    bool waited;                        /* a long poll: its time says nothing about the server */
     int64_t began_us;                   /* mono */
     void *data;                         /* of the handler; in mem */
     struct stream *stream;              /* of an event stream */
     bool extended;                      /* queues: the request used more than the seed knows */
-    const char *held;                   /* the lock id of the request */
+    const char *lock_id;                /* the lock id of the request */
     bool wants_lock;                    /* pop with require_ack */
     char token[17];                     /* id of the token given; empty: none */
     bool queues_only;                   /* the token is for nothing else */
@@ -210,7 +210,7 @@ void call_park(struct call *c, int64_t until_mono_ms);
 void call_linger(struct call *c);
 /* [loop] A parked call comes back now, as if its time were over. */
 void call_unpark(struct call *c);
-/* [loop] Its client is lost: nothing is made for it.  (The status is for the figures.) */
+/* [loop] Its client is lost: no answer is made.  (The status is for the metrics.) */
 void call_drop(struct call *c);
 /* [loop] The token of a call that waits or listens is void: it ends. */
 void call_revoke(struct call *c);
@@ -223,7 +223,7 @@ bool stand_in_start(pawl_server *s);
 /* The runtime is about to go: the loop does not work for it any more. */
 void stand_in_rest(pawl_server *s);
 void stand_in_stop(pawl_server *s);
-/* [loop] Hand in what was held, and commit it here if that may be; true: call it again. */
+/* [loop] Hand in what was batched, and commit it here if that is allowed; true: call it again. */
 bool stand_in_work(pawl_server *s);
 
 /* ---- metrics.c -------------------------------------------------------------- */

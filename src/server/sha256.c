@@ -3,7 +3,8 @@
  * server/sha256.c -- SHA-256, for the hashes of tokens and of idempotency keys.
  *
  * GnuTLS has it, with the instructions of the processor, and is linked for TLS already.  It
- * refuses only in a FIPS mode whose self-tests failed; no hash, no access, so the process stops.
+ * fails only in a FIPS mode whose self-tests failed; without a hash there is no access control,
+ * so the process stops.
  */
 #include "server/server.h"
 

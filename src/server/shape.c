@@ -4,8 +4,8 @@
  *
  * An unknown member is refused with the list of the known ones: if it were ignored, a
  * misspelt "priority" would purge a whole queue instead of a part of it.  For the same
- * reason a member may be there once, and not beside one that says the contrary.
- * --lenient ignores them, as pawl did before.
+ * reason a member may be there only once, and not together with one that contradicts it.
+ * --lenient ignores such members, as earlier versions did.
  *
  * Called by call.c for every body, and by handlers for objects inside.
  */
@@ -106,7 +106,7 @@ static bool check_members(struct call *c, const struct fields *members, const st
                           struct json_place p)
 {
     uint64_t seen = 0;
-    /* with more members than the index holds, one of those it holds is unknown or doubled */
+    /* with more members than the index holds, at least one is unknown or doubled */
     for (size_t i = 0; i < members->count; i++) {
         const struct field *f = find(shape, members->items[i].name);
         if (!f)

@@ -3,9 +3,9 @@
  * server/shape.h -- what a request may have in it, as tables.
  *
  * A shape is an object: its members, and what each may be.  The body of every route
- * has one (takes.c), and every answer (gives.c).  Unknown, doubled and contradictory members are refused by it
- * before a handler runs (shape.c), and /openapi.json is written from it: what the
- * server takes and what it says it takes are one table.
+ * has one (takes.c), and every answer (gives.c).  Unknown, doubled and contradictory members
+ * are refused before a handler runs (shape.c), and /openapi.json is written from the same
+ * table.
  */
 #ifndef PAWL_SERVER_SHAPE_H
 #define PAWL_SERVER_SHAPE_H
@@ -31,7 +31,7 @@ enum kind {
 
 enum {
     NEEDED = 1,  /* must be there */
-    OR_NULL = 2, /* may be null: in a request that is as good as absent */
+    OR_NULL = 2, /* may be null: in a request the same as absent */
     NOT_YET = 4  /* has a name already, and does not work yet: refused */
 };
 
@@ -59,7 +59,7 @@ struct shape {
     enum presence presence;
     const struct field *fields;  /* ends with one without a name */
     const struct shape *instead; /* the shape of a body that has the first member of that one */
-    bool always;                 /* refused with --lenient too, as it ever was */
+    bool always;                 /* refused with --lenient too */
     const char *example;         /* JSON */
 };
 

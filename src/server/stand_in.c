@@ -2,15 +2,15 @@
 /*
  * server/stand_in.c -- the loop works for the engine, and a second thread for the loop.
  *
- * Requests on queues are committed by the loop itself where the engine sleeps
- * (runtime/loop/lend.h): four wakings of threads fewer for each group.  Where commits take
- * longer than a few milliseconds the runtime does not lend.  But a disk may hang at any
- * time; then the second thread here goes on with the connections, so that health,
- * streams and whatever needs no commit are served.
+ * The loop itself commits requests on queues while the engine sleeps (runtime/loop/lend.h):
+ * that saves four wake-ups of threads per group.  Where commits take longer than a few
+ * milliseconds the runtime does not lend.  But a disk may hang at any time; then the second
+ * thread here serves the connections, so that health, streams and everything that needs no
+ * commit are answered.
  *
  * Invariants:
- *  - `round` is held by the thread that uses the connections.  The loop lets go of it only while it is
- *    with the engine (`visit` is odd), which is at the end of a round, before it would sleep;
+ *  - `round` is held by the thread that uses the connections.  The loop
+ *    releases it only while it works for the engine (`visit` is odd), which is at the end of a round, before it would sleep;
  *  - the stand-in looks every LOOK_MS while there are visits, takes the round when one has
  *    lasted from one look to the next, and gives it back when that visit is over (the loop
  *    wakes it); without visits it sleeps for good;
@@ -29,7 +29,7 @@
 
 /* ---- The loop ---------------------------------------------------------------------- */
 
-/* Requests lie there and the engine goes to sleep: see to it that the loop comes by. */
+/* Requests wait and the engine goes to sleep: make the loop come and commit them. */
 static void come(void *arg)
 {
     pawl_server *s = arg;
@@ -109,7 +109,7 @@ void stand_in_rest(pawl_server *s)
     while (s->at_engine)
         pthread_cond_wait(&s->quiet, &s->lock);
     pthread_mutex_unlock(&s->lock);
-    if (lent) /* what the loop did not come for any more is the engine's */
+    if (lent) /* what the loop left is the engine's */
         (void)pawl_lend_to(s->client, NULL, NULL);
 }
 

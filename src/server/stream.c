@@ -305,7 +305,7 @@ static bool next_text(struct stream *r, struct buf *out)
         put_batch(r, out, t->ring[r->want++ % RING]);
         if (!out->failed && out->len <= BATCH_BYTES)
             return true;
-        buf_reset(out); /* too much for one reader: it looks by itself */
+        buf_reset(out); /* too large for one event: the reader must read the lists */
         out->failed = false;
         r->reset = true;
     }

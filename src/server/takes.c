@@ -3,8 +3,8 @@
  * server/takes.c -- the bodies of requests: every member there is, and what it may be.
  *
  * Read by shape.c, which refuses everything else, and by openapi.c.  The handlers check
- * the values themselves, in words of their own; that they do it as it stands here is
- * tested from outside (tests/clients).
+ * the values themselves, with their own error texts; tests/clients compares them with
+ * this table from outside.
  */
 #include "server/shape.h"
 

@@ -163,11 +163,11 @@ static bool take_after(int fd, const char *file, int dir_fd)
         return false;
     if ((old.st_uid != own.st_uid || old.st_gid != own.st_gid) &&
         fchown(fd, old.st_uid, old.st_gid) != 0 && geteuid() == 0)
-        return false; /* else it is ours now: we could write it, so the directory is ours, too */
+        return false; /* else the file is ours: we could create it, so the directory is ours too */
     return fchmod(fd, mode) == 0;
 }
 
-/* A new file, whatever stood there under that name. */
+/* A new file, even if one of that name exists. */
 static int create(const char *path, const char *file, int dir_fd)
 {
     (void)unlink(path);
@@ -181,7 +181,7 @@ static int create(const char *path, const char *file, int dir_fd)
     return -1;
 }
 
-/* `dir_fd` is synced too: a token that was revoked does not come back with the power. */
+/* `dir_fd` is synced too: a revoked token does not come back after a power loss. */
 static pawl_status write_file(const char *file, int dir_fd, const struct token *items, size_t count,
                               pawl_error *reterr)
 {

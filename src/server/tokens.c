@@ -4,8 +4,8 @@
  *
  * A changed file (token_file.c) is seen at the next request; while a call under a token waits or
  * listens, within a second, so that revoking reaches open streams, waits and pops.  A file
- * that cannot be read is trouble (503), not a server without tokens.  Compared is the
- * whole hash in constant time; an unknown id is compared with a dummy.
+ * that cannot be read is trouble (503), not a server without tokens.  The whole hash
+ * is compared in constant time; an unknown id is compared with a dummy.
  *
  * [loop]; called by guard.c, server.c and loop.c.
  */
@@ -26,10 +26,10 @@ struct tokens {
     struct token_list list;
     bool unreadable; /* said so already */
     pawl_error trouble;
-    uint64_t version;  /* counts the times it was read */
-    struct call *held; /* calls with a token that wait or listen, linked by token_next */
-    uint64_t judged;   /* the version they were last looked up in; requests read the file, too */
-    int64_t look_ms;   /* mono: the next look for their sake */
+    uint64_t version;        /* counts the times it was read */
+    struct call *open_calls; /* calls with a token that wait or listen, linked by token_next */
+    uint64_t judged; /* the version they were last looked up in; requests read the file, too */
+    int64_t look_ms; /* mono: the next look at the file for these calls */
 };
 
 struct tokens *tokens_open(const char *file, const struct logger *log)
@@ -152,10 +152,10 @@ void tokens_hold(struct call *c)
         return;
     c->on_token = true;
     c->token_prev = NULL;
-    c->token_next = t->held;
-    if (t->held)
-        t->held->token_prev = c;
-    t->held = c;
+    c->token_next = t->open_calls;
+    if (t->open_calls)
+        t->open_calls->token_prev = c;
+    t->open_calls = c;
 }
 
 void tokens_let_go(struct call *c)
@@ -164,14 +164,14 @@ void tokens_let_go(struct call *c)
     if (!c->on_token)
         return;
     c->on_token = false;
-    *(c->token_prev ? &c->token_prev->token_next : &t->held) = c->token_next;
+    *(c->token_prev ? &c->token_prev->token_next : &t->open_calls) = c->token_next;
     if (c->token_next)
         c->token_next->token_prev = c->token_prev;
 }
 
 int64_t tokens_tick(struct tokens *t, int64_t now_ms)
 {
-    if (!t->held)
+    if (!t->open_calls)
         return INT64_MAX;
     if (now_ms < t->look_ms)
         return t->look_ms;
@@ -180,10 +180,10 @@ int64_t tokens_tick(struct tokens *t, int64_t now_ms)
     if (t->version == t->judged || t->unreadable)
         return t->look_ms;
     t->judged = t->version;
-    for (struct call *c = t->held, *next; c; c = next) {
+    for (struct call *c = t->open_calls, *next; c; c = next) {
         next = c->token_next;
         if (!find(t, c->token, strlen(c->token)))
-            call_revoke(c); /* may be gone now */
+            call_revoke(c); /* `c` may be freed now */
     }
     return t->look_ms;
 }

@@ -38,7 +38,7 @@ void queue_put_off(pawl_runtime *rt, struct cached_queue *s, struct queue_req *r
 {
     struct queue_cache *d = rt->queue_cache;
     if (s)
-        s->held = true;
+        s->put_off = true;
     owed_take(rt, &req->item); /* one that has waited long enough is owed its answer again */
     req->next = NULL;
     *d->later_end = req;

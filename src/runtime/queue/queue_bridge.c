@@ -29,7 +29,7 @@ static pawl_status cached_for(pawl_runtime *rt, pawl_str name, struct cached_que
     pawl_status rc = cached_open(rt, name, ret);
     if (rc != PAWL_OK)
         return rc;
-    if ((*ret)->held)
+    if ((*ret)->put_off)
         return PAWL_BUSY;
     if (queue_may_bury((*ret)->q))
         rc = cached_open(rt, queue_dead_letters((*ret)->q, &rt->group_mem), &dead);

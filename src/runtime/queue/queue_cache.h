@@ -53,7 +53,7 @@ struct cached_queue {
     pawl_str name; /* owned */
     struct queue *q;
     struct queue_req *waiters, **waiters_end;
-    bool held; /* a request of it was put off in this pass */
+    bool put_off; /* a request of it was put off in this pass */
     struct back_off starts,
         due;             /* reads without a caller: starts of a bound queue, work by the clock */
     int64_t next_log_ms; /* mono: damage is not logged again before */

@@ -196,7 +196,7 @@ void queue_handle(pawl_runtime *rt, struct queue_req *req)
         return;
     }
     struct cached_queue *s = cached_find(rt->queue_cache, pawl_s(req->args.queue));
-    if (s && s->held) {
+    if (s && s->put_off) {
         queue_put_off(rt, s, req);
         return;
     }

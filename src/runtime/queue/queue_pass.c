@@ -213,7 +213,7 @@ void queue_end_wait(pawl_runtime *rt, const void *arg)
 static bool serve(pawl_runtime *rt, struct cached_queue *s)
 {
     bool served = false;
-    for (struct queue_req *req = s->waiters, *next; req && !s->held; req = next) {
+    for (struct queue_req *req = s->waiters, *next; req && !s->put_off; req = next) {
         pawl_status why;
         next = req->next;
         req->reply = arena_new(&rt->group_mem, pawl_queue_reply);
@@ -298,7 +298,7 @@ void queue_look(pawl_runtime *rt)
     for (struct queue_req *r = later; r; r = r->next) {
         struct cached_queue *s = cached_find(d, pawl_s(r->args.queue));
         if (s)
-            s->held = false;
+            s->put_off = false;
     }
     back_off_look(rt);
     if (d->look_due)

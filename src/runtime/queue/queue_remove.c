@@ -50,7 +50,7 @@ void queue_do_remove(pawl_runtime *rt, struct cached_queue *s, struct queue_req 
     }
     if (!may_go(s, req))
         return;
-    s->held = true; /* requests behind this one find a new queue */
+    s->put_off = true; /* requests behind this one find a new queue */
     req->next = NULL;
     *d->removals_end = req;
     d->removals_end = &req->next;
@@ -59,7 +59,7 @@ void queue_do_remove(pawl_runtime *rt, struct cached_queue *s, struct queue_req 
 static void remove_now(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     if (s)
-        s->held = false;
+        s->put_off = false;
     if (!s || !s->q || s->q->dirty) {
         if (++req->moved > PASSES_MAX)
             queue_refuse(req, PAWL_CONFLICT, "messages reach this queue all the time: try again");
