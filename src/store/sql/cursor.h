@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sql/cursor.h -- one statement on a connection for readers, whatever the
- * database.
+ * store/sql/cursor.h -- one statement on a connection for readers, whatever the database.
  *
- * The readers of this room are written once, over this interface; each SQL
- * store brings a driver. A cursor holds a connection from begin to end.  Its
- * statement is bound, stepped through, and may be run again or be followed by
- * another one on the same connection.  What went wrong on the way is the status
- * at the end.
+ * The readers of this room are written once, over this interface; each SQL store brings a driver.
+ * A cursor holds a connection from begin to end.  Its statement is bound and stepped through, or
+ * sought by one id after the other, and another one may follow on the same connection.  What went
+ * wrong on the way is the status at the end.
  *
- *     begin ─▶ bind ─▶ next … ─▶ (again or use ─▶ bind ─▶ next …) ─▶ end
+ *     begin ─▶ (bind ─▶ next … │ seek …) ─▶ (use ─▶ bind ─▶ next … │ seek …) ─▶ end
  *
- * The driver decodes whole rows: its code comes from the lists of columns.h, so
- * that a row costs one call through a pointer and not one per column.  Called
- * on any thread; a cursor belongs to one.
+ * The driver decodes whole rows: its code comes from the lists of columns.h, so that a row costs
+ * one call through a pointer and not one per column.  Called on any thread; a cursor belongs to
+ * one.
  */
 #ifndef PAWL_STORE_SQL_CURSOR_H
 #define PAWL_STORE_SQL_CURSOR_H
@@ -73,8 +71,9 @@ struct sql_driver {
                   pawl_error *reterr);
     bool (*snapshot)(struct sql_cursor *c);
     bool (*use)(struct sql_cursor *c, int statement);
-    void (*again)(struct sql_cursor *c);
+    void (*rest)(struct sql_cursor *c);
     bool (*next)(struct sql_cursor *c);
+    bool (*seek)(struct sql_cursor *c, uint64_t id);
     pawl_status (*end)(struct sql_cursor *c, pawl_error *reterr);
 
     void (*bind_i64)(struct sql_cursor *c, int at, int64_t n);
@@ -127,10 +126,10 @@ static inline bool cursor_use(struct sql_cursor *c, int statement)
     return c->driver->use(c, statement);
 }
 
-/* The same statement, to be bound again. */
-static inline void cursor_again(struct sql_cursor *c)
+/* The statement holds nothing any more, until it is run again. */
+static inline void cursor_rest(struct sql_cursor *c)
 {
-    c->driver->again(c);
+    c->driver->rest(c);
 }
 
 /* Is there another row? */
@@ -139,13 +138,19 @@ static inline bool cursor_next(struct sql_cursor *c)
     return c->driver->next(c);
 }
 
+/* Run the statement again, for the row with this id (its only parameter).  Is there one? */
+static inline bool cursor_seek(struct sql_cursor *c, uint64_t id)
+{
+    return c->driver->seek(c, id);
+}
+
 static inline pawl_status cursor_end(struct sql_cursor *c, pawl_error *reterr)
 {
     return c->driver->end(c, reterr);
 }
 
 /* A second statement beside the one `with` is at, on its connection.  It is not
- * ended: call cursor_again() when it is done.  False: it failed. */
+ * ended: call cursor_rest() when it is done.  False: it failed. */
 static inline bool cursor_beside(struct sql_cursor *c, const struct sql_cursor *with, int statement)
 {
     *c = *with;

@@ -118,14 +118,12 @@ static pawl_status walk(struct sql_cursor *c, struct chain *at, uint64_t after_s
     if (at->seq <= after_seq || !cursor_use(c, ST_EVENT_READ))
         return PAWL_OK;
     while (status == PAWL_OK && at->seq > after_seq) {
-        cursor_bind_id(c, 1, at->rid);
-        if (cursor_next(c))
+        if (cursor_seek(c, at->rid))
             status = take_hop(c, at, last_seq, events, mem, reterr);
         else if (c->step == SQL_STEP_DONE)
             return missing(at, reterr);
         else
             return PAWL_OK; /* the end says why */
-        cursor_again(c);
     }
     return status;
 }
@@ -178,8 +176,7 @@ pawl_status sql_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_even
 
     if (!cursor_begin(&c, s, ST_EVENT_READ, "read an event", mem, &status, reterr))
         return status;
-    cursor_bind_id(&c, 1, rid);
-    bool found = cursor_next(&c);
+    bool found = cursor_seek(&c, rid);
     if (found) {
         c.driver->event_place(&c, &row);
         fit = take_event(&c, rid, &row, mem, ret, reterr);

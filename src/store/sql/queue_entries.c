@@ -100,16 +100,15 @@ static void gather_lock(struct gathering *g, struct sql_cursor *locks)
     for (size_t i = 0; good && i < l.entry_count && !g->more; i++) {
         if (ids[i] <= after)
             continue;
-        cursor_bind_id(&c, 1, after = ids[i]);
-        if (cursor_next(&c))
+        if (cursor_seek(&c, after = ids[i]))
             (void)gather_row(g, &c);
         good = c.step != SQL_STEP_FAILED;
-        cursor_again(&c);
     }
     if (!good) {
         locks->step = SQL_STEP_FAILED;
         locks->code = c.code;
     }
+    cursor_rest(&c);
 }
 
 /* All that `c` has, while there is room. */
@@ -211,11 +210,8 @@ pawl_status sql_read_entries(pawl_store *s, const uint64_t *ids, size_t count, b
     if (!cursor_begin(&c, s, ST_ENTRY_READ, READ_A_QUEUE, mem, &status, reterr))
         return status;
     for (size_t i = 0; i < count && c.step != SQL_STEP_FAILED; i++) {
-        cursor_bind_id(&c, 1, ids[i]);
-        if (cursor_next(&c))
+        if (cursor_seek(&c, ids[i]))
             found += take_entry(&c, heads, c.driver->entry(&c, &rows[found]), mem, &rows[found]);
-        if (c.step != SQL_STEP_FAILED)
-            cursor_again(&c);
     }
     *ret = (pawl_entry_list){.items = rows, .count = found};
     return cursor_end(&c, reterr);

@@ -66,8 +66,7 @@ pawl_status sql_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *r
 
     if (!cursor_begin(&c, s, ST_ROW_BY_UID, "read", mem, &status, reterr))
         return status;
-    cursor_bind_id(&c, 1, uid);
-    bool found = cursor_next(&c);
+    bool found = cursor_seek(&c, uid);
     if (found)
         fits = take_row(&c, mem, ret, reterr);
     status = cursor_end(&c, reterr);
@@ -103,10 +102,8 @@ pawl_status sql_find_execution(pawl_store *s, uint64_t uid, uint64_t execution, 
 
     if (!cursor_begin(&c, s, ST_ROW_BY_UID, "read an execution", mem, &status, reterr))
         return status;
-    if (cursor_snapshot(&c)) {
-        cursor_bind_id(&c, 1, uid);
-        found = cursor_next(&c);
-    }
+    if (cursor_snapshot(&c))
+        found = cursor_seek(&c, uid);
     if (found)
         fits = take_row(&c, mem, &row, reterr);
     if (found && row.execution != execution)
@@ -166,12 +163,9 @@ pawl_status sql_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl
     pawl_work *items = arena_array(mem, pawl_work, count);
     bool good = cursor_snapshot(&c);
     for (size_t i = 0; i < count && good; i++) {
-        cursor_bind_id(&c, 1, ids[i]);
-        if (cursor_next(&c) && c.driver->work(&c, mem, &items[found++]) != SQL_SOUND)
+        if (cursor_seek(&c, ids[i]) && c.driver->work(&c, mem, &items[found++]) != SQL_SOUND)
             fits = cursor_refuse(&c, "work", ids[i], reterr);
         good = c.step != SQL_STEP_FAILED;
-        if (good)
-            cursor_again(&c);
     }
     status = cursor_end(&c, reterr);
     if (status == PAWL_OK)

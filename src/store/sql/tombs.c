@@ -60,8 +60,7 @@ static enum sql_step look(struct sql_cursor *c, int which, uint64_t key, uint64_
 {
     if (!cursor_use(c, which))
         return SQL_STEP_FAILED;
-    cursor_bind_id(c, 1, key);
-    if (cursor_next(c)) {
+    if (cursor_seek(c, key)) {
         *reta = cursor_id(c, 0);
         *retb = cursor_id(c, 1);
     }
@@ -213,7 +212,7 @@ bool tombs_purge(struct sql_cursor *c, uint32_t limit, bool *retleft)
     }
     *retleft = step == SQL_STEP_ROW;
     if (step != SQL_STEP_FAILED)
-        cursor_again(c);
+        cursor_rest(c);
     return step != SQL_STEP_FAILED;
 }
 
@@ -231,6 +230,6 @@ bool tombs_of_executions(struct sql_cursor *c, uint64_t uid, uint64_t before, bo
     *retcount = c->driver->changes(c);
     if (!run(c, ST_EXECUTIONS_DELETE, 2, uid, before, 0))
         return false;
-    cursor_again(c);
+    cursor_rest(c);
     return true;
 }

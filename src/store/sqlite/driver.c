@@ -42,7 +42,7 @@ static bool snapshot(struct sql_cursor *c)
     return rc == SQLITE_OK || failed(c, rc);
 }
 
-static void again(struct sql_cursor *c)
+static void rest(struct sql_cursor *c)
 {
     (void)sqlite3_reset(c->stmt);
 }
@@ -51,7 +51,7 @@ static bool use(struct sql_cursor *c, int statement)
 {
     struct conn *conn = c->conn;
 
-    again(c);
+    rest(c);
     c->stmt = conn_statement(conn, statement);
     return c->stmt || failed(c, sqlite3_extended_errcode(conn->db));
 }
@@ -64,13 +64,20 @@ static bool next(struct sql_cursor *c)
     return rc == SQLITE_ROW || (rc != SQLITE_DONE && failed(c, rc));
 }
 
+static bool seek(struct sql_cursor *c, uint64_t id)
+{
+    rest(c);
+    bind_id(c->stmt, 1, id);
+    return next(c);
+}
+
 static pawl_status end(struct sql_cursor *c, pawl_error *reterr)
 {
     pawl_status status = PAWL_OK;
 
     if (c->step == SQL_STEP_FAILED)
         status = conn_error(c->conn, c->code, c->what, reterr);
-    again(c);
+    rest(c);
     conn_snapshot_end(c->conn);
     pool_give(sqlite_of(c->store), c->conn);
     return status;
@@ -209,8 +216,9 @@ const struct sql_driver sqlite_driver = {
     .begin = begin,
     .snapshot = snapshot,
     .use = use,
-    .again = again,
+    .rest = rest,
     .next = next,
+    .seek = seek,
     .end = end,
     .bind_i64 = cursor_put_i64,
     .bind_text = cursor_put_text,
