@@ -108,3 +108,17 @@ def test_metrics_time_requests(server):
     assert series[(name + "_count", ())] == before + 12                   # and the scrape before
     assert series[(name + "_bucket", (("le", "10"),))] == before + 12
     assert 0 < series[(name + "_sum", ())] < 10
+
+
+def test_metrics_know_a_slow_request(server):
+    """A history of five megabytes takes longer than the first bound; nothing takes ten seconds."""
+    server.start_instance("Heap", {"value": "x" * 500_000, "steps": 10}, "h")
+    server.ended("h")
+    for _ in range(3):
+        assert server.get(I + "/h/history").status == 200
+    name = "pawl_http_request_seconds"
+    series = metrics(server)[name][1]
+    buckets = [v for (n, labels), v in sorted(series.items(), key=lambda i: float(dict(i[0][1]).get("le", 0)))
+               if n == name + "_bucket"]
+    assert buckets == sorted(buckets) and buckets[-1] == series[(name + "_count", ())], buckets
+    assert buckets[0] <= buckets[-1] - 3, buckets

@@ -353,3 +353,22 @@ def test_modules_that_cannot_be_loaded():
             assert want in str(error), error
         assert server.process.returncode == 2
         assert not (server.data / "pawl.db").exists()
+
+
+def test_stopping_answers_who_waits_for_a_reader(server):
+    """More reads than readers, and then the end: everybody has an answer, 200 or 503."""
+    server.start_instance("Heap", {"value": "x" * 200_000, "steps": 10}, "h")
+    server.ended("h")
+    asked = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(30)]
+    for s in asked:
+        s.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert s.recv(1000)[9:12] == b"200"
+    for s in asked:
+        s.sendall(b"GET /api/v1/instances/h/history HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    heads = [asked[0].recv(12, socket.MSG_WAITALL)]          # the readers are at it
+    server.process.send_signal(signal.SIGTERM)
+    heads += [s.recv(12, socket.MSG_WAITALL) for s in asked[1:]]
+    assert all(head[9:] in (b"200", b"503") for head in heads), heads
+    for s in asked:
+        s.close()
+    assert server.process.wait(30) == 0

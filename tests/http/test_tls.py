@@ -2,6 +2,7 @@
 """The command line over https://, with a certificate authority of our own."""
 import contextlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -252,3 +253,22 @@ def test_tls_clients_that_hang_up_while_they_wait():
             s.close()
         peer_of(server)
         assert server.stop() == 0
+
+
+def test_tls_that_breaks_ends_the_connection():
+    """Bytes that are no TLS, after the handshake: it is over, nobody waits for more."""
+    authority("ca")
+    with tls_server(*certificate("here", "ca", "DNS:localhost,IP:127.0.0.1")) as server:
+        context = ssl.create_default_context(cafile=str(kit.work_dir() / "ca.pem"))
+        raw = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        with context.wrap_socket(raw, server_hostname="localhost") as tls:
+            tls.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b" 200 " in tls.recv(65536)
+            with socket.socket(fileno=os.dup(tls.fileno())) as plain:
+                plain.settimeout(20)
+                plain.sendall(b"this is no record of TLS\r\n" * 10)
+                began = time.monotonic()
+                with contextlib.suppress(ConnectionResetError):
+                    while plain.recv(65536):
+                        pass
+                assert time.monotonic() - began < 8

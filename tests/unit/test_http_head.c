@@ -192,6 +192,8 @@ TEST(who_stays_connected)
         {"GET / HTTP/1.1\r\n" H "\r\n",                                                true },
         {"GET / HTTP/1.1\r\n" H "Connection: close\r\n\r\n",                           false},
         {"GET / HTTP/1.1\r\n" H "Connection: TE , Close\r\n\r\n",                      false},
+        {"GET / HTTP/1.1\r\n" H "Connection: close , TE\r\n\r\n",                      false},
+        {"GET / HTTP/1.1\r\n" H "Connection: close\t,TE\r\n\r\n",                      false},
         {"GET / HTTP/1.1\r\n" H "Connection: closed, keep-alive\r\n\r\n",              true },
         {"GET / HTTP/1.1\r\n" H "Connection: close\r\nConnection: keep-alive\r\n\r\n", false},
         {"GET / HTTP/1.0\r\n\r\n",                                                     false},
