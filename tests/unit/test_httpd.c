@@ -416,7 +416,7 @@ static bool never(void)
 
 static bool both_are_held(void)
 {
-    return w.h->held >= 2 * BIG && w.calls == 2;
+    return w.h->unsent >= 2 * BIG && w.calls == 2;
 }
 
 /* The oldest of those who do not read goes when all of them together hold too much. */
@@ -440,10 +440,10 @@ TEST(answers_nobody_reads_have_a_budget)
     run(never, 50);
     ck_assert_uint_eq(w.calls, 2);
     ck_assert_ptr_eq(w.h->slow_first, next);
-    ck_assert_uint_le(w.h->held, w.h->opts.answer_bytes);
+    ck_assert_uint_le(w.h->unsent, w.h->opts.answer_bytes);
     leave();
     run(never, 20);
-    ck_assert_uint_eq(w.h->held, 0);
+    ck_assert_uint_eq(w.h->unsent, 0);
     httpd_free(w.h);
     ck_assert_uint_eq(w.calls, 0);
 }
