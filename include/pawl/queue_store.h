@@ -67,16 +67,10 @@ typedef struct pawl_entry_update {
     uint32_t deliveries;
     bool has_note;
     pawl_str note;
-    /* The entry was ready and is now locked, it was delivered once more, and nothing else
-     * changed.  Its lock is new in this round, has the entry's id as its number and holds no
-     * other entry.  So the lock says everything: a store may leave the entry's row as it is
-     * if it then reads that row as locked.  The round that next drops or updates the entry
-     * also drops the lock; no earlier round does. */
-    bool taken;
 } pawl_entry_update;
 
 typedef struct pawl_queue_lock {
-    uint64_t number;
+    uint64_t number; /* as an id; of a lock on one entry it may be the entry's id (below) */
     uint64_t qid;
     pawl_str id; /* for people: the lock_id */
     int64_t created_ms;
@@ -84,6 +78,13 @@ typedef struct pawl_queue_lock {
     const uint64_t *entries;
     size_t entry_count;
 } pawl_queue_lock;
+
+/*
+ * The caller promises: when the number of a new lock is the id of its only entry, the same round
+ * updates that entry from ready to locked with one delivery more, and with no other change; and
+ * the next round that updates or drops the entry drops the lock.  Such a lock says everything
+ * about its entry.  A store may use that, or write the update like any other.
+ */
 
 typedef struct pawl_queue_past {
     uint64_t number;
@@ -113,8 +114,7 @@ typedef struct pawl_queue_forget {
  *   Q2  All or nothing, with the rest of the round (C1, C2).
  *   Q3  CONFLICT when an inserted queue's qid or name, an entry's id or a lock's number exists,
  *       when a changed queue, an updated or dropped entry, or a changed or dropped
- *       lock is missing.  Earlier rounds of the commit count.  (A store that leaves the rows
- *       of `taken` entries alone need not notice that one is missing.)
+ *       lock is missing.  Earlier rounds of the commit count.
  *   Q12  A dropped queue must exist.  From then on nothing finds it, its name is free, and it
  *       is never due.  purge deletes its entries, locks, past locks and keys, however many, a
  *       limited number per commit; the caller does not ask for them by its qid any more.

@@ -234,11 +234,10 @@ static void take_locked(struct queue_group *g, struct queue *q, const pawl_queue
                         pawl_queue_reply *ret)
 {
     struct entry *first = window_at(q, 0);
-    bool taken = count == 1 && !first->touched; /* as stored until now: the lock says it all */
-    struct lock *l = make_lock(g, q, count, req->ttl_ms, taken ? first->id : group_new_id(g), id);
+    bool alone = count == 1 && !first->touched; /* as stored until now: the lock says it all */
+    struct lock *l = make_lock(g, q, count, req->ttl_ms, alone ? first->id : group_new_id(g), id);
     for (size_t i = 0; i < count; i++)
         hold(g, l, window_at(q, 0), &messages[i]);
-    first->taken = taken;
     ret->locked = true;
     ret->lock_id = arena_dup(g->mem, pawl_s(l->id));
     ret->locked_until_ms = l->until_ms;

@@ -77,7 +77,6 @@ struct entry {
     int state;    /* pawl_queue_state */
     bool fresh;   /* not in the store yet */
     bool touched; /* in the group's list */
-    bool taken;   /* locked in this group, and that is all that happened to it */
     bool gone;
     bool noted;     /* `note` is new */
     bool in_window; /* in the window of q */

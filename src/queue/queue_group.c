@@ -128,8 +128,7 @@ static void seal_entry(const struct entry *e, pawl_queue_entry *inserts, pawl_en
                                                      .expires_ms = e->expires_ms,
                                                      .deliveries = e->deliveries,
                                                      .has_note = e->noted,
-                                                     .note = e->noted ? e->note : (pawl_str){0},
-                                                     .taken = e->taken};
+                                                     .note = e->noted ? e->note : (pawl_str){0}};
 }
 
 static void seal_entries(struct queue_group *g, pawl_queue_round *r)

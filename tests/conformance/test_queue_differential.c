@@ -210,8 +210,7 @@ static void plan_take(struct pair *p, struct plan *a)
                                                              .place = e->place,
                                                              .visible_ms = e->visible_ms,
                                                              .expires_ms = e->expires_ms,
-                                                             .deliveries = e->deliveries + 1,
-                                                             .taken = true};
+                                                             .deliveries = e->deliveries + 1};
     a->new_locks[a->part.new_lock_count++] = (pawl_queue_lock){.number = e->id,
                                                                .qid = e->qid,
                                                                .id = word(p),

@@ -9,9 +9,14 @@
  */
 #include "store/sqlite/sqlite.h"
 
+enum { LOCKED = 2 }; /* state of an entry */
+#define FEW 8        /* locks, among which one is looked for by going through them */
+
 struct writing {
     struct conn *c;
     bool *wrote;
+    const pawl_queue_round *r;
+    struct idset lone; /* numbers of new locks that say everything about their entry, if many */
 };
 
 static sqlite3_stmt *statement(struct writing *w, int which, int *retrc)
@@ -82,14 +87,48 @@ static int update_with_note(struct writing *w, const pawl_entry_update *u)
     return run_one(w, stmt);
 }
 
+static bool is_lone(const pawl_queue_lock *l)
+{
+    return l->entry_count == 1 && l->entries[0] == l->number;
+}
+
+/* So that update_entries() need not go through all locks for each entry. */
+static int note_lone(struct writing *w)
+{
+    const pawl_queue_round *r = w->r;
+
+    if (r->new_lock_count <= FEW || !r->update_count)
+        return SQLITE_OK;
+    for (size_t i = 0; i < r->new_lock_count; i++)
+        if (is_lone(&r->new_locks[i]) && !idset_add(&w->lone, r->new_locks[i].number))
+            return SQLITE_NOMEM;
+    return SQLITE_OK;
+}
+
+/* Is this entry only put under a new lock of its own (pawl_queue_lock)?  Then its row stays as it
+ * is: it is read as locked, because the lock is there (ENTRY_is_taken). */
+static bool is_taken(const struct writing *w, const pawl_entry_update *u)
+{
+    if (u->state != LOCKED || !w->r->new_lock_count)
+        return false;
+    if (w->r->new_lock_count > FEW)
+        return idset_has(&w->lone, u->id);
+    for (size_t i = 0; i < w->r->new_lock_count; i++)
+        if (w->r->new_locks[i].number == u->id && is_lone(&w->r->new_locks[i]))
+            return true;
+    return false;
+}
+
 /* Where the run of updates that are one statement ends: without notes, and no id twice,
  * which ids that grow make sure of. */
-static size_t updates_end(const pawl_queue_round *r, size_t at)
+static size_t updates_end(const struct writing *w, size_t at)
 {
+    const pawl_queue_round *r = w->r;
     size_t end = at;
 
-    while (end < r->update_count && !r->updates[end].has_note && !r->updates[end].taken &&
-           (end == at || r->updates[end].id > r->updates[end - 1].id))
+    while (end < r->update_count && !r->updates[end].has_note &&
+           (end == at || r->updates[end].id > r->updates[end - 1].id) &&
+           !is_taken(w, &r->updates[end]))
         end++;
     return end;
 }
@@ -99,11 +138,11 @@ static int update_entries(struct writing *w, const pawl_queue_round *r)
     int rc = SQLITE_OK;
 
     for (size_t i = 0, end; i < r->update_count && rc == SQLITE_OK; i = end) {
-        end = updates_end(r, i);
-        if (end == i && r->updates[i].taken)
-            end++; /* its lock says so */
-        else if (end > i)
+        end = updates_end(w, i);
+        if (end > i)
             rc = run_all(w, BULK_ENTRY_UPDATE, &r->updates[i], end - i);
+        else if (is_taken(w, &r->updates[i]))
+            end++; /* its lock says so */
         else
             rc = update_with_note(w, &r->updates[end++]);
     }
@@ -252,13 +291,17 @@ static int drop_queues(struct writing *w, const pawl_queue_round *r)
 
 int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote)
 {
-    struct writing w = {c, retwrote};
+    struct writing w = {.c = c, .wrote = retwrote, .r = r};
     int rc = change_queues(&w, r);
 
+    idset_init(&w.lone);
     if (rc == SQLITE_OK)
         rc = run_all(&w, BULK_ENTRY, r->entries, r->entry_count);
     if (rc == SQLITE_OK)
+        rc = note_lone(&w);
+    if (rc == SQLITE_OK)
         rc = update_entries(&w, r);
+    idset_deinit(&w.lone);
     if (rc == SQLITE_OK)
         rc = run_all(&w, BULK_ENTRY_DROP, r->drop_entries, r->drop_entry_count);
     if (rc == SQLITE_OK)

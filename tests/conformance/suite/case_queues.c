@@ -300,8 +300,7 @@ static void q2_a_lock_may_say_all_of_its_entry(struct probe *t)
                                             .state = 2,
                                             .place = id[i],
                                             .expires_ms = 1000 + i,
-                                            .deliveries = 1,
-                                            .taken = true};
+                                            .deliveries = 1};
         d->part.update_count = 1;
         d->locks[0] = (pawl_queue_lock){.number = id[i],
                                         .qid = a.qid,
@@ -513,7 +512,7 @@ static void q8_q11_pages_go_on_where_they_were(struct probe *t)
     CHECK_STATUS(commit_part(t, d), PAWL_OK);
     d = begin(t);
     d->updates[0] = (pawl_entry_update){
-        .id = id[14], .qid = a.qid, .state = 2, .place = id[14], .deliveries = 1, .taken = true};
+        .id = id[14], .qid = a.qid, .state = 2, .place = id[14], .deliveries = 1};
     d->part.update_count = 1;
     d->locks[0] = (pawl_queue_lock){
         .number = id[14], .qid = a.qid, .id = pawl_s("T"), .entries = &id[14], .entry_count = 1};
@@ -574,7 +573,7 @@ static void fill_queue(struct probe *t, const pawl_queue_row *q, uint64_t id[8])
     CHECK_STATUS(commit_part(t, d), PAWL_OK);
     d = begin(t);
     d->updates[0] = (pawl_entry_update){
-        .id = id[7], .qid = q->qid, .state = 2, .place = id[7], .deliveries = 1, .taken = true};
+        .id = id[7], .qid = q->qid, .state = 2, .place = id[7], .deliveries = 1};
     d->part.update_count = 1;
     d->locks[0] = (pawl_queue_lock){
         .number = id[7], .qid = q->qid, .id = pawl_s("T"), .entries = &id[7], .entry_count = 1};
