@@ -10,6 +10,7 @@
  */
 #include "memory.h"
 
+#include "runtime/core/doubt.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/runtime.h"
 #include "runtime/life/close.h"
@@ -262,9 +263,17 @@ static void lose(struct sim *s, struct node *n)
     node_open(s);
 }
 
+/* May it end although the store is well?  It asks what became of a commit made before, and this
+ * store cannot tell. */
+static bool may_die(const struct sim *s, const struct node *n, bool doubted)
+{
+    return doubted && s->plan.store == SIM_JSONL && n->rt->health.dead == PAWL_UNKNOWN;
+}
+
 int node_step(struct sim *s)
 {
     struct node *n = s->node;
+    bool doubted = doubt_is(n->rt);
     int done = 0;
     n->spins = 0;
     s->step++;
@@ -279,7 +288,7 @@ int node_step(struct sim *s)
     resident_check(n->rt);
     CHECKED(s, L6);
     if (n->frozen || done < 0) {
-        if (!n->frozen && s->healing)
+        if (!n->frozen && s->healing && !may_die(s, n, doubted))
             sim_fail(s, "L1", "the runtime died (%s) on a healthy store",
                      pawl_status_code(n->rt->health.dead));
         node_crash(s);

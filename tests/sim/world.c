@@ -10,6 +10,7 @@
 #include "sim.h"
 
 #include "fiber/fiber.h"
+#include "runtime/core/doubt.h"
 #include "runtime/loop/loop.h"
 
 #include <ftw.h>
@@ -211,11 +212,23 @@ static void work_beside(struct sim *s)
     sim_fail(s, "L9", "code that asks for too much memory keeps others from going on");
 }
 
+/* A commit made before may be in doubt.  The store is asked; one that cannot tell ends the process. */
+static void end_doubt(struct sim *s)
+{
+    for (int i = 0; doubt_is(s->node->rt); i++) {
+        if (i > 100)
+            sim_fail(s, "L1", "the doubt about a commit has no end");
+        (void)pass_until_due(s, 3000);
+        (void)node_step(s);
+    }
+}
+
 static void heal(struct sim *s)
 {
     node_drop_old(s);
     s->healing = true;
     node_register(s);
+    end_doubt(s);
     if (s->node->code.greedy && !s->node->code.deviates)
         work_beside(s);
     bool fresh = s->node->code.deviates || !s->patched || s->node->skew_ms || s->plan.max_history ||
