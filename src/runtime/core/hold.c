@@ -80,6 +80,22 @@ void hold_work(pawl_runtime *rt, uint64_t work_id, int64_t due_ms)
     (void)push(rt, NULL, work_id, due_ms);
 }
 
+bool hold_early_letter(pawl_runtime *rt, struct letter *l, int64_t visible_ms)
+{
+    if (visible_ms <= rt->now_ms)
+        return false;
+    hold_letter(rt, l, visible_ms);
+    return true;
+}
+
+bool hold_early_work(pawl_runtime *rt, const pawl_work *w)
+{
+    if (w->visible_ms <= rt->now_ms)
+        return false;
+    hold_work(rt, w->id, w->visible_ms);
+    return true;
+}
+
 bool hold_take(pawl_runtime *rt, struct hold_due *ret)
 {
     if (hold_next(rt) > rt->now_ms)

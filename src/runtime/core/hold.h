@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/core/hold.h -- timers in memory, for stores without delayed visibility. [engine]
+ * runtime/core/hold.h -- what waits in memory until its time. [engine]
  *
- * Such a store hands out a row whatever its visible time says, and keeps no
- * timer messages.  What is not due yet is held here, in a heap, and delivered
- * when its time comes.  Nothing here is the truth: timers follow from the open
- * TimerCreated events, rows stay in the store, and a restart fills the heap again
- * (mend.c).
+ * A letter whose queue cannot be read now waits here, and what a store without delayed
+ * visibility cannot delay: it hands out a row whatever its visible time says, and keeps no timer
+ * messages.  Nothing here is the truth: timers follow from the open TimerCreated events, rows
+ * stay in the store, and a restart fills the heap again (mend.c).
  */
 #ifndef PAWL_RUNTIME_HOLD_H
 #define PAWL_RUNTIME_HOLD_H
 
 #include "runtime/core/runtime.h"
+
 void hold_open(pawl_runtime *rt);
-
-static inline bool hold_needed(const pawl_runtime *rt)
-{
-    return !rt->caps.delayed_visibility;
-}
-
 /* Deliver `l` at `due_ms`; takes ownership. */
 void hold_letter(pawl_runtime *rt, struct letter *l, int64_t due_ms);
 /* A timer or cancel deadline of an instance: no row of its own.  One that is held already
@@ -29,6 +23,10 @@ void hold_timer(pawl_runtime *rt, int kind, uint64_t uid, uint64_t execution_no,
 void hold_cancel(pawl_runtime *rt, uint64_t uid, uint64_t execution_no, uint64_t ref);
 /* Take this work row into memory at `due_ms`. */
 void hold_work(pawl_runtime *rt, uint64_t work_id, int64_t due_ms);
+
+/* A row was handed out before its time: it is held.  False: it is due. */
+bool hold_early_letter(pawl_runtime *rt, struct letter *l, int64_t visible_ms);
+bool hold_early_work(pawl_runtime *rt, const pawl_work *w);
 
 /* What was held: a letter, or the id of a work row. */
 struct hold_due {

@@ -209,10 +209,11 @@ struct blame {
 
 /* Stores without atomic rounds or delayed visibility (mend.h, hold.h). [engine] */
 struct peek {
-    struct idset mend; /* peek-lock mode: uids to put right first */
-    struct heap held;  /* what is not due yet */
-    uint64_t tie;      /* those that are due together come in the order they were held */
-    struct map timers; /* the timers among them, each once */
+    const struct peek_ops *ops; /* peek.h; NULL: the store has both */
+    struct idset mend;          /* peek-lock mode: uids to put right first */
+    struct heap held;           /* what is not due yet */
+    uint64_t tie;               /* those that are due together come in the order they were held */
+    struct map timers;          /* the timers among them, each once */
 };
 
 /* Attempts in memory (jobs.h). [engine] */

@@ -107,9 +107,7 @@ bool stage_forget_drop(struct stage *s, uint64_t id)
 
 pawl_str stage_was_attrs(pawl_runtime *rt, uint64_t message_id)
 {
-    return !rt->caps.atomic_rounds
-               ? pawl_mem_printf(&rt->group_mem, "{\"was\":%llu}", (unsigned long long)message_id)
-               : (pawl_str){0};
+    return pawl_mem_printf(&rt->group_mem, "{\"was\":%llu}", (unsigned long long)message_id);
 }
 
 void stage_return(pawl_runtime *rt, struct stage *s, uint64_t id, pawl_str name, pawl_str data)

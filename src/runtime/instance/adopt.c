@@ -2,6 +2,7 @@
 /* runtime/instance/adopt.c -- see adopt.h. */
 #include "runtime/instance/adopt.h"
 
+#include "runtime/core/peek.h"
 #include "runtime/core/stage.h"
 #include "store/store.h"
 
@@ -26,8 +27,7 @@ static void adopt_one(pawl_runtime *rt, struct resident *r, struct stage *s,
     pawl_message *m = stage_send(rt, s, old->kind, s->row.uid, (pawl_str){0});
     m->name = arena_dup(&rt->group_mem, old->name);
     m->data = arena_dup(&rt->group_mem, old->data);
-    m->attrs = stage_was_attrs(rt, old->id);
-    *list_add(&rt->group_mem, &s->adoptions) = (struct adoption){m->id, old->id};
+    peek_adopted(rt, s, m, old->id);
     m->mailbox = true;
     pawl_str key = pawl_json_text(&rt->group_mem, old->attrs, "/key", "");
     if (key.len)

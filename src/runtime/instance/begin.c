@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/letter.h"
+#include "runtime/core/peek.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
@@ -21,7 +22,6 @@
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
-#include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
 #include "runtime/queue/queue_bridge.h"
 #include "store/store.h"
@@ -103,7 +103,7 @@ static struct delivered refuse_existing(pawl_runtime *rt, struct resident *r, st
                   PAWL_FMT(row->id));
     }
     if (twin)
-        redelivery_child(rt, s, row);
+        peek_child_again(rt, s, row);
     return drop_start(rt, s, l);
 }
 

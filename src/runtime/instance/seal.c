@@ -13,12 +13,11 @@
 #include "base/hex.h"
 #include "base/json.h"
 #include "base/rand.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
+#include "runtime/core/peek.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
-#include "runtime/instance/redelivery.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
@@ -206,11 +205,8 @@ static void derive_end(pawl_runtime *rt, struct stage *s, const pawl_event *e)
 
 static void derive_timer(pawl_runtime *rt, struct stage *s, const struct step *step)
 {
-    if (hold_needed(rt)) {
-        stage_timer(rt, s, PAWL_MSG_TIMER_FIRED, step->event.ref, step->fire_at_ms)->execution =
-            step->event.execution;
+    if (peek_timer(rt, s, step))
         return;
-    }
     pawl_message *m = list_add(&rt->group_mem, &s->messages);
     *m = (pawl_message){.id = step->event.rid,
                         .uid = s->row.uid,
@@ -301,11 +297,11 @@ void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step)
     derive(rt, s, step, false);
 }
 
-/* The message an ExternalEvent took; without atomic rounds also the row that was adopted as it. */
+/* The message an ExternalEvent took, and the row that it was adopted from if that is needed. */
 static pawl_str message_attrs(pawl_runtime *rt, const struct stage *s, uint64_t id)
 {
     unsigned long long number = id;
-    for (size_t i = 0; redelivery_possible(rt) && i < s->adoptions.count; i++)
+    for (size_t i = 0; i < s->adoptions.count; i++)
         if (s->adoptions.items[i].id == id)
             return pawl_mem_printf(&rt->group_mem, "{\"message\":%llu,\"was\":%llu}", number,
                                    (unsigned long long)s->adoptions.items[i].was);

@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "runtime/core/letter.h"
+#include "runtime/core/peek.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
@@ -23,7 +24,6 @@
 #include "runtime/instance/load.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
-#include "runtime/instance/redelivery.h"
 #include "runtime/instance/still.h"
 #include "runtime/queue/queue_bridge.h"
 #include "store/store.h"
@@ -437,7 +437,7 @@ static struct delivered deliver_to(pawl_runtime *rt, struct resident *r, struct 
     }
     if (crashes_of(l) >= rt->opts.max_attempts && l->stored)
         return block_poison(rt, r, l);
-    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && redelivery_was_taken(rt, r, l->mail.id)) {
+    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && peek_was_taken(rt, r, l->mail.id)) {
         consume_late(rt, stage_of(rt, r), l);
         return verdict_done();
     }

@@ -33,7 +33,7 @@
 #include "runtime/loop/loop.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
-#include "runtime/peek/mend.h"
+#include "runtime/peek/peek_mode.h"
 #include "runtime/queue/queue_cache.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
@@ -57,7 +57,7 @@ void runtime_discard(pawl_runtime *rt)
     once_free(rt); /* its jobs are in lists of the shares */
     share_free(rt);
     hold_free(rt);
-    mend_close(rt);
+    peek_close(rt);
     resident_close(rt);
     mailbox_free(rt);
     coming_free(rt);

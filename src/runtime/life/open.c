@@ -36,7 +36,7 @@
 #include "runtime/life/open_store.h"
 #include "runtime/life/recover.h"
 #include "runtime/loop/watchdog.h"
-#include "runtime/peek/mend.h"
+#include "runtime/peek/peek_mode.h"
 #include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_pass.h"
 #include "runtime/request/retain.h"
@@ -84,10 +84,11 @@ static void fill_in(pawl_options *o)
 
 static bool open_parts(pawl_runtime *rt)
 {
-    void (*const parts[])(pawl_runtime *) = {
-        inbox_open,  items_open, owed_open,  letter_open,  stage_open, resident_open, audience_open,
-        health_open, tally_open, hold_open,  coming_open,  jobs_open,  lease_open,    share_open,
-        cancel_open, park_open,  adopt_open, mailbox_open, mend_open,  watchdog_open, halt_open};
+    void (*const parts[])(pawl_runtime *) = {inbox_open, items_open,    owed_open,     letter_open,
+                                             stage_open, resident_open, audience_open, health_open,
+                                             tally_open, hold_open,     coming_open,   jobs_open,
+                                             lease_open, share_open,    cancel_open,   park_open,
+                                             adopt_open, mailbox_open,  watchdog_open, halt_open};
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         parts[i](rt);
     arena_init(&rt->group_mem);
@@ -158,8 +159,10 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
     if (getenv("PAWL_CRASH_AT"))
         point_crash_at(getenv("PAWL_CRASH_AT"));
     pawl_status rc = lane_open(rt, err) ? runtime_open_store(rt, err) : err->status;
-    if (rc == PAWL_OK)
+    if (rc == PAWL_OK) {
         rt->caps = store_caps(rt->store);
+        peek_open(rt);
+    }
     if (rc == PAWL_OK && !rt->opts.read_only)
         rc = take_over(rt, err);
     if (rc == PAWL_OK && !rt->opts.read_only && !crew_open(rt))

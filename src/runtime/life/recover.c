@@ -11,12 +11,11 @@
 
 #include "runtime/core/due.h"
 #include "runtime/core/lane.h"
+#include "runtime/core/peek.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
-#include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
-#include "runtime/peek/mend.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
 
@@ -145,7 +144,7 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
     arena_reset(&rt->group_mem);
     rt->now_ms = rt_now(rt);
     rt->blame.recovered_ms = rt->now_ms;
-    pawl_status rc = redelivery_possible(rt) ? mend_all_later(rt, reterr) : PAWL_OK;
+    pawl_status rc = peek_recover(rt, reterr);
     if (rc == PAWL_OK && past->unclean) /* a commit, so the list of repairs is made before */
         rc = blame(rt, past, reterr);
     if (rc == PAWL_OK)

@@ -20,17 +20,15 @@
 #include "runtime/core/doubt.h"
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
+#include "runtime/core/peek.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/park.h"
-#include "runtime/instance/redelivery.h"
 #include "runtime/instance/seal.h"
-#include "runtime/peek/mend.h"
 #include "runtime/queue/queue_pass.h"
 #include "runtime/request/retain.h"
 #include "runtime/work/job.h"
@@ -115,17 +113,6 @@ static void send_on(pawl_runtime *rt, struct stage *s)
         if (!u->mailbox)
             due_at(rt, u->visible_ms);
     }
-}
-
-static void hold_timers(pawl_runtime *rt, const struct stage *s)
-{
-    for (size_t i = 0; i < s->timers.count; i++) {
-        const struct timer_note *t = &s->timers.items[i];
-        hold_timer(rt, t->kind, s->row.uid, t->execution, t->ref, t->due_ms);
-    }
-    for (size_t i = 0; hold_needed(rt) && i < s->events.count; i++)
-        if (s->events.items[i].kind == PAWL_EV_TIMER_CANCELLED)
-            hold_cancel(rt, s->row.uid, s->events.items[i].execution, s->events.items[i].ref);
 }
 
 static void hand_out(pawl_runtime *rt, struct stage *s)
@@ -218,7 +205,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     release_letters(rt, s);
     once_committed(rt, s->job);
     lease_committed(rt, s);
-    hold_timers(rt, s);
+    peek_committed(rt, s);
     RT_POINT(rt, "handout.before");
     hand_out(rt, s);
     uint64_t uid = s->row.uid;
@@ -331,8 +318,8 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct ba
             b->letters_end = &l->next;
         }
     }
-    if (redelivery_possible(rt) && !refused)
-        mend_failed(rt, s);
+    if (!refused)
+        peek_failed(rt, s);
     if (s->r) {
         s->r->stage = NULL;
         resident_evict(rt, s->r);

@@ -18,6 +18,7 @@
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/owed.h"
+#include "runtime/core/peek.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/paranoid.h"
@@ -27,8 +28,6 @@
 #include "runtime/loop/group.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/loop/watchdog.h"
-#include "runtime/peek/hold_due.h"
-#include "runtime/peek/mend.h"
 #include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_handle.h"
 #include "runtime/queue/queue_pass.h"
@@ -37,6 +36,7 @@
 #include "runtime/request/request.h"
 #include "runtime/request/retain.h"
 #include "runtime/request/withdraw.h"
+#include "runtime/work/hold_due.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
@@ -71,9 +71,7 @@ static bool fetch_messages(pawl_runtime *rt)
     rt->due.mail_lies = rt->due.mail_lies && rt->due.fetch_messages;
     for (size_t i = 0; i < list.count; i++) {
         struct letter *l = letter_of_row(rt, &list.items[i]);
-        if (l && list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
-            hold_letter(rt, l, list.items[i].visible_ms);
-        else if (l)
+        if (l && !hold_early_letter(rt, l, list.items[i].visible_ms))
             letter_todo(rt, l);
     }
     if (lay && !rt->due.mail_lies)
@@ -267,10 +265,10 @@ static int pass(pawl_runtime *rt)
     worker_look(rt);
     if (UNLIKELY(health_is_full(rt)))
         (void)health_no_room(rt);
-    bool unread = false, mended = mend_look(rt, &unread);
+    bool unread = false, repaired = peek_repair(rt, &unread);
     if (unread)
         health_wait(rt, UNREAD_MS);
-    if (!mended) { /* half-done rounds first: nothing is acked before they are whole */
+    if (!repaired) { /* half-done rounds first: nothing is acked before they are whole */
         bool fetched = look_at_clock(rt);
         queue_look(rt);
         felling_look(rt);
@@ -287,7 +285,7 @@ static int pass(pawl_runtime *rt)
     health_look(rt);
     resident_trim(rt, false, NULL);
     health_pass_done(rt);
-    return done == 0 && mended ? 1 : done;
+    return done == 0 && repaired ? 1 : done;
 }
 
 int loop_once(pawl_runtime *rt)
@@ -327,7 +325,7 @@ bool loop_has_work(const pawl_runtime *rt)
 {
     return doubt_is(rt) || rt->items.first || letter_first(rt) || felling_any(rt) ||
            rt->due.fetch_messages || rt->due.look_deadlines || park_has_piled(rt) ||
-           mend_waits(rt) || queue_has_work(rt) || jobs_may_fetch(rt) || lease_may_serve(rt);
+           peek_waits(rt) || queue_has_work(rt) || jobs_may_fetch(rt) || lease_may_serve(rt);
 }
 
 /* By the monotonic clock. */
@@ -383,7 +381,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
 {
     const pawl_store *before = store_engine_set(rt->store);
     const pawl_runtime *outer = here_enter(rt);
-    assert_that(!letter_first(rt) && !stage_first(rt) && !park_has_piled(rt) && !mend_waits(rt));
+    assert_that(!letter_first(rt) && !stage_first(rt) && !park_has_piled(rt) && !peek_waits(rt));
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     rt->now_ms = rt_now(rt);
     queue_look(rt);

@@ -14,8 +14,9 @@
 #include "runtime/core/stage.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
-#include "runtime/instance/redelivery.h"
 #include "runtime/peek/mend_events.h"
+#include "runtime/peek/peek_mode.h"
+#include "runtime/peek/redelivery.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
 
@@ -167,7 +168,7 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
     if (r->row.state == PAWL_RUNNING || r->row.state == PAWL_PENDING)
         turn_unpile(rt, uid); /* a resume or retry may have been done without a record */
     bool fresh = r->row.last_rid >= rt->fence.whole_id || uid >= rt->fence.whole_id;
-    if (!fresh && (pawl_state_is_terminal(r->row.state) || !hold_needed(rt)))
+    if (!fresh && (pawl_state_is_terminal(r->row.state) || !peek_lacks_delay(rt)))
         return true;
     struct mending m = {.rt = rt, .s = stage_of(rt, r), .whole_id = rt->fence.whole_id};
     bool closed = r->row.execution > 1 && r->row.first_rid >= m.whole_id;

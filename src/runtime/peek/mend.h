@@ -32,10 +32,4 @@ bool mend_look(pawl_runtime *rt, bool *retunread);
 void mend_open(pawl_runtime *rt);
 void mend_close(pawl_runtime *rt);
 
-/* Are there instances to be repaired? */
-static inline bool mend_waits(const pawl_runtime *rt)
-{
-    return rt->peek.mend.count != 0;
-}
-
 #endif

@@ -85,9 +85,7 @@ void job_fetch(pawl_runtime *rt)
         if (list.count < FETCH_AT_ONCE)
             rt->jobs.store_backlog = false;
         for (size_t i = 0; i < list.count; i++)
-            if (list.items[i].visible_ms > rt->now_ms) /* no delayed visibility */
-                hold_work(rt, list.items[i].id, list.items[i].visible_ms);
-            else if (!job_find(rt, list.items[i].id))
+            if (!hold_early_work(rt, &list.items[i]) && !job_find(rt, list.items[i].id))
                 job_take(rt, &list.items[i]);
     }
 }

@@ -207,11 +207,7 @@ struct polling {
 /* May the row be leased now? */
 static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
 {
-    if (w->visible_ms > rt->now_ms) { /* no delayed visibility */
-        hold_work(rt, w->id, w->visible_ms);
-        return false;
-    }
-    if (job_find(rt, w->id))
+    if (hold_early_work(rt, w) || job_find(rt, w->id))
         return false;
     bool full = at->bytes >= POLL_BYTES;
     if (full || stage_has_work(rt, w->id)) { /* its result came in time: about to be recorded */

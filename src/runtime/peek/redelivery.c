@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/instance/redelivery.c -- see redelivery.h. */
-#include "runtime/instance/redelivery.h"
+/* runtime/peek/redelivery.c -- see redelivery.h. */
+#include "runtime/peek/redelivery.h"
 
 #include "runtime/core/stage.h"
+#include "runtime/peek/peek_mode.h"
 #include "store/store.h"
 
 uint64_t redelivery_message_of(const pawl_event *e)
@@ -13,6 +14,14 @@ uint64_t redelivery_message_of(const pawl_event *e)
 uint64_t redelivery_was_of(const pawl_event *e)
 {
     return (uint64_t)pawl_json_int(e->attrs, "/was", (int64_t)redelivery_message_of(e));
+}
+
+void redelivery_adopted(pawl_runtime *rt, struct stage *s, pawl_message *mail, uint64_t was)
+{
+    if (!peek_lacks_rounds(rt))
+        return;
+    mail->attrs = stage_was_attrs(rt, was);
+    *list_add(&rt->group_mem, &s->adoptions) = (struct adoption){mail->id, was};
 }
 
 /* A raise was taken, or given back by the wait that took it.  `by_ref`: what each wait took. */
@@ -49,7 +58,7 @@ static bool load_taken(pawl_runtime *rt, struct resident *r)
 
 bool redelivery_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id)
 {
-    if (!message_id || !redelivery_possible(rt))
+    if (!message_id || !peek_lacks_rounds(rt))
         return false;
     if (!r->taken_known)
         r->taken_known = load_taken(rt, r);
@@ -58,7 +67,7 @@ bool redelivery_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message
 
 void redelivery_child(pawl_runtime *rt, struct stage *s, const pawl_row *row)
 {
-    if (!redelivery_possible(rt) || !pawl_state_is_terminal(row->state))
+    if (!peek_lacks_rounds(rt) || !pawl_state_is_terminal(row->state))
         return;
     bool ok = row->state == PAWL_COMPLETED;
     pawl_message *m = stage_send(rt, s, ok ? PAWL_MSG_CHILD_COMPLETED : PAWL_MSG_CHILD_FAILED,

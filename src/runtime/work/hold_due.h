@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/peek/hold_due.h -- what was held and is due becomes letters and jobs. [engine] */
+/* runtime/work/hold_due.h -- what was held and is due becomes letters and jobs. [engine] */
 #ifndef PAWL_RUNTIME_HOLD_DUE_H
 #define PAWL_RUNTIME_HOLD_DUE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/instance/redelivery.h -- what a store without atomic rounds hands out twice. [engine]
+ * runtime/peek/redelivery.h -- what a store without atomic rounds hands out twice. [engine]
  *
  * Peek-lock mode (peek/mend.h): a half-done round may be delivered again.  What was done already is
  * recognised here.
@@ -10,15 +10,11 @@
 
 #include "runtime/core/runtime.h"
 
-/* May a round be half done, and be delivered again? */
-static inline bool redelivery_possible(const pawl_runtime *rt)
-{
-    return !rt->caps.atomic_rounds;
-}
-
 /* The mail an ExternalEvent took, and the row it was before its adoption (the same: none). */
 uint64_t redelivery_message_of(const pawl_event *e);
 uint64_t redelivery_was_of(const pawl_event *e);
+/* Mail that takes the place of a kept row says which one. */
+void redelivery_adopted(pawl_runtime *rt, struct stage *s, pawl_message *mail, uint64_t was);
 /* True when this raise was recorded already (redelivered after a half-done round). */
 bool redelivery_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id);
 /* An existing child is started again by its own parent: tell it how it ended. */

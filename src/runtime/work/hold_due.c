@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/peek/hold_due.c -- see hold_due.h. */
-#include "runtime/peek/hold_due.h"
+/* runtime/work/hold_due.c -- see hold_due.h. */
+#include "runtime/work/hold_due.h"
 
 #include "runtime/core/health.h"
 #include "runtime/core/hold.h"
