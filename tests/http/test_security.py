@@ -238,6 +238,25 @@ def test_tokens_that_cannot_be_read_are_trouble():
         assert path.read_text().startswith("what is this\n")        # nothing was lost
 
 
+def test_a_token_file_moved_away_and_back_counts_again():
+    server = Server("--require-token", start=False)
+    good = {"Authorization": "Bearer " + token(server, "operate")}
+    path, aside = server.data / "tokens", server.data / "tokens.aside"
+
+    def until(status):
+        for _ in range(400):
+            if server.get("/api/v1/instances", headers=good).status == status:
+                return
+            time.sleep(0.02)
+        raise AssertionError("never %d" % status)
+    with server.start():
+        until(200)
+        path.rename(aside)
+        until(401)
+        aside.rename(path)     # the same file, and not changed since
+        until(200)
+
+
 def test_a_token_file_half_written_by_a_kill_is_written_again(server):
     left = server.data / "tokens.new"
     left.write_text("half a li")

@@ -309,6 +309,45 @@ SCENARIO(s10_a_result_that_waits_for_its_turn_has_the_lease)
     scene_expect(s, "i", PAWL_COMPLETED, "done");
 }
 
+/* ---- Rounds that a store refuses ---------------------------------------------------------- */
+
+static const pawl_store_ops *below;
+static int refusals; /* so many commits more have no round that fits */
+
+static pawl_status commit_nothing(pawl_store *s, pawl_fence *fence, pawl_round *rounds,
+                                  size_t count, int64_t now_ms, pawl_error *reterr)
+{
+    if (refusals == 0)
+        return below->commit(s, fence, rounds, count, now_ms, reterr);
+    refusals--;
+    for (size_t i = 0; i < count; i++)
+        rounds[i].result = PAWL_CONFLICT;
+    return below->commit(s, fence, NULL, 0, now_ms, reterr);
+}
+
+static void refuse_when_told(pawl_store *store)
+{
+    static pawl_store_ops ops;
+    below = store->ops;
+    ops = *store->ops;
+    ops.commit = commit_nothing;
+    store->ops = &ops;
+}
+
+/* Its work is still there, so the result is wanted: it is recorded by the next commit. */
+static void scene_s10_a_result_whose_round_was_refused_is_recorded(struct scene *s)
+{
+    s->decorate = refuse_when_told;
+    begin(s);
+    struct got got = leased(s);
+    refusals = 2;
+    expect_is(complete(s, got.token, "right"), PAWL_OK);
+    expect_is(refusals, 0);
+    scene_expect(s, "i", PAWL_COMPLETED, "right");
+}
+SCENE_TEST(s10_a_result_whose_round_was_refused_is_recorded, memory, SCENE_MEMORY)
+SCENE_TEST(s10_a_result_whose_round_was_refused_is_recorded, sqlite, SCENE_SQLITE)
+
 /* ---- Work that was not done -------------------------------------------------------------- */
 
 static pawl_result not_at_first(pawl_activity *act, pawl_str input)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/scenario/test_mismatch.c -- S27, S28, E6, E14: code and history disagree. */
+#include "pawl/replay.h"
 #include "scene.h"
 
 static pawl_result original(pawl_ctx *ctx, pawl_str input)
@@ -378,4 +379,25 @@ SCENARIO(s28_paranoid_finds_it_in_the_first_turn)
     scene_steer(s, PAWL_OP_RETRY, "i");
     scene_raise(s, "i", "x", "mended");
     scene_expect(s, "i", PAWL_COMPLETED, "mended");
+}
+
+static pawl_app *replayed_app;
+
+static pawl_result replays_inside(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_error err = {0};
+    pawl_replay_report report;
+    pawl_info info = {.orchestration = pawl_s("Flow")};
+    pawl_status rc = pawl_replay(replayed_app, &info, NULL, 0, NULL, &report, &err);
+    return pawl_done_str(ctx, rc == PAWL_MISUSE && strstr(err.text, "not for orchestrations")
+                                  ? pawl_s("refused")
+                                  : input);
+}
+
+SCENARIO(c18_an_orchestration_may_not_replay)
+{
+    replayed_app = s->app;
+    scene_flow(s, "Flow", replays_inside);
+    scene_start(s, "Flow", "i", "x");
+    scene_expect(s, "i", PAWL_COMPLETED, "refused");
 }
