@@ -73,11 +73,11 @@
 
 /* The numbers of an entry; `joined` is the column with its check sum. */
 #define SQL_ENTRY_NUMBER(position, use, type, column, note) SQL_NUMBER_##type(column, ENTRY_##column)
-#define SQL_NUMBER_PRIMARY         SQL_FIELD_PRIMARY
-#define SQL_NUMBER_ID              SQL_FIELD_ID
-#define SQL_NUMBER_I64             SQL_FIELD_I64
-#define SQL_NUMBER_INT             SQL_FIELD_INT
-#define SQL_NUMBER_U32             SQL_FIELD_U32
+#define SQL_NUMBER_PRIMARY(column, at) SQL_FIELD_PRIMARY(column, at)
+#define SQL_NUMBER_ID(column, at)      SQL_FIELD_ID(column, at)
+#define SQL_NUMBER_I64(column, at)     SQL_FIELD_I64(column, at)
+#define SQL_NUMBER_INT(column, at)     SQL_FIELD_INT(column, at)
+#define SQL_NUMBER_U32(column, at)     SQL_FIELD_U32(column, at)
 #define SQL_NUMBER_JOINED(column, at) .column = sum_low(joined),
 #define SQL_NUMBER_BYTES(column, at)
 
