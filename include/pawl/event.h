@@ -96,22 +96,39 @@ typedef struct pawl_event {
     int64_t at_ms;
 } pawl_event;
 
-/* Messages for an instance.  Numbers are stored: append, never renumber. */
+/* X(ENUM, stored number, name, addressee): messages for an INSTANCE or a QUEUE.  Numbers and names
+ * are stored: append, never change.  What they have, beside `uid` or `instance`:
+ *   Start              name, data = input, attrs as OrchestrationStarted
+ *   ActivityCompleted, ActivityFailed   execution, ref, data; attrs attempts, last_error
+ *   TimerFired         execution, ref; visible at fire time; id = rid of TimerCreated
+ *   ExternalRaised     name, data
+ *   ChildCompleted, ChildFailed   execution, ref, data
+ *   Cancel, Terminate, Suspend, Resume   data = reason
+ *   CancelDeadline     written by older versions: dropped
+ *   Wake               makes the instance look at its messages again (retry, new code)
+ *   QueuePush          name = queue, data; attrs as QueuePushed */
+/* clang-format off */
+#define PAWL_MESSAGE_KINDS(X)                               \
+    X(START,              1, "Start",             INSTANCE) \
+    X(ACTIVITY_COMPLETED, 2, "ActivityCompleted", INSTANCE) \
+    X(ACTIVITY_FAILED,    3, "ActivityFailed",    INSTANCE) \
+    X(TIMER_FIRED,        4, "TimerFired",        INSTANCE) \
+    X(EXTERNAL_RAISED,    5, "ExternalRaised",    INSTANCE) \
+    X(CHILD_COMPLETED,    6, "ChildCompleted",    INSTANCE) \
+    X(CHILD_FAILED,       7, "ChildFailed",       INSTANCE) \
+    X(CANCEL,             8, "Cancel",            INSTANCE) \
+    X(TERMINATE,          9, "Terminate",         INSTANCE) \
+    X(SUSPEND,           10, "Suspend",           INSTANCE) \
+    X(RESUME,            11, "Resume",            INSTANCE) \
+    X(CANCEL_DEADLINE,   12, "CancelDeadline",    INSTANCE) \
+    X(WAKE,              13, "Wake",              INSTANCE) \
+    X(QUEUE_PUSH,        14, "QueuePush",         QUEUE)
+/* clang-format on */
+
 typedef enum pawl_message_kind {
-    PAWL_MSG_START = 1,              /* name, data = input, attrs as OrchestrationStarted */
-    PAWL_MSG_ACTIVITY_COMPLETED = 2, /* execution, ref, data; attrs attempts, last_error */
-    PAWL_MSG_ACTIVITY_FAILED = 3,
-    PAWL_MSG_TIMER_FIRED = 4, /* execution, ref; visible at fire time; id = rid of TimerCreated */
-    PAWL_MSG_EXTERNAL_RAISED = 5, /* name, data */
-    PAWL_MSG_CHILD_COMPLETED = 6, /* execution, ref, data */
-    PAWL_MSG_CHILD_FAILED = 7,
-    PAWL_MSG_CANCEL = 8, /* data = reason */
-    PAWL_MSG_TERMINATE = 9,
-    PAWL_MSG_SUSPEND = 10,
-    PAWL_MSG_RESUME = 11,
-    PAWL_MSG_CANCEL_DEADLINE = 12, /* written by older versions: dropped */
-    PAWL_MSG_WAKE = 13,       /* makes the instance look at its messages again (retry, new code) */
-    PAWL_MSG_QUEUE_PUSH = 14, /* to a queue: name = queue, data; attrs as QueuePushed */
+#define PAWL_MESSAGE_ENUM(name, number, text, to) PAWL_MSG_##name = (number),
+    PAWL_MESSAGE_KINDS(PAWL_MESSAGE_ENUM)
+#undef PAWL_MESSAGE_ENUM
 } pawl_message_kind;
 
 #ifdef __cplusplus

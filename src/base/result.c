@@ -15,14 +15,6 @@ static pawl_result_kind kind_of_word(pawl_str quoted)
     return PAWL_RESULT_FAILED;
 }
 
-bool result_is_completion(int event_kind)
-{
-    return event_kind == PAWL_EV_ACTIVITY_COMPLETED || event_kind == PAWL_EV_ACTIVITY_FAILED ||
-           event_kind == PAWL_EV_TIMER_FIRED || event_kind == PAWL_EV_EXTERNAL_EVENT ||
-           event_kind == PAWL_EV_SUB_ORCHESTRATION_COMPLETED ||
-           event_kind == PAWL_EV_SUB_ORCHESTRATION_FAILED;
-}
-
 struct result_of result_of_event(int event_kind, pawl_str attrs)
 {
     bool activity =

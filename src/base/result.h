@@ -16,8 +16,6 @@ struct result_of {
     uint32_t attempts; /* of an activity; 0: no activity, or it never ran */
 };
 
-/* True when the event completes a task. */
-bool result_is_completion(int event_kind);
 /* Of a completion; histories written before kinds were recorded say "failed". */
 struct result_of result_of_event(int event_kind, pawl_str attrs);
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cli/out.h"
+#include "tables/awaitables.h"
 #include "view/units.h"
 
 #include <string.h>
@@ -73,22 +74,11 @@ static void print_step(struct progress *p, const pawl_history_event *event, bool
 
 static void show_event(struct progress *p, const pawl_history_event *event)
 {
-    static const char *const begins[] = {"ActivityScheduled", "ExternalSubscribed",
-                                         "SubOrchestrationScheduled"};
-    static const char *const ends_well[] = {"ActivityCompleted", "TimerFired", "ExternalEvent",
-                                            "SubOrchestrationCompleted"};
-    static const char *const ends_badly[] = {"ActivityFailed", "SubOrchestrationFailed"};
-    for (size_t i = 0; i < COUNT_OF(begins); i++)
-        if (strcmp(event->kind, begins[i]) == 0)
-            remember(p, event, event->name);
-    if (strcmp(event->kind, "TimerCreated") == 0)
-        remember(p, event, pawl_s("timer"));
-    for (size_t i = 0; i < COUNT_OF(ends_well); i++)
-        if (strcmp(event->kind, ends_well[i]) == 0)
-            print_step(p, event, true);
-    for (size_t i = 0; i < COUNT_OF(ends_badly); i++)
-        if (strcmp(event->kind, ends_badly[i]) == 0)
-            print_step(p, event, false);
+    int kind = pawl_event_kind_of(pawl_s(event->kind));
+    if (awaitable_opens(kind))
+        remember(p, event, kind == PAWL_EV_TIMER_CREATED ? pawl_s("timer") : event->name);
+    if (awaitable_succeeds(kind) || awaitable_fails(kind))
+        print_step(p, event, awaitable_succeeds(kind));
 }
 
 static void show_history(struct progress *p, pawl_mem *mem)

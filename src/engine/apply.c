@@ -13,6 +13,8 @@
  */
 #include "engine/engine_private.h"
 
+#include "tables/awaitables.h"
+
 static enum engine_fate apply(execution *x, const struct mail *msg);
 static enum engine_fate apply_start(execution *x, const struct mail *msg);
 static enum engine_fate apply_completion(execution *x, const struct mail *msg);
@@ -48,11 +50,9 @@ static enum engine_fate apply(execution *x, const struct mail *msg)
     switch (msg->kind) {
     case PAWL_MSG_START:
         return apply_start(x, msg);
-    case PAWL_MSG_ACTIVITY_COMPLETED:
-    case PAWL_MSG_ACTIVITY_FAILED:
-    case PAWL_MSG_TIMER_FIRED:
-    case PAWL_MSG_CHILD_COMPLETED:
-    case PAWL_MSG_CHILD_FAILED:
+#define COMPLETION(message, event) case message:
+        COMPLETIONS(COMPLETION)
+#undef COMPLETION
         return apply_completion(x, msg);
     case PAWL_MSG_EXTERNAL_RAISED:
         return apply_raised(x, msg);

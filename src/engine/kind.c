@@ -2,11 +2,13 @@
 /*
  * engine/kind.c -- what the engine must know about each kind of event.
  *
- * Four families (activity, timer, external, sub) have the same shape: a schedule
+ * What code can wait for comes in families of one shape (tables/awaitables.h): a schedule
  * that opens a task, completions that close it, a decision that withdraws it.
- * One row each; everything else asks here.  Called by all files of this room.
+ * Everything else in this room asks here.  Called by all files of this room.
  */
 #include "engine/engine_private.h"
+
+#include "tables/awaitables.h"
 
 struct kind_family {
     const char *word; /* as in the seeds' messages */
@@ -15,15 +17,10 @@ struct kind_family {
 };
 
 static const struct kind_family families[] = {
-    {"activity", PAWL_EV_ACTIVITY_SCHEDULED,          PAWL_EV_ACTIVITY_COMPLETED,          PAWL_EV_ACTIVITY_FAILED,
-     PAWL_EV_ACTIVITY_CANCEL_REQUESTED,                                                                                                                         PAWL_EV_ACTIVITY_FAILED},
-    {"timer",    PAWL_EV_TIMER_CREATED,               PAWL_EV_TIMER_FIRED,                 0,                       PAWL_EV_TIMER_CANCELLED,
-     PAWL_EV_TIMER_CANCELLED                                                                                                                                                           },
-    {"external", PAWL_EV_EXTERNAL_SUBSCRIBED,         PAWL_EV_EXTERNAL_EVENT,              0,                       PAWL_EV_EXTERNAL_CANCELLED,
-     PAWL_EV_EXTERNAL_CANCELLED                                                                                                                                                        },
-    {"sub",      PAWL_EV_SUB_ORCHESTRATION_SCHEDULED, PAWL_EV_SUB_ORCHESTRATION_COMPLETED,
-     PAWL_EV_SUB_ORCHESTRATION_FAILED,                                                                              PAWL_EV_SUB_ORCHESTRATION_CANCEL_REQUESTED,
-     PAWL_EV_SUB_ORCHESTRATION_FAILED                                                                                                                                                  },
+#define FAMILY(word, shown, schedule, done, failed, cancel, refusal, row)                          \
+    {word, schedule, done, failed, cancel, refusal},
+    AWAITABLES(FAMILY)
+#undef FAMILY
 };
 
 static const struct kind_family *family_of(int kind)
@@ -81,16 +78,11 @@ int kind_refusal_of(int schedule)
 int kind_of_message(int message_kind)
 {
     switch (message_kind) {
-    case PAWL_MSG_ACTIVITY_COMPLETED:
-        return PAWL_EV_ACTIVITY_COMPLETED;
-    case PAWL_MSG_ACTIVITY_FAILED:
-        return PAWL_EV_ACTIVITY_FAILED;
-    case PAWL_MSG_TIMER_FIRED:
-        return PAWL_EV_TIMER_FIRED;
-    case PAWL_MSG_CHILD_COMPLETED:
-        return PAWL_EV_SUB_ORCHESTRATION_COMPLETED;
-    case PAWL_MSG_CHILD_FAILED:
-        return PAWL_EV_SUB_ORCHESTRATION_FAILED;
+#define COMPLETION(message, event)                                                                 \
+    case message:                                                                                  \
+        return event;
+        COMPLETIONS(COMPLETION)
+#undef COMPLETION
     default: /* no completion */
         return 0;
     }

@@ -281,7 +281,9 @@ static pawl_str say_wait(pawl_mem *mem, const pawl_waiting *t)
     if (strcmp(t->kind, "child") == 0)
         return pawl_mem_printf(mem, "child '%.*s' (%.*s)", PAWL_FMT(t->instance),
                                PAWL_FMT(t->name));
-    return pawl_mem_printf(mem, "a timer");
+    if (strcmp(t->kind, "timer") == 0)
+        return pawl_s("a timer");
+    return pawl_mem_printf(mem, "%s '%.*s'", t->kind, PAWL_FMT(t->name));
 }
 
 pawl_str world_why(struct world *w, const char *id, pawl_mem *mem)

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/result.h"
 #include "pawl/event.h"
+#include "tables/awaitables.h"
 #include "tables/instance_texts.h"
 
 #include <string.h>
@@ -124,7 +125,7 @@ void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
 static void render_result(pawl_json *w, const pawl_history_event *event)
 {
     int kind = pawl_event_kind_of(pawl_s(event->kind));
-    if (!result_is_completion(kind))
+    if (!awaitable_succeeds(kind) && !awaitable_fails(kind))
         return;
     const struct result_of result = result_of_event(kind, event->attrs);
     pawl_json_key(w, "result_kind");

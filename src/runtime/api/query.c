@@ -20,6 +20,7 @@
 #include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
 #include "store/store.h"
+#include "tables/awaitables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,22 +30,6 @@
 #define NEEDS    "memory and room for the answer"
 
 /* ---- One instance --------------------------------------------------------------- */
-
-static const char *kind_word(int kind)
-{
-    switch (kind) {
-    case PAWL_EV_ACTIVITY_SCHEDULED:
-        return "activity";
-    case PAWL_EV_TIMER_CREATED:
-        return "timer";
-    case PAWL_EV_EXTERNAL_SUBSCRIBED:
-        return "event";
-    case PAWL_EV_SUB_ORCHESTRATION_SCHEDULED:
-        return "child";
-    default:
-        return "task";
-    }
-}
 
 /* Does a thread run it?  The slots of the owner say so; locks in rows outlive their process. */
 static bool is_running(pawl_client *c, uint64_t work_id)
@@ -110,7 +95,7 @@ static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *me
     size_t at = 0;
     for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task); at++) {
         list[at] = (pawl_waiting){.id = task.id,
-                                  .kind = kind_word(task.kind),
+                                  .kind = awaitable_word(task.kind),
                                   .name = arena_dup(mem, task.name),
                                   .instance = arena_dup(mem, task.child),
                                   .since_ms = task.at_ms,

@@ -21,22 +21,11 @@
 #include "runtime/work/crew.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
+#include "tables/awaitables.h"
 
 static uint64_t ref_key(const pawl_event *e)
 {
     return (e->execution << 40) ^ e->ref;
-}
-
-static bool is_cancel(int kind)
-{
-    return kind == PAWL_EV_ACTIVITY_CANCEL_REQUESTED || kind == PAWL_EV_TIMER_CANCELLED ||
-           kind == PAWL_EV_SUB_ORCHESTRATION_CANCEL_REQUESTED;
-}
-
-static bool is_schedule(int kind)
-{
-    return kind == PAWL_EV_ACTIVITY_SCHEDULED || kind == PAWL_EV_TIMER_CREATED ||
-           kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED;
 }
 
 /* Mark both steps of every pair scheduled and withdrawn here. */
@@ -44,16 +33,17 @@ static void find_withdrawn(struct stage *s, bool *gone)
 {
     size_t cancels = 0;
     for (size_t i = 0; i < s->turn.count; i++)
-        cancels += is_cancel(s->turn.steps[i].event.kind) && !s->turn.steps[i].target_rid;
+        cancels +=
+            awaitable_withdraws_row(s->turn.steps[i].event.kind) && !s->turn.steps[i].target_rid;
     if (!cancels)
         return;
     struct map seen;
     map_init(&seen);
     for (size_t i = 0; i < s->turn.count; i++) {
         const pawl_event *e = &s->turn.steps[i].event;
-        if (is_schedule(e->kind)) {
+        if (awaitable_opens_row(e->kind)) {
             need_memory(map_put(&seen, ref_key(e), (void *)(uintptr_t)(i + 1)));
-        } else if (is_cancel(e->kind) && !s->turn.steps[i].target_rid) {
+        } else if (awaitable_withdraws_row(e->kind) && !s->turn.steps[i].target_rid) {
             uintptr_t at = (uintptr_t)map_get(&seen, ref_key(e));
             if (at)
                 gone[at - 1] = gone[i] = true;

@@ -444,11 +444,20 @@ static struct delivered deliver_to(pawl_runtime *rt, struct resident *r, struct 
     return take_in(rt, r, l);
 }
 
+/* A number from a store, not one of our enums. */
+static bool is_for_instance(int kind)
+{
+    enum { INSTANCE, QUEUE };
+#define TO_INSTANCE(name, number, text, to) || (kind == PAWL_MSG_##name && (to) == INSTANCE)
+    return false PAWL_MESSAGE_KINDS(TO_INSTANCE);
+#undef TO_INSTANCE
+}
+
 struct delivered turn_deliver(pawl_runtime *rt, struct letter *l)
 {
     if (l->mail.kind == PAWL_MSG_QUEUE_PUSH && rt->queue_cache)
         return queue_deliver(rt, l);
-    if (l->mail.kind < PAWL_MSG_START || l->mail.kind > PAWL_MSG_WAKE)
+    if (!is_for_instance(l->mail.kind))
         return to_quarantine(rt, l);
     turn_clock_blame(rt, l->work_id ? l->work_id : l->stored ? l->mail.id : 0);
     if (l->mail.kind == PAWL_MSG_START)

@@ -36,6 +36,7 @@
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
 #include "store/store.h"
+#include "tables/awaitables.h"
 
 #include <string.h>
 
@@ -150,10 +151,7 @@ static void tell_execution(struct resident *r, const struct stage *s)
         return;
     for (size_t i = 0; i < s->events.count; i++) {
         const pawl_event *e = &s->events.items[i];
-        if (e->ref && e->execution == s->row.execution &&
-            (e->kind == PAWL_EV_ACTIVITY_SCHEDULED || e->kind == PAWL_EV_TIMER_CREATED ||
-             e->kind == PAWL_EV_EXTERNAL_SUBSCRIBED ||
-             e->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED))
+        if (e->ref && e->execution == s->row.execution && awaitable_opens(e->kind))
             execution_committed(r->x, e->ref, e->rid);
     }
 }

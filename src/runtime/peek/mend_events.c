@@ -20,6 +20,7 @@
 #include "runtime/instance/seal.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
+#include "tables/awaitables.h"
 
 bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err)
 {
@@ -35,30 +36,15 @@ static bool is_refused(const pawl_event *e)
     return e->attrs.len && pawl_json_get(e->attrs, "/refused").len;
 }
 
-static bool is_schedule(int kind)
-{
-    return kind == PAWL_EV_ACTIVITY_SCHEDULED || kind == PAWL_EV_TIMER_CREATED ||
-           kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED;
-}
-
-static bool closes(int kind)
-{
-    return kind == PAWL_EV_ACTIVITY_COMPLETED || kind == PAWL_EV_ACTIVITY_FAILED ||
-           kind == PAWL_EV_ACTIVITY_CANCEL_REQUESTED || kind == PAWL_EV_TIMER_FIRED ||
-           kind == PAWL_EV_TIMER_CANCELLED || kind == PAWL_EV_SUB_ORCHESTRATION_COMPLETED ||
-           kind == PAWL_EV_SUB_ORCHESTRATION_FAILED ||
-           kind == PAWL_EV_SUB_ORCHESTRATION_CANCEL_REQUESTED;
-}
-
 static bool find_open(struct mending *m)
 {
     bool ok = true;
     m->suspended = false;
     for (size_t i = 0; ok && i < m->events.count; i++) {
         const pawl_event *e = &m->events.items[i];
-        if (is_schedule(e->kind) && !is_refused(e))
+        if (awaitable_opens_row(e->kind) && !is_refused(e))
             ok = map_put(&m->open, e->ref, (void *)(uintptr_t)(i + 1));
-        else if (closes(e->kind))
+        else if (awaitable_closes_row(e->kind))
             (void)map_remove(&m->open, e->ref);
         else if (e->kind == PAWL_EV_ORCHESTRATION_SUSPENDED)
             m->suspended = true;
@@ -90,7 +76,7 @@ static struct step step_of(pawl_runtime *rt, const pawl_event *e)
 static const pawl_event *schedule_of(const struct mending *m, uint64_t ref)
 {
     for (size_t i = 0; i < m->events.count; i++)
-        if (m->events.items[i].ref == ref && is_schedule(m->events.items[i].kind))
+        if (m->events.items[i].ref == ref && awaitable_opens_row(m->events.items[i].kind))
             return &m->events.items[i];
     return NULL;
 }
@@ -253,7 +239,7 @@ static void mend_returned(struct mending *m, const pawl_event *e)
 /* What only an event of a round that may be half done asks for. */
 static void mend_fresh(struct mending *m, const pawl_event *e)
 {
-    if (closes(e->kind)) {
+    if (awaitable_closes_row(e->kind)) {
         mend_closed(m, e);
         return;
     }
@@ -289,7 +275,7 @@ static void mend_fresh(struct mending *m, const pawl_event *e)
 
 static void mend_event(struct mending *m, const pawl_event *e)
 {
-    if (is_schedule(e->kind) || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
+    if (awaitable_opens_row(e->kind) || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
         mend_schedule(m, e);
     else if (e->rid >= m->whole_id)
         mend_fresh(m, e);

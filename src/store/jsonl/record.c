@@ -105,20 +105,9 @@ FORM(fence,
 /* clang-format on */
 
 static const char *const message_kinds[] = {
-    [PAWL_MSG_START] = "Start",
-    [PAWL_MSG_ACTIVITY_COMPLETED] = "ActivityCompleted",
-    [PAWL_MSG_ACTIVITY_FAILED] = "ActivityFailed",
-    [PAWL_MSG_TIMER_FIRED] = "TimerFired",
-    [PAWL_MSG_EXTERNAL_RAISED] = "ExternalRaised",
-    [PAWL_MSG_CHILD_COMPLETED] = "ChildCompleted",
-    [PAWL_MSG_CHILD_FAILED] = "ChildFailed",
-    [PAWL_MSG_CANCEL] = "Cancel",
-    [PAWL_MSG_TERMINATE] = "Terminate",
-    [PAWL_MSG_SUSPEND] = "Suspend",
-    [PAWL_MSG_RESUME] = "Resume",
-    [PAWL_MSG_CANCEL_DEADLINE] = "CancelDeadline",
-    [PAWL_MSG_WAKE] = "Wake",
-    [PAWL_MSG_QUEUE_PUSH] = "QueuePush",
+#define MESSAGE_NAME(name, number, text, to) [PAWL_MSG_##name] = (text),
+    PAWL_MESSAGE_KINDS(MESSAGE_NAME)
+#undef MESSAGE_NAME
 };
 
 /* ---- Out ---------------------------------------------------------------------- */
