@@ -23,6 +23,16 @@
  *             again.  FENCED: another process owns the store.  CORRUPT: concerns
  *             these rows only.  UNKNOWN: it may have happened; ask outcome().
  *
+ * Editions: a store says for which edition of this contract it was built (`abi`, PAWL_STORE_ABI).
+ * The library refuses a store of another edition.  Within one edition only structs that begin
+ * with `size` grow, at their end:
+ *
+ *   the operations     the store sets `size`; a slot that lies beyond it counts as NULL
+ *   caps, depths,      the caller sets `size`; the store fills what both know (pawl_fill).
+ *   figures            What a shorter, older struct of the store does not have is zero
+ *
+ * Rows, rounds, fences, queries and lists change with a new edition only.
+ *
  * Identity: one counter of ids per store, persisted with every commit.  Events, messages,
  * work and instances all take their ids from it, so ids never repeat and grow in commit
  * order.  There is one exception: an event that is given back to its mailbox becomes a
@@ -37,11 +47,26 @@
 #include "pawl/queue_store.h"
 #include "pawl/types.h"
 
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct pawl_store pawl_store;
+
+#define PAWL_STORE_ABI 2 /* the edition of this header */
+
+/* Fill a struct that begins with its `size`, as far as both sides know it; a size of 0 means that
+ * both have the same.  `ret->size` stays. */
+static inline void pawl_fill(void *ret, const void *from, size_t from_size)
+{
+    size_t size = *(const size_t *)ret;
+    size_t end = size && size < from_size ? size : from_size;
+    if (end > sizeof(size_t))
+        memcpy((char *)ret + sizeof(size_t), (const char *)from + sizeof(size_t),
+               end - sizeof(size_t));
+}
 
 /* ---- What is stored ----------------------------------------------------- */
 
@@ -230,6 +255,7 @@ typedef struct pawl_row_list {
 } pawl_row_list;
 
 typedef struct pawl_depths {
+    size_t size;       /* set by the caller */
     uint64_t messages; /* all: ready, delayed, mailbox */
     uint64_t timers;   /* of these, delayed: not visible at now_ms, not in a mailbox */
     uint64_t work;     /* all */
@@ -264,6 +290,7 @@ typedef struct pawl_depths {
  *       runtime inserts no timer messages and holds back what is not due.
  */
 typedef struct pawl_store_caps {
+    size_t size; /* set by the caller */
     bool atomic_rounds;
     bool delayed_visibility;
     bool durable; /* survives the process */
@@ -272,6 +299,7 @@ typedef struct pawl_store_caps {
 
 /* What a store reports about itself. */
 typedef struct pawl_store_figures {
+    size_t size;        /* set by the caller */
     uint64_t log_bytes; /* in the write-ahead log: a long reader keeps it from shrinking */
     uint64_t damaged;   /* rows read so far that are not what was written */
     char damage[120];   /* the last of them */
@@ -281,9 +309,10 @@ typedef struct pawl_store_figures {
 
 typedef struct pawl_store_ops {
     size_t size;      /* sizeof(pawl_store_ops) the store was built with */
+    uint32_t abi;     /* PAWL_STORE_ABI */
     const char *name; /* "sqlite", "memory", … */
 
-    pawl_store_caps (*caps)(pawl_store *s);
+    void (*caps)(pawl_store *s, pawl_store_caps *ret);
 
     /*
      * take [engine]: become the owner.

@@ -196,7 +196,7 @@ static void check_queues(struct doctor *d)
     pawl_error err = {.status = PAWL_UNAVAILABLE};
     pawl_store *store = pawl_sqlite_store(
         session_file(d->cli), PAWL_STORE_OPTS(.read_only = true, .now_ms = clock_wall_ms()), &err);
-    pawl_depths depths;
+    pawl_depths depths = {.size = sizeof(depths)};
     if (!store || store->ops->depths(store, clock_wall_ms(), &depths, &err) != PAWL_OK) {
         find(d, "store", VERDICT_BAD, "%s", err.text);
         d->store_unusable = true;

@@ -71,10 +71,30 @@ static void check_fence_moved(pawl_store *s, const pawl_fence *before, const paw
     assert_that(after->epoch == before->epoch && after->next_id == before->next_id);
     if (status != PAWL_OK)
         assert_that(after->group_no == before->group_no);
-    else if (s->ops->caps(s).atomic_rounds)
+    else if (store_caps(s).atomic_rounds)
         assert_that(after->group_no == before->group_no + 1);
     else
         assert_that(after->group_no > before->group_no);
+}
+
+/* Slots from here on came later in this edition, or may be missing in any store. */
+#define OPS_LEAST offsetof(pawl_store_ops, figures)
+
+pawl_status store_check(const pawl_store *s, pawl_error *reterr)
+{
+    const pawl_store_ops *ops = s->ops;
+    if (ops && ops->abi == PAWL_STORE_ABI && (!ops->size || ops->size >= OPS_LEAST))
+        return PAWL_OK;
+    if (!ops || (ops->size && ops->size < OPS_LEAST))
+        error_set(reterr, PAWL_MISUSE,
+                  "the store has no operations, or was built for an older library; build it "
+                  "with the header of this one");
+    else
+        error_set(reterr, PAWL_MISUSE,
+                  "the store was built for edition %u of pawl/provider.h, this library has "
+                  "edition %d; build it with the header of this one",
+                  ops->abi, PAWL_STORE_ABI);
+    return PAWL_MISUSE;
 }
 
 pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
@@ -127,7 +147,7 @@ pawl_status store_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, 
                           int64_t now_ms, bool *retcommitted, pawl_error *reterr)
 {
     *retcommitted = false;
-    if (!s->ops->outcome) {
+    if (!STORE_HAS(s, outcome)) {
         error_set(reterr, PAWL_UNKNOWN, "the store %s cannot tell what became of a commit",
                   s->ops->name);
         return PAWL_UNKNOWN;
@@ -153,7 +173,7 @@ pawl_status store_unbelievable(const char *what, pawl_error *reterr)
 /* M3, W3; without delayed visibility the runtime holds back what is early (K4). */
 static bool is_due(pawl_store *s, int64_t visible_ms, int64_t now_ms)
 {
-    return visible_ms <= now_ms || !s->ops->caps(s).delayed_visibility;
+    return visible_ms <= now_ms || !store_caps(s).delayed_visibility;
 }
 
 static bool message_order(const pawl_message *a, const pawl_message *b)

@@ -23,6 +23,9 @@ bool store_engine_is(const pawl_store *s);
 /* CORRUPT: an answer that cannot be true; `what` it was. */
 pawl_status store_unbelievable(const char *what, pawl_error *reterr);
 
+/* Was the store built for this edition of the contract, and is it whole? */
+PAWL_MUST_USE pawl_status store_check(const pawl_store *s, pawl_error *reterr);
+
 PAWL_MUST_USE pawl_status store_take(pawl_store *s, int64_t now_ms, pawl_fence *ret,
                                      pawl_error *reterr);
 PAWL_MUST_USE pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds,
@@ -84,6 +87,7 @@ PAWL_MUST_USE static inline pawl_status store_has_key(pawl_store *s, uint64_t ui
 PAWL_MUST_USE static inline pawl_status store_depths(pawl_store *s, int64_t now_ms,
                                                      pawl_depths *ret, pawl_error *reterr)
 {
+    *ret = (pawl_depths){.size = sizeof(*ret)};
     return s->ops->depths(s, now_ms, ret, reterr);
 }
 
@@ -99,8 +103,15 @@ static inline void store_abandon_work(pawl_store *s, const uint64_t *ids, size_t
 
 static inline pawl_store_caps store_caps(pawl_store *s)
 {
-    return s->ops->caps(s);
+    pawl_store_caps caps = {.size = sizeof(caps)};
+    s->ops->caps(s, &caps);
+    return caps;
 }
+
+/* Has the store this slot?  One built with an older header of this edition may be shorter. */
+#define STORE_HAS(s, op)                                                                           \
+    ((!(s)->ops->size || (s)->ops->size >= offsetof(pawl_store_ops, op) + sizeof((s)->ops->op)) && \
+     (s)->ops->op)
 static inline pawl_status store_space(pawl_store *s)
 {
     return s->ops->space(s);
@@ -108,8 +119,8 @@ static inline pawl_status store_space(pawl_store *s)
 
 static inline void store_figures(pawl_store *s, pawl_store_figures *ret)
 {
-    *ret = (pawl_store_figures){0};
-    if (s->ops->figures)
+    *ret = (pawl_store_figures){.size = sizeof(*ret)};
+    if (STORE_HAS(s, figures))
         s->ops->figures(s, ret);
 }
 

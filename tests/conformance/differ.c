@@ -232,7 +232,8 @@ bool differ_run(const pawl_conformance_factory *a, const pawl_conformance_factor
             return false;
         }
     }
-    pawl_store_caps caps = w.stores[1]->ops->caps(w.stores[1]);
+    pawl_store_caps caps = {.size = sizeof(caps)};
+    w.stores[1]->ops->caps(w.stores[1], &caps);
     w.weak = !caps.atomic_rounds || !caps.delayed_visibility;
     w.next_id = w.fences[0].next_id;
     uint64_t n = 1;

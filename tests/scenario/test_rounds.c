@@ -8,6 +8,8 @@
  */
 #include "scene.h"
 
+#include "store/store.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -94,7 +96,7 @@ static void wrap(pawl_store *outer)
     watch.real = outer->ops;
     watch.ops = *outer->ops;
     watch.ops.commit = watched_commit;
-    watch.delays = outer->ops->caps(outer).delayed_visibility;
+    watch.delays = store_caps(outer).delayed_visibility;
     outer->ops = &watch.ops;
 }
 

@@ -12,11 +12,10 @@
 static const pawl_store_ops *real;
 static pawl_store_ops weaker;
 
-static pawl_store_caps weak_caps(pawl_store *s)
+static void weak_caps(pawl_store *s, pawl_store_caps *ret)
 {
-    pawl_store_caps caps = real->caps(s);
-    caps.delayed_visibility = false;
-    return caps;
+    real->caps(s, ret);
+    ret->delayed_visibility = false;
 }
 
 static void weaken(pawl_store *outer)

@@ -304,7 +304,7 @@ static void check_quarantine(struct sim *s)
 
 static void quiet(struct sim *s)
 {
-    pawl_depths depths;
+    pawl_depths depths = {.size = sizeof(depths)};
     pawl_error err;
     int worked = 0;
     const struct seen *last = seen_by_id(s, pawl_s("last"));

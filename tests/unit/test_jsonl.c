@@ -342,7 +342,7 @@ TEST(a_torn_line_of_a_log_is_cut)
     store->ops->close(store);
     set_file("queue/messages.jsonl", log, log.len - 3);
     take();
-    pawl_depths d;
+    pawl_depths d = {0};
     ck_assert_int_eq(store->ops->depths(store, 2000, &d, NULL), PAWL_OK);
     ck_assert_uint_eq(d.messages, 1);
     ck_assert_uint_eq(d.quarantine, 0);
@@ -466,7 +466,7 @@ TEST(a_log_that_is_mostly_dead_is_written_anew)
         lines += log.ptr[i] == '\n';
     ck_assert_uint_lt(lines, 1100);
     open_again();
-    pawl_depths d;
+    pawl_depths d = {0};
     ck_assert_int_eq(store->ops->depths(store, 2000, &d, NULL), PAWL_OK);
     ck_assert_uint_eq(d.messages, 15);
     end();

@@ -831,7 +831,7 @@ TEST(a_wal_that_a_reader_let_grow_is_cut_again)
     static char big[1 << 20];
     struct box b;
     sqlite3 *reader;
-    pawl_store_figures figures;
+    pawl_store_figures figures = {0};
     box_make(&b);
     box_open(&b);
     (void)box_instance(&b, "a", 3);

@@ -199,6 +199,72 @@ TEST(faults_come_before_or_after_and_calls_are_counted)
     }
 }
 
+/* ---- Editions ---------------------------------------------------------------------------- */
+
+/* A store whose structs end before what was added last. */
+static void old_caps(pawl_store *s, pawl_store_caps *ret)
+{
+    struct {
+        size_t size;
+        bool atomic_rounds;
+    } caps = {.atomic_rounds = true};
+    (void)s;
+    pawl_fill(ret, &caps, sizeof(caps.size) + sizeof(caps.atomic_rounds));
+}
+
+static void no_figures(pawl_store *s, pawl_store_figures *ret)
+{
+    (void)s;
+    ret->damaged = 77; /* beyond the size of its table: never called */
+}
+
+TEST(a_shorter_store_of_this_edition_is_used_as_far_as_it_goes)
+{
+    pawl_store_ops ops = {.size = offsetof(pawl_store_ops, figures),
+                          .abi = PAWL_STORE_ABI,
+                          .caps = old_caps,
+                          .figures = no_figures};
+    pawl_store s = {&ops};
+    pawl_store_figures figures;
+    ck_assert_int_eq(store_check(&s, NULL), PAWL_OK);
+    store_figures(&s, &figures);
+    ck_assert_uint_eq(figures.damaged, 0);
+    pawl_store_caps caps = store_caps(&s);
+    ck_assert(caps.atomic_rounds && !caps.delayed_visibility && !caps.durable && !caps.queues);
+    ops.size = sizeof(ops);
+    store_figures(&s, &figures);
+    ck_assert_uint_eq(figures.damaged, 77);
+}
+
+TEST(a_store_fills_no_more_than_an_older_caller_has_room_for)
+{
+    struct {
+        size_t size;
+        bool atomic_rounds;
+        char wall[sizeof(pawl_store_caps)];
+    } old = {.size = offsetof(pawl_store_caps, atomic_rounds) + sizeof(bool)};
+    pawl_store *s = pawl_memory_store();
+    memset(old.wall, 0x55, sizeof(old.wall));
+    s->ops->caps(s, (pawl_store_caps *)(void *)&old);
+    ck_assert(old.atomic_rounds);
+    for (size_t i = 0; i < sizeof(old.wall); i++)
+        ck_assert_int_eq(old.wall[i], 0x55);
+    store_close(s);
+}
+
+TEST(a_store_of_another_edition_is_refused)
+{
+    pawl_error err;
+    pawl_store_ops ops = {.size = sizeof(ops), .abi = 1};
+    pawl_store s = {&ops};
+    ck_assert_int_eq(store_check(&s, &err), PAWL_MISUSE);
+    ck_assert_ptr_nonnull(strstr(err.text, "edition 1"));
+    ops = (pawl_store_ops){.size = 100, .abi = PAWL_STORE_ABI};
+    ck_assert_int_eq(store_check(&s, &err), PAWL_MISUSE);
+    s.ops = NULL;
+    ck_assert_int_eq(store_check(&s, &err), PAWL_MISUSE);
+}
+
 /* ---- Answers about queues that cannot be true ------------------------------------------- */
 
 static struct {

@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "store/lock.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -79,13 +80,8 @@ pawl_status runtime_open_store(pawl_runtime *rt, pawl_error *err)
 {
     const char *url = rt->opts.store;
     if (rt->opts.opened_store) {
-        const pawl_store_ops *ops = rt->opts.opened_store->ops;
-        if (!ops || (ops->size && ops->size < sizeof(*ops))) {
-            error_set(err, PAWL_MISUSE,
-                      "the store has no operations, or was built for an older library; build it "
-                      "with the header of this one");
+        if (store_check(rt->opts.opened_store, err) != PAWL_OK)
             return PAWL_MISUSE;
-        }
         rt->store = rt->opts.opened_store;
         return rt->opts.data ? make_data_dir(rt, err) : PAWL_OK;
     }

@@ -75,9 +75,9 @@ static const pawl_store *inner_engine(pawl_store *s)
     }                                                                                              \
     return report(s, fault, FAULT_OP_##op, status, reterr)
 
-static pawl_store_caps fault_caps(pawl_store *s)
+static void fault_caps(pawl_store *s, pawl_store_caps *ret)
 {
-    return self(s)->inner->ops->caps(self(s)->inner);
+    self(s)->inner->ops->caps(self(s)->inner, ret);
 }
 
 static pawl_status fault_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)
@@ -330,6 +330,7 @@ static void fault_figures(pawl_store *s, pawl_store_figures *ret)
 
 static const pawl_store_ops fault_ops = {
     .size = sizeof(pawl_store_ops),
+    .abi = PAWL_STORE_ABI,
     .name = "fault",
     .caps = fault_caps,
     .take = fault_take,

@@ -19,9 +19,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static pawl_store_caps jsonl_caps(pawl_store *s UNUSED)
+static void jsonl_caps(pawl_store *s UNUSED, pawl_store_caps *ret)
 {
-    return (pawl_store_caps){.atomic_rounds = false, .delayed_visibility = false, .durable = true};
+    static const pawl_store_caps caps = {
+        .atomic_rounds = false, .delayed_visibility = false, .durable = true};
+    pawl_fill(ret, &caps, sizeof(caps));
 }
 
 /* What tells whether the directory is still ours: the lock, and the fence once it is written. */
@@ -218,6 +220,7 @@ static void jsonl_close(pawl_store *s)
 
 static const pawl_store_ops jsonl_ops = {
     .size = sizeof(pawl_store_ops),
+    .abi = PAWL_STORE_ABI,
     .name = "jsonl",
     .caps = jsonl_caps,
     .take = jsonl_take,

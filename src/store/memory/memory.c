@@ -18,9 +18,11 @@
 
 #define REASON_BYTES_MAX (64 * 1024)
 
-static pawl_store_caps memory_caps(pawl_store *s UNUSED)
+static void memory_caps(pawl_store *s UNUSED, pawl_store_caps *ret)
 {
-    return (pawl_store_caps){.atomic_rounds = true, .delayed_visibility = true, .queues = true};
+    static const pawl_store_caps caps = {
+        .atomic_rounds = true, .delayed_visibility = true, .queues = true};
+    pawl_fill(ret, &caps, sizeof(caps));
 }
 
 static pawl_status memory_take(pawl_store *s, int64_t now_ms UNUSED, pawl_fence *ret,
@@ -114,6 +116,7 @@ static void memory_close(pawl_store *s)
 
 static const pawl_store_ops memory_ops = {
     .size = sizeof(pawl_store_ops),
+    .abi = PAWL_STORE_ABI,
     .name = "memory",
     .caps = memory_caps,
     .take = memory_take,

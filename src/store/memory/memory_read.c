@@ -198,22 +198,23 @@ pawl_status memory_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret,
                           pawl_error *reterr UNUSED)
 {
     struct memory *m = memory_lock(s);
-    *ret = (pawl_depths){.messages = m->messages_by_id.count,
-                         .work = m->work_by_id.count,
-                         .quarantine = m->quarantine.count,
-                         .instances = m->by_uid.count};
+    pawl_depths d = {.messages = m->messages_by_id.count,
+                     .work = m->work_by_id.count,
+                     .quarantine = m->quarantine.count,
+                     .instances = m->by_uid.count};
     for (struct order_node *n = order_first(&m->messages_by_id); n; n = order_next(n)) {
         const pawl_message *msg = &CONTAINER_OF(n, struct memory_message, by_id)->message;
-        ret->timers += msg->visible_ms > now_ms && !msg->mailbox;
+        d.timers += msg->visible_ms > now_ms && !msg->mailbox;
     }
     for (struct order_node *n = order_first(&m->by_uid); n; n = order_next(n)) {
         pawl_state state = CONTAINER_OF(n, struct memory_instance, by_uid)->row.state;
-        ret->suspended += state == PAWL_SUSPENDED;
-        ret->blocked += state == PAWL_BLOCKED;
-        ret->failed += state == PAWL_FAILED;
-        ret->cancelled += state == PAWL_CANCELLED;
+        d.suspended += state == PAWL_SUSPENDED;
+        d.blocked += state == PAWL_BLOCKED;
+        d.failed += state == PAWL_FAILED;
+        d.cancelled += state == PAWL_CANCELLED;
     }
     memory_unlock(m);
+    pawl_fill(ret, &d, sizeof(d));
     return PAWL_OK;
 }
 

@@ -121,7 +121,6 @@ static bool count_timers(struct sql_cursor *c, int64_t now_ms, uint64_t *ret)
 /* The rare states, from their index; to count the others takes a look at every instance. */
 static void count_states(struct sql_cursor *c, pawl_depths *ret)
 {
-    ret->suspended = ret->blocked = ret->failed = ret->cancelled = 0;
     if (!cursor_use(c, ST_COUNT_STATES))
         return;
     while (cursor_next(c)) {
@@ -137,14 +136,16 @@ static void count_states(struct sql_cursor *c, pawl_depths *ret)
 pawl_status sql_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr)
 {
     struct sql_cursor c;
+    pawl_depths d = {0};
     pawl_status status;
 
     if (!cursor_begin(&c, s, ST_COUNT_MESSAGES, "count rows", NULL, &status, reterr))
         return status;
-    if (cursor_snapshot(&c) && count_rows(&c, ST_COUNT_MESSAGES, &ret->messages) &&
-        count_timers(&c, now_ms, &ret->timers) && count_rows(&c, ST_COUNT_WORK, &ret->work) &&
-        count_rows(&c, ST_COUNT_QUARANTINE, &ret->quarantine) &&
-        count_rows(&c, ST_COUNT_INSTANCES, &ret->instances))
-        count_states(&c, ret);
+    if (cursor_snapshot(&c) && count_rows(&c, ST_COUNT_MESSAGES, &d.messages) &&
+        count_timers(&c, now_ms, &d.timers) && count_rows(&c, ST_COUNT_WORK, &d.work) &&
+        count_rows(&c, ST_COUNT_QUARANTINE, &d.quarantine) &&
+        count_rows(&c, ST_COUNT_INSTANCES, &d.instances))
+        count_states(&c, &d);
+    pawl_fill(ret, &d, sizeof d);
     return cursor_end(&c, reterr);
 }

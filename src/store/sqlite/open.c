@@ -20,10 +20,11 @@
 #include <unistd.h>
 
 static void sqlite_close(pawl_store *base);
-static pawl_store_caps sqlite_caps(pawl_store *base);
+static void sqlite_caps(pawl_store *base, pawl_store_caps *ret);
 
 static const pawl_store_ops ops = {
     .size = sizeof(pawl_store_ops),
+    .abi = PAWL_STORE_ABI,
     .name = "sqlite",
     .caps = sqlite_caps,
     .take = sqlite_take,
@@ -300,11 +301,12 @@ static void sqlite_close(pawl_store *base)
     free(s);
 }
 
-static pawl_store_caps sqlite_caps(pawl_store *base)
+static void sqlite_caps(pawl_store *base, pawl_store_caps *ret)
 {
     (void)base;
-    return (pawl_store_caps){
+    static const pawl_store_caps caps = {
         .atomic_rounds = true, .delayed_visibility = true, .durable = true, .queues = true};
+    pawl_fill(ret, &caps, sizeof(caps));
 }
 
 /* Pages of the file that nothing is in: work that was purged or pruned. */

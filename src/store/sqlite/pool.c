@@ -121,9 +121,10 @@ void sqlite_figures(pawl_store *base, pawl_store_figures *ret)
     struct sqlite_store *s = sqlite_of(base);
     const char *what = atomic_load(&s->damaged_what);
 
-    *ret = (pawl_store_figures){.log_bytes = atomic_load(&s->wal_bytes),
-                                .damaged = atomic_load(&s->damaged)};
-    if (ret->damaged && what)
-        (void)snprintf(ret->damage, sizeof ret->damage, "%s %llu", what,
+    pawl_store_figures figures = {.log_bytes = atomic_load(&s->wal_bytes),
+                                  .damaged = atomic_load(&s->damaged)};
+    if (figures.damaged && what)
+        (void)snprintf(figures.damage, sizeof figures.damage, "%s %llu", what,
                        (unsigned long long)atomic_load(&s->damaged_id));
+    pawl_fill(ret, &figures, sizeof figures);
 }

@@ -21,7 +21,7 @@ struct queue_draft {
 
 static const pawl_queue_ops *ops(struct probe *t)
 {
-    if (!t->store->ops->caps(t->store).queues)
+    if (!caps_of(t).queues)
         probe_skip(t);
     return t->store->ops->queues;
 }

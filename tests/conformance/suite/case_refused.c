@@ -257,7 +257,7 @@ static void c2_c3_each_cause_refuses_its_round_alone(struct probe *t)
     pawl_row good = make(t, "good");
     uint64_t asked = 0;
     for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-        if (causes[i].skipped && !t->store->ops->caps(t->store).atomic_rounds)
+        if (causes[i].skipped && !caps_of(t).atomic_rounds)
             continue;
         struct draft *bad = causes[i].spoil(t, &s);
         const char *before = snapshot(t, &s);

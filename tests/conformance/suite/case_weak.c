@@ -8,7 +8,7 @@
 
 static pawl_store_caps caps(struct probe *t)
 {
-    return t->store->ops->caps(t->store);
+    return caps_of(t);
 }
 
 static void only_without_rounds(struct probe *t)

@@ -60,15 +60,22 @@ void die(struct probe *t)
         probe_fail(t, __FILE__, __LINE__, "reopen failed: %s", err.text);
 }
 
+pawl_store_caps caps_of(struct probe *t)
+{
+    pawl_store_caps caps = {.size = sizeof(caps)};
+    t->store->ops->caps(t->store, &caps);
+    return caps;
+}
+
 void needs_delays(struct probe *t)
 {
-    if (!t->store->ops->caps(t->store).delayed_visibility)
+    if (!caps_of(t).delayed_visibility)
         probe_skip(t);
 }
 
 void needs_rounds(struct probe *t)
 {
-    if (!t->store->ops->caps(t->store).atomic_rounds)
+    if (!caps_of(t).atomic_rounds)
         probe_skip(t);
 }
 

@@ -74,6 +74,7 @@ void probe_status(struct probe *t, const char *file, int line, const char *what,
 
 /* Skip the test on stores without the capability (K1 to K5 hold there instead).
  * Tests of M3, W3 and N1 are skipped by their names. */
+pawl_store_caps caps_of(struct probe *t);
 void needs_delays(struct probe *t);
 void needs_rounds(struct probe *t);
 
