@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/point.c -- see point.h.  Called by runtime/life/open.c and the tests. */
+/* base/point.c -- see point.h.  Called by runtime/life/open_runtime.c and the tests. */
 #include "base/point.h"
 
 #include <signal.h>

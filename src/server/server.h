@@ -2,7 +2,7 @@
 /*
  * server/server.h -- the parts of the HTTP server and their owners.
  *
- *   LOOP THREAD (loop.c)                               READER THREADS (reader.c)
+ *   LOOP THREAD (server_loop.c)                        READER THREADS (reader.c)
  *   src/http, one epoll ──────▶ routes ─▶ handler ──── slow reads ───▶ same handler
  *        ▲                                │ submit                        │
  *        │ eventfd, list of calls         ▼                               │
@@ -190,7 +190,7 @@ struct pawl_server {
     atomic_ullong n_took[METRICS_BUCKETS], took_us; /* how long answers took; see metrics.c */
 };
 
-/* ---- loop.c ------------------------------------------------------------------ */
+/* ---- server_loop.c ------------------------------------------------------------------ */
 
 /* The HTTP server, listening; then its thread. */
 bool loop_open(pawl_server *s, pawl_error *reterr);

@@ -18,7 +18,7 @@
  *  - no lock is held while the loop works for the engine: `at_engine` says that it does, and
  *    stand_in_rest() returns when it has left and will not come again.
  *
- * Called by loop.c and server.c.
+ * Called by server_loop.c and server.c.
  */
 #include "server/server.h"
 

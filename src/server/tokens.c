@@ -7,7 +7,7 @@
  * that cannot be read is trouble (503), not a server without tokens.  The whole hash
  * is compared in constant time; an unknown id is compared with a dummy.
  *
- * [loop]; called by guard.c, server.c and loop.c.
+ * [loop]; called by guard.c, server.c and server_loop.c.
  */
 #include "server/token_file.h"
 

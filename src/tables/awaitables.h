@@ -4,7 +4,7 @@
  *
  * Each has the same shape: a decision that opens a task, events that complete it, a decision that
  * withdraws it.  The engine (engine/kind.c), the rows that follow from events (instance/seal.c,
- * loop/group.c, peek/mend_events.c), the readers (api/query.c, view/render.c) and the progress of
+ * loop/group.c, peek/repair_events.c), the readers (api/query.c, view/render.c) and the progress of
  * `run` (cli/progress.c) follow this list.  What only one of them knows, such as the time of a
  * timer, is theirs.
  */

@@ -39,7 +39,7 @@ static pawl_queue_message message_of(const pawl_queue_entry *e, pawl_mem *mem)
 
 /* ---- Cursors ---------------------------------------------------------------------- */
 
-struct cursor {
+struct browse_cursor {
     int state; /* pawl_queue_state: the stretch */
     int64_t key;
     uint64_t id;
@@ -47,19 +47,19 @@ struct cursor {
 
 static const char letters[] = "rdl";
 
-static pawl_str cursor_text(const struct cursor *at, pawl_mem *mem)
+static pawl_str cursor_text(const struct browse_cursor *at, pawl_mem *mem)
 {
     return pawl_mem_printf(mem, "%c%lld.%llu", letters[at->state], (long long)at->key,
                            (unsigned long long)at->id);
 }
 
 /* What it says must be written as cursor_text() does. */
-static bool cursor_read(const char *text, pawl_mem *mem, struct cursor *ret)
+static bool cursor_read(const char *text, pawl_mem *mem, struct browse_cursor *ret)
 {
     char letter;
     long long key;
     unsigned long long id;
-    *ret = (struct cursor){0};
+    *ret = (struct browse_cursor){0};
     if (!text || !text[0])
         return true;
     if (strlen(text) > 48 || sscanf(text, "%c%lld.%llu", &letter, &key, &id) != 3)
@@ -67,7 +67,7 @@ static bool cursor_read(const char *text, pawl_mem *mem, struct cursor *ret)
     const char *at = strchr(letters, letter);
     if (!at || key < 0 || id > INT64_MAX)
         return false;
-    *ret = (struct cursor){(int)(at - letters), key, id};
+    *ret = (struct browse_cursor){(int)(at - letters), key, id};
     return pawl_str_is(cursor_text(ret, mem), text);
 }
 
@@ -78,7 +78,7 @@ struct browsing {
     const pawl_queue_browse *query;
     pawl_queue_row row;
     pawl_mem *mem;
-    struct cursor at;
+    struct browse_cursor at;
     pawl_queue_message *items;
     size_t count, limit, bytes;
     bool more;
@@ -133,7 +133,7 @@ static pawl_status show(struct browsing *b, pawl_error *err)
     }
     b->more = list.more;
     if (list.more)
-        b->at = (struct cursor){b->at.state, list.last_key, list.last_id};
+        b->at = (struct browse_cursor){b->at.state, list.last_key, list.last_id};
     return PAWL_OK;
 }
 
@@ -141,7 +141,8 @@ static pawl_status browse(struct browsing *b, pawl_error *err)
 {
     b->limit = queue_page_size(b->query->limit);
     b->items = arena_array(b->mem, pawl_queue_message, b->limit);
-    for (; b->at.state <= PAWL_QUEUE_LOCKED; b->at = (struct cursor){.state = b->at.state + 1}) {
+    for (; b->at.state <= PAWL_QUEUE_LOCKED;
+         b->at = (struct browse_cursor){.state = b->at.state + 1}) {
         if (!is_asked(b))
             continue;
         b->more = b->count == b->limit || b->bytes >= BYTES_MAX;

@@ -5,7 +5,7 @@
  * A letter whose queue cannot be read now waits here, and what a store without delayed
  * visibility cannot delay: it hands out a row whatever its visible time says, and keeps no timer
  * messages.  Nothing here is the truth: timers follow from the open TimerCreated events, rows
- * stay in the store, and a restart fills the heap again (mend.c).
+ * stay in the store, and a restart fills the heap again (repair.c).
  */
 #ifndef PAWL_RUNTIME_HOLD_H
 #define PAWL_RUNTIME_HOLD_H

@@ -37,7 +37,7 @@ static inline pawl_status peek_recover(pawl_runtime *rt, pawl_error *reterr)
 /* Are there instances with a half-done round? */
 static inline bool peek_waits(const pawl_runtime *rt)
 {
-    return rt->peek.mend.count != 0;
+    return rt->peek.repair.count != 0;
 }
 
 /* Stage what completes their rounds.  True: this pass does that, and nothing else.  *retunread: some

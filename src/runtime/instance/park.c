@@ -7,7 +7,7 @@
  * work.  The finding lives on the instance row, the letters wait as rows, and
  * retry (or the missing code) brings them back (turn_unpile).
  *
- * Called by turn.c, begin.c and finish.c; turn_unpile by group.c, loop.c and mend.c, when an
+ * Called by turn.c, begin.c and finish.c; turn_unpile by group.c, loop.c and repair.c, when an
  * instance may run again.
  */
 #include "runtime/instance/park.h"

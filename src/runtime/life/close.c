@@ -2,11 +2,11 @@
 /*
  * runtime/life/close.c -- the end of a runtime: refuse, drain, free.
  *
- * The other way round from open.c.  Every caller that waits gets an answer; a runtime that is dead
+ * The other way round from open_runtime.c.  Every caller that waits gets an answer; a runtime that is dead
  * (fenced, outcome unknown) is closed without touching the store again.  Where activities
  * do not end in time, nothing is freed: their threads still use it.
  *
- * Called by users (pawl_runtime_close); runtime_discard by open.c, trial/world.c and the tests.
+ * Called by users (pawl_runtime_close); runtime_discard by open_runtime.c, trial/world.c and the tests.
  */
 #include "runtime/life/close.h"
 

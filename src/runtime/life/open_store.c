@@ -6,7 +6,7 @@
  * caller opened and keeps.  Afterwards opts.data is the directory, for whatever else lies
  * there.  A read-only runtime makes nothing.
  *
- * Called by open.c, once.
+ * Called by open_runtime.c, once.
  */
 #include "runtime/life/open_store.h"
 

@@ -4,25 +4,25 @@
  * delayed visibility: they follow from the events, so they have no rows and are held in memory
  * (core/hold.h).
  *
- * Called by open.c and close.c; everything else through core/peek.h.
+ * Called by open_runtime.c and close.c; everything else through core/peek.h.
  */
 #include "runtime/peek/peek_mode.h"
 
 #include "runtime/core/hold.h"
 #include "runtime/core/peek.h"
 #include "runtime/core/stage.h"
-#include "runtime/peek/mend.h"
 #include "runtime/peek/redelivery.h"
+#include "runtime/peek/repair.h"
 
 static pawl_status recover_all(pawl_runtime *rt, pawl_error *reterr)
 {
-    return peek_lacks_rounds(rt) ? mend_all_later(rt, reterr) : PAWL_OK;
+    return peek_lacks_rounds(rt) ? repair_all_later(rt, reterr) : PAWL_OK;
 }
 
 static void failed(pawl_runtime *rt, const struct stage *s)
 {
     if (peek_lacks_rounds(rt))
-        mend_failed(rt, s);
+        repair_failed(rt, s);
 }
 
 static bool keep_timer(pawl_runtime *rt, struct stage *s, const struct step *step)
@@ -46,7 +46,7 @@ static void hold_timers(pawl_runtime *rt, const struct stage *s)
 }
 
 static const struct peek_ops weak = {.recover = recover_all,
-                                     .repair = mend_look,
+                                     .repair = repair_look,
                                      .committed = hold_timers,
                                      .failed = failed,
                                      .timer = keep_timer,
@@ -56,11 +56,11 @@ static const struct peek_ops weak = {.recover = recover_all,
 
 void peek_open(pawl_runtime *rt)
 {
-    mend_open(rt);
+    repair_open(rt);
     peek_use(rt, peek_lacks_rounds(rt) || peek_lacks_delay(rt) ? &weak : NULL);
 }
 
 void peek_close(pawl_runtime *rt)
 {
-    mend_close(rt);
+    repair_close(rt);
 }

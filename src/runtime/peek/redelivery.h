@@ -2,7 +2,7 @@
 /*
  * runtime/peek/redelivery.h -- what a store without atomic rounds hands out twice. [engine]
  *
- * Peek-lock mode (peek/mend.h): a half-done round may be delivered again.  What was done already is
+ * Peek-lock mode (peek/repair.h): a half-done round may be delivered again.  What was done already is
  * recognised here.
  */
 #ifndef PAWL_RUNTIME_REDELIVERY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/work/crew.c -- see crew.h.  Called by lease.c, by_token.c, seal.c, query.c, open.c, close.c. */
+/* runtime/work/crew.c -- see crew.h.  Called by lease.c, by_token.c, seal.c, query.c, open_runtime.c, close.c. */
 #include "runtime/work/crew.h"
 
 #include "base/misuse.h"

@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-struct table {
+struct bulk_vtab {
     sqlite3_vtab base;
     struct bulk *bulk;
     struct bulk_cursor cursor; /* one statement, one cursor: no allocation */
@@ -31,10 +31,10 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
 
     (void)argc, (void)argv, (void)reterr;
     (void)snprintf(text, sizeof text, "CREATE TABLE x(%s)", b->table->columns);
-    struct table *t = sqlite3_malloc64(sizeof *t);
+    struct bulk_vtab *t = sqlite3_malloc64(sizeof *t);
     if (!t)
         return SQLITE_NOMEM;
-    *t = (struct table){.bulk = b};
+    *t = (struct bulk_vtab){.bulk = b};
     int rc = sqlite3_declare_vtab(db, text);
     if (rc == SQLITE_OK)
         *ret = &t->base;
@@ -59,7 +59,7 @@ static int table_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 
 static int cursor_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 {
-    struct table *t = CONTAINER_OF(table, struct table, base);
+    struct bulk_vtab *t = CONTAINER_OF(table, struct bulk_vtab, base);
 
     assert_that(t->bulk->rows && !t->cursor.bulk); /* by bulk_run alone, one at a time */
     t->cursor = (struct bulk_cursor){.bulk = t->bulk};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/mend_events.c -- what the events of one execution mean, and what of it is
+ * runtime/peek/repair_events.c -- what the events of one execution mean, and what of it is
  * missing. [engine]
  *
  * Each event is looked at by itself: does what follows from it exist?  Events of rounds
@@ -8,9 +8,9 @@
  * held in memory.  Nothing is written here: rows go to the stage, and the store skips
  * those it has.
  *
- * Called by mend.c.
+ * Called by repair.c.
  */
-#include "runtime/peek/mend_events.h"
+#include "runtime/peek/repair_events.h"
 #include "runtime/peek/peek_mode.h"
 #include "runtime/peek/redelivery.h"
 
@@ -22,7 +22,7 @@
 #include "store/store.h"
 #include "tables/awaitables.h"
 
-bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err)
+bool repair_was_read(struct repair *m, pawl_status rc, const pawl_error *err)
 {
     if (rc == PAWL_CORRUPT && !m->damaged)
         m->error = *err;
@@ -36,7 +36,7 @@ static bool is_refused(const pawl_event *e)
     return e->attrs.len && pawl_json_get(e->attrs, "/refused").len;
 }
 
-static bool find_open(struct mending *m)
+static bool find_open(struct repair *m)
 {
     bool ok = true;
     m->suspended = false;
@@ -73,7 +73,7 @@ static struct step step_of(pawl_runtime *rt, const pawl_event *e)
 }
 
 /* The event that scheduled task `ref`, or NULL. */
-static const pawl_event *schedule_of(const struct mending *m, uint64_t ref)
+static const pawl_event *schedule_of(const struct repair *m, uint64_t ref)
 {
     for (size_t i = 0; i < m->events.count; i++)
         if (m->events.items[i].ref == ref && awaitable_opens_row(m->events.items[i].kind))
@@ -81,19 +81,19 @@ static const pawl_event *schedule_of(const struct mending *m, uint64_t ref)
     return NULL;
 }
 
-static bool has_work(struct mending *m, uint64_t id)
+static bool has_work(struct repair *m, uint64_t id)
 {
     pawl_work_list list = {0};
     pawl_error err;
     if (job_find(m->rt, id))
         return true;
     pawl_status rc = store_read_work(m->rt->store, &id, 1, &m->rt->group_mem, &list, &err);
-    return mend_was_read(m, rc, &err) && list.count > 0;
+    return repair_was_read(m, rc, &err) && list.count > 0;
 }
 
 /* Is the child there?  One of ours that has ended is started again, and refused with the
  * news (redelivery_child). */
-static bool has_child(struct mending *m, pawl_str id, const pawl_event *e)
+static bool has_child(struct repair *m, pawl_str id, const pawl_event *e)
 {
     pawl_row row;
     pawl_error err;
@@ -101,7 +101,7 @@ static bool has_child(struct mending *m, pawl_str id, const pawl_event *e)
     if (rc == PAWL_CORRUPT) /* a damaged child is there: its own matter */
         return true;
     if (rc != PAWL_NOT_FOUND)
-        (void)mend_was_read(m, rc, &err);
+        (void)repair_was_read(m, rc, &err);
     if (rc != PAWL_OK || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
         return rc == PAWL_OK;
     bool ours = row.parent_uid == m->s->row.uid && row.parent_execution == e->execution &&
@@ -110,7 +110,7 @@ static bool has_child(struct mending *m, pawl_str id, const pawl_event *e)
 }
 
 /* A schedule that is still open has its row; a timer is held. */
-static void mend_schedule(struct mending *m, const pawl_event *e)
+static void repair_schedule(struct repair *m, const pawl_event *e)
 {
     struct step step = step_of(m->rt, e);
     bool fresh = e->rid >= m->whole_id;
@@ -131,7 +131,7 @@ static void mend_schedule(struct mending *m, const pawl_event *e)
 
 /* A withdrawn or completed activity has no work row, a timer no message; a withdrawn
  * child is told. */
-static void mend_closed(struct mending *m, const pawl_event *e)
+static void repair_closed(struct repair *m, const pawl_event *e)
 {
     const pawl_event *schedule = schedule_of(m, e->ref);
     if (!schedule)
@@ -148,19 +148,19 @@ static void mend_closed(struct mending *m, const pawl_event *e)
 }
 
 /* Its last round ended it: state, output and the parent follow; whatever waits is late. */
-static void mend_end(struct mending *m, const pawl_event *e)
+static void repair_end(struct repair *m, const pawl_event *e)
 {
     pawl_message_list list = {0};
     pawl_error err;
     seal_derive(m->rt, m->s, &(struct step){.event = *e});
     pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
                                          &m->rt->group_mem, &list, &err);
-    for (size_t i = 0; mend_was_read(m, rc, &err) && i < list.count; i++)
+    for (size_t i = 0; repair_was_read(m, rc, &err) && i < list.count; i++)
         *list_add(&m->rt->group_mem, &m->s->drop_messages) = list.items[i].id;
 }
 
 /* The execution was closed and its successor is not there: a WAKE opens it. */
-static void mend_continue(struct mending *m, const pawl_event *e)
+static void repair_continue(struct repair *m, const pawl_event *e)
 {
     if (e->execution != m->s->row.execution)
         return;
@@ -170,7 +170,7 @@ static void mend_continue(struct mending *m, const pawl_event *e)
     letter_todo(m->rt, l);
 }
 
-static void mend_started(struct mending *m, const pawl_event *e)
+static void repair_started(struct repair *m, const pawl_event *e)
 {
     pawl_str version = pawl_json_text(&m->rt->group_mem, e->attrs, "/version", "");
     if (e->execution != m->s->row.execution || pawl_str_eq(version, m->s->row.version))
@@ -180,7 +180,7 @@ static void mend_started(struct mending *m, const pawl_event *e)
 }
 
 /* The event that the wait `ref` took before `end`, or NULL. */
-static const pawl_event *taken_by(const struct mending *m, uint64_t ref, const pawl_event *end)
+static const pawl_event *taken_by(const struct repair *m, uint64_t ref, const pawl_event *end)
 {
     for (const pawl_event *e = m->events.items; e < end; e++)
         if (e->kind == PAWL_EV_EXTERNAL_EVENT && e->ref == ref)
@@ -189,7 +189,7 @@ static const pawl_event *taken_by(const struct mending *m, uint64_t ref, const p
 }
 
 /* Taken once more, or its mailbox is gone with the instance. */
-static bool is_gone_again(const struct mending *m, uint64_t message, const pawl_event *since)
+static bool is_gone_again(const struct repair *m, uint64_t message, const pawl_event *since)
 {
     const pawl_event *end = m->events.items + m->events.count;
     for (const pawl_event *e = since; e < end; e++)
@@ -203,13 +203,13 @@ static bool is_gone_again(const struct mending *m, uint64_t message, const pawl_
 }
 
 /* Is it among its mail, under its id or as the copy of what was adopted? */
-static bool has_mail(struct mending *m, const pawl_event *took)
+static bool has_mail(struct repair *m, const pawl_event *took)
 {
     pawl_message_list list = {0};
     pawl_error err;
     pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
                                          &m->rt->group_mem, &list, &err);
-    for (size_t i = 0; mend_was_read(m, rc, &err) && i < list.count; i++)
+    for (size_t i = 0; repair_was_read(m, rc, &err) && i < list.count; i++)
         if (list.items[i].id == redelivery_message_of(took) ||
             (uint64_t)pawl_json_int(list.items[i].attrs, "/was", 0) == redelivery_was_of(took))
             return true;
@@ -217,7 +217,7 @@ static bool has_mail(struct mending *m, const pawl_event *took)
 }
 
 /* A wait was given up after it had taken an event no code was told of: that is mail again. */
-static void mend_returned(struct mending *m, const pawl_event *e)
+static void repair_returned(struct repair *m, const pawl_event *e)
 {
     const pawl_event *took = taken_by(m, e->ref, e);
     uint64_t message = took ? redelivery_message_of(took) : 0;
@@ -237,15 +237,15 @@ static void mend_returned(struct mending *m, const pawl_event *e)
 }
 
 /* What only an event of a round that may be half done asks for. */
-static void mend_fresh(struct mending *m, const pawl_event *e)
+static void repair_fresh(struct repair *m, const pawl_event *e)
 {
     if (awaitable_closes_row(e->kind)) {
-        mend_closed(m, e);
+        repair_closed(m, e);
         return;
     }
     switch (e->kind) {
     case PAWL_EV_ORCHESTRATION_STARTED:
-        mend_started(m, e);
+        repair_started(m, e);
         break;
     case PAWL_EV_EXTERNAL_EVENT:
         if (redelivery_message_of(e)) {
@@ -254,7 +254,7 @@ static void mend_fresh(struct mending *m, const pawl_event *e)
         }
         break;
     case PAWL_EV_EXTERNAL_CANCELLED:
-        mend_returned(m, e);
+        repair_returned(m, e);
         break;
     case PAWL_EV_CUSTOM_STATUS_UPDATED:
         seal_derive(m->rt, m->s, &(struct step){.event = *e});
@@ -263,35 +263,35 @@ static void mend_fresh(struct mending *m, const pawl_event *e)
     case PAWL_EV_ORCHESTRATION_FAILED:
     case PAWL_EV_ORCHESTRATION_CANCELLED:
     case PAWL_EV_ORCHESTRATION_TERMINATED:
-        mend_end(m, e);
+        repair_end(m, e);
         break;
     case PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW:
-        mend_continue(m, e);
+        repair_continue(m, e);
         break;
     default:
         break;
     }
 }
 
-static void mend_event(struct mending *m, const pawl_event *e)
+static void repair_event(struct repair *m, const pawl_event *e)
 {
     if (awaitable_opens_row(e->kind) || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
-        mend_schedule(m, e);
+        repair_schedule(m, e);
     else if (e->rid >= m->whole_id)
-        mend_fresh(m, e);
+        repair_fresh(m, e);
 }
 
-bool mend_execution(struct mending *m, uint64_t number)
+bool repair_execution(struct repair *m, uint64_t number)
 {
     pawl_error err;
     pawl_status rc = store_read_history(m->rt->store, m->s->row.uid, number, 0, 0,
                                         &m->rt->group_mem, &m->events, &err);
-    if (!mend_was_read(m, rc, &err))
+    if (!repair_was_read(m, rc, &err))
         return false;
     map_init(&m->open);
     bool ok = find_open(m);
     for (size_t i = 0; ok && i < m->events.count; i++)
-        mend_event(m, &m->events.items[i]);
+        repair_event(m, &m->events.items[i]);
     map_deinit(&m->open);
     return ok && !m->trouble && !m->damaged;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/mend_events.h -- what the events of one execution mean, and what of it is missing. [engine]
+ * runtime/peek/repair_events.h -- what the events of one execution mean, and what of it is missing. [engine]
  */
-#ifndef PAWL_RUNTIME_MEND_EVENTS_H
-#define PAWL_RUNTIME_MEND_EVENTS_H
+#ifndef PAWL_RUNTIME_REPAIR_EVENTS_H
+#define PAWL_RUNTIME_REPAIR_EVENTS_H
 
 #include "runtime/core/runtime.h"
 
 /* An instance that is being repaired. */
-struct mending {
+struct repair {
     pawl_runtime *rt;
     struct stage *s;
     uint64_t whole_id; /* rounds of events below it were applied to the end */
@@ -21,8 +21,8 @@ struct mending {
 };
 
 /* What was read is there; else it is noted why not. */
-bool mend_was_read(struct mending *m, pawl_status rc, const pawl_error *err);
+bool repair_was_read(struct repair *m, pawl_status rc, const pawl_error *err);
 /* Stage what is missing for this execution.  False: trouble, to be tried again, or damage. */
-bool mend_execution(struct mending *m, uint64_t number);
+bool repair_execution(struct repair *m, uint64_t number);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/loop.c -- calls between the HTTP server and the rest.
+ * server/server_loop.c -- calls between the HTTP server and the rest.
  *
  * src/http has the connections and runs on the loop thread; here a request becomes a
  * call, is refused or handled, and an answer that came from another thread is given to

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/mend.c -- see mend.h.  Which instances, one at a time. [engine]
+ * runtime/peek/repair.c -- see repair.h.  Which instances, one at a time. [engine]
  *
- * What the events of an execution ask for is in mend_events.c; here is what needs the
+ * What the events of an execution ask for is in repair_events.c; here is what needs the
  * row and the mail: state, adoption, an instance that was never born, damage.
  *
  * Called by recover.c, loop.c and group.c.
  */
-#include "runtime/peek/mend.h"
+#include "runtime/peek/repair.h"
 
 #include "runtime/core/due.h"
 #include "runtime/core/hold.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
-#include "runtime/peek/mend_events.h"
 #include "runtime/peek/peek_mode.h"
 #include "runtime/peek/redelivery.h"
+#include "runtime/peek/repair_events.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
 
-void mend_later(pawl_runtime *rt, uint64_t uid)
+void repair_later(pawl_runtime *rt, uint64_t uid)
 {
     if (!uid)
         return;
-    need_memory(idset_add(&rt->peek.mend, uid));
+    need_memory(idset_add(&rt->peek.repair, uid));
     rt->fence.mending = true; /* the mark stays until the last of them is whole */
 }
 
-pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr)
+pawl_status repair_all_later(pawl_runtime *rt, pawl_error *reterr)
 {
     pawl_row_query query = {.limit = 1000};
     pawl_row_list list;
@@ -38,16 +38,16 @@ pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr)
         if (rc != PAWL_OK)
             return rc;
         for (size_t i = 0; i < list.count; i++)
-            mend_later(rt, list.items[i].uid);
+            repair_later(rt, list.items[i].uid);
         query.before_uid = list.next_uid;
     } while (list.next_uid);
     return PAWL_OK;
 }
 
-void mend_failed(pawl_runtime *rt, const struct stage *s)
+void repair_failed(pawl_runtime *rt, const struct stage *s)
 {
     if (s->r)
-        mend_later(rt, s->row.uid);
+        repair_later(rt, s->row.uid);
     for (size_t i = 0; i < s->messages.count; i++)
         store_abandon_messages(rt->store, &s->messages.items[i].id, 1);
     for (size_t i = 0; i < s->work.count; i++)
@@ -61,7 +61,7 @@ void mend_failed(pawl_runtime *rt, const struct stage *s)
 /* ---- One instance ---------------------------------------------------------------- */
 
 /* The state follows from the events, unless it was parked. */
-static void mend_state(struct mending *m)
+static void repair_state(struct repair *m)
 {
     struct stage *s = m->s;
     if (pawl_state_is_terminal(s->row.state) || s->row.state == PAWL_BLOCKED || !s->row.last_seq)
@@ -76,7 +76,7 @@ static void mend_state(struct mending *m)
 }
 
 /* True when the kept row `id` is with the instance already, as mail or as an event. */
-static bool is_adopted(struct mending *m, const pawl_message_list *own, uint64_t id)
+static bool is_adopted(struct repair *m, const pawl_message_list *own, uint64_t id)
 {
     for (size_t i = 0; i < own->count; i++)
         if ((uint64_t)pawl_json_int(own->items[i].attrs, "/was", 0) == id)
@@ -89,7 +89,7 @@ static bool is_adopted(struct mending *m, const pawl_message_list *own, uint64_t
 }
 
 /* A start took over the mail kept for its name: go on with that. */
-static void mend_adoption(struct mending *m)
+static void repair_adoption(struct repair *m)
 {
     pawl_runtime *rt = m->rt;
     pawl_message_list kept = {0}, own = {0};
@@ -97,11 +97,11 @@ static void mend_adoption(struct mending *m)
     pawl_status rc = store_read_messages(rt->store, 0, m->s->row.id, &rt->group_mem, &kept, &err);
     if (rc == PAWL_CORRUPT) /* damaged mail stays where it is, as in a start */
         return;
-    bool read = mend_was_read(m, rc, &err) &&
-                mend_was_read(m,
-                              store_read_messages(rt->store, m->s->row.uid, (pawl_str){0},
-                                                  &rt->group_mem, &own, &err),
-                              &err);
+    bool read = repair_was_read(m, rc, &err) &&
+                repair_was_read(m,
+                                store_read_messages(rt->store, m->s->row.uid, (pawl_str){0},
+                                                    &rt->group_mem, &own, &err),
+                                &err);
     for (size_t i = 0; read && i < kept.count; i++) {
         const pawl_message *old = &kept.items[i];
         if (old->kind != PAWL_MSG_EXTERNAL_RAISED || !old->mailbox)
@@ -122,13 +122,13 @@ static void mend_adoption(struct mending *m)
 }
 
 /* Accepted, and its start never became durable: it was not acknowledged. */
-static void mend_unborn(struct mending *m)
+static void repair_unborn(struct repair *m)
 {
     pawl_message_list list = {0};
     pawl_error err;
     pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
                                          &m->rt->group_mem, &list, &err);
-    if (!mend_was_read(m, rc, &err))
+    if (!repair_was_read(m, rc, &err))
         return;
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].kind == PAWL_MSG_START)
@@ -159,7 +159,7 @@ static void block(pawl_runtime *rt, struct resident *r, const pawl_error *err)
 }
 
 /* False: trouble, to be tried again. */
-static bool mend_one(pawl_runtime *rt, uint64_t uid)
+static bool repair_one(pawl_runtime *rt, uint64_t uid)
 {
     struct resident *r = NULL;
     enum load_result found = load_row(rt, uid, (pawl_str){0}, &r);
@@ -170,16 +170,16 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
     bool fresh = r->row.last_rid >= rt->fence.whole_id || uid >= rt->fence.whole_id;
     if (!fresh && (pawl_state_is_terminal(r->row.state) || !peek_lacks_delay(rt)))
         return true;
-    struct mending m = {.rt = rt, .s = stage_of(rt, r), .whole_id = rt->fence.whole_id};
+    struct repair m = {.rt = rt, .s = stage_of(rt, r), .whole_id = rt->fence.whole_id};
     bool closed = r->row.execution > 1 && r->row.first_rid >= m.whole_id;
-    bool ok = (!closed || mend_execution(&m, r->row.execution - 1)) &&
-              mend_execution(&m, r->row.execution);
+    bool ok = (!closed || repair_execution(&m, r->row.execution - 1)) &&
+              repair_execution(&m, r->row.execution);
     if (ok && fresh)
-        mend_state(&m);
+        repair_state(&m);
     if (ok && uid >= m.whole_id && !pawl_state_is_terminal(m.s->row.state))
-        mend_adoption(&m);
+        repair_adoption(&m);
     if (ok && uid >= m.whole_id && !r->row.last_seq)
-        mend_unborn(&m);
+        repair_unborn(&m);
     ok = ok && !m.trouble && !m.damaged;
     if (!ok || is_empty(m.s))
         assert_that(!stage_abort(rt, m.s)); /* it has no letters */
@@ -190,30 +190,30 @@ static bool mend_one(pawl_runtime *rt, uint64_t uid)
     return ok;
 }
 
-bool mend_look(pawl_runtime *rt, bool *retunread)
+bool repair_look(pawl_runtime *rt, bool *retunread)
 {
-    size_t n = rt->peek.mend.count;
+    size_t n = rt->peek.repair.count;
     if (!n)
         return false;
     uint64_t *uids = arena_array(&rt->group_mem, uint64_t, n);
-    idset_list(&rt->peek.mend, uids);
+    idset_list(&rt->peek.repair, uids);
     for (size_t i = 0; i < n && stage_count(rt) < rt->opts.group_limit; i++) {
-        if (!mend_one(rt, uids[i])) {
+        if (!repair_one(rt, uids[i])) {
             *retunread = true;
             break;
         }
-        idset_remove(&rt->peek.mend, uids[i]);
+        idset_remove(&rt->peek.repair, uids[i]);
     }
-    rt->fence.mending = rt->peek.mend.count != 0; /* the rest is in this commit */
+    rt->fence.mending = rt->peek.repair.count != 0; /* the rest is in this commit */
     return true;
 }
 
-void mend_open(pawl_runtime *rt)
+void repair_open(pawl_runtime *rt)
 {
-    idset_init(&rt->peek.mend);
+    idset_init(&rt->peek.repair);
 }
 
-void mend_close(pawl_runtime *rt)
+void repair_close(pawl_runtime *rt)
 {
-    idset_deinit(&rt->peek.mend);
+    idset_deinit(&rt->peek.repair);
 }

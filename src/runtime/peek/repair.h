@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/mend.h -- peek-lock mode: repair what a half-done round left. [engine]
+ * runtime/peek/repair.h -- peek-lock mode: repair what a half-done round left. [engine]
  *
  * A store without atomic rounds applies a round in order: events, row, inserts,
  * drops (append, enqueue, ack).  A crash or error may leave a prefix.
@@ -14,22 +14,22 @@
  * every instance, after a failed commit for those it touched.  Without delayed
  * visibility the start also fills the heap of timers (hold.h) from the events.
  */
-#ifndef PAWL_RUNTIME_MEND_H
-#define PAWL_RUNTIME_MEND_H
+#ifndef PAWL_RUNTIME_REPAIR_H
+#define PAWL_RUNTIME_REPAIR_H
 
 #include "runtime/core/runtime.h"
 
 /* Remember an instance to be repaired before the next letter is delivered. */
-void mend_later(pawl_runtime *rt, uint64_t uid);
+void repair_later(pawl_runtime *rt, uint64_t uid);
 /* At start: every instance. */
-pawl_status mend_all_later(pawl_runtime *rt, pawl_error *reterr);
+pawl_status repair_all_later(pawl_runtime *rt, pawl_error *reterr);
 /* A stage was not committed, but perhaps half of it happened: nothing it inserted is
  * in memory, so the store may hand it out. */
-void mend_failed(pawl_runtime *rt, const struct stage *s);
+void repair_failed(pawl_runtime *rt, const struct stage *s);
 /* Stage what is missing for the instances remembered.  True: this pass repairs, and does
  * nothing else.  *retunread: the store did not answer for one of them. */
-bool mend_look(pawl_runtime *rt, bool *retunread);
-void mend_open(pawl_runtime *rt);
-void mend_close(pawl_runtime *rt);
+bool repair_look(pawl_runtime *rt, bool *retunread);
+void repair_open(pawl_runtime *rt);
+void repair_close(pawl_runtime *rt);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/api/replay.c -- pawl/replay.h: code against a history, without a runtime.
+ * runtime/api/replay_history.c -- pawl/replay.h: code against a history, without a runtime.
  *
  * The engine does all of it; here public events become the engine's and its
  * finding becomes a report.  Nothing is kept between two calls.
  *
  * Called by: `pawl check`, `pawl replay`, the user-facing simulator, tests.
  */
-#include "pawl/replay.h"
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "engine/engine.h"
 #include "fiber/fiber.h"
+#include "pawl/replay.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/site.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/life/open.c -- options and opening.
+ * runtime/life/open_runtime.c -- options and opening.
  *
  * Order of opening: directory, store (locks it; open_store.c), fence, slot file,
  * recovery.  Closing goes the other way (close.c).
