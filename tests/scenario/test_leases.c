@@ -348,6 +348,30 @@ static void scene_s10_a_result_whose_round_was_refused_is_recorded(struct scene 
 SCENE_TEST(s10_a_result_whose_round_was_refused_is_recorded, memory, SCENE_MEMORY)
 SCENE_TEST(s10_a_result_whose_round_was_refused_is_recorded, sqlite, SCENE_SQLITE)
 
+/* A poll that could not read the store is tried again by itself, and health says why it waits. */
+static void scene_s10_a_poll_outlives_a_store_that_cannot_be_read(struct scene *s)
+{
+    static const char *const names[] = {"Away"};
+    struct got got = {0};
+    char said[PAWL_TROUBLE_BYTES];
+    pawl_error err = {0};
+    begin(s);
+    scene_fail(s, FAULT_OP_fetch_work, 0, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    expect_is(pawl_worker_poll(s->c,
+                               PAWL_POLL(.activities = names, .activity_count = 1, .wait_ms = 60000,
+                                         .lock_ms = 1000),
+                               on_reply, &got, &err),
+              PAWL_OK);
+    (void)pawl_runtime_step(s->rt, 0);
+    expect_is(s->fault.left, 0);
+    ck_assert(!pawl_runtime_healthy(s->rt, said));
+    until_answered(s, &got); /* within 300 ms */
+    expect_is(got.count, 1);
+    ck_assert(pawl_runtime_healthy(s->rt, said));
+}
+SCENE_TEST(s10_a_poll_outlives_a_store_that_cannot_be_read, memory, SCENE_MEMORY)
+SCENE_TEST(s10_a_poll_outlives_a_store_that_cannot_be_read, sqlite, SCENE_SQLITE)
+
 /* ---- Work that was not done -------------------------------------------------------------- */
 
 static pawl_result not_at_first(pawl_activity *act, pawl_str input)

@@ -92,6 +92,55 @@ SCENARIO(s25_who_is_refused_on_a_full_disk_finds_bad_health)
     ck_assert(health.early && !health.late);
 }
 
+static uint64_t log_bytes;
+
+static void say_log_bytes(pawl_store *store, pawl_store_figures *ret)
+{
+    (void)store;
+    *ret = (pawl_store_figures){.log_bytes = log_bytes};
+}
+
+static void put_log_bytes(pawl_store *store)
+{
+    static pawl_store_ops ops;
+    ops = *store->ops;
+    ops.figures = say_log_bytes;
+    store->ops = &ops;
+}
+
+/* One pass a second later; how often the log has those words now. */
+static int told_of_log(struct scene *s, uint64_t bytes, const char *words)
+{
+    int n = 0;
+    log_bytes = bytes;
+    scene_advance(s, 1000);
+    scene_raise(s, "i", "Other", "a pass");
+    for (const char *at = s->log; (at = strstr(at, words)); at++)
+        n++;
+    return n;
+}
+
+/* Told at 64 MiB and whenever it is twice as long as told; short again below 32 MiB. */
+static void scene_s25_a_write_ahead_log_that_grows_is_told(struct scene *s)
+{
+    const char *grows = "the write-ahead log grows", *is_short = "log is short again";
+    const uint64_t mib = 1 << 20;
+    log_bytes = 0;
+    s->decorate = put_log_bytes;
+    s->opts.log_level = PAWL_LOG_WARN;
+    scene_flow(s, "Flow", go_on);
+    scene_start(s, "Flow", "i", "1.0.0");
+    expect_is(told_of_log(s, 64 * mib - 1, grows), 0);
+    expect_is(told_of_log(s, 64 * mib, grows), 1);
+    expect_is(told_of_log(s, 128 * mib - 1, grows), 1);
+    expect_is(told_of_log(s, 128 * mib, grows), 2);
+    expect_is(told_of_log(s, 32 * mib, is_short), 0);
+    expect_is(told_of_log(s, 32 * mib - 1, is_short), 1);
+    expect_is(told_of_log(s, 0, is_short), 1);
+    expect_is(told_of_log(s, 64 * mib, grows), 3);
+}
+SCENE_TEST(s25_a_write_ahead_log_that_grows_is_told, memory, SCENE_MEMORY)
+
 /* The commit that parks it between two executions fails first. */
 SCENARIO(b09_s26_parked_between_executions_by_the_second_commit)
 {
