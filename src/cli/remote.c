@@ -115,7 +115,9 @@ static pawl_str body_of(const pawl_request *q, pawl_mem *mem)
         return q->data;
     if (q->op == PAWL_OP_PRUNE)
         return pawl_mem_printf(mem, "{\"before\":%lld}", (long long)q->before_ms);
-    return q->op == PAWL_OP_REMOVE ? (pawl_str){0} : reason_body(q, mem);
+    if (q->op == PAWL_OP_REMOVE)
+        return (pawl_str){0};
+    return reason_body(q, mem);
 }
 
 /* The path with its variable parts filled in, and the query. */

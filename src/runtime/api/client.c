@@ -151,7 +151,7 @@ static pawl_status refused(pawl_reply *ret, const pawl_error *err)
 
 pawl_status pawl_client_call(pawl_client *c, const pawl_request *request, pawl_reply *ret)
 {
-    pawl_reply local;
+    pawl_reply local = {0};
     struct client_waiter w = {.reply = ret ? ret : &local};
     pawl_error err = {0};
     if (!gate_pass(c, GATE_WRITES, &err) || !gate_may_wait(c, &err) ||
