@@ -21,7 +21,7 @@
 #define LOOK   (TAKES_STORE | TAKES_URL | TAKES_OUTPUT | TAKES_HELP)
 
 /* clang-format off */
-#define STEER_VERB(OP, word, scope, fields, done, api, summary, about, examples)                \
+#define STEER_VERB(OP, word, scope, message, reason, fields, done, api, summary, about, examples)                \
     {word, "ID...", 1, UINT32_MAX, STEER | ((fields) & OP_REASON ? TAKES_REASON : 0), summary,  \
      about, examples, verb_steer},
 

@@ -18,7 +18,7 @@
 
 /* clang-format off */
 #define ROUTE_AT(...) ROUTE(__VA_ARGS__)
-#define STEER_ROUTE(OP, word, scope, fields, done, about, ...)                                 \
+#define STEER_ROUTE(OP, word, scope, message, reason, fields, done, about, ...)                                 \
     {AT_STEER(word), "handle_" word, handle_steer, scope, ON_LOOP, &takes_reason, FAMILY_API,   \
      "", "202 404 409", about, PAWL_OP_##OP},
 

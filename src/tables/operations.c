@@ -7,25 +7,20 @@
 #include <string.h>
 
 /* clang-format off */
-#define STEERS(OP, word, scope, fields, done, ...) \
-    [PAWL_OP_##OP] = {word, word, AT_STEER(word), OP_INSTANCE | (fields), done},
+#define STEERS(OP, word, scope, message, reason, fields, done, ...) \
+    [PAWL_OP_##OP] = {word, word, AT_STEER(word), message, reason, OP_INSTANCE | (fields), done},
 
-static const struct operation operations[] = {
-    [PAWL_OP_START] = {"start", NULL, AT_START, OP_DATA, "started"},
-    [PAWL_OP_RAISE] = {"raise", NULL, AT_RAISE,
+const struct operation operations[OPERATION_COUNT] = {
+    [PAWL_OP_START] = {"start", NULL, AT_START, PAWL_MSG_START, NULL, OP_DATA, "started"},
+    [PAWL_OP_RAISE] = {"raise", NULL, AT_RAISE, PAWL_MSG_EXTERNAL_RAISED, NULL,
                        OP_INSTANCE | OP_EVENT | OP_DATA | OP_KEY | OP_AWAIT, "event raised"},
     STEERING(STEERS)
-    [PAWL_OP_REMOVE] = {"rm", "delete", AT_REMOVE, OP_INSTANCE | OP_FORCE, "removed"},
-    [PAWL_OP_PRUNE] = {"prune", NULL, AT_PRUNE, 0, "pruned"},
-    [PAWL_OP_COMPLETE] = {"complete", NULL, AT_NONE, OP_DATA, "completed"},
-    [PAWL_OP_HEARTBEAT] = {"heartbeat", NULL, AT_NONE, 0, "heard"},
+    [PAWL_OP_REMOVE] = {"rm", "delete", AT_REMOVE, 0, NULL, OP_INSTANCE | OP_FORCE, "removed"},
+    [PAWL_OP_PRUNE] = {"prune", NULL, AT_PRUNE, 0, NULL, 0, "pruned"},
+    [PAWL_OP_COMPLETE] = {"complete", NULL, AT_NONE, 0, NULL, OP_DATA, "completed"},
+    [PAWL_OP_HEARTBEAT] = {"heartbeat", NULL, AT_NONE, 0, NULL, 0, "heard"},
 };
 /* clang-format on */
-
-const struct operation *operation_of(pawl_op op)
-{
-    return (size_t)op < COUNT_OF(operations) ? &operations[op] : NULL;
-}
 
 bool operation_of_word(const char *word, pawl_op *ret)
 {

@@ -7,6 +7,7 @@
 #include "base/rand.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/owed.h"
+#include "tables/operations.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -133,28 +134,10 @@ struct letter *letter_next(pawl_runtime *rt)
 #define VERSION_ATTRS "{\"version\":\"%s\"}"
 #define ID_BYTES      37 /* of an id that the engine makes up */
 
-/* The calls that are messages. */
-static const struct {
-    int kind;
-    const char *reason; /* it carries a reason, this if none is given; NULL: data */
-} messages[] = {
-    [PAWL_OP_START] = {PAWL_MSG_START,           NULL                   },
-    [PAWL_OP_RAISE] = {PAWL_MSG_EXTERNAL_RAISED, NULL                   },
-    [PAWL_OP_CANCEL] = {PAWL_MSG_CANCEL,          "cancelled by request" },
-    [PAWL_OP_TERMINATE] = {PAWL_MSG_TERMINATE,       "terminated by request"},
-    [PAWL_OP_SUSPEND] = {PAWL_MSG_SUSPEND,         ""                     },
-    [PAWL_OP_RESUME] = {PAWL_MSG_RESUME,          ""                     },
-};
-
-static int kind_of(pawl_op op)
+/* An operation without a message carries its data. */
+static pawl_str data_of(const struct operation *o, const pawl_request *q)
 {
-    return (size_t)op < COUNT_OF(messages) ? messages[op].kind : 0;
-}
-
-static pawl_str data_of(const pawl_request *q)
-{
-    const char *reason = kind_of(q->op) ? messages[q->op].reason : NULL;
-    return !reason ? q->data : pawl_s(q->reason ? q->reason : reason);
+    return !o->reason ? q->data : pawl_s(q->reason ? q->reason : o->reason);
 }
 
 static pawl_str pack_version(char **at, const char *version)
@@ -168,7 +151,8 @@ static pawl_str pack_version(char **at, const char *version)
 
 struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void *arg)
 {
-    pawl_str instance = pawl_s(q->instance), name = pawl_s(q->name), data = data_of(q);
+    const struct operation *o = operation_of(q->op);
+    pawl_str instance = pawl_s(q->instance), name = pawl_s(q->name), data = data_of(o, q);
     pawl_str key = pawl_s(q->idempotency_key);
     size_t version = q->version ? strlen(q->version) + sizeof(VERSION_ATTRS) : 0;
     struct letter *l =
@@ -178,7 +162,7 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     char *at = (char *)(l + 1);
     *l = (struct letter){
         .item.kind = ITEM_REQUEST,
-        .mail = {.kind = kind_of(q->op), .execution = q->op == PAWL_OP_START},
+        .mail = {.kind = o->message, .execution = q->op == PAWL_OP_START},
         .asked = true,
         .ask = { .op = q->op,
                  .await_start = q->await_start,
