@@ -307,6 +307,18 @@ typedef struct pawl_store_figures {
 
 /* ---- The operations ----------------------------------------------------- */
 
+/* One question of the engine, and its answer (load). */
+typedef struct pawl_wanted {
+    uint64_t work; /* this work row; 0: an instance */
+    uint64_t uid;  /* the instance; 0: by `id` */
+    pawl_str id;
+    pawl_str key;           /* has it remembered this key?  Empty: not asked */
+    pawl_status status;     /* out: OK, NOT_FOUND, or trouble */
+    pawl_status key_status; /* out, when there is a key and status is OK: as has_key */
+    const pawl_row *row;    /* out: the instance, in `mem` */
+    const pawl_work *item;  /* out: the work row, in `mem` */
+} pawl_wanted;
+
 typedef struct pawl_store_ops {
     size_t size;      /* sizeof(pawl_store_ops) the store was built with */
     uint32_t abi;     /* PAWL_STORE_ABI */
@@ -501,6 +513,16 @@ typedef struct pawl_store_ops {
 
     /* Figures for metrics and the log, from any thread; cheap.  NULL: there are none. */
     void (*figures)(pawl_store *s, pawl_store_figures *ret);
+
+    /*
+     * load [engine]: the answers to all these questions, in one call.  A store behind a
+     * network needs one round trip for them.
+     *   B1  Each is answered as find, find_uid, has_key and read_work would answer it alone.
+     *   B2  One that cannot be answered says so in its own status; the others are answered.
+     * Any result but PAWL_OK: none is answered.  NULL: they are asked one by one.
+     */
+    pawl_status (*load)(pawl_store *s, pawl_wanted *wanted, size_t count, pawl_mem *mem,
+                        pawl_error *reterr);
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */

@@ -268,6 +268,52 @@ pawl_status store_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row 
     return status;
 }
 
+/* The question as the single calls answer it. */
+static void answer_alone(pawl_store *s, pawl_wanted *w, pawl_mem *mem, pawl_error *reterr)
+{
+    if (w->work) {
+        pawl_work_list list = {0};
+        w->status = store_read_work(s, &w->work, 1, mem, &list, reterr);
+        if (w->status == PAWL_OK && !list.count)
+            w->status = PAWL_NOT_FOUND;
+        else if (w->status == PAWL_OK)
+            w->item = &list.items[0];
+        return;
+    }
+    pawl_row found;
+    w->status = w->uid ? store_find_uid(s, w->uid, mem, &found, reterr)
+                       : store_find(s, w->id, mem, &found, reterr);
+    if (w->status != PAWL_OK)
+        return;
+    pawl_row *row = pawl_mem_alloc(mem, sizeof(*row));
+    *row = found;
+    w->row = row;
+    if (w->key.len)
+        w->key_status = store_has_key(s, row->uid, w->key, reterr);
+}
+
+static bool is_answer(const pawl_wanted *w)
+{
+    if (w->work)
+        return w->item->id == w->work;
+    return is_instance(w->row) && (w->uid ? w->row->uid == w->uid : pawl_str_eq(w->row->id, w->id));
+}
+
+pawl_status store_load(pawl_store *s, pawl_wanted *wanted, size_t count, pawl_mem *mem,
+                       pawl_error *reterr)
+{
+    if (STORE_HAS(s, load)) {
+        pawl_status status = s->ops->load(s, wanted, count, mem, reterr);
+        for (size_t i = 0; status == PAWL_OK && i < count; i++)
+            if (wanted[i].status == PAWL_OK && !is_answer(&wanted[i]))
+                wanted[i].status = store_unbelievable("another row", reterr);
+        return status;
+    }
+    for (size_t i = 0; i < count; i++)
+        answer_alone(s, &wanted[i], mem, reterr);
+    return PAWL_OK;
+}
+
 pawl_status store_find_execution(pawl_store *s, uint64_t uid, uint64_t execution, pawl_mem *mem,
                                  pawl_row *ret, pawl_error *reterr)
 {

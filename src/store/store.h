@@ -65,6 +65,10 @@ PAWL_MUST_USE pawl_status store_prune_executions(pawl_store *s, pawl_fence *fenc
                                                  uint64_t before_execution, uint64_t *retcount,
                                                  pawl_error *reterr);
 
+/* One call where the store has it, else one after the other. */
+PAWL_MUST_USE pawl_status store_load(pawl_store *s, pawl_wanted *wanted, size_t count,
+                                     pawl_mem *mem, pawl_error *reterr);
+
 PAWL_MUST_USE static inline pawl_status store_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem,
                                                          pawl_event *ret, pawl_error *reterr)
 {

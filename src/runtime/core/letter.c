@@ -20,8 +20,9 @@ struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str ins
     struct letter *l = malloc(sizeof(*l) + bytes);
     if (!l)
         return NULL;
-    /* No client asked: what belongs to a call is not read. */
-    memset(&l->next, 0, offsetof(struct letter, ask) - offsetof(struct letter, next));
+    /* Nothing was read ahead and no client asked: the rest is not looked at. */
+    memset(&l->next, 0, offsetof(struct letter, known) - offsetof(struct letter, next));
+    l->known.pass = 0;
     char *at = (char *)(l + 1);
     l->mail = *mail;
     l->mail.name = pack_str(&at, mail->name);
@@ -246,6 +247,7 @@ void letter_open(pawl_runtime *rt)
     rt->letters.todo_end = &rt->letters.todo;
     rt->letters.later_end = &rt->letters.later;
     map_init(&rt->letters.inflight);
+    rt->letters.pass = 1;
 }
 
 void letter_close(pawl_runtime *rt)

@@ -61,6 +61,25 @@ static inline bool letter_is_mail(const struct letter *l)
     return l->mail.kind != 0;
 }
 
+/* A pass has delivered: what was read for it does not hold any more. */
+static inline void letter_pass_done(pawl_runtime *rt)
+{
+    rt->letters.pass++;
+}
+
+/* Note what was read for it in this pass. */
+static inline void letter_know(const pawl_runtime *rt, struct letter *l, const struct known *known)
+{
+    l->known = *known;
+    l->known.pass = rt->letters.pass;
+}
+
+/* What was read for it in this pass; NULL: nothing was. */
+static inline const struct known *letter_known(const pawl_runtime *rt, const struct letter *l)
+{
+    return l->known.pass && l->known.pass == rt->letters.pass ? &l->known : NULL;
+}
+
 /* The letters to deliver, in order, and how many. */
 static inline struct letter *letter_first(const pawl_runtime *rt)
 {

@@ -125,6 +125,7 @@ struct letters {
     struct letter *todo, **todo_end;   /* to deliver, in order */
     struct letter *later, **later_end; /* put off to the next group, in order */
     size_t todo_count;
+    uint64_t pass;       /* its number: what was read ahead holds in it */
     struct map inflight; /* message row id -> letter in memory */
 };
 

@@ -43,6 +43,14 @@ struct ask {
     void *arg;
 };
 
+/* What was read for a letter before this pass delivered (ahead.h). */
+struct known {
+    uint64_t pass;         /* it holds in this one; 0: nothing was read */
+    bool absent;           /* its instance does not exist */
+    pawl_status key;       /* OK: the instance has its key; EMPTY: not; else not known */
+    const pawl_work *work; /* the row of its token; NULL: there is none */
+};
+
 /* A message in memory, or a client's call.  One allocation: the strings follow the struct.
  *
  * A client's call is a letter from the caller's thread on.  One that goes to an instance (start,
@@ -64,6 +72,7 @@ struct letter {
     uint32_t tries;    /* commits it was part of that were refused; not 0: alone in its stage */
     int64_t created_ms;
     char *attrs; /* mail.attrs, when they were made after the letter; owned */
+    struct known known;
     struct ask ask;
 };
 

@@ -363,8 +363,7 @@ struct delivered begin_deliver(pawl_runtime *rt, struct letter *l)
     struct resident *r = NULL;
     if (!l->uid && coming_before(rt, l))
         return verdict_on(l, VERDICT_LATER);
-    /* An id of ours cannot exist; one that was refused once is looked up. */
-    enum load_result found = load_row(rt, l->uid, l->instance, &r);
+    enum load_result found = load_for(rt, l, &r);
     switch (found) {
     case LOAD_OK:
         return begin_existing(rt, r, l);

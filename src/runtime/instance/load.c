@@ -9,6 +9,7 @@
 #include "runtime/instance/load.h"
 
 #include "runtime/core/coming.h"
+#include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
@@ -49,6 +50,14 @@ enum load_result load_row(pawl_runtime *rt, uint64_t uid, pawl_str id, struct re
     resident_touch(rt, r);
     *ret = r;
     return LOAD_OK;
+}
+
+enum load_result load_for(pawl_runtime *rt, const struct letter *l, struct resident **ret)
+{
+    const struct known *known = letter_known(rt, l);
+    if (!known || !known->absent || (!l->uid && resident_by_id(rt, l->instance)))
+        return load_row(rt, l->uid, l->instance, ret);
+    return LOAD_NONE;
 }
 
 static void log_from_code(void *user, pawl_log_level level, pawl_str text)

@@ -15,6 +15,9 @@ enum load_result {
 /* The resident for (uid, or id when uid is 0), loading its row if needed. */
 enum load_result load_row(pawl_runtime *rt, uint64_t uid, pawl_str id, struct resident **ret);
 
+/* The same for a letter, from what was read ahead if it can be. */
+enum load_result load_for(pawl_runtime *rt, const struct letter *l, struct resident **ret);
+
 enum ready_result {
     READY_OK,       /* r->x can take messages */
     READY_CODELESS, /* no code for its version here */

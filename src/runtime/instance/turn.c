@@ -176,21 +176,24 @@ static struct delivered to_nobody(pawl_runtime *rt, struct letter *l)
 }
 
 /* OK when a raise with this key was made before, EMPTY when not; else trouble. */
-static pawl_status seen_key(pawl_runtime *rt, struct resident *r, pawl_str key)
+static pawl_status seen_key(pawl_runtime *rt, struct resident *r, const struct letter *l)
 {
     pawl_error err;
-    if (!key.len)
+    if (!l->key.len)
         return PAWL_EMPTY;
     for (size_t i = 0; r->stage && i < r->stage->keys.count; i++)
-        if (pawl_str_eq(r->stage->keys.items[i], key))
+        if (pawl_str_eq(r->stage->keys.items[i], l->key))
             return PAWL_OK;
-    return store_has_key(rt->store, r->row.uid, key, &err);
+    const struct known *known = letter_known(rt, l);
+    if (known && (known->key == PAWL_OK || known->key == PAWL_EMPTY))
+        return known->key;
+    return store_has_key(rt->store, r->row.uid, l->key, &err);
 }
 
 /* A letter for an instance that has ended. */
 static struct delivered too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
-    pawl_status seen = l->asked ? seen_key(rt, r, l->key) : PAWL_EMPTY;
+    pawl_status seen = l->asked ? seen_key(rt, r, l) : PAWL_EMPTY;
     if (seen != PAWL_OK && seen != PAWL_EMPTY && seen != PAWL_CORRUPT)
         return verdict_on(l, VERDICT_UNREAD);
     if (seen == PAWL_OK) { /* it was taken before the end: the first answer again */
@@ -390,7 +393,7 @@ static struct delivered run(pawl_runtime *rt, struct resident *r, struct letter 
 static struct delivered take_in(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct delivered v;
-    pawl_status seen = seen_key(rt, r, l->key);
+    pawl_status seen = seen_key(rt, r, l);
     if (seen == PAWL_OK) {
         stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
         return verdict_done();
@@ -463,7 +466,7 @@ struct delivered turn_deliver(pawl_runtime *rt, struct letter *l)
     if (l->mail.kind == PAWL_MSG_START)
         return begin_deliver(rt, l);
     struct resident *r = NULL;
-    switch (load_row(rt, l->uid, l->instance, &r)) {
+    switch (load_for(rt, l, &r)) {
     case LOAD_OK:
         return deliver_to(rt, r, l);
     case LOAD_NONE:

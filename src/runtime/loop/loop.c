@@ -21,6 +21,7 @@
 #include "runtime/core/peek.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/ahead.h"
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
@@ -238,6 +239,7 @@ static void fill_group(pawl_runtime *rt, bool closed)
     if (UNLIKELY(rt->opts.paranoid))
         (void)carry_out(rt, paranoid_look(rt));
     letter_back_later(rt);
+    letter_pass_done(rt);
 }
 
 static int pass(pawl_runtime *rt)
@@ -272,6 +274,8 @@ static int pass(pawl_runtime *rt)
         bool fetched = look_at_clock(rt);
         queue_look(rt);
         felling_look(rt);
+        if (fetched)
+            ahead_look(rt);
         fill_group(rt, !fetched);
         if (stage_count(rt) < rt->opts.group_limit)
             retain_look(rt);

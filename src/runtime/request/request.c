@@ -31,6 +31,7 @@ bool request_admit(pawl_runtime *rt, struct letter *l)
         uint8_t bits[10];
         rt->env.random(rt->env.user, bits, sizeof(bits));
         letter_name(l, rt->now_ms, bits);
+        letter_know(rt, l, &(struct known){.absent = true}); /* once: refused, it is looked up */
     }
     l->created_ms = rt->now_ms;
     return true;

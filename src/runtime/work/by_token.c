@@ -19,29 +19,41 @@ static bool is_token_of(struct job *job, const char *token)
     return job && atomic_load(&job->has_token) && strcmp(job->token, token) == 0;
 }
 
+/* The work row, in *ret; NOT_FOUND: there is none. */
+static pawl_status read_row(pawl_runtime *rt, const struct letter *call, uint64_t id,
+                            pawl_work *ret, pawl_error *err)
+{
+    const struct known *known = letter_known(rt, call);
+    if (known && known->work)
+        *ret = *known->work;
+    if (known)
+        return known->work ? PAWL_OK : PAWL_NOT_FOUND;
+    pawl_work_list list = {0};
+    arena_reset(&rt->load_mem);
+    pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, err);
+    if (rc == PAWL_OK && list.count)
+        *ret = list.items[0];
+    return rc == PAWL_OK && !list.count ? PAWL_NOT_FOUND : rc;
+}
+
 /* The row a token speaks of; false: the request was answered or refused, or comes again (*retwhy). */
 static bool row_of_token(pawl_runtime *rt, struct letter *call, pawl_work *ret,
                          enum verdict_kind *retwhy)
 {
     const char *token = call->mail.name.ptr;
     uint64_t id = token_work(token);
-    pawl_work_list list = {0};
     pawl_error err;
     *retwhy = VERDICT_DONE;
-    arena_reset(&rt->load_mem);
-    pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, &err);
-    bool found = rc == PAWL_OK && list.count == 1;
+    pawl_status rc = read_row(rt, call, id, ret, &err);
+    bool found = rc == PAWL_OK;
     if (found && stage_has_work(rt, id)) { /* leased out, given back or failed in this group */
         *retwhy = VERDICT_FIRST;
         return false;
     }
-    bool leased = found && pawl_str_is(list.items[0].lock_token, token) &&
-                  list.items[0].lock_until_ms > rt->now_ms;
-    if (leased || (found && is_token_of(job_find(rt, id), token))) {
-        *ret = list.items[0];
+    bool leased = found && pawl_str_is(ret->lock_token, token) && ret->lock_until_ms > rt->now_ms;
+    if (leased || (found && is_token_of(job_find(rt, id), token)))
         return true;
-    }
-    if (rc != PAWL_OK)
+    if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
         request_refuse(call, rc, "%s", err.text);
     else if (call->ask.op == PAWL_OP_COMPLETE &&
              token_is_recorded(rt, token, !call->ask.failed, call->mail.data))

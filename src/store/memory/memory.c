@@ -144,6 +144,7 @@ static const pawl_store_ops memory_ops = {
     .space = memory_space,
     .close = memory_close,
     .queues = &memory_queue_ops,
+    .load = memory_load,
 };
 
 pawl_store *pawl_memory_store(void)

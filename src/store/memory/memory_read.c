@@ -151,6 +151,34 @@ pawl_status memory_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error
     return has ? PAWL_OK : PAWL_EMPTY;
 }
 
+pawl_status memory_load(pawl_store *s, pawl_wanted *wanted, size_t count, pawl_mem *mem,
+                        pawl_error *reterr UNUSED)
+{
+    struct memory *m = memory_lock(s);
+    for (size_t n = 0; n < count; n++) {
+        pawl_wanted *want = &wanted[n];
+        struct memory_work *w = want->work ? memory_work(m, want->work) : NULL;
+        struct memory_instance *i = want->work  ? NULL
+                                    : want->uid ? memory_instance(m, want->uid)
+                                                : map_gets(&m->by_name, want->id);
+        want->status = w || i ? PAWL_OK : PAWL_NOT_FOUND;
+        if (w) {
+            pawl_work *item = pawl_mem_alloc(mem, sizeof(*item));
+            copy_give(&shape_work, item, &w->work, mem);
+            want->item = item;
+        }
+        if (!i)
+            continue;
+        pawl_row *row = pawl_mem_alloc(mem, sizeof(*row));
+        copy_give(&shape_row, row, &i->row, mem);
+        want->row = row;
+        if (want->key.len)
+            want->key_status = map_gets(&i->keys, want->key) ? PAWL_OK : PAWL_EMPTY;
+    }
+    memory_unlock(m);
+    return PAWL_OK;
+}
+
 static bool has_prefix(pawl_str text, pawl_str prefix)
 {
     return prefix.len == 0 ||

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scenario/test_ahead.c -- a pass asks the store for all it needs with one call (ahead.h).
+ *
+ * The store under test has load(); its single reads are counted while requests are delivered.
+ */
+#include "scene.h"
+
+#include <stdio.h>
+
+#define MANY 20
+
+static const pawl_store_ops *real;
+static pawl_store_ops counted;
+static unsigned loads, questions, singles;
+
+static pawl_status load(pawl_store *s, pawl_wanted *wanted, size_t count, pawl_mem *mem,
+                        pawl_error *reterr)
+{
+    loads++;
+    questions += (unsigned)count;
+    for (size_t i = 0; i < count; i++) {
+        pawl_wanted *w = &wanted[i];
+        pawl_row *row = pawl_mem_alloc(mem, sizeof(*row));
+        w->status = w->uid ? real->find_uid(s, w->uid, mem, row, reterr)
+                           : real->find(s, w->id, mem, row, reterr);
+        w->row = row;
+        if (w->status == PAWL_OK && w->key.len)
+            w->key_status = real->has_key(s, row->uid, w->key, reterr);
+    }
+    return PAWL_OK;
+}
+
+static pawl_status find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret, pawl_error *err)
+{
+    singles++;
+    return real->find(s, id, mem, ret, err);
+}
+
+static pawl_status find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
+                            pawl_error *err)
+{
+    singles++;
+    return real->find_uid(s, uid, mem, ret, err);
+}
+
+static pawl_status has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *err)
+{
+    singles++;
+    return real->has_key(s, uid, key, err);
+}
+
+static void count_reads(pawl_store *outer)
+{
+    real = outer->ops;
+    counted = *real;
+    counted.load = load;
+    counted.find = find;
+    counted.find_uid = find_uid;
+    counted.has_key = has_key;
+    outer->ops = &counted;
+}
+
+static pawl_result waits(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+static int answered;
+
+static void on_reply(void *arg, const pawl_reply *reply)
+{
+    (void)arg;
+    expect_is(reply->status, PAWL_OK);
+    answered++;
+}
+
+/* Hand in the same for each instance, then let one pass after the other deliver it. */
+static void submit_all(struct scene *s, pawl_request request, char ids[MANY][8])
+{
+    request.size = sizeof(request);
+    answered = 0;
+    loads = questions = singles = 0;
+    for (int i = 0; i < MANY; i++) {
+        request.instance = ids[i];
+        expect_is(pawl_client_submit(s->c, &request, on_reply, ids[i], NULL), PAWL_OK);
+    }
+    scene_settle(s);
+    expect_is(answered, MANY);
+}
+
+/* Rows and keys of everything in a pass come with one call, and no delivery reads one by itself. */
+SCENARIO(starts_and_keyed_raises_of_a_pass_are_read_at_once)
+{
+    char ids[MANY][8];
+    for (int i = 0; i < MANY; i++)
+        (void)snprintf(ids[i], sizeof(ids[i]), "i%d", i);
+    s->decorate = count_reads;
+    scene_flow(s, "Flow", waits);
+    scene_up(s);
+    submit_all(s, (pawl_request){.op = PAWL_OP_START, .name = "Flow"}, ids);
+    expect_is(loads, 1);
+    expect_is(questions, MANY);
+    expect_is(singles, 0);
+    pawl_request raise = {.op = PAWL_OP_RAISE, .name = "Other", .idempotency_key = "k"};
+    submit_all(s, raise, ids);
+    expect_is(loads, 1);
+    expect_is(questions, MANY);
+    expect_is(singles, 0);
+    submit_all(s, raise, ids); /* known: answered, and not kept twice */
+    expect_is(singles, 0);
+    for (int i = 0; i < MANY; i++) {
+        scene_raise(s, ids[i], "Go", "on");
+        scene_expect(s, ids[i], PAWL_COMPLETED, "on");
+    }
+}
+
+/* An id that the engine makes up is not looked for. */
+SCENARIO(a_start_without_an_id_reads_nothing)
+{
+    s->decorate = count_reads;
+    scene_flow(s, "Flow", waits);
+    scene_up(s);
+    loads = singles = 0;
+    const pawl_request *start = PAWL_REQUEST(.op = PAWL_OP_START, .name = "Flow");
+    expect_is(pawl_client_submit(s->c, start, on_reply, NULL, NULL), PAWL_OK);
+    scene_settle(s);
+    expect_is(loads + singles, 0);
+}
