@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "http/chunk.h"
 #include "http/head.h"
+#include "http/http_conn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -370,4 +371,61 @@ TEST(extensions_and_trailers_have_an_end)
     ck_assert_int_eq(eat(text.ptr, text.len, 7, &body, &left), CHUNK_BAD);
     buf_deinit(&text);
     buf_deinit(&body);
+}
+
+/* ---- Answers --------------------------------------------------------------------------- */
+
+TEST(every_status_has_its_words)
+{
+    static const struct {
+        unsigned status;
+        const char *words;
+    } all[] = {
+        {200, "OK"                             },
+        {201, "Created"                        },
+        {202, "Accepted"                       },
+        {204, "No Content"                     },
+        {207, "Multi-Status"                   },
+        {400, "Bad Request"                    },
+        {401, "Unauthorized"                   },
+        {403, "Forbidden"                      },
+        {404, "Not Found"                      },
+        {405, "Method Not Allowed"             },
+        {409, "Conflict"                       },
+        {410, "Gone"                           },
+        {413, "Content Too Large"              },
+        {414, "URI Too Long"                   },
+        {415, "Unsupported Media Type"         },
+        {421, "Misdirected Request"            },
+        {423, "Locked"                         },
+        {429, "Too Many Requests"              },
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"          },
+        {501, "Not Implemented"                },
+        {503, "Service Unavailable"            },
+        {505, "HTTP Version Not Supported"     },
+        {507, "Insufficient Storage"           },
+        {299, "Unknown"                        },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        ck_assert_str_eq(http_reason(all[i].status), all[i].words);
+}
+
+TEST(every_refusal_says_what_is_wrong)
+{
+    static const struct {
+        unsigned status;
+        const char *words;
+    } all[] = {
+        {400, "bad_request"               },
+        {414, "over the limit of 16 KiB"  },
+        {431, "20 KiB and 100 headers"    },
+        {503, "out of memory"             },
+        {505, "only HTTP/1.0 and HTTP/1.1"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        pawl_str said = http_refusal(all[i].status);
+        ck_assert_msg(said.len && strstr(said.ptr, all[i].words), "%u", all[i].status);
+    }
+    ck_assert_uint_eq(http_refusal(404).len, 0);
 }
