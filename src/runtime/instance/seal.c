@@ -220,6 +220,14 @@ static void derive_push(pawl_runtime *rt, struct stage *s, const pawl_event *e)
                         .created_ms = s->now_ms};
 }
 
+/* Rows follow from decisions and ends.  What only happened to the instance makes none. */
+#define NO_ROW(name, number, text, klass) NO_ROW_##klass(name)
+#define NO_ROW_START(name)                case PAWL_EV_##name:
+#define NO_ROW_MESSAGE(name)              case PAWL_EV_##name:
+#define NO_ROW_MARK(name)                 case PAWL_EV_##name:
+#define NO_ROW_DECISION(name)
+#define NO_ROW_END(name)
+
 /* The rows one step means; `gone`: scheduled and withdrawn in this stage. */
 static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, bool gone)
 {
@@ -261,20 +269,10 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
     case PAWL_EV_ORCHESTRATION_TERMINATED:
         derive_end(rt, s, e);
         break;
-    case PAWL_EV_ORCHESTRATION_STARTED:
     case PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW:
-    case PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED:
-    case PAWL_EV_ORCHESTRATION_SUSPENDED:
-    case PAWL_EV_ORCHESTRATION_RESUMED:
-    case PAWL_EV_ACTIVITY_COMPLETED:
-    case PAWL_EV_ACTIVITY_FAILED:
-    case PAWL_EV_TIMER_FIRED:
     case PAWL_EV_EXTERNAL_SUBSCRIBED:
-    case PAWL_EV_EXTERNAL_EVENT:
     case PAWL_EV_EXTERNAL_CANCELLED:
-    case PAWL_EV_SUB_ORCHESTRATION_COMPLETED:
-    case PAWL_EV_SUB_ORCHESTRATION_FAILED:
-    case PAWL_EV_PATCH_RECORDED:
+        PAWL_EVENT_KINDS(NO_ROW)
         break;
     case PAWL_EV_QUEUE_PUSHED:
         derive_push(rt, s, e);
