@@ -21,13 +21,14 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
 {
     MUST_HAVE("a runtime", rt);
     memset(ret, 0, sizeof(*ret));
-#define COPY(field, ...)                                                                           \
-    ret->field = atomic_load_explicit(&rt->figures.n.field, memory_order_relaxed);
-    COUNTERS(COPY)
+#define COPY(field)              ret->field = atomic_load_explicit(&rt->figures.n.field, memory_order_relaxed);
+#define COPY_COUNTER(field, ...) COPY(field)
+    COUNTERS(COPY_COUNTER)
     COPY(commit_us)
     COPY(resident)
     COPY(schedule_to_start_count)
     COPY(schedule_to_start_ms)
+#undef COPY_COUNTER
 #undef COPY
     for (size_t i = 0; i < PAWL_DELAY_BUCKETS; i++)
         ret->schedule_to_start[i] =

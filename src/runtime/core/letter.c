@@ -212,6 +212,7 @@ void letter_answer(struct letter *l, const pawl_reply *reply)
         l->ask.fn(l->ask.arg, reply);
 }
 
+PAWL_PRINTF(3, 0)
 static void refuse(struct letter *l, pawl_status status, const char *format, va_list args)
 {
     pawl_reply reply = {.status = status, .error.status = status};

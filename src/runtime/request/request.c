@@ -109,8 +109,8 @@ enum verdict_kind request_act(pawl_runtime *rt, struct letter *call)
         return by_token_complete(rt, call);
     case PAWL_OP_HEARTBEAT:
         return by_token_heartbeat(rt, call);
-    default: /* a message (tables/operations.h) */
-        assert_that(!"a message is delivered");
+    default: /* a message (tables/operations.h): the loop delivers it */
+        assert_that(false);
     }
     return VERDICT_DONE;
 }
