@@ -44,7 +44,7 @@ static struct httpd_conn *conn_alloc(struct httpd *h)
     struct httpd_conn *c = h->spare;
     if (!c)
         return calloc(1, sizeof(*c));
-    h->spare = c->next_turn;
+    h->spare = c->next_pending;
     h->spare_count--;
     memset(c, 0, sizeof(*c));
     return c;
@@ -56,7 +56,7 @@ static void conn_release(struct httpd *h, struct httpd_conn *c)
         free(c);
         return;
     }
-    c->next_turn = h->spare;
+    c->next_pending = h->spare;
     h->spare = c;
     h->spare_count++;
 }
@@ -119,8 +119,8 @@ void http_conn_close(struct httpd_conn *c)
     address_leave(h, c->address);
     heap_remove(&h->looks, &c->look);
     unlink_conn(c);
-    if (!c->in_turn) { /* else when its turn comes */
-        c->next_turn = h->closed;
+    if (!c->is_pending) { /* else when it is visited */
+        c->next_pending = h->closed;
         h->closed = c;
     }
     listen_start(h); /* there is room again */
@@ -130,7 +130,7 @@ void http_free_closed(struct httpd *h)
 {
     while (h->closed) {
         struct httpd_conn *c = h->closed;
-        h->closed = c->next_turn;
+        h->closed = c->next_pending;
         conn_release(h, c);
     }
 }

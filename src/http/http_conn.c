@@ -82,7 +82,7 @@ static size_t take_head(struct httpd_conn *c, char *bytes, size_t n)
     if (fault == HEAD_OK && !len)
         return 0;
     c->scanned = 0;
-    c->turns++;
+    c->visit_requests++;
     if (fault == HEAD_OK)
         fault = head_parse(bytes, len, &head);
     if (fault != HEAD_OK) {
@@ -153,7 +153,7 @@ static size_t understand(struct httpd_conn *c, char *bytes, size_t n)
 {
     size_t at = 0, used = 1;
     while (at < n && used) {
-        if (c->state == CONN_HEAD && c->turns < TURN_REQUESTS)
+        if (c->state == CONN_HEAD && c->visit_requests < VISIT_REQUESTS)
             used = take_head(c, bytes + at, n - at);
         else if (c->state == CONN_BODY)
             used = take_body(c, bytes + at, n - at);
@@ -175,8 +175,8 @@ static void look_after(struct httpd_conn *c)
     int64_t left = c->deadline_ms - c->h->now_ms;
     if (c->state == CONN_BODY)
         http_conn_deadline(c, left > 0 ? left : 0); /* late: not "none" */
-    else if (c->state == CONN_HEAD && more && c->turns >= TURN_REQUESTS)
-        http_conn_take_turn(c);
+    else if (c->state == CONN_HEAD && more && c->visit_requests >= VISIT_REQUESTS)
+        http_conn_pend(c);
     else if (c->state == CONN_HEAD && more && c->deadline_ms > c->h->now_ms + HEAD_MS)
         http_conn_deadline(c, HEAD_MS);
 }
@@ -285,22 +285,22 @@ static bool read_once(struct httpd_conn *c)
 
 void http_conn_readable(struct httpd_conn *c)
 {
-    if (c->in_turn)
+    if (c->is_pending)
         return; /* it has more than its share already */
-    c->turns = 0;
+    c->visit_requests = 0;
     for (int i = 0; i < READS; i++)
-        if (!wants_bytes(c) || c->turns >= TURN_REQUESTS || !read_once(c))
+        if (!wants_bytes(c) || c->visit_requests >= VISIT_REQUESTS || !read_once(c))
             break;
     if (wants_bytes(c) && c->tls && http_tls_pending(c->tls))
-        http_conn_take_turn(c);
+        http_conn_pend(c);
 }
 
 void http_conn_resume(struct httpd_conn *c)
 {
-    c->turns = 0;
+    c->visit_requests = 0;
     if (wants_bytes(c) && c->in)
         go_on(c);
-    if (wants_bytes(c) && c->tls && c->turns < TURN_REQUESTS)
+    if (wants_bytes(c) && c->tls && c->visit_requests < VISIT_REQUESTS)
         http_conn_readable(c);
 }
 
@@ -335,5 +335,5 @@ void http_conn_answered(struct httpd_conn *c)
     c->deadline_ms = http_whole_second(c->h->now_ms + REST_MS);
     http_conn_watch(c, EPOLLIN);
     if (c->in || (c->tls && http_tls_pending(c->tls)))
-        http_conn_take_turn(c);
+        http_conn_pend(c);
 }

@@ -22,15 +22,15 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#define SCRATCH       65536 /* read at once */
-#define HEAD_MS       10000 /* for a head, from its first byte or from the connection */
-#define REST_MS       75000 /* between requests */
-#define BODY_MS       30000 /* and a second for each KiB, but 30 without a byte is the end */
-#define SEND_MS       60000 /* for the other side to take some of its answer; see slow.c */
-#define LINGER_MS     2000  /* for the other side to see the last answer */
-#define LINGER_BYTES  ((uint64_t)64 << 20)
-#define SWALLOW       (64 * 1024) /* a refused body is read to its end up to this size */
-#define TURN_REQUESTS 16          /* of one connection, before others have their turn */
+#define SCRATCH        65536 /* read at once */
+#define HEAD_MS        10000 /* for a head, from its first byte or from the connection */
+#define REST_MS        75000 /* between requests */
+#define BODY_MS        30000 /* and a second for each KiB, but 30 without a byte is the end */
+#define SEND_MS        60000 /* for the other side to take some of its answer; see slow.c */
+#define LINGER_MS      2000  /* for the other side to see the last answer */
+#define LINGER_BYTES   ((uint64_t)64 << 20)
+#define SWALLOW        (64 * 1024) /* a refused body is read to its end up to this size */
+#define VISIT_REQUESTS 16          /* of one connection, before others have their turn */
 
 struct sockaddr;
 struct http_tls;
@@ -53,17 +53,17 @@ struct httpd_conn {
     struct httpd *h;
     int fd;
     uint8_t state;
-    bool close;       /* hang up after the answer */
-    bool no_body;     /* the answer to a HEAD */
-    bool is_old;      /* HTTP/1.0 */
-    bool chunked;     /* the request */
-    bool frames;      /* the stream is sent in chunks */
-    bool is_over;     /* the stream has nothing more */
-    bool asleep;      /* the stream waits for httpd_rouse() */
-    bool in_turn;     /* in the list of those that have more to read without an event */
-    uint32_t watched; /* epoll events asked for */
-    uint32_t turns;   /* requests taken in this visit */
-    void *call;       /* with a request under way */
+    bool close;              /* hang up after the answer */
+    bool no_body;            /* the answer to a HEAD */
+    bool is_old;             /* HTTP/1.0 */
+    bool chunked;            /* the request */
+    bool frames;             /* the stream is sent in chunks */
+    bool is_over;            /* the stream has nothing more */
+    bool asleep;             /* the stream waits for httpd_rouse() */
+    bool is_pending;         /* in the list of those that have more to read without an event */
+    uint32_t watched;        /* epoll events asked for */
+    uint32_t visit_requests; /* requests taken in this visit */
+    void *call;              /* with a request under way */
     const struct httpd_answer *answer;
     char *in; /* owned; bytes not yet understood, mostly NULL */
     size_t in_at, in_len, in_cap;
@@ -76,10 +76,10 @@ struct httpd_conn {
     pawl_str rest; /* behind it; the call's */
     size_t unsent; /* in memory while that is so; 0: not in the list of them */
     struct httpd_conn *slow_prev, *slow_next;
-    struct heap_node look;          /* when to look at `deadline_ms`: at or before it */
-    int64_t deadline_ms;            /* mono: cut off then; INT64_MAX: not now */
-    struct httpd_conn *prev, *next; /* of all */
-    struct httpd_conn *next_turn;   /* of the list that in_turn says, or of the closed */
+    struct heap_node look;           /* when to look at `deadline_ms`: at or before it */
+    int64_t deadline_ms;             /* mono: cut off then; INT64_MAX: not now */
+    struct httpd_conn *prev, *next;  /* of all */
+    struct httpd_conn *next_pending; /* of the list that is_pending says, or of the closed */
     struct http_tls *tls;
     struct address *address;
 };
@@ -96,7 +96,7 @@ struct httpd {
     atomic_bool end;
     struct http_trust *trust;                /* NULL: no TLS */
     _Atomic(struct http_trust *) next_trust; /* read again: from the next round on */
-    struct httpd_conn *conns, *closed, *turn, **turn_end;
+    struct httpd_conn *conns, *closed, *pending, **pending_end;
     struct httpd_conn *spare;
     size_t count, spare_count;
     unsigned handshakes; /* in this round */
@@ -122,7 +122,7 @@ void http_conn_deadline(struct httpd_conn *c, int64_t in_ms); /* < 0: none */
 /* That or a little earlier: idle connections are looked at together, once a second at most. */
 int64_t http_whole_second(int64_t ms);
 /* It has bytes that no event will tell of. */
-void http_conn_take_turn(struct httpd_conn *c);
+void http_conn_pend(struct httpd_conn *c);
 
 /* ---- conn_pool.c ---------------------------------------------------------------------- */
 

@@ -53,14 +53,14 @@ void http_conn_deadline(struct httpd_conn *c, int64_t in_ms)
     (void)heap_push(&c->h->looks, &c->look); /* there was room for it a moment ago */
 }
 
-void http_conn_take_turn(struct httpd_conn *c)
+void http_conn_pend(struct httpd_conn *c)
 {
-    if (c->in_turn || c->state == CONN_CLOSED)
+    if (c->is_pending || c->state == CONN_CLOSED)
         return;
-    c->in_turn = true;
-    c->next_turn = NULL;
-    *c->h->turn_end = c;
-    c->h->turn_end = &c->next_turn;
+    c->is_pending = true;
+    c->next_pending = NULL;
+    *c->h->pending_end = c;
+    c->h->pending_end = &c->next_pending;
 }
 
 /* ---- Time --------------------------------------------------------------------------- */
@@ -104,7 +104,8 @@ static int sleep_ms(struct httpd *h)
     int64_t at = h->handler->asleep(h->user, h->now_ms);
     look_at_clock(h); /* that may have taken time */
     struct heap_node *top = heap_top(&h->looks);
-    if (h->turn || atomic_load(&h->end)) /* a thread that stands in may have been told of the end */
+    if (h->pending ||
+        atomic_load(&h->end)) /* a thread that stands in may have been told of the end */
         return 0;
     if (top && top->key < at)
         at = top->key;
@@ -132,7 +133,7 @@ static void shake(struct httpd_conn *c)
     http_conn_watch(c, rc ? EPOLLIN : events);
     if (rc) {
         c->state = CONN_HEAD;
-        http_conn_take_turn(c); /* the request may have come along */
+        http_conn_pend(c); /* the request may have come along */
     }
 }
 
@@ -185,16 +186,16 @@ static void on_event(struct httpd_conn *c, uint32_t events)
 }
 
 /* Those that had more than their share. */
-static void take_turns(struct httpd *h)
+static void visit_pending(struct httpd *h)
 {
-    struct httpd_conn *c = h->turn;
-    h->turn = NULL;
-    h->turn_end = &h->turn;
+    struct httpd_conn *c = h->pending;
+    h->pending = NULL;
+    h->pending_end = &h->pending;
     while (c) {
-        struct httpd_conn *next = c->next_turn;
-        c->in_turn = false;
+        struct httpd_conn *next = c->next_pending;
+        c->is_pending = false;
         if (c->state == CONN_CLOSED) {
-            c->next_turn = h->closed;
+            c->next_pending = h->closed;
             h->closed = c;
         } else {
             http_conn_resume(c);
@@ -243,7 +244,7 @@ void httpd_round(struct httpd *h)
         else
             on_event(events[i].data.ptr, events[i].events);
     }
-    take_turns(h);
+    visit_pending(h);
     if (atomic_load_explicit(&h->next_trust, memory_order_relaxed))
         change_trust(h);
     if (accepts)
@@ -313,7 +314,7 @@ struct httpd *httpd_open(const struct httpd_opts *opts, pawl_error *reterr)
     h->poll_fd = h->wake_fd = -1;
     h->listen_fd = opts->listen_fd;
     h->listen_again_ms = INT64_MAX;
-    h->turn_end = &h->turn;
+    h->pending_end = &h->pending;
     heap_init(&h->looks);
     map_init(&h->addresses);
     buf_init(&h->out, OUT_MAX);
@@ -346,11 +347,11 @@ void httpd_free(struct httpd *h)
         assert_that(h->conns->state != CONN_BUSY && h->conns->state != CONN_LOST);
         http_conn_close(h->conns);
     }
-    take_turns(h);
+    visit_pending(h);
     http_free_closed(h);
     while (h->spare) {
         struct httpd_conn *c = h->spare;
-        h->spare = c->next_turn;
+        h->spare = c->next_pending;
         free(c);
     }
     http_trust_leave(h->trust);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/core/lane.c -- see lane.h.  Called by seal.c, job.c, hold_due.c, lease_client.c, open_runtime.c. */
+/* runtime/core/lane.c -- see lane.h.  Called by seal.c, job.c, timers_due.c, lease_client.c, open_runtime.c. */
 #include "runtime/core/lane.h"
 
 #include "base/limits.h"

@@ -208,11 +208,11 @@ struct blame {
     int64_t recovered_ms;  /* wall, when what the last process left was looked at */
 };
 
-/* Stores without atomic rounds or delayed visibility (repair.h, hold.h). [engine] */
+/* Stores without atomic rounds or delayed visibility (repair.h, timers.h). [engine] */
 struct peek {
     const struct peek_ops *ops; /* peek.h; NULL: the store has both */
     struct idset repair;        /* peek-lock mode: uids to put right first */
-    struct heap held;           /* what is not due yet */
+    struct heap heap;           /* what is not due yet */
     uint64_t tie;               /* those that are due together come in the order they were held */
     struct map timers;          /* the timers among them, each once */
 };

@@ -16,7 +16,6 @@
 #include "runtime/core/embed.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
@@ -24,6 +23,7 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/tally.h"
+#include "runtime/core/timers.h"
 #include "runtime/core/user_fault.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/halt.h"
@@ -56,7 +56,7 @@ void runtime_discard(pawl_runtime *rt)
     queue_cache_close(rt);
     once_free(rt); /* its jobs are in lists of the shares */
     share_free(rt);
-    hold_free(rt);
+    timers_free(rt);
     peek_close(rt);
     resident_close(rt);
     mailbox_free(rt);

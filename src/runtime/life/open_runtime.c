@@ -15,7 +15,6 @@
 #include "runtime/core/audience.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/health.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/items.h"
 #include "runtime/core/lane.h"
@@ -26,6 +25,7 @@
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
+#include "runtime/core/timers.h"
 #include "runtime/core/user_fault.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/halt.h"
@@ -86,7 +86,7 @@ static bool open_parts(pawl_runtime *rt)
 {
     void (*const parts[])(pawl_runtime *) = {inbox_open, items_open,    owed_open,     letter_open,
                                              stage_open, resident_open, audience_open, health_open,
-                                             tally_open, hold_open,     coming_open,   jobs_open,
+                                             tally_open, timers_open,   coming_open,   jobs_open,
                                              lease_open, share_open,    cancel_open,   park_open,
                                              adopt_open, mailbox_open,  watchdog_open, halt_open};
     for (size_t i = 0; i < COUNT_OF(parts); i++)

@@ -13,7 +13,6 @@
 #include "runtime/core/doubt.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
@@ -21,6 +20,7 @@
 #include "runtime/core/peek.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/timers.h"
 #include "runtime/instance/ahead.h"
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
@@ -37,12 +37,12 @@
 #include "runtime/request/request.h"
 #include "runtime/request/retain.h"
 #include "runtime/request/withdraw.h"
-#include "runtime/work/hold_due.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
 #include "runtime/work/overdue.h"
+#include "runtime/work/timers_due.h"
 #include "runtime/work/worker.h"
 #include "store/store.h"
 
@@ -72,7 +72,7 @@ static bool fetch_messages(pawl_runtime *rt)
     rt->due.mail_lies = rt->due.mail_lies && rt->due.fetch_messages;
     for (size_t i = 0; i < list.count; i++) {
         struct letter *l = letter_of_row(rt, &list.items[i]);
-        if (l && !hold_early_letter(rt, l, list.items[i].visible_ms))
+        if (l && !timers_put_early_letter(rt, l, list.items[i].visible_ms))
             letter_todo(rt, l);
     }
     if (lay && !rt->due.mail_lies)
@@ -101,7 +101,7 @@ static bool look_at_clock(pawl_runtime *rt)
     if (rt->due.fetch_messages &&
         (letter_count(rt) < FETCH_AT_ONCE || ++rt->due.passes_unfetched >= FETCH_PASSES))
         fetched = fetch_messages(rt);
-    hold_due_look(rt);
+    timers_due_look(rt);
     if (rt->due.look_deadlines)
         overdue_look(rt);
     job_look_limits(rt);
@@ -362,8 +362,8 @@ static struct idle_until idle_until(pawl_runtime *rt)
     if (loop_has_work(rt))
         return (struct idle_until){mono, INT64_MAX};
     struct idle_until at = {idle_mono(rt, mono), next_due(rt)};
-    if (hold_next(rt) < at.due_ms)
-        at.due_ms = hold_next(rt);
+    if (timers_next(rt) < at.due_ms)
+        at.due_ms = timers_next(rt);
     return at;
 }
 

@@ -2,15 +2,15 @@
 /*
  * runtime/peek/peek_mode.c -- see peek_mode.h.  The table of the mode, and the timers of a store without
  * delayed visibility: they follow from the events, so they have no rows and are held in memory
- * (core/hold.h).
+ * (core/timers.h).
  *
  * Called by open_runtime.c and close.c; everything else through core/peek.h.
  */
 #include "runtime/peek/peek_mode.h"
 
-#include "runtime/core/hold.h"
 #include "runtime/core/peek.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/timers.h"
 #include "runtime/peek/redelivery.h"
 #include "runtime/peek/repair.h"
 
@@ -34,20 +34,20 @@ static bool keep_timer(pawl_runtime *rt, struct stage *s, const struct step *ste
     return true;
 }
 
-static void hold_timers(pawl_runtime *rt, const struct stage *s)
+static void put_timers(pawl_runtime *rt, const struct stage *s)
 {
     for (size_t i = 0; i < s->timers.count; i++) {
         const struct timer_note *t = &s->timers.items[i];
-        hold_timer(rt, t->kind, s->row.uid, t->execution, t->ref, t->due_ms);
+        timers_put(rt, t->kind, s->row.uid, t->execution, t->ref, t->due_ms);
     }
     for (size_t i = 0; peek_lacks_delay(rt) && i < s->events.count; i++)
         if (s->events.items[i].kind == PAWL_EV_TIMER_CANCELLED)
-            hold_cancel(rt, s->row.uid, s->events.items[i].execution, s->events.items[i].ref);
+            timers_cancel(rt, s->row.uid, s->events.items[i].execution, s->events.items[i].ref);
 }
 
 static const struct peek_ops weak = {.recover = recover_all,
                                      .repair = repair_look,
-                                     .committed = hold_timers,
+                                     .committed = put_timers,
                                      .failed = failed,
                                      .timer = keep_timer,
                                      .adopted = redelivery_adopted,

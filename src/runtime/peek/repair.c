@@ -10,8 +10,8 @@
 #include "runtime/peek/repair.h"
 
 #include "runtime/core/due.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/timers.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
 #include "runtime/peek/peek_mode.h"

@@ -12,7 +12,7 @@
  *
  * It happens before anything of the instance is delivered or acked: at start for
  * every instance, after a failed commit for those it touched.  Without delayed
- * visibility the start also fills the heap of timers (hold.h) from the events.
+ * visibility the start also fills the heap of timers (timers.h) from the events.
  */
 #ifndef PAWL_RUNTIME_REPAIR_H
 #define PAWL_RUNTIME_REPAIR_H

@@ -14,9 +14,9 @@
 #include "runtime/peek/peek_mode.h"
 #include "runtime/peek/redelivery.h"
 
-#include "runtime/core/hold.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/timers.h"
 #include "runtime/instance/seal.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
@@ -117,7 +117,7 @@ static void repair_schedule(struct repair *m, const pawl_event *e)
     if (is_refused(e) || (e->kind != PAWL_EV_ORCHESTRATION_CHAINED && !map_get(&m->open, e->ref)))
         return;
     if (e->kind == PAWL_EV_TIMER_CREATED && peek_lacks_delay(m->rt))
-        hold_timer(m->rt, PAWL_MSG_TIMER_FIRED, m->s->row.uid, e->execution, e->ref,
+        timers_put(m->rt, PAWL_MSG_TIMER_FIRED, m->s->row.uid, e->execution, e->ref,
                    step.fire_at_ms);
     else if (!fresh || (e->kind == PAWL_EV_ACTIVITY_SCHEDULED && has_work(m, e->rid)))
         return;

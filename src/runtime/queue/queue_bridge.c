@@ -11,10 +11,10 @@
 #include "runtime/queue/queue_bridge.h"
 
 #include "base/limits.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/timers.h"
 #include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_take.h"
 
@@ -41,7 +41,7 @@ static struct delivered wait_for_queue(pawl_runtime *rt, struct letter *l, pawl_
 {
     struct cached_queue *s = cached_find(rt->queue_cache, queue);
     back_off_start(rt, &s->due);
-    hold_letter(rt, l, rt->now_ms + (s->due.until_ms - rt_mono(rt)));
+    timers_put_letter(rt, l, rt->now_ms + (s->due.until_ms - rt_mono(rt)));
     return verdict_done();
 }
 

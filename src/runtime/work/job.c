@@ -3,10 +3,10 @@
 #include "runtime/work/job.h"
 
 #include "runtime/core/health.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/timers.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/jobs.h"
@@ -85,7 +85,7 @@ void job_fetch(pawl_runtime *rt)
         if (list.count < FETCH_AT_ONCE)
             rt->jobs.store_backlog = false;
         for (size_t i = 0; i < list.count; i++)
-            if (!hold_early_work(rt, &list.items[i]) && !job_find(rt, list.items[i].id))
+            if (!timers_put_early_work(rt, &list.items[i]) && !job_find(rt, list.items[i].id))
                 job_take(rt, &list.items[i]);
     }
 }

@@ -11,10 +11,10 @@
 #include "base/limits.h"
 #include "runtime/core/figures.h"
 #include "runtime/core/health.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
+#include "runtime/core/timers.h"
 #include "runtime/core/token.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/attempt.h"
@@ -207,7 +207,7 @@ struct polling {
 /* May the row be leased now? */
 static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
 {
-    if (hold_early_work(rt, w) || job_find(rt, w->id))
+    if (timers_put_early_work(rt, w) || job_find(rt, w->id))
         return false;
     bool full = at->bytes >= POLL_BYTES;
     if (full || stage_has_work(rt, w->id)) { /* its result came in time: about to be recorded */

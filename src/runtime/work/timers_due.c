@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/work/hold_due.c -- see hold_due.h. */
-#include "runtime/work/hold_due.h"
+/* runtime/work/timers_due.c -- see timers_due.h. */
+#include "runtime/work/timers_due.h"
 
 #include "runtime/core/health.h"
-#include "runtime/core/hold.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
+#include "runtime/core/timers.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
@@ -21,11 +21,11 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
         return true;
     if (store_read_work(rt->store, &id, 1, &rt->group_mem, &list, &err) != PAWL_OK) {
         health_unread(rt, &err);
-        hold_work(rt, id, due_ms); /* not now: a clock set back would put it off */
+        timers_put_work(rt, id, due_ms); /* not now: a clock set back would put it off */
         return false;
     }
     if (list.count && list.items[0].visible_ms > rt->now_ms)
-        hold_work(rt, id, list.items[0].visible_ms);
+        timers_put_work(rt, id, list.items[0].visible_ms);
     else if (list.count && list.items[0].lock_until_ms > rt->now_ms)
         return true; /* a worker outside has it */
     else if (list.count && lane_is_ours(rt, list.items[0].name))
@@ -37,11 +37,11 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
     return true;
 }
 
-void hold_due_look(pawl_runtime *rt)
+void timers_due_look(pawl_runtime *rt)
 {
-    struct hold_due due;
+    struct timer_due due;
     bool read = true;
-    while (read && hold_take(rt, &due)) {
+    while (read && timers_take(rt, &due)) {
         if (due.letter)
             letter_todo(rt, due.letter);
         else
