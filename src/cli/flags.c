@@ -5,6 +5,7 @@
  * parse.c reads the command line by it, help.c prints it.
  */
 #include "cli/flags.h"
+#include "tables/schemes.h"
 
 #include <ctype.h>
 
@@ -28,7 +29,7 @@ const struct flag cli_flags[] = {
     {"data", 0, FLAG_TEXT, OPT(data), "DIR", NULL, TAKES_STORE | TAKES_BENCH,
      "the data directory (default ./pawl-data; for bench the current one)"},
     {"store", 0, FLAG_TEXT, OPT(store), "URL", NULL, TAKES_STORE | TAKES_BENCH,
-     "sqlite:FILE, jsonl:DIR or memory: (default sqlite:DIR/pawl.db)"},
+     SCHEME_FORMS " (default sqlite:DIR/pawl.db)"},
     {"url", 0, FLAG_TEXT, AT(url), "URL", NULL, TAKES_URL | TAKES_BENCH,
      "the server (default http://127.0.0.1:8000 if one listens there; see --data)"},
     {"token", 0, FLAG_TEXT, AT(token), "TOKEN", NULL, TAKES_URL | TAKES_BENCH,

@@ -10,6 +10,7 @@
 #include "cli/flags.h"
 #include "cli/out.h"
 #include "tables/operations.h"
+#include "tables/schemes.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -290,12 +291,10 @@ static int check_words(struct cli *cli)
 static int check_store(struct cli *cli)
 {
     const char *store = cli->args.options.store;
-    if (!store || !(cli->verb->takes & TAKES_STORE) || strcmp(store, "memory:") == 0 ||
-        (strncmp(store, "sqlite:", 7) == 0 && store[7]) ||
-        (strncmp(store, "jsonl:", 6) == 0 && store[6]))
+    struct store_place place;
+    if (!store || !(cli->verb->takes & TAKES_STORE) || store_place_read(store, &place))
         return 0;
-    return cli_fail(cli, EXIT_USAGE,
-                    "there is no store '%s'; use sqlite:FILE, jsonl:DIR or memory:", store);
+    return cli_fail(cli, EXIT_USAGE, "there is no store '%s'; use " SCHEME_FORMS, store);
 }
 
 static int run_command(struct cli *cli, int argc, char **argv)

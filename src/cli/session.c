@@ -9,6 +9,7 @@
 #include "cli/session.h"
 
 #include "cli/out.h"
+#include "tables/schemes.h"
 #include "view/render.h"
 
 #include <errno.h>
@@ -31,7 +32,8 @@ const char *session_file(const struct cli *cli)
     const char *store = cli->args.options.store;
     if (!store)
         return pawl_mem_printf(cli->mem, "%s/pawl.db", session_data(cli)).ptr;
-    return strncmp(store, "sqlite:", 7) == 0 ? store + 7 : NULL;
+    struct store_place place;
+    return store_place_read(store, &place) && place.kind == PLACE_FILE ? place.path : NULL;
 }
 
 /* ---- Opening ----------------------------------------------------------------- */
@@ -39,9 +41,10 @@ const char *session_file(const struct cli *cli)
 int session_must_exist(struct cli *cli)
 {
     const char *file = session_file(cli), *store = cli->args.options.store;
+    struct store_place place;
     struct stat st;
-    if (store && strncmp(store, "jsonl:", 6) == 0)
-        file = store + 6;
+    if (store && store_place_read(store, &place) && place.kind == PLACE_DIRECTORY)
+        file = place.path;
     if (!file)
         return cli_fail(cli, EXIT_USAGE,
                         "'%s' needs a store that outlives a process; '%s' does not: use --data DIR",

@@ -11,6 +11,7 @@
 #include "base/point.h"
 #include "cli/out.h"
 #include "cli/session.h"
+#include "tables/schemes.h"
 #include "view/render.h"
 #include "view/units.h"
 
@@ -20,10 +21,11 @@
 /* The database file; NULL after having said why there is none. */
 static const char *sqlite_file(struct cli *cli, int *retstatus)
 {
-    const char *file = session_file(cli), *store = cli->args.options.store;
+    const char *file = session_file(cli);
+    struct store_place place = {0};
     if (file)
         return file;
-    if (strcmp(store, "memory:") == 0)
+    if (!store_place_read(cli->args.options.store, &place) || place.kind == PLACE_NOTHING)
         *retstatus =
             cli_fail(cli, EXIT_USAGE,
                      "'%s' is for sqlite: stores; memory: ends with its process and cannot "
@@ -33,7 +35,7 @@ static const char *sqlite_file(struct cli *cli, int *retstatus)
         *retstatus = cli_fail(cli, EXIT_USAGE,
                               "'%s' is for sqlite: stores; a jsonl: store is plain files: stop its "
                               "process and copy the directory '%s'",
-                              cli->verb->name, store + strlen("jsonl:"));
+                              cli->verb->name, place.path);
     return NULL;
 }
 

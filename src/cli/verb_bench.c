@@ -11,6 +11,7 @@
 #include "cli/disk.h"
 #include "cli/out.h"
 #include "cli/session.h"
+#include "tables/schemes.h"
 #include "view/units.h"
 
 #include <errno.h>
@@ -55,7 +56,8 @@ static int choose_workload(struct bench *b)
 static int choose_store(struct bench *b)
 {
     const char *store = b->cli->args.options.store;
-    b->in_memory = store && strcmp(store, "memory:") == 0;
+    struct store_place place;
+    b->in_memory = store && store_place_read(store, &place) && place.scheme == SCHEME_MEMORY;
     if (b->in_memory && b->workload == WORKLOAD_REPLAY)
         return cli_fail(b->cli, EXIT_USAGE,
                         "replay opens its store again: leave out --store memory:");

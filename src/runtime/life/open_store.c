@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "store/lock.h"
 #include "store/store.h"
+#include "tables/schemes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,21 +65,78 @@ static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
     return rt->opts.read_only ? PAWL_OK : keep_data_dir(dir, err);
 }
 
-static pawl_status open_jsonl(pawl_runtime *rt, const char *dir, pawl_error *err)
+/* ---- One function for each scheme (tables/schemes.h) ---------------------------------- */
+
+static pawl_store *open_sqlite(const char *path, const pawl_store_open_opts *opts, pawl_error *err)
 {
-    rt->opts.data = dir;
+    return pawl_sqlite_store(path, opts, err);
+}
+
+static pawl_store *open_jsonl(const char *path, const pawl_store_open_opts *opts, pawl_error *err)
+{
+    return pawl_jsonl_store(path, opts, err);
+}
+
+static pawl_store *open_memory(const char *path, const pawl_store_open_opts *opts, pawl_error *err)
+{
+    (void)path, (void)opts;
+    pawl_store *store = pawl_memory_store();
+    if (!store)
+        error_set(err, PAWL_NO_MEMORY, "out of memory");
+    return store;
+}
+
+typedef pawl_store *open_fn(const char *path, const pawl_store_open_opts *opts, pawl_error *err);
+static open_fn *const open_scheme[SCHEME_COUNT] = {
+    [SCHEME_SQLITE] = open_sqlite,
+    [SCHEME_JSONL] = open_jsonl,
+    [SCHEME_MEMORY] = open_memory,
+};
+
+/* ---- Opening ------------------------------------------------------------------------------ */
+
+/* The directory of a place; `room` is for the name of a file's. */
+static const char *directory_of(const struct store_place *place, char *room, size_t size)
+{
+    if (place->kind == PLACE_DIRECTORY)
+        return place->path;
+    (void)snprintf(room, size, "%s", place->path);
+    char *slash = strrchr(room, '/');
+    if (slash)
+        *slash = 0;
+    return !slash ? "." : slash == room ? "/" : room;
+}
+
+static pawl_status open_place(pawl_runtime *rt, const struct store_place *place, pawl_error *err)
+{
+    rt->store = open_scheme[place->scheme](
+        place->path, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
+    return rt->store ? PAWL_OK : err->status;
+}
+
+/* With a data directory: made when missing, and where opts.data points from now on. */
+static pawl_status open_in_dir(pawl_runtime *rt, struct store_place *place, pawl_error *err)
+{
+    char room[4096];
+    if (place->path)
+        rt->opts.data = directory_of(place, room, sizeof(room));
     pawl_status rc = make_data_dir(rt, err);
     rt->opts.data = rt->data_dir;
     if (rc != PAWL_OK)
         return rc;
-    rt->store = pawl_jsonl_store(
-        rt->data_dir, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
-    return rt->store ? PAWL_OK : err->status;
+    if (!place->path) {
+        (void)snprintf(room, sizeof(room), "%s/pawl.db", rt->data_dir);
+        place->path = room;
+    } else if (place->kind == PLACE_DIRECTORY) {
+        place->path = rt->data_dir;
+    }
+    return open_place(rt, place, err);
 }
 
 pawl_status runtime_open_store(pawl_runtime *rt, pawl_error *err)
 {
     const char *url = rt->opts.store;
+    struct store_place place = {.scheme = SCHEME_SQLITE, .kind = PLACE_FILE};
     if (rt->opts.opened_store) {
         if (store_check(rt->opts.opened_store, err) != PAWL_OK)
             return PAWL_MISUSE;
@@ -86,34 +144,9 @@ pawl_status runtime_open_store(pawl_runtime *rt, pawl_error *err)
         return rt->opts.data ? make_data_dir(rt, err) : PAWL_OK;
     }
     rt->owns_store = true;
-    if (url && strcmp(url, "memory:") == 0) {
-        rt->store = pawl_memory_store();
-        return rt->store ? PAWL_OK : PAWL_NO_MEMORY;
-    }
-    if (url && strncmp(url, "jsonl:", 6) == 0)
-        return open_jsonl(rt, url + 6, err);
-    if (url && strncmp(url, "sqlite:", 7) != 0) {
-        error_set(err, PAWL_INVALID,
-                  "unknown store '%s': use sqlite:FILE, jsonl:DIR or memory:", url);
+    if (url && !store_place_read(url, &place)) {
+        error_set(err, PAWL_INVALID, "unknown store '%s': use " SCHEME_FORMS, url);
         return PAWL_INVALID;
     }
-    char file[4096];
-    if (url) {
-        (void)snprintf(file, sizeof(file), "%s", url + 7);
-        char *slash = strrchr(file, '/');
-        if (slash)
-            *slash = 0;
-        rt->opts.data = !slash ? "." : slash == file ? "/" : file;
-    }
-    pawl_status rc = make_data_dir(rt, err);
-    rt->opts.data = rt->data_dir;
-    if (rc != PAWL_OK)
-        return rc;
-    if (url)
-        (void)snprintf(file, sizeof(file), "%s", url + 7);
-    else
-        (void)snprintf(file, sizeof(file), "%s/pawl.db", rt->data_dir);
-    rt->store = pawl_sqlite_store(
-        file, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
-    return rt->store ? PAWL_OK : err->status;
+    return place.kind == PLACE_NOTHING ? open_place(rt, &place, err) : open_in_dir(rt, &place, err);
 }
