@@ -99,6 +99,8 @@ static int note_lone(struct writing *w)
 
     if (r->new_lock_count <= FEW || !r->update_count)
         return SQLITE_OK;
+    if (!idset_reserve(&w->lone, r->new_lock_count))
+        return SQLITE_NOMEM;
     for (size_t i = 0; i < r->new_lock_count; i++)
         if (is_lone(&r->new_locks[i]) && !idset_add(&w->lone, r->new_locks[i].number))
             return SQLITE_NOMEM;
@@ -141,8 +143,8 @@ static int update_entries(struct writing *w, const pawl_queue_round *r)
         end = updates_end(w, i);
         if (end > i)
             rc = run_all(w, BULK_ENTRY_UPDATE, &r->updates[i], end - i);
-        else if (is_taken(w, &r->updates[i]))
-            end++; /* its lock says so */
+        else if (!r->updates[i].has_note || is_taken(w, &r->updates[i]))
+            end++; /* what ended the run at once: its lock says so */
         else
             rc = update_with_note(w, &r->updates[end++]);
     }
