@@ -313,9 +313,10 @@ typedef struct pawl_wanted {
     uint64_t uid;  /* the instance; 0: by `id` */
     pawl_str id;
     pawl_str key;           /* has it remembered this key?  Empty: not asked */
-    pawl_status status;     /* out: OK, NOT_FOUND, or trouble */
-    pawl_status key_status; /* out, when there is a key and status is OK: as has_key */
-    const pawl_row *row;    /* out: the instance, in `mem` */
+    bool key_only;          /* with uid and key: the row itself is not wanted */
+    pawl_status status;     /* out: OK, NOT_FOUND, or trouble; UNAVAILABLE before the call */
+    pawl_status key_status; /* out, when there is a key and status is OK: as has_key; likewise */
+    const pawl_row *row;    /* out, unless key_only: the instance, in `mem` */
     const pawl_work *item;  /* out: the work row, in `mem` */
 } pawl_wanted;
 
@@ -518,11 +519,13 @@ typedef struct pawl_store_ops {
      * load [engine]: the answers to all these questions, in one call.  A store behind a
      * network needs one round trip for them.
      *   B1  Each is answered as find, find_uid, has_key and read_work would answer it alone.
-     *   B2  One that cannot be answered says so in its own status; the others are answered.
+     *   B2  A row that is damaged (CORRUPT) is its own affair: the others are answered.
+     *   B3  A store that does not answer may stop there; so may one whose answers take more
+     *       than max_bytes.  What it leaves out stays UNAVAILABLE, and is asked for alone.
      * Any result but PAWL_OK: none is answered.  NULL: they are asked one by one.
      */
-    pawl_status (*load)(pawl_store *s, pawl_wanted *wanted, size_t count, pawl_mem *mem,
-                        pawl_error *reterr);
+    pawl_status (*load)(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
+                        pawl_mem *mem, pawl_error *reterr);
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */

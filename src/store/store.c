@@ -2,6 +2,7 @@
 /* store/store.c -- see the header. */
 #include "store/store.h"
 
+#include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
 
@@ -83,9 +84,9 @@ static void check_fence_moved(pawl_store *s, const pawl_fence *before, const paw
 pawl_status store_check(const pawl_store *s, pawl_error *reterr)
 {
     const pawl_store_ops *ops = s->ops;
-    if (ops && ops->abi == PAWL_STORE_ABI && (!ops->size || ops->size >= OPS_LEAST))
+    if (ops && ops->abi == PAWL_STORE_ABI && ops->size >= OPS_LEAST)
         return PAWL_OK;
-    if (!ops || (ops->size && ops->size < OPS_LEAST))
+    if (!ops || ops->size < OPS_LEAST)
         error_set(reterr, PAWL_MISUSE,
                   "the store has no operations, or was built for an older library; build it "
                   "with the header of this one");
@@ -280,6 +281,11 @@ static void answer_alone(pawl_store *s, pawl_wanted *w, pawl_mem *mem, pawl_erro
             w->item = &list.items[0];
         return;
     }
+    if (w->key_only) {
+        w->key_status = store_has_key(s, w->uid, w->key, reterr);
+        w->status = w->key_status == PAWL_EMPTY ? PAWL_OK : w->key_status;
+        return;
+    }
     pawl_row found;
     w->status = w->uid ? store_find_uid(s, w->uid, mem, &found, reterr)
                        : store_find(s, w->id, mem, &found, reterr);
@@ -295,22 +301,37 @@ static void answer_alone(pawl_store *s, pawl_wanted *w, pawl_mem *mem, pawl_erro
 static bool is_answer(const pawl_wanted *w)
 {
     if (w->work)
-        return w->item->id == w->work;
-    return is_instance(w->row) && (w->uid ? w->row->uid == w->uid : pawl_str_eq(w->row->id, w->id));
+        return w->item && w->item->id == w->work;
+    if (w->key_only)
+        return true;
+    return w->row && is_instance(w->row) &&
+           (w->uid ? w->row->uid == w->uid : pawl_str_eq(w->row->id, w->id));
 }
 
-pawl_status store_load(pawl_store *s, pawl_wanted *wanted, size_t count, pawl_mem *mem,
-                       pawl_error *reterr)
+/* It does not answer now: the next question would wait as long. */
+static bool is_trouble(pawl_status status)
 {
+    return status != PAWL_OK && status != PAWL_NOT_FOUND && status != PAWL_CORRUPT;
+}
+
+pawl_status store_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
+                       pawl_mem *mem, pawl_error *reterr)
+{
+    for (size_t i = 0; i < count; i++)
+        wanted[i].status = wanted[i].key_status = PAWL_UNAVAILABLE;
     if (STORE_HAS(s, load)) {
-        pawl_status status = s->ops->load(s, wanted, count, mem, reterr);
+        pawl_status status = s->ops->load(s, wanted, count, max_bytes, mem, reterr);
         for (size_t i = 0; status == PAWL_OK && i < count; i++)
             if (wanted[i].status == PAWL_OK && !is_answer(&wanted[i]))
                 wanted[i].status = store_unbelievable("another row", reterr);
         return status;
     }
-    for (size_t i = 0; i < count; i++)
+    size_t most = arena_bytes(mem) + max_bytes;
+    for (size_t i = 0; i < count && arena_bytes(mem) <= most; i++) {
         answer_alone(s, &wanted[i], mem, reterr);
+        if (is_trouble(wanted[i].status))
+            break;
+    }
     return PAWL_OK;
 }
 

@@ -67,7 +67,7 @@ PAWL_MUST_USE pawl_status store_prune_executions(pawl_store *s, pawl_fence *fenc
 
 /* One call where the store has it, else one after the other. */
 PAWL_MUST_USE pawl_status store_load(pawl_store *s, pawl_wanted *wanted, size_t count,
-                                     pawl_mem *mem, pawl_error *reterr);
+                                     size_t max_bytes, pawl_mem *mem, pawl_error *reterr);
 
 PAWL_MUST_USE static inline pawl_status store_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem,
                                                          pawl_event *ret, pawl_error *reterr)
@@ -114,8 +114,7 @@ static inline pawl_store_caps store_caps(pawl_store *s)
 
 /* Has the store this slot?  One built with an older header of this edition may be shorter. */
 #define STORE_HAS(s, op)                                                                           \
-    ((!(s)->ops->size || (s)->ops->size >= offsetof(pawl_store_ops, op) + sizeof((s)->ops->op)) && \
-     (s)->ops->op)
+    ((s)->ops->size >= offsetof(pawl_store_ops, op) + sizeof((s)->ops->op) && (s)->ops->op)
 static inline pawl_status store_space(pawl_store *s)
 {
     return s->ops->space(s);

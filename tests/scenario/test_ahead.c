@@ -7,6 +7,7 @@
 #include "scene.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define MANY 20
 
@@ -14,13 +15,19 @@ static const pawl_store_ops *real;
 static pawl_store_ops counted;
 static unsigned loads, questions, singles;
 
-static pawl_status load(pawl_store *s, pawl_wanted *wanted, size_t count, pawl_mem *mem,
-                        pawl_error *reterr)
+static pawl_status load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
+                        pawl_mem *mem, pawl_error *reterr)
 {
+    (void)max_bytes;
     loads++;
     questions += (unsigned)count;
     for (size_t i = 0; i < count; i++) {
         pawl_wanted *w = &wanted[i];
+        if (w->key_only) {
+            w->key_status = real->has_key(s, w->uid, w->key, reterr);
+            w->status = PAWL_OK;
+            continue;
+        }
         pawl_row *row = pawl_mem_alloc(mem, sizeof(*row));
         w->status = w->uid ? real->find_uid(s, w->uid, mem, row, reterr)
                            : real->find(s, w->id, mem, row, reterr);
@@ -77,7 +84,7 @@ static void on_reply(void *arg, const pawl_reply *reply)
 }
 
 /* Hand in the same for each instance, then let one pass after the other deliver it. */
-static void submit_all(struct scene *s, pawl_request request, char ids[MANY][8])
+static void submit_all(struct scene *s, pawl_request request, char ids[MANY][16])
 {
     request.size = sizeof(request);
     answered = 0;
@@ -93,7 +100,7 @@ static void submit_all(struct scene *s, pawl_request request, char ids[MANY][8])
 /* Rows and keys of everything in a pass come with one call, and no delivery reads one by itself. */
 SCENARIO(starts_and_keyed_raises_of_a_pass_are_read_at_once)
 {
-    char ids[MANY][8];
+    char ids[MANY][16];
     for (int i = 0; i < MANY; i++)
         (void)snprintf(ids[i], sizeof(ids[i]), "i%d", i);
     s->decorate = count_reads;
@@ -127,4 +134,88 @@ SCENARIO(a_start_without_an_id_reads_nothing)
     expect_is(pawl_client_submit(s->c, start, on_reply, NULL, NULL), PAWL_OK);
     scene_settle(s);
     expect_is(loads + singles, 0);
+}
+
+/* ---- Answers that are large, late or missing -------------------------------------------- */
+
+#define LARGE 1500000
+
+static int refused;
+
+static void on_any_reply(void *arg, const pawl_reply *reply)
+{
+    (void)arg;
+    refused += reply->status == PAWL_CONFLICT;
+    answered++;
+}
+
+static pawl_result large(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    char *text = pawl_alloc(ctx, LARGE);
+    memset(text, '1', LARGE);
+    return pawl_done_str(ctx, (pawl_str){text, LARGE});
+}
+
+/* All answers together are larger than a group: it takes letters all the same. */
+SCENARIO(large_rows_that_are_read_ahead_do_not_fill_the_group)
+{
+    scene_flow(s, "Large", large);
+    scene_up(s);
+    scene_start(s, "Large", "l", "0");
+    scene_settle(s);
+    const pawl_request *raise = PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "l", .name = "E",
+                                             .data = pawl_s("1"), .idempotency_key = "k");
+    answered = refused = 0;
+    for (int i = 0; i < MANY; i++)
+        expect_is(pawl_client_submit(s->c, raise, on_any_reply, NULL, NULL), PAWL_OK);
+    for (int i = 0; i < 100 && answered < MANY; i++)
+        (void)pawl_runtime_step(s->rt, 0);
+    expect_is(answered, MANY);
+    expect_is(refused, MANY); /* it has ended */
+}
+
+/* One question that the store does not answer is enough: the others would wait as long. */
+SCENARIO(a_store_that_does_not_answer_is_asked_no_further)
+{
+    scene_up(s);
+    for (int i = 0; i < 500; i++)
+        expect_is(
+            pawl_client_submit(s->c,
+                               PAWL_REQUEST(.op = PAWL_OP_RAISE, .name = "E",
+                                            .instance = scene_id(s, "n", i), .data = pawl_s("1")),
+                               on_any_reply, NULL, NULL),
+            PAWL_OK);
+    scene_fail(s, FAULT_OP_find, 0, 100000, FAULT_BEFORE, PAWL_UNAVAILABLE);
+    (void)pawl_runtime_step(s->rt, 0);
+    expect_is(100000 - s->fault.left <= 2, true); /* ahead, and by the first letter */
+    scene_fail(s, FAULT_OP_find, 0, 0, FAULT_BEFORE, PAWL_UNAVAILABLE);
+}
+
+static pawl_status answers_nothing(pawl_store *s, pawl_wanted *wanted, size_t count,
+                                   size_t max_bytes, pawl_mem *mem, pawl_error *reterr)
+{
+    (void)s, (void)wanted, (void)count, (void)max_bytes, (void)mem, (void)reterr;
+    return PAWL_OK;
+}
+
+static void answer_nothing(pawl_store *outer)
+{
+    real = outer->ops;
+    counted = *real;
+    counted.load = answers_nothing;
+    outer->ops = &counted;
+}
+
+/* What a store leaves out is no answer: it is read where it is needed. */
+SCENARIO(a_question_that_a_store_leaves_out_is_asked_alone)
+{
+    s->decorate = answer_nothing;
+    scene_flow(s, "Flow", waits);
+    scene_up(s);
+    scene_start(s, "Flow", "w", "0");
+    expect_is(pawl_client_raise(s->c, "w", "Go", pawl_s("on"),
+                                PAWL_RAISE_OPTS(.idempotency_key = "k"), NULL),
+              PAWL_OK);
+    scene_expect(s, "w", PAWL_COMPLETED, "on");
 }

@@ -130,6 +130,41 @@ SCENARIO(a04_a_call_returns_what_submit_would_answer)
     expect_is(pawl_client_call(s->c, start, NULL), PAWL_OK); /* nobody asks for the reply */
 }
 
+static pawl_result one_child(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_await(ctx,
+                      pawl_start_child(ctx, "Flow", input, PAWL_CHILD_OPTS(.instance = "kid")));
+}
+
+/* With every field set that this operation does not use. */
+static void call_overfull(struct scene *s, pawl_op op, const char *instance)
+{
+    pawl_reply reply;
+    const pawl_request *request =
+        PAWL_REQUEST(.op = op, .instance = instance, .name = "E", .version = "no \"version\"",
+                     .data = pawl_s("data"), .idempotency_key = "k");
+    expect_is(call(s, request, &reply), PAWL_OK);
+    scene_settle(s);
+}
+
+/* client.h: Pawl ignores the fields that `op` does not use. */
+SCENARIO(a04_fields_that_an_operation_does_not_use_change_nothing)
+{
+    scene_flow(s, "Flow", wait_go);
+    scene_flow(s, "Parent", one_child);
+    scene_start(s, "Parent", "p", "0");
+    scene_start(s, "Flow", "w", "0");
+    scene_settle(s);
+    call_overfull(s, PAWL_OP_CANCEL, "kid");
+    expect_is(scene_info(s, "kid").state, PAWL_CANCELLED);
+    call_overfull(s, PAWL_OP_SUSPEND, "w");
+    expect_is(scene_info(s, "w").state, PAWL_SUSPENDED);
+    call_overfull(s, PAWL_OP_RESUME, "w");
+    expect_is(scene_info(s, "w").state, PAWL_RUNNING);
+    call_overfull(s, PAWL_OP_TERMINATE, "w");
+    expect_is(pawl_state_is_terminal(scene_info(s, "w").state), true);
+}
+
 SCENARIO(s30_a_call_that_is_wrong_is_refused_with_a_text)
 {
     pawl_reply reply;

@@ -239,3 +239,16 @@ QUEUE_SCENARIO(queue_calls_in_doubt_that_were_not_done_are_made_again)
 {
     lose_queue_calls(s, FAULT_BEFORE);
 }
+
+/* It may have happened: the caller must not hear that it can be tried again. */
+DOUBT(a_store_that_is_gone_in_doubt_leaves_it_unknown)
+{
+    pawl_status status;
+    s->answers = 2;
+    start_in_doubt(s, FAULT_AFTER, &status);
+    scene_fail(s, FAULT_OP_outcome, 0, 1000, FAULT_BEFORE, PAWL_NOT_FOUND);
+    s->mono += 5000;
+    for (int i = 0; i < 5; i++)
+        (void)pawl_runtime_step(s->rt, 0);
+    expect_is(status, PAWL_UNKNOWN);
+}

@@ -261,8 +261,32 @@ TEST(a_store_of_another_edition_is_refused)
     ck_assert_ptr_nonnull(strstr(err.text, "edition 1"));
     ops = (pawl_store_ops){.size = 100, .abi = PAWL_STORE_ABI};
     ck_assert_int_eq(store_check(&s, &err), PAWL_MISUSE);
+    ops.size = 0; /* nobody knows how long it is */
+    ck_assert_int_eq(store_check(&s, &err), PAWL_MISUSE);
     s.ops = NULL;
     ck_assert_int_eq(store_check(&s, &err), PAWL_MISUSE);
+}
+
+static pawl_status large_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
+                              pawl_error *reterr)
+{
+    (void)s, (void)id, (void)ret, (void)reterr;
+    (void)pawl_mem_alloc(mem, 1 << 20);
+    return PAWL_NOT_FOUND;
+}
+
+TEST(questions_beyond_the_limit_in_bytes_are_left_out)
+{
+    pawl_store_ops ops = {.size = sizeof(ops), .abi = PAWL_STORE_ABI, .find = large_find};
+    pawl_store s = {&ops};
+    pawl_wanted w[4] = {{.id = pawl_s("a")}, {.id = pawl_s("b")}, {.id = pawl_s("c")}};
+    pawl_mem *mem = pawl_mem_new();
+    ck_assert_int_eq(store_load(&s, w, 4, 3 << 19, mem, NULL), PAWL_OK);
+    ck_assert_int_eq(w[0].status, PAWL_NOT_FOUND);
+    ck_assert_int_eq(w[1].status, PAWL_NOT_FOUND);
+    ck_assert_int_eq(w[3].status, PAWL_UNAVAILABLE);
+    ck_assert_int_eq(w[3].key_status, PAWL_UNAVAILABLE);
+    pawl_mem_free(mem);
 }
 
 /* ---- Answers about queues that cannot be true ------------------------------------------- */

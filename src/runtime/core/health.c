@@ -148,7 +148,7 @@ bool health_no_room(pawl_runtime *rt)
 pawl_status health_ending(const pawl_runtime *rt, const char **rettext)
 {
     bool unknown = rt->health.dead == PAWL_UNKNOWN || doubt_is(rt);
-    if (atomic_load(&rt->health.gone)) {
+    if (atomic_load(&rt->health.gone) && !unknown) {
         *rettext = rt->health.gone_why;
         return PAWL_UNAVAILABLE;
     }

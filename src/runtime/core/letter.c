@@ -153,9 +153,13 @@ static pawl_str pack_version(char **at, const char *version)
 struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void *arg)
 {
     const struct operation *o = operation_of(q->op);
-    pawl_str instance = pawl_s(q->instance), name = pawl_s(q->name), data = data_of(o, q);
-    pawl_str key = pawl_s(q->idempotency_key);
-    size_t version = q->version ? strlen(q->version) + sizeof(VERSION_ATTRS) : 0;
+    bool starts = q->op == PAWL_OP_START, keyed = o->fields & OP_KEY;
+    pawl_str instance = pawl_s(q->instance), data = data_of(o, q);
+    pawl_str name =
+        o->reason ? (pawl_str){0} : pawl_s(q->name); /* fields it does not use: nothing */
+    pawl_str key = keyed ? pawl_s(q->idempotency_key) : (pawl_str){0};
+    const char *asked = starts ? q->version : NULL;
+    size_t version = asked ? strlen(asked) + sizeof(VERSION_ATTRS) : 0;
     struct letter *l =
         malloc(sizeof(*l) + instance.len + name.len + data.len + key.len + 4 + version + ID_BYTES);
     if (!l)
@@ -163,7 +167,7 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     char *at = (char *)(l + 1);
     *l = (struct letter){
         .item.kind = ITEM_REQUEST,
-        .mail = {.kind = o->message, .execution = q->op == PAWL_OP_START},
+        .mail = {.kind = o->message, .execution = starts},
         .asked = true,
         .ask = { .op = q->op,
                  .await_start = q->await_start,
@@ -177,7 +181,7 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     };
     l->mail.name = pack_str(&at, name);
     l->mail.data = pack_str(&at, data);
-    l->mail.attrs = pack_version(&at, q->version);
+    l->mail.attrs = pack_version(&at, asked);
     l->key = pack_str(&at, key);
     l->instance = pack_str(&at, instance); /* last: behind it is room for one that is made up */
     return l;
@@ -248,10 +252,12 @@ void letter_open(pawl_runtime *rt)
     rt->letters.todo_end = &rt->letters.todo;
     rt->letters.later_end = &rt->letters.later;
     map_init(&rt->letters.inflight);
+    arena_init(&rt->letters.known_mem);
     rt->letters.pass = 1;
 }
 
 void letter_close(pawl_runtime *rt)
 {
     map_deinit(&rt->letters.inflight);
+    arena_deinit(&rt->letters.known_mem);
 }

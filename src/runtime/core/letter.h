@@ -67,6 +67,12 @@ static inline void letter_pass_done(pawl_runtime *rt)
     rt->letters.pass++;
 }
 
+/* Memory for what is read ahead of deliveries: it holds until the next pass asks. */
+static inline pawl_mem *letter_known_mem(pawl_runtime *rt)
+{
+    return &rt->letters.known_mem;
+}
+
 /* Note what was read for it in this pass. */
 static inline void letter_know(const pawl_runtime *rt, struct letter *l, const struct known *known)
 {

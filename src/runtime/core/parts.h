@@ -126,6 +126,7 @@ struct letters {
     struct letter *later, **later_end; /* put off to the next group, in order */
     size_t todo_count;
     uint64_t pass;       /* its number: what was read ahead holds in it */
+    pawl_mem known_mem;  /* what was read ahead (ahead.h) */
     struct map inflight; /* message row id -> letter in memory */
 };
 

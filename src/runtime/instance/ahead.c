@@ -8,7 +8,9 @@
 #include "runtime/core/token.h"
 #include "store/store.h"
 
-#define AHEAD_MAX 1024 /* questions at once; what a pass delivers beyond them is read singly */
+#define AHEAD_MAX   1024 /* questions at once; what a pass delivers beyond them is read singly */
+#define AHEAD_BYTES ((size_t)4 << 20)   /* of answers, likewise */
+#define AHEAD_KEPT  ((size_t)256 << 10) /* of that memory, for the next pass */
 
 struct questions {
     LIST(pawl_wanted) wanted;
@@ -17,8 +19,8 @@ struct questions {
 
 static void ask(pawl_runtime *rt, struct questions *q, struct letter *l, pawl_wanted wanted)
 {
-    *list_add(&rt->group_mem, &q->wanted) = wanted;
-    *list_add(&rt->group_mem, &q->letters) = l;
+    *list_add(letter_known_mem(rt), &q->wanted) = wanted;
+    *list_add(letter_known_mem(rt), &q->letters) = l;
 }
 
 /* A result or a heartbeat by token: its work row.  Other calls read more than one row. */
@@ -40,7 +42,7 @@ static void ask_for_mail(pawl_runtime *rt, struct questions *q, struct letter *l
     if (!r)
         ask(rt, q, l, (pawl_wanted){.uid = l->uid, .id = l->instance, .key = l->key});
     else if (l->key.len)
-        ask(rt, q, l, (pawl_wanted){.uid = r->row.uid, .key = l->key});
+        ask(rt, q, l, (pawl_wanted){.uid = r->row.uid, .key = l->key, .key_only = true});
 }
 
 static void ask_for_item(pawl_runtime *rt, struct questions *q, struct item *item)
@@ -55,7 +57,7 @@ static void ask_for_item(pawl_runtime *rt, struct questions *q, struct item *ite
 /* Trouble is not noted: the letter that needs the answer asks again, and says what is wrong. */
 static void note(pawl_runtime *rt, struct letter *l, const pawl_wanted *w)
 {
-    if (w->status == PAWL_OK && !w->work && !resident_by_uid(rt, w->row->uid) &&
+    if (w->status == PAWL_OK && w->row && !resident_by_uid(rt, w->row->uid) &&
         !resident_add(rt, w->row))
         return;
     if (w->status != PAWL_OK && w->status != PAWL_NOT_FOUND)
@@ -71,12 +73,13 @@ void ahead_look(pawl_runtime *rt)
 {
     struct questions q = {0};
     pawl_error err;
+    arena_recycle(letter_known_mem(rt), AHEAD_KEPT);
     for (struct letter *l = letter_first(rt); l && q.wanted.count < AHEAD_MAX; l = l->next)
         ask_for_mail(rt, &q, l);
     for (struct item *i = items_first(rt); i && q.wanted.count < AHEAD_MAX; i = i->next)
         ask_for_item(rt, &q, i);
-    if (!q.wanted.count ||
-        store_load(rt->store, q.wanted.items, q.wanted.count, &rt->group_mem, &err) != PAWL_OK)
+    if (!q.wanted.count || store_load(rt->store, q.wanted.items, q.wanted.count, AHEAD_BYTES,
+                                      letter_known_mem(rt), &err) != PAWL_OK)
         return;
     for (size_t i = 0; i < q.wanted.count; i++)
         note(rt, q.letters.items[i], &q.wanted.items[i]);

@@ -9,8 +9,9 @@
  * the key and the work row are noted on the letter.
  *
  * Invariant: what was read holds until the commit of this pass, because only that commit changes
- * the store.  In the next pass nothing of it is used.  What could not be read, and what came too
- * late to be asked for, is read where it is needed.
+ * the store.  In the next pass nothing of it is used.  What could not be read, what came too late to
+ * be asked for and what is beyond a limit in bytes is read where it is needed.  The answers lie in
+ * memory of their own: they do not count for the size of the group, which would never take a letter.
  */
 #ifndef PAWL_RUNTIME_AHEAD_H
 #define PAWL_RUNTIME_AHEAD_H

@@ -7,6 +7,7 @@
  */
 #include "store/memory/memory.h"
 
+#include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
 #include "store/memory/copy.h"
@@ -151,11 +152,12 @@ pawl_status memory_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error
     return has ? PAWL_OK : PAWL_EMPTY;
 }
 
-pawl_status memory_load(pawl_store *s, pawl_wanted *wanted, size_t count, pawl_mem *mem,
-                        pawl_error *reterr UNUSED)
+pawl_status memory_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
+                        pawl_mem *mem, pawl_error *reterr UNUSED)
 {
     struct memory *m = memory_lock(s);
-    for (size_t n = 0; n < count; n++) {
+    size_t most = arena_bytes(mem) + max_bytes;
+    for (size_t n = 0; n < count && arena_bytes(mem) <= most; n++) {
         pawl_wanted *want = &wanted[n];
         struct memory_work *w = want->work ? memory_work(m, want->work) : NULL;
         struct memory_instance *i = want->work  ? NULL
@@ -169,11 +171,13 @@ pawl_status memory_load(pawl_store *s, pawl_wanted *wanted, size_t count, pawl_m
         }
         if (!i)
             continue;
+        if (want->key.len)
+            want->key_status = map_gets(&i->keys, want->key) ? PAWL_OK : PAWL_EMPTY;
+        if (want->key_only)
+            continue;
         pawl_row *row = pawl_mem_alloc(mem, sizeof(*row));
         copy_give(&shape_row, row, &i->row, mem);
         want->row = row;
-        if (want->key.len)
-            want->key_status = map_gets(&i->keys, want->key) ? PAWL_OK : PAWL_EMPTY;
     }
     memory_unlock(m);
     return PAWL_OK;
