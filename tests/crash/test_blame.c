@@ -60,12 +60,15 @@ static void gives_up(const char *input, int signal_number, const char *want)
         {"Call", "good-1", "Fine x", NULL, NULL},
         {"Call", "good-2", "Fine y", NULL, NULL},
     };
-    struct plan plan = {.items = items, .count = 3};
+    bool alone = signal_number < 0; /* it says nothing: an end beside others is not counted */
+    struct plan plan = {.items = items, .count = alone ? 1 : 3};
     scratch_make();
     ck_assert_int_eq(supervise(&plan, signal_number, ATTEMPTS), ATTEMPTS);
     answers("bad", want);
-    answers("good-1", "completed x");
-    answers("good-2", "completed y");
+    if (!alone) {
+        answers("good-1", "completed x");
+        answers("good-2", "completed y");
+    }
     at_rest();
 }
 
