@@ -175,6 +175,35 @@ SCENARIO(large_rows_that_are_read_ahead_do_not_fill_the_group)
     expect_is(refused, MANY); /* it has ended */
 }
 
+static pawl_result huge(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    char *text = pawl_alloc(ctx, 18 << 20);
+    memset(text, '1', 18 << 20);
+    return pawl_done_str(ctx, (pawl_str){text, 18 << 20});
+}
+
+/* One row alone is larger than a group may get. */
+SCENARIO(a_huge_row_that_is_read_ahead_does_not_fill_the_group)
+{
+    s->opts.max_payload = 20 << 20;
+    scene_flow(s, "Huge", huge);
+    scene_up(s);
+    scene_start(s, "Huge", "h", "0");
+    scene_settle(s);
+    scene_down(s); /* so that its row is not in memory */
+    scene_up(s);
+    answered = refused = 0;
+    expect_is(pawl_client_submit(s->c,
+                                 PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = "h", .name = "E",
+                                              .data = pawl_s("1"), .idempotency_key = "k"),
+                                 on_any_reply, NULL, NULL),
+              PAWL_OK);
+    for (int i = 0; i < 100 && !answered; i++)
+        (void)pawl_runtime_step(s->rt, 0);
+    expect_is(refused, 1);
+}
+
 /* One question that the store does not answer is enough: the others would wait as long. */
 SCENARIO(a_store_that_does_not_answer_is_asked_no_further)
 {

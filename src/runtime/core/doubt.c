@@ -9,8 +9,12 @@
 void doubt_begin(pawl_runtime *rt, pawl_round *rounds, size_t count, const pawl_error *err)
 {
     assert_that(!rt->staging.doubt.is);
-    rt->staging.doubt = (struct doubt){
-        .is = true, .rounds = rounds, .count = count, .now_ms = rt->now_ms, .fence = rt->fence};
+    rt->staging.doubt = (struct doubt){.is = true,
+                                       .rounds = rounds,
+                                       .count = count,
+                                       .now_ms = rt->now_ms,
+                                       .fence = rt->fence,
+                                       .why = *err};
     log_warn(&rt->log, "store", "a commit may have happened or not; asking the store", "why=\"%s\"",
              err->text);
     health_doubt(rt, err);
@@ -51,8 +55,12 @@ pawl_status doubt_ask(pawl_runtime *rt, const pawl_round **retrounds, pawl_error
         health_doubt(rt, reterr);
         return PAWL_EMPTY;
     }
-    if (rc != PAWL_OK) /* the doubt stays: callers that wait get UNKNOWN */
-        return is_final(rc) ? rc : PAWL_UNKNOWN;
+    if (rc != PAWL_OK && is_final(rc)) /* the doubt stays: callers that wait get UNKNOWN */
+        return rc;
+    if (rc != PAWL_OK) { /* likewise; what went wrong with the commit says more than this */
+        *reterr = d->why;
+        return PAWL_UNKNOWN;
+    }
     doubt_end(rt, committed);
     if (committed)
         return PAWL_OK;

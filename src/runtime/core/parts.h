@@ -149,6 +149,7 @@ struct doubt {
     size_t count;
     int64_t now_ms; /* as the commit was told, and the fence */
     pawl_fence fence;
+    pawl_error why; /* what the commit said */
 };
 
 /* The group being built (stage.h). [engine] */

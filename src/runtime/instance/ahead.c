@@ -73,10 +73,11 @@ void ahead_look(pawl_runtime *rt)
 {
     struct questions q = {0};
     pawl_error err;
+    size_t most = rt->opts.group_limit < AHEAD_MAX ? rt->opts.group_limit : AHEAD_MAX;
     arena_recycle(letter_known_mem(rt), AHEAD_KEPT);
-    for (struct letter *l = letter_first(rt); l && q.wanted.count < AHEAD_MAX; l = l->next)
+    for (struct letter *l = letter_first(rt); l && q.wanted.count < most; l = l->next)
         ask_for_mail(rt, &q, l);
-    for (struct item *i = items_first(rt); i && q.wanted.count < AHEAD_MAX; i = i->next)
+    for (struct item *i = items_first(rt); i && q.wanted.count < most; i = i->next)
         ask_for_item(rt, &q, i);
     if (!q.wanted.count || store_load(rt->store, q.wanted.items, q.wanted.count, AHEAD_BYTES,
                                       letter_known_mem(rt), &err) != PAWL_OK)
