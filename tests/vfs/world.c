@@ -2,6 +2,7 @@
 /* tests/vfs/world.c -- see world.h. */
 #include "world.h"
 
+#include "runtime/core/health.h"
 #include "runtime/life/close.h"
 #include "runtime/loop/loop.h"
 #include "runtime/work/activity.h"
@@ -234,6 +235,12 @@ static bool is_fine(const struct story_step *step, pawl_status status, bool agai
              ((step->queue.size != 0) && (status == PAWL_LOST || status == PAWL_INVALID))));
 }
 
+/* After a failed commit, or a turn without memory: it goes on in a moment. */
+static bool pauses(const struct world *w)
+{
+    return w->rt->health.failures || health_retry_at(w->rt) > w->mono;
+}
+
 enum attempt { ATTEMPT_DONE, ATTEMPT_AGAIN, ATTEMPT_LOCKED, ATTEMPT_WRONG };
 
 static enum attempt attempt(struct world *w, const struct story_step *step)
@@ -267,7 +274,7 @@ static enum attempt attempt(struct world *w, const struct story_step *step)
                    step->call.op == PAWL_OP_REMOVE && !step->call.force;
     is_locked = is_locked || runs_on;
     if (!is_locked && is_fine(step, status, w->again)) {
-        for (int i = 0; i < HOPS_MAX && w->rt && w->rt->health.failures; i++)
+        for (int i = 0; i < HOPS_MAX && w->rt && pauses(w); i++)
             wait_a_little(w); /* what it began is done before the next */
         for (int i = 0; i < 3 && w->rt && w->disturbed; i++)
             wait_a_little(w);
