@@ -310,7 +310,10 @@ void mailbox_remove(execution *x, struct kept_event *m)
 
 void mailbox_consume(execution *x, struct kept_event *m)
 {
-    push_consumed(x, m->id);
+    /* One given back since then has no row, or was consumed in this turn before: then it is on the
+     * list.  A drop of a row that is not there would hide that the next give-back must insert it. */
+    if (!m->back)
+        push_consumed(x, m->id);
     mailbox_remove(x, m);
 }
 

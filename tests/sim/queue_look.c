@@ -355,6 +355,8 @@ static void left(struct sim *s, struct qitem *m, uint64_t lock)
 static void check_owed(struct sim *s)
 {
     struct queues *q = s->queues;
+    if (s->node && node_in_doubt(s->node)) /* its answers are still to come */
+        return;
     for (size_t i = 0; i < q->item_count; i++) {
         struct qitem *m = q->items[i];
         if (!m->owed)
