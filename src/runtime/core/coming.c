@@ -69,13 +69,20 @@ enum engine_taken coming_ask(void *user, pawl_str id)
     return taken;
 }
 
-void coming_add(pawl_runtime *rt, pawl_str id, uint64_t message_id)
+/* A detached start is granted its id only while the id is free.  So when there are both, the child
+ * was decided after it, whatever the order of their rows. */
+static bool is_detached(const pawl_message *m)
 {
-    struct coming *c = map_gets(&rt->mail.coming, id);
+    return !pawl_json_get(m->attrs, "/parent_uid").len;
+}
+
+void coming_add(pawl_runtime *rt, const pawl_message *m)
+{
+    struct coming *c = map_gets(&rt->mail.coming, m->instance);
     if (!c)
-        c = add(rt, id);
-    if (!c->message)
-        c->message = message_id;
+        c = add(rt, m->instance);
+    if (!c->message || (c->message != m->id && is_detached(m)))
+        c->message = m->id;
 }
 
 bool coming_before(const pawl_runtime *rt, const struct letter *l)

@@ -16,8 +16,8 @@
 enum engine_taken coming_ask(void *rt, pawl_str instance);
 /* A child takes it, if it is free. */
 void coming_speak(void *rt, pawl_str instance);
-/* A start by name is in memory. */
-void coming_add(pawl_runtime *rt, pawl_str instance, uint64_t message_id);
+/* A start by name has a row.  Of several, the one that goes first is the detached one. */
+void coming_add(pawl_runtime *rt, const pawl_message *m);
 /* Another start of this id goes before this one. */
 bool coming_before(const pawl_runtime *rt, const struct letter *l);
 /* What this start decides is committed, or it was thrown away. */

@@ -58,7 +58,7 @@ struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row)
     l->attempt = row->attempt;
     l->created_ms = row->created_ms;
     if (row->kind == PAWL_MSG_START && !row->uid)
-        coming_add(rt, row->instance, row->id);
+        coming_add(rt, row);
     return l;
 }
 

@@ -89,7 +89,7 @@ static bool lies(pawl_runtime *rt, const pawl_message *m)
         return false;
     due_mail_lies(rt);
     if (m->kind == PAWL_MSG_START && !m->uid)
-        coming_add(rt, m->instance, m->id);
+        coming_add(rt, m);
     store_abandon_messages(rt->store, &m->id, 1);
     return true;
 }
