@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/postgres/postgres.h -- the PostgreSQL store's parts, shared by its files.
+ *
+ * One writer connection belongs to the engine thread; readers have connections of their own, from
+ * a pool.  The store owns one *lane*: a row in `lane` that each commit locks, and one row that
+ * each commit adds to `lane_log`.  What the engine has taken is in memory.
+ *
+ *   pg_open.c    pawl_postgres_store, checks of the server, close, the table of operations
+ *   pg_url.c     our own parameters in a URL         pg_schema.c  tables, migrations
+ *   libpq.c      the library     link.c  a connection     params.c  values
+ *   pg_pool.c    reader connections        pg_driver.c  what the readers of store/sql need
+ *   pg_history.c read_history, read_event
+ *   pg_take.c    take, attach, outcome: the owner of the lane
+ *   pg_commit.c  commit: a group as one pipeline, or round by round
+ *   pg_group.c   the rows of a group, collected by table    open_work.c  head.open1 in memory
+ *   pg_queue_round.c  the queue part of a round             pg_purge.c   purge, prune
+ *   pg_fetch.c   messages, deadlines, next_due    pg_work.c  fetching and reading work
+ *   pg_load.c    load: many questions, one round trip
+ *
+ * A commit, from the outside in:
+ *
+ *     rounds ─▶ pg_group (rows by table) ─▶ BEGIN, fence, one statement per table, COMMIT
+ *        one pipeline, one round trip ─▶ OK: memory moves      ─▶ refused: ROLLBACK, round by round
+ *                                     ─▶ lost: UNKNOWN, and outcome() asks the server
+ *
+ * Invariants
+ *   G1  A commit first locks the lane's row where epoch and life are ours, and inserts
+ *       lane_log(lane, group_no): so commits have one order, and none comes twice.
+ *   G2  A new writer connection raises `life` before anything else: a commit of the old connection
+ *       that arrives late finds another life and is refused.
+ *   G3  What is in memory changes only when the server said COMMIT, or outcome() found the number.
+ *   G4  Nothing that changes with a step is in an index or in the predicate of one.
+ */
+#ifndef PAWL_STORE_POSTGRES_POSTGRES_H
+#define PAWL_STORE_POSTGRES_POSTGRES_H
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/idset.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "pawl/provider.h"
+#include "store/postgres/link.h"
+#include "store/sql/cursor.h"
+#include "store/sql/reads.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PG_LANE        1 /* the only one, until a process has several */
+#define PG_SHARD       0
+#define PG_READERS_MAX 4
+
+struct pg_group; /* pg_group.h */
+struct pg_names; /* pg_work.c: what is known about free work by name */
+
+/* The untried local work of each instance that is a number in its head (open_work.c). */
+struct open_work {
+    struct map by_uid; /* uid -> id, as pointers */
+    struct map by_id;  /* id -> uid */
+};
+
+struct pg_store {
+    struct sql_store sql;
+    struct pg_place place;
+    char *texts[ST_PG_COUNT]; /* owned: statements with the schema's name in them */
+    bool read_only;
+    atomic_uint_fast64_t damaged; /* rows met that cannot be what was written */
+    _Atomic(const char *) damaged_what;
+    atomic_uint_fast64_t damaged_id;
+
+    /* Engine thread. */
+    struct pg_link writer;
+    struct pg_params params; /* scratch */
+    pawl_fence fence;        /* as stored */
+    uint64_t life;           /* of the writer's connection (G2); 0: the lane is not taken */
+    bool in_doubt;           /* a commit's reply was lost: outcome() is next */
+    struct pg_group *group;  /* scratch of commit */
+    struct open_work open;
+
+    struct idset messages; /* taken */
+    int64_t seen_ms;       /* messages up to (seen_ms, seen_id) are taken or not fetchable */
+    uint64_t seen_id;
+    struct idset work;  /* taken by fetch_work */
+    struct idset loose; /* work of earlier lives or abandoned that only memory knows as free */
+    struct pg_names *names;
+
+    pthread_mutex_t pool_lock; /* the three below */
+    pthread_cond_t pool_free;
+    struct pg_link *pool; /* idle readers */
+    int readers;          /* open ones */
+};
+
+static inline struct pg_store *pg_of(pawl_store *s)
+{
+    return (struct pg_store *)(void *)s;
+}
+
+/* ---- pg_url.c, pg_schema.c, pg_pool.c ----------------------------------------------------- */
+
+/* Read a URL; INVALID names the parameter that is wrong. */
+PAWL_MUST_USE pawl_status pg_place_read(const char *url, struct pg_place *ret, pawl_error *reterr);
+void pg_place_deinit(struct pg_place *p);
+
+/* The statements with the schema's name in place of "@."; false: out of memory. */
+bool pg_texts_make(char **texts, const char *schema);
+void pg_texts_free(char **texts);
+
+/* Make the schema, or bring it up to date, in one transaction; nothing is half done. */
+PAWL_MUST_USE pawl_status pg_migrate(struct pg_link *l, const struct pg_place *place,
+                                     pawl_error *reterr);
+/* The same as text, for a DBA; from which number on is 0 for a new schema. */
+pawl_str pg_migration_text(const struct pg_place *place, int from, pawl_mem *mem);
+#define PG_SCHEMA_NO 1
+
+/* A connection for the calling thread: the writer when it is the engine's. */
+PAWL_MUST_USE pawl_status pg_pool_take(struct pg_store *s, struct pg_link **ret,
+                                       pawl_error *reterr);
+void pg_pool_give(struct pg_store *s, struct pg_link *l); /* one that broke is closed */
+void pg_pool_close(struct pg_store *s);
+
+/* ---- pg_driver.c, pg_history.c --------------------------------------------------------------- */
+
+extern const struct sql_driver pg_driver;
+/* Decode one row of a result; columns as in the lists of store/sql/columns.h. */
+enum sql_sight pg_decode_row(const PGresult *r, int row, pawl_mem *mem, pawl_row *ret);
+enum sql_sight pg_decode_message(const PGresult *r, int row, pawl_mem *mem, pawl_message *ret);
+enum sql_sight pg_decode_work(const PGresult *r, int row, pawl_mem *mem, pawl_work *ret);
+void pg_damage_note(struct pg_store *s, const char *what, uint64_t id);
+
+pawl_status pg_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
+                            uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
+                            pawl_error *reterr);
+pawl_status pg_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
+                          pawl_error *reterr);
+
+/* ---- pg_take.c ----------------------------------------------------------------------------------- */
+
+pawl_status pg_take(pawl_store *s, int64_t now_ms, pawl_fence *ret, pawl_error *reterr);
+pawl_status pg_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                       int64_t now_ms, bool *retcommitted, pawl_error *reterr);
+/* The writer is connected and the lane is ours: PAWL_OK.  A lost connection is opened again, and
+ * the lane gets a new life (G2).  UNKNOWN while a commit is in doubt; FENCED: another owner. */
+PAWL_MUST_USE pawl_status pg_attach(struct pg_store *s, pawl_error *reterr);
+/* Put the statement that moves the fence (G1) into the open pipeline. */
+bool pg_send_fence(struct pg_store *s, const pawl_fence *fence);
+/* Did the fence's statement refuse (epoch, life), or is this very group there already? */
+pawl_status pg_fence_refused(const pawl_fence *fence, const struct link_report *report,
+                             pawl_error *reterr);
+
+/* ---- pg_commit.c, pg_purge.c -------------------------------------------------------------------- */
+
+pawl_status pg_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
+                      int64_t now_ms, pawl_error *reterr);
+/* Memory after a round that was committed (G3): taken sets, cursors, open work. */
+void pg_remember_round(struct pg_store *s, const pawl_round *r, int64_t now_ms);
+pawl_status pg_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
+                     pawl_error *reterr);
+pawl_status pg_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
+                                uint64_t before_execution, uint64_t *retcount, pawl_error *reterr);
+
+/* ---- open_work.c ----------------------------------------------------------------------------------- */
+
+void open_work_init(struct open_work *o);
+void open_work_deinit(struct open_work *o);
+void open_work_reset(struct open_work *o);
+uint64_t open_work_of(const struct open_work *o, uint64_t uid); /* id; 0: none */
+uint64_t open_work_uid(const struct open_work *o, uint64_t id); /* 0: not there */
+PAWL_MUST_USE bool open_work_set(struct open_work *o, uint64_t uid,
+                                 uint64_t id); /* 0: none any more */
+void open_work_check(const struct open_work *o);
+
+/* ---- pg_queue_round.c -------------------------------------------------------------------------------- */
+
+/* Send the statements of the queue parts of these rounds into the open pipeline, counted so that
+ * the server refuses what Q3 forbids.  False: not sent. */
+bool pg_send_queues(struct pg_store *s, const pawl_round *rounds, size_t count);
+/* May the queue parts of these rounds go into common statements?  (No row is named twice, no
+ * round changes what an earlier one of the group made.) */
+bool pg_queues_are_independent(const pawl_round *rounds, size_t count);
+
+/* ---- pg_fetch.c, pg_work.c, pg_load.c ------------------------------------------------------------------ */
+
+pawl_status pg_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                              pawl_message_list *ret, pawl_error *reterr);
+pawl_status pg_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names, size_t name_count,
+                          uint32_t limit, pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
+pawl_status pg_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                               pawl_work_list *ret, pawl_error *reterr);
+void pg_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count);
+void pg_abandon_work(pawl_store *s, const uint64_t *ids, size_t count);
+pawl_status pg_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr);
+pawl_status pg_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
+                         pawl_work_list *ret, pawl_error *reterr);
+pawl_status pg_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
+                    pawl_mem *mem, pawl_error *reterr);
+/* A message with this key can be fetched again, or for the first time. */
+void pg_messages_lower(struct pg_store *s, int64_t visible_ms, uint64_t id);
+/* Free work with this name appeared (inserted or updated by a round that is committed). */
+void pg_work_appeared(struct pg_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);
+void pg_work_forget(struct pg_store *s, uint64_t id); /* neither taken nor loose */
+void pg_work_reset(struct pg_store *s);               /* after take: everything may be free */
+void pg_work_deinit(struct pg_store *s);
+
+#endif
