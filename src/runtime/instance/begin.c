@@ -339,7 +339,7 @@ static struct delivered start_taken(pawl_runtime *rt, const struct resident *r, 
     if (rc == PAWL_CORRUPT)
         return verdict_on(l, VERDICT_DAMAGED);
     if (rc != PAWL_OK && rc != PAWL_EMPTY)
-        return verdict_on(l, VERDICT_LATER);
+        return verdict_on(l, VERDICT_UNREAD);
     return queue_start_taken(rt, l, twin);
 }
 
