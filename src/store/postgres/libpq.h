@@ -28,12 +28,20 @@ enum pq_result {
     PQ_PIPELINE_SYNC = 10,
     PQ_PIPELINE_ABORTED = 11,
 };
-enum { PQ_DIAG_SQLSTATE = 'C', PQ_DIAG_MESSAGE = 'M', PQ_DIAG_CONSTRAINT = 'n' };
+enum {
+    PQ_DIAG_SQLSTATE = 'C',
+    PQ_DIAG_MESSAGE = 'M',
+    PQ_DIAG_CONSTRAINT = 'n',
+    PQ_DIAG_FUNCTION = 'R', /* of the server's source, in no language */
+};
 
 /* X(result, name, parameters) of every function used; the library's name is PQ ## name. */
 /* clang-format off */
 #define LIBPQ_FUNCTIONS(X)                                                                         \
     X(PGconn *, connectdbParams, (const char *const *keys, const char *const *values, int expand)) \
+    X(void *, conninfoParse, (const char *text, char **reterr))                                    \
+    X(void, conninfoFree, (void *options))                                                         \
+    X(void, freemem, (void *bytes))                                                                \
     X(void, finish, (PGconn *c))                                                                   \
     X(int, status, (const PGconn *c))                                                              \
     X(char *, errorMessage, (const PGconn *c))                                                     \

@@ -40,7 +40,10 @@ struct pg_link {
     PGconn *pg; /* NULL: not open */
     enum link_role role;
     bool piped;
-    size_t sent; /* results that will come */
+    bool unsent;         /* a statement of the pipeline could not be sent: none follows it */
+    bool wait_cancelled; /* a notice said so since link_pipe */
+    size_t sent;         /* results that will come */
+    size_t own;          /* index of the statement that is ours, not the caller's; SIZE_MAX: none */
     const struct pg_place *place;
     bool ready[ST_PG_COUNT]; /* prepared */
     char **texts;            /* of the statements with the schema's name; owned by the store */
@@ -75,7 +78,7 @@ enum link_end {
 struct link_report {
     enum link_end end;
     size_t failed;    /* index of the statement, from 0 */
-    char sqlstate[6]; /* of a failure; "" when there is none */
+    char sqlstate[6]; /* of a failure; "": it was not sent, for lack of memory */
     char constraint[64];
     char text[240];      /* the server's words, or libpq's */
     bool committed_tag;  /* the last statement answered with the tag COMMIT */
@@ -83,7 +86,11 @@ struct link_report {
 };
 
 PAWL_MUST_USE bool link_pipe(struct pg_link *l); /* false: it is not up */
-/* False: it was not sent (not up, or out of memory); link_reap tells. */
+/* BEGIN, as the first statement.  Behind a pooler the settings follow it; their result is not
+ * counted.  False as link_send. */
+bool link_send_begin(struct pg_link *l);
+/* False: it was not sent (not up, or out of memory); link_reap tells.  Nothing is sent after it,
+ * so no COMMIT goes out behind a hole. */
 bool link_send(struct pg_link *l, int statement, const struct pg_params *p);
 /* Sync, read every result, leave the pipeline.  `on_result` (may be NULL) sees each result of a
  * statement that returned rows; it must not keep it. */

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/postgres/link.c -- one connection: open, run, pipeline, errors.
+ *
+ * What the URL does not say has defaults that notice a dead server within seconds.  A connection
+ * that broke is closed at once, so that link_is_up() alone says whether there is one.
+ *
+ * No text of libpq that may repeat the URL is passed on: it can hold a password.  What the server
+ * says besides errors goes to no stream of the process; one notice matters, that the wait for a
+ * synchronous standby was cancelled, because the commit is then durable on one machine only.
+ *
+ * Called by the other files of the room.
+ */
+#include "store/postgres/link.h"
+#include "base/attr.h"
+#include "base/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* X(name, value): the plans of the engine's statements must not depend on what the tables held
+ * when they were planned; a transaction whose client is gone must not stay. */
+#define LINK_SETTINGS(X)                                                                           \
+    X("enable_seqscan", "off")                                                                     \
+    X("enable_hashjoin", "off")                                                                    \
+    X("enable_mergejoin", "off")                                                                   \
+    X("plan_cache_mode", "force_generic_plan")                                                     \
+    X("jit", "off")                                                                                \
+    X("client_min_messages", "warning")                                                            \
+    X("statement_timeout", "0")                                                                    \
+    X("idle_in_transaction_session_timeout", "10s")                                                \
+    X("lock_timeout", "10s")                                                                       \
+    X("default_transaction_isolation", "read committed")                                           \
+    X("search_path", "pg_catalog")
+#define LINK_SETTING_NOW(name, value)   ",set_config('" name "','" value "',false)"
+#define LINK_SETTING_LOCAL(name, value) ",set_config('" name "','" value "',true)"
+static const char settings_now[] = "SELECT 1" LINK_SETTINGS(LINK_SETTING_NOW);
+static const char settings_local[] = "SELECT 1" LINK_SETTINGS(LINK_SETTING_LOCAL);
+
+#define NAME_SIZE 16
+static const char *name_of(int statement, char *room)
+{
+    (void)snprintf(room, NAME_SIZE, "s%d", statement);
+    return room;
+}
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+/* By the first characters, longest first. */
+static const struct {
+    const char *begins;
+    pawl_status status;
+} states[] = {
+    {"40001", PAWL_BUSY       }, /* serialization failure */
+    {"40P01", PAWL_BUSY       }, /* deadlock */
+    {"55P03", PAWL_BUSY       }, /* lock_timeout */
+    {"57014", PAWL_BUSY       }, /* cancelled by an operator */
+    {"53100", PAWL_DISK_FULL  },
+    {"22012", PAWL_CONFLICT   }, /* a count was not what it had to be */
+    {"23505", PAWL_CONFLICT   }, /* a key exists */
+    {"XX001", PAWL_CORRUPT    }, /* a page of the database */
+    {"XX002", PAWL_CORRUPT    }, /* an index of it */
+    {"53",    PAWL_UNAVAILABLE},
+};
+
+pawl_status sqlstate_status(const char *sqlstate)
+{
+    for (size_t i = 0; sqlstate && i < COUNT_OF(states); i++) {
+        if (strncmp(sqlstate, states[i].begins, strlen(states[i].begins)) == 0)
+            return states[i].status;
+    }
+    return PAWL_UNAVAILABLE;
+}
+
+/* After these the connection is of no use, whatever its socket says. */
+static bool ends_connection(const char *sqlstate)
+{
+    static const char *const begins[] = {"08", "57P", "25006", "25P03", "0A000", "26000"};
+
+    for (size_t i = 0; i < COUNT_OF(begins); i++) {
+        if (strncmp(sqlstate, begins[i], strlen(begins[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *what_to_do(const char *sqlstate)
+{
+    if (strncmp(sqlstate, "42501", 5) == 0)
+        return "; grant the role the rights that `pawl migrate --print` names";
+    if (strncmp(sqlstate, "42", 2) == 0 || strncmp(sqlstate, "3F", 2) == 0)
+        return "; the schema does not fit this pawl: run pawl migrate";
+    if (strncmp(sqlstate, "25006", 5) == 0)
+        return "; this server is a standby: name the primary in the URL";
+    if (strncmp(sqlstate, "26000", 5) == 0)
+        return "; the pooler loses prepared statements: add pawl_prepare=off to the URL";
+    return "";
+}
+
+pawl_status link_error(const struct link_report *report, const char *what, pawl_error *reterr)
+{
+    pawl_status status = report->end == LINK_FAILED && !report->sqlstate[0]
+                             ? PAWL_NO_MEMORY
+                             : sqlstate_status(report->sqlstate);
+
+    error_set(reterr, status, "cannot %s: %s%s", what, report->text, what_to_do(report->sqlstate));
+    return status;
+}
+
+/* One line, without the end of the last one. */
+static void copy_line(char *to, size_t size, const char *from)
+{
+    size_t n = 0;
+
+    for (; *from && n + 1 < size; from++) {
+        if (*from != '\n')
+            to[n++] = *from == '\t' ? ' ' : *from;
+        else if (from[1] && n + 3 < size) {
+            to[n++] = ';';
+            to[n++] = ' ';
+        }
+    }
+    to[n] = '\0';
+}
+
+static void copy_field(char *to, size_t size, const PGresult *r, int field)
+{
+    const char *from = pq.resultErrorField(r, field);
+    copy_line(to, size, from ? from : "");
+}
+
+/* What a result that is an error says. */
+static void report_result(struct link_report *report, const PGresult *r)
+{
+    copy_field(report->sqlstate, sizeof report->sqlstate, r, PQ_DIAG_SQLSTATE);
+    copy_field(report->constraint, sizeof report->constraint, r, PQ_DIAG_CONSTRAINT);
+    copy_field(report->text, sizeof report->text, r, PQ_DIAG_MESSAGE);
+    if (!report->text[0])
+        copy_line(report->text, sizeof report->text, pq.resultErrorMessage(r));
+}
+
+static void report_lost(struct link_report *report, struct pg_link *l)
+{
+    report->end = LINK_LOST;
+    if (!report->text[0])
+        copy_line(report->text, sizeof report->text,
+                  l->pg ? pq.errorMessage(l->pg) : "there is no connection");
+    if (!report->text[0])
+        copy_line(report->text, sizeof report->text, "the connection was lost");
+    if (!report->sqlstate[0])
+        copy_line(report->sqlstate, sizeof report->sqlstate, "08006");
+    link_close(l);
+}
+
+static bool is_error(enum pq_result status)
+{
+    return status != PQ_COMMAND_OK && status != PQ_TUPLES_OK;
+}
+
+/* ---- Open, close --------------------------------------------------------------------------- */
+
+static void on_notice(void *user, const PGresult *r)
+{
+    struct pg_link *l = user;
+    const char *state = pq.resultErrorField(r, PQ_DIAG_SQLSTATE);
+    const char *function = pq.resultErrorField(r, PQ_DIAG_FUNCTION);
+    const char *text = pq.resultErrorField(r, PQ_DIAG_MESSAGE);
+
+    if (!state || strcmp(state, "01000") != 0)
+        return;
+    if ((function && strcmp(function, "SyncRepWaitForLSN") == 0) ||
+        (text && strstr(text, "synchronous replication")))
+        l->wait_cancelled = true;
+}
+
+bool link_is_up(const struct pg_link *l)
+{
+    return l->pg && pq.status(l->pg) == PQ_CONNECTION_OK;
+}
+
+void link_close(struct pg_link *l)
+{
+    if (l->pg)
+        pq.finish(l->pg);
+    l->pg = NULL;
+    l->piped = l->unsent = false;
+    l->sent = 0;
+    memset(l->ready, 0, sizeof l->ready);
+}
+
+void link_check(const struct pg_link *l)
+{
+    assert_that(l->pg || !l->piped);
+    assert_that(l->piped || l->sent == 0);
+}
+
+/* Would libpq understand the URL?  Its own words may repeat a password. */
+static bool url_is_good(const char *url)
+{
+    char *why = NULL;
+    void *options = pq.conninfoParse(url, &why);
+
+    if (options)
+        pq.conninfoFree(options);
+    if (why)
+        pq.freemem(why);
+    return options != NULL;
+}
+
+static pawl_status connect_to(struct pg_link *l, pawl_error *reterr)
+{
+    /* The URL overrides what is before it, and nothing overrides what is behind it. */
+    const char *const keys[] = {
+        "keepalives_idle",      "tcp_user_timeout", "connect_timeout", "application_name",
+        "target_session_attrs", "dbname",           "client_encoding", NULL,
+    };
+    const char *const values[] = {
+        "5",           "10000", "5",  "pawl", l->role == LINK_ENGINE ? "read-write" : "any",
+        l->place->url, "UTF8",  NULL,
+    };
+    char text[240];
+
+    if (!url_is_good(l->place->url)) {
+        error_set(reterr, PAWL_INVALID,
+                  "libpq cannot read the URL of the store; write it as "
+                  "postgresql://USER:PASSWORD@HOST:PORT/DATABASE with %%XX for special characters");
+        return PAWL_INVALID;
+    }
+    l->pg = pq.connectdbParams(keys, values, 1);
+    if (link_is_up(l)) {
+        (void)pq.setNoticeReceiver(l->pg, on_notice, l);
+        return PAWL_OK;
+    }
+    copy_line(text, sizeof text, l->pg ? pq.errorMessage(l->pg) : "out of memory");
+    pawl_status status = l->pg ? PAWL_UNAVAILABLE : PAWL_NO_MEMORY;
+    error_set(reterr, status, "cannot connect to PostgreSQL: %s", text);
+    link_close(l);
+    return status;
+}
+
+/* Settings, and for the engine all statements, in one round trip. */
+static pawl_status prepare_all(struct pg_link *l, pawl_error *reterr)
+{
+    struct link_report report;
+    char name[NAME_SIZE];
+
+    if (!link_pipe(l)) {
+        error_set(reterr, PAWL_UNAVAILABLE, "cannot prepare the statements: the connection broke");
+        return PAWL_UNAVAILABLE;
+    }
+    if (!l->place->pooled)
+        l->sent += (size_t)pq.sendQueryParams(l->pg, settings_now, 0, NULL, NULL, NULL, NULL, 1);
+    if (l->role == LINK_ENGINE && !l->place->no_prepare) {
+        for (int i = 0; i < ST_PG_COUNT; i++)
+            l->sent += (size_t)pq.sendPrepare(l->pg, name_of(i, name), l->texts[i], 0, NULL);
+    }
+    link_reap(l, NULL, NULL, &report);
+    if (report.end != LINK_DONE)
+        return link_error(&report, "prepare the statements", reterr);
+    for (int i = 0; i < ST_PG_COUNT; i++)
+        l->ready[i] = l->role == LINK_ENGINE;
+    return PAWL_OK;
+}
+
+pawl_status link_open(struct pg_link *l, const struct pg_place *place, char **texts,
+                      enum link_role role, pawl_error *reterr)
+{
+    *l = (struct pg_link){.role = role, .place = place, .texts = texts, .own = SIZE_MAX};
+    pawl_status status = libpq_load(reterr);
+
+    if (status == PAWL_OK)
+        status = connect_to(l, reterr);
+    if (status == PAWL_OK)
+        status = prepare_all(l, reterr);
+    if (status != PAWL_OK && l->pg)
+        link_close(l);
+    return status;
+}
+
+/* ---- One statement ----------------------------------------------------------------------------- */
+
+/* Parameters as libpq wants them. */
+struct link_values {
+    const char *values[PG_PARAMS_MAX];
+    int lengths[PG_PARAMS_MAX];
+    int formats[PG_PARAMS_MAX];
+    int count;
+};
+
+static void values_make(struct link_values *w, const struct pg_params *p)
+{
+    w->count = p ? p->count : 0;
+    for (int i = 0; i < w->count; i++) {
+        bool is_null = p->length[i] < 0;
+        w->values[i] = is_null ? NULL : p->bytes.at ? p->bytes.at + p->offset[i] : "";
+        w->lengths[i] = is_null ? 0 : p->length[i];
+        w->formats[i] = 1;
+    }
+}
+
+/* The result when it is not an error, else NULL; the connection is closed when it is of no use. */
+static PGresult *judge(struct pg_link *l, PGresult *r, struct link_report *report)
+{
+    *report = (struct link_report){.end = LINK_FAILED};
+    if (r && !is_error(pq.resultStatus(r)))
+        return r;
+    if (r)
+        report_result(report, r);
+    pq.clear(r);
+    if (!link_is_up(l) || ends_connection(report->sqlstate))
+        report_lost(report, l);
+    else if (!r)
+        copy_line(report->text, sizeof report->text, "out of memory");
+    return NULL;
+}
+
+static bool make_ready(struct pg_link *l, int statement, struct link_report *report)
+{
+    char name[NAME_SIZE];
+
+    if (l->ready[statement] || l->place->no_prepare)
+        return true;
+    PGresult *r =
+        judge(l, pq.prepare(l->pg, name_of(statement, name), l->texts[statement], 0, NULL), report);
+    l->ready[statement] = r != NULL;
+    pq.clear(r);
+    return l->ready[statement];
+}
+
+static PGresult *run(struct pg_link *l, int statement, const struct pg_params *p,
+                     struct link_report *report)
+{
+    struct link_values w;
+    char name[NAME_SIZE];
+
+    assert_that(!l->piped);
+    *report = (struct link_report){.end = LINK_FAILED};
+    if (!link_is_up(l)) {
+        report_lost(report, l);
+        return NULL;
+    }
+    if (p && p->bytes.failed) {
+        copy_line(report->text, sizeof report->text, "out of memory");
+        return NULL;
+    }
+    if (!make_ready(l, statement, report))
+        return NULL;
+    values_make(&w, p);
+    PGresult *r = l->place->no_prepare ? pq.execParams(l->pg, l->texts[statement], w.count, NULL,
+                                                       w.values, w.lengths, w.formats, 1)
+                                       : pq.execPrepared(l->pg, name_of(statement, name), w.count,
+                                                         w.values, w.lengths, w.formats, 1);
+    return judge(l, r, report);
+}
+
+PGresult *link_run(struct pg_link *l, int statement, const struct pg_params *p, const char *what,
+                   pawl_status *retstatus, pawl_error *reterr)
+{
+    struct link_report report;
+    PGresult *r = run(l, statement, p, &report);
+
+    *retstatus = r ? PAWL_OK : link_error(&report, what, reterr);
+    return r;
+}
+
+pawl_status link_do(struct pg_link *l, const char *sql, const char *what, pawl_error *reterr)
+{
+    struct link_report report = {.end = LINK_FAILED};
+    PGresult *r = NULL;
+
+    assert_that(!l->piped);
+    if (link_is_up(l))
+        r = judge(l, pq.exec(l->pg, sql), &report);
+    else
+        report_lost(&report, l);
+    if (!r)
+        return link_error(&report, what, reterr);
+    pq.clear(r);
+    return PAWL_OK;
+}
+
+/* ---- Pipelines ----------------------------------------------------------------------------------- */
+
+bool link_pipe(struct pg_link *l)
+{
+    assert_that(!l->piped);
+    if (!link_is_up(l) || !pq.enterPipelineMode(l->pg))
+        return false;
+    l->piped = true;
+    l->unsent = l->wait_cancelled = false;
+    l->sent = 0;
+    l->own = SIZE_MAX;
+    return true;
+}
+
+static bool count_sent(struct pg_link *l, int done)
+{
+    l->sent += done != 0;
+    l->unsent = l->unsent || !done;
+    return done;
+}
+
+bool link_send(struct pg_link *l, int statement, const struct pg_params *p)
+{
+    struct link_values w;
+    char name[NAME_SIZE];
+
+    assert_that(l->piped || !l->pg);
+    if (!link_is_up(l) || l->unsent || (p && p->bytes.failed))
+        return count_sent(l, 0);
+    values_make(&w, p);
+    if (l->ready[statement] && !l->place->no_prepare)
+        return count_sent(l, pq.sendQueryPrepared(l->pg, name_of(statement, name), w.count,
+                                                  w.values, w.lengths, w.formats, 1));
+    return count_sent(l, pq.sendQueryParams(l->pg, l->texts[statement], w.count, NULL, w.values,
+                                            w.lengths, w.formats, 1));
+}
+
+bool link_send_begin(struct pg_link *l)
+{
+    assert_that(l->sent == 0);
+    if (!link_is_up(l))
+        return count_sent(l, 0);
+    if (!count_sent(l, pq.sendQueryParams(l->pg, "BEGIN", 0, NULL, NULL, NULL, NULL, 1)) ||
+        !l->place->pooled)
+        return !l->unsent;
+    l->own = l->sent;
+    return count_sent(l, pq.sendQueryParams(l->pg, settings_local, 0, NULL, NULL, NULL, NULL, 1));
+}
+
+/* The result of statement `at`. */
+static void reap_one(struct pg_link *l, size_t at, PGresult *r, struct link_report *ret,
+                     void (*on_result)(void *user, size_t index, const PGresult *r), void *user)
+{
+    enum pq_result status = pq.resultStatus(r);
+    size_t index = at > l->own ? at - 1 : at;
+
+    if (is_error(status)) {
+        if (status != PQ_PIPELINE_ABORTED && ret->end == LINK_DONE) {
+            ret->end = LINK_FAILED;
+            ret->failed = index;
+            report_result(ret, r);
+        }
+        return;
+    }
+    if (at + 1 == l->sent)
+        ret->committed_tag = strcmp(pq.cmdStatus(r), "COMMIT") == 0;
+    if (status == PQ_TUPLES_OK && at != l->own && on_result)
+        on_result(user, index, r);
+}
+
+void link_reap(struct pg_link *l, void (*on_result)(void *user, size_t index, const PGresult *r),
+               void *user, struct link_report *ret)
+{
+    bool synced = false;
+
+    *ret = (struct link_report){.end = LINK_DONE};
+    bool good = link_is_up(l) && pq.pipelineSync(l->pg);
+    for (size_t at = 0; good && !synced; good = link_is_up(l)) {
+        PGresult *r = pq.getResult(l->pg); /* NULL between two statements */
+        if (!r)
+            continue;
+        synced = pq.resultStatus(r) == PQ_PIPELINE_SYNC;
+        if (!synced)
+            reap_one(l, at++, r, ret, on_result, user);
+        pq.clear(r);
+    }
+    ret->wait_cancelled = l->wait_cancelled;
+    if (!synced || ends_connection(ret->sqlstate) || !pq.exitPipelineMode(l->pg)) {
+        report_lost(ret, l);
+        return;
+    }
+    if (l->unsent && ret->end == LINK_DONE) {
+        *ret = (struct link_report){.end = LINK_FAILED, .failed = l->sent};
+        copy_line(ret->text, sizeof ret->text, "out of memory");
+    }
+    l->piped = l->unsent = false;
+    l->sent = 0;
+}
