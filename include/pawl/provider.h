@@ -305,6 +305,37 @@ typedef struct pawl_store_figures {
     char damage[120];   /* the last of them */
 } pawl_store_figures;
 
+/* ---- Upkeep ---------------------------------------------------------------- */
+
+/* One thing that `pawl doctor` says about a store. */
+typedef enum pawl_verdict { PAWL_VERDICT_OK, PAWL_VERDICT_WARN, PAWL_VERDICT_BAD } pawl_verdict;
+typedef void pawl_finding_fn(void *user, const char *name, pawl_verdict verdict, const char *text);
+
+typedef struct pawl_text_list {
+    const pawl_str *items;
+    size_t count;
+} pawl_text_list;
+
+/*
+ * What a store that is not files beside the process does for people; all [reader], also on a
+ * store that is read-only but for put_token and drop_token.
+ */
+typedef struct pawl_upkeep_ops {
+    size_t size;
+
+    /* Is the place fit for this store, and is it well? */
+    pawl_status (*examine)(pawl_store *s, int64_t now_ms, pawl_finding_fn *say, void *user,
+                           pawl_error *reterr);
+
+    /* The tokens of the HTTP server: lines as in a file of tokens, by the hash of the token, oldest
+     * first.  A hash that is there gets the new line. */
+    pawl_status (*read_tokens)(pawl_store *s, pawl_mem *mem, pawl_text_list *ret,
+                               pawl_error *reterr);
+    pawl_status (*put_token)(pawl_store *s, pawl_str hash, pawl_str line, int64_t now_ms,
+                             pawl_error *reterr);
+    pawl_status (*drop_token)(pawl_store *s, pawl_str hash, pawl_error *reterr);
+} pawl_upkeep_ops;
+
 /* ---- The operations ----------------------------------------------------- */
 
 /* One question of the engine, and its answer (load). */
@@ -526,6 +557,8 @@ typedef struct pawl_store_ops {
      */
     pawl_status (*load)(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
                         pawl_mem *mem, pawl_error *reterr);
+
+    const pawl_upkeep_ops *upkeep; /* NULL: this store has none */
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */
@@ -537,6 +570,9 @@ typedef struct pawl_store_open_opts {
     size_t size; /* set by PAWL_STORE_OPTS */
     bool read_only;
     int64_t now_ms; /* for the schema's own rows */
+    /* Of a store on a database server, where no lock of a directory says it: */
+    bool must_exist; /* a schema that is not there is NOT_FOUND; else it is made */
+    bool alone;      /* UNAVAILABLE while another process has it open with `alone` */
 } pawl_store_open_opts;
 
 #define PAWL_STORE_OPTS(...) PAWL_LEND(pawl_store_open_opts, __VA_ARGS__)
@@ -550,6 +586,13 @@ PAWL_API pawl_store *pawl_sqlite_store(const char *file, const pawl_store_open_o
  * stores: it also keeps everything in memory. */
 PAWL_API pawl_store *pawl_jsonl_store(const char *root, const pawl_store_open_opts *opts,
                                       pawl_error *reterr);
+/* A schema in a PostgreSQL database (docs/guide/postgres.md): postgres://USER@HOST/DATABASE as libpq
+ * reads it, and pawl_schema=NAME, pawl_allow_lossy=1, pawl_prepare=off, pawl_pooler=transaction. */
+PAWL_API pawl_store *pawl_postgres_store(const char *url, const pawl_store_open_opts *opts,
+                                         pawl_error *reterr);
+/* Any of them by its URL: sqlite:FILE, jsonl:DIR, memory: or postgres://… */
+PAWL_API pawl_store *pawl_store_open(const char *url, const pawl_store_open_opts *opts,
+                                     pawl_error *reterr);
 
 #ifdef __cplusplus
 }

@@ -92,9 +92,10 @@ typedef struct pawl_store pawl_store; /* pawl/provider.h */
 /* Zero means the default of the field. */
 typedef struct pawl_options {
     size_t size; /* set by PAWL_OPTIONS */
-    /* Where: `store` is "sqlite:FILE", "jsonl:DIR" or "memory:", or opened_store is a store
-     * that the caller keeps (if `data` is set too, the record of crashes is kept there);
-     * neither means sqlite:DATA/pawl.db. */
+    /* Where: `store` is "sqlite:FILE", "jsonl:DIR", "memory:" or "postgres://USER@HOST/DATABASE"
+     * (then `data` has the record of crashes alone), or opened_store is a store that the caller
+     * keeps (if `data` is set too, the record of crashes is kept there); neither means
+     * sqlite:DATA/pawl.db. */
     const char *data; /* directory, made 0700 when missing; default "./pawl-data".  It must
                        * belong to this user and not be writable by others; no symbolic link
                        * in it is followed */

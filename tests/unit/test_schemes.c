@@ -28,3 +28,31 @@ TEST(what_is_no_url_of_a_store_is_refused)
         ck_assert_msg(!store_place_read(urls[i], &place), "%s", urls[i]);
     }
 }
+
+static void expect_shown(const char *url, const char *shown)
+{
+    char room[256];
+    ck_assert_str_eq(store_url_shown(url, room, sizeof(room)), shown);
+}
+
+TEST(a_url_is_shown_without_its_password)
+{
+    expect_shown("postgres://u:secret@h:5432/d", "postgres://u:***@h:5432/d");
+    expect_shown("postgres://u:se@cret@h/d?a=b", "postgres://u:***@h/d?a=b");
+    expect_shown("postgres://u@h/d", "postgres://u@h/d");
+    expect_shown("postgres://h:5432/d@x:y", "postgres://h:5432/d@x:y");
+    expect_shown("postgres://u:@h", "postgres://u:***@h");
+    expect_shown("postgres:///d?user=u&password=secret&port=1",
+                 "postgres:///d?user=u&password=***&port=1");
+    expect_shown("postgres:///d?sslpassword=secret", "postgres:///d?sslpassword=***");
+    expect_shown("postgre://u:secret@h/d", "postgre://u:***@h/d");
+    expect_shown("sqlite:a:b@c", "sqlite:a:b@c");
+    expect_shown("", "");
+}
+
+TEST(a_long_url_is_cut_not_overrun)
+{
+    char room[16];
+    ck_assert_str_eq(store_url_shown("postgres://u:secret@host/database", room, sizeof(room)),
+                     "postgres://u:**");
+}

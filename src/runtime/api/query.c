@@ -35,7 +35,7 @@
 static bool is_running(pawl_client *c, uint64_t work_id)
 {
     pawl_runtime *rt = c->rt;
-    return rt->opts.read_only ? slots_ran(rt->data_dir, work_id) : slots_runs(rt->slots, work_id);
+    return rt->opts.read_only ? slots_ran(rt->data.path, work_id) : slots_runs(rt->slots, work_id);
 }
 
 /* What the work row knows of an open activity. */

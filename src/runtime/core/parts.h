@@ -26,6 +26,12 @@ struct idle_until {
     int64_t due_ms; /* by the wall clock; INT64_MAX: nothing is due */
 };
 
+/* The data directory. */
+struct data_dir {
+    char *path; /* NULL: none */
+    int lock;   /* of the directory, when the store is elsewhere; -1: none */
+};
+
 /* Which calls with a tag run on threads of this process (lane.h). */
 struct lanes {
     char *text;     /* opts.tags */

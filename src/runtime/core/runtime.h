@@ -34,7 +34,7 @@ struct pawl_runtime {
     pawl_app *app;
     pawl_runtime *next_of_app; /* guarded by the lock of app */
     pawl_options opts;         /* defaults filled in; strings owned below */
-    char *data_dir;
+    struct data_dir data;
     pawl_env env;
     struct logger log;
     pawl_store *store;

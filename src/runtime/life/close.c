@@ -42,6 +42,7 @@
 #include "runtime/work/once.h"
 #include "runtime/work/share.h"
 #include "runtime/work/worker.h"
+#include "store/lock.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -72,13 +73,14 @@ void runtime_discard(pawl_runtime *rt)
     slots_close(rt->slots, !health_is_dead(rt));
     if (rt->owns_store)
         store_close(rt->store);
+    lock_close(rt->data.lock);
     audience_close(rt);
     embed_close(rt);
     fault_close(rt);
     if (atomic_load(&rt->threads.stepping) && pthread_equal(rt->threads.stepper, pthread_self()))
         fiber_unguard_thread();
     worker_close(rt);
-    free(rt->data_dir);
+    free(rt->data.path);
     lane_close(rt);
     crew_close(rt);
     free(rt);

@@ -104,6 +104,7 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
     rt->opts = *opts;
     fill_in(&rt->opts);
     rt->app = app;
+    rt->data.lock = -1;
     rt->threads.pid = getpid();
     fault_open(rt);
     rt->client.rt = rt;
@@ -126,7 +127,7 @@ static pawl_status take_over(pawl_runtime *rt, pawl_error *err)
     }
     pawl_status rc = store_take(rt->store, rt_now(rt), &rt->fence, err);
     if (rc == PAWL_OK) {
-        rt->slots = slots_open(rt->data_dir, past);
+        rt->slots = slots_open(rt->data.path, past);
         rc = recover(rt, past, err);
         if (rc == PAWL_OK)
             slots_begin(rt->slots, past);

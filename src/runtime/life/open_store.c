@@ -2,9 +2,12 @@
 /*
  * runtime/life/open_store.c -- the data directory, and the store in it.
  *
- * `opts.store` says which: sqlite:FILE (or none), jsonl:DIR, memory:, or one that the
+ * `opts.store` says which: sqlite:FILE (or none), jsonl:DIR, memory:, postgres://…, or one that the
  * caller opened and keeps.  Afterwards opts.data is the directory, for whatever else lies
  * there.  A read-only runtime makes nothing.
+ *
+ * A store on a server locks no directory.  There the lock is ours (rt->data.lock): two processes must
+ * not write into one record of crashes.
  *
  * Called by open_runtime.c, once.
  */
@@ -12,8 +15,8 @@
 
 #include "base/limits.h"
 #include "store/lock.h"
+#include "store/open_url.h"
 #include "store/store.h"
-#include "tables/schemes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -43,8 +46,8 @@ static pawl_status keep_data_dir(const char *dir, pawl_error *err)
 static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
 {
     const char *dir = rt->opts.data ? rt->opts.data : "./pawl-data";
-    rt->data_dir = strdup(dir);
-    if (!rt->data_dir)
+    rt->data.path = strdup(dir);
+    if (!rt->data.path)
         return PAWL_NO_MEMORY;
     struct stat st;
     if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode)) {
@@ -65,34 +68,6 @@ static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
     return rt->opts.read_only ? PAWL_OK : keep_data_dir(dir, err);
 }
 
-/* ---- One function for each scheme (tables/schemes.h) ---------------------------------- */
-
-static pawl_store *open_sqlite(const char *path, const pawl_store_open_opts *opts, pawl_error *err)
-{
-    return pawl_sqlite_store(path, opts, err);
-}
-
-static pawl_store *open_jsonl(const char *path, const pawl_store_open_opts *opts, pawl_error *err)
-{
-    return pawl_jsonl_store(path, opts, err);
-}
-
-static pawl_store *open_memory(const char *path, const pawl_store_open_opts *opts, pawl_error *err)
-{
-    (void)path, (void)opts;
-    pawl_store *store = pawl_memory_store();
-    if (!store)
-        error_set(err, PAWL_NO_MEMORY, "out of memory");
-    return store;
-}
-
-typedef pawl_store *open_fn(const char *path, const pawl_store_open_opts *opts, pawl_error *err);
-static open_fn *const open_scheme[SCHEME_COUNT] = {
-    [SCHEME_SQLITE] = open_sqlite,
-    [SCHEME_JSONL] = open_jsonl,
-    [SCHEME_MEMORY] = open_memory,
-};
-
 /* ---- Opening ------------------------------------------------------------------------------ */
 
 /* The directory of a place; `room` is for the name of a file's. */
@@ -109,9 +84,27 @@ static const char *directory_of(const struct store_place *place, char *room, siz
 
 static pawl_status open_place(pawl_runtime *rt, const struct store_place *place, pawl_error *err)
 {
-    rt->store = open_scheme[place->scheme](
-        place->path, PAWL_STORE_OPTS(.read_only = rt->opts.read_only, .now_ms = rt_now(rt)), err);
+    rt->store = store_open_place(place,
+                                 PAWL_STORE_OPTS(.read_only = rt->opts.read_only,
+                                                 .must_exist = rt->opts.steers_only, .alone = true,
+                                                 .now_ms = rt_now(rt)),
+                                 err);
     return rt->store ? PAWL_OK : err->status;
+}
+
+/* On a server.  Steering needs no directory; looking uses the one that is there. */
+static pawl_status open_on_server(pawl_runtime *rt, const struct store_place *place,
+                                  pawl_error *err)
+{
+    bool runs = !rt->opts.read_only && !rt->opts.steers_only;
+    bool looks = rt->opts.read_only && rt->opts.data && access(rt->opts.data, F_OK) == 0;
+    pawl_status rc = runs || looks ? make_data_dir(rt, err) : PAWL_OK;
+    if (rc == PAWL_OK && runs) {
+        rt->data.lock = lock_open(rt->data.path, err);
+        rc = rt->data.lock < 0 ? err->status : PAWL_OK;
+    }
+    rt->opts.data = rt->data.path;
+    return rc == PAWL_OK ? open_place(rt, place, err) : rc;
 }
 
 /* With a data directory: made when missing, and where opts.data points from now on. */
@@ -121,14 +114,14 @@ static pawl_status open_in_dir(pawl_runtime *rt, struct store_place *place, pawl
     if (place->path)
         rt->opts.data = directory_of(place, room, sizeof(room));
     pawl_status rc = make_data_dir(rt, err);
-    rt->opts.data = rt->data_dir;
+    rt->opts.data = rt->data.path;
     if (rc != PAWL_OK)
         return rc;
     if (!place->path) {
-        (void)snprintf(room, sizeof(room), "%s/pawl.db", rt->data_dir);
+        (void)snprintf(room, sizeof(room), "%s/pawl.db", rt->data.path);
         place->path = room;
     } else if (place->kind == PLACE_DIRECTORY) {
-        place->path = rt->data_dir;
+        place->path = rt->data.path;
     }
     return open_place(rt, place, err);
 }
@@ -144,9 +137,16 @@ pawl_status runtime_open_store(pawl_runtime *rt, pawl_error *err)
         return rt->opts.data ? make_data_dir(rt, err) : PAWL_OK;
     }
     rt->owns_store = true;
-    if (url && !store_place_read(url, &place)) {
-        error_set(err, PAWL_INVALID, "unknown store '%s': use " SCHEME_FORMS, url);
-        return PAWL_INVALID;
+    if (url && !store_place_read(url, &place))
+        return store_url_unknown(url, err);
+    switch (place.kind) {
+    case PLACE_NOTHING:
+        return open_place(rt, &place, err);
+    case PLACE_SERVER:
+        return open_on_server(rt, &place, err);
+    case PLACE_FILE:
+    case PLACE_DIRECTORY:
+        break;
     }
-    return place.kind == PLACE_NOTHING ? open_place(rt, &place, err) : open_in_dir(rt, &place, err);
+    return open_in_dir(rt, &place, err);
 }

@@ -32,8 +32,8 @@ static void lock_take_over(pawl_runtime *rt)
         return;
     rt->threads.pid = getpid();
     fault_moved();
-    if (rt->data_dir && rt->owns_store)
-        lock_sign(rt->data_dir);
+    if (rt->data.path && rt->owns_store)
+        lock_sign(rt->data.path);
 }
 
 pawl_status pawl_runtime_start(pawl_runtime *rt, pawl_error *reterr)
