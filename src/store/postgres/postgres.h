@@ -8,6 +8,7 @@
  *
  *   pg_open.c    pawl_postgres_store, checks of the server, close, the table of operations
  *   pg_url.c     our own parameters in a URL         pg_schema.c  tables, migrations
+ *   pg_texts.c   statements with the schema's name
  *   libpq.c      the library     link.c  a connection     params.c  values
  *   pg_pool.c    reader connections        pg_driver.c  what the readers of store/sql need
  *   pg_history.c read_history, read_event
@@ -100,7 +101,7 @@ static inline struct pg_store *pg_of(pawl_store *s)
     return (struct pg_store *)(void *)s;
 }
 
-/* ---- pg_url.c, pg_schema.c, pg_pool.c ----------------------------------------------------- */
+/* ---- pg_url.c, pg_texts.c, pg_schema.c, pg_pool.c ------------------------------------------- */
 
 /* Read a URL; INVALID names the parameter that is wrong. */
 PAWL_MUST_USE pawl_status pg_place_read(const char *url, struct pg_place *ret, pawl_error *reterr);
@@ -109,6 +110,8 @@ void pg_place_deinit(struct pg_place *p);
 /* The statements with the schema's name in place of "@."; false: out of memory. */
 bool pg_texts_make(char **texts, const char *schema);
 void pg_texts_free(char **texts);
+struct buf;
+void pg_text_put(struct buf *b, const char *text, const char *schema); /* one of them */
 
 /* Make the schema, or bring it up to date, in one transaction; nothing is half done. */
 PAWL_MUST_USE pawl_status pg_migrate(struct pg_link *l, const struct pg_place *place,

@@ -1,9 +1,176 @@
 /* SPDX-License-Identifier: MIT */
-/* store/postgres/read_statements.h -- statements of this store alone, X(NAME, SQL); see
- * pg_statements.h. */
+/*
+ * store/postgres/read_statements.h -- the dialect of PostgreSQL for the statements that SQL stores
+ * share, and the statements that read in a way of our own, X(NAME, SQL); see pg_statements.h.
+ *
+ * Columns come in the order of store/sql/columns.h, so that rows are decoded by the same places.
+ * Where a row has no column of that name, something stands in for it: 0 for a check sum, the state
+ * of `head`, the data of the last event for the output of an instance that has ended.
+ */
 #ifndef PAWL_STORE_POSTGRES_READ_STATEMENTS_H
 #define PAWL_STORE_POSTGRES_READ_STATEMENTS_H
 
-#define PG_READ_STATEMENTS(X)
+#include "store/sql/columns.h"
+
+#define SQL_SCHEMA   "@."
+#define SQL_IN_ORDER "JOIN"
+#define SQL_IS_TEXT  "::text"
+#define SQL_MOST(n)  " LIMIT " n
+
+/* Of an event `r` it is known that it is in the row r or r - 1; these find and choose it.  `h` is
+ * the row, `rid` an expression. */
+#define PG_ROW_OF(h, rid)                                                                          \
+    h ".rid=ANY(ARRAY[" rid "," rid "-1]) AND (" h ".rid=" rid " OR " h ".kind2 IS NOT NULL)"
+/* The same for the last event of a row. */
+#define PG_ROW_ENDS(h, rid)                                                                        \
+    h ".rid=ANY(ARRAY[" rid "," rid "-1]) AND " h ".rid+(" h ".kind2 IS NOT NULL)::int=" rid
+#define PG_PART(h, rid, column)                                                                    \
+    "CASE WHEN " h ".rid=" rid " THEN " h "." column " ELSE " h "." column "2 END"
+
+/* ---- Columns ------------------------------------------------------------------------------ */
+
+/* clang-format off */
+#define PG_ROW_uid              "i.uid"
+#define PG_ROW_state            "h.state"
+#define PG_ROW_first_rid        "i.first_rid"
+#define PG_ROW_created_ms       "i.created_ms"
+#define PG_ROW_id               "i.id"
+#define PG_ROW_orchestration    "i.orchestration"
+#define PG_ROW_version          "i.version"
+#define PG_ROW_parent_uid       "i.parent_uid"
+#define PG_ROW_parent_execution "i.parent_execution"
+#define PG_ROW_parent_ref       "i.parent_ref"
+#define PG_ROW_parent_id        "i.parent_id"
+#define PG_ROW_output                                                                              \
+    "CASE WHEN h.flags&1=1 THEN (SELECT " PG_PART("z", "h.last_rid", "data")                       \
+    " FROM @.history z WHERE " PG_ROW_ENDS("z", "h.last_rid") ") ELSE i.output END"
+#define PG_ROW_custom_status    "i.custom_status"
+#define PG_ROW_finding          "i.finding"
+#define PG_ROW_sum              "0"
+#define PG_ROW_NAME(position, use, type, column, note) SQL_COMMA_##position PG_ROW_##column
+#define SQL_ROW_COLUMNS SQL_INSTANCE(PG_ROW_NAME) SQL_HEAD(SQL_H_NAMES)
+
+/* Without those of another store, and 0 for what SQLite's tables got later. */
+#define PG_NAMES(position, use, type, column, note) SQL_READ(PG_NAME, position, use, type, column)
+#define PG_NAME(position, use, type, column, note)  PG_NAME_##position(#column)
+#define PG_NAME_FIRST(name) name
+#define PG_NAME_SET(name)   "," name
+#define PG_NAME_NEXT(name)  "," name
+#define PG_NAME_LAST(name)  "," name
+#define PG_NAME_ADDED(name) ",0"
+#define SQL_MAIL_COLUMNS SQL_MESSAGE(PG_NAMES)
+#define PG_WORK_COLUMNS  SQL_WORK(PG_NAMES)
+
+/* An entry; with #1 not 0 its head alone, so that the rest stays where it is. */
+#define PG_ENTRY_NAME(position, use, type, column, note) SQL_COMMA_##position PG_ENTRY_##column
+#define PG_ENTRY_id          "e.id"
+#define PG_ENTRY_qid         "e.qid"
+#define PG_ENTRY_state       "e.state"
+#define PG_ENTRY_priority    "e.priority"
+#define PG_ENTRY_place       "e.place"
+#define PG_ENTRY_visible_ms  "e.visible_ms"
+#define PG_ENTRY_expires_ms  "e.expires_ms"
+#define PG_ENTRY_enqueued_ms "e.enqueued_ms"
+#define PG_ENTRY_deliveries  "e.deliveries"
+#define PG_ENTRY_bytes       "e.bytes"
+#define PG_ENTRY_note        "e.note"
+#define PG_ENTRY_data        "CASE WHEN #1=0 THEN e.data ELSE '' END"
+#define PG_ENTRY_attrs       "CASE WHEN #1=0 THEN e.attrs ELSE '' END"
+#define SQL_ENTRY_COLUMNS    SQL_ENTRY(PG_ENTRY_NAME)
+/* clang-format on */
+
+/* Untried work `l` (id, lock_epoch), from its event: the columns of PG_WORK_COLUMNS. */
+#define PG_UNTRIED_COLUMNS                                                                         \
+    "l.id,h.uid,h.execution::bigint," PG_PART("h", "l.id", "ref") ",coalesce(i.id,'')," PG_PART(   \
+        "h", "l.id", "name") "," PG_PART("h", "l.id",                                              \
+                                         "data") "," PG_PART("h", "l.id",                          \
+                                                             "attrs") ",0::bigint,0::bigint,0::"   \
+                                                                      "bigint,h.at_ms,0::bigint,"  \
+                                                                      "''::bytea,l.lock_epoch,'':" \
+                                                                      ":text,0::bigint,0"
+#define PG_UNTRIED_JOIN                                                                            \
+    " l JOIN @.history h ON " PG_ROW_OF("h", "l.id") " LEFT JOIN @.instance i ON i.uid=h.uid"
+/* What the engine has of an instance as a number in its head is locked by the lane's owner. */
+#define PG_LANE_EPOCH "(SELECT epoch FROM @.lane WHERE lane=1)"
+
+/* ---- The other holes of store/sql/sql_statements.h ------------------------------------------ */
+
+#define SQL_ENTRY_LOCK     "EXISTS(SELECT 1 FROM @.queue_lock l WHERE l.qid=e.qid AND l.number=e.id)"
+#define SQL_ENTRY_UNLOCKED "NOT " SQL_ENTRY_LOCK
+#define SQL_ENTRY_TAKEN    "(e.state=0 AND " SQL_ENTRY_LOCK ")"
+#define SQL_WORK_BY_ID                                                                             \
+    "SELECT " PG_WORK_COLUMNS " FROM @.work WHERE id=?1 UNION ALL SELECT " PG_UNTRIED_COLUMNS      \
+    " FROM (SELECT id,lock_epoch FROM @.work_fresh WHERE id=?1)" PG_UNTRIED_JOIN                   \
+    " UNION ALL SELECT " PG_UNTRIED_COLUMNS " FROM (SELECT g.open1 AS id," PG_LANE_EPOCH           \
+    " AS lock_epoch FROM @.history z JOIN @.head g ON g.uid=z.uid WHERE " PG_ROW_OF(               \
+        "z", "?1") " AND g.open1=?1)" PG_UNTRIED_JOIN
+#define SQL_WORK_COUNT                                                                             \
+    "SELECT (SELECT count(*) FROM @.work)+(SELECT count(*) FROM @.work_fresh)"                     \
+    "+(SELECT count(*) FROM @.head WHERE busy AND open1<>0)"
+#define SQL_PURGE_HELD                                                                             \
+    "DELETE FROM @.queue_entry WHERE qid=?1 AND id=ANY((SELECT entries FROM @.queue_lock"          \
+    " WHERE qid=?1 ORDER BY number LIMIT 1)::bigint[])"
+#define SQL_LIST_STATE                                                                             \
+    "SELECT " SQL_ROW_COLUMNS " FROM @.odd o JOIN @.instance i ON i.uid=o.uid JOIN @.head h"       \
+    " ON h.uid=o.uid WHERE o.state=?2 AND o.uid<?1 ORDER BY o.uid DESC"
+#define SQL_STATE_COUNTS "SELECT state,count(*) FROM @.odd GROUP BY state"
+
+/* ---- Ours ------------------------------------------------------------------------------------ */
+
+/* Instances by `uids`, newest first, of which at most $9 are examined.  $1 uids below it, $2 a
+ * parent, $3 a state or -1, $4 an orchestration, $5 a prefix, $6 created after, $7 ended before;
+ * 0 and '' are no condition.  At most $8 rows: those that fit, and the last examined and the one
+ * behind it, which say where the next page begins.  Two more columns: it fits, its number. */
+#define PG_LIST(uids)                                                                              \
+    "SELECT * FROM (SELECT " SQL_ROW_COLUMNS ",s.n<=$9::bigint"                                    \
+    " AND ($3::bigint<0 OR h.state=$3::bigint)"                                                    \
+    " AND ($4::text='' OR i.orchestration=$4::text)"                                               \
+    " AND ($5::text='' OR starts_with(i.id,$5::text))"                                             \
+    " AND ($6::bigint=0 OR i.created_ms>$6::bigint)"                                               \
+    " AND ($7::bigint=0 OR (h.state BETWEEN 4 AND 6 AND h.updated_ms<$7::bigint)) AS fits,s.n"     \
+    " FROM (SELECT uid,row_number() OVER (ORDER BY uid DESC) AS n FROM " uids                      \
+    " AND uid<$1::bigint AND $2::bigint IS NOT NULL ORDER BY uid DESC LIMIT $9::bigint+1) s"       \
+    " JOIN @.instance i ON i.uid=s.uid JOIN @.head h ON h.uid=s.uid ORDER BY s.uid DESC) z"        \
+    " WHERE fits OR n>=$9::bigint LIMIT $8::bigint"
+
+/* History from its end: $1 uid, $2 execution, events after $3, at most $4 or, with 0, all.  The
+ * walk begins at a mark, if there is one behind the page; two more columns say where.  A row of
+ * zeros says that there is nothing at that place.  Rids fall from row to row, so it always ends. */
+#define PG_HISTORY_COLUMNS                                                                         \
+    "h.rid,h.uid,h.execution,h.seq,h.prev,h.at_ms,h.kind,h.ref,h.name,h.data,h.attrs,"             \
+    "h.kind2,h.ref2,h.name2,h.data2,h.attrs2"
+#define PG_HISTORY                                                                                 \
+    "WITH RECURSIVE top AS (SELECT last_seq::bigint AS seq,last_rid AS rid FROM @.head"            \
+    " WHERE uid=$1::bigint AND execution=$2::bigint UNION ALL SELECT x.last_seq,x.last_rid"        \
+    " FROM @.execution x JOIN @.head h ON h.uid=x.uid"                                             \
+    " WHERE x.uid=$1::bigint AND x.execution=$2::bigint),"                                         \
+    "s AS (SELECT seq,rid FROM (SELECT m.seq::bigint,m.rid,0 AS o FROM @.mark m,top"               \
+    " WHERE m.uid=$1::bigint AND m.execution=$2::bigint AND $4::bigint>0"                          \
+    " AND m.seq>=$3::bigint+$4::bigint AND m.seq<=top.seq"                                         \
+    " UNION ALL SELECT seq,rid,1 FROM top) z ORDER BY o,seq LIMIT 1),"                             \
+    "c AS (SELECT h.* FROM s JOIN @.history h ON " PG_ROW_ENDS(                                    \
+        "h",                                                                                       \
+        "s.rid") " WHERE s.seq>$3::bigint"                                                         \
+                 " UNION ALL SELECT h.* FROM c JOIN @.history h ON " PG_ROW_ENDS(                  \
+                     "h",                                                                          \
+                     "c.prev") " WHERE c.prev>0 AND c.prev<c.rid AND c.seq>$3::bigint+1)"          \
+                               " SELECT " PG_HISTORY_COLUMNS ",s.seq,s.rid FROM c h,s"             \
+                               " UNION ALL SELECT "                                                \
+                               "0,0,0,0,0,0,0,0,'','','',NULL,NULL,NULL,NULL,NULL,seq,rid FROM s"  \
+                               " WHERE s.seq>$3::bigint AND NOT EXISTS(SELECT 1 FROM c)"
+
+/* clang-format off */
+#define PG_READ_STATEMENTS(X)                                                                      \
+    X(LIST, PG_LIST("@.instance WHERE true"))                                                      \
+    X(LIST_PARENT, PG_LIST("@.instance WHERE parent_uid=$2::bigint AND parent_uid>0"))             \
+    X(LIST_STATE, PG_LIST("@.odd WHERE state=$3::bigint"))                                         \
+    X(DEPTHS, "SELECT (SELECT count(*) FROM @.message),(SELECT count(*) FROM @.message"            \
+        " WHERE mailbox=0 AND visible_ms>$1::bigint),(" SQL_WORK_COUNT "),"                        \
+        "(SELECT count(*) FROM @.quarantine),(SELECT count(*) FROM @.head),"                       \
+        "(SELECT count(*) FROM @.odd WHERE state=2),(SELECT count(*) FROM @.odd WHERE state=3),"   \
+        "(SELECT count(*) FROM @.odd WHERE state=5),(SELECT count(*) FROM @.odd WHERE state=6)")   \
+    X(HISTORY, PG_HISTORY)                                                                         \
+    X(EVENT, "SELECT " PG_HISTORY_COLUMNS " FROM @.history h WHERE " PG_ROW_OF("h", "$1::bigint"))
+/* clang-format on */
 
 #endif

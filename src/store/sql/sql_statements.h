@@ -9,6 +9,13 @@
  *
  *     SQL_SCHEMA          in front of the name of a table
  *     SQL_IN_ORDER        a join whose left table is read first
+ *     SQL_IS_TEXT         behind a parameter that is text; all others are numbers
+ *     SQL_MOST(#n)        at most so many rows; see cursor_further()
+ *     SQL_ROW_COLUMNS     the columns of an instance, in the order of SQL_ROW_NAMES
+ *     SQL_MAIL_COLUMNS    those of a message, of SQL_MESSAGE(SQL_NAMES)
+ *     SQL_ENTRY_COLUMNS   those of a queue's entry, of SQL_ENTRY(SQL_NAMES)
+ *     SQL_LIST_STATE      instances of the rare state ?2 below uid ?1, newest first
+ *     SQL_STATE_COUNTS    how many there are of each rare state
  *     SQL_ENTRY_UNLOCKED  true of an entry `e` of state 0 that is not locked
  *     SQL_ENTRY_TAKEN     1 if an entry `e` of state 0 is locked, else 0
  *     SQL_WORK_BY_ID      the work ?1, columns of SQL_WORK(SQL_READ_NAMES)
@@ -30,19 +37,19 @@
 /* clang-format off */
 #define SQL_T(table)    SQL_SCHEMA #table
 #define SQL_ROWS        SQL_T(instance) " i " SQL_IN_ORDER " " SQL_T(head) " h ON h.uid=i.uid"
-#define SQL_READ_ROWS   "SELECT " SQL_ROW_NAMES " FROM " SQL_ROWS
-#define SQL_READ_MAIL   "SELECT " SQL_MESSAGE(SQL_NAMES) " FROM " SQL_T(message)
+#define SQL_READ_ROWS   "SELECT " SQL_ROW_COLUMNS " FROM " SQL_ROWS
+#define SQL_READ_MAIL   "SELECT " SQL_MAIL_COLUMNS " FROM " SQL_T(message)
 #define SQL_READ_QUEUES "SELECT " SQL_QUEUE(SQL_NAMES) " FROM " SQL_T(queue)
 #define SQL_READ_LOCKS  "SELECT " SQL_LOCK(SQL_NAMES) " FROM " SQL_T(queue_lock)
 /* Entries as they are, and those of which it is known that they are not locked. */
 #define SQL_READ_ENTRIES                                                                           \
-    "SELECT " SQL_ENTRY(SQL_NAMES) "," SQL_ENTRY_TAKEN " FROM " SQL_T(queue_entry) " e"
-#define SQL_READ_FREE   "SELECT " SQL_ENTRY(SQL_NAMES) ",0 FROM " SQL_T(queue_entry) " e"
+    "SELECT " SQL_ENTRY_COLUMNS "," SQL_ENTRY_TAKEN " FROM " SQL_T(queue_entry) " e"
+#define SQL_READ_FREE   "SELECT " SQL_ENTRY_COLUMNS ",0 FROM " SQL_T(queue_entry) " e"
 
 #define SQL_STATEMENTS(X)                                                                          \
     /* Instances and their histories. */                                                           \
-    X(ROW_IS_THERE, "SELECT 1 FROM " SQL_T(instance) " WHERE id=?1")                               \
-    X(ROW_BY_ID, SQL_READ_ROWS " WHERE i.id=?1")                                                   \
+    X(ROW_IS_THERE, "SELECT 1 FROM " SQL_T(instance) " WHERE id=?1" SQL_IS_TEXT)                   \
+    X(ROW_BY_ID, SQL_READ_ROWS " WHERE i.id=?1" SQL_IS_TEXT)                                       \
     X(ROW_BY_UID, SQL_READ_ROWS " WHERE i.uid=?1")                                                 \
     X(EXECUTION_READ, "SELECT " SQL_CLOSED_NAMES " FROM " SQL_T(execution) " x JOIN "              \
         SQL_T(instance) " i ON i.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                     \
@@ -55,16 +62,15 @@
     X(LIST_ALL, SQL_READ_ROWS " WHERE i.uid<?1 ORDER BY i.uid DESC")                               \
     X(LIST_PARENT, SQL_READ_ROWS " WHERE i.parent_uid=?2 AND i.parent_uid>0 AND i.uid<?1"          \
         " ORDER BY i.uid DESC")                                                                    \
-    X(LIST_STATE, SQL_READ_ROWS " WHERE i.state=?2 AND i.state>1 AND i.state<>4 AND i.uid<?1"      \
-        " ORDER BY i.uid DESC")                                                                    \
+    X(LIST_STATE, SQL_LIST_STATE)                                                                  \
     /* Messages, work, keys. */                                                                    \
     X(MESSAGES_OF_UID, SQL_READ_MAIL " WHERE uid=?1 AND uid>0 ORDER BY visible_ms,id")             \
-    X(MESSAGES_OF_NAME, SQL_READ_MAIL " WHERE uid=0 AND instance=?1 ORDER BY visible_ms,id")       \
+    X(MESSAGES_OF_NAME, SQL_READ_MAIL " WHERE uid=0 AND instance=?1" SQL_IS_TEXT " ORDER BY visible_ms,id") \
     X(MESSAGES_BY_NAME, SQL_READ_MAIL " WHERE uid=0 ORDER BY visible_ms,id")                       \
     X(QUARANTINE_READ, "SELECT " SQL_MESSAGE(SQL_FIRST_NAMES) ",reason FROM " SQL_T(quarantine)    \
         " ORDER BY n DESC LIMIT ?1")                                                               \
     X(WORK_READ, SQL_WORK_BY_ID)                                                                   \
-    X(KEY_READ, "SELECT 1 FROM " SQL_T(dedup) " WHERE uid=?1 AND key=?2"                           \
+    X(KEY_READ, "SELECT 1 FROM " SQL_T(dedup) " WHERE uid=?1 AND key=?2" SQL_IS_TEXT               \
         " AND EXISTS(SELECT 1 FROM " SQL_T(head) " WHERE head.uid=?1)")                            \
     /* How much there is. */                                                                       \
     X(COUNT_MESSAGES, "SELECT count(*) FROM " SQL_T(message))                                      \
@@ -72,35 +78,34 @@
     X(COUNT_WORK, SQL_WORK_COUNT)                                                                  \
     X(COUNT_QUARANTINE, "SELECT count(*) FROM " SQL_T(quarantine))                                 \
     X(COUNT_INSTANCES, "SELECT count(*) FROM " SQL_T(head))                                        \
-    X(COUNT_STATES, "SELECT state,count(*) FROM " SQL_T(instance)                                  \
-        " WHERE state>1 AND state<>4 GROUP BY state")                                              \
+    X(COUNT_STATES, SQL_STATE_COUNTS)                                                              \
     /* Queues. */                                                                                  \
-    X(QUEUE_BY_NAME, SQL_READ_QUEUES " WHERE name=?1")                                             \
-    X(QUEUES_FROM, SQL_READ_QUEUES " WHERE name>?1 AND name>=?2 ORDER BY name")                    \
+    X(QUEUE_BY_NAME, SQL_READ_QUEUES " WHERE name=?1" SQL_IS_TEXT)                                 \
+    X(QUEUES_FROM, SQL_READ_QUEUES " WHERE name>?1" SQL_IS_TEXT " AND name>=?2" SQL_IS_TEXT " ORDER BY name" SQL_MOST("#1")) \
     X(QUEUES_DUE, SQL_READ_QUEUES " WHERE due_ms>0 AND due_ms<=?1 ORDER BY due_ms,qid LIMIT ?2")   \
     X(ENTRIES_READY_AT, SQL_READ_FREE " WHERE state=0 AND qid=?1 AND priority=?2 AND place>=?3"    \
-        " AND " SQL_ENTRY_UNLOCKED " ORDER BY place")                                              \
+        " AND " SQL_ENTRY_UNLOCKED " ORDER BY place" SQL_MOST("#2"))                               \
     X(ENTRIES_READY_ABOVE, SQL_READ_FREE " WHERE state=0 AND qid=?1 AND priority>?2"               \
-        " AND " SQL_ENTRY_UNLOCKED " ORDER BY priority,place")                                     \
+        " AND " SQL_ENTRY_UNLOCKED " ORDER BY priority,place" SQL_MOST("#2"))                      \
     X(ENTRIES_DELAYED_AT, SQL_READ_FREE " WHERE state=1 AND qid=?1 AND visible_ms=?2 AND id>?3"    \
-        " ORDER BY id")                                                                            \
+        " ORDER BY id" SQL_MOST("#2"))                                                             \
     X(ENTRIES_DELAYED_ABOVE, SQL_READ_FREE " WHERE state=1 AND qid=?1 AND visible_ms>?2"           \
-        " ORDER BY visible_ms,id")                                                                 \
+        " ORDER BY visible_ms,id" SQL_MOST("#2"))                                                  \
     X(ENTRIES_EXPIRING, SQL_READ_FREE " WHERE state<2 AND expires_ms>0 AND qid=?1"                 \
-        " AND (state=1 OR " SQL_ENTRY_UNLOCKED ") ORDER BY expires_ms,id")                         \
-    X(ENTRIES_BY_ID, SQL_READ_ENTRIES " WHERE id>?1 ORDER BY id")                                  \
+        " AND (state=1 OR " SQL_ENTRY_UNLOCKED ") ORDER BY expires_ms,id" SQL_MOST("#2"))          \
+    X(ENTRIES_BY_ID, SQL_READ_ENTRIES " WHERE id>?1 ORDER BY id" SQL_MOST("#2"))                   \
     X(ENTRY_READ, SQL_READ_ENTRIES " WHERE id=?1")                                                 \
     X(LOCKS_READ, SQL_READ_LOCKS " WHERE qid=?1 ORDER BY number LIMIT ?2")                         \
-    X(LOCKS_FROM, SQL_READ_LOCKS " WHERE qid=?1 AND number>=?2 ORDER BY number")                   \
-    X(PAST_READ, "SELECT 1 FROM " SQL_T(queue_past) " WHERE qid=?1 AND id=?2")                     \
-    X(DEDUP_READ, "SELECT entry,expires_ms FROM " SQL_T(queue_key) " WHERE qid=?1 AND key=?2")     \
+    X(LOCKS_FROM, SQL_READ_LOCKS " WHERE qid=?1 AND number>=?2 ORDER BY number" SQL_MOST("#1"))    \
+    X(PAST_READ, "SELECT 1 FROM " SQL_T(queue_past) " WHERE qid=?1 AND id=?2" SQL_IS_TEXT)         \
+    X(DEDUP_READ, "SELECT entry,expires_ms FROM " SQL_T(queue_key) " WHERE qid=?1 AND key=?2" SQL_IS_TEXT) \
     X(LEVELS, "SELECT priority,count(*) FROM " SQL_T(queue_entry) " e WHERE state=0 AND qid=?1"    \
         " AND " SQL_ENTRY_UNLOCKED " GROUP BY priority ORDER BY priority LIMIT ?2")                \
     /* Purging. */                                                                                 \
     X(TOMB_READ, "SELECT n,uid,execution,last_rid FROM " SQL_T(tomb) " ORDER BY n LIMIT 1")        \
     X(TOMB_UPDATE, "UPDATE " SQL_T(tomb) " SET last_rid=?2 WHERE n=?1")                            \
     X(TOMB_DELETE, "DELETE FROM " SQL_T(tomb) " WHERE n=?1")                                       \
-    X(TOMB_EXECUTIONS, "INSERT INTO " SQL_T(tomb) "(uid,execution,last_rid) SELECT uid,execution,last_rid"\
+    X(TOMB_EXECUTIONS, "INSERT INTO " SQL_T(tomb) "(uid,execution,last_rid) SELECT uid,execution,last_rid" \
         " FROM " SQL_T(execution) " WHERE uid=?1 AND execution<?2")                                \
     X(EXECUTIONS_DELETE, "DELETE FROM " SQL_T(execution) " WHERE uid=?1 AND execution<?2")         \
     X(EXECUTION_NEXT, "SELECT execution,last_rid FROM " SQL_T(execution) " WHERE uid=?1"           \

@@ -17,8 +17,18 @@
 #include "store/sqlite/queue_statements.h"
 
 /* The dialect, for the statements that SQL stores share. */
-#define SQL_SCHEMA   ""
-#define SQL_IN_ORDER "CROSS JOIN"
+#define SQL_SCHEMA        ""
+#define SQL_IN_ORDER      "CROSS JOIN"
+#define SQL_IS_TEXT       ""
+#define SQL_MOST(n)       ""
+#define SQL_ROW_COLUMNS   SQL_ROW_NAMES
+#define SQL_MAIL_COLUMNS  SQL_MESSAGE(SQL_NAMES)
+#define SQL_ENTRY_COLUMNS SQL_ENTRY(SQL_NAMES)
+#define SQL_LIST_STATE                                                                             \
+    SQL_READ_ROWS " WHERE i.state=?2 AND i.state>1 AND i.state<>4 AND i.uid<?1"                    \
+                  " ORDER BY i.uid DESC"
+#define SQL_STATE_COUNTS                                                                           \
+    "SELECT state,count(*) FROM instance WHERE state>1 AND state<>4 GROUP BY state"
 /* Is an entry that looks ready locked?  See queue_schema.c. */
 #define SQL_ENTRY_LOCK     "(SELECT 1 FROM queue_lock l WHERE l.qid=e.qid AND l.number=e.id)"
 #define SQL_ENTRY_UNLOCKED SQL_ENTRY_LOCK " IS NULL"
