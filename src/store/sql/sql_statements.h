@@ -10,7 +10,7 @@
  *     SQL_SCHEMA          in front of the name of a table
  *     SQL_IN_ORDER        a join whose left table is read first
  *     SQL_IS_TEXT         behind a parameter that is text; all others are numbers
- *     SQL_MOST(#n)        at most so many rows; see cursor_further()
+ *     SQL_MOST(#n)        at most this many rows; see cursor_further()
  *     SQL_ROW_COLUMNS     the columns of an instance, in the order of SQL_ROW_NAMES
  *     SQL_MAIL_COLUMNS    those of a message, of SQL_MESSAGE(SQL_NAMES)
  *     SQL_ENTRY_COLUMNS   those of a queue's entry, of SQL_ENTRY(SQL_NAMES)
