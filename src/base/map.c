@@ -144,12 +144,12 @@ INLINED void place(struct map *m, struct probe p, void *value)
     m->count++;
 }
 
-/* Rebuild the table, at most half full, without tombstones. */
-static bool rebuild(struct map *m)
+/* Rebuild the table for `more` keys, at most half full then, without tombstones. */
+static bool rebuild(struct map *m, size_t more)
 {
     struct map fresh = {.cap = CAP_MIN};
 
-    while (fresh.cap < (m->count + 1) * 2)
+    while (fresh.cap < (m->count + more) * 2)
         fresh.cap *= 2;
     fresh.slots = calloc(fresh.cap, sizeof *fresh.slots);
     if (!fresh.slots)
@@ -173,7 +173,7 @@ INLINED bool put(struct map *m, struct probe p, void *value)
         s->value = value;
         return true;
     }
-    if ((m->count + m->dead + 1) * 4 > m->cap * 3 && !rebuild(m))
+    if ((m->count + m->dead + 1) * 4 > m->cap * 3 && !rebuild(m, 1))
         return false;
     place(m, p, value);
     return true;
@@ -210,6 +210,11 @@ void *map_get(const struct map *m, uint64_t key)
 bool map_put(struct map *m, uint64_t key, void *value)
 {
     return put(m, probe_number(key), value);
+}
+
+bool map_reserve(struct map *m, size_t more)
+{
+    return (m->count + m->dead + more) * 4 <= m->cap * 3 || rebuild(m, more);
 }
 
 void *map_remove(struct map *m, uint64_t key)

@@ -29,6 +29,9 @@ void map_reset(struct map *m);
 void *map_get(const struct map *m, uint64_t key);
 bool map_put(struct map *m, uint64_t key, void *value); /* replaces; false: out of memory */
 void *map_remove(struct map *m, uint64_t key);          /* the value, or NULL */
+/* Make room for `more` keys, so that as many puts cannot fail, whatever is removed in between.
+ * False: out of memory. */
+bool map_reserve(struct map *m, size_t more);
 
 /* By string. */
 void *map_gets(const struct map *m, pawl_str key);

@@ -277,6 +277,26 @@ static void put_null(void *arg)
     map_put(&m, 1, NULL);
 }
 
+TEST(puts_into_reserved_room_need_no_memory)
+{
+    struct map m;
+
+    map_init(&m);
+    for (size_t i = 0; i < 10; i++)
+        ck_assert(map_put(&m, i, &values[i]));
+    ck_assert(map_reserve(&m, 200));
+    const struct map_slot *table = m.slots;
+    for (size_t i = 10; i < 210; i++) {
+        ck_assert(map_put(&m, i, &values[i]));
+        ck_assert_ptr_nonnull(map_remove(&m, i - 10)); /* what is removed takes no room */
+    }
+    ck_assert_ptr_eq(m.slots, table); /* nothing was allocated */
+    ck_assert_uint_eq(m.count, 10);
+    for (size_t i = 200; i < 210; i++)
+        ck_assert_ptr_eq(map_get(&m, i), &values[i]);
+    map_deinit(&m);
+}
+
 TEST(no_value_may_be_null)
 {
     must_abort(put_null, NULL, "broken invariant: value");

@@ -1,9 +1,212 @@
 /* SPDX-License-Identifier: MIT */
-/* store/postgres/commit_statements.h -- statements of this store alone, X(NAME, SQL); see
- * pg_statements.h. */
+/*
+ * store/postgres/commit_statements.h -- statements that write, X(NAME, SQL); see pg_statements.h.
+ *
+ * A group has one statement per table that it touches: its parameters are arrays, one per column,
+ * and unnest() makes rows of them.  A statement that must find every row divides by the truth of
+ * that: 1/(count=n)::int.  So the server itself refuses (22012), COMMIT travels in the same round
+ * trip, and what is behind a refusal is not carried out.  Rows that exist already are refused by
+ * the keys of the tables (23505).
+ *
+ * The columns of each list of a group are in pg_group.h.
+ */
 #ifndef PAWL_STORE_POSTGRES_COMMIT_STATEMENTS_H
 #define PAWL_STORE_POSTGRES_COMMIT_STATEMENTS_H
 
-#define PG_COMMIT_STATEMENTS(X)
+/* clang-format off */
+#define PG_8          "::bigint[]"
+#define PG_4          "::int[]"
+#define PG_2          "::smallint[]"
+#define PG_T          "::text[]"
+#define PG_B          "::bytea[]"
+#define PG_COUNTED(dml, n) "WITH x AS (" dml " RETURNING 1) SELECT 1/(count(*)=" n "::bigint)::int FROM x"
+#define PG_ODD_STATES "2,3,5,6" /* suspended, blocked, failed, cancelled: those in `odd` */
+#define PG_STARTED_US "(SELECT (extract(epoch FROM backend_start)*1000000)::bigint FROM pg_stat_activity" \
+    " WHERE pid=pg_backend_pid())"
+#define PG_MESSAGE_COLUMNS                                                                         \
+    "id,uid,created_ms,execution,ref,kind,instance,name,data,attrs,shard,visible_ms,attempt,mailbox"
+#define PG_EVENT_COLUMNS                                                                           \
+    "rid,uid,prev,at_ms,ref,ref2,execution,seq,kind,kind2,name,data,attrs,name2,data2,attrs2"
+#define PG_CLOSED_COLUMNS                                                                          \
+    "uid,execution,orchestration,version,last_seq,last_rid,first_rid,created_ms,updated_ms,"       \
+    "custom_status"
+#define PG_WORK_COLUMNS                                                                            \
+    "id,uid,execution,ref,scheduled_ms,instance,name,input,attrs,shard,attempt,crashes,visible_ms,"\
+    "deadline_ms,lock_epoch,lock_until_ms,held,lock_token,last_error"
+/* Work `d` that was never tried becomes a row: what its event says, and its new state. */
+#define PG_WORK_FROM_EVENT                                                                         \
+    "INSERT INTO @.work(" PG_WORK_COLUMNS ") SELECT d.id,z.uid,z.execution,"                       \
+    "CASE WHEN z.rid=d.id THEN z.ref ELSE z.ref2 END,z.at_ms,coalesce(i.id,''),"                   \
+    "CASE WHEN z.rid=d.id THEN z.name ELSE z.name2 END,"                                           \
+    "CASE WHEN z.rid=d.id THEN z.data ELSE z.data2 END,"                                           \
+    "CASE WHEN z.rid=d.id THEN z.attrs ELSE z.attrs2 END,0,d.a,d.c,d.v,d.dl,d.le,d.lu,d.h,d.lt,d.er"\
+    " FROM d JOIN @.history z ON z.rid=ANY(ARRAY[d.id,d.id-1])"                                    \
+    " AND (z.rid=d.id OR z.kind2 IS NOT NULL) LEFT JOIN @.instance i ON i.uid=z.uid"
+#define PG_STATE_OF_WORK "a,c,v,dl,le,lu,h,lt,er" /* attempt, crashes, visible, deadline, lock …, error */
+
+#define PG_COMMIT_STATEMENTS(X)                                                                    \
+    X(BEGIN, "BEGIN")                                                                              \
+    X(COMMIT, "COMMIT")                                                                            \
+    X(SAVEPOINT, "SAVEPOINT round")                                                                \
+    X(RELEASE, "RELEASE SAVEPOINT round")                                                          \
+    /* Who writes.  The first locks the lane's row; nothing of it is changed by a commit. */       \
+    X(FENCE, "WITH f AS (SELECT 1 FROM @.lane WHERE lane=$1::bigint AND epoch=$2::bigint"          \
+        " AND life=$3::bigint FOR NO KEY UPDATE),l AS (INSERT INTO @.lane_log"                     \
+        " SELECT $1::bigint,$4::bigint,$5::bigint,"                                                \
+        "(extract(epoch FROM clock_timestamp())*1000)::bigint FROM f RETURNING 1)"                 \
+        " SELECT 1/(count(*)=1)::int FROM l")                                                      \
+    X(LOG_TRIM, "DELETE FROM @.lane_log WHERE lane=$1::bigint AND group_no<$2::bigint")            \
+    X(LANE_OWNER, "SELECT l.owner,l.pid FROM @.lane l JOIN pg_stat_activity a ON a.pid=l.pid"      \
+        " WHERE l.lane=$1::bigint AND l.pid<>pg_backend_pid() AND a.datname=current_database()"    \
+        " AND (extract(epoch FROM a.backend_start)*1000000)::bigint=l.started_us")                 \
+    X(LANE_LOCK, "SELECT epoch FROM @.lane WHERE lane=$1::bigint FOR UPDATE")                      \
+    X(LANE_LAST, "SELECT group_no,next_id FROM @.lane_log WHERE lane=$1::bigint"                   \
+        " ORDER BY group_no DESC LIMIT 1")                                                         \
+    X(LANE_TAKE, "UPDATE @.lane SET epoch=greatest(nextval('@.epochs'),epoch+1),life=1,"           \
+        "pid=CASE WHEN $4::bigint=1 THEN pg_backend_pid() ELSE 0 END,started_us=" PG_STARTED_US ","\
+        "owner=$2::text,taken_ms=$3::bigint WHERE lane=$1::bigint RETURNING epoch")                \
+    X(LANE_LIFE, "UPDATE @.lane SET life=life+1,"                                                  \
+        "pid=CASE WHEN $4::bigint=1 THEN pg_backend_pid() ELSE 0 END,started_us=" PG_STARTED_US    \
+        " WHERE lane=$1::bigint AND epoch=$2::bigint AND owner=$3::text RETURNING life")           \
+    X(LANE_READ, "SELECT l.epoch,l.life,coalesce((SELECT max(g.group_no) FROM @.lane_log g"        \
+        " WHERE g.lane=l.lane),0) FROM @.lane l WHERE l.lane=$1::bigint")                          \
+    X(ID_HIGHEST, "SELECT greatest("                                                               \
+        "(SELECT rid+(kind2 IS NOT NULL)::int FROM @.history ORDER BY rid DESC LIMIT 1),"          \
+        "(SELECT max(uid) FROM @.instance),(SELECT max(id) FROM @.message),"                       \
+        "(SELECT max(id) FROM @.work),(SELECT max(id) FROM @.work_fresh),"                         \
+        "(SELECT max(id) FROM @.queue_entry),(SELECT max(qid) FROM @.queue),0)")                   \
+    X(FRESH_FREE, "UPDATE @.work_fresh SET lock_epoch=0 WHERE lock_epoch>0")                       \
+    X(WORK_FREE, "UPDATE @.work SET held=false WHERE held")                                        \
+    X(HEADS_OPEN, "SELECT uid,open1 FROM @.head WHERE busy")                                       \
+    /* Work that is a number in a head: it becomes a row, must be there, may be there. */          \
+    X(OPEN_MOVE, "WITH d AS (UPDATE @.head h SET open1=0,busy=false FROM unnest($1" PG_8 ",$2" PG_8\
+        ",$3" PG_8 ",$4" PG_8 ",$5" PG_8 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9::bool[],$10" PG_T   \
+        ",$11" PG_B ") AS t(uid,id," PG_STATE_OF_WORK ") WHERE h.uid=t.uid AND h.open1=t.id"       \
+        " RETURNING t.*) " PG_WORK_FROM_EVENT)                                                     \
+    X(OPEN_NEED, PG_COUNTED("UPDATE @.head h SET open1=0,busy=false FROM unnest($1" PG_8 ",$2" PG_8\
+        ") AS t(uid,id) WHERE h.uid=t.uid AND h.open1=t.id", "$3"))                                \
+    X(OPEN_DROP, "UPDATE @.head h SET open1=0,busy=false FROM unnest($1" PG_8 ",$2" PG_8           \
+        ") AS t(uid,id) WHERE h.uid=t.uid AND h.open1=t.id")                                       \
+    /* Instances. */                                                                               \
+    X(REMOVE, "WITH x AS (DELETE FROM @.head h USING unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4         \
+        ") AS t(uid,x,bs) WHERE h.uid=t.uid AND h.execution=t.x AND h.last_seq=t.bs"               \
+        " RETURNING h.uid,h.last_rid,h.state),i AS (DELETE FROM @.instance i USING x"              \
+        " WHERE i.uid=x.uid),o AS (DELETE FROM @.odd o USING x WHERE o.state=x.state"              \
+        " AND o.uid=x.uid),b AS (INSERT INTO @.tomb(uid,execution,last_rid)"                       \
+        " SELECT uid,0,last_rid FROM x) SELECT 1/(count(*)=$4::bigint)::int FROM x")               \
+    X(EXECUTION_END, PG_COUNTED("INSERT INTO @.execution(" PG_CLOSED_COLUMNS ") SELECT i.uid,"     \
+        "h.execution,i.orchestration,CASE i.version WHEN '' THEN t.v ELSE i.version END,t.ls,t.lr,"\
+        "CASE i.first_rid WHEN 0 THEN t.fr ELSE i.first_rid END,i.created_ms,t.up,i.custom_status" \
+        " FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4 ",$4" PG_T ",$5" PG_4 ",$6" PG_8 ",$7" PG_8   \
+        ",$8" PG_8 ") AS t(uid,x,bs,v,ls,lr,fr,up) JOIN @.head h ON h.uid=t.uid"                   \
+        " AND h.execution=t.x AND h.last_seq=t.bs JOIN @.instance i ON i.uid=t.uid", "$9"))        \
+    X(EXECUTION_MAKE, "INSERT INTO @.execution(" PG_CLOSED_COLUMNS ") SELECT * FROM unnest($1"     \
+        PG_8 ",$2" PG_8 ",$3" PG_T ",$4" PG_T ",$5" PG_8 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9"    \
+        PG_8 ",$10" PG_B ")")                                                                      \
+    X(OUTPUT_KEEP, "WITH h AS (UPDATE @.head SET flags=flags&-2 WHERE uid=$1::bigint"              \
+        " AND flags&1=1 RETURNING uid,last_rid) UPDATE @.instance i SET output="                   \
+        "CASE WHEN z.rid=h.last_rid THEN z.data ELSE z.data2 END FROM h JOIN @.history z"          \
+        " ON z.rid=ANY(ARRAY[h.last_rid,h.last_rid-1])"                                            \
+        " AND z.rid+(z.kind2 IS NOT NULL)::int=h.last_rid WHERE i.uid=h.uid")                      \
+    X(HEAD_LAST, PG_COUNTED("UPDATE @.head h SET execution=t.nx,last_seq=t.ls,last_rid=t.lr,"      \
+        "updated_ms=t.up,open1=t.o2,busy=t.o2<>0 FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4        \
+        ",$4" PG_4 ",$5" PG_4 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9" PG_8                          \
+        ") AS t(uid,x,bs,nx,ls,lr,up,o1,o2) WHERE h.uid=t.uid AND h.execution=t.x"                 \
+        " AND h.last_seq=t.bs AND h.open1=t.o1 AND h.flags&1=0", "$10"))                           \
+    X(HEAD_ALL, "WITH x AS (UPDATE @.head h SET execution=t.nx,last_seq=t.ls,last_rid=t.lr,"       \
+        "updated_ms=t.up,open1=t.o2,busy=t.o2<>0,state=t.st,"                                      \
+        "flags=t.fl+CASE WHEN h.state IN (" PG_ODD_STATES ") THEN 2 ELSE 0 END FROM unnest($1" PG_8\
+        ",$2" PG_4 ",$3" PG_4 ",$4" PG_4 ",$5" PG_4 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9" PG_8    \
+        ",$10" PG_2 ",$11" PG_2 ") AS t(uid,x,bs,nx,ls,lr,up,o1,o2,st,fl) WHERE h.uid=t.uid"       \
+        " AND h.execution=t.x AND h.last_seq=t.bs AND h.open1=t.o1"                                \
+        " RETURNING h.uid,h.state,h.flags),d AS (DELETE FROM @.odd o USING x WHERE x.flags>1"      \
+        " AND o.state=ANY(ARRAY[" PG_ODD_STATES "]::smallint[]) AND o.uid=x.uid"                   \
+        " AND o.state<>x.state) SELECT 1/(count(*)=$12::bigint)::int FROM x")                      \
+    X(HEAD_CHECK, "SELECT 1/(count(*)=$4::bigint)::int FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4  \
+        ") AS t(uid,x,bs) JOIN @.head h ON h.uid=t.uid AND h.execution=t.x AND h.last_seq=t.bs")   \
+    X(INSTANCE_INSERT, "INSERT INTO @.instance(uid,parent_uid,parent_execution,parent_ref,id,"     \
+        "parent_id,created_ms,first_rid,orchestration,version,custom_status,finding,output)"       \
+        " SELECT * FROM unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_8 ",$5" PG_T ",$6" PG_T     \
+        ",$7" PG_8 ",$8" PG_8 ",$9" PG_T ",$10" PG_T ",$11" PG_B ",$12" PG_B ",$13" PG_B ")")      \
+    X(HEAD_INSERT, "INSERT INTO @.head(uid,shard,execution,last_seq,last_rid,updated_ms,open1,"    \
+        "state,flags,busy) SELECT t.uid,0,t.x,t.ls,t.lr,t.up,t.o,t.st,t.fl,t.o<>0 FROM unnest($1"  \
+        PG_8 ",$2" PG_4 ",$3" PG_4 ",$4" PG_8 ",$5" PG_8 ",$6" PG_8 ",$7" PG_2 ",$8" PG_2          \
+        ") AS t(uid,x,ls,lr,up,o,st,fl)")                                                          \
+    X(INSTANCE_UPDATE, "UPDATE @.instance i SET created_ms=t.c,first_rid=t.f,orchestration=t.o,"   \
+        "version=t.v,custom_status=t.cs,finding=t.fi,output=t.out FROM unnest($1" PG_8 ",$2" PG_8  \
+        ",$3" PG_8 ",$4" PG_T ",$5" PG_T ",$6" PG_B ",$7" PG_B ",$8" PG_B                          \
+        ") AS t(uid,c,f,o,v,cs,fi,out) WHERE i.uid=t.uid AND (i.created_ms<>t.c"                   \
+        " OR i.first_rid<>t.f OR i.orchestration<>t.o OR i.version<>t.v OR i.custom_status<>t.cs"  \
+        " OR i.finding<>t.fi OR i.output<>t.out)")                                                 \
+    X(ODD_INSERT, "INSERT INTO @.odd SELECT * FROM unnest($1" PG_2 ",$2" PG_8                      \
+        ") ON CONFLICT DO NOTHING")                                                                \
+    /* Events. */                                                                                  \
+    X(WORK_NEED, "WITH a AS (DELETE FROM @.work_fresh WHERE id=ANY($1" PG_8 ") RETURNING 1),"      \
+        "b AS (DELETE FROM @.work WHERE id=ANY($1" PG_8 ") RETURNING 1)"                           \
+        " SELECT 1/((SELECT count(*) FROM a)+(SELECT count(*) FROM b)=$2::bigint)::int")           \
+    X(EVENT_INSERT, "INSERT INTO @.history(" PG_EVENT_COLUMNS ") SELECT * FROM unnest($1" PG_8     \
+        ",$2" PG_8 ",$3" PG_8 ",$4" PG_8 ",$5" PG_8 ",$6" PG_8 ",$7" PG_4 ",$8" PG_4 ",$9" PG_2    \
+        ",$10" PG_2 ",$11" PG_T ",$12" PG_B ",$13" PG_B ",$14" PG_T ",$15" PG_B ",$16" PG_B ")")   \
+    X(MARK_INSERT, "INSERT INTO @.mark SELECT * FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4 ",$4"   \
+        PG_8 ")")                                                                                  \
+    /* Messages. */                                                                                \
+    X(MESSAGE_INSERT, "INSERT INTO @.message(" PG_MESSAGE_COLUMNS ") SELECT t.id,t.u,t.c,t.x,t.r," \
+        "t.k,t.i,t.n,t.d,t.at,0,t.v,t.a,t.m FROM unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_8  \
+        ",$5" PG_8 ",$6" PG_4 ",$7" PG_T ",$8" PG_T ",$9" PG_B ",$10" PG_B ",$11" PG_8 ",$12" PG_8 \
+        ",$13" PG_2 ") AS t(id,u,c,x,r,k,i,n,d,at,v,a,m)")                                         \
+    X(MESSAGE_UPDATE, "UPDATE @.message m SET visible_ms=t.v,attempt=t.a,mailbox=t.m FROM"         \
+        " unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_2 ") AS t(id,v,a,m) WHERE m.id=t.id")     \
+    X(QUARANTINE_MOVE, "WITH d AS (DELETE FROM @.message m USING unnest($1" PG_8 ",$2" PG_T        \
+        ") WITH ORDINALITY AS t(tid,why,n) WHERE m.id=t.tid RETURNING m.*,t.why,t.n)"              \
+        " INSERT INTO @.quarantine(reason," PG_MESSAGE_COLUMNS ") SELECT why," PG_MESSAGE_COLUMNS  \
+        " FROM d ORDER BY d.n")                                                                    \
+    X(MESSAGE_DELETE, "DELETE FROM @.message WHERE id=ANY($1" PG_8 ")")                            \
+    /* Work with rows. */                                                                          \
+    X(UNTRIED_CHECK, "SELECT 1/(NOT EXISTS(SELECT 1 FROM @.work_fresh WHERE id=ANY($1" PG_8        \
+        ")))::int")                                                                                \
+    X(FRESH_INSERT, "INSERT INTO @.work_fresh(id,uid,shard,name,lock_epoch)"                       \
+        " SELECT t.id,t.uid,0,t.n,t.e FROM unnest($1" PG_8 ",$2" PG_8 ",$3" PG_T ",$4" PG_8        \
+        ") AS t(id,uid,n,e)")                                                                      \
+    X(WORK_INSERT, "INSERT INTO @.work(" PG_WORK_COLUMNS ") SELECT t.id,t.uid,t.x,t.r,t.s,t.i,t.n,"\
+        "t.inp,t.at,0,t.a,t.c,t.v,t.dl,t.le,t.lu,t.h,t.lt,t.er FROM unnest($1" PG_8 ",$2" PG_8     \
+        ",$3" PG_8 ",$4" PG_8 ",$5" PG_8 ",$6" PG_T ",$7" PG_T ",$8" PG_B ",$9" PG_B ",$10" PG_8   \
+        ",$11" PG_8 ",$12" PG_8 ",$13" PG_8 ",$14" PG_8 ",$15" PG_8 ",$16::bool[],$17" PG_T ",$18" \
+        PG_B ") AS t(id,uid,x,r,s,i,n,inp,at," PG_STATE_OF_WORK ")")                               \
+    X(WORK_UPDATE, "WITH t AS (SELECT * FROM unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_8      \
+        ",$5" PG_8 ",$6" PG_8 ",$7" PG_8 ",$8::bool[],$9" PG_T ",$10" PG_B ") AS t(id,"            \
+        PG_STATE_OF_WORK ")),u AS (UPDATE @.work w SET attempt=t.a,crashes=t.c,visible_ms=t.v,"    \
+        "deadline_ms=t.dl,lock_epoch=t.le,lock_until_ms=t.lu,held=t.h,lock_token=t.lt,"            \
+        "last_error=t.er FROM t WHERE w.id=t.id),d AS (DELETE FROM @.work_fresh f USING t"         \
+        " WHERE f.id=t.id RETURNING t.*) " PG_WORK_FROM_EVENT)                                     \
+    X(WORK_DELETE, "WITH a AS (DELETE FROM @.work_fresh WHERE id=ANY($1" PG_8 "))"                 \
+        " DELETE FROM @.work WHERE id=ANY($1" PG_8 ")")                                            \
+    X(KEY_INSERT, "INSERT INTO @.dedup SELECT * FROM unnest($1" PG_8 ",$2" PG_T                    \
+        ") ON CONFLICT DO NOTHING")                                                                \
+    /* A plain step alone: the same without arrays, half the work for the server. */               \
+    X(LONE_HEAD, PG_COUNTED("UPDATE @.head SET last_seq=$4::bigint,last_rid=$5::bigint,"           \
+        "updated_ms=$6::bigint,open1=$8::bigint,busy=$8::bigint<>0 WHERE uid=$1::bigint"           \
+        " AND execution=$2::bigint AND last_seq=$3::bigint AND open1=$7::bigint AND flags&1=0",    \
+        "1"))                                                                                      \
+    X(LONE_EVENT, "INSERT INTO @.history(" PG_EVENT_COLUMNS ") VALUES($1::bigint,$2::bigint,"      \
+        "$3::bigint,$4::bigint,$5::bigint,$6::bigint,$7::bigint,$8::bigint,$9::bigint,$10::bigint,"\
+        "$11::text,$12::bytea,$13::bytea,$14::text,$15::bytea,$16::bytea)")                        \
+    PG_PURGE_STATEMENTS(X)
+
+/* What a tomb still has, a limited number per commit (pg_purge.c). */
+#define PG_PURGE_STATEMENTS(X)                                                                     \
+    /* The chain of events that ends with $1, of instance $2, at most $3 rows: rows, backwards. */ \
+    X(CHAIN, "WITH RECURSIVE c AS (SELECT h.rid,h.prev,h.kind2 IS NOT NULL AS two,1 AS n"          \
+        " FROM @.history h WHERE h.rid=ANY(ARRAY[$1::bigint,$1::bigint-1])"                        \
+        " AND h.rid+(h.kind2 IS NOT NULL)::int=$1::bigint AND h.uid=$2::bigint UNION ALL"          \
+        " SELECT h.rid,h.prev,h.kind2 IS NOT NULL,c.n+1 FROM c JOIN @.history h"                   \
+        " ON h.rid=ANY(ARRAY[c.prev,c.prev-1]) AND h.rid+(h.kind2 IS NOT NULL)::int=c.prev"        \
+        " AND h.uid=$2::bigint WHERE c.prev>0 AND c.prev<c.rid AND c.n<$3::bigint)"                \
+        " SELECT rid,prev,two FROM c ORDER BY n")                                                  \
+    X(CHAIN_DELETE, "WITH a AS (DELETE FROM @.work WHERE id=ANY($2" PG_8 ") AND uid=$3::bigint),"  \
+        "b AS (DELETE FROM @.work_fresh WHERE id=ANY($2" PG_8 ") AND uid=$3::bigint),"             \
+        "c AS (DELETE FROM @.message WHERE id=ANY($2" PG_8 ") AND uid=$3::bigint)"                 \
+        " DELETE FROM @.history WHERE rid=ANY($1" PG_8 ") AND uid=$3::bigint")                     \
+    X(INSTANCE_IS_THERE, "SELECT 1 FROM @.head WHERE uid=$1::bigint")
+/* clang-format on */
 
 #endif

@@ -31,7 +31,7 @@
     "CREATE SEQUENCE @.epochs;\n"                                                                  \
     /* ---- who writes ---- */                                                                     \
     "CREATE TABLE @.lane(lane bigint PRIMARY KEY,epoch bigint NOT NULL,life bigint NOT NULL,"      \
-    "pid int NOT NULL,owner " PG_C ",taken_ms bigint NOT NULL);\n"                                 \
+    "pid int NOT NULL,started_us bigint NOT NULL,owner " PG_C ",taken_ms bigint NOT NULL);\n"      \
     "CREATE TABLE @.lane_log(lane bigint,group_no bigint,next_id bigint NOT NULL,"                 \
     "at_ms bigint NOT NULL,PRIMARY KEY(lane,group_no));\n"                                         \
     /* ---- instances and histories ---- */                                                        \
@@ -48,7 +48,8 @@
     "flags smallint NOT NULL,busy boolean NOT NULL) WITH (fillfactor=45,"                          \
     "autovacuum_vacuum_scale_factor=0.02,autovacuum_vacuum_cost_delay=0);\n"                       \
     "COMMENT ON COLUMN @.head.open1 IS 'rid of its one untried activity that the engine has; 0';\n"\
-    "COMMENT ON COLUMN @.head.flags IS '1: the output is the data of the last event';\n"           \
+    "COMMENT ON COLUMN @.head.flags IS '1: the output is the data of the last event; '\n"\
+    "'2: it was in odd before';\n"                                                                  \
     "CREATE INDEX head_busy ON @.head(shard) WHERE busy;\n"                                        \
     "CREATE TABLE @.odd(state smallint,uid bigint,PRIMARY KEY(state,uid));\n"                      \
     "CREATE TABLE @.execution(uid bigint,execution bigint,orchestration " PG_C ","                 \
@@ -123,7 +124,7 @@
     /* ---- the server's tokens ---- */                                                            \
     "CREATE TABLE @.token(hash bytea PRIMARY KEY,line text COLLATE \"C\" NOT NULL,"                \
     "created_ms bigint NOT NULL);\n"                                                               \
-    "INSERT INTO @.lane VALUES(1,0,0,0,'',0);\n"
+    "INSERT INTO @.lane VALUES(1,0,0,0,0,'',0);\n"
 /* clang-format on */
 
 #endif

@@ -15,6 +15,7 @@
  *   pg_take.c    take, attach, outcome: the owner of the lane
  *   pg_commit.c  commit: a group as one pipeline, or round by round
  *   pg_group.c   the rows of a group, collected by table    open_work.c  head.open1 in memory
+ *   pg_independent.c  may the rounds of a group be mixed?
  *   pg_queue_round.c  the queue part of a round             pg_purge.c   purge, prune
  *   pg_fetch.c   messages, deadlines, next_due    pg_work.c  fetching and reading work
  *   pg_load.c    load: many questions, one round trip
@@ -60,9 +61,19 @@ struct pg_group; /* pg_group.h */
 struct pg_names; /* pg_work.c: what is known about free work by name */
 
 /* The untried local work of each instance that is a number in its head (open_work.c). */
+struct open_change {
+    uint64_t uid, id; /* id 0: none */
+};
 struct open_work {
-    struct map by_uid; /* uid -> id, as pointers */
-    struct map by_id;  /* id -> uid */
+    struct map by_uid;             /* uid -> id, as pointers */
+    struct map by_id;              /* id -> uid */
+    VEC(struct open_change) undo;  /* what was there before, oldest first, while `trying` */
+    bool trying;
+};
+/* What a round makes of head.open1 of its own instance. */
+struct open_plan {
+    uint64_t was; /* the update of the head finds it there */
+    uint64_t now;
 };
 
 struct pg_store {
@@ -157,10 +168,12 @@ pawl_status pg_fence_refused(const pawl_fence *fence, const struct link_report *
 
 /* ---- pg_commit.c, pg_purge.c -------------------------------------------------------------------- */
 
+bool pg_group_init(struct pg_store *s); /* false: out of memory */
+void pg_group_deinit(struct pg_store *s);
 pawl_status pg_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                       int64_t now_ms, pawl_error *reterr);
-/* Memory after a round that was committed (G3): taken sets, cursors, open work. */
-void pg_remember_round(struct pg_store *s, const pawl_round *r, int64_t now_ms);
+/* Memory after a group that was committed (G3): taken sets, cursors, open work. */
+void pg_remember(struct pg_store *s, const pawl_round *rounds, size_t count, int64_t now_ms);
 pawl_status pg_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
                      pawl_error *reterr);
 pawl_status pg_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,
@@ -173,8 +186,19 @@ void open_work_deinit(struct open_work *o);
 void open_work_reset(struct open_work *o);
 uint64_t open_work_of(const struct open_work *o, uint64_t uid); /* id; 0: none */
 uint64_t open_work_uid(const struct open_work *o, uint64_t id); /* 0: not there */
-PAWL_MUST_USE bool open_work_set(struct open_work *o, uint64_t uid,
-                                 uint64_t id); /* 0: none any more */
+/* id 0: none any more.  False: out of memory. */
+PAWL_MUST_USE bool open_work_set(struct open_work *o, uint64_t uid, uint64_t id);
+/* Room for what a group may change, so that nothing can fail after COMMIT. */
+PAWL_MUST_USE bool open_work_reserve(struct open_work *o, const pawl_round *rounds, size_t count);
+struct open_plan open_work_plan(const struct open_work *o, uint64_t epoch, const pawl_round *r);
+/* The event of a work row of the round; NULL: it has none there.  Both lists are in the order of
+ * their ids; *at goes along with the work. */
+const pawl_event *open_work_event(const pawl_round *r, const pawl_work *w, size_t *at);
+/* The round was carried out; room was made. */
+void open_work_apply(struct open_work *o, const pawl_round *r, struct open_plan plan);
+/* Changes from here on are taken back by open_work_undo. */
+void open_work_try(struct open_work *o);
+void open_work_undo(struct open_work *o);
 void open_work_check(const struct open_work *o);
 
 /* ---- pg_queue_round.c -------------------------------------------------------------------------------- */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/postgres/pg_independent.c -- may the rounds of a group be mixed?
+ *
+ * A group's rows go to the server table by table (pg_group.h).  That is the same as round by round
+ * when no round depends on what another one of the group does: no instance is changed by two, no
+ * row is named by two, none names a row that another one makes.  All ids come from one counter, so
+ * for most groups one comparison says that: every id that is named is below every id that is made.
+ *
+ * Called by pg_commit.c.  A false "no" costs time only.
+ */
+#include "store/postgres/pg_group.h"
+#include "store/round_rules.h"
+
+struct sight {
+    struct pg_group *g;
+    uint64_t highest_named, lowest_made;
+    bool twice; /* something is named or changed by two, or memory ran out */
+};
+
+/* X(list, count, id) of every row that a round changes or deletes. */
+#define NAMED(X)                                                                                   \
+    X(need_work, need_work_count, r->need_work[i])                                                 \
+    X(drop_work, drop_work_count, r->drop_work[i])                                                 \
+    X(work_updates, work_update_count, r->work_updates[i].id)                                      \
+    X(drop_messages, drop_message_count, r->drop_messages[i])                                      \
+    X(message_updates, message_update_count, r->message_updates[i].id)                             \
+    X(quarantine, quarantine_count, r->quarantine[i].id)
+
+static void name(struct sight *k, uint64_t id)
+{
+    if (idset_has(&k->g->named, id) || !idset_add(&k->g->named, id))
+        k->twice = true;
+    if (id > k->highest_named)
+        k->highest_named = id;
+}
+
+static void make(struct sight *k, uint64_t id)
+{
+    if (id < k->lowest_made)
+        k->lowest_made = id;
+}
+
+static void see_instance(struct sight *k, const pawl_round *r)
+{
+    if (!r->uid || r->change == PAWL_ROW_NONE)
+        return;
+    if (idset_has(&k->g->changed, r->uid) || !idset_add(&k->g->changed, r->uid))
+        k->twice = true;
+    if (r->change == PAWL_ROW_INSERT)
+        make(k, r->uid);
+    else if (r->uid > k->highest_named)
+        k->highest_named = r->uid;
+}
+
+static void see_round(struct sight *k, const pawl_round *r)
+{
+    see_instance(k, r);
+#define SEE_NAMED(list, count, id)                                                                 \
+    for (size_t i = 0; i < r->count; i++)                                                          \
+        name(k, id);
+    NAMED(SEE_NAMED)
+#undef SEE_NAMED
+    for (size_t i = 0; i < r->event_count; i++)
+        make(k, r->events[i].rid);
+    for (size_t i = 0; i < r->message_count; i++)
+        make(k, r->messages[i].id);
+    for (size_t i = 0, at = 0; i < r->work_count; i++) {
+        if (open_work_event(r, &r->work[i], &at))
+            make(k, r->work[i].id);
+        else
+            name(k, r->work[i].id); /* it must be in no other table */
+    }
+}
+
+static bool names(const pawl_round *r, uint64_t it)
+{
+#define IS_NAMED(list, count, id)                                                                  \
+    for (size_t i = 0; i < r->count; i++)                                                          \
+        if ((id) == it)                                                                            \
+            return true;
+    NAMED(IS_NAMED)
+#undef IS_NAMED
+    return false;
+}
+
+/* Is what the round makes named by another one?  (By itself is fine: inserts come before updates,
+ * and those before drops; but a work row that it needs is to be there before.) */
+static bool is_named_elsewhere(const struct sight *k, const pawl_round *r, uint64_t id)
+{
+    if (!idset_has(&k->g->named, id))
+        return false;
+    for (size_t i = 0; i < r->need_work_count; i++)
+        if (r->need_work[i] == id)
+            return true;
+    return !names(r, id);
+}
+
+static bool makes_what_is_named(const struct sight *k, const pawl_round *r)
+{
+    for (size_t i = 0; i < r->message_count; i++)
+        if (is_named_elsewhere(k, r, r->messages[i].id))
+            return true;
+    for (size_t i = 0, at = 0; i < r->work_count; i++)
+        if (open_work_event(r, &r->work[i], &at) && is_named_elsewhere(k, r, r->work[i].id))
+            return true;
+    return false;
+}
+
+/* The ids of instances: a start whose id a removal of this group frees, or does not free yet. */
+static bool order_of_ids_holds(struct pg_group *g, const pawl_round *rounds, size_t count)
+{
+    size_t first_start = count, last_start = 0, first_removal = count, last_removal = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (rounds[i].uid && rounds[i].change == PAWL_ROW_INSERT) {
+            first_start = first_start == count ? i : first_start;
+            last_start = i;
+        }
+        if (rounds[i].uid && rounds[i].change == PAWL_ROW_REMOVE) {
+            first_removal = first_removal == count ? i : first_removal;
+            last_removal = i;
+        }
+    }
+    g->removes_late = first_start < count && first_removal > last_start;
+    return first_start == count || first_removal == count || g->removes_late ||
+           last_removal < first_start;
+}
+
+static bool asks_for_what_changes(const struct sight *k, const pawl_round *r)
+{
+    return r->uid && r->change == PAWL_ROW_NONE && idset_has(&k->g->changed, r->uid);
+}
+
+bool round_is_hopeless(const struct pg_store *s, const pawl_round *r)
+{
+    if (!round_is_sound(r) || (r->uid && r->change == PAWL_ROW_INSERT && r->base_seq))
+        return true;
+    for (size_t i = 0, at = 0; i < r->work_count; i++)
+        if (!open_work_event(r, &r->work[i], &at) && open_work_uid(&s->open, r->work[i].id))
+            return true;
+    return false;
+}
+
+bool rounds_are_independent(struct pg_group *g, const struct pg_store *s, const pawl_round *rounds,
+                            size_t count)
+{
+    struct sight k = {.g = g, .lowest_made = UINT64_MAX};
+
+    idset_reset(&g->named);
+    idset_reset(&g->changed);
+    if (!order_of_ids_holds(g, rounds, count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (round_is_hopeless(s, &rounds[i]))
+            return false;
+        see_round(&k, &rounds[i]);
+    }
+    if (k.twice)
+        return false;
+    bool apart = k.highest_named < k.lowest_made;
+    for (size_t i = 0; i < count; i++)
+        if (asks_for_what_changes(&k, &rounds[i]) ||
+            (!apart && makes_what_is_named(&k, &rounds[i])))
+            return false;
+    return pg_queues_are_independent(rounds, count);
+}
