@@ -23,6 +23,10 @@
 #define PG_ODD_STATES "2,3,5,6" /* suspended, blocked, failed, cancelled: those in `odd` */
 #define PG_STARTED_US "(SELECT (extract(epoch FROM backend_start)*1000000)::bigint FROM pg_stat_activity" \
     " WHERE pid=pg_backend_pid())"
+/* The connection of the lane's owner is there, and it is not ours ($2). */
+#define PG_OWNER_LIVES                                                                             \
+    "FROM @.lane l JOIN pg_stat_activity a ON a.pid=l.pid WHERE l.lane=$1::bigint"                 \
+    " AND l.owner<>$2::text AND (extract(epoch FROM a.backend_start)*1000000)::bigint=l.started_us"
 #define PG_MESSAGE_COLUMNS                                                                         \
     "id,uid,created_ms,execution,ref,kind,instance,name,data,attrs,shard,visible_ms,attempt,mailbox"
 #define PG_EVENT_COLUMNS                                                                           \
@@ -45,7 +49,6 @@
 #define PG_STATE_OF_WORK "a,c,v,dl,le,lu,h,lt,er" /* attempt, crashes, visible, deadline, lock …, error */
 
 #define PG_COMMIT_STATEMENTS(X)                                                                    \
-    X(BEGIN, "BEGIN")                                                                              \
     X(COMMIT, "COMMIT")                                                                            \
     X(SAVEPOINT, "SAVEPOINT round")                                                                \
     X(RELEASE, "RELEASE SAVEPOINT round")                                                          \
@@ -56,10 +59,9 @@
         "(extract(epoch FROM clock_timestamp())*1000)::bigint FROM f RETURNING 1)"                 \
         " SELECT 1/(count(*)=1)::int FROM l")                                                      \
     X(LOG_TRIM, "DELETE FROM @.lane_log WHERE lane=$1::bigint AND group_no<$2::bigint")            \
-    X(LANE_OWNER, "SELECT l.owner,l.pid FROM @.lane l JOIN pg_stat_activity a ON a.pid=l.pid"      \
-        " WHERE l.lane=$1::bigint AND l.pid<>pg_backend_pid() AND a.datname=current_database()"    \
-        " AND (extract(epoch FROM a.backend_start)*1000000)::bigint=l.started_us")                 \
     X(LANE_LOCK, "SELECT epoch FROM @.lane WHERE lane=$1::bigint FOR UPDATE")                      \
+    X(LANE_FREE, "SELECT 1/(NOT EXISTS(SELECT 1 " PG_OWNER_LIVES "))::int")                        \
+    X(LANE_OWNER, "SELECT l.owner " PG_OWNER_LIVES)                                                \
     X(LANE_LAST, "SELECT group_no,next_id FROM @.lane_log WHERE lane=$1::bigint"                   \
         " ORDER BY group_no DESC LIMIT 1")                                                         \
     X(LANE_TAKE, "UPDATE @.lane SET epoch=greatest(nextval('@.epochs'),epoch+1),life=1,"           \
@@ -192,21 +194,59 @@
         "$11::text,$12::bytea,$13::bytea,$14::text,$15::bytea,$16::bytea)")                        \
     PG_PURGE_STATEMENTS(X)
 
-/* What a tomb still has, a limited number per commit (pg_purge.c). */
+/* What tombs still have, a limited number of rows per commit (pg_purge.c). */
+#define PG_SOME(table, where, limit)                                                               \
+    "DELETE FROM @." table " WHERE ctid=ANY(ARRAY(SELECT ctid FROM @." table " WHERE " where       \
+    " LIMIT " limit ")) RETURNING 1"
+#define PG_LESS(n, table) "greatest(" n "-(SELECT count(*) FROM " table "),0)"
 #define PG_PURGE_STATEMENTS(X)                                                                     \
-    /* The chain of events that ends with $1, of instance $2, at most $3 rows: rows, backwards. */ \
-    X(CHAIN, "WITH RECURSIVE c AS (SELECT h.rid,h.prev,h.kind2 IS NOT NULL AS two,1 AS n"          \
-        " FROM @.history h WHERE h.rid=ANY(ARRAY[$1::bigint,$1::bigint-1])"                        \
-        " AND h.rid+(h.kind2 IS NOT NULL)::int=$1::bigint AND h.uid=$2::bigint UNION ALL"          \
-        " SELECT h.rid,h.prev,h.kind2 IS NOT NULL,c.n+1 FROM c JOIN @.history h"                   \
+    X(TOMBS, "SELECT n,uid,execution,last_rid FROM @.tomb ORDER BY n LIMIT $1::bigint")            \
+    X(TOMB_LEFT, "SELECT EXISTS(SELECT 1 FROM @.tomb)")                                            \
+    /* The chains of the first tombs, backwards: the last row of each, the one before it … */      \
+    X(CHAINS, "WITH RECURSIVE t AS (SELECT n,uid,last_rid FROM @.tomb ORDER BY n LIMIT $1::bigint),"\
+        "c AS (SELECT t.n,t.uid,h.rid,h.prev,h.kind2 IS NOT NULL AS two FROM t JOIN @.history h"   \
+        " ON h.rid=ANY(ARRAY[t.last_rid,t.last_rid-1])"                                            \
+        " AND h.rid+(h.kind2 IS NOT NULL)::int=t.last_rid AND h.uid=t.uid WHERE t.last_rid>0"      \
+        " UNION ALL SELECT c.n,c.uid,h.rid,h.prev,h.kind2 IS NOT NULL FROM c JOIN @.history h"     \
         " ON h.rid=ANY(ARRAY[c.prev,c.prev-1]) AND h.rid+(h.kind2 IS NOT NULL)::int=c.prev"        \
-        " AND h.uid=$2::bigint WHERE c.prev>0 AND c.prev<c.rid AND c.n<$3::bigint)"                \
-        " SELECT rid,prev,two FROM c ORDER BY n")                                                  \
-    X(CHAIN_DELETE, "WITH a AS (DELETE FROM @.work WHERE id=ANY($2" PG_8 ") AND uid=$3::bigint),"  \
-        "b AS (DELETE FROM @.work_fresh WHERE id=ANY($2" PG_8 ") AND uid=$3::bigint),"             \
-        "c AS (DELETE FROM @.message WHERE id=ANY($2" PG_8 ") AND uid=$3::bigint)"                 \
-        " DELETE FROM @.history WHERE rid=ANY($1" PG_8 ") AND uid=$3::bigint")                     \
-    X(INSTANCE_IS_THERE, "SELECT 1 FROM @.head WHERE uid=$1::bigint")
+        " AND h.uid=c.uid WHERE c.prev>0 AND c.prev<c.rid)"                                        \
+        " SELECT n,rid,prev,two FROM c LIMIT $1::bigint")                                          \
+    X(CHAIN_DELETE, "WITH t AS (SELECT * FROM unnest($2" PG_8 ",$3" PG_8 ") AS t(id,uid)),"        \
+        "a AS (DELETE FROM @.work w USING t WHERE w.id=t.id AND w.uid=t.uid),"                     \
+        "b AS (DELETE FROM @.work_fresh w USING t WHERE w.id=t.id AND w.uid=t.uid),"               \
+        "c AS (DELETE FROM @.message m USING t WHERE m.id=t.id AND m.uid=t.uid)"                   \
+        " DELETE FROM @.history WHERE rid=ANY($1" PG_8 ")")                                        \
+    X(TOMB_KEEP, "UPDATE @.tomb b SET last_rid=t.r FROM unnest($1" PG_8 ",$2" PG_8 ") AS t(n,r)"   \
+        " WHERE b.n=t.n AND b.last_rid<>t.r")                                                      \
+    X(TOMB_NEXT, "WITH x AS (DELETE FROM @.execution x USING unnest($1" PG_8 ",$2" PG_8            \
+        ") AS t(n,uid) WHERE x.uid=t.uid AND x.execution=(SELECT min(y.execution)"                 \
+        " FROM @.execution y WHERE y.uid=t.uid) RETURNING t.n,x.last_rid)"                         \
+        " UPDATE @.tomb b SET last_rid=x.last_rid FROM x WHERE b.n=x.n RETURNING b.n")             \
+    X(TOMB_REST, "WITH m AS (" PG_SOME("mark", "uid=ANY($1" PG_8 ")", "$2::bigint")                \
+        "),g AS (" PG_SOME("message", "uid=ANY($1" PG_8 ") AND uid>0", PG_LESS("$2::bigint", "m")) \
+        "),k AS (" PG_SOME("dedup", "uid=ANY($1" PG_8 ")",                                         \
+            PG_LESS(PG_LESS("$2::bigint", "m"), "g"))                                              \
+        ") SELECT (SELECT count(*) FROM m)+(SELECT count(*) FROM g)+(SELECT count(*) FROM k)")     \
+    X(TOMB_MARKS, "WITH m AS (DELETE FROM @.mark WHERE ctid=ANY(ARRAY(SELECT m.ctid FROM"          \
+        " unnest($1" PG_8 ",$2" PG_8 ") AS t(uid,x) JOIN @.mark m ON m.uid=t.uid"                  \
+        " AND m.execution=t.x LIMIT $3::bigint)) RETURNING 1) SELECT count(*) FROM m")             \
+    X(TOMB_QUEUE, "WITH r AS (" PG_SOME("queue_entry", "state=0 AND qid=$1::bigint", "$2::bigint") \
+        "),d AS (" PG_SOME("queue_entry", "state=1 AND qid=$1::bigint", PG_LESS("$2::bigint", "r"))\
+        "),p AS (" PG_SOME("queue_past", "qid=$1::bigint",                                         \
+            PG_LESS(PG_LESS("$2::bigint", "r"), "d"))                                              \
+        "),k AS (" PG_SOME("queue_key", "qid=$1::bigint",                                          \
+            PG_LESS(PG_LESS(PG_LESS("$2::bigint", "r"), "d"), "p"))                                \
+        ") SELECT (SELECT count(*) FROM r)+(SELECT count(*) FROM d)+(SELECT count(*) FROM p)"      \
+        "+(SELECT count(*) FROM k)")                                                               \
+    X(TOMB_LOCK, "WITH l AS (DELETE FROM @.queue_lock WHERE qid=$1::bigint AND number="            \
+        "(SELECT min(number) FROM @.queue_lock WHERE qid=$1::bigint) RETURNING entries),"          \
+        "e AS (DELETE FROM @.queue_entry e USING l WHERE e.id=ANY(l.entries) AND e.qid=$1::bigint" \
+        " RETURNING 1) SELECT (SELECT count(*) FROM l)+(SELECT count(*) FROM e)")                  \
+    X(TOMB_DONE, "DELETE FROM @.tomb WHERE n=ANY($1" PG_8 ")")                                     \
+    X(INSTANCE_NEED, "SELECT 1/(count(*)=1)::int FROM @.head WHERE uid=$1::bigint")                \
+    X(PRUNE, "WITH x AS (DELETE FROM @.execution WHERE uid=$1::bigint AND execution<$2::bigint"    \
+        " RETURNING uid,execution,last_rid),t AS (INSERT INTO @.tomb(uid,execution,last_rid)"      \
+        " SELECT * FROM x ORDER BY execution RETURNING 1) SELECT count(*) FROM t")
 /* clang-format on */
 
 #endif

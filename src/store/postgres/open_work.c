@@ -82,8 +82,8 @@ bool open_work_set(struct open_work *o, uint64_t uid, uint64_t id)
         (void)map_remove(&o->by_uid, uid);
         (void)map_remove(&o->by_id, was);
     }
-    return !id || (map_put(&o->by_uid, uid, as_pointer(id)) &&
-                   map_put(&o->by_id, id, as_pointer(uid)));
+    return !id ||
+           (map_put(&o->by_uid, uid, as_pointer(id)) && map_put(&o->by_id, id, as_pointer(uid)));
 }
 
 /* ---- Rounds ------------------------------------------------------------------------------ */

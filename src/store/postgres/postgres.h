@@ -65,9 +65,9 @@ struct open_change {
     uint64_t uid, id; /* id 0: none */
 };
 struct open_work {
-    struct map by_uid;             /* uid -> id, as pointers */
-    struct map by_id;              /* id -> uid */
-    VEC(struct open_change) undo;  /* what was there before, oldest first, while `trying` */
+    struct map by_uid;            /* uid -> id, as pointers */
+    struct map by_id;             /* id -> uid */
+    VEC(struct open_change) undo; /* what was there before, oldest first, while `trying` */
     bool trying;
 };
 /* What a round makes of head.open1 of its own instance. */
@@ -90,6 +90,7 @@ struct pg_store {
     struct pg_params params; /* scratch */
     pawl_fence fence;        /* as stored */
     uint64_t life;           /* of the writer's connection (G2); 0: the lane is not taken */
+    char owner[96];          /* of the lane, when it is ours: HOST:PID */
     bool in_doubt;           /* a commit's reply was lost: outcome() is next */
     struct pg_group *group;  /* scratch of commit */
     struct open_work open;
@@ -160,8 +161,9 @@ pawl_status pg_outcome(pawl_store *s, pawl_fence *fence, pawl_round *rounds, siz
 /* The writer is connected and the lane is ours: PAWL_OK.  A lost connection is opened again, and
  * the lane gets a new life (G2).  UNKNOWN while a commit is in doubt; FENCED: another owner. */
 PAWL_MUST_USE pawl_status pg_attach(struct pg_store *s, pawl_error *reterr);
-/* Put the statement that moves the fence (G1) into the open pipeline. */
+/* Begin a transaction in the open pipeline, and move the fence (G1): statements 0 and 1. */
 bool pg_send_fence(struct pg_store *s, const pawl_fence *fence);
+#define PG_FENCE_AT 1
 /* Did the fence's statement refuse (epoch, life), or is this very group there already? */
 pawl_status pg_fence_refused(const pawl_fence *fence, const struct link_report *report,
                              pawl_error *reterr);
@@ -172,6 +174,17 @@ bool pg_group_init(struct pg_store *s); /* false: out of memory */
 void pg_group_deinit(struct pg_store *s);
 pawl_status pg_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                       int64_t now_ms, pawl_error *reterr);
+/* The pieces of a commit: open a pipeline; a transaction with the fence, in one of its own; COMMIT
+ * into the open one, whose results are then read (CONFLICT: a statement refused). */
+PAWL_MUST_USE pawl_status pg_commit_pipe(struct pg_store *s, pawl_error *reterr);
+PAWL_MUST_USE pawl_status pg_commit_begin(struct pg_store *s, const pawl_fence *fence,
+                                          pawl_error *reterr);
+PAWL_MUST_USE pawl_status pg_commit_end(struct pg_store *s, const pawl_fence *fence,
+                                        void (*on_result)(void *user, size_t index,
+                                                          const PGresult *r),
+                                        void *user, pawl_error *reterr);
+void pg_roll_back(struct pg_store *s); /* the connection is closed if that fails */
+void pg_fence_moved(struct pg_store *s, pawl_fence *fence); /* it was committed */
 /* Memory after a group that was committed (G3): taken sets, cursors, open work. */
 void pg_remember(struct pg_store *s, const pawl_round *rounds, size_t count, int64_t now_ms);
 pawl_status pg_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/postgres/pg_commit.c -- commit: a group as one pipeline, or round by round.
+ *
+ *     independent rounds ─▶ BEGIN, fence, one statement per table, COMMIT: one round trip
+ *             │ a statement refused (it rolled back; no round is to blame by name)
+ *     others ─┴─▶ BEGIN, fence ─▶ (SAVEPOINT, a round, RELEASE) … ─▶ COMMIT
+ *
+ * Refused rounds are rare, so the second way is written for being right, not fast (decision 0007).
+ * A plain step alone has statements without arrays.
+ *
+ * What is in memory changes only when the server said COMMIT, or outcome() found the number (G3).
+ * A COMMIT of a transaction that was aborted is answered with the tag ROLLBACK, so the tag is
+ * looked at.  The connection lost after COMMIT was sent: the outcome is in doubt, and this store
+ * writes no more until outcome() knows.
+ *
+ * Called as an operation of the store, on the engine thread; the pieces of a commit by pg_purge.c too.
+ */
+#include "base/point.h"
+#include "store/postgres/pg_group.h"
+#include "store/round_rules.h"
+
+/* ---- The end of a transaction ---------------------------------------------------------------- */
+
+void pg_roll_back(struct pg_store *s)
+{
+    if (link_is_up(&s->writer) &&
+        link_do(&s->writer, "ROLLBACK", "roll back", NULL) != PAWL_OK)
+        link_close(&s->writer); /* the server ends the transaction with its connection */
+}
+
+/* What the answer to a pipeline that ends with COMMIT says.  CONFLICT: a statement refused. */
+static pawl_status judge_commit(struct pg_store *s, const pawl_fence *fence,
+                                const struct link_report *report, bool commit_sent,
+                                pawl_error *reterr)
+{
+    POINT("postgres.commit.after");
+    if (report->end == LINK_DONE && report->committed_tag && !report->wait_cancelled)
+        return PAWL_OK;
+    bool lost = report->end == LINK_LOST;
+    if (commit_sent && (lost || (report->end == LINK_DONE && report->committed_tag))) {
+        s->in_doubt = true;
+        (void)link_error(report, "commit", reterr);
+        if (reterr)
+            reterr->status = PAWL_UNKNOWN;
+        return PAWL_UNKNOWN;
+    }
+    pawl_status status = link_error(report, "commit", reterr);
+    if (report->end == LINK_FAILED && report->failed <= PG_FENCE_AT && status == PAWL_CONFLICT)
+        status = pg_fence_refused(fence, report, reterr);
+    if (!lost)
+        pg_roll_back(s);
+    return report->end == LINK_DONE ? PAWL_UNAVAILABLE : status;
+}
+
+pawl_status pg_commit_pipe(struct pg_store *s, pawl_error *reterr)
+{
+    if (link_pipe(&s->writer))
+        return PAWL_OK;
+    link_close(&s->writer);
+    error_set(reterr, PAWL_UNAVAILABLE, "cannot commit: the connection to the server was lost");
+    return PAWL_UNAVAILABLE;
+}
+
+pawl_status pg_commit_end(struct pg_store *s, const pawl_fence *fence,
+                          void (*on_result)(void *user, size_t index, const PGresult *r),
+                          void *user, pawl_error *reterr)
+{
+    struct link_report report;
+
+    POINT("postgres.commit.before");
+    bool sent = link_send(&s->writer, ST_PG_COMMIT, NULL);
+    link_reap(&s->writer, on_result, user, &report);
+    return judge_commit(s, fence, &report, sent, reterr);
+}
+
+pawl_status pg_commit_begin(struct pg_store *s, const pawl_fence *fence, pawl_error *reterr)
+{
+    struct link_report report;
+    pawl_status status = pg_commit_pipe(s, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    (void)pg_send_fence(s, fence);
+    link_reap(&s->writer, NULL, NULL, &report);
+    if (report.end == LINK_DONE)
+        return PAWL_OK;
+    status = pg_fence_refused(fence, &report, reterr);
+    pg_roll_back(s);
+    return status;
+}
+
+void pg_fence_moved(struct pg_store *s, pawl_fence *fence)
+{
+    s->fence.group_no++;
+    s->fence.next_id = fence->next_id;
+    *fence = s->fence;
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------- */
+
+/* Room for everything that pg_remember() adds, so that nothing can fail after COMMIT. */
+static bool make_room(struct pg_store *s, const pawl_round *rounds, size_t count)
+{
+    size_t more = 0;
+    struct pg_group *g = s->group;
+
+    for (size_t i = 0; i < count; i++)
+        more += rounds[i].message_count;
+    vec_reset(&g->plans);
+    for (size_t i = 0; i < count; i++)
+        if (!vec_push(&g->plans))
+            return false;
+    return (more == 0 || idset_reserve(&s->messages, more)) &&
+           open_work_reserve(&s->open, rounds, count);
+}
+
+static void remember_messages(struct pg_store *s, const pawl_round *r, int64_t now_ms)
+{
+    for (size_t i = 0; i < r->message_count; i++) {
+        const pawl_message *m = &r->messages[i];
+        if (m->visible_ms <= now_ms)
+            assert_that(idset_add(&s->messages, m->id)); /* C7; room was made */
+        else
+            pg_messages_lower(s, m->visible_ms, m->id);
+    }
+    for (size_t i = 0; i < r->message_update_count; i++) {
+        const pawl_message_update *u = &r->message_updates[i];
+        idset_remove(&s->messages, u->id);
+        if (!u->mailbox)
+            pg_messages_lower(s, u->visible_ms, u->id);
+    }
+    for (size_t i = 0; i < r->quarantine_count; i++)
+        idset_remove(&s->messages, r->quarantine[i].id);
+    for (size_t i = 0; i < r->drop_message_count; i++)
+        idset_remove(&s->messages, r->drop_messages[i]);
+}
+
+/* From when on work that this engine does not have can be fetched. */
+static int64_t free_ms(int64_t visible_ms, pawl_str token, int64_t until_ms)
+{
+    return token.len && until_ms > visible_ms ? until_ms : visible_ms;
+}
+
+static void remember_work(struct pg_store *s, const pawl_round *r)
+{
+    for (size_t i = 0; i < r->need_work_count; i++)
+        pg_work_forget(s, r->need_work[i]);
+    for (size_t i = 0; i < r->work_count; i++) {
+        const pawl_work *w = &r->work[i];
+        if (w->lock_epoch != s->fence.epoch)
+            pg_work_appeared(s, &w->name, w->id,
+                             free_ms(w->visible_ms, w->lock_token, w->lock_until_ms));
+    }
+    for (size_t i = 0; i < r->work_update_count; i++) {
+        const pawl_work_update *u = &r->work_updates[i];
+        pg_work_forget(s, u->id);
+        if (u->lock_epoch != s->fence.epoch)
+            pg_work_appeared(s, NULL, u->id,
+                             free_ms(u->visible_ms, u->lock_token, u->lock_until_ms));
+    }
+    for (size_t i = 0; i < r->drop_work_count; i++)
+        pg_work_forget(s, r->drop_work[i]);
+}
+
+void pg_remember(struct pg_store *s, const pawl_round *rounds, size_t count, int64_t now_ms)
+{
+    const struct pg_group *g = s->group;
+
+    assert_that(count == 0 || g->plans.count == count);
+    for (size_t i = 0; i < count; i++) {
+        if (rounds[i].result != PAWL_OK)
+            continue;
+        remember_messages(s, &rounds[i], now_ms);
+        remember_work(s, &rounds[i]);
+        open_work_apply(&s->open, &rounds[i], g->plans.items[i]);
+    }
+}
+
+/* ---- A plain step alone ------------------------------------------------------------------------- */
+
+/* Two events that are one row, the work of the head replaced by the next, and nothing else. */
+static bool is_plain_step(const pawl_round *r)
+{
+    return r->change == PAWL_ROW_LAST && r->event_count == 2 && r->need_work_count == 1 &&
+           r->work_count == 1 && !r->drop_work_count && !r->work_update_count &&
+           !r->message_count && !r->drop_message_count && !r->message_update_count &&
+           !r->quarantine_count && !r->key_count && !r->queue &&
+           r->events[1].rid == r->events[0].rid + 1 &&
+           r->events[1].execution == r->events[0].execution &&
+           r->events[1].at_ms == r->events[0].at_ms && r->events[0].seq % PG_MARK_EVERY &&
+           r->events[1].seq % PG_MARK_EVERY;
+}
+
+static void lone_head(struct pg_params *p, const pawl_round *r, struct open_plan plan)
+{
+    params_reset(p);
+    params_id(p, r->uid);
+    params_id(p, r->execution);
+    params_id(p, r->base_seq);
+    params_id(p, r->row->last_seq);
+    params_id(p, r->row->last_rid);
+    params_i64(p, r->row->updated_ms);
+    params_id(p, plan.was);
+    params_id(p, plan.now);
+}
+
+static void lone_event(struct pg_params *p, const pawl_round *r)
+{
+    const pawl_event *a = &r->events[0], *b = &r->events[1];
+
+    params_reset(p);
+    params_id(p, a->rid);
+    params_id(p, r->uid);
+    params_id(p, a->seq == 1 ? 0 : r->base_rid);
+    params_i64(p, a->at_ms);
+    params_id(p, a->ref);
+    params_id(p, b->ref);
+    params_id(p, a->execution);
+    params_id(p, a->seq);
+    params_i64(p, a->kind);
+    params_i64(p, b->kind);
+    params_str(p, a->name);
+    params_str(p, a->data);
+    params_str(p, a->attrs);
+    params_str(p, b->name);
+    params_str(p, b->data);
+    params_str(p, b->attrs);
+}
+
+/* False: it is not such a step, and nothing was sent. */
+static bool send_lone(struct pg_store *s, const pawl_round *r)
+{
+    if (!is_plain_step(r))
+        return false;
+    struct open_plan plan = open_work_plan(&s->open, s->fence.epoch, r);
+    if (plan.was != r->need_work[0] || plan.now != r->work[0].id)
+        return false;
+    s->group->plans.items[0] = plan;
+    lone_head(&s->params, r, plan);
+    (void)link_send(&s->writer, ST_PG_LONE_HEAD, &s->params);
+    lone_event(&s->params, r);
+    (void)link_send(&s->writer, ST_PG_LONE_EVENT, &s->params);
+    return true;
+}
+
+/* ---- Groups ------------------------------------------------------------------------------------- */
+
+static void send_rounds(struct pg_store *s, const pawl_round *rounds, size_t count)
+{
+    struct pg_group *g = s->group;
+
+    group_reset(g);
+    for (size_t i = 0; i < count; i++)
+        g->plans.items[i] = group_add(g, s, &rounds[i]);
+    if (group_send(g, s))
+        (void)pg_send_queues(s, rounds, count);
+}
+
+/* Everything in one round trip.  CONFLICT: something in it was refused. */
+static pawl_status commit_together(struct pg_store *s, const pawl_fence *fence, pawl_round *rounds,
+                                   size_t count, pawl_error *reterr)
+{
+    pawl_status status = pg_commit_pipe(s, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    (void)pg_send_fence(s, fence);
+    if (count != 1 || !send_lone(s, &rounds[0]))
+        send_rounds(s, rounds, count);
+    for (size_t i = 0; i < count; i++)
+        rounds[i].result = PAWL_OK;
+    return pg_commit_end(s, fence, NULL, NULL, reterr);
+}
+
+static void send_singly(struct pg_store *s, const pawl_round *r)
+{
+    (void)link_send(&s->writer, ST_PG_SAVEPOINT, NULL);
+    if (r->uid && r->change == PAWL_ROW_LAST) { /* an output stays where its event is not last */
+        params_reset(&s->params);
+        params_id(&s->params, r->uid);
+        (void)link_send(&s->writer, ST_PG_OUTPUT_KEEP, &s->params);
+    }
+    if (group_send(s->group, s))
+        (void)pg_send_queues(s, r, 1);
+    (void)link_send(&s->writer, ST_PG_RELEASE, NULL);
+}
+
+/* One round inside the transaction; OK also when it is refused. */
+static pawl_status apply_singly(struct pg_store *s, pawl_round *r, struct open_plan *plan,
+                                pawl_error *reterr)
+{
+    struct link_report report;
+
+    r->result = PAWL_CONFLICT;
+    if (round_is_hopeless(s, r))
+        return PAWL_OK;
+    group_reset(s->group);
+    *plan = group_add(s->group, s, r);
+    pawl_status status = pg_commit_pipe(s, reterr);
+    if (status != PAWL_OK)
+        return status;
+    send_singly(s, r);
+    link_reap(&s->writer, NULL, NULL, &report);
+    if (report.end == LINK_DONE) {
+        r->result = PAWL_OK;
+        open_work_apply(&s->open, r, *plan); /* the next round sees it; taken back at the end */
+        return PAWL_OK;
+    }
+    status = link_error(&report, "write a round", reterr);
+    if (report.end != LINK_FAILED || status != PAWL_CONFLICT)
+        return status == PAWL_CONFLICT ? PAWL_UNAVAILABLE : status;
+    return link_do(&s->writer, "ROLLBACK TO SAVEPOINT round; RELEASE SAVEPOINT round",
+                   "take a round back", reterr);
+}
+
+/* Each round in a savepoint, so that a refused one leaves the others (C2). */
+static pawl_status commit_singly(struct pg_store *s, const pawl_fence *fence, pawl_round *rounds,
+                                 size_t count, pawl_error *reterr)
+{
+    pawl_status status = pg_commit_begin(s, fence, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    s->group->removes_late = false;
+    open_work_try(&s->open);
+    for (size_t i = 0; i < count && status == PAWL_OK; i++)
+        status = apply_singly(s, &rounds[i], &s->group->plans.items[i], reterr);
+    open_work_undo(&s->open);
+    if (status == PAWL_OK)
+        status = pg_commit_pipe(s, reterr);
+    if (status != PAWL_OK) {
+        pg_roll_back(s);
+        return status;
+    }
+    status = pg_commit_end(s, fence, NULL, NULL, reterr);
+    return status == PAWL_CONFLICT ? PAWL_UNAVAILABLE : status;
+}
+
+pawl_status pg_commit(pawl_store *base, pawl_fence *fence, pawl_round *rounds, size_t count,
+                      int64_t now_ms, pawl_error *reterr)
+{
+    struct pg_store *s = pg_of(base);
+    pawl_status status = pg_attach(s, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    if (!make_room(s, rounds, count)) {
+        error_set(reterr, PAWL_NO_MEMORY, "out of memory");
+        return PAWL_NO_MEMORY;
+    }
+    status = PAWL_CONFLICT;
+    if (rounds_are_independent(s->group, s, rounds, count))
+        status = commit_together(s, fence, rounds, count, reterr);
+    if (status == PAWL_CONFLICT)
+        status = commit_singly(s, fence, rounds, count, reterr);
+    if (status != PAWL_OK)
+        return status;
+    pg_fence_moved(s, fence);
+    pg_remember(s, rounds, count, now_ms);
+    return PAWL_OK;
+}
