@@ -27,19 +27,19 @@
 #define PG_OWNER_LIVES                                                                             \
     "FROM @.lane l JOIN pg_stat_activity a ON a.pid=l.pid WHERE l.lane=$1::bigint"                 \
     " AND l.owner<>$2::text AND (extract(epoch FROM a.backend_start)*1000000)::bigint=l.started_us"
-#define PG_MESSAGE_COLUMNS                                                                         \
+#define PG_MESSAGE_STORED                                                                         \
     "id,uid,created_ms,execution,ref,kind,instance,name,data,attrs,shard,visible_ms,attempt,mailbox"
-#define PG_EVENT_COLUMNS                                                                           \
+#define PG_EVENT_STORED                                                                           \
     "rid,uid,prev,at_ms,ref,ref2,execution,seq,kind,kind2,name,data,attrs,name2,data2,attrs2"
-#define PG_CLOSED_COLUMNS                                                                          \
+#define PG_CLOSED_STORED                                                                          \
     "uid,execution,orchestration,version,last_seq,last_rid,first_rid,created_ms,updated_ms,"       \
     "custom_status"
-#define PG_WORK_COLUMNS                                                                            \
+#define PG_WORK_STORED                                                                            \
     "id,uid,execution,ref,scheduled_ms,instance,name,input,attrs,shard,attempt,crashes,visible_ms,"\
     "deadline_ms,lock_epoch,lock_until_ms,held,lock_token,last_error"
 /* Work `d` that was never tried becomes a row: what its event says, and its new state. */
 #define PG_WORK_FROM_EVENT                                                                         \
-    "INSERT INTO @.work(" PG_WORK_COLUMNS ") SELECT d.id,z.uid,z.execution,"                       \
+    "INSERT INTO @.work(" PG_WORK_STORED ") SELECT d.id,z.uid,z.execution,"                       \
     "CASE WHEN z.rid=d.id THEN z.ref ELSE z.ref2 END,z.at_ms,coalesce(i.id,''),"                   \
     "CASE WHEN z.rid=d.id THEN z.name ELSE z.name2 END,"                                           \
     "CASE WHEN z.rid=d.id THEN z.data ELSE z.data2 END,"                                           \
@@ -96,13 +96,13 @@
         " WHERE i.uid=x.uid),o AS (DELETE FROM @.odd o USING x WHERE o.state=x.state"              \
         " AND o.uid=x.uid),b AS (INSERT INTO @.tomb(uid,execution,last_rid)"                       \
         " SELECT uid,0,last_rid FROM x) SELECT 1/(count(*)=$4::bigint)::int FROM x")               \
-    X(EXECUTION_END, PG_COUNTED("INSERT INTO @.execution(" PG_CLOSED_COLUMNS ") SELECT i.uid,"     \
+    X(EXECUTION_END, PG_COUNTED("INSERT INTO @.execution(" PG_CLOSED_STORED ") SELECT i.uid,"     \
         "h.execution,i.orchestration,CASE i.version WHEN '' THEN t.v ELSE i.version END,t.ls,t.lr,"\
         "CASE i.first_rid WHEN 0 THEN t.fr ELSE i.first_rid END,i.created_ms,t.up,i.custom_status" \
         " FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4 ",$4" PG_T ",$5" PG_4 ",$6" PG_8 ",$7" PG_8   \
         ",$8" PG_8 ") AS t(uid,x,bs,v,ls,lr,fr,up) JOIN @.head h ON h.uid=t.uid"                   \
         " AND h.execution=t.x AND h.last_seq=t.bs JOIN @.instance i ON i.uid=t.uid", "$9"))        \
-    X(EXECUTION_MAKE, "INSERT INTO @.execution(" PG_CLOSED_COLUMNS ") SELECT * FROM unnest($1"     \
+    X(EXECUTION_MAKE, "INSERT INTO @.execution(" PG_CLOSED_STORED ") SELECT * FROM unnest($1"     \
         PG_8 ",$2" PG_8 ",$3" PG_T ",$4" PG_T ",$5" PG_8 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9"    \
         PG_8 ",$10" PG_B ")")                                                                      \
     X(OUTPUT_KEEP, "WITH h AS (UPDATE @.head SET flags=flags&-2 WHERE uid=$1::bigint"              \
@@ -146,13 +146,13 @@
     X(WORK_NEED, "WITH a AS (DELETE FROM @.work_fresh WHERE id=ANY($1" PG_8 ") RETURNING 1),"      \
         "b AS (DELETE FROM @.work WHERE id=ANY($1" PG_8 ") RETURNING 1)"                           \
         " SELECT 1/((SELECT count(*) FROM a)+(SELECT count(*) FROM b)=$2::bigint)::int")           \
-    X(EVENT_INSERT, "INSERT INTO @.history(" PG_EVENT_COLUMNS ") SELECT * FROM unnest($1" PG_8     \
+    X(EVENT_INSERT, "INSERT INTO @.history(" PG_EVENT_STORED ") SELECT * FROM unnest($1" PG_8     \
         ",$2" PG_8 ",$3" PG_8 ",$4" PG_8 ",$5" PG_8 ",$6" PG_8 ",$7" PG_4 ",$8" PG_4 ",$9" PG_2    \
         ",$10" PG_2 ",$11" PG_T ",$12" PG_B ",$13" PG_B ",$14" PG_T ",$15" PG_B ",$16" PG_B ")")   \
     X(MARK_INSERT, "INSERT INTO @.mark SELECT * FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4 ",$4"   \
         PG_8 ")")                                                                                  \
     /* Messages. */                                                                                \
-    X(MESSAGE_INSERT, "INSERT INTO @.message(" PG_MESSAGE_COLUMNS ") SELECT t.id,t.u,t.c,t.x,t.r," \
+    X(MESSAGE_INSERT, "INSERT INTO @.message(" PG_MESSAGE_STORED ") SELECT t.id,t.u,t.c,t.x,t.r," \
         "t.k,t.i,t.n,t.d,t.at,0,t.v,t.a,t.m FROM unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_8  \
         ",$5" PG_8 ",$6" PG_4 ",$7" PG_T ",$8" PG_T ",$9" PG_B ",$10" PG_B ",$11" PG_8 ",$12" PG_8 \
         ",$13" PG_2 ") AS t(id,u,c,x,r,k,i,n,d,at,v,a,m)")                                         \
@@ -160,7 +160,7 @@
         " unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_2 ") AS t(id,v,a,m) WHERE m.id=t.id")     \
     X(QUARANTINE_MOVE, "WITH d AS (DELETE FROM @.message m USING unnest($1" PG_8 ",$2" PG_T        \
         ") WITH ORDINALITY AS t(tid,why,n) WHERE m.id=t.tid RETURNING m.*,t.why,t.n)"              \
-        " INSERT INTO @.quarantine(reason," PG_MESSAGE_COLUMNS ") SELECT why," PG_MESSAGE_COLUMNS  \
+        " INSERT INTO @.quarantine(reason," PG_MESSAGE_STORED ") SELECT why," PG_MESSAGE_STORED  \
         " FROM d ORDER BY d.n")                                                                    \
     X(MESSAGE_DELETE, "DELETE FROM @.message WHERE id=ANY($1" PG_8 ")")                            \
     /* Work with rows. */                                                                          \
@@ -169,7 +169,7 @@
     X(FRESH_INSERT, "INSERT INTO @.work_fresh(id,uid,shard,name,lock_epoch)"                       \
         " SELECT t.id,t.uid,0,t.n,t.e FROM unnest($1" PG_8 ",$2" PG_8 ",$3" PG_T ",$4" PG_8        \
         ") AS t(id,uid,n,e)")                                                                      \
-    X(WORK_INSERT, "INSERT INTO @.work(" PG_WORK_COLUMNS ") SELECT t.id,t.uid,t.x,t.r,t.s,t.i,t.n,"\
+    X(WORK_INSERT, "INSERT INTO @.work(" PG_WORK_STORED ") SELECT t.id,t.uid,t.x,t.r,t.s,t.i,t.n,"\
         "t.inp,t.at,0,t.a,t.c,t.v,t.dl,t.le,t.lu,t.h,t.lt,t.er FROM unnest($1" PG_8 ",$2" PG_8     \
         ",$3" PG_8 ",$4" PG_8 ",$5" PG_8 ",$6" PG_T ",$7" PG_T ",$8" PG_B ",$9" PG_B ",$10" PG_8   \
         ",$11" PG_8 ",$12" PG_8 ",$13" PG_8 ",$14" PG_8 ",$15" PG_8 ",$16::bool[],$17" PG_T ",$18" \
@@ -189,7 +189,7 @@
         "updated_ms=$6::bigint,open1=$8::bigint,busy=$8::bigint<>0 WHERE uid=$1::bigint"           \
         " AND execution=$2::bigint AND last_seq=$3::bigint AND open1=$7::bigint AND flags&1=0",    \
         "1"))                                                                                      \
-    X(LONE_EVENT, "INSERT INTO @.history(" PG_EVENT_COLUMNS ") VALUES($1::bigint,$2::bigint,"      \
+    X(LONE_EVENT, "INSERT INTO @.history(" PG_EVENT_STORED ") VALUES($1::bigint,$2::bigint,"      \
         "$3::bigint,$4::bigint,$5::bigint,$6::bigint,$7::bigint,$8::bigint,$9::bigint,$10::bigint,"\
         "$11::text,$12::bytea,$13::bytea,$14::text,$15::bytea,$16::bytea)")                        \
     PG_PURGE_STATEMENTS(X)

@@ -24,8 +24,7 @@
 
 void pg_roll_back(struct pg_store *s)
 {
-    if (link_is_up(&s->writer) &&
-        link_do(&s->writer, "ROLLBACK", "roll back", NULL) != PAWL_OK)
+    if (link_is_up(&s->writer) && link_do(&s->writer, "ROLLBACK", "roll back", NULL) != PAWL_OK)
         link_close(&s->writer); /* the server ends the transaction with its connection */
 }
 
