@@ -105,7 +105,7 @@
     X(EXECUTION_MAKE, "INSERT INTO @.execution(" PG_CLOSED_STORED ") SELECT * FROM unnest($1"     \
         PG_8 ",$2" PG_8 ",$3" PG_T ",$4" PG_T ",$5" PG_8 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9"    \
         PG_8 ",$10" PG_B ")")                                                                      \
-    X(OUTPUT_KEEP, "WITH h AS (UPDATE @.head SET flags=flags&-2 WHERE uid=$1::bigint"              \
+    X(OUTPUT_KEEP, "WITH h AS (UPDATE @.head SET flags=flags-1 WHERE uid=$1::bigint"              \
         " AND flags&1=1 RETURNING uid,last_rid) UPDATE @.instance i SET output="                   \
         "CASE WHEN z.rid=h.last_rid THEN z.data ELSE z.data2 END FROM h JOIN @.history z"          \
         " ON z.rid=ANY(ARRAY[h.last_rid,h.last_rid-1])"                                            \

@@ -31,10 +31,6 @@ STAND_IN void pg_work_appeared(struct pg_store *s UNUSED, const pawl_str *name U
 {
 }
 
-STAND_IN void pg_work_forget(struct pg_store *s UNUSED, uint64_t id UNUSED)
-{
-}
+STAND_IN void pg_work_forget(struct pg_store *s UNUSED, uint64_t id UNUSED) {}
 
-STAND_IN void pg_work_reset(struct pg_store *s UNUSED)
-{
-}
+STAND_IN void pg_work_reset(struct pg_store *s UNUSED) {}
