@@ -37,8 +37,10 @@ struct step {
 
 static pawl_round *step_of(struct step *s, uint64_t done, uint64_t next)
 {
-    *s = (struct step){.row = {.uid = 10, .id = pawl_s("a"), .execution = 1, .last_seq = 5},
-                       .done = done};
+    *s = (struct step){
+        .row = {.uid = 10, .id = pawl_s("a"), .execution = 1, .last_seq = 5},
+          .done = done
+    };
     s->event = (pawl_event){.rid = next,
                             .execution = 1,
                             .seq = 5,
