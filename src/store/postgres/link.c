@@ -216,7 +216,7 @@ static pawl_status connect_to(struct pg_link *l, pawl_error *reterr)
         "target_session_attrs", "dbname",           "client_encoding", NULL,
     };
     const char *const values[] = {
-        "5",           "10000", "5",  "pawl", l->role == LINK_ENGINE ? "read-write" : "any",
+        "5",           "10000", "5",  "pawl", l->place->any_server ? "any" : "read-write",
         l->place->url, "UTF8",  NULL,
     };
     char text[240];
@@ -234,7 +234,9 @@ static pawl_status connect_to(struct pg_link *l, pawl_error *reterr)
     }
     copy_line(text, sizeof text, l->pg ? pq.errorMessage(l->pg) : "out of memory");
     pawl_status status = l->pg ? PAWL_UNAVAILABLE : PAWL_NO_MEMORY;
-    error_set(reterr, status, "cannot connect to PostgreSQL: %s", text);
+    error_set(reterr, status, "cannot connect to PostgreSQL: %s%s", text,
+              strstr(text, "read-only") ? "; this server is a standby: name the primary in the URL"
+                                        : "");
     link_close(l);
     return status;
 }
@@ -328,6 +330,12 @@ static bool make_ready(struct pg_link *l, int statement, struct link_report *rep
     return l->ready[statement];
 }
 
+bool link_prepare(struct pg_link *l, int statement)
+{
+    struct link_report report;
+    return link_is_up(l) && make_ready(l, statement, &report);
+}
+
 static PGresult *run(struct pg_link *l, int statement, const struct pg_params *p,
                      struct link_report *report)
 {
@@ -364,7 +372,8 @@ PGresult *link_run(struct pg_link *l, int statement, const struct pg_params *p, 
     return r;
 }
 
-pawl_status link_do(struct pg_link *l, const char *sql, const char *what, pawl_error *reterr)
+PGresult *link_ask(struct pg_link *l, const char *sql, const char *what, pawl_status *retstatus,
+                   pawl_error *reterr)
 {
     struct link_report report = {.end = LINK_FAILED};
     PGresult *r = NULL;
@@ -374,10 +383,17 @@ pawl_status link_do(struct pg_link *l, const char *sql, const char *what, pawl_e
         r = judge(l, pq.exec(l->pg, sql), &report);
     else
         report_lost(&report, l);
-    if (!r)
-        return link_error(&report, what, reterr);
+    *retstatus = r ? PAWL_OK : link_error(&report, what, reterr);
+    return r;
+}
+
+pawl_status link_do(struct pg_link *l, const char *sql, const char *what, pawl_error *reterr)
+{
+    pawl_status status;
+    PGresult *r = link_ask(l, sql, what, &status, reterr);
+
     pq.clear(r);
-    return PAWL_OK;
+    return status;
 }
 
 /* ---- Pipelines ----------------------------------------------------------------------------------- */
@@ -429,6 +445,12 @@ bool link_send_begin(struct pg_link *l)
     return count_sent(l, pq.sendQueryParams(l->pg, settings_local, 0, NULL, NULL, NULL, NULL, 1));
 }
 
+PGresult *link_keep(struct pg_link *l, const PGresult *r)
+{
+    l->kept = true;
+    return (PGresult *)(uintptr_t)r;
+}
+
 /* The result of statement `at`. */
 static void reap_one(struct pg_link *l, size_t at, PGresult *r, struct link_report *ret,
                      void (*on_result)(void *user, size_t index, const PGresult *r), void *user)
@@ -462,9 +484,11 @@ void link_reap(struct pg_link *l, void (*on_result)(void *user, size_t index, co
         if (!r)
             continue;
         synced = pq.resultStatus(r) == PQ_PIPELINE_SYNC;
+        l->kept = false;
         if (!synced)
             reap_one(l, at++, r, ret, on_result, user);
-        pq.clear(r);
+        if (!l->kept)
+            pq.clear(r);
     }
     ret->wait_cancelled = l->wait_cancelled;
     if (!synced || ends_connection(ret->sqlstate) || !pq.exitPipelineMode(l->pg)) {

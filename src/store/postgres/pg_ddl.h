@@ -11,6 +11,7 @@
  *   - Tables from which rows are deleted all the time are vacuumed every few thousand rows.
  *   - No foreign keys, no triggers, nothing UNLOGGED.
  *
+ * A step is a list of texts, because a compiler need not take one that is longer than 4,095 bytes.
  * `shard` labels rows for several lanes and nodes; with one lane it is 0.  Step 1 is released and
  * never changes; a later change is a further step (pg_schema.c).
  */
@@ -33,7 +34,7 @@
     "CREATE TABLE @.lane(lane bigint PRIMARY KEY,epoch bigint NOT NULL,life bigint NOT NULL,"      \
     "pid int NOT NULL,started_us bigint NOT NULL,owner " PG_C ",taken_ms bigint NOT NULL);\n"      \
     "CREATE TABLE @.lane_log(lane bigint,group_no bigint,next_id bigint NOT NULL,"                 \
-    "at_ms bigint NOT NULL,PRIMARY KEY(lane,group_no));\n"                                         \
+    "at_ms bigint NOT NULL,PRIMARY KEY(lane,group_no));\n",                                        \
     /* ---- instances and histories ---- */                                                        \
     "CREATE TABLE @.instance(uid bigint PRIMARY KEY,parent_uid bigint NOT NULL,"                   \
     "parent_execution bigint NOT NULL,parent_ref bigint NOT NULL,id " PG_C ",parent_id " PG_C ","  \
@@ -65,7 +66,7 @@
     "PRIMARY KEY(uid,execution,seq));\n"                                                           \
     "CREATE VIEW @.event AS SELECT rid,uid,execution,seq,kind,ref,name,data,attrs,at_ms"           \
     " FROM @.history UNION ALL SELECT rid+1,uid,execution,seq+1,kind2,ref2,name2,data2,attrs2,"    \
-    "at_ms FROM @.history WHERE kind2 IS NOT NULL;\n"                                              \
+    "at_ms FROM @.history WHERE kind2 IS NOT NULL;\n",                                             \
     /* ---- messages and work ---- */                                                              \
     "CREATE TABLE @.message(id bigint PRIMARY KEY,uid bigint NOT NULL,created_ms bigint NOT NULL," \
     "execution bigint NOT NULL,ref bigint NOT NULL,kind int,instance " PG_C ",name " PG_C ","      \
@@ -95,7 +96,7 @@
     "CREATE INDEX work_deadline ON @.work(deadline_ms,id) WHERE deadline_ms>0;\n"                  \
     "CREATE TABLE @.dedup(uid bigint,key text COLLATE \"C\",PRIMARY KEY(uid,key));\n"              \
     "CREATE TABLE @.tomb(n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,uid bigint NOT NULL,"   \
-    "execution bigint NOT NULL,last_rid bigint NOT NULL);\n"                                       \
+    "execution bigint NOT NULL,last_rid bigint NOT NULL);\n",                                      \
     /* ---- queues ---- */                                                                         \
     "CREATE TABLE @.queue(qid bigint PRIMARY KEY,created_ms bigint NOT NULL,"                      \
     "shard smallint NOT NULL,name " PG_C " UNIQUE,due_ms bigint NOT NULL,ready bigint NOT NULL,"   \

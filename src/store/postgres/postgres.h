@@ -11,7 +11,8 @@
  *   pg_texts.c   statements with the schema's name
  *   libpq.c      the library     link.c  a connection     params.c  values
  *   pg_pool.c    reader connections        pg_driver.c  what the readers of store/sql need
- *   pg_history.c read_history, read_event
+ *   pg_rows.c    rows of a result as structs
+ *   pg_history.c read_history, read_event   pg_list.c  list, depths
  *   pg_take.c    take, attach, outcome: the owner of the lane
  *   pg_commit.c  commit: a group as one pipeline, or round by round
  *   pg_group.c   the rows of a group, collected by table    open_work.c  head.open1 in memory
@@ -81,6 +82,7 @@ struct pg_store {
     struct pg_place place;
     char *texts[ST_PG_COUNT]; /* owned: statements with the schema's name in them */
     bool read_only;
+    bool moved; /* this is another copy of the database than the last opener had */
     atomic_uint_fast64_t damaged; /* rows met that cannot be what was written */
     _Atomic(const char *) damaged_what;
     atomic_uint_fast64_t damaged_id;
@@ -125,6 +127,13 @@ void pg_texts_free(char **texts);
 struct buf;
 void pg_text_put(struct buf *b, const char *text, const char *schema); /* one of them */
 
+/* The number of the schema; 0: there is none, or an empty one.  CONFLICT: it is not ours;
+ * UNSUPPORTED: it is newer than we are. */
+PAWL_MUST_USE pawl_status pg_schema_look(struct pg_link *l, const struct pg_place *place, int *ret,
+                                         bool *retempty, pawl_error *reterr);
+/* Is this another copy of the database (promoted, restored, loaded)?  Then ids and epochs leap. */
+PAWL_MUST_USE pawl_status pg_schema_leap(struct pg_link *l, const struct pg_place *place,
+                                         bool *retmoved, pawl_error *reterr);
 /* Make the schema, or bring it up to date, in one transaction; nothing is half done. */
 PAWL_MUST_USE pawl_status pg_migrate(struct pg_link *l, const struct pg_place *place,
                                      pawl_error *reterr);
@@ -137,6 +146,11 @@ PAWL_MUST_USE pawl_status pg_pool_take(struct pg_store *s, struct pg_link **ret,
                                        pawl_error *reterr);
 void pg_pool_give(struct pg_store *s, struct pg_link *l); /* one that broke is closed */
 void pg_pool_close(struct pg_store *s);
+/* One statement that reads, on a connection for the calling thread; as link_run.  A connection that
+ * turns out to be dead is opened again. */
+PAWL_MUST_USE PGresult *pg_read(struct pg_store *s, int statement, const struct pg_params *p,
+                                const char *what, pawl_status *retstatus, pawl_error *reterr);
+void pg_figures(pawl_store *base, pawl_store_figures *ret);
 
 /* ---- pg_driver.c, pg_history.c --------------------------------------------------------------- */
 
@@ -150,6 +164,9 @@ void pg_damage_note(struct pg_store *s, const char *what, uint64_t id);
 pawl_status pg_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
                             uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
                             pawl_error *reterr);
+pawl_status pg_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem, pawl_row_list *ret,
+                    pawl_error *reterr);
+pawl_status pg_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
 pawl_status pg_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
                           pawl_error *reterr);
 

@@ -74,6 +74,9 @@ struct sql_driver {
     void (*rest)(struct sql_cursor *c);
     bool (*next)(struct sql_cursor *c);
     bool (*seek)(struct sql_cursor *c, uint64_t id);
+    /* Both are there, or none: of a database that is far away and answers with all rows at once. */
+    void (*further)(struct sql_cursor *c, int64_t n);
+    void (*foresee)(struct sql_cursor *c, const uint64_t *ids, size_t count);
     pawl_status (*end)(struct sql_cursor *c, pawl_error *reterr);
 
     void (*bind_i64)(struct sql_cursor *c, int at, int64_t n);
@@ -142,6 +145,26 @@ static inline bool cursor_next(struct sql_cursor *c)
 static inline bool cursor_seek(struct sql_cursor *c, uint64_t id)
 {
     return c->driver->seek(c, id);
+}
+
+/* Does a statement cost a round trip, and bring all of its rows? */
+static inline bool cursor_is_far(const struct sql_cursor *c)
+{
+    return c->driver->further != NULL;
+}
+
+/* The next of the parameters that only texts of far databases have (#1, #2), after the others. */
+static inline void cursor_further(struct sql_cursor *c, int64_t n)
+{
+    if (c->driver->further)
+        c->driver->further(c, n);
+}
+
+/* All of these will be sought, in this order. */
+static inline void cursor_foresee(struct sql_cursor *c, const uint64_t *ids, size_t count)
+{
+    if (c->driver->foresee)
+        c->driver->foresee(c, ids, count);
 }
 
 static inline pawl_status cursor_end(struct sql_cursor *c, pawl_error *reterr)

@@ -5,7 +5,10 @@
  * Every order has an index but that of locked entries, whose locks name them:
  * it goes from lock to lock.  A page begins where the one before it ended, with
  * one search of the index, so rows with the same time or priority are not gone
- * through again.  Called from any thread.
+ * through again.
+ *
+ * A database that is far away (cursor.h) is asked for a page of heads, and then for the bytes of
+ * those that were chosen: what does not fit stays where it is.  Called from any thread.
  */
 #include "base/arena.h"
 #include "pawl/queue.h"
@@ -37,6 +40,8 @@ struct gathering {
     int64_t last_key;
     uint64_t lock; /* LOCKED: the one being looked at */
     bool more;
+    bool heads;       /* without their bytes: not wanted, or read later */
+    size_t page, got; /* rows asked for, rows that came: fewer mean that there are no others */
 };
 
 /* How far it has come. */
@@ -72,10 +77,10 @@ static bool gather_row(struct gathering *g, struct sql_cursor *c)
     pawl_queue_entry *e = list_room(g->mem, &g->rows);
     int64_t sum = c->driver->entry(c, e);
     keep_place(g, e);
-    if (!chosen(e, q) || !take_entry(c, q->heads, sum, g->mem, e))
+    if (!chosen(e, q) || !take_entry(c, g->heads, sum, g->mem, e))
         return true;
     g->rows.count++;
-    g->bytes += e->data.len + e->attrs.len;
+    g->bytes += !g->heads ? e->data.len + e->attrs.len : q->heads ? 0 : e->bytes;
     return true;
 }
 
@@ -97,6 +102,10 @@ static void gather_lock(struct gathering *g, struct sql_cursor *locks)
     g->lock = l.number;
     uint64_t after = (int64_t)l.number == g->query->after_key ? g->query->after : 0;
     bool good = cursor_beside(&c, locks, ST_ENTRY_READ);
+    if (good) {
+        cursor_further(&c, g->heads);
+        cursor_foresee(&c, ids, l.entry_count);
+    }
     for (size_t i = 0; good && i < l.entry_count && !g->more; i++) {
         if (ids[i] <= after)
             continue;
@@ -117,6 +126,7 @@ static void gather(struct gathering *g, struct sql_cursor *c)
     const bool locked = g->query->order == PAWL_ENTRIES_LOCKED;
 
     while (cursor_next(c)) {
+        g->got++;
         if (locked)
             gather_lock(g, c);
         else
@@ -174,29 +184,86 @@ static int parts_of(const pawl_entry_query *q, int *ret)
     return delayed || (q->order == PAWL_ENTRIES_READY && !q->has_priority) ? 2 : 1;
 }
 
+/* A page of one part. */
+static pawl_status gather_part(pawl_store *s, struct gathering *g, int part, pawl_error *reterr)
+{
+    struct sql_cursor c;
+    pawl_status status;
+
+    if (!cursor_begin(&c, s, statement_of(g->query, part), READ_A_QUEUE, g->mem, &status, reterr))
+        return status;
+    bind_query(&c, g->query, part);
+    if (g->query->order != PAWL_ENTRIES_LOCKED)
+        cursor_further(&c, g->heads);
+    cursor_further(&c, (int64_t)g->page);
+    g->got = 0;
+    gather(g, &c);
+    return cursor_end(&c, reterr);
+}
+
+/* Did a page end before the part did?  Then `at` is where the next one begins, and it is longer:
+ * most of this one was not chosen. */
+static bool turn_page(struct gathering *g, pawl_entry_query *at)
+{
+    if (!g->page || g->got < g->page || g->more || at->order == PAWL_ENTRIES_EXPIRING)
+        return false;
+    at->after_key = g->last_key;
+    at->after = g->last_id;
+    if (at->order == PAWL_ENTRIES_READY) {
+        at->priority = g->last_key;
+        at->place = g->last_id + 1;
+    }
+    g->page = g->page * 4 < EXAMINE_MAX ? g->page * 4 : EXAMINE_MAX + 1;
+    return true;
+}
+
+/* The bytes of what was chosen; what has gone meanwhile is left out. */
+static pawl_status gather_bytes(pawl_store *s, struct gathering *g, pawl_error *reterr)
+{
+    uint64_t *ids = arena_array(g->mem, uint64_t, g->rows.count + 1);
+    struct sql_cursor c;
+    pawl_status status;
+    size_t found = 0;
+
+    if (!cursor_begin(&c, s, ST_ENTRY_READ, READ_A_QUEUE, g->mem, &status, reterr))
+        return status;
+    for (size_t i = 0; i < g->rows.count; i++)
+        ids[i] = g->rows.items[i].id;
+    cursor_further(&c, false);
+    cursor_foresee(&c, ids, g->rows.count);
+    for (size_t i = 0; i < g->rows.count && c.step != SQL_STEP_FAILED; i++) {
+        pawl_queue_entry e = g->rows.items[i];
+        if (cursor_seek(&c, e.id) && take_entry(&c, false, 0, g->mem, &e))
+            g->rows.items[found++] = e;
+    }
+    g->rows.count = found;
+    return cursor_end(&c, reterr);
+}
+
 pawl_status sql_query_entries(pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
                               pawl_entry_list *ret, pawl_error *reterr)
 {
-    struct gathering g = {.query = query, .mem = mem};
+    const bool far = ((const struct sql_store *)(const void *)s)->driver->further;
+    pawl_entry_query at = *query;
+    struct gathering g = {.query = &at, .mem = mem, .heads = query->heads || far};
     int part, parts = parts_of(query, &part);
+    pawl_status status = PAWL_OK;
 
-    for (; part < parts && !g.more; part++) {
-        struct sql_cursor c;
-        pawl_status status;
-        if (!cursor_begin(&c, s, statement_of(query, part), READ_A_QUEUE, mem, &status, reterr))
-            return status;
-        bind_query(&c, query, part);
-        gather(&g, &c);
-        status = cursor_end(&c, reterr);
-        if (status != PAWL_OK)
-            return status;
+    g.page = far ? (size_t)query->limit + 1 : 0;
+    for (; part < parts && !g.more && status == PAWL_OK; part++) {
+        status = gather_part(s, &g, part, reterr);
+        if (status == PAWL_OK && turn_page(&g, &at))
+            part = -1;
     }
-    *ret = (pawl_entry_list){.items = g.rows.items,
-                             .count = g.rows.count,
-                             .more = g.more,
-                             .last_id = g.last_id,
-                             .last_key = g.last_key};
-    return PAWL_OK;
+    if (status == PAWL_OK && far && !query->heads && g.rows.count)
+        status = gather_bytes(s, &g, reterr);
+    if (status == PAWL_OK)
+        *ret = (pawl_entry_list){.items = g.rows.items,
+                                 .count = g.rows.count,
+                                 .more = g.more,
+                                 .last_id = g.last_id,
+                                 .last_key = g.last_key};
+    return status;
 }
 
 pawl_status sql_read_entries(pawl_store *s, const uint64_t *ids, size_t count, bool heads,
@@ -209,6 +276,8 @@ pawl_status sql_read_entries(pawl_store *s, const uint64_t *ids, size_t count, b
 
     if (!cursor_begin(&c, s, ST_ENTRY_READ, READ_A_QUEUE, mem, &status, reterr))
         return status;
+    cursor_further(&c, heads);
+    cursor_foresee(&c, ids, count);
     for (size_t i = 0; i < count && c.step != SQL_STEP_FAILED; i++) {
         if (cursor_seek(&c, ids[i]))
             found += take_entry(&c, heads, c.driver->entry(&c, &rows[found]), mem, &rows[found]);
@@ -227,7 +296,7 @@ pawl_status sql_read_locks(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem
     if (!cursor_begin(&c, s, ST_LOCKS_READ, READ_A_QUEUE, mem, &status, reterr))
         return status;
     cursor_bind_id(&c, 1, qid);
-    cursor_bind_i64(&c, 2, limit ? (int64_t)limit : -1);
+    cursor_bind_i64(&c, 2, limit ? (int64_t)limit : INT64_MAX);
     while (cursor_next(&c)) {
         c.driver->lock(&c, mem, list_room(mem, &rows));
         rows.count++;

@@ -48,6 +48,7 @@ static pawl_status list_queues(pawl_store *s, pawl_str prefix, pawl_str after, u
         return status;
     cursor_bind_text(&c, 1, after);
     cursor_bind_text(&c, 2, prefix);
+    cursor_further(&c, limit);
     while (rows.count < limit && cursor_next(&c) && begins(cursor_view(&c, QUEUE_name), prefix)) {
         c.driver->queue(&c, mem, list_room(mem, &rows));
         rows.count++;

@@ -35,7 +35,8 @@ static pawl_status take_row(struct sql_cursor *c, pawl_mem *mem, pawl_row *ret, 
 
 /* ---- Instances ------------------------------------------------------------- */
 
-/* Every start asks for an id that is not there: the index alone says so. */
+/* Every start asks for an id that is not there: the index alone says so.  From afar one question
+ * is better than two. */
 pawl_status sql_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret, pawl_error *reterr)
 {
     struct sql_cursor c;
@@ -43,9 +44,12 @@ pawl_status sql_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret, p
 
     if (!cursor_begin(&c, s, ST_ROW_IS_THERE, "read", mem, &status, reterr))
         return status;
-    cursor_bind_text(&c, 1, id);
-    bool found = cursor_next(&c) && cursor_use(&c, ST_ROW_BY_ID);
-    if (found) {
+    bool found = cursor_is_far(&c);
+    if (!found) {
+        cursor_bind_text(&c, 1, id);
+        found = cursor_next(&c);
+    }
+    if (found && cursor_use(&c, ST_ROW_BY_ID)) {
         cursor_bind_text(&c, 1, id);
         found = cursor_next(&c);
     }
@@ -162,6 +166,8 @@ pawl_status sql_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl
         return status;
     pawl_work *items = arena_array(mem, pawl_work, count);
     bool good = cursor_snapshot(&c);
+    if (good)
+        cursor_foresee(&c, ids, count);
     for (size_t i = 0; i < count && good; i++) {
         if (cursor_seek(&c, ids[i]) && c.driver->work(&c, mem, &items[found++]) != SQL_SOUND)
             fits = cursor_refuse(&c, "work", ids[i], reterr);

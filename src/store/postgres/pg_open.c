@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/postgres/pg_open.c -- opening and closing a store.
+ *
+ * The order matters: first whether the server can keep what it acknowledges, then whose schema it
+ * is and which number it has, and only then is anything made.  A read-only opener makes nothing
+ * and looks at any server, a standby too.
+ *
+ * Called by store/open_url.c.
+ */
+#include "base/misuse.h"
+#include "store/postgres/postgres.h"
+
+#include <stdio.h>
+
+static void pg_close(pawl_store *base);
+
+static void pg_caps(pawl_store *base, pawl_store_caps *ret)
+{
+    (void)base;
+    static const pawl_store_caps caps = {
+        .atomic_rounds = true, .delayed_visibility = true, .durable = true, .queues = true};
+    pawl_fill(ret, &caps, sizeof(caps));
+}
+
+/* The server says it when a commit finds no room. */
+static pawl_status pg_space(pawl_store *base)
+{
+    (void)base;
+    return PAWL_OK;
+}
+
+static const pawl_store_ops ops = {
+    .size = sizeof(pawl_store_ops),
+    .abi = PAWL_STORE_ABI,
+    .name = "postgres",
+    .caps = pg_caps,
+    .find = sql_find,
+    .find_uid = sql_find_uid,
+    .find_execution = sql_find_execution,
+    .read_history = pg_read_history,
+    .read_event = pg_read_event,
+    .read_messages = sql_read_messages,
+    .has_key = sql_has_key,
+    .list = pg_list,
+    .depths = pg_depths,
+    .read_quarantine = sql_read_quarantine,
+    .space = pg_space,
+    .close = pg_close,
+    .queues = &sql_queue_ops,
+    .figures = pg_figures,
+};
+
+/* ---- Is the server fit? ----------------------------------------------------------------------- */
+
+enum { VERSION, ENCODING, FSYNC, FULL_PAGES, SYNC_COMMIT, RECOVERY, DATABASE };
+static const char sql_server[] =
+    "SELECT current_setting('server_version_num'),current_setting('server_encoding'),"
+    "current_setting('fsync'),current_setting('full_page_writes'),"
+    "current_setting('synchronous_commit'),pg_is_in_recovery()::int,current_database()";
+
+static const char *value(const PGresult *r, int column)
+{
+    return pq.getvalue(r, 0, column);
+}
+
+/* What any reader needs. */
+static pawl_status check_kind(const PGresult *r, pawl_error *reterr)
+{
+    if (atoi(value(r, VERSION)) < 120000) {
+        error_set(reterr, PAWL_UNSUPPORTED,
+                  "the server is PostgreSQL %d; pawl needs 12 or later: use a newer server",
+                  atoi(value(r, VERSION)) / 10000);
+        return PAWL_UNSUPPORTED;
+    }
+    if (strcmp(value(r, ENCODING), "UTF8") != 0) {
+        error_set(reterr, PAWL_UNSUPPORTED,
+                  "database %s has the encoding %s; pawl needs UTF8: CREATE DATABASE … ENCODING "
+                  "'UTF8' TEMPLATE template0",
+                  value(r, DATABASE), value(r, ENCODING));
+        return PAWL_UNSUPPORTED;
+    }
+    return PAWL_OK;
+}
+
+/* What a server needs that may be trusted with a commit (C4). */
+static pawl_status check_durable(const PGresult *r, bool allow_lossy, pawl_error *reterr)
+{
+    static const struct {
+        int column;
+        const char *name;
+    } settings[] = {
+        {FSYNC,       "fsync"             },
+        {FULL_PAGES,  "full_page_writes"  },
+        {SYNC_COMMIT, "synchronous_commit"},
+    };
+
+    if (value(r, RECOVERY)[0] == '1') {
+        error_set(
+            reterr, PAWL_UNAVAILABLE,
+            "the server is a standby, which cannot be written to; name the primary in the URL");
+        return PAWL_UNAVAILABLE;
+    }
+    for (size_t i = 0; i < COUNT_OF(settings) && !allow_lossy; i++) {
+        if (strcmp(value(r, settings[i].column), "off") != 0)
+            continue;
+        error_set(reterr, PAWL_UNSUPPORTED,
+                  "%s is off on the server: a power cut can lose what was acknowledged; switch it "
+                  "on, or accept the loss with pawl_allow_lossy=1 in the URL",
+                  settings[i].name);
+        return PAWL_UNSUPPORTED;
+    }
+    return PAWL_OK;
+}
+
+static pawl_status check_server(const struct pg_store *s, struct pg_link *l, pawl_error *reterr)
+{
+    pawl_status status;
+    PGresult *r = link_ask(l, sql_server, "look at the server", &status, reterr);
+
+    if (r)
+        status = check_kind(r, reterr);
+    if (r && status == PAWL_OK && !s->read_only)
+        status = check_durable(r, s->place.allow_lossy, reterr);
+    pq.clear(r);
+    return status;
+}
+
+/* ---- Open --------------------------------------------------------------------------------------- */
+
+/* There is a schema, and its number is one that can be read. */
+static pawl_status check_there(const struct pg_store *s, struct pg_link *l, pawl_error *reterr)
+{
+    int number;
+    bool empty;
+    pawl_status status = pg_schema_look(l, &s->place, &number, &empty, reterr);
+
+    if (status != PAWL_OK || number == PG_SCHEMA_NO)
+        return status;
+    status = number ? PAWL_UNSUPPORTED : PAWL_NOT_FOUND;
+    if (number)
+        error_set(reterr, status, "schema %s has number %d, this pawl needs %d; run: pawl migrate",
+                  s->place.schema, number, PG_SCHEMA_NO);
+    else
+        error_set(reterr, status,
+                  "there is no store in schema %s; start pawl serve to make one, or name another "
+                  "with pawl_schema=NAME in the URL",
+                  s->place.schema);
+    return status;
+}
+
+/* While this connection lasts, no other process opens the store with `alone`. */
+static pawl_status be_alone(struct pg_store *s, pawl_error *reterr)
+{
+    char sql[120];
+    pawl_status status;
+
+    (void)snprintf(sql, sizeof sql, "SELECT pg_try_advisory_lock(hashtext('pawl alone %s'))::int",
+                   s->place.schema);
+    PGresult *r = link_ask(&s->writer, sql, "lock the store", &status, reterr);
+    if (r && value(r, 0)[0] != '1') {
+        status = PAWL_UNAVAILABLE;
+        error_set(reterr, status,
+                  "another process has the store in schema %s open; stop it first, or use its URL",
+                  s->place.schema);
+    }
+    pq.clear(r);
+    return status;
+}
+
+static pawl_status open_writer(struct pg_store *s, struct pg_link *l,
+                               const pawl_store_open_opts *opts, pawl_error *reterr)
+{
+    pawl_status status = opts->must_exist ? check_there(s, l, reterr) : PAWL_OK;
+
+    if (status == PAWL_OK)
+        status = pg_migrate(l, &s->place, reterr);
+    if (status == PAWL_OK)
+        status = pg_schema_leap(l, &s->place, &s->moved, reterr);
+    if (status == PAWL_OK)
+        status = link_open(&s->writer, &s->place, s->texts, LINK_ENGINE, reterr);
+    if (status == PAWL_OK && opts->alone && !s->place.pooled)
+        status = be_alone(s, reterr);
+    return status;
+}
+
+static pawl_status open_store(struct pg_store *s, const pawl_store_open_opts *opts,
+                              pawl_error *reterr)
+{
+    struct pg_link *l;
+    pawl_status status = pg_pool_take(s, &l, reterr);
+
+    if (status != PAWL_OK)
+        return status;
+    status = check_server(s, l, reterr);
+    if (status == PAWL_OK)
+        status = s->read_only ? check_there(s, l, reterr) : open_writer(s, l, opts, reterr);
+    pg_pool_give(s, l);
+    return status;
+}
+
+static struct pg_store *create(void)
+{
+    struct pg_store *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->sql.base.ops = &ops;
+    s->sql.driver = &pg_driver;
+    s->seen_ms = INT64_MIN;
+    idset_init(&s->messages);
+    idset_init(&s->work);
+    idset_init(&s->loose);
+    (void)pthread_mutex_init(&s->pool_lock, NULL);
+    (void)pthread_cond_init(&s->pool_free, NULL);
+    return s;
+}
+
+pawl_store *pawl_postgres_store(const char *url, const pawl_store_open_opts *opts,
+                                pawl_error *reterr)
+{
+    pawl_store_open_opts room;
+    if (!IS_THERE(url, "a URL", reterr) ||
+        !(opts = OPTIONS_OF(&room, opts, "pawl_store_open_opts", reterr)))
+        return NULL;
+    struct pg_store *s = create();
+    if (!s) {
+        error_set(reterr, PAWL_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    s->read_only = opts->read_only;
+    pawl_status status = pg_place_read(url, &s->place, reterr);
+    s->place.any_server = s->read_only;
+    if (status == PAWL_OK && !pg_texts_make(s->texts, s->place.schema)) {
+        status = PAWL_NO_MEMORY;
+        error_set(reterr, status, "out of memory");
+    }
+    if (status == PAWL_OK)
+        status = open_store(s, opts, reterr);
+    if (status == PAWL_OK)
+        return &s->sql.base;
+    pg_close(&s->sql.base);
+    return NULL;
+}
+
+static void pg_close(pawl_store *base)
+{
+    struct pg_store *s = pg_of(base);
+
+    pg_pool_close(s);
+    link_close(&s->writer);
+    params_deinit(&s->params);
+    idset_deinit(&s->messages);
+    idset_deinit(&s->work);
+    idset_deinit(&s->loose);
+    pg_texts_free(s->texts);
+    pg_place_deinit(&s->place);
+    (void)pthread_mutex_destroy(&s->pool_lock);
+    (void)pthread_cond_destroy(&s->pool_free);
+    free(s);
+}
