@@ -228,6 +228,19 @@ TEST(a_row_that_one_round_makes_and_another_one_names_orders_them)
     store_end();
 }
 
+TEST(no_two_events_of_a_group_have_one_rid)
+{
+    struct step s, t;
+
+    store_begin();
+    pawl_round *a = step_of(&s, 0, 22), *b = step_of(&t, 0, 21);
+    b->uid = 11;
+    ck_assert(are_independent(*a, *b)); /* not in order, but different */
+    t.event.rid = t.work.id = t.row.last_rid = 22;
+    ck_assert(!are_independent(*a, *b));
+    store_end();
+}
+
 TEST(a_start_and_a_removal_keep_their_order)
 {
     const pawl_row row = {.uid = 30, .id = pawl_s("x"), .execution = 1};

@@ -146,6 +146,9 @@
     X(WORK_NEED, "WITH a AS (DELETE FROM @.work_fresh WHERE id=ANY($1" PG_8 ") RETURNING 1),"      \
         "b AS (DELETE FROM @.work WHERE id=ANY($1" PG_8 ") RETURNING 1)"                           \
         " SELECT 1/((SELECT count(*) FROM a)+(SELECT count(*) FROM b)=$2::bigint)::int")           \
+    /* The key of history is the first event of a row; the second must not be there either. */      \
+    X(EVENT_CHECK, "SELECT 1/(NOT EXISTS(SELECT 1 FROM unnest($1" PG_8 ") AS t(id) JOIN @.history h"\
+        " ON h.rid=ANY(ARRAY[t.id,t.id-1]) AND (h.rid=t.id OR h.kind2 IS NOT NULL)))::int")        \
     X(EVENT_INSERT, "INSERT INTO @.history(" PG_EVENT_STORED ") SELECT * FROM unnest($1" PG_8     \
         ",$2" PG_8 ",$3" PG_8 ",$4" PG_8 ",$5" PG_8 ",$6" PG_8 ",$7" PG_4 ",$8" PG_4 ",$9" PG_2    \
         ",$10" PG_2 ",$11" PG_T ",$12" PG_B ",$13" PG_B ",$14" PG_T ",$15" PG_B ",$16" PG_B ")")   \

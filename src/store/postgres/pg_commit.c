@@ -322,6 +322,7 @@ static pawl_status commit_singly(struct pg_store *s, const pawl_fence *fence, pa
     if (status != PAWL_OK)
         return status;
     s->group->removes_late = false;
+    s->group->new_from = UINT64_MAX; /* earlier rounds of this group count */
     open_work_try(&s->open);
     for (size_t i = 0; i < count && status == PAWL_OK; i++)
         status = apply_singly(s, &rounds[i], &s->group->plans.items[i], reterr);

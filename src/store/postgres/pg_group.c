@@ -55,6 +55,7 @@ bool pg_group_init(struct pg_store *s)
     }
     idset_init(&g->named);
     idset_init(&g->changed);
+    idset_init(&g->rids);
     s->group = g;
     return true;
 }
@@ -71,6 +72,7 @@ void pg_group_deinit(struct pg_store *s)
     vec_deinit(&g->plans);
     idset_deinit(&g->named);
     idset_deinit(&g->changed);
+    idset_deinit(&g->rids);
     free(g);
     s->group = NULL;
 }
@@ -336,8 +338,12 @@ static void add_events(struct pg_group *g, const pawl_round *r)
 
     for (size_t i = 0; i < r->event_count; i++) {
         const pawl_event *e = &r->events[i], *last = e;
+        if (e->rid < g->new_from)
+            put_id(row_in(g, LIST_EVENT_CHECK), e->rid);
         if (i + 1 < r->event_count && are_one_row(e, e + 1))
             last = &r->events[++i];
+        if (last != e && last->rid < g->new_from)
+            put_id(row_in(g, LIST_EVENT_CHECK), last->rid);
         put_event(g, r, e, last == e ? NULL : last, prev);
         if (e->seq % PG_MARK_EVERY == 0 || last->seq % PG_MARK_EVERY == 0)
             put_mark(g, r->uid, last);

@@ -39,6 +39,7 @@
     X(ODD, ODD_INSERT, "28", false)                                                                \
     X(REMOVE_LATE, REMOVE, "844", true)         /* … or after it */                                \
     X(WORK_NEED, WORK_NEED, "8", true)                                                             \
+    X(EVENT_CHECK, EVENT_CHECK, "8", false)                                                        \
     X(EVENT, EVENT_INSERT, "8888884422tbbtbb", false)                                              \
     X(MARK, MARK_INSERT, "8448", false)                                                            \
     X(MESSAGE, MESSAGE_INSERT, "888884ttbb882", false)                                             \
@@ -73,6 +74,8 @@ struct pg_group {
     VEC(struct open_plan) plans; /* of the rounds of the last commit, until it is decided */
     struct idset named;          /* scratch of pg_independent.c */
     struct idset changed;
+    struct idset rids; /* scratch: of events */
+    uint64_t new_from; /* events with rids from here on need not be looked for */
     bool removes_late; /* every removal of the group comes after every start */
 };
 

@@ -132,9 +132,31 @@ static bool asks_for_what_changes(const struct sight *k, const pawl_round *r)
     return r->uid && r->change == PAWL_ROW_NONE && idset_has(&k->g->changed, r->uid);
 }
 
+/* No event of these rounds has the rid of another one.  Nearly always they are in order. */
+static bool rids_differ(struct pg_group *g, const pawl_round *rounds, size_t count)
+{
+    uint64_t last = 0;
+    bool in_order = true;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < rounds[i].event_count; k++) {
+            in_order = in_order && rounds[i].events[k].rid > last;
+            last = rounds[i].events[k].rid;
+        }
+    idset_reset(&g->rids);
+    for (size_t i = 0; i < count && !in_order; i++)
+        for (size_t k = 0; k < rounds[i].event_count; k++) {
+            uint64_t rid = rounds[i].events[k].rid;
+            if (idset_has(&g->rids, rid) || !idset_add(&g->rids, rid))
+                return false;
+        }
+    return true;
+}
+
 bool round_is_hopeless(const struct pg_store *s, const pawl_round *r)
 {
-    if (!round_is_sound(r) || (r->uid && r->change == PAWL_ROW_INSERT && r->base_seq))
+    if (!round_is_sound(r) || !rids_differ(s->group, r, 1) ||
+        (r->uid && r->change == PAWL_ROW_INSERT && r->base_seq))
         return true;
     for (size_t i = 0, at = 0; i < r->work_count; i++)
         if (!open_work_event(r, &r->work[i], &at) && open_work_uid(&s->open, r->work[i].id))
@@ -149,7 +171,8 @@ bool rounds_are_independent(struct pg_group *g, const struct pg_store *s, const 
 
     idset_reset(&g->named);
     idset_reset(&g->changed);
-    if (!order_of_ids_holds(g, rounds, count))
+    g->new_from = s->fence.next_id; /* all ids below it may be used, and none from it on */
+    if (!order_of_ids_holds(g, rounds, count) || !rids_differ(g, rounds, count))
         return false;
     for (size_t i = 0; i < count; i++) {
         if (round_is_hopeless(s, &rounds[i]))
