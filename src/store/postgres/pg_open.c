@@ -35,6 +35,9 @@ static const pawl_store_ops ops = {
     .abi = PAWL_STORE_ABI,
     .name = "postgres",
     .caps = pg_caps,
+    .take = pg_take,
+    .commit = pg_commit,
+    .outcome = pg_outcome,
     .find = sql_find,
     .find_uid = sql_find_uid,
     .find_execution = sql_find_execution,
@@ -45,6 +48,8 @@ static const pawl_store_ops ops = {
     .list = pg_list,
     .depths = pg_depths,
     .read_quarantine = sql_read_quarantine,
+    .purge = pg_purge,
+    .prune_executions = pg_prune_executions,
     .space = pg_space,
     .close = pg_close,
     .queues = &sql_queue_ops,
@@ -211,6 +216,7 @@ static struct pg_store *create(void)
     idset_init(&s->messages);
     idset_init(&s->work);
     idset_init(&s->loose);
+    open_work_init(&s->open);
     (void)pthread_mutex_init(&s->pool_lock, NULL);
     (void)pthread_cond_init(&s->pool_free, NULL);
     return s;
@@ -231,7 +237,7 @@ pawl_store *pawl_postgres_store(const char *url, const pawl_store_open_opts *opt
     s->read_only = opts->read_only;
     pawl_status status = pg_place_read(url, &s->place, reterr);
     s->place.any_server = s->read_only;
-    if (status == PAWL_OK && !pg_texts_make(s->texts, s->place.schema)) {
+    if (status == PAWL_OK && (!pg_texts_make(s->texts, s->place.schema) || !pg_group_init(s))) {
         status = PAWL_NO_MEMORY;
         error_set(reterr, status, "out of memory");
     }
@@ -253,6 +259,8 @@ static void pg_close(pawl_store *base)
     idset_deinit(&s->messages);
     idset_deinit(&s->work);
     idset_deinit(&s->loose);
+    open_work_deinit(&s->open);
+    pg_group_deinit(s);
     pg_texts_free(s->texts);
     pg_place_deinit(&s->place);
     (void)pthread_mutex_destroy(&s->pool_lock);
