@@ -219,7 +219,10 @@ static struct pg_store *create(void)
     open_work_init(&s->open);
     (void)pthread_mutex_init(&s->pool_lock, NULL);
     (void)pthread_cond_init(&s->pool_free, NULL);
-    return s;
+    if (pg_group_init(s))
+        return s;
+    pg_close(&s->sql.base);
+    return NULL;
 }
 
 pawl_store *pawl_postgres_store(const char *url, const pawl_store_open_opts *opts,
@@ -256,6 +259,8 @@ static void pg_close(pawl_store *base)
     pg_pool_close(s);
     link_close(&s->writer);
     params_deinit(&s->params);
+    pg_group_deinit(s);
+    open_work_deinit(&s->open);
     idset_deinit(&s->messages);
     idset_deinit(&s->work);
     idset_deinit(&s->loose);
