@@ -240,7 +240,7 @@ pawl_store *pawl_postgres_store(const char *url, const pawl_store_open_opts *opt
     s->read_only = opts->read_only;
     pawl_status status = pg_place_read(url, &s->place, reterr);
     s->place.any_server = s->read_only;
-    if (status == PAWL_OK && (!pg_texts_make(s->texts, s->place.schema) || !pg_group_init(s))) {
+    if (status == PAWL_OK && !pg_texts_make(s->texts, s->place.schema)) {
         status = PAWL_NO_MEMORY;
         error_set(reterr, status, "out of memory");
     }
@@ -264,8 +264,6 @@ static void pg_close(pawl_store *base)
     idset_deinit(&s->messages);
     idset_deinit(&s->work);
     idset_deinit(&s->loose);
-    open_work_deinit(&s->open);
-    pg_group_deinit(s);
     pg_texts_free(s->texts);
     pg_place_deinit(&s->place);
     (void)pthread_mutex_destroy(&s->pool_lock);
