@@ -150,6 +150,7 @@ static void remember_work(struct pg_store *s, const pawl_round *r)
         if (w->lock_epoch != s->fence.epoch)
             pg_work_appeared(s, &w->name, w->id,
                              free_ms(w->visible_ms, w->lock_token, w->lock_until_ms));
+        pg_deadline_appears(s, w->deadline_ms);
     }
     for (size_t i = 0; i < r->work_update_count; i++) {
         const pawl_work_update *u = &r->work_updates[i];
@@ -157,6 +158,7 @@ static void remember_work(struct pg_store *s, const pawl_round *r)
         if (u->lock_epoch != s->fence.epoch)
             pg_work_appeared(s, NULL, u->id,
                              free_ms(u->visible_ms, u->lock_token, u->lock_until_ms));
+        pg_deadline_appears(s, u->deadline_ms);
     }
     for (size_t i = 0; i < r->drop_work_count; i++)
         pg_work_forget(s, r->drop_work[i]);
@@ -173,6 +175,8 @@ void pg_remember(struct pg_store *s, const pawl_round *rounds, size_t count, int
         remember_messages(s, &rounds[i], now_ms);
         remember_work(s, &rounds[i]);
         open_work_apply(&s->open, &rounds[i], g->plans.items[i]);
+        if (rounds[i].queue)
+            pg_queues_remember(s, rounds[i].queue);
     }
 }
 

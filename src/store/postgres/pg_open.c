@@ -30,6 +30,19 @@ static pawl_status pg_space(pawl_store *base)
     return PAWL_OK;
 }
 
+static const pawl_queue_ops queue_ops = {
+    .size = sizeof(pawl_queue_ops),
+    .find_queue = sql_find_queue,
+    .list_queues = sql_list_queues,
+    .due_queues = pg_due_queues,
+    .query_entries = sql_query_entries,
+    .read_entries = sql_read_entries,
+    .read_locks = sql_read_locks,
+    .has_past = sql_has_past,
+    .find_key = sql_find_key,
+    .levels = sql_levels,
+};
+
 static const pawl_store_ops ops = {
     .size = sizeof(pawl_store_ops),
     .abi = PAWL_STORE_ABI,
@@ -38,12 +51,19 @@ static const pawl_store_ops ops = {
     .take = pg_take,
     .commit = pg_commit,
     .outcome = pg_outcome,
+    .fetch_messages = pg_fetch_messages,
+    .fetch_work = pg_fetch_work,
+    .fetch_deadlines = pg_fetch_deadlines,
+    .abandon_messages = pg_abandon_messages,
+    .abandon_work = pg_abandon_work,
+    .next_due = pg_next_due,
     .find = sql_find,
     .find_uid = sql_find_uid,
     .find_execution = sql_find_execution,
     .read_history = pg_read_history,
     .read_event = pg_read_event,
     .read_messages = sql_read_messages,
+    .read_work = pg_read_work,
     .has_key = sql_has_key,
     .list = pg_list,
     .depths = pg_depths,
@@ -52,8 +72,9 @@ static const pawl_store_ops ops = {
     .prune_executions = pg_prune_executions,
     .space = pg_space,
     .close = pg_close,
-    .queues = &sql_queue_ops,
+    .queues = &queue_ops,
     .figures = pg_figures,
+    .load = pg_load,
 };
 
 /* ---- Is the server fit? ----------------------------------------------------------------------- */
@@ -208,14 +229,12 @@ static struct pg_store *create(void)
 {
     struct pg_store *s = calloc(1, sizeof *s);
 
-    if (!s)
+    if (!s || !pg_fetch_init(s)) {
+        free(s);
         return NULL;
+    }
     s->sql.base.ops = &ops;
     s->sql.driver = &pg_driver;
-    s->seen_ms = INT64_MIN;
-    idset_init(&s->messages);
-    idset_init(&s->work);
-    idset_init(&s->loose);
     open_work_init(&s->open);
     (void)pthread_mutex_init(&s->pool_lock, NULL);
     (void)pthread_cond_init(&s->pool_free, NULL);
@@ -259,11 +278,9 @@ static void pg_close(pawl_store *base)
     pg_pool_close(s);
     link_close(&s->writer);
     params_deinit(&s->params);
-    pg_group_deinit(s);
+    pg_fetch_deinit(s);
     open_work_deinit(&s->open);
-    idset_deinit(&s->messages);
-    idset_deinit(&s->work);
-    idset_deinit(&s->loose);
+    pg_group_deinit(s);
     pg_texts_free(s->texts);
     pg_place_deinit(&s->place);
     (void)pthread_mutex_destroy(&s->pool_lock);

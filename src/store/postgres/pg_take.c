@@ -190,10 +190,9 @@ static void take_open(struct taking *t, const PGresult *r)
     int count = pq.ntuples(r);
 
     open_work_reset(&t->s->open);
-    t->memory_gone = !idset_reserve(&t->s->loose, (size_t)count);
     for (int i = 0; i < count && !t->memory_gone; i++)
         t->memory_gone = !open_work_set(&t->s->open, value_id(r, i, 0), value_id(r, i, 1)) ||
-                         !idset_add(&t->s->loose, value_id(r, i, 1));
+                         !pg_work_inherit(t->s, value_id(r, i, 1));
 }
 
 static void take_result(void *user, size_t index, const PGresult *r)
@@ -290,10 +289,7 @@ static void forget_all(struct pg_store *s)
     s->life = 0;
     s->in_doubt = false;
     open_work_reset(&s->open);
-    idset_reset(&s->messages);
-    s->seen_ms = INT64_MIN;
-    s->seen_id = 0;
-    pg_work_reset(s);
+    pg_fetch_reset(s);
 }
 
 pawl_status pg_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_error *reterr)

@@ -18,7 +18,9 @@
  *   pg_group.c   the rows of a group, collected by table    open_work.c  head.open1 in memory
  *   pg_independent.c  may the rounds of a group be mixed?
  *   pg_queue_round.c  the queue part of a round             pg_purge.c   purge, prune
+ *   pg_queue_due.c    due times of queues, in memory
  *   pg_fetch.c   messages, deadlines, next_due    pg_work.c  fetching and reading work
+ *   pg_work_names.c   what is known about free work, by name
  *   pg_load.c    load: many questions, one round trip
  *
  * A commit, from the outside in:
@@ -40,6 +42,7 @@
 
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/heap.h"
 #include "base/idset.h"
 #include "base/limits.h"
 #include "base/map.h"
@@ -57,9 +60,17 @@
 #define PG_LANE        1 /* the only one, until a process has several */
 #define PG_SHARD       0
 #define PG_READERS_MAX 4
+#define PG_SCRATCH     13 /* columns of the widest statement of pg_queue_round.c */
 
 struct pg_group; /* pg_group.h */
-struct pg_names; /* pg_work.c: what is known about free work by name */
+struct pg_names; /* pg_work_names.h */
+
+/* When queues are due (pg_queue_due.c). */
+struct queue_times {
+    struct map by_qid; /* owns those that have a due time */
+    struct heap due;
+    bool known; /* all of them were read */
+};
 
 /* The untried local work of each instance that is a number in its head (open_work.c). */
 struct open_change {
@@ -98,11 +109,17 @@ struct pg_store {
     struct open_work open;
 
     struct idset messages; /* taken */
-    int64_t seen_ms;       /* messages up to (seen_ms, seen_id) are taken or not fetchable */
+    int64_t seen_ms;       /* messages up to (seen_ms, seen_id) are taken or not fetchable, … */
     uint64_t seen_id;
-    struct idset work;  /* taken by fetch_work */
-    struct idset loose; /* work of earlier lives or abandoned that only memory knows as free */
+    struct idset free_messages; /* … but for these */
+    int64_t mail_ms;            /* no other one is visible before this time */
+    int64_t deadline_ms;        /* no work has a deadline before it */
+    struct idset work;          /* taken by fetch_work */
+    struct idset loose;         /* free work that only memory knows as free */
     struct pg_names *names;
+    struct queue_times queue_times;
+    struct pg_array scratch[PG_SCRATCH]; /* columns of a statement that is being made */
+    struct idset queue_seen, queue_lone; /* scratch of pg_queue_round.c */
 
     pthread_mutex_t pool_lock; /* the three below */
     pthread_cond_t pool_free;
@@ -231,7 +248,7 @@ void open_work_try(struct open_work *o);
 void open_work_undo(struct open_work *o);
 void open_work_check(const struct open_work *o);
 
-/* ---- pg_queue_round.c -------------------------------------------------------------------------------- */
+/* ---- pg_queue_round.c, pg_queue_due.c ------------------------------------------------------------ */
 
 /* Send the statements of the queue parts of these rounds into the open pipeline, counted so that
  * the server refuses what Q3 forbids.  False: not sent. */
@@ -240,8 +257,22 @@ bool pg_send_queues(struct pg_store *s, const pawl_round *rounds, size_t count);
  * round changes what an earlier one of the group made.) */
 bool pg_queues_are_independent(const pawl_round *rounds, size_t count);
 
+void queue_times_init(struct queue_times *t);
+void queue_times_reset(struct queue_times *t);
+void queue_times_deinit(struct queue_times *t);
+void queue_times_check(const struct queue_times *t);
+void pg_queues_remember(struct pg_store *s, const pawl_queue_round *q); /* it is committed */
+/* All due times are known from here on. */
+PAWL_MUST_USE pawl_status pg_queues_learn(struct pg_store *s, pawl_error *reterr);
+int64_t pg_queues_next(const struct pg_store *s, int64_t after_ms); /* INT64_MAX: none */
+pawl_status pg_due_queues(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                          pawl_queue_row_list *ret, pawl_error *reterr);
+
 /* ---- pg_fetch.c, pg_work.c, pg_load.c ------------------------------------------------------------------ */
 
+bool pg_fetch_init(struct pg_store *s); /* false: out of memory; deinit is fine then, too */
+void pg_fetch_deinit(struct pg_store *s);
+void pg_fetch_reset(struct pg_store *s); /* before take: nothing is known */
 pawl_status pg_fetch_messages(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
                               pawl_message_list *ret, pawl_error *reterr);
 pawl_status pg_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names, size_t name_count,
@@ -257,10 +288,15 @@ pawl_status pg_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max
                     pawl_mem *mem, pawl_error *reterr);
 /* A message with this key can be fetched again, or for the first time. */
 void pg_messages_lower(struct pg_store *s, int64_t visible_ms, uint64_t id);
+void pg_deadline_appears(struct pg_store *s, int64_t deadline_ms); /* 0: none */
 /* Free work with this name appeared (inserted or updated by a round that is committed). */
 void pg_work_appeared(struct pg_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);
 void pg_work_forget(struct pg_store *s, uint64_t id); /* neither taken nor loose */
-void pg_work_reset(struct pg_store *s);               /* after take: everything may be free */
+/* Work that an earlier owner had is free; where it is, is asked with the next fetch.  False: out
+ * of memory. */
+PAWL_MUST_USE bool pg_work_inherit(struct pg_store *s, uint64_t id);
+PAWL_MUST_USE bool pg_work_init(struct pg_store *s);
+void pg_work_reset(struct pg_store *s);
 void pg_work_deinit(struct pg_store *s);
 
 #endif

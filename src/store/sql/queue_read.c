@@ -12,8 +12,8 @@
 
 /* ---- Queues ---------------------------------------------------------------------- */
 
-static pawl_status find_queue(pawl_store *s, pawl_str name, pawl_mem *mem, pawl_queue_row *ret,
-                              pawl_error *reterr)
+pawl_status sql_find_queue(pawl_store *s, pawl_str name, pawl_mem *mem, pawl_queue_row *ret,
+                           pawl_error *reterr)
 {
     struct sql_cursor c;
     pawl_status status;
@@ -37,8 +37,8 @@ static bool begins(pawl_str text, pawl_str prefix)
            (prefix.len == 0 || memcmp(text.ptr, prefix.ptr, prefix.len) == 0);
 }
 
-static pawl_status list_queues(pawl_store *s, pawl_str prefix, pawl_str after, uint32_t limit,
-                               pawl_mem *mem, pawl_queue_row_list *ret, pawl_error *reterr)
+pawl_status sql_list_queues(pawl_store *s, pawl_str prefix, pawl_str after, uint32_t limit,
+                            pawl_mem *mem, pawl_queue_row_list *ret, pawl_error *reterr)
 {
     struct sql_cursor c;
     pawl_status status;
@@ -57,8 +57,8 @@ static pawl_status list_queues(pawl_store *s, pawl_str prefix, pawl_str after, u
     return cursor_end(&c, reterr);
 }
 
-static pawl_status due_queues(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
-                              pawl_queue_row_list *ret, pawl_error *reterr)
+pawl_status sql_due_queues(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                           pawl_queue_row_list *ret, pawl_error *reterr)
 {
     struct sql_cursor c;
     pawl_status status;
@@ -78,7 +78,7 @@ static pawl_status due_queues(pawl_store *s, int64_t now_ms, uint32_t limit, paw
 
 /* ---- Past locks, keys ------------------------------------------------------------------ */
 
-static pawl_status has_past(pawl_store *s, uint64_t qid, pawl_str id, pawl_error *reterr)
+pawl_status sql_has_past(pawl_store *s, uint64_t qid, pawl_str id, pawl_error *reterr)
 {
     struct sql_cursor c;
     pawl_status status;
@@ -92,8 +92,8 @@ static pawl_status has_past(pawl_store *s, uint64_t qid, pawl_str id, pawl_error
     return status != PAWL_OK ? status : found ? PAWL_OK : PAWL_EMPTY;
 }
 
-static pawl_status find_key(pawl_store *s, uint64_t qid, pawl_str key, pawl_queue_key *ret,
-                            pawl_error *reterr)
+pawl_status sql_find_key(pawl_store *s, uint64_t qid, pawl_str key, pawl_queue_key *ret,
+                         pawl_error *reterr)
 {
     struct sql_cursor c;
     pawl_status status;
@@ -109,8 +109,8 @@ static pawl_status find_key(pawl_store *s, uint64_t qid, pawl_str key, pawl_queu
     return status != PAWL_OK ? status : found ? PAWL_OK : PAWL_EMPTY;
 }
 
-static pawl_status levels(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,
-                          pawl_level_list *ret, pawl_error *reterr)
+pawl_status sql_levels(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,
+                       pawl_level_list *ret, pawl_error *reterr)
 {
     struct sql_cursor c;
     pawl_status status;
@@ -129,13 +129,13 @@ static pawl_status levels(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem 
 
 const pawl_queue_ops sql_queue_ops = {
     .size = sizeof(pawl_queue_ops),
-    .find_queue = find_queue,
-    .list_queues = list_queues,
-    .due_queues = due_queues,
+    .find_queue = sql_find_queue,
+    .list_queues = sql_list_queues,
+    .due_queues = sql_due_queues,
     .query_entries = sql_query_entries,
     .read_entries = sql_read_entries,
     .read_locks = sql_read_locks,
-    .has_past = has_past,
-    .find_key = find_key,
-    .levels = levels,
+    .has_past = sql_has_past,
+    .find_key = sql_find_key,
+    .levels = sql_levels,
 };

@@ -45,7 +45,18 @@ pawl_status sql_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_err
 /* ---- queue_read.c, queue_entries.c ---- */
 
 #define READ_A_QUEUE "read a queue"
-extern const pawl_queue_ops sql_queue_ops;
+extern const pawl_queue_ops sql_queue_ops; /* all of those below */
+pawl_status sql_find_queue(pawl_store *s, pawl_str name, pawl_mem *mem, pawl_queue_row *ret,
+                           pawl_error *reterr);
+pawl_status sql_list_queues(pawl_store *s, pawl_str prefix, pawl_str after, uint32_t limit,
+                            pawl_mem *mem, pawl_queue_row_list *ret, pawl_error *reterr);
+pawl_status sql_due_queues(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
+                           pawl_queue_row_list *ret, pawl_error *reterr);
+pawl_status sql_has_past(pawl_store *s, uint64_t qid, pawl_str id, pawl_error *reterr);
+pawl_status sql_find_key(pawl_store *s, uint64_t qid, pawl_str key, pawl_queue_key *ret,
+                         pawl_error *reterr);
+pawl_status sql_levels(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,
+                       pawl_level_list *ret, pawl_error *reterr);
 pawl_status sql_query_entries(pawl_store *s, const pawl_entry_query *query, pawl_mem *mem,
                               pawl_entry_list *ret, pawl_error *reterr);
 pawl_status sql_read_entries(pawl_store *s, const uint64_t *ids, size_t count, bool heads,
