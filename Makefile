@@ -63,13 +63,27 @@ ROOMS    := base tables fiber engine queue store runtime trial
 LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
 MAINSRC  := $(wildcard src/view/*.c src/http/*.c src/server/*.c src/cli/*.c src/cli/*/*.c)
 LIBOBJ   := $(LIBSRC:%.c=$(B)/obj/%.o)
-MAINOBJ  := $(filter-out %/cli/pawl.o,$(MAINSRC:%.c=$(B)/obj/%.o))
+MAINOBJ  := $(filter-out %/cli/pawl.o,$(MAINSRC:%.c=$(B)/obj/%.o)) $(B)/obj/web/files.o
+WEB      := $(sort $(wildcard src/web/*))
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 
 all: $(B)/libpawl.a $(B)/libpawl.so $(B)/libpawl-main.a $(B)/pawl \
      $(EXAMPLES:%=$(B)/examples/%.so) $(EXAMPLES:%=$(B)/examples/%)
 
 $(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -c $< -o $@
+
+# The page, in the binary.  HOSTCC: the tool runs here, whatever the variant is built with.
+HOSTCC ?= cc
+$(B)/web/embed-web: tools/embed-web.c
+	@mkdir -p $(@D)
+	$(HOSTCC) -O1 -Wall -Wextra -Werror $< -o $@
+
+$(B)/web/files.c: $(B)/web/embed-web $(WEB)
+	$< $(@D) $(WEB) >$(B)/web/sizes
+
+$(B)/obj/web/files.o: $(B)/web/files.c src/server/web_files.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c $< -o $@
 

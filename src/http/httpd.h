@@ -34,6 +34,8 @@ struct httpd_answer {
     pawl_str body;
     const char *type;     /* NULL: application/json */
     const char *allow;    /* of a 405; NULL: none */
+    const char *etag;     /* quoted; a browser may keep the body and ask whether it is still so */
+    const char *encoding; /* of the body: "gzip"; NULL: as it is */
     unsigned retry_after; /* seconds; 0: none */
     size_t holds;         /* memory, while it is not out; 0: as much as its body */
     bool close;           /* hang up afterwards */

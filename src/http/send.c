@@ -150,9 +150,27 @@ static void put_odd_headers(struct buf *out, const struct httpd_answer *a)
         put_number(out, a->retry_after);
         PUT(out, "\r\n");
     }
+    if (a->encoding)
+        put_header(out, "Content-Encoding", a->encoding);
     if (a->type && strncmp(a->type, "text/html", 9) == 0)
-        PUT(out, "Content-Security-Policy: default-src 'none'; style-src 'self'; "
-                 "script-src 'self'; connect-src 'self'; frame-ancestors 'none'\r\n");
+        PUT(out, "Content-Security-Policy: default-src 'none'; script-src 'self'; "
+                 "style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+                 "form-action 'none'; frame-ancestors 'none'; base-uri 'none'; "
+                 "require-trusted-types-for 'script'; trusted-types 'none'\r\n"
+                 "Referrer-Policy: no-referrer\r\n");
+}
+
+/* Data is never kept; a file of the page is asked for again each time, by its ETag. */
+static void put_type(struct buf *out, const struct httpd_answer *a)
+{
+    put_header(out, "Content-Type", a->type);
+    if (a->etag) {
+        put_header(out, "ETag", a->etag);
+        PUT(out, "Cache-Control: no-cache\r\nVary: Accept, Accept-Encoding\r\n");
+    } else {
+        PUT(out, "Cache-Control: no-store\r\n");
+    }
+    PUT(out, "X-Content-Type-Options: nosniff\r\n");
 }
 
 static void put_head(struct httpd_conn *c, const struct httpd_answer *a)
@@ -166,8 +184,7 @@ static void put_head(struct httpd_conn *c, const struct httpd_answer *a)
     buf_puts(out, c->h->date);
     if (a->type) {
         PUT(out, "\r\n");
-        put_header(out, "Content-Type", a->type);
-        PUT(out, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n");
+        put_type(out, a);
     } else {
         PUT(out, "\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
                  "X-Content-Type-Options: nosniff\r\n");
@@ -185,7 +202,7 @@ static void send_whole(struct httpd_conn *c, const struct httpd_answer *a)
 {
     struct buf *out = &c->h->out;
     pawl_str body = a->body;
-    if (c->no_body)
+    if (c->no_body || a->status == 304) /* the length is said all the same */
         body.len = 0;
     put_head(c, a);
     PUT(out, "Content-Length: ");

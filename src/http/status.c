@@ -15,6 +15,7 @@ const char *http_reason(unsigned status)
         {202, "Accepted"                       },
         {204, "No Content"                     },
         {207, "Multi-Status"                   },
+        {304, "Not Modified"                   },
         {400, "Bad Request"                    },
         {401, "Unauthorized"                   },
         {403, "Forbidden"                      },

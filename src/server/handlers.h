@@ -13,8 +13,13 @@
 /* Submit a request; on_back makes the answer from call->reply.  Refused at once: answered. */
 void call_submit(struct call *c, const pawl_request *request, void (*on_back)(struct call *c));
 
-/* health_routes.c */
+/* web_files.c */
 void handle_root(struct call *c);
+void handle_file(struct call *c);
+/* What they will want to know of the head. */
+void web_keep_values(struct call *c, const struct head *head);
+
+/* health_routes.c */
 void handle_health(struct call *c);
 void handle_ready(struct call *c);
 void handle_version(struct call *c);

@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/health_routes.c -- health, readiness, version, and the front page.
+ * server/health_routes.c -- health, readiness, version.
  *
  * Health means progress: the runtime says so itself (the engine thread is alive,
  * no turn hangs, the store takes commits), not that a port is open.
  */
 #include "server/handlers.h"
-
-void handle_root(struct call *c)
-{
-    static const char page[] =
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Pawl</title>"
-        "<h1>Pawl</h1><p>Durable execution and durable queues. The API is described at "
-        "<a href=\"/openapi.json\">/openapi.json</a>; workflows are under "
-        "<a href=\"/api/v1/instances\">/api/v1/instances</a>, queues under "
-        "<a href=\"/queue\">/queue</a>; see also <a href=\"/health\">/health</a> and "
-        "<a href=\"/metrics\">/metrics</a>.</p></html>\n";
-    answer_text(c, 200, "text/html; charset=utf-8", (pawl_str){page, sizeof(page) - 1});
-}
 
 static void write_who(struct call *c, pawl_json *w)
 {

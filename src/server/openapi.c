@@ -272,7 +272,7 @@ static void write_paths(struct call *c, pawl_json *w)
     pawl_json_key(w, "paths");
     pawl_json_object(w);
     for (const struct route *r = server_routes; r->method; r++) {
-        if (!is_first_of_path(r))
+        if (r->handle == handle_file || !is_first_of_path(r)) /* files of the page: no API */
             continue;
         pawl_json_key(w, r->path);
         pawl_json_object(w);

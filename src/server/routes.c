@@ -24,7 +24,9 @@
 
 const struct route server_routes[] = {
     ROUTE("GET", "/", handle_root, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
-     "200", "where the API is"),
+     "200", "where the API is; to a browser: the page"),
+    ROUTE("GET", "/web/{file}", handle_file, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
+     "200 304 404", "a file of the page"),
     ROUTE("GET", "/health", handle_health, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
      "200 503", "does the engine make progress?"),
     ROUTE("GET", "/ready", handle_ready, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",

@@ -66,6 +66,7 @@ struct call {
     const struct route *route;
     pawl_mem *mem;                               /* everything below; dies with the call */
     const char *idempotency_key, *last_event_id; /* headers; NULL: none */
+    const char *has_etag;                        /* If-None-Match of a request for the page */
     const char *args[CALL_ARGS_MAX];             /* decoded segments of the path */
     size_t param_count;
     struct buf body;
@@ -98,8 +99,10 @@ struct call {
     bool on_token;                      /* in the list of those with a token that wait or listen */
     struct call *token_prev, *token_next;
     pawl_str queues; /* prefixes the token may use; empty: all */
-    bool stranger;   /* a probe under a name that is not ours */
-    bool trusted;    /* authorised, or no token is needed; no stranger */
+    bool wants_page; /* it comes from a browser that wants to show the answer */
+    bool takes_gzip;
+    bool stranger; /* a probe under a name that is not ours */
+    bool trusted;  /* authorised, or no token is needed; no stranger */
 
     /* large, and not cleared for the next call */
     struct fields fields;

@@ -13,7 +13,7 @@
  */
 #include "base/arena.h"
 #include "base/clock.h"
-#include "server/server.h"
+#include "server/handlers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +183,8 @@ static void keep_values(struct call *c, const struct head *head)
         c->idempotency_key = pawl_mem_dup(c->mem, key).ptr;
     if (last.ptr)
         c->last_event_id = pawl_mem_dup(c->mem, last).ptr;
+    if (c->route->handle == handle_root || c->route->handle == handle_file)
+        web_keep_values(c, head);
 }
 
 /* The head is there: everything that can be refused without the body is. */

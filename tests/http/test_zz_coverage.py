@@ -8,7 +8,7 @@ import re
 
 import kit
 
-GENERAL = {405, 414, 415, 431}                               # not the business of one route
+GENERAL = {304, 405, 414, 415, 431}                               # not the business of one route
 CONTRACT = {
     "GET /health": "200 503", "GET /ready": "200 503", "GET /metrics": "200", "GET /openapi.json": "200",
     "GET /": "200", "GET /version": "200", "GET /api/v1/stream": "200",

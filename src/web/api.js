@@ -1,0 +1,183 @@
+// api.js -- calls to the server.  Numbers keep their digits: a payload is shown as it was given.
+import {quote, seg} from "./fmt.js";
+
+export class Failure extends Error {
+	constructor(status, message, body) {
+		super(message);
+		Object.assign(this, {status, body});
+	}
+}
+let token = sessionStorage.getItem("pawl.token");
+export const setToken = t => sessionStorage.setItem("pawl.token", (token = t));
+export const authorization = () => (token ? {authorization: `Bearer ${token}`} : {});
+
+/** A number JavaScript would change; printed as it came. */
+class Digits {
+	constructor(text) {
+		this.text = text;
+	}
+	toJSON() {
+		return JSON.rawJSON ? JSON.rawJSON(this.text) : +this.text;
+	}
+}
+export const parse = text =>
+	JSON.parse(
+		text,
+		/[:[,] ?-?\d{16}|\d\.\d{15}/.test(text)
+			? (k, v, ctx) =>
+					typeof v === "number" && ctx?.source && String(v) !== ctx.source
+						? new Digits(ctx.source)
+						: v
+			: undefined
+	);
+
+export async function call(method, path, body, opts = {}) {
+	let answer,
+		text,
+		json = null;
+	try {
+		answer = await fetch(path, {
+			method,
+			headers: {
+				...authorization(),
+				...(body !== undefined ? {"content-type": "application/json"} : {})
+			},
+			body: body === undefined || typeof body === "string" ? body : JSON.stringify(body)
+		});
+		text = await answer.text();
+	} catch {
+		throw new Failure(0, "the server does not answer");
+	}
+	try {
+		json = text ? parse(text) : null;
+	} catch {
+		json = text;
+	}
+	if (answer.status === 401) dispatchEvent(new Event("pawl-token"));
+	if (opts.raw) return {status: answer.status, json, text};
+	if (answer.ok) return json;
+	throw new Failure(
+		answer.status,
+		json?.error?.message ?? json?.message ?? `the server answered ${answer.status}`,
+		json
+	);
+}
+export const get = path => call("GET", path);
+export const query = o => {
+	const s = new URLSearchParams(
+		Object.entries(o).filter(([, v]) => v !== undefined && v !== null && v !== "")
+	).toString();
+	return s ? "?" + s : "";
+};
+const I = id => `/api/v1/instances/${seg(id)}`,
+	Q = q => `/queue/${seg(q)}`;
+
+export const api = {
+	instance: (id, execution) => get(I(id) + query({execution})),
+	why: id => get(I(id) + "/why"),
+	tree: id => get(I(id) + "/tree"),
+	history: (id, q) => get(I(id) + "/history" + query(q)),
+	queues: q => get("/queue" + query(q)),
+	queue: n => get(Q(n)),
+	locks: n => get(Q(n) + "/locks"),
+	messages: (n, q) => get(Q(n) + "/messages" + query(q)),
+	workers: async () => (await get("/api/v1/workers")).items
+};
+/** Every event of an execution from `run` on; tell(seq) after each page. */
+export async function readHistory(run, id, execution, tell) {
+	for (let after = run.seq; after !== null;) {
+		const p = await api.history(id, {execution, after, limit: 1000});
+		run.add(p.events);
+		after = p.next;
+		if (after) tell?.(after);
+	}
+	return run;
+}
+
+// ---- Actions: one description {method, path, body, cli} gives the request, the curl and the pawl command
+export function curl(a) {
+	if (a.ids?.length)
+		return `for i in ${a.ids.map(quote).join(" ")}; do ${curl({...a, ids: null, path: a.path.replace(a.ids[0], "$i")}).replace(/'(http.*)'/, '"$1"')}; done`;
+	const body =
+		a.body === undefined ? null : typeof a.body === "string" ? a.body : JSON.stringify(a.body);
+	return [
+		"curl",
+		...(a.method === "GET" || (a.method === "POST" && body) ? [] : ["-X", a.method]),
+		...(body ? ["-d", quote(body)] : []),
+		quote(location.origin + a.path)
+	].join(" ");
+}
+export const run = a => call(a.method, a.path, a.body);
+const post = (path, body, ...cli) => ({
+	method: "POST",
+	path,
+	body,
+	cli: cli.length ? ["pawl", ...cli.filter(Boolean)].join(" ") : null
+});
+const verb = v => (id, reason) =>
+	post(
+		`${I(id)}/${v}`,
+		reason ? {reason} : undefined,
+		v,
+		quote(id),
+		reason && `--reason ${quote(reason)}`
+	);
+const js = v => quote(JSON.stringify(v));
+export const act = {
+	start: (orchestration, instance, input) =>
+		post(
+			"/api/v1/instances",
+			{orchestration, ...(instance ? {instance} : {}), ...(input === undefined ? {} : {input})},
+			"start",
+			quote(orchestration),
+			instance && `--id ${quote(instance)}`,
+			input !== undefined && `--input ${js(input)}`
+		),
+	raise: (id, event, data) =>
+		post(
+			`${I(id)}/events/${seg(event)}`,
+			data === undefined ? "null" : data,
+			"raise",
+			quote(id),
+			quote(event),
+			data !== undefined && js(data)
+		),
+	cancel: verb("cancel"),
+	terminate: verb("terminate"),
+	suspend: verb("suspend"),
+	resume: verb("resume"),
+	retry: verb("retry"),
+	remove: (id, force) => ({
+		method: "DELETE",
+		path: I(id) + (force ? "?force=true" : ""),
+		cli: `pawl rm ${quote(id)}${force ? " --force" : ""}`
+	}),
+	batch: (action, filter, reason, dry) =>
+		post("/api/v1/instances:batch", {
+			action,
+			filter,
+			...(reason ? {reason} : {}),
+			...(dry ? {dry_run: true} : {})
+		}),
+	push: (q, body) =>
+		post(
+			Q(q) + "/push",
+			body,
+			"queue push",
+			quote(q),
+			js(body.item ?? null),
+			body.priority && `--priority ${body.priority}`
+		),
+	pop: (q, o) => post(Q(q) + "/pop" + query(o)),
+	ack: (q, lock_id) =>
+		post(Q(q) + "/acknowledge", {lock_id}, "queue ack", quote(q), quote(lock_id)),
+	extend: (q, lock_id) => post(Q(q) + "/extend-lock", {lock_id, additional_ttl_seconds: 30}),
+	release: (q, lock_id) => post(Q(q) + "/release", {lock_id, reason: "released by hand"}),
+	bury: (q, lock_id) => post(Q(q) + "/deadletter", {lock_id, reason: "buried by hand"}),
+	redrive: (q, o) => post(Q(q) + "/redrive", o, "queue redrive", quote(q)),
+	purge: q => post(Q(q) + "/purge", {}, "queue purge", quote(q)),
+	pause: q => post(Q(q) + "/pause"),
+	unpause: q => post(Q(q) + "/resume"),
+	config: (q, c) => ({method: "PUT", path: Q(q) + "/config", body: c}),
+	revoke: (q, id) => ({method: "DELETE", path: `${Q(q)}/messages/${seg(id)}`})
+};

@@ -1,0 +1,120 @@
+// live.js -- one stream for the whole page: what changed, and once a second how much.
+// Read with fetch, not EventSource: that can send a token and tells why it was refused.
+import {authorization} from "./api.js";
+import {noStats, samples, streamPath} from "./offers.js";
+
+const listeners = new Set();
+export const live = {
+	state: "connecting",
+	since: Date.now(),
+	stats: null,
+	samples,
+	retryAt: 0,
+	why: "",
+	rate: 0
+};
+/** on(fn): fn(type, data) for "changes", "reset", "stats", "state".  Returns how to stop. */
+export function on(fn) {
+	listeners.add(fn);
+	return () => listeners.delete(fn);
+}
+const tell = (type, data) => {
+	for (const f of [...listeners]) f(type, data);
+};
+/** A page read figures that the frame shows. */
+live.changed = () => tell("state");
+function become(state, why = "") {
+	if (live.state !== state) live.since = Date.now();
+	live.state = state;
+	live.why = why;
+	tell("state");
+}
+
+let lastId = null,
+	wait = 500,
+	wake = () => {},
+	stream = null,
+	seen = [];
+export const retryNow = () => wake();
+export const total = () =>
+	live.stats ? Object.values(live.stats.counts ?? {}).reduce((a, b) => a + b, 0) : null;
+
+function block(text) {
+	let type = "message",
+		data = "";
+	for (const line of text.split("\n")) {
+		if (line.startsWith("id: ")) lastId = line.slice(4);
+		else if (line.startsWith("event: ")) type = line.slice(7);
+		else if (line.startsWith("data: ")) data += line.slice(6);
+	}
+	if (!data) return;
+	const json = JSON.parse(data),
+		now = Date.now();
+	if (type === "changes") for (const _ of json.instances) seen.push(now);
+	seen = seen.filter(t => t > now - 3000).slice(-900);
+	live.rate = seen.length / 3;
+	if (type === "stats") {
+		live.streams = true;
+		live.stats = json;
+		if (json.sample) samples.push(json.sample);
+		if (samples.length > 600) samples.shift();
+	}
+	tell(type, json);
+}
+async function once() {
+	stream = new AbortController();
+	const answer = await fetch(await streamPath(), {
+		headers: {...authorization(), ...(lastId ? {"last-event-id": lastId} : {})},
+		signal: stream.signal
+	});
+	if (answer.status === 400 && noStats()) return once();
+	if (answer.status === 401) dispatchEvent(new Event("pawl-token"));
+	if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+	become("live");
+	wait = 500;
+	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+	for (let text = ""; ;) {
+		const {value, done} = await reader.read();
+		if (done) throw new Error("the server closed the stream");
+		text += value;
+		for (let at; (at = text.indexOf("\n\n")) >= 0; text = text.slice(at + 2))
+			block(text.slice(0, at));
+	}
+}
+export async function follow() {
+	for (;;) {
+		await once().catch(e => {
+			live.retryAt = Date.now() + wait;
+			become(live.paused ? "paused" : "lost", e.name === "AbortError" ? "" : e.message);
+		});
+		await new Promise(ok => {
+			wake = ok;
+			if (!live.paused) setTimeout(ok, wait);
+		});
+		wait = Math.min(wait * 1.7, 8000);
+	}
+}
+export function pause(yes) {
+	live.paused = yes;
+	if (yes) stream?.abort();
+	else {
+		wait = 500;
+		wake();
+	}
+}
+// A page nobody looks at costs the server nothing.
+let hide = 0;
+document.addEventListener("visibilitychange", () => {
+	clearTimeout(hide);
+	if (document.hidden)
+		hide = setTimeout(() => {
+			if (!live.paused) {
+				live.asleep = true;
+				pause(true);
+			}
+		}, 60e3);
+	else if (live.asleep) {
+		live.asleep = false;
+		pause(false);
+	}
+});

@@ -1,0 +1,484 @@
+// instances.js -- all of them: filter, search, walk, pick, act.  Every filter is in the address.
+import {
+	ago,
+	btn,
+	check,
+	cmd,
+	dim,
+	dur,
+	empty,
+	fault,
+	h,
+	ib,
+	icon,
+	ident,
+	instanceHref,
+	lk,
+	loading,
+	num,
+	page,
+	plural,
+	say,
+	search,
+	short,
+	state,
+	STATES
+} from "./ui.js";
+import {api, query} from "./api.js";
+import {count as countOf, hasWaits, list as listOf} from "./offers.js";
+import {live, total} from "./live.js";
+import {VList} from "./vlist.js";
+import {ended, text} from "./history.js";
+import {bulk, startDialog, title} from "./actions.js";
+
+const SERVER = ["status", "orchestration", "prefix", "parent", "created_after"],
+	FILTERS = [...SERVER, "waiting", "q", "roots"]; // batch knows the first five
+const SORTS = [
+		["", "newest"],
+		["updated", "last changed"],
+		["waiting", "waiting longest"],
+		["attempts", "most tries"]
+	],
+	SPANS = [
+		["", "any time"],
+		["3600000", "last hour"],
+		["86400000", "last day"],
+		["604800000", "last week"]
+	];
+const COLS = {
+		x: "",
+		s: "State",
+		i: "Instance",
+		orchestration: "Orchestration",
+		detail: "What",
+		created: "Started",
+		updated: "Changed"
+	},
+	WAITING = {
+		event: "an event",
+		timer: "a timer",
+		activity: "an activity",
+		child: "a child",
+		retrying: "another try of",
+		noworker: "a worker for"
+	};
+
+/** What a row has to say: [text, class, icon, more]. */
+function detail(i) {
+	if (i.finding && i.status === "blocked") return [i.finding, "st-blocked"];
+	if (i.error) return [i.error, i.status === "failed" ? "st-failed" : "dim"];
+	const w = ended(i.status) ? [] : (i.waiting_for ?? []),
+		a = w.find(x => x.attempt > 1),
+		f = w[0];
+	if (a)
+		return [
+			`try ${a.attempt} of ${a.name}: ${a.last_error ?? ""}`,
+			"st-failed",
+			"retrying",
+			i.custom_status
+		];
+	if (f)
+		return [
+			(f.kind === "timer"
+				? `timer, ${f.due_at > Date.now() ? "in " + dur(f.due_at - Date.now()) : "due"}`
+				: (f.name ?? f.kind)) + (w.length > 1 ? ` +${w.length - 1}` : ""),
+			"",
+			f.kind,
+			i.custom_status
+		];
+	return ended(i.status) ? [text(i.output), "dim"] : [i.custom_status ?? "", ""];
+}
+
+export default function instances(root, route, app) {
+	let rows = [],
+		next = null,
+		done = false,
+		gen = 0,
+		busy = false,
+		count = null,
+		all = false,
+		anchor = -1,
+		timer = 0,
+		typing = 0,
+		asked = 0;
+	const index = new Map(),
+		fresh = new Set(),
+		picked = new Set(),
+		pending = new Set(),
+		flash = new Map();
+	const q = k => app.route.query.get(k),
+		narrow = matchMedia("(max-width:760px)").matches;
+	const filter = () =>
+		Object.fromEntries(
+			FILTERS.filter(q).map(f => [f, f === "created_after" ? Date.now() - q(f) : q(f)])
+		);
+	const clear = () => {
+		picked.clear();
+		all = false;
+	};
+
+	async function more(reset) {
+		if (busy && !reset) return;
+		const mine = reset ? ++gen : gen,
+			f = filter(),
+			want = {...f, sort: q("sort"), limit: 200, after: reset ? null : next};
+		busy = true;
+		try {
+			const got = await listOf(want);
+			if (mine !== gen) return;
+			if (reset) {
+				rows = [];
+				asked = 0;
+				index.clear();
+				fresh.clear();
+				list.active = -1;
+				list.top = 0;
+				if (list.el) list.el.scrollTop = 0;
+				countOf(f)
+					.then(c => {
+						if (mine === gen) {
+							count = c;
+							p.draw();
+						}
+					})
+					.catch(() => {});
+			}
+			for (const i of got.instances)
+				if (!index.has(i.instance)) index.set(i.instance, rows.push(i) - 1);
+			next = got.next;
+			done = !next;
+			asked++;
+			if (reset) say(`${rows.length}${done ? "" : " or more"} instances`);
+		} finally {
+			if (mine === gen) busy = false;
+		}
+		p.draw();
+		if (!done && rows.length < 40 && asked < 50) more(); // a short page with a cursor: the server looked at 10,000 rows
+	}
+	// Rows in sight that changed are read again, at most a screenful every half second.
+	async function refresh() {
+		timer = 0;
+		const from = Math.floor(list.top / list.height),
+			to = from + list.size / list.height + 2,
+			ids = [...pending].filter(id => index.get(id) >= from && index.get(id) <= to).slice(0, 30);
+		pending.clear();
+		await Promise.all(
+			ids.map(async id => {
+				const i = await api.instance(id).catch(() => null),
+					k = index.get(id);
+				if (!i || k === undefined) return;
+				if (rows[k].was !== i.status) flash.set(id, Date.now());
+				rows[k] = {...i, was: i.status};
+			})
+		);
+		p.draw();
+		setTimeout(p.draw, 1300);
+	}
+	const cells = (role, o) => Object.keys(COLS).map(c => h(`span.c-${c}`, {role, key: c}, o[c]));
+	const list = new VList({
+		label: "Instances",
+		height: narrow ? 58 : 30,
+		headH: narrow ? 0 : 30,
+		draw: () => p.draw(),
+		near: () => !done && !busy && more().catch(() => {}),
+		open: i => {
+			app.list = rows.map(r => r.instance);
+			app.go(instanceHref(rows[i].instance));
+		},
+		tap: i => {
+			anchor = i;
+			if (narrow) list.open(i);
+		},
+		pick: (i, how) => {
+			all = false;
+			const id = rows[i].instance;
+			if (how === "range") {
+				const a = anchor < 0 ? list.active : anchor;
+				for (let k = Math.min(a, i); k <= Math.max(a, i); k++) picked.add(rows[k].instance);
+			} else {
+				picked.has(id) ? picked.delete(id) : picked.add(id);
+				anchor = i;
+			}
+			p.draw();
+		},
+		head: () =>
+			cells("columnheader", {
+				...COLS,
+				x: h("input", {
+					type: "checkbox",
+					label: "Select all loaded",
+					checked: picked.size > 0 && picked.size === rows.length,
+					indeterminate: picked.size > 0 && picked.size < rows.length,
+					onchange: e => {
+						clear();
+						if (e.target.checked) for (const r of rows) picked.add(r.instance);
+						p.draw();
+					}
+				})
+			}),
+		row: (i, on) => {
+			const r = rows[i],
+				[words, cls, ic, extra] = detail(r),
+				sel = all || picked.has(r.instance);
+			return {
+				key: r.instance,
+				props: {"aria-selected": String(sel)},
+				class: `${sel ? "sel" : ""}${Date.now() - flash.get(r.instance) < 1200 ? " flash" : ""}`,
+				cells: cells("gridcell", {
+					x: h("input", {
+						type: "checkbox",
+						tabindex: "-1",
+						label: `Select ${r.instance}`,
+						checked: sel,
+						onclick: e => list.pick(i, e.shiftKey ? "range" : "toggle")
+					}),
+					s: state(r.status),
+					i: ident(r.instance, instanceHref(r.instance), {
+						tabindex: on ? "0" : "-1",
+						onclick: () => (app.list = rows.map(x => x.instance))
+					}),
+					orchestration: [r.orchestration, dim(" ", r.version)],
+					detail: [
+						h("span", {class: cls, title: words}, ic && icon(ic), words.slice(0, 300)),
+						extra && dim(" · ", extra)
+					],
+					created: ago(r.created_at),
+					updated: ago(r.updated_at)
+				})
+			};
+		}
+	});
+
+	const change = c => {
+		app.query(c);
+		clear();
+		count = null;
+		p.load();
+	};
+	const select = (label, key, list) =>
+		h(
+			"select",
+			{label, value: q(key) ?? "", onchange: e => change({[key]: e.target.value})},
+			list.map(([v, t]) => h("option", {value: v}, t))
+		);
+	function chips() {
+		const now = q("status")?.split(",") ?? [],
+			c = live.stats?.counts;
+		return h(
+			".chips",
+			{role: "group", label: "State"},
+			STATES.map(s =>
+				h(
+					`button.chip.st-${s}`,
+					{
+						key: s,
+						title: "with Shift: more than one",
+						"aria-pressed": String(now.includes(s)),
+						onclick: e =>
+							change({
+								status: now.includes(s)
+									? now.filter(x => x !== s).join()
+									: e.shiftKey || e.ctrlKey
+										? [...now, s].join()
+										: s
+							})
+					},
+					icon(s),
+					h("span", s),
+					c && h("b", short(c[s]))
+				)
+			)
+		);
+	}
+	function tags() {
+		const [k, n] = q("waiting")?.split(":") ?? [],
+			words = {
+				orchestration: q("orchestration"),
+				waiting: k === "event" && n ? `waits for ${n}` : `waits for ${WAITING[k]} ${n ?? ""}`,
+				prefix: `id begins ${q("prefix")}`,
+				parent: `child of ${q("parent")}`
+			};
+		const on = Object.keys(words).filter(q);
+		return on.length
+			? h(
+					".ftags",
+					on.map(f =>
+						h(
+							"span.ftag",
+							{key: f},
+							words[f],
+							ib("close", `Remove filter ${f}`, () => change({[f]: null}))
+						)
+					)
+				)
+			: null;
+	}
+	function nothing() {
+		const on = FILTERS.filter(q),
+			sum = total();
+		if (!on.length)
+			return empty(
+				"No instance yet.",
+				h("p", "Start one here, or from a shell:"),
+				cmd('pawl start ProcessOrder --id o-1 --input \'{"id":"o-1"}\''),
+				h(
+					"p",
+					btn("Start…", () => startDialog(app), {class: "b1"})
+				)
+			);
+		return empty(
+			q("status") === "blocked" ? "Nothing is blocked." : "No instance matches.",
+			h(
+				"p",
+				"Filtered by ",
+				on.map((k, i) => [
+					i ? ", " : "",
+					lk(`${k === "q" ? "text" : k} ${q(k)} ×`, () => change({[k]: null}))
+				]),
+				sum ? `. There are ${num(sum)} without.` : "."
+			),
+			btn("Clear all filters", () => change(Object.fromEntries(FILTERS.map(k => [k, null]))))
+		);
+	}
+	function bar() {
+		if (!picked.size && !all) return null;
+		const known = FILTERS.every(k => !q(k) || (SERVER.includes(k) && !q(k).includes(",")));
+		return h(
+			".bulk",
+			{role: "toolbar", label: "Selected instances"},
+			h(
+				"b",
+				all ? `all ${count === null ? "that match" : num(count)}` : plural(picked.size, "instance")
+			),
+			!all && known && picked.size === rows.length && !done
+				? lk(`select all ${count ? num(count) : "that match"}`, () => {
+						all = true;
+						p.draw();
+					})
+				: null,
+			["retry", "resume", "suspend", "cancel", "terminate", "remove"].map((v, i) =>
+				btn(
+					title(v) + "…",
+					() =>
+						bulk(
+							v,
+							all ? {filter: filter(), count: count ?? undefined} : {ids: [...picked]},
+							() => {
+								clear();
+								p.load();
+							}
+						),
+					{key: v, class: i > 3 ? "danger" : ""}
+				)
+			),
+			ib("close", "Clear selection", () => {
+				clear();
+				p.draw();
+			})
+		);
+	}
+	const p = page(root, {
+		title: "Instances",
+		class: "list",
+		read: () => more(true),
+		close: () => clearTimeout(timer),
+		hears(type, d) {
+			if (type === "stats") p.draw();
+			if (type !== "changes") return;
+			for (const c of d.instances) {
+				const k = index.get(c.instance);
+				if (k !== undefined) {
+					rows[k].was ??= rows[k].status;
+					rows[k].status = c.status;
+					pending.add(c.instance);
+				} else if (
+					!q("q") &&
+					!q("waiting") &&
+					!q("prefix") &&
+					(!q("status") || q("status").split(",").includes(c.status))
+				)
+					fresh.add(c.instance);
+			}
+			timer ||= setTimeout(refresh, 500);
+			p.draw();
+		},
+		view: () => [
+			h(
+				"header.ph",
+				h("h1", "Instances"),
+				h(
+					"p.ph-sub",
+					count !== null ? num(count) : rows.length ? num(rows.length) + (done ? "" : "+") : ""
+				),
+				fresh.size
+					? h(
+							"button.newpill",
+							{onclick: p.load},
+							`${num(fresh.size)} new or changed`,
+							h("kbd", ".")
+						)
+					: null,
+				h(
+					".ph-act",
+					btn("Start…", () => startDialog(app), {class: "b1", icon: "plus"})
+				)
+			),
+			h(
+				".tools",
+				search(
+					"Search ids, names, errors, status texts",
+					q("q") ?? "",
+					v => {
+						clearTimeout(typing);
+						typing = setTimeout(() => change({q: v.trim()}), 140);
+					},
+					{
+						onkeydown: e => {
+							if (e.key === "ArrowDown" || e.key === "Enter") {
+								e.preventDefault();
+								list.el?.focus();
+								list.move(Math.max(0, list.active));
+							}
+						}
+					}
+				),
+				select("Started", "created_after", SPANS),
+				select("Order", "sort", SORTS),
+				check("hide children", !!q("roots"), v => change({roots: v ? 1 : null}), {class: "w"})
+			),
+			chips(),
+			tags(),
+			h(
+				".lbox",
+				p.error
+					? fault(p.error, p.load)
+					: rows.length
+						? list.view(rows.length)
+						: p.ready && !busy
+							? nothing()
+							: loading(),
+				bar(),
+				h("p.lfoot", rows.length ? `${num(rows.length)} loaded${done ? ", that is all" : ""}` : "")
+			)
+		],
+		keys: {
+			".": () => p.load(),
+			j: () => {
+				list.el?.focus();
+				list.move(list.active + 1);
+			},
+			k: () => {
+				list.el?.focus();
+				list.move(list.active - 1);
+			},
+			Escape: () => {
+				clear();
+				p.draw();
+			}
+		}
+	});
+	app.api = () => "/api/v1/instances" + query({...filter(), sort: q("sort"), limit: 200});
+	p.update = () => p.load();
+	p.load();
+	return p;
+}
