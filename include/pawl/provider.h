@@ -293,8 +293,9 @@ typedef struct pawl_store_caps {
     size_t size; /* set by the caller */
     bool atomic_rounds;
     bool delayed_visibility;
-    bool durable; /* survives the process */
-    bool queues;  /* `queues` of the operations is there, and rounds may have a queue part */
+    bool durable;     /* survives the process */
+    bool queues;      /* `queues` of the operations is there, and rounds may have a queue part */
+    bool slow_counts; /* depths may take long: figures for metrics may be some seconds old */
 } pawl_store_caps;
 
 /* What a store reports about itself. */

@@ -21,7 +21,7 @@ typedef struct pawl_server pawl_server;
 typedef struct pawl_server_opts {
     size_t size;          /* set by PAWL_SERVER_OPTS */
     const char *listen;   /* "127.0.0.1:8000" by default; port 0: any free one */
-    const char *tokens;   /* file of tokens (pawl token new); NULL: none */
+    const char *tokens;   /* where the tokens are (pawl token new; below); NULL: none */
     bool require_token;   /* also on a loopback address */
     bool insecure;        /* --insecure-listen: allow another address without TLS */
     const char *hosts;    /* further names of this server, comma-separated; "*": any */
@@ -75,7 +75,9 @@ typedef struct pawl_token_info {
 
 #define PAWL_TOKEN_BYTES 96
 
-/* Make a token; only its hash is stored.  `queues` and `name` may be NULL.  A token with queues
+/* `file` is a file of tokens, or the URL of a store that keeps them (postgres://…).
+ *
+ * Make a token; only its hash is stored.  `queues` and `name` may be NULL.  A token with queues
  * is valid for /queue only; with a plus after the scope ("operate+") it is valid for the rest
  * of the server, too.  The file keeps its owner and mode; a new file gets the owner of its
  * directory. */

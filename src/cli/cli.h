@@ -128,6 +128,9 @@ struct args {
     bool gdb; /* replay */
     uint64_t until_seq;
 
+    bool allow_lossy; /* a database that may forget what it confirmed */
+    bool print;       /* migrate */
+
     const char *scope; /* token */
     const char *queues;
     const char *name;
@@ -173,6 +176,7 @@ enum flag_group {
     TAKES_REPLAY = 1 << 22,
     TAKES_CHECK = 1 << 23, /* a few filters of ls */
     TAKES_SIM = 1 << 24,
+    TAKES_MIGRATE = 1 << 25,
 };
 
 struct verb {
@@ -216,20 +220,21 @@ int verb_prune(struct cli *cli);
 int verb_code(struct cli *cli);   /* verb_code.c */
 int verb_backup(struct cli *cli); /* verb_backup.c */
 int verb_restore(struct cli *cli);
-int verb_doctor(struct cli *cli); /* verb_doctor.c */
-int verb_bench(struct cli *cli);  /* verb_bench.c */
-int verb_serve(struct cli *cli);  /* verb_serve.c */
-int verb_token(struct cli *cli);  /* verb_token.c */
-int verb_queue(struct cli *cli);  /* verb_queue.c */
-int verb_worker(struct cli *cli); /* verb_worker.c */
-int verb_sim(struct cli *cli);    /* verb_sim.c */
-int verb_check(struct cli *cli);  /* verb_check.c */
-int verb_replay(struct cli *cli); /* verb_replay.c */
+int verb_migrate(struct cli *cli); /* verb_migrate.c */
+int verb_doctor(struct cli *cli);  /* verb_doctor.c */
+int verb_bench(struct cli *cli);   /* verb_bench.c */
+int verb_serve(struct cli *cli);   /* verb_serve.c */
+int verb_token(struct cli *cli);   /* verb_token.c */
+int verb_queue(struct cli *cli);   /* verb_queue.c */
+int verb_worker(struct cli *cli);  /* verb_worker.c */
+int verb_sim(struct cli *cli);     /* verb_sim.c */
+int verb_check(struct cli *cli);   /* verb_check.c */
+int verb_replay(struct cli *cli);  /* verb_replay.c */
 int verb_export(struct cli *cli);
 int verb_help(struct cli *cli); /* help.c */
 int verb_version(struct cli *cli);
 
-/* The file of tokens in the data directory. */
+/* Where the tokens are: a file in the data directory, or the URL of a store that keeps them. */
 const char *serve_tokens(struct cli *cli);
 
 /* Help of one verb, and of the whole command, onto `to`. */

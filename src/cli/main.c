@@ -58,8 +58,8 @@ const struct verb cli_verbs[] = {
      verb_serve},
     {"token", "new|ls|revoke [ID]", 1, 2, TAKES_STORE | TAKES_TOKEN | TAKES_OUTPUT | TAKES_HELP,
      "make, list and revoke the server's tokens",
-     "A token is shown once, when it is made; DIR/tokens keeps a hash.  A running server sees "
-     "changes at once.",
+     "A token is shown once, when it is made; DIR/tokens (or the PostgreSQL store) keeps a hash.  "
+     "A running server sees changes at once, with PostgreSQL within a few seconds.",
      "  {} token new --scope operate --queues orders-,mail --name 'the shop'\n"
      "  {} token revoke 1f2e3d4c\n",
      verb_token},
@@ -143,6 +143,14 @@ const struct verb cli_verbs[] = {
      "the work is handed out again); tokens are not restored.",
      "  {} restore /backups/pawl-monday.db --data ./pawl-new\n",
      verb_restore},
+    {"migrate", "", 0, 0, TAKES_STORE | TAKES_MIGRATE | TAKES_OUTPUT | TAKES_HELP,
+     "make or update the tables of a PostgreSQL store",
+     "Opening a store does it too.  This verb is for a role of its own that may make tables, and "
+     "for a time of your own.  All of it is one transaction.  --print writes the SQL that makes "
+     "a new schema, for a person who runs it.",
+     "  {} migrate --store postgres://pawl@db.example.org/pawl\n"
+     "  {} migrate --store postgres:///pawl --print > pawl.sql\n",
+     verb_migrate},
     {"sim", "", 0, 0, TAKES_LOAD | TAKES_SIM | TAKES_OUTPUT | TAKES_HELP,
      "test an orchestration with crashes, delays and failures, by seed",
      "Each seed is one life of an instance in virtual time, years in milliseconds.  Activities never "
@@ -288,13 +296,43 @@ static int check_words(struct cli *cli)
     return 0;
 }
 
-static int check_store(struct cli *cli)
+/* --allow-lossy is a parameter of the URL, where the store and its other processes read it. */
+static int allow_lossy(struct cli *cli, enum scheme_place kind)
 {
     const char *store = cli->args.options.store;
-    struct store_place place;
-    if (!store || !(cli->verb->takes & TAKES_STORE) || store_place_read(store, &place))
+    if (!cli->args.allow_lossy)
         return 0;
-    return cli_fail(cli, EXIT_USAGE, "there is no store '%s'; use " SCHEME_FORMS, store);
+    if (kind != PLACE_SERVER)
+        return cli_fail(cli, EXIT_USAGE,
+                        "--allow-lossy is for a database server; give --store postgres://… too");
+    cli->args.options.store =
+        pawl_mem_printf(cli->mem, "%s%cpawl_allow_lossy=1", store, strchr(store, '?') ? '&' : '?')
+            .ptr;
+    return 0;
+}
+
+static int check_store(struct cli *cli)
+{
+    static const char *const beginnings[] = {
+#define SCHEME_BEGINNING(name, beginning, form, place, copying) beginning,
+        SCHEMES(SCHEME_BEGINNING)
+#undef SCHEME_BEGINNING
+    };
+    const char *store = cli->args.options.store;
+    struct store_place place = {0};
+    char shown[256], word[16];
+    if (!(cli->verb->takes & (TAKES_STORE | TAKES_BENCH)))
+        return 0;
+    if (!store || store_place_read(store, &place))
+        return allow_lossy(cli, place.kind);
+    if (cli->verb->takes & TAKES_BENCH) /* takes a scheme alone, and says so */
+        return 0;
+    (void)snprintf(word, sizeof(word), "%.*s", (int)(strcspn(store, ":") + 3), store);
+    word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:/")] = 0;
+    const char *near = nearest_word(word, beginnings, COUNT_OF(beginnings));
+    return cli_fail(cli, EXIT_USAGE, "there is no store '%s'; %s%s%s",
+                    store_url_shown(store, shown, sizeof(shown)), near ? "did you mean '" : "use ",
+                    near ? near : SCHEME_FORMS, near ? "'?" : "");
 }
 
 static int run_command(struct cli *cli, int argc, char **argv)

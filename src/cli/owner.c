@@ -34,17 +34,20 @@ static bool is_locked(ino_t inode, bool *retknown)
 
 long session_owner(const struct cli *cli)
 {
-    const char *file = session_file(cli), *slash = file ? strrchr(file, '/') : NULL;
+    bool elsewhere = session_place(cli) == PLACE_SERVER; /* then the owner may be elsewhere too */
+    const char *file =
+        elsewhere ? pawl_mem_printf(cli->mem, "%s/", session_data(cli)).ptr : session_file(cli);
+    const char *slash = file ? strrchr(file, '/') : NULL;
     if (!file)
         return -1;
     pawl_str path =
         pawl_mem_printf(cli->mem, "%.*slock", slash ? (int)(slash - file + 1) : 0, file);
     struct stat st;
     if (stat(path.ptr, &st) != 0)
-        return 0;
+        return elsewhere ? -1 : 0;
     bool known, locked = is_locked(st.st_ino, &known);
     if (!known || !locked)
-        return known ? 0 : -1;
+        return known && !elsewhere ? 0 : -1;
     long pid = 0;
     FILE *f = fopen(path.ptr, "re");
     if (f) {

@@ -9,7 +9,6 @@
 #include "cli/session.h"
 
 #include "cli/out.h"
-#include "tables/schemes.h"
 #include "view/render.h"
 
 #include <errno.h>
@@ -27,32 +26,55 @@ const char *session_data(const struct cli *cli)
     return cli->args.options.data ? cli->args.options.data : DEFAULT_DATA;
 }
 
-const char *session_file(const struct cli *cli)
+/* main.c has looked at the URL. */
+static struct store_place place_of(const struct cli *cli)
 {
     const char *store = cli->args.options.store;
+    struct store_place place = {.kind = PLACE_NOTHING, .path = ""};
     if (!store)
-        return pawl_mem_printf(cli->mem, "%s/pawl.db", session_data(cli)).ptr;
-    struct store_place place;
-    return store_place_read(store, &place) && place.kind == PLACE_FILE ? place.path : NULL;
+        return (struct store_place){
+            .kind = PLACE_FILE,
+            .path = pawl_mem_printf(cli->mem, "%s/pawl.db", session_data(cli)).ptr};
+    (void)store_place_read(store, &place);
+    return place;
+}
+
+enum scheme_place session_place(const struct cli *cli)
+{
+    return place_of(cli).kind;
+}
+
+const char *session_file(const struct cli *cli)
+{
+    struct store_place place = place_of(cli);
+    return place.kind == PLACE_FILE ? place.path : NULL;
+}
+
+const char *session_shown(const struct cli *cli)
+{
+    if (session_place(cli) != PLACE_SERVER)
+        return session_data(cli);
+    size_t size = strlen(cli->args.options.store) + 8;
+    return store_url_shown(cli->args.options.store, pawl_mem_alloc(cli->mem, size), size);
 }
 
 /* ---- Opening ----------------------------------------------------------------- */
 
 int session_must_exist(struct cli *cli)
 {
-    const char *file = session_file(cli), *store = cli->args.options.store;
-    struct store_place place;
+    struct store_place place = place_of(cli);
+    const char *file = place.path;
     struct stat st;
-    if (store && store_place_read(store, &place) && place.kind == PLACE_DIRECTORY)
-        file = place.path;
-    if (!file)
+    if (place.kind == PLACE_SERVER) /* opening it says */
+        return 0;
+    if (place.kind == PLACE_NOTHING)
         return cli_fail(cli, EXIT_USAGE,
                         "'%s' needs a store that outlives a process; '%s' does not: use --data DIR",
                         cli->verb->name, cli->args.options.store);
     if (stat(file, &st) == 0)
         return 0;
     int error = errno;
-    if (!store && stat(session_data(cli), &st) == 0 && !S_ISDIR(st.st_mode))
+    if (!cli->args.options.store && stat(session_data(cli), &st) == 0 && !S_ISDIR(st.st_mode))
         return cli_fail(cli, EXIT_NO_STORE, "'%s' is not a directory; name one with --data DIR",
                         session_data(cli));
     if (error == EACCES)
@@ -106,6 +128,15 @@ static int open_remote(struct cli *cli, struct session *ret)
     return ret->remote ? 0 : cli_fail(cli, EXIT_USAGE, "%s", err.text);
 }
 
+/* Whatever it was: there is no store to work with.  A URL that cannot be read is a mistake in the
+ * command line. */
+static int exit_of_open(const struct cli *cli, pawl_status status)
+{
+    if (status == PAWL_INVALID && session_place(cli) == PLACE_SERVER)
+        return EXIT_USAGE;
+    return status == PAWL_UNKNOWN ? EXIT_UNKNOWN : EXIT_NO_STORE;
+}
+
 int session_open(struct cli *cli, enum session_use use, struct session *ret)
 {
     bool makes = use == SESSION_START || use == SESSION_RUN;
@@ -131,9 +162,8 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     options.log_level = (pawl_log_level)level;
     pawl_error err = {.status = PAWL_UNAVAILABLE};
     ret->rt = pawl_runtime_open(cli->app, &options, &err);
-    if (!ret->rt) /* whatever it was: there is no store to work with */
-        return cli_fail(cli, err.status == PAWL_UNKNOWN ? EXIT_UNKNOWN : EXIT_NO_STORE, "%s%s",
-                        err.text,
+    if (!ret->rt)
+        return cli_fail(cli, exit_of_open(cli, err.status), "%s%s", err.text,
                         (cli->verb->takes & TAKES_URL) && !makes && session_owner(cli) > 0
                             ? ", or talk to it, if it is a server, with --url"
                             : "");

@@ -17,6 +17,7 @@
 
 #include "cli/cli.h"
 #include "cli/remote.h"
+#include "tables/schemes.h"
 
 enum session_use { SESSION_LOOK, SESSION_STEER, SESSION_START, SESSION_RUN };
 
@@ -33,8 +34,11 @@ int session_load(struct cli *cli);
 int session_open(struct cli *cli, enum session_use use, struct session *ret);
 void session_close(struct session *s);
 
-/* The data directory and the database file as the flags say. */
+/* What the flags say: the kind of place, the data directory, the database file. */
+enum scheme_place session_place(const struct cli *cli);
 const char *session_data(const struct cli *cli);
+/* The store as it may be shown: the data directory, or the URL of a server without its password. */
+const char *session_shown(const struct cli *cli);
 const char *session_file(const struct cli *cli); /* NULL: the store is no file */
 
 /* 0, or an exit status after having said that there is no store. */

@@ -25,17 +25,11 @@ static const char *sqlite_file(struct cli *cli, int *retstatus)
     struct store_place place = {0};
     if (file)
         return file;
-    if (!store_place_read(cli->args.options.store, &place) || place.kind == PLACE_NOTHING)
-        *retstatus =
-            cli_fail(cli, EXIT_USAGE,
-                     "'%s' is for sqlite: stores; memory: ends with its process and cannot "
-                     "be saved: use --data DIR",
-                     cli->verb->name);
-    else
-        *retstatus = cli_fail(cli, EXIT_USAGE,
-                              "'%s' is for sqlite: stores; a jsonl: store is plain files: stop its "
-                              "process and copy the directory '%s'",
-                              cli->verb->name, place.path);
+    (void)store_place_read(cli->args.options.store, &place); /* main.c has looked at it */
+    bool names = place.kind == PLACE_DIRECTORY;
+    *retstatus =
+        cli_fail(cli, EXIT_USAGE, "'%s' is for sqlite: stores; %s%s%s%s", cli->verb->name,
+                 place.copying, names ? " '" : "", names ? place.path : "", names ? "'" : "");
     return NULL;
 }
 

@@ -4,20 +4,23 @@
  *
  * A fresh directory on a real disk, three measurements in it one after another:
  * a bare fdatasync, the workload, the same rows by bare SQLite.  Removed
- * afterwards unless --keep.
+ * afterwards unless --keep.  With a database server it is a fresh schema there, and there is no
+ * comparison with SQLite.
  */
+#include "base/clock.h"
 #include "base/near.h"
 #include "cli/bench/bench.h"
 #include "cli/disk.h"
 #include "cli/out.h"
 #include "cli/session.h"
-#include "tables/schemes.h"
+#include "pawl/postgres.h"
 #include "view/units.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SYNC_BUDGET_MS  500
 #define CEILING_SECONDS 2.0
@@ -53,19 +56,39 @@ static int choose_workload(struct bench *b)
                     near ? near : "replay", near ? "?" : "");
 }
 
+/* A schema that no other process has, in the database that the user named. */
+static int choose_schema(struct bench *b, const char *store)
+{
+    if (strstr(store, "pawl_schema="))
+        return cli_fail(b->cli, EXIT_USAGE,
+                        "bench makes a schema of its own: leave out pawl_schema");
+    b->url =
+        pawl_mem_printf(b->cli->mem, "%s%cpawl_schema=pawl_bench_%lld_%ld", store,
+                        strchr(store, '?') ? '&' : '?', (long long)clock_wall_ms(), (long)getpid())
+            .ptr;
+    b->kind = "postgres";
+    return 0;
+}
+
 static int choose_store(struct bench *b)
 {
     const char *store = b->cli->args.options.store;
     struct store_place place;
-    b->in_memory = store && store_place_read(store, &place) && place.scheme == SCHEME_MEMORY;
+    bool known = store && store_place_read(store, &place);
+    b->in_memory = known && place.kind == PLACE_NOTHING;
+    b->kind = b->in_memory ? "memory" : "sqlite";
     if (b->in_memory && b->workload == WORKLOAD_REPLAY)
         return cli_fail(b->cli, EXIT_USAGE,
                         "replay opens its store again: leave out --store memory:");
+    if (known && place.kind == PLACE_SERVER)
+        return choose_schema(b, store);
     if (!store || b->in_memory || strcmp(store, "sqlite:") == 0 || strcmp(store, "sqlite") == 0)
         return 0;
+    char shown[256];
     return cli_fail(b->cli, EXIT_USAGE,
-                    "bench makes a database of its own: --store takes sqlite: or memory:, not '%s'",
-                    store);
+                    "bench makes a database of its own: --store takes sqlite: or memory:, or "
+                    "postgres://…, not '%s'",
+                    store_url_shown(store, shown, sizeof(shown)));
 }
 
 static int make_directory(struct bench *b)
@@ -74,7 +97,7 @@ static int make_directory(struct bench *b)
     const char *parent = cli->args.options.data ? cli->args.options.data : ".";
     if (mkdir(parent, 0700) != 0 && errno != EEXIST)
         return cli_fail(cli, EXIT_NO_STORE, "cannot make '%s': %s", parent, strerror(errno));
-    if (disk_is_memory(parent) && !b->in_memory)
+    if (disk_is_memory(parent) && !b->in_memory && !b->url)
         return cli_fail(cli, EXIT_USAGE,
                         "'%s' is on %s, which never reaches a disk; name a directory on one with "
                         "--data DIR",
@@ -118,7 +141,7 @@ static int measure(struct bench *b, struct bench_result *r)
     if (r->fdatasync_us < 0)
         return cli_fail(cli, EXIT_NO_STORE, "cannot write in '%s': %s", b->dir, strerror(errno));
     int status = run_workload(b, r);
-    if (status || b->in_memory || b->workload >= WORKLOAD_TIMERS)
+    if (status || b->in_memory || b->url || b->workload >= WORKLOAD_TIMERS)
         return status;
     double a_sync = (double)(b->workload == WORKLOAD_FANOUT ? r->steps : r->rounds) /
                     (double)(r->syncs ? r->syncs : 1);
@@ -195,7 +218,7 @@ static void print_json(const struct bench *b, const struct bench_result *r)
     pawl_json_key(w, "workload");
     pawl_json_cstr(w, workloads[b->workload]);
     pawl_json_key(w, "store");
-    pawl_json_cstr(w, b->in_memory ? "memory" : "sqlite");
+    pawl_json_cstr(w, b->kind);
     pawl_json_key(w, "concurrency");
     pawl_json_num(w, b->in_flight);
     if (b->workload == WORKLOAD_QUEUE)
@@ -231,8 +254,7 @@ static void print_waiting(const struct bench *b, const struct bench_result *r)
     char remark[80];
     bool timers = b->workload == WORKLOAD_TIMERS;
     printf("%s, %u waiting instances, %u in flight, %s on %s, %.1f s\n\n", workloads[b->workload],
-           b->instances, b->in_flight, b->in_memory ? "memory" : "sqlite", disk_kind(b->dir),
-           r->seconds);
+           b->instances, b->in_flight, b->kind, disk_kind(b->dir), r->seconds);
     line_rate(timers ? "fired/s" : "events/s", (double)r->steps / r->seconds, "");
     snprintf(remark, sizeof(remark), "µs, p99 %lld", (long long)r->p99_us);
     line_rate(timers ? "late, median" : "raise to recorded, median", (double)r->p50_us, remark);
@@ -249,8 +271,8 @@ static void print_waiting(const struct bench *b, const struct bench_result *r)
 
 static void print_replay(const struct bench *b, const struct bench_result *r)
 {
-    printf("replay of %u steps, %s on %s, %.1f s\n\n", b->steps, b->in_memory ? "memory" : "sqlite",
-           disk_kind(b->dir), r->seconds);
+    printf("replay of %u steps, %s on %s, %.1f s\n\n", b->steps, b->kind, disk_kind(b->dir),
+           r->seconds);
     line_rate("load an event, median", r->load_ns_per_event, "ns, warm");
     line_rate("replay an event, median", r->replay_ns_per_event, "ns");
     line_rate("wake to end", r->wake_ms, "ms: load, replay, commit");
@@ -263,11 +285,11 @@ static void print_table(const struct bench *b, const struct bench_result *r)
     bool hello = b->workload == WORKLOAD_HELLO;
     double steps = (double)r->steps / r->seconds, whole = (double)r->orchestrations / r->seconds;
     printf("%s, %u in flight, %u step%s each, %s on %s, %.1f s\n\n", workloads[b->workload],
-           b->in_flight, b->steps, b->steps == 1 ? "" : "s", b->in_memory ? "memory" : "sqlite",
-           disk_kind(b->dir), r->seconds);
+           b->in_flight, b->steps, b->steps == 1 ? "" : "s", b->kind, disk_kind(b->dir),
+           r->seconds);
     line_rate("orchestrations/s", whole, "");
     line_rate("steps/s", steps, "");
-    if (!b->in_memory) {
+    if (!b->in_memory && !b->url) {
         snprintf(remark, sizeof(remark), "%.0f %% of bare SQLite with the same rows",
                  100 * (hello ? whole : steps) / r->ceiling_per_s);
         line_rate(hello ? "ceiling, orchestrations/s" : "ceiling, steps/s", r->ceiling_per_s,
@@ -284,6 +306,21 @@ static void print_table(const struct bench *b, const struct bench_result *r)
     snprintf(text, sizeof(text), "%.1f", r->cpu_us / (double)(r->steps ? r->steps : 1));
     line("CPU per step", text, "µs, all threads");
     line_rate("resident memory", (double)r->rss_kb, "KiB");
+}
+
+static int clean_up(struct bench *b, int status)
+{
+    pawl_error err;
+    char shown[256];
+    if (b->cli->args.keep) {
+        cli_note(b->cli, "the data is in %s",
+                 b->url ? store_url_shown(b->url, shown, sizeof(shown)) : b->dir);
+        return status;
+    }
+    disk_remove(b->dir);
+    if (b->url && pawl_postgres_drop(b->url, &err) != PAWL_OK && !status)
+        status = cli_fail_error(b->cli, &err);
+    return status;
 }
 
 int verb_bench(struct cli *cli)
@@ -314,9 +351,5 @@ int verb_bench(struct cli *cli)
         print_waiting(&bench, &result);
     else if (!status)
         print_table(&bench, &result);
-    if (cli->args.keep)
-        cli_note(cli, "the data is in %s", bench.dir);
-    else
-        disk_remove(bench.dir);
-    return status;
+    return clean_up(&bench, status);
 }

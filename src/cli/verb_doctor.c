@@ -23,12 +23,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHECKS_MAX     32
+#define CHECKS_MAX     64
 #define SYNC_BUDGET_MS 300
 #define SHOWN_MAX      5 /* blocked instances and quarantined messages named */
 #define COUNTED_MAX    1000
 
-enum verdict { VERDICT_OK, VERDICT_WARN, VERDICT_BAD };
+/* As a store says it (pawl_finding_fn). */
+enum verdict {
+    VERDICT_OK = PAWL_VERDICT_OK,
+    VERDICT_WARN = PAWL_VERDICT_WARN,
+    VERDICT_BAD = PAWL_VERDICT_BAD
+};
 
 struct check {
     const char *name;
@@ -191,11 +196,31 @@ static void check_quarantine(struct doctor *d, pawl_store *store)
              PAWL_FMT(list.items[i].attrs));
 }
 
+static void take_finding(void *user, const char *name, pawl_verdict verdict, const char *text)
+{
+    find(user, name, (enum verdict)verdict, "%s", text);
+}
+
+/* What the store knows of its own place. */
+static void check_place(struct doctor *d, pawl_store *store)
+{
+    const pawl_upkeep_ops *upkeep = store->ops->upkeep;
+    pawl_error err = {0};
+    if (upkeep && upkeep->examine &&
+        upkeep->examine(store, clock_wall_ms(), take_finding, d, &err) != PAWL_OK)
+        find(d, "server", VERDICT_BAD, "%s", err.text);
+}
+
 static void check_queues(struct doctor *d)
 {
     pawl_error err = {.status = PAWL_UNAVAILABLE};
-    pawl_store *store = pawl_sqlite_store(
-        session_file(d->cli), PAWL_STORE_OPTS(.read_only = true, .now_ms = clock_wall_ms()), &err);
+    const char *url = session_place(d->cli) == PLACE_SERVER
+                          ? d->cli->args.options.store
+                          : pawl_mem_printf(d->cli->mem, "sqlite:%s", session_file(d->cli)).ptr;
+    pawl_store *store =
+        pawl_store_open(url, PAWL_STORE_OPTS(.read_only = true, .now_ms = clock_wall_ms()), &err);
+    if (store)
+        check_place(d, store);
     pawl_depths depths = {.size = sizeof(depths)};
     if (!store || store->ops->depths(store, clock_wall_ms(), &depths, &err) != PAWL_OK) {
         find(d, "store", VERDICT_BAD, "%s", err.text);
@@ -304,13 +329,18 @@ static int report(struct doctor *d)
 int verb_doctor(struct cli *cli)
 {
     struct doctor d = {.cli = cli};
-    if (!session_file(cli))
-        return cli_fail(cli, EXIT_USAGE, "doctor looks at a store in a file; use --data DIR");
+    bool on_server = session_place(cli) == PLACE_SERVER;
+    if (!on_server && !session_file(cli))
+        return cli_fail(cli, EXIT_USAGE,
+                        "doctor looks at a store in a file or on a server; use --data DIR");
     find(&d, "pawl", VERDICT_OK, "%s", PAWL_VERSION);
-    check_sqlite(&d);
-    check_directory(&d);
-    check_disk(&d);
-    check_sync(&d);
+    d.has_store = on_server;
+    if (!on_server) {
+        check_sqlite(&d);
+        check_directory(&d);
+        check_disk(&d);
+        check_sync(&d);
+    }
     check_maps(&d);
     check_files(&d);
     if (d.has_store) {

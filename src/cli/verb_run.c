@@ -219,7 +219,7 @@ static int interrupted(struct run *run, int signal_number)
 {
     struct cli *cli = run->cli;
     cli_trouble(cli, "stopping; instance '%s' is safe in %s and goes on with: %s run %s --id %s …",
-                run->id, session_data(cli), cli->prog, run->name, run->id);
+                run->id, session_shown(cli), cli->prog, run->name, run->id);
     return EXIT_INTERRUPTED + signal_number;
 }
 
@@ -325,7 +325,7 @@ static void say_work(struct cli *cli)
     if (!pawl_app_has_code(cli->app))
         cli_note(cli, "no code is loaded: instances wait for theirs; give it with --load FILE.so");
     if (!cli->args.until_idle)
-        cli_note(cli, "working on %s, until Ctrl-C", session_data(cli));
+        cli_note(cli, "working on %s, until Ctrl-C", session_shown(cli));
 }
 
 int verb_work(struct cli *cli)

@@ -60,6 +60,8 @@ static void notify(const char *state)
 
 const char *serve_tokens(struct cli *cli)
 {
+    if (session_place(cli) == PLACE_SERVER)
+        return cli->args.options.store;
     return pawl_mem_printf(cli->mem, "%s/tokens", session_data(cli)).ptr;
 }
 
@@ -161,7 +163,7 @@ static int serve(struct cli *cli, struct session *session, const sigset_t *set,
     if (!server)
         return cli_fail(cli, err.status == PAWL_INVALID ? EXIT_USAGE : EXIT_NO_STORE, "%s",
                         err.text);
-    cli_note(cli, "serving on %s, data in %s", pawl_server_url(server), session_data(cli));
+    cli_note(cli, "serving on %s, data in %s", pawl_server_url(server), session_shown(cli));
     int status = write_url(cli, pawl_server_url(server));
     if (!status)
         serve_until_told(cli, session, server, set);

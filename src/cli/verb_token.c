@@ -2,7 +2,8 @@
 /*
  * cli/verb_token.c -- pawl token new|ls|revoke: the tokens of a server.
  *
- * Works on DIR/tokens beside a running server, which sees the change at once.
+ * Works on DIR/tokens, or on the store on a database server that keeps them, beside a running
+ * server, which sees the change.
  * A token is printed when it is made and never again: only its hash is kept.
  */
 #include "base/clock.h"
@@ -20,7 +21,8 @@ static int token_new(struct cli *cli, const char *file)
 {
     char token[PAWL_TOKEN_BYTES];
     pawl_error err = {0};
-    if (mkdir(session_data(cli), 0700) != 0 && errno != EEXIST)
+    if (session_place(cli) != PLACE_SERVER && mkdir(session_data(cli), 0700) != 0 &&
+        errno != EEXIST)
         return cli_fail(cli, EXIT_NO_STORE, "cannot make '%s': %s", session_data(cli),
                         strerror(errno));
     if (pawl_token_new(file, cli->args.scope ? cli->args.scope : "operate", cli->args.queues,

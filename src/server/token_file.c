@@ -10,9 +10,11 @@
  * SCOPE ends with a plus.  The file is replaced as a whole (rename), by one process at a time,
  * and keeps its owner and mode: root may make a token for a server that is not root.
  *
- * Called by tokens.c, and through pawl/server.h by `pawl token`.
+ * Called by tokens.c, and through pawl/server.h by `pawl token`.  Tokens in a store are lines of
+ * the same form (token_store.c).
  */
 #include "server/token_file.h"
+#include "server/token_store.h"
 
 #include "base/hex.h"
 #include "base/limits.h"
@@ -50,7 +52,7 @@ static bool take_scope(char *word, pawl_token_info *ret)
     return token_scope(word) != SCOPE_PUBLIC;
 }
 
-static bool parse_line(pawl_mem *mem, const char *line, struct token *ret)
+bool token_line_read(pawl_mem *mem, const char *line, struct token *ret)
 {
     char scope[10], hash[65], queues[512], name[512];
     *ret = (struct token){0};
@@ -77,7 +79,7 @@ pawl_status token_file_read(const char *file, pawl_mem *mem, struct token_list *
         return PAWL_OK;
     while (f && fgets(line, sizeof(line), f)) {
         number++;
-        if (parse_line(mem, line, &t))
+        if (token_line_read(mem, line, &t))
             *list_add(mem, ret) = t;
         else if (!ret->bad && line[strspn(line, " \n")])
             ret->bad = number;
@@ -106,18 +108,19 @@ static pawl_status read_whole(const char *file, pawl_mem *mem, struct token_list
 
 /* ---- Writing --------------------------------------------------------------------------- */
 
-static void write_token(FILE *f, const struct token *t)
+pawl_str token_line(pawl_mem *mem, const struct token *t)
 {
     char hash[65];
+    pawl_str queues = t->info.queues.len ? t->info.queues : pawl_s("-");
+    pawl_str name = t->info.name.len ? t->info.name : pawl_s("-");
     hex_write(hash, t->hash, 32);
-    fprintf(f, "%s %s%s %" PRId64 " ", t->info.id, t->info.scope, t->info.api ? "+" : "",
-            t->info.created_ms);
-    fprintf(f, "%s %.*s", hash, PAWL_FMT(t->info.queues.len ? t->info.queues : pawl_s("-")));
-    fprintf(f, " %.*s\n", PAWL_FMT(t->info.name.len ? t->info.name : pawl_s("-")));
+    return pawl_mem_printf(mem, "%s %s%s %" PRId64 " %s %.*s %.*s", t->info.id, t->info.scope,
+                           t->info.api ? "+" : "", t->info.created_ms, hash, PAWL_FMT(queues),
+                           PAWL_FMT(name));
 }
 
 /* On disk, all of it, and closed. */
-static bool write_all(int fd, const struct token *items, size_t count)
+static bool write_all(int fd, pawl_mem *mem, const struct token *items, size_t count)
 {
     FILE *f = fdopen(fd, "w");
     if (!f) {
@@ -125,7 +128,7 @@ static bool write_all(int fd, const struct token *items, size_t count)
         return false;
     }
     for (size_t i = 0; i < count; i++)
-        write_token(f, &items[i]);
+        fprintf(f, "%s\n", token_line(mem, &items[i]).ptr);
     bool ok = fflush(f) == 0 && fsync(fd) == 0;
     return fclose(f) == 0 && ok;
 }
@@ -182,13 +185,13 @@ static int create(const char *path, const char *file, int dir_fd)
 }
 
 /* `dir_fd` is synced too: a revoked token does not come back after a power loss. */
-static pawl_status write_file(const char *file, int dir_fd, const struct token *items, size_t count,
-                              pawl_error *reterr)
+static pawl_status write_file(const char *file, int dir_fd, pawl_mem *mem,
+                              const struct token *items, size_t count, pawl_error *reterr)
 {
     char path[4200];
     (void)snprintf(path, sizeof(path), "%s.new", file);
     int fd = create(path, file, dir_fd);
-    if (fd >= 0 && write_all(fd, items, count) && rename(path, file) == 0 &&
+    if (fd >= 0 && write_all(fd, mem, items, count) && rename(path, file) == 0 &&
         (fsync(dir_fd) == 0 || errno == EINVAL))
         return PAWL_OK;
     error_set(reterr, PAWL_UNAVAILABLE, "cannot write '%s': %s", file, strerror(errno));
@@ -268,6 +271,10 @@ pawl_status pawl_token_new(const char *file, const char *scope, const char *queu
     struct token made = {.info.created_ms = now_ms};
     if (!check_new(scope, queues, name, &made.info, reterr))
         return PAWL_INVALID;
+    if (token_store_is(file)) {
+        make_token(&made, rettoken);
+        return token_store_add(file, &made, reterr);
+    }
     int fd = begin_change(file, reterr);
     if (fd < 0)
         return PAWL_UNAVAILABLE;
@@ -280,7 +287,7 @@ pawl_status pawl_token_new(const char *file, const char *scope, const char *queu
             memcpy(all, list.items, list.count * sizeof(*all));
         make_token(&made, rettoken);
         all[list.count] = made;
-        rc = write_file(file, fd, all, list.count + 1, reterr);
+        rc = write_file(file, fd, mem, all, list.count + 1, reterr);
     }
     close(fd);
     pawl_mem_free(mem);
@@ -293,7 +300,8 @@ pawl_status pawl_token_list(const char *file, pawl_mem *mem, const pawl_token_in
     if (!IS_THERE(file && mem && ret && retcount, "a file, memory and room for the answer", reterr))
         return PAWL_MISUSE;
     struct token_list all;
-    pawl_status rc = token_file_read(file, mem, &all, reterr);
+    pawl_status rc = token_store_is(file) ? token_store_list(file, mem, &all, reterr)
+                                          : token_file_read(file, mem, &all, reterr);
     if (rc != PAWL_OK)
         return rc;
     pawl_token_info *list = pawl_mem_alloc(mem, (all.count + 1) * sizeof(*list));
@@ -308,6 +316,8 @@ pawl_status pawl_token_revoke(const char *file, const char *id, pawl_error *rete
 {
     if (!IS_THERE(file && id, "a file and an id", reterr))
         return PAWL_MISUSE;
+    if (token_store_is(file))
+        return token_store_revoke(file, id, reterr);
     int fd = begin_change(file, reterr);
     if (fd < 0)
         return PAWL_UNAVAILABLE;
@@ -323,7 +333,7 @@ pawl_status pawl_token_revoke(const char *file, const char *id, pawl_error *rete
         rc = PAWL_NOT_FOUND;
     }
     if (rc == PAWL_OK)
-        rc = write_file(file, fd, list.items, kept, reterr);
+        rc = write_file(file, fd, mem, list.items, kept, reterr);
     close(fd);
     pawl_mem_free(mem);
     return rc;

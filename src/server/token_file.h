@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* server/token_file.h -- the file of tokens; for tokens.c, which asks it for the server. */
+/* server/token_file.h -- tokens in a file; for tokens.c, which asks it for the server, and for
+ * token_store.c, which keeps the same lines in a store. */
 #ifndef PAWL_SERVER_TOKEN_FILE_H
 #define PAWL_SERVER_TOKEN_FILE_H
 
@@ -19,6 +20,9 @@ struct token_list {
 /* A file that is not there has none.  PAWL_UNAVAILABLE: it cannot be read. */
 pawl_status token_file_read(const char *file, pawl_mem *mem, struct token_list *ret,
                             pawl_error *reterr);
+/* One line, without its end. */
+bool token_line_read(pawl_mem *mem, const char *line, struct token *ret);
+pawl_str token_line(pawl_mem *mem, const struct token *t);
 /* "operate" and the others; SCOPE_PUBLIC: no such word. */
 enum token_scope token_scope(const char *word);
 

@@ -2,14 +2,15 @@
 /*
  * server/tokens.c -- the tokens as the server knows them, and the open calls under each.
  *
- * A changed file (token_file.c) is seen at the next request; while a call under a token waits or
+ * Tokens are in a file (token_file.c) or in a store (token_store.c).
+ * A changed file is seen at the next request, a change in a store within a few seconds; while a call under a token waits or
  * listens, within a second, so that revoking reaches open streams, waits and pops.  A file
  * that cannot be read is trouble (503), not a server without tokens.  The whole hash
  * is compared in constant time; an unknown id is compared with a dummy.
  *
  * [loop]; called by guard.c, server.c and server_loop.c.
  */
-#include "server/token_file.h"
+#include "server/token_store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,9 @@
 #define LOOK_MS 1000
 
 struct tokens {
-    char *file; /* owned */
+    char *file;                /* owned */
+    struct token_watch *watch; /* of a store; NULL: it is a file */
+    uint64_t watched;          /* the watch's version of the list */
     const struct logger *log;
     struct stat seen;
     pawl_mem *mem;
@@ -40,13 +43,17 @@ struct tokens *tokens_open(const char *file, const struct logger *log)
     t->file = file ? strdup(file) : NULL;
     t->log = log;
     t->mem = pawl_mem_new();
-    return t;
+    if (!file || !token_store_is(file) || (t->watch = token_watch_open(file)))
+        return t;
+    tokens_close(t);
+    return NULL;
 }
 
 void tokens_close(struct tokens *t)
 {
     if (!t)
         return;
+    token_watch_close(t->watch);
     free(t->file);
     pawl_mem_free(t->mem);
     free(t);
@@ -61,23 +68,39 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-static void read_again(struct tokens *t)
+static void note_trouble(struct tokens *t, bool failed)
 {
-    pawl_mem_reset(t->mem);
-    t->version++;
-    bool failed = token_file_read(t->file, t->mem, &t->list, &t->trouble) != PAWL_OK;
     if (failed && !t->unreadable)
         log_error(t->log, "tokens", "no caller with a token is let in", "why=\"%s\"",
                   t->trouble.text);
     t->unreadable = failed;
+}
+
+static void read_again(struct tokens *t)
+{
+    pawl_mem_reset(t->mem);
+    t->version++;
+    note_trouble(t, token_file_read(t->file, t->mem, &t->list, &t->trouble) != PAWL_OK);
     if (t->list.bad)
         log_warn(t->log, "tokens", "a line is no token; going on without it",
                  "file=\"%s\" line=%llu", t->file, (unsigned long long)t->list.bad);
 }
 
+static void look_at_store(struct tokens *t)
+{
+    uint64_t before = t->watched;
+    note_trouble(t,
+                 token_watch_look(t->watch, t->mem, &t->list, &t->watched, &t->trouble) != PAWL_OK);
+    t->version += t->watched != before;
+}
+
 static void look(struct tokens *t)
 {
     struct stat st = {0};
+    if (t->watch) {
+        look_at_store(t);
+        return;
+    }
     if (!t->file || (stat(t->file, &st) != 0 && errno == ENOENT)) {
         t->version += t->list.count > 0 || t->unreadable;
         t->list = (struct token_list){0};
@@ -92,6 +115,8 @@ static void look(struct tokens *t)
 void tokens_look_again(struct tokens *t)
 {
     memset(&t->seen, 0, sizeof(t->seen));
+    if (t->watch)
+        token_watch_again(t->watch);
     t->look_ms = 0;
 }
 

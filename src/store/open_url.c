@@ -28,11 +28,16 @@ static pawl_store *open_memory(const char *path, const pawl_store_open_opts *opt
     return store;
 }
 
+static pawl_store *open_postgres(const char *url, const pawl_store_open_opts *opts, pawl_error *err)
+{
+    return pawl_postgres_store(url, opts, err);
+}
+
 typedef pawl_store *open_fn(const char *path, const pawl_store_open_opts *opts, pawl_error *err);
 static open_fn *const open_scheme[SCHEME_COUNT] = {
-    [SCHEME_SQLITE] = open_sqlite,
-    [SCHEME_JSONL] = open_jsonl,
-    [SCHEME_MEMORY] = open_memory,
+    [SCHEME_SQLITE] = open_sqlite,       [SCHEME_JSONL] = open_jsonl,
+    [SCHEME_MEMORY] = open_memory,       [SCHEME_POSTGRES] = open_postgres,
+    [SCHEME_POSTGRESQL] = open_postgres,
 };
 
 pawl_store *store_open_place(const struct store_place *place, const pawl_store_open_opts *opts,

@@ -22,17 +22,25 @@ enum scheme_place {
                       * tokens too, and the data directory has only what is of this process */
 };
 
+#define COPY_POSTGRES                                                                              \
+    "a postgres: store is saved with the tools of its server: pg_dump -Fc -n pawl -f FILE "        \
+    "DATABASE and pg_restore, or pg_basebackup"
+
 /* clang-format off */
-/* X(NAME, beginning, form, place, copying): how to copy it by hand; NULL: `pawl backup` does. */
+/* X(NAME, beginning, form, place, copying): how people copy it; NULL: `pawl backup` does.  Of a
+ * directory its name follows. */
 #define SCHEMES(X)                                                                               \
     X(SQLITE, "sqlite:", "sqlite:FILE", PLACE_FILE, NULL)                                        \
     X(JSONL,  "jsonl:",  "jsonl:DIR",   PLACE_DIRECTORY,                                         \
-      "a jsonl: store is plain files: stop its process and copy its directory")                  \
+      "a jsonl: store is plain files: stop its process and copy the directory")                  \
     X(MEMORY, "memory:", "memory:",     PLACE_NOTHING,                                           \
-      "memory: ends with its process and cannot be saved: use --data DIR")
+      "memory: ends with its process and cannot be saved: use --data DIR")                       \
+    X(POSTGRES, "postgres://", "postgres://…", PLACE_SERVER, COPY_POSTGRES)                      \
+    X(POSTGRESQL, "postgresql://", "postgresql://…", PLACE_SERVER, COPY_POSTGRES)
 /* clang-format on */
 
-#define SCHEME_FORMS "sqlite:FILE, jsonl:DIR or memory:" /* the forms, in a sentence */
+#define SCHEME_FORMS                                                                               \
+    "sqlite:FILE, jsonl:DIR, memory: or postgres://USER@HOST/DATABASE" /* in a sentence */
 
 enum scheme {
 #define SCHEME_ENUM(name, beginning, form, place, copying) SCHEME_##name,

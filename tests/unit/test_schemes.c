@@ -17,12 +17,14 @@ TEST(each_scheme_names_its_place)
     expect("sqlite:a/b.db", SCHEME_SQLITE, PLACE_FILE, "a/b.db");
     expect("jsonl:/d", SCHEME_JSONL, PLACE_DIRECTORY, "/d");
     expect("memory:", SCHEME_MEMORY, PLACE_NOTHING, "");
+    expect("postgres://h/d", SCHEME_POSTGRES, PLACE_SERVER, "postgres://h/d");
+    expect("postgresql://", SCHEME_POSTGRESQL, PLACE_SERVER, "postgresql://");
 }
 
 TEST(what_is_no_url_of_a_store_is_refused)
 {
-    static const char *const urls[] = {"",         "sqlite",   "sqlite:",        "jsonl:", "memory",
-                                       "memory:x", "SQLITE:a", "postgres://h/d", "a/b.db"};
+    static const char *const urls[] = {"",         "sqlite",   "sqlite:",      "jsonl:", "memory",
+                                       "memory:x", "SQLITE:a", "postgres:h/d", "a/b.db"};
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
         struct store_place place;
         ck_assert_msg(!store_place_read(urls[i], &place), "%s", urls[i]);

@@ -33,10 +33,12 @@ enum workload {
 struct bench {
     struct cli *cli;
     enum workload workload;
-    const char *dir; /* fresh, on a disk; owned by cli->mem */
-    bool in_memory;  /* --store memory: */
-    bool over_http;  /* --url, or --serve: one started here */
-    uint32_t steps;  /* activities an orchestration: 1, --steps or --width */
+    const char *dir;  /* fresh, on a disk; owned by cli->mem */
+    bool in_memory;   /* --store memory: */
+    const char *url;  /* of a schema of its own on a database server; NULL: none */
+    const char *kind; /* the store, for the report */
+    bool over_http;   /* --url, or --serve: one started here */
+    uint32_t steps;   /* activities an orchestration: 1, --steps or --width */
     uint32_t in_flight;
     uint32_t instances; /* that wait, for events and timers; 0: the workload's own choice */
     struct watch *watch;

@@ -258,7 +258,7 @@ pawl_runtime *bench_runtime(struct bench *b, pawl_app *app, pawl_error *reterr)
 {
     pawl_options options = b->cli->args.options;
     options.data = b->dir;
-    options.store = b->in_memory ? "memory:" : NULL;
+    options.store = b->in_memory ? "memory:" : b->url;
     options.log_level =
         b->cli->args.log_level < 0 ? PAWL_LOG_WARN : (pawl_log_level)b->cli->args.log_level;
     uint64_t events = 2 * (uint64_t)b->steps + 16;

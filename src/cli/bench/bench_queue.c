@@ -140,8 +140,7 @@ void bench_queue_table(const struct bench *b, const struct bench_result *r)
 {
     char text[UNITS_BYTES];
     printf("queue, %u clients, %s, %s on %s\n\n", b->in_flight,
-           b->over_http ? "over HTTP" : "in process", b->in_memory ? "memory" : "sqlite",
-           disk_kind(b->dir));
+           b->over_http ? "over HTTP" : "in process", b->kind, disk_kind(b->dir));
     printf("  %-18s %12s %10s %10s %12s %12s\n", "", "messages/s", "median µs", "p99 µs",
            "per sync", "CPU µs each");
     line("push", &r->queue[0]);

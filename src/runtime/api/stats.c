@@ -4,7 +4,7 @@
  *
  * Counters are relaxed atomics, written where things happen.  Depths are counted in the store,
  * which takes as long as there are rows: a caller that only wants to know whether the runtime is
- * well asks pawl_runtime_healthy().
+ * well asks pawl_runtime_healthy().  Of a store that says so (slow_counts) they may be older.
  */
 #include "base/misuse.h"
 #include "runtime/core/health.h"
@@ -16,6 +16,40 @@
 #include "tables/counters.h"
 
 #include <string.h>
+
+#define SLOW_COUNT_MS 50
+#define COUNT_SHARE   20 /* counting takes at most one part in 20 of the time */
+#define COUNT_OLD_MS  60000
+
+/* When may it be counted again?  0: at once. */
+static int64_t count_again(pawl_runtime *rt, int64_t began_ms)
+{
+    int64_t now = rt_mono(rt), took = now - began_ms, pause = took * COUNT_SHARE;
+    if (!rt->caps.slow_counts || took < SLOW_COUNT_MS)
+        return 0;
+    return now + (pause < COUNT_OLD_MS ? pause : COUNT_OLD_MS);
+}
+
+static pawl_depths read_depths(pawl_runtime *rt)
+{
+    pawl_depths depths = {.size = sizeof(depths)};
+    pawl_error err;
+    int64_t began = rt_mono(rt);
+    pthread_mutex_lock(&rt->figures.count_lock);
+    bool kept = began < rt->figures.count_ms;
+    if (kept)
+        depths = rt->figures.depths;
+    pthread_mutex_unlock(&rt->figures.count_lock);
+    if (kept)
+        return depths;
+    if (store_depths(rt->store, rt_now(rt), &depths, &err) != PAWL_OK)
+        depths = (pawl_depths){0};
+    pthread_mutex_lock(&rt->figures.count_lock);
+    rt->figures.depths = depths;
+    rt->figures.count_ms = count_again(rt, began);
+    pthread_mutex_unlock(&rt->figures.count_lock);
+    return depths;
+}
 
 void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
 {
@@ -34,18 +68,15 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
         ret->schedule_to_start[i] =
             atomic_load_explicit(&rt->figures.n.schedule_to_start[i], memory_order_relaxed);
     ret->inbox = inbox_count(rt) + atomic_load(&rt->figures.n.todo);
-    pawl_depths depths = {0};
-    pawl_error err;
-    if (store_depths(rt->store, rt_now(rt), &depths, &err) == PAWL_OK) {
-        ret->orchestrator_queue = depths.messages;
-        ret->worker_queue = depths.work;
-        ret->timers_near = depths.timers;
-        ret->instances = depths.instances;
-        ret->instances_suspended = depths.suspended;
-        ret->instances_blocked = depths.blocked;
-        ret->instances_failed = depths.failed;
-        ret->instances_cancelled = depths.cancelled;
-    }
+    pawl_depths depths = read_depths(rt);
+    ret->orchestrator_queue = depths.messages;
+    ret->worker_queue = depths.work;
+    ret->timers_near = depths.timers;
+    ret->instances = depths.instances;
+    ret->instances_suspended = depths.suspended;
+    ret->instances_blocked = depths.blocked;
+    ret->instances_failed = depths.failed;
+    ret->instances_cancelled = depths.cancelled;
     pawl_store_figures figures;
     store_figures(rt->store, &figures);
     ret->store_log_bytes = figures.log_bytes;

@@ -303,6 +303,9 @@ struct figures {
         struct tally *last; /* counted */
     } tallies[2];           /* of orchestrations, of activities */
     _Atomic(struct tally *) tally_list;
+    pthread_mutex_t count_lock; /* the next two */
+    pawl_depths depths;         /* as last counted */
+    int64_t count_ms;           /* mono: not counted again before; 0: always */
 };
 
 #endif

@@ -91,6 +91,7 @@ void tally_stage(pawl_runtime *rt, const struct stage *s)
 
 void tally_free(pawl_runtime *rt)
 {
+    pthread_mutex_destroy(&rt->figures.count_lock);
     for (struct tally *e = atomic_load(&rt->figures.tally_list), *next; e; e = next) {
         next = e->next;
         free(e);
@@ -123,6 +124,7 @@ size_t pawl_runtime_tallies(pawl_runtime *rt, pawl_mem *mem, const pawl_tally **
 
 void tally_open(pawl_runtime *rt)
 {
+    pthread_mutex_init(&rt->figures.count_lock, NULL);
     for (size_t i = 0; i < COUNT_OF(rt->figures.tallies); i++)
         map_init(&rt->figures.tallies[i].by_name);
 }

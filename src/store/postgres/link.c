@@ -208,6 +208,26 @@ static bool url_is_good(const char *url)
     return options != NULL;
 }
 
+/* A refused connection has no SQLSTATE, so this goes by the server's words; in another language
+ * there is no hint. */
+static const char *how_to_connect(const char *text)
+{
+    static const char *const hints[][2] = {
+        {"password authentication failed",
+         "; give the password in PGPASSWORD or ~/.pgpass, and the user in the URL"                  },
+        {"no password supplied",           "; give the password in PGPASSWORD or ~/.pgpass"         },
+        {"\" does not exist",              "; make it (createdb, createuser), or name another"      },
+        {"no pg_hba.conf entry",           "; allow it in the server's pg_hba.conf"                 },
+        {"read-only",                      "; this server is a standby: name the primary in the URL"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(hints); i++) {
+        if (strstr(text, hints[i][0]))
+            return hints[i][1];
+    }
+    return "";
+}
+
 static pawl_status connect_to(struct pg_link *l, pawl_error *reterr)
 {
     /* The URL overrides what is before it, and nothing overrides what is behind it. */
@@ -234,9 +254,7 @@ static pawl_status connect_to(struct pg_link *l, pawl_error *reterr)
     }
     copy_line(text, sizeof text, l->pg ? pq.errorMessage(l->pg) : "out of memory");
     pawl_status status = l->pg ? PAWL_UNAVAILABLE : PAWL_NO_MEMORY;
-    error_set(reterr, status, "cannot connect to PostgreSQL: %s%s", text,
-              strstr(text, "read-only") ? "; this server is a standby: name the primary in the URL"
-                                        : "");
+    error_set(reterr, status, "cannot connect to PostgreSQL: %s%s", text, how_to_connect(text));
     link_close(l);
     return status;
 }

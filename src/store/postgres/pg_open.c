@@ -18,8 +18,11 @@ static void pg_close(pawl_store *base);
 static void pg_caps(pawl_store *base, pawl_store_caps *ret)
 {
     (void)base;
-    static const pawl_store_caps caps = {
-        .atomic_rounds = true, .delayed_visibility = true, .durable = true, .queues = true};
+    static const pawl_store_caps caps = {.atomic_rounds = true,
+                                         .delayed_visibility = true,
+                                         .durable = true,
+                                         .queues = true,
+                                         .slow_counts = true};
     pawl_fill(ret, &caps, sizeof(caps));
 }
 
@@ -75,6 +78,7 @@ static const pawl_store_ops ops = {
     .queues = &queue_ops,
     .figures = pg_figures,
     .load = pg_load,
+    .upkeep = &pg_upkeep_ops,
 };
 
 /* ---- Is the server fit? ----------------------------------------------------------------------- */

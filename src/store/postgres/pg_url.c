@@ -8,7 +8,10 @@
  *
  * Called by pg_open.c and pg_schema.c.
  */
+#include "base/near.h"
 #include "store/postgres/postgres.h"
+
+#include <stdio.h>
 
 #define SCHEMA_MAX 41
 
@@ -63,6 +66,22 @@ static const struct {
     {"pawl_pooler",      take_pooler,  "transaction or none"           },
 };
 
+static pawl_status unknown(pawl_str name, pawl_error *reterr)
+{
+    const char *names[COUNT_OF(ours)];
+    char word[61];
+
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        names[i] = ours[i].name;
+    (void)snprintf(word, sizeof word, "%.*s", (int)name.len, name.ptr);
+    const char *near = nearest_word(word, names, COUNT_OF(ours));
+    error_set(reterr, PAWL_INVALID, "unknown parameter %s in the URL of the store: %s%s%s", word,
+              near ? "did you mean " : "use ",
+              near ? near : "pawl_schema, pawl_allow_lossy, pawl_prepare or pawl_pooler",
+              near ? "?" : "");
+    return PAWL_INVALID;
+}
+
 /* One "name=value" that begins with pawl_. */
 static pawl_status take_ours(struct pg_place *p, pawl_str pair, pawl_error *reterr)
 {
@@ -79,11 +98,7 @@ static pawl_status take_ours(struct pg_place *p, pawl_str pair, pawl_error *rete
                   ours[i].name, (int)(value.len < 60 ? value.len : 60), value.ptr, ours[i].values);
         return PAWL_INVALID;
     }
-    error_set(reterr, PAWL_INVALID,
-              "unknown parameter %.*s in the URL of the store: use pawl_schema, pawl_allow_lossy, "
-              "pawl_prepare or pawl_pooler",
-              (int)(name.len < 60 ? name.len : 60), name.ptr);
-    return PAWL_INVALID;
+    return unknown(name, reterr);
 }
 
 /* Copy the URL up to its query, and of the query what is not ours. */

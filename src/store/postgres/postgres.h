@@ -22,6 +22,7 @@
  *   pg_fetch.c   messages, deadlines, next_due    pg_work.c  fetching and reading work
  *   pg_work_names.c   what is known about free work, by name
  *   pg_load.c    load: many questions, one round trip
+ *   pg_upkeep.c  what doctor says of the server; tokens
  *
  * A commit, from the outside in:
  *
@@ -168,6 +169,10 @@ void pg_pool_close(struct pg_store *s);
 PAWL_MUST_USE PGresult *pg_read(struct pg_store *s, int statement, const struct pg_params *p,
                                 const char *what, pawl_status *retstatus, pawl_error *reterr);
 void pg_figures(pawl_store *base, pawl_store_figures *ret);
+
+/* ---- pg_upkeep.c ---------------------------------------------------------------------------- */
+
+extern const pawl_upkeep_ops pg_upkeep_ops;
 
 /* ---- pg_driver.c, pg_history.c --------------------------------------------------------------- */
 
