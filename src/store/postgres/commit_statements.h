@@ -23,6 +23,12 @@
 #define PG_ODD_STATES "2,3,5,6" /* suspended, blocked, failed, cancelled: those in `odd` */
 #define PG_STARTED_US "(SELECT (extract(epoch FROM backend_start)*1000000)::bigint FROM pg_stat_activity" \
     " WHERE pid=pg_backend_pid())"
+/* The highest id that is stored. */
+#define PG_HIGHEST                                                                                 \
+    "greatest((SELECT rid+(kind2 IS NOT NULL)::int FROM @.history ORDER BY rid DESC LIMIT 1),"     \
+    "(SELECT max(uid) FROM @.instance),(SELECT max(id) FROM @.message),"                           \
+    "(SELECT max(id) FROM @.work),(SELECT max(id) FROM @.work_fresh),"                             \
+    "(SELECT max(id) FROM @.queue_entry),(SELECT max(qid) FROM @.queue),0)"
 /* The connection of the lane's owner is there, and it is not ours ($2). */
 #define PG_OWNER_LIVES                                                                             \
     "FROM @.lane l JOIN pg_stat_activity a ON a.pid=l.pid WHERE l.lane=$1::bigint"                 \
@@ -54,7 +60,7 @@
     X(RELEASE, "RELEASE SAVEPOINT round")                                                          \
     /* Who writes.  The first locks the lane's row; nothing of it is changed by a commit. */       \
     X(FENCE, "WITH f AS (SELECT 1 FROM @.lane WHERE lane=$1::bigint AND epoch=$2::bigint"          \
-        " AND life=$3::bigint FOR NO KEY UPDATE),l AS (INSERT INTO @.lane_log"                     \
+        " AND life=$3::bigint AND life>0 FOR NO KEY UPDATE),l AS (INSERT INTO @.lane_log"                     \
         " SELECT $1::bigint,$4::bigint,$5::bigint,"                                                \
         "(extract(epoch FROM clock_timestamp())*1000)::bigint FROM f RETURNING 1)"                 \
         " SELECT 1/(count(*)=1)::int FROM l")                                                      \
@@ -62,7 +68,7 @@
     X(LANE_LOCK, "SELECT epoch FROM @.lane WHERE lane=$1::bigint FOR UPDATE")                      \
     X(LANE_FREE, "SELECT 1/(NOT EXISTS(SELECT 1 " PG_OWNER_LIVES "))::int")                        \
     X(LANE_OWNER, "SELECT l.owner " PG_OWNER_LIVES)                                                \
-    X(LANE_LAST, "SELECT group_no,next_id FROM @.lane_log WHERE lane=$1::bigint"                   \
+    X(LANE_LAST, "SELECT group_no FROM @.lane_log WHERE lane=$1::bigint"                   \
         " ORDER BY group_no DESC LIMIT 1")                                                         \
     X(LANE_TAKE, "UPDATE @.lane SET epoch=greatest(nextval('@.epochs'),epoch+1),life=1,"           \
         "pid=CASE WHEN $4::bigint=1 THEN pg_backend_pid() ELSE 0 END,started_us=" PG_STARTED_US ","\
@@ -72,12 +78,11 @@
         " WHERE lane=$1::bigint AND epoch=$2::bigint AND owner=$3::text RETURNING life")           \
     X(LANE_READ, "SELECT l.epoch,l.life,coalesce((SELECT max(g.group_no) FROM @.lane_log g"        \
         " WHERE g.lane=l.lane),0) FROM @.lane l WHERE l.lane=$1::bigint")                          \
-    X(ID_HIGHEST, "SELECT greatest("                                                               \
-        "(SELECT rid+(kind2 IS NOT NULL)::int FROM @.history ORDER BY rid DESC LIMIT 1),"          \
-        "(SELECT max(uid) FROM @.instance),(SELECT max(id) FROM @.message),"                       \
-        "(SELECT max(id) FROM @.work),(SELECT max(id) FROM @.work_fresh),"                         \
-        "(SELECT max(id) FROM @.queue_entry),(SELECT max(qid) FROM @.queue),0)")                   \
-    X(FRESH_FREE, "UPDATE @.work_fresh SET lock_epoch=0 WHERE lock_epoch>0")                       \
+    X(EPOCH_BEGIN, "WITH h AS (SELECT " PG_HIGHEST " AS id) INSERT INTO @.epoch(from_id,epoch)"    \
+        " SELECT greatest((SELECT next_id FROM @.lane_log WHERE lane=$1::bigint"                   \
+        " ORDER BY group_no DESC LIMIT 1),h.id+1),l.epoch FROM h,@.lane l WHERE l.lane=$1::bigint" \
+        " RETURNING from_id")                                                                      \
+    X(FRESH_FREE, "UPDATE @.work_fresh SET lock_epoch=-lock_epoch WHERE lock_epoch>0")             \
     X(WORK_FREE, "UPDATE @.work SET held=false WHERE held")                                        \
     X(HEADS_OPEN, "SELECT uid,open1 FROM @.head WHERE busy")                                       \
     /* Work that is a number in a head: it becomes a row, must be there, may be there. */          \

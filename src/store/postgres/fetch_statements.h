@@ -34,7 +34,7 @@
 #define PG_FETCH_WORK_STATEMENTS(X)                                                                \
     /* At most $3 rows with ids above `after` and $4, by id. */                                    \
     X(FRESH_PAGE, "SELECT " PG_UNTRIED_COLUMNS " FROM (SELECT f.id,f.lock_epoch FROM " PG_ASKED    \
-        " CROSS JOIN LATERAL (SELECT id,lock_epoch FROM @.work_fresh WHERE lock_epoch=0"           \
+        " CROSS JOIN LATERAL (SELECT id,lock_epoch FROM @.work_fresh WHERE lock_epoch<=0"          \
         " AND name=n.name COLLATE \"C\" AND id>greatest(n.after,$4::bigint) ORDER BY id"           \
         " LIMIT $3::bigint) f ORDER BY f.id LIMIT $3::bigint)" PG_UNTRIED_JOIN " ORDER BY l.id")   \
     X(READY_PAGE, "SELECT " PG_WORK_COLUMNS " FROM (SELECT w.* FROM " PG_ASKED                     \
@@ -52,15 +52,15 @@
         " JOIN @.work w ON w.id=t.id) x UNION ALL SELECT " PG_UNTRIED_COLUMNS ",l.o FROM"          \
         " (SELECT f.id,f.lock_epoch,t.o FROM " PG_IDS " JOIN @.work_fresh f ON f.id=t.id)"         \
         PG_UNTRIED_JOIN " UNION ALL SELECT " PG_UNTRIED_COLUMNS ",l.o FROM"                        \
-        " (SELECT t.id," PG_LANE_EPOCH " AS lock_epoch,t.o FROM " PG_IDS ")" PG_UNTRIED_JOIN       \
+        " (SELECT t.id," PG_EPOCH_OF("t.id") " AS lock_epoch,t.o FROM " PG_IDS ")" PG_UNTRIED_JOIN \
         " JOIN @.head g ON g.uid=h.uid AND g.open1=l.id ORDER BY o")                               \
     /* Where work is: its name, when it is free, and whether a page can find it. */                \
     X(WORK_PLACES, "SELECT w.id,w.name," PG_FREE_MS ",NOT w.held FROM " PG_IDS                     \
-        " JOIN @.work w ON w.id=t.id UNION ALL SELECT f.id,f.name,0,f.lock_epoch=0 FROM " PG_IDS   \
+        " JOIN @.work w ON w.id=t.id UNION ALL SELECT f.id,f.name,0,f.lock_epoch<=0 FROM " PG_IDS  \
         " JOIN @.work_fresh f ON f.id=t.id UNION ALL SELECT t.id," PG_PART("h", "t.id", "name")    \
         ",0,false FROM " PG_IDS " JOIN @.history h ON " PG_ROW_OF("h", "t.id")                     \
         " JOIN @.head g ON g.uid=h.uid AND g.open1=t.id")                                          \
-    X(WORK_NAMES, "WITH RECURSIVE " PG_NAMES_OF("f", "@.work_fresh", "lock_epoch=0") ","           \
+    X(WORK_NAMES, "WITH RECURSIVE " PG_NAMES_OF("f", "@.work_fresh", "lock_epoch<=0") ","          \
         PG_NAMES_OF("w", "@.work", "NOT held") " SELECT name FROM f WHERE name IS NOT NULL"        \
         " UNION SELECT name FROM w WHERE name IS NOT NULL")                                        \
     X(DEADLINES, "SELECT " PG_WORK_COLUMNS " FROM @.work WHERE deadline_ms>0"                      \

@@ -33,6 +33,7 @@
     /* ---- who writes ---- */                                                                     \
     "CREATE TABLE @.lane(lane bigint PRIMARY KEY,epoch bigint NOT NULL,life bigint NOT NULL,"      \
     "pid int NOT NULL,started_us bigint NOT NULL,owner " PG_C ",taken_ms bigint NOT NULL);\n"      \
+    "CREATE TABLE @.epoch(from_id bigint,epoch bigint,PRIMARY KEY(from_id,epoch));\n"              \
     "CREATE TABLE @.lane_log(lane bigint,group_no bigint,next_id bigint NOT NULL,"                 \
     "at_ms bigint NOT NULL,PRIMARY KEY(lane,group_no));\n",                                        \
     /* ---- instances and histories ---- */                                                        \
@@ -81,7 +82,7 @@
     "shard smallint,visible_ms bigint,attempt bigint,mailbox smallint);\n"                         \
     "CREATE TABLE @.work_fresh(id bigint PRIMARY KEY,uid bigint NOT NULL,shard smallint NOT NULL," \
     "name " PG_C ",lock_epoch bigint NOT NULL) WITH (" PG_BUSY_TABLE ");\n"                        \
-    "CREATE INDEX work_fresh_name ON @.work_fresh(name,id) WHERE lock_epoch=0;\n"                  \
+    "CREATE INDEX work_fresh_name ON @.work_fresh(name,id) WHERE lock_epoch<=0;\n"                 \
     "CREATE INDEX work_fresh_locked ON @.work_fresh(lock_epoch) WHERE lock_epoch>0;\n"             \
     "CREATE TABLE @.work(id bigint PRIMARY KEY,uid bigint NOT NULL,execution bigint NOT NULL,"     \
     "ref bigint NOT NULL,scheduled_ms bigint NOT NULL,instance " PG_C ",name " PG_C ","            \

@@ -431,7 +431,9 @@ static void put_fresh(struct pg_group *g, const struct pg_store *s, const pawl_w
     put_id(rows, w->id);
     put_id(rows, w->uid);
     put_str(rows, w->name);
-    put_id(rows, w->lock_epoch == s->fence.epoch ? w->lock_epoch : 0);
+    /* Below 0: as it was given, but free. */
+    put_i64(rows,
+            w->lock_epoch == s->fence.epoch ? (int64_t)w->lock_epoch : -(int64_t)w->lock_epoch);
 }
 
 static void add_new_work(struct pg_group *g, const struct pg_store *s, const pawl_round *r,

@@ -176,12 +176,11 @@ pawl_status pg_attach(struct pg_store *s, pawl_error *reterr)
 /* ---- take --------------------------------------------------------------------------------- */
 
 /* Statements of take, in the order in which they are sent. */
-enum { TAKE_BEGIN, TAKE_LOCK, TAKE_FREE, TAKE_LAST, TAKE_EPOCH, TAKE_HIGHEST, TAKE_OPEN };
+enum { TAKE_BEGIN, TAKE_LOCK, TAKE_FREE, TAKE_LAST, TAKE_EPOCH, TAKE_IDS, TAKE_OPEN };
 
 struct taking {
     struct pg_store *s;
     pawl_fence fence;
-    uint64_t highest;
     bool memory_gone;
 };
 
@@ -207,11 +206,10 @@ static void take_result(void *user, size_t index, const PGresult *r)
         return; /* no commit yet */
     if (index == TAKE_LAST) {
         t->fence.group_no = value_id(r, 0, 0);
-        t->fence.next_id = value_id(r, 0, 1);
     } else if (index == TAKE_EPOCH) {
         t->fence.epoch = value_id(r, 0, 0);
-    } else if (index == TAKE_HIGHEST) {
-        t->highest = value_id(r, 0, 0);
+    } else if (index == TAKE_IDS) {
+        t->fence.next_id = value_id(r, 0, 0);
     }
 }
 
@@ -233,7 +231,9 @@ static bool send_take(struct pg_store *s, int64_t now_ms)
     params_i64(p, !s->place.pooled);
     (void)link_send(&s->writer, ST_PG_LANE_TAKE, p);
     params_reset(p);
-    (void)link_send(&s->writer, ST_PG_ID_HIGHEST, p);
+    params_i64(p, PG_LANE);
+    (void)link_send(&s->writer, ST_PG_EPOCH_BEGIN, p);
+    params_reset(p);
     (void)link_send(&s->writer, ST_PG_HEADS_OPEN, p);
     (void)link_send(&s->writer, ST_PG_FRESH_FREE, p);
     (void)link_send(&s->writer, ST_PG_WORK_FREE, p);
@@ -318,8 +318,6 @@ pawl_status pg_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_erro
     }
     if (status != PAWL_OK)
         return status;
-    if (t.fence.next_id <= t.highest)
-        t.fence.next_id = t.highest + 1;
     s->fence = *ret = t.fence;
     s->life = 1;
     open_work_check(&s->open);

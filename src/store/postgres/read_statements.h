@@ -79,19 +79,21 @@
 #define SQL_ENTRY_COLUMNS    SQL_ENTRY(PG_ENTRY_NAME)
 /* clang-format on */
 
-/* Untried work `l` (id, lock_epoch), from its event: the columns of PG_WORK_COLUMNS. */
+/* Untried work `l` (id, lock_epoch, below 0 when it is free again), from its event: the columns of PG_WORK_COLUMNS. */
 #define PG_UNTRIED_COLUMNS                                                                         \
     "l.id,h.uid,h.execution::bigint," PG_PART("h", "l.id", "ref") ",coalesce(i.id,'')," PG_PART(   \
-        "h", "l.id", "name") "," PG_PART("h", "l.id",                                              \
-                                         "data") "," PG_PART("h", "l.id",                          \
-                                                             "attrs") ",0::bigint,0::bigint,0::"   \
-                                                                      "bigint,h.at_ms,0::bigint,"  \
-                                                                      "''::bytea,l.lock_epoch,'':" \
-                                                                      ":text,0::bigint,0"
+        "h", "l.id",                                                                               \
+        "name") "," PG_PART("h", "l.id",                                                           \
+                            "data") "," PG_PART("h", "l.id",                                       \
+                                                "attrs") ",0::bigint,0::bigint,0::"                \
+                                                         "bigint,h.at_ms,0::bigint,"               \
+                                                         "''::bytea,abs(l.lock_epoch),'':"         \
+                                                         ":text,0::bigint,0"
 #define PG_UNTRIED_JOIN                                                                            \
     " l JOIN @.history h ON " PG_ROW_OF("h", "l.id") " LEFT JOIN @.instance i ON i.uid=h.uid"
-/* What the engine has of an instance as a number in its head is locked by the lane's owner. */
-#define PG_LANE_EPOCH "(SELECT epoch FROM @.lane WHERE lane=1)"
+/* Work that is a number in a head was inserted as taken, by the owner that gave out its id. */
+#define PG_EPOCH_OF(id)                                                                            \
+    "(SELECT epoch FROM @.epoch WHERE from_id<=" id " ORDER BY from_id DESC,epoch DESC LIMIT 1)"
 
 /* ---- The other holes of store/sql/sql_statements.h ------------------------------------------ */
 
@@ -101,9 +103,9 @@
 #define SQL_WORK_BY_ID                                                                             \
     "SELECT " PG_WORK_COLUMNS " FROM @.work WHERE id=?1 UNION ALL SELECT " PG_UNTRIED_COLUMNS      \
     " FROM (SELECT id,lock_epoch FROM @.work_fresh WHERE id=?1)" PG_UNTRIED_JOIN                   \
-    " UNION ALL SELECT " PG_UNTRIED_COLUMNS " FROM (SELECT g.open1 AS id," PG_LANE_EPOCH           \
-    " AS lock_epoch FROM @.history z JOIN @.head g ON g.uid=z.uid WHERE " PG_ROW_OF(               \
-        "z", "?1") " AND g.open1=?1)" PG_UNTRIED_JOIN
+    " UNION ALL SELECT " PG_UNTRIED_COLUMNS " FROM (SELECT g.open1 AS id," PG_EPOCH_OF(            \
+        "g.open1") " AS lock_epoch FROM @.history z JOIN @.head g ON g.uid=z.uid "                 \
+                   "WHERE " PG_ROW_OF("z", "?1") " AND g.open1=?1)" PG_UNTRIED_JOIN
 #define SQL_WORK_COUNT                                                                             \
     "SELECT (SELECT count(*) FROM @.work)+(SELECT count(*) FROM @.work_fresh)"                     \
     "+(SELECT count(*) FROM @.head WHERE busy AND open1<>0)"
