@@ -189,6 +189,9 @@ typedef struct pawl_waiting {
     pawl_str meant;       /* unknown: a registered name that resembles it */
     uint32_t crashes;     /* activity: process deaths and lost leases counted against it */
     uint32_t max_crashes; /* activity: how many it may have; PAWL_UNLIMITED */
+    int64_t started_ms;   /* activity that runs: when this attempt began; 0: not known */
+    pawl_str tries;       /* activity: failed attempts this process saw, at most the last eight:
+                             JSON, [{n, from, to, worker, error}, …]; empty: none */
 } pawl_waiting;
 
 typedef struct pawl_info {

@@ -72,7 +72,10 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  *   OrchestrationStarted      version, seed, parent, parent_uid, parent_execution, parent_ref
  *   ActivityScheduled         the call options that are not default; refused
  *   ActivityCompleted/Failed  attempts (when not 1), crashes (when above 0), last_error,
- *                             lease (part of the token it came by)
+ *                             lease (part of the token it came by), started_ms (when the last
+ *                             attempt began; none: the only one, within 20 ms, or the history
+ *                             was written before this was recorded), worker (outside, that had it), tries (at most the last
+ *                             eight failed attempts before it: [{n, from, to, worker, error}])
  *   ActivityFailed, SubOrchestrationFailed   kind (a pawl_result_kind word; none: "failed")
  *   TimerCreated              delay_ms, fire_at_ms; refused
  *   TimerFired                fire_at_ms

@@ -17,6 +17,9 @@ struct result_of {
 };
 
 /* Of a completion; histories written before kinds were recorded say "failed". */
+/* How the attrs begin that have nothing but the time at which the only attempt began. */
+#define RESULT_STARTED "{\"started_ms\":"
+
 struct result_of result_of_event(int event_kind, pawl_str attrs);
 
 #endif

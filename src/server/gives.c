@@ -72,6 +72,16 @@ static const struct field started_fields[] = {
 };
 SHAPE(started, "Started", "{\"instance\":\"o-1\",\"execution\":1,\"created\":true}");
 
+static const struct field try_made_fields[] = {
+    COUNT_FIELD("n", "counts from 1"),
+    WHOLE("from", 0, 0, INT64_MAX, "when it began (milliseconds since 1970); absent: not known"),
+    WHOLE("to", 0, 0, INT64_MAX, "when it failed (milliseconds since 1970)"),
+    TEXT("worker", 0, "the remote worker that had it"),
+    TEXT("error", 0, "what it said, at most 160 bytes"),
+    END
+};
+SHAPE(try_made, "Try", NULL);
+
 #define WAITING                                                                              \
     COUNT_FIELD("id", "of the task, in the history"),                                        \
     TEXT("kind", NEEDED, "activity, timer, event, child …"),                                 \
@@ -85,7 +95,9 @@ SHAPE(started, "Started", "{\"instance\":\"o-1\",\"execution\":1,\"created\":tru
     WHOLE("leased_until", 0, 0, INT64_MAX, "of an activity: the end of that worker's lease (milliseconds since 1970)"), \
     TRUTH("unknown", 0, "of an activity: not registered here, and no worker polled for it"), \
     TEXT("did_you_mean", 0, "of an unknown activity: a known name that resembles it"),     \
-    TEXT("last_error", OR_NULL, "of an activity: what the last attempt said")
+    TEXT("last_error", OR_NULL, "of an activity: what the last attempt said"), \
+    WHOLE("started_at", 0, 0, INT64_MAX, "of an activity that runs: when this attempt began (milliseconds since 1970)"), \
+    OBJECTS("tries", 0, &try_made, "of an activity: its last failed attempts since the server started, at most eight")
 
 static const struct field waiting_fields[] = {WAITING, END};
 SHAPE(waiting, "Waiting", NULL);

@@ -85,6 +85,12 @@ void render_waiting_members(pawl_json *w, const pawl_waiting *waiting)
     if (waiting->meant.len)
         render_text(w, "did_you_mean", waiting->meant);
     render_text(w, "last_error", waiting->last_error);
+    if (waiting->started_ms)
+        render_number(w, "started_at", waiting->started_ms);
+    if (waiting->tries.len) {
+        pawl_json_key(w, "tries");
+        json_put(w, waiting->tries);
+    }
     if (waiting->crashes)
         render_number(w, "crashes", waiting->crashes);
 }

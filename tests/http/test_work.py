@@ -97,6 +97,25 @@ def test_fail(server):
     assert server.ended("f-3")["error"] == '{"code": 7}'
 
 
+def test_tries_are_told_and_recorded(server):
+    server.start_instance("RemoteRetry", 1, "t-1")
+    before = time.time() * 1000
+    first = poll_one(server, worker="w-one")
+    waits = server.get("/api/v1/instances/t-1").json["waiting_for"][0]
+    assert abs(waits["started_at"] - before) < 5000 and "tries" not in waits
+    expect(server.post(W + first["token"] + "/fail", {"error": "busy", "retryable": True}), 200)
+    second = poll_one(server, worker="w-two")
+    waits = server.get("/api/v1/instances/t-1").json["waiting_for"][0]
+    assert [(t["n"], t["worker"], t["error"]) for t in waits["tries"]] == [(1, "w-one", "busy")]
+    assert waits["worker"] == "w-two" and waits["started_at"] >= waits["tries"][0]["to"]
+    expect(server.post(W + second["token"] + "/complete", {"result": "done"}), 200)
+    server.ended("t-1")
+    done = server.get("/api/v1/instances/t-1/history").json["events"][2]
+    assert done["attempts"] == 2 and done["attrs"]["worker"] == "w-two", done
+    assert done["attrs"]["tries"] == waits["tries"]
+    assert done["attrs"]["started_ms"] == waits["started_at"]
+
+
 def test_lease_expires_and_fences(server):
     server.start_instance("RemoteOrder", 1, "x-1")
     first = poll_one(server, lock_ms=1000)

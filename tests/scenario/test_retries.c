@@ -191,7 +191,13 @@ SCENARIO(s08_retries_do_not_grow_the_history)
     scene_finish(s, "i");
     scene_expect(s, "i", PAWL_COMPLETED, "attempt 4");
     scene_events(s, "i", ONE_CALL);
-    ck_assert_str_eq(completion(s), "{\"attempts\":4,\"last_error\":\"not yet\"}");
+    ck_assert_str_eq(
+        completion(s),
+        "{\"attempts\":4,\"last_error\":\"not yet\",\"started_ms\":1700000007000,"
+        "\"tries\":["
+        "{\"n\":1,\"from\":1700000000000,\"to\":1700000000000,\"error\":\"not yet\"},"
+        "{\"n\":2,\"from\":1700000001000,\"to\":1700000001000,\"error\":\"not yet\"},"
+        "{\"n\":3,\"from\":1700000003000,\"to\":1700000003000,\"error\":\"not yet\"}]}");
     expect_is(scene_stats(s).turns - turns, 1);
     expect_is(s->now - SCENE_T0, 1000 + 2000 + 4000);
     expect_is(scene_stats(s).activities_retried, 3);
@@ -203,7 +209,12 @@ SCENARIO(s08_the_error_is_what_the_activity_said_and_attempts_are_beside_it)
     scene_finish(s, "i");
     scene_expect(s, "i", PAWL_FAILED, "no luck");
     scene_events(s, "i", ONE_FAILED);
-    ck_assert_str_eq(completion(s), "{\"attempts\":3,\"last_error\":\"no luck\"}");
+    ck_assert_str_eq(
+        completion(s),
+        "{\"attempts\":3,\"last_error\":\"no luck\",\"started_ms\":1700000002000,"
+        "\"tries\":["
+        "{\"n\":1,\"from\":1700000000000,\"to\":1700000000000,\"error\":\"no luck\"},"
+        "{\"n\":2,\"from\":1700000001000,\"to\":1700000001000,\"error\":\"no luck\"}]}");
     expect_is(scene_ran(s, "Fail"), 3);
     expect_is(s->now - SCENE_T0, 2000);
 }
@@ -345,7 +356,12 @@ SCENARIO(s08_schedule_to_close_bounds_everything_together)
     pawl_info info = scene_info(s, "i");
     expect_is(info.state, PAWL_FAILED);
     ck_assert_str_eq(info.error.ptr, "down");
-    ck_assert_str_eq(completion(s), "{\"attempts\":4,\"last_error\":\"down\"}");
+    ck_assert_str_eq(completion(s),
+                     "{\"attempts\":4,\"last_error\":\"down\",\"started_ms\":1700000003000,"
+                     "\"tries\":["
+                     "{\"n\":1,\"from\":1700000000000,\"to\":1700000000000,\"error\":\"down\"},"
+                     "{\"n\":2,\"from\":1700000001000,\"to\":1700000001000,\"error\":\"down\"},"
+                     "{\"n\":3,\"from\":1700000002000,\"to\":1700000002000,\"error\":\"down\"}]}");
     ck_assert_int_le(s->now - SCENE_T0, 3500);
     expect_is(scene_ran(s, "Fail"), 4);
 }
@@ -377,8 +393,70 @@ SCENARIO(s08_schedule_to_close_names_the_last_error)
     pawl_info info = scene_info(s, "i");
     expect_is(info.state, PAWL_FAILED);
     expect_text(info.error.ptr, "timeout: schedule-to-close of 300 ms; last error: refused");
-    ck_assert_str_eq(completion(s), "{\"kind\":\"schedule_to_close\",\"attempts\":2,\"last_error\""
-                                    ":\"refused\"}");
+    ck_assert_str_eq(completion(s),
+                     "{\"kind\":\"schedule_to_close\",\"attempts\":2,\"last_error\":\"refused\","
+                     "\"started_ms\":1700000000010,\"tries\":["
+                     "{\"n\":1,\"from\":1700000000000,\"to\":1700000000000,"
+                     "\"error\":\"refused\"}]}");
+}
+
+/* The texts of all tries of a JSON list are as they should be; how many there are. */
+static size_t count_tries(pawl_str list, int64_t first)
+{
+    size_t n = 0;
+    char at[32];
+    for (pawl_str one;; n++) {
+        (void)snprintf(at, sizeof(at), "/%zu", n);
+        one = pawl_json_get(list, at);
+        if (!one.len)
+            return n;
+        expect_is(pawl_json_int(one, "/n", 0), first + (int64_t)n);
+        ck_assert_int_ge(pawl_json_int(one, "/to", 0), pawl_json_int(one, "/from", 1));
+        expect_is(pawl_json_get(one, "/error").len, 160 + 2);
+    }
+}
+
+/* For people alone: the last eight, each with the beginning of what it said. */
+SCENARIO(s08_the_last_eight_tries_are_kept)
+{
+    char what[600];
+    (void)snprintf(what, sizeof(what), "Fail:%0500d", 0);
+    call(s, what,
+         PAWL_CALL_OPTS(.attempts = 13, .backoff = PAWL_BACKOFF_FIXED, .initial_ms = 1000));
+    scene_advance(s, 2500);
+    pawl_info info = scene_info(s, "i");
+    expect_is(info.waiting_count, 1);
+    expect_is(count_tries(info.waiting[0].tries, 1), 3);
+    scene_finish(s, "i");
+    pawl_str attrs = pawl_s(completion(s));
+    expect_is(pawl_json_int(attrs, "/attempts", 0), 13);
+    expect_is(pawl_json_int(attrs, "/started_ms", 0), SCENE_T0 + 12000);
+    expect_is(count_tries(pawl_json_get(attrs, "/tries"), 5), 8);
+    ck_assert_uint_lt(pawl_json_get(attrs, "/tries").len, 2048);
+}
+
+/* The commit that records a failed attempt fails: it is one attempt all the same. */
+SCENARIO(s08_a_failed_commit_makes_no_second_try)
+{
+    call(s, "Flaky:2", PAWL_CALL_OPTS(.attempts = 3, .initial_ms = 1000));
+    scene_fail(s, FAULT_OP_commit, 0, 2, FAULT_BEFORE, PAWL_BUSY);
+    scene_finish(s, "i");
+    pawl_str tries = pawl_json_get(pawl_s(completion(s)), "/tries");
+    expect_is(pawl_json_int(tries, "/0/n", 0), 1);
+    expect_is(pawl_json_get(tries, "/1").len, 0);
+}
+
+/* A restart forgets the tries before it; their number stays. */
+SCENARIO(s08_tries_before_a_restart_are_a_number)
+{
+    call(s, "Flaky:3", PAWL_CALL_OPTS(.attempts = 3, .initial_ms = 1000));
+    scene_advance(s, 1500);
+    scene_restart(s);
+    expect_is(scene_info(s, "i").waiting[0].tries.len, 0);
+    expect_is(scene_info(s, "i").waiting[0].attempt, 3);
+    scene_finish(s, "i");
+    ck_assert_str_eq(completion(s), "{\"attempts\":3,\"last_error\":\"not yet\","
+                                    "\"started_ms\":1700000003000}");
 }
 
 /* What code sees of a call: kind, attempts, text. */

@@ -15,10 +15,13 @@
 #include "runtime/core/info.h"
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/token.h"
 #include "runtime/instance/turn.h"
 #include "runtime/life/env.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/tries.h"
+#include "runtime/work/worker.h"
 #include "store/store.h"
 #include "tables/awaitables.h"
 
@@ -58,6 +61,10 @@ static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *
         w->unknown = crew_lacks(c->rt, w->name, mem, &w->meant);
     struct call_policy policy = policy_parse(list.items[0].attrs, mem);
     w->crashes = list.items[0].crashes;
+    w->started_ms = w->leased    ? token_began(list.items[0].lock_token, 0)
+                    : w->running ? worker_started(c->rt, rid)
+                                 : 0;
+    w->tries = tries_text(c->rt, rid, mem);
     w->max_crashes = attempt_crash_limit(c->rt, &policy);
 }
 

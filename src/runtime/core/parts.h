@@ -16,6 +16,7 @@ struct fiber_pool;
 struct slots;
 struct felling;
 struct crew;
+struct tried_call;
 struct queue_cache;
 struct coming;
 struct tally;
@@ -225,6 +226,13 @@ struct peek {
     struct map timers;          /* the timers among them, each once */
 };
 
+/* How the attempts of open calls went (tries.h).  Any thread, under the lock. */
+struct tries {
+    pthread_mutex_t lock;
+    struct map calls;                   /* by work id */
+    struct tried_call *oldest, *newest; /* by their last attempt */
+};
+
 /* Attempts in memory (jobs.h). [engine] */
 struct jobs {
     struct map by_id;         /* work id -> struct job */
@@ -235,6 +243,7 @@ struct jobs {
     bool store_backlog;       /* free work waits in the store: new rows queue behind it */
     uint64_t tie;
     void (*withdrawn)(pawl_runtime *rt, const void *job); /* queue_withdraw() */
+    struct tries tries;
 };
 
 /* Workers outside that wait for work (lease.h). [engine] */
@@ -253,6 +262,7 @@ struct worker_pool {
     bool stop;
     bool waking_worker; /* a thread is being woken or started */
     pthread_t *threads;
+    struct running *runs; /* by thread; atomics */
     struct {
         pthread_mutex_t lock;
         pthread_cond_t changed;

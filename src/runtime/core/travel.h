@@ -93,6 +93,12 @@ enum job_verdict {
 
 #define TOKEN_BYTES 96 /* of an attempt that is completed from outside (token.h) */
 
+/* What a thread runs, for people; work_id 0: nothing. */
+struct running {
+    atomic_ullong work_id;
+    atomic_llong started_ms;
+};
+
 /* One attempt of an activity.  Owned by the engine thread (map jobs), lent to a
  * worker between hand-out and completion.  One allocation with its strings. */
 struct job {
@@ -110,6 +116,8 @@ struct job {
     atomic_bool cancelled;        /* the activity may look */
     atomic_llong began_ms;        /* mono: a worker began; 0: still queued */
     atomic_llong beat_ms;         /* mono: last heartbeat, or the beginning */
+    atomic_llong started_ms;      /* wall clock: a worker began; 0: still queued */
+    struct running *running;      /* of the thread that runs it */
     atomic_bool has_token;        /* `token` is written, and does not change */
     bool cancel_used;             /* on_cancel was set once; the activity's thread */
     void (*on_cancel)(void *arg); /* guarded by the lock of cancels, as are the next four */

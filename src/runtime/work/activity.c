@@ -71,14 +71,25 @@ static enum job_verdict verdict_of(const struct pawl_activity *act, bool ok)
     return ok ? JOB_OK : JOB_ERR;
 }
 
+/* When it began, for the history and for people who look now. */
+static void set_started(struct job *job, int64_t now_ms)
+{
+    atomic_store_explicit(&job->started_ms, now_ms, memory_order_relaxed);
+    if (!job->running)
+        return;
+    atomic_store_explicit(&job->running->started_ms, now_ms, memory_order_relaxed);
+    atomic_store_explicit(&job->running->work_id, job->work.id, memory_order_release);
+}
+
 bool activity_run(pawl_runtime *rt, struct job *job)
 {
     struct pawl_activity act = {.job = job, .rt = rt, .verdict = JOB_OK};
     arena_init(&act.mem);
-    int64_t now = rt_mono(rt);
+    int64_t now = rt_mono(rt), now_ms = rt_now(rt);
+    set_started(job, now_ms);
     atomic_store(&job->beat_ms, now);
     atomic_store(&job->began_ms, now > 0 ? now : 1);
-    job_began(rt, &job->work, job->unfused, rt_now(rt));
+    job_began(rt, &job->work, job->unfused, now_ms);
     pawl_result result = job->activity->fn(&act, job->work.input);
     if (act.verdict == JOB_AWAY) { /* it may be answered and gone by now */
         arena_deinit(&act.mem);

@@ -10,19 +10,28 @@
 
 #define ATTEMPT_LEASE_MS (INT64_C(100) * 366 * 86400000) /* a pending result may take its time */
 
+#define ATTEMPT_AT_ONCE_MS                                                                         \
+    20 /* an attempt that waited less began, for people, when it was scheduled */
+
 enum attempt_end { ATTEMPT_ERROR, ATTEMPT_FINAL, ATTEMPT_START_TO_CLOSE, ATTEMPT_HEARTBEAT };
 
-/* The call is decided: bring it to the turn, with the work row to ack.  Unfused:
- * store it first.  `call` (may be NULL) is answered with the commit. */
-void attempt_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result, bool unfused,
-                       struct letter *call);
+/* What else is known of an attempt that is over. */
+struct attempt_how {
+    bool unfused;        /* store the completion before the turn */
+    struct letter *call; /* brought it, and is answered with the commit; NULL: none */
+    int64_t started_ms;  /* wall clock; 0: not known, or it never began */
+    pawl_str worker;     /* outside the process, that had it; empty: none, or not known */
+};
+
+/* The call is decided: bring it to the turn, with the work row to ack. */
+void attempt_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result,
+                       const struct attempt_how *how);
 /* The same for a failure of that kind, whatever the policy says. */
 void attempt_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
-                     pawl_str error, bool unfused, struct letter *call);
+                     pawl_str error, const struct attempt_how *how);
 /* An attempt failed: try again later (the stage that says so), or decide the call (NULL). */
 struct stage *attempt_failed(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p,
-                             pawl_str error, enum attempt_end why, bool unfused,
-                             struct letter *call);
+                             pawl_str error, enum attempt_end why, const struct attempt_how *how);
 /* The call is given up after this many deaths of the process or lost leases. */
 uint32_t attempt_crash_limit(const pawl_runtime *rt, const struct call_policy *p);
 /* Too many crashes: decide the call without running it again.  Frees the job. */

@@ -71,15 +71,18 @@ enum verdict_kind by_token_complete(pawl_runtime *rt, struct letter *call)
     enum verdict_kind why;
     if (!row_of_token(rt, call, &w, &why))
         return why;
+    pawl_str token = call->mail.name;
+    const struct attempt_how how = {.call = call,
+                                    .started_ms = token_began(token, 0),
+                                    .worker = crew_holder(rt, w.id, &rt->group_mem)};
     crew_freed(rt, w.id);
     pawl_str result = call->mail.data;
     if (!call->ask.failed) {
-        attempt_completed(rt, &w, result, false, call);
+        attempt_completed(rt, &w, result, &how);
         return VERDICT_DONE;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    (void)attempt_failed(rt, &w, &p, result, call->ask.final ? ATTEMPT_FINAL : ATTEMPT_ERROR, false,
-                         call);
+    (void)attempt_failed(rt, &w, &p, result, call->ask.final ? ATTEMPT_FINAL : ATTEMPT_ERROR, &how);
     return VERDICT_DONE;
 }
 

@@ -129,6 +129,13 @@ static bool is_being_decided(const pawl_runtime *rt, const struct job *job)
     return !job->given_up && matters && stage_has_work(rt, job->work.id);
 }
 
+static struct attempt_how how_of(struct job *job)
+{
+    return (struct attempt_how){.unfused = job->unfused,
+                                .started_ms =
+                                    atomic_load_explicit(&job->started_ms, memory_order_relaxed)};
+}
+
 /* What becomes of the attempt. */
 static void decide(pawl_runtime *rt, struct job *job)
 {
@@ -146,18 +153,18 @@ static void decide(pawl_runtime *rt, struct job *job)
         return;
     }
     pawl_str result = {job->result ? job->result : "", job->result_len};
+    const struct attempt_how how = how_of(job);
     struct stage *s;
     switch (job->verdict) {
     case JOB_OK:
-        attempt_completed(rt, &job->work, result, job->unfused, NULL);
+        attempt_completed(rt, &job->work, result, &how);
         job_free(job);
         break;
     case JOB_ERR:
     case JOB_ERR_FINAL:
     case JOB_TIMED_OUT:
     case JOB_SILENT:
-        s = attempt_failed(rt, &job->work, &job->policy, result, why_of(job->verdict), job->unfused,
-                           NULL);
+        s = attempt_failed(rt, &job->work, &job->policy, result, why_of(job->verdict), &how);
         if (s)
             s->job = job; /* until that is committed */
         else
@@ -202,19 +209,20 @@ static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout,
 {
     struct job *verdict = job_create(rt, &job->work);
     char *result = strdup(text);
+    const struct attempt_how how = how_of(job);
     job_forget(rt, job);
     job->given_up = true;
     if (verdict && result) {
         verdict->verdict = timeout;
         verdict->unfused = job->unfused;
+        atomic_store(&verdict->started_ms, how.started_ms);
         verdict->result = result;
         verdict->result_len = strlen(result);
         decide(rt, verdict);
     } else { /* decided all the same; begun once more if the commit fails too */
         job_free(verdict);
         free(result);
-        (void)attempt_failed(rt, &job->work, &job->policy, pawl_s(text), why_of(timeout),
-                             job->unfused, NULL);
+        (void)attempt_failed(rt, &job->work, &job->policy, pawl_s(text), why_of(timeout), &how);
     }
     job_cancel(job);
 }

@@ -4,6 +4,7 @@
 
 #include "base/pack.h"
 #include "runtime/core/lane.h"
+#include "runtime/work/tries.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,10 +139,12 @@ void jobs_open(pawl_runtime *rt)
     map_init(&rt->jobs.by_id);
     heap_init(&rt->jobs.limits);
     idset_init(&rt->blame.suspects);
+    tries_open(&rt->jobs.tries);
 }
 
 void jobs_close(pawl_runtime *rt)
 {
     map_deinit(&rt->jobs.by_id);
+    tries_close(&rt->jobs.tries);
     idset_deinit(&rt->blame.suspects);
 }

@@ -72,6 +72,12 @@ static inline void jobs_committed(pawl_runtime *rt)
     rt->jobs.admitted_in_group = 0;
 }
 
+/* How the attempts of open calls went (tries.h). */
+static inline struct tries *jobs_tries(pawl_runtime *rt)
+{
+    return &rt->jobs.tries;
+}
+
 /* Did it run when the last process died? */
 static inline bool job_is_suspect(const pawl_runtime *rt, uint64_t work_id)
 {

@@ -21,6 +21,7 @@
 #include "runtime/work/crew.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
+#include "runtime/work/tries.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -108,9 +109,19 @@ static struct stage *put_row(pawl_runtime *rt, struct stage *s, const pawl_work 
     return s;
 }
 
-/* A worker went silent: the attempt is over, as if it had crashed. */
-static void count_loss(pawl_work *w)
+struct attempt_how lease_how(pawl_runtime *rt, const pawl_work *w)
 {
+    struct attempt_how how = {.started_ms = token_began(w->lock_token, 0)};
+    if (w->lock_token.len)
+        how.worker = crew_holder(rt, w->id, &rt->group_mem);
+    return how;
+}
+
+/* A worker went silent: the attempt is over, as if it had crashed. */
+static void count_loss(pawl_runtime *rt, pawl_work *w)
+{
+    const struct attempt_how how = lease_how(rt, w);
+    tries_note(rt, w, how.started_ms, how.worker, pawl_s("the worker's lease ran out"));
     w->attempt++;
     w->crashes++;
     w->last_error = pawl_s("the worker's lease ran out");
@@ -124,7 +135,7 @@ void lease_expired(pawl_runtime *rt, const pawl_work *row, const struct call_pol
         once_lost(rt, row);
         return;
     }
-    count_loss(&w);
+    count_loss(rt, &w);
     if (w.crashes < attempt_crash_limit(rt, p)) {
         COUNT(rt, activities_retried);
         tally_activity(rt, w.name, PAWL_TALLY_RETRIED);
@@ -134,7 +145,8 @@ void lease_expired(pawl_runtime *rt, const pawl_work *row, const struct call_pol
     pawl_str why =
         pawl_mem_printf(&rt->group_mem, "poison: activity '%.*s' lost its lease %u times",
                         PAWL_FMT(lane_activity(w.name)), w.crashes);
-    attempt_decided(rt, row, PAWL_RESULT_POISON, row->attempt - row->crashes, why, false, NULL);
+    attempt_decided(rt, row, PAWL_RESULT_POISON, row->attempt - row->crashes, why,
+                    &(struct attempt_how){0});
 }
 
 /* The leased row a token speaks of.  NOT_FOUND: decided or withdrawn; LOST: another's. */
@@ -220,7 +232,7 @@ static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
             lease_expired(rt, w, &p);
             return false;
         }
-        count_loss(w);
+        count_loss(rt, w);
     }
     return true;
 }

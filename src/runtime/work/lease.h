@@ -16,6 +16,7 @@
 
 #include "pawl/worker.h"
 #include "runtime/core/verdict.h"
+#include "runtime/work/attempt.h"
 
 enum lease_op { LEASE_POLL, LEASE_EXTEND, LEASE_ABANDON };
 
@@ -52,6 +53,8 @@ int64_t lease_next(const pawl_runtime *rt);
 void lease_committed(pawl_runtime *rt, struct stage *s);
 /* It was not: the item is handled again. */
 struct item *lease_back(struct stage *s);
+/* The attempt of a row that is, or was, leased: when it began, who has it. */
+struct attempt_how lease_how(pawl_runtime *rt, const pawl_work *w);
 /* The row's lease has run out. */
 void lease_expired(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p);
 /* The deadline of a row leased until `until_ms`. */

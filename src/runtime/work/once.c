@@ -25,7 +25,8 @@ void once_lost(pawl_runtime *rt, const pawl_work *w)
         here ? "the process ended" : "the worker's lease ran out", PAWL_FMT(name));
     log_error(&rt->log, "work", "activity lost", "instance=%.*s activity=%.*s why=\"%.*s\"",
               PAWL_FMT(w->instance), PAWL_FMT(name), PAWL_FMT(why));
-    attempt_decided(rt, w, PAWL_RESULT_LOST, w->attempt + 1 - w->crashes, why, true, NULL);
+    attempt_decided(rt, w, PAWL_RESULT_LOST, w->attempt + 1 - w->crashes, why,
+                    &(struct attempt_how){.unfused = true});
 }
 
 /* Behind everything else at hand; the next pass marks it. */

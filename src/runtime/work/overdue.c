@@ -16,12 +16,16 @@
 
 void overdue_close(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p, bool running)
 {
+    struct job *job = job_find(rt, w->id);
+    struct attempt_how how = lease_how(rt, w);
+    if (job)
+        how.started_ms = atomic_load(&job->started_ms);
     pawl_str why =
         pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-close of %lld ms%s%.*s",
                         (long long)p->schedule_to_close_ms,
                         w->last_error.len ? "; last error: " : "", PAWL_FMT(w->last_error));
     attempt_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_CLOSE, w->attempt + running - w->crashes, why,
-                    false, NULL);
+                    &how);
     job_withdraw(rt, w->id);
 }
 
@@ -30,7 +34,7 @@ void overdue_start(pawl_runtime *rt, const pawl_work *w, const struct call_polic
     pawl_str why =
         pawl_mem_printf(&rt->group_mem, "timeout: schedule-to-start of %lld ms: no worker took it",
                         (long long)p->schedule_to_start_ms);
-    attempt_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, why, false, NULL);
+    attempt_decided(rt, w, PAWL_RESULT_SCHEDULE_TO_START, 0, why, &(struct attempt_how){0});
     job_withdraw(rt, w->id);
 }
 
@@ -51,9 +55,10 @@ static void look_at_row(pawl_runtime *rt, const pawl_work *w)
     } else if (leased) {
         (void)snprintf(text, sizeof(text), "timeout: no result in time");
         int64_t began_ms = token_began(w->lock_token, rt->now_ms - p.start_to_close_ms);
+        const struct attempt_how how = lease_how(rt, w);
         bool silent = !p.start_to_close_ms || rt->now_ms < began_ms + p.start_to_close_ms;
         (void)attempt_failed(rt, w, &p, pawl_s(text),
-                             silent ? ATTEMPT_HEARTBEAT : ATTEMPT_START_TO_CLOSE, false, NULL);
+                             silent ? ATTEMPT_HEARTBEAT : ATTEMPT_START_TO_CLOSE, &how);
     } else {
         (void)attempt_move_deadline(rt, w, job_deadline(&p, w->scheduled_ms, true),
                                     job ? rt->fence.epoch : w->lock_epoch);

@@ -41,10 +41,12 @@ static void run_job(pawl_runtime *rt, struct job *job, uint32_t index)
     } else {
         slots_work(rt->slots, index, job->work.id);
         fault_job(job);
+        job->running = &rt->workers.runs[index];
         RT_POINT(rt, "activity.before");
         back = activity_run(rt, job);
         fault_job(NULL);
         RT_POINT(rt, "activity.after");
+        atomic_store_explicit(&rt->workers.runs[index].work_id, 0, memory_order_relaxed);
         slots_work(rt->slots, index, 0);
     }
     if (back)
@@ -213,6 +215,16 @@ uint32_t worker_running(pawl_runtime *rt)
     return running;
 }
 
+int64_t worker_started(const pawl_runtime *rt, uint64_t work_id)
+{
+    for (uint32_t i = 0; rt->workers.runs && i < rt->opts.workers; i++) {
+        const struct running *r = &rt->workers.runs[i];
+        if (atomic_load_explicit(&r->work_id, memory_order_acquire) == work_id)
+            return atomic_load_explicit(&r->started_ms, memory_order_relaxed);
+    }
+    return 0;
+}
+
 bool worker_is_closing(pawl_runtime *rt)
 {
     pthread_mutex_lock(&rt->workers.lock);
@@ -227,10 +239,12 @@ bool worker_open(pawl_runtime *rt)
     pthread_mutex_init(&rt->workers.lock, NULL);
     deadline_cond_init(&rt->workers.ready);
     rt->workers.threads = calloc(rt->opts.workers, sizeof(*rt->workers.threads));
-    return rt->workers.threads != NULL;
+    rt->workers.runs = calloc(rt->opts.workers, sizeof(*rt->workers.runs));
+    return rt->workers.threads && rt->workers.runs;
 }
 
 void worker_close(pawl_runtime *rt)
 {
     free(rt->workers.threads);
+    free(rt->workers.runs);
 }

@@ -15,6 +15,8 @@ int worker_run_here(pawl_runtime *rt, int max);
 bool worker_stop(pawl_runtime *rt, int64_t ms);
 /* How many activities run now.  Any thread. */
 uint32_t worker_running(pawl_runtime *rt);
+/* When the thread that runs this work began; 0: none runs it.  Any thread. */
+int64_t worker_started(const pawl_runtime *rt, uint64_t work_id);
 /* worker_stop() was called: no job is begun any more. */
 bool worker_is_closing(pawl_runtime *rt);
 bool worker_open(pawl_runtime *rt); /* false: out of memory */
