@@ -28,7 +28,7 @@
     "CREATE SCHEMA @;\n"                                                                           \
     "CREATE TABLE @.meta(one smallint PRIMARY KEY CHECK(one=1),schema_no int NOT NULL,"            \
     "shards smallint NOT NULL,timeline int NOT NULL,system_id bigint NOT NULL,"                    \
-    "cluster uuid NOT NULL,created_ms bigint NOT NULL);\n"                                         \
+    "cluster uuid NOT NULL,created_ms bigint NOT NULL,moved_ms bigint NOT NULL);\n"                \
     "CREATE SEQUENCE @.epochs;\n"                                                                  \
     /* ---- who writes ---- */                                                                     \
     "CREATE TABLE @.lane(lane bigint PRIMARY KEY,epoch bigint NOT NULL,life bigint NOT NULL,"      \

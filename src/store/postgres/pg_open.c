@@ -206,7 +206,7 @@ static pawl_status open_writer(struct pg_store *s, struct pg_link *l,
     if (status == PAWL_OK)
         status = pg_migrate(l, &s->place, reterr);
     if (status == PAWL_OK)
-        status = pg_schema_leap(l, &s->place, &s->moved, reterr);
+        status = pg_schema_leap(l, &s->place, reterr);
     if (status == PAWL_OK)
         status = link_open(&s->writer, &s->place, s->texts, LINK_ENGINE, reterr);
     if (status == PAWL_OK && opts->alone && !s->place.pooled)

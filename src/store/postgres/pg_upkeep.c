@@ -224,15 +224,24 @@ static void examine_connections(struct examination *x)
 
 static void examine_schema(struct examination *x)
 {
-    PGresult *r = look(x, "SELECT schema_no,timeline,cluster FROM @.meta");
+    PGresult *r = look(x, "SELECT schema_no,timeline,cluster,CASE WHEN moved_ms>0 THEN"
+                          " to_char(to_timestamp(moved_ms/1000.0) AT TIME ZONE 'UTC',"
+                          "'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') ELSE '' END FROM @.meta");
 
     if (r && pq.ntuples(r) == 1) {
         bool ours = strtol(cell(r, 0), NULL, 10) == PG_SCHEMA_NO;
         say(x, "schema", ours ? PAWL_VERDICT_OK : PAWL_VERDICT_WARN,
             "%s has the tables of number %s%s", x->link->place->schema, cell(r, 0),
             ours ? "" : "; this pawl has another: run pawl migrate, or a newer pawl");
-        say(x, "timeline", PAWL_VERDICT_OK, "%s when the store was last taken; cluster %s",
+        say(x, "timeline", PAWL_VERDICT_OK, "%s when the store was last opened; cluster %s",
             cell(r, 1), cell(r, 2));
+        if (*cell(r, 3))
+            say(x, "copy", PAWL_VERDICT_WARN,
+                "since %s this is another copy of the database (a standby was promoted, a backup "
+                "restored or a dump loaded): commits that it lacked are lost; no id of them is "
+                "used "
+                "again",
+                cell(r, 3));
     }
     pq.clear(r);
 }

@@ -94,7 +94,6 @@ struct pg_store {
     struct pg_place place;
     char *texts[ST_PG_COUNT]; /* owned: statements with the schema's name in them */
     bool read_only;
-    bool moved; /* this is another copy of the database than the last opener had */
     atomic_uint_fast64_t damaged; /* rows met that cannot be what was written */
     _Atomic(const char *) damaged_what;
     atomic_uint_fast64_t damaged_id;
@@ -151,7 +150,7 @@ PAWL_MUST_USE pawl_status pg_schema_look(struct pg_link *l, const struct pg_plac
                                          bool *retempty, pawl_error *reterr);
 /* Is this another copy of the database (promoted, restored, loaded)?  Then ids and epochs leap. */
 PAWL_MUST_USE pawl_status pg_schema_leap(struct pg_link *l, const struct pg_place *place,
-                                         bool *retmoved, pawl_error *reterr);
+                                         pawl_error *reterr);
 /* Make the schema, or bring it up to date, in one transaction; nothing is half done. */
 PAWL_MUST_USE pawl_status pg_migrate(struct pg_link *l, const struct pg_place *place,
                                      pawl_error *reterr);
