@@ -125,6 +125,10 @@ test-cxx: all
 test-install: all $(B)/libpawl-conformance.a
 	@tests/run tests/install/install
 .PHONY: test-cxx test-install
+# The page in a real browser: about a minute; screenshots in build/screenshots.
+test-page: all
+	@B=$(B) tests/run tests/page/page
+.PHONY: test-page
 test-http: all
 	@B=$(B) tests/run tests/http/http
 # The quick half of it; with V=asan it sees leaks, and what is used after it was freed.

@@ -82,7 +82,11 @@ function enter() {
 	drawn = id;
 	open = make
 		? make(root, r, app)
-		: (render(root, empty("There is no such page.", h("a", {href: "#/"}, "Overview"))), {});
+		: (render(
+				root,
+				h(".page", h("h1", "There is no such page."), h("a", {href: "#/"}, "Overview"))
+			),
+			{});
 	document.title = `${open.title ?? "Pawl"} · Pawl`;
 }
 addEventListener("hashchange", enter);

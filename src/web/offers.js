@@ -12,6 +12,7 @@ export const STATUSES = [
 	"completed",
 	"cancelled"
 ];
+const MOST = 60; // instances that are asked one by one what they wait for
 const can = {}; // route: false once the server said that it has none
 const over = status => ["completed", "failed", "cancelled", "continued_as_new"].includes(status);
 const stem = text =>
@@ -288,11 +289,12 @@ async function madeUp() {
 			).flat();
 	const rows = await detailed(
 		[...new Map([...missing, ...all].map(r => [r.instance, r])).values()],
-		24
+		MOST
 	);
 	return {
 		counts,
 		newest: whole ? null : all.length,
+		looked: rows.filter(r => !over(r.status)).length > MOST ? MOST : null,
 		problems: complaints(rows, queues),
 		...waited(rows),
 		orchestrations: kinds(all),

@@ -152,8 +152,16 @@ export default function instances(root, route, app) {
 		} finally {
 			if (mine === gen) busy = false;
 		}
+		look();
 		p.draw();
 		if (!done && rows.length < 40 && asked < 50) more(); // a short page with a cursor: the server looked at 10,000 rows
+	}
+	// Lists may not say what a row waits for: rows in sight are asked, once.
+	function look() {
+		const from = Math.floor(list.top / list.height);
+		for (const r of rows.slice(from, from + list.size / list.height + 2))
+			if (!r.was && !hasWaits(r)) pending.add(r.instance);
+		if (pending.size) timer ||= setTimeout(refresh, 250);
 	}
 	// Rows in sight that changed are read again, at most a screenful every half second.
 	async function refresh() {
@@ -167,7 +175,7 @@ export default function instances(root, route, app) {
 				const i = await api.instance(id).catch(() => null),
 					k = index.get(id);
 				if (!i || k === undefined) return;
-				if (rows[k].was !== i.status) flash.set(id, Date.now());
+				if ((rows[k].was ?? rows[k].status) !== i.status) flash.set(id, Date.now());
 				rows[k] = {...i, was: i.status};
 			})
 		);
@@ -179,7 +187,10 @@ export default function instances(root, route, app) {
 		label: "Instances",
 		height: narrow ? 58 : 30,
 		headH: narrow ? 0 : 30,
-		draw: () => p.draw(),
+		draw: () => {
+			look();
+			p.draw();
+		},
 		near: () => !done && !busy && more().catch(() => {}),
 		open: i => {
 			app.list = rows.map(r => r.instance);

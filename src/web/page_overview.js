@@ -347,7 +347,7 @@ export default function overview(root, route, app) {
 	const waiting = () =>
 		panel(
 			"Waiting for somebody",
-			dim("events nobody raised yet"),
+			dim(data.looked ? `of the newest ${data.looked} open ones` : "events nobody raised yet"),
 			data.waiting.length
 				? table(
 						[["Event"], ["Orchestration", "dim"], ["Instances", "r"], ["Longest", "r"]],
@@ -372,8 +372,9 @@ export default function overview(root, route, app) {
 					)
 				: empty("Nobody is waited for.")
 		);
-	const queues = () =>
-		panel(
+	const queues = () => {
+		const told = data.queues.some(q => q.depth);
+		return panel(
 			"Queues",
 			h("a", {href: "#/queues"}, "all"),
 			data.queues.length
@@ -383,8 +384,8 @@ export default function overview(root, route, app) {
 							["Ready", "r"],
 							["Locked", "r"],
 							["Oldest", "r dim"],
-							["In, out /s", "r dim w"],
-							["Depth", "sp"]
+							told && ["In, out /s", "r dim w"],
+							told ? ["Depth", "sp"] : ["Size", "r dim w"]
 						],
 						[...data.queues]
 							.sort((a, b) => b.ready - a.ready)
@@ -394,8 +395,10 @@ export default function overview(root, route, app) {
 								short(q.ready),
 								q.locked || dim("·"),
 								q.ready ? dur(q.oldest_age_seconds * 1000) : "–",
-								q.in_per_s === undefined ? "–" : `${rate(q.in_per_s)}, ${rate(q.out_per_s)}`,
-								spark(q.depth ?? [], {height: 16, label: `depth of ${q.name}`})
+								`${rate(q.in_per_s)}, ${rate(q.out_per_s)}`,
+								told
+									? spark(q.depth ?? [], {height: 16, label: `depth of ${q.name}`})
+									: bytes(q.bytes)
 							])
 					)
 				: empty(
@@ -403,10 +406,11 @@ export default function overview(root, route, app) {
 						cmd(`curl -d '{"item":{"to":"you"}}' ${location.origin}/queue/mail/push`)
 					)
 		);
+	};
 	const kinds = () =>
 		panel(
 			"Orchestrations",
-			null,
+			data.newest && dim(`of the newest ${num(data.newest)}`),
 			table(
 				[
 					["Name"],

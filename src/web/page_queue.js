@@ -92,8 +92,8 @@ export default function queue(root, route, app) {
 		hears: (t, d) => t === "changes" && d.queues.includes(name) && p.soon(300),
 		async read() {
 			try {
-				[q, {locks}, {messages, next}, stats] = await Promise.all([
-					api.queue(name),
+				q = await api.queue(name);
+				[{locks}, {messages, next}, stats] = await Promise.all([
 					api.locks(name),
 					api.messages(name, {limit: 50, state: filter}),
 					queuesOf().then(l => l.find(x => x.name === name))

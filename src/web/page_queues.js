@@ -96,7 +96,8 @@ export default function queues(root, route, app) {
 		read: async () => (list = await queuesOf()),
 		hears: (t, d) => t === "changes" && d.queues.length && p.soon(1000),
 		view() {
-			const f = (list ?? []).filter(q => q.name.includes(find));
+			const f = (list ?? []).filter(q => q.name.includes(find)),
+				told = f.some(q => q.depth); // a server without rates says how it is, not how it goes
 			return [
 				head(
 					"Queues",
@@ -134,11 +135,11 @@ export default function queues(root, route, app) {
 												["Delayed", "r w"],
 												["Locked", "r"],
 												["Oldest", "r dim"],
-												["In /s", "r w"],
-												["Out /s", "r w"],
-												["Dead", "r"],
+												told && ["In /s", "r w"],
+												told && ["Out /s", "r w"],
+												told && ["Dead", "r"],
 												["Size", "r dim w"],
-												["Last minute", "sp"]
+												told && ["Last minute", "sp"]
 											],
 											f.map(q => {
 												const dead = q.name.endsWith("-deadletter");

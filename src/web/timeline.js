@@ -386,7 +386,12 @@ export class Timeline {
 				);
 			}
 		} else {
-			box(t.wait && !t.wait.running && t.kind === "activity" ? "rect.o-open.wait" : f, X, W, 12);
+			const began = t.startedAt > t.at ? max(X, this.x(t.startedAt)) : X; // before that nobody had taken it
+			if (began > X + 2) {
+				box("rect.o-open.wait", X + 0.5, began - X - 1, 9);
+				box(f, began, max(2, X + W - began), 12);
+			} else
+				box(t.wait && !t.wait.running && t.kind === "activity" ? "rect.o-open.wait" : f, X, W, 12);
 			if (t.kind === "child") out.push(h("line.twin", {x1: X + 2, x2: X + W - 2, y1: c, y2: c}));
 		}
 		if (t.state === "failed") out.push(h("path.fx", {d: `M${x2 - 3} ${c - 3}l6 6m0-6-6 6`}));

@@ -100,7 +100,7 @@ export const field = (name, value, oninput, {hint, ...props} = {}) =>
 			oninput: e => oninput(e.target.value)
 		})
 	);
-/** table([[head, class]…], rows of cells, key) */
+/** table([[head, class]…], rows of cells, key); a column that is null is left out of every row. */
 export const table = (cols, rows, key, cls = "") =>
 	h(
 		"table.t",
@@ -109,7 +109,7 @@ export const table = (cols, rows, key, cls = "") =>
 			"thead",
 			h(
 				"tr",
-				cols.map(([t, c]) => h("th", {class: c}, t))
+				cols.map(c => c && h("th", {class: c[1]}, c[0]))
 			)
 		),
 		h(
@@ -118,7 +118,7 @@ export const table = (cols, rows, key, cls = "") =>
 				h(
 					"tr",
 					{key: key?.(i) ?? i},
-					r.map((c, k) => h("td", {class: cols[k][1]}, c))
+					r.map((c, k) => cols[k] && h("td", {class: cols[k][1]}, c))
 				)
 			)
 		)

@@ -1,0 +1,416 @@
+// page.mjs -- a person with a browser, in code.  tests/page/page runs it: page.mjs BUILD [WORD …]
+import {execFileSync} from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import {axe, build, close, ok, open, Server, sleep, sum, until, work} from "./kit.mjs";
+import {fill} from "./load.mjs";
+
+const words = process.argv.slice(3);
+const tests = {};
+const shop = await new Server("shop").start();
+let filled = null;
+const full = () => (filled ??= fill(shop));
+
+// ---- The first minute, on a server that has nothing; then a server that dies
+tests.first_minute = async () => {
+	const server = await new Server("fresh").start(),
+		began = Date.now();
+	const p = await open(server, "#/");
+	await p.waitForSelector("text=Nothing has been started yet");
+	await p.shot("first-1-empty");
+	await p.click("button:has-text('Start an order')");
+	await p.waitForSelector("dialog >> text=Start an orchestration");
+	await p.click("dialog button[type=submit]");
+	await p.waitForFunction(() => document.querySelectorAll(".tl-row").length >= 2);
+	await p.waitForSelector(".raise");
+	const why = await p.textContent(".why-s");
+	ok(/Waits for event FraudReview/.test(why), "the page says what it waits for: " + why);
+	await p.shot("first-2-waits");
+	await p.click(".raise button[type=submit]");
+	await p.waitForSelector(".why-completed");
+	ok(/Completed/.test(await p.textContent(".why-s")), "it completes in front of one's eyes");
+	await p.shot("first-3-done");
+	const took = (Date.now() - began) / 1000;
+	console.log(`| from an empty page to a completed order: ${took.toFixed(1)} s`);
+	ok(took < 60, "within the first minute");
+	p.but = /ERR_|Failed to load|network error/i; // the browser's own remarks about a dead server
+	await server.stop("SIGKILL");
+	await p.waitForSelector(".banner[role=alert]");
+	await p.shot("lost");
+	await server.start();
+	await p.waitForSelector(".conn-live");
+	ok(!(await p.$(".banner")), "after kill -9 it is back by itself");
+	await p.done("first minute");
+	await server.stop();
+};
+
+// ---- The four examples of the queues' contract, with the mouse
+tests.queue_tour = async () => {
+	const p = await open(shop, "#/queues/tour?bench=1", {but: /status of (404|410|423)/});
+	await p.waitForSelector(".tour");
+	const codes = n =>
+		p.$$eval(
+			".wirelog b",
+			(all, k) =>
+				all
+					.slice(0, k)
+					.reverse()
+					.map(x => +x.textContent)
+					.join(),
+			n
+		);
+	let steps = 0;
+	const step = async (n = 1) => {
+		for (; n; n--) {
+			await p.click(".tour .b1");
+			await p.waitForFunction(
+				k => document.querySelectorAll(".wirelog b").length === Math.min(k, 12),
+				++steps
+			);
+		}
+	};
+	await step(3);
+	ok((await codes(3)) === "200,200,200", "acknowledge: " + (await codes(3)));
+	await p.click("text=2 One lock");
+	await step(4);
+	ok((await codes(4)) === "200,200,423,200", "one lock: " + (await codes(4)));
+	await p.click("text=3 Run out");
+	await step(2);
+	ok(/\d/.test(await p.textContent(".locks b")), "the lock counts down");
+	await p.shot("queue-lock");
+	await p.waitForSelector(".tour .b1:has-text('Go on')");
+	await p.click(".tour .b1");
+	await step(3);
+	ok((await codes(5)) === "200,200,410,200,200", "run out: " + (await codes(5)));
+	await p.click("text=4 No lock");
+	await p.click(".tour .b1");
+	await p.click(".tour .b1:has-text('Do it')");
+	await p.waitForFunction(() =>
+		/"count":1/.test(document.querySelector(".wirelog code")?.textContent)
+	);
+	ok((await codes(2)) === "200,200", "no lock: " + (await codes(2)));
+	await p.shot("queue-bench");
+	await p.done("queue tour");
+};
+
+// ---- Only the keyboard
+tests.keyboard = async () => {
+	await full();
+	const p = await open(shop, "#/"),
+		focused = f => p.evaluate(f);
+	await p.key("Control+k");
+	await p.keyboard.type("payout-2026-11-10");
+	await p.waitForSelector("[role=option] .mono");
+	await p.shot("palette");
+	await p.key("Enter");
+	await p.waitForSelector("h1:has-text('payout-2026-11-10')");
+	await p.waitForSelector(".tl-row");
+	await p.key("ArrowLeft");
+	ok(/at=\d+/.test(p.url()), "an arrow goes back one event: " + p.url());
+	await p.key("Escape");
+	ok(!/at=/.test(p.url()), "Esc goes back to now");
+	await p.key("r");
+	ok(await p.$("dialog[open]"), "r asks for an event");
+	await p.key("Escape");
+	ok(!(await p.$("dialog[open]")), "Esc closes the dialog");
+	await p.key("g");
+	await p.key("i");
+	await p.waitForSelector(".vr");
+	for (const k of ["j", "j", "x", "Shift+ArrowDown"]) await p.key(k);
+	ok(/2 instances/.test(await p.textContent(".bulk b")), "x and Shift with an arrow select two");
+	await p.key("Escape");
+	await p.key("Enter");
+	await p.waitForSelector(".tl-row");
+	const first = await p.textContent("h1");
+	await p.key("]");
+	await p.waitForFunction(
+		was => document.querySelector("h1").textContent !== was && document.querySelector(".tl-row"),
+		first
+	);
+	await p.key("t");
+	ok(
+		await focused(() => document.activeElement.classList.contains("tl")),
+		"t goes to the timeline"
+	);
+	await p.key("ArrowDown");
+	ok(await p.$(".tl-row.on"), "an arrow picks a step");
+	await p.key("y");
+	const link = await p.evaluate(() => navigator.clipboard.readText());
+	ok(link.includes("task="), "y copies a link to exactly this: " + link);
+	await p.key("?");
+	ok(await p.$("dialog >> text=Keys"), "? shows the keys");
+	await p.key("Escape");
+	await p.key("/");
+	ok(await focused(() => document.activeElement.type === "search"), "/ goes to the search");
+	await p.done("keyboard");
+};
+
+// ---- Every page: for everybody, in the light and in the dark, on every screen
+const PAGES = {
+	overview: "#/",
+	instances: "#/instances",
+	filtered: "#/instances?status=failed",
+	nothing: "#/instances?q=no-such-thing",
+	waiting: "#/instances/o-1000",
+	completed: "#/instances/ord-48101",
+	blocked: "#/instances/tax-2026-q3-de",
+	retrying: "#/instances/payout-2026-11-10",
+	tree: "#/instances/rollout-eu",
+	wide: "#/instances/video-keynote",
+	moment: "#/instances/ord-48101?at=9",
+	missing: "#/instances/no-such-instance",
+	queues: "#/queues",
+	queue: "#/queues/thumbnails",
+	deadletters: "#/queues/payments-deadletter",
+	workers: "#/workers",
+	import: "#/import",
+	compare: "#/compare?a=ord-48101&b=ord-48103"
+};
+const serious = () =>
+	axe
+		.run(document, {
+			runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+		})
+		.then(r =>
+			r.violations
+				.filter(v => ["serious", "critical"].includes(v.impact))
+				.map(
+					v =>
+						`${v.id}: ${v.nodes
+							.slice(0, 2)
+							.map(n => `${n.target} ${n.any[0]?.message ?? ""}`.slice(0, 160))
+							.join("; ")}`
+				)
+		);
+const sideways = () => {
+	const main = document.querySelector("main"),
+		out = [];
+	if (document.documentElement.scrollWidth > innerWidth) out.push("the document");
+	if (main.scrollWidth > main.clientWidth + 1)
+		out.push(`main is ${main.scrollWidth} in ${main.clientWidth}`);
+	return out.join();
+};
+tests.every_page = async () => {
+	await full();
+	const p = await open(shop, "#/", {but: /status of 40[04]/});
+	for (const [name, route] of Object.entries(PAGES)) {
+		await p.visit(route);
+		await sleep(250);
+		await p.shot("light-" + name);
+		for (const [width, height] of [
+			[768, 1024],
+			[360, 740],
+			[1440, 900]
+		]) {
+			await p.setViewportSize({width, height});
+			await sleep(60);
+			const over = await p.evaluate(sideways);
+			ok(!over, `${name} at ${width}: ${over} is wider than the screen`);
+			if (width === 360) await p.shot("phone-" + name);
+		}
+	}
+	await p.done("every page");
+};
+tests.for_everybody = async () => {
+	await full();
+	const p = await open(shop, "#/", {dark: true});
+	await p.evaluate(axe); // axe itself is no part of the page: what the console says of it does not count
+	for (const [name, route] of Object.entries(PAGES)) {
+		await p.visit(route);
+		await sleep(250);
+		for (const colorScheme of ["light", "dark"]) {
+			await p.emulateMedia({colorScheme});
+			await p.waitForFunction(t => document.documentElement.dataset.theme === t, colorScheme);
+			const faults = await p.evaluate(serious);
+			ok(!faults.length, `${name}, ${colorScheme}: ${faults.join("\n      ")}`);
+		}
+		await p.shot("dark-" + name);
+	}
+	await p.context().close();
+};
+
+// ---- Text is text
+const EVIL = [
+	"<img src=x onerror=alert(1)>",
+	'"><svg/onload=alert(2)>',
+	"javascript:alert(3)",
+	"${alert(4)}",
+	"</script><script>alert(5)</script>",
+	"\u202eevil",
+	"it's $(touch pwned) `id`",
+	"a".repeat(230)
+];
+tests.hostile_text = async () => {
+	for (const e of EVIL) {
+		await shop.begin("Approval", "x-" + e, {what: e, people: [e], [e]: e});
+		await shop.post("/queue/xss/push", {item: {[e]: e}, headers: {e}});
+	}
+	await shop.raise("x-" + EVIL[0], encodeURIComponent(EVIL[0]), EVIL[0]);
+	await shop.post(`/api/v1/instances/${encodeURIComponent("x-" + EVIL[1])}/suspend`, {
+		reason: EVIL[1]
+	});
+	await shop.post("/queue/" + encodeURIComponent("q" + EVIL[2]) + "/push", {item: EVIL});
+	const one = EVIL.map(e => "#/instances/" + encodeURIComponent("x-" + e));
+	const all = [
+		"#/",
+		"#/instances?q=x-",
+		"#/instances?q=" + encodeURIComponent(EVIL[0]),
+		"#/queues",
+		"#/queues/xss",
+		"#/queues/" + encodeURIComponent(EVIL[0]),
+		"#/instances?waiting=event:" + encodeURIComponent(EVIL[0]),
+		"#/workers",
+		"#/compare?a=" + encodeURIComponent("x-" + EVIL[0]),
+		"#/" + EVIL[0]
+	];
+	const p = await open(shop, "#/", {but: /status of 40[04]/});
+	for (const route of [...one, ...all]) {
+		await p.visit(route);
+		await sleep(60);
+		ok(
+			!(await p.$("main img, main script, main iframe, #layers img")),
+			`no markup from ${route.slice(0, 60)}`
+		);
+	}
+	await p.done("hostile text");
+};
+
+// ---- What is copied into a shell is one argument, whatever it holds
+tests.shell = async () => {
+	const {quote} = await import(path.resolve("src/web/fmt.js"));
+	for (const e of [
+		...EVIL,
+		"a b",
+		"it's",
+		"`id`",
+		"; rm -rf x",
+		'"q"',
+		"a\nb",
+		"-rf",
+		"\\",
+		"*",
+		"~",
+		"",
+		"é李"
+	])
+		ok(
+			execFileSync("sh", ["-c", `printf %s ${quote(e)}`], {encoding: "utf8"}) === e,
+			"a shell reads back " + JSON.stringify(e)
+		);
+};
+
+// ---- Files: a run is exported, replayed, and shown without a server's help
+tests.files = async () => {
+	await full();
+	const p = await open(shop, "#/instances/o-1001"),
+		file = `${work}/run.json`;
+	await p.waitForSelector(".tl-row");
+	await p.click("button[aria-label='All actions']");
+	const [download] = await Promise.all([
+		p.waitForEvent("download"),
+		p.click("text=Export as a file")
+	]);
+	await download.saveAs(file);
+	const said = execFileSync(
+		`${build}/pawl`,
+		["replay", file, "--load", `${build}/examples/order.so`],
+		{encoding: "utf8", stdio: ["ignore", "pipe", "pipe"]}
+	);
+	ok(/o-1001|event/i.test(said), "pawl replay reads the export: " + said.slice(0, 100));
+	await p.goto(shop.url + "/#/import");
+	await p.setInputFiles("input[type=file]", file);
+	await p.waitForSelector(".tl-row");
+	ok(!(await p.$(".ph-act")), "an imported run offers no action");
+	await p.done("files");
+	const q = await open(shop, "#/compare?a=ord-48101&b=ord-48103");
+	await q.waitForSelector(".why-s");
+	ok(/step/.test(await q.textContent(".why-s")), "two runs are compared in a sentence");
+	await q.done("compare");
+};
+
+// ---- Many at once, with a reason
+tests.many_at_once = async () => {
+	for (let i = 0; i < 5; i++)
+		await shop.begin("Approval", `bulk-${i}`, {what: "tea", patience_ms: 1e9, people: ["ada"]});
+	const p = await open(shop, "#/instances?prefix=bulk-");
+	await p.waitForFunction(() => document.querySelectorAll(".vr").length === 5);
+	await p.click(".vh-row input");
+	await p.click(".bulk >> text=Cancel…");
+	await p.fill("dialog input", "no more tea");
+	ok(/5 instances/.test(await p.textContent("dialog h2")), "the dialog says how many");
+	await p.shot("bulk-cancel");
+	await p.click("dialog button[type=submit]");
+	await p.waitForSelector(".toast");
+	const list = await until("all are cancelled", async () => {
+		const {json} = await shop.get("/api/v1/instances?prefix=bulk-");
+		return json.instances.every(i => i.status === "cancelled") && json.instances;
+	});
+	ok(list.length === 5, "five were cancelled");
+	const {json} = await shop.get("/api/v1/instances/bulk-0/history");
+	ok(JSON.stringify(json.events).includes("no more tea"), "the reason is in the history");
+	await p.done("bulk");
+};
+
+// ---- Long histories: only what is in sight exists
+tests.long_history = async () => {
+	await full();
+	await until(
+		"the import is long",
+		async () =>
+			(await shop.get("/api/v1/instances/import-2026-11-17")).json.waiting_for.some(
+				w => w.kind === "event"
+			),
+		30000
+	);
+	const p = await open(shop, "#/instances/import-2026-11-17");
+	await p.waitForFunction(() =>
+		/event 5,0\d\d/.test(document.querySelector(".seek")?.textContent ?? "")
+	);
+	await p.evaluate(() => (document.querySelector(".evs").scrollTop = 40000));
+	await sleep(200);
+	ok(
+		(await p.$$eval(".evs .vr", all => all.length)) < 60,
+		"of 5,000 events only those in sight exist"
+	);
+	await p.shot("light-long");
+	await p.done("long history");
+};
+
+// ---- A token: asked for once, then everything works
+tests.token = async () => {
+	const server = new Server("guarded", "--require-token");
+	fs.mkdirSync(server.data, {recursive: true});
+	const token = execFileSync(
+		`${build}/pawl`,
+		["token", "new", "--scope", "operate", "--data", server.data],
+		{encoding: "utf8"}
+	)
+		.trim()
+		.split("\n")
+		.at(-1)
+		.trim();
+	await server.start();
+	const p = await open(server, "#/", {but: /status of (401|404)/});
+	await p.waitForSelector("dialog input[type=password]");
+	await p.shot("token");
+	await p.fill("dialog input", token);
+	await p.click("dialog button[type=submit]");
+	await p.waitForSelector("text=Nothing has been started yet");
+	await p.waitForSelector(".conn-live");
+	ok(!(await p.$("dialog[open]")), "the token was asked for once");
+	await p.done("token");
+	await server.stop();
+};
+
+for (const [name, test] of Object.entries(tests)) {
+	if (words.length && !words.some(w => name.includes(w))) continue;
+	const began = Date.now(),
+		before = sum.failed;
+	await test().catch(e => ok(false, `${name}: ${e.message.split("\n").slice(0, 4).join(" / ")}`));
+	console.log(
+		`| ${name}: ${sum.failed === before ? "ok" : "FAILED"}, ${((Date.now() - began) / 1000).toFixed(1)} s`
+	);
+}
+await close();
+console.log(`page: ${sum.passed} passed, ${sum.failed} failed`);
+process.exit(sum.failed ? 1 : 0);
