@@ -75,6 +75,7 @@ TEST(numbers_texts_and_nulls_come_back)
     params_str(&p, (pawl_str){"a\0b", 3});
     params_str(&p, (pawl_str){0});
     params_null(&p);
+    params_str(&p, (pawl_str){"\377\376", 2}); /* a smallint */
     ck_assert(!p.bytes.failed);
     PGresult *r = echo(&p);
     ck_assert_int_eq(value_i64(r, 0, 0), INT64_MIN);
@@ -85,6 +86,7 @@ TEST(numbers_texts_and_nulls_come_back)
     ck_assert(!value_is_null(r, 0, 4));
     ck_assert(value_is_null(r, 0, 5));
     ck_assert_int_eq(value_i64(r, 0, 5), 0);
+    ck_assert_int_eq(value_i64(r, 0, 6), -2);
     pq.clear(r);
     params_deinit(&p);
 }
