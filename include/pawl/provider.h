@@ -304,6 +304,7 @@ typedef struct pawl_store_figures {
     uint64_t log_bytes; /* in the write-ahead log: a long reader keeps it from shrinking */
     uint64_t damaged;   /* rows read so far that are not what was written */
     char damage[120];   /* the last of them */
+    char trouble[160];  /* why it cannot be written to now; empty: it can, as far as it knows */
 } pawl_store_figures;
 
 /* ---- Upkeep ---------------------------------------------------------------- */

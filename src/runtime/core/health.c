@@ -168,6 +168,15 @@ static void look_at_commit(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
                        (long long)ms / 1000);
 }
 
+/* A store elsewhere knows by itself that it is away, before a commit fails. */
+static void look_at_store(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
+{
+    pawl_store_figures figures;
+    store_figures(rt->store, &figures);
+    if (figures.trouble[0])
+        (void)snprintf(trouble, PAWL_TROUBLE_BYTES, "store: %s", figures.trouble);
+}
+
 /* Whatever holds it up: a call that came long ago has its answer, or something is wrong. */
 static void look_at_calls(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
 {
@@ -186,6 +195,8 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
     pthread_mutex_unlock(&rt->health.lock);
     if (atomic_load(&rt->health.gone))
         (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "%s", rt->health.gone_why);
+    if (!rettrouble[0])
+        look_at_store(rt, rettrouble);
     if (!rettrouble[0])
         look_at_commit(rt, rettrouble);
     if (!rettrouble[0])

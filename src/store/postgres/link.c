@@ -327,8 +327,9 @@ static PGresult *judge(struct pg_link *l, PGresult *r, struct link_report *repor
         return r;
     if (r)
         report_result(report, r);
+    bool silent = r && !report->sqlstate[0]; /* libpq's own words: the server did not answer */
     pq.clear(r);
-    if (!link_is_up(l) || ends_connection(report->sqlstate))
+    if (!link_is_up(l) || silent || ends_connection(report->sqlstate))
         report_lost(report, l);
     else if (!r)
         copy_line(report->text, sizeof report->text, "out of memory");
@@ -497,8 +498,11 @@ void link_reap(struct pg_link *l, void (*on_result)(void *user, size_t index, co
 
     *ret = (struct link_report){.end = LINK_DONE};
     bool good = link_is_up(l) && pq.pipelineSync(l->pg);
-    for (size_t at = 0; good && !synced; good = link_is_up(l)) {
-        PGresult *r = pq.getResult(l->pg); /* NULL between two statements */
+    /* NULL comes between two statements.  Of a connection that the server closed while it was idle
+     * libpq may give NULL for ever, and call it good: two of them are the end. */
+    for (size_t at = 0, ends = 0; good && !synced && ends < 2; good = link_is_up(l)) {
+        PGresult *r = pq.getResult(l->pg);
+        ends = r ? 0 : ends + 1;
         if (!r)
             continue;
         synced = pq.resultStatus(r) == PQ_PIPELINE_SYNC;

@@ -130,5 +130,8 @@ void pg_figures(pawl_store *base, pawl_store_figures *ret)
     if (figures.damaged && what)
         (void)snprintf(figures.damage, sizeof figures.damage, "%s %llu", what,
                        (unsigned long long)atomic_load(&s->damaged_id));
+    pthread_mutex_lock(&s->pool_lock);
+    (void)memcpy(figures.trouble, s->trouble, sizeof figures.trouble);
+    pthread_mutex_unlock(&s->pool_lock);
     pawl_fill(ret, &figures, sizeof figures);
 }

@@ -142,8 +142,13 @@ static pawl_status connect_writer(struct pg_store *s, pawl_error *reterr)
 {
     if (link_is_up(&s->writer))
         return PAWL_OK;
+    pawl_error room = {0}, *err = reterr ? reterr : &room;
     link_close(&s->writer);
-    return link_open(&s->writer, &s->place, s->texts, LINK_ENGINE, reterr);
+    pawl_status status = link_open(&s->writer, &s->place, s->texts, LINK_ENGINE, err);
+    pthread_mutex_lock(&s->pool_lock);
+    (void)snprintf(s->trouble, sizeof s->trouble, "%.159s", status == PAWL_OK ? "" : err->text);
+    pthread_mutex_unlock(&s->pool_lock);
+    return status;
 }
 
 pawl_status pg_attach(struct pg_store *s, pawl_error *reterr)

@@ -121,7 +121,8 @@ struct pg_store {
     struct pg_array scratch[PG_SCRATCH]; /* columns of a statement that is being made */
     struct idset queue_seen, queue_lone; /* scratch of pg_queue_round.c */
 
-    pthread_mutex_t pool_lock; /* the three below */
+    char trouble[160];         /* the writer cannot connect; under pool_lock */
+    pthread_mutex_t pool_lock; /* that, and the three below */
     pthread_cond_t pool_free;
     struct pg_link *pool; /* idle readers */
     int readers;          /* open ones */
