@@ -174,6 +174,9 @@ PAWL_API int pawl_runtime_fd(pawl_runtime *rt) PAWL_MUST_USE;
  * stepping thread. */
 PAWL_API int64_t pawl_runtime_timeout_ms(pawl_runtime *rt) PAWL_MUST_USE;
 PAWL_API pawl_client *pawl_runtime_client(pawl_runtime *rt);
+/* What it was opened with: the app, and the data directory (NULL: none). */
+PAWL_API pawl_app *pawl_runtime_app(pawl_runtime *rt);
+PAWL_API const char *pawl_runtime_data(pawl_runtime *rt);
 
 /* Refuse new work, let running activities finish (for at most drain_ms), stop the
  * threads, close the store if the runtime opened it, and free the runtime.  NULL is fine.
@@ -208,6 +211,8 @@ typedef struct pawl_stats {
 
 /* Reads the store to count rows for the depths. */
 PAWL_API void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret);
+/* The same without them: the store is not asked, and what it would count is 0. */
+PAWL_API void pawl_runtime_counters(pawl_runtime *rt, pawl_stats *ret);
 typedef enum pawl_tally_what {
     PAWL_TALLY_STARTED, /* of an orchestration: instances; of an activity: not counted */
     PAWL_TALLY_COMPLETED,

@@ -62,6 +62,50 @@ static const struct field version_fields[] = {
 };
 SHAPE(version, "Version", NULL);
 
+/* ---- This server -------------------------------------------------------------------- */
+
+static const struct field code_fields[] = {
+    TEXT("name", NEEDED, "of the orchestration"),
+    TEXTS("versions", NEEDED, 0, INT64_MAX, "the lowest first"),
+    TEXT("module", NEEDED | OR_NULL, "it came with; null: the program itself"),
+    END
+};
+SHAPE(code, "Orchestration", NULL);
+static const struct field activity_fields[] = {
+    TEXT("name", NEEDED, "of the activity"),
+    TEXT("module", NEEDED | OR_NULL, "it came with; null: the program itself"),
+    END
+};
+SHAPE(activity, "Activity", NULL);
+static const struct field registry_fields[] = {
+    MOMENT("now", "the clock of the server"),
+    OBJECTS("orchestrations", NEEDED, &code, "by name"),
+    OBJECTS("activities", NEEDED, &activity, "by name; without those of remote workers"),
+    TEXTS("modules", NEEDED, 0, INT64_MAX, "that were loaded"),
+    END
+};
+SHAPE(registry, "Registry", NULL);
+static const struct field node_fields[] = {
+    TEXT("version", NEEDED, "of pawl"),
+    COUNT_FIELD("pid", "of the process"),
+    MOMENT("started_at", "when it began to serve"),
+    COUNT_FIELD("rss_bytes", "memory in use"),
+    COUNT_FIELD("resident", "instances in memory"),
+    COUNT_FIELD("running_activities", "now, here"),
+    COUNT_FIELD("commits", "since it was opened"),
+    COUNT_FIELD("commit_us", "that they took together"),
+    COUNT_FIELD("store_log_bytes", "in the write-ahead log"),
+    WHOLE("disk_free_bytes", 0, 0, INT64_MAX, "on the disk of the data directory"),
+    TRUTH("healthy", NEEDED, "the engine makes progress"),
+    TEXT("trouble", 0, "why it does not"),
+    END
+};
+SHAPE(node, "Node", NULL);
+static const struct field node_now_fields[] = {
+    MOMENT("now", "the clock of the server"), OBJECT("node", NEEDED, &node, "the process"), END
+};
+SHAPE(node_now, "NodeNow", NULL);
+
 /* ---- Instances ------------------------------------------------------------------------- */
 
 static const struct field started_fields[] = {
@@ -185,6 +229,7 @@ static const struct field why_fields[] = {
     COUNT_FIELD("mailbox", "events raised and not taken yet"),
     TEXT("finding", NEEDED | OR_NULL, "what keeps it from going on"),
     WHOLE("owner_pid", NEEDED | OR_NULL, 0, INT64_MAX, "the process that has it"),
+    MOMENT("now", "the clock that its times are of"),
     END
 };
 SHAPE(why, "Why", NULL);
@@ -451,6 +496,7 @@ static const struct {
 } answers[] = {
     {handle_health, 0, &health}, {handle_health, 503, &health},
     {handle_ready, 0, &health}, {handle_ready, 503, &health}, {handle_version, 0, &version},
+    {handle_registry, 0, &registry}, {handle_node, 0, &node_now},
     {handle_start, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
     {handle_get, 0, &instance}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
     {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_tree, 0, &tree},

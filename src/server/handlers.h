@@ -27,6 +27,10 @@ void handle_metrics(struct call *c);
 void handle_openapi(struct call *c); /* openapi.c */
 void handle_stream(struct call *c);  /* stream.c */
 
+/* node_routes.c */
+void handle_registry(struct call *c);
+void handle_node(struct call *c);
+
 /* instances.c */
 void handle_start(struct call *c);
 void handle_raise(struct call *c);

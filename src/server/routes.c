@@ -39,6 +39,10 @@ const struct route server_routes[] = {
      "200", "this document"),
     ROUTE("GET", "/api/v1/stream", handle_stream, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API, "",
      "200 429", "server-sent events: what changed"),
+    ROUTE("GET", "/api/v1/registry", handle_registry, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
+     "", "200", "the code this server has: orchestrations with versions, activities, modules"),
+    ROUTE("GET", "/api/v1/node", handle_node, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",
+     "200", "the process: since when, memory, disk, commits, health"),
 
     ROUTE_AT(AT_START, handle_start, SCOPE_OPERATE, ON_LOOP, &takes_start, FAMILY_API, "",
      "200 201 404 409 507", "start an orchestration"),

@@ -268,5 +268,6 @@ void why_render(struct why *y, pawl_json *w)
         render_number(w, "cancel_left_ms", y->info.cancel_left_ms > 0 ? y->info.cancel_left_ms : 0);
     }
     render_number(w, "owner_pid", y->owner > 0 ? y->owner : 0);
+    render_number(w, "now", y->now_ms);
     pawl_json_end(w);
 }

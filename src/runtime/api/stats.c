@@ -51,7 +51,7 @@ static pawl_depths read_depths(pawl_runtime *rt)
     return depths;
 }
 
-void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
+void pawl_runtime_counters(pawl_runtime *rt, pawl_stats *ret)
 {
     MUST_HAVE("a runtime", rt);
     memset(ret, 0, sizeof(*ret));
@@ -68,6 +68,18 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
         ret->schedule_to_start[i] =
             atomic_load_explicit(&rt->figures.n.schedule_to_start[i], memory_order_relaxed);
     ret->inbox = inbox_count(rt) + atomic_load(&rt->figures.n.todo);
+    pawl_store_figures figures;
+    store_figures(rt->store, &figures);
+    ret->store_log_bytes = figures.log_bytes;
+    ret->store_damaged = figures.damaged;
+    ret->running_activities = worker_running(rt);
+    ret->busy = here_has_threads(rt) && (watchdog_sees_work(rt) || health_is_committing(rt));
+    ret->healthy = pawl_runtime_healthy(rt, ret->trouble);
+}
+
+void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
+{
+    pawl_runtime_counters(rt, ret);
     pawl_depths depths = read_depths(rt);
     ret->orchestrator_queue = depths.messages;
     ret->worker_queue = depths.work;
@@ -77,11 +89,4 @@ void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret)
     ret->instances_blocked = depths.blocked;
     ret->instances_failed = depths.failed;
     ret->instances_cancelled = depths.cancelled;
-    pawl_store_figures figures;
-    store_figures(rt->store, &figures);
-    ret->store_log_bytes = figures.log_bytes;
-    ret->store_damaged = figures.damaged;
-    ret->running_activities = worker_running(rt);
-    ret->busy = here_has_threads(rt) && (watchdog_sees_work(rt) || health_is_committing(rt));
-    ret->healthy = pawl_runtime_healthy(rt, ret->trouble);
 }

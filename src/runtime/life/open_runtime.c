@@ -182,6 +182,18 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
     return NULL;
 }
 
+pawl_app *pawl_runtime_app(pawl_runtime *rt)
+{
+    MUST_HAVE("a runtime", rt);
+    return rt->app;
+}
+
+const char *pawl_runtime_data(pawl_runtime *rt)
+{
+    MUST_HAVE("a runtime", rt);
+    return rt->data.path;
+}
+
 pawl_client *pawl_runtime_client(pawl_runtime *rt)
 {
     MUST_HAVE("a runtime", rt);
