@@ -281,6 +281,9 @@ pawl_status pg_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t limit, 
     }
     if (status == PAWL_OK)
         status = put_aside(&f, reterr);
+    if (status == PAWL_OK &&
+        f.unreadable.count) /* they are gone: what is behind them counts (M2) */
+        return pg_fetch_messages(base, now_ms, limit, mem, ret, reterr);
     if (status == PAWL_OK && !idset_reserve(&s->messages, f.page.count + f.back.count)) {
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
         status = PAWL_NO_MEMORY;

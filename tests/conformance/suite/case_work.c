@@ -295,6 +295,19 @@ static void r4_every_field_of_work_comes_back(struct probe *t)
     }
 }
 
+static void r4_taken_work_says_by_which_epoch(struct probe *t)
+{
+    pawl_row a = make(t, "a");
+    uint64_t mine =
+        enqueue_work(t, &a, (pawl_work){.name = pawl_s("mine"), .lock_epoch = t->fence.epoch});
+    uint64_t free_one = enqueue(t, &a, "free");
+    CHECK_NUMBER(work(t, mine).lock_epoch, t->fence.epoch);
+    CHECK_NUMBER(work(t, free_one).lock_epoch, 0);
+    take(t);
+    CHECK(work(t, mine).lock_epoch != 0);
+    CHECK_NUMBER(work(t, free_one).lock_epoch, 0);
+}
+
 const struct probe_case cases_work[] = {
     CASE(w1_oldest_id_first),
     CASE(w1_fetched_work_is_not_fetched_again),
@@ -314,5 +327,6 @@ const struct probe_case cases_work[] = {
     CASE(c3_work_is_completed_whatever_became_of_its_instance),
     CASE(r4_rows_that_exist_in_the_order_asked),
     CASE(r4_every_field_of_work_comes_back),
+    CASE(r4_taken_work_says_by_which_epoch),
     CASES_END,
 };
