@@ -20,7 +20,8 @@
 #include <string.h>
 
 /* X(name, value): the plans of the engine's statements must not depend on what the tables held
- * when they were planned; a transaction whose client is gone must not stay. */
+ * when they were planned; a transaction whose client is gone must not stay, nor must a session
+ * whose client's machine is gone, because it looks like the owner of the store. */
 #define LINK_SETTINGS(X)                                                                           \
     X("enable_seqscan", "off")                                                                     \
     X("enable_hashjoin", "off")                                                                    \
@@ -32,6 +33,10 @@
     X("idle_in_transaction_session_timeout", "10s")                                                \
     X("lock_timeout", "10s")                                                                       \
     X("default_transaction_isolation", "read committed")                                           \
+    X("tcp_keepalives_idle", "10")                                                                 \
+    X("tcp_keepalives_interval", "5")                                                              \
+    X("tcp_keepalives_count", "3")                                                                 \
+    X("tcp_user_timeout", "20000")                                                                 \
     X("search_path", "pg_catalog")
 #define LINK_SETTING_NOW(name, value)   ",set_config('" name "','" value "',false)"
 #define LINK_SETTING_LOCAL(name, value) ",set_config('" name "','" value "',true)"
