@@ -14,6 +14,7 @@
 #include "store/postgres/link.h"
 #include "base/attr.h"
 #include "base/limits.h"
+#include "store/postgres/link_errors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,109 +53,16 @@ static const char *name_of(int statement, char *room)
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
-/* By the first characters, longest first. */
-static const struct {
-    const char *begins;
-    pawl_status status;
-} states[] = {
-    {"40001", PAWL_BUSY       }, /* serialization failure */
-    {"40P01", PAWL_BUSY       }, /* deadlock */
-    {"55P03", PAWL_BUSY       }, /* lock_timeout */
-    {"57014", PAWL_BUSY       }, /* cancelled by an operator */
-    {"53100", PAWL_DISK_FULL  },
-    {"22012", PAWL_CONFLICT   }, /* a count was not what it had to be */
-    {"23505", PAWL_CONFLICT   }, /* a key exists */
-    {"XX001", PAWL_CORRUPT    }, /* a page of the database */
-    {"XX002", PAWL_CORRUPT    }, /* an index of it */
-    {"53",    PAWL_UNAVAILABLE},
-};
-
-pawl_status sqlstate_status(const char *sqlstate)
-{
-    for (size_t i = 0; sqlstate && i < COUNT_OF(states); i++) {
-        if (strncmp(sqlstate, states[i].begins, strlen(states[i].begins)) == 0)
-            return states[i].status;
-    }
-    return PAWL_UNAVAILABLE;
-}
-
-/* After these the connection is of no use, whatever its socket says. */
-static bool ends_connection(const char *sqlstate)
-{
-    static const char *const begins[] = {"08", "57P", "25006", "25P03", "0A000", "26000"};
-
-    for (size_t i = 0; i < COUNT_OF(begins); i++) {
-        if (strncmp(sqlstate, begins[i], strlen(begins[i])) == 0)
-            return true;
-    }
-    return false;
-}
-
-static const char *what_to_do(const char *sqlstate)
-{
-    if (strncmp(sqlstate, "42501", 5) == 0)
-        return "; grant the role the rights that `pawl migrate --print` names";
-    if (strncmp(sqlstate, "42", 2) == 0 || strncmp(sqlstate, "3F", 2) == 0)
-        return "; the schema does not fit this pawl: run pawl migrate";
-    if (strncmp(sqlstate, "25006", 5) == 0)
-        return "; this server is a standby: name the primary in the URL";
-    if (strncmp(sqlstate, "26000", 5) == 0)
-        return "; the pooler loses prepared statements: add pawl_prepare=off to the URL";
-    return "";
-}
-
-pawl_status link_error(const struct link_report *report, const char *what, pawl_error *reterr)
-{
-    pawl_status status = report->end == LINK_FAILED && !report->sqlstate[0]
-                             ? PAWL_NO_MEMORY
-                             : sqlstate_status(report->sqlstate);
-
-    error_set(reterr, status, "cannot %s: %s%s", what, report->text, what_to_do(report->sqlstate));
-    return status;
-}
-
-/* One line, without the end of the last one. */
-static void copy_line(char *to, size_t size, const char *from)
-{
-    size_t n = 0;
-
-    for (; *from && n + 1 < size; from++) {
-        if (*from != '\n')
-            to[n++] = *from == '\t' ? ' ' : *from;
-        else if (from[1] && n + 3 < size) {
-            to[n++] = ';';
-            to[n++] = ' ';
-        }
-    }
-    to[n] = '\0';
-}
-
-static void copy_field(char *to, size_t size, const PGresult *r, int field)
-{
-    const char *from = pq.resultErrorField(r, field);
-    copy_line(to, size, from ? from : "");
-}
-
-/* What a result that is an error says. */
-static void report_result(struct link_report *report, const PGresult *r)
-{
-    copy_field(report->sqlstate, sizeof report->sqlstate, r, PQ_DIAG_SQLSTATE);
-    copy_field(report->constraint, sizeof report->constraint, r, PQ_DIAG_CONSTRAINT);
-    copy_field(report->text, sizeof report->text, r, PQ_DIAG_MESSAGE);
-    if (!report->text[0])
-        copy_line(report->text, sizeof report->text, pq.resultErrorMessage(r));
-}
-
 static void report_lost(struct link_report *report, struct pg_link *l)
 {
     report->end = LINK_LOST;
     if (!report->text[0])
-        copy_line(report->text, sizeof report->text,
+        line_copy(report->text, sizeof report->text,
                   l->pg ? pq.errorMessage(l->pg) : "there is no connection");
     if (!report->text[0])
-        copy_line(report->text, sizeof report->text, "the connection was lost");
+        line_copy(report->text, sizeof report->text, "the connection was lost");
     if (!report->sqlstate[0])
-        copy_line(report->sqlstate, sizeof report->sqlstate, "08006");
+        line_copy(report->sqlstate, sizeof report->sqlstate, "08006");
     link_close(l);
 }
 
@@ -257,7 +165,7 @@ static pawl_status connect_to(struct pg_link *l, pawl_error *reterr)
         (void)pq.setNoticeReceiver(l->pg, on_notice, l);
         return PAWL_OK;
     }
-    copy_line(text, sizeof text, l->pg ? pq.errorMessage(l->pg) : "out of memory");
+    line_copy(text, sizeof text, l->pg ? pq.errorMessage(l->pg) : "out of memory");
     pawl_status status = l->pg ? PAWL_UNAVAILABLE : PAWL_NO_MEMORY;
     error_set(reterr, status, "cannot connect to PostgreSQL: %s%s", text, how_to_connect(text));
     link_close(l);
@@ -334,10 +242,10 @@ static PGresult *judge(struct pg_link *l, PGresult *r, struct link_report *repor
         report_result(report, r);
     bool silent = r && !report->sqlstate[0]; /* libpq's own words: the server did not answer */
     pq.clear(r);
-    if (!link_is_up(l) || silent || ends_connection(report->sqlstate))
+    if (!link_is_up(l) || silent || sqlstate_ends(report->sqlstate))
         report_lost(report, l);
     else if (!r)
-        copy_line(report->text, sizeof report->text, "out of memory");
+        line_copy(report->text, sizeof report->text, "out of memory");
     return NULL;
 }
 
@@ -373,7 +281,7 @@ static PGresult *run(struct pg_link *l, int statement, const struct pg_params *p
         return NULL;
     }
     if (p && p->bytes.failed) {
-        copy_line(report->text, sizeof report->text, "out of memory");
+        line_copy(report->text, sizeof report->text, "out of memory");
         return NULL;
     }
     if (!make_ready(l, statement, report))
@@ -518,13 +426,13 @@ void link_reap(struct pg_link *l, void (*on_result)(void *user, size_t index, co
             pq.clear(r);
     }
     ret->wait_cancelled = l->wait_cancelled;
-    if (!synced || ends_connection(ret->sqlstate) || !pq.exitPipelineMode(l->pg)) {
+    if (!synced || sqlstate_ends(ret->sqlstate) || !pq.exitPipelineMode(l->pg)) {
         report_lost(ret, l);
         return;
     }
     if (l->unsent && ret->end == LINK_DONE) {
         *ret = (struct link_report){.end = LINK_FAILED, .failed = l->sent};
-        copy_line(ret->text, sizeof ret->text, "out of memory");
+        line_copy(ret->text, sizeof ret->text, "out of memory");
     }
     l->piped = l->unsent = false;
     l->sent = 0;
