@@ -132,7 +132,7 @@ export class Run {
 				Object.assign(t, {
 					attempts: w.attempt,
 					lastError: w.last_error,
-					startedAt: w.started_ms ?? w.started_at ?? null,
+					startedAt: w.started_at ?? null,
 					tries: w.tries ?? t.tries
 				});
 		}

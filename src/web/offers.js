@@ -210,7 +210,7 @@ function waited(rows) {
 		activities = new Map(),
 		now = Date.now();
 	for (const r of rows)
-		for (const w of over(r.status) ? [] : (r.waiting_for ?? [])) {
+		for (const w of r.status === "running" ? (r.waiting_for ?? []) : []) {
 			if (w.kind === "event") {
 				const key = w.name + "\n" + r.orchestration,
 					x = events.get(key) ?? {
@@ -319,10 +319,8 @@ export async function series(seconds) {
 }
 /** What can be started: {name: sample input or undefined}. */
 export async function startable() {
-	const r = await offered("registry", "/api/v1/registry", async () => ({
-		orchestrations: (await overview()).orchestrations
-	}));
-	return Object.fromEntries((r.orchestrations ?? []).map(o => [o.name, o.sample]));
+	const {orchestrations} = await get("/api/v1/registry").catch(overview);
+	return Object.fromEntries(orchestrations.map(o => [o.name, o.sample]));
 }
 
 // ---- Lists

@@ -151,7 +151,7 @@ const PAGES = {
 	instances: "#/instances",
 	filtered: "#/instances?status=failed",
 	nothing: "#/instances?q=no-such-thing",
-	waiting: "#/instances/o-1000",
+	waiting: "#/instances/ord-48106",
 	completed: "#/instances/ord-48101",
 	blocked: "#/instances/tax-2026-q3-de",
 	retrying: "#/instances/payout-2026-11-10",
