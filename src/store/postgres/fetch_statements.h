@@ -142,11 +142,11 @@
         " AS t(q,n) WHERE k.qid=t.q AND k.number=t.n", "$3"))                                      \
     /* Of rows with one key the last one counts. */                                                \
     X(PAST_INSERT, "INSERT INTO @.queue_past(qid,id,number,at_ms) SELECT DISTINCT ON (q,i) q,i,n,a"\
-        " FROM unnest($1::bigint[],$2::text[],$3::bigint[],$4::bigint[])"                          \
+        " FROM unnest($1::bigint[],$2::bytea[],$3::bigint[],$4::bigint[])"                         \
         " WITH ORDINALITY AS t(q,i,n,a,o) ORDER BY q,i,o DESC ON CONFLICT(qid,id)"                 \
         " DO UPDATE SET number=excluded.number,at_ms=excluded.at_ms")                              \
     X(QUEUE_KEY_INSERT, "INSERT INTO @.queue_key(qid,key,entry,expires_ms)"                        \
-        " SELECT DISTINCT ON (q,k) q,k,e,x FROM unnest($1::bigint[],$2::text[],$3::bigint[],"      \
+        " SELECT DISTINCT ON (q,k) q,k,e,x FROM unnest($1::bigint[],$2::bytea[],$3::bigint[],"     \
         "$4::bigint[]) WITH ORDINALITY AS t(q,k,e,x,o) ORDER BY q,k,o DESC ON CONFLICT(qid,key)"   \
         " DO UPDATE SET entry=excluded.entry,expires_ms=excluded.expires_ms")                      \
     /* $1 queues, $2 those older than it, $3 all but as many of the rest. */                       \

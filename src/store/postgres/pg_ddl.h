@@ -117,10 +117,10 @@
     "CREATE TABLE @.queue_lock(qid bigint,number bigint,created_ms bigint NOT NULL,id " PG_C ","   \
     "until_ms bigint NOT NULL,entries bigint[] NOT NULL,PRIMARY KEY(qid,number))"                  \
     " WITH (" PG_BUSY_TABLE ");\n"                                                                 \
-    "CREATE TABLE @.queue_past(qid bigint,id text COLLATE \"C\",number bigint NOT NULL,"           \
+    "CREATE TABLE @.queue_past(qid bigint,id bytea,number bigint NOT NULL,"                        \
     "at_ms bigint NOT NULL,PRIMARY KEY(qid,id));\n"                                                \
     "CREATE INDEX queue_past_number ON @.queue_past(qid,number);\n"                                \
-    "CREATE TABLE @.queue_key(qid bigint,key text COLLATE \"C\",entry bigint NOT NULL,"            \
+    "CREATE TABLE @.queue_key(qid bigint,key bytea,entry bigint NOT NULL,"                         \
     "expires_ms bigint NOT NULL,PRIMARY KEY(qid,key));\n"                                          \
     "CREATE INDEX queue_key_expiry ON @.queue_key(qid,expires_ms);\n"                              \
     /* ---- the server's tokens ---- */                                                            \

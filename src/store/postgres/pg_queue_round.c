@@ -390,7 +390,7 @@ static void send_pasts(struct queue_rows *w, const pawl_round *rounds, size_t co
 {
     const pawl_queue_round *q;
 
-    begin(w, "8t88");
+    begin(w, "8b88");
     EACH_PART(rounds, count, q)
     {
         for (size_t i = 0; i < q->past_count; i++) {
@@ -408,7 +408,7 @@ static void send_keys(struct queue_rows *w, const pawl_round *rounds, size_t cou
 {
     const pawl_queue_round *q;
 
-    begin(w, "8t88");
+    begin(w, "8b88");
     EACH_PART(rounds, count, q)
     {
         for (size_t i = 0; i < q->key_count; i++) {

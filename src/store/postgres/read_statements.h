@@ -15,6 +15,7 @@
 #define SQL_SCHEMA   "@."
 #define SQL_IN_ORDER "JOIN"
 #define SQL_IS_TEXT  "::text"
+#define SQL_IS_BYTES "::bytea"
 #define SQL_MOST(n)  " LIMIT " n
 
 /* Of an event `r` it is known that it is in the row r or r - 1; these find and choose it.  `h` is

@@ -10,6 +10,7 @@
  *     SQL_SCHEMA          in front of the name of a table
  *     SQL_IN_ORDER        a join whose left table is read first
  *     SQL_IS_TEXT         behind a parameter that is text; all others are numbers
+ *     SQL_IS_BYTES        behind one that a client chose without a check: any bytes
  *     SQL_MOST(#n)        at most this many rows; see cursor_further()
  *     SQL_ROW_COLUMNS     the columns of an instance, in the order of SQL_ROW_NAMES
  *     SQL_MAIL_COLUMNS    those of a message, of SQL_MESSAGE(SQL_NAMES)
@@ -97,8 +98,8 @@
     X(ENTRY_READ, SQL_READ_ENTRIES " WHERE id=?1")                                                 \
     X(LOCKS_READ, SQL_READ_LOCKS " WHERE qid=?1 ORDER BY number LIMIT ?2")                         \
     X(LOCKS_FROM, SQL_READ_LOCKS " WHERE qid=?1 AND number>=?2 ORDER BY number" SQL_MOST("#1"))    \
-    X(PAST_READ, "SELECT 1 FROM " SQL_T(queue_past) " WHERE qid=?1 AND id=?2" SQL_IS_TEXT)         \
-    X(DEDUP_READ, "SELECT entry,expires_ms FROM " SQL_T(queue_key) " WHERE qid=?1 AND key=?2" SQL_IS_TEXT) \
+    X(PAST_READ, "SELECT 1 FROM " SQL_T(queue_past) " WHERE qid=?1 AND id=?2" SQL_IS_BYTES)        \
+    X(DEDUP_READ, "SELECT entry,expires_ms FROM " SQL_T(queue_key) " WHERE qid=?1 AND key=?2" SQL_IS_BYTES) \
     X(LEVELS, "SELECT priority,count(*) FROM " SQL_T(queue_entry) " e WHERE state=0 AND qid=?1"    \
         " AND " SQL_ENTRY_UNLOCKED " GROUP BY priority ORDER BY priority LIMIT ?2")                \
     /* Purging. */                                                                                 \

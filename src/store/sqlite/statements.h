@@ -20,6 +20,7 @@
 #define SQL_SCHEMA        ""
 #define SQL_IN_ORDER      "CROSS JOIN"
 #define SQL_IS_TEXT       ""
+#define SQL_IS_BYTES      ""
 #define SQL_MOST(n)       ""
 #define SQL_ROW_COLUMNS   SQL_ROW_NAMES
 #define SQL_MAIL_COLUMNS  SQL_MESSAGE(SQL_NAMES)

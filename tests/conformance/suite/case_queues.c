@@ -421,6 +421,32 @@ static void q9_q10_past_locks_and_keys_last_until_forgotten(struct probe *t)
     CHECK_NUMBER(key.entry, 8);
 }
 
+/* A client chooses a dedup id when it pushes, and sends a lock id when it acknowledges. */
+static void q9_q10_past_locks_and_keys_are_any_bytes(struct probe *t)
+{
+    static const pawl_str odd[] = {
+        {"a\0b",     3},
+        {"a\0c",     3},
+        {"a",        1},
+        {"\xff\xfe", 2}
+    };
+    pawl_queue_row a = make_queue(t, "a");
+    pawl_queue_key key;
+    struct queue_draft *d = begin(t);
+    for (int i = 0; i < 3; i++) {
+        d->keys[i] = (pawl_queue_key){a.qid, odd[i + (i == 2)], new_id(t), 100 + i};
+        d->pasts[i] = (pawl_queue_past){new_id(t), a.qid, odd[i + (i == 2)], 100};
+    }
+    d->part.key_count = d->part.past_count = 3;
+    CHECK_STATUS(commit_part(t, d), PAWL_OK);
+    for (int i = 0; i < 4; i++) {
+        pawl_status there = i == 2 ? PAWL_EMPTY : PAWL_OK;
+        CHECK_STATUS(ops(t)->find_key(t->store, a.qid, odd[i], &key, NULL), there);
+        CHECK_STATUS(ops(t)->has_past(t->store, a.qid, odd[i], NULL), there);
+        CHECK(i == 2 || key.expires_ms == (i == 3 ? 102 : 100 + i));
+    }
+}
+
 static void q2_c2_the_queue_part_goes_with_its_round(struct probe *t)
 {
     pawl_queue_row a = make_queue(t, "a");
@@ -635,6 +661,7 @@ const struct probe_case cases_queues[] = {
     CASE(q2_locks_name_their_entries),
     CASE(q2_a_lock_may_say_all_of_its_entry),
     CASE(q9_q10_past_locks_and_keys_last_until_forgotten),
+    CASE(q9_q10_past_locks_and_keys_are_any_bytes),
     CASE(q2_c2_the_queue_part_goes_with_its_round),
     CASE(q8_a_long_queue_costs_what_is_asked_of_it),
     CASE(q8_q11_pages_go_on_where_they_were),
