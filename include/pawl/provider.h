@@ -444,8 +444,7 @@ typedef struct pawl_store_ops {
      * fetch_work [engine]: take visible work for the activities named (none: any).
      *   W1  Returned: visible_ms <= now_ms, not taken, no live lease; oldest id
      *       first.  Taken until deleted, updated, abandoned, or the next take().
-     *       Fetching changes no row: lock_epoch comes back as stored.  Of work that no update
-     *       changed, an epoch that is over may come back as the newest one.
+     *       Fetching changes no row: lock_epoch comes back as stored.
      *   W2  An empty list means there is no such work.
      *   W3  Never work before its visible_ms.
      */

@@ -43,13 +43,6 @@ void dump_messages(struct buf *out, const pawl_message_list *list)
     }
 }
 
-/* The epoch of work that no update changed may come back as the newest one (W1). */
-static bool is_untried(const pawl_work *w)
-{
-    return !w->attempt && !w->crashes && !w->visible_ms && !w->deadline_ms && !w->last_error.len &&
-           !w->lock_token.len;
-}
-
 void dump_work(struct buf *out, const pawl_work_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -63,8 +56,7 @@ void dump_work(struct buf *out, const pawl_work_list *list)
                    " visible %" PRId64 " scheduled %" PRId64 " deadline %" PRId64
                    " error '%.*s' epoch %" PRIu64 " token '%.*s' until %" PRId64 "\n",
                    w->visible_ms, w->scheduled_ms, w->deadline_ms, PAWL_FMT(w->last_error),
-                   is_untried(w) ? w->lock_epoch != 0 : w->lock_epoch, PAWL_FMT(w->lock_token),
-                   w->lock_until_ms);
+                   w->lock_epoch, PAWL_FMT(w->lock_token), w->lock_until_ms);
     }
 }
 
