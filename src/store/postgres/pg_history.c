@@ -14,7 +14,7 @@
  */
 #include "store/postgres/postgres.h"
 
-/* Columns of PG_HISTORY_COLUMNS, then where the walk began. */
+/* Columns of PG_HISTORY_PARTS, then where the walk began. */
 enum history_at {
     AT_RID,
     AT_UID,
@@ -33,11 +33,11 @@ struct pg_chain {
     const PGresult *r;
     uint64_t uid;
     uint64_t execution;
-    uint64_t seq;      /* of the event expected at the end of the next row */
-    uint64_t rid;      /* its rid */
-    uint64_t last_seq; /* of the page */
-    pawl_event *items; /* of the page, from after_seq + 1 on */
+    uint64_t seq; /* of the event expected at the end of the next row */
+    uint64_t rid; /* its rid */
     uint64_t after_seq;
+    uint64_t last_seq; /* of the page */
+    pawl_event *first; /* of those found so far; they are filled in from the end */
     pawl_mem *mem;
 };
 
@@ -108,7 +108,7 @@ static void take_events(struct pg_chain *c, int row)
     for (int second = is_pair(c->r, row); second >= 0; second--) {
         uint64_t seq = value_id(c->r, row, AT_SEQ) + (uint64_t)second;
         if (seq > c->after_seq && seq <= c->last_seq)
-            c->items[seq - c->after_seq - 1] = event_of(c->r, row, second, c->mem);
+            *--c->first = event_of(c->r, row, second, c->mem);
     }
     c->rid = value_id(c->r, row, AT_PREV);
     c->seq = value_id(c->r, row, AT_SEQ) - 1;
@@ -130,17 +130,17 @@ static pawl_status walk(struct pg_chain *c, pawl_error *reterr)
 static pawl_status take_history(struct pg_chain *c, uint32_t limit, pawl_event_list *ret,
                                 pawl_error *reterr)
 {
+    size_t most = (size_t)pq.ntuples(c->r) * 2;
+    pawl_event *end = arena_array(c->mem, pawl_event, most) + most;
+
+    c->first = end;
     c->seq = c->last_seq = value_id(c->r, 0, AT_FROM_SEQ);
     c->rid = value_id(c->r, 0, AT_FROM_RID);
     if (limit && c->last_seq - c->after_seq > limit)
         c->last_seq = c->after_seq + limit;
-    size_t count = (size_t)(c->last_seq - c->after_seq);
-    if (count > (size_t)pq.ntuples(c->r) * 2) /* the head counts events that are not there */
-        return missing(c, reterr);
-    c->items = arena_array(c->mem, pawl_event, count);
     pawl_status status = walk(c, reterr);
     if (status == PAWL_OK)
-        *ret = (pawl_event_list){.items = c->items, .count = count};
+        *ret = (pawl_event_list){.items = c->first, .count = (size_t)(end - c->first)};
     return status;
 }
 

@@ -78,18 +78,15 @@
 #define PG_ENTRY_data        "CASE WHEN #1=0 THEN e.data ELSE '' END"
 #define PG_ENTRY_attrs       "CASE WHEN #1=0 THEN e.attrs ELSE '' END"
 #define SQL_ENTRY_COLUMNS    SQL_ENTRY(PG_ENTRY_NAME)
-/* clang-format on */
 
-/* Untried work `l` (id, lock_epoch, below 0 when it is free again), from its event: the columns of PG_WORK_COLUMNS. */
+/* Untried work `l` (id, lock_epoch, below 0 when it is free again), from its event: the columns of
+ * PG_WORK_COLUMNS. */
 #define PG_UNTRIED_COLUMNS                                                                         \
-    "l.id,h.uid,h.execution::bigint," PG_PART("h", "l.id", "ref") ",coalesce(i.id,'')," PG_PART(   \
-        "h", "l.id",                                                                               \
-        "name") "," PG_PART("h", "l.id",                                                           \
-                            "data") "," PG_PART("h", "l.id",                                       \
-                                                "attrs") ",0::bigint,0::bigint,0::"                \
-                                                         "bigint,h.at_ms,0::bigint,"               \
-                                                         "''::bytea,abs(l.lock_epoch),'':"         \
-                                                         ":text,0::bigint,0"
+    "l.id,h.uid,h.execution::bigint," PG_PART("h", "l.id", "ref") ",coalesce(i.id,''),"            \
+    PG_PART("h", "l.id", "name") "," PG_PART("h", "l.id", "data") ","                              \
+    PG_PART("h", "l.id", "attrs") ",0::bigint,0::bigint,0::bigint,h.at_ms,0::bigint,"              \
+    "''::bytea,abs(l.lock_epoch),''::text,0::bigint,0"
+/* clang-format on */
 #define PG_UNTRIED_JOIN                                                                            \
     " l JOIN @.history h ON " PG_ROW_OF("h", "l.id") " LEFT JOIN @.instance i ON i.uid=h.uid"
 /* Work that is a number in a head was inserted as taken, by the owner that gave out its id. */
@@ -139,9 +136,13 @@
 /* History from its end: $1 uid, $2 execution, events after $3, at most $4 or, with 0, all.  The
  * walk begins at a mark, if there is one behind the page; two more columns say where.  A row of
  * zeros says that there is nothing at that place.  Rids fall from row to row, so it always ends. */
-#define PG_HISTORY_COLUMNS                                                                         \
-    "h.rid,h.uid,h.execution,h.seq,h.prev,h.at_ms,h.kind,h.ref,h.name,h.data,h.attrs,"             \
-    "h.kind2,h.ref2,h.name2,h.data2,h.attrs2"
+/* clang-format off */
+#define PG_HISTORY_PARTS(data, data2)                                                              \
+    "h.rid,h.uid,h.execution,h.seq,h.prev,h.at_ms,h.kind,h.ref,h.name," data ",h.attrs,"           \
+    "h.kind2,h.ref2,h.name2," data2 ",h.attrs2"
+/* Between the page and the mark behind it, the data stays where it is. */
+#define PG_IN_PAGE(seq, data)                                                                      \
+    "CASE WHEN $4::bigint=0 OR " seq "<=$3::bigint+$4::bigint THEN " data " ELSE '' END"
 #define PG_HISTORY                                                                                 \
     "WITH RECURSIVE top AS (SELECT last_seq::bigint AS seq,last_rid AS rid FROM @.head"            \
     " WHERE uid=$1::bigint AND execution=$2::bigint UNION ALL SELECT x.last_seq,x.last_rid"        \
@@ -151,18 +152,15 @@
     " WHERE m.uid=$1::bigint AND m.execution=$2::bigint AND $4::bigint>0"                          \
     " AND m.seq>=$3::bigint+$4::bigint AND m.seq<=top.seq"                                         \
     " UNION ALL SELECT seq,rid,1 FROM top) z ORDER BY o,seq LIMIT 1),"                             \
-    "c AS (SELECT h.* FROM s JOIN @.history h ON " PG_ROW_ENDS(                                    \
-        "h",                                                                                       \
-        "s.rid") " WHERE s.seq>$3::bigint"                                                         \
-                 " UNION ALL SELECT h.* FROM c JOIN @.history h ON " PG_ROW_ENDS(                  \
-                     "h",                                                                          \
-                     "c.prev") " WHERE c.prev>0 AND c.prev<c.rid AND c.seq>$3::bigint+1)"          \
-                               " SELECT " PG_HISTORY_COLUMNS ",s.seq,s.rid FROM c h,s"             \
-                               " UNION ALL SELECT "                                                \
-                               "0,0,0,0,0,0,0,0,'','','',NULL,NULL,NULL,NULL,NULL,seq,rid FROM s"  \
-                               " WHERE s.seq>$3::bigint AND NOT EXISTS(SELECT 1 FROM c)"
+    "c AS (SELECT h.* FROM s JOIN @.history h ON " PG_ROW_ENDS("h", "s.rid")                       \
+    " WHERE s.seq>$3::bigint"                                                                      \
+    " UNION ALL SELECT h.* FROM c JOIN @.history h ON " PG_ROW_ENDS("h", "c.prev")                 \
+    " WHERE c.prev>0 AND c.prev<c.rid AND c.seq>$3::bigint+1)"                                     \
+    " SELECT " PG_HISTORY_PARTS(PG_IN_PAGE("h.seq", "h.data"), PG_IN_PAGE("h.seq+1", "h.data2"))   \
+    ",s.seq,s.rid FROM c h,s"                                                                      \
+    " UNION ALL SELECT 0,0,0,0,0,0,0,0,'','','',NULL,NULL,NULL,NULL,NULL,seq,rid FROM s"           \
+    " WHERE s.seq>$3::bigint AND NOT EXISTS(SELECT 1 FROM c)"
 
-/* clang-format off */
 #define PG_READ_STATEMENTS(X)                                                                      \
     X(LIST, PG_LIST("@.instance WHERE true"))                                                      \
     X(LIST_PARENT, PG_LIST("@.instance WHERE parent_uid=$2::bigint AND parent_uid>0"))             \
@@ -173,7 +171,8 @@
         "(SELECT count(*) FROM @.odd WHERE state=2),(SELECT count(*) FROM @.odd WHERE state=3),"   \
         "(SELECT count(*) FROM @.odd WHERE state=5),(SELECT count(*) FROM @.odd WHERE state=6)")   \
     X(HISTORY, PG_HISTORY)                                                                         \
-    X(EVENT, "SELECT " PG_HISTORY_COLUMNS " FROM @.history h WHERE " PG_ROW_OF("h", "$1::bigint"))
+    X(EVENT, "SELECT " PG_HISTORY_PARTS("h.data", "h.data2") " FROM @.history h"                   \
+        " WHERE " PG_ROW_OF("h", "$1::bigint"))
 /* clang-format on */
 
 #endif
