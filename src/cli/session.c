@@ -164,7 +164,8 @@ int session_open(struct cli *cli, enum session_use use, struct session *ret)
     ret->rt = pawl_runtime_open(cli->app, &options, &err);
     if (!ret->rt)
         return cli_fail(cli, exit_of_open(cli, err.status), "%s%s", err.text,
-                        (cli->verb->takes & TAKES_URL) && !makes && session_owner(cli) > 0
+                        (cli->verb->takes & TAKES_URL) && !makes && session_file(cli) &&
+                                session_owner(cli) > 0
                             ? ", or talk to it, if it is a server, with --url"
                             : "");
     ret->client = pawl_runtime_client(ret->rt);

@@ -12,6 +12,10 @@
 #include "store/postgres/postgres.h"
 
 #include <stdio.h>
+#include <time.h>
+
+#define ALONE_LOOKS    20
+#define ALONE_PAUSE_NS 100000000
 
 static void pg_close(pawl_store *base);
 
@@ -179,23 +183,41 @@ static pawl_status check_there(const struct pg_store *s, struct pg_link *l, pawl
     return status;
 }
 
-/* While this connection lasts, no other process opens the store with `alone`. */
-static pawl_status be_alone(struct pg_store *s, pawl_error *reterr)
+/* By the name that the lane has for it. */
+static pawl_status in_use(struct pg_store *s, pawl_error *reterr)
 {
     char sql[120];
     pawl_status status;
 
+    (void)snprintf(sql, sizeof sql, "SELECT owner FROM %s.lane WHERE owner<>'' AND lane=%d",
+                   s->place.schema, PG_LANE);
+    PGresult *r = link_ask(&s->writer, sql, "look for the owner", &status, NULL);
+    error_set(reterr, PAWL_UNAVAILABLE,
+              "schema %s is in use by %s; stop it, talk to it with --url if it is a server, or use "
+              "another pawl_schema",
+              s->place.schema, r && pq.ntuples(r) == 1 ? value(r, 0) : "another process");
+    pq.clear(r);
+    return PAWL_UNAVAILABLE;
+}
+
+/* While this connection lasts, no other process opens the store with `alone`.  The session of a
+ * process that was killed just now may last a moment. */
+static pawl_status be_alone(struct pg_store *s, pawl_error *reterr)
+{
+    char sql[120];
+    pawl_status status = PAWL_OK;
+
     (void)snprintf(sql, sizeof sql, "SELECT pg_try_advisory_lock(hashtext('pawl alone %s'))::int",
                    s->place.schema);
-    PGresult *r = link_ask(&s->writer, sql, "lock the store", &status, reterr);
-    if (r && value(r, 0)[0] != '1') {
-        status = PAWL_UNAVAILABLE;
-        error_set(reterr, status,
-                  "another process has the store in schema %s open; stop it first, or use its URL",
-                  s->place.schema);
+    for (int i = 0; i < ALONE_LOOKS && status == PAWL_OK; i++) {
+        PGresult *r = link_ask(&s->writer, sql, "lock the store", &status, reterr);
+        bool got = r && value(r, 0)[0] == '1';
+        pq.clear(r);
+        if (got)
+            return PAWL_OK;
+        (void)nanosleep(&(struct timespec){.tv_nsec = ALONE_PAUSE_NS}, NULL);
     }
-    pq.clear(r);
-    return status;
+    return status == PAWL_OK ? in_use(s, reterr) : status;
 }
 
 static pawl_status open_writer(struct pg_store *s, struct pg_link *l,
