@@ -113,6 +113,10 @@ torture-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
 # The binary from outside, and the documents as tests: scripts on a finished build.
 test-cli: all
 	@B=$(B) tests/run tests/cli/cli tests/cli/code
+# The verbs on a PostgreSQL store.
+test-pg-verbs: all
+	@B=$(B) tests/run "tests/postgres/cluster tests/postgres/verbs"
+.PHONY: test-pg-verbs
 # The part of it that tries authors' code; with V=asan it sees leaks.
 test-code: all
 	@B=$(B) tests/run tests/cli/code
