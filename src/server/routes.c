@@ -23,14 +23,14 @@
      "", "202 404 409", about, PAWL_OP_##OP},
 
 const struct route server_routes[] = {
-    ROUTE("GET", "/", handle_root, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
-     "200", "where the API is; to a browser: the page"),
-    ROUTE("GET", "/web/{file}", handle_file, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
-     "200 304 404", "a file of the page"),
     ROUTE("GET", "/health", handle_health, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
      "200 503", "does the engine make progress?"),
     ROUTE("GET", "/ready", handle_ready, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
      "200 503", "ready: recovery has finished and the server is not stopping"),
+    ROUTE("GET", "/", handle_root, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
+     "200", "where the API is; to a browser: the page"),
+    ROUTE("GET", "/web/{file}", handle_file, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
+     "200 304 404", "a file of the page"),
     ROUTE("GET", "/version", handle_version, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API, "",
      "200", "which version this is"),
     ROUTE("GET", "/metrics", handle_metrics, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",

@@ -44,20 +44,12 @@ async function offered(name, path, instead) {
 }
 
 // ---- Overview
-const EMPTY = {
-	counts: {},
-	problems: [],
-	waiting: [],
-	activities: [],
-	queues: [],
-	orchestrations: [],
-	node: {}
-};
-export const overview = async () => {
-	const o = {...EMPTY, ...(await offered("overview", "/api/v1/overview", madeUp))};
-	o.problems = o.problems.filter(p => p.kind);
-	return o;
-};
+const PARTS = ["counts", "problems", "waiting", "activities", "queues", "orchestrations", "node"];
+/** What the server says; what it does not say is put together from lists. */
+export async function overview() {
+	const told = await offered("overview", "/api/v1/overview", () => ({}));
+	return PARTS.every(k => told[k]) ? told : {...(await madeUp()), ...told};
+}
 
 /** The unlabelled figures of /metrics, and the labelled ones as name{label="…"}. */
 async function metrics() {
@@ -271,7 +263,7 @@ async function madeUp() {
 		get("/api/v1/instances?limit=1000"),
 		get("/queue?limit=1000").then(q => q.queues)
 	]);
-	sample(m);
+	if (can.series !== true) sample(m);
 	const all = page.instances,
 		whole = !page.next,
 		counts = {},
@@ -310,12 +302,17 @@ export const queues = async () =>
 	(await know(), can.overview)
 		? (await overview()).queues
 		: (await get("/queue?limit=1000")).queues;
-/** Samples of the last seconds, oldest first; none from a server that keeps none. */
-export async function series(seconds) {
+/** Read the samples of the last seconds, where the server keeps them. */
+export async function readSeries(seconds) {
 	const {series: s} = await offered("series", "/api/v1/series" + query({seconds}), () => ({
-		series: {at: []}
-	}));
-	return s.at.map((_, i) => Object.fromEntries(Object.entries(s).map(([k, v]) => [k, v[i]])));
+			series: {}
+		})),
+		all = Object.entries(s),
+		list = Array.from({length: all[0]?.[1].length ?? 0}, (_, i) =>
+			Object.fromEntries(all.map(([k, v]) => [k, v[i]]))
+		);
+	for (const x of list) x.commit_ms ??= x.commits ? x.commit_us / x.commits / 1000 : null;
+	if (list.length) samples.splice(0, samples.length, ...list);
 }
 /** What can be started: {name: sample input or undefined}. */
 export async function startable() {

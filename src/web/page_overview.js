@@ -30,7 +30,7 @@ import {
 	table
 } from "./ui.js";
 import {act, curl, get} from "./api.js";
-import {overview as overviewOf, series} from "./offers.js";
+import {overview as overviewOf, readSeries} from "./offers.js";
 import {live} from "./live.js";
 import {bulk, startDialog} from "./actions.js";
 
@@ -162,10 +162,11 @@ function charts() {
 				"section.charts",
 				{label: "The last five minutes"},
 				CHARTS.map(([name, key, second, tone, sub]) => {
-					const v = list.map(s => s[key]),
-						now = second
-							? rate(mean(v.slice(-8)).at(-1))
-							: dur(v.slice(-20).findLast(x => x !== null));
+					const v = list.map(s => s[key] ?? null);
+					if (v.every(x => x === null)) return null;
+					const now = second
+						? rate(mean(v.slice(-8)).at(-1))
+						: dur(v.slice(-20).findLast(x => x !== null));
 					return h(
 						".chart",
 						{key},
@@ -193,6 +194,7 @@ export default function overview(root, route, app) {
 		read: async () => {
 			data = await overviewOf();
 			if (!live.streams) live.stats = {counts: data.counts, problems: data.problems.length};
+			if (!live.streams || !live.samples.length) await readSeries(300);
 			live.changed();
 			await get("/health").catch(
 				e =>
@@ -218,10 +220,10 @@ export default function overview(root, route, app) {
 					"Overview",
 					[
 						version ? `pawl ${version.version}` : "",
-						n.uptime_s
+						n.rss_bytes
 							? [
 									" · up ",
-									since(Date.now() - n.uptime_s * 1000),
+									since(n.started_at ?? Date.now() - n.uptime_s * 1000),
 									` · ${bytes(n.rss_bytes)} memory · ${plural(n.resident, "fiber")} resident`
 								]
 							: ""
@@ -422,7 +424,7 @@ export default function overview(root, route, app) {
 					["p95", "r dim w"]
 				],
 				data.orchestrations.map(o => [
-					h("a", {href: listHref({orchestration: o.name}), title: o.versions.join(", ")}, o.name),
+					h("a", {href: listHref({orchestration: o.name}), title: o.versions?.join(", ")}, o.name),
 					...["running", "blocked", "failed", "completed"].map(status =>
 						o.counts[status]
 							? h(
@@ -443,12 +445,5 @@ export default function overview(root, route, app) {
 
 	app.api = () => "/api/v1/overview";
 	p.load();
-	if (!live.samples.length)
-		series(300)
-			.then(list => {
-				live.samples.unshift(...list);
-				p.draw();
-			})
-			.catch(() => {});
 	return p;
 }

@@ -97,11 +97,11 @@ const browser = await chromium.launch({
 	executablePath: "/usr/bin/chromium",
 	args: ["--no-sandbox", "--disable-gpu"]
 });
-/** Open a page; `but` are complaints of the browser that the test provokes. */
+/** Open a page; `but` are complaints of the browser that the test provokes, `answers` stand in for the server. */
 export async function open(
 	server,
 	route,
-	{width = 1440, height = 900, dark = false, but = null} = {}
+	{width = 1440, height = 900, dark = false, but = null, answers = {}} = {}
 ) {
 	const context = await browser.newContext({
 		viewport: {width, height},
@@ -127,6 +127,8 @@ export async function open(
 			window.reports.push(`${e.violatedDirective} ${e.blockedURI}`)
 		);
 	});
+	for (const [where, json] of Object.entries(answers))
+		await p.route(`**${where}`, r => r.fulfill({json}));
 	await p.goto(server.url + "/" + route);
 	await p.waitForSelector("main h1");
 	p.settled = () =>

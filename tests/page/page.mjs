@@ -376,6 +376,48 @@ tests.long_history = async () => {
 	await p.done("long history");
 };
 
+// ---- A server that tells more, and one that tells less: the page shows what there is
+tests.what_a_server_tells = async () => {
+	await full();
+	const seconds = n => Array.from({length: 60}, (_, i) => (i % 7) * n);
+	const answers = {
+		"/api/v1/overview": {
+			now: Date.now(),
+			counts: {running: 1234567, completed: 42},
+			orchestrations: [{name: "Checkout", counts: {running: 7}, p50_ms: 12, p95_ms: 345}],
+			problems: [
+				{kind: "failed", count: 3, orchestration: "Checkout", detail: "no", since: Date.now()}
+			]
+		},
+		"/api/v1/series?*": {
+			now: Date.now(),
+			series: {
+				starts: seconds(2),
+				ended: seconds(2),
+				failed: seconds(0),
+				turns: seconds(9),
+				activities: seconds(4),
+				retried: seconds(1),
+				commits: seconds(3),
+				commit_us: seconds(900)
+			}
+		}
+	};
+	const p = await open(shop, "#/", {answers, but: /status of 400/});
+	await p.waitForSelector("text=1,234,567");
+	await p.waitForSelector(".charts .chart");
+	ok(
+		(await p.$$(".chart")).length === 3,
+		"a chart for each figure that is told, and none for others"
+	);
+	ok(/3 Checkout failed/.test(await p.textContent(".needs")), "problems are those of the server");
+	ok(/thumbnails/.test(await p.textContent("main")), "what is not told comes from lists");
+	await p.shot("told");
+	await p.visit("#/instances?status=running,failed&sort=updated");
+	ok(await p.$(".vr"), "a list that the server does not know is sifted here");
+	await p.done("a server that tells more");
+};
+
 // ---- A token: asked for once, then everything works
 tests.token = async () => {
 	const server = new Server("guarded", "--require-token");
