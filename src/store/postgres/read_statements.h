@@ -95,7 +95,9 @@
 
 /* ---- The other holes of store/sql/sql_statements.h ------------------------------------------ */
 
-#define SQL_ENTRY_LOCK     "EXISTS(SELECT 1 FROM @.queue_lock l WHERE l.qid=e.qid AND l.number=e.id)"
+/* Not EXISTS: the server may answer that with a table of all locks that it makes in memory. */
+#define SQL_ENTRY_LOCK                                                                             \
+    "((SELECT 1 FROM @.queue_lock l WHERE l.qid=e.qid AND l.number=e.id) IS NOT NULL)"
 #define SQL_ENTRY_UNLOCKED "NOT " SQL_ENTRY_LOCK
 #define SQL_ENTRY_TAKEN    "(e.state=0 AND " SQL_ENTRY_LOCK ")"
 #define SQL_WORK_BY_ID                                                                             \
