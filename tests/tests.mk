@@ -1,7 +1,7 @@
 # Tests.  Every program prints its own results; tests/run adds them up.
 #
 #     make test-units   make test-scenarios   make conformance   make sim SEEDS=1000
-#     make test-crash   make torture-crash   make story MINUTES=60
+#     make test-crash   make torture-crash   make story MINUTES=60   make test-postgres   make torture-pg
 
 TESTPKGS := check
 TESTLIBS = $(shell pkg-config --libs $(TESTPKGS))
@@ -14,6 +14,7 @@ LIBS.test_sqlite_open := -Wl,--wrap=fsync,--wrap=statfs,--wrap=statvfs,--wrap=sq
 LIBS.test_sqlite_fetch := -Wl,--wrap=realloc
 LIBS.test_client_memory := $(WRAP)
 LIBS.test_jsonl := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=rename
+LIBS.test_pg_open := -Wl,--wrap=dlopen
 $(foreach t,buf vec map heap json httpd,$(eval LIBS.test_$(t) := $(WRAP)))
 LIBS.test_httpd += -Wl,--wrap=send,--wrap=sendmsg,--wrap=gnutls_init,--wrap=http_tls_free
 # The disk in memory: file calls of our objects, and what the stories there watch.
@@ -25,7 +26,7 @@ TESTSRC  := $(wildcard tests/*/test_*.c)
 TESTBIN  := $(TESTSRC:tests/%.c=$(B)/tests/%)
 
 # An archive, so that a program with a main of its own does without it.
-$(B)/tests/libharness.a: $(B)/obj/tests/harness.o
+$(B)/tests/libharness.a: $(B)/obj/tests/harness.o $(B)/obj/tests/scratch.o
 	@mkdir -p $(@D) && rm -f $@
 	$(AR) rcs $@ $^
 
@@ -60,6 +61,15 @@ conformance: $(filter $(B)/tests/conformance/%,$(TESTBIN))
 test-scenarios: $(filter $(B)/tests/scenario/%,$(TESTBIN)) | $(EXAMPLES:%=$(B)/examples/%.so)
 	@tests/scenario/check-ids
 	@tests/run $^
+
+# The PostgreSQL store, on a server that tests/postgres/cluster starts.  A sample; all of it: torture-pg.
+PGTESTS := $(filter $(B)/tests/postgres/%,$(TESTBIN))
+test-postgres: $(PGTESTS) $(filter $(B)/tests/conformance/% $(B)/tests/scenario/%,$(TESTBIN)) \
+        | $(EXAMPLES:%=$(B)/examples/%.so)
+	@B=$(B) tests/postgres/cluster tests/postgres/postgres
+torture-pg: $(PGTESTS)
+	@B=$(B) PAWL_PG_FULL=1 PAWL_TEST_TIMEOUT=1800 tests/postgres/cluster tests/postgres/postgres
+.PHONY: test-postgres torture-pg
 
 # The simulation: a program with a main of its own.
 SEEDS ?= 2000

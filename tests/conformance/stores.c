@@ -5,9 +5,11 @@
  * memory: the object is the data, so death forgets only what take() forgets.
  * sqlite: a fresh directory for each test.  Death copies the files as a crash
  * would leave them (database and log, nothing checkpointed) and opens the copy.
+ * jsonl: plain_files.c.  postgres: server_schema.c.
  */
 #include "stores.h"
 
+#include "../scratch.h"
 #include "store/memory/memory.h"
 
 #include <dirent.h>
@@ -185,5 +187,21 @@ size_t stores(pawl_conformance_factory ret[STORES_MAX])
                                         .reopen = plain_files_reopen,
                                         .close = plain_files_close,
                                         .damage = plain_files_damage};
+    if (!scratch_server()) {
+        printf("- postgres: PAWL_TEST_PG is not set (tests/postgres/cluster)\n");
+        return STORES_MAX - 1;
+    }
+    ret[3] = server_schema();
     return STORES_MAX;
+}
+
+pawl_conformance_factory store_called(const char *name)
+{
+    pawl_conformance_factory all[STORES_MAX];
+    size_t count = stores(all);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return all[i];
+    printf("FAIL there is no store %s here\n", name);
+    exit(1);
 }

@@ -60,10 +60,7 @@ int main(int argc, char **argv)
     pawl_conformance_factory all[STORES_MAX];
     size_t count = stores(all);
     if (argc > 2) { /* one store only */
-        for (size_t i = 0; i < count; i++) {
-            if (strcmp(all[i].name, argv[2]) == 0)
-                all[0] = all[i];
-        }
+        all[0] = store_called(argv[2]);
         count = 1;
     }
     glob_t specs = {0};

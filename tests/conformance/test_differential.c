@@ -3,18 +3,21 @@
  * tests/conformance/test_differential.c -- the same random operations through the
  * memory store and another one must give the same answers and the same contents.
  *
- *     test_differential [SEED [STEPS]]
+ *     test_differential [SEED [STEPS]] | STORE [STEPS]
  */
 #include "differ.h"
 #include "stores.h"
 
 #include "store/fault/fault.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define SEEDS 4
-#define STEPS 2500
+#define SEEDS     4
+#define STEPS     2500
+#define STEPS_FAR 500 /* where each look is a question to a server */
 
 /* Memory behind a decorator that often says BUSY. */
 
@@ -48,13 +51,21 @@ int main(int argc, char **argv)
 {
     pawl_conformance_factory all[STORES_MAX + 1];
     size_t count = stores(all);
+    bool one = argc > 1 && !isdigit((unsigned char)argv[1][0]); /* a store by name */
+    if (one)
+        all[1] = store_called(argv[1]);
     all[count++] = (pawl_conformance_factory){.size = sizeof(all[0]),
                                               .name = "busy",
                                               .open = busy_open,
                                               .reopen = busy_reopen,
                                               .close = busy_close};
-    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    uint64_t seeds = argc > 1 ? 1 : SEEDS, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : STEPS;
+    if (one)
+        count = 2;
+    uint64_t seed = argc > 1 && !one ? strtoull(argv[1], NULL, 10) : 1;
+    uint64_t seeds = argc > 1 && !one ? 1 : SEEDS,
+             steps = argc > 2 ? strtoull(argv[2], NULL, 10) : STEPS;
+    if (one && argc == 2 && strcmp(argv[1], "postgres") == 0)
+        steps = STEPS_FAR;
     int passed = 0, failed = 0;
     for (size_t i = 1; i < count; i++) {
         for (uint64_t n = 0; n < seeds; n++) {

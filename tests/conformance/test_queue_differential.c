@@ -3,7 +3,7 @@
  * tests/conformance/test_queue_differential.c -- the same random changes of queues
  * through the memory store and sqlite must give the same answers and contents.
  *
- *     test_queue_differential [SEED [STEPS]]
+ *     test_queue_differential [SEED [STEPS]] | STORE [STEPS]
  *
  * What the contract leaves open is not asked: entries and locks are of queues that exist.
  */
@@ -12,15 +12,17 @@
 
 #include "base/buf.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEDS   3
-#define STEPS   600
-#define QUEUES  3
-#define IDS_MAX 400
+#define SEEDS     3
+#define STEPS     600
+#define STEPS_FAR 100 /* each look at everything is hundreds of questions to a server */
+#define QUEUES    3
+#define IDS_MAX   400
 
 struct pair {
     pawl_store *stores[2];
@@ -462,8 +464,16 @@ int main(int argc, char **argv)
 {
     pawl_conformance_factory all[STORES_MAX];
     size_t count = stores(all);
-    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    uint64_t seeds = argc > 1 ? 1 : SEEDS, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : STEPS;
+    bool one = argc > 1 && !isdigit((unsigned char)argv[1][0]); /* a store by name */
+    if (one) {
+        all[1] = store_called(argv[1]);
+        count = 2;
+    }
+    uint64_t seed = argc > 1 && !one ? strtoull(argv[1], NULL, 10) : 1;
+    uint64_t seeds = argc > 1 && !one ? 1 : SEEDS,
+             steps = argc > 2 ? strtoull(argv[2], NULL, 10) : STEPS;
+    if (one && argc == 2 && strcmp(argv[1], "postgres") == 0)
+        steps = STEPS_FAR;
     int passed = 0, failed = 0;
     for (size_t i = 1; i < count; i++)
         for (uint64_t n = 0; n < seeds && strcmp(all[i].name, "jsonl") != 0; n++) {

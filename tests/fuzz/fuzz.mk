@@ -6,7 +6,8 @@
 FUZZ    := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZBIN := $(FUZZ:%=$(B)/tests/fuzz/fuzz_%)
 # What a target uses of other groups.
-FUZZOBJ.store    := $(addprefix $(B)/obj/tests/conformance/,differ.o world.o dump.o stores.o plain_files.o)
+FUZZOBJ.store    := $(addprefix $(B)/obj/tests/conformance/,differ.o world.o dump.o stores.o plain_files.o server_schema.o) \
+                    $(B)/obj/tests/scratch.o
 FUZZOBJ.database := $(B)/obj/tests/fuzz/used.o
 FUZZOBJ.rows     := $(FUZZOBJ.database)
 FUZZOBJ.jsonl    := $(FUZZOBJ.database)

@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static pawl_conformance_factory all[STORES_MAX];
     if (!all[0].name) {
         must(setenv("TMPDIR", fuzz_dir(), 1) == 0);
-        must(stores(all) == STORES_MAX);
+        must(unsetenv("PAWL_TEST_PG") == 0);
+        must(stores(all) > 2);
     }
     struct feed f = feed_of(data, size);
     uint8_t which = feed_byte(&f);

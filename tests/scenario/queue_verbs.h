@@ -12,6 +12,7 @@
     static void scene_##name(struct scene *s);                                                     \
     SCENE_TEST(name, memory, SCENE_MEMORY)                                                         \
     SCENE_TEST(name, sqlite, SCENE_SQLITE)                                                         \
+    SCENE_TEST(name, postgres, SCENE_POSTGRES)                                                     \
     static void scene_##name(struct scene *s)
 
 /* Any request; the reply lives as long as the scene. */

@@ -2,6 +2,8 @@
 /* tests/scenario/scene.c -- see scene.h.  Opening, dying, the clock; verbs in verbs.c. */
 #include "scene.h"
 
+#include "../scratch.h"
+
 #include "runtime/core/resident.h"
 #include "runtime/core/runtime.h"
 #include "runtime/life/close.h"
@@ -162,6 +164,8 @@ static void open_store(struct scene *s, pawl_store *inner)
         inner = pawl_sqlite_store(s->file, PAWL_STORE_OPTS(.now_ms = s->now), &err);
     else if (!inner && s->kind == SCENE_JSONL)
         inner = pawl_jsonl_store(s->file, PAWL_STORE_OPTS(.now_ms = s->now), &err);
+    else if (!inner && s->kind == SCENE_POSTGRES)
+        inner = pawl_postgres_store(s->file, PAWL_STORE_OPTS(.now_ms = s->now), &err);
     else if (!inner)
         inner = pawl_memory_store();
     ck_assert_msg(inner, "store: %s", err.text);
@@ -191,6 +195,11 @@ static void make_dir(struct scene *s)
     snprintf(s->dir, sizeof(s->dir), "%s/pawl-scenario-XXXXXX", base);
     ck_assert_ptr_nonnull(mkdtemp(s->dir));
     snprintf(s->file, sizeof(s->file), "%s/pawl.db", s->dir);
+    if (s->kind == SCENE_POSTGRES) {
+        struct scratch schema;
+        scratch_same(&schema);
+        snprintf(s->file, sizeof(s->file), "%s", schema.url);
+    }
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)

@@ -10,9 +10,9 @@
  *         scene_events(s, "i", "OrchestrationStarted OrchestrationCompleted");
  *     }
  *
- * becomes four tests: on the memory store, on sqlite, hostile (memory, the fiber
- * dropped at every await) and on jsonl (no atomic rounds, no delayed visibility),
- * with the same answers.  The runtime is driven by pawl_runtime_step() under a
+ * becomes five tests: on the memory store, on sqlite, hostile (memory, the fiber
+ * dropped at every await), on jsonl (no atomic rounds, no delayed visibility) and,
+ * where PAWL_TEST_PG names a server, on postgres, with the same answers.  The runtime is driven by pawl_runtime_step() under a
  * clock that only the test moves, so nothing here sleeps.  scene_threads()
  * switches to real threads and the real clock.  With PAWL_TEST_PARANOID set every
  * turn is replayed and compared, too (tests that count entries then fail).
@@ -32,7 +32,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum scene_kind { SCENE_MEMORY, SCENE_SQLITE, SCENE_HOSTILE, SCENE_JSONL };
+enum scene_kind { SCENE_MEMORY, SCENE_SQLITE, SCENE_HOSTILE, SCENE_JSONL, SCENE_POSTGRES };
 
 #define SCENE_T0   INT64_C(1700000000000) /* the clock at the beginning */
 #define SCENE_RUNS 16
@@ -53,7 +53,7 @@ struct scene_fault {
 struct scene {
     enum scene_kind kind;
     char dir[200];
-    char file[240];
+    char file[400];                         /* what the store is opened with: a path, or a URL */
     pawl_store *store;                      /* the fault decorator around the real one */
     const pawl_store_ops *plain_ops;        /* its operations before `decorate` */
     void (*decorate)(pawl_store *outer);    /* put other operations on it; NULL: nothing */
@@ -94,6 +94,7 @@ void scene_close(struct scene *s);
     SCENE_TEST(name, sqlite, SCENE_SQLITE)                                                         \
     SCENE_TEST(name, hostile, SCENE_HOSTILE)                                                       \
     SCENE_TEST(name, jsonl, SCENE_JSONL)                                                           \
+    SCENE_TEST(name, postgres, SCENE_POSTGRES)                                                     \
     static void scene_##name(struct scene *s)
 
 /* ---- Building -------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/scenario/test_children.c -- S15, S19..S21, C5: children and detached starts. */
+#include "../scratch.h"
 #include "scene.h"
 
 #include <sqlite3.h>
@@ -399,6 +400,7 @@ static void scene_very_many(struct scene *s)
  * it would replay its history for each.) */
 SCENE_TEST(very_many, memory, SCENE_MEMORY)
 SCENE_TEST(very_many, sqlite, SCENE_SQLITE)
+SCENE_TEST(very_many, postgres, SCENE_POSTGRES)
 
 /* A tree of two levels, all ended; in pieces, children first, and others are served between them. */
 static void scene_remove_many(struct scene *s)
@@ -424,6 +426,7 @@ static void scene_remove_many(struct scene *s)
     scene_expect(s, "other", PAWL_COMPLETED, "");
 }
 SCENE_TEST(remove_many, sqlite, SCENE_SQLITE)
+SCENE_TEST(remove_many, postgres, SCENE_POSTGRES)
 
 /* One of them runs: nothing goes, unless by force. */
 static void scene_remove_many_open(struct scene *s)
@@ -461,6 +464,7 @@ static void scene_remove_many_damaged(struct scene *s)
 }
 SCENE_TEST(remove_many_damaged, memory, SCENE_MEMORY)
 SCENE_TEST(remove_many_open, sqlite, SCENE_SQLITE)
+SCENE_TEST(remove_many_open, postgres, SCENE_POSTGRES)
 
 /* Never rests: beside 2,500 that wait it has one more child in every pass, and each of those,
  * "twig", has as many of its own. */
@@ -513,6 +517,7 @@ static void scene_remove_busy(struct scene *s)
 }
 SCENE_TEST(remove_busy, memory, SCENE_MEMORY)
 SCENE_TEST(remove_busy, sqlite, SCENE_SQLITE)
+SCENE_TEST(remove_busy, postgres, SCENE_POSTGRES)
 
 /* Its removal has begun: most children have not, and its letters wait. */
 static void begin_removal(struct scene *s, pawl_reply *reply)
@@ -555,6 +560,7 @@ static void scene_removal_refused(struct scene *s)
 }
 SCENE_TEST(removal_refused, memory, SCENE_MEMORY)
 SCENE_TEST(removal_refused, sqlite, SCENE_SQLITE)
+SCENE_TEST(removal_refused, postgres, SCENE_POSTGRES)
 
 /* Nothing of it is stored: after a crash nobody remembers it. */
 static void scene_removal_forgotten(struct scene *s)
@@ -569,6 +575,7 @@ static void scene_removal_forgotten(struct scene *s)
 }
 SCENE_TEST(removal_forgotten, memory, SCENE_MEMORY)
 SCENE_TEST(removal_forgotten, sqlite, SCENE_SQLITE)
+SCENE_TEST(removal_forgotten, postgres, SCENE_POSTGRES)
 
 /* Beside small ones, which go at once. */
 static void scene_prune_many(struct scene *s)
@@ -589,6 +596,7 @@ static void scene_prune_many(struct scene *s)
     expect_is(scene_depths(s).instances, 0);
 }
 SCENE_TEST(prune_many, sqlite, SCENE_SQLITE)
+SCENE_TEST(prune_many, postgres, SCENE_POSTGRES)
 
 static void scene_retire_many(struct scene *s)
 {
@@ -603,6 +611,7 @@ static void scene_retire_many(struct scene *s)
 }
 SCENE_TEST(retire_many, memory, SCENE_MEMORY)
 SCENE_TEST(retire_many, sqlite, SCENE_SQLITE)
+SCENE_TEST(retire_many, postgres, SCENE_POSTGRES)
 
 /* ---- A detached start of an id that is taken --------------------------------------------------- */
 
@@ -764,6 +773,14 @@ static void damage_start(struct scene *s, const char *id)
 {
     sqlite3 *db = NULL;
     char sql[120];
+    if (s->kind == SCENE_POSTGRES) {
+        const char *schema = strstr(s->file, "pawl_schema=") + strlen("pawl_schema=");
+        expect_is(scratch_number("WITH gone AS (UPDATE %s.message SET kind=NULL"
+                                 " WHERE instance='%s' RETURNING 1) SELECT count(*) FROM gone",
+                                 schema, id),
+                  1);
+        return;
+    }
     (void)snprintf(sql, sizeof(sql), "UPDATE message SET kind=NULL WHERE instance='%s'", id);
     expect_is(sqlite3_open(s->file, &db), SQLITE_OK);
     expect_is(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
@@ -799,3 +816,4 @@ static void scene_a_damaged_start_frees_its_id(struct scene *s)
     scene_expect(s, "k5999", PAWL_COMPLETED, "kid x");
 }
 SCENE_TEST(a_damaged_start_frees_its_id, sqlite, SCENE_SQLITE)
+SCENE_TEST(a_damaged_start_frees_its_id, postgres, SCENE_POSTGRES)

@@ -307,4 +307,5 @@ static void scene_long_mailbox(struct scene *s)
 }
 SCENE_TEST(long_mailbox, memory, SCENE_MEMORY)
 SCENE_TEST(long_mailbox, sqlite, SCENE_SQLITE)
+SCENE_TEST(long_mailbox, postgres, SCENE_POSTGRES)
 SCENE_TEST(long_mailbox, jsonl, SCENE_JSONL)

@@ -17,6 +17,7 @@
     SCENE_TEST(name, memory, SCENE_MEMORY)                                                         \
     SCENE_TEST(name, sqlite, SCENE_SQLITE)                                                         \
     SCENE_TEST(name, hostile, SCENE_HOSTILE)                                                       \
+    SCENE_TEST(name, postgres, SCENE_POSTGRES)                                                     \
     static void scene_##name(struct scene *s)
 
 static pawl_result two_steps(pawl_ctx *ctx, pawl_str input)

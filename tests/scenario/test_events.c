@@ -217,6 +217,7 @@ static void scene_s18_raises_with_one_key_in_one_commit_are_one(struct scene *s)
 }
 SCENE_TEST(s18_raises_with_one_key_in_one_commit_are_one, memory, SCENE_MEMORY)
 SCENE_TEST(s18_raises_with_one_key_in_one_commit_are_one, sqlite, SCENE_SQLITE)
+SCENE_TEST(s18_raises_with_one_key_in_one_commit_are_one, postgres, SCENE_POSTGRES)
 
 SCENARIO(s18_key_is_remembered_after_the_event_was_taken_and_per_instance)
 {

@@ -347,6 +347,7 @@ static void scene_s10_a_result_whose_round_was_refused_is_recorded(struct scene 
 }
 SCENE_TEST(s10_a_result_whose_round_was_refused_is_recorded, memory, SCENE_MEMORY)
 SCENE_TEST(s10_a_result_whose_round_was_refused_is_recorded, sqlite, SCENE_SQLITE)
+SCENE_TEST(s10_a_result_whose_round_was_refused_is_recorded, postgres, SCENE_POSTGRES)
 
 /* A poll that could not read the store is tried again by itself, and health says why it waits. */
 static void scene_s10_a_poll_outlives_a_store_that_cannot_be_read(struct scene *s)
@@ -371,6 +372,7 @@ static void scene_s10_a_poll_outlives_a_store_that_cannot_be_read(struct scene *
 }
 SCENE_TEST(s10_a_poll_outlives_a_store_that_cannot_be_read, memory, SCENE_MEMORY)
 SCENE_TEST(s10_a_poll_outlives_a_store_that_cannot_be_read, sqlite, SCENE_SQLITE)
+SCENE_TEST(s10_a_poll_outlives_a_store_that_cannot_be_read, postgres, SCENE_POSTGRES)
 
 /* ---- Work that was not done -------------------------------------------------------------- */
 

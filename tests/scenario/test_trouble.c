@@ -71,6 +71,7 @@ static void scene_s25_a_store_that_cannot_be_read_is_bad_health(struct scene *s)
 SCENE_TEST(s25_a_store_that_cannot_be_read_is_bad_health, memory, SCENE_MEMORY)
 SCENE_TEST(s25_a_store_that_cannot_be_read_is_bad_health, sqlite,
            SCENE_SQLITE) /* jsonl: in memory */
+SCENE_TEST(s25_a_store_that_cannot_be_read_is_bad_health, postgres, SCENE_POSTGRES)
 
 static void ask_for_health(void *arg, const pawl_reply *reply)
 {

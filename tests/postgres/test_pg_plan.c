@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/postgres/test_pg_plan.c -- every statement finds its rows by an index.
+ *
+ * Plans are made once per connection, often while the tables are empty, and kept: so the plan of
+ * each statement is asked for as the store's connections make it, on an empty and on a filled
+ * schema.  None may read a whole table, by itself or by an index without a condition, or join by
+ * hashing or merging, except those listed with their reason.
+ */
+#include "../harness.h"
+#include "../scratch.h"
+#include "store/postgres/postgres.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAN_SIZE 8000
+#define SQL_SIZE  8192
+
+static const struct {
+    int which;
+    const char *name;
+} all[] = {
+#define PLAN_ENTRY(name, sql) {ST_##name, #name},
+    SQL_STATEMENTS(PLAN_ENTRY)
+#undef PLAN_ENTRY
+#define PLAN_ENTRY(name, sql) {ST_PG_##name, "PG_" #name},
+        PG_STATEMENTS(PLAN_ENTRY)
+#undef PLAN_ENTRY
+};
+
+/* Statement, what its plan may have, and why. */
+static const struct {
+    const char *name, *has, *reason;
+} listed[] = {
+    {"COUNT_MESSAGES",   "Scan",                              "counts"                                    },
+    {"COUNT_WORK",       "Scan",                              "counts"                                    },
+    {"COUNT_QUARANTINE", "Scan",                              "counts"                                    },
+    {"COUNT_INSTANCES",  "Scan",                              "counts"                                    },
+    {"COUNT_STATES",     "Scan",                              "counts"                                    },
+    {"PG_DEPTHS",        "Scan",                              "counts"                                    },
+    {"QUARANTINE_READ",  "Scan",                              "from the newest, with a limit"             },
+    {"TOMB_READ",        "tomb_pkey",                         "from the oldest, one row"                  },
+    {"PG_TOMBS",         "tomb_pkey",                         "from the oldest, with a limit"             },
+    {"PG_TOMB_LEFT",     "tomb_pkey",                         "the first row"                             },
+    {"PG_CHAINS",        "tomb_pkey",                         "from the oldest, with a limit"             },
+    {"PG_ID_HIGHEST",    "Index Scan Backward using history", "the last row, when it starts"              },
+    {"PG_WORK_FREE",     "work_held",                         "what was held, when it starts"             },
+    {"PG_HEADS_OPEN",    "head_busy",                         "what is in flight, when it starts"         },
+    {"MESSAGES_BY_NAME", "message_name",                      "all mail by name, when it starts"          },
+    {"PG_EPOCH_BEGIN",   "Index Scan Backward using history", "the last row, when it starts"              },
+    {"PG_WORK_NAMES",    "Index Only Scan",                   "the first row of a name, then of the next" },
+    {"QUEUES_DUE",       "Seq Scan on queue",                 "no index: it would change with each commit"},
+};
+
+struct planner {
+    struct scratch schema;
+    struct pg_place place;
+    char *texts[ST_PG_COUNT];
+    struct pg_link link;
+    pawl_store *store;
+};
+
+static void planner_open(struct planner *p)
+{
+    pawl_error err = {0};
+    memset(p, 0, sizeof(*p));
+    scratch_new(&p->schema);
+    p->store = pawl_postgres_store(p->schema.url, PAWL_STORE_OPTS(.now_ms = 1), &err);
+    ck_assert_msg(p->store != NULL, "%s", err.text);
+    ck_assert_int_eq(pg_place_read(p->schema.url, &p->place, &err), PAWL_OK);
+    ck_assert(pg_texts_make(p->texts, p->place.schema));
+    ck_assert_msg(link_open(&p->link, &p->place, p->texts, LINK_ENGINE, &err) == PAWL_OK, "%s",
+                  err.text);
+}
+
+static void planner_close(struct planner *p)
+{
+    link_close(&p->link);
+    pg_texts_free(p->texts);
+    pg_place_deinit(&p->place);
+    p->store->ops->close(p->store);
+    scratch_drop(&p->schema);
+}
+
+static PGresult *run(struct planner *p, const char *sql)
+{
+    PGresult *r = pq.exec(p->link.pg, sql);
+    enum pq_result status = pq.resultStatus(r);
+    ck_assert_msg(status == PQ_COMMAND_OK || status == PQ_TUPLES_OK, "%s: %s", sql,
+                  pq.resultErrorMessage(r));
+    return r;
+}
+
+static void run_and_forget(struct planner *p, const char *sql)
+{
+    pq.clear(run(p, sql));
+}
+
+/* Only these have a plan. */
+static bool has_plan(const char *text)
+{
+    static const char *const begins[] = {"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"};
+    for (size_t i = 0; i < COUNT_OF(begins); i++)
+        if (strncmp(text, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The plan of a statement whose parameters are not known, one node or condition a line. */
+static void plan_of(struct planner *p, const char *text, char *ret)
+{
+    static char sql[PLAN_SIZE + SQL_SIZE];
+    size_t used = 0;
+    snprintf(sql, sizeof(sql), "PREPARE asked AS %s", text);
+    run_and_forget(p, sql);
+    PGresult *r = run(p, "SELECT cardinality(parameter_types) FROM pg_prepared_statements"
+                         " WHERE name='asked'");
+    int count = atoi(pq.getvalue(r, 0, 0));
+    pq.clear(r);
+    int n = snprintf(sql, sizeof(sql), "EXPLAIN (COSTS OFF) EXECUTE asked%s", count ? "(" : "");
+    for (int i = 1; i <= count; i++)
+        n += snprintf(sql + n, sizeof(sql) - (size_t)n, "NULL%s", i < count ? "," : ")");
+    r = run(p, sql);
+    ret[0] = '\0';
+    for (int i = 0; i < pq.ntuples(r) && used < PLAN_SIZE; i++)
+        used += (size_t)snprintf(ret + used, PLAN_SIZE - used, "%s\n", pq.getvalue(r, i, 0));
+    pq.clear(r);
+    run_and_forget(p, "DEALLOCATE asked");
+}
+
+/* The node at `line` goes to the next arrow. */
+static bool has_condition(const char *line)
+{
+    const char *condition = strstr(line, "Index Cond:"), *next = strstr(line + 4, "->");
+    return condition && (!next || condition < next);
+}
+
+/* The line of a plan that reads too much; NULL: there is none. */
+static const char *bad_line(const char *plan)
+{
+    static const char *const joins[] = {"Hash Join", "Merge Join", "Seq Scan"};
+    for (size_t i = 0; i < COUNT_OF(joins); i++)
+        if (strstr(plan, joins[i]))
+            return strstr(plan, joins[i]);
+    for (const char *at = plan; (at = strstr(at, "Index ")); at += 6) {
+        bool scan = strncmp(at, "Index Scan", 10) == 0 || strncmp(at, "Index Only Scan", 15) == 0;
+        if (scan && !has_condition(at))
+            return at;
+    }
+    return NULL;
+}
+
+static bool is_listed(const char *name, const char *line)
+{
+    for (size_t i = 0; i < COUNT_OF(listed); i++)
+        if (strcmp(listed[i].name, name) == 0 && strstr(line, listed[i].has))
+            return true;
+    return false;
+}
+
+static void look_at_all(struct planner *p, const char *when)
+{
+    static char plan[PLAN_SIZE];
+    int bad = 0;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (!has_plan(p->texts[all[i].which]))
+            continue;
+        plan_of(p, p->texts[all[i].which], plan);
+        const char *line = bad_line(plan);
+        if (!line || is_listed(all[i].name, line))
+            continue;
+        printf("%s, %s: %.*s\n%s\n", all[i].name, when, (int)strcspn(line, "\n"), line, plan);
+        bad++;
+    }
+    ck_assert_msg(bad == 0, "%d plans read too much on a schema that is %s", bad, when);
+}
+
+TEST(no_statement_reads_a_whole_table_when_all_are_empty_postgres)
+{
+    struct planner p;
+    planner_open(&p);
+    look_at_all(&p, "empty");
+    planner_close(&p);
+}
+
+static void fill(const struct planner *p)
+{
+    static const char *const rows[] = {
+        "instance SELECT n,0,0,0,'i'||n,'',0,n,'F','1','','',''",
+        "head SELECT n,0,1,2,n,0,0,1,0,n%100=0",
+        "history SELECT n,n,0,0,0,NULL,1,1,1,NULL,'','','',NULL,NULL,NULL",
+        "message SELECT n,n,0,1,0,1,'','','','',0,0,0,0",
+        "work SELECT n,n,1,0,0,'','a'||n%5,'','',0,1,0,0,n%10,0,0,false,'',''",
+        "work_fresh SELECT n,n,0,'a'||n%5,0",
+        "dedup SELECT n,'k'||n",
+        "queue_entry SELECT n,0,0,1,'','',n%3,n,0,0,0,0,''",
+        "lane_log SELECT 1,n,n,0",
+        "queue SELECT n,0,0,'q'||n,0,0,0,0,0,0,false,'',''",
+        "odd SELECT 5,n",
+        "execution SELECT n,1,'','',1,n,n,0,0,''",
+        "mark SELECT n,1,128,n",
+        "queue_lock SELECT n%3,n,0,'',0,'{}'",
+        "queue_past SELECT n%3,('l'||n)::bytea,n,0",
+        "queue_key SELECT n%3,('k'||n)::bytea,n,0",
+        "tomb(uid,execution,last_rid) SELECT n,0,n",
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        ck_assert(scratch_do("INSERT INTO %s.%s FROM generate_series(1,3000) n", p->schema.schema,
+                             rows[i]));
+    ck_assert(scratch_do("ANALYZE"));
+}
+
+TEST(no_statement_reads_a_whole_table_when_they_are_filled_postgres)
+{
+    struct planner p;
+    planner_open(&p);
+    fill(&p);
+    look_at_all(&p, "filled");
+    planner_close(&p);
+}
