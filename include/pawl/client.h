@@ -310,6 +310,12 @@ typedef struct pawl_change {
     /* When this commit ended the instance and its data was in memory: what
      * pawl_client_get() would return; else NULL.  Valid during the call. */
     const pawl_info *ended;
+    uint64_t uid; /* of the instance */
+    /* When the commit began the instance or changed its state: what it was before (-1: it is new),
+     * and the next three are filled in; else the same as `state`. */
+    int was;
+    pawl_str orchestration;
+    int64_t created_ms, updated_ms;
 } pawl_change;
 
 /* Runs after each commit that changed instances or queues, on the engine thread or on the

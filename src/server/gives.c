@@ -105,6 +105,50 @@ static const struct field node_now_fields[] = {
     MOMENT("now", "the clock of the server"), OBJECT("node", NEEDED, &node, "the process"), END
 };
 SHAPE(node_now, "NodeNow", NULL);
+static const struct field by_state_fields[] = {
+    COUNT_FIELD("pending", "instances"), COUNT_FIELD("running", "instances"),
+    COUNT_FIELD("suspended", "instances"), COUNT_FIELD("blocked", "instances"),
+    COUNT_FIELD("completed", "instances"), COUNT_FIELD("failed", "instances"),
+    COUNT_FIELD("cancelled", "instances"), END
+};
+SHAPE(by_state, "Counts", NULL);
+static const struct field kind_fields[] = {
+    TEXT("name", NEEDED | OR_NULL, "of the orchestration; null: all beyond the first 200"),
+    OBJECT("counts", NEEDED, &by_state, "by state"),
+    WHOLE("p50_ms", NEEDED | OR_NULL, 0, INT64_MAX, "half of those that completed since the start took less, about"),
+    WHOLE("p95_ms", NEEDED | OR_NULL, 0, INT64_MAX, "the same for 95 of 100"),
+    END
+};
+SHAPE(kind, "OrchestrationCounts", NULL);
+static const struct field problem_fields[] = {
+    TEXT("kind", NEEDED, "of the problem", .words = "blocked failed suspended health"),
+    COUNT_FIELD("count", "instances with it"),
+    MOMENT("since", "the oldest of them"),
+    TEXT("detail", NEEDED | OR_NULL, "what one of them says"),
+    TEXT("orchestration", NEEDED | OR_NULL, "of them"),
+    TEXTS("instances", NEEDED, 0, 5, "some of them"),
+    END
+};
+SHAPE(problem, "Problem", NULL);
+static const struct field overview_fields[] = {
+    MOMENT("now", "the clock of the server"),
+    OBJECT("counts", NEEDED, &by_state, "instances by state"),
+    TRUTH("exact", NEEDED, "false: older instances are still being counted; ask again"),
+    OBJECTS("orchestrations", NEEDED, &kind, "by name"),
+    OBJECTS("problems", NEEDED, &problem, "by cause; failed: in the last hour"),
+    TRUTH("more_problems", NEEDED, "there are more than were looked at"),
+    OBJECT("node", NEEDED, &node, "the process"),
+    END
+};
+SHAPE(overview, "Overview", NULL);
+static const struct field series_fields[] = {
+    MOMENT("now", "the clock of the server"),
+    COUNT_FIELD("step_ms", "between two numbers"),
+    MOMENT("from", "the first one begins"),
+    OBJECT("series", NEEDED, NULL, "numbers by name, the oldest first"),
+    END
+};
+SHAPE(series, "Series", NULL);
 
 /* ---- Instances ------------------------------------------------------------------------- */
 
@@ -497,6 +541,7 @@ static const struct {
     {handle_health, 0, &health}, {handle_health, 503, &health},
     {handle_ready, 0, &health}, {handle_ready, 503, &health}, {handle_version, 0, &version},
     {handle_registry, 0, &registry}, {handle_node, 0, &node_now},
+    {handle_overview, 0, &overview}, {handle_series, 0, &series},
     {handle_start, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
     {handle_get, 0, &instance}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
     {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_tree, 0, &tree},
@@ -543,6 +588,7 @@ static const struct {
     {NULL, TRUTH("meta", 0, "a lock_id of its own for each message", .otherwise = "false")},
     {NULL, WHOLE("max_priority", 0, 0, INT64_MAX, "nothing above it")},
     {NULL, WHOLE("priority", 0, 0, INT64_MAX, "only items of this priority")},
+    {NULL, WHOLE("seconds", 0, 1, 600, "how many", .otherwise = "300")},
     {NULL, TEXT("state", 0, "only those", .words = "ready delayed locked")},
 };
 /* clang-format on */

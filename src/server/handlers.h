@@ -31,6 +31,10 @@ void handle_stream(struct call *c);  /* stream.c */
 void handle_registry(struct call *c);
 void handle_node(struct call *c);
 
+/* overview.c */
+void handle_overview(struct call *c);
+void handle_series(struct call *c);
+
 /* instances.c */
 void handle_start(struct call *c);
 void handle_raise(struct call *c);

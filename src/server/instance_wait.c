@@ -13,7 +13,9 @@
  * belongs to the feed.
  */
 #include "base/clock.h"
+#include "server/census.h"
 #include "server/handlers.h"
+#include "server/series.h"
 #include "view/render.h"
 
 #define WAIT_DEFAULT_MS 30000
@@ -136,6 +138,8 @@ void wait_feed(void *arg, const pawl_change *changes, size_t count)
     pawl_server *s = arg;
     bool wake = false;
     streams_note(s->streams, changes, count);
+    census_note(s->census, changes, count);
+    series_look(s->series);
     const pawl_str *bodies = render_ends(s, changes, count);
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < count; i++)

@@ -10,6 +10,8 @@
 #include "base/deadline.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "server/census.h"
+#include "server/series.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -207,6 +209,8 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     fill_in(s, opts);
     s->tokens = tokens_open(s->opts.tokens, &s->log);
     s->streams = streams_create(s);
+    s->census = census_create();
+    s->series = series_create(s->rt, s->census);
     return s;
 }
 
@@ -218,7 +222,7 @@ pawl_server *pawl_server_start(pawl_runtime *rt, const pawl_server_opts *opts, p
     if (!IS_THERE(rt, "a runtime", err) || !OPTIONS_TAKE(&known, opts, "pawl_server_opts", err))
         return NULL;
     pawl_server *s = create(rt, &known);
-    if (!s || !s->tokens || !s->streams) {
+    if (!s || !s->tokens || !s->streams || !s->series) {
         error_set(err, PAWL_NO_MEMORY, "out of memory");
         pawl_server_free(s);
         return NULL;
@@ -305,6 +309,8 @@ void pawl_server_free(pawl_server *s)
         return;
     loop_stop(s);
     streams_destroy(s->streams);
+    series_destroy(s->series);
+    census_destroy(s->census);
     tokens_close(s->tokens);
     map_deinit(&s->waiting);
     recents_deinit(&s->recents);

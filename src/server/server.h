@@ -33,6 +33,8 @@ struct call;
 struct route;
 struct stream;
 struct reader_line;
+struct census;
+struct series;
 
 #define CALL_PARAMS_MAX 24 /* query parameters of one request */
 #define CALL_ARGS_MAX   3  /* variable segments of one path */
@@ -188,6 +190,8 @@ struct pawl_server {
     atomic_ullong n_dropped; /* requests of clients that were gone before anything was done */
 
     struct streams *streams; /* stream.c */
+    struct census *census;   /* census.c */
+    struct series *series;   /* series.c */
     struct tokens *tokens;   /* tokens.c */
     atomic_ullong n_requests, n_status[6];
     atomic_ullong n_took[METRICS_BUCKETS], took_us; /* how long answers took; see metrics.c */

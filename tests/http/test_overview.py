@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What a dashboard reads: registered code, the process, counts, problems, rates."""
 import os
+import threading
 import time
 
-from kit import expect
+from kit import Server, expect
 
 A = "/api/v1"
 
@@ -34,3 +35,105 @@ def test_why_has_the_clock(server):
     server.ended(server.start_instance("Echo", 1, "clock-1"))
     why = expect(server.get(A + "/instances/clock-1/why"), 200).json
     assert abs(why["now"] - time.time() * 1000) < 5000
+
+
+def overview(server):
+    """Until every instance is counted."""
+    for _ in range(100):
+        got = expect(server.get(A + "/overview"), 200).json
+        if got["exact"]:
+            return got
+    raise AssertionError("the walk does not end: %s" % got["counts"])
+
+
+def listed(server):
+    """The same counts, from the list of instances."""
+    counts, after = {}, ""
+    while True:
+        page = server.get(A + "/instances?limit=1000" + (after and "&after=" + after)).json
+        for i in page["instances"]:
+            counts[i["status"]] = counts.get(i["status"], 0) + 1
+        after = page["next"]
+        if not after:
+            return counts
+
+
+def agree(server):
+    """A call is answered a moment before its commit is told: not at once, but soon."""
+    for _ in range(50):
+        got, want = overview(server), listed(server)
+        if {k: n for k, n in got["counts"].items() if n} == want:
+            break
+        time.sleep(0.1)
+    else:
+        raise AssertionError("counted %s, listed %s" % (got["counts"], want))
+    for state, n in got["counts"].items():
+        assert sum(o["counts"][state] for o in got["orchestrations"]) == n
+    return got
+
+
+def test_counts_follow_every_change(server):
+    agree(server)
+    server.start_instance("Ask", 1, "c-1")
+    server.start_instance("Ask", 1, "c-2")
+    server.ended(server.start_instance("Echo", 1, "c-3"))
+    got = agree(server)
+    assert got["counts"]["running"] >= 2 and got["counts"]["completed"] >= 1
+    echo = [o for o in got["orchestrations"] if o["name"] == "Echo"][0]
+    assert 0 <= echo["p50_ms"] <= echo["p95_ms"] < 60000
+    expect(server.post(A + "/instances/c-1/suspend"), 202)
+    assert agree(server)["counts"]["suspended"] >= 1
+    expect(server.post(A + "/instances/c-1/resume"), 202)
+    expect(server.post(A + "/instances/c-1/cancel"), 202)
+    server.ended("c-1")
+    assert agree(server)["counts"]["cancelled"] >= 1
+    expect(server.call("DELETE", A + "/instances/c-1"), 200)
+    expect(server.call("DELETE", A + "/instances/c-2?force=true"), 200)
+    agree(server)
+
+
+def test_counts_are_exact_after_a_restart_under_load():
+    with Server() as server:
+        for n in range(700):
+            server.start_instance("Ask" if n % 3 else "Echo", 1, "r-%d" % n)
+        server.ended("r-699")
+        server.restart()
+        stop = threading.Event()
+
+        def work():                              # instances change while older ones are counted
+            for n in range(700):
+                if stop.is_set():
+                    return
+                if n % 3:
+                    server.post(A + "/instances/r-%d/cancel" % n, fresh=True)
+                server.post(A + "/instances", {"orchestration": "Echo", "input": 1,
+                                               "instance": "new-%d" % n}, fresh=True)
+        thread = threading.Thread(target=work)
+        thread.start()
+        overview(server)
+        stop.set()
+        thread.join()
+        server.ended(server.start_instance("Echo", 1, "last"))
+        agree(server)
+
+
+def test_problems_are_grouped_by_cause(server):
+    for n in range(7):
+        server.ended(server.start_instance("Wrong", "order %d" % (n + 100), "p-%d" % n))
+    got = [p for p in overview(server)["problems"] if p["kind"] == "failed" and
+           p["orchestration"] == "Wrong"]
+    assert len(got) == 1 and got[0]["count"] == 7 and len(got[0]["instances"]) == 5, got
+    assert got[0]["detail"]
+
+
+def test_series_have_what_happened(server):
+    before = expect(server.get(A + "/series?seconds=600"), 200).json
+    for n in range(20):
+        server.ended(server.start_instance("Echo", 1, "s-%d" % n))
+    after = expect(server.get(A + "/series?seconds=600"), 200).json
+    assert after["step_ms"] == 1000 and len(after["series"]["turns"]) == 600
+    for name in "starts", "ended", "activities":
+        assert sum(after["series"][name]) == sum(before["series"][name]) + 20, name
+    assert sum(after["series"]["commits"]) > sum(before["series"]["commits"])
+    assert len(expect(server.get(A + "/series?seconds=1"), 200).json["series"]["turns"]) == 1
+    expect(server.get(A + "/series?seconds=601"), 400, "invalid")

@@ -59,6 +59,16 @@ static const pawl_info *info_of_end(pawl_runtime *rt, const struct stage *s)
     return copy;
 }
 
+/* It began, ended, stands still, goes on or is gone: rare beside the steps. */
+static void add_change_of_state(pawl_runtime *rt, const pawl_row *row, pawl_change *c)
+{
+    if (!has_feeds(rt))
+        return;
+    c->orchestration = arena_dup(&rt->group_mem, row->orchestration);
+    c->created_ms = row->created_ms;
+    c->updated_ms = row->updated_ms;
+}
+
 void audience_change(pawl_runtime *rt, const struct stage *s)
 {
     const pawl_row *row = &s->row;
@@ -72,7 +82,11 @@ void audience_change(pawl_runtime *rt, const struct stage *s)
                        .last_seq = row->last_seq,
                        .events = (uint32_t)s->events.count,
                        .removed = s->removed,
-                       .ended = ended};
+                       .ended = ended,
+                       .uid = row->uid,
+                       .was = s->change == PAWL_ROW_INSERT ? -1 : (int)s->r->row.state};
+    if (c->was != (int)c->state || c->removed)
+        add_change_of_state(rt, row, c);
 }
 
 static void tell_waiters(pawl_runtime *rt)
