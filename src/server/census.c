@@ -48,8 +48,8 @@ struct census {
     char cursor[24];     /* of the walk: where its next page begins; "": at the newest */
     bool done;
     pthread_mutex_t lock; /* guards the rest */
-    struct map kinds; /* by name */
-    struct map window; /* by uid; so is the next */
+    struct map kinds;     /* by name */
+    struct map window;    /* by uid; so is the next */
     struct map held;
     struct counted_one *held_first, **held_end;
     bool reading;
@@ -141,8 +141,7 @@ static void note_failure(struct census *t, const struct counted_kind *k, const p
     struct failure *f = &t->failures[t->failure_count++ % CENSUS_FAILED];
     free(f->instance);
     free(f->error);
-    *f = (struct failure){k, c->updated_ms,
-                          strndup(c->instance.ptr, c->instance.len),
+    *f = (struct failure){k, c->updated_ms, strndup(c->instance.ptr, c->instance.len),
                           cut(c->ended ? c->ended->error : (pawl_str){0})};
 }
 
@@ -170,7 +169,8 @@ static void keep_in_window(struct census *t, struct counted_kind *k, const pawl_
             return;
         }
     }
-    *seen = (struct counted_one){.kind = k, .uid = c->uid, .state = c->removed ? -1 : (int)c->state};
+    *seen =
+        (struct counted_one){.kind = k, .uid = c->uid, .state = c->removed ? -1 : (int)c->state};
 }
 
 static void note_one(struct census *t, const pawl_change *c)
@@ -195,7 +195,8 @@ static void note_one(struct census *t, const pawl_change *c)
 static bool says_something(const pawl_change *changes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!changes[i].queue.len && (changes[i].was != (int)changes[i].state || changes[i].removed))
+        if (!changes[i].queue.len &&
+            (changes[i].was != (int)changes[i].state || changes[i].removed))
             return true;
     return false;
 }
@@ -230,7 +231,8 @@ static void empty_window(struct census *t, bool reading)
 }
 
 /* Count an instance, and hold it. */
-static void count_one(struct census *t, uint64_t uid, struct counted_kind *k, int state, int64_t now_ms)
+static void count_one(struct census *t, uint64_t uid, struct counted_kind *k, int state,
+                      int64_t now_ms)
 {
     struct counted_one *held = calloc(1, sizeof(*held));
     add(k, state, 1);
@@ -324,9 +326,9 @@ static void copy_failures(const struct census *t, pawl_mem *mem, struct census_v
     struct census_failure *list = pawl_mem_alloc(mem, (n + 1) * sizeof(*list));
     for (size_t i = 0; i < n; i++) {
         const struct failure *f = &t->failures[(t->failure_count - 1 - i) % CENSUS_FAILED];
-        list[i] = (struct census_failure){&f->kind->c, f->at_ms,
-                                          pawl_mem_dup(mem, pawl_s(f->instance)),
-                                          pawl_mem_dup(mem, pawl_s(f->error))};
+        list[i] =
+            (struct census_failure){&f->kind->c, f->at_ms, pawl_mem_dup(mem, pawl_s(f->instance)),
+                                    pawl_mem_dup(mem, pawl_s(f->error))};
     }
     ret->failures = list;
     ret->failure_count = n;

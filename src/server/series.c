@@ -67,7 +67,8 @@ void series_look(struct series *t)
         flush(t, now);
 }
 
-static void write_one(const struct series *t, pawl_json *w, size_t name, int64_t first, int64_t last)
+static void write_one(const struct series *t, pawl_json *w, size_t name, int64_t first,
+                      int64_t last)
 {
     pawl_json_array(w);
     for (int64_t at = first; at <= last; at++) {
