@@ -28,6 +28,15 @@ void pg_roll_back(struct pg_store *s)
         link_close(&s->writer); /* the server ends the transaction with its connection */
 }
 
+/* Does the server refuse what a round says, every time: a count, a key that exists, or a text that
+ * it cannot store?  The others of its group do not wait for that (C2). */
+static bool is_refusal(const struct link_report *report)
+{
+    return report->end == LINK_FAILED &&
+           (strncmp(report->sqlstate, "22", 2) == 0 || strncmp(report->sqlstate, "54", 2) == 0 ||
+            sqlstate_status(report->sqlstate) == PAWL_CONFLICT);
+}
+
 /* What the answer to a pipeline that ends with COMMIT says.  CONFLICT: a statement refused. */
 static pawl_status judge_commit(struct pg_store *s, const pawl_fence *fence,
                                 const struct link_report *report, bool commit_sent,
@@ -45,8 +54,9 @@ static pawl_status judge_commit(struct pg_store *s, const pawl_fence *fence,
         return PAWL_UNKNOWN;
     }
     pawl_status status = link_error(report, "commit", reterr);
-    if (report->end == LINK_FAILED && report->failed <= PG_FENCE_AT && status == PAWL_CONFLICT)
-        status = pg_fence_refused(fence, report, reterr);
+    if (is_refusal(report))
+        status =
+            report->failed <= PG_FENCE_AT ? pg_fence_refused(fence, report, reterr) : PAWL_CONFLICT;
     if (!lost)
         pg_roll_back(s);
     return report->end == LINK_DONE ? PAWL_UNAVAILABLE : status;
@@ -310,9 +320,8 @@ static pawl_status apply_singly(struct pg_store *s, pawl_round *r, struct open_p
         open_work_apply(&s->open, r, *plan); /* the next round sees it; taken back at the end */
         return PAWL_OK;
     }
-    status = link_error(&report, "write a round", reterr);
-    if (report.end != LINK_FAILED || status != PAWL_CONFLICT)
-        return status == PAWL_CONFLICT ? PAWL_UNAVAILABLE : status;
+    if (!is_refusal(&report))
+        return link_error(&report, "write a round", reterr);
     return link_do(&s->writer, "ROLLBACK TO SAVEPOINT round; RELEASE SAVEPOINT round",
                    "take a round back", reterr);
 }
