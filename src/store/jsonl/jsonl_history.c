@@ -47,7 +47,7 @@ void history_put_turn(struct buf *b, const pawl_event *events, size_t count, int
     text_put_time(b, updated_ms);
     for (size_t i = 0; i < key_count; i++) {
         buf_puts(b, i ? "," : ",\"keys\":[");
-        json_quote(b, keys[i]);
+        text_put_item(b, keys[i]);
     }
     if (key_count)
         buf_putc(b, ']');
@@ -119,7 +119,7 @@ static void read_turn_line(struct history *h, pawl_str line, pawl_mem *mem)
     for (json_begin(&it, keys); json_next(&it);) {
         pawl_str *slot = vec_push(&h->keys);
         need_memory(slot);
-        (void)text_get(it.value, false, mem, slot);
+        (void)text_get_item(it.value, mem, slot);
     }
 }
 

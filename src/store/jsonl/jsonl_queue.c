@@ -29,7 +29,7 @@ static void put_keys(struct buf *b, uint64_t uid, const pawl_str *keys, size_t c
     for (size_t i = 0; i < count; i++) {
         if (i)
             buf_putc(b, ',');
-        json_quote(b, keys[i]);
+        text_put_item(b, keys[i]);
     }
     buf_putc(b, ']');
 }
@@ -130,7 +130,7 @@ static void read_keys(struct jsonl *j, pawl_str line)
         return;
     for (json_begin(&it, list); json_next(&it);) {
         pawl_str key;
-        if (text_get(it.value, false, j->mem, &key))
+        if (text_get_item(it.value, j->mem, &key))
             apply(j, &(pawl_round){.uid = uid, .keys = &key, .key_count = 1});
     }
 }

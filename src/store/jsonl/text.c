@@ -79,6 +79,23 @@ bool text_get(pawl_str raw, bool base64, pawl_mem *mem, pawl_str *ret)
     return ok;
 }
 
+void text_put_item(struct buf *b, pawl_str value)
+{
+    if (utf8_valid(value)) {
+        json_quote(b, value);
+        return;
+    }
+    buf_putc(b, '{');
+    text_put(b, "data", value, false);
+    buf_putc(b, '}');
+}
+
+bool text_get_item(pawl_str raw, pawl_mem *mem, pawl_str *ret)
+{
+    bool object = raw.len && raw.ptr[0] == '{';
+    return text_get(object ? pawl_json_get(raw, "/data") : raw, object, mem, ret);
+}
+
 /* ---- Times --------------------------------------------------------------------- */
 
 /* Days since 1970 to a date and back (proleptic Gregorian, Hinnant's method). */

@@ -20,6 +20,10 @@ void text_put(struct buf *b, const char *key, pawl_str value, bool payload);
  * values are slices of `raw`.  False: no such value. */
 bool text_get(pawl_str raw, bool base64, pawl_mem *mem, pawl_str *ret);
 
+/* The same for an item of an array: a string, or an object with `data` and its `encoding`. */
+void text_put_item(struct buf *b, pawl_str value);
+bool text_get_item(pawl_str raw, pawl_mem *mem, pawl_str *ret);
+
 /* Append a time as a value. */
 void text_put_time(struct buf *b, int64_t ms);
 bool text_get_time(pawl_str raw, int64_t *ret);

@@ -166,7 +166,7 @@
         ",$13" PG_2 ") AS t(id,u,c,x,r,k,i,n,d,at,v,a,m)")                                         \
     X(MESSAGE_UPDATE, "UPDATE @.message m SET visible_ms=t.v,attempt=t.a,mailbox=t.m FROM"         \
         " unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_2 ") AS t(id,v,a,m) WHERE m.id=t.id")     \
-    X(QUARANTINE_MOVE, "WITH d AS (DELETE FROM @.message m USING unnest($1" PG_8 ",$2" PG_T        \
+    X(QUARANTINE_MOVE, "WITH d AS (DELETE FROM @.message m USING unnest($1" PG_8 ",$2" PG_B        \
         ") WITH ORDINALITY AS t(tid,why,n) WHERE m.id=t.tid RETURNING m.*,t.why,t.n)"              \
         " INSERT INTO @.quarantine(reason," PG_MESSAGE_STORED ") SELECT why," PG_MESSAGE_STORED  \
         " FROM d ORDER BY d.n")                                                                    \
@@ -190,7 +190,7 @@
         " WHERE f.id=t.id RETURNING t.*) " PG_WORK_FROM_EVENT)                                     \
     X(WORK_DELETE, "WITH a AS (DELETE FROM @.work_fresh WHERE id=ANY($1" PG_8 "))"                 \
         " DELETE FROM @.work WHERE id=ANY($1" PG_8 ")")                                            \
-    X(KEY_INSERT, "INSERT INTO @.dedup SELECT * FROM unnest($1" PG_8 ",$2" PG_T                    \
+    X(KEY_INSERT, "INSERT INTO @.dedup SELECT * FROM unnest($1" PG_8 ",$2" PG_B                    \
         ") ON CONFLICT DO NOTHING")                                                                \
     /* A plain step alone: the same without arrays, half the work for the server. */               \
     X(LONE_HEAD, PG_COUNTED("UPDATE @.head SET last_seq=$4::bigint,last_rid=$5::bigint,"           \

@@ -78,7 +78,7 @@
     X(MAIL_ASIDE, "WITH d AS (DELETE FROM @.message WHERE id=ANY($1::bigint[])"                    \
         " AND EXISTS(SELECT 1 FROM @.lane WHERE lane=$2::bigint AND epoch=$3::bigint)"             \
         " RETURNING *) INSERT INTO @.quarantine(reason,id,uid,created_ms,execution,ref,kind,"      \
-        "instance,name,data,attrs,shard,visible_ms,attempt,mailbox) SELECT $4::text,id,uid,"       \
+        "instance,name,data,attrs,shard,visible_ms,attempt,mailbox) SELECT $4::bytea,id,uid,"      \
         "created_ms,execution,ref,kind,instance,name,data,attrs,shard,visible_ms,attempt,mailbox"  \
         " FROM d")                                                                                 \
     X(NEXT_DUE, "SELECT (SELECT visible_ms FROM @.message WHERE mailbox=0"                         \
@@ -100,8 +100,8 @@
     /* $1 a uid or 0, $2 else an id, $3 a key. */                                                  \
     X(KEYS_THERE, "SELECT t.o FROM (SELECT a.o,a.key,CASE WHEN a.uid>0 THEN a.uid ELSE"            \
         " (SELECT i.uid FROM @.instance i WHERE i.id=a.id COLLATE \"C\") END AS uid FROM"          \
-        " unnest($1::bigint[],$2::text[],$3::text[]) WITH ORDINALITY AS a(uid,id,key,o)"           \
-        " OFFSET 0) t JOIN @.dedup d ON d.uid=t.uid AND d.key=t.key COLLATE \"C\""                 \
+        " unnest($1::bigint[],$2::text[],$3::bytea[]) WITH ORDINALITY AS a(uid,id,key,o)"          \
+        " OFFSET 0) t JOIN @.dedup d ON d.uid=t.uid AND d.key=t.key"                               \
         " JOIN @.head h ON h.uid=t.uid")
 
 /* ---- Queues ----------------------------------------------------------------------------------- */

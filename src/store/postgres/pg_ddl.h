@@ -77,7 +77,7 @@
     "CREATE INDEX message_uid ON @.message(uid,visible_ms,id) WHERE uid>0;\n"                      \
     "CREATE INDEX message_name ON @.message(instance,visible_ms,id) WHERE uid=0;\n"                \
     "CREATE TABLE @.quarantine(n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"                 \
-    "reason text NOT NULL,id bigint,uid bigint,created_ms bigint,execution bigint,ref bigint,"     \
+    "reason bytea NOT NULL,id bigint,uid bigint,created_ms bigint,execution bigint,ref bigint,"     \
     "kind int,instance text COLLATE \"C\",name text COLLATE \"C\",data bytea,attrs bytea,"         \
     "shard smallint,visible_ms bigint,attempt bigint,mailbox smallint);\n"                         \
     "CREATE TABLE @.work_fresh(id bigint PRIMARY KEY,uid bigint NOT NULL,shard smallint NOT NULL," \
@@ -95,7 +95,7 @@
     "CREATE INDEX work_held ON @.work(id) WHERE held;\n"                                           \
     "CREATE INDEX work_due ON @.work(visible_ms) WHERE visible_ms>0;\n"                            \
     "CREATE INDEX work_deadline ON @.work(deadline_ms,id) WHERE deadline_ms>0;\n"                  \
-    "CREATE TABLE @.dedup(uid bigint,key text COLLATE \"C\",PRIMARY KEY(uid,key));\n"              \
+    "CREATE TABLE @.dedup(uid bigint,key bytea,PRIMARY KEY(uid,key));\n"                           \
     "CREATE TABLE @.tomb(n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,uid bigint NOT NULL,"   \
     "execution bigint NOT NULL,last_rid bigint NOT NULL);\n",                                      \
     /* ---- queues ---- */                                                                         \

@@ -44,14 +44,14 @@
     X(MARK, MARK_INSERT, "8448", false)                                                            \
     X(MESSAGE, MESSAGE_INSERT, "888884ttbb882", false)                                             \
     X(MESSAGE_UPDATE, MESSAGE_UPDATE, "8882", false)                                               \
-    X(QUARANTINE, QUARANTINE_MOVE, "8t", false)                                                    \
+    X(QUARANTINE, QUARANTINE_MOVE, "8b", false)                                                    \
     X(MESSAGE_DROP, MESSAGE_DELETE, "8", false)                                                    \
     X(UNTRIED, UNTRIED_CHECK, "8", false)                                                          \
     X(FRESH, FRESH_INSERT, "88t8", false)                                                          \
     X(WORK, WORK_INSERT, "88888ttbb888888otb", false)                                              \
     X(WORK_UPDATE, WORK_UPDATE, "8888888otb", false)                                               \
     X(WORK_DROP, WORK_DELETE, "8", false)                                                          \
-    X(KEY, KEY_INSERT, "8t", false)
+    X(KEY, KEY_INSERT, "8b", false)
 /* clang-format on */
 
 enum pg_list {

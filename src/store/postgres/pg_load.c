@@ -61,7 +61,7 @@ static void send_keys(struct loading *l)
 
     for (int i = 0; i < 3; i++) {
         array_reset(&column[i]);
-        column[i].type = i ? PG_TEXT : PG_INT8;
+        column[i].type = i == 2 ? PG_BYTEA : i ? PG_TEXT : PG_INT8;
     }
     for (size_t i = 0; i < l->asked_count[KEY]; i++) {
         const pawl_wanted *w = &l->wanted[l->asked[KEY][i]];

@@ -120,14 +120,15 @@
 /* ---- Ours ------------------------------------------------------------------------------------ */
 
 /* Instances by `uids`, newest first, of which at most $9 are examined.  $1 uids below it, $2 a
- * parent, $3 a state or -1, $4 an orchestration, $5 a prefix, $6 created after, $7 ended before;
- * 0 and '' are no condition.  At most $8 rows: those that fit, and the last examined and the one
- * behind it, which say where the next page begins.  Two more columns: it fits, its number. */
+ * parent, $3 a state or -1, $4 an orchestration, $5 a prefix (both are any bytes, from a client),
+ * $6 created after, $7 ended before; 0 and '' are no condition.  At most $8 rows: those that fit,
+ * and the last examined and the one behind it, which say where the next page begins.  Two more
+ * columns: it fits, its number. */
 #define PG_LIST(uids)                                                                              \
     "SELECT * FROM (SELECT " SQL_ROW_COLUMNS ",s.n<=$9::bigint"                                    \
     " AND ($3::bigint<0 OR h.state=$3::bigint)"                                                    \
-    " AND ($4::text='' OR i.orchestration=$4::text)"                                               \
-    " AND ($5::text='' OR starts_with(i.id,$5::text))"                                             \
+    " AND ($4::bytea='' OR convert_to(i.orchestration,'UTF8')=$4::bytea)"                          \
+    " AND ($5::bytea='' OR substr(convert_to(i.id,'UTF8'),1,length($5::bytea))=$5::bytea)"         \
     " AND ($6::bigint=0 OR i.created_ms>$6::bigint)"                                               \
     " AND ($7::bigint=0 OR (h.state BETWEEN 4 AND 6 AND h.updated_ms<$7::bigint)) AS fits,s.n"     \
     " FROM (SELECT uid,row_number() OVER (ORDER BY uid DESC) AS n FROM " uids                      \

@@ -71,7 +71,7 @@
     X(QUARANTINE_READ, "SELECT " SQL_MESSAGE(SQL_FIRST_NAMES) ",reason FROM " SQL_T(quarantine)    \
         " ORDER BY n DESC LIMIT ?1")                                                               \
     X(WORK_READ, SQL_WORK_BY_ID)                                                                   \
-    X(KEY_READ, "SELECT 1 FROM " SQL_T(dedup) " WHERE uid=?1 AND key=?2" SQL_IS_TEXT               \
+    X(KEY_READ, "SELECT 1 FROM " SQL_T(dedup) " WHERE uid=?1 AND key=?2" SQL_IS_BYTES              \
         " AND EXISTS(SELECT 1 FROM " SQL_T(head) " WHERE head.uid=?1)")                            \
     /* How much there is. */                                                                       \
     X(COUNT_MESSAGES, "SELECT count(*) FROM " SQL_T(message))                                      \

@@ -205,6 +205,26 @@ static void r5_keys_are_remembered_by_instance(struct probe *t)
     CHECK_STATUS(ops->has_key(t->store, 424242, pawl_s("k"), NULL), PAWL_EMPTY);
 }
 
+/* A client chooses its key, and nothing checks that it is a text. */
+static void r5_keys_are_any_bytes(struct probe *t)
+{
+    pawl_row a = make(t, "a");
+    struct draft *d = change(t, &a);
+    draft_key(d, "\xff\xfe");
+    draft_key(d, "\xc3");
+    CHECK_STATUS(commit(d), PAWL_OK);
+    die(t);
+    take(t);
+    const pawl_store_ops *ops = t->store->ops;
+    CHECK_STATUS(ops->has_key(t->store, a.uid, pawl_s("\xff\xfe"), NULL), PAWL_OK);
+    CHECK_STATUS(ops->has_key(t->store, a.uid, pawl_s("\xff"), NULL), PAWL_EMPTY);
+    if (!ops->load)
+        return;
+    pawl_wanted wanted = {.uid = a.uid, .key = pawl_s("\xc3"), .status = PAWL_UNAVAILABLE};
+    CHECK_STATUS(ops->load(t->store, &wanted, 1, 1 << 20, t->mem, NULL), PAWL_OK);
+    CHECK_STATUS(wanted.key_status, PAWL_OK);
+}
+
 static void r5_keys_outlive_executions(struct probe *t)
 {
     pawl_row a = make(t, "a");
@@ -227,6 +247,7 @@ const struct probe_case cases_instances[] = {
     CASE(r2_a_version_resolved_by_the_closing_round_is_kept),
     CASE(r2_an_instance_may_start_and_continue_in_one_round),
     CASE(r5_keys_are_remembered_by_instance),
+    CASE(r5_keys_are_any_bytes),
     CASE(r5_keys_outlive_executions),
     CASES_END,
 };

@@ -106,6 +106,10 @@ static void l2_prefixes_are_bytes_not_patterns(struct probe *t)
     CHECK_TEXT(listed(t, (pawl_row_query){.limit = 9, .prefix = pawl_s("a_")}), "a_b");
     CHECK_TEXT(listed(t, (pawl_row_query){.limit = 9, .prefix = pawl_s("a*")}), "a*b");
     CHECK_TEXT(listed(t, (pawl_row_query){.limit = 9, .prefix = pawl_s("a[x")}), "a[x]b");
+    make(t, "\xc3\xa9");
+    CHECK_TEXT(listed(t, (pawl_row_query){.limit = 9, .prefix = pawl_s("\xc3")}), "\xc3\xa9");
+    CHECK_TEXT(listed(t, (pawl_row_query){.limit = 9, .prefix = pawl_s("\xff")}), "");
+    CHECK_TEXT(listed(t, (pawl_row_query){.limit = 9, .orchestration = pawl_s("\xff")}), "");
 }
 
 static void l3_counts_of_what_is_there(struct probe *t)

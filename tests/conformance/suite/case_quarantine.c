@@ -25,6 +25,19 @@ static void q1_a_quarantined_message_is_there_and_nowhere_else(struct probe *t)
     CHECK(pawl_str_is(list.items[0].attrs, "{\"reason\":\"tried \\\"5\\\" times\"}"));
 }
 
+/* A reason that was cut to a length may end inside a character. */
+static void q1_a_reason_is_any_bytes(struct probe *t)
+{
+    pawl_row a = make(t, "a");
+    struct draft *d = free_round(t);
+    uint64_t m = draft_message(d, (pawl_message){.uid = a.uid, .data = pawl_s("poison")});
+    CHECK_STATUS(commit(d), PAWL_OK);
+    d = free_round(t);
+    draft_quarantine(d, m, "cut \xc3");
+    CHECK_STATUS(commit(d), PAWL_OK);
+    CHECK_TEXT(quarantined(t, 10), "poison");
+}
+
 static void q1_newest_first_up_to_the_limit(struct probe *t)
 {
     pawl_row a = make(t, "a");
@@ -91,6 +104,7 @@ static void m5_an_undecodable_message_is_put_aside_and_blocks_nobody(struct prob
 
 const struct probe_case cases_quarantine[] = {
     CASE(q1_a_quarantined_message_is_there_and_nowhere_else),
+    CASE(q1_a_reason_is_any_bytes),
     CASE(q1_newest_first_up_to_the_limit),
     CASE(q1_c1_quarantine_is_part_of_the_round),
     CASE(q1_taken_and_mailbox_messages_can_be_put_aside),
