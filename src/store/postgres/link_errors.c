@@ -51,6 +51,9 @@ static const char *what_to_do(const char *sqlstate)
 {
     if (strncmp(sqlstate, "42501", 5) == 0)
         return "; grant the role the rights that `pawl migrate --print` names";
+    if (strncmp(sqlstate, "42P05", 5) == 0) /* a statement of that name exists */
+        return "; the pooler mixes prepared statements of its clients: add "
+               "pawl_pooler=transaction&pawl_prepare=off to the URL";
     if (strncmp(sqlstate, "42", 2) == 0 || strncmp(sqlstate, "3F", 2) == 0)
         return "; the schema does not fit this pawl: run pawl migrate";
     if (strncmp(sqlstate, "25006", 5) == 0)
