@@ -67,6 +67,9 @@ MAINOBJ  := $(filter-out %/cli/pawl.o,$(MAINSRC:%.c=$(B)/obj/%.o)) $(B)/obj/web/
 WEB      := $(sort $(wildcard src/web/*))
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 
+# The library has its own structs: its calls need no sizes (PAWL_SIZED in pawl/types.h).
+$(LIBOBJ): CFLAGS += -DPAWL_PLAIN
+
 all: $(B)/libpawl.a $(B)/libpawl.so $(B)/libpawl-main.a $(B)/pawl \
      $(EXAMPLES:%=$(B)/examples/%.so) $(EXAMPLES:%=$(B)/examples/%)
 
@@ -160,11 +163,11 @@ format:
 
 # make analyse         cppcheck, gcc -fanalyzer, clang-tidy (.clang-tidy says what for)
 ANALYSED := $(LIBSRC) $(MAINSRC)
-ANALYSE  := -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc
+ANALYSE  := -std=gnu11 -D_GNU_SOURCE -DPAWL_PLAIN -Iinclude -Isrc
 # Ownership that goes into a list or a map is a leak to gcc 12; LeakSanitizer knows better.
 analyse: analyse-cppcheck analyse-gcc analyse-tidy
 analyse-cppcheck:
-	@cppcheck -q -j2 --enable=warning,portability --error-exitcode=1 --std=c11 -D_GNU_SOURCE \
+	@cppcheck -q -j2 --enable=warning,portability --error-exitcode=1 --std=c11 -D_GNU_SOURCE -DPAWL_PLAIN \
 	    -Iinclude -Isrc --suppress=missingIncludeSystem src
 analyse-gcc:
 	@printf '%s\n' $(ANALYSED) | xargs -P2 -I{} gcc $(ANALYSE) -O1 -fanalyzer -Werror \

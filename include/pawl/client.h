@@ -60,8 +60,9 @@ typedef struct pawl_reply {
  * not count.  Inputs that are not JSON must have the same bytes.  A name that is not
  * registered returns PAWL_NOT_FOUND.
  */
-PAWL_API pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
-                                       const pawl_start_opts *opts, pawl_reply *ret) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
+                                         const pawl_start_opts *opts,
+                                         pawl_reply *ret) PAWL_MUST_USE;
 
 typedef struct pawl_raise_opts {
     size_t size;                 /* set by PAWL_RAISE_OPTS */
@@ -96,13 +97,13 @@ PAWL_API pawl_status pawl_client_retry(pawl_client *c, const char *instance,
 /* Remove an instance and its children.  PAWL_CONFLICT while it runs, unless `force`.  Up to
  * 2,000 instances go in one commit.  A larger tree goes in pieces, children first: if the
  * removal is interrupted, what remains is still a tree, and a second call removes it. */
-PAWL_API pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force,
-                                        pawl_reply *ret) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force,
+                                          pawl_reply *ret) PAWL_MUST_USE;
 /* Remove finished trees that ended before `before_ms`, and executions of running instances
  * that closed before it.  One call removes whole trees until at least `limit` instances
  * (0: 1,000) are gone, so the last tree may go beyond the limit. */
-PAWL_API pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32_t limit,
-                                       pawl_reply *ret) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_prune(pawl_client *c, int64_t before_ms, uint32_t limit,
+                                         pawl_reply *ret) PAWL_MUST_USE;
 
 /* Deliver the result of an activity that returned pawl_pending() or that was leased
  * (pawl/worker.h).  PAWL_LOST: the result is no longer wanted.  If the answer to the first
@@ -156,8 +157,8 @@ typedef struct pawl_request {
  * ret->status = the returned status, and with ret->error when that is not PAWL_OK.
  * PAWL_MISUSE inside a callback of the runtime, inside an orchestration and in a forked
  * child.  PAWL_SHUTDOWN while the runtime closes. */
-PAWL_API pawl_status pawl_client_call(pawl_client *c, const pawl_request *request,
-                                      pawl_reply *ret) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_call(pawl_client *c, const pawl_request *request,
+                                        pawl_reply *ret) PAWL_MUST_USE;
 
 /* Runs on the engine thread after the commit (or refusal).  Be brief and do not block.
  * `reply` is valid during the call. */
@@ -165,9 +166,9 @@ typedef void pawl_reply_fn(void *arg, const pawl_reply *reply);
 
 /* Submit a request; `fn(arg, reply)` is called exactly once, also at shutdown.  Any return
  * other than PAWL_OK means that the request was refused at once and `fn` is never called. */
-PAWL_API pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request,
-                                        pawl_reply_fn *fn, void *arg,
-                                        pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request,
+                                          pawl_reply_fn *fn, void *arg,
+                                          pawl_error *reterr) PAWL_MUST_USE;
 
 /* ---- Looking ------------------------------------------------------------ */
 
@@ -221,9 +222,9 @@ typedef struct pawl_info {
 
 /* The instance as of its newest execution, or of `execution` (0: newest).
  * PAWL_NOT_FOUND. */
-PAWL_API pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execution,
-                                     pawl_mem *mem, pawl_info *ret,
-                                     pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execution,
+                                       pawl_mem *mem, pawl_info *ret,
+                                       pawl_error *reterr) PAWL_MUST_USE;
 
 /* Its state alone: reads one row and no history.  PAWL_NOT_FOUND. */
 PAWL_API pawl_status pawl_client_state(pawl_client *c, const char *instance, pawl_mem *mem,
@@ -235,9 +236,9 @@ PAWL_API pawl_status pawl_client_state(pawl_client *c, const char *instance, paw
  * with an empty output).  PAWL_TIMEOUT fills in the present state; timeout_ms < 0 waits
  * for ever.
  */
-PAWL_API pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t execution,
-                                      int64_t timeout_ms, pawl_mem *mem, pawl_info *ret,
-                                      pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t execution,
+                                        int64_t timeout_ms, pawl_mem *mem, pawl_info *ret,
+                                        pawl_error *reterr) PAWL_MUST_USE;
 
 typedef struct pawl_filter {
     size_t size;       /* set by PAWL_FILTER */
@@ -258,8 +259,8 @@ typedef struct pawl_page {
     pawl_str next; /* empty on the last page; a short page may have a next */
 } pawl_page;
 
-PAWL_API pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem *mem,
-                                      pawl_page *ret, pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem *mem,
+                                        pawl_page *ret, pawl_error *reterr) PAWL_MUST_USE;
 
 typedef struct pawl_history_event {
     uint64_t seq;
@@ -279,9 +280,9 @@ typedef struct pawl_history {
 } pawl_history;
 
 /* Events of an execution (0: newest) after `after_seq`, at most `limit` (0: 1,000). */
-PAWL_API pawl_status pawl_client_history(pawl_client *c, const char *instance, uint64_t execution,
-                                         uint64_t after_seq, uint32_t limit, pawl_mem *mem,
-                                         pawl_history *ret, pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_history(pawl_client *c, const char *instance, uint64_t execution,
+                                           uint64_t after_seq, uint32_t limit, pawl_mem *mem,
+                                           pawl_history *ret, pawl_error *reterr) PAWL_MUST_USE;
 
 /* For a thread that submits many requests in a row, as a server does: between hold and
  * release the engine may wait for the rest, so that the requests make one commit and not
@@ -325,10 +326,12 @@ typedef void pawl_feed_fn(void *arg, const pawl_change *changes, size_t count);
 /* Subscribe.  Returns a number for pawl_client_unfeed(), or 0 when out of memory.  After
  * unfeed returns, `fn` is not called any more.  A feed may call both: a subscription made
  * inside a feed starts with the next commit. */
-PAWL_API uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg);
+PAWL_SIZED uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg);
 PAWL_API void pawl_client_unfeed(pawl_client *c, uint64_t subscription);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include "pawl/client_sizes.h" /* the calls marked PAWL_SIZED */
 #endif

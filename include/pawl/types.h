@@ -25,6 +25,27 @@
 #endif
 
 /*
+ * Structs grow: new members come at the end.  A program may run with a newer library than
+ * its header, or with an older one.  A call marked PAWL_SIZED is an inline function: it calls the
+ * exported function of its name with _sized and says how large the structs are in this
+ * program.  The library fills in what both know, writes nothing beyond that, and its arrays
+ * have the stride of the program; members that only the program knows are zero.  There is
+ * nothing to set.  Other languages call the _sized functions and give the sizes of their
+ * own declarations (pawl/client_sizes.h, pawl/queue_sizes.h, pawl/worker_sizes.h,
+ * pawl/runtime_sizes.h); the names without _sized are exported too, for the sizes of the
+ * library itself.
+ *
+ * These structs do not change: pawl_str, pawl_error, pawl_result, pawl_task,
+ * pawl_history_event (what else an event has is in `attrs`), pawl_json_iter, pawl_env,
+ * pawl_replay_step, pawl_sim_activity, pawl_sim_event, pawl_test_answer.
+ */
+#ifdef PAWL_PLAIN /* the library itself */
+#define PAWL_SIZED PAWL_API
+#else
+#define PAWL_SIZED static inline
+#endif
+
+/*
  * The compiler warns when you ignore the result of a call that may fail.  To ignore
  * it on purpose: `pawl_ignore(pawl_sleep(ctx, 500));`.  (For gcc a cast to void is
  * not enough.)

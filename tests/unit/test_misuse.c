@@ -450,7 +450,7 @@ struct stop {
     X(pawl_app_code, NULL, NULL, NULL) \
     X(pawl_runtime_step, NULL, 0) X(pawl_runtime_fd, NULL) X(pawl_runtime_timeout_ms, NULL) X(pawl_runtime_client, NULL) X(pawl_runtime_tallies, NULL, NULL, NULL) \
     X(pawl_runtime_healthy, NULL, NULL) \
-    X(pawl_client_feed, NULL, NULL, NULL) X(pawl_server_url, NULL) X(pawl_server_healthy, NULL, NULL) X(pawl_sim_count, NULL, "", "") \
+    X(pawl_client_feed, NULL, NULL, NULL) X(pawl_client_feed_sized, NULL, NULL, NULL, NULL) X(pawl_server_url, NULL) X(pawl_server_healthy, NULL, NULL) X(pawl_sim_count, NULL, "", "") \
     X(pawl_test_of, NULL) X(pawl_test_user, NULL) X(pawl_test_run, NULL) X(pawl_test_run_for, NULL, 1) \
     X(pawl_test_now, NULL) X(pawl_test_state, NULL) X(pawl_test_output, NULL) X(pawl_test_error, NULL) \
     X(pawl_test_status, NULL) X(pawl_test_why, NULL) X(pawl_test_runs, NULL, "A") X(pawl_test_input, NULL, "A", 1) \
@@ -780,6 +780,39 @@ TEST(options_in_code_are_read_as_far_as_they_go)
                   end.status, end.text);
 }
 
+/* ---- Calls that are told how large the structs are ------------------------------------------------ */
+
+/* Without sizes nothing is written. */
+static void try_no_sizes(void *arg)
+{
+    (void)arg;
+    open_world();
+    static const size_t too_short = 4;
+    const pawl_client_sizes *odd_client = (const pawl_client_sizes *)(const void *)&too_short;
+    pawl_reply *r = NULL;
+    MISUSE(pawl_client_start_sized(c, "Flow", some, NULL, r, NULL));
+    MISUSE(pawl_client_remove_sized(c, "i", false, r, NULL));
+    MISUSE(pawl_client_prune_sized(c, 0, 0, r, NULL));
+    MISUSE(pawl_client_call_sized(c, PAWL_REQUEST(.op = PAWL_OP_RETRY, .instance = "i"), r, NULL));
+    MISUSE(pawl_client_submit_sized(c, PAWL_REQUEST(.op = PAWL_OP_RETRY, .instance = "i"), NULL,
+                                    NULL, &err, odd_client));
+    pawl_info info;
+    MISUSE(pawl_client_get_sized(c, "i", 0, mem, &info, &err, odd_client));
+    MISUSE(pawl_client_wait_sized(c, "i", 0, 0, mem, &info, &err, NULL));
+    pawl_page page;
+    MISUSE(pawl_client_list_sized(c, NULL, mem, &page, &err, NULL));
+    pawl_history history;
+    MISUSE(pawl_client_history_sized(c, "i", 0, 0, 0, mem, &history, &err, NULL));
+}
+
+TEST(a_call_without_the_sizes_it_needs_is_refused)
+{
+    struct child_end end;
+    run_child(try_no_sizes, NULL, &end);
+    ck_assert_msg(end.signal == 0 && end.status == 0, "signal %d, status %d: %s", end.signal,
+                  end.status, end.text);
+}
+
 /* ---- All of them --------------------------------------------------------------------------------- */
 
 /* Take nothing, or cannot be misused, or are the whole program. */
@@ -813,6 +846,15 @@ static bool is_tried(const char *self, const char *name)
     return strstr(self, call) != NULL;
 }
 
+/* Behind the mark of the next public call; NULL: there is none. */
+static char *next_call(char *text)
+{
+    char *plain = strstr(text, "PAWL_API "), *sized = strstr(text, "PAWL_SIZED ");
+    if (!plain || (sized && sized < plain))
+        return sized ? sized + 11 : NULL;
+    return plain + 9;
+}
+
 TEST(no_public_call_is_left_out)
 {
     char pattern[500], here[400];
@@ -828,9 +870,8 @@ TEST(no_public_call_is_left_out)
         if (strstr(found.gl_pathv[i], "conformance.h"))
             continue; /* a test suite */
         char *text = read_file(found.gl_pathv[i]), *at = text;
-        while ((at = strstr(at, "PAWL_API "))) {
+        while ((at = next_call(at))) {
             char *open = strchr(at, '('), *name = open;
-            at += 9;
             while (open && name > at &&
                    (name[-1] == '_' || (name[-1] >= '0' && name[-1] <= '9') ||
                     (name[-1] >= 'a' && name[-1] <= 'z')))

@@ -11,6 +11,7 @@
 #include "runtime/core/audience.h"
 
 #include "base/deadline.h"
+#include "base/fit.h"
 #include "base/misuse.h"
 #include "runtime/core/here.h"
 #include "runtime/core/info.h"
@@ -117,6 +118,22 @@ static void sweep_feeds(pawl_runtime *rt)
     }
 }
 
+/* Laid out for the structs of the feed's program. */
+static const pawl_change *changes_for(pawl_runtime *rt, const struct feed *f)
+{
+    const pawl_change *items = rt->audience.changes.items;
+    size_t count = rt->audience.changes.count;
+    if (f->info_bytes > sizeof(pawl_info)) { /* it may read beyond the end of ours */
+        pawl_change *longer = arena_array(&rt->group_mem, pawl_change, count);
+        for (size_t i = 0; i < count; i++) {
+            longer[i] = items[i];
+            longer[i].ended = FIT_ITEMS(&rt->group_mem, items[i].ended, 1, f->info_bytes);
+        }
+        items = longer;
+    }
+    return FIT_ITEMS(&rt->group_mem, items, count, f->change_bytes);
+}
+
 void audience_publish(pawl_runtime *rt)
 {
     if (!rt->audience.changes.count)
@@ -127,7 +144,7 @@ void audience_publish(pawl_runtime *rt)
     rt->audience.feeding = true;
     for (struct feed *f = rt->audience.feeds; f; f = f->next)
         if (f->fn)
-            f->fn(f->arg, rt->audience.changes.items, rt->audience.changes.count);
+            f->fn(f->arg, changes_for(rt, f), rt->audience.changes.count);
     rt->audience.feeding = false;
     sweep_feeds(rt);
     pthread_mutex_unlock(&rt->audience.lock);
@@ -216,21 +233,42 @@ static void unlock_feeds(pawl_runtime *rt)
         pthread_mutex_unlock(&rt->audience.lock);
 }
 
-uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg)
+static uint64_t subscribe(pawl_client *c, const struct feed *wanted)
 {
-    MUST_HAVE("a client", c);
     pawl_runtime *rt = c->rt;
     pawl_error elsewhere;
-    struct feed *f = fn && !here_is_forked(rt, &elsewhere) ? calloc(1, sizeof(*f)) : NULL;
+    struct feed *f = wanted->fn && !here_is_forked(rt, &elsewhere) ? malloc(sizeof(*f)) : NULL;
     if (!f)
         return 0;
+    *f = *wanted;
     lock_feeds(rt);
-    uint64_t number = ++rt->audience.feed_number;
-    *f = (struct feed){.next = rt->audience.feeds, .number = number, .fn = fn, .arg = arg};
+    uint64_t number = f->number = ++rt->audience.feed_number;
+    f->next = rt->audience.feeds;
     rt->audience.feeds = f;
     atomic_fetch_add(&rt->audience.feed_count, 1);
     unlock_feeds(rt);
     return number;
+}
+
+uint64_t pawl_client_feed(pawl_client *c, pawl_feed_fn *fn, void *arg)
+{
+    MUST_HAVE("a client", c);
+    return subscribe(c, &(struct feed){.fn = fn,
+                                       .arg = arg,
+                                       .change_bytes = sizeof(pawl_change),
+                                       .info_bytes = sizeof(pawl_info)});
+}
+
+uint64_t pawl_client_feed_sized(pawl_client *c, pawl_feed_fn *fn, void *arg,
+                                const pawl_client_sizes *sizes)
+{
+    pawl_client_sizes known;
+    if (FIT_IS_OURS(sizes, pawl_client_sizes_here))
+        return pawl_client_feed(c, fn, arg);
+    MUST_HAVE("a client and the sizes of its structs", c && FIT_SIZES(&known, sizes, NULL));
+    return subscribe(
+        c, &(struct feed){
+               .fn = fn, .arg = arg, .change_bytes = known.change, .info_bytes = known.info});
 }
 
 void pawl_client_unfeed(pawl_client *c, uint64_t subscription)

@@ -221,6 +221,7 @@ struct feed {
     uint64_t number;
     pawl_feed_fn *fn;
     void *arg;
+    size_t change_bytes, info_bytes; /* of its structs */
 };
 
 /* A client that waits for an instance to change; on its own stack. */
