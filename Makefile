@@ -70,6 +70,8 @@ EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 # The library has its own structs: its calls need no sizes (PAWL_SIZED in pawl/types.h).
 $(LIBOBJ): CFLAGS += -DPAWL_PLAIN
 
+ABI := $(shell sed -n 's/^\#define PAWL_MODULE_ABI \([0-9]*\).*/\1/p' include/pawl/runtime.h)
+
 all: $(B)/libpawl.a $(B)/libpawl.so $(B)/libpawl-main.a $(B)/pawl \
      $(EXAMPLES:%=$(B)/examples/%.so) $(EXAMPLES:%=$(B)/examples/%)
 
@@ -103,8 +105,8 @@ $(B)/libpawl.a: $(LIBOBJ)
 	$(AR) rcs $@ $(B)/obj/libpawl.o
 
 $(B)/libpawl.so: $(LIBOBJ)
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libpawl.so.0 $^ $(LDLIBS) -o $@
-	ln -sf libpawl.so $@.0
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libpawl.so.$(ABI) $^ $(LDLIBS) -o $@
+	ln -sf libpawl.so $@.$(ABI)
 
 $(B)/libpawl-main.a: $(MAINOBJ) $(filter $(B)/obj/src/base/% $(B)/obj/src/tables/%,$(LIBOBJ))
 	@rm -f $@
@@ -181,7 +183,7 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 VERSION := $(shell sed -n 's/^\#define PAWL_VERSION "\(.*\)"/\1/p' include/pawl/types.h)
 ARCHIVES := libpawl.a libpawl-main.a libpawl-conformance.a
-SHARED   := libpawl.so.$(VERSION) libpawl.so.0 libpawl.so
+SHARED   := libpawl.so.$(VERSION) libpawl.so.$(ABI) libpawl.so
 INSTALLED = $(PREFIX)/bin/pawl $(addprefix $(LIBDIR)/,$(ARCHIVES) $(SHARED) pkgconfig/pawl.pc pkgconfig/pawl-main.pc) \
             $(addprefix $(PREFIX)/,include/pawl.h $(wildcard include/pawl/*.h) $(UNIT))
 UNIT = lib/systemd/system/pawl.service
@@ -191,8 +193,8 @@ install: all $(B)/libpawl-conformance.a
 	install -m 755 $(B)/pawl $(DESTDIR)$(PREFIX)/bin/pawl
 	install -m 644 $(addprefix $(B)/,$(ARCHIVES)) $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(B)/libpawl.so $(DESTDIR)$(LIBDIR)/libpawl.so.$(VERSION)
-	ln -sf libpawl.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libpawl.so.0
-	ln -sf libpawl.so.0 $(DESTDIR)$(LIBDIR)/libpawl.so
+	ln -sf libpawl.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libpawl.so.$(ABI)
+	ln -sf libpawl.so.$(ABI) $(DESTDIR)$(LIBDIR)/libpawl.so
 	install -m 644 include/pawl.h $(DESTDIR)$(PREFIX)/include/
 	sed 's,/usr/local/,$(PREFIX)/,' scripts/pawl.service > $(DESTDIR)$(PREFIX)/$(UNIT)
 	install -m 644 include/pawl/*.h $(DESTDIR)$(PREFIX)/include/pawl/

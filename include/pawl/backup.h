@@ -29,8 +29,8 @@ typedef struct pawl_backup_info {
  * Copy the store `file` to `to` while its owner keeps running.  An existing `to` is
  * PAWL_EXISTS unless `replace`; the store itself is never replaced.
  */
-PAWL_API pawl_status pawl_sqlite_backup(const char *file, const char *to, bool replace,
-                                        pawl_backup_info *ret, pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_sqlite_backup(const char *file, const char *to, bool replace,
+                                          pawl_backup_info *ret, pawl_error *reterr) PAWL_MUST_USE;
 
 /*
  * Make the store `file` from a backup.  The directory of `file` is made when it is
@@ -42,8 +42,32 @@ PAWL_API pawl_status pawl_sqlite_backup(const char *file, const char *to, bool r
  * them, and every worker's lease and every queue lock ends: its holder is told that it was
  * lost, and the work is handed out again.
  */
-PAWL_API pawl_status pawl_sqlite_restore(const char *backup, const char *file,
-                                         pawl_backup_info *ret, pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_sqlite_restore(const char *backup, const char *file,
+                                           pawl_backup_info *ret, pawl_error *reterr) PAWL_MUST_USE;
+
+/* The calls marked PAWL_SIZED (pawl/types.h): `size` is sizeof(pawl_backup_info) of the caller. */
+PAWL_API pawl_status pawl_sqlite_backup_sized(const char *file, const char *to, bool replace,
+                                              pawl_backup_info *ret, pawl_error *reterr,
+                                              size_t size) PAWL_MUST_USE;
+PAWL_API pawl_status pawl_sqlite_restore_sized(const char *backup, const char *file,
+                                               pawl_backup_info *ret, pawl_error *reterr,
+                                               size_t size) PAWL_MUST_USE;
+
+#ifndef PAWL_PLAIN
+
+static inline pawl_status pawl_sqlite_backup(const char *file, const char *to, bool replace,
+                                             pawl_backup_info *ret, pawl_error *reterr)
+{
+    return pawl_sqlite_backup_sized(file, to, replace, ret, reterr, sizeof(*ret));
+}
+
+static inline pawl_status pawl_sqlite_restore(const char *backup, const char *file,
+                                              pawl_backup_info *ret, pawl_error *reterr)
+{
+    return pawl_sqlite_restore_sized(backup, file, ret, reterr, sizeof(*ret));
+}
+
+#endif
 
 #ifdef __cplusplus
 }

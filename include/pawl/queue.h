@@ -63,7 +63,7 @@ typedef struct pawl_queue_config {
     pawl_str version;           /* of it; empty: the latest */
 } pawl_queue_config;
 
-PAWL_API pawl_queue_config pawl_queue_config_default(void);
+PAWL_SIZED pawl_queue_config pawl_queue_config_default(void);
 
 /* Settings, for a request that changes only some (pawl_queue_request.settings). */
 typedef enum pawl_queue_setting {
@@ -244,25 +244,26 @@ typedef void pawl_queue_reply_fn(void *arg, const pawl_queue_reply *reply);
 /* Submit a request; `fn(arg, reply)` is called exactly once, also at shutdown.  Any return
  * other than PAWL_OK means that the request was refused at once and `fn` is never called.
  * A pop with wait_ms occupies no thread. */
-PAWL_API pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
-                                       pawl_queue_reply_fn *fn, void *arg,
-                                       pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
+                                         pawl_queue_reply_fn *fn, void *arg,
+                                         pawl_error *reterr) PAWL_MUST_USE;
 /* The same, but waits for the answer; returns ret->status. */
-PAWL_API pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request,
-                                     pawl_mem *mem, pawl_queue_reply *ret) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request,
+                                       pawl_mem *mem, pawl_queue_reply *ret) PAWL_MUST_USE;
 
 /* The everyday calls.  `opts` and `retid` may be NULL. */
-PAWL_API pawl_status pawl_client_push(pawl_client *c, const char *queue, pawl_str data,
-                                      const pawl_queue_item *opts, uint64_t *retid,
-                                      pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_push(pawl_client *c, const char *queue, pawl_str data,
+                                        const pawl_queue_item *opts, uint64_t *retid,
+                                        pawl_error *reterr) PAWL_MUST_USE;
 /* Remove one item for good; PAWL_EMPTY when there is none after wait_ms. */
-PAWL_API pawl_status pawl_client_pop(pawl_client *c, const char *queue, int64_t wait_ms,
-                                     pawl_mem *mem, pawl_queue_message *ret,
-                                     pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_pop(pawl_client *c, const char *queue, int64_t wait_ms,
+                                       pawl_mem *mem, pawl_queue_message *ret,
+                                       pawl_error *reterr) PAWL_MUST_USE;
 /* One item under a lock of ttl_ms (0: default); ret->lock_id acknowledges it. */
-PAWL_API pawl_status pawl_client_pop_locked(pawl_client *c, const char *queue, int64_t ttl_ms,
-                                            int64_t wait_ms, pawl_mem *mem, pawl_queue_message *ret,
-                                            pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_client_pop_locked(pawl_client *c, const char *queue, int64_t ttl_ms,
+                                              int64_t wait_ms, pawl_mem *mem,
+                                              pawl_queue_message *ret,
+                                              pawl_error *reterr) PAWL_MUST_USE;
 PAWL_API pawl_status pawl_client_ack(pawl_client *c, const char *queue, const char *lock_id,
                                      pawl_error *reterr) PAWL_MUST_USE;
 
@@ -291,12 +292,13 @@ typedef struct pawl_queue_stats {
 } pawl_queue_stats;
 
 /* Counts and configuration.  PAWL_NOT_FOUND: it was never pushed to or configured. */
-PAWL_API pawl_status pawl_queue_get_stats(pawl_client *c, const char *queue, pawl_mem *mem,
-                                          pawl_queue_stats *ret, pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_queue_get_stats(pawl_client *c, const char *queue, pawl_mem *mem,
+                                            pawl_queue_stats *ret,
+                                            pawl_error *reterr) PAWL_MUST_USE;
 /* A queue that does not exist has the default configuration. */
-PAWL_API pawl_status pawl_queue_get_config(pawl_client *c, const char *queue, pawl_mem *mem,
-                                           pawl_queue_config *ret,
-                                           pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_queue_get_config(pawl_client *c, const char *queue, pawl_mem *mem,
+                                             pawl_queue_config *ret,
+                                             pawl_error *reterr) PAWL_MUST_USE;
 
 typedef struct pawl_queue_page {
     const pawl_queue_stats *items; /* by name */
@@ -305,9 +307,9 @@ typedef struct pawl_queue_page {
 } pawl_queue_page;
 
 /* `prefix` and `after` may be NULL; limit 1..1000, 0: 100. */
-PAWL_API pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const char *after,
-                                     uint32_t limit, pawl_mem *mem, pawl_queue_page *ret,
-                                     pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_queue_list(pawl_client *c, const char *prefix, const char *after,
+                                       uint32_t limit, pawl_mem *mem, pawl_queue_page *ret,
+                                       pawl_error *reterr) PAWL_MUST_USE;
 
 typedef struct pawl_queue_browse {
     size_t size;       /* set by PAWL_QUEUE_BROWSE */
@@ -338,14 +340,14 @@ typedef struct pawl_queue_messages {
  * that becomes ready, is locked or returns meanwhile may be seen twice or not at all.  The
  * form of a cursor is private.  PAWL_INVALID: it is not a cursor, or `after` is not 0.
  */
-PAWL_API pawl_status pawl_queue_browse_messages(pawl_client *c, const char *queue,
-                                                const pawl_queue_browse *query, pawl_mem *mem,
-                                                pawl_queue_messages *ret,
-                                                pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_queue_browse_messages(pawl_client *c, const char *queue,
+                                                  const pawl_queue_browse *query, pawl_mem *mem,
+                                                  pawl_queue_messages *ret,
+                                                  pawl_error *reterr) PAWL_MUST_USE;
 /* PAWL_NOT_FOUND. */
-PAWL_API pawl_status pawl_queue_get_message(pawl_client *c, const char *queue, uint64_t id,
-                                            pawl_mem *mem, pawl_queue_message *ret,
-                                            pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_queue_get_message(pawl_client *c, const char *queue, uint64_t id,
+                                              pawl_mem *mem, pawl_queue_message *ret,
+                                              pawl_error *reterr) PAWL_MUST_USE;
 
 typedef struct pawl_queue_lock_info {
     pawl_str lock_id; /* masked: anyone who knows it can acknowledge */
@@ -359,8 +361,9 @@ typedef struct pawl_queue_locks {
     size_t count;
 } pawl_queue_locks;
 
-PAWL_API pawl_status pawl_queue_get_locks(pawl_client *c, const char *queue, pawl_mem *mem,
-                                          pawl_queue_locks *ret, pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_queue_get_locks(pawl_client *c, const char *queue, pawl_mem *mem,
+                                            pawl_queue_locks *ret,
+                                            pawl_error *reterr) PAWL_MUST_USE;
 
 /* ---- Inside an orchestration -------------------------------------------------- */
 
@@ -391,4 +394,6 @@ PAWL_API pawl_task pawl_queue_ack(pawl_ctx *ctx, const char *queue, pawl_str loc
 #ifdef __cplusplus
 }
 #endif
+
+#include "pawl/queue_sizes.h" /* the calls marked PAWL_SIZED */
 #endif

@@ -85,14 +85,32 @@ typedef struct pawl_replay_opts {
  * execution, `events` is its whole history from the first event on.  PAWL_OK when
  * there is a report, whatever it says.
  */
-PAWL_API pawl_status pawl_replay(pawl_app *app, const pawl_info *info,
-                                 const pawl_history_event *events, size_t count,
-                                 const pawl_replay_opts *opts, pawl_replay_report *ret,
-                                 pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_replay(pawl_app *app, const pawl_info *info,
+                                   const pawl_history_event *events, size_t count,
+                                   const pawl_replay_opts *opts, pawl_replay_report *ret,
+                                   pawl_error *reterr) PAWL_MUST_USE;
 
 /* A return address in words: "process_order at order.c:41" where addr2line is
  * installed and the code has debug information, else "order.so+0x12ab".  Slow. */
 PAWL_API void pawl_replay_site(void *address, char *to, size_t size);
+
+/* The call marked PAWL_SIZED (pawl/types.h): `size` is sizeof(pawl_replay_report) of the caller. */
+PAWL_API pawl_status pawl_replay_sized(pawl_app *app, const pawl_info *info,
+                                       const pawl_history_event *events, size_t count,
+                                       const pawl_replay_opts *opts, pawl_replay_report *ret,
+                                       pawl_error *reterr, size_t size) PAWL_MUST_USE;
+
+#ifndef PAWL_PLAIN
+
+static inline pawl_status pawl_replay(pawl_app *app, const pawl_info *info,
+                                      const pawl_history_event *events, size_t count,
+                                      const pawl_replay_opts *opts, pawl_replay_report *ret,
+                                      pawl_error *reterr)
+{
+    return pawl_replay_sized(app, info, events, count, opts, ret, reterr, sizeof(*ret));
+}
+
+#endif
 
 #ifdef __cplusplus
 }

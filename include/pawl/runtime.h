@@ -62,7 +62,7 @@ typedef struct pawl_code {
     const char *file;    /* the module, as it was named; NULL: the program itself */
 } pawl_code;
 /* Returns the number of entries.  The list is in `mem`; its texts live as long as the app. */
-PAWL_API size_t pawl_app_code(pawl_app *app, pawl_mem *mem, const pawl_code **ret);
+PAWL_SIZED size_t pawl_app_code(pawl_app *app, pawl_mem *mem, const pawl_code **ret);
 /* Load a module (see PAWL_MODULE).  Pawl opens a private copy, so you may replace the
  * file later.  PAWL_INVALID says what is wrong with the file. */
 PAWL_API pawl_status pawl_app_load(pawl_app *app, const char *path,
@@ -210,9 +210,9 @@ typedef struct pawl_stats {
 } pawl_stats;
 
 /* Reads the store to count rows for the depths. */
-PAWL_API void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret);
+PAWL_SIZED void pawl_runtime_stats(pawl_runtime *rt, pawl_stats *ret);
 /* The same without them: the store is not asked, and what it would count is 0. */
-PAWL_API void pawl_runtime_counters(pawl_runtime *rt, pawl_stats *ret);
+PAWL_SIZED void pawl_runtime_counters(pawl_runtime *rt, pawl_stats *ret);
 typedef enum pawl_tally_what {
     PAWL_TALLY_STARTED, /* of an orchestration: instances; of an activity: not counted */
     PAWL_TALLY_COMPLETED,
@@ -231,7 +231,7 @@ typedef struct pawl_tally {
 /* Counts by name since the runtime was opened: the first 200 orchestrations and the first 200
  * activities have counts of their own.  Returns the number of entries in *ret; names are valid
  * until the runtime is closed. */
-PAWL_API size_t pawl_runtime_tallies(pawl_runtime *rt, pawl_mem *mem, const pawl_tally **ret);
+PAWL_SIZED size_t pawl_runtime_tallies(pawl_runtime *rt, pawl_mem *mem, const pawl_tally **ret);
 /* Does the engine make progress?  If not, *rettrouble says why: for example a turn, a commit or
  * an unanswered call is older than 10 s.  A call that waits on purpose does not count.  Cheap. */
 PAWL_API bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES]);
@@ -244,7 +244,7 @@ PAWL_API int64_t pawl_delay_bound_ms(unsigned bucket);
  * exit status.  In libpawl-main. */
 PAWL_API int pawl_main(pawl_app *app, int argc, char **argv);
 
-#define PAWL_MODULE_ABI 1
+#define PAWL_MODULE_ABI 2 /* also the number of libpawl.so */
 
 typedef struct pawl_module {
     uint32_t size;
@@ -280,4 +280,6 @@ typedef struct pawl_module {
 #ifdef __cplusplus
 }
 #endif
+
+#include "pawl/runtime_sizes.h" /* the calls marked PAWL_SIZED */
 #endif

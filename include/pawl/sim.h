@@ -167,8 +167,24 @@ typedef struct pawl_sim_report {
  * PAWL_NOT_FOUND for wrong options.  Strings of the report live in `mem`.  Each seed
  * runs in a child process: call this from a process without threads.
  */
-PAWL_API pawl_status pawl_sim(pawl_app *app, const pawl_sim_opts *opts, pawl_mem *mem,
-                              pawl_sim_report *ret, pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_sim(pawl_app *app, const pawl_sim_opts *opts, pawl_mem *mem,
+                                pawl_sim_report *ret, pawl_error *reterr) PAWL_MUST_USE;
+
+/* The call marked PAWL_SIZED (pawl/types.h): the sizes of pawl_sim_report and pawl_sim_line of the
+ * caller. */
+PAWL_API pawl_status pawl_sim_sized(pawl_app *app, const pawl_sim_opts *opts, pawl_mem *mem,
+                                    pawl_sim_report *ret, pawl_error *reterr, size_t size,
+                                    size_t line_size) PAWL_MUST_USE;
+
+#ifndef PAWL_PLAIN
+
+static inline pawl_status pawl_sim(pawl_app *app, const pawl_sim_opts *opts, pawl_mem *mem,
+                                   pawl_sim_report *ret, pawl_error *reterr)
+{
+    return pawl_sim_sized(app, opts, mem, ret, reterr, sizeof(*ret), sizeof(pawl_sim_line));
+}
+
+#endif
 
 #ifdef __cplusplus
 }

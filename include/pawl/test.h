@@ -155,7 +155,7 @@ PAWL_API const char *pawl_test_why(pawl_test *t);
 PAWL_API unsigned pawl_test_runs(pawl_test *t, const char *activity);
 PAWL_API const char *pawl_test_input(pawl_test *t, const char *activity, unsigned n);
 /* The history of the subject's newest execution. */
-PAWL_API pawl_history pawl_test_history(pawl_test *t);
+PAWL_SIZED pawl_history pawl_test_history(pawl_test *t);
 /* How many events of this kind (and name, unless NULL) it has. */
 PAWL_API unsigned pawl_test_events(pawl_test *t, const char *kind, const char *name);
 /* Print it to stderr. */
@@ -186,6 +186,20 @@ PAWL_API bool pawl_test_expect_runs(pawl_test *t, const char *file, int line, co
                                     unsigned n);
 PAWL_API bool pawl_test_expect_events(pawl_test *t, const char *file, int line, const char *kind,
                                       const char *name, unsigned n);
+
+/* The call marked PAWL_SIZED (pawl/types.h): `size` is sizeof(pawl_history) of the caller. */
+PAWL_API void pawl_test_history_sized(pawl_test *t, pawl_history *ret, size_t size);
+
+#ifndef PAWL_PLAIN
+
+static inline pawl_history pawl_test_history(pawl_test *t)
+{
+    pawl_history history;
+    pawl_test_history_sized(t, &history, sizeof(history));
+    return history;
+}
+
+#endif
 
 #ifdef __cplusplus
 }

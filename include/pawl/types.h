@@ -214,6 +214,7 @@ typedef struct pawl_result {
     uint16_t kind; /* pawl_result_kind */
     uint32_t attempts;
     pawl_str value;
+    const void *reserved; /* NULL */
 } pawl_result;
 
 /* True for the four time-outs. */

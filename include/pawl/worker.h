@@ -66,17 +66,17 @@ typedef struct pawl_worker_reply {
 
 typedef void pawl_worker_fn(void *arg, const pawl_worker_reply *reply);
 
-PAWL_API pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_fn *fn,
-                                      void *arg, pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_fn *fn,
+                                        void *arg, pawl_error *reterr) PAWL_MUST_USE;
 /* A heartbeat that moves the end of the lease to lock_ms (0: 30 s) from now.  PAWL_LOST. */
-PAWL_API pawl_status pawl_worker_extend(pawl_client *c, const char *token, int64_t lock_ms,
-                                        pawl_worker_fn *fn, void *arg,
-                                        pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_worker_extend(pawl_client *c, const char *token, int64_t lock_ms,
+                                          pawl_worker_fn *fn, void *arg,
+                                          pawl_error *reterr) PAWL_MUST_USE;
 /* Give the work back undone; it can be fetched again after delay_ms, and no attempt is counted.
  * PAWL_LOST. */
-PAWL_API pawl_status pawl_worker_abandon(pawl_client *c, const char *token, int64_t delay_ms,
-                                         pawl_worker_fn *fn, void *arg,
-                                         pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_worker_abandon(pawl_client *c, const char *token, int64_t delay_ms,
+                                           pawl_worker_fn *fn, void *arg,
+                                           pawl_error *reterr) PAWL_MUST_USE;
 
 /* ---- Workers that poll -------------------------------------------------- */
 
@@ -109,10 +109,12 @@ typedef struct pawl_worker_page {
 /* The workers that gave a name and either polled this process in the last ten minutes or hold
  * work.  At most 1,000 are remembered, in memory only: a restart forgets them until they poll
  * again. */
-PAWL_API pawl_status pawl_worker_list(pawl_client *c, pawl_mem *mem, pawl_worker_page *ret,
-                                      pawl_error *reterr) PAWL_MUST_USE;
+PAWL_SIZED pawl_status pawl_worker_list(pawl_client *c, pawl_mem *mem, pawl_worker_page *ret,
+                                        pawl_error *reterr) PAWL_MUST_USE;
 
 #ifdef __cplusplus
 }
 #endif
+
+#include "pawl/worker_sizes.h" /* the calls marked PAWL_SIZED */
 #endif

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/asan.h"
 #include "base/attr.h"
+#include "base/fit.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "runtime/core/site.h"
@@ -313,5 +314,16 @@ pawl_status pawl_sim(pawl_app *app, const pawl_sim_opts *opts, pawl_mem *mem, pa
         munmap(shared, BOARD_BYTES);
     if (r.said >= 0)
         close(r.said);
+    return rc;
+}
+
+pawl_status pawl_sim_sized(pawl_app *app, const pawl_sim_opts *opts, pawl_mem *mem,
+                           pawl_sim_report *ret, pawl_error *reterr, size_t size, size_t line_size)
+{
+    pawl_sim_report own = {0};
+    pawl_status rc = pawl_sim(app, opts, mem, ret ? &own : NULL, reterr);
+    own.lines = FIT_ITEMS(mem, own.lines, own.line_count, line_size);
+    if (ret)
+        fit_struct(ret, size, &own, sizeof(own));
     return rc;
 }

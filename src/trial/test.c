@@ -8,6 +8,7 @@
 #include "trial/test.h"
 
 #include "base/attr.h"
+#include "base/fit.h"
 #include "base/misuse.h"
 
 #include <stdio.h>
@@ -281,6 +282,13 @@ pawl_history pawl_test_history(pawl_test *t)
                                            &t->look, &all, &err) != PAWL_OK)
         return (pawl_history){0};
     return all;
+}
+
+void pawl_test_history_sized(pawl_test *t, pawl_history *ret, size_t size)
+{
+    pawl_history own = pawl_test_history(t);
+    MUST_HAVE("room for the history", ret);
+    fit_struct(ret, size, &own, sizeof(own));
 }
 
 pawl_client *pawl_test_client(pawl_test *t)

@@ -99,14 +99,14 @@ TEST(a_module_of_another_abi)
 {
     scratch_make();
     if (compile(TYPE "struct m pawl_module_v1 = {sizeof(struct m), 999, f};"))
-        refused("m.so", "built for ABI 999, this pawl has 1; rebuild it");
+        refused("m.so", "built for ABI 999, this pawl has 2; rebuild it");
     scratch_drop();
 }
 
 TEST(a_module_that_is_smaller_than_the_abi_says)
 {
     scratch_make();
-    if (compile(TYPE "struct m pawl_module_v1 = {4, 1, f};"))
+    if (compile(TYPE "struct m pawl_module_v1 = {4, 2, f};"))
         refused("m.so",
                 "its pawl_module_v1 says it has 4 bytes, not 16; define it with PAWL_EXPORT");
     scratch_drop();
@@ -115,7 +115,7 @@ TEST(a_module_that_is_smaller_than_the_abi_says)
 TEST(a_module_without_a_function)
 {
     scratch_make();
-    if (compile(TYPE "struct m pawl_module_v1 = {sizeof(struct m), 1, 0};"))
+    if (compile(TYPE "struct m pawl_module_v1 = {sizeof(struct m), 2, 0};"))
         refused("m.so", "its pawl_module_v1 names no function; end its source with PAWL_EXPORT");
     scratch_drop();
 }
@@ -124,7 +124,7 @@ TEST(a_module_with_a_symbol_nobody_has)
 {
     scratch_make();
     if (compile(TYPE "int nobody_has_it(void); int g(void) { return nobody_has_it(); }\n"
-                     "struct m pawl_module_v1 = {sizeof(struct m), 1, f};"))
+                     "struct m pawl_module_v1 = {sizeof(struct m), 2, f};"))
         refused("m.so", "undefined symbol: nobody_has_it");
     scratch_drop();
 }
@@ -132,7 +132,7 @@ TEST(a_module_with_a_symbol_nobody_has)
 TEST(a_module_that_was_copied_only_in_part)
 {
     scratch_make();
-    if (compile(TYPE "struct m pawl_module_v1 = {sizeof(struct m), 1, f};")) {
+    if (compile(TYPE "struct m pawl_module_v1 = {sizeof(struct m), 2, f};")) {
         struct stat st;
         ck_assert_int_eq(stat(in_scratch("m.so"), &st), 0);
         for (off_t size = st.st_size - 1; size > 64; size = size * 3 / 4) {
@@ -152,7 +152,7 @@ TEST(a_module_that_was_copied_only_in_part)
 TEST(a_module_that_loads)
 {
     scratch_make();
-    if (compile(TYPE "struct m pawl_module_v1 = {sizeof(struct m), 1, f};")) {
+    if (compile(TYPE "struct m pawl_module_v1 = {sizeof(struct m), 2, f};")) {
         file = "m.so";
         int status = child_run(loads, NULL, 10000);
         ck_assert_msg(exited_with(status, 0), "%s", status_words(status));

@@ -314,7 +314,7 @@ def test_versions_side_by_side_and_reload():
         # Nothing new, and something that cannot be loaded: it goes on.
         hang_up(server, "side-b.so again")
         build(b, "4.0.0", "4", OTHER_ABI)
-        hang_up(server, "built for ABI 999, this pawl has 1; rebuild it")
+        hang_up(server, "built for ABI 999, this pawl has 2; rebuild it")
         b.write_bytes(b"no module")
         hang_up(server, "not a shared object")
         build(b, "4.x", "4")
@@ -339,7 +339,7 @@ def test_modules_that_cannot_be_loaded():
     twin = build(kit.work_dir() / "bad-twin.so", "1.0.0", "2")
     shares = build(kit.work_dir() / "bad-shares.so", "2.0.0", "1")
     abi = build(kit.work_dir() / "bad-abi.so", "1.0.0", "3", OTHER_ABI)
-    for load, want in (([good, abi], "bad-abi.so: built for ABI 999, this pawl has 1; rebuild it"),
+    for load, want in (([good, abi], "bad-abi.so: built for ABI 999, this pawl has 2; rebuild it"),
                        ([good, twin], "bad-twin.so: orchestration 'Flow' 1.0.0 is registered twice"),
                        ([good, shares], "activity 'Step1' is registered twice; %s has it: put what both "
                         "need into a module of its own" % good),

@@ -13,6 +13,7 @@
 #include "pawl.h"
 #include "pawl/backup.h"
 #include "pawl/event.h"
+#include "pawl/postgres.h"
 #include "pawl/provider.h"
 #include "pawl/queue.h"
 #include "pawl/replay.h"
@@ -315,6 +316,13 @@ static void try_files(void *arg)
     SAYS(PAWL_MISUSE, err.status);
     SAYS(false, pawl_jsonl_store(NULL, NULL, &err) != NULL);
     SAYS(PAWL_MISUSE, err.status);
+    SAYS(false, pawl_postgres_store(NULL, NULL, &err) != NULL);
+    SAYS(PAWL_MISUSE, err.status);
+    SAYS(false, pawl_store_open(NULL, NULL, &err) != NULL);
+    pawl_str text;
+    MISUSE(pawl_postgres_migrate(NULL, &err));
+    MISUSE(pawl_postgres_ddl(NULL, mem, &text, &err));
+    MISUSE(pawl_postgres_drop(NULL, &err));
     MISUSE(pawl_sqlite_backup(NULL, "x", false, &info, &err));
     MISUSE(pawl_sqlite_backup("x", NULL, false, &info, NULL));
     MISUSE(pawl_sqlite_restore(NULL, "x", &info, &err));
@@ -447,8 +455,8 @@ struct stop {
     X(pawl_mem_alloc, NULL, 1) X(pawl_mem_dup, NULL, some) X(pawl_mem_printf, NULL, "%d", 1) \
     X(pawl_json_new, NULL) X(pawl_json_done, NULL) X(pawl_json_next, NULL) \
     X(pawl_app_has_orchestration, NULL, "F", NULL) X(pawl_app_has_code, NULL) X(pawl_app_has_activity, NULL, "A") \
-    X(pawl_app_code, NULL, NULL, NULL) \
-    X(pawl_runtime_step, NULL, 0) X(pawl_runtime_fd, NULL) X(pawl_runtime_timeout_ms, NULL) X(pawl_runtime_client, NULL) X(pawl_runtime_tallies, NULL, NULL, NULL) \
+    X(pawl_app_code, NULL, NULL, NULL) X(pawl_app_code_sized, NULL, NULL, NULL, NULL) X(pawl_runtime_tallies_sized, NULL, NULL, NULL, NULL) \
+    X(pawl_runtime_step, NULL, 0) X(pawl_runtime_fd, NULL) X(pawl_runtime_timeout_ms, NULL) X(pawl_runtime_client, NULL) X(pawl_runtime_app, NULL) X(pawl_runtime_data, NULL) X(pawl_runtime_tallies, NULL, NULL, NULL) \
     X(pawl_runtime_healthy, NULL, NULL) \
     X(pawl_client_feed, NULL, NULL, NULL) X(pawl_client_feed_sized, NULL, NULL, NULL, NULL) X(pawl_server_url, NULL) X(pawl_server_healthy, NULL, NULL) X(pawl_sim_count, NULL, "", "") \
     X(pawl_test_of, NULL) X(pawl_test_user, NULL) X(pawl_test_run, NULL) X(pawl_test_run_for, NULL, 1) \
@@ -464,7 +472,8 @@ struct stop {
     X(pawl_mem_reset, NULL) X(pawl_json_object, NULL) X(pawl_json_array, NULL) X(pawl_json_end, NULL) \
     X(pawl_json_key, NULL, "k") X(pawl_json_str, NULL, some) X(pawl_json_cstr, NULL, "t") X(pawl_json_num, NULL, 1) \
     X(pawl_json_real, NULL, 1.0) X(pawl_json_truth, NULL, true) X(pawl_json_null, NULL) X(pawl_json_raw, NULL, some) \
-    X(pawl_runtime_stats, NULL, NULL) X(pawl_client_withdraw, NULL, NULL) X(pawl_client_unfeed, NULL, 1) \
+    X(pawl_runtime_stats, NULL, NULL) X(pawl_runtime_counters, NULL, NULL) X(pawl_runtime_stats_sized, NULL, NULL, NULL) X(pawl_runtime_counters_sized, NULL, NULL, NULL) X(pawl_queue_config_default_sized, NULL, NULL) \
+    X(pawl_test_history_sized, NULL, NULL, 0) X(pawl_client_withdraw, NULL, NULL) X(pawl_client_unfeed, NULL, 1) \
     X(pawl_test_on_failure, NULL, NULL, NULL) X(pawl_test_on, NULL, "A", pawl_test_real()) \
     X(pawl_test_on_nth, NULL, "A", 1, pawl_test_real()) X(pawl_test_set_user, NULL, NULL) \
     X(pawl_test_start, NULL, "F", "1") X(pawl_test_start_as, NULL, "i", "F", "1") X(pawl_test_choose, NULL, "i") \
@@ -805,12 +814,58 @@ static void try_no_sizes(void *arg)
     MISUSE(pawl_client_history_sized(c, "i", 0, 0, 0, mem, &history, &err, NULL));
 }
 
+static void try_no_queue_sizes(void *arg)
+{
+    (void)arg;
+    open_world();
+    const pawl_queue_request *purge = PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PURGE, .queue = "q");
+    pawl_queue_reply reply;
+    pawl_queue_message message;
+    MISUSE(pawl_queue_submit_sized(c, purge, nothing_moved, NULL, &err, NULL));
+    MISUSE(pawl_queue_call_sized(c, purge, mem, &reply, NULL));
+    MISUSE(pawl_client_push_sized(c, "q", some, NULL, NULL, &err, NULL));
+    MISUSE(pawl_client_pop_sized(c, "q", 0, mem, &message, &err, NULL));
+    MISUSE(pawl_client_pop_locked_sized(c, "q", 0, 0, mem, &message, &err, NULL));
+    MISUSE(pawl_queue_get_message_sized(c, "q", 1, mem, &message, &err, NULL));
+    pawl_queue_stats stats;
+    pawl_queue_config config;
+    MISUSE(pawl_queue_get_stats_sized(c, "q", mem, &stats, &err, NULL));
+    MISUSE(pawl_queue_get_config_sized(c, "q", mem, &config, &err, NULL));
+    pawl_queue_page page;
+    pawl_queue_messages messages;
+    pawl_queue_locks locks;
+    MISUSE(pawl_queue_list_sized(c, NULL, NULL, 0, mem, &page, &err, NULL));
+    MISUSE(pawl_queue_browse_messages_sized(c, "q", NULL, mem, &messages, &err, NULL));
+    MISUSE(pawl_queue_get_locks_sized(c, "q", mem, &locks, &err, NULL));
+    pawl_poll poll = {.size = sizeof(poll), .activities = (const char *[]){"A"}};
+    pawl_worker_page workers;
+    poll.activity_count = 1;
+    MISUSE(pawl_worker_poll_sized(c, &poll, nothing_polled, NULL, &err, NULL));
+    MISUSE(pawl_worker_extend_sized(c, "w1", 1, nothing_polled, NULL, &err, NULL));
+    MISUSE(pawl_worker_abandon_sized(c, "w1", 1, nothing_polled, NULL, &err, NULL));
+    MISUSE(pawl_worker_list_sized(c, mem, &workers, &err, NULL));
+}
+
+/* Those that take one size need room. */
+static void try_no_room(void *arg)
+{
+    (void)arg;
+    open_world();
+    MISUSE(pawl_sqlite_backup_sized("a", "b", false, NULL, &err, 8));
+    MISUSE(pawl_sqlite_restore_sized("a", "b", NULL, &err, 8));
+    MISUSE(pawl_replay_sized(app, &(pawl_info){0}, NULL, 0, NULL, NULL, &err, 8));
+    MISUSE(pawl_sim_sized(app, NULL, mem, NULL, &err, 8, 8));
+}
+
 TEST(a_call_without_the_sizes_it_needs_is_refused)
 {
-    struct child_end end;
-    run_child(try_no_sizes, NULL, &end);
-    ck_assert_msg(end.signal == 0 && end.status == 0, "signal %d, status %d: %s", end.signal,
-                  end.status, end.text);
+    void (*const tries[])(void *) = {try_no_sizes, try_no_queue_sizes, try_no_room};
+    for (size_t i = 0; i < COUNT_OF(tries); i++) {
+        struct child_end end;
+        run_child(tries[i], NULL, &end);
+        ck_assert_msg(end.signal == 0 && end.status == 0, "signal %d, status %d: %s", end.signal,
+                      end.status, end.text);
+    }
 }
 
 /* ---- All of them --------------------------------------------------------------------------------- */

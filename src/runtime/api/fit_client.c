@@ -112,11 +112,11 @@ pawl_status pawl_client_get_sized(pawl_client *c, const char *instance, uint64_t
                                   const pawl_client_sizes *sizes)
 {
     pawl_client_sizes known;
-    pawl_info own = {0};
     if (!ret || is_ours(sizes))
         return pawl_client_get(c, instance, execution_no, mem, ret, reterr);
     if (!FIT_SIZES(&known, sizes, reterr))
         return PAWL_MISUSE;
+    pawl_info own = {0};
     pawl_status rc = pawl_client_get(c, instance, execution_no, mem, &own, reterr);
     give_info(mem, ret, &own, &known);
     return rc;
@@ -127,11 +127,11 @@ pawl_status pawl_client_wait_sized(pawl_client *c, const char *instance, uint64_
                                    pawl_error *reterr, const pawl_client_sizes *sizes)
 {
     pawl_client_sizes known;
-    pawl_info own = {0};
     if (!ret || is_ours(sizes))
         return pawl_client_wait(c, instance, execution_no, timeout_ms, mem, ret, reterr);
     if (!FIT_SIZES(&known, sizes, reterr))
         return PAWL_MISUSE;
+    pawl_info own = {0};
     pawl_status rc = pawl_client_wait(c, instance, execution_no, timeout_ms, mem, &own, reterr);
     give_info(mem, ret, &own, &known);
     return rc;
@@ -144,11 +144,11 @@ pawl_status pawl_client_list_sized(pawl_client *c, const pawl_filter *filter, pa
                                    const pawl_client_sizes *sizes)
 {
     pawl_client_sizes known;
-    pawl_page own = {0};
     if (!ret || is_ours(sizes))
         return pawl_client_list(c, filter, mem, ret, reterr);
     if (!FIT_SIZES(&known, sizes, reterr))
         return PAWL_MISUSE;
+    pawl_page own = {0};
     pawl_status rc = pawl_client_list(c, filter, mem, &own, reterr);
     own.items = FIT_ITEMS(mem, own.items, own.count, known.info);
     fit_struct(ret, known.page, &own, sizeof(own));
@@ -161,11 +161,11 @@ pawl_status pawl_client_history_sized(pawl_client *c, const char *instance, uint
                                       const pawl_client_sizes *sizes)
 {
     pawl_client_sizes known;
-    pawl_history own = {0};
     if (!ret || is_ours(sizes))
         return pawl_client_history(c, instance, execution_no, after_seq, limit, mem, ret, reterr);
     if (!FIT_SIZES(&known, sizes, reterr))
         return PAWL_MISUSE;
+    pawl_history own = {0};
     pawl_status rc =
         pawl_client_history(c, instance, execution_no, after_seq, limit, mem, &own, reterr);
     fit_struct(ret, known.history, &own, sizeof(own));

@@ -8,6 +8,7 @@
  *
  * Called by users with a client; in this tree by server/worker_calls.c.
  */
+#include "base/fit.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "runtime/core/gate.h"
@@ -26,10 +27,13 @@ static int64_t clamp(int64_t ms, int64_t otherwise, int64_t min, int64_t max)
     return ms < min ? min : ms > max ? max : ms;
 }
 
-static pawl_status post(pawl_client *c, const struct lease_call *given, struct lease_call **ret,
-                        pawl_error *err)
+static pawl_status post(pawl_client *c, const struct lease_call *given,
+                        const pawl_worker_sizes *sizes, struct lease_call **ret, pawl_error *err)
 {
+    pawl_worker_sizes known;
     *ret = NULL;
+    if (!FIT_SIZES(&known, sizes, err))
+        return PAWL_MISUSE;
     if (!gate_pass(c, GATE_WRITES, err))
         return err->status;
     *ret = calloc(1, sizeof(**ret));
@@ -37,6 +41,8 @@ static pawl_status post(pawl_client *c, const struct lease_call *given, struct l
         return gate_no_memory(err);
     **ret = *given;
     (*ret)->item.kind = ITEM_LEASE;
+    (*ret)->reply_bytes = known.reply;
+    (*ret)->lease_bytes = known.lease;
     arena_init(&(*ret)->mem);
     return PAWL_OK;
 }
@@ -85,20 +91,20 @@ static bool check_poll(const pawl_poll *poll, pawl_error *err)
     return true;
 }
 
-pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_fn *fn, void *arg,
-                             pawl_error *reterr)
+pawl_status pawl_worker_poll_sized(pawl_client *c, const pawl_poll *poll, pawl_worker_fn *fn,
+                                   void *arg, pawl_error *reterr, const pawl_worker_sizes *sizes)
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     struct lease_call *q = NULL, given = {.op = LEASE_POLL, .fn = fn, .arg = arg};
     pawl_poll room;
-    if (!IS_THERE(poll, "a poll", err) || !(poll = OPTIONS_OF(&room, poll, "pawl_poll", err)) ||
-        !check_poll(poll, err))
+    if (!is_there(poll, "pawl_worker_poll", "a poll", err) ||
+        !(poll = OPTIONS_OF(&room, poll, "pawl_poll", err)) || !check_poll(poll, err))
         return err->status;
     given.max = poll->max ? poll->max : 1;
     given.lock_ms = clamp(poll->lock_ms, DEFAULT_MS, PAWL_LEASE_MIN, PAWL_LEASE_MAX);
     given.wait_ms = clamp(poll->wait_ms, 0, 0, PAWL_POLL_WAIT_MAX);
-    pawl_status rc = post(c, &given, &q, err);
+    pawl_status rc = post(c, &given, sizes, &q, err);
     if (rc != PAWL_OK)
         return rc;
     assert_that(q);
@@ -112,31 +118,51 @@ pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_
     return send(c, q, err);
 }
 
+pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, pawl_worker_fn *fn, void *arg,
+                             pawl_error *reterr)
+{
+    return pawl_worker_poll_sized(c, poll, fn, arg, reterr, &pawl_worker_sizes_here);
+}
+
 static pawl_status by_token(pawl_client *c, const char *token, const struct lease_call *given,
-                            pawl_error *reterr)
+                            const pawl_worker_sizes *sizes, pawl_error *reterr)
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
     struct lease_call *q;
-    pawl_status rc = post(c, given, &q, err);
+    pawl_status rc = post(c, given, sizes, &q, err);
     if (rc != PAWL_OK)
         return rc;
     (void)snprintf(q->token, sizeof(q->token), "%s", token ? token : "");
     return send(c, q, err);
 }
 
-pawl_status pawl_worker_extend(pawl_client *c, const char *token, int64_t lock_ms,
-                               pawl_worker_fn *fn, void *arg, pawl_error *reterr)
+pawl_status pawl_worker_extend_sized(pawl_client *c, const char *token, int64_t lock_ms,
+                                     pawl_worker_fn *fn, void *arg, pawl_error *reterr,
+                                     const pawl_worker_sizes *sizes)
 {
     struct lease_call q = {.op = LEASE_EXTEND, .fn = fn, .arg = arg};
     q.lock_ms = clamp(lock_ms, DEFAULT_MS, PAWL_LEASE_MIN, PAWL_LEASE_MAX);
-    return by_token(c, token, &q, reterr);
+    return by_token(c, token, &q, sizes, reterr);
+}
+
+pawl_status pawl_worker_extend(pawl_client *c, const char *token, int64_t lock_ms,
+                               pawl_worker_fn *fn, void *arg, pawl_error *reterr)
+{
+    return pawl_worker_extend_sized(c, token, lock_ms, fn, arg, reterr, &pawl_worker_sizes_here);
+}
+
+pawl_status pawl_worker_abandon_sized(pawl_client *c, const char *token, int64_t delay_ms,
+                                      pawl_worker_fn *fn, void *arg, pawl_error *reterr,
+                                      const pawl_worker_sizes *sizes)
+{
+    struct lease_call q = {.op = LEASE_ABANDON, .fn = fn, .arg = arg};
+    q.delay_ms = clamp(delay_ms, 0, 0, LIMIT_DELAY_MS);
+    return by_token(c, token, &q, sizes, reterr);
 }
 
 pawl_status pawl_worker_abandon(pawl_client *c, const char *token, int64_t delay_ms,
                                 pawl_worker_fn *fn, void *arg, pawl_error *reterr)
 {
-    struct lease_call q = {.op = LEASE_ABANDON, .fn = fn, .arg = arg};
-    q.delay_ms = clamp(delay_ms, 0, 0, LIMIT_DELAY_MS);
-    return by_token(c, token, &q, reterr);
+    return pawl_worker_abandon_sized(c, token, delay_ms, fn, arg, reterr, &pawl_worker_sizes_here);
 }

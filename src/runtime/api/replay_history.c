@@ -9,6 +9,7 @@
  */
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/fit.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "engine/engine.h"
@@ -235,5 +236,17 @@ pawl_status pawl_replay(pawl_app *app, const pawl_info *info, const pawl_history
         rc = run(code, info, list, count, &r, ret, reterr);
     }
     arena_deinit(&mem);
+    return rc;
+}
+
+pawl_status pawl_replay_sized(pawl_app *app, const pawl_info *info,
+                              const pawl_history_event *events, size_t count,
+                              const pawl_replay_opts *opts, pawl_replay_report *ret,
+                              pawl_error *reterr, size_t size)
+{
+    pawl_replay_report own = {0};
+    pawl_status rc = pawl_replay(app, info, events, count, opts, ret ? &own : NULL, reterr);
+    if (ret)
+        fit_struct(ret, size, &own, sizeof(own));
     return rc;
 }

@@ -5,12 +5,24 @@
 #include "base/limits.h"
 #include "runtime/core/owed.h"
 #include "runtime/queue/queue_cache.h"
+#include "runtime/queue/queue_fit.h"
+
+/* For a program whose structs have other sizes than ours. */
+static void answer_fitted(const struct queue_req *req, const pawl_queue_reply *reply)
+{
+    pawl_mem mem;
+    arena_init(&mem);
+    req->fn(req->arg, queue_fit_reply(&mem, reply, req->sizes));
+    arena_deinit(&mem);
+}
 
 void queue_finish(struct queue_req *req, const pawl_queue_reply *reply)
 {
     owed_done(&req->item);
-    if (req->fn)
+    if (req->fn && LIKELY(!req->sizes))
         req->fn(req->arg, reply);
+    else if (req->fn)
+        answer_fitted(req, reply);
     free(req);
 }
 

@@ -32,7 +32,8 @@ struct queue_req {
     pawl_queue_config config; /* args.config */
     pawl_queue_reply_fn *fn;
     void *arg;
-    struct job *job; /* the pop or ack of an orchestration; NULL: a client's */
+    const pawl_queue_sizes *sizes; /* of the caller's structs; NULL: they are ours */
+    struct job *job;               /* the pop or ack of an orchestration; NULL: a client's */
     uint32_t tries;
     uint64_t moved, planned; /* purge, redrive: done so far, to be done */
     uint64_t stayed;         /* redrive: there was no room for them */

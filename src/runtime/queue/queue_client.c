@@ -8,12 +8,14 @@
  */
 #include "runtime/queue/queue_client.h"
 
+#include "base/fit.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/pack.h"
 #include "base/rand.h"
 #include "runtime/core/gate.h"
 #include "runtime/queue/queue_cache.h"
+#include "runtime/queue/queue_fit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +187,7 @@ static void copy_config(struct queue_req *req, const pawl_queue_config *from, in
     req->args.config = &req->config;
 }
 
-struct queue_req *queue_req_create(const pawl_queue_request *a, pawl_queue_reply_fn *fn, void *arg)
+static struct queue_req *create(const pawl_queue_request *a, const pawl_queue_sizes *sizes)
 {
     bool push = a->op == PAWL_QUEUE_PUSH, config = a->op == PAWL_QUEUE_CONFIGURE;
     pawl_queue_request args = *a;
@@ -198,18 +200,20 @@ struct queue_req *queue_req_create(const pawl_queue_request *a, pawl_queue_reply
     size_t items = args.item_count * sizeof(pawl_queue_item);
     size_t locks = args.lock_count * sizeof(char *);
     size_t backoff = config ? QUEUE_BACKOFF_MAX * sizeof(int64_t) : 0;
-    struct queue_req *req = malloc(sizeof(*req) + items + locks + backoff + bytes_of(&args));
+    size_t table = sizes ? sizeof(*sizes) : 0;
+    struct queue_req *req =
+        malloc(sizeof(*req) + items + locks + backoff + table + bytes_of(&args));
     if (!req)
         return NULL;
     memset(req, 0, sizeof(*req));
     req->item.kind = ITEM_QUEUE;
     req->args = args;
-    req->fn = fn;
-    req->arg = arg;
     pawl_queue_item *to_items = (pawl_queue_item *)(void *)(req + 1);
     const char **to_locks = (const char **)(void *)((char *)to_items + items);
     int64_t *to_backoff = (int64_t *)(void *)((char *)to_locks + locks);
-    char *at = (char *)to_backoff + backoff;
+    char *at = (char *)to_backoff + backoff + table;
+    if (sizes)
+        req->sizes = memcpy((char *)to_backoff + backoff, sizes, sizeof(*sizes));
     req->args.queue = pack_text(&at, a->queue);
     req->args.reason = pack_text(&at, a->reason);
     req->args.target = pack_text(&at, a->target);
@@ -248,8 +252,16 @@ static bool take_config(pawl_queue_config *to, const pawl_queue_config *from, pa
     return true;
 }
 
+/* Who asked, and in what shape the answer is wanted. */
+struct queue_caller {
+    pawl_queue_reply_fn *fn;
+    void *arg;
+    struct job *job;
+    const pawl_queue_sizes *sizes;
+};
+
 static pawl_status submit(pawl_client *c, const pawl_queue_request *request,
-                          pawl_queue_reply_fn *fn, void *arg, struct job *job, pawl_error *err)
+                          const struct queue_caller *caller, pawl_error *err)
 {
     pawl_queue_request room;
     pawl_queue_config config;
@@ -267,10 +279,12 @@ static pawl_status submit(pawl_client *c, const pawl_queue_request *request,
     }
     if (!check_request(c->rt, request, err))
         return err->status;
-    struct queue_req *req = queue_req_create(request, fn, arg);
+    struct queue_req *req = create(request, caller->sizes);
     if (!req)
         return gate_no_memory(err);
-    req->job = job;
+    req->fn = caller->fn;
+    req->arg = caller->arg;
+    req->job = caller->job;
     pawl_status rc = gate_post(c, &req->item, err);
     if (rc != PAWL_OK)
         free(req);
@@ -281,11 +295,38 @@ pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
                               pawl_queue_reply_fn *fn, void *arg, pawl_error *reterr)
 {
     pawl_error local = {0};
-    return submit(c, request, fn, arg, NULL, reterr ? reterr : &local);
+    return submit(c, request, &(struct queue_caller){.fn = fn, .arg = arg},
+                  reterr ? reterr : &local);
+}
+
+static pawl_status submit_fitted(pawl_client *c, const pawl_queue_request *request,
+                                 struct queue_caller *caller, pawl_error *err)
+{
+    pawl_queue_sizes known;
+    if (!fit_sizes(&known, sizeof(known), caller->sizes, "pawl_queue_submit", err))
+        return PAWL_MISUSE;
+    pawl_mem mem;
+    arena_init(&mem);
+    caller->sizes = &known;
+    const pawl_queue_request *ours = queue_fit_request(&mem, request, known.item, err);
+    pawl_status rc = ours ? submit(c, ours, caller, err) : err->status;
+    arena_deinit(&mem);
+    return rc;
+}
+
+pawl_status pawl_queue_submit_sized(pawl_client *c, const pawl_queue_request *request,
+                                    pawl_queue_reply_fn *fn, void *arg, pawl_error *reterr,
+                                    const pawl_queue_sizes *sizes)
+{
+    if (!request || FIT_IS_OURS(sizes, pawl_queue_sizes_here))
+        return pawl_queue_submit(c, request, fn, arg, reterr);
+    pawl_error local = {0};
+    return submit_fitted(c, request, &(struct queue_caller){.fn = fn, .arg = arg, .sizes = sizes},
+                         reterr ? reterr : &local);
 }
 
 pawl_status queue_submit_job(pawl_client *c, const pawl_queue_request *request,
                              pawl_queue_reply_fn *fn, struct job *job, pawl_error *reterr)
 {
-    return submit(c, request, fn, job, job, reterr);
+    return submit(c, request, &(struct queue_caller){.fn = fn, .arg = job, .job = job}, reterr);
 }

@@ -6,8 +6,6 @@
 #include "runtime/core/runtime.h"
 #include "runtime/queue/queue_cache.h"
 
-struct queue_req *queue_req_create(const pawl_queue_request *args, pawl_queue_reply_fn *fn,
-                                   void *arg);
 /* pawl_queue_submit() of an orchestration's activity: `fn` is called with the job. */
 pawl_status queue_submit_job(pawl_client *c, const pawl_queue_request *request,
                              pawl_queue_reply_fn *fn, struct job *job, pawl_error *reterr);

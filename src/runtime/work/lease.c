@@ -8,6 +8,7 @@
  */
 #include "runtime/work/lease.h"
 
+#include "base/fit.h"
 #include "base/limits.h"
 #include "runtime/core/figures.h"
 #include "runtime/core/health.h"
@@ -28,8 +29,19 @@
 
 /* ---- Answers -------------------------------------------------------------------- */
 
+/* Laid out for a program whose structs have other sizes than ours. */
+static const pawl_worker_reply *fitted(struct lease_call *q, const pawl_worker_reply *reply)
+{
+    pawl_worker_reply *to = arena_zalloc(&q->mem, sizeof(*to) + q->reply_bytes);
+    *to = *reply;
+    to->leases = FIT_ITEMS(&q->mem, reply->leases, reply->count, q->lease_bytes);
+    return to;
+}
+
 static void answer(struct lease_call *q, const pawl_worker_reply *reply)
 {
+    if (UNLIKELY(q->reply_bytes > sizeof(*reply) || q->lease_bytes != sizeof(pawl_lease)))
+        reply = fitted(q, reply);
     q->fn(q->arg, reply);
     arena_deinit(&q->mem);
     free(q);

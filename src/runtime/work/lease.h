@@ -27,6 +27,7 @@ struct lease_call {
     enum lease_op op;
     pawl_worker_fn *fn;
     void *arg;
+    size_t reply_bytes, lease_bytes; /* of the caller's structs */
     pawl_mem mem;
     const pawl_str *names, *tags;
     size_t name_count, tag_count;

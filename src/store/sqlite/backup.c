@@ -14,6 +14,7 @@
 #include "pawl/backup.h"
 
 #include "base/attr.h"
+#include "base/fit.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/point.h"
@@ -421,5 +422,27 @@ pawl_status pawl_sqlite_restore(const char *backup, const char *file, pawl_backu
     (void)sqlite3_close(from);
     lock_close(lock);
     free(dir);
+    return status;
+}
+
+/* ---- For programs with a header of any age ------------------------------------------------ */
+
+pawl_status pawl_sqlite_backup_sized(const char *file, const char *to, bool replace,
+                                     pawl_backup_info *ret, pawl_error *reterr, size_t size)
+{
+    pawl_backup_info own = {0};
+    pawl_status status = pawl_sqlite_backup(file, to, replace, ret ? &own : NULL, reterr);
+    if (ret)
+        fit_struct(ret, size, &own, sizeof(own));
+    return status;
+}
+
+pawl_status pawl_sqlite_restore_sized(const char *backup, const char *file, pawl_backup_info *ret,
+                                      pawl_error *reterr, size_t size)
+{
+    pawl_backup_info own = {0};
+    pawl_status status = pawl_sqlite_restore(backup, file, ret ? &own : NULL, reterr);
+    if (ret)
+        fit_struct(ret, size, &own, sizeof(own));
     return status;
 }
