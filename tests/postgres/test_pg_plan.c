@@ -195,7 +195,7 @@ static void fill(const struct planner *p)
         "message SELECT n,n,0,1,0,1,'','','','',0,0,0,0",
         "work SELECT n,n,1,0,0,'','a'||n%5,'','',0,1,0,0,n%10,0,0,false,'',''",
         "work_fresh SELECT n,n,0,'a'||n%5,0",
-        "dedup SELECT n,'k'||n",
+        "dedup SELECT n,('k'||n)::bytea",
         "queue_entry SELECT n,0,0,1,'','',n%3,n,0,0,0,0,''",
         "lane_log SELECT 1,n,n,0",
         "queue SELECT n,0,0,'q'||n,0,0,0,0,0,0,false,'',''",
