@@ -174,22 +174,6 @@ TEST(a_verdict_waits_for_the_commit_in_flight_postgres)
     line_close(&l);
 }
 
-/* The rest never comes, and the server is not told: it ends such a transaction by itself. */
-TEST(a_transaction_left_open_ends_without_us_postgres)
-{
-    static struct bad_line l;
-    if (!getenv("PAWL_PG_FULL"))
-        return;
-    line_open(&l);
-    must_step(&l.c, 3);
-    size_t bytes = bytes_of_commit(&l);
-    proxy_plan(l.proxy, (struct proxy_plan){PROXY_LATE, false, bytes - 8, -1});
-    must_step(&l.c, 1);
-    ck_assert(!proxy_is_armed(l.proxy));
-    ck_assert_int_eq(l.c.not_committed, 1);
-    line_close(&l);
-}
-
 /* COMMIT of a transaction that was aborted is no error, only its tag is another. */
 TEST(a_commit_that_was_answered_with_rollback_did_not_happen_postgres)
 {
