@@ -29,8 +29,7 @@ export const SAMPLE = {
 };
 
 export async function startDialog(app, like) {
-	const offer = await startable().catch(() => ({})),
-		names = Object.keys(offer),
+	const names = await startable().catch(() => []),
 		pretty = v => JSON.stringify(v ?? {}, null, 2);
 	let name =
 			like?.orchestration ??
@@ -39,7 +38,7 @@ export async function startDialog(app, like) {
 		input = "",
 		touched = !!like;
 	const begin = () => {
-		const sample = offer[name] ?? SAMPLE[name];
+		const sample = SAMPLE[name];
 		if (!touched) input = pretty(sample?.id ? {...sample, id} : sample);
 	};
 	if (like) input = pretty(like.input);

@@ -1,5 +1,5 @@
 // api.js -- calls to the server.  Numbers keep their digits: a payload is shown as it was given.
-import {quote, seg} from "./fmt.js";
+import {quote, seg, setNow} from "./fmt.js";
 
 export class Failure extends Error {
 	constructor(status, message, body) {
@@ -53,6 +53,7 @@ export async function call(method, path, body, opts = {}) {
 	} catch {
 		json = text;
 	}
+	if (json?.now > 0) setNow(json.now);
 	if (answer.status === 401) dispatchEvent(new Event("pawl-token"));
 	if (opts.raw) return {status: answer.status, json, text};
 	if (answer.ok) return json;

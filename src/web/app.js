@@ -174,7 +174,7 @@ const frame = drawer(() => {
 							r.name === "instances" && !r.arg && r.query.toString() === q,
 							ic,
 							t,
-							count(s?.counts[/^status=(\w+)/.exec(q)?.[1]])
+							count(s?.counts?.[/^status=(\w+)/.exec(q)?.[1]])
 						)
 					)
 				),
@@ -394,7 +394,7 @@ addEventListener("pawl-token", () => {
 set();
 frame.now();
 on(type => {
-	if (type === "state" || type === "stats") frame();
+	if (type === "state") frame();
 });
 follow();
 enter();

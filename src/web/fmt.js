@@ -34,6 +34,10 @@ export function dur(ms) {
 				? `${d}d ${hh % 24}h`
 				: `${d}d`;
 }
+let skew = 0;
+/** The server's clock: that of the browser may be wrong. */
+export const serverNow = () => Date.now() + skew;
+export const setNow = at => (skew = Math.abs(at - Date.now()) > 2000 ? at - Date.now() : 0);
 let zone = "";
 export const setZone = z => (zone = z === "utc" ? "UTC" : "");
 const of = at => {

@@ -1,19 +1,19 @@
-// live.js -- one stream for the whole page: what changed, and once a second how much.
+// live.js -- one stream for the whole page: what changed.
 // Read with fetch, not EventSource: that can send a token and tells why it was refused.
 import {authorization} from "./api.js";
-import {noStats, samples, streamPath} from "./offers.js";
+import {serverNow} from "./fmt.js";
 
 const listeners = new Set();
 export const live = {
 	state: "connecting",
-	since: Date.now(),
+	since: serverNow(),
 	stats: null,
-	samples,
+	samples: [],
 	retryAt: 0,
 	why: "",
 	rate: 0
 };
-/** on(fn): fn(type, data) for "changes", "reset", "stats", "state".  Returns how to stop. */
+/** on(fn): fn(type, data) for "changes", "reset", "state".  Returns how to stop. */
 export function on(fn) {
 	listeners.add(fn);
 	return () => listeners.delete(fn);
@@ -24,7 +24,7 @@ const tell = (type, data) => {
 /** A page read figures that the frame shows. */
 live.changed = () => tell("state");
 function become(state, why = "") {
-	if (live.state !== state) live.since = Date.now();
+	if (live.state !== state) live.since = serverNow();
 	live.state = state;
 	live.why = why;
 	tell("state");
@@ -49,25 +49,18 @@ function block(text) {
 	}
 	if (!data) return;
 	const json = JSON.parse(data),
-		now = Date.now();
+		now = serverNow();
 	if (type === "changes") for (const _ of json.instances) seen.push(now);
 	seen = seen.filter(t => t > now - 3000).slice(-900);
 	live.rate = seen.length / 3;
-	if (type === "stats") {
-		live.streams = true;
-		live.stats = json;
-		if (json.sample) samples.push(json.sample);
-		if (samples.length > 600) samples.shift();
-	}
 	tell(type, json);
 }
 async function once() {
 	stream = new AbortController();
-	const answer = await fetch(await streamPath(), {
+	const answer = await fetch("/api/v1/stream", {
 		headers: {...authorization(), ...(lastId ? {"last-event-id": lastId} : {})},
 		signal: stream.signal
 	});
-	if (answer.status === 400 && noStats()) return once();
 	if (answer.status === 401) dispatchEvent(new Event("pawl-token"));
 	if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
 	become("live");
@@ -84,7 +77,7 @@ async function once() {
 export async function follow() {
 	for (;;) {
 		await once().catch(e => {
-			live.retryAt = Date.now() + wait;
+			live.retryAt = serverNow() + wait;
 			become(live.paused ? "paused" : "lost", e.name === "AbortError" ? "" : e.message);
 		});
 		await new Promise(ok => {

@@ -26,7 +26,8 @@ import {
 	search,
 	seg,
 	since,
-	state
+	state,
+	serverNow
 } from "./ui.js";
 import {api, readHistory} from "./api.js";
 import {ended, kindWords, label, Run, sentence, text, tries} from "./history.js";
@@ -119,7 +120,7 @@ export default function instance(root, route, app, file) {
 		const w = (why?.waiting_for ?? []).filter(x => x.kind === "activity"),
 			due = Math.min(
 				60e3,
-				...w.map(x => (x.due_at > Date.now() ? x.due_at - Date.now() + 250 : 4000))
+				...w.map(x => (x.due_at > serverNow() ? x.due_at - serverNow() + 250 : 4000))
 			);
 		clearTimeout(poll);
 		if (w.length) poll = setTimeout(() => document.hidden || p.load(), due);
@@ -152,7 +153,7 @@ export default function instance(root, route, app, file) {
 	// ---- Events
 	const words = t =>
 		(tab === "steps"
-			? `${t.kind} ${label(t)} ${t.state} ${sentence(t, Date.now())} ${text(t.input?.data)}`
+			? `${t.kind} ${label(t)} ${t.state} ${sentence(t, serverNow())} ${text(t.input?.data)}`
 			: `${t.kind} ${t.name ?? ""} ${text(t.data)}`
 		).toLowerCase();
 	const who = e => e.name ?? (run.refs.has(e.ref) ? label(run.refs.get(e.ref)) : "");
@@ -172,7 +173,7 @@ export default function instance(root, route, app, file) {
 		},
 		row: i => {
 			const t = shown[i],
-				now = Date.now(),
+				now = serverNow(),
 				cls = seek && t.seq > seek ? "later" : t === selected ? "sel" : "";
 			if (tab === "raw")
 				return {
@@ -237,7 +238,7 @@ export default function instance(root, route, app, file) {
 		],
 		task: () => {
 			const t = selected,
-				now = Date.now(),
+				now = serverNow(),
 				tr = tries(t, now),
 				w = t.wait;
 			return [
@@ -483,7 +484,7 @@ export default function instance(root, route, app, file) {
 					p.error ? fault(p.error, p.load) : loading()
 				];
 			const open = !ended(info.status),
-				now = Date.now(),
+				now = serverNow(),
 				all = actions(),
 				k = app.list?.indexOf(id) ?? -1,
 				step = (ic, label, d) =>
@@ -661,7 +662,7 @@ export default function instance(root, route, app, file) {
 				}
 	});
 	const beat = setInterval(() => {
-		if (!document.hidden && info && !ended(info.status) && !seek && Date.now() - run.last < 120e3)
+		if (!document.hidden && info && !ended(info.status) && !seek && serverNow() - run.last < 120e3)
 			p.draw();
 	}, 300);
 	p.update = () => {

@@ -22,10 +22,11 @@ import {
 	search,
 	short,
 	state,
-	STATES
+	STATES,
+	serverNow
 } from "./ui.js";
 import {api, query} from "./api.js";
-import {count as countOf, hasWaits, list as listOf} from "./offers.js";
+import {counts, hasWaits, list as listOf} from "./offers.js";
 import {live, total} from "./live.js";
 import {VList} from "./vlist.js";
 import {ended, text} from "./history.js";
@@ -80,7 +81,7 @@ function detail(i) {
 	if (f)
 		return [
 			(f.kind === "timer"
-				? `timer, ${f.due_at > Date.now() ? "in " + dur(f.due_at - Date.now()) : "due"}`
+				? `timer, ${f.due_at > serverNow() ? "in " + dur(f.due_at - serverNow()) : "due"}`
 				: (f.name ?? f.kind)) + (w.length > 1 ? ` +${w.length - 1}` : ""),
 			"",
 			f.kind,
@@ -110,7 +111,7 @@ export default function instances(root, route, app) {
 		narrow = matchMedia("(max-width:760px)").matches;
 	const filter = () =>
 		Object.fromEntries(
-			FILTERS.filter(q).map(f => [f, f === "created_after" ? Date.now() - q(f) : q(f)])
+			FILTERS.filter(q).map(f => [f, f === "created_after" ? serverNow() - q(f) : q(f)])
 		);
 	const clear = () => {
 		picked.clear();
@@ -134,14 +135,7 @@ export default function instances(root, route, app) {
 				list.active = -1;
 				list.top = 0;
 				if (list.el) list.el.scrollTop = 0;
-				countOf(f)
-					.then(c => {
-						if (mine === gen) {
-							count = c;
-							p.draw();
-						}
-					})
-					.catch(() => {});
+				tally(mine);
 			}
 			for (const i of got.instances)
 				if (!index.has(i.instance)) index.set(i.instance, rows.push(i) - 1);
@@ -155,6 +149,18 @@ export default function instances(root, route, app) {
 		look();
 		p.draw();
 		if (!done && rows.length < 40 && asked < 50) more(); // a short page with a cursor: the server looked at 10,000 rows
+	}
+	// The counts of the chips; of what matches, when only states are asked for.
+	async function tally(mine) {
+		const c = await counts().catch(() => null);
+		if (!c || mine !== gen) return;
+		const states = q("status")?.split(",") ?? STATES;
+		live.stats = {...live.stats, counts: c};
+		count = FILTERS.every(k => k === "status" || !q(k))
+			? states.reduce((n, s) => n + (c[s] ?? 0), 0)
+			: null;
+		live.changed();
+		p.draw();
 	}
 	// Lists may not say what a row waits for: rows in sight are asked, once.
 	function look() {
@@ -394,7 +400,6 @@ export default function instances(root, route, app) {
 		read: () => more(true),
 		close: () => clearTimeout(timer),
 		hears(type, d) {
-			if (type === "stats") p.draw();
 			if (type !== "changes") return;
 			for (const c of d.instances) {
 				const k = index.get(c.instance);

@@ -29,8 +29,8 @@ import {
 	STATES,
 	table
 } from "./ui.js";
-import {act, curl, get} from "./api.js";
-import {overview as overviewOf, readSeries} from "./offers.js";
+import {act, curl} from "./api.js";
+import {overview as overviewOf, series} from "./offers.js";
 import {live} from "./live.js";
 import {bulk, startDialog} from "./actions.js";
 
@@ -187,28 +187,16 @@ function charts() {
 export default function overview(root, route, app) {
 	let data = null,
 		all = false,
-		feed = [],
-		version = null;
+		feed = [];
 	const p = page(root, {
 		title: "Overview",
 		read: async () => {
-			data = await overviewOf();
-			if (!live.streams) live.stats = {counts: data.counts, problems: data.problems.length};
-			if (!live.streams || !live.samples.length) await readSeries(300);
+			[data, live.samples] = await Promise.all([overviewOf(), series(300)]);
+			live.stats = {counts: data.counts, problems: data.problems.length};
 			live.changed();
-			await get("/health").catch(
-				e =>
-					e.status === 503 &&
-					data.problems.unshift({
-						kind: "health",
-						detail: e.body?.reason ?? e.message,
-						since: Date.now()
-					})
-			);
-			version ??= await get("/version");
+			if (!data.exact) p.soon(300);
 		},
 		hears(type, d) {
-			if (type === "stats") p.draw();
 			if (type !== "changes") return;
 			for (const c of d.instances.slice(-12))
 				feed = [c, ...feed.filter(f => f.instance !== c.instance)].slice(0, 14);
@@ -219,11 +207,11 @@ export default function overview(root, route, app) {
 				top = head(
 					"Overview",
 					[
-						version ? `pawl ${version.version}` : "",
+						n.version ? `pawl ${n.version}` : "",
 						n.rss_bytes
 							? [
 									" · up ",
-									since(n.started_at ?? Date.now() - n.uptime_s * 1000),
+									since(n.started_at),
 									` · ${bytes(n.rss_bytes)} memory · ${plural(n.resident, "fiber")} resident`
 								]
 							: ""
@@ -231,7 +219,7 @@ export default function overview(root, route, app) {
 					btn("Start…", () => startDialog(app), {class: "b1", icon: "plus"})
 				);
 			if (!data) return [top, p.error ? fault(p.error, p.load) : loading()];
-			const counts = live.stats?.counts ?? data.counts,
+			const counts = data.counts,
 				sum = Object.values(counts).reduce((a, b) => a + (+b || 0), 0);
 			if (!sum && !data.queues.length)
 				return [
@@ -412,7 +400,7 @@ export default function overview(root, route, app) {
 	const kinds = () =>
 		panel(
 			"Orchestrations",
-			data.newest && dim(`of the newest ${num(data.newest)}`),
+			!data.exact && dim("still counting"),
 			table(
 				[
 					["Name"],

@@ -30,7 +30,8 @@ import {
 	rate,
 	readJson,
 	seg,
-	table
+	table,
+	serverNow
 } from "./ui.js";
 import {act, api, call, curl} from "./api.js";
 import {queues as queuesOf} from "./offers.js";
@@ -108,10 +109,10 @@ export default function queue(root, route, app) {
 			clearTimeout(expiry);
 			const soon = Math.min(
 				...locks.map(l => sec(l.expires_at)),
-				...messages.map(m => sec(m.deliver_at) ?? Infinity).filter(t => t > Date.now())
+				...messages.map(m => sec(m.deliver_at) ?? Infinity).filter(t => t > serverNow())
 			);
 			if (soon < Infinity)
-				expiry = setTimeout(p.load, Math.min(2 ** 30, Math.max(0, soon - Date.now()) + 150));
+				expiry = setTimeout(p.load, Math.min(2 ** 30, Math.max(0, soon - serverNow()) + 150));
 		},
 		view: () => [
 			h(
@@ -189,7 +190,7 @@ export default function queue(root, route, app) {
 			mine.push({
 				lock_id: (last = r.json.lock_id),
 				expires: sec(r.json.lock_expires_at),
-				from: Date.now(),
+				from: serverNow(),
 				items: r.json.items
 			});
 		if (i >= 0 && r.json?.new_expires_at) mine[i].expires = sec(r.json.new_expires_at);
@@ -217,7 +218,7 @@ export default function queue(root, route, app) {
 			now = steps[done],
 			a = now && action(now),
 			lock = mine.find(l => l.lock_id === last),
-			waits = now?.[0] === "wait" && lock && lock.expires + 500 > Date.now(),
+			waits = now?.[0] === "wait" && lock && lock.expires + 500 > serverNow(),
 			restart = t => {
 				tour = t;
 				done = 0;

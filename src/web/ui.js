@@ -1,7 +1,7 @@
 // ui.js -- the parts every page is made of.
 import {h, render, afterRender, drawer} from "./dom.js";
 import {icon} from "./icons.js";
-import {bytes, clock, dur, seg, stamp, when} from "./fmt.js";
+import {bytes, clock, dur, seg, serverNow, stamp, when} from "./fmt.js";
 import {curl, run} from "./api.js";
 import {on} from "./live.js";
 export * from "./dom.js";
@@ -17,7 +17,7 @@ const FORMS = {
 	left: ms => (ms < 0 ? dur(-ms) : "over")
 };
 function tick(root = document) {
-	const now = Date.now();
+	const now = serverNow();
 	for (const el of root.querySelectorAll("time[data-f]")) {
 		const text = FORMS[el.dataset.f](now - el.dataset.at);
 		if (el.textContent !== text) el.textContent = text;

@@ -16,13 +16,14 @@ import {
 	quote,
 	since,
 	toast,
-	until
+	until,
+	serverNow
 } from "./ui.js";
 import {act, run} from "./api.js";
 import {ended, text} from "./history.js";
 import {SAMPLE, steer} from "./actions.js";
 
-const later = w => w.due_at > Date.now();
+const later = w => w.due_at > serverNow();
 function phrase(w) {
 	if (w.kind === "event") return ["event ", h("b", w.name)];
 	if (w.kind === "timer")
