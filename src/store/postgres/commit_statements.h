@@ -60,7 +60,7 @@
     X(RELEASE, "RELEASE SAVEPOINT round")                                                          \
     /* Who writes.  The first locks the lane's row; nothing of it is changed by a commit. */       \
     X(FENCE, "WITH f AS (SELECT 1 FROM @.lane WHERE lane=$1::bigint AND epoch=$2::bigint"          \
-        " AND life=$3::bigint AND life>0 FOR NO KEY UPDATE),l AS (INSERT INTO @.lane_log"                     \
+        " AND life=$3::bigint AND life>0 FOR NO KEY UPDATE),l AS (INSERT INTO @.lane_log"          \
         " SELECT $1::bigint,$4::bigint,$5::bigint,"                                                \
         "(extract(epoch FROM clock_timestamp())*1000)::bigint FROM f RETURNING 1)"                 \
         " SELECT 1/(count(*)=1)::int FROM l")                                                      \
