@@ -299,7 +299,8 @@ PAWL_API void pawl_client_withdraw(pawl_client *c, const void *arg);
 
 /* ---- The commit feed ---------------------------------------------------- */
 
-/* One instance that a commit changed, or one queue (then `instance` is ""). */
+/* One instance that a commit changed, or one queue (then `instance` is "").  With `events` 0 and
+ * the state it had: an attempt of one of its activities failed, or a worker took one. */
 typedef struct pawl_change {
     pawl_str instance;
     uint64_t execution;

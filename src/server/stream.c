@@ -32,7 +32,9 @@ struct note {
     pawl_state state;
     uint64_t execution, seq;
     bool is_queue;
-    pawl_str name; /* behind the struct */
+    bool created, removed; /* since the batch before */
+    char *orchestration;   /* owned; NULL: its state did not change */
+    pawl_str name;         /* behind the struct */
 };
 
 /* One reader. [loop] */
@@ -77,6 +79,7 @@ static void drop_notes(struct streams *t)
     while (t->notes) {
         struct note *n = t->notes;
         t->notes = n->next;
+        free(n->orchestration);
         free(n);
     }
     t->notes_end = &t->notes;
@@ -124,6 +127,17 @@ static struct note *note_of(struct streams *t, pawl_str name, bool is_queue)
     return n;
 }
 
+static void note_change(struct note *n, const pawl_change *c)
+{
+    n->state = c->state;
+    n->execution = c->execution;
+    n->seq = c->last_seq;
+    n->created = n->created || c->was < 0;
+    n->removed = c->removed;
+    if (c->orchestration.len && !n->orchestration)
+        n->orchestration = strndup(c->orchestration.ptr, c->orchestration.len);
+}
+
 void streams_note(struct streams *t, const pawl_change *changes, size_t count)
 {
     if (!atomic_load_explicit(&t->noting, memory_order_relaxed))
@@ -136,11 +150,8 @@ void streams_note(struct streams *t, const pawl_change *changes, size_t count)
             continue;
         }
         struct note *n = note_of(t, changes[i].instance, false);
-        if (!n)
-            continue;
-        n->state = changes[i].state;
-        n->execution = changes[i].execution;
-        n->seq = changes[i].last_seq;
+        if (n)
+            note_change(n, &changes[i]);
     }
     pthread_mutex_unlock(&t->lock);
     if (first)
@@ -160,6 +171,18 @@ static void write_instance(pawl_json *w, const struct note *n)
     pawl_json_num(w, (int64_t)n->execution);
     pawl_json_key(w, "seq");
     pawl_json_num(w, (int64_t)n->seq);
+    if (n->orchestration) {
+        pawl_json_key(w, "orchestration");
+        pawl_json_cstr(w, n->orchestration);
+    }
+    if (n->created) {
+        pawl_json_key(w, "created");
+        pawl_json_truth(w, true);
+    }
+    if (n->removed) {
+        pawl_json_key(w, "removed");
+        pawl_json_truth(w, true);
+    }
     pawl_json_end(w);
 }
 

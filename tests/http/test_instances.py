@@ -471,6 +471,42 @@ def test_stream(server):
     assert read_events(open_stream(server, "nonsense"), 1)[0]["event"] == "reset"
 
 
+def told(conn_events, instance):
+    return [i for e in conn_events for i in json.loads(e["data"])["instances"]
+            if i["instance"] == instance]
+
+
+def test_stream_tells_state_changes_and_attempts(server):
+    conn = open_stream(server)
+    time.sleep(0.2)
+    server.start_instance("RemoteRetry", 1, "st-1")
+    first = told(read_events(conn, 1), "st-1")[-1]
+    assert first["created"] is True and first["orchestration"] == "RemoteRetry", first
+    conn.close()
+
+    def after(act):                            # what a reader is told of something without a step
+        conn = open_stream(server)
+        time.sleep(0.2)
+        result = act()
+        item = told(read_events(conn, 1), "st-1")[-1]
+        conn.close()
+        assert item["seq"] == first["seq"] and item["status"] == "running", item
+        assert "created" not in item and "orchestration" not in item
+        return result
+    W = "/api/v1/work/"
+    token = after(lambda: server.post(W + "poll", {"activities": ["Charge"], "wait_ms": 5000},
+                                      fresh=True).json["items"][0]["token"])
+    after(lambda: expect(server.post(W + token + "/fail", {"error": "no", "retryable": True}), 200))
+    expect(server.post("/api/v1/instances/st-1/terminate"), 202)
+    server.ended("st-1")
+    time.sleep(0.5)                            # its batch is made
+    conn = open_stream(server)
+    time.sleep(0.2)
+    expect(server.call("DELETE", "/api/v1/instances/st-1"), 200)
+    assert told(read_events(conn, 1), "st-1")[-1]["removed"] is True
+    conn.close()
+
+
 def test_stream_ends_whole_when_the_server_stops(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
         s.sendall(b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")

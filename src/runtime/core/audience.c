@@ -90,6 +90,19 @@ void audience_change(pawl_runtime *rt, const struct stage *s)
         add_change_of_state(rt, row, c);
 }
 
+void audience_attempt(pawl_runtime *rt, const struct resident *r)
+{
+    if (!r || r->stage || !has_feeds(rt))
+        return; /* its own change tells, or it is not in memory, and is not told */
+    pawl_change *c = list_add(&rt->group_mem, &rt->audience.changes);
+    *c = (pawl_change){.instance = arena_dup(&rt->group_mem, r->row.id),
+                       .execution = r->row.execution,
+                       .state = r->row.state,
+                       .last_seq = r->row.last_seq,
+                       .uid = r->row.uid,
+                       .was = (int)r->row.state};
+}
+
 static void tell_waiters(pawl_runtime *rt)
 {
     pthread_mutex_lock(&rt->inbox.lock);

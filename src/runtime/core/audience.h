@@ -7,6 +7,9 @@
 
 /* Collect an instance changed by this commit. */
 void audience_change(pawl_runtime *rt, const struct stage *s);
+/* An attempt of one of its activities began or failed with this commit, and the instance itself did
+ * not change; NULL is fine. */
+void audience_attempt(pawl_runtime *rt, const struct resident *r);
 void audience_queue(pawl_runtime *rt, pawl_str name);
 /* Call the feeds and wake waiting clients. */
 void audience_publish(pawl_runtime *rt);

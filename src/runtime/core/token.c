@@ -41,6 +41,12 @@ static const char *part(const char *token, int skip)
     return token;
 }
 
+uint64_t token_uid(const char *token)
+{
+    const char *uid = part(token, 1);
+    return uid ? strtoull(uid, NULL, 10) : 0;
+}
+
 pawl_str token_mark(const char *token)
 {
     const char *digits = part(token, 2);
@@ -106,8 +112,7 @@ static bool is_in_mail(pawl_runtime *rt, uint64_t uid, const struct sought *what
 bool token_is_recorded(pawl_runtime *rt, const char *token, bool ok, pawl_str result)
 {
     struct sought what = {.mark = token_mark(token), .result = result, .ok = ok};
-    const char *after = part(token, 1);
-    uint64_t uid = after ? strtoull(after, NULL, 10) : 0;
+    uint64_t uid = token_uid(token);
     pawl_event e;
     arena_reset(&rt->load_mem);
     if (!uid || !what.mark.len ||

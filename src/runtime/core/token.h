@@ -18,6 +18,8 @@ void token_make(pawl_runtime *rt, const pawl_work *w, int64_t began_ms, char out
 int64_t token_began(pawl_str token, int64_t otherwise);
 /* The work it speaks of; 0: it is none of ours. */
 uint64_t token_work(const char *token);
+/* The instance it speaks of; 0: it is none of ours. */
+uint64_t token_uid(const char *token);
 /* What is kept of it in the history; empty: it is none of ours. */
 pawl_str token_mark(const char *token);
 /* Is this very result of this very attempt recorded?  Reads what the instance has. [engine] */

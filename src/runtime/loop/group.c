@@ -26,6 +26,7 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
+#include "runtime/core/token.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/seal.h"
@@ -185,6 +186,15 @@ static void settle_resident(pawl_runtime *rt, struct stage *s)
     resident_weigh(rt, r);
 }
 
+/* An attempt failed and another follows, or one begins: for those who look at the instance. */
+static void tell_attempt(pawl_runtime *rt, const struct stage *s)
+{
+    if (s->job)
+        audience_attempt(rt, resident_by_uid(rt, s->job->work.uid));
+    if (s->call && s->call->ask.op == PAWL_OP_COMPLETE)
+        audience_attempt(rt, resident_by_uid(rt, token_uid(s->call->mail.name.ptr)));
+}
+
 static void stage_committed(pawl_runtime *rt, struct stage *s)
 {
     if (s->queue)
@@ -197,6 +207,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
         if (!s->removed && pawl_state_is_terminal(s->row.state))
             retain_ended(rt);
     }
+    tell_attempt(rt, s);
     if (s->adopted)
         adopt_done(rt, s->row.id);
     send_on(rt, s); /* its messages may point into the letters */

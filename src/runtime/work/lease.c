@@ -10,9 +10,11 @@
 
 #include "base/fit.h"
 #include "base/limits.h"
+#include "runtime/core/audience.h"
 #include "runtime/core/figures.h"
 #include "runtime/core/health.h"
 #include "runtime/core/lane.h"
+#include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/timers.h"
@@ -78,6 +80,8 @@ void lease_committed(pawl_runtime *rt, struct stage *s)
     if (!q)
         return;
     COUNT_BY(rt, activities_started, q->reply.count);
+    for (size_t i = 0; i < q->reply.count; i++)
+        audience_attempt(rt, resident_by_id(rt, q->reply.leases[i].instance));
     answer(q, &q->reply);
 }
 
