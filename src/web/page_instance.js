@@ -116,14 +116,12 @@ export default function instance(root, route, app, file) {
 				chain = c;
 				p.draw();
 			});
-		// The stream does not tell of attempts: look when the next is due, or now and then while one runs.
-		const w = (why?.waiting_for ?? []).filter(x => x.kind === "activity"),
-			due = Math.min(
-				60e3,
-				...w.map(x => (x.due_at > serverNow() ? x.due_at - serverNow() + 250 : 4000))
-			);
+		// The stream tells when an attempt failed, not when the next one begins: look when it is due.
+		const now = serverNow(),
+			due = (why?.waiting_for ?? []).filter(w => w.kind === "activity" && w.due_at > now),
+			next = Math.min(...due.map(w => w.due_at)) - now + 250;
 		clearTimeout(poll);
-		if (w.length) poll = setTimeout(() => document.hidden || p.load(), due);
+		if (next < 2 ** 31) poll = setTimeout(() => document.hidden || p.load(), next);
 	}
 	const pick = () => {
 		selected = run.tasks.find(t => t.id === q("task")) ?? null;

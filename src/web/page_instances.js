@@ -402,7 +402,7 @@ export default function instances(root, route, app) {
 		hears(type, d) {
 			if (type !== "changes") return;
 			for (const c of d.instances) {
-				const k = index.get(c.instance);
+				const k = c.removed ? undefined : index.get(c.instance);
 				if (k !== undefined) {
 					rows[k].was ??= rows[k].status;
 					rows[k].status = c.status;

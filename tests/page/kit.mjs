@@ -112,10 +112,7 @@ export async function open(
 	const p = await context.newPage();
 	p.bad = [];
 	p.but = but;
-	const note = text =>
-		p.but?.test(text)
-			? null
-			: p.bad.push(text.slice(0, 300));
+	const note = text => (p.but?.test(text) ? null : p.bad.push(text.slice(0, 300)));
 	p.on(
 		"console",
 		m => ["error", "warning"].includes(m.type()) && note(`${m.text()} ${m.location().url ?? ""}`)
