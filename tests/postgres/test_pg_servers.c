@@ -275,3 +275,24 @@ TEST(an_asynchronous_standby_that_takes_over_tells_what_is_missing_postgres)
     must_shell("remove", standby, "");
     server_end(&o);
 }
+
+/* ---- A pooler in between ------------------------------------------------------------------------ */
+
+TEST(a_pooler_that_gives_connections_by_transaction_is_enough_postgres)
+{
+    static struct own_server o;
+    char url[400];
+    server_open(&o, "p", "");
+    must_shell("bouncer", o.dir, ">/dev/null");
+    snprintf(url, sizeof(url),
+             "postgresql:///postgres?host=%s/bouncer&user=pawl&pawl_schema=%s"
+             "&pawl_pooler=transaction&pawl_prepare=off",
+             o.dir, o.schema.schema);
+    chains_begin(&o.c, &o.schema, url);
+    for (int i = 0; i < (is_full() ? 500 : 30); i++)
+        ck_assert_msg(chains_step(&o.c) == PAWL_OK, "%s", o.c.error.text);
+    ck_assert_int_eq(o.c.unknown + o.c.refused, 0);
+    chains_check(&o.c);
+    chains_end(&o.c);
+    server_end(&o);
+}
