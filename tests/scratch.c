@@ -48,7 +48,7 @@ static PGconn *connect_once(void)
     return connection;
 }
 
-static PGresult *ask(const char *format, va_list args)
+static PGresult *__attribute__((format(printf, 1, 0))) ask(const char *format, va_list args)
 {
     char sql[SQL_BYTES];
     int n = vsnprintf(sql, sizeof(sql), format, args);

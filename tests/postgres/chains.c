@@ -32,7 +32,7 @@ static pawl_event event(struct chains *c, struct chain_step *s, int n, pawl_even
     return (pawl_event){.rid = s->row.last_rid,
                         .execution = 1,
                         .seq = seq,
-                        .kind = kind,
+                        .kind = (int)kind,
                         .ref = ref,
                         .name = pawl_s("Activity"),
                         .data = pawl_s(s->data[n]),
