@@ -32,7 +32,7 @@ static bool is_full(void)
 }
 
 /* A shell command as printf writes it; its status. */
-static int shell(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
 {
     char command[800];
     va_list args;
