@@ -240,11 +240,16 @@ bool worker_open(pawl_runtime *rt)
     deadline_cond_init(&rt->workers.ready);
     rt->workers.threads = calloc(rt->opts.workers, sizeof(*rt->workers.threads));
     rt->workers.runs = calloc(rt->opts.workers, sizeof(*rt->workers.runs));
-    return rt->workers.threads && rt->workers.runs;
+    if (rt->workers.threads && rt->workers.runs)
+        return true;
+    worker_close(rt); /* what is not open is not closed */
+    return false;
 }
 
 void worker_close(pawl_runtime *rt)
 {
     free(rt->workers.threads);
     free(rt->workers.runs);
+    rt->workers.threads = NULL;
+    rt->workers.runs = NULL;
 }
