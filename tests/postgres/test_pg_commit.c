@@ -228,6 +228,32 @@ TEST(the_log_of_commits_is_trimmed_and_keeps_its_end_postgres)
     end(&p);
 }
 
+/* Something in between kept the socket of our former connection open, and its transaction the row
+ * that every commit locks.  The connection of the test stands for it. */
+TEST(a_former_connection_that_keeps_the_lane_is_ended_postgres)
+{
+    struct probe p;
+    pawl_error err = {0};
+    bool committed = true;
+    begin(&p);
+    commit(&p, NULL, 0);
+    ck_assert(scratch_do("SELECT pg_terminate_backend(pid) FROM %s.lane", p.schema.schema));
+    ck_assert(scratch_do("UPDATE %s.lane SET pid=pg_backend_pid(),started_us=(SELECT"
+                         " (extract(epoch FROM backend_start)*1000000)::bigint"
+                         " FROM pg_stat_activity WHERE pid=pg_backend_pid())",
+                         p.schema.schema));
+    ck_assert(scratch_do("BEGIN; SELECT 1 FROM %s.lane FOR UPDATE", p.schema.schema));
+    ck_assert_int_eq(p.store->ops->commit(p.store, &p.fence, NULL, 0, NOW, &err), PAWL_UNKNOWN);
+    pawl_status status = PAWL_BUSY; /* a commit under way has a few seconds */
+    for (int i = 0; i < 3 && status == PAWL_BUSY; i++)
+        status = p.store->ops->outcome(p.store, &p.fence, NULL, 0, NOW, &committed, &err);
+    ck_assert_msg(status == PAWL_OK, "%s", err.text);
+    ck_assert(!committed);
+    commit(&p, NULL, 0);
+    ck_assert(!scratch_do("COMMIT")); /* it is gone */
+    end(&p);
+}
+
 TEST(a_store_in_use_is_not_taken_and_its_owner_is_named_postgres)
 {
     struct probe p;

@@ -76,6 +76,10 @@
     X(LANE_LIFE, "UPDATE @.lane SET life=life+1,"                                                  \
         "pid=CASE WHEN $4::bigint=1 THEN pg_backend_pid() ELSE 0 END,started_us=" PG_STARTED_US    \
         " WHERE lane=$1::bigint AND epoch=$2::bigint AND owner=$3::text RETURNING life")           \
+    X(LANE_END, "SELECT pg_terminate_backend(a.pid) FROM @.lane l JOIN pg_stat_activity a"          \
+        " ON a.pid=l.pid WHERE l.lane=$1::bigint AND l.epoch=$2::bigint AND l.owner=$3::text"      \
+        " AND a.pid<>pg_backend_pid() AND $4::bigint=1"                                            \
+        " AND (extract(epoch FROM a.backend_start)*1000000)::bigint=l.started_us")                 \
     X(LANE_READ, "SELECT l.epoch,l.life,coalesce((SELECT max(g.group_no) FROM @.lane_log g"        \
         " WHERE g.lane=l.lane),0) FROM @.lane l WHERE l.lane=$1::bigint")                          \
     X(EPOCH_BEGIN, "WITH h AS (SELECT " PG_HIGHEST " AS id) INSERT INTO @.epoch(from_id,epoch)"    \

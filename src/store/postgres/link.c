@@ -32,7 +32,7 @@
     X("client_min_messages", "warning")                                                            \
     X("statement_timeout", "0")                                                                    \
     X("idle_in_transaction_session_timeout", "10s")                                                \
-    X("lock_timeout", "10s")                                                                       \
+    X("lock_timeout", "4s")                                                                        \
     X("default_transaction_isolation", "read committed")                                           \
     X("tcp_keepalives_idle", "10")                                                                 \
     X("tcp_keepalives_interval", "5")                                                              \

@@ -114,6 +114,18 @@ static pawl_status read_lane(struct pg_store *s, uint64_t *retepoch, uint64_t *r
     return PAWL_OK;
 }
 
+/* The server may not know that our former connection is gone: something in between keeps its
+ * socket open, and its transaction the lane's row.  It is ended; a COMMIT that the server has in
+ * hand is carried out or not, and the number tells. */
+static void end_former(struct pg_store *s)
+{
+    pawl_status status;
+
+    PGresult *r = link_run(&s->writer, ST_PG_LANE_END, &s->params, "end our former connection",
+                           &status, NULL);
+    pq.clear(r);
+}
+
 /* A new life for this connection (G2), and the number of the last commit before it. */
 static pawl_status raise_life(struct pg_store *s, uint64_t *retnumber, pawl_error *reterr)
 {
@@ -127,6 +139,8 @@ static pawl_status raise_life(struct pg_store *s, uint64_t *retnumber, pawl_erro
     params_i64(&s->params, !s->place.pooled);
     PGresult *r =
         link_run(&s->writer, ST_PG_LANE_LIFE, &s->params, "renew the lane", &status, reterr);
+    if (!r && status == PAWL_BUSY)
+        end_former(s); /* a commit under way had its time; the caller comes again */
     if (!r)
         return status;
     bool ours = pq.ntuples(r) == 1;
