@@ -56,7 +56,8 @@ static void nobody_is_blamed(void)
     ck_assert_msg(exited_with(status, 0), "%s", status_words(status));
     ck_assert_msg(!text_has("err", "was running when the process died"), "%s",
                   status_words(status));
-    ck_assert_int_eq(ask("SELECT count(*) FROM history WHERE kind=11 AND attrs NOT LIKE '%attempts%'"), 1);
+    ck_assert_int_eq(
+        ask("SELECT count(*) FROM history WHERE kind=11 AND attrs NOT LIKE '%attempts%'"), 1);
     const char *wrong = wrong_at_rest();
     ck_assert_msg(!wrong, "%s", wrong);
     scratch_drop();

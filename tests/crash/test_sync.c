@@ -188,7 +188,8 @@ TEST(D02_activities_that_run_when_the_disk_fails_are_not_blamed)
     plan.before = NULL;
     status = child_run(plan_run, &plan, 30000);
     ck_assert_msg(exited_with(status, 0), "%s", status_words(status));
-    ck_assert_int_eq(ask("SELECT count(*) FROM history WHERE kind=11 AND attrs NOT LIKE '%attempts%'"), 3);
+    ck_assert_int_eq(
+        ask("SELECT count(*) FROM history WHERE kind=11 AND attrs NOT LIKE '%attempts%'"), 3);
     const char *wrong = wrong_at_rest();
     ck_assert_msg(!wrong, "%s", wrong);
     scratch_drop();
