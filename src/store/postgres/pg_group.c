@@ -400,6 +400,21 @@ static int64_t lease_end(pawl_str token, int64_t until_ms)
     return token.len ? until_ms : 0;
 }
 
+/* What an update of work sets (PG_STATE_OF_WORK). */
+static void put_work_state(struct pg_rows *rows, const struct pg_store *s,
+                           const pawl_work_update *u)
+{
+    put_i64(rows, u->attempt);
+    put_i64(rows, u->crashes);
+    put_i64(rows, u->visible_ms);
+    put_i64(rows, u->deadline_ms);
+    put_id(rows, u->lock_epoch);
+    put_i64(rows, lease_end(u->lock_token, u->lock_until_ms));
+    put_i64(rows, u->lock_epoch == s->fence.epoch);
+    put_str(rows, u->lock_token);
+    put_str(rows, u->last_error);
+}
+
 static void put_work(struct pg_group *g, const struct pg_store *s, const pawl_work *w)
 {
     struct pg_rows *rows = row_in(g, LIST_WORK);
@@ -413,15 +428,15 @@ static void put_work(struct pg_group *g, const struct pg_store *s, const pawl_wo
     put_str(rows, w->name);
     put_str(rows, w->input);
     put_str(rows, w->attrs);
-    put_i64(rows, w->attempt);
-    put_i64(rows, w->crashes);
-    put_i64(rows, w->visible_ms);
-    put_i64(rows, w->deadline_ms);
-    put_id(rows, w->lock_epoch);
-    put_i64(rows, lease_end(w->lock_token, w->lock_until_ms));
-    put_i64(rows, w->lock_epoch == s->fence.epoch);
-    put_str(rows, w->lock_token);
-    put_str(rows, w->last_error);
+    put_work_state(rows, s,
+                   &(pawl_work_update){.attempt = w->attempt,
+                                       .crashes = w->crashes,
+                                       .visible_ms = w->visible_ms,
+                                       .deadline_ms = w->deadline_ms,
+                                       .lock_epoch = w->lock_epoch,
+                                       .lock_until_ms = w->lock_until_ms,
+                                       .lock_token = w->lock_token,
+                                       .last_error = w->last_error});
 }
 
 static void put_fresh(struct pg_group *g, const struct pg_store *s, const pawl_work *w)
@@ -474,15 +489,7 @@ static void add_work_updates(struct pg_group *g, const struct pg_store *s, const
         if (uid)
             put_id(rows, uid);
         put_id(rows, u->id);
-        put_i64(rows, u->attempt);
-        put_i64(rows, u->crashes);
-        put_i64(rows, u->visible_ms);
-        put_i64(rows, u->deadline_ms);
-        put_id(rows, u->lock_epoch);
-        put_i64(rows, lease_end(u->lock_token, u->lock_until_ms));
-        put_i64(rows, u->lock_epoch == s->fence.epoch);
-        put_str(rows, u->lock_token);
-        put_str(rows, u->last_error);
+        put_work_state(rows, s, u);
     }
 }
 
