@@ -43,30 +43,28 @@ size_t pawl_runtime_tallies_sized(pawl_runtime *rt, pawl_mem *mem, const pawl_ta
     return count;
 }
 
-void pawl_runtime_stats_sized(pawl_runtime *rt, pawl_stats *ret, const pawl_runtime_sizes *sizes)
+static void stats_sized(pawl_runtime *rt, pawl_stats *ret, const pawl_runtime_sizes *sizes,
+                        void (*fill)(pawl_runtime *rt, pawl_stats *ret))
 {
     pawl_runtime_sizes known;
     pawl_stats own;
     if (is_ours(sizes)) {
-        pawl_runtime_stats(rt, ret);
+        fill(rt, ret);
         return;
     }
     MUST_HAVE(NEEDS, FIT_SIZES(&known, sizes, NULL));
-    pawl_runtime_stats(rt, &own);
+    fill(rt, &own);
     fit_struct(ret, known.stats, &own, sizeof(own));
+}
+
+void pawl_runtime_stats_sized(pawl_runtime *rt, pawl_stats *ret, const pawl_runtime_sizes *sizes)
+{
+    stats_sized(rt, ret, sizes, pawl_runtime_stats);
 }
 
 void pawl_runtime_counters_sized(pawl_runtime *rt, pawl_stats *ret, const pawl_runtime_sizes *sizes)
 {
-    pawl_runtime_sizes known;
-    pawl_stats own;
-    if (is_ours(sizes)) {
-        pawl_runtime_counters(rt, ret);
-        return;
-    }
-    MUST_HAVE(NEEDS, FIT_SIZES(&known, sizes, NULL));
-    pawl_runtime_counters(rt, &own);
-    fit_struct(ret, known.stats, &own, sizeof(own));
+    stats_sized(rt, ret, sizes, pawl_runtime_counters);
 }
 
 pawl_status pawl_worker_list_sized(pawl_client *c, pawl_mem *mem, pawl_worker_page *ret,
