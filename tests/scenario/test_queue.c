@@ -245,7 +245,7 @@ TEST(a_store_without_queues_says_so)
     pawl_queue_reply *r =
         queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_POP, .queue = "q", .count = 1));
     expect_is(r->status, PAWL_UNSUPPORTED);
-    expect_text(r->error.text, "use sqlite or memory");
+    expect_text(r->error.text, "use sqlite, postgres or memory");
     expect_is(pawl_queue_list(s->c, NULL, NULL, 0, s->mem, &page, NULL), PAWL_UNSUPPORTED);
     scene_close(s);
 }

@@ -44,7 +44,8 @@ bool gate_pass(pawl_client *c, enum gate gate, pawl_error *err)
     if (gates[gate].writes && rt->opts.read_only)
         return refuse(err, "this runtime was opened to look only");
     if (gates[gate].queues && !rt->caps.queues) {
-        error_set(err, PAWL_UNSUPPORTED, "the %s store has no queues: use sqlite or memory",
+        error_set(err, PAWL_UNSUPPORTED,
+                  "the %s store has no queues: use sqlite, postgres or memory",
                   store_name(rt->store));
         return false;
     }
