@@ -278,6 +278,86 @@ static const struct field why_fields[] = {
 };
 SHAPE(why, "Why", NULL);
 
+#define PLACE(n, a) NUMBER(n, NEEDED, 0, 0, a ", 0 to 1")
+static const struct field part_fields[] = {
+    MOMENT("from", "where it begins"),
+    MOMENT("to", "where it ends"),
+    PLACE("at", "where it begins on the axis"),
+    PLACE("until", "where it ends on the axis"),
+    TRUTH("cut", NEEDED, "nothing happened meanwhile: it is only marked"),
+    END
+};
+SHAPE(part, "TimelinePart", NULL);
+static const struct field attempt_fields[] = {
+    COUNT_FIELD("n", "which attempt"),
+    MOMENT("from", "when it began"),
+    MOMENT("to", "when it failed or ended; of one that goes on: now"),
+    TEXT("worker", 0, "the remote worker that had it"),
+    TEXT("error", 0, "what it said"),
+    TRUTH("last", 0, "true: it ended the activity, or goes on"),
+    TRUTH("estimated", 0, "true: not recorded; its place follows from the retry policy"),
+    END
+};
+SHAPE(attempt, "TimelineTry", NULL);
+#define OUTCOMES "open done failed cancelled"
+static const struct field bar_fields[] = {
+    TEXT("kind", NEEDED, "of the step", .words = "activity timer event child queue detached"),
+    TEXT("name", NEEDED | OR_NULL, "of the activity, event, orchestration or queue"),
+    WHOLE("ref", NEEDED | OR_NULL, 0, INT64_MAX, "the task; null: a push or a detached start"),
+    COUNT_FIELD("seq", "of the event that scheduled it"),
+    WHOLE("end_seq", NEEDED | OR_NULL, 0, INT64_MAX, "of the event that ended it"),
+    TEXT("outcome", NEEDED, "how it went; cancelled: also what was open when the run ended", .words = OUTCOMES),
+    MOMENT("scheduled_at", "when the code asked for it"),
+    MOMENT("started_at", "when its last attempt began; null: at once, or not known"),
+    MOMENT("ended_at", "when it ended"),
+    WHOLE("due_at", 0, 0, INT64_MAX, "of a timer or the next attempt (milliseconds since 1970)"),
+    WHOLE("attempts", 0, 0, INT64_MAX, "of an activity: how many there were, with the one that goes on"),
+    TRUTH("running", 0, "of an open activity: a worker has it"),
+    TEXT("instance", 0, "of a child or a detached start: its id"),
+    TEXT("worker", 0, "the remote worker that had it"),
+    TEXT("error", 0, "why it failed, or what the last attempt said; at most 200 bytes"),
+    OBJECTS("tries", 0, &attempt, "of an activity with more than one attempt: at most the last nine"),
+    END
+};
+SHAPE(bar, "TimelineBar", NULL);
+static const struct field by_name_fields[] = {
+    TEXT("kind", NEEDED, "of the steps; mixed: all beyond the first 200 names", .words = "activity timer event child queue detached mixed"),
+    TEXT("name", NEEDED | OR_NULL, "of the activity, event, orchestration or queue"),
+    COUNT_FIELD("count", "steps of this name"),
+    COUNT_FIELD("open", "of them"),
+    COUNT_FIELD("failed", "of them"),
+    COUNT_FIELD("cancelled", "of them"),
+    MOMENT("from", "when the first was scheduled"),
+    MOMENT("to", "when the last ended"),
+    WHOLE("median_ms", NEEDED | OR_NULL, 0, INT64_MAX, "half of them took less"),
+    WHOLE("longest_ms", NEEDED | OR_NULL, 0, INT64_MAX, "the longest"),
+    FIELD_OF(KIND_NUMBERS, "skyline", NEEDED, "how many were open, at 80 equal places of the axis"),
+    COUNT_FIELD("most_at_once", "the highest of them"),
+    FIELD_OF(KIND_NUMBERS, "failed_in", NEEDED, "in which of those places one failed"),
+    END
+};
+SHAPE(by_name, "TimelineName", NULL);
+static const struct field timeline_fields[] = {
+    TEXT("instance", NEEDED, "its id"),
+    TEXT("orchestration", NEEDED | OR_NULL, "which one"),
+    TEXT("version", NEEDED | OR_NULL, "of its code"),
+    TEXT("status", NEEDED, "in which state it is", .words = STATES),
+    COUNT_FIELD("execution", "whose steps these are"),
+    COUNT_FIELD("events", "of that execution"),
+    COUNT_FIELD("steps", "of that execution"),
+    TRUTH("grouped", NEEDED, "true: more than 160 steps, told in names; else in bars"),
+    TRUTH("truncated", NEEDED, "true: steps beyond the first 100,000 are only counted"),
+    MOMENT("from", "when the execution began"),
+    MOMENT("to", "when it ended; of an open one: now"),
+    MOMENT("ended_at", "when it ended; null: it is open"),
+    MOMENT("now", "the clock that its times are of"),
+    OBJECTS("axis", NEEDED, &part, "which times are where; at most ten parts are cut"),
+    OBJECTS("bars", NEEDED, &bar, "a step each, in order"),
+    OBJECTS("names", NEEDED, &by_name, "the steps of a name each, in order of the first"),
+    END
+};
+SHAPE(timeline, "Timeline", NULL);
+
 static const struct field accepted_fields[] = {
     TEXT("instance", NEEDED, "its id"), TRUTH("accepted", NEEDED, "true: recorded"), END
 };
@@ -544,7 +624,7 @@ static const struct {
     {handle_overview, 0, &overview}, {handle_series, 0, &series},
     {handle_start, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
     {handle_get, 0, &instance}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
-    {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_tree, 0, &tree},
+    {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
     {handle_raise, 0, &accepted}, {handle_steer, 0, &accepted},
     {handle_queues, 0, &queues}, {handle_queue, 0, &queue}, {handle_push, 0, &pushed},
     {handle_pop, 0, &popped}, {handle_pop, 423, &locked}, {handle_ack, 0, &acked},

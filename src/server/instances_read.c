@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/instances_read.c -- the calls that read: list, get, history, why, tree.
+ * server/instances_read.c -- the calls that read: list, get, history, why, timeline, tree.
  *
  * On a reader thread: they see committed data and never wait for the engine,
  * but a long history takes its time.  Shapes are those of view/render.c, which
@@ -13,6 +13,7 @@
 #include "server/handlers.h"
 #include "tables/instance_texts.h"
 #include "view/render.h"
+#include "view/timeline.h"
 #include "view/why.h"
 
 #include <string.h>
@@ -242,6 +243,25 @@ void handle_why(struct call *c)
         answer_failure(c, &err);
     }
     buf_deinit(&why.sentence);
+}
+
+void handle_timeline(struct call *c)
+{
+    int64_t execution;
+    struct timeline t;
+    pawl_error err;
+    if (!call_number(c, "execution", 0, INT64_MAX, 0, &execution))
+        return;
+    timeline_begin(&t, c->mem);
+    if (timeline_gather(&t, c->srv->client, c->args[0], (uint64_t)execution, &err) == PAWL_OK) {
+        pawl_json *w = pawl_json_new(c->mem);
+        timeline_finish(&t, clock_wall_ms());
+        timeline_render(&t, w);
+        answer_json(c, 200, w);
+    } else {
+        answer_failure(c, &err);
+    }
+    timeline_end(&t);
 }
 
 /* ---- Tree ------------------------------------------------------------------------- */

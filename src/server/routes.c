@@ -67,6 +67,8 @@ const struct route server_routes[] = {
      "timeout_ms", "200 202 404", "the instance once it has ended"),
     ROUTE("GET", INSTANCE "/why", handle_why, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",
      "200 404", "what it waits for, since when, and what wakes it"),
+    ROUTE("GET", INSTANCE "/timeline", handle_timeline, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
+     "execution", "200 404", "its steps as bars over time, with quiet time cut out"),
     ROUTE("GET", INSTANCE "/tree", handle_tree, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",
      "200 404", "the instance and its descendants"),
     ROUTE_AT(AT_RAISE, handle_raise, SCOPE_OPERATE, ON_LOOP, &takes_value,

@@ -8,6 +8,7 @@
  *   Echo          returns its input
  *   Ask           waits for the event "Answer"
  *   Parent        runs Echo as a child
+ *   Wide          as many activities side by side as its input says
  *   Texts         returns text that is no JSON, or bytes that are no UTF-8
  *   Wrong         fails
  *   Nap           an activity that takes as many ms as its input says
@@ -65,6 +66,18 @@ static pawl_result heap(pawl_ctx *ctx, pawl_str input)
     for (int64_t i = 0; i < pawl_json_int(input, "/children", 0); i++)
         pawl_ignore(pawl_call_child(ctx, "Echo", value, NULL));
     return pawl_done(ctx, "a lot");
+}
+
+/* So many steps side by side. */
+static pawl_result wide(pawl_ctx *ctx, pawl_str input)
+{
+    int64_t count = pawl_json_int(input, "", 0);
+    pawl_task *tasks = pawl_mem_alloc(pawl_ctx_mem(ctx), (size_t)(count + 1) * sizeof(*tasks));
+    for (int64_t i = 0; i < count; i++)
+        tasks[i] = pawl_start(ctx, "Twice", pawl_s("1"));
+    for (int64_t i = 0; i < count; i++)
+        pawl_ignore(pawl_await(ctx, tasks[i]));
+    return pawl_done(ctx, "wide");
 }
 
 static pawl_result texts(pawl_ctx *ctx, pawl_str input)
@@ -140,6 +153,7 @@ static void register_all(pawl_app *app)
     pawl_register_orchestration(app, "Ask", "1.0.0", ask);
     pawl_register_orchestration(app, "Parent", "1.0.0", parent);
     pawl_register_orchestration(app, "Heap", "1.0.0", heap);
+    pawl_register_orchestration(app, "Wide", "1.0.0", wide);
     pawl_register_orchestration(app, "Texts", "1.0.0", texts);
     pawl_register_orchestration(app, "Wrong", "1.0.0", wrong);
     pawl_register_orchestration(app, "Nap", "1.0.0", nap);
