@@ -171,6 +171,19 @@ class Client:
             body["allow_unregistered"] = True
         return self.request("POST", "/api/v1/instances", body)[1]
 
+    def job(self, activity: str, input: Any = _ABSENT, instance: Optional[str] = None,
+            **options: Any) -> Dict[str, Any]:
+        """Run one activity, durably, without orchestration code; as start().
+
+        Options: attempts, backoff, initial_ms, start_to_close_ms, tag … as in the HTTP API.
+        """
+        body: Dict[str, Any] = {"activity": activity, **options}
+        if input is not _ABSENT:
+            body["input"] = input
+        if instance is not None:
+            body["instance"] = instance
+        return self.request("POST", "/api/v1/jobs", body)[1]
+
     def get(self, instance: str) -> Dict[str, Any]:
         return self.request("GET", _instance(instance))[1]
 

@@ -64,6 +64,18 @@ PAWL_SIZED pawl_status pawl_client_start(pawl_client *c, const char *orchestrati
                                          const pawl_start_opts *opts,
                                          pawl_reply *ret) PAWL_MUST_USE;
 
+/*
+ * A job: one activity, and no orchestration code.  Start PAWL_JOB, which every app has (names that
+ * begin with "pawl." are reserved), with a JSON object as input:
+ *
+ *     {"activity":"SendMail","input":{"to":"a@example.org"},"attempts":5}
+ *
+ * `activity` is the name, `input` what it gets, byte for byte.  The other members are the fields
+ * of pawl_call_opts by their names (`backoff`: "exponential", "linear" or "fixed").  The result of
+ * the activity is that of the instance.  A start with any other input returns PAWL_INVALID.
+ */
+#define PAWL_JOB "pawl.job"
+
 typedef struct pawl_raise_opts {
     size_t size;                 /* set by PAWL_RAISE_OPTS */
     const char *idempotency_key; /* the same key twice raises once; 1..128 bytes */

@@ -34,9 +34,9 @@ typedef struct pawl_register_opts {
 #define PAWL_REGISTER_OPTS(...) PAWL_LEND(pawl_register_opts, __VA_ARGS__)
 
 /*
- * Register code.  Names are 1..255 bytes without '/' or control characters,
- * versions are semver ("1.0.0").  Several versions of one orchestration live
- * side by side; new instances take the highest, running ones keep theirs.  You may
+ * Register code.  Names are 1..255 bytes without '/' or control characters, and do not
+ * begin with "pawl."; versions are semver ("1.0.0").  Several versions of one
+ * orchestration live side by side; new instances take the highest, running ones keep theirs.  You may
  * ignore the return value: pawl_runtime_open() reports all bad and doubled
  * registrations at once.  You may register new names and versions while a runtime
  * runs.

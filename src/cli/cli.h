@@ -60,6 +60,9 @@ struct args {
     const char *payload;   /* of raise */
     const char *key;
     bool await_start;
+    uint32_t attempts; /* job */
+    const char *tag;
+    int64_t start_to_close_ms, schedule_to_close_ms;
     const char *reason;
     bool force;
     int64_t timeout_ms; /* -1: none */
@@ -177,6 +180,7 @@ enum flag_group {
     TAKES_CHECK = 1 << 23, /* a few filters of ls */
     TAKES_SIM = 1 << 24,
     TAKES_MIGRATE = 1 << 25,
+    TAKES_JOB = 1 << 26,
 };
 
 struct verb {
@@ -209,6 +213,7 @@ void cli_trouble(const struct cli *cli, const char *format, ...) PAWL_PRINTF(2, 
 int verb_run(struct cli *cli); /* verb_run.c */
 int verb_start(struct cli *cli);
 int verb_work(struct cli *cli);
+int verb_job(struct cli *cli);
 int verb_wait(struct cli *cli);  /* verb_wait.c */
 int verb_ls(struct cli *cli);    /* verb_ls.c */
 int verb_show(struct cli *cli);  /* verb_show.c */

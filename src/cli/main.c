@@ -41,6 +41,13 @@ const struct verb cli_verbs[] = {
      "The start is durable when the id is printed.  `work` or `run` runs it.",
      "  {} start ProcessOrder --load order.so --input '{\"id\":\"o-2\"}'\n",
      verb_start},
+    {"job", "ACTIVITY", 1, 1, TAKES_STORE | TAKES_URL | TAKES_STEER | TAKES_JOB | TAKES_OUTPUT | TAKES_HELP,
+     "run one activity, durably, without orchestration code",
+     "Prints the id of the job, which is an instance of the built-in orchestration pawl.job: wait, "
+     "show, why, cancel and ls work as for any other.  The activity runs in a process that has it "
+     "(`serve`, `work`) or in a remote worker.",
+     "  {} job SendMail --input '{\"to\":\"a@example.org\"}' --attempts 5\n",
+     verb_job},
     {"work", "", 0, 0, ENGINE | TAKES_LOAD | TAKES_WORK,
      "run every open instance, until Ctrl-C",
      "It owns the data directory meanwhile.  SIGINT and SIGTERM let running activities finish "

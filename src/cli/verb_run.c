@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/verb_run.c -- the verbs that run code: run, start, work.
+ * cli/verb_run.c -- the verbs that run code: run, start, job, work.
  *
  * run is start and wait in one process that owns the store.  Nothing is lost by
  * ending it at any moment: the start is idempotent by id, so the same command
  * goes on from the last recorded step.
  */
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/near.h"
 #include "base/rand.h"
@@ -92,13 +93,12 @@ static const char *choose_id(struct cli *cli)
     return id;
 }
 
-static int start_instance(struct cli *cli, struct session *session, const char *id, pawl_str input,
-                          pawl_reply *ret)
+static int start_instance(struct cli *cli, struct session *session, const char *name,
+                          const char *id, pawl_str input, pawl_reply *ret)
 {
-    const pawl_request *request =
-        PAWL_REQUEST(.op = PAWL_OP_START, .name = cli->words[0], .data = input, .instance = id,
-                     .version = cli->args.version,
-                     .allow_unregistered = cli->args.allow_unregistered);
+    const pawl_request *request = PAWL_REQUEST(.op = PAWL_OP_START, .name = name, .data = input,
+                                               .instance = id, .version = cli->args.version,
+                                               .allow_unregistered = cli->args.allow_unregistered);
     if (session_write(session, request, ret) == PAWL_OK)
         return 0;
     if (ret->error.status == PAWL_EXISTS)
@@ -107,25 +107,15 @@ static int start_instance(struct cli *cli, struct session *session, const char *
     return cli_fail_error(cli, &ret->error);
 }
 
-int verb_start(struct cli *cli)
+/* Start it and print its id. */
+static int start_and_print(struct cli *cli, const char *name, pawl_str input)
 {
-    pawl_str input;
-    int status = session_payload(cli, "--input", cli->args.input, &input);
-    bool here = !session_is_remote(cli); /* a server has its own modules */
-    if (!status && !here && cli->args.load_given)
-        status = cli_fail(cli, EXIT_USAGE,
-                          "--load has no effect on a server; load it there (%s serve --load %s), "
-                          "or use --data DIR",
-                          cli->prog, cli->args.load.items[0]);
-    if (!status && here)
-        status = session_load(cli);
-    if (!status && here)
-        status = check_registered(cli, cli->words[0]);
     struct session session;
-    if (status || (status = session_open(cli, SESSION_START, &session)))
-        return status;
     pawl_reply reply;
-    status = start_instance(cli, &session, choose_id(cli), input, &reply);
+    int status = session_open(cli, SESSION_START, &session);
+    if (status)
+        return status;
+    status = start_instance(cli, &session, name, choose_id(cli), input, &reply);
     session_close(&session);
     if (status)
         return status;
@@ -146,6 +136,59 @@ int verb_start(struct cli *cli)
     return EXIT_OK;
 }
 
+int verb_start(struct cli *cli)
+{
+    pawl_str input;
+    int status = session_payload(cli, "--input", cli->args.input, &input);
+    bool here = !session_is_remote(cli); /* a server has its own modules */
+    if (!status && !here && cli->args.load_given)
+        status = cli_fail(cli, EXIT_USAGE,
+                          "--load has no effect on a server; load it there (%s serve --load %s), "
+                          "or use --data DIR",
+                          cli->prog, cli->args.load.items[0]);
+    if (!status && here)
+        status = session_load(cli);
+    if (!status && here)
+        status = check_registered(cli, cli->words[0]);
+    return status ? status : start_and_print(cli, cli->words[0], input);
+}
+
+static void put_text(pawl_json *w, const char *key, const char *text)
+{
+    if (!text)
+        return;
+    pawl_json_key(w, key);
+    pawl_json_cstr(w, text);
+}
+
+static void put_number(pawl_json *w, const char *key, int64_t number)
+{
+    if (!number)
+        return;
+    pawl_json_key(w, key);
+    pawl_json_num(w, number);
+}
+
+int verb_job(struct cli *cli)
+{
+    pawl_str input;
+    int status = session_payload(cli, "--input", cli->args.input, &input);
+    if (status)
+        return status;
+    pawl_json *w = pawl_json_new(cli->mem);
+    pawl_json_object(w);
+    put_text(w, "activity", cli->words[0]);
+    if (input.len) {
+        pawl_json_key(w, "input");
+        json_put(w, input);
+    }
+    put_number(w, "attempts", cli->args.attempts);
+    put_text(w, "tag", cli->args.tag);
+    put_number(w, "start_to_close_ms", cli->args.start_to_close_ms);
+    put_number(w, "schedule_to_close_ms", cli->args.schedule_to_close_ms);
+    pawl_json_end(w);
+    return start_and_print(cli, PAWL_JOB, pawl_json_done(w));
+}
 /* ---- run ----------------------------------------------------------------------- */
 
 /* Every --raise EVENT=JSON, before anything is started. */
@@ -185,7 +228,7 @@ static int raise_one(struct run *run, const struct raised *raised)
 static int begin(struct run *run)
 {
     pawl_reply reply;
-    int status = start_instance(run->cli, &run->session, run->id, run->input, &reply);
+    int status = start_instance(run->cli, &run->session, run->name, run->id, run->input, &reply);
     for (uint32_t i = 0; !status && i < run->cli->args.raise.count; i++)
         status = raise_one(run, &run->raised[i]);
     return status;

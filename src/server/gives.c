@@ -622,7 +622,7 @@ static const struct {
     {handle_ready, 0, &health}, {handle_ready, 503, &health}, {handle_version, 0, &version},
     {handle_registry, 0, &registry}, {handle_node, 0, &node_now},
     {handle_overview, 0, &overview}, {handle_series, 0, &series},
-    {handle_start, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
+    {handle_start, 0, &started}, {handle_job, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
     {handle_get, 0, &instance}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
     {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
     {handle_raise, 0, &accepted}, {handle_steer, 0, &accepted},

@@ -85,6 +85,11 @@ static bool read_instance(struct call *c, const char **ret)
     return true;
 }
 
+static bool is_of_start(pawl_str member)
+{
+    return pawl_str_is(member, "instance") || pawl_str_is(member, "id");
+}
+
 void handle_start(struct call *c)
 {
     pawl_request q = {.size = sizeof(q), .op = PAWL_OP_START};
@@ -98,6 +103,39 @@ void handle_start(struct call *c)
         return;
     }
     q.data = call_field(c, c->json, "input");
+    call_submit(c, &q, started);
+}
+
+/* ---- Jobs ------------------------------------------------------------------------- */
+
+/* What is not about the start is the input of pawl.job.  Whole numbers as its code reads them: 5
+ * for 5.0. */
+static pawl_str job_input(struct call *c)
+{
+    pawl_json *w = pawl_json_new(c->mem);
+    struct json_iter it;
+    int64_t whole;
+    pawl_json_object(w);
+    for (json_begin(&it, c->json); json_next(&it);) {
+        bool input = pawl_str_is(it.key, "input");
+        if (is_of_start(it.key) || (!input && json_type(it.value) == JSON_NULL))
+            continue;
+        pawl_json_key(w, pawl_mem_dup(c->mem, it.key).ptr);
+        if (!input && json_type(it.value) == JSON_NUMBER && json_whole(it.value, &whole))
+            pawl_json_num(w, whole);
+        else
+            json_put(w, it.value);
+    }
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+void handle_job(struct call *c)
+{
+    pawl_request q = {.size = sizeof(q), .op = PAWL_OP_START, .name = PAWL_JOB};
+    if (!read_instance(c, &q.instance))
+        return;
+    q.data = job_input(c);
     call_submit(c, &q, started);
 }
 

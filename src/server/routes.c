@@ -50,6 +50,8 @@ const struct route server_routes[] = {
 
     ROUTE_AT(AT_START, handle_start, SCOPE_OPERATE, ON_LOOP, &takes_start, FAMILY_API, "",
      "200 201 404 409 507", "start an orchestration"),
+    ROUTE("POST", "/api/v1/jobs", handle_job, SCOPE_OPERATE, ON_LOOP, &takes_job, FAMILY_API, "",
+     "200 201 409 507", "run one activity, durably, without orchestration code"),
     ROUTE("GET", "/api/v1/instances", handle_list, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
      "status orchestration prefix parent created_after limit after",
      "200 404", "instances, newest first; 404: no such parent"),

@@ -10,6 +10,7 @@
 
 #include "pawl/queue.h"
 #include "pawl/worker.h"
+#include "tables/job_options.h"
 #include "tables/operations.h"
 
 /* clang-format off */
@@ -36,6 +37,26 @@ static const struct field start_fields[] = {
 };
 SHAPE(start, "Start", BODY_JSON, NULL,
       "{\"orchestration\":\"ProcessOrder\",\"input\":{\"id\":\"o-1\"},\"instance\":\"o-1\"}");
+
+/* The members of the input of pawl.job, and of a start. */
+#define JOB_FIELD(name, kind, least, most, about) JOB_##kind(#name, least, most, about),
+#define JOB_WHOLE(name, least, most, about)       WHOLE(name, OR_NULL, least, most, about)
+#define JOB_NUMBER(name, least, most, about)      NUMBER(name, OR_NULL, least, most, about)
+#define JOB_TRUTH(name, least, most, about)       TRUTH(name, OR_NULL, about, .otherwise = "false")
+#define JOB_TEXTS(name, least, most, about)       TEXTS(name, OR_NULL, least, most, about)
+#define JOB_TEXT(name, least, most, about)                                                         \
+    TEXT(name, OR_NULL, about, .min = (least), .max = (most),                                      \
+         .pattern = "^[^/\\u0000-\\u001f\\u007f-\\u009f]*$")
+static const struct field job_fields[] = {
+    TEXT("activity", NEEDED, "which one", IS_NAME),
+    ANY("input", 0, "its input"),
+    TEXT("instance", OR_NULL, "the id of the job; left out, one is made", IS_CHOSEN_ID, .not_with = "id"),
+    TEXT("id", OR_NULL, "another name for instance", IS_CHOSEN_ID, .not_with = "instance"),
+    JOB_OPTIONS(JOB_FIELD)
+    END
+};
+SHAPE(job, "Job", BODY_JSON, NULL,
+      "{\"activity\":\"SendMail\",\"input\":{\"to\":\"a@example.org\"},\"attempts\":5}");
 
 #define REASON(about) TEXT("reason", OR_NULL, about, .max = LIMIT_REASON_BYTES, .pattern = "^[^\\u0000]*$")
 

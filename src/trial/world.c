@@ -7,6 +7,7 @@
 
 #include "base/attr.h"
 #include "base/limits.h"
+#include "runtime/core/built_in.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/runtime.h"
 #include "runtime/life/close.h"
@@ -88,7 +89,7 @@ static pawl_result run_activity(pawl_activity *act, pawl_str input)
 
 void world_serve(struct world *w, pawl_str name, void *user)
 {
-    if (registry_activity(w->app, name) || (name.len > 5 && strncmp(name.ptr, "pawl.", 5) == 0))
+    if (registry_activity(w->app, name) || is_reserved(name))
         return; /* known, or the runtime's own */
     const char *copy = arena_dup(&w->mem, name).ptr;
     (void)pawl_register_activity_with(w->app, copy, run_activity, PAWL_REGISTER_OPTS(.user = user));
@@ -99,6 +100,8 @@ static void borrow_code(struct world *w)
     w->app = pawl_app_new();
     for (size_t i = 0; i < w->code->all_code.count; i++) {
         const struct code_entry *c = w->code->all_code.items[i];
+        if (is_reserved(pawl_s(c->name)))
+            continue; /* every app has it */
         (void)pawl_register_orchestration_with(
             w->app, c->name, c->version, c->fn,
             PAWL_REGISTER_OPTS(.stack_bytes = c->stack_bytes, .user = c->user));

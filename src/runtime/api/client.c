@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "runtime/api/waiter.h"
+#include "runtime/core/built_in.h"
 #include "runtime/core/gate.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/letter.h"
@@ -61,6 +62,9 @@ static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err
     if (q->instance && !check_chosen_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
         return false;
     if (q->version && !check_version(pawl_s(q->version), err))
+        return false;
+    if (is_reserved(pawl_s(q->name)) && pawl_str_is(pawl_s(q->name), PAWL_JOB) &&
+        !job_check(q->data, err))
         return false;
     if (q->allow_unregistered || registry_code(rt->app, pawl_s(q->name), pawl_s(q->version)))
         return true;

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/near.h"
+#include "runtime/core/built_in.h"
 #include "runtime/core/registry.h"
 
 #include <dlfcn.h>
@@ -60,12 +61,12 @@ size_t pawl_app_code(pawl_app *app, pawl_mem *mem, const pawl_code **ret)
         arena_alloc(mem, sizeof(*list) * (app->all_code.count + app->all_activities.count + 1));
     for (size_t i = 0; i < app->all_code.count; i++) {
         const struct code_entry *e = app->all_code.items[i];
-        if (is_live(app, e))
+        if (is_live(app, e) && !is_reserved(pawl_s(e->name)))
             list[n++] = (pawl_code){e->name, e->version, file_of(app, (size_t)e->fn)};
     }
     for (size_t i = 0; i < app->all_activities.count; i++) {
         const struct activity_entry *e = app->all_activities.items[i];
-        if (map_gets(&app->activities, pawl_s(e->name)) == e && strncmp(e->name, "pawl.", 5) != 0)
+        if (map_gets(&app->activities, pawl_s(e->name)) == e && !is_reserved(pawl_s(e->name)))
             list[n++] = (pawl_code){e->name, NULL, file_of(app, (size_t)e->fn)};
     }
     pthread_mutex_unlock(&app->lock);

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "runtime/core/built_in.h"
 #include "runtime/core/inbox.h"
 #include "runtime/core/module.h"
 
@@ -30,7 +31,10 @@ pawl_app *pawl_app_new(void)
     pthread_mutex_init(&app->lock, NULL);
     map_init(&app->orchestrations);
     map_init(&app->activities);
-    return app;
+    if (built_in_register(app))
+        return app;
+    pawl_app_free(app);
+    return NULL;
 }
 
 void pawl_app_free(pawl_app *app)
@@ -130,6 +134,12 @@ static pawl_status check_registration(pawl_app *app, const char *what, const cha
     }
     if (!check_name(what, pawl_s(name), err))
         return err->status;
+    if (is_reserved(pawl_s(name))) {
+        error_set(err, PAWL_INVALID,
+                  "%s '%s': names that begin with " RESERVED " are reserved; choose another", what,
+                  name);
+        return PAWL_INVALID;
+    }
     if (version && !check_version(pawl_s(version), err)) {
         error_set(err, PAWL_INVALID, "%s '%s': version '%s' is not of the form 1.2.3", what, name,
                   version);
@@ -208,6 +218,13 @@ pawl_status pawl_register_orchestration_with(pawl_app *app, const char *name, co
                   stack, LIMIT_STACK_MIN, LIMIT_STACK_MAX);
         return refuse(app, &err);
     }
+    return registry_add_code(app, name, version, fn, opts);
+}
+
+pawl_status registry_add_code(pawl_app *app, const char *name, const char *version,
+                              pawl_orchestration_fn *fn, const pawl_register_opts *opts)
+{
+    pawl_error err;
     struct code_entry *e = code_entry_create(name, version, fn, opts);
     if (!e)
         return PAWL_NO_MEMORY;
@@ -245,6 +262,13 @@ pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_ac
     pawl_register_opts room;
     if (!(opts = OPTIONS_OF(&room, opts, "pawl_register_opts", &err)))
         return refuse(app, &err);
+    return registry_add_activity(app, name, fn, opts);
+}
+
+pawl_status registry_add_activity(pawl_app *app, const char *name, pawl_activity_fn *fn,
+                                  const pawl_register_opts *opts)
+{
+    pawl_error err;
     struct activity_entry *e = calloc(1, sizeof(*e));
     char *copy = strdup(name);
     if (!e || !copy) {
@@ -331,7 +355,7 @@ bool pawl_app_has_code(pawl_app *app)
 {
     MUST_HAVE("an app", app);
     pthread_mutex_lock(&app->lock);
-    bool has = app->orchestrations.count > 0;
+    bool has = app->orchestrations.count > BUILT_IN_COUNT;
     pthread_mutex_unlock(&app->lock);
     return has;
 }

@@ -54,6 +54,11 @@ struct pawl_app {
     int trouble_count, trouble_untold;
 };
 
+/* Register what is checked, or reserved for us.  `opts` may be NULL. */
+pawl_status registry_add_code(pawl_app *app, const char *name, const char *version,
+                              pawl_orchestration_fn *fn, const pawl_register_opts *opts);
+pawl_status registry_add_activity(pawl_app *app, const char *name, pawl_activity_fn *fn,
+                                  const pawl_register_opts *opts);
 /* All bad registrations in one text. */
 void registry_trouble(pawl_app *app, pawl_error *ret);
 /* A runtime hears of registrations from now on, until it leaves (twice is allowed). */

@@ -2,6 +2,7 @@
 /* runtime/queue/queue_activities.c -- see queue_activities.h. */
 #include "runtime/queue/queue_activities.h"
 
+#include "runtime/core/registry.h"
 #include "runtime/queue/queue_client.h"
 #include "runtime/work/activity.h"
 #include "runtime/work/jobs.h"
@@ -95,6 +96,6 @@ static pawl_result ack_activity(pawl_activity *act, pawl_str input)
 bool queue_register_activities(pawl_app *app)
 {
     return pawl_app_has_activity(app, ENGINE_QUEUE_ACK) ||
-           (pawl_register_activity(app, ENGINE_QUEUE_POP, pop_activity) != PAWL_NO_MEMORY &&
-            pawl_register_activity(app, ENGINE_QUEUE_ACK, ack_activity) != PAWL_NO_MEMORY);
+           (registry_add_activity(app, ENGINE_QUEUE_POP, pop_activity, NULL) != PAWL_NO_MEMORY &&
+            registry_add_activity(app, ENGINE_QUEUE_ACK, ack_activity, NULL) != PAWL_NO_MEMORY);
 }

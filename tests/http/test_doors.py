@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Small doors to instances: jobs, and the ways to start one."""
+import pawl
+
+from kit import expect
+
+J = "/api/v1/jobs"
+I = "/api/v1/instances"
+
+
+def test_job(server):
+    body = {"activity": "Twice", "input": 4, "id": "j-1", "attempts": 3.0, "tag": None}
+    expect(server.post(J, body), 201, instance="j-1", execution=1, created=True)
+    expect(server.post(J, {**body, "attempts": 3}), 200, instance="j-1", created=False)
+    expect(server.post(J, {**body, "input": 5}), 409, "exists")
+    done = server.ended("j-1")
+    assert done["orchestration"] == "pawl.job" and done["output"] == 4, done
+    assert done["input"] == {"activity": "Twice", "input": 4, "attempts": 3}, done
+    for bad in ({}, [], {"activity": 1}, {"activity": ""}, {"activity": "a/b"},
+                {"activity": "A", "attempts": 0}, {"activity": "A", "attempts": 1.5},
+                {"activity": "A", "attemps": 2}, {"activity": "A", "backoff": "never"},
+                {"activity": "A", "jitter": 2}, {"activity": "A", "final_errors": [1]},
+                {"activity": "A", "version": "1.0.0"}, {"activity": "A", "id": "a\nb"},
+                {"activity": "A", "id": "a", "instance": "a"}):
+        reply = server.post(J, bad)
+        assert reply.status in (400, 413) and "\n" not in reply.json["error"]["message"], (bad, reply)
+    key = {"Idempotency-Key": "k"}
+    first = server.call("POST", J, {"activity": "Twice", "input": 1}, headers=key)
+    again = server.call("POST", J, {"activity": "Twice", "input": 1}, headers=key)
+    assert (first.status, again.status) == (201, 200) and first.json["instance"] == again.json["instance"]
+    assert "pawl.job" not in server.get("/api/v1/registry").body.decode()
+
+
+def test_job_of_a_python_worker(server):
+    client = pawl.Client("http://127.0.0.1:%d" % server.port)
+    worker = pawl.Worker(client, concurrency=1)
+    tries = []
+
+    @worker.activity("Mail")
+    def mail(address, task):
+        tries.append(task.attempt)
+        worker.stop() if task.attempt > 1 else None
+        if task.attempt == 1:
+            raise OSError("not now")
+        return {"sent": address}
+
+    job = client.job("Mail", "a@example.org", attempts=2, initial_ms=10)
+    assert job["created"]
+    worker.run(signals=False)
+    assert client.wait(job["instance"], 10)["output"] == {"sent": "a@example.org"} and tries == [1, 2]
