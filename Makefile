@@ -61,7 +61,7 @@ endif
 # Rooms, lower first (tools/layers.txt says which room may include which).
 ROOMS    := base tables fiber engine queue store runtime trial
 LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
-MAINSRC  := $(wildcard src/view/*.c src/http/*.c src/server/*.c src/cli/*.c src/cli/*/*.c)
+MAINSRC  := $(wildcard src/view/*.c src/http/*.c src/server/*.c src/cli/*.c src/cli/*/*.c src/yardstick/*.c)
 LIBOBJ   := $(LIBSRC:%.c=$(B)/obj/%.o)
 MAINOBJ  := $(filter-out %/cli/pawl.o,$(MAINSRC:%.c=$(B)/obj/%.o)) $(B)/obj/web/files.o
 WEB      := $(sort $(wildcard src/web/*))

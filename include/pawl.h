@@ -11,8 +11,9 @@
  * Include these one by one when you need them: pawl/test.h and pawl/sim.h test your own
  * code, pawl/replay.h runs code against recorded histories, pawl/event.h names the events
  * of a history, pawl/worker.h runs activities in another process, pawl/server.h is the
- * HTTP server, pawl/backup.h copies a SQLite store, pawl/postgres.h makes the tables of a
- * PostgreSQL store, pawl/provider.h and pawl/conformance.h are for people who write a store.
+ * HTTP server, pawl/backup.h copies a SQLite store, pawl/sqlite.h describes the SQLite
+ * library, pawl/postgres.h makes the tables of a PostgreSQL store, pawl/provider.h and
+ * pawl/conformance.h are for people who write a store.
  */
 #ifndef PAWL_H
 #define PAWL_H

@@ -6,8 +6,8 @@
 #include "cli/cli.h"
 #include "cli/flags.h"
 #include "cli/out.h"
+#include "pawl/sqlite.h"
 
-#include <sqlite3.h>
 #include <string.h>
 
 #define FLAG_COLUMN 32 /* where the help of a flag begins */
@@ -133,7 +133,7 @@ int verb_help(struct cli *cli)
 int verb_version(struct cli *cli)
 {
     if (cli->args.output == OUTPUT_TABLE) {
-        printf("pawl %s (SQLite %s)\n", PAWL_VERSION, sqlite3_libversion());
+        printf("pawl %s (SQLite %s)\n", PAWL_VERSION, pawl_sqlite_version());
         return EXIT_OK;
     }
     pawl_json *w = pawl_json_new(cli->mem);
@@ -141,7 +141,7 @@ int verb_version(struct cli *cli)
     pawl_json_key(w, "version");
     pawl_json_cstr(w, PAWL_VERSION);
     pawl_json_key(w, "sqlite");
-    pawl_json_cstr(w, sqlite3_libversion());
+    pawl_json_cstr(w, pawl_sqlite_version());
     pawl_json_key(w, "module_abi");
     pawl_json_num(w, PAWL_MODULE_ABI);
     pawl_json_end(w);

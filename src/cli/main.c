@@ -9,12 +9,12 @@
 #include "cli/cli.h"
 #include "cli/flags.h"
 #include "cli/out.h"
+#include "pawl/sqlite.h"
 #include "tables/operations.h"
 #include "tables/schemes.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <string.h>
 
 #define ENGINE (TAKES_STORE | TAKES_ENGINE | TAKES_OUTPUT | TAKES_HELP)
@@ -380,9 +380,7 @@ int pawl_main(pawl_app *app, int argc, char **argv)
         .width = 100,
         .seconds = 5,
     };
-    /* SQLite's memory figures are not used, and counting takes a lock at every
-     * allocation.  Refused when the program has used SQLite before: then it counts. */
-    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    pawl_sqlite_count_no_memory();
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a text */
     int status = run_command(&cli, argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK)

@@ -7,12 +7,8 @@
  */
 #include "pawl.h"
 
-#include <sqlite3.h>
-
 int main(int argc, char **argv)
 {
-    /* SQLite's memory figures are not used here, and cost 8 % of a step. */
-    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     pawl_app *app = pawl_app_new();
     int status = pawl_main(app, argc, argv);
     pawl_app_free(app);

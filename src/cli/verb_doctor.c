@@ -12,11 +12,11 @@
 #include "cli/out.h"
 #include "cli/session.h"
 #include "pawl/provider.h"
+#include "pawl/sqlite.h"
 #include "view/render.h"
 #include "view/units.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -106,13 +106,11 @@ static void check_sync(struct doctor *d)
 
 static void check_sqlite(struct doctor *d)
 {
-    if (sqlite3_libversion_number() < 3037000)
-        find(d, "sqlite", VERDICT_BAD, "%s is too old; 3.37 or newer is needed",
-             sqlite3_libversion());
-    else if (!sqlite3_threadsafe())
-        find(d, "sqlite", VERDICT_BAD, "%s is built without threads", sqlite3_libversion());
+    pawl_error err;
+    if (pawl_sqlite_check(&err) != PAWL_OK)
+        find(d, "sqlite", VERDICT_BAD, "%s", err.text);
     else
-        find(d, "sqlite", VERDICT_OK, "%s", sqlite3_libversion());
+        find(d, "sqlite", VERDICT_OK, "%s", pawl_sqlite_version());
 }
 
 static void check_maps(struct doctor *d)

@@ -4,7 +4,6 @@
  *
  *   verb_bench.c     flags, a fresh directory, the report
  *   bench_load.c     keeps N orchestrations in flight and measures them
- *   bench_ceiling.c  the same rows written by bare SQLite, for comparison
  *   bench_http.c     hello over HTTP: start and wait
  *   bench_events.c   raises to waiting instances; bench_timers.c sleeping ones;
  *                    bench_crowd.h starts them
@@ -19,16 +18,7 @@
 
 #include "cli/cli.h"
 #include "cli/watch.h"
-
-enum workload {
-    WORKLOAD_HELLO,
-    WORKLOAD_CHAIN,
-    WORKLOAD_FANOUT,
-    WORKLOAD_QUEUE,
-    WORKLOAD_EVENTS,
-    WORKLOAD_TIMERS,
-    WORKLOAD_REPLAY,
-};
+#include "yardstick/bare.h"
 
 struct bench {
     struct cli *cli;
@@ -69,12 +59,6 @@ struct bench_result {
     struct bench_phase queue[3]; /* push; pop and ack; the same with one lock */
 };
 
-/* Payloads of every step; bench_ceiling.c writes the same bytes. */
-#define BENCH_INPUT  "{\"name\":\"world\",\"count\":1,\"note\":\"a step of a benchmark\"}"
-#define BENCH_OUTPUT "\"Hello, world, from a step of a benchmark\""
-/* And what is pushed. */
-#define BENCH_ITEM "{\"id\":1,\"name\":\"performance-test\",\"note\":\"an item of a benchmark\"}"
-
 /* Run the workload.  0, or an exit status after having said what is wrong. */
 int bench_load(struct bench *b, struct bench_result *ret);
 int bench_hello_http(struct bench *b, struct bench_result *ret);
@@ -95,12 +79,5 @@ double bench_cpu_us(void); /* of this process so far */
 uint64_t bench_rss_kb(void);
 /* A member with two digits where they matter. */
 void bench_number(pawl_json *w, const char *key, double value);
-
-/*
- * Write the rows of the workload with bare SQLite, `batch` rounds a commit, in a
- * file of its own in `dir`, for about `seconds`.  Orchestrations a second for
- * hello, steps a second for the others; negative on failure, with *reterr set.
- */
-double bench_ceiling(const struct bench *b, uint64_t batch, double seconds, pawl_error *reterr);
 
 #endif

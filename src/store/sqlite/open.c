@@ -10,6 +10,7 @@
 #include "base/attr.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "pawl/sqlite.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/sqlite.h"
 
@@ -54,17 +55,6 @@ static const pawl_store_ops ops = {
     .queues = &sql_queue_ops,
     .figures = sqlite_figures,
 };
-
-/* STRICT tables came with 3.37; connections of several threads need a safe build. */
-static pawl_status check_library(pawl_error *reterr)
-{
-    if (sqlite3_libversion_number() >= 3037000 && sqlite3_threadsafe())
-        return PAWL_OK;
-    error_set(reterr, PAWL_UNSUPPORTED,
-              "SQLite %s%s is installed; pawl needs 3.37 or later, built for threads",
-              sqlite3_libversion(), sqlite3_threadsafe() ? "" : " (not thread-safe)");
-    return PAWL_UNSUPPORTED;
-}
 
 /* Locks and shared memory do not work over these. */
 static pawl_status check_file_system(const char *dir, pawl_error *reterr)
@@ -264,7 +254,7 @@ pawl_store *pawl_sqlite_store(const char *file, const pawl_store_open_opts *opts
         return NULL;
     }
     s->read_only = opts->read_only;
-    pawl_status status = check_library(reterr);
+    pawl_status status = pawl_sqlite_check(reterr);
     if (status == PAWL_OK)
         status = check_file_system(s->dir, reterr);
     if (status == PAWL_OK)

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench/bench_ceiling.c -- the rows of a workload written by bare, batched SQLite.
+ * yardstick/bare.c -- see the header.
  *
- * The yardstick beside the engine's figure: same tables (the columns and indexes
- * of the store that the workload touches), same bytes, same settings, same
- * number of rounds a commit, one thread, and nothing else: no fibers, no inbox,
- * no workers, no checks.  The engine cannot be faster than this on the same
- * disk; how near it comes is its own cost.
- *
- * Independent of src/store on purpose.
+ * Same tables as the store's (the columns and indexes that the workload touches), same bytes, same
+ * settings, same number of rounds per commit, one thread, and nothing else: no fibers, no inbox, no
+ * workers, no checks.
  */
-#include "cli/bench/bench.h"
+#include "yardstick/bare.h"
 
 #include "base/clock.h"
 
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +67,7 @@ struct ceiling_run {
 };
 
 struct ceiling {
-    const struct bench *bench;
+    const struct bare_load *load;
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENTS];
     int64_t next_id;
@@ -117,14 +114,14 @@ static void events_commit(struct ceiling *c, uint64_t batch)
         append(c, lane, "");
         RUN(c, ROW_LAST, lane->uid, lane->seq, lane->last_rid);
         c->steps++;
-        c->lane = (c->lane + 1) % c->bench->in_flight;
+        c->lane = (c->lane + 1) % c->load->in_flight;
     }
 }
 
 /* Start, a step, or the end: what one turn of a chain writes. */
 static void chain_round(struct ceiling *c, struct ceiling_run *lane)
 {
-    uint32_t steps = c->bench->steps;
+    uint32_t steps = c->load->steps;
     if (lane->phase == 0) {
         *lane = (struct ceiling_run){.uid = c->next_id++};
         append(c, lane, "10");
@@ -150,7 +147,7 @@ static void chain_commit(struct ceiling *c, uint64_t batch)
 {
     for (uint64_t i = 0; i < batch; i++) {
         chain_round(c, &c->lanes[c->lane]);
-        c->lane = (c->lane + 1) % c->bench->in_flight;
+        c->lane = (c->lane + 1) % c->load->in_flight;
     }
 }
 
@@ -159,7 +156,7 @@ static void fanout_start(struct ceiling *c, struct ceiling_run *lane)
     *lane = (struct ceiling_run){.uid = c->next_id++};
     append(c, lane, "100");
     lane->work = c->next_id;
-    for (uint32_t i = 0; i < c->bench->steps; i++) {
+    for (uint32_t i = 0; i < c->load->steps; i++) {
         append(c, lane, BENCH_INPUT);
         RUN(c, WORK_NEW, lane->last_rid, lane->uid, i + 1);
     }
@@ -172,19 +169,19 @@ static void fanout_commit(struct ceiling *c, uint64_t batch)
     struct ceiling_run *lane = &c->lanes[c->lane];
     if (lane->phase == 0)
         fanout_start(c, lane);
-    for (uint64_t i = 0; i < batch && lane->phase < c->bench->steps; i++) {
+    for (uint64_t i = 0; i < batch && lane->phase < c->load->steps; i++) {
         RUN(c, WORK_DONE, lane->work++);
         append(c, lane, BENCH_OUTPUT);
         lane->phase++;
         c->steps++;
     }
-    if (lane->phase == c->bench->steps) {
+    if (lane->phase == c->load->steps) {
         append(c, lane, BENCH_OUTPUT);
         lane->phase = 0;
         c->orchestrations++;
     }
     RUN(c, lane->phase ? ROW_LAST : ROW_END, lane->uid, lane->seq, lane->last_rid);
-    c->lane = (c->lane + 1) % c->bench->in_flight;
+    c->lane = (c->lane + 1) % c->load->in_flight;
 }
 
 /* `batch` messages pushed to one queue. */
@@ -199,8 +196,9 @@ static void queue_commit(struct ceiling *c, uint64_t batch)
 
 static bool open_database(struct ceiling *c)
 {
-    pawl_str file = pawl_mem_printf(c->bench->cli->mem, "%s/ceiling.db", c->bench->dir);
-    if (sqlite3_open_v2(file.ptr, &c->db,
+    char file[4096];
+    if (snprintf(file, sizeof(file), "%s/ceiling.db", c->load->dir) >= (int)sizeof(file) ||
+        sqlite3_open_v2(file, &c->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK ||
         sqlite3_exec(c->db, tables, NULL, NULL, NULL) != SQLITE_OK)
@@ -214,7 +212,7 @@ static bool open_database(struct ceiling *c)
 
 static double measure(struct ceiling *c, uint64_t batch, double seconds)
 {
-    enum workload workload = c->bench->workload;
+    enum workload workload = c->load->workload;
     int64_t begin = clock_mono_us(), end = begin + (int64_t)(seconds * 1e6), now;
     do {
         run(c, BEGIN, NULL, 0);
@@ -234,11 +232,11 @@ static double measure(struct ceiling *c, uint64_t batch, double seconds)
     return (double)count * 1e6 / (double)(now - begin);
 }
 
-double bench_ceiling(const struct bench *b, uint64_t batch, double seconds, pawl_error *reterr)
+double bare_sqlite(const struct bare_load *load, uint64_t batch, double seconds, pawl_error *reterr)
 {
-    struct ceiling c = {.bench = b, .next_id = 1};
+    struct ceiling c = {.load = load, .next_id = 1};
     double rate = -1;
-    c.lanes = calloc(b->in_flight, sizeof(*c.lanes));
+    c.lanes = calloc(load->in_flight, sizeof(*c.lanes));
     if (c.lanes && open_database(&c))
         rate = measure(&c, batch, seconds);
     if (rate < 0 || c.failed) {
