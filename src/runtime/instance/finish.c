@@ -66,12 +66,11 @@ static bool open_next(pawl_runtime *rt, struct resident *r, struct stage *s)
     return ready;
 }
 
-/* Execution n has continued, n + 1 has no code yet: open it without. */
-static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
+/* Replace r->x by execution n + 1, which has its mailbox; without code only its tables are made. */
+static bool replace(pawl_runtime *rt, struct resident *r, struct stage *s,
+                    const struct code_entry *code)
 {
-    if (!open_next(rt, r, s))
-        return false;
-    struct execution_spec spec = load_spec(rt, &s->row, NULL, NULL);
+    struct execution_spec spec = load_spec(rt, &s->row, code, code ? r : NULL);
     execution *next = execution_create(&spec);
     if (!next)
         return false;
@@ -79,23 +78,38 @@ static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
         execution_destroy(next);
         return false;
     }
-    s->row.version = arena_dup(&rt->group_mem, execution_end(r->x).version);
     execution_destroy(r->x);
     r->x = next;
     return true;
 }
 
+/* Execution n has continued, n + 1 has no code yet: open it without. */
+static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    pawl_str version = arena_dup(&rt->group_mem, execution_end(r->x).version);
+    if (!open_next(rt, r, s) || !replace(rt, r, s, NULL))
+        return false;
+    s->row.version = version;
+    return true;
+}
+
+static struct mail first_mail(pawl_runtime *rt, const struct stage *s, pawl_str version,
+                              pawl_str input)
+{
+    return (struct mail){.kind = PAWL_MSG_START,
+                         .execution = s->row.execution,
+                         .name = s->row.orchestration,
+                         .data = input,
+                         .attrs = start_attrs(rt, version, &s->row)};
+}
+
 /* Record the start of an execution that is ended before its code ran. */
 static void append_start(pawl_runtime *rt, struct resident *r, struct stage *s, pawl_str input)
 {
-    struct mail open = {.kind = PAWL_MSG_START,
-                        .execution = s->row.execution,
-                        .name = s->row.orchestration,
-                        .data = input,
-                        .attrs = start_attrs(rt, s->row.version, &s->row)};
+    struct mail start = first_mail(rt, s, s->row.version, input);
     enum engine_fate fate;
     struct engine_finding finding;
-    (void)execution_apply(r->x, &open, rt->now_ms, &s->turn, &fate, &finding);
+    (void)execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, &finding);
 }
 
 /* A history that cannot even be read is closed with one event. */
@@ -177,32 +191,21 @@ static void continue_later(pawl_runtime *rt, struct stage *s, pawl_str version, 
         *list_add(&rt->group_mem, &s->quiet) = m->id;
 }
 
-/* Replace r->x by an execution n + 1 and run its first turn in this stage. */
+/* Open execution n + 1 and run its first turn in this stage. */
 static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
                           const struct execution_ending *end, const struct code_entry *code,
                           enum engine_outcome *outcome, struct engine_finding *finding)
 {
-    struct execution_spec spec = load_spec(rt, &s->row, code, r);
-    execution *next = execution_create(&spec);
-    if (!next)
+    pawl_str input = arena_dup(&rt->group_mem, end->value);
+    if (!replace(rt, r, s, code))
         return false;
-    if (!execution_mailbox_move(next, r->x)) {
-        execution_destroy(next);
-        return false;
-    }
-    struct mail start = {.kind = PAWL_MSG_START,
-                         .execution = s->row.execution,
-                         .name = s->row.orchestration,
-                         .data = arena_dup(&rt->group_mem, end->value),
-                         .attrs = start_attrs(rt, pawl_s(code->version), &s->row)};
-    execution_destroy(r->x);
-    r->x = next;
+    struct mail start = first_mail(rt, s, pawl_s(code->version), input);
     r->code = code;
     s->row.version = pawl_s(code->version);
     s->row.finding = (pawl_str){0};
     enum engine_fate fate;
     turn_clock_start(rt, code, &s->row);
-    *outcome = execution_apply(next, &start, rt->now_ms, &s->turn, &fate, finding);
+    *outcome = execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, finding);
     turn_clock_stop(rt);
     stage_drop_consumed(rt, r, s);
     return true;

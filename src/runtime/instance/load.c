@@ -60,6 +60,29 @@ enum load_result load_for(pawl_runtime *rt, const struct letter *l, struct resid
     return LOAD_NONE;
 }
 
+struct resident *load_for_call(pawl_runtime *rt, struct letter *call, enum verdict_kind *ret)
+{
+    struct resident *r = NULL;
+    *ret = VERDICT_DONE;
+    switch (load_row(rt, 0, call->instance, &r)) {
+    case LOAD_OK:
+        *ret = VERDICT_FIRST;
+        return r->stage ? NULL : r;
+    case LOAD_NONE:
+        request_refuse(call, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
+                       PAWL_FMT(call->instance));
+        break;
+    case LOAD_DAMAGED:
+        request_refuse(call, PAWL_CORRUPT,
+                       "the stored row of this instance is damaged; run pawl doctor");
+        break;
+    case LOAD_TROUBLE:
+        request_refuse(call, PAWL_UNAVAILABLE, "the store did not answer; try again");
+        break;
+    }
+    return NULL;
+}
+
 static void log_from_code(void *user, pawl_log_level level, pawl_str text)
 {
     struct resident *r = user;

@@ -3,7 +3,7 @@
 #ifndef PAWL_RUNTIME_LOAD_H
 #define PAWL_RUNTIME_LOAD_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/verdict.h"
 
 enum load_result {
     LOAD_OK,
@@ -17,6 +17,10 @@ enum load_result load_row(pawl_runtime *rt, uint64_t uid, pawl_str id, struct re
 
 /* The same for a letter, from what was read ahead if it can be. */
 enum load_result load_for(pawl_runtime *rt, const struct letter *l, struct resident **ret);
+
+/* The resident that a client's call names.  NULL: *ret is the verdict on the call; it is refused
+ * (DONE), or its instance has a stage in this group (FIRST). */
+struct resident *load_for_call(pawl_runtime *rt, struct letter *call, enum verdict_kind *ret);
 
 enum ready_result {
     READY_OK,       /* r->x can take messages */

@@ -176,20 +176,10 @@ void remove_answer(pawl_runtime *rt, struct letter *call, const pawl_reply *repl
 
 enum verdict_kind remove_handle(pawl_runtime *rt, struct letter *call)
 {
-    struct resident *r = NULL;
-    enum load_result found = load_row(rt, 0, call->instance, &r);
-    if (found == LOAD_NONE) {
-        request_refuse(call, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
-                       PAWL_FMT(call->instance));
-        return VERDICT_DONE;
-    }
-    if (found != LOAD_OK) {
-        request_refuse(call, PAWL_UNAVAILABLE, "instance '%.*s' could not be read; try again",
-                       PAWL_FMT(call->instance));
-        return VERDICT_DONE;
-    }
-    if (r->stage)
-        return VERDICT_FIRST;
+    enum verdict_kind verdict;
+    struct resident *r = load_for_call(rt, call, &verdict);
+    if (!r)
+        return verdict;
     struct tree tree = {0};
     pawl_row root = r->row;
     root.id = arena_dup(&rt->group_mem, root.id);

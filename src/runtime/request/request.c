@@ -51,22 +51,10 @@ static void forgive(pawl_runtime *rt, struct stage *s, const pawl_message_list *
 
 static enum verdict_kind retry(pawl_runtime *rt, struct letter *call)
 {
-    struct resident *r = NULL;
-    enum load_result found = load_row(rt, 0, call->instance, &r);
-    if (found == LOAD_NONE) {
-        request_refuse(call, PAWL_NOT_FOUND, "instance '%.*s' does not exist",
-                       PAWL_FMT(call->instance));
-        return VERDICT_DONE;
-    }
-    if (found == LOAD_TROUBLE || found == LOAD_DAMAGED) {
-        request_refuse(call, found == LOAD_DAMAGED ? PAWL_CORRUPT : PAWL_UNAVAILABLE,
-                       found == LOAD_DAMAGED
-                           ? "the stored row of this instance is damaged; run pawl doctor"
-                           : "the store did not answer; try again");
-        return VERDICT_DONE;
-    }
-    if (r->stage) /* mail that waits for it was just looked at */
-        return VERDICT_FIRST;
+    enum verdict_kind verdict;
+    struct resident *r = load_for_call(rt, call, &verdict);
+    if (!r)
+        return verdict;
     if (r->row.state != PAWL_BLOCKED) {
         request_refuse(call, PAWL_CONFLICT, "instance '%.*s' is %s, not blocked",
                        PAWL_FMT(call->instance), pawl_state_name(r->row.state));

@@ -167,6 +167,20 @@ static void put_odd(struct pg_group *g, const pawl_round *r)
     put_id(odd, r->uid);
 }
 
+/* What of an instance a later round may change. */
+static void put_texts(struct pg_rows *i, const pawl_round *r)
+{
+    const pawl_row *w = r->row;
+
+    put_i64(i, w->created_ms);
+    put_id(i, w->first_rid);
+    put_str(i, w->orchestration);
+    put_str(i, w->version);
+    put_str(i, w->custom_status);
+    put_str(i, w->finding);
+    put_str(i, output_of(r));
+}
+
 static void put_new(struct pg_group *g, const pawl_round *r, struct open_plan plan)
 {
     const pawl_row *w = r->row;
@@ -178,13 +192,7 @@ static void put_new(struct pg_group *g, const pawl_round *r, struct open_plan pl
     put_id(i, w->parent_ref);
     put_str(i, w->id);
     put_str(i, w->parent_id);
-    put_i64(i, w->created_ms);
-    put_id(i, w->first_rid);
-    put_str(i, w->orchestration);
-    put_str(i, w->version);
-    put_str(i, w->custom_status);
-    put_str(i, w->finding);
-    put_str(i, output_of(r));
+    put_texts(i, r);
 
     put_id(h, r->uid);
     put_count(h, w->execution);
@@ -222,17 +230,10 @@ static void put_head(struct pg_group *g, const pawl_round *r, struct open_plan p
 /* Anything else may have changed; the statement writes nothing when nothing did. */
 static void put_instance(struct pg_group *g, const pawl_round *r)
 {
-    const pawl_row *w = r->row;
     struct pg_rows *i = row_in(g, LIST_INSTANCE_UPDATE);
 
     put_id(i, r->uid);
-    put_i64(i, w->created_ms);
-    put_id(i, w->first_rid);
-    put_str(i, w->orchestration);
-    put_str(i, w->version);
-    put_str(i, w->custom_status);
-    put_str(i, w->finding);
-    put_str(i, output_of(r));
+    put_texts(i, r);
 }
 
 /* Keep what find_execution needs of the execution that ends here (R2). */
