@@ -147,9 +147,8 @@ static int measure(struct bench *b, struct bench_result *r)
                     (double)(r->syncs ? r->syncs : 1);
     double seconds = r->seconds < CEILING_SECONDS ? r->seconds : CEILING_SECONDS;
     pawl_error err;
-    r->ceiling_per_s =
-        bare_sqlite(&(struct bare_load){b->workload, b->dir, b->in_flight, b->steps},
-                    a_sync < 1 ? 1 : (uint64_t)(a_sync + 0.5), seconds, &err);
+    r->ceiling_per_s = bare_sqlite(&(struct bare_load){b->workload, b->dir, b->in_flight, b->steps},
+                                   a_sync < 1 ? 1 : (uint64_t)(a_sync + 0.5), seconds, &err);
     return r->ceiling_per_s < 0 ? cli_fail_error(cli, &err) : 0;
 }
 

@@ -19,6 +19,7 @@
 #include "pawl/replay.h"
 #include "pawl/server.h"
 #include "pawl/sim.h"
+#include "pawl/sqlite.h"
 #include "pawl/test.h"
 #include "pawl/worker.h"
 
@@ -314,6 +315,9 @@ static void try_files(void *arg)
     open_world();
     SAYS(false, pawl_sqlite_store(NULL, NULL, &err) != NULL);
     SAYS(PAWL_MISUSE, err.status);
+    SAYS(PAWL_OK, pawl_sqlite_check(NULL));
+    SAYS(true, strlen(pawl_sqlite_version()) > 0);
+    pawl_sqlite_count_no_memory();
     SAYS(false, pawl_jsonl_store(NULL, NULL, &err) != NULL);
     SAYS(PAWL_MISUSE, err.status);
     SAYS(false, pawl_postgres_store(NULL, NULL, &err) != NULL);

@@ -82,6 +82,23 @@ __attribute__((unused)) static pawl_status box_commit(struct box *b, pawl_round 
     return b->s->ops->commit(b->s, &b->fence, r, n, 1000, &b->err);
 }
 
+/* A round that appends one event to `row`; *next is the row after it. */
+__attribute__((unused)) static pawl_round box_round(const pawl_row *row, const pawl_event *e,
+                                                    pawl_row *next)
+{
+    *next = *row;
+    next->last_seq = e->seq;
+    next->last_rid = e->rid;
+    return (pawl_round){.uid = row->uid,
+                        .execution = 1,
+                        .base_seq = row->last_seq,
+                        .base_rid = row->last_rid,
+                        .change = PAWL_ROW_LAST,
+                        .row = next,
+                        .events = e,
+                        .event_count = 1};
+}
+
 /* An instance with `count` events, ten a commit; the row as it is then. */
 __attribute__((unused)) static pawl_row box_instance(struct box *b, const char *id, uint64_t count)
 {

@@ -107,17 +107,8 @@ static void touch(const struct box *b, const char *name)
 static pawl_status append(struct box *b, pawl_row *row)
 {
     pawl_event e = {.rid = box_id(b), .execution = 1, .seq = row->last_seq + 1, .kind = 10};
-    pawl_row next = *row;
-    next.last_seq = e.seq;
-    next.last_rid = e.rid;
-    pawl_round r = {.uid = row->uid,
-                    .execution = 1,
-                    .base_seq = row->last_seq,
-                    .base_rid = row->last_rid,
-                    .change = PAWL_ROW_LAST,
-                    .row = &next,
-                    .events = &e,
-                    .event_count = 1};
+    pawl_row next;
+    pawl_round r = box_round(row, &e, &next);
     pawl_status status = box_commit(b, &r, 1);
     if (status == PAWL_OK)
         *row = next;

@@ -235,19 +235,10 @@ static uint64_t start_local(struct box *b, pawl_row *row, pawl_str input)
                    .attrs = e.attrs,
                    .scheduled_ms = 1234,
                    .lock_epoch = b->fence.epoch};
-    pawl_row next = *row;
-    next.last_seq = e.seq;
-    next.last_rid = e.rid;
-    pawl_round r = {.uid = row->uid,
-                    .execution = 1,
-                    .base_seq = row->last_seq,
-                    .base_rid = row->last_rid,
-                    .change = PAWL_ROW_LAST,
-                    .row = &next,
-                    .events = &e,
-                    .event_count = 1,
-                    .work = &w,
-                    .work_count = 1};
+    pawl_row next;
+    pawl_round r = box_round(row, &e, &next);
+    r.work = &w;
+    r.work_count = 1;
     ck_assert_int_eq(box_commit(b, &r, 1), PAWL_OK);
     ck_assert_int_eq(r.result, PAWL_OK);
     *row = next;
@@ -477,7 +468,7 @@ TEST(names_somebody_asked_for_are_bounded)
         (void)snprintf(name, sizeof name, "Name%d", i);
         ck_assert_uint_eq(work_at(&b, 2000, name, 10, &l), 0);
     }
-    ck_assert_uint_lt(sqlite_of(b.s)->names.count, 20000);
+    ck_assert_uint_lt(sqlite_of(b.s)->names.by_name.count, 20000);
     ck_assert_uint_eq(work_at(&b, 2000, "Held", 10, &l), 1);
     ck_assert_uint_eq(work_at(&b, 2000, "Free", 10, &l), 1);
     box_drop(&b);

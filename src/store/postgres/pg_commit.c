@@ -145,33 +145,13 @@ static void remember_messages(struct pg_store *s, const pawl_round *r, int64_t n
         idset_remove(&s->messages, r->drop_messages[i]);
 }
 
-/* From when on work that this engine does not have can be fetched. */
-static int64_t free_ms(int64_t visible_ms, pawl_str token, int64_t until_ms)
-{
-    return token.len && until_ms > visible_ms ? until_ms : visible_ms;
-}
-
 static void remember_work(struct pg_store *s, const pawl_round *r)
 {
-    for (size_t i = 0; i < r->need_work_count; i++)
-        pg_work_forget(s, r->need_work[i]);
-    for (size_t i = 0; i < r->work_count; i++) {
-        const pawl_work *w = &r->work[i];
-        if (w->lock_epoch != s->fence.epoch)
-            pg_work_appeared(s, &w->name, w->id,
-                             free_ms(w->visible_ms, w->lock_token, w->lock_until_ms));
-        pg_deadline_appears(s, w->deadline_ms);
-    }
-    for (size_t i = 0; i < r->work_update_count; i++) {
-        const pawl_work_update *u = &r->work_updates[i];
-        pg_work_forget(s, u->id);
-        if (u->lock_epoch != s->fence.epoch)
-            pg_work_appeared(s, NULL, u->id,
-                             free_ms(u->visible_ms, u->lock_token, u->lock_until_ms));
-        pg_deadline_appears(s, u->deadline_ms);
-    }
-    for (size_t i = 0; i < r->drop_work_count; i++)
-        pg_work_forget(s, r->drop_work[i]);
+    pg_work_remember(s, r);
+    for (size_t i = 0; i < r->work_count; i++)
+        pg_deadline_appears(s, r->work[i].deadline_ms);
+    for (size_t i = 0; i < r->work_update_count; i++)
+        pg_deadline_appears(s, r->work_updates[i].deadline_ms);
 }
 
 void pg_remember(struct pg_store *s, const pawl_round *rounds, size_t count, int64_t now_ms)

@@ -54,22 +54,22 @@ struct work_fetch {
 
 static void settle_row(struct pg_store *s, const PGresult *r, int row, int64_t now_ms)
 {
-    struct pg_name *n = pg_name_of(s, value_view(r, row, 1));
+    struct pg_name *n = work_name_of(&s->names->known, value_view(r, row, 1));
     uint64_t id = value_id(r, row, 0);
     int64_t free_ms = value_i64(r, row, 2);
     bool is_found = value_i64(r, row, 3) != 0; /* by a page, when its time comes */
 
     need_memory(n != NULL);
     if (is_found && free_ms > now_ms)
-        pg_name_look_again(n, id, free_ms);
-    else if (!idset_has(&s->work, id))
-        pg_name_loosen(s, n, id, free_ms);
+        work_name_look_again(&n->known, id, free_ms);
+    else if (!idset_has(&s->names->known.taken, id))
+        work_name_loosen(&s->names->known, &n->known, id, free_ms);
 }
 
 /* Find out where abandoned rows are; those that are gone are forgotten. */
 static pawl_status settle(struct pg_store *s, int64_t now_ms, pawl_mem *mem, pawl_error *reterr)
 {
-    struct idset *all = &s->names->abandoned;
+    struct idset *all = &s->names->known.abandoned;
     pawl_status status;
 
     if (!all->count)
@@ -104,34 +104,34 @@ static bool trim_loose(struct work_fetch *f, struct pg_name *n)
     size_t kept = 0;
     bool any = false;
 
-    for (size_t i = 0; i < n->loose.count; i++) {
-        if (!idset_has(&f->s->loose, n->loose.items[i].id))
+    for (size_t i = 0; i < n->known.loose.count; i++) {
+        if (!idset_has(&f->s->names->known.loose, n->known.loose.items[i].id))
             continue;
-        any |= n->loose.items[i].free_ms <= f->now_ms;
-        n->loose.items[kept++] = n->loose.items[i];
+        any |= n->known.loose.items[i].free_ms <= f->now_ms;
+        n->known.loose.items[kept++] = n->known.loose.items[i];
     }
-    n->loose.count = kept;
+    n->known.loose.count = kept;
     return any;
 }
 
 /* What this name may have is to be asked. */
 static bool consider(struct work_fetch *f, struct pg_name *n)
 {
-    bool due = n->look_ms <= f->now_ms, loose = n->loose.count && trim_loose(f, n);
+    bool due = n->known.look_ms <= f->now_ms, loose = n->known.loose.count && trim_loose(f, n);
 
     if (n->turn == f->s->names->turn)
         return true; /* it was named twice */
     n->turn = f->s->names->turn;
-    n->page_ms = n->due_ms;
-    n->page_id = n->due_id;
+    n->page_ms = n->known.due_ms;
+    n->page_id = n->known.due_id;
     n->page_full = due;
     n->due_found = 0;
     n->stopped[FRESH] = n->stopped[READY] = false;
-    f->more[FRESH] |= n->ready;
-    f->more[READY] |= n->ready;
+    f->more[FRESH] |= n->known.ready;
+    f->more[READY] |= n->known.ready;
     f->more[DUE] |= due;
     f->more[LOOSE] |= loose;
-    if (!n->ready && !due && !loose)
+    if (!n->known.ready && !due && !loose)
         return true;
     struct pg_name **slot = vec_push(&f->s->names->look);
     if (slot)
@@ -151,7 +151,7 @@ static pawl_status find_names(struct work_fetch *f, pawl_error *reterr)
     if (!r)
         return status;
     for (int i = 0; i < pq.ntuples(r) && good; i++)
-        good = pg_name_of(s, value_view(r, i, 0)) != NULL;
+        good = work_name_of(&s->names->known, value_view(r, i, 0)) != NULL;
     pq.clear(r);
     return good ? PAWL_OK : PAWL_NO_MEMORY;
 }
@@ -167,8 +167,8 @@ static pawl_status choose_names(struct work_fetch *f, const pawl_str *names, siz
     vec_reset(&f->s->names->look);
     f->s->names->turn++;
     for (size_t i = 0; i < count && good; i++)
-        good = (n = pg_name_of(f->s, names[i])) && consider(f, n);
-    while (!count && good && (n = map_next(&f->s->names->by_name, &cursor)))
+        good = (n = work_name_of(&f->s->names->known, names[i])) && consider(f, n);
+    while (!count && good && (n = map_next(&f->s->names->known.by_name, &cursor)))
         good = consider(f, n);
     if (good || status != PAWL_OK)
         return status;
@@ -205,10 +205,10 @@ static void ask_page(struct work_fetch *f, enum source from)
     after->type = PG_INT8;
     EACH_NAME(f, n, i)
     {
-        if (!n->ready)
+        if (!n->known.ready)
             continue;
-        array_str(names, n->name);
-        array_id(after, from == FRESH ? n->fresh_id : n->ready_id);
+        array_str(names, n->known.name);
+        array_id(after, from == FRESH ? n->known.fresh_id : n->known.ready_id);
     }
     put_names(f, names);
     params_array(&f->s->params, after);
@@ -232,7 +232,7 @@ static void ask_due(struct work_fetch *f)
         if (!n->page_full)
             continue;
         *list_add(f->mem, &f->due) = n;
-        array_str(&column[0], n->name);
+        array_str(&column[0], n->known.name);
         array_i64(&column[1], n->page_ms);
         array_id(&column[2], n->page_id);
         n->page_full = false;
@@ -253,9 +253,9 @@ static void ask_loose(struct work_fetch *f)
     struct pg_name *n;
 
     EACH_NAME(f, n, i)
-    for (size_t k = 0; k < n->loose.count; k++)
-        if (n->loose.items[k].free_ms <= f->now_ms)
-            *list_add(f->mem, &ids) = n->loose.items[k].id;
+    for (size_t k = 0; k < n->known.loose.count; k++)
+        if (n->known.loose.items[k].free_ms <= f->now_ms)
+            *list_add(f->mem, &ids) = n->known.loose.items[k].id;
     qsort(ids.items, ids.count, sizeof *ids.items, compare_ids);
     for (size_t i = 0; i < ids.count && kept < f->limit; i++)
         if (kept == 0 || ids.items[i] != ids.items[kept - 1])
@@ -284,7 +284,7 @@ static const pawl_work *decode(struct work_fetch *f, const PGresult *r, int at)
     if (pg_decode_work(r, at, f->mem, w) == SQL_SOUND)
         return w;
     pg_damage_note(f->s, "work", value_id(r, at, WORK_id));
-    need_memory(idset_add(&f->s->work, value_id(r, at, WORK_id)));
+    need_memory(idset_add(&f->s->names->known.taken, value_id(r, at, WORK_id)));
     return NULL;
 }
 
@@ -294,12 +294,12 @@ static void see_page(struct work_fetch *f, enum source from, const PGresult *r)
 
     for (int i = 0; i < rows; i++) {
         uint64_t id = f->floor[from] = value_id(r, i, WORK_id);
-        struct pg_name *n = map_gets(&f->s->names->by_name, value_view(r, i, WORK_name));
+        struct pg_name *n = map_gets(&f->s->names->known.by_name, value_view(r, i, WORK_name));
         if (!n)
             continue; /* of another name than its index says */
-        if (idset_has(&f->s->work, id)) {
+        if (idset_has(&f->s->names->known.taken, id)) {
             if (!n->stopped[from])
-                *(from == FRESH ? &n->fresh_id : &n->ready_id) = id;
+                *(from == FRESH ? &n->known.fresh_id : &n->known.ready_id) = id;
             continue;
         }
         const pawl_work *w = decode(f, r, i);
@@ -318,17 +318,17 @@ static void see_due_row(struct work_fetch *f, struct pg_name *n, uint64_t id, in
 {
     if (free_ms > f->now_ms) {
         if (!n->due_found && !n->page_full)
-            n->look_ms = free_ms;
+            n->known.look_ms = free_ms;
         return;
     }
     n->page_ms = free_ms;
     n->page_id = id;
-    if (!idset_has(&f->s->work, id)) {
+    if (!idset_has(&f->s->names->known.taken, id)) {
         n->due_found++;
         propose(f, DUE, n, id, NULL);
     } else if (!n->due_found) {
-        n->due_ms = free_ms;
-        n->due_id = id;
+        n->known.due_ms = free_ms;
+        n->known.due_id = id;
     }
 }
 
@@ -343,12 +343,12 @@ static void see_due(struct work_fetch *f, const PGresult *r)
         for (; at < rows && value_id(r, at, 0) == i + 1; at++)
             due += value_i64(r, at, 2) <= f->now_ms;
         n->page_full = due == DUE_WINDOW;
-        int64_t before = n->look_ms;
-        n->look_ms = INT64_MAX;
+        int64_t before = n->known.look_ms;
+        n->known.look_ms = INT64_MAX;
         for (int k = first; k < at; k++)
             see_due_row(f, n, value_id(r, k, 1), value_i64(r, k, 2));
         if (n->due_found || n->page_full)
-            n->look_ms = before;
+            n->known.look_ms = before;
         n->page_full &= n->due_found < f->limit; /* too many are taken: go on behind them */
         f->more[DUE] |= n->page_full;
     }
@@ -358,14 +358,15 @@ static void see_loose(struct work_fetch *f, const PGresult *r)
 {
     f->more[LOOSE] = false;
     for (size_t i = 0; i < f->loose_count; i++) /* … but for those that are there */
-        idset_remove(&f->s->loose, f->loose[i]);
+        idset_remove(&f->s->names->known.loose, f->loose[i]);
     for (int i = 0; i < pq.ntuples(r); i++) {
         uint64_t id = value_id(r, i, WORK_id);
-        struct pg_name *n = map_gets(&f->s->names->by_name, value_view(r, i, WORK_name));
-        const pawl_work *w = n && !idset_has(&f->s->work, id) ? decode(f, r, i) : NULL;
+        struct pg_name *n = map_gets(&f->s->names->known.by_name, value_view(r, i, WORK_name));
+        const pawl_work *w =
+            n && !idset_has(&f->s->names->known.taken, id) ? decode(f, r, i) : NULL;
         if (!w)
             continue;
-        need_memory(idset_add(&f->s->loose, id)); /* its slot was just freed */
+        need_memory(idset_add(&f->s->names->known.loose, id)); /* its slot was just freed */
         bool leased = w->lock_token.len && w->lock_until_ms > f->now_ms;
         if (w->visible_ms <= f->now_ms && !leased)
             propose(f, LOOSE, n, id, w);
@@ -475,11 +476,11 @@ static void pass_taken(struct work_fetch *f, size_t chosen)
         if (i >= chosen)
             c->n->stopped[c->from] = true;
         else
-            *(c->from == FRESH ? &c->n->fresh_id : &c->n->ready_id) = c->id;
+            *(c->from == FRESH ? &c->n->known.fresh_id : &c->n->known.ready_id) = c->id;
     }
     if (f->ended[FRESH] && f->ended[READY])
         EACH_NAME(f, n, i)
-    n->ready = n->ready && (n->stopped[FRESH] || n->stopped[READY]);
+    n->known.ready = n->known.ready && (n->stopped[FRESH] || n->stopped[READY]);
 }
 
 static pawl_status take_chosen(struct work_fetch *f, pawl_work_list *ret, pawl_error *reterr)
@@ -489,7 +490,7 @@ static pawl_status take_chosen(struct work_fetch *f, pawl_work_list *ret, pawl_e
 
     if (status != PAWL_OK)
         return status;
-    if (!idset_reserve(&f->s->work, chosen)) {
+    if (!idset_reserve(&f->s->names->known.taken, chosen)) {
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
         return PAWL_NO_MEMORY;
     }
@@ -499,8 +500,8 @@ static pawl_status take_chosen(struct work_fetch *f, pawl_work_list *ret, pawl_e
         if (!c->row)
             continue;
         items[count++] = *c->row;
-        idset_remove(&f->s->loose, c->id);
-        assert_that(idset_add(&f->s->work, c->id)); /* room was made */
+        idset_remove(&f->s->names->known.loose, c->id);
+        assert_that(idset_add(&f->s->names->known.taken, c->id)); /* room was made */
     }
     pass_taken(f, chosen);
     *ret = (pawl_work_list){.items = items, .count = count};
@@ -517,7 +518,7 @@ pawl_status pg_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *name
     pawl_status status = pg_attach(f.s, reterr);
     if (status != PAWL_OK || limit == 0)
         return status;
-    pg_names_trim(f.s);
+    work_names_trim(&f.s->names->known);
     status = settle(f.s, now_ms, mem, reterr);
     if (status == PAWL_OK)
         status = choose_names(&f, names, name_count, reterr);

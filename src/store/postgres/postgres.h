@@ -20,7 +20,7 @@
  *   pg_queue_round.c  the queue part of a round             pg_purge.c   purge, prune
  *   pg_queue_due.c    due times of queues, in memory
  *   pg_fetch.c   messages, deadlines, next_due    pg_work.c  fetching and reading work
- *   pg_work_names.c   what is known about free work, by name
+ *   pg_work_names.c   what is known about free work, given back work
  *   pg_load.c    load: many questions, one round trip
  *   pg_upkeep.c  what doctor says of the server; tokens
  *
@@ -114,8 +114,6 @@ struct pg_store {
     struct idset free_messages; /* … but for these */
     int64_t mail_ms;            /* no other one is visible before this time */
     int64_t deadline_ms;        /* no work has a deadline before it */
-    struct idset work;          /* taken by fetch_work */
-    struct idset loose;         /* free work that only memory knows as free */
     struct pg_names *names;
     struct queue_times queue_times;
     struct pg_array scratch[PG_SCRATCH]; /* columns of a statement that is being made */
@@ -294,9 +292,7 @@ pawl_status pg_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max
 /* A message with this key can be fetched again, or for the first time. */
 void pg_messages_lower(struct pg_store *s, int64_t visible_ms, uint64_t id);
 void pg_deadline_appears(struct pg_store *s, int64_t deadline_ms); /* 0: none */
-/* Free work with this name appeared (inserted or updated by a round that is committed). */
-void pg_work_appeared(struct pg_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);
-void pg_work_forget(struct pg_store *s, uint64_t id); /* neither taken nor loose */
+void pg_work_remember(struct pg_store *s, const pawl_round *r);    /* it is committed */
 /* Work that an earlier owner had is free; where it is, is asked with the next fetch.  False: out
  * of memory. */
 PAWL_MUST_USE bool pg_work_inherit(struct pg_store *s, uint64_t id);

@@ -158,7 +158,7 @@ pawl_status sqlite_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_
     idset_reset(&s->messages);
     s->seen_ms = INT64_MIN;
     s->seen_id = 0;
-    work_reset(s);
+    work_names_reset(&s->names);
     *ret = fence;
     return PAWL_OK;
 }
@@ -370,31 +370,10 @@ static void remember_messages(struct sqlite_store *s, const pawl_round *r, int64
         idset_remove(&s->messages, r->drop_messages[i]);
 }
 
-static void remember_work(struct sqlite_store *s, const pawl_round *r)
-{
-    for (size_t i = 0; i < r->need_work_count; i++)
-        work_forget(s, r->need_work[i]);
-    for (size_t i = 0; i < r->work_count; i++) {
-        const pawl_work *w = &r->work[i];
-        if (w->lock_epoch != s->fence.epoch)
-            work_appeared(s, &w->name, w->id,
-                          work_free_ms(w->visible_ms, w->lock_token, w->lock_until_ms));
-    }
-    for (size_t i = 0; i < r->work_update_count; i++) {
-        const pawl_work_update *u = &r->work_updates[i];
-        work_forget(s, u->id);
-        if (u->lock_epoch != s->fence.epoch)
-            work_appeared(s, NULL, u->id,
-                          work_free_ms(u->visible_ms, u->lock_token, u->lock_until_ms));
-    }
-    for (size_t i = 0; i < r->drop_work_count; i++)
-        work_forget(s, r->drop_work[i]);
-}
-
 static void remember_round(struct sqlite_store *s, const pawl_round *r, int64_t now_ms)
 {
     remember_messages(s, r, now_ms);
-    remember_work(s, r);
+    work_names_remember(&s->names, r, s->fence.epoch);
 }
 
 /* ---- Checkpoints ----------------------------------------------------------- */

@@ -228,9 +228,7 @@ static struct sqlite_store *create(const char *file)
     s->checkpoint_pages = s->checkpoint_at = CHECKPOINT_PAGES;
     s->seen_ms = INT64_MIN;
     idset_init(&s->messages);
-    idset_init(&s->work);
-    idset_init(&s->loose);
-    map_init(&s->names);
+    work_names_init(&s->names, sizeof(struct work_name));
     (void)pthread_mutex_init(&s->pool_lock, NULL);
     (void)pthread_cond_init(&s->pool_free, NULL);
     s->file = strdup(file);
@@ -281,7 +279,8 @@ static void sqlite_close(pawl_store *base)
     idset_deinit(&s->messages);
     vec_deinit(&s->fetched);
     vec_deinit(&s->unreadable);
-    work_deinit(s);
+    work_names_deinit(&s->names);
+    vec_deinit(&s->candidates);
     pending_deinit(s);
     (void)pthread_mutex_destroy(&s->pool_lock);
     (void)pthread_cond_destroy(&s->pool_free);

@@ -43,7 +43,7 @@ static int delete_work(struct apply *a, uint64_t first, uint64_t last, uint64_t 
     static const int kept[] = {ST_LOCAL_DELETE, ST_FRESH_DELETE, ST_WORK_DELETE};
     static const int fetched[] = {ST_FRESH_DELETE, ST_WORK_DELETE, ST_LOCAL_DELETE};
     assert_that(first <= last);
-    bool was_fetched = a->s->work.count && idset_has(&a->s->work, first);
+    bool was_fetched = a->s->names.taken.count && idset_has(&a->s->names.taken, first);
     int rc = apply_before(a, last);
 
     *retgone = 0;

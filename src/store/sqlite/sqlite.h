@@ -7,14 +7,14 @@
  * is in memory (the `taken` sets), or inserted for itself (work_local, and the
  * `place` of work rows); take() forgets all of it.
  *
- *   open.c     pawl_sqlite_store, close, the table of operations
+ *   open.c     pawl_sqlite_store, close, the table of operations   library.c  pawl/sqlite.h
  *   reserve.c  DIR/reserve          dirty.c    DIR/dirty        (store/lock.c: DIR/lock)
  *   committed.c  FILE-committed
  *   schema.c   tables, migrations   conn.c     connections, statements, errors
  *   rows.c     bind and decode      pool.c     reader connections
  *   driver.c   what the readers of store/sql need
  *   commit.c   take, commit         round.c    one round
- *   fetch.c    messages, deadlines, next_due   work.c  fetching work   work_names.c  its memory
+ *   fetch.c    messages, deadlines, next_due   work.c, abandon_work.c  work
  *   purge.c    purge, prune         queue_*.c  queues           backup.c pawl/backup.h
  *
  * Internal functions return SQLite result codes (0 is success); the operations
@@ -32,6 +32,7 @@
 #include "store/lock.h"
 #include "store/sql/cursor.h"
 #include "store/sql/reads.h"
+#include "store/sql/work_names.h"
 #include "store/sqlite/statements.h"
 #include "store/there.h"
 
@@ -117,19 +118,6 @@ struct conn {
     void *exhausted_user;
 };
 
-/* What is known about free work of one activity name (work_names.c). */
-struct work_name {
-    pawl_str name;      /* points into text */
-    bool ready;         /* fresh or ready work may be there after these */
-    uint64_t fresh_id;  /* rows of work_fresh up to here are taken */
-    uint64_t ready_id;  /* rows of work_ready up to here are taken */
-    int64_t look_ms;    /* no delayed row gets free before this */
-    int64_t delayed_ms; /* delayed rows up to (delayed_ms, delayed_id) are taken */
-    uint64_t delayed_id;
-    VEC(uint64_t) loose; /* ids; those not in the store's `loose` set are stale */
-    char text[];
-};
-
 /* A row fetch_work may return. */
 struct candidate {
     uint64_t id;
@@ -174,11 +162,8 @@ struct sqlite_store {
     VEC(pawl_message) fetched; /* scratch */
     VEC(uint64_t) unreadable;  /* scratch: message rows for the quarantine */
 
-    struct idset work;                /* taken by fetch_work */
-    struct idset loose;               /* held rows that were abandoned */
-    struct map names;                 /* activity name -> struct work_name, owned */
+    struct work_names names;          /* what is known about free work */
     VEC(struct candidate) candidates; /* scratch */
-    VEC(uint64_t) abandoned;          /* that could not be looked up when they were */
 
     pthread_mutex_t pool_lock; /* the three below */
     pthread_cond_t pool_free;
@@ -359,27 +344,13 @@ int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote);
 /* Its queue part: SQLITE_CONSTRAINT when it must be refused. */
 int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote);
 
-/* ---- fetch.c, work_names.c -------------------------------------------------- */
+/* ---- fetch.c, abandon_work.c ------------------------------------------------ */
 
 /* A message with this key can be fetched again, or for the first time. */
 void messages_lower(struct sqlite_store *s, int64_t visible_ms, uint64_t id);
 
-/* From when on a row is free, if it is not taken; FREE_MS in SQL. */
-static inline int64_t work_free_ms(int64_t visible_ms, pawl_str lock_token, int64_t lock_until_ms)
-{
-    return lock_token.len && lock_until_ms > visible_ms ? lock_until_ms : visible_ms;
-}
-
-/* Made when missing; NULL: no memory. */
-struct work_name *work_name_of(struct sqlite_store *s, pawl_str name);
-void work_names_trim(struct sqlite_store *s); /* unneeded ones, when there are many */
-/* Free work with this name appeared, or (name NULL) changed. */
-void work_appeared(struct sqlite_store *s, const pawl_str *name, uint64_t id, int64_t free_ms);
-/* Those abandoned in trouble; SQLITE_OK: none is left. */
-int work_abandon_rest(struct sqlite_store *s);
-void work_forget(struct sqlite_store *s, uint64_t id); /* neither taken nor loose */
-void work_reset(struct sqlite_store *s);               /* after take */
-void work_deinit(struct sqlite_store *s);
+/* Those abandoned in trouble (abandon_work.c); SQLITE_OK: none is left. */
+int work_abandon_rest(struct sqlite_store *s, pawl_mem *mem);
 
 /* ---- Damage, for tests of M5 and H3; false when there is no such row. ------- */
 

@@ -11,7 +11,7 @@
  *             abandoned; their ids are in memory
  *
  * For each name asked for, a struct work_name remembers how far its indexes were
- * read and whether a look can find anything (work_names.c), so that names with nothing
+ * read and whether a look can find anything (store/sql/work_names.h), so that names with nothing
  * to do cost no query, and work that this process cannot do is never read.
  *
  * Among delayed rows that are due, DUE_WINDOW are looked at in the order of
@@ -54,17 +54,17 @@ pawl_status sqlite_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *
     *ret = (pawl_work_list){0};
     if (limit == 0)
         return PAWL_OK;
-    work_names_trim(s);
-    rc = work_abandon_rest(s);
+    work_names_trim(&s->names);
+    rc = work_abandon_rest(s, mem);
     if (rc == SQLITE_OK && name_count == 0)
         rc = look_at_all(&f);
     for (size_t i = 0; i < name_count && rc == SQLITE_OK; i++) {
-        struct work_name *n = work_name_of(s, names[i]);
+        struct work_name *n = work_name_of(&s->names, names[i]);
         rc = n ? look_at(&f, n) : SQLITE_NOMEM;
     }
     if (rc == SQLITE_OK && s->candidates.count) {
         choose(&f);
-        if (!idset_reserve(&s->work, s->candidates.count))
+        if (!idset_reserve(&s->names.taken, s->candidates.count))
             rc = SQLITE_NOMEM;
     }
     if (rc == SQLITE_OK && s->candidates.count) {
@@ -101,7 +101,7 @@ static int scan_ready(struct fetch *f, struct work_name *n, bool fresh, uint32_t
     bind_id(stmt, 2, *cursor);
     while (found < f->limit && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         uint64_t id = column_id(stmt, 0);
-        if (idset_has(&f->s->work, id)) {
+        if (idset_has(&f->s->names.taken, id)) {
             if (found == 0)
                 *cursor = id;
         } else if (!propose(f, id, fresh)) {
@@ -142,15 +142,15 @@ static int scan_delayed(struct fetch *f, struct work_name *n, sqlite3_stmt *stmt
             *retnext = free_ms;
             break;
         }
-        if (!idset_has(&f->s->work, id)) {
+        if (!idset_has(&f->s->names.taken, id)) {
             if (!propose(f, id, false)) {
                 rc = SQLITE_NOMEM;
                 break;
             }
             ++*found;
         } else if (*found == 0) {
-            n->delayed_ms = free_ms;
-            n->delayed_id = id;
+            n->due_ms = free_ms;
+            n->due_id = id;
         }
     }
     (void)sqlite3_reset(stmt);
@@ -167,12 +167,12 @@ static int look_at_delayed(struct fetch *f, struct work_name *n)
     if (!here || !later)
         return sqlite3_extended_errcode(f->c->db);
     bind_text(here, 1, n->name);
-    (void)sqlite3_bind_int64(here, 2, n->delayed_ms);
-    bind_id(here, 3, n->delayed_id);
+    (void)sqlite3_bind_int64(here, 2, n->due_ms);
+    bind_id(here, 3, n->due_id);
     int rc = scan_delayed(f, n, here, &found, &next_ms);
     if (rc == SQLITE_OK && found < DUE_WINDOW && next_ms == INT64_MAX) {
         bind_text(later, 1, n->name);
-        (void)sqlite3_bind_int64(later, 2, n->delayed_ms);
+        (void)sqlite3_bind_int64(later, 2, n->due_ms);
         rc = scan_delayed(f, n, later, &found, &next_ms);
     }
     if (rc == SQLITE_OK && found == 0)
@@ -189,10 +189,10 @@ static int look_at_loose(struct fetch *f, struct work_name *n)
     if (!stmt)
         return sqlite3_extended_errcode(f->c->db);
     for (size_t i = 0; i < n->loose.count; i++) {
-        uint64_t id = n->loose.items[i];
-        if (!idset_has(&f->s->loose, id))
+        uint64_t id = n->loose.items[i].id;
+        if (!idset_has(&f->s->names.loose, id))
             continue;
-        n->loose.items[kept++] = id;
+        n->loose.items[kept++] = n->loose.items[i];
         bind_id(stmt, 1, id);
         int rc = sqlite3_step(stmt);
         bool due = rc == SQLITE_ROW && sqlite3_column_int64(stmt, 2) <= f->now_ms;
@@ -221,7 +221,7 @@ static int look_at(struct fetch *f, struct work_name *n)
 static int find_names(struct fetch *f, int which)
 {
     sqlite3_stmt *stmt = conn_statement(f->c, which);
-    struct work_name *n = work_name_of(f->s, (pawl_str){0});
+    struct work_name *n = work_name_of(&f->s->names, (pawl_str){0});
     int rc = SQLITE_OK;
 
     if (!stmt)
@@ -230,7 +230,7 @@ static int find_names(struct fetch *f, int which)
         bind_text(stmt, 1, n->name);
         rc = sqlite3_step(stmt);
         if (rc == SQLITE_ROW)
-            n = work_name_of(f->s, column_view(stmt, 0));
+            n = work_name_of(&f->s->names, column_view(stmt, 0));
         (void)sqlite3_reset(stmt);
         rc = rc == SQLITE_ROW ? SQLITE_OK : rc;
     }
@@ -247,7 +247,7 @@ static int look_at_all(struct fetch *f)
         rc = find_names(f, ST_WORK_READY_NAME);
     if (rc == SQLITE_OK)
         rc = find_names(f, ST_WORK_DELAYED_NAME);
-    while (rc == SQLITE_OK && (n = map_next(&f->s->names, &cursor)))
+    while (rc == SQLITE_OK && (n = map_next(&f->s->names.by_name, &cursor)))
         rc = look_at(f, n);
     return rc;
 }
@@ -288,8 +288,8 @@ static void take_row(struct fetch *f, sqlite3_stmt *stmt, pawl_mem *mem, pawl_wo
         return;
     }
     damage_note(f->s, "work", w->id);
-    idset_remove(&f->s->loose, w->id);
-    assert_that(idset_add(&f->s->work, w->id)); /* room was made */
+    idset_remove(&f->s->names.loose, w->id);
+    assert_that(idset_add(&f->s->names.taken, w->id)); /* room was made */
 }
 
 /* Fresh rows from candidate *at on whose ids lie together, by one statement: a
@@ -350,9 +350,9 @@ static void note_taken(struct fetch *f, const pawl_work_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         uint64_t id = list->items[i].id;
-        if (idset_has(&f->s->loose, id))
-            idset_remove(&f->s->loose, id);
+        if (idset_has(&f->s->names.loose, id))
+            idset_remove(&f->s->names.loose, id);
         else
-            assert_that(idset_add(&f->s->work, id)); /* room was made */
+            assert_that(idset_add(&f->s->names.taken, id)); /* room was made */
     }
 }
