@@ -35,6 +35,7 @@ struct httpd_answer {
     const char *type;     /* NULL: application/json */
     const char *allow;    /* of a 405; NULL: none */
     const char *etag;     /* quoted; a browser may keep the body and ask whether it is still so */
+    const char *cookie;   /* to be set; NULL: none */
     const char *encoding; /* of the body: "gzip"; NULL: as it is */
     unsigned retry_after; /* seconds; 0: none */
     size_t holds;         /* memory, while it is not out; 0: as much as its body */

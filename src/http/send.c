@@ -150,6 +150,8 @@ static void put_odd_headers(struct buf *out, const struct httpd_answer *a)
         put_number(out, a->retry_after);
         PUT(out, "\r\n");
     }
+    if (a->cookie)
+        put_header(out, "Set-Cookie", a->cookie);
     if (a->encoding)
         put_header(out, "Content-Encoding", a->encoding);
     if (a->type && strncmp(a->type, "text/html", 9) == 0)

@@ -62,6 +62,18 @@ static const struct field version_fields[] = {
 };
 SHAPE(version, "Version", NULL);
 
+static const struct field session_fields[] = {
+    TRUTH("needs_token", NEEDED, "calls without one are refused"),
+    TEXT("scope", NEEDED | OR_NULL, "what the caller may do; null: nothing", .words = "read operate admin"),
+    TEXT("token", NEEDED | OR_NULL, "the id of the caller's token"),
+    {.name = "queues", .kind = KIND_TEXTS, .flags = NEEDED | OR_NULL, .about = "prefixes of the queues that the token allows; null: all"},
+    TRUTH("queues_only", NEEDED, "the token is for queues and nothing else"),
+    TEXT("version", NEEDED | OR_NULL, "of pawl, if the caller may know it"),
+    MOMENT("now", "the clock of the server"),
+    END
+};
+SHAPE(session, "Session", NULL);
+
 /* ---- This server -------------------------------------------------------------------- */
 
 static const struct field code_fields[] = {
@@ -620,6 +632,7 @@ static const struct {
 } answers[] = {
     {handle_health, 0, &health}, {handle_health, 503, &health},
     {handle_ready, 0, &health}, {handle_ready, 503, &health}, {handle_version, 0, &version},
+    {handle_login, 0, &session}, {handle_logout, 0, &session}, {handle_session, 0, &session},
     {handle_registry, 0, &registry}, {handle_node, 0, &node_now},
     {handle_overview, 0, &overview}, {handle_series, 0, &series},
     {handle_start, 0, &started}, {handle_job, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},

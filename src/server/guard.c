@@ -128,19 +128,23 @@ static bool is_safe(const struct call *c)
     return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 }
 
+bool guard_is_our_origin(const struct call *c)
+{
+    const char *origin = header(c, "Origin"), *from = origin ? strstr(origin, "://") : NULL;
+    pawl_str host = c->head->host;
+    return from && is_name(host, from + 3, strlen(from + 3));
+}
+
 static bool check_origin(struct call *c)
 {
     if (is_safe(c))
         return true;
-    const char *site = header(c, "Sec-Fetch-Site"), *origin = header(c, "Origin");
-    pawl_str host = c->head->host;
+    const char *site = header(c, "Sec-Fetch-Site");
     bool ok = true;
-    if (site) {
+    if (site)
         ok = strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
-    } else if (origin) {
-        const char *from = strstr(origin, "://");
-        ok = from && strlen(from + 3) == host.len && strncasecmp(from + 3, host.ptr, host.len) == 0;
-    }
+    else if (header(c, "Origin"))
+        ok = guard_is_our_origin(c);
     if (!ok)
         answer_error(c, 403, "cross_site", "refused: the request comes from another site");
     return ok;
@@ -151,7 +155,8 @@ static bool check_origin(struct call *c)
 /* A token for queues says nothing about the rest. */
 static bool is_outside(struct call *c)
 {
-    if (!c->queues_only || !c->route || c->route->family == FAMILY_QUEUE)
+    if (!c->queues_only || !c->route || c->route->family == FAMILY_QUEUE ||
+        c->route->handle == handle_stream) /* which tells of its queues alone */
         return false;
     answer_error(c, 403, "forbidden",
                  "the token is for queues only; one for the rest, too, is made with a plus: pawl "
@@ -159,30 +164,44 @@ static bool is_outside(struct call *c)
     return true;
 }
 
+void guard_refuse_unreadable(struct call *c)
+{
+    answer_error(c, 503, "unavailable", "the server cannot read its tokens; its log says why");
+    c->answer.retry_after = 1;
+}
+
+/* The scope of the token that came with the request, in its header or in the cookie of a sign-in.
+ * False: tokens cannot be read. */
+static bool find_scope(struct call *c, const char *given, const char *cookie)
+{
+    const char *token = cookie;
+    if (given)
+        token = strncasecmp(given, "Bearer ", 7) == 0 ? given + 7 : NULL;
+    if (token)
+        return tokens_check(c->srv->tokens, token, c, &c->scope);
+    c->scope = given || c->srv->needs_token ? SCOPE_PUBLIC : SCOPE_ADMIN;
+    return true;
+}
+
 static bool check_token(struct call *c)
 {
-    pawl_server *s = c->srv;
-    const char *given = header(c, "Authorization");
-    enum token_scope needed = c->route ? c->route->scope : SCOPE_READ, has = SCOPE_PUBLIC;
-    bool readable = true;
-    if (given && strncasecmp(given, "Bearer ", 7) == 0)
-        readable = tokens_check(s->tokens, given + 7, c, &has);
-    else if (!given && !s->needs_token)
-        has = SCOPE_ADMIN;
-    c->trusted = has != SCOPE_PUBLIC && !c->stranger;
+    const char *given = header(c, "Authorization"), *cookie = given ? NULL : session_token(c);
+    enum token_scope needed = c->route ? c->route->scope : SCOPE_READ;
+    bool readable = find_scope(c, given, cookie);
+    c->trusted = c->scope != SCOPE_PUBLIC && !c->stranger;
     bool by_queue = c->route && c->route->family == FAMILY_QUEUE && c->args[0];
-    if (has >= needed && needed > SCOPE_PUBLIC && is_outside(c))
+    if (c->scope >= needed && needed > SCOPE_PUBLIC && is_outside(c))
         return false;
-    if (has >= needed)
+    if (c->scope >= needed)
         return !by_queue || guard_queue(c, c->args[0]);
-    if (!readable) {
-        answer_error(c, 503, "unavailable", "the server cannot read its tokens; its log says why");
-        c->answer.retry_after = 1;
-    } else if (has == SCOPE_PUBLIC)
+    if (!readable)
+        guard_refuse_unreadable(c);
+    else if (c->scope == SCOPE_PUBLIC)
         answer_error(c, 401, "unauthorized",
-                     given ? "the token is not valid"
-                           : "a token is needed: Authorization: Bearer …; make one with: "
-                             "pawl token new");
+                     given    ? "the token is not valid"
+                     : cookie ? "the sign-in has ended: its token is not valid; sign in again"
+                              : "a token is needed: Authorization: Bearer …; make one with: "
+                                "pawl token new");
     else
         answer_error(c, 403, "forbidden", "the token's scope does not allow this");
     return false;

@@ -19,6 +19,13 @@ void handle_file(struct call *c);
 /* What they will want to know of the head. */
 void web_keep_values(struct call *c, const struct head *head);
 
+/* sign_in.c */
+void handle_login(struct call *c);
+void handle_logout(struct call *c);
+void handle_session(struct call *c);
+/* The token in the cookie of a request that our page made; NULL: there is none. */
+const char *session_token(struct call *c);
+
 /* health_routes.c */
 void handle_health(struct call *c);
 void handle_ready(struct call *c);

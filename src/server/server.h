@@ -96,6 +96,7 @@ struct call {
     const char *lock_id;                /* the lock id of the request */
     bool wants_lock;                    /* pop with require_ack */
     char token[17];                     /* id of the token given; empty: none */
+    enum token_scope scope;             /* of that token, or what callers without one may do */
     bool queues_only;                   /* the token is for nothing else */
     bool revoked;                       /* and void meanwhile */
     bool on_token;                      /* in the list of those with a token that wait or listen */
@@ -336,6 +337,10 @@ bool guard_sees(const struct call *c, pawl_str queue);
 /* The same; false, and the answer is there. */
 bool guard_queue(struct call *c, const char *queue);
 bool guard_is_loopback(const char *host);
+/* Is the Origin of the request ours? */
+bool guard_is_our_origin(const struct call *c);
+/* 503: tokens cannot be read. */
+void guard_refuse_unreadable(struct call *c);
 /* Does a load balancer or supervisor ask whether we are alive?  It knows no names and has habits
  * of its own: any Host, or none, and any query. */
 bool guard_is_probe(const struct call *c);

@@ -228,9 +228,15 @@ static void on_body(void *call, pawl_str bytes)
         deliver(c);
 }
 
+/* While the server stops, probes and the files of the page are answered, and nothing else. */
+static bool may_stop(const struct call *c)
+{
+    return !guard_is_probe(c) && c->route->handle != handle_root && c->route->handle != handle_file;
+}
+
 static void dispatch(struct call *c)
 {
-    if (atomic_load(&c->srv->draining) && c->route->scope != SCOPE_PUBLIC) {
+    if (atomic_load(&c->srv->draining) && may_stop(c)) {
         answer_error(c, 503, "shutdown", "the server is stopping; try again");
         c->answer.retry_after = 1;
         return;

@@ -286,20 +286,12 @@ void streams_end_one(struct call *c)
 
 /* ---- Readers ------------------------------------------------------------------------------ */
 
-/* A batch without the queues that the reader's token does not allow. */
-static void put_batch(struct stream *r, struct buf *out, const char *text)
+/* The names in the list that the reader's token allows. */
+static void put_seen(struct stream *r, struct buf *out, pawl_str queues)
 {
-    const char *data = strstr(text, "data: ") + 6;
-    pawl_str queues = call_member((pawl_str){data, strlen(data) - 2}, "queues");
     struct json_iter it;
     bool first = true;
-    if (!r->c->queues.len) {
-        buf_puts(out, text);
-        return;
-    }
     pawl_mem *mem = pawl_mem_new();
-    buf_put(out, text, (size_t)(queues.ptr - text));
-    buf_puts(out, "[");
     for (json_begin(&it, queues); json_next(&it);) {
         if (!guard_sees(r->c, pawl_json_text(mem, it.value, "", "")))
             continue;
@@ -307,9 +299,29 @@ static void put_batch(struct stream *r, struct buf *out, const char *text)
         buf_put(out, it.value.ptr, it.value.len);
         first = false;
     }
+    pawl_mem_free(mem);
+}
+
+/* A batch without the queues that the reader's token does not allow, and without instances for one
+ * that is for queues only. */
+static void put_batch(struct stream *r, struct buf *out, const char *text)
+{
+    const char *data = strstr(text, "data: ") + 6;
+    pawl_str object = {data, strlen(data) - 2}, queues = call_member(object, "queues");
+    pawl_str instances = call_member(object, "instances");
+    if (!r->c->queues.len) {
+        buf_puts(out, text);
+        return;
+    }
+    pawl_str shown = r->c->queues_only ? pawl_s("[]") : instances;
+    buf_put(out, text, (size_t)(instances.ptr - text));
+    buf_put(out, shown.ptr, shown.len);
+    buf_put(out, instances.ptr + instances.len,
+            (size_t)(queues.ptr - (instances.ptr + instances.len)));
+    buf_puts(out, "[");
+    put_seen(r, out, queues);
     buf_puts(out, "]");
     buf_puts(out, queues.ptr + queues.len);
-    pawl_mem_free(mem);
 }
 
 /* Put the next thing to say into `out`; false: there is nothing. */

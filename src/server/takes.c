@@ -24,6 +24,12 @@ static const struct field nothing_fields[] = {END};
 SHAPE(nothing, "Nothing", BODY_OPTIONAL, NULL, "{}");
 SHAPE(value, "Value", BODY_VALUE, NULL, "{\"approved\":true}");
 
+static const struct field login_fields[] = {
+    TEXT("token", NEEDED, "as pawl token new printed it", .min = 1, .pattern = "^[^\\u0000]*$"),
+    END
+};
+STRICT(login, "Login", "{\"token\":\"pawl_0123abcd_…\"}");
+
 /* ---- Instances --------------------------------------------------------------------- */
 
 static const struct field start_fields[] = {

@@ -7,9 +7,14 @@ export class Failure extends Error {
 		Object.assign(this, {status, body});
 	}
 }
-let token = sessionStorage.getItem("pawl.token");
-export const setToken = t => sessionStorage.setItem("pawl.token", (token = t));
-export const authorization = () => (token ? {authorization: `Bearer ${token}`} : {});
+/** Sent with every request: no other site can send it, so the cookie of a sign-in counts. */
+export const OURS = {"pawl-page": "1"};
+
+/** Who looks, as GET /session says it: {needs_token, scope, token, queues, queues_only, version}. */
+export const me = {scope: "admin"};
+const SCOPES = [null, "read", "operate", "admin"];
+export const may = scope => SCOPES.indexOf(me.scope) >= SCOPES.indexOf(scope);
+export const know = async () => Object.assign(me, await get("/session"));
 
 /** A number JavaScript would change; printed as it came. */
 class Digits {
@@ -39,7 +44,7 @@ export async function call(method, path, body, opts = {}) {
 		answer = await fetch(path, {
 			method,
 			headers: {
-				...authorization(),
+				...OURS,
 				...(body !== undefined ? {"content-type": "application/json"} : {})
 			},
 			body: body === undefined || typeof body === "string" ? body : JSON.stringify(body)
@@ -54,7 +59,7 @@ export async function call(method, path, body, opts = {}) {
 		json = text;
 	}
 	if (json?.now > 0) setNow(json.now);
-	if (answer.status === 401) dispatchEvent(new Event("pawl-token"));
+	if (answer.status === 401 && !opts.quiet) dispatchEvent(new Event("pawl-token"));
 	if (opts.raw) return {status: answer.status, json, text};
 	if (answer.ok) return json;
 	throw new Failure(
@@ -86,7 +91,7 @@ export const api = {
 };
 /** Every event of an execution from `run` on; tell(seq) after each page. */
 export async function readHistory(run, id, execution, tell) {
-	for (let after = run.seq; after !== null;) {
+	for (let after = run.seq; after !== null; ) {
 		const p = await api.history(id, {execution, after, limit: 1000});
 		run.add(p.events);
 		after = p.next;

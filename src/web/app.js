@@ -1,5 +1,5 @@
 // app.js -- the frame: where one is, how one gets elsewhere, whether what one sees is true now.
-import {setToken} from "./api.js";
+import {call, know, may, me} from "./api.js";
 import {
 	btn,
 	copyText,
@@ -107,6 +107,7 @@ const VIEWS = [
 	["Failed", "status=failed&sort=updated", "failed"],
 	["Suspended", "status=suspended", "suspended"]
 ];
+const seen = n => !me.queues_only || n[0] === "queues";
 const CTRL = /Mac|iP/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 const frame = drawer(() => {
 	const r = app.route,
@@ -149,7 +150,7 @@ const frame = drawer(() => {
 				),
 				h(
 					"ul.nav",
-					NAV.map(([n, t]) =>
+					NAV.filter(seen).map(([n, t]) =>
 						link(
 							"#/" + n,
 							r.name === n,
@@ -168,6 +169,7 @@ const frame = drawer(() => {
 				h("h2", "Views"),
 				h(
 					"ul.nav.views",
+					{hidden: me.queues_only},
 					VIEWS.map(([t, q, ic]) =>
 						link(
 							"#/instances?" + q,
@@ -209,14 +211,22 @@ const frame = drawer(() => {
 						),
 						btn("Try now", retryNow)
 					)
-				: live.state === "paused"
+				: version && me.version && version !== me.version
 					? h(
 							".banner.calm",
-							icon("suspended"),
-							h("span", "Live updates are paused since ", since(live.since), "."),
-							btn("Resume", () => pause(false))
+							{role: "status"},
+							icon("retrying"),
+							h("span", `The server is now pawl ${me.version}; this page is of ${version}.`),
+							btn("Reload", () => location.reload())
 						)
-					: null,
+					: live.state === "paused"
+						? h(
+								".banner.calm",
+								icon("suspended"),
+								h("span", "Live updates are paused since ", since(live.since), "."),
+								btn("Resume", () => pause(false))
+							)
+						: null,
 			h("main", {id: "main", tabindex: "-1", own: true, ref: el => (root = el)})
 		)
 	);
@@ -261,7 +271,11 @@ function settings(ev) {
 				run: () => set("keys", pref.keys === "on" ? "off" : "on")
 			},
 			{text: "Keys", key: "?", run: help},
-			{text: "API description", run: () => window.open("/openapi.json")}
+			{text: "API description", run: () => window.open("/openapi.json")},
+			me.token && {
+				text: `Sign out (${me.scope}, ${me.token})`,
+				run: () => call("POST", "/logout").finally(() => location.reload())
+			}
 		],
 		"Settings"
 	);
@@ -345,14 +359,14 @@ addEventListener("keydown", e => {
 		return;
 	}
 	if (pref.keys !== "on" && e.key !== "?") return;
-	const to = Date.now() - prefix < 1200 ? NAV.find(n => n[2] === e.key) : null;
+	const to = Date.now() - prefix < 1200 ? NAV.filter(seen).find(n => n[2] === e.key) : null;
 	const f = to
 		? () => app.go("#/" + to[0])
 		: (open?.keys?.[e.key] ??
 			{
 				g: () => (prefix = Date.now()),
 				"?": help,
-				n: () => startDialog(app),
+				n: () => may("operate") && startDialog(app),
 				y: () => copyText(location.href, "Link copied"),
 				"/": () => document.querySelector("main input[type=search]")?.focus()
 			}[e.key]);
@@ -363,38 +377,81 @@ addEventListener("keydown", e => {
 	}
 });
 
-let asking = false;
-addEventListener("pawl-token", () => {
-	let t = "";
+// ---- Who looks
+let asking = false,
+	began = false;
+/** Ask for a token, once; the browser keeps it where no script can read it. */
+function signIn(text) {
+	let token = "",
+		error = null;
 	if (asking) return;
 	asking = true;
+	const go = async (e, d) => {
+		e.preventDefault();
+		try {
+			Object.assign(me, await call("POST", "/login", {token: token.trim()}, {quiet: true}));
+			d.close();
+			begin();
+		} catch (x) {
+			error = x;
+			d.draw();
+		}
+	};
 	dialog(
 		d =>
 			h(
 				"form",
-				{
-					onsubmit: e => {
-						e.preventDefault();
-						setToken(t);
-						location.reload();
-					}
-				},
-				h("h2", {id: "dlg-t"}, "This server wants a token"),
+				{onsubmit: e => go(e, d)},
+				h("h2", {id: "dlg-t"}, text),
 				h(
 					"p.dlg-text",
 					"Make one where the data is: ",
 					h("code", "pawl token new --scope operate")
 				),
-				field("Token", t, v => (t = v), {type: "password", autofocus: true}),
-				h(".dlg-b", h("button.b.b1", {type: "submit"}, "Go on"))
+				field("Token", token, v => (token = v), {type: "password", autofocus: true}),
+				error && h("p.warn", {role: "alert"}, icon("failed"), error.message),
+				h(".dlg-b", h("button.b.b1", {type: "submit"}, "Sign in"))
 			),
 		{closed: () => (asking = false)}
 	);
+}
+/** Show what the one who looks may see. */
+function begin() {
+	if (me.needs_token && !me.scope) {
+		const text = "This server wants a token";
+		render(
+			root,
+			h(
+				".page",
+				h("h1", "Not signed in"),
+				btn("Sign in", () => signIn(text))
+			)
+		);
+		return signIn(text);
+	}
+	if (me.queues_only && here().name !== "queues") history.replaceState(null, "", "#/queues");
+	if (!began) follow();
+	else retryNow();
+	began = true;
+	drawn = null;
+	enter();
+}
+addEventListener("pawl-token", () => {
+	me.scope = null;
+	signIn("The sign-in has ended");
+});
+let version = null;
+on(type => {
+	if (type !== "state") return;
+	frame();
+	if (live.state !== "live") return void (live.known = false);
+	if (!live.known)
+		know().then(
+			() => ((version ??= me.version), frame()),
+			() => {}
+		);
+	live.known = true;
 });
 set();
 frame.now();
-on(type => {
-	if (type === "state") frame();
-});
-follow();
-enter();
+know().then(begin, begin);

@@ -266,7 +266,7 @@ export function align(a, b) {
 				key(x[i]) === key(y[j])
 					? L[(i + 1) * w + j + 1] + 1
 					: Math.max(L[(i + 1) * w + j], L[i * w + j + 1]);
-	for (let i = 0, j = 0; i < x.length || j < y.length;) {
+	for (let i = 0, j = 0; i < x.length || j < y.length; ) {
 		if (i < x.length && j < y.length && key(x[i]) === key(y[j])) out.push([x[i++], y[j++]]);
 		else if (j >= y.length || (i < x.length && L[(i + 1) * w + j] >= L[i * w + j + 1]))
 			out.push([x[i++], null]);

@@ -1,6 +1,6 @@
 // live.js -- one stream for the whole page: what changed.
-// Read with fetch, not EventSource: that can send a token and tells why it was refused.
-import {authorization} from "./api.js";
+// Read with fetch, not EventSource: that tells why it was refused.
+import {OURS} from "./api.js";
 import {serverNow} from "./fmt.js";
 
 const listeners = new Set();
@@ -58,7 +58,7 @@ function block(text) {
 async function once() {
 	stream = new AbortController();
 	const answer = await fetch("/api/v1/stream", {
-		headers: {...authorization(), ...(lastId ? {"last-event-id": lastId} : {})},
+		headers: {...OURS, ...(lastId ? {"last-event-id": lastId} : {})},
 		signal: stream.signal
 	});
 	if (answer.status === 401) dispatchEvent(new Event("pawl-token"));
@@ -66,7 +66,7 @@ async function once() {
 	become("live");
 	wait = 500;
 	const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-	for (let text = ""; ;) {
+	for (let text = ""; ; ) {
 		const {value, done} = await reader.read();
 		if (done) throw new Error("the server closed the stream");
 		text += value;

@@ -29,7 +29,7 @@ import {
 	state,
 	serverNow
 } from "./ui.js";
-import {api, readHistory} from "./api.js";
+import {api, may, readHistory} from "./api.js";
 import {ended, kindWords, label, Run, sentence, text, tries} from "./history.js";
 import {Timeline} from "./timeline.js";
 import {VList} from "./vlist.js";
@@ -45,6 +45,7 @@ async function follow(w) {
 		chain.length < 6 &&
 		w.waiting_for.every(x => x.kind === "child") &&
 		(kid = w.waiting_for[0]);
+
 	) {
 		w = await api.why(kid.instance).catch(() => null);
 		const f = w?.waiting_for[0];
@@ -426,7 +427,12 @@ export default function instance(root, route, app, file) {
 			open && (s === "suspended" ? go("resume", "s") : go("suspend", "s")),
 			open && go("cancel", "c"),
 			"-",
-			{text: "Start another like this…", icon: "plus", run: () => startDialog(app, info)},
+			{
+				text: "Start another like this…",
+				icon: "plus",
+				needs: "operate",
+				run: () => startDialog(app, info)
+			},
 			{text: "Compare with another run…", key: "d", icon: "compare", run: other},
 			{
 				text: "Export as a file",
@@ -436,8 +442,8 @@ export default function instance(root, route, app, file) {
 			},
 			"-",
 			open && go("terminate", null, {danger: true}),
-			go("remove", null, {danger: true})
-		].filter(Boolean);
+			go("remove", null, {danger: true, needs: "admin"})
+		].filter(a => a && may(a.needs ?? (a.verb ? "operate" : "read")));
 	}
 	const sq = (ic, label, onclick, disabled) =>
 		btn("", onclick, {icon: ic, class: "sq", label, title: label, disabled});

@@ -340,7 +340,7 @@ export default function instances(root, route, app) {
 				cmd('pawl start ProcessOrder --id o-1 --input \'{"id":"o-1"}\''),
 				h(
 					"p",
-					btn("Start…", () => startDialog(app), {class: "b1"})
+					btn("Start…", () => startDialog(app), {class: "b1", needs: "operate"})
 				)
 			);
 		return empty(
@@ -385,7 +385,11 @@ export default function instances(root, route, app) {
 								p.load();
 							}
 						),
-					{key: v, class: i > 3 ? "danger" : ""}
+					{
+						key: v,
+						class: i > 3 ? "danger" : "",
+						needs: all || v === "remove" ? "admin" : "operate"
+					}
 				)
 			),
 			ib("close", "Clear selection", () => {
@@ -436,7 +440,7 @@ export default function instances(root, route, app) {
 					: null,
 				h(
 					".ph-act",
-					btn("Start…", () => startDialog(app), {class: "b1", icon: "plus"})
+					btn("Start…", () => startDialog(app), {class: "b1", icon: "plus", needs: "operate"})
 				)
 			),
 			h(

@@ -46,7 +46,7 @@ function tell(p, again) {
 				`${num(p.count)} ${p.orchestration ?? "instances"} blocked`,
 				p.detail,
 				listHref({status: "blocked", ...o}),
-				["Retry…", move("retry", {status: "blocked", ...o})]
+				["Retry…", move("retry", {status: "blocked", ...o}), "admin"]
 			];
 		case "retrying":
 			return [
@@ -85,7 +85,7 @@ function tell(p, again) {
 				`${plural(p.count, "instance")} suspended`,
 				"Somebody asked for it; nothing happens until they are resumed.",
 				listHref({status: "suspended"}),
-				["Resume…", move("resume", {status: "suspended"})]
+				["Resume…", move("resume", {status: "suspended"}), "admin"]
 			];
 		case "dead_letters":
 			return [
@@ -216,7 +216,7 @@ export default function overview(root, route, app) {
 								]
 							: ""
 					],
-					btn("Start…", () => startDialog(app), {class: "b1", icon: "plus"})
+					btn("Start…", () => startDialog(app), {class: "b1", icon: "plus", needs: "operate"})
 				);
 			if (!data) return [top, p.error ? fault(p.error, p.load) : loading()];
 			const counts = data.counts,
@@ -233,7 +233,7 @@ export default function overview(root, route, app) {
 						),
 						h(
 							".row",
-							btn("Start an order", () => startDialog(app), {class: "b1"}),
+							btn("Start an order", () => startDialog(app), {class: "b1", needs: "operate"}),
 							"or",
 							cmd(
 								'pawl start ProcessOrder --id o-1 --input \'{"id":"o-1","step_ms":500,"return_window_ms":4000}\''
@@ -292,7 +292,11 @@ export default function overview(root, route, app) {
 						h(`span.pb-i.st-${tone}`, icon(ic)),
 						h(".pb-t", h("a", {href}, title), h("p", {title: text}, text), line && cmd(line)),
 						h("span.pb-s", ago(x.since)),
-						h(".pb-b", button && btn(...button), h("a.b", {href}, "Show"))
+						h(
+							".pb-b",
+							button && btn(button[0], button[1], {needs: button[2] ?? "operate"}),
+							h("a.b", {href}, "Show")
+						)
 					);
 				})
 			),
@@ -341,24 +345,22 @@ export default function overview(root, route, app) {
 			data.waiting.length
 				? table(
 						[["Event"], ["Orchestration", "dim"], ["Instances", "r"], ["Longest", "r"]],
-						data.waiting
-							.slice(0, 8)
-							.map(w => [
-								h(
-									"a",
-									{
-										href: listHref({
-											waiting: "event:" + w.event,
-											orchestration: w.orchestration,
-											sort: "waiting"
-										})
-									},
-									w.event
-								),
-								w.orchestration,
-								num(w.count),
-								h("a.dim", {href: instanceHref(w.instance), title: w.instance}, since(w.oldest))
-							])
+						data.waiting.slice(0, 8).map(w => [
+							h(
+								"a",
+								{
+									href: listHref({
+										waiting: "event:" + w.event,
+										orchestration: w.orchestration,
+										sort: "waiting"
+									})
+								},
+								w.event
+							),
+							w.orchestration,
+							num(w.count),
+							h("a.dim", {href: instanceHref(w.instance), title: w.instance}, since(w.oldest))
+						])
 					)
 				: empty("Nobody is waited for.")
 		);

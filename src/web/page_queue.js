@@ -33,7 +33,7 @@ import {
 	table,
 	serverNow
 } from "./ui.js";
-import {act, api, call, curl} from "./api.js";
+import {act, api, call, curl, may} from "./api.js";
 import {queues as queuesOf} from "./offers.js";
 import {pushDialog} from "./page_queues.js";
 
@@ -105,7 +105,8 @@ export default function queue(root, route, app) {
 				messages = locks = [];
 			}
 			bench ??=
-				app.route.query.has("bench") || (!dead && !(q?.ready > 20) && !(q?.totals.popped > 50));
+				may("operate") &&
+				(app.route.query.has("bench") || (!dead && !(q?.ready > 20) && !(q?.totals.popped > 50)));
 			clearTimeout(expiry);
 			const soon = Math.min(
 				...locks.map(l => sec(l.expires_at)),
@@ -136,9 +137,16 @@ export default function queue(root, route, app) {
 				),
 				h(
 					".ph-act",
-					dead && q?.ready ? btn("Redrive…", redrive, {class: "b1"}) : null,
-					btn("Push…", () => pushDialog(name, p.load), {icon: "plus", class: dead ? "" : "b1"}),
-					q && [btn("Pop…", pop), btn("", more, {icon: "more", class: "sq", label: "All actions"})]
+					dead && q?.ready ? btn("Redrive…", redrive, {class: "b1", needs: "operate"}) : null,
+					btn("Push…", () => pushDialog(name, p.load), {
+						icon: "plus",
+						class: dead ? "" : "b1",
+						needs: "operate"
+					}),
+					q && [
+						btn("Pop…", pop, {needs: "operate"}),
+						btn("", more, {icon: "more", class: "sq", label: "All actions", needs: "operate"})
+					]
 				)
 			),
 			p.error && !q
@@ -153,23 +161,25 @@ export default function queue(root, route, app) {
 									"div",
 									bench
 										? benchView()
-										: h(
-												"p.note",
-												"Others use this queue. ",
-												lk("Try push, pop and acknowledge on one of your own", () =>
-													app.go(queueHref("my-queue") + "?bench=1")
+										: !may("operate")
+											? null
+											: h(
+													"p.note",
+													"Others use this queue. ",
+													lk("Try push, pop and acknowledge on one of your own", () =>
+														app.go(queueHref("my-queue") + "?bench=1")
+													),
+													dead
+														? ""
+														: [
+																", or ",
+																lk("here", () => {
+																	bench = true;
+																	p.draw();
+																})
+															],
+													"."
 												),
-												dead
-													? ""
-													: [
-															", or ",
-															lk("here", () => {
-																bench = true;
-																p.draw();
-															})
-														],
-												"."
-											),
 									q && items()
 								),
 								h("div", lockView(), q && depth())
@@ -438,7 +448,9 @@ export default function queue(root, route, app) {
 									},
 									{class: "mono", "aria-expanded": String(open === m.id)}
 								),
-								m.state === "locked" ? null : ib("close", `Revoke item ${m.id}`, () => revoke(m))
+								m.state === "locked" || !may("operate")
+									? null
+									: ib("close", `Revoke item ${m.id}`, () => revoke(m))
 							]),
 							i => messages[i].id
 						),
@@ -527,7 +539,7 @@ export default function queue(root, route, app) {
 		menu(
 			e,
 			[
-				{text: "Settings…", run: settings},
+				may("admin") && {text: "Settings…", run: settings},
 				{
 					text: q.paused ? "Resume…" : "Pause…",
 					run: () =>
@@ -539,8 +551,7 @@ export default function queue(root, route, app) {
 							done: p.load
 						})
 				},
-				"-",
-				{
+				may("admin") && {
 					text: "Purge…",
 					danger: true,
 					run: () =>

@@ -103,6 +103,7 @@ export default function queues(root, route, app) {
 					"Queues",
 					list ? num(list.length) : "",
 					btn("Push…", () => pushDialog(null, q => app.go(queueHref(q))), {
+						needs: "operate",
 						class: "b1",
 						icon: "plus"
 					})

@@ -1,6 +1,6 @@
 // palette.js -- Ctrl-K: pages, instances by id, queues and what can be done here, in one list.
 import {copyText, dialog, h, icon, instanceHref, queueHref, state} from "./ui.js";
-import {api, curl} from "./api.js";
+import {api, curl, may, me} from "./api.js";
 import {list} from "./offers.js";
 import {startDialog} from "./actions.js";
 import {help, set} from "./app.js";
@@ -29,7 +29,7 @@ export function palette(app) {
 	const go = to => () => app.go(to);
 	const fixed = [
 		...(app.actions?.() ?? []),
-		["Start an orchestration", "plus", () => startDialog(app), "n"],
+		may("operate") && ["Start an orchestration", "plus", () => startDialog(app), "n"],
 		["Overview: what needs you", "overview", go("#/"), "g o"],
 		["Instances", "instances", go("#/instances"), "g i"],
 		["Queues", "queues", go("#/queues"), "g q"],
@@ -53,13 +53,16 @@ export function palette(app) {
 		["Keys", "status", help, "?"]
 	]
 		.filter(Boolean)
-		.map(c => (Array.isArray(c) ? {text: c[0], icon: c[1], run: c[2], key: c[3]} : c));
+		.map(c => (Array.isArray(c) ? {text: c[0], icon: c[1], run: c[2], key: c[3]} : c))
+		.filter(c => !me.queues_only || ["queues", "copy", "status"].includes(c.icon));
 	async function look(d) {
 		const q = text.trim(),
 			mine = ++turn;
 		if (!q) return;
 		const [i, qs] = await Promise.all(
-			[list({q, limit: 8}), api.queues({prefix: q, limit: 4})].map(p => p.catch(() => ({})))
+			[me.queues_only ? {} : list({q, limit: 8}), api.queues({prefix: q, limit: 4})].map(p =>
+				Promise.resolve(p).catch(() => ({}))
+			)
 		);
 		if (mine !== turn) return;
 		found = [

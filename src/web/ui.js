@@ -2,7 +2,7 @@
 import {h, render, afterRender, drawer} from "./dom.js";
 import {icon} from "./icons.js";
 import {bytes, clock, dur, seg, serverNow, stamp, when} from "./fmt.js";
-import {curl, run} from "./api.js";
+import {curl, may, run} from "./api.js";
 import {on} from "./live.js";
 export * from "./dom.js";
 export * from "./icons.js";
@@ -50,8 +50,11 @@ export const say = text => {
 	setTimeout(() => (el.textContent = text), 30);
 };
 export const dim = (...k) => h("span.dim", ...k);
-export const btn = (text, onclick, {icon: i, ...props} = {}) =>
-	h("button.b", {onclick, ...props}, i && icon(i), text && h("span", text));
+/** A button; with `needs` only for who may do that. */
+export const btn = (text, onclick, {icon: i, needs, ...props} = {}) =>
+	needs && !may(needs)
+		? null
+		: h("button.b", {onclick, ...props}, i && icon(i), text && h("span", text));
 export const lk = (text, onclick, props) => h("button.lk", {onclick, ...props}, text);
 export const ib = (i, label, onclick) => h("button.ib", {title: label, label, onclick}, icon(i));
 export const panel = (title, aside, ...kids) =>

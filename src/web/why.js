@@ -19,7 +19,7 @@ import {
 	until,
 	serverNow
 } from "./ui.js";
-import {act, run} from "./api.js";
+import {act, may, run} from "./api.js";
 import {ended, text} from "./history.js";
 import {SAMPLE, steer} from "./actions.js";
 
@@ -152,7 +152,8 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 	const s = info.status,
 		id = info.instance,
 		waits = ended(s) ? [] : (why?.waiting_for ?? info.waiting_for ?? []),
-		fail = ended(s) ? null : why?.last_failure;
+		fail = ended(s) ? null : why?.last_failure,
+		acts = !offline && may("operate");
 	const row = w =>
 		h(
 			"li",
@@ -194,9 +195,9 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 						cmd(`@worker.activity("${w.name}")`)
 					)
 			),
-			offline || s !== "running"
+			offline
 				? null
-				: w.kind === "event"
+				: w.kind === "event" && s === "running" && acts
 					? raise(id, w, done, redraw)
 					: w.kind === "child"
 						? h("a.b", {href: instanceHref(w.instance)}, "Look there")
@@ -208,7 +209,7 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 		h("p.why-s", sentence(info, waits)),
 		s === "blocked" && finding(why?.finding ?? info.finding),
 		s === "blocked" &&
-			!offline &&
+			acts &&
 			h(
 				"p.fix",
 				btn("Retry", () => steer("retry", id, done), {class: "b1"}),
@@ -218,7 +219,7 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 				cmd("pawl check --load NEW.so")
 			),
 		s === "suspended" &&
-			!offline &&
+			acts &&
 			h(
 				"p.fix",
 				btn("Resume", () => steer("resume", id, done), {class: "b1"}),

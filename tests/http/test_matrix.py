@@ -15,7 +15,7 @@ import kit
 from kit import Server, expect
 
 # Who may call what, by hand.  A route that is not here has at least the scope it claims.
-PUBLIC = {"GET /", "GET /health", "GET /ready"}
+PUBLIC = {"GET /", "GET /health", "GET /ready", "POST /login", "POST /logout", "GET /session"}
 ADMIN = {"POST /api/v1/instances:batch", "POST /api/v1/instances:prune", "DELETE /api/v1/instances/{id}",
          "POST /queue/{queue}/purge", "PUT /queue/{queue}/config"}
 KNOWN = PUBLIC | ADMIN | set("""
@@ -72,7 +72,7 @@ def wanted(method, pattern, scope, role, open_door, host, origin, queue):
         rank = 3
     if rank < RANK[scope]:
         return 401 if rank == 0 else 403
-    if role == "prefix" and scope != "public" and not pattern.startswith("/queue"):
+    if role == "prefix" and scope != "public" and not pattern.startswith("/queue") and pattern != "/api/v1/stream":
         return 403                                           # for queues, and nothing else
     if role == "prefix" and "{queue}" in pattern and not queue.startswith("mail"):
         return 403

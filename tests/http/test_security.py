@@ -145,8 +145,7 @@ def test_a_token_for_queues_is_for_nothing_else():
     bear = lambda *a: {"Authorization": "Bearer " + token(server, *a)}
     only, more = bear("operate", "--queues", "mail"), bear("operate+", "--queues", "mail")
     with server.start():
-        for path in ("/version", "/metrics", "/openapi.json", "/api/v1/instances", "/api/v1/stream",
-                     "/api/v1/instances/x/wait"):
+        for path in ("/version", "/metrics", "/openapi.json", "/api/v1/instances", "/api/v1/instances/x/wait"):
             reply = expect(server.get(path, headers=only), 403, "forbidden")
             assert "operate+" in reply.json["error"]["message"], reply
         expect(server.post("/api/v1/work/poll", {"activities": ["A"]}, headers=only), 403, "forbidden")

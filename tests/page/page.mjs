@@ -462,30 +462,99 @@ tests.what_a_server_tells = async () => {
 	await p.done("a server that tells more");
 };
 
-// ---- A token: asked for once, then everything works
+// ---- A token: asked for once, kept where no script can read it, and over when it is revoked
+const pawl = (...args) =>
+	execFileSync(`${build}/pawl`, args, {encoding: "utf8"}).trim().split("\n").at(-1).trim();
 tests.token = async () => {
 	const server = new Server("guarded", "--require-token");
 	fs.mkdirSync(server.data, {recursive: true});
-	const token = execFileSync(
-		`${build}/pawl`,
-		["token", "new", "--scope", "operate", "--data", server.data],
-		{encoding: "utf8"}
-	)
-		.trim()
-		.split("\n")
-		.at(-1)
-		.trim();
+	const make = (...flags) => pawl("token", "new", "--data", server.data, ...flags),
+		admin = make("--scope", "admin"),
+		read = make("--scope", "read"),
+		queues = make("--scope", "operate", "--queues", "mail-");
 	await server.start();
-	const p = await open(server, "#/", {but: /status of (401|404)/});
+	const head = {authorization: `Bearer ${admin}`},
+		post = (where, body) => server.call("POST", where, body, head),
+		but = /status of (401|404)|ERR_/;
+	await post("/api/v1/instances", {
+		orchestration: "ProcessOrder",
+		instance: "o-1",
+		input: {id: "o-1"}
+	});
+	for (const q of ["mail-1", "other"]) await post(`/queue/${q}/push`, {item: 1});
+
+	const p = await open(server, "#/", {but});
+	const sign = async token => {
+		await p.fill("dialog input[type=password]", token);
+		await p.click("dialog button[type=submit]");
+	};
 	await p.waitForSelector("dialog input[type=password]");
 	await p.shot("token");
-	await p.fill("dialog input", token);
-	await p.click("dialog button[type=submit]");
-	await p.waitForSelector("text=Nothing has been started yet");
+	await sign(admin + "x");
+	await p.waitForSelector("dialog [role=alert]");
+	ok(
+		/not valid/.test(await p.textContent("dialog [role=alert]")),
+		"a wrong token is refused in the dialog"
+	);
+	await sign(admin);
 	await p.waitForSelector(".conn-live");
 	ok(!(await p.$("dialog[open]")), "the token was asked for once");
+	ok(await p.$("button:has-text('Start…')"), "who may start sees the button");
+	const kept = await p.evaluate(() =>
+		JSON.stringify([document.cookie, {...sessionStorage}, {...localStorage}])
+	);
+	ok(!/pawl_/.test(kept), "no script can read the token: " + kept);
+	const [cookie] = await p.context().cookies();
+	ok(cookie.httpOnly && cookie.sameSite === "Strict", "the cookie is for the page alone");
+	await p.reload();
+	await p.waitForSelector(".conn-live");
+	ok(!(await p.$("dialog[open]")), "it is not asked for again");
+	await p.visit("#/instances/o-1");
+	await p.waitForSelector(".raise");
+
+	// It ends meanwhile: a calm question, nothing lost
+	pawl("token", "revoke", admin.split("_")[1], "--data", server.data);
+	await p.waitForSelector("dialog >> text=The sign-in has ended");
+	await p.shot("token-ended");
+	await sign(read);
+	await p.waitForSelector(".conn-live");
+	await p.waitForSelector(".tl-row");
+	ok(
+		!(await p.$(".raise, button:has-text('Suspend…')")),
+		"who may only look is offered nothing else"
+	);
+	await p.visit("#/queues/mail-1");
+	ok(!(await p.$("button:has-text('Push…'), .tour, .ib[title^=Revoke]")), "on a queue neither");
+
+	// A token for some queues
+	await p.click("button[aria-label=Settings]");
+	await p.click("text=Sign out");
+	await p.waitForSelector("dialog input[type=password]");
+	await sign(queues);
+	await p.waitForSelector("text=mail-1");
+	await p.waitForSelector(".conn-live");
+	ok(!/other/.test(await p.textContent("main")), "a token for queues shows its queues alone");
+	ok((await p.$$(".rail .nav:first-of-type li")).length === 1, "and no page that it may not see");
+	await p.shot("token-queues");
 	await p.done("token");
 	await server.stop();
+};
+
+// ---- The server is another version meanwhile
+tests.another_version = async () => {
+	await full();
+	let version = "9.9.9";
+	const p = await open(shop, "#/", {but: /ERR_|Failed to load/});
+	await p.waitForSelector(".conn-live");
+	await p.route("**/session", async r => {
+		const answer = await r.fetch();
+		await r.fulfill({json: {...(await answer.json()), version}});
+	});
+	await p.click(".conn");
+	await p.click(".banner button:has-text('Resume')");
+	await p.waitForSelector("text=The server is now pawl 9.9.9");
+	await p.shot("another-version");
+	await p.done("another version");
 };
 
 for (const [name, test] of Object.entries(tests)) {
