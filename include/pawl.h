@@ -6,7 +6,7 @@
  * pawl/orchestration.h (what orchestrations may call), pawl/activity.h (what
  * activities may call), pawl/client.h (start, raise, wait, look), pawl/runtime.h
  * (register and run).  pawl/json.h reads and writes payloads, pawl/queue.h has the
- * durable queues.
+ * durable queues, pawl/schedule.h says when things happen again and again.
  *
  * Include these one by one when you need them: pawl/test.h and pawl/sim.h test your own
  * code, pawl/replay.h runs code against recorded histories, pawl/event.h names the events
@@ -24,6 +24,7 @@
 #include "pawl/orchestration.h"
 #include "pawl/queue.h"
 #include "pawl/runtime.h"
+#include "pawl/schedule.h"
 #include "pawl/types.h"
 
 #endif

@@ -706,6 +706,18 @@ static void try_get_config(void)
     ck_assert_uint_eq(reply.config->max_locks, 0);
 }
 
+static void try_schedule(void)
+{
+    pawl_str json = pawl_s("{\"every_ms\":5000,\"queue\":\"q\",\"allow_unregistered\":true}");
+    ck_assert_int_eq(pawl_schedule_from_json_sized(json, mem, empty_room(), &err,
+                                                   ret_size(sizeof(pawl_schedule))),
+                     PAWL_OK);
+    room_is_kept(sizeof(pawl_schedule));
+    ck_assert_int_eq(READ(pawl_schedule, every_ms), 5000);
+    ck_assert(!HAS(pawl_schedule, allow_unregistered) || READ(pawl_schedule, allow_unregistered));
+    ck_assert(READ(pawl_schedule, size) <= ret_size(sizeof(pawl_schedule)));
+}
+
 static void try_config_default(void)
 {
     pawl_queue_config_default_sized(empty_room(), queue_sizes());
@@ -1055,6 +1067,7 @@ static const struct {
     {"pawl_sqlite_restore_sized",        try_backup        },
     {"pawl_replay_sized",                try_replay        },
     {"pawl_sim_sized",                   try_sim           },
+    {"pawl_schedule_from_json_sized",    try_schedule      },
     {"pawl_test_history_sized",          try_test_history  },
 };
 
