@@ -30,6 +30,8 @@
  *   the operations     the store sets `size`; a slot that lies beyond it counts as NULL
  *   caps, depths,      the caller sets `size`; the store fills what both know (pawl_fill).
  *   figures            What a shorter, older struct of the store does not have is zero
+ *   the extra part     the caller sets `size`; it has parts only where the store's capabilities
+ *   of a round         say that the store knows them
  *
  * Rows, rounds, fences, queries and lists change with a new edition only.
  *
@@ -176,6 +178,45 @@ typedef struct pawl_quarantine {
 } pawl_quarantine;
 
 /*
+ * A named object: a small document that is not an instance (a schedule, a limit …).  A store knows
+ * nothing of its data.
+ *   V1  CONFLICT when the version given is not the one stored: 0 when there is no such object.
+ *       PAWL_VERSION_ANY always fits.  Earlier rounds of the commit count.
+ *   V2  A put stores the version before + 1 (1: it is new), and now_ms as updated_ms.  A removed
+ *       object leaves nothing behind; removing one that is not there, with PAWL_VERSION_ANY, is no
+ *       error.
+ *   V3  All or nothing, with the rest of the round (C1, C2).
+ * The caller promises: a round names an object once, and removes with a version above 0.
+ */
+typedef enum pawl_object_kind {
+    PAWL_OBJECT_SCHEDULE = 1,
+    PAWL_OBJECT_LIMIT = 2,
+    PAWL_OBJECT_HOOK = 3,
+    PAWL_OBJECT_TOOL = 4,
+    PAWL_OBJECT_CODE = 5,
+    PAWL_OBJECT_LINK = 6,
+} pawl_object_kind;
+
+#define PAWL_VERSION_ANY      UINT64_MAX
+#define PAWL_OBJECT_NAME_MAX  255         /* bytes, UTF-8; at least 1 */
+#define PAWL_OBJECT_BYTES_MAX (64 * 1024) /* of data */
+
+typedef struct pawl_object {
+    int kind; /* pawl_object_kind; for a store any number above 0 */
+    pawl_str name;
+    uint64_t version;   /* round: the one expected; 0: it must not exist.  Readers: as stored */
+    int64_t updated_ms; /* readers: when it was put */
+    pawl_str data;      /* any bytes; round: without a pointer it is removed */
+} pawl_object;
+
+/* What few rounds have. */
+typedef struct pawl_round_extra {
+    size_t size;                /* set by the caller */
+    const pawl_object *objects; /* put and removed; capability `objects` */
+    size_t object_count;
+} pawl_round_extra;
+
+/*
  * A round: everything one turn decided, or one other atomic change.
  *
  * `events` are appended in order; those of `execution` continue from base_seq,
@@ -218,6 +259,7 @@ typedef struct pawl_round {
     pawl_status result; /* out: PAWL_OK, or why this round alone was refused */
 
     const pawl_queue_round *queue; /* changes of queues; NULL: none */
+    const pawl_round_extra *extra; /* what few rounds have; NULL: nothing */
 } pawl_round;
 
 /* ---- Answers ------------------------------------------------------------ */
@@ -254,6 +296,11 @@ typedef struct pawl_row_list {
     uint64_t next_uid; /* pass it as before_uid; 0: no more rows */
 } pawl_row_list;
 
+typedef struct pawl_object_list {
+    const pawl_object *items;
+    size_t count;
+} pawl_object_list;
+
 typedef struct pawl_depths {
     size_t size;       /* set by the caller */
     uint64_t messages; /* all: ready, delayed, mailbox */
@@ -270,7 +317,7 @@ typedef struct pawl_depths {
  * clauses hold.
  *
  * Without atomic_rounds (peek-lock mode) commit applies a round in this order:
- * events (with the keys), row, inserts and updates, drops (REMOVE is one of them).
+ * events (with the keys), row, inserts and updates (objects last), drops (REMOVE is one of them).
  *   K1  A crash, or a failed commit, may leave any prefix of that order; of the
  *       events of one execution all or none.  C1, C2 and C6 are weakened to that.
  *   K2  A row that exists already is skipped, not refused: a message with the key
@@ -296,6 +343,7 @@ typedef struct pawl_store_caps {
     bool durable;     /* survives the process */
     bool queues;      /* `queues` of the operations is there, and rounds may have a queue part */
     bool slow_counts; /* depths may take long: figures for metrics may be some seconds old */
+    bool objects;     /* read_object and list_objects are there, and rounds may have objects */
 } pawl_store_caps;
 
 /* What a store reports about itself. */
@@ -561,6 +609,16 @@ typedef struct pawl_store_ops {
                         pawl_mem *mem, pawl_error *reterr);
 
     const pawl_upkeep_ops *upkeep; /* NULL: this store has none */
+
+    /* read_object [reader]: one by its name.   V4  As it was put; NOT_FOUND when there is none. */
+    pawl_status (*read_object)(pawl_store *s, int kind, pawl_str name, pawl_mem *mem,
+                               pawl_object *ret, pawl_error *reterr);
+    /* list_objects [reader]: names with the prefix, after `after`, in byte order; at most `limit`,
+     * which is at most 1,000.
+     *   V5  Each once, all of them over the pages; a page shorter than the limit is the last. */
+    pawl_status (*list_objects)(pawl_store *s, int kind, pawl_str prefix, pawl_str after,
+                                uint32_t limit, pawl_mem *mem, pawl_object_list *ret,
+                                pawl_error *reterr);
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */

@@ -67,6 +67,24 @@ static inline bool round_is_untried(const pawl_round *r, const pawl_work *w, con
            round_same(w->instance, r->row->id);
 }
 
+/* The named objects of a round. */
+static inline const pawl_object *round_objects(const pawl_round *r, size_t *retcount)
+{
+    *retcount = r->extra ? r->extra->object_count : 0;
+    return r->extra ? r->extra->objects : NULL;
+}
+
+static inline bool object_is(const pawl_object *o, int kind, pawl_str name)
+{
+    return o->kind == kind && round_same(o->name, name);
+}
+
+/* May a round change the object that has this version now (0: it is not there)?  V1. */
+static inline bool object_fits(const pawl_object *o, uint64_t version)
+{
+    return o->version == PAWL_VERSION_ANY || o->version == version;
+}
+
 /* The end of the run of ids that starts at `at`: each one more than the last. */
 static inline size_t ids_run_end(const uint64_t *ids, size_t at, size_t count)
 {

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
+#include "store/store_object.h"
 
 static __thread const pawl_store *engine_of;
 
@@ -135,6 +136,8 @@ pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, s
             rounds[i] = (pawl_round){.change = PAWL_ROW_NONE, .row = &nobodys};
         check_row(&rounds[i]);
         check_ids(&rounds[i], fence);
+        if (UNLIKELY(rounds[i].extra))
+            round_check_objects(s, &rounds[i]);
     }
     pawl_fence before = *fence;
     pawl_status status = s->ops->commit(s, fence, rounds, count, now_ms, reterr);

@@ -6,8 +6,8 @@
  * What we hand in is asserted: a malformed round must stop the process before it
  * reaches the disk.  Results are validated: an impossible one (a damaged index)
  * returns CORRUPT to this caller only.  Operations about which nothing can be
- * said are passed on as they are.  The runtime and trials call a store by these and by
- * store/store_queue.h alone (tools/check-layers).
+ * said are passed on as they are.  The runtime and trials call a store by these, by
+ * store/store_queue.h and by store/store_object.h alone (tools/check-layers).
  */
 #ifndef PAWL_STORE_STORE_H
 #define PAWL_STORE_STORE_H

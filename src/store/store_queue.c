@@ -4,9 +4,8 @@
 
 #include "base/attr.h"
 #include "base/limits.h"
+#include "base/str.h"
 #include "store/store.h"
-
-#include <string.h>
 
 enum { READY, DELAYED, LOCKED }; /* pawl_queue_entry.state */
 
@@ -19,14 +18,6 @@ pawl_status store_find_queue(pawl_store *s, pawl_str name, pawl_mem *mem, pawl_q
     return status;
 }
 
-/* In byte order. */
-static bool is_before(pawl_str a, pawl_str b)
-{
-    size_t n = a.len < b.len ? a.len : b.len;
-    int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
-    return order ? order < 0 : a.len < b.len;
-}
-
 pawl_status store_list_queues(pawl_store *s, pawl_str prefix, pawl_str after, uint32_t limit,
                               pawl_mem *mem, pawl_queue_row_list *ret, pawl_error *reterr)
 {
@@ -37,7 +28,7 @@ pawl_status store_list_queues(pawl_store *s, pawl_str prefix, pawl_str after, ui
     assert_that(ret->count <= limit);
     for (size_t i = 0; i < ret->count; i++) {
         pawl_str before = i ? ret->items[i - 1].name : after;
-        if (before.len && !is_before(before, ret->items[i].name))
+        if (before.len && str_compare(before, ret->items[i].name) >= 0)
             return store_unbelievable("queues out of order", reterr);
     }
     return status;

@@ -101,6 +101,20 @@ void dump_instance(struct buf *out, pawl_store *s, uint64_t uid, pawl_mem *mem)
     dump_mail(out, s, 0, row.id, mem);
 }
 
+static void dump_objects(struct buf *out, pawl_store *s, pawl_mem *mem)
+{
+    for (int kind = 1; kind <= 2; kind++) {
+        pawl_object_list list = {0};
+        if (s->ops->list_objects(s, kind, (pawl_str){0}, (pawl_str){0}, 1000, mem, &list, NULL) !=
+            PAWL_OK)
+            buf_puts(out, "objects failed\n");
+        for (size_t i = 0; i < list.count; i++)
+            buf_printf(out, "object %d '%.*s' %" PRIu64 " at %" PRId64 " '%.*s'\n",
+                       list.items[i].kind, PAWL_FMT(list.items[i].name), list.items[i].version,
+                       list.items[i].updated_ms, PAWL_FMT(list.items[i].data));
+    }
+}
+
 void dump_store(struct buf *out, pawl_store *s, const uint64_t *ids, size_t count, int64_t now_ms,
                 pawl_mem *mem)
 {
@@ -114,6 +128,7 @@ void dump_store(struct buf *out, pawl_store *s, const uint64_t *ids, size_t coun
         q.before_uid = list.next_uid;
     } while (q.before_uid != 0);
 
+    dump_objects(out, s, mem);
     pawl_work_list work = {0};
     pawl_message_list aside = {0};
     pawl_depths d = {0};

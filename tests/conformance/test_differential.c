@@ -24,7 +24,7 @@
 static struct fault sometimes_busy(void *user, enum fault_op op, uint64_t call)
 {
     (void)user;
-    bool reader = op >= FAULT_OP_find && op <= FAULT_OP_read_quarantine;
+    bool reader = op >= FAULT_OP_find && op <= FAULT_OP_list_objects;
     bool busy = !reader && op != FAULT_OP_take && call % 3 == 0;
     return (struct fault){.kind = busy ? FAULT_BEFORE : FAULT_NONE, .status = PAWL_BUSY};
 }

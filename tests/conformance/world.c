@@ -155,6 +155,37 @@ static void add_timer(struct world *w, struct plan *p, uint64_t rid)
     w->timers[w->timer_count++] = (struct job){.id = rid, .uid = m->uid};
 }
 
+/* The version that is there, mostly: earlier rounds of the commit may have changed it. */
+static uint64_t some_version(struct world *w, const pawl_object *o)
+{
+    pawl_object there = {0};
+    uint64_t what = world_draw(w, 10);
+    if (what < 2)
+        return PAWL_VERSION_ANY;
+    if (what < 3)
+        return world_draw(w, 4);
+    (void)w->stores[0]->ops->read_object(w->stores[0], o->kind, o->name, w->mem, &there, NULL);
+    return there.version;
+}
+
+static void add_objects(struct world *w, struct plan *p)
+{
+    static const char *const names[] = {"a", "ab", "b", "Grüße", "c/d"};
+    size_t first = world_draw(w, COUNT_OF(names)), count = world_draw(w, 3) + 1;
+    for (size_t i = 0; i < count; i++) {
+        pawl_object *o = &p->objects[i];
+        *o = (pawl_object){.kind = (int)world_draw(w, 2) + 1,
+                           .name = pawl_s(names[(first + i) % COUNT_OF(names)]),
+                           .data = word(w)};
+        o->version = some_version(w, o);
+        if (o->version && world_chance(w, 30))
+            o->data = (pawl_str){0};
+    }
+    p->extra =
+        (pawl_round_extra){.size = sizeof(p->extra), .objects = p->objects, .object_count = count};
+    p->round.extra = &p->extra;
+}
+
 static void add_parts(struct world *w, struct plan *p)
 {
     pawl_round *r = &p->round;
@@ -191,6 +222,8 @@ static void add_parts(struct world *w, struct plan *p)
     }
     if (r->uid && world_chance(w, 20))
         p->keys[r->key_count++] = word(w);
+    if (world_chance(w, 15))
+        add_objects(w, p);
 }
 
 /* Break a round in one of the ways of C3. */

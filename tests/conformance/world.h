@@ -55,6 +55,8 @@ struct plan {
     pawl_work_update work_updates[4];
     pawl_quarantine quarantine[2];
     pawl_str keys[2];
+    pawl_object objects[3];
+    pawl_round_extra extra;
 };
 
 uint64_t world_draw(struct world *w, uint64_t below);

@@ -86,6 +86,22 @@ TEST(a_schema_of_a_newer_version_is_left_alone_postgres)
     scratch_drop(&schema);
 }
 
+TEST(an_older_schema_is_brought_up_to_date_postgres)
+{
+    struct scratch schema;
+    pawl_error err;
+    scratch_new(&schema);
+    expect_opens(schema.url);
+    ck_assert(scratch_do("DROP TABLE %s.object; UPDATE %s.meta SET schema_no=1", schema.schema,
+                         schema.schema));
+    ck_assert_ptr_null(pawl_postgres_store(schema.url, PAWL_STORE_OPTS(.read_only = true), &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "has number 1, this pawl needs 2; run: pawl migrate"));
+    expect_opens(schema.url);
+    ck_assert_int_eq(scratch_number("SELECT schema_no FROM %s.meta", schema.schema), 2);
+    ck_assert_int_eq(scratch_number("SELECT count(*) FROM %s.object", schema.schema), 0);
+    scratch_drop(&schema);
+}
+
 /* A type in the way makes the third table fail. */
 TEST(tables_are_made_all_or_none_postgres)
 {

@@ -205,6 +205,7 @@ static void fill(const struct planner *p)
         "queue_lock SELECT n%3,n,0,'',0,'{}'",
         "queue_past SELECT n%3,('l'||n)::bytea,n,0",
         "queue_key SELECT n%3,('k'||n)::bytea,n,0",
+        "object SELECT 1+n%2,'o'||n,1,0,'{}'",
         "tomb(uid,execution,last_rid) SELECT n,0,n",
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)

@@ -141,8 +141,10 @@ __attribute__((unused)) static pawl_row box_instance(struct box *b, const char *
     return row;
 }
 
-/* What schema 4 added, taken away: the file is as one of schema 3. */
+/* What later schemas added, taken away: the file is as one of this schema. */
+#define BOX_SCHEMA_4 "DROP TABLE object;PRAGMA user_version=4;"
 #define BOX_SCHEMA_3                                                                               \
+    BOX_SCHEMA_4                                                                                   \
     "UPDATE history SET seq=seq&4294967295;UPDATE queue_entry SET bytes=bytes&4294967295;"         \
     "ALTER TABLE message DROP COLUMN sum;ALTER TABLE instance DROP COLUMN sum;"                    \
     "ALTER TABLE work DROP COLUMN sum;ALTER TABLE fence DROP COLUMN sums_from;"                    \

@@ -465,6 +465,38 @@ TEST(D07_seeds_what_is_served_is_what_was_written)
     try_seeds(from, to);
 }
 
+/* Only who asks for it is told, and who lists them. */
+TEST(a_damaged_object_is_refused)
+{
+    struct box b;
+    pawl_object two[] = {
+        {.kind = 1, .name = pawl_s("a"), .data = pawl_s("{\"x\":1}")},
+        {.kind = 1, .name = pawl_s("b"), .data = pawl_s("{\"x\":2}")}
+    };
+    pawl_object o;
+    pawl_object_list list;
+    pawl_round_extra extra = {.size = sizeof(extra), .objects = two, .object_count = 2};
+    pawl_round round = {.extra = &extra};
+    static const char *const damage[] = {"data='{\"x\":3}'", "version=7", "updated_ms=7", "sum=0"};
+    for (size_t i = 0; i < COUNT_OF(damage); i++) {
+        char sql[100];
+        box_make(&b);
+        box_open(&b);
+        ck_assert_int_eq(b.s->ops->commit(b.s, &b.fence, &round, 1, 1000, &b.err), PAWL_OK);
+        ck_assert_int_eq(round.result, PAWL_OK);
+        (void)snprintf(sql, sizeof sql, "UPDATE object SET %s WHERE name='a'", damage[i]);
+        box_sql(&b, sql);
+        ck_assert_int_eq(b.s->ops->read_object(b.s, 1, two[0].name, b.mem, &o, &b.err),
+                         PAWL_CORRUPT);
+        ck_assert_ptr_nonnull(strstr(b.err.text, "object 'a' is damaged"));
+        ck_assert_int_eq(b.s->ops->read_object(b.s, 1, two[1].name, b.mem, &o, &b.err), PAWL_OK);
+        ck_assert_int_eq(
+            b.s->ops->list_objects(b.s, 1, pawl_s(""), pawl_s(""), 9, b.mem, &list, &b.err),
+            PAWL_CORRUPT);
+        box_drop(&b);
+    }
+}
+
 TEST(every_bit_of_a_text_is_in_its_sum)
 {
     char text[80];
@@ -513,7 +545,7 @@ TEST(a_row_in_the_place_of_another_does_not_fit)
 TEST(sums_stay_what_they_are)
 {
     char text[256];
-    uint64_t all[5] = {0};
+    uint64_t all[6] = {0};
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (char)(i * 37 + 11);
     for (size_t n = 0; n < 100; n++) {
@@ -523,9 +555,10 @@ TEST(sums_stay_what_they_are)
         const pawl_message m = {.id = n, .uid = 3, .kind = 2, .instance = a, .data = b, .attrs = c};
         const pawl_work w = {.id = n, .uid = 4, .ref = 1, .name = a, .input = b, .attrs = c};
         const pawl_queue_entry q = {.id = n, .priority = 1, .bytes = n, .data = a, .attrs = b};
-        const int64_t sums[5] = {sum_event(9, &e), sum_row(n, &r), sum_message(&m), sum_work(&w),
-                                 sum_entry(&q)};
-        for (size_t i = 0; i < 5; i++)
+        const pawl_object o = {.kind = 3, .name = a, .data = b};
+        const int64_t sums[6] = {sum_event(9, &e), sum_row(n, &r), sum_message(&m),
+                                 sum_work(&w),     sum_entry(&q),  sum_object(&o, n, 5)};
+        for (size_t i = 0; i < 6; i++)
             all[i] = all[i] * 31 + (uint64_t)sums[i];
     }
     ck_assert_uint_eq(all[0], UINT64_C(0xf81016a41fef5672));
@@ -533,4 +566,5 @@ TEST(sums_stay_what_they_are)
     ck_assert_uint_eq(all[2], UINT64_C(0xad2c8b9e3981b69d));
     ck_assert_uint_eq(all[3], UINT64_C(0x8c592b76ca060a77));
     ck_assert_uint_eq(all[4], UINT64_C(0x7394e197ba1d9f81));
+    ck_assert_uint_eq(all[5], UINT64_C(0x80279553b38455b2));
 }

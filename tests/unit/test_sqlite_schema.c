@@ -28,6 +28,7 @@ static const struct {
     {"message_due",       UINT64_C(0x8d9fad3beeae6a17)},
     {"message_name",      UINT64_C(0x602e8070f7b61bab)},
     {"message_uid",       UINT64_C(0xa0e910a1ae42d48c)},
+    {"object",            UINT64_C(0x40b30c6777cc7784)},
     {"quarantine",        UINT64_C(0xa8eb6541d93865b2)},
     {"queue",             UINT64_C(0x633876b1da7a4a04)},
     {"queue_delayed",     UINT64_C(0xb5c8bd8dab44662c)},

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "store/fault/fault.h"
 #include "store/store.h"
+#include "store/store_object.h"
 #include "store/store_queue.h"
 
 #include <stdio.h>
@@ -287,6 +288,52 @@ TEST(questions_beyond_the_limit_in_bytes_are_left_out)
     ck_assert_int_eq(w[3].status, PAWL_UNAVAILABLE);
     ck_assert_int_eq(w[3].key_status, PAWL_UNAVAILABLE);
     pawl_mem_free(mem);
+}
+
+/* ---- Answers about objects that cannot be true ------------------------------------------ */
+
+static pawl_object false_objects[2];
+
+static pawl_status lie_object(pawl_store *s, int kind, pawl_str name, pawl_mem *mem,
+                              pawl_object *ret, pawl_error *reterr)
+{
+    (void)s, (void)kind, (void)name, (void)mem, (void)reterr;
+    *ret = false_objects[0];
+    return PAWL_OK;
+}
+
+static pawl_status lie_objects(pawl_store *s, int kind, pawl_str prefix, pawl_str after,
+                               uint32_t limit, pawl_mem *mem, pawl_object_list *ret,
+                               pawl_error *reterr)
+{
+    (void)s, (void)kind, (void)prefix, (void)after, (void)limit, (void)mem, (void)reterr;
+    *ret = (pawl_object_list){false_objects, 2};
+    return PAWL_OK;
+}
+
+TEST(answers_about_objects_are_not_believed)
+{
+    static const pawl_store_ops ops = {.size = sizeof(ops),
+                                       .name = "liar",
+                                       .read_object = lie_object,
+                                       .list_objects = lie_objects};
+    pawl_store s = {&ops};
+    pawl_object o;
+    pawl_object_list list;
+    false_objects[0] = (pawl_object){.kind = 1, .name = pawl_s("a"), .version = 1};
+    false_objects[1] = (pawl_object){.kind = 1, .name = pawl_s("b"), .version = 1};
+    ck_assert_int_eq(store_read_object(&s, 1, pawl_s("a"), NULL, &o, NULL), PAWL_OK);
+    ck_assert_int_eq(store_read_object(&s, 1, pawl_s("b"), NULL, &o, NULL), PAWL_CORRUPT);
+    ck_assert_int_eq(store_read_object(&s, 2, pawl_s("a"), NULL, &o, NULL), PAWL_CORRUPT);
+    ck_assert_int_eq(store_list_objects(&s, 1, pawl_s(""), pawl_s(""), 2, NULL, &list, NULL),
+                     PAWL_OK);
+    ck_assert_int_eq(store_list_objects(&s, 2, pawl_s(""), pawl_s(""), 2, NULL, &list, NULL),
+                     PAWL_CORRUPT);
+    ck_assert_int_eq(store_list_objects(&s, 1, pawl_s(""), pawl_s("a"), 2, NULL, &list, NULL),
+                     PAWL_CORRUPT);
+    false_objects[1].name = pawl_s("a");
+    ck_assert_int_eq(store_list_objects(&s, 1, pawl_s(""), pawl_s(""), 2, NULL, &list, NULL),
+                     PAWL_CORRUPT);
 }
 
 /* ---- Answers about queues that cannot be true ------------------------------------------- */

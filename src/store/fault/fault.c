@@ -207,6 +207,19 @@ static pawl_status fault_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem
     FAULTY(read_quarantine, limit, mem, ret, reterr);
 }
 
+static pawl_status fault_read_object(pawl_store *s, int kind, pawl_str name, pawl_mem *mem,
+                                     pawl_object *ret, pawl_error *reterr)
+{
+    FAULTY(read_object, kind, name, mem, ret, reterr);
+}
+
+static pawl_status fault_list_objects(pawl_store *s, int kind, pawl_str prefix, pawl_str after,
+                                      uint32_t limit, pawl_mem *mem, pawl_object_list *ret,
+                                      pawl_error *reterr)
+{
+    FAULTY(list_objects, kind, prefix, after, limit, mem, ret, reterr);
+}
+
 static pawl_status fault_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,
                                pawl_error *reterr)
 {
@@ -359,6 +372,8 @@ static const pawl_store_ops fault_ops = {
     .space = fault_space,
     .close = fault_close,
     .queues = &fault_queue_ops,
+    .read_object = fault_read_object,
+    .list_objects = fault_list_objects,
 };
 
 pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)

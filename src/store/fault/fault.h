@@ -23,7 +23,8 @@
 #define FAULT_OPS(X)                                                                    \
     X(take) X(commit) X(fetch_messages) X(fetch_work) X(fetch_deadlines) X(next_due)    \
     X(find) X(find_uid) X(find_execution) X(read_history) X(read_event) X(read_messages)\
-    X(read_work) X(has_key) X(list) X(depths) X(read_quarantine) X(purge)               \
+    X(read_work) X(has_key) X(list) X(depths) X(read_quarantine)                        \
+    X(read_object) X(list_objects) X(purge)                                             \
     X(prune_executions) X(space) X(queue_read) X(outcome)
 /* clang-format on */
 

@@ -8,6 +8,7 @@
  *     root/INSTANCE/N.jsonl        history of execution N: header, events, turn lines
  *     root/queue/messages.jsonl    put, set, ack and key records
  *     root/queue/work.jsonl        the same for work
+ *     root/queue/objects-N.jsonl   named objects of kind N; replaced by rename
  *     root/quarantine.jsonl        messages put aside
  *     root/removed/UID             removed instances, until purged
  *
@@ -21,6 +22,7 @@
  *   jsonl_history.c  one execution's file   jsonl_queue.c  the logs
  *   jsonl_load.c     files to mirror        jsonl_round.c  one round to texts
  *   jsonl_commit.c   texts to files         jsonl_purge.c  remove, prune
+ *   jsonl_objects.c  named objects
  *   jsonl_open.c     open, close, lock, fence, the operations
  *
  * Invariants: whatever returned OK is on disk and synced; the mirror equals what a
@@ -181,12 +183,21 @@ struct jsonl_batch {
     VEC(struct jsonl_append) appends;
     VEC(uint64_t) rows;    /* uids whose instance.json is written */
     VEC(pawl_row) removed; /* uid and id, in the call's memory */
+    VEC(int) kinds;        /* of objects, whose files are written */
     struct buf put_messages, put_work, put_quarantine, drop_messages, drop_work;
 };
 void round_batch_init(struct jsonl_batch *b);
 void round_batch_deinit(struct jsonl_batch *b);
 /* Check one round, apply it to the mirror and add its texts; sets r->result. */
 void round_stage(struct jsonl *j, struct jsonl_batch *b, pawl_round *r, int64_t now_ms);
+
+/* ---- jsonl_objects.c ---------------------------------------------------------------------- */
+
+/* Remember which files a round that was applied changes; write them; read them all. */
+void objects_note(struct jsonl_batch *b, const pawl_round *r);
+PAWL_MUST_USE pawl_status objects_write(struct jsonl *j, const struct jsonl_batch *b,
+                                        pawl_error *reterr);
+PAWL_MUST_USE pawl_status objects_load(struct jsonl *j, pawl_error *reterr);
 
 /* ---- jsonl_commit.c --------------------------------------------------------------------- */
 

@@ -255,6 +255,8 @@ static pawl_status enqueue(struct jsonl *j, struct jsonl_batch *b, pawl_error *r
         rc = queue_append(j, &j->work, &b->put_work, reterr);
     if (rc == PAWL_OK && b->put_quarantine.len && jsonl_path(j, path, "quarantine.jsonl"))
         rc = jsonl_append(j, path, buf_slice(&b->put_quarantine), reterr);
+    if (rc == PAWL_OK)
+        rc = objects_write(j, b, reterr);
     return rc == PAWL_OK ? jsonl_point(j, "jsonl.enqueued", reterr) : rc;
 }
 

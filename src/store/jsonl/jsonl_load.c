@@ -292,6 +292,8 @@ pawl_status load_all(struct jsonl *j, pawl_error *reterr)
         rc = load_under(j, j->root, false, reterr);
     if (rc == PAWL_OK)
         rc = queue_load(j, reterr);
+    if (rc == PAWL_OK)
+        rc = objects_load(j, reterr);
     pawl_mem_reset(j->mem);
     if (rc == PAWL_OK) {
         find_next_id(j);

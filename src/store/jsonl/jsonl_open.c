@@ -22,7 +22,7 @@
 static void jsonl_caps(pawl_store *s UNUSED, pawl_store_caps *ret)
 {
     static const pawl_store_caps caps = {
-        .atomic_rounds = false, .delayed_visibility = false, .durable = true};
+        .atomic_rounds = false, .delayed_visibility = false, .durable = true, .objects = true};
     pawl_fill(ret, &caps, sizeof(caps));
 }
 
@@ -197,6 +197,19 @@ static pawl_status jsonl_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem
     ASK(read_quarantine, limit, mem, ret, reterr);
 }
 
+static pawl_status jsonl_read_object(pawl_store *s, int kind, pawl_str name, pawl_mem *mem,
+                                     pawl_object *ret, pawl_error *reterr)
+{
+    ASK(read_object, kind, name, mem, ret, reterr);
+}
+
+static pawl_status jsonl_list_objects(pawl_store *s, int kind, pawl_str prefix, pawl_str after,
+                                      uint32_t limit, pawl_mem *mem, pawl_object_list *ret,
+                                      pawl_error *reterr)
+{
+    ASK(list_objects, kind, prefix, after, limit, mem, ret, reterr);
+}
+
 static pawl_status jsonl_space(pawl_store *s UNUSED)
 {
     return PAWL_OK; /* no reserve: a full disk refuses the write itself */
@@ -246,6 +259,8 @@ static const pawl_store_ops jsonl_ops = {
     .prune_executions = jsonl_prune_executions,
     .space = jsonl_space,
     .close = jsonl_close,
+    .read_object = jsonl_read_object,
+    .list_objects = jsonl_list_objects,
 };
 
 struct jsonl *jsonl_lock(pawl_store *s)

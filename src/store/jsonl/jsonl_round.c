@@ -30,6 +30,7 @@ void round_batch_deinit(struct jsonl_batch *b)
     vec_deinit(&b->appends);
     vec_deinit(&b->rows);
     vec_deinit(&b->removed);
+    vec_deinit(&b->kinds);
     buf_deinit(&b->put_messages);
     buf_deinit(&b->put_work);
     buf_deinit(&b->put_quarantine);
@@ -241,4 +242,5 @@ void round_stage(struct jsonl *j, struct jsonl_batch *b, pawl_round *r, int64_t 
     put_events(j, b, &rest);
     put_drops(b, &rest);
     note_row(j, b, r, &before);
+    objects_note(b, r);
 }

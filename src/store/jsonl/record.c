@@ -97,6 +97,12 @@ FORM(work_update,
     {"token",      RECORD_NAME, offsetof(pawl_work_update, lock_token)},
     {"until",      RECORD_TIME, offsetof(pawl_work_update, lock_until_ms)});
 
+FORM(object,
+    {"name",    RECORD_NAME, offsetof(pawl_object, name)},
+    {"version", RECORD_U64,  offsetof(pawl_object, version)},
+    {"updated", RECORD_TIME, offsetof(pawl_object, updated_ms)},
+    {"data",    RECORD_STR,  offsetof(pawl_object, data)});
+
 FORM(fence,
     {"epoch",    RECORD_U64, offsetof(pawl_fence, epoch)},
     {"group",    RECORD_U64, offsetof(pawl_fence, group_no)},

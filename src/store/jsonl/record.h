@@ -36,7 +36,7 @@ struct record_form {
 };
 
 extern const struct record_form record_event, record_row, record_message, record_work,
-    record_message_update, record_work_update, record_fence;
+    record_message_update, record_work_update, record_fence, record_object;
 
 /* Append the members, `separator` between them; true when there was one. */
 bool record_put(struct buf *b, const struct record_form *form, const void *item,

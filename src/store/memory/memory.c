@@ -21,7 +21,7 @@
 static void memory_caps(pawl_store *s UNUSED, pawl_store_caps *ret)
 {
     static const pawl_store_caps caps = {
-        .atomic_rounds = true, .delayed_visibility = true, .queues = true};
+        .atomic_rounds = true, .delayed_visibility = true, .queues = true, .objects = true};
     pawl_fill(ret, &caps, sizeof(caps));
 }
 
@@ -110,6 +110,7 @@ static void memory_close(pawl_store *s)
     vec_deinit(&m->quarantine);
     map_deinit(&m->by_name);
     memory_queues_deinit(&m->queues);
+    memory_objects_deinit(&m->objects);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -145,6 +146,8 @@ static const pawl_store_ops memory_ops = {
     .close = memory_close,
     .queues = &memory_queue_ops,
     .load = memory_load,
+    .read_object = memory_read_object,
+    .list_objects = memory_list_objects,
 };
 
 pawl_store *pawl_memory_store(void)
@@ -154,6 +157,7 @@ pawl_store *pawl_memory_store(void)
     m->fence.next_id = 1;
     map_init(&m->by_name);
     memory_queues_init(&m->queues);
+    memory_objects_init(&m->objects);
     assert_that(pthread_mutex_init(&m->lock, NULL) == 0);
     return &m->base;
 }

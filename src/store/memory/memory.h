@@ -14,6 +14,7 @@
  *   memory_read.c    everything marked [reader]
  *   memory_remove.c  purge and prune_executions
  *   memory_queue.c, memory_queue_read.c   queues
+ *   memory_object.c  named objects
  *
  * Invariants (memory_check): a message is in `ready` exactly when it is neither
  * taken nor in a mailbox; work is in `ready` or `later` exactly when it is not
@@ -26,6 +27,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "pawl/provider.h"
+#include "store/memory/memory_object.h"
 #include "store/memory/memory_queue.h"
 #include "store/memory/order.h"
 
@@ -84,6 +86,7 @@ struct memory {
     struct order work_ready, work_later;
 
     struct memory_queues queues;
+    struct memory_objects objects;
 };
 
 /* memory.c */

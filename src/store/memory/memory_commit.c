@@ -78,7 +78,8 @@ static bool acceptable(const struct memory *m, const pawl_round *r)
                    r->message_count) &&
            all_are(false, &m->work_by_id, r->work, sizeof(*r->work), r->work_count) &&
            all_are(true, &m->work_by_id, r->need_work, sizeof(*r->need_work), r->need_work_count) &&
-           memory_queue_acceptable(&m->queues, r->queue);
+           memory_queue_acceptable(&m->queues, r->queue) &&
+           memory_objects_acceptable(&m->objects, r);
 }
 
 static struct memory_execution *open_execution(struct memory_instance *i, uint64_t execution)
@@ -286,6 +287,7 @@ pawl_status memory_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, 
             apply_work(m, r);
             apply_keys(m, r);
             memory_queue_apply(&m->queues, r->queue);
+            memory_objects_apply(&m->objects, r, now_ms);
         }
         memory_move_fence(m, fence);
     }

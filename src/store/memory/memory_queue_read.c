@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
+#include "base/str.h"
 #include "pawl/queue.h"
 #include "store/memory/memory.h"
 
@@ -51,27 +52,14 @@ static pawl_status find_queue(pawl_store *s, pawl_str name, pawl_mem *mem, pawl_
     return PAWL_NOT_FOUND;
 }
 
-static int compare(pawl_str a, pawl_str b)
-{
-    size_t n = a.len < b.len ? a.len : b.len;
-    int by_bytes = n ? memcmp(a.ptr, b.ptr, n) : 0;
-    return by_bytes ? by_bytes : (a.len > b.len) - (a.len < b.len);
-}
-
-static bool begins(pawl_str text, pawl_str prefix)
-{
-    return text.len >= prefix.len &&
-           (prefix.len == 0 || memcmp(text.ptr, prefix.ptr, prefix.len) == 0);
-}
-
 /* The smallest name above `after` with the prefix; plain, as an oracle may be. */
 static const struct memory_queue *next_name(const struct memory *m, pawl_str prefix, pawl_str after)
 {
     const struct memory_queue *best = NULL;
     for (struct order_node *n = order_first(&m->queues.by_qid); n; n = order_next(n)) {
         const struct memory_queue *q = CONTAINER_OF(n, struct memory_queue, by_qid);
-        if (begins(q->row.name, prefix) && compare(q->row.name, after) > 0 &&
-            (!best || compare(q->row.name, best->row.name) < 0))
+        if (str_begins(q->row.name, prefix) && str_compare(q->row.name, after) > 0 &&
+            (!best || str_compare(q->row.name, best->row.name) < 0))
             best = q;
     }
     return best;

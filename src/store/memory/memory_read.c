@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
+#include "base/str.h"
 #include "store/memory/copy.h"
 
 #include <stdlib.h>
@@ -183,12 +184,6 @@ pawl_status memory_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t
     return PAWL_OK;
 }
 
-static bool has_prefix(pawl_str text, pawl_str prefix)
-{
-    return prefix.len == 0 ||
-           (text.len >= prefix.len && memcmp(text.ptr, prefix.ptr, prefix.len) == 0);
-}
-
 static bool matches(const pawl_row_query *q, const pawl_row *row)
 {
     if (q->state != 0 && (int)row->state != q->state - 1)
@@ -202,7 +197,7 @@ static bool matches(const pawl_row_query *q, const pawl_row *row)
     if (q->ended_before_ms != 0 &&
         !(pawl_state_is_terminal(row->state) && row->updated_ms < q->ended_before_ms))
         return false;
-    return has_prefix(row->id, q->prefix);
+    return str_begins(row->id, q->prefix);
 }
 
 pawl_status memory_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,

@@ -178,7 +178,7 @@ static bool is_plain_step(const pawl_round *r)
     return r->change == PAWL_ROW_LAST && r->event_count == 2 && r->need_work_count == 1 &&
            r->work_count == 1 && !r->drop_work_count && !r->work_update_count &&
            !r->message_count && !r->drop_message_count && !r->message_update_count &&
-           !r->quarantine_count && !r->key_count && !r->queue &&
+           !r->quarantine_count && !r->key_count && !r->queue && !r->extra &&
            r->events[1].rid == r->events[0].rid + 1 &&
            r->events[1].execution == r->events[0].execution &&
            r->events[1].at_ms == r->events[0].at_ms && r->events[0].seq % PG_MARK_EVERY &&
@@ -336,6 +336,7 @@ pawl_status pg_commit(pawl_store *base, pawl_fence *fence, pawl_round *rounds, s
     struct pg_store *s = pg_of(base);
     pawl_status status = pg_attach(s, reterr);
 
+    s->now_ms = now_ms;
     if (status != PAWL_OK)
         return status;
     if (!make_room(s, rounds, count)) {

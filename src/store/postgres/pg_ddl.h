@@ -127,6 +127,11 @@
     "CREATE TABLE @.token(hash bytea PRIMARY KEY,line text COLLATE \"C\" NOT NULL,"                \
     "created_ms bigint NOT NULL);\n"                                                               \
     "INSERT INTO @.lane VALUES(1,0,0,0,0,'',0);\n"
+
+#define PG_STEP_2                                                                                  \
+    "CREATE TABLE @.object(kind int,name text COLLATE \"C\",version bigint NOT NULL,"              \
+    "updated_ms bigint NOT NULL,data bytea NOT NULL,PRIMARY KEY(kind,name))"                       \
+    " WITH (fillfactor=50," PG_BUSY_TABLE ");\n"
 /* clang-format on */
 
 #endif

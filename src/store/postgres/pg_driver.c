@@ -349,6 +349,13 @@ static void lock(struct sql_cursor *c, pawl_mem *mem, pawl_queue_lock *ret)
     pg_decode_lock(run->result, run->row, mem, ret);
 }
 
+static enum sql_sight object(struct sql_cursor *c, pawl_mem *mem, pawl_object *ret)
+{
+    const struct pg_run *run = c->stmt;
+    pg_decode_object(run->result, run->row, mem, ret);
+    return SQL_SOUND;
+}
+
 static void damaged(pawl_store *s, const char *what, uint64_t id)
 {
     pg_damage_note(pg_of(s), what, id);
@@ -375,5 +382,6 @@ const struct sql_driver pg_driver = {
     .entry = entry,
     .entry_rest = entry_rest,
     .lock = lock,
+    .object = object,
     .damaged = damaged,
 };

@@ -56,6 +56,7 @@ bool pg_group_init(struct pg_store *s)
     idset_init(&g->named);
     idset_init(&g->changed);
     idset_init(&g->rids);
+    idset_init(&g->objects);
     s->group = g;
     return true;
 }
@@ -73,6 +74,7 @@ void pg_group_deinit(struct pg_store *s)
     idset_deinit(&g->named);
     idset_deinit(&g->changed);
     idset_deinit(&g->rids);
+    idset_deinit(&g->objects);
     free(g);
     s->group = NULL;
 }
@@ -509,6 +511,37 @@ static void add_gone(struct pg_group *g, const struct pg_store *s, const uint64_
     }
 }
 
+/* ---- Named objects ------------------------------------------------------------------------- */
+
+static enum pg_list object_list(const pawl_object *o)
+{
+    bool any = o->version == PAWL_VERSION_ANY;
+
+    if (!o->data.ptr)
+        return any ? LIST_OBJECT_DROP : LIST_OBJECT_REMOVE;
+    return any ? LIST_OBJECT_PUT : o->version ? LIST_OBJECT_SET : LIST_OBJECT_NEW;
+}
+
+static void add_objects(struct pg_group *g, const struct pg_store *s, const pawl_round *r)
+{
+    size_t count;
+    const pawl_object *objects = round_objects(r, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const pawl_object *o = &objects[i];
+        enum pg_list list = object_list(o);
+        struct pg_rows *rows = row_in(g, list);
+        put_i64(rows, o->kind);
+        put_str(rows, o->name);
+        if (list == LIST_OBJECT_SET || list == LIST_OBJECT_REMOVE)
+            put_id(rows, o->version);
+        if (o->data.ptr) {
+            put_i64(rows, s->now_ms);
+            put_str(rows, o->data);
+        }
+    }
+}
+
 /* ---- A round ------------------------------------------------------------------------------ */
 
 struct open_plan group_add(struct pg_group *g, const struct pg_store *s, const pawl_round *r)
@@ -528,6 +561,8 @@ struct open_plan group_add(struct pg_group *g, const struct pg_store *s, const p
         put_id(keys, r->uid);
         put_str(keys, r->keys[i]);
     }
+    if (r->extra)
+        add_objects(g, s, r);
     return plan;
 }
 

@@ -6,7 +6,7 @@
  *
  * Each list is the parameters of one statement: an array per column, a row per row of the table.
  * They are sent in the order below, which is that of a round: what frees a head or an id first,
- * then the compare-and-set of heads, new instances, needed work, events, messages, work, keys.
+ * then the compare-and-set of heads, new instances, needed work, events, messages, work, keys, objects.
  * Within one list the rounds are mixed, so a group may be collected only when its rounds are
  * independent of each other (pg_independent.c); a single round always may.
  *
@@ -51,7 +51,12 @@
     X(WORK, WORK_INSERT, "88888ttbb888888otb", false)                                              \
     X(WORK_UPDATE, WORK_UPDATE, "8888888otb", false)                                               \
     X(WORK_DROP, WORK_DELETE, "8", false)                                                          \
-    X(KEY, KEY_INSERT, "8b", false)
+    X(KEY, KEY_INSERT, "8b", false)                                                                \
+    X(OBJECT_NEW, OBJECT_INSERT, "4t8b", false)                                                    \
+    X(OBJECT_SET, OBJECT_UPDATE, "4t88b", true)                                                    \
+    X(OBJECT_PUT, OBJECT_PUT, "4t8b", false)                                                       \
+    X(OBJECT_REMOVE, OBJECT_DELETE, "4t8", true)                                                   \
+    X(OBJECT_DROP, OBJECT_DROP, "4t", false)
 /* clang-format on */
 
 enum pg_list {
@@ -74,9 +79,10 @@ struct pg_group {
     VEC(struct open_plan) plans; /* of the rounds of the last commit, until it is decided */
     struct idset named;          /* scratch of pg_independent.c */
     struct idset changed;
-    struct idset rids; /* scratch: of events */
-    uint64_t new_from; /* events with rids from here on need not be looked for */
-    bool removes_late; /* every removal of the group comes after every start */
+    struct idset rids;    /* scratch: of events */
+    struct idset objects; /* scratch: hashes of their names */
+    uint64_t new_from;    /* events with rids from here on need not be looked for */
+    bool removes_late;    /* every removal of the group comes after every start */
 };
 
 /* Nothing is collected; memory is kept. */

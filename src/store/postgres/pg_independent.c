@@ -107,6 +107,22 @@ static bool makes_what_is_named(const struct sight *k, const pawl_round *r)
     return false;
 }
 
+/* Its objects, by a hash: two names with one hash cost time only. */
+static void see_objects(struct sight *k, const pawl_round *r)
+{
+    size_t count;
+    const pawl_object *objects = round_objects(r, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)objects[i].kind;
+        for (size_t n = 0; n < objects[i].name.len; n++)
+            h = (h ^ (unsigned char)objects[i].name.ptr[n]) * UINT64_C(0x100000001b3);
+        h |= 1; /* 0 is in no set */
+        if (idset_has(&k->g->objects, h) || !idset_add(&k->g->objects, h))
+            k->twice = true;
+    }
+}
+
 /* The ids of instances: a start whose id a removal of this group frees, or does not free yet. */
 static bool order_of_ids_holds(struct pg_group *g, const pawl_round *rounds, size_t count)
 {
@@ -171,6 +187,7 @@ bool rounds_are_independent(struct pg_group *g, const struct pg_store *s, const 
 
     idset_reset(&g->named);
     idset_reset(&g->changed);
+    idset_reset(&g->objects);
     g->new_from = s->fence.next_id; /* all ids below it may be used, and none from it on */
     if (!order_of_ids_holds(g, rounds, count) || !rids_differ(g, rounds, count))
         return false;
@@ -178,6 +195,8 @@ bool rounds_are_independent(struct pg_group *g, const struct pg_store *s, const 
         if (round_is_hopeless(s, &rounds[i]))
             return false;
         see_round(&k, &rounds[i]);
+        if (rounds[i].extra)
+            see_objects(&k, &rounds[i]);
     }
     if (k.twice)
         return false;

@@ -26,7 +26,8 @@ static void pg_caps(pawl_store *base, pawl_store_caps *ret)
                                          .delayed_visibility = true,
                                          .durable = true,
                                          .queues = true,
-                                         .slow_counts = true};
+                                         .slow_counts = true,
+                                         .objects = true};
     pawl_fill(ret, &caps, sizeof(caps));
 }
 
@@ -83,6 +84,8 @@ static const pawl_store_ops ops = {
     .figures = pg_figures,
     .load = pg_load,
     .upkeep = &pg_upkeep_ops,
+    .read_object = sql_read_object,
+    .list_objects = sql_list_objects,
 };
 
 /* ---- Is the server fit? ----------------------------------------------------------------------- */

@@ -91,6 +91,13 @@ void pg_decode_entry(const PGresult *r, int row, pawl_queue_entry *ret)
     }
 }
 
+void pg_decode_object(const PGresult *r, int row, pawl_mem *mem, pawl_object *ret)
+{
+    const struct pg_row_at *stmt = &(struct pg_row_at){r, row};
+
+    *ret = (pawl_object){SQL_OBJECT(SQL_OBJECT_FIELD)};
+}
+
 void pg_decode_lock(const PGresult *r, int row, pawl_mem *mem, pawl_queue_lock *ret)
 {
     const struct pg_row_at *stmt = &(struct pg_row_at){r, row};

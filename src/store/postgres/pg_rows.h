@@ -13,6 +13,7 @@
 void pg_decode_queue(const PGresult *r, int row, pawl_mem *mem, pawl_queue_row *ret);
 /* Its numbers; note, data and attrs are not read. */
 void pg_decode_entry(const PGresult *r, int row, pawl_queue_entry *ret);
+void pg_decode_object(const PGresult *r, int row, pawl_mem *mem, pawl_object *ret);
 void pg_decode_lock(const PGresult *r, int row, pawl_mem *mem, pawl_queue_lock *ret);
 
 #endif

@@ -25,11 +25,13 @@
 #define PG_SYSTEM   "(SELECT system_identifier FROM pg_control_system())"
 
 static const char *const step_1[] = {PG_STEP_1};
+static const char *const step_2[] = {PG_STEP_2};
 static const struct {
     const char *const *texts;
     size_t count;
 } steps[PG_SCHEMA_NO] = {
     {step_1, COUNT_OF(step_1)},
+    {step_2, COUNT_OF(step_2)},
 };
 
 #define PG_NOW_MS "(extract(epoch FROM clock_timestamp())*1000)::bigint"

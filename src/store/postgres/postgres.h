@@ -102,6 +102,7 @@ struct pg_store {
     struct pg_link writer;
     struct pg_params params; /* scratch */
     pawl_fence fence;        /* as stored */
+    int64_t now_ms;          /* of the commit under way */
     uint64_t life;           /* of the writer's connection (G2); 0: the lane is not taken */
     char owner[96];          /* of the lane, when it is ours: HOST:PID */
     bool in_doubt;           /* a commit's reply was lost: outcome() is next */
@@ -155,7 +156,7 @@ PAWL_MUST_USE pawl_status pg_migrate(struct pg_link *l, const struct pg_place *p
                                      pawl_error *reterr);
 /* The same as text, for a DBA; from which number on is 0 for a new schema. */
 pawl_str pg_migration_text(const struct pg_place *place, int from, pawl_mem *mem);
-#define PG_SCHEMA_NO 1
+#define PG_SCHEMA_NO 2
 
 /* A connection for the calling thread: the writer when it is the engine's. */
 PAWL_MUST_USE pawl_status pg_pool_take(struct pg_store *s, struct pg_link **ret,

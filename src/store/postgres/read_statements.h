@@ -12,11 +12,12 @@
 
 #include "store/sql/columns.h"
 
-#define SQL_SCHEMA   "@."
-#define SQL_IN_ORDER "JOIN"
-#define SQL_IS_TEXT  "::text"
-#define SQL_IS_BYTES "::bytea"
-#define SQL_MOST(n)  " LIMIT " n
+#define SQL_SCHEMA         "@."
+#define SQL_IN_ORDER       "JOIN"
+#define SQL_IS_TEXT        "::text"
+#define SQL_IS_BYTES       "::bytea"
+#define SQL_MOST(n)        " LIMIT " n
+#define SQL_OBJECT_COLUMNS "kind,name,version,updated_ms,data,0"
 
 /* Of an event `r` it is known that it is in the row r or r - 1; these find and choose it.  `h` is
  * the row, `rid` an expression. */

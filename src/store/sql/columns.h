@@ -194,6 +194,16 @@
     M(NEXT,    FIXED,   ID,      entry, "")                                                        \
     M(NEXT,    FIXED,   I64,     expires_ms, "")
 
+/* ---- Named objects: pawl_object ------------------------------------------------------------- */
+
+#define SQL_OBJECT(M)                                                                              \
+    M(FIRST,   FIXED,   INT,     kind, " -- 1 schedule 2 limit 3 hook 4 tool 5 code 6 link")       \
+    M(NEXT,    FIXED,   TEXT,    name, "")                                                         \
+    M(NEXT,    BESIDE,  ID,      version, " -- grows with every change")                           \
+    M(NEXT,    BESIDE,  I64,     updated_ms, "")                                                   \
+    M(NEXT,    FIXED,   BYTES,   data, "")                                                         \
+    M(NEXT,    FIXED,   SUM,     sum, "")
+
 /* ---- Text from a list ---------------------------------------------------------------------- */
 
 /* "a,b,c"; "i.a,i.b,i.c"; "?,?,?". */
@@ -292,6 +302,7 @@
 #define SQL_QUEUE_AT(position, use, type, column, note)    QUEUE_##column,
 #define SQL_ENTRY_AT(position, use, type, column, note)    ENTRY_##column,
 #define SQL_LOCK_AT(position, use, type, column, note)     LOCK_##column,
+#define SQL_OBJECT_AT(position, use, type, column, note)    OBJECT_##column,
 #define SQL_CHANGE_AT_(position, use, type, column, note)  CHANGE_##column,
 #define SQL_CHANGE_AT(position, use, type, column, note)                                           \
     SQL_CHANGED(SQL_CHANGE_AT_, position, use, type, column)
@@ -304,6 +315,7 @@ enum sql_work_at { SQL_WORK(SQL_WORK_AT) };
 enum sql_queue_at { SQL_QUEUE(SQL_QUEUE_AT) };
 enum sql_entry_at { SQL_ENTRY(SQL_ENTRY_AT) ENTRY_is_taken };
 enum sql_lock_at { SQL_LOCK(SQL_LOCK_AT) };
+enum sql_object_at { SQL_OBJECT(SQL_OBJECT_AT) };
 enum sql_change_at { CHANGE_id, SQL_ENTRY(SQL_CHANGE_AT) }; /* of an entry */
 
 /* clang-format on */

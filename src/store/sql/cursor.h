@@ -96,6 +96,7 @@ struct sql_driver {
     enum sql_sight (*entry_rest)(struct sql_cursor *c, bool head, int64_t sum, pawl_mem *mem,
                                  pawl_queue_entry *e);
     void (*lock)(struct sql_cursor *c, pawl_mem *mem, pawl_queue_lock *ret);
+    enum sql_sight (*object)(struct sql_cursor *c, pawl_mem *mem, pawl_object *ret);
 
     sql_events *(*events)(struct sql_cursor *c);                   /* scratch of the connection */
     void (*damaged)(pawl_store *s, const char *what, uint64_t id); /* for the log and the metrics */

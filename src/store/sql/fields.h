@@ -71,6 +71,8 @@
 #define SQL_QUEUE_FIELD(position, use, type, column, note) SQL_FIELD(QUEUE_, type, column)
 #define SQL_LOCK_FIELD(position, use, type, column, note) SQL_FIELD(LOCK_, type, column)
 
+#define SQL_OBJECT_FIELD(position, use, type, column, note) SQL_FIELD(OBJECT_, type, column)
+
 /* The numbers of an entry; `joined` is the column with its check sum. */
 #define SQL_ENTRY_NUMBER(position, use, type, column, note) SQL_NUMBER_##type(column, ENTRY_##column)
 #define SQL_NUMBER_PRIMARY(column, at) SQL_FIELD_PRIMARY(column, at)

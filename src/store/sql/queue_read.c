@@ -6,6 +6,7 @@
  * locks are in queue_entries.c.  Called from any thread.
  */
 #include "base/limits.h"
+#include "base/str.h"
 #include "store/sql/cursor.h"
 #include "store/sql/reads.h"
 #include "store/sql/sql_statements.h"
@@ -31,12 +32,6 @@ pawl_status sql_find_queue(pawl_store *s, pawl_str name, pawl_mem *mem, pawl_que
     return PAWL_NOT_FOUND;
 }
 
-static bool begins(pawl_str text, pawl_str prefix)
-{
-    return text.len >= prefix.len &&
-           (prefix.len == 0 || memcmp(text.ptr, prefix.ptr, prefix.len) == 0);
-}
-
 pawl_status sql_list_queues(pawl_store *s, pawl_str prefix, pawl_str after, uint32_t limit,
                             pawl_mem *mem, pawl_queue_row_list *ret, pawl_error *reterr)
 {
@@ -49,7 +44,8 @@ pawl_status sql_list_queues(pawl_store *s, pawl_str prefix, pawl_str after, uint
     cursor_bind_text(&c, 1, after);
     cursor_bind_text(&c, 2, prefix);
     cursor_further(&c, limit);
-    while (rows.count < limit && cursor_next(&c) && begins(cursor_view(&c, QUEUE_name), prefix)) {
+    while (rows.count < limit && cursor_next(&c) &&
+           str_begins(cursor_view(&c, QUEUE_name), prefix)) {
         c.driver->queue(&c, mem, list_room(mem, &rows));
         rows.count++;
     }

@@ -42,6 +42,14 @@ pawl_status sql_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem, 
                      pawl_error *reterr);
 pawl_status sql_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
 
+/* ---- object_read.c ---- */
+
+pawl_status sql_read_object(pawl_store *s, int kind, pawl_str name, pawl_mem *mem, pawl_object *ret,
+                            pawl_error *reterr);
+pawl_status sql_list_objects(pawl_store *s, int kind, pawl_str prefix, pawl_str after,
+                             uint32_t limit, pawl_mem *mem, pawl_object_list *ret,
+                             pawl_error *reterr);
+
 /* ---- queue_read.c, queue_entries.c ---- */
 
 #define READ_A_QUEUE "read a queue"

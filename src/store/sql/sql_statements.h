@@ -21,6 +21,7 @@
  *     SQL_ENTRY_TAKEN     1 if an entry `e` of state 0 is locked, else 0
  *     SQL_WORK_BY_ID      the work ?1, columns of SQL_WORK(SQL_READ_NAMES)
  *     SQL_WORK_COUNT      how many there are
+ *     SQL_OBJECT_COLUMNS  those of an object, of SQL_OBJECT(SQL_NAMES)
  *     SQL_PURGE_HELD      deletes the entries of the first lock of queue ?1
  *
  * A parameter is ?1, or ? for the next one.  A store whose database writes them
@@ -41,6 +42,7 @@
 #define SQL_READ_ROWS   "SELECT " SQL_ROW_COLUMNS " FROM " SQL_ROWS
 #define SQL_READ_MAIL   "SELECT " SQL_MAIL_COLUMNS " FROM " SQL_T(message)
 #define SQL_READ_QUEUES "SELECT " SQL_QUEUE(SQL_NAMES) " FROM " SQL_T(queue)
+#define SQL_READ_OBJECTS "SELECT " SQL_OBJECT_COLUMNS " FROM " SQL_T(object)
 #define SQL_READ_LOCKS  "SELECT " SQL_LOCK(SQL_NAMES) " FROM " SQL_T(queue_lock)
 /* Entries as they are, and those of which it is known that they are not locked. */
 #define SQL_READ_ENTRIES                                                                           \
@@ -102,6 +104,10 @@
     X(DEDUP_READ, "SELECT entry,expires_ms FROM " SQL_T(queue_key) " WHERE qid=?1 AND key=?2" SQL_IS_BYTES) \
     X(LEVELS, "SELECT priority,count(*) FROM " SQL_T(queue_entry) " e WHERE state=0 AND qid=?1"    \
         " AND " SQL_ENTRY_UNLOCKED " GROUP BY priority ORDER BY priority LIMIT ?2")                \
+    /* Named objects. */                                                                           \
+    X(OBJECT_READ, SQL_READ_OBJECTS " WHERE kind=?1 AND name=?2" SQL_IS_TEXT)                      \
+    X(OBJECTS_FROM, SQL_READ_OBJECTS " WHERE kind=?1 AND name>?2" SQL_IS_TEXT " AND name>=?3" SQL_IS_TEXT \
+        " ORDER BY name" SQL_MOST("#1"))                                                           \
     /* Purging. */                                                                                 \
     X(TOMB_READ, "SELECT n,uid,execution,last_rid FROM " SQL_T(tomb) " ORDER BY n LIMIT 1")        \
     X(TOMB_UPDATE, "UPDATE " SQL_T(tomb) " SET last_rid=?2 WHERE n=?1")                            \

@@ -251,6 +251,7 @@ pawl_status sqlite_commit(pawl_store *base, pawl_fence *fence, pawl_round *round
     struct sqlite_store *s = sqlite_of(base);
     bool again = false;
 
+    s->now_ms = now_ms;
     if (s->reserve.spent && now_ms - s->reserve.tried_ms >= REFILL_EVERY_MS) {
         s->reserve.tried_ms = now_ms;
         reserve_refill(&s->reserve);

@@ -188,6 +188,11 @@ static void lock(struct sql_cursor *c, pawl_mem *mem, pawl_queue_lock *ret)
     column_lock(c->stmt, mem, ret);
 }
 
+static enum sql_sight object(struct sql_cursor *c, pawl_mem *mem, pawl_object *ret)
+{
+    return sight(column_object(c->stmt, mem, ret));
+}
+
 static sql_events *events(struct sql_cursor *c)
 {
     return &((struct conn *)c->conn)->events;
@@ -233,6 +238,7 @@ const struct sql_driver sqlite_driver = {
     .entry = entry,
     .entry_rest = entry_rest,
     .lock = lock,
+    .object = object,
     .events = events,
     .damaged = damaged,
     .changes = changes,

@@ -54,6 +54,8 @@ static const pawl_store_ops ops = {
     .close = sqlite_close,
     .queues = &sql_queue_ops,
     .figures = sqlite_figures,
+    .read_object = sql_read_object,
+    .list_objects = sql_list_objects,
 };
 
 /* Locks and shared memory do not work over these. */
@@ -293,8 +295,11 @@ static void sqlite_close(pawl_store *base)
 static void sqlite_caps(pawl_store *base, pawl_store_caps *ret)
 {
     (void)base;
-    static const pawl_store_caps caps = {
-        .atomic_rounds = true, .delayed_visibility = true, .durable = true, .queues = true};
+    static const pawl_store_caps caps = {.atomic_rounds = true,
+                                         .delayed_visibility = true,
+                                         .durable = true,
+                                         .queues = true,
+                                         .objects = true};
     pawl_fill(ret, &caps, sizeof(caps));
 }
 

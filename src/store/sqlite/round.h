@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/round.h -- what the two halves of applying a round share: round.c
- * (instance, events, messages, keys) and round_work.c (work).
+ * store/sqlite/round.h -- what the parts of applying a round share: round.c (instance, events,
+ * messages, keys), round_work.c (work) and round_objects.c (named objects).
  */
 #ifndef PAWL_STORE_SQLITE_ROUND_H
 #define PAWL_STORE_SQLITE_ROUND_H
@@ -29,5 +29,6 @@ int apply_broken(struct apply *a);
 
 int delete_needed(struct apply *a); /* work the round must find: REFUSED when it is gone */
 int change_work(struct apply *a);
+int change_objects(struct apply *a); /* REFUSED when one has another version */
 
 #endif

@@ -170,6 +170,15 @@ void bind_queue_key(sqlite3_stmt *stmt, const pawl_queue_key *r)
     SQL_KEY(SQL_BIND)
 }
 
+/* OBJECT_PUT. */
+void bind_object(sqlite3_stmt *stmt, const pawl_object *r, uint64_t version, int64_t updated_ms)
+{
+    const int64_t sum = sum_object(r, version, updated_ms);
+    int at = 0;
+
+    SQL_OBJECT(SQL_BIND)
+}
+
 /* A value may be asked without its statement's lock: one thread at a time has the connection. */
 pawl_str column_view(sqlite3_stmt *stmt, int at)
 {
@@ -229,6 +238,12 @@ void column_work(sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *ret)
 void column_queue(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_row *ret)
 {
     *ret = (pawl_queue_row){SQL_QUEUE(SQL_QUEUE_FIELD)};
+}
+
+bool column_object(sqlite3_stmt *stmt, pawl_mem *mem, pawl_object *ret)
+{
+    *ret = (pawl_object){SQL_OBJECT(SQL_OBJECT_FIELD)};
+    return column_i64(stmt, OBJECT_sum) == sum_object(ret, ret->version, ret->updated_ms);
 }
 
 int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret)

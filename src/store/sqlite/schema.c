@@ -143,14 +143,21 @@ static const char *const step_4[] = {
     "  ORDER BY i.uid,h.execution,h.seq&4294967295",
     NULL,
 };
+
+static const char *const step_5[] = {
+    "CREATE TABLE object( -- small documents with a name\n" SQL_OBJECT(DDL)
+    "  PRIMARY KEY(kind,name)\n"
+    ") STRICT, WITHOUT ROWID",
+    NULL,
+};
 /* clang-format on */
 
 /* Nothing new but what a lock means: processes of schema 2 must not open it any more. */
 static const char *const step_3[] = {NULL};
 
-const char *const *const schema_steps[] = {step_1, schema_queue_step, step_3, step_4};
+const char *const *const schema_steps[] = {step_1, schema_queue_step, step_3, step_4, step_5};
 const int schema_version = sizeof schema_steps / sizeof schema_steps[0];
-const int schema_oldest_read = 4;
+const int schema_oldest_read = 5;
 
 static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr);
 static int number(sqlite3 *db, const char *sql, int64_t *ret);

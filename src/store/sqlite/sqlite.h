@@ -147,6 +147,7 @@ struct sqlite_store {
     /* Engine thread. */
     struct conn writer; /* db is NULL when read-only */
     pawl_fence fence;   /* as stored */
+    int64_t now_ms;     /* of the commit under way */
     bool broken;        /* a COMMIT failed in an unknown way: nothing is written any more */
     struct there file_there, wal_there;
     struct reserve reserve;
@@ -290,6 +291,7 @@ void bind_work_update(sqlite3_stmt *stmt, const pawl_work_update *u, enum place 
 void bind_queue(sqlite3_stmt *stmt, const pawl_queue_row *q);
 void bind_queue_update(sqlite3_stmt *stmt, const pawl_queue_row *q);
 void bind_entry_note(sqlite3_stmt *stmt, const pawl_entry_update *u);
+void bind_object(sqlite3_stmt *stmt, const pawl_object *r, uint64_t version, int64_t updated_ms);
 void bind_lock_update(sqlite3_stmt *stmt, const pawl_queue_lock *l, pawl_str entries);
 void bind_past(sqlite3_stmt *stmt, const pawl_queue_past *p);
 void bind_queue_key(sqlite3_stmt *stmt, const pawl_queue_key *k);
@@ -309,6 +311,7 @@ bool column_message(sqlite3_stmt *stmt, pawl_mem *mem, pawl_message *ret); /* fa
 void column_work(sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *ret);
 void column_queue(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_row *ret);
 int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret); /* its numbers; returns its sum */
+bool column_object(sqlite3_stmt *stmt, pawl_mem *mem, pawl_object *ret); /* false: damaged */
 void column_lock(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_lock *ret);
 /* Is what was read what was written?  By the row's check sum (sum.h). */
 static inline bool sum_fits(struct conn *c, int64_t stored, uint64_t id, int64_t sum)

@@ -17,14 +17,15 @@
 #include "store/sqlite/queue_statements.h"
 
 /* The dialect, for the statements that SQL stores share. */
-#define SQL_SCHEMA        ""
-#define SQL_IN_ORDER      "CROSS JOIN"
-#define SQL_IS_TEXT       ""
-#define SQL_IS_BYTES      ""
-#define SQL_MOST(n)       ""
-#define SQL_ROW_COLUMNS   SQL_ROW_NAMES
-#define SQL_MAIL_COLUMNS  SQL_MESSAGE(SQL_NAMES)
-#define SQL_ENTRY_COLUMNS SQL_ENTRY(SQL_NAMES)
+#define SQL_SCHEMA         ""
+#define SQL_IN_ORDER       "CROSS JOIN"
+#define SQL_IS_TEXT        ""
+#define SQL_IS_BYTES       ""
+#define SQL_MOST(n)        ""
+#define SQL_ROW_COLUMNS    SQL_ROW_NAMES
+#define SQL_MAIL_COLUMNS   SQL_MESSAGE(SQL_NAMES)
+#define SQL_ENTRY_COLUMNS  SQL_ENTRY(SQL_NAMES)
+#define SQL_OBJECT_COLUMNS SQL_OBJECT(SQL_NAMES)
 #define SQL_LIST_STATE                                                                             \
     SQL_READ_ROWS " WHERE i.state=?2 AND i.state>1 AND i.state<>4 AND i.uid<?1"                    \
                   " ORDER BY i.uid DESC"
@@ -135,6 +136,10 @@
     X(LOCAL_MOVE, MOVE_UNTRIED ",2 FROM work_local" UNTRIED_JOIN " WHERE l.id=?1")                 \
     X(FRESH_MOVE, MOVE_UNTRIED ",0 FROM work_fresh" UNTRIED_JOIN " WHERE l.id=?1")                 \
     X(KEY_INSERT, "INSERT OR IGNORE INTO dedup(uid,key) VALUES(?1,?2)")                            \
+    X(OBJECT_VERSION, "SELECT version FROM object WHERE kind=?1 AND name=?2")                      \
+    X(OBJECT_PUT, "INSERT OR REPLACE INTO object(" SQL_OBJECT(SQL_NAMES) ")"                       \
+        " VALUES(" SQL_OBJECT(SQL_PARAMETERS) ")")                                                 \
+    X(OBJECT_DELETE, "DELETE FROM object WHERE kind=?1 AND name=?2")                               \
     /* Fetching. */                                                                                \
     X(MESSAGES_AT, SQL_READ_MAIL " WHERE mailbox=0 AND visible_ms=?1 AND id>?2 ORDER BY id")           \
     X(MESSAGES_AFTER, SQL_READ_MAIL " WHERE mailbox=0 AND visible_ms>?1 AND visible_ms<=?2"            \

@@ -13,7 +13,7 @@
  *
  * Another column would cost as much again as the sum itself, so on the paths that are hot it
  * shares one with a small number: history.seq and queue_entry.bytes have it above their low 32
- * bits.  Messages, instances and work that was tried have a column `sum`.
+ * bits.  Messages, instances, objects and work that was tried have a column `sum`.
  */
 #ifndef PAWL_STORE_SQLITE_SUM_H
 #define PAWL_STORE_SQLITE_SUM_H
@@ -116,6 +116,12 @@ static inline int64_t sum_row(uint64_t uid, const pawl_row *r)
     h = sum_text(sum_text(h, r->id), r->orchestration);
     h = sum_text(sum_text(h, r->version), r->parent_id);
     return sum_end(sum_text(sum_text(sum_text(h, r->output), r->custom_status), r->finding));
+}
+
+static inline int64_t sum_object(const pawl_object *o, uint64_t version, int64_t updated_ms)
+{
+    uint64_t h = sum_numbers((uint64_t)o->kind, version, (uint64_t)updated_ms);
+    return sum_end(sum_text(sum_text(h, o->name), o->data));
 }
 
 static inline int64_t sum_entry(const pawl_queue_entry *e)
