@@ -158,9 +158,13 @@ class Client:
     # ---- workflows -------------------------------------------------------------------
 
     def start(self, orchestration: str, input: Any = _ABSENT, instance: Optional[str] = None,
-              version: Optional[str] = None, allow_unregistered: bool = False) -> Dict[str, Any]:
-        """Start an orchestration; durable on return, and idempotent by instance id."""
-        body: Dict[str, Any] = {"orchestration": orchestration}
+              version: Optional[str] = None, allow_unregistered: bool = False,
+              **options: Any) -> Dict[str, Any]:
+        """Start an orchestration; durable on return, and idempotent by instance id.
+
+        Options: start_at (milliseconds since 1970) or delay_ms.
+        """
+        body: Dict[str, Any] = {"orchestration": orchestration, **options}
         if input is not _ABSENT:
             body["input"] = input
         if instance is not None:

@@ -34,6 +34,8 @@ typedef struct pawl_start_opts {
     const char *instance;    /* 1..512 bytes of UTF-8, no control characters; default: a uuid */
     const char *version;     /* exact; default: the latest registered */
     bool allow_unregistered; /* accept a name that is not registered; it stays pending */
+    int64_t start_at_ms;     /* not before (since 1970); it is pending until then */
+    int64_t delay_ms;        /* the same, counted from now; at most 100 years */
 } pawl_start_opts;
 
 #define PAWL_START_OPTS(...) PAWL_LEND(pawl_start_opts, __VA_ARGS__)
@@ -59,6 +61,10 @@ typedef struct pawl_reply {
  * value: blanks, the order of members and the spelling of numbers and texts (1.0 for 1) do
  * not count.  Inputs that are not JSON must have the same bytes.  A name that is not
  * registered returns PAWL_NOT_FOUND.
+ *
+ * With start_at_ms or delay_ms the instance exists at once and is pending; its code runs, in the
+ * latest version of then, when the time has come.  Until then it keeps events, and it can be
+ * cancelled and removed like any other.  A second start does not change the time.
  */
 PAWL_SIZED pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                                          const pawl_start_opts *opts,
@@ -160,6 +166,8 @@ typedef struct pawl_request {
     bool final;                  /* complete: do not retry */
     int64_t before_ms;           /* prune */
     uint32_t limit;              /* prune */
+    int64_t start_at_ms;         /* start */
+    int64_t delay_ms;            /* start */
 } pawl_request;
 
 #define PAWL_REQUEST(...) PAWL_LEND(pawl_request, __VA_ARGS__)
@@ -230,6 +238,7 @@ typedef struct pawl_info {
     int64_t cancel_left_ms; /* what is left of cancel_grace_ms; -1: no limit */
     uint32_t turn_crashes;  /* open: how often one of its turns ended the process */
     uint32_t max_crashes;   /* it is blocked after that many */
+    int64_t start_ms; /* pending, by pawl_client_get(): when it starts; 0: as soon as it can */
 } pawl_info;
 
 /* The instance as of its newest execution, or of `execution` (0: newest).

@@ -21,7 +21,8 @@ enum flag_kind {
     FLAG_NUMBER, /* uint64_t */
     FLAG_SIZE,   /* size_t, at least 1 */
     FLAG_TIME,   /* int64_t milliseconds */
-    FLAG_LIMIT,  /* the same, and 0 becomes 1: the library takes 0 for its default */
+    FLAG_MOMENT, /* int64_t milliseconds since 1970 */
+    FLAG_LIMIT,  /* the same as FLAG_TIME, and 0 becomes 1: the library takes 0 for its default */
 };
 
 struct flag {

@@ -120,6 +120,16 @@ static int set_time(struct cli *cli, const struct flag *flag, const char *source
     return 0;
 }
 
+static int set_moment(struct cli *cli, const char *source, const char *value, int64_t *field)
+{
+    if (parse_time(value, field))
+        return 0;
+    return cli_fail(cli, EXIT_USAGE,
+                    "%s takes a time such as 2026-01-31T09:30:00Z or 2026-01-31T09:30:00+01:00, "
+                    "not '%s'",
+                    source, value);
+}
+
 static int add_to_list(struct cli *cli, const char *source, const char *value,
                        struct cli_list *list)
 {
@@ -148,6 +158,8 @@ static int set_flag(struct cli *cli, const struct flag *flag, const char *source
         return set_number(cli, flag, source, value, field);
     case FLAG_SIZE:
         return set_size(cli, source, value, field);
+    case FLAG_MOMENT:
+        return set_moment(cli, source, value, field);
     case FLAG_TIME:
     case FLAG_LIMIT:
         return set_time(cli, flag, source, value, field);

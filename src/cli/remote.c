@@ -74,6 +74,14 @@ static void member(pawl_json *w, const char *key, const char *text)
     pawl_json_cstr(w, text);
 }
 
+static void number(pawl_json *w, const char *key, int64_t value)
+{
+    if (!value)
+        return;
+    pawl_json_key(w, key);
+    pawl_json_num(w, value);
+}
+
 static pawl_str start_body(const pawl_request *q, pawl_mem *mem)
 {
     pawl_json *w = pawl_json_new(mem);
@@ -89,6 +97,8 @@ static pawl_str start_body(const pawl_request *q, pawl_mem *mem)
         pawl_json_key(w, "allow_unregistered");
         pawl_json_truth(w, true);
     }
+    number(w, "start_at", q->start_at_ms);
+    number(w, "delay_ms", q->delay_ms);
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -243,7 +253,8 @@ void remote_read_info(pawl_mem *mem, pawl_str object, pawl_info *ret)
                        .input = read_payload(mem, object, "/input", "/input_encoding"),
                        .output = read_payload(mem, object, "/output", "/encoding"),
                        .error = read_text(mem, object, "/error"),
-                       .parent = read_text(mem, object, "/parent")};
+                       .parent = read_text(mem, object, "/parent"),
+                       .start_ms = pawl_json_int(object, "/start_at", 0)};
 #define READ(field, ...) ret->field = read_text(mem, object, "/" #field);
     INSTANCE_TEXTS(READ)
 #undef READ

@@ -96,9 +96,11 @@ static const char *choose_id(struct cli *cli)
 static int start_instance(struct cli *cli, struct session *session, const char *name,
                           const char *id, pawl_str input, pawl_reply *ret)
 {
-    const pawl_request *request = PAWL_REQUEST(.op = PAWL_OP_START, .name = name, .data = input,
-                                               .instance = id, .version = cli->args.version,
-                                               .allow_unregistered = cli->args.allow_unregistered);
+    const pawl_request *request =
+        PAWL_REQUEST(.op = PAWL_OP_START, .name = name, .data = input, .instance = id,
+                     .version = cli->args.version,
+                     .allow_unregistered = cli->args.allow_unregistered,
+                     .start_at_ms = cli->args.start_at_ms, .delay_ms = cli->args.start_in_ms);
     if (session_write(session, request, ret) == PAWL_OK)
         return 0;
     if (ret->error.status == PAWL_EXISTS)

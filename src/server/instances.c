@@ -7,6 +7,7 @@
  */
 #include "base/hex.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "server/handlers.h"
 
 #include <string.h>
@@ -85,15 +86,27 @@ static bool read_instance(struct call *c, const char **ret)
     return true;
 }
 
+/* START_FIELDS of takes.c. */
+static bool read_start(struct call *c, pawl_request *q)
+{
+    return read_instance(c, &q->instance) &&
+           call_integer(c, c->json, "start_at", 0, INT64_MAX, 0, &q->start_at_ms) &&
+           call_integer(c, c->json, "delay_ms", 0, LIMIT_DELAY_MS, 0, &q->delay_ms);
+}
+
 static bool is_of_start(pawl_str member)
 {
-    return pawl_str_is(member, "instance") || pawl_str_is(member, "id");
+    static const char *const names[] = {"instance", "id", "start_at", "delay_ms"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (pawl_str_is(member, names[i]))
+            return true;
+    return false;
 }
 
 void handle_start(struct call *c)
 {
     pawl_request q = {.size = sizeof(q), .op = PAWL_OP_START};
-    if (!call_text(c, c->json, "orchestration", &q.name) || !read_instance(c, &q.instance) ||
+    if (!call_text(c, c->json, "orchestration", &q.name) || !read_start(c, &q) ||
         !call_text(c, c->json, "version", &q.version) ||
         !call_truth(c, c->json, "allow_unregistered", &q.allow_unregistered))
         return;
@@ -133,7 +146,7 @@ static pawl_str job_input(struct call *c)
 void handle_job(struct call *c)
 {
     pawl_request q = {.size = sizeof(q), .op = PAWL_OP_START, .name = PAWL_JOB};
-    if (!read_instance(c, &q.instance))
+    if (!read_start(c, &q))
         return;
     q.data = job_input(c);
     call_submit(c, &q, started);

@@ -32,11 +32,19 @@ STRICT(login, "Login", "{\"token\":\"pawl_0123abcd_…\"}");
 
 /* ---- Instances --------------------------------------------------------------------- */
 
+/* How an instance is started; handle_start() and handle_job() read them. */
+#define START_FIELDS                                                                                  \
+    TEXT("instance", OR_NULL, "the id; left out, one is made", IS_CHOSEN_ID, .not_with = "id"),       \
+    TEXT("id", OR_NULL, "another name for instance", IS_CHOSEN_ID, .not_with = "instance"),           \
+    WHOLE("start_at", OR_NULL, 0, INT64_MAX, "not before; milliseconds since 1970, at most 100 years ahead", \
+          .not_with = "delay_ms"),                                                                    \
+    WHOLE("delay_ms", OR_NULL, 0, LIMIT_DELAY_MS, "not before this many milliseconds have passed",    \
+          .not_with = "start_at")
+
 static const struct field start_fields[] = {
     TEXT("orchestration", NEEDED, "which one", IS_NAME),
     ANY("input", 0, "its input"),
-    TEXT("instance", OR_NULL, "the id; left out, one is made", IS_CHOSEN_ID, .not_with = "id"),
-    TEXT("id", OR_NULL, "another name for instance", IS_CHOSEN_ID, .not_with = "instance"),
+    START_FIELDS,
     TEXT("version", OR_NULL, "of the code; left out, the newest", IS_VERSION),
     TRUTH("allow_unregistered", OR_NULL, "start it although its code is not registered", .otherwise = "false"),
     END
@@ -56,8 +64,7 @@ SHAPE(start, "Start", BODY_JSON, NULL,
 static const struct field job_fields[] = {
     TEXT("activity", NEEDED, "which one", IS_NAME),
     ANY("input", 0, "its input"),
-    TEXT("instance", OR_NULL, "the id of the job; left out, one is made", IS_CHOSEN_ID, .not_with = "id"),
-    TEXT("id", OR_NULL, "another name for instance", IS_CHOSEN_ID, .not_with = "instance"),
+    START_FIELDS,
     JOB_OPTIONS(JOB_FIELD)
     END
 };

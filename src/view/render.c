@@ -125,6 +125,8 @@ void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
     render_text(w, "parent", info->parent);
     if (info->cancel_ms)
         render_number(w, "cancel_requested_at", info->cancel_ms);
+    if (info->start_ms)
+        render_number(w, "start_at", info->start_ms);
 }
 
 /* How the task ended that this event completes. */

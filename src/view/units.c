@@ -82,6 +82,55 @@ bool parse_duration(const char *text, int64_t *ret_ms)
     return true;
 }
 
+/* "Z", "+01:00": how far it is ahead of UTC, in seconds. */
+static bool read_offset(const char *at, int64_t *ret)
+{
+    unsigned hours, minutes;
+    int end = 0;
+    if (strcmp(at, "Z") == 0) {
+        *ret = 0;
+        return true;
+    }
+    if ((*at != '+' && *at != '-') || strspn(at + 1, "0123456789:") != 5 ||
+        sscanf(at + 1, "%2u:%2u%n", &hours, &minutes, &end) != 2 || at[1 + end] || hours > 23 ||
+        minutes > 59)
+        return false;
+    *ret = (*at == '-' ? -1 : 1) * (int64_t)(hours * 3600 + minutes * 60);
+    return true;
+}
+
+/* ".125" */
+static int64_t read_fraction(const char **at)
+{
+    int64_t ms = 0, unit = 100;
+    if (**at != '.')
+        return 0;
+    for ((*at)++; **at >= '0' && **at <= '9'; (*at)++, unit /= 10)
+        ms += (**at - '0') * unit;
+    return ms;
+}
+
+bool parse_time(const char *text, int64_t *ret_ms)
+{
+    struct tm tm = {0}, given;
+    uint64_t number;
+    int64_t ahead;
+    if (parse_count(text, INT64_MAX, &number)) {
+        *ret_ms = (int64_t)number;
+        return true;
+    }
+    const char *at = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    if (!at || strspn(text, "0123456789") != 4)
+        return false;
+    int64_t ms = read_fraction(&at);
+    given = tm;
+    time_t seconds = timegm(&tm);
+    if (!read_offset(at, &ahead) || given.tm_mday != tm.tm_mday || given.tm_sec != tm.tm_sec)
+        return false; /* no such day, or a leap second */
+    *ret_ms = (int64_t)seconds * 1000 + ms - ahead * 1000;
+    return true;
+}
+
 bool parse_size(const char *text, uint64_t *ret)
 {
     uint64_t n;

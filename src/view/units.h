@@ -15,6 +15,9 @@
 bool parse_duration(const char *text, int64_t *ret_ms);
 /* "4096", "64K", "2M", "1G" (powers of 1024; "2MiB" too); false for anything else. */
 bool parse_size(const char *text, uint64_t *ret);
+/* "2026-01-31T09:30:00Z", with parts of a second or not, Z or "+01:00", or milliseconds since 1970;
+ * false for anything else. */
+bool parse_time(const char *text, int64_t *ret_ms);
 /* Decimal digits only, at most `max`. */
 bool parse_count(const char *text, uint64_t max, uint64_t *ret);
 

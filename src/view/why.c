@@ -155,10 +155,15 @@ static void say_state(struct why *y)
 {
     struct buf *s = &y->sentence;
     const pawl_info *info = &y->info;
-    char ago[UNITS_BYTES];
+    char ago[UNITS_BYTES], at[UNITS_BYTES], left[UNITS_BYTES];
     format_duration(ago, y->now_ms - info->updated_ms);
     switch (info->state) {
     case PAWL_PENDING:
+        if (info->start_ms) {
+            buf_printf(s, "starts at %s, in %s", format_time(at, info->start_ms),
+                       format_duration(left, info->start_ms - y->now_ms));
+            return;
+        }
         buf_printf(s, "was accepted %s ago and has not run yet%s%.*s", ago,
                    info->finding.len ? ": it " : "", PAWL_FMT(info->finding));
         return;
@@ -259,7 +264,7 @@ void why_render(struct why *y, pawl_json *w)
     } else {
         pawl_json_null(w);
     }
-    render_number(w, "next_at", y->next ? y->next->due_ms : 0);
+    render_number(w, "next_at", y->next ? y->next->due_ms : y->info.start_ms);
     pawl_json_key(w, "mailbox");
     pawl_json_num(w, (int64_t)y->info.mailbox_count);
     render_text(w, "finding", y->info.finding);

@@ -31,6 +31,29 @@ def test_job(server):
     assert "pawl.job" not in server.get("/api/v1/registry").body.decode()
 
 
+def test_delayed_start(server):
+    body = {"orchestration": "Echo", "input": 1, "instance": "later", "delay_ms": 300}
+    expect(server.post(I, body), 201, created=True)
+    info = expect(server.get(I + "/later"), 200, status="pending", waiting_for=[]).json
+    assert 0 < info["start_at"] - info["created_at"] <= 300, info
+    why = server.get(I + "/later/why").json
+    assert "starts at" in why["sentence"] and why["next_at"] == info["start_at"], why
+    done = server.ended("later")
+    assert done["output"] == 1 and "start_at" not in done, done
+    started = server.get(I + "/later/history").json["events"][0]["at"]
+    assert started >= info["start_at"], (started, info)
+    far = {"orchestration": "Echo", "instance": "far", "start_at": info["created_at"] + 86400000}
+    expect(server.post(I, far), 201)
+    expect(server.call("DELETE", I + "/far"), 409)
+    expect(server.call("DELETE", I + "/far?force=1"), 200)
+    expect(server.post(J, {"activity": "Twice", "id": "far-job", "delay_ms": 86400000}), 201)
+    expect(server.post(I + "/far-job/cancel", {}), 202)
+    assert server.ended("far-job")["status"] == "cancelled"
+    for bad in ({"delay_ms": -1}, {"delay_ms": "1"}, {"delay_ms": 1, "start_at": 1},
+                {"start_at": -1}, {"start_at": 1.5}, {"start_at": 2**62}, {"delay_ms": 2**50}):
+        expect(server.post(I, {"orchestration": "Echo", **bad}), 400, "invalid")
+
+
 def test_job_of_a_python_worker(server):
     client = pawl.Client("http://127.0.0.1:%d" % server.port)
     worker = pawl.Worker(client, concurrency=1)

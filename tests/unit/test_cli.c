@@ -11,6 +11,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+TEST(times_are_read_with_their_offset)
+{
+    static const struct {
+        const char *text;
+        int64_t ms; /* -1: none */
+    } rows[] = {
+        {"1970-01-01T00:00:00Z",      0                     },
+        {"1970-01-01T00:00:00.5Z",    500                   },
+        {"1970-01-01T00:00:00.1259Z", 125                   },
+        {"1970-01-01T01:00:00+01:00", 0                     },
+        {"2026-01-31T09:30:00-02:30", INT64_C(1769860800000)},
+        {"2024-02-29T00:00:00Z",      INT64_C(1709164800000)},
+        {"1769860800000",             INT64_C(1769860800000)},
+        {"",                          -1                    },
+        {"tomorrow",                  -1                    },
+        {"2026-01-31",                -1                    },
+        {"2026-01-31T09:30:00",       -1                    },
+        {"2026-02-30T09:30:00Z",      -1                    },
+        {"2026-01-31T09:30:60Z",      -1                    },
+        {"2026-01-31T24:30:00Z",      -1                    },
+        {"2026-01-31T09:30:00+1:00",  -1                    },
+        {"2026-01-31T09:30:00+24:00", -1                    },
+        {"2026-01-31T09:30:00+01:60", -1                    },
+        {"2026-01-31T09:30:00Zulu",   -1                    },
+        {" 2026-01-31T09:30:00Z",     -1                    },
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t ms = -1;
+        bool ok = parse_time(rows[i].text, &ms);
+        ck_assert_msg(ok == (rows[i].ms >= 0) && (!ok || ms == rows[i].ms), "%s: %lld",
+                      rows[i].text, (long long)ms);
+    }
+}
+
 TEST(durations_need_units_and_add_up)
 {
     static const struct {

@@ -55,9 +55,29 @@ static bool check_key(const char *key, pawl_error *err)
     return check_text("idempotency key", key, LIMIT_KEY_BYTES, err);
 }
 
+/* When it is to start. */
+static bool check_when(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+{
+    if (!q->start_at_ms && !q->delay_ms)
+        return true;
+    if (q->start_at_ms && q->delay_ms)
+        error_set(err, PAWL_INVALID, "start_at and delay_ms contradict each other; give one");
+    else if (q->delay_ms < 0 || q->delay_ms > LIMIT_DELAY_MS)
+        error_set(err, PAWL_INVALID, "delay_ms is %lld; give 0 to %lld (100 years)",
+                  (long long)q->delay_ms, (long long)LIMIT_DELAY_MS);
+    else if (q->start_at_ms < 0 || q->start_at_ms > rt_now(rt) + LIMIT_DELAY_MS)
+        error_set(err, PAWL_INVALID,
+                  "start_at is %lld; give milliseconds since 1970, at most 100 years ahead",
+                  (long long)q->start_at_ms);
+    else
+        return true;
+    return false;
+}
+
 static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
-    if (!check_name("orchestration name", pawl_s(q->name), err) || !check_payload(rt, q->data, err))
+    if (!check_name("orchestration name", pawl_s(q->name), err) ||
+        !check_payload(rt, q->data, err) || !check_when(rt, q, err))
         return false;
     if (q->instance && !check_chosen_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
         return false;
@@ -190,7 +210,8 @@ pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_st
     return pawl_client_call(c,
                             PAWL_REQUEST(.op = PAWL_OP_START, .name = orchestration, .data = input,
                                          .instance = o.instance, .version = o.version,
-                                         .allow_unregistered = o.allow_unregistered),
+                                         .allow_unregistered = o.allow_unregistered,
+                                         .start_at_ms = o.start_at_ms, .delay_ms = o.delay_ms),
                             ret);
 }
 

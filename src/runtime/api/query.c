@@ -131,6 +131,8 @@ static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl
         ret->mailbox_count += list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED;
         if (list.items[i].kind == PAWL_MSG_START && !ret->input.len)
             ret->input = list.items[i].data;
+        if (list.items[i].kind == PAWL_MSG_START && list.items[i].visible_ms > rt_now(c->rt))
+            ret->start_ms = list.items[i].visible_ms;
     }
 }
 

@@ -176,6 +176,8 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
                  .final = q->final,
                  .limit = q->limit,
                  .before_ms = q->before_ms,
+                 .start_ms = q->start_at_ms,
+                 .delay_ms = q->delay_ms,
                  .fn = fn,
                  .arg = arg}
     };

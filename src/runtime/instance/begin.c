@@ -4,7 +4,7 @@
  *
  * A start with code at hand needs no message row: the round that makes the
  * instance also records OrchestrationStarted and what the first turn decided.
- * Without code the instance is pending and its start waits as a row.  Ids are
+ * Without code, or before its time, the instance is pending and its start waits as a row.  Ids are
  * unique: a second start never swaps name, version or input.
  */
 #include "runtime/instance/begin.h"
@@ -158,6 +158,12 @@ static bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter 
     return true;
 }
 
+/* A client's start whose time has not come. */
+static bool is_early(const pawl_runtime *rt, const struct letter *l)
+{
+    return l->asked && l->ask.start_ms > rt->now_ms;
+}
+
 /* Pending: the row now, the start as a message of its own. */
 static struct delivered begin_later(pawl_runtime *rt, struct resident *r, struct letter *l,
                                     bool codeless)
@@ -175,6 +181,8 @@ static struct delivered begin_later(pawl_runtime *rt, struct resident *r, struct
         m->name = l->mail.name;
         m->data = l->mail.data;
         m->attrs = l->mail.attrs;
+        if (is_early(rt, l))
+            m->visible_ms = l->ask.start_ms;
         if (codeless)
             *list_add(&rt->group_mem, &s->quiet) = m->id;
         stage_take(s, l);
@@ -290,7 +298,7 @@ static struct delivered begin_made(pawl_runtime *rt, struct letter *l)
         return verdict_on(l, VERDICT_UNREAD);
     if (l->attempt >= rt->opts.max_attempts)
         return block_start(rt, r, l);
-    if (letter_is_stored_first(rt) && !l->stored)
+    if (is_early(rt, l) || (letter_is_stored_first(rt) && !l->stored))
         return begin_later(rt, r, l, false);
     return begin_now(rt, r, l);
 }

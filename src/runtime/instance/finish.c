@@ -138,9 +138,12 @@ struct delivered turn_finish(pawl_runtime *rt, struct resident *r, struct letter
         input = arena_dup(&rt->group_mem, execution_end(r->x).value);
         ready = open_tables(rt, r, s);
     } else if (ready && !s->row.last_seq) {
-        pawl_status rc = input_of(rt, r, &input);
+        uint64_t row;
+        pawl_status rc = input_of(rt, r, &input, &row);
         ready = rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
         input = arena_dup(&rt->group_mem, input);
+        if (row) /* its start, which may be due in a hundred years */
+            stage_drop_message(rt, s, row);
     }
     if (!ready)
         return turn_again(rt, r, l);

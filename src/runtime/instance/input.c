@@ -41,8 +41,9 @@ static pawl_str key_of(pawl_runtime *rt, pawl_str data)
                            (unsigned long long)siphash24(salts[1], plain.ptr, plain.len));
 }
 
-pawl_status input_of(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
+pawl_status input_of(pawl_runtime *rt, const struct resident *r, pawl_str *ret, uint64_t *retrow)
 {
+    *retrow = 0;
     if (r->stage && r->stage->change == PAWL_ROW_INSERT && r->stage->letters) {
         *ret = r->stage->letters->mail.data;
         return PAWL_OK;
@@ -66,6 +67,7 @@ pawl_status input_of(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
     for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
         if (list.items[i].kind == PAWL_MSG_START) {
             *ret = list.items[i].data;
+            *retrow = list.items[i].id;
             return PAWL_OK;
         }
     }
@@ -75,7 +77,8 @@ pawl_status input_of(pawl_runtime *rt, const struct resident *r, pawl_str *ret)
 bool input_remember(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
     pawl_str input = {0};
-    pawl_status rc = input_of(rt, r, &input);
+    uint64_t row;
+    pawl_status rc = input_of(rt, r, &input, &row);
     if (rc == PAWL_OK)
         *list_add(&rt->group_mem, &s->keys) = key_of(rt, input);
     return rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
@@ -85,7 +88,8 @@ pawl_status input_is(pawl_runtime *rt, const struct resident *r, pawl_str data)
 {
     pawl_str input = {0};
     pawl_error err;
-    pawl_status known = input_of(rt, r, &input);
+    uint64_t row;
+    pawl_status known = input_of(rt, r, &input, &row);
     if (known == PAWL_OK)
         return json_same(&rt->load_mem, input, data) ? PAWL_OK : PAWL_EMPTY;
     if (known != PAWL_EMPTY)

@@ -17,7 +17,8 @@ bool input_remember(pawl_runtime *rt, struct resident *r, struct stage *s);
 /* OK: it was started with this; EMPTY: with something else; else: the store did not answer. */
 pawl_status input_is(pawl_runtime *rt, const struct resident *r, pawl_str data);
 /* The input the instance was first started with, good until the next load; EMPTY:
- * not known any more; else: the store did not answer. */
-pawl_status input_of(pawl_runtime *rt, const struct resident *r, pawl_str *ret);
+ * not known any more; else: the store did not answer.  *retrow: the message that waits to start it;
+ * 0: it was started. */
+pawl_status input_of(pawl_runtime *rt, const struct resident *r, pawl_str *ret, uint64_t *retrow);
 
 #endif

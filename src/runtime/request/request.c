@@ -33,6 +33,9 @@ bool request_admit(pawl_runtime *rt, struct letter *l)
         letter_name(l, rt->now_ms, bits);
         letter_know(rt, l, &(struct known){.absent = true}); /* once: refused, it is looked up */
     }
+    if (l->ask.delay_ms)
+        l->ask.start_ms = rt->now_ms + l->ask.delay_ms;
+    l->ask.delay_ms = 0;
     l->created_ms = rt->now_ms;
     return true;
 }
