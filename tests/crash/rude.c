@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 bool rude_mended;
@@ -97,6 +98,19 @@ static pawl_result leaves(pawl_activity *act, pawl_str input)
     (void)input;
     note(act);
     exit(0); // NOLINT(concurrency-mt-unsafe)
+}
+
+/* Another process, which has what this one has, ends as it likes. */
+static pawl_result forks(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0)
+        exit(3); // NOLINT(concurrency-mt-unsafe)
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+        return pawl_err(act, "it did not end");
+    return pawl_okf(act, "%d", WEXITSTATUS(status));
 }
 
 static pawl_ctx *lent;
@@ -248,6 +262,7 @@ void app_rude(pawl_app *app)
     pawl_register_activity(app, "Deaf", is_deaf);
     pawl_register_activity(app, "Exit", exits);
     pawl_register_activity(app, "Leave", leaves);
+    pawl_register_activity(app, "Fork", forks);
     pawl_register_orchestration(app, "Lends", "1.0.0", lends);
     pawl_register_orchestration(app, "Leaves", "1.0.0", leaves_too);
     pawl_register_orchestration(app, "Call", "1.0.0", calls);

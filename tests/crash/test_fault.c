@@ -79,6 +79,22 @@ TEST(S11_exit_inside_an_activity_is_told_and_is_no_success)
           "exit() inside activity 'Leave', instance 'bad', execution 1, at leaves at rude.c:");
 }
 
+TEST(S11_exit_of_a_forked_child_is_its_own_affair)
+{
+    const struct plan_item items[] = {
+        {"Call", "good", "Fork", NULL, NULL}
+    };
+    struct plan plan = plan_of(items, 1);
+    scratch_make();
+    int status = child_run(plan_run, &plan, 20000);
+    ck_assert_msg(exited_with(status, 0), "%s", status_words(status));
+    char *answer = answer_of("good");
+    ck_assert_str_eq(answer, "completed 3");
+    ck_assert(!text_has("err", "exit() inside"));
+    free(answer);
+    scratch_drop();
+}
+
 TEST(S32_exit_inside_a_turn_is_told_and_is_no_success)
 {
     names("Leaves", "", -70,

@@ -293,6 +293,17 @@ def test_competing_consumers(server):
     assert ack(server, "c", b["lock_id"])["items_acknowledged"] == 1
 
 
+def test_results_say_what_became_of_each_lock(server):
+    expect(server.call("PUT", "/queue/r/config", {"max_locks": 0}), 200)
+    for i in range(2):
+        push(server, "r", str(i))
+    past = pop(server, "r", "?require_ack=true&ttl_seconds=1")["lock_id"]
+    there = pop(server, "r", "?require_ack=true")["lock_id"]
+    time.sleep(1.3)
+    reply = expect(server.post("/queue/r/acknowledge", {"lock_ids": [past, "zz", there, "zz"]}), 207).json
+    assert [r["status"] for r in reply["results"]] == ["expired", "invalid", "acknowledged", "not_found"], reply
+
+
 def test_locks_extend_release_deadletter(server):
     for i in range(3):
         push(server, "l", str(i))

@@ -272,3 +272,17 @@ def test_tls_that_breaks_ends_the_connection():
                     while plain.recv(65536):
                         pass
                 assert time.monotonic() - began < 8
+
+
+def test_tls_a_goodbye_ends_the_connection():
+    """The client says that nothing more will come, and leaves its socket open: nobody waits for it."""
+    with tls_server(*certificate("here", "ca", "DNS:localhost,IP:127.0.0.1")) as server:
+        context = ssl.create_default_context(cafile=str(kit.work_dir() / "ca.pem"))
+        raw = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        with context.wrap_socket(raw, server_hostname="localhost") as tls:
+            tls.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b" 200 " in tls.recv(65536)
+            began = time.monotonic()
+            with contextlib.suppress(ssl.SSLError, ConnectionResetError):
+                tls.unwrap().recv(1)
+            assert time.monotonic() - began < 8              # not when its idle time is over

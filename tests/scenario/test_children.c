@@ -496,11 +496,21 @@ static int fell_busy(struct scene *s, pawl_reply *reply)
     return others;
 }
 
+/* One child after the other, so that one is started in each pass. */
+static pawl_result has_six(pawl_ctx *ctx, pawl_str input)
+{
+    int n = 0;
+    while (n < 6 && pawl_call_child(ctx, "One", input, NULL).ok)
+        n++;
+    return pawl_donef(ctx, "%d", n);
+}
+
 static void scene_remove_busy(struct scene *s)
 {
     pawl_reply reply = {.status = PAWL_BUSY};
     many_flows(s);
     scene_flow(s, "Spawns", spawns);
+    scene_flow(s, "Rests", has_six);
     expect_is(pawl_client_submit(s->c,
                                  PAWL_REQUEST(.op = PAWL_OP_START, .name = "Spawns",
                                               .instance = "p", .data = pawl_s("root")),
@@ -508,11 +518,16 @@ static void scene_remove_busy(struct scene *s)
               PAWL_OK);
     while (scene_depths(s).instances < 2600)
         (void)pawl_runtime_step(s->rt, 0);
+    expect_is(pawl_client_submit(
+                  s->c, PAWL_REQUEST(.op = PAWL_OP_START, .name = "Rests", .instance = "mother"),
+                  NULL, NULL, NULL),
+              PAWL_OK);
     int others = fell_busy(s, &reply);
     expect_is(reply.status, PAWL_OK);
     ck_assert_uint_ge(reply.instances, 2600);
+    scene_expect(s, "mother", PAWL_COMPLETED, "6"); /* no child of hers was held up */
     scene_settle(s);
-    expect_is(scene_depths(s).instances, others);
+    expect_is(scene_depths(s).instances, others + 7);
     scene_expect_empty(s);
 }
 SCENE_TEST(remove_busy, memory, SCENE_MEMORY)

@@ -134,3 +134,14 @@ SCENARIO(c18_a_runtime_with_threads_has_no_descriptor)
     expect_is(pawl_runtime_fd(s->rt), -1);
     expect_is(pawl_runtime_timeout_ms(s->rt), -1);
 }
+
+SCENARIO(c18_the_descriptor_is_closed_with_the_runtime)
+{
+    scene_up(s);
+    int fd = pawl_runtime_fd(s->rt);
+    ck_assert_int_gt(fd, 2);
+    for (int i = 0; i < 20; i++) { /* each has a place of its own if the one before is still open */
+        scene_restart(s);
+        expect_is(pawl_runtime_fd(s->rt), fd);
+    }
+}

@@ -607,6 +607,26 @@ SCENARIO(s10_workers_and_their_leases_are_forgotten)
     expect_is(workers(s).count, 1000);
 }
 
+SCENARIO(s30_a_poll_with_a_bad_name_is_refused_wherever_it_stands)
+{
+    const char *const good[] = {"a", "b", "c"};
+    scene_up(s);
+    for (int i = 0; i < 6; i++) {
+        const char *bad[] = {"a", "b", "c"};
+        struct got got = {0};
+        pawl_error err;
+        bad[i % 3] = i % 2 ? "" : "no\nname";
+        expect_is(pawl_worker_poll(s->c,
+                                   PAWL_POLL(.activities = i < 3 ? bad : good, .activity_count = 3,
+                                             .tags = i < 3 ? good : bad, .tag_count = 3),
+                                   on_reply, &got, &err),
+                  PAWL_INVALID);
+        expect_text(err.text, i < 3 ? "activity name" : "tag");
+        scene_settle(s);
+        ck_assert(!got.answered); /* refused by the call */
+    }
+}
+
 SCENARIO(s10_an_activity_nobody_has_is_told_once_with_what_may_be_meant)
 {
     scene_activity(s, "Awey", echo_away);

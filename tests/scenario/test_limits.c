@@ -2,6 +2,9 @@
 /* tests/scenario/test_limits.c -- S30: both sides of every limit, and bad input. */
 #include "scene.h"
 
+#include "base/attr.h"
+#include "pawl/queue.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -147,6 +150,36 @@ SCENARIO(s30_refused_calls_replay_when_the_limit_has_changed)
     expect_is(info.state, PAWL_COMPLETED);
     expect_text(info.output.ptr, "1 0 0 0 ");
     expect_text(info.output.ptr, "1001");
+}
+
+/* How long the payload of each kind of step is: the limit, and a byte more. */
+static pawl_result each_payload(pawl_ctx *ctx, pawl_str input)
+{
+    char *text = pawl_alloc(ctx, 1002), got[200] = "";
+    size_t n = (size_t)atoi(input.ptr);
+    if (n == 0) /* the second execution */
+        return pawl_donef(ctx, "%zu", input.len);
+    memset(text, '0', n);
+    text[n] = 0;
+    pawl_str data = {text, n};
+    bool ok[] = {pawl_call(ctx, "Echo", data).ok, pawl_call_child(ctx, "Kid", data, NULL).ok,
+                 pawl_start_detached(ctx, "Kid", data, PAWL_CHILD_OPTS(.instance = "alone")).ok,
+                 pawl_queue_push(ctx, "q", data, NULL).ok};
+    for (size_t i = 0; i < COUNT_OF(ok); i++)
+        got[i] = ok[i] ? 'y' : 'n';
+    pawl_set_status(ctx, got);
+    return pawl_execution(ctx) == 1 ? pawl_continue_as_new(ctx, data, NULL) : pawl_done(ctx, "?");
+}
+
+SCENARIO(s30_every_payload_of_code_may_be_as_long_as_the_limit)
+{
+    s->opts.max_payload = 1000;
+    scene_flow(s, "Flow", each_payload);
+    scene_flow(s, "Kid", echo_flow);
+    scene_start(s, "Flow", "fits", "1000");
+    scene_expect(s, "fits", PAWL_COMPLETED, "1000");
+    ck_assert_str_eq(scene_info(s, "fits").custom_status.ptr,
+                     s->kind == SCENE_JSONL ? "yyyn" : "yyyy"); /* it has no queues */
 }
 
 static pawl_result many_steps(pawl_ctx *ctx, pawl_str input)

@@ -3,6 +3,8 @@
 #include "pawl/replay.h"
 #include "scene.h"
 
+#include "base/attr.h"
+
 static pawl_result original(pawl_ctx *ctx, pawl_str input)
 {
     pawl_result a = pawl_call(ctx, "Echo", pawl_s("a"));
@@ -131,6 +133,30 @@ SCENARIO(s28_e14_retry_after_the_code_is_mended_goes_on)
     expect_is(scene_info(s, "i").finding.len, 0);
     scene_expect_empty(s);
 }
+
+/* What it takes to go on cannot be read: refused, whichever it is, and asked again it goes on. */
+static void scene_s28_b09_a_retry_that_cannot_be_read_is_refused(struct scene *s)
+{
+    static const enum fault_op reads[] = {FAULT_OP_read_history, FAULT_OP_read_messages};
+    swap(s, other_activity);
+    (void)finding(s);
+    scene_new_code(s);
+    scene_flow(s, "Flow", original);
+    for (size_t i = 0; i < COUNT_OF(reads); i++) {
+        scene_down(s); /* nothing of it is in memory */
+        scene_up(s);
+        scene_settle(s);
+        scene_fail(s, reads[i], 0, 1, FAULT_BEFORE, PAWL_UNAVAILABLE);
+        ck_assert_msg(scene_try_steer(s, PAWL_OP_RETRY, "i") == PAWL_UNAVAILABLE, "read %zu", i);
+        expect_text(s->reply.error.text, "try again");
+        scene_expect(s, "i", PAWL_BLOCKED, NULL);
+    }
+    scene_steer(s, PAWL_OP_RETRY, "i");
+    scene_expect(s, "i", PAWL_COMPLETED, "a went");
+}
+SCENE_TEST(s28_b09_a_retry_that_cannot_be_read_is_refused, memory, SCENE_MEMORY)
+SCENE_TEST(s28_b09_a_retry_that_cannot_be_read_is_refused, sqlite, SCENE_SQLITE)
+SCENE_TEST(s28_b09_a_retry_that_cannot_be_read_is_refused, postgres, SCENE_POSTGRES)
 
 static pawl_result waits_again(pawl_ctx *ctx, pawl_str input)
 {

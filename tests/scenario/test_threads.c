@@ -122,6 +122,58 @@ static pawl_result deaf(pawl_activity *act, pawl_str input)
     return pawl_ok(act, "too late");
 }
 
+static pawl_result counted_deaf(pawl_activity *act, pawl_str input)
+{
+    scene_count(act);
+    return deaf(act, input);
+}
+
+static pawl_result works_and_waits(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task work = pawl_start(ctx, "Deaf", input);
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Go")));
+    return pawl_await(ctx, work);
+}
+
+static const pawl_store_ops *knowing;
+
+static pawl_status commit_and_forget(pawl_store *store, pawl_fence *fence, pawl_round *rounds,
+                                     size_t n, int64_t now_ms, pawl_error *reterr)
+{
+    pawl_status rc = knowing->commit(store, fence, rounds, n, now_ms, reterr);
+    fence->whole_id = 0;
+    return rc;
+}
+
+static void forget_what_is_whole(pawl_store *store)
+{
+    static pawl_store_ops ops;
+    knowing = store->ops;
+    ops = *store->ops;
+    ops.commit = commit_and_forget;
+    store->ops = &ops;
+}
+
+/* A commit of its instance fails, and all that is stored of it is looked through again (K5: the
+ * store knows nothing of what is whole). */
+SCENARIO(b10_work_under_way_is_not_begun_again_when_a_commit_fails)
+{
+    fresh(s);
+    s->decorate = forget_what_is_whole;
+    scene_activity(s, "Deaf", counted_deaf);
+    scene_flow(s, "Flow", works_and_waits);
+    scene_start(s, "Flow", "i", "");
+    ck_assert(wait_for(&began));
+    for (int i = 0; i < 3; i++) {
+        scene_fail(s, FAULT_OP_commit, 0, 1, FAULT_BEFORE, PAWL_BUSY);
+        scene_raise(s, "i", i ? "More" : "Go", "");
+    }
+    for (int i = 0; i < 4; i++)
+        sem_post(&woken);
+    expect_is(wait_end(s, "i").state, PAWL_COMPLETED);
+    expect_is(scene_ran(s, "Deaf"), 1);
+}
+
 SCENARIO(s09_an_activity_that_ignores_it_is_left_alone)
 {
     fresh(s);

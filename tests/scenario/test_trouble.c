@@ -54,19 +54,22 @@ static void scene_s25_a_store_that_cannot_be_read_is_bad_health(struct scene *s)
 {
     char said[PAWL_TROUBLE_BYTES] = "";
     scene_flow(s, "Nap", nap);
-    scene_start(s, "Nap", "i", "x");
-    scene_fail(s, FAULT_OP_next_due, 0, 1000000, FAULT_BEFORE, PAWL_UNAVAILABLE);
-    scene_fail(s, FAULT_OP_fetch_messages, 0, 1000000, FAULT_BEFORE, PAWL_UNAVAILABLE);
-    s->now += 1000;
-    s->mono += 1000;
-    (void)pawl_runtime_step(s->rt, 0);
-    ck_assert(!pawl_runtime_healthy(s->rt, said));
-    expect_text(said, "store: fetch_messages");
-    scene_fail(s, FAULT_OP_next_due, 0, 0, FAULT_BEFORE, PAWL_OK);
-    scene_fail(s, FAULT_OP_fetch_messages, 0, 0, FAULT_BEFORE, PAWL_OK);
-    scene_advance(s, 1000);
-    ck_assert(pawl_runtime_healthy(s->rt, said));
-    scene_expect(s, "i", PAWL_COMPLETED, "x");
+    for (int i = 1; i <= 3; i++) { /* each trouble is told, not only the first */
+        const char *id = scene_id(s, "i", i);
+        scene_start(s, "Nap", id, "x");
+        scene_fail(s, FAULT_OP_next_due, 0, 1000000, FAULT_BEFORE, PAWL_UNAVAILABLE);
+        scene_fail(s, FAULT_OP_fetch_messages, 0, 1000000, FAULT_BEFORE, PAWL_UNAVAILABLE);
+        s->now += 1000;
+        s->mono += 1000;
+        (void)pawl_runtime_step(s->rt, 0);
+        ck_assert(!pawl_runtime_healthy(s->rt, said));
+        expect_text(said, "store: fetch_messages");
+        scene_fail(s, FAULT_OP_next_due, 0, 0, FAULT_BEFORE, PAWL_OK);
+        scene_fail(s, FAULT_OP_fetch_messages, 0, 0, FAULT_BEFORE, PAWL_OK);
+        scene_advance(s, 1000);
+        ck_assert(pawl_runtime_healthy(s->rt, said));
+        scene_expect(s, id, PAWL_COMPLETED, "x");
+    }
 }
 SCENE_TEST(s25_a_store_that_cannot_be_read_is_bad_health, memory, SCENE_MEMORY)
 SCENE_TEST(s25_a_store_that_cannot_be_read_is_bad_health, sqlite,

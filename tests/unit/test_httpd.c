@@ -778,6 +778,36 @@ TEST(who_is_refused_is_read_over)
     free(text);
 }
 
+static bool a_has_two(void)
+{
+    return a.over || (a.sent == a.len && answers(&a) == 2);
+}
+
+/* A refused body is read to its end, and the connection is kept: up to SWALLOW bytes, no more. */
+TEST(a_refused_body_is_swallowed_up_to_its_limit)
+{
+    static const char head[] = "POST /no HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+    static const char rest[] = "\r\n0\r\n\r\n" ASK("/");
+    for (size_t more = 0; more < 2; more++) {
+        static char text[sizeof(head) + SWALLOW + 100];
+        size_t n = (size_t)snprintf(text, sizeof(text), "%s%04zx\r\n", head, SWALLOW - 6 + more);
+        memset(text + n, 'x', SWALLOW - 6 + more);
+        memcpy(text + n + SWALLOW - 6 + more, rest, sizeof(rest));
+        ck_assert(serve(10, 0));
+        join_in(&a, text, 4096, 4096);
+        a.len = n + SWALLOW - 6 + more;
+        run(a_has_sent, 3000);
+        run(never, 20);
+        ck_assert_uint_eq(a.over, more);
+        a.len = strlen(text);
+        run(a_has_two, 3000);
+        ck_assert_uint_eq(answers(&a), 2 - more);
+        ck_assert(strstr(a.in, " 404 "));
+        leave();
+        httpd_free(w.h);
+    }
+}
+
 static bool a_waits(void)
 {
     return w.waiting;

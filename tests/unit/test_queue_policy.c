@@ -8,6 +8,7 @@
 #include "../harness.h"
 
 #include "base/arena.h"
+#include "base/attr.h"
 #include "queue/queue.h"
 
 #include <stdio.h>
@@ -348,6 +349,33 @@ TEST(a_lock_id_never_begins_with_a_dash)
                          QUEUE_DONE);
         ck_assert_uint_eq(r.lock_id.len, PAWL_QUEUE_LOCK_CHARS);
         ck_assert(r.lock_id.ptr[0] != '-');
+    }
+    tear_down(&b);
+}
+
+/* LOCK.ENTRY: it settles this one and leaves the others locked. */
+TEST(each_item_of_a_lock_has_a_name_of_its_own)
+{
+    static const uint64_t ids[] = {1, 9, 10, 99, 100, 12345678901, INT64_MAX - 2};
+    struct bench b;
+    pawl_queue_reply r, acked;
+    set_up(&b);
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        b.next_id = ids[i];
+        push(&b, "a", 0);
+        push(&b, "b", 0);
+        ck_assert_int_eq(pop(&b, true, 2, &r), QUEUE_DONE);
+        for (uint64_t n = 0; n < 2; n++) {
+            char want[64];
+            (void)snprintf(want, sizeof(want), "%s.%llu", r.lock_id.ptr,
+                           (unsigned long long)r.messages[n].id);
+            ck_assert_uint_ge(r.messages[n].id, ids[i]);
+            ck_assert_str_eq(r.messages[n].lock_id.ptr, want);
+            ck_assert_uint_eq(r.messages[n].lock_id.len, strlen(want));
+            ck_assert_int_eq(settle(&b, PAWL_QUEUE_ACK, want, &acked), PAWL_OK);
+            ck_assert_uint_eq(acked.count, 1);
+            ck_assert_uint_eq(b.q->row.locked, 1 - n);
+        }
     }
     tear_down(&b);
 }

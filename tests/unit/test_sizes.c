@@ -1107,6 +1107,31 @@ TEST(a_program_of_the_same_age)
     try_all(SAME, SAME);
 }
 
+/* ---- What a call says of a failure reaches every program ----------------------------------------- */
+
+#define FAILS(call) ck_assert_msg((call) == PAWL_INVALID, "%s", #call)
+
+static void fail_all(void)
+{
+    const char *bad = "..";
+    FAILS(pawl_queue_get_message_sized(c, bad, 1, mem, empty_room(), &err, one_message()));
+    FAILS(pawl_queue_browse_messages_sized(c, bad, NULL, mem, empty_room(), &err, queue_sizes()));
+    FAILS(pawl_queue_get_locks_sized(c, bad, mem, empty_room(), &err, queue_sizes()));
+    FAILS(pawl_queue_get_stats_sized(c, bad, mem, empty_room(), &err, queue_sizes()));
+    FAILS(pawl_queue_get_config_sized(c, bad, mem, empty_room(), &err, queue_sizes()));
+}
+
+TEST(a_failure_is_told_to_programs_of_every_age)
+{
+    for (int i = 0; i < 9; i++) {
+        ret_age = (enum age)(i / 3);
+        row_age = (enum age)(i % 3);
+        open_world();
+        fail_all();
+        close_world();
+    }
+}
+
 static bool is_called(const char *name)
 {
     for (size_t i = 0; i < COUNT_OF(calls); i++)

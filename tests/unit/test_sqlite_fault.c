@@ -608,7 +608,7 @@ static jmp_buf out;
 
 static void leave(void *user)
 {
-    (void)user;
+    ck_assert(user == &out);
     longjmp(out, 1);
 }
 
@@ -625,17 +625,46 @@ TEST(a_caller_out_of_memory_leaves_no_reader_behind)
         arena_init(&mem);
         mem.limit = 64 * 1024;
         mem.exhausted = leave;
+        mem.user = &out;
         if (setjmp(out) == 0) {
             (void)b.s->ops->read_history(b.s, a.uid, 1, 0, 0, &mem, &l, &b.err);
             ck_abort_msg("there was enough memory");
         }
-        ck_assert(mem.exhausted == leave);
+        ck_assert(mem.exhausted == leave && mem.user == &out);
         arena_deinit(&mem);
         for (struct conn *c = s->pool; c; c = c->next)
             ck_assert_int_eq(sqlite3_get_autocommit(c->db), 1);
     }
     ck_assert_uint_eq(count_events(&b, a.uid), 2000);
     ck_assert_int_eq(s->readers, 1);
+    box_drop(&b);
+}
+
+/* A read puts its own hook before the caller's, and takes it away again. */
+TEST(memory_runs_out_after_a_read_as_it_did_before)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    pawl_row a = box_instance(&b, "a", 3), row;
+    pawl_event_list l;
+    pawl_message_list m;
+    for (int i = 0; i < 3; i++) {
+        pawl_mem mem;
+        arena_init(&mem);
+        mem.exhausted = leave;
+        mem.user = &out;
+        pawl_status rc = i == 0   ? b.s->ops->read_history(b.s, a.uid, 1, 0, 0, &mem, &l, &b.err)
+                         : i == 1 ? b.s->ops->find(b.s, pawl_s("a"), &mem, &row, &b.err)
+                                  : b.s->ops->fetch_messages(b.s, INT64_MAX, 10, &mem, &m, &b.err);
+        ck_assert_int_eq(rc, PAWL_OK);
+        mem.limit = mem.total;
+        if (setjmp(out) == 0) {
+            (void)arena_alloc(&mem, 1 << 20);
+            ck_abort_msg("there was enough memory");
+        }
+        arena_deinit(&mem);
+    }
     box_drop(&b);
 }
 

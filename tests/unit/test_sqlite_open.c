@@ -3,6 +3,7 @@
 #include "test_sqlite.h"
 
 #include "pawl/backup.h"
+#include "pawl/runtime.h"
 #include "store/sqlite/schema.h"
 
 #include <errno.h>
@@ -636,6 +637,23 @@ sqlite3_backup *__wrap_sqlite3_backup_init(sqlite3 *to, const char *name, sqlite
     return __real_sqlite3_backup_init(to, no_copy ? "nowhere" : name, from, source);
 }
 
+TEST(a_backup_of_what_cannot_be_read_says_why)
+{
+    struct box b;
+    char copy[128], from[160];
+    pawl_backup_info info;
+    box_make(&b);
+    box_open(&b);
+    (void)snprintf(copy, sizeof copy, "%s/copy", b.dir);
+    (void)snprintf(from, sizeof from, "%s/nothing", b.dir);
+    ck_assert_int_eq(pawl_sqlite_backup(from, copy, false, &info, &b.err), PAWL_NOT_FOUND);
+    (void)snprintf(from, sizeof from, "%s/inside", b.file); /* of a file that is no directory */
+    ck_assert_int_eq(pawl_sqlite_backup(from, copy, false, &info, &b.err), PAWL_UNAVAILABLE);
+    ck_assert_msg(strstr(b.err.text, "Not a directory") != NULL, "%s", b.err.text);
+    ck_assert(!exists(&b, "copy") && !exists(&b, "copy.part"));
+    box_drop(&b);
+}
+
 TEST(a_backup_that_could_not_begin_was_not_made)
 {
     struct box b;
@@ -685,5 +703,41 @@ TEST(a_reader_of_a_read_only_disk_makes_no_file)
     ck_assert_int_eq(b.s->ops->find(b.s, pawl_s("a"), b.mem, &row, &b.err), PAWL_OK);
     ck_assert(!exists(&b, "pawl.db-shm") && !exists(&b, "pawl.db-wal"));
     read_only_disk = false;
+    box_drop(&b);
+}
+
+static void drop_data(const char *dir)
+{
+    static const char *const files[] = {"pawl.db", "pawl.db-wal", "pawl.db-shm", "lock", "slots"};
+    char path[160];
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(dir);
+}
+
+/* However the path is written: the directory that has its name is synced. */
+TEST(a_new_data_directory_outlives_a_power_loss)
+{
+    static const char *const names[] = {"/one", "/two/", "/three//"};
+    struct box b;
+    struct stat st;
+    char dir[128];
+    box_make(&b);
+    ck_assert_int_eq(stat(b.dir, &st), 0);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        (void)snprintf(dir, sizeof dir, "%s%s", b.dir, names[i]);
+        pawl_app *app = pawl_app_new();
+        synced = 0;
+        watched = st.st_ino;
+        pawl_runtime *rt = pawl_runtime_open(app, PAWL_OPTIONS(.data = dir), &b.err);
+        watched = 0;
+        ck_assert_msg(rt, "%s", b.err.text);
+        ck_assert_msg(synced >= 1, "%s: nobody synced the directory that has it", dir);
+        pawl_runtime_close(rt);
+        pawl_app_free(app);
+        drop_data(dir);
+    }
     box_drop(&b);
 }

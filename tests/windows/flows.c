@@ -245,6 +245,10 @@ const struct flow flows[] = {
      NULL                                                                                               },
     {"continue",           {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},     NULL},
     {"child",              {START("Child")},                                                        NULL},
+    {"taken_child",        /* a stranger has the id of the first of two */
+     {{.size = sizeof(pawl_request), .instance = "kid-1", .op = PAWL_OP_START, .name = "Begin"},
+      START("Child")},
+     NULL                                                                                               },
     {"detached",           {START("Detach")},                                                       NULL},
     {"cancel",             {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},     NULL},
     {"terminate",          {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")}, NULL},
