@@ -76,6 +76,33 @@ bool utf8_is_unsafe(uint32_t r)
            (r >= 0x2028 && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069);
 }
 
+unsigned utf8_columns(uint32_t r)
+{
+    static const struct {
+        uint32_t from, to;
+        unsigned columns;
+    } ranges[] = {
+        {0x0300,  0x036f,  0}, /* accents */
+        {0x1100,  0x115f,  2}, /* Hangul */
+        {0x200b,  0x200d,  0}, /* joiners */
+        {0x20d0,  0x20ff,  0},
+        {0x2e80,  0x303e,  2}, /* CJK */
+        {0x3041,  0xa4cf,  2},
+        {0xac00,  0xd7a3,  2}, /* Hangul */
+        {0xf900,  0xfaff,  2},
+        {0xfe00,  0xfe0f,  0}, /* variants */
+        {0xfe30,  0xfe6f,  2},
+        {0xff00,  0xff60,  2},
+        {0xffe0,  0xffe6,  2},
+        {0x1f300, 0x1faff, 2}, /* emoji */
+        {0x20000, 0x3fffd, 2},
+    };
+    for (size_t i = 0; r >= 0x0300 && i < sizeof(ranges) / sizeof(*ranges); i++)
+        if (r >= ranges[i].from && r <= ranges[i].to)
+            return ranges[i].columns;
+    return 1;
+}
+
 size_t utf8_encode(char to[4], uint32_t rune)
 {
     if (rune < 0x80) {

@@ -15,6 +15,9 @@ uint32_t utf8_decode(const char *at, size_t len);
 /* Would a terminal obey it instead of showing it?  C0, DEL, C1, what turns the direction of
  * text (marks, embeddings, overrides, isolates), line separators. */
 bool utf8_is_unsafe(uint32_t rune);
+/* How many columns of a terminal it takes: 0 (it joins the one before), 1, or 2 (East Asian, emoji).
+ * About right is enough: where it matters, the cursor is placed by number. */
+unsigned utf8_columns(uint32_t rune);
 /* Write a character; returns how many bytes (1..4).  `rune` must be one. */
 size_t utf8_encode(char to[4], uint32_t rune);
 

@@ -76,7 +76,8 @@ struct args {
     bool all;
     bool watch;  /* ls */
     bool follow; /* show */
-    int status;  /* pawl_state + 1 */
+    bool timeline;
+    int status; /* pawl_state + 1 */
     const char *orchestration;
     const char *prefix;
     const char *parent;

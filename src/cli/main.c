@@ -102,7 +102,8 @@ const struct verb cli_verbs[] = {
      "show an instance and its events", "",
      "  {} show o-1\n"
      "  {} show o-1 -o jsonl | jq .kind\n"
-     "  {} show o-1 --follow\n",
+     "  {} show o-1 --follow\n"
+     "  {} show o-1 --timeline\n",
      verb_show},
     {"why", "ID", 1, 1, LOOK,
      "what it waits for, since when, and what wakes it", "",

@@ -3,11 +3,11 @@
  * cli/out.c -- tables that fit the terminal, and JSON that fits a pipe.
  *
  * A table is collected first and printed once: its widths depend on every row.
- * Width is counted in code points, which is right for the scripts most ids are
- * written in and harmless for the others.
+ * Width is counted in columns as utf8_columns() has them.
  */
 #include "cli/out.h"
 
+#include "base/utf8.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -85,25 +85,42 @@ unsigned out_width(void)
 
 /* ---- Widths ------------------------------------------------------------------ */
 
-static unsigned width_of(pawl_str text)
+/* The bytes of the character at `at` (one of what is none), and its columns. */
+static size_t next_rune(pawl_str text, size_t at, unsigned *columns)
 {
-    unsigned width = 0;
-    for (size_t i = 0; i < text.len; i++)
-        width += (text.ptr[i] & 0xC0) != 0x80;
+    size_t n = utf8_length(text.ptr + at, text.ptr + text.len);
+    *columns = n ? utf8_columns(utf8_decode(text.ptr + at, n)) : 1;
+    return n ? n : 1;
+}
+
+unsigned out_columns(pawl_str text)
+{
+    unsigned width = 0, columns;
+    for (size_t at = 0; at < text.len; width += columns)
+        at += next_rune(text, at, &columns);
     return width;
+}
+
+size_t out_fit(pawl_str text, unsigned width)
+{
+    size_t at = 0;
+    for (unsigned seen = 0, columns; at < text.len; seen += columns) {
+        size_t n = next_rune(text, at, &columns);
+        if (seen + columns > width)
+            break;
+        at += n;
+    }
+    return at;
 }
 
 pawl_str out_cut(pawl_mem *mem, pawl_str text, unsigned width)
 {
-    if (width_of(text) <= width)
+    if (out_fit(text, width) == text.len)
         return text;
-    size_t at = 0;
-    for (unsigned seen = 0; at < text.len; at++) {
-        seen += (text.ptr[at] & 0xC0) != 0x80;
-        if (seen == width)
-            break;
-    }
-    return pawl_mem_printf(mem, "%.*s%s", (int)at, text.ptr, out_is_utf8() ? "…" : "~");
+    if (!width)
+        return (pawl_str){"", 0};
+    return pawl_mem_printf(mem, "%.*s%s", (int)out_fit(text, width - 1), text.ptr,
+                           out_is_utf8() ? "…" : "~");
 }
 
 /* ---- Tables ------------------------------------------------------------------ */
@@ -141,7 +158,7 @@ static void measure(const struct table *t, unsigned widths[TABLE_COLUMNS_MAX])
     for (size_t c = 0; c < t->column_count; c++)
         widths[c] = (unsigned)strlen(t->columns[c].head);
     for (size_t i = 0; i < t->count; i++) {
-        unsigned width = width_of(t->cells[i].text);
+        unsigned width = out_columns(t->cells[i].text);
         if (width > widths[i % t->column_count])
             widths[i % t->column_count] = width;
     }
@@ -195,7 +212,7 @@ static void print_cell(const struct table *t, size_t column, struct table_cell c
     if (width == 0 && !last)
         return;
     pawl_str text = out_cut(t->cli->mem, cell.text, width);
-    unsigned pad = width - width_of(text);
+    unsigned pad = width - out_columns(text);
     if (t->columns[column].right)
         printf("%*s", (int)pad, "");
     printf("%s%.*s%s", out_begin(t->cli, stdout, cell.tone), PAWL_FMT(text),

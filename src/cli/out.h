@@ -32,6 +32,10 @@ pawl_str out_clean(pawl_mem *mem, pawl_str text);
  * output (its line breaks and tabs stay), and an id. */
 void out_text(const struct cli *cli, pawl_str text);
 void out_id(const struct cli *cli, pawl_str id);
+/* Columns of a clean text. */
+unsigned out_columns(pawl_str text);
+/* How many of its bytes fit into `width` columns: whole characters. */
+size_t out_fit(pawl_str text, unsigned width);
 /* As many characters as fit into `width` columns, with … when cut. */
 pawl_str out_cut(pawl_mem *mem, pawl_str text, unsigned width);
 

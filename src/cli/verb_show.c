@@ -3,10 +3,10 @@
  * cli/verb_show.c -- show: what happened to an instance.
  *
  * Works beside a running owner.  --follow prints events as they come, over
- * continue-as-new, until the instance has ended.
+ * continue-as-new, until the instance has ended.  --timeline draws its steps as bars.
  */
-#include "cli/out.h"
-#include "cli/session.h"
+#include "cli/bars.h"
+#include "cli/views.h"
 #include "cli/watch.h"
 #include "tables/instance_texts.h"
 #include "view/render.h"
@@ -290,13 +290,62 @@ static int show(struct cli *cli, struct session *session, const pawl_info *info)
     return status;
 }
 
+/* ---- As bars ------------------------------------------------------------------------ */
+
+static void print_timeline(struct cli *cli, pawl_str doc)
+{
+    struct paper paper;
+    char took[UNITS_BYTES], steps[UNITS_BYTES];
+    unsigned width = out_width();
+    int64_t count = pawl_json_int(doc, "/steps", 0);
+    pawl_str status = pawl_json_text(cli->mem, doc, "/status", "");
+    paper_open(&paper, cli, cli->mem, width ? width : 80);
+    paper_putf(&paper, TONE_BOLD, "%s", cli->words[0]);
+    paper_putf(
+        &paper, TONE_NONE, " (%.*s %.*s) is %.*s: %s step%s in %s",
+        PAWL_FMT(pawl_json_text(cli->mem, doc, "/orchestration", "")),
+        PAWL_FMT(pawl_json_text(cli->mem, doc, "/version", "")), PAWL_FMT(status),
+        format_count(steps, count > 0 ? (uint64_t)count : 0), count == 1 ? "" : "s",
+        format_duration(took, pawl_json_int(doc, "/to", 0) - pawl_json_int(doc, "/from", 0)));
+    paper_line(&paper);
+    bars_draw(&paper, doc);
+    (void)fwrite(paper.ink.ptr, 1, paper.ink.len, stdout);
+    paper_close(&paper);
+}
+
+static int show_timeline(struct cli *cli, struct session *session)
+{
+    pawl_str doc;
+    pawl_error err;
+    if (views_timeline(session, cli->words[0], cli->args.execution, cli->mem, &doc, &err) !=
+        PAWL_OK)
+        return cli_fail_error(cli, &err);
+    if (cli->args.output == OUTPUT_TABLE)
+        print_timeline(cli, doc);
+    else if (cli->args.output == OUTPUT_IDS)
+        out_id(cli, pawl_s(cli->words[0]));
+    else
+        out_value(cli, doc);
+    return EXIT_OK;
+}
+
 int verb_show(struct cli *cli)
 {
     struct session session;
     pawl_info info;
+    if (cli->args.json)
+        cli->args.output = OUTPUT_JSON;
+    if (cli->args.timeline && (cli->args.follow || cli->args.after_seq || cli->args.limit))
+        return cli_fail(cli, EXIT_USAGE,
+                        "--timeline draws all steps; leave out --follow, --after-seq and --limit");
     int status = session_open(cli, SESSION_LOOK, &session);
     if (status)
         return status;
+    if (cli->args.timeline) {
+        status = show_timeline(cli, &session);
+        session_close(&session);
+        return status;
+    }
     status = session_get(cli, &session, cli->words[0], cli->args.execution, &info);
     if (!status)
         status = cli->args.follow ? follow(cli, &session, &info) : show(cli, &session, &info);

@@ -11,6 +11,7 @@
 #define PIECE_FIRST 8         /* events read at first: each may be megabytes */
 #define PIECE_MAX   1000      /* events read at once */
 #define PIECE_BYTES (1 << 20) /* of payloads read at once, about */
+#define KEY_MAX     65536     /* bytes of a kind and a name */
 #define INITIAL_MS  1000      /* of a policy that does not say */
 #define CAP_MS      60000
 #define FACTOR      2.0
@@ -22,12 +23,14 @@ void timeline_begin(struct timeline *t, pawl_mem *mem)
     *t = (struct timeline){.mem = mem};
     map_init(&t->by_ref);
     map_init(&t->by_name);
+    buf_init(&t->key, KEY_MAX);
 }
 
 void timeline_end(struct timeline *t)
 {
     map_deinit(&t->by_ref);
     map_deinit(&t->by_name);
+    buf_deinit(&t->key);
 }
 
 /* A recorded time. */
@@ -53,15 +56,17 @@ static struct timeline_name *add_name(struct timeline *t, const char *kind, pawl
 
 static struct timeline_name *name_of(struct timeline *t, const char *kind, pawl_str name)
 {
-    pawl_mem *scratch = pawl_mem_new();
-    pawl_str key = pawl_mem_printf(scratch, "%s %.*s", kind, PAWL_FMT(name));
+    buf_reset(&t->key);
+    buf_puts(&t->key, kind);
+    buf_putc(&t->key, ' ');
+    buf_str(&t->key, name);
+    pawl_str key = buf_slice(&t->key);
     struct timeline_name *n = map_gets(&t->by_name, key);
     if (!n && t->names.count < TIMELINE_NAMES) {
         n = add_name(t, kind, name);
         if (!map_puts(&t->by_name, pawl_mem_dup(t->mem, key), n))
             n = NULL; /* out of memory: among the further ones */
     }
-    pawl_mem_free(scratch);
     if (n)
         return n;
     struct timeline_name *last = t->names.count ? t->names.items[t->names.count - 1] : NULL;

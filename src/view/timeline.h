@@ -14,6 +14,7 @@
 #ifndef PAWL_VIEW_TIMELINE_H
 #define PAWL_VIEW_TIMELINE_H
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "pawl.h"
@@ -76,6 +77,7 @@ struct timeline {
     LIST(struct timeline_bar) bars;
     LIST(struct timeline_name *) names;
     struct map by_ref, by_name;
+    struct buf key; /* of by_name, while it is made */
     struct timeline_part parts[2 * TIMELINE_CUTS + 1];
     size_t part_count;
 };

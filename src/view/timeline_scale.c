@@ -178,7 +178,7 @@ void timeline_scale(struct timeline *t)
     find_busy(t, &busy);
     double kept = find_gaps(t, &busy, &gaps);
     kept = choose_cuts(&gaps, kept, &count);
-    make_parts(t, gaps.list.items + (gaps.list.count - count), count, kept);
+    make_parts(t, count ? &gaps.list.items[gaps.list.count - count] : NULL, count, kept);
     pawl_mem_free(scratch);
 }
 

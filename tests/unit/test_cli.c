@@ -233,5 +233,9 @@ TEST(cutting_counts_characters_not_bytes)
     ck_assert_str_eq(out_cut(mem, pawl_s("grüße"), 5).ptr, "grüße");
     ck_assert_str_eq(out_cut(mem, pawl_s("grüße"), 4).ptr, "grü…");
     ck_assert_str_eq(out_cut(mem, pawl_s("grüße"), 1).ptr, "…");
+    ck_assert_str_eq(out_cut(mem, pawl_s("注文注文"), 8).ptr, "注文注文"); /* two columns each */
+    ck_assert_str_eq(out_cut(mem, pawl_s("注文注文"), 7).ptr, "注文注…");
+    ck_assert_str_eq(out_cut(mem, pawl_s("注文注文"), 6).ptr, "注文…");
+    ck_assert_uint_eq(out_columns(pawl_s("e\u0301")), 1); /* an accent takes none */
     pawl_mem_free(mem);
 }
