@@ -211,7 +211,7 @@ typedef struct pawl_queue_ops {
     pawl_status (*list_queues)(struct pawl_store *s, pawl_str prefix, pawl_str after,
                                uint32_t limit, pawl_mem *mem, pawl_queue_row_list *ret,
                                pawl_error *reterr);
-    /* due_queues [reader]: 0 < due_ms <= now_ms, by (due_ms, qid).
+    /* due_queues [engine]: 0 < due_ms <= now_ms, by (due_ms, qid).
      *   Q6  Those and no others; next_due of the store counts due_ms too (N1). */
     pawl_status (*due_queues)(struct pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,
                               pawl_queue_row_list *ret, pawl_error *reterr);

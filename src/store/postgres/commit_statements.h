@@ -51,7 +51,7 @@
     "CASE WHEN z.rid=d.id THEN z.data ELSE z.data2 END,"                                           \
     "CASE WHEN z.rid=d.id THEN z.attrs ELSE z.attrs2 END,0,d.a,d.c,d.v,d.dl,d.le,d.lu,d.h,d.lt,d.er"\
     " FROM d JOIN @.history z ON z.rid=ANY(ARRAY[d.id,d.id-1])"                                    \
-    " AND (z.rid=d.id OR z.kind2 IS NOT NULL) LEFT JOIN @.instance i ON i.uid=z.uid"
+    " AND (z.rid=d.id OR z.kind2 IS NOT NULL) LEFT JOIN @.instance i ON i.uid=ANY(ARRAY[z.uid])"
 #define PG_STATE_OF_WORK "a,c,v,dl,le,lu,h,lt,er" /* attempt, crashes, visible, deadline, lock …, error */
 
 #define PG_COMMIT_STATEMENTS(X)                                                                    \
@@ -92,25 +92,25 @@
     /* Work that is a number in a head: it becomes a row, must be there, may be there. */          \
     X(OPEN_MOVE, "WITH d AS (UPDATE @.head h SET open1=0,busy=false FROM unnest($1" PG_8 ",$2" PG_8\
         ",$3" PG_8 ",$4" PG_8 ",$5" PG_8 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9::bool[],$10" PG_T   \
-        ",$11" PG_B ") AS t(uid,id," PG_STATE_OF_WORK ") WHERE h.uid=t.uid AND h.open1=t.id"       \
+        ",$11" PG_B ") AS t(uid,id," PG_STATE_OF_WORK ") WHERE h.uid=ANY(ARRAY[t.uid]) AND h.open1=t.id"       \
         " RETURNING t.*) " PG_WORK_FROM_EVENT)                                                     \
     X(OPEN_NEED, PG_COUNTED("UPDATE @.head h SET open1=0,busy=false FROM unnest($1" PG_8 ",$2" PG_8\
-        ") AS t(uid,id) WHERE h.uid=t.uid AND h.open1=t.id", "$3"))                                \
+        ") AS t(uid,id) WHERE h.uid=ANY(ARRAY[t.uid]) AND h.open1=t.id", "$3"))                                \
     X(OPEN_DROP, "UPDATE @.head h SET open1=0,busy=false FROM unnest($1" PG_8 ",$2" PG_8           \
-        ") AS t(uid,id) WHERE h.uid=t.uid AND h.open1=t.id")                                       \
+        ") AS t(uid,id) WHERE h.uid=ANY(ARRAY[t.uid]) AND h.open1=t.id")                                       \
     /* Instances. */                                                                               \
     X(REMOVE, "WITH x AS (DELETE FROM @.head h USING unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4         \
-        ") AS t(uid,x,bs) WHERE h.uid=t.uid AND h.execution=t.x AND h.last_seq=t.bs"               \
+        ") AS t(uid,x,bs) WHERE h.uid=ANY(ARRAY[t.uid]) AND h.execution=t.x AND h.last_seq=t.bs"               \
         " RETURNING h.uid,h.last_rid,h.state),i AS (DELETE FROM @.instance i USING x"              \
-        " WHERE i.uid=x.uid),o AS (DELETE FROM @.odd o USING x WHERE o.state=x.state"              \
-        " AND o.uid=x.uid),b AS (INSERT INTO @.tomb(uid,execution,last_rid)"                       \
+        " WHERE i.uid=ANY(ARRAY[x.uid])),o AS (DELETE FROM @.odd o USING x WHERE o.state=ANY(ARRAY[x.state])"              \
+        " AND o.uid=ANY(ARRAY[x.uid])),b AS (INSERT INTO @.tomb(uid,execution,last_rid)"                       \
         " SELECT uid,0,last_rid FROM x) SELECT 1/(count(*)=$4::bigint)::int FROM x")               \
     X(EXECUTION_END, PG_COUNTED("INSERT INTO @.execution(" PG_CLOSED_STORED ") SELECT i.uid,"     \
         "h.execution,i.orchestration,CASE i.version WHEN '' THEN t.v ELSE i.version END,t.ls,t.lr,"\
         "CASE i.first_rid WHEN 0 THEN t.fr ELSE i.first_rid END,i.created_ms,t.up,i.custom_status" \
         " FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4 ",$4" PG_T ",$5" PG_4 ",$6" PG_8 ",$7" PG_8   \
-        ",$8" PG_8 ") AS t(uid,x,bs,v,ls,lr,fr,up) JOIN @.head h ON h.uid=t.uid"                   \
-        " AND h.execution=t.x AND h.last_seq=t.bs JOIN @.instance i ON i.uid=t.uid", "$9"))        \
+        ",$8" PG_8 ") AS t(uid,x,bs,v,ls,lr,fr,up) JOIN @.head h ON h.uid=ANY(ARRAY[t.uid])"                   \
+        " AND h.execution=t.x AND h.last_seq=t.bs JOIN @.instance i ON i.uid=ANY(ARRAY[t.uid])", "$9"))        \
     X(EXECUTION_MAKE, "INSERT INTO @.execution(" PG_CLOSED_STORED ") SELECT * FROM unnest($1"     \
         PG_8 ",$2" PG_8 ",$3" PG_T ",$4" PG_T ",$5" PG_8 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9"    \
         PG_8 ",$10" PG_B ")")                                                                      \
@@ -118,23 +118,23 @@
         " AND flags&1=1 RETURNING uid,last_rid) UPDATE @.instance i SET output="                   \
         "CASE WHEN z.rid=h.last_rid THEN z.data ELSE z.data2 END FROM h JOIN @.history z"          \
         " ON z.rid=ANY(ARRAY[h.last_rid,h.last_rid-1])"                                            \
-        " AND z.rid+(z.kind2 IS NOT NULL)::int=h.last_rid WHERE i.uid=h.uid")                      \
+        " AND z.rid+(z.kind2 IS NOT NULL)::int=h.last_rid WHERE i.uid=ANY(ARRAY[h.uid])")                      \
     X(HEAD_LAST, PG_COUNTED("UPDATE @.head h SET execution=t.nx,last_seq=t.ls,last_rid=t.lr,"      \
         "updated_ms=t.up,open1=t.o2,busy=t.o2<>0 FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4        \
         ",$4" PG_4 ",$5" PG_4 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9" PG_8                          \
-        ") AS t(uid,x,bs,nx,ls,lr,up,o1,o2) WHERE h.uid=t.uid AND h.execution=t.x"                 \
+        ") AS t(uid,x,bs,nx,ls,lr,up,o1,o2) WHERE h.uid=ANY(ARRAY[t.uid]) AND h.execution=t.x"                 \
         " AND h.last_seq=t.bs AND h.open1=t.o1 AND h.flags&1=0", "$10"))                           \
     X(HEAD_ALL, "WITH x AS (UPDATE @.head h SET execution=t.nx,last_seq=t.ls,last_rid=t.lr,"       \
         "updated_ms=t.up,open1=t.o2,busy=t.o2<>0,state=t.st,"                                      \
         "flags=t.fl+CASE WHEN h.state IN (" PG_ODD_STATES ") THEN 2 ELSE 0 END FROM unnest($1" PG_8\
         ",$2" PG_4 ",$3" PG_4 ",$4" PG_4 ",$5" PG_4 ",$6" PG_8 ",$7" PG_8 ",$8" PG_8 ",$9" PG_8    \
-        ",$10" PG_2 ",$11" PG_2 ") AS t(uid,x,bs,nx,ls,lr,up,o1,o2,st,fl) WHERE h.uid=t.uid"       \
+        ",$10" PG_2 ",$11" PG_2 ") AS t(uid,x,bs,nx,ls,lr,up,o1,o2,st,fl) WHERE h.uid=ANY(ARRAY[t.uid])"       \
         " AND h.execution=t.x AND h.last_seq=t.bs AND h.open1=t.o1"                                \
         " RETURNING h.uid,h.state,h.flags),d AS (DELETE FROM @.odd o USING x WHERE x.flags>1"      \
-        " AND o.state=ANY(ARRAY[" PG_ODD_STATES "]::smallint[]) AND o.uid=x.uid"                   \
+        " AND o.state=ANY(ARRAY[" PG_ODD_STATES "]::smallint[]) AND o.uid=ANY(ARRAY[x.uid])"                   \
         " AND o.state<>x.state) SELECT 1/(count(*)=$12::bigint)::int FROM x")                      \
     X(HEAD_CHECK, "SELECT 1/(count(*)=$4::bigint)::int FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4  \
-        ") AS t(uid,x,bs) JOIN @.head h ON h.uid=t.uid AND h.execution=t.x AND h.last_seq=t.bs")   \
+        ") AS t(uid,x,bs) JOIN @.head h ON h.uid=ANY(ARRAY[t.uid]) AND h.execution=t.x AND h.last_seq=t.bs")   \
     X(INSTANCE_INSERT, "INSERT INTO @.instance(uid,parent_uid,parent_execution,parent_ref,id,"     \
         "parent_id,created_ms,first_rid,orchestration,version,custom_status,finding,output)"       \
         " SELECT * FROM unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_8 ",$5" PG_T ",$6" PG_T     \
@@ -146,7 +146,7 @@
     X(INSTANCE_UPDATE, "UPDATE @.instance i SET created_ms=t.c,first_rid=t.f,orchestration=t.o,"   \
         "version=t.v,custom_status=t.cs,finding=t.fi,output=t.out FROM unnest($1" PG_8 ",$2" PG_8  \
         ",$3" PG_8 ",$4" PG_T ",$5" PG_T ",$6" PG_B ",$7" PG_B ",$8" PG_B                          \
-        ") AS t(uid,c,f,o,v,cs,fi,out) WHERE i.uid=t.uid AND (i.created_ms<>t.c"                   \
+        ") AS t(uid,c,f,o,v,cs,fi,out) WHERE i.uid=ANY(ARRAY[t.uid]) AND (i.created_ms<>t.c"                   \
         " OR i.first_rid<>t.f OR i.orchestration<>t.o OR i.version<>t.v OR i.custom_status<>t.cs"  \
         " OR i.finding<>t.fi OR i.output<>t.out)")                                                 \
     X(ODD_INSERT, "INSERT INTO @.odd SELECT * FROM unnest($1" PG_2 ",$2" PG_8                      \
@@ -169,9 +169,9 @@
         ",$5" PG_8 ",$6" PG_4 ",$7" PG_T ",$8" PG_T ",$9" PG_B ",$10" PG_B ",$11" PG_8 ",$12" PG_8 \
         ",$13" PG_2 ") AS t(id,u,c,x,r,k,i,n,d,at,v,a,m)")                                         \
     X(MESSAGE_UPDATE, "UPDATE @.message m SET visible_ms=t.v,attempt=t.a,mailbox=t.m FROM"         \
-        " unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_2 ") AS t(id,v,a,m) WHERE m.id=t.id")     \
+        " unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_2 ") AS t(id,v,a,m) WHERE m.id=ANY(ARRAY[t.id])")     \
     X(QUARANTINE_MOVE, "WITH d AS (DELETE FROM @.message m USING unnest($1" PG_8 ",$2" PG_B        \
-        ") WITH ORDINALITY AS t(tid,why,n) WHERE m.id=t.tid RETURNING m.*,t.why,t.n)"              \
+        ") WITH ORDINALITY AS t(tid,why,n) WHERE m.id=ANY(ARRAY[t.tid]) RETURNING m.*,t.why,t.n)"              \
         " INSERT INTO @.quarantine(reason," PG_MESSAGE_STORED ") SELECT why," PG_MESSAGE_STORED  \
         " FROM d ORDER BY d.n")                                                                    \
     X(MESSAGE_DELETE, "DELETE FROM @.message WHERE id=ANY($1" PG_8 ")")                            \
@@ -190,8 +190,8 @@
         ",$5" PG_8 ",$6" PG_8 ",$7" PG_8 ",$8::bool[],$9" PG_T ",$10" PG_B ") AS t(id,"            \
         PG_STATE_OF_WORK ")),u AS (UPDATE @.work w SET attempt=t.a,crashes=t.c,visible_ms=t.v,"    \
         "deadline_ms=t.dl,lock_epoch=t.le,lock_until_ms=t.lu,held=t.h,lock_token=t.lt,"            \
-        "last_error=t.er FROM t WHERE w.id=t.id),d AS (DELETE FROM @.work_fresh f USING t"         \
-        " WHERE f.id=t.id RETURNING t.*) " PG_WORK_FROM_EVENT)                                     \
+        "last_error=t.er FROM t WHERE w.id=ANY(ARRAY[t.id])),d AS (DELETE FROM @.work_fresh f USING t"         \
+        " WHERE f.id=ANY(ARRAY[t.id]) RETURNING t.*) " PG_WORK_FROM_EVENT)                                     \
     X(WORK_DELETE, "WITH a AS (DELETE FROM @.work_fresh WHERE id=ANY($1" PG_8 "))"                 \
         " DELETE FROM @.work WHERE id=ANY($1" PG_8 ")")                                            \
     X(KEY_INSERT, "INSERT INTO @.dedup SELECT * FROM unnest($1" PG_8 ",$2" PG_B                    \
@@ -239,23 +239,23 @@
         " AND h.uid=c.uid WHERE c.prev>0 AND c.prev<c.rid)"                                        \
         " SELECT n,rid,prev,two FROM c LIMIT $1::bigint")                                          \
     X(CHAIN_DELETE, "WITH t AS (SELECT * FROM unnest($2" PG_8 ",$3" PG_8 ") AS t(id,uid)),"        \
-        "a AS (DELETE FROM @.work w USING t WHERE w.id=t.id AND w.uid=t.uid),"                     \
-        "b AS (DELETE FROM @.work_fresh w USING t WHERE w.id=t.id AND w.uid=t.uid),"               \
-        "c AS (DELETE FROM @.message m USING t WHERE m.id=t.id AND m.uid=t.uid)"                   \
+        "a AS (DELETE FROM @.work w USING t WHERE w.id=ANY(ARRAY[t.id]) AND w.uid=t.uid),"                     \
+        "b AS (DELETE FROM @.work_fresh w USING t WHERE w.id=ANY(ARRAY[t.id]) AND w.uid=t.uid),"               \
+        "c AS (DELETE FROM @.message m USING t WHERE m.id=ANY(ARRAY[t.id]) AND m.uid=t.uid)"                   \
         " DELETE FROM @.history WHERE rid=ANY($1" PG_8 ")")                                        \
     X(TOMB_KEEP, "UPDATE @.tomb b SET last_rid=t.r FROM unnest($1" PG_8 ",$2" PG_8 ") AS t(n,r)"   \
-        " WHERE b.n=t.n AND b.last_rid<>t.r")                                                      \
+        " WHERE b.n=ANY(ARRAY[t.n]) AND b.last_rid<>t.r")                                                      \
     X(TOMB_NEXT, "WITH x AS (DELETE FROM @.execution x USING unnest($1" PG_8 ",$2" PG_8            \
-        ") AS t(n,uid) WHERE x.uid=t.uid AND x.execution=(SELECT min(y.execution)"                 \
+        ") AS t(n,uid) WHERE x.uid=ANY(ARRAY[t.uid]) AND x.execution=(SELECT min(y.execution)"                 \
         " FROM @.execution y WHERE y.uid=t.uid) RETURNING t.n,x.last_rid)"                         \
-        " UPDATE @.tomb b SET last_rid=x.last_rid FROM x WHERE b.n=x.n RETURNING b.n")             \
+        " UPDATE @.tomb b SET last_rid=x.last_rid FROM x WHERE b.n=ANY(ARRAY[x.n]) RETURNING b.n")             \
     X(TOMB_REST, "WITH m AS (" PG_SOME("mark", "uid=ANY($1" PG_8 ")", "$2::bigint")                \
         "),g AS (" PG_SOME("message", "uid=ANY($1" PG_8 ") AND uid>0", PG_LESS("$2::bigint", "m")) \
         "),k AS (" PG_SOME("dedup", "uid=ANY($1" PG_8 ")",                                         \
             PG_LESS(PG_LESS("$2::bigint", "m"), "g"))                                              \
         ") SELECT (SELECT count(*) FROM m)+(SELECT count(*) FROM g)+(SELECT count(*) FROM k)")     \
     X(TOMB_MARKS, "WITH m AS (DELETE FROM @.mark WHERE ctid=ANY(ARRAY(SELECT m.ctid FROM"          \
-        " unnest($1" PG_8 ",$2" PG_8 ") AS t(uid,x) JOIN @.mark m ON m.uid=t.uid"                  \
+        " unnest($1" PG_8 ",$2" PG_8 ") AS t(uid,x) JOIN @.mark m ON m.uid=ANY(ARRAY[t.uid])"                  \
         " AND m.execution=t.x LIMIT $3::bigint)) RETURNING 1) SELECT count(*) FROM m")             \
     X(TOMB_QUEUE, "WITH r AS (" PG_SOME("queue_entry", "state=0 AND qid=$1::bigint", "$2::bigint") \
         "),d AS (" PG_SOME("queue_entry", "state=1 AND qid=$1::bigint", PG_LESS("$2::bigint", "r"))\

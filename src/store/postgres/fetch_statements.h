@@ -49,17 +49,17 @@
         " ORDER BY n.o,w.ms,w.id")                                                                 \
     /* Work by id wherever it is, with the place of its id in $1. */                               \
     X(WORK_BY_IDS, "SELECT " PG_WORK_COLUMNS ",o FROM (SELECT w.*,t.o FROM " PG_IDS                \
-        " JOIN @.work w ON w.id=t.id) x UNION ALL SELECT " PG_UNTRIED_COLUMNS ",l.o FROM"          \
-        " (SELECT f.id,f.lock_epoch,t.o FROM " PG_IDS " JOIN @.work_fresh f ON f.id=t.id)"         \
+        " JOIN @.work w ON w.id=ANY(ARRAY[t.id])) x UNION ALL SELECT " PG_UNTRIED_COLUMNS ",l.o FROM"          \
+        " (SELECT f.id,f.lock_epoch,t.o FROM " PG_IDS " JOIN @.work_fresh f ON f.id=ANY(ARRAY[t.id]))"         \
         PG_UNTRIED_JOIN " UNION ALL SELECT " PG_UNTRIED_COLUMNS ",l.o FROM"                        \
         " (SELECT t.id," PG_EPOCH_OF("t.id") " AS lock_epoch,t.o FROM " PG_IDS ")" PG_UNTRIED_JOIN \
-        " JOIN @.head g ON g.uid=h.uid AND g.open1=l.id ORDER BY o")                               \
+        " JOIN @.head g ON g.uid=ANY(ARRAY[h.uid]) AND g.open1=l.id ORDER BY o")                               \
     /* Where work is: its name, when it is free, and whether a page can find it. */                \
     X(WORK_PLACES, "SELECT w.id,w.name," PG_FREE_MS ",NOT w.held FROM " PG_IDS                     \
-        " JOIN @.work w ON w.id=t.id UNION ALL SELECT f.id,f.name,0,f.lock_epoch<=0 FROM " PG_IDS  \
-        " JOIN @.work_fresh f ON f.id=t.id UNION ALL SELECT t.id," PG_PART("h", "t.id", "name")    \
+        " JOIN @.work w ON w.id=ANY(ARRAY[t.id]) UNION ALL SELECT f.id,f.name,0,f.lock_epoch<=0 FROM " PG_IDS  \
+        " JOIN @.work_fresh f ON f.id=ANY(ARRAY[t.id]) UNION ALL SELECT t.id," PG_PART("h", "t.id", "name")    \
         ",0,false FROM " PG_IDS " JOIN @.history h ON " PG_ROW_OF("h", "t.id")                     \
-        " JOIN @.head g ON g.uid=h.uid AND g.open1=t.id")                                          \
+        " JOIN @.head g ON g.uid=ANY(ARRAY[h.uid]) AND g.open1=t.id")                                          \
     X(WORK_NAMES, "WITH RECURSIVE " PG_NAMES_OF("f", "@.work_fresh", "lock_epoch<=0") ","          \
         PG_NAMES_OF("w", "@.work", "NOT held") " SELECT name FROM f WHERE name IS NOT NULL"        \
         " UNION SELECT name FROM w WHERE name IS NOT NULL")                                        \
@@ -93,16 +93,16 @@
 /* The place of the question comes behind the columns of the row. */
 #define PG_LOAD_STATEMENTS(X)                                                                      \
     X(ROWS_BY_IDS, "SELECT " SQL_ROW_COLUMNS ",t.o FROM unnest($1::text[])"                        \
-        " WITH ORDINALITY AS t(id,o) JOIN @.instance i ON i.id=t.id COLLATE \"C\""                 \
-        " JOIN @.head h ON h.uid=i.uid")                                                           \
+        " WITH ORDINALITY AS t(id,o) JOIN @.instance i ON i.id=ANY(ARRAY[t.id COLLATE \"C\"])"                 \
+        " JOIN @.head h ON h.uid=ANY(ARRAY[i.uid])")                                                           \
     X(ROWS_BY_UIDS, "SELECT " SQL_ROW_COLUMNS ",t.o FROM " PG_IDS                                  \
-        " JOIN @.instance i ON i.uid=t.id JOIN @.head h ON h.uid=i.uid")                           \
+        " JOIN @.instance i ON i.uid=ANY(ARRAY[t.id]) JOIN @.head h ON h.uid=ANY(ARRAY[i.uid])")                           \
     /* $1 a uid or 0, $2 else an id, $3 a key. */                                                  \
     X(KEYS_THERE, "SELECT t.o FROM (SELECT a.o,a.key,CASE WHEN a.uid>0 THEN a.uid ELSE"            \
         " (SELECT i.uid FROM @.instance i WHERE i.id=a.id COLLATE \"C\") END AS uid FROM"          \
         " unnest($1::bigint[],$2::text[],$3::bytea[]) WITH ORDINALITY AS a(uid,id,key,o)"          \
-        " OFFSET 0) t JOIN @.dedup d ON d.uid=t.uid AND d.key=t.key"                               \
-        " JOIN @.head h ON h.uid=t.uid")
+        " OFFSET 0) t WHERE (SELECT 1 FROM @.dedup d WHERE d.uid=t.uid AND d.key=t.key) IS NOT NULL"\
+        " AND (SELECT 1 FROM @.head h WHERE h.uid=t.uid) IS NOT NULL")
 
 /* ---- Queues ----------------------------------------------------------------------------------- */
 
@@ -120,7 +120,7 @@
         "locked=t.k,locks=t.o,bytes=t.b,paused=t.p,config=t.f,totals=t.t FROM"                     \
         " unnest($1::bigint[],$2::bigint[],$3::bigint[],$4::bigint[],$5::bigint[],$6::bigint[],"   \
         "$7::bigint[],$8::boolean[],$9::bytea[],$10::bytea[]) AS t(q,d,r,l,k,o,b,p,f,t)"           \
-        " WHERE q.qid=t.q", "$11"))                                                                \
+        " WHERE q.qid=ANY(ARRAY[t.q])", "$11"))                                                                \
     X(ENTRY_INSERT, "INSERT INTO @.queue_entry(" PG_ENTRY_TABLE ") SELECT * FROM"                  \
         " unnest($1::bigint[],$2::bigint[],$3::bigint[],$4::bigint[],$5::bytea[],$6::bytea[],"     \
         "$7::bigint[],$8::bigint[],$9::bigint[],$10::bigint[],$11::bigint[],$12::smallint[],"      \
@@ -129,7 +129,7 @@
     X(ENTRY_UPDATE, PG_COUNTED("UPDATE @.queue_entry e SET qid=t.q,place=t.p,visible_ms=t.v,"      \
         "expires_ms=t.x,deliveries=t.d,state=t.s,note=coalesce(t.n,e.note) FROM"                   \
         " unnest($1::bigint[],$2::bigint[],$3::bigint[],$4::bigint[],$5::bigint[],$6::bigint[],"   \
-        "$7::smallint[],$8::bytea[]) AS t(id,q,p,v,x,d,s,n) WHERE e.id=t.id", "$9"))               \
+        "$7::smallint[],$8::bytea[]) AS t(id,q,p,v,x,d,s,n) WHERE e.id=ANY(ARRAY[t.id])", "$9"))               \
     X(ENTRY_DROP, PG_COUNTED("DELETE FROM @.queue_entry WHERE id=ANY($1::bigint[])", "$2"))        \
     /* The entries of all locks are one array; `f` and `l` say which are whose. */                 \
     X(LOCK_INSERT, "INSERT INTO @.queue_lock(qid,number,created_ms,until_ms,id,entries)"           \
@@ -137,9 +137,9 @@
         "$3::bigint[],$4::bigint[],$5::text[],$6::int[],$7::int[]) AS t(q,n,c,u,i,f,l)")           \
     X(LOCK_UPDATE, PG_COUNTED("UPDATE @.queue_lock k SET until_ms=t.u,"                            \
         "entries=($6::bigint[])[t.f:t.l] FROM unnest($1::bigint[],$2::bigint[],$3::bigint[],"      \
-        "$4::int[],$5::int[]) AS t(q,n,u,f,l) WHERE k.qid=t.q AND k.number=t.n", "$7"))            \
+        "$4::int[],$5::int[]) AS t(q,n,u,f,l) WHERE k.qid=ANY(ARRAY[t.q]) AND k.number=t.n", "$7"))            \
     X(LOCK_DROP, PG_COUNTED("DELETE FROM @.queue_lock k USING unnest($1::bigint[],$2::bigint[])"   \
-        " AS t(q,n) WHERE k.qid=t.q AND k.number=t.n", "$3"))                                      \
+        " AS t(q,n) WHERE k.qid=ANY(ARRAY[t.q]) AND k.number=t.n", "$3"))                                      \
     /* Of rows with one key the last one counts. */                                                \
     X(PAST_INSERT, "INSERT INTO @.queue_past(qid,id,number,at_ms) SELECT DISTINCT ON (q,i) q,i,n,a"\
         " FROM unnest($1::bigint[],$2::bytea[],$3::bigint[],$4::bigint[])"                         \
@@ -153,9 +153,9 @@
     X(PAST_FORGET, "DELETE FROM @.queue_past p USING (SELECT q,b,(SELECT x.number"                 \
         " FROM @.queue_past x WHERE x.qid=q AND x.at_ms>=b ORDER BY x.number DESC"                 \
         " OFFSET k LIMIT 1) AS n FROM unnest($1::bigint[],$2::bigint[],$3::bigint[]) AS t(q,b,k)"  \
-        " OFFSET 0) z WHERE p.qid=z.q AND (p.at_ms<z.b OR p.number<=z.n)")                         \
+        " OFFSET 0) z WHERE p.qid=ANY(ARRAY[z.q]) AND (p.at_ms<z.b OR p.number<=z.n)")                         \
     X(QUEUE_KEY_FORGET, "DELETE FROM @.queue_key k USING unnest($1::bigint[],$2::bigint[])"        \
-        " AS t(q,m) WHERE k.qid=t.q AND k.expires_ms<=t.m")                                        \
+        " AS t(q,m) WHERE k.qid=ANY(ARRAY[t.q]) AND k.expires_ms<=t.m")                                        \
     X(QUEUE_DROP, "WITH d AS (DELETE FROM @.queue WHERE qid=ANY($1::bigint[]) RETURNING qid),"     \
         "b AS (INSERT INTO @.tomb(uid,execution,last_rid) SELECT qid,-1,0 FROM d RETURNING 1)"     \
         " SELECT 1/(count(*)=$2::bigint)::int FROM b")                                             \

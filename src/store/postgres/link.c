@@ -186,7 +186,8 @@ static pawl_status prepare_all(struct pg_link *l, pawl_error *reterr)
         l->sent += (size_t)pq.sendQueryParams(l->pg, settings_now, 0, NULL, NULL, NULL, NULL, 1);
     if (l->role == LINK_ENGINE && !l->place->no_prepare) {
         for (int i = 0; i < ST_PG_COUNT; i++)
-            l->sent += (size_t)pq.sendPrepare(l->pg, name_of(i, name), l->texts[i], 0, NULL);
+            l->sent += (size_t)(l->texts[i] &&
+                                pq.sendPrepare(l->pg, name_of(i, name), l->texts[i], 0, NULL));
     }
     link_reap(l, NULL, NULL, &report);
     if (report.end != LINK_DONE)

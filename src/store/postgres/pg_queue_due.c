@@ -6,11 +6,10 @@
  * The row of a queue is written by nearly every commit that touches the queue, and its due time
  * changes with it.  An index on it would make each of these updates a full one (G4), so the engine
  * keeps the due times of all queues in memory: they are read when they are first asked for after a
- * take, and follow the rounds that are committed.  Nothing is due: no statement.  Other threads
- * ask the server, which reads all queues.
+ * take, and follow the rounds that are committed.  Nothing is due: no statement.
  *
  * Invariant (queue_times_check): every time in the heap has its queue in the map.  Engine thread
- * only, but for pg_due_queues.
+ * only.
  */
 #include "base/attr.h"
 #include "store/postgres/pg_rows.h"
@@ -276,8 +275,6 @@ pawl_status pg_due_queues(pawl_store *base, int64_t now_ms, uint32_t limit, pawl
     struct pg_store *s = pg_of(base);
     struct queue_times *t = &s->queue_times;
 
-    if (!store_engine_is(base) || s->read_only)
-        return sql_due_queues(base, now_ms, limit, mem, ret, reterr);
     pawl_status status = pg_attach(s, reterr);
     if (status == PAWL_OK)
         status = pg_queues_learn(s, reterr);

@@ -21,7 +21,7 @@
 
 static const char *const sources[ST_PG_COUNT] = {
 #define PG_SOURCE(name, sql) [ST_##name] = sql,
-    SQL_STATEMENTS(PG_SOURCE)
+    SQL_COMMON_STATEMENTS(PG_SOURCE)
 #undef PG_SOURCE
 #define PG_SOURCE(name, sql) [ST_PG_##name] = sql,
         PG_STATEMENTS(PG_SOURCE)
@@ -81,6 +81,8 @@ bool pg_texts_make(char **texts, const char *schema)
 {
     for (int i = 0; i < ST_PG_COUNT; i++) {
         struct buf b;
+        if (!sources[i]) /* one of SQL_NEAR_STATEMENTS */
+            continue;
         buf_init(&b, TEXT_MAX);
         pg_text_put(&b, sources[i], schema);
         if (b.failed) {

@@ -12,8 +12,13 @@
 
 #include "store/sql/columns.h"
 
-#define SQL_SCHEMA         "@."
-#define SQL_IN_ORDER       "JOIN"
+#define SQL_SCHEMA   "@."
+#define SQL_IN_ORDER "JOIN"
+/* A join that must go along an index is written as `column=ANY(ARRAY[value])`, here and in the
+ * other two files of statements.  With `column=value` the planner may read the whole index
+ * beside it, because it could merge the two (even where that is switched off), and it does so for
+ * a table that had no rows when it was analysed. */
+#define SQL_SAME(a, b)     a "=ANY(ARRAY[" b "])"
 #define SQL_IS_TEXT        "::text"
 #define SQL_IS_BYTES       "::bytea"
 #define SQL_MOST(n)        " LIMIT " n
@@ -89,7 +94,8 @@
     "''::bytea,abs(l.lock_epoch),''::text,0::bigint,0"
 /* clang-format on */
 #define PG_UNTRIED_JOIN                                                                            \
-    " l JOIN @.history h ON " PG_ROW_OF("h", "l.id") " LEFT JOIN @.instance i ON i.uid=h.uid"
+    " l JOIN @.history h ON " PG_ROW_OF(                                                           \
+        "h", "l.id") " LEFT JOIN @.instance i ON i.uid=ANY(ARRAY[h.uid])"
 /* Work that is a number in a head was inserted as taken, by the owner that gave out its id. */
 #define PG_EPOCH_OF(id)                                                                            \
     "(SELECT epoch FROM @.epoch WHERE from_id<=" id " ORDER BY from_id DESC,epoch DESC LIMIT 1)"
@@ -101,22 +107,9 @@
     "((SELECT 1 FROM @.queue_lock l WHERE l.qid=e.qid AND l.number=e.id) IS NOT NULL)"
 #define SQL_ENTRY_UNLOCKED "NOT " SQL_ENTRY_LOCK
 #define SQL_ENTRY_TAKEN    "(e.state=0 AND " SQL_ENTRY_LOCK ")"
-#define SQL_WORK_BY_ID                                                                             \
-    "SELECT " PG_WORK_COLUMNS " FROM @.work WHERE id=?1 UNION ALL SELECT " PG_UNTRIED_COLUMNS      \
-    " FROM (SELECT id,lock_epoch FROM @.work_fresh WHERE id=?1)" PG_UNTRIED_JOIN                   \
-    " UNION ALL SELECT " PG_UNTRIED_COLUMNS " FROM (SELECT g.open1 AS id," PG_EPOCH_OF(            \
-        "g.open1") " AS lock_epoch FROM @.history z JOIN @.head g ON g.uid=z.uid "                 \
-                   "WHERE " PG_ROW_OF("z", "?1") " AND g.open1=?1)" PG_UNTRIED_JOIN
 #define SQL_WORK_COUNT                                                                             \
     "SELECT (SELECT count(*) FROM @.work)+(SELECT count(*) FROM @.work_fresh)"                     \
     "+(SELECT count(*) FROM @.head WHERE busy AND open1<>0)"
-#define SQL_PURGE_HELD                                                                             \
-    "DELETE FROM @.queue_entry WHERE qid=?1 AND id=ANY((SELECT entries FROM @.queue_lock"          \
-    " WHERE qid=?1 ORDER BY number LIMIT 1)::bigint[])"
-#define SQL_LIST_STATE                                                                             \
-    "SELECT " SQL_ROW_COLUMNS " FROM @.odd o JOIN @.instance i ON i.uid=o.uid JOIN @.head h"       \
-    " ON h.uid=o.uid WHERE o.state=?2 AND o.uid<?1 ORDER BY o.uid DESC"
-#define SQL_STATE_COUNTS "SELECT state,count(*) FROM @.odd GROUP BY state"
 
 /* ---- Ours ------------------------------------------------------------------------------------ */
 
@@ -134,7 +127,8 @@
     " AND ($7::bigint=0 OR (h.state BETWEEN 4 AND 6 AND h.updated_ms<$7::bigint)) AS fits,s.n"     \
     " FROM (SELECT uid,row_number() OVER (ORDER BY uid DESC) AS n FROM " uids                      \
     " AND uid<$1::bigint AND $2::bigint IS NOT NULL ORDER BY uid DESC LIMIT $9::bigint+1) s"       \
-    " JOIN @.instance i ON i.uid=s.uid JOIN @.head h ON h.uid=s.uid ORDER BY s.uid DESC) z"        \
+    " JOIN @.instance i ON i.uid=ANY(ARRAY[s.uid]) JOIN @.head h ON h.uid=ANY(ARRAY[s.uid]) "      \
+    "ORDER BY s.uid DESC) z"                                                                       \
     " WHERE fits OR n>=$9::bigint LIMIT $8::bigint"
 
 /* History from its end: $1 uid, $2 execution, events after $3, at most $4 or, with 0, all.  The

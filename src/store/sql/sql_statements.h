@@ -9,6 +9,7 @@
  *
  *     SQL_SCHEMA          in front of the name of a table
  *     SQL_IN_ORDER        a join whose left table is read first
+ *     SQL_SAME(a, b)      a column is found by an index where it has this value
  *     SQL_IS_TEXT         behind a parameter that is text; all others are numbers
  *     SQL_IS_BYTES        behind one that a client chose without a check: any bytes
  *     SQL_MOST(#n)        at most this many rows; see cursor_further()
@@ -38,7 +39,7 @@
 
 /* clang-format off */
 #define SQL_T(table)    SQL_SCHEMA #table
-#define SQL_ROWS        SQL_T(instance) " i " SQL_IN_ORDER " " SQL_T(head) " h ON h.uid=i.uid"
+#define SQL_ROWS        SQL_T(instance) " i " SQL_IN_ORDER " " SQL_T(head) " h ON " SQL_SAME("h.uid", "i.uid")
 #define SQL_READ_ROWS   "SELECT " SQL_ROW_COLUMNS " FROM " SQL_ROWS
 #define SQL_READ_MAIL   "SELECT " SQL_MAIL_COLUMNS " FROM " SQL_T(message)
 #define SQL_READ_QUEUES "SELECT " SQL_QUEUE(SQL_NAMES) " FROM " SQL_T(queue)
@@ -49,43 +50,24 @@
     "SELECT " SQL_ENTRY_COLUMNS "," SQL_ENTRY_TAKEN " FROM " SQL_T(queue_entry) " e"
 #define SQL_READ_FREE   "SELECT " SQL_ENTRY_COLUMNS ",0 FROM " SQL_T(queue_entry) " e"
 
-#define SQL_STATEMENTS(X)                                                                          \
+#define SQL_COMMON_STATEMENTS(X)                                                                   \
     /* Instances and their histories. */                                                           \
     X(ROW_IS_THERE, "SELECT 1 FROM " SQL_T(instance) " WHERE id=?1" SQL_IS_TEXT)                   \
     X(ROW_BY_ID, SQL_READ_ROWS " WHERE i.id=?1" SQL_IS_TEXT)                                       \
     X(ROW_BY_UID, SQL_READ_ROWS " WHERE i.uid=?1")                                                 \
     X(EXECUTION_READ, "SELECT " SQL_CLOSED_NAMES " FROM " SQL_T(execution) " x JOIN "              \
         SQL_T(instance) " i ON i.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                     \
-    X(CHAIN_HEAD, "SELECT last_seq,last_rid FROM " SQL_T(head) " WHERE uid=?1 AND execution=?2")   \
-    X(CHAIN_HEAD_CLOSED, "SELECT x.last_seq,x.last_rid FROM " SQL_T(execution) " x JOIN "          \
-        SQL_T(head) " h ON h.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                         \
-    X(MARK_AFTER, "SELECT seq,rid FROM " SQL_T(mark) " WHERE uid=?1 AND execution=?2 AND seq>=?3"  \
-        " ORDER BY seq LIMIT 1")                                                                   \
-    X(EVENT_READ, "SELECT " SQL_HISTORY(SQL_NAMES) " FROM " SQL_T(history) " WHERE rid=?1")        \
-    X(LIST_ALL, SQL_READ_ROWS " WHERE i.uid<?1 ORDER BY i.uid DESC")                               \
-    X(LIST_PARENT, SQL_READ_ROWS " WHERE i.parent_uid=?2 AND i.parent_uid>0 AND i.uid<?1"          \
-        " ORDER BY i.uid DESC")                                                                    \
-    X(LIST_STATE, SQL_LIST_STATE)                                                                  \
     /* Messages, work, keys. */                                                                    \
     X(MESSAGES_OF_UID, SQL_READ_MAIL " WHERE uid=?1 AND uid>0 ORDER BY visible_ms,id")             \
     X(MESSAGES_OF_NAME, SQL_READ_MAIL " WHERE uid=0 AND instance=?1" SQL_IS_TEXT " ORDER BY visible_ms,id") \
     X(MESSAGES_BY_NAME, SQL_READ_MAIL " WHERE uid=0 ORDER BY visible_ms,id")                       \
     X(QUARANTINE_READ, "SELECT " SQL_MESSAGE(SQL_FIRST_NAMES) ",reason FROM " SQL_T(quarantine)    \
         " ORDER BY n DESC LIMIT ?1")                                                               \
-    X(WORK_READ, SQL_WORK_BY_ID)                                                                   \
     X(KEY_READ, "SELECT 1 FROM " SQL_T(dedup) " WHERE uid=?1 AND key=?2" SQL_IS_BYTES              \
         " AND EXISTS(SELECT 1 FROM " SQL_T(head) " WHERE head.uid=?1)")                            \
-    /* How much there is. */                                                                       \
-    X(COUNT_MESSAGES, "SELECT count(*) FROM " SQL_T(message))                                      \
-    X(COUNT_TIMERS, "SELECT count(*) FROM " SQL_T(message) " WHERE mailbox=0 AND visible_ms>?1")   \
-    X(COUNT_WORK, SQL_WORK_COUNT)                                                                  \
-    X(COUNT_QUARANTINE, "SELECT count(*) FROM " SQL_T(quarantine))                                 \
-    X(COUNT_INSTANCES, "SELECT count(*) FROM " SQL_T(head))                                        \
-    X(COUNT_STATES, SQL_STATE_COUNTS)                                                              \
     /* Queues. */                                                                                  \
     X(QUEUE_BY_NAME, SQL_READ_QUEUES " WHERE name=?1" SQL_IS_TEXT)                                 \
     X(QUEUES_FROM, SQL_READ_QUEUES " WHERE name>?1" SQL_IS_TEXT " AND name>=?2" SQL_IS_TEXT " ORDER BY name" SQL_MOST("#1")) \
-    X(QUEUES_DUE, SQL_READ_QUEUES " WHERE due_ms>0 AND due_ms<=?1 ORDER BY due_ms,qid LIMIT ?2")   \
     X(ENTRIES_READY_AT, SQL_READ_FREE " WHERE state=0 AND qid=?1 AND priority=?2 AND place>=?3"    \
         " AND " SQL_ENTRY_UNLOCKED " ORDER BY place" SQL_MOST("#2"))                               \
     X(ENTRIES_READY_ABOVE, SQL_READ_FREE " WHERE state=0 AND qid=?1 AND priority>?2"               \
@@ -107,7 +89,30 @@
     /* Named objects. */                                                                           \
     X(OBJECT_READ, SQL_READ_OBJECTS " WHERE kind=?1 AND name=?2" SQL_IS_TEXT)                      \
     X(OBJECTS_FROM, SQL_READ_OBJECTS " WHERE kind=?1 AND name>?2" SQL_IS_TEXT " AND name>=?3" SQL_IS_TEXT \
-        " ORDER BY name" SQL_MOST("#1"))                                                           \
+        " ORDER BY name" SQL_MOST("#1"))
+
+/* Of a store in the same process, where each statement costs a call: the rows of a history one by
+ * one, counts, due times by an index, tombs.  A server far away answers these by texts of its own. */
+#define SQL_NEAR_STATEMENTS(X)                                                                     \
+    X(CHAIN_HEAD, "SELECT last_seq,last_rid FROM " SQL_T(head) " WHERE uid=?1 AND execution=?2")   \
+    X(CHAIN_HEAD_CLOSED, "SELECT x.last_seq,x.last_rid FROM " SQL_T(execution) " x JOIN "          \
+        SQL_T(head) " h ON h.uid=x.uid WHERE x.uid=?1 AND x.execution=?2")                         \
+    X(MARK_AFTER, "SELECT seq,rid FROM " SQL_T(mark) " WHERE uid=?1 AND execution=?2 AND seq>=?3"  \
+        " ORDER BY seq LIMIT 1")                                                                   \
+    X(EVENT_READ, "SELECT " SQL_HISTORY(SQL_NAMES) " FROM " SQL_T(history) " WHERE rid=?1")        \
+    X(LIST_ALL, SQL_READ_ROWS " WHERE i.uid<?1 ORDER BY i.uid DESC")                               \
+    X(LIST_PARENT, SQL_READ_ROWS " WHERE i.parent_uid=?2 AND i.parent_uid>0 AND i.uid<?1"          \
+        " ORDER BY i.uid DESC")                                                                    \
+    X(LIST_STATE, SQL_LIST_STATE)                                                                  \
+    X(WORK_READ, SQL_WORK_BY_ID)                                                                   \
+    /* How much there is. */                                                                       \
+    X(COUNT_MESSAGES, "SELECT count(*) FROM " SQL_T(message))                                      \
+    X(COUNT_TIMERS, "SELECT count(*) FROM " SQL_T(message) " WHERE mailbox=0 AND visible_ms>?1")   \
+    X(COUNT_WORK, SQL_WORK_COUNT)                                                                  \
+    X(COUNT_QUARANTINE, "SELECT count(*) FROM " SQL_T(quarantine))                                 \
+    X(COUNT_INSTANCES, "SELECT count(*) FROM " SQL_T(head))                                        \
+    X(COUNT_STATES, SQL_STATE_COUNTS)                                                              \
+    X(QUEUES_DUE, SQL_READ_QUEUES " WHERE due_ms>0 AND due_ms<=?1 ORDER BY due_ms,qid LIMIT ?2")   \
     /* Purging. */                                                                                 \
     X(TOMB_READ, "SELECT n,uid,execution,last_rid FROM " SQL_T(tomb) " ORDER BY n LIMIT 1")        \
     X(TOMB_UPDATE, "UPDATE " SQL_T(tomb) " SET last_rid=?2 WHERE n=?1")                            \
@@ -139,6 +144,8 @@
         " AND id IN (SELECT id FROM " SQL_T(queue_past) " WHERE qid=?1 LIMIT ?2)")                 \
     X(QUEUE_KEY_PURGE, "DELETE FROM " SQL_T(queue_key) " WHERE qid=?1"                             \
         " AND key IN (SELECT key FROM " SQL_T(queue_key) " WHERE qid=?1 LIMIT ?2)")
+
+#define SQL_STATEMENTS(X) SQL_COMMON_STATEMENTS(X) SQL_NEAR_STATEMENTS(X)
 /* clang-format on */
 
 enum sql_statement {

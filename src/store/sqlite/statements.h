@@ -19,6 +19,7 @@
 /* The dialect, for the statements that SQL stores share. */
 #define SQL_SCHEMA         ""
 #define SQL_IN_ORDER       "CROSS JOIN"
+#define SQL_SAME(a, b)     a "=" b
 #define SQL_IS_TEXT        ""
 #define SQL_IS_BYTES       ""
 #define SQL_MOST(n)        ""
