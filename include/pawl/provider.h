@@ -342,7 +342,8 @@ typedef struct pawl_store_caps {
     bool delayed_visibility;
     bool durable;     /* survives the process */
     bool queues;      /* `queues` of the operations is there, and rounds may have a queue part */
-    bool slow_counts; /* depths may take long: figures for metrics may be some seconds old */
+    bool slow_counts; /* depths are far away: figures for metrics may be some seconds old, and a
+                       * count above 10,000 may be an estimate (L3) */
     bool objects;     /* read_object and list_objects are there, and rounds may have objects */
 } pawl_store_caps;
 
@@ -563,7 +564,8 @@ typedef struct pawl_store_ops {
     pawl_status (*list)(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
                         pawl_row_list *ret, pawl_error *reterr);
     /* depths [reader].
-     *   L3  Counts of the rows that exist. */
+     *   L3  Counts of the rows that exist; with slow_counts a count above 10,000 may be an
+     *       estimate. */
     pawl_status (*depths)(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
     /* read_quarantine [reader]: quarantined messages, newest first, each with its `name`
      * and `data`; `attrs` holds {"reason":…}.

@@ -35,7 +35,7 @@ static const struct {
 static const struct {
     const char *name, *has, *reason;
 } listed[] = {
-    {"PG_DEPTHS",        "Scan",                              "counts"                                   },
+    {"PG_DEPTHS",        "Index Only Scan",                   "the first 10,001 rows, by a limit"        },
     {"QUARANTINE_READ",  "Scan",                              "from the newest, with a limit"            },
     {"PG_TOMBS",         "tomb_pkey",                         "from the oldest, with a limit"            },
     {"PG_TOMB_LEFT",     "tomb_pkey",                         "the first row"                            },

@@ -100,6 +100,39 @@ TEST(exactly_ten_thousand_rows_are_one_page_postgres)
     done(s, &schema);
 }
 
+/* ---- How much there is ---------------------------------------------------------------------------- */
+
+/* Nobody counts a million rows for a figure: above 10,000 it is the server's estimate. */
+TEST(depths_are_exact_up_to_ten_thousand_and_then_near_postgres)
+{
+    struct scratch schema;
+    pawl_store *s = open_new(&schema);
+    pawl_depths d = {.size = sizeof(d)};
+    ck_assert(scratch_do("ALTER TABLE %s.instance SET (autovacuum_enabled=off)", schema.schema));
+    add_instances(&schema, 10000);
+    ck_assert(scratch_do("INSERT INTO %s.odd SELECT 5+g%%2,g FROM generate_series(1,9000) g",
+                         schema.schema));
+    ck_assert(scratch_do("ANALYZE %s.instance", schema.schema));
+    ck_assert_int_eq(s->ops->depths(s, NOW, &d, NULL), PAWL_OK);
+    ck_assert_uint_eq(d.instances, 10000);
+    ck_assert_uint_eq(d.failed, 4500);
+    ck_assert_uint_eq(d.cancelled, 4500);
+    ck_assert(scratch_do("INSERT INTO %s.instance SELECT uid+10000*k,0,0,0,id||'/'||k,'',0,0,"
+                         "'','','','','' FROM %s.instance,generate_series(1,5) k",
+                         schema.schema, schema.schema)); /* five times what was analysed */
+    ck_assert(scratch_do("INSERT INTO %s.odd SELECT 5,g FROM generate_series(9001,50000) g",
+                         schema.schema));
+    ck_assert(scratch_do("ANALYZE %s.odd", schema.schema));
+    ck_assert_int_eq(s->ops->depths(s, NOW, &d, NULL), PAWL_OK);
+    ck_assert_uint_ge(d.instances, 45000);
+    ck_assert_uint_le(d.instances, 75000);
+    ck_assert_uint_ne(d.instances, 60000); /* it was not counted */
+    ck_assert_uint_ge(d.failed, 40000);
+    ck_assert_uint_le(d.failed, 50000);
+    ck_assert_uint_eq(d.cancelled, 4500);
+    done(s, &schema);
+}
+
 /* ---- Histories ----------------------------------------------------------------------------------- */
 
 /* Instance 1 with events 1 to 6 in the rows 11 (two), 13 (one), 14 (two) and 20 (one). */

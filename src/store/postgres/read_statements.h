@@ -107,10 +107,6 @@
     "((SELECT 1 FROM @.queue_lock l WHERE l.qid=e.qid AND l.number=e.id) IS NOT NULL)"
 #define SQL_ENTRY_UNLOCKED "NOT " SQL_ENTRY_LOCK
 #define SQL_ENTRY_TAKEN    "(e.state=0 AND " SQL_ENTRY_LOCK ")"
-#define SQL_WORK_COUNT                                                                             \
-    "SELECT (SELECT count(*) FROM @.work)+(SELECT count(*) FROM @.work_fresh)"                     \
-    "+(SELECT count(*) FROM @.head WHERE busy AND open1<>0)"
-
 /* ---- Ours ------------------------------------------------------------------------------------ */
 
 /* Instances by `uids`, newest first, of which at most $9 are examined.  $1 uids below it, $2 a
@@ -159,15 +155,34 @@
     " UNION ALL SELECT 0,0,0,0,0,0,0,0,'','','',NULL,NULL,NULL,NULL,NULL,seq,rid FROM s"           \
     " WHERE s.seq>$3::bigint AND NOT EXISTS(SELECT 1 FROM c)"
 
+/* How many rows there are: up to 10,000 are counted, above that the server's statistics are asked,
+ * so that it costs the same however many there are.  `e` has the estimate of a table or an index,
+ * `o` of the instances in each rare state. */
+#define PG_ESTIMATES                                                                               \
+    "WITH e AS (SELECT c.oid AS r,c.reltuples*(pg_relation_size(c.oid)"                            \
+    "/current_setting('block_size')::int)/greatest(c.relpages,1) AS n FROM pg_class c"             \
+    " WHERE c.oid=ANY(ARRAY['@.message','@.message_due','@.work','@.work_fresh','@.head_busy',"    \
+    "'@.quarantine','@.instance','@.odd']::regclass[]::oid[])),"                                   \
+    "o AS (SELECT m.v,m.f*e.n AS n FROM e,pg_stats p,unnest(p.most_common_vals::text::text[],"     \
+    "p.most_common_freqs) AS m(v,f) WHERE e.r='@.odd'::regclass AND p.tablename='odd'"             \
+    " AND '\"'||p.schemaname||'\"'='@' AND p.attname='state')"
+#define PG_DEPTH(rows, estimate)                                                                   \
+    "(SELECT CASE WHEN n<=10000 THEN n ELSE greatest(n,(SELECT n FROM " estimate ")::bigint) END"  \
+    " FROM (SELECT count(*) AS n FROM (SELECT 1 FROM @." rows " LIMIT 10001) a) b)"
+#define PG_REL_DEPTH(rows, rel) PG_DEPTH(rows, "e WHERE r='@." rel "'::regclass")
+#define PG_ODD_DEPTH(state)     PG_DEPTH("odd WHERE state=" state, "o WHERE v='" state "'")
+
 #define PG_READ_STATEMENTS(X)                                                                      \
     X(LIST, PG_LIST("@.instance WHERE true"))                                                      \
     X(LIST_PARENT, PG_LIST("@.instance WHERE parent_uid=$2::bigint AND parent_uid>0"))             \
     X(LIST_STATE, PG_LIST("@.odd WHERE state=$3::bigint"))                                         \
-    X(DEPTHS, "SELECT (SELECT count(*) FROM @.message),(SELECT count(*) FROM @.message"            \
-        " WHERE mailbox=0 AND visible_ms>$1::bigint),(" SQL_WORK_COUNT "),"                        \
-        "(SELECT count(*) FROM @.quarantine),(SELECT count(*) FROM @.head),"                       \
-        "(SELECT count(*) FROM @.odd WHERE state=2),(SELECT count(*) FROM @.odd WHERE state=3),"   \
-        "(SELECT count(*) FROM @.odd WHERE state=5),(SELECT count(*) FROM @.odd WHERE state=6)")   \
+    /* Timers are nearly all of message_due: what is visible is soon fetched. */                   \
+    X(DEPTHS, PG_ESTIMATES " SELECT " PG_REL_DEPTH("message", "message") ","                       \
+        PG_REL_DEPTH("message WHERE mailbox=0 AND visible_ms>$1::bigint", "message_due") ","       \
+        PG_REL_DEPTH("work", "work") "+" PG_REL_DEPTH("work_fresh", "work_fresh") "+"              \
+        PG_REL_DEPTH("head WHERE busy AND open1<>0", "head_busy") ","                              \
+        PG_REL_DEPTH("quarantine", "quarantine") "," PG_REL_DEPTH("instance", "instance") ","      \
+        PG_ODD_DEPTH("2") "," PG_ODD_DEPTH("3") "," PG_ODD_DEPTH("5") "," PG_ODD_DEPTH("6"))       \
     X(HISTORY, PG_HISTORY)                                                                         \
     X(EVENT, "SELECT " PG_HISTORY_PARTS("h.data", "h.data2") " FROM @.history h"                   \
         " WHERE " PG_ROW_OF("h", "$1::bigint"))
