@@ -235,6 +235,9 @@ PAWL_SIZED size_t pawl_runtime_tallies(pawl_runtime *rt, pawl_mem *mem, const pa
 /* Does the engine make progress?  If not, *rettrouble says why: for example a turn, a commit or
  * an unanswered call is older than 10 s.  A call that waits on purpose does not count.  Cheap. */
 PAWL_API bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES]);
+/* Can it take calls?  Not while its store is away or does not answer; *rettrouble says why.  A full
+ * disk does not count: calls that free space are taken.  Cheap. */
+PAWL_API bool pawl_runtime_ready(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES]);
 /* The upper bound of a bucket; INT64_MAX for the last one. */
 PAWL_API int64_t pawl_delay_bound_ms(unsigned bucket);
 

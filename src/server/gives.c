@@ -49,10 +49,10 @@ static const struct field locked_fields[] = {
 SHAPE(locked, "QueueLocked", NULL);
 
 static const struct field health_fields[] = {
-    TEXT("status", NEEDED, "healthy, unhealthy; of /ready: ready, stopping"),
+    TEXT("status", NEEDED, "healthy, unhealthy; of /ready: ready, stopping, unavailable"),
     TEXT("service", 0, "pawl"),
     TEXT("version", 0, "of pawl, if the caller may know it"),
-    TEXT("reason", 0, "why it is not healthy"),
+    TEXT("reason", 0, "why it is not healthy, or unavailable"),
     END
 };
 SHAPE(health, "Health", "{\"status\":\"healthy\",\"service\":\"pawl\"}");

@@ -170,9 +170,8 @@ void guard_refuse_unreadable(struct call *c)
     c->answer.retry_after = 1;
 }
 
-/* The scope of the token that came with the request, in its header or in the cookie of a sign-in.
- * False: tokens cannot be read. */
-static bool find_scope(struct call *c, const char *given, const char *cookie)
+/* The scope of the token that came with the request, in its header or in the cookie of a sign-in. */
+static enum tokens_answer find_scope(struct call *c, const char *given, const char *cookie)
 {
     const char *token = cookie;
     if (given)
@@ -180,21 +179,37 @@ static bool find_scope(struct call *c, const char *given, const char *cookie)
     if (token)
         return tokens_check(c->srv->tokens, token, c, &c->scope);
     c->scope = given || c->srv->needs_token ? SCOPE_PUBLIC : SCOPE_ADMIN;
-    return true;
+    return TOKENS_READ;
 }
 
-static bool check_token(struct call *c)
+/* Tokens are being read: must it wait for them?  A probe and the files of the page need none. */
+static bool must_wait(const struct call *c)
 {
-    const char *given = header(c, "Authorization"), *cookie = given ? NULL : session_token(c);
+    return !c->route || c->route->scope != SCOPE_PUBLIC || c->route->handle == handle_session;
+}
+
+static const char *kept(struct call *c, const char *text)
+{
+    return text ? pawl_mem_dup(c->mem, pawl_s(text)).ptr : NULL;
+}
+
+static bool check_token(struct call *c, const char *given, const char *cookie)
+{
     enum token_scope needed = c->route ? c->route->scope : SCOPE_READ;
-    bool readable = find_scope(c, given, cookie);
+    enum tokens_answer tokens = find_scope(c, given, cookie);
     c->trusted = c->scope != SCOPE_PUBLIC && !c->stranger;
+    c->unjudged = tokens == TOKENS_COMING && must_wait(c);
+    if (c->unjudged) {
+        c->authorization = kept(c, given);
+        c->cookie = kept(c, cookie);
+        return true;
+    }
     bool by_queue = c->route && c->route->family == FAMILY_QUEUE && c->args[0];
     if (c->scope >= needed && needed > SCOPE_PUBLIC && is_outside(c))
         return false;
     if (c->scope >= needed)
         return !by_queue || guard_queue(c, c->args[0]);
-    if (!readable)
+    if (tokens != TOKENS_READ)
         guard_refuse_unreadable(c);
     else if (c->scope == SCOPE_PUBLIC)
         answer_error(c, 401, "unauthorized",
@@ -209,7 +224,14 @@ static bool check_token(struct call *c)
 
 bool guard_check(struct call *c)
 {
-    return check_framing(c) && check_host(c) && check_origin(c) && check_token(c);
+    const char *given = header(c, "Authorization");
+    return check_framing(c) && check_host(c) && check_origin(c) &&
+           check_token(c, given, given ? NULL : session_token(c));
+}
+
+bool guard_judge(struct call *c)
+{
+    return check_token(c, c->authorization, c->cookie);
 }
 
 bool guard_sees(const struct call *c, pawl_str queue)

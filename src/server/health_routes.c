@@ -37,11 +37,18 @@ void handle_health(struct call *c)
 
 void handle_ready(struct call *c)
 {
-    bool ready = !atomic_load(&c->srv->draining); /* recovery is done before we listen */
+    char trouble[PAWL_TROUBLE_BYTES] = ""; /* recovery is done before we listen */
+    bool stopping = atomic_load(&c->srv->draining);
+    bool ready = !stopping && pawl_runtime_ready(c->srv->rt, trouble);
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
     pawl_json_key(w, "status");
-    pawl_json_cstr(w, ready ? "ready" : "stopping");
+    pawl_json_cstr(w, ready ? "ready" : stopping ? "stopping" : "unavailable");
+    if (!ready && !stopping) {
+        pawl_json_key(w, "reason");
+        pawl_json_cstr(w, c->trusted ? trouble : "the store is away");
+        c->answer.retry_after = 1;
+    }
     pawl_json_end(w);
     answer_json(c, ready ? 200 : 503, w);
 }

@@ -26,7 +26,7 @@ const struct route server_routes[] = {
     ROUTE("GET", "/health", handle_health, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
      "200 503", "does the engine make progress?"),
     ROUTE("GET", "/ready", handle_ready, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
-     "200 503", "ready: recovery has finished and the server is not stopping"),
+     "200 503", "ready: recovery has finished, the store answers, and the server is not stopping"),
     ROUTE("GET", "/", handle_root, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",
      "200", "where the API is; to a browser: the page"),
     ROUTE("GET", "/web/{file}", handle_file, SCOPE_PUBLIC, ON_LOOP, BODY_NONE, FAMILY_API, "",

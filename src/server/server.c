@@ -207,7 +207,7 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     s->feed_mem = pawl_mem_new();
     heap_init(&s->times);
     fill_in(s, opts);
-    s->tokens = tokens_open(s->opts.tokens, &s->log);
+    s->tokens = tokens_open(s->opts.tokens, &s->log, s);
     s->streams = streams_create(s);
     s->census = census_create();
     s->series = series_create(s->rt, s->census);

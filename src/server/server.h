@@ -100,6 +100,11 @@ struct call {
     bool queues_only;                   /* the token is for nothing else */
     bool revoked;                       /* and void meanwhile */
     bool on_token;                      /* in the list of those with a token that wait or listen */
+    bool unjudged;                      /* its token is not judged: tokens are being read … */
+    const char *authorization, *cookie; /* … by these, then; NULL: none */
+    bool awaits_tokens;                 /* in the list of those that wait for them */
+    int64_t judge_by_ms;                /* mono: the end of that; 0: it did not wait yet */
+    struct call *await_next;
     struct call *token_prev, *token_next;
     pawl_str queues; /* prefixes the token may use; empty: all */
     bool wants_page; /* it comes from a browser that wants to show the answer */
@@ -204,6 +209,8 @@ struct pawl_server {
 bool loop_open(pawl_server *s, pawl_error *reterr);
 bool loop_start(pawl_server *s);
 void loop_stop(pawl_server *s);
+/* [loop]  It waits, without a thread, until the tokens are read, for a limited time. */
+void call_await_tokens(struct call *c, void (*on_back)(struct call *c));
 /* Any thread: the call has its answer, or its on_back can make it. */
 void call_done(struct call *c);
 /* The same; `more`: this thread calls it again at once for another call, of any server. */
@@ -330,8 +337,10 @@ bool route_takes(const struct route *r, pawl_str name);
 
 /* ---- guard.c -------------------------------------------------------------------- */
 
-/* Host, framing, origin, token: false, and the answer is there. */
+/* Host, framing, origin, token: false, and the answer is there.  With `unjudged` set the tokens are
+ * being read, and guard_judge() looks at it again; it may still be set then. */
 bool guard_check(struct call *c);
+bool guard_judge(struct call *c);
 /* May the token of this call see the queue? */
 bool guard_sees(const struct call *c, pawl_str queue);
 /* The same; false, and the answer is there. */
@@ -347,13 +356,23 @@ bool guard_is_probe(const struct call *c);
 
 /* ---- tokens.c --------------------------------------------------------------------- */
 
-struct tokens *tokens_open(const char *file, const struct logger *log);
+struct tokens *tokens_open(const char *file, const struct logger *log, pawl_server *s);
 void tokens_close(struct tokens *t);
-/* Is there any?  False, and *reterr is set: they cannot be read. */
+/* Is there any?  False, and *reterr is set: they cannot be read.  Waits for a store. */
 bool tokens_exist(struct tokens *t, pawl_error *reterr);
-/* The scope of a token, SCOPE_PUBLIC: not valid; and the call knows what else it may.  False:
- * tokens cannot be read. */
-bool tokens_check(struct tokens *t, const char *token, struct call *c, enum token_scope *ret);
+enum tokens_answer {
+    TOKENS_READ,
+    TOKENS_UNREADABLE,
+    TOKENS_COMING /* they are being read: ask again later */
+};
+/* The scope of a token, SCOPE_PUBLIC: not valid; and the call knows what else it may. */
+enum tokens_answer tokens_check(struct tokens *t, const char *token, struct call *c,
+                                enum token_scope *ret);
+/* A call that is parked goes on when they are read; it does not wait for that any more.  Only for
+ * server_loop.c. */
+void tokens_await(struct call *c);
+void tokens_await_no_more(struct call *c);
+void tokens_go_on(struct tokens *t);
 /* The next look reads the file, whether it seems to have changed or not. */
 void tokens_look_again(struct tokens *t);
 /* A call with a token begins to wait or listen; it ends.  In any order, any number of times. */

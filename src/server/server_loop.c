@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TOKENS_WAIT_MS 3000 /* for tokens that are being read */
+
 /* ---- Coming and going ----------------------------------------------------------- */
 
 void loop_wake(pawl_server *s)
@@ -90,6 +92,8 @@ static void unpark(struct call *c)
 {
     if (!c->parked)
         return;
+    if (c->awaits_tokens)
+        tokens_await_no_more(c);
     c->parked = false;
     c->srv->parked--;
     heap_remove(&c->srv->times, &c->until);
@@ -234,8 +238,30 @@ static bool may_stop(const struct call *c)
     return !guard_is_probe(c) && c->route->handle != handle_root && c->route->handle != handle_file;
 }
 
+void call_await_tokens(struct call *c, void (*on_back)(struct call *c))
+{
+    int64_t now = clock_mono_ms();
+    if (!c->judge_by_ms)
+        c->judge_by_ms = now + TOKENS_WAIT_MS;
+    if (now >= c->judge_by_ms || atomic_load(&c->srv->draining)) {
+        guard_refuse_unreadable(c);
+    } else if (c->asker == ASKER_LOST) {
+        call_drop(c);
+    } else {
+        c->on_back = on_back;
+        tokens_await(c);
+        call_park(c, c->judge_by_ms);
+    }
+}
+
 static void dispatch(struct call *c)
 {
+    if (c->unjudged && !guard_judge(c))
+        return;
+    if (c->unjudged) {
+        call_await_tokens(c, dispatch);
+        return;
+    }
     if (atomic_load(&c->srv->draining) && may_stop(c)) {
         answer_error(c, 503, "shutdown", "the server is stopping; try again");
         c->answer.retry_after = 1;
@@ -340,6 +366,7 @@ static void on_awake(void *user, int64_t now_ms)
     if (atomic_exchange_explicit(&s->reload, false, memory_order_relaxed))
         tokens_look_again(s->tokens);
     take_back(s);
+    tokens_go_on(s->tokens);
     end_polls(s, now_ms);
     if (atomic_load(&s->draining))
         look_for_quiet(s);

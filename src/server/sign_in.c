@@ -124,9 +124,14 @@ void handle_login(struct call *c)
     const char *token;
     if (!call_some_text(c, c->json, "token", &token))
         return;
-    if (!token)
+    if (!token) {
         answer_error(c, 400, "invalid", "say which: {\"token\":\"pawl_…\"}");
-    else if (!tokens_check(c->srv->tokens, token, c, &c->scope))
+        return;
+    }
+    enum tokens_answer tokens = tokens_check(c->srv->tokens, token, c, &c->scope);
+    if (tokens == TOKENS_COMING)
+        call_await_tokens(c, handle_login);
+    else if (tokens == TOKENS_UNREADABLE)
         guard_refuse_unreadable(c);
     else if (c->scope == SCOPE_PUBLIC)
         answer_error(c, 401, "unauthorized",

@@ -3,9 +3,10 @@
  * server/token_store.c -- tokens in a store: made, listed and revoked there, and watched by a
  * server.
  *
- * A store behind a network may hang, and the loop must not: so a thread of its own reads.  What
- * it read is used for a second as it is, for FRESH_MS while it reads again, and no longer: a
- * revoked token is let in for at most that time, also when the store is away.
+ * A store behind a network may hang, and the loop must not: so a thread of its own reads, and the
+ * loop never waits for it.  What it read is used for a second as it is, for FRESH_MS while it reads
+ * again, and no longer: a revoked token is let in for at most that time, also when the store is
+ * away.
  *
  * Called by token_file.c (commands) and tokens.c (the server).
  */
@@ -24,7 +25,7 @@
 
 #define AGAIN_MS 1000 /* older ones are read again */
 #define FRESH_MS 5000 /* older ones are not used */
-#define WAIT_MS  3000 /* how long a request waits for them then */
+#define WAIT_MS  3000 /* how long a server that starts waits for them */
 
 bool token_store_is(const char *place)
 {
@@ -120,13 +121,14 @@ pawl_status token_store_revoke(const char *url, const char *id, pawl_error *rete
 
 struct token_watch {
     char *url; /* owned */
+    void (*on_look)(void *user);
+    void *user;
     pthread_t thread;
     pawl_store *store; /* of the thread; NULL: not open */
     pthread_mutex_t lock;
     pthread_cond_t wake, told;
     /* under the lock */
     bool stop, wanted;
-    uint64_t looks;  /* finished */
     int64_t good_ms; /* mono: when the last good look began; 0: never */
     uint64_t version;
     pawl_mem *mem; /* of list */
@@ -161,7 +163,6 @@ static void look_once(struct token_watch *w)
         w->store = open_store(w->url, true, &err);
     bool good = w->store && read_all(w->store, mem, &list, &err) == PAWL_OK;
     pthread_mutex_lock(&w->lock);
-    w->looks++;
     w->troubled = !good;
     w->trouble = err;
     if (good) {
@@ -174,6 +175,7 @@ static void look_once(struct token_watch *w)
     pthread_cond_broadcast(&w->told);
     pthread_mutex_unlock(&w->lock);
     pawl_mem_free(old);
+    w->on_look(w->user);
 }
 
 static void *watch_thread(void *arg)
@@ -192,12 +194,14 @@ static void *watch_thread(void *arg)
     }
 }
 
-struct token_watch *token_watch_open(const char *url)
+struct token_watch *token_watch_open(const char *url, void (*told)(void *user), void *user)
 {
     struct token_watch *w = calloc(1, sizeof(*w));
     char *copy = strdup(url);
     if (w && copy) {
         w->url = copy;
+        w->on_look = told;
+        w->user = user;
         w->mem = pawl_mem_new();
         pthread_mutex_init(&w->lock, NULL);
         pthread_cond_init(&w->wake, NULL);
@@ -242,14 +246,22 @@ static bool is_fresh(const struct token_watch *w)
     return w->good_ms && clock_mono_ms() - w->good_ms <= FRESH_MS;
 }
 
-/* Under the lock.  One look that fails is enough: the next request may try again. */
-static void wait_for_look(struct token_watch *w)
+/* Under the lock. */
+static void want_look(struct token_watch *w)
+{
+    w->wanted = true;
+    pthread_cond_signal(&w->wake);
+}
+
+void token_watch_wait(struct token_watch *w)
 {
     struct timespec until = deadline_in(WAIT_MS);
-    uint64_t looks = w->looks;
-    while (!is_fresh(w) && w->looks - looks < 2 && !(w->troubled && w->looks != looks))
+    pthread_mutex_lock(&w->lock);
+    want_look(w);
+    while (!is_fresh(w) && !w->troubled)
         if (pthread_cond_timedwait(&w->told, &w->lock, &until) != 0)
-            return;
+            break;
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void copy_list(const struct token_list *from, pawl_mem *mem, struct token_list *ret)
@@ -267,13 +279,9 @@ pawl_status token_watch_look(struct token_watch *w, pawl_mem *mem, struct token_
                              uint64_t *version, pawl_error *reterr)
 {
     pthread_mutex_lock(&w->lock);
-    if (!w->good_ms || clock_mono_ms() - w->good_ms > AGAIN_MS) {
-        w->wanted = true;
-        pthread_cond_signal(&w->wake);
-    }
-    if (!is_fresh(w) && (!w->troubled || !w->looks))
-        wait_for_look(w);
-    bool fresh = is_fresh(w);
+    if (!w->good_ms || clock_mono_ms() - w->good_ms > AGAIN_MS)
+        want_look(w);
+    bool fresh = is_fresh(w), troubled = w->troubled;
     if (fresh && w->version != *version) {
         pawl_mem_reset(mem);
         copy_list(&w->list, mem, ret);
@@ -281,7 +289,7 @@ pawl_status token_watch_look(struct token_watch *w, pawl_mem *mem, struct token_
     }
     if (!fresh)
         error_set(reterr, PAWL_UNAVAILABLE, "cannot read the tokens: %s",
-                  w->troubled ? w->trouble.text : "the store does not answer");
+                  troubled ? w->trouble.text : "the store does not answer");
     pthread_mutex_unlock(&w->lock);
-    return fresh ? PAWL_OK : PAWL_UNAVAILABLE;
+    return fresh ? PAWL_OK : troubled ? PAWL_UNAVAILABLE : PAWL_EMPTY;
 }

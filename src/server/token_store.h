@@ -16,16 +16,19 @@ pawl_status token_store_list(const char *url, pawl_mem *mem, struct token_list *
 pawl_status token_store_revoke(const char *url, const char *id, pawl_error *reterr);
 
 /*
- * For a server: a thread that reads the tokens when a request asks for them and they are older than a second.
- * No request waits for it but one that finds them older than a few seconds (an idle server reads
- * nothing), and that one for a limited time.
+ * For a server: a thread that reads the tokens when a request asks for them and they are older than
+ * a second.  An idle server reads nothing, so a request may find them too old: then it waits, and
+ * `told` is called in that thread when there is something to see.
  */
 struct token_watch;
-struct token_watch *token_watch_open(const char *url); /* NULL: no memory, no thread */
-void token_watch_close(struct token_watch *w);         /* NULL is fine */
-void token_watch_again(struct token_watch *w);         /* what is known is too old */
+struct token_watch *token_watch_open(const char *url, void (*told)(void *user),
+                                     void *user); /* NULL: no memory, no thread */
+void token_watch_close(struct token_watch *w);    /* NULL is fine */
+void token_watch_again(struct token_watch *w);    /* what is known is too old */
+/* The first time, before anything listens: wait for them. */
+void token_watch_wait(struct token_watch *w);
 /* [loop]  Copies them to `mem` (reset before) and *ret when they are others than *version says.
- * UNAVAILABLE: they are too old, and the store does not answer. */
+ * EMPTY: they are too old, and being read.  UNAVAILABLE: the store does not answer.  Never waits. */
 pawl_status token_watch_look(struct token_watch *w, pawl_mem *mem, struct token_list *ret,
                              uint64_t *version, pawl_error *reterr);
 

@@ -28,6 +28,11 @@ struct tokens {
     pawl_mem *mem;
     struct token_list list;
     bool unreadable; /* said so already */
+    bool coming;     /* [loop] they are too old, and being read */
+    pawl_server *srv;
+    atomic_bool waits;     /* there are some of the last kind */
+    atomic_bool told;      /* by the watch: they go on */
+    struct call *unjudged; /* those, linked by await_next */
     pawl_error trouble;
     uint64_t version;        /* counts the times it was read */
     struct call *open_calls; /* calls with a token that wait or listen, linked by token_next */
@@ -35,15 +40,25 @@ struct tokens {
     int64_t look_ms; /* mono: the next look at the file for these calls */
 };
 
-struct tokens *tokens_open(const char *file, const struct logger *log)
+/* In the thread of the watch. */
+static void on_look(void *user)
+{
+    struct tokens *t = user;
+    atomic_store(&t->told, true);
+    if (atomic_load(&t->waits))
+        loop_wake(t->srv);
+}
+
+struct tokens *tokens_open(const char *file, const struct logger *log, pawl_server *s)
 {
     struct tokens *t = calloc(1, sizeof(*t));
     if (!t)
         return NULL;
     t->file = file ? strdup(file) : NULL;
     t->log = log;
+    t->srv = s;
     t->mem = pawl_mem_new();
-    if (!file || !token_store_is(file) || (t->watch = token_watch_open(file)))
+    if (!file || !token_store_is(file) || (t->watch = token_watch_open(file, on_look, t)))
         return t;
     tokens_close(t);
     return NULL;
@@ -89,8 +104,10 @@ static void read_again(struct tokens *t)
 static void look_at_store(struct tokens *t)
 {
     uint64_t before = t->watched;
-    note_trouble(t,
-                 token_watch_look(t->watch, t->mem, &t->list, &t->watched, &t->trouble) != PAWL_OK);
+    pawl_status rc = token_watch_look(t->watch, t->mem, &t->list, &t->watched, &t->trouble);
+    t->coming = rc == PAWL_EMPTY;
+    if (!t->coming)
+        note_trouble(t, rc != PAWL_OK);
     t->version += t->watched != before;
 }
 
@@ -122,8 +139,10 @@ void tokens_look_again(struct tokens *t)
 
 bool tokens_exist(struct tokens *t, pawl_error *reterr)
 {
+    if (t->watch)
+        token_watch_wait(t->watch);
     look(t);
-    if (t->unreadable)
+    if (t->unreadable || t->coming)
         *reterr = t->trouble;
     return t->list.count > 0;
 }
@@ -146,26 +165,61 @@ static const struct token *find(const struct tokens *t, const char *id, size_t n
     return NULL;
 }
 
-bool tokens_check(struct tokens *t, const char *token, struct call *c, enum token_scope *ret)
+enum tokens_answer tokens_check(struct tokens *t, const char *token, struct call *c,
+                                enum token_scope *ret)
 {
     static const struct token nobody;
     uint8_t hash[32];
     look(t);
     *ret = SCOPE_PUBLIC;
+    if (t->coming)
+        return TOKENS_COMING;
     if (t->unreadable)
-        return false;
+        return TOKENS_UNREADABLE;
     sha256(token, strlen(token), hash);
     const struct token *found = NULL;
     if (strncmp(token, "pawl_", 5) == 0)
         found = find(t, token + 5, strcspn(token + 5, "_"));
     bool same = same_bytes(hash, found ? found->hash : nobody.hash, sizeof(hash));
     if (!same || !found)
-        return true;
+        return TOKENS_READ;
     memcpy(c->token, found->info.id, sizeof(c->token));
     c->queues = pawl_mem_dup(c->mem, found->info.queues);
     c->queues_only = c->queues.len && !found->info.api;
     *ret = token_scope(found->info.scope);
-    return true;
+    return TOKENS_READ;
+}
+
+/* ---- Calls whose token cannot be judged yet ------------------------------------------------------- */
+
+void tokens_await(struct call *c)
+{
+    struct tokens *t = c->srv->tokens;
+    c->awaits_tokens = true;
+    c->await_next = t->unjudged;
+    t->unjudged = c;
+    atomic_store(&t->waits, true);
+}
+
+void tokens_await_no_more(struct call *c)
+{
+    struct tokens *t = c->srv->tokens;
+    struct call **at = &t->unjudged;
+    while (*at != c)
+        at = &(*at)->await_next;
+    *at = c->await_next;
+    c->awaits_tokens = false;
+    atomic_store(&t->waits, t->unjudged != NULL);
+}
+
+void tokens_go_on(struct tokens *t)
+{
+    if (!t->unjudged || !atomic_exchange(&t->told, false))
+        return;
+    for (struct call *c = t->unjudged, *next; c; c = next) {
+        next = c->await_next;
+        call_unpark(c); /* it is judged, or waits again: at the front of the list */
+    }
 }
 
 /* ---- Open calls under a token ------------------------------------------------------------------- */
@@ -202,7 +256,7 @@ int64_t tokens_tick(struct tokens *t, int64_t now_ms)
         return t->look_ms;
     t->look_ms = now_ms + LOOK_MS;
     look(t);
-    if (t->version == t->judged || t->unreadable)
+    if (t->version == t->judged || t->unreadable || t->coming)
         return t->look_ms;
     t->judged = t->version;
     for (struct call *c = t->open_calls, *next; c; c = next) {

@@ -22,7 +22,7 @@ static void try_tokens(pawl_str bytes)
     pawl_error err = {0};
     fuzz_write(file, bytes);
     const struct logger quiet = {.level = PAWL_LOG_ERROR};
-    struct tokens *t = tokens_open(file, &quiet);
+    struct tokens *t = tokens_open(file, &quiet, NULL);
     must(t);
     (void)tokens_exist(t, &err);
     struct call call = {.mem = mem};

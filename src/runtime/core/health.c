@@ -102,9 +102,13 @@ int64_t health_next_look(pawl_runtime *rt)
     return figures.damaged == rt->health.damaged ? INT64_MAX : rt->health.look_ms;
 }
 
+static void pulse(pawl_runtime *rt);
+
 void health_look(pawl_runtime *rt)
 {
     pawl_store_figures figures;
+    if (UNLIKELY(atomic_load_explicit(&rt->health.asked, memory_order_relaxed)) && !doubt_is(rt))
+        pulse(rt);
     if (rt_mono(rt) < rt->health.look_ms)
         return;
     rt->health.look_ms = rt_mono(rt) + LOOK_MS;
@@ -177,6 +181,36 @@ static void look_at_store(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
         (void)snprintf(trouble, PAWL_TROUBLE_BYTES, "store: %s", figures.trouble);
 }
 
+/* A store far away may be gone, and an engine without work would not notice: a caller that asks how
+ * it is makes the engine ask, once a second at most. */
+static void ask_store(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
+{
+    int64_t now = rt_mono(rt);
+    if (atomic_load(&rt->health.asked)) {
+        int64_t ms = now - atomic_load(&rt->health.asked_ms);
+        if (ms >= SLOW_ANSWER_MS && !trouble[0])
+            (void)snprintf(trouble, PAWL_TROUBLE_BYTES, "store: it has not answered for %lld s",
+                           (long long)ms / 1000);
+    } else if (rt->caps.slow_counts && now - atomic_load(&rt->health.asked_ms) >= LOOK_MS) {
+        atomic_store(&rt->health.asked_ms, now);
+        atomic_store(&rt->health.asked, true);
+        inbox_wake(rt);
+    }
+}
+
+/* The second time it is asked on a new connection. */
+static void pulse(pawl_runtime *rt)
+{
+    pawl_error err;
+    int64_t due;
+    pawl_status rc = store_next_due(rt->store, rt->now_ms, &due, &err);
+    if (rc == PAWL_UNAVAILABLE)
+        rc = store_next_due(rt->store, rt->now_ms, &due, &err);
+    if (rc != PAWL_OK)
+        health_unread(rt, &err);
+    atomic_store(&rt->health.asked, false);
+}
+
 /* Whatever holds it up: a call that came long ago has its answer, or something is wrong. */
 static void look_at_calls(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
 {
@@ -201,6 +235,7 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
         look_at_commit(rt, rettrouble);
     if (!rettrouble[0])
         look_at_calls(rt, rettrouble);
+    ask_store(rt, rettrouble);
     if (!rettrouble[0] && atomic_load(&rt->health.no_threads))
         (void)snprintf(rettrouble, PAWL_TROUBLE_BYTES, "no thread for activities can be started");
     if (!atomic_load(&rt->health.full))
@@ -210,6 +245,13 @@ bool pawl_runtime_healthy(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
                        "store: the disk is full: new work is refused until space is freed");
     inbox_wake(rt); /* the engine looks again by itself */
     return !rettrouble[0];
+}
+
+bool pawl_runtime_ready(pawl_runtime *rt, char rettrouble[PAWL_TROUBLE_BYTES])
+{
+    if (pawl_runtime_healthy(rt, rettrouble) || health_is_full(rt))
+        return true;
+    return strncmp(rettrouble, "store: ", 7) != 0;
 }
 
 void health_slow_turn(pawl_runtime *rt, const char *name, int64_t ms)

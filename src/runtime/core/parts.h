@@ -96,14 +96,16 @@ struct health {
     char gone_why[PAWL_TROUBLE_BYTES]; /* … and what to do; written before */
     atomic_llong commit_began_ms;      /* mono; 0: none is under way */
     atomic_bool no_threads;            /* work is queued, and no thread could be started for it */
-    pawl_status dead;                  /* FENCED or UNKNOWN: nothing runs any more */
-    int64_t retry_at_ms;               /* [engine] mono: do nothing before */
-    uint32_t failures;                 /* [engine] failed reads and commits in a row */
-    bool unread;                       /* [engine] only reads failed, no commit did */
-    bool refuse;                       /* [engine] gone: calls under way are to be refused */
-    int64_t look_ms;                   /* [engine] mono: the next look at its figures */
-    uint64_t damaged;                  /* [engine] rows, as last told */
-    uint64_t log_told;                 /* [engine] bytes of its log that were told; 0: short */
+    atomic_llong asked_ms; /* mono: when a caller last asked how a store far away is … */
+    atomic_bool asked;     /* … and the engine has not asked the store yet */
+    pawl_status dead;      /* FENCED or UNKNOWN: nothing runs any more */
+    int64_t retry_at_ms;   /* [engine] mono: do nothing before */
+    uint32_t failures;     /* [engine] failed reads and commits in a row */
+    bool unread;           /* [engine] only reads failed, no commit did */
+    bool refuse;           /* [engine] gone: calls under way are to be refused */
+    int64_t look_ms;       /* [engine] mono: the next look at its figures */
+    uint64_t damaged;      /* [engine] rows, as last told */
+    uint64_t log_told;     /* [engine] bytes of its log that were told; 0: short */
 };
 
 /* The listeners of a commit (audience.h). */
