@@ -202,15 +202,15 @@
         ") AS t(k,n,u,d)")                                                                         \
     X(OBJECT_UPDATE, PG_COUNTED("UPDATE @.object o SET version=o.version+1,updated_ms=t.u,data=t.d"\
         " FROM unnest($1" PG_4 ",$2" PG_T ",$3" PG_8 ",$4" PG_8 ",$5" PG_B ") AS t(k,n,v,u,d)"     \
-        " WHERE o.kind=t.k AND o.name=t.n AND o.version=t.v", "$6"))                               \
+        " WHERE o.kind=ANY(ARRAY[t.k]) AND o.name=t.n AND o.version=t.v", "$6"))                               \
     X(OBJECT_PUT, "INSERT INTO @.object AS o(kind,name,version,updated_ms,data)"                   \
         " SELECT t.k,t.n,1,t.u,t.d FROM unnest($1" PG_4 ",$2" PG_T ",$3" PG_8 ",$4" PG_B           \
         ") AS t(k,n,u,d) ON CONFLICT(kind,name) DO UPDATE SET version=o.version+1,"                \
         "updated_ms=excluded.updated_ms,data=excluded.data")                                       \
     X(OBJECT_DELETE, PG_COUNTED("DELETE FROM @.object o USING unnest($1" PG_4 ",$2" PG_T ",$3"     \
-        PG_8 ") AS t(k,n,v) WHERE o.kind=t.k AND o.name=t.n AND o.version=t.v", "$4"))             \
+        PG_8 ") AS t(k,n,v) WHERE o.kind=ANY(ARRAY[t.k]) AND o.name=t.n AND o.version=t.v", "$4"))             \
     X(OBJECT_DROP, "DELETE FROM @.object o USING unnest($1" PG_4 ",$2" PG_T ") AS t(k,n)"          \
-        " WHERE o.kind=t.k AND o.name=t.n")                                                        \
+        " WHERE o.kind=ANY(ARRAY[t.k]) AND o.name=t.n")                                                        \
     /* A plain step alone: the same without arrays, half the work for the server. */               \
     X(LONE_HEAD, PG_COUNTED("UPDATE @.head SET last_seq=$4::bigint,last_rid=$5::bigint,"           \
         "updated_ms=$6::bigint,open1=$8::bigint,busy=$8::bigint<>0 WHERE uid=$1::bigint"           \
