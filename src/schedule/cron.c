@@ -12,6 +12,7 @@
 #include "pawl/schedule.h"
 #include "schedule/civil.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -110,6 +111,16 @@ static bool is_any(pawl_str text)
     return text.len == 1 && (*text.ptr == '*' || *text.ptr == '?');
 }
 
+/* "22-2": the two ranges that it should be. */
+static bool refuse_wrapped(const struct reading *r, int low, int last, int first, int high)
+{
+    char two[2][16];
+    (void)snprintf(two[0], sizeof(two[0]), low == last ? "%d" : "%d-%d", low, last);
+    (void)snprintf(two[1], sizeof(two[1]), first == high ? "%d" : "%d-%d", first, high);
+    return refuse(r, "cron line '%s': %s %d-%d wraps around; write %s,%s", r->line,
+                  fields[r->field].name, low, high, two[0], two[1]);
+}
+
 static bool range_of(const struct reading *r, pawl_str text, bool has_step, int *low, int *high)
 {
     pawl_str to;
@@ -131,8 +142,7 @@ static bool range_of(const struct reading *r, pawl_str text, bool has_step, int 
     if (!value_of(r, text, low) || !value_of(r, to, high))
         return false;
     if (*low > *high)
-        return refuse(r, "cron line '%s': %s %d-%d wraps around; write %d-%d,%d-%d", r->line,
-                      fields[r->field].name, *low, *high, *low, last, first, *high);
+        return refuse_wrapped(r, *low, last, first, *high);
     return true;
 }
 

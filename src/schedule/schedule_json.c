@@ -235,7 +235,8 @@ pawl_status schedule_read_json(pawl_schedule *ret, pawl_str json, pawl_mem *mem,
 {
     const struct input in = {ret, mem, reterr};
     *ret = (pawl_schedule){.size = sizeof(*ret)};
-    bool ok = pawl_json_valid(json, NULL) && json_type(json) == JSON_OBJECT
+    json = pawl_json_get(json, ""); /* without the blanks around it; nothing when it is not JSON */
+    bool ok = json_type(json) == JSON_OBJECT
                   ? read_all(&in, json)
                   : refuse(&in, "a schedule must be a JSON object, like {\"cron\":\"30 2 * * *\"}");
     return ok ? PAWL_OK : PAWL_INVALID;
