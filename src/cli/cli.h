@@ -136,6 +136,15 @@ struct args {
     bool allow_lossy; /* a database that may forget what it confirmed */
     bool print;       /* migrate */
 
+    struct cli_list cron, once; /* schedule */
+    int64_t every_ms, offset_ms, jitter_ms, missed_window_ms;
+    int64_t from_ms, to_ms; /* -1: not given */
+    const char *zone, *start, *queue;
+    int gap, fold, overlap, missed; /* as in pawl/schedule.h */
+    uint32_t queue_max;
+    uint64_t max_runs;
+    bool paused, pause_on_failure;
+
     const char *scope; /* token */
     const char *queues;
     const char *name;
@@ -183,6 +192,7 @@ enum flag_group {
     TAKES_SIM = 1 << 24,
     TAKES_MIGRATE = 1 << 25,
     TAKES_JOB = 1 << 26,
+    TAKES_SCHEDULE = 1 << 27,
 };
 
 struct verb {
@@ -232,11 +242,12 @@ int verb_doctor(struct cli *cli);  /* verb_doctor.c */
 int verb_bench(struct cli *cli);   /* verb_bench.c */
 int verb_serve(struct cli *cli);   /* verb_serve.c */
 int verb_token(struct cli *cli);   /* verb_token.c */
-int verb_queue(struct cli *cli);   /* verb_queue.c */
-int verb_worker(struct cli *cli);  /* verb_worker.c */
-int verb_sim(struct cli *cli);     /* verb_sim.c */
-int verb_check(struct cli *cli);   /* verb_check.c */
-int verb_replay(struct cli *cli);  /* verb_replay.c */
+int verb_queue(struct cli *cli);
+int verb_schedule(struct cli *cli); /* verb_queue.c */
+int verb_worker(struct cli *cli);   /* verb_worker.c */
+int verb_sim(struct cli *cli);      /* verb_sim.c */
+int verb_check(struct cli *cli);    /* verb_check.c */
+int verb_replay(struct cli *cli);   /* verb_replay.c */
 int verb_export(struct cli *cli);
 int verb_help(struct cli *cli); /* help.c */
 int verb_version(struct cli *cli);

@@ -21,6 +21,11 @@ static const char *const park_cancel[] = {"park", "cancel", NULL};
 static const char *const states[] = {"any",       "pending", "running",   "suspended", "blocked",
                                      "completed", "failed",  "cancelled", NULL};
 
+#define WORD(name, number, word, text) word,
+static const char *const gaps[] = {PAWL_DST_GAPS(WORD) NULL};
+static const char *const folds[] = {PAWL_DST_FOLDS(WORD) NULL};
+#undef WORD
+
 #define AT(field)  offsetof(struct args, field)
 #define OPT(field) offsetof(struct args, options.field)
 
@@ -50,8 +55,8 @@ const struct flag cli_flags[] = {
      "push: drop it if it was not popped by then"},
     {"headers", 0, FLAG_TEXT, AT(headers), "JSON", NULL, TAKES_QUEUE,
      "push: an object stored with the item"},
-    {"count", 0, FLAG_COUNT, AT(count), "N", NULL, TAKES_QUEUE,
-     "pop: the most items (default 1, at most 100)"},
+    {"count", 0, FLAG_COUNT, AT(count), "N", NULL, TAKES_QUEUE | TAKES_SCHEDULE,
+     "queue pop: the most items (default 1, at most 100); schedule next: the most instants (default 10)"},
     {"max-priority", 0, FLAG_NUMBER, AT(max_priority), "N", NULL, TAKES_QUEUE,
      "pop: only items of this priority or a lower number"},
     {"state", 0, FLAG_CHOICE, AT(message_state), "STATE", message_states, TAKES_QUEUE,
@@ -70,6 +75,24 @@ const struct flag cli_flags[] = {
      "pop: how long the lock lasts (default 30s); extend: from now on"},
     {"wait", 0, FLAG_TIME, AT(wait_ms), "DURATION", NULL, TAKES_QUEUE,
      "pop: how long to wait for an item"},
+    {"cron", 0, FLAG_LIST, AT(cron), "LINE", NULL, TAKES_SCHEDULE,
+     "minute hour day month weekday, or six fields with seconds first; repeatable"},
+    {"every", 0, FLAG_TIME, AT(every_ms), "DURATION", NULL, TAKES_SCHEDULE,
+     "instead of --cron: whenever this much time has passed since 1970"},
+    {"offset", 0, FLAG_TIME, AT(offset_ms), "DURATION", NULL, TAKES_SCHEDULE,
+     "with --every: and this much later"},
+    {"once", 0, FLAG_LIST, AT(once), "TIME", NULL, TAKES_SCHEDULE,
+     "instead of --cron: at this time, such as 2027-01-01T00:00:00Z; repeatable"},
+    {"zone", 0, FLAG_TEXT, AT(zone), "ZONE", NULL, TAKES_SCHEDULE,
+     "of the cron lines, such as Europe/Berlin (default UTC)"},
+    {"gap", 0, FLAG_CHOICE, AT(gap), "WHAT", gaps, TAKES_SCHEDULE,
+     "a time that clocks leave out: shift it to the first instant after (default), or skip it"},
+    {"fold", 0, FLAG_CHOICE, AT(fold), "WHICH", folds, TAKES_SCHEDULE,
+     "a time that clocks show twice: first (default), second or both"},
+    {"from", 0, FLAG_MOMENT, AT(from_ms), "TIME", NULL, TAKES_SCHEDULE,
+     "nothing earlier than this (next: default now)"},
+    {"to", 0, FLAG_MOMENT, AT(to_ms), "TIME", NULL, TAKES_SCHEDULE,
+     "nothing later than this"},
     {"load", 0, FLAG_LIST, AT(load), "FILE.so", NULL, TAKES_LOAD,
      "a module with orchestrations and activities; repeatable"},
 

@@ -9,6 +9,7 @@
 #include "pawl/worker.h"
 #include "server/handlers.h"
 #include "server/queues.h"
+#include "server/schedules.h"
 #include "server/shape.h"
 #include "server/worker_calls.h"
 #include "tables/instance_texts.h"
@@ -409,6 +410,22 @@ static const struct field batched_fields[] = {
 };
 SHAPE(batched, "Batched", NULL);
 
+/* ---- Schedules --------------------------------------------------------------------------- */
+
+static const struct field occurrence_fields[] = {
+    MOMENT("at", "the instant"),
+    TEXT("utc", NEEDED, "the same, like 2026-10-25T00:30:00Z"),
+    TEXT("local", NEEDED, "the same in the zone, like 2026-10-25T02:30:00+02:00"),
+    END
+};
+SHAPE(occurrence, "Occurrence", NULL);
+static const struct field preview_fields[] = {
+    TEXT("zone", NEEDED, "of the local times"),
+    OBJECTS("next", NEEDED, &occurrence, "in order; fewer than asked for when the schedule ends"),
+    END
+};
+SHAPE(preview, "NextOccurrences", NULL);
+
 /* ---- Queues ------------------------------------------------------------------------------ */
 
 static const struct field pushed_one_fields[] = {
@@ -640,6 +657,7 @@ static const struct {
     {handle_get, 0, &instance}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
     {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
     {handle_raise, 0, &accepted}, {handle_steer, 0, &accepted},
+    {handle_preview, 0, &preview},
     {handle_queues, 0, &queues}, {handle_queue, 0, &queue}, {handle_push, 0, &pushed},
     {handle_pop, 0, &popped}, {handle_pop, 423, &locked}, {handle_ack, 0, &acked},
     {handle_extend, 0, &extended}, {handle_release, 0, &released}, {handle_deadletter, 0, &buried},
@@ -677,6 +695,8 @@ static const struct {
     {NULL, WHOLE("timeout_ms", 0, 0, 60000, "how long to wait")},
     {NULL, TRUTH("require_ack", 0, "under a lock, to be acknowledged", .otherwise = "false")},
     {NULL, WHOLE("ttl_seconds", 0, 0, 0, "of the lock; clamped to 1 to 300", .otherwise = "30")},
+    {handle_preview, WHOLE("count", 0, 1, PREVIEW_MAX, "how many at most", .otherwise = "10")},
+    {NULL, WHOLE("from", 0, 0, PAWL_SCHEDULE_END, "not earlier; milliseconds since 1970; left out, now")},
     {NULL, WHOLE("count", 0, 1, PAWL_QUEUE_POP_MAX, "how many at most", .otherwise = "1")},
     {NULL, WHOLE("wait_seconds", 0, 0, 0, "how long to wait for an item; clamped to 0 to 30", .otherwise = "0")},
     {NULL, TRUTH("meta", 0, "a lock_id of its own for each message", .otherwise = "false")},

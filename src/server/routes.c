@@ -8,6 +8,7 @@
  */
 #include "server/handlers.h"
 #include "server/queues.h"
+#include "server/schedules.h"
 #include "server/worker_calls.h"
 #include "tables/operations.h"
 
@@ -82,6 +83,7 @@ const struct route server_routes[] = {
     ROUTE_AT(AT_RAISE, handle_raise, SCOPE_OPERATE, ON_LOOP, &takes_value,
      FAMILY_API, "await_start", "202 404 409 507", "raise an event"),
     STEERING(STEER_ROUTE)
+    SCHEDULE_ROUTES
     QUEUE_ROUTES
     WORK_ROUTES
     {NULL, NULL, NULL, NULL, SCOPE_ADMIN, ON_LOOP, BODY_NONE, FAMILY_API, NULL, NULL, NULL, 0},

@@ -9,6 +9,7 @@
 #include "server/shape.h"
 
 #include "pawl/queue.h"
+#include "pawl/schedule.h"
 #include "pawl/worker.h"
 #include "tables/job_options.h"
 #include "tables/operations.h"
@@ -106,6 +107,40 @@ static const struct field prune_fields[] = {
     END
 };
 STRICT(prune, "Prune", "{\"before\":1}");
+
+/* ---- Schedules --------------------------------------------------------------------- */
+
+#define MS_SINCE_1970 "milliseconds since 1970"
+/* Words of an X-list of pawl/schedule.h, with blanks between them. */
+#define A_WORD(name, number, word, text) word " "
+
+static const struct field schedule_fields[] = {
+    TEXTS("cron", 0, 1, PAWL_SCHEDULE_LINES_MAX, "minute hour day month weekday, or six fields with seconds first; one line may be a text"),
+    WHOLE("every_ms", OR_NULL, PAWL_SCHEDULE_EVERY_MIN, PAWL_SCHEDULE_EVERY_MAX, "instead of cron: the distance, counted from 1970"),
+    WHOLE("offset_ms", OR_NULL, 0, PAWL_SCHEDULE_EVERY_MAX, "and this much later; less than every_ms", .otherwise = "0"),
+    {.name = "at_ms", .kind = KIND_NUMBERS, .min = 1, .max = PAWL_SCHEDULE_TIMES_MAX, .about = "instead of cron: these times; " MS_SINCE_1970},
+    TEXT("zone", OR_NULL, "of the cron lines, such as Europe/Berlin", .max = 64, .pattern = "^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", .otherwise = "\"UTC\""),
+    TEXT("gap", OR_NULL, "a time that does not exist because clocks went forward", .words = PAWL_DST_GAPS(A_WORD), .otherwise = "\"shift\""),
+    TEXT("fold", OR_NULL, "a time that exists twice because clocks went back", .words = PAWL_DST_FOLDS(A_WORD), .otherwise = "\"first\""),
+    WHOLE("from_ms", OR_NULL, 0, PAWL_SCHEDULE_END, "nothing earlier; " MS_SINCE_1970),
+    WHOLE("until_ms", OR_NULL, 0, PAWL_SCHEDULE_END, "nothing later; " MS_SINCE_1970),
+    WHOLE("jitter_ms", OR_NULL, 0, PAWL_DAYS(366), "start up to this much later", .otherwise = "0"),
+    WHOLE("max_runs", OR_NULL, 0, INT64_MAX, "how many in all; 0: no limit", .otherwise = "0"),
+    TEXT("overlap", OR_NULL, "when the run before has not ended", .words = PAWL_OVERLAPS(A_WORD), .otherwise = "\"skip\""),
+    WHOLE("queue_max", OR_NULL, 0, PAWL_SCHEDULE_QUEUE_MAX, "with overlap queue: how many may wait; 0: one", .otherwise = "0"),
+    TEXT("missed", OR_NULL, "when several occurrences are past", .words = PAWL_MISSEDS(A_WORD), .otherwise = "\"latest\""),
+    WHOLE("missed_window_ms", OR_NULL, 0, PAWL_SCHEDULE_EVERY_MAX, "nothing older counts; 0: 24 hours", .otherwise = "0"),
+    TRUTH("paused", OR_NULL, "nothing is started until it is resumed", .otherwise = "false"),
+    TRUTH("pause_on_failure", OR_NULL, "a run that failed pauses it", .otherwise = "false"),
+    TEXT("orchestration", OR_NULL, "to start", IS_NAME, .not_with = "queue"),
+    TEXT("version", OR_NULL, "of its code; left out, the newest each time", IS_VERSION),
+    TEXT("queue", OR_NULL, "to push to, instead of starting", IS_NAME, .not_with = "orchestration"),
+    WHOLE("priority", OR_NULL, 0, INT64_MAX, "of what is pushed", .otherwise = "0"),
+    ANY("input", 0, "of what is started, or what is pushed"),
+    TRUTH("allow_unregistered", OR_NULL, "accept an orchestration that is not registered", .otherwise = "false"),
+    END
+};
+STRICT(schedule, "Schedule", "{\"cron\":[\"30 2 * * *\"],\"zone\":\"Europe/Berlin\",\"orchestration\":\"Report\"}");
 
 /* ---- Queues ------------------------------------------------------------------------- */
 

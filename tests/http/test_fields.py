@@ -9,13 +9,17 @@ from test_queue import pop, push
 
 I = "/api/v1/instances"
 LOCK = {"lock_id": "abc"}
+SCHEDULE = """cron every_ms offset_ms at_ms zone gap fold from_ms until_ms jitter_ms max_runs overlap queue_max missed
+    missed_window_ms paused pause_on_failure orchestration version queue priority input allow_unregistered"""
 
 # Every call with a body: one that is fine, and every member there is.
 BODIES = {
-    "POST " + I: ({"orchestration": "Ask"}, "orchestration input instance id version allow_unregistered"),
+    "POST " + I: ({"orchestration": "Ask"}, "orchestration input instance id start_at delay_ms version "
+                           "allow_unregistered"),
     "POST " + I + ":batch": ({"action": "cancel", "filter": {}, "dry_run": True},
                              "action filter dry_run reason limit after"),
     "POST " + I + ":prune": ({"before": 1}, "before limit"),
+    "POST /api/v1/schedules:next": ({"every_ms": 1000}, SCHEDULE),
     "POST /api/v1/work/poll": ({"activities": ["Nobody"]}, "activities tags max wait_ms lock_ms worker"),
     "POST /api/v1/work/{token}/complete": ({"result": 1}, "result"),
     "POST /api/v1/work/{token}/fail": ({"error": "e"}, "error retryable"),
