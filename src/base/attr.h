@@ -8,7 +8,10 @@
 #ifndef PAWL_BASE_ATTR_H
 #define PAWL_BASE_ATTR_H
 
+#include "pawl/types.h"
+
 #include <stddef.h>
+#include <string.h>
 
 #define NORETURN                        __attribute__((noreturn))
 #define UNUSED                          __attribute__((unused))
@@ -18,6 +21,13 @@
 #define UNLIKELY(x)                     __builtin_expect(!!(x), 0)
 #define COUNT_OF(a)                     (sizeof(a) / sizeof((a)[0]))
 #define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+/* The body of a public function for our own calls; the function itself is in types.c.  The length of
+ * a literal is known at compile time then. */
+extern inline __attribute__((gnu_inline)) pawl_str pawl_s(const char *text)
+{
+    return (pawl_str){.ptr = text, .len = text ? strlen(text) : 0};
+}
 
 NORETURN void assert_failed(const char *what, const char *file, int line);
 

@@ -14,10 +14,8 @@ void misuse_stop(const char *function, const char *what)
     abort();
 }
 
-bool is_there(bool all, const char *function, const char *what, pawl_error *err)
+bool refuse_missing(const char *function, const char *what, pawl_error *err)
 {
-    if (LIKELY(all))
-        return true;
     error_set(err, PAWL_MISUSE, "%s() needs %s", function, what);
     return false;
 }

@@ -74,10 +74,10 @@ INLINED uint64_t load_few(const uint8_t *from, size_t n)
 {
     if (n >= 4) /* some bytes may come twice, to the same place */
         return load_le32(from) | load_le32(from + n - 4) << (8 * (n - 4));
-    uint64_t word = 0;
-    for (size_t i = 0; i < n; i++)
-        word |= (uint64_t)from[i] << (8 * i);
-    return word;
+    if (n == 0)
+        return 0;
+    return from[0] | (uint64_t)from[n / 2] << (8 * (n / 2)) |
+           (uint64_t)from[n - 1] << (8 * (n - 1));
 }
 
 /* The number of rounds for each word, and at the end. */

@@ -9,22 +9,19 @@
 #include "runtime/core/inbox.h"
 #include "store/store.h"
 
+/* clang-format off */
 static const struct {
     const char *call;
     const char *on_fiber; /* what an orchestration uses instead */
-    bool writes, queues;
 } gates[] = {
-    [GATE_READS] = {"a client call", "client calls are not for orchestrations: use an activity",
-                    false,                                                                             false},
-    [GATE_WRITES] = {"a client call",
-                    "client calls are not for orchestrations: use an activity, a child or a "
-                     "detached start",                                                           true, false},
-    [GATE_QUEUE_READS] = {"a queue call",  "queue calls of clients are not for orchestrations",
-                    false,                                                                             true },
-    [GATE_QUEUE_WRITES] = {"a queue call",
-                    "queue calls of clients are not for orchestrations: use "
-                           "pawl_queue_push() or pawl_queue_pop()",                              true, true },
+    [GATE_READS] = {"a client call", "client calls are not for orchestrations: use an activity"},
+    [GATE_WRITES] = {"a client call", "client calls are not for orchestrations: use an activity, a "
+                                      "child or a detached start"},
+    [GATE_QUEUE_READS] = {"a queue call", "queue calls of clients are not for orchestrations"},
+    [GATE_QUEUE_WRITES] = {"a queue call", "queue calls of clients are not for orchestrations: use "
+                                           "pawl_queue_push() or pawl_queue_pop()"},
 };
+/* clang-format on */
 
 static bool refuse(pawl_error *err, const char *text)
 {
@@ -41,15 +38,15 @@ bool gate_pass(pawl_client *c, enum gate gate, pawl_error *err)
         return refuse(err, gates[gate].on_fiber);
     if (here_is_forked(rt, err))
         return false;
-    if (gates[gate].writes && rt->opts.read_only)
+    if ((gate & GATE_WRITES) && rt->opts.read_only)
         return refuse(err, "this runtime was opened to look only");
-    if (gates[gate].queues && !rt->caps.queues) {
+    if ((gate & GATE_QUEUE_READS) && !rt->caps.queues) {
         error_set(err, PAWL_UNSUPPORTED,
                   "the %s store has no queues: use sqlite, postgres or memory",
                   store_name(rt->store));
         return false;
     }
-    if (gates[gate].writes && health_is_dead(rt)) {
+    if ((gate & GATE_WRITES) && health_is_dead(rt)) {
         error_set(err, health_dead(rt), "the runtime has stopped: %s",
                   pawl_status_text(health_dead(rt)));
         return false;

@@ -15,7 +15,8 @@
 
 #include "runtime/core/runtime.h"
 
-enum gate { GATE_READS, GATE_WRITES, GATE_QUEUE_READS, GATE_QUEUE_WRITES };
+/* Bit 0: it writes.  Bit 1: it needs queues. */
+enum gate { GATE_READS = 0, GATE_WRITES = 1, GATE_QUEUE_READS = 2, GATE_QUEUE_WRITES = 3 };
 
 /* May this thread make such a call?  False, with the error. */
 bool gate_pass(pawl_client *c, enum gate gate, pawl_error *err);

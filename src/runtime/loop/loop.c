@@ -251,7 +251,7 @@ static int pass(pawl_runtime *rt)
         refuse_calls(rt);
         return 0;
     }
-    if (rt_mono(rt) < health_retry_at(rt))
+    if (health_retry_at(rt) && rt_mono(rt) < health_retry_at(rt))
         return 0;
     if (doubt_is(rt))
         return group_resolve(rt);

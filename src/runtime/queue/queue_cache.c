@@ -89,7 +89,7 @@ bool queue_cache_open(pawl_runtime *rt)
     return queue_register_activities(rt->app);
 }
 
-/* ---- Seats ------------------------------------------------------------------- */
+/* ---- Cached queues ----------------------------------------------------------- */
 
 static void cached_unlink(struct queue_cache *d, struct cached_queue *s)
 {

@@ -158,19 +158,48 @@ static size_t length(const char *text)
     return text ? strlen(text) + 1 : 0;
 }
 
-static size_t bytes_of(const pawl_queue_request *a)
+/* The rest of it that has another length than its struct; what its operation does not read is not
+ * part of it. */
+struct request_parts {
+    size_t item_count, lock_count;
+    const pawl_queue_config *config;
+};
+
+static struct request_parts parts_of(const pawl_queue_request *a)
+{
+    struct request_parts p = {0};
+    switch ((int)a->op) {
+    case PAWL_QUEUE_PUSH:
+        p.item_count = a->item_count;
+        break;
+    case PAWL_QUEUE_ACK:
+    case PAWL_QUEUE_EXTEND:
+    case PAWL_QUEUE_RELEASE:
+    case PAWL_QUEUE_DEADLETTER:
+        p.lock_count = a->lock_count;
+        break;
+    case PAWL_QUEUE_CONFIGURE:
+        p.config = a->config;
+        break;
+    default:
+        break;
+    }
+    return p;
+}
+
+static size_t bytes_of(const pawl_queue_request *a, const struct request_parts *p)
 {
     size_t n = length(a->queue) + length(a->reason) + length(a->target) + length(a->orchestration) +
                length(a->version) + length(a->key);
-    for (size_t i = 0; i < a->item_count; i++) {
+    for (size_t i = 0; i < p->item_count; i++) {
         const pawl_queue_item *item = &a->items[i];
         n += item->data.len + item->dedup_id.len + item->group.len + item->headers.len + 4;
     }
-    for (size_t i = 0; i < a->lock_count; i++)
+    for (size_t i = 0; i < p->lock_count; i++)
         n += length(a->lock_ids[i]);
-    if (a->config)
-        n += a->config->dead_letter_queue.len + a->config->orchestration.len +
-             a->config->version.len + 3;
+    if (p->config)
+        n += p->config->dead_letter_queue.len + p->config->orchestration.len +
+             p->config->version.len + 3;
     return n;
 }
 
@@ -189,25 +218,21 @@ static void copy_config(struct queue_req *req, const pawl_queue_config *from, in
 
 static struct queue_req *create(const pawl_queue_request *a, const pawl_queue_sizes *sizes)
 {
-    bool push = a->op == PAWL_QUEUE_PUSH, config = a->op == PAWL_QUEUE_CONFIGURE;
-    pawl_queue_request args = *a;
-    args.item_count = push ? a->item_count : 0;
-    if (!config)
-        args.config = NULL;
-    if (a->op != PAWL_QUEUE_ACK && a->op != PAWL_QUEUE_EXTEND && a->op != PAWL_QUEUE_RELEASE &&
-        a->op != PAWL_QUEUE_DEADLETTER)
-        args.lock_count = 0;
-    size_t items = args.item_count * sizeof(pawl_queue_item);
-    size_t locks = args.lock_count * sizeof(char *);
-    size_t backoff = config ? QUEUE_BACKOFF_MAX * sizeof(int64_t) : 0;
+    const struct request_parts p = parts_of(a);
+    size_t items = p.item_count * sizeof(pawl_queue_item);
+    size_t locks = p.lock_count * sizeof(char *);
+    size_t backoff = p.config ? QUEUE_BACKOFF_MAX * sizeof(int64_t) : 0;
     size_t table = sizes ? sizeof(*sizes) : 0;
     struct queue_req *req =
-        malloc(sizeof(*req) + items + locks + backoff + table + bytes_of(&args));
+        malloc(sizeof(*req) + items + locks + backoff + table + bytes_of(a, &p));
     if (!req)
         return NULL;
     memset(req, 0, sizeof(*req));
     req->item.kind = ITEM_QUEUE;
-    req->args = args;
+    req->args = *a;
+    req->args.item_count = p.item_count;
+    req->args.lock_count = p.lock_count;
+    req->args.config = NULL;
     pawl_queue_item *to_items = (pawl_queue_item *)(void *)(req + 1);
     const char **to_locks = (const char **)(void *)((char *)to_items + items);
     int64_t *to_backoff = (int64_t *)(void *)((char *)to_locks + locks);
@@ -220,20 +245,20 @@ static struct queue_req *create(const pawl_queue_request *a, const pawl_queue_si
     req->args.orchestration = pack_text(&at, a->orchestration);
     req->args.version = pack_text(&at, a->version);
     req->args.key = pack_text(&at, a->key);
-    req->print = push && a->key ? print_of(a) : 0;
-    for (size_t i = 0; i < args.item_count; i++) {
+    req->print = p.item_count && a->key ? print_of(a) : 0;
+    for (size_t i = 0; i < p.item_count; i++) {
         to_items[i] = a->items[i];
         to_items[i].data = pack_str(&at, a->items[i].data);
         to_items[i].dedup_id = pack_str(&at, a->items[i].dedup_id);
         to_items[i].group = pack_str(&at, a->items[i].group);
         to_items[i].headers = pack_str(&at, a->items[i].headers);
     }
-    for (size_t i = 0; i < args.lock_count; i++)
+    for (size_t i = 0; i < p.lock_count; i++)
         to_locks[i] = pack_text(&at, a->lock_ids[i]);
     req->args.items = to_items;
     req->args.lock_ids = to_locks;
-    if (config)
-        copy_config(req, a->config, to_backoff, &at);
+    if (p.config)
+        copy_config(req, p.config, to_backoff, &at);
     if (req->args.wait_ms > PAWL_QUEUE_WAIT_MAX)
         req->args.wait_ms = PAWL_QUEUE_WAIT_MAX;
     return req;
@@ -294,7 +319,7 @@ static pawl_status submit(pawl_client *c, const pawl_queue_request *request,
 pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
                               pawl_queue_reply_fn *fn, void *arg, pawl_error *reterr)
 {
-    pawl_error local = {0};
+    pawl_error local; /* set where it is read */
     return submit(c, request, &(struct queue_caller){.fn = fn, .arg = arg},
                   reterr ? reterr : &local);
 }

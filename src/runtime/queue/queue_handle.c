@@ -195,12 +195,13 @@ void queue_handle(pawl_runtime *rt, struct queue_req *req)
         queue_refuse(req, PAWL_LOST, "this answer is no longer wanted");
         return;
     }
-    struct cached_queue *s = cached_find(rt->queue_cache, pawl_s(req->args.queue));
+    pawl_str name = pawl_s(req->args.queue);
+    struct cached_queue *s = cached_find(rt->queue_cache, name);
     if (s && s->put_off) {
         queue_put_off(rt, s, req);
         return;
     }
-    pawl_status why = cached_open(rt, pawl_s(req->args.queue), &s);
+    pawl_status why = cached_open(rt, name, &s);
     if (why == PAWL_OK)
         why = open_dead_letters(rt, s, req->args.op);
     if (why != PAWL_OK) {

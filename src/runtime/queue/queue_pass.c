@@ -143,9 +143,9 @@ static void look_due(pawl_runtime *rt)
 static void look_waits(pawl_runtime *rt)
 {
     struct queue_cache *d = rt->queue_cache;
-    int64_t mono = rt_mono(rt);
-    struct heap_node *top;
-    while ((top = heap_top(&d->waits)) && top->key <= mono) {
+    struct heap_node *top = heap_top(&d->waits);
+    int64_t mono = top ? rt_mono(rt) : 0;
+    for (; top && top->key <= mono; top = heap_top(&d->waits)) {
         struct queue_req *req = CONTAINER_OF(top, struct queue_req, until);
         queue_unpark(d, req);
         req->args.wait_ms = 0;
