@@ -42,6 +42,7 @@ extern "C" {
     X(EXTERNAL_SUBSCRIBED,               30, "ExternalSubscribed",              DECISION) \
     X(EXTERNAL_EVENT,                    31, "ExternalEvent",                   MESSAGE)  \
     X(EXTERNAL_CANCELLED,                32, "ExternalCancelled",               DECISION) \
+    X(EVENT_SENT,                        33, "EventSent",                       DECISION) \
     X(SUB_ORCHESTRATION_SCHEDULED,       40, "SubOrchestrationScheduled",       DECISION) \
     X(SUB_ORCHESTRATION_COMPLETED,       41, "SubOrchestrationCompleted",       MESSAGE)  \
     X(SUB_ORCHESTRATION_FAILED,          42, "SubOrchestrationFailed",          MESSAGE)  \
@@ -83,6 +84,7 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  *                             same ref after it gives it back under that id), was (the row
  *                             it was adopted from, in stores without atomic rounds)
  *   SubOrchestrationScheduled, OrchestrationChained   instance, version, abandon; refused
+ *   EventSent                 instance, await_start; refused
  *   OrchestrationContinuedAsNew   version
  *   QueuePushed               priority, delay_ms (when not 0); refused
  *   any END                   forced (ended from outside), refused (over a limit)
@@ -104,7 +106,7 @@ typedef struct pawl_event {
  *   Start              name, data = input, attrs as OrchestrationStarted
  *   ActivityCompleted, ActivityFailed   execution, ref, data; attrs attempts, last_error
  *   TimerFired         execution, ref; visible at fire time; id = rid of TimerCreated
- *   ExternalRaised     name, data
+ *   ExternalRaised     name, data; attrs key and await_start when an orchestration raised it
  *   ChildCompleted, ChildFailed   execution, ref, data
  *   Cancel, Terminate, Suspend, Resume   data = reason
  *   CancelDeadline     written by older versions: dropped

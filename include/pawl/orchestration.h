@@ -177,6 +177,20 @@ typedef enum pawl_event_flags {
 PAWL_API pawl_task pawl_wait_event(pawl_ctx *ctx, const char *name);
 PAWL_API pawl_task pawl_wait_event_with(pawl_ctx *ctx, const char *name, unsigned flags);
 
+typedef enum pawl_raise_flags {
+    PAWL_RAISE_AWAIT_START = 1, /* keep it for an instance that does not exist yet */
+} pawl_raise_flags;
+
+/*
+ * Raise an event to another instance, in this turn's commit: it is raised exactly once, however the
+ * turn ends.  It does not wait, and its result says nothing about the other side: when that instance
+ * does not exist, has ended, or has a full mailbox, the event is dropped with a warning in the log
+ * (counter pawl_raises_dropped_total).  Not ok (PAWL_RESULT_REFUSED) when the call was refused: a
+ * bad id, name or flag, or data over the limit.
+ */
+PAWL_API pawl_result pawl_raise(pawl_ctx *ctx, const char *instance, const char *event,
+                                pawl_str data, unsigned flags) PAWL_MUST_USE;
+
 /* ---- Children and other instances --------------------------------------- */
 
 typedef enum pawl_child_flags {

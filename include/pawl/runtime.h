@@ -207,6 +207,7 @@ typedef struct pawl_stats {
     uint64_t store_log_bytes, store_damaged; /* of pawl_store_figures (pawl/provider.h) */
     uint64_t instances;                      /* stored now; the next four count some of them */
     uint64_t instances_suspended, instances_blocked, instances_failed, instances_cancelled;
+    uint64_t raises_dropped; /* events of pawl_raise() that no instance could take */
 } pawl_stats;
 
 /* Reads the store to count rows for the depths. */

@@ -176,6 +176,31 @@ pawl_result pawl_start_detached(pawl_ctx *ctx, const char *orchestration, pawl_s
     return (pawl_result){.ok = true, .value = d.child};
 }
 
+pawl_result pawl_raise(pawl_ctx *ctx, const char *instance, const char *event, pawl_str data,
+                       unsigned flags)
+{
+    assert_in_code(ctx);
+    struct decision d = {.kind = PAWL_EV_EVENT_SENT,
+                         .name = pawl_s(event),
+                         .data = data,
+                         .child = pawl_s(instance),
+                         .await_start = (flags & PAWL_RAISE_AWAIT_START) != 0,
+                         .api = "pawl_raise",
+                         .site = CALL_SITE};
+    pawl_error err;
+
+    check_text(&d, "event name", d.name);
+    if (must_check(ctx, &d) && !check_instance_id(d.child, LIMIT_CHILD_ID_BYTES, &err))
+        refuse(&d, "%s", err.text);
+    if (must_check(ctx, &d) && flags & ~(unsigned)PAWL_RAISE_AWAIT_START)
+        refuse(&d, "flags are %#x; pawl_raise() knows PAWL_RAISE_AWAIT_START", flags);
+    check_payload(ctx, &d);
+    (void)decide_start(ctx, &d);
+    if (d.refusal[0])
+        return result_refused(arena_dup(ctx->scope->mem, pawl_s(d.refusal)));
+    return (pawl_result){.ok = true};
+}
+
 static pawl_task start_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
                              const pawl_child_opts *opts, const char *api, void *site)
 {

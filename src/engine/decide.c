@@ -226,7 +226,7 @@ static void compare(execution *x, const pawl_event *e, const struct decision *d)
         if (delay != d->delay_ms)
             differs(x, e, d, "recorded delay is %lld ms", (long long)delay);
     }
-    if (d->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED || d->kind == PAWL_EV_ORCHESTRATION_CHAINED)
+    if (d->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED || kind_is_sent(d->kind))
         compare_child(x, e, d);
 }
 
@@ -322,6 +322,7 @@ static struct task *start_live(execution *x, struct decision *d)
     if (d->kind == PAWL_EV_TIMER_CREATED)
         s->fire_at_ms = t->fire_at_ms = x->clock_ms + d->delay_ms;
     s->abandon = t->abandon = d->abandon;
+    s->await_start = d->await_start;
     s->event.attrs = attrs_of(x, d, s);
     if (d->kind == PAWL_EV_EXTERNAL_SUBSCRIBED)
         channel_open_wait(x, t, d->name);
@@ -329,7 +330,7 @@ static struct task *start_live(execution *x, struct decision *d)
         s->child = arena_dup(x->turn->mem, d->child);
         s->version = d->version.len ? arena_dup(x->turn->mem, d->version) : (pawl_str){0};
     }
-    if (d->kind == PAWL_EV_ORCHESTRATION_CHAINED)
+    if (kind_is_sent(d->kind))
         task_close(x, t, TASK_DONE, (pawl_str){0});
     else if (d->child.len)
         t->child = arena_dup(&x->mem, d->child);
@@ -377,8 +378,8 @@ static pawl_str attrs_of(execution *x, const struct decision *d, struct step *s)
         pawl_json_key(w, "version");
         pawl_json_str(w, d->version);
     }
-    if (d->abandon) {
-        pawl_json_key(w, "abandon");
+    if (d->abandon || d->await_start) {
+        pawl_json_key(w, d->abandon ? "abandon" : "await_start");
         pawl_json_truth(w, true);
     }
     pawl_json_end(w);

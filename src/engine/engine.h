@@ -132,11 +132,12 @@ struct step {
     const struct call_policy *policy; /* ActivityScheduled with options; NULL: defaults */
     uint64_t target_rid; /* *Cancel*: rid of the schedule event it withdraws; 0: same turn */
     uint64_t message;    /* ExternalEvent: id of the mail it took */
-    pawl_str child;      /* SubOrchestration*, OrchestrationChained: instance id */
+    pawl_str child;      /* SubOrchestration*, OrchestrationChained, EventSent: instance id */
     pawl_str version;    /* child or ContinueAsNew: wanted version; empty: resolve */
     int64_t fire_at_ms;  /* TimerCreated */
     bool refused;        /* recorded as scheduled and failed: starts, withdraws, shows nothing */
     bool abandon;        /* SubOrchestrationScheduled: PAWL_CHILD_ABANDON */
+    bool await_start;    /* EventSent: PAWL_RAISE_AWAIT_START */
 };
 
 /* What live code appends to.  One turn may serve several messages, and the two

@@ -30,6 +30,7 @@ enum event_class { CLASS_NONE, CLASS_START, CLASS_END, CLASS_MESSAGE, CLASS_DECI
 
 enum event_class event_class(int kind); /* CLASS_NONE: no kind we know */
 bool kind_opens_task(int kind);         /* a schedule: takes the next task id */
+bool kind_is_sent(int kind);            /* takes an id, goes to another instance: no handle */
 int kind_schedule_of(int kind);         /* of a completion or cancel; 0: neither */
 int kind_cancel_of(int schedule);       /* ActivityScheduled -> ActivityCancelRequested … */
 int kind_refusal_of(int schedule);      /* the completion that follows a refused schedule */
@@ -188,6 +189,7 @@ struct decision {
     pawl_str version; /* explicit; empty: none */
     const pawl_call_opts *opts;
     bool abandon;
+    bool await_start;  /* EventSent */
     char refusal[400]; /* "" : accepted */
 };
 

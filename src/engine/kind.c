@@ -50,7 +50,12 @@ bool kind_opens_task(int kind)
 {
     const struct kind_family *f = family_of(kind);
 
-    return (f && kind == f->schedule) || kind == PAWL_EV_ORCHESTRATION_CHAINED;
+    return (f && kind == f->schedule) || kind_is_sent(kind);
+}
+
+bool kind_is_sent(int kind)
+{
+    return kind == PAWL_EV_ORCHESTRATION_CHAINED || kind == PAWL_EV_EVENT_SENT;
 }
 
 int kind_schedule_of(int kind)
@@ -72,7 +77,7 @@ int kind_refusal_of(int schedule)
 {
     const struct kind_family *f = family_of(schedule);
 
-    return f ? f->refusal : 0; /* detached starts have nothing to complete */
+    return f ? f->refusal : 0; /* what is sent has nothing to complete */
 }
 
 int kind_of_message(int message_kind)
@@ -94,6 +99,8 @@ const char *kind_word(int kind)
 
     if (f)
         return f->word;
+    if (kind == PAWL_EV_EVENT_SENT)
+        return "event";
     return kind == PAWL_EV_ORCHESTRATION_CHAINED ? "detached" : "none";
 }
 

@@ -75,7 +75,7 @@ void task_close(execution *x, struct task *t, enum task_state state, pawl_str va
 
 const char *task_bad(const struct task *t)
 {
-    if (!t || t->kind == PAWL_EV_ORCHESTRATION_CHAINED) /* a detached start gives no handle */
+    if (!t || kind_is_sent(t->kind))
         return "no such task: the handle was not made by this execution";
     if (t->scope->serial != t->scope_serial)
         return "task is out of scope: it was started inside a scope that has ended";
@@ -96,7 +96,7 @@ struct task *task_from_event(execution *x, const pawl_event *e)
         t->child = pawl_json_text(&x->mem, e->attrs, "/instance", "");
         t->abandon = pawl_json_bool(e->attrs, "/abandon", false);
     }
-    if (e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
+    if (kind_is_sent(e->kind))
         task_close(x, t, TASK_DONE, (pawl_str){0});
     return t;
 }

@@ -27,7 +27,8 @@
     X(mismatches, "parked_total", "turns parked: code does not fit its history")                 \
     X(quarantined, "quarantined_total", "messages and work given up")                            \
     X(retired, "retired_total", "instances removed by --retain-completed")                       \
-    X(store_errors, "store_errors_total", "commits that failed")
+    X(store_errors, "store_errors_total", "commits that failed")                                 \
+    X(raises_dropped, "raises_dropped_total", "events of pawl_raise() that no instance could take")
 /* clang-format on */
 
 #endif

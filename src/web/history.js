@@ -21,6 +21,7 @@ const CLOSES = {
 const MOMENTS = {
 	OrchestrationChained: "detached",
 	QueuePushed: "queue",
+	EventSent: "signal",
 	CustomStatusUpdated: "status",
 	PatchRecorded: "patch",
 	OrchestrationCancelRequested: "signal",

@@ -41,6 +41,7 @@ static const struct shape shapes[] = {
     {PAWL_EV_SUB_ORCHESTRATION_FAILED,           "child-failed %r %d"    },
     {PAWL_EV_SUB_ORCHESTRATION_CANCEL_REQUESTED, "cancel %r %d"          },
     {PAWL_EV_ORCHESTRATION_CHAINED,              "%r detached %n %d"     },
+    {PAWL_EV_EVENT_SENT,                         "%r raise %n %d"        },
     {PAWL_EV_CUSTOM_STATUS_UPDATED,              "status %d"             },
     {PAWL_EV_PATCH_RECORDED,                     "patch %n"              },
 };

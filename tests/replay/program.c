@@ -13,6 +13,7 @@
  *     call NAME INPUT           call-child NAME INPUT …      sleep MS
  *     await a   all a b …   settled a b …   any a b …   race a b …   cancel a   is-done a
  *     detached NAME INPUT [id=…] [version=…]       status TEXT       log TEXT
+ *     raise NAME DATA id=… [await-start]
  *     shield  unshield  scope  end-scope
  *     note TEXT  now  uuid  random  length  execution  instance  name  version  is-cancelled
  *     patched NAME … [else …] end      if-cancelled … end      repeat N … end
@@ -242,6 +243,9 @@ static bool run_other(struct run *r, const struct line *l)
     } else if (pawl_str_is(op, "detached")) {
         pawl_child_opts opts = child_opts(l);
         put_result(r, pawl_start_detached(r->ctx, l->words[1].ptr, word(r, l, 2), &opts));
+    } else if (pawl_str_is(op, "raise")) {
+        put_result(r, pawl_raise(r->ctx, child_opts(l).instance, l->words[1].ptr, word(r, l, 2),
+                                 line_has(l, 3, "await-start") ? PAWL_RAISE_AWAIT_START : 0));
     } else if (pawl_str_is(op, "status")) {
         pawl_set_status(r->ctx, word(r, l, 1).ptr);
     } else if (pawl_str_is(op, "log")) {

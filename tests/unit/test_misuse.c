@@ -444,7 +444,7 @@ struct stop {
     X(pawl_race, NULL, NULL, 1) X(pawl_is_done, NULL, (pawl_task){0}) X(pawl_map, NULL, 1, 1, NULL, NULL, NULL) \
     X(pawl_timer, NULL, 1) X(pawl_sleep, NULL, 1) X(pawl_wait_event, NULL, "E") X(pawl_wait_event_with, NULL, "E", 0) \
     X(pawl_start_child, NULL, "F", some, NULL) X(pawl_call_child, NULL, "F", some, NULL) \
-    X(pawl_start_detached, NULL, "F", some, NULL) X(pawl_continue_as_new, NULL, some, NULL) X(pawl_now, NULL) \
+    X(pawl_start_detached, NULL, "F", some, NULL) X(pawl_raise, NULL, "i", "E", some, 0) X(pawl_continue_as_new, NULL, some, NULL) X(pawl_now, NULL) \
     X(pawl_random, NULL) X(pawl_uuid, NULL) X(pawl_instance, NULL) X(pawl_execution, NULL) X(pawl_name, NULL) \
     X(pawl_version, NULL) X(pawl_user, NULL) X(pawl_history_length, NULL) X(pawl_is_replaying, NULL) \
     X(pawl_cancelled, NULL) X(pawl_patched, NULL, "p") X(pawl_ctx_mem, NULL) X(pawl_alloc, NULL, 1) \

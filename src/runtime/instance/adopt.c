@@ -48,7 +48,7 @@ bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
     if (rc != PAWL_OK)
         return rc == PAWL_CORRUPT; /* damaged mail stays where it is */
     for (size_t i = 0; i < list.count; i++)
-        if (list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED)
+        if (list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED && list.items[i].mailbox)
             adopt_one(rt, r, s, &list.items[i]);
     s->adopted = true;
     return true;

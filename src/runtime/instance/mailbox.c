@@ -98,6 +98,16 @@ static bool execution_is_full(const pawl_runtime *rt, const execution *x, const 
            !execution_waits_for(x, l->mail.name);
 }
 
+bool mailbox_is_full(pawl_runtime *rt, const execution *x, uint64_t uid, const struct letter *l)
+{
+    if (x)
+        return execution_is_full(rt, x, l);
+    if (!rows_are_full(rt, uid, l))
+        return false;
+    struct count *c = count_of(rt, uid, l->instance);
+    return count_rows(rt, c, uid, l->instance) && is_over(rt, c->events, c->bytes);
+}
+
 bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct letter *l)
 {
     if (!l->asked || l->stored || l->mail.kind != PAWL_MSG_EXTERNAL_RAISED)

@@ -18,6 +18,8 @@
 /* A raise of a client for an instance in memory (x), or for what waits as rows under `uid`, or
  * under its name when uid is 0.  True: there is no room, and the letter was refused. */
 bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct letter *l);
+/* The same for a raise of an orchestration, which cannot be refused: counted exactly. */
+bool mailbox_is_full(pawl_runtime *rt, const execution *x, uint64_t uid, const struct letter *l);
 void mailbox_free(pawl_runtime *rt);
 void mailbox_open(pawl_runtime *rt);
 

@@ -34,6 +34,8 @@ void turn_store(pawl_runtime *rt, struct resident *r, struct letter *l)
         pawl_message *m = stage_send(rt, s, l->mail.kind, s->row.uid, (pawl_str){0});
         m->execution = l->mail.kind == PAWL_MSG_START ? s->row.execution : l->mail.execution;
         m->ref = l->mail.ref;
+        if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED) /* those are of its sender's call */
+            m->execution = m->ref = 0;
         m->name = l->mail.name;
         m->data = l->mail.data;
         m->attrs = l->mail.attrs;

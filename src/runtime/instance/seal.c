@@ -18,6 +18,7 @@
 #include "runtime/core/peek.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/sent.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
@@ -273,6 +274,9 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
     case PAWL_EV_EXTERNAL_SUBSCRIBED:
     case PAWL_EV_EXTERNAL_CANCELLED:
         PAWL_EVENT_KINDS(NO_ROW)
+        break;
+    case PAWL_EV_EVENT_SENT:
+        sent_derive(rt, s, step);
         break;
     case PAWL_EV_QUEUE_PUSHED:
         derive_push(rt, s, e);

@@ -24,6 +24,7 @@
 #include "runtime/instance/load.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
+#include "runtime/instance/sent.h"
 #include "runtime/instance/still.h"
 #include "runtime/queue/queue_bridge.h"
 #include "store/store.h"
@@ -80,39 +81,52 @@ static pawl_status is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
     pawl_error err;
     for (const struct stage *s = stage_first(rt); s; s = s->next)
         for (size_t i = 0; i < s->messages.count; i++)
-            if (pawl_str_eq(s->messages.items[i].instance, instance) &&
+            if (s->messages.items[i].mailbox &&
+                pawl_str_eq(s->messages.items[i].instance, instance) &&
                 pawl_str_eq(s->messages.items[i].attrs, attrs))
                 return PAWL_OK;
     arena_reset(&rt->load_mem);
     pawl_status rc = store_read_messages(rt->store, 0, instance, &rt->load_mem, &list, &err);
     for (size_t i = 0; i < list.count; i++)
-        if (pawl_str_eq(list.items[i].attrs, attrs))
+        if (list.items[i].mailbox && pawl_str_eq(list.items[i].attrs, attrs))
             return PAWL_OK;
     return rc == PAWL_OK || rc == PAWL_CORRUPT ? PAWL_EMPTY : rc;
+}
+
+/* Is there no room in its mailbox?  Then the letter is answered, or dropped. */
+static bool no_room(pawl_runtime *rt, const execution *x, uint64_t uid, struct letter *l)
+{
+    if (mailbox_refuses(rt, x, uid, l))
+        return true;
+    if (!is_sent(l) || !mailbox_is_full(rt, x, uid, l))
+        return false;
+    (void)sent_drop(rt, l, "its mailbox is full");
+    return true;
 }
 
 /* Keep an event for an instance that is not there yet. */
 static struct delivered keep_for_start(pawl_runtime *rt, struct letter *l)
 {
-    pawl_str attrs = l->key.len ? key_attrs(rt, l->key) : (pawl_str){0};
+    pawl_str attrs = l->key.len ? key_attrs(rt, l->key) : l->mail.attrs;
     pawl_status kept = attrs.len ? is_kept(rt, l->instance, attrs) : PAWL_EMPTY;
     if (kept != PAWL_OK && kept != PAWL_EMPTY)
         return verdict_on(l, VERDICT_UNREAD);
-    if (kept != PAWL_OK && mailbox_refuses(rt, NULL, 0, l))
+    if (kept != PAWL_OK && no_room(rt, NULL, 0, l))
         return verdict_done();
     struct stage *s = stage_bare(rt);
     if (kept == PAWL_OK) { /* answered like the first one, after this commit */
-        stage_take(s, l);
+        consume_late(rt, s, l);
         return verdict_done();
     }
-    if (!l->stored) {
+    if (l->stored) {
+        sent_keep(rt, s, l);
+    } else {
         if (!l->mail.id) /* tried again: the row may be there already */
             l->mail.id = rt_new_id(rt);
         *list_add(&rt->group_mem, &s->quiet) = l->mail.id;
-    }
-    stage_keep(rt, s, l, true);
-    if (attrs.len)
+        stage_keep(rt, s, l, true);
         s->messages.items[s->messages.count - 1].attrs = attrs;
+    }
     need_memory(adopt_note(rt, l->instance));
     stage_take(s, l);
     return verdict_done();
@@ -155,11 +169,14 @@ static struct delivered to_nobody(pawl_runtime *rt, struct letter *l)
         letter_drop(rt, l, PAWL_OK, "");
         return verdict_done();
     }
-    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && !l->uid)
-        return keep_for_start(rt, l);
-    pawl_status coming = is_child_cancel(l) ? is_to_start(rt, l->instance) : PAWL_OK;
+    bool asks = is_child_cancel(l) || (is_sent(l) && !sent_awaits_start(l));
+    pawl_status coming = asks ? is_to_start(rt, l->instance) : PAWL_OK;
     if (coming != PAWL_OK && coming != PAWL_EMPTY)
         return verdict_on(l, VERDICT_UNREAD);
+    if (is_sent(l) && coming == PAWL_EMPTY)
+        return sent_drop(rt, l, "it does not exist");
+    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && !l->uid)
+        return keep_for_start(rt, l);
     struct stage *s = stage_bare(rt);
     if (l->uid || coming == PAWL_EMPTY) { /* it was removed: its mail goes with it */
         consume_late(rt, s, l);
@@ -203,6 +220,8 @@ static struct delivered too_late(pawl_runtime *rt, struct resident *r, struct le
     if (l->asked) /* a result is told the same as when its work row is gone */
         letter_refuse(l, l->work_id ? PAWL_LOST : PAWL_CONFLICT, "instance '%.*s' is already %s",
                       PAWL_FMT(r->row.id), pawl_state_name(resident_row(r)->state));
+    if (is_sent(l))
+        return sent_drop(rt, l, "it has ended");
     log_debug(&rt->log, "turn", "late message dropped", "instance=%.*s kind=%d",
               PAWL_FMT(r->row.id), l->mail.kind);
     if (l->stored || l->work_id)
@@ -216,9 +235,10 @@ static struct delivered too_late(pawl_runtime *rt, struct resident *r, struct le
 static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct letter *l,
                    enum engine_fate fate, const struct engine_finding *finding)
 {
+    bool stored = l->stored && !is_sent(l); /* the row of that one went when it was taken over */
     switch (fate) {
     case FATE_APPLIED:
-        if (l->stored)
+        if (stored)
             stage_drop_message(rt, s, l->mail.id);
         if (l->work_id)
             *list_add(&rt->group_mem, &s->need_work) = l->work_id;
@@ -226,18 +246,19 @@ static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct
             COUNT(rt, timers_fired);
         break;
     case FATE_IGNORED:
-        if (l->stored)
+        if (stored)
             stage_drop_message(rt, s, l->mail.id);
         if (l->work_id)
             *list_add(&rt->group_mem, &s->drop_work) = l->work_id;
         break;
     case FATE_KEPT:
-        stage_keep(rt, s, l, true);
+        if (!is_sent(l)) /* else it is in the mailbox already */
+            stage_keep(rt, s, l, true);
         break;
     case FATE_DROPPED:
         log_warn(&rt->log, "turn", "no wait expects this event; dropped",
                  "instance=%.*s event=%.*s", PAWL_FMT(r->row.id), PAWL_FMT(l->mail.name));
-        if (l->stored)
+        if (stored)
             stage_drop_message(rt, s, l->mail.id);
         break;
     case FATE_ODD:
@@ -256,10 +277,13 @@ static struct delivered apply(pawl_runtime *rt, struct resident *r, struct lette
     enum engine_fate fate = FATE_IGNORED;
     if (!l->mail.id && l->mail.kind == PAWL_MSG_EXTERNAL_RAISED)
         l->mail.id = rt_new_id(rt);
+    struct mail mail = l->mail;
+    if (is_sent(l))
+        mail.id = sent_take_over(rt, s, l);
     turn_clock_start(rt, r->code, &r->row);
     RT_POINT(rt, "turn.run");
     enum engine_outcome outcome =
-        execution_apply(r->x, &l->mail, rt->now_ms, &s->turn, &fate, &finding);
+        execution_apply(r->x, &mail, rt->now_ms, &s->turn, &fate, &finding);
     turn_clock_stop(rt);
     COUNT(rt, turns);
     if (outcome != ENGINE_WAITING && outcome != ENGINE_ENDED)
@@ -267,6 +291,8 @@ static struct delivered apply(pawl_runtime *rt, struct resident *r, struct lette
     if (fate == FATE_ODD && rt->opts.fail_on_mismatch)
         return turn_finish(rt, r, l, PAWL_EV_ORCHESTRATION_FAILED, pawl_s(finding.text));
     settle(rt, r, s, l, fate, &finding);
+    if (mail.id != l->mail.id && fate != FATE_KEPT)
+        stage_drop_message(rt, s, mail.id); /* taken over, and not to be kept */
     stage_drop_consumed(rt, r, s); /* after settle: a kept letter may be consumed already */
     return turn_outcome(rt, r, NULL, outcome, &finding);
 }
@@ -337,7 +363,7 @@ static bool steer(pawl_runtime *rt, struct resident *r, struct letter *l, struct
 static struct delivered keep(pawl_runtime *rt, struct resident *r, struct letter *l,
                              void (*how)(pawl_runtime *rt, struct resident *r, struct letter *l))
 {
-    if (!mailbox_refuses(rt, NULL, resident_row(r)->uid, l))
+    if (!no_room(rt, NULL, resident_row(r)->uid, l))
         how(rt, r, l);
     return verdict_done();
 }
@@ -350,7 +376,7 @@ static struct delivered run_ready(pawl_runtime *rt, struct resident *r, struct l
     else if (l->mail.kind == PAWL_MSG_SUSPEND && turn_is_between(r->x))
         refuse_steer(rt, l, "instance '%.*s' has just continued as new; try again",
                      PAWL_FMT(r->row.id));
-    else if (!mailbox_refuses(rt, r->x, r->row.uid, l))
+    else if (!no_room(rt, r->x, r->row.uid, l))
         return apply(rt, r, l);
     return verdict_done();
 }
@@ -378,7 +404,7 @@ static struct delivered run(pawl_runtime *rt, struct resident *r, struct letter 
     case READY_CODELESS:
         if (still)
             return turn_still(rt, r, l);
-        if (mailbox_refuses(rt, NULL, row->uid, l))
+        if (no_room(rt, NULL, row->uid, l))
             return verdict_done();
         return turn_codeless(rt, r, l);
     case READY_BLOCKED:
@@ -440,7 +466,7 @@ static struct delivered deliver_to(pawl_runtime *rt, struct resident *r, struct 
     }
     if (crashes_of(l) >= rt->opts.max_attempts && l->stored)
         return block_poison(rt, r, l);
-    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && peek_was_taken(rt, r, l->mail.id)) {
+    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && peek_was_taken(rt, r, l)) {
         consume_late(rt, stage_of(rt, r), l);
         return verdict_done();
     }

@@ -30,9 +30,11 @@ static void note_taken(struct resident *r, struct map *by_ref, const pawl_event 
     const pawl_event *took;
     if (e->kind == PAWL_EV_EXTERNAL_EVENT) {
         need_memory(map_put(&r->taken, redelivery_message_of(e), r) &&
+                    map_put(&r->taken, redelivery_was_of(e), r) &&
                     map_put(by_ref, e->ref, (void *)(uintptr_t)e));
     } else if (e->kind == PAWL_EV_EXTERNAL_CANCELLED && (took = map_get(by_ref, e->ref))) {
         (void)map_remove(&r->taken, redelivery_message_of(took));
+        (void)map_remove(&r->taken, redelivery_was_of(took));
     }
 }
 
@@ -56,13 +58,31 @@ static bool load_taken(pawl_runtime *rt, struct resident *r)
     return true;
 }
 
-bool redelivery_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id)
+/* A raise by name that was taken over, and whose row was not dropped: its copy has its id or its
+ * key. */
+static bool was_taken_over(pawl_runtime *rt, const struct resident *r, const struct letter *l)
 {
-    if (!message_id || !peek_lacks_rounds(rt))
+    pawl_message_list list = {0};
+    pawl_error err;
+    if (l->uid || !l->stored ||
+        store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->group_mem, &list, &err) !=
+            PAWL_OK)
+        return false;
+    for (size_t i = 0; i < list.count; i++)
+        if ((uint64_t)pawl_json_int(list.items[i].attrs, "/was", 0) == l->mail.id ||
+            (list.items[i].kind == l->mail.kind && l->mail.attrs.len &&
+             pawl_str_eq(list.items[i].attrs, l->mail.attrs)))
+            return true;
+    return false;
+}
+
+bool redelivery_was_taken(pawl_runtime *rt, struct resident *r, const struct letter *l)
+{
+    if (!l->mail.id || !peek_lacks_rounds(rt))
         return false;
     if (!r->taken_known)
         r->taken_known = load_taken(rt, r);
-    return map_get(&r->taken, message_id) != NULL;
+    return map_get(&r->taken, l->mail.id) || was_taken_over(rt, r, l);
 }
 
 void redelivery_child(pawl_runtime *rt, struct stage *s, const pawl_row *row)

@@ -16,7 +16,7 @@ uint64_t redelivery_was_of(const pawl_event *e);
 /* Mail that takes the place of a kept row says which one. */
 void redelivery_adopted(pawl_runtime *rt, struct stage *s, pawl_message *mail, uint64_t was);
 /* True when this raise was recorded already (redelivered after a half-done round). */
-bool redelivery_was_taken(pawl_runtime *rt, struct resident *r, uint64_t message_id);
+bool redelivery_was_taken(pawl_runtime *rt, struct resident *r, const struct letter *l);
 /* An existing child is started again by its own parent: tell it how it ended. */
 void redelivery_child(pawl_runtime *rt, struct stage *s, const pawl_row *row);
 

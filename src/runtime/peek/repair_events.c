@@ -68,6 +68,7 @@ static struct step step_of(pawl_runtime *rt, const pawl_event *e)
     } else {
         step.child = pawl_json_text(&rt->group_mem, e->attrs, "/instance", "");
         step.version = pawl_json_text(&rt->group_mem, e->attrs, "/version", "");
+        step.await_start = pawl_json_bool(e->attrs, "/await_start", false);
     }
     return step;
 }
@@ -273,10 +274,20 @@ static void repair_fresh(struct repair *m, const pawl_event *e)
     }
 }
 
+/* Nothing is delivered before the repair, so the message is still there, or it never was: one that
+ * is there is not inserted again (K2). */
+static void repair_sent(struct repair *m, const pawl_event *e)
+{
+    struct step step = step_of(m->rt, e);
+    seal_derive(m->rt, m->s, &step);
+}
+
 static void repair_event(struct repair *m, const pawl_event *e)
 {
     if (awaitable_opens_row(e->kind) || e->kind == PAWL_EV_ORCHESTRATION_CHAINED)
         repair_schedule(m, e);
+    else if (e->kind == PAWL_EV_EVENT_SENT && e->rid >= m->whole_id && !is_refused(e))
+        repair_sent(m, e);
     else if (e->rid >= m->whole_id)
         repair_fresh(m, e);
 }
