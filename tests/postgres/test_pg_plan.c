@@ -258,3 +258,27 @@ TEST(no_statement_reads_a_whole_table_when_they_were_emptied_postgres)
     look_at_all(&p, "emptied");
     planner_close(&p);
 }
+
+/* A pooler may give a client the prepared statements of another: then a statement must be missing,
+ * not another store's. */
+TEST(prepared_statements_of_two_stores_have_different_names_postgres)
+{
+    struct planner a, b;
+    static char sql[SQL_SIZE];
+    planner_open(&a);
+    planner_open(&b);
+    PGresult *r = run(&a, "SELECT string_agg(quote_literal(name),',') FROM pg_prepared_statements");
+    ck_assert_int_gt(snprintf(sql, sizeof(sql),
+                              "SELECT count(*) FROM pg_prepared_statements WHERE name IN (%s)",
+                              pq.getvalue(r, 0, 0)),
+                     1000);
+    pq.clear(r);
+    r = run(&a, sql);
+    ck_assert_int_gt(atoi(pq.getvalue(r, 0, 0)), 50);
+    pq.clear(r);
+    r = run(&b, sql);
+    ck_assert_int_eq(atoi(pq.getvalue(r, 0, 0)), 0);
+    pq.clear(r);
+    planner_close(&b);
+    planner_close(&a);
+}

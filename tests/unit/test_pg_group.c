@@ -241,6 +241,22 @@ TEST(no_two_events_of_a_group_have_one_rid)
     store_end();
 }
 
+TEST(an_object_is_put_by_one_round_of_a_group)
+{
+    pawl_object a = {.kind = 1, .name = pawl_s("a")}, b = {.kind = 1, .name = pawl_s("b")};
+    pawl_round_extra puts_a = {.size = sizeof(puts_a), .objects = &a, .object_count = 1};
+    pawl_round_extra puts_b = {.size = sizeof(puts_b), .objects = &b, .object_count = 1};
+    pawl_round x = {.extra = &puts_a}, y = {.extra = &puts_b};
+
+    store_begin();
+    ck_assert(are_independent(x, y));
+    b.name = pawl_s("a");
+    ck_assert(!are_independent(x, y));
+    b.kind = 2;
+    ck_assert(are_independent(x, y));
+    store_end();
+}
+
 TEST(a_start_and_a_removal_keep_their_order)
 {
     const pawl_row row = {.uid = 30, .id = pawl_s("x"), .execution = 1};

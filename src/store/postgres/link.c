@@ -44,11 +44,23 @@
 static const char settings_now[] = "SELECT 1" LINK_SETTINGS(LINK_SETTING_NOW);
 static const char settings_local[] = "SELECT 1" LINK_SETTINGS(LINK_SETTING_LOCAL);
 
-#define NAME_SIZE 16
-static const char *name_of(int statement, char *room)
+/* A statement's name says whose text it is: behind a pooler that mixes the prepared statements of
+ * its clients, one of another schema or version must not be found by accident. */
+#define NAME_SIZE 24
+static const char *name_of(const struct pg_link *l, int statement, char *room)
 {
-    (void)snprintf(room, NAME_SIZE, "s%d", statement);
+    (void)snprintf(room, NAME_SIZE, "s%d_%08x", statement, (unsigned)l->mark);
     return room;
+}
+
+static uint32_t mark_of(char *const *texts)
+{
+    uint32_t mark = 2166136261U; /* FNV-1a */
+
+    for (int i = 0; i < ST_PG_COUNT; i++)
+        for (const char *at = texts[i]; at && *at; at++)
+            mark = (mark ^ (unsigned char)*at) * 16777619U;
+    return mark;
 }
 
 /* ---- Errors -------------------------------------------------------------------------------- */
@@ -187,7 +199,7 @@ static pawl_status prepare_all(struct pg_link *l, pawl_error *reterr)
     if (l->role == LINK_ENGINE && !l->place->no_prepare) {
         for (int i = 0; i < ST_PG_COUNT; i++)
             l->sent += (size_t)(l->texts[i] &&
-                                pq.sendPrepare(l->pg, name_of(i, name), l->texts[i], 0, NULL));
+                                pq.sendPrepare(l->pg, name_of(l, i, name), l->texts[i], 0, NULL));
     }
     link_reap(l, NULL, NULL, &report);
     if (report.end != LINK_DONE)
@@ -201,6 +213,7 @@ pawl_status link_open(struct pg_link *l, const struct pg_place *place, char **te
                       enum link_role role, pawl_error *reterr)
 {
     *l = (struct pg_link){.role = role, .place = place, .texts = texts, .own = SIZE_MAX};
+    l->mark = texts ? mark_of(texts) : 0;
     pawl_status status = libpq_load(reterr);
 
     if (status == PAWL_OK)
@@ -256,8 +269,8 @@ static bool make_ready(struct pg_link *l, int statement, struct link_report *rep
 
     if (l->ready[statement] || l->place->no_prepare)
         return true;
-    PGresult *r =
-        judge(l, pq.prepare(l->pg, name_of(statement, name), l->texts[statement], 0, NULL), report);
+    PGresult *r = judge(
+        l, pq.prepare(l->pg, name_of(l, statement, name), l->texts[statement], 0, NULL), report);
     l->ready[statement] = r != NULL;
     pq.clear(r);
     return l->ready[statement];
@@ -288,10 +301,11 @@ static PGresult *run(struct pg_link *l, int statement, const struct pg_params *p
     if (!make_ready(l, statement, report))
         return NULL;
     values_make(&w, p);
-    PGresult *r = l->place->no_prepare ? pq.execParams(l->pg, l->texts[statement], w.count, NULL,
-                                                       w.values, w.lengths, w.formats, 1)
-                                       : pq.execPrepared(l->pg, name_of(statement, name), w.count,
-                                                         w.values, w.lengths, w.formats, 1);
+    PGresult *r = l->place->no_prepare
+                      ? pq.execParams(l->pg, l->texts[statement], w.count, NULL, w.values,
+                                      w.lengths, w.formats, 1)
+                      : pq.execPrepared(l->pg, name_of(l, statement, name), w.count, w.values,
+                                        w.lengths, w.formats, 1);
     return judge(l, r, report);
 }
 
@@ -360,7 +374,7 @@ bool link_send(struct pg_link *l, int statement, const struct pg_params *p)
         return count_sent(l, 0);
     values_make(&w, p);
     if (l->ready[statement] && !l->place->no_prepare)
-        return count_sent(l, pq.sendQueryPrepared(l->pg, name_of(statement, name), w.count,
+        return count_sent(l, pq.sendQueryPrepared(l->pg, name_of(l, statement, name), w.count,
                                                   w.values, w.lengths, w.formats, 1));
     return count_sent(l, pq.sendQueryParams(l->pg, l->texts[statement], w.count, NULL, w.values,
                                             w.lengths, w.formats, 1));

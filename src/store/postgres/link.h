@@ -49,6 +49,7 @@ struct pg_link {
     const struct pg_place *place;
     bool ready[ST_PG_COUNT]; /* prepared */
     char **texts;            /* of the statements with the schema's name; owned by the store */
+    uint32_t mark;           /* of these texts, in the names of prepared statements */
     struct pg_link *next;    /* in the pool */
 };
 
