@@ -76,6 +76,30 @@ def test_bodies_are_those_that_are_taken(server):
         assert all(p["description"] for p in schema["properties"].values()), name
 
 
+# What a body must have, by hand.
+NEEDED = {"Start": "orchestration", "Batch": "action filter", "Prune": "before", "PushOne": "item", "Items": "items",
+          "Item": "item", "AcknowledgeOne": "lock_id", "AcknowledgeMany": "lock_ids", "ExtendLock": "lock_id",
+          "Release": "lock_id", "DeadLetter": "lock_id", "Poll": "activities", "Reason": "", "Purge": "", "Redrive": "",
+          "Config": "", "Complete": "", "Fail": "", "Heartbeat": "", "Abandon": ""}
+# And some answers.
+GIVEN = {"ApiError": "error", "ErrorBody": "code message", "QueueError": "success message", "Polled": "items",
+         "Popped": "items count", "Started": "instance execution created", "Accepted": "instance accepted"}
+
+
+def test_what_must_be_there_is_said(server):
+    doc = server.get("/openapi.json").json
+    schemas = doc["components"]["schemas"]
+    for name, words in {**NEEDED, **GIVEN}.items():
+        assert schemas[name].get("required", []) == words.split(), (name, schemas[name].get("required"))
+    for name, op in operations(doc):                         # without it: refused, in words that name it
+        method, path = name.split()
+        schema = op.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        words = NEEDED.get(schema.get("$ref", "").rpartition("/")[2], "").split()
+        if words:
+            reply = expect(server.call(method, path.replace("{queue}", "q"), {}), 400)
+            assert any(w.encode() in reply.body for w in words), (name, reply)
+
+
 def test_security_follows_the_server():
     with Server("--store", "memory:") as server:
         doc = server.get("/openapi.json").json

@@ -2,6 +2,7 @@
 """Running a server for long: what is kept, what is measured, modules."""
 import http.client
 import math
+import os
 import re
 import signal
 import socket
@@ -121,6 +122,17 @@ def test_supervisor_hears_the_watchdog_while_there_is_progress():
     boss = Supervisor(WATCHDOG_USEC="200000", WATCHDOG_PID="1")
     with Server(env=boss.env):
         assert boss.heard(1) == ["READY=1"]                  # it is somebody else's
+
+
+def test_a_server_without_standard_input_knows_its_port():
+    """Its first file is its socket then: descriptor 0 is as good as any other."""
+    server = Server("--store", "memory:", load=[], start=False)
+    server.wrap = ["sh", "-c", 'exec "$@" <&-', "sh"]
+    with server.start():
+        assert server.port, server.url
+        assert os.readlink("/proc/%d/fd/0" % server.process.pid).startswith("socket:")
+        expect(server.get("/health"), 200)
+        assert server.stop() == 0, server.log_text()
 
 
 def test_the_front_page_is_whole(server):

@@ -2,6 +2,8 @@
 /* tests/scenario/test_async.c -- results by token: from anywhere, over restarts (S7..S9). */
 #include "scene.h"
 
+#include "pawl/worker.h"
+
 #include <stdio.h>
 
 static char token[64];
@@ -48,6 +50,25 @@ SCENARIO(s07_result_by_token_is_recorded_once)
     scene_expect(s, "i", PAWL_COMPLETED, "late news");
     expect_is(scene_kind_count(s, "i", "ActivityCompleted"), 1);
     expect_is(scene_ran(s, "Later"), 1);
+}
+
+static void no_lease(void *arg, const pawl_worker_reply *reply)
+{
+    *(pawl_status *)arg = reply->status;
+}
+
+/* Whoever has the token gives the work back: this process runs the activity, so it begins anew. */
+SCENARIO(s07_work_that_is_given_back_is_begun_again_at_once)
+{
+    pawl_status got = PAWL_BUSY;
+    call(s, NULL);
+    expect_is(scene_ran(s, "Later"), 1);
+    expect_is(pawl_worker_abandon(s->c, token, 0, no_lease, &got, NULL), PAWL_OK);
+    scene_settle(s);
+    expect_is(got, PAWL_OK);
+    expect_is(scene_ran(s, "Later"), 2);
+    expect_is(complete(s, token, "done", false), PAWL_OK);
+    scene_expect(s, "i", PAWL_COMPLETED, "done");
 }
 
 static void take_status(void *arg, const pawl_reply *reply)

@@ -832,3 +832,61 @@ static void scene_a_damaged_start_frees_its_id(struct scene *s)
 }
 SCENE_TEST(a_damaged_start_frees_its_id, sqlite, SCENE_SQLITE)
 SCENE_TEST(a_damaged_start_frees_its_id, postgres, SCENE_POSTGRES)
+
+/* ---- A cancel that meets somebody else -------------------------------------------------------------- */
+
+static pawl_result starts_and_stops(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task child = pawl_start_child(ctx, "Waits", input, PAWL_CHILD_OPTS(.instance = "kid"));
+    pawl_ignore(pawl_await(ctx, pawl_wait_event(ctx, "Stop")));
+    pawl_cancel(ctx, child);
+    return pawl_done(ctx, "stopped");
+}
+
+static pawl_result waits_for_go(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+static void submit(struct scene *s, const pawl_request *request)
+{
+    expect_is(pawl_client_submit(s->c, request, NULL, NULL, NULL), PAWL_OK);
+}
+
+/* The id was taken: the cancel is for a child, not for who has its name, and is gone. */
+SCENARIO(s23_a_stranger_with_the_id_of_a_child_is_not_cancelled)
+{
+    scene_flow(s, "Flow", starts_and_stops);
+    scene_flow(s, "Waits", waits_for_go);
+    scene_start(s, "Waits", "kid", "");
+    submit(s, PAWL_REQUEST(.op = PAWL_OP_START, .name = "Flow", .instance = "p"));
+    (void)pawl_runtime_step(s->rt, 0); /* its child is on its way; nobody has refused it yet */
+    submit(s, PAWL_REQUEST(.op = PAWL_OP_RAISE, .name = "Stop", .instance = "p"));
+    scene_expect(s, "p", PAWL_COMPLETED, "stopped");
+    scene_advance(s, PAWL_HOURS(1));
+    expect_is(scene_depths(s).messages, 0);
+    expect_is(scene_depths(s).quarantine, 0);
+    scene_raise(s, "kid", "Go", "on");
+    scene_expect(s, "kid", PAWL_COMPLETED, "on");
+}
+
+/* Its child is removed at that moment, and a start of that name lies there for later: the cancel is
+ * tried some times, each at its time, and then put aside. */
+SCENARIO(s23_a_cancel_before_a_start_is_tried_at_its_time)
+{
+    scene_flow(s, "Flow", starts_and_stops);
+    scene_flow(s, "Waits", waits_for_go);
+    scene_start(s, "Flow", "p", "");
+    scene_settle(s);
+    scene_inject(s, (pawl_message){.kind = PAWL_MSG_START,
+                                   .instance = pawl_s("kid"),
+                                   .visible_ms = s->now + PAWL_DAYS(1)});
+    submit(s, PAWL_REQUEST(.op = PAWL_OP_RAISE, .name = "Stop", .instance = "p"));
+    submit(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "kid", .force = true));
+    scene_expect(s, "p", PAWL_COMPLETED, "stopped");
+    expect_is(scene_depths(s).messages, 2);
+    scene_advance(s, PAWL_HOURS(1));
+    expect_is(scene_depths(s).messages, 1);
+    expect_is(scene_depths(s).quarantine, 1);
+}

@@ -607,6 +607,54 @@ SCENARIO(s10_workers_and_their_leases_are_forgotten)
     expect_is(workers(s).count, 1000);
 }
 
+static pawl_result calls_many(pawl_ctx *ctx, pawl_str input)
+{
+    for (int i = 0; i < 10000; i++)
+        (void)pawl_start(ctx, "Away", input);
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+static pawl_result calls_far(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call(ctx, "Far", input);
+}
+
+/* How many a worker got, of up to a hundred. */
+static int polled(struct scene *s, const char *worker, const char *name)
+{
+    const char *const names[] = {name};
+    struct got got = {0};
+    expect_is(pawl_worker_poll(s->c,
+                               PAWL_POLL(.activities = names, .activity_count = 1, .max = 100,
+                                         .lock_ms = PAWL_LEASE_MAX, .worker = worker),
+                               on_reply, &got, NULL),
+              PAWL_OK);
+    until_answered(s, &got);
+    return (int)got.count;
+}
+
+/* There are places for the holders of 10,000 leases: those of workers that went away without a
+ * word are used again. */
+static void scene_s10_places_of_ended_leases_are_used_again(struct scene *s)
+{
+    s->opts.max_history = 100000;
+    scene_flow(s, "Many", calls_many);
+    scene_flow(s, "Far", calls_far);
+    scene_start(s, "Many", "many", "");
+    scene_settle(s);
+    for (int n = 0; n < 10000;)
+        n += polled(s, "adam", "Away");
+    scene_start(s, "Far", "i", "");
+    expect_is(polled(s, "zoe", "Far"), 1);
+    expect_is(scene_info(s, "i").waiting[0].worker.len, 0); /* all places are held */
+    scene_advance(s, PAWL_LEASE_MAX);
+    scene_start(s, "Far", "j", "");
+    expect_is(polled(s, "zoe", "Far"), 2);
+    ck_assert_str_eq(scene_info(s, "i").waiting[0].worker.ptr, "zoe");
+    ck_assert_str_eq(scene_info(s, "j").waiting[0].worker.ptr, "zoe");
+}
+SCENE_TEST(s10_places_of_ended_leases_are_used_again, memory, SCENE_MEMORY)
+
 SCENARIO(s30_a_poll_with_a_bad_name_is_refused_wherever_it_stands)
 {
     const char *const good[] = {"a", "b", "c"};

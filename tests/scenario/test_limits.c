@@ -421,6 +421,34 @@ SCENARIO(s30_mail_for_a_start_has_the_same_limit)
     scene_expect_empty(s);
 }
 
+static void count_accepted(void *arg, const pawl_reply *reply)
+{
+    *(int *)arg += reply->status == PAWL_OK;
+}
+
+/* All that is raised before the next commit counts, too: for names, and for who rests. */
+SCENARIO(s30_mail_that_comes_at_once_has_the_same_limit)
+{
+    static const char *const ids[] = {"i", "j", "k", "longer", "rests"};
+    int accepted[COUNT_OF(ids)] = {0};
+    s->opts.max_mailbox = 3;
+    scene_flow(s, "Flow", take_two);
+    scene_start(s, "Flow", "rests", "");
+    scene_steer(s, PAWL_OP_SUSPEND, "rests");
+    scene_crash(s);
+    for (size_t n = 0; n < 7 * COUNT_OF(ids); n++) {
+        size_t i = n % COUNT_OF(ids);
+        expect_is(pawl_client_submit(s->c,
+                                     PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = ids[i],
+                                                  .name = "Go", .await_start = true),
+                                     count_accepted, &accepted[i], NULL),
+                  PAWL_OK);
+    }
+    scene_settle(s);
+    for (size_t i = 0; i < COUNT_OF(ids); i++)
+        expect_is(accepted[i], 3);
+}
+
 SCENARIO(s30_a_mailbox_has_a_limit_of_bytes_too)
 {
     s->opts.max_payload = 1000;

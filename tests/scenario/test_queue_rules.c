@@ -899,3 +899,99 @@ QUEUE_SCENARIO(a_waiting_pop_is_woken_by_expiry_release_and_delay_and_ends_empty
     scene_down(s); /* answered also when it all ends */
     expect_is(p.status, PAWL_SHUTDOWN);
 }
+
+/* ---- What a caller hands in is its own again when the call returns --------------------------------- */
+
+static char lent[4096];
+static size_t lent_used;
+
+/* A copy that will not be there when the engine reads it. */
+static const char *lend(const char *text)
+{
+    char *at = lent + lent_used;
+    lent_used += strlen(text) + 1;
+    ck_assert_uint_le(lent_used, sizeof(lent));
+    return memcpy(at, text, strlen(text) + 1);
+}
+
+static pawl_str lend_str(const char *text)
+{
+    return pawl_s(lend(text));
+}
+
+static void keep_status(void *arg, const pawl_queue_reply *reply)
+{
+    *(pawl_status *)arg = reply->status;
+}
+
+static void submit_lent(struct scene *s, const pawl_queue_request *request)
+{
+    pawl_status got = PAWL_BUSY;
+    scene_up(s);
+    expect_is(pawl_queue_submit(s->c, request, keep_status, &got, NULL), PAWL_OK);
+    memset(lent, '#', sizeof(lent)); /* the caller goes on */
+    lent_used = 0;
+    scene_settle(s);
+    expect_is(got, PAWL_OK);
+}
+
+static pawl_queue_message only_message(struct scene *s, const char *queue)
+{
+    pawl_queue_messages list;
+    pawl_error err;
+    expect_is(pawl_queue_browse_messages(s->c, queue, NULL, s->mem, &list, &err), PAWL_OK);
+    expect_is(list.count, 1);
+    return list.items[0];
+}
+
+static void submit_lent_config(struct scene *s)
+{
+    pawl_queue_config c = pawl_queue_config_default();
+    int64_t *backoff = (int64_t *)(void *)lent;
+    backoff[0] = 1000;
+    backoff[1] = 2000;
+    lent_used = 2 * sizeof(*backoff);
+    c.retry_backoff = backoff;
+    c.retry_backoff_count = 2;
+    c.dead_letter_queue = lend_str("graves");
+    c.orchestration = lend_str("Order");
+    c.version = lend_str("1.2.3");
+    submit_lent(
+        s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_CONFIGURE, .queue = lend("bound"), .config = &c));
+    pawl_queue_config got;
+    pawl_error err;
+    expect_is(pawl_queue_get_config(s->c, "bound", s->mem, &got, &err), PAWL_OK);
+    expect_str(got.dead_letter_queue.ptr, "graves");
+    expect_str(got.orchestration.ptr, "Order");
+    expect_str(got.version.ptr, "1.2.3");
+    expect_is(got.retry_backoff[1], 2000);
+}
+
+QUEUE_SCENARIO(what_is_handed_in_is_read_before_the_call_returns)
+{
+    submit_lent_config(s);
+    submit_lent(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_BIND, .queue = lend("tied"),
+                                      .orchestration = lend("Other"), .version = lend("2.0.0")));
+    expect_str(q_stats(s, "tied").config.orchestration.ptr, "Other");
+    expect_str(q_stats(s, "tied").config.version.ptr, "2.0.0");
+    pawl_queue_item item = {.data = lend_str("\"it\""),
+                            .dedup_id = lend_str("once"),
+                            .headers = lend_str("{\"h\":1}"),
+                            .priority = 7};
+    submit_lent(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = lend("q"), .items = &item,
+                                      .item_count = 1, .key = lend("key")));
+    pawl_queue_message m = only_message(s, "q");
+    expect_str(m.data.ptr, "\"it\"");
+    ck_assert(pawl_str_is(m.headers, "{\"h\":1}"));
+    expect_is(m.priority, 7);
+    q_push_item(s, "q", (pawl_queue_item){.data = pawl_s("2"), .dedup_id = pawl_s("once")});
+    expect_is(q_stats(s, "q").ready, 1); /* it is the same */
+    const char *data, *locks[1] = {lend(q_lock(s, "q", 1, 0, &data))};
+    submit_lent(s,
+                PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_DEADLETTER, .queue = lend("q"),
+                                   .lock_ids = locks, .lock_count = 1, .reason = lend("too old")));
+    expect_str(only_message(s, "q-deadletter").reason.ptr, "too old");
+    submit_lent(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_REDRIVE, .queue = lend("q-deadletter"),
+                                      .target = lend("elsewhere")));
+    expect_str(only_message(s, "elsewhere").data.ptr, "\"it\"");
+}

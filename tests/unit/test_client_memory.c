@@ -153,6 +153,8 @@ static void open_with_little(void *arg)
         _exit(3);
     while (!answered)
         (void)pawl_runtime_step(rt, 0);
+    if (pawl_client_push(pawl_runtime_client(rt), "q", pawl_s("1"), NULL, NULL, &err) != PAWL_OK)
+        _exit(4);
     pawl_runtime_close(rt);
     pawl_app_free(app);
     _exit(all);

@@ -283,6 +283,30 @@ TEST(acks_pass_on_a_full_disk_and_space_comes_back)
     box_drop(&b);
 }
 
+/* The reserve is spent and cannot be made again: what is free inside the file counts. */
+TEST(room_inside_the_file_is_room_for_new_work)
+{
+    struct box b;
+    box_make(&b);
+    box_open(&b);
+    struct reserve *r = &sqlite_of(b.s)->reserve;
+    char *path = r->path, sql[80];
+    ck_assert_int_eq(b.s->ops->space(b.s), PAWL_OK);
+    r->spent = true;
+    r->path = NULL;
+    ck_assert_int_eq(b.s->ops->space(b.s), PAWL_DISK_FULL);
+    box_sql(&b, "CREATE TABLE junk(bytes)");
+    (void)snprintf(sql, sizeof sql, "INSERT INTO junk VALUES(zeroblob(%lld))",
+                   (long long)r->bytes * 2);
+    box_sql(&b, sql);
+    ck_assert_int_eq(b.s->ops->space(b.s), PAWL_DISK_FULL);
+    box_sql(&b, "DROP TABLE junk");
+    ck_assert_int_eq(b.s->ops->space(b.s), PAWL_OK);
+    r->spent = false;
+    r->path = path;
+    box_drop(&b);
+}
+
 TEST(opening_on_a_full_disk_is_one_clear_error)
 {
     struct box b;
@@ -713,6 +737,45 @@ static bool read_queues(struct box *b, int which, pawl_status *ret)
     else if (which == 11)
         *ret = q->levels(b->s, 1, 9, b->mem, &levels, &b->err);
     return which <= 11;
+}
+
+/* A statement of a commit that cannot be prepared: nothing happened, and the operator learns why. */
+TEST(a_commit_that_cannot_be_prepared_says_why)
+{
+    static const char *const tables[] = {"message", "quarantine", "work", "work_local",
+                                         "work_fresh"};
+    static const uint64_t ids[] = {500, 501};
+    static const pawl_message_update later = {.id = 500, .visible_ms = 9};
+    static const pawl_work_update retry = {.id = 500, .attempt = 1};
+    static const pawl_quarantine aside = {.id = 500};
+    static const pawl_message message = {.id = 500, .uid = 1, .kind = PAWL_MSG_EXTERNAL_RAISED};
+    pawl_round rounds[] = {
+        {.drop_messages = ids,      .drop_message_count = 1  },
+        {.drop_messages = ids,      .drop_message_count = 2  },
+        {.messages = &message,      .message_count = 1       },
+        {.message_updates = &later, .message_update_count = 1},
+        {.quarantine = &aside,      .quarantine_count = 1    },
+        {.need_work = ids,          .need_work_count = 1     },
+        {.drop_work = ids,          .drop_work_count = 1     },
+        {.drop_work = ids,          .drop_work_count = 2     },
+        {.work_updates = &retry,    .work_update_count = 1   },
+    };
+    for (size_t i = 0; i < COUNT_OF(rounds); i++) {
+        struct box b;
+        box_make(&b);
+        box_open(&b);
+        for (size_t n = 0; n < COUNT_OF(tables); n++) {
+            char sql[80];
+            (void)snprintf(sql, sizeof sql, "ALTER TABLE %s RENAME TO gone_%s", tables[n],
+                           tables[n]);
+            ck_assert_int_eq(sqlite3_exec(sqlite_of(b.s)->writer.db, sql, NULL, NULL, NULL),
+                             SQLITE_OK);
+        }
+        b.fence.next_id = 1000;
+        ck_assert_msg(box_commit(&b, &rounds[i], 1) != PAWL_OK, "round %zu", i);
+        ck_assert_msg(strstr(b.err.text, "no such table") != NULL, "round %zu: %s", i, b.err.text);
+        box_drop(&b);
+    }
 }
 
 /* A statement that cannot be prepared: each read says so, and gives its connection back. */

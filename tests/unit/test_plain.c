@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_plain.c -- the exported names without _sized, which other languages may call: each
+ * does what the inline function of its name does, and gives its status.
+ */
+#define PAWL_PLAIN 1
+#include "../harness.h"
+
+#include "pawl.h"
+#include "pawl/worker.h"
+
+#include <stdio.h>
+
+static pawl_app *app;
+static pawl_runtime *rt;
+static pawl_client *c;
+static pawl_mem *mem;
+static pawl_error err;
+
+static pawl_result calls(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_call(ctx, "Away", input);
+}
+
+static void open_world(void)
+{
+    app = pawl_app_new();
+    mem = pawl_mem_new();
+    pawl_register_orchestration(app, "Calls", "1.0.0", calls);
+    rt = pawl_runtime_open(app, PAWL_OPTIONS(.store = "memory:"), &err);
+    ck_assert_msg(rt, "%s", err.text);
+    c = pawl_runtime_client(rt);
+}
+
+static void close_world(void)
+{
+    pawl_runtime_close(rt);
+    pawl_app_free(app);
+    pawl_mem_free(mem);
+}
+
+#define IS(call, status) ck_assert_msg((call) == (status), "%s", #call)
+
+struct told {
+    pawl_status status;
+    char token[64];
+};
+
+static void on_worker(void *arg, const pawl_worker_reply *reply)
+{
+    struct told *t = arg;
+    t->status = reply->status;
+    if (reply->count)
+        (void)snprintf(t->token, sizeof(t->token), "%s", reply->leases[0].token.ptr);
+}
+
+static void on_queue(void *arg, const pawl_queue_reply *reply)
+{
+    *(pawl_status *)arg = reply->status;
+}
+
+static void on_reply(void *arg, const pawl_reply *reply)
+{
+    *(pawl_status *)arg = reply->status;
+}
+
+static pawl_status wait_for(pawl_status *status)
+{
+    while (*status == PAWL_BUSY)
+        ck_assert_int_ge(pawl_runtime_step(rt, 0), 0);
+    return *status;
+}
+
+TEST(plain_calls_of_clients)
+{
+    pawl_reply reply;
+    pawl_info info;
+    pawl_page page;
+    pawl_history history;
+    pawl_status got = PAWL_BUSY;
+    open_world();
+    IS(pawl_client_start(c, "", pawl_s(""), NULL, &reply), PAWL_INVALID);
+    IS(pawl_client_start(c, "Calls", pawl_s(""), PAWL_START_OPTS(.instance = "i"), &reply),
+       PAWL_OK);
+    IS(pawl_client_get(c, "none", 0, mem, &info, &err), PAWL_NOT_FOUND);
+    IS(pawl_client_get(c, "i", 0, mem, &info, &err), PAWL_OK);
+    ck_assert(pawl_str_is(info.instance, "i"));
+    IS(pawl_client_wait(c, "none", 0, 0, mem, &info, &err), PAWL_NOT_FOUND);
+    IS(pawl_client_wait(c, "i", 0, 0, mem, &info, &err), PAWL_TIMEOUT);
+    IS(pawl_client_list(c, PAWL_FILTER(.limit = 2000), mem, &page, &err), PAWL_LIMIT);
+    IS(pawl_client_list(c, NULL, mem, &page, &err), PAWL_OK);
+    ck_assert_uint_eq(page.count, 1);
+    IS(pawl_client_history(c, "none", 0, 0, 0, mem, &history, &err), PAWL_NOT_FOUND);
+    IS(pawl_client_history(c, "i", 0, 0, 0, mem, &history, &err), PAWL_OK);
+    IS(pawl_client_submit(c, PAWL_REQUEST(.op = PAWL_OP_CANCEL), NULL, NULL, &err), PAWL_INVALID);
+    IS(pawl_client_submit(c, PAWL_REQUEST(.op = PAWL_OP_TERMINATE, .instance = "i"), on_reply, &got,
+                          &err),
+       PAWL_OK);
+    ck_assert_int_eq(wait_for(&got), PAWL_OK);
+    IS(pawl_client_call(c, PAWL_REQUEST(.op = PAWL_OP_CANCEL, .instance = "none"), &reply),
+       PAWL_NOT_FOUND);
+    IS(pawl_client_remove(c, "none", false, &reply), PAWL_NOT_FOUND);
+    IS(pawl_client_remove(c, "i", false, &reply), PAWL_OK);
+    IS(pawl_client_prune(c, 1, 0, &reply), PAWL_OK);
+    close_world();
+}
+
+TEST(plain_calls_of_workers)
+{
+    static const char *const names[] = {"Away"};
+    struct told t = {PAWL_BUSY, ""};
+    pawl_worker_page page;
+    pawl_reply reply;
+    open_world();
+    IS(pawl_client_start(c, "Calls", pawl_s(""), NULL, &reply), PAWL_OK);
+    IS(pawl_worker_poll(c, PAWL_POLL(.activity_count = 0), on_worker, &t, &err), PAWL_INVALID);
+    while (!t.token[0]) {
+        t.status = PAWL_BUSY;
+        IS(pawl_worker_poll(c, PAWL_POLL(.activities = names, .activity_count = 1, .worker = "w"),
+                            on_worker, &t, &err),
+           PAWL_OK);
+        ck_assert_int_eq(wait_for(&t.status), PAWL_OK);
+    }
+    IS(pawl_worker_list(c, mem, &page, &err), PAWL_OK);
+    ck_assert_uint_eq(page.count, 1);
+    IS(pawl_worker_list(c, mem, NULL, &err), PAWL_MISUSE);
+    t.status = PAWL_BUSY;
+    IS(pawl_worker_extend(NULL, t.token, 1000, on_worker, &t, &err), PAWL_MISUSE);
+    IS(pawl_worker_extend(c, t.token, 1000, on_worker, &t, &err), PAWL_OK);
+    ck_assert_int_eq(wait_for(&t.status), PAWL_OK);
+    t.status = PAWL_BUSY;
+    IS(pawl_worker_abandon(NULL, t.token, 0, on_worker, &t, &err), PAWL_MISUSE);
+    IS(pawl_worker_abandon(c, t.token, 0, on_worker, &t, &err), PAWL_OK);
+    ck_assert_int_eq(wait_for(&t.status), PAWL_OK);
+    close_world();
+}
+
+TEST(plain_calls_of_queues)
+{
+    pawl_status got = PAWL_BUSY;
+    pawl_queue_message m;
+    pawl_queue_messages messages;
+    pawl_queue_stats stats;
+    pawl_queue_config config = pawl_queue_config_default();
+    pawl_queue_page page;
+    pawl_queue_locks locks;
+    pawl_queue_reply reply;
+    open_world();
+    ck_assert_int_eq(config.default_ttl_ms, 30000);
+    IS(pawl_client_push(c, "..", pawl_s("1"), NULL, NULL, &err), PAWL_INVALID);
+    IS(pawl_client_push(c, "q", pawl_s("1"), NULL, NULL, &err), PAWL_OK);
+    IS(pawl_client_pop(c, "..", 0, mem, &m, &err), PAWL_INVALID);
+    IS(pawl_client_pop(c, "q", 0, mem, &m, &err), PAWL_OK);
+    IS(pawl_client_push(c, "q", pawl_s("1"), NULL, NULL, &err), PAWL_OK);
+    IS(pawl_client_pop_locked(c, "..", 0, 0, mem, &m, &err), PAWL_INVALID);
+    IS(pawl_client_pop_locked(c, "q", 0, 0, mem, &m, &err), PAWL_OK);
+    IS(pawl_queue_get_message(c, "..", 1, mem, &m, &err), PAWL_INVALID);
+    IS(pawl_queue_get_message(c, "q", m.id, mem, &m, &err), PAWL_OK);
+    IS(pawl_queue_browse_messages(c, "..", NULL, mem, &messages, &err), PAWL_INVALID);
+    IS(pawl_queue_browse_messages(c, "q", NULL, mem, &messages, &err), PAWL_OK);
+    IS(pawl_queue_get_locks(c, "..", mem, &locks, &err), PAWL_INVALID);
+    IS(pawl_queue_get_locks(c, "q", mem, &locks, &err), PAWL_OK);
+    ck_assert_uint_eq(locks.count, 1);
+    IS(pawl_queue_get_stats(c, "..", mem, &stats, &err), PAWL_INVALID);
+    IS(pawl_queue_get_stats(c, "q", mem, &stats, &err), PAWL_OK);
+    IS(pawl_queue_get_config(c, "..", mem, &config, &err), PAWL_INVALID);
+    IS(pawl_queue_get_config(c, "q", mem, &config, &err), PAWL_OK);
+    IS(pawl_queue_list(c, NULL, NULL, 0, mem, &page, &err), PAWL_OK);
+    ck_assert_uint_eq(page.count, 1);
+    IS(pawl_queue_submit(c, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = ".."), NULL, NULL,
+                         &err),
+       PAWL_INVALID);
+    IS(pawl_queue_submit(c, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = "q"), on_queue,
+                         &got, &err),
+       PAWL_OK);
+    ck_assert_int_eq(wait_for(&got), PAWL_OK);
+    IS(pawl_queue_call(c, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PAUSE, .queue = ".."), mem, &reply),
+       PAWL_INVALID);
+    IS(pawl_queue_call(c, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_RESUME, .queue = "q"), mem, &reply),
+       PAWL_OK);
+    close_world();
+}
