@@ -221,6 +221,15 @@ class Client:
             yield from page["events"]
             after = page["next"]
 
+    def state(self, instance: str, key: Optional[str] = None) -> Any:
+        """What the code of an instance has published: the value of `key`, or all by key.
+
+        A key that is not set raises NotFound."""
+        path = _instance(instance) + "/state"
+        if key is not None:
+            return self.request("GET", path + "/" + _quote(key))[1]["value"]
+        return {item["key"]: item["value"] for item in self.request("GET", path)[1]["items"]}
+
     # ---- queues ------------------------------------------------------------------------
 
     def push(self, queue: str, item: Any, priority: int = 0, **options: Any) -> Dict[str, Any]:

@@ -252,6 +252,18 @@ PAWL_API pawl_status pawl_client_state(pawl_client *c, const char *instance, paw
                                        pawl_state *ret, pawl_error *reterr) PAWL_MUST_USE;
 
 /*
+ * What the code of an instance has published (pawl_state_set): `fn` is called for `key`, or for each
+ * key in byte order when it is NULL.  The strings are valid during the call.  `version` grows by one
+ * with each change of the key.  It reads what the last commit has and runs no code.
+ * PAWL_NOT_FOUND: no such instance, or the key is not set.
+ */
+typedef void pawl_published_fn(void *arg, pawl_str key, pawl_str value, uint64_t version,
+                               int64_t updated_ms);
+PAWL_API pawl_status pawl_client_published(pawl_client *c, const char *instance, const char *key,
+                                           pawl_published_fn *fn, void *arg,
+                                           pawl_error *reterr) PAWL_MUST_USE;
+
+/*
  * Wait until the instance has ended.  Execution 0 follows ContinueAsNew to the end; any
  * other number waits for that execution (one closed by ContinueAsNew counts as completed
  * with an empty output).  PAWL_TIMEOUT fills in the present state; timeout_ms < 0 waits

@@ -50,6 +50,8 @@ extern "C" {
     X(ORCHESTRATION_CHAINED,             50, "OrchestrationChained",            DECISION) \
     X(CUSTOM_STATUS_UPDATED,             60, "CustomStatusUpdated",             DECISION) \
     X(PATCH_RECORDED,                    61, "PatchRecorded",                   MARK)     \
+    X(STATE_CHANGED,                     62, "StateChanged",                    DECISION) \
+    X(STATE_CARRIED,                     65, "StateCarried",                    MARK)     \
     X(QUEUE_PUSHED,                      70, "QueuePushed",                     DECISION)
 /* clang-format on */
 
@@ -67,8 +69,8 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
 /*
  * One event.
  *
- * `name`  orchestration, activity, event, child orchestration, patch or queue.
- * `data`  input, result, error text, event data, status text or reason.
+ * `name`  orchestration, activity, event, child orchestration, patch, queue or state key.
+ * `data`  input, result, error text, event data, status text, state value or reason.
  * `attrs` empty, or a small JSON object with what else the kind has:
  *   OrchestrationStarted      version, seed, parent, parent_uid, parent_execution, parent_ref
  *   ActivityScheduled         the call options that are not default; refused
@@ -87,6 +89,7 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  *   EventSent                 instance, await_start; refused
  *   OrchestrationContinuedAsNew   version
  *   QueuePushed               priority, delay_ms (when not 0); refused
+ *   StateChanged              cleared; refused
  *   any END                   forced (ended from outside), refused (over a limit)
  */
 typedef struct pawl_event {

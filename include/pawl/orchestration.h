@@ -277,6 +277,21 @@ PAWL_API bool pawl_patched(pawl_ctx *ctx, const char *patch);
 PAWL_API void pawl_set_status(pawl_ctx *ctx, const char *text);
 PAWL_API void pawl_set_statusf(pawl_ctx *ctx, const char *format, ...) PAWL_PRINTF(2, 3);
 
+/* ---- State ---------------------------------------------------------------- */
+
+/*
+ * Publish values by key: any client may read them (pawl state ID, GET …/state) while the code waits,
+ * while no process has the code, and after the end.  A reader sees what the last commit has; no code
+ * runs for it.  The state survives continue-as-new and is removed with the instance.
+ *
+ * A key has 1 to 128 bytes and no '/', a value at most 64 KiB, an instance at most 1,000 keys and
+ * 1 MiB.  A call beyond that fails (PAWL_RESULT_REFUSED), and the value before stands.
+ */
+PAWL_API pawl_result pawl_state_set(pawl_ctx *ctx, const char *key, pawl_str value) PAWL_MUST_USE;
+PAWL_API pawl_result pawl_state_clear(pawl_ctx *ctx, const char *key) PAWL_MUST_USE;
+/* What this instance set last, in memory of the scope; `ptr` NULL: nothing. */
+PAWL_API pawl_str pawl_state_get(pawl_ctx *ctx, const char *key);
+
 /* ---- Memory ------------------------------------------------------------- */
 
 /* Never NULL.  A turn that asks for more than --turn-memory in total is stopped, and its

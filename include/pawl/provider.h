@@ -195,6 +195,7 @@ typedef enum pawl_object_kind {
     PAWL_OBJECT_TOOL = 4,
     PAWL_OBJECT_CODE = 5,
     PAWL_OBJECT_LINK = 6,
+    PAWL_OBJECT_STATE = 7, /* of an instance: its uid in 16 hex digits, '/', the key */
 } pawl_object_kind;
 
 #define PAWL_VERSION_ANY      UINT64_MAX

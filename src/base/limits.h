@@ -10,23 +10,27 @@
 
 #include "pawl/types.h"
 
-#define LIMIT_INSTANCE_BYTES 512      /* chosen by a caller */
-#define LIMIT_CHILD_ID_BYTES 1024     /* made by us */
-#define LIMIT_NAME_BYTES     255      /* orchestration, activity, event, queue */
-#define ID_OF_QUEUE          "queue~" /* then the queue's name, '~', the message's number */
-#define LIMIT_VERSION_BYTES  64
-#define LIMIT_KEY_BYTES      128  /* idempotency key */
-#define LIMIT_REASON_BYTES   4096 /* of cancel, terminate, suspend */
-#define LIMIT_STATUS_BYTES   (256 * 1024)
-#define LIMIT_PAYLOAD_BYTES  (2 * 1024 * 1024) /* default of --max-payload */
-#define LIMIT_HISTORY_EVENTS 50000             /* default of --max-history */
-#define LIMIT_MAILBOX_EVENTS 10000             /* default of --max-mailbox */
-#define LIMIT_DEPTH          1000              /* default of --max-depth */
-#define LIMIT_JSON_DEPTH     64
-#define LIMIT_DELAY_MS       (INT64_C(100) * 366 * 86400000) /* 100 years */
-#define LIMIT_STACK_MIN      (16 * 1024)
-#define LIMIT_STACK_DEFAULT  (64 * 1024)
-#define LIMIT_STACK_MAX      (64 * 1024 * 1024)
+#define LIMIT_INSTANCE_BYTES    512      /* chosen by a caller */
+#define LIMIT_CHILD_ID_BYTES    1024     /* made by us */
+#define LIMIT_NAME_BYTES        255      /* orchestration, activity, event, queue */
+#define ID_OF_QUEUE             "queue~" /* then the queue's name, '~', the message's number */
+#define LIMIT_VERSION_BYTES     64
+#define LIMIT_KEY_BYTES         128  /* idempotency key */
+#define LIMIT_REASON_BYTES      4096 /* of cancel, terminate, suspend */
+#define LIMIT_STATUS_BYTES      (256 * 1024)
+#define LIMIT_STATE_KEY_BYTES   128
+#define LIMIT_STATE_VALUE_BYTES (64 * 1024)
+#define LIMIT_STATE_KEYS        1000
+#define LIMIT_STATE_BYTES       (1024 * 1024)     /* of all keys and values of an instance */
+#define LIMIT_PAYLOAD_BYTES     (2 * 1024 * 1024) /* default of --max-payload */
+#define LIMIT_HISTORY_EVENTS    50000             /* default of --max-history */
+#define LIMIT_MAILBOX_EVENTS    10000             /* default of --max-mailbox */
+#define LIMIT_DEPTH             1000              /* default of --max-depth */
+#define LIMIT_JSON_DEPTH        64
+#define LIMIT_DELAY_MS          (INT64_C(100) * 366 * 86400000) /* 100 years */
+#define LIMIT_STACK_MIN         (16 * 1024)
+#define LIMIT_STACK_DEFAULT     (64 * 1024)
+#define LIMIT_STACK_MAX         (64 * 1024 * 1024)
 
 /* Valid UTF-8 (no surrogates, no overlong forms). */
 bool utf8_valid(pawl_str text);

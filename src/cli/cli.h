@@ -231,6 +231,7 @@ int verb_ls(struct cli *cli);    /* verb_ls.c */
 int verb_show(struct cli *cli);  /* verb_show.c */
 int verb_tree(struct cli *cli);  /* verb_tree.c */
 int verb_why(struct cli *cli);   /* verb_why.c */
+int verb_state(struct cli *cli); /* verb_state.c */
 int verb_raise(struct cli *cli); /* verb_steer.c */
 int verb_steer(struct cli *cli); /* the operation of its name */
 int verb_prune(struct cli *cli);

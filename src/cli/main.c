@@ -114,6 +114,12 @@ const struct verb cli_verbs[] = {
      "what it waits for, since when, and what wakes it", "",
      "  {} why o-1\n",
      verb_why},
+    {"state", "ID [KEY]", 1, 2, LOOK,
+     "what the code of an instance has published",
+     "With a KEY its value alone.  It works while no process has the code, and after the end.",
+     "  {} state o-1\n"
+     "  {} state o-1 total\n",
+     verb_state},
     {"tree", "ID", 1, 1, LOOK,
      "an instance and its descendants", "",
      "  {} tree o-1\n",

@@ -81,6 +81,7 @@ static enum engine_fate apply_start(execution *x, const struct mail *msg)
 
     s->event.attrs = msg->attrs;
     execution_open(x, msg->name, msg->data, msg->attrs);
+    state_record(x);
     if (!execution_is_tables(x))
         execution_run(x);
     return FATE_APPLIED;

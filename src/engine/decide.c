@@ -214,6 +214,8 @@ static void compare(execution *x, const pawl_event *e, const struct decision *d)
         differs(x, e, d, "another name");
     if (event_is_refused(e))
         return;
+    if (d->kind == PAWL_EV_STATE_CHANGED && state_is_cleared(e) != d->cleared)
+        differs(x, e, d, "recorded is that it was %s", d->cleared ? "set" : "cleared");
     if (!pawl_str_eq(e->data, d->data)) {
         size_t at = 0;
         while (at < e->data.len && at < d->data.len && e->data.ptr[at] == d->data.ptr[at])

@@ -55,7 +55,8 @@ struct engine_rules {
     size_t turn_memory; /* what the code may ask for between two messages; 0: no limit */
     bool drop_early_events;
     bool strict_await;
-    bool no_queues; /* pushes are refused: the store has none */
+    bool no_queues;  /* pushes are refused: the store has none */
+    bool no_objects; /* so is published state */
 };
 
 /* Is an instance id taken?  The runtime answers. */
@@ -178,6 +179,11 @@ bool execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, paw
 /* The mailbox goes to the next execution, which has none (ContinueAsNew), at the cost of its names,
  * not its kept events.  False: out of memory, and neither can be used. */
 bool execution_mailbox_move(execution *to, execution *from);
+/* The published state goes to the next execution, which has none (ContinueAsNew).  False: out of
+ * memory, and `to` cannot be used. */
+bool execution_state_copy(execution *to, const execution *from);
+/* What is published, in byte order of the keys: start with cursor 0; false at the end. */
+bool execution_next_state(const execution *x, size_t *cursor, pawl_str *retkey, pawl_str *retvalue);
 /* Every kept event, in order. */
 void execution_mailbox_each(execution *x,
                             void (*take)(void *arg, uint64_t message_id, pawl_str name,

@@ -190,6 +190,7 @@ struct decision {
     const pawl_call_opts *opts;
     bool abandon;
     bool await_start;  /* EventSent */
+    bool cleared;      /* StateChanged */
     char refusal[400]; /* "" : accepted */
 };
 
@@ -214,6 +215,25 @@ struct step *decide_record(execution *x, int kind, uint64_t ref, pawl_str name, 
 void decide_discard(execution *x, uint64_t message_id);
 /* What a name is recorded as: itself, or what fits of a bad one. */
 pawl_str decide_name(pawl_str name);
+
+/* ---- State (state.c) ---------------------------------------------------- */
+
+struct state;
+
+void state_set(execution *x, pawl_str key, pawl_str value); /* copied */
+void state_clear(execution *x, pawl_str key);
+const pawl_str *state_find(const execution *x, pawl_str key); /* NULL: not set */
+/* May it be set?  Also how many keys and bytes there would be. */
+bool state_fits(const execution *x, pawl_str key, pawl_str value, size_t *retcount,
+                size_t *retbytes);
+/* Live, behind the START event: one StateCarried per key. */
+void state_record(execution *x);
+/* A recorded StateChanged or StateCarried; nothing for other kinds. */
+void state_act(execution *x, const pawl_event *e);
+bool state_is_cleared(const pawl_event *e);
+void state_deinit(execution *x);
+size_t state_bytes(const execution *x);
+void state_check(const execution *x);
 
 /* ---- Findings (finding.c) ----------------------------------------------- */
 
@@ -277,6 +297,7 @@ struct pawl_ctx {
     uint64_t seed;
     pawl_str name, version, input;
     struct patch *patches;
+    struct state *state; /* NULL: nothing was published */
 
     /* tasks */
     struct task *blocks[TASK_BLOCKS];

@@ -46,6 +46,7 @@ void execution_destroy(execution *x)
     fiber_destroy(x->fiber);
     scope_deinit_all(x);
     arena_deinit(&x->mail_mem);
+    state_deinit(x);
     pawl_mem mem = x->mem; /* x lives in it, and its budget in x */
     mem.budget = NULL;
     arena_deinit(&mem);
@@ -359,7 +360,8 @@ size_t execution_bytes(const execution *x)
 {
     size_t stack = x->fiber ? fiber_stack_bytes(x->fiber) : 0;
 
-    return stack + arena_bytes(&x->mem) + arena_bytes(&x->mail_mem) + scope_bytes(x);
+    return stack + arena_bytes(&x->mem) + arena_bytes(&x->mail_mem) + scope_bytes(x) +
+           state_bytes(x);
 }
 
 void execution_check(const execution *x)
@@ -368,6 +370,7 @@ void execution_check(const execution *x)
         return; /* stopped half-way: its tables may be inconsistent */
     arena_check(&x->mem);
     arena_check(&x->mail_mem);
+    state_check(x);
     assert_that(!x->running && !x->guarded && !x->settling);
     assert_that((x->outcome == ENGINE_ENDED) == (x->ending.kind != 0));
     if (x->outcome == ENGINE_WAITING && x->fiber)

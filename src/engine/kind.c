@@ -99,9 +99,18 @@ const char *kind_word(int kind)
 
     if (f)
         return f->word;
-    if (kind == PAWL_EV_EVENT_SENT)
+    switch (kind) {
+    case PAWL_EV_ORCHESTRATION_CHAINED:
+        return "detached";
+    case PAWL_EV_EVENT_SENT:
         return "event";
-    return kind == PAWL_EV_ORCHESTRATION_CHAINED ? "detached" : "none";
+    case PAWL_EV_QUEUE_PUSHED:
+        return "queue";
+    case PAWL_EV_STATE_CHANGED:
+        return "key";
+    default:
+        return "none";
+    }
 }
 
 bool kind_is_failure(int kind)

@@ -20,8 +20,10 @@
 static void replay(execution *x, const pawl_event *events, size_t count);
 static void check_shape(execution *x);
 static void check_event(execution *x, const pawl_event *e, uint64_t seq, uint64_t *tasks);
+static void check_carried(execution *x, const pawl_event *e, size_t i);
 static void add_patch_marker(execution *x, pawl_str name);
 static void walk_code(execution *x);
+static void recall_carried(execution *x);
 static void walk_tables(execution *x);
 static void table_decision(execution *x, const pawl_event *e);
 static const pawl_event *advance(execution *x, const pawl_event *e);
@@ -70,6 +72,7 @@ static void check_shape(execution *x)
             finding_corrupt(x, e, "event %llu comes after the end of the history",
                             (unsigned long long)e->seq);
         check_event(x, e, x->last_seq + i + 1, &tasks);
+        check_carried(x, e, i);
         if (e->kind == PAWL_EV_PATCH_RECORDED)
             add_patch_marker(x, e->name);
     }
@@ -100,6 +103,18 @@ static void check_event(execution *x, const pawl_event *e, uint64_t seq, uint64_
                         (unsigned long long)*tasks);
 }
 
+/* What is carried comes right behind the start. */
+static void check_carried(execution *x, const pawl_event *e, size_t i)
+{
+    int before = i > 0 ? e[-1].kind : 0;
+
+    if (e->kind != PAWL_EV_STATE_CARRIED || before == PAWL_EV_STATE_CARRIED ||
+        before == PAWL_EV_ORCHESTRATION_STARTED || (i == 0 && execution_is_tables(x)))
+        return;
+    finding_corrupt(x, e, "event %llu carries state in the middle of the history",
+                    (unsigned long long)e->seq);
+}
+
 static void add_patch_marker(execution *x, pawl_str name)
 {
     struct patch *p = arena_new(&x->mem, struct patch);
@@ -116,6 +131,7 @@ static void walk_code(execution *x)
 
     execution_message(x, e->seq, e->at_ms);
     execution_open(x, e->name, e->data, e->attrs);
+    recall_carried(x);
     execution_run(x);
     while (x->outcome == ENGINE_WAITING && (e = decide_peek(x))) {
         if (event_class(e->kind) == CLASS_MESSAGE) {
@@ -128,6 +144,13 @@ static void walk_code(execution *x)
             stuck(x, e);
         }
     }
+}
+
+/* The code runs with what the execution before had published. */
+static void recall_carried(execution *x)
+{
+    while (x->cursor < x->event_count && x->events[x->cursor].kind == PAWL_EV_STATE_CARRIED)
+        state_act(x, advance(x, &x->events[x->cursor]));
 }
 
 void message_act(execution *x, const pawl_event *e)
@@ -221,6 +244,8 @@ static void walk_tables(execution *x)
             ending_replayed(x, e);
             break;
         case CLASS_MARK:
+            state_act(x, e);
+            break;
         case CLASS_NONE: /* check_shape() has thrown these out */
             break;
         }
@@ -243,5 +268,7 @@ static void table_decision(execution *x, const pawl_event *e)
             task_close(x, t, TASK_CANCELLED, e->data);
     } else if (kind_opens_task(e->kind)) {
         task_from_event(x, e);
+    } else {
+        state_act(x, e);
     }
 }

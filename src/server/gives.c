@@ -372,6 +372,23 @@ static const struct field timeline_fields[] = {
 };
 SHAPE(timeline, "Timeline", NULL);
 
+static const struct field published_fields[] = {
+    TEXT("key", NEEDED, "as the code named it"),
+    ANY("value", NEEDED | OR_NULL, "as the code set it; null: empty"),
+    TEXT("encoding", 0, "of a value that is not JSON: text or base64"),
+    COUNT_FIELD("version", "one more with each change of the key"),
+    MOMENT("updated_at", "when it was set"),
+    END
+};
+SHAPE(published, "PublishedValue", NULL);
+static const struct field state_fields[] = {
+    TEXT("instance", NEEDED, "its id"),
+    OBJECTS("items", NEEDED, &published, "in byte order of the keys"),
+    COUNT_FIELD("count", "of the keys"),
+    END
+};
+SHAPE(state, "PublishedState", NULL);
+
 static const struct field accepted_fields[] = {
     TEXT("instance", NEEDED, "its id"), TRUTH("accepted", NEEDED, "true: recorded"), END
 };
@@ -656,6 +673,7 @@ static const struct {
     {handle_start, 0, &started}, {handle_job, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
     {handle_get, 0, &instance}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
     {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
+    {handle_state, 0, &state}, {handle_state_key, 0, &published},
     {handle_raise, 0, &accepted}, {handle_steer, 0, &accepted},
     {handle_preview, 0, &preview},
     {handle_queues, 0, &queues}, {handle_queue, 0, &queue}, {handle_push, 0, &pushed},
@@ -677,6 +695,7 @@ static const struct {
     {NULL, TEXT("name", NEEDED, "of the event", IS_NAME)},
     {NULL, TEXT("queue", NEEDED, "its name", IS_NAME)},
     {NULL, TEXT("message", NEEDED, "its id")},
+    {NULL, TEXT("key", NEEDED, "of the published state", IS_NAME)},
     {NULL, TEXT("token", NEEDED, "as the poll gave it")},
     {NULL, TEXT("status", 0, "only those in this state", .words = STATES)},
     {NULL, TEXT("orchestration", 0, "only those of this one")},

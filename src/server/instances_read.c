@@ -13,6 +13,7 @@
 #include "server/handlers.h"
 #include "tables/instance_texts.h"
 #include "view/render.h"
+#include "view/state_json.h"
 #include "view/timeline.h"
 #include "view/why.h"
 
@@ -262,6 +263,28 @@ void handle_timeline(struct call *c)
         answer_failure(c, &err);
     }
     timeline_end(&t);
+}
+
+/* ---- Published state ------------------------------------------------------------------ */
+
+static void answer_state(struct call *c, const char *key)
+{
+    pawl_error err;
+    pawl_json *w = pawl_json_new(c->mem);
+    if (state_render(c->srv->client, c->args[0], key, c->mem, w, &err) == PAWL_OK)
+        answer_json(c, 200, w);
+    else
+        answer_failure(c, &err);
+}
+
+void handle_state(struct call *c)
+{
+    answer_state(c, NULL);
+}
+
+void handle_state_key(struct call *c)
+{
+    answer_state(c, c->args[1]);
 }
 
 /* ---- Tree ------------------------------------------------------------------------- */

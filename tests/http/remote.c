@@ -15,6 +15,7 @@
  *   Post          pushes its input to the queue "posted"
  *   Spin          never leaves its turn
  *   Fickle        waits for another event when $FICKLE is set: code that does not fit its history
+ *   Board         publishes what is raised as "Put" under the key "last"; "x" ends it
  */
 #include <pawl.h>
 #include <stdlib.h>
@@ -34,6 +35,18 @@ static pawl_result remote_retry(pawl_ctx *ctx, pawl_str input)
 static pawl_result remote_tagged(pawl_ctx *ctx, pawl_str input)
 {
     return pawl_call_with(ctx, "Charge", input, PAWL_CALL_OPTS(.tag = "gpu"));
+}
+
+static pawl_result board(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_ignore(pawl_state_set(ctx, "first", input));
+    for (;;) {
+        pawl_result r = pawl_await(ctx, pawl_wait_event(ctx, "Put"));
+        if (!r.ok || pawl_str_is(r.value, "\"x\""))
+            return r;
+        pawl_ignore(pawl_state_set(ctx, "last", r.value));
+        pawl_ignore(pawl_state_set(ctx, "raw \xc3\xa9", pawl_s("not JSON")));
+    }
 }
 
 static pawl_result twice(pawl_activity *act, pawl_str input)
@@ -151,6 +164,7 @@ static void register_all(pawl_app *app)
     pawl_register_orchestration(app, "Echo", "2.0.0", echo);
 #endif
     pawl_register_orchestration(app, "Ask", "1.0.0", ask);
+    pawl_register_orchestration(app, "Board", "1.0.0", board);
     pawl_register_orchestration(app, "Parent", "1.0.0", parent);
     pawl_register_orchestration(app, "Heap", "1.0.0", heap);
     pawl_register_orchestration(app, "Wide", "1.0.0", wide);

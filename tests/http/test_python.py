@@ -196,6 +196,22 @@ def test_python_keeps_the_path_of_its_address(server):
     assert proxy.paths == ["/base/path/api/v1/instances/x/cancel"], proxy.paths
 
 
+def test_python_reads_published_state(server):
+    import pawl
+    client = pawl.Client(server.url)
+    client.start("Board", {"k": 1}, instance="board")
+    client.raise_event("board", "Put", [1])
+    client.raise_event("board", "Put", "x")
+    client.wait("board")
+    assert client.state("board") == {"first": {"k": 1}, "last": [1], "raw \u00e9": "not JSON"}
+    assert client.state("board", "raw \u00e9") == "not JSON"
+    try:
+        client.state("board", "a/b")
+        raise AssertionError("it is not set")
+    except pawl.NotFound as e:
+        assert "is not set" in str(e), e
+
+
 def test_python_history_says_how_a_task_ended(server):
     import pawl
     client = pawl.Client(server.url)

@@ -44,6 +44,8 @@ static const struct shape shapes[] = {
     {PAWL_EV_EVENT_SENT,                         "%r raise %n %d"        },
     {PAWL_EV_CUSTOM_STATUS_UPDATED,              "status %d"             },
     {PAWL_EV_PATCH_RECORDED,                     "patch %n"              },
+    {PAWL_EV_STATE_CHANGED,                      "state %n %d"           },
+    {PAWL_EV_STATE_CARRIED,                      "carried %n %d"         },
 };
 
 static int plain_words(const struct step *s, char words[PLAIN_MAX][600]);
@@ -123,6 +125,8 @@ static bool option_fits(const struct step *s, pawl_str option, bool *retfits)
         *retfits = s->refused || pawl_json_get(e->attrs, "/refused").len > 0;
     else if (pawl_str_is(option, "abandon"))
         *retfits = s->abandon && pawl_json_bool(e->attrs, "/abandon", false);
+    else if (pawl_str_is(option, "cleared"))
+        *retfits = pawl_json_bool(e->attrs, "/cleared", false);
     else if (pawl_str_is(option, "forced"))
         *retfits = pawl_json_bool(e->attrs, "/forced", false);
     else if (strncmp(option.ptr, "id=", 3) == 0)

@@ -14,6 +14,7 @@
  *     await a   all a b …   settled a b …   any a b …   race a b …   cancel a   is-done a
  *     detached NAME INPUT [id=…] [version=…]       status TEXT       log TEXT
  *     raise NAME DATA id=… [await-start]
+ *     set KEY VALUE     clear KEY     get KEY      (published state; get: none when it is not set)
  *     shield  unshield  scope  end-scope
  *     note TEXT  now  uuid  random  length  execution  instance  name  version  is-cancelled
  *     patched NAME … [else …] end      if-cancelled … end      repeat N … end
@@ -202,6 +203,11 @@ static bool run_waiting(struct run *r, const struct line *l)
     return true;
 }
 
+static void put_state(struct run *r, pawl_str value)
+{
+    put(r, "%s", !value.ptr ? "none" : value.len > 60 ? "long" : value.ptr);
+}
+
 static bool run_asking(struct run *r, const struct line *l)
 {
     pawl_str op = l->words[0];
@@ -226,6 +232,8 @@ static bool run_asking(struct run *r, const struct line *l)
         put(r, "%s", pawl_version(r->ctx).ptr);
     else if (pawl_str_is(op, "is-cancelled"))
         put(r, "%s", pawl_cancelled(r->ctx) ? "yes" : "no");
+    else if (pawl_str_is(op, "get"))
+        put_state(r, pawl_state_get(r->ctx, l->words[1].ptr));
     else if (pawl_str_is(op, "is-done"))
         put(r, "%s",
             pawl_is_done(r->ctx, handle_of(r, l->words[1], false)->tasks[0]) ? "yes" : "no");
@@ -248,6 +256,10 @@ static bool run_other(struct run *r, const struct line *l)
                                  line_has(l, 3, "await-start") ? PAWL_RAISE_AWAIT_START : 0));
     } else if (pawl_str_is(op, "status")) {
         pawl_set_status(r->ctx, word(r, l, 1).ptr);
+    } else if (pawl_str_is(op, "set")) {
+        put_result(r, pawl_state_set(r->ctx, l->words[1].ptr, word(r, l, 2)));
+    } else if (pawl_str_is(op, "clear")) {
+        put_result(r, pawl_state_clear(r->ctx, l->words[1].ptr));
     } else if (pawl_str_is(op, "log")) {
         pawl_log(r->ctx, PAWL_LOG_INFO, "%s", word(r, l, 1).ptr);
     } else if (pawl_str_is(op, "shield")) {

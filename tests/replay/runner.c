@@ -630,6 +630,8 @@ static void act_next(struct runner *r, const struct line *l)
     r->x = fresh(r, true);
     m.to = r->x;
     execution_mailbox_each(old, move_letter, &m);
+    if (!execution_state_copy(r->x, old))
+        script_fail(r->script, l, "its state could not be copied");
     struct mail start = {
         .id = r->next_message++,
         .kind = PAWL_MSG_START,

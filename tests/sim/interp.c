@@ -203,6 +203,20 @@ static void detach(struct run *r)
     fold(r, pawl_start_detached(r->ctx, "Prog", take_seq(r), &opts));
 }
 
+/* What it reads goes into the hash: a replay that read another value is caught at its next call. */
+static void publish(struct run *r)
+{
+    char how = r->at[0], key[2] = {r->at[1], 0};
+    r->at += 2;
+    if (how == 's')
+        fold(r, pawl_state_set(r->ctx, key,
+                               pawl_printf(r->ctx, "%016llx", (unsigned long long)r->hash)));
+    else if (how == 'c')
+        fold(r, pawl_state_clear(r->ctx, key));
+    else
+        r->hash = hash_str(r->hash, pawl_state_get(r->ctx, key));
+}
+
 /* 0 fits; the others do not: in all, by itself, absurd. */
 static void ask_for_memory(struct run *r)
 {
@@ -332,6 +346,9 @@ static void run_item(struct run *r)
         break;
     case 'D':
         detach(r);
+        break;
+    case 'K':
+        publish(r);
         break;
     case 'M':
         ask_for_memory(r);

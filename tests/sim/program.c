@@ -11,6 +11,7 @@
  *         | 'Q' DIGIT (push to a queue) | 'O' DIGIT (pop, then acknowledge)
  *         | 'U' HOW DIGIT leaf (open a wait, await the leaf, give the wait up unread)
  *           HOW: c cancel, r a race it has lost, s end of its scope, k keep it
+ *         | 'K' HOW DIGIT (published state; HOW: s set, c clear, g get)
  *         | 'D' DIGIT seq (detached, own id) | 'M' DIGIT (ask for memory, from little to absurd)
  *   leaf := 'a' KIND POLICY | 'b' KIND POLICY (the second activity) | 't' NUMBER ';'
  *         | 'e' KIND POLICY (by a worker outside) | 'o' DIGIT (pop from a queue)
@@ -31,7 +32,7 @@ struct maker {
     size_t len;
     int left;  /* nodes that may still be made */
     int depth; /* of programs inside programs */
-    bool queues, workers, unread, detached, greedy, oncancel;
+    bool queues, workers, unread, detached, greedy, oncancel, publish;
 };
 
 static void put(struct maker *m, const char *format, ...) PAWL_PRINTF(2, 3);
@@ -128,6 +129,10 @@ static void item(struct maker *m)
         inner(m);
         return;
     }
+    if (m->publish && pick(m, 5) == 0) {
+        put(m, "K%c%d", "sssgc"[pick(m, 5)], pick(m, 3));
+        return;
+    }
     if (m->greedy && pick(m, 16) == 0) {
         put(m, "M%d", pick(m, 5));
         return;
@@ -180,7 +185,8 @@ void program_make(struct prng *r, const struct plan *plan, char out[PROGRAM_BYTE
                       .unread = plan->rate[SITE_unread] > 0,
                       .detached = plan->rate[SITE_detached] > 0,
                       .greedy = plan->rate[SITE_greedy] > 0,
-                      .oncancel = plan->rate[SITE_oncancel] > 0};
+                      .oncancel = plan->rate[SITE_oncancel] > 0,
+                      .publish = plan->rate[SITE_publish] > 0};
     if (pick(&m, 2))
         put(&m, "!");
     if (pick(&m, 40) == 0) { /* many in a row: more than one round takes */

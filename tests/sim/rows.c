@@ -270,6 +270,30 @@ static void check_same(struct sim *s, const struct seen *i, uint64_t number,
                  (unsigned long long)number);
 }
 
+/* The objects of an instance are what its history has published, and nothing else. */
+static void check_published(struct sim *s, const struct seen *i, const execution *x)
+{
+    pawl_object_list list;
+    pawl_error err;
+    pawl_str key, value;
+    size_t n = 0;
+    pawl_str prefix = pawl_mem_printf(s->mem, "%016llx/", (unsigned long long)i->uid);
+    CHECKED(s, I23);
+    if (s->inner->ops->list_objects(s->inner, PAWL_OBJECT_STATE, prefix, (pawl_str){0}, 1000,
+                                    s->mem, &list, &err) != PAWL_OK)
+        sim_fail(s, "I23", "state of %s not readable: %s", i->id, err.text);
+    for (size_t at = 0; execution_next_state(x, &at, &key, &value); n++)
+        if (n >= list.count || list.items[n].name.len != prefix.len + key.len ||
+            memcmp(list.items[n].name.ptr + prefix.len, key.ptr, key.len) != 0 ||
+            !pawl_str_eq(list.items[n].data, value))
+            sim_fail(s, "I23", "%s: state '%.*s' is '%.*s' by its history, stored is '%.*s'", i->id,
+                     PAWL_FMT(key), PAWL_FMT(value),
+                     PAWL_FMT(n < list.count ? list.items[n].data : pawl_s("nothing")));
+    if (n != list.count)
+        sim_fail(s, "I23", "%s: %zu keys of state by its history, %zu stored", i->id, n,
+                 list.count);
+}
+
 void check_replay(struct sim *s, struct seen *i, uint64_t number)
 {
     pawl_event_list list;
@@ -281,10 +305,13 @@ void check_replay(struct sim *s, struct seen *i, uint64_t number)
     check_same(s, i, number, &list);
     if (!list.count)
         return;
-    if (list.count == 2 && pawl_json_bool(list.items[1].attrs, "/forced", false)) {
+    const pawl_event *last = &list.items[list.count - 1];
+    size_t carried = 0;
+    while (carried + 1 < list.count && list.items[1 + carried].kind == PAWL_EV_STATE_CARRIED)
+        carried++;
+    if (list.count == 2 + carried && pawl_json_bool(last->attrs, "/forced", false)) {
         CHECKED(s, S23); /* opened only to be ended: its code never ran */
-        if (number > 1 && list.items[1].kind == PAWL_EV_ORCHESTRATION_CANCELLED &&
-            !s->plan.cancel_missing)
+        if (number > 1 && last->kind == PAWL_EV_ORCHESTRATION_CANCELLED && !s->plan.cancel_missing)
             sim_fail(s, "S23",
                      "%s execution %llu: cancelled between two executions, and its code "
                      "never heard of it",
@@ -320,6 +347,8 @@ void check_replay(struct sim *s, struct seen *i, uint64_t number)
                  (unsigned long long)number, (int)outcome, finding.text, finding.recorded,
                  finding.attempted);
     execution_check(x);
+    if (number == i->execution && s->plan.rate[SITE_publish])
+        check_published(s, i, x);
     execution_destroy(x);
     check_ledger(s, i, &list, &ledger);
     map_deinit(&ledger.gave_up);

@@ -82,7 +82,8 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(busy)     /* not a fault: an instance with a message in every pass is removed or retried */  \
     X(rude)     /* callbacks make calls that would wait for the engine */                          \
     X(oncancel) /* not a fault: activities are cancelled while they run, and called then */        \
-    X(outcome)  /* done, or not, and reported UNKNOWN; the store can be asked what it was */
+    X(outcome)  /* done, or not, and reported UNKNOWN; the store can be asked what it was */       \
+    X(publish)  /* not a fault: code publishes state, and reads it */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -98,7 +99,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
     X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */

@@ -17,6 +17,7 @@
 #include "pawl/provider.h"
 #include "pawl/queue.h"
 #include "pawl/replay.h"
+#include "pawl/schedule.h"
 #include "pawl/server.h"
 #include "pawl/sim.h"
 #include "pawl/sqlite.h"
@@ -88,6 +89,11 @@ static void nothing_moved(void *arg, const pawl_queue_reply *r)
     (void)arg, (void)r;
 }
 
+static void a_value(void *arg, pawl_str key, pawl_str value, uint64_t version, int64_t updated_ms)
+{
+    (void)arg, (void)key, (void)value, (void)version, (void)updated_ms;
+}
+
 static void try_writes(void *arg)
 {
     (void)arg;
@@ -149,6 +155,9 @@ static void try_reads(void *arg)
     MISUSE(pawl_client_state(c, "i", NULL, &state, &err));
     MISUSE(pawl_client_state(c, "i", mem, NULL, NULL));
     INVALID(pawl_client_state(c, NULL, mem, &state, NULL));
+    MISUSE(pawl_client_published(NULL, "i", NULL, a_value, NULL, &err));
+    MISUSE(pawl_client_published(c, "i", NULL, NULL, NULL, NULL));
+    INVALID(pawl_client_published(c, NULL, NULL, a_value, NULL, NULL));
     MISUSE(pawl_client_wait(NULL, "i", 0, 0, mem, &info, &err));
     MISUSE(pawl_client_wait(c, "i", 0, 0, NULL, &info, &err));
     MISUSE(pawl_client_wait(c, "i", 0, 0, mem, NULL, NULL));
@@ -245,6 +254,32 @@ static void try_queue_reads(void *arg)
     MISUSE(pawl_queue_get_locks(NULL, "q", mem, &locks, &err));
     MISUSE(pawl_queue_get_locks(c, "q", mem, NULL, NULL));
     INVALID(pawl_queue_get_locks(c, NULL, mem, &locks, NULL));
+}
+
+/* Calls on schedules need no runtime. */
+static void try_schedules(void *arg)
+{
+    (void)arg;
+    int64_t next;
+    size_t n;
+    char local[PAWL_LOCAL_TIME_BYTES];
+    pawl_schedule schedule;
+    pawl_str text;
+    const pawl_schedule *good = PAWL_SCHEDULE(.every_ms = 1000);
+    FINE(pawl_schedule_next(good, 0, &next, 1, &n, NULL));
+    MISUSE(pawl_schedule_next(NULL, 0, &next, 1, &n, &err));
+    MISUSE(pawl_schedule_next(good, 0, NULL, 1, &n, &err));
+    MISUSE(pawl_schedule_next(good, 0, &next, 1, NULL, NULL));
+    FINE(pawl_local_time(NULL, 0, local, NULL));
+    MISUSE(pawl_local_time("UTC", 0, NULL, &err));
+    SAYS(PAWL_NOT_FOUND, pawl_local_time("Nowhere/At_All", 0, local, NULL));
+    MISUSE(pawl_schedule_from_json(some, NULL, &schedule, &err));
+    MISUSE(pawl_schedule_from_json(some, mem, NULL, NULL));
+    INVALID(pawl_schedule_from_json(odd, mem, &schedule, NULL));
+    MISUSE(pawl_schedule_from_json_sized(some, mem, &schedule, NULL, 0));
+    MISUSE(pawl_schedule_to_json(NULL, mem, &text, &err));
+    MISUSE(pawl_schedule_to_json(good, NULL, &text, NULL));
+    MISUSE(pawl_schedule_to_json(good, mem, NULL, NULL));
 }
 
 static void try_workers(void *arg)
@@ -347,8 +382,9 @@ static void try_files(void *arg)
 
 TEST(calls_with_a_status_answer_misuse)
 {
-    static void (*const tries[])(void *) = {
-        try_writes, try_reads, try_queue_writes, try_queue_reads, try_workers, try_apps, try_files};
+    static void (*const tries[])(void *) = {try_writes,      try_reads,     try_queue_writes,
+                                            try_queue_reads, try_schedules, try_workers,
+                                            try_apps,        try_files};
     for (size_t i = 0; i < COUNT_OF(tries); i++) {
         struct child_end end;
         run_child(tries[i], NULL, &end);
@@ -448,7 +484,8 @@ struct stop {
     X(pawl_random, NULL) X(pawl_uuid, NULL) X(pawl_instance, NULL) X(pawl_execution, NULL) X(pawl_name, NULL) \
     X(pawl_version, NULL) X(pawl_user, NULL) X(pawl_history_length, NULL) X(pawl_is_replaying, NULL) \
     X(pawl_cancelled, NULL) X(pawl_patched, NULL, "p") X(pawl_ctx_mem, NULL) X(pawl_alloc, NULL, 1) \
-    X(pawl_printf, NULL, "%d", 1) X(pawl_queue_push, NULL, "q", some, NULL) X(pawl_queue_pop, NULL, "q", 0, 0) \
+    X(pawl_printf, NULL, "%d", 1) X(pawl_state_set, NULL, "k", some) X(pawl_state_clear, NULL, "k") X(pawl_state_get, NULL, "k") \
+    X(pawl_queue_push, NULL, "q", some, NULL) X(pawl_queue_pop, NULL, "q", 0, 0) \
     X(pawl_queue_ack, NULL, "q", some) \
     X(pawl_ok, NULL, "") X(pawl_ok_str, NULL, some) X(pawl_okf, NULL, "%d", 1) X(pawl_err, NULL, "") \
     X(pawl_errf, NULL, "%d", 1) X(pawl_err_final, NULL, "") X(pawl_err_finalf, NULL, "%d", 1) X(pawl_pending, NULL) \
@@ -536,6 +573,10 @@ static pawl_result odd_flow(pawl_ctx *ctx, pawl_str input)
     bad |= refused(pawl_map(ctx, 3, 0, NULL, NULL, NULL)) ? 0 : 2048U;
     bad |= refused(pawl_done_str(ctx, odd)) ? 0 : 4096U;
     bad |= refused(pawl_await(ctx, pawl_wait_event(ctx, NULL))) ? 0 : 8192U;
+    bad |= refused(pawl_state_set(ctx, NULL, some)) ? 0 : 16384U;
+    bad |=
+        refused(pawl_state_set(ctx, "k", odd)) && refused(pawl_state_clear(ctx, NULL)) ? 0 : 32768U;
+    bad |= !pawl_state_get(ctx, NULL).ptr ? 0 : 65536U;
     pawl_cancel(ctx, (pawl_task){.id = 9999});
     pawl_set_status(ctx, NULL);
     return pawl_donef(ctx, "%u", bad);

@@ -136,6 +136,21 @@ TEST(an_execution_that_ended_before_its_code_ran_fits)
     done(&r);
 }
 
+TEST(state_that_was_carried_to_an_execution_whose_code_never_ran_fits)
+{
+    struct recorded r = record(flow);
+    pawl_history_event all[3] = {
+        r.h.events[0],
+        {.seq = 2, .kind = "StateCarried", .name = pawl_s("k"), .data = pawl_s("v")},
+        {.seq = 3,        .kind = "OrchestrationCancelled",                       .attrs = pawl_s("{\"forced\":true}")  }
+    };
+    pawl_replay_report report;
+    ck_assert_int_eq(pawl_replay(r.app, &r.info, all, 3, NULL, &report, NULL), PAWL_OK);
+    ck_assert_int_eq(report.outcome, PAWL_REPLAY_ENDED);
+    ck_assert_uint_eq(report.events, 3);
+    done(&r);
+}
+
 TEST(other_code_does_not_fit_and_both_sides_are_named)
 {
     struct recorded r = record(other);

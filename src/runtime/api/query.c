@@ -16,6 +16,7 @@
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/token.h"
+#include "runtime/instance/published.h"
 #include "runtime/instance/turn.h"
 #include "runtime/life/env.h"
 #include "runtime/work/attempt.h"
@@ -193,6 +194,24 @@ pawl_status pawl_client_state(pawl_client *c, const char *instance, pawl_mem *me
     pawl_status rc = find(c, instance, 0, mem, &row, reterr ? reterr : &local);
     if (rc == PAWL_OK)
         *ret = row.state;
+    return rc;
+}
+
+pawl_status pawl_client_published(pawl_client *c, const char *instance, const char *key,
+                                  pawl_published_fn *fn, void *arg, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_row row = {0};
+    if (!IS_THERE(fn, "a function", reterr))
+        return PAWL_MISUSE;
+    pawl_mem *mem = pawl_mem_new();
+    if (!mem)
+        return gate_no_memory(err);
+    pawl_status rc = find(c, instance, 0, mem, &row, err);
+    if (rc == PAWL_OK)
+        rc = published_read(c->rt, row.uid, key, mem, fn, arg, err);
+    pawl_mem_free(mem);
     return rc;
 }
 

@@ -149,8 +149,11 @@ static pawl_status judge(enum engine_outcome outcome, const struct engine_findin
 /* It was ended from outside before its code ran: there is nothing of the code in its history. */
 static bool never_ran(const pawl_event *events, size_t count)
 {
-    return count == 2 && events[0].kind == PAWL_EV_ORCHESTRATION_STARTED && events[1].attrs.len &&
-           pawl_json_bool(events[1].attrs, "/forced", false);
+    size_t end = 1;
+    while (end < count && events[end].kind == PAWL_EV_STATE_CARRIED)
+        end++;
+    return end + 1 == count && events[0].kind == PAWL_EV_ORCHESTRATION_STARTED &&
+           events[end].attrs.len && pawl_json_bool(events[end].attrs, "/forced", false);
 }
 
 static pawl_status run(const struct code_entry *code, const pawl_info *info,

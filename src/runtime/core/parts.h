@@ -170,6 +170,7 @@ struct staging {
     uint64_t turn_item; /* row of the letter being delivered, for the blame; 0: not stored */
     atomic_llong turn_began_ms; /* mono; 0: no turn runs */
     _Atomic(const struct code_entry *) turn_code;
+    bool published; /* some instance may have published state */
 };
 
 /* What is due in the store, and what is to be fetched (due.h). [engine] */

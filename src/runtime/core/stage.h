@@ -66,6 +66,17 @@ static inline size_t stage_count(const pawl_runtime *rt)
     return rt->staging.count;
 }
 
+/* May some instance have published state? */
+static inline bool stage_published(const pawl_runtime *rt)
+{
+    return rt->staging.published;
+}
+
+static inline void stage_set_published(pawl_runtime *rt, bool published)
+{
+    rt->staging.published = published;
+}
+
 /* The row of the letter that is delivered now is to blame for what its turn does; 0: no row. */
 static inline void turn_clock_blame(pawl_runtime *rt, uint64_t item)
 {

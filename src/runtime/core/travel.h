@@ -200,6 +200,7 @@ struct stage {
     LIST(pawl_work) work;
     LIST(pawl_work_update) work_updates;
     LIST(pawl_str) keys;
+    LIST(pawl_object) objects;
     LIST(struct timer_note) timers; /* without delayed visibility */
     LIST(struct adoption) adoptions;
     LIST(uint64_t) quiet; /* inserted messages that are not delivered now: they wait as rows */

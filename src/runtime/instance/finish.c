@@ -74,7 +74,7 @@ static bool replace(pawl_runtime *rt, struct resident *r, struct stage *s,
     execution *next = execution_create(&spec);
     if (!next)
         return false;
-    if (!execution_mailbox_move(next, r->x)) {
+    if (!execution_mailbox_move(next, r->x) || !execution_state_copy(next, r->x)) {
         execution_destroy(next);
         return false;
     }

@@ -18,6 +18,7 @@
 #include "runtime/core/peek.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/published.h"
 #include "runtime/instance/sent.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/job.h"
@@ -281,6 +282,9 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
     case PAWL_EV_QUEUE_PUSHED:
         derive_push(rt, s, e);
         break;
+    case PAWL_EV_STATE_CHANGED:
+        published_derive(rt, s, e);
+        break;
     }
 }
 
@@ -323,7 +327,18 @@ static void number_events(pawl_runtime *rt, struct stage *s)
         s->change = PAWL_ROW_LAST;
 }
 
-static void fill_round(struct stage *s, pawl_round *r)
+static const pawl_round_extra *extra_of(pawl_runtime *rt, struct stage *s)
+{
+    if (!s->objects.count)
+        return NULL;
+    published_settle(rt, s);
+    pawl_round_extra *extra = arena_new(&rt->group_mem, pawl_round_extra);
+    *extra = (pawl_round_extra){
+        .size = sizeof(*extra), .objects = s->objects.items, .object_count = s->objects.count};
+    return extra;
+}
+
+static void fill_round(pawl_runtime *rt, struct stage *s, pawl_round *r)
 {
     *r = (pawl_round){
         .uid = s->r ? s->row.uid : 0,
@@ -353,6 +368,7 @@ static void fill_round(struct stage *s, pawl_round *r)
         .keys = s->keys.items,
         .key_count = s->keys.count,
         .queue = s->queue,
+        .extra = extra_of(rt, s),
     };
 }
 
@@ -367,5 +383,5 @@ void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret)
         if (s->change == PAWL_ROW_ALL || s->change == PAWL_ROW_INSERT)
             s->row.updated_ms = s->now_ms;
     }
-    fill_round(s, ret);
+    fill_round(rt, s, ret);
 }

@@ -15,6 +15,7 @@
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
+#include "runtime/instance/published.h"
 #include "runtime/instance/seal.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
@@ -149,6 +150,8 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
         rc = blame(rt, past, reterr);
     if (rc == PAWL_OK)
         rc = remember_kept(rt, reterr);
+    if (rc == PAWL_OK)
+        rc = published_open(rt, reterr);
     due_all(rt);
     jobs_lie(rt);
     return rc;

@@ -258,6 +258,7 @@ static void repair_fresh(struct repair *m, const pawl_event *e)
         repair_returned(m, e);
         break;
     case PAWL_EV_CUSTOM_STATUS_UPDATED:
+    case PAWL_EV_STATE_CHANGED:
         seal_derive(m->rt, m->s, &(struct step){.event = *e});
         break;
     case PAWL_EV_ORCHESTRATION_COMPLETED:

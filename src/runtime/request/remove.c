@@ -16,6 +16,7 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/load.h"
+#include "runtime/instance/published.h"
 #include "runtime/request/felling.h"
 #include "store/store.h"
 
@@ -66,12 +67,14 @@ static const pawl_row *first_open(const struct tree *t)
 struct leaving {
     struct resident *r;
     LIST(uint64_t) work; /* of an open instance; running activities are told */
+    pawl_object_list published;
 };
 
 /* Everything that has to be read, before anything is staged; false: trouble. */
 static bool look_at_leaving(pawl_runtime *rt, const pawl_row *row, struct leaving *ret)
 {
-    if (load_row(rt, row->uid, (pawl_str){0}, &ret->r) != LOAD_OK || ret->r->stage)
+    if (load_row(rt, row->uid, (pawl_str){0}, &ret->r) != LOAD_OK || ret->r->stage ||
+        !published_look(rt, row->uid, &ret->published))
         return false;
     if (pawl_state_is_terminal(row->state))
         return true;
@@ -105,6 +108,7 @@ static void stage_leaving(pawl_runtime *rt, const struct leaving *leaving, bool 
     s->removed = true;
     for (size_t k = 0; k < leaving->work.count; k++)
         *list_add(&rt->group_mem, &s->drop_work) = leaving->work.items[k];
+    published_remove(rt, s, &leaving->published);
     if (root)
         tell_parent(rt, s, &leaving->r->row);
 }
