@@ -282,6 +282,10 @@ typedef struct pawl_filter {
     const char *prefix; /* of the instance id */
     const char *parent;
     int64_t created_after_ms;
+    uint32_t states;  /* 1 << pawl_state of each that is wanted; 0: any */
+    bool roots;       /* only those without a parent */
+    const char *text; /* in the id, the orchestration, the custom status, the finding or the error;
+                         ASCII letters match in either case */
 } pawl_filter;
 
 #define PAWL_FILTER(...) PAWL_LEND(pawl_filter, __VA_ARGS__)
@@ -289,11 +293,29 @@ typedef struct pawl_filter {
 typedef struct pawl_page {
     const pawl_info *items; /* newest first; input and waiting are empty */
     size_t count;
-    pawl_str next; /* empty on the last page; a short page may have a next */
+    pawl_str next;     /* empty on the last page; a short page may have a next */
+    uint64_t examined; /* instances that were looked at for it */
 } pawl_page;
 
 PAWL_SIZED pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem *mem,
                                         pawl_page *ret, pawl_error *reterr) PAWL_MUST_USE;
+
+/* An activity that failed and is tried again. */
+typedef struct pawl_retry {
+    uint64_t uid; /* of the instance */
+    pawl_str instance;
+    pawl_str activity;
+    uint32_t attempts; /* that failed */
+    int64_t failed_ms; /* the last one */
+    pawl_str error;    /* what it said, at most 160 bytes */
+} pawl_retry;
+
+typedef void pawl_retry_fn(void *arg, const pawl_retry *retry);
+
+/* The activities that failed and are tried again, the last that failed first: those that this
+ * process saw fail, at most 4,096.  From memory; a restart forgets them until they fail again.  `fn`
+ * runs under a lock: it must be brief and call nothing of Pawl. */
+PAWL_API void pawl_client_retries(pawl_client *c, pawl_retry_fn *fn, void *arg);
 
 typedef struct pawl_history_event {
     uint64_t seq;

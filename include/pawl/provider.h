@@ -29,7 +29,8 @@
  *
  *   the operations     the store sets `size`; a slot that lies beyond it counts as NULL
  *   caps, depths,      the caller sets `size`; the store fills what both know (pawl_fill).
- *   figures            What a shorter, older struct of the store does not have is zero
+ *   figures, found     What a shorter, older struct of the store does not have is zero
+ *   searches           the caller sets `size`; a store that knows less is asked for less
  *   the extra part     the caller sets `size`; it has parts only where the store's capabilities
  *   of a round         say that the store knows them
  *
@@ -301,6 +302,21 @@ typedef struct pawl_object_list {
     const pawl_object *items;
     size_t count;
 } pawl_object_list;
+
+/* A list with more conditions; all that are given hold. */
+typedef struct pawl_search {
+    size_t size; /* set by the caller */
+    pawl_row_query query;
+    uint32_t states; /* 1 << pawl_state of each that is wanted; 0: any */
+    bool roots;      /* only those without a parent */
+    pawl_str text;   /* L6; empty: any */
+} pawl_search;
+
+typedef struct pawl_found {
+    size_t size; /* set by the caller */
+    pawl_row_list rows;
+    uint64_t examined; /* rows that were looked at */
+} pawl_found;
 
 typedef struct pawl_depths {
     size_t size;       /* set by the caller */
@@ -622,6 +638,16 @@ typedef struct pawl_store_ops {
     pawl_status (*list_objects)(pawl_store *s, int kind, pawl_str prefix, pawl_str after,
                                 uint32_t limit, pawl_mem *mem, pawl_object_list *ret,
                                 pawl_error *reterr);
+
+    /* search [reader]: as list, with more conditions.  NULL: rows are compared by the caller.
+     *   L4  L1 and L2 hold.
+     *   L5  `examined` counts the rows that were compared; a prefix alone finds its rows by
+     *       their ids, as long as at most 10,000 begin so.
+     *   L6  `text` occurs in the id, the orchestration, the custom status or the finding, or in
+     *       the output of one that failed or was cancelled.  ASCII letters match in either
+     *       case, all other bytes as they are. */
+    pawl_status (*search)(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
+                          pawl_error *reterr);
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */

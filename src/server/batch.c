@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/batch.c -- POST /api/v1/instances:batch: one action on all that match.
+ * server/batch.c -- POST /api/v1/instances:batch: one action on all that match, or on those named.
  *
- * A page of at most `limit` instances is read, then every one gets its request;
- * the answer goes out when the last of them is decided.  `next` continues after
- * the page.
+ * A page of at most `limit` instances is read, or made of the ids given, then every one gets its
+ * request; the answer goes out when the last of them is decided.  `next` continues after the page.
  */
 #include "base/json.h"
+#include "base/limits.h"
+#include "base/vec.h"
 #include "server/handlers.h"
 #include "tables/operations.h"
 
 #include <string.h>
+
+#define IDS_MAX 1000
 
 struct batch {
     const char *action;
@@ -38,7 +41,7 @@ static bool find_filter(struct call *c, pawl_str *ret)
         return shape_check(c, *ret, &takes_filter, "filter", NOWHERE);
     answer_error(c, 400, "invalid",
                  ret->ptr ? "filter must be an object; {} means all instances"
-                          : "filter is required; {} means all instances");
+                          : "filter or ids is required; the filter {} means all instances");
     return false;
 }
 
@@ -50,17 +53,49 @@ static bool read_filter(struct call *c, pawl_filter *f)
     if (!find_filter(c, &filter) || !call_text(c, filter, "status", &status) ||
         !call_text(c, filter, "orchestration", &f->orchestration) ||
         !call_text(c, filter, "prefix", &f->prefix) ||
-        !call_text(c, filter, "parent", &f->parent) ||
+        !call_text(c, filter, "parent", &f->parent) || !call_text(c, filter, "q", &f->text) ||
+        !call_truth(c, filter, "roots", &f->roots) ||
         !call_integer(c, filter, "created_after", 0, INT64_MAX, 0, &f->created_after_ms) ||
         !call_text(c, c->json, "after", &f->after) ||
         !call_integer(c, c->json, "limit", 1, 1000, 1000, &limit))
         return false;
     f->limit = (uint32_t)limit;
-    if (status && !(f->state = state_of_word(status))) {
-        answer_error(c, 400, "invalid", "there is no status '%s'", status);
-        return false;
+    return states_of_words(c, status, &f->states);
+}
+
+/* The instances by name; false after having answered 400. */
+static bool read_ids(struct call *c, pawl_str list, pawl_page *ret)
+{
+    struct json_iter it;
+    LIST(pawl_info) items = {0};
+    bool good = json_type(list) == JSON_ARRAY;
+    for (json_begin(&it, list); good && json_next(&it);) {
+        pawl_str id = pawl_json_text(c->mem, it.value, "", "");
+        good = json_type(it.value) == JSON_STRING && items.count < IDS_MAX &&
+               check_instance_id(id, LIMIT_CHILD_ID_BYTES, NULL);
+        list_add(c->mem, &items)->instance = id;
     }
-    return true;
+    *ret = (pawl_page){.items = items.items, .count = items.count};
+    if (good && items.count)
+        return true;
+    answer_error(c, 400, "invalid", "ids must be a list of 1 to %d ids of instances", IDS_MAX);
+    return false;
+}
+
+/* The instances that it is about; false: answered. */
+static bool read_page(struct call *c, struct batch *b)
+{
+    pawl_filter filter = {.size = sizeof(filter)};
+    pawl_error err;
+    pawl_str ids = call_member(c->json, "ids");
+    if (ids.ptr && json_type(ids) != JSON_NULL)
+        return read_ids(c, ids, &b->page);
+    if (!read_filter(c, &filter))
+        return false;
+    if (pawl_client_list(c->srv->client, &filter, c->mem, &b->page, &err) == PAWL_OK)
+        return true;
+    answer_failure(c, &err);
+    return false;
 }
 
 /* "cancel, terminate, …, retry or delete" */
@@ -174,16 +209,10 @@ static void submit_all(struct call *c, struct batch *b, const char *reason)
 void handle_batch(struct call *c)
 {
     struct batch *b = pawl_mem_alloc(c->mem, sizeof(*b));
-    pawl_filter filter = {.size = sizeof(filter)};
     const char *reason;
-    pawl_error err;
     c->data = b;
-    if (!read_action(c, b) || !read_filter(c, &filter) || !call_reason(c, &reason))
+    if (!read_action(c, b) || !call_reason(c, &reason) || !read_page(c, b))
         return;
-    if (pawl_client_list(c->srv->client, &filter, c->mem, &b->page, &err) != PAWL_OK) {
-        answer_failure(c, &err);
-        return;
-    }
     b->results = pawl_mem_alloc(c->mem, (b->page.count + 1) * sizeof(*b->results));
     b->units = pawl_mem_alloc(c->mem, (b->page.count + 1) * sizeof(*b->units));
     if (b->dry_run || !b->page.count)

@@ -229,6 +229,8 @@ SHAPE(instance, "Instance", NULL);
 static const struct field instances_fields[] = {
     OBJECTS("instances", NEEDED, &instance, "the newest first"),
     TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
+    COUNT_FIELD("examined", "instances that were looked at for this page"),
+    TRUTH("complete", 0, "of a sorted list: false: there are more"),
     END
 };
 SHAPE(instances, "Instances", NULL);
@@ -697,7 +699,12 @@ static const struct {
     {NULL, TEXT("message", NEEDED, "its id")},
     {NULL, TEXT("key", NEEDED, "of the published state", IS_NAME)},
     {NULL, TEXT("token", NEEDED, "as the poll gave it")},
-    {NULL, TEXT("status", 0, "only those in this state", .words = STATES)},
+    {NULL, TEXT("status", 0, "only those in this state, or in one of several: failed,blocked", .pattern = SOME_STATES)},
+    {NULL, TEXT("q", 0, "only those with this text in id, name, custom status, finding or error; ASCII letters in either case")},
+    {NULL, TRUTH("roots", 0, "only those without a parent", .otherwise = "false")},
+    {NULL, TEXT("sort", 0, "newest: by time of start; the others are one page, of the newest 10,000 that match: updated, waiting (longest first), attempts", .words = "newest updated waiting attempts")},
+    {NULL, TEXT("waiting", 0, "only open ones that wait for this: event, event:NAME …; retrying: for another attempt, noworker: for a worker", .pattern = "^(activity|timer|event|child|retrying|noworker)(:[^\\u0000]*)?$")},
+    {handle_list, TEXT("with", 0, "waiting: waiting_for is filled in, as far as there is time", .words = "waiting")},
     {NULL, TEXT("orchestration", 0, "only those of this one")},
     {NULL, TEXT("prefix", 0, "only those that begin so")},
     {NULL, TEXT("parent", 0, "only children of this instance", .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS)},

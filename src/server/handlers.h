@@ -52,7 +52,6 @@ void handle_remove(struct call *c);
 void handle_batch(struct call *c); /* batch.c */
 
 /* instances_read.c */
-void handle_list(struct call *c);
 void handle_get(struct call *c);
 void handle_history(struct call *c);
 void handle_why(struct call *c);
@@ -63,9 +62,11 @@ void handle_tree(struct call *c);
 void handle_wait(struct call *c); /* instance_wait.c */
 /* Answer with the instance; false: it could not be read, and that is answered. */
 bool answer_instance(struct call *c, const char *id, uint64_t execution, unsigned status);
-/* The filter of a list, from the query. */
-bool filter_of_query(struct call *c, pawl_filter *ret);
+/* instance_list.c */
+void handle_list(struct call *c);
 /* pawl_state + 1 of a word, 0 when there is none such. */
 int state_of_word(const char *word);
+/* A bit for each of the words "failed,blocked"; NULL: 0.  False: answered. */
+bool states_of_words(struct call *c, const char *list, uint32_t *ret);
 
 #endif

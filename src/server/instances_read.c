@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/instances_read.c -- the calls that read: list, get, history, why, timeline, tree.
+ * server/instances_read.c -- the calls that read one instance: get, history, why, timeline, tree.
  *
  * On a reader thread: they see committed data and never wait for the engine,
  * but a long history takes its time.  Shapes are those of view/render.c, which
@@ -11,7 +11,7 @@
  */
 #include "base/clock.h"
 #include "server/handlers.h"
-#include "tables/instance_texts.h"
+#include "server/paging.h"
 #include "view/render.h"
 #include "view/state_json.h"
 #include "view/timeline.h"
@@ -20,139 +20,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PIECE       50   /* read at once */
-#define FIRST_PIECE 8    /* they may be large */
 #define TREE_MAX    1000 /* instances in one answer */
 #define TREE_PIECES (TREE_MAX / PIECE)
 #define TREE_DEPTH  30 /* each level is two of JSON's 64 */
-
-int state_of_word(const char *word)
-{
-    for (int i = PAWL_PENDING; i <= PAWL_CONTINUED_AS_NEW; i++)
-        if (strcmp(word, pawl_state_name((pawl_state)i)) == 0)
-            return i + 1;
-    return 0;
-}
-
-bool filter_of_query(struct call *c, pawl_filter *ret)
-{
-    const char *status = call_param(c, "status");
-    int64_t limit;
-    *ret = (pawl_filter){.size = sizeof(*ret),
-                         .after = call_param(c, "after"),
-                         .orchestration = call_param(c, "orchestration"),
-                         .prefix = call_param(c, "prefix"),
-                         .parent = call_param(c, "parent")};
-    if (!call_number(c, "limit", 1, 1000, 100, &limit) ||
-        !call_number(c, "created_after", 0, INT64_MAX, 0, &ret->created_after_ms))
-        return false;
-    ret->limit = (uint32_t)limit;
-    if (!status || (ret->state = state_of_word(status)))
-        return true;
-    answer_error(c, 400, "invalid",
-                 "status must be pending, running, suspended, blocked, completed, failed or "
-                 "cancelled");
-    return false;
-}
 
 static void write_instance(struct call *c, pawl_json *w, const pawl_info *info)
 {
     pawl_json_object(w);
     render_instance_members(w, c->mem, info);
     pawl_json_end(w);
-}
-
-static size_t bytes_of(const pawl_info *info)
-{
-#define BYTES(field, ...) +info->field.len
-    return info->output.len + info->error.len INSTANCE_TEXTS(BYTES);
-}
-
-/* An answer that is made of pieces, until it has enough items or bytes. */
-struct paging {
-    uint32_t left, given; /* items */
-    size_t bytes;
-};
-
-static uint32_t next_piece(const struct paging *p)
-{
-    size_t each = p->given ? p->bytes / p->given + 1 : PAGE_BYTES / FIRST_PIECE;
-    size_t n = (PAGE_BYTES - p->bytes) / each + 1;
-    n = n < PIECE ? n : PIECE;
-    return n < p->left ? (uint32_t)n : p->left;
-}
-
-/* One more item is in the answer; false: that is enough of them. */
-static bool count_in(struct paging *p, size_t bytes)
-{
-    p->left--;
-    p->given++;
-    p->bytes += bytes;
-    return p->left && p->bytes < PAGE_BYTES;
-}
-
-/* How many of them fit into what is left of an answer: one at least. */
-static size_t fitting(const pawl_page *page, struct paging p)
-{
-    size_t n = 0;
-    while (n < page->count && count_in(&p, bytes_of(&page->items[n++])))
-        ;
-    return n;
-}
-
-/* The next instances of an answer; false: answered.  A piece that is too much is read again
- * without those that do not fit, for its cursor. */
-static bool read_list(struct call *c, pawl_filter *filter, const struct paging *p, pawl_page *page)
-{
-    pawl_error err;
-    size_t fit = next_piece(p);
-    do {
-        filter->limit = (uint32_t)fit;
-        if (pawl_client_list(c->srv->client, filter, c->mem, page, &err) != PAWL_OK) {
-            answer_failure(c, &err);
-            return false;
-        }
-        fit = fitting(page, *p);
-    } while (fit < page->count);
-    return true;
-}
-
-/* As many instances as fit; *next: where to go on, NULL: that was all.  False: answered. */
-static bool write_list(struct call *c, pawl_json *w, pawl_filter filter, const char **next)
-{
-    struct paging p = {.left = filter.limit};
-    pawl_page page;
-    bool more = true;
-    do {
-        if (!read_list(c, &filter, &p, &page))
-            return false;
-        for (size_t i = 0; i < page.count; i++) {
-            write_instance(c, w, &page.items[i]);
-            more = count_in(&p, bytes_of(&page.items[i]));
-        }
-        filter.after = page.next.len ? page.next.ptr : NULL;
-    } while (filter.after && more && page.count == filter.limit);
-    *next = filter.after;
-    return true;
-}
-
-void handle_list(struct call *c)
-{
-    pawl_filter filter;
-    const char *next;
-    if (!filter_of_query(c, &filter))
-        return;
-    pawl_json *w = pawl_json_new(c->mem);
-    pawl_json_object(w);
-    pawl_json_key(w, "instances");
-    pawl_json_array(w);
-    if (!write_list(c, w, filter, &next))
-        return;
-    pawl_json_end(w);
-    pawl_json_key(w, "next");
-    pawl_json_cstr(w, next);
-    pawl_json_end(w);
-    answer_json(c, 200, w);
 }
 
 bool answer_instance(struct call *c, const char *id, uint64_t execution, unsigned status)
@@ -180,8 +56,8 @@ void handle_get(struct call *c)
 static bool read_piece(struct call *c, pawl_history *page, const struct paging *p)
 {
     pawl_error err;
-    if (pawl_client_history(c->srv->client, c->args[0], page->execution, page->next, next_piece(p),
-                            c->mem, page, &err) == PAWL_OK)
+    if (pawl_client_history(c->srv->client, c->args[0], page->execution, page->next,
+                            paging_piece(p), c->mem, page, &err) == PAWL_OK)
         return true;
     answer_failure(c, &err);
     return false;
@@ -194,7 +70,7 @@ static bool write_piece(struct call *c, pawl_json *w, pawl_history *page, struct
     for (size_t i = 0; i < page->count && more; i++) {
         const pawl_history_event *e = &page->events[i];
         render_event(w, c->mem, e);
-        more = count_in(p, e->data.len + e->attrs.len);
+        more = paging_count(p, e->data.len + e->attrs.len);
         if (!more && i + 1 < page->count)
             page->next = e->seq;
     }
@@ -309,7 +185,7 @@ static size_t read_children(struct walk *walk, const char *parent, pawl_page *pi
         if (pawl_client_list(walk->c->srv->client, &filter, walk->c->mem, page, reterr) != PAWL_OK)
             return 0;
         for (size_t i = 0; i < page->count; i++)
-            bytes += bytes_of(&page->items[i]);
+            bytes += paging_bytes_of(&page->items[i]);
         filter.after = page->next.len ? page->next.ptr : NULL;
     } while (filter.after && n < TREE_PIECES && bytes < PAGE_BYTES);
     walk->cut = walk->cut || filter.after;
@@ -341,7 +217,7 @@ static bool visit_children(struct walk *walk, const pawl_info *info, unsigned de
 static bool visit(struct walk *walk, const pawl_info *info, unsigned depth, pawl_error *reterr)
 {
     walk->count++;
-    walk->bytes += bytes_of(info);
+    walk->bytes += paging_bytes_of(info);
     pawl_json_object(walk->w);
     render_instance_members(walk->w, walk->c->mem, info);
     pawl_json_key(walk->w, "children");

@@ -60,7 +60,7 @@ const struct route server_routes[] = {
     ROUTE("POST", "/api/v1/jobs", handle_job, SCOPE_OPERATE, ON_LOOP, &takes_job, FAMILY_API, "",
      "200 201 409 507", "run one activity, durably, without orchestration code"),
     ROUTE("GET", "/api/v1/instances", handle_list, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
-     "status orchestration prefix parent created_after limit after",
+     "status orchestration prefix parent created_after limit after roots q sort waiting with",
      "200 404", "instances, newest first; 404: no such parent"),
     ROUTE("POST", "/api/v1/instances:batch", handle_batch, SCOPE_ADMIN, ON_READER, &takes_batch,
      FAMILY_API, "", "200 404", "one action on every instance that matches a filter"),

@@ -101,7 +101,10 @@ struct shape {
     .pattern = "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)"                              \
                "(-" PRE_WORD "(\\." PRE_WORD ")*)?(\\+[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?$"
 #define IS_CURSOR .max = 16, .pattern = "^([0-9a-f]*[1-9a-f][0-9a-f]*)?$"
-#define STATES    "pending running completed failed cancelled suspended blocked continued_as_new"
+/* One of them, or several with commas. */
+#define A_STATE     "(pending|running|completed|failed|cancelled|suspended|blocked|continued_as_new)"
+#define SOME_STATES "^(" A_STATE "(," A_STATE ")*)?$"
+#define STATES      "pending running completed failed cancelled suspended blocked continued_as_new"
 
 /* Every member of the object is known, and there once, and none contradicts another; false
  * after having answered 400.  Anything but an object passes.  `where` is the member of the

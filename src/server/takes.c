@@ -81,18 +81,21 @@ static const struct field reason_fields[] = {
 SHAPE(reason, "Reason", BODY_OPTIONAL, NULL, "{\"reason\":\"the customer changed his mind\"}");
 
 static const struct field filter_fields[] = {
-    TEXT("status", OR_NULL, "only those in this state", .words = STATES),
+    TEXT("status", OR_NULL, "only those in this state, or in one of several: failed,blocked", .pattern = SOME_STATES),
     TEXT("orchestration", OR_NULL, "only those of this one", .pattern = "^[^\\u0000]*$"),
     TEXT("prefix", OR_NULL, "only those whose id begins so", .pattern = "^[^\\u0000]*$"),
     TEXT("parent", OR_NULL, "only children of this instance", .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS),
     WHOLE("created_after", OR_NULL, 0, INT64_MAX, "only those started later; milliseconds since 1970"),
+    TEXT("q", OR_NULL, "only those with this text in id, name, status, finding or error", .pattern = "^[^\\u0000]*$"),
+    TRUTH("roots", OR_NULL, "only those without a parent", .otherwise = "false"),
     END
 };
 STRICT(filter, "Filter", "{\"status\":\"failed\"}");
 
 static const struct field batch_fields[] = {
     TEXT("action", NEEDED, "what to do with each", .words = OPERATION_ACTIONS),
-    OBJECT("filter", NEEDED, &takes_filter, "which; {} means all"),
+    OBJECT("filter", 0, &takes_filter, "which; {} means all", .not_with = "ids"),
+    TEXTS("ids", OR_NULL, 1, 1000, "which, by name", .not_with = "filter"),
     TRUTH("dry_run", OR_NULL, "only say which they are", .otherwise = "false"),
     REASON("why; their histories keep it"),
     WHOLE("limit", OR_NULL, 1, 1000, "how many at most", .otherwise = "1000"),

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/limits.h"
+#include "store/search.h"
 #include "store/store_object.h"
 
 static __thread const pawl_store *engine_of;
@@ -376,22 +377,56 @@ pawl_status store_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, 
     return status;
 }
 
+static pawl_status check_page(const pawl_row_query *query, const pawl_row_list *page,
+                              pawl_error *reterr)
+{
+    assert_that(page->count <= query->limit);
+    for (size_t i = 0; i < page->count; i++) {
+        uint64_t above = i ? page->items[i - 1].uid : query->before_uid;
+        if (above && page->items[i].uid >= above)
+            return store_unbelievable("instances out of order", reterr);
+    }
+    if (page->next_uid && query->before_uid && page->next_uid >= query->before_uid)
+        return store_unbelievable("a page that does not end", reterr);
+    return PAWL_OK;
+}
+
 pawl_status store_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
                        pawl_row_list *ret, pawl_error *reterr)
 {
     assert_that(query->limit > 0);
     pawl_status status = s->ops->list(s, query, mem, ret, reterr);
+    return status == PAWL_OK ? check_page(query, ret, reterr) : status;
+}
+
+/* A store that lists and does not search: its rows are compared here. */
+static pawl_status sift(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
+                        pawl_error *reterr)
+{
+    pawl_row_list page;
+    pawl_status status = store_list(s, &search->query, mem, &page, reterr);
     if (status != PAWL_OK)
         return status;
-    assert_that(ret->count <= query->limit);
-    for (size_t i = 0; i < ret->count; i++) {
-        uint64_t above = i ? ret->items[i - 1].uid : query->before_uid;
-        if (above && ret->items[i].uid >= above)
-            return store_unbelievable("instances out of order", reterr);
-    }
-    if (ret->next_uid && query->before_uid && ret->next_uid >= query->before_uid)
-        return store_unbelievable("a page that does not end", reterr);
+    pawl_row *items = arena_array(mem, pawl_row, page.count + 1);
+    *ret = (pawl_found){
+        .rows = {.items = items, .next_uid = page.next_uid},
+          .examined = page.count
+    };
+    for (size_t i = 0; i < page.count; i++)
+        if (search_matches(search, &page.items[i]))
+            items[ret->rows.count++] = page.items[i];
     return status;
+}
+
+pawl_status store_search(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
+                         pawl_error *reterr)
+{
+    assert_that(search->query.limit > 0);
+    if (!STORE_HAS(s, search))
+        return sift(s, search, mem, ret, reterr);
+    *ret = (pawl_found){.size = sizeof(*ret)};
+    pawl_status status = s->ops->search(s, search, mem, ret, reterr);
+    return status == PAWL_OK ? check_page(&search->query, &ret->rows, reterr) : status;
 }
 
 pawl_status store_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,

@@ -59,6 +59,9 @@ PAWL_MUST_USE pawl_status store_read_messages(pawl_store *s, uint64_t uid, pawl_
                                               pawl_error *reterr);
 PAWL_MUST_USE pawl_status store_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
                                      pawl_row_list *ret, pawl_error *reterr);
+/* May be asked of any store. */
+PAWL_MUST_USE pawl_status store_search(pawl_store *s, const pawl_search *search, pawl_mem *mem,
+                                       pawl_found *ret, pawl_error *reterr);
 PAWL_MUST_USE pawl_status store_purge(pawl_store *s, pawl_fence *fence, uint32_t limit,
                                       bool *retleft, pawl_error *reterr);
 PAWL_MUST_USE pawl_status store_prune_executions(pawl_store *s, pawl_fence *fence, uint64_t uid,

@@ -17,7 +17,7 @@ BODIES = {
     "POST " + I: ({"orchestration": "Ask"}, "orchestration input instance id start_at delay_ms version "
                            "allow_unregistered"),
     "POST " + I + ":batch": ({"action": "cancel", "filter": {}, "dry_run": True},
-                             "action filter dry_run reason limit after"),
+                             "action filter ids dry_run reason limit after"),
     "POST " + I + ":prune": ({"before": 1}, "before limit"),
     "POST /api/v1/schedules:next": ({"every_ms": 1000}, SCHEDULE),
     "POST /api/v1/work/poll": ({"activities": ["Nobody"]}, "activities tags max wait_ms lock_ms worker"),

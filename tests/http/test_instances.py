@@ -427,7 +427,7 @@ def test_batch_refuses_unknown_fields(server):
         reply = expect(server.post(B, {**good, name: True}), 400, "invalid")
         if shown is not None:
             assert reply.json["error"]["message"] == (
-                "unknown field '%s; known here: action, filter, dry_run, reason, limit, after" % shown), reply
+                "unknown field '%s; known here: action, filter, ids, dry_run, reason, limit, after" % shown), reply
     expect(server.get(I + "/mis"), 200, status="running")
     expect(server.post(B, {**good, "dry_run": True, "reason": "r", "limit": 5}), 200, matched=1, done=0)
     expect(server.get(I + "/mis"), 200, status="running")

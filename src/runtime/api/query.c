@@ -289,13 +289,16 @@ pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t exec
 
 /* ---- Lists and histories --------------------------------------------------------------- */
 
-static bool fill_query(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl_row_query *q,
-                       pawl_error *err)
+static bool fill_search(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl_search *s,
+                        pawl_error *err)
 {
+    pawl_row_query *q = &s->query;
     if (f->limit > 1000) {
         error_set(err, PAWL_LIMIT, "limit %u is over 1,000", f->limit);
         return false;
     }
+    *s = (pawl_search){
+        .size = sizeof(*s), .states = f->states, .roots = f->roots, .text = pawl_s(f->text)};
     *q = (pawl_row_query){.limit = f->limit ? f->limit : 100,
                           .state = f->state,
                           .orchestration = pawl_s(f->orchestration),
@@ -324,23 +327,30 @@ pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem
 {
     pawl_error local = {0};
     pawl_error *err = reterr ? reterr : &local;
-    pawl_row_query query;
+    pawl_search search;
     pawl_filter room;
     if (!gate_pass(c, GATE_READS, err) || !IS_THERE(mem && ret, NEEDS, err) ||
         !(filter = OPTIONS_OF(&room, filter, "pawl_filter", err)) ||
-        !fill_query(c, filter, mem, &query, err))
+        !fill_search(c, filter, mem, &search, err))
         return err->status;
-    pawl_row_list rows;
-    pawl_status rc = store_list(STORE(c), &query, mem, &rows, err);
+    pawl_found found;
+    pawl_status rc = store_search(STORE(c), &search, mem, &found, err);
     if (rc != PAWL_OK)
         return rc;
-    pawl_info *items = arena_array(mem, pawl_info, rows.count + 1);
-    for (size_t i = 0; i < rows.count; i++)
-        info_of_row(&items[i], &rows.items[i]);
-    *ret = (pawl_page){.items = items, .count = rows.count};
-    if (rows.next_uid)
-        ret->next = pawl_mem_printf(mem, "%llx", (unsigned long long)rows.next_uid);
+    const pawl_row_list *rows = &found.rows;
+    pawl_info *items = arena_array(mem, pawl_info, rows->count + 1);
+    for (size_t i = 0; i < rows->count; i++)
+        info_of_row(&items[i], &rows->items[i]);
+    *ret = (pawl_page){.items = items, .count = rows->count, .examined = found.examined};
+    if (rows->next_uid)
+        ret->next = pawl_mem_printf(mem, "%llx", (unsigned long long)rows->next_uid);
     return PAWL_OK;
+}
+
+void pawl_client_retries(pawl_client *c, pawl_retry_fn *fn, void *arg)
+{
+    if (gate_pass(c, GATE_READS, NULL))
+        tries_each(c->rt, fn, arg);
 }
 
 pawl_status pawl_client_history(pawl_client *c, const char *instance, uint64_t execution_no,

@@ -16,7 +16,8 @@ struct try_made {
 
 /* A call, in the list of all by its last attempt. */
 struct tried_call {
-    uint64_t work_id;
+    uint64_t work_id, uid;
+    char *instance, *activity; /* owned; NULL: no memory */
     struct tried_call *older, *newer;
     size_t count;
     struct try_made made[TRIES_KEPT]; /* oldest first */
@@ -48,13 +49,15 @@ static void forget(struct tries *t, struct tried_call *c)
     unlink_call(t, c);
     for (size_t i = 0; i < c->count; i++)
         free_try(&c->made[i]);
+    free(c->instance);
+    free(c->activity);
     free(c);
 }
 
 /* The entry of a call, which is now the newest; NULL: out of memory. */
-static struct tried_call *call_of(struct tries *t, uint64_t work_id)
+static struct tried_call *call_of(struct tries *t, const pawl_work *w)
 {
-    struct tried_call *c = map_get(&t->calls, work_id);
+    struct tried_call *c = map_get(&t->calls, w->id);
     if (c) {
         unlink_call(t, c);
         link_newest(t, c);
@@ -63,11 +66,14 @@ static struct tried_call *call_of(struct tries *t, uint64_t work_id)
     if (t->calls.count >= TRIES_CALLS)
         forget(t, t->oldest);
     c = calloc(1, sizeof(*c));
-    if (!c || !map_put(&t->calls, work_id, c)) {
+    if (!c || !map_put(&t->calls, w->id, c)) {
         free(c);
         return NULL;
     }
-    c->work_id = work_id;
+    c->work_id = w->id;
+    c->uid = w->uid;
+    c->instance = strndup(w->instance.ptr ? w->instance.ptr : "", w->instance.len);
+    c->activity = strndup(w->name.ptr ? w->name.ptr : "", w->name.len);
     link_newest(t, c);
     return c;
 }
@@ -101,7 +107,7 @@ void tries_note(pawl_runtime *rt, const pawl_work *w, int64_t started_ms, pawl_s
     struct tries *t = jobs_tries(rt);
     uint32_t n = w->attempt + 1;
     pthread_mutex_lock(&t->lock);
-    struct tried_call *c = call_of(t, w->id);
+    struct tried_call *c = call_of(t, w);
     if (c)
         *try_of(c, n) = (struct try_made){n, started_ms, rt->now_ms, cut(worker), cut(error)};
     pthread_mutex_unlock(&t->lock);
@@ -151,6 +157,22 @@ pawl_str tries_text(pawl_runtime *rt, uint64_t work_id, pawl_mem *mem)
     }
     pthread_mutex_unlock(&t->lock);
     return text;
+}
+
+void tries_each(pawl_runtime *rt, pawl_retry_fn *fn, void *arg)
+{
+    struct tries *t = jobs_tries(rt);
+    pthread_mutex_lock(&t->lock);
+    for (const struct tried_call *c = t->newest; c; c = c->older) {
+        const struct try_made *last = &c->made[c->count - 1];
+        fn(arg, &(pawl_retry){.uid = c->uid,
+                              .instance = pawl_s(c->instance),
+                              .activity = pawl_s(c->activity),
+                              .attempts = last->n,
+                              .failed_ms = last->to_ms,
+                              .error = pawl_s(last->error)});
+    }
+    pthread_mutex_unlock(&t->lock);
 }
 
 void tries_forget(pawl_runtime *rt, uint64_t work_id)

@@ -28,6 +28,8 @@ void tries_note(pawl_runtime *rt, const pawl_work *w, int64_t started_ms, pawl_s
                 pawl_str error);
 /* The failed attempts of a call as a JSON array, oldest first; empty: none are known. */
 pawl_str tries_text(pawl_runtime *rt, uint64_t work_id, pawl_mem *mem);
+/* Every call that failed and is tried again, under the lock; the last that failed first. */
+void tries_each(pawl_runtime *rt, pawl_retry_fn *fn, void *arg);
 /* The call is decided. */
 void tries_forget(pawl_runtime *rt, uint64_t work_id);
 

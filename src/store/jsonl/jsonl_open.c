@@ -186,6 +186,12 @@ static pawl_status jsonl_list(pawl_store *s, const pawl_row_query *query, pawl_m
     ASK(list, query, mem, ret, reterr);
 }
 
+static pawl_status jsonl_search(pawl_store *s, const pawl_search *search, pawl_mem *mem,
+                                pawl_found *ret, pawl_error *reterr)
+{
+    ASK(search, search, mem, ret, reterr);
+}
+
 static pawl_status jsonl_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr)
 {
     ASK(depths, now_ms, ret, reterr);
@@ -261,6 +267,7 @@ static const pawl_store_ops jsonl_ops = {
     .close = jsonl_close,
     .read_object = jsonl_read_object,
     .list_objects = jsonl_list_objects,
+    .search = jsonl_search,
 };
 
 struct jsonl *jsonl_lock(pawl_store *s)

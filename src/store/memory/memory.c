@@ -148,6 +148,7 @@ static const pawl_store_ops memory_ops = {
     .load = memory_load,
     .read_object = memory_read_object,
     .list_objects = memory_list_objects,
+    .search = memory_search,
 };
 
 pawl_store *pawl_memory_store(void)

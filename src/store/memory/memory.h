@@ -153,6 +153,8 @@ pawl_status memory_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t
                         pawl_mem *mem, pawl_error *reterr);
 pawl_status memory_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
                         pawl_row_list *ret, pawl_error *reterr);
+pawl_status memory_search(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
+                          pawl_error *reterr);
 pawl_status memory_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
 pawl_status memory_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem *mem,
                                    pawl_message_list *ret, pawl_error *reterr);

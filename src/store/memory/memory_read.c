@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "store/memory/copy.h"
+#include "store/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -184,41 +185,38 @@ pawl_status memory_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t
     return PAWL_OK;
 }
 
-static bool matches(const pawl_row_query *q, const pawl_row *row)
-{
-    if (q->state != 0 && (int)row->state != q->state - 1)
-        return false;
-    if (q->orchestration.len > 0 && !pawl_str_eq(row->orchestration, q->orchestration))
-        return false;
-    if (q->parent_uid != 0 && row->parent_uid != q->parent_uid)
-        return false;
-    if (q->created_after_ms != 0 && row->created_ms <= q->created_after_ms)
-        return false;
-    if (q->ended_before_ms != 0 &&
-        !(pawl_state_is_terminal(row->state) && row->updated_ms < q->ended_before_ms))
-        return false;
-    return str_begins(row->id, q->prefix);
-}
-
-pawl_status memory_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
-                        pawl_row_list *ret, pawl_error *reterr UNUSED)
+pawl_status memory_search(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
+                          pawl_error *reterr UNUSED)
 {
     struct memory *m = memory_lock(s);
+    const pawl_row_query *query = &search->query;
     size_t max = query->limit < m->by_uid.count ? query->limit : m->by_uid.count;
     pawl_row *items = pawl_mem_alloc(mem, max * sizeof(*items));
     struct order_node *n =
         query->before_uid != 0 ? order_from(&m->by_uid, 0, query->before_uid) : NULL;
     n = n ? order_prev(n) : order_last(&m->by_uid);
-    *ret = (pawl_row_list){.items = items};
-    for (size_t seen = 0; n && ret->count < max && seen < LIST_EXAMINE_MAX; seen++) {
+    pawl_found found = {.rows = {.items = items}};
+    while (n && found.rows.count < max && found.examined < LIST_EXAMINE_MAX) {
         struct memory_instance *i = CONTAINER_OF(n, struct memory_instance, by_uid);
-        if (matches(query, &i->row))
-            copy_give(&shape_row, &items[ret->count++], &i->row, mem);
+        if (search_matches(search, &i->row))
+            copy_give(&shape_row, &items[found.rows.count++], &i->row, mem);
         n = order_prev(n);
-        ret->next_uid = n ? i->row.uid : 0;
+        found.rows.next_uid = n ? i->row.uid : 0;
+        found.examined++;
     }
     memory_unlock(m);
+    pawl_fill(ret, &found, sizeof(found));
     return PAWL_OK;
+}
+
+pawl_status memory_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
+                        pawl_row_list *ret, pawl_error *reterr)
+{
+    pawl_found found = {.size = sizeof(found)};
+    pawl_search search = {.size = sizeof(search), .query = *query};
+    pawl_status status = memory_search(s, &search, mem, &found, reterr);
+    *ret = found.rows;
+    return status;
 }
 
 pawl_status memory_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret,

@@ -4,75 +4,123 @@
  *
  * The server compares a page's conditions itself, so that rows which do not fit never travel; it
  * examines at most LIST_EXAMINE_MAX of them (L1), newest first, along the index that fits best
- * (children of a parent; the rare states; else all).
+ * (children of a parent; the rare states; a prefix that few ids have; else all).
  */
+#include "base/limits.h"
 #include "store/postgres/postgres.h"
+#include "store/search.h"
 
-static bool is_rare(int state)
+/* Do at most LIST_EXAMINE_MAX ids begin so?  One round trip. */
+static bool few_begin_so(struct pg_store *s, pawl_str prefix, pawl_status *retstatus,
+                         pawl_error *reterr)
 {
-    return state == PAWL_SUSPENDED || state == PAWL_BLOCKED || state == PAWL_FAILED ||
-           state == PAWL_CANCELLED;
+    struct pg_params p = {0};
+    params_str(&p, prefix);
+    params_i64(&p, LIST_EXAMINE_MAX + 1);
+    PGresult *r = pg_read(s, ST_PG_COUNT_PREFIX, &p, "list instances", retstatus, reterr);
+    bool few = r && value_i64(r, 0, 0) <= LIST_EXAMINE_MAX;
+    pq.clear(r);
+    params_deinit(&p);
+    return few;
 }
 
-static int statement_of(const pawl_row_query *q)
+static int statement_of(struct pg_store *s, const pawl_search *search, pawl_status *retstatus,
+                        pawl_error *reterr)
 {
-    return q->parent_uid                       ? ST_PG_LIST_PARENT
-           : q->state && is_rare(q->state - 1) ? ST_PG_LIST_STATE
-                                               : ST_PG_LIST;
+    const pawl_row_query *q = &search->query;
+    if (q->parent_uid)
+        return ST_PG_LIST_PARENT;
+    if (q->prefix.len && utf8_valid(q->prefix) && few_begin_so(s, q->prefix, retstatus, reterr))
+        return ST_PG_LIST_PREFIX;
+    return search_states(search) & ~SEARCH_RARE_STATES ? ST_PG_LIST : ST_PG_LIST_STATES;
+}
+
+static pawl_str in_lower_case(pawl_mem *mem, pawl_str text)
+{
+    char *out = pawl_mem_alloc(mem, text.len + 1);
+    for (size_t i = 0; i < text.len; i++)
+        out[i] = (char)(text.ptr[i] >= 'A' && text.ptr[i] <= 'Z' ? text.ptr[i] + 32 : text.ptr[i]);
+    return (pawl_str){out, text.len};
 }
 
 /* In the order of PG_LIST. */
-static void put_query(struct pg_params *p, const pawl_row_query *q)
+static void put_query(struct pg_params *p, const pawl_search *s, pawl_mem *mem)
 {
+    const pawl_row_query *q = &s->query;
     params_i64(p, q->before_uid ? (int64_t)q->before_uid : INT64_MAX);
     params_id(p, q->parent_uid);
-    params_i64(p, q->state - 1);
+    params_i64(p, search_states(s));
     params_str(p, q->orchestration);
     params_str(p, q->prefix);
     params_i64(p, q->created_after_ms);
     params_i64(p, q->ended_before_ms);
     params_i64(p, (int64_t)q->limit + 2); /* one more that fits, or the two at the end */
     params_i64(p, LIST_EXAMINE_MAX);
+    params_str(p, in_lower_case(mem, s->text));
+    params_i64(p, s->roots);
+    params_str(p, utf8_valid(q->prefix) ? q->prefix : (pawl_str){0});
 }
 
 /* A page out of what came: rows that fit, then the last one examined and the one behind it. */
-static void take_page(const PGresult *r, uint32_t limit, pawl_mem *mem, pawl_row_list *ret)
+static void take_page(const PGresult *r, const pawl_search *s, pawl_mem *mem, pawl_found *ret)
 {
     const int fits = ROW_updated_ms + 1, number = fits + 1;
     LIST(pawl_row) items = {0};
-    uint64_t last_examined = 0;
+    uint64_t taken = 0, last_examined = 0, last_taken = 0;
 
     for (int i = 0; i < pq.ntuples(r); i++) {
-        if (items.count == limit && value_i64(r, i, fits)) {
-            ret->next_uid = items.items[limit - 1].uid;
+        uint64_t n = (uint64_t)value_i64(r, i, number);
+        if (taken == s->query.limit && value_i64(r, i, fits)) {
+            ret->rows.next_uid = last_taken;
             break;
         }
-        if (value_i64(r, i, number) == LIST_EXAMINE_MAX)
-            last_examined = value_id(r, i, ROW_uid);
-        if (value_i64(r, i, number) > LIST_EXAMINE_MAX)
-            ret->next_uid = last_examined;
-        if (value_i64(r, i, fits))
-            (void)pg_decode_row(r, i, mem, list_add(mem, &items));
+        if (n > LIST_EXAMINE_MAX) {
+            ret->rows.next_uid = last_examined;
+            break;
+        }
+        ret->examined = n;
+        last_examined = value_id(r, i, ROW_uid);
+        if (!value_i64(r, i, fits))
+            continue;
+        taken++;
+        last_taken = last_examined;
+        (void)pg_decode_row(r, i, mem, list_room(mem, &items));
+        items.count += search_matches(s, &items.items[items.count]);
     }
-    ret->items = items.items;
-    ret->count = items.count;
+    ret->rows.items = items.items;
+    ret->rows.count = items.count;
+}
+
+pawl_status pg_search(pawl_store *base, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
+                      pawl_error *reterr)
+{
+    struct pg_params p = {0};
+    pawl_found found = {0};
+    pawl_status status = PAWL_OK;
+
+    pawl_fill(ret, &found, sizeof(found));
+    if (search->query.limit == 0)
+        return PAWL_OK;
+    int which = statement_of(pg_of(base), search, &status, reterr);
+    if (status != PAWL_OK)
+        return status;
+    put_query(&p, search, mem);
+    PGresult *r = pg_read(pg_of(base), which, &p, "list instances", &status, reterr);
+    if (r)
+        take_page(r, search, mem, &found);
+    pawl_fill(ret, &found, sizeof(found));
+    pq.clear(r);
+    params_deinit(&p);
+    return status;
 }
 
 pawl_status pg_list(pawl_store *base, const pawl_row_query *query, pawl_mem *mem,
                     pawl_row_list *ret, pawl_error *reterr)
 {
-    struct pg_params p = {0};
-    pawl_status status;
-
-    *ret = (pawl_row_list){0};
-    if (query->limit == 0)
-        return PAWL_OK;
-    put_query(&p, query);
-    PGresult *r = pg_read(pg_of(base), statement_of(query), &p, "list instances", &status, reterr);
-    if (r)
-        take_page(r, query->limit, mem, ret);
-    pq.clear(r);
-    params_deinit(&p);
+    pawl_found found = {.size = sizeof(found)};
+    pawl_search search = {.size = sizeof(search), .query = *query};
+    pawl_status status = pg_search(base, &search, mem, &found, reterr);
+    *ret = found.rows;
     return status;
 }
 

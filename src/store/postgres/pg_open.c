@@ -86,6 +86,7 @@ static const pawl_store_ops ops = {
     .upkeep = &pg_upkeep_ops,
     .read_object = sql_read_object,
     .list_objects = sql_list_objects,
+    .search = pg_search,
 };
 
 /* ---- Is the server fit? ----------------------------------------------------------------------- */

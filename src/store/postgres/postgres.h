@@ -187,6 +187,8 @@ pawl_status pg_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uin
                             pawl_error *reterr);
 pawl_status pg_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem, pawl_row_list *ret,
                     pawl_error *reterr);
+pawl_status pg_search(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
+                      pawl_error *reterr);
 pawl_status pg_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);
 pawl_status pg_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
                           pawl_error *reterr);

@@ -109,23 +109,44 @@
 #define SQL_ENTRY_TAKEN    "(e.state=0 AND " SQL_ENTRY_LOCK ")"
 /* ---- Ours ------------------------------------------------------------------------------------ */
 
+/* clang-format off */
+/* Does the text $10 occur in these bytes?  It comes in lower case, and both are written in ASCII
+ * byte by byte, so that any bytes will do.  A digit may be found in such an escape: the caller
+ * compares the rows that come once more. */
+#define PG_HAS_TEXT(bytes)                                                                         \
+    "position(encode($10::bytea,'escape') IN lower(encode(" bytes ",'escape') COLLATE \"C\"))>0"
+/* The ids that begin with the text $12: no character comes behind U+10FFFF. */
+#define PG_BEGIN_SO                                                                                \
+    "@.instance WHERE id>=$12::text AND id<=$12::text||repeat(chr(1114111),1100)"
+/* Those of the rare states $3, each along its part of the index. */
+#define PG_IN_STATES                                                                               \
+    "(SELECT o.uid FROM unnest(ARRAY[2,3,5,6]) st CROSS JOIN LATERAL (SELECT uid FROM @.odd"       \
+    " WHERE state=st AND ($3::bigint>>st)&1=1 AND uid<$1::bigint ORDER BY uid DESC"                \
+    " LIMIT $9::bigint+1) o) x WHERE true"
+
 /* Instances by `uids`, newest first, of which at most $9 are examined.  $1 uids below it, $2 a
- * parent, $3 a state or -1, $4 an orchestration, $5 a prefix (both are any bytes, from a client),
- * $6 created after, $7 ended before; 0 and '' are no condition.  At most $8 rows: those that fit,
- * and the last examined and the one behind it, which say where the next page begins.  Two more
- * columns: it fits, its number. */
+ * parent, $3 states, a bit each, $4 an orchestration, $5 a prefix (both are any bytes, from a
+ * client), $6 created after, $7 ended before, $10 a text, $11 roots only, $12 as $5, for an index; 0
+ * and '' are no condition.  At most $8 rows: those that fit, the last examined, and the one behind
+ * it, which say where the next page begins.  Two more columns: it fits, its number. */
 #define PG_LIST(uids)                                                                              \
     "SELECT * FROM (SELECT " SQL_ROW_COLUMNS ",s.n<=$9::bigint"                                    \
-    " AND ($3::bigint<0 OR h.state=$3::bigint)"                                                    \
+    " AND ($3::bigint>>h.state)&1=1"                                                               \
     " AND ($4::bytea='' OR convert_to(i.orchestration,'UTF8')=$4::bytea)"                          \
     " AND ($5::bytea='' OR substr(convert_to(i.id,'UTF8'),1,length($5::bytea))=$5::bytea)"         \
     " AND ($6::bigint=0 OR i.created_ms>$6::bigint)"                                               \
-    " AND ($7::bigint=0 OR (h.state BETWEEN 4 AND 6 AND h.updated_ms<$7::bigint)) AS fits,s.n"     \
-    " FROM (SELECT uid,row_number() OVER (ORDER BY uid DESC) AS n FROM " uids                      \
-    " AND uid<$1::bigint AND $2::bigint IS NOT NULL ORDER BY uid DESC LIMIT $9::bigint+1) s"       \
-    " JOIN @.instance i ON i.uid=ANY(ARRAY[s.uid]) JOIN @.head h ON h.uid=ANY(ARRAY[s.uid]) "      \
-    "ORDER BY s.uid DESC) z"                                                                       \
-    " WHERE fits OR n>=$9::bigint LIMIT $8::bigint"
+    " AND ($7::bigint=0 OR (h.state BETWEEN 4 AND 6 AND h.updated_ms<$7::bigint))"                 \
+    " AND ($11::bigint=0 OR i.parent_uid=0)"                                                       \
+    " AND ($10::bytea='' OR " PG_HAS_TEXT("convert_to(i.id,'UTF8')")                               \
+    " OR " PG_HAS_TEXT("convert_to(i.orchestration,'UTF8')") " OR " PG_HAS_TEXT("i.custom_status") \
+    " OR " PG_HAS_TEXT("i.finding")                                                                \
+    " OR (h.state IN (5,6) AND " PG_HAS_TEXT(PG_ROW_output) ")) AS fits,s.n,s.ends"                \
+    " FROM (SELECT uid,row_number() OVER w AS n,lead(uid) OVER w IS NULL AS ends FROM " uids       \
+    " AND uid<$1::bigint AND $2::bigint IS NOT NULL AND $12::text IS NOT NULL"                     \
+    " WINDOW w AS (ORDER BY uid DESC) ORDER BY uid DESC LIMIT $9::bigint+1) s"                     \
+    " JOIN @.instance i ON i.uid=ANY(ARRAY[s.uid]) JOIN @.head h ON h.uid=ANY(ARRAY[s.uid])"       \
+    " ORDER BY s.uid DESC) z WHERE fits OR n>=$9::bigint OR ends LIMIT $8::bigint"
+/* clang-format on */
 
 /* History from its end: $1 uid, $2 execution, events after $3, at most $4 or, with 0, all.  The
  * walk begins at a mark, if there is one behind the page; two more columns say where.  A row of
@@ -175,7 +196,10 @@
 #define PG_READ_STATEMENTS(X)                                                                      \
     X(LIST, PG_LIST("@.instance WHERE true"))                                                      \
     X(LIST_PARENT, PG_LIST("@.instance WHERE parent_uid=$2::bigint AND parent_uid>0"))             \
-    X(LIST_STATE, PG_LIST("@.odd WHERE state=$3::bigint"))                                         \
+    X(LIST_STATES, PG_LIST(PG_IN_STATES))                                                          \
+    X(LIST_PREFIX, PG_LIST("(SELECT uid FROM " PG_BEGIN_SO " LIMIT $9::bigint+1) x WHERE true"))   \
+    X(COUNT_PREFIX, "SELECT count(*) FROM (SELECT 1 FROM @.instance WHERE id>=$1::text"            \
+        " AND id<=$1::text||repeat(chr(1114111),1100) LIMIT $2::bigint) z")                        \
     /* Timers are nearly all of message_due: what is visible is soon fetched. */                   \
     X(DEPTHS, PG_ESTIMATES " SELECT " PG_REL_DEPTH("message", "message") ","                       \
         PG_REL_DEPTH("message WHERE mailbox=0 AND visible_ms>$1::bigint", "message_due") ","       \

@@ -2,38 +2,57 @@
 /*
  * store/sql/list.c -- instances page by page, and how much there is.
  *
- * A page walks uids downwards along the index that fits best (children of a
- * parent; the rare states; else the table) and compares the rest of the query
- * row by row, at most LIST_EXAMINE_MAX rows, so that a dashboard never holds a
- * snapshot for long however few rows match.
+ * A page walks uids downwards along the index that fits best (children of a parent; the rare
+ * states; else the table) and compares the rest of the search row by row, at most LIST_EXAMINE_MAX
+ * rows, so that a dashboard never holds a snapshot for long however few rows match.
+ *
+ * A prefix is looked up among the ids first.  If LIST_EXAMINE_MAX ids or fewer begin so, these are
+ * the rows to compare; if there are more, the walk finds some of them soon.
  */
+#include "base/attr.h"
+#include "base/str.h"
+#include "store/search.h"
 #include "store/sql/cursor.h"
 #include "store/sql/reads.h"
 #include "store/sql/sql_statements.h"
 
-static bool has_index(int state)
+#include <stdlib.h>
+
+/* A page on its way. */
+struct sql_page {
+    const pawl_search *search;
+    struct sql_cursor c;
+    pawl_mem *mem;
+    LIST(pawl_row) items;
+    uint64_t examined, last_uid, next_uid;
+};
+
+static const uint32_t rare[] = {PAWL_SUSPENDED, PAWL_BLOCKED, PAWL_FAILED, PAWL_CANCELLED};
+
+static int statement_of(const pawl_search *s)
 {
-    return state == PAWL_SUSPENDED || state == PAWL_BLOCKED || state == PAWL_FAILED ||
-           state == PAWL_CANCELLED;
+    return s->query.parent_uid                         ? ST_LIST_PARENT
+           : !(search_states(s) & ~SEARCH_RARE_STATES) ? ST_LIST_STATES
+                                                       : ST_LIST_ALL;
 }
 
-static int statement_of(const pawl_row_query *q)
+static bool has_text(struct sql_cursor *c, pawl_str text)
 {
-    return q->parent_uid                         ? ST_LIST_PARENT
-           : q->state && has_index(q->state - 1) ? ST_LIST_STATE
-                                                 : ST_LIST_ALL;
+    return search_text_in(cursor_view(c, ROW_id), text) ||
+           search_text_in(cursor_view(c, ROW_orchestration), text) ||
+           search_text_in(cursor_view(c, ROW_custom_status), text) ||
+           search_text_in(cursor_view(c, ROW_finding), text) ||
+           (search_reads_output((pawl_state)cursor_i64(c, ROW_state)) &&
+            search_text_in(cursor_view(c, ROW_output), text));
 }
 
-static bool has_prefix(pawl_str text, pawl_str prefix)
+/* As search_matches(), column by column: most rows are decided by the first. */
+static bool matches(struct sql_cursor *c, const pawl_search *s)
 {
-    return text.len >= prefix.len && memcmp(text.ptr, prefix.ptr, prefix.len) == 0;
-}
-
-static bool matches(struct sql_cursor *c, const pawl_row_query *q)
-{
+    const pawl_row_query *q = &s->query;
     int state = (int)cursor_i64(c, ROW_state);
 
-    if (q->state && state != q->state - 1)
+    if (!(search_states(s) & 1u << state) || (s->roots && cursor_id(c, ROW_parent_uid)))
         return false;
     if (q->orchestration.len && !pawl_str_eq(cursor_view(c, ROW_orchestration), q->orchestration))
         return false;
@@ -42,7 +61,8 @@ static bool matches(struct sql_cursor *c, const pawl_row_query *q)
     if (q->ended_before_ms && (!pawl_state_is_terminal((pawl_state)state) ||
                                cursor_i64(c, ROW_updated_ms) >= q->ended_before_ms))
         return false;
-    return q->prefix.len == 0 || has_prefix(cursor_view(c, ROW_id), q->prefix);
+    return (!q->prefix.len || str_begins(cursor_view(c, ROW_id), q->prefix)) &&
+           (!s->text.len || has_text(c, s->text));
 }
 
 /* One that is not what was written shows as blocked, with nothing of it but its id. */
@@ -59,41 +79,118 @@ static void take_row(struct sql_cursor *c, pawl_mem *mem, pawl_row *ret)
                                         "sum; restore a backup")};
 }
 
+/* The row that the cursor is at; false: it belongs to the next page. */
+static bool examine(struct sql_page *l)
+{
+    if (l->items.count == l->search->query.limit || l->examined == LIST_EXAMINE_MAX) {
+        l->next_uid = l->last_uid; /* there is more */
+        return false;
+    }
+    l->examined++;
+    l->last_uid = cursor_id(&l->c, ROW_uid);
+    if (matches(&l->c, l->search)) {
+        take_row(&l->c, l->mem, list_room(l->mem, &l->items));
+        l->items.count++;
+    }
+    return true;
+}
+
+static void walk(struct sql_page *l, int which)
+{
+    const pawl_row_query *q = &l->search->query;
+    uint32_t states = search_states(l->search);
+    if (!cursor_use(&l->c, which))
+        return;
+    cursor_bind_i64(&l->c, 1, q->before_uid ? (int64_t)q->before_uid : INT64_MAX);
+    if (which == ST_LIST_PARENT)
+        cursor_bind_id(&l->c, 2, q->parent_uid);
+    for (int i = 0; which == ST_LIST_STATES && i < (int)COUNT_OF(rare); i++)
+        cursor_bind_i64(&l->c, 2 + i, states & 1u << rare[i] ? (int64_t)rare[i] : -1);
+    while (cursor_next(&l->c) && examine(l))
+        ;
+}
+
+/* ---- By prefix -------------------------------------------------------------- */
+
+struct uids {
+    uint64_t *items;
+    size_t count, cap;
+};
+
+static int newer_first(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* The uids of the ids that begin with the prefix; false: there are too many. */
+static bool few_begin_so(struct sql_page *l, struct uids *ret)
+{
+    pawl_str prefix = l->search->query.prefix;
+    if (!cursor_use(&l->c, ST_IDS_FROM))
+        return true; /* the status at the end says why */
+    cursor_bind_text(&l->c, 1, prefix);
+    while (cursor_next(&l->c) && str_begins(cursor_view(&l->c, 0), prefix)) {
+        if (ret->count == LIST_EXAMINE_MAX)
+            return false;
+        *list_add(l->mem, ret) = cursor_id(&l->c, 1);
+    }
+    cursor_rest(&l->c);
+    return true;
+}
+
+static void walk_ids(struct sql_page *l, struct uids *uids)
+{
+    uint64_t before = l->search->query.before_uid;
+    if (!uids->count || !cursor_use(&l->c, ST_ROW_BY_UID))
+        return;
+    qsort(uids->items, uids->count, sizeof(*uids->items), newer_first);
+    for (size_t i = 0; i < uids->count; i++)
+        if ((!before || uids->items[i] < before) && cursor_seek(&l->c, uids->items[i]) &&
+            !examine(l))
+            return;
+}
+
+/* ---- A page ----------------------------------------------------------------- */
+
+static void read_page(struct sql_page *l)
+{
+    const pawl_row_query *q = &l->search->query;
+    struct uids uids = {0};
+    if (q->prefix.len && !q->parent_uid && cursor_snapshot(&l->c) && few_begin_so(l, &uids))
+        walk_ids(l, &uids);
+    else
+        walk(l, statement_of(l->search));
+}
+
+pawl_status sql_search(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
+                       pawl_error *reterr)
+{
+    struct sql_page l = {.search = search, .mem = mem};
+    pawl_status status;
+
+    pawl_fill(ret, &(pawl_found){0}, sizeof(pawl_found));
+    if (search->query.limit == 0)
+        return PAWL_OK;
+    if (!cursor_begin(&l.c, s, statement_of(search), "list instances", mem, &status, reterr))
+        return status;
+    read_page(&l);
+    pawl_found found = {
+        .rows = {.items = l.items.items, .count = l.items.count, .next_uid = l.next_uid},
+        .examined = l.examined
+    };
+    pawl_fill(ret, &found, sizeof(found));
+    return cursor_end(&l.c, reterr);
+}
+
 pawl_status sql_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem, pawl_row_list *ret,
                      pawl_error *reterr)
 {
-    LIST(pawl_row) items = {0};
-    size_t seen = 0;
-    uint64_t last_uid = 0;
-    struct sql_cursor c;
-    pawl_status status;
-    int which = statement_of(query);
-
-    *ret = (pawl_row_list){0};
-    if (query->limit == 0)
-        return PAWL_OK;
-    if (!cursor_begin(&c, s, which, "list instances", mem, &status, reterr))
-        return status;
-    cursor_bind_i64(&c, 1, query->before_uid ? (int64_t)query->before_uid : INT64_MAX);
-    if (which == ST_LIST_PARENT)
-        cursor_bind_id(&c, 2, query->parent_uid);
-    else if (which == ST_LIST_STATE)
-        cursor_bind_i64(&c, 2, query->state - 1);
-    while (cursor_next(&c)) {
-        if (items.count == query->limit || seen == LIST_EXAMINE_MAX) {
-            ret->next_uid = last_uid; /* there is more */
-            break;
-        }
-        seen++;
-        last_uid = cursor_id(&c, ROW_uid);
-        if (!matches(&c, query))
-            continue;
-        take_row(&c, mem, list_room(mem, &items));
-        items.count++;
-    }
-    ret->items = items.items;
-    ret->count = items.count;
-    return cursor_end(&c, reterr);
+    pawl_found found = {.size = sizeof(found)};
+    pawl_search search = {.size = sizeof(search), .query = *query};
+    pawl_status status = sql_search(s, &search, mem, &found, reterr);
+    *ret = found.rows;
+    return status;
 }
 
 /* ---- How much there is ------------------------------------------------------ */

@@ -16,7 +16,7 @@
  *     SQL_ROW_COLUMNS     the columns of an instance, in the order of SQL_ROW_NAMES
  *     SQL_MAIL_COLUMNS    those of a message, of SQL_MESSAGE(SQL_NAMES)
  *     SQL_ENTRY_COLUMNS   those of a queue's entry, of SQL_ENTRY(SQL_NAMES)
- *     SQL_LIST_STATE      instances of the rare state ?2 below uid ?1, newest first
+ *     SQL_LIST_STATES     instances of the rare states ?2 to ?5 below uid ?1, newest first
  *     SQL_STATE_COUNTS    how many there are of each rare state
  *     SQL_ENTRY_UNLOCKED  true of an entry `e` of state 0 that is not locked
  *     SQL_ENTRY_TAKEN     1 if an entry `e` of state 0 is locked, else 0
@@ -103,7 +103,8 @@
     X(LIST_ALL, SQL_READ_ROWS " WHERE i.uid<?1 ORDER BY i.uid DESC")                               \
     X(LIST_PARENT, SQL_READ_ROWS " WHERE i.parent_uid=?2 AND i.parent_uid>0 AND i.uid<?1"          \
         " ORDER BY i.uid DESC")                                                                    \
-    X(LIST_STATE, SQL_LIST_STATE)                                                                  \
+    X(LIST_STATES, SQL_LIST_STATES)                                                                \
+    X(IDS_FROM, "SELECT id,uid FROM " SQL_T(instance) " WHERE id>=?1 ORDER BY id")                 \
     X(WORK_READ, SQL_WORK_BY_ID)                                                                   \
     /* How much there is. */                                                                       \
     X(COUNT_MESSAGES, "SELECT count(*) FROM " SQL_T(message))                                      \

@@ -56,6 +56,7 @@ static const pawl_store_ops ops = {
     .figures = sqlite_figures,
     .read_object = sql_read_object,
     .list_objects = sql_list_objects,
+    .search = sql_search,
 };
 
 /* Locks and shared memory do not work over these. */

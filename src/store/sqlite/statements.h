@@ -27,9 +27,12 @@
 #define SQL_MAIL_COLUMNS   SQL_MESSAGE(SQL_NAMES)
 #define SQL_ENTRY_COLUMNS  SQL_ENTRY(SQL_NAMES)
 #define SQL_OBJECT_COLUMNS SQL_OBJECT(SQL_NAMES)
-#define SQL_LIST_STATE                                                                             \
-    SQL_READ_ROWS " WHERE i.state=?2 AND i.state>1 AND i.state<>4 AND i.uid<?1"                    \
-                  " ORDER BY i.uid DESC"
+/* The four walks of the index are merged as they go: nothing is sorted. */
+#define SQL_LIST_STATES                                                                            \
+    LITE_STATE("?2")                                                                               \
+    " UNION ALL " LITE_STATE("?3") " UNION ALL " LITE_STATE("?4") " UNION ALL " LITE_STATE(        \
+        "?5") " ORDER BY 1 DESC"
+#define LITE_STATE(n) SQL_READ_ROWS " WHERE i.state=" n " AND i.state>1 AND i.state<>4 AND i.uid<?1"
 #define SQL_STATE_COUNTS                                                                           \
     "SELECT state,count(*) FROM instance WHERE state>1 AND state<>4 GROUP BY state"
 /* Is an entry that looks ready locked?  See queue_schema.c. */
