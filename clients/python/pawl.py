@@ -162,7 +162,7 @@ class Client:
               **options: Any) -> Dict[str, Any]:
         """Start an orchestration; durable on return, and idempotent by instance id.
 
-        Options: start_at (milliseconds since 1970) or delay_ms.
+        Options: start_at (milliseconds since 1970) or delay_ms, deadline_ms.
         """
         body: Dict[str, Any] = {"orchestration": orchestration, **options}
         if input is not _ABSENT:

@@ -36,6 +36,7 @@ typedef struct pawl_start_opts {
     bool allow_unregistered; /* accept a name that is not registered; it stays pending */
     int64_t start_at_ms;     /* not before (since 1970); it is pending until then */
     int64_t delay_ms;        /* the same, counted from now; at most 100 years */
+    int64_t deadline_ms;     /* it is cancelled this long after its start; at most 100 years */
 } pawl_start_opts;
 
 #define PAWL_START_OPTS(...) PAWL_LEND(pawl_start_opts, __VA_ARGS__)
@@ -65,6 +66,11 @@ typedef struct pawl_reply {
  * With start_at_ms or delay_ms the instance exists at once and is pending; its code runs, in the
  * latest version of then, when the time has come.  Until then it keeps events, and it can be
  * cancelled and removed like any other.  A second start does not change the time.
+ *
+ * When deadline_ms have passed since its start (a delayed one: since the time it was given) and it
+ * has not ended, it is cancelled with the reason "deadline of 2h passed": its code may compensate as
+ * after pawl_client_cancel().  The moment is fixed here.  It holds for the next executions of a
+ * continue-as-new, and no child has a later one.
  */
 PAWL_SIZED pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                                          const pawl_start_opts *opts,
@@ -168,6 +174,7 @@ typedef struct pawl_request {
     uint32_t limit;              /* prune */
     int64_t start_at_ms;         /* start */
     int64_t delay_ms;            /* start */
+    int64_t deadline_ms;         /* start */
 } pawl_request;
 
 #define PAWL_REQUEST(...) PAWL_LEND(pawl_request, __VA_ARGS__)
@@ -238,7 +245,8 @@ typedef struct pawl_info {
     int64_t cancel_left_ms; /* what is left of cancel_grace_ms; -1: no limit */
     uint32_t turn_crashes;  /* open: how often one of its turns ended the process */
     uint32_t max_crashes;   /* it is blocked after that many */
-    int64_t start_ms; /* pending, by pawl_client_get(): when it starts; 0: as soon as it can */
+    int64_t start_ms;    /* pending, by pawl_client_get(): when it starts; 0: as soon as it can */
+    int64_t deadline_ms; /* open, by pawl_client_get(): it is cancelled then; 0: it has none */
 } pawl_info;
 
 /* The instance as of its newest execution, or of `execution` (0: newest).

@@ -72,7 +72,8 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  * `name`  orchestration, activity, event, child orchestration, patch, queue or state key.
  * `data`  input, result, error text, event data, status text, state value or reason.
  * `attrs` empty, or a small JSON object with what else the kind has:
- *   OrchestrationStarted      version, seed, parent, parent_uid, parent_execution, parent_ref
+ *   OrchestrationStarted      version, seed, parent, parent_uid, parent_execution, parent_ref,
+ *                             deadline_ms (a moment: it is cancelled then)
  *   ActivityScheduled         the call options that are not default; refused
  *   ActivityCompleted/Failed  attempts (when not 1), crashes (when above 0), last_error,
  *                             lease (part of the token it came by), started_ms (when the last
@@ -85,7 +86,8 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  *   ExternalEvent             message (the row id of the mail; an ExternalCancelled of the
  *                             same ref after it gives it back under that id), was (the row
  *                             it was adopted from, in stores without atomic rounds)
- *   SubOrchestrationScheduled, OrchestrationChained   instance, version, abandon; refused
+ *   SubOrchestrationScheduled, OrchestrationChained   instance, version, abandon,
+ *                             deadline_ms, limit_ms (how long that is, if it is its own); refused
  *   EventSent                 instance, await_start; refused
  *   OrchestrationContinuedAsNew   version
  *   QueuePushed               priority, delay_ms (when not 0); refused

@@ -202,6 +202,8 @@ typedef struct pawl_child_opts {
     const char *instance; /* default: "{parent}:{execution}:{id}" */
     const char *version;  /* exact; default: resolved at the child's start */
     unsigned flags;
+    int64_t deadline_ms; /* it is cancelled this long after this call.  A child is cancelled at the
+                          * deadline of its parent at the latest */
 } pawl_child_opts;
 
 #define PAWL_CHILD_OPTS(...) PAWL_LEND(pawl_child_opts, __VA_ARGS__)

@@ -60,7 +60,7 @@ struct args {
     const char *payload;   /* of raise */
     const char *key;
     bool await_start;
-    int64_t start_at_ms, start_in_ms;
+    int64_t start_at_ms, start_in_ms, deadline_ms;
     uint32_t attempts; /* job */
     const char *tag;
     int64_t start_to_close_ms, schedule_to_close_ms;

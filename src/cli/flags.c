@@ -108,6 +108,8 @@ const struct flag cli_flags[] = {
      "start it then, such as 2026-01-31T09:30:00Z; pending until then"},
     {"in", 0, FLAG_TIME, AT(start_in_ms), "DURATION", NULL, TAKES_START | TAKES_JOB,
      "start it after this time; pending until then"},
+    {"deadline", 0, FLAG_TIME, AT(deadline_ms), "DURATION", NULL, TAKES_START | TAKES_JOB,
+     "cancel it when it has not ended this long after its start"},
     {"attempts", 0, FLAG_COUNT, AT(attempts), "N", NULL, TAKES_JOB,
      "tries in total (default 1)"},
     {"tag", 0, FLAG_TEXT, AT(tag), "NAME", NULL, TAKES_JOB,

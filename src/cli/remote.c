@@ -99,6 +99,7 @@ static pawl_str start_body(const pawl_request *q, pawl_mem *mem)
     }
     number(w, "start_at", q->start_at_ms);
     number(w, "delay_ms", q->delay_ms);
+    number(w, "deadline_ms", q->deadline_ms);
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -254,7 +255,8 @@ void remote_read_info(pawl_mem *mem, pawl_str object, pawl_info *ret)
                        .output = read_payload(mem, object, "/output", "/encoding"),
                        .error = read_text(mem, object, "/error"),
                        .parent = read_text(mem, object, "/parent"),
-                       .start_ms = pawl_json_int(object, "/start_at", 0)};
+                       .start_ms = pawl_json_int(object, "/start_at", 0),
+                       .deadline_ms = pawl_json_int(object, "/deadline_at", 0)};
 #define READ(field, ...) ret->field = read_text(mem, object, "/" #field);
     INSTANCE_TEXTS(READ)
 #undef READ

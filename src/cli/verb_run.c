@@ -100,7 +100,8 @@ static int start_instance(struct cli *cli, struct session *session, const char *
         PAWL_REQUEST(.op = PAWL_OP_START, .name = name, .data = input, .instance = id,
                      .version = cli->args.version,
                      .allow_unregistered = cli->args.allow_unregistered,
-                     .start_at_ms = cli->args.start_at_ms, .delay_ms = cli->args.start_in_ms);
+                     .start_at_ms = cli->args.start_at_ms, .delay_ms = cli->args.start_in_ms,
+                     .deadline_ms = cli->args.deadline_ms);
     if (session_write(session, request, ret) == PAWL_OK)
         return 0;
     if (ret->error.status == PAWL_EXISTS)

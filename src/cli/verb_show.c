@@ -180,6 +180,8 @@ static void print_head(const struct cli *cli, const pawl_info *info)
     print_field(cli, "parent", info->parent);
     print_field(cli, "created", pawl_s(format_time(created, info->created_ms)));
     print_field(cli, "updated", pawl_s(format_time(updated, info->updated_ms)));
+    if (info->deadline_ms)
+        print_field(cli, "deadline", pawl_s(format_time(created, info->deadline_ms)));
     if (info->start_ms)
         print_field(cli, "starts", pawl_s(format_time(updated, info->start_ms)));
     print_field(cli, "input", info->input);

@@ -228,6 +228,7 @@ static bool fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts 
     pawl_mem *mem = ctx->scope->mem;
     d->version = pawl_s(opts.version);
     d->abandon = (opts.flags & PAWL_CHILD_ABANDON) != 0;
+    d->deadline_ms = opts.deadline_ms;
     if (opts.instance)
         d->child = arena_dup(mem, pawl_s(opts.instance));
     else
@@ -255,6 +256,9 @@ static void check_child(pawl_ctx *ctx, struct decision *d, bool explicit_id)
         refuse(d, "%s", err.text);
     else if (d->version.len && !check_version(d->version, &err))
         refuse(d, "%s", err.text);
+    else if (d->deadline_ms < 0 || d->deadline_ms > LIMIT_DELAY_MS)
+        refuse(d, "deadline is %lld ms, limit 0..%lld (100 years)", (long long)d->deadline_ms,
+               (long long)LIMIT_DELAY_MS);
 }
 
 /* ---- Limits ------------------------------------------------------------- */

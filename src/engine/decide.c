@@ -357,6 +357,25 @@ static struct task *refuse_live(execution *x, struct decision *d)
     return t;
 }
 
+/* The deadline of what is started: its own, and that of its parent if that is earlier. */
+static void put_deadline(const execution *x, const struct decision *d, struct step *s, pawl_json *w)
+{
+    int64_t own = d->deadline_ms ? x->clock_ms + d->deadline_ms : 0;
+    int64_t parents = d->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED ? x->deadline_ms : 0;
+    bool inherited = parents && (!own || parents < own);
+
+    s->deadline_ms = inherited ? parents : own;
+    s->limit_ms = inherited ? 0 : d->deadline_ms;
+    if (!s->deadline_ms)
+        return;
+    pawl_json_key(w, "deadline_ms");
+    pawl_json_num(w, s->deadline_ms);
+    if (!s->limit_ms)
+        return;
+    pawl_json_key(w, "limit_ms");
+    pawl_json_num(w, s->limit_ms);
+}
+
 static pawl_str attrs_of(execution *x, const struct decision *d, struct step *s)
 {
     pawl_mem *mem = x->turn->mem;
@@ -384,6 +403,7 @@ static pawl_str attrs_of(execution *x, const struct decision *d, struct step *s)
         pawl_json_key(w, d->abandon ? "abandon" : "await_start");
         pawl_json_truth(w, true);
     }
+    put_deadline(x, d, s, w);
     pawl_json_end(w);
     return pawl_json_done(w);
 }

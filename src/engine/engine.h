@@ -139,6 +139,8 @@ struct step {
     bool refused;        /* recorded as scheduled and failed: starts, withdraws, shows nothing */
     bool abandon;        /* SubOrchestrationScheduled: PAWL_CHILD_ABANDON */
     bool await_start;    /* EventSent: PAWL_RAISE_AWAIT_START */
+    int64_t deadline_ms; /* SubOrchestrationScheduled, OrchestrationChained: its moment; 0: none */
+    int64_t limit_ms;    /* and how long that is from the call on; 0: it is its parent's */
 };
 
 /* What live code appends to.  One turn may serve several messages, and the two
@@ -238,6 +240,7 @@ bool execution_next_open(const execution *x, uint64_t *cursor, struct open_task 
 
 pawl_str execution_input(const execution *x);    /* as given; lives with it */
 uint64_t execution_last_seq(const execution *x); /* 0: not started, or broken */
+int64_t execution_deadline(const execution *x);  /* as OrchestrationStarted has it; 0: none */
 bool execution_cancel_requested(const execution *x);
 bool execution_suspended(const execution *x);
 size_t execution_bytes(const execution *x); /* stack and arena, for the memory budget */

@@ -189,9 +189,10 @@ struct decision {
     pawl_str version; /* explicit; empty: none */
     const pawl_call_opts *opts;
     bool abandon;
-    bool await_start;  /* EventSent */
-    bool cleared;      /* StateChanged */
-    char refusal[400]; /* "" : accepted */
+    bool await_start;    /* EventSent */
+    bool cleared;        /* StateChanged */
+    int64_t deadline_ms; /* of what it starts: from now on; 0: none */
+    char refusal[400];   /* "" : accepted */
 };
 
 /* Take the next task id, match or append; a refused one comes back closed. */
@@ -296,6 +297,7 @@ struct pawl_ctx {
     uint64_t draws;       /* random numbers taken since */
     uint64_t seed;
     pawl_str name, version, input;
+    int64_t deadline_ms; /* of the instance; 0: none */
     struct patch *patches;
     struct state *state; /* NULL: nothing was published */
 

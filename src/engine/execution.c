@@ -185,6 +185,8 @@ void execution_open(execution *x, pawl_str name, pawl_str input, pawl_str attrs)
     x->seed = parse_seed(attrs);
     x->name = arena_dup(&x->mem, name);
     x->version = pawl_json_text(&x->mem, attrs, "/version", x->version.ptr);
+    if (attrs.len && memmem(attrs.ptr, attrs.len, "\"deadline_ms\"", 13)) /* most have none */
+        x->deadline_ms = pawl_json_int(attrs, "/deadline_ms", 0);
     if (execution_is_tables(x))
         return;
     x->input = arena_dup(&x->mem, input);
@@ -344,6 +346,11 @@ pawl_str execution_input(const execution *x)
 uint64_t execution_last_seq(const execution *x)
 {
     return x->outcome >= ENGINE_MISMATCH ? 0 : x->last_seq;
+}
+
+int64_t execution_deadline(const execution *x)
+{
+    return x->deadline_ms;
 }
 
 bool execution_cancel_requested(const execution *x)

@@ -221,7 +221,8 @@ SHAPE(waiting, "Waiting", NULL);
     INSTANCE_TEXTS(TEXT_MEMBER)                                                              \
     OBJECTS("waiting_for", NEEDED, &waiting, "its open tasks"),                                 \
     TEXT("parent", NEEDED | OR_NULL, "whose child it is"),                                   \
-    WHOLE("start_at", 0, 0, INT64_MAX, "pending: when it starts (milliseconds since 1970); absent: as soon as it can")
+    WHOLE("start_at", 0, 0, INT64_MAX, "pending: when it starts (milliseconds since 1970); absent: as soon as it can"),              \
+    WHOLE("deadline_at", 0, 0, INT64_MAX, "open: it is cancelled then (milliseconds since 1970); absent: it has no deadline")
 
 static const struct field instance_fields[] = {INSTANCE_FIELDS, END};
 SHAPE(instance, "Instance", NULL);

@@ -91,12 +91,13 @@ static bool read_start(struct call *c, pawl_request *q)
 {
     return read_instance(c, &q->instance) &&
            call_integer(c, c->json, "start_at", 0, INT64_MAX, 0, &q->start_at_ms) &&
-           call_integer(c, c->json, "delay_ms", 0, LIMIT_DELAY_MS, 0, &q->delay_ms);
+           call_integer(c, c->json, "delay_ms", 0, LIMIT_DELAY_MS, 0, &q->delay_ms) &&
+           call_integer(c, c->json, "deadline_ms", 1, LIMIT_DELAY_MS, 0, &q->deadline_ms);
 }
 
 static bool is_of_start(pawl_str member)
 {
-    static const char *const names[] = {"instance", "id", "start_at", "delay_ms"};
+    static const char *const names[] = {"instance", "id", "start_at", "delay_ms", "deadline_ms"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (pawl_str_is(member, names[i]))
             return true;

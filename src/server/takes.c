@@ -40,7 +40,8 @@ STRICT(login, "Login", "{\"token\":\"pawl_0123abcd_…\"}");
     WHOLE("start_at", OR_NULL, 0, INT64_MAX, "not before; milliseconds since 1970, at most 100 years ahead", \
           .not_with = "delay_ms"),                                                                    \
     WHOLE("delay_ms", OR_NULL, 0, LIMIT_DELAY_MS, "not before this many milliseconds have passed",    \
-          .not_with = "start_at")
+          .not_with = "start_at"),                                                                    \
+    WHOLE("deadline_ms", OR_NULL, 1, LIMIT_DELAY_MS, "cancel it this many milliseconds after its start")
 
 static const struct field start_fields[] = {
     TEXT("orchestration", NEEDED, "which one", IS_NAME),

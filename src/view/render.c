@@ -127,6 +127,8 @@ void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
         render_number(w, "cancel_requested_at", info->cancel_ms);
     if (info->start_ms)
         render_number(w, "start_at", info->start_ms);
+    if (info->deadline_ms)
+        render_number(w, "deadline_at", info->deadline_ms);
 }
 
 /* How the task ended that this event completes. */

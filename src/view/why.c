@@ -205,6 +205,8 @@ pawl_str why_compose(struct why *y)
         buf_printf(s, "; it %.*s", PAWL_FMT(y->info.finding));
     if (open && y->info.cancel_ms)
         say_cancel(y);
+    else if (open && y->info.deadline_ms)
+        buf_printf(s, "; its deadline is %s", format_time(ago, y->info.deadline_ms));
     if (open)
         say_crashes(s, "; its turn ended the process ", y->info.turn_crashes, y->info.max_crashes);
     if (open && y->info.mailbox_count)

@@ -54,6 +54,20 @@ def test_delayed_start(server):
         expect(server.post(I, {"orchestration": "Echo", **bad}), 400, "invalid")
 
 
+def test_deadline(server):
+    expect(server.post(I, {"orchestration": "Ask", "instance": "d", "deadline_ms": 200}), 201)
+    info = expect(server.get(I + "/d"), 200, status="running").json
+    assert 0 < info["deadline_at"] - info["created_at"] <= 200, info
+    assert "its deadline is" in server.get(I + "/d/why").json["sentence"]
+    done = server.ended("d")
+    assert done["status"] == "cancelled" and done["error"] == "deadline of 200ms passed", done
+    assert "deadline_at" not in done
+    expect(server.post(J, {"activity": "Nobody", "id": "dj", "deadline_ms": 100}), 201)
+    assert server.ended("dj")["status"] == "cancelled"
+    for bad in (0, -1, "1", 1.5, 2**50):
+        expect(server.post(I, {"orchestration": "Ask", "deadline_ms": bad}), 400, "invalid")
+
+
 def test_job_of_a_python_worker(server):
     client = pawl.Client("http://127.0.0.1:%d" % server.port)
     worker = pawl.Worker(client, concurrency=1)

@@ -55,12 +55,15 @@ static bool check_key(const char *key, pawl_error *err)
     return check_text("idempotency key", key, LIMIT_KEY_BYTES, err);
 }
 
-/* When it is to start. */
+/* When it is to start, and to end. */
 static bool check_when(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
-    if (!q->start_at_ms && !q->delay_ms)
+    if (!q->start_at_ms && !q->delay_ms && !q->deadline_ms)
         return true;
-    if (q->start_at_ms && q->delay_ms)
+    if (q->deadline_ms < 0 || q->deadline_ms > LIMIT_DELAY_MS)
+        error_set(err, PAWL_INVALID, "deadline_ms is %lld; give 0 to %lld (100 years)",
+                  (long long)q->deadline_ms, (long long)LIMIT_DELAY_MS);
+    else if (q->start_at_ms && q->delay_ms)
         error_set(err, PAWL_INVALID, "start_at and delay_ms contradict each other; give one");
     else if (q->delay_ms < 0 || q->delay_ms > LIMIT_DELAY_MS)
         error_set(err, PAWL_INVALID, "delay_ms is %lld; give 0 to %lld (100 years)",
@@ -211,7 +214,8 @@ pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_st
                             PAWL_REQUEST(.op = PAWL_OP_START, .name = orchestration, .data = input,
                                          .instance = o.instance, .version = o.version,
                                          .allow_unregistered = o.allow_unregistered,
-                                         .start_at_ms = o.start_at_ms, .delay_ms = o.delay_ms),
+                                         .start_at_ms = o.start_at_ms, .delay_ms = o.delay_ms,
+                                         .deadline_ms = o.deadline_ms),
                             ret);
 }
 

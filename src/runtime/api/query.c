@@ -134,6 +134,8 @@ static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl
             ret->input = list.items[i].data;
         if (list.items[i].kind == PAWL_MSG_START && list.items[i].visible_ms > rt_now(c->rt))
             ret->start_ms = list.items[i].visible_ms;
+        if (list.items[i].kind == PAWL_MSG_CANCEL && list.items[i].visible_ms)
+            ret->deadline_ms = list.items[i].visible_ms;
     }
 }
 

@@ -176,8 +176,9 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
                  .final = q->final,
                  .limit = q->limit,
                  .before_ms = q->before_ms,
-                 .start_ms = q->start_at_ms,
-                 .delay_ms = q->delay_ms,
+                 .start_ms = starts ? q->start_at_ms : 0,
+                 .delay_ms = starts ? q->delay_ms : 0,
+                 .deadline_ms = starts ? q->deadline_ms : 0,
                  .fn = fn,
                  .arg = arg}
     };
@@ -202,11 +203,16 @@ void letter_completes(struct letter *l, const struct mail *mail, uint64_t uid)
     assert_that(!letter_is_mail(l) && mail->data.ptr == l->mail.data.ptr);
     l->mail = *mail;
     l->uid = uid;
-    if (!mail->attrs.len)
-        return;
-    l->attrs = malloc(mail->attrs.len + 1);
+    if (mail->attrs.len)
+        letter_set_attrs(l, mail->attrs);
+}
+
+void letter_set_attrs(struct letter *l, pawl_str attrs)
+{
+    assert_that(!l->attrs);
+    l->attrs = malloc(attrs.len + 1);
     need_memory(l->attrs);
-    l->mail.attrs = pack_str(&(char *){l->attrs}, mail->attrs);
+    l->mail.attrs = pack_str(&(char *){l->attrs}, attrs);
 }
 
 void letter_answer(struct letter *l, const pawl_reply *reply)

@@ -27,6 +27,8 @@ void letter_name(struct letter *l, int64_t now_ms, const uint8_t bits[10]);
 /* A result by token is the completion of its work row: it gets the address, the kind and what the
  * completion says of the call; its data stays where it is. */
 void letter_completes(struct letter *l, const struct mail *mail, uint64_t uid);
+/* It gets these attrs instead of those it came with; once. */
+void letter_set_attrs(struct letter *l, pawl_str attrs);
 /* Call back.  The letter stays. */
 void letter_answer(struct letter *l, const pawl_reply *reply);
 void letter_refuse(struct letter *l, pawl_status status, const char *format, ...) PAWL_PRINTF(3, 4);

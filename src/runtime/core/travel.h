@@ -41,6 +41,7 @@ struct ask {
     int64_t before_ms;
     int64_t start_ms; /* of a start: not before; 0: at once */
     int64_t delay_ms; /* the same from now on, until it is admitted */
+    int64_t deadline_ms;
     pawl_reply_fn *fn;
     void *arg;
 };

@@ -17,6 +17,7 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
+#include "runtime/instance/end_by.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/halt.h"
 #include "runtime/instance/input.h"
@@ -137,7 +138,7 @@ static bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter 
     struct mail start = l->mail;
     start.execution = s->row.execution;
     start.name = s->row.orchestration;
-    start.attrs = start_attrs(rt, s->row.version, &s->row);
+    start.attrs = start_attrs(rt, s->row.version, &s->row, deadline_of(l));
     struct engine_finding finding = {0};
     enum engine_fate fate;
     turn_clock_start(rt, code, &s->row);
@@ -229,8 +230,10 @@ static struct resident *make(pawl_runtime *rt, const struct letter *l)
                     .parent_ref = attr(l, "/parent_ref"),
                     .parent_id = pawl_json_text(&rt->group_mem, l->mail.attrs, "/parent", "")};
     struct resident *r = resident_add(rt, &row);
-    if (r)
-        stage_of(rt, r)->change = PAWL_ROW_INSERT;
+    if (!r)
+        return NULL;
+    stage_of(rt, r)->change = PAWL_ROW_INSERT;
+    deadline_set(rt, stage_of(rt, r), l);
     return r;
 }
 

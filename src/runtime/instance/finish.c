@@ -12,6 +12,7 @@
 
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/end_by.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
@@ -42,6 +43,8 @@ static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
         if (states[i].kind == execution_end(r->x).kind)
             s->row.state = states[i].state;
     stage_row_changed(s);
+    if (execution_deadline(r->x))
+        deadline_drop(rt, s);
     execution_mailbox_each(r->x, drop_mail, s);
     for (size_t i = s->messages.count; i-- > 0;) /* adopted in this very stage */
         if (s->messages.items[i].mailbox)
@@ -94,19 +97,20 @@ static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
 }
 
 static struct mail first_mail(pawl_runtime *rt, const struct stage *s, pawl_str version,
-                              pawl_str input)
+                              pawl_str input, int64_t deadline_ms)
 {
     return (struct mail){.kind = PAWL_MSG_START,
                          .execution = s->row.execution,
                          .name = s->row.orchestration,
                          .data = input,
-                         .attrs = start_attrs(rt, version, &s->row)};
+                         .attrs = start_attrs(rt, version, &s->row, deadline_ms)};
 }
 
 /* Record the start of an execution that is ended before its code ran. */
-static void append_start(pawl_runtime *rt, struct resident *r, struct stage *s, pawl_str input)
+static void append_start(pawl_runtime *rt, struct resident *r, struct stage *s, pawl_str input,
+                         int64_t deadline_ms)
 {
-    struct mail start = first_mail(rt, s, s->row.version, input);
+    struct mail start = first_mail(rt, s, s->row.version, input, deadline_ms);
     enum engine_fate fate;
     struct engine_finding finding;
     (void)execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, &finding);
@@ -133,6 +137,7 @@ struct delivered turn_finish(pawl_runtime *rt, struct resident *r, struct letter
     if (bare)
         r->x = load_tables(rt, &r->row);
     bool ready = r->x && (!bare || load_mailbox(rt, r, &damaged)); /* its mail goes with it */
+    int64_t deadline_ms = r->x ? execution_deadline(r->x) : 0;
     pawl_str input = {0};
     if (ready && turn_is_between(r->x)) {
         input = arena_dup(&rt->group_mem, execution_end(r->x).value);
@@ -144,13 +149,14 @@ struct delivered turn_finish(pawl_runtime *rt, struct resident *r, struct letter
         input = arena_dup(&rt->group_mem, input);
         if (row) /* its start, which may be due in a hundred years */
             stage_drop_message(rt, s, row);
+        deadline_drop(rt, s);
     }
     if (!ready)
         return turn_again(rt, r, l);
     reason = arena_dup(&rt->group_mem, reason);
     bool began = s->row.last_seq && s->row.execution == s->base_execution;
     if (!began && execution_last_seq(r->x) == 0)
-        append_start(rt, r, s, input);
+        append_start(rt, r, s, input, deadline_ms);
     if (began && execution_last_seq(r->x) < s->base_seq)
         append_bare_end(rt, s, kind, reason);
     else if (execution_finish(r->x, kind, reason, rt->now_ms, &s->turn) != ENGINE_ENDED)
@@ -200,9 +206,10 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
                           enum engine_outcome *outcome, struct engine_finding *finding)
 {
     pawl_str input = arena_dup(&rt->group_mem, end->value);
+    int64_t deadline_ms = execution_deadline(r->x);
     if (!replace(rt, r, s, code))
         return false;
-    struct mail start = first_mail(rt, s, pawl_s(code->version), input);
+    struct mail start = first_mail(rt, s, pawl_s(code->version), input, deadline_ms);
     r->code = code;
     s->row.version = pawl_s(code->version);
     s->row.finding = (pawl_str){0};

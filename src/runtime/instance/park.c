@@ -18,6 +18,7 @@
 #include "runtime/core/site.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
+#include "runtime/instance/end_by.h"
 #include "runtime/instance/finish.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
@@ -120,8 +121,11 @@ struct delivered turn_block(pawl_runtime *rt, struct resident *r, struct letter 
     r->x = NULL;
     struct stage *s = stage_of(rt, r);
     stage_clear(r, s);
-    if (s->change == PAWL_ROW_INSERT && !adopt_mail(rt, r, s))
-        return turn_again(rt, r, l);
+    if (s->change == PAWL_ROW_INSERT) {
+        deadline_set(rt, s, l);
+        if (!adopt_mail(rt, r, s))
+            return turn_again(rt, r, l);
+    }
     s->row.finding = describe(rt, finding);
     COUNT(rt, mismatches);
     if (rt->opts.fail_on_mismatch && r->row.last_seq)

@@ -54,7 +54,20 @@ static void find_withdrawn(struct stage *s, bool *gone)
     map_deinit(&seen);
 }
 
-pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row)
+/* A moment, and how long that is; left out when there is none. */
+static void put_deadline(pawl_json *w, int64_t deadline_ms, int64_t limit_ms)
+{
+    if (deadline_ms) {
+        pawl_json_key(w, "deadline_ms");
+        pawl_json_num(w, deadline_ms);
+    }
+    if (limit_ms) {
+        pawl_json_key(w, "limit_ms");
+        pawl_json_num(w, limit_ms);
+    }
+}
+
+pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row, int64_t deadline_ms)
 {
     /* Different for every execution, and cannot be guessed without the key. */
     uint64_t what[2] = {row->uid, rt->staging.seed_count++};
@@ -76,6 +89,7 @@ pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row)
         pawl_json_key(w, "parent_ref");
         pawl_json_num(w, (int64_t)row->parent_ref);
     }
+    put_deadline(w, deadline_ms, 0);
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -84,7 +98,7 @@ pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row)
 static pawl_str child_attrs(pawl_runtime *rt, const struct stage *s, const struct step *step,
                             bool child)
 {
-    if (!child && !step->version.len)
+    if (!child && !step->version.len && !step->deadline_ms)
         return (pawl_str){0};
     pawl_json *w = pawl_json_new(&rt->group_mem);
     pawl_json_object(w);
@@ -102,6 +116,7 @@ static pawl_str child_attrs(pawl_runtime *rt, const struct stage *s, const struc
         pawl_json_key(w, "parent_ref");
         pawl_json_num(w, (int64_t)step->event.ref);
     }
+    put_deadline(w, step->deadline_ms, step->limit_ms);
     pawl_json_end(w);
     return pawl_json_done(w);
 }

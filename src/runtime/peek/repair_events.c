@@ -17,6 +17,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/timers.h"
+#include "runtime/instance/end_by.h"
 #include "runtime/instance/seal.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
@@ -69,6 +70,8 @@ static struct step step_of(pawl_runtime *rt, const pawl_event *e)
         step.child = pawl_json_text(&rt->group_mem, e->attrs, "/instance", "");
         step.version = pawl_json_text(&rt->group_mem, e->attrs, "/version", "");
         step.await_start = pawl_json_bool(e->attrs, "/await_start", false);
+        step.deadline_ms = pawl_json_int(e->attrs, "/deadline_ms", 0);
+        step.limit_ms = pawl_json_int(e->attrs, "/limit_ms", 0);
     }
     return step;
 }
@@ -173,6 +176,8 @@ static void repair_continue(struct repair *m, const pawl_event *e)
 
 static void repair_started(struct repair *m, const pawl_event *e)
 {
+    if (!pawl_state_is_terminal(m->s->row.state))
+        deadline_again(m->rt, m->s, pawl_json_int(e->attrs, "/deadline_ms", 0));
     pawl_str version = pawl_json_text(&m->rt->group_mem, e->attrs, "/version", "");
     if (e->execution != m->s->row.execution || pawl_str_eq(version, m->s->row.version))
         return;

@@ -13,6 +13,7 @@
 #include "runtime/core/health.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/end_by.h"
 #include "runtime/instance/load.h"
 #include "runtime/request/remove.h"
 #include "runtime/work/by_token.h"
@@ -36,6 +37,7 @@ bool request_admit(pawl_runtime *rt, struct letter *l)
     if (l->ask.delay_ms)
         l->ask.start_ms = rt->now_ms + l->ask.delay_ms;
     l->ask.delay_ms = 0;
+    deadline_fix(rt, l);
     l->created_ms = rt->now_ms;
     return true;
 }
