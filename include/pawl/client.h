@@ -381,6 +381,7 @@ typedef struct pawl_change {
     int was;
     pawl_str orchestration;
     int64_t created_ms, updated_ms;
+    bool published; /* the commit changed what its code has published */
 } pawl_change;
 
 /* Runs after each commit that changed instances or queues, on the engine thread or on the

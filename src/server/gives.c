@@ -699,6 +699,8 @@ static const struct {
     {NULL, TEXT("queue", NEEDED, "its name", IS_NAME)},
     {NULL, TEXT("message", NEEDED, "its id")},
     {NULL, TEXT("key", NEEDED, "of the published state", IS_NAME)},
+    {handle_state_key, WHOLE("version", 0, 0, INT64_MAX, "what the client has", .otherwise = "0")},
+    {handle_state_key, WHOLE("wait_ms", 0, 0, 60000, "how long to wait for a newer one", .otherwise = "0")},
     {NULL, TEXT("token", NEEDED, "as the poll gave it")},
     {NULL, TEXT("status", 0, "only those in this state, or in one of several: failed,blocked", .pattern = SOME_STATES)},
     {NULL, TEXT("q", 0, "only those with this text in id, name, custom status, finding or error; ASCII letters in either case")},

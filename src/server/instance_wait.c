@@ -21,13 +21,13 @@
 #define WAIT_DEFAULT_MS 30000
 #define WAIT_MAX_MS     60000
 
-/* Into the list of its instance, behind the first call, which owns the key; under the lock. */
-static void hang_in(struct call *c)
+/* Behind the first call, which owns the key. */
+void wait_hang(struct call *c, struct map *list)
 {
-    pawl_server *s = c->srv;
     pawl_str id = pawl_s(c->args[0]);
-    struct call *first = map_gets(&s->waiting, id);
+    struct call *first = map_gets(list, id);
     c->waits = true;
+    c->hangs_in = list;
     c->wait_prev = first;
     c->wait_next = first ? first->wait_next : NULL;
     if (c->wait_next)
@@ -35,13 +35,12 @@ static void hang_in(struct call *c)
     if (first)
         first->wait_next = c;
     else
-        assert_that(map_puts(&s->waiting, id, c));
+        assert_that(map_puts(list, id, c));
 }
 
 /* Out of it, under the lock. */
 static void unhang(struct call *c)
 {
-    pawl_server *s = c->srv;
     c->waits = false;
     if (c->wait_next)
         c->wait_next->wait_prev = c->wait_prev;
@@ -49,9 +48,9 @@ static void unhang(struct call *c)
         c->wait_prev->wait_next = c->wait_next;
         return;
     }
-    (void)map_removes(&s->waiting, pawl_s(c->args[0]));
+    (void)map_removes(c->hangs_in, pawl_s(c->args[0]));
     if (c->wait_next)
-        assert_that(map_puts(&s->waiting, pawl_s(c->wait_next->args[0]), c->wait_next));
+        assert_that(map_puts(c->hangs_in, pawl_s(c->wait_next->args[0]), c->wait_next));
 }
 
 void wait_leave(struct call *c)
@@ -142,9 +141,12 @@ void wait_feed(void *arg, const pawl_change *changes, size_t count)
     series_look(s->series);
     const pawl_str *bodies = render_ends(s, changes, count);
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i].published || is_end(&changes[i]))
+            wake = state_tell(s, &changes[i]) || wake;
         if (is_end(&changes[i]))
             wake = tell_end(s, &changes[i], bodies ? bodies[i] : (pawl_str){0}) || wake;
+    }
     pthread_mutex_unlock(&s->lock);
     pawl_mem_reset(s->feed_mem);
     if (wake)
@@ -227,7 +229,7 @@ static enum recent_state enter(struct call *c, bool may_park, pawl_str *retbody)
     enum recent_state state = recent_look(&s->recents, pawl_s(c->args[0]), c->mem, retbody);
     c->looks = state == RECENT_UNKNOWN;
     if (state != RECENT_ENDED && may_park)
-        hang_in(c);
+        wait_hang(c, &s->waiting);
     pthread_mutex_unlock(&s->lock);
     return state;
 }

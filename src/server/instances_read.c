@@ -141,26 +141,14 @@ void handle_timeline(struct call *c)
     timeline_end(&t);
 }
 
-/* ---- Published state ------------------------------------------------------------------ */
-
-static void answer_state(struct call *c, const char *key)
+void handle_state(struct call *c)
 {
     pawl_error err;
     pawl_json *w = pawl_json_new(c->mem);
-    if (state_render(c->srv->client, c->args[0], key, c->mem, w, &err) == PAWL_OK)
+    if (state_render(c->srv->client, c->args[0], NULL, c->mem, w, &err) == PAWL_OK)
         answer_json(c, 200, w);
     else
         answer_failure(c, &err);
-}
-
-void handle_state(struct call *c)
-{
-    answer_state(c, NULL);
-}
-
-void handle_state_key(struct call *c)
-{
-    answer_state(c, c->args[1]);
 }
 
 /* ---- Tree ------------------------------------------------------------------------- */

@@ -203,6 +203,7 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     deadline_cond_init(&s->quiet);
     deadline_cond_init(&s->watch_wake);
     map_init(&s->waiting);
+    map_init(&s->state_waiting);
     recents_init(&s->recents);
     s->feed_mem = pawl_mem_new();
     heap_init(&s->times);
@@ -313,6 +314,7 @@ void pawl_server_free(pawl_server *s)
     census_destroy(s->census);
     tokens_close(s->tokens);
     map_deinit(&s->waiting);
+    map_deinit(&s->state_waiting);
     recents_deinit(&s->recents);
     pawl_mem_free(s->feed_mem);
     pthread_mutex_destroy(&s->lock);

@@ -77,6 +77,7 @@ struct call {
 
     struct call *next, *prev;           /* of those that come back, or wait for a reader */
     struct call *wait_next, *wait_prev; /* of those that wait for its instance */
+    struct map *hangs_in;               /* and the list they are in */
     void (*on_back)(struct call *c);    /* on the loop, before the answer; NULL: answer is there */
     struct heap_node until;             /* [loop] end of a long poll, mono clock */
     void (*read)(struct call *c);       /* what a reader does for it */
@@ -174,8 +175,9 @@ struct pawl_server {
     /* coming back, and waiting for an instance: any thread */
     pthread_mutex_t lock;
     struct call *back, **back_end;
-    bool sleeps;        /* the loop: a call that comes back wakes it */
-    struct map waiting; /* instance id -> struct call, linked by wait_next */
+    bool sleeps;              /* the loop: a call that comes back wakes it */
+    struct map waiting;       /* instance id -> struct call, linked by wait_next */
+    struct map state_waiting; /* the same, for a change of its published state */
     struct recents recents;
     pawl_mem *feed_mem; /* [engine] scratch of the feed */
     uint64_t feed;
@@ -407,6 +409,14 @@ void wait_removed(pawl_server *s);
 void wait_feed(void *arg, const pawl_change *changes, size_t count);
 /* No thread will bring it back: out of the list of its instance. */
 void wait_leave(struct call *c);
+/* Into the list of its instance, under the lock. */
+void wait_hang(struct call *c, struct map *list);
+
+/* ---- state_wait.c --------------------------------------------------------------------------- */
+
+/* Under the lock: calls that wait for its published state come back.  True: the loop must be
+ * woken. */
+bool state_tell(pawl_server *s, const pawl_change *change);
 
 /* ---- stream.c ----------------------------------------------------------------------- */
 

@@ -85,7 +85,8 @@ void audience_change(pawl_runtime *rt, const struct stage *s)
                        .removed = s->removed,
                        .ended = ended,
                        .uid = row->uid,
-                       .was = s->change == PAWL_ROW_INSERT ? -1 : (int)s->r->row.state};
+                       .was = s->change == PAWL_ROW_INSERT ? -1 : (int)s->r->row.state,
+                       .published = s->objects.count > 0};
     if (c->was != (int)c->state || c->removed)
         add_change_of_state(rt, row, c);
 }
