@@ -122,7 +122,7 @@ torture-crash: $(filter $(B)/tests/crash/%,$(TESTBIN))
 
 # The binary from outside, and the documents as tests: scripts on a finished build.
 test-cli: all
-	@B=$(B) tests/run tests/cli/cli tests/cli/code
+	@B=$(B) tests/run tests/cli/cli tests/cli/code tests/cli/top.py
 # The verbs on a PostgreSQL store.
 test-pg-verbs: all
 	@B=$(B) tests/run "tests/postgres/cluster tests/postgres/verbs"

@@ -77,7 +77,8 @@ struct args {
     bool watch;  /* ls */
     bool follow; /* show */
     bool timeline;
-    int status; /* pawl_state + 1 */
+    bool one_screen; /* top */
+    int status;      /* pawl_state + 1 */
     const char *orchestration;
     const char *prefix;
     const char *parent;
@@ -193,6 +194,8 @@ enum flag_group {
     TAKES_MIGRATE = 1 << 25,
     TAKES_JOB = 1 << 26,
     TAKES_SCHEDULE = 1 << 27,
+    TAKES_WATCH = 1 << 28,
+    TAKES_TOP = 1 << 29,
 };
 
 struct verb {
@@ -232,6 +235,7 @@ int verb_show(struct cli *cli);  /* verb_show.c */
 int verb_tree(struct cli *cli);  /* verb_tree.c */
 int verb_why(struct cli *cli);   /* verb_why.c */
 int verb_state(struct cli *cli); /* verb_state.c */
+int verb_top(struct cli *cli);   /* verb_top.c */
 int verb_raise(struct cli *cli); /* verb_steer.c */
 int verb_steer(struct cli *cli); /* the operation of its name */
 int verb_prune(struct cli *cli);

@@ -27,6 +27,7 @@
 
 #define ANSWER_MAX (256U << 20)
 #define CONNECT_MS 5000
+#define CHUNK_LINE 1024 /* bytes of the line before a chunk */
 
 struct http {
     char url[512], host[300], name[300], port[8];
@@ -37,6 +38,11 @@ struct http {
     struct buf in;
     size_t at; /* read so far of `in` */
     int64_t until_ms;
+    int64_t most_ms; /* that a call may take; 0: as its caller says */
+    int alarm;       /* waiting ends when it is readable; -1: none */
+    bool alarmed;
+    bool chunked;      /* of a stream */
+    size_t chunk_left; /* bytes of its chunk that did not come yet */
 };
 
 /* ---- The address ------------------------------------------------------------------ */
@@ -79,7 +85,7 @@ struct http *http_open(const char *url, const char *token, const char *ca, pawl_
     struct http *h = calloc(1, sizeof(*h));
     bool secure = strncmp(url, "https://", 8) == 0;
     assert_that(h);
-    h->fd = -1;
+    h->fd = h->alarm = -1;
     buf_init(&h->in, ANSWER_MAX);
     (void)snprintf(h->url, sizeof(h->url), "%s", url);
     (void)snprintf(h->token, sizeof(h->token), "%s", token ? token : "");
@@ -142,17 +148,42 @@ pawl_str http_escape(pawl_mem *mem, const char *text)
     return (pawl_str){out, (size_t)(to - out)};
 }
 
+void http_patience(struct http *h, int64_t most_ms, int alarm)
+{
+    h->most_ms = most_ms;
+    h->alarm = alarm;
+}
+
+bool http_alarmed(struct http *h)
+{
+    bool alarmed = h->alarmed;
+    h->alarmed = false;
+    return alarmed;
+}
+
 /* ---- The socket ---------------------------------------------------------------------- */
 
 static bool wait_for(void *user, short events)
 {
     struct http *h = user;
-    struct pollfd p = {.fd = h->fd, .events = events};
+    struct pollfd p[] = {
+        {.fd = h->fd,    .events = events},
+        {.fd = h->alarm, .events = POLLIN},
+    };
     int64_t left = h->until_ms - clock_mono_ms();
-    int n = poll(&p, 1, left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left);
+    int n = poll(p, COUNT_OF(p), left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left);
     if (n == 0)
         errno = ETIMEDOUT;
-    return n > 0;
+    if (n <= 0 || p[0].revents)
+        return n > 0;
+    h->alarmed = true;
+    errno = ECANCELED;
+    return false;
+}
+
+static void set_time(struct http *h, int64_t ms)
+{
+    h->until_ms = clock_mono_ms() + (h->most_ms && h->most_ms < ms ? h->most_ms : ms);
 }
 
 static int try_connect(struct http *h, const struct addrinfo *to)
@@ -180,7 +211,7 @@ static pawl_status connect_to(struct http *h, pawl_error *reterr)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
     int rc = getaddrinfo(h->name, h->port, &hints, &list), trouble = 0;
-    h->until_ms = clock_mono_ms() + CONNECT_MS;
+    set_time(h, CONNECT_MS);
     for (struct addrinfo *to = list; to && h->fd < 0; to = to->ai_next)
         trouble = try_connect(h, to);
     if (list)
@@ -304,34 +335,52 @@ static bool read_chunks(struct http *h, pawl_mem *mem, struct buf *to)
     }
 }
 
-static bool read_answer(struct http *h, pawl_mem *mem, struct http_reply *ret)
+/* How the body of an answer is framed. */
+struct framing {
+    size_t length;
+    bool chunked, closes;
+};
+
+static bool read_head(struct http *h, pawl_mem *mem, struct http_reply *ret, struct framing *how)
 {
-    size_t length = 0;
-    bool chunked = false, closes = false, understood = true;
+    bool understood = true;
     const char *line = read_line(h, mem);
+    *how = (struct framing){0};
     if (line && (sscanf(line, "HTTP/1.%*u %3u", &ret->status) != 1 || ret->status < 100))
         errno = EPROTO, line = NULL;
     if (!line)
         return false;
     while ((line = read_line(h, mem)) && line[0]) {
         if (strncasecmp(line, "Content-Length:", 15) == 0)
-            understood &= read_number(line + 15, 10, " \t", &length);
+            understood &= read_number(line + 15, 10, " \t", &how->length);
         else if (strncasecmp(line, "Transfer-Encoding:", 18) == 0)
-            chunked = strstr(line, "chunked") != NULL;
+            how->chunked = strstr(line, "chunked") != NULL;
         else if (strncasecmp(line, "Connection:", 11) == 0)
-            closes = strstr(line, "close") != NULL;
+            how->closes = strstr(line, "close") != NULL;
     }
-    struct buf body;
-    buf_init(&body, ANSWER_MAX);
     if (line && !understood)
         errno = EPROTO;
-    bool ok =
-        line && understood && (chunked ? read_chunks(h, mem, &body) : read_bytes(h, length, &body));
+    return line && understood;
+}
+
+static bool read_body(struct http *h, pawl_mem *mem, const struct framing *how,
+                      struct http_reply *ret)
+{
+    struct buf body;
+    buf_init(&body, ANSWER_MAX);
+    bool ok = how->chunked ? read_chunks(h, mem, &body) : read_bytes(h, how->length, &body);
     if (ok)
         ret->body = pawl_mem_dup(mem, buf_slice(&body));
     buf_deinit(&body);
+    return ok;
+}
+
+static bool read_answer(struct http *h, pawl_mem *mem, struct http_reply *ret)
+{
+    struct framing how;
+    bool ok = read_head(h, mem, ret, &how) && read_body(h, mem, &how, ret);
     int why = errno;
-    if (!ok || closes)
+    if (!ok || how.closes)
         hang_up(h);
     errno = why;
     return ok;
@@ -363,7 +412,7 @@ pawl_status http_call(struct http *h, const char *method, const char *path, pawl
         pawl_status rc = kept ? PAWL_OK : connect_to(h, reterr);
         if (rc != PAWL_OK)
             return rc;
-        h->until_ms = clock_mono_ms() + timeout_ms;
+        set_time(h, timeout_ms);
         buf_reset(&h->in);
         h->at = 0;
         if (send_all(h, request) && read_answer(h, mem, ret))
@@ -378,4 +427,102 @@ pawl_status http_call(struct http *h, const char *method, const char *path, pawl
     pawl_status status = errno == ETIMEDOUT ? PAWL_TIMEOUT : PAWL_UNAVAILABLE;
     error_set(reterr, status, "%s did not answer: %s", h->url, strerror(errno));
     return status;
+}
+
+/* ---- An answer without an end ------------------------------------------------------------ */
+
+pawl_status http_stream(struct http *h, const char *path, int64_t timeout_ms, pawl_mem *mem,
+                        struct http_reply *ret, pawl_error *reterr)
+{
+    struct framing how = {0};
+    pawl_str request = compose(h, "GET", path, (pawl_str){0}, NULL, mem);
+    hang_up(h);
+    pawl_status rc = connect_to(h, reterr);
+    if (rc != PAWL_OK)
+        return rc;
+    set_time(h, timeout_ms);
+    buf_reset(&h->in);
+    h->at = 0;
+    bool ok = send_all(h, request) && read_head(h, mem, ret, &how) &&
+              (ret->status == 200 || read_body(h, mem, &how, ret));
+    h->chunked = how.chunked;
+    h->chunk_left = 0;
+    if (ok)
+        return PAWL_OK;
+    rc = errno == ETIMEDOUT ? PAWL_TIMEOUT : PAWL_UNAVAILABLE;
+    error_set(reterr, rc, "%s did not answer: %s", h->url, strerror(errno));
+    hang_up(h);
+    return rc;
+}
+
+int http_fd(const struct http *h)
+{
+    return h->fd;
+}
+
+/* The size of the next chunk, once its line is whole; false: it is not, or (errno) it is none. */
+static bool next_chunk(struct http *h)
+{
+    size_t n;
+    errno = 0;
+    do { /* an empty line ends the chunk before */
+        const char *from = h->in.ptr + h->at;
+        const char *end = h->in.len > h->at ? memchr(from, '\n', h->in.len - h->at) : NULL;
+        if (!end) {
+            errno = h->in.len - h->at > CHUNK_LINE ? EPROTO : 0;
+            return false;
+        }
+        n = (size_t)(end - from);
+        h->at += n + 1;
+        if (n && from[0] != '\r' && !read_number(from, 16, "; \t\r\n", &h->chunk_left))
+            return false;
+        n = from[0] == '\r' ? 0 : n;
+    } while (!n);
+    if (!h->chunk_left)
+        errno = ECONNRESET; /* that was the last one */
+    return h->chunk_left > 0;
+}
+
+/* What has come of the body; false: it ended, or is not understood. */
+static bool unframe(struct http *h, struct buf *to)
+{
+    while (h->in.len > h->at) {
+        size_t have = h->in.len - h->at, n = have;
+        if (h->chunked && !h->chunk_left && !next_chunk(h))
+            break;
+        if (h->chunked) {
+            have = h->in.len - h->at;
+            n = have < h->chunk_left ? have : h->chunk_left;
+            h->chunk_left -= n;
+        }
+        buf_put(to, h->in.ptr + h->at, n);
+        h->at += n;
+        errno = 0;
+    }
+    bool fine = errno == 0 && !to->failed;
+    if (h->at && h->in.len >= h->at) {
+        memmove(h->in.ptr, h->in.ptr + h->at, h->in.len - h->at);
+        h->in.len -= h->at;
+        h->in.ptr[h->in.len] = 0;
+        h->at = 0;
+    }
+    return fine;
+}
+
+bool http_stream_read(struct http *h, struct buf *to)
+{
+    int alarm = h->alarm;
+    if (h->fd < 0)
+        return false;
+    h->until_ms = 0; /* take what is there */
+    h->alarm = -1;
+    while (receive(h))
+        ;
+    bool open = errno == ETIMEDOUT;
+    h->alarm = alarm;
+    errno = 0;
+    open = unframe(h, to) && open;
+    if (!open)
+        hang_up(h);
+    return open;
 }

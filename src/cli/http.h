@@ -8,6 +8,7 @@
 #ifndef PAWL_CLI_HTTP_H
 #define PAWL_CLI_HTTP_H
 
+#include "base/buf.h"
 #include "pawl.h"
 
 struct http;
@@ -34,6 +35,19 @@ bool http_listens(struct http *h);
 pawl_status http_call(struct http *h, const char *method, const char *path, pawl_str body,
                       const char *headers, int64_t timeout_ms, pawl_mem *mem,
                       struct http_reply *ret, pawl_error *reterr);
+
+/* An answer without an end, such as server-sent events, on this connection alone: with status 200
+ * its bytes follow by http_stream_read(), any other status has its body in *ret. */
+pawl_status http_stream(struct http *h, const char *path, int64_t timeout_ms, pawl_mem *mem,
+                        struct http_reply *ret, pawl_error *reterr);
+/* What has come of it, onto `to`, without waiting; false: it is over. */
+bool http_stream_read(struct http *h, struct buf *to);
+int http_fd(const struct http *h); /* to poll; -1: not connected */
+
+/* No call takes longer than `most_ms`, and each ends (PAWL_UNAVAILABLE) when `alarm` is readable,
+ * for a caller that has a person at its keyboard.  Was the last failure such an end? */
+void http_patience(struct http *h, int64_t most_ms, int alarm);
+bool http_alarmed(struct http *h);
 
 /* A path segment or query value, escaped. */
 pawl_str http_escape(pawl_mem *mem, const char *text);

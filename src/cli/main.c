@@ -110,9 +110,10 @@ const struct verb cli_verbs[] = {
      "  {} show o-1 --follow\n"
      "  {} show o-1 --timeline\n",
      verb_show},
-    {"why", "ID", 1, 1, LOOK,
+    {"why", "ID", 1, 1, LOOK | TAKES_WATCH,
      "what it waits for, since when, and what wakes it", "",
-     "  {} why o-1\n",
+     "  {} why o-1\n"
+     "  {} why o-1 --watch\n",
      verb_why},
     {"state", "ID [KEY]", 1, 2, LOOK,
      "what the code of an instance has published",
@@ -120,6 +121,15 @@ const struct verb cli_verbs[] = {
      "  {} state o-1\n"
      "  {} state o-1 total\n",
      verb_state},
+    {"top", "", 0, 0, LOOK | TAKES_TOP,
+     "a server on the whole terminal: problems, rates, instances, queues",
+     "Enter opens an instance: why it waits, and its steps as bars.  Actions (raise, cancel, "
+     "terminate, suspend, resume, retry) ask first.  ? lists the keys.  On a store that no server "
+     "serves it only looks.",
+     "  {} top\n"
+     "  {} top --url https://pawl.example.org\n"
+     "  {} top --once\n",
+     verb_top},
     {"tree", "ID", 1, 1, LOOK,
      "an instance and its descendants", "",
      "  {} tree o-1\n",

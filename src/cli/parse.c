@@ -29,13 +29,17 @@ struct arg_scan {
     bool verb_found;
 };
 
-static const struct flag *find_flag(const char *name, size_t len)
+/* Two verbs may each have a flag of one name: that of the verb, if it is known by now. */
+static const struct flag *find_flag(const char *name, size_t len, const struct verb *verb)
 {
+    const struct flag *found = NULL;
     for (const struct flag *f = cli_flags; f->name; f++) {
-        if (len == 1 ? f->letter == name[0] : !strncmp(f->name, name, len) && !f->name[len])
-            return f;
+        if (len == 1 ? f->letter != name[0] : strncmp(f->name, name, len) || f->name[len])
+            continue;
+        if (!found || (verb && (f->groups & verb->takes)))
+            found = f;
     }
-    return NULL;
+    return found;
 }
 
 static int refuse_choice(struct cli *cli, const struct flag *flag, const char *source,
@@ -309,7 +313,7 @@ static int take_flag(struct arg_scan *scan, char **argv)
     pawl_str shown = pawl_mem_dup(scan->cli->mem, (pawl_str){text, (size_t)(name - text) + len});
     *seen = (struct seen){.text = shown.ptr, .before_verb = !scan->verb_found};
     bool letter = text[1] != '-';
-    seen->flag = letter == (len == 1) ? find_flag(name, len) : NULL;
+    seen->flag = letter == (len == 1) ? find_flag(name, len, scan->cli->verb) : NULL;
     if (name[len] == '=')
         seen->value = name + len + 1;
     else if (seen->flag && seen->flag->kind != FLAG_SWITCH && argv[1]) {

@@ -14,7 +14,7 @@
 
 int watch_open(struct watch *w, const struct cli *cli)
 {
-    *w = (struct watch){.signals = -1, .wake = -1};
+    *w = (struct watch){.signals = -1, .wake = -1, .also = -1};
     atomic_init(&w->state, -1);
     sigset_t set;
     sigemptyset(&set);
@@ -84,7 +84,8 @@ enum watch_news watch_next(struct watch *w, int64_t timeout_ms, int *retsignal)
 {
     struct pollfd fds[] = {
         {.fd = w->signals, .events = POLLIN},
-        {.fd = w->wake,    .events = POLLIN}
+        {.fd = w->wake,    .events = POLLIN},
+        {.fd = w->also,    .events = POLLIN}
     };
     int timeout = timeout_ms < 0 ? -1 : timeout_ms > INT32_MAX ? INT32_MAX : (int)timeout_ms;
     if (poll(fds, COUNT_OF(fds), timeout) <= 0)

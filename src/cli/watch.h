@@ -19,6 +19,7 @@
 struct watch {
     int signals; /* signalfd */
     int wake;    /* eventfd */
+    int also;    /* of the caller: readable counts as a change; -1: none */
     sigset_t before;
     pawl_client *client; /* while following */
     uint64_t feed;
