@@ -98,9 +98,15 @@ TEST(a_statement_is_written_for_the_server)
 TEST(every_statement_has_a_text)
 {
     char *texts[ST_PG_COUNT];
+    bool near[ST_PG_COUNT] = {0}; /* of stores that are files: none here */
+#define NEAR(name, sql) near[ST_##name] = true;
+    SQL_NEAR_STATEMENTS(NEAR)
     ck_assert(pg_texts_make(texts, "s"));
     for (int i = 0; i < ST_PG_COUNT; i++)
-        ck_assert_msg(!strpbrk(texts[i], "@?#"), "%s", texts[i]);
+        if (near[i])
+            ck_assert(!texts[i]);
+        else
+            ck_assert_msg(texts[i] && !strpbrk(texts[i], "@?#"), "%d: %s", i, texts[i]);
     pg_texts_free(texts);
 }
 

@@ -81,6 +81,7 @@ bool pg_texts_make(char **texts, const char *schema)
 {
     for (int i = 0; i < ST_PG_COUNT; i++) {
         struct buf b;
+        texts[i] = NULL;
         if (!sources[i]) /* one of SQL_NEAR_STATEMENTS */
             continue;
         buf_init(&b, TEXT_MAX);
