@@ -145,9 +145,10 @@ test-page: all
 .PHONY: test-page
 test-http: all
 	@B=$(B) tests/run tests/http/http
-# The quick half of it; with V=asan it sees leaks, and what is used after it was freed.
+# The quick half of it; with V=asan it sees leaks, and what is used after it was freed; with V=tsan
+# the locks of the server.
 test-http-quick: all
-	@B=$(B) tests/run "tests/http/http test_instances. test_queue. test_work. test_wire. test_ops. test_gone."
+	@B=$(B) tests/run "tests/http/http test_instances. test_queue. test_work. test_wire. test_ops. test_gone. test_overview."
 # The binary in a hostile world: full disks, no descriptors, clocks that jump.
 test-hostile: all
 	@B=$(B) tests/run tests/hostile/hostile

@@ -778,6 +778,24 @@ TEST(who_is_refused_is_read_over)
     free(text);
 }
 
+/* What came behind a fault is not kept: nobody will read it, and many may be refused. */
+TEST(who_is_refused_costs_no_memory)
+{
+    static const char *const faults[] = {
+        "nonsense\r\n\r\n and more",
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n and more",
+        "POST /no HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n and more"};
+    for (size_t i = 0; i < COUNT_OF(faults); i++) {
+        ck_assert(serve(10, 0));
+        join_in(&a, faults[i], 1000, 4096);
+        run(a_is_answered, 3000);
+        ck_assert(w.h->conns && w.h->conns->state == CONN_LINGER);
+        ck_assert_ptr_null(w.h->conns->in);
+        leave();
+        httpd_free(w.h);
+    }
+}
+
 static bool a_has_two(void)
 {
     return a.over || (a.sent == a.len && answers(&a) == 2);
