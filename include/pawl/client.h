@@ -49,8 +49,9 @@ typedef struct pawl_reply {
     uint64_t instances;  /* remove, prune: how many were removed */
     uint64_t executions; /* remove, prune */
     uint64_t events;     /* remove, prune */
-    char instance[513];  /* start: the id, yours or the one Pawl made */
+    char instance[513];  /* start, trigger: the id, yours or the one Pawl made */
     pawl_error error;    /* filled in when status is not PAWL_OK */
+    uint64_t revision;   /* schedule: of its spec */
 } pawl_reply;
 
 /*
@@ -153,6 +154,13 @@ typedef enum pawl_op {
     PAWL_OP_PRUNE,
     PAWL_OP_COMPLETE,  /* name = token, data = result, failed = it is an error */
     PAWL_OP_HEARTBEAT, /* name = token */
+    /* pawl/schedule.h: name = schedule */
+    PAWL_OP_SCHEDULE_PUT,      /* data = the schedule as JSON, if_revision */
+    PAWL_OP_SCHEDULE_REMOVE,   /* if_revision */
+    PAWL_OP_SCHEDULE_PAUSE,    /* data = reason, a text */
+    PAWL_OP_SCHEDULE_RESUME,   /* no more */
+    PAWL_OP_SCHEDULE_TRIGGER,  /* idempotency_key */
+    PAWL_OP_SCHEDULE_BACKFILL, /* data = JSON: from_ms, to_ms; allow; spec */
 } pawl_op;
 
 /* One writing call as data.  Pawl ignores the fields that `op` does not use. */
@@ -175,8 +183,10 @@ typedef struct pawl_request {
     int64_t start_at_ms;         /* start */
     int64_t delay_ms;            /* start */
     int64_t deadline_ms;         /* start */
+    uint64_t if_revision;        /* schedule: refuse another one; 0: any; PAWL_IF_NEW: any at all */
 } pawl_request;
 
+#define PAWL_IF_NEW       UINT64_MAX
 #define PAWL_REQUEST(...) PAWL_LEND(pawl_request, __VA_ARGS__)
 
 /* Make the call and wait for its answer: pawl_client_raise() and the others above are this

@@ -73,7 +73,8 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  * `data`  input, result, error text, event data, status text, state value or reason.
  * `attrs` empty, or a small JSON object with what else the kind has:
  *   OrchestrationStarted      version, seed, parent, parent_uid, parent_execution, parent_ref,
- *                             deadline_ms (a moment: it is cancelled then)
+ *                             deadline_ms (a moment: it is cancelled then);
+ *                             schedule, scheduled_at (of a run of a schedule)
  *   ActivityScheduled         the call options that are not default; refused
  *   ActivityCompleted/Failed  attempts (when not 1), crashes (when above 0), last_error,
  *                             lease (part of the token it came by), started_ms (when the last
@@ -106,7 +107,7 @@ typedef struct pawl_event {
     int64_t at_ms;
 } pawl_event;
 
-/* X(ENUM, stored number, name, addressee): messages for an INSTANCE or a QUEUE.  Numbers and names
+/* X(ENUM, stored number, name, addressee): messages for an INSTANCE, a QUEUE or a SCHEDULE.  Numbers and names
  * are stored: append, never change.  What they have, beside `uid` or `instance`:
  *   Start              name, data = input, attrs as OrchestrationStarted
  *   ActivityCompleted, ActivityFailed   execution, ref, data; attrs attempts, last_error
@@ -116,7 +117,9 @@ typedef struct pawl_event {
  *   Cancel, Terminate, Suspend, Resume   data = reason
  *   CancelDeadline     written by older versions: dropped
  *   Wake               makes the instance look at its messages again (retry, new code)
- *   QueuePush          name = queue, data; attrs as QueuePushed */
+ *   QueuePush          name = queue, data; attrs as QueuePushed
+ *   Schedule           name = schedule; look at it: an occurrence is due, or with data, an instance
+ *                      id, and attrs = ended: a run of it has ended */
 /* clang-format off */
 #define PAWL_MESSAGE_KINDS(X)                               \
     X(START,              1, "Start",             INSTANCE) \
@@ -132,7 +135,8 @@ typedef struct pawl_event {
     X(RESUME,            11, "Resume",            INSTANCE) \
     X(CANCEL_DEADLINE,   12, "CancelDeadline",    INSTANCE) \
     X(WAKE,              13, "Wake",              INSTANCE) \
-    X(QUEUE_PUSH,        14, "QueuePush",         QUEUE)
+    X(QUEUE_PUSH,        14, "QueuePush",         QUEUE)    \
+    X(SCHEDULE,          15, "Schedule",          SCHEDULE)
 /* clang-format on */
 
 typedef enum pawl_message_kind {

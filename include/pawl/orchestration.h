@@ -243,6 +243,9 @@ PAWL_API uint64_t pawl_random(pawl_ctx *ctx);
 PAWL_API pawl_str pawl_uuid(pawl_ctx *ctx); /* version 7 in shape, 36 characters */
 PAWL_API pawl_str pawl_instance(pawl_ctx *ctx);
 PAWL_API uint64_t pawl_execution(pawl_ctx *ctx);
+/* The occurrence of the schedule that started the instance (pawl/schedule.h), whatever the time is
+ * now; 0: it was not started by one.  The same after pawl_continue_as_new(). */
+PAWL_API int64_t pawl_scheduled_at(pawl_ctx *ctx);
 PAWL_API pawl_str pawl_name(pawl_ctx *ctx);
 PAWL_API pawl_str pawl_version(pawl_ctx *ctx);
 PAWL_API void *pawl_user(pawl_ctx *ctx); /* `user` of the registration */

@@ -197,11 +197,12 @@ typedef enum pawl_object_kind {
     PAWL_OBJECT_CODE = 5,
     PAWL_OBJECT_LINK = 6,
     PAWL_OBJECT_STATE = 7, /* of an instance: its uid in 16 hex digits, '/', the key */
+    PAWL_OBJECT_ZONE = 8,  /* the state of a time zone's file, for schedules */
 } pawl_object_kind;
 
 #define PAWL_VERSION_ANY      UINT64_MAX
-#define PAWL_OBJECT_NAME_MAX  255         /* bytes, UTF-8; at least 1 */
-#define PAWL_OBJECT_BYTES_MAX (64 * 1024) /* of data */
+#define PAWL_OBJECT_NAME_MAX  255          /* bytes, UTF-8; at least 1 */
+#define PAWL_OBJECT_BYTES_MAX (256 * 1024) /* of data */
 
 typedef struct pawl_object {
     int kind; /* pawl_object_kind; for a store any number above 0 */

@@ -161,6 +161,62 @@ PAWL_API pawl_status pawl_schedule_to_json(const pawl_schedule *schedule, pawl_m
 PAWL_API pawl_status pawl_schedule_from_json_sized(pawl_str json, pawl_mem *mem, pawl_schedule *ret,
                                                    pawl_error *reterr, size_t size) PAWL_MUST_USE;
 
+/* ---- Stored schedules ------------------------------------------------------------------------
+ *
+ * On stores with atomic rounds and delayed visibility (SQLite, PostgreSQL, memory); elsewhere
+ * PAWL_UNSUPPORTED.  As the calls of pawl/client.h: PAWL_OK means durable.  All of them are
+ * pawl_client_call() with the operations PAWL_OP_SCHEDULE_…, which have the callback form, too.
+ *
+ * An occurrence starts the instance NAME@2026-11-17T06:00:00Z, once, whatever dies when.
+ */
+struct pawl_client;
+
+/* Store a schedule, or change it: what is due by the old spec is begun by it, and the new one
+ * counts from now on.  `if_revision`: PAWL_CONFLICT when its revision is another one; 0: whatever is
+ * there; PAWL_IF_NEW: PAWL_EXISTS when it exists. */
+PAWL_API pawl_status pawl_schedule_put(struct pawl_client *c, const pawl_schedule *schedule,
+                                       uint64_t if_revision, pawl_error *reterr) PAWL_MUST_USE;
+/* Its runs stay. */
+PAWL_API pawl_status pawl_schedule_remove(struct pawl_client *c, const char *name,
+                                          pawl_error *reterr) PAWL_MUST_USE;
+/* `reason` may be NULL. */
+PAWL_API pawl_status pawl_schedule_pause(struct pawl_client *c, const char *name,
+                                         const char *reason, pawl_error *reterr) PAWL_MUST_USE;
+/* What passed meanwhile is treated as `missed` says. */
+PAWL_API pawl_status pawl_schedule_resume(struct pawl_client *c, const char *name,
+                                          pawl_error *reterr) PAWL_MUST_USE;
+/* Start NAME@manual-KEY now, beside whatever runs; the same key twice starts once.  NULL: a key of
+ * its own. */
+PAWL_API pawl_status pawl_schedule_trigger(struct pawl_client *c, const char *name, const char *key,
+                                           pawl_error *reterr) PAWL_MUST_USE;
+/* Begin the occurrences from `from_ms` to `to_ms` (both of the past, at most 10,000): one run after
+ * the other, or with `allow` all at once.  Those whose instance exists are left out and counted.
+ * `when` says at which times; NULL: the schedule as it is now.  Only its times are used. */
+PAWL_API pawl_status pawl_schedule_backfill(struct pawl_client *c, const char *name,
+                                            int64_t from_ms, int64_t to_ms, bool allow,
+                                            const pawl_schedule *when,
+                                            pawl_error *reterr) PAWL_MUST_USE;
+/*
+ * A schedule and how far it is, as JSON; PAWL_NOT_FOUND.  Members that are 0 or empty are left out:
+ *
+ *   name, revision, created_ms, updated_ms, spec (as above)
+ *   next_ms          the occurrence that is waited for
+ *   last_ms          no occurrence up to here is due any more
+ *   runs, missed, skipped, existed, triggered     counts
+ *   open             the run that must end before another begins
+ *   waiting          occurrences that wait for that, as a list
+ *   last_run         {instance, state, ended_ms} of the run that ended last
+ *   paused, reason; finding: why it cannot go on
+ *   backfill         {on, from_ms, to_ms, cursor_ms, allow, spec, started, existed, open}
+ */
+PAWL_API pawl_status pawl_schedule_get(struct pawl_client *c, const char *name, pawl_mem *mem,
+                                       pawl_str *ret, pawl_error *reterr) PAWL_MUST_USE;
+/* A page of them, by name, as a JSON array: names with the prefix (NULL: all), after `after` (NULL:
+ * from the first), at most `limit` (0: 100; at most 1,000).  A shorter page is the last. */
+PAWL_API pawl_status pawl_schedule_list(struct pawl_client *c, const char *prefix,
+                                        const char *after, uint32_t limit, pawl_mem *mem,
+                                        pawl_str *ret, pawl_error *reterr) PAWL_MUST_USE;
+
 #ifndef PAWL_PLAIN
 
 static inline pawl_status pawl_schedule_from_json(pawl_str json, pawl_mem *mem, pawl_schedule *ret,

@@ -130,6 +130,12 @@ pawl_str pawl_instance(pawl_ctx *ctx)
     return ctx->spec.instance;
 }
 
+int64_t pawl_scheduled_at(pawl_ctx *ctx)
+{
+    MUST_HAVE("a ctx", ctx);
+    return ctx->scheduled.at_ms;
+}
+
 uint64_t pawl_execution(pawl_ctx *ctx)
 {
     MUST_HAVE("a ctx", ctx);

@@ -153,6 +153,12 @@ struct turn {
     size_t discarded_count, discarded_cap;
 };
 
+/* Which occurrence of which schedule started it; at_ms 0: none did. */
+struct scheduled {
+    int64_t at_ms;
+    pawl_str schedule;
+};
+
 /* NULL when out of memory. */
 execution *execution_create(const struct execution_spec *spec);
 /* Run deferred functions, drop the stack, free everything.  NULL is fine. */
@@ -237,6 +243,10 @@ struct open_task {
     bool abandon;
 };
 bool execution_next_open(const execution *x, uint64_t *cursor, struct open_task *ret);
+
+/* As its OrchestrationStarted says; of the next execution (ContinueAsNew) before it has one. */
+struct scheduled execution_scheduled(const execution *x);
+void execution_inherit(execution *next, const execution *from);
 
 pawl_str execution_input(const execution *x);    /* as given; lives with it */
 uint64_t execution_last_seq(const execution *x); /* 0: not started, or broken */

@@ -296,6 +296,7 @@ struct pawl_ctx {
     int64_t now_ms;       /* its time, never going back */
     uint64_t draws;       /* random numbers taken since */
     uint64_t seed;
+    struct scheduled scheduled;
     pawl_str name, version, input;
     int64_t deadline_ms; /* of the instance; 0: none */
     struct patch *patches;

@@ -187,6 +187,10 @@ void execution_open(execution *x, pawl_str name, pawl_str input, pawl_str attrs)
     x->version = pawl_json_text(&x->mem, attrs, "/version", x->version.ptr);
     if (attrs.len && memmem(attrs.ptr, attrs.len, "\"deadline_ms\"", 13)) /* most have none */
         x->deadline_ms = pawl_json_int(attrs, "/deadline_ms", 0);
+    if (attrs.len && memmem(attrs.ptr, attrs.len, "\"scheduled_at\"", 14))
+        x->scheduled =
+            (struct scheduled){.at_ms = pawl_json_int(attrs, "/scheduled_at", 0),
+                               .schedule = pawl_json_text(&x->mem, attrs, "/schedule", "")};
     if (execution_is_tables(x))
         return;
     x->input = arena_dup(&x->mem, input);
@@ -293,6 +297,17 @@ static uint64_t parse_seed(pawl_str attrs)
         seed = seed << 4 | (uint64_t)digit;
     }
     return seed;
+}
+
+struct scheduled execution_scheduled(const execution *x)
+{
+    return x->scheduled;
+}
+
+void execution_inherit(execution *next, const execution *from)
+{
+    next->scheduled = from->scheduled;
+    next->scheduled.schedule = arena_dup(&next->mem, from->scheduled.schedule);
 }
 
 /* ---- Questions ---------------------------------------------------------- */

@@ -19,6 +19,12 @@ const struct operation operations[OPERATION_COUNT] = {
     [PAWL_OP_PRUNE] = {"prune", NULL, AT_PRUNE, 0, NULL, 0, "pruned"},
     [PAWL_OP_COMPLETE] = {"complete", NULL, AT_NONE, 0, NULL, OP_DATA, "completed"},
     [PAWL_OP_HEARTBEAT] = {"heartbeat", NULL, AT_NONE, 0, NULL, 0, "heard"},
+    [PAWL_OP_SCHEDULE_PUT] = {"schedule put", NULL, AT_NONE, 0, NULL, OP_SCHEDULE | OP_DATA, "stored"},
+    [PAWL_OP_SCHEDULE_REMOVE] = {"schedule rm", NULL, AT_NONE, 0, NULL, OP_SCHEDULE, "removed"},
+    [PAWL_OP_SCHEDULE_PAUSE] = {"schedule pause", NULL, AT_NONE, 0, NULL, OP_SCHEDULE | OP_DATA, "paused"},
+    [PAWL_OP_SCHEDULE_RESUME] = {"schedule resume", NULL, AT_NONE, 0, NULL, OP_SCHEDULE, "resumed"},
+    [PAWL_OP_SCHEDULE_TRIGGER] = {"schedule run", NULL, AT_NONE, 0, NULL, OP_SCHEDULE | OP_KEY, "started"},
+    [PAWL_OP_SCHEDULE_BACKFILL] = {"schedule backfill", NULL, AT_NONE, 0, NULL, OP_SCHEDULE | OP_DATA, "begun"},
 };
 /* clang-format on */
 

@@ -22,8 +22,9 @@ enum operation_field {
     OP_DATA = 1 << 2,     /* data: a payload */
     OP_KEY = 1 << 3,      /* idempotency_key */
     OP_REASON = 1 << 4,
-    OP_AWAIT = 1 << 5, /* await_start, in the query */
-    OP_FORCE = 1 << 6, /* force, in the query */
+    OP_AWAIT = 1 << 5,    /* await_start, in the query */
+    OP_FORCE = 1 << 6,    /* force, in the query */
+    OP_SCHEDULE = 1 << 7, /* name: of a schedule, in the path */
 };
 
 /* Method and path. */
@@ -66,7 +67,7 @@ enum operation_field {
       "  {} ls --status blocked -o ids | xargs {} retry\n")
 /* clang-format on */
 
-#define OPERATION_COUNT (PAWL_OP_HEARTBEAT + 1) /* that of the last one */
+#define OPERATION_COUNT (PAWL_OP_SCHEDULE_BACKFILL + 1) /* that of the last one */
 
 struct operation {
     const char *word;          /* the verb */

@@ -79,6 +79,32 @@ static void nothing_done(void *arg, const pawl_reply *r)
     (void)arg, (void)r;
 }
 
+static void try_stored_schedules(void *arg)
+{
+    (void)arg;
+    pawl_schedule s = {.size = sizeof(s), .name = "n", .every_ms = 60000, .orchestration = "Flow"};
+    pawl_str json;
+    open_world();
+    MISUSE(pawl_schedule_put(NULL, &s, 0, &err));
+    MISUSE(pawl_schedule_put(c, NULL, 0, NULL));
+    MISUSE(pawl_schedule_remove(NULL, "n", &err));
+    INVALID(pawl_schedule_remove(c, NULL, NULL));
+    MISUSE(pawl_schedule_pause(NULL, "n", NULL, &err));
+    INVALID(pawl_schedule_pause(c, NULL, NULL, NULL));
+    MISUSE(pawl_schedule_resume(NULL, "n", &err));
+    INVALID(pawl_schedule_resume(c, NULL, NULL));
+    MISUSE(pawl_schedule_trigger(NULL, "n", NULL, &err));
+    INVALID(pawl_schedule_trigger(c, "n", "", NULL));
+    MISUSE(pawl_schedule_backfill(NULL, "n", 0, 1, false, NULL, &err));
+    INVALID(pawl_schedule_backfill(c, "n", 1, 0, false, NULL, NULL));
+    MISUSE(pawl_schedule_get(NULL, "n", mem, &json, &err));
+    MISUSE(pawl_schedule_get(c, "n", NULL, &json, NULL));
+    INVALID(pawl_schedule_get(c, NULL, mem, &json, NULL));
+    MISUSE(pawl_schedule_list(NULL, NULL, NULL, 0, mem, &json, &err));
+    MISUSE(pawl_schedule_list(c, NULL, NULL, 0, mem, NULL, NULL));
+    INVALID(pawl_schedule_list(c, NULL, NULL, 1001, mem, &json, NULL));
+}
+
 static void nothing_polled(void *arg, const pawl_worker_reply *r)
 {
     (void)arg, (void)r;
@@ -383,8 +409,8 @@ static void try_files(void *arg)
 TEST(calls_with_a_status_answer_misuse)
 {
     static void (*const tries[])(void *) = {try_writes,      try_reads,     try_queue_writes,
-                                            try_queue_reads, try_schedules, try_workers,
-                                            try_apps,        try_files};
+                                            try_queue_reads, try_schedules, try_stored_schedules,
+                                            try_workers,     try_apps,      try_files};
     for (size_t i = 0; i < COUNT_OF(tries); i++) {
         struct child_end end;
         run_child(tries[i], NULL, &end);
@@ -482,6 +508,7 @@ struct stop {
     X(pawl_start_child, NULL, "F", some, NULL) X(pawl_call_child, NULL, "F", some, NULL) \
     X(pawl_start_detached, NULL, "F", some, NULL) X(pawl_raise, NULL, "i", "E", some, 0) X(pawl_continue_as_new, NULL, some, NULL) X(pawl_now, NULL) \
     X(pawl_random, NULL) X(pawl_uuid, NULL) X(pawl_instance, NULL) X(pawl_execution, NULL) X(pawl_name, NULL) \
+    X(pawl_scheduled_at, NULL) \
     X(pawl_version, NULL) X(pawl_user, NULL) X(pawl_history_length, NULL) X(pawl_is_replaying, NULL) \
     X(pawl_cancelled, NULL) X(pawl_patched, NULL, "p") X(pawl_ctx_mem, NULL) X(pawl_alloc, NULL, 1) \
     X(pawl_printf, NULL, "%d", 1) X(pawl_state_set, NULL, "k", some) X(pawl_state_clear, NULL, "k") X(pawl_state_get, NULL, "k") \

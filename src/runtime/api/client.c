@@ -16,6 +16,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registered.h"
 #include "runtime/core/registry.h"
+#include "runtime/schedule/schedule_check.h"
 #include "tables/operations.h"
 
 #include <stdlib.h>
@@ -89,18 +90,7 @@ static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err
     if (is_reserved(pawl_s(q->name)) && pawl_str_is(pawl_s(q->name), PAWL_JOB) &&
         !job_check(q->data, err))
         return false;
-    if (q->allow_unregistered || registry_code(rt->app, pawl_s(q->name), pawl_s(q->version)))
-        return true;
-    if (q->version && registry_has_name(rt->app, pawl_s(q->name)))
-        error_set(err, PAWL_NOT_FOUND, "orchestration '%s' has no version %s here", q->name,
-                  q->version);
-    else {
-        const char *near = registry_nearest(rt->app, q->name);
-        error_set(err, PAWL_NOT_FOUND, "orchestration '%s' is not registered; %s%s%s", q->name,
-                  near ? "did you mean '" : "load the module that has it", near ? near : "",
-                  near ? "'?" : "");
-    }
-    return false;
+    return q->allow_unregistered || registry_check(rt->app, q->name, q->version, err);
 }
 
 /* A field that the operation does not use is not looked at. */
@@ -113,6 +103,8 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
     }
     if (q->op == PAWL_OP_START)
         return check_start(rt, q, err);
+    if ((o->fields & OP_SCHEDULE) && !schedule_check(rt, q, err))
+        return false;
     if ((o->fields & OP_INSTANCE) &&
         !check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err))
         return false;

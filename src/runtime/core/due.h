@@ -56,6 +56,18 @@ static inline void due_purge(pawl_runtime *rt)
     rt->due.purge_left = true;
 }
 
+/* Of the zones of schedules (schedule_zones.h). */
+static inline struct zones *due_zones(pawl_runtime *rt)
+{
+    return &rt->due.zones;
+}
+
+/* Are schedules to be gone through? */
+static inline bool due_has_zones(const pawl_runtime *rt)
+{
+    return rt->due.zones.walking;
+}
+
 /* A store that was just opened: look at everything. */
 static inline void due_all(pawl_runtime *rt)
 {

@@ -176,6 +176,7 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
                  .final = q->final,
                  .limit = q->limit,
                  .before_ms = q->before_ms,
+                 .if_revision = q->if_revision,
                  .start_ms = starts ? q->start_at_ms : 0,
                  .delay_ms = starts ? q->delay_ms : 0,
                  .deadline_ms = starts ? q->deadline_ms : 0,

@@ -173,6 +173,14 @@ struct staging {
     bool published; /* some instance may have published state */
 };
 
+/* Zone files that schedules were computed from (schedule_zones.h). [engine] */
+struct zones {
+    struct map known; /* name -> struct known_zone */
+    bool walking;     /* a file changed: all schedules are gone through … */
+    bool walked;      /* … and the last page was looked at */
+    char cursor[PAWL_OBJECT_NAME_MAX + 1];
+};
+
 /* What is due in the store, and what is to be fetched (due.h). [engine] */
 struct due {
     int64_t next_ms;
@@ -183,6 +191,7 @@ struct due {
     uint32_t passes_unfetched; /* with rows to fetch, because many letters are at hand */
     bool purge_left;           /* rows of removed instances and queues are left */
     int64_t purge_at_ms;       /* mono: not before */
+    struct zones zones;        /* schedules to be computed again */
 };
 
 /* What is to go (remove.h, retain.h, felling.h). [engine] */

@@ -88,3 +88,18 @@ const char *registry_nearest(pawl_app *app, const char *name)
     pthread_mutex_unlock(&app->lock);
     return near; /* entries stay until the app is freed */
 }
+
+bool registry_check(pawl_app *app, const char *name, const char *version, pawl_error *err)
+{
+    if (registry_code(app, pawl_s(name), pawl_s(version)))
+        return true;
+    if (version && registry_has_name(app, pawl_s(name))) {
+        error_set(err, PAWL_NOT_FOUND, "orchestration '%s' has no version %s here", name, version);
+        return false;
+    }
+    const char *near = registry_nearest(app, name);
+    error_set(err, PAWL_NOT_FOUND, "orchestration '%s' is not registered; %s%s%s", name,
+              near ? "did you mean '" : "load the module that has it", near ? near : "",
+              near ? "'?" : "");
+    return false;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/core/registered.h -- the name that a caller may have meant. */
+/* runtime/core/registered.h -- is an orchestration there, and which one a caller may have meant. */
 #ifndef PAWL_RUNTIME_REGISTERED_H
 #define PAWL_RUNTIME_REGISTERED_H
 
@@ -7,5 +7,7 @@
 
 /* The orchestration whose name may have been misspelt; NULL: none is near. */
 const char *registry_nearest(pawl_app *app, const char *name);
+/* Is this version of it registered (NULL: any)?  False, with what to do. */
+bool registry_check(pawl_app *app, const char *name, const char *version, pawl_error *err);
 
 #endif

@@ -39,6 +39,7 @@ struct ask {
     bool await_start, force, failed, final; /* as in pawl_request */
     uint32_t limit;
     int64_t before_ms;
+    uint64_t if_revision;
     int64_t start_ms; /* of a start: not before; 0: at once */
     int64_t delay_ms; /* the same from now on, until it is admitted */
     int64_t deadline_ms;

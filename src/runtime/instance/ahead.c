@@ -35,7 +35,8 @@ static void ask_for_call(pawl_runtime *rt, struct questions *q, struct letter *c
 /* Its instance, unless that is in memory, and its key. */
 static void ask_for_mail(pawl_runtime *rt, struct questions *q, struct letter *l)
 {
-    if (l->mail.kind == PAWL_MSG_QUEUE_PUSH || (!l->uid && !l->instance.len))
+    if (l->mail.kind == PAWL_MSG_QUEUE_PUSH || l->mail.kind == PAWL_MSG_SCHEDULE ||
+        (!l->uid && !l->instance.len))
         return;
     const struct resident *r =
         l->uid ? resident_by_uid(rt, l->uid) : resident_by_id(rt, l->instance);

@@ -25,6 +25,7 @@
 #include "runtime/instance/park.h"
 #include "runtime/instance/seal.h"
 #include "runtime/queue/queue_bridge.h"
+#include "runtime/schedule/schedule_mail.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -37,6 +38,14 @@ static pawl_str wanted_version(pawl_runtime *rt, const struct letter *l)
 static uint64_t attr(const struct letter *l, const char *pointer)
 {
     return (uint64_t)pawl_json_int(l->mail.attrs, pointer, 0);
+}
+
+static struct scheduled scheduled_by(pawl_runtime *rt, const struct letter *l)
+{
+    struct scheduled by = {.at_ms = pawl_json_int(l->mail.attrs, "/scheduled_at", 0)};
+    if (UNLIKELY(by.at_ms))
+        by.schedule = pawl_json_text(&rt->group_mem, l->mail.attrs, "/schedule", "");
+    return by;
 }
 
 /* ---- It exists already ------------------------------------------------------- */
@@ -105,6 +114,8 @@ static struct delivered refuse_existing(pawl_runtime *rt, struct resident *r, st
     }
     if (twin)
         peek_child_again(rt, s, row);
+    if (scheduled_by(rt, l).at_ms && pawl_state_is_terminal(row->state))
+        schedule_run_ended(rt, s, row->id, "exists"); /* one that runs tells it when it ends */
     return drop_start(rt, s, l);
 }
 
@@ -138,7 +149,7 @@ static bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter 
     struct mail start = l->mail;
     start.execution = s->row.execution;
     start.name = s->row.orchestration;
-    start.attrs = start_attrs(rt, s->row.version, &s->row, deadline_of(l));
+    start.attrs = start_attrs(rt, s->row.version, &s->row, deadline_of(l), scheduled_by(rt, l));
     struct engine_finding finding = {0};
     enum engine_fate fate;
     turn_clock_start(rt, code, &s->row);

@@ -77,6 +77,7 @@ static bool replace(pawl_runtime *rt, struct resident *r, struct stage *s,
     execution *next = execution_create(&spec);
     if (!next)
         return false;
+    execution_inherit(next, r->x);
     if (!execution_mailbox_move(next, r->x) || !execution_state_copy(next, r->x)) {
         execution_destroy(next);
         return false;
@@ -99,11 +100,12 @@ static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
 static struct mail first_mail(pawl_runtime *rt, const struct stage *s, pawl_str version,
                               pawl_str input, int64_t deadline_ms)
 {
-    return (struct mail){.kind = PAWL_MSG_START,
-                         .execution = s->row.execution,
-                         .name = s->row.orchestration,
-                         .data = input,
-                         .attrs = start_attrs(rt, version, &s->row, deadline_ms)};
+    return (struct mail){
+        .kind = PAWL_MSG_START,
+        .execution = s->row.execution,
+        .name = s->row.orchestration,
+        .data = input,
+        .attrs = start_attrs(rt, version, &s->row, deadline_ms, execution_scheduled(s->r->x))};
 }
 
 /* Record the start of an execution that is ended before its code ran. */

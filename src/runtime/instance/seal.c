@@ -20,6 +20,7 @@
 #include "runtime/core/stage.h"
 #include "runtime/instance/published.h"
 #include "runtime/instance/sent.h"
+#include "runtime/schedule/schedule_mail.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
@@ -67,7 +68,8 @@ static void put_deadline(pawl_json *w, int64_t deadline_ms, int64_t limit_ms)
     }
 }
 
-pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row, int64_t deadline_ms)
+pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row, int64_t deadline_ms,
+                     struct scheduled scheduled)
 {
     /* Different for every execution, and cannot be guessed without the key. */
     uint64_t what[2] = {row->uid, rt->staging.seed_count++};
@@ -90,6 +92,12 @@ pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row, in
         pawl_json_num(w, (int64_t)row->parent_ref);
     }
     put_deadline(w, deadline_ms, 0);
+    if (UNLIKELY(scheduled.at_ms)) {
+        pawl_json_key(w, "schedule");
+        pawl_json_str(w, scheduled.schedule);
+        pawl_json_key(w, "scheduled_at");
+        pawl_json_num(w, scheduled.at_ms);
+    }
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -207,6 +215,7 @@ static void derive_end(pawl_runtime *rt, struct stage *s, const pawl_event *e)
         s->ended = true;
         s->change = s->change == PAWL_ROW_INSERT ? s->change : PAWL_ROW_ALL;
         derive_parent(rt, s, e);
+        schedule_run_ended(rt, s, s->row.id, pawl_state_name(ends[i].state));
     }
 }
 

@@ -27,6 +27,8 @@
 #include "runtime/instance/sent.h"
 #include "runtime/instance/still.h"
 #include "runtime/queue/queue_bridge.h"
+#include "runtime/schedule/schedule_deliver.h"
+#include "runtime/schedule/schedule_mail.h"
 #include "store/store.h"
 
 #include <stdarg.h>
@@ -476,7 +478,7 @@ static struct delivered deliver_to(pawl_runtime *rt, struct resident *r, struct 
 /* A number from a store, not one of our enums. */
 static bool is_for_instance(int kind)
 {
-    enum { INSTANCE, QUEUE };
+    enum { INSTANCE, QUEUE, SCHEDULE };
 #define TO_INSTANCE(name, number, text, to) || (kind == PAWL_MSG_##name && (to) == INSTANCE)
     return false PAWL_MESSAGE_KINDS(TO_INSTANCE);
 #undef TO_INSTANCE
@@ -486,6 +488,8 @@ struct delivered turn_deliver(pawl_runtime *rt, struct letter *l)
 {
     if (l->mail.kind == PAWL_MSG_QUEUE_PUSH && rt->queue_cache)
         return queue_deliver(rt, l);
+    if (l->mail.kind == PAWL_MSG_SCHEDULE && schedule_works(rt))
+        return schedule_deliver(rt, l);
     if (!is_for_instance(l->mail.kind))
         return to_quarantine(rt, l);
     turn_clock_blame(rt, l->work_id ? l->work_id : l->stored ? l->mail.id : 0);

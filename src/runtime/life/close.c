@@ -35,6 +35,7 @@
 #include "runtime/loop/watchdog.h"
 #include "runtime/peek/peek_mode.h"
 #include "runtime/queue/queue_cache.h"
+#include "runtime/schedule/schedule_zones.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/jobs.h"
@@ -66,6 +67,7 @@ void runtime_discard(pawl_runtime *rt)
     adopt_free(rt);
     park_close(rt);
     halt_close(rt);
+    zones_close(rt);
     letter_close(rt);
     jobs_close(rt);
     arena_deinit(&rt->group_mem);

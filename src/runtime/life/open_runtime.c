@@ -40,6 +40,7 @@
 #include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_pass.h"
 #include "runtime/request/retain.h"
+#include "runtime/schedule/schedule_zones.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
 #include "runtime/work/jobs.h"
@@ -84,11 +85,11 @@ static void fill_in(pawl_options *o)
 
 static bool open_parts(pawl_runtime *rt)
 {
-    void (*const parts[])(pawl_runtime *) = {inbox_open, items_open,    owed_open,     letter_open,
-                                             stage_open, resident_open, audience_open, health_open,
-                                             tally_open, timers_open,   coming_open,   jobs_open,
-                                             lease_open, share_open,    cancel_open,   park_open,
-                                             adopt_open, mailbox_open,  watchdog_open, halt_open};
+    void (*const parts[])(pawl_runtime *) = {
+        inbox_open,    items_open,  owed_open,   letter_open, stage_open,  resident_open,
+        audience_open, health_open, tally_open,  timers_open, coming_open, jobs_open,
+        lease_open,    share_open,  cancel_open, park_open,   adopt_open,  mailbox_open,
+        watchdog_open, halt_open,   zones_open};
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         parts[i](rt);
     arena_init(&rt->group_mem);

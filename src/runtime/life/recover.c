@@ -17,6 +17,7 @@
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/published.h"
 #include "runtime/instance/seal.h"
+#include "runtime/schedule/schedule_zones.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
 
@@ -152,6 +153,8 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
         rc = remember_kept(rt, reterr);
     if (rc == PAWL_OK)
         rc = published_open(rt, reterr);
+    if (rc == PAWL_OK)
+        rc = zones_recover(rt, reterr);
     due_all(rt);
     jobs_lie(rt);
     return rc;

@@ -11,6 +11,7 @@
 #include "fiber/fiber.h"
 #include "runtime/core/coming.h"
 #include "runtime/core/doubt.h"
+#include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
@@ -37,6 +38,7 @@
 #include "runtime/request/request.h"
 #include "runtime/request/retain.h"
 #include "runtime/request/withdraw.h"
+#include "runtime/schedule/schedule_zones.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
@@ -274,6 +276,7 @@ static int pass(pawl_runtime *rt)
         bool fetched = look_at_clock(rt);
         queue_look(rt);
         felling_look(rt);
+        zones_look(rt);
         if (fetched)
             ahead_look(rt);
         fill_group(rt, !fetched);
@@ -328,8 +331,9 @@ static int64_t next_due(pawl_runtime *rt)
 bool loop_has_work(const pawl_runtime *rt)
 {
     return doubt_is(rt) || rt->items.first || letter_first(rt) || felling_any(rt) ||
-           rt->due.fetch_messages || rt->due.look_deadlines || park_has_piled(rt) ||
-           peek_waits(rt) || queue_has_work(rt) || jobs_may_fetch(rt) || lease_may_serve(rt);
+           due_has_zones(rt) || rt->due.fetch_messages || rt->due.look_deadlines ||
+           park_has_piled(rt) || peek_waits(rt) || queue_has_work(rt) || jobs_may_fetch(rt) ||
+           lease_may_serve(rt);
 }
 
 /* By the monotonic clock. */

@@ -18,6 +18,7 @@
 #include "runtime/instance/load.h"
 #include "runtime/instance/published.h"
 #include "runtime/request/felling.h"
+#include "runtime/schedule/schedule_mail.h"
 #include "store/store.h"
 
 #define TREE_MAX       2000 /* instances removed by one commit */
@@ -111,6 +112,8 @@ static void stage_leaving(pawl_runtime *rt, const struct leaving *leaving, bool 
     published_remove(rt, s, &leaving->published);
     if (root)
         tell_parent(rt, s, &leaving->r->row);
+    if (!pawl_state_is_terminal(leaving->r->row.state))
+        schedule_run_ended(rt, s, leaving->r->row.id, "removed");
 }
 
 bool remove_one(pawl_runtime *rt, const pawl_row *row, bool root)

@@ -16,6 +16,7 @@
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/load.h"
 #include "runtime/request/remove.h"
+#include "runtime/schedule/schedule_call.h"
 #include "runtime/work/by_token.h"
 #include "store/store.h"
 
@@ -102,6 +103,13 @@ enum verdict_kind request_act(pawl_runtime *rt, struct letter *call)
         return by_token_complete(rt, call);
     case PAWL_OP_HEARTBEAT:
         return by_token_heartbeat(rt, call);
+    case PAWL_OP_SCHEDULE_PUT:
+    case PAWL_OP_SCHEDULE_REMOVE:
+    case PAWL_OP_SCHEDULE_PAUSE:
+    case PAWL_OP_SCHEDULE_RESUME:
+    case PAWL_OP_SCHEDULE_TRIGGER:
+    case PAWL_OP_SCHEDULE_BACKFILL:
+        return schedule_call(rt, call);
     default: /* a message (tables/operations.h): the loop delivers it */
         assert_that(false);
     }

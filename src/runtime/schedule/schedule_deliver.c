@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/schedule/schedule_deliver.c -- see the header.
+ *
+ * One round drops the message, starts what is due, writes the schedule and inserts the row of its
+ * next occurrence.  So an occurrence is started once, whatever dies when.  A message that is older
+ * than the schedule's state changes nothing: what is due follows from the state and the clock.
+ */
+#include "runtime/schedule/schedule_deliver.h"
+
+#include "runtime/core/letter.h"
+#include "runtime/core/stage.h"
+#include "runtime/schedule/schedule_hand.h"
+
+/* Nothing of the stage stands: what was staged goes, the letter is the loop's again. */
+static struct delivered give_up(pawl_runtime *rt, struct stage *s, struct letter *l,
+                                pawl_status why)
+{
+    struct letter *none = stage_abort(rt, s);
+    assert_that(!none);
+    return verdict_on(l, why == PAWL_CORRUPT ? VERDICT_DAMAGED : VERDICT_UNREAD);
+}
+
+struct delivered schedule_deliver(pawl_runtime *rt, struct letter *l)
+{
+    struct schedule_hand h;
+    pawl_error err;
+    if (hand_is_busy(rt, l->mail.name))
+        return verdict_on(l, VERDICT_LATER);
+    pawl_status rc = hand_take(rt, l->mail.name, &h, &err);
+    if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
+        return verdict_on(l, rc == PAWL_CORRUPT ? VERDICT_DAMAGED : VERDICT_UNREAD);
+    struct stage *s = stage_bare(rt);
+    bool there = rc == PAWL_OK;
+    if (there)
+        rc = hand_plan(rt, &h, s, &err);
+    if (there && rc != PAWL_OK)
+        return give_up(rt, s, l, rc);
+    if (there && l->mail.data.len)
+        look_ended(&h.look, l->mail.data,
+                   pawl_json_text(&rt->group_mem, l->mail.attrs, "/ended", ""));
+    if (there)
+        rc = hand_look(rt, &h, &err);
+    if (there && rc != PAWL_OK)
+        return give_up(rt, s, l, rc);
+    if (there && h.state.row == l->mail.id)
+        h.state.row = 0; /* it goes with this round */
+    if (there)
+        hand_put(rt, s, &h);
+    if (l->stored)
+        stage_drop_message(rt, s, l->mail.id);
+    stage_take(s, l);
+    return verdict_done();
+}
