@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/deed.h -- what the files of `pawl queue` share: verb_queue.c (the table and
- * the calls), deed_push.c (items in), deed_out.c (answers out).
+ * cli/deed.h -- what verbs with verbs of their own share: deed_table.c (which row is meant),
+ * verb_queue.c (the table of `pawl queue` and its calls), deed_push.c (items in), deed_out.c
+ * (answers out), verb_schedule.c.
  */
 #ifndef PAWL_CLI_DEED_H
 #define PAWL_CLI_DEED_H
@@ -11,12 +12,24 @@
 struct deed {
     const char *word, *usage;
     size_t min, max;   /* how many words, itself included */
-    const char *flags; /* of the queue's, those that mean something to it */
+    const char *flags; /* of the verb's, those that mean something to it */
     int (*run)(struct cli *cli, struct session *s, const struct deed *deed);
     const char *method, *path; /* after /queue/NAME; NULL: of no queue */
     int (*body)(struct cli *cli, pawl_json *w);
     const char *list, *id; /* the array of its answer, and what names one of them */
 };
+
+/* ---- Rows and paths (deed_table.c) --------------------------------------------------- */
+
+#define DEEDS_MAX 32
+
+/* The row of the first word, if its words and flags fit: 0, or an exit status after having said what is
+ * wrong.  `group`: the flags that only some rows take. */
+int deed_find(struct cli *cli, const struct deed *deeds, size_t count, unsigned group,
+              const struct deed **ret);
+/* The path with one more parameter. */
+pawl_str deed_with(struct cli *cli, pawl_str path, const char *key, const char *value);
+pawl_str deed_with_number(struct cli *cli, pawl_str path, const char *key, uint64_t n);
 
 /* ---- Calls (verb_queue.c): 0, or an exit status after having said what is wrong ---- */
 
@@ -29,6 +42,8 @@ void deed_seconds(pawl_json *w, const char *key, int64_t ms);
 
 /* ---- Items in (deed_push.c) -------------------------------------------------------- */
 
+/* The header of --key, NULL when there is none; `batch` tells several of one key apart. */
+int deed_key_header(struct cli *cli, size_t batch, const char **ret);
 int deed_push(struct cli *cli, struct session *s, const struct deed *deed);
 
 /* ---- Answers out (deed_out.c) ------------------------------------------------------ */

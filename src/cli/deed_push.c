@@ -82,7 +82,7 @@ static int write_options(struct cli *cli, pawl_json *w)
     return 0;
 }
 
-static int key_header(struct cli *cli, size_t batch, const char **ret)
+int deed_key_header(struct cli *cli, size_t batch, const char **ret)
 {
     const char *key = cli->args.key;
     *ret = NULL;
@@ -107,7 +107,7 @@ static int push_one(struct cli *cli, struct session *s, const struct deed *deed,
     int status = write_options(cli, w);
     pawl_json_end(w);
     if (!status)
-        status = key_header(cli, 0, &header);
+        status = deed_key_header(cli, 0, &header);
     if (!status)
         status = deed_call(cli, s, "POST", deed_path(cli, deed->path), pawl_json_done(w), header,
                            &answer);
@@ -171,7 +171,7 @@ static int push_batch(struct push_stream *b, pawl_str *rest)
     pawl_json *w = pawl_json_new(b->mem);
     int status = compose_batch(b, rest, w);
     if (!status)
-        status = key_header(&one, b->batch++, &header);
+        status = deed_key_header(&one, b->batch++, &header);
     if (!status)
         status = deed_call(&one, b->session, "POST", deed_path(&one, b->deed->path),
                            pawl_json_done(w), header, &answer);

@@ -7,7 +7,6 @@
  * thing a person wants of it; -o jsonl is one line an item (deed_out.c).
  */
 #include "base/clock.h"
-#include "base/near.h"
 #include "cli/deed.h"
 #include "cli/flags.h"
 #include "cli/out.h"
@@ -110,33 +109,21 @@ static int body_of_config(struct cli *cli, pawl_json *w)
 
 /* ---- Paths ---------------------------------------------------------------------------- */
 
-static pawl_str with(struct cli *cli, pawl_str path, const char *key, const char *value)
-{
-    return pawl_mem_printf(cli->mem, "%.*s%c%s=%s", PAWL_FMT(path),
-                           memchr(path.ptr, '?', path.len) ? '&' : '?', key,
-                           http_escape(cli->mem, value).ptr);
-}
-
-static pawl_str with_number(struct cli *cli, pawl_str path, const char *key, uint64_t n)
-{
-    return with(cli, path, key, pawl_mem_printf(cli->mem, "%llu", (unsigned long long)n).ptr);
-}
-
 static pawl_str pop_path(struct cli *cli, pawl_str path, int64_t wait_ms)
 {
     const struct args *a = &cli->args;
     if (a->ack)
-        path = with(cli, path, "require_ack", "true");
+        path = deed_with(cli, path, "require_ack", "true");
     if (a->ttl_ms)
-        path = with_number(cli, path, "ttl_seconds", (uint64_t)(a->ttl_ms + 999) / 1000);
+        path = deed_with_number(cli, path, "ttl_seconds", (uint64_t)(a->ttl_ms + 999) / 1000);
     if (a->count)
-        path = with_number(cli, path, "count", a->count);
+        path = deed_with_number(cli, path, "count", a->count);
     if (a->max_priority != CLI_NOT_GIVEN)
-        path = with_number(cli, path, "max_priority", a->max_priority);
+        path = deed_with_number(cli, path, "max_priority", a->max_priority);
     if (wait_ms)
-        path = with_number(cli, path, "wait_seconds", (uint64_t)(wait_ms + 999) / 1000);
+        path = deed_with_number(cli, path, "wait_seconds", (uint64_t)(wait_ms + 999) / 1000);
     if (a->output == OUTPUT_JSONL || a->output == OUTPUT_IDS)
-        path = with(cli, path, "meta", "true");
+        path = deed_with(cli, path, "meta", "true");
     return path;
 }
 
@@ -146,14 +133,14 @@ static pawl_str page_path(struct cli *cli, pawl_str path, const char *after, uin
     static const char *const states[] = {NULL, "ready", "delayed", "locked"};
     const struct args *a = &cli->args;
     if (left)
-        path = with_number(cli, path, "limit", left < PAGE_MAX ? left : PAGE_MAX);
+        path = deed_with_number(cli, path, "limit", left < PAGE_MAX ? left : PAGE_MAX);
     if (a->prefix)
-        path = with(cli, path, "prefix", a->prefix);
+        path = deed_with(cli, path, "prefix", a->prefix);
     if (a->priority != CLI_NOT_GIVEN)
-        path = with_number(cli, path, "priority", a->priority);
+        path = deed_with_number(cli, path, "priority", a->priority);
     if (a->message_state)
-        path = with(cli, path, "state", states[a->message_state]);
-    return after ? with(cli, path, "after", after) : path;
+        path = deed_with(cli, path, "state", states[a->message_state]);
+    return after ? deed_with(cli, path, "after", after) : path;
 }
 
 pawl_str deed_path(struct cli *cli, const char *rest)
@@ -172,8 +159,8 @@ int deed_call(struct cli *cli, struct session *s, const char *method, pawl_str p
     pawl_error err;
     if (remote_call(s->remote, method, path.ptr, body, headers, cli->mem, &answer, &err) != PAWL_OK)
         return answer.status == 405
-                   ? cli_fail(cli, EXIT_USAGE, "%s cannot do that: its version has no 'queue %s'",
-                              http_url(s->remote), cli->words[0])
+                   ? cli_fail(cli, EXIT_USAGE, "%s cannot do that: its version has no '%s %s'",
+                              http_url(s->remote), cli->verb->name, cli->words[0])
                    : cli_fail_error(cli, &err);
     *ret = answer.body;
     return 0;
@@ -193,7 +180,7 @@ static int run_simple(struct cli *cli, struct session *s, const struct deed *dee
         body = pawl_json_done(w);
     }
     if (cli->args.force)
-        path = with(cli, path, "force", "true");
+        path = deed_with(cli, path, "force", "true");
     int status = deed_call(cli, s, deed->method, path, body, NULL, &answer);
     return status ? status : deed_print(cli, deed, answer);
 }
@@ -318,59 +305,11 @@ static const struct deed deeds[] = {
 };
 /* clang-format on */
 
-static int refuse_deed(struct cli *cli)
-{
-    const char *names[COUNT_OF(deeds)];
-    for (size_t i = 0; i < COUNT_OF(deeds); i++)
-        names[i] = deeds[i].word;
-    const char *near = nearest_word(cli->words[0], names, COUNT_OF(deeds));
-    if (near)
-        return cli_fail(cli, EXIT_USAGE, "unknown verb 'queue %s'; did you mean 'queue %s'?",
-                        cli->words[0], near);
-    return cli_fail(
-        cli, EXIT_USAGE,
-        "say what: ls, push, pop, ack, extend, release, deadletter, peek, stats, locks, "
-        "config, pause, resume, redrive, purge, revoke or rm; see: %s queue --help",
-        cli->prog);
-}
-
-static bool takes(const struct deed *deed, const char *flag)
-{
-    size_t n = strlen(flag);
-    for (const char *at = deed->flags; (at = strstr(at, flag)); at += n)
-        if ((at == deed->flags || at[-1] == ' ') && (!at[n] || at[n] == ' '))
-            return true;
-    return false;
-}
-
-/* A flag of another deed would be ignored: refused instead. */
-static int check_deed(struct cli *cli, const struct deed *deed)
-{
-    if (cli->word_count < deed->min || cli->word_count > deed->max)
-        return cli_fail(cli, EXIT_USAGE, "write: %s queue %s%s%s; see: %s queue --help", cli->prog,
-                        deed->word, deed->usage[0] ? " " : "", deed->usage, cli->prog);
-    for (size_t i = 0; i < cli->given_count; i++) {
-        const struct flag *f = cli->given[i];
-        if (!(f->groups & TAKES_QUEUE) || takes(deed, f->name))
-            continue;
-        if (!deed->flags[0])
-            return cli_fail(cli, EXIT_USAGE, "'queue %s' does not take --%s", deed->word, f->name);
-        return cli_fail(cli, EXIT_USAGE, "'queue %s' does not take --%s; it takes: %s", deed->word,
-                        f->name, deed->flags);
-    }
-    if (cli->args.all && cli->args.limit)
-        return cli_fail(cli, EXIT_USAGE, "--all and --limit contradict each other; give one");
-    return 0;
-}
-
 int verb_queue(struct cli *cli)
 {
-    const struct deed *deed = NULL;
+    const struct deed *deed;
     struct session session;
-    for (size_t i = 0; i < COUNT_OF(deeds); i++)
-        if (strcmp(deeds[i].word, cli->words[0]) == 0)
-            deed = &deeds[i];
-    int status = deed ? check_deed(cli, deed) : refuse_deed(cli);
+    int status = deed_find(cli, deeds, COUNT_OF(deeds), TAKES_QUEUE, &deed);
     if (!status)
         status = session_open(cli, SESSION_LOOK, &session);
     if (status)
