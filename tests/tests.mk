@@ -82,7 +82,8 @@ $(B)/tests/sim/pawl-sim: $(SIMOBJ) $(B)/obj/libpawl-all.a
 sim: $(B)/tests/sim/pawl-sim
 	@tests/run "$< --jobs 2 --seeds 1..$(SEEDS) --regress tests/sim/regress" \
 	    "$< --store sqlite --seeds 1..$$(($(SEEDS) / 40 + 1))" \
-	    "$< --store jsonl --seeds 1..$$(($(SEEDS) / 4 + 1))"
+	    "$< --store jsonl --seeds 1..$$(($(SEEDS) / 4 + 1))" \
+	    "$< --store far --seeds 1..$$(($(SEEDS) / 4 + 1))"
 
 # Every crash window of every flow, on every store, without a process to kill.
 test-windows: $(filter $(B)/tests/windows/%,$(TESTBIN))

@@ -420,6 +420,15 @@ typedef struct pawl_wanted {
     const pawl_work *item;  /* out: the work row, in `mem` */
 } pawl_wanted;
 
+/* An instance that comes into memory, and what is read for it (load_histories). */
+typedef struct pawl_wanted_history {
+    uint64_t uid;
+    uint64_t execution;         /* the one that its row names */
+    pawl_status status;         /* out: OK or trouble; UNAVAILABLE before the call */
+    pawl_event_list events;     /* out: all of the execution, in `mem` */
+    pawl_message_list messages; /* out: all of the instance, in `mem` */
+} pawl_wanted_history;
+
 typedef struct pawl_store_ops {
     size_t size;      /* sizeof(pawl_store_ops) the store was built with */
     uint32_t abi;     /* PAWL_STORE_ABI */
@@ -649,6 +658,20 @@ typedef struct pawl_store_ops {
      *       case, all other bytes as they are. */
     pawl_status (*search)(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
                           pawl_error *reterr);
+
+    /*
+     * load_histories [engine]: the histories and the messages of all these instances, in one
+     * call.  A store behind a network needs one round trip for them.
+     *   B4  Each is answered as read_history, from the first event, and read_messages would
+     *       answer it alone.
+     *   B5  One that cannot be read, or is damaged, is its own affair; and a store may leave out
+     *       those whose answers take more than max_bytes.  Their status is not OK, and each is
+     *       read alone when it is needed.
+     * Any result but PAWL_OK: none is answered.  NULL: each is read when it is needed, which is
+     * as good where a read costs no round trip.
+     */
+    pawl_status (*load_histories)(pawl_store *s, pawl_wanted_history *wanted, size_t count,
+                                  size_t max_bytes, pawl_mem *mem, pawl_error *reterr);
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */

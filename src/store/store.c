@@ -348,31 +348,56 @@ pawl_status store_find_execution(pawl_store *s, uint64_t uid, uint64_t execution
     return status;
 }
 
+static pawl_status check_history(const pawl_event_list *list, uint64_t execution,
+                                 uint64_t after_seq, pawl_error *reterr)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const pawl_event *e = &list->items[i];
+        if (e->seq != after_seq + i + 1 || e->execution != execution || (i && e[-1].rid >= e->rid))
+            return store_unbelievable("a history with a gap", reterr);
+    }
+    return PAWL_OK;
+}
+
 pawl_status store_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
                                uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
                                pawl_error *reterr)
 {
     pawl_status status =
         s->ops->read_history(s, uid, execution, after_seq, limit, mem, ret, reterr);
-    if (status != PAWL_OK)
-        return status;
-    assert_that(limit == 0 || ret->count <= limit);
-    for (size_t i = 0; i < ret->count; i++) {
-        const pawl_event *e = &ret->items[i];
-        if (e->seq != after_seq + i + 1 || e->execution != execution || (i && e[-1].rid >= e->rid))
-            return store_unbelievable("a history with a gap", reterr);
+    assert_that(status != PAWL_OK || limit == 0 || ret->count <= limit);
+    return status != PAWL_OK ? status : check_history(ret, execution, after_seq, reterr);
+}
+
+static pawl_status check_messages(const pawl_message_list *list, uint64_t uid, pawl_error *reterr)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const pawl_message *m = &list->items[i];
+        if (m->uid != uid || (i && !message_order(m - 1, m)))
+            return store_unbelievable("messages of another instance, or out of order", reterr);
     }
-    return status;
+    return PAWL_OK;
 }
 
 pawl_status store_read_messages(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
                                 pawl_message_list *ret, pawl_error *reterr)
 {
     pawl_status status = s->ops->read_messages(s, uid, instance, mem, ret, reterr);
-    for (size_t i = 0; status == PAWL_OK && i < ret->count; i++) {
-        const pawl_message *m = &ret->items[i];
-        if (m->uid != uid || (i && !message_order(m - 1, m)))
-            return store_unbelievable("messages of another instance, or out of order", reterr);
+    return status != PAWL_OK ? status : check_messages(ret, uid, reterr);
+}
+
+pawl_status store_load_histories(pawl_store *s, pawl_wanted_history *wanted, size_t count,
+                                 size_t max_bytes, pawl_mem *mem, pawl_error *reterr)
+{
+    for (size_t i = 0; i < count; i++)
+        wanted[i].status = PAWL_UNAVAILABLE;
+    pawl_status status = s->ops->load_histories(s, wanted, count, max_bytes, mem, reterr);
+    for (size_t i = 0; status == PAWL_OK && i < count; i++) {
+        pawl_wanted_history *w = &wanted[i];
+        if (w->status == PAWL_OK)
+            w->status = check_history(&w->events, w->execution, 0, reterr);
+        if (w->status == PAWL_OK)
+            w->status = check_messages(&w->messages, w->uid, reterr);
     }
     return status;
 }

@@ -72,6 +72,11 @@ PAWL_MUST_USE pawl_status store_prune_executions(pawl_store *s, pawl_fence *fenc
 PAWL_MUST_USE pawl_status store_load(pawl_store *s, pawl_wanted *wanted, size_t count,
                                      size_t max_bytes, pawl_mem *mem, pawl_error *reterr);
 
+/* Only where store_has_load_histories(); the others read them when they are needed. */
+PAWL_MUST_USE pawl_status store_load_histories(pawl_store *s, pawl_wanted_history *wanted,
+                                               size_t count, size_t max_bytes, pawl_mem *mem,
+                                               pawl_error *reterr);
+
 PAWL_MUST_USE static inline pawl_status store_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem,
                                                          pawl_event *ret, pawl_error *reterr)
 {
@@ -118,6 +123,12 @@ static inline pawl_store_caps store_caps(pawl_store *s)
 /* Has the store this slot?  One built with an older header of this edition may be shorter. */
 #define STORE_HAS(s, op)                                                                           \
     ((s)->ops->size >= offsetof(pawl_store_ops, op) + sizeof((s)->ops->op) && (s)->ops->op)
+
+static inline bool store_has_load_histories(const pawl_store *s)
+{
+    return STORE_HAS(s, load_histories);
+}
+
 static inline pawl_status store_space(pawl_store *s)
 {
     return s->ops->space(s);

@@ -59,6 +59,9 @@ static struct fault decide(void *user, enum fault_op op, uint64_t call)
         return (struct fault){FAULT_BEFORE, PAWL_UNKNOWN};
     if (op == FAULT_OP_outcome && ++s->asked % s->answers)
         return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
+    if (op == FAULT_OP_load_histories && f->left && !f->skip && f->op == FAULT_OP_read_history)
+        return (struct fault){FAULT_BEFORE,
+                              f->status}; /* what cannot be read cannot be read ahead */
     if (!f->left || f->op != op)
         return (struct fault){.kind = FAULT_NONE};
     if (f->skip > 0) {
@@ -170,6 +173,8 @@ static void open_store(struct scene *s, pawl_store *inner)
         inner = pawl_memory_store();
     ck_assert_msg(inner, "store: %s", err.text);
     s->store = fault_store(inner, decide, s);
+    if (s->kind == SCENE_HOSTILE || s->kind == SCENE_POSTGRES)
+        fault_store_far(s->store); /* where instances come into memory most often */
     s->plain_ops = s->store->ops;
     if (s->decorate)
         s->decorate(s->store);

@@ -123,6 +123,116 @@ SCENARIO(starts_and_keyed_raises_of_a_pass_are_read_at_once)
     }
 }
 
+/* ---- Histories ---------------------------------------------------------------------------- */
+
+static pawl_status read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after,
+                                uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
+                                pawl_error *err)
+{
+    singles++;
+    return real->read_history(s, uid, execution, after, limit, mem, ret, err);
+}
+
+static pawl_status read_messages(pawl_store *s, uint64_t uid, pawl_str instance, pawl_mem *mem,
+                                 pawl_message_list *ret, pawl_error *err)
+{
+    singles++;
+    return real->read_messages(s, uid, instance, mem, ret, err);
+}
+
+static unsigned histories, wanted_histories, left_out;
+
+/* Every left_out-th is not answered. */
+static pawl_status load_histories(pawl_store *s, pawl_wanted_history *wanted, size_t count,
+                                  size_t max_bytes, pawl_mem *mem, pawl_error *reterr)
+{
+    (void)max_bytes;
+    histories++;
+    for (size_t i = 0; i < count; i++) {
+        pawl_wanted_history *w = &wanted[i];
+        if (left_out && ++wanted_histories % left_out == 0)
+            continue;
+        w->status = real->read_history(s, w->uid, w->execution, 0, 0, mem, &w->events, reterr);
+        if (w->status == PAWL_OK)
+            w->status = real->read_messages(s, w->uid, (pawl_str){0}, mem, &w->messages, reterr);
+    }
+    return PAWL_OK;
+}
+
+static void count_histories(pawl_store *outer)
+{
+    count_reads(outer);
+    counted.read_history = read_history;
+    counted.read_messages = read_messages;
+    counted.load_histories = load_histories;
+}
+
+static int ran;
+
+static pawl_result step(pawl_activity *act, pawl_str input)
+{
+    (void)input;
+    ran++;
+    return pawl_ok(act, "done");
+}
+
+static pawl_result sleeps(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    pawl_result early = pawl_await(ctx, pawl_wait_event(ctx, "Early"));
+    pawl_result slept = pawl_sleep(ctx, PAWL_SECONDS(60));
+    pawl_result r = slept.ok ? pawl_call(ctx, "Step", early.value) : slept;
+    pawl_result kept = pawl_await(ctx, pawl_wait_event(ctx, "Kept"));
+    return r.ok ? kept : r;
+}
+
+/* Sleepers of an earlier process, each with an event in its mailbox, wake at one moment.  How often
+ * the store was asked for one thing alone. */
+static unsigned wake_all(struct scene *s)
+{
+    scene_flow(s, "Flow", sleeps);
+    scene_activity(s, "Step", step);
+    scene_up(s);
+    for (int i = 0; i < MANY; i++) {
+        const char *id = scene_id(s, "s", i);
+        scene_start(s, "Flow", id, "0");
+        scene_raise(s, id, "Kept", "kept");
+        scene_raise(s, id, "Early", "early");
+    }
+    scene_settle(s);
+    scene_down(s);
+    scene_up(s);
+    loads = singles = histories = wanted_histories = 0;
+    ran = 0;
+    scene_advance(s, 60000);
+    scene_settle(s);
+    expect_is(ran, MANY);
+    unsigned alone =
+        s->kind == SCENE_JSONL ? 0 : singles; /* which looks for half-done rounds, too */
+    for (int i = 0; i < MANY; i++)
+        scene_expect(s, scene_id(s, "s", i), PAWL_COMPLETED, "kept");
+    return alone;
+}
+
+SCENARIO(histories_of_a_pass_are_read_at_once)
+{
+    s->decorate = count_histories;
+    s->opts.hostile = false;
+    left_out = 0;
+    expect_is(wake_all(s), 0);
+    expect_is(histories, 1);
+    expect_is(loads, s->kind == SCENE_JSONL ? 0 : 1);
+}
+
+SCENARIO(histories_that_a_store_leaves_out_are_read_alone)
+{
+    s->decorate = count_histories;
+    s->opts.hostile = false;
+    left_out = 4;
+    unsigned alone = wake_all(s); /* its history and its messages */
+    expect_is(alone, s->kind == SCENE_JSONL ? 0 : 2 * MANY / 4);
+}
+
 /* An id that the engine makes up is not looked for. */
 SCENARIO(a_start_without_an_id_reads_nothing)
 {

@@ -116,6 +116,7 @@ static void open_inner(struct sim *s)
     (void)snprintf(file, sizeof(file), "%s/sim.db", s->dir);
     switch (s->plan.store) {
     case SIM_MEMORY:
+    case SIM_FAR:
         s->inner = pawl_memory_store();
         break;
     case SIM_SQLITE:
@@ -138,6 +139,8 @@ static bool try_open(struct sim *s)
     open_inner(s);
     n->store = fault_store(s->inner, faults_decide, n);
     fault_store_on_done(n->store, faults_done);
+    if (s->plan.store == SIM_FAR)
+        fault_store_far(n->store);
     n->rt = pawl_runtime_open(
         n->app,
         PAWL_OPTIONS(.opened_store = n->store, .env = &env, .hostile = p->hostile,
@@ -208,7 +211,7 @@ static void let_go(struct node *n)
 static void reopen_inner(struct sim *s)
 {
     s->node = NULL;
-    if (s->plan.store != SIM_MEMORY && prng_chance(&s->faults, 500)) {
+    if (!sim_in_memory(s->plan.store) && prng_chance(&s->faults, 500)) {
         s->inner->ops->close(s->inner);
         s->inner = NULL;
         open_inner(s);
@@ -305,7 +308,7 @@ void node_takeover(struct sim *s)
     size_t at = 0;
     while (at < OLD_NODES && s->old[at])
         at++;
-    if (at == OLD_NODES || s->plan.store != SIM_MEMORY || !faults_fires(s, SITE_takeover))
+    if (at == OLD_NODES || !sim_in_memory(s->plan.store) || !faults_fires(s, SITE_takeover))
         return;
     sim_trace(s, "another node takes the store");
     s->node->old = true;

@@ -32,7 +32,7 @@ static unsigned rate_of(struct prng *r, enum sim_site site, bool on)
     return active || on ? rate : 0;
 }
 
-const char *const sim_store_names[] = {"memory", "sqlite", "jsonl"};
+const char *const sim_store_names[] = {"memory", "sqlite", "jsonl", "far"};
 
 struct plan plan_make(uint64_t seed, enum sim_store store, const struct overrides *over)
 {

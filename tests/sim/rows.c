@@ -365,6 +365,6 @@ void check_final(struct sim *s)
             check_replay(s, i, x);
     }
     ledger_final(s);
-    if (s->plan.store == SIM_MEMORY)
+    if (sim_in_memory(s->plan.store))
         memory_check(s->inner);
 }

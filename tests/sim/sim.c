@@ -2,7 +2,7 @@
 /*
  * tests/sim/sim.c -- pawl-sim: the command line.
  *
- *     pawl-sim --seeds 1..1000 [--store memory|sqlite|jsonl] [--seconds N] [--jobs N]
+ *     pawl-sim --seeds 1..1000 [--store memory|sqlite|jsonl|far] [--seconds N] [--jobs N]
  *     pawl-sim --seed 42 -v          one seed, every step told
  *     pawl-sim --seed 42 --shrink    the smallest plan that fails like it, and its events
  *     pawl-sim --regress DIR         first the seeds of DIR/NAME.seed
@@ -35,7 +35,7 @@ static void usage(void)
 {
     fprintf(
         stderr,
-        "usage: pawl-sim --seed N | --seeds A..B [--store memory|sqlite|jsonl] "
+        "usage: pawl-sim --seed N | --seeds A..B [--store memory|sqlite|jsonl|far] "
         "[--seconds N] [--jobs N] [--failures N] [--regress DIR] [--summary FILE] [--no-shrink] "
         "[--ops N] [--instances N] [--size N] [--off SITES] [--on SITES] [--drop MASK] [--plain] "
         "[--shrink] [-v]\n");
@@ -70,7 +70,7 @@ static bool parse_seeds(const char *value, struct settings *set)
 
 static bool parse_store(const char *value, struct settings *set)
 {
-    for (set->store = SIM_MEMORY; set->store <= SIM_JSONL; set->store++)
+    for (set->store = SIM_MEMORY; set->store <= SIM_FAR; set->store++)
         if (strcmp(value, sim_store_names[set->store]) == 0)
             return true;
     return false;

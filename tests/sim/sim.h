@@ -113,8 +113,15 @@ enum sim_rule {
 
 extern const char *const sim_rule_names[RULE_COUNT];
 
-enum sim_store { SIM_MEMORY, SIM_SQLITE, SIM_JSONL };
-extern const char *const sim_store_names[3];
+/* SIM_FAR: in memory, and the runtime reads ahead as from a store behind a network. */
+enum sim_store { SIM_MEMORY, SIM_SQLITE, SIM_JSONL, SIM_FAR };
+
+static inline bool sim_in_memory(enum sim_store store)
+{
+    return store == SIM_MEMORY || store == SIM_FAR;
+}
+
+extern const char *const sim_store_names[4];
 
 struct plan {
     uint64_t seed;

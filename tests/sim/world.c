@@ -358,7 +358,7 @@ void world_run(const struct plan *plan, struct counters *n)
     s->queues = queues_create();
     s->large = pawl_mem_new();
     s->workers = workers_create();
-    if (plan->store != SIM_MEMORY) {
+    if (!sim_in_memory(plan->store)) {
         (void)snprintf(s->dir, sizeof(s->dir), "%s/pawl-sim.XXXXXX",
                        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         if (!mkdtemp(s->dir))

@@ -75,17 +75,28 @@ static inline pawl_mem *letter_known_mem(pawl_runtime *rt)
     return &rt->letters.known_mem;
 }
 
+/* The number of this pass, never 0. */
+static inline uint64_t letter_pass(const pawl_runtime *rt)
+{
+    return rt->letters.pass;
+}
+
 /* Note what was read for it in this pass. */
 static inline void letter_know(const pawl_runtime *rt, struct letter *l, const struct known *known)
 {
     l->known = *known;
-    l->known.pass = rt->letters.pass;
+    l->known.pass = letter_pass(rt);
 }
 
-/* What was read for it in this pass; NULL: nothing was. */
+/* The same if it was read in this pass; NULL: nothing was. */
+static inline const struct known *known_now(const pawl_runtime *rt, const struct known *known)
+{
+    return known->pass == letter_pass(rt) ? known : NULL;
+}
+
 static inline const struct known *letter_known(const pawl_runtime *rt, const struct letter *l)
 {
-    return l->known.pass && l->known.pass == rt->letters.pass ? &l->known : NULL;
+    return known_now(rt, &l->known);
 }
 
 /* The letters to deliver, in order, and how many. */

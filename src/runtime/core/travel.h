@@ -47,7 +47,7 @@ struct ask {
     void *arg;
 };
 
-/* What was read for a letter before this pass delivered (ahead.h). */
+/* What was read for a letter or a lease before this pass delivered (ahead.h). */
 struct known {
     uint64_t pass;         /* it holds in this one; 0: nothing was read */
     bool absent;           /* its instance does not exist */
@@ -161,12 +161,14 @@ struct resident {
     pawl_mem row_mem; /* reset when the row's strings change */
     execution *x;     /* NULL: cannot run here and now */
     const struct code_entry *code;
-    struct stage *stage; /* in the group being built; NULL: none */
-    bool doomed;         /* evict after the commit */
-    bool piled;          /* letters wait as rows, or may */
-    bool taken_known;    /* peek-lock mode: `taken` is filled in */
-    struct map taken;    /* ids of raises its history holds */
-    size_t bytes;        /* counted in rt->residents.bytes */
+    struct stage *stage;              /* in the group being built; NULL: none */
+    bool doomed;                      /* evict after the commit */
+    bool piled;                       /* letters wait as rows, or may */
+    bool taken_known;                 /* peek-lock mode: `taken` is filled in */
+    struct map taken;                 /* ids of raises its history holds */
+    const pawl_wanted_history *ahead; /* what was read for it before this pass delivered … */
+    uint64_t ahead_pass;              /* … and which pass that is (ahead.h) */
+    size_t bytes;                     /* counted in rt->residents.bytes */
     pawl_runtime *rt;
     struct resident *older, *newer; /* by last use */
 };

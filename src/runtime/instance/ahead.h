@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/instance/ahead.h -- read what a pass will ask for, with one call. [engine]
+ * runtime/instance/ahead.h -- read what a pass will need, with at most two calls. [engine]
  *
  * Before anything is delivered, the loop asks for the instances of all letters and calls at hand
- * that are not in memory, for the keys of raises and for the work rows of tokens.  Finished jobs are
- * not asked for: nearly all of their instances are in memory, and the rest need a history, too.
- * Delivering then finds the answer: an instance that exists is a resident; that it does not exist,
- * the key and the work row are noted on the letter.
+ * that are not in memory, for the keys of raises and for the work rows of tokens.  Delivering then
+ * finds the answer: an instance that exists is a resident; that it does not exist, the key and the
+ * work row are noted on the letter.
+ *
+ * A store where a read costs a round trip has load_histories.  With it, the loop also asks for the
+ * instances of finished jobs and the rows of leases, and then, by a second call, for the histories
+ * and messages of all residents that will run and are not in memory.  The first call must be
+ * answered before: the row says which execution it is, whether it may run, and whose code it needs.
+ * Other stores read these where they are needed, as cheaply and with less memory.
  *
  * Invariant: what was read holds until the commit of this pass, because only that commit changes
  * the store.  In the next pass nothing of it is used.  What could not be read, what came too late to

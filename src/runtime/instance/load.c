@@ -120,12 +120,41 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
     return spec;
 }
 
+/* What was read ahead of it in this pass; NULL: nothing. */
+static const pawl_wanted_history *read_ahead(pawl_runtime *rt, const pawl_row *row)
+{
+    const struct resident *r = resident_by_uid(rt, row->uid);
+    bool holds = r && r->ahead && r->ahead_pass == letter_pass(rt);
+    return holds && r->ahead->execution == row->execution ? r->ahead : NULL;
+}
+
+static pawl_status read_history(pawl_runtime *rt, const pawl_row *row, pawl_event_list *ret,
+                                pawl_error *err)
+{
+    const pawl_wanted_history *ahead = read_ahead(rt, row);
+    arena_reset(&rt->load_mem);
+    if (!ahead)
+        return store_read_history(rt->store, row->uid, row->execution, 0, 0, &rt->load_mem, ret,
+                                  err);
+    *ret = ahead->events;
+    return PAWL_OK;
+}
+
+static pawl_status read_messages(pawl_runtime *rt, const pawl_row *row, pawl_message_list *ret,
+                                 pawl_error *err)
+{
+    const pawl_wanted_history *ahead = read_ahead(rt, row);
+    if (!ahead)
+        return store_read_messages(rt->store, row->uid, (pawl_str){0}, &rt->load_mem, ret, err);
+    *ret = ahead->messages;
+    return PAWL_OK;
+}
+
 bool load_mailbox(pawl_runtime *rt, struct resident *r, bool *retdamaged)
 {
     pawl_message_list list;
     pawl_error err = {0};
-    pawl_status rc =
-        store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err);
+    pawl_status rc = read_messages(rt, &r->row, &list, &err);
     *retdamaged = rc == PAWL_CORRUPT;
     if (rc == PAWL_CORRUPT)
         log_error(&rt->log, "load", "mailbox is damaged; left as it is",
@@ -159,9 +188,7 @@ static enum ready_result replay(pawl_runtime *rt, struct resident *r,
 {
     pawl_event_list events;
     pawl_error err = {0};
-    arena_reset(&rt->load_mem);
-    pawl_status rc = store_read_history(rt->store, r->row.uid, r->row.execution, 0, 0,
-                                        &rt->load_mem, &events, &err);
+    pawl_status rc = read_history(rt, &r->row, &events, &err);
     uint64_t last = rc == PAWL_OK && events.count ? events.items[events.count - 1].seq : 0;
     if (rc == PAWL_OK && last != r->row.last_seq) { /* a store that found nothing amiss */
         rc = PAWL_CORRUPT;
@@ -227,9 +254,7 @@ execution *load_tables(pawl_runtime *rt, const pawl_row *row)
     pawl_event_list events;
     pawl_error err = {0};
     struct engine_finding finding;
-    arena_reset(&rt->load_mem);
-    pawl_status rc =
-        store_read_history(rt->store, row->uid, row->execution, 0, 0, &rt->load_mem, &events, &err);
+    pawl_status rc = read_history(rt, row, &events, &err);
     if (is_trouble(rc) || (rc == PAWL_OK && execution_replay(x, events.items, events.count,
                                                              &finding) == ENGINE_NO_MEMORY)) {
         execution_destroy(x);

@@ -14,6 +14,7 @@
 #include "runtime/core/figures.h"
 #include "runtime/core/health.h"
 #include "runtime/core/lane.h"
+#include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/tally.h"
@@ -166,19 +167,24 @@ void lease_expired(pawl_runtime *rt, const pawl_work *row, const struct call_pol
 }
 
 /* The leased row a token speaks of.  NOT_FOUND: decided or withdrawn; LOST: another's. */
-static pawl_status row_of(pawl_runtime *rt, const char *token, pawl_work *ret, pawl_error *reterr)
+static pawl_status row_of(pawl_runtime *rt, const struct lease_call *q, pawl_work *ret,
+                          pawl_error *reterr)
 {
+    const char *token = q->token;
     uint64_t id = token_work(token);
+    const struct known *known = known_now(rt, &q->known);
     pawl_work_list list = {0};
     if (!id)
         return PAWL_LOST; /* never was a token */
     arena_reset(&rt->load_mem);
-    pawl_status rc = store_read_work(rt->store, &id, 1, &rt->load_mem, &list, reterr);
+    pawl_status rc =
+        known ? PAWL_OK : store_read_work(rt->store, &id, 1, &rt->load_mem, &list, reterr);
     if (rc != PAWL_OK)
         return rc;
-    if (list.count == 0)
+    const pawl_work *row = known ? known->work : list.count ? &list.items[0] : NULL;
+    if (!row)
         return PAWL_NOT_FOUND;
-    *ret = list.items[0];
+    *ret = *row;
     return pawl_str_is(ret->lock_token, token) && ret->lock_until_ms > rt->now_ms ? PAWL_OK
                                                                                   : PAWL_LOST;
 }
@@ -187,7 +193,7 @@ static enum verdict_kind change_row(pawl_runtime *rt, struct lease_call *q)
 {
     pawl_work w;
     pawl_error err = {0};
-    pawl_status rc = row_of(rt, q->token, &w, &err);
+    pawl_status rc = row_of(rt, q, &w, &err);
     if (rc == PAWL_NOT_FOUND && q->op == LEASE_EXTEND) {
         answer(q, &(pawl_worker_reply){.status = PAWL_OK, .cancelled = true});
         return VERDICT_DONE;

@@ -37,6 +37,7 @@ struct lease_call {
     int64_t lock_ms, delay_ms, wait_ms;
     int64_t until_mono_ms; /* of a poll that waits; 0: has not begun to */
     char token[TOKEN_BYTES];
+    struct known known; /* of the token's row */
     pawl_str worker;
     /* what is answered when the stage is committed; in the group's arena */
     pawl_worker_reply reply;

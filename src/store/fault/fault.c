@@ -341,40 +341,55 @@ static void fault_figures(pawl_store *s, pawl_store_figures *ret)
     store_figures(((struct fault_store *)s)->inner, ret);
 }
 
-static const pawl_store_ops fault_ops = {
-    .size = sizeof(pawl_store_ops),
-    .abi = PAWL_STORE_ABI,
-    .name = "fault",
-    .caps = fault_caps,
-    .take = fault_take,
-    .commit = fault_commit,
-    .outcome = fault_outcome,
-    .fetch_messages = fault_fetch_messages,
-    .fetch_work = fault_fetch_work,
-    .fetch_deadlines = fault_fetch_deadlines,
-    .abandon_messages = fault_abandon_messages,
-    .abandon_work = fault_abandon_work,
-    .next_due = fault_next_due,
-    .find = fault_find,
-    .find_uid = fault_find_uid,
-    .find_execution = fault_find_execution,
-    .read_history = fault_read_history,
-    .read_event = fault_read_event,
-    .read_messages = fault_read_messages,
-    .read_work = fault_read_work,
-    .has_key = fault_has_key,
-    .list = fault_list,
-    .depths = fault_depths,
-    .read_quarantine = fault_read_quarantine,
-    .purge = fault_purge,
-    .prune_executions = fault_prune_executions,
-    .figures = fault_figures,
-    .space = fault_space,
-    .close = fault_close,
-    .queues = &fault_queue_ops,
-    .read_object = fault_read_object,
+static pawl_status fault_load_histories(pawl_store *s, pawl_wanted_history *wanted, size_t count,
+                                        size_t max_bytes, pawl_mem *mem, pawl_error *reterr)
+{
+    FAULTY(load_histories, wanted, count, max_bytes, mem, reterr);
+}
+
+/* clang-format off */
+#define FAULT_TABLE                                                                     \
+    .size = sizeof(pawl_store_ops),                                                     \
+    .abi = PAWL_STORE_ABI,                                                              \
+    .name = "fault",                                                                    \
+    .caps = fault_caps,                                                                 \
+    .take = fault_take,                                                                 \
+    .commit = fault_commit,                                                             \
+    .outcome = fault_outcome,                                                           \
+    .fetch_messages = fault_fetch_messages,                                             \
+    .fetch_work = fault_fetch_work,                                                     \
+    .fetch_deadlines = fault_fetch_deadlines,                                           \
+    .abandon_messages = fault_abandon_messages,                                         \
+    .abandon_work = fault_abandon_work,                                                 \
+    .next_due = fault_next_due,                                                         \
+    .find = fault_find,                                                                 \
+    .find_uid = fault_find_uid,                                                         \
+    .find_execution = fault_find_execution,                                             \
+    .read_history = fault_read_history,                                                 \
+    .read_event = fault_read_event,                                                     \
+    .read_messages = fault_read_messages,                                               \
+    .read_work = fault_read_work,                                                       \
+    .has_key = fault_has_key,                                                           \
+    .list = fault_list,                                                                 \
+    .depths = fault_depths,                                                             \
+    .read_quarantine = fault_read_quarantine,                                           \
+    .purge = fault_purge,                                                               \
+    .prune_executions = fault_prune_executions,                                         \
+    .figures = fault_figures,                                                           \
+    .space = fault_space,                                                               \
+    .close = fault_close,                                                               \
+    .queues = &fault_queue_ops,                                                         \
+    .read_object = fault_read_object,                                                   \
     .list_objects = fault_list_objects,
-};
+/* clang-format on */
+
+static const pawl_store_ops fault_ops = {FAULT_TABLE};
+static const pawl_store_ops far_ops = {FAULT_TABLE.load_histories = fault_load_histories};
+
+static bool is_faulty(const pawl_store *s)
+{
+    return s->ops == &fault_ops || s->ops == &far_ops;
+}
 
 pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
 {
@@ -387,6 +402,12 @@ pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
     return &f->base;
 }
 
+void fault_store_far(pawl_store *s)
+{
+    assert_that(store_has_load_histories(self(s)->inner));
+    s->ops = &far_ops;
+}
+
 void fault_store_on_done(pawl_store *s, void (*done)(void *user))
 {
     self(s)->done = done;
@@ -394,7 +415,7 @@ void fault_store_on_done(pawl_store *s, void (*done)(void *user))
 
 pawl_store *fault_store_release(pawl_store *s)
 {
-    assert_that(s->ops == &fault_ops);
+    assert_that(is_faulty(s));
     pawl_store *inner = self(s)->inner;
     free(s);
     return inner;
@@ -402,6 +423,6 @@ pawl_store *fault_store_release(pawl_store *s)
 
 uint64_t fault_store_calls(pawl_store *s, enum fault_op op)
 {
-    assert_that(s->ops == &fault_ops && op < FAULT_OP_COUNT);
+    assert_that(is_faulty(s) && op < FAULT_OP_COUNT);
     return atomic_load(&self(s)->calls[op]);
 }

@@ -25,7 +25,7 @@
     X(find) X(find_uid) X(find_execution) X(read_history) X(read_event) X(read_messages)\
     X(read_work) X(has_key) X(list) X(depths) X(read_quarantine)                        \
     X(read_object) X(list_objects) X(purge)                                             \
-    X(prune_executions) X(space) X(queue_read) X(outcome)
+    X(prune_executions) X(space) X(queue_read) X(outcome) X(load_histories)
 /* clang-format on */
 
 enum fault_op {
@@ -54,6 +54,10 @@ typedef struct fault fault_decide_fn(void *user, enum fault_op op, uint64_t call
 pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user);
 /* Free the wrapper alone and give `inner` back: the process died, the data did not. */
 pawl_store *fault_store_release(pawl_store *s);
+
+/* Hand on load_histories, too: the store is as one behind a network.  Without this the wrapper has
+ * none, and histories are read one by one, each a call that can fail by itself. */
+void fault_store_far(pawl_store *s);
 
 /* Called after every operation that `decide` was asked about, when it is over. */
 void fault_store_on_done(pawl_store *s, void (*done)(void *user));

@@ -146,6 +146,7 @@ static const pawl_store_ops memory_ops = {
     .close = memory_close,
     .queues = &memory_queue_ops,
     .load = memory_load,
+    .load_histories = memory_load_histories,
     .read_object = memory_read_object,
     .list_objects = memory_list_objects,
     .search = memory_search,

@@ -149,6 +149,8 @@ pawl_status memory_read_messages(pawl_store *s, uint64_t uid, pawl_str instance,
 pawl_status memory_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
                              pawl_work_list *ret, pawl_error *reterr);
 pawl_status memory_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr);
+pawl_status memory_load_histories(pawl_store *s, pawl_wanted_history *wanted, size_t count,
+                                  size_t max_bytes, pawl_mem *mem, pawl_error *reterr);
 pawl_status memory_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
                         pawl_mem *mem, pawl_error *reterr);
 pawl_status memory_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,

@@ -185,6 +185,19 @@ pawl_status memory_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t
     return PAWL_OK;
 }
 
+pawl_status memory_load_histories(pawl_store *s, pawl_wanted_history *wanted, size_t count,
+                                  size_t max_bytes, pawl_mem *mem, pawl_error *reterr)
+{
+    size_t most = arena_bytes(mem) + max_bytes;
+    for (size_t n = 0; n < count && arena_bytes(mem) <= most; n++) {
+        pawl_wanted_history *w = &wanted[n];
+        w->status = memory_read_history(s, w->uid, w->execution, 0, 0, mem, &w->events, reterr);
+        if (w->status == PAWL_OK)
+            w->status = memory_read_messages(s, w->uid, (pawl_str){0}, mem, &w->messages, reterr);
+    }
+    return PAWL_OK;
+}
+
 pawl_status memory_search(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
                           pawl_error *reterr UNUSED)
 {

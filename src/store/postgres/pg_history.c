@@ -31,6 +31,7 @@ enum part_at { PART_KIND, PART_REF, PART_NAME, PART_DATA, PART_ATTRS };
 
 struct pg_chain {
     const PGresult *r;
+    int row, end; /* its rows of the result */
     uint64_t uid;
     uint64_t execution;
     uint64_t seq; /* of the event expected at the end of the next row */
@@ -116,7 +117,7 @@ static void take_events(struct pg_chain *c, int row)
 
 static pawl_status walk(struct pg_chain *c, pawl_error *reterr)
 {
-    for (int row = 0; row < pq.ntuples(c->r); row++) {
+    for (int row = c->row; row < c->end; row++) {
         if (value_id(c->r, row, AT_RID) == 0) /* nothing at the place where it begins */
             return missing(c, reterr);
         if (!fits(c, row))
@@ -130,18 +131,28 @@ static pawl_status walk(struct pg_chain *c, pawl_error *reterr)
 static pawl_status take_history(struct pg_chain *c, uint32_t limit, pawl_event_list *ret,
                                 pawl_error *reterr)
 {
-    size_t most = (size_t)pq.ntuples(c->r) * 2;
+    size_t most = (size_t)(c->end - c->row) * 2;
     pawl_event *end = arena_array(c->mem, pawl_event, most) + most;
 
     c->first = end;
-    c->seq = c->last_seq = value_id(c->r, 0, AT_FROM_SEQ);
-    c->rid = value_id(c->r, 0, AT_FROM_RID);
+    c->seq = c->last_seq = value_id(c->r, c->row, AT_FROM_SEQ);
+    c->rid = value_id(c->r, c->row, AT_FROM_RID);
     if (limit && c->last_seq - c->after_seq > limit)
         c->last_seq = c->after_seq + limit;
     pawl_status status = walk(c, reterr);
     if (status == PAWL_OK)
         *ret = (pawl_event_list){.items = c->first, .count = (size_t)(end - c->first)};
     return status;
+}
+
+pawl_status pg_history_of(const PGresult *r, int row, int end, const pawl_wanted_history *w,
+                          pawl_mem *mem, pawl_event_list *ret, pawl_error *reterr)
+{
+    struct pg_chain c = {
+        .r = r, .row = row, .end = end, .uid = w->uid, .execution = w->execution, .mem = mem};
+
+    *ret = (pawl_event_list){0};
+    return value_id(r, row, AT_FROM_SEQ) ? take_history(&c, 0, ret, reterr) : PAWL_OK;
 }
 
 pawl_status pg_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
@@ -157,8 +168,12 @@ pawl_status pg_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uin
     PGresult *r = pg_read(pg_of(s), ST_PG_HISTORY, &p, "read a history", &status, reterr);
     *ret = (pawl_event_list){0};
     if (r && pq.ntuples(r)) {
-        struct pg_chain c = {
-            .r = r, .uid = uid, .execution = execution, .after_seq = after_seq, .mem = mem};
+        struct pg_chain c = {.r = r,
+                             .end = pq.ntuples(r),
+                             .uid = uid,
+                             .execution = execution,
+                             .after_seq = after_seq,
+                             .mem = mem};
         status = take_history(&c, limit, ret, reterr);
     }
     pq.clear(r);

@@ -83,6 +83,7 @@ static const pawl_store_ops ops = {
     .queues = &queue_ops,
     .figures = pg_figures,
     .load = pg_load,
+    .load_histories = pg_load_histories,
     .upkeep = &pg_upkeep_ops,
     .read_object = sql_read_object,
     .list_objects = sql_list_objects,

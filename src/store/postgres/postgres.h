@@ -290,6 +290,11 @@ void pg_abandon_work(pawl_store *s, const uint64_t *ids, size_t count);
 pawl_status pg_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr);
 pawl_status pg_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
                          pawl_work_list *ret, pawl_error *reterr);
+/* The events of one execution: the rows from `row` to `end` of PG_HISTORIES. */
+pawl_status pg_history_of(const PGresult *r, int row, int end, const pawl_wanted_history *w,
+                          pawl_mem *mem, pawl_event_list *ret, pawl_error *reterr);
+pawl_status pg_load_histories(pawl_store *s, pawl_wanted_history *wanted, size_t count,
+                              size_t max_bytes, pawl_mem *mem, pawl_error *reterr);
 pawl_status pg_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
                     pawl_mem *mem, pawl_error *reterr);
 /* A message with this key can be fetched again, or for the first time. */

@@ -193,6 +193,33 @@
 #define PG_REL_DEPTH(rows, rel) PG_DEPTH(rows, "e WHERE r='@." rel "'::regclass")
 #define PG_ODD_DEPTH(state)     PG_DEPTH("odd WHERE state=" state, "o WHERE v='" state "'")
 
+/* Those of many executions that are not closed ($1 uids, $2 which), newest event first; behind the
+ * columns the place of the question and the bytes up to here.  With the row that exceeds $3 bytes
+ * the answer ends. */
+#define PG_ROW_BYTES "200+coalesce(octet_length(h.data)+octet_length(h.attrs)+octet_length(h.name),0)" \
+    "+coalesce(octet_length(h.data2)+octet_length(h.attrs2)+octet_length(h.name2),0)"
+#define PG_HISTORIES                                                                               \
+    "WITH RECURSIVE t AS (SELECT a.o,g.last_seq::bigint AS seq,g.last_rid AS rid FROM"             \
+    " unnest($1::bigint[],$2::bigint[]) WITH ORDINALITY AS a(uid,execution,o)"                     \
+    " CROSS JOIN LATERAL (SELECT last_seq,last_rid FROM @.head WHERE " SQL_SAME("uid", "a.uid")     \
+    " AND execution=a.execution OFFSET 0) g),"                                                     \
+    "c AS (SELECT t.o,h.* FROM t CROSS JOIN LATERAL (SELECT * FROM @.history h WHERE "             \
+    PG_ROW_ENDS("h", "t.rid") " OFFSET 0) h UNION ALL SELECT c.o,h.* FROM c CROSS JOIN LATERAL"    \
+    " (SELECT * FROM @.history h WHERE " PG_ROW_ENDS("h", "c.prev") " OFFSET 0) h"                 \
+    " WHERE c.prev>0 AND c.prev<c.rid),"                                                           \
+    "b AS (SELECT h.*," PG_ROW_BYTES " AS bytes,sum(" PG_ROW_BYTES ") OVER"                        \
+    " (ORDER BY h.o,h.rid DESC) AS upto FROM c h)"                                                 \
+    " SELECT " PG_HISTORY_PARTS("h.data", "h.data2") ",t.seq,t.rid,t.o,h.upto FROM t"              \
+    " LEFT JOIN b h ON h.o=t.o WHERE coalesce(h.upto-h.bytes,0)<=$3::bigint ORDER BY t.o,h.rid DESC"
+/* The messages of many instances ($1), likewise up to $2 bytes. */
+#define PG_MAIL_BYTES "200+coalesce(octet_length(m.data)+octet_length(m.attrs)+octet_length(m.name),0)"
+#define PG_MAIL_OF                                                                                 \
+    "SELECT " SQL_MAIL_COLUMNS ",o,upto FROM (SELECT m.*,t.o," PG_MAIL_BYTES " AS weight,"         \
+    "sum(" PG_MAIL_BYTES ") OVER (ORDER BY t.o,m.visible_ms,m.id) AS upto"                         \
+    " FROM unnest($1::bigint[]) WITH ORDINALITY AS t(u,o) CROSS JOIN LATERAL"                      \
+    " (SELECT * FROM @.message WHERE " SQL_SAME("uid", "t.u") " AND uid>0 OFFSET 0) m) x"              \
+    " WHERE upto-weight<=$2::bigint ORDER BY o,visible_ms,id"
+
 #define PG_READ_STATEMENTS(X)                                                                      \
     X(LIST, PG_LIST("@.instance WHERE true"))                                                      \
     X(LIST_PARENT, PG_LIST("@.instance WHERE parent_uid=$2::bigint AND parent_uid>0"))             \
@@ -207,6 +234,8 @@
         PG_REL_DEPTH("head WHERE busy AND open1<>0", "head_busy") ","                              \
         PG_REL_DEPTH("quarantine", "quarantine") "," PG_REL_DEPTH("instance", "instance") ","      \
         PG_ODD_DEPTH("2") "," PG_ODD_DEPTH("3") "," PG_ODD_DEPTH("5") "," PG_ODD_DEPTH("6"))       \
+    X(HISTORIES, PG_HISTORIES)                                                                     \
+    X(MAIL_OF, PG_MAIL_OF)                                                                         \
     X(HISTORY, PG_HISTORY)                                                                         \
     X(EVENT, "SELECT " PG_HISTORY_PARTS("h.data", "h.data2") " FROM @.history h"                   \
         " WHERE " PG_ROW_OF("h", "$1::bigint"))
