@@ -240,6 +240,10 @@ typedef struct pawl_queue_ops {
     /* levels [reader]: ready entries counted by priority, lowest first. */
     pawl_status (*levels)(struct pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *mem,
                           pawl_level_list *ret, pawl_error *reterr);
+    /* find_keys [engine]: many keys of one queue; ret[i] is the row of keys[i], with entry 0 when
+     * there is none.   Q13  Each is answered as find_key would.  NULL: they are asked one by one. */
+    pawl_status (*find_keys)(struct pawl_store *s, uint64_t qid, const pawl_str *keys, size_t count,
+                             pawl_queue_key *ret, pawl_error *reterr);
 } pawl_queue_ops;
 
 #ifdef __cplusplus

@@ -146,3 +146,17 @@ pawl_status store_levels(pawl_store *s, uint64_t qid, uint32_t limit, pawl_mem *
     }
     return status;
 }
+
+pawl_status store_find_keys(pawl_store *s, uint64_t qid, const pawl_str *keys, size_t count,
+                            pawl_queue_key *ret, pawl_error *reterr)
+{
+    const pawl_queue_ops *ops = s->ops->queues;
+    if (count)
+        memset(ret, 0, count * sizeof(*ret));
+    if (ops->size >= offsetof(pawl_queue_ops, find_keys) + sizeof(ops->find_keys) && ops->find_keys)
+        return ops->find_keys(s, qid, keys, count, ret, reterr);
+    pawl_status status = PAWL_OK;
+    for (size_t i = 0; i < count && (status == PAWL_OK || status == PAWL_EMPTY); i++)
+        status = ops->find_key(s, qid, keys[i], &ret[i], reterr);
+    return status == PAWL_EMPTY ? PAWL_OK : status;
+}

@@ -37,10 +37,8 @@ PAWL_MUST_USE static inline pawl_status store_has_past(pawl_store *s, uint64_t q
     return s->ops->queues->has_past(s, qid, id, reterr);
 }
 
-PAWL_MUST_USE static inline pawl_status store_find_key(pawl_store *s, uint64_t qid, pawl_str key,
-                                                       pawl_queue_key *ret, pawl_error *reterr)
-{
-    return s->ops->queues->find_key(s, qid, key, ret, reterr);
-}
+/* The rows of all these keys; entry 0: there is none. */
+PAWL_MUST_USE pawl_status store_find_keys(pawl_store *s, uint64_t qid, const pawl_str *keys,
+                                          size_t count, pawl_queue_key *ret, pawl_error *reterr);
 
 #endif

@@ -51,36 +51,44 @@ static void pop(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 
 /* ---- Push ----------------------------------------------------------------------- */
 
-/* What the store has under a dedup id, 0: nothing that counts; or the trouble. */
-static pawl_status find_key(pawl_runtime *rt, struct cached_queue *s, pawl_str id, uint64_t *ret)
+/* What the store has under these keys, 0: nothing that counts; or the trouble. */
+static pawl_status find_keys(pawl_runtime *rt, struct cached_queue *s, const pawl_str *keys,
+                             size_t count, uint64_t *ret)
 {
-    pawl_queue_key key;
+    pawl_queue_key *rows = arena_array(&rt->group_mem, pawl_queue_key, count);
     pawl_error err = {0};
-    *ret = 0;
-    pawl_status rc = store_find_key(rt->store, s->q->row.qid, id, &key, &err);
-    if (rc == PAWL_OK && key.expires_ms > rt->now_ms)
-        *ret = key.entry;
-    return rc == PAWL_OK || rc == PAWL_EMPTY ? PAWL_OK : queue_read_failed(rt, s, &err);
+    pawl_status rc = store_find_keys(rt->store, s->q->row.qid, keys, count, rows, &err);
+    for (size_t i = 0; i < count; i++)
+        ret[i] = rc == PAWL_OK && rows[i].expires_ms > rt->now_ms ? rows[i].entry : 0;
+    return rc == PAWL_OK ? PAWL_OK : queue_read_failed(rt, s, &err);
 }
 
 /* The entries the store knows by the dedup ids, and what was pushed with the key. */
 static pawl_status find_known(pawl_runtime *rt, struct cached_queue *s, const struct queue_req *req,
                               struct queue_known *ret)
 {
-    pawl_status rc = PAWL_OK;
+    const pawl_queue_item *items = req->args.items;
+    size_t item_count = req->args.item_count, count = req->args.key != NULL, at = count;
     *ret = (struct queue_known){.print = req->print};
-    if (req->args.key) { /* no dedup id has a control character */
+    if (req->args.key) /* no dedup id has a control character */
         ret->mark = pawl_mem_printf(&rt->group_mem, "\001%s", req->args.key);
-        if (s->q->row.qid)
-            rc = find_key(rt, s, ret->mark, &ret->printed);
-    }
-    for (size_t i = 0; i < req->args.item_count && s->q->row.qid && rc == PAWL_OK; i++) {
-        if (!req->args.items[i].dedup_id.len)
-            continue;
-        if (!ret->twins)
-            ret->twins = arena_array(&rt->group_mem, uint64_t, req->args.item_count);
-        rc = find_key(rt, s, req->args.items[i].dedup_id, &ret->twins[i]);
-    }
+    for (size_t i = 0; i < item_count; i++)
+        count += items[i].dedup_id.len > 0;
+    if (!count || !s->q->row.qid)
+        return PAWL_OK;
+    pawl_str *keys = arena_array(&rt->group_mem, pawl_str, count);
+    uint64_t *entries = arena_array(&rt->group_mem, uint64_t, count);
+    keys[0] = ret->mark;
+    for (size_t i = 0; i < item_count; i++)
+        if (items[i].dedup_id.len)
+            keys[at++] = items[i].dedup_id;
+    pawl_status rc = find_keys(rt, s, keys, count, entries);
+    ret->printed = req->args.key ? *entries++ : 0;
+    if (count > (req->args.key != NULL))
+        ret->twins = arena_array(&rt->group_mem, uint64_t, item_count);
+    for (size_t i = 0; i < item_count; i++)
+        if (items[i].dedup_id.len)
+            ret->twins[i] = *entries++;
     return rc;
 }
 

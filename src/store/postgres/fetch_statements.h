@@ -102,7 +102,11 @@
         " (SELECT i.uid FROM @.instance i WHERE i.id=a.id COLLATE \"C\") END AS uid FROM"          \
         " unnest($1::bigint[],$2::text[],$3::bytea[]) WITH ORDINALITY AS a(uid,id,key,o)"          \
         " OFFSET 0) t WHERE (SELECT 1 FROM @.dedup d WHERE d.uid=t.uid AND d.key=t.key) IS NOT NULL"\
-        " AND (SELECT 1 FROM @.head h WHERE h.uid=t.uid) IS NOT NULL")
+        " AND (SELECT 1 FROM @.head h WHERE h.uid=t.uid) IS NOT NULL")                             \
+    /* $1 a queue, $2 keys. */                                                                     \
+    X(QUEUE_KEYS, "SELECT t.o,k.entry,k.expires_ms FROM unnest($2::bytea[])"                       \
+        " WITH ORDINALITY AS t(key,o) CROSS JOIN LATERAL (SELECT entry,expires_ms"                 \
+        " FROM @.queue_key WHERE qid=$1::bigint AND " SQL_SAME("key", "t.key") " OFFSET 0) k")
 
 /* ---- Queues ----------------------------------------------------------------------------------- */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/postgres/pg_load.c -- load: all questions of a pass in one round trip; read_work.
+ * store/postgres/pg_load.c -- load: all questions of a pass in one round trip; read_work, find_keys.
  *
  * The questions are sorted into four statements: instances by id, instances by uid, keys, work.
  * Those that are asked go into one pipeline on the writer.  Each statement gets arrays, and answers
  * with the place in them, behind the columns of the row.  A question for a row and a key is in two
  * of them.
  *
- * Called through the table of operations: load on the engine thread, read_work on any.
+ * Called through the table of operations: load and find_keys on the engine thread, read_work on any.
  */
 #include "base/attr.h"
 #include "store/postgres/postgres.h"
@@ -214,4 +214,34 @@ pawl_status pg_read_work(pawl_store *base, const uint64_t *ids, size_t count, pa
     if (status == PAWL_OK)
         *ret = (pawl_work_list){.items = items, .count = rows};
     return status;
+}
+
+pawl_status pg_find_keys(pawl_store *base, uint64_t qid, const pawl_str *keys, size_t count,
+                         pawl_queue_key *ret, pawl_error *reterr)
+{
+    struct pg_store *s = pg_of(base);
+    struct pg_array *column = &s->scratch[0];
+    pawl_status status = pg_attach(s, reterr);
+
+    if (status != PAWL_OK || !count)
+        return status;
+    array_reset(column);
+    column->type = PG_BYTEA;
+    for (size_t i = 0; i < count; i++)
+        array_str(column, keys[i]);
+    params_reset(&s->params);
+    params_id(&s->params, qid);
+    params_array(&s->params, column);
+    PGresult *r =
+        link_run(&s->writer, ST_PG_QUEUE_KEYS, &s->params, "read a queue", &status, reterr);
+    if (!r)
+        return status;
+    for (int i = 0; i < pq.ntuples(r); i++) {
+        uint64_t place = value_id(r, i, 0);
+        assert_that(place > 0 && place <= count);
+        ret[place - 1] =
+            (pawl_queue_key){qid, keys[place - 1], value_id(r, i, 1), value_i64(r, i, 2)};
+    }
+    pq.clear(r);
+    return PAWL_OK;
 }

@@ -49,6 +49,7 @@ static const pawl_queue_ops queue_ops = {
     .has_past = sql_has_past,
     .find_key = sql_find_key,
     .levels = sql_levels,
+    .find_keys = pg_find_keys,
 };
 
 static const pawl_store_ops ops = {

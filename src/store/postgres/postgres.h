@@ -295,6 +295,8 @@ pawl_status pg_history_of(const PGresult *r, int row, int end, const pawl_wanted
                           pawl_mem *mem, pawl_event_list *ret, pawl_error *reterr);
 pawl_status pg_load_histories(pawl_store *s, pawl_wanted_history *wanted, size_t count,
                               size_t max_bytes, pawl_mem *mem, pawl_error *reterr);
+pawl_status pg_find_keys(pawl_store *s, uint64_t qid, const pawl_str *keys, size_t count,
+                         pawl_queue_key *ret, pawl_error *reterr);
 pawl_status pg_load(pawl_store *s, pawl_wanted *wanted, size_t count, size_t max_bytes,
                     pawl_mem *mem, pawl_error *reterr);
 /* A message with this key can be fetched again, or for the first time. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* suite/case_queues.c -- queues as stores keep them: Q2..Q12 of pawl/queue_store.h. */
+/* suite/case_queues.c -- queues as stores keep them: Q2..Q13 of pawl/queue_store.h. */
 #include "suite.h"
+
+#include "store/store_queue.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -447,6 +449,31 @@ static void q9_q10_past_locks_and_keys_are_any_bytes(struct probe *t)
     }
 }
 
+static void q13_many_keys_are_answered_as_one(struct probe *t)
+{
+    pawl_queue_row a = make_queue(t, "a"), b = make_queue(t, "b");
+    struct queue_draft *d = begin(t);
+    d->keys[0] = (pawl_queue_key){a.qid, pawl_s("k"), 7, 100};
+    d->keys[1] = (pawl_queue_key){
+        a.qid, (pawl_str){"a\0b", 3},
+         8, 200
+    };
+    d->keys[2] = (pawl_queue_key){b.qid, pawl_s("other"), 9, 300};
+    d->part.key_count = 3;
+    CHECK_STATUS(commit_part(t, d), PAWL_OK);
+    const pawl_str keys[] = {
+        pawl_s("other"), {"a\0b", 3},
+         pawl_s("k"), pawl_s("a"), pawl_s("k")
+    };
+    static const uint64_t entries[] = {0, 8, 7, 0, 7};
+    pawl_queue_key found[5];
+    CHECK_STATUS(store_find_keys(t->store, a.qid, keys, 5, found, NULL), PAWL_OK);
+    for (int i = 0; i < 5; i++)
+        CHECK_NUMBER(found[i].entry, entries[i]);
+    CHECK_NUMBER(found[1].expires_ms, 200);
+    CHECK_STATUS(store_find_keys(t->store, a.qid, keys, 0, found, NULL), PAWL_OK);
+}
+
 static void q2_c2_the_queue_part_goes_with_its_round(struct probe *t)
 {
     pawl_queue_row a = make_queue(t, "a");
@@ -662,6 +689,7 @@ const struct probe_case cases_queues[] = {
     CASE(q2_a_lock_may_say_all_of_its_entry),
     CASE(q9_q10_past_locks_and_keys_last_until_forgotten),
     CASE(q9_q10_past_locks_and_keys_are_any_bytes),
+    CASE(q13_many_keys_are_answered_as_one),
     CASE(q2_c2_the_queue_part_goes_with_its_round),
     CASE(q8_a_long_queue_costs_what_is_asked_of_it),
     CASE(q8_q11_pages_go_on_where_they_were),
