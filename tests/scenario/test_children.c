@@ -410,7 +410,11 @@ static void scene_remove_many(struct scene *s)
     scene_start(s, "Many", "p", "two");
     scene_settle(s);
     scene_expect(s, "p", PAWL_COMPLETED, "all");
-    expect_is(scene_depths(s).instances, 2 * MANY + 1);
+    uint64_t count = scene_depths(s).instances;
+    if (s->kind == SCENE_POSTGRES) /* above 10,000 it estimates (L3) */
+        ck_assert_uint_gt(count, 10000);
+    else
+        expect_is(count, 2 * MANY + 1);
     expect_is(pawl_client_submit(s->c, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = "p"),
                                  take_reply, &reply, NULL),
               PAWL_OK);

@@ -67,6 +67,20 @@ static pawl_result again(pawl_ctx *ctx, pawl_str input)
     return pawl_done_str(ctx, next);
 }
 
+/* State that is set, changed, cleared and carried to the next execution. */
+static pawl_result publish(pawl_ctx *ctx, pawl_str input)
+{
+    bool ok = pawl_state_set(ctx, "a", input).ok;
+    pawl_ignore(pawl_call(ctx, "Echo", input));
+    ok = ok && pawl_state_set(ctx, "b", pawl_printf(ctx, "%s!", pawl_state_get(ctx, "a").ptr)).ok;
+    ok = ok && pawl_state_clear(ctx, "c").ok;
+    pawl_ignore(pawl_call(ctx, "Echo", input));
+    ok = ok && pawl_state_set(ctx, "c", pawl_s("late")).ok && pawl_state_clear(ctx, "a").ok;
+    if (pawl_execution(ctx) < 2)
+        return pawl_continue_as_new(ctx, pawl_state_get(ctx, "b"), NULL);
+    return pawl_donef(ctx, "%d%s", ok, pawl_state_get(ctx, "b").ptr);
+}
+
 /* What a wait took and nobody read comes back: by a cancel, and by continue as new. */
 static pawl_result give_back(pawl_ctx *ctx, pawl_str input)
 {
@@ -203,6 +217,7 @@ void flows_register(pawl_app *app)
         {"Cancelled",  cancelled        },
         {"Worker",     worker           },
         {"Withdrawn",  withdrawn        },
+        {"Publish",    publish          },
         {"Failing",    failing          },
     };
     for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
@@ -265,5 +280,6 @@ const struct flow flows[] = {
     {"worker",             {START("Worker")},                                                       NULL},
     {"worker_fails",       {START("Failing")},                                                      NULL},
     {"withdrawn",          {START("Withdrawn"), RAISE("1", "a")},                                   NULL},
+    {"published",          {START("Publish")},                                                      NULL},
 };
 const size_t flow_count = sizeof(flows) / sizeof(flows[0]);

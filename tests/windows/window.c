@@ -317,6 +317,19 @@ static int by_id(const void *a, const void *b)
     return order ? order : x->id.len < y->id.len ? -1 : x->id.len > y->id.len;
 }
 
+/* What readers see of its published state. */
+static void dump_state(struct window *w, const pawl_row *r)
+{
+    pawl_object_list list = {0};
+    pawl_error err;
+    pawl_str prefix = pawl_mem_printf(w->mem, "%016" PRIx64 "/", r->uid);
+    (void)w->inner->ops->list_objects(w->inner, PAWL_OBJECT_STATE, prefix, (pawl_str){0}, 100,
+                                      w->mem, &list, &err);
+    for (size_t i = 0; i < list.count; i++)
+        buf_printf(&w->left, "\n  %s = '%.*s'", list.items[i].name.ptr + prefix.len,
+                   PAWL_FMT(list.items[i].data));
+}
+
 static bool is_beside(const pawl_row *row)
 {
     return pawl_str_eq(row->id, pawl_s("beside"));
@@ -342,6 +355,7 @@ static void dump(struct window *w)
                    PAWL_FMT(r->finding));
         for (uint64_t n = 1; n <= r->execution; n++)
             dump_execution(w, r, n);
+        dump_state(w, r);
         buf_puts(&w->left, "\n");
     }
     buf_printf(&w->left, "messages %" PRIu64 " work %" PRIu64 " quarantine %" PRIu64 "\n",
