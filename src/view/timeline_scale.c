@@ -154,7 +154,7 @@ static void make_parts(struct timeline *t, struct span *cuts, size_t count, doub
 {
     double room = 1 - CUT_WIDTH * (double)count;
     double total = kept / (room > 1 - MARKS_MOST ? room : 1 - MARKS_MOST);
-    int64_t pad = (int64_t)(total * PAD);
+    int64_t pad = total * PAD > 1 ? (int64_t)(total * PAD) : 1;
     struct axis x = {.t = t, .from = t->start_ms - pad};
     if (count)
         qsort(cuts, count, sizeof(*cuts), by_begin);

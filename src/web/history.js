@@ -173,39 +173,35 @@ export class Run {
 	}
 }
 
-/** The tries of a task as spans.  Those the server told are exact; others follow from the policy (guess). */
+/** The tries of a task as spans, as the server has them (src/view/timeline.c).  Those that were
+ *  recorded are exact; without any they follow from the policy (guess). */
 export function tries(t, now) {
 	if (t.kind !== "activity" || t.attempts < 2) return [];
 	const end = t.endAt ?? now,
 		n = t.attempts,
 		out = [],
 		error = t.state === "failed" ? text(t.output?.data) : null;
-	if (t.tries?.length >= n - 1) {
+	if (t.tries?.length || n > 9) {
 		let from = t.at;
-		for (const x of [...t.tries].sort((a, b) => a.n - b.n)) {
-			out.push({
-				n: x.n,
-				from: x.from,
-				to: Math.max(x.from, x.to),
-				error: x.error,
-				worker: x.worker
-			});
-			from = x.to;
+		for (const x of t.tries ?? []) {
+			const to = x.to,
+				begin = Math.min(x.from ?? to, to);
+			out.push({n: x.n, from: begin, to, error: x.error, worker: x.worker});
+			from = to;
 		}
-		from = t.startedAt ?? Math.max(from, t.wait?.due_at ?? 0);
+		if (!out.length && !t.startedAt) return out;
+		from = t.startedAt || Math.max(from, t.wait?.due_at ?? 0);
 		if (t.endAt || from <= now)
 			out.push({n, from: Math.min(from, end), to: end, error, last: true, worker: t.worker});
 		return out;
 	}
 	const p = t.policy,
+		grow = {fixed: () => 1, linear: i => i + 1}[p.backoff] ?? (i => (p.factor ?? 2) ** i),
 		waits = Array.from({length: n - 1}, (_, i) =>
-			Math.min(
-				p.cap_ms ?? 60000,
-				(p.initial_ms ?? 1000) * (p.backoff === "fixed" ? 1 : (p.factor ?? 2) ** i)
-			)
+			Math.min(p.cap_ms ?? 60000, (p.initial_ms ?? 1000) * grow(i))
 		);
 	const backing = t.wait && !t.wait.running && t.wait.due_at > now,
-		span = (backing ? t.wait.due_at : end) - t.at,
+		span = Math.max(0, (backing ? t.wait.due_at : end) - t.at),
 		sum = waits.reduce((a, b) => a + b, 0),
 		runs = backing ? n - 1 : n;
 	const each = Math.max(0, (span - sum) / runs),

@@ -2,16 +2,18 @@
 /*
  * tests/fuzz/fuzz_answer.c -- a hostile server, seen by the command line's client.
  *
- * First byte: how the answer is cut into pieces.  A thread listens, reads the
+ * First byte: how the answer is cut into pieces; from 128 on it is heard as a stream.  A thread listens, reads the
  * request and says the rest of the input.  The client answers OK with a body of
  * exactly what was framed, or an error with a text; it never waits beyond its time.
  */
 #include "base/clock.h"
+#include "cli/changes.h"
 #include "cli/http.h"
 #include "fuzz.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +99,33 @@ static void await_end(void)
     pthread_mutex_unlock(&other.lock);
 }
 
+static void on_event(void *arg, const char *event, pawl_str data)
+{
+    (void)arg;
+    must(event[0] && data.len);
+    (void)changes_tell_of(data, "x");
+}
+
+/* The answer as a stream of events, to its end. */
+static void hear_stream(struct http *h, size_t most, pawl_mem *mem)
+{
+    struct http_reply reply = {0};
+    struct buf in;
+    pawl_error err = {0};
+    buf_init(&in, 1 << 20);
+    if (http_stream(h, "/x", 2000, mem, &reply, &err) == PAWL_OK && reply.status == 200) {
+        for (int i = 0; i < 2000 && http_stream_read(h, &in); i++) {
+            struct pollfd p = {.fd = http_fd(h), .events = POLLIN};
+            must(poll(&p, 1, 2000) > 0);
+            must(in.len <= most);
+            changes_parse(&in, on_event, NULL);
+        }
+        changes_parse(&in, on_event, NULL);
+        must(http_fd(h) < 0);
+    }
+    buf_deinit(&in);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct feed f = feed_of(data, size);
@@ -110,8 +139,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", other.port);
     struct http *h = http_open(url, NULL, NULL, &err);
     must(h);
-    post(bytes, piece);
+    post(bytes, piece % 128);
     int64_t began = clock_mono_ms();
+    if (piece >= 128) {
+        hear_stream(h, bytes.len, mem);
+        await_end();
+        http_close(h);
+        pawl_mem_free(mem);
+        return 0;
+    }
     pawl_status rc = http_call(h, "GET", "/x", (pawl_str){0}, NULL, 2000, mem, &reply, &err);
     must(clock_mono_ms() - began < 15000);
     if (rc == PAWL_OK)

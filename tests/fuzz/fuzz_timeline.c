@@ -4,10 +4,11 @@
  *
  * First byte: the width, and whether the rest is the JSON of a server, or lines of events
  * ("KIND REF AT ATTRS").  A history becomes valid JSON with a whole axis; what is drawn fits its
- * width and has nothing that a terminal obeys.
+ * width and has nothing that a terminal obeys.  The same bytes are read as keys.
  */
 #include "base/utf8.h"
 #include "cli/bars.h"
+#include "cli/top/keys.h"
 #include "fuzz.h"
 #include "pawl/event.h"
 #include "view/timeline.h"
@@ -65,6 +66,18 @@ static pawl_str of_history(pawl_mem *mem, pawl_str lines, int64_t now)
     return doc;
 }
 
+/* The same bytes as keys: every byte is used up, and what is shown is safe. */
+static void check_keys(pawl_str bytes)
+{
+    for (size_t at = 0; at < bytes.len;) {
+        struct key_press press = key_read(bytes.ptr + at, bytes.len - at, true);
+        must(press.used && press.used <= bytes.len - at);
+        if (press.key == KEY_TEXT)
+            must(!utf8_is_unsafe(utf8_decode(press.text, press.used)));
+        at += press.used;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct feed f = feed_of(data, size);
@@ -73,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cli cli = {.prog = "pawl", .args = {.color = COLOR_NEVER}, .mem = mem};
     struct paper p;
     pawl_str rest = feed_rest(&f), doc = first % 2 ? rest : of_history(mem, rest, 1000000);
+    check_keys(rest);
     paper_open(&p, &cli, mem, width);
     bars_draw(&p, doc);
     for (unsigned i = 0; i < p.lines; i++)

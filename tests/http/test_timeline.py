@@ -75,6 +75,47 @@ def test_large_payloads_cost_nothing(server):
     assert len(reply.json["bars"]) == 20 and len(reply.body) < 8192, len(reply.body)
 
 
+def test_the_page_draws_the_same():
+    """Histories of many kinds, drawn by the page's code (tests/page/agree.mjs) and by the server."""
+    order = kit.BUILD / "examples" / "order.so"
+    with Server(load=[order, kit.module()]) as server:
+        for name, code, value in (("parent", "Parent", 1), ("heap", "Heap", {"steps": 30, "value": 1}),
+                                  ("wide", "Wide", 300), ("post", "Post", 1), ("wrong", "Wrong", 1),
+                                  ("nap", "Nap", 1700), ("late", "Late", 1)):
+            server.start_instance(code, value, name)
+        server.start_instance("ProcessOrder", {"id": "order", "step_ms": 30, "return_window_ms": 2500}, "order")
+        server.post(I + "order/events/FraudReview", {"approved": True})
+        for name, lives in (("told", 1), ("estimated", 2)):     # a restart forgets how attempts went
+            server.start_instance("RemoteRetry", 1, name)
+            expect(server.post(W + poll_one(server)["token"] + "/fail", {"error": "busy"}), 200)
+            if lives > 1:
+                server.restart()
+            time.sleep(0.1)
+            expect(server.post(W + poll_one(server)["token"] + "/complete", {"result": 1}), 200)
+        server.start_instance("Ask", 1, "open")
+        names = [i["instance"] for i in server.get("/api/v1/instances").json["instances"]]
+        for name in set(names) - {"open"}:
+            server.ended(name)
+        folder = kit.work_dir() / "agree"
+        folder.mkdir()
+        for name in names:
+            path = I + kit.urllib.parse.quote(name, safe="")
+            history = server.get(path + "/history").json
+            history["waiting_for"] = server.get(path).json["waiting_for"]
+            stem = str(folder / name.replace("/", "_").replace(":", "_"))
+            told = expect(server.get(path + "/timeline"), 200).json
+            for kind, doc in (("history", history), ("timeline", told)):
+                with open("%s.%s.json" % (stem, kind), "w") as out:
+                    kit.json.dump(doc, out)
+        got = kit.subprocess.run(["node", kit.ROOT / "tests" / "page" / "agree.mjs", folder],
+                                 capture_output=True, text=True)
+        assert got.returncode == 0, got.stdout + got.stderr
+        tried = {n: timeline(server, n)["bars"][0]["tries"] for n in ("told", "estimated")}
+        assert not any("estimated" in t for t in tried["told"]), tried
+        assert all(t["estimated"] for t in tried["estimated"]), tried
+        assert any(p["cut"] for p in timeline(server, "order")["axis"])
+
+
 def test_fifty_thousand_events_are_answered_soon():
     with Server("--max-history", "60000") as server:
         server.ended(server.start_instance("Wide", 24990, "m-1"))

@@ -308,6 +308,18 @@ TEST(a_cut_keeps_what_is_busy_in_its_place)
     end();
 }
 
+TEST(a_run_that_only_waits_has_a_begin_and_an_end)
+{
+    begin();
+    started();
+    add(0, "ExternalSubscribed", 1, "Review", "", "");
+    timeline_finish(&t, T0 + 3600000);
+    ck_assert_uint_eq(t.part_count, 3);
+    ck_assert(!t.parts[0].cut && t.parts[1].cut && !t.parts[2].cut);
+    axis_is_whole();
+    end();
+}
+
 TEST(none_of_many_gaps_that_are_alike_is_cut)
 {
     begin();

@@ -69,7 +69,7 @@ static void read_what_changed(struct top *t)
     if (t->page == TOP_MAIN && t->dirty && now >= t->read_at) {
         bool first = !t->view.known;
         if (top_read(t)) {
-            t->dirty = false;
+            t->dirty = t->session->remote && !t->view.exact; /* it still counts: ask again */
             find_cursor(t);
             if (first)
                 t->cursor = t->view.problem_count; /* the first instance */
@@ -77,7 +77,7 @@ static void read_what_changed(struct top *t)
         }
         t->read_at = clock_mono_ms() + READ_MS;
     }
-    if (t->page == TOP_MAIN && !t->dirty)
+    if (t->page == TOP_MAIN && t->view.known && !t->gone)
         top_read_waits(t);
 }
 
