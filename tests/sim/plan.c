@@ -34,7 +34,7 @@ static unsigned rate_of(struct prng *r, enum sim_site site, bool on)
 
 const char *const sim_store_names[] = {"memory", "sqlite", "jsonl", "far"};
 
-struct plan plan_make(uint64_t seed, enum sim_store store, const struct overrides *over)
+struct plan plan_of_seed(uint64_t seed, enum sim_store store, const struct overrides *over)
 {
     struct prng r = prng_split(seed, "plan");
     struct plan p = {.seed = seed, .store = store};

@@ -56,7 +56,7 @@ NORETURN static void child_main(int out, uint64_t from, uint64_t to, const struc
             break;
         tally->seed = seed;
         alarm(SEED_SECONDS);
-        struct plan plan = plan_make(seed, set->store, &set->over);
+        struct plan plan = plan_of_seed(seed, set->store, &set->over);
         world_run(&plan, &tally->n);
     }
     exit(0);

@@ -114,7 +114,7 @@ static void tell_events(uint64_t seed, const struct settings *set, const struct 
 void shrink(const struct outcome *found, const struct settings *set)
 {
     struct overrides best = set->over;
-    struct plan plan = plan_make(found->seed, set->store, &best);
+    struct plan plan = plan_of_seed(found->seed, set->store, &best);
     shrink_faults(found, set, &plan, &best);
     shrink_number(found->seed, set, &best, &best.ops, plan.ops, found->rule);
     shrink_number(found->seed, set, &best, &best.instances, plan.instances, found->rule);

@@ -176,7 +176,7 @@ static void run_regress(const struct settings *set)
 static int run_told(const struct settings *set)
 {
     static struct tally mine;
-    struct plan plan = plan_make(set->from, set->store, &set->over);
+    struct plan plan = plan_of_seed(set->from, set->store, &set->over);
     plan_print(&plan, stdout);
     world_run(&plan, &mine.n);
     printf("pawl-sim: 1 passed, 0 failed\n");

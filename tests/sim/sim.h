@@ -147,7 +147,7 @@ struct overrides {
     bool plain;    /* no hostile, tiny group, tiny memory … */
 };
 
-struct plan plan_make(uint64_t seed, enum sim_store store, const struct overrides *over);
+struct plan plan_of_seed(uint64_t seed, enum sim_store store, const struct overrides *over);
 void plan_print(const struct plan *p, FILE *to);
 
 /* ---- program.c ------------------------------------------------------------------------ */
