@@ -257,6 +257,7 @@ typedef struct pawl_info {
     uint32_t max_crashes;   /* it is blocked after that many */
     int64_t start_ms;    /* pending, by pawl_client_get(): when it starts; 0: as soon as it can */
     int64_t deadline_ms; /* open, by pawl_client_get(): it is cancelled then; 0: it has none */
+    int64_t began_ms;    /* by pawl_client_get(): when this execution began; 0: it did not */
 } pawl_info;
 
 /* The instance as of its newest execution, or of `execution` (0: newest).

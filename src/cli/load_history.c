@@ -19,9 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PAGE          1000
-#define REPLAY_SECS   60 /* longer than that, code does not return */
-#define EXPORT_FORMAT 1
+#define PAGE        1000
+#define REPLAY_SECS 60 /* longer than that, code does not return */
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
@@ -80,7 +79,8 @@ int history_from_file(struct cli *cli, const char *path, struct loaded_history *
     int status = session_text(cli, strcmp(path, "-") == 0 ? path : from, &text);
     if (status)
         return status;
-    if (!pawl_json_valid(text, NULL) || pawl_json_int(text, "/pawl_export", 0) != EXPORT_FORMAT)
+    if (!pawl_json_valid(text, NULL) ||
+        pawl_json_int(text, "/pawl_export", 0) != RENDER_EXPORT_FORMAT)
         return cli_fail(cli, EXIT_USAGE, "%s is not a file of '%s export'", path, cli->prog);
     remote_read_info(cli->mem, text, &ret->info);
     remote_read_history(cli->mem, text, &list);
@@ -94,16 +94,10 @@ int history_from_file(struct cli *cli, const char *path, struct loaded_history *
 void history_write(struct cli *cli, const struct loaded_history *h)
 {
     pawl_json *w = pawl_json_new(cli->mem);
-    pawl_json_object(w);
-    pawl_json_key(w, "pawl_export");
-    pawl_json_num(w, EXPORT_FORMAT);
-    render_instance_members(w, cli->mem, &h->info);
-    pawl_json_key(w, "events");
-    pawl_json_array(w);
+    render_export_begin(w, cli->mem, &h->info);
     for (size_t i = 0; i < h->count; i++)
         render_event(w, cli->mem, &h->events[i]);
-    pawl_json_end(w);
-    pawl_json_end(w);
+    render_export_end(w);
     out_json(cli, w);
 }
 

@@ -187,6 +187,10 @@ static void put_head(struct httpd_conn *c, const struct httpd_answer *a)
     if (a->type) {
         PUT(out, "\r\n");
         put_type(out, a);
+    } else if (a->etag) { /* for this caller alone, and to be asked for again */
+        PUT(out, "\r\nContent-Type: application/json\r\nCache-Control: private, no-cache\r\n"
+                 "Vary: Authorization, Cookie\r\nX-Content-Type-Options: nosniff\r\n");
+        put_header(out, "ETag", a->etag);
     } else {
         PUT(out, "\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
                  "X-Content-Type-Options: nosniff\r\n");
@@ -207,9 +211,12 @@ static void send_whole(struct httpd_conn *c, const struct httpd_answer *a)
     if (c->no_body || a->status == 304) /* the length is said all the same */
         body.len = 0;
     put_head(c, a);
-    PUT(out, "Content-Length: ");
-    put_number(out, a->body.len);
-    PUT(out, "\r\n\r\n");
+    if (a->status != 304 || a->body.len) { /* what was not made has no length to tell */
+        PUT(out, "Content-Length: ");
+        put_number(out, a->body.len);
+        PUT(out, "\r\n");
+    }
+    PUT(out, "\r\n");
     if (body.len <= TOGETHER) {
         buf_str(out, body);
         body = (pawl_str){0};

@@ -392,6 +392,39 @@ static const struct field state_fields[] = {
 };
 SHAPE(state, "PublishedState", NULL);
 
+static const struct field instance_now_fields[] = {
+    INSTANCE_FIELDS,
+    MOMENT("started_at", "when this execution began"),
+    COUNT_FIELD("events", "of this execution, so far"),
+    OBJECT("why", 0, &why, "with=why: what it waits for, since when, and what wakes it"),
+    END
+};
+SHAPE(instance_now, "InstanceNow", NULL);
+static const struct field export_fields[] = {
+    COUNT_FIELD("pawl_export", "1: the form of this file"),
+    INSTANCE_FIELDS,
+    OBJECTS("events", NEEDED, &event, "all of them, in order"),
+    END
+};
+SHAPE(export, "Export", NULL);
+static const struct field execution_fields[] = {
+    COUNT_FIELD("execution", "counts from 1"),
+    TEXT("status", NEEDED, "in which state it is", .words = STATES),
+    TEXT("version", NEEDED | OR_NULL, "of its code"),
+    MOMENT("started_at", "when it began"),
+    MOMENT("ended_at", "when it ended"),
+    COUNT_FIELD("events", "of it, so far"),
+    END
+};
+SHAPE(execution, "Execution", NULL);
+static const struct field executions_fields[] = {
+    TEXT("instance", NEEDED, "its id"),
+    OBJECTS("executions", NEEDED, &execution, "the newest first; those that were pruned are gone"),
+    WHOLE("next", NEEDED | OR_NULL, 0, INT64_MAX, "give it as after for the next page; null: this was the last"),
+    END
+};
+SHAPE(executions, "Executions", NULL);
+
 static const struct field accepted_fields[] = {
     TEXT("instance", NEEDED, "its id"), TRUTH("accepted", NEEDED, "true: recorded"), END
 };
@@ -674,7 +707,7 @@ static const struct {
     {handle_registry, 0, &registry}, {handle_node, 0, &node_now},
     {handle_overview, 0, &overview}, {handle_series, 0, &series},
     {handle_start, 0, &started}, {handle_job, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
-    {handle_get, 0, &instance}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
+    {handle_get, 0, &instance_now}, {handle_executions, 0, &executions}, {handle_export, 0, &export}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
     {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
     {handle_state, 0, &state}, {handle_state_key, 0, &published},
     {handle_raise, 0, &accepted}, {handle_steer, 0, &accepted},
@@ -714,6 +747,8 @@ static const struct {
     {NULL, WHOLE("created_after", 0, 0, INT64_MAX, "only those started later; milliseconds since 1970")},
     {handle_history, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "1000")},
     {NULL, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "100")},
+    {handle_executions, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
+    {handle_get, TEXT("with", 0, "why: the reasons in the same answer", .words = "why")},
     {handle_history, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
     {handle_messages, TEXT("after", 0, "next of the page before", .pattern = "^[rdl](0|[1-9][0-9]{0,17})[.](0|[1-9][0-9]{0,17})$")},
     {handle_list, TEXT("after", 0, "next of the page before", IS_CURSOR)},

@@ -53,6 +53,8 @@ void handle_batch(struct call *c); /* batch.c */
 
 /* instances_read.c */
 void handle_get(struct call *c);
+void handle_executions(struct call *c);
+void handle_export(struct call *c);
 void handle_history(struct call *c);
 void handle_why(struct call *c);
 void handle_timeline(struct call *c);

@@ -10,6 +10,7 @@
  * events may be megabytes each.
  */
 #include "base/clock.h"
+#include "base/rand.h"
 #include "server/handlers.h"
 #include "server/paging.h"
 #include "view/render.h"
@@ -17,12 +18,14 @@
 #include "view/timeline.h"
 #include "view/why.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define TREE_MAX    1000 /* instances in one answer */
-#define TREE_PIECES (TREE_MAX / PIECE)
-#define TREE_DEPTH  30 /* each level is two of JSON's 64 */
+#define EXPORT_BYTES ((size_t)64 << 20) /* of payloads in one export */
+#define TREE_MAX     1000               /* instances in one answer */
+#define TREE_PIECES  (TREE_MAX / PIECE)
+#define TREE_DEPTH   30 /* each level is two of JSON's 64 */
 
 static void write_instance(struct call *c, pawl_json *w, const pawl_info *info)
 {
@@ -45,12 +48,144 @@ bool answer_instance(struct call *c, const char *id, uint64_t execution, unsigne
     return true;
 }
 
+/* ---- One, and why it waits ------------------------------------------------------------ */
+
+/* What the answer says about an instance, without what changes by itself: `now` and the sentence. */
+static uint64_t mark_of(const struct why *y, pawl_str text)
+{
+    const uint64_t key[2] = {y->info.mailbox_count * 31 + (uint64_t)y->info.cancel_ms,
+                             y->info.history_length * 31 + (uint64_t)y->failed_ms};
+    return siphash24(key, text.ptr, text.len);
+}
+
+static void write_members(struct call *c, pawl_json *w, const pawl_info *info)
+{
+    render_instance_members(w, c->mem, info);
+    render_number(w, "started_at", info->began_ms);
+    pawl_json_key(w, "events");
+    pawl_json_num(w, (int64_t)info->history_length);
+}
+
+/* 304 to a caller that has it already, else the instance, and with=why the reasons in it. */
+static void answer_get(struct call *c, struct why *y, bool with_why)
+{
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    write_members(c, w, &y->info);
+    pawl_json_end(w);
+    pawl_str alone = pawl_json_done(w);
+    (void)snprintf(c->etag, sizeof(c->etag), "\"%016llx\"",
+                   (unsigned long long)(mark_of(y, alone) + with_why));
+    if (c->has_etag && strstr(c->has_etag, c->etag)) {
+        answer_text(c, 304, NULL, (pawl_str){0});
+    } else if (with_why) {
+        w = pawl_json_new(c->mem);
+        pawl_json_object(w);
+        write_members(c, w, &y->info);
+        pawl_json_key(w, "why");
+        (void)why_compose(y);
+        why_render(y, w);
+        pawl_json_end(w);
+        answer_json(c, 200, w);
+    } else {
+        answer_text(c, 200, NULL, alone);
+    }
+    c->answer.etag = c->etag;
+}
+
+/* False: answered. */
+static bool read_get(struct call *c, struct why *y, int64_t execution, bool with_why)
+{
+    pawl_error err;
+    pawl_status rc = with_why && !execution
+                         ? why_gather(y, c->srv->client, c->args[0], &err)
+                         : pawl_client_get(c->srv->client, c->args[0], (uint64_t)execution, c->mem,
+                                           &y->info, &err);
+    if (rc != PAWL_OK)
+        answer_failure(c, &err);
+    return rc == PAWL_OK;
+}
+
 void handle_get(struct call *c)
 {
     int64_t execution;
-    if (call_number(c, "execution", 0, INT64_MAX, 0, &execution))
-        (void)answer_instance(c, c->args[0], (uint64_t)execution, 200);
+    const char *with = call_param(c, "with");
+    bool with_why = with && strcmp(with, "why") == 0;
+    struct why why = {
+        .mem = c->mem, .prog = "pawl", .now_ms = clock_wall_ms(), .owner = (long)getpid()};
+    if (!call_number(c, "execution", 0, INT64_MAX, 0, &execution))
+        return;
+    if (with && !with_why) {
+        answer_error(c, 400, "invalid", "with must be why");
+        return;
+    }
+    buf_init(&why.sentence, WHY_SENTENCE_MAX);
+    if (read_get(c, &why, execution, with_why))
+        answer_get(c, &why, with_why && !execution);
+    buf_deinit(&why.sentence);
 }
+
+/* ---- Executions ------------------------------------------------------------------------ */
+
+static void write_execution(pawl_json *w, const pawl_info *info)
+{
+    pawl_json_object(w);
+    pawl_json_key(w, "execution");
+    pawl_json_num(w, (int64_t)info->execution);
+    pawl_json_key(w, "status");
+    pawl_json_cstr(w, pawl_state_name(info->state));
+    render_text(w, "version", info->version);
+    render_number(w, "started_at", info->began_ms);
+    render_number(w, "ended_at", pawl_state_is_terminal(info->state) ? info->updated_ms : 0);
+    pawl_json_key(w, "events");
+    pawl_json_num(w, (int64_t)info->history_length);
+    pawl_json_end(w);
+}
+
+/* Each is read by itself, with its input, into memory of its own.  Older ones may be pruned. */
+static uint64_t write_executions(struct call *c, pawl_json *w, uint64_t from, int64_t limit)
+{
+    pawl_mem *mem = pawl_mem_new();
+    pawl_info info;
+    for (; from && limit; from--, limit--) {
+        pawl_mem_reset(mem);
+        if (pawl_client_get(c->srv->client, c->args[0], from, mem, &info, NULL) != PAWL_OK)
+            from = 1;
+        else
+            write_execution(w, &info);
+    }
+    pawl_mem_free(mem);
+    return from;
+}
+
+void handle_executions(struct call *c)
+{
+    int64_t after, limit;
+    pawl_info newest;
+    pawl_error err;
+    if (!call_number(c, "after", 0, INT64_MAX, 0, &after) ||
+        !call_number(c, "limit", 1, 1000, 100, &limit))
+        return;
+    if (pawl_client_get(c->srv->client, c->args[0], 0, c->mem, &newest, &err) != PAWL_OK) {
+        answer_failure(c, &err);
+        return;
+    }
+    uint64_t from =
+        after && (uint64_t)after <= newest.execution ? (uint64_t)after - 1 : newest.execution;
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "instance");
+    pawl_json_cstr(w, c->args[0]);
+    pawl_json_key(w, "executions");
+    pawl_json_array(w);
+    from = write_executions(c, w, from, limit);
+    pawl_json_end(w);
+    render_number(w, "next", from ? (int64_t)from + 1 : 0);
+    pawl_json_end(w);
+    answer_json(c, 200, w);
+}
+
+/* ---- Histories ------------------------------------------------------------------------ */
 
 /* The next events of the same execution.  False: answered. */
 static bool read_piece(struct call *c, pawl_history *page, const struct paging *p)
@@ -103,6 +238,58 @@ void handle_history(struct call *c)
     render_number(w, "next", (int64_t)page.next);
     pawl_json_end(w);
     answer_json(c, 200, w);
+}
+
+/* ---- Export ----------------------------------------------------------------------------- */
+
+/* All events of the execution; false: answered.  Pages are read into memory of their own. */
+static bool write_events(struct call *c, pawl_json *w, const pawl_info *info, pawl_mem *mem)
+{
+    pawl_history page = {.execution = info->execution};
+    size_t bytes = 0;
+    pawl_error err;
+    do {
+        pawl_mem_reset(mem);
+        if (pawl_client_history(c->srv->client, c->args[0], info->execution, page.next, PIECE, mem,
+                                &page, &err) != PAWL_OK) {
+            answer_failure(c, &err);
+            return false;
+        }
+        for (size_t i = 0; i < page.count; i++) {
+            bytes += page.events[i].data.len + page.events[i].attrs.len;
+            render_event(w, c->mem, &page.events[i]);
+        }
+        if (bytes > EXPORT_BYTES) {
+            answer_error(c, 413, "too_large",
+                         "the history has more than %zu MiB; write it with: pawl export",
+                         EXPORT_BYTES >> 20);
+            return false;
+        }
+    } while (page.next);
+    return true;
+}
+
+/* The text of `pawl export`, which `pawl replay` and the page read. */
+void handle_export(struct call *c)
+{
+    int64_t execution;
+    pawl_info info;
+    pawl_error err;
+    if (!call_number(c, "execution", 0, INT64_MAX, 0, &execution))
+        return;
+    if (pawl_client_get(c->srv->client, c->args[0], (uint64_t)execution, c->mem, &info, &err) !=
+        PAWL_OK) {
+        answer_failure(c, &err);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_mem *mem = pawl_mem_new();
+    render_export_begin(w, c->mem, &info);
+    if (write_events(c, w, &info, mem)) {
+        render_export_end(w);
+        answer_json(c, 200, w);
+    }
+    pawl_mem_free(mem);
 }
 
 void handle_why(struct call *c)

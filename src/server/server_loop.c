@@ -189,6 +189,8 @@ static void keep_values(struct call *c, const struct head *head)
         c->last_event_id = pawl_mem_dup(c->mem, last).ptr;
     if (c->route->handle == handle_root || c->route->handle == handle_file)
         web_keep_values(c, head);
+    if (c->route->handle == handle_get)
+        c->has_etag = pawl_mem_dup(c->mem, head_get(head, "If-None-Match")).ptr;
 }
 
 /* The head is there: everything that can be refused without the body is. */

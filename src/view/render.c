@@ -178,3 +178,19 @@ pawl_str render_detail(const pawl_info *info)
         return info->error;
     return info->output.len ? info->output : info->custom_status;
 }
+
+void render_export_begin(pawl_json *w, pawl_mem *mem, const pawl_info *info)
+{
+    pawl_json_object(w);
+    pawl_json_key(w, "pawl_export");
+    pawl_json_num(w, RENDER_EXPORT_FORMAT);
+    render_instance_members(w, mem, info);
+    pawl_json_key(w, "events");
+    pawl_json_array(w);
+}
+
+void render_export_end(pawl_json *w)
+{
+    pawl_json_end(w);
+    pawl_json_end(w);
+}

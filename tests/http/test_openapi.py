@@ -77,7 +77,7 @@ def test_bodies_are_those_that_are_taken(server):
 
 
 # What a body must have, by hand.
-NEEDED = {"Start": "orchestration", "Batch": "action filter", "Prune": "before", "PushOne": "item", "Items": "items",
+NEEDED = {"Start": "orchestration", "Batch": "action", "Prune": "before", "PushOne": "item", "Items": "items",
           "Item": "item", "AcknowledgeOne": "lock_id", "AcknowledgeMany": "lock_ids", "ExtendLock": "lock_id",
           "Release": "lock_id", "DeadLetter": "lock_id", "Poll": "activities", "Reason": "", "Purge": "", "Redrive": "",
           "Config": "", "Complete": "", "Fail": "", "Heartbeat": "", "Abandon": ""}

@@ -323,3 +323,59 @@ SCENARIO(e15_c04_what_a_history_holds)
     ck_assert(pawl_str_is(pawl_json_get(h.events[0].attrs, "/parent"), "\"i\""));
     expect_is(pawl_json_int(h.events[0].attrs, "/parent_ref", 0), 3);
 }
+
+/* ---- What a long history waits for ------------------------------------------------------ */
+
+/* Event after event, with a timer beside each; "last" ends it. */
+static pawl_result many_waits(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    for (;;) {
+        pawl_task next = pawl_wait_event(ctx, "Next"), limit = pawl_timer(ctx, PAWL_HOURS(1));
+        if (pawl_race(ctx, (pawl_task[]){next, limit}, 2) != 0)
+            return pawl_fail(ctx, "too late");
+        pawl_result got = pawl_await(ctx, next);
+        if (!got.ok || pawl_str_is(got.value, "last"))
+            return got;
+    }
+}
+
+static void expect_waits(struct scene *s, const char *id, uint64_t raised)
+{
+    pawl_info info = scene_info(s, id);
+    expect_is(info.waiting_count, 2);
+    expect_is(info.waiting[0].id, 2 * raised + 1);
+    ck_assert_str_eq(info.waiting[0].name.ptr, "Next");
+    ck_assert_str_eq(info.waiting[1].kind, "timer");
+    expect_is(info.waiting[1].due_ms, s->now + PAWL_HOURS(1));
+}
+
+/* It is looked at again and again while it grows; each look tells the truth of that moment. */
+SCENARIO(e15_what_a_long_history_waits_for)
+{
+    scene_flow(s, "Flow", many_waits);
+    scene_start(s, "Flow", "i", "");
+    for (uint64_t n = 1; n <= 90; n++) {
+        scene_raise(s, "i", "Next", "more");
+        if (n > 40 || n % 7 == 0)
+            expect_waits(s, "i", n);
+        if (n % 30 == 0)
+            scene_crash(s);
+    }
+    for (int other = 0; other < 10; other++) { /* more of them than are kept */
+        const char *id = scene_id(s, "o", other);
+        scene_start(s, "Flow", id, "");
+        for (int n = 0; n < 60; n++)
+            scene_raise(s, id, "Next", "more");
+        expect_waits(s, id, 60);
+    }
+    expect_waits(s, "i", 90);
+    scene_raise(s, "i", "Next", "last");
+    scene_expect(s, "i", PAWL_COMPLETED, "last");
+    expect_is(scene_info(s, "i").waiting_count, 0);
+    scene_steer(s, PAWL_OP_REMOVE, "i");
+    scene_start(s, "Flow", "i", "");
+    expect_waits(s, "i", 0); /* the id is another instance's now */
+    for (int other = 0; other < 10; other++)
+        expect_waits(s, scene_id(s, "o", other), 60);
+}

@@ -16,6 +16,7 @@
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/token.h"
+#include "runtime/instance/kept_tables.h"
 #include "runtime/instance/published.h"
 #include "runtime/instance/turn.h"
 #include "runtime/life/env.h"
@@ -69,38 +70,48 @@ static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *
     w->max_crashes = attempt_crash_limit(c->rt, &policy);
 }
 
-/* Replay tables only and list what is open. */
-static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret,
-                               pawl_error *err)
+/* Replay tables only, up to the newest event: what was replayed before need not be read again.
+ * PAWL_OK without tables: the history is damaged. */
+static pawl_status replay_tables(pawl_client *c, const pawl_row *row, pawl_mem *mem,
+                                 struct kept_table *t, pawl_error *err)
 {
     pawl_event_list events;
     pawl_status rc =
-        store_read_history(STORE(c), row->uid, row->execution, 0, 0, mem, &events, err);
-    if (rc != PAWL_OK)
-        return rc == PAWL_CORRUPT ? PAWL_OK : rc; /* shown without */
+        store_read_history(STORE(c), row->uid, row->execution, t->seq, 0, mem, &events, err);
     struct execution_spec spec = {
         .instance = row->id,
         .uid = row->uid,
         .execution = row->execution,
         .rules = {.payload_max = SIZE_MAX, .history_max = UINT32_MAX}
     };
-    execution *x = execution_create(&spec);
     struct engine_finding finding;
-    if (!x || execution_replay(x, events.items, events.count, &finding) == ENGINE_NO_MEMORY) {
-        execution_destroy(x);
-        return PAWL_NO_MEMORY;
-    }
-    for (size_t i = 0; i < events.count; i++)
+    enum engine_outcome outcome = ENGINE_NO_MEMORY;
+    if (rc == PAWL_OK && (t->x || (t->x = execution_create(&spec))))
+        outcome = execution_replay(t->x, events.items, events.count, &finding);
+    if (rc == PAWL_OK && outcome == ENGINE_NO_MEMORY)
+        rc = PAWL_NO_MEMORY;
+    for (size_t i = 0; rc == PAWL_OK && i < events.count; i++) {
+        t->seq = events.items[i].seq;
         if (events.items[i].kind == PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED)
-            ret->cancel_ms = events.items[i].at_ms;
-    if (ret->cancel_ms) /* it waits inside a shield: no time of that counts */
-        ret->cancel_left_ms = c->rt->opts.cancel_grace_ms ? c->rt->opts.cancel_grace_ms : -1;
-    size_t n = 0;
+            t->cancel_ms = events.items[i].at_ms;
+    }
+    if (outcome != ENGINE_WAITING)
+        t->seq = 0; /* it cannot be continued, so it is not kept */
+    if (rc == PAWL_OK)
+        return rc;
+    execution_destroy(t->x);
+    t->x = NULL;
+    return rc == PAWL_CORRUPT ? PAWL_OK : rc; /* shown without */
+}
+
+/* The open tasks of the tables. */
+static void list_waiting(pawl_client *c, execution *x, pawl_mem *mem, pawl_info *ret)
+{
+    size_t n = 0, at = 0;
     struct open_task task;
     for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task);)
         n++;
     pawl_waiting *list = arena_array(mem, pawl_waiting, n + 1);
-    size_t at = 0;
     for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task); at++) {
         list[at] = (pawl_waiting){.id = task.id,
                                   .kind = awaitable_word(task.kind),
@@ -111,9 +122,22 @@ static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *me
         if (task.kind == PAWL_EV_ACTIVITY_SCHEDULED)
             add_work(c, mem, task.rid, &list[at]);
     }
-    execution_destroy(x);
     ret->waiting = list;
     ret->waiting_count = at;
+}
+
+static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret,
+                               pawl_error *err)
+{
+    struct kept_table t = kept_tables_take(c->tables, row->uid, row->execution);
+    pawl_status rc = replay_tables(c, row, mem, &t, err);
+    if (rc != PAWL_OK || !t.x)
+        return rc;
+    ret->cancel_ms = t.cancel_ms;
+    if (ret->cancel_ms) /* it waits inside a shield: no time of that counts */
+        ret->cancel_left_ms = c->rt->opts.cancel_grace_ms ? c->rt->opts.cancel_grace_ms : -1;
+    list_waiting(c, t.x, mem, ret);
+    kept_tables_put(c->tables, t);
     return PAWL_OK;
 }
 
@@ -178,8 +202,10 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
     ret->finding = site_name(mem, ret->finding, said_ms);
     ret->error = site_name(mem, ret->error, said_ms);
     pawl_event started;
-    if (row.first_rid && store_read_event(STORE(c), row.first_rid, mem, &started, err) == PAWL_OK)
+    if (row.first_rid && store_read_event(STORE(c), row.first_rid, mem, &started, err) == PAWL_OK) {
         ret->input = started.data;
+        ret->began_ms = started.at_ms;
+    }
     if (pawl_state_is_terminal(row.state))
         return PAWL_OK;
     add_mailbox(c, &row, mem, ret);

@@ -27,6 +27,7 @@
 
 struct pawl_client {
     pawl_runtime *rt;
+    struct kept_tables *tables; /* instance/kept_tables.h */
 };
 
 /* What a runtime was opened with, and its parts (parts.h). */

@@ -27,6 +27,7 @@
 #include "runtime/core/user_fault.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/halt.h"
+#include "runtime/instance/kept_tables.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
 #include "runtime/loop/group.h"
@@ -85,6 +86,7 @@ void runtime_discard(pawl_runtime *rt)
     free(rt->data.path);
     lane_close(rt);
     crew_close(rt);
+    kept_tables_close(rt->client.tables);
     free(rt);
 }
 

@@ -29,6 +29,7 @@
 #include "runtime/core/user_fault.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/halt.h"
+#include "runtime/instance/kept_tables.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
 #include "runtime/life/close.h"
@@ -109,11 +110,13 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
     rt->threads.pid = getpid();
     fault_open(rt);
     rt->client.rt = rt;
+    rt->client.tables = kept_tables_open();
     rt->log = (struct logger){rt->opts.log_level, rt->opts.log, rt->opts.log_user,
                               .json = rt->opts.log_json};
     env_open(rt);
     if (open_parts(rt))
         return rt;
+    kept_tables_close(rt->client.tables);
     free(rt);
     return NULL;
 }
