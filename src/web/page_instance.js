@@ -604,7 +604,7 @@ export default function instance(root, route, app, file) {
 									)
 								)
 							),
-							tl.view({run, now, selected, select: choose, at: seek, seek: goto}),
+							tl.view({run, now, selected, select: choose, at: seek, seek: goto, reading: missing ? id : null}),
 							missing ? h("p.note", `reading the history, event ${num(missing)} …`) : null
 						),
 						panel(

@@ -65,6 +65,14 @@ export class Scale {
 			p.v /= u;
 		}
 	}
+	/** As the server made it. */
+	static of(told) {
+		return Object.assign(Object.create(Scale.prototype), {
+			t0: told.from,
+			t1: told.to,
+			parts: told.axis.map(p => ({a: p.from, b: p.to, u: p.at, v: p.until, cut: p.cut}))
+		});
+	}
 	u(t) {
 		const p = this.parts.find(q => t <= q.b) ?? this.parts.at(-1);
 		return p.u + (p.v - p.u) * min(1, max(0, (t - p.a) / (p.b - p.a)));

@@ -1,6 +1,8 @@
 // timeline.js -- a run as bars over time.  Shape says what it is (block: activity, thin: timer, outline: event,
 // double: child), colour says how it went.  Quiet stretches are cut out; a playhead shows any event.
 import {btn, check, choice, clock, day, dur, h, icon, num, plural} from "./ui.js";
+import {get} from "./api.js";
+import {seg} from "./fmt.js";
 import {label, tries} from "./history.js";
 import {Scale} from "./scale.js";
 
@@ -86,10 +88,11 @@ export class Timeline {
 		}
 		this.list = [...by.values()];
 	}
-	/** {run, now, selected, select(task), at, seek(seq)} */
+	/** {run, now, selected, select(task), at, seek(seq), reading: its id while the history is read} */
 	view(o) {
 		const {run, now} = o;
 		if (!run.events.length) return h("p.none", "It has not run yet: there is no history.");
+		if (o.reading && this.tell(o.reading, run.of)) return this.whole(this.told);
 		this.prepare(run, now);
 		this.narrow = matchMedia("(max-width:760px)").matches;
 		this.rh = this.narrow ? 38 : 24;
@@ -103,7 +106,13 @@ export class Timeline {
 			btn("", () => this.zoom(f), {class: "sq", icon: i, title: label, label});
 		return h(
 			".tl",
-			{role: "group", label: "Timeline", tabindex: "0", onkeydown: e => this.keys(e, o)},
+			{
+				key: "steps",
+				role: "group",
+				label: "Timeline",
+				tabindex: "0",
+				onkeydown: e => this.keys(e, o)
+			},
 			h(
 				".tl-bar",
 				choice(
@@ -142,15 +151,7 @@ export class Timeline {
 				h(
 					".tl-cv",
 					{
-						ref: el => {
-							this.cv = el;
-							watch(() => {
-								if (el.clientWidth && el.clientWidth !== this.width) {
-									this.width = el.clientWidth;
-									this.draw();
-								}
-							})(el);
-						},
+						ref: el => this.measure(el),
 						onpointerdown: e => drag(e, ev => o.seek(this.seqAt(ev.clientX, run))),
 						title: "Drag to see the run at any moment"
 					},
@@ -184,6 +185,82 @@ export class Timeline {
 					),
 					rows.slice(from, to).map((r, i) => this.row(r, from + i, o)),
 					px === null ? null : h(".tl-fog", h("i", {style: {left: max(0, px) + "px"}}))
+				)
+			)
+		);
+	}
+	measure(el) {
+		this.cv = el;
+		watch(() => {
+			if (el.clientWidth && el.clientWidth !== this.width) {
+				this.width = el.clientWidth;
+				this.draw();
+			}
+		})(el);
+	}
+	/** A history of many pages is being read: the server knows the whole of it, by name. */
+	tell(id, execution) {
+		if (this.asked !== id) {
+			this.asked = id;
+			get(`/api/v1/instances/${seg(id)}/timeline?execution=${execution}`).then(
+				t => {
+					this.told = t.grouped ? t : null;
+					this.draw();
+				},
+				() => {}
+			);
+		}
+		return this.told;
+	}
+	whole(t) {
+		const rh = 24,
+			step = this.width / t.names[0].skyline.length,
+			svg = (height, ...kids) =>
+				h("svg.tl-cv", {width: this.width, height, "aria-hidden": "true"}, ...kids);
+		this.scale = Scale.of(t);
+		this.sig = null;
+		const [marks, lines] = this.ticks(),
+			row = (r, i) => {
+				const name = r.name ?? r.kind;
+				let path = "M0 20";
+				r.skyline.forEach(
+					(n, k) => (path += `H${k * step}V${20 - (n / (r.most_at_once || 1)) * 16}`)
+				);
+				return h(
+					".tl-row",
+					{key: i, style: {transform: `translateY(${i * rh}px)`, height: rh + "px"}},
+					h(
+						".tl-lab",
+						{class: r.open ? "k-open" : "k-done"},
+						icon(r.kind),
+						h("span.tl-name", name),
+						" ",
+						h("span.tl-sub", "×" + num(r.count))
+					),
+					svg(
+						rh,
+						h(`path.f-${r.open ? "open" : "done"}`, {d: `${path}H${this.width}V20Z`}),
+						r.failed_in.map(k => h("path.fx", {key: k, d: `M${k * step} 4v16`}))
+					)
+				);
+			};
+		return h(
+			".tl",
+			{key: "whole", role: "group", label: "Timeline"},
+			h(".tl-bar", h("span.tl-read", `${plural(t.steps, "step")} · ${dur(t.to - t.from)}`)),
+			h(
+				".tl-axis",
+				h(".tl-lab", day(t.from)),
+				h(".tl-cv", {ref: el => this.measure(el)}, svg(26, marks))
+			),
+			h(
+				".tl-body",
+				{style: {"--rows": min(t.names.length, 14), "--rh": rh + "px"}},
+				h(
+					".tl-in",
+					{style: {height: t.names.length * rh + "px"}},
+					h(".tl-grid", svg(t.names.length * rh, lines)),
+					t.names.map(row)
 				)
 			)
 		);

@@ -374,6 +374,26 @@ tests.long_history = async () => {
 	);
 	await p.shot("light-long");
 	await p.done("long history");
+	const slow = await open(shop, "#/workers");
+	await slow.route(/history\?.*after=[1-9]/, async r => {
+		await sleep(1500);
+		await r.continue();
+	});
+	await slow.visit("#/instances/import-2026-11-17");
+	await slow.waitForFunction(() => /reading the history/.test(document.body.textContent));
+	await slow.waitForFunction(
+		() => /×2,[0-9]{3}/.test(document.querySelector(".tl-sub")?.textContent ?? ""),
+		null,
+		{timeout: 1400}
+	);
+	ok(true, "all steps of a long history are drawn before it is read");
+	await slow.shot("light-long-reading");
+	await slow.waitForFunction(() => document.querySelector(".tl-bar .seg"), null, {timeout: 20000});
+	ok(
+		!/reading the history/.test(await slow.textContent("main")),
+		"and its own steps when it is read"
+	);
+	await slow.done("long history, slowly");
 };
 
 // ---- Awkward data: large, not JSON, digits that JavaScript would change; a wrong clock; a wide screen
