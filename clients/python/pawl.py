@@ -162,7 +162,8 @@ class Client:
               **options: Any) -> Dict[str, Any]:
         """Start an orchestration; durable on return, and idempotent by instance id.
 
-        Options: start_at (milliseconds since 1970) or delay_ms, deadline_ms.
+        Options: start_at (milliseconds since 1970) or delay_ms, deadline_ms, if_exists ("same",
+        "use", "rerun", "terminate").
         """
         body: Dict[str, Any] = {"orchestration": orchestration, **options}
         if input is not _ABSENT:
@@ -187,6 +188,14 @@ class Client:
         if instance is not None:
             body["instance"] = instance
         return self.request("POST", "/api/v1/jobs", body)[1]
+
+    def rerun(self, instance: str, input: Any = _ABSENT, **options: Any) -> Dict[str, Any]:
+        """Run an instance that has ended again; without `input` with that of its start.
+
+        Options: version, deadline_ms.
+        """
+        body = {**options, **({} if input is _ABSENT else {"input": input})}
+        return self.request("POST", _instance(instance) + "/rerun", body)[1]
 
     def get(self, instance: str) -> Dict[str, Any]:
         return self.request("GET", _instance(instance))[1]

@@ -29,6 +29,14 @@ typedef struct pawl_client pawl_client;
 
 /* ---- Steering ----------------------------------------------------------- */
 
+/* What a start does when the id exists. */
+typedef enum pawl_if_exists {
+    PAWL_IF_EXISTS_SAME = 0,  /* nothing, if orchestration and input are the same; else EXISTS */
+    PAWL_IF_EXISTS_USE = 1,   /* nothing: the instance that exists is used, whatever it is */
+    PAWL_IF_EXISTS_RERUN = 2, /* run it again, if it has ended; CONFLICT while it is open */
+    PAWL_IF_EXISTS_TERMINATE = 3, /* end it, if it is open, and run it again, in one commit */
+} pawl_if_exists;
+
 typedef struct pawl_start_opts {
     size_t size;             /* set by PAWL_START_OPTS */
     const char *instance;    /* 1..512 bytes of UTF-8, no control characters; default: a uuid */
@@ -37,6 +45,7 @@ typedef struct pawl_start_opts {
     int64_t start_at_ms;     /* not before (since 1970); it is pending until then */
     int64_t delay_ms;        /* the same, counted from now; at most 100 years */
     int64_t deadline_ms;     /* it is cancelled this long after its start; at most 100 years */
+    pawl_if_exists if_exists;
 } pawl_start_opts;
 
 #define PAWL_START_OPTS(...) PAWL_LEND(pawl_start_opts, __VA_ARGS__)
@@ -72,6 +81,10 @@ typedef struct pawl_reply {
  * has not ended, it is cancelled with the reason "deadline of 2h passed": its code may compensate as
  * after pawl_client_cancel().  The moment is fixed here.  It holds for the next executions of a
  * continue-as-new, and no child has a later one.
+ *
+ * An instance that has ended can be run again under its id (PAWL_OP_RERUN, if_exists): the next
+ * execution begins with a fresh history, in one commit; earlier executions stay until they are
+ * pruned.  Its parent hears nothing of it.  A rerun starts at once and needs its code here.
  */
 PAWL_SIZED pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                                          const pawl_start_opts *opts,
@@ -161,6 +174,7 @@ typedef enum pawl_op {
     PAWL_OP_SCHEDULE_RESUME,   /* no more */
     PAWL_OP_SCHEDULE_TRIGGER,  /* idempotency_key */
     PAWL_OP_SCHEDULE_BACKFILL, /* data = JSON: from_ms, to_ms; allow; spec */
+    PAWL_OP_RERUN, /* instance, version, deadline_ms; data = input, NULL: that of its start */
 } pawl_op;
 
 /* One writing call as data.  Pawl ignores the fields that `op` does not use. */
@@ -182,8 +196,9 @@ typedef struct pawl_request {
     uint32_t limit;              /* prune */
     int64_t start_at_ms;         /* start */
     int64_t delay_ms;            /* start */
-    int64_t deadline_ms;         /* start */
+    int64_t deadline_ms;         /* start, rerun */
     uint64_t if_revision;        /* schedule: refuse another one; 0: any; PAWL_IF_NEW: any at all */
+    pawl_if_exists if_exists;    /* start */
 } pawl_request;
 
 #define PAWL_IF_NEW       UINT64_MAX

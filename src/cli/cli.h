@@ -61,6 +61,7 @@ struct args {
     const char *key;
     bool await_start;
     int64_t start_at_ms, start_in_ms, deadline_ms;
+    int if_exists;     /* pawl_if_exists */
     uint32_t attempts; /* job */
     const char *tag;
     int64_t start_to_close_ms, schedule_to_close_ms;
@@ -193,6 +194,7 @@ enum flag_group {
     TAKES_SIM = 1 << 24,
     TAKES_MIGRATE = 1 << 25,
     TAKES_JOB = 1 << 26,
+    TAKES_RERUN = 1 << 28,
     TAKES_SCHEDULE = 1 << 27,
     TAKES_WATCH = 1 << 28,
     TAKES_TOP = 1 << 29,

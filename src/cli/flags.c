@@ -17,6 +17,8 @@ static const char *const logs[] = {"logfmt", "json", NULL};
 static const char *const park_fail[] = {"park", "fail", NULL};
 static const char *const keep_drop[] = {"keep", "drop", NULL};
 static const char *const park_cancel[] = {"park", "cancel", NULL};
+/* By pawl_if_exists. */
+static const char *const if_exists[] = {"same", "use", "rerun", "terminate", NULL};
 /* By pawl_state + 1. */
 static const char *const states[] = {"any",       "pending", "running",   "suspended", "blocked",
                                      "completed", "failed",  "cancelled", NULL};
@@ -96,11 +98,11 @@ const struct flag cli_flags[] = {
     {"load", 0, FLAG_LIST, AT(load), "FILE.so", NULL, TAKES_LOAD,
      "a module with orchestrations and activities; repeatable"},
 
-    {"input", 0, FLAG_TEXT, AT(input), "JSON", NULL, TAKES_START | TAKES_SIM | TAKES_JOB,
+    {"input", 0, FLAG_TEXT, AT(input), "JSON", NULL, TAKES_START | TAKES_SIM | TAKES_JOB | TAKES_RERUN,
      "the input; @FILE reads a file, - standard input"},
     {"id", 0, FLAG_TEXT, AT(id), "ID", NULL, TAKES_START | TAKES_JOB,
      "the instance id (default: a new uuid); the same start twice starts once"},
-    {"version", 0, FLAG_TEXT, AT(version), "V", NULL, TAKES_START | TAKES_SIM,
+    {"version", 0, FLAG_TEXT, AT(version), "V", NULL, TAKES_START | TAKES_SIM | TAKES_RERUN,
      "exactly this version (default: the latest)"},
     {"allow-unregistered", 0, FLAG_SWITCH, AT(allow_unregistered), NULL, NULL, TAKES_START,
      "accept a name that is not registered"},
@@ -108,8 +110,10 @@ const struct flag cli_flags[] = {
      "start it then, such as 2026-01-31T09:30:00Z; pending until then"},
     {"in", 0, FLAG_TIME, AT(start_in_ms), "DURATION", NULL, TAKES_START | TAKES_JOB,
      "start it after this time; pending until then"},
-    {"deadline", 0, FLAG_TIME, AT(deadline_ms), "DURATION", NULL, TAKES_START | TAKES_JOB,
+    {"deadline", 0, FLAG_TIME, AT(deadline_ms), "DURATION", NULL, TAKES_START | TAKES_JOB | TAKES_RERUN,
      "cancel it when it has not ended this long after its start"},
+    {"if-exists", 0, FLAG_CHOICE, AT(if_exists), "WHAT", if_exists, TAKES_START | TAKES_JOB,
+     "when the id exists: same, use, rerun or terminate (default same)"},
     {"attempts", 0, FLAG_COUNT, AT(attempts), "N", NULL, TAKES_JOB,
      "tries in total (default 1)"},
     {"tag", 0, FLAG_TEXT, AT(tag), "NAME", NULL, TAKES_JOB,

@@ -147,6 +147,13 @@ const struct verb cli_verbs[] = {
      "  {} --data ./pawl-data raise o-1 FraudReview '{}' --key review-7\n",
      verb_raise},
     STEERING(STEER_VERB)
+    {"rerun", "ID...", 1, UINT32_MAX, ENGINE | TAKES_URL | TAKES_LOAD | TAKES_RERUN,
+     "run an instance that has ended again, under its id",
+     "Its next execution begins with the input of its start, or with --input.  Earlier executions "
+     "stay (`show ID --execution 1`).",
+     "  {} rerun o-1\n"
+     "  {} rerun o-1 --input '{\"id\":\"o-1\"}' --url http://127.0.0.1:8000\n",
+     verb_steer},
     {"rm", "ID...", 1, UINT32_MAX, STEER | TAKES_FORCE,
      "remove an instance and its children", "",
      "  {} rm o-1\n"

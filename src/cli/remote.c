@@ -100,6 +100,22 @@ static pawl_str start_body(const pawl_request *q, pawl_mem *mem)
     number(w, "start_at", q->start_at_ms);
     number(w, "delay_ms", q->delay_ms);
     number(w, "deadline_ms", q->deadline_ms);
+    static const char *const words[] = {NULL, "use", "rerun", "terminate"};
+    member(w, "if_exists", words[q->if_exists]);
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
+static pawl_str rerun_body(const pawl_request *q, pawl_mem *mem)
+{
+    pawl_json *w = pawl_json_new(mem);
+    pawl_json_object(w);
+    if (q->data.ptr) {
+        pawl_json_key(w, "input");
+        pawl_json_raw(w, q->data);
+    }
+    member(w, "version", q->version);
+    number(w, "deadline_ms", q->deadline_ms);
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -122,6 +138,8 @@ static pawl_str body_of(const pawl_request *q, pawl_mem *mem)
 {
     if (q->op == PAWL_OP_START)
         return start_body(q, mem);
+    if (q->op == PAWL_OP_RERUN)
+        return rerun_body(q, mem);
     if (q->op == PAWL_OP_RAISE)
         return q->data;
     if (q->op == PAWL_OP_PRUNE)

@@ -101,7 +101,8 @@ static int start_instance(struct cli *cli, struct session *session, const char *
                      .version = cli->args.version,
                      .allow_unregistered = cli->args.allow_unregistered,
                      .start_at_ms = cli->args.start_at_ms, .delay_ms = cli->args.start_in_ms,
-                     .deadline_ms = cli->args.deadline_ms);
+                     .deadline_ms = cli->args.deadline_ms,
+                     .if_exists = (pawl_if_exists)cli->args.if_exists);
     if (session_write(session, request, ret) == PAWL_OK)
         return 0;
     if (ret->error.status == PAWL_EXISTS)

@@ -25,6 +25,11 @@ static int compose(struct cli *cli, pawl_op op, const char *id, pawl_request *re
                           .instance = id,
                           .reason = cli->args.reason,
                           .force = cli->args.force};
+    if (op == PAWL_OP_RERUN) {
+        ret->version = cli->args.version;
+        ret->deadline_ms = cli->args.deadline_ms;
+        return cli->args.input ? session_payload(cli, "--input", cli->args.input, &ret->data) : 0;
+    }
     if (op != PAWL_OP_RAISE)
         return 0;
     const char *text = cli->word_count > 2 ? cli->words[2] : cli->args.payload;
@@ -78,7 +83,10 @@ static void report(struct cli *cli, pawl_op op, const char *id, const pawl_reply
 static int steer(struct cli *cli, pawl_op op, size_t ids)
 {
     struct session session;
-    int worst = session_open(cli, SESSION_STEER, &session);
+    bool runs = cli->verb->takes & TAKES_LOAD; /* rerun: its code must be known */
+    int worst = runs && !session_is_remote(cli) ? session_load(cli) : 0;
+    if (!worst)
+        worst = session_open(cli, runs ? SESSION_START : SESSION_STEER, &session);
     if (worst)
         return worst;
     for (size_t i = 0; i < ids; i++) {

@@ -706,7 +706,7 @@ static const struct {
     {handle_login, 0, &session}, {handle_logout, 0, &session}, {handle_session, 0, &session},
     {handle_registry, 0, &registry}, {handle_node, 0, &node_now},
     {handle_overview, 0, &overview}, {handle_series, 0, &series},
-    {handle_start, 0, &started}, {handle_job, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
+    {handle_start, 0, &started}, {handle_job, 0, &started}, {handle_rerun, 0, &started}, {handle_list, 0, &instances}, {handle_batch, 0, &batched},
     {handle_get, 0, &instance_now}, {handle_executions, 0, &executions}, {handle_export, 0, &export}, {handle_wait, 0, &instance}, {handle_remove, 0, &removed}, {handle_prune, 0, &pruned},
     {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
     {handle_state, 0, &state}, {handle_state_key, 0, &published},

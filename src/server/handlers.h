@@ -45,6 +45,7 @@ void handle_series(struct call *c);
 /* instances.c */
 void handle_start(struct call *c);
 void handle_job(struct call *c);
+void handle_rerun(struct call *c);
 void handle_raise(struct call *c);
 void handle_steer(struct call *c); /* the operation of its route */
 void handle_prune(struct call *c);

@@ -39,7 +39,7 @@ void call_submit(struct call *c, const pawl_request *request, void (*on_back)(st
 static void started(struct call *c)
 {
     const pawl_reply *reply = &c->reply;
-    if (reply->status == PAWL_NOT_FOUND) {
+    if (reply->status == PAWL_NOT_FOUND && !c->args[0]) { /* a rerun names its instance */
         answer_error(c, 404, "unknown_orchestration", "%s", reply->error.text);
         return;
     }
@@ -86,18 +86,36 @@ static bool read_instance(struct call *c, const char **ret)
     return true;
 }
 
+/* What to do when the id exists. */
+static bool read_if_exists(struct call *c, pawl_if_exists *ret)
+{
+    static const char *const words[] = {"same", "use", "rerun", "terminate"};
+    const char *word;
+    if (!call_text(c, c->json, "if_exists", &word))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (!word || strcmp(word, words[i]) == 0) {
+            *ret = (pawl_if_exists)i;
+            return true;
+        }
+    answer_error(c, 400, "invalid", "if_exists must be same, use, rerun or terminate");
+    return false;
+}
+
 /* START_FIELDS of takes.c. */
 static bool read_start(struct call *c, pawl_request *q)
 {
     return read_instance(c, &q->instance) &&
            call_integer(c, c->json, "start_at", 0, INT64_MAX, 0, &q->start_at_ms) &&
            call_integer(c, c->json, "delay_ms", 0, LIMIT_DELAY_MS, 0, &q->delay_ms) &&
-           call_integer(c, c->json, "deadline_ms", 1, LIMIT_DELAY_MS, 0, &q->deadline_ms);
+           call_integer(c, c->json, "deadline_ms", 1, LIMIT_DELAY_MS, 0, &q->deadline_ms) &&
+           read_if_exists(c, &q->if_exists);
 }
 
 static bool is_of_start(pawl_str member)
 {
-    static const char *const names[] = {"instance", "id", "start_at", "delay_ms", "deadline_ms"};
+    static const char *const names[] = {"instance", "id",          "start_at",
+                                        "delay_ms", "deadline_ms", "if_exists"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (pawl_str_is(member, names[i]))
             return true;
@@ -150,6 +168,16 @@ void handle_job(struct call *c)
     if (!read_start(c, &q))
         return;
     q.data = job_input(c);
+    call_submit(c, &q, started);
+}
+
+void handle_rerun(struct call *c)
+{
+    pawl_request q = {.size = sizeof(q), .op = PAWL_OP_RERUN, .instance = c->args[0]};
+    if (!call_text(c, c->json, "version", &q.version) ||
+        !call_integer(c, c->json, "deadline_ms", 1, LIMIT_DELAY_MS, 0, &q.deadline_ms))
+        return;
+    q.data = call_field(c, c->json, "input");
     call_submit(c, &q, started);
 }
 

@@ -90,6 +90,8 @@ const struct route server_routes[] = {
      "200 404", "the instance and its descendants"),
     ROUTE_AT(AT_RAISE, handle_raise, SCOPE_OPERATE, ON_LOOP, &takes_value,
      FAMILY_API, "await_start", "202 404 409 507", "raise an event"),
+    ROUTE_AT(AT_STEER("rerun"), handle_rerun, SCOPE_OPERATE, ON_LOOP, &takes_rerun, FAMILY_API, "",
+     "200 404 409", "run an ended instance again"),
     STEERING(STEER_ROUTE)
     SCHEDULE_ROUTES
     QUEUE_ROUTES

@@ -41,7 +41,9 @@ STRICT(login, "Login", "{\"token\":\"pawl_0123abcd_…\"}");
           .not_with = "delay_ms"),                                                                    \
     WHOLE("delay_ms", OR_NULL, 0, LIMIT_DELAY_MS, "not before this many milliseconds have passed",    \
           .not_with = "start_at"),                                                                    \
-    WHOLE("deadline_ms", OR_NULL, 1, LIMIT_DELAY_MS, "cancel it this many milliseconds after its start")
+    WHOLE("deadline_ms", OR_NULL, 1, LIMIT_DELAY_MS, "cancel it this many milliseconds after its start"), \
+    TEXT("if_exists", OR_NULL, "what to do when the id exists", .words = "same use rerun terminate",  \
+         .otherwise = "\"same\"")
 
 static const struct field start_fields[] = {
     TEXT("orchestration", NEEDED, "which one", IS_NAME),
@@ -53,6 +55,14 @@ static const struct field start_fields[] = {
 };
 SHAPE(start, "Start", BODY_JSON, NULL,
       "{\"orchestration\":\"ProcessOrder\",\"input\":{\"id\":\"o-1\"},\"instance\":\"o-1\"}");
+
+static const struct field rerun_fields[] = {
+    ANY("input", 0, "its input; left out, that of its start"),
+    TEXT("version", OR_NULL, "of the code; left out, the newest", IS_VERSION),
+    WHOLE("deadline_ms", OR_NULL, 1, LIMIT_DELAY_MS, "cancel it this many milliseconds after its start"),
+    END
+};
+SHAPE(rerun, "Rerun", BODY_OPTIONAL, NULL, "{\"input\":{\"id\":\"o-1\"}}");
 
 /* The members of the input of pawl.job, and of a start. */
 #define JOB_FIELD(name, kind, least, most, about) JOB_##kind(#name, least, most, about),

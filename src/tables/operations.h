@@ -67,7 +67,7 @@ enum operation_field {
       "  {} ls --status blocked -o ids | xargs {} retry\n")
 /* clang-format on */
 
-#define OPERATION_COUNT (PAWL_OP_SCHEDULE_BACKFILL + 1) /* that of the last one */
+#define OPERATION_COUNT (PAWL_OP_RERUN + 1) /* that of the last one */
 
 struct operation {
     const char *word;          /* the verb */

@@ -68,6 +68,29 @@ def test_deadline(server):
         expect(server.post(I, {"orchestration": "Ask", "deadline_ms": bad}), 400, "invalid")
 
 
+def test_rerun(server):
+    body = {"orchestration": "Ask", "instance": "r", "input": 1}
+    expect(server.post(I, body), 201, created=True)
+    expect(server.post(I + "/r/rerun", {}), 409, "conflict")
+    expect(server.post(I, {**body, "input": 2, "if_exists": "use"}), 200, created=False, execution=1)
+    expect(server.post(I, {**body, "if_exists": "rerun"}), 409, "conflict")
+    expect(server.post(I + "/r/events/Answer", "7"), 202)
+    assert server.ended("r")["output"] == 7
+    expect(server.post(I + "/r/rerun"), 200, instance="r", execution=2, created=False)
+    expect(server.get(I + "/r"), 200, status="running", execution=2, input=1, output=None)
+    expect(server.get(I + "/r?execution=1"), 200, status="completed", output=7)
+    expect(server.post(I, {**body, "input": 3, "if_exists": "terminate"}), 200, execution=3)
+    expect(server.get(I + "/r?execution=2"), 200, status="cancelled")
+    expect(server.post(I + "/r/events/Answer", "8"), 202)
+    assert server.get(I + "/r/wait?timeout_ms=9000").json["output"] == 8
+    assert pawl.Client("http://127.0.0.1:%d" % server.port).rerun("r", 5)["execution"] == 4
+    expect(server.post(I + "/none/rerun"), 404, "not_found")
+    for bad in ({"if_exists": "replace"}, {"if_exists": 1}, {"if_exists": "use", "instance": None}):
+        expect(server.post(I, {**body, **bad}), 400, "invalid")
+    for bad in ({"inptu": 1}, {"version": "x"}, {"deadline_ms": 0}, []):
+        expect(server.post(I + "/r/rerun", bad), 400, "invalid")
+
+
 def test_job_of_a_python_worker(server):
     client = pawl.Client("http://127.0.0.1:%d" % server.port)
     worker = pawl.Worker(client, concurrency=1)

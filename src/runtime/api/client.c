@@ -78,10 +78,30 @@ static bool check_when(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
     return false;
 }
 
+static bool check_if_exists(const pawl_request *q, pawl_error *err)
+{
+    if ((unsigned)q->if_exists > PAWL_IF_EXISTS_TERMINATE) {
+        error_set(err, PAWL_INVALID, "if_exists is %d; give a pawl_if_exists", (int)q->if_exists);
+        return false;
+    }
+    if (!q->if_exists || q->instance)
+        return true;
+    error_set(err, PAWL_INVALID, "if_exists needs an instance id; give one");
+    return false;
+}
+
+static bool check_rerun(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+{
+    pawl_request when = {.deadline_ms = q->deadline_ms};
+    return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err) &&
+           check_payload(rt, q->data, err) && check_when(rt, &when, err) &&
+           (!q->version || check_version(pawl_s(q->version), err));
+}
+
 static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
     if (!check_name("orchestration name", pawl_s(q->name), err) ||
-        !check_payload(rt, q->data, err) || !check_when(rt, q, err))
+        !check_payload(rt, q->data, err) || !check_when(rt, q, err) || !check_if_exists(q, err))
         return false;
     if (q->instance && !check_chosen_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
         return false;
@@ -103,6 +123,8 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
     }
     if (q->op == PAWL_OP_START)
         return check_start(rt, q, err);
+    if (q->op == PAWL_OP_RERUN)
+        return check_rerun(rt, q, err);
     if ((o->fields & OP_SCHEDULE) && !schedule_check(rt, q, err))
         return false;
     if ((o->fields & OP_INSTANCE) &&
@@ -207,7 +229,7 @@ pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_st
                                          .instance = o.instance, .version = o.version,
                                          .allow_unregistered = o.allow_unregistered,
                                          .start_at_ms = o.start_at_ms, .delay_ms = o.delay_ms,
-                                         .deadline_ms = o.deadline_ms),
+                                         .deadline_ms = o.deadline_ms, .if_exists = o.if_exists),
                             ret);
 }
 

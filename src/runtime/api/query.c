@@ -186,6 +186,20 @@ static pawl_status find(pawl_client *c, const char *instance, uint64_t execution
     return rc;
 }
 
+/* An earlier execution: one that was not continued as new has ended, and was run again. */
+static void tell_end(pawl_client *c, pawl_row *row, pawl_mem *mem)
+{
+    pawl_event end;
+    pawl_error err;
+    if (!row->last_rid || store_read_event(STORE(c), row->last_rid, mem, &end, &err) != PAWL_OK ||
+        end.kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
+        return;
+    row->state = end.kind == PAWL_EV_ORCHESTRATION_COMPLETED ? PAWL_COMPLETED
+                 : end.kind == PAWL_EV_ORCHESTRATION_FAILED  ? PAWL_FAILED
+                                                             : PAWL_CANCELLED;
+    row->output = end.data;
+}
+
 pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execution_no,
                             pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
 {
@@ -197,6 +211,8 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
     pawl_status rc = find(c, instance, execution_no, mem, &row, err);
     if (rc != PAWL_OK)
         return rc;
+    if (row.state == PAWL_CONTINUED_AS_NEW)
+        tell_end(c, &row, mem);
     info_of_row(ret, &row);
     int64_t said_ms = env_has_real_clock(c->rt) ? row.updated_ms : INT64_MAX;
     ret->finding = site_name(mem, ret->finding, said_ms);

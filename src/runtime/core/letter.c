@@ -153,10 +153,11 @@ static pawl_str pack_version(char **at, const char *version)
 struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void *arg)
 {
     const struct operation *o = operation_of(q->op);
-    bool starts = q->op == PAWL_OP_START, keyed = o->fields & OP_KEY;
+    bool starts = q->op == PAWL_OP_START || q->op == PAWL_OP_RERUN, keyed = o->fields & OP_KEY;
     pawl_str instance = pawl_s(q->instance), data = data_of(o, q);
-    pawl_str name =
-        o->reason ? (pawl_str){0} : pawl_s(q->name); /* fields it does not use: nothing */
+    pawl_str name = o->reason || q->op == PAWL_OP_RERUN
+                        ? (pawl_str){0}
+                        : pawl_s(q->name); /* fields it does not use: nothing */
     pawl_str key = keyed ? pawl_s(q->idempotency_key) : (pawl_str){0};
     const char *asked = starts ? q->version : NULL;
     size_t version = asked ? strlen(asked) + sizeof(VERSION_ATTRS) : 0;
@@ -167,7 +168,7 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     char *at = (char *)(l + 1);
     *l = (struct letter){
         .item.kind = ITEM_REQUEST,
-        .mail = {.kind = o->message, .execution = starts},
+        .mail = {.kind = o->message, .execution = q->op == PAWL_OP_START},
         .asked = true,
         .ask = { .op = q->op,
                  .await_start = q->await_start,
@@ -177,9 +178,11 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
                  .limit = q->limit,
                  .before_ms = q->before_ms,
                  .if_revision = q->if_revision,
-                 .start_ms = starts ? q->start_at_ms : 0,
-                 .delay_ms = starts ? q->delay_ms : 0,
+                 .start_ms = q->op == PAWL_OP_START ? q->start_at_ms : 0,
+                 .delay_ms = q->op == PAWL_OP_START ? q->delay_ms : 0,
                  .deadline_ms = starts ? q->deadline_ms : 0,
+                 .if_exists = q->op == PAWL_OP_START ? q->if_exists : PAWL_IF_EXISTS_RERUN,
+                 .keeps_input = q->op == PAWL_OP_RERUN && !q->data.ptr,
                  .fn = fn,
                  .arg = arg}
     };

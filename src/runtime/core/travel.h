@@ -43,6 +43,8 @@ struct ask {
     int64_t start_ms; /* of a start: not before; 0: at once */
     int64_t delay_ms; /* the same from now on, until it is admitted */
     int64_t deadline_ms;
+    pawl_if_exists if_exists;
+    bool keeps_input; /* rerun: with the input of its start */
     pawl_reply_fn *fn;
     void *arg;
 };
@@ -70,6 +72,7 @@ struct letter {
     pawl_str key;      /* idempotency key of a raise */
     bool stored;       /* a message row exists (mail.id) */
     bool duplicate;    /* a start that found its twin in this very group */
+    bool reruns;       /* a start that opens the next execution of an instance */
     bool asked;        /* a client waits for the answer */
     uint64_t work_id;  /* fused completion: the work row it acks; 0: none */
     uint32_t attempt;  /* crashes blamed on the stored row */

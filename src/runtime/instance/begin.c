@@ -50,6 +50,14 @@ static struct scheduled scheduled_by(pawl_runtime *rt, const struct letter *l)
 
 /* ---- It exists already ------------------------------------------------------- */
 
+/* It is there already. */
+static void answer_used(const pawl_row *row, struct letter *l)
+{
+    pawl_reply reply = {.status = PAWL_OK, .execution = row->execution};
+    (void)snprintf(reply.instance, sizeof(reply.instance), "%.*s", PAWL_FMT(row->id));
+    letter_answer(l, &reply);
+}
+
 static struct delivered answer_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     pawl_row *row = resident_row(r);
@@ -63,9 +71,7 @@ static struct delivered answer_existing(pawl_runtime *rt, struct resident *r, st
         return verdict_done();
     }
     if (same) {
-        pawl_reply reply = {.status = PAWL_OK, .execution = row->execution};
-        (void)snprintf(reply.instance, sizeof(reply.instance), "%.*s", PAWL_FMT(row->id));
-        letter_answer(l, &reply);
+        answer_used(row, l);
     } else {
         letter_refuse(l, PAWL_EXISTS,
                       "instance '%.*s' exists already with another %s; choose another id",
@@ -149,7 +155,8 @@ static bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter 
     struct mail start = l->mail;
     start.execution = s->row.execution;
     start.name = s->row.orchestration;
-    start.attrs = start_attrs(rt, s->row.version, &s->row, deadline_of(l), scheduled_by(rt, l));
+    start.attrs =
+        start_attrs(rt, s->row.version, &s->row, deadline_of(l), scheduled_by(rt, l), false);
     struct engine_finding finding = {0};
     enum engine_fate fate;
     turn_clock_start(rt, code, &s->row);
@@ -365,6 +372,45 @@ static struct delivered start_taken(pawl_runtime *rt, const struct resident *r, 
     return queue_start_taken(rt, l, twin);
 }
 
+static struct delivered refuse(pawl_runtime *rt, struct letter *l, pawl_status status,
+                               const char *text)
+{
+    letter_drop(rt, l, status, text);
+    return verdict_done();
+}
+
+/* A start that says what to do with an instance that exists. */
+static struct delivered begin_again(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    const pawl_row *row = resident_row(r);
+    bool ended = pawl_state_is_terminal(row->state);
+    char text[LIMIT_CHILD_ID_BYTES + 120];
+    if (l->ask.if_exists == PAWL_IF_EXISTS_USE) {
+        if (r->stage) /* answered with what this group does to it */
+            return verdict_on(l, VERDICT_LATER);
+        answer_used(row, l);
+        letter_drop(rt, l, PAWL_OK, "");
+        return verdict_done();
+    }
+    if (r->stage)
+        return verdict_on(l, VERDICT_LATER);
+    if (!ended && l->ask.if_exists == PAWL_IF_EXISTS_RERUN) {
+        (void)snprintf(text, sizeof(text),
+                       "instance '%.*s' is %s; only one that has ended can run again",
+                       PAWL_FMT(row->id), pawl_state_name(row->state));
+        return refuse(rt, l, PAWL_CONFLICT, text);
+    }
+    if (is_early(rt, l))
+        return refuse(rt, l, PAWL_INVALID,
+                      "a rerun starts at once; leave out start_at and delay_ms");
+    const struct code_entry *code = registry_code(
+        rt->app, l->mail.name.len ? l->mail.name : row->orchestration, wanted_version(rt, l));
+    if (!code)
+        return refuse(rt, l, PAWL_NOT_FOUND,
+                      "the code to run it again is not registered here; load its module");
+    return turn_rerun(rt, r, l, code);
+}
+
 /* Its id exists. */
 static struct delivered begin_existing(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
@@ -373,6 +419,8 @@ static struct delivered begin_existing(pawl_runtime *rt, struct resident *r, str
         return begin_pending(rt, r, l);
     if (r->stage && r->stage->removed) /* the id is free after this commit */
         return verdict_on(l, VERDICT_LATER);
+    if (l->asked && l->ask.if_exists)
+        return begin_again(rt, r, l);
     if (l->asked)
         return answer_existing(rt, r, l);
     if (queue_sent(rt, l))
@@ -390,6 +438,8 @@ struct delivered begin_deliver(pawl_runtime *rt, struct letter *l)
     case LOAD_OK:
         return begin_existing(rt, r, l);
     case LOAD_NONE: /* with a uid: it was removed before it began */
+        if (l->asked && l->ask.op == PAWL_OP_RERUN)
+            return refuse(rt, l, PAWL_NOT_FOUND, "there is no such instance to run again");
         return l->uid ? drop_start(rt, stage_bare(rt), l) : begin_new(rt, l);
     case LOAD_DAMAGED:
         return verdict_on(l, VERDICT_DAMAGED);

@@ -10,13 +10,16 @@
  */
 #include "runtime/instance/finish.h"
 
+#include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
+#include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/seal.h"
+#include "store/store.h"
 
 /* ---- Ending ------------------------------------------------------------------ */
 
@@ -98,21 +101,21 @@ static bool open_tables(pawl_runtime *rt, struct resident *r, struct stage *s)
 }
 
 static struct mail first_mail(pawl_runtime *rt, const struct stage *s, pawl_str version,
-                              pawl_str input, int64_t deadline_ms)
+                              pawl_str input, int64_t deadline_ms, bool rerun)
 {
-    return (struct mail){
-        .kind = PAWL_MSG_START,
-        .execution = s->row.execution,
-        .name = s->row.orchestration,
-        .data = input,
-        .attrs = start_attrs(rt, version, &s->row, deadline_ms, execution_scheduled(s->r->x))};
+    return (struct mail){.kind = PAWL_MSG_START,
+                         .execution = s->row.execution,
+                         .name = s->row.orchestration,
+                         .data = input,
+                         .attrs = start_attrs(rt, version, &s->row, deadline_ms,
+                                              execution_scheduled(s->r->x), rerun)};
 }
 
 /* Record the start of an execution that is ended before its code ran. */
 static void append_start(pawl_runtime *rt, struct resident *r, struct stage *s, pawl_str input,
                          int64_t deadline_ms)
 {
-    struct mail start = first_mail(rt, s, s->row.version, input, deadline_ms);
+    struct mail start = first_mail(rt, s, s->row.version, input, deadline_ms, false);
     enum engine_fate fate;
     struct engine_finding finding;
     (void)execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, &finding);
@@ -211,7 +214,7 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     int64_t deadline_ms = execution_deadline(r->x);
     if (!replace(rt, r, s, code))
         return false;
-    struct mail start = first_mail(rt, s, pawl_s(code->version), input, deadline_ms);
+    struct mail start = first_mail(rt, s, pawl_s(code->version), input, deadline_ms, false);
     r->code = code;
     s->row.version = pawl_s(code->version);
     s->row.finding = (pawl_str){0};
@@ -247,6 +250,98 @@ static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *
         *outcome = ENGINE_WAITING;
     }
     return true;
+}
+
+/* ---- Run again --------------------------------------------------------------------- */
+
+/* The input of its start, in the group; false: the store did not answer, or does not know. */
+static pawl_status first_input(pawl_runtime *rt, struct resident *r, pawl_str *ret)
+{
+    uint64_t row;
+    pawl_status rc = input_of(rt, r, ret, &row);
+    *ret = arena_dup(&rt->group_mem, *ret);
+    return rc;
+}
+
+/* What waits as rows is of the run that ends here. */
+static void drop_waiting(pawl_runtime *rt, struct stage *s)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    if (store_read_messages(rt->store, s->row.uid, (pawl_str){0}, &rt->load_mem, &list, &err) !=
+        PAWL_OK)
+        return;
+    for (size_t i = 0; i < list.count; i++)
+        stage_drop_message(rt, s, list.items[i].id);
+}
+
+/* Its tables, with an END: as they are stored, or staged here. */
+static bool end_first(pawl_runtime *rt, struct resident *r, struct stage *s)
+{
+    if (pawl_state_is_terminal(r->row.state)) {
+        if (!r->x)
+            r->x = load_tables(rt, &r->row);
+        return r->x != NULL;
+    }
+    if (turn_finish(rt, r, NULL, PAWL_EV_ORCHESTRATION_TERMINATED, pawl_s("started again")).kind !=
+        VERDICT_DONE)
+        return false;
+    drop_waiting(rt, s);
+    s->ended = s->unpile = false;
+    return true;
+}
+
+/* The first turn of the next execution cannot be: nothing of this happens. */
+static struct delivered refuse_rerun(pawl_runtime *rt, struct resident *r, struct letter *l,
+                                     pawl_status status, const char *why)
+{
+    if (r->stage)
+        (void)stage_abort(rt, r->stage);
+    resident_evict(rt, r);
+    letter_drop(rt, l, status, why);
+    return verdict_done();
+}
+
+struct delivered turn_rerun(pawl_runtime *rt, struct resident *r, struct letter *l,
+                            const struct code_entry *code)
+{
+    pawl_str input = l->mail.data;
+    pawl_status known = l->ask.keeps_input ? first_input(rt, r, &input) : PAWL_OK;
+    if (known == PAWL_EMPTY)
+        return refuse_rerun(rt, r, l, PAWL_CONFLICT,
+                            "the input of its start is no longer known; give one");
+    struct stage *s = stage_of(rt, r);
+    if (known != PAWL_OK || !end_first(rt, r, s) || !open_next(rt, r, s) ||
+        !replace(rt, r, s, code))
+        return turn_again(rt, r, l);
+    input_note(rt, s, input);
+    s->row.orchestration = pawl_s(code->name);
+    s->row.version = pawl_s(code->version);
+    s->row.state = PAWL_PENDING;
+    s->row.output = s->row.custom_status = s->row.finding = (pawl_str){0};
+    stage_row_changed(s);
+    deadline_set(rt, s, l);
+    r->code = code;
+    struct mail start = first_mail(rt, s, s->row.version, input, deadline_of(l), true);
+    struct engine_finding finding = {0};
+    enum engine_fate fate;
+    turn_clock_start(rt, code, &s->row);
+    enum engine_outcome outcome =
+        execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, &finding);
+    turn_clock_stop(rt);
+    if (outcome == ENGINE_NO_MEMORY)
+        return turn_again(rt, r, l);
+    if (outcome != ENGINE_WAITING && outcome != ENGINE_ENDED)
+        return refuse_rerun(rt, r, l, PAWL_CONFLICT, finding.text);
+    stage_drop_consumed(rt, r, s);
+    if (outcome == ENGINE_ENDED && turn_is_between(r->x)) {
+        continue_later(rt, s, (pawl_str){0}, false);
+        outcome = ENGINE_WAITING;
+    }
+    l->reruns = true;
+    stage_take(s, l);
+    return turn_outcome(rt, r, NULL, outcome, &finding);
 }
 
 /* The version it continues with is not registered, and by option it does not wait for it. */

@@ -15,5 +15,8 @@ struct delivered turn_wake(pawl_runtime *rt, struct resident *r, struct letter *
 /* End it now without its code. */
 struct delivered turn_finish(pawl_runtime *rt, struct resident *r, struct letter *l, int kind,
                              pawl_str reason);
+/* An instance that has ended, or is to be ended by it, begins its next execution with this start. */
+struct delivered turn_rerun(pawl_runtime *rt, struct resident *r, struct letter *l,
+                            const struct code_entry *code);
 
 #endif

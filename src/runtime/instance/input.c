@@ -84,15 +84,22 @@ bool input_remember(pawl_runtime *rt, struct resident *r, struct stage *s)
     return rc == PAWL_OK || rc == PAWL_EMPTY || rc == PAWL_CORRUPT; /* as far as known */
 }
 
+void input_note(pawl_runtime *rt, struct stage *s, pawl_str input)
+{
+    *list_add(&rt->group_mem, &s->keys) = key_of(rt, input);
+}
+
 pawl_status input_is(pawl_runtime *rt, const struct resident *r, pawl_str data)
 {
     pawl_str input = {0};
     pawl_error err;
     uint64_t row;
     pawl_status known = input_of(rt, r, &input, &row);
-    if (known == PAWL_OK)
-        return json_same(&rt->load_mem, input, data) ? PAWL_OK : PAWL_EMPTY;
-    if (known != PAWL_EMPTY)
+    if (known == PAWL_OK && json_same(&rt->load_mem, input, data))
+        return PAWL_OK;
+    if (known == PAWL_OK && r->row.execution < 2)
+        return PAWL_EMPTY;
+    if (known != PAWL_OK && known != PAWL_EMPTY)
         return known;
     if (r->row.execution < 2) /* its start is in the quarantine */
         return PAWL_OK;

@@ -14,7 +14,9 @@
 
 /* Execution 1 is closed by this stage.  False: the store did not answer. */
 bool input_remember(pawl_runtime *rt, struct resident *r, struct stage *s);
-/* OK: it was started with this; EMPTY: with something else; else: the store did not answer. */
+/* It runs again, with this. */
+void input_note(pawl_runtime *rt, struct stage *s, pawl_str input);
+/* OK: it was started, or run again, with this; EMPTY: with something else; else: the store did not answer. */
 pawl_status input_is(pawl_runtime *rt, const struct resident *r, pawl_str data);
 /* The input the instance was first started with, good until the next load; EMPTY:
  * not known any more; else: the store did not answer.  *retrow: the message that waits to start it;

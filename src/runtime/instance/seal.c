@@ -69,7 +69,7 @@ static void put_deadline(pawl_json *w, int64_t deadline_ms, int64_t limit_ms)
 }
 
 pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row, int64_t deadline_ms,
-                     struct scheduled scheduled)
+                     struct scheduled scheduled, bool rerun)
 {
     /* Different for every execution, and cannot be guessed without the key. */
     uint64_t what[2] = {row->uid, rt->staging.seed_count++};
@@ -97,6 +97,10 @@ pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row, in
         pawl_json_str(w, scheduled.schedule);
         pawl_json_key(w, "scheduled_at");
         pawl_json_num(w, scheduled.at_ms);
+    }
+    if (rerun) {
+        pawl_json_key(w, "rerun");
+        pawl_json_truth(w, true);
     }
     pawl_json_end(w);
     return pawl_json_done(w);
@@ -207,6 +211,9 @@ static void derive_end(pawl_runtime *rt, struct stage *s, const pawl_event *e)
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         if (ends[i].kind != e->kind)
             continue;
+        derive_parent(rt, s, e);
+        if (e->execution != s->row.execution) /* another one was begun */
+            return;
         s->row.state = ends[i].state;
         s->row.output = e->data;
         if (e->kind == PAWL_EV_ORCHESTRATION_TERMINATED)
@@ -214,7 +221,6 @@ static void derive_end(pawl_runtime *rt, struct stage *s, const pawl_event *e)
         s->row.finding = (pawl_str){0};
         s->ended = true;
         s->change = s->change == PAWL_ROW_INSERT ? s->change : PAWL_ROW_ALL;
-        derive_parent(rt, s, e);
         schedule_run_ended(rt, s, s->row.id, pawl_state_name(ends[i].state));
     }
 }

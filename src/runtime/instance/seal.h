@@ -11,6 +11,6 @@ void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret);
 void seal_derive(pawl_runtime *rt, struct stage *s, const struct step *step);
 /* attrs of an OrchestrationStarted event, in the group's arena. */
 pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row, int64_t deadline_ms,
-                     struct scheduled scheduled);
+                     struct scheduled scheduled, bool rerun);
 
 #endif

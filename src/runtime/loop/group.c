@@ -52,8 +52,8 @@ static void answer(const struct stage *s, struct letter *l)
 {
     pawl_reply reply = {.status = PAWL_OK};
     if (l->mail.kind == PAWL_MSG_START) {
-        reply.created = !l->duplicate;
-        reply.execution = 1;
+        reply.created = !l->duplicate && !l->reruns;
+        reply.execution = l->reruns ? s->base_execution + 1 : 1;
         size_t most = sizeof(reply.instance) - 1, n = s->row.id.len;
         memcpy(reply.instance, s->row.id.ptr, n < most ? n : most);
     }
@@ -314,7 +314,7 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct ba
         struct letter *l = s->letters;
         s->letters = l->next;
         l->next = NULL;
-        l->duplicate = false;
+        l->duplicate = l->reruns = false;
         l->tries += refused;
         if (refused && is_decided(rt, l)) {
             letter_drop(rt, l, PAWL_LOST, "this result is no longer wanted");

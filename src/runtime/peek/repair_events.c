@@ -157,6 +157,8 @@ static void repair_end(struct repair *m, const pawl_event *e)
     pawl_message_list list = {0};
     pawl_error err;
     seal_derive(m->rt, m->s, &(struct step){.event = *e});
+    if (e->execution != m->s->row.execution) /* it runs again: what waits is of that run */
+        return;
     pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
                                          &m->rt->group_mem, &list, &err);
     for (size_t i = 0; repair_was_read(m, rc, &err) && i < list.count; i++)
@@ -174,8 +176,21 @@ static void repair_continue(struct repair *m, const pawl_event *e)
     letter_todo(m->rt, l);
 }
 
+/* It runs again: its row says how the run before it ended. */
+static void repair_rerun(struct repair *m, const pawl_event *e)
+{
+    pawl_row *row = &m->s->row;
+    if (e->execution != row->execution || !pawl_json_bool(e->attrs, "/rerun", false))
+        return;
+    row->orchestration = e->name;
+    row->state = PAWL_RUNNING;
+    row->output = row->custom_status = row->finding = (pawl_str){0};
+    m->s->change = PAWL_ROW_ALL;
+}
+
 static void repair_started(struct repair *m, const pawl_event *e)
 {
+    repair_rerun(m, e);
     if (!pawl_state_is_terminal(m->s->row.state))
         deadline_again(m->rt, m->s, pawl_json_int(e->attrs, "/deadline_ms", 0));
     pawl_str version = pawl_json_text(&m->rt->group_mem, e->attrs, "/version", "");
