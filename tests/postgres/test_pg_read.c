@@ -273,7 +273,7 @@ TEST(a_reader_whose_connection_died_gets_another_postgres)
 
 /* A promoted standby, a restored backup, a loaded dump: commits may be missing, and what they used
  * must not be used again. */
-TEST(on_another_copy_of_the_database_ids_and_epochs_leap_postgres)
+static void expect_leap(const char *change)
 {
     struct scratch schema;
     pawl_store *s = open_new(&schema);
@@ -282,7 +282,7 @@ TEST(on_another_copy_of_the_database_ids_and_epochs_leap_postgres)
     before.next_id = 100;
     ck_assert_int_eq(s->ops->commit(s, &before, NULL, 0, NOW, NULL), PAWL_OK);
     s->ops->close(s);
-    ck_assert(scratch_do("UPDATE %s.meta SET timeline=timeline+1", schema.schema));
+    ck_assert(scratch_do("UPDATE %s.meta SET %s", schema.schema, change));
     s = pawl_postgres_store(schema.url, PAWL_STORE_OPTS(.now_ms = NOW), NULL);
     ck_assert_ptr_nonnull(s);
     ck_assert_int_eq(s->ops->take(s, NOW, &after, NULL), PAWL_OK);
@@ -296,4 +296,11 @@ TEST(on_another_copy_of_the_database_ids_and_epochs_leap_postgres)
     ck_assert_int_eq(s->ops->take(s, NOW, &before, NULL), PAWL_OK);
     ck_assert_uint_lt(before.next_id, UINT64_C(1) << 37); /* once */
     done(s, &schema);
+}
+
+TEST(on_another_copy_of_the_database_ids_and_epochs_leap_postgres)
+{
+    expect_leap("timeline=timeline+1");
+    expect_leap("system_id=system_id+1");
+    expect_leap("home='1'||home"); /* a dump that was loaded on the same server */
 }

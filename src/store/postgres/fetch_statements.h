@@ -163,6 +163,10 @@
     X(QUEUE_DROP, "WITH d AS (DELETE FROM @.queue WHERE qid=ANY($1::bigint[]) RETURNING qid),"     \
         "b AS (INSERT INTO @.tomb(uid,execution,last_rid) SELECT qid,-1,0 FROM d RETURNING 1)"     \
         " SELECT 1/(count(*)=$2::bigint)::int FROM b")                                             \
+    /* ENTRY_READ for many, with the place of the id behind the columns. */                        \
+    X(ENTRIES_BY_IDS, "SELECT " SQL_ENTRY_COLUMNS "," SQL_ENTRY_TAKEN ",t.o FROM"                  \
+        " unnest(?1::bigint[]) WITH ORDINALITY AS t(id,o) JOIN @.queue_entry e"                    \
+        " ON e.id=ANY(ARRAY[t.id]) ORDER BY t.o")                                                  \
     /* Due times: all of them in pages, and the rows of those that are due. */                     \
     X(QUEUE_TIMES, "SELECT qid,due_ms FROM @.queue WHERE qid>$1::bigint ORDER BY qid"              \
         " LIMIT $2::bigint")                                                                       \

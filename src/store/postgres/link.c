@@ -276,12 +276,6 @@ static bool make_ready(struct pg_link *l, int statement, struct link_report *rep
     return l->ready[statement];
 }
 
-bool link_prepare(struct pg_link *l, int statement)
-{
-    struct link_report report;
-    return link_is_up(l) && make_ready(l, statement, &report);
-}
-
 static PGresult *run(struct pg_link *l, int statement, const struct pg_params *p,
                      struct link_report *report)
 {
@@ -392,12 +386,6 @@ bool link_send_begin(struct pg_link *l)
     return count_sent(l, pq.sendQueryParams(l->pg, settings_local, 0, NULL, NULL, NULL, NULL, 1));
 }
 
-PGresult *link_keep(struct pg_link *l, const PGresult *r)
-{
-    l->kept = true;
-    return (PGresult *)(uintptr_t)r;
-}
-
 /* The result of statement `at`. */
 static void reap_one(struct pg_link *l, size_t at, PGresult *r, struct link_report *ret,
                      void (*on_result)(void *user, size_t index, const PGresult *r), void *user)
@@ -434,11 +422,9 @@ void link_reap(struct pg_link *l, void (*on_result)(void *user, size_t index, co
         if (!r)
             continue;
         synced = pq.resultStatus(r) == PQ_PIPELINE_SYNC;
-        l->kept = false;
         if (!synced)
             reap_one(l, at++, r, ret, on_result, user);
-        if (!l->kept)
-            pq.clear(r);
+        pq.clear(r);
     }
     ret->wait_cancelled = l->wait_cancelled;
     if (!synced || sqlstate_ends(ret->sqlstate) || !pq.exitPipelineMode(l->pg)) {

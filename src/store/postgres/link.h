@@ -43,7 +43,6 @@ struct pg_link {
     bool piped;
     bool unsent;         /* a statement of the pipeline could not be sent: none follows it */
     bool wait_cancelled; /* a notice said so since link_pipe */
-    bool kept;           /* the result that on_result looks at is not to be cleared */
     size_t sent;         /* results that will come */
     size_t own;          /* index of the statement that is ours, not the caller's; SIZE_MAX: none */
     const struct pg_place *place;
@@ -65,8 +64,6 @@ void link_check(const struct pg_link *l);
  * *retstatus and reterr say how: "cannot WHAT: …". */
 PAWL_MUST_USE PGresult *link_run(struct pg_link *l, int statement, const struct pg_params *p,
                                  const char *what, pawl_status *retstatus, pawl_error *reterr);
-/* Prepare a statement before it is sent several times; false: it failed. */
-bool link_prepare(struct pg_link *l, int statement);
 /* Plain text without parameters; the values of the result are texts too. */
 PAWL_MUST_USE PGresult *link_ask(struct pg_link *l, const char *sql, const char *what,
                                  pawl_status *retstatus, pawl_error *reterr);
@@ -101,12 +98,9 @@ bool link_send_begin(struct pg_link *l);
  * so no COMMIT goes out behind a hole. */
 bool link_send(struct pg_link *l, int statement, const struct pg_params *p);
 /* Sync, read every result, leave the pipeline.  `on_result` (may be NULL) sees each result of a
- * statement that returned rows; it must not keep it but by link_keep. */
+ * statement that returned rows; it must not keep it. */
 void link_reap(struct pg_link *l, void (*on_result)(void *user, size_t index, const PGresult *r),
                void *user, struct link_report *ret);
-
-/* In `on_result`: the result is the caller's from now on. */
-PGresult *link_keep(struct pg_link *l, const PGresult *r);
 
 /* ---- Errors ----------------------------------------------------------------------------- */
 

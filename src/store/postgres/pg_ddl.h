@@ -132,6 +132,14 @@
     "CREATE TABLE @.object(kind int,name text COLLATE \"C\",version bigint NOT NULL,"              \
     "updated_ms bigint NOT NULL,data bytea NOT NULL,PRIMARY KEY(kind,name))"                       \
     " WITH (fillfactor=50," PG_BUSY_TABLE ");\n"
+
+/* Where the tables are: a dump that is loaded gets other numbers, also on the same server. */
+#define PG_HOME                                                                                    \
+    "(SELECT oid::text||'/'||'@.meta'::regclass::oid::text FROM pg_database"                       \
+    " WHERE datname=current_database())"
+#define PG_STEP_3                                                                                  \
+    "ALTER TABLE @.meta ADD COLUMN home text NOT NULL DEFAULT '';\n"                               \
+    "UPDATE @.meta SET home=" PG_HOME ";\n"
 /* clang-format on */
 
 #endif

@@ -5,7 +5,7 @@
  * A cursor has a session: a connection from the pool (pg_pool.c) and the statements it runs on it.
  * A statement is sent when its first row is asked for, and the server answers with all of its
  * rows; so the shared texts that SQLite reads row by row have a limit here (cursor_further).
- * Statements that are to be sought by many ids are sent for all of them at once (foresee).
+ * Entries that are to be sought by their ids are asked for with one statement (foresee).
  *
  * A connection may have been idle while the server was restarted: the first statement of a session
  * is tried once more on a new one.  Nothing is written here, so twice is as good as once.
@@ -22,8 +22,7 @@ struct pg_run {
     int further_count;
     PGresult *result; /* NULL: not sent yet */
     int row;          /* the one it is at; -1: before the first */
-    uint64_t *ids;    /* foreseen: each has its result */
-    PGresult **results;
+    uint64_t *ids;    /* foreseen: the result has a row for each that is there, in their order */
     size_t count, at;
     struct pg_run *next;
 };
@@ -57,12 +56,8 @@ static bool out_of_memory(struct sql_cursor *c)
 static void run_reset(struct pg_run *run)
 {
     pq.clear(run->result);
-    for (size_t i = 0; i < run->count; i++)
-        pq.clear(run->results[i]);
-    free(run->results);
     free(run->ids);
     run->result = NULL;
-    run->results = NULL;
     run->ids = NULL;
     run->count = run->at = 0;
     run->further_count = 0;
@@ -197,30 +192,39 @@ static bool next(struct sql_cursor *c)
     return c->step == SQL_STEP_ROW;
 }
 
-/* Is the answer for this id there already? */
-static bool take_foreseen(struct pg_run *run, uint64_t id)
+/* Where its id was asked for: behind the columns of an entry, from 1 on. */
+static size_t place_of(const struct pg_run *run, int row)
 {
+    return (size_t)value_i64(run->result, row, ENTRY_is_taken + 1);
+}
+
+/* Ids are sought in the order in which they were foreseen; some may be left out. */
+static bool seek_foreseen(struct sql_cursor *c, uint64_t id)
+{
+    struct pg_run *run = c->stmt;
+    int rows = pq.ntuples(run->result);
+
     while (run->at < run->count && run->ids[run->at] != id)
         run->at++;
-    if (run->at == run->count)
-        return false;
-    pq.clear(run->result);
-    run->result = run->results[run->at];
-    run->results[run->at++] = NULL;
-    run->row = -1;
-    return run->result != NULL;
+    run->at++;
+    while (run->row + 1 < rows && place_of(run, run->row + 1) < run->at)
+        run->row++;
+    bool found = run->row + 1 < rows && place_of(run, run->row + 1) == run->at;
+    run->row += found;
+    c->step = found ? SQL_STEP_ROW : SQL_STEP_DONE;
+    return found;
 }
 
 static bool seek(struct sql_cursor *c, uint64_t id)
 {
     struct pg_run *run = c->stmt;
 
-    if (!take_foreseen(run, id)) {
-        pq.clear(run->result);
-        run->result = NULL;
-        params_reset(&run->params);
-        params_id(&run->params, id);
-    }
+    if (run->ids)
+        return seek_foreseen(c, id);
+    pq.clear(run->result);
+    run->result = NULL;
+    params_reset(&run->params);
+    params_id(&run->params, id);
     return next(c);
 }
 
@@ -232,38 +236,28 @@ static void further(struct sql_cursor *c, int64_t n)
     run->further[run->further_count++] = n;
 }
 
-/* ---- Many at once ------------------------------------------------------------------------------- */
-
-static void keep_result(void *user, size_t index, const PGresult *r)
-{
-    struct sql_cursor *c = user;
-    struct pg_run *run = c->stmt;
-
-    run->results[index] = link_keep(((struct pg_session *)c->conn)->link, r);
-}
-
-/* Ask for all of them in one round trip.  What went wrong shows when they are sought. */
+/* Ask for all of them in one round trip.  What goes wrong shows when they are sought. */
 static void foresee(struct sql_cursor *c, const uint64_t *ids, size_t count)
 {
-    struct pg_session *session = c->conn;
     struct pg_run *run = c->stmt;
-    struct link_report report;
+    uint64_t *copy = count > 1 ? calloc(count, sizeof *copy) : NULL;
 
-    run->ids = calloc(count + 1, sizeof *run->ids);
-    run->results = calloc(count + 1, sizeof *run->results);
-    if (!run->ids || !run->results || count < 2 || !link_prepare(session->link, run->statement) ||
-        !link_pipe(session->link))
+    assert_that(run->statement == ST_ENTRY_READ);
+    if (!copy)
         return;
-    for (size_t i = 0; i < count; i++) {
-        params_reset(&run->params);
-        params_id(&run->params, ids[i]);
-        put_further(run);
-        (void)link_send(session->link, run->statement, &run->params);
-        run->ids[i] = ids[i];
+    memcpy(copy, ids, count * sizeof *copy);
+    params_reset(&run->params);
+    params_ids(&run->params, ids, count);
+    run->statement = ST_PG_ENTRIES_BY_IDS;
+    if (run_it(c)) {
+        run->ids = copy;
+        run->count = count;
+        run->at = 0;
+        return;
     }
-    run->count = count;
-    link_reap(session->link, keep_result, c, &report);
-    session->used = session->used || report.end == LINK_DONE;
+    run->statement = ST_ENTRY_READ;
+    run->further_count = 0;
+    free(copy);
 }
 
 /* ---- Values ------------------------------------------------------------------------------------- */

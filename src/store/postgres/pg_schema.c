@@ -26,19 +26,21 @@
 
 static const char *const step_1[] = {PG_STEP_1};
 static const char *const step_2[] = {PG_STEP_2};
+static const char *const step_3[] = {PG_STEP_3};
 static const struct {
     const char *const *texts;
     size_t count;
 } steps[PG_SCHEMA_NO] = {
     {step_1, COUNT_OF(step_1)},
     {step_2, COUNT_OF(step_2)},
+    {step_3, COUNT_OF(step_3)},
 };
 
 #define PG_NOW_MS "(extract(epoch FROM clock_timestamp())*1000)::bigint"
 static const char sql_meta[] =
-    "INSERT INTO @.meta(one,schema_no,shards,timeline,system_id,cluster,created_ms,moved_ms)"
-    " VALUES(1,%d,64," PG_TIMELINE "," PG_SYSTEM
-    ",md5(random()::text||clock_timestamp()::text)::uuid," PG_NOW_MS ",0);\n";
+    "INSERT INTO @.meta(one,schema_no,shards,timeline,system_id,cluster,created_ms,moved_ms,"
+    "home) VALUES(1,%d,64," PG_TIMELINE "," PG_SYSTEM
+    ",md5(random()::text||clock_timestamp()::text)::uuid," PG_NOW_MS ",0," PG_HOME ");\n";
 
 /* Rights for a role that runs pawl and does not own the tables. */
 static const char sql_grants[] =
@@ -255,20 +257,20 @@ pawl_status pg_migrate(struct pg_link *l, const struct pg_place *place, pawl_err
 
 /* ---- Another copy of the database ------------------------------------------------------------ */
 
-/* The same number of the schema, but another server or line of time: a standby was promoted, a
- * backup restored, or a dump loaded.  Commits of the old one may be missing here, and their ids
+/* The same number of the schema, but another server, line of time or place on the server: a standby
+ * was promoted, a backup restored, or a dump loaded.  Commits of the old one may be missing here, and their ids
  * and epochs must not come again.  meta.moved_ms says when it was seen, for `pawl doctor`. */
 pawl_status pg_schema_leap(struct pg_link *l, const struct pg_place *place, pawl_error *reterr)
 {
-    static const char is_other[] =
-        "SELECT (timeline<>" PG_TIMELINE " OR system_id<>" PG_SYSTEM ")::int FROM @.meta";
+    static const char is_other[] = "SELECT (timeline<>" PG_TIMELINE " OR system_id<>" PG_SYSTEM
+                                   " OR home<>" PG_HOME ")::int FROM @.meta";
     static const char leap[] =
         "BEGIN;SELECT 1 FROM @.lane WHERE lane=1 FOR UPDATE;"
         "SELECT setval('@.epochs',(SELECT last_value FROM @.epochs)+1048576);"
         "UPDATE @.lane_log SET next_id=next_id+68719476736 WHERE (lane,group_no) IN"
         " (SELECT lane,max(group_no) FROM @.lane_log GROUP BY lane);"
-        "UPDATE @.meta SET timeline=" PG_TIMELINE ",system_id=" PG_SYSTEM ",moved_ms=" PG_NOW_MS
-        ";COMMIT";
+        "UPDATE @.meta SET timeline=" PG_TIMELINE ",system_id=" PG_SYSTEM ",home=" PG_HOME
+        ",moved_ms=" PG_NOW_MS ";COMMIT";
     int moved = 0;
     pawl_status status = read_number(l, place, is_other, &moved, reterr);
 

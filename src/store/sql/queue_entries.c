@@ -90,29 +90,67 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The entries of one lock, by id. */
-static void gather_lock(struct gathering *g, struct sql_cursor *locks)
+/* The lock that `locks` is at, its entries by id. */
+static void take_lock(struct gathering *g, struct sql_cursor *locks, pawl_queue_lock *ret)
 {
-    pawl_queue_lock l;
-    struct sql_cursor c;
+    locks->driver->lock(locks, g->mem, ret);
+    qsort((uint64_t *)(uintptr_t)ret->entries, ret->entry_count, sizeof *ret->entries, by_number);
+}
 
-    locks->driver->lock(locks, g->mem, &l);
-    uint64_t *ids = (uint64_t *)(uintptr_t)l.entries;
-    qsort(ids, l.entry_count, sizeof *ids, by_number);
-    g->lock = l.number;
-    uint64_t after = (int64_t)l.number == g->query->after_key ? g->query->after : 0;
-    bool good = cursor_beside(&c, locks, ST_ENTRY_READ);
-    if (good) {
-        cursor_further(&c, g->heads);
-        cursor_foresee(&c, ids, l.entry_count);
-    }
-    for (size_t i = 0; good && i < l.entry_count && !g->more; i++) {
-        if (ids[i] <= after)
+/* The entries of one lock, sought by `c`; false: it failed. */
+static bool gather_lock(struct gathering *g, struct sql_cursor *c, const pawl_queue_lock *l)
+{
+    uint64_t after = (int64_t)l->number == g->query->after_key ? g->query->after : 0;
+
+    g->lock = l->number;
+    for (size_t i = 0; i < l->entry_count && !g->more; i++) {
+        if (l->entries[i] <= after)
             continue;
-        if (cursor_seek(&c, after = ids[i]))
-            (void)gather_row(g, &c);
-        good = c.step != SQL_STEP_FAILED;
+        if (cursor_seek(c, after = l->entries[i]))
+            (void)gather_row(g, c);
+        if (c->step == SQL_STEP_FAILED)
+            return false;
     }
+    return true;
+}
+
+/* What will be sought: the entries of all these locks. */
+static void foresee_entries(struct gathering *g, struct sql_cursor *c, const pawl_queue_lock *locks,
+                            size_t count)
+{
+    size_t n = 0, all = 0;
+
+    for (size_t i = 0; i < count; i++)
+        all += locks[i].entry_count;
+    uint64_t *ids = arena_array(g->mem, uint64_t, all + 1);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < locks[i].entry_count; k++)
+            ids[n++] = locks[i].entries[k];
+    cursor_foresee(c, ids, n);
+}
+
+/* Locks one by one; of a database far away all of the page first, and then all of their entries. */
+static void gather_locks(struct gathering *g, struct sql_cursor *locks)
+{
+    struct sql_cursor c;
+    LIST(pawl_queue_lock) held = {0};
+    bool good = cursor_beside(&c, locks, ST_ENTRY_READ);
+
+    if (good)
+        cursor_further(&c, g->heads);
+    while (good && !g->more && cursor_next(locks)) {
+        pawl_queue_lock *l = list_room(g->mem, &held);
+        take_lock(g, locks, l);
+        g->got++;
+        if (cursor_is_far(locks))
+            held.count++;
+        else
+            good = gather_lock(g, &c, l);
+    }
+    if (good && held.count)
+        foresee_entries(g, &c, held.items, held.count);
+    for (size_t i = 0; good && i < held.count && !g->more; i++)
+        good = gather_lock(g, &c, &held.items[i]);
     if (!good) {
         locks->step = SQL_STEP_FAILED;
         locks->code = c.code;
@@ -123,16 +161,13 @@ static void gather_lock(struct gathering *g, struct sql_cursor *locks)
 /* All that `c` has, while there is room. */
 static void gather(struct gathering *g, struct sql_cursor *c)
 {
-    const bool locked = g->query->order == PAWL_ENTRIES_LOCKED;
-
-    while (cursor_next(c)) {
+    if (g->query->order == PAWL_ENTRIES_LOCKED) {
+        gather_locks(g, c);
+        return;
+    }
+    while (!g->more && cursor_next(c)) {
         g->got++;
-        if (locked)
-            gather_lock(g, c);
-        else
-            (void)gather_row(g, c);
-        if (g->more || c->step != SQL_STEP_ROW)
-            return;
+        (void)gather_row(g, c);
     }
 }
 
