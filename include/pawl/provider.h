@@ -219,6 +219,15 @@ typedef struct pawl_round_extra {
     size_t object_count;
 } pawl_round_extra;
 
+/* What stood in the way of a refused round (C3). */
+typedef enum pawl_why {
+    PAWL_WHY_UNKNOWN,   /* the store does not say */
+    PAWL_WHY_EXISTS,    /* an inserted instance: its uid or id exists */
+    PAWL_WHY_MOVED,     /* the instance is missing, or not at (execution, base_seq) */
+    PAWL_WHY_WORK_GONE, /* a need_work row is missing */
+    PAWL_WHY_OTHER      /* anything else */
+} pawl_why;
+
 /*
  * A round: everything one turn decided, or one other atomic change.
  *
@@ -263,6 +272,7 @@ typedef struct pawl_round {
 
     const pawl_queue_round *queue; /* changes of queues; NULL: none */
     const pawl_round_extra *extra; /* what few rounds have; NULL: nothing */
+    pawl_why why;                  /* out: of a refused round (C10) */
 } pawl_round;
 
 /* ---- Answers ------------------------------------------------------------ */
@@ -363,6 +373,8 @@ typedef struct pawl_store_caps {
     bool slow_counts; /* depths are far away: figures for metrics may be some seconds old, and a
                        * count above 10,000 may be an estimate (L3) */
     bool objects;     /* read_object and list_objects are there, and rounds may have objects */
+    bool far; /* a read costs as much as a commit: a start is inserted without a look for its id,
+               * and the store says at once whose id exists (C10) when it refuses */
 } pawl_store_caps;
 
 /* What a store reports about itself. */
@@ -480,6 +492,7 @@ typedef struct pawl_store_ops {
      *       read_history see nothing of a removed instance; its messages and
      *       work may still be fetched until purged.  Messages by name (uid 0)
      *       belong to no instance and stay.
+     *   C10  `why` of a refused round is a cause that is there, or UNKNOWN.
      */
     pawl_status (*commit)(pawl_store *s, pawl_fence *fence, pawl_round *rounds, size_t count,
                           int64_t now_ms, pawl_error *reterr);

@@ -135,6 +135,7 @@ pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, s
     for (size_t i = 0; i < count; i++) {
         if (is_foreign(&rounds[i], fence))
             rounds[i] = (pawl_round){.change = PAWL_ROW_NONE, .row = &nobodys};
+        rounds[i].why = PAWL_WHY_UNKNOWN;
         check_row(&rounds[i]);
         check_ids(&rounds[i], fence);
         if (UNLIKELY(rounds[i].extra))

@@ -236,6 +236,40 @@ TEST(a_row_that_does_not_fit_is_named_postgres)
     expect_corrupt("UPDATE head SET last_seq=50000", "row 20");
 }
 
+/* ---- Queues --------------------------------------------------------------------------------------- */
+
+/* Locks whose entries are gone fill the first page that the server is asked for. */
+TEST(locked_entries_behind_empty_locks_are_found_postgres)
+{
+    struct scratch schema;
+    pawl_store *s = open_new(&schema);
+    pawl_mem mem;
+    pawl_entry_list list = {.more = true};
+    pawl_entry_query q = {.qid = 1, .order = PAWL_ENTRIES_LOCKED, .limit = 1};
+    uint64_t sum = 0;
+    int pages = 0;
+    arena_init(&mem);
+    ck_assert(
+        scratch_do("INSERT INTO %s.queue SELECT 1,0,0,'q',0,0,0,0,0,0,false,'',''", schema.schema));
+    ck_assert(scratch_do("INSERT INTO %s.queue_entry SELECT n,0,0,1,'','',1,n,0,0,0,0,'' FROM"
+                         " unnest(ARRAY[10,20,90]) n",
+                         schema.schema));
+    ck_assert(scratch_do("INSERT INTO %s.queue_lock SELECT 1,n,0,'l'||n,9,CASE WHEN n IN (10,20,90)"
+                         " THEN ARRAY[n] ELSE '{}' END FROM generate_series(10,90,10) n",
+                         schema.schema));
+    for (; list.more && pages < 5; pages++) {
+        ck_assert_int_eq(s->ops->queues->query_entries(s, &q, &mem, &list, NULL), PAWL_OK);
+        for (size_t i = 0; i < list.count; i++)
+            sum += list.items[i].id;
+        q.after_key = list.last_key;
+        q.after = list.last_id;
+    }
+    ck_assert_uint_eq(sum, 120);
+    ck_assert_int_eq(pages, 3);
+    arena_deinit(&mem);
+    done(s, &schema);
+}
+
 /* ---- Connections, copies ------------------------------------------------------------------------ */
 
 /* End the backends whose last statement was about this schema. */

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CAREFUL_STARTS 256
+
 struct coming {
     struct coming *next; /* of those that are only spoken for */
     uint64_t message;    /* its start; 0: decided in this pass, not committed yet */
@@ -96,6 +98,25 @@ void coming_gone(pawl_runtime *rt, const struct letter *l)
     const struct coming *c = rt->mail.coming.count ? map_gets(&rt->mail.coming, l->instance) : NULL;
     if (c && c->message && c->message == l->mail.id)
         free(map_removes(&rt->mail.coming, l->instance));
+}
+
+bool coming_is_bold(const pawl_runtime *rt, const struct letter *l)
+{
+    return rt->caps.far && rt->caps.atomic_rounds && l->mail.kind == PAWL_MSG_START && !l->uid &&
+           !l->tries && !l->key.len && !rt->mail.careful;
+}
+
+void coming_looked(pawl_runtime *rt, const struct letter *l)
+{
+    if (UNLIKELY(rt->mail.careful) && l->mail.kind == PAWL_MSG_START)
+        rt->mail.careful--;
+}
+
+void coming_refused(pawl_runtime *rt, const pawl_round *start)
+{
+    if (rt->caps.far && start->change == PAWL_ROW_INSERT &&
+        (start->why == PAWL_WHY_EXISTS || start->why == PAWL_WHY_UNKNOWN))
+        rt->mail.careful = CAREFUL_STARTS;
 }
 
 void coming_fetched(pawl_runtime *rt)

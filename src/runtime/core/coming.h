@@ -22,6 +22,12 @@ void coming_add(pawl_runtime *rt, const pawl_message *m);
 bool coming_before(const pawl_runtime *rt, const struct letter *l);
 /* What this start decides is committed, or it was thrown away. */
 void coming_gone(pawl_runtime *rt, const struct letter *l);
+/* A start that need not look whether its id exists: a store far away refuses it if so (C10), and
+ * then it looks.  After that a number of others look first, because ids that exist come in crowds:
+ * coming_looked() counts them. */
+bool coming_is_bold(const pawl_runtime *rt, const struct letter *l);
+void coming_looked(pawl_runtime *rt, const struct letter *l);
+void coming_refused(pawl_runtime *rt, const pawl_round *start);
 /* All that lay in the store has been fetched: a start that was not among it is in the quarantine,
  * and its id is free. */
 void coming_fetched(pawl_runtime *rt);

@@ -215,6 +215,7 @@ struct mail_waiting {
     struct map kept_names;     /* name -> owned copy: mail kept for an instance not yet started */
     struct map coming;         /* id -> a start by name that is on its way (coming.c) */
     struct coming *spoken_for; /* ids decided in this pass */
+    uint32_t careful;          /* starts that look for their id first: some id existed lately */
     struct {
         struct idset roots;  /* uids of the instances above all others of such a tree */
         struct idset mail;   /* uids of instances in them whose letters wait as rows */

@@ -2,6 +2,7 @@
 /* runtime/instance/ahead.c -- see ahead.h.  Called by loop.c. */
 #include "runtime/instance/ahead.h"
 
+#include "runtime/core/coming.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
@@ -58,6 +59,10 @@ static void ask_for_mail(pawl_runtime *rt, struct questions *q, struct letter *l
         (!l->uid && !l->instance.len))
         return;
     const struct resident *r = resident_of(rt, l);
+    if (!r && coming_is_bold(rt, l))
+        return;
+    if (!r)
+        coming_looked(rt, l);
     if (!r)
         ask(rt, q, &l->known, (pawl_wanted){.uid = l->uid, .id = l->instance, .key = l->key});
     else if (l->key.len)

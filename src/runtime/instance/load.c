@@ -55,7 +55,8 @@ enum load_result load_row(pawl_runtime *rt, uint64_t uid, pawl_str id, struct re
 enum load_result load_for(pawl_runtime *rt, const struct letter *l, struct resident **ret)
 {
     const struct known *known = letter_known(rt, l);
-    if (!known || !known->absent || (!l->uid && resident_by_id(rt, l->instance)))
+    bool absent = (known && known->absent) || coming_is_bold(rt, l);
+    if (!absent || (!l->uid && resident_by_id(rt, l->instance)))
         return load_row(rt, l->uid, l->instance, ret);
     return LOAD_NONE;
 }

@@ -228,12 +228,15 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
 /* ---- Not committed ------------------------------------------------------------------ */
 
 /* A refused fused completion whose work row is gone has been decided already. */
-static bool is_decided(pawl_runtime *rt, const struct letter *l)
+static bool is_decided(pawl_runtime *rt, const struct stage *s, const struct letter *l,
+                       pawl_why why)
 {
     pawl_work_list list;
     pawl_error err;
-    if (!l->work_id)
+    if (!l->work_id || why == PAWL_WHY_EXISTS)
         return false;
+    if (why == PAWL_WHY_WORK_GONE && s->need_work.count == 1)
+        return s->need_work.items[0] == l->work_id;
     return store_read_work(rt->store, &l->work_id, 1, &rt->load_mem, &list, &err) == PAWL_OK &&
            list.count == 0;
 }
@@ -301,7 +304,7 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
 }
 
 /* Undo a stage in memory. */
-static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct back *b)
+static void take_back(pawl_runtime *rt, struct stage *s, bool refused, pawl_why why, struct back *b)
 {
     for (struct item *item = s->queue ? queue_undone(rt, refused) : NULL, *next; item;
          item = next) {
@@ -316,7 +319,7 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, struct ba
         l->next = NULL;
         l->duplicate = l->reruns = false;
         l->tries += refused;
-        if (refused && is_decided(rt, l)) {
+        if (refused && is_decided(rt, s, l, why)) {
             letter_drop(rt, l, PAWL_LOST, "this result is no longer wanted");
         } else if (l->tries > TRIES_MAX) {
             log_error(&rt->log, "group", "message refused by the store again and again; put aside",
@@ -357,7 +360,7 @@ static void take_all_back(pawl_runtime *rt)
 {
     struct back back = back_none(&back);
     for (struct stage *s = stage_first(rt); s; s = s->next)
-        take_back(rt, s, false, &back);
+        take_back(rt, s, false, PAWL_WHY_UNKNOWN, &back);
     back_all(rt, &back);
     (void)stage_all(rt);
 }
@@ -389,10 +392,13 @@ static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
     struct stage *s = stage_all(rt);
     for (struct stage *next; s; s = next) {
         next = s->next;
-        if (rounds[s->round].result == PAWL_OK)
+        const pawl_round *round = &rounds[s->round];
+        if (round->result == PAWL_OK) {
             stage_committed(rt, s);
-        else
-            take_back(rt, s, true, &back);
+        } else {
+            coming_refused(rt, round);
+            take_back(rt, s, true, round->why, &back);
+        }
         done++; /* refused ones too: the loop looks again without waiting */
     }
     back_all(rt, &back);

@@ -234,6 +234,7 @@ void round_stage(struct jsonl *j, struct jsonl_batch *b, pawl_round *r, int64_t 
     put_inserts(j, b, &rest); /* before it is applied: what it puts aside is still there */
     load_round(j, &rest, now_ms);
     r->result = rest.result;
+    r->why = rest.why;
     if (rest.result != PAWL_OK) {
         for (size_t k = 0; k < COUNT_OF(inserts); k++)
             inserts[k]->len = lengths[k];

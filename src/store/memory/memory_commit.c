@@ -70,16 +70,32 @@ static bool instance_fits(const struct memory *m, const pawl_round *r)
     return i && i->row.execution == r->execution && i->row.last_seq == r->base_seq;
 }
 
-static bool acceptable(const struct memory *m, const pawl_round *r)
+static bool rows_fit(const struct memory *m, const pawl_round *r)
 {
-    return instance_fits(m, r) && round_is_sound(r) &&
+    return round_is_sound(r) &&
            all_are(false, &m->by_rid, r->events, sizeof(*r->events), r->event_count) &&
            all_are(false, &m->messages_by_id, r->messages, sizeof(*r->messages),
                    r->message_count) &&
            all_are(false, &m->work_by_id, r->work, sizeof(*r->work), r->work_count) &&
-           all_are(true, &m->work_by_id, r->need_work, sizeof(*r->need_work), r->need_work_count) &&
            memory_queue_acceptable(&m->queues, r->queue) &&
            memory_objects_acceptable(&m->objects, r);
+}
+
+/* Sets `why` where it is not (C10). */
+static bool acceptable(const struct memory *m, pawl_round *r)
+{
+    if (!instance_fits(m, r))
+        r->why = r->change != PAWL_ROW_INSERT ? PAWL_WHY_MOVED
+                 : r->base_seq                ? PAWL_WHY_OTHER
+                                              : PAWL_WHY_EXISTS;
+    else if (!all_are(true, &m->work_by_id, r->need_work, sizeof(*r->need_work),
+                      r->need_work_count))
+        r->why = PAWL_WHY_WORK_GONE;
+    else if (!rows_fit(m, r))
+        r->why = PAWL_WHY_OTHER;
+    else
+        return true;
+    return false;
 }
 
 static struct memory_execution *open_execution(struct memory_instance *i, uint64_t execution)

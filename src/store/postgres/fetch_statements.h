@@ -95,6 +95,8 @@
     X(ROWS_BY_IDS, "SELECT " SQL_ROW_COLUMNS ",t.o FROM unnest($1::text[])"                        \
         " WITH ORDINALITY AS t(id,o) JOIN @.instance i ON i.id=ANY(ARRAY[t.id COLLATE \"C\"])"                 \
         " JOIN @.head h ON h.uid=ANY(ARRAY[i.uid])")                                                           \
+    X(IDS_THERE, "SELECT t.o FROM unnest($1::text[]) WITH ORDINALITY AS t(id,o)"                   \
+        " WHERE (SELECT 1 FROM @.instance i WHERE i.id=t.id COLLATE \"C\") IS NOT NULL")           \
     X(ROWS_BY_UIDS, "SELECT " SQL_ROW_COLUMNS ",t.o FROM " PG_IDS                                  \
         " JOIN @.instance i ON i.uid=ANY(ARRAY[t.id]) JOIN @.head h ON h.uid=ANY(ARRAY[i.uid])")                           \
     /* $1 a uid or 0, $2 else an id, $3 a key. */                                                  \

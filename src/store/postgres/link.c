@@ -351,6 +351,12 @@ bool link_pipe(struct pg_link *l)
     return true;
 }
 
+/* The statement with this index in the pipeline that was reaped last; -1: not remembered. */
+int link_sent(const struct pg_link *l, size_t index)
+{
+    return index < LINK_REMEMBERED ? l->which[index] : -1;
+}
+
 static bool count_sent(struct pg_link *l, int done)
 {
     l->sent += done != 0;
@@ -367,6 +373,9 @@ bool link_send(struct pg_link *l, int statement, const struct pg_params *p)
     if (!link_is_up(l) || l->unsent || (p && p->bytes.failed))
         return count_sent(l, 0);
     values_make(&w, p);
+    size_t index = l->sent > l->own ? l->sent - 1 : l->sent;
+    if (index < LINK_REMEMBERED)
+        l->which[index] = statement;
     if (l->ready[statement] && !l->place->no_prepare)
         return count_sent(l, pq.sendQueryPrepared(l->pg, name_of(l, statement, name), w.count,
                                                   w.values, w.lengths, w.formats, 1));

@@ -37,6 +37,8 @@ enum link_role {
     LINK_READER,
 };
 
+#define LINK_REMEMBERED 32
+
 struct pg_link {
     PGconn *pg; /* NULL: not open */
     enum link_role role;
@@ -46,10 +48,11 @@ struct pg_link {
     size_t sent;         /* results that will come */
     size_t own;          /* index of the statement that is ours, not the caller's; SIZE_MAX: none */
     const struct pg_place *place;
-    bool ready[ST_PG_COUNT]; /* prepared */
-    char **texts;            /* of the statements with the schema's name; owned by the store */
-    uint32_t mark;           /* of these texts, in the names of prepared statements */
-    struct pg_link *next;    /* in the pool */
+    bool ready[ST_PG_COUNT];    /* prepared */
+    char **texts;               /* of the statements with the schema's name; owned by the store */
+    int which[LINK_REMEMBERED]; /* statements of the pipeline, the first of them */
+    uint32_t mark;              /* of these texts, in the names of prepared statements */
+    struct pg_link *next;       /* in the pool */
 };
 
 /* PAWL_OK, or UNAVAILABLE and friends with a line for people.  No checks of the server here
@@ -101,6 +104,8 @@ bool link_send(struct pg_link *l, int statement, const struct pg_params *p);
  * statement that returned rows; it must not keep it. */
 void link_reap(struct pg_link *l, void (*on_result)(void *user, size_t index, const PGresult *r),
                void *user, struct link_report *ret);
+
+int link_sent(const struct pg_link *l, size_t index);
 
 /* ---- Errors ----------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
  *
  *     independent rounds ─▶ BEGIN, fence, one statement per table, COMMIT: one round trip
  *             │ a statement refused (it rolled back; no round is to blame by name)
+ *             ├ ids of starts exist: the same again without those rounds
  *     others ─┴─▶ BEGIN, fence ─▶ (SAVEPOINT, a round, RELEASE) … ─▶ COMMIT
  *
  * Refused rounds are rare, so the second way is written for being right, not fast (decision 0007).
@@ -245,12 +246,13 @@ static void send_rounds(struct pg_store *s, const pawl_round *rounds, size_t cou
 
     group_reset(g);
     for (size_t i = 0; i < count; i++)
-        g->plans.items[i] = group_add(g, s, &rounds[i]);
+        if (rounds[i].result == PAWL_OK)
+            g->plans.items[i] = group_add(g, s, &rounds[i]);
     if (group_send(g, s))
         (void)pg_send_queues(s, rounds, count);
 }
 
-/* Everything in one round trip.  CONFLICT: something in it was refused. */
+/* Everything that is not refused yet, in one round trip.  CONFLICT: something in it was refused. */
 static pawl_status commit_together(struct pg_store *s, const pawl_fence *fence, pawl_round *rounds,
                                    size_t count, pawl_error *reterr)
 {
@@ -261,9 +263,62 @@ static pawl_status commit_together(struct pg_store *s, const pawl_fence *fence, 
     (void)pg_send_fence(s, fence);
     if (count != 1 || !send_lone(s, &rounds[0]))
         send_rounds(s, rounds, count);
-    for (size_t i = 0; i < count; i++)
-        rounds[i].result = PAWL_OK;
     return pg_commit_end(s, fence, NULL, NULL, reterr);
+}
+
+static bool is_start(const pawl_round *r)
+{
+    return r->uid && r->change == PAWL_ROW_INSERT && !r->queue;
+}
+
+/* A group was refused: starts are sent without a look for their ids, so these are looked for
+ * first.  True: some exist, and their rounds are refused. */
+static bool refuse_existing(struct pg_store *s, pawl_round *rounds, size_t count)
+{
+    pawl_str *ids = calloc(count + 1, sizeof *ids);
+    size_t starts = 0;
+    pawl_status status;
+
+    for (size_t i = 0; ids && i < count; i++) { /* the place of an id is that of its round */
+        ids[i] = is_start(&rounds[i]) ? rounds[i].row->id : (pawl_str){0};
+        starts += ids[i].len > 0;
+    }
+    params_reset(&s->params);
+    params_texts(&s->params, ids, starts ? count : 0);
+    PGresult *r =
+        starts ? link_run(&s->writer, ST_PG_IDS_THERE, &s->params, "look for ids", &status, NULL)
+               : NULL;
+    int found = r ? pq.ntuples(r) : 0;
+    for (int i = 0; i < found; i++) {
+        pawl_round *there = &rounds[value_id(r, i, 0) - 1];
+        there->result = PAWL_CONFLICT;
+        there->why = PAWL_WHY_EXISTS;
+    }
+    pq.clear(r);
+    free(ids);
+    return found > 0;
+}
+
+/* By the statement that refused it. */
+static pawl_why why_refused(const struct pg_store *s, const pawl_round *r, size_t failed)
+{
+    switch (link_sent(&s->writer, failed)) {
+    case ST_PG_INSTANCE_INSERT:
+    case ST_PG_HEAD_INSERT:
+        return PAWL_WHY_EXISTS;
+    case ST_PG_WORK_NEED:
+    case ST_PG_OPEN_NEED:
+        return PAWL_WHY_WORK_GONE;
+    case ST_PG_HEAD_LAST: /* work that is a number in the head is looked for with it */
+    case ST_PG_HEAD_ALL:
+        return r->need_work_count ? PAWL_WHY_UNKNOWN : PAWL_WHY_MOVED;
+    case ST_PG_HEAD_CHECK:
+    case ST_PG_REMOVE:
+    case ST_PG_EXECUTION_END:
+        return PAWL_WHY_MOVED;
+    default:
+        return PAWL_WHY_OTHER;
+    }
 }
 
 static void send_singly(struct pg_store *s, const pawl_round *r)
@@ -286,6 +341,7 @@ static pawl_status apply_singly(struct pg_store *s, pawl_round *r, struct open_p
     struct link_report report;
 
     r->result = PAWL_CONFLICT;
+    r->why = PAWL_WHY_OTHER;
     if (round_is_hopeless(s, r))
         return PAWL_OK;
     group_reset(s->group);
@@ -302,6 +358,7 @@ static pawl_status apply_singly(struct pg_store *s, pawl_round *r, struct open_p
     }
     if (!is_refusal(&report))
         return link_error(&report, "write a round", reterr);
+    r->why = why_refused(s, r, report.failed);
     return link_do(&s->writer, "ROLLBACK TO SAVEPOINT round; RELEASE SAVEPOINT round",
                    "take a round back", reterr);
 }
@@ -344,7 +401,11 @@ pawl_status pg_commit(pawl_store *base, pawl_fence *fence, pawl_round *rounds, s
         return PAWL_NO_MEMORY;
     }
     status = PAWL_CONFLICT;
+    for (size_t i = 0; i < count; i++)
+        rounds[i].result = PAWL_OK;
     if (rounds_are_independent(s->group, s, rounds, count))
+        status = commit_together(s, fence, rounds, count, reterr);
+    if (status == PAWL_CONFLICT && refuse_existing(s, rounds, count))
         status = commit_together(s, fence, rounds, count, reterr);
     if (status == PAWL_CONFLICT)
         status = commit_singly(s, fence, rounds, count, reterr);

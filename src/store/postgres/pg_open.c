@@ -27,6 +27,7 @@ static void pg_caps(pawl_store *base, pawl_store_caps *ret)
                                          .durable = true,
                                          .queues = true,
                                          .slow_counts = true,
+                                         .far = true,
                                          .objects = true};
     pawl_fill(ret, &caps, sizeof(caps));
 }

@@ -242,8 +242,10 @@ static bool turn_page(struct gathering *g, pawl_entry_query *at)
 {
     if (!g->page || g->got < g->page || g->more || at->order == PAWL_ENTRIES_EXPIRING)
         return false;
-    at->after_key = g->last_key;
-    at->after = g->last_id;
+    const bool locked =
+        at->order == PAWL_ENTRIES_LOCKED; /* a lock may have no entry that is there */
+    at->after_key = locked ? (int64_t)g->lock : g->last_key;
+    at->after = locked ? UINT64_MAX : g->last_id;
     if (at->order == PAWL_ENTRIES_READY) {
         at->priority = g->last_key;
         at->place = g->last_id + 1;

@@ -26,10 +26,10 @@ int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote)
     struct apply a = {.s = s, .c = &s->writer, .r = round};
     int rc = round_is_sound(round) ? SQLITE_OK : ROUND_REFUSED;
 
-    if (rc == SQLITE_OK && round->uid != 0)
-        rc = change_instance(&a);
-    if (rc == SQLITE_OK && round->need_work_count)
-        rc = delete_needed(&a);
+    if (rc == SQLITE_OK && round->uid != 0 && (rc = change_instance(&a)) == ROUND_REFUSED)
+        round->why = round->change == PAWL_ROW_INSERT ? PAWL_WHY_UNKNOWN : PAWL_WHY_MOVED;
+    if (rc == SQLITE_OK && round->need_work_count && (rc = delete_needed(&a)) == ROUND_REFUSED)
+        round->why = PAWL_WHY_WORK_GONE;
     if (rc == SQLITE_OK && round->event_count)
         rc = append_events(&a);
     if (rc == SQLITE_OK)

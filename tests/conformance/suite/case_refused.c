@@ -214,28 +214,29 @@ static const struct cause {
     const char *name;
     spoil_fn *spoil;
     bool skipped; /* by stores without atomic rounds (K2) */
+    pawl_why why; /* or the store does not say (C10) */
 } causes[] = {
-    {"instance missing",           instance_missing,            false},
-    {"instance removed",           instance_removed,            false},
-    {"seq behind",                 seq_behind,                  false},
-    {"seq ahead",                  seq_ahead,                   false},
-    {"execution behind",           execution_behind,            false},
-    {"execution ahead",            execution_ahead,             false},
-    {"guard without a row change", guard_only,                  false},
-    {"stale remove",               remove_stale,                false},
-    {"inserted uid exists",        uid_exists,                  false},
-    {"inserted id exists",         id_exists,                   false},
-    {"message id exists",          message_exists,              true },
-    {"message id twice",           message_twice,               true },
-    {"work id exists",             work_exists,                 true },
-    {"work id twice",              work_twice,                  true },
-    {"event id exists",            event_exists,                false},
-    {"event id twice",             event_twice,                 false},
-    {"need_work missing",          need_work_missing,           false},
-    {"event skips a seq",          event_skips_a_seq,           false},
-    {"event repeats a seq",        event_repeats_a_seq,         false},
-    {"event of a past execution",  event_of_a_past_execution,   false},
-    {"next execution not from 1",  next_execution_not_from_one, false},
+    {"instance missing",           instance_missing,            false, PAWL_WHY_MOVED    },
+    {"instance removed",           instance_removed,            false, PAWL_WHY_MOVED    },
+    {"seq behind",                 seq_behind,                  false, PAWL_WHY_MOVED    },
+    {"seq ahead",                  seq_ahead,                   false, PAWL_WHY_MOVED    },
+    {"execution behind",           execution_behind,            false, PAWL_WHY_MOVED    },
+    {"execution ahead",            execution_ahead,             false, PAWL_WHY_MOVED    },
+    {"guard without a row change", guard_only,                  false, PAWL_WHY_MOVED    },
+    {"stale remove",               remove_stale,                false, PAWL_WHY_MOVED    },
+    {"inserted uid exists",        uid_exists,                  false, PAWL_WHY_EXISTS   },
+    {"inserted id exists",         id_exists,                   false, PAWL_WHY_EXISTS   },
+    {"message id exists",          message_exists,              true,  PAWL_WHY_OTHER    },
+    {"message id twice",           message_twice,               true,  PAWL_WHY_OTHER    },
+    {"work id exists",             work_exists,                 true,  PAWL_WHY_OTHER    },
+    {"work id twice",              work_twice,                  true,  PAWL_WHY_OTHER    },
+    {"event id exists",            event_exists,                false, PAWL_WHY_OTHER    },
+    {"event id twice",             event_twice,                 false, PAWL_WHY_OTHER    },
+    {"need_work missing",          need_work_missing,           false, PAWL_WHY_WORK_GONE},
+    {"event skips a seq",          event_skips_a_seq,           false, PAWL_WHY_OTHER    },
+    {"event repeats a seq",        event_repeats_a_seq,         false, PAWL_WHY_OTHER    },
+    {"event of a past execution",  event_of_a_past_execution,   false, PAWL_WHY_OTHER    },
+    {"next execution not from 1",  next_execution_not_from_one, false, PAWL_WHY_OTHER    },
 };
 
 /* Everything that a spoilt round could have changed, as one text. */
@@ -248,7 +249,15 @@ static const char *snapshot(struct probe *t, const struct scene *s)
         .ptr;
 }
 
-static void c2_c3_each_cause_refuses_its_round_alone(struct probe *t)
+/* A store far away knows the one cause for which nobody looks before. */
+static void check_why(struct probe *t, const pawl_round *r, pawl_why why, const char *cause)
+{
+    bool must = why == PAWL_WHY_EXISTS && caps_of(t).far;
+    if (r->why != why && (must || r->why != PAWL_WHY_UNKNOWN))
+        probe_fail(t, __FILE__, __LINE__, "%s: why is %d", cause, (int)r->why);
+}
+
+static void c2_c3_c10_each_cause_refuses_its_round_alone(struct probe *t)
 {
     struct scene s = {.a = make(t, "a")};
     append(t, &s.a, "two");
@@ -271,6 +280,7 @@ static void c2_c3_each_cause_refuses_its_round_alone(struct probe *t)
         CHECK_STATUS(commit_all(t, three, 3), PAWL_OK);
         if (bad->round.result != PAWL_CONFLICT)
             probe_fail(t, __FILE__, __LINE__, "accepted: %s", causes[i].name);
+        check_why(t, &bad->round, causes[i].why, causes[i].name);
         if (first->round.result != PAWL_OK || last->round.result != PAWL_OK)
             probe_fail(t, __FILE__, __LINE__, "took others with it: %s", causes[i].name);
         asked++;
@@ -305,7 +315,7 @@ static void c3_the_same_round_twice_is_applied_once(struct probe *t)
 }
 
 const struct probe_case cases_refused[] = {
-    CASE(c2_c3_each_cause_refuses_its_round_alone),
+    CASE(c2_c3_c10_each_cause_refuses_its_round_alone),
     CASE(c3_ids_of_events_messages_and_work_do_not_clash),
     CASE(c3_the_same_round_twice_is_applied_once),
     CASES_END,

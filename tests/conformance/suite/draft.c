@@ -217,6 +217,7 @@ pawl_status commit_all(struct probe *t, struct draft **drafts, size_t count)
     CHECK_NUMBER(t->fence.group_no, before.group_no + (status == PAWL_OK));
     for (size_t i = 0; i < count && status == PAWL_OK; i++) {
         drafts[i]->round.result = rounds[i].result;
+        drafts[i]->round.why = rounds[i].why;
         CHECK(rounds[i].result == PAWL_OK || rounds[i].result == PAWL_CONFLICT);
         if (rounds[i].result == PAWL_OK && drafts[i]->from)
             *drafts[i]->from = drafts[i]->row;
