@@ -239,6 +239,62 @@ class Client:
             return self.request("GET", path + "/" + _quote(key))[1]["value"]
         return {item["key"]: item["value"] for item in self.request("GET", path)[1]["items"]}
 
+    # ---- schedules ---------------------------------------------------------------------
+
+    def schedule_put(self, name: str, if_revision: Optional[int] = None,
+                     **spec: Any) -> Dict[str, Any]:
+        """Store a schedule, or change it; durable on return.  The answer has its next instants.
+
+        spec: cron and zone, every_ms, or at_ms; orchestration or queue; input, overlap, missed …
+        as in the HTTP API.
+        """
+        return self.request("PUT", _schedule(name), spec, headers=_if_match(if_revision))[1]
+
+    def schedule(self, name: str) -> Dict[str, Any]:
+        return self.request("GET", _schedule(name))[1]
+
+    def schedules(self, prefix: Optional[str] = None) -> Iterable[Dict[str, Any]]:
+        after: Any = None
+        while True:
+            page = self.request("GET", "/api/v1/schedules",
+                                query={"prefix": prefix, "after": after})[1]
+            yield from page["schedules"]
+            after = page["next"]
+            if after is None:
+                return
+
+    def schedule_next(self, name: Optional[str] = None, count: int = 10,
+                      from_ms: Optional[int] = None, **spec: Any) -> List[Dict[str, Any]]:
+        """When it is due: at (milliseconds since 1970), utc and local.  Without a name: of `spec`,
+        which is not stored."""
+        query = {"count": count, "from": from_ms}
+        if name is not None:
+            return self.request("GET", _schedule(name) + "/next", query=query)[1]["next"]
+        return self.request("POST", "/api/v1/schedules:next", spec, query=query,
+                            repeat=True)[1]["next"]
+
+    def schedule_pause(self, name: str, reason: Optional[str] = None) -> None:
+        self.request("POST", _schedule(name) + "/pause", {"reason": reason})
+
+    def schedule_resume(self, name: str) -> None:
+        self.request("POST", _schedule(name) + "/resume")
+
+    def schedule_run(self, name: str, key: Optional[str] = None) -> Dict[str, Any]:
+        """Start it now, beside what runs; the same key twice starts once."""
+        return self.request("POST", _schedule(name) + "/trigger",
+                            headers={"Idempotency-Key": key or uuid.uuid4().hex})[1]
+
+    def schedule_backfill(self, name: str, from_ms: int, to_ms: int, allow: bool = False,
+                          spec: Optional[Dict[str, Any]] = None) -> None:
+        """Start the occurrences of a time that is past: one after the other, or all at once."""
+        body: Dict[str, Any] = {"from_ms": from_ms, "to_ms": to_ms, "allow": allow}
+        if spec is not None:
+            body["spec"] = spec
+        self.request("POST", _schedule(name) + "/backfill", body)
+
+    def schedule_remove(self, name: str, if_revision: Optional[int] = None) -> None:
+        self.request("DELETE", _schedule(name), headers=_if_match(if_revision))
+
     # ---- queues ------------------------------------------------------------------------
 
     def push(self, queue: str, item: Any, priority: int = 0, **options: Any) -> Dict[str, Any]:
@@ -507,6 +563,14 @@ def _quote(text: str) -> str:
 
 def _instance(instance: str) -> str:
     return "/api/v1/instances/" + _quote(instance)
+
+
+def _schedule(name: str) -> str:
+    return "/api/v1/schedules/" + _quote(name)
+
+
+def _if_match(revision: Optional[int]) -> Optional[Dict[str, str]]:
+    return None if revision is None else {"If-Match": '"%d"' % revision}
 
 
 def _error_of(status: int, value: Any) -> Error:

@@ -146,6 +146,7 @@ struct args {
     uint32_t queue_max;
     uint64_t max_runs;
     bool paused, pause_on_failure;
+    uint64_t if_revision; /* 0: any */
 
     const char *scope; /* token */
     const char *queues;

@@ -36,7 +36,7 @@ struct flag {
     const char *help;
 };
 
-#define FLAGS_MAX 128
+#define FLAGS_MAX 192
 extern const struct flag cli_flags[]; /* ends with a row without a name */
 
 /* PAWL_MAX_PAYLOAD for --max-payload. */

@@ -86,10 +86,17 @@ const struct verb cli_verbs[] = {
      "  {} queue config mail max_locks=0 max_deliveries=5\n"
      "  {} queue peek mail --all -o jsonl | jq .item\n",
      verb_queue},
-    {"schedule", "next", 1, 1, TAKES_SCHEDULE | TAKES_OUTPUT | TAKES_HELP,
-     "say when something is due",
-     "next prints the instants of a schedule that is not stored, in UTC and in its zone.",
-     "  {} schedule next --cron '30 2 * * *' --zone Europe/Berlin --count 10\n",
+    {"schedule", "put|ls|show|next|pause|resume|run|backfill|rm [NAME]", 1, 2,
+     TAKES_URL | TAKES_SCHEDULE | TAKES_OUTPUT | TAKES_HELP,
+     "start something again and again, on a server",
+     "put stores a schedule, or changes it, and prints its next three instants in UTC and in its "
+     "zone.  next without a name prints the instants of a schedule that is not stored: it needs no "
+     "server.  run starts it now.  backfill starts the occurrences of a time that is past, one "
+     "after the other.",
+     "  {} schedule put nightly --cron '30 2 * * *' --zone Europe/Berlin --start Report\n"
+     "  {} schedule put poll --every 5m --queue work --input '{\"kind\":\"poll\"}'\n"
+     "  {} schedule next --cron '30 2 * * *' --zone Europe/Berlin --count 10\n"
+     "  {} schedule backfill nightly --from 2026-10-01T00:00:00Z --to 2026-10-08T00:00:00Z\n",
      verb_schedule},
     {"worker", "ls", 1, 1, TAKES_URL | TAKES_OUTPUT | TAKES_HELP,
      "list the workers that poll a server",

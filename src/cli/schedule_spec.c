@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "cli/out.h"
+#include "cli/session.h"
 #include "view/units.h"
 
 bool spec_says_when(const struct cli *cli)
@@ -47,6 +48,30 @@ int spec_times(struct cli *cli, pawl_schedule *ret)
     return take_times(cli, ret);
 }
 
+int spec_all(struct cli *cli, pawl_schedule *ret)
+{
+    const struct args *a = &cli->args;
+    int status = spec_times(cli, ret);
+    if (status)
+        return status;
+    ret->from_ms = a->from_ms >= 0 ? a->from_ms : 0;
+    ret->until_ms = a->to_ms >= 0 ? a->to_ms : 0;
+    ret->jitter_ms = a->jitter_ms;
+    ret->max_runs = a->max_runs;
+    ret->overlap = (pawl_overlap)a->overlap;
+    ret->queue_max = a->queue_max;
+    ret->missed = (pawl_missed)a->missed;
+    ret->missed_window_ms = a->missed_window_ms;
+    ret->paused = a->paused;
+    ret->pause_on_failure = a->pause_on_failure;
+    ret->orchestration = a->start;
+    ret->version = a->version;
+    ret->queue = a->queue;
+    ret->priority = a->priority == CLI_NOT_GIVEN ? 0 : (int64_t)a->priority;
+    ret->allow_unregistered = a->allow_unregistered;
+    return session_payload(cli, "--input", a->input, &ret->input);
+}
+
 static void print_table(struct cli *cli, pawl_str answer)
 {
     pawl_str zone = pawl_json_text(cli->mem, answer, "/zone", "UTC");
@@ -79,4 +104,145 @@ void spec_print_next(struct cli *cli, pawl_str answer)
             out_value(cli, it.value);
         else
             out_id(cli, pawl_json_text(cli->mem, it.value, "/utc", ""));
+}
+
+/* ---- Stored schedules ----------------------------------------------------------------- */
+
+/* "cron 30 2 * * *", "every 5m 0s", "3 times" */
+static pawl_str when_of(struct cli *cli, pawl_str spec)
+{
+    char text[UNITS_BYTES];
+    int64_t every = pawl_json_int(spec, "/every_ms", 0), times = pawl_json_count(spec, "/at_ms");
+    pawl_str all = {.ptr = ""};
+    pawl_json_iter it = pawl_json_each(spec, "/cron");
+    if (every)
+        return pawl_mem_printf(cli->mem, "every %s", format_duration(text, every));
+    if (times >= 0)
+        return pawl_mem_printf(cli->mem, "%lld times", (long long)times);
+    while (pawl_json_next(&it))
+        all = pawl_mem_printf(cli->mem, "%.*s%s%.*s", PAWL_FMT(all), all.len ? "; " : "",
+                              PAWL_FMT(pawl_json_text(cli->mem, it.value, "", "")));
+    return all.len ? all : pawl_json_text(cli->mem, spec, "/cron", "");
+}
+
+static pawl_str what_of(struct cli *cli, pawl_str spec)
+{
+    pawl_str queue = pawl_json_text(cli->mem, spec, "/queue", "");
+    if (queue.len)
+        return pawl_mem_printf(cli->mem, "queue %.*s", PAWL_FMT(queue));
+    return pawl_json_text(cli->mem, spec, "/orchestration", "");
+}
+
+static const char *state_of(pawl_str schedule)
+{
+    if (pawl_json_get(schedule, "/finding").ptr)
+        return "stuck";
+    if (pawl_json_bool(schedule, "/paused", false))
+        return "paused";
+    return pawl_json_int(schedule, "/next_ms", 0) ? "active" : "ended";
+}
+
+static enum tone tone_of(const char *state)
+{
+    return state[0] == 's'   ? TONE_RED
+           : state[0] == 'p' ? TONE_YELLOW
+           : state[0] == 'a' ? TONE_GREEN
+                             : TONE_DIM;
+}
+
+static void say_text(struct cli *cli, const char *label, pawl_str text)
+{
+    if (text.len)
+        printf("%-10s %s\n", label, out_clean(cli->mem, text).ptr);
+}
+
+static void say_count(const char *label, pawl_str schedule, const char *pointer)
+{
+    int64_t n = pawl_json_int(schedule, pointer, 0);
+    if (n)
+        printf("%-10s %lld\n", label, (long long)n);
+}
+
+void spec_print_schedule(struct cli *cli, pawl_str schedule)
+{
+    pawl_str spec = pawl_json_get(schedule, "/spec");
+    const char *state = state_of(schedule);
+    printf("%s%s%s  %s%s%s  revision %lld\n", out_begin(cli, stdout, TONE_BOLD),
+           out_clean(cli->mem, pawl_json_text(cli->mem, schedule, "/name", "")).ptr,
+           out_end(cli, stdout), out_begin(cli, stdout, tone_of(state)), state,
+           out_end(cli, stdout), (long long)pawl_json_int(schedule, "/revision", 0));
+    say_text(cli, "when", when_of(cli, spec));
+    say_text(cli, "what", what_of(cli, spec));
+    say_text(cli, "reason", pawl_json_text(cli->mem, schedule, "/reason", ""));
+    say_text(cli, "finding", pawl_json_text(cli->mem, schedule, "/finding", ""));
+    say_text(cli, "open run", pawl_json_text(cli->mem, schedule, "/open", ""));
+    say_text(cli, "last run", pawl_json_text(cli->mem, schedule, "/last_run/instance", ""));
+    say_count("runs", schedule, "/runs");
+    say_count("missed", schedule, "/missed");
+    say_count("skipped", schedule, "/skipped");
+    if (pawl_json_count(schedule, "/next") > 0)
+        print_table(cli, schedule);
+}
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    {.head = "NAME", .flex = true}, {.head = "STATE"}, {.head = "NEXT"}, {.head = "LOCAL"},
+    {.head = "WHEN", .flex = true}, {.head = "WHAT", .spare = true}, {.head = "RUNS", .right = true},
+};
+/* clang-format on */
+
+void spec_list_begin(struct spec_list *l, struct cli *cli)
+{
+    *l = (struct spec_list){.cli = cli};
+    table_init(&l->table, cli, columns, COUNT_OF(columns));
+    if (cli->args.output != OUTPUT_JSON)
+        return;
+    l->w = pawl_json_new(cli->mem);
+    pawl_json_object(l->w);
+    pawl_json_key(l->w, "schedules");
+    pawl_json_array(l->w);
+}
+
+static void put_row(struct spec_list *l, pawl_str one)
+{
+    pawl_mem *mem = l->cli->mem;
+    pawl_str spec = pawl_json_get(one, "/spec");
+    const char *state = state_of(one);
+    table_put(&l->table, pawl_json_text(mem, one, "/name", ""), TONE_BOLD);
+    table_put(&l->table, pawl_s(state), tone_of(state));
+    table_put(&l->table, pawl_json_text(mem, one, "/next/0/utc", "-"), TONE_NONE);
+    table_put(&l->table, pawl_json_text(mem, one, "/next/0/local", "-"), TONE_NONE);
+    table_put(&l->table, when_of(l->cli, spec), TONE_NONE);
+    table_put(&l->table, what_of(l->cli, spec), TONE_NONE);
+    table_putf(&l->table, TONE_NONE, "%lld", (long long)pawl_json_int(one, "/runs", 0));
+}
+
+size_t spec_list_add(struct spec_list *l, pawl_str page)
+{
+    size_t n = 0;
+    for (pawl_json_iter it = pawl_json_each(page, "/schedules"); pawl_json_next(&it); n++)
+        if (l->w)
+            pawl_json_raw(l->w, it.value);
+        else if (l->cli->args.output == OUTPUT_JSONL)
+            out_value(l->cli, it.value);
+        else if (l->cli->args.output == OUTPUT_IDS)
+            out_id(l->cli, pawl_json_text(l->cli->mem, it.value, "/name", ""));
+        else
+            put_row(l, it.value);
+    return n;
+}
+
+void spec_list_end(struct spec_list *l, const char *next)
+{
+    if (l->w) {
+        pawl_json_end(l->w);
+        pawl_json_key(l->w, "next");
+        pawl_json_cstr(l->w, next);
+        pawl_json_end(l->w);
+        out_json(l->cli, l->w);
+    } else if (l->cli->args.output == OUTPUT_TABLE) {
+        table_print(&l->table);
+    }
+    if (next && !l->w)
+        cli_note(l->cli, "there is more: --after %s, or --all", next);
 }

@@ -10,6 +10,7 @@
 #include "cli/watch.h"
 #include "tables/instance_texts.h"
 #include "view/render.h"
+#include "view/schedule_view.h"
 #include "view/units.h"
 
 #include <string.h>
@@ -34,7 +35,8 @@ struct telling {
     struct table table;
     pawl_json *w; /* -o json */
     int64_t first_ms;
-    pawl_str *names; /* of tasks, by ref - 1: completions do not repeat them */
+    pawl_str schedule; /* that started it, and for when; empty: none */
+    pawl_str *names;   /* of tasks, by ref - 1: completions do not repeat them */
     size_t name_cap;
 };
 
@@ -66,8 +68,19 @@ static pawl_str name_of(struct telling *t, const pawl_history_event *e)
     return t->names[e->ref - 1] = pawl_mem_dup(t->cli->mem, e->name);
 }
 
+static void note_schedule(struct telling *t, const pawl_history_event *e)
+{
+    pawl_mem *mem = t->cli->mem;
+    char at[UNITS_BYTES];
+    pawl_str name;
+    int64_t at_ms;
+    if (e->seq == 1 && view_scheduled(mem, e, &name, &at_ms))
+        t->schedule = pawl_mem_printf(mem, "%.*s, for %s", PAWL_FMT(name), format_time(at, at_ms));
+}
+
 static void event_row(struct telling *t, const pawl_history_event *e)
 {
+    note_schedule(t, e);
     char text[UNITS_BYTES];
     if (!t->first_ms)
         t->first_ms = e->at_ms;
@@ -165,7 +178,7 @@ static void print_field(const struct cli *cli, const char *name, pawl_str value)
            PAWL_FMT(shown));
 }
 
-static void print_head(const struct cli *cli, const pawl_info *info)
+static void print_head(const struct cli *cli, const pawl_info *info, pawl_str schedule)
 {
     char created[UNITS_BYTES], updated[UNITS_BYTES];
     enum tone tone = tone_of_state(info->state);
@@ -178,6 +191,7 @@ static void print_head(const struct cli *cli, const pawl_info *info)
     print_field(cli, "execution",
                 pawl_mem_printf(cli->mem, "%llu", (unsigned long long)info->execution));
     print_field(cli, "parent", info->parent);
+    print_field(cli, "schedule", schedule);
     print_field(cli, "created", pawl_s(format_time(created, info->created_ms)));
     print_field(cli, "updated", pawl_s(format_time(updated, info->updated_ms)));
     if (info->deadline_ms)
@@ -214,7 +228,7 @@ static void end_telling(struct telling *t, const pawl_info *info, uint64_t next)
         pawl_json_end(t->w);
         out_json(t->cli, t->w);
     } else if (t->cli->args.output == OUTPUT_TABLE) {
-        print_head(t->cli, info);
+        print_head(t->cli, info, t->schedule);
         table_print(&t->table);
     }
     if (next && !t->w)
@@ -274,7 +288,7 @@ static int follow(struct cli *cli, struct session *session, const pawl_info *inf
         return status;
     begin_telling(&telling, cli, info);
     if (cli->args.output == OUTPUT_TABLE)
-        print_head(cli, info);
+        print_head(cli, info, (pawl_str){0});
     status = follow_until(&telling, session, &watch, info->execution);
     watch_close(&watch);
     return status;

@@ -23,6 +23,7 @@ const char *http_reason(unsigned status)
         {405, "Method Not Allowed"             },
         {409, "Conflict"                       },
         {410, "Gone"                           },
+        {412, "Precondition Failed"            },
         {413, "Content Too Large"              },
         {414, "URI Too Long"                   },
         {415, "Unsupported Media Type"         },

@@ -285,6 +285,7 @@ static const struct field why_fields[] = {
     TEXT("status", NEEDED, "in which state it is", .words = STATES),
     TEXT("sentence", NEEDED | OR_NULL, "all of it, for people"),
     OBJECTS("waiting_for", NEEDED, &why_waiting, "its open tasks"),
+    OBJECT("schedule", 0, NULL, "name and at of the schedule that started it"),
     OBJECT("last_failure", NEEDED | OR_NULL, &failure, "what failed last"),
     MOMENT("next_at", "when something happens by itself"),
     COUNT_FIELD("mailbox", "events raised and not taken yet"),
@@ -478,6 +479,56 @@ static const struct field preview_fields[] = {
     END
 };
 SHAPE(preview, "NextOccurrences", NULL);
+static const struct field stored_schedule_fields[] = {
+    TEXT("name", NEEDED, "of the schedule"),
+    COUNT_FIELD("revision", "of its spec; If-Match takes it"),
+    OBJECT("spec", NEEDED, &takes_schedule, "as it was stored, without what has its default"),
+    TRUTH("paused", 0, "true: it starts nothing"),
+    TEXT("reason", 0, "why it is paused"),
+    TEXT("finding", 0, "why it cannot go on"),
+    WHOLE("created_ms", 0, 0, INT64_MAX, "when it was stored first"),
+    WHOLE("updated_ms", 0, 0, INT64_MAX, "when it changed last"),
+    WHOLE("next_ms", 0, 0, INT64_MAX, "the occurrence that is waited for"),
+    WHOLE("last_ms", 0, 0, INT64_MAX, "no occurrence up to here is due any more"),
+    WHOLE("runs", 0, 0, INT64_MAX, "occurrences that were started"),
+    WHOLE("missed", 0, 0, INT64_MAX, "occurrences that were not started because they were past"),
+    WHOLE("skipped", 0, 0, INT64_MAX, "occurrences that were not started because a run was open"),
+    WHOLE("existed", 0, 0, INT64_MAX, "occurrences whose instance was there already"),
+    WHOLE("triggered", 0, 0, INT64_MAX, "starts by hand"),
+    TEXT("open", 0, "the run that must end before another begins"),
+    FIELD_OF(KIND_NUMBERS, "waiting", 0, "occurrences that wait for that"),
+    OBJECT("last_run", 0, NULL, "instance, state and ended_ms of the run that ended last"),
+    OBJECT("backfill", 0, NULL, "how far a backfill is"),
+    TEXT("zone", NEEDED, "of the local times"),
+    OBJECTS("next", NEEDED, &occurrence, "the next three; none while it is paused"),
+    END
+};
+SHAPE(stored_schedule, "StoredSchedule", NULL);
+static const struct field schedule_page_fields[] = {
+    OBJECTS("schedules", NEEDED, &stored_schedule, "by name"),
+    TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
+    END
+};
+SHAPE(schedule_page, "Schedules", NULL);
+static const struct field put_schedule_fields[] = {
+    TEXT("name", NEEDED, "of the schedule"),
+    COUNT_FIELD("revision", "of its spec; If-Match takes it"),
+    TEXT("zone", NEEDED, "of the local times"),
+    OBJECTS("next", NEEDED, &occurrence, "the next three"),
+    END
+};
+SHAPE(put_schedule, "ScheduleStored", NULL);
+static const struct field steered_schedule_fields[] = {
+    TEXT("name", NEEDED, "of the schedule"),
+    TEXT("instance", 0, "of a trigger: what was started"),
+    TRUTH("accepted", NEEDED, "true: recorded"),
+    END
+};
+SHAPE(steered_schedule, "ScheduleAccepted", NULL);
+static const struct field removed_schedule_fields[] = {
+    TEXT("name", NEEDED, "of the schedule"), TRUTH("removed", NEEDED, "true: it is gone"), END
+};
+SHAPE(removed_schedule, "ScheduleRemoved", NULL);
 
 /* ---- Queues ------------------------------------------------------------------------------ */
 
@@ -711,7 +762,10 @@ static const struct {
     {handle_history, 0, &history}, {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
     {handle_state, 0, &state}, {handle_state_key, 0, &published},
     {handle_raise, 0, &accepted}, {handle_steer, 0, &accepted},
-    {handle_preview, 0, &preview},
+    {handle_preview, 0, &preview}, {handle_schedule_next, 0, &preview}, {handle_schedules, 0, &schedule_page},
+    {handle_schedule, 0, &stored_schedule}, {handle_put_schedule, 0, &put_schedule}, {handle_remove_schedule, 0, &removed_schedule},
+    {handle_pause_schedule, 0, &steered_schedule}, {handle_resume_schedule, 0, &steered_schedule},
+    {handle_trigger_schedule, 0, &steered_schedule}, {handle_backfill_schedule, 0, &steered_schedule},
     {handle_queues, 0, &queues}, {handle_queue, 0, &queue}, {handle_push, 0, &pushed},
     {handle_pop, 0, &popped}, {handle_pop, 423, &locked}, {handle_ack, 0, &acked},
     {handle_extend, 0, &extended}, {handle_release, 0, &released}, {handle_deadletter, 0, &buried},
@@ -730,6 +784,7 @@ static const struct {
     {NULL, TEXT("id", NEEDED, "of the instance", .min = 1, .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS)},
     {NULL, TEXT("name", NEEDED, "of the event", IS_NAME)},
     {NULL, TEXT("queue", NEEDED, "its name", IS_NAME)},
+    {NULL, TEXT("schedule", NEEDED, "its name", IS_NAME)},
     {NULL, TEXT("message", NEEDED, "its id")},
     {NULL, TEXT("key", NEEDED, "of the published state", IS_NAME)},
     {handle_state_key, WHOLE("version", 0, 0, INT64_MAX, "what the client has", .otherwise = "0")},
@@ -759,6 +814,7 @@ static const struct {
     {NULL, WHOLE("timeout_ms", 0, 0, 60000, "how long to wait")},
     {NULL, TRUTH("require_ack", 0, "under a lock, to be acknowledged", .otherwise = "false")},
     {NULL, WHOLE("ttl_seconds", 0, 0, 0, "of the lock; clamped to 1 to 300", .otherwise = "30")},
+    {handle_schedule_next, WHOLE("count", 0, 1, PREVIEW_MAX, "how many at most", .otherwise = "10")},
     {handle_preview, WHOLE("count", 0, 1, PREVIEW_MAX, "how many at most", .otherwise = "10")},
     {NULL, WHOLE("from", 0, 0, PAWL_SCHEDULE_END, "not earlier; milliseconds since 1970; left out, now")},
     {NULL, WHOLE("count", 0, 1, PAWL_QUEUE_POP_MAX, "how many at most", .otherwise = "1")},

@@ -12,6 +12,8 @@
 
 /* Submit a request; on_back makes the answer from call->reply.  Refused at once: answered. */
 void call_submit(struct call *c, const pawl_request *request, void (*on_back)(struct call *c));
+/* The same for a call that is away already, with a reader that keeps it. */
+void call_hand_in(struct call *c, const pawl_request *request, void (*on_back)(struct call *c));
 
 /* web_files.c */
 void handle_root(struct call *c);

@@ -25,9 +25,14 @@ static void on_reply(void *arg, const pawl_reply *reply)
 
 void call_submit(struct call *c, const pawl_request *request, void (*on_back)(struct call *c))
 {
+    call_away(c);
+    call_hand_in(c, request, on_back);
+}
+
+void call_hand_in(struct call *c, const pawl_request *request, void (*on_back)(struct call *c))
+{
     pawl_error err;
     c->on_back = on_back;
-    call_away(c);
     if (pawl_client_submit(c->srv->client, request, on_reply, c, &err) == PAWL_OK)
         return;
     c->reply = (pawl_reply){.status = err.status, .error = err};

@@ -135,6 +135,7 @@ static const char *status_text(unsigned status)
         {404, "unknown"                 },
         {409, "the state forbids it"    },
         {410, "the lock was lost"       },
+        {412, "it is another revision"  },
         {413, "too large"               },
         {421, "wrong Host"              },
         {423, "locked"                  },

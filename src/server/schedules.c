@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server/schedules.c -- schedules over HTTP.
+ * server/schedules.c -- schedules over HTTP: what there is, and when it is due.
  *
- * The body is the schedule as pawl/schedule.h reads it; its texts say what is wrong.
- * Called by routes.c.
+ * A stored schedule is told as the library has it (pawl_schedule_get), with its next occurrences in
+ * both zones.  Called by routes.c; schedule_steer.c has the calls that write.
  */
 #include "server/schedules.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "view/schedule_view.h"
 
-/* A wrong schedule is 400, whatever is wrong with it. */
-static void refuse(struct call *c, const pawl_error *err)
+#define SHOWN_NEXT 3
+
+void schedule_refuse(struct call *c, const pawl_error *err)
 {
     if (err->status == PAWL_NOT_FOUND)
         answer_error(c, 400, "unknown_zone", "%s", err->text);
@@ -20,6 +22,8 @@ static void refuse(struct call *c, const pawl_error *err)
     else
         answer_failure(c, err);
 }
+
+/* ---- When it is due ---------------------------------------------------------------------- */
 
 static void answer_next(struct call *c, const pawl_schedule *s)
 {
@@ -31,7 +35,7 @@ static void answer_next(struct call *c, const pawl_schedule *s)
         return;
     int64_t *at = pawl_mem_alloc(c->mem, (size_t)count * sizeof(*at));
     if (pawl_schedule_next(s, from - 1, at, (size_t)count, &n, &err) != PAWL_OK) {
-        refuse(c, &err);
+        schedule_refuse(c, &err);
         return;
     }
     pawl_json *w = pawl_json_new(c->mem);
@@ -44,7 +48,95 @@ void handle_preview(struct call *c)
     pawl_schedule s;
     pawl_error err;
     if (pawl_schedule_from_json(c->json, c->mem, &s, &err) != PAWL_OK)
-        refuse(c, &err);
+        schedule_refuse(c, &err);
     else
         answer_next(c, &s);
+}
+
+/* The spec of a stored schedule.  Its jitter was checked when it was stored. */
+static bool spec_of(struct call *c, pawl_str stored, pawl_schedule *ret, pawl_error *err)
+{
+    if (pawl_schedule_from_json(pawl_json_get(stored, "/spec"), c->mem, ret, err) != PAWL_OK)
+        return false;
+    ret->jitter_ms = 0;
+    return true;
+}
+
+void handle_schedule_next(struct call *c)
+{
+    pawl_schedule s;
+    pawl_str stored;
+    pawl_error err;
+    if (pawl_schedule_get(c->srv->client, c->args[0], c->mem, &stored, &err) != PAWL_OK)
+        answer_failure(c, &err);
+    else if (!spec_of(c, stored, &s, &err))
+        schedule_refuse(c, &err);
+    else
+        answer_next(c, &s);
+}
+
+/* ---- What there is ------------------------------------------------------------------------- */
+
+/* As it is stored, with its zone and the occurrences from the one that is waited for on. */
+static void write_schedule(struct call *c, pawl_json *w, pawl_str stored)
+{
+    int64_t from = pawl_json_int(stored, "/next_ms", 0), at[SHOWN_NEXT];
+    size_t n = 0;
+    pawl_schedule s = {0};
+    pawl_error err;
+    struct json_iter it;
+    if (!spec_of(c, stored, &s, &err) || !from ||
+        pawl_schedule_next(&s, from - 1, at, SHOWN_NEXT, &n, &err) != PAWL_OK)
+        n = 0; /* paused, at its end, or its zone is gone: `finding` says so */
+    pawl_json_object(w);
+    for (json_begin(&it, stored); json_next(&it);) {
+        pawl_json_key(w, pawl_mem_dup(c->mem, it.key).ptr);
+        json_put(w, it.value);
+    }
+    render_preview_members(w, s.zone, at, n);
+    pawl_json_end(w);
+}
+
+void handle_schedule(struct call *c)
+{
+    pawl_str stored;
+    pawl_error err;
+    if (pawl_schedule_get(c->srv->client, c->args[0], c->mem, &stored, &err) != PAWL_OK) {
+        answer_failure(c, &err);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    write_schedule(c, w, stored);
+    answer_json(c, 200, w);
+}
+
+void handle_schedules(struct call *c)
+{
+    int64_t limit;
+    pawl_str list, last = {0};
+    pawl_error err;
+    size_t n = 0;
+    if (!call_number(c, "limit", 1, 1000, 100, &limit))
+        return;
+    if (pawl_schedule_list(c->srv->client, call_param(c, "prefix"), call_param(c, "after"),
+                           (uint32_t)limit, c->mem, &list, &err) != PAWL_OK) {
+        answer_failure(c, &err);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "schedules");
+    pawl_json_array(w);
+    for (pawl_json_iter it = pawl_json_each(list, ""); pawl_json_next(&it); n++) {
+        write_schedule(c, w, it.value);
+        last = it.value;
+    }
+    pawl_json_end(w);
+    pawl_json_key(w, "next");
+    if ((int64_t)n == limit)
+        pawl_json_str(w, pawl_json_text(c->mem, last, "/name", ""));
+    else
+        pawl_json_null(w);
+    pawl_json_end(w);
+    answer_json(c, 200, w);
 }

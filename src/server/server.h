@@ -68,7 +68,8 @@ struct call {
     const struct route *route;
     pawl_mem *mem;                               /* everything below; dies with the call */
     const char *idempotency_key, *last_event_id; /* headers; NULL: none */
-    const char *has_etag;                        /* If-None-Match, where an answer has an ETag */
+    const char *has_etag;                        /* If-None-Match, where it means something */
+    const char *if_match;                        /* If-Match of a schedule */
     char etag[24];                               /* of the answer */
     const char *args[CALL_ARGS_MAX];             /* decoded segments of the path */
     size_t param_count;

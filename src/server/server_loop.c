@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "server/handlers.h"
+#include "server/schedules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,8 @@ static void keep_values(struct call *c, const struct head *head)
         web_keep_values(c, head);
     if (c->route->handle == handle_get)
         c->has_etag = pawl_mem_dup(c->mem, head_get(head, "If-None-Match")).ptr;
+    if (c->route->handle == handle_put_schedule || c->route->handle == handle_remove_schedule)
+        schedule_keep_values(c, head);
 }
 
 /* The head is there: everything that can be refused without the body is. */

@@ -119,7 +119,7 @@ const struct shape *gives_of(const struct route *r, unsigned status);
 const struct field *asks_of(const struct route *r, pawl_str name);
 
 /* takes.c: the bodies of requests */
-extern const struct shape takes_schedule;
+extern const struct shape takes_schedule, takes_backfill;
 extern const struct shape takes_value, takes_nothing, takes_login;
 extern const struct shape takes_job, takes_rerun, takes_start, takes_reason, takes_batch,
     takes_filter, takes_prune;

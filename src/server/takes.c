@@ -154,6 +154,15 @@ static const struct field schedule_fields[] = {
     TRUTH("allow_unregistered", OR_NULL, "accept an orchestration that is not registered", .otherwise = "false"),
     END
 };
+static const struct field backfill_fields[] = {
+    WHOLE("from_ms", NEEDED, 0, PAWL_SCHEDULE_END, "the first instant; " MS_SINCE_1970),
+    WHOLE("to_ms", NEEDED, 0, PAWL_SCHEDULE_END, "the last one, not later than now; at most 10,000 occurrences; " MS_SINCE_1970),
+    TRUTH("allow", OR_NULL, "all at once; else one run after the other", .otherwise = "false"),
+    OBJECT("spec", OR_NULL, &takes_schedule, "at which times; left out, those of the schedule as it is now"),
+    END
+};
+STRICT(backfill, "Backfill", "{\"from_ms\":1790000000000,\"to_ms\":1790086400000}");
+
 STRICT(schedule, "Schedule", "{\"cron\":[\"30 2 * * *\"],\"zone\":\"Europe/Berlin\",\"orchestration\":\"Report\"}");
 
 /* ---- Queues ------------------------------------------------------------------------- */

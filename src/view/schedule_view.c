@@ -4,6 +4,8 @@
 
 #include "view/render.h"
 
+#include <string.h>
+
 static void put_local(pawl_json *w, const char *key, const char *zone, int64_t at_ms)
 {
     char text[PAWL_LOCAL_TIME_BYTES];
@@ -21,14 +23,27 @@ void render_occurrence(pawl_json *w, const char *zone, int64_t at_ms)
     pawl_json_end(w);
 }
 
-void render_preview(pawl_json *w, const char *zone, const int64_t *at, size_t count)
+void render_preview_members(pawl_json *w, const char *zone, const int64_t *at, size_t count)
 {
-    pawl_json_object(w);
     render_text(w, "zone", pawl_s(zone && *zone ? zone : "UTC"));
     pawl_json_key(w, "next");
     pawl_json_array(w);
     for (size_t i = 0; i < count; i++)
         render_occurrence(w, zone, at[i]);
     pawl_json_end(w);
+}
+
+void render_preview(pawl_json *w, const char *zone, const int64_t *at, size_t count)
+{
+    pawl_json_object(w);
+    render_preview_members(w, zone, at, count);
     pawl_json_end(w);
+}
+
+bool view_scheduled(pawl_mem *mem, const pawl_history_event *started, pawl_str *name,
+                    int64_t *at_ms)
+{
+    *name = pawl_json_text(mem, started->attrs, "/schedule", "");
+    *at_ms = pawl_json_int(started->attrs, "/scheduled_at", 0);
+    return name->len && strcmp(started->kind, "OrchestrationStarted") == 0;
 }

@@ -6,6 +6,7 @@
 #include "view/why.h"
 
 #include "view/render.h"
+#include "view/schedule_view.h"
 #include "view/units.h"
 
 #include <string.h>
@@ -32,6 +33,21 @@ static void note_failure(struct why *y, const pawl_history *page)
     }
 }
 
+/* Only ids that a schedule makes are worth a look: NAME@… */
+static void note_schedule(struct why *y, pawl_client *client, const char *id,
+                          const pawl_history *page)
+{
+    const pawl_history_event *first = page->count ? &page->events[0] : NULL;
+    pawl_history begin = {0};
+    if (!strchr(id, '@'))
+        return;
+    if ((!first || first->seq != 1) &&
+        pawl_client_history(client, id, 0, 0, 1, y->mem, &begin, NULL) == PAWL_OK)
+        first = begin.count ? &begin.events[0] : NULL;
+    if (first && !view_scheduled(y->mem, first, &y->schedule, &y->scheduled_ms))
+        y->schedule = (pawl_str){0};
+}
+
 pawl_status why_gather(struct why *y, pawl_client *client, const char *id, pawl_error *reterr)
 {
     pawl_status rc = pawl_client_get(client, id, 0, y->mem, &y->info, reterr);
@@ -44,6 +60,7 @@ pawl_status why_gather(struct why *y, pawl_client *client, const char *id, pawl_
     if (rc != PAWL_OK)
         return rc;
     note_failure(y, &page);
+    note_schedule(y, client, id, &page);
     for (size_t i = 0; i < y->info.waiting_count; i++) {
         const pawl_waiting *waits = &y->info.waiting[i];
         if (waits->due_ms && (!y->next || waits->due_ms < y->next->due_ms))
@@ -220,6 +237,9 @@ pawl_str why_compose(struct why *y)
                    "; no process has this store open: nothing happens before one does "
                    "(%s work --load FILE.so)",
                    y->prog);
+    if (y->schedule.len)
+        buf_printf(s, "; the schedule '%.*s' started it for %s", PAWL_FMT(y->schedule),
+                   format_time(ago, y->scheduled_ms));
     buf_putc(s, '.');
     return buf_slice(s);
 }
@@ -265,6 +285,13 @@ void why_render(struct why *y, pawl_json *w)
         pawl_json_end(w);
     } else {
         pawl_json_null(w);
+    }
+    if (y->schedule.len) {
+        pawl_json_key(w, "schedule");
+        pawl_json_object(w);
+        render_text(w, "name", y->schedule);
+        render_number(w, "at", y->scheduled_ms);
+        pawl_json_end(w);
     }
     render_number(w, "next_at", y->next ? y->next->due_ms : y->info.start_ms);
     pawl_json_key(w, "mailbox");

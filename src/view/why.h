@@ -23,6 +23,8 @@ struct why {
     pawl_str failed_error;
     int64_t failed_ms;
     const pawl_waiting *next; /* with the nearest due time; NULL: none */
+    pawl_str schedule;        /* that started it; empty: none */
+    int64_t scheduled_ms;     /* and its occurrence */
     long owner;               /* pid that has the store open; 0: none, -1: not known */
     struct buf sentence;
 };

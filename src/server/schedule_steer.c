@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server/schedule_steer.c -- schedules over HTTP: the calls that write.
+ *
+ * Each is one submitted request; the answer goes out when the commit that records it is
+ * durable.  A PUT is looked at by a reader first, which may have to read the file of a time zone.
+ * Called by routes.c.
+ */
+#include "base/clock.h"
+#include "server/handlers.h"
+#include "server/schedules.h"
+#include "view/schedule_view.h"
+#include "view/units.h"
+
+#include <string.h>
+
+#define SHOWN_NEXT 3
+
+void schedule_keep_values(struct call *c, const struct head *head)
+{
+    pawl_str match = head_get(head, "If-Match"), none = head_get(head, "If-None-Match");
+    if (match.ptr)
+        c->if_match = pawl_mem_dup(c->mem, match).ptr;
+    if (none.ptr)
+        c->has_etag = pawl_mem_dup(c->mem, none).ptr;
+}
+
+/* If-Match: "3" is the revision it must have; If-None-Match: * says that there must be none. */
+static bool read_condition(struct call *c, uint64_t *ret)
+{
+    *ret = 0;
+    if (c->has_etag && (c->if_match || strcmp(c->has_etag, "*") != 0)) {
+        answer_error(c, 400, "invalid", "If-None-Match can only be *; it means: only if it is new");
+        return false;
+    }
+    if (c->has_etag)
+        *ret = PAWL_IF_NEW;
+    if (!c->if_match)
+        return true;
+    size_t len = strlen(c->if_match);
+    bool quoted = len > 2 && c->if_match[0] == '"' && c->if_match[len - 1] == '"';
+    const char *digits =
+        quoted ? pawl_mem_dup(c->mem, (pawl_str){c->if_match + 1, len - 2}).ptr : c->if_match;
+    if (parse_count(digits, INT64_MAX, ret) && *ret)
+        return true;
+    answer_error(c, 400, "invalid", "If-Match must be a revision, such as \"3\"");
+    return false;
+}
+
+static void answer_refused(struct call *c)
+{
+    const pawl_error *err = &c->reply.error;
+    bool condition = c->if_match || c->has_etag;
+    if (condition && (err->status == PAWL_CONFLICT || err->status == PAWL_EXISTS))
+        answer_error(c, 412, pawl_status_code(err->status), "%s", err->text);
+    else if (c->data && err->status == PAWL_LIMIT) /* a PUT */
+        schedule_refuse(c, err);
+    else
+        answer_failure(c, err);
+}
+
+/* ---- Store ----------------------------------------------------------------------------- */
+
+struct put {
+    pawl_schedule spec;
+    int64_t next[SHOWN_NEXT];
+    size_t next_count;
+};
+
+static void put_done(struct call *c)
+{
+    const struct put *p = c->data;
+    if (c->reply.status == PAWL_NOT_FOUND) { /* a wrong body, not a wrong path */
+        answer_error(c, 400, "unknown_orchestration", "%s", c->reply.error.text);
+        return;
+    }
+    if (c->reply.status != PAWL_OK) {
+        answer_refused(c);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "name");
+    pawl_json_cstr(w, c->args[0]);
+    pawl_json_key(w, "revision");
+    pawl_json_num(w, (int64_t)c->reply.revision);
+    render_preview_members(w, p->spec.zone, p->next, p->next_count);
+    pawl_json_end(w);
+    answer_json(c, c->reply.revision == 1 ? 201 : 200, w);
+}
+
+void handle_put_schedule(struct call *c)
+{
+    struct put *p = pawl_mem_alloc(c->mem, sizeof(*p));
+    pawl_request q = {
+        .size = sizeof(q), .op = PAWL_OP_SCHEDULE_PUT, .name = c->args[0], .data = c->json};
+    pawl_error err;
+    c->data = p;
+    if (!read_condition(c, &q.if_revision))
+        return;
+    if (pawl_schedule_from_json(c->json, c->mem, &p->spec, &err) != PAWL_OK ||
+        pawl_schedule_next(&p->spec, clock_wall_ms(), p->next, SHOWN_NEXT, &p->next_count, &err) !=
+            PAWL_OK) {
+        schedule_refuse(c, &err);
+        return;
+    }
+    reader_keep();
+    call_hand_in(c, &q, put_done);
+}
+
+/* ---- Steer ----------------------------------------------------------------------------- */
+
+static void steered(struct call *c, const char *key)
+{
+    if (c->reply.status != PAWL_OK) {
+        answer_refused(c);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "name");
+    pawl_json_cstr(w, c->args[0]);
+    if (c->reply.instance[0]) {
+        pawl_json_key(w, "instance");
+        pawl_json_cstr(w, c->reply.instance);
+    }
+    pawl_json_key(w, key);
+    pawl_json_truth(w, true);
+    pawl_json_end(w);
+    answer_json(c, strcmp(key, "removed") == 0 ? 200 : 202, w);
+}
+
+static void accepted(struct call *c)
+{
+    steered(c, "accepted");
+}
+
+static void removed(struct call *c)
+{
+    steered(c, "removed");
+}
+
+#define STEER_REQUEST(OP)                                                                          \
+    (pawl_request)                                                                                 \
+    {                                                                                              \
+        .size = sizeof(pawl_request), .op = PAWL_OP_SCHEDULE_##OP, .name = c->args[0]              \
+    }
+
+void handle_remove_schedule(struct call *c)
+{
+    pawl_request q = STEER_REQUEST(REMOVE);
+    if (read_condition(c, &q.if_revision))
+        call_submit(c, &q, removed);
+}
+
+void handle_pause_schedule(struct call *c)
+{
+    pawl_request q = STEER_REQUEST(PAUSE);
+    const char *reason;
+    if (!call_reason(c, &reason))
+        return;
+    q.data = pawl_s(reason);
+    call_submit(c, &q, accepted);
+}
+
+void handle_resume_schedule(struct call *c)
+{
+    pawl_request q = STEER_REQUEST(RESUME);
+    call_submit(c, &q, accepted);
+}
+
+void handle_trigger_schedule(struct call *c)
+{
+    pawl_request q = STEER_REQUEST(TRIGGER);
+    if (!call_check_key(c))
+        return;
+    q.idempotency_key = c->idempotency_key;
+    call_submit(c, &q, accepted);
+}
+
+void handle_backfill_schedule(struct call *c)
+{
+    pawl_request q = STEER_REQUEST(BACKFILL);
+    q.data = c->json;
+    call_submit(c, &q, accepted);
+}
