@@ -217,6 +217,25 @@ SCENARIO(s60_s30_what_is_over_a_limit_is_refused)
         "15: state would have 16 keys and 1048656 bytes, limit 1000 keys and 1048576 bytes");
 }
 
+SCENARIO(s60_a_rerun_goes_on_with_it)
+{
+    scene_flow(s, "Counter", counter);
+    scene_start(s, "Counter", "i", "");
+    scene_raise(s, "i", "add", "4");
+    scene_raise(s, "i", "add", "0");
+    scene_expect(s, "i", PAWL_COMPLETED, "4");
+    for (int k = 0; k < 2; k++) {
+        if (k)
+            scene_crash(s);
+        scene_up(s);
+        expect_is(scene_do(s, PAWL_REQUEST(.op = PAWL_OP_RERUN, .instance = "i")), PAWL_OK);
+        scene_raise(s, "i", "add", "1");
+        scene_raise(s, "i", "add", "0");
+        scene_expect(s, "i", PAWL_COMPLETED, k ? "6" : "5");
+    }
+    expect_state(s, "i", NULL, "calls=3/3 total=6/3 ");
+}
+
 SCENARIO(s60_a_child_has_its_own)
 {
     scene_flow(s, "Counter", counter);
