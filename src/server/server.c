@@ -198,7 +198,7 @@ static pawl_server *create(pawl_runtime *rt, const pawl_server_opts *opts)
     s->started_ms = clock_wall_ms();
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->read_lock, NULL);
-    pthread_mutex_init(&s->round, NULL);
+    pthread_mutex_init(&s->loop_lock, NULL);
     pthread_cond_init(&s->read_wake, NULL);
     deadline_cond_init(&s->quiet);
     deadline_cond_init(&s->watch_wake);
@@ -319,7 +319,7 @@ void pawl_server_free(pawl_server *s)
     pawl_mem_free(s->feed_mem);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->read_lock);
-    pthread_mutex_destroy(&s->round);
+    pthread_mutex_destroy(&s->loop_lock);
     pthread_cond_destroy(&s->watch_wake);
     pthread_cond_destroy(&s->read_wake);
     pthread_cond_destroy(&s->quiet);

@@ -162,12 +162,12 @@ struct pawl_server {
     bool was_asked;
 
     /* which thread runs the loop, and the engine: stand_in.c */
-    pthread_mutex_t round; /* held by the thread that runs the loop */
-    bool may_work;         /* under `lock`: the runtime is there, and lends */
-    bool at_engine;        /* under `lock`: the loop works for it */
-    bool stands_in;        /* under `round`: it is the other thread */
-    atomic_bool has_work;  /* requests on queues were handed in, or wait for the loop */
-    atomic_ullong visit;   /* to the engine, counted; odd: it is there now */
+    pthread_mutex_t loop_lock; /* held by the thread that runs the loop */
+    bool may_work;             /* under `lock`: the runtime is there, and lends */
+    bool at_engine;            /* under `lock`: the loop works for it */
+    bool stands_in;            /* under `loop_lock`: it is the other thread */
+    atomic_bool has_work;      /* requests on queues were handed in, or wait for the loop */
+    atomic_ullong visit;       /* to the engine, counted; odd: it is there now */
     pthread_t stand_in;
     bool has_stand_in;
     pthread_cond_t watch_wake;

@@ -412,11 +412,11 @@ static const struct httpd_handler handler = {.begin = on_begin,
 static void *loop_thread(void *arg)
 {
     pawl_server *s = arg;
-    pthread_mutex_lock(&s->round);
+    pthread_mutex_lock(&s->loop_lock);
     pawl_client_hold(); /* each round begins with the end of the last one */
     httpd_run(s->httpd);
     pawl_client_release();
-    pthread_mutex_unlock(&s->round);
+    pthread_mutex_unlock(&s->loop_lock);
     return NULL;
 }
 

@@ -9,9 +9,9 @@
  * commit are answered.
  *
  * Invariants:
- *  - `round` is held by the thread that uses the connections.  The loop
+ *  - `loop_lock` is held by the thread that uses the connections.  The loop
  *    releases it only while it works for the engine (`visit` is odd), which is at the end of a round, before it would sleep;
- *  - the stand-in looks every LOOK_MS while there are visits, takes the round when one has
+ *  - the stand-in looks every LOOK_MS while there are visits, takes `loop_lock` when one has
  *    lasted from one look to the next, and gives it back when that visit is over (the loop
  *    wakes it); without visits it sleeps for good;
  *  - the stand-in never works for the engine itself;
@@ -30,7 +30,7 @@
 /* ---- The loop ---------------------------------------------------------------------- */
 
 /* Requests wait and the engine goes to sleep: make the loop come and commit them. */
-static void come(void *arg)
+static void wake_loop(void *arg)
 {
     pawl_server *s = arg;
     atomic_store(&s->has_work, true);
@@ -50,16 +50,16 @@ static void begin_visit(pawl_server *s)
         pthread_mutex_unlock(&s->lock);
         pthread_cond_signal(&s->watch_wake);
     }
-    pthread_mutex_unlock(&s->round);
+    pthread_mutex_unlock(&s->loop_lock);
 }
 
 static void end_visit(pawl_server *s)
 {
     atomic_fetch_add(&s->visit, 1);
-    if (pthread_mutex_trylock(&s->round) == 0)
+    if (pthread_mutex_trylock(&s->loop_lock) == 0)
         return;
     loop_wake(s);
-    pthread_mutex_lock(&s->round);
+    pthread_mutex_lock(&s->loop_lock);
 }
 
 /* False: the runtime is about to go, or does not lend. */
@@ -117,14 +117,14 @@ void stand_in_rest(pawl_server *s)
 
 static void stand_in(pawl_server *s, unsigned long long visit)
 {
-    pthread_mutex_lock(&s->round);
+    pthread_mutex_lock(&s->loop_lock);
     s->stands_in = true;
     pawl_client_hold();
     while (atomic_load(&s->visit) == visit)
         httpd_round(s->httpd);
     pawl_client_release();
     s->stands_in = false;
-    pthread_mutex_unlock(&s->round);
+    pthread_mutex_unlock(&s->loop_lock);
 }
 
 /* Until there is a visit, or the next look; the lock is held. */
@@ -173,7 +173,7 @@ bool stand_in_start(pawl_server *s)
     if (!s->has_stand_in)
         return false;
     allow_work(s, true); /* first: a loop that was called comes */
-    if (!pawl_lend_to(s->client, come, s))
+    if (!pawl_lend_to(s->client, wake_loop, s))
         allow_work(s, false);
     return true;
 }

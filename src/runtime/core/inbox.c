@@ -27,8 +27,8 @@ static _Thread_local struct {
 
 bool inbox_is_light(const pawl_runtime *rt)
 {
-    size_t light = atomic_load_explicit(&rt->inbox.light, memory_order_relaxed);
-    return rt->inbox.come && light && light == atomic_load(&rt->inbox.count);
+    size_t borrowable = atomic_load_explicit(&rt->inbox.borrowable, memory_order_relaxed);
+    return rt->inbox.wake_borrower && borrowable && borrowable == atomic_load(&rt->inbox.count);
 }
 
 /* Once told it need not be told again. */
@@ -60,7 +60,7 @@ static bool may_wait(pawl_runtime *rt, const struct item *item)
     if (!posted)
         return false;
     if (item->kind == ITEM_QUEUE)
-        atomic_fetch_add_explicit(&rt->inbox.light, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&rt->inbox.borrowable, 1, memory_order_relaxed);
     return ++*posted % HELD_MAX != 0 || inbox_is_light(rt);
 }
 
@@ -118,7 +118,7 @@ void inbox_take_locked(pawl_runtime *rt)
         rt->inbox.end = &rt->inbox.first;
     }
     atomic_store_explicit(&rt->inbox.count, 0, memory_order_relaxed);
-    atomic_store_explicit(&rt->inbox.light, 0, memory_order_relaxed);
+    atomic_store_explicit(&rt->inbox.borrowable, 0, memory_order_relaxed);
     owed_tell(rt);
     atomic_store_explicit(&rt->inbox.since_ms, 0, memory_order_relaxed);
 }
@@ -141,15 +141,15 @@ void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
     struct timespec until = deadline_at(until_mono_ms);
     pthread_mutex_lock(&rt->inbox.lock);
     if (!has_reason(rt) && inbox_is_light(rt))
-        rt->inbox.come(rt->inbox.come_arg);
+        rt->inbox.wake_borrower(rt->inbox.borrower);
     while (!has_reason(rt)) {
         rt->inbox.engine_waits = !rt->inbox.lent;
-        if (until_mono_ms == INT64_MAX || rt->inbox.engine_wants)
+        if (until_mono_ms == INT64_MAX || rt->inbox.wake_is_due)
             pthread_cond_wait(&rt->inbox.wake, &rt->inbox.lock);
         else if (pthread_cond_timedwait(&rt->inbox.wake, &rt->inbox.lock, &until) != 0) {
             if (!rt->inbox.lent)
                 break;
-            rt->inbox.engine_wants = true; /* the borrower gives it back after its call */
+            rt->inbox.wake_is_due = true; /* the borrower gives it back after its call */
         }
     }
     rt->inbox.engine_waits = rt->inbox.woken = false;
@@ -167,7 +167,7 @@ void inbox_wake(pawl_runtime *rt)
 
 bool inbox_may_lie(pawl_runtime *rt)
 {
-    if (!atomic_load_explicit(&rt->inbox.light, memory_order_relaxed))
+    if (!atomic_load_explicit(&rt->inbox.borrowable, memory_order_relaxed))
         return false;
     pthread_mutex_lock(&rt->inbox.lock);
     bool may = inbox_is_light(rt) && !rt->inbox.stop;

@@ -27,7 +27,7 @@ void inbox_take_locked(pawl_runtime *rt); /* under rt->inbox.lock */
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms);
 void inbox_wake(pawl_runtime *rt);
 void inbox_stop(pawl_runtime *rt); /* the engine thread is to end */
-/* Under rt->inbox.lock: is there nothing in the inbox but light items, and a borrower to take them? */
+/* Under rt->inbox.lock: is there nothing in the inbox but borrowable items, and a borrower to take them? */
 bool inbox_is_light(const pawl_runtime *rt);
 
 /* The same from outside the lock, and the engine goes on. */

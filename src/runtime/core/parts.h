@@ -47,19 +47,19 @@ struct inbox {
     pthread_mutex_t lock; /* of audience.waiters, too */
     pthread_cond_t wake;  /* the engine waits here */
     struct item *first, **end;
-    int step_fd;           /* pawl_runtime_fd(), see embed.h; 0: none was asked for */
-    bool step_told;        /* and it is readable */
-    bool engine_waits;     /* asleep, and not told to wake */
-    bool woken;            /* told to: the next wait returns at once */
-    bool lent;             /* a borrower has the engine, see lend.h */
-    bool engine_wants;     /* and the time to wake has come meanwhile */
-    bool stopping;         /* no new requests */
-    atomic_bool stop;      /* engine thread ends */
-    atomic_size_t count;   /* of the list */
-    atomic_size_t light;   /* of these: what a borrower may take */
-    atomic_llong since_ms; /* mono: the first of them came; 0: it is empty */
-    void (*come)(void *);  /* calls the borrower; NULL: there is none */
-    void *come_arg;
+    int step_fd;                   /* pawl_runtime_fd(), see embed.h; 0: none was asked for */
+    bool step_told;                /* and it is readable */
+    bool engine_waits;             /* asleep, and not told to wake */
+    bool woken;                    /* told to: the next wait returns at once */
+    bool lent;                     /* a borrower has the engine, see lend.h */
+    bool wake_is_due;              /* and the time to wake has come meanwhile */
+    bool stopping;                 /* no new requests */
+    atomic_bool stop;              /* engine thread ends */
+    atomic_size_t count;           /* of the list */
+    atomic_size_t borrowable;      /* of these: what a borrower may take */
+    atomic_llong since_ms;         /* mono: the first of them came; 0: it is empty */
+    void (*wake_borrower)(void *); /* calls the borrower; NULL: there is none */
+    void *borrower;
 };
 
 /* Waiting for what is about to come (gather.h). [engine] */

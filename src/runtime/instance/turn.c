@@ -77,7 +77,7 @@ static pawl_str key_attrs(pawl_runtime *rt, pawl_str key)
 
 /* OK when mail with these attrs is kept for that name, in this group or before; EMPTY when
  * not; else the store did not answer. */
-static pawl_status is_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
+static pawl_status find_kept(pawl_runtime *rt, pawl_str instance, pawl_str attrs)
 {
     pawl_message_list list = {0};
     pawl_error err;
@@ -110,7 +110,7 @@ static bool no_room(pawl_runtime *rt, const execution *x, uint64_t uid, struct l
 static struct delivered keep_for_start(pawl_runtime *rt, struct letter *l)
 {
     pawl_str attrs = l->key.len ? key_attrs(rt, l->key) : l->mail.attrs;
-    pawl_status kept = attrs.len ? is_kept(rt, l->instance, attrs) : PAWL_EMPTY;
+    pawl_status kept = attrs.len ? find_kept(rt, l->instance, attrs) : PAWL_EMPTY;
     if (kept != PAWL_OK && kept != PAWL_EMPTY)
         return verdict_on(l, VERDICT_UNREAD);
     if (kept != PAWL_OK && no_room(rt, NULL, 0, l))
@@ -147,7 +147,7 @@ static bool is_child_cancel(const struct letter *l)
 
 /* OK when a start for that name is on its way, EMPTY when none is; else the store did not
  * answer.  A start goes before whatever is sent to what it starts. */
-static pawl_status is_to_start(pawl_runtime *rt, pawl_str instance)
+static pawl_status find_start(pawl_runtime *rt, pawl_str instance)
 {
     pawl_message_list list = {0};
     pawl_error err;
@@ -172,7 +172,7 @@ static struct delivered to_nobody(pawl_runtime *rt, struct letter *l)
         return verdict_done();
     }
     bool asks = is_child_cancel(l) || (is_sent(l) && !sent_awaits_start(l));
-    pawl_status coming = asks ? is_to_start(rt, l->instance) : PAWL_OK;
+    pawl_status coming = asks ? find_start(rt, l->instance) : PAWL_OK;
     if (coming != PAWL_OK && coming != PAWL_EMPTY)
         return verdict_on(l, VERDICT_UNREAD);
     if (is_sent(l) && coming == PAWL_EMPTY)
@@ -195,7 +195,7 @@ static struct delivered to_nobody(pawl_runtime *rt, struct letter *l)
 }
 
 /* OK when a raise with this key was made before, EMPTY when not; else trouble. */
-static pawl_status seen_key(pawl_runtime *rt, struct resident *r, const struct letter *l)
+static pawl_status find_key(pawl_runtime *rt, struct resident *r, const struct letter *l)
 {
     pawl_error err;
     if (!l->key.len)
@@ -212,7 +212,7 @@ static pawl_status seen_key(pawl_runtime *rt, struct resident *r, const struct l
 /* A letter for an instance that has ended. */
 static struct delivered too_late(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
-    pawl_status seen = l->asked ? seen_key(rt, r, l) : PAWL_EMPTY;
+    pawl_status seen = l->asked ? find_key(rt, r, l) : PAWL_EMPTY;
     if (seen != PAWL_OK && seen != PAWL_EMPTY && seen != PAWL_CORRUPT)
         return verdict_on(l, VERDICT_UNREAD);
     if (seen == PAWL_OK) { /* it was taken before the end: the first answer again */
@@ -421,7 +421,7 @@ static struct delivered run(pawl_runtime *rt, struct resident *r, struct letter 
 static struct delivered take_in(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     struct delivered v;
-    pawl_status seen = seen_key(rt, r, l);
+    pawl_status seen = find_key(rt, r, l);
     if (seen == PAWL_OK) {
         stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
         return verdict_done();

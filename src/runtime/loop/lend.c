@@ -19,14 +19,14 @@ static bool has_nothing(pawl_runtime *rt)
     return !loop_has_work(rt) && rt_mono(rt) >= health_retry_at(rt);
 }
 
-bool pawl_lend_to(pawl_client *c, void (*come)(void *arg), void *arg)
+bool pawl_lend_to(pawl_client *c, void (*wake)(void *arg), void *arg)
 {
     pawl_runtime *rt = c->rt;
     pthread_mutex_lock(&rt->inbox.lock);
-    bool ok = here_has_threads(rt) && (!come || !rt->inbox.come);
+    bool ok = here_has_threads(rt) && (!wake || !rt->inbox.wake_borrower);
     if (ok) {
-        rt->inbox.come = come;
-        rt->inbox.come_arg = arg;
+        rt->inbox.wake_borrower = wake;
+        rt->inbox.borrower = arg;
     }
     pthread_mutex_unlock(&rt->inbox.lock);
     if (ok) /* what is left there is the engine's, unless a borrower comes for it */
@@ -53,10 +53,10 @@ static void borrow(pawl_runtime *rt, size_t have)
 /* True: the engine thread must be woken. */
 static bool give_back(pawl_runtime *rt, const struct idle_until *next)
 {
-    bool wake = rt->inbox.engine_wants || rt->inbox.stop || rt->inbox.woken || health_is_dead(rt) ||
+    bool wake = rt->inbox.wake_is_due || rt->inbox.stop || rt->inbox.woken || health_is_dead(rt) ||
                 atomic_load(&rt->inbox.count) || next->mono_ms < rt->lending.sleeps.mono_ms ||
                 next->due_ms < rt->lending.sleeps.due_ms || next->due_ms <= rt->now_ms;
-    rt->inbox.lent = rt->inbox.engine_wants = false;
+    rt->inbox.lent = rt->inbox.wake_is_due = false;
     rt->inbox.engine_waits = !wake;
     rt->inbox.woken = rt->inbox.woken || wake;
     return wake;
@@ -71,11 +71,11 @@ bool pawl_lend_work(pawl_client *c)
     pthread_mutex_lock(&rt->inbox.lock);
     if (!inbox_is_light(rt) || !is_free(rt)) {
         wake = atomic_load(&rt->inbox.count) && inbox_wakes(rt);
-    } else if (gather_waits(&rt->lending.patience, rt->inbox.light, rt->queue_cache->ops, 0)) {
+    } else if (gather_waits(&rt->lending.patience, rt->inbox.borrowable, rt->queue_cache->ops, 0)) {
         soon = true;
         wake = false;
     } else {
-        borrow(rt, rt->inbox.light);
+        borrow(rt, rt->inbox.borrowable);
         pthread_mutex_unlock(&rt->inbox.lock);
         loop_queues(rt, &next);
         pthread_mutex_lock(&rt->inbox.lock);

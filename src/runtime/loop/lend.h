@@ -15,7 +15,7 @@
  *  - it is lent only while it has nothing at hand and nothing to do before a known time, and
  *    only for requests on queues: no turn runs on a borrower's thread, because a fiber never
  *    changes thread;
- *  - light items (`inbox_light`: requests on queues handed in by a thread that holds) are left
+ *  - borrowable items (requests on queues handed in by a thread that holds) are left
  *    lying by an engine that goes to sleep only when the borrower has been called for
  *    them, and a borrower that was called comes;
  *  - giving it back wakes the engine thread whenever that has something to do, or would have
@@ -29,10 +29,10 @@
 #include "pawl/client.h"
 
 /* Register the borrower, or NULL for none: before the runtime is closed, and not during
- * pawl_lend_work().  `come` tells it that requests wait for it; it must then call pawl_lend_work()
- * soon.  Any thread calls `come` under rt->inbox.lock: it calls nothing of the runtime.  False:
+ * pawl_lend_work().  `wake` tells it that requests wait for it; it must then call pawl_lend_work()
+ * soon.  Any thread calls `wake` under rt->inbox.lock: it calls nothing of the runtime.  False:
  * there is a borrower, or the runtime is driven by pawl_runtime_step(). */
-PAWL_API bool pawl_lend_to(pawl_client *c, void (*come)(void *arg), void *arg);
+PAWL_API bool pawl_lend_to(pawl_client *c, void (*wake)(void *arg), void *arg);
 /* In place of pawl_client_release().  If the engine sleeps and the only work is requests on queues
  * submitted under a hold, commit them and run their callbacks here.  True: more requests are
  * expected; collect them and call it again at once. */
