@@ -38,8 +38,8 @@ static inline bool is_odd(pawl_str text)
 /*
  * Options as this library knows them.  A caller may be older: members that its shorter
  * struct lacks are zero.  It may be newer: its additional members must be zero, else the call
- * is refused, because ignoring an option is worse.  `size` 0 means the size in this header;
- * NULL means all zero.  False, with *err set, when the options are refused.  `size` is the first member of all of them.
+ * is refused, because ignoring an option is worse.  `size` is their first member; 0 means the size
+ * in this header, and NULL means all zero.  False, with *err set, when the options are refused.
  */
 bool options_take(void *to, size_t known, const void *from, const char *what, pawl_error *err);
 #define OPTIONS_TAKE(to, from, what, err) options_take((to), sizeof(*(to)), (from), what, err)

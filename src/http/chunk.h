@@ -37,9 +37,9 @@ struct chunk {
 };
 
 /*
- * Eat from the front of `bytes` until there is data to hand on, the body ends, or nothing
- * is left.  Returns how many bytes were eaten, *retdata what of them is body (the end of
- * what was eaten).  Nothing is eaten at CHUNK_END or CHUNK_BAD.
+ * Consume bytes from the front of `bytes` until there is data of the body, the body ends, or no byte
+ * is left.  Returns how many bytes were consumed; *retdata is the body among them, at their end.
+ * Nothing is consumed at CHUNK_END or CHUNK_BAD.
  */
 size_t chunk_eat(struct chunk *c, const char *bytes, size_t n, pawl_str *retdata);
 

@@ -119,9 +119,10 @@ struct httpd {
 /* Ask for these events; no system call when they are asked for already. */
 void http_conn_watch(struct httpd_conn *c, uint32_t events);
 void http_conn_deadline(struct httpd_conn *c, int64_t in_ms); /* < 0: none */
-/* That or a little earlier: idle connections are looked at together, once a second at most. */
+/* This time, or up to a second earlier: idle connections are looked at together, at most once a
+ * second. */
 int64_t http_whole_second(int64_t ms);
-/* It has bytes that no event will tell of. */
+/* Bytes are left to read, and epoll will not report them: look at it in the next round. */
 void http_conn_pend(struct httpd_conn *c);
 
 /* ---- conn_pool.c ---------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/lock.h -- one owner a data directory, and its entries, for stores on disk.
+ * store/lock.h -- one owner per data directory, and checks of its entries, for stores on disk.
  */
 #ifndef PAWL_STORE_LOCK_H
 #define PAWL_STORE_LOCK_H
@@ -14,10 +14,10 @@ int lock_open(const char *dir, pawl_error *reterr);
  * directory is looked at with this before it is opened: a link or a device stays untouched. */
 pawl_status file_check(const char *path, const char *suffix, pawl_error *reterr);
 void lock_close(int fd); /* -1 is fine */
-/* This process holds DIR/lock since a fork(): its pid is the one to name. */
+/* After a fork() this process holds DIR/lock: write its pid there. */
 void lock_sign(const char *dir);
 
-/* The entries of a directory survive a power loss from here on; errno when false. */
+/* Sync the directory: its entries survive a power loss.  False: errno says why not. */
 bool directory_sync(const char *dir);
 
 #endif

@@ -3,8 +3,8 @@
  * store/store_object.h -- calling the named objects of a store: store/store.h for clauses V1 to V5
  * of pawl/provider.h.
  *
- * Called by the runtime on stores whose capabilities say `objects`; store.c asserts with round_check_objects() what
- * it hands on.
+ * Called by the runtime on stores whose capabilities say `objects`.  store.c checks the objects of a
+ * round with round_check_objects() before it hands the round on.
  */
 #ifndef PAWL_STORE_STORE_OBJECT_H
 #define PAWL_STORE_STORE_OBJECT_H

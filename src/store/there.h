@@ -27,7 +27,8 @@ bool there_note(struct there *t, const char *path, const char *suffix);
 /* Another file is there, or none.  Without permission to look: false. */
 bool there_is_gone(struct there *t);
 void there_deinit(struct there *t);
-/* PAWL_NOT_FOUND and what to do; of a read PAWL_UNAVAILABLE: what was asked for may well be. */
+/* Refuse a call: PAWL_NOT_FOUND and what to do.  A read is refused with PAWL_UNAVAILABLE: NOT_FOUND
+ * would say that the row does not exist. */
 pawl_status there_refuse(const char *path, pawl_error *reterr);
 pawl_status there_refuse_read(const char *path, pawl_error *reterr);
 

@@ -33,7 +33,8 @@ static inline bool due_has_mail(const pawl_runtime *rt)
     return rt->due.fetch_messages;
 }
 
-/* Messages of this process lie there: newer ones lie behind them, until all are fetched. */
+/* The store has messages that this process sent and did not deliver from memory.  Until all of them
+ * are fetched, newer ones wait in the store, too, and do not overtake them. */
 static inline void due_mail_lies(pawl_runtime *rt)
 {
     rt->due.mail_lies = rt->due.fetch_messages = true;

@@ -20,20 +20,20 @@ void health_doubt(pawl_runtime *rt, const pawl_error *err);
 void health_stop_dead(pawl_runtime *rt, pawl_status rc, const char *text);
 /* The store is not where it was opened: from now on everything is refused. */
 void health_gone(pawl_runtime *rt, const char *text);
-/* Damage it met, a log that grows: told in the log, once a second at most. */
+/* Log damaged rows that were met, and a write-ahead log that grows; at most once a second. */
 void health_look(pawl_runtime *rt);
-/* When that look has something to tell; mono, INT64_MAX: nothing. */
+/* When health_look() has something to log, by the monotonic clock; INT64_MAX: nothing. */
 int64_t health_next_look(pawl_runtime *rt);
 /* Trouble with the store is over. */
 void health_well(pawl_runtime *rt);
-/* While the disk is full only what frees or finishes is taken on, and health says so. */
+/* Is the disk full?  Then only what frees space or finishes work is accepted, and health says so. */
 bool health_no_room(pawl_runtime *rt);
 /* The answer for callers that still wait: SHUTDOWN, or UNKNOWN when the last commit may have
  * happened. */
 pawl_status health_ending(const pawl_runtime *rt, const char **rettext);
-/* The turn that runs has a name and takes too long; NULL: it ended.  Any thread. */
+/* A turn of this orchestration takes too long; NULL: it has ended.  Any thread. */
 void health_slow_turn(pawl_runtime *rt, const char *name, int64_t ms);
-/* Nothing can be done before trouble is over: try at once.  False: there is none. [engine] */
+/* End the pause after trouble: the next pass tries at once.  False: there was no pause. [engine] */
 bool health_try_now(pawl_runtime *rt);
 void health_open(pawl_runtime *rt);
 

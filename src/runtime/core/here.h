@@ -10,7 +10,8 @@
 const pawl_runtime *here_enter(const pawl_runtime *rt);
 void here_leave(const pawl_runtime *before);
 bool here_is_engine(const pawl_runtime *rt);
-/* Threads do not go along with fork(): a child of the process that runs them is told so. */
+/* Is this a forked child of the process that runs the threads?  They are not in the child; *err
+ * says so. */
 bool here_is_forked(const pawl_runtime *rt, pawl_error *err);
 /* True when no other thread steps: blocking calls of this thread step by themselves. */
 bool here_steps(pawl_runtime *rt);

@@ -25,7 +25,7 @@ static _Thread_local struct {
     } to[HELD_RUNTIMES];
 } held;
 
-bool inbox_is_light(const pawl_runtime *rt)
+bool inbox_is_borrowable(const pawl_runtime *rt)
 {
     size_t borrowable = atomic_load_explicit(&rt->inbox.borrowable, memory_order_relaxed);
     return rt->inbox.wake_borrower && borrowable && borrowable == atomic_load(&rt->inbox.count);
@@ -61,7 +61,7 @@ static bool may_wait(pawl_runtime *rt, const struct item *item)
         return false;
     if (item->kind == ITEM_QUEUE)
         atomic_fetch_add_explicit(&rt->inbox.borrowable, 1, memory_order_relaxed);
-    return ++*posted % HELD_MAX != 0 || inbox_is_light(rt);
+    return ++*posted % HELD_MAX != 0 || inbox_is_borrowable(rt);
 }
 
 void inbox_hold(void)
@@ -133,14 +133,14 @@ void inbox_take(pawl_runtime *rt)
 static bool has_reason(const pawl_runtime *rt)
 {
     return !rt->inbox.lent &&
-           (rt->inbox.stop || rt->inbox.woken || (rt->inbox.first && !inbox_is_light(rt)));
+           (rt->inbox.stop || rt->inbox.woken || (rt->inbox.first && !inbox_is_borrowable(rt)));
 }
 
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms)
 {
     struct timespec until = deadline_at(until_mono_ms);
     pthread_mutex_lock(&rt->inbox.lock);
-    if (!has_reason(rt) && inbox_is_light(rt))
+    if (!has_reason(rt) && inbox_is_borrowable(rt))
         rt->inbox.wake_borrower(rt->inbox.borrower);
     while (!has_reason(rt)) {
         rt->inbox.engine_waits = !rt->inbox.lent;
@@ -165,12 +165,12 @@ void inbox_wake(pawl_runtime *rt)
     pthread_cond_broadcast(&rt->inbox.wake);
 }
 
-bool inbox_may_lie(pawl_runtime *rt)
+bool inbox_may_be_lent(pawl_runtime *rt)
 {
     if (!atomic_load_explicit(&rt->inbox.borrowable, memory_order_relaxed))
         return false;
     pthread_mutex_lock(&rt->inbox.lock);
-    bool may = inbox_is_light(rt) && !rt->inbox.stop;
+    bool may = inbox_is_borrowable(rt) && !rt->inbox.stop;
     pthread_mutex_unlock(&rt->inbox.lock);
     return may;
 }

@@ -13,9 +13,9 @@
 
 /* False when the runtime refuses new requests (shutting down). */
 bool inbox_post(pawl_runtime *rt, struct item *item);
-/* Between the two, what this thread posts does not wake a sleeping engine at once: what
- * comes together is committed together.  After a few it does.  The engine of `but` is not woken at
- * the end: the caller sees to that.  NULL: all are. */
+/* Between the two, a post of this thread does not wake a sleeping engine: what comes together is
+ * committed together.  Only every few posts wake it.  The second call wakes the engines that have
+ * something, except that of `but` (NULL: none), which the caller wakes. */
 void inbox_hold(void);
 void inbox_release(const pawl_runtime *but);
 /* Under rt->inbox.lock: a sleeping engine is told to wake; true: broadcast then. */
@@ -27,11 +27,11 @@ void inbox_take_locked(pawl_runtime *rt); /* under rt->inbox.lock */
 void inbox_wait(pawl_runtime *rt, int64_t until_mono_ms);
 void inbox_wake(pawl_runtime *rt);
 void inbox_stop(pawl_runtime *rt); /* the engine thread is to end */
-/* Under rt->inbox.lock: is there nothing in the inbox but borrowable items, and a borrower to take them? */
-bool inbox_is_light(const pawl_runtime *rt);
+/* Under rt->inbox.lock: are all items in the inbox borrowable, and is there a borrower? */
+bool inbox_is_borrowable(const pawl_runtime *rt);
 
-/* The same from outside the lock, and the engine goes on. */
-bool inbox_may_lie(pawl_runtime *rt);
+/* The same without the lock, for an engine that is not to end. */
+bool inbox_may_be_lent(pawl_runtime *rt);
 void inbox_open(pawl_runtime *rt);
 
 /* How many there are, now. */

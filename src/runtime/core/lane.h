@@ -32,7 +32,7 @@ const struct activity_entry *lane_is_ours(pawl_runtime *rt, pawl_str lane);
 /* All lanes it may run, in `mem`. */
 size_t lane_ours(pawl_runtime *rt, pawl_mem *mem, const pawl_str **ret);
 
-/* Are rows filed by lanes?  Not in trials: every worker there is, is this process. */
+/* Are rows filed by lanes?  Not in trials, where this process is the only worker. */
 static inline bool lane_counts(const pawl_runtime *rt)
 {
     return !rt->lanes.none;

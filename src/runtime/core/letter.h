@@ -22,17 +22,17 @@ struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str ins
 struct letter *letter_of_row(pawl_runtime *rt, const pawl_message *row);
 /* A client's call; any thread.  NULL when out of memory. */
 struct letter *letter_of_request(const pawl_request *args, pawl_reply_fn *fn, void *arg);
-/* A start whose client leaves its id to us: one of this time and these random bits. */
+/* Give a start without an id one that is made from this time and these random bits. */
 void letter_name(struct letter *l, int64_t now_ms, const uint8_t bits[10]);
-/* A result by token is the completion of its work row: it gets the address, the kind and what the
- * completion says of the call; its data stays where it is. */
+/* Make a result by token the completion of its work row: give it the address, the kind and the attrs
+ * of the completion.  Its data is not copied. */
 void letter_completes(struct letter *l, const struct mail *mail, uint64_t uid);
 /* It gets these attrs instead of those it came with; once. */
 void letter_set_attrs(struct letter *l, pawl_str attrs);
 /* Call back.  The letter stays. */
 void letter_answer(struct letter *l, const pawl_reply *reply);
 void letter_refuse(struct letter *l, pawl_status status, const char *format, ...) PAWL_PRINTF(3, 4);
-/* A call that no row stands for ends: call back and free. */
+/* End a call that has no row: call its client back and free it. */
 void request_answer(struct letter *call, const pawl_reply *reply);
 void request_refuse(struct letter *call, pawl_status status, const char *format, ...)
     PAWL_PRINTF(3, 4);

@@ -17,7 +17,7 @@ void owed_open(pawl_runtime *rt);
 void owed_take(pawl_runtime *rt, struct item *item);
 /* Answered, or it waits by its own wish. [engine] */
 void owed_done(struct item *item);
-/* A long one made headway: it is as young as that. [engine] */
+/* A long call made progress: its age counts from now. [engine] */
 void owed_renew(pawl_runtime *rt, struct item *item);
 void owed_tell(pawl_runtime *rt); /* [engine] */
 /* Since when the oldest waits, by the monotonic clock; 0: none does.  Any thread. */

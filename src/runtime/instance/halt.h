@@ -2,10 +2,10 @@
 /*
  * runtime/instance/halt.h -- trees that decide nothing any more. [engine]
  *
- * A large tree that is removed by force goes in pieces.  What lives in it would go on meanwhile,
- * and one that starts a child in every pass would have children for ever.  So from the request on
- * the code of the whole tree stands still: letters of its instances wait as rows, and starts of
- * more children stay in the store.
+ * A large tree that is removed by force is removed in pieces.  Its open instances would run on
+ * meanwhile, and one that starts a child in every pass would never run out of children.  So from the
+ * request on no code of the tree runs: letters to its instances wait as rows, and starts of more
+ * children stay in the store.
  *
  * Nothing of this is stored: when the removal is refused half-way, or the process ends, all of it
  * goes on where it was.

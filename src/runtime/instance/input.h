@@ -2,8 +2,8 @@
 /*
  * runtime/instance/input.h -- what an instance was first started with. [engine]
  *
- * A second start with the same input is the first one's echo, with another it is refused.  The
- * input is in the first event of execution 1, which may be pruned once the instance has continued
+ * A second start with the same input gets the answer of the first; with another input it is
+ * refused.  The input is in the first event of execution 1, which may be pruned once the instance has continued
  * as new: the round that closes execution 1 remembers a hash of it without its blanks, as a key
  * of the instance.
  */

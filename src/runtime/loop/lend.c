@@ -69,7 +69,7 @@ bool pawl_lend_work(pawl_client *c)
     bool soon = false, wake;
     inbox_release(rt);
     pthread_mutex_lock(&rt->inbox.lock);
-    if (!inbox_is_light(rt) || !is_free(rt)) {
+    if (!inbox_is_borrowable(rt) || !is_free(rt)) {
         wake = atomic_load(&rt->inbox.count) && inbox_wakes(rt);
     } else if (gather_waits(&rt->lending.patience, rt->inbox.borrowable, rt->queue_cache->ops, 0)) {
         soon = true;

@@ -441,7 +441,7 @@ bool loop_may_lend(pawl_runtime *rt)
 {
     if (jobs_backlog(rt) || !loop_is_plain(rt)) /* with jobs out results come: it is awake anyway */
         return false;
-    return inbox_may_lie(rt);
+    return inbox_may_be_lent(rt);
 }
 
 void *loop_main(void *arg)

@@ -2,10 +2,10 @@
 /*
  * runtime/work/once.h -- calls that are made at most once. [engine]
  *
- * Before such an attempt begins, its row says so, durably (ONCE_MARK in lock_token).  A row
- * that is found with the mark, or with the token of a lease that is over, was begun by
- * a process or worker that is gone: it is not known how far it came, so the call is lost.  Only as many are
- * marked as there are threads, so that a death does not lose what had only been queued.
+ * Before such an attempt begins, its row is marked, durably (ONCE_MARK in lock_token).  A row that is
+ * found with the mark, or with the token of a lease that is over, was begun by a process or worker
+ * that is gone.  How far it came is not known, so the call is lost.  Only as many rows are marked as
+ * there are threads: a death does not lose what was only queued.
  *
  *   waiting ─▶ marked by a commit ─▶ queued for a thread ─▶ runs      [once_take, once_committed]
  */

@@ -5,7 +5,7 @@
  * A payload that is JSON (on one line, and no string) stands in the file as it
  * is; any other text is a JSON string; what is not UTF-8 is base64 and says so in
  * a member of its own.  So every byte comes back, and `less` shows what it means.
- * Times are UTC with milliseconds; those no calendar has are numbers.
+ * Times are UTC with milliseconds; a time outside the calendar is a number.
  */
 #ifndef PAWL_STORE_JSONL_TEXT_H
 #define PAWL_STORE_JSONL_TEXT_H

@@ -52,7 +52,7 @@ struct sql_event_place {
     int64_t sum;
 };
 
-/* What a row is that was read. */
+/* Can the row that was read be believed? */
 enum sql_sight {
     SQL_SOUND,
     SQL_DAMAGED,    /* not what was written */
@@ -130,7 +130,7 @@ static inline bool cursor_use(struct sql_cursor *c, int statement)
     return c->driver->use(c, statement);
 }
 
-/* The statement holds nothing any more, until it is run again. */
+/* Release what the statement holds; it can be run again. */
 static inline void cursor_rest(struct sql_cursor *c)
 {
     c->driver->rest(c);
