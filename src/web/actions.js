@@ -1,6 +1,8 @@
 // actions.js -- what can be done to instances; each one asks in the same dialog.
 import {
 	ask,
+	btn,
+	dialog,
 	field,
 	h,
 	instanceHref,
@@ -12,7 +14,7 @@ import {
 	seg,
 	toast
 } from "./ui.js";
-import {act, call, run} from "./api.js";
+import {act, call, may, run} from "./api.js";
 import {startable} from "./offers.js";
 import {ended} from "./history.js";
 
@@ -169,12 +171,38 @@ export const steer = (verb, id, done, status) =>
 		done
 	});
 
+/** Views of one's own: kept by this browser, shown beside the others. */
+export const views = () => JSON.parse(localStorage.getItem("pawl.views") ?? "[]");
+export function setViews(list) {
+	localStorage.setItem("pawl.views", JSON.stringify(list));
+	dispatchEvent(new Event("pawl-views"));
+}
+export function saveView(query) {
+	let name = "";
+	dialog(d =>
+		h(
+			"form",
+			{
+				onsubmit: e => {
+					e.preventDefault();
+					if (!name.trim()) return;
+					setViews([...views().filter(v => v[0] !== name.trim()), [name.trim(), query]]);
+					d.close();
+				}
+			},
+			h("h2", {id: "dlg-t"}, "Save this view"),
+			field("Name", name, v => (name = v), {autofocus: true, hint: "kept in this browser"}),
+			h(".dlg-b", btn("Close", d.close), h("button.b.b1", {type: "submit"}, "Save"))
+		)
+	);
+}
+
 /** Many at once: by filter when all that match are meant, one by one when rows were picked. */
 export async function bulk(verb, {ids, filter, count}, done) {
 	const action = verb === "remove" ? "delete" : verb,
 		dry = ids
 			? null
-			: await run(act.batch(action, filter, null, true)).catch(
+			: await run(act.batch(action, {filter}, null, true)).catch(
 					e => (toast(e.message, "bad"), null)
 				);
 	if (!ids && !dry) return;
@@ -205,15 +233,21 @@ export async function bulk(verb, {ids, filter, count}, done) {
 						ids: ids.slice(0, 40).map(seg),
 						cli: `pawl ${verb === "remove" ? "rm --force" : verb} ${ids.slice(0, 40).map(quote).join(" ")}${ids.length > 40 ? " …" : ""}`
 					}
-				: act.batch(action, filter, r),
+				: act.batch(action, {filter}, r),
 		run: async (a, reason, d) => {
 			let bad = 0,
 				after;
-			if (ids)
+			if (ids && !may("admin"))
 				for (const id of ids) {
 					await run(one(verb, id, reason)).catch(() => bad++);
 					at++;
 					d.draw();
+				}
+			else if (ids)
+				for (; at < ids.length; d.draw()) {
+					const some = ids.slice(at, at + 500);
+					bad += (await run(act.batch(action, {ids: some}, reason))).failed.length;
+					at += some.length;
 				}
 			else
 				do {

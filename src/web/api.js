@@ -45,6 +45,7 @@ export async function call(method, path, body, opts = {}) {
 			method,
 			headers: {
 				...OURS,
+				...(opts.etag ? {"if-none-match": opts.etag} : {}),
 				...(body !== undefined ? {"content-type": "application/json"} : {})
 			},
 			body: body === undefined || typeof body === "string" ? body : JSON.stringify(body)
@@ -53,6 +54,7 @@ export async function call(method, path, body, opts = {}) {
 	} catch {
 		throw new Failure(0, "the server does not answer");
 	}
+	if (opts.text && answer.ok) return text;
 	try {
 		json = text ? parse(text) : null;
 	} catch {
@@ -60,7 +62,7 @@ export async function call(method, path, body, opts = {}) {
 	}
 	if (json?.now > 0) setNow(json.now);
 	if (answer.status === 401 && !opts.quiet) dispatchEvent(new Event("pawl-token"));
-	if (opts.raw) return {status: answer.status, json, text};
+	if (opts.raw) return {status: answer.status, json, text, etag: answer.headers.get("etag")};
 	if (answer.ok) return json;
 	throw new Failure(
 		answer.status,
@@ -80,7 +82,20 @@ const I = id => `/api/v1/instances/${seg(id)}`,
 
 export const api = {
 	instance: (id, execution) => get(I(id) + query({execution})),
+	/** The instance with its reasons; the same object as before when the server says that nothing changed. */
+	async known(id, execution, was) {
+		const r = await call("GET", I(id) + query({execution, with: "why"}), undefined, {
+			etag: was?.etag,
+			raw: true
+		});
+		if (r.status === 304) return was;
+		if (r.status !== 200) throw new Failure(r.status, r.json?.error?.message ?? "", r.json);
+		return {...r.json, etag: r.etag};
+	},
 	why: id => get(I(id) + "/why"),
+	executions: (id, after) => get(I(id) + "/executions" + query({after})),
+	exported: (id, execution) =>
+		call("GET", I(id) + "/export" + query({execution}), undefined, {text: true}),
 	tree: id => get(I(id) + "/tree"),
 	history: (id, q) => get(I(id) + "/history" + query(q)),
 	queues: q => get("/queue" + query(q)),
@@ -158,10 +173,10 @@ export const act = {
 		path: I(id) + (force ? "?force=true" : ""),
 		cli: `pawl rm ${quote(id)}${force ? " --force" : ""}`
 	}),
-	batch: (action, filter, reason, dry) =>
+	batch: (action, which, reason, dry) =>
 		post("/api/v1/instances:batch", {
 			action,
-			filter,
+			...which,
 			...(reason ? {reason} : {}),
 			...(dry ? {dry_run: true} : {})
 		}),

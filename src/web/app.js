@@ -20,7 +20,7 @@ import {
 } from "./ui.js";
 import {follow, live, on, pause, retryNow, total} from "./live.js";
 import {palette} from "./palette.js";
-import {startDialog} from "./actions.js";
+import {setViews, startDialog, views} from "./actions.js";
 import overview from "./page_overview.js";
 import instances from "./page_instances.js";
 import instance from "./page_instance.js";
@@ -101,7 +101,7 @@ const NAV = [
 ];
 const VIEWS = [
 	["Blocked", "status=blocked", "blocked"],
-	["Retrying", "waiting=retrying", "retrying"],
+	["Retrying", "waiting=retrying&sort=attempts", "retrying"],
 	["No worker", "waiting=noworker", "no_worker"],
 	["Waiting for an event", "waiting=event&sort=waiting", "event"],
 	["Failed", "status=failed&sort=updated", "failed"],
@@ -113,11 +113,12 @@ const frame = drawer(() => {
 	const r = app.route,
 		s = live.stats,
 		count = (n, cls = "") => (n ? h("b.nav-n", {class: cls}, short(n)) : null);
-	const link = (href, on, ic, text, n) =>
+	const link = (href, on, ic, text, n, beside) =>
 		h(
 			"li",
 			{key: href},
-			h("a", {href, "aria-current": on ? "page" : null}, icon(ic), h("span", text), n)
+			h("a", {href, "aria-current": on ? "page" : null}, icon(ic), h("span", text), n),
+			beside
 		);
 	render(
 		document.getElementById("app"),
@@ -166,7 +167,7 @@ const frame = drawer(() => {
 						)
 					)
 				),
-				h("h2", "Views"),
+				!me.queues_only && h("h2", "Views"),
 				h(
 					"ul.nav.views",
 					{hidden: me.queues_only},
@@ -177,6 +178,19 @@ const frame = drawer(() => {
 							ic,
 							t,
 							count(s?.counts?.[/^status=(\w+)/.exec(q)?.[1]])
+						)
+					),
+					views().map(([name, q]) =>
+						link(
+							"#/instances?" + q,
+							r.name === "instances" && !r.arg && r.query.toString() === q,
+							"instances",
+							name,
+							null,
+							ib("close", `Remove view ${name}`, e => {
+								e.preventDefault();
+								setViews(views().filter(v => v[0] !== name));
+							})
 						)
 					)
 				),
@@ -440,6 +454,7 @@ addEventListener("pawl-token", () => {
 	me.scope = null;
 	signIn("The sign-in has ended");
 });
+addEventListener("pawl-views", () => frame());
 let version = null;
 on(type => {
 	if (type !== "state") return;

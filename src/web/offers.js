@@ -1,11 +1,10 @@
 // offers.js -- what the server tells, and what the page puts together where the server does not say it:
-// who is waited for, what is tried again and again, and searches that the list does not know.  It is
-// decided here and nowhere else.  Every read is bounded, and nothing here runs on a timer: the pages
+// who is waited for and what is tried again and again.  It is decided here and nowhere else.  Every read is bounded, and nothing here runs on a timer: the pages
 // read when something changed and somebody looks.
 import {get, query} from "./api.js";
 import {serverNow} from "./fmt.js";
 
-const MOST = 60; // instances that are asked one by one what they wait for
+const LOOKED = 200; // open instances that are looked at for what they wait for
 const over = status => ["completed", "failed", "cancelled", "continued_as_new"].includes(status);
 const stem = text =>
 	String(text ?? "")
@@ -18,14 +17,14 @@ const instances = want => get("/api/v1/instances" + query(want));
 export async function overview() {
 	const [told, open, all] = await Promise.all([
 		get("/api/v1/overview"),
-		instances({status: "running", limit: 200}),
+		list({status: "running", limit: LOOKED}),
 		queues()
 	]);
-	const rows = await detailed(open.instances, MOST),
+	const rows = open.instances,
 		mine = complaints(rows, all);
 	return {
 		queues: all,
-		looked: rows.length > MOST ? MOST : null,
+		looked: open.next ? LOOKED : null,
 		...waited(rows),
 		...told,
 		problems: [
@@ -46,30 +45,9 @@ const rank = p =>
 		"paused"
 	].indexOf(p.kind);
 /** How many instances there are in each state. */
-export const counts = async () => (await get("/api/v1/overview")).counts;
+export const counts = async () => get("/api/v1/overview");
 export const queues = async () => (await get("/queue?limit=1000")).queues;
 
-const known = new Map(); // instance and time of its last change: what it waits for
-/** The rows with what they wait for: lists do not say it, and at most `most` are asked. */
-async function detailed(rows, most) {
-	const todo = rows.filter(r => !hasWaits(r)).slice(0, most),
-		out = new Map();
-	for (let i = 0; i < todo.length; i += 6)
-		await Promise.all(
-			todo.slice(i, i + 6).map(async r => {
-				const key = r.instance + "\n" + r.updated_at,
-					row =
-						known.get(key) ??
-						(await get(`/api/v1/instances/${encodeURIComponent(r.instance)}`).catch(() => null));
-				if (!row) return;
-				out.set(r.instance, row);
-				if (row.waiting_for.every(w => w.kind !== "activity"))
-					known.set(key, {...row, input: null}); // attempts change without a change of the row
-				if (known.size > 500) known.delete(known.keys().next().value);
-			})
-		);
-	return rows.map(r => out.get(r.instance) ?? r);
-}
 /** Does the row say what it waits for, as far as there is something? */
 export const hasWaits = r => over(r.status) || r.waiting_for?.length > 0;
 
@@ -162,39 +140,5 @@ export const startable = async () =>
 	(await get("/api/v1/registry")).orchestrations.map(o => o.name);
 
 // ---- Lists
-const waits = (r, [kind, name]) =>
-	(r.waiting_for ?? []).some(
-		w =>
-			(kind === "retrying"
-				? w.attempt > 1
-				: kind === "noworker"
-					? w.kind === "activity" && !w.running && !(w.due_at > serverNow())
-					: w.kind === kind) &&
-			(!name || w.name === name)
-	);
-/**
- * A page of the list.  The server knows one state, a name, a prefix, a parent and a time; a text, several
- * states, roots and what is waited for are sifted here, a thousand rows a page.
- */
-export async function list({q, waiting, roots, sort, status, limit = 200, ...rest}) {
-	const states = status ? status.split(",") : [],
-		needle = q?.toLowerCase(),
-		sifts = q || roots || states.length > 1;
-	const got = await instances({
-		...rest,
-		status: states.length === 1 ? status : waiting ? "running" : null,
-		limit: waiting ? MOST : sifts ? 1000 : limit
-	});
-	let rows = got.instances.filter(
-		r =>
-			(!states.length || states.includes(r.status)) &&
-			(!roots || !r.parent) &&
-			(!needle ||
-				[r.instance, r.orchestration, r.error, r.custom_status, r.finding].some(x =>
-					x?.toLowerCase().includes(needle)
-				))
-	);
-	if (waiting) rows = (await detailed(rows, MOST)).filter(r => waits(r, waiting.split(":")));
-	if (sort === "updated") rows.sort((a, b) => b.updated_at - a.updated_at);
-	return {instances: rows, next: got.next};
-}
+/** A page of the list, with what its rows wait for. */
+export const list = want => instances({limit: 200, with: "waiting", ...want});

@@ -27,7 +27,8 @@ import {
 	seg,
 	since,
 	state,
-	serverNow
+	serverNow,
+	toast
 } from "./ui.js";
 import {api, may, readHistory} from "./api.js";
 import {ended, kindWords, label, Run, sentence, text, tries} from "./history.js";
@@ -92,8 +93,10 @@ export default function instance(root, route, app, file) {
 
 	async function read() {
 		execution = q("execution");
-		[info, why] = await Promise.all([api.instance(id, execution), api.why(id)]);
-		if (ended(info.status)) why = null;
+		const got = await api.known(id, execution, info);
+		if (got === info) return;
+		info = got;
+		why = ended(info.status) ? null : (info.why ?? (await api.why(id)));
 		if (run.of !== info.execution) {
 			run = new Run();
 			run.of = info.execution;
@@ -226,6 +229,7 @@ export default function instance(root, route, app, file) {
 					: null,
 			part("Input", run.events[0] ?? {data: info.input, encoding: info.input_encoding}),
 			family(),
+			past(),
 			h("h3", "Facts"),
 			facts({
 				started: at(info.created_at),
@@ -400,6 +404,37 @@ export default function instance(root, route, app, file) {
 		];
 	}
 
+	// The executions, the newest first; read when one looks for them.
+	let before = null,
+		more = null;
+	async function readPast() {
+		const got = await api.executions(id, more);
+		before = [...(more ? before : []), ...got.executions];
+		more = got.next;
+		p.draw();
+	}
+	function past() {
+		if (file || (info.execution < 2 && !execution)) return null;
+		return [
+			h("h3", "Executions"),
+			before
+				? h(
+						"ul.then",
+						before.map(e =>
+							h(
+								"li",
+								{key: e.execution},
+								h(`span.st-${e.status}`, icon(e.status)),
+								lk(`${num(e.execution)}`, () => toEx(e.execution)),
+								dim(` ${num(e.events)} events, ${dur((e.ended_at ?? serverNow()) - e.started_at)}`)
+							)
+						)
+					)
+				: null,
+			before && !more ? null : lk(before ? "older ones" : "show them", readPast)
+		];
+	}
+
 	// ---- Head
 	const other = () => app.go(`#/compare?a=${seg(id)}`);
 	function actions() {
@@ -437,8 +472,13 @@ export default function instance(root, route, app, file) {
 			{
 				text: "Export as a file",
 				icon: "import",
-				run: () =>
-					download(`${id}.json`, JSON.stringify({pawl_export: 1, ...info, events: run.events}))
+				run: async () => {
+					try {
+						download(`${id}.json`, await api.exported(id, execution));
+					} catch (e) {
+						toast(e.message, "bad");
+					}
+				}
 			},
 			"-",
 			open && go("terminate", null, {danger: true}),

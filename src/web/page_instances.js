@@ -30,10 +30,18 @@ import {counts, hasWaits, list as listOf} from "./offers.js";
 import {live, total} from "./live.js";
 import {VList} from "./vlist.js";
 import {ended, text} from "./history.js";
-import {bulk, startDialog, title} from "./actions.js";
+import {bulk, saveView, startDialog, title} from "./actions.js";
 
-const SERVER = ["status", "orchestration", "prefix", "parent", "created_after"],
-	FILTERS = [...SERVER, "waiting", "q", "roots"]; // batch knows the first five
+const FILTERS = [
+	"status",
+	"orchestration",
+	"prefix",
+	"parent",
+	"created_after",
+	"q",
+	"roots",
+	"waiting" // batch knows all but this one
+];
 const SORTS = [
 		["", "newest"],
 		["updated", "last changed"],
@@ -101,7 +109,9 @@ export default function instances(root, route, app) {
 		anchor = -1,
 		timer = 0,
 		typing = 0,
-		asked = 0;
+		asked = 0,
+		looked = 0,
+		whole = true;
 	const index = new Map(),
 		fresh = new Set(),
 		picked = new Set(),
@@ -122,14 +132,14 @@ export default function instances(root, route, app) {
 		if (busy && !reset) return;
 		const mine = reset ? ++gen : gen,
 			f = filter(),
-			want = {...f, sort: q("sort"), limit: 200, after: reset ? null : next};
+			want = {...f, sort: q("sort"), limit: reset ? 200 : 1000, after: reset ? null : next};
 		busy = true;
 		try {
 			const got = await listOf(want);
 			if (mine !== gen) return;
 			if (reset) {
 				rows = [];
-				asked = 0;
+				asked = looked = 0;
 				index.clear();
 				fresh.clear();
 				list.active = -1;
@@ -141,6 +151,8 @@ export default function instances(root, route, app) {
 				if (!index.has(i.instance)) index.set(i.instance, rows.push(i) - 1);
 			next = got.next;
 			done = !next;
+			looked += got.examined;
+			whole = got.complete !== false;
 			asked++;
 			if (reset) say(`${rows.length}${done ? "" : " or more"} instances`);
 		} finally {
@@ -152,8 +164,10 @@ export default function instances(root, route, app) {
 	}
 	// The counts of the chips; of what matches, when only states are asked for.
 	async function tally(mine) {
-		const c = await counts().catch(() => null);
-		if (!c || mine !== gen) return;
+		const told = await counts().catch(() => null);
+		if (!told || mine !== gen) return;
+		const c = told.counts;
+		if (!told.exact) setTimeout(() => tally(mine), 400); // older ones are still being counted
 		const states = q("status")?.split(",") ?? STATES;
 		live.stats = {...live.stats, counts: c};
 		count = FILTERS.every(k => k === "status" || !q(k))
@@ -359,7 +373,7 @@ export default function instances(root, route, app) {
 	}
 	function bar() {
 		if (!picked.size && !all) return null;
-		const known = FILTERS.every(k => !q(k) || (SERVER.includes(k) && !q(k).includes(",")));
+		const known = !q("waiting");
 		return h(
 			".bulk",
 			{role: "toolbar", label: "Selected instances"},
@@ -379,7 +393,12 @@ export default function instances(root, route, app) {
 					() =>
 						bulk(
 							v,
-							all ? {filter: filter(), count: count ?? undefined} : {ids: [...picked]},
+							all
+								? {
+										filter: {...filter(), ...(q("roots") ? {roots: true} : {})},
+										count: count ?? undefined
+									}
+								: {ids: [...picked]},
 							() => {
 								clear();
 								p.load();
@@ -428,7 +447,11 @@ export default function instances(root, route, app) {
 				h("h1", "Instances"),
 				h(
 					"p.ph-sub",
-					count !== null ? num(count) : rows.length ? num(rows.length) + (done ? "" : "+") : ""
+					count !== null && count >= rows.length
+						? num(count)
+						: rows.length
+							? num(rows.length) + (done ? "" : "+")
+							: ""
 				),
 				fresh.size
 					? h(
@@ -464,7 +487,8 @@ export default function instances(root, route, app) {
 				),
 				select("Started", "created_after", SPANS),
 				select("Order", "sort", SORTS),
-				check("hide children", !!q("roots"), v => change({roots: v ? 1 : null}), {class: "w"})
+				check("hide children", !!q("roots"), v => change({roots: v ? 1 : null}), {class: "w"}),
+				FILTERS.some(q) && btn("Save view…", () => saveView(app.route.query.toString()))
 			),
 			chips(),
 			tags(),
@@ -478,7 +502,12 @@ export default function instances(root, route, app) {
 							? nothing()
 							: loading(),
 				bar(),
-				h("p.lfoot", rows.length ? `${num(rows.length)} loaded${done ? ", that is all" : ""}` : "")
+				h(
+					"p.lfoot",
+					rows.length ? `${num(rows.length)} loaded` : "",
+					rows.length && done ? (whole ? ", that is all" : ", first of the newest 10,000") : "",
+					(q("q") || q("waiting")) && looked ? ` · ${num(looked)} looked at` : ""
+				)
 			)
 		],
 		keys: {

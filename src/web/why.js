@@ -171,7 +171,9 @@ export function whyView({info, why, done, redraw, chain, offline}) {
 						: h("b", w.name ?? "timer"),
 					dim(
 						w.kind === "timer"
-							? [" fires ", until(w.due_at), ", at ", at(w.due_at)]
+							? later(w)
+								? [" fires ", until(w.due_at), ", at ", at(w.due_at)]
+								: [" is due since ", at(w.due_at)]
 							: w.kind === "activity"
 								? w.running
 									? ` runs, try ${w.attempt}`

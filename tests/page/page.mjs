@@ -8,6 +8,20 @@ import {fill} from "./load.mjs";
 const words = process.argv.slice(3);
 const tests = {};
 const shop = await new Server("shop").start();
+// A crowd: 100,000 instances and a history of 50,000 events, made while other tests run.
+const wants = name => !words.length || words.some(w => name.includes(w));
+const crowd = wants("crowd") ? new Server("crowd") : null;
+async function gather() {
+	await crowd.start();
+	await crowd.begin("ImportCatalog", "fifty-thousand", {rows: 25000, hold: true});
+	await crowd.call("PUT", "/queue/crowd/config", {orchestration: "Approval"});
+	const items = Array.from({length: 100}, () => ({
+		item: {what: "tea", patience_ms: 1e9, people: ["ada"]}
+	}));
+	for (let i = 0; i < 1000; i += 4)
+		await Promise.all(Array.from({length: 4}, () => crowd.post("/queue/crowd/push", {items})));
+}
+const gathered = crowd && gather();
 let filled = null;
 const full = () => (filled ??= fill(shop));
 
@@ -577,8 +591,134 @@ tests.another_version = async () => {
 	await p.done("another version");
 };
 
+// ---- Every character that an id may have; bytes that are no text
+tests.odd_names = async () => {
+	const ascii = Array.from({length: 95}, (_, i) => String.fromCharCode(32 + i)).join("");
+	for (const id of [ascii, "a/b?c=d&e#f", "%2F%00", "李-é-🐘-\u200d", "x".repeat(512)]) {
+		await shop.begin("Approval", id, {what: "tea", patience_ms: 1e9, people: ["ada"]});
+		const p = await open(shop, "#/instances/" + encodeURIComponent(id));
+		await p.waitForSelector(".raise");
+		ok((await p.textContent("h1")).includes(id), "the page shows the id " + id.slice(0, 30));
+		await p.click(".raise button[type=submit]");
+		await p.waitForSelector(".why-completed");
+		await p.visit("#/instances?q=" + encodeURIComponent(id.slice(0, 60)));
+		ok((await p.$$(".vr")).length >= 1, "and the search finds it: " + id.slice(0, 30));
+		await p.done("id " + id.slice(0, 30));
+	}
+	await shop.begin("Bytes", "bytes", null);
+	const p = await open(shop, "#/instances/bytes");
+	await p.waitForSelector(".why-completed");
+	ok(/base64/.test(await p.textContent(".insp")), "bytes that are no text are shown as base64");
+	await p.done("bytes");
+};
+
+// ---- 100,000 instances, and 50,000 events in one of them
+tests.crowd = async () => {
+	await gathered;
+	await until(
+		"all are started",
+		async () => (await crowd.get("/queue/crowd")).json.ready === 0,
+		120000
+	);
+	const p = await open(crowd, "#/instances");
+	await p.waitForSelector(".vr");
+	await until(
+		"all are loaded",
+		() =>
+			p.evaluate(() => {
+				const el = document.querySelector(".vl");
+				el.scrollTop = el.scrollHeight;
+				return /10\d,\d\d\d loaded, that is all/.test(document.querySelector(".lfoot").textContent);
+			}),
+		60000
+	);
+	// The time of the page's own thread: wall time on shared cores lies.
+	const cdp = await p.context().newCDPSession(p);
+	await cdp.send("Performance.enable", {timeDomain: "threadTicks"});
+	const busy = async () =>
+		(await cdp.send("Performance.getMetrics")).metrics.find(m => m.name === "TaskDuration").value *
+		1000;
+	const before = await busy(),
+		PAGES = 60;
+	const wall = await p.evaluate(async n => {
+		const el = document.querySelector(".vl"),
+			frame = () => new Promise(ok => requestAnimationFrame(ok)),
+			took = [];
+		for (let i = 0; i < n; i++) {
+			const from = performance.now();
+			el.scrollTop = i % 2 ? i * el.clientHeight : el.scrollHeight - i * 40000;
+			await frame();
+			await frame();
+			took.push(performance.now() - from);
+		}
+		return took.sort((a, b) => a - b)[n / 2];
+	}, PAGES);
+	const each = ((await busy()) - before) / PAGES,
+		rows = await p.$$eval(".vr", all => all.length);
+	console.log(
+		`| 100,000 instances: a page costs ${each.toFixed(1)} ms of the page's thread, ${wall.toFixed(0)} ms by the clock (median); ${rows} rows exist`
+	);
+	ok(each < 100, `a page of 100,000 costs ${each} ms`);
+	ok(rows < 80, "of 100,000 only those in sight exist");
+	await p.shot("light-crowd");
+	await p.fill("main input[type=search]", "fifty");
+	await p.waitForFunction(() => document.querySelectorAll(".vr").length === 1, null, {
+		timeout: 20000
+	});
+	ok(true, "one of 100,000 is found as one types");
+	await until(
+		"50,000 events",
+		async () => (await crowd.get("/api/v1/instances/fifty-thousand")).json.events >= 50000,
+		60000
+	);
+	const began = Date.now();
+	await p.visit("#/instances/fifty-thousand");
+	await p.waitForFunction(
+		() => /event 50,0\d\d/.test(document.querySelector(".seek")?.textContent ?? ""),
+		null,
+		{timeout: 60000}
+	);
+	console.log(`| 50,000 events are shown after ${Date.now() - began} ms`);
+	await p.evaluate(() => (document.querySelector(".evs").scrollTop = 400000));
+	await sleep(300);
+	ok(
+		(await p.$$eval(".evs .vr", all => all.length)) < 60,
+		"of 50,000 events only those in sight exist"
+	);
+	const at = performance.now();
+	await crowd.get("/api/v1/instances/fifty-thousand?with=why");
+	console.log(`| and a look at it takes ${(performance.now() - at).toFixed(1)} ms`);
+	await p.shot("light-fifty-thousand");
+	await p.done("crowd");
+	await crowd.stop();
+};
+
+// ---- A view of one's own
+tests.own_view = async () => {
+	await full();
+	const p = await open(shop, "#/instances?status=failed,blocked");
+	await p.waitForSelector(".vr");
+	ok(!(await p.$(".vr .st-running, .vr .st-completed")), "two states at once");
+	await p.click("text=Save view…");
+	await p.fill("dialog input", "Trouble");
+	await p.click("dialog button[type=submit]");
+	await p.visit("#/");
+	await p.click(".views >> text=Trouble");
+	await p.waitForSelector(".vr");
+	ok(/status=failed%2Cblocked/.test(p.url()), "a saved view leads back: " + p.url());
+	await p.click("button[aria-label='Remove view Trouble']");
+	await p.waitForFunction(() => !/Trouble/.test(document.querySelector(".views").textContent));
+	ok(true, "and can be removed");
+	await p.visit("#/instances/heart");
+	await p.waitForSelector("text=Executions");
+	await p.click("text=show them");
+	await p.waitForSelector(".then .st-continued_as_new");
+	await p.shot("light-executions");
+	await p.done("own view");
+};
+
 for (const [name, test] of Object.entries(tests)) {
-	if (words.length && !words.some(w => name.includes(w))) continue;
+	if (!wants(name)) continue;
 	const began = Date.now(),
 		before = sum.failed;
 	await test().catch(e => ok(false, `${name}: ${e.message.split("\n").slice(0, 4).join(" / ")}`));

@@ -229,6 +229,13 @@ static pawl_result region_rollout(pawl_ctx *ctx, pawl_str in)
     return all.ok ? pawl_done(ctx, "healthy") : all;
 }
 
+/* What it returns is no text. */
+static pawl_result bytes(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_done_str(ctx, (pawl_str){"\xff\xfe\x00!", 4});
+}
+
 static void setup(pawl_app *app)
 {
     static const char *const steps[] = {
@@ -249,6 +256,7 @@ static void setup(pawl_app *app)
     pawl_register_orchestration(app, "RenderVideo", "0.9.0", render_video);
     pawl_register_orchestration(app, "TaxReport", "1.0.0", tax_report);
     pawl_register_orchestration(app, "RegionRollout", "1.0.0", region_rollout);
+    pawl_register_orchestration(app, "Bytes", "1.0.0", bytes);
 }
 
 PAWL_EXPORT(setup)
