@@ -420,6 +420,8 @@ void check_store(struct sim *s)
     check_rows(s);
     if (s->plan.rate[SITE_queue])
         queues_look(s);
+    if (s->plan.rate[SITE_schedule])
+        schedules_look(s);
     bool replay = prng_chance(&s->schedule, s->plan.replay_rate);
     for (size_t i = 0; replay && i < s->seen_count; i++)
         if (s->seen[i]->changed && !s->seen[i]->removed)

@@ -394,6 +394,8 @@ void driver_act(struct sim *s)
         queues_act(s);
     else if (s->plan.rate[SITE_worker] && prng_chance(&s->more, s->plan.rate[SITE_worker]))
         workers_act(s);
+    else if (s->plan.rate[SITE_schedule] && prng_chance(&s->more, s->plan.rate[SITE_schedule]))
+        schedules_act(s);
     else if (s->plan.rate[SITE_busy] && prng_chance(&s->more, s->plan.rate[SITE_busy]))
         busy_act(s);
     else

@@ -24,7 +24,7 @@ static unsigned rate_of(struct prng *r, enum sim_site site, bool on)
         [SITE_large] = 1000,        [SITE_unread] = 1000,       [SITE_taken] = 200,
         [SITE_detached] = 1000,     [SITE_greedy] = 1000,       [SITE_busy] = 200,
         [SITE_rude] = 500,          [SITE_oncancel] = 1000,     [SITE_outcome] = 200,
-        [SITE_publish] = 1000,
+        [SITE_publish] = 1000,      [SITE_schedule] = 300,
     };
     bool often = site == SITE_crash || site == SITE_point || site == SITE_queue;
     bool active = prng_chance(r, often ? 450 : 270);
@@ -68,7 +68,7 @@ struct plan plan_of_seed(uint64_t seed, enum sim_store store, const struct overr
     p.rate[SITE_memory] = 0; /* what the lost process had is leaked */
 #endif
     if (store == SIM_JSONL) /* it keeps no queues */
-        p.rate[SITE_queue] = 0;
+        p.rate[SITE_queue] = p.rate[SITE_schedule] = 0;
     p.drop = over->drop;
     if (over->plain) {
         p.hostile = p.paranoid = p.drop_early = p.cancel_missing = false;

@@ -13,6 +13,7 @@
  *   rows.c     messages and work against histories (I5, I6, I12), replay (I10)
  *   queues.h   queues: calls, answers, items and locks (I16)
  *   workers.c  workers outside: leases, results by token
+ *   schedules.c  schedules and their runs (I24, I25)
  *   busy.c     instances that never rest, callbacks that misbehave (L10, L11)
  *   oncancel.c activities that are cancelled while they run (L12)
  *   memory.c   steps in which an allocation fails
@@ -83,7 +84,8 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(rude)     /* callbacks make calls that would wait for the engine */                          \
     X(oncancel) /* not a fault: activities are cancelled while they run, and called then */        \
     X(outcome)  /* done, or not, and reported UNKNOWN; the store can be asked what it was */       \
-    X(publish)  /* not a fault: code publishes state, and reads it */
+    X(publish)  /* not a fault: code publishes state, and reads it */                              \
+    X(schedule) /* not a fault: schedules begin instances */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -99,7 +101,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
     X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
@@ -370,6 +372,15 @@ void queues_take_id(struct sim *s); /* site taken */
 void queues_final(struct sim *s);   /* nothing is left, everything is accounted for */
 bool queues_open(const struct sim *s, const struct node *n); /* calls not answered; n NULL: any */
 
+/* ---- schedules.c ------------------------------------------------------------------------------- */
+
+struct schedules *schedules_create(void);
+void schedules_free(struct schedules *all);
+void schedules_act(struct sim *s);
+void schedules_look(struct sim *s);
+bool schedules_help(struct sim *s);
+void schedules_final(struct sim *s);
+
 /* ---- workers.c --------------------------------------------------------------------------------- */
 
 struct workers *workers_create(void);
@@ -433,6 +444,7 @@ struct sim {
     struct queues *queues;
     pawl_mem *large; /* what one push hands in */
     struct workers *workers;
+    struct schedules *schedules;
     int acts;  /* client calls made in the safety phase */
     bool mute; /* this one is not sent */
 };

@@ -244,8 +244,9 @@ static void heal(struct sim *s)
             sim_fail(s, "L1", "no end in sight: %s is %s", first_open(s)->id,
                      pawl_state_name(first_open(s)->state));
         settle(s);
+        bool scheduled = schedules_help(s);
         if (pass_until_due(s, 3000) || driver_help(s) || queues_help(s) || workers_help(s) ||
-            pass_until_due(s, INT64_MAX))
+            pass_until_due(s, INT64_MAX) || scheduled)
             continue;
         const struct seen *open = first_open(s);
         CHECKED(s, L1);
@@ -335,6 +336,7 @@ static void quiet(struct sim *s)
     }
     check_quarantine(s);
     queues_final(s);
+    schedules_final(s);
 }
 
 void world_run(const struct plan *plan, struct counters *n)
@@ -358,6 +360,7 @@ void world_run(const struct plan *plan, struct counters *n)
     s->queues = queues_create();
     s->large = pawl_mem_new();
     s->workers = workers_create();
+    s->schedules = schedules_create();
     if (!sim_in_memory(plan->store)) {
         (void)snprintf(s->dir, sizeof(s->dir), "%s/pawl-sim.XXXXXX",
                        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -376,6 +379,7 @@ void world_run(const struct plan *plan, struct counters *n)
     queues_free(s->queues);
     pawl_mem_free(s->large);
     workers_free(s->workers);
+    schedules_free(s->schedules);
     seen_free(s);
     ledger_free(s);
     fiber_pool_destroy(s->fibers);

@@ -236,6 +236,8 @@ void flows_register(pawl_app *app)
 #define RAISE(text, key)                                                                           \
     REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {(text), 1}, .idempotency_key = (key))
 
+#define SCHEDULE_JSON "{\"every_ms\":60000,\"max_runs\":2,\"orchestration\":\"Begin\",\"input\":1}"
+
 const struct flow flows[] = {
     {"start",              {START("Begin")},                                                        NULL},
     {"completion",         {START("Completion")},                                                   NULL},
@@ -280,6 +282,13 @@ const struct flow flows[] = {
     {"worker",             {START("Worker")},                                                       NULL},
     {"worker_fails",       {START("Failing")},                                                      NULL},
     {"withdrawn",          {START("Withdrawn"), RAISE("1", "a")},                                   NULL},
+    {"schedule",           /* two runs, a minute apart */
+     {START("Begin"),
+      {.size = sizeof(pawl_request),
+       .op = PAWL_OP_SCHEDULE_PUT,
+       .name = "n",
+       .data = {SCHEDULE_JSON, sizeof(SCHEDULE_JSON) - 1}}},
+     NULL                                                                                               },
     {"published",          {START("Publish")},                                                      NULL},
 };
 const size_t flow_count = sizeof(flows) / sizeof(flows[0]);

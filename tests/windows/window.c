@@ -264,9 +264,11 @@ static bool try_call(struct window *w, const pawl_request *call, bool again)
 {
     struct answer a = {0};
     pawl_error err = {0};
-    if (!up(w) ||
-        pawl_client_submit(pawl_runtime_client(w->rt), call, take_answer, &a, &err) != PAWL_OK)
+    if (!up(w))
         return false;
+    pawl_status rc = pawl_client_submit(pawl_runtime_client(w->rt), call, take_answer, &a, &err);
+    if (rc != PAWL_OK)
+        return rc == PAWL_UNSUPPORTED; /* this store does without */
     int life = w->lives;
     for (int i = 0; i < HOPS_MAX && !w->trouble[0]; i++) {
         if (!settle(w))
