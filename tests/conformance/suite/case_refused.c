@@ -291,6 +291,21 @@ static void c2_c3_c10_each_cause_refuses_its_round_alone(struct probe *t)
     CHECK_NUMBER(find(t, "other").uid, 0);
 }
 
+/* Rounds that have nothing to do with each other: a store may apply them all at once. */
+static void c2_c10_a_start_whose_id_exists_leaves_the_other_starts(struct probe *t)
+{
+    pawl_row a = make(t, "a");
+    struct draft *starts[] = {insert(t, "b"), insert(t, "a"), insert(t, "c")};
+    CHECK_STATUS(commit_all(t, starts, 3), PAWL_OK);
+    CHECK_STATUS(starts[0]->round.result, PAWL_OK);
+    CHECK_STATUS(starts[1]->round.result, PAWL_CONFLICT);
+    CHECK_STATUS(starts[2]->round.result, PAWL_OK);
+    check_why(t, &starts[1]->round, PAWL_WHY_EXISTS, "a start");
+    CHECK_NUMBER(find(t, "a").uid, a.uid);
+    CHECK(find(t, "b").uid && find(t, "c").uid);
+    CHECK_NUMBER(depths(t).instances, 3);
+}
+
 static void c3_ids_of_events_messages_and_work_do_not_clash(struct probe *t)
 {
     pawl_row a = make(t, "a");
@@ -316,6 +331,7 @@ static void c3_the_same_round_twice_is_applied_once(struct probe *t)
 
 const struct probe_case cases_refused[] = {
     CASE(c2_c3_c10_each_cause_refuses_its_round_alone),
+    CASE(c2_c10_a_start_whose_id_exists_leaves_the_other_starts),
     CASE(c3_ids_of_events_messages_and_work_do_not_clash),
     CASE(c3_the_same_round_twice_is_applied_once),
     CASES_END,
