@@ -58,8 +58,8 @@ static bool is_from_page(const struct call *c)
 const char *session_token(struct call *c)
 {
     char name[32];
-    const char *list = head_get(c->head, "Cookie").ptr;
-    if (!list || !c->srv->needs_token || !is_from_page(c))
+    const char *list = c->srv->needs_token ? head_get(c->head, "Cookie").ptr : NULL;
+    if (!list || !is_from_page(c))
         return NULL;
     pawl_str value = find_cookie(list, cookie_name(c->srv, name));
     return value.len ? pawl_mem_dup(c->mem, value).ptr : NULL;
