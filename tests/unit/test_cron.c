@@ -24,7 +24,7 @@ static uint64_t bits(int low, int high, int step)
     return set;
 }
 
-TEST(f1_3_five_fields_are_minute_hour_day_month_weekday)
+TEST(y3_five_fields_are_minute_hour_day_month_weekday)
 {
     struct cron_line l = parsed("30 2 15 6 3");
     ck_assert_uint_eq(l.seconds, 1);
@@ -36,7 +36,7 @@ TEST(f1_3_five_fields_are_minute_hour_day_month_weekday)
     ck_assert(!l.any_hour && !l.any_day && !l.any_weekday && !l.last_day);
 }
 
-TEST(f1_3_six_fields_have_seconds_first)
+TEST(y3_six_fields_have_seconds_first)
 {
     struct cron_line l = parsed("  5-59/20\t* * * * ?  ");
     ck_assert_uint_eq(l.seconds, bits(5, 59, 20));
@@ -48,7 +48,7 @@ TEST(f1_3_six_fields_have_seconds_first)
     ck_assert(l.any_hour && l.any_day && l.any_weekday);
 }
 
-TEST(f1_3_fields_are_lists_of_values_ranges_and_steps)
+TEST(y3_fields_are_lists_of_values_ranges_and_steps)
 {
     static const struct {
         const char *minute;
@@ -78,7 +78,7 @@ TEST(f1_3_fields_are_lists_of_values_ranges_and_steps)
     }
 }
 
-TEST(f1_3_months_and_weekdays_have_names)
+TEST(y3_months_and_weekdays_have_names)
 {
     ck_assert_uint_eq(parsed("0 0 * jan,FEB,December *").months, bits(1, 2, 1) | bits(12, 12, 1));
     ck_assert_uint_eq(parsed("0 0 * Mar-Sep/2 *").months, bits(3, 9, 2));
@@ -90,7 +90,7 @@ TEST(f1_3_months_and_weekdays_have_names)
     ck_assert_uint_eq(parsed("0 0 * * 0-7").weekdays & 127, 127);
 }
 
-TEST(f1_3_nicknames_are_lines)
+TEST(y3_nicknames_are_lines)
 {
     static const char *const same[][2] = {
         {"@hourly",   "0 * * * *"},
@@ -107,7 +107,7 @@ TEST(f1_3_nicknames_are_lines)
     }
 }
 
-TEST(f1_3_the_line_that_is_refused_says_what_to_write)
+TEST(y3_the_line_that_is_refused_says_what_to_write)
 {
     static const char *const refused[][2] = {
         {"0 0 1 1 * 2027 x",             "has 7 fields; years are not known: leave the last one out"      },
@@ -165,7 +165,7 @@ TEST(f1_3_the_line_that_is_refused_says_what_to_write)
     }
 }
 
-TEST(f1_3_lines_end_at_255_bytes)
+TEST(y3_lines_end_at_255_bytes)
 {
     char text[300];
     struct cron_line l;
@@ -180,7 +180,7 @@ TEST(f1_3_lines_end_at_255_bytes)
     ck_assert_str_eq(err.text, "a cron line has 256 bytes, the limit is 255; write several lines");
 }
 
-TEST(f1_3_a_line_that_never_fires_is_refused)
+TEST(y3_a_line_that_never_fires_is_refused)
 {
     static const char *const never[] = {"30 2 30 2 *", "0 0 31 4,6,9,11 *", "0 0 31 2 ?",
                                         "0 0 30,31 feb *"};
@@ -211,7 +211,7 @@ static int64_t next_of(const char *text, int64_t from)
     return cron_next(&l, from, from + INT64_C(28) * 366 * 86400, &at) ? at : -1;
 }
 
-TEST(f1_3_the_next_match_is_found_field_by_field)
+TEST(y3_the_next_match_is_found_field_by_field)
 {
     int64_t from = local(2026, 11, 18, 1, 15, 30); /* a Wednesday */
     ck_assert_int_eq(next_of("* * * * *", from), local(2026, 11, 18, 1, 16, 0));
@@ -233,7 +233,7 @@ TEST(f1_3_the_next_match_is_found_field_by_field)
 }
 
 /* Neither begins with *: one is enough.  One begins with *: both must fit. */
-TEST(f1_3_day_and_weekday_together)
+TEST(y3_day_and_weekday_together)
 {
     int64_t from = local(2026, 11, 18, 0, 0, 0);
     ck_assert_int_eq(next_of("0 0 25 * 5", from), local(2026, 11, 20, 0, 0, 0));
@@ -245,7 +245,7 @@ TEST(f1_3_day_and_weekday_together)
     ck_assert_int_eq(next_of("0 0 L * 5", from), local(2026, 11, 20, 0, 0, 0));
 }
 
-TEST(f1_3_the_end_is_not_part_of_the_range)
+TEST(y3_the_end_is_not_part_of_the_range)
 {
     struct cron_line l = parsed("30 2 * * *");
     int64_t day = local(2026, 11, 18, 0, 0, 0), at, named = day + 2 * 3600 + 1800;

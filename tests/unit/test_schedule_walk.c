@@ -198,7 +198,7 @@ static int64_t random_start(uint64_t *seed)
 }
 
 /* 40 zones × 50 windows × 6 lines: 12,000 cases of 4,320 minutes. */
-TEST(f1_4_occurrences_are_those_of_a_walk_over_each_minute)
+TEST(y4_occurrences_are_those_of_a_walk_over_each_minute)
 {
     uint64_t seed = 20261118;
     ck_assert_int_eq(sizeof(zone_names) / sizeof(*zone_names), 40);
@@ -221,7 +221,7 @@ TEST(f1_4_occurrences_are_those_of_a_walk_over_each_minute)
 }
 
 /* The same of every zone, a day apart, also far away: the reader of the files alone. */
-TEST(f1_9_offsets_are_those_of_the_c_library)
+TEST(y9_offsets_are_those_of_the_c_library)
 {
     for (size_t z = 0; z < 40; z++) {
         pawl_mem *mem = pawl_mem_new();
