@@ -267,6 +267,8 @@ void reader_keep(void);
 
 struct call *call_create(pawl_server *s); /* NULL: out of memory */
 void call_destroy(struct call *c);
+/* ---- call_query.c */
+
 /* Split and decode the query; false: the answer says what is wrong. */
 bool call_parse_query(struct call *c);
 /* The value of a query parameter; NULL: not given. */
@@ -275,6 +277,8 @@ const char *call_param(const struct call *c, const char *name);
 bool call_number(struct call *c, const char *name, int64_t min, int64_t max, int64_t otherwise,
                  int64_t *ret);
 bool call_flag(struct call *c, const char *name, bool *ret);
+/* ---- call_body.c */
+
 /* The body as JSON of the shape that the route wants (an empty one is {} where it may be
  * missing), or none where it takes none; false after having answered 400. */
 bool call_parse_body(struct call *c);
@@ -297,6 +301,8 @@ pawl_str call_field(struct call *c, pawl_str object, const char *key);
 /* Its members, the first of them. */
 const struct fields *call_fields(struct call *c, pawl_str object);
 
+/* ---- call.c */
+
 void answer_json(struct call *c, unsigned status, pawl_json *w);
 void answer_text(struct call *c, unsigned status, const char *type, pawl_str body);
 /* In the shape of the route's family. */
@@ -305,7 +311,7 @@ void answer_error(struct call *c, unsigned status, const char *code, const char 
 /* As a failed library call wants it. */
 void answer_failure(struct call *c, const pawl_error *err);
 unsigned http_status_of(pawl_status status);
-/* %XX undone into mem; false: malformed, or a NUL. */
+/* call_query.c: %XX undone into mem; false: malformed, or a NUL. */
 bool percent_decode(pawl_mem *mem, pawl_str raw, bool plus, pawl_str *ret);
 
 /* ---- routes.c ------------------------------------------------------------------ */
