@@ -76,6 +76,8 @@ static void begin_run(struct look *l, int64_t at_ms)
 
 static void drop_waiting(struct schedule_state *s, size_t count)
 {
+    if (!count)
+        return;
     memmove(s->waiting.items, s->waiting.items + count,
             (s->waiting.count - count) * sizeof(s->waiting.items[0]));
     s->waiting.count -= count;
@@ -89,6 +91,18 @@ static void wait_for_end(struct look *l, int64_t at_ms, size_t most)
     *list_add(l->mem, &s->waiting) = at_ms;
     if (s->waiting.count > most)
         drop_waiting(s, s->waiting.count - most);
+}
+
+/* What waits and may begin: one, or, when nothing waits for ends any more, all. */
+static void begin_waiting(struct look *l)
+{
+    struct schedule_state *s = l->state;
+    while (s->waiting.count && (is_free(l) || !s->open.len)) {
+        int64_t at = s->waiting.items[0];
+        drop_waiting(s, 1);
+        s->skipped--; /* it begins */
+        begin_run(l, at);
+    }
 }
 
 static void stop_open(struct look *l, enum look_act_kind kind)
@@ -146,17 +160,19 @@ static void miss(struct look *l, int64_t until_ms)
     struct schedule_state *s = l->state;
     if (until_ms <= s->last_ms)
         return;
-    s->missed += plan_count(l->plan, s->last_ms, until_ms, LOOK_COUNT_MAX);
+    uint64_t most = l->plan->every_ms ? UINT64_MAX : LOOK_COUNT_MAX; /* each line costs time */
+    s->missed += plan_count(l->plan, s->last_ms, until_ms, most);
     s->last_ms = until_ms;
 }
 
-/* No more than the newest 1,000. */
+/* No more than the newest 1,000, found from the end: there may be millions. */
 static void keep_newest(struct look *l, int64_t newest)
 {
-    struct schedule_state *s = l->state;
-    uint64_t count = plan_count(l->plan, s->last_ms, newest, LOOK_COUNT_MAX);
-    for (; count > LOOK_ALL_MAX && plan_next(l->plan, s->last_ms, &s->last_ms); count--)
-        s->missed++;
+    int64_t at = newest + 1;
+    for (int i = 0; i < LOOK_ALL_MAX; i++)
+        if (!plan_last(l->plan, l->state->last_ms, at - 1, &at))
+            return;
+    miss(l, at - 1);
 }
 
 /* Each that is not too old, oldest first.  False: a run must end before the rest. */
@@ -192,12 +208,14 @@ void look_due(struct look *l)
         s->next_ms = 0;
         return;
     }
+    begin_waiting(l); /* a run may have ended while it was paused */
     if (has_ran_out(l) || !newest_due(l, &newest)) {
         set_next(l, s->last_ms);
         return;
     }
     if (l->spec->missed == PAWL_MISSED_SKIP)
         window = smaller(window, LOOK_SKIP_MS);
+    window += l->spec->jitter_ms; /* it begins that much later */
     if (l->spec->missed == PAWL_MISSED_LATEST) {
         bool late = newest < l->now_ms - window;
         miss(l, late ? newest : newest - 1);
@@ -210,6 +228,12 @@ void look_due(struct look *l)
     keep_newest(l, newest);
     bool all = meet_each(l, newest);
     set_next(l, all ? s->last_ms : newest);
+}
+
+void look_leave(struct look *l)
+{
+    if (!l->state->finding.len && !has_ran_out(l))
+        miss(l, l->now_ms);
 }
 
 /* ---- Ends --------------------------------------------------------------------------------------- */
@@ -242,12 +266,8 @@ void look_ended(struct look *l, pawl_str id, pawl_str how)
         return;
     s->open = (pawl_str){0};
     s->stopping = false;
-    if (!s->waiting.count || s->paused)
-        return;
-    int64_t at = s->waiting.items[0];
-    drop_waiting(s, 1);
-    s->skipped--; /* it begins */
-    begin_run(l, at);
+    if (!s->paused && !s->finding.len)
+        begin_waiting(l);
 }
 
 /* ---- Backfill --------------------------------------------------------------------------------------- */

@@ -45,6 +45,8 @@ struct look {
 
 /* Occurrences that are due; sets next_ms. */
 void look_due(struct look *l);
+/* Its spec is about to change: what that left undone up to now is missed. */
+void look_leave(struct look *l);
 /* A run of it ended: `how` is the name of its state, "removed", or "exists" when its id was taken by
  * an instance that had ended. */
 void look_ended(struct look *l, pawl_str id, pawl_str how);

@@ -16,6 +16,7 @@
 #include "store/store_object.h"
 
 #define LIST_DEFAULT 100
+#define DAMAGED      "what is stored cannot be read; remove it and make it again"
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
@@ -148,10 +149,11 @@ pawl_status pawl_schedule_list(pawl_client *c, const char *prefix, const char *a
     pawl_json *w = pawl_json_new(mem);
     pawl_json_array(w);
     for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
-        pawl_str one = {0};
-        rc = show(&list.items[i], mem, &one, err);
-        if (rc == PAWL_OK)
-            pawl_json_raw(w, one);
+        struct schedule_state s;
+        if (!state_read(&s, list.items[i].data, mem)) /* one that is damaged hides no other */
+            s = (struct schedule_state){.finding = pawl_s(DAMAGED)};
+        pawl_json_raw(w, state_show(&s, list.items[i].name, list.items[i].version,
+                                    list.items[i].updated_ms, mem));
     }
     pawl_json_end(w);
     *ret = pawl_json_done(w);

@@ -69,6 +69,7 @@ static pawl_status put(struct asked *a)
         rc = hand_plan(a->rt, &a->h, a->s, &a->err);
     if (rc == PAWL_OK && a->there) {
         look_due(&a->h.look);
+        look_leave(&a->h.look);
         hand_do(a->rt, a->s, &a->h);
     }
     if (rc != PAWL_OK)

@@ -10,6 +10,10 @@
 #include "schedule/schedule_json.h"
 #include "store/store.h"
 
+#include <string.h>
+
+#define BACKFILL_BYTES (64 * 1024) /* it is stored with the schedule */
+
 static bool check_times(const pawl_schedule *s, pawl_mem *mem, int64_t now_ms, pawl_error *err)
 {
     const struct zone *zone;
@@ -49,6 +53,12 @@ static bool check_backfill(pawl_runtime *rt, const pawl_request *q, pawl_mem *me
     pawl_str spec = {0};
     struct json_iter it;
     int64_t from = -1, to = -1;
+    if (q->data.len > BACKFILL_BYTES) {
+        error_set(err, PAWL_LIMIT,
+                  "the backfill has %zu bytes, the limit is %d; leave out its input", q->data.len,
+                  BACKFILL_BYTES);
+        return false;
+    }
     if (!pawl_json_valid(q->data, NULL) || json_type(q->data) != JSON_OBJECT) {
         error_set(err, PAWL_INVALID, "a backfill is a JSON object with from_ms and to_ms");
         return false;
@@ -85,6 +95,30 @@ static bool check_trigger(const pawl_request *q, pawl_error *err)
     return !key.len || check_instance_id(key, LIMIT_KEY_BYTES, err);
 }
 
+/* It is the name of an object, too, which dead letters' names may exceed. */
+static bool check_name_fits(const char *name, pawl_error *err)
+{
+    size_t n = strlen(name);
+    if (n <= PAWL_OBJECT_NAME_MAX)
+        return true;
+    error_set(err, PAWL_LIMIT, "schedule name has %zu bytes, the limit is %d; shorten it", n,
+              PAWL_OBJECT_NAME_MAX);
+    return false;
+}
+
+static bool check_reason(pawl_str reason, pawl_error *err)
+{
+    if (reason.len > LIMIT_REASON_BYTES) {
+        error_set(err, PAWL_LIMIT, "reason has %zu bytes, the limit is %d; shorten it", reason.len,
+                  LIMIT_REASON_BYTES);
+        return false;
+    }
+    if (utf8_valid(reason))
+        return true;
+    error_set(err, PAWL_INVALID, "reason is not UTF-8; write it in UTF-8");
+    return false;
+}
+
 bool schedule_check(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
     if (!schedule_works(rt)) {
@@ -93,8 +127,10 @@ bool schedule_check(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
                   store_name(rt->store));
         return false;
     }
-    if (!check_queue_name("schedule name", pawl_s(q->name), err))
+    if (!check_queue_name("schedule name", pawl_s(q->name), err) || !check_name_fits(q->name, err))
         return false;
+    if (q->op == PAWL_OP_SCHEDULE_PAUSE)
+        return check_reason(q->data, err);
     if (q->op == PAWL_OP_SCHEDULE_TRIGGER)
         return check_trigger(q, err);
     if (q->op != PAWL_OP_SCHEDULE_PUT && q->op != PAWL_OP_SCHEDULE_BACKFILL)

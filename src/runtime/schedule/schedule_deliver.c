@@ -10,7 +10,10 @@
 
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/timers.h"
 #include "runtime/schedule/schedule_hand.h"
+
+#define ZONE_AGAIN_MS 10000
 
 /* Nothing of the stage stands: what was staged goes, the letter is the loop's again. */
 static struct delivered give_up(pawl_runtime *rt, struct stage *s, struct letter *l,
@@ -19,6 +22,17 @@ static struct delivered give_up(pawl_runtime *rt, struct stage *s, struct letter
     struct letter *none = stage_abort(rt, s);
     assert_that(!none);
     return verdict_on(l, why == PAWL_CORRUPT ? VERDICT_DAMAGED : VERDICT_UNREAD);
+}
+
+/* The file of its zone cannot be opened now, which is no trouble of the store: only this waits. */
+static struct delivered wait_for_zone(pawl_runtime *rt, struct stage *s, struct letter *l,
+                                      const pawl_error *why)
+{
+    log_warn(&rt->log, "schedule", "a zone cannot be read; trying again",
+             "schedule=%.*s why=\"%s\"", PAWL_FMT(l->mail.name), why->text);
+    (void)stage_abort(rt, s);
+    timers_put_letter(rt, l, rt->now_ms + ZONE_AGAIN_MS);
+    return verdict_done();
 }
 
 struct delivered schedule_deliver(pawl_runtime *rt, struct letter *l)
@@ -35,7 +49,7 @@ struct delivered schedule_deliver(pawl_runtime *rt, struct letter *l)
     if (there)
         rc = hand_plan(rt, &h, s, &err);
     if (there && rc != PAWL_OK)
-        return give_up(rt, s, l, rc);
+        return wait_for_zone(rt, s, l, &err);
     if (there && l->mail.data.len)
         look_ended(&h.look, l->mail.data,
                    pawl_json_text(&rt->group_mem, l->mail.attrs, "/ended", ""));

@@ -104,9 +104,9 @@ static pawl_status step_backfill(pawl_runtime *rt, struct schedule_hand *h, pawl
     pawl_status rc = PAWL_OK;
     if (b->spec.len)
         rc = make_plan(rt, b->spec, &spec, &zone, &plan, reterr);
-    if (rc == PAWL_OK)
-        rc = look_backfill(&h->look, &plan, exists, rt);
-    return rc == PAWL_NOT_FOUND || rc == PAWL_INVALID ? PAWL_OK : rc; /* when the zone is back */
+    if (rc != PAWL_OK)
+        return PAWL_OK; /* when its zone is back */
+    return look_backfill(&h->look, &plan, exists, rt);
 }
 
 pawl_status hand_look(pawl_runtime *rt, struct schedule_hand *h, pawl_error *reterr)

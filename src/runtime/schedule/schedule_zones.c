@@ -58,6 +58,17 @@ static void put_object(pawl_runtime *rt, struct stage *s, pawl_str zone, uint64_
                                               (unsigned long long)hash)};
 }
 
+/* The file is not the one that occurrences were computed from: all of its schedules are looked at. */
+static void begin_walk(pawl_runtime *rt, struct known_zone *z)
+{
+    struct zones *zones = due_zones(rt);
+    z->changed = zones->walking = true;
+    zones->walked = false;
+    zones->cursor[0] = '\0';
+    log_info(&rt->log, "schedule", "a zone file changed; its schedules are looked at", "zone=%s",
+             z->name);
+}
+
 /* What the store has is asked once; what this stage writes is believed when it is read again. */
 void zones_note(pawl_runtime *rt, struct stage *s, pawl_str zone, uint64_t hash)
 {
@@ -67,9 +78,12 @@ void zones_note(pawl_runtime *rt, struct stage *s, pawl_str zone, uint64_t hash)
     if (known && (known->hash == hash || known->changed)) /* changed: written when all are done */
         return;
     pawl_status rc = store_read_object(rt->store, PAWL_OBJECT_ZONE, zone, &rt->group_mem, &o, &err);
-    if (rc == PAWL_OK && hash_of(&rt->group_mem, &o) == hash)
-        (void)remember(rt, zone, hash);
-    else if (rc == PAWL_OK || rc == PAWL_NOT_FOUND)
+    if (rc == PAWL_OK) {
+        struct known_zone *z = remember(rt, zone, hash_of(&rt->group_mem, &o));
+        if (z->hash != hash)
+            begin_walk(rt, z);
+    }
+    if (rc == PAWL_NOT_FOUND)
         put_object(rt, s, arena_dup(&rt->group_mem, zone), hash);
 }
 
@@ -99,11 +113,8 @@ pawl_status zones_recover(pawl_runtime *rt, pawl_error *reterr)
                 remember(rt, list.items[i].name, hash_of(&rt->group_mem, &list.items[i]));
             uint64_t now;
             after = list.items[i].name;
-            z->changed = file_hash(&rt->group_mem, z->name, &now) && now != z->hash;
-            due_zones(rt)->walking |= z->changed;
-            if (z->changed)
-                log_info(&rt->log, "schedule", "a zone file changed; its schedules are looked at",
-                         "zone=%s", z->name);
+            if (file_hash(&rt->group_mem, z->name, &now) && now != z->hash)
+                begin_walk(rt, z);
         }
     } while (list.count == STORE_OBJECTS_PAGE);
     return PAWL_OK;
@@ -134,6 +145,7 @@ static void end_walk(pawl_runtime *rt)
         if (!z->changed || !file_hash(&rt->group_mem, z->name, &now))
             continue;
         z->changed = false;
+        z->hash = now;
         put_object(rt, s, arena_dup(&rt->group_mem, (pawl_str){z->name, z->len}), now);
     }
     due_zones(rt)->walking = due_zones(rt)->walked = false;
@@ -141,7 +153,7 @@ static void end_walk(pawl_runtime *rt)
 
 void zones_look(pawl_runtime *rt)
 {
-    pawl_object_list list;
+    pawl_object_list list = {0};
     pawl_error err;
     if (LIKELY(!due_zones(rt)->walking))
         return;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/schedule/schedule_zones.h -- zone files that change between two processes. [engine]
+ * runtime/schedule/schedule_zones.h -- zone files that change. [engine]
  *
  * For each zone that a schedule uses, an object of kind PAWL_OBJECT_ZONE has the hash of the file
  * that occurrences were computed from (0: there was none).  A process that starts compares these few
- * with the files.  Only when one differs it goes through all schedules, a page per pass, and looks at
- * those of that zone: their next occurrence may be another one, and those that were parked because
- * their zone was gone go on.
+ * with the files, and so does a look at a schedule.  Only when one differs all schedules are gone
+ * through, a page per pass, and those of that zone are looked at: their next occurrence may be
+ * another one, and those that were parked because their zone was gone go on.
  *
  * Called by schedule_hand.c, life/recover.c and loop/loop.c.
  */
