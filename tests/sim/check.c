@@ -100,6 +100,10 @@ static void scheduled(struct sim *s, struct seen *i, const pawl_event *e)
         t->now = TASK_IS_DONE;
         ledger_chained(s, e);
     }
+    if (e->kind == PAWL_EV_EVENT_SENT) {
+        t->now = TASK_IS_DONE;
+        ledger_sent(s, e);
+    }
     if (begins(e->name, "pawl.queue."))
         queues_scheduled(s, e);
 }
@@ -137,6 +141,8 @@ static void child_result(struct sim *s, struct seen *i, const pawl_event *e)
         if (c->parent_uid != i->uid || c->parent_execution != i->execution ||
             c->parent_ref != e->ref)
             continue;
+        if (c->reran) /* this is of an earlier run, which is not kept here */
+            return;
         if (e->kind == PAWL_EV_SUB_ORCHESTRATION_COMPLETED &&
             (c->state != PAWL_COMPLETED || !c->output || !pawl_str_is(e->data, c->output)))
             sim_fail(s, "I11", "%s: child %s completed with '%.*s', but it is %s '%s'", i->id,
@@ -236,6 +242,17 @@ static void check_time(struct sim *s, struct seen *i, const pawl_event *e)
     i->message_ms = e->at_ms;
 }
 
+/* Code never runs before its time; one that is ended before has a start, and its end behind it. */
+static void check_start_time(struct sim *s, struct seen *i, const pawl_event *e)
+{
+    if (i->execution != 1 || e->seq != 2 || !i->start_ms || s->plan.rate[SITE_skew])
+        return;
+    CHECKED(s, I26);
+    if (s->wall_max_ms < i->start_ms && event_class(e->kind) != CLASS_END)
+        sim_fail(s, "I26", "%s: runs at %lld, its time is %lld", i->id, (long long)s->wall_max_ms,
+                 (long long)i->start_ms);
+}
+
 static void one_event(struct sim *s, struct seen *i, const pawl_event *e)
 {
     struct seen_execution *x = &i->executions[i->execution - 1];
@@ -267,6 +284,9 @@ static void one_event(struct sim *s, struct seen *i, const pawl_event *e)
     if (i->suspended && e->kind != PAWL_EV_ORCHESTRATION_RESUMED && !end &&
         event_class(e->kind) != CLASS_DECISION)
         sim_fail(s, "S25", "%s: %s while suspended", i->id, pawl_event_kind_name(e->kind));
+    check_start_time(s, i, e);
+    if (e->kind == PAWL_EV_ORCHESTRATION_STARTED)
+        i->deadline_ms = pawl_json_int(e->attrs, "/deadline_ms", 0);
     if (e->kind == PAWL_EV_ORCHESTRATION_STARTED && i->execution == 1)
         i->first_input = copy(e->data);
     else if (e->kind == PAWL_EV_ORCHESTRATION_SUSPENDED)
@@ -317,13 +337,36 @@ static void read_new(struct sim *s, struct seen *i)
         one_event(s, i, &list.items[k]);
 }
 
+/* It had ended: only a rerun that was asked for opens another execution, and its mail is gone. */
+static void run_again(struct sim *s, struct seen *i, const pawl_row *row)
+{
+    pawl_event_list list;
+    pawl_error err;
+    CHECKED(s, I26);
+    if (s->inner->ops->read_history(s->inner, i->uid, i->execution + 1, 0, 1, s->mem, &list,
+                                    &err) != PAWL_OK ||
+        !list.count || !pawl_json_bool(list.items[0].attrs, "/rerun", false) ||
+        !driver_asked(s, PAWL_OP_RERUN, i->id))
+        sim_fail(s, "I26", "%s: execution %llu opened after the end, and nobody asked", i->id,
+                 (unsigned long long)row->execution);
+    free(i->output);
+    i->output = NULL;
+    i->reran = true;
+    for (size_t k = 0; k < s->token_count; k++)
+        if (s->tokens[k].uid == i->uid || strcmp(s->tokens[k].instance, i->id) == 0)
+            s->tokens[k].excused = true; /* it went with the run before */
+}
+
 static void check_row(struct sim *s, struct seen *i, const pawl_row *row)
 {
     bool was_terminal = i->state != PAWL_PENDING && pawl_state_is_terminal(i->state);
     CHECKED(s, I8);
     CHECKED(s, I9);
     CHECKED_TIMES(s, terminal, was_terminal);
-    if (was_terminal &&
+    bool again = was_terminal && s->plan.rate[SITE_doors] && row->execution > i->execution;
+    if (again)
+        run_again(s, i, row);
+    if (was_terminal && !again &&
         (row->state != i->state || row->execution != i->execution || row->last_seq != i->last_seq ||
          !pawl_str_is(row->output, i->output ? i->output : "")))
         sim_fail(s, "terminal", "%s: was %s, changed to %s", i->id, pawl_state_name(i->state),
@@ -338,7 +381,8 @@ static void check_row(struct sim *s, struct seen *i, const pawl_row *row)
     if (row->last_seq != i->last_seq || row->execution != i->execution)
         read_new(s, i);
     while (i->execution < row->execution) {
-        if (i->end_kind != PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
+        if (i->end_kind != PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW &&
+            !(i->end_kind && s->plan.rate[SITE_doors]))
             sim_fail(s, "I8", "%s: execution %llu opened after %s", i->id,
                      (unsigned long long)i->execution + 1,
                      i->end_kind ? pawl_event_kind_name(i->end_kind) : "no end");
@@ -384,6 +428,7 @@ static struct seen *meet(struct sim *s, const pawl_row *row)
     assert_that(i);
     *i = (struct seen){.uid = row->uid,
                        .id = copy(row->id),
+                       .met = s->n->looks,
                        .parent_uid = row->parent_uid,
                        .parent_execution = row->parent_execution,
                        .parent_ref = row->parent_ref};

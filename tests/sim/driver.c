@@ -16,6 +16,12 @@
 
 bool driver_is_token(struct sim *s, pawl_str data, int *ret)
 {
+    if (data.len && data.ptr[0] == 'V')
+        for (size_t k = 0; k < s->token_count; k++)
+            if (s->tokens[k].sent && pawl_str_is(data, s->tokens[k].sent)) {
+                *ret = (int)k;
+                return true;
+            }
     if (data.len < 2 || data.ptr[0] != 'R')
         return false;
     *ret = (int)strtol(data.ptr + 1, NULL, 10);
@@ -102,8 +108,8 @@ static void refused(struct sim *s, const struct op *op, pawl_status status)
     switch (status) {
     case PAWL_NOT_FOUND: {
         const struct seen *i = seen_by_id(s, pawl_s(op->instance));
-        if (i && op->kind != PAWL_OP_START && !removal_under_way(s, op->instance) &&
-            !start_under_way(s, op->instance))
+        if (i && op->kind != PAWL_OP_START && op->kind != PAWL_OP_RERUN && /* or its code */
+            !removal_under_way(s, op->instance) && !start_under_way(s, op->instance))
             sim_fail(s, "I15", "call %d to %s answered 'does not exist'; it is %s", (int)op->kind,
                      op->instance, pawl_state_name(i->state));
         break;
@@ -245,6 +251,14 @@ static bool submit(struct sim *s, struct op *op, const pawl_request *q)
     return false;
 }
 
+/* Now and then a time, up to `most`. */
+static int64_t door(struct sim *s, uint64_t most)
+{
+    if (!s->plan.rate[SITE_doors] || s->healing || !prng_chance(&s->more, s->plan.rate[SITE_doors]))
+        return 0;
+    return 1 + (int64_t)prng_below(&s->more, most);
+}
+
 bool driver_start(struct sim *s, const char *instance, const char *program, const char *version)
 {
     struct op *op = new_op(s, PAWL_OP_START, instance);
@@ -252,7 +266,8 @@ bool driver_start(struct sim *s, const char *instance, const char *program, cons
     return submit(s, op,
                   PAWL_REQUEST(.op = PAWL_OP_START, .instance = op->instance, .name = "Prog",
                                .version = version, .data = pawl_s(program),
-                               .allow_unregistered = prng_chance(&s->work, 700)));
+                               .allow_unregistered = prng_chance(&s->work, 700),
+                               .delay_ms = door(s, 5000), .deadline_ms = door(s, 20000)));
 }
 
 void driver_raise(struct sim *s, const char *instance, const char *event, bool keyed, bool early)
@@ -348,6 +363,23 @@ const struct op *driver_steer(struct sim *s, pawl_op kind, const char *id, bool 
     return sent ? op : NULL;
 }
 
+bool driver_asked(const struct sim *s, pawl_op kind, const char *id)
+{
+    for (size_t i = 0; i < s->op_count; i++)
+        if (s->ops[i]->kind == kind && strcmp(s->ops[i]->instance, id) == 0)
+            return true;
+    return false;
+}
+
+static void rerun(struct sim *s)
+{
+    char id[80];
+    choose_id(s, id);
+    (void)submit(s, new_op(s, PAWL_OP_RERUN, id),
+                 PAWL_REQUEST(.op = PAWL_OP_RERUN, .instance = id,
+                              .deadline_ms = (int64_t)prng_below(&s->more, 3) * 700));
+}
+
 static void prune(struct sim *s)
 {
     s->prune_asked = true;
@@ -398,6 +430,8 @@ void driver_act(struct sim *s)
         schedules_act(s);
     else if (s->plan.rate[SITE_busy] && prng_chance(&s->more, s->plan.rate[SITE_busy]))
         busy_act(s);
+    else if (s->plan.rate[SITE_doors] && s->op_count && prng_chance(&s->more, 60))
+        rerun(s);
     else
         client_act(s);
     s->mute = false;
@@ -460,6 +494,8 @@ void driver_free(struct sim *s)
     for (size_t i = 0; i < s->pending_count; i++)
         free(s->pending[i].value);
     free(s->ops);
+    for (size_t k = 0; k < s->token_count; k++)
+        free(s->tokens[k].sent);
     free(s->tokens);
     free(s->pending);
 }

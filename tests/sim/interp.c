@@ -217,6 +217,18 @@ static void publish(struct run *r)
         r->hash = hash_str(r->hash, pawl_state_get(r->ctx, key));
 }
 
+/* Its data is its own: no other call of any execution has it. */
+static void raise_to(struct run *r)
+{
+    pawl_ctx *ctx = r->ctx;
+    char event[3] = {'E', r->at[0], 0}, instance[3] = {'i', r->at[1], 0};
+    r->at += 2;
+    pawl_str data = pawl_printf(ctx, "V%.*s/%llu/%d/%016llx", PAWL_FMT(pawl_instance(ctx)),
+                                (unsigned long long)pawl_execution(ctx), r->pushes++,
+                                (unsigned long long)pawl_random(ctx));
+    fold(r, pawl_raise(ctx, instance, event, data, r->hash % 4 ? 0 : PAWL_RAISE_AWAIT_START));
+}
+
 /* 0 fits; the others do not: in all, by itself, absurd. */
 static void ask_for_memory(struct run *r)
 {
@@ -349,6 +361,9 @@ static void run_item(struct run *r)
         break;
     case 'K':
         publish(r);
+        break;
+    case 'V':
+        raise_to(r);
         break;
     case 'M':
         ask_for_memory(r);

@@ -77,6 +77,17 @@ void ledger_chained(struct sim *s, const pawl_event *e)
     *c = (struct chained){strndup(id.ptr, id.len), strndup(e->data.ptr, e->data.len)};
 }
 
+void ledger_sent(struct sim *s, const pawl_event *e)
+{
+    if (pawl_json_get(e->attrs, "/refused").len)
+        return;
+    struct token *t = sim_grow(&s->tokens, &s->token_count, &s->token_cap, sizeof(*t));
+    *t = (struct token){.sent = strndup(e->data.ptr, e->data.len), .submitted = ++s->numbers};
+    (void)snprintf(t->instance, sizeof(t->instance), "%s",
+                   pawl_json_text(s->mem, e->attrs, "/instance", "").ptr);
+    (void)snprintf(t->name, sizeof(t->name), "%.*s", PAWL_FMT(e->name));
+}
+
 /* Each that the code was told is on its way is an instance of its own. */
 void ledger_final(struct sim *s)
 {

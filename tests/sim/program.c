@@ -12,6 +12,7 @@
  *         | 'U' HOW DIGIT leaf (open a wait, await the leaf, give the wait up unread)
  *           HOW: c cancel, r a race it has lost, s end of its scope, k keep it
  *         | 'K' HOW DIGIT (published state; HOW: s set, c clear, g get)
+ *         | 'V' DIGIT DIGIT (raise an event to an instance)
  *         | 'D' DIGIT seq (detached, own id) | 'M' DIGIT (ask for memory, from little to absurd)
  *   leaf := 'a' KIND POLICY | 'b' KIND POLICY (the second activity) | 't' NUMBER ';'
  *         | 'e' KIND POLICY (by a worker outside) | 'o' DIGIT (pop from a queue)
@@ -32,7 +33,7 @@ struct maker {
     size_t len;
     int left;  /* nodes that may still be made */
     int depth; /* of programs inside programs */
-    bool queues, workers, unread, detached, greedy, oncancel, publish;
+    bool queues, workers, unread, detached, greedy, oncancel, publish, doors;
 };
 
 static void put(struct maker *m, const char *format, ...) PAWL_PRINTF(2, 3);
@@ -133,6 +134,10 @@ static void item(struct maker *m)
         put(m, "K%c%d", "sssgc"[pick(m, 5)], pick(m, 3));
         return;
     }
+    if (m->doors && pick(m, 5) == 0) {
+        put(m, "V%d%d", pick(m, EVENT_NAMES), pick(m, 3));
+        return;
+    }
     if (m->greedy && pick(m, 16) == 0) {
         put(m, "M%d", pick(m, 5));
         return;
@@ -186,7 +191,8 @@ void program_make(struct prng *r, const struct plan *plan, char out[PROGRAM_BYTE
                       .detached = plan->rate[SITE_detached] > 0,
                       .greedy = plan->rate[SITE_greedy] > 0,
                       .oncancel = plan->rate[SITE_oncancel] > 0,
-                      .publish = plan->rate[SITE_publish] > 0};
+                      .publish = plan->rate[SITE_publish] > 0,
+                      .doors = plan->rate[SITE_doors] > 0};
     if (pick(&m, 2))
         put(&m, "!");
     if (pick(&m, 40) == 0) { /* many in a row: more than one round takes */

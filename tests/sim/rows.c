@@ -45,6 +45,11 @@ static void count_token(struct sim *s, const pawl_message *m, const struct seen 
         return;
     struct token *t = &s->tokens[n];
     CHECKED(s, I12);
+    if (i && t->sent && !t->first_ack &&
+        s->op_count) { /* in its mailbox: no less than acknowledged */
+        t->first_ack = s->ops[0];
+        t->acked = ++s->numbers;
+    }
     if (i && t->first_ack && !t->uid)
         t->uid = i->uid;
     if (t->consumed_by && i && t->consumed_by == i->uid)
@@ -125,7 +130,7 @@ static void check_child(struct sim *s, struct seen *i, const pawl_message_list *
     const struct seen_task *t = &i->tasks[ref - 1];
     if (t->now != TASK_IS_OPEN)
         return;
-    bool lives = false;
+    bool lives = false, reran = false;
     CHECKED(s, I6);
     CHECKED(s, I11);
     for (size_t k = 0; k < s->seen_count; k++) {
@@ -133,11 +138,13 @@ static void check_child(struct sim *s, struct seen *i, const pawl_message_list *
         lives |= !c->removed && c->parent_uid == i->uid && c->parent_execution == i->execution &&
                  c->parent_ref == ref && !pawl_state_is_terminal(c->state);
     }
+    for (size_t k = 0; k < s->seen_count; k++)
+        reran |= s->seen[k]->reran && s->seen[k]->parent_uid == i->uid;
     bool mailed = has_completion(mail, i, ref, PAWL_MSG_CHILD_COMPLETED, PAWL_MSG_CHILD_FAILED);
     if (!lives && !mailed && !start_on_its_way(s, i, ref, t->child))
         sim_fail(s, "I6", "%s: child %llu (%s) is open, but nobody will complete it", i->id,
                  (unsigned long long)ref, t->child);
-    if (lives && mailed && !t->duplicated)
+    if (lives && mailed && !t->duplicated && !reran)
         sim_fail(s, "I11", "%s: child %s runs, but its completion is in the mail", i->id, t->child);
 }
 
@@ -165,11 +172,26 @@ static void check_tasks(struct sim *s, struct seen *i, const pawl_message_list *
 
 /* ---- Mail ---------------------------------------------------------------------------------- */
 
+/* A raise of code was a row by name, and is nowhere: then its receiver is not there, or has ended. */
+static void check_sent(struct sim *s, struct token *t)
+{
+    bool was = t->named;
+    const struct seen *i = seen_by_id(s, pawl_s(t->instance));
+    t->named = t->sent && t->rows && !t->first_ack;
+    if (!was || t->rows || t->consumed_by || t->excused || s->plan.drop_early)
+        return;
+    CHECKED(s, I26);
+    if (i && !pawl_state_is_terminal(i->state) && i->met < s->n->looks)
+        sim_fail(s, "I26", "raise '%s' of code to %s is lost", t->sent, t->instance);
+    t->excused = true;
+}
+
 /* A raise that was acknowledged is somewhere, as long as somebody may take it. */
 static void check_tokens(struct sim *s)
 {
     for (size_t k = 0; k < s->token_count; k++) {
         struct token *t = &s->tokens[k];
+        check_sent(s, t);
         if (!t->first_ack || t->consumed_by || t->excused || t->rows || t->name[0] == 'Z' ||
             s->plan.drop_early)
             continue;
@@ -213,6 +235,8 @@ void check_rows(struct sim *s)
         pawl_message_list mail = messages_of(s, i->uid, "");
         for (size_t j = 0; j < mail.count; j++) {
             check_identity(s, &mail.items[j]);
+            if (mail.items[j].kind == PAWL_MSG_START && mail.items[j].visible_ms)
+                i->start_ms = mail.items[j].visible_ms;
             if (!i->end_kind || i->end_kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
                 count_token(s, &mail.items[j], i);
         }
@@ -233,6 +257,11 @@ void check_waiting(struct sim *s, const struct seen *i, int64_t now_ms)
         if (!mail.items[k].mailbox && mail.items[k].visible_ms <= now_ms)
             sim_fail(s, "L2", "%s: message %llu of kind %d waits, and the runtime sleeps", i->id,
                      (unsigned long long)mail.items[k].id, mail.items[k].kind);
+    CHECKED_TIMES(s, I26, i->deadline_ms != 0);
+    if (i->deadline_ms && i->deadline_ms <= now_ms && i->state == PAWL_RUNNING &&
+        !i->cancel_requested && !i->end_kind && !s->plan.rate[SITE_skew])
+        sim_fail(s, "I26", "%s: its deadline %lld has passed, and it was not cancelled", i->id,
+                 (long long)i->deadline_ms);
     for (size_t k = 0; k < i->task_count; k++) {
         const struct seen_task *t = &i->tasks[k];
         pawl_work_list work;

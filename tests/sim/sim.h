@@ -85,7 +85,8 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(oncancel) /* not a fault: activities are cancelled while they run, and called then */        \
     X(outcome)  /* done, or not, and reported UNKNOWN; the store can be asked what it was */       \
     X(publish)  /* not a fault: code publishes state, and reads it */                              \
-    X(schedule) /* not a fault: schedules begin instances */
+    X(schedule) /* not a fault: schedules begin instances */                                       \
+    X(doors)    /* not a fault: delayed starts, deadlines, reruns, raises of code */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -101,7 +102,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
     X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
@@ -226,8 +227,10 @@ struct seen {
     struct seen_execution *executions; /* number - 1 */
     size_t execution_count, execution_cap;
     int64_t message_ms;
+    int64_t start_ms, deadline_ms; /* as its rows said; 0: none */
+    uint64_t met;                  /* in this look */
     int end_kind;
-    bool suspended, cancel_requested, forced, removed, listed, changed;
+    bool suspended, cancel_requested, forced, removed, listed, changed, reran;
 };
 
 /* Look at the whole store; called after every commit. */
@@ -254,6 +257,8 @@ struct chained {
 
 /* ledger.c: a detached start was recorded; at the end each has made an instance (I22). */
 void ledger_chained(struct sim *s, const pawl_event *e);
+/* A raise of code was recorded: from now on it is in one place (I12), until it may be dropped. */
+void ledger_sent(struct sim *s, const pawl_event *e);
 void ledger_final(struct sim *s);
 void ledger_free(struct sim *s);
 
@@ -285,7 +290,9 @@ struct token {
     uint64_t meant;           /* uid it was first submitted to; 0: none */
     uint64_t consumed_by;     /* uid; 0: not yet */
     bool excused;
-    int rows; /* in this look */
+    int rows;   /* in this look */
+    char *sent; /* of code: its data; owned; NULL: a client raised it */
+    bool named; /* of code: it was a row by name at the last look */
 };
 
 /* A result that will come by token. */
@@ -307,6 +314,8 @@ void rude_try(struct sim *s, struct node *node); /* inside a reply of that node 
 /* oncancel.c: the activity is cancelled while it runs; false: it was not, after all. */
 bool oncancel_run(struct node *n, pawl_activity *act);
 bool driver_start(struct sim *s, const char *instance, const char *program, const char *version);
+/* Was this call made, whatever became of it? */
+bool driver_asked(const struct sim *s, pawl_op kind, const char *id);
 bool driver_is_token(struct sim *s, pawl_str data, int *ret);
 void driver_free(struct sim *s);
 void driver_lost(struct sim *s, const struct node *n); /* it died: nobody is answered */

@@ -437,6 +437,8 @@ struct delivered turn_outcome(pawl_runtime *rt, struct resident *r, struct lette
     case ENGINE_CORRUPT:
         if (!l) /* a fresh execution ran into a limit: nothing of this round stands */
             l = take_only_letter(s);
+        if (l && l->reruns)
+            return refuse_rerun(rt, r, l, PAWL_CONFLICT, found.text);
         return l ? turn_block(rt, r, l, &found) : turn_again(rt, r, NULL);
     case ENGINE_NO_MEMORY:
         return turn_again(rt, r, l);

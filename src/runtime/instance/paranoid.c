@@ -108,7 +108,9 @@ static bool stage_proves(pawl_runtime *rt, struct stage *s, struct engine_findin
 {
     if (!s->r || !s->r->x || !s->turn.count || was_forced(s))
         return true;
-    bool continued = s->row.execution != s->base_execution;
+    bool reruns =
+        s->letters && s->letters->reruns; /* the run before it ended long ago, or by force */
+    bool continued = s->row.execution != s->base_execution && !reruns;
     pawl_str before = s->base_seq ? s->r->row.version : s->row.version;
     if (continued && !proves(rt, s, s->base_execution, before, NULL, finding))
         return false;
