@@ -115,6 +115,12 @@ static void nothing_moved(void *arg, const pawl_queue_reply *r)
     (void)arg, (void)r;
 }
 
+static void a_retry(void *arg, const pawl_retry *retry)
+{
+    (void)arg, (void)retry;
+    abort();
+}
+
 static void a_value(void *arg, pawl_str key, pawl_str value, uint64_t version, int64_t updated_ms)
 {
     (void)arg, (void)key, (void)value, (void)version, (void)updated_ms;
@@ -181,6 +187,8 @@ static void try_reads(void *arg)
     MISUSE(pawl_client_state(c, "i", NULL, &state, &err));
     MISUSE(pawl_client_state(c, "i", mem, NULL, NULL));
     INVALID(pawl_client_state(c, NULL, mem, &state, NULL));
+    pawl_client_retries(NULL, a_retry, NULL); /* they have nothing to tell */
+    pawl_client_retries(c, NULL, NULL);
     MISUSE(pawl_client_published(NULL, "i", NULL, a_value, NULL, &err));
     MISUSE(pawl_client_published(c, "i", NULL, NULL, NULL, NULL));
     INVALID(pawl_client_published(c, NULL, NULL, a_value, NULL, NULL));

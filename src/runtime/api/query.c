@@ -393,7 +393,7 @@ pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem
 
 void pawl_client_retries(pawl_client *c, pawl_retry_fn *fn, void *arg)
 {
-    if (gate_pass(c, GATE_READS, NULL))
+    if (fn && gate_pass(c, GATE_READS, NULL))
         tries_each(c->rt, fn, arg);
 }
 
