@@ -23,7 +23,7 @@ static bool still_fails(uint64_t seed, const struct settings *set, const struct 
     return trial_outcome.failed && strcmp(trial_outcome.rule, rule) == 0;
 }
 
-static void print_sites(const char *flag, unsigned set)
+static void print_sites(const char *flag, uint64_t set)
 {
     for (int i = 0; i < SITE_COUNT; i++)
         if (set >> i & 1) {
@@ -76,7 +76,7 @@ static void shrink_faults(const struct outcome *found, const struct settings *se
         *best = trial;
     for (int i = 0; i < SITE_COUNT; i++) {
         trial = *best;
-        trial.off |= 1U << i;
+        trial.off |= UINT64_C(1) << i;
         if (plan->rate[i] && still_fails(found->seed, set, &trial, found->rule))
             *best = trial;
     }

@@ -19,14 +19,14 @@
 
 /* ---- The command line ----------------------------------------------------------------------- */
 
-static unsigned sites_of(const char *list)
+static uint64_t sites_of(const char *list)
 {
-    unsigned set = 0;
+    uint64_t set = 0;
     for (int i = 0; i < SITE_COUNT; i++) {
         size_t n = strlen(sim_site_names[i]);
         for (const char *at = list; (at = strstr(at, sim_site_names[i])); at += n)
             if ((at == list || at[-1] == ',') && (at[n] == ',' || !at[n]))
-                set |= 1U << i;
+                set |= UINT64_C(1) << i;
     }
     return set;
 }

@@ -144,8 +144,8 @@ struct plan {
 /* What the command line fixes; -1: as the seed says. */
 struct overrides {
     int ops, instances, size;
-    unsigned off;  /* bit per site: never */
-    unsigned on;   /* bit per site: active, whatever the seed says */
+    uint64_t off;  /* bit per site: never */
+    uint64_t on;   /* bit per site: active, whatever the seed says */
     uint64_t drop; /* bit per call: made, but not sent */
     bool plain;    /* no hostile, tiny group, tiny memory … */
 };
