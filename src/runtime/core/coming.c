@@ -103,7 +103,7 @@ void coming_gone(pawl_runtime *rt, const struct letter *l)
 bool coming_is_bold(const pawl_runtime *rt, const struct letter *l)
 {
     return rt->caps.far && rt->caps.atomic_rounds && l->mail.kind == PAWL_MSG_START && !l->uid &&
-           !l->tries && !l->key.len && !rt->mail.careful;
+           !l->tries && !l->key.len && !rt->mail.careful && !(l->asked && l->ask.if_exists);
 }
 
 void coming_looked(pawl_runtime *rt, const struct letter *l)

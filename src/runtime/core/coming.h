@@ -23,7 +23,7 @@ bool coming_before(const pawl_runtime *rt, const struct letter *l);
 /* What this start decides is committed, or it was thrown away. */
 void coming_gone(pawl_runtime *rt, const struct letter *l);
 /* A start that need not look whether its id exists: a store far away refuses it if so (C10), and
- * then it looks.  After that a number of others look first, because ids that exist come in crowds:
+ * then it looks.  One that says what to do with an instance that exists looks first.  After that a number of others look first, because ids that exist come in crowds:
  * coming_looked() counts them. */
 bool coming_is_bold(const pawl_runtime *rt, const struct letter *l);
 void coming_looked(pawl_runtime *rt, const struct letter *l);
