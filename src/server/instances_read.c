@@ -142,20 +142,26 @@ static void write_execution(pawl_json *w, const pawl_info *info)
     pawl_json_end(w);
 }
 
-/* Each is read by itself, with its input, into memory of its own.  Older ones may be pruned. */
-static uint64_t write_executions(struct call *c, pawl_json *w, uint64_t from, int64_t limit)
+/* Each is read by itself, with its input, into memory of its own.  Older ones may be pruned.
+ * *from: where to go on; 0: that was all.  False: answered. */
+static bool write_executions(struct call *c, pawl_json *w, uint64_t *from, int64_t limit)
 {
     pawl_mem *mem = pawl_mem_new();
     pawl_info info;
-    for (; from && limit; from--, limit--) {
+    pawl_error err = {0};
+    pawl_status rc = PAWL_OK;
+    for (; *from && limit && rc == PAWL_OK; limit--) {
         pawl_mem_reset(mem);
-        if (pawl_client_get(c->srv->client, c->args[0], from, mem, &info, NULL) != PAWL_OK)
-            from = 1;
-        else
+        rc = pawl_client_get(c->srv->client, c->args[0], *from, mem, &info, &err);
+        if (rc == PAWL_OK)
             write_execution(w, &info);
+        *from = rc == PAWL_OK ? *from - 1 : 0;
     }
     pawl_mem_free(mem);
-    return from;
+    if (rc == PAWL_OK || rc == PAWL_NOT_FOUND)
+        return true;
+    answer_failure(c, &err);
+    return false;
 }
 
 void handle_executions(struct call *c)
@@ -178,7 +184,8 @@ void handle_executions(struct call *c)
     pawl_json_cstr(w, c->args[0]);
     pawl_json_key(w, "executions");
     pawl_json_array(w);
-    from = write_executions(c, w, from, limit);
+    if (!write_executions(c, w, &from, limit))
+        return;
     pawl_json_end(w);
     render_number(w, "next", from ? (int64_t)from + 1 : 0);
     pawl_json_end(w);

@@ -199,12 +199,12 @@ static void write_responses(struct call *c, pawl_json *w, const struct route *r)
         unsigned status;
         bool may;
     } general[] = {
-        {400, true            },
-        {401, guarded         },
-        {403, guarded && !open},
-        {413, true            },
-        {421, !probe          },
-        {503, guarded         },
+        {400, true                         },
+        {401, guarded                      },
+        {403, !is_get || (guarded && !open)},
+        {413, true                         },
+        {421, !probe                       },
+        {503, guarded                      },
     };
     char number[16];
     pawl_json_key(w, "responses");

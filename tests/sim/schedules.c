@@ -220,7 +220,8 @@ bool schedules_help(struct sim *s)
 /* Begun by a schedule: its input is a JSON text, and no client's is. */
 static bool is_run(const struct seen *i)
 {
-    return i->id[0] == 's' && i->id[2] == '@' && i->first_input && i->first_input[0] == '"';
+    return i->id[0] == 's' && i->id[1] >= '0' && i->id[1] < '0' + SCHEDULES && i->id[2] == '@' &&
+           i->first_input && i->first_input[0] == '"';
 }
 
 /* Each run that was counted has been an instance, and no id has been two. */

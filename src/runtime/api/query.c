@@ -200,6 +200,19 @@ static void tell_end(pawl_client *c, pawl_row *row, pawl_mem *mem)
     row->output = end.data;
 }
 
+/* From its first event; one that is damaged, or gone, is shown without. */
+static pawl_status add_start(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret,
+                             pawl_error *err)
+{
+    pawl_event started;
+    pawl_status rc = store_read_event(STORE(c), row->first_rid, mem, &started, err);
+    if (rc != PAWL_OK)
+        return rc == PAWL_NOT_FOUND || rc == PAWL_CORRUPT ? PAWL_OK : rc;
+    ret->input = started.data;
+    ret->began_ms = started.at_ms;
+    return PAWL_OK;
+}
+
 pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execution_no,
                             pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
 {
@@ -217,11 +230,9 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
     int64_t said_ms = env_has_real_clock(c->rt) ? row.updated_ms : INT64_MAX;
     ret->finding = site_name(mem, ret->finding, said_ms);
     ret->error = site_name(mem, ret->error, said_ms);
-    pawl_event started;
-    if (row.first_rid && store_read_event(STORE(c), row.first_rid, mem, &started, err) == PAWL_OK) {
-        ret->input = started.data;
-        ret->began_ms = started.at_ms;
-    }
+    rc = row.first_rid ? add_start(c, &row, mem, ret, err) : PAWL_OK;
+    if (rc != PAWL_OK)
+        return rc;
     if (pawl_state_is_terminal(row.state))
         return PAWL_OK;
     add_mailbox(c, &row, mem, ret);
