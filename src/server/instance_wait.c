@@ -192,10 +192,9 @@ static void look_again(struct call *c)
         reader_post(c, answer_now);
 }
 
-/* A reader found it alive: wait for its end, unless that came meanwhile. */
-static void wait_on(struct call *c)
+void wait_sleep(struct call *c, void (*again)(struct call *c))
 {
-    c->on_back = look_again;
+    c->on_back = again;
     pthread_mutex_lock(&c->srv->lock);
     bool waits = c->waits;
     c->looks = false; /* from here on the feed may have it */
@@ -205,7 +204,13 @@ static void wait_on(struct call *c)
         return;
     }
     wait_leave(c);
-    look_again(c);
+    again(c);
+}
+
+/* A reader found it alive: wait for its end, unless that came meanwhile. */
+static void wait_on(struct call *c)
+{
+    wait_sleep(c, look_again);
 }
 
 /* [reader] Has it ended?  Its history is not read for that. */

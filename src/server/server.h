@@ -419,6 +419,9 @@ void wait_feed(void *arg, const pawl_change *changes, size_t count);
 void wait_leave(struct call *c);
 /* Into the list of its instance, under the lock. */
 void wait_hang(struct call *c, struct map *list);
+/* [loop] A reader found nothing to answer: sleep until the feed or the end of its time calls
+ * `again`; at once when the feed came meanwhile. */
+void wait_sleep(struct call *c, void (*again)(struct call *c));
 
 /* ---- state_wait.c --------------------------------------------------------------------------- */
 

@@ -53,17 +53,7 @@ static void look_again(struct call *c)
 /* A reader found nothing newer: sleep, unless a change came meanwhile. */
 static void sleep_on(struct call *c)
 {
-    c->on_back = look_again;
-    pthread_mutex_lock(&c->srv->lock);
-    bool waits = c->waits;
-    c->looks = false; /* from here on the feed may have it */
-    pthread_mutex_unlock(&c->srv->lock);
-    if (waits && c->asker == ASKER_HERE) {
-        call_park(c, c->until.key);
-        return;
-    }
-    wait_leave(c);
-    look_again(c);
+    wait_sleep(c, look_again);
 }
 
 static void take_version(void *arg, pawl_str key, pawl_str value, uint64_t version,

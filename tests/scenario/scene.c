@@ -48,17 +48,9 @@ static void keep_log(void *user, pawl_log_level level, const char *area, const c
     pthread_mutex_unlock(&s->lock);
 }
 
-static struct fault decide(void *user, enum fault_op op, uint64_t call)
+/* The fault of scene_fail(), while it lasts; under the lock. */
+static struct fault take_fault(struct scene_fault *f, enum fault_op op)
 {
-    struct scene *s = user;
-    struct scene_fault *f = &s->fault;
-    (void)call;
-    if (op == FAULT_OP_commit && s->before_commit)
-        s->before_commit(s);
-    if (op == FAULT_OP_outcome && !s->answers) /* UNKNOWN means: the process ended there */
-        return (struct fault){FAULT_BEFORE, PAWL_UNKNOWN};
-    if (op == FAULT_OP_outcome && ++s->asked % s->answers)
-        return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
     if (op == FAULT_OP_load_histories && f->left && !f->skip && f->op == FAULT_OP_read_history)
         return (struct fault){FAULT_BEFORE,
                               f->status}; /* what cannot be read cannot be read ahead */
@@ -72,10 +64,28 @@ static struct fault decide(void *user, enum fault_op op, uint64_t call)
     return (struct fault){f->kind, f->status};
 }
 
+static struct fault decide(void *user, enum fault_op op, uint64_t call)
+{
+    struct scene *s = user;
+    (void)call;
+    if (op == FAULT_OP_commit && s->before_commit)
+        s->before_commit(s);
+    if (op == FAULT_OP_outcome && !s->answers) /* UNKNOWN means: the process ended there */
+        return (struct fault){FAULT_BEFORE, PAWL_UNKNOWN};
+    if (op == FAULT_OP_outcome && ++s->asked % s->answers)
+        return (struct fault){FAULT_BEFORE, PAWL_UNAVAILABLE};
+    pthread_mutex_lock(&s->lock);
+    struct fault fault = take_fault(&s->fault, op);
+    pthread_mutex_unlock(&s->lock);
+    return fault;
+}
+
 void scene_fail(struct scene *s, enum fault_op op, int skip, int count, enum fault_kind kind,
                 pawl_status status)
 {
+    pthread_mutex_lock(&s->lock);
     s->fault = (struct scene_fault){op, skip, count, kind, status};
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- Built-in activities -------------------------------------------------------- */

@@ -70,7 +70,7 @@ struct scene {
     struct scene_fault fault;
     int answers; /* the store tells at every so-manyth question what became of a commit; 0: never */
     int asked;
-    pthread_mutex_t lock; /* guards the two below */
+    pthread_mutex_t lock; /* guards the fault, and the two below */
     struct scene_runs runs[SCENE_RUNS];
     char log[32768];
     size_t log_len;
