@@ -5,17 +5,12 @@
  * The clock begins at 2023-11-14T22:13:20Z.
  */
 #include "queue_verbs.h"
-#include "scene.h"
-
-#include "pawl/json.h"
-#include "pawl/schedule.h"
+#include "schedule_verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define MINUTE INT64_C(60000)
 
 static pawl_result quick(pawl_ctx *ctx, pawl_str input)
 {
@@ -37,44 +32,6 @@ static bool flows(struct scene *s)
     return s->kind != SCENE_JSONL;
 }
 
-static void put(struct scene *s, const char *name, const char *json)
-{
-    pawl_status rc =
-        scene_do(s, PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_PUT, .name = name, .data = pawl_s(json)));
-    ck_assert_msg(rc == PAWL_OK, "%s", s->reply.error.text);
-}
-
-static const char *show(struct scene *s, const char *name)
-{
-    pawl_error err = {0};
-    pawl_str text;
-    scene_up(s);
-    pawl_status rc = pawl_schedule_get(s->c, name, s->mem, &text, &err);
-    return rc == PAWL_OK ? text.ptr : "none";
-}
-
-static int64_t number(struct scene *s, const char *name, const char *pointer)
-{
-    return pawl_json_int(pawl_s(show(s, name)), pointer, 0);
-}
-
-static void sleep_through(struct scene *s, int64_t ms)
-{
-    scene_down(s);
-    s->now += ms;
-    s->mono += ms;
-    scene_up(s);
-}
-
-static bool is_there(struct scene *s, const char *id)
-{
-    pawl_state state;
-    pawl_error err;
-    scene_up(s);
-    return pawl_client_state(s->c, id, s->mem, &state, &err) == PAWL_OK;
-}
-
-#define RUN(time)    "n@2023-11-14T" time "Z"
 #define EVERY_MINUTE "{\"every_ms\":60000,\"orchestration\":\"Quick\"}"
 
 static const char *letters(struct scene *s, size_t count)

@@ -5,16 +5,12 @@
  * The clock begins at 2023-11-14T22:13:20Z.
  */
 #include "queue_verbs.h"
-#include "scene.h"
-
-#include "pawl/json.h"
-#include "pawl/schedule.h"
+#include "schedule_verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MINUTE   INT64_C(60000)
 #define FIRST_MS (SCENE_T0 + 40000) /* 22:14:00 */
 
 /* ---- Flows and verbs ------------------------------------------------------------------- */
@@ -55,35 +51,9 @@ static bool flows(struct scene *s)
     return false;
 }
 
-static pawl_status try_put(struct scene *s, const char *name, const char *json)
-{
-    return scene_do(s,
-                    PAWL_REQUEST(.op = PAWL_OP_SCHEDULE_PUT, .name = name, .data = pawl_s(json)));
-}
-
-static void put(struct scene *s, const char *name, const char *json)
-{
-    pawl_status rc = try_put(s, name, json);
-    ck_assert_msg(rc == PAWL_OK, "%s", s->reply.error.text);
-}
-
 static void steer(struct scene *s, pawl_op op, const char *name)
 {
     expect_is(scene_do(s, PAWL_REQUEST(.op = op, .name = name)), PAWL_OK);
-}
-
-static const char *show(struct scene *s, const char *name)
-{
-    pawl_error err = {0};
-    pawl_str text;
-    scene_up(s);
-    pawl_status rc = pawl_schedule_get(s->c, name, s->mem, &text, &err);
-    return rc == PAWL_OK ? text.ptr : "none";
-}
-
-static int64_t number(struct scene *s, const char *name, const char *pointer)
-{
-    return pawl_json_int(pawl_s(show(s, name)), pointer, 0);
 }
 
 #define expect_counts(s, name, r, m, k)                                                            \
@@ -104,16 +74,6 @@ static int runs_of(struct scene *s, const char *prefix)
         PAWL_OK);
     return (int)page.count;
 }
-
-static bool is_there(struct scene *s, const char *id)
-{
-    pawl_state state;
-    pawl_error err;
-    scene_up(s);
-    return pawl_client_state(s->c, id, s->mem, &state, &err) == PAWL_OK;
-}
-
-#define RUN(time) "n@2023-11-14T" time "Z"
 
 /* ---- Y1, Y2, Y3 --------------------------------------------------------------------------- */
 
@@ -189,15 +149,6 @@ SCENARIO(y04_on_the_days_when_the_clocks_change_it_runs_once)
 }
 
 /* ---- Y5: missed ------------------------------------------------------------------------------ */
-
-static void sleep_through(struct scene *s, int64_t ms)
-{
-    scene_down(s);
-    s->now += ms;
-    s->mono += ms;
-    scene_up(s);
-    scene_settle(s);
-}
 
 SCENARIO(y05_of_several_missed_the_latest_runs)
 {
