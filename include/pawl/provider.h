@@ -374,7 +374,8 @@ typedef struct pawl_store_caps {
                        * count above 10,000 may be an estimate (L3) */
     bool objects;     /* read_object and list_objects are there, and rounds may have objects */
     bool far; /* a read costs as much as a commit: a start is inserted without a look for its id,
-               * and the store says at once whose id exists (C10) when it refuses */
+               * and the store says at once whose id exists (C10) when it refuses; and health asks
+               * it whether it is there */
 } pawl_store_caps;
 
 /* What a store reports about itself. */
@@ -383,7 +384,8 @@ typedef struct pawl_store_figures {
     uint64_t log_bytes; /* in the write-ahead log: a long reader keeps it from shrinking */
     uint64_t damaged;   /* rows read so far that are not what was written */
     char damage[120];   /* the last of them */
-    char trouble[160];  /* why it cannot be written to now; empty: it can, as far as it knows */
+    char trouble[160];  /* why it cannot be written to now; empty: it can, as far as it knows.  Only
+                         * a `far` store is asked for it: any other shows it by a failed commit */
 } pawl_store_figures;
 
 /* ---- Upkeep ---------------------------------------------------------------- */

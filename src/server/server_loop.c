@@ -183,11 +183,11 @@ static void too_large(struct call *c)
 /* The values that handlers ask for when the head is gone. */
 static void keep_values(struct call *c, const struct head *head)
 {
-    pawl_str key = head_get(head, "Idempotency-Key"), last = head_get(head, "Last-Event-ID");
+    pawl_str key = head_get(head, "Idempotency-Key");
     if (key.ptr)
         c->idempotency_key = pawl_mem_dup(c->mem, key).ptr;
-    if (last.ptr)
-        c->last_event_id = pawl_mem_dup(c->mem, last).ptr;
+    if (c->route->handle == handle_stream && head_get(head, "Last-Event-ID").ptr)
+        c->last_event_id = pawl_mem_dup(c->mem, head_get(head, "Last-Event-ID")).ptr;
     if (c->route->handle == handle_root || c->route->handle == handle_file)
         web_keep_values(c, head);
     if (c->route->handle == handle_get)

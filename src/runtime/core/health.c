@@ -172,26 +172,30 @@ static void look_at_commit(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
                        (long long)ms / 1000);
 }
 
-/* A store elsewhere knows by itself that it is away, before a commit fails. */
+/* A far store knows by itself that it is away, before a commit fails. */
 static void look_at_store(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
 {
     pawl_store_figures figures;
+    if (!rt->caps.far)
+        return;
     store_figures(rt->store, &figures);
     if (figures.trouble[0])
         (void)snprintf(trouble, PAWL_TROUBLE_BYTES, "store: %s", figures.trouble);
 }
 
-/* A store far away may be gone, and an engine without work would not notice: a caller that asks how
- * it is makes the engine ask, once a second at most. */
+/* A far store may be gone, and an engine without work would not notice: a caller that asks for the
+ * health makes the engine read from the store, at most once per second. */
 static void ask_store(pawl_runtime *rt, char trouble[PAWL_TROUBLE_BYTES])
 {
+    if (!rt->caps.far)
+        return;
     int64_t now = rt_mono(rt);
     if (atomic_load(&rt->health.asked)) {
         int64_t ms = now - atomic_load(&rt->health.asked_ms);
         if (ms >= SLOW_ANSWER_MS && !trouble[0])
             (void)snprintf(trouble, PAWL_TROUBLE_BYTES, "store: it has not answered for %lld s",
                            (long long)ms / 1000);
-    } else if (rt->caps.slow_counts && now - atomic_load(&rt->health.asked_ms) >= LOOK_MS) {
+    } else if (now - atomic_load(&rt->health.asked_ms) >= LOOK_MS) {
         atomic_store(&rt->health.asked_ms, now);
         atomic_store(&rt->health.asked, true);
         inbox_wake(rt);
