@@ -29,11 +29,14 @@ class Proxy:
                 what = proxy.rule(self.path.rsplit("/", 1)[1])
                 status, text = what, b'{"error":{"code":"x","message":"says the proxy"}}'
                 if what in (PASS, DROP):
-                    conn = http.client.HTTPConnection("127.0.0.1", server.port, timeout=70)
-                    conn.request("POST", self.path, body, {"Content-Type": "application/json"})
-                    answer = conn.getresponse()
-                    status, text = answer.status, answer.read()
-                    conn.close()
+                    try:
+                        conn = http.client.HTTPConnection("127.0.0.1", server.port, timeout=70)
+                        conn.request("POST", self.path, body, {"Content-Type": "application/json"})
+                        answer = conn.getresponse()
+                        status, text = answer.status, answer.read()
+                        conn.close()
+                    except (OSError, http.client.HTTPException):
+                        what = GONE       # the server is away
                 if what in (DROP, GONE):
                     self.close_connection = True
                     return

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""clients/node: every call, its worker and a network that fails it, its types, its package."""
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+import kit
+from kit import Server
+from test_python import DROP, GONE, PASS, Proxy
+
+HERE = kit.ROOT / "tests" / "http" / "node"
+
+
+def node(*args, env=None, cwd=None):
+    done = subprocess.run(["node", *map(str, args)], env={**os.environ, **(env or {})}, cwd=cwd, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    assert done.returncode == 0, done.stdout[-4000:]
+    return done.stdout
+
+
+class Shop:
+    """tests/http/node/shop.mjs behind a proxy."""
+
+    def __init__(self, server, rule=lambda verb: PASS, lock_ms=3000):
+        self.proxy = Proxy(server, rule)
+        self.lines, self.lock_ms = [], lock_ms
+
+    def __enter__(self):
+        self.process = subprocess.Popen(["node", str(HERE / "shop.mjs"), self.proxy.url, str(self.lock_ms)], text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.reader = threading.Thread(target=lambda: self.lines.extend(iter(self.process.stdout.readline, "")))
+        self.reader.start()
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.status = self.process.wait(30)
+        finally:
+            self.process.kill()
+            self.reader.join()
+            self.proxy.http.shutdown()
+            self.proxy.http.server_close()
+
+    def runs(self, order):
+        return sum(1 for line in self.lines if line.startswith("run %s " % order))
+
+    def said(self, text):
+        return any(text in line for line in self.lines)
+
+    def until_said(self, text):
+        for _ in range(300):
+            if self.said(text):
+                return
+            time.sleep(0.1)
+        raise AssertionError("%r is not in %r" % (text, self.lines))
+
+
+def test_node_every_call(server):
+    assert node(HERE / "calls.mjs", env={"PAWL_URL": server.url}).strip() == "all calls"
+
+
+def test_node_refused_results_are_final_failures():
+    with Server("--max-payload", "100K") as server, Shop(server) as shop:
+        told = {"nan": "no JSON (the value of 'mean' is NaN", "deep": "refused the result: 400",
+                "large": "refused the result: 4", "big": "no JSON", "ring": "no JSON", "final": "never again",
+                "odd": "null", "long": "refused the error text: 4", "surrogate": "Error: file \ufffd"}
+        retried = ("odd", "surrogate")           # ordinary failures: the policy's three attempts
+        for order, text in told.items():
+            end = server.ended(server.start_instance("RemoteRetry", order))
+            assert end["status"] == "failed" and text in end["error"], (order, end)
+            assert shop.runs(order) == (3 if order in retried else 1), (order, shop.lines)
+            assert order in retried + ("final",) or shop.said(text), (order, shop.lines)
+        assert server.ended(server.start_instance("RemoteOrder", "nothing"))["output"] is None
+    assert shop.status == 0 and shop.lines[-1] == "stopped\n", shop.lines
+
+
+def test_node_hands_in_until_the_lease_is_over(server):
+    """Away for twice the lease, in two ways; beats go through, so the lease lives."""
+    began = time.monotonic()
+
+    def rule(verb):
+        past = time.monotonic() - began
+        return PASS if verb != "complete" or past > 6 else GONE if past < 3 else 503
+
+    with Shop(server, rule) as shop:
+        assert server.ended(server.start_instance("RemoteOrder", "a"))["output"] == "paid"
+        assert time.monotonic() - began > 6 and shop.runs("a") == 1
+        assert shop.proxy.times("heartbeat") >= 4, shop.proxy.paths
+
+
+def test_node_hands_in_again_when_the_answer_was_lost(server):
+    verbs = []
+
+    def rule(verb):
+        verbs.append(verb)
+        return DROP if verb == "complete" and verbs.count(verb) < 3 else PASS
+
+    with Shop(server, rule) as shop:
+        assert server.ended(server.start_instance("RemoteOrder", "a"))["output"] == "paid" and shop.runs("a") == 1
+    assert verbs.count("complete") >= 2, verbs
+
+
+def test_node_says_what_it_could_not_hand_in(server):
+    with Shop(server, lambda verb: PASS if verb == "poll" else GONE, lock_ms=1000) as shop:
+        server.start_instance("RemoteOrder", "a", "lost-1")
+        shop.until_said("Charge of instance 'lost-1' (attempt 1): not handed in before the lease")
+        shop.proxy.rule = lambda verb: PASS
+        assert server.ended("lost-1")["output"] == "paid" and shop.runs("a") >= 2
+
+
+def test_node_hears_that_nobody_waits(server):
+    with Shop(server, lock_ms=1000) as shop:
+        server.start_instance("RemoteOrder", "patient", "p")
+        shop.until_said("run patient")
+        server.post("/api/v1/instances/p/cancel")
+        server.ended("p")
+    assert shop.status == 0 and shop.lines[-1] == "stopped\n", shop.lines    # else it would wait for ever
+
+
+def test_node_keeps_its_lease_over_a_kill_of_the_server(server):
+    with Shop(server) as shop:
+        server.start_instance("RemoteOrder", "patient", "p")
+        shop.until_said("run patient")
+        server.restart()
+        server.post("/api/v1/instances/p/cancel")
+        server.ended("p")
+        shop.until_said("does not answer")
+
+
+def test_node_package_is_whole(server):
+    """What `npm pack` would take is enough, in a project of its own, and its types agree with its code."""
+    with tempfile.TemporaryDirectory(dir=kit.work_dir()) as home:
+        source, target = kit.ROOT / "clients" / "node", os.path.join(home, "node_modules", "pawl")
+        os.makedirs(target)
+        for name in ["package.json"] + json.loads((source / "package.json").read_text())["files"]:
+            subprocess.run(["cp", "-r", name, target], cwd=source, check=True)
+        out = node("--input-type=module", "-e", """
+            import * as pawl from "pawl";
+            const names = (o) => Object.getOwnPropertyNames(o.prototype).filter((n) => n !== "constructor").sort();
+            console.log(JSON.stringify(Object.fromEntries(Object.keys(pawl).map((k) => [k, names(pawl[k])]))));
+            """, cwd=home)
+    declared = (source / "index.d.ts").read_text()
+    for name, methods in json.loads(out).items():
+        body = re.search(r"export class %s\b.*?\{(.*?)^\}|export class %s\b[^\n]*\{\}" % (name, name), declared, re.M | re.S)
+        assert body, "%s is not in index.d.ts" % name
+        for method in methods:
+            if method in ("call", "steer"):      # ours
+                continue
+            assert re.search(r"^  (readonly )?%s[(:]" % method, body.group(1) or "", re.M), (name, method)
