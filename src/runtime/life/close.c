@@ -2,9 +2,9 @@
 /*
  * runtime/life/close.c -- the end of a runtime: refuse, drain, free.
  *
- * The other way round from open_runtime.c.  Every caller that waits gets an answer; a runtime that is dead
- * (fenced, outcome unknown) is closed without touching the store again.  Where activities
- * do not end in time, nothing is freed: their threads still use it.
+ * Closing reverses open_runtime.c.  Every caller that waits gets an answer.  A dead runtime
+ * (fenced, outcome unknown) is closed without another call of the store.  When activities do not
+ * end in time, nothing is freed: their threads still use it.
  *
  * Called by users (pawl_runtime_close); runtime_discard by open_runtime.c, trial/world.c and the tests.
  */
@@ -93,7 +93,7 @@ void runtime_discard(pawl_runtime *rt)
 void pawl_runtime_close(pawl_runtime *rt)
 {
     pawl_error elsewhere;
-    if (!rt || here_is_forked(rt, &elsewhere)) /* the parent's: nothing here is ours to end */
+    if (!rt || here_is_forked(rt, &elsewhere)) /* after a fork() it is the parent's */
         return;
     if (engine_on_fiber() || here_is_engine(rt)) {
         log_error(&rt->log, "close",
@@ -122,11 +122,11 @@ void pawl_runtime_close(pawl_runtime *rt)
     }
     audience_drain(rt);
     lease_stop(rt);
-    if (!all) { /* threads still use runtime and store: both are left to the end of the process */
+    if (!all) { /* threads still use runtime and store: both stay until the process ends */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
                  (long long)rt->opts.drain_ms);
         atomic_store(&rt->app->left_running, true);
-        slots_absolve(rt->slots); /* we ended them: that is no crash of theirs */
+        slots_absolve(rt->slots); /* we end them: their code did not crash */
         return;
     }
     runtime_discard(rt);

@@ -6,7 +6,7 @@
 #include "runtime/core/runtime.h"
 
 void env_open(pawl_runtime *rt);
-/* Can times of the store be compared with those of files?  Not under a clock of the caller's. */
+/* Can times of the store be compared with those of files?  Not with a clock of the caller. */
 bool env_has_real_clock(const pawl_runtime *rt);
 /* Does time pass by itself, or does only the caller move it? */
 bool env_has_real_mono(const pawl_runtime *rt);

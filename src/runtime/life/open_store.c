@@ -2,12 +2,12 @@
 /*
  * runtime/life/open_store.c -- the data directory, and the store in it.
  *
- * `opts.store` says which: sqlite:FILE (or none), jsonl:DIR, memory:, postgres://…, or one that the
- * caller opened and keeps.  Afterwards opts.data is the directory, for whatever else lies
- * there.  A read-only runtime makes nothing.
+ * `opts.store` names the store: sqlite:FILE (the default), jsonl:DIR, memory:, postgres://…, or one
+ * that the caller opened and closes.  Afterwards opts.data is the directory, for the other files in
+ * it.  A read-only runtime creates nothing.
  *
- * A store on a server locks no directory.  There the lock is ours (rt->data.lock): two processes must
- * not write into one record of crashes.
+ * A store on a server locks no directory.  Then the runtime locks it (rt->data.lock), because two
+ * processes must not write one record of crashes.
  *
  * Called by open_runtime.c, once.
  */
@@ -24,8 +24,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A new directory is gone after a power loss, with all that was synced in it, unless its
- * parent is synced too.  One that was there may be as new: its maker may have crashed. */
+/* After a power loss a new directory is gone, with everything synced in it, unless its parent was
+ * synced too.  A directory that exists may be as new: the process that made it may have crashed. */
 static pawl_status keep_data_dir(const char *dir, pawl_error *err)
 {
     char parent[4096];
@@ -37,7 +37,7 @@ static pawl_status keep_data_dir(const char *dir, pawl_error *err)
     if (slash)
         slash[slash == parent] = 0;
     if (directory_sync(slash ? parent : ".") || errno == EACCES || errno == EINVAL)
-        return PAWL_OK; /* not ours to read, or of a kind that cannot: it was there before */
+        return PAWL_OK; /* a parent we may not read, or that has no sync, is older than we are */
     error_set(err, PAWL_UNAVAILABLE, "cannot sync the directory that has %s: %s", dir,
               strerror(errno));
     return PAWL_UNAVAILABLE;
@@ -70,7 +70,7 @@ static pawl_status make_data_dir(pawl_runtime *rt, pawl_error *err)
 
 /* ---- Opening ------------------------------------------------------------------------------ */
 
-/* The directory of a place; `room` is for the name of a file's. */
+/* The directory of a place; `room` takes the directory of a file. */
 static const char *directory_of(const struct store_place *place, char *room, size_t size)
 {
     if (place->kind == PLACE_DIRECTORY)
@@ -92,7 +92,7 @@ static pawl_status open_place(pawl_runtime *rt, const struct store_place *place,
     return rt->store ? PAWL_OK : err->status;
 }
 
-/* On a server.  Steering needs no directory; looking uses the one that is there. */
+/* Open a store on a server.  A client needs no directory; a reader uses one that exists. */
 static pawl_status open_on_server(pawl_runtime *rt, const struct store_place *place,
                                   pawl_error *err)
 {
@@ -107,7 +107,7 @@ static pawl_status open_on_server(pawl_runtime *rt, const struct store_place *pl
     return rc == PAWL_OK ? open_place(rt, place, err) : rc;
 }
 
-/* With a data directory: made when missing, and where opts.data points from now on. */
+/* Open a store in a data directory.  It is made if missing, and opts.data points to it. */
 static pawl_status open_in_dir(pawl_runtime *rt, struct store_place *place, pawl_error *err)
 {
     char room[4096];

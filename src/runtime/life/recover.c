@@ -2,10 +2,10 @@
 /*
  * runtime/life/recover.c -- after opening: blame, resume, remember. [engine]
  *
- * Auto-resume needs no scan of instances: what was in flight lies in the store
- * as messages and work, and take() freed it.  After an unclean end the items in
- * the slot file get one crash more, durably, before anything runs, and run
- * unfused; other items are not touched.
+ * Resuming needs no scan of instances: everything in flight is in the store as messages
+ * and work, and take() unlocked it.  After an unclean end the crash count of each item in
+ * the slot file grows by one, durably, before anything runs, and the item runs unfused.
+ * Other items are not touched.
  */
 #include "runtime/life/recover.h"
 
@@ -27,7 +27,7 @@ static bool suspect(pawl_runtime *rt, uint64_t id)
     return true;
 }
 
-/* One crash more for a work row; false: it is no work row. */
+/* Count one more crash of a work row.  False: there is no such work row. */
 static bool blame_work(pawl_runtime *rt, struct stage *s, uint64_t id, uint32_t crashes)
 {
     pawl_work_list list;
@@ -51,7 +51,7 @@ static bool blame_work(pawl_runtime *rt, struct stage *s, uint64_t id, uint32_t 
     return suspect(rt, id);
 }
 
-/* One crash more for the message `item` among those of `uid` (0: those sent by name). */
+/* Count one more crash of the message `item` of `uid` (0: a message sent by name). */
 static void blame_message(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t item)
 {
     pawl_message_list list;
@@ -69,7 +69,7 @@ static void blame_message(pawl_runtime *rt, struct stage *s, uint64_t uid, uint6
     }
 }
 
-/* The turn that ran: its message, if it was one, gets the blame. */
+/* Blame the message, if any, whose turn ran. */
 static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t item)
 {
     pawl_row row = {0};
@@ -79,7 +79,7 @@ static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t
     log_warn(&rt->log, "recover", "a turn was running when the process died",
              "instance=%.*s orchestration=%.*s uid=%llu item=%llu", PAWL_FMT(row.id),
              PAWL_FMT(row.orchestration), (unsigned long long)uid, (unsigned long long)item);
-    if (!item) { /* a start or raise that was not stored: they are stored first from now on */
+    if (!item) { /* a start or raise that had no row: from now on they are stored first */
         rt->blame.unfused_requests = true;
         return;
     }
@@ -89,7 +89,7 @@ static void blame_turn(pawl_runtime *rt, struct stage *s, uint64_t uid, uint64_t
     blame_message(rt, s, 0, item); /* a child's start or cancel */
 }
 
-/* It is not known whether one of those that ran did it: only some times count. */
+/* When several ran, the one to blame is not known: count it only after this many times. */
 #define SEVERAL_COUNT 10
 
 static void blame_all_work(pawl_runtime *rt, struct stage *s, const struct slots_past *past)
@@ -147,7 +147,7 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
     rt->now_ms = rt_now(rt);
     rt->blame.recovered_ms = rt->now_ms;
     pawl_status rc = peek_recover(rt, reterr);
-    if (rc == PAWL_OK && past->unclean) /* a commit, so the list of repairs is made before */
+    if (rc == PAWL_OK && past->unclean) /* it commits, so the list of repairs is made before */
         rc = blame(rt, past, reterr);
     if (rc == PAWL_OK)
         rc = remember_kept(rt, reterr);

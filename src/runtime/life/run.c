@@ -25,7 +25,7 @@
 
 #include <unistd.h>
 
-/* Opened before a fork() (a daemon), run after it: the lock is held by the child. */
+/* A daemon opens the runtime before fork() and runs it after: now the child holds the lock. */
 static void lock_take_over(pawl_runtime *rt)
 {
     if (rt->threads.pid == getpid())
@@ -83,7 +83,7 @@ int pawl_runtime_step(pawl_runtime *rt, int64_t wait_ms)
         cancel_run_here(rt);
         if (done != 0)
             return done;
-        if (ran) /* one that stepped itself has left nothing to commit: not yet at rest */
+        if (ran) /* activities ran although nothing was committed: not idle yet */
             continue;
         int64_t until = loop_idle_until(rt);
         int64_t now = rt_mono(rt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/life/run.h -- threads started, or steps made by the caller. */
+/* runtime/life/run.h -- start the threads of a runtime, or step it on the caller's. */
 #ifndef PAWL_RUNTIME_RUN_H
 #define PAWL_RUNTIME_RUN_H
 

@@ -2,10 +2,10 @@
 /*
  * runtime/loop/group.c -- see group.h.
  *
- * Before the commit nothing of a stage is visible to anyone; after it, in this
- * order: rows become the residents' truth, answers go out, work is handed out,
- * messages travel on.  A round that was not committed leaves no trace in memory:
- * its resident is evicted and its letters go back to the head, in order.
+ * Before the commit nothing of a stage is visible.  After it, in this order: residents
+ * take over the rows, answers go out, work is handed out, messages are delivered.  A
+ * round that was not committed leaves no trace in memory: its resident is evicted, and
+ * its letters go back to the head of the list, in order.
  *
  * Storage errors: FULL, BUSY and the like mean "not committed": back off and try
  * again, spend no attempts.  After UNKNOWN the group stays staged and the store is asked
@@ -41,10 +41,10 @@
 
 #include <string.h>
 
-#define TRIES_MAX 8    /* a letter refused this often is put aside with an error */
-#define SLOW_US   3000 /* a slower commit must not run on a thread that serves others */
-#define SLOW_FOR  8    /* and for as many after it */
-#define TODO_MAX  2048 /* letters at hand; more of what was sent lies in the store */
+#define TRIES_MAX 8    /* a letter that the store refuses this often is dropped with an error */
+#define SLOW_US   3000 /* a slower commit must not run on a thread that serves others, */
+#define SLOW_FOR  8    /* and neither do this many commits after it */
+#define TODO_MAX  2048 /* letters in memory; further messages stay in the store */
 
 /* ---- Committed ------------------------------------------------------------------ */
 
@@ -82,8 +82,8 @@ static bool is_quiet(const struct stage *s, uint64_t id)
     return false;
 }
 
-/* There are too many letters in memory: this one stays in the store, and is fetched in its
- * order, like all that come after it. */
+/* There are too many letters in memory: this message stays in the store, and so do all later
+ * ones, to be fetched in their order. */
 static bool lies(pawl_runtime *rt, const pawl_message *m)
 {
     if (!due_has_lying_mail(rt) && letter_count(rt) < TODO_MAX)
@@ -137,10 +137,10 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
             jobs_lie(rt);
             lease_may_find(rt);
         }
-        if (!u->lock_epoch && !u->lock_token.len) /* failed by token before it returned */
+        if (!u->lock_epoch && !u->lock_token.len) /* failed by its token while it ran */
             job_withdraw(rt, u->id);
     }
-    for (size_t i = 0; i < s->need_work.count; i++) /* decided by a time-out: none may begin */
+    for (size_t i = 0; i < s->need_work.count; i++) /* timed out: they must not begin */
         job_withdraw(rt, s->need_work.items[i]);
     for (size_t i = 0; i < s->drop_work.count; i++)
         job_withdraw(rt, s->drop_work.items[i]);
@@ -166,7 +166,7 @@ static void warn_of_length(pawl_runtime *rt, const struct stage *s)
                  (unsigned long long)s->row.last_seq, rt->opts.max_history);
 }
 
-/* The resident after its round: new truth, or gone. */
+/* The resident takes over the row of its round, or leaves memory. */
 static void settle_resident(pawl_runtime *rt, struct stage *s)
 {
     struct resident *r = s->r;
@@ -186,7 +186,7 @@ static void settle_resident(pawl_runtime *rt, struct stage *s)
     resident_weigh(rt, r);
 }
 
-/* An attempt failed and another follows, or one begins: for those who look at the instance. */
+/* Tell observers of the instance that an attempt failed and another follows, or that one begins. */
 static void tell_attempt(pawl_runtime *rt, const struct stage *s)
 {
     if (s->job)
@@ -210,7 +210,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     tell_attempt(rt, s);
     if (s->adopted)
         adopt_done(rt, s->row.id);
-    send_on(rt, s); /* its messages may point into the letters */
+    send_on(rt, s); /* before the letters are freed: its messages may point into them */
     release_letters(rt, s);
     once_committed(rt, s->job);
     lease_committed(rt, s);
@@ -227,7 +227,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
 
 /* ---- Not committed ------------------------------------------------------------------ */
 
-/* A refused fused completion whose work row is gone has been decided already. */
+/* Was this refused, fused completion decided before?  Then its work row is gone. */
 static bool is_decided(pawl_runtime *rt, const struct stage *s, const struct letter *l,
                        pawl_why why)
 {
@@ -241,7 +241,7 @@ static bool is_decided(pawl_runtime *rt, const struct stage *s, const struct let
            list.count == 0;
 }
 
-/* What is done again, in order. */
+/* The items that are done again, in order. */
 struct back {
     struct letter *letters, **letters_end;
     struct item *items, **items_end;
@@ -265,7 +265,7 @@ static void back_all(pawl_runtime *rt, struct back *b)
     items_back(rt, b->items, b->items_end);
 }
 
-/* A call that its stage answers: act on it again from the beginning. */
+/* Act again on the call that this stage would have answered. */
 static void call_back(struct stage *s, bool refused, struct back *b)
 {
     struct letter *call = s->call;
@@ -279,7 +279,7 @@ static void call_back(struct stage *s, bool refused, struct back *b)
         back_item(b, &call->item);
 }
 
-/* Changes of work rows: the attempt is decided again, or the row is free again. */
+/* Undo the changes of work rows: decide the attempt again, or free the row. */
 static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
 {
     if (!s->work_updates.count)
@@ -322,7 +322,7 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, pawl_why 
         if (refused && is_decided(rt, s, l, why)) {
             letter_drop(rt, l, PAWL_LOST, "this result is no longer wanted");
         } else if (l->tries > TRIES_MAX) {
-            log_error(&rt->log, "group", "message refused by the store again and again; put aside",
+            log_error(&rt->log, "group", "the store refused a message again and again; dropped",
                       "instance=%.*s kind=%d", PAWL_FMT(s->row.id), l->mail.kind);
             letter_drop(rt, l, PAWL_CONFLICT, "the store refused it again and again");
         } else {
@@ -377,7 +377,7 @@ static void group_failed(pawl_runtime *rt, pawl_status rc, const pawl_error *err
         health_gone(rt, err->text);
         return;
     }
-    health_failed(rt, rc, err); /* first: a refused caller may ask for it */
+    health_failed(rt, rc, err); /* first, because a refused caller may ask for the health */
     if (rc == PAWL_DISK_FULL)
         refuse_new_work(rt, err->text);
 }
@@ -399,7 +399,7 @@ static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
             coming_refused(rt, round);
             take_back(rt, s, true, round->why, &back);
         }
-        done++; /* refused ones too: the loop looks again without waiting */
+        done++; /* also a refused one: the loop must not sleep */
     }
     back_all(rt, &back);
     COUNT(rt, commits);
@@ -415,7 +415,7 @@ static void note_time(pawl_runtime *rt, int64_t took_us)
         rt->lending.slow_commits--;
 }
 
-/* What is known about the commit now, and what follows from it. */
+/* Act on the outcome of the commit. */
 static int group_ends(pawl_runtime *rt, pawl_status rc, const pawl_round *rounds,
                       const pawl_error *err)
 {
@@ -436,8 +436,7 @@ int group_resolve(pawl_runtime *rt)
     pawl_status rc = doubt_ask(rt, &rounds, &err);
     if (rc == PAWL_EMPTY)
         return 0;
-    if (rc == PAWL_OK &&
-        !rounds) { /* rows were purged or executions pruned: no call waits for it */
+    if (rc == PAWL_OK && !rounds) { /* only rows were purged or executions pruned: no call waits */
         health_well(rt);
         return 1;
     }
@@ -454,7 +453,7 @@ int group_commit(pawl_runtime *rt)
 {
     if (!stage_first(rt))
         return 0;
-    if (doubt_is(rt)) { /* about executions pruned in this pass: what was staged is done again */
+    if (doubt_is(rt)) { /* about pruned executions of this pass: do again what was staged */
         take_all_back(rt);
         return 0;
     }

@@ -13,7 +13,7 @@
 #include "runtime/loop/loop.h"
 #include "runtime/queue/queue_cache.h"
 
-/* It may sleep with work at hand: until it tries again. */
+/* Nothing to do, and no back-off runs: an engine that backs off sleeps with work in memory. */
 static bool has_nothing(pawl_runtime *rt)
 {
     return !loop_has_work(rt) && rt_mono(rt) >= health_retry_at(rt);
@@ -29,12 +29,12 @@ bool pawl_lend_to(pawl_client *c, void (*wake)(void *arg), void *arg)
         rt->inbox.borrower = arg;
     }
     pthread_mutex_unlock(&rt->inbox.lock);
-    if (ok) /* what is left there is the engine's, unless a borrower comes for it */
+    if (ok) /* without a borrower the engine takes what is left in the inbox */
         pthread_cond_broadcast(&rt->inbox.wake);
     return ok;
 }
 
-/* Under the lock: is the engine asleep, and has nothing to do yet? */
+/* Under the lock: does the engine sleep with nothing to do? */
 static bool is_free(pawl_runtime *rt)
 {
     return rt->inbox.engine_waits && !rt->inbox.woken && !rt->inbox.lent && !rt->inbox.stopping &&
@@ -50,7 +50,7 @@ static void borrow(pawl_runtime *rt, size_t have)
     inbox_take_locked(rt);
 }
 
-/* True: the engine thread must be woken. */
+/* Return the engine.  True: its thread must be woken. */
 static bool give_back(pawl_runtime *rt, const struct idle_until *next)
 {
     bool wake = rt->inbox.wake_is_due || rt->inbox.stop || rt->inbox.woken || health_is_dead(rt) ||

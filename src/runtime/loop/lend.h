@@ -2,9 +2,9 @@
 /*
  * runtime/loop/lend.h -- the engine lent to the thread that has the requests.
  *
- * To wake a thread takes as long as several requests on a queue, and the loop of a server
- * that waits for its commit has nothing better to do.  So it borrows the sleeping engine
- * and runs the pass itself (docs/decisions/0016, 0031).
+ * To wake a thread takes as long as several requests on a queue, and the loop of a server would
+ * only wait for the commit.  So it borrows the sleeping engine and runs the pass itself
+ * (docs/decisions/0016, 0031).
  *
  * src/server is another library than src/runtime, so these two names are exported.  No public
  * header has them, and only src/server may call them (tools/layers.txt).
@@ -15,11 +15,11 @@
  *  - it is lent only while it has nothing at hand and nothing to do before a known time, and
  *    only for requests on queues: no turn runs on a borrower's thread, because a fiber never
  *    changes thread;
- *  - borrowable items (requests on queues handed in by a thread that holds) are left
- *    lying by an engine that goes to sleep only when the borrower has been called for
- *    them, and a borrower that was called comes;
- *  - giving it back wakes the engine thread whenever that has something to do, or would have
- *    to sleep less long than it does.
+ *  - the engine may sleep with borrowable items in the inbox (requests on queues submitted under
+ *    a hold) only after it has woken the borrower for them; a borrower that was woken always
+ *    comes;
+ *  - returning the engine wakes its thread if there is work for it, or if it would now sleep for
+ *    a shorter time.
  *
  * All state is the runtime's: a process may have several, each with its own borrower.
  */

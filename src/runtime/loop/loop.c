@@ -3,8 +3,8 @@
  * runtime/loop/loop.c -- see loop.h.  The same pass serves the engine thread, callers
  * of pawl_runtime_step() and the simulator.
  *
- * No polling: between passes the loop sleeps until something arrives or the
- * earliest due time of the store, which is asked once when it goes idle.
+ * The loop does not poll: between passes it sleeps until something arrives or until the
+ * earliest due time, which it reads from the store once, when it becomes idle.
  */
 #include "runtime/loop/loop.h"
 
@@ -49,14 +49,14 @@
 #include "store/store.h"
 
 #define FETCH_AT_ONCE 1000
-#define FETCH_PASSES  8 /* at most this many without a fetch, however many letters are in memory */
-#define UNREAD_MS     100         /* before the next pass, when the store did not answer */
-#define ALONE_MS      50          /* when memory or the store failed in a turn */
+#define FETCH_PASSES  8   /* passes without a fetch, at most, however many letters are in memory */
+#define UNREAD_MS     100 /* until the next pass, when the store did not answer */
+#define ALONE_MS      50  /* until the next try, when memory or the store failed in a turn */
 #define GROUP_BYTES   (16 << 20)  /* strings staged in one commit */
-#define GROUP_KEPT    (512 << 10) /* of that memory, for the next */
+#define GROUP_KEPT    (512 << 10) /* bytes of that memory that the next group uses again */
 
-/* Due messages of the store become letters.  False: they lie there, and what comes now must not
- * overtake them. */
+/* Due messages of the store become letters.  False: they are still in the store, and newer ones
+ * must not overtake them. */
 static bool fetch_messages(pawl_runtime *rt)
 {
     pawl_message_list list;
@@ -67,7 +67,7 @@ static bool fetch_messages(pawl_runtime *rt)
         store_fetch_messages(rt->store, rt->now_ms, FETCH_AT_ONCE, &rt->load_mem, &list, &err);
     if (rc != PAWL_OK) {
         health_unread(rt, &err);
-        return rc == PAWL_CORRUPT; /* permanent: waiting for it would stop everything */
+        return rc == PAWL_CORRUPT; /* damage is permanent: waiting would stop everything */
     }
     rt->due.fetch_messages = list.count == FETCH_AT_ONCE;
     bool lay = rt->due.mail_lies;
@@ -82,10 +82,10 @@ static bool fetch_messages(pawl_runtime *rt)
     return true;
 }
 
-/* Has the time come for something that lies in the store?  False: it does not say. */
+/* Look for rows of the store that have become due.  False: the store did not answer. */
 static bool look_at_clock(pawl_runtime *rt)
 {
-    if (rt->now_ms < rt->due.looked_ms) { /* it was set back: what was due then is due again */
+    if (rt->now_ms < rt->due.looked_ms) { /* the clock was set back: look at everything again */
         rt->due.looked_ms = rt->now_ms;
         rt->due.ask = true;
     }
@@ -141,13 +141,13 @@ static bool carry_out(pawl_runtime *rt, struct delivered v)
     for (struct letter *l = v.letters, *next; l; l = next) {
         next = l->next;
         if (v.kind == VERDICT_ALONE && !l->tries)
-            l->tries = 1; /* alone from now on; only refusals count */
+            l->tries = 1; /* delivered alone from now on; only refusals count as tries */
         letter_later(rt, l);
     }
     return true;
 }
 
-/* A message of a client joins the letters; other calls are acted on. */
+/* A message of a client joins the letters; any other call is acted on now. */
 static enum verdict_kind take_call(pawl_runtime *rt, struct letter *l)
 {
     if (!letter_is_mail(l))
@@ -178,7 +178,7 @@ static enum verdict_kind act(pawl_runtime *rt, struct item *item)
     return VERDICT_DONE;
 }
 
-/* Act on the next item.  True: it comes again first, and nothing more may enter this group. */
+/* Act on the next item.  True: the group is closed, and the item is the first of the next one. */
 static bool take_item(pawl_runtime *rt, struct item *item)
 {
     enum verdict_kind kind = act(rt, item);
@@ -195,8 +195,8 @@ static bool is_full(const pawl_runtime *rt)
            queue_is_full(rt);
 }
 
-/* Must it stay behind a letter: a request that was made before it, or one that goes to the instance by
- * its name, which may be what starts it? */
+/* Must this call stay behind a letter?  Yes when the letter is an older request, or goes to the same
+ * instance by name: it may be its start. */
 static bool is_behind(const pawl_runtime *rt, const struct letter *call)
 {
     pawl_str instance = call->instance;
@@ -206,9 +206,9 @@ static bool is_behind(const pawl_runtime *rt, const struct letter *call)
     return false;
 }
 
-/* Instances that keep themselves busy have letters in every pass: behind them, what the last pass
- * left over would wait for ever, and all requests behind it.  So it goes first.  What
- * becomes a letter goes to the end of them; the rest acts before they do. */
+/* Busy instances have letters in every pass.  Behind them the items that the last pass left over,
+ * and all requests behind those, would wait for ever: so left-over items go first.  One that becomes
+ * a letter joins the end of the letters; any other acts before them. */
 static void take_left_over(pawl_runtime *rt)
 {
     if (!rt->items.left_over)
@@ -218,7 +218,7 @@ static void take_left_over(pawl_runtime *rt)
         bool at_once = rt->items.first->kind == ITEM_REQUEST && !letter_is_mail(call);
         if (at_once && is_behind(rt, call))
             break;
-        closed = take_item(rt, items_next(rt)); /* for these: it waits for a letter at hand */
+        closed = take_item(rt, items_next(rt)); /* closed for these: it waits for a letter */
     }
 }
 
@@ -262,7 +262,7 @@ static int pass(pawl_runtime *rt)
     coming_pass(rt);
     rt->now_ms = rt_now(rt);
     park_look(rt);
-    if (park_has_piled(rt)) { /* it could not be read, and newer mail must not overtake it */
+    if (park_has_piled(rt)) { /* mail that could not be read: newer mail must not overtake it */
         health_wait(rt, UNREAD_MS);
         return 0;
     }
@@ -272,7 +272,7 @@ static int pass(pawl_runtime *rt)
     bool unread = false, repaired = peek_repair(rt, &unread);
     if (unread)
         health_wait(rt, UNREAD_MS);
-    if (!repaired) { /* half-done rounds first: nothing is acked before they are whole */
+    if (!repaired) { /* half-done rounds are repaired before anything is acked */
         bool fetched = look_at_clock(rt);
         queue_look(rt);
         felling_look(rt);
@@ -303,7 +303,7 @@ int loop_once(pawl_runtime *rt)
     owed_tell(rt);
     worker_flush(rt);
 #ifdef PAWL_CHECKED
-    if (done > 0) /* the store is ours: a runtime that lost it may meet uids of the next owner */
+    if (done > 0) /* still the owner: otherwise the uids may be those of the next owner */
         resident_check(rt);
 #endif
     here_leave(outer);
@@ -311,8 +311,7 @@ int loop_once(pawl_runtime *rt)
     return done;
 }
 
-/* When the store is asked, it is asked once: the answer holds until a commit or
- * a due time changes it. */
+/* The store is asked once: the answer holds until a commit or a due time changes it. */
 static int64_t next_due(pawl_runtime *rt)
 {
     if (rt->due.ask) {
@@ -355,7 +354,7 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
     return until;
 }
 
-/* Until when there is nothing to do, unless something arrives. */
+/* The times until which there is nothing to do, unless something arrives. */
 static struct idle_until idle_until(pawl_runtime *rt)
 {
     int64_t mono = rt_mono(rt);
@@ -412,7 +411,7 @@ int64_t loop_idle_until(pawl_runtime *rt)
     return earliest(rt, &at);
 }
 
-/* Results and requests that no row stands for yet. */
+/* Are there results or requests that are not stored yet? */
 static bool holds_unstored(const pawl_runtime *rt)
 {
     if (rt->items.first || inbox_count(rt) || queue_has_work(rt))
@@ -426,7 +425,7 @@ static bool holds_unstored(const pawl_runtime *rt)
 void loop_finish(pawl_runtime *rt)
 {
     if (doubt_is(rt))
-        (void)health_try_now(rt); /* the last chance to find out */
+        (void)health_try_now(rt); /* the last chance to learn the outcome */
     while (loop_once(rt) > 0 && holds_unstored(rt))
         ;
     group_give_up(rt);
@@ -439,7 +438,7 @@ bool loop_is_plain(const pawl_runtime *rt)
 
 bool loop_may_lend(pawl_runtime *rt)
 {
-    if (jobs_backlog(rt) || !loop_is_plain(rt)) /* with jobs out results come: it is awake anyway */
+    if (jobs_backlog(rt) || !loop_is_plain(rt)) /* results of jobs wake the engine anyway */
         return false;
     return inbox_may_be_lent(rt);
 }

@@ -5,9 +5,9 @@
 
 #include "runtime/core/runtime.h"
 
-/* All calls under way, while the runtime goes on: the store is gone. */
+/* The store is gone: refuse all calls under way; the runtime goes on. */
 void refuse_calls(pawl_runtime *rt);
-/* The same when nothing runs any more. */
+/* The same when the runtime has stopped. */
 void refuse_all(pawl_runtime *rt);
 
 #endif

@@ -2,13 +2,12 @@
 /*
  * runtime/loop/watchdog.c -- notice a turn that never ends.
  *
- * Sleeps for ever while the engine waits; looks once a second while it works.
- * A turn over ten seconds turns health bad and is named; over turn_limit_ms the
+ * The watchdog sleeps while the engine waits and looks once per second while it works.
+ * A turn over ten seconds makes the health bad and is named there; over turn_limit_ms the
  * process stops, and the slot file blames the message on restart.
  *
- * Counted is the time between looks that came when they should: a process that
- * was stopped (SIGSTOP, a debugger, a machine that froze) finds itself later by an
- * hour, and no turn is to blame for that.
+ * Only time between looks that came on time counts: a process that was stopped (SIGSTOP,
+ * a debugger, a frozen machine) may resume an hour later, and its turn is not to blame.
  */
 #include "runtime/loop/watchdog.h"
 
@@ -25,10 +24,10 @@
 
 struct watched {
     int64_t pause_ms;  /* between looks */
-    int64_t looked_ms; /* mono: the last one */
-    int64_t began_ms;  /* the turn that ran then; 0: none */
-    int64_t ran_ms;    /* how long it has been running, as far as we were awake */
-    bool slow;         /* and that is too long: its end clears the trouble */
+    int64_t looked_ms; /* mono: the last look */
+    int64_t began_ms;  /* when the turn that ran then began; 0: none */
+    int64_t ran_ms;    /* how long it has run while this thread was awake */
+    bool slow;         /* that is too long: its end clears the trouble */
 };
 
 /* How long the turn that runs now has been running; 0: none runs. */
@@ -78,7 +77,7 @@ static bool look(pawl_runtime *rt, struct watched *w)
 static void *watch(void *arg)
 {
     pawl_runtime *rt = arg;
-    int64_t pause = rt->opts.turn_limit_ms / 8; /* one stop never makes up the limit */
+    int64_t pause = rt->opts.turn_limit_ms / 8; /* one late look alone never reaches the limit */
     struct watched w = {.pause_ms = pause < 1 ? 1 : pause > 1000 ? 1000 : pause};
     pthread_mutex_lock(&rt->watch.lock);
     while (!rt->watch.stop) {

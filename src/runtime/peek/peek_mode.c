@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/peek_mode.c -- see peek_mode.h.  The table of the mode, and the timers of a store without
- * delayed visibility: they follow from the events, so they have no rows and are held in memory
+ * runtime/peek/peek_mode.c -- see peek_mode.h.  The table of the mode, and the timers of a store
+ * without delayed visibility: they follow from the events, so they are kept in memory without rows
  * (core/timers.h).
  *
  * Called by open_runtime.c and close.c; everything else through core/peek.h.

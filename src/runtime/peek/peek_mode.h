@@ -7,17 +7,17 @@
 
 #include "runtime/core/runtime.h"
 
-/* The store is open and rt->caps says what it has. */
+/* Choose the mode.  The store is open, and rt->caps says what it can do. */
 void peek_open(pawl_runtime *rt);
 void peek_close(pawl_runtime *rt);
 
-/* A round may be half done. */
+/* May a round be half done? */
 static inline bool peek_lacks_rounds(const pawl_runtime *rt)
 {
     return !rt->caps.atomic_rounds;
 }
 
-/* Rows come before their time, and timers are kept in memory. */
+/* Does the store hand out rows before their time?  Then timers are kept in memory. */
 static inline bool peek_lacks_delay(const pawl_runtime *rt)
 {
     return !rt->caps.delayed_visibility;

@@ -24,7 +24,8 @@ void redelivery_adopted(pawl_runtime *rt, struct stage *s, pawl_message *mail, u
     *list_add(&rt->group_mem, &s->adoptions) = (struct adoption){mail->id, was};
 }
 
-/* A raise was taken, or given back by the wait that took it.  `by_ref`: what each wait took. */
+/* Note that a raise was taken, or returned by the wait that took it.  `by_ref`: what each wait
+ * took. */
 static void note_taken(struct resident *r, struct map *by_ref, const pawl_event *e)
 {
     const pawl_event *took;
@@ -58,8 +59,8 @@ static bool load_taken(pawl_runtime *rt, struct resident *r)
     return true;
 }
 
-/* A raise by name that was taken over, and whose row was not dropped: its copy has its id or its
- * key. */
+/* Was this raise, sent by name, adopted although its row was not dropped?  The copy has its id or
+ * its key. */
 static bool was_taken_over(pawl_runtime *rt, const struct resident *r, const struct letter *l)
 {
     pawl_message_list list = {0};

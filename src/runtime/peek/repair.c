@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/repair.c -- see repair.h.  Which instances, one at a time. [engine]
+ * runtime/peek/repair.c -- see repair.h.  Repairs instances one at a time. [engine]
  *
- * What the events of an execution ask for is in repair_events.c; here is what needs the
- * row and the mail: state, adoption, an instance that was never born, damage.
+ * repair_events.c repairs what the events of an execution ask for; this file what needs the
+ * row and the mail: state, adoption, an instance whose start was lost, damage.
  *
  * Called by recover.c, loop.c and group.c.
  */
@@ -25,7 +25,7 @@ void repair_later(pawl_runtime *rt, uint64_t uid)
     if (!uid)
         return;
     need_memory(idset_add(&rt->peek.repair, uid));
-    rt->fence.mending = true; /* the mark stays until the last of them is whole */
+    rt->fence.mending = true; /* until the last of them is repaired */
 }
 
 pawl_status repair_all_later(pawl_runtime *rt, pawl_error *reterr)
@@ -60,7 +60,7 @@ void repair_failed(pawl_runtime *rt, const struct stage *s)
 
 /* ---- One instance ---------------------------------------------------------------- */
 
-/* The state follows from the events, unless it was parked. */
+/* The state follows from the events, unless the instance is parked. */
 static void repair_state(struct repair *m)
 {
     struct stage *s = m->s;
@@ -75,7 +75,7 @@ static void repair_state(struct repair *m)
     s->change = PAWL_ROW_ALL;
 }
 
-/* True when the kept row `id` is with the instance already, as mail or as an event. */
+/* Does the instance have the kept row `id` already, as mail or as an event? */
 static bool is_adopted(struct repair *m, const pawl_message_list *own, uint64_t id)
 {
     for (size_t i = 0; i < own->count; i++)
@@ -88,14 +88,14 @@ static bool is_adopted(struct repair *m, const pawl_message_list *own, uint64_t 
     return false;
 }
 
-/* A start took over the mail kept for its name: go on with that. */
+/* A start adopted the mail kept for its name: finish the adoption. */
 static void repair_adoption(struct repair *m)
 {
     pawl_runtime *rt = m->rt;
     pawl_message_list kept = {0}, own = {0};
     pawl_error err;
     pawl_status rc = store_read_messages(rt->store, 0, m->s->row.id, &rt->group_mem, &kept, &err);
-    if (rc == PAWL_CORRUPT) /* damaged mail stays where it is, as in a start */
+    if (rc == PAWL_CORRUPT) /* damaged mail stays in the store, as in a start */
         return;
     bool read = repair_was_read(m, rc, &err) &&
                 repair_was_read(m,
@@ -121,7 +121,7 @@ static void repair_adoption(struct repair *m)
     }
 }
 
-/* Accepted, and its start never became durable: it was not acknowledged. */
+/* A row without a durable start: the caller was not told that it was accepted. */
 static void repair_unborn(struct repair *m)
 {
     pawl_message_list list = {0};
@@ -158,15 +158,15 @@ static void block(pawl_runtime *rt, struct resident *r, const pawl_error *err)
               PAWL_FMT(r->row.id), err->text);
 }
 
-/* False: trouble, to be tried again. */
+/* False: a read failed; try again. */
 static bool repair_one(pawl_runtime *rt, uint64_t uid)
 {
     struct resident *r = NULL;
     enum load_result found = load_row(rt, uid, (pawl_str){0}, &r);
-    if (found != LOAD_OK) /* a damaged row stays as it is: trying again would hold up all others */
+    if (found != LOAD_OK) /* skip a damaged row: trying again would hold up all others */
         return found != LOAD_TROUBLE;
     if (r->row.state == PAWL_RUNNING || r->row.state == PAWL_PENDING)
-        turn_unpile(rt, uid); /* a resume or retry may have been done without a record */
+        turn_unpile(rt, uid); /* a resume or retry may have happened without a record */
     bool fresh = r->row.last_rid >= rt->fence.whole_id || uid >= rt->fence.whole_id;
     if (!fresh && (pawl_state_is_terminal(r->row.state) || !peek_lacks_delay(rt)))
         return true;

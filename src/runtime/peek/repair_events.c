@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/peek/repair_events.c -- what the events of one execution mean, and what of it is
- * missing. [engine]
+ * runtime/peek/repair_events.c -- which rows the events of one execution require, and which of
+ * them are missing. [engine]
  *
- * Each event is looked at by itself: does what follows from it exist?  Events of rounds
- * that were applied to the end (below `whole_id`) ask for nothing but the timers that are
- * held in memory.  Nothing is written here: rows go to the stage, and the store skips
- * those it has.
+ * Each event is looked at by itself: do the rows that follow from it exist?  Events of rounds
+ * that were applied to the end (below `whole_id`) require only their timers in memory.  The
+ * missing rows go to the stage, and the store skips those it has.
  *
  * Called by repair.c.
  */
@@ -55,7 +54,7 @@ static bool find_open(struct repair *m)
     return ok;
 }
 
-/* The step that recorded this event, as far as rows follow from it. */
+/* The step that recorded this event, with the fields that rows are derived from. */
 static struct step step_of(pawl_runtime *rt, const pawl_event *e)
 {
     struct step step = {.event = *e};
@@ -95,14 +94,14 @@ static bool has_work(struct repair *m, uint64_t id)
     return repair_was_read(m, rc, &err) && list.count > 0;
 }
 
-/* Is the child there?  One of ours that has ended is started again, and refused with the
- * news (redelivery_child). */
+/* Does the child exist?  An ended child of this instance is started again: the refusal tells the
+ * parent how it ended (redelivery_child). */
 static bool has_child(struct repair *m, pawl_str id, const pawl_event *e)
 {
     pawl_row row;
     pawl_error err;
     pawl_status rc = store_find(m->rt->store, id, &m->rt->group_mem, &row, &err);
-    if (rc == PAWL_CORRUPT) /* a damaged child is there: its own matter */
+    if (rc == PAWL_CORRUPT) /* a damaged child exists */
         return true;
     if (rc != PAWL_NOT_FOUND)
         (void)repair_was_read(m, rc, &err);
@@ -113,7 +112,7 @@ static bool has_child(struct repair *m, pawl_str id, const pawl_event *e)
     return ours && !pawl_state_is_terminal(row.state);
 }
 
-/* A schedule that is still open has its row; a timer is held. */
+/* A task that is still open has its row, a timer its place in the heap. */
 static void repair_schedule(struct repair *m, const pawl_event *e)
 {
     struct step step = step_of(m->rt, e);
@@ -151,13 +150,13 @@ static void repair_closed(struct repair *m, const pawl_event *e)
     }
 }
 
-/* Its last round ended it: state, output and the parent follow; whatever waits is late. */
+/* The last round ended the instance: set state and output, tell the parent, drop what waits. */
 static void repair_end(struct repair *m, const pawl_event *e)
 {
     pawl_message_list list = {0};
     pawl_error err;
     seal_derive(m->rt, m->s, &(struct step){.event = *e});
-    if (e->execution != m->s->row.execution) /* it runs again: what waits is of that run */
+    if (e->execution != m->s->row.execution) /* it runs again: the waiting rows are of that run */
         return;
     pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
                                          &m->rt->group_mem, &list, &err);
@@ -165,7 +164,7 @@ static void repair_end(struct repair *m, const pawl_event *e)
         *list_add(&m->rt->group_mem, &m->s->drop_messages) = list.items[i].id;
 }
 
-/* The execution was closed and its successor is not there: a WAKE opens it. */
+/* The execution was closed and its successor is missing: a WAKE opens it. */
 static void repair_continue(struct repair *m, const pawl_event *e)
 {
     if (e->execution != m->s->row.execution)
@@ -176,7 +175,7 @@ static void repair_continue(struct repair *m, const pawl_event *e)
     letter_todo(m->rt, l);
 }
 
-/* It runs again: its row says how the run before it ended. */
+/* The instance runs again: its row says how the run before ended. */
 static void repair_rerun(struct repair *m, const pawl_event *e)
 {
     pawl_row *row = &m->s->row;
@@ -209,7 +208,7 @@ static const pawl_event *taken_by(const struct repair *m, uint64_t ref, const pa
     return NULL;
 }
 
-/* Taken once more, or its mailbox is gone with the instance. */
+/* Was it taken again, or is its mailbox gone because the instance ended? */
 static bool is_gone_again(const struct repair *m, uint64_t message, const pawl_event *since)
 {
     const pawl_event *end = m->events.items + m->events.count;
@@ -223,7 +222,7 @@ static bool is_gone_again(const struct repair *m, uint64_t message, const pawl_e
            end[-1].kind == PAWL_EV_ORCHESTRATION_TERMINATED;
 }
 
-/* Is it among its mail, under its id or as the copy of what was adopted? */
+/* Is it in the mailbox, under its own id or as the copy made by an adoption? */
 static bool has_mail(struct repair *m, const pawl_event *took)
 {
     pawl_message_list list = {0};
@@ -237,7 +236,7 @@ static bool has_mail(struct repair *m, const pawl_event *took)
     return false;
 }
 
-/* A wait was given up after it had taken an event no code was told of: that is mail again. */
+/* A withdrawn wait had taken an event that the code never got: put it back into the mailbox. */
 static void repair_returned(struct repair *m, const pawl_event *e)
 {
     const pawl_event *took = taken_by(m, e->ref, e);
@@ -257,7 +256,7 @@ static void repair_returned(struct repair *m, const pawl_event *e)
     mail->mailbox = true;
 }
 
-/* What only an event of a round that may be half done asks for. */
+/* The rows that only an event of a round that may be half done requires. */
 static void repair_fresh(struct repair *m, const pawl_event *e)
 {
     if (awaitable_closes_row(e->kind)) {
@@ -295,8 +294,8 @@ static void repair_fresh(struct repair *m, const pawl_event *e)
     }
 }
 
-/* Nothing is delivered before the repair, so the message is still there, or it never was: one that
- * is there is not inserted again (K2). */
+/* Nothing is delivered before the repair, so the message is still there, or it was never inserted.
+ * The store skips a message that is there (K2). */
 static void repair_sent(struct repair *m, const pawl_event *e)
 {
     struct step step = step_of(m->rt, e);

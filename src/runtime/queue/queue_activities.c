@@ -32,7 +32,7 @@ static pawl_str popped_json(pawl_mem *mem, const pawl_queue_reply *r)
     return pawl_json_done(w);
 }
 
-/* What the queue says is a result; trouble of the process is none: it is asked again. */
+/* An answer of the queue is a result.  Trouble of the process is none: the call is made again. */
 static bool is_answer(pawl_status status)
 {
     return status == PAWL_OK || status == PAWL_CONFLICT || status == PAWL_LOST ||
@@ -40,7 +40,7 @@ static bool is_answer(pawl_status status)
            status == PAWL_UNSUPPORTED || status == PAWL_CORRUPT;
 }
 
-/* After the commit, or when the runtime ends: then the next process asks again. */
+/* Called after the commit, or when the runtime ends: then the next process makes the call again. */
 static void answered(void *arg, const pawl_queue_reply *r)
 {
     struct job *job = arg;

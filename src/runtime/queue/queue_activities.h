@@ -2,8 +2,8 @@
 /*
  * runtime/queue/queue_activities.h -- the pop and the ack of orchestrations.
  *
- * Both are activities: their answers are recorded.  They hold no thread while they wait, and
- * whatever ends the process meanwhile is not their fault.
+ * Both are activities: their answers are recorded.  They hold no thread while they wait, and a
+ * crash during the wait does not count against them.
  */
 #ifndef PAWL_RUNTIME_QUEUE_ACTIVITIES_H
 #define PAWL_RUNTIME_QUEUE_ACTIVITIES_H

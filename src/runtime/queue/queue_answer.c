@@ -51,7 +51,7 @@ void queue_put_off(pawl_runtime *rt, struct cached_queue *s, struct queue_req *r
     struct queue_cache *d = rt->queue_cache;
     if (s)
         s->put_off = true;
-    owed_take(rt, &req->item); /* one that has waited long enough is owed its answer again */
+    owed_take(rt, &req->item); /* a pop whose wait is over is owed its answer again */
     req->next = NULL;
     *d->later_end = req;
     d->later_end = &req->next;

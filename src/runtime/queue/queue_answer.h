@@ -10,7 +10,7 @@ void queue_refuse(struct queue_req *req, pawl_status status, const char *text);
 /* Answer now, or after the commit when the group changed this queue. */
 void queue_answer(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
 void queue_put_off(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
-/* A read failed, or waits for the commit (BUSY): put off, unless that cannot help. */
+/* A read failed, or needs the commit first (BUSY): put the request off; refuse it for damage. */
 void queue_unread(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req, pawl_status why);
 
 #endif

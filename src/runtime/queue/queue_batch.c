@@ -2,8 +2,8 @@
 /*
  * runtime/queue/queue_batch.c -- purge, redrive and delete: a bounded piece at a time. [engine]
  *
- * Each piece reads entries as they are in the store, so the queue must be clean:
- * one that this group changed waits for the next.  A long purge is many commits with other
+ * Each piece reads entries from the store, so the queue must be clean: when this group has
+ * changed it, the request waits for the next group.  A long purge is many commits with other
  * requests in between, and is answered after the last.
  */
 #include "runtime/queue/queue_batch.h"
@@ -83,7 +83,7 @@ void queue_do_purge(pawl_runtime *rt, struct cached_queue *s, struct queue_req *
         go_on(rt, s, req); /* look again after the commit */
         return;
     }
-    if (req->at_place) { /* once more from the front: something may have come back */
+    if (req->at_place) { /* once more from the front: entries may have come back */
         req->at_priority = 0;
         req->at_place = 0;
         queue_put_off(rt, s, req);
@@ -109,7 +109,7 @@ void queue_do_purge(pawl_runtime *rt, struct cached_queue *s, struct queue_req *
 
 /* ---- Redrive -------------------------------------------------------------------- */
 
-/* *ret NULL: it came from nowhere. */
+/* The queue an entry goes to; *ret is NULL when the caller named none and the entry came from none. */
 static pawl_status target_of(pawl_runtime *rt, const struct cached_queue *s,
                              const struct queue_req *req, const pawl_queue_entry *e,
                              struct cached_queue **ret)
@@ -123,7 +123,7 @@ static pawl_status target_of(pawl_runtime *rt, const struct cached_queue *s,
     return cached_open(rt, source, ret);
 }
 
-/* Entries in hand are copied: opening a target uses the memory they are in. */
+/* Copy the entries: opening a target uses the memory they are in. */
 static pawl_queue_entry *copy_rows(pawl_runtime *rt, const pawl_entry_list *list)
 {
     pawl_queue_entry *rows = arena_array(&rt->group_mem, pawl_queue_entry, list->count + 1);
@@ -135,7 +135,7 @@ static pawl_queue_entry *copy_rows(pawl_runtime *rt, const pawl_entry_list *list
     return rows;
 }
 
-/* What does not fit stays where it is, and the answer says so. */
+/* Entries that do not fit into the target stay, and the answer counts them. */
 static void answer_moved(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
     if (req->stayed)
@@ -151,7 +151,7 @@ void queue_do_redrive(pawl_runtime *rt, struct cached_queue *s, struct queue_req
         queue_put_off(rt, s, req);
         return;
     }
-    if (!req->planned) /* what comes in meanwhile is not moved */
+    if (!req->planned) /* entries that come in later are not moved */
         req->planned =
             req->args.max && req->args.max < s->q->row.ready ? req->args.max : s->q->row.ready;
     uint64_t left = req->planned - req->moved;

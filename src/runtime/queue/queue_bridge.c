@@ -5,8 +5,8 @@
  * Both directions are one commit each.  A push of an orchestration is a message in the round
  * of its turn; the group that delivers it inserts the item and drops the message.  A
  * bound queue turns an item into a start message in the round that takes the item out; when
- * the start finds its id taken, the item is a dead letter in the round that drops the start.  So
- * neither can happen twice or be lost, whatever dies in between.
+ * the start finds its id taken, the item becomes a dead letter in the round that drops the start.
+ * So a crash at any point neither loses nor repeats a push or a start.
  */
 #include "runtime/queue/queue_bridge.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- Pushes of orchestrations ------------------------------------------------------ */
 
-/* Its queue is in memory and takes requests; else the letter waits. */
+/* The letter's queue, in memory and ready for requests; otherwise the letter waits. */
 static pawl_status cached_for(pawl_runtime *rt, pawl_str name, struct cached_queue **ret)
 {
     struct cached_queue *dead;
@@ -60,14 +60,14 @@ struct delivered queue_deliver(pawl_runtime *rt, struct letter *l)
     queue_push_always(&rt->queue_cache->group, s->q, &item);
     struct stage *stage = queue_stage(rt);
     stage_drop_message(rt, stage, l->mail.id);
-    stage_take(stage, l); /* the item may lie in it until the commit */
+    stage_take(stage, l); /* the item's bytes may be the letter's until the commit */
     RT_POINT(rt, "queue.delivered");
     return verdict_done();
 }
 
 /* ---- Bound queues ------------------------------------------------------------------ */
 
-/* What makes a message of the start again, should its id be taken. */
+/* The fields that turn the start back into a message if its id is taken. */
 static pawl_str start_attrs_of(pawl_runtime *rt, const struct cached_queue *s,
                                const pawl_queue_message *m)
 {

@@ -8,11 +8,12 @@
 
 /* A push recorded by an orchestration (PAWL_MSG_QUEUE_PUSH). */
 struct delivered queue_deliver(pawl_runtime *rt, struct letter *l);
-/* A warning for the caller that binds a queue this way; empty: none.  Any thread. */
+/* The warning for a caller that binds a queue to code that is not here; empty: none.  Any thread. */
 pawl_str queue_bound_warning(pawl_runtime *rt, const pawl_queue_config *c, pawl_mem *mem);
-/* A start that a bound queue sent. */
+/* Did a bound queue send this start? */
 bool queue_sent(pawl_runtime *rt, const struct letter *l);
-/* Its id exists already: `twin`, it was delivered twice; else the message is a dead letter. */
+/* The id of a queue's start exists.  `twin`: by this very start, delivered twice; otherwise the
+ * message becomes a dead letter. */
 struct delivered queue_start_taken(pawl_runtime *rt, struct letter *l, bool twin);
 /* Each message of a bound queue becomes a start, in the commit that takes it out. */
 void queue_start_bound(pawl_runtime *rt, struct cached_queue *s);

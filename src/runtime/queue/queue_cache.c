@@ -2,9 +2,9 @@
 /*
  * runtime/queue/queue_cache.c -- queues come into memory and leave it. [engine]
  *
- * A queue is loaded with its row, its live locks and the heads of what they hold;
- * the window is filled when a pop asks for it.  Cold queues are evicted by last use; dirty
- * ones and those with waiting pops never are.
+ * Loading reads the queue's row, its live locks and the heads of the entries they hold; the
+ * window is filled when a pop asks for it.  The queue used longest ago is evicted first; a dirty
+ * queue and one with waiting pops never are.
  */
 #include "runtime/queue/queue_cache.h"
 
@@ -36,7 +36,7 @@ static const struct queue_env env = {alloc, free};
 
 struct cached_queue *cached_find(const struct queue_cache *d, pawl_str name)
 {
-    struct cached_queue *s = d->newest; /* most often the one before */
+    struct cached_queue *s = d->newest; /* most requests go to the queue of the one before */
     return s && pawl_str_eq(s->name, name) ? s : map_gets(&d->cached, name);
 }
 
@@ -47,7 +47,7 @@ static struct queue *group_open(void *user, pawl_str name)
     return s ? s->q : NULL;
 }
 
-/* A store that does not answer must not turn "expired" into "never was": say expired. */
+/* When the store does not answer, say expired: "there was no such lock" could be wrong. */
 static bool group_was_lock(void *user, const struct queue *q, pawl_str id)
 {
     pawl_runtime *rt = user;
@@ -167,7 +167,7 @@ pawl_status queue_read_failed(pawl_runtime *rt, struct cached_queue *s, const pa
     return PAWL_CORRUPT;
 }
 
-/* ---- Rests ------------------------------------------------------------------- */
+/* ---- Back-off ---------------------------------------------------------------- */
 
 bool backs_off(pawl_runtime *rt, const struct back_off *r)
 {
@@ -240,7 +240,7 @@ static pawl_status load_some_locks(pawl_runtime *rt, struct queue *q, const pawl
     const pawl_queue_entry *e = list.items;
     size_t left = rc == PAWL_OK ? list.count : 0;
     for (size_t i = 0; i < count && rc == PAWL_OK; i++) {
-        size_t some = 0; /* in the order asked; what is missing is left out */
+        size_t some = 0; /* in the order asked; missing entries are left out */
         for (size_t j = 0; j < locks[i].entry_count && some < left; j++)
             some += e[some].id == locks[i].entries[j];
         queue_add_lock(q, &locks[i], e, some);
@@ -259,7 +259,7 @@ static pawl_status load_locks(pawl_runtime *rt, struct queue *q, pawl_error *err
         rc = load_some_locks(rt, q, list.items + at, some, err);
     }
     if (rc == PAWL_OK)
-        q->row.locks = q->locks.count; /* those that are there, whatever a damaged row says */
+        q->row.locks = q->locks.count; /* counted, because the row may be damaged */
     return rc;
 }
 
@@ -316,7 +316,7 @@ pawl_status cached_open(pawl_runtime *rt, pawl_str name, struct cached_queue **r
     pawl_error err = {0};
     struct queue *q = NULL;
     pawl_status rc = load_queue(rt, name, &q, &err);
-    if (!s && (rc == PAWL_OK || rc == PAWL_CORRUPT)) /* damage is remembered */
+    if (!s && (rc == PAWL_OK || rc == PAWL_CORRUPT)) /* also damaged, for its back-off */
         s = cached_add(d, name);
     if (rc != PAWL_OK) {
         *ret = NULL;

@@ -13,9 +13,9 @@
  *                             commit ─▶ queue_committed: answers
  *                                   ─▶ queue_undone: dirty queues evicted, requests back
  *
- * A request that needs the store as it will be after this group (a refill of the
- * window, a purge) is put off to the next one, and those behind it for the
- * same queue with it.  A pop that waits holds no thread: it is on the list of its queue.
+ * A request that must read what this group writes (a refill of the window, a purge) is put off to
+ * the next group, together with the later requests on the same queue.  A pop that waits holds no
+ * thread: it is on the list of its queue.
  */
 #ifndef PAWL_RUNTIME_QUEUE_CACHE_H
 #define PAWL_RUNTIME_QUEUE_CACHE_H
@@ -28,20 +28,20 @@ struct queue_req {
     struct item item;
     struct queue_req *next; /* put off, waiting or done */
     pawl_queue_request args;
-    uint64_t print;           /* push with a key: of its items, never 0 */
+    uint64_t print;           /* push with a key: hash of its items, never 0 */
     pawl_queue_config config; /* args.config */
     pawl_queue_reply_fn *fn;
     void *arg;
-    const pawl_queue_sizes *sizes; /* of the caller's structs; NULL: they are ours */
+    const pawl_queue_sizes *sizes; /* of the caller's structs; NULL: the same as ours */
     struct job *job;               /* the pop or ack of an orchestration; NULL: a client's */
     uint32_t tries;
-    uint64_t moved, planned; /* purge, redrive: done so far, to be done */
-    uint64_t stayed;         /* redrive: there was no room for them */
-    int64_t at_priority;     /* redrive, purge: looked at so far, in order */
+    uint64_t moved, planned; /* purge, redrive: entries done, entries to do */
+    uint64_t stayed;         /* redrive: entries the target had no room for */
+    int64_t at_priority;     /* redrive, purge: the last entry looked at, in order */
     uint64_t at_place;
-    int64_t visible_ms;          /* redrive with a rate: of the next item */
-    struct cached_queue *cached; /* waits here */
-    struct heap_node until;      /* mono: the wait ends */
+    int64_t visible_ms;          /* redrive with a rate: when the next item is visible */
+    struct cached_queue *cached; /* the queue it waits for */
+    struct heap_node until;      /* mono: when the wait ends */
     pawl_queue_reply *reply;     /* done: in the group's memory */
 };
 
@@ -54,7 +54,7 @@ struct cached_queue {
     pawl_str name; /* owned */
     struct queue *q;
     struct queue_req *waiters, **waiters_end;
-    bool put_off; /* a request of it was put off in this pass */
+    bool put_off; /* a request on it was put off in this pass: later ones follow it */
     struct back_off starts,
         due;             /* reads without a caller: starts of a bound queue, work by the clock */
     int64_t next_log_ms; /* mono: damage is not logged again before */
@@ -72,14 +72,14 @@ struct queue_cache {
     struct queue_req *later, **later_end;       /* put off, in order */
     struct queue_req *removals, **removals_end; /* to be done when the group is sealed */
     struct heap waits;
-    uint64_t wait_tie;   /* those that end together end in the order they came */
+    uint64_t wait_tie;   /* waits that end at one time end in the order they began */
     size_t ops;          /* requests in this group */
     bool look_due;       /* the store may have queues that are due */
     bool again;          /* bound queues have more to start, or waiting pops were put off */
-    struct back_off due; /* the list of them is damaged */
-    int64_t next_log_ms; /* that was logged: not again before */
-    int64_t back_off_ms; /* mono: the first back-off ends; INT64_MAX: none */
-    pawl_error unlocked; /* why a past lock could not be looked up; with group.unread only */
+    struct back_off due; /* the list of due queues is damaged */
+    int64_t next_log_ms; /* mono: that damage is not logged again before */
+    int64_t back_off_ms; /* mono: when the first back-off ends; INT64_MAX: none */
+    pawl_error unlocked; /* why a past lock could not be looked up; only with group.unread */
 };
 
 bool queue_cache_open(pawl_runtime *rt); /* false: out of memory */
@@ -89,24 +89,25 @@ void queue_refuse_all(pawl_runtime *rt);
 
 /* The cached queue of that name; NULL: there is none. */
 struct cached_queue *cached_find(const struct queue_cache *d, pawl_str name);
-/* The cached queue, loaded; else why the store did not answer, and *ret is NULL. */
+/* Find or load a queue.  On failure *ret is NULL, and the status says why the read failed. */
 pawl_status cached_open(pawl_runtime *rt, pawl_str name, struct cached_queue **ret);
-/* A read for this queue (NULL: for all) failed; returns its status.  Damage concerns this queue
- * alone: it is logged, and the caller refuses or backs off.  With anything else the engine waits. */
+/* A read for this queue (NULL: for all) failed; returns its status.  Damage affects this queue
+ * alone: it is logged, and the caller refuses or backs off.  After any other failure the engine
+ * waits for the store. */
 pawl_status queue_read_failed(pawl_runtime *rt, struct cached_queue *s, const pawl_error *err);
 /* Double the back-off; the loop wakes up when it ends. */
 void back_off_start(pawl_runtime *rt, struct back_off *r);
 bool backs_off(pawl_runtime *rt, const struct back_off *r);
-/* Back-offs are over: look at everything that was put off. */
+/* When a back-off is over, look again at everything that was put off. */
 void back_off_look(pawl_runtime *rt);
-/* Bring the next piece of the window; else the trouble.  Not while dirty. */
+/* Read the next piece of the window; the status of a failed read.  Not while the queue is dirty. */
 pawl_status cached_refill(pawl_runtime *rt, struct cached_queue *s);
-void cached_evict(pawl_runtime *rt,
-                  struct cached_queue *s); /* its queue; itself too when no pop waits */
+/* Forget the queue; the cached queue itself stays while pops wait for it. */
+void cached_evict(pawl_runtime *rt, struct cached_queue *s);
 void queue_cache_trim(pawl_runtime *rt);
-/* The stage of this group's queue changes. */
+/* The stage that carries the queue changes of this group. */
 struct stage *queue_stage(pawl_runtime *rt);
-/* A waiting pop leaves the list of its queue. */
+/* Take a waiting pop off the list of its queue. */
 void queue_unpark(struct queue_cache *d, struct queue_req *req);
 
 #endif

@@ -2,9 +2,8 @@
 /*
  * runtime/queue/queue_client.c -- pawl/queue.h: the writing calls, from any thread.
  *
- * What can be refused without looking at the store is refused here, on the
- * caller's thread.  The rest is copied into one block and goes through the
- * inbox.
+ * Whatever can be refused without the store is refused here, on the caller's thread.  Any other
+ * request is copied into one block and goes through the inbox.
  */
 #include "runtime/queue/queue_client.h"
 
@@ -137,7 +136,7 @@ static bool check_request(pawl_runtime *rt, const pawl_queue_request *q, pawl_er
 
 /* ---- A request as one block -------------------------------------------------------- */
 
-/* The same items have the same print; positive, for it is kept like an id. */
+/* A hash of the items: equal items have equal prints.  Positive, because it is stored as an id. */
 static uint64_t print_of(const pawl_queue_request *a)
 {
     uint64_t h = a->item_count;
@@ -158,8 +157,7 @@ static size_t length(const char *text)
     return text ? strlen(text) + 1 : 0;
 }
 
-/* The rest of it that has another length than its struct; what its operation does not read is not
- * part of it. */
+/* The arrays of a request that its operation reads. */
 struct request_parts {
     size_t item_count, lock_count;
     const pawl_queue_config *config;
@@ -264,7 +262,7 @@ static struct queue_req *create(const pawl_queue_request *a, const pawl_queue_si
     return req;
 }
 
-/* What an older caller's configuration lacks has its default. */
+/* Fields that an older caller's configuration lacks get their defaults. */
 static bool take_config(pawl_queue_config *to, const pawl_queue_config *from, pawl_error *err)
 {
     pawl_queue_config given, known = pawl_queue_config_default();
@@ -277,7 +275,7 @@ static bool take_config(pawl_queue_config *to, const pawl_queue_config *from, pa
     return true;
 }
 
-/* Who asked, and in what shape the answer is wanted. */
+/* The caller, and the shape it wants the answer in. */
 struct queue_caller {
     pawl_queue_reply_fn *fn;
     void *arg;

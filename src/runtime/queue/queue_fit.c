@@ -12,7 +12,7 @@ const pawl_queue_request *queue_fit_request(pawl_mem *mem, const pawl_queue_requ
     if (!OPTIONS_TAKE(ours, request, "pawl_queue_request", err))
         return NULL;
     if (ours->op != PAWL_QUEUE_PUSH || ours->item_count > PAWL_QUEUE_PUSH_MAX || !ours->items)
-        return ours; /* has none, or is refused as it is */
+        return ours; /* no items, or a request that is refused later */
     ours->items = fit_given(mem, ours->items, ours->item_count, item_bytes, sizeof(pawl_queue_item),
                             "pawl_queue_item", err);
     return ours->items ? ours : NULL;

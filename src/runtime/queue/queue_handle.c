@@ -2,9 +2,8 @@
 /*
  * runtime/queue/queue_handle.c -- one request on a queue. [engine]
  *
- * Arguments were checked on the caller's thread (queue_client.c).  What the policy
- * needs from the store is fetched here: the next piece of the window, bytes of
- * entries, dedup ids.
+ * Arguments were checked on the caller's thread (queue_client.c).  This file fetches what the
+ * policy needs from the store: the next piece of the window, bytes of entries, dedup ids.
  */
 #include "runtime/queue/queue_handle.h"
 
@@ -51,7 +50,7 @@ static void pop(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 
 /* ---- Push ----------------------------------------------------------------------- */
 
-/* What the store has under these keys, 0: nothing that counts; or the trouble. */
+/* The ids the store has under these keys, 0 for none that counts; the status of a failed read. */
 static pawl_status find_keys(pawl_runtime *rt, struct cached_queue *s, const pawl_str *keys,
                              size_t count, uint64_t *ret)
 {
@@ -127,7 +126,7 @@ static void configure(pawl_runtime *rt, struct cached_queue *s, const struct que
     queue_configure(&rt->queue_cache->group, s->q, &all);
 }
 
-/* As it is now; a later request of the same group may change it. */
+/* The configuration as it is now: a later request of the same group may change it. */
 static void tell_config(pawl_runtime *rt, const struct cached_queue *s, struct queue_req *req)
 {
     pawl_queue_config *now = arena_new(&rt->group_mem, pawl_queue_config);
@@ -137,7 +136,7 @@ static void tell_config(pawl_runtime *rt, const struct cached_queue *s, struct q
     req->reply->warning = queue_bound_warning(rt, now, &rt->group_mem);
 }
 
-/* Other queues this one may send entries to are in memory, or the trouble. */
+/* Load the queues this one may send entries to; the status of a failed read. */
 static pawl_status open_dead_letters(pawl_runtime *rt, const struct cached_queue *s,
                                      pawl_queue_op op)
 {

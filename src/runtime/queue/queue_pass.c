@@ -3,9 +3,8 @@
  * runtime/queue/queue_pass.c -- queues over one pass: what is due, pops that wait, the commit.
  * [engine]
  *
- * A queue's row says when to look at it again, so that after a restart nothing is
- * forgotten and an idle queue costs nothing.  Locks are looked at with every request of
- * their queue too.
+ * A queue's row says when to look at it again, so a restart forgets nothing and an idle queue
+ * costs nothing.  Every request on a queue also looks at its locks.
  */
 #include "runtime/queue/queue_pass.h"
 
@@ -62,7 +61,7 @@ static bool is_past(int64_t at_ms, int64_t now_ms)
     return at_ms && at_ms <= now_ms;
 }
 
-/* Everything of a queue that is due; the rest of it in the next pass. */
+/* Do what is due in a queue, up to a limit; the next pass does the rest. */
 static pawl_status tick(pawl_runtime *rt, struct cached_queue *s)
 {
     struct queue *q = s->q;
@@ -82,14 +81,14 @@ static pawl_status tick(pawl_runtime *rt, struct cached_queue *s)
         rc = move_due(rt, s, PAWL_ENTRIES_EXPIRING, &q->next_expire_ms);
     if (rc != PAWL_OK)
         return rc;
-    if (!q->dirty && queue_due_ms(q) != before) /* it was only a guess: write it down */
+    if (!q->dirty && queue_due_ms(q) != before) /* the row only had a guess: correct it */
         queue_touch(&d->group, q);
     if (is_past(q->next_delayed_ms, rt->now_ms) || is_past(q->next_expire_ms, rt->now_ms))
         d->look_due = true;
     return PAWL_OK;
 }
 
-/* A queue that may be due; false: it rests, because its rows are damaged. */
+/* Look at a queue that may be due.  False: it backs off, because its rows are damaged. */
 static bool look_at(pawl_runtime *rt, pawl_str name)
 {
     struct queue_cache *d = rt->queue_cache;
@@ -139,7 +138,7 @@ static void look_due(pawl_runtime *rt)
 
 /* ---- Waiting pops ---------------------------------------------------------------- */
 
-/* Those whose time is over get what there is, which is mostly nothing. */
+/* Answer the pops whose wait is over with what there is, usually nothing. */
 static void look_waits(pawl_runtime *rt)
 {
     struct queue_cache *d = rt->queue_cache;
@@ -183,7 +182,7 @@ void queue_withdraw(pawl_runtime *rt, const void *arg)
     queue_refuse(req, PAWL_LOST, "this item is no longer wanted");
 }
 
-/* A pop that was put off to the next pass; out of the list. */
+/* Find a pop that was put off to the next pass, and take it off the list. */
 static struct queue_req *take_put_off(struct queue_cache *d, const void *arg)
 {
     for (struct queue_req **at = &d->later; *at; at = &(*at)->next) {
@@ -209,7 +208,7 @@ void queue_end_wait(pawl_runtime *rt, const void *arg)
         queue_finish(req, &(pawl_queue_reply){.status = PAWL_OK});
 }
 
-/* Items came, or a lock ended: waiting pops get them, in the order they came. */
+/* Items came, or a lock ended: serve waiting pops in the order they came. */
 static bool serve(pawl_runtime *rt, struct cached_queue *s)
 {
     bool served = false;
@@ -218,7 +217,7 @@ static bool serve(pawl_runtime *rt, struct cached_queue *s)
         next = req->next;
         req->reply = arena_new(&rt->group_mem, pawl_queue_reply);
         enum queue_verdict verdict = queue_try_pop(rt, s, req, &why);
-        if (why == PAWL_CORRUPT) { /* as one that comes now: waiting does not help */
+        if (why == PAWL_CORRUPT) { /* refuse it like a new one: waiting does not help */
             queue_unpark(rt->queue_cache, req);
             queue_unread(rt, s, req, why);
             continue;
@@ -238,7 +237,8 @@ static bool serve(pawl_runtime *rt, struct cached_queue *s)
 
 /* ---- The pass ------------------------------------------------------------------------ */
 
-/* The queue is in memory, and where a pop that comes again may bury what it had, or trouble. */
+/* Load the queue, and its dead letter queue if a pop may move entries there; the status of a
+ * failed read. */
 static pawl_status bring(pawl_runtime *rt, const struct cached_queue *s)
 {
     struct cached_queue *at;
@@ -266,14 +266,14 @@ static bool serve_cached(pawl_runtime *rt, struct cached_queue *s)
     return s->waiters && serve(rt, s);
 }
 
-/* Queues that may have something for waiting pops: all of them, or those changed. */
+/* Serve the waiting pops of all queues, or only of those that changed. */
 static void serve_all(pawl_runtime *rt)
 {
     struct queue_cache *d = rt->queue_cache;
     if (d->again) {
         d->again = false;
         for (struct cached_queue *s = d->oldest, *newer; s; s = newer) {
-            newer = s->newer; /* opening a queue moves it to the end, so it is met twice at most */
+            newer = s->newer; /* opening a queue moves it to the end: it is visited at most twice */
             if (s->waiters || s->q)
                 (void)serve_cached(rt, s);
         }

@@ -8,22 +8,22 @@
 #include "runtime/core/runtime.h"
 #include "runtime/queue/queue_cache.h"
 
-/* At the beginning of a pass: what is due, put off, or waited long enough. */
+/* At the beginning of a pass: do what is due or was put off, and end waits whose time is over. */
 void queue_look(pawl_runtime *rt);
-/* The pop that calls back with `arg`: its waiting is over. */
+/* End the wait of the pop that calls back with `arg`. */
 void queue_stop_waiting(pawl_runtime *rt, const void *arg);
-/* Its caller has gone: no item is locked for it. */
+/* The caller of that pop has gone: lock no item for it. */
 void queue_withdraw(pawl_runtime *rt, const void *arg);
-/* The same, of a client: answered as if there were nothing, also one that was put off. */
+/* The same for a client's pop, waiting or put off: it is answered as if the queue were empty. */
 void queue_end_wait(pawl_runtime *rt, const void *arg);
 /* Before the commit: serve waiting pops, start what bound queues ask for, fill in the round. */
 void queue_seal(pawl_runtime *rt);
 void queue_committed(pawl_runtime *rt);
-/* Requests to act on again, in order; refused: the store said no to this round alone. */
+/* Requests to act on again, in order.  `refused`: the store refused this round alone. */
 struct item *queue_undone(pawl_runtime *rt, bool refused);
 bool queue_has_work(const pawl_runtime *rt);
 bool queue_is_full(const pawl_runtime *rt);
-int64_t
-queue_next_wait(const pawl_runtime *rt); /* mono; INT64_MAX: no pop waits, no back-off runs */
+/* Mono time when the next wait or back-off ends; INT64_MAX: there is none. */
+int64_t queue_next_wait(const pawl_runtime *rt);
 
 #endif

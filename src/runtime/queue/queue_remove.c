@@ -3,10 +3,10 @@
  * runtime/queue/queue_remove.c -- a queue is removed, with all it has. [engine]
  *
  * In the store it is one row of one commit, however long the queue was: the store's purge
- * deletes the rest a piece at a time (Q12).  In memory it must be the last thing
- * of its group, for dead letters and pushes of orchestrations reach a queue past
- * its requests: so the request is kept until the group is sealed, and if something
- * reached the queue by then, it is tried again in the next one.
+ * deletes the rest a piece at a time (Q12).  In memory it must be the last change of its group,
+ * because dead letters and pushes of orchestrations reach a queue without a request.  So the
+ * request is kept until the group is sealed; if something reached the queue by then, the next
+ * group tries again.
  */
 #include "runtime/queue/queue_remove.h"
 
@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-#define PASSES_MAX 100 /* in which something reached the queue */
+#define PASSES_MAX 100 /* give up after this many in which something reached the queue */
 
 static uint64_t messages(const struct queue *q)
 {
@@ -62,7 +62,7 @@ static void remove_now(pawl_runtime *rt, struct cached_queue *s, struct queue_re
         s->put_off = false;
     if (!s || !s->q || s->q->dirty) {
         if (++req->moved > PASSES_MAX)
-            queue_refuse(req, PAWL_CONFLICT, "messages reach this queue all the time: try again");
+            queue_refuse(req, PAWL_CONFLICT, "messages reach this queue all the time; try again");
         else
             queue_put_off(rt, s, req);
         return;

@@ -7,7 +7,7 @@
 #include "runtime/queue/queue_cache.h"
 
 void queue_do_remove(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
-/* Last before the group is sealed: nothing of it can reach a queue that is gone. */
+/* The last change before the group is sealed, so nothing of the group reaches a removed queue. */
 void queue_seal_removals(pawl_runtime *rt);
 /* After the commit: removed queues leave memory, and pops that wait for them are answered. */
 void queue_removed(pawl_runtime *rt, struct cached_queue *const *gone, size_t count);

@@ -6,7 +6,7 @@
 #include "runtime/queue/queue_cache.h"
 #include "store/store_queue.h"
 
-/* Bytes of the entries a pop wants, or the trouble. */
+/* Fetch the bytes of the entries a pop takes; the status of a failed read. */
 static pawl_status fetch_bodies(pawl_runtime *rt, struct cached_queue *s,
                                 const pawl_queue_request *args)
 {
@@ -32,7 +32,7 @@ enum queue_verdict queue_try_pop(pawl_runtime *rt, struct cached_queue *s, struc
 {
     struct queue *q = s->q;
     *retwhy = PAWL_OK;
-    if (!q->dirty && queue_is_low(q)) /* while it is cheap: before the group changes the queue */
+    if (!q->dirty && queue_is_low(q)) /* now, before the group makes the queue dirty */
         *retwhy = cached_refill(rt, s);
     if (*retwhy != PAWL_OK)
         return QUEUE_REFILL;

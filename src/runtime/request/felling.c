@@ -15,19 +15,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOKS      500  /* instances whose children are asked for, in a pass */
-#define CHILD_PAGE 1000 /* rows at once, and about as many in a pass */
-#define PIECE      500  /* instances removed in a pass */
+#define LOOKS      500  /* instances whose children are read, per pass */
+#define CHILD_PAGE 1000 /* children per read, and roughly per pass */
+#define PIECE      500  /* instances removed per pass */
 
 struct felling {
     struct felling *next;
     struct letter *call; /* NULL: no caller */
     bool force;
     VEC(uint64_t) uids; /* parents before children */
-    size_t looked;      /* of the list: their children are in it */
-    uint64_t cursor;    /* where to go on among the children of the next */
-    size_t left;        /* of the list, once all is looked at: those behind are gone */
-    size_t counted;     /* those from here on are in `reply` */
+    size_t looked;      /* the children of this many are in the list */
+    uint64_t cursor;    /* where to go on among the children of the next one */
+    size_t left;        /* after the walk: this many are left, those behind them are gone */
+    size_t counted;     /* from this index on, the list is counted in `reply` */
     pawl_reply reply;
 };
 
@@ -79,7 +79,7 @@ static void end(pawl_runtime *rt, struct felling *f)
     free(f);
 }
 
-/* All of it is gone, or what is left goes on. */
+/* The tree is gone, or its removal was refused: its instances may run again. */
 static void finish(pawl_runtime *rt, struct felling *f)
 {
     if (f->force)
@@ -106,7 +106,7 @@ static void refuse(pawl_runtime *rt, struct felling *f, pawl_status status, cons
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (f->call && f->call->ask.op == PAWL_OP_PRUNE) /* it was not asked for this one */
+    if (f->call && f->call->ask.op == PAWL_OP_PRUNE) /* the caller did not name this tree */
         remove_answer(rt, f->call, &f->reply);
     else if (f->call)
         request_refuse(f->call, status, "%s", text);
@@ -115,7 +115,7 @@ static void refuse(pawl_runtime *rt, struct felling *f, pawl_status status, cons
 
 /* ---- Looking ------------------------------------------------------------------------ */
 
-/* A page of children joins the list.  False: not now, or it is refused. */
+/* Add a page of children to the list.  False: not now, or the request was refused. */
 static bool add_children(pawl_runtime *rt, struct felling *f, uint64_t parent)
 {
     pawl_row_query query = {.parent_uid = parent, .limit = CHILD_PAGE, .before_uid = f->cursor};
@@ -168,7 +168,7 @@ static void count(struct felling *f, size_t index, const pawl_row *row)
     f->reply.events += row->last_seq;
 }
 
-/* Stage the removal of the last ones left.  They are gone when they are not found any more. */
+/* Stage the removal of the last instances left.  One that is no longer found is gone. */
 static void fell(pawl_runtime *rt, struct felling *f)
 {
     struct resident *r;

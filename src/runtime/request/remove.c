@@ -2,9 +2,9 @@
 /*
  * runtime/request/remove.c -- take instances out of the store, trees at a time. [engine]
  *
- * Removing is one commit: the ids are free at once, the rows go a few at a time
- * when there is nothing else to do.  Trees over TREE_MAX go in pieces (felling.h).  A child
- * whose parent still waits is not removed alone without telling the parent.
+ * Removing is one commit: the ids are free at once, and the rows are deleted a few at a time
+ * when there is nothing else to do.  Trees over TREE_MAX are removed in pieces (felling.h).  A
+ * parent that still waits for a removed child is told.
  */
 #include "runtime/request/remove.h"
 
@@ -31,7 +31,7 @@ struct tree {
     pawl_error err;
 };
 
-/* Direct children of `uid` join the tree. */
+/* Add the direct children of `uid` to the tree. */
 static void add_children(pawl_runtime *rt, struct tree *t, uint64_t uid)
 {
     pawl_row_query query = {.parent_uid = uid, .limit = 1000};
@@ -64,14 +64,14 @@ static const pawl_row *first_open(const struct tree *t)
     return NULL;
 }
 
-/* What is removed with its row. */
+/* The rows that are removed together with an instance's row. */
 struct leaving {
     struct resident *r;
     LIST(uint64_t) work; /* of an open instance; running activities are told */
     pawl_object_list published;
 };
 
-/* Everything that has to be read, before anything is staged; false: trouble. */
+/* Read everything before anything is staged.  False: a read failed. */
 static bool look_at_leaving(pawl_runtime *rt, const pawl_row *row, struct leaving *ret)
 {
     if (load_row(rt, row->uid, (pawl_str){0}, &ret->r) != LOAD_OK || ret->r->stage ||
@@ -90,7 +90,7 @@ static bool look_at_leaving(pawl_runtime *rt, const pawl_row *row, struct leavin
     return true;
 }
 
-/* A parent outside the tree that waits for this child hears of it. */
+/* Tell a parent outside the tree that waits for this child. */
 static void tell_parent(pawl_runtime *rt, struct stage *s, const pawl_row *row)
 {
     if (!row->parent_uid || pawl_state_is_terminal(row->state))
@@ -126,8 +126,8 @@ bool remove_one(pawl_runtime *rt, const pawl_row *row, bool root)
     return true;
 }
 
-/* Stage the removal of the tree, all of it or nothing; false: trouble, or one of
- * them is busy in this group. */
+/* Stage the removal of the whole tree, or nothing.  False: a read failed, or an instance of the
+ * tree is busy in this group. */
 static bool remove_tree(pawl_runtime *rt, const struct tree *t)
 {
     struct leaving *leaving = arena_array(&rt->group_mem, struct leaving, t->rows.count);
@@ -139,7 +139,7 @@ static bool remove_tree(pawl_runtime *rt, const struct tree *t)
     return true;
 }
 
-/* Is a child of theirs being made in this very group? */
+/* Is a child of the tree being made in this group? */
 static bool any_child_made(const pawl_runtime *rt, const struct tree *t)
 {
     for (const struct stage *s = stage_first(rt); s; s = s->next)
@@ -149,7 +149,7 @@ static bool any_child_made(const pawl_runtime *rt, const struct tree *t)
     return false;
 }
 
-/* Is any of them staged already?  Then the request waits for the next group. */
+/* Is any instance of the tree staged already?  Then the request waits for the next group. */
 static bool any_staged(pawl_runtime *rt, const struct tree *t)
 {
     if (any_child_made(rt, t))
@@ -171,7 +171,7 @@ static void count_tree(const struct tree *t, pawl_reply *reply)
     }
 }
 
-/* Answered with the commit, with counts. */
+/* Answer after the commit, with the counts. */
 void remove_answer(pawl_runtime *rt, struct letter *call, const pawl_reply *reply)
 {
     struct stage *s = stage_bare(rt);
@@ -252,7 +252,7 @@ pawl_status prune_page(pawl_runtime *rt, int64_t before_ms, uint32_t limit, uint
     return rc;
 }
 
-/* Finished roots, page by page from the newest: what is not one may fill whole pages. */
+/* Finished roots, page by page from the newest; a page may have none. */
 static pawl_status prune_roots(pawl_runtime *rt, int64_t before_ms, uint32_t limit,
                                pawl_reply *reply, pawl_error *err)
 {
@@ -266,7 +266,7 @@ static pawl_status prune_roots(pawl_runtime *rt, int64_t before_ms, uint32_t lim
     return rc;
 }
 
-/* Was this execution closed before then?  One that is not there any more was. */
+/* Was this execution closed before that time?  One that no longer exists was. */
 static pawl_status was_closed(pawl_runtime *rt, uint64_t uid, uint64_t number, int64_t before_ms,
                               bool *ret, pawl_error *err)
 {
@@ -277,7 +277,7 @@ static pawl_status was_closed(pawl_runtime *rt, uint64_t uid, uint64_t number, i
     return rc == PAWL_NOT_FOUND ? PAWL_OK : rc;
 }
 
-/* The first execution that was closed at that time or later, or is open; they close in order. */
+/* The first execution that is open or was closed at that time or later.  They close in order. */
 static pawl_status first_kept(pawl_runtime *rt, const pawl_row *row, int64_t before_ms,
                               uint64_t *ret, pawl_error *err)
 {
@@ -312,12 +312,13 @@ static pawl_status prune_closed(pawl_runtime *rt, const pawl_row *row, int64_t b
         reply->executions += n;
     if (rc == PAWL_UNKNOWN) {
         doubt_begin(rt, NULL, 0, err);
-        return PAWL_UNAVAILABLE; /* asked again, it prunes what is left */
+        return PAWL_UNAVAILABLE; /* the same call, made again, prunes the rest */
     }
     return rc;
 }
 
-/* Of up to `limit` instances that run on, the executions closed before then; until trouble. */
+/* Prune the executions closed before that time, of up to `limit` instances that still run; stop at
+ * the first failure. */
 static pawl_status prune_executions(pawl_runtime *rt, int64_t before_ms, uint32_t limit,
                                     pawl_reply *reply, pawl_error *err)
 {
@@ -343,7 +344,8 @@ static pawl_status prune_executions(pawl_runtime *rt, int64_t before_ms, uint32_
     return rc;
 }
 
-/* What was pruned before trouble is told; trouble alone is the answer, to be asked again. */
+/* After a failure the caller is told what was pruned before it; if nothing was, the failure is the
+ * answer. */
 void prune_handle(pawl_runtime *rt, struct letter *call)
 {
     uint32_t limit = call->ask.limit ? call->ask.limit : 1000;
@@ -370,7 +372,7 @@ void remove_purge(pawl_runtime *rt)
     pawl_status rc = store_purge(rt->store, &rt->fence, PURGE_ROWS, &left, &err);
     if (rc == PAWL_UNKNOWN) {
         doubt_begin(rt, NULL, 0, &err);
-        return; /* the next purge finds what is left */
+        return; /* the next purge finds the rest */
     }
     if (rc == PAWL_FENCED) {
         health_stop_dead(rt, rc, err.text);

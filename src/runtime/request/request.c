@@ -29,11 +29,11 @@ bool request_admit(pawl_runtime *rt, struct letter *l)
             "the disk is full: new work is refused until space is freed; running work goes on");
         return false;
     }
-    if (!l->instance.len) { /* a start that leaves its id to us */
+    if (!l->instance.len) { /* a start without an id gets a new one */
         uint8_t bits[10];
         rt->env.random(rt->env.user, bits, sizeof(bits));
         letter_name(l, rt->now_ms, bits);
-        letter_know(rt, l, &(struct known){.absent = true}); /* once: refused, it is looked up */
+        letter_know(rt, l, &(struct known){.absent = true}); /* if the store refuses it, look */
     }
     if (l->ask.delay_ms)
         l->ask.start_ms = rt->now_ms + l->ask.delay_ms;
@@ -43,7 +43,7 @@ bool request_admit(pawl_runtime *rt, struct letter *l)
     return true;
 }
 
-/* Rows that wait for it start counting crashes afresh. */
+/* Set the crash counts of the waiting rows to 0. */
 static void forgive(pawl_runtime *rt, struct stage *s, const pawl_message_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {

@@ -5,9 +5,9 @@
 
 #include "runtime/core/verdict.h"
 
-/* A client's message: may it be delivered?  False: it was refused and freed. */
+/* May this message of a client be delivered?  False: it was refused and freed. */
 bool request_admit(pawl_runtime *rt, struct letter *l);
-/* Act on a call that is no message.  DONE or FIRST. */
+/* Act on a call that is not a message.  Returns DONE or FIRST. */
 enum verdict_kind request_act(pawl_runtime *rt, struct letter *call);
 
 #endif

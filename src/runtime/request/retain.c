@@ -2,15 +2,15 @@
 /*
  * runtime/request/retain.c -- remove what ended longer ago than `retain_ms`. [engine]
  *
- * A sweep walks the instances that were made before the cutoff, newest first, one page
- * per pass, and stages the removal of finished trees with whatever else the pass
- * commits.  What was made after the cutoff cannot have ended before it: a bisection
- * over the uids finds where to begin, so a sweep costs what is due and what is old
- * and still open, not what is kept.
+ * A sweep walks the instances that were made before the cutoff, newest first, one page per
+ * pass, and stages the removal of finished trees together with the other work of the pass.
+ * An instance made after the cutoff cannot have ended before it: a bisection over the uids
+ * finds where to begin.  So a sweep visits instances that are due or old and still open, and
+ * none of the newer ones.
  *
- * Idle costs nothing: nothing ended after `last_end_ms`, so once a sweep with a
- * later cutoff found nothing, there is none before the next ending plus retain_ms.
- * Until then sweeps are a sixteenth of retain_ms apart, at most ten minutes.
+ * Idle costs nothing: no instance ended after `last_end_ms`, so after a sweep with a later
+ * cutoff found nothing, the next one is retain_ms after the next ending.  Until then sweeps
+ * are a sixteenth of retain_ms apart, at most ten minutes.
  *
  * Called by loop.c and group.c.
  */
@@ -21,14 +21,14 @@
 #include "runtime/request/remove.h"
 #include "store/store.h"
 
-#define BATCH        100 /* trees a pass */
-#define PAUSE_MS     20  /* between the pages of a sweep: others have work to do */
+#define BATCH        100 /* trees per pass */
+#define PAUSE_MS     20  /* between two pages of a sweep, for other work */
 #define INTERVAL_MIN 1000
 #define INTERVAL_MAX 600000
 
 void retain_open(pawl_runtime *rt)
 {
-    rt->removal.retain.last_end_ms = rt_now(rt); /* nothing stored ended after now */
+    rt->removal.retain.last_end_ms = rt_now(rt); /* no stored instance ended after now */
     rt->removal.retain.at_ms = rt->opts.retain_ms ? rt_mono(rt) : INT64_MAX;
 }
 

@@ -11,7 +11,7 @@ void retain_look(pawl_runtime *rt);
 /* An instance ended with this commit. */
 void retain_ended(pawl_runtime *rt);
 
-/* Mono time of the next look; INT64_MAX: none before something ends. */
+/* Mono time of the next sweep; INT64_MAX: none before an instance ends. */
 static inline int64_t retain_next(const pawl_runtime *rt)
 {
     return rt->removal.retain.at_ms;

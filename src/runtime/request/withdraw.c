@@ -2,11 +2,10 @@
 /*
  * runtime/request/withdraw.c -- cancel a waiting pop or poll whose caller has gone.
  *
- * A pop or a poll that waits is answered by a commit that locks something for it.  When its
- * caller has gone meanwhile, the item would stay locked until the lock runs out, a message
- * popped for good would be lost, and an activity would be charged with an attempt that did
- * not happen.  So the caller's side says that it has gone, through the inbox like every call,
- * behind the call it is about.
+ * A waiting pop or poll is answered by a commit that locks something for it.  If its caller had
+ * gone by then, the item would stay locked until the lock expires, a message popped without a
+ * lock would be lost, and an activity would be charged with an attempt that did not happen.  So
+ * the server reports that the caller has gone, through the inbox, after the call itself.
  *
  * Called by pawl_client_withdraw() on any thread (the server's loop), and by loop.c.
  */
@@ -31,7 +30,7 @@ void pawl_client_withdraw(pawl_client *c, const void *arg)
     pawl_error elsewhere;
     struct withdrawal *w = here_is_forked(c->rt, &elsewhere) ? NULL : malloc(sizeof(*w));
     if (!w)
-        return; /* it waits until its time is over */
+        return; /* then the call waits until its time is over */
     *w = (struct withdrawal){.item.kind = ITEM_WITHDRAWAL, .arg = arg};
     if (!inbox_post(c->rt, &w->item))
         free(w); /* closing: every call is answered */

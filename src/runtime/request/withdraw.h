@@ -5,7 +5,7 @@
 
 #include "runtime/core/runtime.h"
 
-/* A caller has gone: what waits for it is answered, and gets nothing.  Frees the item. */
+/* A caller has gone: answer its waiting calls without giving them anything.  Frees the item. */
 void withdraw_handle(pawl_runtime *rt, struct item *item);
 
 #endif
