@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * schedule/cron.c -- cron lines: what is written, as sets.
+ * schedule/cron.c -- read cron lines into sets.
  *
- * Every refusal is one line: the field, what is wrong, and what to write instead.  What
- * other dialects have (years, W, #, ranges that wrap around) is refused by name, so that a line never
- * means other times than its author thinks.
+ * Every refusal is one line: the field, what is wrong, and what to write instead.  Syntax of other
+ * dialects (years, W, #, ranges that wrap around) is refused by name, so that a line never means
+ * other times than its author thinks.
  */
 #include "schedule/cron.h"
 
@@ -50,7 +50,7 @@ static const struct {
     {"@annually", "0 0 1 1 *"},
 };
 
-/* What is being read. */
+/* The line and the field that are being read. */
 struct reading {
     const char *line;
     int field;
@@ -146,7 +146,7 @@ static bool range_of(const struct reading *r, pawl_str text, bool has_step, int 
     return true;
 }
 
-/* What other dialects have, in words. */
+/* The refusal for syntax of another dialect; NULL: it is none. */
 static const char *dialect(const struct reading *r, pawl_str item)
 {
     if (memchr(item.ptr, '#', item.len))

@@ -51,7 +51,7 @@ static pawl_str add_act(struct look *l, enum look_act_kind kind, int64_t at_ms, 
     return d->id;
 }
 
-/* Nothing of it waits for the end of another run. */
+/* May a run begin without waiting for the end of another? */
 static bool is_free(const struct look *l)
 {
     return l->spec->queue || l->spec->overlap == PAWL_OVERLAP_ALLOW;
@@ -86,7 +86,7 @@ static void drop_waiting(struct schedule_state *s, size_t count)
     s->skipped += count;
 }
 
-/* It waits for the end of the open run; of too many the oldest goes. */
+/* The occurrence waits for the end of the open run.  When too many wait, the oldest is skipped. */
 static void wait_for_end(struct look *l, int64_t at_ms, size_t most)
 {
     struct schedule_state *s = l->state;
@@ -95,7 +95,7 @@ static void wait_for_end(struct look *l, int64_t at_ms, size_t most)
         drop_waiting(s, s->waiting.count - most);
 }
 
-/* What waits and may begin: one, or, when nothing waits for ends any more, all. */
+/* Begin one occurrence that waits, or all when they need not wait for ends any more. */
 static void begin_waiting(struct look *l)
 {
     struct schedule_state *s = l->state;
@@ -114,7 +114,7 @@ static void stop_open(struct look *l, enum look_act_kind kind)
     l->state->stopping = true;
 }
 
-/* An occurrence that is due: what the overlap says. */
+/* Treat a due occurrence as the overlap says. */
 static void meet(struct look *l, int64_t at_ms)
 {
     struct schedule_state *s = l->state;
@@ -156,7 +156,7 @@ static bool newest_due(const struct look *l, int64_t *ret)
     return false;
 }
 
-/* Occurrences up to `until_ms` are not made up for. */
+/* Count the occurrences up to `until_ms` as missed. */
 static void miss(struct look *l, int64_t until_ms)
 {
     struct schedule_state *s = l->state;
@@ -167,7 +167,7 @@ static void miss(struct look *l, int64_t until_ms)
     s->last_ms = until_ms;
 }
 
-/* No more than the newest 1,000, found from the end: there may be millions. */
+/* Keep only the newest 1,000, searched from the end: there may be millions. */
 static void keep_newest(struct look *l, int64_t newest)
 {
     int64_t at = newest + 1;
@@ -177,7 +177,7 @@ static void keep_newest(struct look *l, int64_t newest)
     miss(l, at - 1);
 }
 
-/* Each that is not too old, oldest first.  False: a run must end before the rest. */
+/* Treat each due occurrence, oldest first.  False: a run must end before the rest. */
 static bool meet_each(struct look *l, int64_t newest)
 {
     struct schedule_state *s = l->state;

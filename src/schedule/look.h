@@ -2,9 +2,9 @@
 /*
  * schedule/look.h -- what is to happen now: overlap, missed occurrences, backfill.
  *
- * A look compares the state of a schedule with the clock and changes it; what is to be done is
- * appended to a list of acts, which the runtime carries out in the round that writes the state.
- * A look that finds nothing changes nothing, so one look too many costs nothing but time.
+ * A look compares the state of a schedule with the clock and changes it.  It appends what is to be
+ * done to a list of acts, which the runtime carries out in the round that writes the state.  A look
+ * that finds nothing changes nothing, so an extra look only costs time.
  *
  * Pure: the clock, the plan and the answer to "does this id exist" are the caller's.
  */
@@ -45,13 +45,13 @@ struct look {
 
 /* Occurrences that are due; sets next_ms. */
 void look_due(struct look *l);
-/* Its spec is about to change: what that left undone up to now is missed. */
+/* The spec is about to change: occurrences that the old one left undone up to now are missed. */
 void look_leave(struct look *l);
-/* A run of it ended: `how` is the name of its state, "removed", or "exists" when its id was taken by
- * an instance that had ended. */
+/* A run ended.  `how` is the name of its state, "removed", or "exists" when an ended instance had
+ * taken its id. */
 void look_ended(struct look *l, pawl_str id, pawl_str how);
-/* The next occurrences of its backfill, by their own plan.  `exists` says whether an instance has
- * that id; PAWL_EMPTY: none has.  Any other status but PAWL_OK ends the look. */
+/* Begin the next occurrences of the backfill, by its own plan.  `exists` says whether an instance
+ * has that id: PAWL_OK, it has; PAWL_EMPTY, it has not; any other status ends the look. */
 pawl_status look_backfill(struct look *l, const struct plan *plan,
                           pawl_status (*exists)(void *user, pawl_str id), void *user);
 

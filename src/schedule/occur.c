@@ -8,8 +8,8 @@
  *
  *   a line whose hour begins with * counts instants: every segment counts in full
  *   gap    local times that no segment has: an occurrence at the beginning of the later one (shift)
- *   fold   local times that both have: taken out of the later one (first), the earlier one
- *          (second), or of none (both)
+ *   fold   local times that both have: left out of the later one (first), of the earlier one
+ *          (second), or of neither (both)
  */
 #include "schedule/plan.h"
 

@@ -2,8 +2,8 @@
 /*
  * schedule/plan_make.c -- what a schedule may be, and its plan.
  *
- * A refusal is one line that says which member is wrong and what to do.  Nothing that is wrong is
- * stored or left out of account.
+ * A refusal is one line that says which member is wrong and what to do.  Every member is checked:
+ * a wrong one is neither stored nor ignored.
  */
 #include "base/json.h"
 #include "base/limits.h"
@@ -166,7 +166,7 @@ static pawl_status check_what(const pawl_schedule *s, pawl_error *reterr)
     if (s->version && s->queue)
         return refuse("version is given, but a queue has none; leave it out");
     if (s->priority && !s->queue)
-        return refuse("priority is given, but it is of a queue; leave it out");
+        return refuse("priority is given, but only a queue has one; leave it out");
     if (s->priority < 0)
         return refuse("priority is %lld; give 0 or more", (long long)s->priority);
     bool ok =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * schedule/schedule_state.h -- what is kept of a schedule: its spec, and how far it is.
+ * schedule/schedule_state.h -- what is stored of a schedule: its spec, and how far it is.
  *
  * It is the data of a named object (pawl/provider.h), as JSON.  The runtime reads it when an
  * occurrence may be due, lets look.h change it, and writes it in the round that starts the run.
@@ -16,12 +16,12 @@
 #include "base/vec.h"
 #include "pawl/schedule.h"
 
-/* Occurrences of the past that are made up for: those after cursor_ms, up to to_ms. */
+/* Past occurrences that are still to be started: those after cursor_ms, up to to_ms. */
 struct schedule_backfill {
     bool on;
     int64_t from_ms, to_ms, cursor_ms;
-    bool allow;    /* all at once; else one run after the other */
-    pawl_str spec; /* JSON: when, if not as the schedule says now; empty: as it says */
+    bool allow;    /* all at once; otherwise one run after the other */
+    pawl_str spec; /* JSON: other times than those of the schedule; empty: the same */
     uint64_t started, existed;
     pawl_str open; /* the run that must end first */
 };
@@ -30,8 +30,8 @@ struct schedule_state {
     pawl_str spec; /* JSON, as in pawl/schedule.h, without `paused` */
     uint64_t revision;
     int64_t created_ms;
-    int64_t last_ms; /* no occurrence up to here is due any more */
-    int64_t next_ms; /* the one that is waited for; 0: none */
+    int64_t last_ms; /* occurrences up to here are done with */
+    int64_t next_ms; /* the next occurrence; 0: none */
     uint64_t row;    /* id of the message that is visible then; 0: none */
     uint64_t runs, missed, skipped, existed, triggered;
     pawl_str open;

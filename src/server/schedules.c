@@ -77,7 +77,7 @@ void handle_schedule_next(struct call *c)
 
 /* ---- What there is ------------------------------------------------------------------------- */
 
-/* As it is stored, with its zone and the occurrences from the one that is waited for on. */
+/* The schedule as it is stored, with its zone and the next occurrences. */
 static void write_schedule(struct call *c, pawl_json *w, pawl_str stored)
 {
     int64_t from = pawl_json_int(stored, "/next_ms", 0), at[SHOWN_NEXT];

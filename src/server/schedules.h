@@ -18,9 +18,9 @@ void handle_resume_schedule(struct call *c);
 void handle_trigger_schedule(struct call *c);
 void handle_backfill_schedule(struct call *c);
 
-/* A wrong schedule is 400, whatever is wrong with it. */
+/* Answer 400: the schedule is wrong. */
 void schedule_refuse(struct call *c, const pawl_error *err);
-/* [loop] What the writing calls will want to know of the head: If-Match and If-None-Match. */
+/* [loop] Keep the values of the head that writing calls need: If-Match and If-None-Match. */
 void schedule_keep_values(struct call *c, const struct head *head);
 
 /* clang-format off */

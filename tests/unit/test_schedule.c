@@ -419,7 +419,7 @@ TEST(targets_that_are_refused)
     TARGET("has an orchestration and a queue; give one of them", .orchestration = "R",
            .queue = "q");
     TARGET("version is given, but a queue has none", .queue = "q", .version = "1.0.0");
-    TARGET("priority is given, but it is of a queue", .orchestration = "R", .priority = 1);
+    TARGET("priority is given, but only a queue has one", .orchestration = "R", .priority = 1);
     TARGET("priority is -1; give 0 or more", .queue = "q", .priority = -1);
     TARGET("orchestration name", .orchestration = "a/b");
     TARGET("is not major.minor.patch", .orchestration = "R", .version = "1");

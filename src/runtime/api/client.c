@@ -56,7 +56,7 @@ static bool check_key(const char *key, pawl_error *err)
     return check_text("idempotency key", key, LIMIT_KEY_BYTES, err);
 }
 
-/* When it is to start, and to end. */
+/* The times of a start: when it begins, and its deadline. */
 static bool check_when(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
     if (!q->start_at_ms && !q->delay_ms && !q->deadline_ms)
@@ -113,7 +113,7 @@ static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err
     return q->allow_unregistered || registry_check(rt->app, q->name, q->version, err);
 }
 
-/* A field that the operation does not use is not looked at. */
+/* Check the fields that the operation uses, and no others. */
 static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
     const struct operation *o = operation_of(q->op);
@@ -154,7 +154,7 @@ void pawl_client_release(void)
 pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl_reply_fn *fn,
                                void *arg, pawl_error *reterr)
 {
-    pawl_error local; /* set where it is read: zeroing it would be a third of this call */
+    pawl_error local; /* not zeroed: that would be a third of the cost of this call */
     pawl_error *err = reterr ? reterr : &local;
     pawl_request room;
     const pawl_request *q;

@@ -63,7 +63,7 @@ pawl_status pawl_client_prune_sized(pawl_client *c, int64_t before_ms, uint32_t 
         c, PAWL_REQUEST(.op = PAWL_OP_PRUNE, .before_ms = before_ms, .limit = limit), ret, sizes);
 }
 
-/* A callback that reads beyond the end of our reply: it gets a copy with zeroes behind it. */
+/* For a callback whose reply struct is longer than ours: a copy with zeroes behind it. */
 struct longer_reply {
     pawl_reply_fn *fn;
     void *arg;

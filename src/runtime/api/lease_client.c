@@ -2,9 +2,9 @@
 /*
  * runtime/api/lease_client.c -- pawl/worker.h: polls, extensions, returns, from any thread.
  *
- * What can be refused without looking at the store is refused here, on the caller's
- * thread; times outside their limits are clamped to them.  The rest is copied into a
- * struct lease_call and goes through the inbox to lease_handle().
+ * Whatever can be refused without the store is refused here, on the caller's thread; times
+ * are clamped to their limits.  Any other call is copied into a struct lease_call and goes
+ * through the inbox to lease_handle().
  *
  * Called by users with a client; in this tree by server/worker_calls.c.
  */

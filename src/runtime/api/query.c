@@ -2,9 +2,9 @@
 /*
  * runtime/api/query.c -- pawl/client.h: the reading calls, from any thread.
  *
- * Reads are snapshots of the store on connections of their own and never wait
- * for the engine.  What an instance waits for follows from its history: a
- * tables-only execution, no code is run.
+ * Each read is a snapshot of the store on its own connection and never waits for the
+ * engine.  What an instance waits for follows from its history, which is replayed into
+ * tables without running code.
  */
 #include "base/deadline.h"
 #include "base/limits.h"
@@ -43,7 +43,7 @@ static bool is_running(pawl_client *c, uint64_t work_id)
     return rt->opts.read_only ? slots_ran(rt->data.path, work_id) : slots_runs(rt->slots, work_id);
 }
 
-/* What the work row knows of an open activity. */
+/* Add what the work row says about an open activity. */
 static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *w)
 {
     pawl_work_list list;
@@ -70,8 +70,8 @@ static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *
     w->max_crashes = attempt_crash_limit(c->rt, &policy);
 }
 
-/* Replay tables only, up to the newest event: what was replayed before need not be read again.
- * PAWL_OK without tables: the history is damaged. */
+/* Replay tables only, up to the newest event.  Events that an earlier call replayed are not read
+ * again.  PAWL_OK without tables: the history is damaged. */
 static pawl_status replay_tables(pawl_client *c, const pawl_row *row, pawl_mem *mem,
                                  struct kept_table *t, pawl_error *err)
 {
@@ -101,7 +101,7 @@ static pawl_status replay_tables(pawl_client *c, const pawl_row *row, pawl_mem *
         return rc;
     execution_destroy(t->x);
     t->x = NULL;
-    return rc == PAWL_CORRUPT ? PAWL_OK : rc; /* shown without */
+    return rc == PAWL_CORRUPT ? PAWL_OK : rc; /* a damaged history: show the instance without it */
 }
 
 /* The open tasks of the tables. */
@@ -134,7 +134,7 @@ static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *me
     if (rc != PAWL_OK || !t.x)
         return rc;
     ret->cancel_ms = t.cancel_ms;
-    if (ret->cancel_ms) /* it waits inside a shield: no time of that counts */
+    if (ret->cancel_ms) /* it waits inside a shield, which no time-out ends */
         ret->cancel_left_ms = c->rt->opts.cancel_grace_ms ? c->rt->opts.cancel_grace_ms : -1;
     list_waiting(c, t.x, mem, ret);
     kept_tables_put(c->tables, t);
@@ -152,7 +152,7 @@ static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl
         uint32_t crashes = turn_crashes_of(list.items[i].attempt);
         if (!list.items[i].mailbox && crashes > ret->turn_crashes)
             ret->turn_crashes = crashes;
-        /* In the mailbox, or raised while its code was not here to take it. */
+        /* In the mailbox, or raised while its code was not registered here. */
         ret->mailbox_count += list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED;
         if (list.items[i].kind == PAWL_MSG_START && !ret->input.len)
             ret->input = list.items[i].data;
@@ -186,7 +186,7 @@ static pawl_status find(pawl_client *c, const char *instance, uint64_t execution
     return rc;
 }
 
-/* An earlier execution: one that was not continued as new has ended, and was run again. */
+/* How an earlier execution ended: it continued as new, or it ended and the instance ran again. */
 static void tell_end(pawl_client *c, pawl_row *row, pawl_mem *mem)
 {
     pawl_event end;
@@ -200,7 +200,7 @@ static void tell_end(pawl_client *c, pawl_row *row, pawl_mem *mem)
     row->output = end.data;
 }
 
-/* From its first event; one that is damaged, or gone, is shown without. */
+/* Fill in the start from the first event; leave it out when that is damaged or gone. */
 static pawl_status add_start(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret,
                              pawl_error *err)
 {
@@ -281,13 +281,13 @@ static void as_waited(pawl_info *info)
     }
 }
 
-/* A moment of waiting; false: the time is over. */
+/* Wait a moment.  False: the time is over. */
 static bool wait_a_bit(pawl_runtime *rt, struct wait_node *w, int64_t timeout_ms,
                        const struct timespec *until, int64_t end_ms)
 {
     if (!rt->opts.read_only && !here_steps(rt))
         return audience_wait(rt, w, timeout_ms < 0 ? NULL : until);
-    if (rt->opts.read_only) { /* the owner is another process: look now and then */
+    if (rt->opts.read_only) { /* the owner is another process: poll */
         struct timespec nap = {.tv_nsec = 20000000};
         nanosleep(&nap, NULL);
     } else {

@@ -4,8 +4,8 @@
  *
  * The order of delivery is three stretches, each with an index in the store: ready by
  * (priority, place), delayed by (time, id), locked by (lock, id).  A cursor is the stretch and the
- * last key that was looked at, so a page costs what it shows, and what others do to the
- * queue between two pages moves nothing.
+ * last key that was looked at.  So a page costs what it shows, and changes of the queue between
+ * two pages do not shift the next page.
  *
  * Snapshots of the store; they never wait for the engine and change nothing.
  */
@@ -53,7 +53,7 @@ static pawl_str cursor_text(const struct browse_cursor *at, pawl_mem *mem)
                            (unsigned long long)at->id);
 }
 
-/* What it says must be written as cursor_text() does. */
+/* Read a cursor; only the text that cursor_text() writes is accepted. */
 static bool cursor_read(const char *text, pawl_mem *mem, struct browse_cursor *ret)
 {
     char letter;

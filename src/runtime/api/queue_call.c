@@ -2,8 +2,8 @@
 /*
  * runtime/api/queue_call.c -- pawl/queue.h: the blocking calls, from any thread.
  *
- * The submit form with a caller that waits.  The reply is copied into the caller's
- * memory inside the callback, while the caller sleeps.
+ * Each submits a request and waits.  The callback copies the reply into the caller's memory
+ * while the caller sleeps.
  */
 #include "base/limits.h"
 #include "base/misuse.h"
@@ -92,7 +92,7 @@ pawl_status pawl_queue_call(pawl_client *c, const pawl_queue_request *request, p
 
 /* ---- The everyday calls -------------------------------------------------------------- */
 
-/* With memory of its own; *retid is of the first item pushed. */
+/* A call with its own memory; *retid is the id of the first item pushed. */
 static pawl_status call_plain(pawl_client *c, const pawl_queue_request *request, uint64_t *retid,
                               pawl_error *reterr)
 {

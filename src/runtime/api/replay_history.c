@@ -2,8 +2,8 @@
 /*
  * runtime/api/replay_history.c -- pawl/replay.h: code against a history, without a runtime.
  *
- * The engine does all of it; here public events become the engine's and its
- * finding becomes a report.  Nothing is kept between two calls.
+ * The engine does the replay.  This file turns public events into the engine's, and the
+ * engine's finding into a report.  Nothing is kept between two calls.
  *
  * Called by: `pawl check`, `pawl replay`, the user-facing simulator, tests.
  */
@@ -25,8 +25,8 @@ struct replaying {
     const pawl_history_event *events;
     pawl_replay_opts opts;
     uint64_t met;
-    void *code; /* the function, for what has no place of its own: its return */
-    void *site; /* of the last wait or misfit */
+    void *code; /* the function: the place that is shown for its return */
+    void *site; /* the place of the last wait or misfit */
 };
 
 static const char *const outcomes[] = {"waits", "ended", "mismatch", "no_code", "damaged"};
@@ -146,7 +146,7 @@ static pawl_status judge(enum engine_outcome outcome, const struct engine_findin
     return PAWL_OK;
 }
 
-/* It was ended from outside before its code ran: there is nothing of the code in its history. */
+/* Was it ended from outside before its code ran?  Then its history has no event of the code. */
 static bool never_ran(const pawl_event *events, size_t count)
 {
     size_t end = 1;

@@ -2,9 +2,9 @@
 /*
  * runtime/api/stats.c -- pawl/runtime.h: the figures of a runtime, from any thread.
  *
- * Counters are relaxed atomics, written where things happen.  Depths are counted in the store,
- * which takes as long as there are rows: a caller that only wants to know whether the runtime is
- * well asks pawl_runtime_healthy().  Of a store that says so (slow_counts) they may be older.
+ * Counters are relaxed atomics, written where things happen.  Depths are counted in the store; the
+ * time for that grows with the number of rows, so a caller that only asks for the health calls
+ * pawl_runtime_healthy().  With a store that counts slowly (slow_counts) depths may be older.
  */
 #include "base/misuse.h"
 #include "runtime/core/health.h"
@@ -21,7 +21,7 @@
 #define COUNT_SHARE   20 /* counting takes at most one part in 20 of the time */
 #define COUNT_OLD_MS  60000
 
-/* When may it be counted again?  0: at once. */
+/* The time from which rows may be counted again; 0: at once. */
 static int64_t count_again(pawl_runtime *rt, int64_t began_ms)
 {
     int64_t now = rt_mono(rt), took = now - began_ms, pause = took * COUNT_SHARE;

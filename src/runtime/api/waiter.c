@@ -36,10 +36,10 @@ static bool step_until(struct waiter *w, pawl_runtime *rt, const void *arg, pawl
     while (!w->done) {
         int more = runtime_step_blocked(rt);
         if (more == 0)
-            queue_stop_waiting(rt, arg); /* the clock stands still: its time would never be over */
+            queue_stop_waiting(rt, arg); /* the clock stands still: the wait would never end */
         if (more >= 0 || w->done)
             continue;
-        refuse_all(rt); /* now: no answer may come when `w` is gone */
+        refuse_all(rt); /* before `w` is gone: no answer may come later */
         error_set(err, health_dead(rt), "the runtime has stopped: %s",
                   pawl_status_text(health_dead(rt)));
         return false;

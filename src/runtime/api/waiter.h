@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/api/waiter.h -- a blocking call: the submit form with a caller that waits.
+ * runtime/api/waiter.h -- a blocking call: submit, then wait for the reply.
  *
  * The callback puts the reply into the caller's memory and calls waiter_done().  Until then the
  * reply belongs to the engine.  Used by api/client.c and api/queue_call.c.

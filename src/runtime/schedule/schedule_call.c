@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* One call: what it is about, and what it answers. */
+/* One call: its schedule and its answer. */
 struct asked {
     pawl_runtime *rt;
     const struct letter *call;
@@ -41,7 +41,7 @@ static pawl_status check_revision(struct asked *a)
                   PAWL_FMT(a->h.name), (unsigned long long)has, (unsigned long long)want);
 }
 
-/* The spec as it is stored: whether it is paused is a matter of the state. */
+/* The spec as it is stored, without `paused`, which belongs to the state. */
 static pawl_status read_spec(struct asked *a, pawl_str *ret, bool *retpaused)
 {
     pawl_schedule spec;
@@ -56,7 +56,7 @@ static pawl_status read_spec(struct asked *a, pawl_str *ret, bool *retpaused)
     return ret->len ? PAWL_OK : REFUSE(a, PAWL_INVALID, "the schedule is no valid JSON");
 }
 
-/* What is due by the old spec is begun by it; the new one counts from now on. */
+/* Occurrences that are due by the old spec begin by the old spec; the new one counts from now on. */
 static pawl_status put(struct asked *a)
 {
     struct schedule_state *state = &a->h.state;
@@ -81,7 +81,7 @@ static pawl_status put(struct asked *a)
     state->last_ms = larger(state->last_ms, a->rt->now_ms);
     state->paused = paused;
     state->reason = (pawl_str){0};
-    a->h.was_next = -1; /* its row is another one, whatever the time */
+    a->h.was_next = -1; /* write a new row, also for the same time */
     return hand_plan(a->rt, &a->h, a->s, &a->err);
 }
 
@@ -101,7 +101,7 @@ static pawl_status steer_resume(struct asked *a)
     return PAWL_OK;
 }
 
-/* Without a key each call is another one. */
+/* Without a key each call starts another run. */
 static pawl_status trigger(struct asked *a)
 {
     pawl_runtime *rt = a->rt;
@@ -177,7 +177,7 @@ static pawl_status steer(struct asked *a)
     }
 }
 
-/* The object and its row go; its runs stay. */
+/* Remove the object and its row; its runs stay. */
 static pawl_status remove_it(struct asked *a)
 {
     pawl_status rc = check_revision(a);
@@ -204,7 +204,7 @@ static pawl_status act(struct asked *a)
     return rc;
 }
 
-/* OK also when there is none and that is no reason to refuse. */
+/* OK also when there is no such schedule and the call may make it. */
 static pawl_status take(struct asked *a)
 {
     pawl_op op = a->call->ask.op;

@@ -95,7 +95,7 @@ static bool check_trigger(const pawl_request *q, pawl_error *err)
     return !key.len || check_instance_id(key, LIMIT_KEY_BYTES, err);
 }
 
-/* It is the name of an object, too, which dead letters' names may exceed. */
+/* It is also the name of an object, whose limit is shorter than that of a queue name. */
 static bool check_name_fits(const char *name, pawl_error *err)
 {
     size_t n = strlen(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/schedule/schedule_check.h -- what can be refused of a call on a schedule without looking
- * at the store.  On the thread of the caller.
+ * runtime/schedule/schedule_check.h -- the checks of a call on a schedule that need no store.  They
+ * run on the caller's thread.
  *
  * Called by api/client.c.
  */

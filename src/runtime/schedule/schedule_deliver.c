@@ -3,8 +3,8 @@
  * runtime/schedule/schedule_deliver.c -- see the header.
  *
  * One round drops the message, starts what is due, writes the schedule and inserts the row of its
- * next occurrence.  So an occurrence is started once, whatever dies when.  A message that is older
- * than the schedule's state changes nothing: what is due follows from the state and the clock.
+ * next occurrence.  So a crash at any point starts no occurrence twice and loses none.  A message
+ * that is older than the schedule's state changes nothing: the state and the clock say what is due.
  */
 #include "runtime/schedule/schedule_deliver.h"
 
@@ -15,7 +15,7 @@
 
 #define ZONE_AGAIN_MS 10000
 
-/* Nothing of the stage stands: what was staged goes, the letter is the loop's again. */
+/* Discard the stage and give the letter back to the loop. */
 static struct delivered give_up(pawl_runtime *rt, struct stage *s, struct letter *l,
                                 pawl_status why)
 {
@@ -24,7 +24,7 @@ static struct delivered give_up(pawl_runtime *rt, struct stage *s, struct letter
     return verdict_on(l, why == PAWL_CORRUPT ? VERDICT_DAMAGED : VERDICT_UNREAD);
 }
 
-/* The file of its zone cannot be opened now, which is no trouble of the store: only this waits. */
+/* The zone file cannot be opened now.  The store is well, so only this schedule waits. */
 static struct delivered wait_for_zone(pawl_runtime *rt, struct stage *s, struct letter *l,
                                       const pawl_error *why)
 {
@@ -58,7 +58,7 @@ struct delivered schedule_deliver(pawl_runtime *rt, struct letter *l)
     if (there && rc != PAWL_OK)
         return give_up(rt, s, l, rc);
     if (there && h.state.row == l->mail.id)
-        h.state.row = 0; /* it goes with this round */
+        h.state.row = 0; /* this round drops it */
     if (there)
         hand_put(rt, s, &h);
     if (l->stored)

@@ -41,7 +41,8 @@ pawl_status hand_take(pawl_runtime *rt, pawl_str name, struct schedule_hand *ret
     return PAWL_OK;
 }
 
-/* A spec of ours, and its plan.  NOT_FOUND, INVALID: its zone is gone, or it is of a newer version. */
+/* Read a stored spec and make its plan.  NOT_FOUND, INVALID: its zone is gone, or a newer version
+ * wrote it. */
 static pawl_status make_plan(pawl_runtime *rt, pawl_str json, pawl_schedule *spec,
                              const struct zone **retzone, struct plan *plan, pawl_error *reterr)
 {

@@ -25,8 +25,8 @@ static inline bool schedule_works(const pawl_runtime *rt)
     return rt->caps.objects && rt->caps.atomic_rounds && rt->caps.delayed_visibility;
 }
 
-/* An instance ends with this stage, or its start found its id taken ("exists").  If its id is that
- * of a run, its schedule hears of it. */
+/* An instance ends with this stage, or its start found its id taken ("exists").  If the id is that
+ * of a run, tell its schedule. */
 void schedule_run_ended(pawl_runtime *rt, struct stage *s, pawl_str id, const char *how);
 /* Look at a schedule at that time; 0: at once. */
 pawl_message *schedule_wake_at(pawl_runtime *rt, struct stage *s, pawl_str name, int64_t at_ms);

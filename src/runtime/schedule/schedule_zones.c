@@ -19,7 +19,7 @@
 /* A zone whose object has this hash; in the map under its name. */
 struct known_zone {
     uint64_t hash;
-    bool changed; /* its file has another: schedules are to be looked at */
+    bool changed; /* its file has another hash: its schedules must be looked at */
     size_t len;
     char name[];
 };
@@ -58,7 +58,7 @@ static void put_object(pawl_runtime *rt, struct stage *s, pawl_str zone, uint64_
                                               (unsigned long long)hash)};
 }
 
-/* The file is not the one that occurrences were computed from: all of its schedules are looked at. */
+/* Occurrences were computed from another version of the file: look at all its schedules. */
 static void begin_walk(pawl_runtime *rt, struct known_zone *z)
 {
     struct zones *zones = due_zones(rt);
@@ -69,7 +69,7 @@ static void begin_walk(pawl_runtime *rt, struct known_zone *z)
              z->name);
 }
 
-/* What the store has is asked once; what this stage writes is believed when it is read again. */
+/* The store is read once per zone.  What this stage writes counts after it was read back. */
 void zones_note(pawl_runtime *rt, struct stage *s, pawl_str zone, uint64_t hash)
 {
     const struct known_zone *known = find(rt, zone);
@@ -120,7 +120,7 @@ pawl_status zones_recover(pawl_runtime *rt, pawl_error *reterr)
     return PAWL_OK;
 }
 
-/* A message without a row: look at it. */
+/* Look at a schedule, by a message without a row. */
 static void wake(pawl_runtime *rt, pawl_str name)
 {
     struct mail mail = {.kind = PAWL_MSG_SCHEDULE, .name = name};
@@ -135,7 +135,7 @@ static bool is_of_changed(pawl_runtime *rt, pawl_str data)
     return z && z->changed;
 }
 
-/* All schedules were looked at, in commits before this one: the files are known now. */
+/* All schedules were looked at, in earlier commits: store the hashes of the files. */
 static void end_walk(pawl_runtime *rt)
 {
     struct stage *s = stage_bare(rt);
@@ -174,7 +174,7 @@ void zones_look(pawl_runtime *rt)
     if (list.count)
         (void)snprintf(due_zones(rt)->cursor, sizeof(due_zones(rt)->cursor), "%.*s",
                        PAWL_FMT(list.items[list.count - 1].name));
-    due_zones(rt)->walked = list.count < PAGE; /* the last ones are looked at in this pass */
+    due_zones(rt)->walked = list.count < PAGE; /* this pass looks at the last ones */
 }
 
 void zones_open(pawl_runtime *rt)

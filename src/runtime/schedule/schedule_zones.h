@@ -3,10 +3,10 @@
  * runtime/schedule/schedule_zones.h -- zone files that change. [engine]
  *
  * For each zone that a schedule uses, an object of kind PAWL_OBJECT_ZONE has the hash of the file
- * that occurrences were computed from (0: there was none).  A process that starts compares these few
- * with the files, and so does a look at a schedule.  Only when one differs all schedules are gone
- * through, a page per pass, and those of that zone are looked at: their next occurrence may be
- * another one, and those that were parked because their zone was gone go on.
+ * that occurrences were computed from (0: there was none).  A process that starts compares these
+ * hashes with the files, and so does a look at a schedule.  When one differs, the engine walks over
+ * all schedules, one page per pass, and looks at those of that zone: their next occurrence may have
+ * moved, and those that were parked because their zone was gone go on.
  *
  * Called by schedule_hand.c, life/recover.c and loop/loop.c.
  */
@@ -17,9 +17,9 @@
 
 /* A schedule of this zone was computed from the file with this hash; 0: it is not there. */
 void zones_note(pawl_runtime *rt, struct stage *s, pawl_str zone, uint64_t hash);
-/* At start: has a file changed? */
+/* When the runtime opens: look whether a file has changed. */
 PAWL_MUST_USE pawl_status zones_recover(pawl_runtime *rt, pawl_error *reterr);
-/* The next page of schedules, when one has. */
+/* After a change: look at the next page of schedules. */
 void zones_look(pawl_runtime *rt);
 void zones_open(pawl_runtime *rt);
 void zones_close(pawl_runtime *rt);
