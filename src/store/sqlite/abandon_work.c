@@ -2,15 +2,16 @@
 /*
  * store/sqlite/abandon_work.c -- work that was taken and is given back.
  *
- * Where a row lies says how a fetch finds it again: by an index, or, when it is held and so in no
- * index, by its id in memory (store/sql/work_names.h).
+ * A fetch finds the row again by its index; a held row is in no index and is found by its id in
+ * memory (store/sql/work_names.h).
  *
- * sqlite_abandon_work is an operation of the store; work.c does what it could not do.
+ * sqlite_abandon_work is an operation of the store.  Rows it fails to abandon are abandoned by the
+ * next fetch (work.c).
  */
 #include "base/attr.h"
 #include "store/sqlite/sqlite.h"
 
-/* Make a row that was taken findable again; not when it cannot be read. */
+/* Let a fetch find a taken row again, unless the row cannot be read. */
 static int let_go(struct sqlite_store *s, uint64_t id)
 {
     sqlite3_stmt *stmt = conn_statement(&s->writer, ST_WORK_PLACE);
@@ -40,7 +41,8 @@ void sqlite_abandon_work(pawl_store *base, const uint64_t *ids, size_t count)
     for (size_t i = 0; i < count; i++) {
         idset_remove(&s->names.taken, ids[i]);
         if (s->writer.db && ids[i] && let_go(s, ids[i]) != SQLITE_OK)
-            need_memory(idset_add(&s->names.abandoned, ids[i])); /* in trouble: at the next fetch */
+            need_memory(
+                idset_add(&s->names.abandoned, ids[i])); /* it failed: again at the next fetch */
     }
 }
 

@@ -2,14 +2,13 @@
 /*
  * store/sqlite/backup.c -- pawl/backup.h: a copy beside the owner, and its way back.
  *
- * The copy is made page by page from one snapshot: a read transaction is held over
- * all steps, so commits of the owner neither show nor make it begin again.  It only
- * keeps the owner's WAL from starting over meanwhile.
+ * The copy is made page by page inside one read transaction, so commits of the owner are
+ * not seen and do not restart it.  Until it ends, the owner's WAL cannot start over.
  *
  *      lock NAME.part ─▶ copy ─▶ (restore: fence) ─▶ check ─▶ sync ─▶ rename ─▶ sync
  *
- * A .part that a kill left behind is written over by the next try; its flock says
- * whether another process writes it.  Called by `pawl backup` and `pawl restore`.
+ * The next try overwrites a .part that a killed process left; the flock on it says whether
+ * another process writes it.  Called by `pawl backup` and `pawl restore`.
  */
 #include "pawl/backup.h"
 
@@ -32,7 +31,8 @@
 #define STEP_PAGES 512
 #define BUSY_MS    5000
 
-/* How far a restored store stands above whatever its original did after the backup. */
+/* A restored store skips this many epochs and ids, which its original may have used after the
+ * backup. */
 #define EPOCH_LEAP "1048576"    /* 2^20 owners */
 #define ID_LEAP    "4294967296" /* 2^32 ids; there are 2^63 */
 
@@ -132,7 +132,7 @@ static pawl_status part_done(struct part *p, pawl_error *reterr)
 
 /* ---- Copying -------------------------------------------------------------------- */
 
-/* A database of ours, for reading; NULL after having said what is wrong. */
+/* Open a pawl database for reading.  NULL: reterr says what is wrong. */
 static sqlite3 *open_source(const char *file, int *retschema, pawl_error *reterr)
 {
     sqlite3 *db = NULL;
@@ -310,7 +310,7 @@ static pawl_status check_goal(const char *file, const char *to, bool replace, pa
     } else if (access(dirty, F_OK) == 0) {
         status = PAWL_UNAVAILABLE;
         error_set(reterr, status,
-                  "a write to %s failed and it was not opened since; bring it in order with: pawl "
+                  "a write to %s failed and it was not opened since; repair it with: pawl "
                   "work --until-idle",
                   file);
     }
@@ -341,7 +341,7 @@ pawl_status pawl_sqlite_backup(const char *file, const char *to, bool replace,
 
 /* ---- Restore --------------------------------------------------------------------------- */
 
-/* The first file in `dir` that is not ours to write over; "" when there is none. */
+/* The first file in `dir` that a restore must not overwrite; "" when there is none. */
 static pawl_status look_around(const char *dir, const char *file, char found[256],
                                pawl_error *reterr)
 {
@@ -361,8 +361,8 @@ static pawl_status look_around(const char *dir, const char *file, char found[256
     return PAWL_OK;
 }
 
-/* The directory is there, and stays: one just made, perhaps by a restore that was killed,
- * is gone after a power loss unless its parent is synced. */
+/* Make the directory and sync its parent: after a power loss a new directory, perhaps made by a
+ * restore that was killed, would be gone. */
 static pawl_status make_dir(const char *dir, pawl_error *reterr)
 {
     if (mkdir(dir, 0700) != 0 && errno != EEXIST)
@@ -374,7 +374,7 @@ static pawl_status make_dir(const char *dir, pawl_error *reterr)
     return kept ? PAWL_OK : fail_errno(reterr, "sync the parent of", dir);
 }
 
-/* It is empty and ours: its lock in *retlock. */
+/* Lock an empty directory; the lock is in *retlock. */
 static pawl_status claim(const char *dir, const char *file, int *retlock, pawl_error *reterr)
 {
     char found[256];

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/bulk.c -- rows of ours as tables, so that many are one statement.
+ * store/sqlite/bulk.c -- arrays of rows as tables, so that one statement writes many rows.
  *
- * A statement of its own for each row costs more than the row: of 7,700 instructions
- * for an event 2,900 are the beginning and the end of its statement.  So the writer has
- * tables that are arrays in memory, and INSERT … SELECT copies one of them whole.  They
- * exist on this connection alone; the file knows nothing of them.  Those statements are
- * OR FAIL: one that may stop in the middle and be taken back otherwise keeps a copy of
- * every page it touches; here the caller takes back more than that statement.
+ * One statement per row costs more than the row: of 7,700 instructions for an event, 2,900
+ * begin and end its statement.  So the writer has tables that are arrays in memory, and
+ * INSERT … SELECT copies a whole array.  They exist on this connection only, not in the
+ * file.  These statements are OR FAIL: a statement that SQLite must be able to undo keeps a
+ * copy of every page it touches, and here the caller undoes more than the statement.
  *
  * Called by pending.c and queue_round.c inside a transaction; bulk_columns.c has the
  * columns.
@@ -61,7 +60,7 @@ static int cursor_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 {
     struct bulk_vtab *t = CONTAINER_OF(table, struct bulk_vtab, base);
 
-    assert_that(t->bulk->rows && !t->cursor.bulk); /* by bulk_run alone, one at a time */
+    assert_that(t->bulk->rows && !t->cursor.bulk); /* only inside bulk_run, one at a time */
     t->cursor = (struct bulk_cursor){.bulk = t->bulk};
     *ret = &t->cursor.base;
     return SQLITE_OK;
@@ -111,8 +110,8 @@ static int cursor_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
     return SQLITE_OK;
 }
 
-/* No xCreate: the table is there without being made, and no other can be made.  xColumn is that
- * of the table, because it is called for every column of every row. */
+/* Without xCreate the table exists from the beginning, and no second one can be made.  Each table
+ * has its own xColumn, because it is called for every column of every row. */
 static const sqlite3_module module = {
     .xConnect = table_connect,
     .xDisconnect = table_disconnect,

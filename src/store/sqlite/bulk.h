@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/bulk.h -- between the two halves of arrays as tables: how SQLite sees them
- * (bulk.c), and what is in their columns (bulk_columns.c).
+ * store/sqlite/bulk.h -- arrays as tables, in two files: how SQLite sees them (bulk.c), and what is
+ * in their columns (bulk_columns.c).
  */
 #ifndef PAWL_STORE_SQLITE_BULK_H
 #define PAWL_STORE_SQLITE_BULK_H

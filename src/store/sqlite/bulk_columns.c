@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/bulk_columns.c -- what the columns of our arrays are (bulk.c).
+ * store/sqlite/bulk_columns.c -- the columns of the arrays of bulk.c.
  *
  * Each function is a switch over the columns of a list (store/sql/columns.h), whose names are in
  * bulk_tables, at the end.  Strings are lent: the rows outlive the statement.
@@ -27,7 +27,7 @@ static void give_bytes(sqlite3_context *ctx, pawl_str s)
         sqlite3_result_blob64(ctx, s.ptr, s.len, SQLITE_STATIC);
 }
 
-/* Sums are apart from the columns, which need no registers of their own. */
+/* Not inlined: the switch over the columns then needs no registers for the sum. */
 static NOINLINE void give_event_sum(sqlite3_context *ctx, uint64_t uid, const pawl_event *e)
 {
     give_id(ctx, sum_join(e->seq, sum_event(uid, e)));
@@ -43,8 +43,8 @@ static NOINLINE void give_entry_sum(sqlite3_context *ctx, const pawl_queue_entry
     give_id(ctx, sum_join(e->bytes, sum_entry(e)));
 }
 
-/* A case of the switch: hand the value of a column to SQLite.  `r` is the row, `p` has what stands
- * beside it, `key` is the one of them that has the key: nothing is read before the switch. */
+/* A case of the switch: hand the value of a column to SQLite.  `r` is the row, `p` the values beside
+ * it, and `key` the one of the two that has the key.  Nothing is read before the switch. */
 /* clang-format off */
 #define GIVE(place, use, type, column) case place: GIVE_##type(VALUE_##use(column)); break;
 #define VALUE_KEY(column)     key->column
@@ -149,7 +149,7 @@ static int entry_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int a
     return SQLITE_OK;
 }
 
-/* Their ids as text. */
+/* The ids of a lock's entries as text. */
 static void give_lock_entries(sqlite3_context *ctx, const pawl_queue_lock *l)
 {
     char few[LOCK_TEXT_BYTES(10)];

@@ -2,19 +2,19 @@
 /*
  * store/sqlite/commit.c -- the fence, and groups of rounds in one transaction.
  *
- * A group is tried without savepoints first: refused rounds are rare, and one
- * that is refused by its first statement has written nothing.  Only when a round
- * is refused after it wrote something, the transaction is rolled back and run
- * again with a savepoint around each round (measured: savepoints cost 10 %).
+ * A group is tried without savepoints first: refused rounds are rare, and a round that
+ * its first statement refuses has written nothing.  Only when a round is refused after it
+ * wrote something is the transaction rolled back and run again with a savepoint around
+ * each round (measured: savepoints cost 10 %).
  *
  *      BEGIN IMMEDIATE, fence -> rounds -> what waits -> COMMIT -> memory -> checkpoint
  *                         ^         |refused late |
  *                         +---------+-------------+ ROLLBACK, now with savepoints
  *
- * What is in memory (taken rows, cursors) changes only after COMMIT.  A COMMIT
- * that fails in any way but "full" or "busy" has an unknown outcome: the file is
- * marked dirty and this store writes no more.  One that is durable counts only if the
- * database and its WAL are still in their places (store/there.h).
+ * Memory (taken rows, cursors) changes only after COMMIT.  A COMMIT that fails in any way
+ * but "full" or "busy" has an unknown outcome: the file is marked dirty and this store
+ * writes no more.  A durable COMMIT counts only if the database and its WAL are still in
+ * their places (store/there.h).
  */
 #include "base/limits.h"
 #include "base/point.h"
@@ -28,8 +28,9 @@ static bool make_room(struct sqlite_store *s, const pawl_round *rounds, size_t c
 static void remember_round(struct sqlite_store *s, const pawl_round *r, int64_t now_ms);
 static void checkpoint(struct sqlite_store *s);
 
-/* Deleted, moved or replaced.  (Closing touches nothing that has its name now: SQLite looks,
- * too.)  If only the WAL is gone, what is in it is brought to safety while it can be read. */
+/* Was the database deleted, moved or replaced?  If only the WAL is gone, its pages are moved into
+ * the database while they can still be read.  (Closing does not touch a file that took the name:
+ * SQLite checks that, too.) */
 static bool is_gone(struct sqlite_store *s)
 {
     if (!s->wal_there.path)
@@ -48,13 +49,13 @@ static bool is_gone(struct sqlite_store *s)
 static void give_up(struct sqlite_store *s)
 {
     s->broken = true;
-    if (!is_gone(s)) /* the mark would lie beside the data of another process */
+    if (!is_gone(s)) /* or the mark would be beside the data of another process */
         dirty_mark(s->dir);
     (void)sqlite3_db_config(s->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
-/* The disk is full: give the reserve back, and with the next commit bring the WAL into the
- * database while there is room for that; from then on it is written over and need not grow. */
+/* The disk is full: spend the reserve, and checkpoint with the next commit while there is room for
+ * it.  From then on the WAL is overwritten and need not grow. */
 static void give_room(struct sqlite_store *s)
 {
     if (!s->reserve.spent)
@@ -149,7 +150,7 @@ pawl_status sqlite_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_
         return status;
     bool had_reserve = !s->reserve.spent;
     status = take_once(s, &fence, reterr);
-    if (status == PAWL_DISK_FULL && had_reserve) /* it is spent now: there is room */
+    if (status == PAWL_DISK_FULL && had_reserve) /* the reserve was spent: there is room now */
         status = take_once(s, &fence, reterr);
     if (status != PAWL_OK)
         return status;
@@ -193,7 +194,7 @@ pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_er
     POINT("sqlite.begin");
     assert_that(!sqlite3_get_autocommit(s->writer.db));
     if (sqlite3_changes(s->writer.db) == 1) {
-        assert_that(fence->epoch == s->fence.epoch); /* else `held` rows would not be found again */
+        assert_that(fence->epoch == s->fence.epoch); /* or `held` rows would not be found again */
         return PAWL_OK;
     }
     conn_rollback(&s->writer);
@@ -216,7 +217,7 @@ pawl_status transaction_end(struct sqlite_store *s, pawl_error *reterr)
     }
     if (kind == SQLITE_FULL || kind == SQLITE_BUSY || kind == SQLITE_CONSTRAINT)
         return group_fail(s, rc, "commit", reterr);
-    /* The transaction may be in the WAL or not, and a later commit could bury it. */
+    /* The transaction may be in the WAL or not, and a later commit could overwrite it. */
     give_up(s);
     if (atomic_load(&s->gone)) {
         conn_rollback(&s->writer);
@@ -281,7 +282,7 @@ pawl_status sqlite_commit(pawl_store *base, pawl_fence *fence, pawl_round *round
     return status;
 }
 
-/* Without savepoints; *retagain when a round was refused too late for that. */
+/* Apply the rounds without savepoints.  *retagain: a round was refused after it wrote. */
 static int apply_rounds(struct sqlite_store *s, pawl_round *rounds, size_t count, bool *retagain)
 {
     for (size_t i = 0; i < count; i++) {
@@ -296,7 +297,7 @@ static int apply_rounds(struct sqlite_store *s, pawl_round *rounds, size_t count
         }
     }
     int rc = pending_write(s);
-    *retagain = (rc & 0xff) == SQLITE_CONSTRAINT; /* whose row it was, is not known */
+    *retagain = (rc & 0xff) == SQLITE_CONSTRAINT; /* of which round is not known */
     return *retagain ? SQLITE_OK : rc;
 }
 
@@ -306,7 +307,7 @@ static int undo_round(struct sqlite_store *s)
     return conn_run(&s->writer, ST_ROLLBACK_TO);
 }
 
-/* What waits is this round's. */
+/* Write the pending rows, all of which are of this round. */
 static int write_own(struct sqlite_store *s, pawl_round *round)
 {
     int rc = pending_write(s);
@@ -324,7 +325,7 @@ static int apply_rounds_singly(struct sqlite_store *s, pawl_round *rounds, size_
 
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
         bool wrote;
-        assert_that(!s->pending.lowest); /* it would be written, or taken back, with this round */
+        assert_that(!s->pending.lowest); /* or it would be written or undone with this round */
         rc = conn_run(c, ST_SAVEPOINT);
         if (rc == SQLITE_OK)
             rc = round_apply(s, &rounds[i], &wrote);
@@ -393,11 +394,11 @@ int commit_saw_wal(void *user, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* Move the WAL into the database.  A reader in the way or a full disk only means
- * that the WAL goes on growing: try again after as many pages more. */
+/* Move the WAL into the database.  With a reader in the way or on a full disk the WAL goes on
+ * growing: try again after the same number of pages. */
 static void checkpoint(struct sqlite_store *s)
 {
-    assert_that(!s->broken); /* a checkpoint would carry a commit in doubt into the database */
+    assert_that(!s->broken); /* or a commit in doubt would get into the database */
     POINT("sqlite.checkpoint.before");
     int rc = sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     POINT("sqlite.checkpoint.after");

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/committed.c -- FILE-committed: which commit was the last.
+ * store/sqlite/committed.c -- FILE-committed: the number of the last commit.
  *
- * SQLite ends a WAL at the first frame that does not fit and says nothing: a WAL
- * that was deleted, cut or damaged takes acknowledged commits with it, and the file
- * looks well.  So each commit, once it is durable, writes its number here too, over
- * the one before and without a sync.  A store whose fence is behind it has lost
- * something, and is not opened.  The file is mapped: it outlives kill -9 like a write
- * does and costs no system call (with one it was a tenth of a lone commit).
+ * SQLite ends a WAL at the first frame that does not fit and reports nothing: when a WAL
+ * is deleted, cut or damaged, acknowledged commits are lost and the file looks well.  So
+ * each commit, once it is durable, also writes its number here, over the one before and
+ * without a sync.  A store whose fence is behind this number has lost commits and is not
+ * opened.  The file is mapped: the number survives kill -9 like a write and costs no
+ * system call (with one it was a tenth of a lone commit).
  *
- * It never cries wolf: what is written here is on the disk already, so no power loss
- * can leave it ahead; a line that was torn does not fit its check sum and counts for
- * nothing; and another database in the same directory has a number of its own.
+ * There are no false alarms: the commit is on the disk before its number is written, so
+ * no power loss leaves the number ahead; a torn line does not fit its check sum and is
+ * ignored; and another database in the same directory has its own file.
  */
 #include "base/digits.h"
 #include "base/hex.h"
@@ -31,7 +31,7 @@
 #define LINE_END   54
 #define SUM        " sum "
 
-/* "epoch %20u commit %20u", for every commit: not by printf. */
+/* "epoch %20u commit %20u"; without printf, because every commit writes it. */
 static void put_line(char line[LINE_END], uint64_t epoch, uint64_t group)
 {
     static const char blank[LINE_END + 1] =
@@ -49,7 +49,7 @@ static uint64_t sum_of(const char line[LINE_END])
     return siphash24(key, line, LINE_END);
 }
 
-/* What the file says; false: nothing that can be believed. */
+/* Read the file; false: it has no valid line. */
 static bool read_line(int fd, uint64_t *retepoch, uint64_t *retgroup)
 {
     char text[FILE_BYTES + 1] = "", line[LINE_END];
@@ -76,7 +76,7 @@ void committed_note(struct sqlite_store *s)
     memcpy(s->committed, text, (size_t)(at + 17 - text));
 }
 
-/* Without it commits go on all the same: an older number is no lie. */
+/* If mapping fails, commits go on: an older number in the file is still right. */
 static void map_file(struct sqlite_store *s, int fd)
 {
     /* Real blocks: writing to a hole on a full disk is a SIGBUS. */

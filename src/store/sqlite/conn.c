@@ -2,13 +2,13 @@
 /*
  * store/sqlite/conn.c -- one connection: settings, statements, errors.
  *
- * Every setting that decides durability is read back and refused when SQLite
- * took another (a misspelt value is silently replaced by a weaker one).  No
- * connection checkpoints by itself; commit.c does it on the writer.
+ * Every setting that decides durability is read back, and opening fails when SQLite has
+ * another value (it silently replaces a misspelt value by a weaker one).  Connections do
+ * not checkpoint by themselves; commit.c does it on the writer.
  *
- * A caller's memory can run out in the middle of a row; its hook then leaves
- * without returning.  conn_enter puts a hook in front of it that resets the
- * connection and gives it back, so that no snapshot stays open behind it.
+ * A caller's memory can run out in the middle of a row; its hook then jumps away.
+ * conn_enter installs a hook before it that resets the connection and returns it to the
+ * pool, so that no snapshot stays open.
  */
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"
@@ -31,8 +31,8 @@ static pawl_status set_up(struct conn *c, bool writer, pawl_error *reterr);
 static pawl_status demand(struct conn *c, const char *pragma, const char *want, pawl_error *reterr);
 static void leave_exhausted(void *user);
 
-/* A file that cannot change, all of it in the database itself: a reader needs no shared
- * memory, which could not be made there. */
+/* Can this file not change, and has it no WAL?  Then a reader needs no shared memory, which it
+ * could not make there. */
 static bool is_frozen(const char *file)
 {
     struct statvfs fs;
@@ -53,7 +53,7 @@ int conn_open_file(sqlite3 **ret, const char *file, bool writer)
     if (!is_frozen(file))
         return sqlite3_open_v2(file, ret, flags, NULL);
     char *uri = sqlite3_mprintf("file:");
-    for (const char *at = file; *at && uri; at++) /* what ends a path in a URI is escaped */
+    for (const char *at = file; *at && uri; at++) /* escape what ends a path in a URI */
         uri = strchr("?#%", *at) ? sqlite3_mprintf("%z%%%02x", uri, (unsigned char)*at)
                                  : sqlite3_mprintf("%z%c", uri, *at);
     uri = uri ? sqlite3_mprintf("%z?immutable=1", uri) : NULL;
@@ -160,7 +160,7 @@ void conn_rollback(struct conn *c)
         if (c->statements[i])
             (void)sqlite3_reset(c->statements[i]);
     }
-    if (!sqlite3_get_autocommit(c->db)) /* compiled before: memory may be what failed */
+    if (!sqlite3_get_autocommit(c->db)) /* prepared early: memory may be what failed */
         (void)conn_run(c, ST_ROLLBACK);
 }
 
@@ -248,7 +248,7 @@ pawl_status conn_error(struct conn *c, int rc, const char *what, pawl_error *ret
 
     if (rc == SQLITE_IOERR_NOMEM)
         status = PAWL_NO_MEMORY;
-    /* What the connection says is of its last call, which may be a later one that went well. */
+    /* The connection's message is that of its last call, which may be a later, successful one. */
     bool last = c->db && (sqlite3_errcode(c->db) & 0xff) == (rc & 0xff);
     error_set(reterr, status, "database: cannot %s: %s (%d)%s", what,
               last ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc), rc, advice);
@@ -257,7 +257,7 @@ pawl_status conn_error(struct conn *c, int rc, const char *what, pawl_error *ret
 
 void conn_enter(struct conn *c, pawl_mem *mem)
 {
-    assert_that(!c->mem && !c->exhausted); /* the hook of the one before would be lost */
+    assert_that(!c->mem && !c->exhausted); /* or the hook of the earlier call would be lost */
     c->mem = mem;
     if (!mem || !mem->exhausted)
         return;

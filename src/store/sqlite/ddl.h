@@ -2,9 +2,9 @@
 /*
  * store/sqlite/ddl.h -- the text that makes a table, from its list (store/sql/columns.h).
  *
- * DDL is M of a list: a line for each column that the table is created with.  DDL_STEP is what a
- * later step adds.  SQLite keeps the text as it is, and a released text never changes.  For schema.c and
- * queue_schema.c.
+ * DDL is the M of a list: one line for each column that the table is created with.  DDL_STEP gives
+ * the columns that a later step adds.  SQLite stores the text as it is, and a released text never
+ * changes.  Used by schema.c and queue_schema.c.
  */
 #ifndef PAWL_STORE_SQLITE_DDL_H
 #define PAWL_STORE_SQLITE_DDL_H
@@ -46,7 +46,7 @@
 #define DDL_IDS     "TEXT NOT NULL"
 #define DDL_BYTES   "ANY NOT NULL"
 
-/* What rows of before have in a new column. */
+/* The value of a new column in rows that exist. */
 #define DDL_DEFAULT_ID    "0"
 #define DDL_DEFAULT_I64   "0"
 #define DDL_DEFAULT_INT   "0"

@@ -90,14 +90,14 @@ static pawl_status copy(sqlite3 *db, const char *file, const char *fresh, pawl_e
     return status;
 }
 
-/* `ready` becomes the database; what belonged to the old one goes.  A kill at any
- * line leaves `ready` in place, and the next repair goes on here. */
+/* `ready` becomes the database; the files of the old one are removed.  A kill at any line leaves
+ * `ready` in place, and the next repair continues here. */
 static pawl_status replace(const char *dir, const char *file, const char *ready, pawl_error *reterr)
 {
     char *wal = path_of(file, "-wal"), *shm = path_of(file, "-shm");
     bool done = sync_path(dir, O_RDONLY | O_DIRECTORY);
 
-    /* The old WAL goes first, for good: beside the new file it would be applied to it. */
+    /* Remove the old WAL first, durably: SQLite would apply it to the new file. */
     done = done && (unlink(wal) == 0 || errno == ENOENT);
     done = done && (unlink(shm) == 0 || errno == ENOENT);
     done = done && sync_path(dir, O_RDONLY | O_DIRECTORY);

@@ -171,7 +171,7 @@ static int64_t entry(struct sql_cursor *c, pawl_queue_entry *ret)
     return column_entry(c->stmt, ret);
 }
 
-/* A head is always right. */
+/* A head is read without the data, so its check sum cannot be checked. */
 static enum sql_sight entry_rest(struct sql_cursor *c, bool head, int64_t sum, pawl_mem *mem,
                                  pawl_queue_entry *e)
 {

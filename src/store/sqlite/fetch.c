@@ -2,12 +2,12 @@
 /*
  * store/sqlite/fetch.c -- taking messages, deadlines, the next due time.
  *
- * The index message_due holds what is not in a mailbox, by (visible_ms, id).
- * Fetching goes along it from a cursor: everything up to (seen_ms, seen_id) is
- * taken, gone, or was never free.  Whatever makes a row fetchable behind the
- * cursor (an abandon, an update, a clock that stepped back) lowers it; rows met
- * again are skipped by the `taken` set.  So a fetch costs what it returns, next
- * to a million timers or a million taken rows.
+ * The index message_due has the messages that are not in a mailbox, by (visible_ms, id).
+ * Fetching walks along it from a cursor: every row up to (seen_ms, seen_id) is taken, gone,
+ * or was never free.  Anything that makes a row before the cursor fetchable (an abandon, an
+ * update, a clock that stepped back) lowers the cursor; the `taken` set skips rows that are
+ * visited again.  So the cost of a fetch depends on what it returns, not on the number of
+ * timers or taken rows.
  */
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"
@@ -91,7 +91,7 @@ pawl_status sqlite_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t lim
     vec_reset(&s->fetched);
     vec_reset(&s->unreadable);
     conn_enter(&s->writer, mem);
-    if (at.ms <= now_ms) /* else a clock stepped back behind what was seen */
+    if (at.ms <= now_ms) /* otherwise the clock stepped back */
         rc = collect(s, now_ms, limit, mem, &at);
     if (rc == SQLITE_OK && !idset_reserve(&s->messages, s->fetched.count))
         rc = SQLITE_NOMEM;
@@ -116,7 +116,7 @@ pawl_status sqlite_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t lim
     return PAWL_OK;
 }
 
-/* Rows that cannot be read would be met at every start: put them aside (M5). */
+/* Move rows that cannot be read into the quarantine, or every start would find them again (M5). */
 static pawl_status quarantine_unreadable(struct sqlite_store *s, pawl_error *reterr)
 {
     struct conn *c = &s->writer;
@@ -149,7 +149,7 @@ void sqlite_abandon_messages(pawl_store *base, const uint64_t *ids, size_t count
         int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
         if (rc == SQLITE_ROW) {
             messages_lower(s, sqlite3_column_int64(stmt, 0), ids[i]);
-        } else if (rc != SQLITE_DONE) { /* cannot tell where it is: look at all again */
+        } else if (rc != SQLITE_DONE) { /* its place is unknown: start from the beginning */
             s->seen_ms = INT64_MIN;
             s->seen_id = 0;
         }

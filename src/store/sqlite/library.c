@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/library.c -- the SQLite library itself: its version, is it fit, its settings.
+ * store/sqlite/library.c -- the SQLite library itself: its version, whether it is usable, its
+ * settings.
  *
  * The public calls of pawl/sqlite.h; open.c checks the library before it opens a store.
  */

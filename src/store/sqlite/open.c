@@ -106,9 +106,9 @@ static pawl_status make_file(const char *file, pawl_error *reterr)
     return PAWL_UNAVAILABLE;
 }
 
-/* What schema the file has, looked at before anything is set or written.  Only the
- * owner opens it for writing: a power loss while the file was made can leave a journal
- * that has to be rolled back before the file can be read.  The WAL stays as it is. */
+/* Read the schema of the file before anything is set or written.  Only the owner opens it for
+ * writing: a power loss while the file was made can leave a journal that must be rolled back before
+ * the file can be read.  The WAL is not touched. */
 static pawl_status look_at_schema(const char *file, bool owner, int *ret, pawl_error *reterr)
 {
     sqlite3 *db = NULL;
@@ -127,7 +127,7 @@ static pawl_status look_at_schema(const char *file, bool owner, int *ret, pawl_e
     return status;
 }
 
-/* The file and those SQLite makes beside it; nothing is opened or made before. */
+/* Check the file and those SQLite makes beside it, before anything is opened or made. */
 static pawl_status check_files(const char *file, pawl_error *reterr)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-committed"};
@@ -145,7 +145,8 @@ static pawl_status open_reader(struct sqlite_store *s, pawl_error *reterr)
     if (access(s->file, R_OK) != 0) {
         pawl_status status = errno == ENOENT ? PAWL_NOT_FOUND : PAWL_UNAVAILABLE;
         error_set(reterr, status, "cannot read database %s: %s; %s", s->file, strerror(errno),
-                  status == PAWL_NOT_FOUND ? "use another --data" : "look as the user who owns it");
+                  status == PAWL_NOT_FOUND ? "use another --data"
+                                           : "run this as the user who owns it");
         return status;
     }
     pawl_status status = look_at_schema(s->file, false, &version, reterr);
@@ -268,7 +269,7 @@ pawl_store *pawl_sqlite_store(const char *file, const pawl_store_open_opts *opts
     return NULL;
 }
 
-/* Readers first: the last connection to close checkpoints, and that is the writer's. */
+/* Close the readers first: the last connection to close checkpoints, and that must be the writer. */
 static void sqlite_close(pawl_store *base)
 {
     struct sqlite_store *s = sqlite_of(base);
@@ -304,7 +305,7 @@ static void sqlite_caps(pawl_store *base, pawl_store_caps *ret)
     pawl_fill(ret, &caps, sizeof(caps));
 }
 
-/* Pages of the file that nothing is in: work that was purged or pruned. */
+/* Bytes of the file that are free again, because rows were purged or pruned. */
 static int64_t bytes_inside(struct sqlite_store *s)
 {
     static const char sql[] = "SELECT f.freelist_count*p.page_size FROM"
@@ -319,8 +320,8 @@ static int64_t bytes_inside(struct sqlite_store *s)
     return bytes;
 }
 
-/* With the reserve gone there is room for new work when there is as much of it inside the file
- * as would make the reserve again outside: on a disk of its own that is all that can be freed. */
+/* After the reserve is spent, new work is taken again when the file has as much free room inside as
+ * the reserve needs outside: on a disk that has only this file, no other room can be freed. */
 pawl_status sqlite_space(pawl_store *base)
 {
     struct sqlite_store *s = sqlite_of(base);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/outcome.c -- what became of a commit whose reply was lost.
+ * store/sqlite/outcome.c -- the outcome of a commit whose reply was lost.
  *
- * The fence's row says which commit was the last.  It is believed only while every commit of
- * this process ended well or changed nothing.  After a COMMIT that failed in its sync
- * (s->broken) the page cache may show what the disk does not have, so the answer is UNKNOWN:
- * the process stops, and the next open checks the file and writes it again (dirty.c).
+ * The fence's row has the number of the last commit.  It can be trusted only while every commit
+ * of this process succeeded or changed nothing.  After a COMMIT whose sync failed (s->broken) the
+ * page cache may show what the disk does not have, so the answer is UNKNOWN: the process stops,
+ * and the next open checks the file and writes it again (dirty.c).
  *
  * So only a decorator that loses replies gets a yes or a no here.  Called by the runtime after
  * UNKNOWN, and by the conformance suite.

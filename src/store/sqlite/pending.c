@@ -2,14 +2,14 @@
 /*
  * store/sqlite/pending.c -- rows that wait for the end of their group.
  *
- * New instances, events and work that was never tried are collected while the rounds of
- * a group are applied, and written together, one statement per table (bulk.c).  A
- * statement must not look for such a row before: pending_before() writes them out when a statement could
- * meet one.  All ids come from one counter, so "could" is a comparison.
+ * New instances, events and untried work are collected while the rounds of a group are
+ * applied, and written together, one statement per table (bulk.c).  No statement may look
+ * for such a row before: pending_before() writes them when the next statement could need
+ * one.  All ids come from one counter, so one comparison tells.
  *
- * Invariants: nothing waits before a group begins and after it was written or rolled
- * back; what is pointed to lives as long as the rounds.  Called by round.c, round_work.c
- * and commit.c inside a transaction.
+ * Invariants: nothing is pending before a group begins and after it was written or rolled
+ * back; the rows that are pointed to live as long as the rounds.  Called by round.c,
+ * round_work.c and commit.c inside a transaction.
  */
 #include "store/sqlite/sqlite.h"
 

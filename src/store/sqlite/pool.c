@@ -2,9 +2,9 @@
 /*
  * store/sqlite/pool.c -- connections for readers, on any thread.
  *
- * Opened when first needed, at most READERS_MAX, kept until close.  A thread has
- * one for the length of one operation; when all are in use, a thread waits for
- * the next one (reads are short), never for the engine.
+ * A connection is opened when it is first needed, at most READERS_MAX of them, and kept
+ * until close.  A thread has one for one operation; when all are in use, it waits for the
+ * next one (reads are short), never for the engine.
  */
 #include "base/limits.h"
 #include "store/sqlite/sqlite.h"
@@ -14,14 +14,14 @@
 
 static struct conn *wait_idle(struct sqlite_store *s);
 
-/* The engine reads where it writes: pages it changed are still in memory there, and one
- * snapshot (two locks of the file) serves all its reads up to the next commit.  Others
- * begin with an empty cache after every commit. */
+/* The engine reads on the writer: pages it changed are still in memory there, and one snapshot (two
+ * locks of the file) serves all its reads up to the next commit.  A reader's cache is empty after
+ * every commit. */
 static pawl_status take_writer(struct sqlite_store *s, pawl_mem *mem, struct conn **ret,
                                pawl_error *reterr)
 {
-    /* A commit that failed must be taken back before anything is read, or the engine would
-     * believe what was never committed. */
+    /* A failed commit must be rolled back before anything is read, or the engine would read rows
+     * that were never committed. */
     if (sqlite3_txn_state(s->writer.db, NULL) == SQLITE_TXN_WRITE)
         conn_rollback(&s->writer);
     if (sqlite3_txn_state(s->writer.db, NULL) == SQLITE_TXN_WRITE) {
@@ -66,7 +66,7 @@ pawl_status pool_take(struct sqlite_store *s, pawl_mem *mem, struct conn **ret, 
     return PAWL_OK;
 }
 
-/* An idle reader; NULL: the caller opens one, it is counted already. */
+/* An idle reader; NULL: the caller opens a new one, which is counted already. */
 static struct conn *wait_idle(struct sqlite_store *s)
 {
     pthread_mutex_lock(&s->pool_lock);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/queue_round.c -- the queue part of a round: a statement for each kind of
- * change, whatever the number of rows (bulk.c), but for changes that are rare.
+ * store/sqlite/queue_round.c -- the queue part of a round: one statement per kind of change,
+ * for any number of rows (bulk.c); rare changes have one statement per row.
  *
- * Called by round.c inside a transaction, after the rest of the round.  A missing
- * row that had to be there, or one that exists already, refuses the round (Q3);
- * commit.c undoes what it wrote.
+ * Called by round.c inside a transaction, after the rest of the round.  A row that is
+ * missing, or that exists where it must not, refuses the round (Q3); commit.c undoes what it
+ * wrote.
  */
 #include "store/sqlite/sqlite.h"
 
 enum { LOCKED = 2 }; /* state of an entry */
-#define FEW 8        /* locks, among which one is looked for by going through them */
+#define FEW 8        /* up to this many locks are searched one by one */
 
 struct writing {
     struct conn *c;
     bool *wrote;
     const pawl_queue_round *r;
-    struct idset lone; /* numbers of new locks that say everything about their entry, if many */
+    struct idset lone; /* if many: numbers of new locks of one entry whose row stays as it is */
 };
 
 static sqlite3_stmt *statement(struct writing *w, int which, int *retrc)
@@ -65,14 +65,14 @@ static int change_queues(struct writing *w, const pawl_queue_round *r)
     return rc;
 }
 
-/* Every row in one statement, refused when one is missing or there already. */
+/* Write all rows with one statement; refused when a row is missing, or exists already. */
 static int run_all(struct writing *w, enum bulk_kind kind, const void *rows, size_t count)
 {
     if (!count)
         return SQLITE_OK;
     int rc = bulk_run(w->c, kind, rows, count);
     size_t changed = rc == SQLITE_OK ? (size_t)sqlite3_changes(w->c->db) : count;
-    *w->wrote = true; /* also when it failed: in the middle */
+    *w->wrote = true; /* also after a failure, which may come in the middle */
     return changed == count ? rc : SQLITE_CONSTRAINT;
 }
 
@@ -92,7 +92,7 @@ static bool is_lone(const pawl_queue_lock *l)
     return l->entry_count == 1 && l->entries[0] == l->number;
 }
 
-/* So that update_entries() need not go through all locks for each entry. */
+/* Note the lone locks, so that update_entries() need not search all locks for each entry. */
 static int note_lone(struct writing *w)
 {
     const pawl_queue_round *r = w->r;
@@ -107,8 +107,8 @@ static int note_lone(struct writing *w)
     return SQLITE_OK;
 }
 
-/* Is this entry only put under a new lock of its own (pawl_queue_lock)?  Then its row stays as it
- * is: it is read as locked, because the lock is there (ENTRY_is_taken). */
+/* Does this update only put the entry under its own new lock (pawl_queue_lock)?  Then its row is not
+ * written: readers see the lock (ENTRY_is_taken). */
 static bool is_taken(const struct writing *w, const pawl_entry_update *u)
 {
     if (u->state != LOCKED || !w->r->new_lock_count)
@@ -121,8 +121,8 @@ static bool is_taken(const struct writing *w, const pawl_entry_update *u)
     return false;
 }
 
-/* Where the run of updates that are one statement ends: without notes, and no id twice,
- * which ids that grow make sure of. */
+/* The end of the run of updates that fit into one statement: without notes, and with ascending ids,
+ * so that no id occurs twice. */
 static size_t updates_end(const struct writing *w, size_t at)
 {
     const pawl_queue_round *r = w->r;
@@ -144,7 +144,7 @@ static int update_entries(struct writing *w, const pawl_queue_round *r)
         if (end > i)
             rc = run_all(w, BULK_ENTRY_UPDATE, &r->updates[i], end - i);
         else if (!r->updates[i].has_note || is_taken(w, &r->updates[i]))
-            end++; /* what ended the run at once: its lock says so */
+            end++; /* an empty run: its lock says it all, skip the entry */
         else
             rc = update_with_note(w, &r->updates[end++]);
     }
@@ -188,7 +188,7 @@ static int update_locks(struct writing *w, const pawl_queue_round *r)
     return rc;
 }
 
-/* One by one: a key of two columns in a set of them costs more than a statement. */
+/* One statement per lock: a set of keys with two columns costs more. */
 static int drop_locks(struct writing *w, const pawl_queue_round *r)
 {
     int rc = SQLITE_OK;
@@ -226,7 +226,7 @@ static int insert_keys(struct writing *w, const pawl_queue_round *r)
     return rc;
 }
 
-/* A statement with a queue and a number. */
+/* Run a statement whose parameters are a queue and a number. */
 static int run_pair(struct writing *w, int which, uint64_t qid, int64_t number)
 {
     int rc;
@@ -239,7 +239,7 @@ static int run_pair(struct writing *w, int which, uint64_t qid, int64_t number)
     return run(w, stmt);
 }
 
-/* Past locks beyond the newest `keep`. */
+/* Delete past locks, except the newest `keep`. */
 static int trim_pasts(struct writing *w, uint64_t qid, uint32_t keep)
 {
     int rc;
@@ -272,7 +272,7 @@ static int forget(struct writing *w, const pawl_queue_round *r)
     return rc;
 }
 
-/* The row goes, and what hangs on it with purge. */
+/* Delete the rows of queues; purge deletes the rest. */
 static int drop_queues(struct writing *w, const pawl_queue_round *r)
 {
     int rc = SQLITE_OK;

@@ -2,17 +2,17 @@
 /*
  * store/sqlite/queue_schema.c -- the tables of queues: a step of the schema.
  *
- * A push is one row at the end of `queue_entry` and one in the index of ready
- * entries, which is partial: delayed ones are not in it, nor those locked together.  A lock names
- * its entries itself and needs no index on them.  Counters are in the queue's own row, written
- * once a group.
+ * A push is one row at the end of `queue_entry` and one in the partial index of ready entries,
+ * which has neither delayed entries nor those locked together.  A lock names its entries
+ * itself and needs no index on them.  Counters are in the queue's own row, written once per
+ * group.
  *
- * The pop of one message writes its lock alone: to change the entry's row too was a quarter
- * of what a pop and its acknowledgement cost.  Such a lock has the entry's id as its
- * number (ids and numbers are drawn from one counter, so no other lock has it), and an entry
- * that says ready (0) is locked if there is a lock of its number: every reader looks, by the
- * primary key.  It was then delivered once more than its row says.  Schema 3 says that a file
- * may have such locks; older programs must not read it.
+ * The pop of one message writes only its lock: changing the entry's row, too, was a quarter of
+ * the cost of a pop and its ack.  Such a lock has the entry's id as its number (ids and numbers
+ * come from one counter, so no other lock has it).  An entry whose row says ready (0) is locked
+ * if a lock has its id as number: every reader looks, by the primary key.  The entry was then
+ * delivered once more than its row says.  Schema 3 means that a file may have such locks; older
+ * programs must not read it.
  *
  * schema.c runs the steps.
  */

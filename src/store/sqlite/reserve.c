@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/reserve.c -- disk space kept back for the day it is needed.
+ * store/sqlite/reserve.c -- disk space in reserve for a full disk.
  *
- * On a full disk even a DELETE fails, because the WAL must grow: acks and
- * completions would be stuck behind the very work that filled the disk.  So
- * DIR/reserve holds real blocks.  The first SQLITE_FULL gives them back; from
- * then on space() says DISK_FULL, new work is refused, and what finishes work
- * fits into the room gained.  When the disk has twice the reserve free again,
- * the file is made again.  The WAL must fit into the room that the reserve gives:
- * once it is in the database, it is written over and does not grow (commit.c).
+ * On a full disk even a DELETE fails, because the WAL must grow: acks and completions
+ * would be stuck behind the work that filled the disk.  So DIR/reserve holds real blocks.
+ * The first SQLITE_FULL frees them; from then on space() says DISK_FULL, new work is
+ * refused, and acks and completions fit into the freed room.  When the disk has twice the
+ * reserve free again, the file is made again.  The WAL must fit into the room of the
+ * reserve: after it is checkpointed it is overwritten and does not grow (commit.c).
  *
  *      kept --[SQLITE_FULL: reserve_spend]--> spent
  *      spent --[room again: reserve_refill]--> kept
@@ -27,7 +26,7 @@
 #define RESERVE_BYTES_SMALL (INT64_C(1) << 20)
 #define SMALL_DISK_BYTES    (INT64_C(128) << 20)
 
-/* What an unprivileged process may still use; -1 when unknown. */
+/* The bytes that an unprivileged process may still use; -1 when unknown. */
 static int64_t bytes_free(const struct reserve *r, int64_t *rettotal)
 {
     char dir[PATH_MAX];

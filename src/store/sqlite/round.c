@@ -22,7 +22,7 @@ static int remember_keys(struct apply *a);
 
 int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote)
 {
-    assert_that(!sqlite3_get_autocommit(s->writer.db)); /* else half a round could stay */
+    assert_that(!sqlite3_get_autocommit(s->writer.db)); /* or half a round could be committed */
     struct apply a = {.s = s, .c = &s->writer, .r = round};
     int rc = round_is_sound(round) ? SQLITE_OK : ROUND_REFUSED;
 
@@ -87,7 +87,6 @@ int apply_before(struct apply *a, uint64_t id)
     return rc;
 }
 
-/* Run a statement whose only parameter is an id, for each of them. */
 int apply_ids(struct apply *a, int which, const uint64_t *ids, size_t count)
 {
     if (count == 0)
@@ -105,7 +104,7 @@ int apply_ids(struct apply *a, int which, const uint64_t *ids, size_t count)
 
 /* ---- The instance row ------------------------------------------------------ */
 
-/* Only that it is as the round believes. */
+/* Check that the head is what the round expects. */
 static int check_head(struct apply *a)
 {
     sqlite3_stmt *stmt = conn_statement(a->c, ST_HEAD_CHECK);
@@ -149,7 +148,7 @@ static int insert_row(struct apply *a)
     return pending_add_row(a->s, a->r->uid, a->r->row);
 }
 
-/* The instance goes; a tomb remembers where its rows hang. */
+/* Remove the instance; a tomb remembers where the rest of its rows are. */
 static int remove_row(struct apply *a)
 {
     sqlite3_stmt *tomb = conn_statement(a->c, ST_HEAD_TOMB);

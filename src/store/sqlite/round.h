@@ -19,12 +19,12 @@ struct apply {
 };
 
 int apply_run(struct apply *a, sqlite3_stmt *stmt);
-/* A statement whose only parameter is an id, for each of them. */
+/* Run a statement whose only parameter is an id, once per id. */
 int apply_ids(struct apply *a, int which, const uint64_t *ids, size_t count);
-/* Rows that wait are written when one of them could have this id.  Should one of them be
- * refused, it may be another round's: the group is run again singly. */
+/* Write the pending rows if one of them could have this id.  A refused row may belong to another
+ * round: then the group is run again, one round at a time. */
 int apply_before(struct apply *a, uint64_t id);
-/* Why a statement could not be had. */
+/* The code for a statement that could not be prepared. */
 int apply_broken(struct apply *a);
 
 int delete_needed(struct apply *a); /* work the round must find: REFUSED when it is gone */

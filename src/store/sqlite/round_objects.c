@@ -2,8 +2,8 @@
 /*
  * store/sqlite/round_objects.c -- the named objects of a round (V1 to V3).
  *
- * The version that is there is read first: it decides whether the round is refused, and the check
- * sum of the new row covers the new one.  Called by round.c, for rounds that have objects.
+ * The stored version is read first: it decides whether the round is refused, and the check sum of
+ * the new row covers the new version.  Called by round.c, for rounds that have objects.
  */
 #include "store/round_rules.h"
 #include "store/sqlite/round.h"

@@ -37,7 +37,7 @@ static int delete_from(struct apply *a, int which, uint64_t first, uint64_t last
     return SQLITE_OK;
 }
 
-/* Most work is local; what was fetched is not. */
+/* Most work is local; fetched work is not. */
 static int delete_work(struct apply *a, uint64_t first, uint64_t last, uint64_t *retgone)
 {
     static const int kept[] = {ST_LOCAL_DELETE, ST_FRESH_DELETE, ST_WORK_DELETE};
@@ -67,8 +67,8 @@ int delete_needed(struct apply *a)
     return rc;
 }
 
-/* ROUND_REFUSED when one of the other tables has the id.  Only for work without an
- * event in this round: where the event's rid is new, its work is. */
+/* ROUND_REFUSED when one of the other tables has the id.  Only for work without an event in this
+ * round: an event with a new rid has new work. */
 static int check_no_untried(struct apply *a, uint64_t id)
 {
     sqlite3_stmt *stmt = conn_statement(a->c, ST_UNTRIED_CHECK);
@@ -126,8 +126,8 @@ static int update_one(struct apply *a, sqlite3_stmt *stmt, const pawl_work_updat
     return apply_run(a, stmt);
 }
 
-/* Untried work gets something of its own: a row in `work`.  *retmoved tells
- * whether there was any. */
+/* Move untried work to `work`, because it gets a column that its event does not have.  *retmoved
+ * tells whether there was any. */
 static int move_to_work(struct apply *a, uint64_t id, bool *retmoved)
 {
     static const int ways[][2] = {

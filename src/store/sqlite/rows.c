@@ -179,7 +179,7 @@ void bind_object(sqlite3_stmt *stmt, const pawl_object *r, uint64_t version, int
     SQL_OBJECT(SQL_BIND)
 }
 
-/* A value may be asked without its statement's lock: one thread at a time has the connection. */
+/* The statement's lock is not needed: one thread at a time has the connection. */
 pawl_str column_view(sqlite3_stmt *stmt, int at)
 {
     sqlite3_value *value = sqlite3_column_value(stmt, at);
@@ -251,7 +251,7 @@ int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret)
     uint64_t joined = column_id(stmt, ENTRY_bytes);
 
     *ret = (pawl_queue_entry){SQL_ENTRY(SQL_ENTRY_NUMBER)};
-    if (column_i64(stmt, ENTRY_is_taken)) { /* a lock was put on it, nothing else */
+    if (column_i64(stmt, ENTRY_is_taken)) { /* only its lock was written */
         ret->state = PAWL_QUEUE_LOCKED;
         ret->deliveries++;
     }

@@ -6,11 +6,11 @@
  * of an orchestration deletes one work row, appends two history rows, inserts
  * the next work row and changes four numbers of the instance, which are in a
  * narrow table of their own, `head`.  History is in commit order, each row
- * pointing to its predecessor.  Work that was never tried says nothing that its
- * ActivityScheduled event does not say: it is a number in `work_local` when the
- * engine keeps it for itself, or a number and a name in `work_fresh`, and moves
- * to `work` when it gets anything of its own.  Every other index but that on
- * instance ids is partial, and the plain step touches none.
+ * pointing to its predecessor.  Everything about untried work is in its
+ * ActivityScheduled event: it is a number in `work_local` when the engine keeps it
+ * for itself, or a number and a name in `work_fresh`.  It moves to `work` when it
+ * gets an attempt, a time or a lease.  All indexes but the one on instance ids are
+ * partial, and the plain step touches none.
  *
  * Strings are '' when empty, never NULL.  Names and ids are TEXT.  Payload
  * columns are ANY: TEXT when the bytes are UTF-8 without NUL, else BLOB, so that
@@ -152,7 +152,7 @@ static const char *const step_5[] = {
 };
 /* clang-format on */
 
-/* Nothing new but what a lock means: processes of schema 2 must not open it any more. */
+/* Only the meaning of a lock changes: a process of schema 2 must not open the file any more. */
 static const char *const step_3[] = {NULL};
 
 const char *const *const schema_steps[] = {step_1, schema_queue_step, step_3, step_4, step_5};
@@ -265,7 +265,7 @@ static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr)
     } else {
         error_set(reterr, status, "cannot read database %s: %s%s", file, sqlite3_errmsg(db),
                   rc == SQLITE_READONLY
-                      ? "; looking, too, needs a writable directory: do it as its owner"
+                      ? "; reading also needs a writable directory: run this as its owner"
                       : "");
     }
     return status;

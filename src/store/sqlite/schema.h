@@ -18,7 +18,7 @@
 /* A step is a list of statements that ends with NULL. */
 extern const char *const *const schema_steps[];
 extern const int schema_version;     /* steps in the list */
-extern const int schema_oldest_read; /* whose tables are those of now */
+extern const int schema_oldest_read; /* the oldest schema with the tables of today */
 extern const char *const schema_queue_step[];
 
 /* Is this file ours, and of which schema?  An empty file has schema 0.  Refuses

@@ -2,10 +2,10 @@
 /*
  * store/sqlite/sqlite.h -- the SQLite store's parts, shared by its files.
  *
- * One writer connection belongs to the engine thread and alone checkpoints;
- * readers have connections of their own, from a pool.  What an engine has taken
- * is in memory (the `taken` sets), or inserted for itself (work_local, and the
- * `place` of work rows); take() forgets all of it.
+ * The writer connection belongs to the engine thread, and only it checkpoints; readers
+ * use connections from a pool.  Rows that an engine has taken are known in memory (the
+ * `taken` sets) or were inserted as taken (work_local, and the `place` of work rows);
+ * take() forgets all of it.
  *
  *   open.c     pawl_sqlite_store, close, the table of operations   library.c  pawl/sqlite.h
  *   reserve.c  DIR/reserve          dirty.c    DIR/dirty        (store/lock.c: DIR/lock)
@@ -44,15 +44,15 @@
 
 #define READERS_MAX 8
 #define PAGE_BYTES  4096 /* SQLite's default, which we keep */
-/* What is in the WAL must fit into the database when the reserve has been given back, so the
- * WAL is no longer than that (reserve.c). */
+/* After the reserve is spent, the pages of the WAL must fit into the room it gave: the WAL is no
+ * longer than that (reserve.c). */
 #define CHECKPOINT_PAGES       2000
 #define WAL_KEPT               "16777216" /* a WAL that a long reader let grow is cut to this */
 #define CHECKPOINT_PAGES_SMALL 128
 
 struct sqlite_store;
 
-/* Which index of `work` has a row.  Stored. */
+/* The index of `work` that has a row.  Stored. */
 enum place {
     PLACE_READY = 0,
     PLACE_DELAYED = 1,
@@ -111,7 +111,7 @@ struct conn {
     bool is_writer;
     uint64_t sums_from; /* rows from this id on have sums; 0: not looked yet */
 
-    /* While a caller's memory is in use: its own hook, called after ours. */
+    /* While a caller's memory is in use: the caller's hook, called after ours. */
     struct sqlite_store *lender; /* pool to give it back to; NULL: the writer */
     pawl_mem *mem;
     void (*exhausted)(void *user);
@@ -138,22 +138,22 @@ struct sqlite_store {
     bool read_only;
     int lock_fd;                  /* -1: none */
     char *committed;              /* FILE-committed, mapped; NULL: none */
-    atomic_uint_fast64_t damaged; /* rows met that are not what was written, and the last one */
+    atomic_uint_fast64_t damaged; /* damaged rows read so far, and the last one */
     _Atomic(const char *) damaged_what;
     atomic_uint_fast64_t damaged_id;
     atomic_uint_fast64_t wal_bytes; /* of the file, after the last commit */
-    atomic_bool gone; /* the database is not in its place: nothing is read or written any more */
+    atomic_bool gone; /* the database was moved or deleted: reads and writes have ended */
 
     /* Engine thread. */
     struct conn writer; /* db is NULL when read-only */
     pawl_fence fence;   /* as stored */
     int64_t now_ms;     /* of the commit under way */
-    bool broken;        /* a COMMIT failed in an unknown way: nothing is written any more */
+    bool broken;        /* a COMMIT has an unknown outcome: writes have ended */
     struct there file_there, wal_there;
     struct reserve reserve;
     int wal_pages;        /* after the last commit */
     int checkpoint_at;    /* WAL pages that trigger the next checkpoint */
-    int checkpoint_pages; /* ... and this many more for the next */
+    int checkpoint_pages; /* further pages until the one after it */
 
     struct pending pending;
 
@@ -186,7 +186,7 @@ void reserve_refill(struct reserve *r);                /* try to get it again */
 
 /* Remember that the file cannot be trusted (best effort). */
 void dirty_mark(const char *dir);
-/* When it is marked: check it, write it again, take the mark away. */
+/* If the file is marked: check it, write it again, remove the mark. */
 pawl_status dirty_repair(const char *dir, const char *file, pawl_error *reterr);
 /* An integrity check; the first thing it found is in `why`. */
 bool database_is_whole(sqlite3 *db, char why[160]);
@@ -200,14 +200,14 @@ char *directory_of(const char *file);
 /* The VFS of the writer, or NULL for the default one (wal_file.c). */
 const char *wal_vfs_name(void);
 
-/* committed.c: the last commit, told apart from the database. */
+/* committed.c: the number of the last commit, in its own file. */
 pawl_status committed_open(struct sqlite_store *s, pawl_error *reterr); /* PAWL_CORRUPT: behind */
 void committed_note(struct sqlite_store *s);                            /* s->fence is durable */
 void committed_close(struct sqlite_store *s);
 
 /* ---- conn.c, pool.c ------------------------------------------------------- */
 
-/* The file alone, without settings; an SQLite code. */
+/* Open the file without any settings; returns an SQLite code. */
 int conn_open_file(sqlite3 **ret, const char *file, bool writer);
 /* Open, set and read back the pragmas. */
 pawl_status conn_open(struct conn *c, const char *file, bool writer, pawl_error *reterr);
@@ -235,10 +235,10 @@ static inline sqlite3_stmt *conn_statement(struct conn *c, int which)
 /* ---- bulk.c, pending.c --------------------------------------------------------- */
 
 int bulk_set_up(struct conn *c);
-/* All of them in one statement; they are of the kind's type. */
+/* Write all rows with one statement; they have the type of the kind. */
 int bulk_run(struct conn *c, enum bulk_kind kind, const void *rows, size_t count);
 
-/* "12 13": at most 21 bytes an id.  Returns the length. */
+/* "12 13": at most 21 bytes per id.  Returns the length. */
 #define LOCK_TEXT_BYTES(count) ((count)*21 + 1)
 size_t lock_entries_text(char *to, const pawl_queue_lock *l);
 
@@ -246,7 +246,7 @@ int pending_add_row(struct sqlite_store *s, uint64_t uid, const pawl_row *row);
 int pending_add_event(struct sqlite_store *s, uint64_t uid, const pawl_event *e, uint64_t prev);
 int pending_add_work(struct sqlite_store *s, const pawl_work *w);
 int pending_write(struct sqlite_store *s);
-/* Write them now if one of them could have this id, or belong to this uid. */
+/* Write the pending rows now if one of them could have this id, or belong to this uid. */
 int pending_before(struct sqlite_store *s, uint64_t id);
 void pending_forget(struct sqlite_store *s);
 void pending_deinit(struct sqlite_store *s);
@@ -257,7 +257,7 @@ int conn_begin_write(struct conn *c);
  * has one open while it reads, and keeps it until it writes or goes to sleep. */
 int conn_snapshot(struct conn *c);
 void conn_snapshot_end(struct conn *c);
-void conn_rest(struct conn *c); /* ends it in any case */
+void conn_rest(struct conn *c); /* ends the snapshot, also the engine's */
 
 /* A reader for the calling thread: the writer when it is the engine's.  `mem` may be NULL. */
 pawl_status pool_take(struct sqlite_store *s, pawl_mem *mem, struct conn **ret, pawl_error *reterr);
@@ -313,7 +313,7 @@ void column_queue(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_row *ret);
 int64_t column_entry(sqlite3_stmt *stmt, pawl_queue_entry *ret); /* its numbers; returns its sum */
 bool column_object(sqlite3_stmt *stmt, pawl_mem *mem, pawl_object *ret); /* false: damaged */
 void column_lock(sqlite3_stmt *stmt, pawl_mem *mem, pawl_queue_lock *ret);
-/* Is what was read what was written?  By the row's check sum (sum.h). */
+/* Does the row have the check sum it was written with (sum.h)? */
 static inline bool sum_fits(struct conn *c, int64_t stored, uint64_t id, int64_t sum)
 {
     return stored == sum || (stored == 0 && id < conn_sums_from(c)); /* schema 3 had none */
@@ -322,12 +322,12 @@ bool row_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_row *row);
 bool message_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_message *m);
 bool work_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_work *w);
 void sqlite_figures(pawl_store *s, pawl_store_figures *ret);
-/* It is not: remember it for the log and the metrics. */
+/* Count a damaged row, for the log and the metrics. */
 void damage_note(struct sqlite_store *s, const char *what, uint64_t id);
 
 /* ---- commit.c, round.c ----------------------------------------------------- */
 
-/* PAWL_OK, or why an [engine] operation cannot be had of this store. */
+/* PAWL_OK, or why this store cannot do an [engine] operation. */
 pawl_status engine_check(struct sqlite_store *s, pawl_error *reterr);
 /* BEGIN and move the fence: PAWL_OK, or everything is rolled back. */
 pawl_status group_begin(struct sqlite_store *s, const pawl_fence *fence, pawl_error *reterr);
@@ -352,7 +352,7 @@ int queue_round_apply(struct conn *c, const pawl_queue_round *r, bool *retwrote)
 /* A message with this key can be fetched again, or for the first time. */
 void messages_lower(struct sqlite_store *s, int64_t visible_ms, uint64_t id);
 
-/* Those abandoned in trouble (abandon_work.c); SQLITE_OK: none is left. */
+/* Abandon the work that could not be abandoned before (abandon_work.c); SQLITE_OK: none is left. */
 int work_abandon_rest(struct sqlite_store *s, pawl_mem *mem);
 
 /* ---- Damage, for tests of M5 and H3; false when there is no such row. ------- */

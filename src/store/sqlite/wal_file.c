@@ -2,10 +2,10 @@
 /*
  * store/sqlite/wal_file.c -- the WAL is written in one piece.
  *
- * SQLite writes a WAL frame by frame, two writes a page: 8 system calls for a lone
- * step, hundreds for a group.  The writer's connection opens its WAL through here:
- * writes that follow one another are gathered and go out together, at the latest
- * before the sync, so a commit is one write and one sync.
+ * SQLite writes a WAL frame by frame, two writes per page: 8 system calls for a lone step,
+ * hundreds for a group.  The writer's connection opens its WAL through this file:
+ * consecutive writes are gathered and written together, at the latest before the sync, so
+ * a commit is one write and one sync.
  *
  * Invariants: no reader relies on a frame before the sync that publishes it (readers see
  * frames up to the number SQLite writes into the index after that sync), and `xSync`
@@ -14,8 +14,8 @@
  * still means "not committed".  Anything but a following write sees a file that is
  * complete.  Without memory for the buffer every write goes straight through.
  *
- * Everything else is the default VFS's: locks, shared memory, the database itself.
- * Called by conn.c, which opens the writer with the name it gets here.
+ * The default VFS does everything else: locks, shared memory, the database itself.
+ * Called by conn.c, which opens the writer with the name of this VFS.
  */
 #include "base/attr.h"
 #include "store/sqlite/sqlite.h"
@@ -51,7 +51,7 @@ static int write_out(struct wal_file *w)
     int count = w->count;
 
     assert_that(!count || w->bytes);
-    w->count = 0; /* also when it fails: the transaction is lost with it */
+    w->count = 0; /* also after a failure: then the transaction is lost */
     return count ? w->real->pMethods->xWrite(w->real, w->bytes, count, w->at) : SQLITE_OK;
 }
 
@@ -103,7 +103,7 @@ static int wal_size(sqlite3_file *file, sqlite3_int64 *ret)
     return rc == SQLITE_OK ? w->real->pMethods->xFileSize(w->real, ret) : rc;
 }
 
-/* What was gathered and never synced was not acknowledged. */
+/* Frames that were gathered and never synced were not acknowledged: drop them. */
 static int wal_close(sqlite3_file *file)
 {
     struct wal_file *w = wal_of(file);
@@ -177,7 +177,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     return rc;
 }
 
-/* The one whose files are `real`'s; made and registered once, and kept. */
+/* The VFS on top of `real`; made and registered once, and kept. */
 static const char *make(sqlite3_vfs *real)
 {
     char name[64];

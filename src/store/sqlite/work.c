@@ -10,18 +10,18 @@
  *   loose     rows inserted for the engine itself (held: in no index) and then
  *             abandoned; their ids are in memory
  *
- * For each name asked for, a struct work_name remembers how far its indexes were
- * read and whether a look can find anything (store/sql/work_names.h), so that names with nothing
- * to do cost no query, and work that this process cannot do is never read.
+ * For each name asked for, a struct work_name remembers how far its indexes were read and
+ * whether a query can find anything (store/sql/work_names.h): a name without work costs no
+ * query, and work that this process cannot do is never read.
  *
- * Among delayed rows that are due, DUE_WINDOW are looked at in the order of
- * their time; with fewer due, the oldest id comes first over all (W1).
+ * At most DUE_WINDOW due rows are looked at, in the order of their time.  When fewer are
+ * due, the oldest id comes first (W1).
  */
 #include "base/attr.h"
 #include "store/sqlite/sqlite.h"
 
 #define DUE_WINDOW 1024
-#define RUN_GAP    4 /* ids apart that one statement still reads over */
+#define RUN_GAP    4 /* one statement reads ids that are at most this far apart */
 
 /* A fetch in progress. */
 struct fetch {
@@ -87,7 +87,7 @@ static bool propose(struct fetch *f, uint64_t id, bool fresh)
     return slot != NULL;
 }
 
-/* Up to `limit` free ids in the order of id; the cursor passes those taken. */
+/* Up to `limit` free ids in the order of id; the cursor moves past taken ones. */
 static int scan_ready(struct fetch *f, struct work_name *n, bool fresh, uint32_t *retfound)
 {
     sqlite3_stmt *stmt = conn_statement(f->c, fresh ? ST_FRESH_READY : ST_WORK_READY);
@@ -276,7 +276,7 @@ static void choose(struct fetch *f)
     f->s->candidates.count = kept;
 }
 
-/* A damaged row counts as taken, and is not run. */
+/* A damaged row is marked as taken and not run. */
 static void take_row(struct fetch *f, sqlite3_stmt *stmt, pawl_mem *mem, pawl_work *items,
                      size_t *count)
 {
@@ -345,7 +345,7 @@ static int read_rows(struct fetch *f, pawl_mem *mem, pawl_work_list *ret)
     return rc;
 }
 
-/* Held rows are taken by not being loose any more, the others by the set. */
+/* A held row is taken when it is no longer loose, any other by the `taken` set. */
 static void note_taken(struct fetch *f, const pawl_work_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
