@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * server/openapi.c -- GET /openapi.json, written from the tables that the server
- * uses (routes.c, takes.c) or that tests compare it with (gives.c), so it cannot differ from
+ * uses (routes.c, takes.c) or that tests compare it with (gives.h), so it cannot differ from
  * what the server does.
  *
  * The operationId is the name of the handler.

@@ -3,7 +3,7 @@
  * server/shape.h -- what a request may have in it, as tables.
  *
  * A shape is an object: its members, and what each may be.  The body of every route
- * has one (takes.c), and every answer (gives.c).  Unknown, doubled and contradictory members
+ * has one (takes.c), and every answer (gives.h).  Unknown, doubled and contradictory members
  * are refused before a handler runs (shape.c), and /openapi.json is written from the same
  * table.
  */
@@ -113,9 +113,9 @@ bool shape_check(struct call *c, pawl_str object, const struct shape *shape, con
                  size_t at);
 #define NOWHERE SIZE_MAX
 
-/* gives.c: what a status of the route brings, and a parameter of its query or path; NULL: not
- * described. */
+/* gives.c: the answer of a route with this status; NULL: it has none. */
 const struct shape *gives_of(const struct route *r, unsigned status);
+/* asks.c: a parameter of the route's query or path; NULL: it is not described. */
 const struct field *asks_of(const struct route *r, pawl_str name);
 
 /* takes.c: the bodies of requests */
