@@ -14,10 +14,9 @@ void misuse_stop(const char *function, const char *what)
     abort();
 }
 
-bool refuse_missing(const char *function, const char *what, pawl_error *err)
+void refuse_missing(const char *function, const char *what, pawl_error *err)
 {
     error_set(err, PAWL_MISUSE, "%s() needs %s", function, what);
-    return false;
 }
 
 bool options_take(void *to, size_t known, const void *from, const char *what, pawl_error *err)

@@ -22,10 +22,12 @@ NORETURN void misuse_stop(const char *function, const char *what);
     } while (0)
 
 /* For calls with one: false, with *err set, unless all is there. */
-bool refuse_missing(const char *function, const char *what, pawl_error *err);
+void refuse_missing(const char *function, const char *what, pawl_error *err);
 static inline bool is_there(bool all, const char *function, const char *what, pawl_error *err)
 {
-    return LIKELY(all) || refuse_missing(function, what, err);
+    if (UNLIKELY(!all))
+        refuse_missing(function, what, err);
+    return all;
 }
 #define IS_THERE(all, what, err) is_there(all, __func__, what, err)
 

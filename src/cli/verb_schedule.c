@@ -156,7 +156,7 @@ static void report(struct cli *cli, pawl_str answer, const char *done)
 
 static int run_steer(struct cli *cli, struct session *s, const struct deed *deed)
 {
-    pawl_str body = {0}, answer;
+    pawl_str body = {0}, answer = {0};
     const char *match = condition(cli), *key;
     int status = deed_key_header(cli, 0, &key);
     if (!status && deed->body) {

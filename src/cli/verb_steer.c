@@ -67,7 +67,7 @@ static void report_json(struct cli *cli, pawl_op op, const char *id, const pawl_
 
 static void report(struct cli *cli, pawl_op op, const char *id, const pawl_reply *reply)
 {
-    const char *shown = out_clean(cli->mem, pawl_s(id)).ptr, *done = operation_of(op)->done;
+    const char *shown = out_clean(cli->mem, pawl_s(id)).ptr, *done = operation_at(op)->done;
     if (cli->args.output == OUTPUT_IDS)
         out_id(cli, pawl_s(id));
     else if (cli->args.output != OUTPUT_TABLE)

@@ -67,7 +67,7 @@ pawl_result pawl_state_set(pawl_ctx *ctx, const char *key, pawl_str value)
     assert_in_code(ctx);
     bool odd = is_odd(value);
     struct decision d = {.name = pawl_s(key),
-                         .data = odd ? (pawl_str){0} : value,
+                         .data = !odd ? value : (pawl_str){0},
                          .api = "pawl_state_set",
                          .site = CALL_SITE};
 

@@ -38,10 +38,13 @@ static bool read_head(const unsigned char *at, size_t left, unsigned time_bytes,
 {
     if (left < HEAD_BYTES || memcmp(at, "TZif", 4) != 0 || at[4] < '2')
         return false;
-    uint64_t *counts[] = {&ret->ut,    &ret->standard, &ret->leaps,
-                          &ret->times, &ret->types,    &ret->letters};
-    for (size_t i = 0; i < 6; i++)
-        *counts[i] = get32(at + 20 + i * 4);
+    at += 20; /* six counts of 32 bits */
+    *ret = (struct block){.ut = get32(at),
+                          .standard = get32(at + 4),
+                          .leaps = get32(at + 8),
+                          .times = get32(at + 12),
+                          .types = get32(at + 16),
+                          .letters = get32(at + 20)};
     ret->bytes = ret->times * (time_bytes + 1) + ret->types * 6 + ret->letters +
                  ret->leaps * (time_bytes + 4) + ret->standard + ret->ut;
     return ret->bytes <= left - HEAD_BYTES;

@@ -161,7 +161,7 @@ const pawl_waiting *listing_wait(struct list_call *l, pawl_mem *mem, pawl_info *
     info->waiting_count = whole.waiting_count;
     for (size_t i = 0; l->wait_kind && i < whole.waiting_count; i++)
         if (is_wanted(l, &whole.waiting[i]))
-            return &whole.waiting[i];
+            return info->waiting + i;
     return NULL;
 }
 

@@ -96,6 +96,7 @@ static bool check_contradictions(struct call *c, const struct shape *shape, uint
         if (!f->not_with || !(seen >> (f - shape->fields) & 1))
             continue;
         const struct field *other = find(shape, pawl_s(f->not_with));
+        assert_that(other);
         if (seen >> (other - shape->fields) & 1)
             return refuse_both(c, f->name, other->name, p);
     }

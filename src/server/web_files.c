@@ -50,6 +50,7 @@ static const struct web_file *find_file(const char *name)
 
 static void answer_file(struct call *c, const struct web_file *f)
 {
+    assert_that(f);
     pawl_str plain = {(const char *)f->plain, f->plain_len};
     pawl_str packed = {(const char *)f->packed, f->packed_len};
     bool same = c->has_etag && strstr(c->has_etag, f->etag);

@@ -283,7 +283,7 @@ static void answer_alone(pawl_store *s, pawl_wanted *w, pawl_mem *mem, pawl_erro
         if (w->status == PAWL_OK && !list.count)
             w->status = PAWL_NOT_FOUND;
         else if (w->status == PAWL_OK)
-            w->item = &list.items[0];
+            w->item = list.items;
         return;
     }
     if (w->key_only) {

@@ -87,6 +87,12 @@ static inline const struct operation *operation_of(pawl_op op)
     return (size_t)op < OPERATION_COUNT ? &operations[op] : NULL;
 }
 
+/* Of one that exists: it was checked, or is a constant. */
+static inline const struct operation *operation_at(pawl_op op)
+{
+    return &operations[op];
+}
+
 /* The operation with this verb, or with this action in a batch; false: there is none. */
 bool operation_of_word(const char *word, pawl_op *ret);
 bool operation_of_action(const char *action, pawl_op *ret);

@@ -298,9 +298,12 @@ pawl_str world_why(struct world *w, const char *id, pawl_mem *mem)
         return pawl_mem_printf(mem, "it is %s", pawl_state_name(info.state));
     if (info.finding.len)
         return info.finding;
-    pawl_str text = pawl_s("it waits for ");
+    if (!info.waiting_count)
+        return pawl_s("it waits for nothing that could come");
+    const char *text = "it waits for ";
     for (size_t i = 0; i < info.waiting_count && i < 4; i++)
-        text = pawl_mem_printf(mem, "%s%s%s", text.ptr, i ? "; for " : "",
-                               say_wait(mem, &info.waiting[i]).ptr);
-    return info.waiting_count ? text : pawl_s("it waits for nothing that could come");
+        text = pawl_mem_printf(mem, "%s%s%s", text, i ? "; for " : "",
+                               say_wait(mem, &info.waiting[i]).ptr)
+                   .ptr;
+    return pawl_s(text);
 }

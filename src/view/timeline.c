@@ -95,7 +95,7 @@ static struct timeline_bar *add_bar(struct timeline *t, const char *kind,
     }
     struct timeline_bar *b = list_add(t->mem, &t->bars);
     bool timer = strcmp(kind, "timer") == 0;
-    b->of = name_of(t, kind, timer ? (pawl_str){0} : e->name);
+    b->of = name_of(t, kind, !timer ? e->name : (pawl_str){0});
     b->of->count++;
     b->outcome = "open";
     b->ref = e->ref;
@@ -285,11 +285,12 @@ static size_t told_tries(const struct timeline *t, const struct timeline_bar *b,
     while (n + 1 < TIMELINE_TRIES && pawl_json_next(&it)) {
         int64_t to = moment_in(it.value, "/to"),
                 from = moment(pawl_json_int(it.value, "/from", to));
-        out[n++] = (struct timeline_try){.n = (uint32_t)pawl_json_int(it.value, "/n", 0),
-                                         .from_ms = from < to ? from : to,
-                                         .to_ms = to,
-                                         .worker = pawl_json_text(t->mem, it.value, "/worker", ""),
-                                         .error = pawl_json_text(t->mem, it.value, "/error", "")};
+        struct timeline_try *at = &out[n++];
+        *at = (struct timeline_try){.n = (uint32_t)pawl_json_int(it.value, "/n", 0),
+                                    .from_ms = from < to ? from : to,
+                                    .to_ms = to,
+                                    .worker = pawl_json_text(t->mem, it.value, "/worker", ""),
+                                    .error = pawl_json_text(t->mem, it.value, "/error", "")};
     }
     return n;
 }

@@ -131,8 +131,8 @@ TEST(what_is_no_timeline_is_an_empty_one)
         "{\"bars\":3}",
         "{\"axis\":[{}]}",
         "{\"axis\":[{\"from\":5,\"to\":5,\"at\":1e308,\"until\":-1,\"cut\":true}],\"bars\":[{}]}",
-        "{\"now\":-9223372036854775808,\"bars\":[{\"due_at\":9223372036854775807,\"outcome\":"
-        "\"open\"}]}",
+        ("{\"now\":-9223372036854775808,\"bars\":[{\"due_at\":9223372036854775807,"
+         "\"outcome\":\"open\"}]}"),
     };
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         open_paper(50, "C.UTF-8");

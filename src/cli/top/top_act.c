@@ -48,7 +48,7 @@ void top_ask(struct top *t, pawl_op op)
     }
     if (!t->session->remote) {
         top_say(t, true, "read only: no server was named; in a shell: %s %s --help", t->cli->prog,
-                operation_of(op)->word);
+                operation_at(op)->word);
         return;
     }
     t->question = (struct top_question){.on = true, .op = op};
@@ -74,7 +74,7 @@ static void send_it(struct top *t)
     q->on = false;
     t->dirty = t->open_dirty = true;
     if (rc == PAWL_OK)
-        top_say(t, false, "%s: %s", q->id, operation_of(q->op)->done);
+        top_say(t, false, "%s: %s", q->id, operation_at(q->op)->done);
     else
         top_say(t, true, "%s: %s", q->id, reply.error.text);
 }

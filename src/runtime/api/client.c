@@ -155,6 +155,7 @@ pawl_status pawl_client_submit(pawl_client *c, const pawl_request *request, pawl
                                void *arg, pawl_error *reterr)
 {
     pawl_error local; /* not zeroed: that would be a third of the cost of this call */
+    local.status = PAWL_OK;
     pawl_error *err = reterr ? reterr : &local;
     pawl_request room;
     const pawl_request *q;

@@ -152,12 +152,11 @@ static pawl_str pack_version(char **at, const char *version)
 
 struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void *arg)
 {
-    const struct operation *o = operation_of(q->op);
+    const struct operation *o = operation_at(q->op);
     bool starts = q->op == PAWL_OP_START || q->op == PAWL_OP_RERUN, keyed = o->fields & OP_KEY;
     pawl_str instance = pawl_s(q->instance), data = data_of(o, q);
-    pawl_str name = o->reason || q->op == PAWL_OP_RERUN
-                        ? (pawl_str){0}
-                        : pawl_s(q->name); /* fields it does not use: nothing */
+    bool named = !o->reason && q->op != PAWL_OP_RERUN;
+    pawl_str name = named ? pawl_s(q->name) : (pawl_str){0}; /* fields it does not use: nothing */
     pawl_str key = keyed ? pawl_s(q->idempotency_key) : (pawl_str){0};
     const char *asked = starts ? q->version : NULL;
     size_t version = asked ? strlen(asked) + sizeof(VERSION_ATTRS) : 0;

@@ -306,6 +306,7 @@ static struct delivered refuse_rerun(pawl_runtime *rt, struct resident *r, struc
 struct delivered turn_rerun(pawl_runtime *rt, struct resident *r, struct letter *l,
                             const struct code_entry *code)
 {
+    assert_that(code);
     pawl_str input = l->mail.data;
     pawl_status known = l->ask.keeps_input ? first_input(rt, r, &input) : PAWL_OK;
     if (known == PAWL_EMPTY)

@@ -27,13 +27,14 @@ static pawl_str name_of(pawl_mem *mem, uint64_t uid, pawl_str key)
 
 void published_derive(pawl_runtime *rt, struct stage *s, const pawl_event *e)
 {
+    static const pawl_str none;
     bool cleared = e->attrs.len && pawl_json_bool(e->attrs, "/cleared", false);
     stage_set_published(rt, true);
     *list_add(&rt->group_mem, &s->objects) =
         (pawl_object){.kind = PAWL_OBJECT_STATE,
                       .name = name_of(&rt->group_mem, s->row.uid, e->name),
                       .version = PAWL_VERSION_ANY,
-                      .data = cleared       ? (pawl_str){0}
+                      .data = cleared       ? none
                               : e->data.ptr ? e->data
                                             : pawl_s("")};
 }

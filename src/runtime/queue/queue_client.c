@@ -323,16 +323,17 @@ pawl_status pawl_queue_submit(pawl_client *c, const pawl_queue_request *request,
 }
 
 static pawl_status submit_fitted(pawl_client *c, const pawl_queue_request *request,
-                                 struct queue_caller *caller, pawl_error *err)
+                                 const struct queue_caller *caller, pawl_error *err)
 {
     pawl_queue_sizes known;
     if (!fit_sizes(&known, sizeof(known), caller->sizes, "pawl_queue_submit", err))
         return PAWL_MISUSE;
     pawl_mem mem;
     arena_init(&mem);
-    caller->sizes = &known;
+    struct queue_caller fitted = *caller;
+    fitted.sizes = &known;
     const pawl_queue_request *ours = queue_fit_request(&mem, request, known.item, err);
-    pawl_status rc = ours ? submit(c, ours, caller, err) : err->status;
+    pawl_status rc = ours ? submit(c, ours, &fitted, err) : err->status;
     arena_deinit(&mem);
     return rc;
 }

@@ -23,6 +23,7 @@ struct felling {
     struct felling *next;
     struct letter *call; /* NULL: no caller */
     bool force;
+    bool over;          /* answered: felling_look() ends it */
     VEC(uint64_t) uids; /* parents before children */
     size_t looked;      /* the children of this many are in the list */
     uint64_t cursor;    /* where to go on among the children of the next one */
@@ -80,7 +81,7 @@ static void end(pawl_runtime *rt, struct felling *f)
 }
 
 /* The tree is gone, or its removal was refused: its instances may run again. */
-static void finish(pawl_runtime *rt, struct felling *f)
+static void conclude(pawl_runtime *rt, struct felling *f)
 {
     if (f->force)
         halt_end(rt, f->uids.items[0]);
@@ -110,7 +111,7 @@ static void refuse(pawl_runtime *rt, struct felling *f, pawl_status status, cons
         remove_answer(rt, f->call, &f->reply);
     else if (f->call)
         request_refuse(f->call, status, "%s", text);
-    finish(rt, f);
+    f->over = true;
 }
 
 /* ---- Looking ------------------------------------------------------------------------ */
@@ -192,6 +193,15 @@ static void fell(pawl_runtime *rt, struct felling *f)
     }
 }
 
+static void answer(pawl_runtime *rt, struct felling *f)
+{
+    if (f->call)
+        remove_answer(rt, f->call, &f->reply);
+    else
+        COUNT_BY(rt, retired, f->reply.instances);
+    f->over = true;
+}
+
 void felling_look(pawl_runtime *rt)
 {
     struct felling *f = rt->removal.fellings;
@@ -201,16 +211,13 @@ void felling_look(pawl_runtime *rt)
         owed_renew(rt, &f->call->item);
     if (f->looked < f->uids.count) {
         look(rt, f);
-        if (rt->removal.fellings == f && f->looked == f->uids.count)
+        if (f->looked == f->uids.count)
             f->left = f->counted = f->uids.count;
-        return;
+    } else {
+        fell(rt, f);
+        if (!f->over && !f->left)
+            answer(rt, f);
     }
-    fell(rt, f);
-    if (rt->removal.fellings != f || f->left)
-        return;
-    if (f->call)
-        remove_answer(rt, f->call, &f->reply);
-    else
-        COUNT_BY(rt, retired, f->reply.instances);
-    finish(rt, f);
+    if (f->over)
+        conclude(rt, f);
 }

@@ -67,7 +67,7 @@ pawl_status hand_plan(pawl_runtime *rt, struct schedule_hand *h, struct stage *s
         return rc;
     }
     bool parked = h->state.finding.len > 0;
-    h->state.finding = rc == PAWL_OK ? (pawl_str){0} : arena_dup(&rt->group_mem, pawl_s(err.text));
+    h->state.finding = rc != PAWL_OK ? arena_dup(&rt->group_mem, pawl_s(err.text)) : (pawl_str){0};
     if (rc != PAWL_OK && !parked)
         log_warn(&rt->log, "schedule", "a schedule cannot go on", "schedule=%.*s why=\"%s\"",
                  PAWL_FMT(h->name), err.text);

@@ -153,7 +153,7 @@ static bool event_has_output(const pawl_round *r)
 /* What the instance's own row has of it. */
 static pawl_str output_of(const pawl_round *r)
 {
-    return event_has_output(r) ? (pawl_str){0} : r->row->output;
+    return !event_has_output(r) ? r->row->output : (pawl_str){0};
 }
 
 /* Those that may need an operator are listed (PG_ODD_STATES). */

@@ -66,7 +66,7 @@ static void send_keys(struct loading *l)
     for (size_t i = 0; i < l->asked_count[KEY]; i++) {
         const pawl_wanted *w = &l->wanted[l->asked[KEY][i]];
         array_id(&column[0], w->uid);
-        array_str(&column[1], w->uid ? (pawl_str){0} : w->id);
+        array_str(&column[1], !w->uid ? w->id : (pawl_str){0});
         array_str(&column[2], w->key);
     }
     for (int i = 0; i < 3; i++)

@@ -256,7 +256,8 @@ static void ask_loose(struct work_fetch *f)
     for (size_t k = 0; k < n->known.loose.count; k++)
         if (n->known.loose.items[k].free_ms <= f->now_ms)
             *list_add(f->mem, &ids) = n->known.loose.items[k].id;
-    qsort(ids.items, ids.count, sizeof *ids.items, compare_ids);
+    if (ids.count)
+        qsort(ids.items, ids.count, sizeof *ids.items, compare_ids);
     for (size_t i = 0; i < ids.count && kept < f->limit; i++)
         if (kept == 0 || ids.items[i] != ids.items[kept - 1])
             ids.items[kept++] = ids.items[i];
