@@ -297,7 +297,7 @@ static void refuse(struct decision *d, const char *format, ...)
     (void)vsnprintf(d->refusal, sizeof(d->refusal), format, args);
     va_end(args);
     if (!utf8_valid(pawl_s(d->refusal)))
-        for (char *c = d->refusal; *c; c++)
-            if ((unsigned char)*c >= 0x80)
-                *c = '?';
+        for (size_t i = 0; d->refusal[i]; i++)
+            if ((unsigned char)d->refusal[i] >= 0x80)
+                d->refusal[i] = '?';
 }

@@ -132,16 +132,17 @@ struct change {
 static void changes_around(const struct zone_rule *r, int64_t year, struct change to[YEARS * 2])
 {
     size_t n = 0;
-    for (int64_t y = year - YEARS / 2; y <= year + YEARS / 2; y++) {
+    for (int i = 0; i < YEARS; i++) {
+        int64_t y = year - YEARS / 2 + i;
         const struct change two[] = {
             {day_of(&r->end,   y) * DAY_SECONDS + r->end.time - r->summer,     r->standard},
             {day_of(&r->begin, y) * DAY_SECONDS + r->begin.time - r->standard, r->summer  },
         };
-        for (size_t i = 0; i < 2; i++) {
+        for (size_t j = 0; j < 2; j++) {
             size_t k = n++;
-            for (; k && to[k - 1].at > two[i].at; k--)
+            for (; k && to[k - 1].at > two[j].at; k--)
                 to[k] = to[k - 1];
-            to[k] = two[i];
+            to[k] = two[j];
         }
     }
 }
