@@ -3,10 +3,10 @@
  * store/postgres/commit_statements.h -- statements that write, X(NAME, SQL); see pg_statements.h.
  *
  * A group has one statement per table that it touches: its parameters are arrays, one per column,
- * and unnest() makes rows of them.  A statement that must find every row divides by the truth of
- * that: 1/(count=n)::int.  So the server itself refuses (22012), COMMIT travels in the same round
- * trip, and what is behind a refusal is not carried out.  Rows that exist already are refused by
- * the keys of the tables (23505).
+ * and unnest() makes rows of them.  A statement that must find every row divides by whether it did:
+ * 1/(count=n)::int.  So the server itself refuses (22012), COMMIT is in the same round trip, and
+ * statements after a refusal are not carried out.  The keys of the tables refuse rows that exist
+ * already (23505).
  *
  * The columns of each list of a group are in pg_group.h.
  */
@@ -58,7 +58,7 @@
     X(COMMIT, "COMMIT")                                                                            \
     X(SAVEPOINT, "SAVEPOINT round")                                                                \
     X(RELEASE, "RELEASE SAVEPOINT round")                                                          \
-    /* Who writes.  The first locks the lane's row; nothing of it is changed by a commit. */       \
+    /* The fence.  The first locks the lane's row; a commit does not change that row. */           \
     X(FENCE, "WITH f AS (SELECT 1 FROM @.lane WHERE lane=$1::bigint AND epoch=$2::bigint"          \
         " AND life=$3::bigint AND life>0 FOR NO KEY UPDATE),l AS (INSERT INTO @.lane_log"          \
         " SELECT $1::bigint,$4::bigint,$5::bigint,"                                                \

@@ -7,13 +7,13 @@
  *             ├ ids of starts exist: the same again without those rounds
  *     others ─┴─▶ BEGIN, fence ─▶ (SAVEPOINT, a round, RELEASE) … ─▶ COMMIT
  *
- * Refused rounds are rare, so the second way is written for being right, not fast (decision 0007).
- * A plain step alone has statements without arrays.
+ * Refused rounds are rare, so the second way is simple rather than fast (decision 0007).  A group
+ * of one plain step has statements without arrays.
  *
- * What is in memory changes only when the server said COMMIT, or outcome() found the number (G3).
- * A COMMIT of a transaction that was aborted is answered with the tag ROLLBACK, so the tag is
- * looked at.  The connection lost after COMMIT was sent: the outcome is in doubt, and this store
- * writes no more until outcome() knows.
+ * Memory changes only after the server answered COMMIT, or outcome() found the number (G3).  The
+ * server answers the COMMIT of an aborted transaction with the tag ROLLBACK, so the tag is checked.
+ * When the connection is lost after COMMIT was sent, the outcome is in doubt, and this store writes
+ * no more until outcome() knows.
  *
  * Called as an operation of the store, on the engine thread; the pieces of a commit by pg_purge.c too.
  */
@@ -29,8 +29,8 @@ void pg_roll_back(struct pg_store *s)
         link_close(&s->writer); /* the server ends the transaction with its connection */
 }
 
-/* Does the server refuse what a round says, every time: a count, a key that exists, or a text that
- * it cannot store?  The others of its group do not wait for that (C2). */
+/* Would the server refuse this round every time: for a count, a key that exists, or a text that it
+ * cannot store?  The other rounds of the group do not wait for it (C2). */
 static bool is_refusal(const struct link_report *report)
 {
     return report->end == LINK_FAILED &&
@@ -38,7 +38,7 @@ static bool is_refusal(const struct link_report *report)
             sqlstate_status(report->sqlstate) == PAWL_CONFLICT);
 }
 
-/* What the answer to a pipeline that ends with COMMIT says.  CONFLICT: a statement refused. */
+/* The outcome of a pipeline that ends with COMMIT.  CONFLICT: a statement refused. */
 static pawl_status judge_commit(struct pg_store *s, const pawl_fence *fence,
                                 const struct link_report *report, bool commit_sent,
                                 pawl_error *reterr)
@@ -252,7 +252,7 @@ static void send_rounds(struct pg_store *s, const pawl_round *rounds, size_t cou
         (void)pg_send_queues(s, rounds, count);
 }
 
-/* Everything that is not refused yet, in one round trip.  CONFLICT: something in it was refused. */
+/* Commit all rounds that are not refused yet, in one round trip.  CONFLICT: one was refused. */
 static pawl_status commit_together(struct pg_store *s, const pawl_fence *fence, pawl_round *rounds,
                                    size_t count, pawl_error *reterr)
 {
@@ -271,7 +271,7 @@ static bool is_start(const pawl_round *r)
     return r->uid && r->change == PAWL_ROW_INSERT && !r->queue;
 }
 
-/* A group was refused: starts are sent without a look for their ids, so these are looked for
+/* After a group was refused: starts are sent without a look for their ids, so look for those ids
  * first.  True: some exist, and their rounds are refused. */
 static bool refuse_existing(struct pg_store *s, pawl_round *rounds, size_t count)
 {
@@ -353,14 +353,14 @@ static pawl_status apply_singly(struct pg_store *s, pawl_round *r, struct open_p
     link_reap(&s->writer, NULL, NULL, &report);
     if (report.end == LINK_DONE) {
         r->result = PAWL_OK;
-        open_work_apply(&s->open, r, *plan); /* the next round sees it; taken back at the end */
+        open_work_apply(&s->open, r, *plan); /* for the next round; undone at the end */
         return PAWL_OK;
     }
     if (!is_refusal(&report))
         return link_error(&report, "write a round", reterr);
     r->why = why_refused(s, r, report.failed);
     return link_do(&s->writer, "ROLLBACK TO SAVEPOINT round; RELEASE SAVEPOINT round",
-                   "take a round back", reterr);
+                   "undo a round", reterr);
 }
 
 /* Each round in a savepoint, so that a refused one leaves the others (C2). */

@@ -2,14 +2,14 @@
 /*
  * store/postgres/pg_fetch.c -- taking messages, deadlines, the next due time.
  *
- * The index message_due holds what is not in a mailbox, by (visible_ms, id).  Fetching goes along
- * it from a cursor: everything up to (seen_ms, seen_id) is taken, gone, or in `free_messages`.  A
- * row that gets free behind the cursor (an abandon, an update) is put into that set, so the cursor
- * never goes back and no row comes over the network twice.  The set may have ids that are not
- * free: the statement that reads them looks at their rows.
+ * The index message_due has the messages that are not in a mailbox, by (visible_ms, id).  Fetching
+ * walks along it from a cursor: every row up to (seen_ms, seen_id) is taken, gone, or in
+ * `free_messages`.  A row before the cursor that becomes free (an abandon, an update) is put into
+ * that set, so the cursor never goes back and no row crosses the network twice.  The set may have
+ * ids that are not free: the statement that reads them checks their rows.
  *
- * Two times say when nothing need be asked: no message in front of the cursor is visible before
- * `mail_ms`, no work has a deadline before `deadline_ms`.  Both may be too early, never too late.
+ * Two times save queries: no message after the cursor is visible before `mail_ms`, and no work has
+ * a deadline before `deadline_ms`.  Both may be too early, never too late.
  *
  * Called on the engine thread, through the table of operations; pg_messages_lower and
  * pg_deadline_appears by pg_commit.c after a commit, pg_fetch_reset by pg_take.c.
@@ -75,7 +75,7 @@ static bool is_behind(const struct pg_store *s, int64_t ms, uint64_t id)
 void pg_messages_lower(struct pg_store *s, int64_t visible_ms, uint64_t id)
 {
     if (is_behind(s, visible_ms, id))
-        need_memory(idset_add(&s->free_messages, id)); /* else it is stuck until a restart */
+        need_memory(idset_add(&s->free_messages, id)); /* or it would wait until a restart */
     else if (visible_ms < s->mail_ms)
         s->mail_ms = visible_ms;
 }
@@ -86,7 +86,7 @@ void pg_deadline_appears(struct pg_store *s, int64_t deadline_ms)
         s->deadline_ms = deadline_ms;
 }
 
-/* Where they are is not asked: the next fetch reads them by their ids. */
+/* The next fetch reads them by their ids. */
 void pg_abandon_messages(pawl_store *base, const uint64_t *ids, size_t count)
 {
     struct pg_store *s = pg_of(base);
@@ -183,7 +183,7 @@ static pawl_status look_once(struct mail_fetch *f, bool first, pawl_error *reter
     return report.end == LINK_DONE ? PAWL_OK : link_error(&report, "fetch messages", reterr);
 }
 
-/* Rows that cannot be read would be met at every start: put them aside (M5). */
+/* Move rows that cannot be read into the quarantine, or every start would find them again (M5). */
 static pawl_status put_aside(struct mail_fetch *f, pawl_error *reterr)
 {
     struct pg_store *s = f->s;
@@ -209,7 +209,7 @@ static bool comes_before(const pawl_message *a, const pawl_message *b)
     return a->visible_ms != b->visible_ms ? a->visible_ms < b->visible_ms : a->id < b->id;
 }
 
-/* The cursor goes behind what was taken; with nothing left in front, to this moment. */
+/* Move the cursor behind the rows that were taken; to this moment when none is left after it. */
 static void move_cursor(struct mail_fetch *f, size_t taken)
 {
     struct pg_store *s = f->s;
@@ -228,7 +228,7 @@ static void move_cursor(struct mail_fetch *f, size_t taken)
         s->mail_ms = after(f->now_ms);
 }
 
-/* What is left of free_messages is gone, in a mailbox, or will be visible in front of the cursor. */
+/* The rest of free_messages is gone, in a mailbox, or becomes visible after the cursor: forget it. */
 static void forget_back(struct mail_fetch *f)
 {
     if (f->s->free_messages.count && f->s->mail_ms > after(f->now_ms))
@@ -236,7 +236,7 @@ static void forget_back(struct mail_fetch *f)
     idset_reset(&f->s->free_messages);
 }
 
-/* Both lists in one order; those taken are known now. */
+/* Merge both lists in order, and mark the messages as taken. */
 static void take_mail(struct mail_fetch *f, pawl_message_list *ret)
 {
     size_t page = 0, back = 0, count = 0, most = f->page.count + f->back.count;
@@ -282,7 +282,7 @@ pawl_status pg_fetch_messages(pawl_store *base, int64_t now_ms, uint32_t limit, 
     if (status == PAWL_OK)
         status = put_aside(&f, reterr);
     if (status == PAWL_OK &&
-        f.unreadable.count) /* they are gone: what is behind them counts (M2) */
+        f.unreadable.count) /* they are gone: look at the rows behind them (M2) */
         return pg_fetch_messages(base, now_ms, limit, mem, ret, reterr);
     if (status == PAWL_OK && !idset_reserve(&s->messages, f.page.count + f.back.count)) {
         error_set(reterr, PAWL_NO_MEMORY, "out of memory");
@@ -328,7 +328,7 @@ pawl_status pg_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t limit,
     return PAWL_OK;
 }
 
-/* What the answer says about the times before which nothing need be asked. */
+/* Note the times before which no query is needed. */
 static void note_due(struct pg_store *s, int64_t after_ms, int64_t mail_ms, int64_t deadline_ms)
 {
     if (s->mail_ms > after_ms)

@@ -3,8 +3,8 @@
  * store/postgres/pg_group.c -- the rows of a group, collected by table (pg_group.h).
  *
  * Two things are not written twice.  An output that is the data of the last event is not in the
- * instance's row (head.flags has bit 0), so a plain end changes head and history only.  Work that
- * was never tried says nothing but what its event says, so it is a number (open_work.c).
+ * instance's row (head.flags has bit 0), so a plain end changes only head and history.  Everything
+ * about untried work is in its event, so it is stored as a number (open_work.c).
  *
  * Called by pg_commit.c on the engine thread; the rounds are borrowed until group_send.
  */
@@ -143,20 +143,20 @@ static void put_ids(struct pg_group *g, enum pg_list list, const uint64_t *ids, 
 
 /* ---- Instances ---------------------------------------------------------------------------- */
 
-/* Does the last event of the round say the output of its instance? */
+/* Does the last event of the round have the output of its instance? */
 static bool event_has_output(const pawl_round *r)
 {
     return r->event_count && r->row->output.len && pawl_state_is_terminal(r->row->state) &&
            round_same(r->row->output, r->events[r->event_count - 1].data);
 }
 
-/* What the instance's own row has of it. */
+/* The output in the instance's own row. */
 static pawl_str output_of(const pawl_round *r)
 {
     return !event_has_output(r) ? r->row->output : (pawl_str){0};
 }
 
-/* Those that may need an operator are listed (PG_ODD_STATES). */
+/* List instances that may need an operator (PG_ODD_STATES). */
 static void put_odd(struct pg_group *g, const pawl_round *r)
 {
     pawl_state state = r->row->state;
@@ -169,7 +169,7 @@ static void put_odd(struct pg_group *g, const pawl_round *r)
     put_id(odd, r->uid);
 }
 
-/* What of an instance a later round may change. */
+/* The columns of an instance that a later round may change. */
 static void put_texts(struct pg_rows *i, const pawl_round *r)
 {
     const pawl_row *w = r->row;
@@ -229,7 +229,7 @@ static void put_head(struct pg_group *g, const pawl_round *r, struct open_plan p
     }
 }
 
-/* Anything else may have changed; the statement writes nothing when nothing did. */
+/* Any other column may have changed; the statement skips a row that did not. */
 static void put_instance(struct pg_group *g, const pawl_round *r)
 {
     struct pg_rows *i = row_in(g, LIST_INSTANCE_UPDATE);
@@ -263,7 +263,7 @@ static void put_closed(struct pg_group *g, const pawl_round *r)
         put_str(x, r->row->custom_status);
 }
 
-/* The instance is as the round believes: that alone is asked, or it goes. */
+/* Check that the instance is what the round expects, or also remove it. */
 static void put_believed(struct pg_group *g, enum pg_list list, const pawl_round *r)
 {
     struct pg_rows *rows = row_in(g, list);
@@ -466,7 +466,7 @@ static void add_new_work(struct pg_group *g, const struct pg_store *s, const paw
             put_fresh(g, s, w);
             continue;
         }
-        if (!e) /* where the event's rid is new, its work is */
+        if (!e) /* an event with a new rid has new work */
             put_id(row_in(g, LIST_UNTRIED), w->id);
         put_work(g, s, w);
     }
@@ -487,7 +487,7 @@ static void add_work_updates(struct pg_group *g, const struct pg_store *s, const
         uint64_t uid = open_work_uid(&s->open, u->id);
         if (uid && (is_among(r->need_work, r->need_work_count, u->id) ||
                     is_among(r->drop_work, r->drop_work_count, u->id)))
-            continue; /* it goes with this round */
+            continue; /* this round deletes it */
         struct pg_rows *rows = row_in(g, uid ? LIST_OPEN_MOVE : LIST_WORK_UPDATE);
         if (uid)
             put_id(rows, uid);
@@ -496,7 +496,7 @@ static void add_work_updates(struct pg_group *g, const struct pg_store *s, const
     }
 }
 
-/* Ids that go: the update of the head sees to its own, further heads have a list of pairs. */
+/* Add ids to delete.  The update of the head deletes its own; those of other heads are pairs. */
 static void add_gone(struct pg_group *g, const struct pg_store *s, const uint64_t *ids,
                      size_t count, struct open_plan plan, enum pg_list open, enum pg_list rows)
 {

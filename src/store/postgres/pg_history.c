@@ -4,8 +4,8 @@
  *
  * The instance row (or that of a closed execution) knows the last event of an execution, and every
  * row of history the last event of the row before it.  The server walks backwards (PG_HISTORY);
- * we check at each row that it belongs here: the uid, the execution, and seqs without a gap.  What
- * does not fit is CORRUPT and named; it concerns this instance only.
+ * each row is checked: the uid, the execution, and seqs without a gap.  A row that does not fit is
+ * CORRUPT and named in the error; it affects this instance only.
  *
  *     last_rid -> row 97 (seq 4, 5) --prev 62--> row 61 (seq 2, 3) --prev 60--> row 60 (seq 1)
  *
@@ -22,7 +22,7 @@ enum history_at {
     AT_SEQ,
     AT_PREV,
     AT_MS,
-    AT_FIRST, /* kind, ref, name, data, attrs of an event */
+    AT_FIRST, /* from here: kind, ref, name, data, attrs of an event */
     AT_SECOND = AT_FIRST + 5,
     AT_FROM_SEQ = AT_SECOND + 5,
     AT_FROM_RID,
@@ -118,7 +118,7 @@ static void take_events(struct pg_chain *c, int row)
 static pawl_status walk(struct pg_chain *c, pawl_error *reterr)
 {
     for (int row = c->row; row < c->end; row++) {
-        if (value_id(c->r, row, AT_RID) == 0) /* nothing at the place where it begins */
+        if (value_id(c->r, row, AT_RID) == 0) /* no row where the walk begins */
             return missing(c, reterr);
         if (!fits(c, row))
             return misfit(c, row, reterr);

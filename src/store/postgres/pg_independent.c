@@ -2,10 +2,10 @@
 /*
  * store/postgres/pg_independent.c -- may the rounds of a group be mixed?
  *
- * A group's rows go to the server table by table (pg_group.h).  That is the same as round by round
- * when no round depends on what another one of the group does: no instance is changed by two, no
- * row is named by two, none names a row that another one makes.  All ids come from one counter, so
- * for most groups one comparison says that: every id that is named is below every id that is made.
+ * A group's rows go to the server table by table (pg_group.h).  The result is the same as round by
+ * round when no round depends on another one of the group: no two change one instance, no two name
+ * one row, and none names a row that another one makes.  All ids come from one counter, so for most
+ * groups one comparison is enough: every id that is named is below every id that is made.
  *
  * Called by pg_commit.c.  A false "no" costs time only.
  */
@@ -15,7 +15,7 @@
 struct sight {
     struct pg_group *g;
     uint64_t highest_named, lowest_made;
-    bool twice; /* something is named or changed by two, or memory ran out */
+    bool twice; /* two rounds name or change one row, or memory ran out */
 };
 
 /* X(list, count, id) of every row that a round changes or deletes. */
@@ -69,7 +69,7 @@ static void see_round(struct sight *k, const pawl_round *r)
         if (open_work_event(r, &r->work[i], &at))
             make(k, r->work[i].id);
         else
-            name(k, r->work[i].id); /* it must be in no other table */
+            name(k, r->work[i].id); /* no other table may have it */
     }
 }
 
@@ -84,8 +84,8 @@ static bool names(const pawl_round *r, uint64_t it)
     return false;
 }
 
-/* Is what the round makes named by another one?  (By itself is fine: inserts come before updates,
- * and those before drops; but a work row that it needs is to be there before.) */
+/* Does another round name a row that this round makes?  (The round itself may: inserts come before
+ * updates, and updates before drops.  But a work row that it needs must exist before.) */
 static bool is_named_elsewhere(const struct sight *k, const pawl_round *r, uint64_t id)
 {
     if (!idset_has(&k->g->named, id))
@@ -123,7 +123,7 @@ static void see_objects(struct sight *k, const pawl_round *r)
     }
 }
 
-/* The ids of instances: a start whose id a removal of this group frees, or does not free yet. */
+/* Instance ids: does a removal of this group free the id of a start, before or after it? */
 static bool order_of_ids_holds(struct pg_group *g, const pawl_round *rounds, size_t count)
 {
     size_t first_start = count, last_start = 0, first_removal = count, last_removal = 0;

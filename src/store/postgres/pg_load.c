@@ -30,7 +30,7 @@ struct loading {
     size_t asked_count[ABOUTS];
     enum about sent[ABOUTS];
     size_t sent_count;
-    bool answered[ABOUTS]; /* to the end: what is not there was not found */
+    bool answered[ABOUTS]; /* to the end: a row that is missing was not found */
 };
 
 static enum about about_row(const pawl_wanted *w)
@@ -100,7 +100,7 @@ static void send(struct loading *l, enum about about)
     l->sent[l->sent_count++] = about;
 }
 
-/* The row of an instance; CORRUPT is its own affair (B2). */
+/* The row of an instance; a damaged one affects no other answer (B2). */
 static void answer_row(struct loading *l, pawl_wanted *w, const PGresult *r, int at)
 {
     pawl_row *row = arena_new(l->mem, pawl_row);

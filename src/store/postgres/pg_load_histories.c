@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/postgres/pg_load_histories.c -- load_histories: what many instances need that come into
- * memory, in one round trip.
+ * store/postgres/pg_load_histories.c -- load_histories: histories and mail of many instances, in one
+ * round trip.
  *
  * Two statements go into one pipeline on the writer.  Each answers in the order of the questions,
  * with the place of the question and the bytes so far behind the columns of a row.  The server stops
@@ -92,7 +92,7 @@ static void see_histories(struct history_loading *l, const PGresult *r)
     }
 }
 
-/* As sql_read_messages: what cannot be read is put aside by a fetch. */
+/* As sql_read_messages: a fetch quarantines messages that cannot be read. */
 static void see_mail(struct history_loading *l, const PGresult *r)
 {
     l->whole[1] = first_cut(l, r, MAIL_ORDINAL, MAIL_BYTES);

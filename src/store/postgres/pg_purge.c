@@ -2,17 +2,17 @@
 /*
  * store/postgres/pg_purge.c -- purge and prune, each a commit of its own.
  *
- * Removing an instance, pruning executions and dropping a queue leave rows in `tomb`; readers see
- * nothing of them from then on.  What goes is what store/sql/tombs.c says, but a row after the
- * other would be a round trip each.  Here one statement follows the chains of many tombs
- * backwards, and arrays delete what it found:
+ * Removing an instance, pruning executions and dropping a queue leave rows in `tomb`; readers no
+ * longer see what a tomb names.  The rows to delete are those of store/sql/tombs.c, but one row at
+ * a time would be one round trip each.  Here one statement follows the chains of many tombs
+ * backwards, and statements with arrays delete what it found:
  *
  *     tombs ─▶ chains, deleted ─▶ (a whole instance: its next closed execution, again)
  *           ─▶ marks, messages, keys ─▶ tombs deleted
  *     tomb of a queue ─▶ entries that are not locked, past locks, keys ─▶ lock by lock what it holds
  *
- * A row of history that holds two events goes as a whole, so a purge may delete one event more
- * than its limit.
+ * A row of history with two events is deleted as a whole, so a purge may delete one event more than
+ * its limit.
  *
  * Called as operations of the store, on the engine thread.
  */
@@ -24,12 +24,12 @@ struct grave {
     uint64_t n, uid;
     uint64_t execution; /* 0: the whole instance */
     uint64_t last_rid;  /* end of the chain that is left; 0: none */
-    bool ended;         /* nothing but what hangs on the uid can be left */
+    bool ended;         /* its chains are gone; only rows found by uid can be left */
 };
 
 struct purge {
     struct pg_store *s;
-    uint32_t left; /* rows that may still go */
+    uint32_t left; /* rows that may still be deleted */
     VEC(struct grave) graves;
     struct pg_array rows, ids, uids; /* to delete: rows of history; events, their instance */
     struct pg_array a, b;            /* scratch */
@@ -109,7 +109,7 @@ static pawl_status read_graves(struct purge *p)
     return status;
 }
 
-/* They are in the order of their numbers. */
+/* The tomb with this number, by bisection. */
 static struct grave *grave_of(struct purge *p, uint64_t n)
 {
     size_t low = 0, high = p->graves.count;
@@ -125,7 +125,7 @@ static struct grave *grave_of(struct purge *p, uint64_t n)
     return &p->graves.items[low];
 }
 
-/* One row of a chain goes, with the work or the timer that each of its events started. */
+/* Delete a row of a chain, with the work or the timer that each of its events started. */
 static void bury(struct purge *p, const PGresult *r, int row)
 {
     struct grave *g = grave_of(p, value_id(r, row, 0));
@@ -141,8 +141,8 @@ static void bury(struct purge *p, const PGresult *r, int row)
     p->left -= events < p->left ? (uint32_t)events : p->left;
 }
 
-/* What of the chains fits into this commit.  The last row of every tomb comes first, so one
- * without any has no chain, or one that is not its own (P2). */
+/* Read as much of the chains as fits into this commit.  The last row of every tomb comes first, so
+ * a tomb without a row has no chain, or one that is not its own (P2). */
 static pawl_status read_chains(struct purge *p)
 {
     pawl_status status;
@@ -202,7 +202,7 @@ static pawl_status delete_chains(struct purge *p)
     return run_only(p, ST_PG_TOMB_KEEP);
 }
 
-/* ---- What hangs on the uid ----------------------------------------------------------------------- */
+/* ---- Rows by uid ----------------------------------------------------------------------------------- */
 
 enum grave_kind { GRAVE_INSTANCE, GRAVE_EXECUTION, GRAVE_QUEUE };
 
@@ -249,7 +249,7 @@ static pawl_status next_executions(struct purge *p)
     return PAWL_OK;
 }
 
-/* The tombs of a kind are done, or they stay because there is more. */
+/* Delete the tombs of a kind that are done; those with more rows stay. */
 static pawl_status close_graves(struct purge *p, enum grave_kind kind)
 {
     if (!ended_columns(p, kind, false))
@@ -308,7 +308,7 @@ static pawl_status purge_queues(struct purge *p)
 
 /* ---- Operations ------------------------------------------------------------------------------------- */
 
-/* One chain of every tomb, or what comes after it. */
+/* Delete one chain of every tomb, or the rows that follow its chains. */
 static pawl_status sweep(struct purge *p)
 {
     pawl_status status = read_graves(p);

@@ -5,8 +5,8 @@
  *
  * The row of a queue is written by nearly every commit that touches the queue, and its due time
  * changes with it.  An index on it would make each of these updates a full one (G4), so the engine
- * keeps the due times of all queues in memory: they are read when they are first asked for after a
- * take, and follow the rounds that are committed.  Nothing is due: no statement.
+ * keeps the due times of all queues in memory.  They are read when first needed after a take, and
+ * follow the committed rounds.  When nothing is due, no statement is sent.
  *
  * Invariant (queue_times_check): every time in the heap has its queue in the map.  Engine thread
  * only.
@@ -24,7 +24,7 @@ struct queue_time {
 
 /* ---- Independence ------------------------------------------------------------------------------ */
 
-/* An id belongs to one part of the group.  False: another one has it, or memory ran out. */
+/* Claim an id for one part of the group.  False: another part has it, or memory ran out. */
 static bool claim(struct map *ids, uint64_t id, size_t part)
 {
     const void *owner = map_get(ids, id), *us = (const void *)(part + 1);
@@ -74,7 +74,7 @@ bool pg_queues_are_independent(const pawl_round *rounds, size_t count)
     }
     if (parts < 2)
         return true;
-    if (makes && drops) /* the name that is made may be the one that gets free */
+    if (makes && drops) /* a queue may be made with the name of one that is dropped */
         return false;
     map_init(&ids);
     for (size_t i = 0; i < count && good; i++)
@@ -171,7 +171,7 @@ void pg_queues_remember(struct pg_store *s, const pawl_queue_round *q)
         queue_times_reset(t);
 }
 
-/* A page of all queues, behind *after, which moves on; it is 0 after the last one. */
+/* Read the page of queues after *after, and move it on; it is 0 after the last page. */
 static pawl_status learn_page(struct pg_store *s, uint64_t *after, pawl_error *reterr)
 {
     pawl_status status;

@@ -7,9 +7,8 @@
  * one begins.  Statements that must find all their rows count them on the server, and the keys of
  * the tables refuse rows that exist (Q3), so nothing is read back.
  *
- * A new lock on one entry that has the entry's id as its number says everything about the entry
- * (pawl_queue_lock).  The entry's row stays as it is then: it is read as locked while the lock is
- * there (SQL_ENTRY_TAKEN).
+ * A new lock on one entry may have the entry's id as its number (pawl_queue_lock).  Then the entry's
+ * row is not written: readers see the entry as locked while the lock exists (SQL_ENTRY_TAKEN).
  *
  * Called by pg_commit.c with an open pipeline, after the rest of the group.
  */
@@ -106,8 +105,8 @@ static void send_counted(struct queue_rows *w, int statement)
     send_rows(w, statement, w->rows);
 }
 
-/* For updates: is this the first row with the id in this statement?  A second one needs a
- * statement of its own, because the order counts. */
+/* For updates: is this the first row with the id in this statement?  A second one needs its own
+ * statement, because the order counts. */
 static bool is_first(struct queue_rows *w, uint64_t id)
 {
     if (idset_has(&w->s->queue_seen, id))
@@ -239,7 +238,7 @@ static bool is_lone(const pawl_queue_lock *l)
     return l->entry_count == 1 && l->entries[0] == l->number;
 }
 
-/* The entries of this part that are only put under a new lock of their own. */
+/* Note the entries of this part that are only put under their own new lock. */
 static void note_lone(struct queue_rows *w, const pawl_queue_round *q)
 {
     idset_reset(&w->s->queue_lone);

@@ -85,7 +85,7 @@ void pg_decode_entry(const PGresult *r, int row, pawl_queue_entry *ret)
     uint64_t joined = column_id(stmt, ENTRY_bytes);
 
     *ret = (pawl_queue_entry){SQL_ENTRY(SQL_ENTRY_NUMBER)};
-    if (column_i64(stmt, ENTRY_is_taken)) { /* a lock was put on it, nothing else */
+    if (column_i64(stmt, ENTRY_is_taken)) { /* only its lock was written */
         ret->state = PAWL_QUEUE_LOCKED;
         ret->deliveries++;
     }

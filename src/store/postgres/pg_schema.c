@@ -20,7 +20,7 @@
 #define DDL_MAX     (256 * 1024)
 #define MAKE_SCHEMA "CREATE SCHEMA @;\n" /* what step 1 begins with */
 
-/* The line of time that the server is on, and which server it is. */
+/* The server's timeline, and its system identifier. */
 #define PG_TIMELINE "('x'||substr(pg_walfile_name(pg_current_wal_lsn()),1,8))::bit(32)::int"
 #define PG_SYSTEM   "(SELECT system_identifier FROM pg_control_system())"
 

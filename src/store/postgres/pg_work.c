@@ -9,12 +9,12 @@
  *   due       index work_free by (name, time it gets free, id)
  *   loose     known by id: held in its table, or given back behind a place that was read
  *
- * All that the names asked for may have is read in one round trip; what is due comes as ids first,
- * and a second one reads the rows that were chosen.  What memory knows by name
- * (pg_work_names.h) says what need not be asked.
+ * One round trip reads all that the names asked for may have.  Due rows come as ids first, and a
+ * second round trip reads the rows that were chosen.  What memory knows by name (pg_work_names.h)
+ * saves queries that would find nothing.
  *
- * Among delayed rows that are due, DUE_WINDOW are looked at in the order of their time; with fewer
- * due, the oldest id comes first over all (W1).
+ * At most DUE_WINDOW due rows are looked at, in the order of their time.  When fewer are due, the
+ * oldest id comes first (W1).
  */
 #include "base/attr.h"
 #include "store/postgres/pg_work_names.h"
@@ -50,7 +50,7 @@ struct work_fetch {
     size_t loose_count;
 };
 
-/* ---- What was given back --------------------------------------------------------------------- */
+/* ---- Abandoned work -------------------------------------------------------------------------- */
 
 static void settle_row(struct pg_store *s, const PGresult *r, int row, int64_t now_ms)
 {
@@ -98,7 +98,7 @@ static int compare_ids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Forget those that are not loose any more; are there some that are free? */
+/* Forget ids that are no longer loose.  True: some of the others are free. */
 static bool trim_loose(struct work_fetch *f, struct pg_name *n)
 {
     size_t kept = 0;
@@ -114,7 +114,7 @@ static bool trim_loose(struct work_fetch *f, struct pg_name *n)
     return any;
 }
 
-/* What this name may have is to be asked. */
+/* Note what must be asked for this name. */
 static bool consider(struct work_fetch *f, struct pg_name *n)
 {
     bool due = n->known.look_ms <= f->now_ms, loose = n->known.loose.count && trim_loose(f, n);
@@ -277,7 +277,7 @@ static void propose(struct work_fetch *f, enum source from, struct pg_name *n, u
         (struct candidate_row){.id = id, .n = n, .from = from, .row = row};
 }
 
-/* The row, or NULL: it is damaged.  It counts as taken then, and is not run. */
+/* The row, or NULL when it is damaged: then it is marked as taken and not run. */
 static const pawl_work *decode(struct work_fetch *f, const PGresult *r, int at)
 {
     pawl_work *w = arena_new(f->mem, pawl_work);
@@ -297,7 +297,7 @@ static void see_page(struct work_fetch *f, enum source from, const PGresult *r)
         uint64_t id = f->floor[from] = value_id(r, i, WORK_id);
         struct pg_name *n = map_gets(&f->s->names->known.by_name, value_view(r, i, WORK_name));
         if (!n)
-            continue; /* of another name than its index says */
+            continue; /* its name is not the one in the index */
         if (idset_has(&f->s->names->known.taken, id)) {
             if (!n->stopped[from])
                 *(from == FRESH ? &n->known.fresh_id : &n->known.ready_id) = id;
@@ -350,7 +350,7 @@ static void see_due(struct work_fetch *f, const PGresult *r)
             see_due_row(f, n, value_id(r, k, 1), value_i64(r, k, 2));
         if (n->due_found || n->page_full)
             n->known.look_ms = before;
-        n->page_full &= n->due_found < f->limit; /* too many are taken: go on behind them */
+        n->page_full &= n->due_found < f->limit; /* too many are taken: read the next page */
         f->more[DUE] |= n->page_full;
     }
 }
@@ -414,7 +414,7 @@ static bool wants_more(const struct work_fetch *f)
 
 /* ---- Choosing ----------------------------------------------------------------------------------------- */
 
-/* By id; of one that was found twice, that with its row first. */
+/* By id; if an id was found twice, the candidate with its row comes first. */
 static int compare_candidates(const void *a, const void *b)
 {
     const struct candidate_row *x = a, *y = b;

@@ -37,7 +37,7 @@ bool pg_work_inherit(struct pg_store *s, uint64_t id)
     return idset_add(&s->names->known.abandoned, id);
 }
 
-/* Where they are is asked with the next fetch, for all of them at once. */
+/* The next fetch asks where they are, with one query for all. */
 void pg_abandon_work(pawl_store *base, const uint64_t *ids, size_t count)
 {
     struct pg_store *s = pg_of(base);
@@ -46,6 +46,6 @@ void pg_abandon_work(pawl_store *base, const uint64_t *ids, size_t count)
         if (!ids[i])
             continue;
         idset_remove(&s->names->known.taken, ids[i]);
-        need_memory(pg_work_inherit(s, ids[i])); /* else it is stuck until a restart */
+        need_memory(pg_work_inherit(s, ids[i])); /* or it would wait until a restart */
     }
 }

@@ -4,8 +4,8 @@
  * share, and the statements that read in a way of our own, X(NAME, SQL); see pg_statements.h.
  *
  * Columns come in the order of store/sql/columns.h, so that rows are decoded by the same places.
- * Where a row has no column of that name, something stands in for it: 0 for a check sum, the state
- * of `head`, the data of the last event for the output of an instance that has ended.
+ * A row without a column of that name gets a value in its place: 0 for a check sum, the state from
+ * `head`, the data of the last event for the output of an instance that has ended.
  */
 #ifndef PAWL_STORE_POSTGRES_READ_STATEMENTS_H
 #define PAWL_STORE_POSTGRES_READ_STATEMENTS_H
@@ -24,8 +24,8 @@
 #define SQL_MOST(n)        " LIMIT " n
 #define SQL_OBJECT_COLUMNS "kind,name,version,updated_ms,data,0"
 
-/* Of an event `r` it is known that it is in the row r or r - 1; these find and choose it.  `h` is
- * the row, `rid` an expression. */
+/* The event with rid r is in the row r or r - 1; these find and choose it.  `h` is the row, `rid` an
+ * expression. */
 #define PG_ROW_OF(h, rid)                                                                          \
     h ".rid=ANY(ARRAY[" rid "," rid "-1]) AND (" h ".rid=" rid " OR " h ".kind2 IS NOT NULL)"
 /* The same for the last event of a row. */
@@ -57,7 +57,7 @@
 #define PG_ROW_NAME(position, use, type, column, note) SQL_COMMA_##position PG_ROW_##column
 #define SQL_ROW_COLUMNS SQL_INSTANCE(PG_ROW_NAME) SQL_HEAD(SQL_H_NAMES)
 
-/* Without those of another store, and 0 for what SQLite's tables got later. */
+/* Without the columns of other stores, and 0 for those that only SQLite has. */
 #define PG_NAMES(position, use, type, column, note) SQL_READ(PG_NAME, position, use, type, column)
 #define PG_NAME(position, use, type, column, note)  PG_NAME_##position(#column)
 #define PG_NAME_FIRST(name) name
@@ -68,7 +68,7 @@
 #define SQL_MAIL_COLUMNS SQL_MESSAGE(PG_NAMES)
 #define PG_WORK_COLUMNS  SQL_WORK(PG_NAMES)
 
-/* An entry; with #1 not 0 its head alone, so that the rest stays where it is. */
+/* An entry; when #1 is not 0, only its head, so that the rest is not read. */
 #define PG_ENTRY_NAME(position, use, type, column, note) SQL_COMMA_##position PG_ENTRY_##column
 #define PG_ENTRY_id          "e.id"
 #define PG_ENTRY_qid         "e.qid"
@@ -155,7 +155,7 @@
 #define PG_HISTORY_PARTS(data, data2)                                                              \
     "h.rid,h.uid,h.execution,h.seq,h.prev,h.at_ms,h.kind,h.ref,h.name," data ",h.attrs,"           \
     "h.kind2,h.ref2,h.name2," data2 ",h.attrs2"
-/* Between the page and the mark behind it, the data stays where it is. */
+/* Between the page and the mark behind it, the data is not read. */
 #define PG_IN_PAGE(seq, data)                                                                      \
     "CASE WHEN $4::bigint=0 OR " seq "<=$3::bigint+$4::bigint THEN " data " ELSE '' END"
 #define PG_HISTORY                                                                                 \
@@ -176,9 +176,9 @@
     " UNION ALL SELECT 0,0,0,0,0,0,0,0,'','','',NULL,NULL,NULL,NULL,NULL,seq,rid FROM s"           \
     " WHERE s.seq>$3::bigint AND NOT EXISTS(SELECT 1 FROM c)"
 
-/* How many rows there are: up to 10,000 are counted, above that the server's statistics are asked,
- * so that it costs the same however many there are.  `e` has the estimate of a table or an index,
- * `o` of the instances in each rare state. */
+/* The number of rows: up to 10,000 are counted; above that the server's statistics give an estimate,
+ * so that the cost does not grow.  `e` has the estimate for a table or an index, `o` the estimate
+ * for each rare state. */
 #define PG_ESTIMATES                                                                               \
     "WITH e AS (SELECT c.oid AS r,c.reltuples*(pg_relation_size(c.oid)"                            \
     "/current_setting('block_size')::int)/greatest(c.relpages,1) AS n FROM pg_class c"             \
