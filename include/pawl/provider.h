@@ -667,7 +667,7 @@ typedef struct pawl_store_ops {
     /* search [reader]: as list, with more conditions.  NULL: rows are compared by the caller.
      *   L4  L1 and L2 hold.
      *   L5  `examined` counts the rows that were compared; a prefix alone finds its rows by
-     *       their ids, as long as at most 10,000 begin so.
+     *       their ids, as long as at most 10,000 begin with it.
      *   L6  `text` occurs in the id, the orchestration, the custom status or the finding, or in
      *       the output of one that failed or was cancelled.  ASCII letters match in either
      *       case, all other bytes as they are. */

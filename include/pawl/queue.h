@@ -336,7 +336,7 @@ typedef struct pawl_queue_messages {
  * locked ones, lock by lock.
  *
  * A cursor is a place in that order, not a message.  A message whose state does not change
- * while you read the pages is seen exactly once, whatever happens to other messages; one
+ * while you read the pages is seen exactly once, however other messages change; one
  * that becomes ready, is locked or returns meanwhile may be seen twice or not at all.  The
  * form of a cursor is private.  PAWL_INVALID: it is not a cursor, or `after` is not 0.
  */

@@ -168,7 +168,7 @@ PAWL_API pawl_status pawl_schedule_from_json_sized(pawl_str json, pawl_mem *mem,
  * PAWL_UNSUPPORTED.  As the calls of pawl/client.h: PAWL_OK means durable.  All of them are
  * pawl_client_call() with the operations PAWL_OP_SCHEDULE_…, which have the callback form, too.
  *
- * An occurrence starts the instance NAME@2026-11-17T06:00:00Z, once, whatever dies when.
+ * An occurrence starts the instance NAME@2026-11-17T06:00:00Z, once, also after crashes.
  */
 struct pawl_client;
 

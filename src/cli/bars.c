@@ -75,7 +75,7 @@ struct bars {
 
 #define MS_MAX (INT64_C(1) << 52)
 
-/* A time or a duration; sums and differences of them are numbers, whatever a server says. */
+/* A time or a duration, clamped so that sums and differences do not overflow. */
 static int64_t ms_of(pawl_str json, const char *pointer, int64_t otherwise)
 {
     int64_t ms = pawl_json_int(json, pointer, otherwise);
@@ -327,7 +327,7 @@ static void put_name(struct bars *b, pawl_str json)
     put_row(b, TONE_NONE, name_label(b, json), name_remark(b, json));
 }
 
-/* ---- What attempts said ------------------------------------------------------------------------ */
+/* ---- Errors of attempts ------------------------------------------------------------------------ */
 
 static void put_note(struct bars *b, const struct drawn_step *s, pawl_str json)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/changes.h -- the stream of a server (GET /api/v1/stream): what changed, while it is heard.
+ * cli/changes.h -- follow the stream of changes of a server (GET /api/v1/stream).
  *
- * It has a connection of its own.  A server that goes away is tried again, after a second at first
- * and after RETRY_MOST_MS at last.  Used by `why --watch` and `top`.
+ * It has its own connection.  After the server goes away it is tried again, first after a second,
+ * later every RETRY_MOST_MS.  Used by `why --watch` and `top`.
  */
 #ifndef PAWL_CLI_CHANGES_H
 #define PAWL_CLI_CHANGES_H
@@ -24,17 +24,17 @@ struct changes {
  * the stream has begun (again): read everything then. */
 typedef void changes_fn(void *arg, const char *event, pawl_str data);
 
-/* 0, or an exit status after having said what is wrong.  Connects to nothing yet. */
+/* 0, or an exit status: the error was printed.  Connects to nothing yet. */
 int changes_begin(struct changes *c, struct cli *cli, const char *url);
 void changes_end(struct changes *c);
-/* Connect if it is time, and tell what came.  Does not wait for events. */
+/* Connect if it is time, and call `fn` for the events that came.  Does not wait for events. */
 void changes_hear(struct changes *c, int64_t now_ms, changes_fn *fn, void *arg);
 /* To poll; -1: none. */
 int changes_fd(const struct changes *c);
-/* Does a "changes" tell of this instance, or leave it open? */
+/* May this "changes" event be about this instance? */
 bool changes_tell_of(pawl_str data, const char *instance);
 
-/* The parts of the stream in `in`: whole events are told and taken away. */
+/* Call `fn` for each whole event in `in`, and remove it from there. */
 void changes_parse(struct buf *in, changes_fn *fn, void *arg);
 
 #endif

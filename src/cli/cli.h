@@ -48,7 +48,7 @@ struct args {
     struct cli_list load;
     int output;    /* enum cli_output */
     int color;     /* enum cli_color */
-    int log_level; /* pawl_log_level; -1: as the verb likes it */
+    int log_level; /* pawl_log_level; -1: the default of the verb */
     bool quiet;
     bool help;
 
@@ -158,7 +158,7 @@ struct cli {
     pawl_app *app;    /* borrowed */
     const struct verb *verb;
     struct args args;
-    const char **words; /* what stands after the verb and is no flag */
+    const char **words; /* the words after the verb that are not flags */
     size_t word_count;
     const struct flag **given; /* on the command line, with repetitions */
     size_t given_count;
@@ -218,12 +218,12 @@ extern const struct verb cli_verbs[]; /* ends with a row without a name */
 
 /* Print and return `status`.  Control characters are made visible. */
 int cli_fail(const struct cli *cli, int status, const char *format, ...) PAWL_PRINTF(3, 4);
-/* As a failed library call wants it: its own words, its own exit status. */
+/* Print the error of a failed library call; returns the exit status for it. */
 int cli_fail_error(const struct cli *cli, const pawl_error *err);
 int cli_exit_of(pawl_status status);
-/* A remark on stderr, where a terminal or a collector of logs reads; nothing with --quiet. */
+/* A remark on stderr, if a terminal or a collector of logs reads it; nothing with --quiet. */
 void cli_note(const struct cli *cli, const char *format, ...) PAWL_PRINTF(2, 3);
-/* An error that does not end the command: told as a remark is, with --quiet too. */
+/* An error that does not end the command: printed like a remark, also with --quiet. */
 void cli_trouble(const struct cli *cli, const char *format, ...) PAWL_PRINTF(2, 3);
 
 /* ---- Verbs, by file -------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/deed.h -- what verbs with verbs of their own share: deed_table.c (which row is meant),
+ * cli/deed.h -- verbs that have verbs, such as `pawl queue push`: deed_table.c (finds the row),
  * verb_queue.c (the table of `pawl queue` and its calls), deed_push.c (items in), deed_out.c
  * (answers out), verb_schedule.c.
  */
@@ -12,7 +12,7 @@
 struct deed {
     const char *word, *usage;
     size_t min, max;   /* how many words, itself included */
-    const char *flags; /* of the verb's, those that mean something to it */
+    const char *flags; /* the flags of the verb that it takes */
     int (*run)(struct cli *cli, struct session *s, const struct deed *deed);
     const char *method, *path; /* after /queue/NAME; NULL: of no queue */
     int (*body)(struct cli *cli, pawl_json *w);
@@ -23,15 +23,15 @@ struct deed {
 
 #define DEEDS_MAX 32
 
-/* The row of the first word, if its words and flags fit: 0, or an exit status after having said what is
- * wrong.  `group`: the flags that only some rows take. */
+/* Find the row of the first word, and check its words and flags.  0, or an exit status: the error
+ * was printed.  `group`: the flags that only some rows take. */
 int deed_find(struct cli *cli, const struct deed *deeds, size_t count, unsigned group,
               const struct deed **ret);
 /* The path with one more parameter. */
 pawl_str deed_with(struct cli *cli, pawl_str path, const char *key, const char *value);
 pawl_str deed_with_number(struct cli *cli, pawl_str path, const char *key, uint64_t n);
 
-/* ---- Calls (verb_queue.c): 0, or an exit status after having said what is wrong ---- */
+/* ---- Calls (verb_queue.c): 0, or an exit status: the error was printed ---- */
 
 pawl_str deed_path(struct cli *cli, const char *rest);
 int deed_call(struct cli *cli, struct session *s, const char *method, pawl_str path, pawl_str body,
@@ -48,7 +48,7 @@ int deed_push(struct cli *cli, struct session *s, const struct deed *deed);
 
 /* ---- Answers out (deed_out.c) ------------------------------------------------------ */
 
-/* The exit status: an empty pop is a time-out of a kind. */
+/* Returns the exit status; that of an empty pop is the one of a time-out. */
 int deed_print(struct cli *cli, const struct deed *deed, pawl_str answer);
 
 /* A list that may come in pages. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/deed_out.c -- what a server said about a queue, for people and programs.
+ * cli/deed_out.c -- print the answers of a server about a queue, for people and programs.
  *
  * -o json is the answer as it came, -o jsonl one line for each thing in it, -o ids
  * what names them.  A pop prints items; with --ack and -o jsonl messages, each
@@ -145,6 +145,6 @@ void deed_pages_end(struct deed_pages *p, const char *next)
     } else if (next) {
         cli_note(p->cli, "there is more: --after %s, or --all", next);
     } else if (!p->count && p->cli->args.output == OUTPUT_TABLE) {
-        cli_note(p->cli, "no queues%s", p->cli->args.prefix ? " that begin so" : " yet");
+        cli_note(p->cli, "no queues%s", p->cli->args.prefix ? " with that prefix" : " yet");
     }
 }

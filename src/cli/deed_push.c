@@ -2,9 +2,8 @@
 /*
  * cli/deed_push.c -- pawl queue push: one item, or the lines of standard input.
  *
- * Everything is read and checked before anything is pushed.  Many lines go in
- * bulk; with --key every batch has a key made from it, so that the same command
- * again pushes nothing twice.
+ * All lines are read and checked before any is pushed, in batches.  With --key every batch has a
+ * key made from it, so that repeating the command pushes nothing twice.
  */
 #include "base/buf.h"
 #include "cli/deed.h"
@@ -56,7 +55,7 @@ static int check_lines(struct cli *cli, pawl_str text, size_t *retcount)
 
 /* ---- Bodies ----------------------------------------------------------------------------- */
 
-/* What the flags say of an item, as members; checked once, before anything is sent. */
+/* The members of an item that the flags give; checked once, before anything is sent. */
 static int write_options(struct cli *cli, pawl_json *w)
 {
     const struct args *a = &cli->args;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/deed_table.c -- a verb with verbs of its own: which row is meant, and does it fit?
+ * cli/deed_table.c -- find the row for the words of a command line, and check its words and flags.
  *
- * Also the paths that the rows ask a server for.
+ * Also the paths of the rows' requests to a server.
  */
 #include "base/near.h"
 #include "cli/deed.h"
@@ -46,7 +46,7 @@ static bool takes(const struct deed *deed, const char *flag)
     return false;
 }
 
-/* A flag of another deed would be ignored: refused instead. */
+/* Refuse the flag of another row, which would otherwise be ignored. */
 static int check_deed(struct cli *cli, const struct deed *deed, unsigned group)
 {
     const char *verb = cli->verb->name;

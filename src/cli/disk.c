@@ -119,7 +119,7 @@ double disk_sync_us(const char *dir, int64_t budget_ms)
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0)
         return -1;
-    (void)unlink(path); /* gone when closed, however this ends */
+    (void)unlink(path); /* so it is gone when closed, also after a kill */
     int64_t us[SYNC_SAMPLES];
     int n = sample_syncs(fd, budget_ms, us);
     int error = errno;

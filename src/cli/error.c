@@ -104,7 +104,7 @@ int cli_exit_of(pawl_status status)
 int cli_fail_error(const struct cli *cli, const pawl_error *err)
 {
     if (err->status == PAWL_NOT_FOUND && err->text[0] && (cli->verb->takes & TAKES_STORE) &&
-        !(cli->verb->takes & TAKES_START)) /* there it is the code that is missing */
+        !(cli->verb->takes & TAKES_START)) /* for those, it is the code that was not found */
         return cli_fail(cli, EXIT_NOT_THERE, "%s; see: %s %sls", err->text, cli->prog,
                         cli->verb->takes & TAKES_TOKEN ? "token " : "");
     return cli_fail(cli, cli_exit_of(err->status), "%s",

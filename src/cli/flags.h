@@ -42,8 +42,8 @@ extern const struct flag cli_flags[]; /* ends with a row without a name */
 /* PAWL_MAX_PAYLOAD for --max-payload. */
 const char *flag_variable(const struct flag *flag, char out[64]);
 
-/* Fill in cli->verb, args and words.  Returns 0, or an exit status after
- * having said what is wrong. */
+/* Fill in cli->verb, args and words.  Returns 0, or an exit status: the error
+ * was printed. */
 int flags_parse(struct cli *cli, int argc, char **argv);
 
 #endif

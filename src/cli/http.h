@@ -18,8 +18,8 @@ struct http_reply {
     pawl_str body; /* in the mem given */
 };
 
-/* NULL: the address is not one, or `ca` (a PEM file of authorities; NULL: the system's
- * authorities) cannot be used; reterr says so.  Nothing is connected yet. */
+/* NULL, with reterr: the URL is wrong, or `ca` (a PEM file of authorities; NULL: those of the system)
+ * cannot be used.  Does not connect yet. */
 struct http *http_open(const char *url, const char *token, const char *ca, pawl_error *reterr);
 void http_close(struct http *h); /* NULL is fine */
 const char *http_url(const struct http *h);
@@ -36,16 +36,16 @@ pawl_status http_call(struct http *h, const char *method, const char *path, pawl
                       const char *headers, int64_t timeout_ms, pawl_mem *mem,
                       struct http_reply *ret, pawl_error *reterr);
 
-/* An answer without an end, such as server-sent events, on this connection alone: with status 200
- * its bytes follow by http_stream_read(), any other status has its body in *ret. */
+/* Begin an answer without an end, such as server-sent events; the connection serves no other call.
+ * With status 200 http_stream_read() gives its bytes; with any other status the body is in *ret. */
 pawl_status http_stream(struct http *h, const char *path, int64_t timeout_ms, pawl_mem *mem,
                         struct http_reply *ret, pawl_error *reterr);
-/* What has come of it, onto `to`, without waiting; false: it is over. */
+/* Append what has come of it to `to`, without waiting; false: it is over. */
 bool http_stream_read(struct http *h, struct buf *to);
 int http_fd(const struct http *h); /* to poll; -1: not connected */
 
-/* No call takes longer than `most_ms`, and each ends (PAWL_UNAVAILABLE) when `alarm` is readable,
- * for a caller that has a person at its keyboard.  Was the last failure such an end? */
+/* For interactive callers: no call takes longer than `most_ms`, and each ends (PAWL_UNAVAILABLE) when
+ * `alarm` is readable; http_alarmed(): was that the cause of the last failure? */
 void http_patience(struct http *h, int64_t most_ms, int alarm);
 bool http_alarmed(struct http *h);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/load_history.h -- a whole history in memory, from a store, a server or a file of
- * `export`; and the same replayed where a crash costs nothing.
+ * cli/load_history.h -- read a whole history from a store, a server or a file of `export`, and
+ * replay it in a child process.
  */
 #ifndef PAWL_CLI_LOAD_HISTORY_H
 #define PAWL_CLI_LOAD_HISTORY_H
@@ -15,7 +15,7 @@ struct loaded_history {
     size_t count;
 };
 
-/* Execution 0: the newest.  0, or an exit status after having said what is wrong. */
+/* Execution 0: the newest.  0, or an exit status: the error was printed. */
 int history_read(struct cli *cli, struct session *s, const char *id, uint64_t execution,
                  pawl_mem *mem, struct loaded_history *ret);
 /* The events of an instance whose `info` is known. */
@@ -26,8 +26,8 @@ int history_from_file(struct cli *cli, const char *path, struct loaded_history *
 /* The document of `export`. */
 void history_write(struct cli *cli, const struct loaded_history *h);
 
-/* Calls in the code, in words, each asked for once: thousands of histories stumble
- * over the same line. */
+/* Places in the code as text.  Each is looked up once, because thousands of histories may diverge
+ * at the same line. */
 struct sites {
     struct site *first; /* in the pawl_mem given */
 };

@@ -188,9 +188,9 @@ const struct verb cli_verbs[] = {
      verb_restore},
     {"migrate", "", 0, 0, TAKES_STORE | TAKES_MIGRATE | TAKES_OUTPUT | TAKES_HELP,
      "make or update the tables of a PostgreSQL store",
-     "Opening a store does it too.  This verb is for a role of its own that may make tables, and "
-     "for a time of your own.  All of it is one transaction.  --print writes the SQL that makes "
-     "a new schema, for a person who runs it.",
+     "Opening a store does it, too.  Use this verb to do it with a separate role that may make "
+     "tables, or at a time you choose.  It is one transaction.  --print writes the SQL that makes "
+     "a new schema, to be run by hand.",
      "  {} migrate --store postgres://pawl@db.example.org/pawl\n"
      "  {} migrate --store postgres:///pawl --print > pawl.sql\n",
      verb_migrate},
@@ -261,7 +261,7 @@ static const char *program_name(int argc, char **argv)
     return slash ? slash + 1 : argv[0];
 }
 
-/* Words of other tools. */
+/* Verbs of other tools, and ours for them. */
 static const char *const other_words[][2] = {
     {"list",      "ls"        },
     {"ps",        "ls"        },
@@ -421,7 +421,7 @@ int pawl_main(pawl_app *app, int argc, char **argv)
         .seconds = 5,
     };
     pawl_sqlite_count_no_memory();
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a text */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file over the size limit is then an error with a text */
     int status = run_command(&cli, argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK)
         status = cli_fail(&cli, EXIT_NO_OUTPUT, "standard output could not be written: %s",

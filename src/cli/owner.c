@@ -34,7 +34,7 @@ static bool is_locked(ino_t inode, bool *retknown)
 
 long session_owner(const struct cli *cli)
 {
-    bool elsewhere = session_place(cli) == PLACE_SERVER; /* then the owner may be elsewhere too */
+    bool elsewhere = session_place(cli) == PLACE_SERVER; /* the owner may be on another machine */
     const char *file =
         elsewhere ? pawl_mem_printf(cli->mem, "%s/", session_data(cli)).ptr : session_file(cli);
     const char *slash = file ? strrchr(file, '/') : NULL;
@@ -55,6 +55,6 @@ long session_owner(const struct cli *cli)
             pid = 0;
         fclose(f);
     }
-    bool gone = pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH; /* a child of it has it */
+    bool gone = pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH; /* a child holds the lock */
     return pid > 0 && !gone ? pid : -1;
 }

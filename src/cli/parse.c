@@ -29,7 +29,7 @@ struct arg_scan {
     bool verb_found;
 };
 
-/* Two verbs may each have a flag of one name: that of the verb, if it is known by now. */
+/* Two verbs may have different flags with one name: prefer that of the verb, if it is known. */
 static const struct flag *find_flag(const char *name, size_t len, const struct verb *verb)
 {
     const struct flag *found = NULL;
@@ -323,7 +323,7 @@ static int take_flag(struct arg_scan *scan, char **argv)
     return 1;
 }
 
-/* After the name of a queue: a lock id that begins with a dash.  No flag looks so. */
+/* After the name of a queue: a lock id that begins with a dash.  No flag looks like that. */
 static bool is_lock_id(const struct arg_scan *scan, const char *arg)
 {
     const struct cli *cli = scan->cli;
@@ -366,7 +366,7 @@ int flags_parse(struct cli *cli, int argc, char **argv)
         if (!scan.seen[i].flag)
             return refuse_unknown(cli, &scan.seen[i]);
     if (!cli->verb)
-        return 0; /* the caller knows what to say */
+        return 0; /* the caller prints the error */
     int status = take_environment(cli);
     if (status)
         return status;

@@ -2,8 +2,8 @@
 /*
  * cli/pawl.c -- the stock binary: an empty app under the command line.
  *
- * Everything else is libpawl-main, so that a program of your own has the same
- * verbs.  Code comes in with --load.
+ * Everything else is libpawl-main, so that your own program has the same verbs.  --load loads
+ * code.
  */
 #include "pawl.h"
 

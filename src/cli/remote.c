@@ -202,7 +202,7 @@ pawl_status remote_write(struct http *h, const pawl_request *q, pawl_mem *mem, p
 
 /* ---- Reading ---------------------------------------------------------------------------- */
 
-/* What is damaged is shown up to there. */
+/* A damaged history is shown up to the damage. */
 static pawl_str from_base64(pawl_mem *mem, pawl_str text)
 {
     char *out = pawl_mem_alloc(mem, text.len + 1);

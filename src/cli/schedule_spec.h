@@ -9,8 +9,8 @@
 bool spec_says_when(const struct cli *cli);
 /* All of it, for `put`; spec_times() for the rest. */
 int spec_all(struct cli *cli, pawl_schedule *ret);
-/* The times of the schedule that the flags describe, in cli->mem.  0, or an exit status after having
- * said what is wrong. */
+/* The times of the schedule that the flags describe, in cli->mem.  0, or an exit status: the
+ * error was printed. */
 int spec_times(struct cli *cli, pawl_schedule *ret);
 /* The answer of …/next as the output wants it: a table in both zones, JSON, lines. */
 void spec_print_next(struct cli *cli, pawl_str answer);

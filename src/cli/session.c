@@ -97,11 +97,11 @@ int session_load(struct cli *cli)
     return 0;
 }
 
-/* Nothing was said: a server at the default address, or else the default directory. */
+/* No place was given: a server at the default address, or the default directory. */
 static bool has_default_server(struct cli *cli)
 {
     pawl_error err;
-    if (cli->args.load.count) /* code that is loaded here is to run here */
+    if (cli->args.load.count) /* loaded code must run in this process */
         return false;
     struct http *h = http_open(DEFAULT_URL, NULL, NULL, &err);
     bool listens = http_listens(h);
@@ -128,7 +128,7 @@ static int open_remote(struct cli *cli, struct session *ret)
     return ret->remote ? 0 : cli_fail(cli, EXIT_USAGE, "%s", err.text);
 }
 
-/* Whatever it was: there is no store to work with.  A URL that cannot be read is a mistake in the
+/* The exit status when a store cannot be opened.  A URL that cannot be read is a mistake in the
  * command line. */
 static int exit_of_open(const struct cli *cli, pawl_status status)
 {

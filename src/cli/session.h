@@ -28,7 +28,7 @@ struct session {
     struct cli *cli;
 };
 
-/* Load the modules of --load.  0, or an exit status after having said what is wrong. */
+/* Load the modules of --load.  0, or an exit status: the error was printed. */
 int session_load(struct cli *cli);
 /* For START and RUN after session_load().  0 or an exit status. */
 int session_open(struct cli *cli, enum session_use use, struct session *ret);
@@ -41,7 +41,7 @@ const char *session_data(const struct cli *cli);
 const char *session_shown(const struct cli *cli);
 const char *session_file(const struct cli *cli); /* NULL: the store is no file */
 
-/* 0, or an exit status after having said that there is no store. */
+/* 0, or an exit status: that there is no store was printed. */
 int session_must_exist(struct cli *cli);
 
 /* Pid of the process that has the store open; 0: none, -1: not known. */
@@ -61,7 +61,7 @@ bool session_is_remote(struct cli *cli);
 /* What an argument means: itself, @FILE, or - for standard input; NULL is nothing. */
 int session_text(struct cli *cli, const char *text, pawl_str *ret);
 /* A payload argument: JSON, @FILE, or - for standard input; NULL gives the empty
- * payload.  0, or an exit status after having said what is wrong. */
+ * payload.  0, or an exit status: the error was printed. */
 int session_payload(struct cli *cli, const char *flag, const char *text, pawl_str *ret);
 
 /* The newest state of an instance, in cli->mem. */

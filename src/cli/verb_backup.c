@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The database file; NULL after having said why there is none. */
+/* The database file; NULL: why there is none was printed. */
 static const char *sqlite_file(struct cli *cli, int *retstatus)
 {
     const char *file = session_file(cli);

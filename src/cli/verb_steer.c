@@ -17,7 +17,7 @@
 
 /* ---- The request ------------------------------------------------------------------- */
 
-/* 0, or an exit status after having said what is wrong. */
+/* 0, or an exit status: the error was printed. */
 static int compose(struct cli *cli, pawl_op op, const char *id, pawl_request *ret)
 {
     *ret = (pawl_request){.size = sizeof(*ret),

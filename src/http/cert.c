@@ -4,7 +4,7 @@
  *
  * It warns, when the certificate is loaded and once a day while connections come: not valid
  * yet, expired or soon to expire, a short key, a signature by a broken hash.  The certificate
- * is used all the same: the operator may know why.
+ * is still used: the operator may know why.
  *
  * Called by tls.c.
  */

@@ -92,7 +92,7 @@ struct httpd {
     bool listening;          /* the socket is watched */
     bool winds_up;           /* every answer hangs up */
     bool looks_again;        /* before it sleeps: the last round had events */
-    int64_t listen_again_ms; /* after having run out of descriptors; INT64_MAX: not so */
+    int64_t listen_again_ms; /* after running out of descriptors; INT64_MAX: not now */
     atomic_bool end;
     struct http_trust *trust;                /* NULL: no TLS */
     _Atomic(struct http_trust *) next_trust; /* read again: from the next round on */

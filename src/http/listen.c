@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define ACCEPTS  64  /* in a round */
-#define AGAIN_MS 100 /* after having run out of descriptors or memory */
+#define AGAIN_MS 100 /* after running out of descriptors or memory */
 
 union name {
     struct sockaddr any;

@@ -208,7 +208,7 @@ static void send_whole(struct httpd_conn *c, const struct httpd_answer *a)
 {
     struct buf *out = &c->h->out;
     pawl_str body = a->body;
-    if (c->no_body || a->status == 304) /* the length is said all the same */
+    if (c->no_body || a->status == 304) /* the length is still sent */
         body.len = 0;
     put_head(c, a);
     if (a->status != 304 || a->body.len) { /* what was not made has no length to tell */
@@ -340,7 +340,7 @@ void httpd_stream(struct httpd_conn *c, const struct httpd_answer *a)
     c->left = LINGER_BYTES;
     c->close = c->close || c->is_old; /* only the end of the connection ends it: say so */
     put_head(c, a);
-    c->close = true; /* at its end, which seldom comes; what else is sent is read over */
+    c->close = true; /* at its end, which is rare; further bytes of the client are ignored */
     if (c->frames)
         PUT(out, "Transfer-Encoding: chunked\r\n");
     PUT(out, "X-Accel-Buffering: no\r\n\r\n"); /* a proxy in front is not to collect it */

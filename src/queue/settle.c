@@ -5,8 +5,8 @@
  *
  * A lock id is looked up among the live ones first; one that is not there has run
  * out (remembered), was never given while another is live, or there is no
- * lock at all.  "LOCK.ID" means one entry of a lock.  Whatever happens, an entry is
- * in exactly one place afterwards: a late acknowledgement changes nothing.
+ * lock at all.  "LOCK.ID" means one entry of a lock.  Afterwards an entry is always in
+ * exactly one place: a late acknowledgement changes nothing.
  */
 #include "base/limits.h"
 #include "queue/internal.h"

@@ -263,7 +263,7 @@ static bool read_fields(struct reading *r, const char *text, struct cron_line *t
     return true;
 }
 
-/* "@daily" as a line; NULL after having refused. */
+/* "@daily" as a line; NULL: it was refused. */
 static const char *nickname(const struct reading *r, const char *word)
 {
     for (size_t i = 0; i < sizeof(nicknames) / sizeof(*nicknames); i++)

@@ -30,7 +30,7 @@ static const struct {
     {NULL, TEXT("waiting", 0, "only open ones that wait for this: event, event:NAME …; retrying: for another attempt, noworker: for a worker", .pattern = "^(activity|timer|event|child|retrying|noworker)(:[^\\u0000]*)?$")},
     {handle_list, TEXT("with", 0, "waiting: waiting_for is filled in, as far as there is time", .words = "waiting")},
     {NULL, TEXT("orchestration", 0, "only those of this one")},
-    {NULL, TEXT("prefix", 0, "only those that begin so")},
+    {NULL, TEXT("prefix", 0, "only those that begin with this")},
     {NULL, TEXT("parent", 0, "only children of this instance", .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS)},
     {NULL, WHOLE("created_after", 0, 0, INT64_MAX, "only those started later; milliseconds since 1970")},
     {handle_history, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "1000")},

@@ -33,7 +33,7 @@ struct unit {
 
 /* ---- Input ------------------------------------------------------------------------- */
 
-/* The filter of the body; false after having answered 400. */
+/* The filter of the body; false: 400 was answered. */
 static bool find_filter(struct call *c, pawl_str *ret)
 {
     *ret = call_member(c->json, "filter");
@@ -63,7 +63,7 @@ static bool read_filter(struct call *c, pawl_filter *f)
     return states_of_words(c, status, &f->states);
 }
 
-/* The instances by name; false after having answered 400. */
+/* The instances by name; false: 400 was answered. */
 static bool read_ids(struct call *c, pawl_str list, pawl_page *ret)
 {
     struct json_iter it;

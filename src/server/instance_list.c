@@ -5,7 +5,7 @@
  * The store compares rows (pawl_filter) and looks at 10,000 of them a call; here it is called again
  * until the page is full or LIST_MS are over.  What a row waits for is in no row: `waiting` and
  * `with=waiting` read instances one by one, within the same time.  So a page may be short and have a
- * `next` all the same; `examined` says how many instances it was made from.
+ * `next`; `examined` says how many instances it was made from.
  *
  * On a reader thread.
  */

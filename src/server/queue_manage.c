@@ -109,7 +109,7 @@ struct names {
     bool more;
 };
 
-/* Write the queues with a prefix; false after having answered. */
+/* Write the queues with a prefix; false: an error was answered. */
 static bool write_names(struct names *n, const char *prefix)
 {
     struct call *c = n->c;

@@ -379,7 +379,7 @@ static void write_results(struct call *c, const pawl_queue_reply *reply)
     answer_json(c, all ? 200 : 207, w);
 }
 
-/* {"lock_ids":[…]}; false after having answered 400. */
+/* {"lock_ids":[…]}; false: 400 was answered. */
 static bool read_lock_ids(struct call *c, pawl_str array, pawl_queue_request *q)
 {
     struct json_iter it;

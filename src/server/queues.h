@@ -44,9 +44,9 @@ void handle_patch_config(struct call *c);
  * is answered as the seed does.  The queue is args[0]. */
 void queue_submit(struct call *c, pawl_queue_request *request,
                   void (*write)(struct call *c, const pawl_queue_reply *reply), bool lingers);
-/* The lock_id of the body; NULL after having answered 400.  queues.c */
+/* The lock_id of the body; NULL: 400 was answered.  queues.c */
 const char *queue_lock_id(struct call *c);
-/* The message id in args[1]; false after having answered 404.  queue_admin.c */
+/* The message id in args[1]; false: 404 was answered.  queue_admin.c */
 bool queue_message_id(struct call *c, uint64_t *ret);
 /* Lock words of a status: HTTP status and message. */
 void answer_lock_trouble(struct call *c, const pawl_queue_reply *reply);

@@ -273,17 +273,17 @@ void call_destroy(struct call *c);
 bool call_parse_query(struct call *c);
 /* The value of a query parameter; NULL: not given. */
 const char *call_param(const struct call *c, const char *name);
-/* A whole number from the query, within min..max; false after having answered 400. */
+/* A whole number from the query, within min..max; false: 400 was answered. */
 bool call_number(struct call *c, const char *name, int64_t min, int64_t max, int64_t otherwise,
                  int64_t *ret);
 bool call_flag(struct call *c, const char *name, bool *ret);
 /* ---- call_body.c */
 
 /* The body as JSON of the shape that the route wants (an empty one is {} where it may be
- * missing), or none where it takes none; false after having answered 400. */
+ * missing), or none where it takes none; false: 400 was answered. */
 bool call_parse_body(struct call *c);
 /* A member of the body that is a string without NUL; *ret NULL when absent or null.
- * False after having answered 400. */
+ * False: 400 was answered. */
 bool call_text(struct call *c, pawl_str object, const char *key, const char **ret);
 /* The same, and it is not empty: "" would be read as if it were absent. */
 bool call_some_text(struct call *c, pawl_str object, const char *key, const char **ret);

@@ -106,9 +106,9 @@ struct shape {
 #define SOME_STATES "^(" A_STATE "(," A_STATE ")*)?$"
 #define STATES      "pending running completed failed cancelled suspended blocked continued_as_new"
 
-/* Every member of the object is known, and there once, and none contradicts another; false
- * after having answered 400.  Anything but an object passes.  `where` is the member of the
- * body that it is, NULL: the body itself; `at` its place in a list, NOWHERE: it is in none. */
+/* Check that every member of the object is known and there once, and that none contradicts another.
+ * False: 400 was answered.  Anything but an object passes.  `where` is the name of the member of the
+ * body that is checked, NULL: the body itself; `at` its place in a list, NOWHERE: it is in none. */
 bool shape_check(struct call *c, pawl_str object, const struct shape *shape, const char *where,
                  size_t at);
 #define NOWHERE SIZE_MAX

@@ -94,7 +94,7 @@ SHAPE(reason, "Reason", BODY_OPTIONAL, NULL, "{\"reason\":\"the customer changed
 static const struct field filter_fields[] = {
     TEXT("status", OR_NULL, "only those in this state, or in one of several: failed,blocked", .pattern = SOME_STATES),
     TEXT("orchestration", OR_NULL, "only those of this one", .pattern = "^[^\\u0000]*$"),
-    TEXT("prefix", OR_NULL, "only those whose id begins so", .pattern = "^[^\\u0000]*$"),
+    TEXT("prefix", OR_NULL, "only those whose id begins with this", .pattern = "^[^\\u0000]*$"),
     TEXT("parent", OR_NULL, "only children of this instance", .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS),
     WHOLE("created_after", OR_NULL, 0, INT64_MAX, "only those started later; milliseconds since 1970"),
     TEXT("q", OR_NULL, "only those with this text in id, name, status, finding or error", .pattern = "^[^\\u0000]*$"),

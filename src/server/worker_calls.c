@@ -68,7 +68,7 @@ static void polled(void *arg, const pawl_worker_reply *reply)
     replied(arg, reply, write_polled);
 }
 
-/* An array of texts, absent when `optional`; false after having answered 400. */
+/* An array of texts, absent when `optional`; false: 400 was answered. */
 static bool read_words(struct call *c, const char *key, bool optional, const char *const **ret,
                        size_t *retcount)
 {

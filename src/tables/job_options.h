@@ -21,7 +21,7 @@
     X(cap_ms,               WHOLE,  1, LIMIT_DELAY_MS, "the longest delay; left out, 60000")        \
     X(factor,               NUMBER, 1, 1000,           "of an exponential delay; left out, 2")      \
     X(jitter,               NUMBER, 0, 1,              "the delay is longer or shorter by this part") \
-    X(final_errors,         TEXTS,  0, 100,            "errors that begin so are not tried again")  \
+    X(final_errors,         TEXTS,  0, 100,            "errors that begin with one of these are not tried again")  \
     X(no_retry_on_timeout,  TRUTH,  0, 0,              "a time-out is not tried again")             \
     X(schedule_to_start_ms, WHOLE,  1, LIMIT_DELAY_MS, "how long it may wait for a worker")         \
     X(start_to_close_ms,    WHOLE,  1, LIMIT_DELAY_MS, "how long one attempt may take")             \

@@ -141,7 +141,7 @@ static void close_bar(struct timeline *t, int kind, const char *outcome,
                       const pawl_history_event *e)
 {
     struct timeline_bar *b = open_bar_of(t, e->ref);
-    if (!b) /* it was cancelled, and ended all the same */
+    if (!b) /* it was cancelled, but ended by itself */
         return;
     b->outcome = outcome;
     b->ended_ms = moment(e->at_ms) > b->at_ms ? moment(e->at_ms) : b->at_ms;

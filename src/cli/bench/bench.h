@@ -59,7 +59,7 @@ struct bench_result {
     struct bench_phase queue[3]; /* push; pop and ack; the same with one lock */
 };
 
-/* Run the workload.  0, or an exit status after having said what is wrong. */
+/* Run the workload.  0, or an exit status: the error was printed. */
 int bench_load(struct bench *b, struct bench_result *ret);
 int bench_hello_http(struct bench *b, struct bench_result *ret);
 int bench_queue(struct bench *b, struct bench_result *ret);

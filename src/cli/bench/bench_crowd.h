@@ -36,7 +36,7 @@ void crowd_close(struct crowd *c);
 int crowd_start(struct crowd *c);
 /* The wait is over; trouble NULL: well.  Any thread, once. */
 void crowd_over(struct crowd *c, const char *trouble);
-/* Sleep until crowd_over(); 0, or an exit status after having said what is wrong. */
+/* Sleep until crowd_over(); 0, or an exit status: the error was printed. */
 int crowd_wait(struct crowd *c);
 
 #endif

@@ -23,7 +23,7 @@ struct bench_usage {
     double commits, cpu_us, rss_kb;
 };
 
-/* 0, or an exit status after having said what is wrong; to be closed in both cases. */
+/* 0, or an exit status: the error was printed.  Close it in both cases. */
 int bench_server_open(struct bench_server *s, struct bench *b);
 void bench_server_close(struct bench_server *s);
 int bench_server_usage(struct bench_server *s, struct bench_usage *ret);

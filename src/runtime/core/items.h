@@ -7,7 +7,7 @@
 
 /* In front of all others. */
 void items_put_off(pawl_runtime *rt, struct item *item);
-/* Behind everything else at hand. */
+/* Behind all other items. */
 void items_add(pawl_runtime *rt, struct item *item);
 /* In front of everything, in order: a list and the end of it. */
 void items_back(pawl_runtime *rt, struct item *first, struct item **end);
@@ -15,7 +15,7 @@ void items_back(pawl_runtime *rt, struct item *first, struct item **end);
 struct item *items_all(pawl_runtime *rt);
 void items_open(pawl_runtime *rt);
 
-/* The items at hand, in order. */
+/* The items in memory, in order. */
 static inline struct item *items_first(const pawl_runtime *rt)
 {
     return rt->items.first;

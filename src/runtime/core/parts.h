@@ -129,7 +129,7 @@ struct residents {
     struct fiber_pool *fibers;
 };
 
-/* Letters at hand (letter.h). [engine] */
+/* Letters in memory (letter.h). [engine] */
 struct letters {
     struct letter *todo, **todo_end;   /* to deliver, in order */
     struct letter *later, **later_end; /* put off to the next group, in order */
@@ -188,7 +188,7 @@ struct due {
     bool ask;          /* next_ms is only what this process knows: ask the store */
     bool fetch_messages, look_deadlines;
     bool mail_lies;            /* of this process' own messages: newer ones lie behind them */
-    uint32_t passes_unfetched; /* with rows to fetch, because many letters are at hand */
+    uint32_t passes_unfetched; /* with rows to fetch, because many letters are in memory */
     bool purge_left;           /* rows of removed instances and queues are left */
     int64_t purge_at_ms;       /* mono: not before */
     struct zones zones;        /* schedules to be computed again */

@@ -61,7 +61,7 @@ pawl_status registry_add_activity(pawl_app *app, const char *name, pawl_activity
                                   const pawl_register_opts *opts);
 /* All bad registrations in one text. */
 void registry_trouble(pawl_app *app, pawl_error *ret);
-/* A runtime hears of registrations from now on, until it leaves (twice is allowed). */
+/* Tell a runtime of registrations from now on, until it leaves (twice is allowed). */
 void registry_join(pawl_app *app, pawl_runtime *rt);
 void registry_leave(pawl_app *app, pawl_runtime *rt);
 /* Empty version: the highest.  NULL when there is none. */

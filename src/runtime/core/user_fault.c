@@ -105,7 +105,7 @@ static void describe_site(void *fn, int to)
     _exit(write(to, text, strlen(text)) < 0);
 }
 
-/* The copy may hang on a lock that was held: it is not waited for long. */
+/* The copy may block on a lock that was held: do not wait for it long. */
 static void look_up(void *fn, char *to, size_t size)
 {
     int fds[2];

@@ -2,7 +2,7 @@
 /*
  * runtime/instance/ahead.h -- read what a pass will need, with at most two calls. [engine]
  *
- * Before anything is delivered, the loop asks for the instances of all letters and calls at hand
+ * Before anything is delivered, the loop asks for the instances of all letters and calls in memory
  * that are not in memory, for the keys of raises and for the work rows of tokens.  Delivering then
  * finds the answer: an instance that exists is a resident; that it does not exist, the key and the
  * work row are noted on the letter.

@@ -2,7 +2,7 @@
 /*
  * runtime/instance/begin.c -- starts: make an instance, run its first turn. [engine]
  *
- * A start with code at hand needs no message row: the round that makes the
+ * A start whose code is registered needs no message row: the round that makes the
  * instance also records OrchestrationStarted and what the first turn decided.
  * Without code, or before its time, the instance is pending and its start waits as a row.  Ids are
  * unique: a second start never swaps name, version or input.

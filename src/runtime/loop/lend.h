@@ -12,7 +12,7 @@
  * Invariants, all under rt->inbox.lock (inbox.c does the counting and the waiting):
  *  - the engine thread is awake, or asleep, or asleep while the engine is lent (`lent`);
  *    whatever is [engine] belongs to the borrower alone then;
- *  - it is lent only while it has nothing at hand and nothing to do before a known time, and
+ *  - it is lent only while it has no work in memory and nothing to do before a known time, and
  *    only for requests on queues: no turn runs on a borrower's thread, because a fiber never
  *    changes thread;
  *  - the engine may sleep with borrowable items in the inbox (requests on queues submitted under

@@ -36,7 +36,7 @@ struct stage *attempt_failed(pawl_runtime *rt, const pawl_work *w, const struct 
 uint32_t attempt_crash_limit(const pawl_runtime *rt, const struct call_policy *p);
 /* Too many crashes: decide the call without running it again.  Frees the job. */
 void attempt_poison(pawl_runtime *rt, struct job *job, const char *text);
-/* Deadline of a row leased out of the process under this token, heard of now. */
+/* Deadline of a row leased out of the process under this token, counted from now. */
 int64_t attempt_lease_deadline(const struct call_policy *p, const pawl_work *w, pawl_str token,
                                int64_t now_ms);
 /* The row as it is, to be looked at again then. */

@@ -219,7 +219,7 @@ static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout,
         verdict->result = result;
         verdict->result_len = strlen(result);
         decide(rt, verdict);
-    } else { /* decided all the same; begun once more if the commit fails too */
+    } else { /* decided anyway; begun once more if the commit fails too */
         job_free(verdict);
         free(result);
         (void)attempt_failed(rt, &job->work, &job->policy, pawl_s(text), why_of(timeout), &how);

@@ -29,7 +29,7 @@ void once_lost(pawl_runtime *rt, const pawl_work *w)
                     &(struct attempt_how){.unfused = true});
 }
 
-/* Behind everything else at hand; the next pass marks it. */
+/* Behind all other items in memory; the next pass marks it. */
 static void post_here(pawl_runtime *rt, struct job *job, enum job_verdict verdict)
 {
     job->verdict = verdict;

@@ -4,7 +4,7 @@
  *
  * Wraps any store behind the same table.  Before each call `decide` is asked;
  * it may let the call through, fail it before anything happened, or let it
- * happen and then report failure all the same: the lost reply that an engine
+ * happen and then still report failure: the lost reply that an engine
  * must survive.  Calls are counted by operation, so a test can say "the third
  * commit".  A commit that fails after it was done leaves the caller's fence as
  * it was: the reply never came.  (FAULT_AFTER makes sense for take, commit,

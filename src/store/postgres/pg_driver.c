@@ -8,7 +8,7 @@
  * Entries that are to be sought by their ids are asked for with one statement (foresee).
  *
  * A connection may have been idle while the server was restarted: the first statement of a session
- * is tried once more on a new one.  Nothing is written here, so twice is as good as once.
+ * is tried once more on a new one.  It only reads, so it may run twice.
  */
 #include "store/postgres/pg_rows.h"
 

@@ -10,7 +10,7 @@
 #include "store/postgres/postgres.h"
 #include "store/search.h"
 
-/* Do at most LIST_EXAMINE_MAX ids begin so?  One round trip. */
+/* Do at most LIST_EXAMINE_MAX ids begin with the prefix?  One round trip. */
 static bool few_begin_so(struct pg_store *s, pawl_str prefix, pawl_status *retstatus,
                          pawl_error *reterr)
 {

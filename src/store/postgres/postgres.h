@@ -249,7 +249,7 @@ struct open_plan open_work_plan(const struct open_work *o, uint64_t epoch, const
 const pawl_event *open_work_event(const pawl_round *r, const pawl_work *w, size_t *at);
 /* The round was carried out; room was made. */
 void open_work_apply(struct open_work *o, const pawl_round *r, struct open_plan plan);
-/* Changes from here on are taken back by open_work_undo. */
+/* open_work_undo undoes the changes from here on. */
 void open_work_try(struct open_work *o);
 void open_work_undo(struct open_work *o);
 void open_work_check(const struct open_work *o);

@@ -6,7 +6,7 @@
  * states; else the table) and compares the rest of the search row by row, at most LIST_EXAMINE_MAX
  * rows, so that a dashboard never holds a snapshot for long however few rows match.
  *
- * A prefix is looked up among the ids first.  If LIST_EXAMINE_MAX ids or fewer begin so, these are
+ * A prefix is looked up among the ids first.  If at most LIST_EXAMINE_MAX ids begin with it, these are
  * the rows to compare; if there are more, the walk finds some of them soon.
  */
 #include "base/attr.h"

@@ -120,7 +120,7 @@ static bool next_execution(struct tomb *t, bool *retmore)
     return spend(t, ST_EXECUTION_DELETE, 2, t->uid, execution, 0);
 }
 
-/* What hangs on the uid alone. */
+/* The rows that are found by the uid alone. */
 static bool purge_rest(struct tomb *t)
 {
     static const int deletes[] = {ST_MARKS_DELETE, ST_MESSAGES_PURGE, ST_KEYS_DELETE};

@@ -25,7 +25,7 @@ static pawl_status take_writer(struct sqlite_store *s, pawl_mem *mem, struct con
     if (sqlite3_txn_state(s->writer.db, NULL) == SQLITE_TXN_WRITE)
         conn_rollback(&s->writer);
     if (sqlite3_txn_state(s->writer.db, NULL) == SQLITE_TXN_WRITE) {
-        error_set(reterr, PAWL_UNAVAILABLE, "a commit that failed cannot be taken back yet");
+        error_set(reterr, PAWL_UNAVAILABLE, "a commit that failed cannot be rolled back yet");
         return PAWL_UNAVAILABLE;
     }
     int rc = conn_snapshot(&s->writer);

@@ -144,7 +144,7 @@ static int insert_row(struct apply *a)
 {
     if (a->r->base_seq != 0)
         return ROUND_REFUSED;
-    a->wrote = true; /* as good as */
+    a->wrote = true; /* it will be, at the end of the group */
     return pending_add_row(a->s, a->r->uid, a->r->row);
 }
 
@@ -239,7 +239,7 @@ static int append_events(struct apply *a)
 {
     uint64_t prev = a->r->base_rid;
 
-    a->wrote = true; /* as good as */
+    a->wrote = true; /* it will be, at the end of the group */
     for (size_t i = 0; i < a->r->event_count; i++) {
         const pawl_event *e = &a->r->events[i];
         int rc = pending_add_event(a->s, a->r->uid, e, e->seq == 1 ? 0 : prev);
