@@ -62,12 +62,6 @@ bool built_in_register(pawl_app *app)
     return registry_add_code(app, PAWL_JOB, "1.0.0", job_code, NULL) == PAWL_OK;
 }
 
-bool is_reserved(pawl_str name)
-{
-    return name.len >= sizeof(RESERVED) - 1 &&
-           memcmp(name.ptr, RESERVED, sizeof(RESERVED) - 1) == 0;
-}
-
 /* ---- Its input --------------------------------------------------------------------- */
 
 enum option_kind { WHOLE, NUMBER, TRUTH, TEXT, TEXTS };

@@ -6,8 +6,6 @@
  * file, even in place, never touches running code, and the same path can be
  * loaded again with newer versions.  Handles stay open until the app is freed.
  */
-#include "runtime/core/module.h"
-
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "base/read_file.h"
@@ -78,21 +76,6 @@ static bool is_cut_off(int fd)
             return true;
     }
     return false;
-}
-
-const char *module_of(const pawl_app *app, const void *code)
-{
-    Dl_info where;
-    char name[64];
-    if (!dladdr(code, &where) || !where.dli_fname)
-        return NULL;
-    for (size_t i = 0; i < app->modules.count; i++) {
-        (void)snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)getpid(),
-                       app->modules.items[i].fd);
-        if (strcmp(where.dli_fname, name) == 0)
-            return app->modules.items[i].path;
-    }
-    return NULL;
 }
 
 static pawl_status register_module(pawl_app *app, const char *path, void *handle, int fd,

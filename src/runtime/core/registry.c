@@ -13,7 +13,6 @@
 #include "base/misuse.h"
 #include "runtime/core/built_in.h"
 #include "runtime/core/inbox.h"
-#include "runtime/core/module.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -22,47 +21,6 @@
 #include <unistd.h>
 
 #define TROUBLE_TAIL 24 /* room for "; and N more" */
-
-pawl_app *pawl_app_new(void)
-{
-    pawl_app *app = calloc(1, sizeof(*app));
-    if (!app)
-        return NULL;
-    pthread_mutex_init(&app->lock, NULL);
-    map_init(&app->orchestrations);
-    map_init(&app->activities);
-    if (built_in_register(app))
-        return app;
-    pawl_app_free(app);
-    return NULL;
-}
-
-void pawl_app_free(pawl_app *app)
-{
-    if (!app || atomic_load(&app->left_running)) /* a thread may still run its code */
-        return;
-    for (size_t i = 0; i < app->all_code.count; i++) {
-        free(app->all_code.items[i]->name);
-        free(app->all_code.items[i]->version);
-        free(app->all_code.items[i]);
-    }
-    for (size_t i = 0; i < app->all_activities.count; i++) {
-        free(app->all_activities.items[i]->name);
-        free(app->all_activities.items[i]);
-    }
-    for (size_t i = 0; i < app->modules.count; i++) {
-        dlclose(app->modules.items[i].handle);
-        close(app->modules.items[i].fd);
-        free(app->modules.items[i].path);
-    }
-    vec_deinit(&app->all_code);
-    vec_deinit(&app->all_activities);
-    vec_deinit(&app->modules);
-    map_deinit(&app->orchestrations);
-    map_deinit(&app->activities);
-    pthread_mutex_destroy(&app->lock);
-    free(app);
-}
 
 /* Remember what is wrong, for pawl_runtime_open(): all of it, as far as there is room.  EXISTS
  * never masks a worse error, because loading a module again always reports it. */
@@ -263,6 +221,22 @@ pawl_status pawl_register_activity_with(pawl_app *app, const char *name, pawl_ac
     if (!(opts = OPTIONS_OF(&room, opts, "pawl_register_opts", &err)))
         return refuse(app, &err);
     return registry_add_activity(app, name, fn, opts);
+}
+
+/* The path of the loaded module that has this code; NULL: none has. */
+static const char *module_of(const pawl_app *app, const void *code)
+{
+    Dl_info where;
+    char name[64];
+    if (!dladdr(code, &where) || !where.dli_fname)
+        return NULL;
+    for (size_t i = 0; i < app->modules.count; i++) {
+        (void)snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)getpid(),
+                       app->modules.items[i].fd);
+        if (strcmp(where.dli_fname, name) == 0)
+            return app->modules.items[i].path;
+    }
+    return NULL;
 }
 
 pawl_status registry_add_activity(pawl_app *app, const char *name, pawl_activity_fn *fn,
