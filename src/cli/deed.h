@@ -27,6 +27,8 @@ struct deed {
  * was printed.  `group`: the flags that only some rows take. */
 int deed_find(struct cli *cli, const struct deed *deeds, size_t count, unsigned group,
               const struct deed **ret);
+/* Run the row on a server; returns the exit status. */
+int deed_run(struct cli *cli, const struct deed *deed);
 /* The path with one more parameter. */
 pawl_str deed_with(struct cli *cli, pawl_str path, const char *key, const char *value);
 pawl_str deed_with_number(struct cli *cli, pawl_str path, const char *key, uint64_t n);

@@ -80,6 +80,17 @@ int deed_find(struct cli *cli, const struct deed *deeds, size_t count, unsigned 
     return refuse_deed(cli, deeds, count);
 }
 
+int deed_run(struct cli *cli, const struct deed *deed)
+{
+    struct session session;
+    int status = session_open(cli, SESSION_LOOK, &session);
+    if (status)
+        return status;
+    status = deed->run(cli, &session, deed);
+    session_close(&session);
+    return status;
+}
+
 /* ---- Paths ---------------------------------------------------------------------------- */
 
 pawl_str deed_with(struct cli *cli, pawl_str path, const char *key, const char *value)

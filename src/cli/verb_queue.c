@@ -308,13 +308,6 @@ static const struct deed deeds[] = {
 int verb_queue(struct cli *cli)
 {
     const struct deed *deed;
-    struct session session;
     int status = deed_find(cli, deeds, COUNT_OF(deeds), TAKES_QUEUE, &deed);
-    if (!status)
-        status = session_open(cli, SESSION_LOOK, &session);
-    if (status)
-        return status;
-    status = deed->run(cli, &session, deed);
-    session_close(&session);
-    return status;
+    return status ? status : deed_run(cli, deed);
 }

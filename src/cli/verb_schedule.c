@@ -246,17 +246,10 @@ static const struct deed deeds[] = {
 int verb_schedule(struct cli *cli)
 {
     const struct deed *deed;
-    struct session session;
     int status = deed_find(cli, deeds, COUNT_OF(deeds), TAKES_SCHEDULE, &deed);
     if (!status && deed->run == run_next)
         status = check_next(cli);
     if (!status && deed->run == run_next && cli->word_count == 1)
         return preview(cli, cli->args.count ? cli->args.count : PREVIEW_DEFAULT);
-    if (!status)
-        status = session_open(cli, SESSION_LOOK, &session);
-    if (status)
-        return status;
-    status = deed->run(cli, &session, deed);
-    session_close(&session);
-    return status;
+    return status ? status : deed_run(cli, deed);
 }

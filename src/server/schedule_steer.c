@@ -59,6 +59,20 @@ static void answer_refused(struct call *c)
         answer_failure(c, err);
 }
 
+/* An answer with the name of the schedule; NULL: the call was refused, and that was answered. */
+static pawl_json *begin_answer(struct call *c)
+{
+    if (c->reply.status != PAWL_OK) {
+        answer_refused(c);
+        return NULL;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "name");
+    pawl_json_cstr(w, c->args[0]);
+    return w;
+}
+
 /* ---- Store ----------------------------------------------------------------------------- */
 
 struct put {
@@ -74,14 +88,9 @@ static void put_done(struct call *c)
         answer_error(c, 400, "unknown_orchestration", "%s", c->reply.error.text);
         return;
     }
-    if (c->reply.status != PAWL_OK) {
-        answer_refused(c);
+    pawl_json *w = begin_answer(c);
+    if (!w)
         return;
-    }
-    pawl_json *w = pawl_json_new(c->mem);
-    pawl_json_object(w);
-    pawl_json_key(w, "name");
-    pawl_json_cstr(w, c->args[0]);
     pawl_json_key(w, "revision");
     pawl_json_num(w, (int64_t)c->reply.revision);
     render_preview_members(w, p->spec.zone, p->next, p->next_count);
@@ -112,14 +121,9 @@ void handle_put_schedule(struct call *c)
 
 static void steered(struct call *c, const char *key)
 {
-    if (c->reply.status != PAWL_OK) {
-        answer_refused(c);
+    pawl_json *w = begin_answer(c);
+    if (!w)
         return;
-    }
-    pawl_json *w = pawl_json_new(c->mem);
-    pawl_json_object(w);
-    pawl_json_key(w, "name");
-    pawl_json_cstr(w, c->args[0]);
     if (c->reply.instance[0]) {
         pawl_json_key(w, "instance");
         pawl_json_cstr(w, c->reply.instance);

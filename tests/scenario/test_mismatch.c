@@ -201,11 +201,11 @@ static pawl_result goes_well(pawl_ctx *ctx, pawl_str input)
     return pawl_done_str(ctx, input);
 }
 
-/* Blocked in its first turn: its start is asked for again, and its code is missing. */
-SCENARIO(s28_blocked_at_its_start_keeps_the_finding_without_the_code)
+/* Blocked with this input; without its code the finding stays, and with good code it ends. */
+static void blocked_keeps_the_finding(struct scene *s, const char *input)
 {
     scene_flow(s, "Flow", third_is_greedy);
-    scene_start(s, "Flow", "i", "+++");
+    scene_start(s, "Flow", "i", input);
     scene_expect(s, "i", PAWL_BLOCKED, NULL);
     pawl_str was = pawl_mem_dup(s->mem, scene_info(s, "i").finding);
     expect_text(was.ptr, "its turn asked for");
@@ -219,23 +219,17 @@ SCENARIO(s28_blocked_at_its_start_keeps_the_finding_without_the_code)
     scene_expect(s, "i", PAWL_COMPLETED, "+++");
 }
 
+/* Blocked in its first turn: its start is asked for again, and its code is missing. */
+SCENARIO(s28_blocked_at_its_start_keeps_the_finding_without_the_code)
+{
+    blocked_keeps_the_finding(s, "+++");
+}
+
 /* Blocked with two executions done and the third not begun: the message that begins it asks
  * for the code in the next process too. */
 SCENARIO(s28_blocked_between_executions_keeps_the_finding_without_the_code)
 {
-    scene_flow(s, "Flow", third_is_greedy);
-    scene_start(s, "Flow", "i", "+");
-    scene_expect(s, "i", PAWL_BLOCKED, NULL);
-    pawl_str was = pawl_mem_dup(s->mem, scene_info(s, "i").finding);
-    expect_text(was.ptr, "its turn asked for");
-    scene_new_code(s);
-    scene_raise(s, "i", "Go", "mail");
-    scene_expect(s, "i", PAWL_BLOCKED, NULL);
-    ck_assert_str_eq(scene_info(s, "i").finding.ptr, was.ptr);
-    scene_new_code(s);
-    scene_flow(s, "Flow", goes_well);
-    (void)scene_try_steer(s, PAWL_OP_RETRY, "i");
-    scene_expect(s, "i", PAWL_COMPLETED, "+++");
+    blocked_keeps_the_finding(s, "+");
 }
 
 SCENARIO(s28_blocked_stops_nobody_else)

@@ -105,8 +105,7 @@ static void send_counted(struct queue_rows *w, int statement)
     send_rows(w, statement, w->rows);
 }
 
-/* For updates: is this the first row with the id in this statement?  A second one needs its own
- * statement, because the order counts. */
+/* For updates: is this the first row with the id in this statement? */
 static bool is_first(struct queue_rows *w, uint64_t id)
 {
     if (idset_has(&w->s->queue_seen, id))
@@ -116,43 +115,49 @@ static bool is_first(struct queue_rows *w, uint64_t id)
     return true;
 }
 
+static void begin_updates(struct queue_rows *w, const char *types)
+{
+    begin(w, types);
+    idset_reset(&w->s->queue_seen);
+}
+
+/* The update of a row with this id follows.  A second update of one row needs its own statement,
+ * because the order counts. */
+static void next_update(struct queue_rows *w, uint64_t id, int statement, const char *types)
+{
+    if (is_first(w, id))
+        return;
+    send_counted(w, statement);
+    begin_updates(w, types);
+    (void)is_first(w, id);
+}
+
 /* For the queue part of every round that has one. */
 #define EACH_PART(rounds, count, q)                                                                \
     for (size_t part = 0; part < (count); part++)                                                  \
         if (((q) = (rounds)[part].queue))
 
-/* ---- Queues ------------------------------------------------------------------------------------ */
+/* Collect a row for each of the `n` members of `list`, of every queue part. */
+#define COLLECT(w, rounds, count, types, list, n, put)                                             \
+    do {                                                                                           \
+        const pawl_queue_round *q_;                                                                \
+        begin(w, types);                                                                           \
+        EACH_PART(rounds, count, q_)                                                               \
+        for (size_t i_ = 0; i_ < q_->n; i_++) {                                                    \
+            put(w, &q_->list[i_]);                                                                 \
+            end_row(w);                                                                            \
+        }                                                                                          \
+    } while (0)
 
-static void send_new_queues(struct queue_rows *w, const pawl_round *rounds, size_t count)
+static void put_one_id(struct queue_rows *w, const uint64_t *id)
 {
-    const pawl_queue_round *q;
-
-    begin(w, "88t888888obb");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->new_queue_count; i++) {
-            const pawl_queue_row *r = &q->new_queues[i];
-            put_id(w, r->qid);
-            put_i64(w, r->created_ms);
-            put_str(w, r->name);
-            put_i64(w, r->due_ms);
-            put_id(w, r->ready);
-            put_id(w, r->delayed);
-            put_id(w, r->locked);
-            put_id(w, r->locks);
-            put_id(w, r->bytes);
-            put_i64(w, r->paused);
-            put_str(w, r->config);
-            put_str(w, r->totals);
-            end_row(w);
-        }
-    }
-    send_rows(w, ST_PG_QUEUE_INSERT, -1);
+    put_id(w, *id);
 }
 
-static void put_queue(struct queue_rows *w, const pawl_queue_row *r)
+/* ---- Queues ------------------------------------------------------------------------------------ */
+
+static void put_counts(struct queue_rows *w, const pawl_queue_row *r)
 {
-    put_id(w, r->qid);
     put_i64(w, r->due_ms);
     put_id(w, r->ready);
     put_id(w, r->delayed);
@@ -162,7 +167,14 @@ static void put_queue(struct queue_rows *w, const pawl_queue_row *r)
     put_i64(w, r->paused);
     put_str(w, r->config);
     put_str(w, r->totals);
-    end_row(w);
+}
+
+static void put_new_queue(struct queue_rows *w, const pawl_queue_row *r)
+{
+    put_id(w, r->qid);
+    put_i64(w, r->created_ms);
+    put_str(w, r->name);
+    put_counts(w, r);
 }
 
 #define QUEUE_TYPES "8888888obb"
@@ -171,66 +183,36 @@ static void send_queues(struct queue_rows *w, const pawl_round *rounds, size_t c
 {
     const pawl_queue_round *q;
 
-    begin(w, QUEUE_TYPES);
-    idset_reset(&w->s->queue_seen);
+    begin_updates(w, QUEUE_TYPES);
     EACH_PART(rounds, count, q)
     {
         for (size_t i = 0; i < q->queue_count; i++) {
-            if (!is_first(w, q->queues[i].qid)) {
-                send_counted(w, ST_PG_QUEUE_UPDATE);
-                begin(w, QUEUE_TYPES);
-                idset_reset(&w->s->queue_seen);
-                (void)is_first(w, q->queues[i].qid);
-            }
-            put_queue(w, &q->queues[i]);
+            next_update(w, q->queues[i].qid, ST_PG_QUEUE_UPDATE, QUEUE_TYPES);
+            put_id(w, q->queues[i].qid);
+            put_counts(w, &q->queues[i]);
+            end_row(w);
         }
     }
     send_counted(w, ST_PG_QUEUE_UPDATE);
 }
 
-static void send_dropped_queues(struct queue_rows *w, const pawl_round *rounds, size_t count)
-{
-    const pawl_queue_round *q;
-
-    begin(w, "8");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->drop_queue_count; i++) {
-            put_id(w, q->drop_queues[i]);
-            end_row(w);
-        }
-    }
-    send_counted(w, ST_PG_QUEUE_DROP);
-}
-
 /* ---- Entries ------------------------------------------------------------------------------------- */
 
-static void send_new_entries(struct queue_rows *w, const pawl_round *rounds, size_t count)
+static void put_new_entry(struct queue_rows *w, const pawl_queue_entry *e)
 {
-    const pawl_queue_round *q;
-
-    begin(w, "8888bb888882b");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->entry_count; i++) {
-            const pawl_queue_entry *e = &q->entries[i];
-            put_id(w, e->id);
-            put_i64(w, e->priority);
-            put_i64(w, e->enqueued_ms);
-            put_id(w, e->bytes);
-            put_str(w, e->data);
-            put_str(w, e->attrs);
-            put_id(w, e->qid);
-            put_id(w, e->place);
-            put_i64(w, e->visible_ms);
-            put_i64(w, e->expires_ms);
-            put_i64(w, e->deliveries);
-            put_i64(w, e->state);
-            put_str(w, e->note);
-            end_row(w);
-        }
-    }
-    send_rows(w, ST_PG_ENTRY_INSERT, -1);
+    put_id(w, e->id);
+    put_i64(w, e->priority);
+    put_i64(w, e->enqueued_ms);
+    put_id(w, e->bytes);
+    put_str(w, e->data);
+    put_str(w, e->attrs);
+    put_id(w, e->qid);
+    put_id(w, e->place);
+    put_i64(w, e->visible_ms);
+    put_i64(w, e->expires_ms);
+    put_i64(w, e->deliveries);
+    put_i64(w, e->state);
+    put_str(w, e->note);
 }
 
 static bool is_lone(const pawl_queue_lock *l)
@@ -269,8 +251,7 @@ static void send_updates(struct queue_rows *w, const pawl_round *rounds, size_t 
 {
     const pawl_queue_round *q;
 
-    begin(w, UPDATE_TYPES);
-    idset_reset(&w->s->queue_seen);
+    begin_updates(w, UPDATE_TYPES);
     EACH_PART(rounds, count, q)
     {
         note_lone(w, q);
@@ -278,31 +259,11 @@ static void send_updates(struct queue_rows *w, const pawl_round *rounds, size_t 
             const pawl_entry_update *u = &q->updates[i];
             if (u->state == PAWL_QUEUE_LOCKED && idset_has(&w->s->queue_lone, u->id))
                 continue;
-            if (!is_first(w, u->id)) {
-                send_counted(w, ST_PG_ENTRY_UPDATE);
-                begin(w, UPDATE_TYPES);
-                idset_reset(&w->s->queue_seen);
-                (void)is_first(w, u->id);
-            }
+            next_update(w, u->id, ST_PG_ENTRY_UPDATE, UPDATE_TYPES);
             put_update(w, u);
         }
     }
     send_counted(w, ST_PG_ENTRY_UPDATE);
-}
-
-static void send_dropped_entries(struct queue_rows *w, const pawl_round *rounds, size_t count)
-{
-    const pawl_queue_round *q;
-
-    begin(w, "8");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->drop_entry_count; i++) {
-            put_id(w, q->drop_entries[i]);
-            end_row(w);
-        }
-    }
-    send_counted(w, ST_PG_ENTRY_DROP);
 }
 
 /* ---- Locks ------------------------------------------------------------------------------------------ */
@@ -317,27 +278,16 @@ static void put_entries(struct queue_rows *w, const pawl_queue_lock *l)
     for (size_t i = 0; i < l->entry_count; i++)
         array_id(all, l->entries[i]);
     w->flat += (int64_t)l->entry_count;
-    end_row(w);
 }
 
-static void send_new_locks(struct queue_rows *w, const pawl_round *rounds, size_t count)
+static void put_new_lock(struct queue_rows *w, const pawl_queue_lock *l)
 {
-    const pawl_queue_round *q;
-
-    begin(w, "8888t448");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->new_lock_count; i++) {
-            const pawl_queue_lock *l = &q->new_locks[i];
-            put_id(w, l->qid);
-            put_id(w, l->number);
-            put_i64(w, l->created_ms);
-            put_i64(w, l->until_ms);
-            put_str(w, l->id);
-            put_entries(w, l);
-        }
-    }
-    send_rows(w, ST_PG_LOCK_INSERT, -1);
+    put_id(w, l->qid);
+    put_id(w, l->number);
+    put_i64(w, l->created_ms);
+    put_i64(w, l->until_ms);
+    put_str(w, l->id);
+    put_entries(w, l);
 }
 
 #define LOCK_TYPES "888448"
@@ -346,106 +296,86 @@ static void send_locks(struct queue_rows *w, const pawl_round *rounds, size_t co
 {
     const pawl_queue_round *q;
 
-    begin(w, LOCK_TYPES);
-    idset_reset(&w->s->queue_seen);
+    begin_updates(w, LOCK_TYPES);
     EACH_PART(rounds, count, q)
     {
         for (size_t i = 0; i < q->lock_count; i++) {
             const pawl_queue_lock *l = &q->locks[i];
-            if (!is_first(w, l->number)) {
-                send_counted(w, ST_PG_LOCK_UPDATE);
-                begin(w, LOCK_TYPES);
-                idset_reset(&w->s->queue_seen);
-                (void)is_first(w, l->number);
-            }
+            next_update(w, l->number, ST_PG_LOCK_UPDATE, LOCK_TYPES);
             put_id(w, l->qid);
             put_id(w, l->number);
             put_i64(w, l->until_ms);
             put_entries(w, l);
+            end_row(w);
         }
     }
     send_counted(w, ST_PG_LOCK_UPDATE);
 }
 
-static void send_dropped_locks(struct queue_rows *w, const pawl_round *rounds, size_t count)
+static void put_dropped_lock(struct queue_rows *w, const pawl_queue_lock *l)
 {
-    const pawl_queue_round *q;
-
-    begin(w, "88");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->drop_lock_count; i++) {
-            put_id(w, q->drop_locks[i].qid);
-            put_id(w, q->drop_locks[i].number);
-            end_row(w);
-        }
-    }
-    send_counted(w, ST_PG_LOCK_DROP);
+    put_id(w, l->qid);
+    put_id(w, l->number);
 }
 
 /* ---- Past locks, keys ---------------------------------------------------------------------------------- */
 
-static void send_pasts(struct queue_rows *w, const pawl_round *rounds, size_t count)
+static void put_past(struct queue_rows *w, const pawl_queue_past *p)
 {
-    const pawl_queue_round *q;
+    put_id(w, p->qid);
+    put_str(w, p->id);
+    put_id(w, p->number);
+    put_i64(w, p->at_ms);
+}
 
-    begin(w, "8b88");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->past_count; i++) {
-            put_id(w, q->pasts[i].qid);
-            put_str(w, q->pasts[i].id);
-            put_id(w, q->pasts[i].number);
-            put_i64(w, q->pasts[i].at_ms);
-            end_row(w);
-        }
-    }
+static void put_key(struct queue_rows *w, const pawl_queue_key *k)
+{
+    put_id(w, k->qid);
+    put_str(w, k->key);
+    put_id(w, k->entry);
+    put_i64(w, k->expires_ms);
+}
+
+static void put_forgotten_pasts(struct queue_rows *w, const pawl_queue_forget *f)
+{
+    put_id(w, f->qid);
+    put_i64(w, f->before_ms);
+    put_i64(w, f->keep);
+}
+
+static void put_forgotten_keys(struct queue_rows *w, const pawl_queue_forget *f)
+{
+    put_id(w, f->qid);
+    put_i64(w, f->now_ms);
+}
+
+/* ---- All of them --------------------------------------------------------------------------------------- */
+
+static void send_all(struct queue_rows *w, const pawl_round *rounds, size_t n)
+{
+    COLLECT(w, rounds, n, "88t888888obb", new_queues, new_queue_count, put_new_queue);
+    send_rows(w, ST_PG_QUEUE_INSERT, -1);
+    send_queues(w, rounds, n);
+    COLLECT(w, rounds, n, "8888bb888882b", entries, entry_count, put_new_entry);
+    send_rows(w, ST_PG_ENTRY_INSERT, -1);
+    send_updates(w, rounds, n);
+    COLLECT(w, rounds, n, "8", drop_entries, drop_entry_count, put_one_id);
+    send_counted(w, ST_PG_ENTRY_DROP);
+    COLLECT(w, rounds, n, "8888t448", new_locks, new_lock_count, put_new_lock);
+    send_rows(w, ST_PG_LOCK_INSERT, -1);
+    send_locks(w, rounds, n);
+    COLLECT(w, rounds, n, "88", drop_locks, drop_lock_count, put_dropped_lock);
+    send_counted(w, ST_PG_LOCK_DROP);
+    COLLECT(w, rounds, n, "8b88", pasts, past_count, put_past);
     send_rows(w, ST_PG_PAST_INSERT, -1);
-}
-
-static void send_keys(struct queue_rows *w, const pawl_round *rounds, size_t count)
-{
-    const pawl_queue_round *q;
-
-    begin(w, "8b88");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->key_count; i++) {
-            put_id(w, q->keys[i].qid);
-            put_str(w, q->keys[i].key);
-            put_id(w, q->keys[i].entry);
-            put_i64(w, q->keys[i].expires_ms);
-            end_row(w);
-        }
-    }
+    COLLECT(w, rounds, n, "8b88", keys, key_count, put_key);
     send_rows(w, ST_PG_QUEUE_KEY_INSERT, -1);
-}
-
-static void send_forgets(struct queue_rows *w, const pawl_round *rounds, size_t count)
-{
-    const pawl_queue_round *q;
-
-    begin(w, "888");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->forget_count; i++) {
-            put_id(w, q->forgets[i].qid);
-            put_i64(w, q->forgets[i].before_ms);
-            put_i64(w, q->forgets[i].keep);
-            end_row(w);
-        }
-    }
+    COLLECT(w, rounds, n, "888", forgets, forget_count, put_forgotten_pasts);
     send_rows(w, ST_PG_PAST_FORGET, -1);
-    begin(w, "88");
-    EACH_PART(rounds, count, q)
-    {
-        for (size_t i = 0; i < q->forget_count; i++) {
-            put_id(w, q->forgets[i].qid);
-            put_i64(w, q->forgets[i].now_ms);
-            end_row(w);
-        }
-    }
+    COLLECT(w, rounds, n, "88", forgets, forget_count, put_forgotten_keys);
     send_rows(w, ST_PG_QUEUE_KEY_FORGET, -1);
+    COLLECT(w, rounds, n, "8", drop_queues, drop_queue_count, put_one_id);
+    send_counted(w, ST_PG_QUEUE_DROP);
 }
 
 bool pg_send_queues(struct pg_store *s, const pawl_round *rounds, size_t count)
@@ -457,17 +387,6 @@ bool pg_send_queues(struct pg_store *s, const pawl_round *rounds, size_t count)
         any |= rounds[i].queue != NULL;
     if (!any)
         return true;
-    send_new_queues(&w, rounds, count);
-    send_queues(&w, rounds, count);
-    send_new_entries(&w, rounds, count);
-    send_updates(&w, rounds, count);
-    send_dropped_entries(&w, rounds, count);
-    send_new_locks(&w, rounds, count);
-    send_locks(&w, rounds, count);
-    send_dropped_locks(&w, rounds, count);
-    send_pasts(&w, rounds, count);
-    send_keys(&w, rounds, count);
-    send_forgets(&w, rounds, count);
-    send_dropped_queues(&w, rounds, count);
+    send_all(&w, rounds, count);
     return w.ok;
 }
