@@ -95,7 +95,8 @@ static void write_items(pawl_json *w, pawl_mem *mem, const struct field *f)
     } else if (f->kind == KIND_NUMBERS) {
         openapi_put(w, "type", "number");
         put_number(w, "minimum", 0);
-        put_number(w, "maximum", 604800); /* they are all seconds of a delay */
+        if (f->each_max)
+            put_number(w, "maximum", f->each_max);
     }
     pawl_json_end(w);
 }

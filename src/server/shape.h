@@ -40,6 +40,7 @@ struct field {
     enum kind kind;
     unsigned flags;
     int64_t min, max; /* of a number, of the length of a text or list; 0 and 0: any */
+    int64_t each_max; /* of the numbers of a list; 0: any */
     const struct shape *inside;
     const char *words;     /* the only texts it may be, space-separated */
     const char *pattern;   /* of a text */

@@ -69,6 +69,7 @@ SHAPE(rerun, "Rerun", BODY_OPTIONAL, NULL, "{\"input\":{\"id\":\"o-1\"}}");
 #define JOB_WHOLE(name, least, most, about)       WHOLE(name, OR_NULL, least, most, about)
 #define JOB_NUMBER(name, least, most, about)      NUMBER(name, OR_NULL, least, most, about)
 #define JOB_TRUTH(name, least, most, about)       TRUTH(name, OR_NULL, about, .otherwise = "false")
+#define JOB_GROWTH(name, least, most, about)      TEXT(name, OR_NULL, about, .words = JOB_BACKOFFS)
 #define JOB_TEXTS(name, least, most, about)       TEXTS(name, OR_NULL, least, most, about)
 #define JOB_TEXT(name, least, most, about)                                                         \
     TEXT(name, OR_NULL, about, .min = (least), .max = (most),                                      \
@@ -132,7 +133,7 @@ static const struct field schedule_fields[] = {
     TEXTS("cron", 0, 1, PAWL_SCHEDULE_LINES_MAX, "minute hour day month weekday, or six fields with seconds first; one line may be a text"),
     WHOLE("every_ms", OR_NULL, PAWL_SCHEDULE_EVERY_MIN, PAWL_SCHEDULE_EVERY_MAX, "instead of cron: the distance, counted from 1970"),
     WHOLE("offset_ms", OR_NULL, 0, PAWL_SCHEDULE_EVERY_MAX, "and this much later; less than every_ms", .otherwise = "0"),
-    {.name = "at_ms", .kind = KIND_NUMBERS, .min = 1, .max = PAWL_SCHEDULE_TIMES_MAX, .about = "instead of cron: these times; " MS_SINCE_1970},
+    {.name = "at_ms", .kind = KIND_NUMBERS, .min = 1, .max = PAWL_SCHEDULE_TIMES_MAX, .each_max = PAWL_SCHEDULE_END, .about = "instead of cron: these times; " MS_SINCE_1970},
     TEXT("zone", OR_NULL, "of the cron lines, such as Europe/Berlin", .max = 64, .pattern = "^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", .otherwise = "\"UTC\""),
     TEXT("gap", OR_NULL, "a time that does not exist because clocks went forward", .words = PAWL_DST_GAPS(A_WORD), .otherwise = "\"shift\""),
     TEXT("fold", OR_NULL, "a time that exists twice because clocks went back", .words = PAWL_DST_FOLDS(A_WORD), .otherwise = "\"first\""),
@@ -245,7 +246,7 @@ static const struct field config_fields[] = {
     TEXT("on_expire", OR_NULL, "where items of a lock that ran out go", .words = "front back", .otherwise = "\"front\""),
     WHOLE("max_deliveries", OR_NULL, 0, UINT32_MAX, "then to the dead letter queue; 0: never", .otherwise = "0"),
     TEXT("dead_letter_queue", OR_NULL, "its name; left out, NAME-deadletter", IS_NAME),
-    {.name = "retry_backoff_seconds", .kind = KIND_NUMBERS, .max = 16, .otherwise = "[]",
+    {.name = "retry_backoff_seconds", .kind = KIND_NUMBERS, .max = 16, .each_max = 604800, .otherwise = "[]",
      .about = "delays after the first, second, … lost lock"},
     NUMBER("dedup_window_seconds", OR_NULL, 0, 604800, "how long a dedup_id is remembered", .otherwise = "300"),
     NUMBER("message_ttl_seconds", OR_NULL, 0, 315360000, "an older item is dropped; 0: kept for ever", .otherwise = "0"),

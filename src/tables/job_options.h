@@ -13,10 +13,10 @@
 #include "base/limits.h"
 
 /* clang-format off */
-/* X(member, WHOLE NUMBER TRUTH TEXT or TEXTS, least, most, one line about it) */
+/* X(member, WHOLE NUMBER TRUTH TEXT TEXTS or GROWTH (a word of JOB_BACKOFFS), least, most, one line about it) */
 #define JOB_OPTIONS(X)                                                                              \
     X(attempts,             WHOLE,  1, UINT32_MAX,     "tries in total; left out, 1")               \
-    X(backoff,              TEXT,   1, 16,             "how the delay between tries grows")         \
+    X(backoff,              GROWTH, 1, 16,             "how the delay between tries grows")         \
     X(initial_ms,           WHOLE,  1, LIMIT_DELAY_MS, "the first delay; left out, 1000")           \
     X(cap_ms,               WHOLE,  1, LIMIT_DELAY_MS, "the longest delay; left out, 60000")        \
     X(factor,               NUMBER, 1, 1000,           "of an exponential delay; left out, 2")      \

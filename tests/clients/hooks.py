@@ -21,6 +21,14 @@ def before_call(context, case, **kwargs):
             if isinstance(body.get("items", []), list) else [body]:
         if number(item.get("deliver_at")) and 0 <= item["deliver_at"] <= 99999999999:
             item["deliver_at"] = min(item["deliver_at"], time.time() + 1000)   # at most 7 days ahead of today
+    if number(body.get("start_at")) and 0 <= body["start_at"] < 2 ** 63:
+        body["start_at"] = min(body["start_at"], int(time.time() * 1000) + 1000)   # at most 100 years ahead of today
+    if case.query and case.query.get("sort") and "after" in case.query:
+        del case.query["after"]                              # a sorted list is one page
+    if body.get("orchestration") == "pawl.job":
+        body["orchestration"] = "job"                        # its input is that of a job
+    if body.get("action") and not body.get("filter") and not body.get("ids"):
+        body["filter"] = {}                                  # one of them
     queue = (case.path_parameters or {}).get("queue")
     if queue is not None and body.get("dead_letter_queue") == queue:
         del body["dead_letter_queue"]                        # no queue is its own

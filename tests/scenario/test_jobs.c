@@ -58,6 +58,7 @@ SCENARIO(s33_bad_jobs_are_refused_and_nothing_is_stored)
         "{\"activity\":\"A\",\"factor\":0}",
         "{\"activity\":\"A\",\"jitter\":1.5}",
         "{\"activity\":\"A\",\"final_errors\":[1]}",
+        "{\"activity\":\"A\",\"final_errors\":[\"\"]}",
         "{\"activity\":\"A\",\"at_most_once\":1}",
         "{\"activity\":\"A\",\"tag\":\"\"}",
         "{\"activity\":\"A\",\"attemps\":5}",

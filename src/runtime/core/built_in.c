@@ -64,7 +64,7 @@ bool built_in_register(pawl_app *app)
 
 /* ---- Its input --------------------------------------------------------------------- */
 
-enum option_kind { WHOLE, NUMBER, TRUTH, TEXT, TEXTS };
+enum option_kind { WHOLE, NUMBER, TRUTH, TEXT, TEXTS, GROWTH };
 
 static const struct job_option {
     const char *name;
@@ -82,7 +82,7 @@ static bool is_texts(pawl_str raw)
     if (json_type(raw) != JSON_ARRAY)
         return false;
     for (json_begin(&it, raw); json_next(&it);)
-        if (json_type(it.value) != JSON_STRING)
+        if (json_type(it.value) != JSON_STRING || pawl_str_is(it.value, "\"\""))
             return false;
     return true;
 }
@@ -123,11 +123,11 @@ static bool check_option(const struct job_option *o, pawl_str raw, pawl_error *r
     case TRUTH:
         return json_type(raw) == JSON_BOOL || refuse(reterr, o->name, "true or false");
     case TEXT:
-        if (json_type(raw) != JSON_STRING)
-            return refuse(reterr, o->name, "a text");
-        return strcmp(o->name, "backoff") != 0 || check_backoff(raw, reterr);
+        return json_type(raw) == JSON_STRING || refuse(reterr, o->name, "a text");
+    case GROWTH:
+        return check_backoff(raw, reterr);
     case TEXTS:
-        return is_texts(raw) || refuse(reterr, o->name, "a list of texts");
+        return is_texts(raw) || refuse(reterr, o->name, "a list of texts that are not empty");
     }
     return false;
 }
