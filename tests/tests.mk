@@ -15,6 +15,7 @@ LIBS.test_sqlite_fetch := -Wl,--wrap=realloc
 LIBS.test_client_memory := $(WRAP)
 LIBS.test_jsonl := -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=rename
 LIBS.test_pg_open := -Wl,--wrap=dlopen
+LIBS.test_pg_clock := -Wl,--wrap=clock_wall_ms
 $(foreach t,buf vec map heap json httpd,$(eval LIBS.test_$(t) := $(WRAP)))
 LIBS.test_httpd += -Wl,--wrap=send,--wrap=sendmsg,--wrap=gnutls_init,--wrap=http_tls_free
 # The disk in memory: file calls of our objects, and what the stories there watch.

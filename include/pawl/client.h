@@ -373,6 +373,11 @@ PAWL_SIZED pawl_status pawl_client_history(pawl_client *c, const char *instance,
                                            uint64_t after_seq, uint32_t limit, pawl_mem *mem,
                                            pawl_history *ret, pawl_error *reterr) PAWL_MUST_USE;
 
+/* What time it is for the store, in ms since 1970: the clock of the database server, where the
+ * store is on one; else that of this machine.  Times you name (start_at_ms) and times you read are
+ * by it. */
+PAWL_API int64_t pawl_client_now(pawl_client *c);
+
 /* For a thread that submits many requests in a row, as a server does: between hold and
  * release the engine may wait for the rest, so that the requests make one commit and not
  * two.  It may submit to several runtimes.  Be brief: a thread that holds must not wait for an

@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-/* Make the schema that the URL names, or bring it up to date, in one transaction. */
+/* Make the schema that the URL names, or bring it up to date, in one transaction.  A server that
+ * a store would refuse to open is refused with the same words. */
 PAWL_API pawl_status pawl_postgres_migrate(const char *url, pawl_error *reterr) PAWL_MUST_USE;
 /* The SQL that would make it; nothing is sent to a server. */
 PAWL_API pawl_status pawl_postgres_ddl(const char *url, pawl_mem *mem, pawl_str *ret,

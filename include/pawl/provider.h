@@ -14,7 +14,8 @@
  *             marked [reader] come from any thread, also while an engine
  *             operation runs.  They see a consistent snapshot of committed data
  *             and never wait long for the engine.
- *   Clock     A store never reads a clock.  `now_ms` is an argument.
+ *   Clock     A store never reads a clock.  `now_ms` is an argument.  Only clock() tells
+ *             what a clock that others share with us says.
  *   Memory    The store borrows its inputs for the call.  It takes outputs from
  *             the `mem` given and keeps no pointer into it.  `reterr` may be
  *             NULL.
@@ -687,6 +688,17 @@ typedef struct pawl_store_ops {
      */
     pawl_status (*load_histories)(pawl_store *s, pawl_wanted_history *wanted, size_t count,
                                   size_t max_bytes, pawl_mem *mem, pawl_error *reterr);
+
+    /*
+     * clock [reader]: the time, in ms since 1970, by the one clock of a store that processes on
+     * several machines own in turn.  The engine then gives this time as now_ms, and lets its own
+     * monotonic clock run on between two calls.
+     *   J1  *ret is what that clock showed at some moment between call and return.
+     *   J2  It is the same clock for every process, and goes on while none has the store open.
+     *   J3  A call changes nothing.  UNAVAILABLE and the like: it is not known now.
+     * NULL: the store has none, and the caller's clock counts.
+     */
+    pawl_status (*clock)(pawl_store *s, int64_t *ret, pawl_error *reterr);
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */

@@ -147,7 +147,8 @@ static bool is_wanted(const struct list_call *l, const pawl_waiting *w)
     if (strcmp(l->wait_kind, "retrying") == 0)
         return w->attempt > 1;
     if (strcmp(l->wait_kind, "noworker") == 0)
-        return strcmp(w->kind, "activity") == 0 && !w->running && w->due_ms <= clock_wall_ms();
+        return strcmp(w->kind, "activity") == 0 && !w->running &&
+               w->due_ms <= pawl_client_now(l->c->srv->client);
     return strcmp(w->kind, l->wait_kind) == 0;
 }
 

@@ -9,7 +9,6 @@
  * Pages are read in pieces and end, with a `next`, when they have PAGE_BYTES: outputs and
  * events may be megabytes each.
  */
-#include "base/clock.h"
 #include "base/rand.h"
 #include "server/handlers.h"
 #include "server/paging.h"
@@ -111,8 +110,10 @@ void handle_get(struct call *c)
     int64_t execution;
     const char *with = call_param(c, "with");
     bool with_why = with && strcmp(with, "why") == 0;
-    struct why why = {
-        .mem = c->mem, .prog = "pawl", .now_ms = clock_wall_ms(), .owner = (long)getpid()};
+    struct why why = {.mem = c->mem,
+                      .prog = "pawl",
+                      .now_ms = pawl_client_now(c->srv->client),
+                      .owner = (long)getpid()};
     if (!call_number(c, "execution", 0, INT64_MAX, 0, &execution))
         return;
     if (with && !with_why) {
@@ -301,8 +302,10 @@ void handle_export(struct call *c)
 
 void handle_why(struct call *c)
 {
-    struct why why = {
-        .mem = c->mem, .prog = "pawl", .now_ms = clock_wall_ms(), .owner = (long)getpid()};
+    struct why why = {.mem = c->mem,
+                      .prog = "pawl",
+                      .now_ms = pawl_client_now(c->srv->client),
+                      .owner = (long)getpid()};
     pawl_error err;
     buf_init(&why.sentence, WHY_SENTENCE_MAX);
     if (why_gather(&why, c->srv->client, c->args[0], &err) == PAWL_OK) {
@@ -326,7 +329,7 @@ void handle_timeline(struct call *c)
     timeline_begin(&t, c->mem);
     if (timeline_gather(&t, c->srv->client, c->args[0], (uint64_t)execution, &err) == PAWL_OK) {
         pawl_json *w = pawl_json_new(c->mem);
-        timeline_finish(&t, clock_wall_ms());
+        timeline_finish(&t, pawl_client_now(c->srv->client));
         timeline_render(&t, w);
         answer_json(c, 200, w);
     } else {

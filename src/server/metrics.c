@@ -239,9 +239,8 @@ static void put_series(struct buf *m, const char *name, pawl_str queue, double v
     buf_printf(m, "\"} %.17g\n", value);
 }
 
-static void write_oldest(struct buf *m, const struct queues *q)
+static void write_oldest(struct buf *m, const struct queues *q, int64_t now)
 {
-    int64_t now = clock_wall_ms();
     family(m, "queue_ready_age_seconds", "gauge", "age of the item first in line; 0: none");
     for (size_t i = 0; i < q->count; i++) {
         int64_t since = q->items[i]->oldest_ms;
@@ -271,7 +270,7 @@ static void write_queues(struct buf *m, struct call *c)
         }
     }
     if (q.count)
-        write_oldest(m, &q);
+        write_oldest(m, &q, pawl_client_now(c->srv->client));
 }
 
 /* ---- The server ---------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
  */
 #include "server/node_routes.h"
 
-#include "base/clock.h"
 #include "server/handlers.h"
 
 #include <stdio.h>
@@ -74,7 +73,7 @@ void handle_registry(struct call *c)
     size_t at = 0, count = pawl_app_code(pawl_runtime_app(c->srv->rt), c->mem, &code);
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
-    put_number(w, "now", (uint64_t)clock_wall_ms());
+    put_number(w, "now", (uint64_t)pawl_client_now(c->srv->client));
     pawl_json_key(w, "orchestrations");
     pawl_json_array(w);
     while (at < count && code[at].version)
@@ -139,7 +138,7 @@ void handle_node(struct call *c)
 {
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
-    put_number(w, "now", (uint64_t)clock_wall_ms());
+    put_number(w, "now", (uint64_t)pawl_client_now(c->srv->client));
     pawl_json_key(w, "node");
     node_write(c, w);
     pawl_json_end(w);

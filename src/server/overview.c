@@ -202,7 +202,7 @@ void handle_overview(struct call *c)
     struct problems *all = pawl_mem_alloc(c->mem, sizeof(*all));
     struct census_view view;
     pawl_error err = {0};
-    int64_t now = clock_wall_ms();
+    int64_t now = pawl_client_now(c->srv->client);
     *all = (struct problems){.c = c};
     if (!census_walk(c->srv->census, c->srv->client, &err)) {
         answer_failure(c, &err);

@@ -9,7 +9,6 @@
  */
 #include "server/queues.h"
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "view/render.h"
 
@@ -17,7 +16,7 @@
 
 /* ---- Counts -------------------------------------------------------------------------- */
 
-static void write_counts(pawl_json *w, const pawl_queue_stats *s)
+static void write_counts(struct call *c, pawl_json *w, const pawl_queue_stats *s)
 {
     write_count(w, "ready", s->ready);
     write_count(w, "delayed", s->delayed);
@@ -28,7 +27,7 @@ static void write_counts(pawl_json *w, const pawl_queue_stats *s)
     pawl_json_truth(w, s->paused);
     pawl_json_key(w, "oldest_age_seconds");
     if (s->oldest_ms)
-        pawl_json_real(w, (double)(clock_wall_ms() - s->oldest_ms) / 1000);
+        pawl_json_real(w, (double)(pawl_client_now(c->srv->client) - s->oldest_ms) / 1000);
     else
         pawl_json_null(w);
 }
@@ -63,7 +62,7 @@ void handle_queue(struct call *c)
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
     render_text(w, "name", s.name);
-    write_counts(w, &s);
+    write_counts(c, w, &s);
     pawl_json_key(w, "ready_by_priority");
     pawl_json_object(w);
     for (size_t i = 0; i < s.level_count; i++)
@@ -125,7 +124,7 @@ static bool write_names(struct names *n, const char *prefix)
         n->last = page.items[i].name.ptr;
         pawl_json_object(n->w);
         render_text(n->w, "name", page.items[i].name);
-        write_counts(n->w, &page.items[i]);
+        write_counts(c, n->w, &page.items[i]);
         pawl_json_end(n->w);
     }
     return true;

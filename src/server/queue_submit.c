@@ -11,7 +11,6 @@
  */
 #include "server/queues.h"
 
-#include "base/clock.h"
 #include "base/digits.h"
 #include "base/json.h"
 #include "view/render.h"
@@ -43,7 +42,7 @@ void answer_lock_trouble(struct call *c, const pawl_queue_reply *reply)
 
 static void answer_locked(struct call *c, const pawl_queue_reply *reply)
 {
-    int64_t left = reply->locked_until_ms - clock_wall_ms();
+    int64_t left = reply->locked_until_ms - pawl_client_now(c->srv->client);
     pawl_json *w = pawl_json_new(c->mem);
     pawl_json_object(w);
     pawl_json_key(w, "message");

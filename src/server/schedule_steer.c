@@ -6,7 +6,6 @@
  * durable.  A PUT is looked at by a reader first, which may have to read the file of a time zone.
  * Called by routes.c.
  */
-#include "base/clock.h"
 #include "server/handlers.h"
 #include "server/schedules.h"
 #include "view/schedule_view.h"
@@ -108,8 +107,8 @@ void handle_put_schedule(struct call *c)
     if (!read_condition(c, &q.if_revision))
         return;
     if (pawl_schedule_from_json(c->json, c->mem, &p->spec, &err) != PAWL_OK ||
-        pawl_schedule_next(&p->spec, clock_wall_ms(), p->next, SHOWN_NEXT, &p->next_count, &err) !=
-            PAWL_OK) {
+        pawl_schedule_next(&p->spec, pawl_client_now(c->srv->client), p->next, SHOWN_NEXT,
+                           &p->next_count, &err) != PAWL_OK) {
         schedule_refuse(c, &err);
         return;
     }

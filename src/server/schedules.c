@@ -7,7 +7,6 @@
  */
 #include "server/schedules.h"
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "view/schedule_view.h"
 
@@ -31,7 +30,7 @@ static void answer_next(struct call *c, const pawl_schedule *s)
     size_t n;
     pawl_error err;
     if (!call_number(c, "count", 1, PREVIEW_MAX, 10, &count) ||
-        !call_number(c, "from", 0, PAWL_SCHEDULE_END, clock_wall_ms(), &from))
+        !call_number(c, "from", 0, PAWL_SCHEDULE_END, pawl_client_now(c->srv->client), &from))
         return;
     int64_t *at = pawl_mem_alloc(c->mem, (size_t)count * sizeof(*at));
     if (pawl_schedule_next(s, from - 1, at, (size_t)count, &n, &err) != PAWL_OK) {

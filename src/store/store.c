@@ -246,6 +246,14 @@ pawl_status store_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_e
     return status;
 }
 
+pawl_status store_clock(pawl_store *s, int64_t *ret, pawl_error *reterr)
+{
+    pawl_status status = s->ops->clock(s, ret, reterr);
+    if (status == PAWL_OK && *ret <= 0)
+        return store_unbelievable("a time before 1970", reterr);
+    return status;
+}
+
 /* A row that a round could have written: what check_row() asks of ours. */
 static bool is_instance(const pawl_row *row)
 {

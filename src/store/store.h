@@ -129,6 +129,14 @@ static inline bool store_has_load_histories(const pawl_store *s)
     return STORE_HAS(s, load_histories);
 }
 
+static inline bool store_has_clock(const pawl_store *s)
+{
+    return STORE_HAS(s, clock);
+}
+
+/* Only where store_has_clock(). */
+PAWL_MUST_USE pawl_status store_clock(pawl_store *s, int64_t *ret, pawl_error *reterr);
+
 static inline pawl_status store_space(pawl_store *s)
 {
     return s->ops->space(s);

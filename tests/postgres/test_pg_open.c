@@ -5,6 +5,7 @@
  */
 #include "../harness.h"
 #include "chains.h"
+#include "pawl/postgres.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -151,6 +152,7 @@ TEST(a_server_that_may_lose_commits_is_refused_postgres)
 {
     struct scratch schema;
     char url[500], role[80];
+    pawl_error err;
     scratch_new(&schema);
     snprintf(role, sizeof(role), "lossy_%s", schema.schema);
     ck_assert(scratch_do("CREATE ROLE %s LOGIN SUPERUSER; ALTER ROLE %s SET synchronous_commit=off",
@@ -158,7 +160,12 @@ TEST(a_server_that_may_lose_commits_is_refused_postgres)
     url_of_role(url, &schema, role);
     expect_refused(url, "pawl_allow_lossy=1");
     ck_assert_int_eq(tables_in(&schema), 0);
+    ck_assert_int_eq(pawl_postgres_migrate(url, &err), PAWL_UNSUPPORTED);
+    ck_assert_msg(strstr(err.text, "synchronous_commit is off on the server"), "%s", err.text);
+    ck_assert_int_eq(tables_in(&schema), 0);
     snprintf(url + strlen(url), sizeof(url) - strlen(url), "&pawl_allow_lossy=1");
+    ck_assert_int_eq(pawl_postgres_migrate(url, &err), PAWL_OK);
+    ck_assert_int_gt(tables_in(&schema), 0);
     expect_opens(url);
     scratch_drop(&schema);
     ck_assert(scratch_do("DROP ROLE %s", role));

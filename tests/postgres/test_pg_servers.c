@@ -134,11 +134,11 @@ TEST(a_server_that_is_killed_loses_nothing_postgres)
 }
 
 /* The log is on a small disk.  A server that cannot write it stops, and comes back when there is
- * room. */
+ * room.  Segments that were used before need no room: a large record goes beyond them. */
 TEST(a_full_disk_loses_nothing_postgres)
 {
     static struct own_server o;
-    char wal[PATH_SIZE], command[700];
+    char wal[PATH_SIZE], command[900];
     if (!is_full())
         return;
     dir_of(wal, "wal");
@@ -151,9 +151,12 @@ TEST(a_full_disk_loses_nothing_postgres)
     ck_assert_int_eq(setenv("PAWL_TEST_PG_WAL", command, 1), 0);
     server_open(&o, "f", "max_wal_size=16MB");
     snprintf(command, sizeof(command),
-             "head -c 32M /dev/zero >%s/filler 2>/dev/null; sleep 3; rm %s/filler;"
+             "head -c 32M /dev/zero >%s/filler 2>/dev/null; sleep 1;"
+             " psql -XAtq 'host=%s user=pawl dbname=postgres' -c \"SELECT "
+             "pg_logical_emit_message(false,'',repeat('x',24000000))\""
+             " >/dev/null 2>&1; sleep 1; rm %s/filler;"
              " tests/postgres/server stop %s 2>/dev/null; tests/postgres/server start %s",
-             wal, wal, o.dir, o.dir);
+             wal, o.dir, wal, o.dir, o.dir);
     survive(&o, "a full disk", command, 2);
     ck_assert_int_eq(shell("grep -q 'No space left on device' %s/log", o.dir), 0);
     server_end(&o);

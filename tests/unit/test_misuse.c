@@ -535,7 +535,7 @@ struct stop {
     X(pawl_runtime_step, NULL, 0) X(pawl_runtime_fd, NULL) X(pawl_runtime_timeout_ms, NULL) X(pawl_runtime_client, NULL) X(pawl_runtime_app, NULL) X(pawl_runtime_data, NULL) X(pawl_runtime_tallies, NULL, NULL, NULL) \
     X(pawl_runtime_healthy, NULL, NULL) \
     X(pawl_runtime_ready, NULL, NULL) \
-    X(pawl_client_feed, NULL, NULL, NULL) X(pawl_client_feed_sized, NULL, NULL, NULL, NULL) X(pawl_server_url, NULL) X(pawl_server_healthy, NULL, NULL) X(pawl_sim_count, NULL, "", "") \
+    X(pawl_client_now, NULL) X(pawl_client_feed, NULL, NULL, NULL) X(pawl_client_feed_sized, NULL, NULL, NULL, NULL) X(pawl_server_url, NULL) X(pawl_server_healthy, NULL, NULL) X(pawl_sim_count, NULL, "", "") \
     X(pawl_test_of, NULL) X(pawl_test_user, NULL) X(pawl_test_run, NULL) X(pawl_test_run_for, NULL, 1) \
     X(pawl_test_now, NULL) X(pawl_test_state, NULL) X(pawl_test_output, NULL) X(pawl_test_error, NULL) \
     X(pawl_test_status, NULL) X(pawl_test_why, NULL) X(pawl_test_runs, NULL, "A") X(pawl_test_input, NULL, "A", 1) \

@@ -15,6 +15,7 @@
 #include "runtime/core/info.h"
 #include "runtime/core/site.h"
 #include "runtime/core/slots.h"
+#include "runtime/core/store_clock.h"
 #include "runtime/core/token.h"
 #include "runtime/instance/kept_tables.h"
 #include "runtime/instance/published.h"
@@ -213,6 +214,12 @@ static pawl_status add_start(pawl_client *c, const pawl_row *row, pawl_mem *mem,
     return PAWL_OK;
 }
 
+int64_t pawl_client_now(pawl_client *c)
+{
+    MUST_HAVE("a client", c);
+    return rt_now(c->rt);
+}
+
 pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execution_no,
                             pawl_mem *mem, pawl_info *ret, pawl_error *reterr)
 {
@@ -227,7 +234,8 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
     if (row.state == PAWL_CONTINUED_AS_NEW)
         tell_end(c, &row, mem);
     info_of_row(ret, &row);
-    int64_t said_ms = env_has_real_clock(c->rt) ? row.updated_ms : INT64_MAX;
+    int64_t said_ms =
+        env_has_real_clock(c->rt) ? store_clock_here(c->rt, row.updated_ms) : INT64_MAX;
     ret->finding = site_name(mem, ret->finding, said_ms);
     ret->error = site_name(mem, ret->error, said_ms);
     rc = row.first_rid ? add_start(c, &row, mem, ret, err) : PAWL_OK;

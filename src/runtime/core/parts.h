@@ -27,10 +27,19 @@ struct idle_until {
     int64_t due_ms; /* by the wall clock; INT64_MAX: nothing is due */
 };
 
-/* The data directory. */
+/* The data directory, and whose the store is. */
 struct data_dir {
-    char *path; /* NULL: none */
-    int lock;   /* of the directory, when the store is elsewhere; -1: none */
+    char *path;      /* NULL: none */
+    int lock;        /* of the directory, when the store is elsewhere; -1: none */
+    bool owns_store; /* opened by the runtime, and closed with it */
+};
+
+/* The clock of the store (store_clock.h). */
+struct store_clock {
+    bool of_caller;              /* the caller has a clock of its own */
+    bool is;                     /* the store has one, and it counts; fixed at open */
+    atomic_int_fast64_t lead_ms; /* its time minus the monotonic clock */
+    int64_t asked_ms;            /* mono [engine] */
 };
 
 /* Which calls with a tag run on threads of this process (lane.h). */

@@ -40,7 +40,6 @@ struct pawl_runtime {
     struct logger log;
     pawl_store *store;
     pawl_store_caps caps;
-    bool owns_store;
     struct pawl_client client;
     struct slots *slots;
     struct crew *crew;               /* workers outside; NULL: read only */
@@ -52,6 +51,7 @@ struct pawl_runtime {
     pawl_mem load_mem;  /* one load or fetch */
     int64_t now_ms;     /* store clock of this group */
 
+    struct store_clock clock;
     struct lanes lanes;
     struct threads threads;
     struct inbox inbox;
@@ -90,13 +90,15 @@ struct pawl_runtime {
         POINT(name);                                                                               \
     } while (0)
 
-static inline int64_t rt_now(pawl_runtime *rt)
-{
-    return rt->env.now_ms(rt->env.user);
-}
 static inline int64_t rt_mono(pawl_runtime *rt)
 {
     return rt->env.mono_ms(rt->env.user);
+}
+static inline int64_t rt_now(pawl_runtime *rt) /* since 1970 */
+{
+    if (UNLIKELY(rt->clock.is))
+        return rt_mono(rt) + atomic_load_explicit(&rt->clock.lead_ms, memory_order_relaxed);
+    return rt->env.now_ms(rt->env.user);
 }
 static inline uint64_t rt_new_id(pawl_runtime *rt)
 {

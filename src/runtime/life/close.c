@@ -74,7 +74,7 @@ void runtime_discard(pawl_runtime *rt)
     arena_deinit(&rt->group_mem);
     arena_deinit(&rt->load_mem);
     slots_close(rt->slots, !health_is_dead(rt));
-    if (rt->owns_store)
+    if (rt->data.owns_store)
         store_close(rt->store);
     lock_close(rt->data.lock);
     audience_close(rt);

@@ -29,6 +29,7 @@ void env_open(pawl_runtime *rt)
         rt->env = *rt->opts.env;
     if (!rt->env.now_ms)
         rt->env.now_ms = real_now;
+    rt->clock.of_caller = rt->env.now_ms != real_now;
     if (!rt->env.mono_ms)
         rt->env.mono_ms = real_mono;
     if (!rt->env.random)

@@ -24,6 +24,7 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/store_clock.h"
 #include "runtime/core/tally.h"
 #include "runtime/core/timers.h"
 #include "runtime/core/user_fault.h"
@@ -167,6 +168,7 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
     if (rc == PAWL_OK) {
         rt->caps = store_caps(rt->store);
         peek_open(rt);
+        rc = store_clock_open(rt, err);
     }
     if (rc == PAWL_OK && !rt->opts.read_only)
         rc = take_over(rt, err);

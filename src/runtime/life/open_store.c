@@ -136,7 +136,7 @@ pawl_status runtime_open_store(pawl_runtime *rt, pawl_error *err)
         rt->store = rt->opts.opened_store;
         return rt->opts.data ? make_data_dir(rt, err) : PAWL_OK;
     }
-    rt->owns_store = true;
+    rt->data.owns_store = true;
     if (url && !store_place_read(url, &place))
         return store_url_unknown(url, err);
     switch (place.kind) {

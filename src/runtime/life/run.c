@@ -32,7 +32,7 @@ static void lock_take_over(pawl_runtime *rt)
         return;
     rt->threads.pid = getpid();
     fault_moved();
-    if (rt->data.path && rt->owns_store)
+    if (rt->data.path && rt->data.owns_store)
         lock_sign(rt->data.path);
 }
 

@@ -21,6 +21,7 @@
 #include "runtime/core/peek.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/core/store_clock.h"
 #include "runtime/core/timers.h"
 #include "runtime/instance/ahead.h"
 #include "runtime/instance/paranoid.h"
@@ -260,6 +261,7 @@ static int pass(pawl_runtime *rt)
     gather_more(rt, &rt->lending.patience);
     arena_recycle(&rt->group_mem, GROUP_KEPT);
     coming_pass(rt);
+    store_clock_look(rt);
     rt->now_ms = rt_now(rt);
     park_look(rt);
     if (park_has_piled(rt)) { /* mail that could not be read: newer mail must not overtake it */
@@ -390,6 +392,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
     const pawl_runtime *outer = here_enter(rt);
     assert_that(!letter_first(rt) && !stage_first(rt) && !park_has_piled(rt) && !peek_waits(rt));
     arena_recycle(&rt->group_mem, GROUP_KEPT);
+    store_clock_look(rt);
     rt->now_ms = rt_now(rt);
     queue_look(rt);
     fill_group(rt, false);

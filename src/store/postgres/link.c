@@ -110,14 +110,15 @@ void link_close(struct pg_link *l)
         pq.finish(l->pg);
     l->pg = NULL;
     l->piped = l->unsent = false;
-    l->sent = 0;
-    memset(l->ready, 0, sizeof l->ready);
+    l->sent = l->own_count = l->own_seen = 0;
+    memset(l->known, 0, sizeof l->known);
 }
 
 void link_check(const struct pg_link *l)
 {
     assert_that(l->pg || !l->piped);
     assert_that(l->piped || l->sent == 0);
+    assert_that(l->own_seen <= l->own_count && l->own_count <= COUNT_OF(l->own));
 }
 
 /* Would libpq understand the URL?  Its own words may repeat a password. */
@@ -184,42 +185,45 @@ static pawl_status connect_to(struct pg_link *l, pawl_error *reterr)
     return status;
 }
 
-/* Settings, and for the engine all statements, in one round trip. */
-static pawl_status prepare_all(struct pg_link *l, pawl_error *reterr)
+/* The result when it is not an error, else NULL; the connection is closed when it is of no use. */
+static PGresult *judge(struct pg_link *l, PGresult *r, struct link_report *report)
 {
-    struct link_report report;
-    char name[NAME_SIZE];
+    *report = (struct link_report){.end = LINK_FAILED};
+    if (r && !is_error(pq.resultStatus(r)))
+        return r;
+    if (r)
+        report_result(report, r);
+    bool silent = r && !report->sqlstate[0]; /* libpq's own words: the server did not answer */
+    pq.clear(r);
+    if (!link_is_up(l) || silent || sqlstate_ends(report->sqlstate))
+        report_lost(report, l);
+    else if (!r)
+        line_copy(report->text, sizeof report->text, "out of memory");
+    return NULL;
+}
 
-    if (!link_pipe(l)) {
-        error_set(reterr, PAWL_UNAVAILABLE, "cannot prepare the statements: the connection broke");
-        return PAWL_UNAVAILABLE;
-    }
-    if (!l->place->pooled)
-        l->sent += (size_t)pq.sendQueryParams(l->pg, settings_now, 0, NULL, NULL, NULL, NULL, 1);
-    if (l->role == LINK_ENGINE && !l->place->no_prepare) {
-        for (int i = 0; i < ST_PG_COUNT; i++)
-            l->sent += (size_t)(l->texts[i] &&
-                                pq.sendPrepare(l->pg, name_of(l, i, name), l->texts[i], 0, NULL));
-    }
-    link_reap(l, NULL, NULL, &report);
-    if (report.end != LINK_DONE)
-        return link_error(&report, "prepare the statements", reterr);
-    for (int i = 0; i < ST_PG_COUNT; i++)
-        l->ready[i] = l->role == LINK_ENGINE;
-    return PAWL_OK;
+static pawl_status set_up(struct pg_link *l, pawl_error *reterr)
+{
+    struct link_report report = {.end = LINK_FAILED};
+
+    if (l->place->pooled) /* they go with each transaction */
+        return PAWL_OK;
+    PGresult *r = judge(l, pq.exec(l->pg, settings_now), &report);
+    pq.clear(r);
+    return r ? PAWL_OK : link_error(&report, "set up the connection", reterr);
 }
 
 pawl_status link_open(struct pg_link *l, const struct pg_place *place, char **texts,
-                      enum link_role role, pawl_error *reterr)
+                      pawl_error *reterr)
 {
-    *l = (struct pg_link){.role = role, .place = place, .texts = texts, .own = SIZE_MAX};
+    *l = (struct pg_link){.place = place, .texts = texts};
     l->mark = texts ? mark_of(texts) : 0;
     pawl_status status = libpq_load(reterr);
 
     if (status == PAWL_OK)
         status = connect_to(l, reterr);
     if (status == PAWL_OK)
-        status = prepare_all(l, reterr);
+        status = set_up(l, reterr);
     if (status != PAWL_OK && l->pg)
         link_close(l);
     return status;
@@ -246,34 +250,18 @@ static void values_make(struct link_values *w, const struct pg_params *p)
     }
 }
 
-/* The result when it is not an error, else NULL; the connection is closed when it is of no use. */
-static PGresult *judge(struct pg_link *l, PGresult *r, struct link_report *report)
-{
-    *report = (struct link_report){.end = LINK_FAILED};
-    if (r && !is_error(pq.resultStatus(r)))
-        return r;
-    if (r)
-        report_result(report, r);
-    bool silent = r && !report->sqlstate[0]; /* libpq's own words: the server did not answer */
-    pq.clear(r);
-    if (!link_is_up(l) || silent || sqlstate_ends(report->sqlstate))
-        report_lost(report, l);
-    else if (!r)
-        line_copy(report->text, sizeof report->text, "out of memory");
-    return NULL;
-}
-
 static bool make_ready(struct pg_link *l, int statement, struct link_report *report)
 {
     char name[NAME_SIZE];
 
-    if (l->ready[statement] || l->place->no_prepare)
+    if (l->known[statement] == LINK_KNOWN || l->place->no_prepare)
         return true;
     PGresult *r = judge(
         l, pq.prepare(l->pg, name_of(l, statement, name), l->texts[statement], 0, NULL), report);
-    l->ready[statement] = r != NULL;
+    if (r)
+        l->known[statement] = LINK_KNOWN;
     pq.clear(r);
-    return l->ready[statement];
+    return r != NULL;
 }
 
 static PGresult *run(struct pg_link *l, int statement, const struct pg_params *p,
@@ -346,8 +334,7 @@ bool link_pipe(struct pg_link *l)
         return false;
     l->piped = true;
     l->unsent = l->wait_cancelled = false;
-    l->sent = 0;
-    l->own = SIZE_MAX;
+    l->sent = l->own_count = l->own_seen = 0;
     return true;
 }
 
@@ -364,6 +351,29 @@ static bool count_sent(struct pg_link *l, int done)
     return done;
 }
 
+/* The next result is not the caller's. */
+static bool count_own(struct pg_link *l, int statement, int done)
+{
+    if (done) {
+        assert_that(l->own_count < COUNT_OF(l->own));
+        l->own[l->own_count++] = (struct link_own){l->sent, statement};
+    }
+    return count_sent(l, done);
+}
+
+/* Before it is used for the first time. */
+static bool send_prepare(struct pg_link *l, int statement)
+{
+    char name[NAME_SIZE];
+
+    if (l->known[statement] != LINK_UNKNOWN)
+        return true;
+    l->known[statement] = LINK_TOLD;
+    return count_own(
+        l, statement,
+        pq.sendPrepare(l->pg, name_of(l, statement, name), l->texts[statement], 0, NULL));
+}
+
 bool link_send(struct pg_link *l, int statement, const struct pg_params *p)
 {
     struct link_values w;
@@ -373,14 +383,15 @@ bool link_send(struct pg_link *l, int statement, const struct pg_params *p)
     if (!link_is_up(l) || l->unsent || (p && p->bytes.failed))
         return count_sent(l, 0);
     values_make(&w, p);
-    size_t index = l->sent > l->own ? l->sent - 1 : l->sent;
+    size_t index = l->sent - l->own_count;
     if (index < LINK_REMEMBERED)
         l->which[index] = statement;
-    if (l->ready[statement] && !l->place->no_prepare)
-        return count_sent(l, pq.sendQueryPrepared(l->pg, name_of(l, statement, name), w.count,
-                                                  w.values, w.lengths, w.formats, 1));
-    return count_sent(l, pq.sendQueryParams(l->pg, l->texts[statement], w.count, NULL, w.values,
-                                            w.lengths, w.formats, 1));
+    if (l->place->no_prepare)
+        return count_sent(l, pq.sendQueryParams(l->pg, l->texts[statement], w.count, NULL, w.values,
+                                                w.lengths, w.formats, 1));
+    return send_prepare(l, statement) &&
+           count_sent(l, pq.sendQueryPrepared(l->pg, name_of(l, statement, name), w.count, w.values,
+                                              w.lengths, w.formats, 1));
 }
 
 bool link_send_begin(struct pg_link *l)
@@ -391,16 +402,36 @@ bool link_send_begin(struct pg_link *l)
     if (!count_sent(l, pq.sendQueryParams(l->pg, "BEGIN", 0, NULL, NULL, NULL, NULL, 1)) ||
         !l->place->pooled)
         return !l->unsent;
-    l->own = l->sent;
-    return count_sent(l, pq.sendQueryParams(l->pg, settings_local, 0, NULL, NULL, NULL, NULL, 1));
+    return count_own(l, -1,
+                     pq.sendQueryParams(l->pg, settings_local, 0, NULL, NULL, NULL, NULL, 1));
 }
 
-/* The result of statement `at`. */
+/* Is result `at` one of ours?  Then it is noted. */
+static bool reap_own(struct pg_link *l, size_t at, bool good)
+{
+    if (l->own_seen == l->own_count || l->own[l->own_seen].at != at)
+        return false;
+    int statement = l->own[l->own_seen++].statement;
+    if (statement >= 0)
+        l->known[statement] = good ? LINK_KNOWN : LINK_UNKNOWN;
+    return true;
+}
+
+/* Those of which the server said nothing. */
+static void forget_told(struct pg_link *l)
+{
+    for (; l->own_seen < l->own_count; l->own_seen++)
+        if (l->own[l->own_seen].statement >= 0)
+            l->known[l->own[l->own_seen].statement] = LINK_UNKNOWN;
+}
+
+/* Result `at`.  Of a statement that could not be prepared the error is its own. */
 static void reap_one(struct pg_link *l, size_t at, PGresult *r, struct link_report *ret,
                      void (*on_result)(void *user, size_t index, const PGresult *r), void *user)
 {
     enum pq_result status = pq.resultStatus(r);
-    size_t index = at > l->own ? at - 1 : at;
+    size_t index = at - l->own_seen;
+    bool is_own = reap_own(l, at, !is_error(status));
 
     if (is_error(status)) {
         if (status != PQ_PIPELINE_ABORTED && ret->end == LINK_DONE) {
@@ -412,7 +443,7 @@ static void reap_one(struct pg_link *l, size_t at, PGresult *r, struct link_repo
     }
     if (at + 1 == l->sent)
         ret->committed_tag = strcmp(pq.cmdStatus(r), "COMMIT") == 0;
-    if (status == PQ_TUPLES_OK && at != l->own && on_result)
+    if (status == PQ_TUPLES_OK && !is_own && on_result)
         on_result(user, index, r);
 }
 
@@ -435,13 +466,14 @@ void link_reap(struct pg_link *l, void (*on_result)(void *user, size_t index, co
             reap_one(l, at++, r, ret, on_result, user);
         pq.clear(r);
     }
+    forget_told(l);
     ret->wait_cancelled = l->wait_cancelled;
     if (!synced || sqlstate_ends(ret->sqlstate) || !pq.exitPipelineMode(l->pg)) {
         report_lost(ret, l);
         return;
     }
     if (l->unsent && ret->end == LINK_DONE) {
-        *ret = (struct link_report){.end = LINK_FAILED, .failed = l->sent};
+        *ret = (struct link_report){.end = LINK_FAILED, .failed = l->sent - l->own_count};
         line_copy(ret->text, sizeof ret->text, "out of memory");
     }
     l->piped = l->unsent = false;

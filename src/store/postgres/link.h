@@ -4,16 +4,16 @@
  *
  *     link_open ─▶ link_run … │ (link_pipe ─▶ link_send … ─▶ link_reap) … ─▶ link_close
  *
- * Statements go by number (pg_statements.h) and are prepared under the name s<number>.  The writer
- * prepares all of its statements in one pipeline when it connects, so that an aborted pipeline
- * never leaves one half known; readers prepare each at its first use.  Used by one thread at a
- * time.
+ * Statements go by number (pg_statements.h) and are prepared under the name s<number>, each when it
+ * is first used; in a pipeline right before that, in the same round trip.  An aborted pipeline may
+ * leave any of them unknown to the server, so one counts as prepared only when the server said so.
+ * Used by one thread at a time.
  *
  * After any trouble with the connection link_is_up() is false until it is opened again; nothing
  * reconnects behind the caller's back, because a lost connection may hide a commit (outcome).
  *
  * Invariants (link_check): a pipeline is open exactly between link_pipe and link_reap; `sent`
- * counts the results that are still to come.
+ * counts the results that are still to come; `own` are those of them that no caller sees, in order.
  */
 #ifndef PAWL_STORE_POSTGRES_LINK_H
 #define PAWL_STORE_POSTGRES_LINK_H
@@ -32,23 +32,27 @@ struct pg_place {
     bool any_server;  /* a standby will do: the store is only read */
 };
 
-enum link_role {
-    LINK_ENGINE, /* the writer: fixed plans, all its statements prepared at once */
-    LINK_READER,
-};
-
 #define LINK_REMEMBERED 32
+
+/* Does the server know a statement by its name? */
+enum link_known { LINK_UNKNOWN, LINK_TOLD /* in the pipeline that is open */, LINK_KNOWN };
+
+/* A result of a pipeline that is not the caller's. */
+struct link_own {
+    size_t at;
+    int statement; /* that was prepared; -1: settings */
+};
 
 struct pg_link {
     PGconn *pg; /* NULL: not open */
-    enum link_role role;
     bool piped;
     bool unsent;         /* a statement of the pipeline could not be sent: none follows it */
     bool wait_cancelled; /* a notice said so since link_pipe */
     size_t sent;         /* results that will come */
-    size_t own;          /* index of the statement that is ours, not the caller's; SIZE_MAX: none */
+    struct link_own own[ST_PG_COUNT + 1]; /* results that are ours, not the caller's */
+    size_t own_count, own_seen;           /* sent; come */
     const struct pg_place *place;
-    bool ready[ST_PG_COUNT];    /* prepared */
+    enum link_known known[ST_PG_COUNT];
     char **texts;               /* of the statements with the schema's name; owned by the store */
     int which[LINK_REMEMBERED]; /* statements of the pipeline, the first of them */
     uint32_t mark;              /* of these texts, in the names of prepared statements */
@@ -58,7 +62,7 @@ struct pg_link {
 /* PAWL_OK, or UNAVAILABLE and friends with a line for people.  No checks of the server here
  * (pg_open.c). */
 PAWL_MUST_USE pawl_status link_open(struct pg_link *l, const struct pg_place *place, char **texts,
-                                    enum link_role role, pawl_error *reterr);
+                                    pawl_error *reterr);
 void link_close(struct pg_link *l); /* one that is not open is fine */
 bool link_is_up(const struct pg_link *l);
 void link_check(const struct pg_link *l);

@@ -120,7 +120,7 @@ static bool revive(struct sql_cursor *c)
     struct pg_store *s = pg_of(c->store);
 
     return !session->used && session->link != &s->writer && !link_is_up(session->link) &&
-           link_open(session->link, &s->place, s->texts, LINK_READER, &session->error) == PAWL_OK;
+           link_open(session->link, &s->place, s->texts, &session->error) == PAWL_OK;
 }
 
 static bool snapshot(struct sql_cursor *c)

@@ -90,82 +90,8 @@ static const pawl_store_ops ops = {
     .read_object = sql_read_object,
     .list_objects = sql_list_objects,
     .search = pg_search,
+    .clock = pg_clock,
 };
-
-/* ---- Is the server fit? ----------------------------------------------------------------------- */
-
-enum { VERSION, ENCODING, FSYNC, FULL_PAGES, SYNC_COMMIT, RECOVERY, DATABASE };
-static const char sql_server[] =
-    "SELECT current_setting('server_version_num'),current_setting('server_encoding'),"
-    "current_setting('fsync'),current_setting('full_page_writes'),"
-    "current_setting('synchronous_commit'),pg_is_in_recovery()::int,current_database()";
-
-static const char *value(const PGresult *r, int column)
-{
-    return pq.getvalue(r, 0, column);
-}
-
-/* What any reader needs. */
-static pawl_status check_kind(const PGresult *r, pawl_error *reterr)
-{
-    if (atoi(value(r, VERSION)) < 120000) {
-        error_set(reterr, PAWL_UNSUPPORTED,
-                  "the server is PostgreSQL %d; pawl needs 12 or later: use a newer server",
-                  atoi(value(r, VERSION)) / 10000);
-        return PAWL_UNSUPPORTED;
-    }
-    if (strcmp(value(r, ENCODING), "UTF8") != 0) {
-        error_set(reterr, PAWL_UNSUPPORTED,
-                  "database %s has the encoding %s; pawl needs UTF8: CREATE DATABASE … ENCODING "
-                  "'UTF8' TEMPLATE template0",
-                  value(r, DATABASE), value(r, ENCODING));
-        return PAWL_UNSUPPORTED;
-    }
-    return PAWL_OK;
-}
-
-/* What a server needs that may be trusted with a commit (C4). */
-static pawl_status check_durable(const PGresult *r, bool allow_lossy, pawl_error *reterr)
-{
-    static const struct {
-        int column;
-        const char *name;
-    } settings[] = {
-        {FSYNC,       "fsync"             },
-        {FULL_PAGES,  "full_page_writes"  },
-        {SYNC_COMMIT, "synchronous_commit"},
-    };
-
-    if (value(r, RECOVERY)[0] == '1') {
-        error_set(
-            reterr, PAWL_UNAVAILABLE,
-            "the server is a standby, which cannot be written to; name the primary in the URL");
-        return PAWL_UNAVAILABLE;
-    }
-    for (size_t i = 0; i < COUNT_OF(settings) && !allow_lossy; i++) {
-        if (strcmp(value(r, settings[i].column), "off") != 0)
-            continue;
-        error_set(reterr, PAWL_UNSUPPORTED,
-                  "%s is off on the server: a power cut can lose what was acknowledged; switch it "
-                  "on, or accept the loss with pawl_allow_lossy=1 in the URL",
-                  settings[i].name);
-        return PAWL_UNSUPPORTED;
-    }
-    return PAWL_OK;
-}
-
-static pawl_status check_server(const struct pg_store *s, struct pg_link *l, pawl_error *reterr)
-{
-    pawl_status status;
-    PGresult *r = link_ask(l, sql_server, "look at the server", &status, reterr);
-
-    if (r)
-        status = check_kind(r, reterr);
-    if (r && status == PAWL_OK && !s->read_only)
-        status = check_durable(r, s->place.allow_lossy, reterr);
-    pq.clear(r);
-    return status;
-}
 
 /* ---- Open --------------------------------------------------------------------------------------- */
 
@@ -202,7 +128,7 @@ static pawl_status in_use(struct pg_store *s, pawl_error *reterr)
     error_set(reterr, PAWL_UNAVAILABLE,
               "schema %s is in use by %s; stop it, talk to it with --url if it is a server, or use "
               "another pawl_schema",
-              s->place.schema, r && pq.ntuples(r) == 1 ? value(r, 0) : "another process");
+              s->place.schema, r && pq.ntuples(r) == 1 ? pq.getvalue(r, 0, 0) : "another process");
     pq.clear(r);
     return PAWL_UNAVAILABLE;
 }
@@ -218,7 +144,7 @@ static pawl_status be_alone(struct pg_store *s, pawl_error *reterr)
                    s->place.schema);
     for (int i = 0; i < ALONE_LOOKS && status == PAWL_OK; i++) {
         PGresult *r = link_ask(&s->writer, sql, "lock the store", &status, reterr);
-        bool got = r && value(r, 0)[0] == '1';
+        bool got = r && pq.getvalue(r, 0, 0)[0] == '1';
         pq.clear(r);
         if (got)
             return PAWL_OK;
@@ -237,7 +163,7 @@ static pawl_status open_writer(struct pg_store *s, struct pg_link *l,
     if (status == PAWL_OK)
         status = pg_schema_leap(l, &s->place, reterr);
     if (status == PAWL_OK)
-        status = link_open(&s->writer, &s->place, s->texts, LINK_ENGINE, reterr);
+        status = link_open(&s->writer, &s->place, s->texts, reterr);
     if (status == PAWL_OK && opts->alone && !s->place.pooled)
         status = be_alone(s, reterr);
     return status;
@@ -251,7 +177,7 @@ static pawl_status open_store(struct pg_store *s, const pawl_store_open_opts *op
 
     if (status != PAWL_OK)
         return status;
-    status = check_server(s, l, reterr);
+    status = pg_check_server(l, &s->place, reterr);
     if (status == PAWL_OK)
         status = s->read_only ? check_there(s, l, reterr) : open_writer(s, l, opts, reterr);
     pg_pool_give(s, l);

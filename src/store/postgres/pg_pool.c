@@ -56,7 +56,7 @@ pawl_status pg_pool_take(struct pg_store *s, struct pg_link **ret, pawl_error *r
         l = calloc(1, sizeof *l);
         pawl_status status = PAWL_NO_MEMORY;
         if (l)
-            status = link_open(l, &s->place, s->texts, LINK_READER, reterr);
+            status = link_open(l, &s->place, s->texts, reterr);
         else
             error_set(reterr, status, "out of memory");
         if (status != PAWL_OK) {
@@ -94,7 +94,7 @@ PGresult *pg_read(struct pg_store *s, int statement, const struct pg_params *p, 
         return NULL;
     PGresult *r = link_run(l, statement, p, what, retstatus, reterr);
     if (!r && !is_writer(s, l) && !link_is_up(l) &&
-        (*retstatus = link_open(l, &s->place, s->texts, LINK_READER, reterr)) == PAWL_OK)
+        (*retstatus = link_open(l, &s->place, s->texts, reterr)) == PAWL_OK)
         r = link_run(l, statement, p, what, retstatus, reterr);
     pg_pool_give(s, l);
     return r;

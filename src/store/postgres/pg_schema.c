@@ -302,7 +302,7 @@ static pawl_status with_link(const char *url,
 
     if (status != PAWL_OK)
         return status;
-    status = link_open(&l, &place, NULL, LINK_READER, reterr);
+    status = link_open(&l, &place, NULL, reterr);
     if (status == PAWL_OK) {
         status = fn(&l, &place, reterr);
         link_close(&l);
@@ -311,9 +311,18 @@ static pawl_status with_link(const char *url,
     return status;
 }
 
+/* Tables on a server that pawl would not open are of no use, and look as if they were. */
+static pawl_status migrate_checked(struct pg_link *l, const struct pg_place *place,
+                                   pawl_error *reterr)
+{
+    pawl_status status = pg_check_server(l, place, reterr);
+
+    return status == PAWL_OK ? pg_migrate(l, place, reterr) : status;
+}
+
 pawl_status pawl_postgres_migrate(const char *url, pawl_error *reterr)
 {
-    return IS_THERE(url, "a URL", reterr) ? with_link(url, pg_migrate, reterr) : PAWL_MISUSE;
+    return IS_THERE(url, "a URL", reterr) ? with_link(url, migrate_checked, reterr) : PAWL_MISUSE;
 }
 
 static pawl_status drop(struct pg_link *l, const struct pg_place *place, pawl_error *reterr)

@@ -158,7 +158,7 @@ static pawl_status connect_writer(struct pg_store *s, pawl_error *reterr)
         return PAWL_OK;
     pawl_error room = {0}, *err = reterr ? reterr : &room;
     link_close(&s->writer);
-    pawl_status status = link_open(&s->writer, &s->place, s->texts, LINK_ENGINE, err);
+    pawl_status status = link_open(&s->writer, &s->place, s->texts, err);
     pthread_mutex_lock(&s->pool_lock);
     (void)snprintf(s->trouble, sizeof s->trouble, "%.159s", status == PAWL_OK ? "" : err->text);
     pthread_mutex_unlock(&s->pool_lock);

@@ -16,6 +16,7 @@
 
 #define OLD_SNAPSHOT_MIN  10
 #define FREE_CONNECTIONS  10
+#define CLOCK_OFF_MS      2000
 #define EXAMINE_MAX       700
 #define TABLES_SHOWN      5
 #define UPKEEP_SQL_MAX    1500
@@ -305,6 +306,23 @@ static void examine_owner(struct examination *x)
     pq.clear(r);
 }
 
+/* Due times follow the server's clock.  People and programs that name a time use their own. */
+static void examine_clock(struct examination *x, int64_t now_ms)
+{
+    PGresult *r = look(x, "SELECT floor(extract(epoch FROM clock_timestamp())*1000)::bigint");
+    int64_t ahead = r ? strtoll(cell(r, 0), NULL, 10) - now_ms : 0;
+    bool off = ahead > CLOCK_OFF_MS || ahead < -CLOCK_OFF_MS;
+
+    if (r && off)
+        say(x, "clock", PAWL_VERDICT_WARN,
+            "the server's clock is %.1f s %s that of this machine; timers and leases follow the "
+            "server: set the clock that is wrong",
+            (double)(ahead < 0 ? -ahead : ahead) / 1000, ahead < 0 ? "behind" : "ahead of");
+    else if (r)
+        say(x, "clock", PAWL_VERDICT_OK, "the server's and that of this machine agree");
+    pq.clear(r);
+}
+
 static pawl_status pg_examine(pawl_store *store, int64_t now_ms, pawl_finding_fn *tell, void *user,
                               pawl_error *reterr)
 {
@@ -312,11 +330,11 @@ static pawl_status pg_examine(pawl_store *store, int64_t now_ms, pawl_finding_fn
     struct examination x = {
         .say = tell, .user = user, .allow_lossy = s->place.allow_lossy, .err = reterr};
 
-    (void)now_ms; /* ages are by the server's clock, which set them */
     x.status = pg_pool_take(s, &x.link, reterr);
     if (x.status != PAWL_OK)
         return x.status;
     examine_server(&x);
+    examine_clock(&x, now_ms);
     examine_durability(&x);
     examine_connections(&x);
     examine_schema(&x);

@@ -144,6 +144,12 @@ void pg_texts_free(char **texts);
 struct buf;
 void pg_text_put(struct buf *b, const char *text, const char *schema); /* one of them */
 
+/* May this server keep a store?  Of one that is only read (any_server) less is asked. */
+PAWL_MUST_USE pawl_status pg_check_server(struct pg_link *l, const struct pg_place *place,
+                                          pawl_error *reterr);
+
+pawl_status pg_clock(pawl_store *s, int64_t *ret, pawl_error *reterr);
+
 /* The number of the schema; 0: there is none, or an empty one.  CONFLICT: it is not ours;
  * UNSUPPORTED: it is newer than we are. */
 PAWL_MUST_USE pawl_status pg_schema_look(struct pg_link *l, const struct pg_place *place, int *ret,

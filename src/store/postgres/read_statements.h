@@ -221,6 +221,7 @@
     " WHERE upto-weight<=$2::bigint ORDER BY o,visible_ms,id"
 
 #define PG_READ_STATEMENTS(X)                                                                      \
+    X(CLOCK, "SELECT floor(extract(epoch FROM clock_timestamp())*1000)::bigint")                   \
     X(LIST, PG_LIST("@.instance WHERE true"))                                                      \
     X(LIST_PARENT, PG_LIST("@.instance WHERE parent_uid=$2::bigint AND parent_uid>0"))             \
     X(LIST_STATES, PG_LIST(PG_IN_STATES))                                                          \
