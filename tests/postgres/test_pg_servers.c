@@ -285,8 +285,14 @@ TEST(a_pooler_that_gives_connections_by_transaction_is_enough_postgres)
 {
     static struct own_server o;
     char url[400];
+    pawl_error err = {0};
     server_open(&o, "p", "");
     must_shell("bouncer", o.dir, ">/dev/null");
+    snprintf(url, sizeof(url),
+             "postgresql:///postgres?host=%s/bouncer&user=pawl&pawl_schema=unsaid", o.dir);
+    ck_assert_ptr_null(pawl_postgres_store(url, PAWL_STORE_OPTS(.now_ms = 1), &err));
+    ck_assert_msg(strstr(err.text, "add pawl_pooler=transaction"), "%s", err.text);
+    ck_assert_int_eq(scratch_number("SELECT count(*) FROM pg_namespace WHERE nspname='unsaid'"), 0);
     snprintf(url, sizeof(url),
              "postgresql:///postgres?host=%s/bouncer&user=pawl&pawl_schema=%s"
              "&pawl_pooler=transaction&pawl_prepare=off",

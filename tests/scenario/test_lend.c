@@ -102,6 +102,25 @@ static void push_here(struct scene *s, const char *queue, const char *data, int6
     ck_assert(atomic_load(&a->done));
 }
 
+/* A store far away is not lent: the others here are near, whatever they say. */
+static const pawl_store_ops *real;
+static pawl_store_ops placed;
+static bool is_far;
+
+static void caps(pawl_store *s, pawl_store_caps *ret)
+{
+    real->caps(s, ret);
+    ret->far = is_far;
+}
+
+static void place(pawl_store *outer)
+{
+    real = outer->ops;
+    placed = *real;
+    placed.caps = caps;
+    outer->ops = &placed;
+}
+
 /* An engine that has just begun looks at everything once; from then on it sleeps. */
 static void fresh(struct scene *s)
 {
@@ -109,6 +128,8 @@ static void fresh(struct scene *s)
     sem_init(&called, 0, 0);
     sem_init(&began, 0, 0);
     sem_init(&go_on, 0, 0);
+    is_far = false;
+    s->decorate = place;
     scene_threads(s);
     scene_up(s);
     ck_assert(pawl_lend_to(s->c, come, NULL));
@@ -416,6 +437,26 @@ QUEUE_SCENARIO(slow_commits_are_left_to_the_engine)
         push_here(s, "q", "x", 0, &a);
         here += pthread_equal(a.on, pthread_self());
     }
+}
+
+/* A commit there is a round trip, and who waits for it collects no further requests. */
+QUEUE_SCENARIO(a_store_far_away_is_not_lent)
+{
+    struct answer a = {0};
+    sem_init(&called, 0, 0);
+    is_far = true;
+    s->decorate = place;
+    scene_threads(s);
+    scene_up(s);
+    ck_assert(pawl_lend_to(s->c, come, NULL));
+    for (int i = 0; i < 50; i++) {
+        push_here(s, "q", "x", 0, &a);
+        expect_is(a.status, PAWL_OK);
+        ck_assert(!pthread_equal(a.on, pthread_self()));
+    }
+    ck_assert(pawl_lend_to(s->c, NULL, NULL));
+    expect_str(q_counts(s, "q"), "50 0 0 0");
+    is_far = false;
 }
 
 /* ---- Everybody gets on ------------------------------------------------------------------------ */

@@ -434,9 +434,11 @@ void loop_finish(pawl_runtime *rt)
     group_give_up(rt);
 }
 
+/* Where a commit is a round trip, a borrower would wait for it instead of collecting the requests
+ * of the next one (decision 0031). */
 bool loop_is_plain(const pawl_runtime *rt)
 {
-    return health_is_good(rt) && !rt->opts.paranoid && !rt->lending.slow_commits;
+    return health_is_good(rt) && !rt->opts.paranoid && !rt->lending.slow_commits && !rt->caps.far;
 }
 
 bool loop_may_lend(pawl_runtime *rt)

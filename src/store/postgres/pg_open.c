@@ -153,17 +153,48 @@ static pawl_status be_alone(struct pg_store *s, pawl_error *reterr)
     return status == PAWL_OK ? in_use(s, reterr) : status;
 }
 
+static pawl_status server_pid(struct pg_link *l, int *ret, pawl_error *reterr)
+{
+    pawl_status status;
+    PGresult *r = link_ask(l, "SELECT pg_backend_pid()", "look at the connection", &status, reterr);
+
+    *ret = r ? atoi(pq.getvalue(r, 0, 0)) : 0;
+    pq.clear(r);
+    return status;
+}
+
+/* Two connections that are open have two processes of the server, unless a pooler hands out one of
+ * its own for a transaction.  Then settings and prepared statements get lost between two of them;
+ * the URL must say so.  A pooler that is busy may hide it: then the first commit finds out. */
+static pawl_status check_pooler(struct pg_store *s, struct pg_link *other, pawl_error *reterr)
+{
+    int first = 0, second = 0;
+    pawl_status status = s->place.pooled ? PAWL_OK : server_pid(other, &first, reterr);
+
+    if (status == PAWL_OK && !s->place.pooled)
+        status = server_pid(&s->writer, &second, reterr);
+    if (status != PAWL_OK || s->place.pooled || first != second)
+        return status;
+    error_set(reterr, PAWL_UNSUPPORTED,
+              "a pooler gives each transaction another connection: add pawl_pooler=transaction to "
+              "the URL, and pawl_prepare=off if it does not keep prepared statements (PgBouncer "
+              "before 1.21)");
+    return PAWL_UNSUPPORTED;
+}
+
 static pawl_status open_writer(struct pg_store *s, struct pg_link *l,
                                const pawl_store_open_opts *opts, pawl_error *reterr)
 {
     pawl_status status = opts->must_exist ? check_there(s, l, reterr) : PAWL_OK;
 
     if (status == PAWL_OK)
+        status = link_open(&s->writer, &s->place, s->texts, reterr);
+    if (status == PAWL_OK)
+        status = check_pooler(s, l, reterr);
+    if (status == PAWL_OK)
         status = pg_migrate(l, &s->place, reterr);
     if (status == PAWL_OK)
         status = pg_schema_leap(l, &s->place, reterr);
-    if (status == PAWL_OK)
-        status = link_open(&s->writer, &s->place, s->texts, reterr);
     if (status == PAWL_OK && opts->alone && !s->place.pooled)
         status = be_alone(s, reterr);
     return status;
