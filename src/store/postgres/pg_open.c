@@ -166,20 +166,38 @@ static pawl_status server_pid(struct pg_link *l, int *ret, pawl_error *reterr)
 /* Two connections that are open have two processes of the server, unless a pooler hands out one of
  * its own for a transaction.  Then settings and prepared statements get lost between two of them;
  * the URL must say so.  A pooler that is busy may hide it: then the first commit finds out. */
-static pawl_status check_pooler(struct pg_store *s, struct pg_link *other, pawl_error *reterr)
+static pawl_status check_direct(struct pg_store *s, struct pg_link *other, pawl_error *reterr)
 {
     int first = 0, second = 0;
-    pawl_status status = s->place.pooled ? PAWL_OK : server_pid(other, &first, reterr);
+    pawl_status status = server_pid(other, &first, reterr);
 
-    if (status == PAWL_OK && !s->place.pooled)
+    if (status == PAWL_OK)
         status = server_pid(&s->writer, &second, reterr);
-    if (status != PAWL_OK || s->place.pooled || first != second)
+    if (status != PAWL_OK || first != second)
         return status;
     error_set(reterr, PAWL_UNSUPPORTED,
               "a pooler gives each transaction another connection: add pawl_pooler=transaction to "
               "the URL, and pawl_prepare=off if it does not keep prepared statements (PgBouncer "
               "before 1.21)");
     return PAWL_UNSUPPORTED;
+}
+
+/* Both prepare one statement.  A pooler that does not keep them apart finds it there already. */
+static pawl_status check_prepares(struct pg_store *s, struct pg_link *other, pawl_error *reterr)
+{
+    struct pg_link *links[] = {other, &s->writer};
+    pawl_status status = PAWL_OK;
+
+    for (size_t i = 0; i < COUNT_OF(links) && status == PAWL_OK; i++)
+        pq.clear(link_run(links[i], ST_PG_CLOCK, NULL, "prepare statements", &status, reterr));
+    return status;
+}
+
+static pawl_status check_pooler(struct pg_store *s, struct pg_link *other, pawl_error *reterr)
+{
+    if (!s->place.pooled)
+        return check_direct(s, other, reterr);
+    return s->place.no_prepare ? PAWL_OK : check_prepares(s, other, reterr);
 }
 
 static pawl_status open_writer(struct pg_store *s, struct pg_link *l,
