@@ -7,6 +7,7 @@
  */
 #include "differ.h"
 #include "stores.h"
+#include "stumble.h"
 
 #include "store/fault/fault.h"
 
@@ -49,7 +50,7 @@ static void busy_close(void *user, pawl_store *s)
 
 int main(int argc, char **argv)
 {
-    pawl_conformance_factory all[STORES_MAX + 1];
+    pawl_conformance_factory all[STORES_MAX + 2];
     size_t count = stores(all);
     bool one = argc > 1 && !isdigit((unsigned char)argv[1][0]); /* a store by name */
     if (one)
@@ -61,6 +62,8 @@ int main(int argc, char **argv)
                                               .close = busy_close};
     if (one)
         count = 2;
+    else
+        all[count++] = stumbling(&all[1]);
     uint64_t seed = argc > 1 && !one ? strtoull(argv[1], NULL, 10) : 1;
     uint64_t seeds = argc > 1 && !one ? 1 : SEEDS,
              steps = argc > 2 ? strtoull(argv[2], NULL, 10) : STEPS;
@@ -74,6 +77,10 @@ int main(int argc, char **argv)
             passed += same;
             failed += !same;
         }
+    }
+    if (!one && !stumble_count()) {
+        printf("FAIL the database always answered\n");
+        failed++;
     }
     printf("test_differential: %d passed, %d failed\n", passed, failed);
     return failed != 0;

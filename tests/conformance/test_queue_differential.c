@@ -9,6 +9,7 @@
  */
 #include "dump.h"
 #include "stores.h"
+#include "stumble.h"
 
 #include "base/buf.h"
 
@@ -465,12 +466,14 @@ static bool run(const pawl_conformance_factory all[2], uint64_t seed, uint64_t s
 
 int main(int argc, char **argv)
 {
-    pawl_conformance_factory all[STORES_MAX];
+    pawl_conformance_factory all[STORES_MAX + 1];
     size_t count = stores(all);
     bool one = argc > 1 && !isdigit((unsigned char)argv[1][0]); /* a store by name */
     if (one) {
         all[1] = store_called(argv[1]);
         count = 2;
+    } else {
+        all[count++] = stumbling(&all[1]);
     }
     uint64_t seed = argc > 1 && !one ? strtoull(argv[1], NULL, 10) : 1;
     uint64_t seeds = argc > 1 && !one ? 1 : SEEDS,
@@ -485,6 +488,10 @@ int main(int argc, char **argv)
             passed += same;
             failed += !same;
         }
+    if (!one && !stumble_count()) {
+        printf("FAIL the database always answered\n");
+        failed++;
+    }
     printf("test_queue_differential: %d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

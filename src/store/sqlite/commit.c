@@ -68,7 +68,7 @@ static void give_room(struct sqlite_store *s)
 static int read_fence(struct conn *c, pawl_fence *ret, uint64_t *rethighest)
 {
     sqlite3_stmt *fence = conn_statement(c, ST_FENCE_READ);
-    sqlite3_stmt *highest = conn_statement(c, ST_ID_HIGHEST);
+    sqlite3_stmt *highest = fence ? conn_statement(c, ST_ID_HIGHEST) : NULL;
 
     if (!fence || !highest)
         return sqlite3_extended_errcode(c->db);

@@ -34,7 +34,7 @@ static int collect(struct sqlite_store *s, int64_t now_ms, uint32_t limit, pawl_
                    struct cursor *at)
 {
     sqlite3_stmt *here = conn_statement(&s->writer, ST_MESSAGES_AT);
-    sqlite3_stmt *later = conn_statement(&s->writer, ST_MESSAGES_AFTER);
+    sqlite3_stmt *later = here ? conn_statement(&s->writer, ST_MESSAGES_AFTER) : NULL;
 
     if (!here || !later)
         return sqlite3_extended_errcode(s->writer.db);
@@ -121,7 +121,7 @@ static pawl_status quarantine_unreadable(struct sqlite_store *s, pawl_error *ret
 {
     struct conn *c = &s->writer;
     sqlite3_stmt *keep = conn_statement(c, ST_QUARANTINE_INSERT);
-    sqlite3_stmt *drop = conn_statement(c, ST_MESSAGE_DELETE);
+    sqlite3_stmt *drop = keep ? conn_statement(c, ST_MESSAGE_DELETE) : NULL;
     int rc = keep && drop ? conn_begin_write(c) : sqlite3_extended_errcode(c->db);
 
     for (size_t i = 0; i < s->unreadable.count && rc == SQLITE_OK; i++) {

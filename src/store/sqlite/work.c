@@ -160,7 +160,7 @@ static int scan_delayed(struct fetch *f, struct work_name *n, sqlite3_stmt *stmt
 static int look_at_delayed(struct fetch *f, struct work_name *n)
 {
     sqlite3_stmt *here = conn_statement(f->c, ST_WORK_DELAYED_AT);
-    sqlite3_stmt *later = conn_statement(f->c, ST_WORK_DELAYED_AFTER);
+    sqlite3_stmt *later = here ? conn_statement(f->c, ST_WORK_DELAYED_AFTER) : NULL;
     int64_t next_ms = INT64_MAX;
     uint32_t found = 0;
 
