@@ -187,6 +187,17 @@ static pawl_result withdrawn(pawl_ctx *ctx, pawl_str input)
     return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
 }
 
+/* An event for somebody who is there, one for somebody who comes later, one for nobody. */
+static pawl_result raises(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task kid = pawl_start_child(ctx, "Event", input, PAWL_CHILD_OPTS(.instance = "hears"));
+    pawl_ignore(pawl_raise(ctx, "hears", "Go", pawl_s("1"), PAWL_RAISE_AWAIT_START));
+    pawl_ignore(pawl_raise(ctx, "nobody", "Go", pawl_s("2"), 0));
+    pawl_ignore(pawl_call(ctx, "Echo", input));
+    pawl_ignore(pawl_raise(ctx, "hears", "Go", pawl_s("3"), 0));
+    return pawl_await(ctx, kid);
+}
+
 /* Its activity is not ours to run: it is somebody else's, all the time. */
 static pawl_result beside(pawl_ctx *ctx, pawl_str input)
 {
@@ -219,6 +230,7 @@ void flows_register(pawl_app *app)
         {"Withdrawn",  withdrawn        },
         {"Publish",    publish          },
         {"Failing",    failing          },
+        {"Raises",     raises           },
     };
     for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
         if (pawl_register_orchestration(app, code[i].name, "1.0.0", code[i].fn) != PAWL_OK)
@@ -236,59 +248,106 @@ void flows_register(pawl_app *app)
 #define RAISE(text, key)                                                                           \
     REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {(text), 1}, .idempotency_key = (key))
 
+#define AS_DATA(text)                                                                              \
+    {                                                                                              \
+        (text), sizeof(text) - 1                                                                   \
+    }
+#define SCHEDULE(how, ...)                                                                         \
+    {                                                                                              \
+        .size = sizeof(pawl_request), .op = PAWL_OP_SCHEDULE_##how, .name = "n", __VA_ARGS__       \
+    }
 #define SCHEDULE_JSON "{\"every_ms\":60000,\"max_runs\":2,\"orchestration\":\"Begin\",\"input\":1}"
 
+#define FILL_JSON     "{\"from_ms\":1699999800000,\"to_ms\":1699999900000}"
+
 const struct flow flows[] = {
-    {"start",              {START("Begin")},                                                        NULL},
-    {"completion",         {START("Completion")},                                                   NULL},
-    {"timer",              {START("Timer")},                                                        NULL},
-    {"event",              {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
-    {"early_event",        {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                      NULL},
+    {"start",              {START("Begin")},                                                                  0},
+    {"completion",         {START("Completion")},                                                             0},
+    {"timer",              {START("Timer")},                                                                  0},
+    {"event",              {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                                0},
+    {"early_event",        {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                                0},
     {"kept_event",
      {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
               .await_start = true),
       START("Event"), RAISE("2", "b")},
-     NULL                                                                                               },
-    {"given_back",         {START("GiveBack"), RAISE("1", "a"), RAISE("2", "b")},                   NULL},
+     0                                                                                                         },
+    {"given_back",         {START("GiveBack"), RAISE("1", "a"), RAISE("2", "b")},                             0},
     {"given_back_kept",
      {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
               .await_start = true),
       START("GiveBack"), RAISE("2", "b")},
-     NULL                                                                                               },
+     0                                                                                                         },
     {"given_back_at_once",
      {START("GiveAtOnce"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"),
       REQUEST(.op = PAWL_OP_RAISE, .name = "Stop", .data = {"2", 1}, .idempotency_key = "b"),
       REQUEST(.op = PAWL_OP_RESUME)},
-     NULL                                                                                               },
-    {"continue",           {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},     NULL},
-    {"child",              {START("Child")},                                                        NULL},
+     0                                                                                                         },
+    {"continue",           {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},               0},
+    {"child",              {START("Child")},                                                                  0},
     {"taken_child",        /* a stranger has the id of the first of two */
      {{.size = sizeof(pawl_request), .instance = "kid-1", .op = PAWL_OP_START, .name = "Begin"},
       START("Child")},
-     NULL                                                                                               },
-    {"detached",           {START("Detach")},                                                       NULL},
-    {"cancel",             {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},     NULL},
-    {"terminate",          {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")}, NULL},
+     0                                                                                                         },
+    {"detached",           {START("Detach")},                                                                 0},
+    {"cancel",             {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},               0},
+    {"terminate",          {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")},           0},
     {"suspend",
      {START("Event"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"), RAISE("2", "b"),
       REQUEST(.op = PAWL_OP_RESUME)},
-     NULL                                                                                               },
+     0                                                                                                         },
     {"removed_child",
      {START("Leave"),
       {.size = sizeof(pawl_request), .instance = "free", .op = PAWL_OP_REMOVE, .force = true},
       RAISE("1", "a")},
-     NULL                                                                                               },
-    {"continue_detached",  {START("LeaveAgain"), RAISE("1", "a")},                                  NULL},
-    {"worker",             {START("Worker")},                                                       NULL},
-    {"worker_fails",       {START("Failing")},                                                      NULL},
-    {"withdrawn",          {START("Withdrawn"), RAISE("1", "a")},                                   NULL},
+     0                                                                                                         },
+    {"continue_detached",  {START("LeaveAgain"), RAISE("1", "a")},                                            0},
+    {"worker",             {START("Worker")},                                                                 0},
+    {"worker_fails",       {START("Failing")},                                                                0},
+    {"withdrawn",          {START("Withdrawn"), RAISE("1", "a")},                                             0},
     {"schedule",           /* two runs, a minute apart */
-     {START("Begin"),
-      {.size = sizeof(pawl_request),
-       .op = PAWL_OP_SCHEDULE_PUT,
-       .name = "n",
-       .data = {SCHEDULE_JSON, sizeof(SCHEDULE_JSON) - 1}}},
-     NULL                                                                                               },
-    {"published",          {START("Publish")},                                                      NULL},
+     {START("Begin"), SCHEDULE(PUT, .data = AS_DATA(SCHEDULE_JSON))},
+     0                                                                                                         },
+    {"schedule_by_hand",   /* paused before its first run, started by hand, gone on with, removed */
+     {SCHEDULE(PUT, .data = AS_DATA(SCHEDULE_JSON)), SCHEDULE(PAUSE, .data = AS_DATA("why")),
+      SCHEDULE(TRIGGER, .idempotency_key = "k"), SCHEDULE(RESUME), SCHEDULE(REMOVE)},
+     0                                                                                                         },
+    {"schedule_filled",
+     {SCHEDULE(PUT, .data = AS_DATA(SCHEDULE_JSON)),
+      SCHEDULE(BACKFILL, .data = AS_DATA(FILL_JSON))},
+     0                                                                                                         },
+    {"published",          {START("Publish")},                                                                0},
+    {"rerun",
+     {START("Event"), RAISE("1", "a"), RAISE("2", "b"),
+      REQUEST(.op = PAWL_OP_RERUN, .data = {"y", 1}), RAISE("3", "c"), RAISE("4", "d")},
+     3                                                                                                         },
+    {"rerun_as_before",
+     {START("Event"), RAISE("1", "a"), RAISE("2", "b"), REQUEST(.op = PAWL_OP_RERUN),
+      RAISE("3", "c"), RAISE("4", "d")},
+     3                                                                                                         },
+    {"deadline",
+     {REQUEST(.op = PAWL_OP_START, .name = "Cancelled", .data = {"x", 1}, .deadline_ms = 5000)},
+     0                                                                                                         },
+    {"deadline_carried",
+     {REQUEST(.op = PAWL_OP_START, .name = "Again", .data = {"x", 1}, .deadline_ms = 5000),
+      RAISE("1", "a")},
+     0                                                                                                         },
+    {"delayed",
+     {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1}, .delay_ms = 5000),
+      RAISE("1", "a"), RAISE("2", "b")},
+     0                                                                                                         },
+    {"delayed_cancel",
+     {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1}, .delay_ms = 5000),
+      REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},
+     0                                                                                                         },
+    {"raises",             {START("Raises")},                                                                 0},
+    {"job",
+     {REQUEST(.op = PAWL_OP_START, .name = PAWL_JOB,
+              .data = AS_DATA("{\"activity\":\"Flaky\",\"input\":1,\"attempts\":3}"))},
+     0                                                                                                         },
+    {"removed_tree",
+     {{.size = sizeof(pawl_request), .instance = "j", .op = PAWL_OP_START, .name = "Begin"},
+      START("Child"),
+      REQUEST(.op = PAWL_OP_REMOVE)},
+     2                                                                                                         },
 };
 const size_t flow_count = sizeof(flows) / sizeof(flows[0]);

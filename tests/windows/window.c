@@ -306,6 +306,9 @@ static void dump_execution(struct window *w, const pawl_row *row, uint64_t numbe
         buf_printf(&w->left, " %s", kind ? kind : "?");
         if (list.items[i].ref)
             buf_printf(&w->left, "#%" PRIu64, list.items[i].ref);
+        if (list.items[i].name.len || list.items[i].data.len)
+            buf_printf(&w->left, "(%.*s '%.*s')", PAWL_FMT(list.items[i].name),
+                       PAWL_FMT(list.items[i].data));
         if (list.items[i].seq != i + 1)
             buf_puts(&w->left, "(gap)");
     }
@@ -352,7 +355,8 @@ static void dump(struct window *w)
         const pawl_row *r = &sorted[i];
         if (is_beside(r))
             continue;
-        buf_printf(&w->left, "%.*s %s '%.*s' status '%.*s' finding '%.*s'", PAWL_FMT(r->id),
+        buf_printf(&w->left, "%.*s of %.*s %.*s %s '%.*s' status '%.*s' finding '%.*s'",
+                   PAWL_FMT(r->id), PAWL_FMT(r->orchestration), PAWL_FMT(r->version),
                    pawl_state_name(r->state), PAWL_FMT(r->output), PAWL_FMT(r->custom_status),
                    PAWL_FMT(r->finding));
         for (uint64_t n = 1; n <= r->execution; n++)
@@ -402,15 +406,8 @@ static void begin_beside(struct window *w)
         snprintf(w->trouble, sizeof(w->trouble), "nobody is beside it: %.200s", err.text);
 }
 
-static void drive(struct window *w)
+static void until_all_ended(struct window *w)
 {
-    if (w->plan.busy)
-        begin_beside(w);
-    for (int i = 0; i < WINDOW_CALLS && w->flow->calls[i].size && !w->trouble[0]; i++) {
-        make_call(w, &w->flow->calls[i]);
-        if (w->flow->sleep_after && w->flow->sleep_after[i] == 's')
-            (void)hop(w);
-    }
     for (int i = 0; i < HOPS_MAX && !w->trouble[0]; i++) {
         if (!up(w) || !settle(w))
             continue;
@@ -418,6 +415,18 @@ static void drive(struct window *w)
             break;
         (void)hop(w);
     }
+}
+
+static void drive(struct window *w)
+{
+    if (w->plan.busy)
+        begin_beside(w);
+    for (int i = 0; i < WINDOW_CALLS && w->flow->calls[i].size && !w->trouble[0]; i++) {
+        make_call(w, &w->flow->calls[i]);
+        if (w->flow->ends_after == i + 1)
+            until_all_ended(w);
+    }
+    until_all_ended(w);
     for (int i = 0; i < 40 && !w->trouble[0]; i++) /* what is late is dropped */
         (void)hop(w);
 }

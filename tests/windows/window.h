@@ -32,7 +32,7 @@ enum window_store { WINDOW_MEMORY, WINDOW_SQLITE, WINDOW_JSONL, WINDOW_STORES };
 struct flow {
     const char *name;
     pawl_request calls[WINDOW_CALLS]; /* in order, each when all is quiet; size 0: the end */
-    const char *sleep_after;          /* an "s" at its place: hop the clock after that call */
+    int ends_after; /* the call after which all end before the next one; 0: none */
 };
 extern const struct flow flows[];
 extern const size_t flow_count;

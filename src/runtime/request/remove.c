@@ -134,7 +134,8 @@ static bool remove_tree(pawl_runtime *rt, const struct tree *t)
     for (size_t i = 0; i < t->rows.count; i++)
         if (!look_at_leaving(rt, &t->rows.items[i], &leaving[i]))
             return false;
-    for (size_t i = 0; i < t->rows.count; i++)
+    /* Children first: of a store whose rounds are no group, what is left is still a tree. */
+    for (size_t i = t->rows.count; i-- > 0;)
         stage_leaving(rt, &leaving[i], i == 0);
     return true;
 }
