@@ -198,6 +198,13 @@ static pawl_result raises(pawl_ctx *ctx, pawl_str input)
     return pawl_await(ctx, kid);
 }
 
+/* More than any turn may have: it is blocked. */
+static pawl_result greedy(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_done(ctx, pawl_alloc(ctx, (size_t)1 << 40) ? "rich" : "poor");
+}
+
 /* Its activity is not ours to run: it is somebody else's, all the time. */
 static pawl_result beside(pawl_ctx *ctx, pawl_str input)
 {
@@ -231,6 +238,7 @@ void flows_register(pawl_app *app)
         {"Publish",    publish          },
         {"Failing",    failing          },
         {"Raises",     raises           },
+        {"Greedy",     greedy           },
     };
     for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
         if (pawl_register_orchestration(app, code[i].name, "1.0.0", code[i].fn) != PAWL_OK)
@@ -248,6 +256,9 @@ void flows_register(pawl_app *app)
 #define RAISE(text, key)                                                                           \
     REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {(text), 1}, .idempotency_key = (key))
 
+#define KEPT(text, key)                                                                            \
+    REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {(text), 1}, .idempotency_key = (key),      \
+            .await_start = true)
 #define AS_DATA(text)                                                                              \
     {                                                                                              \
         (text), sizeof(text) - 1                                                                   \
@@ -261,93 +272,97 @@ void flows_register(pawl_app *app)
 #define FILL_JSON     "{\"from_ms\":1699999800000,\"to_ms\":1699999900000}"
 
 const struct flow flows[] = {
-    {"start",              {START("Begin")},                                                                  0},
-    {"completion",         {START("Completion")},                                                             0},
-    {"timer",              {START("Timer")},                                                                  0},
-    {"event",              {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                                0},
-    {"early_event",        {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                                0},
-    {"kept_event",
-     {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
-              .await_start = true),
-      START("Event"), RAISE("2", "b")},
-     0                                                                                                         },
-    {"given_back",         {START("GiveBack"), RAISE("1", "a"), RAISE("2", "b")},                             0},
-    {"given_back_kept",
-     {REQUEST(.op = PAWL_OP_RAISE, .name = "Go", .data = {"1", 1}, .idempotency_key = "a",
-              .await_start = true),
-      START("GiveBack"), RAISE("2", "b")},
-     0                                                                                                         },
+    {"start",              {START("Begin")},                                                                  0    },
+    {"completion",         {START("Completion")},                                                             0    },
+    {"timer",              {START("Timer")},                                                                  0    },
+    {"event",              {START("Event"), RAISE("1", "a"), RAISE("2", "b")},                                0    },
+    {"early_event",        {START("Early"), RAISE("1", "a"), RAISE("2", "b")},                                0    },
+    {"kept_event",         {KEPT("1", "a"), START("Event"), RAISE("2", "b")},                                 0    },
+    {"given_back",         {START("GiveBack"), RAISE("1", "a"), RAISE("2", "b")},                             0    },
+    {"given_back_kept",    {KEPT("1", "a"), START("GiveBack"), RAISE("2", "b")},                              0    },
     {"given_back_at_once",
      {START("GiveAtOnce"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"),
       REQUEST(.op = PAWL_OP_RAISE, .name = "Stop", .data = {"2", 1}, .idempotency_key = "b"),
       REQUEST(.op = PAWL_OP_RESUME)},
-     0                                                                                                         },
-    {"continue",           {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},               0},
-    {"child",              {START("Child")},                                                                  0},
+     0                                                                                                             },
+    {"continue",           {START("Again"), RAISE("1", "a"), RAISE("2", "b"), RAISE("3", "c")},               0    },
+    {"child",              {START("Child")},                                                                  0    },
     {"taken_child",        /* a stranger has the id of the first of two */
      {{.size = sizeof(pawl_request), .instance = "kid-1", .op = PAWL_OP_START, .name = "Begin"},
       START("Child")},
-     0                                                                                                         },
-    {"detached",           {START("Detach")},                                                                 0},
-    {"cancel",             {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},               0},
-    {"terminate",          {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")},           0},
+     0                                                                                                             },
+    {"detached",           {START("Detach")},                                                                 0    },
+    {"cancel",             {START("Cancelled"), REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},               0    },
+    {"terminate",          {START("Cancelled"), REQUEST(.op = PAWL_OP_TERMINATE, .reason = "now")},           0    },
     {"suspend",
      {START("Event"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a"), RAISE("2", "b"),
       REQUEST(.op = PAWL_OP_RESUME)},
-     0                                                                                                         },
+     0                                                                                                             },
     {"removed_child",
      {START("Leave"),
       {.size = sizeof(pawl_request), .instance = "free", .op = PAWL_OP_REMOVE, .force = true},
       RAISE("1", "a")},
-     0                                                                                                         },
-    {"continue_detached",  {START("LeaveAgain"), RAISE("1", "a")},                                            0},
-    {"worker",             {START("Worker")},                                                                 0},
-    {"worker_fails",       {START("Failing")},                                                                0},
-    {"withdrawn",          {START("Withdrawn"), RAISE("1", "a")},                                             0},
+     0                                                                                                             },
+    {"continue_detached",  {START("LeaveAgain"), RAISE("1", "a")},                                            0    },
+    {"worker",             {START("Worker")},                                                                 0    },
+    {"worker_fails",       {START("Failing")},                                                                0    },
+    {"withdrawn",          {START("Withdrawn"), RAISE("1", "a")},                                             0    },
     {"schedule",           /* two runs, a minute apart */
      {START("Begin"), SCHEDULE(PUT, .data = AS_DATA(SCHEDULE_JSON))},
-     0                                                                                                         },
+     0                                                                                                             },
     {"schedule_by_hand",   /* paused before its first run, started by hand, gone on with, removed */
      {SCHEDULE(PUT, .data = AS_DATA(SCHEDULE_JSON)), SCHEDULE(PAUSE, .data = AS_DATA("why")),
       SCHEDULE(TRIGGER, .idempotency_key = "k"), SCHEDULE(RESUME), SCHEDULE(REMOVE)},
-     0                                                                                                         },
+     0                                                                                                             },
     {"schedule_filled",
      {SCHEDULE(PUT, .data = AS_DATA(SCHEDULE_JSON)),
       SCHEDULE(BACKFILL, .data = AS_DATA(FILL_JSON))},
-     0                                                                                                         },
-    {"published",          {START("Publish")},                                                                0},
+     0                                                                                                             },
+    {"published",          {START("Publish")},                                                                0    },
     {"rerun",
      {START("Event"), RAISE("1", "a"), RAISE("2", "b"),
       REQUEST(.op = PAWL_OP_RERUN, .data = {"y", 1}), RAISE("3", "c"), RAISE("4", "d")},
-     3                                                                                                         },
+     3                                                                                                             },
     {"rerun_as_before",
      {START("Event"), RAISE("1", "a"), RAISE("2", "b"), REQUEST(.op = PAWL_OP_RERUN),
       RAISE("3", "c"), RAISE("4", "d")},
-     3                                                                                                         },
+     3                                                                                                             },
     {"deadline",
      {REQUEST(.op = PAWL_OP_START, .name = "Cancelled", .data = {"x", 1}, .deadline_ms = 5000)},
-     0                                                                                                         },
+     0                                                                                                             },
     {"deadline_carried",
      {REQUEST(.op = PAWL_OP_START, .name = "Again", .data = {"x", 1}, .deadline_ms = 5000),
       RAISE("1", "a")},
-     0                                                                                                         },
+     0                                                                                                             },
     {"delayed",
      {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1}, .delay_ms = 5000),
       RAISE("1", "a"), RAISE("2", "b")},
-     0                                                                                                         },
+     0                                                                                                             },
     {"delayed_cancel",
      {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1}, .delay_ms = 5000),
       REQUEST(.op = PAWL_OP_CANCEL, .reason = "no")},
-     0                                                                                                         },
-    {"raises",             {START("Raises")},                                                                 0},
+     0                                                                                                             },
+    {"raises",             {START("Raises")},                                                                 0    },
     {"job",
      {REQUEST(.op = PAWL_OP_START, .name = PAWL_JOB,
               .data = AS_DATA("{\"activity\":\"Flaky\",\"input\":1,\"attempts\":3}"))},
-     0                                                                                                         },
+     0                                                                                                             },
     {"removed_tree",
      {{.size = sizeof(pawl_request), .instance = "j", .op = PAWL_OP_START, .name = "Begin"},
       START("Child"),
       REQUEST(.op = PAWL_OP_REMOVE)},
-     2                                                                                                         },
+     2                                                                                                             },
+    {"codeless",
+     {KEPT("1", "a"),
+      REQUEST(.op = PAWL_OP_START, .name = "Nobody", .data = {"x", 1}, .allow_unregistered = true),
+      RAISE("2", "b")},
+     STAYS                                                                                                         },
+    {"blocked",            {KEPT("1", "a"), START("Greedy"), RAISE("2", "b")},                                STAYS},
+    {"suspended",          {START("Event"), REQUEST(.op = PAWL_OP_SUSPEND), RAISE("1", "a")},                 STAYS},
+    {"waits_long",
+     {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1},
+              .delay_ms = PAWL_HOURS(99999)),
+      RAISE("1", "a")},
+     STAYS                                                                                                         },
 };
 const size_t flow_count = sizeof(flows) / sizeof(flows[0]);

@@ -89,13 +89,24 @@ static void try_both(const struct flow *flow, enum window_store kind, struct pla
         try_one(flow, kind, plan, ref, totals);
 }
 
+/* Plain files have no group of rounds.  What is mended there may say it in other words (how long a
+ * deadline was is in no event), and an event that code raises may come twice: such flows are for
+ * stores with rounds. */
+static bool goes_with(const struct flow *flow, enum window_store kind)
+{
+    return kind != WINDOW_JSONL ||
+           (strncmp(flow->name, "deadline", 8) != 0 && strcmp(flow->name, "raises") != 0);
+}
+
 static struct totals all_windows(const struct flow *flow, enum window_store kind)
 {
     struct totals totals = {0};
     struct reference ref;
     struct window w;
     window_drive(&w, flow, kind, (struct plan){0});
-    if (w.trouble[0] || !strstr(buf_slice(&w.left).ptr, "messages 0 work 0 quarantine 0")) {
+    const char *none =
+        flow->ends_after == STAYS ? "work 0 quarantine 0" : "messages 0 work 0 quarantine 0";
+    if (w.trouble[0] || !strstr(buf_slice(&w.left).ptr, none)) {
         printf("FAIL %s.%s undisturbed: %s\n%s", store_names[kind], flow->name, w.trouble,
                buf_slice(&w.left).ptr);
         window_forget(&w);
@@ -153,6 +164,8 @@ int main(int argc, char **argv)
     for (enum window_store kind = 0; kind < WINDOW_STORES; kind++) {
         struct totals of_store = {0};
         for (size_t i = 0; i < flow_count; i++) {
+            if (!goes_with(&flows[i], kind))
+                continue;
             struct totals t = in_a_process(&flows[i], kind);
             of_store.passed += t.passed;
             of_store.failed += t.failed;

@@ -335,6 +335,22 @@ static void dump_state(struct window *w, const pawl_row *r)
                    PAWL_FMT(list.items[i].data));
 }
 
+/* What lies there for it, but for what comes later. */
+static void dump_mail(struct window *w, const pawl_row *r)
+{
+    pawl_message_list list = {0};
+    pawl_error err;
+    if (w->inner->ops->read_messages(w->inner, r->uid, (pawl_str){0}, w->mem, &list, &err) !=
+        PAWL_OK)
+        buf_printf(&w->left, " unreadable: %s", err.text);
+    for (int kept = 1; kept >= 0; kept--)
+        for (size_t i = 0; i < list.count; i++)
+            if (list.items[i].mailbox == kept)
+                buf_printf(&w->left, "\n  %s %d %.*s '%.*s'", kept ? "kept" : "mail",
+                           list.items[i].kind, PAWL_FMT(list.items[i].name),
+                           PAWL_FMT(list.items[i].data));
+}
+
 static bool is_beside(const pawl_row *row)
 {
     return pawl_str_eq(row->id, pawl_s("beside"));
@@ -362,6 +378,7 @@ static void dump(struct window *w)
         for (uint64_t n = 1; n <= r->execution; n++)
             dump_execution(w, r, n);
         dump_state(w, r);
+        dump_mail(w, r);
         buf_puts(&w->left, "\n");
     }
     buf_printf(&w->left, "messages %" PRIu64 " work %" PRIu64 " quarantine %" PRIu64 "\n",
@@ -426,7 +443,8 @@ static void drive(struct window *w)
         if (w->flow->ends_after == i + 1)
             until_all_ended(w);
     }
-    until_all_ended(w);
+    if (w->flow->ends_after != STAYS)
+        until_all_ended(w);
     for (int i = 0; i < 40 && !w->trouble[0]; i++) /* what is late is dropped */
         (void)hop(w);
 }

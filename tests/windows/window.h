@@ -27,7 +27,8 @@
 enum window_store { WINDOW_MEMORY, WINDOW_SQLITE, WINDOW_JSONL, WINDOW_STORES };
 
 #define WINDOW_CALLS   6
-#define WINDOW_FOREVER 6 /* that many calls in a row fail */
+#define STAYS          (-1) /* for ends_after: it does not end by itself */
+#define WINDOW_FOREVER 6    /* that many calls in a row fail */
 
 struct flow {
     const char *name;

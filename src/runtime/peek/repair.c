@@ -121,21 +121,23 @@ static void repair_adoption(struct repair *m)
     }
 }
 
-/* A row without a durable start: the caller was not told that it was accepted. */
-static void repair_unborn(struct repair *m)
+/* A row without a durable start: the caller was not told that it was accepted.  True: it goes, and
+ * mail kept for its name stays for the next start. */
+static bool repair_unborn(struct repair *m)
 {
     pawl_message_list list = {0};
     pawl_error err;
     pawl_status rc = store_read_messages(m->rt->store, m->s->row.uid, (pawl_str){0},
                                          &m->rt->group_mem, &list, &err);
     if (!repair_was_read(m, rc, &err))
-        return;
+        return true; /* not now */
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].kind == PAWL_MSG_START)
-            return;
+            return false;
     m->s->change = PAWL_ROW_REMOVE;
     m->s->removed = true;
     due_purge(m->rt);
+    return true;
 }
 
 static bool is_empty(const struct stage *s)
@@ -176,10 +178,9 @@ static bool repair_one(pawl_runtime *rt, uint64_t uid)
               repair_execution(&m, r->row.execution);
     if (ok && fresh)
         repair_state(&m);
-    if (ok && uid >= m.whole_id && !pawl_state_is_terminal(m.s->row.state))
+    bool unborn = ok && uid >= m.whole_id && !r->row.last_seq && repair_unborn(&m);
+    if (ok && !unborn && uid >= m.whole_id && !pawl_state_is_terminal(m.s->row.state))
         repair_adoption(&m);
-    if (ok && uid >= m.whole_id && !r->row.last_seq)
-        repair_unborn(&m);
     ok = ok && !m.trouble && !m.damaged;
     if (!ok || is_empty(m.s))
         assert_that(!stage_abort(rt, m.s)); /* it has no letters */
