@@ -180,3 +180,116 @@ TEST(plain_calls_of_queues)
        PAWL_OK);
     close_world();
 }
+
+/* ---- Schedules -------------------------------------------------------------------------- */
+
+static pawl_str member(pawl_str json, const char *path)
+{
+    return pawl_json_text(mem, json, path, "");
+}
+
+TEST(plain_calls_of_schedules)
+{
+    pawl_str got = {0};
+    open_world();
+    const pawl_schedule *daily =
+        PAWL_SCHEDULE(.name = "daily", .every_ms = PAWL_DAYS(1), .orchestration = "Calls");
+    IS(pawl_schedule_put(c, PAWL_SCHEDULE(.name = "x", .orchestration = "Calls"), 0, &err),
+       PAWL_INVALID);
+    ck_assert_int_eq(err.status, PAWL_INVALID);
+    ck_assert(err.text[0]);
+    IS(pawl_schedule_put(c, daily, PAWL_IF_NEW, &err), PAWL_OK);
+    IS(pawl_schedule_put(c, daily, PAWL_IF_NEW, NULL), PAWL_EXISTS);
+    IS(pawl_schedule_put(c, daily, 99, &err), PAWL_CONFLICT);
+    ck_assert_int_eq(err.status, PAWL_CONFLICT);
+    IS(pawl_schedule_get(c, "daily", mem, &got, &err), PAWL_OK);
+    ck_assert(pawl_str_is(member(got, "/name"), "daily"));
+    ck_assert(pawl_str_is(member(got, "/spec/orchestration"), "Calls"));
+    int64_t revision = pawl_json_int(got, "/revision", 0);
+    ck_assert_int_gt(revision, 0);
+    ck_assert_int_eq(pawl_json_int(got, "/next_ms", 0) % PAWL_DAYS(1), 0);
+    IS(pawl_schedule_put(c, daily, (uint64_t)revision, &err), PAWL_OK);
+    IS(pawl_schedule_pause(c, "daily", "holidays", &err), PAWL_OK);
+    IS(pawl_schedule_get(c, "daily", mem, &got, NULL), PAWL_OK);
+    ck_assert(pawl_json_bool(got, "/paused", false));
+    ck_assert(pawl_str_is(member(got, "/reason"), "holidays"));
+    IS(pawl_schedule_resume(c, "daily", &err), PAWL_OK);
+    IS(pawl_schedule_get(c, "daily", mem, &got, &err), PAWL_OK);
+    ck_assert(!pawl_json_bool(got, "/paused", false));
+    IS(pawl_schedule_trigger(c, "daily", "k", &err), PAWL_OK);
+    IS(pawl_schedule_trigger(c, "daily", "k", &err), PAWL_OK);
+    for (int i = 0; i < 20; i++)
+        ck_assert_int_ge(pawl_runtime_step(rt, 0), 0);
+    pawl_info info;
+    IS(pawl_client_get(c, "daily@manual-k", 0, mem, &info, &err), PAWL_OK);
+    IS(pawl_schedule_remove(c, "daily", &err), PAWL_OK);
+    IS(pawl_schedule_get(c, "daily", mem, &got, &err), PAWL_NOT_FOUND);
+    ck_assert_str_eq(err.text, "there is no schedule 'daily'");
+    close_world();
+}
+
+TEST(plain_backfills_of_schedules)
+{
+    pawl_str got = {0};
+    pawl_info info;
+    open_world();
+    const pawl_schedule *daily =
+        PAWL_SCHEDULE(.name = "s", .every_ms = PAWL_DAYS(1), .orchestration = "Calls");
+    IS(pawl_schedule_put(c, daily, 0, &err), PAWL_OK);
+    IS(pawl_schedule_backfill(c, "s", 0, PAWL_DAYS(2), true,
+                              PAWL_SCHEDULE(.every_ms = PAWL_DAYS(1), .offset_ms = PAWL_DAYS(2)),
+                              &err),
+       PAWL_INVALID);
+    ck_assert_int_eq(err.status, PAWL_INVALID);
+    IS(pawl_schedule_backfill(c, "none", PAWL_DAYS(1), PAWL_DAYS(2), true, NULL, NULL),
+       PAWL_NOT_FOUND);
+    /* Three days, all at once, at noon; then one of them again, which exists. */
+    IS(pawl_schedule_backfill(c, "s", PAWL_DAYS(1), PAWL_DAYS(4), true,
+                              PAWL_SCHEDULE(.every_ms = PAWL_DAYS(1), .offset_ms = PAWL_HOURS(12)),
+                              &err),
+       PAWL_OK);
+    for (int i = 0; i < 40; i++)
+        ck_assert_int_ge(pawl_runtime_step(rt, 0), 0);
+    IS(pawl_client_get(c, "s@1970-01-02T12:00:00Z", 0, mem, &info, &err), PAWL_OK);
+    IS(pawl_client_get(c, "s@1970-01-04T12:00:00Z", 0, mem, &info, &err), PAWL_OK);
+    IS(pawl_client_get(c, "s@1970-01-05T12:00:00Z", 0, mem, &info, &err), PAWL_NOT_FOUND);
+    IS(pawl_schedule_get(c, "s", mem, &got, &err), PAWL_OK);
+    ck_assert_int_eq(pawl_json_int(got, "/backfill/started", 0), 3);
+    ck_assert(pawl_json_bool(got, "/backfill/allow", false));
+    /* One after the other: the second waits for the end of the first. */
+    IS(pawl_schedule_backfill(c, "s", PAWL_DAYS(10), PAWL_DAYS(12), false, NULL, &err), PAWL_OK);
+    for (int i = 0; i < 40; i++)
+        ck_assert_int_ge(pawl_runtime_step(rt, 0), 0);
+    IS(pawl_client_get(c, "s@1970-01-11T00:00:00Z", 0, mem, &info, &err), PAWL_OK);
+    IS(pawl_client_get(c, "s@1970-01-12T00:00:00Z", 0, mem, &info, &err), PAWL_NOT_FOUND);
+    close_world();
+}
+
+TEST(plain_lists_of_schedules)
+{
+    pawl_str got = {0};
+    open_world();
+    for (int i = 0; i < 5; i++) {
+        char name[] = "a0";
+        name[1] = (char)('0' + i);
+        IS(pawl_schedule_put(
+               c, PAWL_SCHEDULE(.name = name, .every_ms = 60000, .orchestration = "Calls"), 0,
+               &err),
+           PAWL_OK);
+    }
+    IS(pawl_schedule_put(c, PAWL_SCHEDULE(.name = "b", .every_ms = 60000, .queue = "q"), 0, &err),
+       PAWL_OK);
+    IS(pawl_schedule_list(c, NULL, NULL, 0, mem, &got, &err), PAWL_OK);
+    ck_assert(pawl_str_is(member(got, "/0/name"), "a0"));
+    ck_assert(pawl_str_is(member(got, "/5/name"), "b"));
+    ck_assert_uint_eq(pawl_json_get(got, "/6").len, 0);
+    IS(pawl_schedule_list(c, "a", "a1", 2, mem, &got, NULL), PAWL_OK);
+    ck_assert(pawl_str_is(member(got, "/0/name"), "a2"));
+    ck_assert(pawl_str_is(member(got, "/1/name"), "a3"));
+    ck_assert_uint_eq(pawl_json_get(got, "/2").len, 0);
+    IS(pawl_schedule_list(c, NULL, NULL, 1001, mem, &got, &err), PAWL_INVALID);
+    ck_assert_str_eq(err.text, "limit is 1001; give 1 to 1000");
+    IS(pawl_schedule_list(c, NULL, NULL, 1000, mem, &got, &err), PAWL_OK);
+    IS(pawl_schedule_get(c, "a/b", mem, &got, NULL), PAWL_INVALID);
+    close_world();
+}
