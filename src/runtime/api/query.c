@@ -44,13 +44,20 @@ static bool is_running(pawl_client *c, uint64_t work_id)
     return rt->opts.read_only ? slots_ran(rt->data.path, work_id) : slots_runs(rt->slots, work_id);
 }
 
-/* Add what the work row says about an open activity. */
-static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *w)
+/* What is damaged, or gone meanwhile, is shown without; a store that does not answer is told. */
+static pawl_status unless_damaged(pawl_status rc)
 {
-    pawl_work_list list;
-    pawl_error err;
-    if (store_read_work(STORE(c), &rid, 1, mem, &list, &err) != PAWL_OK || !list.count)
-        return;
+    return rc == PAWL_CORRUPT || rc == PAWL_NOT_FOUND ? PAWL_OK : rc;
+}
+
+/* Add what the work row says about an open activity. */
+static pawl_status add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *w,
+                            pawl_error *err)
+{
+    pawl_work_list list = {0};
+    pawl_status rc = store_read_work(STORE(c), &rid, 1, mem, &list, err);
+    if (rc != PAWL_OK || !list.count)
+        return unless_damaged(rc);
     w->attempt = list.items[0].attempt + 1;
     w->last_error = list.items[0].last_error;
     w->due_ms = list.items[0].visible_ms;
@@ -69,6 +76,7 @@ static void add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_waiting *
                                  : 0;
     w->tries = tries_text(c->rt, rid, mem);
     w->max_crashes = attempt_crash_limit(c->rt, &policy);
+    return PAWL_OK;
 }
 
 /* Replay tables only, up to the newest event.  Events that an earlier call replayed are not read
@@ -106,9 +114,11 @@ static pawl_status replay_tables(pawl_client *c, const pawl_row *row, pawl_mem *
 }
 
 /* The open tasks of the tables. */
-static void list_waiting(pawl_client *c, execution *x, pawl_mem *mem, pawl_info *ret)
+static pawl_status list_waiting(pawl_client *c, execution *x, pawl_mem *mem, pawl_info *ret,
+                                pawl_error *err)
 {
     size_t n = 0, at = 0;
+    pawl_status rc = PAWL_OK;
     struct open_task task;
     for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task);)
         n++;
@@ -120,11 +130,12 @@ static void list_waiting(pawl_client *c, execution *x, pawl_mem *mem, pawl_info 
                                   .instance = arena_dup(mem, task.child),
                                   .since_ms = task.at_ms,
                                   .due_ms = task.fire_at_ms};
-        if (task.kind == PAWL_EV_ACTIVITY_SCHEDULED)
-            add_work(c, mem, task.rid, &list[at]);
+        if (task.kind == PAWL_EV_ACTIVITY_SCHEDULED && rc == PAWL_OK)
+            rc = add_work(c, mem, task.rid, &list[at], err);
     }
     ret->waiting = list;
     ret->waiting_count = at;
+    return rc;
 }
 
 static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret,
@@ -137,17 +148,18 @@ static pawl_status add_waiting(pawl_client *c, const pawl_row *row, pawl_mem *me
     ret->cancel_ms = t.cancel_ms;
     if (ret->cancel_ms) /* it waits inside a shield, which no time-out ends */
         ret->cancel_left_ms = c->rt->opts.cancel_grace_ms ? c->rt->opts.cancel_grace_ms : -1;
-    list_waiting(c, t.x, mem, ret);
+    rc = list_waiting(c, t.x, mem, ret, err);
     kept_tables_put(c->tables, t);
-    return PAWL_OK;
+    return rc;
 }
 
-static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret)
+static pawl_status add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl_info *ret,
+                               pawl_error *err)
 {
     pawl_message_list list;
-    pawl_error err;
-    if (store_read_messages(STORE(c), row->uid, (pawl_str){0}, mem, &list, &err) != PAWL_OK)
-        return;
+    pawl_status rc = store_read_messages(STORE(c), row->uid, (pawl_str){0}, mem, &list, err);
+    if (rc != PAWL_OK)
+        return unless_damaged(rc);
     ret->max_crashes = c->rt->opts.max_attempts;
     for (size_t i = 0; i < list.count; i++) {
         uint32_t crashes = turn_crashes_of(list.items[i].attempt);
@@ -162,6 +174,7 @@ static void add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *mem, pawl
         if (list.items[i].kind == PAWL_MSG_CANCEL && list.items[i].visible_ms)
             ret->deadline_ms = list.items[i].visible_ms;
     }
+    return PAWL_OK;
 }
 
 static pawl_status find(pawl_client *c, const char *instance, uint64_t execution_no, pawl_mem *mem,
@@ -187,18 +200,19 @@ static pawl_status find(pawl_client *c, const char *instance, uint64_t execution
     return rc;
 }
 
-/* How an earlier execution ended: it continued as new, or it ended and the instance ran again. */
-static void tell_end(pawl_client *c, pawl_row *row, pawl_mem *mem)
+/* An earlier execution: one that was not continued as new has ended, and was run again. */
+static pawl_status tell_end(pawl_client *c, pawl_row *row, pawl_mem *mem, pawl_error *err)
 {
     pawl_event end;
-    pawl_error err;
-    if (!row->last_rid || store_read_event(STORE(c), row->last_rid, mem, &end, &err) != PAWL_OK ||
-        end.kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
-        return;
+    pawl_status rc =
+        row->last_rid ? store_read_event(STORE(c), row->last_rid, mem, &end, err) : PAWL_NOT_FOUND;
+    if (rc != PAWL_OK || end.kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW)
+        return unless_damaged(rc);
     row->state = end.kind == PAWL_EV_ORCHESTRATION_COMPLETED ? PAWL_COMPLETED
                  : end.kind == PAWL_EV_ORCHESTRATION_FAILED  ? PAWL_FAILED
                                                              : PAWL_CANCELLED;
     row->output = end.data;
+    return PAWL_OK;
 }
 
 /* Fill in the start from the first event; leave it out when that is damaged or gone. */
@@ -208,7 +222,7 @@ static pawl_status add_start(pawl_client *c, const pawl_row *row, pawl_mem *mem,
     pawl_event started;
     pawl_status rc = store_read_event(STORE(c), row->first_rid, mem, &started, err);
     if (rc != PAWL_OK)
-        return rc == PAWL_NOT_FOUND || rc == PAWL_CORRUPT ? PAWL_OK : rc;
+        return unless_damaged(rc);
     ret->input = started.data;
     ret->began_ms = started.at_ms;
     return PAWL_OK;
@@ -232,7 +246,9 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
     if (rc != PAWL_OK)
         return rc;
     if (row.state == PAWL_CONTINUED_AS_NEW)
-        tell_end(c, &row, mem);
+        rc = tell_end(c, &row, mem, err);
+    if (rc != PAWL_OK)
+        return rc;
     info_of_row(ret, &row);
     int64_t said_ms =
         env_has_real_clock(c->rt) ? store_clock_here(c->rt, row.updated_ms) : INT64_MAX;
@@ -243,8 +259,8 @@ pawl_status pawl_client_get(pawl_client *c, const char *instance, uint64_t execu
         return rc;
     if (pawl_state_is_terminal(row.state))
         return PAWL_OK;
-    add_mailbox(c, &row, mem, ret);
-    return row.last_seq ? add_waiting(c, &row, mem, ret, err) : PAWL_OK;
+    rc = add_mailbox(c, &row, mem, ret, err);
+    return rc == PAWL_OK && row.last_seq ? add_waiting(c, &row, mem, ret, err) : rc;
 }
 
 pawl_status pawl_client_state(pawl_client *c, const char *instance, pawl_mem *mem, pawl_state *ret,
