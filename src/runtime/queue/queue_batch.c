@@ -31,7 +31,7 @@ static bool read_piece(pawl_runtime *rt, struct cached_queue *s, struct queue_re
 
 static void answer_count(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
-    req->reply->count = req->moved;
+    req->reply->count = req->at.moved;
     queue_answer(rt, s, req);
 }
 
@@ -54,9 +54,24 @@ static bool purge_piece(pawl_runtime *rt, struct cached_queue *s, struct queue_r
         if (by_priority && list->items[i].priority != req->args.priority)
             continue;
         queue_purge(&rt->queue_cache->group, s->q, &list->items[i]);
-        req->moved++;
+        req->at.moved++;
     }
     return list->more;
+}
+
+/* A piece is done with the commit of this group, or not at all. */
+static void begin_piece(pawl_runtime *rt, struct queue_req *req)
+{
+    req->was = req->at;
+    req->was_group = rt->fence.group_no;
+    req->begun = true;
+}
+
+void queue_piece_undone(const pawl_runtime *rt, struct queue_req *req)
+{
+    if (req->begun && req->was_group == rt->fence.group_no)
+        req->at = req->was;
+    req->begun = false;
 }
 
 void queue_do_purge(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
@@ -65,27 +80,28 @@ void queue_do_purge(pawl_runtime *rt, struct cached_queue *s, struct queue_req *
         queue_put_off(rt, s, req);
         return;
     }
+    begin_piece(rt, req);
     bool by_priority = req->args.has_priority;
     pawl_entry_list list;
     pawl_entry_query ready = {.qid = s->q->row.qid,
                               .order = PAWL_ENTRIES_READY,
-                              .priority = by_priority ? req->args.priority : req->at_priority,
-                              .place = req->at_place,
+                              .priority = by_priority ? req->args.priority : req->at.priority,
+                              .place = req->at.place,
                               .limit = PIECE,
                               .heads = true};
     if (!read_piece(rt, s, req, &ready, &list))
         return;
     bool others = list.count && by_priority && list.items[0].priority != req->args.priority;
     if (list.count && !others) {
-        req->at_priority = list.items[list.count - 1].priority;
-        req->at_place = list.items[list.count - 1].place + 1;
+        req->at.priority = list.items[list.count - 1].priority;
+        req->at.place = list.items[list.count - 1].place + 1;
         (void)purge_piece(rt, s, req, &list);
         go_on(rt, s, req); /* look again after the commit */
         return;
     }
-    if (req->at_place) { /* once more from the front: entries may have come back */
-        req->at_priority = 0;
-        req->at_place = 0;
+    if (req->at.place) { /* once more from the front: entries may have come back */
+        req->at.priority = 0;
+        req->at.place = 0;
         queue_put_off(rt, s, req);
         return;
     }
@@ -94,13 +110,13 @@ void queue_do_purge(pawl_runtime *rt, struct cached_queue *s, struct queue_req *
                                 .has_priority = by_priority,
                                 .priority = req->args.priority,
                                 .state = PAWL_QUEUE_DELAYED + 1,
-                                .after = req->planned,
+                                .after = req->at.planned,
                                 .limit = PIECE,
                                 .heads = true};
     if (!read_piece(rt, s, req, &delayed, &list))
         return;
     bool more = purge_piece(rt, s, req, &list);
-    req->planned = list.last_id;
+    req->at.planned = list.last_id;
     if (more)
         go_on(rt, s, req);
     else
@@ -138,10 +154,10 @@ static pawl_queue_entry *copy_rows(pawl_runtime *rt, const pawl_entry_list *list
 /* Entries that do not fit into the target stay, and the answer counts them. */
 static void answer_moved(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req)
 {
-    if (req->stayed)
+    if (req->at.stayed)
         req->reply->warning = pawl_mem_printf(
             &rt->group_mem, "%llu dead letters stay: where they go is full (max_length, max_bytes)",
-            (unsigned long long)req->stayed);
+            (unsigned long long)req->at.stayed);
     answer_count(rt, s, req);
 }
 
@@ -151,15 +167,16 @@ void queue_do_redrive(pawl_runtime *rt, struct cached_queue *s, struct queue_req
         queue_put_off(rt, s, req);
         return;
     }
-    if (!req->planned) /* entries that come in later are not moved */
-        req->planned =
+    begin_piece(rt, req);
+    if (!req->at.planned) /* entries that come in later are not moved */
+        req->at.planned =
             req->args.max && req->args.max < s->q->row.ready ? req->args.max : s->q->row.ready;
-    uint64_t left = req->planned - req->moved;
+    uint64_t left = req->at.planned - req->at.moved;
     pawl_entry_list list = {0};
     pawl_entry_query query = {.qid = s->q->row.qid,
                               .order = PAWL_ENTRIES_READY,
-                              .priority = req->at_priority,
-                              .place = req->at_place,
+                              .priority = req->at.priority,
+                              .place = req->at.place,
                               .limit = left < PIECE ? (uint32_t)left : PIECE,
                               .heads = true};
     if (left && !read_piece(rt, s, req, &query, &list))
@@ -172,23 +189,23 @@ void queue_do_redrive(pawl_runtime *rt, struct cached_queue *s, struct queue_req
             queue_unread(rt, s, req, why); /* goes on from here */
             return;
         }
-        req->at_priority = rows[i].priority;
-        req->at_place = rows[i].place + 1;
+        req->at.priority = rows[i].priority;
+        req->at.place = rows[i].place + 1;
         if (!to || to == s)
             continue; /* it stays */
         if (queue_limit(to->q, 1, rows[i].bytes)) {
-            req->stayed++;
+            req->at.stayed++;
             continue;
         }
         if (req->args.rate_per_second) {
-            int64_t from = req->visible_ms > rt->now_ms ? req->visible_ms : rt->now_ms;
-            req->visible_ms =
+            int64_t from = req->at.visible_ms > rt->now_ms ? req->at.visible_ms : rt->now_ms;
+            req->at.visible_ms =
                 from + (1000 + req->args.rate_per_second - 1) / (int64_t)req->args.rate_per_second;
         }
-        queue_redrive(&rt->queue_cache->group, s->q, &rows[i], to->q, req->visible_ms);
-        req->moved++;
+        queue_redrive(&rt->queue_cache->group, s->q, &rows[i], to->q, req->at.visible_ms);
+        req->at.moved++;
     }
-    if (list.count && req->moved < req->planned)
+    if (list.count && req->at.moved < req->at.planned)
         go_on(rt, s, req);
     else
         answer_moved(rt, s, req);

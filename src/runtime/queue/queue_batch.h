@@ -10,4 +10,7 @@ void queue_do_purge(pawl_runtime *rt, struct cached_queue *s, struct queue_req *
 void queue_do_redrive(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
 void queue_do_delete(pawl_runtime *rt, struct cached_queue *s, struct queue_req *req);
 
+/* The group of its last piece was not committed: it goes on from before that piece. */
+void queue_piece_undone(const pawl_runtime *rt, struct queue_req *req);
+
 #endif

@@ -24,6 +24,15 @@
 #include "runtime/core/runtime.h"
 
 /* A client's call on a queue; one allocation with its strings. */
+/* How far a purge or a redrive is: it is done in pieces, one in a group. */
+struct queue_piece {
+    uint64_t moved, planned; /* entries done, entries to do */
+    uint64_t stayed;         /* redrive: entries the target had no room for */
+    int64_t priority;        /* the last entry looked at, in order */
+    uint64_t place;
+    int64_t visible_ms; /* redrive with a rate: when the next item is visible */
+};
+
 struct queue_req {
     struct item item;
     struct queue_req *next; /* put off, waiting or done */
@@ -35,11 +44,9 @@ struct queue_req {
     const pawl_queue_sizes *sizes; /* of the caller's structs; NULL: the same as ours */
     struct job *job;               /* the pop or ack of an orchestration; NULL: a client's */
     uint32_t tries;
-    uint64_t moved, planned; /* purge, redrive: entries done, entries to do */
-    uint64_t stayed;         /* redrive: entries the target had no room for */
-    int64_t at_priority;     /* redrive, purge: the last entry looked at, in order */
-    uint64_t at_place;
-    int64_t visible_ms;          /* redrive with a rate: when the next item is visible */
+    struct queue_piece at, was;  /* purge, redrive: where it is, and was before this group */
+    bool begun;                  /* `was` is of the group that would follow was_group */
+    uint64_t was_group;          /* */
     struct cached_queue *cached; /* the queue it waits for */
     struct heap_node until;      /* mono: when the wait ends */
     pawl_queue_reply *reply;     /* done: in the group's memory */

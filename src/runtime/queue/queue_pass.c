@@ -13,6 +13,7 @@
 #include "runtime/core/due.h"
 #include "runtime/core/health.h"
 #include "runtime/queue/queue_answer.h"
+#include "runtime/queue/queue_batch.h"
 #include "runtime/queue/queue_bridge.h"
 #include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_handle.h"
@@ -381,6 +382,7 @@ struct item *queue_undone(pawl_runtime *rt, bool refused)
     struct item *first = NULL, **end = &first;
     for (struct queue_req *req = d->done, *next; req; req = next) {
         next = req->next;
+        queue_piece_undone(rt, req);
         req->tries += refused;
         if (req->tries > TRIES_MAX) {
             queue_refuse(req, PAWL_CONFLICT, "the store refused it again and again");
@@ -390,6 +392,8 @@ struct item *queue_undone(pawl_runtime *rt, bool refused)
         *end = &req->item;
         end = &req->item.next;
     }
+    for (struct queue_req *req = d->later; req; req = req->next)
+        queue_piece_undone(rt, req);
     d->done = NULL;
     d->done_end = &d->done;
     d->stage = NULL;

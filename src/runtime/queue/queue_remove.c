@@ -61,7 +61,7 @@ static void remove_now(pawl_runtime *rt, struct cached_queue *s, struct queue_re
     if (s)
         s->put_off = false;
     if (!s || !s->q || s->q->dirty) {
-        if (++req->moved > PASSES_MAX)
+        if (++req->at.moved > PASSES_MAX)
             queue_refuse(req, PAWL_CONFLICT, "messages reach this queue all the time; try again");
         else
             queue_put_off(rt, s, req);
