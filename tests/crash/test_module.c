@@ -76,6 +76,18 @@ TEST(a_module_that_is_a_directory)
     scratch_drop();
 }
 
+/* A file that has fewer bytes than it says, as all of /sys. */
+TEST(a_module_that_is_shorter_than_it_says)
+{
+    const char *odd = "/sys/kernel/uevent_seqnum";
+    scratch_make();
+    if (access(odd, R_OK) == 0) {
+        ck_assert_int_eq(symlink(odd, in_scratch("odd.so")), 0);
+        refused("odd.so", "the file ends too early; copy it again");
+    }
+    scratch_drop();
+}
+
 TEST(a_module_that_is_empty_or_a_text)
 {
     scratch_make();

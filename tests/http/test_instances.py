@@ -476,6 +476,21 @@ def test_stream(server):
     assert read_events(open_stream(server, "nonsense"), 1)[0]["event"] == "reset"
 
 
+def test_streams_that_leave_take_no_other_along(server):
+    for gone in ((0,), (1,), (2,), (0, 2), (1, 0), (2, 1)):
+        conns = [open_stream(server) for _ in range(3)]
+        time.sleep(0.2)
+        for n in gone:
+            conns[n].close()
+            time.sleep(0.1)
+        name = "left-" + "-".join(str(n) for n in gone)
+        server.start_instance("Ask", None, name)
+        for n in {0, 1, 2} - set(gone):
+            assert told(read_events(conns[n], 1), name), (gone, n)
+            conns[n].close()
+    expect(server.get("/health"), 200)
+
+
 def told(conn_events, instance):
     return [i for e in conn_events for i in json.loads(e["data"])["instances"]
             if i["instance"] == instance]

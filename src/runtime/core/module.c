@@ -23,6 +23,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define CUT_OFF "the file ends too early; copy it again"
+
 static pawl_status bad(pawl_error *err, const char *path, const char *why)
 {
     error_set(err, PAWL_INVALID, "cannot load module %s: %s", path, why);
@@ -42,6 +44,8 @@ static int copy_of(const char *path)
         goto fail;
     for (left = st.st_size; left > 0;) {
         ssize_t n = sendfile(to, from, NULL, (size_t)left);
+        if (n == 0)
+            errno = ENODATA;
         if (n <= 0)
             goto fail;
         left -= n;
@@ -167,10 +171,10 @@ pawl_status pawl_app_load(pawl_app *app, const char *path, pawl_error *reterr)
         return PAWL_MISUSE;
     int fd = copy_of(path);
     if (fd < 0)
-        return bad(err, path, strerror(errno));
+        return bad(err, path, errno == ENODATA ? CUT_OFF : strerror(errno));
     if (is_cut_off(fd)) {
         close(fd);
-        return bad(err, path, "the file ends too early; copy it again");
+        return bad(err, path, CUT_OFF);
     }
     if (is_loaded(app, path, fd)) {
         close(fd);
