@@ -200,7 +200,7 @@ static pawl_status find(pawl_client *c, const char *instance, uint64_t execution
     return rc;
 }
 
-/* An earlier execution: one that was not continued as new has ended, and was run again. */
+/* How an earlier execution ended: it continued as new, or it ended and the instance ran again. */
 static pawl_status tell_end(pawl_client *c, pawl_row *row, pawl_mem *mem, pawl_error *err)
 {
     pawl_event end;
