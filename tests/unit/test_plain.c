@@ -6,6 +6,7 @@
 #define PAWL_PLAIN 1
 #include "../harness.h"
 
+#include "base/clock.h"
 #include "pawl.h"
 #include "pawl/worker.h"
 
@@ -102,6 +103,17 @@ TEST(plain_calls_of_clients)
     IS(pawl_client_remove(c, "none", false, &reply), PAWL_NOT_FOUND);
     IS(pawl_client_remove(c, "i", false, &reply), PAWL_OK);
     IS(pawl_client_prune(c, 1, 0, &reply), PAWL_OK);
+    close_world();
+}
+
+/* A refusal commits nothing: who steps the engine is answered all the same without waiting. */
+TEST(refusals_come_at_once_to_who_steps)
+{
+    open_world();
+    int64_t began = clock_mono_ms();
+    for (int i = 0; i < 10; i++)
+        IS(pawl_client_cancel(c, "none", NULL, &err), PAWL_NOT_FOUND);
+    ck_assert_int_lt(clock_mono_ms() - began, 5000);
     close_world();
 }
 

@@ -34,6 +34,8 @@ void waiter_done(struct waiter *w)
 static bool step_until(struct waiter *w, pawl_runtime *rt, const void *arg, pawl_error *err)
 {
     while (!w->done) {
+        if (pawl_runtime_step(rt, 0) > 0 || w->done) /* a refusal commits nothing: do not wait */
+            continue;
         int more = runtime_step_blocked(rt);
         if (more == 0)
             queue_stop_waiting(rt, arg); /* the clock stands still: the wait would never end */
