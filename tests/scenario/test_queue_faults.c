@@ -90,11 +90,12 @@ QUEUE_SCENARIO(a_purge_whose_reads_fail_is_tried_again)
 static const pawl_store_ops *obedient;
 static pawl_store_ops stubborn_ops;
 static int stubborn;
+static int refusals = -1; /* so many, then it obeys; -1: for ever */
 
 static pawl_status refuse_rounds(pawl_store *store, pawl_fence *fence, pawl_round *rounds,
                                  size_t count, int64_t now_ms, pawl_error *reterr)
 {
-    if (!stubborn)
+    if (!stubborn || refusals == 0)
         return obedient->commit(store, fence, rounds, count, now_ms, reterr);
     static const uint64_t nothing = UINT64_C(1) << 60;
     for (size_t i = 0; i < count; i++) { /* needs a row that is not there */
@@ -102,6 +103,7 @@ static pawl_status refuse_rounds(pawl_store *store, pawl_fence *fence, pawl_roun
         rounds[i].need_work_count = 1;
     }
     stubborn++;
+    refusals -= refusals > 0;
     return obedient->commit(store, fence, rounds, count, now_ms, reterr);
 }
 
@@ -130,6 +132,71 @@ QUEUE_SCENARIO(a_call_that_the_store_refuses_for_ever_is_told_so)
     stubborn = 0;
     q_push(s, "q", "b", 0);
     expect_str(q_pop(s, "q", 9), "b");
+}
+
+static pawl_result waits_here(pawl_ctx *ctx, pawl_str input)
+{
+    (void)input;
+    return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
+}
+
+/* Eight times it is tried again; the ninth refusal is told.  What was refused did not happen. */
+static void refused_so_often(struct scene *s, const pawl_request *request, int times)
+{
+    stubborn = 1;
+    refusals = times;
+    pawl_status rc = scene_do(s, request);
+    stubborn = 0;
+    refusals = -1;
+    expect_is(rc, times > 8 ? PAWL_CONFLICT : PAWL_OK);
+    if (times > 8)
+        expect_text(s->reply.error.text, "again and again");
+    scene_settle(s);
+}
+
+SCENARIO(calls_that_the_store_refuses_are_tried_eight_times_more)
+{
+    if (s->kind == SCENE_JSONL) /* it skips what is there, and refuses nothing */
+        return;
+    s->decorate = make_stubborn;
+    stubborn = 0;
+    scene_flow(s, "Waits", waits_here);
+    for (int times = 8; times <= 9; times++) {
+        const char *id = scene_id(s, "i", times), *other = scene_id(s, "j", times);
+        scene_start(s, "Waits", id, "");
+        scene_settle(s);
+        refused_so_often(s, PAWL_REQUEST(.op = PAWL_OP_START, .name = "Waits", .instance = other),
+                         times);
+        expect_is(pawl_client_get(s->c, other, 0, s->mem, &(pawl_info){0}, NULL),
+                  times > 8 ? PAWL_NOT_FOUND : PAWL_OK);
+        refused_so_often(s, PAWL_REQUEST(.op = PAWL_OP_RAISE, .name = "Other", .instance = id),
+                         times);
+        expect_is(scene_info(s, id).mailbox_count, times > 8 ? 0 : 1);
+        refused_so_often(s, PAWL_REQUEST(.op = PAWL_OP_SUSPEND, .instance = id), times);
+        expect_is(scene_info(s, id).state, times > 8 ? PAWL_RUNNING : PAWL_SUSPENDED);
+        refused_so_often(s, PAWL_REQUEST(.op = PAWL_OP_REMOVE, .instance = id, .force = true),
+                         times);
+        expect_is(pawl_client_get(s->c, id, 0, s->mem, &(pawl_info){0}, NULL),
+                  times > 8 ? PAWL_OK : PAWL_NOT_FOUND);
+    }
+}
+
+QUEUE_SCENARIO(pushes_that_the_store_refuses_are_tried_eight_times_more)
+{
+    s->decorate = make_stubborn;
+    stubborn = 0;
+    scene_up(s);
+    for (int times = 8; times <= 9; times++) {
+        pawl_queue_item item = {.data = pawl_s("a")};
+        stubborn = 1;
+        refusals = times;
+        pawl_queue_reply *r = queue_do(s, PAWL_QUEUE_REQUEST(.op = PAWL_QUEUE_PUSH, .queue = "q",
+                                                             .items = &item, .item_count = 1));
+        stubborn = 0;
+        refusals = -1;
+        expect_is(r->status, times > 8 ? PAWL_CONFLICT : PAWL_OK);
+        expect_str(q_counts(s, "q"), "1 0 0 0");
+    }
 }
 
 static void every_query(struct scene *s, const char *name, pawl_status want)

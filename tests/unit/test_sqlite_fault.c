@@ -21,7 +21,16 @@
 
 /* ---- A VFS that fails on demand ------------------------------------------------ */
 
-enum fault { NONE, SYNC_WAL, SYNC_DATABASE, WRITE_WAL_FULL, WRITE_WAL_IO, WRITE_DATABASE_FULL };
+enum fault {
+    NONE,
+    SYNC_WAL,
+    SYNC_DATABASE,
+    WRITE_WAL_FULL,
+    WRITE_WAL_IO,
+    WRITE_DATABASE_FULL,
+    FULL_BUT_FOR_THE_RESERVE
+};
+static char reserve_file[200];
 static enum fault fault;
 static sqlite3_vfs shim;
 static sqlite3_vfs *real_vfs;
@@ -44,6 +53,8 @@ static int shim_sync(sqlite3_file *f, int flags)
 
 static int shim_write(sqlite3_file *f, const void *bytes, int n, sqlite3_int64 at)
 {
+    if (f == wal_file && fault == FULL_BUT_FOR_THE_RESERVE && access(reserve_file, F_OK) == 0)
+        return SQLITE_FULL;
     if ((f == wal_file && fault == WRITE_WAL_FULL) ||
         (f == database_file && fault == WRITE_DATABASE_FULL))
         return SQLITE_FULL;
@@ -186,6 +197,29 @@ TEST(a_full_disk_commits_nothing_and_gives_the_reserve_back)
     ck_assert_int_eq(b.s->ops->space(b.s), PAWL_OK); /* this disk has room */
     ck_assert(exists(&b, "reserve"));
     ck_assert_uint_eq(count_events(&b, a.uid), 4);
+    no_shim();
+    box_drop(&b);
+}
+
+/* What the reserve had is room: the store is taken at once, and a second time there is none. */
+TEST(a_full_disk_is_taken_with_the_reserve)
+{
+    struct box b;
+    use_shim();
+    box_make(&b);
+    box_open(&b);
+    uint64_t epoch = b.fence.epoch;
+    (void)snprintf(reserve_file, sizeof reserve_file, "%s/reserve", b.dir);
+    ck_assert(exists(&b, "reserve"));
+    fault = FULL_BUT_FOR_THE_RESERVE;
+    ck_assert_msg(b.s->ops->take(b.s, 1000, &b.fence, &b.err) == PAWL_OK, "%s", b.err.text);
+    ck_assert_uint_eq(b.fence.epoch, epoch + 1);
+    ck_assert(!exists(&b, "reserve"));
+    fault = WRITE_WAL_FULL;
+    ck_assert_int_eq(b.s->ops->take(b.s, 1000, &b.fence, &b.err), PAWL_DISK_FULL);
+    fault = NONE;
+    ck_assert_int_eq(b.s->ops->take(b.s, 1000, &b.fence, &b.err), PAWL_OK);
+    ck_assert_uint_eq(b.fence.epoch, epoch + 2);
     no_shim();
     box_drop(&b);
 }
