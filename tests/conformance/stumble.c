@@ -35,7 +35,8 @@ static bool falls(void)
     return true;
 }
 
-/* A rollback needs nobody, and the store relies on that. */
+/* A rollback needs nobody, and the store relies on that.  A commit that could not even be prepared
+ * is taken for one whose outcome is not known, which is not asked here. */
 int sqlite3_step(sqlite3_stmt *stmt)
 {
     static int (*real)(sqlite3_stmt *);
@@ -52,8 +53,9 @@ int sqlite3_prepare_v3(sqlite3 *db, const char *sql, int bytes, unsigned flags, 
     static int (*real)(sqlite3 *, const char *, int, unsigned, sqlite3_stmt **, const char **);
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "sqlite3_prepare_v3");
-    return falls() ? real(db, "no statement", -1, 0, ret, NULL)
-                   : real(db, sql, bytes, flags, ret, rest);
+    bool whole = strncmp(sql, "COMMIT", 6) != 0 && strncmp(sql, "ROLLBACK", 8) != 0;
+    return whole && falls() ? real(db, "no statement", -1, 0, ret, NULL)
+                            : real(db, sql, bytes, flags, ret, rest);
 }
 
 /* ---- In front of the store ---------------------------------------------------------- */
