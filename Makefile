@@ -81,9 +81,9 @@ $(B)/obj/%.o: %.c
 
 # The page, in the binary.  HOSTCC: the tool runs here, whatever the variant is built with.
 HOSTCC ?= cc
-$(B)/web/embed-web: tools/embed-web.c
+$(B)/web/embed-web: tools/embed-web.c tools/embed-js.c tools/embed-join.c tools/embed.h
 	@mkdir -p $(@D)
-	$(HOSTCC) -O1 -Wall -Wextra -Werror $< -o $@
+	$(HOSTCC) -O1 -Wall -Wextra -Werror $(filter %.c,$^) -o $@
 
 $(B)/web/files.c: $(B)/web/embed-web $(WEB)
 	$< $(@D) $(WEB) >$(B)/web/sizes

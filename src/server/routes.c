@@ -140,11 +140,19 @@ static bool fits(const char *pattern, const char *path, pawl_str args[CALL_ARGS_
     return *path == 0 || *path == '?' || *path == '#';
 }
 
+/* The names . and ..: clients take such a segment for a step, even when it is escaped, and never
+ * send it.  So "." and ".." may be written with a comma behind them, which is not escaped. */
+static pawl_str undot(pawl_str segment)
+{
+    bool is_dots = pawl_str_is(segment, ".,") || pawl_str_is(segment, "..,");
+    return (pawl_str){segment.ptr, segment.len - is_dots};
+}
+
 static bool decode_args(struct call *c, const pawl_str *raw, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         pawl_str text;
-        if (!percent_decode(c->mem, raw[i], false, &text)) {
+        if (!percent_decode(c->mem, undot(raw[i]), false, &text)) {
             answer_error(c, 400, "invalid",
                          "the path has a malformed escape, a NUL, or is not UTF-8");
             return false;

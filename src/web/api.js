@@ -1,7 +1,7 @@
 // api.js -- calls to the server.  Numbers keep their digits: a payload is shown as it was given.
 import {quote, seg, setNow} from "./fmt.js";
 
-export class Failure extends Error {
+class Failure extends Error {
 	constructor(status, message, body) {
 		super(message);
 		Object.assign(this, {status, body});
@@ -46,6 +46,7 @@ export async function call(method, path, body, opts = {}) {
 			headers: {
 				...OURS,
 				...(opts.etag ? {"if-none-match": opts.etag} : {}),
+				...opts.headers,
 				...(body !== undefined ? {"content-type": "application/json"} : {})
 			},
 			body: body === undefined || typeof body === "string" ? body : JSON.stringify(body)
@@ -79,6 +80,8 @@ export const query = o => {
 };
 const I = id => `/api/v1/instances/${seg(id)}`,
 	Q = q => `/queue/${seg(q)}`;
+export const SCHEDULES = "/api/v1/schedules";
+export const schedulePath = s => `${SCHEDULES}/${seg(s)}`;
 
 export const api = {
 	instance: (id, execution) => get(I(id) + query({execution})),
@@ -96,6 +99,7 @@ export const api = {
 	executions: (id, after) => get(I(id) + "/executions" + query({after})),
 	exported: (id, execution) =>
 		call("GET", I(id) + "/export" + query({execution}), undefined, {text: true}),
+	state: async id => (await get(I(id) + "/state")).items,
 	tree: id => get(I(id) + "/tree"),
 	history: (id, q) => get(I(id) + "/history" + query(q)),
 	queues: q => get("/queue" + query(q)),
@@ -124,11 +128,12 @@ export function curl(a) {
 	return [
 		"curl",
 		...(a.method === "GET" || (a.method === "POST" && body) ? [] : ["-X", a.method]),
+		...Object.entries(a.headers ?? {}).flatMap(([k, v]) => ["-H", quote(`${k}: ${v}`)]),
 		...(body ? ["-d", quote(body)] : []),
 		quote(location.origin + a.path)
 	].join(" ");
 }
-export const run = a => call(a.method, a.path, a.body);
+export const run = a => call(a.method, a.path, a.body, {headers: a.headers});
 const post = (path, body, ...cli) => ({
 	method: "POST",
 	path,
@@ -200,5 +205,31 @@ export const act = {
 	pause: q => post(Q(q) + "/pause"),
 	unpause: q => post(Q(q) + "/resume"),
 	config: (q, c) => ({method: "PUT", path: Q(q) + "/config", body: c}),
+	/** A new one, or a change of `revision`. */
+	schedule: (name, spec, revision) => ({
+		method: "PUT",
+		path: schedulePath(name),
+		body: spec,
+		headers: revision ? {"if-match": `"${revision}"`} : {"if-none-match": "*"}
+	}),
+	steerSchedule: (verb, name, reason) => ({
+		...post(
+			schedulePath(name) + (verb === "rm" ? "" : "/" + (verb === "run" ? "trigger" : verb)),
+			reason ? {reason} : undefined,
+			"schedule " + verb,
+			quote(name),
+			reason && `--reason ${quote(reason)}`
+		),
+		...(verb === "rm" ? {method: "DELETE"} : {})
+	}),
+	backfill: (name, from_ms, to_ms, allow) =>
+		post(
+			schedulePath(name) + "/backfill",
+			{from_ms, to_ms, ...(allow ? {allow} : {})},
+			"schedule backfill",
+			quote(name),
+			...[from_ms, to_ms].map((t, i) => `--${i ? "to" : "from"} ${new Date(t).toISOString()}`),
+			allow && "--overlap allow"
+		),
 	revoke: (q, id) => ({method: "DELETE", path: `${Q(q)}/messages/${seg(id)}`})
 };

@@ -5,7 +5,6 @@ import {
 	copyText,
 	dialog,
 	drawer,
-	empty,
 	field,
 	h,
 	ib,
@@ -28,11 +27,12 @@ import compare from "./page_compare.js";
 import queues from "./page_queues.js";
 import queue from "./page_queue.js";
 import workers from "./page_workers.js";
+import schedules from "./page_schedules.js";
 import importer from "./page_import.js";
 
 // ---- Where one is: everything is in the address
-const ROUTES = {"": overview, instances, compare, queues, workers, import: importer},
-	ONE = {instances: instance, queues: queue};
+const ROUTES = {"": overview, instances, compare, queues, schedules, workers, import: importer},
+	ONE = {instances: instance, queues: queue, schedules};
 function here() {
 	const [path, q] = location.hash.replace(/^#\/?/, "").split("?"),
 		[name, ...rest] = path.split("/");
@@ -49,6 +49,8 @@ const app = {
 	list: null /* ids of the list one came from */,
 	actions: null,
 	api: null,
+	set,
+	help: () => help(),
 	go: to => (location.hash = to),
 	/** Change the query of this page; replaces, so that Back leaves the page. */
 	query(changes) {
@@ -96,6 +98,7 @@ const NAV = [
 	["", "Overview", "o"],
 	["instances", "Instances", "i"],
 	["queues", "Queues", "q"],
+	["schedules", "Schedules", "s"],
 	["workers", "Workers", "w"],
 	["import", "Import", "m"]
 ];
@@ -255,7 +258,7 @@ const pref = Object.fromEntries(
 		].map(([k, v]) => [k, localStorage.getItem("pawl." + k) ?? v])
 	),
 	night = matchMedia("(prefers-color-scheme:dark)");
-export function set(name, value) {
+function set(name, value) {
 	if (name) localStorage.setItem("pawl." + name, (pref[name] = value));
 	setZone(pref.zone);
 	document.documentElement.dataset.theme =
@@ -303,7 +306,7 @@ const KEYS = {
 		"n",
 		"start an orchestration",
 		"g",
-		"then o, i, q, w: overview, instances, queues, workers",
+		"then o, i, q, s, w: overview, instances, queues, schedules, workers",
 		"y",
 		"copy a link to exactly this",
 		"Esc",
@@ -338,7 +341,7 @@ const KEYS = {
 		"previous, next of the list you came from"
 	]
 };
-export const help = () =>
+const help = () =>
 	dialog(
 		d => [
 			h("h2", {id: "dlg-t"}, "Keys"),

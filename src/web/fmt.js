@@ -57,7 +57,10 @@ export const day = at => {
 };
 export const stamp = (at, ms) => `${day(at)} ${clock(at, ms)}${zone ? "Z" : ""}`;
 /** Today the clock, otherwise the day too. */
-export const when = at => (day(at) === day(Date.now()) ? clock(at, false) : stamp(at, false));
+export const moment = at => (day(at) === day(Date.now()) ? clock(at, false) : stamp(at, false));
 /** One argument of a POSIX shell. */
 export const quote = s => (/^[\w@%+=:,./-]+$/.test(s) ? s : "'" + s.replaceAll("'", "'\\''") + "'");
-export const seg = encodeURIComponent;
+/** A part of an address behind `#`. */
+export const part = encodeURIComponent;
+/** A part of a path.  A browser takes . and .. for steps, even escaped; the server reads "..," as "..". */
+export const seg = s => (/^\.\.?$/.test(s) ? s + "," : part(s));

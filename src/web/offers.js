@@ -14,11 +14,11 @@ const instances = want => get("/api/v1/instances" + query(want));
 
 // ---- Overview
 /** What the server says, and the rest: queues, events and activities that are waited for. */
-export async function overview() {
+export async function overviewOf() {
 	const [told, open, all] = await Promise.all([
 		get("/api/v1/overview"),
-		list({status: "running", limit: LOOKED}),
-		queues()
+		listOf({status: "running", limit: LOOKED}),
+		queuesOf()
 	]);
 	const rows = open.instances,
 		mine = complaints(rows, all);
@@ -46,7 +46,7 @@ const rank = p =>
 	].indexOf(p.kind);
 /** How many instances there are in each state. */
 export const counts = async () => get("/api/v1/overview");
-export const queues = async () => (await get("/queue?limit=1000")).queues;
+export const queuesOf = async () => (await get("/queue?limit=1000")).queues;
 
 /** Does the row say what it waits for, as far as there is something? */
 export const hasWaits = r => over(r.status) || r.waiting_for?.length > 0;
@@ -141,4 +141,4 @@ export const startable = async () =>
 
 // ---- Lists
 /** A page of the list, with what its rows wait for. */
-export const list = want => instances({limit: 200, with: "waiting", ...want});
+export const listOf = want => instances({limit: 200, with: "waiting", ...want});

@@ -19,7 +19,7 @@ import {
 	table
 } from "./ui.js";
 import {api, readHistory} from "./api.js";
-import {list} from "./offers.js";
+import {listOf} from "./offers.js";
 import {align, jsonDiff, label, Run, text} from "./history.js";
 import {imported} from "./page_import.js";
 
@@ -190,7 +190,7 @@ export default function compare(root, route, app) {
 			result = null;
 			[A, B] = await Promise.all(["a", "b"].map(k => id(k) && open(id(k))));
 			if (A && !near.length)
-				near = (await list({orchestration: A.info.orchestration, limit: 60})).instances.filter(
+				near = (await listOf({orchestration: A.info.orchestration, limit: 60})).instances.filter(
 					i => i.instance !== A.info.instance
 				);
 			if (A && B) result = align(A.run, B.run);

@@ -79,6 +79,7 @@ export default function instance(root, route, app, file) {
 		why = null,
 		run = new Run(),
 		tree = null,
+		published = [],
 		execution = null,
 		missing = 0,
 		chain = [],
@@ -115,6 +116,7 @@ export default function instance(root, route, app, file) {
 			todo?.run();
 		}
 		tree ??= await api.tree(id).catch(() => null);
+		published = await api.state(id).catch(() => []);
 		if (why)
 			follow(why).then(c => {
 				chain = c;
@@ -227,6 +229,7 @@ export default function instance(root, route, app, file) {
 				: ended(info.status)
 					? part("Output", {data: info.output, encoding: info.encoding})
 					: null,
+			kept(),
 			part("Input", run.events[0] ?? {data: info.input, encoding: info.input_encoding}),
 			family(),
 			past(),
@@ -339,6 +342,26 @@ export default function instance(root, route, app, file) {
 			];
 		}
 	};
+	/** What its code has published, for all to read. */
+	const kept = () =>
+		published.length
+			? [
+					h("h3", `Published, ${num(published.length)}`),
+					facts(
+						Object.fromEntries(
+							published
+								.slice(0, 50)
+								.map(i => [
+									i.key,
+									[
+										h("code", {title: text(i.value)}, text(i.value).slice(0, 300)),
+										dim(" ", ago(i.updated_at))
+									]
+								])
+						)
+					)
+				]
+			: null;
 	function inspector() {
 		const tabs = {
 			run: "Run",
@@ -644,7 +667,15 @@ export default function instance(root, route, app, file) {
 									)
 								)
 							),
-							tl.view({run, now, selected, select: choose, at: seek, seek: goto, reading: missing ? id : null}),
+							tl.view({
+								run,
+								now,
+								selected,
+								select: choose,
+								at: seek,
+								seek: goto,
+								reading: missing ? id : null
+							}),
 							missing ? h("p.note", `reading the history, event ${num(missing)} …`) : null
 						),
 						panel(

@@ -18,7 +18,7 @@ import {
 	num,
 	page,
 	plural,
-	say,
+	announce,
 	search,
 	short,
 	state,
@@ -26,7 +26,7 @@ import {
 	serverNow
 } from "./ui.js";
 import {api, query} from "./api.js";
-import {counts, hasWaits, list as listOf} from "./offers.js";
+import {counts, hasWaits, listOf} from "./offers.js";
 import {live, total} from "./live.js";
 import {VList} from "./vlist.js";
 import {ended, text} from "./history.js";
@@ -154,7 +154,7 @@ export default function instances(root, route, app) {
 			looked += got.examined;
 			whole = got.complete !== false;
 			asked++;
-			if (reset) say(`${rows.length}${done ? "" : " or more"} instances`);
+			if (reset) announce(`${rows.length}${done ? "" : " or more"} instances`);
 		} finally {
 			if (mine === gen) busy = false;
 		}

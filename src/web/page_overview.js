@@ -30,7 +30,7 @@ import {
 	table
 } from "./ui.js";
 import {act, curl} from "./api.js";
-import {overview as overviewOf, series} from "./offers.js";
+import {overviewOf, series} from "./offers.js";
 import {live} from "./live.js";
 import {bulk, startDialog} from "./actions.js";
 

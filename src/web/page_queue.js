@@ -34,7 +34,7 @@ import {
 	serverNow
 } from "./ui.js";
 import {act, api, call, curl, may} from "./api.js";
-import {queues as queuesOf} from "./offers.js";
+import {queuesOf} from "./offers.js";
 import {pushDialog} from "./page_queues.js";
 
 // The four examples of the queue's contract, to be walked through with one button.

@@ -24,7 +24,7 @@ import {
 	table
 } from "./ui.js";
 import {act} from "./api.js";
-import {queues as queuesOf} from "./offers.js";
+import {queuesOf} from "./offers.js";
 
 export function pushDialog(name, done) {
 	let q = name ?? "mail",

@@ -19,7 +19,7 @@ import {
 	table
 } from "./ui.js";
 import {api} from "./api.js";
-import {overview} from "./offers.js";
+import {overviewOf} from "./offers.js";
 
 const n = (x, tag = "span") => (x ? h(tag, num(x)) : dim("·"));
 const list = words => (words.length ? words.join(", ") : dim("any"));
@@ -97,7 +97,7 @@ export default function workers(root, route, app) {
 		hears: t => t === "changes" && p.soon(3000),
 		read: async () =>
 			([activities, people] = await Promise.all([
-				overview().then(o => o.activities),
+				overviewOf().then(o => o.activities),
 				api.workers()
 			])),
 		view: () => [

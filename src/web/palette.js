@@ -1,9 +1,8 @@
 // palette.js -- Ctrl-K: pages, instances by id, queues and what can be done here, in one list.
 import {copyText, dialog, h, icon, instanceHref, queueHref, state} from "./ui.js";
 import {api, curl, may, me} from "./api.js";
-import {list} from "./offers.js";
+import {listOf} from "./offers.js";
 import {startDialog} from "./actions.js";
-import {help, set} from "./app.js";
 
 let shown = false;
 /** Letters in order; word starts and runs of letters score higher. */
@@ -33,6 +32,7 @@ export function palette(app) {
 		["Overview: what needs you", "overview", go("#/"), "g o"],
 		["Instances", "instances", go("#/instances"), "g i"],
 		["Queues", "queues", go("#/queues"), "g q"],
+		["Schedules", "schedules", go("#/schedules"), "g s"],
 		["Workers", "workers", go("#/workers"), "g w"],
 		["Import an exported run", "import", go("#/import")],
 		["Compare two runs", "compare", go("#/compare")],
@@ -48,9 +48,9 @@ export function palette(app) {
 		[
 			"Light or dark",
 			"status",
-			() => set("theme", document.documentElement.dataset.theme === "dark" ? "light" : "dark")
+			() => app.set("theme", document.documentElement.dataset.theme === "dark" ? "light" : "dark")
 		],
-		["Keys", "status", help, "?"]
+		["Keys", "status", app.help, "?"]
 	]
 		.filter(Boolean)
 		.map(c => (Array.isArray(c) ? {text: c[0], icon: c[1], run: c[2], key: c[3]} : c))
@@ -60,7 +60,7 @@ export function palette(app) {
 			mine = ++turn;
 		if (!q) return;
 		const [i, qs] = await Promise.all(
-			[me.queues_only ? {} : list({q, limit: 8}), api.queues({prefix: q, limit: 4})].map(p =>
+			[me.queues_only ? {} : listOf({q, limit: 8}), api.queues({prefix: q, limit: 4})].map(p =>
 				Promise.resolve(p).catch(() => ({}))
 			)
 		);

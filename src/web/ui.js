@@ -1,7 +1,7 @@
 // ui.js -- the parts every page is made of.
 import {h, render, afterRender, drawer} from "./dom.js";
 import {icon} from "./icons.js";
-import {bytes, clock, dur, seg, serverNow, stamp, when} from "./fmt.js";
+import {bytes, clock, dur, part, serverNow, stamp, moment} from "./fmt.js";
 import {curl, may, run} from "./api.js";
 import {on} from "./live.js";
 export * from "./dom.js";
@@ -34,17 +34,17 @@ setInterval(() => document.hidden || tick(), 250);
 afterRender(tick);
 const timed = f => t =>
 	t ? h("time", {own: true, "data-f": f, "data-at": t, title: stamp(t)}) : "–";
-export const ago = timed("ago"),
-	since = timed("since"),
-	until = timed("until"),
-	left = timed("left");
-export const at = (t, ms) => (t ? h("time", {title: stamp(t)}, ms ? clock(t) : when(t)) : "–");
+export const ago = timed("ago");
+export const since = timed("since");
+export const until = timed("until");
+export const left = timed("left");
+export const at = (t, ms) => (t ? h("time", {title: stamp(t)}, ms ? clock(t) : moment(t)) : "–");
 /** A bar that fills from `from` to `to` by itself. */
 export const meter = (from, to, cls = "") =>
 	h("span.meter", {class: cls, "data-from": from, "data-to": to, "aria-hidden": "true"}, h("i"));
 
 // ---- Small things
-export const say = text => {
+export const announce = text => {
 	const el = document.getElementById("say");
 	el.textContent = "";
 	setTimeout(() => (el.textContent = text), 30);
@@ -152,9 +152,10 @@ export function ident(id, href, props) {
 		cut < id.length && h("span", id.slice(cut))
 	);
 }
-export const instanceHref = (id, q = "") => `#/instances/${seg(id)}${q}`,
-	queueHref = q => `#/queues/${seg(q)}`,
-	listHref = q => `#/instances?${new URLSearchParams(q)}`;
+export const instanceHref = (id, q = "") => `#/instances/${part(id)}${q}`;
+export const queueHref = q => `#/queues/${part(q)}`;
+export const scheduleHref = s => `#/schedules/${part(s)}`;
+export const listHref = q => `#/instances?${new URLSearchParams(q)}`;
 
 export const empty = (title, ...more) => h(".empty", h("p.empty-t", title), more);
 export const fault = (e, again) =>
@@ -280,7 +281,7 @@ const drawLayers = drawer(() =>
 export function toast(text, kind = "ok") {
 	const t = {n: ++serial, text, kind};
 	toasts.push(t);
-	say(text);
+	announce(text);
 	drawLayers();
 	setTimeout(
 		() => {

@@ -146,6 +146,17 @@ def test_get(server):
     expect(server.get(I + "/a%2F1?execution=-1"), 400, "invalid")
 
 
+def test_ids_that_a_browser_takes_for_steps(server):
+    for name, path in ((".", ".,"), ("..", "..,"), (".,", ".%2C"), ("..,", "..%2C"), ("a,", "a,"), ("...,", "...,")):
+        server.start_instance("Ask", name, name)
+        expect(server.get(I + "/" + path), 200, instance=name)
+        expect(server.get(I + "/" + path + "/why"), 200)
+        expect(server.post(I + "/" + path + "/cancel"), 202)
+    for path in (".", ".."):
+        expect(server.get(I + "/" + path), 200, instance=path)      # who sends it as it is
+    assert "a URL cannot hold" in expect(server.post("/queue/..,/push", {"item": 1}), 400).json["message"]
+
+
 def test_list(server):
     for i in range(5):
         server.ended(server.start_instance("Echo", i, "e-%d" % i))

@@ -11,7 +11,8 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
           "form-action 'none'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; "
           "trusted-types 'none'")
-FILES = sorted(p.name for p in (kit.ROOT / "src" / "web").iterdir())
+SOURCES = sorted(p.name for p in (kit.ROOT / "src" / "web").iterdir())
+FILES = sorted({"app.js" if n.endswith(".js") else n for n in SOURCES})    # all modules are one script
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
          ".html": "text/html; charset=utf-8"}
 
@@ -55,7 +56,7 @@ def test_the_page_is_small(server):
 
 
 def test_nothing_of_the_page_comes_from_elsewhere_or_parses_markup():
-    for name in FILES:
+    for name in SOURCES:
         text = (kit.ROOT / "src" / "web" / name).read_text()
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function",
                      "setAttribute(\"style\"", " style=", "onclick=", "https://", "//cdn"):
@@ -64,8 +65,50 @@ def test_nothing_of_the_page_comes_from_elsewhere_or_parses_markup():
             assert url in ("http://www.w3.org/2000/svg",), (name, url)
 
 
+def embed(**modules):
+    """What tools/embed-web makes of these modules: the script, or what it says against them."""
+    folder = kit.pathlib.Path(kit.tempfile.mkdtemp(dir=kit.work_dir()))
+    for name, text in modules.items():
+        (folder / (name + ".js")).write_text(text)
+    got = kit.subprocess.run([kit.BUILD / "web" / "embed-web", folder] + sorted(folder.glob("*.js")),
+                             capture_output=True, text=True)
+    return (folder / "app.js").read_text() if got.returncode == 0 else got.stderr
+
+
+def run_script(text):
+    got = kit.subprocess.run(["node", "-e", text], capture_output=True, text=True, check=True)
+    return got.stdout.split()
+
+
+def test_modules_become_one_script():
+    script = embed(app='import {one, two} from "./b.js";\nimport {up} from "./c.js";\n'
+                       'import main from "./b.js";\nconst three = 3; // hidden from b.js\nconsole.log(one, two(), up(1), main(), three);\n',
+                   b='import {up} from "./c.js";\nconst three = 0.5;\nexport const one = up(0);\n'
+                     'export function two() {\n\treturn `${one + three}`;\n}\n'
+                     'export default function start() {\n\tfor (let i = 0; i < 3; i++);\n}\n',
+                   c='export const up = n => {\n\tconst a = n;\n\tconst b = 1;\n\treturn a + b;\n};\n')
+    assert run_script(script) == ["1", "1.5", "2", "undefined", "3"], script
+    assert "hidden" not in script and "const a=n,b=1" in script and "i++);}" in script, script
+
+
+def test_modules_that_do_not_fit_end_the_build():
+    for modules, says in (
+            ({"app": 'import {no} from "./b.js";\n', "b": "export const yes = 1;\n"}, "imports no, which b.js"),
+            ({"app": 'import {a} from "./none.js";\n'}, "none.js, which is not there"),
+            ({"app": 'import {a} from "./b.js";\n', "b": 'import {x} from "./c.js";\nexport const a = 1;\n',
+              "c": 'import {a} from "./b.js";\nexport const x = 1;\n'}, "imports itself"),
+            ({"app": 'import {a} from "./b.js";\nimport {b} from "./c.js";\n',
+              "b": "export const a = 1;\n", "c": "export const a = 2;\nexport const b = 1;\n"}, "both export a"),
+            ({"app": "1;\n", "b": "1;\n"}, "no module imports b.js"),
+            ({"app": 'import {a as c} from "./b.js";\n', "b": "export const a = 1;\n"}, "an import is not understood"),
+            ({"app": "export {x};\n"}, "an export is not understood"),
+            ({"app": "const a = `${1;\n"}, "does not end"),
+            ({"app": "f);\n"}, "a bracket closes")):
+        assert says in embed(**modules), (modules, embed(**modules))
+
+
 def test_what_is_no_file_of_the_page(server):
-    for name in ("nothing.js", "..%2Fapp.js", "%2e%2e", "app.js%2F", "APP.JS", "files.c", "index.html.gz"):
+    for name in ("nothing.js", "ui.js", "..%2Fapp.js", "%2e%2e", "app.js%2F", "APP.JS", "files.c", "index.html.gz"):
         expect(server.get("/web/" + name), 404, "unknown_path")
     expect(server.get("/web/app.js?v=1"), 400)
     assert server.call("POST", "/web/app.js").headers["Allow"] == "GET"

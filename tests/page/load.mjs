@@ -144,9 +144,29 @@ async function queues(s) {
 	await s.post("/queue/thumbnails/pop?require_ack=true&ttl_seconds=120&count=2");
 }
 
+async function schedules(s) {
+	const put = (name, spec) => s.call("PUT", "/api/v1/schedules/" + name, spec);
+	await put("nightly-report", {
+		cron: ["30 2 * * *"],
+		zone: "Europe/Berlin",
+		orchestration: "TaxReport",
+		input: {country: "de"},
+		overlap: "queue"
+	});
+	await put("mail-digest", {every_ms: 900000, queue: "mail", input: {template: "digest"}});
+	await put("payday", {cron: ["0 9 L * *"], zone: "America/New_York", orchestration: "Payout"});
+	await put("heartbeat", {
+		every_ms: 2000,
+		orchestration: "Heartbeat",
+		input: {every_ms: 1, until: 2},
+		max_runs: 1
+	});
+	await s.post("/api/v1/schedules/payday/pause", {reason: "the bank is closed"});
+}
+
 export async function fill(server) {
 	await blocked(server);
-	await Promise.all([instances(server), queues(server)]);
+	await Promise.all([instances(server), queues(server), schedules(server)]);
 	void server
 		.post("/api/v1/work/poll", {
 			activities: ["PrintPoster"],

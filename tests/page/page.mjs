@@ -176,6 +176,8 @@ const PAGES = {
 	queues: "#/queues",
 	queue: "#/queues/thumbnails",
 	deadletters: "#/queues/payments-deadletter",
+	schedules: "#/schedules",
+	schedule: "#/schedules/nightly-report",
 	workers: "#/workers",
 	import: "#/import",
 	compare: "#/compare?a=ord-48101&b=ord-48103"
@@ -264,6 +266,13 @@ tests.hostile_text = async () => {
 		reason: EVIL[1]
 	});
 	await shop.post("/queue/" + encodeURIComponent("q" + EVIL[2]) + "/push", {item: EVIL});
+	for (const e of EVIL.slice(0, 7))
+		await shop.call("PUT", "/api/v1/schedules/" + encodeURIComponent("s-" + e), {
+			cron: ["0 0 1 1 *"],
+			orchestration: "Approval",
+			input: {[e]: e},
+			paused: true
+		});
 	const one = EVIL.map(e => "#/instances/" + encodeURIComponent("x-" + e));
 	const all = [
 		"#/",
@@ -273,6 +282,8 @@ tests.hostile_text = async () => {
 		"#/queues/xss",
 		"#/queues/" + encodeURIComponent(EVIL[0]),
 		"#/instances?waiting=event:" + encodeURIComponent(EVIL[0]),
+		"#/schedules",
+		"#/schedules/" + encodeURIComponent("s-" + EVIL[0]),
 		"#/workers",
 		"#/compare?a=" + encodeURIComponent("x-" + EVIL[0]),
 		"#/" + EVIL[0]
@@ -408,6 +419,23 @@ tests.long_history = async () => {
 		"and its own steps when it is read"
 	);
 	await slow.done("long history, slowly");
+};
+
+// ---- The modules are one script: what one exports must not hide a name of the browser from another
+tests.names = async () => {
+	const p = await open(shop, "#/"),
+		names = fs
+			.readdirSync("src/web")
+			.filter(f => f.endsWith(".js"))
+			.flatMap(f => [
+				...fs
+					.readFileSync("src/web/" + f, "utf8")
+					.matchAll(/^export (?:async )?(?:const|let|function|class) (\w+)/gm)
+			])
+			.map(m => m[1]),
+		hidden = await p.evaluate(all => all.filter(n => n in window), names);
+	ok(names.length > 100 && !hidden.length, "exports hide names of the browser: " + hidden);
+	await p.done("names");
 };
 
 // ---- Awkward data: large, not JSON, digits that JavaScript would change; a wrong clock; a wide screen
@@ -574,6 +602,76 @@ tests.token = async () => {
 	await server.stop();
 };
 
+// ---- Schedules: put with a preview, run, paused, resumed, filled back, removed
+tests.schedules = async () => {
+	const p = await open(shop, "#/schedules", {but: /status of 400/}),
+		submit = () => p.click("dialog button[type=submit]"),
+		one = async () => (await shop.get("/api/v1/schedules/tea")).json,
+		act = async (name, ...rest) => {
+			await p.click(`.ph-act >> text=${name}`);
+			for (const f of rest) await f();
+			await submit();
+			await p.waitForSelector("dialog", {state: "detached"});
+		};
+	await p.click("button:has-text('New…')");
+	await p.fill("dialog input >> nth=0", "tea");
+	await p.fill("dialog input >> nth=1", "Europe/Berlin");
+	await p.fill("dialog textarea >> nth=0", "30 2 * * 8");
+	await p.waitForSelector(".next .warn");
+	ok(
+		await p.isDisabled("dialog button[type=submit]"),
+		"what is no schedule cannot be stored: " + (await p.textContent(".next .warn"))
+	);
+	await p.fill("dialog textarea >> nth=0", "30 14 * * *");
+	await p.waitForSelector(".next dd");
+	const next = await p.textContent(".next");
+	ok(
+		/ 1[23]:30Z/.test(next) && / 14:30 \+0[12]:00/.test(next),
+		"the preview has both zones: " + next
+	);
+	await p.fill("dialog input[list=orch]", "Approval");
+	await p.fill(
+		"dialog textarea >> nth=1",
+		'{"what":"tea","patience_ms":1000000000,"people":["ada"]}'
+	);
+	await p.fill("dialog input.mono[placeholder^='{']", '{"overlap":"allow"}');
+	await p.shot("schedule-new");
+	await submit();
+	await p.waitForSelector("h1:has-text('tea')");
+	await p.waitForSelector("text=When it is due");
+	let s = await one();
+	ok(
+		s.spec.zone === "Europe/Berlin" && s.spec.overlap === "allow" && s.spec.input.what === "tea",
+		"it is stored as typed: " + JSON.stringify(s.spec)
+	);
+	await act("Pause…", () => p.fill("dialog input", "tea is over"));
+	await p.waitForSelector(".st-suspended");
+	s = await one();
+	ok(s.paused && s.reason === "tea is over", "it is paused, with its reason");
+	await act("Resume…");
+	await p.waitForSelector(".st-running");
+	await act("Change…", () => p.fill("dialog textarea >> nth=0", "30 15 * * *"));
+	await p.waitForSelector("td:has-text(' 15:30 ')");
+	ok((await one()).revision === 2, "it was changed");
+	await act("Backfill…");
+	await until(
+		"the occurrence of yesterday ran",
+		async () => (await shop.get("/api/v1/instances?prefix=tea@2")).json.instances.length === 1
+	);
+	await p.click(".ph-act >> text=Run now…");
+	await submit();
+	await p.waitForSelector("h1:has-text('tea@manual')");
+	await p.visit("#/schedules");
+	await p.waitForSelector("tr:has-text('tea') .ib");
+	await p.click("tr:has-text('tea') .ib");
+	await p.click("[role=menuitem]:has-text('Remove…')");
+	await p.fill("dialog input", "tea");
+	await submit();
+	await p.waitForSelector("tr:has-text('tea')", {state: "detached"});
+	ok((await shop.get("/api/v1/schedules/tea")).status === 404, "and removed");
+	await p.done("schedules");
+};
+
 // ---- The server is another version meanwhile
 tests.another_version = async () => {
 	await full();
@@ -594,7 +692,7 @@ tests.another_version = async () => {
 // ---- Every character that an id may have; bytes that are no text
 tests.odd_names = async () => {
 	const ascii = Array.from({length: 95}, (_, i) => String.fromCharCode(32 + i)).join("");
-	for (const id of [ascii, "a/b?c=d&e#f", "%2F%00", "李-é-🐘-\u200d", "x".repeat(512)]) {
+	for (const id of [ascii, "a/b?c=d&e#f", "%2F%00", "李-é-🐘-\u200d", "x".repeat(512), ".", ".."]) {
 		await shop.begin("Approval", id, {what: "tea", patience_ms: 1e9, people: ["ada"]});
 		const p = await open(shop, "#/instances/" + encodeURIComponent(id));
 		await p.waitForSelector(".raise");
@@ -709,6 +807,12 @@ tests.own_view = async () => {
 	await p.click("button[aria-label='Remove view Trouble']");
 	await p.waitForFunction(() => !/Trouble/.test(document.querySelector(".views").textContent));
 	ok(true, "and can be removed");
+	await p.visit("#/instances/ord-48106");
+	await p.waitForSelector(".insp >> text=parcel");
+	ok(
+		/"stage":"packing"/.test(await p.textContent(".insp")),
+		"an instance shows what its code has published"
+	);
 	await p.visit("#/instances/heart");
 	await p.waitForSelector("text=Executions");
 	await p.click("text=show them");

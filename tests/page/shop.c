@@ -117,6 +117,10 @@ static pawl_result checkout(pawl_ctx *ctx, pawl_str order)
     pawl_result all = pawl_await_all(ctx, held, (size_t)(lines < 40 ? lines : 40));
     if (!all.ok)
         return all;
+    pawl_result published = pawl_state_set(
+        ctx, "parcel", pawl_printf(ctx, "{\"lines\":%d,\"stage\":\"packing\"}", (int)lines));
+    if (!published.ok)
+        return published;
     pawl_set_status(ctx, "waiting for the warehouse to pick");
     pawl_task picked = pawl_wait_event(ctx, "Picked");
     pawl_task limit = pawl_timer(ctx, pawl_json_int(order, "/pick_ms", PAWL_HOURS(4)));
