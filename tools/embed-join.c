@@ -219,8 +219,7 @@ static void check_unique(const struct module *m)
         for (size_t k = 0; modules[i] != m && k < m->export_count; k++)
             for (size_t n = 0; n < modules[i]->export_count; n++)
                 if (strcmp(modules[i]->exports[n], m->exports[k]) == 0)
-                    die("%s.js and %s.js both export %s", m->name, modules[i]->name,
-                        m->exports[k]);
+                    die("%s.js and %s.js both export %s", m->name, modules[i]->name, m->exports[k]);
 }
 
 static void write_module(struct text *out, struct module *m)
