@@ -82,6 +82,10 @@ int history_from_file(struct cli *cli, const char *path, struct loaded_history *
     if (!pawl_json_valid(text, NULL) ||
         pawl_json_int(text, "/pawl_export", 0) != RENDER_EXPORT_FORMAT)
         return cli_fail(cli, EXIT_USAGE, "%s is not a file of '%s export'", path, cli->prog);
+    if (pawl_json_int(text, "/next", 0))
+        return cli_fail(cli, EXIT_USAGE,
+                        "%s is one page of an export: write all of it with '%s export ID'", path,
+                        cli->prog);
     remote_read_info(cli->mem, text, &ret->info);
     remote_read_history(cli->mem, text, &list);
     ret->events = pawl_mem_alloc(cli->mem, (list.count + 1) * sizeof(*ret->events));
@@ -97,7 +101,7 @@ void history_write(struct cli *cli, const struct loaded_history *h)
     render_export_begin(w, cli->mem, &h->info);
     for (size_t i = 0; i < h->count; i++)
         render_event(w, cli->mem, &h->events[i]);
-    render_export_end(w);
+    render_export_end(w, 0);
     out_json(cli, w);
 }
 

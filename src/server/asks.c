@@ -37,6 +37,7 @@ static const struct {
     {NULL, WHOLE("limit", 0, 1, 1000, "how many at most", .otherwise = "100")},
     {handle_executions, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
     {handle_get, TEXT("with", 0, "why: the reasons in the same answer", .words = "why")},
+    {handle_export, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
     {handle_history, WHOLE("after", 0, 0, INT64_MAX, "next of the page before")},
     {handle_messages, TEXT("after", 0, "next of the page before", .pattern = "^[rdl](0|[1-9][0-9]{0,17})[.](0|[1-9][0-9]{0,17})$")},
     {handle_list, TEXT("after", 0, "next of the page before", IS_CURSOR)},

@@ -245,7 +245,8 @@ SHAPE(instance_now, "InstanceNow", NULL);
 static const struct field export_fields[] = {
     COUNT_FIELD("pawl_export", "1: the form of this file"),
     INSTANCE_FIELDS,
-    OBJECTS("events", NEEDED, &event, "all of them, in order"),
+    OBJECTS("events", NEEDED, &event, "in order; at most 20,000, and about 4 MiB of payloads"),
+    WHOLE("next", 0, 0, INT64_MAX, "there are more: give it as after; left out, these were the last"),
     END
 };
 SHAPE(export, "Export", NULL);

@@ -21,10 +21,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXPORT_BYTES ((size_t)64 << 20) /* of payloads in one export */
-#define TREE_MAX     1000               /* instances in one answer */
-#define TREE_PIECES  (TREE_MAX / PIECE)
-#define TREE_DEPTH   30 /* each level is two of JSON's 64 */
+#define EXPORT_EVENTS 20000 /* in one answer, at most */
+#define TREE_MAX      1000  /* instances in one answer */
+#define TREE_PIECES   (TREE_MAX / PIECE)
+#define TREE_DEPTH    30 /* each level is two of JSON's 64 */
 
 static void write_instance(struct call *c, pawl_json *w, const pawl_info *info)
 {
@@ -250,54 +250,31 @@ void handle_history(struct call *c)
 
 /* ---- Export ----------------------------------------------------------------------------- */
 
-/* All events of the execution; false: answered.  Pages are read into memory of their own. */
-static bool write_events(struct call *c, pawl_json *w, const pawl_info *info, pawl_mem *mem)
-{
-    pawl_history page = {.execution = info->execution};
-    size_t bytes = 0;
-    pawl_error err;
-    do {
-        pawl_mem_reset(mem);
-        if (pawl_client_history(c->srv->client, c->args[0], info->execution, page.next, PIECE, mem,
-                                &page, &err) != PAWL_OK) {
-            answer_failure(c, &err);
-            return false;
-        }
-        for (size_t i = 0; i < page.count; i++) {
-            bytes += page.events[i].data.len + page.events[i].attrs.len;
-            render_event(w, c->mem, &page.events[i]);
-        }
-        if (bytes > EXPORT_BYTES) {
-            answer_error(c, 413, "too_large",
-                         "the history has more than %zu MiB; write it with: pawl export",
-                         EXPORT_BYTES >> 20);
-            return false;
-        }
-    } while (page.next);
-    return true;
-}
-
-/* The text of `pawl export`, which `pawl replay` and the page read. */
+/* The text of `pawl export`, which `pawl replay` and the page read.  What does not fit follows in
+ * further answers: each but the last has `next`. */
 void handle_export(struct call *c)
 {
-    int64_t execution;
+    int64_t execution, after;
     pawl_info info;
     pawl_error err;
-    if (!call_number(c, "execution", 0, INT64_MAX, 0, &execution))
+    struct paging p = {.left = EXPORT_EVENTS};
+    if (!call_number(c, "execution", 0, INT64_MAX, 0, &execution) ||
+        !call_number(c, "after", 0, INT64_MAX, 0, &after))
         return;
     if (pawl_client_get(c->srv->client, c->args[0], (uint64_t)execution, c->mem, &info, &err) !=
         PAWL_OK) {
         answer_failure(c, &err);
         return;
     }
+    pawl_history page = {.execution = info.execution, .next = (uint64_t)after};
     pawl_json *w = pawl_json_new(c->mem);
-    pawl_mem *mem = pawl_mem_new();
     render_export_begin(w, c->mem, &info);
-    if (write_events(c, w, &info, mem)) {
-        render_export_end(w);
-        answer_json(c, 200, w);
-    }
-    pawl_mem_free(mem);
+    do
+        if (!read_piece(c, &page, &p))
+            return;
+    while (write_piece(c, w, &page, &p));
+    render_export_end(w, (int64_t)page.next);
+    answer_json(c, 200, w);
 }
 
 void handle_why(struct call *c)

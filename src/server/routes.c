@@ -73,7 +73,7 @@ const struct route server_routes[] = {
     ROUTE("GET", INSTANCE "/executions", handle_executions, SCOPE_READ, ON_READER, BODY_NONE,
      FAMILY_API, "after limit", "200 404", "its executions, the newest first"),
     ROUTE("GET", INSTANCE "/export", handle_export, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
-     "execution", "200 404 413", "an execution as a file: what pawl export writes"),
+     "execution after", "200 404", "an execution as a file: what pawl export writes; a long one in pages"),
     ROUTE("GET", INSTANCE "/history", handle_history, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
      "execution after limit", "200 404", "events of an execution"),
     ROUTE("GET", INSTANCE "/wait", handle_wait, SCOPE_READ, ON_LOOP, BODY_NONE, FAMILY_API,

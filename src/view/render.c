@@ -189,8 +189,12 @@ void render_export_begin(pawl_json *w, pawl_mem *mem, const pawl_info *info)
     pawl_json_array(w);
 }
 
-void render_export_end(pawl_json *w)
+void render_export_end(pawl_json *w, int64_t next)
 {
     pawl_json_end(w);
+    if (next) {
+        pawl_json_key(w, "next");
+        pawl_json_num(w, next);
+    }
     pawl_json_end(w);
 }

@@ -23,7 +23,7 @@ void render_event(pawl_json *w, pawl_mem *mem, const pawl_history_event *event);
 /* A history as a file: begin, render_event() for each, end. */
 #define RENDER_EXPORT_FORMAT 1
 void render_export_begin(pawl_json *w, pawl_mem *mem, const pawl_info *info);
-void render_export_end(pawl_json *w);
+void render_export_end(pawl_json *w, int64_t next);
 /* `"key": "text"`, null when empty. */
 void render_text(pawl_json *w, const char *key, pawl_str text);
 /* `"key": n`, null when 0. */

@@ -97,8 +97,20 @@ export const api = {
 	},
 	why: id => get(I(id) + "/why"),
 	executions: (id, after) => get(I(id) + "/executions" + query({after})),
-	exported: (id, execution) =>
-		call("GET", I(id) + "/export" + query({execution}), undefined, {text: true}),
+	/** The text of an export; a long one comes in pages. */
+	async exported(id, execution) {
+		const page = after =>
+			call("GET", I(id) + "/export" + query({execution, after}), undefined, {text: true});
+		let text = await page(),
+			one = parse(text);
+		const events = one.events;
+		while (one.next) {
+			one = parse(await page(one.next));
+			for (const e of one.events) events.push(e);
+			text = null;
+		}
+		return text ?? JSON.stringify({...one, events});
+	},
 	state: async id => (await get(I(id) + "/state")).items,
 	tree: id => get(I(id) + "/tree"),
 	history: (id, q) => get(I(id) + "/history" + query(q)),

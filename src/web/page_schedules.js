@@ -456,7 +456,7 @@ export default function schedules(root, route, app) {
 			if (name)
 				return [
 					head(
-						[h("a.dim", {href: "#/schedules"}, "Schedules / "), name],
+						[h("a", {href: "#/schedules"}, "Schedules"), dim(" / "), name],
 						only && stateView(only),
 						...(only
 							? actions(only, done, app).map(a =>

@@ -1,5 +1,6 @@
 // kit.mjs -- servers, a browser, and pages that are watched: every console error, page error and
 // report of the content security policy counts against the test that had the page open.
+import {AsyncLocalStorage} from "node:async_hooks";
 import {spawn} from "node:child_process";
 import fs from "node:fs";
 import {createRequire} from "node:module";
@@ -24,10 +25,14 @@ export async function until(what, ask, ms = 20000) {
 
 // ---- What holds
 export const sum = {passed: 0, failed: 0};
+/** Which test runs: several do at once. */
+export const current = new AsyncLocalStorage();
 export function ok(holds, what) {
 	if (holds) sum.passed++;
 	else {
+		const test = current.getStore();
 		sum.failed++;
+		if (test) test.failed++;
 		console.log(`  FAILED ${what}`);
 	}
 }
@@ -147,7 +152,7 @@ export async function open(
 	};
 	p.key = async k => {
 		await p.keyboard.press(k);
-		await sleep(120);
+		await sleep(60);
 	};
 	p.shot = name => p.screenshot({path: `${shots}/${name}.png`});
 	/** The end: nobody complained. */
