@@ -375,9 +375,9 @@ function row(s, done, app) {
 const COLS = [
 	["Schedule"],
 	["State"],
-	["When"],
+	["When", "w"],
 	["What", "w"],
-	["Next, UTC"],
+	["Next, UTC", "w"],
 	["Next in its zone", "w"],
 	["In", "r"],
 	["Runs", "r"],
