@@ -21,6 +21,8 @@ export function on(fn) {
 const tell = (type, data) => {
 	for (const f of [...listeners]) f(type, data);
 };
+/** How long to wait with a read that many changes ask for: longer while the server is busy. */
+export const pace = ms => (live.rate > 20 ? 4 * ms : ms);
 /** A page read figures that the frame shows. */
 live.changed = () => tell("state");
 function become(state, why = "") {

@@ -31,7 +31,7 @@ import {
 } from "./ui.js";
 import {act, curl} from "./api.js";
 import {overviewOf, series} from "./offers.js";
-import {live} from "./live.js";
+import {live, pace} from "./live.js";
 import {bulk, startDialog} from "./actions.js";
 
 /** A problem in words: [icon, state colour, title, text, where to look, [button, what it does], command]. */
@@ -200,7 +200,7 @@ export default function overview(root, route, app) {
 			if (type !== "changes") return;
 			for (const c of d.instances.slice(-12))
 				feed = [c, ...feed.filter(f => f.instance !== c.instance)].slice(0, 14);
-			p.soon(1500);
+			p.soon(pace(1500));
 		},
 		view() {
 			const n = data?.node ?? {},

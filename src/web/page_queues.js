@@ -25,6 +25,7 @@ import {
 } from "./ui.js";
 import {act} from "./api.js";
 import {queuesOf} from "./offers.js";
+import {pace} from "./live.js";
 
 export function pushDialog(name, done) {
 	let q = name ?? "mail",
@@ -94,7 +95,7 @@ export default function queues(root, route, app) {
 	const p = page(root, {
 		title: "Queues",
 		read: async () => (list = await queuesOf()),
-		hears: (t, d) => t === "changes" && d.queues.length && p.soon(1000),
+		hears: (t, d) => t === "changes" && d.queues.length && p.soon(pace(1000)),
 		view() {
 			const f = (list ?? []).filter(q => q.name.includes(find)),
 				told = f.some(q => q.depth); // a server without rates says how it is, not how it goes

@@ -35,6 +35,7 @@ import {
 } from "./ui.js";
 import {act, get, may, query, run, SCHEDULES, schedulePath} from "./api.js";
 import {startable} from "./offers.js";
+import {pace} from "./live.js";
 
 const UNITS = {ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5};
 /** "1h 30m" and "90s" in milliseconds; null: it is none. */
@@ -451,7 +452,7 @@ export default function schedules(root, route, app) {
 	const p = page(root, {
 		title: name ?? "Schedules",
 		read,
-		hears: t => t === "changes" && p.soon(1500),
+		hears: t => t === "changes" && p.soon(pace(1500)),
 		view() {
 			if (name)
 				return [

@@ -20,6 +20,7 @@ import {
 } from "./ui.js";
 import {api} from "./api.js";
 import {overviewOf} from "./offers.js";
+import {pace} from "./live.js";
 
 const n = (x, tag = "span") => (x ? h(tag, num(x)) : dim("·"));
 const list = words => (words.length ? words.join(", ") : dim("any"));
@@ -94,7 +95,7 @@ export default function workers(root, route, app) {
 		people = [];
 	const p = page(root, {
 		title: "Workers",
-		hears: t => t === "changes" && p.soon(3000),
+		hears: t => t === "changes" && p.soon(pace(3000)),
 		read: async () =>
 			([activities, people] = await Promise.all([
 				overviewOf().then(o => o.activities),
