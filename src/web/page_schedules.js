@@ -329,6 +329,16 @@ const steer = (verb, s, done, app) =>
 		typed: verb === "rm" ? s.name : null,
 		ok: {pause: "Pause", resume: "Resume", run: "Run now", rm: "Remove"}[verb],
 		action: reason => act.steerSchedule(verb, s.name, reason),
+		run: async a => {
+			const answer = await run(a),
+				prefix = answer.instance;
+			// A start by hand is recorded; the instance is there a moment later.
+			for (let i = 0; prefix && i < 30; i++) {
+				if ((await get("/api/v1/instances" + query({prefix}))).instances.length) break;
+				await new Promise(ok => setTimeout(ok, 100));
+			}
+			return answer;
+		},
 		done: a => (a.instance ? app.go(instanceHref(a.instance)) : done(verb))
 	});
 const actions = (s, done, app) =>
