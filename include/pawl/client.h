@@ -61,6 +61,12 @@ typedef struct pawl_reply {
     char instance[513];  /* start, trigger: the id, yours or the one Pawl made */
     pawl_error error;    /* filled in when status is not PAWL_OK */
     uint64_t revision;   /* schedule: of its spec */
+    /* update; the strings are valid during the callback, and empty in pawl_client_call(): */
+    bool answered;   /* by the code; false: its time was over, and it is durable */
+    bool rejected;   /* that answer is a rejection */
+    bool repeated;   /* the key was used before: pawl_client_update_result() has the answer */
+    pawl_str update; /* its id */
+    pawl_str value;  /* the answer, or the text of the rejection */
 } pawl_reply;
 
 /*
@@ -116,6 +122,38 @@ typedef struct pawl_raise_opts {
 PAWL_API pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *event,
                                        pawl_str data, const pawl_raise_opts *opts,
                                        pawl_error *reterr) PAWL_MUST_USE;
+
+typedef struct pawl_update_opts {
+    size_t size;                 /* set by PAWL_UPDATE_OPTS */
+    const char *idempotency_key; /* the id of the update; default: one is made; 1..128 bytes */
+} pawl_update_opts;
+
+#define PAWL_UPDATE_OPTS(...) PAWL_LEND(pawl_update_opts, __VA_ARGS__)
+
+/*
+ * Ask the code of an instance for something and wait for its answer (pawl_wait_update).  The update
+ * is durable before this waits; without a wait that takes it, it lies in the mailbox.
+ *
+ * PAWL_OK: `ret` is the answer, in `mem`; with ok = false it is the text of a rejection, by the code
+ * or because the execution ended with the update unanswered.  PAWL_TIMEOUT: timeout_ms are over (< 0:
+ * never); ret->value is the id for pawl_client_update_result().  PAWL_INVALID: the check of the wait
+ * refused it, and nothing is recorded.  PAWL_NOT_FOUND: no such instance.  PAWL_LOST: it has ended,
+ * or ended without taking the update.  PAWL_CONFLICT: its mailbox is full, or the key was used with
+ * other data.
+ *
+ * The same key gives the same answer as long as the history that has it is there.
+ */
+PAWL_API pawl_status pawl_client_update(pawl_client *c, const char *instance, const char *name,
+                                        pawl_str data, const pawl_update_opts *opts,
+                                        int64_t timeout_ms, pawl_mem *mem, pawl_result *ret,
+                                        pawl_error *reterr) PAWL_MUST_USE;
+/* The answer of an update that was made before, by its id; statuses as above.  PAWL_NOT_FOUND also:
+ * there is none with this id, a check refused it, or its history was pruned.  `data` not NULL: what
+ * it asked; PAWL_CONFLICT if that differs. */
+PAWL_API pawl_status pawl_client_update_result(pawl_client *c, const char *instance,
+                                               const char *update, const pawl_str *data,
+                                               int64_t timeout_ms, pawl_mem *mem, pawl_result *ret,
+                                               pawl_error *reterr) PAWL_MUST_USE;
 
 /* Ask an instance to end: its waits are interrupted and its code may compensate.  A second
  * cancel changes nothing.  PAWL_NOT_FOUND, or PAWL_CONFLICT when it has finished. */
@@ -174,7 +212,9 @@ typedef enum pawl_op {
     PAWL_OP_SCHEDULE_RESUME,   /* no more */
     PAWL_OP_SCHEDULE_TRIGGER,  /* idempotency_key */
     PAWL_OP_SCHEDULE_BACKFILL, /* data = JSON: from_ms, to_ms; allow; spec */
-    PAWL_OP_RERUN, /* instance, version, deadline_ms; data = input, NULL: that of its start */
+    PAWL_OP_RERUN,  /* instance, version, deadline_ms; data = input, NULL: that of its start */
+    PAWL_OP_UPDATE, /* instance, name, data, idempotency_key, wait_ms: answered when the code has,
+                       or when wait_ms are over */
 } pawl_op;
 
 /* One writing call as data.  Pawl ignores the fields that `op` does not use. */
@@ -185,7 +225,7 @@ typedef struct pawl_request {
     const char *name; /* orchestration, event or token */
     const char *version;
     const char *reason;          /* cancel, terminate, suspend, resume */
-    const char *idempotency_key; /* raise */
+    const char *idempotency_key; /* raise, update */
     pawl_str data;               /* input, event data or result */
     bool allow_unregistered;     /* start */
     bool await_start;            /* raise */
@@ -199,6 +239,7 @@ typedef struct pawl_request {
     int64_t deadline_ms;         /* start, rerun */
     uint64_t if_revision;        /* schedule: refuse another one; 0: any; PAWL_IF_NEW: any at all */
     pawl_if_exists if_exists;    /* start */
+    int64_t wait_ms;             /* update: for the answer; 0: until it is durable */
 } pawl_request;
 
 #define PAWL_IF_NEW       UINT64_MAX
@@ -227,7 +268,7 @@ PAWL_SIZED pawl_status pawl_client_submit(pawl_client *c, const pawl_request *re
 /* One thing an instance waits for. */
 typedef struct pawl_waiting {
     uint64_t id;       /* the task */
-    const char *kind;  /* "activity", "timer", "event", "child" */
+    const char *kind;  /* "activity", "timer", "event", "update", "child" */
     pawl_str name;     /* activity, event or child orchestration */
     pawl_str instance; /* of a child */
     int64_t since_ms;
@@ -413,6 +454,7 @@ typedef struct pawl_change {
     pawl_str orchestration;
     int64_t created_ms, updated_ms;
     bool published; /* the commit changed what its code has published */
+    bool answered;  /* it answered an update */
 } pawl_change;
 
 /* Runs after each commit that changed instances or queues, on the engine thread or on the

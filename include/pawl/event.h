@@ -43,6 +43,10 @@ extern "C" {
     X(EXTERNAL_EVENT,                    31, "ExternalEvent",                   MESSAGE)  \
     X(EXTERNAL_CANCELLED,                32, "ExternalCancelled",               DECISION) \
     X(EVENT_SENT,                        33, "EventSent",                       DECISION) \
+    X(UPDATE_ACCEPTED,                   34, "UpdateAccepted",                  MESSAGE)  \
+    X(UPDATE_ANSWERED,                   35, "UpdateAnswered",                  DECISION) \
+    X(UPDATE_WAITED,                     36, "UpdateWaited",                    DECISION) \
+    X(UPDATE_WAIT_CANCELLED,             37, "UpdateWaitCancelled",             DECISION) \
     X(SUB_ORCHESTRATION_SCHEDULED,       40, "SubOrchestrationScheduled",       DECISION) \
     X(SUB_ORCHESTRATION_COMPLETED,       41, "SubOrchestrationCompleted",       MESSAGE)  \
     X(SUB_ORCHESTRATION_FAILED,          42, "SubOrchestrationFailed",          MESSAGE)  \
@@ -90,6 +94,9 @@ PAWL_API int pawl_event_kind_of(pawl_str name);
  *   SubOrchestrationScheduled, OrchestrationChained   instance, version, abandon,
  *                             deadline_ms, limit_ms (how long that is, if it is its own); refused
  *   EventSent                 instance, await_start; refused
+ *   UpdateAccepted            update (its id), message (as of ExternalEvent)
+ *   UpdateAnswered            update; rejected; left (by the end, not by the code); refused (too
+ *                             large an answer: rejected with that text)
  *   OrchestrationContinuedAsNew   version
  *   QueuePushed               priority, delay_ms (when not 0); refused
  *   StateChanged              cleared; refused
@@ -113,6 +120,7 @@ typedef struct pawl_event {
  *   ActivityCompleted, ActivityFailed   execution, ref, data; attrs attempts, last_error
  *   TimerFired         execution, ref; visible at fire time; id = rid of TimerCreated
  *   ExternalRaised     name, data; attrs key and await_start when an orchestration raised it
+ *   Update             name, data; attrs update: its id
  *   ChildCompleted, ChildFailed   execution, ref, data
  *   Cancel, Terminate, Suspend, Resume   data = reason
  *   CancelDeadline     written by older versions: dropped
@@ -136,7 +144,8 @@ typedef struct pawl_event {
     X(CANCEL_DEADLINE,   12, "CancelDeadline",    INSTANCE) \
     X(WAKE,              13, "Wake",              INSTANCE) \
     X(QUEUE_PUSH,        14, "QueuePush",         QUEUE)    \
-    X(SCHEDULE,          15, "Schedule",          SCHEDULE)
+    X(SCHEDULE,          15, "Schedule",          SCHEDULE) \
+    X(UPDATE,            16, "Update",            INSTANCE)
 /* clang-format on */
 
 typedef enum pawl_message_kind {

@@ -191,6 +191,39 @@ typedef enum pawl_raise_flags {
 PAWL_API pawl_result pawl_raise(pawl_ctx *ctx, const char *instance, const char *event,
                                 pawl_str data, unsigned flags) PAWL_MUST_USE;
 
+/* ---- Updates -------------------------------------------------------------- */
+
+/*
+ * An update is a request of a client that your code answers (pawl_client_update, pawl update,
+ * POST …/updates/NAME).  Serve them in a loop, as straight-line code:
+ *
+ *     pawl_task u = pawl_wait_update(ctx, "add");
+ *     pawl_result request = pawl_await(ctx, u);
+ *     if (request.ok)
+ *         pawl_answer(ctx, u, total);
+ *
+ * The wait is a task like pawl_wait_event(): its result is the request, in the order of arrival;
+ * a request that your code was not told of goes back when the wait is given up.  When nothing is
+ * awaited between, the request, all that your code decided and the answer are one commit.
+ *
+ * Each update is answered once: by pawl_answer(), by pawl_reject() (its client gets the text), or,
+ * when the execution ends or continues as new before that, by a rejection.  A second answer, and
+ * one for a wait that took no update, is ignored with a warning in the log.
+ */
+PAWL_API pawl_task pawl_wait_update(pawl_ctx *ctx, const char *name);
+PAWL_API void pawl_answer(pawl_ctx *ctx, pawl_task update, pawl_str value);
+PAWL_API void pawl_reject(pawl_ctx *ctx, pawl_task update, const char *error);
+
+/*
+ * True: take it.  False: the client gets `why` (a text of less than `size` bytes), and the history
+ * gets nothing.  It runs on the thread of the engine before the request is recorded, never in a
+ * replay: it looks at `arg` and `data` only, is brief, and calls nothing of Pawl but pawl/json.h.
+ * `arg` lives as long as the wait: take it from pawl_alloc().
+ */
+typedef bool pawl_update_check(const void *arg, pawl_str data, char *why, size_t size);
+PAWL_API pawl_task pawl_wait_update_checked(pawl_ctx *ctx, const char *name,
+                                            pawl_update_check *check, const void *arg);
+
 /* ---- Children and other instances --------------------------------------- */
 
 typedef enum pawl_child_flags {

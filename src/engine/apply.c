@@ -42,9 +42,9 @@ enum engine_outcome execution_apply(execution *x, const struct mail *msg, int64_
 static enum engine_fate apply(execution *x, const struct mail *msg)
 {
     if (x->outcome == ENGINE_ENDED) { /* mail goes to the next execution, the rest is late */
-        if (msg->kind != PAWL_MSG_EXTERNAL_RAISED)
+        if (msg->kind != PAWL_MSG_EXTERNAL_RAISED && msg->kind != PAWL_MSG_UPDATE)
             return FATE_IGNORED;
-        mailbox_put(x, msg->id, msg->name, msg->data);
+        mailbox_put(x, msg);
         return FATE_KEPT;
     }
     switch (msg->kind) {
@@ -55,6 +55,7 @@ static enum engine_fate apply(execution *x, const struct mail *msg)
 #undef COMPLETION
         return apply_completion(x, msg);
     case PAWL_MSG_EXTERNAL_RAISED:
+    case PAWL_MSG_UPDATE:
         return apply_raised(x, msg);
     case PAWL_MSG_CANCEL:
         if (x->cancel_requested)
@@ -110,21 +111,37 @@ static enum engine_fate apply_completion(execution *x, const struct mail *msg)
     return FATE_APPLIED;
 }
 
+/* The wait takes it; the strings live as long as the turn. */
+static void take(execution *x, struct task *t, const struct mail *m)
+{
+    int kind = m->kind == PAWL_MSG_UPDATE ? PAWL_EV_UPDATE_ACCEPTED : PAWL_EV_EXTERNAL_EVENT;
+    struct step *s = record(x, kind, t->id, m->name, m->data);
+
+    s->message = t->message = m->id;
+    s->event.attrs = m->attrs;
+    execution_resolve(x, t, kind, m->data, m->attrs);
+}
+
+/* An event or an update. */
 static enum engine_fate apply_raised(execution *x, const struct mail *msg)
 {
-    struct channel *ch = channel_find(x, msg->name, false);
+    bool update = msg->kind == PAWL_MSG_UPDATE;
+    struct channel *ch = channel_find(x, update, msg->name, false);
 
     if (ch && ch->wait_head && !ch->mail) {
         assert_that(!execution_is_tables(x));
         struct task *t = ch->wait_head;
-        struct step *s = record(x, PAWL_EV_EXTERNAL_EVENT, t->id, msg->name, msg->data);
-        s->message = t->message = msg->id;
-        execution_resolve(x, t, PAWL_EV_EXTERNAL_EVENT, msg->data, (pawl_str){0});
+        if (update_refuses(x, t, msg->data, msg->attrs))
+            return FATE_REFUSED;
+        struct mail m = *msg;
+        if (!update) /* those of a raise are of its sender */
+            m.attrs = (pawl_str){0};
+        take(x, t, &m);
         return FATE_APPLIED;
     }
-    if (x->spec.rules.drop_early_events && !(ch && ch->wait_head))
+    if (x->spec.rules.drop_early_events && !update && !(ch && ch->wait_head))
         return FATE_DROPPED;
-    mailbox_put(x, msg->id, msg->name, msg->data);
+    mailbox_put(x, msg);
     if (ch && ch->wait_head)
         x->mail_matchable = true; /* older mail first */
     return FATE_KEPT;
@@ -158,14 +175,21 @@ static void settle(execution *x)
 
 static void take_kept(execution *x, struct task *t, struct kept_event *m)
 {
-    assert_that(t->channel->wait_head == t);
-    pawl_str name = arena_dup(x->turn->mem, t->name); /* x may go in this turn */
-    pawl_str data = arena_dup(x->turn->mem, m->data); /* and the kept event before */
-    struct step *s = record(x, PAWL_EV_EXTERNAL_EVENT, t->id, name, data);
+    pawl_mem *mem = x->turn->mem; /* x may go in this turn, and the kept event before */
+    const struct mail mail = {.id = m->id,
+                              .kind = t->update ? PAWL_MSG_UPDATE : PAWL_MSG_EXTERNAL_RAISED,
+                              .name = arena_dup(mem, t->name),
+                              .data = arena_dup(mem, m->data),
+                              .attrs = m->attrs.len ? arena_dup(mem, m->attrs) : (pawl_str){0}};
 
-    s->message = t->message = m->id;
+    assert_that(t->channel->wait_head == t);
+    if (update_refuses(x, t, m->data, m->attrs)) {
+        mailbox_consume(x, m);
+        x->settle_next = t; /* the same wait looks at the next one */
+        return;
+    }
     mailbox_consume(x, m);
-    execution_resolve(x, t, PAWL_EV_EXTERNAL_EVENT, data, (pawl_str){0});
+    take(x, t, &mail);
 }
 
 /* Append a message event; its time never goes back (SEMANTICS 13).  The event has the strings it

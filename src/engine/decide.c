@@ -24,8 +24,8 @@
 
 #define REFUSED_ATTRS "{\"kind\":\"refused\",\"attempts\":0}"
 
-static const pawl_event *match(execution *x, const struct decision *d);
 static void compare(execution *x, const pawl_event *e, const struct decision *d);
+static void compare_answer(execution *x, const pawl_event *e, const struct decision *d);
 static void compare_child(execution *x, const pawl_event *e, const struct decision *d);
 NORETURN static void differs(execution *x, const pawl_event *e, const struct decision *d,
                              const char *format, ...) PAWL_PRINTF(4, 5);
@@ -47,7 +47,7 @@ struct task *decide_start(execution *x, struct decision *d)
 void decide_plain(execution *x, struct decision *d, pawl_str attrs)
 {
     if (x->phase == PHASE_REPLAY) {
-        recall_refusal(x, match(x, d), d);
+        recall_refusal(x, decide_match(x, d), d);
         return;
     }
     bool refused = d->refusal[0] != '\0';
@@ -63,7 +63,7 @@ void decide_cancel(execution *x, struct task *t, const char *reason, const char 
     struct decision d = {.kind = kind_cancel_of(t->kind), .ref = t->id, .api = api, .site = site};
 
     if (x->phase == PHASE_REPLAY) {
-        (void)match(x, &d);
+        (void)decide_match(x, &d);
     } else {
         struct step *s = decide_append(x, d.kind, t->id, (pawl_str){0}, pawl_s(reason));
         s->target_rid = t->rid;
@@ -73,12 +73,20 @@ void decide_cancel(execution *x, struct task *t, const char *reason, const char 
     t->result = PAWL_RESULT_CANCELLED;
 }
 
-/* Does the history say that this wait was given up here?  Older ones do not, and are believed. */
+/* Does the history say that this wait was given up here?  Older ones do not, and are believed;
+ * there were no updates then. */
 static bool meets_withdrawal(execution *x, const struct task *t, void *site)
 {
+    if (t->update) {
+        struct decision d = {.kind = kind_cancel_of(t->kind),
+                             .ref = t->id,
+                             .api = "the end of a wait",
+                             .site = site};
+        return decide_match(x, &d) != NULL;
+    }
     const pawl_event *e = decide_peek(x);
 
-    if (!e || e->kind != PAWL_EV_EXTERNAL_CANCELLED || e->ref != t->id)
+    if (!e || e->kind != kind_cancel_of(t->kind) || e->ref != t->id)
         return false;
     decide_met(x, e, site);
     return true;
@@ -93,9 +101,11 @@ void decide_return(execution *x, struct task *t, const char *reason, void *site)
             return;
         }
     } else {
-        (void)decide_append(x, PAWL_EV_EXTERNAL_CANCELLED, t->id, (pawl_str){0}, pawl_s(reason));
+        (void)decide_append(x, kind_cancel_of(t->kind), t->id, (pawl_str){0}, pawl_s(reason));
         mailbox_give_back(x, t);
     }
+    if (t->update)
+        update_given_back(x, t);
     t->state = TASK_CANCELLED;
     t->result = PAWL_RESULT_CANCELLED;
     t->value = pawl_s("cancelled");
@@ -109,7 +119,7 @@ void decide_leave(execution *x, struct task *t, const char *reason, void *site)
         return;
     }
     if (x->phase == PHASE_LIVE)
-        (void)decide_append(x, PAWL_EV_EXTERNAL_CANCELLED, t->id, (pawl_str){0}, pawl_s(reason));
+        (void)decide_append(x, kind_cancel_of(t->kind), t->id, (pawl_str){0}, pawl_s(reason));
     task_close(x, t, TASK_CANCELLED, pawl_s("cancelled"));
     t->result = PAWL_RESULT_CANCELLED;
 }
@@ -189,7 +199,7 @@ pawl_str decide_name(pawl_str name)
 
 /* ---- Replaying ---------------------------------------------------------- */
 
-static const pawl_event *match(execution *x, const struct decision *d)
+const pawl_event *decide_match(execution *x, const struct decision *d)
 {
     const pawl_event *e = decide_peek(x);
 
@@ -212,7 +222,9 @@ static void compare(execution *x, const pawl_event *e, const struct decision *d)
         return; /* a cancel: kind and task say it all */
     if (!pawl_str_eq(e->name, d->name))
         differs(x, e, d, "another name");
-    if (event_is_refused(e))
+    if (d->kind == PAWL_EV_UPDATE_ANSWERED)
+        compare_answer(x, e, d);
+    if (event_is_refused(e) || d->left)
         return;
     if (d->kind == PAWL_EV_STATE_CHANGED && state_is_cleared(e) != d->cleared)
         differs(x, e, d, "recorded is that it was %s", d->cleared ? "set" : "cleared");
@@ -230,6 +242,17 @@ static void compare(execution *x, const pawl_event *e, const struct decision *d)
     }
     if (d->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED || kind_is_sent(d->kind))
         compare_child(x, e, d);
+}
+
+/* The text of an end may change between versions: it is not compared. */
+static void compare_answer(execution *x, const pawl_event *e, const struct decision *d)
+{
+    bool rejected = pawl_json_bool(e->attrs, "/rejected", false);
+
+    if (pawl_json_bool(e->attrs, "/left", false) != d->left)
+        differs(x, e, d, "recorded is that %s", d->left ? "the code answered" : "the end did");
+    if (rejected != d->rejected && !event_is_refused(e))
+        differs(x, e, d, "recorded is that it was %s", rejected ? "rejected" : "answered");
 }
 
 static void compare_child(execution *x, const pawl_event *e, const struct decision *d)
@@ -281,7 +304,7 @@ static void frontier(execution *x, const pawl_event *e, const struct decision *d
 
 static struct task *start_recorded(execution *x, struct decision *d)
 {
-    const pawl_event *e = match(x, d);
+    const pawl_event *e = decide_match(x, d);
     struct task *t = task_from_event(x, e);
 
     recall_refusal(x, e, d);
@@ -326,7 +349,7 @@ static struct task *start_live(execution *x, struct decision *d)
     s->abandon = t->abandon = d->abandon;
     s->await_start = d->await_start;
     s->event.attrs = attrs_of(x, d, s);
-    if (d->kind == PAWL_EV_EXTERNAL_SUBSCRIBED)
+    if (d->kind == PAWL_EV_EXTERNAL_SUBSCRIBED || d->kind == PAWL_EV_UPDATE_WAITED)
         channel_open_wait(x, t, d->name);
     if (d->child.len) {
         s->child = arena_dup(x->turn->mem, d->child);

@@ -4,8 +4,8 @@
  *
  * The code returned, or it was ended from outside.  Either way: first the
  * open tasks are withdrawn, in id order, each with a recorded reason (abandoned
- * children are left alone; before a ContinueAsNew, events no code was told of go
- * back to the mailbox); then the END event, always last; then deferred
+ * children are left alone; before a ContinueAsNew, events and updates no code was told of
+ * go back to the mailbox; updates that wait for their answer are rejected); then the END event, always last; then deferred
  * functions, which may free what the return value pointed at.
  *
  * What the return means, strongest first: cancellation was requested
@@ -119,6 +119,7 @@ static void withdraw_open(execution *x, int kind)
         reason = "orchestration terminated";
     while (kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW && x->unseen_head)
         decide_return(x, x->unseen_head, reason, NULL);
+    update_reject_left(x, reason);
     for (struct task *t = x->open_head, *next; t; t = next) {
         next = t->open_next;
         if (!t->abandon)
@@ -141,8 +142,7 @@ static void check_leftover(execution *x, const struct decision *d)
                     (unsigned long long)x->last_seq);
         engine_stop(x, ENGINE_MISMATCH);
     }
-    bool withdrawal = event_class(e->kind) == CLASS_DECISION && kind_schedule_of(e->kind);
-    if (withdrawal || event_class(e->kind) == CLASS_END)
+    if (kind_belongs_to_end(e->kind) || event_class(e->kind) == CLASS_END)
         return;
     finding_describe_event(e, recorded, sizeof(recorded));
     finding_set(x, e, d,

@@ -114,6 +114,7 @@ enum engine_fate {
     FATE_APPLIED, /* recorded; drop the message */
     FATE_IGNORED, /* duplicate, late or for another execution: drop it, nothing recorded */
     FATE_KEPT,    /* an event without a wait: keep it in the mailbox */
+    FATE_REFUSED, /* an update that the check of its wait refuses: drop it; see turn->refused */
     FATE_DROPPED, /* the same with drop_early_events: drop it, warn */
     FATE_ODD,     /* completion for no schedule, or of another kind: see the finding */
 };
@@ -132,7 +133,7 @@ struct step {
     pawl_event event;                 /* rid 0: the runtime numbers it; strings live in turn->mem */
     const struct call_policy *policy; /* ActivityScheduled with options; NULL: defaults */
     uint64_t target_rid; /* *Cancel*: rid of the schedule event it withdraws; 0: same turn */
-    uint64_t message;    /* ExternalEvent: id of the mail it took */
+    uint64_t message;    /* ExternalEvent, UpdateAccepted: id of the mail it took */
     pawl_str child;      /* SubOrchestration*, OrchestrationChained, EventSent: instance id */
     pawl_str version;    /* child or ContinueAsNew: wanted version; empty: resolve */
     int64_t fire_at_ms;  /* TimerCreated */
@@ -143,6 +144,12 @@ struct step {
     int64_t limit_ms;    /* and how long that is from the call on; 0: it is its parent's */
 };
 
+/* An update that a check refused: its client is told, nothing is recorded. */
+struct refused_update {
+    pawl_str update; /* its id; strings live in turn->mem */
+    pawl_str why;
+};
+
 /* What live code appends to.  One turn may serve several messages, and the two
  * executions of a ContinueAsNew. */
 struct turn {
@@ -151,6 +158,8 @@ struct turn {
     size_t count, cap;   /* in mem */
     uint64_t *discarded; /* message ids of mail thrown away by PAWL_EVENT_DROP_EARLY */
     size_t discarded_count, discarded_cap;
+    struct refused_update *refused;
+    size_t refused_count, refused_cap;
 };
 
 /* Which occurrence of which schedule started it; at_ms 0: none did. */
@@ -184,6 +193,8 @@ enum engine_outcome execution_apply(execution *x, const struct mail *msg, int64_
 /* Put a stored mailbox message into the mailbox (on load, before apply; copied).  False: out of
  * memory, and the execution is of no use any more. */
 bool execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, pawl_str data);
+/* The same for a raised event or an update, as its kind says. */
+bool execution_mailbox_keep(execution *x, const struct mail *m);
 /* The mailbox goes to the next execution, which has none (ContinueAsNew), at the cost of its names,
  * not its kept events.  False: out of memory, and neither can be used. */
 bool execution_mailbox_move(execution *to, execution *from);
@@ -192,26 +203,22 @@ bool execution_mailbox_move(execution *to, execution *from);
 bool execution_state_copy(execution *to, const execution *from);
 /* What is published, in byte order of the keys: start with cursor 0; false at the end. */
 bool execution_next_state(const execution *x, size_t *cursor, pawl_str *retkey, pawl_str *retvalue);
-/* Every kept event, in order. */
-void execution_mailbox_each(execution *x,
-                            void (*take)(void *arg, uint64_t message_id, pawl_str name,
-                                         pawl_str data),
-                            void *arg);
+/* Every kept event and update, in order: id, kind, name, data, attrs. */
+typedef void mail_fn(void *arg, const struct mail *m);
+void execution_mailbox_each(execution *x, mail_fn *take, void *arg);
 size_t execution_mailbox_count(const execution *x);
 /* Events its waits took that were given up unseen and that its history did not give back: some in
  * histories written before they were, none since. */
 size_t execution_dropped(const execution *x);
 size_t execution_mailbox_bytes(const execution *x);
-/* Is a wait for this event open? */
-bool execution_waits_for(const execution *x, pawl_str name);
+/* Is a wait open for what this message brings, an event or an update? */
+bool execution_waits_for(const execution *x, int message_kind, pawl_str name);
 /* Message ids of mailbox entries consumed by ExternalEvent steps since the last
  * call: the round drops them.  Points into the execution; valid until the next apply. */
 size_t execution_consumed(execution *x, const uint64_t **retids);
 /* Kept events given back to the mailbox since the last call, and still there: the round inserts
  * their rows again, under their old ids.  To be asked after execution_consumed(). */
-void execution_returned(execution *x,
-                        void (*take)(void *arg, uint64_t message_id, pawl_str name, pawl_str data),
-                        void *arg);
+void execution_returned(execution *x, mail_fn *take, void *arg);
 
 /* End it without running code: cancel what is open, append the END event `kind`
  * (ORCHESTRATION_CANCELLED, _TERMINATED or _FAILED) with `reason` as data. */

@@ -32,6 +32,7 @@ enum event_class event_class(int kind); /* CLASS_NONE: no kind we know */
 bool kind_opens_task(int kind);         /* a schedule: takes the next task id */
 bool kind_is_sent(int kind);            /* takes an id, goes to another instance: no handle */
 int kind_schedule_of(int kind);         /* of a completion or cancel; 0: neither */
+bool kind_belongs_to_end(int kind);     /* a withdrawal, or a rejection of what is left */
 int kind_cancel_of(int schedule);       /* ActivityScheduled -> ActivityCancelRequested … */
 int kind_refusal_of(int schedule);      /* the completion that follows a refused schedule */
 int kind_of_message(int message_kind);  /* PAWL_MSG_TIMER_FIRED -> TimerFired …; 0: none */
@@ -50,13 +51,14 @@ struct task {
     struct task *open_prev, *open_next; /* every open task, in id order */
     struct task *wait_prev, *wait_next; /* open waits of one channel, in id order; or unseen ones */
     struct channel *channel;            /* of a wait */
+    struct update *update;              /* of a wait for an update */
     struct scope *scope;                /* started in; forgotten when its serial moved on */
     uint64_t scope_serial;
     uint64_t id;
     uint64_t rid;         /* of the schedule event; 0: not committed yet */
     uint64_t order;       /* of completion: 1, 2, 3 …; 0: open */
     uint64_t wait_serial; /* of the last wait that counted it */
-    uint64_t message;     /* ExternalEvent: row id of the mail it took */
+    uint64_t message;     /* ExternalEvent, UpdateAccepted: row id of the mail it took */
     pawl_str name;        /* see struct open_task */
     pawl_str child;
     pawl_str value; /* result or error text, once closed */
@@ -90,27 +92,29 @@ struct kept_event {
     struct pile *pile;
     uint64_t id;
     pawl_str data;
-    bool back; /* given back since execution_returned() was asked */
+    pawl_str attrs; /* of an update */
+    bool back;      /* given back since execution_returned() was asked */
 };
 
-/* The mail of one event name, oldest first; lives with the kept events, and moves with them. */
+/* The mail of one name, oldest first; lives with the kept events, and moves with them. */
 struct pile {
     struct channel *channel;
     struct kept_event *head, *tail;
 };
 
-/* All waits and all mail of one event name. */
+/* All waits and all mail of one name, of an event or of an update. */
 struct channel {
     struct channel *next; /* hash chain */
     pawl_str name;
+    bool update;
     struct task *wait_head, *wait_tail;
     struct pile *mail; /* NULL: none */
 };
 
-struct channel *channel_find(execution *x, pawl_str name, bool make);
+struct channel *channel_find(execution *x, bool update, pawl_str name, bool make);
 void channel_open_wait(execution *x, struct task *t, pawl_str name);
 void channel_close_wait(struct task *t);
-struct kept_event *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str data);
+struct kept_event *mailbox_put(execution *x, const struct mail *m);
 void mailbox_remove(execution *x, struct kept_event *m); /* the head of its channel */
 void mailbox_consume(execution *x, struct kept_event *m);
 void mailbox_discard(execution *x, struct channel *ch);
@@ -124,6 +128,33 @@ void unseen_add(execution *x, struct task *t);
 void unseen_remove(execution *x, struct task *t);
 /* The kept event of an unseen wait goes back to its old place in the mailbox. */
 void mailbox_give_back(execution *x, struct task *t);
+
+struct decision;
+
+/* ---- Updates (update.c) ------------------------------------------------- */
+
+/* What a wait for an update knows of it, and of the one it took. */
+struct update {
+    pawl_update_check *check; /* NULL: takes any */
+    const void *arg;
+    pawl_str id;
+    bool owed; /* accepted, and neither answered nor given back */
+};
+
+/* Does the check of this wait refuse it?  Then its client is to be told (turn->refused). */
+bool update_refuses(execution *x, const struct task *t, pawl_str data, pawl_str attrs);
+/* The wait took the update that `attrs` name; it gave it back. */
+void update_taken(execution *x, struct task *t, pawl_str attrs);
+void update_given_back(execution *x, struct task *t);
+/* The one answer of an update that is owed it: data, rejected, left, refusal. */
+void update_answer(execution *x, struct task *t, struct decision *d);
+/* A recorded UpdateAnswered, without code. */
+void update_act(execution *x, const pawl_event *e);
+/* The execution ends: what is accepted and not answered is rejected. */
+void update_reject_left(execution *x, const char *reason);
+/* {"update":"ID"} */
+pawl_str update_attrs(pawl_mem *mem, pawl_str id);
+void update_check(const execution *x);
 
 /* ---- Scopes (scope.c) --------------------------------------------------- */
 
@@ -191,6 +222,7 @@ struct decision {
     bool abandon;
     bool await_start;    /* EventSent */
     bool cleared;        /* StateChanged */
+    bool rejected, left; /* UpdateAnswered */
     int64_t deadline_ms; /* of what it starts: from now on; 0: none */
     char refusal[400];   /* "" : accepted */
 };
@@ -199,6 +231,8 @@ struct decision {
 struct task *decide_start(execution *x, struct decision *d);
 /* A decision without task: custom status, the END event. */
 void decide_plain(execution *x, struct decision *d, pawl_str attrs);
+/* Replaying: it must be the next recorded event, which is returned. */
+const pawl_event *decide_match(execution *x, const struct decision *d);
 void decide_cancel(execution *x, struct task *t, const char *reason, const char *api, void *site);
 /* Give up a wait that is done but unseen: its event goes back to the mailbox.  A history that
  * was written before this was done does not say so, and is believed. */
@@ -301,6 +335,7 @@ struct pawl_ctx {
     int64_t deadline_ms; /* of the instance; 0: none */
     struct patch *patches;
     struct state *state; /* NULL: nothing was published */
+    uint64_t updates_owed;
 
     /* tasks */
     struct task *blocks[TASK_BLOCKS];

@@ -248,6 +248,8 @@ void execution_resolve(execution *x, struct task *t, int kind, pawl_str data, pa
     task_close(x, t, kind_is_failure(kind) ? TASK_FAILED : TASK_DONE, data);
     t->result = (uint8_t)result.kind;
     t->attempts = result.attempts;
+    if (t->update)
+        update_taken(x, t, attrs);
     if (execution_is_tables(x))
         return;
     if (t->channel && t->scope->serial == t->scope_serial)
@@ -398,6 +400,7 @@ void execution_check(const execution *x)
     if (x->outcome == ENGINE_WAITING && x->fiber)
         assert_that(x->blocked && !x->wait.ready && !x->wait.interrupted);
     check_open_list(x);
+    update_check(x);
 }
 
 static void check_open_list(const execution *x)

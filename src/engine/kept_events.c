@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/kept_events.c -- events that came, waits that are open, by name.
+ * engine/kept_events.c -- events and updates that came, waits that are open, by name.
  *
- * A channel is one event name: its open waits and its kept events, both oldest first.
+ * A channel is one name of an event, or of an update: its open waits and its kept events, both oldest first.
  * Kept events are also on one list in order of arrival; the next execution of a
  * ContinueAsNew takes that list over as it is.  Kept events, and the pile of each name, live
  * in an arena of their own.  It is emptied whenever the mailbox is, and copied when most of it
@@ -27,14 +27,22 @@
 
 static void grow(execution *x);
 static size_t bucket_of(pawl_str name, size_t count);
+static struct mail mail_of(const struct kept_event *m);
 static void push_consumed(execution *x, uint64_t id);
 
 bool execution_mailbox_add(execution *x, uint64_t message_id, pawl_str name, pawl_str data)
 {
+    return execution_mailbox_keep(
+        x, &(struct mail){
+               .id = message_id, .kind = PAWL_MSG_EXTERNAL_RAISED, .name = name, .data = data});
+}
+
+bool execution_mailbox_keep(execution *x, const struct mail *mail)
+{
     if (!execution_enter(x, NULL, 0, NULL))
         return x->outcome != ENGINE_NO_MEMORY;
     if (setjmp(x->guard) == 0) {
-        struct kept_event *m = mailbox_put(x, message_id, name, data);
+        struct kept_event *m = mailbox_put(x, mail);
         if (m->pile->channel->wait_head)
             x->mail_matchable = true;
     }
@@ -53,8 +61,10 @@ static bool copy_mail(execution *to, const execution *from)
 {
     bool ok = true;
 
-    for (const struct kept_event *m = from->mail_head; m && ok; m = m->next)
-        ok = execution_mailbox_add(to, m->id, m->pile->channel->name, m->data);
+    for (const struct kept_event *m = from->mail_head; m && ok; m = m->next) {
+        struct mail mail = mail_of(m);
+        ok = execution_mailbox_keep(to, &mail);
+    }
     return ok;
 }
 
@@ -81,7 +91,7 @@ static void move_mail(execution *to, execution *from)
             ch->mail = NULL;
             if (!mail)
                 continue;
-            mail->channel = channel_find(to, ch->name, true);
+            mail->channel = channel_find(to, ch->update, ch->name, true);
             mail->channel->mail = mail;
         }
 }
@@ -101,13 +111,23 @@ bool execution_mailbox_move(execution *to, execution *from)
     return execution_leave(to) != ENGINE_NO_MEMORY;
 }
 
-void execution_mailbox_each(execution *x,
-                            void (*take)(void *arg, uint64_t message_id, pawl_str name,
-                                         pawl_str data),
-                            void *arg)
+static struct mail mail_of(const struct kept_event *m)
 {
-    for (const struct kept_event *m = x->mail_head; m; m = m->next)
-        take(arg, m->id, m->pile->channel->name, m->data);
+    const struct channel *ch = m->pile->channel;
+
+    return (struct mail){.id = m->id,
+                         .kind = ch->update ? PAWL_MSG_UPDATE : PAWL_MSG_EXTERNAL_RAISED,
+                         .name = ch->name,
+                         .data = m->data,
+                         .attrs = m->attrs};
+}
+
+void execution_mailbox_each(execution *x, mail_fn *take, void *arg)
+{
+    for (const struct kept_event *m = x->mail_head; m; m = m->next) {
+        struct mail mail = mail_of(m);
+        take(arg, &mail);
+    }
 }
 
 size_t execution_mailbox_count(const execution *x)
@@ -125,12 +145,14 @@ size_t execution_mailbox_bytes(const execution *x)
     return x->mail_bytes;
 }
 
-bool execution_waits_for(const execution *x, pawl_str name)
+bool execution_waits_for(const execution *x, int message_kind, pawl_str name)
 {
+    bool update = message_kind == PAWL_MSG_UPDATE;
+
     if (!x->bucket_count)
         return false;
     const struct channel *ch = x->buckets[bucket_of(name, x->bucket_count)];
-    while (ch && !pawl_str_eq(ch->name, name))
+    while (ch && (ch->update != update || !pawl_str_eq(ch->name, name)))
         ch = ch->next;
     return ch && ch->wait_head;
 }
@@ -144,19 +166,18 @@ size_t execution_consumed(execution *x, const uint64_t **retids)
     return n;
 }
 
-void execution_returned(execution *x,
-                        void (*take)(void *arg, uint64_t message_id, pawl_str name, pawl_str data),
-                        void *arg)
+void execution_returned(execution *x, mail_fn *take, void *arg)
 {
     for (struct kept_event *m = x->mail_head; m && x->back_count; m = m->next)
         if (m->back) {
             m->back = false;
             x->back_count--;
-            take(arg, m->id, m->pile->channel->name, m->data);
+            struct mail mail = mail_of(m);
+            take(arg, &mail);
         }
 }
 
-struct channel *channel_find(execution *x, pawl_str name, bool make)
+struct channel *channel_find(execution *x, bool update, pawl_str name, bool make)
 {
     if (x->bucket_count == 0 || x->channel_count >= x->bucket_count) {
         if (!make && x->bucket_count == 0)
@@ -166,12 +187,13 @@ struct channel *channel_find(execution *x, pawl_str name, bool make)
     struct channel **at = &x->buckets[bucket_of(name, x->bucket_count)];
 
     for (struct channel *ch = *at; ch; ch = ch->next)
-        if (pawl_str_eq(ch->name, name))
+        if (ch->update == update && pawl_str_eq(ch->name, name))
             return ch;
     if (!make)
         return NULL;
     struct channel *ch = arena_new(&x->mem, struct channel);
     ch->name = arena_dup(&x->mem, name);
+    ch->update = update;
     ch->next = *at;
     *at = ch;
     x->channel_count++;
@@ -180,8 +202,11 @@ struct channel *channel_find(execution *x, pawl_str name, bool make)
 
 void channel_open_wait(execution *x, struct task *t, pawl_str name)
 {
-    struct channel *ch = channel_find(x, name, true);
+    bool update = t->kind == PAWL_EV_UPDATE_WAITED;
+    struct channel *ch = channel_find(x, update, name, true);
 
+    if (update)
+        t->update = arena_new(&x->mem, struct update);
     t->channel = ch;
     t->scope->waits = true;
     t->name = ch->name;
@@ -228,7 +253,8 @@ static void link_kept(execution *x, struct kept_event *m, struct kept_event *lat
     x->mail_bytes += m->data.len;
 }
 
-static struct kept_event *make_kept(execution *x, uint64_t id, struct channel *ch, pawl_str data)
+static struct kept_event *make_kept(execution *x, uint64_t id, struct channel *ch, pawl_str data,
+                                    pawl_str attrs)
 {
     struct kept_event *m = arena_new(&x->mail_mem, struct kept_event);
 
@@ -240,12 +266,15 @@ static struct kept_event *make_kept(execution *x, uint64_t id, struct channel *c
     m->id = id;
     m->pile = ch->mail;
     m->data = arena_dup(&x->mail_mem, data);
+    if (ch->update)
+        m->attrs = arena_dup(&x->mail_mem, attrs);
     return m;
 }
 
-struct kept_event *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_str data)
+struct kept_event *mailbox_put(execution *x, const struct mail *mail)
 {
-    struct kept_event *m = make_kept(x, id, channel_find(x, name, true), data);
+    struct channel *ch = channel_find(x, mail->kind == PAWL_MSG_UPDATE, mail->name, true);
+    struct kept_event *m = make_kept(x, mail->id, ch, mail->data, mail->attrs);
 
     link_kept(x, m, NULL, m->pile->tail);
     return m;
@@ -253,7 +282,8 @@ struct kept_event *mailbox_put(execution *x, uint64_t id, pawl_str name, pawl_st
 
 void mailbox_give_back(execution *x, struct task *t)
 {
-    struct kept_event *m = make_kept(x, t->message, t->channel, t->value);
+    pawl_str attrs = t->update ? update_attrs(x->turn->mem, t->update->id) : (pawl_str){0};
+    struct kept_event *m = make_kept(x, t->message, t->channel, t->value, attrs);
     struct kept_event *later = x->mail_head, *prev_same = NULL;
 
     for (; later && later->id < m->id; later = later->next)

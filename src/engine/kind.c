@@ -65,6 +65,12 @@ int kind_schedule_of(int kind)
     return f && kind != f->schedule ? f->schedule : 0;
 }
 
+bool kind_belongs_to_end(int kind)
+{
+    return (event_class(kind) == CLASS_DECISION && kind_schedule_of(kind)) ||
+           kind == PAWL_EV_UPDATE_ANSWERED;
+}
+
 int kind_cancel_of(int schedule)
 {
     const struct kind_family *f = family_of(schedule);
@@ -108,6 +114,8 @@ const char *kind_word(int kind)
         return "queue";
     case PAWL_EV_STATE_CHANGED:
         return "key";
+    case PAWL_EV_UPDATE_ANSWERED:
+        return "update";
     default:
         return "none";
     }

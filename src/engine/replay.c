@@ -209,8 +209,7 @@ static bool ends_by_force(const execution *x)
     if (event_class(last->kind) != CLASS_END || !pawl_json_bool(last->attrs, "/forced", false))
         return false;
     for (const pawl_event *e = &x->events[x->cursor]; e < last; e++)
-        if (event_class(e->kind) != CLASS_MARK &&
-            (event_class(e->kind) != CLASS_DECISION || !kind_schedule_of(e->kind)))
+        if (event_class(e->kind) != CLASS_MARK && !kind_belongs_to_end(e->kind))
             return false;
     return true;
 }
@@ -258,16 +257,20 @@ static void table_decision(execution *x, const pawl_event *e)
 
     if (schedule) {
         struct task *t = task_find(x, e->ref);
-        bool back = t && t->state == TASK_DONE && e->kind == PAWL_EV_EXTERNAL_CANCELLED;
+        bool back = t && t->state == TASK_DONE && t->channel && (!t->update || t->update->owed);
         if (!t || t->kind != schedule || (t->state != TASK_OPEN && !back))
             finding_corrupt(x, e, "event %llu withdraws task %llu, which is not open",
                             (unsigned long long)e->seq, (unsigned long long)e->ref);
-        if (back) /* its event was given back */
+        if (back && t->update)
+            update_given_back(x, t);
+        if (back) /* what it took was given back */
             t->state = TASK_CANCELLED;
         else
             task_close(x, t, TASK_CANCELLED, e->data);
     } else if (kind_opens_task(e->kind)) {
         task_from_event(x, e);
+    } else if (e->kind == PAWL_EV_UPDATE_ANSWERED) {
+        update_act(x, e);
     } else {
         state_act(x, e);
     }

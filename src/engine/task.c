@@ -86,7 +86,7 @@ struct task *task_from_event(execution *x, const pawl_event *e)
 {
     struct task *t = task_add(x, e->kind, e->rid, e->at_ms);
 
-    if (e->kind == PAWL_EV_EXTERNAL_SUBSCRIBED)
+    if (e->kind == PAWL_EV_EXTERNAL_SUBSCRIBED || e->kind == PAWL_EV_UPDATE_WAITED)
         channel_open_wait(x, t, e->name);
     else if (execution_is_tables(x))
         t->name = arena_dup(&x->mem, e->name);

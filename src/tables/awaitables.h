@@ -13,7 +13,8 @@
 
 #include "pawl/event.h"
 
-/* Does a row of its own, work or message, stand for the open task?  A wait for an event has none. */
+/* Does a row of its own, work or message, stand for the open task?  A wait for an event or an
+ * update has none. */
 enum awaitable_row { ROW_NONE, ROW_OWN };
 
 /* clang-format off */
@@ -27,6 +28,8 @@ enum awaitable_row { ROW_NONE, ROW_OWN };
       PAWL_EV_TIMER_CANCELLED, PAWL_EV_TIMER_CANCELLED, ROW_OWN)                                 \
     X("external", "event", PAWL_EV_EXTERNAL_SUBSCRIBED, PAWL_EV_EXTERNAL_EVENT, 0,               \
       PAWL_EV_EXTERNAL_CANCELLED, PAWL_EV_EXTERNAL_CANCELLED, ROW_NONE)                          \
+    X("update", "update", PAWL_EV_UPDATE_WAITED, PAWL_EV_UPDATE_ACCEPTED, 0,                     \
+      PAWL_EV_UPDATE_WAIT_CANCELLED, PAWL_EV_UPDATE_WAIT_CANCELLED, ROW_NONE)                    \
     X("sub", "child", PAWL_EV_SUB_ORCHESTRATION_SCHEDULED, PAWL_EV_SUB_ORCHESTRATION_COMPLETED,  \
       PAWL_EV_SUB_ORCHESTRATION_FAILED, PAWL_EV_SUB_ORCHESTRATION_CANCEL_REQUESTED,              \
       PAWL_EV_SUB_ORCHESTRATION_FAILED, ROW_OWN)
@@ -89,7 +92,7 @@ static inline bool awaitable_closes_row(int kind)
 #undef CLOSES
 }
 
-/* "activity", "timer", "event", "child"; "task" for any other kind. */
+/* "activity", "timer", "event", "update", "child"; "task" for any other kind. */
 static inline const char *awaitable_word(int schedule)
 {
 #define WORD_OF(word, shown, opens, ...)                                                           \

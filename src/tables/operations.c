@@ -27,6 +27,8 @@ const struct operation operations[OPERATION_COUNT] = {
     [PAWL_OP_SCHEDULE_BACKFILL] = {"schedule backfill", NULL, AT_NONE, 0, NULL, OP_SCHEDULE | OP_DATA, "begun"},
     [PAWL_OP_RERUN] = {"rerun", NULL, AT_STEER("rerun"), PAWL_MSG_START, NULL,
                        OP_INSTANCE | OP_DATA, "runs again"},
+    [PAWL_OP_UPDATE] = {"update", NULL, AT_UPDATE, PAWL_MSG_UPDATE, NULL,
+                        OP_INSTANCE | OP_UPDATE | OP_DATA | OP_KEY, "answered"},
 };
 /* clang-format on */
 

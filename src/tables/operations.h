@@ -25,6 +25,7 @@ enum operation_field {
     OP_AWAIT = 1 << 5,    /* await_start, in the query */
     OP_FORCE = 1 << 6,    /* force, in the query */
     OP_SCHEDULE = 1 << 7, /* name: of a schedule, in the path */
+    OP_UPDATE = 1 << 8,   /* name: of an update, in the path */
 };
 
 /* Method and path. */
@@ -32,6 +33,7 @@ enum operation_field {
 #define AT_PRUNE       "POST", "/api/v1/instances:prune"
 #define AT_REMOVE      "DELETE", "/api/v1/instances/{id}"
 #define AT_RAISE       "POST", "/api/v1/instances/{id}/events/{name}"
+#define AT_UPDATE      "POST", "/api/v1/instances/{id}/updates/{name}"
 #define AT_STEER(word) "POST", "/api/v1/instances/{id}/" word
 #define AT_NONE        NULL, NULL
 
@@ -67,7 +69,7 @@ enum operation_field {
       "  {} ls --status blocked -o ids | xargs {} retry\n")
 /* clang-format on */
 
-#define OPERATION_COUNT (PAWL_OP_RERUN + 1) /* that of the last one */
+#define OPERATION_COUNT (PAWL_OP_UPDATE + 1) /* that of the last one */
 
 struct operation {
     const char *word;          /* the verb */

@@ -36,6 +36,10 @@ static const struct shape shapes[] = {
     {PAWL_EV_EXTERNAL_SUBSCRIBED,                "%r wait %n"            },
     {PAWL_EV_EXTERNAL_EVENT,                     "event %r %n %d"        },
     {PAWL_EV_EXTERNAL_CANCELLED,                 "cancel %r %d"          },
+    {PAWL_EV_UPDATE_WAITED,                      "%r update %n"          },
+    {PAWL_EV_UPDATE_ACCEPTED,                    "accepted %r %n %d"     },
+    {PAWL_EV_UPDATE_ANSWERED,                    "answered %r %n %d"     },
+    {PAWL_EV_UPDATE_WAIT_CANCELLED,              "cancel %r %d"          },
     {PAWL_EV_SUB_ORCHESTRATION_SCHEDULED,        "%r child %n %d"        },
     {PAWL_EV_SUB_ORCHESTRATION_COMPLETED,        "child-completed %r %d" },
     {PAWL_EV_SUB_ORCHESTRATION_FAILED,           "child-failed %r %d"    },
@@ -127,6 +131,10 @@ static bool option_fits(const struct step *s, pawl_str option, bool *retfits)
         *retfits = s->abandon && pawl_json_bool(e->attrs, "/abandon", false);
     else if (pawl_str_is(option, "cleared"))
         *retfits = pawl_json_bool(e->attrs, "/cleared", false);
+    else if (pawl_str_is(option, "rejected"))
+        *retfits = pawl_json_bool(e->attrs, "/rejected", false);
+    else if (pawl_str_is(option, "left"))
+        *retfits = pawl_json_bool(e->attrs, "/left", false);
     else if (pawl_str_is(option, "forced"))
         *retfits = pawl_json_bool(e->attrs, "/forced", false);
     else if (strncmp(option.ptr, "id=", 3) == 0)

@@ -14,6 +14,7 @@
  *     await a   all a b …   settled a b …   any a b …   race a b …   cancel a   is-done a
  *     detached NAME INPUT [id=…] [version=…]       status TEXT       log TEXT
  *     raise NAME DATA id=… [await-start]
+ *     u = update NAME [checked]     answer u VALUE     reject u TEXT   (checked: takes numbers)
  *     set KEY VALUE     clear KEY     get KEY      (published state; get: none when it is not set)
  *     shield  unshield  scope  end-scope
  *     note TEXT  now  uuid  random  length  execution  instance  name  version  is-cancelled
@@ -258,6 +259,10 @@ static bool run_other(struct run *r, const struct line *l)
         pawl_set_status(r->ctx, word(r, l, 1).ptr);
     } else if (pawl_str_is(op, "set")) {
         put_result(r, pawl_state_set(r->ctx, l->words[1].ptr, word(r, l, 2)));
+    } else if (pawl_str_is(op, "answer")) {
+        pawl_answer(r->ctx, handle_of(r, l->words[1], false)->tasks[0], word(r, l, 2));
+    } else if (pawl_str_is(op, "reject")) {
+        pawl_reject(r->ctx, handle_of(r, l->words[1], false)->tasks[0], word(r, l, 2).ptr);
     } else if (pawl_str_is(op, "clear")) {
         put_result(r, pawl_state_clear(r->ctx, l->words[1].ptr));
     } else if (pawl_str_is(op, "log")) {
@@ -274,6 +279,15 @@ static bool run_other(struct run *r, const struct line *l)
         return false;
     }
     return true;
+}
+
+static bool takes_numbers(const void *arg, pawl_str data, char *why, size_t size)
+{
+    (void)arg;
+    if (data.len && data.ptr[0] >= '0' && data.ptr[0] <= '9')
+        return true;
+    (void)snprintf(why, size, "'%.*s' is no number", PAWL_FMT(data));
+    return false;
 }
 
 static void assign(struct run *r, const struct line *l)
@@ -296,6 +310,10 @@ static void assign(struct run *r, const struct line *l)
         h->tasks[0] = pawl_wait_event_with(r->ctx, l->words[3].ptr, PAWL_EVENT_DROP_EARLY);
     else if (pawl_str_is(op, "wait"))
         h->tasks[0] = pawl_wait_event(r->ctx, l->words[3].ptr);
+    else if (pawl_str_is(op, "update") && line_has(l, 4, "checked"))
+        h->tasks[0] = pawl_wait_update_checked(r->ctx, l->words[3].ptr, takes_numbers, NULL);
+    else if (pawl_str_is(op, "update"))
+        h->tasks[0] = pawl_wait_update(r->ctx, l->words[3].ptr);
     else if (pawl_str_is(op, "none"))
         h->tasks[0] = (pawl_task){(uint64_t)word_number(l->words[3])};
     else if (pawl_str_is(op, "child")) {

@@ -95,7 +95,7 @@ static const struct {
 
 static const char *const outcomes[] = {"waiting", "ended",     "mismatch",
                                        "limit",   "no-memory", "corrupt"};
-static const char *const fates[] = {"applied", "ignored", "kept", "dropped", "odd"};
+static const char *const fates[] = {"applied", "ignored", "kept", "refused", "dropped", "odd"};
 
 void runner_run(const char *path)
 {
@@ -239,13 +239,11 @@ struct id_list {
     size_t count;
 };
 
-static void list_id(void *arg, uint64_t message_id, pawl_str name, pawl_str data)
+static void list_id(void *arg, const struct mail *m)
 {
     struct id_list *list = arg;
-    (void)name;
-    (void)data;
     if (list->count < 8)
-        list->ids[list->count++] = message_id;
+        list->ids[list->count++] = m->id;
 }
 
 static bool expect_lists(struct runner *r, const struct line *l)
@@ -364,6 +362,9 @@ static void commit(struct runner *r)
         if (step->event.kind == PAWL_EV_EXTERNAL_EVENT) /* as seal.c does */
             step->event.attrs =
                 pawl_mem_printf(r->turn.mem, "{\"message\":%" PRIu64 "}", step->message);
+        if (step->event.kind == PAWL_EV_UPDATE_ACCEPTED)
+            step->event.attrs = pawl_mem_printf(r->turn.mem, "{\"message\":%" PRIu64 ",%s",
+                                                step->message, step->event.attrs.ptr + 1);
         const pawl_event *e = keep(r, &step->event);
         if (e->ref && r->x)
             execution_committed(r->x, e->ref, e->rid);
@@ -457,6 +458,7 @@ static void check_prefixes(struct runner *r)
         bool message = next->kind == PAWL_EV_ACTIVITY_COMPLETED ||
                        next->kind == PAWL_EV_ACTIVITY_FAILED || next->kind == PAWL_EV_TIMER_FIRED ||
                        next->kind == PAWL_EV_EXTERNAL_EVENT ||
+                       next->kind == PAWL_EV_UPDATE_ACCEPTED ||
                        next->kind == PAWL_EV_SUB_ORCHESTRATION_COMPLETED ||
                        next->kind == PAWL_EV_SUB_ORCHESTRATION_FAILED ||
                        next->kind == PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED;
@@ -478,6 +480,7 @@ static const struct {
     {"failed",          PAWL_MSG_ACTIVITY_FAILED,    true,  false},
     {"fired",           PAWL_MSG_TIMER_FIRED,        true,  false},
     {"raised",          PAWL_MSG_EXTERNAL_RAISED,    false, true },
+    {"update",          PAWL_MSG_UPDATE,             false, true },
     {"child-completed", PAWL_MSG_CHILD_COMPLETED,    true,  false},
     {"child-failed",    PAWL_MSG_CHILD_FAILED,       true,  false},
     {"cancel",          PAWL_MSG_CANCEL,             false, false},
@@ -574,11 +577,11 @@ struct moving {
     execution *to;
 };
 
-static void move_letter(void *arg, uint64_t message_id, pawl_str name, pawl_str data)
+static void move_letter(void *arg, const struct mail *letter)
 {
     struct moving *m = arg;
 
-    execution_mailbox_add(m->to, message_id, name, data);
+    execution_mailbox_keep(m->to, letter);
 }
 
 static void act_drop_fiber(struct runner *r, const struct line *l)

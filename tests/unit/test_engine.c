@@ -392,11 +392,10 @@ TEST(kept_mail_is_freed_when_it_is_taken)
 }
 
 /* "A1 B2 C3 A4 …": what is kept, in order. */
-static void append_letter(void *arg, uint64_t id, pawl_str name, pawl_str data)
+static void append_letter(void *arg, const struct mail *m)
 {
     char *text = arg;
-    (void)data;
-    (void)sprintf(text + strlen(text), "%.*s%llu ", PAWL_FMT(name), (unsigned long long)id);
+    (void)sprintf(text + strlen(text), "%.*s%llu ", PAWL_FMT(m->name), (unsigned long long)m->id);
 }
 
 TEST(a_mailbox_moves_to_the_next_execution_in_order)

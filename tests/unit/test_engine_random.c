@@ -253,9 +253,9 @@ static execution *replayed(struct driver *d, bool with_code)
     return x;
 }
 
-static void carry(void *arg, uint64_t id, pawl_str name, pawl_str data)
+static void carry(void *arg, const struct mail *m)
 {
-    execution_mailbox_add(arg, id, name, data);
+    execution_mailbox_keep(arg, m);
 }
 
 static void keep(struct driver *d, const struct turn *turn)

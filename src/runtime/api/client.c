@@ -113,6 +113,16 @@ static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err
     return q->allow_unregistered || registry_check(rt->app, q->name, q->version, err);
 }
 
+static bool check_update(const pawl_request *q, pawl_error *err)
+{
+    if (q->wait_ms < 0 || q->wait_ms > LIMIT_DELAY_MS) {
+        error_set(err, PAWL_INVALID, "wait_ms is %lld; give 0 to %lld (100 years)",
+                  (long long)q->wait_ms, (long long)LIMIT_DELAY_MS);
+        return false;
+    }
+    return check_name("update name", pawl_s(q->name), err);
+}
+
 /* Check the fields that the operation uses, and no others. */
 static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
@@ -131,6 +141,8 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
         !check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err))
         return false;
     if ((o->fields & OP_EVENT) && !check_name("event name", pawl_s(q->name), err))
+        return false;
+    if ((o->fields & OP_UPDATE) && !check_update(q, err))
         return false;
     if ((o->fields & OP_DATA) && !check_payload(rt, q->data, err))
         return false;
@@ -182,6 +194,7 @@ static void take_reply(void *arg, const pawl_reply *reply)
 {
     struct client_waiter *w = arg;
     *w->reply = *reply;
+    w->reply->update = w->reply->value = (pawl_str){0}; /* of this callback */
     waiter_done(&w->waiter);
 }
 

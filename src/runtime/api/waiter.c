@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "runtime/core/health.h"
 #include "runtime/core/here.h"
+#include "runtime/instance/updates.h"
 #include "runtime/life/run.h"
 #include "runtime/loop/refuse.h"
 #include "runtime/queue/queue_pass.h"
@@ -37,6 +38,8 @@ static bool step_until(struct waiter *w, pawl_runtime *rt, const void *arg, pawl
         if (pawl_runtime_step(rt, 0) > 0 || w->done) /* a refusal commits nothing: do not wait */
             continue;
         int more = runtime_step_blocked(rt);
+        if (more == 0)
+            updates_stop_waiting(rt, arg);
         if (more == 0)
             queue_stop_waiting(rt, arg); /* the clock stands still: the wait would never end */
         if (more >= 0 || w->done)

@@ -70,6 +70,14 @@ static void add_change_of_state(pawl_runtime *rt, const pawl_row *row, pawl_chan
     c->updated_ms = row->updated_ms;
 }
 
+static bool answers(const struct stage *s)
+{
+    for (size_t i = 0; i < s->turn.count; i++)
+        if (s->turn.steps[i].event.kind == PAWL_EV_UPDATE_ANSWERED)
+            return true;
+    return s->turn.refused_count > 0;
+}
+
 void audience_change(pawl_runtime *rt, const struct stage *s)
 {
     const pawl_row *row = &s->row;
@@ -86,7 +94,8 @@ void audience_change(pawl_runtime *rt, const struct stage *s)
                        .ended = ended,
                        .uid = row->uid,
                        .was = s->change == PAWL_ROW_INSERT ? -1 : (int)s->r->row.state,
-                       .published = s->objects.count > 0};
+                       .published = s->objects.count > 0,
+                       .answered = answers(s)};
     if (c->was != (int)c->state || c->removed)
         add_change_of_state(rt, row, c);
 }

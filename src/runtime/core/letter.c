@@ -150,6 +150,14 @@ static pawl_str pack_version(char **at, const char *version)
     return attrs;
 }
 
+static pawl_str pack_update_key(char **at, pawl_str id)
+{
+    pawl_str key = {*at, sizeof(UPDATE_KEY) - 1 + id.len};
+    *at = mempcpy(*at, UPDATE_KEY, sizeof(UPDATE_KEY) - 1);
+    (void)pack_str(at, id);
+    return key;
+}
+
 struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void *arg)
 {
     const struct operation *o = operation_at(q->op);
@@ -158,10 +166,11 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     bool named = !o->reason && q->op != PAWL_OP_RERUN;
     pawl_str name = named ? pawl_s(q->name) : (pawl_str){0}; /* fields it does not use: nothing */
     pawl_str key = keyed ? pawl_s(q->idempotency_key) : (pawl_str){0};
+    bool named = key.len && q->op == PAWL_OP_UPDATE;
     const char *asked = starts ? q->version : NULL;
     size_t version = asked ? strlen(asked) + sizeof(VERSION_ATTRS) : 0;
-    struct letter *l =
-        malloc(sizeof(*l) + instance.len + name.len + data.len + key.len + 4 + version + ID_BYTES);
+    struct letter *l = malloc(sizeof(*l) + instance.len + name.len + data.len + key.len + 4 +
+                              version + ID_BYTES + (named ? sizeof(UPDATE_KEY) : 0));
     if (!l)
         return NULL;
     char *at = (char *)(l + 1);
@@ -182,13 +191,14 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
                  .deadline_ms = starts ? q->deadline_ms : 0,
                  .if_exists = q->op == PAWL_OP_START ? q->if_exists : PAWL_IF_EXISTS_RERUN,
                  .keeps_input = q->op == PAWL_OP_RERUN && !q->data.ptr,
+                 .wait_ms = q->wait_ms,
                  .fn = fn,
                  .arg = arg}
     };
     l->mail.name = pack_str(&at, name);
     l->mail.data = pack_str(&at, data);
     l->mail.attrs = pack_version(&at, asked);
-    l->key = pack_str(&at, key);
+    l->key = named ? pack_update_key(&at, key) : pack_str(&at, key);
     l->instance = pack_str(&at, instance); /* last: behind it is room for one that is made up */
     return l;
 }

@@ -15,6 +15,9 @@
 /* Address of pushes recorded by orchestrations: no instance can have it. */
 #define QUEUE_MAIL "\x01queue"
 
+/* Keys of updates and of raises are kept in one place: this is before those of updates. */
+#define UPDATE_KEY "\x01update:"
+
 /* Copy everything into one block; NULL when out of memory. */
 struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str instance,
                              pawl_str key);

@@ -230,6 +230,10 @@ struct mail_waiting {
         struct idset mail;   /* uids of instances in them whose letters wait as rows */
         struct idset starts; /* message ids of their children's starts, taken out of the store */
     } halt;                  /* trees that stand still (halt.c) */
+    struct {
+        struct map by_uid;  /* struct update_box */
+        struct heap limits; /* when their time is over */
+    } updates;              /* clients that wait for the answer to one (updates.h) */
 };
 
 /* What the last process left behind (recover.h). [engine] */

@@ -110,8 +110,9 @@ pawl_str stage_was_attrs(pawl_runtime *rt, uint64_t message_id)
     return pawl_mem_printf(&rt->group_mem, "{\"was\":%llu}", (unsigned long long)message_id);
 }
 
-void stage_return(pawl_runtime *rt, struct stage *s, uint64_t id, pawl_str name, pawl_str data)
+void stage_return(pawl_runtime *rt, struct stage *s, const struct mail *mail)
 {
+    uint64_t id = mail->id;
     if (stage_forget_drop(s, id)) {
         pawl_message_update *u = list_add(&rt->group_mem, &s->message_updates);
         *u = (pawl_message_update){.id = id, .mailbox = true};
@@ -120,9 +121,10 @@ void stage_return(pawl_runtime *rt, struct stage *s, uint64_t id, pawl_str name,
     pawl_message *m = list_add(&rt->group_mem, &s->messages);
     *m = (pawl_message){.id = id,
                         .uid = s->row.uid,
-                        .kind = PAWL_MSG_EXTERNAL_RAISED,
-                        .name = arena_dup(&rt->group_mem, name),
-                        .data = arena_dup(&rt->group_mem, data),
+                        .kind = mail->kind,
+                        .name = arena_dup(&rt->group_mem, mail->name),
+                        .data = arena_dup(&rt->group_mem, mail->data),
+                        .attrs = arena_dup(&rt->group_mem, mail->attrs),
                         .created_ms = s->now_ms,
                         .mailbox = true};
     for (size_t i = 0; i < s->adoptions.count; i++)
@@ -206,10 +208,10 @@ bool stage_has_work(const pawl_runtime *rt, uint64_t id)
     return letter_has_work(rt, id);
 }
 
-static void give_back(void *arg, uint64_t id, pawl_str name, pawl_str data)
+static void give_back(void *arg, const struct mail *m)
 {
     struct stage *s = arg;
-    stage_return(s->r->rt, s, id, name, data);
+    stage_return(s->r->rt, s, m);
 }
 
 void stage_drop_consumed(pawl_runtime *rt, struct resident *r, struct stage *s)

@@ -29,8 +29,8 @@ void stage_answer(struct stage *s, struct letter *call);
 void stage_drop_message(pawl_runtime *rt, struct stage *s, uint64_t id);
 /* Keep a letter as a row: in the mailbox, or waiting until it can be delivered. */
 void stage_keep(pawl_runtime *rt, struct stage *s, const struct letter *l, bool mailbox);
-/* An event that was taken goes back to the mailbox, under its old id. */
-void stage_return(pawl_runtime *rt, struct stage *s, uint64_t id, pawl_str name, pawl_str data);
+/* An event or an update that was taken goes back to the mailbox, under its old id. */
+void stage_return(pawl_runtime *rt, struct stage *s, const struct mail *mail);
 /* The row of a message was to go with this round (true): it stays. */
 bool stage_forget_drop(struct stage *s, uint64_t id);
 /* A timer that has no row: held in memory after the commit. */

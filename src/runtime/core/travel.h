@@ -45,6 +45,7 @@ struct ask {
     int64_t deadline_ms;
     pawl_if_exists if_exists;
     bool keeps_input; /* rerun: with the input of its start */
+    int64_t wait_ms;  /* update: how long its client waits for the answer */
     pawl_reply_fn *fn;
     void *arg;
 };
@@ -71,7 +72,7 @@ struct letter {
     pawl_str instance; /* when uid is 0 */
     pawl_str key;      /* idempotency key of a raise */
     bool stored;       /* a message row exists (mail.id) */
-    bool duplicate;    /* a start that found its twin in this very group */
+    bool duplicate;    /* a start that found its twin in this very group; an update asked before */
     bool reruns;       /* a start that opens the next execution of an instance */
     bool asked;        /* a client waits for the answer */
     uint64_t work_id;  /* fused completion: the work row it acks; 0: none */
@@ -219,6 +220,7 @@ struct stage {
     bool removed;                          /* REMOVE: evict without trace */
     bool ended;                            /* the instance is terminal with this round */
     bool adopted;                          /* took the mail kept for its id */
+    bool mail_gone;                        /* what lay in its mailbox went with this round */
     bool unpile;                           /* look at waiting rows again after the commit */
     const pawl_queue_round *queue;         /* changes of queues; NULL: none */
     size_t round;                          /* index in the commit */

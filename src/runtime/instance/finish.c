@@ -23,12 +23,10 @@
 
 /* ---- Ending ------------------------------------------------------------------ */
 
-static void drop_mail(void *arg, uint64_t id, pawl_str name, pawl_str data)
+static void drop_mail(void *arg, const struct mail *m)
 {
     struct stage *s = arg;
-    (void)name;
-    (void)data;
-    stage_drop_message(s->r->rt, s, id);
+    stage_drop_message(s->r->rt, s, m->id);
 }
 
 static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
@@ -40,7 +38,7 @@ static void ended(pawl_runtime *rt, struct resident *r, struct stage *s)
         {PAWL_EV_ORCHESTRATION_COMPLETED, PAWL_COMPLETED},
         {PAWL_EV_ORCHESTRATION_FAILED,    PAWL_FAILED   },
     };
-    s->ended = true;
+    s->ended = s->mail_gone = true;
     s->row.state = PAWL_CANCELLED;
     for (size_t i = 0; i < COUNT_OF(states); i++)
         if (states[i].kind == execution_end(r->x).kind)

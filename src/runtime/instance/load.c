@@ -162,7 +162,11 @@ bool load_mailbox(pawl_runtime *rt, struct resident *r, bool *retdamaged)
                   "instance=%.*s error=\"%s\"", PAWL_FMT(r->row.id), err.text);
     for (size_t i = 0; rc == PAWL_OK && i < list.count; i++)
         if (list.items[i].mailbox &&
-            !execution_mailbox_add(r->x, list.items[i].id, list.items[i].name, list.items[i].data))
+            !execution_mailbox_keep(r->x, &(struct mail){.id = list.items[i].id,
+                                                         .kind = list.items[i].kind,
+                                                         .name = list.items[i].name,
+                                                         .data = list.items[i].data,
+                                                         .attrs = list.items[i].attrs}))
             return false; /* out of memory: what is in r->x is not what is stored */
     return !is_trouble(rc);
 }

@@ -71,7 +71,8 @@ static bool count_rows(pawl_runtime *rt, struct count *c, uint64_t uid, pawl_str
         return false;
     c->events = c->bytes = 0;
     for (size_t i = 0; i < list.count; i++) {
-        c->events += list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED;
+        c->events +=
+            list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED || list.items[i].kind == PAWL_MSG_UPDATE;
         c->bytes += list.items[i].data.len;
     }
     c->counted_ms = rt_mono(rt);
@@ -95,7 +96,7 @@ static bool rows_are_full(pawl_runtime *rt, uint64_t uid, const struct letter *l
 static bool execution_is_full(const pawl_runtime *rt, const execution *x, const struct letter *l)
 {
     return is_over(rt, execution_mailbox_count(x), execution_mailbox_bytes(x)) &&
-           !execution_waits_for(x, l->mail.name);
+           !execution_waits_for(x, l->mail.kind, l->mail.name);
 }
 
 bool mailbox_is_full(pawl_runtime *rt, const execution *x, uint64_t uid, const struct letter *l)
@@ -110,7 +111,8 @@ bool mailbox_is_full(pawl_runtime *rt, const execution *x, uint64_t uid, const s
 
 bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct letter *l)
 {
-    if (!l->asked || l->stored || l->mail.kind != PAWL_MSG_EXTERNAL_RAISED)
+    if (!l->asked || l->stored ||
+        (l->mail.kind != PAWL_MSG_EXTERNAL_RAISED && l->mail.kind != PAWL_MSG_UPDATE))
         return false;
     if (x ? !execution_is_full(rt, x, l) : !rows_are_full(rt, uid, l))
         return false;

@@ -70,7 +70,8 @@ static void stage_clear(struct resident *r, struct stage *s)
     s->quarantine.count = s->need_work.count = s->drop_work.count = 0;
     s->keys.count = s->quiet.count = s->timers.count = s->adoptions.count = 0;
     s->row = r->row;
-    s->ended = s->unpile = s->adopted = false;
+    s->turn.refused_count = 0;
+    s->ended = s->mail_gone = s->unpile = s->adopted = false;
     if (s->change != PAWL_ROW_INSERT)
         s->change = PAWL_ROW_NONE;
 }

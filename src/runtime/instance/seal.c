@@ -304,6 +304,9 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
     case PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW:
     case PAWL_EV_EXTERNAL_SUBSCRIBED:
     case PAWL_EV_EXTERNAL_CANCELLED:
+    case PAWL_EV_UPDATE_WAITED:
+    case PAWL_EV_UPDATE_WAIT_CANCELLED:
+    case PAWL_EV_UPDATE_ANSWERED:
         PAWL_EVENT_KINDS(NO_ROW)
         break;
     case PAWL_EV_EVENT_SENT:
@@ -344,6 +347,10 @@ static void number_events(pawl_runtime *rt, struct stage *s)
         e->rid = rt_new_id(rt);
         if (e->kind == PAWL_EV_EXTERNAL_EVENT)
             e->attrs = message_attrs(rt, s, s->turn.steps[i].message);
+        if (e->kind == PAWL_EV_UPDATE_ACCEPTED) /* {"update":"ID"} and where it was */
+            e->attrs =
+                pawl_mem_printf(&rt->group_mem, "{\"message\":%llu,%s",
+                                (unsigned long long)s->turn.steps[i].message, e->attrs.ptr + 1);
         if (e->kind == PAWL_EV_ORCHESTRATION_STARTED)
             s->row.first_rid = e->rid;
         *list_add(&rt->group_mem, &s->events) = *e;

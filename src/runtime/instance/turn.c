@@ -216,11 +216,13 @@ static struct delivered too_late(pawl_runtime *rt, struct resident *r, struct le
     if (seen != PAWL_OK && seen != PAWL_EMPTY && seen != PAWL_CORRUPT)
         return verdict_on(l, VERDICT_UNREAD);
     if (seen == PAWL_OK) { /* it was taken before the end: the first answer again */
+        l->duplicate = l->ask.op == PAWL_OP_UPDATE;
         stage_take(stage_bare(rt), l);
         return verdict_done();
     }
+    bool lost = l->work_id || l->mail.kind == PAWL_MSG_UPDATE;
     if (l->asked) /* a result is told the same as when its work row is gone */
-        letter_refuse(l, l->work_id ? PAWL_LOST : PAWL_CONFLICT, "instance '%.*s' is already %s",
+        letter_refuse(l, lost ? PAWL_LOST : PAWL_CONFLICT, "instance '%.*s' is already %s",
                       PAWL_FMT(r->row.id), pawl_state_name(resident_row(r)->state));
     if (is_sent(l))
         return sent_drop(rt, l, "it has ended");
@@ -257,6 +259,11 @@ static void settle(pawl_runtime *rt, struct resident *r, struct stage *s, struct
         if (!is_sent(l)) /* else it is in the mailbox already */
             stage_keep(rt, s, l, true);
         break;
+    case FATE_REFUSED: /* its key may be used again */
+        if (stored)
+            stage_drop_message(rt, s, l->mail.id);
+        stage_take(s, l);
+        return;
     case FATE_DROPPED:
         log_warn(&rt->log, "turn", "no wait expects this event; dropped",
                  "instance=%.*s event=%.*s", PAWL_FMT(r->row.id), PAWL_FMT(l->mail.name));
@@ -277,7 +284,8 @@ static struct delivered apply(pawl_runtime *rt, struct resident *r, struct lette
     struct stage *s = stage_of(rt, r);
     struct engine_finding finding = {0};
     enum engine_fate fate = FATE_IGNORED;
-    if (!l->mail.id && l->mail.kind == PAWL_MSG_EXTERNAL_RAISED)
+    if (!l->mail.id &&
+        (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED || l->mail.kind == PAWL_MSG_UPDATE))
         l->mail.id = rt_new_id(rt);
     struct mail mail = l->mail;
     if (is_sent(l))
@@ -423,6 +431,7 @@ static struct delivered take_in(pawl_runtime *rt, struct resident *r, struct let
     struct delivered v;
     pawl_status seen = find_key(rt, r, l);
     if (seen == PAWL_OK) {
+        l->duplicate = l->asked && l->ask.op == PAWL_OP_UPDATE;
         stage_take(stage_of(rt, r), l); /* answered like the first one, after this commit */
         return verdict_done();
     }
@@ -468,7 +477,8 @@ static struct delivered deliver_to(pawl_runtime *rt, struct resident *r, struct 
     }
     if (crashes_of(l) >= rt->opts.max_attempts && l->stored)
         return block_poison(rt, r, l);
-    if (l->mail.kind == PAWL_MSG_EXTERNAL_RAISED && peek_was_taken(rt, r, l)) {
+    bool taken = l->mail.kind == PAWL_MSG_EXTERNAL_RAISED || l->mail.kind == PAWL_MSG_UPDATE;
+    if (taken && peek_was_taken(rt, r, l)) {
         consume_late(rt, stage_of(rt, r), l);
         return verdict_done();
     }

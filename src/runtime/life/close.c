@@ -30,6 +30,7 @@
 #include "runtime/instance/kept_tables.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
+#include "runtime/instance/updates.h"
 #include "runtime/loop/group.h"
 #include "runtime/loop/loop.h"
 #include "runtime/loop/refuse.h"
@@ -63,6 +64,7 @@ void runtime_discard(pawl_runtime *rt)
     peek_close(rt);
     resident_close(rt);
     mailbox_free(rt);
+    updates_free(rt);
     coming_free(rt);
     tally_free(rt);
     adopt_free(rt);

@@ -33,6 +33,7 @@
 #include "runtime/instance/kept_tables.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/instance/park.h"
+#include "runtime/instance/updates.h"
 #include "runtime/life/close.h"
 #include "runtime/life/env.h"
 #include "runtime/life/open_store.h"
@@ -88,10 +89,10 @@ static void fill_in(pawl_options *o)
 static bool open_parts(pawl_runtime *rt)
 {
     void (*const parts[])(pawl_runtime *) = {
-        inbox_open,    items_open,  owed_open,   letter_open, stage_open,  resident_open,
-        audience_open, health_open, tally_open,  timers_open, coming_open, jobs_open,
-        lease_open,    share_open,  cancel_open, park_open,   adopt_open,  mailbox_open,
-        watchdog_open, halt_open,   zones_open};
+        inbox_open,    items_open,    owed_open,   letter_open, stage_open,  resident_open,
+        audience_open, health_open,   tally_open,  timers_open, coming_open, jobs_open,
+        lease_open,    share_open,    cancel_open, park_open,   adopt_open,  mailbox_open,
+        updates_open,  watchdog_open, halt_open,   zones_open};
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         parts[i](rt);
     arena_init(&rt->group_mem);

@@ -30,6 +30,7 @@
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/seal.h"
+#include "runtime/instance/updates.h"
 #include "runtime/queue/queue_pass.h"
 #include "runtime/request/retain.h"
 #include "runtime/work/job.h"
@@ -68,7 +69,13 @@ static void release_letters(pawl_runtime *rt, struct stage *s)
     while (s->letters) {
         struct letter *l = s->letters;
         s->letters = l->next;
-        if (l->asked)
+        if (updates_hangs(l)) { /* it is durable: its client waits for the answer */
+            updates_hang(rt, s, l);
+            continue;
+        }
+        if (l->asked && l->ask.op == PAWL_OP_UPDATE)
+            updates_answer_repeated(l);
+        else if (l->asked)
             answer(s, l);
         letter_drop(rt, l, PAWL_OK, "");
     }
@@ -212,6 +219,7 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
         adopt_done(rt, s->row.id);
     send_on(rt, s); /* before the letters are freed: its messages may point into them */
     release_letters(rt, s);
+    updates_tell(rt, s);
     once_committed(rt, s->job);
     lease_committed(rt, s);
     peek_committed(rt, s);
@@ -345,7 +353,8 @@ static void refuse_new_work(pawl_runtime *rt, const char *text)
     while ((l = letter_next(rt))) {
         bool new_work =
             l->asked && !l->stored &&
-            (l->mail.kind == PAWL_MSG_START || l->mail.kind == PAWL_MSG_EXTERNAL_RAISED);
+            (l->mail.kind == PAWL_MSG_START || l->mail.kind == PAWL_MSG_EXTERNAL_RAISED ||
+             l->mail.kind == PAWL_MSG_UPDATE);
         if (new_work) {
             letter_drop(rt, l, PAWL_DISK_FULL, text);
         } else {

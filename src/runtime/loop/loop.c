@@ -27,6 +27,7 @@
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
+#include "runtime/instance/updates.h"
 #include "runtime/loop/gather.h"
 #include "runtime/loop/group.h"
 #include "runtime/loop/refuse.h"
@@ -277,6 +278,7 @@ static int pass(pawl_runtime *rt)
     if (!repaired) { /* half-done rounds are repaired before anything is acked */
         bool fetched = look_at_clock(rt);
         queue_look(rt);
+        updates_look(rt);
         felling_look(rt);
         zones_look(rt);
         if (fetched)
@@ -345,6 +347,8 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
         until = mono + 250;
     if (queue_next_wait(rt) < until)
         until = queue_next_wait(rt);
+    if (updates_next(rt) < until)
+        until = updates_next(rt);
     if (lease_next(rt) < until)
         until = lease_next(rt);
     if (rt->due.purge_left && rt->due.purge_at_ms < until)
@@ -395,6 +399,7 @@ void loop_queues(pawl_runtime *rt, struct idle_until *retnext)
     store_clock_look(rt);
     rt->now_ms = rt_now(rt);
     queue_look(rt);
+    updates_look(rt);
     fill_group(rt, false);
     queue_seal(rt);
     (void)group_commit(rt);

@@ -10,6 +10,7 @@
 #include "runtime/core/inbox.h"
 #include "runtime/core/items.h"
 #include "runtime/core/letter.h"
+#include "runtime/instance/updates.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_cache.h"
 #include "runtime/request/felling.h"
@@ -48,6 +49,14 @@ static void drop_letters(pawl_runtime *rt)
         letter_drop(rt, l, status, text);
 }
 
+/* They are durable; their clients ask again for the answer. */
+static void refuse_updates(pawl_runtime *rt)
+{
+    const char *text;
+    pawl_status status = health_ending(rt, &text);
+    updates_refuse_all(rt, status, text);
+}
+
 void refuse_calls(pawl_runtime *rt)
 {
     const pawl_runtime *outer = here_enter(rt);
@@ -55,6 +64,7 @@ void refuse_calls(pawl_runtime *rt)
     inbox_take(rt);
     refuse_items(rt, items_all(rt));
     queue_refuse_all(rt);
+    refuse_updates(rt);
     drop_letters(rt);
     felling_stop(rt);
     lease_stop(rt);

@@ -29,11 +29,13 @@ void redelivery_adopted(pawl_runtime *rt, struct stage *s, pawl_message *mail, u
 static void note_taken(struct resident *r, struct map *by_ref, const pawl_event *e)
 {
     const pawl_event *took;
-    if (e->kind == PAWL_EV_EXTERNAL_EVENT) {
+    if (e->kind == PAWL_EV_EXTERNAL_EVENT || e->kind == PAWL_EV_UPDATE_ACCEPTED) {
         need_memory(map_put(&r->taken, redelivery_message_of(e), r) &&
                     map_put(&r->taken, redelivery_was_of(e), r) &&
                     map_put(by_ref, e->ref, (void *)(uintptr_t)e));
-    } else if (e->kind == PAWL_EV_EXTERNAL_CANCELLED && (took = map_get(by_ref, e->ref))) {
+    } else if ((e->kind == PAWL_EV_EXTERNAL_CANCELLED ||
+                e->kind == PAWL_EV_UPDATE_WAIT_CANCELLED) &&
+               (took = map_get(by_ref, e->ref))) {
         (void)map_remove(&r->taken, redelivery_message_of(took));
         (void)map_remove(&r->taken, redelivery_was_of(took));
     }

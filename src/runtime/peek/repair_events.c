@@ -199,11 +199,17 @@ static void repair_started(struct repair *m, const pawl_event *e)
     m->s->change = PAWL_ROW_ALL;
 }
 
+/* Did a wait take mail with it: an event or an update? */
+static bool is_mail(const pawl_event *e)
+{
+    return e->kind == PAWL_EV_EXTERNAL_EVENT || e->kind == PAWL_EV_UPDATE_ACCEPTED;
+}
+
 /* The event that the wait `ref` took before `end`, or NULL. */
 static const pawl_event *taken_by(const struct repair *m, uint64_t ref, const pawl_event *end)
 {
     for (const pawl_event *e = m->events.items; e < end; e++)
-        if (e->kind == PAWL_EV_EXTERNAL_EVENT && e->ref == ref)
+        if (is_mail(e) && e->ref == ref)
             return e;
     return NULL;
 }
@@ -213,7 +219,7 @@ static bool is_gone_again(const struct repair *m, uint64_t message, const pawl_e
 {
     const pawl_event *end = m->events.items + m->events.count;
     for (const pawl_event *e = since; e < end; e++)
-        if (e->kind == PAWL_EV_EXTERNAL_EVENT && redelivery_message_of(e) == message)
+        if (is_mail(e) && redelivery_message_of(e) == message)
             return true;
     return pawl_state_is_terminal(m->s->row.state) ||
            end[-1].kind == PAWL_EV_ORCHESTRATION_COMPLETED ||
@@ -236,6 +242,17 @@ static bool has_mail(struct repair *m, const pawl_event *took)
     return false;
 }
 
+/* {"update":"ID"}, as it came. */
+static pawl_str update_mail_attrs(pawl_runtime *rt, const pawl_event *took)
+{
+    pawl_json *w = pawl_json_new(&rt->group_mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "update");
+    pawl_json_str(w, pawl_json_text(&rt->group_mem, took->attrs, "/update", ""));
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
 /* A withdrawn wait had taken an event that the code never got: put it back into the mailbox. */
 static void repair_returned(struct repair *m, const pawl_event *e)
 {
@@ -246,10 +263,14 @@ static void repair_returned(struct repair *m, const pawl_event *e)
     stage_forget_drop(m->s, message);
     if (has_mail(m, took))
         return;
+    bool update = took->kind == PAWL_EV_UPDATE_ACCEPTED;
     pawl_message *mail =
-        stage_send(m->rt, m->s, PAWL_MSG_EXTERNAL_RAISED, m->s->row.uid, (pawl_str){0});
+        stage_send(m->rt, m->s, update ? PAWL_MSG_UPDATE : PAWL_MSG_EXTERNAL_RAISED, m->s->row.uid,
+                   (pawl_str){0});
     mail->id = message;
-    if (redelivery_was_of(took) != message)
+    if (update)
+        mail->attrs = update_mail_attrs(m->rt, took);
+    else if (redelivery_was_of(took) != message)
         mail->attrs = stage_was_attrs(m->rt, redelivery_was_of(took));
     mail->name = took->name;
     mail->data = took->data;
@@ -268,12 +289,14 @@ static void repair_fresh(struct repair *m, const pawl_event *e)
         repair_started(m, e);
         break;
     case PAWL_EV_EXTERNAL_EVENT:
+    case PAWL_EV_UPDATE_ACCEPTED:
         if (redelivery_message_of(e)) {
             *list_add(&m->rt->group_mem, &m->s->drop_messages) = redelivery_message_of(e);
             *list_add(&m->rt->group_mem, &m->s->drop_messages) = redelivery_was_of(e);
         }
         break;
     case PAWL_EV_EXTERNAL_CANCELLED:
+    case PAWL_EV_UPDATE_WAIT_CANCELLED:
         repair_returned(m, e);
         break;
     case PAWL_EV_CUSTOM_STATUS_UPDATED:

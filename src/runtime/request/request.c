@@ -15,6 +15,7 @@
 #include "runtime/core/stage.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/load.h"
+#include "runtime/instance/updates.h"
 #include "runtime/request/remove.h"
 #include "runtime/schedule/schedule_call.h"
 #include "runtime/work/by_token.h"
@@ -22,7 +23,8 @@
 
 bool request_admit(pawl_runtime *rt, struct letter *l)
 {
-    bool new_work = l->mail.kind == PAWL_MSG_START || l->mail.kind == PAWL_MSG_EXTERNAL_RAISED;
+    bool new_work = l->mail.kind == PAWL_MSG_START || l->mail.kind == PAWL_MSG_EXTERNAL_RAISED ||
+                    l->mail.kind == PAWL_MSG_UPDATE;
     if (new_work && health_no_room(rt)) {
         request_refuse(
             l, PAWL_DISK_FULL,
@@ -35,6 +37,8 @@ bool request_admit(pawl_runtime *rt, struct letter *l)
         letter_name(l, rt->now_ms, bits);
         letter_know(rt, l, &(struct known){.absent = true}); /* if the store refuses it, look */
     }
+    if (l->mail.kind == PAWL_MSG_UPDATE)
+        updates_name(rt, l);
     if (l->ask.delay_ms)
         l->ask.start_ms = rt->now_ms + l->ask.delay_ms;
     l->ask.delay_ms = 0;
