@@ -54,12 +54,12 @@ static struct task *find_owed(pawl_ctx *ctx, pawl_task task, const char *api)
 
     if (t && t->update && t->update->owed)
         return t;
-    const char *why = !t || !t->update         ? "the handle is no wait for an update"
-                      : t->state == TASK_OPEN  ? "no update has come yet"
-                      : t->state != TASK_DONE  ? "its wait was given up"
-                                               : "it was answered before";
-    pawl_log(ctx, PAWL_LOG_WARN, "%s of task %llu is ignored: %s", api,
-             (unsigned long long)task.id, why);
+    const char *why = !t || !t->update        ? "the handle is no wait for an update"
+                      : t->state == TASK_OPEN ? "no update has come yet"
+                      : t->state != TASK_DONE ? "its wait was given up"
+                                              : "it was answered before";
+    pawl_log(ctx, PAWL_LOG_WARN, "%s of task %llu is ignored: %s", api, (unsigned long long)task.id,
+             why);
     return NULL;
 }
 

@@ -484,19 +484,19 @@ SCENARIO(s61_bad_calls_are_refused_at_once)
         int64_t wait_ms;
         const char *error;
     } bad[] = {
-        {"i", "", NULL, 0, "update name"},
-        {"i", "a/b", NULL, 0, "update name"},
-        {"", "a", NULL, 0, "instance id"},
-        {"i", "a", "", 0, "idempotency key is empty"},
-        {"i", "a", NULL, -1, "wait_ms is -1"},
+        {"i", "",    NULL, 0,  "update name"             },
+        {"i", "a/b", NULL, 0,  "update name"             },
+        {"",  "a",   NULL, 0,  "instance id"             },
+        {"i", "a",   "",   0,  "idempotency key is empty"},
+        {"i", "a",   NULL, -1, "wait_ms is -1"           },
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        ck_assert(pawl_client_submit(s->c,
-                                     PAWL_REQUEST(.op = PAWL_OP_UPDATE, .instance = bad[i].instance,
-                                                  .name = bad[i].name,
-                                                  .idempotency_key = bad[i].key,
-                                                  .wait_ms = bad[i].wait_ms),
-                                     note, NULL, &err) != PAWL_OK);
+        ck_assert(
+            pawl_client_submit(s->c,
+                               PAWL_REQUEST(.op = PAWL_OP_UPDATE, .instance = bad[i].instance,
+                                            .name = bad[i].name, .idempotency_key = bad[i].key,
+                                            .wait_ms = bad[i].wait_ms),
+                               note, NULL, &err) != PAWL_OK);
         expect_text(err.text, bad[i].error);
     }
 }

@@ -231,11 +231,11 @@ pawl_status pawl_client_update(pawl_client *c, const char *instance, const char 
         timeout_ms = LIMIT_DELAY_MS;
     struct update_waiter w = {.mem = mem};
     int64_t began = rt_mono(c->rt);
-    pawl_status rc = call(c,
-                          PAWL_REQUEST(.op = PAWL_OP_UPDATE, .instance = instance, .name = name,
-                                       .data = data, .idempotency_key = o.idempotency_key,
-                                       .wait_ms = timeout_ms),
-                          &w, err);
+    pawl_status rc =
+        call(c,
+             PAWL_REQUEST(.op = PAWL_OP_UPDATE, .instance = instance, .name = name, .data = data,
+                          .idempotency_key = o.idempotency_key, .wait_ms = timeout_ms),
+             &w, err);
     if (rc != PAWL_OK)
         return rc;
     if (w.reply.repeated) {

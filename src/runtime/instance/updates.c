@@ -157,9 +157,11 @@ void updates_tell(pawl_runtime *rt, const struct stage *s)
 void updates_answer_repeated(struct letter *l)
 {
     const size_t prefix = sizeof(UPDATE_KEY) - 1;
-    letter_answer(l, &(pawl_reply){.status = PAWL_OK,
-                                   .repeated = true,
-                                   .update = {l->key.ptr + prefix, l->key.len - prefix}});
+    letter_answer(l, &(pawl_reply){
+                         .status = PAWL_OK,
+                         .repeated = true,
+                         .update = {l->key.ptr + prefix, l->key.len - prefix}
+    });
 }
 
 void updates_look(pawl_runtime *rt)
