@@ -42,7 +42,8 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-__all__ = ["Client", "Worker", "Task", "Error", "NotFound", "Conflict", "Lost", "Locked", "Final"]
+__all__ = ["Client", "Worker", "Task", "Error", "NotFound", "Conflict", "Lost", "Locked", "Rejected",
+           "Refused", "Pending", "Final"]
 
 _ABSENT: Any = object()
 
@@ -71,11 +72,27 @@ class Locked(Error):
     """423: another consumer holds the queue's lock."""
 
 
+class Rejected(Conflict):
+    """409: the code rejected the update, or ended without answering it."""
+
+
+class Refused(Error):
+    """422: the check of its wait refused the update; nothing is recorded."""
+
+
+class Pending(Exception):
+    """An update that is durable and not answered yet; `update` is its id."""
+
+    def __init__(self, update: str):
+        super().__init__("the update %s is not answered yet" % update)
+        self.update = update
+
+
 class Final(Exception):
     """Raise it in an activity: this failure must not be retried."""
 
 
-_ERRORS = {404: NotFound, 409: Conflict, 410: Lost, 423: Locked}
+_ERRORS = {404: NotFound, 409: Conflict, 410: Lost, 422: Refused, 423: Locked}
 
 
 class Client:
@@ -217,6 +234,22 @@ class Client:
         self.request("POST", _instance(instance) + "/events/" + _quote(event), data,
                      {"await_start": 1} if await_start else None,
                      {"Idempotency-Key": key} if key else None)
+
+    def update(self, instance: str, name: str, data: Any = None, key: Optional[str] = None,
+               timeout_ms: int = 10000) -> Any:
+        """Ask the code of an instance for something, and return its answer.
+
+        A rejection raises Rejected, a refusal by a check Refused, a time-out Pending with the id of
+        the update (`update`) for update_result().  The same key gives the same answer.
+        """
+        answer = self.request("POST", _instance(instance) + "/updates/" + _quote(name), data,
+                              {"timeout_ms": timeout_ms}, {"Idempotency-Key": key} if key else None)
+        return _answered(*answer)
+
+    def update_result(self, instance: str, update: str, wait_ms: int = 0) -> Any:
+        """The answer of an update that was made before, by its id."""
+        return _answered(*self.request("GET", _instance(instance) + "/updates/" + _quote(update),
+                                       query={"wait_ms": wait_ms}))
 
     def cancel(self, instance: str, reason: Optional[str] = None) -> None:
         self.request("POST", _instance(instance) + "/cancel", {"reason": reason})
@@ -579,4 +612,12 @@ def _error_of(status: int, value: Any) -> Error:
         code, message = value["error"].get("code", code), value["error"].get("message", message)
     elif isinstance(value, dict):
         code, message = value.get("error_code", code), value.get("message", message)
+    if code == "rejected":
+        return Rejected(status, code, message)
     return _ERRORS.get(status, Error)(status, code, message)
+
+
+def _answered(status: int, answer: Dict[str, Any]) -> Any:
+    if status == 202:
+        raise Pending(answer["update"])
+    return answer["result"]

@@ -314,6 +314,7 @@ typedef struct pawl_info {
     int64_t start_ms;    /* pending, by pawl_client_get(): when it starts; 0: as soon as it can */
     int64_t deadline_ms; /* open, by pawl_client_get(): it is cancelled then; 0: it has none */
     int64_t began_ms;    /* by pawl_client_get(): when this execution began; 0: it did not */
+    size_t update_count; /* open, by pawl_client_get(): updates that no wait has taken */
 } pawl_info;
 
 /* The instance as of its newest execution, or of `execution` (0: newest).
@@ -426,7 +427,7 @@ PAWL_API int64_t pawl_client_now(pawl_client *c);
 PAWL_API void pawl_client_hold(void);
 PAWL_API void pawl_client_release(void);
 
-/* Cancel the waiting pop (pawl/queue.h) or poll (pawl/worker.h) that was submitted with
+/* Cancel the waiting pop (pawl/queue.h), poll (pawl/worker.h) or update that was submitted with
  * this `arg`, because its caller has gone: its callback runs at once with an empty reply,
  * so no item is locked for a caller that is not there.  No effect on a call that is not
  * waiting.  From any thread. */

@@ -90,7 +90,8 @@ typedef struct pawl_sim_activity {
     const char *text;
 } pawl_sim_activity;
 
-/* Raised once for every wait for it, early or late as the seed decides. */
+/* Raised once for every wait for it, early or late as the seed decides; asked, if that is a wait for
+ * an update. */
 typedef struct pawl_sim_event {
     const char *name;
     const char *data;

@@ -110,6 +110,10 @@ PAWL_API void pawl_test_choose(pawl_test *t, const char *id);
  * the past means now). */
 PAWL_API void pawl_test_raise(pawl_test *t, const char *event, const char *data);
 PAWL_API void pawl_test_raise_at(pawl_test *t, int64_t at_ms, const char *event, const char *data);
+/* Ask the subject for an update, now or at a time, as above.  The n-th (1, 2, …) answer or rejection
+ * that the newest execution has given to updates of this name; NULL: there is none. */
+PAWL_API void pawl_test_update_at(pawl_test *t, int64_t at_ms, const char *name, const char *data);
+PAWL_API const char *pawl_test_answered(pawl_test *t, const char *name, unsigned n);
 /* Cancel the subject. */
 PAWL_API void pawl_test_cancel_at(pawl_test *t, int64_t at_ms, const char *reason);
 /* Call a function at a time; it may call anything here but pawl_test_run() and _end(). */

@@ -216,7 +216,7 @@ static void draw_step(struct bars *b, const struct drawn_step *s)
         span(b, s->at, end, GLYPH_TIMER, tone_of(s));
         if (done)
             fill(b, last, last, GLYPH_FIRED, tone_of(s));
-    } else if (pawl_str_is(s->kind, "event")) {
+    } else if (pawl_str_is(s->kind, "event") || pawl_str_is(s->kind, "update")) {
         span(b, s->at, end, GLYPH_EVENT, tone_of(s));
         if (done)
             fill(b, last, last, GLYPH_CAME, tone_of(s));

@@ -199,6 +199,7 @@ enum flag_group {
     TAKES_SCHEDULE = 1 << 27,
     TAKES_WATCH = 1 << 28,
     TAKES_TOP = 1 << 29,
+    TAKES_UPDATE = 1 << 30,
 };
 
 struct verb {
@@ -232,15 +233,16 @@ int verb_run(struct cli *cli); /* verb_run.c */
 int verb_start(struct cli *cli);
 int verb_work(struct cli *cli);
 int verb_job(struct cli *cli);
-int verb_wait(struct cli *cli);  /* verb_wait.c */
-int verb_ls(struct cli *cli);    /* verb_ls.c */
-int verb_show(struct cli *cli);  /* verb_show.c */
-int verb_tree(struct cli *cli);  /* verb_tree.c */
-int verb_why(struct cli *cli);   /* verb_why.c */
-int verb_state(struct cli *cli); /* verb_state.c */
-int verb_top(struct cli *cli);   /* verb_top.c */
-int verb_raise(struct cli *cli); /* verb_steer.c */
-int verb_steer(struct cli *cli); /* the operation of its name */
+int verb_wait(struct cli *cli);   /* verb_wait.c */
+int verb_ls(struct cli *cli);     /* verb_ls.c */
+int verb_show(struct cli *cli);   /* verb_show.c */
+int verb_tree(struct cli *cli);   /* verb_tree.c */
+int verb_why(struct cli *cli);    /* verb_why.c */
+int verb_state(struct cli *cli);  /* verb_state.c */
+int verb_top(struct cli *cli);    /* verb_top.c */
+int verb_update(struct cli *cli); /* verb_update.c */
+int verb_raise(struct cli *cli);  /* verb_steer.c */
+int verb_steer(struct cli *cli);  /* the operation of its name */
 int verb_prune(struct cli *cli);
 int verb_code(struct cli *cli);   /* verb_code.c */
 int verb_backup(struct cli *cli); /* verb_backup.c */

@@ -153,6 +153,13 @@ const struct verb cli_verbs[] = {
      "  {} raise o-1 FraudReview --data '{\"approved\":true}'\n"
      "  {} --data ./pawl-data raise o-1 FraudReview '{}' --key review-7\n",
      verb_raise},
+    {"update", "ID NAME [JSON]", 2, 3, ENGINE | TAKES_URL | TAKES_LOAD | TAKES_TIMEOUT | TAKES_UPDATE,
+     "ask the code of an instance and print its answer",
+     "Waits 10 seconds for it, or as long as --timeout says.  The same --key gives the same answer.  "
+     "Without a server the code is needed here: --load.",
+     "  {} update acct-1 add 5\n"
+     "  {} update acct-1 add 5 --key transfer-7 --timeout 1m\n",
+     verb_update},
     STEERING(STEER_VERB)
     {"rerun", "ID...", 1, UINT32_MAX, ENGINE | TAKES_URL | TAKES_LOAD | TAKES_RERUN,
      "run an instance that has ended again, under its id",

@@ -28,6 +28,7 @@ const char *http_reason(unsigned status)
         {414, "URI Too Long"                   },
         {415, "Unsupported Media Type"         },
         {421, "Misdirected Request"            },
+        {422, "Unprocessable Content"          },
         {423, "Locked"                         },
         {429, "Too Many Requests"              },
         {431, "Request Header Fields Too Large"},

@@ -226,6 +226,13 @@ static const struct field published_fields[] = {
     END
 };
 SHAPE(published, "PublishedValue", NULL);
+static const struct field updated_fields[] = {
+    TEXT("update", NEEDED, "its id"),
+    ANY("result", OR_NULL, "what the code answered; null: nothing; left out with 202: not answered yet"),
+    TEXT("encoding", 0, "of a result that is not JSON: text or base64"),
+    END
+};
+SHAPE(updated, "Updated", NULL);
 static const struct field state_fields[] = {
     TEXT("instance", NEEDED, "its id"),
     OBJECTS("items", NEEDED, &published, "in byte order of the keys"),
@@ -313,6 +320,7 @@ const struct given gives_instances[] = {
     {handle_remove, 0, &removed}, {handle_prune, 0, &pruned}, {handle_history, 0, &history},
     {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
     {handle_state, 0, &state}, {handle_state_key, 0, &published}, {handle_raise, 0, &accepted},
+    {handle_update, 0, &updated}, {handle_update_result, 0, &updated},
     {handle_steer, 0, &accepted},
     {0},
 };

@@ -63,6 +63,8 @@ void handle_why(struct call *c);
 void handle_timeline(struct call *c);
 void handle_state(struct call *c);
 void handle_state_key(struct call *c); /* state_wait.c */
+void handle_update(struct call *c);    /* update_wait.c */
+void handle_update_result(struct call *c);
 void handle_tree(struct call *c);
 void handle_wait(struct call *c); /* instance_wait.c */
 /* Answer with the instance; false: it could not be read, and that is answered. */

@@ -52,7 +52,7 @@ bool states_of_words(struct call *c, const char *list, uint32_t *ret)
 /* "event", "event:Review", "retrying": what is behind the colon is a name. */
 static bool read_waiting(struct call *c, struct list_call *l)
 {
-    static const char *const kinds[] = {"activity", "timer",    "event",
+    static const char *const kinds[] = {"activity", "timer",    "event",   "update",
                                         "child",    "retrying", "noworker"};
     const char *text = call_param(c, "waiting");
     size_t n = text ? strcspn(text, ":") : 0;
@@ -65,7 +65,7 @@ static bool read_waiting(struct call *c, struct list_call *l)
         return true;
     answer_error(
         c, 400, "invalid",
-        "waiting must be activity, timer, event, child, retrying or noworker, and may have "
+        "waiting must be activity, timer, event, update, child, retrying or noworker, and may have "
         "a name behind a colon");
     return false;
 }

@@ -143,7 +143,9 @@ void wait_feed(void *arg, const pawl_change *changes, size_t count)
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < count; i++) {
         if (changes[i].published || is_end(&changes[i]))
-            wake = state_tell(s, &changes[i]) || wake;
+            wake = state_tell(&s->state_waiting, &changes[i]) || wake;
+        if (changes[i].answered || is_end(&changes[i]))
+            wake = state_tell(&s->update_waiting, &changes[i]) || wake;
         if (is_end(&changes[i]))
             wake = tell_end(s, &changes[i], bodies ? bodies[i] : (pawl_str){0}) || wake;
     }

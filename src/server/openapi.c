@@ -58,7 +58,7 @@ static void write_headers(struct call *c, pawl_json *w, const struct route *r)
              .max = LIMIT_KEY_BYTES);
     static const struct field last = TEXT("Last-Event-ID", 0, "go on after this id");
     if (r->handle == handle_push || r->handle == handle_raise || r->handle == handle_start ||
-        r->handle == handle_job)
+        r->handle == handle_job || r->handle == handle_update)
         write_parameter(c, w, &key, "header");
     if (r->handle == handle_stream)
         write_parameter(c, w, &last, "header");

@@ -177,9 +177,10 @@ struct pawl_server {
     /* coming back, and waiting for an instance: any thread */
     pthread_mutex_t lock;
     struct call *back, **back_end;
-    bool sleeps;              /* the loop: a call that comes back wakes it */
-    struct map waiting;       /* instance id -> struct call, linked by wait_next */
-    struct map state_waiting; /* the same, for a change of its published state */
+    bool sleeps;               /* the loop: a call that comes back wakes it */
+    struct map waiting;        /* instance id -> struct call, linked by wait_next */
+    struct map state_waiting;  /* the same, for a change of its published state */
+    struct map update_waiting; /* the same, for the answer of an update */
     struct recents recents;
     pawl_mem *feed_mem; /* [engine] scratch of the feed */
     uint64_t feed;
@@ -427,7 +428,7 @@ void wait_sleep(struct call *c, void (*again)(struct call *c));
 
 /* Under the lock: calls that wait for its published state come back.  True: the loop must be
  * woken. */
-bool state_tell(pawl_server *s, const pawl_change *change);
+bool state_tell(struct map *list, const pawl_change *change);
 
 /* ---- stream.c ----------------------------------------------------------------------- */
 

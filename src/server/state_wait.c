@@ -98,11 +98,10 @@ void handle_state_key(struct call *c)
 }
 
 /* Under the lock.  True: the loop must be woken. */
-bool state_tell(pawl_server *s, const pawl_change *change)
+bool state_tell(struct map *list, const pawl_change *change)
 {
     bool wake = false;
-    struct call *c =
-        s->state_waiting.count ? map_removes(&s->state_waiting, change->instance) : NULL;
+    struct call *c = list->count ? map_removes(list, change->instance) : NULL;
     for (struct call *next; c; c = next) {
         next = c->wait_next;
         c->waits = false;

@@ -216,15 +216,16 @@ static pawl_result play(void *user, pawl_activity *act, pawl_str input)
 
 /* ---- Events ----------------------------------------------------------------------------------------- */
 
-static void raise_event(struct seed *s, pawl_str instance, const pawl_sim_event *e, int64_t in_ms)
+static void raise_event(struct seed *s, pawl_op op, pawl_str instance, const pawl_sim_event *e,
+                        int64_t in_ms)
 {
-    world_call(&s->world, in_ms,
-               PAWL_REQUEST(.op = PAWL_OP_RAISE, .instance = instance.ptr, .name = e->name,
-                            .data = pawl_s(e->data)));
+    world_call(
+        &s->world, in_ms,
+        PAWL_REQUEST(.op = op, .instance = instance.ptr, .name = e->name, .data = pawl_s(e->data)));
 }
 
-/* A wait is open: the event comes, sooner or later, and sometimes twice. */
-static void meet_wait(struct seed *s, const pawl_row *row, pawl_str name)
+/* A wait is open: the event or the update comes, sooner or later, and sometimes twice. */
+static void meet_wait(struct seed *s, pawl_op op, const pawl_row *row, pawl_str name)
 {
     for (size_t i = 0; i < s->opts->event_count; i++) {
         const pawl_sim_event *e = &s->opts->events[i];
@@ -232,10 +233,10 @@ static void meet_wait(struct seed *s, const pawl_row *row, pawl_str name)
             continue;
         int64_t in_ms =
             dice_chance(&s->events, 300) ? 0 : delays[dice_below(&s->events, COUNT_OF(delays) - 1)];
-        raise_event(s, row->id, e, in_ms);
+        raise_event(s, op, row->id, e, in_ms);
         if (dice_chance(&s->events, s->double_rate)) {
             tell_fault(s, "duplicate", "event %s is raised twice", e->name);
-            raise_event(s, row->id, e, in_ms + (int64_t)dice_below(&s->events, 2000));
+            raise_event(s, op, row->id, e, in_ms + (int64_t)dice_below(&s->events, 2000));
         }
     }
 }
@@ -245,7 +246,9 @@ static void see_event(void *user, const pawl_row *row, const pawl_event *e)
     struct seed *s = user;
     tell_event(s, row, e);
     if (e->kind == PAWL_EV_EXTERNAL_SUBSCRIBED)
-        meet_wait(s, row, e->name);
+        meet_wait(s, PAWL_OP_RAISE, row, e->name);
+    else if (e->kind == PAWL_EV_UPDATE_WAITED)
+        meet_wait(s, PAWL_OP_UPDATE, row, e->name);
 }
 
 /* ---- Judgement ---------------------------------------------------------------------------------------- */
@@ -369,11 +372,15 @@ static void look_for_open_waits(struct seed *s, const pawl_row *row, pawl_mem *m
     bool *closed = arena_array(mem, bool, count + 1); /* there are not more tasks than events */
     for (size_t i = 0; i < count; i++)
         if (strcmp(events[i].kind, "ExternalEvent") == 0 ||
-            strcmp(events[i].kind, "ExternalCancelled") == 0)
+            strcmp(events[i].kind, "ExternalCancelled") == 0 ||
+            strcmp(events[i].kind, "UpdateAccepted") == 0 ||
+            strcmp(events[i].kind, "UpdateWaitCancelled") == 0)
             closed[events[i].ref] = true;
     for (size_t i = 0; i < count; i++) {
         const pawl_history_event *e = &events[i];
-        if (strcmp(e->kind, "ExternalSubscribed") != 0 || closed[e->ref] ||
+        bool wait =
+            strcmp(e->kind, "ExternalSubscribed") == 0 || strcmp(e->kind, "UpdateWaited") == 0;
+        if (!wait || closed[e->ref] ||
             (last && last->at_ms == e->at_ms)) /* many at one time are meant */
             continue;
         open++;
@@ -381,9 +388,10 @@ static void look_for_open_waits(struct seed *s, const pawl_row *row, pawl_mem *m
     }
     if (open >= OPEN_WAITS)
         board_problem(s->board, PAWL_SIM_LEAK, row->id,
-                      "%zu waits are open that were opened one after another, the last for event "
+                      "%zu waits are open that were opened one after another, the last for %s "
                       "'%.*s': cancel the one that lost (pawl_race does), or continue as new",
-                      open, PAWL_FMT(last->name));
+                      open, strcmp(last->kind, "UpdateWaited") == 0 ? "update" : "event",
+                      PAWL_FMT(last->name));
 }
 
 /* A cancelled life ends when its code returns, or before it ever ran. */
@@ -530,7 +538,7 @@ static void begin(struct seed *s, uint64_t seed)
     for (size_t i = 0; i < s->opts->event_count; i++)
         if (dice_chance(&d, 150)) { /* before a wait is open */
             tell_fault(s, "early", "event %s is raised at the beginning", s->opts->events[i].name);
-            raise_event(s, pawl_s(ID), &s->opts->events[i], 1);
+            raise_event(s, PAWL_OP_RAISE, pawl_s(ID), &s->opts->events[i], 1);
         }
     if (!(s->opts->faults & PAWL_SIM_CANCEL) || !dice_chance(&d, 400) || seed == 1)
         return;

@@ -156,6 +156,25 @@ void pawl_test_raise(pawl_test *t, const char *event, const char *data)
     pawl_test_raise_at(t, 0, event, data);
 }
 
+void pawl_test_update_at(pawl_test *t, int64_t at_ms, const char *name, const char *data)
+{
+    MUST_HAVE("a test", t);
+    world_call(&t->world, at_ms - pawl_test_now(t),
+               PAWL_REQUEST(.op = PAWL_OP_UPDATE, .instance = t->subject, .name = name,
+                            .data = pawl_s(data)));
+}
+
+const char *pawl_test_answered(pawl_test *t, const char *name, unsigned n)
+{
+    MUST_HAVE("a test", t);
+    pawl_history h = pawl_test_history(t);
+    for (size_t i = 0; i < h.count; i++)
+        if (strcmp(h.events[i].kind, "UpdateAnswered") == 0 &&
+            pawl_str_is(h.events[i].name, name) && --n == 0)
+            return h.events[i].data.ptr ? h.events[i].data.ptr : "";
+    return NULL;
+}
+
 void pawl_test_cancel_at(pawl_test *t, int64_t at_ms, const char *reason)
 {
     MUST_HAVE("a test", t);

@@ -64,7 +64,7 @@ void world_call(struct world *w, int64_t in_ms, const pawl_request *q)
     item->request.reason = keep(w, q->reason);
     item->request.idempotency_key = keep(w, q->idempotency_key);
     item->request.data = arena_dup(&w->mem, q->data);
-    if (q->op == PAWL_OP_RAISE && !q->idempotency_key)
+    if ((q->op == PAWL_OP_RAISE || q->op == PAWL_OP_UPDATE) && !q->idempotency_key)
         item->request.idempotency_key =
             pawl_mem_printf(&w->mem, "call-%llu", (unsigned long long)++w->keys).ptr;
     insert(w, item);

@@ -89,8 +89,8 @@ void world_crash(struct world *w);
 /* The same with other code, which is borrowed from now on. */
 void world_deploy(struct world *w, pawl_app *code);
 
-/* Put a call on the agenda, `in_ms` from now.  Strings are copied.  A raise without a key
- * gets one, so that being made again does not raise twice. */
+/* Put a call on the agenda, `in_ms` from now.  Strings are copied.  A raise or an
+ * update without a key gets one, so that being made again does not raise twice. */
 void world_call(struct world *w, int64_t in_ms, const pawl_request *request);
 void world_call_fn(struct world *w, int64_t in_ms, void (*fn)(void *arg), void *arg);
 

@@ -129,6 +129,10 @@ static void say_wait(struct why *y, const pawl_waiting *waits)
         buf_printf(s, "event '%.*s', for %s now (raise it with: %s raise %.*s %.*s)",
                    PAWL_FMT(waits->name), since, y->prog, PAWL_FMT(y->info.instance),
                    PAWL_FMT(waits->name));
+    else if (strcmp(waits->kind, "update") == 0)
+        buf_printf(s, "update '%.*s', for %s now (ask it with: %s update %.*s %.*s)",
+                   PAWL_FMT(waits->name), since, y->prog, PAWL_FMT(y->info.instance),
+                   PAWL_FMT(waits->name));
     else
         buf_printf(s, "child '%.*s' (%.*s), for %s now", PAWL_FMT(waits->instance),
                    PAWL_FMT(waits->name), since);
@@ -229,6 +233,9 @@ pawl_str why_compose(struct why *y)
     if (open && y->info.mailbox_count)
         buf_printf(s, "; %zu event%s raised that it has not taken yet", y->info.mailbox_count,
                    y->info.mailbox_count == 1 ? " was" : "s were");
+    if (open && y->info.update_count)
+        buf_printf(s, "; %zu update%s that it has not taken yet", y->info.update_count,
+                   y->info.update_count == 1 ? " waits" : "s wait");
     if (open && y->failed_ms)
         buf_printf(s, "; the last failure was '%.*s' %s ago: %.*s", PAWL_FMT(y->failed_name),
                    format_duration(ago, y->now_ms - y->failed_ms), PAWL_FMT(y->failed_error));
@@ -252,6 +259,9 @@ static pawl_str waker(const struct why *y, const pawl_waiting *waits)
     pawl_mem *mem = y->mem;
     if (strcmp(waits->kind, "event") == 0)
         return pawl_mem_printf(mem, "%s raise %.*s %.*s", y->prog, PAWL_FMT(y->info.instance),
+                               PAWL_FMT(waits->name));
+    if (strcmp(waits->kind, "update") == 0)
+        return pawl_mem_printf(mem, "%s update %.*s %.*s", y->prog, PAWL_FMT(y->info.instance),
                                PAWL_FMT(waits->name));
     if (strcmp(waits->kind, "child") == 0)
         return pawl_mem_printf(mem, "%s why %.*s", y->prog, PAWL_FMT(waits->instance));

@@ -4,6 +4,7 @@ const OPENS = {
 	ActivityScheduled: "activity",
 	TimerCreated: "timer",
 	ExternalSubscribed: "event",
+	UpdateWaited: "update",
 	SubOrchestrationScheduled: "child"
 };
 const CLOSES = {
@@ -14,6 +15,8 @@ const CLOSES = {
 	TimerCancelled: "cancelled",
 	ExternalEvent: "done",
 	ExternalCancelled: "cancelled",
+	UpdateAccepted: "done",
+	UpdateWaitCancelled: "cancelled",
 	SubOrchestrationCompleted: "done",
 	SubOrchestrationFailed: "failed",
 	SubOrchestrationCancelRequested: "cancelled"
@@ -22,6 +25,7 @@ const MOMENTS = {
 	OrchestrationChained: "detached",
 	QueuePushed: "queue",
 	EventSent: "signal",
+	UpdateAnswered: "answer",
 	CustomStatusUpdated: "status",
 	PatchRecorded: "patch",
 	OrchestrationCancelRequested: "signal",

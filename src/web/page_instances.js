@@ -65,6 +65,7 @@ const COLS = {
 	},
 	WAITING = {
 		event: "an event",
+		update: "an update",
 		timer: "a timer",
 		activity: "an activity",
 		child: "a child",

@@ -26,6 +26,7 @@ import {SAMPLE, steer} from "./actions.js";
 const later = w => w.due_at > serverNow();
 function phrase(w) {
 	if (w.kind === "event") return ["event ", h("b", w.name)];
+	if (w.kind === "update") return ["update ", h("b", w.name)];
 	if (w.kind === "timer")
 		return later(w) ? ["a timer that fires ", until(w.due_at)] : "a timer that is due";
 	if (w.kind === "child") return ["child ", ident(w.instance, instanceHref(w.instance))];

@@ -15,10 +15,13 @@
  *   Post          pushes its input to the queue "posted"
  *   Spin          never leaves its turn
  *   Fickle        waits for another event when $FICKLE is set: code that does not fit its history
+ *   Account       answers updates "add" (a number) with the sum; -1 is rejected; "end" ends it
  *   Board         publishes what is raised as "Put" under the key "last"; "x" ends it
  */
 #include <pawl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static pawl_result remote_order(pawl_ctx *ctx, pawl_str input)
@@ -35,6 +38,35 @@ static pawl_result remote_retry(pawl_ctx *ctx, pawl_str input)
 static pawl_result remote_tagged(pawl_ctx *ctx, pawl_str input)
 {
     return pawl_call_with(ctx, "Charge", input, PAWL_CALL_OPTS(.tag = "gpu"));
+}
+
+static bool is_number(const void *arg, pawl_str data, char *why, size_t size)
+{
+    (void)arg;
+    if (data.len && strspn(data.ptr, "-0123456789") == data.len)
+        return true;
+    (void)snprintf(why, size, "%.*s is no number", PAWL_FMT(data));
+    return false;
+}
+
+static pawl_result account(pawl_ctx *ctx, pawl_str input)
+{
+    long total = input.len ? atol(input.ptr) : 0;
+    pawl_task end = pawl_wait_event(ctx, "end");
+    for (;;) {
+        pawl_task add = pawl_wait_update_checked(ctx, "add", is_number, NULL);
+        if (pawl_await_any(ctx, (pawl_task[]){add, end}, 2) != 0)
+            return pawl_donef(ctx, "%ld", total);
+        long more = atol(pawl_await(ctx, add).value.ptr);
+        if (more == -1) {
+            pawl_reject(ctx, add, "not minus one");
+            continue;
+        }
+        total += more;
+        pawl_answer(ctx, add, pawl_printf(ctx, "%ld", total));
+        if (pawl_history_length(ctx) > 400)
+            return pawl_continue_as_new(ctx, pawl_printf(ctx, "%ld", total), NULL);
+    }
 }
 
 static pawl_result board(pawl_ctx *ctx, pawl_str input)
@@ -164,6 +196,7 @@ static void register_all(pawl_app *app)
     pawl_register_orchestration(app, "Echo", "2.0.0", echo);
 #endif
     pawl_register_orchestration(app, "Ask", "1.0.0", ask);
+    pawl_register_orchestration(app, "Account", "1.0.0", account);
     pawl_register_orchestration(app, "Board", "1.0.0", board);
     pawl_register_orchestration(app, "Parent", "1.0.0", parent);
     pawl_register_orchestration(app, "Heap", "1.0.0", heap);

@@ -171,7 +171,7 @@ SCENARIO(s61_without_a_wait_it_is_mail_and_survives)
     ask(s, &b, "i", "N", "y");
     ask_key(s, &c, "i", "other", "z", "k-3", 500);
     expect_is(b.answers + c.answers, 0);
-    expect_is(scene_info(s, "i").mailbox_count, 3);
+    expect_is(scene_info(s, "i").update_count, 3);
     expect_is(look(s, "i", "k-1", "x", &r, &err), PAWL_TIMEOUT);
     ck_assert_str_eq(r.value.ptr, "k-1");
     scene_advance(s, 1000);
@@ -317,7 +317,7 @@ SCENARIO(s64_a_check_refuses_and_leaves_no_trace)
     expect_text(err.text, "has no update 'k'");
     ask_key(s, &a, "i", "add", "5", "k", 1000); /* the key was not used up */
     expect_answer(&a, "5");
-    expect_is(scene_info(s, "i").mailbox_count, 0);
+    expect_is(scene_info(s, "i").update_count, 0);
 }
 
 /* A call first, so that updates are mail when the wait opens. */

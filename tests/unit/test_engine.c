@@ -417,7 +417,7 @@ TEST(a_mailbox_moves_to_the_next_execution_in_order)
     execution_mailbox_each(next, append_letter, text);
     ck_assert_str_eq(text, "C2 A3 B4 C5 A6 B7 C8 D9 ");
     ck_assert_uint_eq(execution_mailbox_bytes(next), 8 * 4);
-    struct channel *c = channel_find(next, pawl_s("C"), false);
+    struct channel *c = channel_find(next, false, pawl_s("C"), false);
     for (uint64_t i = 2; i <= 8; i += 3) {
         ck_assert_uint_eq(c->mail->head->id, i);
         mailbox_remove(next, c->mail->head);

@@ -166,8 +166,8 @@ static pawl_status add_mailbox(pawl_client *c, const pawl_row *row, pawl_mem *me
         if (!list.items[i].mailbox && crashes > ret->turn_crashes)
             ret->turn_crashes = crashes;
         /* In the mailbox, or raised while its code was not registered here. */
-        ret->mailbox_count +=
-            list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED || list.items[i].kind == PAWL_MSG_UPDATE;
+        ret->mailbox_count += list.items[i].kind == PAWL_MSG_EXTERNAL_RAISED;
+        ret->update_count += list.items[i].kind == PAWL_MSG_UPDATE;
         if (list.items[i].kind == PAWL_MSG_START && !ret->input.len)
             ret->input = list.items[i].data;
         if (list.items[i].kind == PAWL_MSG_START && list.items[i].visible_ms > rt_now(c->rt))

@@ -8,7 +8,7 @@
  * first.  In this order: mail becomes history, and what a history gives back is mail again, so an
  * update that is there is found in one of them.
  *
- * Called by: programs, the server (server/updates.c).
+ * Called by: programs, the server (server/update_wait.c).
  */
 #include "base/deadline.h"
 #include "base/json.h"

@@ -14,6 +14,7 @@
 #include "base/misuse.h"
 #include "runtime/core/here.h"
 #include "runtime/core/inbox.h"
+#include "runtime/instance/updates.h"
 #include "runtime/queue/queue_pass.h"
 #include "runtime/work/lease.h"
 
@@ -41,5 +42,6 @@ void withdraw_handle(pawl_runtime *rt, struct item *item)
     const void *arg = ((struct withdrawal *)(void *)item)->arg;
     free(item);
     queue_end_wait(rt, arg);
+    updates_stop_waiting(rt, arg);
     lease_end_wait(rt, arg);
 }
