@@ -220,6 +220,7 @@ static bool may_come_twice(const pawl_message *m)
     case PAWL_MSG_WAKE:
     case PAWL_MSG_QUEUE_PUSH:
     case PAWL_MSG_SCHEDULE:
+    case PAWL_MSG_UPDATE:
         return false;
     }
     return false;
