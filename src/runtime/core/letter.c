@@ -166,11 +166,11 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     bool named = !o->reason && q->op != PAWL_OP_RERUN;
     pawl_str name = named ? pawl_s(q->name) : (pawl_str){0}; /* fields it does not use: nothing */
     pawl_str key = keyed ? pawl_s(q->idempotency_key) : (pawl_str){0};
-    bool named = key.len && q->op == PAWL_OP_UPDATE;
+    bool asks = key.len && q->op == PAWL_OP_UPDATE;
     const char *asked = starts ? q->version : NULL;
     size_t version = asked ? strlen(asked) + sizeof(VERSION_ATTRS) : 0;
     struct letter *l = malloc(sizeof(*l) + instance.len + name.len + data.len + key.len + 4 +
-                              version + ID_BYTES + (named ? sizeof(UPDATE_KEY) : 0));
+                              version + ID_BYTES + (asks ? sizeof(UPDATE_KEY) : 0));
     if (!l)
         return NULL;
     char *at = (char *)(l + 1);
@@ -198,7 +198,7 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     l->mail.name = pack_str(&at, name);
     l->mail.data = pack_str(&at, data);
     l->mail.attrs = pack_version(&at, asked);
-    l->key = named ? pack_update_key(&at, key) : pack_str(&at, key);
+    l->key = asks ? pack_update_key(&at, key) : pack_str(&at, key);
     l->instance = pack_str(&at, instance); /* last: behind it is room for one that is made up */
     return l;
 }
