@@ -315,6 +315,7 @@ typedef struct pawl_info {
     int64_t deadline_ms; /* open, by pawl_client_get(): it is cancelled then; 0: it has none */
     int64_t began_ms;    /* by pawl_client_get(): when this execution began; 0: it did not */
     size_t update_count; /* open, by pawl_client_get(): updates that no wait has taken */
+    pawl_str attributes; /* a JSON object (pawl/attribute.h); empty: it has none */
 } pawl_info;
 
 /* The instance as of its newest execution, or of `execution` (0: newest).

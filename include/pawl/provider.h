@@ -47,6 +47,7 @@
 #ifndef PAWL_PROVIDER_H
 #define PAWL_PROVIDER_H
 
+#include "pawl/attribute.h"
 #include "pawl/event.h"
 #include "pawl/queue_store.h"
 #include "pawl/types.h"
@@ -59,7 +60,7 @@ extern "C" {
 
 typedef struct pawl_store pawl_store;
 
-#define PAWL_STORE_ABI 2 /* the edition of this header */
+#define PAWL_STORE_ABI 3 /* the edition of this header */
 
 /* Fill a struct that begins with its `size`, as far as both sides know it; a size of 0 means that
  * both have the same.  `ret->size` stays. */
@@ -93,7 +94,8 @@ typedef struct pawl_row {
     pawl_str parent_id;
     pawl_str output; /* result or error text, by state */
     pawl_str custom_status;
-    pawl_str finding; /* why blocked */
+    pawl_str finding;    /* why blocked */
+    pawl_str attributes; /* a canonical set (G1); empty: none */
 } pawl_row;
 
 /* A message for an instance: `uid`, or `instance` by name when uid is 0. */
@@ -213,11 +215,32 @@ typedef struct pawl_object {
     pawl_str data;      /* any bytes; round: without a pointer it is removed */
 } pawl_object;
 
+/*
+ * Attributes.  `attributes` of a row is all that is stored of them for people and for conditions: a
+ * JSON object of texts and integers, without blanks, names in byte order; empty when there are
+ * none.  A store that finds instances by them keeps an index, too, of which a round says what
+ * changes.
+ *   G1  The set comes back as it was given, with the row.  A closed execution has none.
+ *   G2  Entries of the round's instance are put and dropped, all or nothing with the rest (C1, C2).
+ *       Putting one that is there and dropping one that is not are no errors.
+ * The caller promises: entries and sets agree, also for REMOVE, which drops all of them; a round
+ * drops before it puts; names have at most PAWL_ATTRIBUTE_NAME_MAX bytes.  A key is a value as UTF-8
+ * without control characters, in the order of values: 'n' and the integer with its highest bit
+ * turned over in 16 hex digits, or 't' and the text.
+ */
+typedef struct pawl_attribute_entry {
+    pawl_str name;
+    pawl_str key; /* the value, as bytes in the order of values */
+    bool drop;
+} pawl_attribute_entry;
+
 /* What few rounds have. */
 typedef struct pawl_round_extra {
     size_t size;                /* set by the caller */
     const pawl_object *objects; /* put and removed; capability `objects` */
     size_t object_count;
+    const pawl_attribute_entry *entries; /* of the index of attributes; a store may ignore them */
+    size_t entry_count;
 } pawl_round_extra;
 
 /* What stood in the way of a refused round (C3). */
@@ -319,9 +342,14 @@ typedef struct pawl_object_list {
 typedef struct pawl_search {
     size_t size; /* set by the caller */
     pawl_row_query query;
-    uint32_t states; /* 1 << pawl_state of each that is wanted; 0: any */
-    bool roots;      /* only those without a parent */
-    pawl_str text;   /* L6; empty: any */
+    uint32_t states;         /* 1 << pawl_state of each that is wanted; 0: any */
+    bool roots;              /* only those without a parent */
+    pawl_str text;           /* L6; empty: any */
+    const pawl_where *where; /* L7; at most PAWL_WHERE_MAX, all hold */
+    size_t where_count;
+    int64_t created_before_ms; /* 0: any */
+    int64_t ended_after_ms;    /* terminal, updated after; 0: any */
+    pawl_str error;            /* L6, in why it failed, was cancelled or is blocked; empty: any */
 } pawl_search;
 
 typedef struct pawl_found {
@@ -670,8 +698,12 @@ typedef struct pawl_store_ops {
      *   L5  `examined` counts the rows that were compared; a prefix alone finds its rows by
      *       their ids, as long as at most 10,000 begin with it.
      *   L6  `text` occurs in the id, the orchestration, the custom status or the finding, or in
-     *       the output of one that failed or was cancelled.  ASCII letters match in either
-     *       case, all other bytes as they are. */
+     *       the output of one that failed or was cancelled; `error` in the output of one that
+     *       failed or was cancelled, or in the finding of one that is blocked.  ASCII letters
+     *       match in either case, all other bytes as they are.
+     *   L7  Every condition of `where` holds for the attributes of every row (pawl/attribute.h).
+     *       A store with an index goes along the first EQ, else along the first range that has
+     *       at most 10,000 entries; `examined` counts entries, then. */
     pawl_status (*search)(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
                           pawl_error *reterr);
 

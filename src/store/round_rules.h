@@ -74,6 +74,14 @@ static inline const pawl_object *round_objects(const pawl_round *r, size_t *retc
     return r->extra ? r->extra->objects : NULL;
 }
 
+/* Its entries of the index of attributes. */
+static inline const pawl_attribute_entry *round_entries(const pawl_round *r, size_t *retcount)
+{
+    bool known = r->extra && r->extra->size > offsetof(pawl_round_extra, entry_count);
+    *retcount = known ? r->extra->entry_count : 0;
+    return known ? r->extra->entries : NULL;
+}
+
 static inline bool object_is(const pawl_object *o, int kind, pawl_str name)
 {
     return o->kind == kind && round_same(o->name, name);

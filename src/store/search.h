@@ -8,6 +8,7 @@
 #ifndef PAWL_STORE_SEARCH_H
 #define PAWL_STORE_SEARCH_H
 
+#include "base/attributes.h"
 #include "pawl/provider.h"
 
 #define SEARCH_ALL_STATES ((1u << (PAWL_CONTINUED_AS_NEW + 1)) - 1)
@@ -21,6 +22,11 @@ uint32_t search_states(const pawl_search *s);
 bool search_reads_output(pawl_state state);
 /* Does `text` occur in it, ASCII letters in either case?  The empty text occurs everywhere. */
 bool search_text_in(pawl_str in, pawl_str text);
+/* Does `text` occur in why an instance of this state is not well? */
+bool search_error_in(pawl_state state, pawl_str output, pawl_str finding, pawl_str text);
+/* The condition whose entries of the index are walked: the first EQ, else the first range; NULL:
+ * none. */
+const pawl_where *search_along(const pawl_search *s);
 /* Everything but the place in the list: before_uid and limit. */
 bool search_matches(const pawl_search *s, const pawl_row *row);
 

@@ -139,7 +139,7 @@ pawl_status store_commit(pawl_store *s, pawl_fence *fence, pawl_round *rounds, s
         check_row(&rounds[i]);
         check_ids(&rounds[i], fence);
         if (UNLIKELY(rounds[i].extra))
-            round_check_objects(s, &rounds[i]);
+            round_check_objects(s, &rounds[i]), round_check_entries(&rounds[i]);
     }
     pawl_fence before = *fence;
     pawl_status status = s->ops->commit(s, fence, rounds, count, now_ms, reterr);

@@ -3,6 +3,7 @@
 #include "store/store_object.h"
 
 #include "base/attr.h"
+#include "base/attributes.h"
 #include "base/str.h"
 #include "store/round_rules.h"
 #include "store/store.h"
@@ -24,6 +25,18 @@ void round_check_objects(pawl_store *s, const pawl_round *r)
         check_object(&objects[i]);
         for (size_t k = 0; k < i; k++)
             assert_that(!object_is(&objects[k], objects[i].kind, objects[i].name));
+    }
+}
+
+void round_check_entries(const pawl_round *r)
+{
+    size_t count;
+    const pawl_attribute_entry *entries = round_entries(r, &count);
+    assert_that(count == 0 || r->uid);
+    for (size_t i = 0; i < count; i++) {
+        assert_that(entries[i].name.len > 0 && entries[i].name.len <= PAWL_ATTRIBUTE_NAME_MAX);
+        assert_that(entries[i].key.len > 0 && entries[i].key.len <= ATTRIBUTE_KEY_MAX);
+        assert_that(i == 0 || entries[i].drop <= entries[i - 1].drop);
     }
 }
 

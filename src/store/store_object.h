@@ -16,6 +16,9 @@
 /* Assert that the objects of a round are such as the caller promised. */
 void round_check_objects(pawl_store *s, const pawl_round *r);
 
+/* The same of its entries of the index of attributes. */
+void round_check_entries(const pawl_round *r);
+
 PAWL_MUST_USE pawl_status store_read_object(pawl_store *s, int kind, pawl_str name, pawl_mem *mem,
                                             pawl_object *ret, pawl_error *reterr);
 PAWL_MUST_USE pawl_status store_list_objects(pawl_store *s, int kind, pawl_str prefix,

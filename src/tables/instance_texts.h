@@ -20,7 +20,8 @@ enum text_presence { TEXT_IF_SET, TEXT_ALWAYS };
 /* X(field, STR for any bytes or NAME for UTF-8, presence, label in `show`, one line about it) */
 #define INSTANCE_TEXTS(X)                                                                        \
     X(custom_status, STR, TEXT_ALWAYS, "custom status", "what its code says of itself")          \
-    X(finding, NAME, TEXT_IF_SET, "finding", "what keeps it from going on")
+    X(finding, NAME, TEXT_IF_SET, "finding", "what keeps it from going on")                      \
+    X(attributes, STR, TEXT_IF_SET, "attributes", "names and values it can be found by")
 /* clang-format on */
 
 #endif

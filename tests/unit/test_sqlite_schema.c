@@ -13,6 +13,7 @@ static const struct {
     uint64_t sum;
 } released[] = {
     {"all_work",          UINT64_C(0xe5654a54763ac3b3)},
+    {"attribute",         UINT64_C(0xd93344141141fac3)},
     {"dedup",             UINT64_C(0x97b22bedc4504994)},
     {"event_kind",        UINT64_C(0x511b24c0e1839069)},
     {"events",            UINT64_C(0xd4884666b7e508c6)},
@@ -20,7 +21,7 @@ static const struct {
     {"fence",             UINT64_C(0xaf7e3bc6f0d7b36e)},
     {"head",              UINT64_C(0x60c4df21b7252522)},
     {"history",           UINT64_C(0xf53f38bccc94b3f3)},
-    {"instance",          UINT64_C(0xaf62e16b8863ddd7)},
+    {"instance",          UINT64_C(0x42a691e12139ed5f)},
     {"instance_parent",   UINT64_C(0x1c27c5aef6e9a971)},
     {"instance_state",    UINT64_C(0xe7673b78d90dacc9)},
     {"mark",              UINT64_C(0x242c8e649accf6de)},

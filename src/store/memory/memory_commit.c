@@ -117,6 +117,7 @@ static void close_execution(struct memory_execution *x, const pawl_row *old, con
     closed->last_rid = closed->last_seq ? x->events.items[closed->last_seq - 1]->event.rid : 0;
     closed->first_rid = closed->last_seq ? x->events.items[0]->event.rid : 0;
     closed->updated_ms = row->updated_ms;
+    copy_set(&closed->attributes, (pawl_str){0});
     if (closed->version.len == 0)
         copy_set(&closed->version, row->version);
 }

@@ -136,19 +136,21 @@
     X(HEAD_CHECK, "SELECT 1/(count(*)=$4::bigint)::int FROM unnest($1" PG_8 ",$2" PG_4 ",$3" PG_4  \
         ") AS t(uid,x,bs) JOIN @.head h ON h.uid=ANY(ARRAY[t.uid]) AND h.execution=t.x AND h.last_seq=t.bs")   \
     X(INSTANCE_INSERT, "INSERT INTO @.instance(uid,parent_uid,parent_execution,parent_ref,id,"     \
-        "parent_id,created_ms,first_rid,orchestration,version,custom_status,finding,output)"       \
+        "parent_id,created_ms,first_rid,orchestration,version,custom_status,finding,output,"       \
+        "attributes)"                                                                              \
         " SELECT * FROM unnest($1" PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_8 ",$5" PG_T ",$6" PG_T     \
-        ",$7" PG_8 ",$8" PG_8 ",$9" PG_T ",$10" PG_T ",$11" PG_B ",$12" PG_B ",$13" PG_B ")")      \
+        ",$7" PG_8 ",$8" PG_8 ",$9" PG_T ",$10" PG_T ",$11" PG_B ",$12" PG_B ",$13" PG_B ",$14"   \
+        PG_B ")")                                                                                  \
     X(HEAD_INSERT, "INSERT INTO @.head(uid,shard,execution,last_seq,last_rid,updated_ms,open1,"    \
         "state,flags,busy) SELECT t.uid,0,t.x,t.ls,t.lr,t.up,t.o,t.st,t.fl,t.o<>0 FROM unnest($1"  \
         PG_8 ",$2" PG_4 ",$3" PG_4 ",$4" PG_8 ",$5" PG_8 ",$6" PG_8 ",$7" PG_2 ",$8" PG_2          \
         ") AS t(uid,x,ls,lr,up,o,st,fl)")                                                          \
     X(INSTANCE_UPDATE, "UPDATE @.instance i SET created_ms=t.c,first_rid=t.f,orchestration=t.o,"   \
-        "version=t.v,custom_status=t.cs,finding=t.fi,output=t.out FROM unnest($1" PG_8 ",$2" PG_8  \
-        ",$3" PG_8 ",$4" PG_T ",$5" PG_T ",$6" PG_B ",$7" PG_B ",$8" PG_B                          \
-        ") AS t(uid,c,f,o,v,cs,fi,out) WHERE i.uid=ANY(ARRAY[t.uid]) AND (i.created_ms<>t.c"                   \
+        "version=t.v,custom_status=t.cs,finding=t.fi,output=t.out,attributes=t.at FROM unnest($1"  \
+        PG_8 ",$2" PG_8 ",$3" PG_8 ",$4" PG_T ",$5" PG_T ",$6" PG_B ",$7" PG_B ",$8" PG_B ",$9"    \
+        PG_B ") AS t(uid,c,f,o,v,cs,fi,out,at) WHERE i.uid=ANY(ARRAY[t.uid]) AND (i.created_ms<>t.c"                   \
         " OR i.first_rid<>t.f OR i.orchestration<>t.o OR i.version<>t.v OR i.custom_status<>t.cs"  \
-        " OR i.finding<>t.fi OR i.output<>t.out)")                                                 \
+        " OR i.finding<>t.fi OR i.output<>t.out OR i.attributes<>t.at)")                           \
     X(ODD_INSERT, "INSERT INTO @.odd SELECT * FROM unnest($1" PG_2 ",$2" PG_8                      \
         ") ON CONFLICT DO NOTHING")                                                                \
     /* Events. */                                                                                  \
@@ -211,6 +213,10 @@
         PG_8 ") AS t(k,n,v) WHERE o.kind=ANY(ARRAY[t.k]) AND o.name=t.n AND o.version=t.v", "$4"))             \
     X(OBJECT_DROP, "DELETE FROM @.object o USING unnest($1" PG_4 ",$2" PG_T ") AS t(k,n)"          \
         " WHERE o.kind=ANY(ARRAY[t.k]) AND o.name=t.n")                                                        \
+    X(ATTRIBUTE_DROP, "DELETE FROM @.attribute a USING unnest($1" PG_T ",$2" PG_T ",$3" PG_8       \
+        ") AS t(n,v,u) WHERE a.name=t.n AND a.value=t.v AND a.uid=ANY(ARRAY[t.u])")                \
+    X(ATTRIBUTE_PUT, "INSERT INTO @.attribute(name,value,uid) SELECT * FROM unnest($1" PG_T        \
+        ",$2" PG_T ",$3" PG_8 ") ON CONFLICT DO NOTHING")                                          \
     /* A plain step alone: the same without arrays, half the work for the server. */               \
     X(LONE_HEAD, PG_COUNTED("UPDATE @.head SET last_seq=$4::bigint,last_rid=$5::bigint,"           \
         "updated_ms=$6::bigint,open1=$8::bigint,busy=$8::bigint<>0 WHERE uid=$1::bigint"           \

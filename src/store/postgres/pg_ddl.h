@@ -140,6 +140,10 @@
 #define PG_STEP_3                                                                                  \
     "ALTER TABLE @.meta ADD COLUMN home text NOT NULL DEFAULT '';\n"                               \
     "UPDATE @.meta SET home=" PG_HOME ";\n"
+#define PG_STEP_4                                                                                  \
+    "ALTER TABLE @.instance ADD COLUMN attributes bytea NOT NULL DEFAULT '';\n"                    \
+    "CREATE TABLE @.attribute(name text COLLATE \"C\",value text COLLATE \"C\",uid bigint,"        \
+    "PRIMARY KEY(name,value,uid)) WITH (" PG_BUSY_TABLE ");\n"
 /* clang-format on */
 
 #endif

@@ -181,6 +181,7 @@ static void put_texts(struct pg_rows *i, const pawl_round *r)
     put_str(i, w->custom_status);
     put_str(i, w->finding);
     put_str(i, output_of(r));
+    put_str(i, w->attributes);
 }
 
 static void put_new(struct pg_group *g, const pawl_round *r, struct open_plan plan)
@@ -542,6 +543,20 @@ static void add_objects(struct pg_group *g, const struct pg_store *s, const pawl
     }
 }
 
+static void add_entries(struct pg_group *g, const pawl_round *r)
+{
+    size_t count;
+    const pawl_attribute_entry *entries = round_entries(r, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct pg_rows *rows =
+            row_in(g, entries[i].drop ? LIST_ATTRIBUTE_DROP : LIST_ATTRIBUTE_PUT);
+        put_str(rows, entries[i].name);
+        put_str(rows, entries[i].key);
+        put_id(rows, r->uid);
+    }
+}
+
 /* ---- A round ------------------------------------------------------------------------------ */
 
 struct open_plan group_add(struct pg_group *g, const struct pg_store *s, const pawl_round *r)
@@ -561,8 +576,10 @@ struct open_plan group_add(struct pg_group *g, const struct pg_store *s, const p
         put_id(keys, r->uid);
         put_str(keys, r->keys[i]);
     }
-    if (r->extra)
+    if (r->extra) {
         add_objects(g, s, r);
+        add_entries(g, r);
+    }
     return plan;
 }
 

@@ -6,7 +6,8 @@
  *
  * Each list is the parameters of one statement: an array per column, a row per row of the table.
  * They are sent in the order below, which is that of a round: what frees a head or an id first,
- * then the compare-and-set of heads, new instances, needed work, events, messages, work, keys, objects.
+ * then the compare-and-set of heads, new instances, needed work, events, messages, work, keys, objects,
+ * attributes.
  * Within one list the rounds are mixed, so a group may be collected only when its rounds are
  * independent of each other (pg_independent.c); a single round always may.
  *
@@ -32,10 +33,10 @@
     X(HEAD_LAST, HEAD_LAST, "844448888", true)                                                     \
     X(HEAD_ALL, HEAD_ALL, "84444888822", true)                                                     \
     X(HEAD_CHECK, HEAD_CHECK, "844", true)                                                         \
-    X(INSTANCE, INSTANCE_INSERT, "8888tt88ttbbb", false)                                           \
+    X(INSTANCE, INSTANCE_INSERT, "8888tt88ttbbbb", false)                                          \
     X(HEAD, HEAD_INSERT, "84488822", false)                                                        \
     X(EXECUTION_MAKE, EXECUTION_MAKE, "88tt88888b", false)                                         \
-    X(INSTANCE_UPDATE, INSTANCE_UPDATE, "888ttbbb", false)                                         \
+    X(INSTANCE_UPDATE, INSTANCE_UPDATE, "888ttbbbb", false)                                        \
     X(ODD, ODD_INSERT, "28", false)                                                                \
     X(REMOVE_LATE, REMOVE, "844", true)         /* … or after it */                                \
     X(WORK_NEED, WORK_NEED, "8", true)                                                             \
@@ -56,7 +57,9 @@
     X(OBJECT_SET, OBJECT_UPDATE, "4t88b", true)                                                    \
     X(OBJECT_PUT, OBJECT_PUT, "4t8b", false)                                                       \
     X(OBJECT_REMOVE, OBJECT_DELETE, "4t8", true)                                                   \
-    X(OBJECT_DROP, OBJECT_DROP, "4t", false)
+    X(OBJECT_DROP, OBJECT_DROP, "4t", false)                                                       \
+    X(ATTRIBUTE_DROP, ATTRIBUTE_DROP, "tt8", false)                                                \
+    X(ATTRIBUTE_PUT, ATTRIBUTE_PUT, "tt8", false)
 /* clang-format on */
 
 enum pg_list {

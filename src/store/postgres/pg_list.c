@@ -4,7 +4,8 @@
  *
  * The server compares a page's conditions itself, so that rows which do not fit never travel; it
  * examines at most LIST_EXAMINE_MAX of them (L1), newest first, along the index that fits best
- * (children of a parent; the rare states; a prefix that few ids have; else all).
+ * (entries of an attribute; children of a parent; the rare states; a prefix that few ids have; else
+ * all).
  */
 #include "base/limits.h"
 #include "store/postgres/postgres.h"
@@ -24,10 +25,31 @@ static bool few_begin_so(struct pg_store *s, pawl_str prefix, pawl_status *retst
     return few;
 }
 
-static int statement_of(struct pg_store *s, const pawl_search *search, pawl_status *retstatus,
+/* Has a range at most LIST_EXAMINE_MAX entries?  One round trip. */
+static bool few_entries(struct pg_store *s, const struct attribute_range *range,
+                        pawl_status *retstatus, pawl_error *reterr)
+{
+    struct pg_params p = {0};
+    params_str(&p, range->name);
+    params_str(&p, range->from);
+    params_str(&p, range->to);
+    params_i64(&p, LIST_EXAMINE_MAX + 1);
+    PGresult *r = pg_read(s, ST_PG_COUNT_ENTRIES, &p, "list instances", retstatus, reterr);
+    bool few = r && value_i64(r, 0, 0) <= LIST_EXAMINE_MAX;
+    pq.clear(r);
+    params_deinit(&p);
+    return few;
+}
+
+static int statement_of(struct pg_store *s, const pawl_search *search,
+                        const struct attribute_range *along, pawl_status *retstatus,
                         pawl_error *reterr)
 {
     const pawl_row_query *q = &search->query;
+    if (along->exact)
+        return ST_PG_LIST_VALUE;
+    if (along->name.len && few_entries(s, along, retstatus, reterr))
+        return ST_PG_LIST_RANGE;
     if (q->parent_uid)
         return ST_PG_LIST_PARENT;
     if (q->prefix.len && utf8_valid(q->prefix) && few_begin_so(s, q->prefix, retstatus, reterr))
@@ -43,8 +65,25 @@ static pawl_str in_lower_case(pawl_mem *mem, pawl_str text)
     return (pawl_str){out, text.len};
 }
 
+/* The conditions, an array for each part of them. */
+static void put_where(struct pg_params *p, const pawl_search *s, pawl_mem *mem)
+{
+    pawl_str parts[4][PAWL_WHERE_MAX];
+    assert_that(s->where_count <= PAWL_WHERE_MAX);
+    for (size_t i = 0; i < s->where_count; i++) {
+        struct attribute_range r = attribute_range(mem, &s->where[i]);
+        parts[0][i] = r.name;
+        parts[1][i] = r.from;
+        parts[2][i] = r.to;
+        parts[3][i] = r.except;
+    }
+    for (size_t k = 0; k < COUNT_OF(parts); k++)
+        params_texts(p, parts[k], s->where_count);
+}
+
 /* In the order of PG_LIST. */
-static void put_query(struct pg_params *p, const pawl_search *s, pawl_mem *mem)
+static void put_query(struct pg_params *p, const pawl_search *s,
+                      const struct attribute_range *along, pawl_mem *mem)
 {
     const pawl_row_query *q = &s->query;
     params_i64(p, q->before_uid ? (int64_t)q->before_uid : INT64_MAX);
@@ -59,6 +98,13 @@ static void put_query(struct pg_params *p, const pawl_search *s, pawl_mem *mem)
     params_str(p, in_lower_case(mem, s->text));
     params_i64(p, s->roots);
     params_str(p, utf8_valid(q->prefix) ? q->prefix : (pawl_str){0});
+    params_str(p, along->name);
+    params_str(p, along->from);
+    params_str(p, along->to);
+    put_where(p, s, mem);
+    params_i64(p, s->created_before_ms);
+    params_i64(p, s->ended_after_ms);
+    params_str(p, in_lower_case(mem, s->error));
 }
 
 /* A page out of what came: rows that fit, then the last one examined and the one behind it. */
@@ -101,10 +147,12 @@ pawl_status pg_search(pawl_store *base, const pawl_search *search, pawl_mem *mem
     pawl_fill(ret, &found, sizeof(found));
     if (search->query.limit == 0)
         return PAWL_OK;
-    int which = statement_of(pg_of(base), search, &status, reterr);
+    const pawl_where *w = search_along(search);
+    struct attribute_range along = w ? attribute_range(mem, w) : (struct attribute_range){0};
+    int which = statement_of(pg_of(base), search, &along, &status, reterr);
     if (status != PAWL_OK)
         return status;
-    put_query(&p, search, mem);
+    put_query(&p, search, &along, mem);
     PGresult *r = pg_read(pg_of(base), which, &p, "list instances", &status, reterr);
     if (r)
         take_page(r, search, mem, &found);

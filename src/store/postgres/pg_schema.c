@@ -27,6 +27,7 @@
 static const char *const step_1[] = {PG_STEP_1};
 static const char *const step_2[] = {PG_STEP_2};
 static const char *const step_3[] = {PG_STEP_3};
+static const char *const step_4[] = {PG_STEP_4};
 static const struct {
     const char *const *texts;
     size_t count;
@@ -34,6 +35,7 @@ static const struct {
     {step_1, COUNT_OF(step_1)},
     {step_2, COUNT_OF(step_2)},
     {step_3, COUNT_OF(step_3)},
+    {step_4, COUNT_OF(step_4)},
 };
 
 #define PG_NOW_MS "(extract(epoch FROM clock_timestamp())*1000)::bigint"

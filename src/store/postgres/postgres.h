@@ -162,7 +162,7 @@ PAWL_MUST_USE pawl_status pg_migrate(struct pg_link *l, const struct pg_place *p
                                      pawl_error *reterr);
 /* The same as text, for a DBA; from which number on is 0 for a new schema. */
 pawl_str pg_migration_text(const struct pg_place *place, int from, pawl_mem *mem);
-#define PG_SCHEMA_NO 3
+#define PG_SCHEMA_NO 4
 
 /* A connection for the calling thread: the writer when it is the engine's. */
 PAWL_MUST_USE pawl_status pg_pool_take(struct pg_store *s, struct pg_link **ret,

@@ -54,6 +54,7 @@
 #define PG_ROW_custom_status    "i.custom_status"
 #define PG_ROW_finding          "i.finding"
 #define PG_ROW_sum              "0"
+#define PG_ROW_attributes       "i.attributes"
 #define PG_ROW_NAME(position, use, type, column, note) SQL_COMMA_##position PG_ROW_##column
 #define SQL_ROW_COLUMNS SQL_INSTANCE(PG_ROW_NAME) SQL_HEAD(SQL_H_NAMES)
 
@@ -110,11 +111,28 @@
 /* ---- Ours ------------------------------------------------------------------------------------ */
 
 /* clang-format off */
-/* Does the text $10 occur in these bytes?  It comes in lower case, and both are written in ASCII
+/* Does the text of this parameter occur in these bytes?  It comes in lower case, and both are written in ASCII
  * byte by byte, so that any bytes will do.  A digit may be found in such an escape: the caller
  * compares the rows that come once more. */
-#define PG_HAS_TEXT(bytes)                                                                         \
-    "position(encode($10::bytea,'escape') IN lower(encode(" bytes ",'escape') COLLATE \"C\"))>0"
+#define PG_HAS(text, bytes)                                                                        \
+    "position(encode(" text "::bytea,'escape') IN lower(encode(" bytes ",'escape') COLLATE \"C\"))>0"
+#define PG_HAS_TEXT(bytes) PG_HAS("$10", bytes)
+/* Does every condition hold?  $16 names, $17 and $18 the keys from and below which values fit, $19
+ * a key that does not.  Values become keys as in base/attributes.h. */
+#define PG_KEY_OF(kind, v)                                                                         \
+    "(CASE " kind " WHEN 'number' THEN 'n'||lpad(to_hex(int8xor(" v "::bigint,"                    \
+    "(-9223372036854775808)::bigint)),16,'0') ELSE 't'||" v " END) COLLATE \"C\""
+#define PG_WHERE_HOLDS                                                                             \
+    "NOT EXISTS(SELECT 1 FROM unnest($16::text[],$17::text[],$18::text[],$19::text[])"             \
+    " AS c(n,f,t,x) LEFT JOIN LATERAL (SELECT " PG_KEY_OF("jsonb_typeof(j.o->c.n)", "(j.o->>c.n)") \
+    " AS k FROM (SELECT NULLIF(convert_from(i.attributes,'UTF8'),'')::jsonb AS o) j) y"            \
+    " ON true WHERE (y.k>=c.f AND y.k<c.t AND y.k<>c.x) IS NOT TRUE)"
+/* The instances whose attribute $13 has the key $14, or one from $14 on and below $15. */
+#define PG_OF_VALUE                                                                                \
+    "(SELECT uid FROM @.attribute WHERE name=$13::text AND value=$14::text AND uid<$1::bigint"     \
+    " ORDER BY uid DESC LIMIT $9::bigint+1) x WHERE true"
+#define PG_OF_RANGE                                                                                \
+    "@.attribute WHERE name=$13::text AND value>=$14::text AND value<$15::text"
 /* The ids that begin with the text $12: no character comes behind U+10FFFF. */
 #define PG_BEGIN_SO                                                                                \
     "@.instance WHERE id>=$12::text AND id<=$12::text||repeat(chr(1114111),1100)"
@@ -126,8 +144,9 @@
 
 /* Instances by `uids`, newest first, of which at most $9 are examined.  $1 uids below it, $2 a
  * parent, $3 states, a bit each, $4 an orchestration, $5 a prefix (both are any bytes, from a
- * client), $6 created after, $7 ended before, $10 a text, $11 roots only, $12 as $5, for an index; 0
- * and '' are no condition.  At most $8 rows: those that fit, the last examined, and the one behind
+ * client), $6 created after, $7 ended before, $10 a text, $11 roots only, $12 as $5, for an index;
+ * $13 to $19 attributes, see above; $20 created before, $21 ended after, $22 a text of an error; 0 and
+ * '' are no condition.  At most $8 rows: those that fit, the last examined, and the one behind
  * it, which say where the next page begins.  Two more columns: it fits, its number. */
 #define PG_LIST(uids)                                                                              \
     "SELECT * FROM (SELECT " SQL_ROW_COLUMNS ",s.n<=$9::bigint"                                    \
@@ -136,13 +155,19 @@
     " AND ($5::bytea='' OR substr(convert_to(i.id,'UTF8'),1,length($5::bytea))=$5::bytea)"         \
     " AND ($6::bigint=0 OR i.created_ms>$6::bigint)"                                               \
     " AND ($7::bigint=0 OR (h.state BETWEEN 4 AND 6 AND h.updated_ms<$7::bigint))"                 \
-    " AND ($11::bigint=0 OR i.parent_uid=0)"                                                       \
+    " AND ($11::bigint=0 OR i.parent_uid=0) AND ($2::bigint=0 OR i.parent_uid=$2::bigint)"         \
+    " AND ($20::bigint=0 OR i.created_ms<$20::bigint)"                                             \
+    " AND ($21::bigint=0 OR (h.state BETWEEN 4 AND 6 AND h.updated_ms>$21::bigint))"               \
+    " AND " PG_WHERE_HOLDS                                                                         \
+    " AND ($22::bytea='' OR (h.state IN (5,6) AND " PG_HAS("$22", PG_ROW_output) ")"               \
+    " OR (h.state=3 AND " PG_HAS("$22", "i.finding") "))"                                          \
     " AND ($10::bytea='' OR " PG_HAS_TEXT("convert_to(i.id,'UTF8')")                               \
     " OR " PG_HAS_TEXT("convert_to(i.orchestration,'UTF8')") " OR " PG_HAS_TEXT("i.custom_status") \
     " OR " PG_HAS_TEXT("i.finding")                                                                \
     " OR (h.state IN (5,6) AND " PG_HAS_TEXT(PG_ROW_output) ")) AS fits,s.n,s.ends"                \
     " FROM (SELECT uid,row_number() OVER w AS n,lead(uid) OVER w IS NULL AS ends FROM " uids       \
     " AND uid<$1::bigint AND $2::bigint IS NOT NULL AND $12::text IS NOT NULL"                     \
+    " AND $13::text IS NOT NULL AND $14::text IS NOT NULL AND $15::text IS NOT NULL"               \
     " WINDOW w AS (ORDER BY uid DESC) ORDER BY uid DESC LIMIT $9::bigint+1) s"                     \
     " JOIN @.instance i ON i.uid=ANY(ARRAY[s.uid]) JOIN @.head h ON h.uid=ANY(ARRAY[s.uid])"       \
     " ORDER BY s.uid DESC) z WHERE fits OR n>=$9::bigint OR ends LIMIT $8::bigint"
@@ -225,6 +250,10 @@
     X(LIST, PG_LIST("@.instance WHERE true"))                                                      \
     X(LIST_PARENT, PG_LIST("@.instance WHERE parent_uid=$2::bigint AND parent_uid>0"))             \
     X(LIST_STATES, PG_LIST(PG_IN_STATES))                                                          \
+    X(LIST_VALUE, PG_LIST(PG_OF_VALUE))                                                            \
+    X(LIST_RANGE, PG_LIST(PG_OF_RANGE))                                                            \
+    X(COUNT_ENTRIES, "SELECT count(*) FROM (SELECT 1 FROM @.attribute WHERE name=$1::text"         \
+        " AND value>=$2::text AND value<$3::text LIMIT $4::bigint) x")                             \
     X(LIST_PREFIX, PG_LIST("(SELECT uid FROM " PG_BEGIN_SO " LIMIT $9::bigint+1) x WHERE true"))   \
     X(COUNT_PREFIX, "SELECT count(*) FROM (SELECT 1 FROM @.instance WHERE id>=$1::text"            \
         " AND id<=$1::text||repeat(chr(1114111),1100) LIMIT $2::bigint) z")                        \

@@ -60,7 +60,8 @@
     M(NEXT,    LATEST,  BYTES,   output, "")                                                       \
     M(NEXT,    CHANGES, BYTES,   custom_status, "")                                                \
     M(LAST,    LATEST,  BYTES,   finding, "")                                                      \
-    M(ADDED,   LATEST,  SUM,     sum, 4)
+    M(ADDED,   LATEST,  SUM,     sum, 4)                                                           \
+    M(ADDED,   LATEST,  BYTES,   attributes, 6)
 
 #define SQL_HEAD(M)                                                                                \
     M(FIRST,   KEY,     PRIMARY, uid, "")                                                          \

@@ -8,7 +8,14 @@
  *
  * A prefix is looked up among the ids first.  If at most LIST_EXAMINE_MAX ids begin with it, these are
  * the rows to compare; if there are more, the walk finds some of them soon.
+ *
+ * A condition on an attribute goes along its entries, segment by segment (uid >> 18), newest first.
+ * Those of one value are in the order of uids; those of a range are read and sorted, segment by
+ * segment.  A segment with more than LIST_EXAMINE_MAX entries of a range is dense: there the table
+ * itself is walked, which finds some soon.  A segment counts as a row examined, so that thousands of
+ * them without an entry end a page, too.
  */
+#include "base/arena.h"
 #include "base/attr.h"
 #include "base/str.h"
 #include "store/search.h"
@@ -36,6 +43,20 @@ static int statement_of(const pawl_search *s)
                                                        : ST_LIST_ALL;
 }
 
+static bool times_match(struct sql_cursor *c, const pawl_search *s, bool ended)
+{
+    const pawl_row_query *q = &s->query;
+    int64_t created_ms = cursor_i64(c, ROW_created_ms), updated_ms = cursor_i64(c, ROW_updated_ms);
+
+    if (q->created_after_ms && created_ms <= q->created_after_ms)
+        return false;
+    if (s->created_before_ms && created_ms >= s->created_before_ms)
+        return false;
+    if (q->ended_before_ms && !(ended && updated_ms < q->ended_before_ms))
+        return false;
+    return !s->ended_after_ms || (ended && updated_ms > s->ended_after_ms);
+}
+
 static bool has_text(struct sql_cursor *c, pawl_str text)
 {
     return search_text_in(cursor_view(c, ROW_id), text) ||
@@ -56,10 +77,14 @@ static bool matches(struct sql_cursor *c, const pawl_search *s)
         return false;
     if (q->orchestration.len && !pawl_str_eq(cursor_view(c, ROW_orchestration), q->orchestration))
         return false;
-    if (q->created_after_ms && cursor_i64(c, ROW_created_ms) <= q->created_after_ms)
+    if (q->parent_uid && cursor_id(c, ROW_parent_uid) != q->parent_uid)
         return false;
-    if (q->ended_before_ms && (!pawl_state_is_terminal((pawl_state)state) ||
-                               cursor_i64(c, ROW_updated_ms) >= q->ended_before_ms))
+    if (!times_match(c, s, pawl_state_is_terminal((pawl_state)state)))
+        return false;
+    if (s->where_count && !attributes_fit(cursor_view(c, ROW_attributes), s->where, s->where_count))
+        return false;
+    if (s->error.len && !search_error_in((pawl_state)state, cursor_view(c, ROW_output),
+                                         cursor_view(c, ROW_finding), s->error))
         return false;
     return (!q->prefix.len || str_begins(cursor_view(c, ROW_id), q->prefix)) &&
            (!s->text.len || has_text(c, s->text));
@@ -151,12 +176,122 @@ static void walk_ids(struct sql_page *l, struct uids *uids)
             return;
 }
 
+/* ---- By attribute ------------------------------------------------------------ */
+
+#define SEGMENT_BITS 18 /* stored: never change it */
+
+/* The newest segment up to this one that has entries; false: there is none. */
+static bool find_segment(struct sql_page *l, uint64_t *segment)
+{
+    if (!cursor_use(&l->c, ST_ATTRIBUTE_SEGMENT))
+        return false;
+    cursor_bind_id(&l->c, 1, *segment);
+    bool found = cursor_next(&l->c);
+    if (found)
+        *segment = cursor_id(&l->c, 0);
+    cursor_rest(&l->c);
+    return found;
+}
+
+static bool use_range(struct sql_page *l, int which, uint64_t segment,
+                      const struct attribute_range *r)
+{
+    uint64_t before = l->search->query.before_uid;
+    if (!cursor_use(&l->c, which))
+        return false;
+    cursor_bind_i64(&l->c, 1, before ? (int64_t)before : INT64_MAX);
+    cursor_bind_id(&l->c, 2, segment);
+    cursor_bind_text(&l->c, 3, r->name);
+    cursor_bind_text(&l->c, 4, r->from);
+    if (which == ST_ATTRIBUTE_RANGE)
+        cursor_bind_text(&l->c, 5, r->to);
+    return true;
+}
+
+/* The page goes on with this segment; false: it ends here. */
+static bool walk_value(struct sql_page *l, uint64_t segment, const struct attribute_range *r)
+{
+    if (!use_range(l, ST_LIST_ATTRIBUTE, segment, r))
+        return false;
+    while (cursor_next(&l->c))
+        if (!examine(l))
+            return false;
+    cursor_rest(&l->c);
+    return true;
+}
+
+/* The uids of a segment's entries; false: there are too many. */
+static bool few_entries(struct sql_page *l, uint64_t segment, const struct attribute_range *r,
+                        struct uids *ret)
+{
+    ret->count = 0;
+    if (!use_range(l, ST_ATTRIBUTE_RANGE, segment, r))
+        return true; /* the status at the end says why */
+    while (cursor_next(&l->c)) {
+        if (ret->count == LIST_EXAMINE_MAX)
+            return false;
+        *list_add(l->mem, ret) = cursor_id(&l->c, 0);
+    }
+    cursor_rest(&l->c);
+    return true;
+}
+
+static bool walk_range(struct sql_page *l, uint64_t segment, const struct attribute_range *r,
+                       struct uids *uids)
+{
+    if (!few_entries(l, segment, r, uids)) {
+        cursor_rest(&l->c);
+        if (l->examined > 1)
+            l->next_uid = (segment + 1) << SEGMENT_BITS; /* the next page begins with it */
+        else
+            walk(l, statement_of(l->search));
+        return false;
+    }
+    if (!uids->count)
+        return true;
+    if (!cursor_use(&l->c, ST_ROW_BY_UID))
+        return false;
+    qsort(uids->items, uids->count, sizeof(*uids->items), newer_first);
+    for (size_t i = 0; i < uids->count; i++)
+        if (cursor_seek(&l->c, uids->items[i]) && !examine(l))
+            return false;
+    cursor_rest(&l->c);
+    return true;
+}
+
+static void walk_attribute(struct sql_page *l, const pawl_where *w)
+{
+    const struct attribute_range r = attribute_range(l->mem, w);
+    uint64_t before = l->search->query.before_uid;
+    uint64_t segment = (before ? before - 1 : INT64_MAX) >> SEGMENT_BITS;
+    struct uids uids = {0};
+    bool more = cursor_snapshot(&l->c);
+
+    while (more && find_segment(l, &segment)) {
+        if (l->examined) /* all above it is done; it is where a page may end */
+            l->last_uid = (segment + 1) << SEGMENT_BITS;
+        if (l->examined == LIST_EXAMINE_MAX) {
+            l->next_uid = l->last_uid;
+            return;
+        }
+        l->examined++;
+        more = r.exact ? walk_value(l, segment, &r) : walk_range(l, segment, &r, &uids);
+        if (segment-- == 0)
+            return;
+    }
+}
+
 /* ---- A page ----------------------------------------------------------------- */
 
 static void read_page(struct sql_page *l)
 {
     const pawl_row_query *q = &l->search->query;
+    const pawl_where *along = search_along(l->search);
     struct uids uids = {0};
+    if (along) {
+        walk_attribute(l, along);
+        return;
+    }
     if (q->prefix.len && !q->parent_uid && cursor_snapshot(&l->c) && few_begin_so(l, &uids))
         walk_ids(l, &uids);
     else

@@ -104,6 +104,14 @@
     X(LIST_PARENT, SQL_READ_ROWS " WHERE i.parent_uid=?2 AND i.parent_uid>0 AND i.uid<?1"          \
         " ORDER BY i.uid DESC")                                                                    \
     X(LIST_STATES, SQL_LIST_STATES)                                                                \
+    X(LIST_ATTRIBUTE, "SELECT " SQL_ROW_COLUMNS " FROM " SQL_T(attribute) " a " SQL_IN_ORDER " "   \
+        SQL_T(instance) " i ON " SQL_SAME("i.uid", "a.uid") " " SQL_IN_ORDER " " SQL_T(head)       \
+        " h ON " SQL_SAME("h.uid", "i.uid") " WHERE a.seg=?2 AND a.name=?3 AND a.value=?4"         \
+        " AND a.uid<?1 ORDER BY a.uid DESC")                                                       \
+    X(ATTRIBUTE_RANGE, "SELECT uid FROM " SQL_T(attribute) " WHERE seg=?2 AND name=?3"             \
+        " AND value>=?4 AND value<?5 AND uid<?1")                                                  \
+    X(ATTRIBUTE_SEGMENT, "SELECT seg FROM " SQL_T(attribute) " WHERE seg<=?1"                     \
+        " ORDER BY seg DESC LIMIT 1")                                                              \
     X(IDS_FROM, "SELECT id,uid FROM " SQL_T(instance) " WHERE id>=?1 ORDER BY id")                 \
     X(WORK_READ, SQL_WORK_BY_ID)                                                                   \
     /* How much there is. */                                                                       \

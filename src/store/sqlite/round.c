@@ -40,8 +40,8 @@ int round_apply(struct sqlite_store *s, pawl_round *round, bool *retwrote)
         rc = remember_keys(&a);
     if (rc == SQLITE_OK && round->queue)
         rc = queue_round_apply(a.c, round->queue, &a.wrote);
-    if (rc == SQLITE_OK && round->extra)
-        rc = change_objects(&a);
+    if (rc == SQLITE_OK && round->extra && (rc = change_objects(&a)) == SQLITE_OK)
+        rc = change_attributes(&a);
     *retwrote = a.wrote;
     bool refused = rc == ROUND_REFUSED || (rc & 0xff) == SQLITE_CONSTRAINT;
     round->result = refused ? PAWL_CONFLICT : PAWL_OK;

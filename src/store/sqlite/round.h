@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * store/sqlite/round.h -- what the parts of applying a round share: round.c (instance, events,
- * messages, keys), round_work.c (work) and round_objects.c (named objects).
+ * messages, keys), round_work.c (work) and round_objects.c (named objects, entries of attributes).
  */
 #ifndef PAWL_STORE_SQLITE_ROUND_H
 #define PAWL_STORE_SQLITE_ROUND_H
@@ -29,6 +29,7 @@ int apply_broken(struct apply *a);
 
 int delete_needed(struct apply *a); /* work the round must find: REFUSED when it is gone */
 int change_work(struct apply *a);
-int change_objects(struct apply *a); /* REFUSED when one has another version */
+int change_attributes(struct apply *a); /* entries of their index (G2) */
+int change_objects(struct apply *a);    /* REFUSED when one has another version */
 
 #endif

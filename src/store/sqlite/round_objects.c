@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/sqlite/round_objects.c -- the named objects of a round (V1 to V3).
+ * store/sqlite/round_objects.c -- the named objects of a round (V1 to V3), and its entries of the
+ * index of attributes (G2).
  *
  * The stored version is read first: it decides whether the round is refused, and the check sum of
  * the new row covers the new version.  Called by round.c, for rounds that have objects.
@@ -54,5 +55,28 @@ int change_objects(struct apply *a)
 
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
         rc = change_object(a, &objects[i]);
+    return rc;
+}
+
+static int change_entry(struct apply *a, const pawl_attribute_entry *e)
+{
+    sqlite3_stmt *stmt = conn_statement(a->c, e->drop ? ST_ATTRIBUTE_DROP : ST_ATTRIBUTE_PUT);
+
+    if (!stmt)
+        return apply_broken(a);
+    bind_text(stmt, 1, e->name);
+    bind_text(stmt, 2, e->key);
+    bind_id(stmt, 3, a->r->uid);
+    return apply_run(a, stmt);
+}
+
+int change_attributes(struct apply *a)
+{
+    size_t count;
+    const pawl_attribute_entry *entries = round_entries(a->r, &count);
+    int rc = SQLITE_OK;
+
+    for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
+        rc = change_entry(a, &entries[i]);
     return rc;
 }

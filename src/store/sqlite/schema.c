@@ -116,7 +116,11 @@ static const char *const step_1[] = {
 #define STEP_4_MESSAGE(position, use, type, column, note)  DDL_STEP(4, "message", position, type, column, note)
 #define STEP_4_WORK(position, use, type, column, note)     DDL_STEP(4, "work", position, type, column, note)
 #define STEP_4_INSTANCE(position, use, type, column, note) DDL_STEP(4, "instance", position, type, column, note)
+#define STEP_6_INSTANCE(position, use, type, column, note) DDL_STEP(6, "instance", position, type, column, note)
 #define DDL_STEP_4_4(table, type, column) DDL_ADD(table, type, column),
+#define DDL_STEP_4_6(table, type, column)
+#define DDL_STEP_6_4(table, type, column)
+#define DDL_STEP_6_6(table, type, column) DDL_ADD(table, type, column),
 
 #define TAG "CASE WHEN json_valid(attrs) THEN ifnull(json_extract(attrs,'$.tag'),'') ELSE '' END"
 
@@ -150,14 +154,30 @@ static const char *const step_5[] = {
     ") STRICT, WITHOUT ROWID",
     NULL,
 };
+
+#define STEP_6_INSTANCE(position, use, type, column, note) DDL_STEP(6, "instance", position, type, column, note)
+static const char *const step_6[] = {
+    SQL_INSTANCE(STEP_6_INSTANCE)
+    /* By segments of uids: a start writes to the pages of the newest one alone (measured: 4 times
+     * as fast as one tree), and a walk from the newest to the oldest needs no sort. */
+    "CREATE TABLE attribute( -- index of the attributes of instances\n"
+    "  seg INTEGER NOT NULL,  -- uid >> 18\n"
+    "  name TEXT NOT NULL,\n"
+    "  value TEXT NOT NULL,   -- n and 16 hex digits, or t and a text: in the order of values\n"
+    "  uid INTEGER NOT NULL,\n"
+    "  PRIMARY KEY(seg,name,value,uid)\n"
+    ") STRICT, WITHOUT ROWID",
+    NULL,
+};
 /* clang-format on */
 
 /* Only the meaning of a lock changes: a process of schema 2 must not open the file any more. */
 static const char *const step_3[] = {NULL};
 
-const char *const *const schema_steps[] = {step_1, schema_queue_step, step_3, step_4, step_5};
+const char *const *const schema_steps[] = {step_1, schema_queue_step, step_3, step_4, step_5,
+                                           step_6};
 const int schema_version = sizeof schema_steps / sizeof schema_steps[0];
-const int schema_oldest_read = 5;
+const int schema_oldest_read = 6;
 
 static pawl_status unreadable(sqlite3 *db, const char *file, pawl_error *reterr);
 static int number(sqlite3 *db, const char *sql, int64_t *ret);

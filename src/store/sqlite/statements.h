@@ -144,6 +144,8 @@
     X(OBJECT_PUT, "INSERT OR REPLACE INTO object(" SQL_OBJECT(SQL_NAMES) ")"                       \
         " VALUES(" SQL_OBJECT(SQL_PARAMETERS) ")")                                                 \
     X(OBJECT_DELETE, "DELETE FROM object WHERE kind=?1 AND name=?2")                               \
+    X(ATTRIBUTE_PUT, "INSERT OR IGNORE INTO attribute(seg,name,value,uid) VALUES(?3>>18,?1,?2,?3)") \
+    X(ATTRIBUTE_DROP, "DELETE FROM attribute WHERE seg=?3>>18 AND name=?1 AND value=?2 AND uid=?3") \
     /* Fetching. */                                                                                \
     X(MESSAGES_AT, SQL_READ_MAIL " WHERE mailbox=0 AND visible_ms=?1 AND id>?2 ORDER BY id")           \
     X(MESSAGES_AFTER, SQL_READ_MAIL " WHERE mailbox=0 AND visible_ms>?1 AND visible_ms<=?2"            \

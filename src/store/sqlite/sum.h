@@ -115,7 +115,8 @@ static inline int64_t sum_row(uint64_t uid, const pawl_row *r)
     h = sum_numbers(h, r->parent_ref, (uint64_t)r->state);
     h = sum_text(sum_text(h, r->id), r->orchestration);
     h = sum_text(sum_text(h, r->version), r->parent_id);
-    return sum_end(sum_text(sum_text(sum_text(h, r->output), r->custom_status), r->finding));
+    h = sum_text(sum_text(sum_text(h, r->output), r->custom_status), r->finding);
+    return sum_end(r->attributes.len ? sum_text(h, r->attributes) : h); /* as before, without */
 }
 
 static inline int64_t sum_object(const pawl_object *o, uint64_t version, int64_t updated_ms)

@@ -9,7 +9,8 @@
 /* clang-format off */
 #define CONFORMANCE_GROUPS(X)                                                           \
     X(fence) X(commit) X(refused) X(outcome) X(messages) X(work) X(plain) X(deadlines)          \
-    X(instances) X(load) X(history) X(list) X(remove) X(quarantine) X(queues) X(objects) X(payload) X(threads) X(weak) X(clock)
+    X(instances) X(load) X(history) X(list) X(remove) X(quarantine) X(queues) X(objects) \
+    X(attributes) X(payload) X(threads) X(weak) X(clock)
 /* clang-format on */
 
 #define GROUP_DECLARE(group) extern const struct probe_case cases_##group[];
