@@ -132,7 +132,7 @@ class Client:
         path = self._parts.path + path    # of a server behind a proxy: http://host/pawl
         if query:
             given = {k: v for k, v in query.items() if v is not None}
-            path += "?" + urllib.parse.urlencode(given) if given else ""
+            path += "?" + urllib.parse.urlencode(given, doseq=True) if given else ""
         data = b"" if body is _ABSENT else json.dumps(body, allow_nan=False).encode()
         head = {"Content-Type": "application/json", **(headers or {})}
         if self.token:
@@ -180,7 +180,7 @@ class Client:
         """Start an orchestration; durable on return, and idempotent by instance id.
 
         Options: start_at (milliseconds since 1970) or delay_ms, deadline_ms, if_exists ("same",
-        "use", "rerun", "terminate").
+        "use", "rerun", "terminate"), attributes (names and values it can be found by).
         """
         body: Dict[str, Any] = {"orchestration": orchestration, **options}
         if input is not _ABSENT:
@@ -209,10 +209,24 @@ class Client:
     def rerun(self, instance: str, input: Any = _ABSENT, **options: Any) -> Dict[str, Any]:
         """Run an instance that has ended again; without `input` with that of its start.
 
-        Options: version, deadline_ms.
+        Options: version, deadline_ms, attributes.
         """
         body = {**options, **({} if input is _ABSENT else {"input": input})}
         return self.request("POST", _instance(instance) + "/rerun", body)[1]
+
+    def instances(self, where: Any = (), **query: Any) -> Dict[str, Any]:
+        """A page of instances, newest first: "instances", and "next" for `after`.
+
+        `where` has conditions on attributes, all of which hold: ["customer=c-42", "total>=500"].
+        Others: status, orchestration, prefix, parent, q, limit, after … as in the HTTP API.
+        """
+        conditions = [where] if isinstance(where, str) else list(where)
+        return self.request("GET", "/api/v1/instances",
+                            query={**query, "where": conditions or None})[1]
+
+    def set_attributes(self, instance: str, attributes: Dict[str, Any]) -> Dict[str, Any]:
+        """Change attributes of an instance: merged into those it has, None removes one."""
+        return self.request("PATCH", _instance(instance) + "/attributes", attributes)[1]
 
     def get(self, instance: str) -> Dict[str, Any]:
         return self.request("GET", _instance(instance))[1]

@@ -19,6 +19,7 @@
 #ifndef PAWL_CLIENT_H
 #define PAWL_CLIENT_H
 
+#include "pawl/attribute.h"
 #include "pawl/types.h"
 
 #ifdef __cplusplus
@@ -46,6 +47,7 @@ typedef struct pawl_start_opts {
     int64_t delay_ms;        /* the same, counted from now; at most 100 years */
     int64_t deadline_ms;     /* it is cancelled this long after its start; at most 100 years */
     pawl_if_exists if_exists;
+    pawl_str attributes; /* a JSON object (pawl/attribute.h) */
 } pawl_start_opts;
 
 #define PAWL_START_OPTS(...) PAWL_LEND(pawl_start_opts, __VA_ARGS__)
@@ -170,6 +172,11 @@ PAWL_API pawl_status pawl_client_resume(pawl_client *c, const char *instance, co
 /* Try a blocked instance again, after you repaired the code or raised the limit. */
 PAWL_API pawl_status pawl_client_retry(pawl_client *c, const char *instance,
                                        pawl_error *reterr) PAWL_MUST_USE;
+/* Change its attributes (pawl/attribute.h): merged, null removes one.  It may have ended; its code
+ * learns nothing of it. */
+PAWL_API pawl_status pawl_client_set_attributes(pawl_client *c, const char *instance,
+                                                pawl_str object, pawl_error *reterr) PAWL_MUST_USE;
+
 /* Remove an instance and its children.  PAWL_CONFLICT while it runs, unless `force`.  Up to
  * 2,000 instances go in one commit.  A larger tree goes in pieces, children first: if the
  * removal is interrupted, what remains is still a tree, and a second call removes it. */
@@ -215,6 +222,7 @@ typedef enum pawl_op {
     PAWL_OP_RERUN,  /* instance, version, deadline_ms; data = input, NULL: that of its start */
     PAWL_OP_UPDATE, /* instance, name, data, idempotency_key, wait_ms: answered when the code has,
                        or when wait_ms are over */
+    PAWL_OP_SET_ATTRIBUTES, /* instance; data = a JSON object, merged, null removes */
 } pawl_op;
 
 /* One writing call as data.  Pawl ignores the fields that `op` does not use. */
@@ -240,6 +248,7 @@ typedef struct pawl_request {
     uint64_t if_revision;        /* schedule: refuse another one; 0: any; PAWL_IF_NEW: any at all */
     pawl_if_exists if_exists;    /* start */
     int64_t wait_ms;             /* update: for the answer; 0: until it is durable */
+    pawl_str attributes;         /* start, rerun: a JSON object (pawl/attribute.h) */
 } pawl_request;
 
 #define PAWL_IF_NEW       UINT64_MAX
@@ -363,6 +372,11 @@ typedef struct pawl_filter {
     bool roots;       /* only those without a parent */
     const char *text; /* in the id, the orchestration, the custom status, the finding or the error;
                          ASCII letters match in either case */
+    const pawl_where *where; /* conditions on attributes, all hold; at most PAWL_WHERE_MAX */
+    size_t where_count;
+    int64_t created_before_ms;
+    int64_t ended_after_ms, ended_before_ms; /* it has ended, after, before; 0: any */
+    const char *error; /* in why it failed, was cancelled or is blocked; as text */
 } pawl_filter;
 
 #define PAWL_FILTER(...) PAWL_LEND(pawl_filter, __VA_ARGS__)

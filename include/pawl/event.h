@@ -55,6 +55,7 @@ extern "C" {
     X(CUSTOM_STATUS_UPDATED,             60, "CustomStatusUpdated",             DECISION) \
     X(PATCH_RECORDED,                    61, "PatchRecorded",                   MARK)     \
     X(STATE_CHANGED,                     62, "StateChanged",                    DECISION) \
+    X(ATTRIBUTES_SET,                    63, "AttributesSet",                   DECISION) \
     X(STATE_CARRIED,                     65, "StateCarried",                    MARK)     \
     X(QUEUE_PUSHED,                      70, "QueuePushed",                     DECISION)
 /* clang-format on */

@@ -228,6 +228,7 @@ PAWL_API pawl_task pawl_wait_update_checked(pawl_ctx *ctx, const char *name,
 
 typedef enum pawl_child_flags {
     PAWL_CHILD_ABANDON = 1, /* ContinueAsNew and return of the parent leave it running */
+    PAWL_CHILD_INHERIT = 2, /* it begins with the attributes that its parent has then */
 } pawl_child_flags;
 
 typedef struct pawl_child_opts {
@@ -314,6 +315,17 @@ PAWL_API bool pawl_patched(pawl_ctx *ctx, const char *patch);
 /* A short text shown with the instance (at most 256 KiB); "" clears it. */
 PAWL_API void pawl_set_status(pawl_ctx *ctx, const char *text);
 PAWL_API void pawl_set_statusf(pawl_ctx *ctx, const char *format, ...) PAWL_PRINTF(2, 3);
+
+/* ---- Attributes ------------------------------------------------------------ */
+
+/*
+ * Change the attributes of this instance (pawl/attribute.h): `object` is JSON, merged into what is
+ * there; null removes a name.  Clients find instances by them (pawl ls --where, GET …?where=), from
+ * the commit of this turn on.  Code cannot read them: a client may change them at any time.  They are
+ * kept by continue-as-new and rerun.  A change that is no such object, has a name or value that is not
+ * allowed, or makes more than 32 of them fails (PAWL_RESULT_REFUSED) and changes nothing.
+ */
+PAWL_API pawl_result pawl_set_attributes(pawl_ctx *ctx, pawl_str object) PAWL_MUST_USE;
 
 /* ---- State ---------------------------------------------------------------- */
 

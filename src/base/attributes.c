@@ -40,7 +40,7 @@ static bool is_name(pawl_str name, pawl_error *reterr)
         return false;
     }
     return name.len <= PAWL_ATTRIBUTE_NAME_MAX ||
-           refuse(reterr, PAWL_LIMIT, name, "has a name of more than 63 bytes; shorten it");
+           refuse(reterr, PAWL_INVALID, name, "has a name of more than 63 bytes; shorten it");
 }
 
 bool attribute_check_name(pawl_str name, pawl_error *reterr)
@@ -85,7 +85,7 @@ static bool read_value(pawl_mem *mem, pawl_str raw, struct attribute *ret, pawl_
                       "is no integer of 64 bits; give one, or a text");
     case JSON_STRING:
         if (!read_text(raw, text, &len, &odd))
-            return refuse(reterr, PAWL_LIMIT, ret->name,
+            return refuse(reterr, PAWL_INVALID, ret->name,
                           "is a text of more than 255 bytes; shorten it");
         if (odd)
             return refuse(reterr, PAWL_INVALID, ret->name,
@@ -118,7 +118,7 @@ static bool read_members(pawl_mem *mem, pawl_str json, enum attribute_owner owne
     size_t count = 0;
     for (json_begin(&it, json); json_next(&it); count++) {
         if (count == PAWL_ATTRIBUTES_MAX * 2) {
-            error_set(reterr, PAWL_LIMIT, "a change has more than %d attributes; make two of it",
+            error_set(reterr, PAWL_INVALID, "a change has more than %d attributes; make two of it",
                       PAWL_ATTRIBUTES_MAX * 2);
             return false;
         }
@@ -214,7 +214,7 @@ bool attributes_merge(pawl_mem *mem, pawl_str set, const struct attribute_list *
         k++;
     }
     if (count > PAWL_ATTRIBUTES_MAX) {
-        error_set(reterr, PAWL_LIMIT,
+        error_set(reterr, PAWL_INVALID,
                   "the instance would have %zu attributes, the limit is %d; remove some with null",
                   count, PAWL_ATTRIBUTES_MAX);
         return false;

@@ -56,6 +56,8 @@ struct attribute_range {
 };
 struct attribute_range attribute_range(pawl_mem *mem, const pawl_where *w);
 
+/* Is it a condition at all?  Else why not. */
+bool where_check(const pawl_where *w, pawl_error *reterr);
 /* Do all conditions hold for the canonical set? */
 bool attributes_fit(pawl_str set, const pawl_where *where, size_t count);
 

@@ -62,7 +62,7 @@ static bool read_quoted(pawl_mem *mem, pawl_str value, pawl_where *ret, pawl_err
 static bool check_text(const pawl_where *w, pawl_error *reterr)
 {
     if (w->text.len > PAWL_ATTRIBUTE_TEXT_MAX)
-        return refuse(reterr, PAWL_LIMIT, *w, "has a text of more than 255 bytes; shorten it");
+        return refuse(reterr, PAWL_INVALID, *w, "has a text of more than 255 bytes; shorten it");
     if (!utf8_valid(w->text))
         return refuse(reterr, PAWL_INVALID, *w, "has a text that is not UTF-8; encode it so");
     for (size_t i = 0; i < w->text.len; i++)
@@ -93,6 +93,15 @@ static bool is_known_name(pawl_str name, pawl_error *reterr)
     if (str_begins(name, pawl_s("pawl."))) /* ours may be asked for */
         rest = (pawl_str){name.ptr + 5, name.len - 5};
     return attribute_check_name(rest, reterr);
+}
+
+bool where_check(const pawl_where *w, pawl_error *reterr)
+{
+    if ((unsigned)w->op > PAWL_WHERE_BEGINS || (w->is_number && w->op == PAWL_WHERE_BEGINS)) {
+        error_set(reterr, PAWL_INVALID, "a condition has no such operator: %d", (int)w->op);
+        return false;
+    }
+    return is_known_name(w->name, reterr) && (w->is_number || check_text(w, reterr));
 }
 
 bool pawl_where_parse(pawl_mem *mem, pawl_str text, pawl_where *ret, pawl_error *reterr)

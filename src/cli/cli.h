@@ -57,6 +57,8 @@ struct args {
     const char *version;
     bool allow_unregistered;
     struct cli_list raise; /* EVENT=JSON */
+    struct cli_list attr;  /* NAME=VALUE */
+    struct cli_list where; /* ls */
     const char *payload;   /* of raise */
     const char *key;
     bool await_start;
@@ -242,6 +244,7 @@ int verb_state(struct cli *cli);  /* verb_state.c */
 int verb_top(struct cli *cli);    /* verb_top.c */
 int verb_update(struct cli *cli); /* verb_update.c */
 int verb_raise(struct cli *cli);  /* verb_steer.c */
+int verb_attr(struct cli *cli);   /* verb_steer.c */
 int verb_steer(struct cli *cli);  /* the operation of its name */
 int verb_prune(struct cli *cli);
 int verb_code(struct cli *cli);   /* verb_code.c */

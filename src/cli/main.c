@@ -168,6 +168,13 @@ const struct verb cli_verbs[] = {
      "  {} rerun o-1\n"
      "  {} rerun o-1 --input '{\"id\":\"o-1\"}' --url http://127.0.0.1:8000\n",
      verb_steer},
+    {"attr", "ID NAME=VALUE...", 2, UINT32_MAX, STEER,
+     "change the attributes of an instance",
+     "A value that is written as an integer is one; in quotes, as JSON writes it, it is a text.  "
+     "NAME=null removes one.  `ls --where` finds instances by them.",
+     "  {} attr o-1 customer=c-42 total=990\n"
+     "  {} attr o-1 'zip=\"01234\"' total=null\n",
+     verb_attr},
     {"rm", "ID...", 1, UINT32_MAX, STEER | TAKES_FORCE,
      "remove an instance and its children", "",
      "  {} rm o-1\n"

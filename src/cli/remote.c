@@ -82,6 +82,14 @@ static void number(pawl_json *w, const char *key, int64_t value)
     pawl_json_num(w, value);
 }
 
+static void attributes(pawl_json *w, const pawl_request *q)
+{
+    if (!q->attributes.len)
+        return;
+    pawl_json_key(w, "attributes");
+    pawl_json_raw(w, q->attributes);
+}
+
 static pawl_str start_body(const pawl_request *q, pawl_mem *mem)
 {
     pawl_json *w = pawl_json_new(mem);
@@ -102,6 +110,7 @@ static pawl_str start_body(const pawl_request *q, pawl_mem *mem)
     number(w, "deadline_ms", q->deadline_ms);
     static const char *const words[] = {NULL, "use", "rerun", "terminate"};
     member(w, "if_exists", words[q->if_exists]);
+    attributes(w, q);
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -116,6 +125,7 @@ static pawl_str rerun_body(const pawl_request *q, pawl_mem *mem)
     }
     member(w, "version", q->version);
     number(w, "deadline_ms", q->deadline_ms);
+    attributes(w, q);
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -140,7 +150,7 @@ static pawl_str body_of(const pawl_request *q, pawl_mem *mem)
         return start_body(q, mem);
     if (q->op == PAWL_OP_RERUN)
         return rerun_body(q, mem);
-    if (q->op == PAWL_OP_RAISE)
+    if (q->op == PAWL_OP_RAISE || q->op == PAWL_OP_SET_ATTRIBUTES)
         return q->data;
     if (q->op == PAWL_OP_PRUNE)
         return pawl_mem_printf(mem, "{\"before\":%lld}", (long long)q->before_ms);
@@ -275,7 +285,9 @@ void remote_read_info(pawl_mem *mem, pawl_str object, pawl_info *ret)
                        .parent = read_text(mem, object, "/parent"),
                        .start_ms = pawl_json_int(object, "/start_at", 0),
                        .deadline_ms = pawl_json_int(object, "/deadline_at", 0)};
-#define READ(field, ...) ret->field = read_text(mem, object, "/" #field);
+#define READ(field, as, presence, ...)                                                             \
+    ret->field = (presence) == JSON_IF_SET ? pawl_json_get(object, "/" #field)                     \
+                                           : read_text(mem, object, "/" #field);
     INSTANCE_TEXTS(READ)
 #undef READ
     read_waiting(mem, object, ret);
@@ -317,6 +329,21 @@ static pawl_str query(pawl_mem *mem, pawl_str so_far, const char *key, const cha
                            http_escape(mem, value).ptr);
 }
 
+/* As pawl_where_parse() reads it. */
+static const char *condition(pawl_mem *mem, const pawl_where *w)
+{
+    static const char *const operators[] = {"=", "!=", "<", "<=", ">", ">=", "^="};
+    if (w->is_number)
+        return pawl_mem_printf(mem, "%.*s%s%lld", PAWL_FMT(w->name), operators[w->op],
+                               (long long)w->number)
+            .ptr;
+    pawl_json *text = pawl_json_new(mem);
+    pawl_json_str(text, w->text);
+    return pawl_mem_printf(mem, "%.*s%s%s", PAWL_FMT(w->name), operators[w->op],
+                           pawl_json_done(text).ptr)
+        .ptr;
+}
+
 pawl_status remote_list(struct http *h, const pawl_filter *f, pawl_mem *mem, pawl_page *ret,
                         pawl_error *reterr)
 {
@@ -329,6 +356,8 @@ pawl_status remote_list(struct http *h, const pawl_filter *f, pawl_mem *mem, paw
     q = query(mem, q, "orchestration", f->orchestration);
     q = query(mem, q, "prefix", f->prefix);
     q = query(mem, q, "parent", f->parent);
+    for (size_t i = 0; i < f->where_count; i++)
+        q = query(mem, q, "where", condition(mem, &f->where[i]));
     q = query(mem, q, "after", f->after);
     if (f->created_after_ms)
         q = query(mem, q, "created_after",

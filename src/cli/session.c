@@ -239,6 +239,34 @@ int session_payload(struct cli *cli, const char *flag, const char *text, pawl_st
                     offset);
 }
 
+int session_attributes(struct cli *cli, const char *const *items, size_t count, pawl_str *ret)
+{
+    pawl_json *w = pawl_json_new(cli->mem);
+    *ret = (pawl_str){0};
+    if (!count)
+        return 0;
+    pawl_json_object(w);
+    for (size_t i = 0; i < count; i++) {
+        pawl_where one;
+        pawl_error err;
+        if (!pawl_where_parse(cli->mem, pawl_s(items[i]), &one, &err))
+            return cli_fail(cli, EXIT_USAGE, "%s: %s", items[i], err.text);
+        if (one.op != PAWL_WHERE_EQ)
+            return cli_fail(cli, EXIT_USAGE, "%s: an attribute is given as NAME=VALUE", items[i]);
+        pawl_json_key(w, pawl_mem_dup(cli->mem, one.name).ptr);
+        bool quoted = items[i][one.name.len + 1] == '"';
+        if (one.is_number)
+            pawl_json_num(w, one.number);
+        else if (pawl_str_is(one.text, "null") && !quoted)
+            pawl_json_null(w);
+        else
+            pawl_json_str(w, one.text);
+    }
+    pawl_json_end(w);
+    *ret = pawl_json_done(w);
+    return 0;
+}
+
 /* ---- Calls, here or there --------------------------------------------------------- */
 
 pawl_status session_write(struct session *s, const pawl_request *request, pawl_reply *ret)

@@ -60,6 +60,8 @@ bool session_is_remote(struct cli *cli);
 
 /* What an argument means: itself, @FILE, or - for standard input; NULL is nothing. */
 int session_text(struct cli *cli, const char *text, pawl_str *ret);
+/* NAME=VALUE … as the JSON of attributes; NAME=null removes. */
+int session_attributes(struct cli *cli, const char *const *items, size_t count, pawl_str *ret);
 /* A payload argument: JSON, @FILE, or - for standard input; NULL gives the empty
  * payload.  0, or an exit status: the error was printed. */
 int session_payload(struct cli *cli, const char *flag, const char *text, pawl_str *ret);

@@ -149,13 +149,29 @@ static uint64_t limit_of(const struct args *a)
     return a->limit ? a->limit : a->all ? UINT64_MAX : LIST_DEFAULT;
 }
 
+/* 0, or an exit status: the error was printed. */
+static int read_where(struct cli *cli, pawl_where ret[CLI_LIST_MAX])
+{
+    pawl_error err;
+    for (size_t i = 0; i < cli->args.where.count; i++)
+        if (!pawl_where_parse(cli->mem, pawl_s(cli->args.where.items[i]), &ret[i], &err))
+            return cli_fail(cli, EXIT_USAGE, "--where %s: %s", cli->args.where.items[i], err.text);
+    return 0;
+}
+
 static int list_pages(struct listing *l, struct session *session)
 {
     struct args *a = &l->cli->args;
     uint64_t limit = limit_of(a);
     char cursor[128] = "";
+    pawl_where where[CLI_LIST_MAX];
+    int bad = read_where(l->cli, where);
+    if (bad)
+        return bad;
     pawl_filter filter = {
         .size = sizeof(pawl_filter),
+        .where = where,
+        .where_count = a->where.count,
         .after = a->after,
         .state = a->status,
         .orchestration = a->orchestration,

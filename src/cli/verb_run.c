@@ -96,13 +96,17 @@ static const char *choose_id(struct cli *cli)
 static int start_instance(struct cli *cli, struct session *session, const char *name,
                           const char *id, pawl_str input, pawl_reply *ret)
 {
+    pawl_str attributes;
+    int bad = session_attributes(cli, cli->args.attr.items, cli->args.attr.count, &attributes);
+    if (bad)
+        return bad;
     const pawl_request *request =
         PAWL_REQUEST(.op = PAWL_OP_START, .name = name, .data = input, .instance = id,
                      .version = cli->args.version,
                      .allow_unregistered = cli->args.allow_unregistered,
                      .start_at_ms = cli->args.start_at_ms, .delay_ms = cli->args.start_in_ms,
                      .deadline_ms = cli->args.deadline_ms,
-                     .if_exists = (pawl_if_exists)cli->args.if_exists);
+                     .if_exists = (pawl_if_exists)cli->args.if_exists, .attributes = attributes);
     if (session_write(session, request, ret) == PAWL_OK)
         return 0;
     if (ret->error.status == PAWL_EXISTS)

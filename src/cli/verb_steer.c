@@ -28,8 +28,14 @@ static int compose(struct cli *cli, pawl_op op, const char *id, pawl_request *re
     if (op == PAWL_OP_RERUN) {
         ret->version = cli->args.version;
         ret->deadline_ms = cli->args.deadline_ms;
+        int bad =
+            session_attributes(cli, cli->args.attr.items, cli->args.attr.count, &ret->attributes);
+        if (bad)
+            return bad;
         return cli->args.input ? session_payload(cli, "--input", cli->args.input, &ret->data) : 0;
     }
+    if (op == PAWL_OP_SET_ATTRIBUTES)
+        return session_attributes(cli, cli->words + 1, cli->word_count - 1, &ret->data);
     if (op != PAWL_OP_RAISE)
         return 0;
     const char *text = cli->word_count > 2 ? cli->words[2] : cli->args.payload;
@@ -104,6 +110,11 @@ static int steer(struct cli *cli, pawl_op op, size_t ids)
 }
 
 /* ---- The verbs ----------------------------------------------------------------------- */
+
+int verb_attr(struct cli *cli)
+{
+    return steer(cli, PAWL_OP_SET_ATTRIBUTES, 1);
+}
 
 int verb_raise(struct cli *cli)
 {

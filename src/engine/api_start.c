@@ -228,6 +228,7 @@ static bool fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts 
     pawl_mem *mem = ctx->scope->mem;
     d->version = pawl_s(opts.version);
     d->abandon = (opts.flags & PAWL_CHILD_ABANDON) != 0;
+    d->inherit = (opts.flags & PAWL_CHILD_INHERIT) != 0;
     d->deadline_ms = opts.deadline_ms;
     if (opts.instance)
         d->child = arena_dup(mem, pawl_s(opts.instance));

@@ -347,6 +347,7 @@ static struct task *start_live(execution *x, struct decision *d)
     if (d->kind == PAWL_EV_TIMER_CREATED)
         s->fire_at_ms = t->fire_at_ms = x->clock_ms + d->delay_ms;
     s->abandon = t->abandon = d->abandon;
+    s->inherit = d->inherit;
     s->await_start = d->await_start;
     s->event.attrs = attrs_of(x, d, s);
     if (d->kind == PAWL_EV_EXTERNAL_SUBSCRIBED || d->kind == PAWL_EV_UPDATE_WAITED)
@@ -421,6 +422,10 @@ static pawl_str attrs_of(execution *x, const struct decision *d, struct step *s)
     if (d->version.len) {
         pawl_json_key(w, "version");
         pawl_json_str(w, d->version);
+    }
+    if (d->inherit) {
+        pawl_json_key(w, "inherit");
+        pawl_json_truth(w, true);
     }
     if (d->abandon || d->await_start) {
         pawl_json_key(w, d->abandon ? "abandon" : "await_start");

@@ -37,6 +37,7 @@
 #define ENGINE_QUEUE_ACK "pawl.queue.ack"
 
 struct fiber_pool;
+struct attribute_list;
 typedef struct pawl_ctx execution; /* the author's pawl_ctx is the execution itself */
 
 /* The code of one version of one orchestration. */
@@ -90,6 +91,8 @@ struct execution_spec {
     /* A child takes this id, given by its author, if it is free.  NULL: no call. */
     void (*speaks)(void *user, pawl_str instance);
     void *taken_user;
+    /* May its attributes be changed so?  Asked live only, with log_user.  NULL: yes. */
+    bool (*attributes)(void *user, const struct attribute_list *change, pawl_error *reterr);
 };
 
 enum engine_outcome {
@@ -139,6 +142,7 @@ struct step {
     int64_t fire_at_ms;  /* TimerCreated */
     bool refused;        /* recorded as scheduled and failed: starts, withdraws, shows nothing */
     bool abandon;        /* SubOrchestrationScheduled: PAWL_CHILD_ABANDON */
+    bool inherit;        /* the same: PAWL_CHILD_INHERIT */
     bool await_start;    /* EventSent: PAWL_RAISE_AWAIT_START */
     int64_t deadline_ms; /* SubOrchestrationScheduled, OrchestrationChained: its moment; 0: none */
     int64_t limit_ms;    /* and how long that is from the call on; 0: it is its parent's */

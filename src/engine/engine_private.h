@@ -219,6 +219,7 @@ struct decision {
     pawl_str child;   /* instance id, explicit or made */
     pawl_str version; /* explicit; empty: none */
     const pawl_call_opts *opts;
+    bool inherit;
     bool abandon;
     bool await_start;    /* EventSent */
     bool cleared;        /* StateChanged */

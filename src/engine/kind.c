@@ -116,6 +116,8 @@ const char *kind_word(int kind)
         return "key";
     case PAWL_EV_UPDATE_ANSWERED:
         return "update";
+    case PAWL_EV_ATTRIBUTES_SET:
+        return "attributes";
     default:
         return "none";
     }

@@ -45,6 +45,25 @@ static bool find_filter(struct call *c, pawl_str *ret)
     return false;
 }
 
+/* The conditions on attributes; the shape has looked that they are texts, and few. */
+static bool read_where(struct call *c, pawl_str filter, pawl_filter *f)
+{
+    pawl_str list = call_member(filter, "where");
+    pawl_where *where = pawl_mem_alloc(c->mem, PAWL_WHERE_MAX * sizeof(*where));
+    pawl_error err;
+    struct json_iter it;
+    f->where = where;
+    if (!list.ptr || json_type(list) != JSON_ARRAY)
+        return true;
+    for (json_begin(&it, list); json_next(&it) && f->where_count < PAWL_WHERE_MAX;)
+        if (!pawl_where_parse(c->mem, pawl_json_text(c->mem, it.value, "", ""),
+                              &where[f->where_count++], &err)) {
+            answer_error(c, 400, "invalid", "where: %s", err.text);
+            return false;
+        }
+    return true;
+}
+
 static bool read_filter(struct call *c, pawl_filter *f)
 {
     pawl_str filter;
@@ -56,6 +75,10 @@ static bool read_filter(struct call *c, pawl_filter *f)
         !call_text(c, filter, "parent", &f->parent) || !call_text(c, filter, "q", &f->text) ||
         !call_truth(c, filter, "roots", &f->roots) ||
         !call_integer(c, filter, "created_after", 0, INT64_MAX, 0, &f->created_after_ms) ||
+        !call_integer(c, filter, "created_before", 0, INT64_MAX, 0, &f->created_before_ms) ||
+        !call_integer(c, filter, "ended_after", 0, INT64_MAX, 0, &f->ended_after_ms) ||
+        !call_integer(c, filter, "ended_before", 0, INT64_MAX, 0, &f->ended_before_ms) ||
+        !call_text(c, filter, "error", &f->error) || !read_where(c, filter, f) ||
         !call_text(c, c->json, "after", &f->after) ||
         !call_integer(c, c->json, "limit", 1, 1000, 1000, &limit))
         return false;

@@ -58,7 +58,7 @@ static bool add_param(struct call *c, pawl_str raw)
                      c->route->query);
         return false;
     }
-    if (call_param(c, p->name.ptr)) {
+    if (call_param(c, p->name.ptr) && !pawl_str_is(p->name, "where")) { /* these are joined */
         answer_error(c, 400, "invalid", "query parameter '%.*s' is given twice", PAWL_FMT(p->name));
         return false;
     }

@@ -45,7 +45,8 @@ static const struct field waiting_fields[] = {WAITING, END};
 SHAPE(waiting, "Waiting", NULL);
 
 #define TEXT_MEMBER(field, as, presence, label, about)                                       \
-    TEXT(#field, (presence) == TEXT_ALWAYS ? NEEDED | OR_NULL : OR_NULL, about),
+    FIELD_OF((presence) == JSON_IF_SET ? KIND_OBJECT : KIND_TEXT, #field,                    \
+             (presence) == TEXT_ALWAYS ? NEEDED | OR_NULL : OR_NULL, about),
 #define INSTANCE_FIELDS                                                                      \
     TEXT("instance", NEEDED, "its id"),                                                      \
     TEXT("orchestration", NEEDED | OR_NULL, "which one"),                                    \
@@ -321,7 +322,7 @@ const struct given gives_instances[] = {
     {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
     {handle_state, 0, &state}, {handle_state_key, 0, &published}, {handle_raise, 0, &accepted},
     {handle_update, 0, &updated}, {handle_update_result, 0, &updated},
-    {handle_steer, 0, &accepted},
+    {handle_steer, 0, &accepted}, {handle_set_attributes, 0, &accepted},
     {0},
 };
 /* clang-format on */

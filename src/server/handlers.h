@@ -48,6 +48,7 @@ void handle_series(struct call *c);
 void handle_start(struct call *c);
 void handle_job(struct call *c);
 void handle_rerun(struct call *c);
+void handle_set_attributes(struct call *c);
 void handle_raise(struct call *c);
 void handle_steer(struct call *c); /* the operation of its route */
 void handle_prune(struct call *c);

@@ -109,6 +109,28 @@ static void leave_out_ended(struct list_call *l)
     l->nothing = !l->filter.states && (l->wait_kind || l->order == ORDER_WAITING);
 }
 
+/* All that are given hold; each is NAME, an operator, VALUE. */
+static bool read_where(struct call *c, struct list_call *l)
+{
+    pawl_error err;
+    for (size_t i = 0; i < c->param_count; i++) {
+        if (!pawl_str_is(c->params[i].name, "where"))
+            continue;
+        if (l->filter.where_count == PAWL_WHERE_MAX) {
+            answer_error(c, 400, "invalid", "more than %d conditions; leave some out",
+                         PAWL_WHERE_MAX);
+            return false;
+        }
+        if (!pawl_where_parse(c->mem, c->params[i].value, &l->where[l->filter.where_count++],
+                              &err)) {
+            answer_error(c, 400, "invalid", "where: %s", err.text);
+            return false;
+        }
+    }
+    l->filter.where = l->where;
+    return true;
+}
+
 static bool read_listing(struct call *c, struct list_call *l)
 {
     int64_t limit;
@@ -119,12 +141,16 @@ static bool read_listing(struct call *c, struct list_call *l)
                    .orchestration = call_param(c, "orchestration"),
                    .prefix = call_param(c, "prefix"),
                    .parent = call_param(c, "parent"),
-                   .text = call_param(c, "q")},
+                   .text = call_param(c, "q"),
+                   .error = call_param(c, "error")},
         .until_ms = clock_mono_ms() + LIST_MS
     };
     if (!call_number(c, "limit", 1, 1000, 100, &limit) ||
         !call_number(c, "created_after", 0, INT64_MAX, 0, &l->filter.created_after_ms) ||
-        !call_flag(c, "roots", &l->filter.roots) ||
+        !call_number(c, "created_before", 0, INT64_MAX, 0, &l->filter.created_before_ms) ||
+        !call_number(c, "ended_after", 0, INT64_MAX, 0, &l->filter.ended_after_ms) ||
+        !call_number(c, "ended_before", 0, INT64_MAX, 0, &l->filter.ended_before_ms) ||
+        !read_where(c, l) || !call_flag(c, "roots", &l->filter.roots) ||
         !states_of_words(c, call_param(c, "status"), &l->filter.states) || !read_waiting(c, l) ||
         !read_order(c, l) || !read_with(c, l))
         return false;

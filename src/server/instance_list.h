@@ -12,7 +12,8 @@ enum list_order { ORDER_NEWEST, ORDER_UPDATED, ORDER_WAITING, ORDER_ATTEMPTS };
 
 struct list_call {
     struct call *c;
-    pawl_filter filter; /* `after` moves along */
+    pawl_where where[PAWL_WHERE_MAX]; /* of the filter */
+    pawl_filter filter;               /* `after` moves along */
     enum list_order order;
     const char *wait_kind, *wait_name; /* only those that wait for this; NULL: any */
     bool with_waiting;                 /* rows have what they wait for, as far as there is time */

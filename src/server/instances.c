@@ -107,6 +107,15 @@ static bool read_if_exists(struct call *c, pawl_if_exists *ret)
     return false;
 }
 
+/* An object, or left out. */
+static bool read_attributes(struct call *c, pawl_str *ret)
+{
+    pawl_str given = call_member(c->json, "attributes");
+    if (given.ptr && json_type(given) != JSON_NULL)
+        *ret = given;
+    return true;
+}
+
 /* START_FIELDS of takes.c. */
 static bool read_start(struct call *c, pawl_request *q)
 {
@@ -114,13 +123,13 @@ static bool read_start(struct call *c, pawl_request *q)
            call_integer(c, c->json, "start_at", 0, INT64_MAX, 0, &q->start_at_ms) &&
            call_integer(c, c->json, "delay_ms", 0, LIMIT_DELAY_MS, 0, &q->delay_ms) &&
            call_integer(c, c->json, "deadline_ms", 1, LIMIT_DELAY_MS, 0, &q->deadline_ms) &&
-           read_if_exists(c, &q->if_exists);
+           read_if_exists(c, &q->if_exists) && read_attributes(c, &q->attributes);
 }
 
 static bool is_of_start(pawl_str member)
 {
-    static const char *const names[] = {"instance", "id",          "start_at",
-                                        "delay_ms", "deadline_ms", "if_exists"};
+    static const char *const names[] = {"instance",    "id",        "start_at",  "delay_ms",
+                                        "deadline_ms", "if_exists", "attributes"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (pawl_str_is(member, names[i]))
             return true;
@@ -180,7 +189,8 @@ void handle_rerun(struct call *c)
 {
     pawl_request q = {.size = sizeof(q), .op = PAWL_OP_RERUN, .instance = c->args[0]};
     if (!call_text(c, c->json, "version", &q.version) ||
-        !call_integer(c, c->json, "deadline_ms", 1, LIMIT_DELAY_MS, 0, &q.deadline_ms))
+        !call_integer(c, c->json, "deadline_ms", 1, LIMIT_DELAY_MS, 0, &q.deadline_ms) ||
+        !read_attributes(c, &q.attributes))
         return;
     q.data = call_field(c, c->json, "input");
     call_submit(c, &q, started);
@@ -215,6 +225,31 @@ void handle_raise(struct call *c)
     if (!call_check_key(c) || !call_flag(c, "await_start", &q.await_start))
         return;
     call_submit(c, &q, accepted);
+}
+
+static void attributes_set(struct call *c)
+{
+    if (c->reply.status != PAWL_OK) {
+        answer_failure(c, &c->reply.error);
+        return;
+    }
+    pawl_json *w = pawl_json_new(c->mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "instance");
+    pawl_json_cstr(w, c->args[0]);
+    pawl_json_key(w, "accepted");
+    pawl_json_truth(w, true);
+    pawl_json_end(w);
+    answer_json(c, 200, w);
+}
+
+void handle_set_attributes(struct call *c)
+{
+    pawl_request q = {.size = sizeof(q),
+                      .op = PAWL_OP_SET_ATTRIBUTES,
+                      .instance = c->args[0],
+                      .data = buf_slice(&c->body)};
+    call_submit(c, &q, attributes_set);
 }
 
 void handle_steer(struct call *c)

@@ -60,7 +60,8 @@ const struct route server_routes[] = {
     ROUTE("POST", "/api/v1/jobs", handle_job, SCOPE_OPERATE, ON_LOOP, &takes_job, FAMILY_API, "",
      "200 201 409 507", "run one activity, durably, without orchestration code"),
     ROUTE("GET", "/api/v1/instances", handle_list, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
-     "status orchestration prefix parent created_after limit after roots q sort waiting with",
+     "status orchestration prefix parent created_after limit after roots q sort waiting with"
+     " where created_before ended_after ended_before error",
      "200 404", "instances, newest first; 404: no such parent"),
     ROUTE("POST", "/api/v1/instances:batch", handle_batch, SCOPE_ADMIN, ON_READER, &takes_batch,
      FAMILY_API, "", "200 404", "one action on every instance that matches a filter"),
@@ -96,6 +97,8 @@ const struct route server_routes[] = {
      FAMILY_API, "wait_ms", "200 202 404 409 410", "the answer of an update, by its id"),
     ROUTE_AT(AT_STEER("rerun"), handle_rerun, SCOPE_OPERATE, ON_LOOP, &takes_rerun, FAMILY_API, "",
      "200 404 409", "run an ended instance again"),
+    ROUTE_AT(AT_ATTRIBUTES, handle_set_attributes, SCOPE_OPERATE, ON_LOOP, &takes_value, FAMILY_API, "",
+     "200 404", "change its attributes: merged, null removes one"),
     STEERING(STEER_ROUTE)
     SCHEDULE_ROUTES
     QUEUE_ROUTES

@@ -36,7 +36,7 @@ struct reader_line;
 struct census;
 struct series;
 
-#define CALL_PARAMS_MAX 24 /* query parameters of one request */
+#define CALL_PARAMS_MAX 32 /* query parameters of one request */
 #define CALL_ARGS_MAX   3  /* variable segments of one path */
 #define METRICS_BUCKETS 15 /* of the time that answers take */
 

@@ -43,7 +43,8 @@ STRICT(login, "Login", "{\"token\":\"pawl_0123abcd_…\"}");
           .not_with = "start_at"),                                                                    \
     WHOLE("deadline_ms", OR_NULL, 1, LIMIT_DELAY_MS, "cancel it this many milliseconds after its start"), \
     TEXT("if_exists", OR_NULL, "what to do when the id exists", .words = "same use rerun terminate",  \
-         .otherwise = "\"same\"")
+         .otherwise = "\"same\""),                                                                  \
+    OBJECT("attributes", OR_NULL, NULL, "names and values it can be found by")
 
 static const struct field start_fields[] = {
     TEXT("orchestration", NEEDED, "which one", IS_NAME),
@@ -60,6 +61,7 @@ static const struct field rerun_fields[] = {
     ANY("input", 0, "its input; left out, that of its start"),
     TEXT("version", OR_NULL, "of the code; left out, the newest", IS_VERSION),
     WHOLE("deadline_ms", OR_NULL, 1, LIMIT_DELAY_MS, "cancel it this many milliseconds after its start"),
+    OBJECT("attributes", OR_NULL, NULL, "merged into those it has"),
     END
 };
 SHAPE(rerun, "Rerun", BODY_OPTIONAL, NULL, "{\"input\":{\"id\":\"o-1\"}}");
@@ -100,6 +102,11 @@ static const struct field filter_fields[] = {
     WHOLE("created_after", OR_NULL, 0, INT64_MAX, "only those started later; milliseconds since 1970"),
     TEXT("q", OR_NULL, "only those with this text in id, name, status, finding or error", .pattern = "^[^\\u0000]*$"),
     TRUTH("roots", OR_NULL, "only those without a parent", .otherwise = "false"),
+    TEXTS("where", OR_NULL, 0, PAWL_WHERE_MAX, "conditions on attributes: customer=c-42"),
+    WHOLE("created_before", OR_NULL, 0, INT64_MAX, "only those started earlier"),
+    WHOLE("ended_after", OR_NULL, 0, INT64_MAX, "only those that ended later"),
+    WHOLE("ended_before", OR_NULL, 0, INT64_MAX, "only those that ended earlier"),
+    TEXT("error", OR_NULL, "only those with this text in why they failed or are blocked", .pattern = "^[^\\u0000]*$"),
     END
 };
 STRICT(filter, "Filter", "{\"status\":\"failed\"}");

@@ -13,15 +13,15 @@
 #ifndef PAWL_TABLES_INSTANCE_TEXTS_H
 #define PAWL_TABLES_INSTANCE_TEXTS_H
 
-/* In the JSON of the API: null when it is empty, or not there. */
-enum text_presence { TEXT_IF_SET, TEXT_ALWAYS };
+/* In the JSON of the API: null when it is empty, or not there; as a text, or as the JSON it is. */
+enum text_presence { TEXT_IF_SET, TEXT_ALWAYS, JSON_IF_SET };
 
 /* clang-format off */
 /* X(field, STR for any bytes or NAME for UTF-8, presence, label in `show`, one line about it) */
 #define INSTANCE_TEXTS(X)                                                                        \
     X(custom_status, STR, TEXT_ALWAYS, "custom status", "what its code says of itself")          \
     X(finding, NAME, TEXT_IF_SET, "finding", "what keeps it from going on")                      \
-    X(attributes, STR, TEXT_IF_SET, "attributes", "names and values it can be found by")
+    X(attributes, STR, JSON_IF_SET, "attributes", "names and values it can be found by")
 /* clang-format on */
 
 #endif

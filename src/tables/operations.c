@@ -25,6 +25,7 @@ const struct operation operations[OPERATION_COUNT] = {
     [PAWL_OP_SCHEDULE_RESUME] = {"schedule resume", NULL, AT_NONE, 0, NULL, OP_SCHEDULE, "resumed"},
     [PAWL_OP_SCHEDULE_TRIGGER] = {"schedule run", NULL, AT_NONE, 0, NULL, OP_SCHEDULE | OP_KEY, "started"},
     [PAWL_OP_SCHEDULE_BACKFILL] = {"schedule backfill", NULL, AT_NONE, 0, NULL, OP_SCHEDULE | OP_DATA, "begun"},
+    [PAWL_OP_SET_ATTRIBUTES] = {"attr", NULL, AT_ATTRIBUTES, 0, NULL, OP_INSTANCE | OP_DATA, "set"},
     [PAWL_OP_RERUN] = {"rerun", NULL, AT_STEER("rerun"), PAWL_MSG_START, NULL,
                        OP_INSTANCE | OP_DATA, "runs again"},
     [PAWL_OP_UPDATE] = {"update", NULL, AT_UPDATE, PAWL_MSG_UPDATE, NULL,

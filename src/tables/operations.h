@@ -35,6 +35,7 @@ enum operation_field {
 #define AT_RAISE       "POST", "/api/v1/instances/{id}/events/{name}"
 #define AT_UPDATE      "POST", "/api/v1/instances/{id}/updates/{name}"
 #define AT_STEER(word) "POST", "/api/v1/instances/{id}/" word
+#define AT_ATTRIBUTES  "PATCH", "/api/v1/instances/{id}/attributes"
 #define AT_NONE        NULL, NULL
 
 /* clang-format off */
@@ -69,7 +70,7 @@ enum operation_field {
       "  {} ls --status blocked -o ids | xargs {} retry\n")
 /* clang-format on */
 
-#define OPERATION_COUNT (PAWL_OP_UPDATE + 1) /* that of the last one */
+#define OPERATION_COUNT (PAWL_OP_SET_ATTRIBUTES + 1) /* that of the last one */
 
 struct operation {
     const char *word;          /* the verb */

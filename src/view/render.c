@@ -95,6 +95,15 @@ void render_waiting_members(pawl_json *w, const pawl_waiting *waiting)
         render_number(w, "crashes", waiting->crashes);
 }
 
+/* Not there when it is empty. */
+static void render_json(pawl_json *w, const char *key, pawl_str json)
+{
+    if (!json.len)
+        return;
+    pawl_json_key(w, key);
+    pawl_json_raw(w, json);
+}
+
 void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
 {
     render_text(w, "instance", info->instance);
@@ -110,7 +119,9 @@ void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
     render_payload(w, mem, "output", "encoding", info->output);
     render_text(w, "error", info->error);
 #define PUT(field, as, presence, ...)                                                              \
-    if ((presence) == TEXT_ALWAYS || info->field.len)                                              \
+    if ((presence) == JSON_IF_SET)                                                                 \
+        render_json(w, #field, info->field);                                                       \
+    else if ((presence) == TEXT_ALWAYS || info->field.len)                                         \
         render_text(w, #field, info->field);
     INSTANCE_TEXTS(PUT)
 #undef PUT

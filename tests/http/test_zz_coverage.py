@@ -17,6 +17,7 @@ CONTRACT = {
     "GET /api/v1/instances/{id}": "200 400 404", "GET /api/v1/instances/{id}/history": "200 400 404",
     "GET /api/v1/instances/{id}/wait": "200 202 400 404", "GET /api/v1/instances/{id}/why": "200 404",
     "GET /api/v1/instances/{id}/tree": "200 404", "GET /api/v1/instances/{id}/timeline": "200 400 404",
+    "PATCH /api/v1/instances/{id}/attributes": "200 400 404",
     "GET /api/v1/instances/{id}/state": "200 404", "GET /api/v1/instances/{id}/state/{key}": "200 400 404",
     "POST /api/v1/instances/{id}/events/{name}": "202 400 404 409 413 507",
     "POST /api/v1/instances/{id}/cancel": "202 400 404 409",

@@ -49,6 +49,7 @@ static const struct shape shapes[] = {
     {PAWL_EV_CUSTOM_STATUS_UPDATED,              "status %d"             },
     {PAWL_EV_PATCH_RECORDED,                     "patch %n"              },
     {PAWL_EV_STATE_CHANGED,                      "state %n %d"           },
+    {PAWL_EV_ATTRIBUTES_SET,                     "attributes %d"         },
     {PAWL_EV_STATE_CARRIED,                      "carried %n %d"         },
 };
 

@@ -7,6 +7,8 @@
  * through the inbox.  pawl_client_call() waits for the callback of
  * pawl_client_submit(); the calls named after an operation fill in a request.
  */
+#include "base/arena.h"
+#include "base/attributes.h"
 #include "base/limits.h"
 #include "base/misuse.h"
 #include "runtime/api/waiter.h"
@@ -90,18 +92,53 @@ static bool check_if_exists(const pawl_request *q, pawl_error *err)
     return false;
 }
 
+static bool check_attributes(pawl_str json, pawl_error *err)
+{
+    struct attribute_list list;
+    pawl_str set;
+    pawl_mem mem;
+    if (is_odd(json)) {
+        error_set(err, PAWL_MISUSE, "attributes have a length of %zu and no bytes", json.len);
+        return false;
+    }
+    if (json.len > LIMIT_ATTRIBUTES_BYTES) {
+        error_set(err, PAWL_LIMIT, "attributes are %zu bytes, the limit is %d; shorten them",
+                  json.len, LIMIT_ATTRIBUTES_BYTES);
+        return false;
+    }
+    if (!json.len)
+        return true;
+    arena_init(&mem);
+    bool fine = attributes_read(&mem, json, ATTRIBUTES_OF_USERS, &list, err) &&
+                attributes_merge(&mem, (pawl_str){0}, &list, &set, err);
+    arena_deinit(&mem);
+    return fine;
+}
+
+static bool check_set_attributes(const pawl_request *q, pawl_error *err)
+{
+    if (!check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err))
+        return false;
+    if (q->data.len)
+        return check_attributes(q->data, err);
+    error_set(err, PAWL_INVALID, "no attributes to set; give a JSON object, null removes one");
+    return false;
+}
+
 static bool check_rerun(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
     pawl_request when = {.deadline_ms = q->deadline_ms};
     return check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err) &&
            check_payload(rt, q->data, err) && check_when(rt, &when, err) &&
+           check_attributes(q->attributes, err) &&
            (!q->version || check_version(pawl_s(q->version), err));
 }
 
 static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
     if (!check_name("orchestration name", pawl_s(q->name), err) ||
-        !check_payload(rt, q->data, err) || !check_when(rt, q, err) || !check_if_exists(q, err))
+        !check_payload(rt, q->data, err) || !check_when(rt, q, err) || !check_if_exists(q, err) ||
+        !check_attributes(q->attributes, err))
         return false;
     if (q->instance && !check_chosen_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
         return false;
@@ -135,6 +172,8 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
         return check_start(rt, q, err);
     if (q->op == PAWL_OP_RERUN)
         return check_rerun(rt, q, err);
+    if (q->op == PAWL_OP_SET_ATTRIBUTES)
+        return check_set_attributes(q, err);
     if ((o->fields & OP_SCHEDULE) && !schedule_check(rt, q, err))
         return false;
     if ((o->fields & OP_INSTANCE) &&
@@ -243,7 +282,8 @@ pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_st
                                          .instance = o.instance, .version = o.version,
                                          .allow_unregistered = o.allow_unregistered,
                                          .start_at_ms = o.start_at_ms, .delay_ms = o.delay_ms,
-                                         .deadline_ms = o.deadline_ms, .if_exists = o.if_exists),
+                                         .deadline_ms = o.deadline_ms, .if_exists = o.if_exists,
+                                         .attributes = o.attributes),
                             ret);
 }
 
@@ -291,6 +331,14 @@ pawl_status pawl_client_resume(pawl_client *c, const char *instance, const char 
 pawl_status pawl_client_retry(pawl_client *c, const char *instance, pawl_error *reterr)
 {
     return call_plain(c, PAWL_REQUEST(.op = PAWL_OP_RETRY, .instance = instance), reterr);
+}
+
+pawl_status pawl_client_set_attributes(pawl_client *c, const char *instance, pawl_str object,
+                                       pawl_error *reterr)
+{
+    return call_plain(
+        c, PAWL_REQUEST(.op = PAWL_OP_SET_ATTRIBUTES, .instance = instance, .data = object),
+        reterr);
 }
 
 pawl_status pawl_client_remove(pawl_client *c, const char *instance, bool force, pawl_reply *ret)

@@ -6,6 +6,7 @@
  * engine.  What an instance waits for follows from its history, which is replayed into
  * tables without running code.
  */
+#include "base/attributes.h"
 #include "base/deadline.h"
 #include "base/limits.h"
 #include "base/misuse.h"
@@ -369,6 +370,19 @@ pawl_status pawl_client_wait(pawl_client *c, const char *instance, uint64_t exec
 
 /* ---- Lists and histories --------------------------------------------------------------- */
 
+static bool check_where(const pawl_filter *f, pawl_error *err)
+{
+    if (f->where_count > PAWL_WHERE_MAX) {
+        error_set(err, PAWL_LIMIT, "%zu conditions on attributes are over %d; leave some out",
+                  f->where_count, PAWL_WHERE_MAX);
+        return false;
+    }
+    for (size_t i = 0; i < f->where_count; i++)
+        if (!where_check(&f->where[i], err))
+            return false;
+    return true;
+}
+
 static bool fill_search(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl_search *s,
                         pawl_error *err)
 {
@@ -377,13 +391,23 @@ static bool fill_search(pawl_client *c, const pawl_filter *f, pawl_mem *mem, paw
         error_set(err, PAWL_LIMIT, "limit %u is over 1,000", f->limit);
         return false;
     }
-    *s = (pawl_search){
-        .size = sizeof(*s), .states = f->states, .roots = f->roots, .text = pawl_s(f->text)};
+    if (!check_where(f, err))
+        return false;
+    *s = (pawl_search){.size = sizeof(*s),
+                       .states = f->states,
+                       .roots = f->roots,
+                       .text = pawl_s(f->text),
+                       .where = f->where,
+                       .where_count = f->where_count,
+                       .created_before_ms = f->created_before_ms,
+                       .ended_after_ms = f->ended_after_ms,
+                       .error = pawl_s(f->error)};
     *q = (pawl_row_query){.limit = f->limit ? f->limit : 100,
                           .state = f->state,
                           .orchestration = pawl_s(f->orchestration),
                           .prefix = pawl_s(f->prefix),
-                          .created_after_ms = f->created_after_ms};
+                          .created_after_ms = f->created_after_ms,
+                          .ended_before_ms = f->ended_before_ms};
     if (f->after && f->after[0]) {
         size_t n = strspn(f->after, "0123456789abcdef"); /* as we write it, and not "-1" */
         q->before_uid = n <= 16 ? strtoull(f->after, NULL, 16) : 0;

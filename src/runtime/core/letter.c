@@ -169,8 +169,9 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     bool asks = key.len && q->op == PAWL_OP_UPDATE;
     const char *asked = starts ? q->version : NULL;
     size_t version = asked ? strlen(asked) + sizeof(VERSION_ATTRS) : 0;
-    struct letter *l = malloc(sizeof(*l) + instance.len + name.len + data.len + key.len + 4 +
-                              version + ID_BYTES + (asks ? sizeof(UPDATE_KEY) : 0));
+    struct letter *l =
+        malloc(sizeof(*l) + instance.len + name.len + data.len + key.len + 4 + version + ID_BYTES +
+               (asks ? sizeof(UPDATE_KEY) : 0) + (starts ? q->attributes.len + 1 : 0));
     if (!l)
         return NULL;
     char *at = (char *)(l + 1);
@@ -199,6 +200,8 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     l->mail.data = pack_str(&at, data);
     l->mail.attrs = pack_version(&at, asked);
     l->key = asks ? pack_update_key(&at, key) : pack_str(&at, key);
+    if (starts && q->attributes.len)
+        l->ask.attributes = pack_str(&at, q->attributes);
     l->instance = pack_str(&at, instance); /* last: behind it is room for one that is made up */
     return l;
 }

@@ -43,6 +43,7 @@ struct ask {
     int64_t start_ms; /* of a start: not before; 0: at once */
     int64_t delay_ms; /* the same from now on, until it is admitted */
     int64_t deadline_ms;
+    pawl_str attributes; /* of a start or rerun: JSON that was checked */
     pawl_if_exists if_exists;
     bool keeps_input; /* rerun: with the input of its start */
     int64_t wait_ms;  /* update: how long its client waits for the answer */
@@ -209,6 +210,7 @@ struct stage {
     LIST(pawl_work_update) work_updates;
     LIST(pawl_str) keys;
     LIST(pawl_object) objects;
+    pawl_str *asked_attributes;     /* as its code has changed them so far; NULL: it has not */
     LIST(struct timer_note) timers; /* without delayed visibility */
     LIST(struct adoption) adoptions;
     LIST(uint64_t) quiet; /* inserted messages that are not delivered now: they wait as rows */

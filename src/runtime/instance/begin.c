@@ -17,6 +17,7 @@
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
+#include "runtime/instance/attribute_set.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/halt.h"
@@ -246,7 +247,8 @@ static struct resident *make(pawl_runtime *rt, const struct letter *l)
                     .parent_uid = attr(l, "/parent_uid"),
                     .parent_execution = attr(l, "/parent_execution"),
                     .parent_ref = attr(l, "/parent_ref"),
-                    .parent_id = pawl_json_text(&rt->group_mem, l->mail.attrs, "/parent", "")};
+                    .parent_id = pawl_json_text(&rt->group_mem, l->mail.attrs, "/parent", ""),
+                    .attributes = attributes_at_start(rt, l)};
     struct resident *r = resident_add(rt, &row);
     if (!r)
         return NULL;

@@ -9,6 +9,7 @@
  * Called by turn.c, begin.c, park.c and paranoid.c.
  */
 #include "runtime/instance/finish.h"
+#include "runtime/instance/attribute_set.h"
 
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
@@ -321,6 +322,9 @@ struct delivered turn_rerun(pawl_runtime *rt, struct resident *r, struct letter 
     s->row.output = s->row.custom_status = s->row.finding = (pawl_str){0};
     stage_row_changed(s);
     deadline_set(rt, s, l);
+    pawl_error err;
+    if (!attributes_rerun(rt, s, l, &err))
+        return refuse_rerun(rt, r, l, err.status, err.text);
     r->code = code;
     struct mail start = first_mail(rt, s, s->row.version, input, deadline_of(l), true);
     struct engine_finding finding = {0};

@@ -7,6 +7,7 @@
  * is for turn.c to act on.
  */
 #include "runtime/instance/load.h"
+#include "runtime/instance/attribute_set.h"
 
 #include "runtime/core/coming.h"
 #include "runtime/core/letter.h"
@@ -111,6 +112,7 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
         .taken = coming_ask,
         .speaks = coming_speak,
         .taken_user = rt,
+        .attributes = log_user ? attributes_ask : NULL,
     };
     if (code)
         spec.code = (struct engine_code){.fn = code->fn,

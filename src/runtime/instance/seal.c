@@ -18,6 +18,7 @@
 #include "runtime/core/peek.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/attribute_set.h"
 #include "runtime/instance/published.h"
 #include "runtime/instance/sent.h"
 #include "runtime/schedule/schedule_mail.h"
@@ -92,6 +93,10 @@ pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row, in
         pawl_json_num(w, (int64_t)row->parent_ref);
     }
     put_deadline(w, deadline_ms, 0);
+    if (UNLIKELY(row->attributes.len)) {
+        pawl_json_key(w, "attributes");
+        pawl_json_raw(w, row->attributes);
+    }
     if (UNLIKELY(scheduled.at_ms)) {
         pawl_json_key(w, "schedule");
         pawl_json_str(w, scheduled.schedule);
@@ -110,7 +115,7 @@ pawl_str start_attrs(pawl_runtime *rt, pawl_str version, const pawl_row *row, in
 static pawl_str child_attrs(pawl_runtime *rt, const struct stage *s, const struct step *step,
                             bool child)
 {
-    if (!child && !step->version.len && !step->deadline_ms)
+    if (!child && !step->version.len && !step->deadline_ms && !step->inherit)
         return (pawl_str){0};
     pawl_json *w = pawl_json_new(&rt->group_mem);
     pawl_json_object(w);
@@ -129,6 +134,10 @@ static pawl_str child_attrs(pawl_runtime *rt, const struct stage *s, const struc
         pawl_json_num(w, (int64_t)step->event.ref);
     }
     put_deadline(w, step->deadline_ms, step->limit_ms);
+    if (step->inherit && s->row.attributes.len) {
+        pawl_json_key(w, "attributes");
+        pawl_json_raw(w, s->row.attributes);
+    }
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -318,6 +327,9 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
     case PAWL_EV_STATE_CHANGED:
         published_derive(rt, s, e);
         break;
+    case PAWL_EV_ATTRIBUTES_SET:
+        attributes_derive(rt, s, e);
+        break;
     }
 }
 
@@ -366,12 +378,17 @@ static void number_events(pawl_runtime *rt, struct stage *s)
 
 static const pawl_round_extra *extra_of(pawl_runtime *rt, struct stage *s)
 {
-    if (!s->objects.count)
+    size_t entries;
+    const pawl_attribute_entry *changed = attributes_entries(rt, s, &entries);
+    if (!s->objects.count && !entries)
         return NULL;
     published_settle(rt, s);
     pawl_round_extra *extra = arena_new(&rt->group_mem, pawl_round_extra);
-    *extra = (pawl_round_extra){
-        .size = sizeof(*extra), .objects = s->objects.items, .object_count = s->objects.count};
+    *extra = (pawl_round_extra){.size = sizeof(*extra),
+                                .objects = s->objects.items,
+                                .object_count = s->objects.count,
+                                .entries = changed,
+                                .entry_count = entries};
     return extra;
 }
 
@@ -417,7 +434,8 @@ void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret)
         find_withdrawn(s, gone);
         for (size_t i = 0; i < s->turn.count; i++)
             derive(rt, s, &s->turn.steps[i], gone[i]);
-        if (s->change == PAWL_ROW_ALL || s->change == PAWL_ROW_INSERT)
+        bool as_it_ended = pawl_state_is_terminal(s->row.state) && !s->events.count;
+        if ((s->change == PAWL_ROW_ALL && !as_it_ended) || s->change == PAWL_ROW_INSERT)
             s->row.updated_ms = s->now_ms;
     }
     fill_round(rt, s, ret);

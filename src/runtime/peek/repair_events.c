@@ -16,6 +16,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/timers.h"
+#include "runtime/instance/attribute_set.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/seal.h"
 #include "runtime/work/jobs.h"
@@ -68,6 +69,7 @@ static struct step step_of(pawl_runtime *rt, const pawl_event *e)
     } else {
         step.child = pawl_json_text(&rt->group_mem, e->attrs, "/instance", "");
         step.version = pawl_json_text(&rt->group_mem, e->attrs, "/version", "");
+        step.inherit = pawl_json_bool(e->attrs, "/inherit", false);
         step.await_start = pawl_json_bool(e->attrs, "/await_start", false);
         step.deadline_ms = pawl_json_int(e->attrs, "/deadline_ms", 0);
         step.limit_ms = pawl_json_int(e->attrs, "/limit_ms", 0);
@@ -190,6 +192,7 @@ static void repair_rerun(struct repair *m, const pawl_event *e)
 static void repair_started(struct repair *m, const pawl_event *e)
 {
     repair_rerun(m, e);
+    attributes_repair(m->rt, m->s, e);
     if (!pawl_state_is_terminal(m->s->row.state))
         deadline_again(m->rt, m->s, pawl_json_int(e->attrs, "/deadline_ms", 0));
     pawl_str version = pawl_json_text(&m->rt->group_mem, e->attrs, "/version", "");
@@ -301,6 +304,7 @@ static void repair_fresh(struct repair *m, const pawl_event *e)
         break;
     case PAWL_EV_CUSTOM_STATUS_UPDATED:
     case PAWL_EV_STATE_CHANGED:
+    case PAWL_EV_ATTRIBUTES_SET:
         seal_derive(m->rt, m->s, &(struct step){.event = *e});
         break;
     case PAWL_EV_ORCHESTRATION_COMPLETED:

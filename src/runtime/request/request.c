@@ -13,6 +13,7 @@
 #include "runtime/core/health.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/attribute_set.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/updates.h"
@@ -98,6 +99,8 @@ enum verdict_kind request_act(pawl_runtime *rt, struct letter *call)
     switch ((int)call->ask.op) {
     case PAWL_OP_RETRY:
         return retry(rt, call);
+    case PAWL_OP_SET_ATTRIBUTES:
+        return attributes_call(rt, call);
     case PAWL_OP_REMOVE:
         return remove_handle(rt, call);
     case PAWL_OP_PRUNE:
