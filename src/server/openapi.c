@@ -138,6 +138,7 @@ static const char *status_text(unsigned status)
         {412, "it is another revision"  },
         {413, "too large"               },
         {421, "wrong Host"              },
+        {422, "refused by its check"    },
         {423, "locked"                  },
         {429, "over a limit"            },
         {503, "not now; see Retry-After"},
