@@ -59,7 +59,7 @@ $(call needs,command -v $(firstword $(CC)),the compiler $(firstword $(CC)),test)
 endif
 
 # Rooms, lower first (tools/layers.txt says which room may include which).
-ROOMS    := base schedule tables fiber engine queue store runtime trial
+ROOMS    := base schedule fair tables fiber engine queue store runtime trial
 LIBSRC   := $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
 MAINSRC  := $(wildcard src/view/*.c src/http/*.c src/server/*.c src/cli/*.c src/cli/*/*.c src/yardstick/*.c)
 LIBOBJ   := $(LIBSRC:%.c=$(B)/obj/%.o)

@@ -97,6 +97,9 @@ typedef struct pawl_call_opts {
                                    * poison; default: max_attempts of the runtime, 10 */
     bool at_most_once;            /* an attempt whose end is unknown is not made again: the call
                                    * fails with the kind `lost`.  One more commit per attempt. */
+    const char *key;              /* for whom the call is: calls of different keys share workers
+                                   * fairly.  1..128 bytes, "acme/ann" has two levels; default none */
+    uint32_t priority;            /* 1..999, the lowest first, over the whole store; default 100 */
 } pawl_call_opts;
 
 /* As `attempts` or `max_crashes`: no limit. */

@@ -731,6 +731,22 @@ typedef struct pawl_store_ops {
      * NULL: the store has none, and the caller's clock counts.
      */
     pawl_status (*clock)(pawl_store *s, int64_t *ret, pawl_error *reterr);
+
+    /*
+     * Names that work is filed under, for an engine that has just taken the store.  NULL: the store
+     * has neither, and work is handed out in the order of its ids (S41).
+     *
+     * list_lanes [engine]: names of work rows after `after`, in byte order, at most `limit`.
+     *   W4  Each name with a row that the engine has not taken, once; a page shorter than the limit
+     *       is the last.
+     * read_lane [engine]: rows of one name that are not free at now_ms: not visible yet, or leased;
+     * those that get free first come first, at most `limit`.  Takes nothing.
+     *   W5  All of them, with every field as it was committed.
+     */
+    pawl_status (*list_lanes)(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
+                              pawl_text_list *ret, pawl_error *reterr);
+    pawl_status (*read_lane)(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
+                             pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */

@@ -100,6 +100,11 @@ bool check_name(const char *what, pawl_str name, pawl_error *reterr)
     return false;
 }
 
+bool check_lane_key(pawl_str key, pawl_error *reterr)
+{
+    return check_text("key", key, LIMIT_LANE_KEY_BYTES, reterr);
+}
+
 bool check_queue_name(const char *what, pawl_str name, pawl_error *reterr)
 {
     const size_t ending = sizeof(DEAD_LETTERS) - 1;

@@ -26,6 +26,7 @@ static void check_child(pawl_ctx *ctx, struct decision *d, bool explicit_id);
 static bool must_check(const pawl_ctx *ctx, const struct decision *d);
 static void check_text(struct decision *d, const char *what, pawl_str name);
 static void check_payload(const pawl_ctx *ctx, struct decision *d);
+static void check_turn(struct decision *d, const pawl_call_opts *opts);
 static void refuse(struct decision *d, const char *format, ...) PAWL_PRINTF(2, 3);
 
 /* ---- Activities --------------------------------------------------------- */
@@ -79,6 +80,8 @@ static pawl_task start_activity(pawl_ctx *ctx, const char *activity, pawl_str in
         refuse(&d, "%s", err.text);
     if (d.opts && d.opts->tag)
         check_text(&d, "tag", pawl_s(d.opts->tag));
+    if (d.opts)
+        check_turn(&d, d.opts);
     check_payload(ctx, &d);
     return (pawl_task){.id = decide_start(ctx, &d)->id};
 }
@@ -275,6 +278,17 @@ static void check_text(struct decision *d, const char *what, pawl_str name)
 
     if (d->refusal[0] == '\0' && !check_name(what, name, &err))
         refuse(d, "%s", err.text);
+}
+
+/* For whom it is, and how urgent. */
+static void check_turn(struct decision *d, const pawl_call_opts *opts)
+{
+    pawl_error err;
+
+    if (d->refusal[0] == '\0' && opts->key && !check_lane_key(pawl_s(opts->key), &err))
+        refuse(d, "%s", err.text);
+    if (d->refusal[0] == '\0' && opts->priority > LIMIT_PRIORITY)
+        refuse(d, "priority is %u, limit 1..%d", opts->priority, LIMIT_PRIORITY);
 }
 
 static void check_payload(const pawl_ctx *ctx, struct decision *d)

@@ -37,7 +37,8 @@ struct call_policy policy_default(void)
                                 .backoff = PAWL_BACKOFF_EXPONENTIAL,
                                 .initial_ms = INITIAL_MS,
                                 .cap_ms = CAP_MS,
-                                .factor = FACTOR};
+                                .factor = FACTOR,
+                                .priority = LIMIT_PRIORITY_DEFAULT};
 }
 
 struct call_policy policy_of(const pawl_call_opts *given, pawl_mem *mem)
@@ -61,7 +62,9 @@ struct call_policy policy_of(const pawl_call_opts *given, pawl_mem *mem)
                              .heartbeat_ms = o.heartbeat_ms,
                              .tag = arena_dup(mem, pawl_s(o.tag)),
                              .max_crashes = o.max_crashes,
-                             .at_most_once = o.at_most_once};
+                             .at_most_once = o.at_most_once,
+                             .key = arena_dup(mem, pawl_s(o.key)),
+                             .priority = o.priority};
     size_t n = 0;
     while (o.final_errors && o.final_errors[n])
         n++;
@@ -121,6 +124,11 @@ pawl_str policy_format(const struct call_policy *p, pawl_mem *mem)
         pawl_json_key(w, "at_most_once");
         pawl_json_truth(w, true);
     }
+    if (p->key.len) {
+        pawl_json_key(w, "key");
+        pawl_json_str(w, p->key);
+    }
+    put_ms(w, "priority", p->priority, LIMIT_PRIORITY_DEFAULT);
     pawl_json_end(w);
     return pawl_json_done(w);
 }
@@ -150,6 +158,9 @@ struct call_policy policy_parse(pawl_str attrs, pawl_mem *mem)
     int64_t crashes = pawl_json_int(attrs, "/max_crashes", 0);
     p.max_crashes = crashes >= 0 && crashes <= UINT32_MAX ? (uint32_t)crashes : 0;
     p.at_most_once = pawl_json_bool(attrs, "/at_most_once", false);
+    p.key = pawl_json_text(mem, attrs, "/key", "");
+    int64_t priority = pawl_json_int(attrs, "/priority", 0);
+    p.priority = priority > 0 && priority <= LIMIT_PRIORITY ? (uint32_t)priority : 0;
     parse_final_errors(&p, attrs, mem);
     return normal(p);
 }
@@ -208,6 +219,8 @@ static struct call_policy normal(struct call_policy p)
         p.factor = FACTOR;
     else if (p.factor < 1)
         p.factor = 1; /* delays never shrink */
+    if (p.priority == 0 || p.priority > LIMIT_PRIORITY)
+        p.priority = LIMIT_PRIORITY_DEFAULT;
     if (!(p.jitter > 0))
         p.jitter = 0;
     else if (p.jitter > 1)
@@ -223,7 +236,8 @@ static bool is_default(const struct call_policy *p)
            p->cap_ms == d.cap_ms && !(fabs(p->factor - d.factor) > 0) && !(p->jitter > 0) &&
            p->final_error_count == 0 && !p->no_retry_on_timeout && p->schedule_to_start_ms == 0 &&
            p->start_to_close_ms == 0 && p->schedule_to_close_ms == 0 && p->heartbeat_ms == 0 &&
-           p->tag.len == 0 && p->max_crashes == 0 && !p->at_most_once;
+           p->tag.len == 0 && p->max_crashes == 0 && !p->at_most_once && p->key.len == 0 &&
+           p->priority == d.priority;
 }
 
 static void put_ms(pawl_json *w, const char *key, int64_t ms, int64_t otherwise)

@@ -24,6 +24,8 @@ struct call_policy {
     pawl_str tag;
     uint32_t max_crashes; /* 0: as the runtime says */
     bool at_most_once;
+    pawl_str key;
+    uint32_t priority; /* 1..999 */
 };
 
 /* The policy of NULL options. */

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/str.h"
 #include "base/limits.h"
 #include "store/search.h"
 #include "store/store_object.h"
@@ -218,6 +219,34 @@ pawl_status store_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *name
         if (!is_due(s, w->visible_ms, now_ms) || !is_free || (i && w[-1].id >= w->id))
             return store_unbelievable("work that is not free, or out of order", reterr);
     }
+    return status;
+}
+
+pawl_status store_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
+                             pawl_text_list *ret, pawl_error *reterr)
+{
+    assert_that(limit > 0);
+    pawl_status status = s->ops->list_lanes(s, after, limit, mem, ret, reterr);
+    if (status != PAWL_OK)
+        return status;
+    assert_that(ret->count <= limit);
+    for (size_t i = 0; i < ret->count; i++)
+        if (str_compare(i ? ret->items[i - 1] : after, ret->items[i]) >= 0)
+            return store_unbelievable("names of work out of order", reterr);
+    return status;
+}
+
+pawl_status store_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
+                            pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
+{
+    assert_that(limit > 0);
+    pawl_status status = s->ops->read_lane(s, name, now_ms, limit, mem, ret, reterr);
+    if (status != PAWL_OK)
+        return status;
+    assert_that(ret->count <= limit);
+    for (size_t i = 0; i < ret->count; i++)
+        if (!pawl_str_eq(ret->items[i].name, name))
+            return store_unbelievable("work of another name", reterr);
     return status;
 }
 

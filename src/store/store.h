@@ -137,6 +137,18 @@ static inline bool store_has_clock(const pawl_store *s)
 /* Only where store_has_clock(). */
 PAWL_MUST_USE pawl_status store_clock(pawl_store *s, int64_t *ret, pawl_error *reterr);
 
+/* Can lanes be found again after a start? */
+static inline bool store_has_lanes(const pawl_store *s)
+{
+    return STORE_HAS(s, list_lanes) && STORE_HAS(s, read_lane);
+}
+/* Only where store_has_lanes(). */
+PAWL_MUST_USE pawl_status store_list_lanes(pawl_store *s, pawl_str after, uint32_t limit,
+                                           pawl_mem *mem, pawl_text_list *ret, pawl_error *reterr);
+PAWL_MUST_USE pawl_status store_read_lane(pawl_store *s, pawl_str name, int64_t now_ms,
+                                          uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
+                                          pawl_error *reterr);
+
 static inline pawl_status store_space(pawl_store *s)
 {
     return s->ops->space(s);

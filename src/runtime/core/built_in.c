@@ -46,7 +46,9 @@ static pawl_call_opts options_of(pawl_mem *mem, pawl_str input)
                             .heartbeat_ms = p.heartbeat_ms,
                             .tag = p.tag.len ? p.tag.ptr : NULL,
                             .max_crashes = p.max_crashes,
-                            .at_most_once = p.at_most_once};
+                            .at_most_once = p.at_most_once,
+                            .key = p.key.len ? p.key.ptr : NULL,
+                            .priority = p.priority};
 }
 
 static pawl_result job_code(pawl_ctx *ctx, pawl_str input)
@@ -145,6 +147,16 @@ static bool check_named(pawl_str input, const char *member, const char *what, pa
     return fine;
 }
 
+/* `key` of the input: for whom the call is. */
+static bool check_key(pawl_str input, pawl_error *reterr)
+{
+    pawl_mem mem;
+    arena_init(&mem);
+    bool fine = check_lane_key(pawl_json_text(&mem, input, "/key", ""), reterr);
+    arena_deinit(&mem);
+    return fine;
+}
+
 static bool check_member(pawl_str key, pawl_str raw, pawl_error *reterr)
 {
     if (pawl_str_is(key, "activity") || pawl_str_is(key, "input") || json_type(raw) == JSON_NULL)
@@ -173,6 +185,8 @@ bool job_check(pawl_str input, pawl_error *reterr)
         return refuse(reterr, "activity", "the name of an activity");
     if (!check_named(input, "/activity", "activity name", reterr))
         return false;
-    return json_type(pawl_json_get(input, "/tag")) != JSON_STRING ||
-           check_named(input, "/tag", "tag", reterr);
+    if (json_type(pawl_json_get(input, "/tag")) == JSON_STRING &&
+        !check_named(input, "/tag", "tag", reterr))
+        return false;
+    return json_type(pawl_json_get(input, "/key")) != JSON_STRING || check_key(input, reterr);
 }

@@ -15,6 +15,31 @@ pawl_str lane_of(pawl_mem *mem, pawl_str activity, pawl_str tag)
     return pawl_mem_printf(mem, "%.*s%c%.*s", PAWL_FMT(activity), LANE_MARK, PAWL_FMT(tag));
 }
 
+pawl_str lane_of_call(pawl_mem *mem, pawl_str activity, const struct call_policy *p)
+{
+    if (!p->key.len && p->priority == LIMIT_PRIORITY_DEFAULT)
+        return lane_of(mem, activity, p->tag);
+    return pawl_mem_printf(mem, "%.*s%c%.*s%c%03u%c%.*s", PAWL_FMT(activity), LANE_MARK,
+                           PAWL_FMT(p->tag), LANE_MARK, p->priority, LANE_MARK, PAWL_FMT(p->key));
+}
+
+bool lane_cut(pawl_str lane, struct lane_parts *ret)
+{
+    const char *end = lane.ptr + lane.len;
+    const char *one = lane.len ? memchr(lane.ptr, LANE_MARK, lane.len) : NULL;
+    const char *two = one ? memchr(one + 1, LANE_MARK, (size_t)(end - one - 1)) : NULL;
+    *ret = (struct lane_parts){.class = lane, .priority = LIMIT_PRIORITY_DEFAULT};
+    if (!two || end - two < 5 || two[4] != LANE_MARK)
+        return false;
+    uint32_t priority = 0;
+    for (const char *c = two + 1; c < two + 4; c++)
+        priority = priority * 10 + (uint32_t)(*c - '0') % 10;
+    ret->priority = priority ? priority : LIMIT_PRIORITY_DEFAULT;
+    ret->class.len = (size_t)(two - lane.ptr) - (two == one + 1);
+    ret->key = (pawl_str){two + 5, (size_t)(end - two - 5)};
+    return true;
+}
+
 pawl_str lane_activity(pawl_str lane)
 {
     const char *mark = lane.len ? memchr(lane.ptr, LANE_MARK, lane.len) : NULL;

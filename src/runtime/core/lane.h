@@ -5,6 +5,9 @@
  * A call without a tag is filed under its activity, "Send"; one with a tag under both,
  * "Send/gpu" (no name may hold a '/').  A process asks the store for work of its own lanes,
  * so calls with a tag that it does not serve are never read, and hide nothing behind them.
+ *
+ * A call with a key or a priority is filed under all four, "Send/gpu/050/acme/ann" or
+ * "Send//100/acme"; the first two are its class.  Such lanes are handed out in turn (handout.h).
  */
 #ifndef PAWL_RUNTIME_LANE_H
 #define PAWL_RUNTIME_LANE_H
@@ -13,8 +16,19 @@
 
 #define LANE_MARK '/'
 
-/* The lane of a call; `activity` itself when there is no tag. */
+/* The lane of a call without key or priority; `activity` itself when there is no tag. */
 pawl_str lane_of(pawl_mem *mem, pawl_str activity, pawl_str tag);
+/* The lane of any call, where lanes are handed out in turn. */
+pawl_str lane_of_call(pawl_mem *mem, pawl_str activity, const struct call_policy *p);
+
+/* A lane's name, cut up. */
+struct lane_parts {
+    pawl_str class; /* activity, or activity and tag */
+    pawl_str key;
+    uint32_t priority;
+};
+/* False: it has neither key nor priority, and all of it is the class. */
+bool lane_cut(pawl_str lane, struct lane_parts *ret);
 /* The activity whose lane this is. */
 pawl_str lane_activity(pawl_str lane);
 /* Every activity, by itself and with every tag. */

@@ -18,6 +18,7 @@ struct felling;
 struct crew;
 struct tried_call;
 struct queue_cache;
+struct handout;
 struct coming;
 struct tally;
 
@@ -269,6 +270,7 @@ struct jobs {
     bool store_backlog;       /* free work waits in the store: new rows queue behind it */
     uint64_t tie;
     void (*withdrawn)(pawl_runtime *rt, const void *job); /* queue_withdraw() */
+    void (*over)(pawl_runtime *rt, struct job *job);      /* handout_over() */
     struct tries tries;
 };
 
@@ -304,6 +306,9 @@ struct shares {
     struct share *last;           /* [engine] found by share_of(); NULL: none */
     struct share *waiting, **end; /* those with queued jobs */
     size_t queued;
+    struct job *ahead;   /* by priority: jobs whose turn it is */
+    uint32_t ahead_count;
+    bool plain_next; /* of those with the default priority and the shares: who is next */
 };
 
 /* Calls at most once (once.h). [engine] */

@@ -23,6 +23,7 @@
 #include "runtime/instance/sent.h"
 #include "runtime/schedule/schedule_mail.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/handout.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "tables/awaitables.h"
@@ -160,11 +161,12 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
     if (step->policy) {
         w->deadline_ms = job_deadline(step->policy, w->scheduled_ms, false);
         if (lane_counts(rt))
-            w->name = lane_of(&rt->group_mem, e->name, step->policy->tag);
+            w->name = rt->handout ? lane_of_call(&rt->group_mem, e->name, step->policy)
+                                  : lane_of(&rt->group_mem, e->name, step->policy->tag);
     }
-    if (job_admit(rt, w))
+    if (handout_has(rt, w->name) ? handout_admit(rt, w) : job_admit(rt, w))
         w->lock_epoch = rt->fence.epoch;
-    else if (!registry_activity(rt->app, e->name))
+    if ((!w->lock_epoch || rt->handout) && !lane_entry(rt, e->name))
         crew_look_at(rt, e->name);
 }
 

@@ -40,6 +40,7 @@
 #include "runtime/schedule/schedule_zones.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/handout.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
@@ -58,6 +59,7 @@ void runtime_discard(pawl_runtime *rt)
     refuse_all(rt);
     lease_stop(rt);
     queue_cache_close(rt);
+    handout_close(rt);
     once_free(rt); /* its jobs are in lists of the shares */
     share_free(rt);
     timers_free(rt);

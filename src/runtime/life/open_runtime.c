@@ -46,6 +46,7 @@
 #include "runtime/schedule/schedule_zones.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/handout.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/share.h"
@@ -176,6 +177,8 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
     if (rc == PAWL_OK && !rt->opts.read_only && !crew_open(rt))
         rc = PAWL_NO_MEMORY;
     if (rc == PAWL_OK && rt->caps.queues && !queue_cache_open(rt))
+        rc = PAWL_NO_MEMORY;
+    if (rc == PAWL_OK && !handout_open(rt))
         rc = PAWL_NO_MEMORY;
     jobs_tell_withdrawn(rt, queue_withdraw);
     if (rc == PAWL_OK) {

@@ -33,6 +33,7 @@
 #include "runtime/instance/updates.h"
 #include "runtime/queue/queue_pass.h"
 #include "runtime/request/retain.h"
+#include "runtime/work/handout.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
@@ -124,18 +125,29 @@ static void send_on(pawl_runtime *rt, struct stage *s)
     }
 }
 
+static void row_gone(pawl_runtime *rt, uint64_t work_id)
+{
+    if (rt->handout)
+        handout_gone(rt, work_id);
+    job_withdraw(rt, work_id);
+}
+
 static void hand_out(pawl_runtime *rt, struct stage *s)
 {
     for (size_t i = 0; i < s->work.count; i++) {
         if (s->work.items[i].deadline_ms)
             due_at(rt, s->work.items[i].deadline_ms);
-        if (s->work.items[i].lock_epoch)
+        if (handout_has(rt, s->work.items[i].name))
+            handout_added(rt, &s->work.items[i]);
+        else if (s->work.items[i].lock_epoch)
             job_take(rt, &s->work.items[i]);
         else
             lease_may_find(rt);
     }
     for (size_t i = 0; i < s->work_updates.count; i++) {
         const pawl_work_update *u = &s->work_updates.items[i];
+        if (rt->handout)
+            handout_changed(rt, u);
         if (u->deadline_ms)
             due_at(rt, u->deadline_ms);
         if (u->visible_ms > rt->now_ms)
@@ -148,9 +160,11 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
             job_withdraw(rt, u->id);
     }
     for (size_t i = 0; i < s->need_work.count; i++) /* timed out: they must not begin */
-        job_withdraw(rt, s->need_work.items[i]);
+        row_gone(rt, s->need_work.items[i]);
     for (size_t i = 0; i < s->drop_work.count; i++)
-        job_withdraw(rt, s->drop_work.items[i]);
+        row_gone(rt, s->drop_work.items[i]);
+    if (UNLIKELY(s->removed && rt->handout))
+        handout_removed(rt, s->row.uid);
 }
 
 static void tell_execution(struct resident *r, const struct stage *s)
@@ -303,6 +317,8 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
         bool held = s->work_updates.items[i].lock_epoch == rt->fence.epoch; /* or just done */
         if (!held && !job_find(rt, id))
             store_abandon_work(rt->store, &id, 1);
+        if (rt->handout)
+            handout_undone(rt, id);
         jobs_lie(rt);
         lease_may_find(rt);
     }

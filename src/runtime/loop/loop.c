@@ -41,6 +41,8 @@
 #include "runtime/request/retain.h"
 #include "runtime/request/withdraw.h"
 #include "runtime/schedule/schedule_zones.h"
+#include "runtime/work/deal.h"
+#include "runtime/work/handout.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
@@ -286,6 +288,7 @@ static int pass(pawl_runtime *rt)
         fill_group(rt, !fetched);
         if (stage_count(rt) < rt->opts.group_limit)
             retain_look(rt);
+        deal_look(rt);
         queue_seal(rt);
     }
     COUNT_IS(rt, todo, letter_count(rt));
@@ -309,6 +312,8 @@ int loop_once(pawl_runtime *rt)
 #ifdef PAWL_CHECKED
     if (done > 0) /* still the owner: otherwise the uids may be those of the next owner */
         resident_check(rt);
+    if (done > 0)
+        handout_check(rt);
 #endif
     here_leave(outer);
     (void)store_engine_set(before);
@@ -336,7 +341,7 @@ bool loop_has_work(const pawl_runtime *rt)
     return doubt_is(rt) || rt->items.first || letter_first(rt) || felling_any(rt) ||
            due_has_zones(rt) || rt->due.fetch_messages || rt->due.look_deadlines ||
            park_has_piled(rt) || peek_waits(rt) || queue_has_work(rt) || jobs_may_fetch(rt) ||
-           lease_may_serve(rt);
+           lease_may_serve(rt) || handout_looks(rt);
 }
 
 /* By the monotonic clock. */
@@ -373,6 +378,8 @@ static struct idle_until idle_until(pawl_runtime *rt)
     struct idle_until at = {idle_mono(rt, mono), next_due(rt)};
     if (timers_next(rt) < at.due_ms)
         at.due_ms = timers_next(rt);
+    if (handout_next_ms(rt) < at.due_ms)
+        at.due_ms = handout_next_ms(rt);
     return at;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/core/timers.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/cancel.h"
+#include "runtime/work/handout.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
 #include "runtime/work/overdue.h"
@@ -34,16 +35,10 @@ bool job_admit(pawl_runtime *rt, const pawl_work *w)
     return true;
 }
 
-void job_take(pawl_runtime *rt, const pawl_work *w)
+/* Queue it, unless its call is decided already. */
+static void begin(pawl_runtime *rt, struct job *job)
 {
-    struct job *job = job_create(rt, w);
-    if (!job || !map_put(&rt->jobs.by_id, w->id, job)) { /* the row stays; fetched again */
-        job_free(job);
-        store_abandon_work(rt->store, &w->id, 1);
-        rt->jobs.store_backlog = true;
-        return;
-    }
-    rt->jobs.backlog++;
+    const pawl_work *w = &job->work;
     if (once_is_lost(&job->policy, w)) {
         job_forget(rt, job);
         once_lost(rt, w);
@@ -63,6 +58,26 @@ void job_take(pawl_runtime *rt, const pawl_work *w)
         once_take(rt, job);
     else
         worker_queue(rt, job);
+}
+
+void job_take(pawl_runtime *rt, const pawl_work *w)
+{
+    struct job *job = job_create(rt, w);
+    if (!job || !map_put(&rt->jobs.by_id, w->id, job)) { /* the row stays; fetched again */
+        job_free(job);
+        store_abandon_work(rt->store, &w->id, 1);
+        rt->jobs.store_backlog = true;
+        return;
+    }
+    rt->jobs.backlog++;
+    begin(rt, job);
+}
+
+void job_begin(pawl_runtime *rt, struct job *job)
+{
+    job_begins(rt, job);
+    heap_remove(&rt->jobs.limits, &job->limit);
+    begin(rt, job);
 }
 
 void job_fetch(pawl_runtime *rt)
@@ -146,7 +161,10 @@ static void decide(pawl_runtime *rt, struct job *job)
     job_forget(rt, job);
     if (!job->given_up && job->verdict == JOB_SKIPPED) { /* not done: it is taken again */
         store_abandon_work(rt->store, &job->work.id, 1);
-        rt->jobs.store_backlog = true;
+        if (job->lane)
+            handout_skipped(rt, job);
+        else
+            rt->jobs.store_backlog = true;
     }
     if (job->given_up || job->verdict == JOB_SKIPPED) {
         job_free(job);
@@ -194,6 +212,10 @@ void job_withdraw(pawl_runtime *rt, uint64_t work_id)
     struct job *job = job_find(rt, work_id);
     if (!job)
         return;
+    if (job->lane && !job->priority) { /* it waits for its turn */
+        handout_drop(rt, job);
+        return;
+    }
     job_forget(rt, job);
     job->given_up = true;
     job_cancel(job); /* the worker hands it back, then it is freed */
@@ -234,7 +256,8 @@ static int64_t next_look(const struct job *job, int64_t began, int64_t now)
     if (began)
         return job_limit(job, atomic_load(&job->beat_ms), began);
     int64_t at = job->start_by_ms < job->close_by_ms ? job->start_by_ms : job->close_by_ms;
-    bool attempt = job->policy.start_to_close_ms || job->policy.heartbeat_ms;
+    bool attempt = (job->policy.start_to_close_ms || job->policy.heartbeat_ms) &&
+                   (!job->lane || job->priority); /* it waits for its turn: nothing begins soon */
     return attempt && now + 1000 < at ? now + 1000 : at;
 }
 

@@ -21,6 +21,8 @@
 bool job_admit(pawl_runtime *rt, const pawl_work *w);
 /* Take a row into memory and queue it for a worker. */
 void job_take(pawl_runtime *rt, const pawl_work *w);
+/* A job in the table whose turn it is: queue it, unless its call is decided already. */
+void job_begin(pawl_runtime *rt, struct job *job);
 /* Fetch free work while there is room. */
 void job_fetch(pawl_runtime *rt);
 /* A worker is done with it.  DONE or FIRST. */

@@ -60,6 +60,8 @@ void job_free(struct job *job)
     if (!job)
         return;
     free_place(job);
+    if (UNLIKELY(job->lane))
+        job->rt->jobs.over(job->rt, job);
     arena_deinit(&job->mem);
     free(job->result);
     free(job);
@@ -87,6 +89,27 @@ void job_forget(pawl_runtime *rt, struct job *job)
         map_remove(&rt->jobs.by_id, job->work.id);
         *(job->only_waits ? &rt->jobs.waiting : &rt->jobs.backlog) -= 1;
     }
+}
+
+void job_begins(pawl_runtime *rt, struct job *job)
+{
+    if (!job->only_waits)
+        return;
+    job->only_waits = false;
+    rt->jobs.waiting--;
+    rt->jobs.backlog++;
+}
+
+struct job *job_keep(pawl_runtime *rt, const pawl_work *w)
+{
+    struct job *job = job_create(rt, w);
+    if (job && map_put(&rt->jobs.by_id, w->id, job)) {
+        job->only_waits = true;
+        rt->jobs.waiting++;
+        return job;
+    }
+    job_free(job);
+    return NULL;
 }
 
 void job_only_waits(pawl_runtime *rt, struct job *job)

@@ -16,6 +16,10 @@ void job_free(struct job *job);
 void job_forget(pawl_runtime *rt, struct job *job);
 /* It waits for something and needs no worker: others are fetched in its place. */
 void job_only_waits(pawl_runtime *rt, struct job *job);
+/* In the table, and no worker has it: it waits for its turn; NULL when out of memory. */
+struct job *job_keep(pawl_runtime *rt, const pawl_work *w);
+/* Its turn has come. */
+void job_begins(pawl_runtime *rt, struct job *job);
 /* Mono time of the next limit; INT64_MAX: none. */
 int64_t job_next_limit(pawl_runtime *rt);
 /* Watch its limits from now on. */
@@ -34,6 +38,12 @@ void jobs_close(pawl_runtime *rt);
 static inline void jobs_tell_withdrawn(pawl_runtime *rt, void (*fn)(pawl_runtime *, const void *))
 {
     rt->jobs.withdrawn = fn;
+}
+
+/* Called when a job that came by its turn is freed. */
+static inline void jobs_tell_over(pawl_runtime *rt, void (*fn)(pawl_runtime *, struct job *))
+{
+    rt->jobs.over = fn;
 }
 
 /* It ran when the last process died: store its completion first. */

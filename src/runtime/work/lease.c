@@ -23,6 +23,7 @@
 #include "runtime/work/activity.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/handout.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
 #include "runtime/work/tries.h"
@@ -236,6 +237,8 @@ struct polling {
     struct stage *s;      /* with the leases; NULL: none yet */
     LIST(uint64_t) later; /* taken, but not to be leased in this pass */
     size_t bytes;         /* of the inputs leased */
+    struct fair_class **classes; /* whose lanes it may have */
+    size_t class_count;
 };
 
 /* May the row be leased now? */
@@ -287,9 +290,40 @@ static uint32_t piece_of(const struct polling *at)
     return left < POLL_PIECE ? left : POLL_PIECE;
 }
 
-/* Lease rows until there are enough of them, or no more. */
-static pawl_status take_rows(pawl_runtime *rt, struct polling *at, pawl_lease *leases,
-                             pawl_error *err)
+/* Lease rows whose turn it is, up to `most` leases and this priority. */
+static void take_turns(pawl_runtime *rt, struct polling *at, pawl_lease *leases, size_t most,
+                       uint32_t ceiling)
+{
+    pawl_worker_reply *reply = &at->q->reply;
+    struct lane *lane;
+    while (reply->count < most && at->bytes < POLL_BYTES &&
+           (lane = handout_pick(rt, at->classes, at->class_count, ceiling))) {
+        struct job *job = handout_next(rt, lane);
+        if (!job)
+            continue;
+        pawl_work w = job->work;
+        job_forget(rt, job);
+        if (accept_row(rt, at, &w)) {
+            handout_out(rt, lane, &w, true);
+            lease_row(rt, at, &w, &leases[reply->count++]);
+        } else {
+            handout_later(rt, lane);
+        }
+        job_free(job);
+    }
+}
+
+/* How many of a poll's leases lanes of the default priority may have before all other work: half. */
+static size_t share_of_turns(pawl_runtime *rt, const struct polling *at)
+{
+    size_t left = at->q->max - at->q->reply.count;
+    rt->handout->plain_next = !rt->handout->plain_next;
+    return at->q->reply.count + (left + rt->handout->plain_next) / 2;
+}
+
+/* Lease rows of lanes without a turn until there are enough of them, or no more. */
+static pawl_status take_plain(pawl_runtime *rt, struct polling *at, pawl_lease *leases,
+                              pawl_error *err)
 {
     pawl_worker_reply *reply = &at->q->reply;
     pawl_work_list list;
@@ -307,6 +341,24 @@ static pawl_status take_rows(pawl_runtime *rt, struct polling *at, pawl_lease *l
         }
     } while (rc == PAWL_OK && list.count && piece_of(at) && at->bytes < POLL_BYTES);
     arena_deinit(&mem);
+    return rc;
+}
+
+/* Lowest priority first; without key and priority a call has the default one. */
+static pawl_status take_rows(pawl_runtime *rt, struct polling *at, pawl_lease *leases,
+                             pawl_error *err)
+{
+    const struct lease_call *q = at->q;
+    if (LIKELY(!rt->handout) || !handout_ready(rt))
+        return take_plain(rt, at, leases, err);
+    at->class_count = handout_classes(rt, q->lanes, q->lane_count, &at->classes);
+    if (!at->class_count)
+        return take_plain(rt, at, leases, err);
+    take_turns(rt, at, leases, q->max, LIMIT_PRIORITY_DEFAULT - 1);
+    take_turns(rt, at, leases, share_of_turns(rt, at), LIMIT_PRIORITY_DEFAULT);
+    pawl_status rc = piece_of(at) ? take_plain(rt, at, leases, err) : PAWL_OK;
+    if (rc == PAWL_OK)
+        take_turns(rt, at, leases, q->max, LIMIT_PRIORITY);
     return rc;
 }
 

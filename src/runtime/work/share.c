@@ -2,6 +2,7 @@
 /* runtime/work/share.c -- see share.h. */
 #include "runtime/work/share.h"
 
+#include "base/limits.h"
 #include "runtime/work/jobs.h"
 
 #include <stdlib.h>
@@ -26,9 +27,25 @@ struct share *share_of(pawl_runtime *rt, const struct job *job)
     return rt->shares.last = s;
 }
 
+/* Behind all of the same priority. */
+static void add_ahead(pawl_runtime *rt, struct job *job)
+{
+    struct job **at = &rt->shares.ahead;
+    while (*at && (*at)->priority <= job->priority)
+        at = &(*at)->next_queued;
+    job->next_queued = *at;
+    *at = job;
+    rt->shares.ahead_count++;
+}
+
 void share_add(pawl_runtime *rt, struct job *job)
 {
     struct share *s = job->share ? job->share : share_of(rt, job);
+    if (UNLIKELY(job->lane != NULL)) {
+        job->share = s;
+        add_ahead(rt, job);
+        return;
+    }
     if (!s->first) {
         s->next = NULL;
         *rt->shares.end = s;
@@ -58,13 +75,63 @@ static struct share **find(const pawl_runtime *rt)
     return best;
 }
 
+uint32_t share_ahead(const pawl_runtime *rt, uint32_t priority)
+{
+    uint32_t n = 0;
+    for (const struct job *job = rt->shares.ahead; job && job->priority <= priority;
+         job = job->next_queued)
+        n++;
+    return n;
+}
+
+bool share_runs(const pawl_runtime *rt, const struct activity_entry *activity)
+{
+    const struct share *s = map_get(&rt->shares.by_name, (uintptr_t)activity);
+    if (s && s->running)
+        return true;
+    for (const struct job *job = rt->shares.ahead; job; job = job->next_queued)
+        if (job->activity == activity)
+            return true;
+    return false;
+}
+
+/* The first of them that may have a thread; those kept for other names stay free. */
+static struct job **find_ahead(const pawl_runtime *rt)
+{
+    bool room = share_has_room(rt, rt->workers.running);
+    struct job *const *at = &rt->shares.ahead;
+    while (*at && !room && (*at)->share->running)
+        at = &(*at)->next_queued;
+    return *at ? (struct job **)(uintptr_t)at : NULL;
+}
+
 bool share_may(const pawl_runtime *rt)
 {
-    return rt->shares.waiting && find(rt);
+    return find_ahead(rt) || (rt->shares.waiting && find(rt));
+}
+
+/* With the default priority they and those without a lane take turns. */
+static struct job *take_ahead(pawl_runtime *rt)
+{
+    struct job **at = find_ahead(rt), *job = at ? *at : NULL;
+    if (!job)
+        return NULL;
+    if (rt->shares.waiting && job->priority == LIMIT_PRIORITY_DEFAULT) {
+        rt->shares.plain_next = !rt->shares.plain_next;
+        if (!rt->shares.plain_next && find(rt))
+            return NULL;
+    }
+    *at = job->next_queued;
+    rt->shares.ahead_count--;
+    job->share->running++;
+    return job;
 }
 
 struct job *share_take(pawl_runtime *rt)
 {
+    struct job *ahead = UNLIKELY(rt->shares.ahead != NULL) ? take_ahead(rt) : NULL;
+    if (UNLIKELY(ahead != NULL))
+        return ahead;
     struct share **at = rt->shares.waiting ? find(rt) : NULL;
     if (!at)
         return NULL;
@@ -94,6 +161,13 @@ void share_done(struct share *s)
 /* Its queue may be empty now, and is still in the list: no thread takes from it any more. */
 struct job *share_take_marked(pawl_runtime *rt)
 {
+    for (struct job **at = &rt->shares.ahead; *at; at = &(*at)->next_queued)
+        if ((*at)->marked) {
+            struct job *job = *at;
+            *at = job->next_queued;
+            rt->shares.ahead_count--;
+            return job;
+        }
     for (struct share *s = rt->shares.waiting; s; s = s->next)
         for (struct job **at = &s->first; *at; at = &(*at)->next_queued) {
             struct job *job = *at;
@@ -116,6 +190,11 @@ void share_free(pawl_runtime *rt)
             job_free(job);
         }
     rt->shares.waiting = NULL;
+    for (struct job *job = rt->shares.ahead, *next; job; job = next) {
+        next = job->next_queued;
+        job_free(job);
+    }
+    rt->shares.ahead = NULL;
     struct share *s;
     for (size_t cursor = 0; (s = map_next(&rt->shares.by_name, &cursor));)
         free(s);

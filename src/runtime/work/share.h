@@ -7,6 +7,9 @@
  * threads is kept for names of which nothing runs: a hundred calls that block do not hold up
  * other activities.
  *
+ * Jobs with a lane come by their turn (handout.h) and go before the shares: few at a time, by
+ * priority.
+ *
  * All under work_lock.  Called by worker.c and close.c.
  */
 #ifndef PAWL_RUNTIME_SHARE_H
@@ -23,6 +26,10 @@ void share_add(pawl_runtime *rt, struct job *job);
 struct job *share_take(pawl_runtime *rt);
 bool share_may(const pawl_runtime *rt); /* would share_take() give one? */
 void share_done(struct share *s);
+/* Jobs whose turn it is, with this priority or a lower number. */
+uint32_t share_ahead(const pawl_runtime *rt, uint32_t priority);
+/* Does a job of the activity run, or is it to begin? */
+bool share_runs(const pawl_runtime *rt, const struct activity_entry *activity);
 /* Any that waits and is marked (once.h), taken out of its queue; NULL: none. */
 struct job *share_take_marked(pawl_runtime *rt);
 /* Free all, and the jobs that wait. */
@@ -32,7 +39,7 @@ void share_open(pawl_runtime *rt);
 /* How many jobs wait for a thread.  Without threads: on this thread. */
 static inline size_t share_queued(const pawl_runtime *rt)
 {
-    return rt->shares.queued;
+    return rt->shares.queued + rt->shares.ahead_count;
 }
 
 #endif

@@ -167,7 +167,7 @@ void worker_look(pawl_runtime *rt)
     if (!health_is_threadless(rt))
         return;
     pthread_mutex_lock(&rt->workers.lock);
-    if (!rt->shares.waiting)
+    if (!rt->shares.waiting && !rt->shares.ahead)
         (void)health_set_threadless(rt, false);
     unlock_and_rouse(rt);
 }
@@ -205,6 +205,26 @@ bool worker_stop(pawl_runtime *rt, int64_t ms)
     for (uint32_t i = 0; i < count; i++) /* one that is left behind ends when it can */
         all ? pthread_join(rt->workers.threads[i], NULL) : pthread_detach(rt->workers.threads[i]);
     return all;
+}
+
+bool worker_may(pawl_runtime *rt, const struct activity_entry *activity, uint32_t priority)
+{
+    pthread_mutex_lock(&rt->workers.lock);
+    uint32_t running = rt->workers.running, all = rt->opts.workers;
+    uint32_t idle = running < all ? all - running : 0, ahead = share_ahead(rt, priority);
+    bool may = share_runs(rt, activity)
+                   ? ahead < (idle ? idle : 1) && share_has_room(rt, running + ahead)
+                   : idle || !ahead;
+    pthread_mutex_unlock(&rt->workers.lock);
+    return may;
+}
+
+bool worker_has_queued(pawl_runtime *rt)
+{
+    pthread_mutex_lock(&rt->workers.lock);
+    bool queued = rt->shares.waiting != NULL;
+    pthread_mutex_unlock(&rt->workers.lock);
+    return queued;
 }
 
 uint32_t worker_running(pawl_runtime *rt)

@@ -13,6 +13,11 @@ void worker_look(pawl_runtime *rt); /* when no thread could be started: try agai
 int worker_run_here(pawl_runtime *rt, int max);
 /* Stop taking jobs and wait up to `ms` for running ones; false: some still run. */
 bool worker_stop(pawl_runtime *rt, int64_t ms);
+/* May work of this priority that comes by its turn go to the threads?  When one is free; else one
+ * waits before the shares.  The threads that are kept for other names stay free. */
+bool worker_may(pawl_runtime *rt, const struct activity_entry *activity, uint32_t priority);
+/* Do jobs without a lane wait for a thread? */
+bool worker_has_queued(pawl_runtime *rt);
 /* How many activities run now.  Any thread. */
 uint32_t worker_running(pawl_runtime *rt);
 /* When the thread that runs this work began; 0: none runs it.  Any thread. */

@@ -16,7 +16,8 @@
 
 struct fault_store {
     pawl_store base;
-    pawl_store *inner; /* owned */
+    pawl_store_ops ops; /* what the inner store has */
+    pawl_store *inner;  /* owned */
     fault_decide_fn *decide;
     void *user;
     void (*done)(void *user); /* NULL: not called */
@@ -119,6 +120,18 @@ static pawl_status fault_fetch_work(pawl_store *s, int64_t now_ms, const pawl_st
                                     pawl_work_list *ret, pawl_error *reterr)
 {
     FAULTY(fetch_work, now_ms, names, name_count, limit, mem, ret, reterr);
+}
+
+static pawl_status fault_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
+                                    pawl_text_list *ret, pawl_error *reterr)
+{
+    FAULTY(list_lanes, after, limit, mem, ret, reterr);
+}
+
+static pawl_status fault_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
+                                   pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
+{
+    FAULTY(read_lane, name, now_ms, limit, mem, ret, reterr);
 }
 
 static pawl_status fault_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit,
@@ -358,6 +371,8 @@ static pawl_status fault_load_histories(pawl_store *s, pawl_wanted_history *want
     .outcome = fault_outcome,                                                           \
     .fetch_messages = fault_fetch_messages,                                             \
     .fetch_work = fault_fetch_work,                                                     \
+    .list_lanes = fault_list_lanes,                                                     \
+    .read_lane = fault_read_lane,                                                       \
     .fetch_deadlines = fault_fetch_deadlines,                                           \
     .abandon_messages = fault_abandon_messages,                                         \
     .abandon_work = fault_abandon_work,                                                 \
@@ -384,18 +399,22 @@ static pawl_status fault_load_histories(pawl_store *s, pawl_wanted_history *want
 /* clang-format on */
 
 static const pawl_store_ops fault_ops = {FAULT_TABLE};
-static const pawl_store_ops far_ops = {FAULT_TABLE.load_histories = fault_load_histories};
 
 static bool is_faulty(const pawl_store *s)
 {
-    return s->ops == &fault_ops || s->ops == &far_ops;
+    return s->ops->close == fault_close;
 }
 
 pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
 {
     struct fault_store *f = calloc(1, sizeof(*f));
     assert_that(f != NULL);
-    f->base.ops = &fault_ops;
+    f->ops = fault_ops;
+    if (!store_has_lanes(inner)) {
+        f->ops.list_lanes = NULL;
+        f->ops.read_lane = NULL;
+    }
+    f->base.ops = &f->ops;
     f->inner = inner;
     f->decide = decide;
     f->user = user;
@@ -405,7 +424,7 @@ pawl_store *fault_store(pawl_store *inner, fault_decide_fn *decide, void *user)
 void fault_store_far(pawl_store *s)
 {
     assert_that(store_has_load_histories(self(s)->inner));
-    s->ops = &far_ops;
+    self(s)->ops.load_histories = fault_load_histories;
 }
 
 void fault_store_on_done(pawl_store *s, void (*done)(void *user))

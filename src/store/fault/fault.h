@@ -25,7 +25,8 @@
     X(find) X(find_uid) X(find_execution) X(read_history) X(read_event) X(read_messages)\
     X(read_work) X(has_key) X(list) X(depths) X(read_quarantine)                        \
     X(read_object) X(list_objects) X(purge)                                             \
-    X(prune_executions) X(space) X(queue_read) X(outcome) X(load_histories)
+    X(prune_executions) X(space) X(queue_read) X(outcome) X(load_histories)\
+    X(list_lanes) X(read_lane)
 /* clang-format on */
 
 enum fault_op {

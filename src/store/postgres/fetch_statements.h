@@ -63,6 +63,8 @@
     X(WORK_NAMES, "WITH RECURSIVE " PG_NAMES_OF("f", "@.work_fresh", "lock_epoch<=0") ","          \
         PG_NAMES_OF("w", "@.work", "NOT held") " SELECT name FROM f WHERE name IS NOT NULL"        \
         " UNION SELECT name FROM w WHERE name IS NOT NULL")                                        \
+    X(WORK_LANE, "SELECT " PG_WORK_COLUMNS " FROM @.work WHERE NOT held AND name=$1::text COLLATE \"C\""\
+        " AND " PG_FREE_MS ">$2::bigint ORDER BY " PG_FREE_MS ",id LIMIT $3::bigint")              \
     X(DEADLINES, "SELECT " PG_WORK_COLUMNS " FROM @.work WHERE deadline_ms>0"                      \
         " AND deadline_ms<=$1::bigint ORDER BY deadline_ms,id LIMIT $2::bigint")
 

@@ -66,8 +66,8 @@ static void settle_row(struct pg_store *s, const PGresult *r, int row, int64_t n
         work_name_loosen(&s->names->known, &n->known, id, free_ms);
 }
 
-/* Find out where abandoned rows are; those that are gone are forgotten. */
-static pawl_status settle(struct pg_store *s, int64_t now_ms, pawl_mem *mem, pawl_error *reterr)
+pawl_status pg_work_settle(struct pg_store *s, int64_t now_ms, pawl_mem *mem,
+                           pawl_error *reterr)
 {
     struct idset *all = &s->names->known.abandoned;
     pawl_status status;
@@ -520,7 +520,7 @@ pawl_status pg_fetch_work(pawl_store *base, int64_t now_ms, const pawl_str *name
     if (status != PAWL_OK || limit == 0)
         return status;
     work_names_trim(&f.s->names->known);
-    status = settle(f.s, now_ms, mem, reterr);
+    status = pg_work_settle(f.s, now_ms, mem, reterr);
     if (status == PAWL_OK)
         status = choose_names(&f, names, name_count, reterr);
     while (status == PAWL_OK && wants_more(&f))

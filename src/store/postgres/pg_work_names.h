@@ -28,4 +28,7 @@ struct pg_names {
     uint64_t turn;              /* fetches so far */
 };
 
+/* Find out where abandoned rows are; those that are gone are forgotten (pg_work.c). */
+pawl_status pg_work_settle(struct pg_store *s, int64_t now_ms, pawl_mem *mem, pawl_error *reterr);
+
 #endif

@@ -162,6 +162,8 @@
     X(FRESH_NAME, "SELECT name FROM work_fresh WHERE name>?1 ORDER BY name LIMIT 1")               \
     X(WORK_DELAYED_NAME, "SELECT name FROM work WHERE " WHERE_DELAYED                              \
         " AND name>?1 ORDER BY name LIMIT 1")                                                      \
+    X(LANE_READ, READ_WORK " WHERE " WHERE_DELAYED " AND name=?1 AND " FREE_MS ">?2"               \
+        " ORDER BY " FREE_MS ",id LIMIT ?3")                                                       \
     X(WORK_PLACE, "SELECT name,place," FREE_MS " FROM work WHERE id=?1 UNION ALL"                  \
         " SELECT name,0,0 FROM work_fresh WHERE id=?1 UNION ALL"                                   \
         " SELECT h.name,2,0 FROM work_local l JOIN history h ON h.rid=l.id WHERE l.id=?1")         \

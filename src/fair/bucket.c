@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* fair/bucket.c -- see bucket.h. */
+#include "fair/bucket.h"
+
+#include "base/attr.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What a limit says ------------------------------------------------------------------ */
+
+bool rule_matches(const struct fair_rule *rule, pawl_str activity)
+{
+    for (size_t i = 0; i < rule->activity_count; i++) {
+        pawl_str want = rule->activities[i];
+        bool open = want.len && want.ptr[want.len - 1] == '*';
+        if (open ? str_begins(activity, (pawl_str){want.ptr, want.len - 1})
+                 : pawl_str_eq(activity, want))
+            return true;
+    }
+    return false;
+}
+
+static pawl_str first_level(pawl_str key)
+{
+    const char *mark = key.len ? memchr(key.ptr, '/', key.len) : NULL;
+    return mark ? (pawl_str){key.ptr, (size_t)(mark - key.ptr)} : key;
+}
+
+pawl_str rule_key(const struct fair_rule *rule, pawl_str key)
+{
+    return rule->by == FAIR_BY_ALL     ? (pawl_str){0}
+           : rule->by == FAIR_BY_FIRST ? first_level(key)
+                                       : key;
+}
+
+static uint32_t rule_weight(const struct fair_rule *rule, pawl_str key)
+{
+    uint32_t weight = 0;
+    for (size_t i = 0; i < rule->weight_count; i++) {
+        if (pawl_str_eq(rule->weights[i].key, key))
+            return rule->weights[i].weight;
+        if (pawl_str_eq(rule->weights[i].key, first_level(key)))
+            weight = rule->weights[i].weight;
+    }
+    return weight;
+}
+
+/* Rounded up: never faster than it says. */
+static int64_t interval_of(const struct fair_rule *rule)
+{
+    int64_t n = rule->rate_count;
+    return n ? (rule->rate_per_ms * 1000 + n - 1) / n : 0;
+}
+
+/* ---- Buckets ------------------------------------------------------------------------------ */
+
+static int64_t most_debt(const struct fair_limit *limit)
+{
+    int64_t burst = limit->rule.rate_burst ? limit->rule.rate_burst : 1;
+    return limit->interval_us > INT64_MAX / 4 / burst ? INT64_MAX / 4 : limit->interval_us * burst;
+}
+
+/* What it owes now; a clock that was set back does not make it more than it can be. */
+static int64_t debt(const struct fair_bucket *b, int64_t now_us)
+{
+    int64_t most = most_debt(b->limit), owed = b->free_us > now_us ? b->free_us - now_us : 0;
+    return owed < most ? owed : most;
+}
+
+static bool has_place(const struct fair_bucket *b)
+{
+    return !b->limit->rule.concurrency || b->in_use < b->limit->rule.concurrency;
+}
+
+static bool has_token(const struct fair_bucket *b, int64_t now_us)
+{
+    return !b->limit->interval_us ||
+           debt(b, now_us) + b->limit->interval_us <= most_debt(b->limit);
+}
+
+bool bucket_has_room(const struct fair_bucket *b, int64_t now_us)
+{
+    return has_place(b) && has_token(b, now_us);
+}
+
+static struct fair_bucket *bucket_of(struct fair_limit *limit, pawl_str key)
+{
+    struct fair_bucket *b = map_gets(&limit->buckets, key);
+    if (b)
+        return b;
+    b = calloc(1, sizeof(*b) + key.len + 1);
+    need_memory(b);
+    char *text = (char *)(b + 1);
+    if (key.len)
+        memcpy(text, key.ptr, key.len);
+    b->key = (pawl_str){text, key.len};
+    b->limit = limit;
+    need_memory(map_puts(&limit->buckets, b->key, b));
+    return b;
+}
+
+void bucket_forget_if_unused(struct fair *f, struct fair_bucket *b, int64_t now_us)
+{
+    if (b->lanes || b->in_use || b->dirty)
+        return;
+    heap_remove(&f->due, &b->due);
+    if (b->limit->interval_us && b->free_us > now_us) { /* it owes: known until it does not */
+        b->due.key = b->free_us;
+        need_memory(heap_push(&f->due, &b->due));
+        return;
+    }
+    assert_that(!b->hangs);
+    map_removes(&b->limit->buckets, b->key);
+    free(b);
+}
+
+void bucket_take(struct fair_bucket *b, int64_t now_us)
+{
+    assert_that(bucket_has_room(b, now_us));
+    b->in_use++;
+    b->limit->in_use++;
+    if (b->limit->interval_us) {
+        b->free_us = now_us + debt(b, now_us) + b->limit->interval_us;
+        b->dirty = true;
+    }
+}
+
+void bucket_give(struct fair_bucket *b)
+{
+    assert_that(b->in_use && b->limit->in_use);
+    b->in_use--;
+    b->limit->in_use--;
+}
+
+/* ---- Hanging and waking -------------------------------------------------------------------- */
+
+static struct fair_hang *hang_of(struct fair_bucket *b, struct fair_class *c)
+{
+    struct fair_hang *h = b->hangs;
+    while (h && h->class != c)
+        h = h->next;
+    if (h)
+        return h;
+    h = calloc(1, sizeof(*h));
+    need_memory(h);
+    heap_init(&h->lanes);
+    h->bucket = b;
+    h->class = c;
+    h->next = b->hangs;
+    b->hangs = h;
+    return h;
+}
+
+static void drop_empty_hangs(struct fair_bucket *b)
+{
+    for (struct fair_hang **at = &b->hangs, *h; (h = *at);) {
+        if (h->awake || heap_top(&h->lanes)) {
+            at = &h->next;
+            continue;
+        }
+        *at = h->next;
+        heap_deinit(&h->lanes);
+        free(h);
+    }
+}
+
+void lane_unhang(struct fair_lane *lane)
+{
+    struct fair_hang *h = lane->hung;
+    heap_remove(&h->lanes, &lane->node);
+    h->bucket->hanging--;
+    h->bucket->limit->waiting -= lane->waiting;
+    lane->hung = NULL;
+    lane->state = FAIR_IDLE;
+}
+
+void lane_hang(struct fair *f, struct fair_lane *lane, struct fair_bucket *b, int64_t now_us)
+{
+    struct fair_hang *h = hang_of(b, lane->class);
+    need_memory(heap_push(&h->lanes, &lane->node)); /* in the order of its class */
+    lane->hung = h;
+    lane->state = FAIR_HUNG;
+    b->hanging++;
+    b->limit->waiting += lane->waiting;
+    b->limit->throttled += !has_token(b, now_us);
+    bucket_settle(f, b, now_us);
+}
+
+/* The best of each class: one may have nobody who does its work, and must not stop the others. */
+static void wake(struct fair *f, const struct fair_bucket *b)
+{
+    for (struct fair_hang *h = b->hangs; h; h = h->next) {
+        struct heap_node *top = h->awake ? NULL : heap_top(&h->lanes);
+        if (!top)
+            continue;
+        struct fair_lane *lane = CONTAINER_OF(top, struct fair_lane, node);
+        lane_unhang(lane);
+        lane->woken = h;
+        h->awake++;
+        lane_make_ready(f, lane);
+    }
+}
+
+void bucket_settle(struct fair *f, struct fair_bucket *b, int64_t now_us)
+{
+    heap_remove(&f->due, &b->due);
+    if (now_us == INT64_MIN) /* when is not known: looked at with the next time that is */
+        b->due.key = INT64_MIN;
+    else if (bucket_has_room(b, now_us))
+        wake(f, b);
+    else
+        b->due.key = now_us + debt(b, now_us) + b->limit->interval_us - most_debt(b->limit);
+    bool waits = b->hanging && has_place(b) &&
+                 (now_us == INT64_MIN || !has_token(b, now_us));
+    if (waits)
+        need_memory(heap_push(&f->due, &b->due));
+    drop_empty_hangs(b);
+}
+
+void fair_due(struct fair *f, int64_t now_us)
+{
+    struct heap_node *top;
+    while ((top = heap_top(&f->due)) && top->key <= now_us) {
+        struct fair_bucket *b = CONTAINER_OF(top, struct fair_bucket, due);
+        heap_remove(&f->due, top);
+        bucket_settle(f, b, now_us);
+        bucket_forget_if_unused(f, b, now_us);
+    }
+}
+
+int64_t fair_next(const struct fair *f)
+{
+    struct heap_node *top = heap_top(&f->due);
+    return top ? top->key : INT64_MAX;
+}
+
+struct fair_bucket *fair_obstacle(const struct fair_lane *lane, int64_t now_us)
+{
+    for (size_t i = 0; i < lane->bucket_count; i++)
+        if (!bucket_has_room(lane->buckets[i], now_us))
+            return lane->buckets[i];
+    return NULL;
+}
+
+/* ---- Lanes and limits ------------------------------------------------------------------------ */
+
+static pawl_str activity_of(const struct fair_lane *lane)
+{
+    return first_level(lane->class->name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct fair_bucket *const *x = a, *const *y = b;
+    return str_compare((*x)->limit->name, (*y)->limit->name);
+}
+
+void lane_find_buckets(struct fair *f, struct fair_lane *lane)
+{
+    struct fair_limit *limit;
+    lane->buckets = NULL;
+    lane->bucket_count = 0;
+    lane->weight = 1;
+    for (size_t at = 0; (limit = map_next(&f->limits, &at));) {
+        if (!rule_matches(&limit->rule, activity_of(lane)))
+            continue;
+        lane->buckets =
+            realloc(lane->buckets, (lane->bucket_count + 1) * sizeof(struct fair_bucket *));
+        need_memory(lane->buckets);
+        struct fair_bucket *b = bucket_of(limit, rule_key(&limit->rule, lane->key));
+        lane->buckets[lane->bucket_count++] = b;
+        b->lanes++;
+        b->in_use += lane->out;
+        limit->in_use += lane->out;
+        uint32_t weight = rule_weight(&limit->rule, lane->key);
+        if (weight)
+            lane->weight = weight;
+    }
+    if (lane->bucket_count)
+        qsort(lane->buckets, lane->bucket_count, sizeof(*lane->buckets), by_name);
+}
+
+void lane_leave_buckets(struct fair *f, struct fair_lane *lane)
+{
+    for (size_t i = 0; i < lane->bucket_count; i++) {
+        struct fair_bucket *b = lane->buckets[i];
+        b->lanes--;
+        b->in_use -= lane->out;
+        b->limit->in_use -= lane->out;
+        bucket_forget_if_unused(f, b, INT64_MIN);
+    }
+    free(lane->buckets);
+    lane->buckets = NULL;
+    lane->bucket_count = 0;
+}
+
+/* ---- Setting and removing ---------------------------------------------------------------------- */
+
+/* All lanes out of their buckets, those that hang or are woken back to their class. */
+static void leave_all(struct fair *f)
+{
+    for (struct fair_lane *l = f->lanes; l; l = l->next) {
+        if (l->woken) {
+            l->woken->awake--;
+            l->woken = NULL;
+        }
+        if (l->state == FAIR_HUNG) {
+            lane_unhang(l);
+            lane_make_ready(f, l);
+        }
+    }
+    for (struct fair_lane *l = f->lanes; l; l = l->next) {
+        for (size_t i = 0; i < l->bucket_count; i++)
+            drop_empty_hangs(l->buckets[i]);
+        lane_leave_buckets(f, l);
+    }
+}
+
+static void enter_all(struct fair *f)
+{
+    for (struct fair_lane *l = f->lanes; l; l = l->next)
+        lane_find_buckets(f, l);
+}
+
+static void forget_buckets(struct fair *f, struct fair_limit *limit)
+{
+    struct fair_bucket *b;
+    for (size_t at = 0; (b = map_next(&limit->buckets, &at));) {
+        heap_remove(&f->due, &b->due);
+        assert_that(!b->hangs && !b->lanes);
+        free(b);
+    }
+    map_deinit(&limit->buckets);
+}
+
+/* What the old one owes, the new one owes; not when its buckets are cut in another way. */
+static void inherit(struct fair *f, struct fair_limit *limit, const struct fair_limit *old)
+{
+    const struct fair_bucket *b;
+    limit->throttled = old->throttled;
+    if (old->rule.by == limit->rule.by)
+        for (size_t at = 0; (b = map_next(&old->buckets, &at));)
+            fair_debt(f, limit, b->key, b->free_us);
+}
+
+struct fair_limit *fair_limit_remove(struct fair *f, pawl_str name)
+{
+    struct fair_limit *limit = fair_limit_find(f, name);
+    if (!limit)
+        return NULL;
+    leave_all(f);
+    map_removes(&f->limits, name);
+    forget_buckets(f, limit);
+    enter_all(f);
+    return limit;
+}
+
+struct fair_limit *fair_limit_set(struct fair *f, struct fair_limit *limit)
+{
+    struct fair_limit *old = fair_limit_find(f, limit->name);
+    limit->interval_us = interval_of(&limit->rule);
+    limit->in_use = limit->waiting = limit->throttled = 0;
+    map_init(&limit->buckets);
+    leave_all(f);
+    if (old) {
+        map_removes(&f->limits, old->name);
+        inherit(f, limit, old);
+        forget_buckets(f, old);
+    }
+    need_memory(map_puts(&f->limits, limit->name, limit));
+    enter_all(f);
+    return old;
+}
+
+bool fair_is_limited(const struct fair *f, pawl_str activity)
+{
+    const struct fair_limit *limit;
+    for (size_t at = 0; (limit = map_next(&f->limits, &at));)
+        if (rule_matches(&limit->rule, activity))
+            return true;
+    return false;
+}
+
+void fair_debt(struct fair *f, struct fair_limit *limit, pawl_str key, int64_t free_us)
+{
+    struct fair_bucket *b = bucket_of(limit, key);
+    if (free_us > b->free_us)
+        b->free_us = free_us;
+    bucket_forget_if_unused(f, b, INT64_MIN);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* fair/fair.c -- see fair.h: lanes, their order, picking.  bucket.c has the limits. */
+#include "fair/fair.h"
+
+#include "base/attr.h"
+#include "fair/bucket.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_BITS 53 /* of virtual time; the priority is above them */
+
+void fair_init(struct fair *f)
+{
+    *f = (struct fair){0};
+    map_init(&f->classes);
+    map_init(&f->limits);
+    heap_init(&f->due);
+}
+
+void fair_deinit(struct fair *f)
+{
+    assert_that(!f->lanes && !f->limits.count);
+    fair_sweep(f);
+    map_deinit(&f->classes);
+    map_deinit(&f->limits);
+    heap_deinit(&f->due);
+}
+
+/* ---- Classes -------------------------------------------------------------------------- */
+
+struct fair_class *fair_class_find(const struct fair *f, pawl_str name)
+{
+    return map_gets(&f->classes, name);
+}
+
+static struct fair_class *class_of(struct fair *f, pawl_str name)
+{
+    struct fair_class *c = fair_class_find(f, name);
+    if (c)
+        return c;
+    c = calloc(1, sizeof(*c) + name.len + 1);
+    need_memory(c);
+    char *text = (char *)(c + 1);
+    if (name.len)
+        memcpy(text, name.ptr, name.len);
+    c->name = (pawl_str){text, name.len};
+    heap_init(&c->ready);
+    need_memory(map_puts(&f->classes, c->name, c));
+    return c;
+}
+
+static void class_enter(struct fair *f, struct fair_class *c)
+{
+    if (c->at_ready)
+        return;
+    c->next_ready = f->ready;
+    c->at_ready = &f->ready;
+    if (f->ready)
+        f->ready->at_ready = &c->next_ready;
+    f->ready = c;
+}
+
+static void class_leave(struct fair_class *c)
+{
+    if (!c->at_ready || heap_top(&c->ready))
+        return;
+    *c->at_ready = c->next_ready;
+    if (c->next_ready)
+        c->next_ready->at_ready = c->at_ready;
+    c->at_ready = NULL;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------ */
+
+void fair_lane_add(struct fair *f, struct fair_lane *lane, pawl_str class_name, uint32_t priority,
+                   pawl_str key)
+{
+    assert_that(priority >= 1 && priority < FAIR_PRIORITIES);
+    lane->class = class_of(f, class_name);
+    lane->class->lanes++;
+    lane->key = key;
+    lane->priority = priority;
+    lane->weight = 1;
+    lane->time = 0;
+    lane->state = FAIR_IDLE;
+    lane->next = f->lanes;
+    lane->at = &f->lanes;
+    if (f->lanes)
+        f->lanes->at = &lane->next;
+    f->lanes = lane;
+    f->lane_count++;
+    lane_find_buckets(f, lane);
+}
+
+void fair_lane_remove(struct fair *f, struct fair_lane *lane)
+{
+    assert_that(lane->state == FAIR_IDLE && !lane->out);
+    struct fair_class *c = lane->class;
+    lane_leave_buckets(f, lane);
+    *lane->at = lane->next;
+    if (lane->next)
+        lane->next->at = lane->at;
+    f->lane_count--;
+    c->lanes--;
+}
+
+void fair_sweep(struct fair *f)
+{
+    struct fair_class *c;
+    for (size_t at = 0; (c = map_next(&f->classes, &at));) {
+        if (c->lanes)
+            continue;
+        assert_that(!heap_top(&c->ready) && !c->at_ready);
+        map_removes(&f->classes, c->name);
+        heap_deinit(&c->ready);
+        free(c);
+    }
+}
+
+void lane_make_ready(struct fair *f, struct fair_lane *lane)
+{
+    struct fair_class *c = lane->class;
+    if (lane->time < f->present[lane->priority])
+        lane->time = f->present[lane->priority];
+    lane->state = FAIR_READY;
+    lane->node.key = ((int64_t)lane->priority << TIME_BITS) | lane->time;
+    lane->node.tie = ++f->turns;
+    need_memory(heap_push(&c->ready, &lane->node));
+    class_enter(f, c);
+}
+
+void fair_ready(struct fair *f, struct fair_lane *lane)
+{
+    if (lane->state != FAIR_IDLE)
+        return;
+    lane_make_ready(f, lane);
+}
+
+/* Out of the heap of its class. */
+static void leave_ready(struct fair_lane *lane)
+{
+    heap_remove(&lane->class->ready, &lane->node);
+    class_leave(lane->class);
+    lane->state = FAIR_IDLE;
+}
+
+/* It was woken for room that it does not use, or has used: another may. */
+static void pass_on(struct fair *f, struct fair_lane *lane, int64_t now_us)
+{
+    struct fair_hang *hang = lane->woken;
+    if (!hang)
+        return;
+    lane->woken = NULL;
+    hang->awake--;
+    bucket_settle(f, hang->bucket, now_us);
+}
+
+void fair_idle(struct fair *f, struct fair_lane *lane)
+{
+    struct fair_bucket *b = lane->hung ? lane->hung->bucket : NULL;
+    if (lane->state == FAIR_READY)
+        leave_ready(lane);
+    if (b) {
+        lane_unhang(lane);
+        bucket_settle(f, b, INT64_MIN);
+    }
+    pass_on(f, lane, INT64_MIN);
+}
+
+void fair_count(struct fair_lane *lane, uint64_t waiting)
+{
+    if (lane->hung)
+        lane->hung->bucket->limit->waiting += waiting - lane->waiting;
+    lane->waiting = waiting;
+}
+
+/* ---- Whose turn it is ---------------------------------------------------------------------- */
+
+static struct fair_lane *first_of(const struct fair_class *c)
+{
+    struct heap_node *top = heap_top(&c->ready);
+    return top ? CONTAINER_OF(top, struct fair_lane, node) : NULL;
+}
+
+static bool is_before(const struct fair_lane *a, const struct fair_lane *b)
+{
+    return a->node.key < b->node.key || (a->node.key == b->node.key && a->node.tie < b->node.tie);
+}
+
+static struct fair_lane *best_of(const struct fair *f, struct fair_class *const *classes,
+                                 size_t count)
+{
+    struct fair_lane *best = NULL, *lane;
+    for (size_t i = 0; classes && i < count; i++)
+        if ((lane = first_of(classes[i])) && (!best || is_before(lane, best)))
+            best = lane;
+    for (const struct fair_class *c = classes ? NULL : f->ready; c; c = c->next_ready)
+        if (c->ours && (lane = first_of(c)) && (!best || is_before(lane, best)))
+            best = lane;
+    return best;
+}
+
+struct fair_lane *fair_pick(struct fair *f, struct fair_class *const *classes, size_t count,
+                            uint32_t ceiling, int64_t now_us)
+{
+    struct fair_lane *lane;
+    while ((lane = best_of(f, classes, count)) && lane->priority <= ceiling) {
+        struct fair_bucket *b = fair_obstacle(lane, now_us);
+        if (!b)
+            return lane;
+        leave_ready(lane);
+        lane_hang(f, lane, b, now_us);
+        pass_on(f, lane, now_us);
+    }
+    return NULL;
+}
+
+void fair_take(struct fair *f, struct fair_lane *lane, int64_t now_us)
+{
+    assert_that(lane->state == FAIR_READY);
+    leave_ready(lane);
+    for (size_t i = 0; i < lane->bucket_count; i++)
+        bucket_take(lane->buckets[i], now_us);
+    lane->out++;
+    f->present[lane->priority] = lane->time;
+    lane->time += FAIR_SCALE / lane->weight;
+    lane_make_ready(f, lane);
+    pass_on(f, lane, now_us);
+}
+
+void fair_was_out(struct fair_lane *lane)
+{
+    for (size_t i = 0; i < lane->bucket_count; i++) {
+        lane->buckets[i]->in_use++;
+        lane->buckets[i]->limit->in_use++;
+    }
+    lane->out++;
+}
+
+void fair_give(struct fair *f, struct fair_lane *lane, int64_t now_us)
+{
+    assert_that(lane->out);
+    lane->out--;
+    for (size_t i = 0; i < lane->bucket_count; i++)
+        bucket_give(lane->buckets[i]);
+    for (size_t i = 0; i < lane->bucket_count; i++)
+        bucket_settle(f, lane->buckets[i], now_us);
+}
+
+/* ---- Check --------------------------------------------------------------------------------- */
+
+static void check_bucket(const struct fair *f, const struct fair_bucket *b)
+{
+    uint64_t out = 0, stands = 0, hangs = 0;
+    for (const struct fair_lane *l = f->lanes; l; l = l->next)
+        for (size_t i = 0; i < l->bucket_count; i++)
+            if (l->buckets[i] == b) {
+                out += l->out;
+                stands++;
+                hangs += l->hung && l->hung->bucket == b;
+            }
+    assert_that(out == b->in_use && stands == b->lanes && hangs == b->hanging);
+}
+
+void fair_check(const struct fair *f)
+{
+    size_t lanes = 0;
+    const struct fair_limit *limit;
+    const struct fair_bucket *b;
+    for (const struct fair_lane *l = f->lanes; l; l = l->next, lanes++) {
+        assert_that((l->state == FAIR_IDLE) == !l->node.place);
+        assert_that((l->state == FAIR_HUNG) == (l->hung != NULL));
+    }
+    assert_that(lanes == f->lane_count);
+    for (size_t at = 0; (limit = map_next(&f->limits, &at));) {
+        uint64_t in_use = 0;
+        for (size_t k = 0; (b = map_next(&limit->buckets, &k)); in_use += b->in_use)
+            check_bucket(f, b);
+        assert_that(in_use == limit->in_use);
+    }
+}

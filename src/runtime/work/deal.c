@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/deal.c -- see deal.h.  Called by loop.c. */
+#include "runtime/work/deal.h"
+
+#include "base/limits.h"
+#include "runtime/core/inbox.h"
+#include "runtime/core/lane.h"
+#include "runtime/work/handout.h"
+#include "runtime/work/job.h"
+#include "runtime/work/worker.h"
+
+/* Classes with lanes that threads of this process may have. */
+static size_t our_classes(pawl_runtime *rt, struct fair_class ***ret)
+{
+    size_t n = 0;
+    for (struct fair_class *c = rt->handout->fair.ready; c; c = c->next_ready)
+        n += c->ours;
+    *ret = arena_array(&rt->group_mem, struct fair_class *, n + 1);
+    n = 0;
+    for (struct fair_class *c = rt->handout->fair.ready; c; c = c->next_ready)
+        if (c->ours)
+            (*ret)[n++] = c;
+    return n;
+}
+
+/* No thread is free for it now; one that gets free brings its job back, and wakes us. */
+static size_t pass_over(struct fair_class **classes, size_t count, const struct fair_class *c)
+{
+    for (size_t i = 0; i < count; i++)
+        if (classes[i] == c)
+            classes[i] = classes[--count];
+    return count;
+}
+
+static void deal(pawl_runtime *rt)
+{
+    uint32_t ceiling = worker_has_queued(rt) ? LIMIT_PRIORITY_DEFAULT : LIMIT_PRIORITY;
+    struct fair_class **classes;
+    size_t count = our_classes(rt, &classes);
+    struct lane *lane;
+    while (count && (lane = handout_pick(rt, classes, count, ceiling))) {
+        const struct activity_entry *activity = lane_is_ours(rt, lane->fair.class->name);
+        if (!activity || !worker_may(rt, activity, lane->fair.priority)) {
+            count = pass_over(classes, count, lane->fair.class);
+            continue;
+        }
+        struct job *job = handout_next(rt, lane);
+        if (!job)
+            continue;
+        handout_out(rt, lane, &job->work, false);
+        job->priority = lane->fair.priority;
+        job->activity = activity; /* it may be younger than the job */
+        job_begin(rt, job);
+        worker_flush(rt);
+    }
+}
+
+void deal_look(pawl_runtime *rt)
+{
+    if (LIKELY(!rt->handout) || inbox_stops(rt) || !handout_ready(rt))
+        return;
+    rt->handout->look = false;
+    if (!rt->handout->fair.ready)
+        return;
+    worker_flush(rt);
+    deal(rt); /* which may say: look again */
+}

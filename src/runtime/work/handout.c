@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/handout.c -- see handout.h.  Called by deal.c, lease.c, job.c, seal.c, group.c. */
+#include "runtime/work/handout.h"
+
+#include "runtime/core/health.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/registry.h"
+#include "runtime/work/jobs.h"
+#include "runtime/work/lease.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_OF_LANE 64   /* jobs in memory */
+#define KEPT_MAX     8192 /* of all lanes */
+#define FETCH        16
+#define CLASSES_KEPT 4096 /* without lanes; more are forgotten */
+#define LIST_PAGE    100000
+
+/* A row that is out. */
+struct lane_row {
+    uint64_t id, uid;
+    struct lane *lane;
+    bool leased; /* it has a place; else the job has */
+    bool fresh;  /* and the commit that says so is not done */
+};
+
+static int64_t now_us(const pawl_runtime *rt)
+{
+    return rt->now_ms * 1000;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------ */
+
+static void set_ours(pawl_runtime *rt, struct fair_class *c)
+{
+    c->ours = lane_is_ours(rt, c->name) != NULL;
+}
+
+static struct lane *lane_of_name(pawl_runtime *rt, pawl_str name)
+{
+    struct handout *h = rt->handout;
+    struct lane *lane = map_gets(&h->lanes, name);
+    struct lane_parts parts;
+    if (lane)
+        return lane;
+    lane = calloc(1, sizeof(*lane) + name.len + 1);
+    need_memory(lane);
+    char *text = (char *)(lane + 1);
+    memcpy(text, name.ptr, name.len);
+    lane->name = (pawl_str){text, name.len};
+    lane->end = &lane->first;
+    (void)lane_cut(lane->name, &parts);
+    fair_lane_add(&h->fair, &lane->fair, parts.class, parts.priority, parts.key);
+    set_ours(rt, lane->fair.class);
+    need_memory(map_puts(&h->lanes, lane->name, lane));
+    return lane;
+}
+
+static void forget_if_empty(pawl_runtime *rt, struct lane *lane)
+{
+    struct handout *h = rt->handout;
+    if (lane->fair.state != FAIR_IDLE || lane->fair.out || lane->rows || lane->first || lane->more ||
+        lane->wake.place)
+        return;
+    fair_lane_remove(&h->fair, &lane->fair);
+    map_removes(&h->lanes, lane->name);
+    free(lane);
+}
+
+/* It may have something now. */
+static void stir(pawl_runtime *rt, struct lane *lane)
+{
+    fair_ready(&rt->handout->fair, &lane->fair);
+    rt->handout->look = true;
+    lease_may_find(rt);
+}
+
+static void handout_again(pawl_runtime *rt, struct lane *lane)
+{
+    lane->more = true;
+    fair_count(&lane->fair, lane->fair.waiting + 1);
+    stir(rt, lane);
+}
+
+/* Look at it then: a lease of it ends, or a row is free from then on. */
+static void look_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
+{
+    if (lane->wake.place && lane->wake.key <= at_ms)
+        return;
+    heap_remove(&rt->handout->wakes, &lane->wake);
+    lane->wake.key = at_ms;
+    need_memory(heap_push(&rt->handout->wakes, &lane->wake));
+}
+
+static void wake_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
+{
+    lane->delayed = true;
+    look_at(rt, lane, at_ms);
+}
+
+void handout_later(pawl_runtime *rt, struct lane *lane)
+{
+    wake_at(rt, lane, rt->now_ms + 1);
+    if (!lane->first && !lane->more)
+        fair_idle(&rt->handout->fair, &lane->fair);
+}
+
+/* ---- What is committed ---------------------------------------------------------------------- */
+
+bool handout_has(const pawl_runtime *rt, pawl_str lane)
+{
+    struct lane_parts parts;
+    return rt->handout && lane_cut(lane, &parts);
+}
+
+/* Behind rows in the store it would overtake them. */
+bool handout_admit(pawl_runtime *rt, const pawl_work *w)
+{
+    const struct handout *h = rt->handout;
+    const struct lane *lane = map_gets(&h->lanes, w->name);
+    if (!h->loaded || w->visible_ms > rt->now_ms || h->kept >= KEPT_MAX)
+        return false;
+    return !lane || (!lane->more && !lane->delayed && lane->kept < KEPT_OF_LANE);
+}
+
+static bool keep(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
+{
+    struct job *job = job_keep(rt, w);
+    if (!job) {
+        store_abandon_work(rt->store, &w->id, 1);
+        lane->more = true;
+        return false;
+    }
+    if (job->policy.schedule_to_close_ms || job->policy.schedule_to_start_ms)
+        job_watch(rt, job);
+    job->lane = lane;
+    job->priority = 0; /* it has no place yet */
+    job->next_queued = NULL;
+    *lane->end = job;
+    lane->end = &job->next_queued;
+    lane->kept++;
+    rt->handout->kept++;
+    return true;
+}
+
+void handout_added(pawl_runtime *rt, const pawl_work *w)
+{
+    struct lane *lane = lane_of_name(rt, w->name);
+    if (w->lock_epoch)
+        (void)keep(rt, lane, w);
+    else
+        lane->more = true;
+    fair_count(&lane->fair, lane->fair.waiting + 1);
+    stir(rt, lane);
+}
+
+/* ---- What is out ------------------------------------------------------------------------------ */
+
+static void give(pawl_runtime *rt, struct lane *lane)
+{
+    fair_give(&rt->handout->fair, &lane->fair, now_us(rt));
+    rt->handout->look = true;
+    lease_may_find(rt);
+}
+
+static struct lane *take_out(pawl_runtime *rt, struct lane_row *row)
+{
+    struct lane *lane = row->lane;
+    map_remove(&rt->handout->out, row->id);
+    lane->rows--;
+    if (row->leased)
+        give(rt, lane);
+    free(row);
+    return lane;
+}
+
+void handout_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool leased)
+{
+    struct handout *h = rt->handout;
+    struct lane_row *row = map_get(&h->out, w->id);
+    if (row) /* its lease ran out a moment ago */
+        (void)take_out(rt, row);
+    fair_take(&h->fair, &lane->fair, now_us(rt));
+    if (lane->fair.waiting)
+        fair_count(&lane->fair, lane->fair.waiting - 1);
+    row = calloc(1, sizeof(*row));
+    need_memory(row && map_put(&h->out, w->id, row));
+    *row = (struct lane_row){
+        .id = w->id, .uid = w->uid, .lane = lane, .leased = leased, .fresh = leased};
+    lane->rows++;
+    if (!lane->first && !lane->more)
+        fair_idle(&h->fair, &lane->fair);
+}
+
+void handout_changed(pawl_runtime *rt, const pawl_work_update *u)
+{
+    struct lane_row *row = map_get(&rt->handout->out, u->id);
+    if (!row)
+        return;
+    if (u->lock_token.len || u->lock_epoch) {
+        if (u->lock_token.len && !u->lock_epoch && !row->leased) {
+            row->leased = true; /* it will be completed by token: the job gives its place back */
+            fair_was_out(&row->lane->fair);
+        }
+        row->fresh = false;
+        if (u->lock_token.len && !u->lock_epoch)
+            look_at(rt, row->lane, u->lock_until_ms);
+        return;
+    }
+    struct lane *lane = take_out(rt, row);
+    if (u->visible_ms > rt->now_ms) {
+        fair_count(&lane->fair, lane->fair.waiting + 1);
+        wake_at(rt, lane, u->visible_ms);
+    } else {
+        handout_again(rt, lane);
+    }
+}
+
+void handout_undone(pawl_runtime *rt, uint64_t work_id)
+{
+    struct lane_row *row = map_get(&rt->handout->out, work_id);
+    if (row && row->fresh)
+        handout_again(rt, take_out(rt, row));
+}
+
+void handout_gone(pawl_runtime *rt, uint64_t work_id)
+{
+    struct lane_row *row = map_get(&rt->handout->out, work_id);
+    if (row)
+        forget_if_empty(rt, take_out(rt, row));
+}
+
+void handout_removed(pawl_runtime *rt, uint64_t uid)
+{
+    struct lane_row *row;
+    for (size_t at = 0; (row = map_next(&rt->handout->out, &at));)
+        if (row->uid == uid)
+            forget_if_empty(rt, take_out(rt, row));
+}
+
+/* A job that came by its turn is freed. */
+static void handout_over(pawl_runtime *rt, struct job *job)
+{
+    struct lane *lane = job->lane;
+    job->lane = NULL;
+    if (!rt->handout || !job->priority) /* closing; or it was not handed out */
+        return;
+    give(rt, lane);
+    forget_if_empty(rt, lane);
+}
+
+void handout_skipped(pawl_runtime *rt, const struct job *job)
+{
+    struct lane_row *row = map_get(&rt->handout->out, job->work.id);
+    if (row)
+        handout_again(rt, take_out(rt, row));
+}
+
+static struct job *unlink_first(pawl_runtime *rt, struct lane *lane, struct job **at)
+{
+    struct job *job = *at;
+    *at = job->next_queued;
+    if (!*at)
+        lane->end = at;
+    lane->kept--;
+    rt->handout->kept--;
+    return job;
+}
+
+void handout_drop(pawl_runtime *rt, struct job *job)
+{
+    struct lane *lane = job->lane;
+    struct job **at = &lane->first;
+    while (*at != job)
+        at = &(*at)->next_queued;
+    (void)unlink_first(rt, lane, at);
+    job_forget(rt, job);
+    job_free(job);
+    if (lane->fair.waiting)
+        fair_count(&lane->fair, lane->fair.waiting - 1);
+    if (!lane->first && !lane->more) {
+        fair_idle(&rt->handout->fair, &lane->fair);
+        forget_if_empty(rt, lane);
+    }
+}
+
+/* ---- Whose turn it is ---------------------------------------------------------------------------- */
+
+size_t handout_classes(pawl_runtime *rt, const pawl_str *names, size_t count,
+                       struct fair_class ***ret)
+{
+    size_t n = 0;
+    struct fair_class **list = arena_array(&rt->group_mem, struct fair_class *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        if ((list[n] = fair_class_find(&rt->handout->fair, names[i])))
+            n++;
+    *ret = list;
+    return n;
+}
+
+struct lane *handout_pick(pawl_runtime *rt, struct fair_class *const *classes, size_t count,
+                          uint32_t ceiling)
+{
+    struct fair_lane *lane =
+        rt->handout->unread ? NULL
+                            : fair_pick(&rt->handout->fair, classes, count, ceiling, now_us(rt));
+    return lane ? CONTAINER_OF(lane, struct lane, fair) : NULL;
+}
+
+/* When its next row is free, as the store has it. */
+static bool find_delayed(pawl_runtime *rt, struct lane *lane)
+{
+    pawl_work_list list;
+    pawl_error err;
+    if (store_read_lane(rt->store, lane->name, rt->now_ms, 1, &rt->load_mem, &list, &err) !=
+        PAWL_OK) {
+        health_unread(rt, &err);
+        return false;
+    }
+    lane->delayed = false;
+    if (list.count) {
+        const pawl_work *w = &list.items[0];
+        wake_at(rt, lane, w->lock_until_ms > w->visible_ms ? w->lock_until_ms : w->visible_ms);
+    }
+    return true;
+}
+
+/* Rows of the store into memory.  False: it did not answer. */
+static bool fill(pawl_runtime *rt, struct lane *lane)
+{
+    pawl_work_list list;
+    pawl_error err;
+    arena_reset(&rt->load_mem);
+    if (store_fetch_work(rt->store, rt->now_ms, &lane->name, 1, FETCH, &rt->load_mem, &list,
+                         &err) != PAWL_OK) {
+        health_unread(rt, &err);
+        return false;
+    }
+    lane->more = list.count == FETCH;
+    for (size_t i = 0; i < list.count; i++)
+        if (!job_find(rt, list.items[i].id))
+            (void)keep(rt, lane, &list.items[i]);
+    if (!lane->more && lane->delayed && !lane->wake.place)
+        return find_delayed(rt, lane);
+    return true;
+}
+
+struct job *handout_next(pawl_runtime *rt, struct lane *lane)
+{
+    if (!lane->first && lane->more && !fill(rt, lane)) {
+        rt->handout->unread = rt->handout->look = true;
+        return NULL;
+    }
+    if (!lane->first) {
+        fair_count(&lane->fair, 0);
+        fair_idle(&rt->handout->fair, &lane->fair);
+        forget_if_empty(rt, lane);
+        return NULL;
+    }
+    struct job *job = unlink_first(rt, lane, &lane->first);
+    job->next_queued = NULL;
+    return job;
+}
+
+/* ---- Beginning, and the time ---------------------------------------------------------------------- */
+
+/* A row that an earlier process left: leased, or not due. */
+static void found(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
+{
+    bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
+    if (!leased || map_get(&rt->handout->out, w->id)) {
+        if (!leased)
+            wake_at(rt, lane, w->visible_ms);
+        return;
+    }
+    struct lane_row *row = calloc(1, sizeof(*row));
+    need_memory(row && map_put(&rt->handout->out, w->id, row));
+    *row = (struct lane_row){.id = w->id, .uid = w->uid, .lane = lane, .leased = true};
+    lane->rows++;
+    look_at(rt, lane, w->lock_until_ms);
+    fair_was_out(&lane->fair);
+}
+
+static bool load_lane(pawl_runtime *rt, pawl_str name)
+{
+    pawl_work_list list;
+    pawl_error err;
+    pawl_mem mem;
+    arena_init(&mem);
+    bool good = store_read_lane(rt->store, name, rt->now_ms, LIST_PAGE, &mem, &list, &err) ==
+                PAWL_OK;
+    if (good) {
+        struct lane *lane = lane_of_name(rt, name);
+        for (size_t i = 0; i < list.count; i++)
+            found(rt, lane, &list.items[i]);
+        lane->more = true;
+        stir(rt, lane);
+    } else {
+        health_unread(rt, &err);
+    }
+    arena_deinit(&mem);
+    return good;
+}
+
+static bool load(pawl_runtime *rt)
+{
+    pawl_text_list list;
+    pawl_error err;
+    pawl_mem mem;
+    pawl_str after = {0};
+    bool good = true;
+    arena_init(&mem);
+    do {
+        good = store_list_lanes(rt->store, after, LIST_PAGE, &mem, &list, &err) == PAWL_OK;
+        if (!good)
+            health_unread(rt, &err);
+        for (size_t i = 0; good && i < list.count; i++)
+            good = !handout_has(rt, list.items[i]) || load_lane(rt, list.items[i]);
+        if (good && list.count)
+            after = list.items[list.count - 1];
+    } while (good && list.count == LIST_PAGE);
+    arena_deinit(&mem);
+    return good;
+}
+
+static void look_at_registry(pawl_runtime *rt)
+{
+    struct handout *h = rt->handout;
+    unsigned long now = atomic_load(&rt->app->generation);
+    struct fair_class *c;
+    if (now == h->generation)
+        return;
+    h->generation = now;
+    for (size_t at = 0; (c = map_next(&h->fair.classes, &at));)
+        set_ours(rt, c);
+    h->look = true;
+}
+
+bool handout_ready(pawl_runtime *rt)
+{
+    struct handout *h = rt->handout;
+    struct heap_node *top;
+    if (UNLIKELY(!h->loaded) && !(h->loaded = load(rt)))
+        return false;
+    look_at_registry(rt);
+    h->unread = false;
+    if (h->fair.classes.count > CLASSES_KEPT)
+        fair_sweep(&h->fair);
+    fair_due(&h->fair, now_us(rt));
+    while ((top = heap_top(&h->wakes)) && top->key <= rt->now_ms) {
+        struct lane *lane = CONTAINER_OF(top, struct lane, wake);
+        heap_remove(&h->wakes, top);
+        lane->more = true;
+        stir(rt, lane);
+    }
+    return true;
+}
+
+int64_t handout_next_ms(const pawl_runtime *rt)
+{
+    const struct handout *h = rt->handout;
+    if (!h)
+        return INT64_MAX;
+    const struct heap_node *top = heap_top(&h->wakes);
+    int64_t room = fair_next(&h->fair), at = top ? top->key : INT64_MAX;
+    if (room == INT64_MAX)
+        return at;
+    room = room < 0 ? 0 : (room + 999) / 1000;
+    return room < at ? room : at;
+}
+
+/* ---- Opening and closing ----------------------------------------------------------------------------- */
+
+bool handout_open(pawl_runtime *rt)
+{
+    if (!store_has_lanes(rt->store) || !lane_counts(rt) || rt->opts.read_only)
+        return true;
+    struct handout *h = calloc(1, sizeof(*h));
+    if (!h)
+        return false;
+    fair_init(&h->fair);
+    map_init(&h->lanes);
+    map_init(&h->out);
+    heap_init(&h->wakes);
+    h->look = true;
+    rt->handout = h;
+    jobs_tell_over(rt, handout_over);
+    return true;
+}
+
+static void free_lane(struct handout *h, struct lane *lane)
+{
+    for (struct job *job = lane->first, *next; job; job = next) {
+        next = job->next_queued;
+        job->lane = NULL;
+        job_free(job);
+    }
+    fair_idle(&h->fair, &lane->fair);
+    while (lane->fair.out)
+        fair_give(&h->fair, &lane->fair, 0);
+    fair_lane_remove(&h->fair, &lane->fair);
+    free(lane);
+}
+
+void handout_close(pawl_runtime *rt)
+{
+    struct handout *h = rt->handout;
+    struct lane_row *row;
+    struct lane *lane;
+    rt->handout = NULL;
+    if (!h)
+        return;
+    for (size_t at = 0; (row = map_next(&h->out, &at));)
+        free(row);
+    for (size_t at = 0; (lane = map_next(&h->lanes, &at));)
+        free_lane(h, lane);
+    map_deinit(&h->out);
+    map_deinit(&h->lanes);
+    heap_deinit(&h->wakes);
+    fair_deinit(&h->fair);
+    free(h);
+}
+
+void handout_check(const pawl_runtime *rt)
+{
+    const struct handout *h = rt->handout;
+    const struct lane *lane;
+    size_t kept = 0;
+    if (!h)
+        return;
+    fair_check(&h->fair);
+    for (size_t at = 0; (lane = map_next(&h->lanes, &at)); kept += lane->kept)
+        assert_that(!(lane->first || lane->more) || lane->fair.state != FAIR_IDLE ||
+                    lane->wake.place);
+    assert_that(kept == h->kept);
+}
