@@ -197,7 +197,7 @@ class Client:
             **options: Any) -> Dict[str, Any]:
         """Run one activity, durably, without orchestration code; as start().
 
-        Options: attempts, backoff, initial_ms, start_to_close_ms, tag … as in the HTTP API.
+        Options: attempts, backoff, initial_ms, start_to_close_ms, tag, key, priority … as in the HTTP API.
         """
         body: Dict[str, Any] = {"activity": activity, **options}
         if input is not _ABSENT:

@@ -15,9 +15,9 @@
 #define LIMIT_NAME_BYTES        255      /* orchestration, activity, event, queue */
 #define ID_OF_QUEUE             "queue~" /* then the queue's name, '~', the message's number */
 #define LIMIT_VERSION_BYTES     64
-#define LIMIT_KEY_BYTES         128  /* idempotency key */
-#define LIMIT_LANE_KEY_BYTES    128  /* for whom a call is */
-#define LIMIT_PRIORITY          999  /* of a call, 1 first */
+#define LIMIT_KEY_BYTES         128 /* idempotency key */
+#define LIMIT_LANE_KEY_BYTES    128 /* for whom a call is */
+#define LIMIT_PRIORITY          999 /* of a call, 1 first */
 #define LIMIT_PRIORITY_DEFAULT  100
 #define LIMIT_REASON_BYTES      4096 /* of cancel, terminate, suspend */
 #define LIMIT_STATUS_BYTES      (256 * 1024)

@@ -76,8 +76,7 @@ static bool has_place(const struct fair_bucket *b)
 
 static bool has_token(const struct fair_bucket *b, int64_t now_us)
 {
-    return !b->limit->interval_us ||
-           debt(b, now_us) + b->limit->interval_us <= most_debt(b->limit);
+    return !b->limit->interval_us || debt(b, now_us) + b->limit->interval_us <= most_debt(b->limit);
 }
 
 bool bucket_has_room(const struct fair_bucket *b, int64_t now_us)
@@ -212,8 +211,7 @@ void bucket_settle(struct fair *f, struct fair_bucket *b, int64_t now_us)
         wake(f, b);
     else
         b->due.key = now_us + debt(b, now_us) + b->limit->interval_us - most_debt(b->limit);
-    bool waits = b->hanging && has_place(b) &&
-                 (now_us == INT64_MIN || !has_token(b, now_us));
+    bool waits = b->hanging && has_place(b) && (now_us == INT64_MIN || !has_token(b, now_us));
     if (waits)
         need_memory(heap_push(&f->due, &b->due));
     drop_empty_hangs(b);

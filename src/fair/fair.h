@@ -37,10 +37,10 @@
 enum fair_state { FAIR_IDLE, FAIR_READY, FAIR_HUNG };
 
 struct fair_class {
-    pawl_str name;      /* behind the struct */
-    struct heap ready;  /* of lanes, by (priority, virtual time) */
-    size_t lanes;       /* that belong to it */
-    bool ours;          /* as the caller says */
+    pawl_str name;                             /* behind the struct */
+    struct heap ready;                         /* of lanes, by (priority, virtual time) */
+    size_t lanes;                              /* that belong to it */
+    bool ours;                                 /* as the caller says */
     struct fair_class *next_ready, **at_ready; /* in the list of those with ready lanes */
 };
 

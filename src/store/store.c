@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/attr.h"
-#include "base/str.h"
 #include "base/limits.h"
+#include "base/str.h"
 #include "store/search.h"
 #include "store/store_object.h"
 

@@ -49,10 +49,10 @@ static struct given poll_some(struct scene *s, uint32_t max)
     struct given g = {0};
     pawl_error err = {0};
     scene_up(s);
-    expect_is(pawl_worker_poll(s->c,
-                               PAWL_POLL(.activities = names, .activity_count = 1, .max = max,
-                                         .lock_ms = 1000),
-                               on_reply, &g, &err),
+    expect_is(pawl_worker_poll(
+                  s->c,
+                  PAWL_POLL(.activities = names, .activity_count = 1, .max = max, .lock_ms = 1000),
+                  on_reply, &g, &err),
               PAWL_OK);
     for (int i = 0; i < 300 && !g.answered; i++)
         scene_advance(s, 1);
@@ -125,8 +125,7 @@ static void expect_order(struct scene *s, const char *by_turn, const char *by_id
 SCENARIO(s42_the_lowest_number_goes_first_over_the_whole_store)
 {
     CALLS(s, "a:500", "b:99", ":", "c:999", "d:1", ":98", "e:501", "f:2");
-    expect_order(s, "d:1 f:2 :98 b:99 : a:500 e:501 c:999",
-                 "a:500 b:99 : c:999 d:1 :98 e:501 f:2");
+    expect_order(s, "d:1 f:2 :98 b:99 : a:500 e:501 c:999", "a:500 b:99 : c:999 d:1 :98 e:501 f:2");
 }
 
 SCENARIO(s42_the_order_survives_a_crash)

@@ -97,7 +97,9 @@ TEST(s43_shares_follow_the_weights)
 {
     static struct fair f;
     struct fair_limit limit = limit_of("w", "Se*", FAIR_BY_KEY, 0);
-    const struct fair_weight weights[] = {{pawl_s("gold"), 4}};
+    const struct fair_weight weights[] = {
+        {pawl_s("gold"), 4}
+    };
     int got[2] = {0};
     limit.rule.weights = weights;
     limit.rule.weight_count = 1;
@@ -272,9 +274,9 @@ static void model_limit(struct model *m)
         m->set[k] = false;
         return;
     }
-    m->limits[k] = limit_of(names[k], matches[random_below(&m->seed, 4)],
-                            (enum fair_by)random_below(&m->seed, 3),
-                            (uint32_t)random_below(&m->seed, 4));
+    m->limits[k] =
+        limit_of(names[k], matches[random_below(&m->seed, 4)],
+                 (enum fair_by)random_below(&m->seed, 3), (uint32_t)random_below(&m->seed, 4));
     if (random_below(&m->seed, 2)) {
         m->limits[k].rule.rate_count = 1 + (uint32_t)random_below(&m->seed, 9);
         m->limits[k].rule.rate_per_ms = 1 + (int64_t)random_below(&m->seed, 50);

@@ -306,7 +306,7 @@ struct shares {
     struct share *last;           /* [engine] found by share_of(); NULL: none */
     struct share *waiting, **end; /* those with queued jobs */
     size_t queued;
-    struct job *ahead;   /* by priority: jobs whose turn it is */
+    struct job *ahead; /* by priority: jobs whose turn it is */
     uint32_t ahead_count;
     bool plain_next; /* of those with the default priority and the shares: who is next */
 };

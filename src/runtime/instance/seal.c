@@ -164,9 +164,10 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
             w->name = rt->handout ? lane_of_call(&rt->group_mem, e->name, step->policy)
                                   : lane_of(&rt->group_mem, e->name, step->policy->tag);
     }
-    if (handout_has(rt, w->name) ? handout_admit(rt, w) : job_admit(rt, w))
+    bool by_turn = handout_has(rt, w);
+    if (by_turn ? handout_admit(rt, w) : job_admit(rt, w))
         w->lock_epoch = rt->fence.epoch;
-    if ((!w->lock_epoch || rt->handout) && !lane_entry(rt, e->name))
+    if ((by_turn || !w->lock_epoch) && !registry_activity(rt->app, e->name))
         crew_look_at(rt, e->name);
 }
 

@@ -127,8 +127,7 @@ static void send_on(pawl_runtime *rt, struct stage *s)
 
 static void row_gone(pawl_runtime *rt, uint64_t work_id)
 {
-    if (rt->handout)
-        handout_gone(rt, work_id);
+    handout_gone(rt, work_id);
     job_withdraw(rt, work_id);
 }
 
@@ -137,7 +136,7 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
     for (size_t i = 0; i < s->work.count; i++) {
         if (s->work.items[i].deadline_ms)
             due_at(rt, s->work.items[i].deadline_ms);
-        if (handout_has(rt, s->work.items[i].name))
+        if (handout_has(rt, &s->work.items[i]))
             handout_added(rt, &s->work.items[i]);
         else if (s->work.items[i].lock_epoch)
             job_take(rt, &s->work.items[i]);

@@ -61,8 +61,8 @@ static struct lane *lane_of_name(pawl_runtime *rt, pawl_str name)
 static void forget_if_empty(pawl_runtime *rt, struct lane *lane)
 {
     struct handout *h = rt->handout;
-    if (lane->fair.state != FAIR_IDLE || lane->fair.out || lane->rows || lane->first || lane->more ||
-        lane->wake.place)
+    if (lane->fair.state != FAIR_IDLE || lane->fair.out || lane->rows || lane->first ||
+        lane->more || lane->wake.place)
         return;
     fair_lane_remove(&h->fair, &lane->fair);
     map_removes(&h->lanes, lane->name);
@@ -109,7 +109,7 @@ void handout_later(pawl_runtime *rt, struct lane *lane)
 
 /* ---- What is committed ---------------------------------------------------------------------- */
 
-bool handout_has(const pawl_runtime *rt, pawl_str lane)
+bool handout_knows(const pawl_runtime *rt, pawl_str lane)
 {
     struct lane_parts parts;
     return rt->handout && lane_cut(lane, &parts);
@@ -225,7 +225,7 @@ void handout_undone(pawl_runtime *rt, uint64_t work_id)
         handout_again(rt, take_out(rt, row));
 }
 
-void handout_gone(pawl_runtime *rt, uint64_t work_id)
+void handout_lost(pawl_runtime *rt, uint64_t work_id)
 {
     struct lane_row *row = map_get(&rt->handout->out, work_id);
     if (row)
@@ -389,8 +389,8 @@ static bool load_lane(pawl_runtime *rt, pawl_str name)
     pawl_error err;
     pawl_mem mem;
     arena_init(&mem);
-    bool good = store_read_lane(rt->store, name, rt->now_ms, LIST_PAGE, &mem, &list, &err) ==
-                PAWL_OK;
+    bool good =
+        store_read_lane(rt->store, name, rt->now_ms, LIST_PAGE, &mem, &list, &err) == PAWL_OK;
     if (good) {
         struct lane *lane = lane_of_name(rt, name);
         for (size_t i = 0; i < list.count; i++)
@@ -417,7 +417,7 @@ static bool load(pawl_runtime *rt)
         if (!good)
             health_unread(rt, &err);
         for (size_t i = 0; good && i < list.count; i++)
-            good = !handout_has(rt, list.items[i]) || load_lane(rt, list.items[i]);
+            good = !handout_knows(rt, list.items[i]) || load_lane(rt, list.items[i]);
         if (good && list.count)
             after = list.items[list.count - 1];
     } while (good && list.count == LIST_PAGE);

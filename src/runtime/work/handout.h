@@ -25,13 +25,13 @@
 
 struct lane {
     struct fair_lane fair;
-    pawl_str name;             /* behind the struct */
-    struct job *first, **end;  /* in memory, by id */
-    size_t kept;               /* of these */
-    size_t rows;               /* of it in `out` */
-    bool more;                 /* there may be rows in the store that are free now */
-    bool delayed;              /* or some that will be */
-    struct heap_node wake;     /* when to look for those; wall clock */
+    pawl_str name;            /* behind the struct */
+    struct job *first, **end; /* in memory, by id */
+    size_t kept;              /* of these */
+    size_t rows;              /* of it in `out` */
+    bool more;                /* there may be rows in the store that are free now */
+    bool delayed;             /* or some that will be */
+    struct heap_node wake;    /* when to look for those; wall clock */
 };
 
 struct handout {
@@ -50,8 +50,13 @@ struct handout {
 bool handout_open(pawl_runtime *rt);
 void handout_close(pawl_runtime *rt);
 
-/* Does this row come by its turn? */
-bool handout_has(const pawl_runtime *rt, pawl_str lane);
+/* Is this the name of a lane that is handed out in turn? */
+bool handout_knows(const pawl_runtime *rt, pawl_str lane);
+/* Does this row come by its turn?  Most have no options at all. */
+static inline bool handout_has(const pawl_runtime *rt, const pawl_work *w)
+{
+    return UNLIKELY(w->attrs.len != 0) && handout_knows(rt, w->name);
+}
 /* May the row about to be inserted be kept in memory? */
 bool handout_admit(pawl_runtime *rt, const pawl_work *w);
 /* It was inserted. */
@@ -61,7 +66,12 @@ void handout_changed(pawl_runtime *rt, const pawl_work_update *u);
 /* That was not committed: what was leased by it is free. */
 void handout_undone(pawl_runtime *rt, uint64_t work_id);
 /* The row is gone. */
-void handout_gone(pawl_runtime *rt, uint64_t work_id);
+void handout_lost(pawl_runtime *rt, uint64_t work_id);
+static inline void handout_gone(pawl_runtime *rt, uint64_t work_id)
+{
+    if (UNLIKELY(rt->handout && rt->handout->out.count))
+        handout_lost(rt, work_id);
+}
 /* All rows of the instance are. */
 void handout_removed(pawl_runtime *rt, uint64_t uid);
 /* A job that waits for its turn is not wanted any more; freed. */

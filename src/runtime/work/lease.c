@@ -234,9 +234,9 @@ static enum verdict_kind change_row(pawl_runtime *rt, struct lease_call *q)
 /* A poll in progress. */
 struct polling {
     struct lease_call *q;
-    struct stage *s;      /* with the leases; NULL: none yet */
-    LIST(uint64_t) later; /* taken, but not to be leased in this pass */
-    size_t bytes;         /* of the inputs leased */
+    struct stage *s;             /* with the leases; NULL: none yet */
+    LIST(uint64_t) later;        /* taken, but not to be leased in this pass */
+    size_t bytes;                /* of the inputs leased */
     struct fair_class **classes; /* whose lanes it may have */
     size_t class_count;
 };

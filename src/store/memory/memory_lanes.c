@@ -43,8 +43,7 @@ pawl_status memory_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, paw
 
 static int64_t free_ms(const pawl_work *w)
 {
-    return w->lock_token.len && w->lock_until_ms > w->visible_ms ? w->lock_until_ms
-                                                                 : w->visible_ms;
+    return w->lock_token.len && w->lock_until_ms > w->visible_ms ? w->lock_until_ms : w->visible_ms;
 }
 
 static int by_time(const void *a, const void *b)
@@ -66,8 +65,8 @@ pawl_status memory_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint3
     }
     if (items.count)
         qsort(items.items, items.count, sizeof(*items.items), by_time);
-    *ret = (pawl_work_list){.items = items.items,
-                            .count = items.count < limit ? items.count : limit};
+    *ret =
+        (pawl_work_list){.items = items.items, .count = items.count < limit ? items.count : limit};
     memory_unlock(m);
     return PAWL_OK;
 }

@@ -66,8 +66,7 @@ static void settle_row(struct pg_store *s, const PGresult *r, int row, int64_t n
         work_name_loosen(&s->names->known, &n->known, id, free_ms);
 }
 
-pawl_status pg_work_settle(struct pg_store *s, int64_t now_ms, pawl_mem *mem,
-                           pawl_error *reterr)
+pawl_status pg_work_settle(struct pg_store *s, int64_t now_ms, pawl_mem *mem, pawl_error *reterr)
 {
     struct idset *all = &s->names->known.abandoned;
     pawl_status status;

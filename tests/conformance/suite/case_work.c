@@ -2,6 +2,9 @@
 /* suite/case_work.c -- work for activities: W1 to W3, A1, A2, R4. */
 #include "suite.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static void w1_oldest_id_first(struct probe *t)
 {
     needs_delays(t);
@@ -310,6 +313,89 @@ static void r4_taken_work_says_by_which_epoch(struct probe *t)
     }
 }
 
+/* ---- Lanes --------------------------------------------------------------------------------- */
+
+static void need_lanes(struct probe *t)
+{
+    const pawl_store_ops *ops = t->store->ops;
+    if (ops->size < offsetof(pawl_store_ops, read_lane) + sizeof(ops->read_lane) ||
+        !ops->list_lanes || !ops->read_lane)
+        probe_skip(t);
+}
+
+static const char *lanes(struct probe *t, uint32_t limit)
+{
+    char text[400] = "";
+    pawl_str after = {0};
+    pawl_text_list list = {0};
+    do {
+        CHECK_STATUS(t->store->ops->list_lanes(t->store, after, limit, t->mem, &list, NULL),
+                     PAWL_OK);
+        for (size_t i = 0; i < list.count; i++) {
+            size_t len = strlen(text);
+            (void)snprintf(text + len, sizeof(text) - len, "%s%.*s", len ? " " : "",
+                           PAWL_FMT(list.items[i]));
+            after = list.items[i];
+        }
+    } while (list.count == limit);
+    return pawl_mem_printf(t->mem, "%s", text).ptr;
+}
+
+static const char *lane(struct probe *t, const char *name, uint32_t limit)
+{
+    char text[400] = "";
+    pawl_work_list list = {0};
+    CHECK_STATUS(
+        t->store->ops->read_lane(t->store, pawl_s(name), t->now, limit, t->mem, &list, NULL),
+        PAWL_OK);
+    for (size_t i = 0; i < list.count; i++) {
+        size_t len = strlen(text);
+        (void)snprintf(
+            text + len, sizeof(text) - len, "%s%.*s%lld", len ? " " : "",
+            PAWL_FMT(list.items[i].lock_token),
+            (long long)(list.items[i].visible_ms ? list.items[i].visible_ms - t->now : 0));
+    }
+    return pawl_mem_printf(t->mem, "%s", text).ptr;
+}
+
+static void w4_every_name_once_in_order(struct probe *t)
+{
+    need_lanes(t);
+    pawl_row a = make(t, "a");
+    CHECK_TEXT(lanes(t, 10), "");
+    enqueue(t, &a, "b//050/k");
+    enqueue(t, &a, "a");
+    enqueue(t, &a, "b//050/k");
+    enqueue_work(t, &a, (pawl_work){.name = pawl_s("late"), .visible_ms = t->now + 9});
+    enqueue_work(
+        t, &a,
+        (pawl_work){.name = pawl_s("out"), .lock_token = pawl_s("t"), .lock_until_ms = t->now + 9});
+    enqueue_work(t, &a, (pawl_work){.name = pawl_s("held"), .lock_epoch = t->fence.epoch});
+    for (uint32_t limit = 1; limit < 6; limit++)
+        CHECK_TEXT(lanes(t, limit), "a b//050/k late out");
+    take(t); /* what an earlier epoch had taken is free again (T3) */
+    CHECK_TEXT(lanes(t, 2), "a b//050/k held late out");
+}
+
+static void w5_rows_that_are_not_free_in_the_order_of_their_time(struct probe *t)
+{
+    need_lanes(t);
+    pawl_row a = make(t, "a");
+    enqueue(t, &a, "l");
+    enqueue_work(t, &a, (pawl_work){.name = pawl_s("l"), .visible_ms = t->now + 30});
+    enqueue_work(t, &a, (pawl_work){.name = pawl_s("l"), .visible_ms = t->now + 10});
+    enqueue_work(t, &a, (pawl_work){.name = pawl_s("m"), .visible_ms = t->now + 5});
+    enqueue_work(
+        t, &a,
+        (pawl_work){.name = pawl_s("l"), .lock_token = pawl_s("t"), .lock_until_ms = t->now + 20});
+    CHECK_TEXT(lane(t, "l", 10), "10 t0 30");
+    CHECK_TEXT(lane(t, "l", 2), "10 t0");
+    CHECK_TEXT(fetch_named(t, "l", 10), "l"); /* nothing was taken by reading */
+    tick(t, 10);
+    CHECK_TEXT(lane(t, "l", 10), "t0 20");
+    CHECK_TEXT(fetch_named(t, "l", 10), "l");
+}
+
 const struct probe_case cases_work[] = {
     CASE(w1_oldest_id_first),
     CASE(w1_fetched_work_is_not_fetched_again),
@@ -322,6 +408,8 @@ const struct probe_case cases_work[] = {
     CASE(w2_empty_only_when_nothing_is_there),
     CASE(w2_every_one_of_many_is_fetched_once),
     CASE(w3_never_before_its_time),
+    CASE(w4_every_name_once_in_order),
+    CASE(w5_rows_that_are_not_free_in_the_order_of_their_time),
     CASE(w3_a_clock_that_steps_back_hides_work_again),
     CASE(w1_a_clock_that_steps_back_finds_the_lease_alive),
     CASE(a1_abandoned_work_comes_back_in_order),
