@@ -187,7 +187,7 @@ void lane_hang(struct fair *f, struct fair_lane *lane, struct fair_bucket *b, in
     bucket_settle(f, b, now_us);
 }
 
-/* The best of each class: one may have nobody who does its work, and must not stop the others. */
+/* The best of each class: one may have no worker, and must not stop the others. */
 static void wake(struct fair *f, const struct fair_bucket *b)
 {
     for (struct fair_hang *h = b->hangs; h; h = h->next) {

@@ -92,7 +92,7 @@ void fair_sweep(struct fair *f);
 void fair_ready(struct fair *f, struct fair_lane *lane);
 /* It has nothing. */
 void fair_idle(struct fair *f, struct fair_lane *lane);
-/* So many rows wait in it. */
+/* This many rows wait in it. */
 void fair_count(struct fair_lane *lane, uint64_t waiting);
 
 /* The lane whose turn it is among these classes (NULL: those marked `ours`), with a priority of at

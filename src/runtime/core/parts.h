@@ -308,7 +308,7 @@ struct shares {
     size_t queued;
     struct job *ahead; /* by priority: jobs whose turn it is */
     uint32_t ahead_count;
-    bool plain_next; /* of those with the default priority and the shares: who is next */
+    bool plain_next; /* of those with the default priority and the shares: these are next */
 };
 
 /* Calls at most once (once.h). [engine] */
