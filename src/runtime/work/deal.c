@@ -9,6 +9,8 @@
 #include "runtime/work/job.h"
 #include "runtime/work/worker.h"
 
+#define FLUSH 8 /* jobs that wait for the rest of a look */
+
 /* Classes with lanes that threads of this process may have. */
 static size_t our_classes(pawl_runtime *rt, struct fair_class ***ret)
 {
@@ -37,10 +39,11 @@ static void deal(pawl_runtime *rt)
     uint32_t ceiling = worker_has_queued(rt) ? LIMIT_PRIORITY_DEFAULT : LIMIT_PRIORITY;
     struct fair_class **classes;
     size_t count = our_classes(rt, &classes);
+    uint32_t unflushed = 0;
     struct lane *lane;
     while (count && (lane = handout_pick(rt, classes, count, ceiling))) {
         const struct activity_entry *activity = lane_is_ours(rt, lane->fair.class->name);
-        if (!activity || !worker_may(rt, activity, lane->fair.priority)) {
+        if (!activity || !worker_may(rt, activity, lane->fair.priority, unflushed)) {
             count = pass_over(classes, count, lane->fair.class);
             continue;
         }
@@ -51,8 +54,12 @@ static void deal(pawl_runtime *rt)
         job->priority = lane->fair.priority;
         job->activity = activity; /* it may be younger than the job */
         job_begin(rt, job);
-        worker_flush(rt);
+        if (++unflushed == FLUSH) {
+            worker_flush(rt);
+            unflushed = 0;
+        }
     }
+    worker_flush(rt);
 }
 
 void deal_look(pawl_runtime *rt)

@@ -207,14 +207,16 @@ bool worker_stop(pawl_runtime *rt, int64_t ms)
     return all;
 }
 
-bool worker_may(pawl_runtime *rt, const struct activity_entry *activity, uint32_t priority)
+bool worker_may(pawl_runtime *rt, const struct activity_entry *activity, uint32_t priority,
+                uint32_t unflushed)
 {
     pthread_mutex_lock(&rt->workers.lock);
     uint32_t running = rt->workers.running, all = rt->opts.workers;
-    uint32_t idle = running < all ? all - running : 0, ahead = share_ahead(rt, priority);
+    uint32_t idle = running < all ? all - running : 0,
+             ahead = unflushed + share_ahead(rt, priority);
     bool may = share_runs(rt, activity)
                    ? ahead < (idle ? idle : 1) && share_has_room(rt, running + ahead)
-                   : idle || !ahead;
+                   : idle > unflushed || !ahead;
     pthread_mutex_unlock(&rt->workers.lock);
     return may;
 }

@@ -15,7 +15,8 @@ int worker_run_here(pawl_runtime *rt, int max);
 bool worker_stop(pawl_runtime *rt, int64_t ms);
 /* May work of this priority that comes by its turn go to the threads?  When one is free; else one
  * waits before the shares.  The threads that are kept for other names stay free. */
-bool worker_may(pawl_runtime *rt, const struct activity_entry *activity, uint32_t priority);
+bool worker_may(pawl_runtime *rt, const struct activity_entry *activity, uint32_t priority,
+                uint32_t unflushed); /* of the caller's */
 /* Do jobs without a lane wait for a thread? */
 bool worker_has_queued(pawl_runtime *rt);
 /* How many activities run now.  Any thread. */
