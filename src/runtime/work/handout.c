@@ -512,13 +512,13 @@ void handout_close(pawl_runtime *rt)
     rt->handout = NULL;
     if (!h)
         return;
+    heap_deinit(&h->wakes); /* it tells its nodes */
     for (size_t at = 0; (row = map_next(&h->out, &at));)
         free(row);
     for (size_t at = 0; (lane = map_next(&h->lanes, &at));)
         free_lane(h, lane);
     map_deinit(&h->out);
     map_deinit(&h->lanes);
-    heap_deinit(&h->wakes);
     fair_deinit(&h->fair);
     free(h);
 }
