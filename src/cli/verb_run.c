@@ -193,8 +193,10 @@ int verb_job(struct cli *cli)
     put_number(w, "attempts", cli->args.attempts);
     put_text(w, "tag", cli->args.tag);
     put_text(w, "key", cli->args.key);
-    if (cli->args.priority != CLI_NOT_GIVEN)
-        put_number(w, "priority", (int64_t)cli->args.priority);
+    if (cli->args.priority != CLI_NOT_GIVEN) {
+        pawl_json_key(w, "priority");
+        pawl_json_num(w, (int64_t)cli->args.priority);
+    }
     put_number(w, "start_to_close_ms", cli->args.start_to_close_ms);
     put_number(w, "schedule_to_close_ms", cli->args.schedule_to_close_ms);
     pawl_json_end(w);

@@ -5,6 +5,7 @@
 #include "runtime/core/health.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/registry.h"
+#include "runtime/work/attempt.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "store/store.h"
@@ -61,6 +62,8 @@ static struct lane *lane_of_name(pawl_runtime *rt, pawl_str name)
 static void forget_if_empty(pawl_runtime *rt, struct lane *lane)
 {
     struct handout *h = rt->handout;
+    if (!lane->rows && !lane->delayed)
+        heap_remove(&h->wakes, &lane->wake); /* the lease that it was for is over */
     if (lane->fair.state != FAIR_IDLE || lane->fair.out || lane->rows || lane->first ||
         lane->more || lane->wake.place)
         return;
@@ -92,6 +95,12 @@ static void look_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
     heap_remove(&rt->handout->wakes, &lane->wake);
     lane->wake.key = at_ms;
     need_memory(heap_push(&rt->handout->wakes, &lane->wake));
+}
+
+static void lease_ends(pawl_runtime *rt, struct lane *lane, int64_t until_ms)
+{
+    if (until_ms - rt->now_ms < ATTEMPT_LEASE_MS / 2) /* else pawl_pending(): it has no end */
+        look_at(rt, lane, until_ms);
 }
 
 static void wake_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
@@ -206,7 +215,7 @@ void handout_changed(pawl_runtime *rt, const pawl_work_update *u)
         }
         row->fresh = false;
         if (u->lock_token.len && !u->lock_epoch)
-            look_at(rt, row->lane, u->lock_until_ms);
+            lease_ends(rt, row->lane, u->lock_until_ms);
         return;
     }
     struct lane *lane = take_out(rt, row);
@@ -379,7 +388,7 @@ static void found(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
     need_memory(row && map_put(&rt->handout->out, w->id, row));
     *row = (struct lane_row){.id = w->id, .uid = w->uid, .lane = lane, .leased = true};
     lane->rows++;
-    look_at(rt, lane, w->lock_until_ms);
+    lease_ends(rt, lane, w->lock_until_ms);
     fair_was_out(&lane->fair);
 }
 
