@@ -43,6 +43,12 @@ struct store_clock {
     int64_t asked_ms;            /* mono [engine] */
 };
 
+/* Who has work, and who is next. */
+struct hands {
+    struct crew *crew;       /* workers outside; NULL: read only */
+    struct handout *handout; /* [engine] work in turn; NULL: the store cannot */
+};
+
 /* Which calls with a tag run on threads of this process (lane.h). */
 struct lanes {
     char *text;     /* opts.tags */

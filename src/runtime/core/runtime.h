@@ -42,8 +42,7 @@ struct pawl_runtime {
     pawl_store_caps caps;
     struct pawl_client client;
     struct slots *slots;
-    struct crew *crew;               /* workers outside; NULL: read only */
-    struct handout *handout;         /* [engine] work in turn; NULL: the store cannot */
+    struct hands hands;
     struct queue_cache *queue_cache; /* [engine] queues; NULL: the store has none */
 
     /* the pass [engine] */

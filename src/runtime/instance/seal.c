@@ -161,8 +161,8 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
     if (step->policy) {
         w->deadline_ms = job_deadline(step->policy, w->scheduled_ms, false);
         if (lane_counts(rt))
-            w->name = rt->handout ? lane_of_call(&rt->group_mem, e->name, step->policy)
-                                  : lane_of(&rt->group_mem, e->name, step->policy->tag);
+            w->name = rt->hands.handout ? lane_of_call(&rt->group_mem, e->name, step->policy)
+                                        : lane_of(&rt->group_mem, e->name, step->policy->tag);
     }
     bool by_turn = handout_has(rt, w);
     if (by_turn ? handout_admit(rt, w) : job_admit(rt, w))

@@ -145,7 +145,7 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
     }
     for (size_t i = 0; i < s->work_updates.count; i++) {
         const pawl_work_update *u = &s->work_updates.items[i];
-        if (rt->handout)
+        if (rt->hands.handout)
             handout_changed(rt, u);
         if (u->deadline_ms)
             due_at(rt, u->deadline_ms);
@@ -162,7 +162,7 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
         row_gone(rt, s->need_work.items[i]);
     for (size_t i = 0; i < s->drop_work.count; i++)
         row_gone(rt, s->drop_work.items[i]);
-    if (UNLIKELY(s->removed && rt->handout))
+    if (UNLIKELY(s->removed && rt->hands.handout))
         handout_removed(rt, s->row.uid);
 }
 
@@ -316,7 +316,7 @@ static void work_back(pawl_runtime *rt, struct stage *s, struct back *b)
         bool held = s->work_updates.items[i].lock_epoch == rt->fence.epoch; /* or just done */
         if (!held && !job_find(rt, id))
             store_abandon_work(rt->store, &id, 1);
-        if (rt->handout)
+        if (rt->hands.handout)
             handout_undone(rt, id);
         jobs_lie(rt);
         lease_may_find(rt);

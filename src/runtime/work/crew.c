@@ -137,7 +137,7 @@ static void note_worker(struct crew *crew, const struct lease_call *q, int64_t n
 
 void crew_polled(pawl_runtime *rt, const struct lease_call *q)
 {
-    struct crew *crew = rt->crew;
+    struct crew *crew = rt->hands.crew;
     pthread_mutex_lock(&crew->lock);
     for (size_t i = 0; i < q->name_count; i++)
         (void)remember(&crew->names, q->names[i]);
@@ -169,7 +169,7 @@ static void forget_ended(struct crew *crew, int64_t now_ms)
 
 void crew_leased(pawl_runtime *rt, pawl_str worker, const pawl_work *w, int64_t until_ms)
 {
-    struct crew *crew = rt->crew;
+    struct crew *crew = rt->hands.crew;
     pthread_mutex_lock(&crew->lock);
     struct crew_lease *h = map_get(&crew->held, w->id);
     if (!h && worker.len) {
@@ -194,7 +194,7 @@ void crew_leased(pawl_runtime *rt, pawl_str worker, const pawl_work *w, int64_t 
 
 void crew_freed(pawl_runtime *rt, uint64_t work_id)
 {
-    struct crew *crew = rt->crew;
+    struct crew *crew = rt->hands.crew;
     pthread_mutex_lock(&crew->lock);
     struct crew_lease *h = map_get(&crew->held, work_id);
     if (h)
@@ -205,13 +205,13 @@ void crew_freed(pawl_runtime *rt, uint64_t work_id)
 pawl_str crew_holder(pawl_runtime *rt, uint64_t work_id, pawl_mem *mem)
 {
     pawl_str name = {0};
-    if (!rt->crew)
+    if (!rt->hands.crew)
         return name;
-    pthread_mutex_lock(&rt->crew->lock);
-    const struct crew_lease *h = map_get(&rt->crew->held, work_id);
+    pthread_mutex_lock(&rt->hands.crew->lock);
+    const struct crew_lease *h = map_get(&rt->hands.crew->held, work_id);
     if (h)
         name = arena_dup(mem, h->worker);
-    pthread_mutex_unlock(&rt->crew->lock);
+    pthread_mutex_unlock(&rt->hands.crew->lock);
     return name;
 }
 
@@ -219,7 +219,7 @@ pawl_str crew_holder(pawl_runtime *rt, uint64_t work_id, pawl_mem *mem)
 
 bool crew_lacks(pawl_runtime *rt, pawl_str activity, pawl_mem *mem, pawl_str *retmeant)
 {
-    struct crew *crew = rt->crew;
+    struct crew *crew = rt->hands.crew;
     const pawl_str *ours;
     *retmeant = (pawl_str){0};
     if (!crew || rt->opts.steers_only || registry_activity(rt->app, activity))
@@ -242,10 +242,10 @@ bool crew_lacks(pawl_runtime *rt, pawl_str activity, pawl_mem *mem, pawl_str *re
 void crew_look_at(pawl_runtime *rt, pawl_str activity)
 {
     pawl_str meant;
-    if (map_gets(&rt->crew->told, activity) || map_gets(&rt->crew->names, activity) ||
+    if (map_gets(&rt->hands.crew->told, activity) || map_gets(&rt->hands.crew->names, activity) ||
         !crew_lacks(rt, activity, &rt->group_mem, &meant))
         return;
-    (void)remember(&rt->crew->told, activity);
+    (void)remember(&rt->hands.crew->told, activity);
     if (meant.len)
         log_warn(&rt->log, "work", NOBODY, "activity=%.*s did_you_mean=%.*s", PAWL_FMT(activity),
                  PAWL_FMT(meant));
@@ -280,7 +280,7 @@ pawl_status pawl_worker_list(pawl_client *c, pawl_mem *mem, pawl_worker_page *re
 {
     if (!IS_THERE(c && mem && ret, "a client, memory and room for the answer", reterr))
         return PAWL_MISUSE;
-    struct crew *crew = c->rt->crew;
+    struct crew *crew = c->rt->hands.crew;
     const struct worker *w;
     *ret = (pawl_worker_page){0};
     if (!crew) /* read only: workers poll the process that owns the store */
@@ -311,20 +311,20 @@ pawl_status pawl_worker_list(pawl_client *c, pawl_mem *mem, pawl_worker_page *re
 
 bool crew_open(pawl_runtime *rt)
 {
-    rt->crew = calloc(1, sizeof(*rt->crew));
-    if (!rt->crew)
+    rt->hands.crew = calloc(1, sizeof(*rt->hands.crew));
+    if (!rt->hands.crew)
         return false;
-    pthread_mutex_init(&rt->crew->lock, NULL);
-    map_init(&rt->crew->workers);
-    map_init(&rt->crew->names);
-    map_init(&rt->crew->held);
-    map_init(&rt->crew->told);
+    pthread_mutex_init(&rt->hands.crew->lock, NULL);
+    map_init(&rt->hands.crew->workers);
+    map_init(&rt->hands.crew->names);
+    map_init(&rt->hands.crew->held);
+    map_init(&rt->hands.crew->told);
     return true;
 }
 
 void crew_close(pawl_runtime *rt)
 {
-    struct crew *crew = rt->crew;
+    struct crew *crew = rt->hands.crew;
     struct worker *w;
     struct crew_lease *h;
     if (!crew)
@@ -341,5 +341,5 @@ void crew_close(pawl_runtime *rt)
     map_deinit(&crew->told);
     pthread_mutex_destroy(&crew->lock);
     free(crew);
-    rt->crew = NULL;
+    rt->hands.crew = NULL;
 }

@@ -15,11 +15,11 @@
 static size_t our_classes(pawl_runtime *rt, struct fair_class ***ret)
 {
     size_t n = 0;
-    for (struct fair_class *c = rt->handout->fair.ready; c; c = c->next_ready)
+    for (struct fair_class *c = rt->hands.handout->fair.ready; c; c = c->next_ready)
         n += c->ours;
     *ret = arena_array(&rt->group_mem, struct fair_class *, n + 1);
     n = 0;
-    for (struct fair_class *c = rt->handout->fair.ready; c; c = c->next_ready)
+    for (struct fair_class *c = rt->hands.handout->fair.ready; c; c = c->next_ready)
         if (c->ours)
             (*ret)[n++] = c;
     return n;
@@ -64,10 +64,10 @@ static void deal(pawl_runtime *rt)
 
 void deal_look(pawl_runtime *rt)
 {
-    if (LIKELY(!rt->handout) || inbox_stops(rt) || !handout_ready(rt))
+    if (LIKELY(!rt->hands.handout) || inbox_stops(rt) || !handout_ready(rt))
         return;
-    rt->handout->look = false;
-    if (!rt->handout->fair.ready)
+    rt->hands.handout->look = false;
+    if (!rt->hands.handout->fair.ready)
         return;
     worker_flush(rt);
     deal(rt); /* which may say: look again */

@@ -41,7 +41,7 @@ static void set_ours(pawl_runtime *rt, struct fair_class *c)
 
 static struct lane *lane_of_name(pawl_runtime *rt, pawl_str name)
 {
-    struct handout *h = rt->handout;
+    struct handout *h = rt->hands.handout;
     struct lane *lane = map_gets(&h->lanes, name);
     struct lane_parts parts;
     if (lane)
@@ -61,7 +61,7 @@ static struct lane *lane_of_name(pawl_runtime *rt, pawl_str name)
 
 static void forget_if_empty(pawl_runtime *rt, struct lane *lane)
 {
-    struct handout *h = rt->handout;
+    struct handout *h = rt->hands.handout;
     if (!lane->rows && !lane->delayed)
         heap_remove(&h->wakes, &lane->wake); /* the lease that it was for is over */
     if (lane->fair.state != FAIR_IDLE || lane->fair.out || lane->rows || lane->first ||
@@ -75,8 +75,8 @@ static void forget_if_empty(pawl_runtime *rt, struct lane *lane)
 /* It may have something now. */
 static void stir(pawl_runtime *rt, struct lane *lane)
 {
-    fair_ready(&rt->handout->fair, &lane->fair);
-    rt->handout->look = true;
+    fair_ready(&rt->hands.handout->fair, &lane->fair);
+    rt->hands.handout->look = true;
     lease_may_find(rt);
 }
 
@@ -92,9 +92,9 @@ static void look_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
 {
     if (lane->wake.place && lane->wake.key <= at_ms)
         return;
-    heap_remove(&rt->handout->wakes, &lane->wake);
+    heap_remove(&rt->hands.handout->wakes, &lane->wake);
     lane->wake.key = at_ms;
-    need_memory(heap_push(&rt->handout->wakes, &lane->wake));
+    need_memory(heap_push(&rt->hands.handout->wakes, &lane->wake));
 }
 
 static void lease_ends(pawl_runtime *rt, struct lane *lane, int64_t until_ms)
@@ -113,7 +113,7 @@ void handout_later(pawl_runtime *rt, struct lane *lane)
 {
     wake_at(rt, lane, rt->now_ms + 1);
     if (!lane->first && !lane->more)
-        fair_idle(&rt->handout->fair, &lane->fair);
+        fair_idle(&rt->hands.handout->fair, &lane->fair);
 }
 
 /* ---- What is committed ---------------------------------------------------------------------- */
@@ -121,13 +121,13 @@ void handout_later(pawl_runtime *rt, struct lane *lane)
 bool handout_knows(const pawl_runtime *rt, pawl_str lane)
 {
     struct lane_parts parts;
-    return rt->handout && lane_cut(lane, &parts);
+    return rt->hands.handout && lane_cut(lane, &parts);
 }
 
 /* Behind rows in the store it would overtake them. */
 bool handout_admit(pawl_runtime *rt, const pawl_work *w)
 {
-    const struct handout *h = rt->handout;
+    const struct handout *h = rt->hands.handout;
     const struct lane *lane = map_gets(&h->lanes, w->name);
     if (!h->loaded || w->visible_ms > rt->now_ms || h->kept >= KEPT_MAX)
         return false;
@@ -150,7 +150,7 @@ static bool keep(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
     *lane->end = job;
     lane->end = &job->next_queued;
     lane->kept++;
-    rt->handout->kept++;
+    rt->hands.handout->kept++;
     return true;
 }
 
@@ -169,15 +169,15 @@ void handout_added(pawl_runtime *rt, const pawl_work *w)
 
 static void give(pawl_runtime *rt, struct lane *lane)
 {
-    fair_give(&rt->handout->fair, &lane->fair, now_us(rt));
-    rt->handout->look = true;
+    fair_give(&rt->hands.handout->fair, &lane->fair, now_us(rt));
+    rt->hands.handout->look = true;
     lease_may_find(rt);
 }
 
 static struct lane *take_out(pawl_runtime *rt, struct lane_row *row)
 {
     struct lane *lane = row->lane;
-    map_remove(&rt->handout->out, row->id);
+    map_remove(&rt->hands.handout->out, row->id);
     lane->rows--;
     if (row->leased)
         give(rt, lane);
@@ -187,7 +187,7 @@ static struct lane *take_out(pawl_runtime *rt, struct lane_row *row)
 
 void handout_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool leased)
 {
-    struct handout *h = rt->handout;
+    struct handout *h = rt->hands.handout;
     struct lane_row *row = map_get(&h->out, w->id);
     if (row) /* its lease ran out a moment ago */
         (void)take_out(rt, row);
@@ -205,7 +205,7 @@ void handout_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool l
 
 void handout_changed(pawl_runtime *rt, const pawl_work_update *u)
 {
-    struct lane_row *row = map_get(&rt->handout->out, u->id);
+    struct lane_row *row = map_get(&rt->hands.handout->out, u->id);
     if (!row)
         return;
     if (u->lock_token.len || u->lock_epoch) {
@@ -229,14 +229,14 @@ void handout_changed(pawl_runtime *rt, const pawl_work_update *u)
 
 void handout_undone(pawl_runtime *rt, uint64_t work_id)
 {
-    struct lane_row *row = map_get(&rt->handout->out, work_id);
+    struct lane_row *row = map_get(&rt->hands.handout->out, work_id);
     if (row && row->fresh)
         handout_again(rt, take_out(rt, row));
 }
 
 void handout_lost(pawl_runtime *rt, uint64_t work_id)
 {
-    struct lane_row *row = map_get(&rt->handout->out, work_id);
+    struct lane_row *row = map_get(&rt->hands.handout->out, work_id);
     if (row)
         forget_if_empty(rt, take_out(rt, row));
 }
@@ -244,7 +244,7 @@ void handout_lost(pawl_runtime *rt, uint64_t work_id)
 void handout_removed(pawl_runtime *rt, uint64_t uid)
 {
     struct lane_row *row;
-    for (size_t at = 0; (row = map_next(&rt->handout->out, &at));)
+    for (size_t at = 0; (row = map_next(&rt->hands.handout->out, &at));)
         if (row->uid == uid)
             forget_if_empty(rt, take_out(rt, row));
 }
@@ -254,7 +254,7 @@ static void handout_over(pawl_runtime *rt, struct job *job)
 {
     struct lane *lane = job->lane;
     job->lane = NULL;
-    if (!rt->handout || !job->priority) /* closing; or it was not handed out */
+    if (!rt->hands.handout || !job->priority) /* closing; or it was not handed out */
         return;
     give(rt, lane);
     forget_if_empty(rt, lane);
@@ -262,7 +262,7 @@ static void handout_over(pawl_runtime *rt, struct job *job)
 
 void handout_skipped(pawl_runtime *rt, const struct job *job)
 {
-    struct lane_row *row = map_get(&rt->handout->out, job->work.id);
+    struct lane_row *row = map_get(&rt->hands.handout->out, job->work.id);
     if (row)
         handout_again(rt, take_out(rt, row));
 }
@@ -274,7 +274,7 @@ static struct job *unlink_first(pawl_runtime *rt, struct lane *lane, struct job 
     if (!*at)
         lane->end = at;
     lane->kept--;
-    rt->handout->kept--;
+    rt->hands.handout->kept--;
     return job;
 }
 
@@ -290,7 +290,7 @@ void handout_drop(pawl_runtime *rt, struct job *job)
     if (lane->fair.waiting)
         fair_count(&lane->fair, lane->fair.waiting - 1);
     if (!lane->first && !lane->more) {
-        fair_idle(&rt->handout->fair, &lane->fair);
+        fair_idle(&rt->hands.handout->fair, &lane->fair);
         forget_if_empty(rt, lane);
     }
 }
@@ -303,7 +303,7 @@ size_t handout_classes(pawl_runtime *rt, const pawl_str *names, size_t count,
     size_t n = 0;
     struct fair_class **list = arena_array(&rt->group_mem, struct fair_class *, count + 1);
     for (size_t i = 0; i < count; i++)
-        if ((list[n] = fair_class_find(&rt->handout->fair, names[i])))
+        if ((list[n] = fair_class_find(&rt->hands.handout->fair, names[i])))
             n++;
     *ret = list;
     return n;
@@ -313,8 +313,9 @@ struct lane *handout_pick(pawl_runtime *rt, struct fair_class *const *classes, s
                           uint32_t ceiling)
 {
     struct fair_lane *lane =
-        rt->handout->unread ? NULL
-                            : fair_pick(&rt->handout->fair, classes, count, ceiling, now_us(rt));
+        rt->hands.handout->unread
+            ? NULL
+            : fair_pick(&rt->hands.handout->fair, classes, count, ceiling, now_us(rt));
     return lane ? CONTAINER_OF(lane, struct lane, fair) : NULL;
 }
 
@@ -359,12 +360,12 @@ static bool fill(pawl_runtime *rt, struct lane *lane)
 struct job *handout_next(pawl_runtime *rt, struct lane *lane)
 {
     if (!lane->first && lane->more && !fill(rt, lane)) {
-        rt->handout->unread = rt->handout->look = true;
+        rt->hands.handout->unread = rt->hands.handout->look = true;
         return NULL;
     }
     if (!lane->first) {
         fair_count(&lane->fair, 0);
-        fair_idle(&rt->handout->fair, &lane->fair);
+        fair_idle(&rt->hands.handout->fair, &lane->fair);
         forget_if_empty(rt, lane);
         return NULL;
     }
@@ -379,13 +380,13 @@ struct job *handout_next(pawl_runtime *rt, struct lane *lane)
 static void found(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
 {
     bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
-    if (!leased || map_get(&rt->handout->out, w->id)) {
+    if (!leased || map_get(&rt->hands.handout->out, w->id)) {
         if (!leased)
             wake_at(rt, lane, w->visible_ms);
         return;
     }
     struct lane_row *row = calloc(1, sizeof(*row));
-    need_memory(row && map_put(&rt->handout->out, w->id, row));
+    need_memory(row && map_put(&rt->hands.handout->out, w->id, row));
     *row = (struct lane_row){.id = w->id, .uid = w->uid, .lane = lane, .leased = true};
     lane->rows++;
     lease_ends(rt, lane, w->lock_until_ms);
@@ -436,7 +437,7 @@ static bool load(pawl_runtime *rt)
 
 static void look_at_registry(pawl_runtime *rt)
 {
-    struct handout *h = rt->handout;
+    struct handout *h = rt->hands.handout;
     unsigned long now = atomic_load(&rt->app->generation);
     struct fair_class *c;
     if (now == h->generation)
@@ -449,7 +450,7 @@ static void look_at_registry(pawl_runtime *rt)
 
 bool handout_ready(pawl_runtime *rt)
 {
-    struct handout *h = rt->handout;
+    struct handout *h = rt->hands.handout;
     struct heap_node *top;
     if (UNLIKELY(!h->loaded) && !(h->loaded = load(rt)))
         return false;
@@ -469,7 +470,7 @@ bool handout_ready(pawl_runtime *rt)
 
 int64_t handout_next_ms(const pawl_runtime *rt)
 {
-    const struct handout *h = rt->handout;
+    const struct handout *h = rt->hands.handout;
     if (!h)
         return INT64_MAX;
     const struct heap_node *top = heap_top(&h->wakes);
@@ -494,7 +495,7 @@ bool handout_open(pawl_runtime *rt)
     map_init(&h->out);
     heap_init(&h->wakes);
     h->look = true;
-    rt->handout = h;
+    rt->hands.handout = h;
     jobs_tell_over(rt, handout_over);
     return true;
 }
@@ -515,10 +516,10 @@ static void free_lane(struct handout *h, struct lane *lane)
 
 void handout_close(pawl_runtime *rt)
 {
-    struct handout *h = rt->handout;
+    struct handout *h = rt->hands.handout;
     struct lane_row *row;
     struct lane *lane;
-    rt->handout = NULL;
+    rt->hands.handout = NULL;
     if (!h)
         return;
     heap_deinit(&h->wakes); /* it tells its nodes */
@@ -534,7 +535,7 @@ void handout_close(pawl_runtime *rt)
 
 void handout_check(const pawl_runtime *rt)
 {
-    const struct handout *h = rt->handout;
+    const struct handout *h = rt->hands.handout;
     const struct lane *lane;
     size_t kept = 0;
     if (!h)

@@ -69,7 +69,7 @@ void handout_undone(pawl_runtime *rt, uint64_t work_id);
 void handout_lost(pawl_runtime *rt, uint64_t work_id);
 static inline void handout_gone(pawl_runtime *rt, uint64_t work_id)
 {
-    if (UNLIKELY(rt->handout && rt->handout->out.count))
+    if (UNLIKELY(rt->hands.handout && rt->hands.handout->out.count))
         handout_lost(rt, work_id);
 }
 /* All rows of the instance are. */
@@ -98,7 +98,7 @@ size_t handout_classes(pawl_runtime *rt, const pawl_str *names, size_t count,
 int64_t handout_next_ms(const pawl_runtime *rt);
 static inline bool handout_looks(const pawl_runtime *rt)
 {
-    return UNLIKELY(rt->handout != NULL) && rt->handout->look;
+    return UNLIKELY(rt->hands.handout != NULL) && rt->hands.handout->look;
 }
 void handout_check(const pawl_runtime *rt);
 

@@ -317,8 +317,8 @@ static void take_turns(pawl_runtime *rt, struct polling *at, pawl_lease *leases,
 static size_t share_of_turns(pawl_runtime *rt, const struct polling *at)
 {
     size_t left = at->q->max - at->q->reply.count;
-    rt->handout->plain_next = !rt->handout->plain_next;
-    return at->q->reply.count + (left + rt->handout->plain_next) / 2;
+    rt->hands.handout->plain_next = !rt->hands.handout->plain_next;
+    return at->q->reply.count + (left + rt->hands.handout->plain_next) / 2;
 }
 
 /* Lease rows of lanes without a turn until there are enough of them, or no more. */
@@ -349,7 +349,7 @@ static pawl_status take_rows(pawl_runtime *rt, struct polling *at, pawl_lease *l
                              pawl_error *err)
 {
     const struct lease_call *q = at->q;
-    if (LIKELY(!rt->handout) || !handout_ready(rt))
+    if (LIKELY(!rt->hands.handout) || !handout_ready(rt))
         return take_plain(rt, at, leases, err);
     at->class_count = handout_classes(rt, q->lanes, q->lane_count, &at->classes);
     if (!at->class_count)
