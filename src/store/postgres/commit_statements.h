@@ -214,7 +214,7 @@
     X(OBJECT_DROP, "DELETE FROM @.object o USING unnest($1" PG_4 ",$2" PG_T ") AS t(k,n)"          \
         " WHERE o.kind=ANY(ARRAY[t.k]) AND o.name=t.n")                                                        \
     X(ATTRIBUTE_DROP, "DELETE FROM @.attribute a USING unnest($1" PG_T ",$2" PG_T ",$3" PG_8       \
-        ") AS t(n,v,u) WHERE a.name=t.n AND a.value=t.v AND a.uid=ANY(ARRAY[t.u])")                \
+        ") AS t(n,v,u) WHERE a.name=ANY(ARRAY[t.n]) AND a.value=ANY(ARRAY[t.v]) AND a.uid=t.u")    \
     X(ATTRIBUTE_PUT, "INSERT INTO @.attribute(name,value,uid) SELECT * FROM unnest($1" PG_T        \
         ",$2" PG_T ",$3" PG_8 ") ON CONFLICT DO NOTHING")                                          \
     /* A plain step alone: the same without arrays, half the work for the server. */               \
