@@ -88,6 +88,11 @@ TEST(s43_one_key_delays_another_by_one_item)
     fair_ready(&f, &lanes[1]); /* late, and behind nobody */
     int first = take(&f, 0), second = take(&f, 0);
     ck_assert(first == 1 || second == 1);
+    int late = 0; /* nor is it paid for its silence */
+    for (int i = 0; i < 100; i++)
+        late += take(&f, 0) == 1;
+    ck_assert_int_ge(late, 49);
+    ck_assert_int_le(late, 51);
     drop(&f, 0);
     drop(&f, 1);
     fair_deinit(&f);
