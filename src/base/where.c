@@ -10,6 +10,7 @@
 #include "base/attributes.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/misuse.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -107,6 +108,8 @@ bool where_check(const pawl_where *w, pawl_error *reterr)
 bool pawl_where_parse(pawl_mem *mem, pawl_str text, pawl_where *ret, pawl_error *reterr)
 {
     size_t at = 0, which = 0;
+    if (!IS_THERE(mem && ret && !is_odd(text), "memory, a text and room for the condition", reterr))
+        return false;
     *ret = (pawl_where){0};
     while (at < text.len && !strchr("=!<>^", text.ptr[at]))
         at++;

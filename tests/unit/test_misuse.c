@@ -140,6 +140,22 @@ static void try_writes(void *arg)
     MISUSE(pawl_client_raise(c, "i", "E", odd, NULL, NULL));
     INVALID(pawl_client_raise(c, NULL, "E", some, NULL, NULL));
     INVALID(pawl_client_raise(c, "i", NULL, some, NULL, NULL));
+    MISUSE(pawl_client_set_attributes(NULL, "i", some, &err));
+    MISUSE(pawl_client_set_attributes(c, "i", odd, NULL));
+    INVALID(pawl_client_set_attributes(c, NULL, pawl_s("{}"), &err));
+    INVALID(pawl_client_set_attributes(c, "i", pawl_s("[1]"), NULL));
+    pawl_result answer;
+    MISUSE(pawl_client_update(NULL, "i", "u", some, NULL, 0, mem, &answer, &err));
+    MISUSE(pawl_client_update(c, "i", "u", odd, NULL, 0, mem, &answer, NULL));
+    MISUSE(pawl_client_update(c, "i", "u", some, NULL, 0, NULL, &answer, &err));
+    MISUSE(pawl_client_update(c, "i", "u", some, NULL, 0, mem, NULL, NULL));
+    INVALID(pawl_client_update(c, NULL, "u", some, NULL, 0, mem, &answer, &err));
+    INVALID(pawl_client_update(c, "i", NULL, some, NULL, 0, mem, &answer, NULL));
+    MISUSE(pawl_client_update_result(NULL, "i", "u", NULL, 0, mem, &answer, &err));
+    MISUSE(pawl_client_update_result(c, "i", "u", NULL, 0, NULL, &answer, NULL));
+    MISUSE(pawl_client_update_result(c, "i", "u", NULL, 0, mem, NULL, &err));
+    INVALID(pawl_client_update_result(c, NULL, "u", NULL, 0, mem, &answer, &err));
+    MISUSE(pawl_client_update_result(c, "i", NULL, NULL, 0, mem, &answer, NULL));
     MISUSE(pawl_client_cancel(NULL, "i", NULL, &err));
     INVALID(pawl_client_cancel(c, NULL, NULL, NULL));
     MISUSE(pawl_client_terminate(NULL, "i", NULL, &err));
@@ -314,6 +330,14 @@ static void try_schedules(void *arg)
     MISUSE(pawl_schedule_to_json(NULL, mem, &text, &err));
     MISUSE(pawl_schedule_to_json(good, NULL, &text, NULL));
     MISUSE(pawl_schedule_to_json(good, mem, NULL, NULL));
+    pawl_where where;
+    mem = pawl_mem_new();
+    SAYS(true, pawl_where_parse(mem, pawl_s("a=1"), &where, NULL));
+    SAYS(false, pawl_where_parse(NULL, pawl_s("a=1"), &where, &err));
+    SAYS(PAWL_MISUSE, err.status);
+    SAYS(false, pawl_where_parse(mem, pawl_s("a=1"), NULL, NULL));
+    SAYS(false, pawl_where_parse(mem, odd, &where, NULL));
+    pawl_mem_free(mem);
 }
 
 static void try_workers(void *arg)
@@ -520,6 +544,8 @@ struct stop {
     X(pawl_version, NULL) X(pawl_user, NULL) X(pawl_history_length, NULL) X(pawl_is_replaying, NULL) \
     X(pawl_cancelled, NULL) X(pawl_patched, NULL, "p") X(pawl_ctx_mem, NULL) X(pawl_alloc, NULL, 1) \
     X(pawl_printf, NULL, "%d", 1) X(pawl_state_set, NULL, "k", some) X(pawl_state_clear, NULL, "k") X(pawl_state_get, NULL, "k") \
+    X(pawl_wait_update, NULL, "u") X(pawl_wait_update_checked, NULL, "u", NULL, NULL) X(pawl_set_attributes, NULL, some) \
+    X(pawl_test_answered, NULL, "u", 1) \
     X(pawl_queue_push, NULL, "q", some, NULL) X(pawl_queue_pop, NULL, "q", 0, 0) \
     X(pawl_queue_ack, NULL, "q", some) \
     X(pawl_ok, NULL, "") X(pawl_ok_str, NULL, some) X(pawl_okf, NULL, "%d", 1) X(pawl_err, NULL, "") \
@@ -554,7 +580,8 @@ struct stop {
     X(pawl_test_on_failure, NULL, NULL, NULL) X(pawl_test_on, NULL, "A", pawl_test_real()) \
     X(pawl_test_on_nth, NULL, "A", 1, pawl_test_real()) X(pawl_test_set_user, NULL, NULL) \
     X(pawl_test_start, NULL, "F", "1") X(pawl_test_start_as, NULL, "i", "F", "1") X(pawl_test_choose, NULL, "i") \
-    X(pawl_test_raise, NULL, "E", "1") X(pawl_test_raise_at, NULL, 1, "E", "1") X(pawl_test_cancel_at, NULL, 1, "r") \
+    X(pawl_test_raise, NULL, "E", "1") X(pawl_test_raise_at, NULL, 1, "E", "1") X(pawl_test_update_at, NULL, 1, "E", "1") \
+    X(pawl_answer, NULL, (pawl_task){0}, some) X(pawl_reject, NULL, (pawl_task){0}, "no") X(pawl_test_cancel_at, NULL, 1, "r") \
     X(pawl_test_at, NULL, 1, NULL, NULL) X(pawl_test_crash, NULL) X(pawl_test_crash_at, NULL, "p", 1) \
     X(pawl_test_crash_each, NULL, true) X(pawl_test_deploy, NULL, NULL) X(pawl_test_print, NULL)
 WITH_VALUE(DEFINE)
@@ -778,6 +805,8 @@ static void try_sizes(void *arg)
     SAYS(0, strcmp(r.instance, "named"));
     SIZES(pawl_start_opts, pawl_client_start(c, "Flow", some, o, &r));
     SIZES(pawl_raise_opts, pawl_client_raise(c, "i", "E", some, o, &err));
+    pawl_result answer;
+    SIZES(pawl_update_opts, pawl_client_update(c, "i", "E", some, o, 0, mem, &answer, &err));
     SIZES(pawl_request, pawl_client_submit(c, o, nothing_done, NULL, &err));
     SIZES(pawl_filter, pawl_client_list(c, o, mem, &page, &err));
     SIZES(pawl_queue_request, pawl_queue_submit(c, o, nothing_moved, NULL, &err));

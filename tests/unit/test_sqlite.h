@@ -142,7 +142,9 @@ __attribute__((unused)) static pawl_row box_instance(struct box *b, const char *
 }
 
 /* What later schemas added, taken away: the file is as one of this schema. */
-#define BOX_SCHEMA_4 "DROP TABLE object;PRAGMA user_version=4;"
+#define BOX_SCHEMA_5                                                                               \
+    "DROP TABLE attribute;ALTER TABLE instance DROP COLUMN attributes;PRAGMA user_version=5;"
+#define BOX_SCHEMA_4 BOX_SCHEMA_5 "DROP TABLE object;PRAGMA user_version=4;"
 #define BOX_SCHEMA_3                                                                               \
     BOX_SCHEMA_4                                                                                   \
     "UPDATE history SET seq=seq&4294967295;UPDATE queue_entry SET bytes=bytes&4294967295;"         \

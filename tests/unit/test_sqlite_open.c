@@ -199,8 +199,8 @@ TEST(a_newer_schema_is_refused)
     box_make(&b);
     box_open(&b);
     box_close(&b);
-    box_sql(&b, "PRAGMA user_version=6");
-    refuse(&b, PAWL_UNSUPPORTED, "database schema 6 is newer than this pawl (5); upgrade pawl");
+    box_sql(&b, "PRAGMA user_version=7");
+    refuse(&b, PAWL_UNSUPPORTED, "database schema 7 is newer than this pawl (6); upgrade pawl");
     box_drop(&b);
 }
 
@@ -312,8 +312,8 @@ TEST(a_reader_runs_beside_the_owner)
 
 /* ---- Migrations -------------------------------------------------------------- */
 
-static const char *const step_6[] = {"ALTER TABLE instance ADD COLUMN note TEXT",
-                                     "UPDATE instance SET note='from 5'", NULL};
+static const char *const step_7[] = {"ALTER TABLE instance ADD COLUMN note TEXT",
+                                     "UPDATE instance SET note='from 6'", NULL};
 static const char *const step_bad[] = {"ALTER TABLE instance ADD COLUMN other TEXT",
                                        "INSERT INTO no_such_table VALUES(1)", NULL};
 
@@ -324,28 +324,28 @@ TEST(an_older_schema_is_brought_up_to_date_in_one_transaction)
     box_open(&b);
     pawl_row a = box_instance(&b, "a", 3);
     box_close(&b);
-    const char *const *steps[7];
-    for (int i = 0; i < 5; i++)
+    const char *const *steps[8];
+    for (int i = 0; i < 6; i++)
         steps[i] = schema_steps[i];
-    steps[5] = step_6;
-    steps[6] = step_bad;
+    steps[6] = step_7;
+    steps[7] = step_bad;
     sqlite3 *db;
     int version = 0;
     ck_assert_int_eq(sqlite3_open(b.file, &db), SQLITE_OK);
-    ck_assert_int_eq(schema_check(db, b.file, 6, &version, &b.err), PAWL_OK);
-    ck_assert_int_eq(version, 5);
-    ck_assert_int_eq(schema_migrate(db, steps, 5, 7, 1, &b.err), PAWL_UNAVAILABLE);
-    ck_assert_ptr_nonnull(strstr(b.err.text, "from schema 5 to 7"));
-    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 5);
+    ck_assert_int_eq(schema_check(db, b.file, 7, &version, &b.err), PAWL_OK);
+    ck_assert_int_eq(version, 6);
+    ck_assert_int_eq(schema_migrate(db, steps, 6, 8, 1, &b.err), PAWL_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(b.err.text, "from schema 6 to 8"));
+    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 6);
     ck_assert_int_eq(pragma(db, "SELECT count(*) FROM pragma_table_info('instance')"
                                 " WHERE name IN ('note','other')"),
                      0);
-    ck_assert_int_eq(schema_migrate(db, steps, 5, 6, 1, &b.err), PAWL_OK);
-    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 6);
-    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM instance WHERE note='from 5'"), 1);
+    ck_assert_int_eq(schema_migrate(db, steps, 6, 7, 1, &b.err), PAWL_OK);
+    ck_assert_int_eq(pragma(db, "PRAGMA user_version"), 7);
+    ck_assert_int_eq(pragma(db, "SELECT count(*) FROM instance WHERE note='from 6'"), 1);
     ck_assert_int_eq(pragma(db, "SELECT last_seq FROM head"), (int64_t)a.last_seq);
     sqlite3_close(db);
-    refuse(&b, PAWL_UNSUPPORTED, "schema 6 is newer");
+    refuse(&b, PAWL_UNSUPPORTED, "schema 7 is newer");
     box_drop(&b);
 }
 
@@ -358,7 +358,7 @@ TEST(a_reader_says_how_to_bring_an_older_file_up_to_date)
     box_close(&b);
     box_sql(&b, BOX_SCHEMA_3);
     ck_assert_ptr_null(pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err));
-    ck_assert_ptr_nonnull(strstr(b.err.text, "database schema 3 is older than this pawl (5)"));
+    ck_assert_ptr_nonnull(strstr(b.err.text, "database schema 3 is older than this pawl (6)"));
     box_drop(&b);
 }
 
@@ -418,7 +418,7 @@ TEST(a_file_from_before_objects_gets_their_table)
     box_close(&b);
     box_sql(&b, BOX_SCHEMA_4);
     ck_assert_ptr_null(pawl_sqlite_store(b.file, PAWL_STORE_OPTS(.read_only = true), &b.err));
-    ck_assert_ptr_nonnull(strstr(b.err.text, "database schema 4 is older than this pawl (5)"));
+    ck_assert_ptr_nonnull(strstr(b.err.text, "database schema 4 is older than this pawl (6)"));
     box_open(&b);
     pawl_object_list list;
     ck_assert_int_eq(
