@@ -180,8 +180,11 @@ class Client:
         """Start an orchestration; durable on return, and idempotent by instance id.
 
         Options: start_at (milliseconds since 1970) or delay_ms, deadline_ms, if_exists ("same",
-        "use", "rerun", "terminate"), attributes (names and values it can be found by).
+        "use", "rerun", "terminate"), attributes (names and values it can be found by), and
+        raise_=[{"event": …, "data": …, "key": …}, …]: events for it, in the commit of the start.
         """
+        if "raise_" in options:  # raise is a word of Python
+            options["raise"] = options.pop("raise_")
         body: Dict[str, Any] = {"orchestration": orchestration, **options}
         if input is not _ABSENT:
             body["input"] = input

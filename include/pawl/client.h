@@ -38,6 +38,13 @@ typedef enum pawl_if_exists {
     PAWL_IF_EXISTS_TERMINATE = 3, /* end it, if it is open, and run it again, in one commit */
 } pawl_if_exists;
 
+/* An event that is raised with a start.  This struct does not grow. */
+typedef struct pawl_raise_item {
+    const char *event;
+    pawl_str data;
+    const char *idempotency_key; /* 1..128 bytes; NULL: none */
+} pawl_raise_item;
+
 typedef struct pawl_start_opts {
     size_t size;             /* set by PAWL_START_OPTS */
     const char *instance;    /* 1..512 bytes of UTF-8, no control characters; default: a uuid */
@@ -47,7 +54,9 @@ typedef struct pawl_start_opts {
     int64_t delay_ms;        /* the same, counted from now; at most 100 years */
     int64_t deadline_ms;     /* it is cancelled this long after its start; at most 100 years */
     pawl_if_exists if_exists;
-    pawl_str attributes; /* a JSON object (pawl/attribute.h) */
+    pawl_str attributes;           /* a JSON object (pawl/attribute.h) */
+    const pawl_raise_item *raises; /* events for it, in the same commit; at most 100 */
+    size_t raise_count;
 } pawl_start_opts;
 
 #define PAWL_START_OPTS(...) PAWL_LEND(pawl_start_opts, __VA_ARGS__)
@@ -93,6 +102,12 @@ typedef struct pawl_reply {
  * An instance that has ended can be run again under its id (PAWL_OP_RERUN, if_exists): the next
  * execution begins with a fresh history, in one commit; earlier executions stay until they are
  * pruned.  Its parent hears nothing of it.  A rerun starts at once and needs its code here.
+ *
+ * `raises` are events for the instance, in order: they are recorded by the commit that records the
+ * start, both or none, and its first turn finds them.  With PAWL_IF_EXISTS_USE the instance that
+ * exists gets them, and CONFLICT says that it has ended or has no room for all of them.  A start
+ * that finds its twin raises nothing: the twin did.  A key that the instance has seen raises nothing.
+ * PAWL_UNSUPPORTED: the store (jsonl) cannot write both at once.
  */
 PAWL_SIZED pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_str input,
                                          const pawl_start_opts *opts,
@@ -249,6 +264,8 @@ typedef struct pawl_request {
     pawl_if_exists if_exists;    /* start */
     int64_t wait_ms;             /* update: for the answer; 0: until it is durable */
     pawl_str attributes;         /* start, rerun: a JSON object (pawl/attribute.h) */
+    const pawl_raise_item *raises; /* start */
+    size_t raise_count;
 } pawl_request;
 
 #define PAWL_IF_NEW       UINT64_MAX

@@ -29,6 +29,7 @@
 #define LIMIT_PAYLOAD_BYTES     (2 * 1024 * 1024) /* default of --max-payload */
 #define LIMIT_HISTORY_EVENTS    50000             /* default of --max-history */
 #define LIMIT_MAILBOX_EVENTS    10000             /* default of --max-mailbox */
+#define LIMIT_RAISES            100               /* that come with a start */
 #define LIMIT_DEPTH             1000              /* default of --max-depth */
 #define LIMIT_JSON_DEPTH        64
 #define LIMIT_DELAY_MS          (INT64_C(100) * 366 * 86400000) /* 100 years */

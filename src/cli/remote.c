@@ -90,6 +90,25 @@ static void attributes(pawl_json *w, const pawl_request *q)
     pawl_json_raw(w, q->attributes);
 }
 
+static void put_raises(pawl_json *w, const pawl_request *q)
+{
+    if (!q->raise_count)
+        return;
+    pawl_json_key(w, "raise");
+    pawl_json_array(w);
+    for (size_t i = 0; i < q->raise_count; i++) {
+        pawl_json_object(w);
+        member(w, "event", q->raises[i].event);
+        if (q->raises[i].data.len) {
+            pawl_json_key(w, "data");
+            pawl_json_raw(w, q->raises[i].data);
+        }
+        member(w, "key", q->raises[i].idempotency_key);
+        pawl_json_end(w);
+    }
+    pawl_json_end(w);
+}
+
 static pawl_str start_body(const pawl_request *q, pawl_mem *mem)
 {
     pawl_json *w = pawl_json_new(mem);
@@ -111,6 +130,7 @@ static pawl_str start_body(const pawl_request *q, pawl_mem *mem)
     static const char *const words[] = {NULL, "use", "rerun", "terminate"};
     member(w, "if_exists", words[q->if_exists]);
     attributes(w, q);
+    put_raises(w, q);
     pawl_json_end(w);
     return pawl_json_done(w);
 }

@@ -27,14 +27,8 @@ struct run {
     const char *name;
     const char *id;
     pawl_str input;
-    struct raised *raised;
+    const pawl_raise_item *raised;
     int64_t deadline_ms; /* mono; -1: none */
-};
-
-/* One --raise EVENT=JSON. */
-struct raised {
-    pawl_str event;
-    pawl_str data;
 };
 
 /* ---- Starting ---------------------------------------------------------------- */
@@ -93,8 +87,32 @@ static const char *choose_id(struct cli *cli)
     return id;
 }
 
+/* Every --raise EVENT=JSON, before anything is started. */
+static int read_raises(struct cli *cli, const pawl_raise_item **ret)
+{
+    uint32_t count = cli->args.raise.count;
+    pawl_raise_item *items = pawl_mem_alloc(cli->mem, (count + 1) * sizeof(*items));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *text = cli->args.raise.items[i], *equals = strchr(text, '=');
+        pawl_error err;
+        pawl_str event = pawl_mem_dup(
+            cli->mem, (pawl_str){text, equals ? (size_t)(equals - text) : strlen(text)});
+        if (!check_name("event name", event, &err))
+            return cli_fail_error(cli, &err);
+        items[i] = (pawl_raise_item){.event = event.ptr};
+        const char *what = pawl_mem_printf(cli->mem, "the data of --raise %s", event.ptr).ptr;
+        int status = session_payload(cli, what, equals ? equals + 1 : NULL, &items[i].data);
+        if (status)
+            return status;
+    }
+    *ret = items;
+    return 0;
+}
+
+/* `raises`: as many as there are --raise, in the commit of the start; NULL: none. */
 static int start_instance(struct cli *cli, struct session *session, const char *name,
-                          const char *id, pawl_str input, pawl_reply *ret)
+                          const char *id, pawl_str input, const pawl_raise_item *raises,
+                          pawl_reply *ret)
 {
     pawl_str attributes;
     int bad = session_attributes(cli, cli->args.attr.items, cli->args.attr.count, &attributes);
@@ -106,7 +124,8 @@ static int start_instance(struct cli *cli, struct session *session, const char *
                      .allow_unregistered = cli->args.allow_unregistered,
                      .start_at_ms = cli->args.start_at_ms, .delay_ms = cli->args.start_in_ms,
                      .deadline_ms = cli->args.deadline_ms,
-                     .if_exists = (pawl_if_exists)cli->args.if_exists, .attributes = attributes);
+                     .if_exists = (pawl_if_exists)cli->args.if_exists, .attributes = attributes,
+                     .raises = raises, .raise_count = raises ? cli->args.raise.count : 0);
     if (session_write(session, request, ret) == PAWL_OK)
         return 0;
     if (ret->error.status == PAWL_EXISTS)
@@ -116,14 +135,15 @@ static int start_instance(struct cli *cli, struct session *session, const char *
 }
 
 /* Start it and print its id. */
-static int start_and_print(struct cli *cli, const char *name, pawl_str input)
+static int start_and_print(struct cli *cli, const char *name, pawl_str input,
+                           const pawl_raise_item *raises)
 {
     struct session session;
     pawl_reply reply;
     int status = session_open(cli, SESSION_START, &session);
     if (status)
         return status;
-    status = start_instance(cli, &session, name, choose_id(cli), input, &reply);
+    status = start_instance(cli, &session, name, choose_id(cli), input, raises, &reply);
     session_close(&session);
     if (status)
         return status;
@@ -147,7 +167,10 @@ static int start_and_print(struct cli *cli, const char *name, pawl_str input)
 int verb_start(struct cli *cli)
 {
     pawl_str input;
+    const pawl_raise_item *raises = NULL;
     int status = session_payload(cli, "--input", cli->args.input, &input);
+    if (!status)
+        status = read_raises(cli, &raises);
     bool here = !session_is_remote(cli); /* a server has its own modules */
     if (!status && !here && cli->args.load_given)
         status = cli_fail(cli, EXIT_USAGE,
@@ -158,7 +181,7 @@ int verb_start(struct cli *cli)
         status = session_load(cli);
     if (!status && here)
         status = check_registered(cli, cli->words[0]);
-    return status ? status : start_and_print(cli, cli->words[0], input);
+    return status ? status : start_and_print(cli, cli->words[0], input, raises);
 }
 
 static void put_text(pawl_json *w, const char *key, const char *text)
@@ -200,39 +223,17 @@ int verb_job(struct cli *cli)
     put_number(w, "start_to_close_ms", cli->args.start_to_close_ms);
     put_number(w, "schedule_to_close_ms", cli->args.schedule_to_close_ms);
     pawl_json_end(w);
-    return start_and_print(cli, PAWL_JOB, pawl_json_done(w));
+    return start_and_print(cli, PAWL_JOB, pawl_json_done(w), NULL);
 }
 /* ---- run ----------------------------------------------------------------------- */
 
-/* Every --raise EVENT=JSON, before anything is started. */
-static int read_raises(struct run *run)
-{
-    struct cli *cli = run->cli;
-    uint32_t count = cli->args.raise.count;
-    run->raised = pawl_mem_alloc(cli->mem, (count + 1) * sizeof(*run->raised));
-    for (uint32_t i = 0; i < count; i++) {
-        const char *text = cli->args.raise.items[i], *equals = strchr(text, '=');
-        struct raised *r = &run->raised[i];
-        pawl_error err;
-        r->event = pawl_mem_dup(cli->mem,
-                                (pawl_str){text, equals ? (size_t)(equals - text) : strlen(text)});
-        if (!check_name("event name", r->event, &err))
-            return cli_fail_error(cli, &err);
-        const char *what = pawl_mem_printf(cli->mem, "the data of --raise %s", r->event.ptr).ptr;
-        int status = session_payload(cli, what, equals ? equals + 1 : NULL, &r->data);
-        if (status)
-            return status;
-    }
-    return 0;
-}
-
 /* The key makes it happen once, however often run is repeated. */
-static int raise_one(struct run *run, const struct raised *raised)
+static int raise_one(struct run *run, const pawl_raise_item *raised)
 {
     struct cli *cli = run->cli;
-    pawl_str key = pawl_mem_printf(cli->mem, "run:%.100s", raised->event.ptr);
+    pawl_str key = pawl_mem_printf(cli->mem, "run:%.100s", raised->event);
     pawl_error err;
-    if (pawl_client_raise(run->session.client, run->id, raised->event.ptr, raised->data,
+    if (pawl_client_raise(run->session.client, run->id, raised->event, raised->data,
                           PAWL_RAISE_OPTS(.idempotency_key = key.ptr), &err) == PAWL_OK)
         return 0;
     return err.status == PAWL_CONFLICT ? 0 : cli_fail_error(cli, &err); /* ended meanwhile */
@@ -241,7 +242,8 @@ static int raise_one(struct run *run, const struct raised *raised)
 static int begin(struct run *run)
 {
     pawl_reply reply;
-    int status = start_instance(run->cli, &run->session, run->name, run->id, run->input, &reply);
+    int status =
+        start_instance(run->cli, &run->session, run->name, run->id, run->input, NULL, &reply);
     for (uint32_t i = 0; !status && i < run->cli->args.raise.count; i++)
         status = raise_one(run, &run->raised[i]);
     return status;
@@ -319,7 +321,7 @@ int verb_run(struct cli *cli)
         run.deadline_ms = clock_mono_ms() + cli->args.timeout_ms;
     int status = session_payload(cli, "--input", cli->args.input, &run.input);
     if (!status)
-        status = read_raises(&run);
+        status = read_raises(cli, &run.raised);
     if (!status)
         status = session_load(cli);
     if (!status)

@@ -8,6 +8,7 @@
 #include "base/hex.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/vec.h"
 #include "server/handlers.h"
 
 #include <string.h>
@@ -136,12 +137,43 @@ static bool is_of_start(pawl_str member)
     return false;
 }
 
+/* Events that come with it; absent: none. */
+static bool read_raises(struct call *c, pawl_request *q)
+{
+    pawl_str list = call_field(c, c->json, "raise");
+    struct json_iter it;
+    if (!list.ptr || json_type(list) == JSON_NULL)
+        return true;
+    LIST(pawl_raise_item) items = {0};
+    bool is_list = json_type(list) == JSON_ARRAY;
+    for (json_begin(&it, is_list ? list : pawl_s("[]")); json_next(&it);) {
+        if (!call_field(c, it.value, "event").ptr) {
+            answer_error(c, 400, "invalid", "raise[%zu] must be an object with \"event\"",
+                         items.count);
+            return false;
+        }
+        if (!shape_check(c, it.value, &takes_raised, "raise", items.count))
+            return false;
+        pawl_raise_item *one = list_add(c->mem, &items);
+        if (!call_text(c, it.value, "event", &one->event) ||
+            !call_text(c, it.value, "key", &one->idempotency_key))
+            return false;
+        one->data = call_member(it.value, "data");
+    }
+    q->raises = items.items;
+    q->raise_count = items.count;
+    if (is_list)
+        return true;
+    answer_error(c, 400, "invalid", "raise must be a list: [{\"event\":\"NAME\",\"data\":…}]");
+    return false;
+}
+
 void handle_start(struct call *c)
 {
     pawl_request q = {.size = sizeof(q), .op = PAWL_OP_START};
     if (!call_text(c, c->json, "orchestration", &q.name) || !read_start(c, &q) ||
         !call_text(c, c->json, "version", &q.version) ||
-        !call_truth(c, c->json, "allow_unregistered", &q.allow_unregistered))
+        !call_truth(c, c->json, "allow_unregistered", &q.allow_unregistered) || !read_raises(c, &q))
         return;
     if (!q.name) {
         answer_error(c, 400, "invalid",

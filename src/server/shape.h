@@ -122,8 +122,8 @@ const struct field *asks_of(const struct route *r, pawl_str name);
 /* takes.c: the bodies of requests */
 extern const struct shape takes_schedule, takes_backfill;
 extern const struct shape takes_value, takes_nothing, takes_login;
-extern const struct shape takes_job, takes_rerun, takes_start, takes_reason, takes_batch,
-    takes_filter, takes_prune;
+extern const struct shape takes_job, takes_raised, takes_rerun, takes_start, takes_reason,
+    takes_batch, takes_filter, takes_prune;
 extern const struct shape takes_push, takes_item, takes_ack, takes_extend, takes_release;
 extern const struct shape takes_deadletter, takes_redrive, takes_purge, takes_config;
 extern const struct shape takes_poll, takes_complete, takes_fail, takes_beat, takes_abandon;

@@ -46,12 +46,21 @@ STRICT(login, "Login", "{\"token\":\"pawl_0123abcd_…\"}");
          .otherwise = "\"same\""),                                                                  \
     OBJECT("attributes", OR_NULL, NULL, "names and values it can be found by")
 
+static const struct field raised_fields[] = {
+    TEXT("event", NEEDED, "its name", IS_NAME),
+    ANY("data", 0, "what the wait returns"),
+    TEXT("key", OR_NULL, "the same key twice raises once", .min = 1, .max = LIMIT_KEY_BYTES, .pattern = "^[^\\u0000]*$"),
+    END
+};
+STRICT(raised, "Raised", "{\"event\":\"FraudReview\",\"data\":{\"approved\":true}}");
+
 static const struct field start_fields[] = {
     TEXT("orchestration", NEEDED, "which one", IS_NAME),
     ANY("input", 0, "its input"),
     START_FIELDS,
     TEXT("version", OR_NULL, "of the code; left out, the newest", IS_VERSION),
     TRUTH("allow_unregistered", OR_NULL, "start it although its code is not registered", .otherwise = "false"),
+    OBJECTS("raise", OR_NULL, &takes_raised, "events for it, in the commit of the start", .max = LIMIT_RAISES),
     END
 };
 SHAPE(start, "Start", BODY_JSON, NULL,

@@ -91,6 +91,33 @@ def test_rerun(server):
         expect(server.post(I + "/r/rerun", bad), 400, "invalid")
 
 
+def test_start_and_raise(server):
+    body = {"orchestration": "Ask", "instance": "sr", "raise": [{"event": "Answer", "data": 7, "key": "k"}]}
+    expect(server.post(I, body), 201, created=True)
+    assert server.ended("sr")["output"] == 7
+    expect(server.post(I, body), 200, created=False)
+    expect(server.post(I, {**body, "if_exists": "use"}), 200, created=False)
+    other = [{"event": "Answer", "data": None}, {"event": "Other", "key": None}]
+    expect(server.post(I, {**body, "if_exists": "use", "raise": other}), 409, "conflict")
+    expect(server.post(I, {**body, "if_exists": "rerun", "input": 2, "raise": other}), 200, execution=2)
+    assert server.ended("sr")["output"] is None
+    expect(server.post(I, {"orchestration": "Ask", "instance": "su", "raise": []}), 201)
+    expect(server.post(I, {**body, "instance": "su", "if_exists": "use"}), 200, created=False, execution=1)
+    assert server.ended("su")["output"] == 7
+    client = pawl.Client("http://127.0.0.1:%d" % server.port)
+    started = client.start("Ask", instance="sp", raise_=[{"event": "Answer", "data": {"ok": True}}])
+    assert started["created"] and client.wait("sp", 10)["output"] == {"ok": True}
+    for bad in (1, {}, "x", [1], [{}], [{"event": ""}], [{"event": 1}], [{"event": "a/b"}], [{"evnet": "A"}],
+                [{"event": "A", "key": ""}], [{"event": "A", "key": 1}], [{"event": "A", "dta": 1}]):
+        reply = expect(server.post(I, {"orchestration": "Ask", "instance": "none", "raise": bad}), 400, "invalid")
+        assert "\n" not in reply.json["error"]["message"], reply
+    many = [{"event": "Answer", "data": n} for n in range(101)]
+    expect(server.post(I, {"orchestration": "Ask", "instance": "none", "raise": many}), 413)
+    expect(server.get(I + "/none"), 404)
+    expect(server.post(I, {"orchestration": "Ask", "instance": "many", "raise": many[:100]}), 201)
+    assert server.ended("many")["output"] == 0
+
+
 def test_job_of_a_python_worker(server):
     client = pawl.Client("http://127.0.0.1:%d" % server.port)
     worker = pawl.Worker(client, concurrency=1)

@@ -15,7 +15,7 @@ SCHEDULE = """cron every_ms offset_ms at_ms zone gap fold from_ms until_ms jitte
 # Every call with a body: one that is fine, and every member there is.
 BODIES = {
     "POST " + I: ({"orchestration": "Ask"}, "orchestration input instance id start_at delay_ms deadline_ms if_exists attributes version "
-                           "allow_unregistered"),
+                           "allow_unregistered raise"),
     "POST /api/v1/jobs": ({"activity": "A"}, "activity input instance id start_at delay_ms deadline_ms if_exists attributes attempts "
                           "backoff initial_ms cap_ms factor jitter final_errors no_retry_on_timeout "
                           "schedule_to_start_ms start_to_close_ms schedule_to_close_ms heartbeat_ms tag max_crashes "

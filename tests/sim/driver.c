@@ -67,15 +67,15 @@ static void start_acked(struct sim *s, const struct op *op, const pawl_reply *re
         sim_fail(s, "I15", "start of %s acknowledged after the remove before it, but it is gone",
                  op->instance);
     }
-    if (i->first_input && strcmp(i->first_input, op->input) != 0 && i->execution == 1 &&
-        !removal_under_way(s, op->instance))
+    if (!op->uses && i->first_input && strcmp(i->first_input, op->input) != 0 &&
+        i->execution == 1 && !removal_under_way(s, op->instance))
         sim_fail(s, "I15", "start of %s with another input acknowledged (created=%d)", op->instance,
                  reply->created);
 }
 
-static void raise_acked(struct sim *s, struct op *op)
+void driver_token_acked(struct sim *s, struct op *op, int token)
 {
-    struct token *t = &s->tokens[op->token];
+    struct token *t = &s->tokens[token];
     const struct seen *i = seen_by_id(s, pawl_s(op->instance));
     CHECKED(s, I12);
     if (t->first_ack)
@@ -87,8 +87,7 @@ static void raise_acked(struct sim *s, struct op *op)
         t->excused = true;
     if (!t->consumed_by && !t->excused && t->rows == 0 && i && !pawl_state_is_terminal(i->state) &&
         !s->plan.drop_early && t->name[0] != 'Z')
-        sim_fail(s, "I12", "raise %d to %s acknowledged, but it is nowhere", op->token,
-                 op->instance);
+        sim_fail(s, "I12", "raise %d to %s acknowledged, but it is nowhere", token, op->instance);
 }
 
 static void steer_acked(struct sim *s, const struct op *op)
@@ -182,9 +181,9 @@ static void take_answer(struct op *op, const pawl_reply *reply)
     }
     s->n->acked++;
     if (op->kind == PAWL_OP_START)
-        start_acked(s, op, reply);
+        start_acked(s, op, reply), brought_acked(s, op, reply);
     else if (op->kind == PAWL_OP_RAISE)
-        raise_acked(s, op);
+        driver_token_acked(s, op, op->token);
     else if (op->kind == PAWL_OP_TERMINATE)
         steer_acked(s, op);
 }
@@ -263,11 +262,14 @@ bool driver_start(struct sim *s, const char *instance, const char *program, cons
 {
     struct op *op = new_op(s, PAWL_OP_START, instance);
     op->input = strdup(program);
+    const pawl_raise_item *brings = brought_choose(s, op);
     return submit(s, op,
                   PAWL_REQUEST(.op = PAWL_OP_START, .instance = op->instance, .name = "Prog",
                                .version = version, .data = pawl_s(program),
                                .allow_unregistered = prng_chance(&s->work, 700),
-                               .delay_ms = door(s, 5000), .deadline_ms = door(s, 20000)));
+                               .delay_ms = door(s, 5000), .deadline_ms = door(s, 20000),
+                               .if_exists = op->uses ? PAWL_IF_EXISTS_USE : PAWL_IF_EXISTS_SAME,
+                               .raises = brings, .raise_count = (size_t)op->brings));
 }
 
 void driver_raise(struct sim *s, const char *instance, const char *event, bool keyed, bool early)

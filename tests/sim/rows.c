@@ -191,6 +191,7 @@ static void check_tokens(struct sim *s)
 {
     for (size_t k = 0; k < s->token_count; k++) {
         struct token *t = &s->tokens[k];
+        t->ever = t->ever || t->rows || t->consumed_by;
         check_sent(s, t);
         if (!t->first_ack || t->consumed_by || t->excused || t->rows || t->name[0] == 'Z' ||
             s->plan.drop_early)
@@ -245,6 +246,7 @@ void check_rows(struct sim *s)
     workers_look(s);
     count_kept(s);
     check_tokens(s);
+    brought_check(s);
 }
 
 /* ---- At rest ------------------------------------------------------------------------------------ */

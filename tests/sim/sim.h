@@ -86,7 +86,7 @@ uint64_t hash_str(uint64_t h, pawl_str s);
     X(outcome)  /* done, or not, and reported UNKNOWN; the store can be asked what it was */       \
     X(publish)  /* not a fault: code publishes state, and reads it */                              \
     X(schedule) /* not a fault: schedules begin instances */                                       \
-    X(doors)    /* not a fault: delayed starts, deadlines, reruns, raises of code */
+    X(doors)    /* not a fault: delayed starts, deadlines, reruns, raises of code and of starts */
 
 enum sim_site {
 #define SIM_SITE_ENUM(name) SITE_##name,
@@ -102,7 +102,7 @@ extern const char *const sim_site_names[SITE_COUNT];
 /* clang-format off */
 #define SIM_RULES(X)                                                                               \
     X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) X(I8) X(I9) X(I10) X(I11) X(I12) X(I13) X(I14)       \
-    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
+    X(I15) X(I16) X(I17) X(I18) X(I19) X(I20) X(I21) X(I22) X(I23) X(I24) X(I25) X(I26) X(I27) X(L1) X(L2) X(L3) X(L4) X(L5) X(L6) X(L7) X(L8) X(L9)      \
     X(L10) X(L11) X(L12)                                                                           \
     X(S5) X(S13) X(S23) X(S25) X(S31) X(order) X(result) X(begin) X(ids) X(terminal)
 /* clang-format on */
@@ -274,6 +274,9 @@ struct op {
     char name[16];  /* raise: event */
     int token;      /* raise: its data is "R<token>" */
     char key[16];   /* raise: idempotency key */
+    int brings;     /* start: so many events, from `token` on */
+    bool uses;      /* start: whatever has the id */
+    bool created;   /* start: as it was answered */
     char *input;    /* start; owned */
     int64_t answer; /* number of the answer; 0: none yet */
     int64_t number; /* number of the submit */
@@ -290,6 +293,7 @@ struct token {
     uint64_t meant;           /* uid it was first submitted to; 0: none */
     uint64_t consumed_by;     /* uid; 0: not yet */
     bool excused;
+    bool ever;  /* it was somewhere */
     int rows;   /* in this look */
     char *sent; /* of code: its data; owned; NULL: a client raised it */
     bool named; /* of code: it was a row by name at the last look */
@@ -306,6 +310,13 @@ struct pending {
 void driver_act(struct sim *s);                     /* one random client call */
 bool driver_help(struct sim *s);                    /* heal: do what somebody waits for */
 void driver_removed(struct sim *s, struct seen *i); /* it went: was that asked for? */
+/* brought.c: events of a start, as it is answered and at every look (I27). */
+#define BRINGS_MOST 3
+const pawl_raise_item *brought_choose(struct sim *s, struct op *op);
+void brought_acked(struct sim *s, struct op *op, const pawl_reply *reply);
+void brought_check(struct sim *s);
+/* The raise of a token was acknowledged by this call. */
+void driver_token_acked(struct sim *s, struct op *op, int token);
 void driver_raise(struct sim *s, const char *instance, const char *event, bool keyed, bool early);
 /* The call, or NULL when it was refused at once. */
 const struct op *driver_steer(struct sim *s, pawl_op kind, const char *id, bool force);

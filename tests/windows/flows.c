@@ -271,7 +271,21 @@ void flows_register(pawl_app *app)
 
 #define FILL_JSON     "{\"from_ms\":1699999800000,\"to_ms\":1699999900000}"
 
+static const pawl_raise_item brought[] = {
+    {.event = "Go", .data = {"1", 1}, .idempotency_key = "a"},
+    {.event = "Go", .data = {"2", 1}, .idempotency_key = "b"}
+};
+
 const struct flow flows[] = {
+    {"start_raises",
+     {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1}, .raises = brought,
+              .raise_count = 2)},
+     0                                                                                                             },
+    {"use_raises",
+     {START("Event"),
+      REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"y", 1},
+              .if_exists = PAWL_IF_EXISTS_USE, .raises = brought, .raise_count = 2)},
+     0                                                                                                             },
     {"start",              {START("Begin")},                                                                  0    },
     {"completion",         {START("Completion")},                                                             0    },
     {"timer",              {START("Timer")},                                                                  0    },

@@ -18,6 +18,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/registered.h"
 #include "runtime/core/registry.h"
+#include "runtime/instance/mailbox.h"
 #include "runtime/schedule/schedule_check.h"
 #include "tables/operations.h"
 
@@ -134,11 +135,44 @@ static bool check_rerun(pawl_runtime *rt, const pawl_request *q, pawl_error *err
            (!q->version || check_version(pawl_s(q->version), err));
 }
 
+/* What comes with a start. */
+static bool check_raises(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+{
+    uint64_t bytes = 0;
+    uint32_t most = rt->opts.max_mailbox < LIMIT_RAISES ? rt->opts.max_mailbox : LIMIT_RAISES;
+    if (!rt->caps.atomic_rounds) {
+        error_set(err, PAWL_UNSUPPORTED,
+                  "this store cannot start and raise in one commit; raise after the start");
+        return false;
+    }
+    if (!q->raises || q->raise_count > most) {
+        error_set(err, q->raises ? PAWL_LIMIT : PAWL_MISUSE,
+                  "%zu events to raise with a start; give at most %u, and raise the rest after it",
+                  q->raise_count, most);
+        return false;
+    }
+    for (size_t i = 0; i < q->raise_count; i++) {
+        const pawl_raise_item *one = &q->raises[i];
+        if (!check_name("event name", pawl_s(one->event), err) ||
+            !check_payload(rt, one->data, err) || !check_key(one->idempotency_key, err))
+            return false;
+        bytes += one->data.len;
+    }
+    if (bytes <= (uint64_t)MAILBOX_PAYLOADS * rt->opts.max_payload)
+        return true;
+    error_set(err, PAWL_LIMIT, "the events to raise with a start have %llu bytes, limit %llu",
+              (unsigned long long)bytes,
+              (unsigned long long)MAILBOX_PAYLOADS * rt->opts.max_payload);
+    return false;
+}
+
 static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
     if (!check_name("orchestration name", pawl_s(q->name), err) ||
         !check_payload(rt, q->data, err) || !check_when(rt, q, err) || !check_if_exists(q, err) ||
         !check_attributes(q->attributes, err))
+        return false;
+    if (UNLIKELY(q->raise_count) && !check_raises(rt, q, err))
         return false;
     if (q->instance && !check_chosen_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
         return false;
@@ -277,14 +311,14 @@ pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_st
     pawl_start_opts o;
     if (!OPTIONS_TAKE(&o, opts, "pawl_start_opts", &err))
         return refused(ret ? ret : &local, &err);
-    return pawl_client_call(c,
-                            PAWL_REQUEST(.op = PAWL_OP_START, .name = orchestration, .data = input,
-                                         .instance = o.instance, .version = o.version,
-                                         .allow_unregistered = o.allow_unregistered,
-                                         .start_at_ms = o.start_at_ms, .delay_ms = o.delay_ms,
-                                         .deadline_ms = o.deadline_ms, .if_exists = o.if_exists,
-                                         .attributes = o.attributes),
-                            ret);
+    return pawl_client_call(
+        c,
+        PAWL_REQUEST(.op = PAWL_OP_START, .name = orchestration, .data = input,
+                     .instance = o.instance, .version = o.version,
+                     .allow_unregistered = o.allow_unregistered, .start_at_ms = o.start_at_ms,
+                     .delay_ms = o.delay_ms, .deadline_ms = o.deadline_ms, .if_exists = o.if_exists,
+                     .attributes = o.attributes, .raises = o.raises, .raise_count = o.raise_count),
+        ret);
 }
 
 pawl_status pawl_client_raise(pawl_client *c, const char *instance, const char *event,

@@ -37,6 +37,7 @@ struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str ins
 static void end(struct letter *l)
 {
     free(l->attrs);
+    free(l->raises);
     free(l);
 }
 
@@ -158,6 +159,28 @@ static pawl_str pack_update_key(char **at, pawl_str id)
     return key;
 }
 
+/* False: no memory. */
+static bool pack_raises(struct letter *l, const pawl_request *q)
+{
+    if (LIKELY(!q->raise_count) || q->op != PAWL_OP_START)
+        return true;
+    size_t bytes = 0;
+    for (size_t i = 0; i < q->raise_count; i++)
+        bytes += pawl_s(q->raises[i].event).len + q->raises[i].data.len +
+                 pawl_s(q->raises[i].idempotency_key).len + 3;
+    l->raises = malloc(sizeof(*l->raises) + q->raise_count * sizeof(l->raises->items[0]) + bytes);
+    if (!l->raises)
+        return false;
+    l->raises->count = q->raise_count;
+    char *at = (char *)&l->raises->items[q->raise_count];
+    for (size_t i = 0; i < q->raise_count; i++)
+        l->raises->items[i] =
+            (struct letter_raise){.event = pack_str(&at, pawl_s(q->raises[i].event)),
+                                  .data = pack_str(&at, q->raises[i].data),
+                                  .key = pack_str(&at, pawl_s(q->raises[i].idempotency_key))};
+    return true;
+}
+
 struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void *arg)
 {
     const struct operation *o = operation_at(q->op);
@@ -203,7 +226,10 @@ struct letter *letter_of_request(const pawl_request *q, pawl_reply_fn *fn, void 
     if (starts && q->attributes.len)
         l->ask.attributes = pack_str(&at, q->attributes);
     l->instance = pack_str(&at, instance); /* last: behind it is room for one that is made up */
-    return l;
+    if (pack_raises(l, q))
+        return l;
+    free(l);
+    return NULL;
 }
 
 void letter_name(struct letter *l, int64_t now_ms, const uint8_t bits[10])

@@ -59,6 +59,16 @@ struct known {
     const pawl_work *work; /* the row of its token; NULL: there is none */
 };
 
+/* What a start raises (raises.h).  One allocation: the strings follow. */
+struct letter_raise {
+    pawl_str event, data, key;
+    bool seen; /* the instance has its key */
+};
+struct letter_raises {
+    size_t count;
+    struct letter_raise items[];
+};
+
 /* A message in memory, or a client's call.  One allocation: the strings follow the struct.
  *
  * A client's call is a letter from the caller's thread on.  One that goes to an instance (start,
@@ -80,7 +90,8 @@ struct letter {
     uint32_t attempt;  /* crashes blamed on the stored row */
     uint32_t tries;    /* commits it was part of that were refused; not 0: alone in its stage */
     int64_t created_ms;
-    char *attrs; /* mail.attrs, when they were made after the letter; owned */
+    char *attrs;                  /* mail.attrs, when they were made after the letter; owned */
+    struct letter_raises *raises; /* of a client's start; owned; NULL: none */
     struct known known;
     struct ask ask;
 };

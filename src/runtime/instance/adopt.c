@@ -4,6 +4,7 @@
 
 #include "runtime/core/peek.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/raises.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static void adopt_one(pawl_runtime *rt, struct resident *r, struct stage *s,
     *list_add(&rt->group_mem, &s->drop_messages) = old->id;
 }
 
-bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
+static bool adopt_kept(pawl_runtime *rt, struct resident *r, struct stage *s)
 {
     pawl_message_list list;
     pawl_error err;
@@ -52,6 +53,11 @@ bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s)
             adopt_one(rt, r, s, &list.items[i]);
     s->adopted = true;
     return true;
+}
+
+bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s, struct letter *l)
+{
+    return adopt_kept(rt, r, s) && raises_add(rt, r, s, l);
 }
 
 bool adopt_note(pawl_runtime *rt, pawl_str id)

@@ -8,8 +8,9 @@
 /* Is mail for this id being kept by this very group?  Then the start waits for it. */
 bool adopt_is_kept_now(const pawl_runtime *rt, pawl_str id);
 /* Mail that was kept for the id of a new instance moves to it, whatever becomes of the start: later
- * events are younger.  False: the store did not answer. */
-bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s);
+ * events are younger.  What the start raises (`l`) comes behind it.  False: the store did not answer,
+ * or no memory. */
+bool adopt_mail(pawl_runtime *rt, struct resident *r, struct stage *s, struct letter *l);
 /* Mail is kept for this id; false: out of memory. */
 bool adopt_note(pawl_runtime *rt, pawl_str id);
 /* Its instance has it, durably. */

@@ -24,6 +24,7 @@
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
+#include "runtime/instance/raises.h"
 #include "runtime/instance/seal.h"
 #include "runtime/queue/queue_bridge.h"
 #include "runtime/schedule/schedule_mail.h"
@@ -149,7 +150,7 @@ static bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter 
     }
     bool damaged; /* what cannot be read stays where it is */
     bool ready = r->x && (!l->uid || load_mailbox(rt, r, &damaged)); /* mail of a pending one */
-    if (!ready || !adopt_mail(rt, r, s)) {
+    if (!ready || !adopt_mail(rt, r, s, l)) {
         *ret = turn_again(rt, r, l);
         return true;
     }
@@ -189,7 +190,7 @@ static struct delivered begin_later(pawl_runtime *rt, struct resident *r, struct
                                     bool codeless)
 {
     struct stage *s = stage_of(rt, r);
-    if (!adopt_mail(rt, r, s))
+    if (!adopt_mail(rt, r, s, l))
         return turn_again(rt, r, l);
     if (l->uid == s->row.uid && l->stored) { /* its row waits already */
         stage_take(s, l);
@@ -225,7 +226,7 @@ static struct delivered begin_without_code(pawl_runtime *rt, struct resident *r,
     struct stage *s = stage_of(rt, r);
     if (!rt->opts.cancel_missing_version || l->asked || !s->row.parent_uid)
         return begin_later(rt, r, l, true);
-    if (!adopt_mail(rt, r, s))
+    if (!adopt_mail(rt, r, s, l))
         return turn_again(rt, r, l);
     if (l->stored)
         stage_drop_message(rt, s, l->mail.id);
@@ -387,15 +388,18 @@ static struct delivered begin_again(pawl_runtime *rt, struct resident *r, struct
     const pawl_row *row = resident_row(r);
     bool ended = pawl_state_is_terminal(row->state);
     char text[LIMIT_CHILD_ID_BYTES + 120];
+    if (r->stage) /* answered with what this group does to it */
+        return verdict_on(l, VERDICT_LATER);
+    pawl_status known = raises_look(rt, r, l);
+    if (known != PAWL_OK)
+        return verdict_on(l, known == PAWL_CORRUPT ? VERDICT_DAMAGED : VERDICT_UNREAD);
+    if (l->ask.if_exists == PAWL_IF_EXISTS_USE && raises_any(l))
+        return raises_use(rt, r, l);
     if (l->ask.if_exists == PAWL_IF_EXISTS_USE) {
-        if (r->stage) /* answered with what this group does to it */
-            return verdict_on(l, VERDICT_LATER);
         answer_used(row, l);
         letter_drop(rt, l, PAWL_OK, "");
         return verdict_done();
     }
-    if (r->stage)
-        return verdict_on(l, VERDICT_LATER);
     if (!ended && l->ask.if_exists == PAWL_IF_EXISTS_RERUN) {
         (void)snprintf(text, sizeof(text),
                        "instance '%.*s' is %s; only one that has ended can run again",

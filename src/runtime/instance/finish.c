@@ -19,6 +19,7 @@
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
+#include "runtime/instance/raises.h"
 #include "runtime/instance/seal.h"
 #include "store/store.h"
 
@@ -313,7 +314,7 @@ struct delivered turn_rerun(pawl_runtime *rt, struct resident *r, struct letter 
                             "the input of its start is no longer known; give one");
     struct stage *s = stage_of(rt, r);
     if (known != PAWL_OK || !end_first(rt, r, s) || !open_next(rt, r, s) ||
-        !replace(rt, r, s, code))
+        !replace(rt, r, s, code) || !raises_add(rt, r, s, l))
         return turn_again(rt, r, l);
     input_note(rt, s, input);
     s->row.orchestration = pawl_s(code->name);

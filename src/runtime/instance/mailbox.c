@@ -125,6 +125,25 @@ bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct 
     return true;
 }
 
+static bool fits(const pawl_runtime *rt, uint64_t events, uint64_t bytes)
+{
+    return events <= rt->opts.max_mailbox && bytes <= MAILBOX_PAYLOADS * rt->opts.max_payload;
+}
+
+bool mailbox_has_room(pawl_runtime *rt, const execution *x, uint64_t uid, uint64_t events,
+                      uint64_t bytes)
+{
+    if (x)
+        return fits(rt, execution_mailbox_count(x) + events, execution_mailbox_bytes(x) + bytes);
+    struct count *c = count_of(rt, uid, (pawl_str){0});
+    (void)count_rows(rt, c, uid, (pawl_str){0}); /* unreadable: as far as is known */
+    if (!fits(rt, c->events + events, c->bytes + bytes))
+        return false;
+    c->events += events;
+    c->bytes += bytes;
+    return true;
+}
+
 void mailbox_free(pawl_runtime *rt)
 {
     forget_all(rt);

@@ -20,6 +20,9 @@
 bool mailbox_refuses(pawl_runtime *rt, const execution *x, uint64_t uid, struct letter *l);
 /* The same for a raise of an orchestration, which cannot be refused: counted exactly. */
 bool mailbox_is_full(pawl_runtime *rt, const execution *x, uint64_t uid, const struct letter *l);
+/* Is there room for all of these, not counting those that a wait would take at once? */
+bool mailbox_has_room(pawl_runtime *rt, const execution *x, uint64_t uid, uint64_t events,
+                      uint64_t bytes);
 void mailbox_free(pawl_runtime *rt);
 void mailbox_open(pawl_runtime *rt);
 

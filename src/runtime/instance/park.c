@@ -124,7 +124,7 @@ struct delivered turn_block(pawl_runtime *rt, struct resident *r, struct letter 
     stage_clear(r, s);
     if (s->change == PAWL_ROW_INSERT) {
         deadline_set(rt, s, l);
-        if (!adopt_mail(rt, r, s))
+        if (!adopt_mail(rt, r, s, l))
             return turn_again(rt, r, l);
     }
     s->row.finding = describe(rt, finding);

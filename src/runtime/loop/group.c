@@ -55,7 +55,7 @@ static void answer(const struct stage *s, struct letter *l)
     pawl_reply reply = {.status = PAWL_OK};
     if (l->mail.kind == PAWL_MSG_START) {
         reply.created = !l->duplicate && !l->reruns;
-        reply.execution = l->reruns ? s->base_execution + 1 : 1;
+        reply.execution = l->reruns ? s->base_execution + 1 : l->duplicate ? s->row.execution : 1;
         size_t most = sizeof(reply.instance) - 1, n = s->row.id.len;
         memcpy(reply.instance, s->row.id.ptr, n < most ? n : most);
     }
