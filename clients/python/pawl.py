@@ -303,6 +303,19 @@ class Client:
     def schedule(self, name: str) -> Dict[str, Any]:
         return self.request("GET", _schedule(name))[1]
 
+    def asks(self, event: Optional[str] = None,
+             orchestration: Optional[str] = None) -> Iterable[Dict[str, Any]]:
+        """What instances ask people for; answer with raise_event()."""
+        after: Any = None
+        while True:
+            page = self.request("GET", "/api/v1/asks",
+                                query={"event": event, "orchestration": orchestration,
+                                       "after": after})[1]
+            yield from page["asks"]
+            after = page["next"]
+            if after is None:
+                return
+
     def schedules(self, prefix: Optional[str] = None) -> Iterable[Dict[str, Any]]:
         after: Any = None
         while True:

@@ -312,6 +312,7 @@ typedef struct pawl_waiting {
     int64_t started_ms;   /* activity that runs: when this attempt began; 0: not known */
     pawl_str tries;       /* activity: failed attempts this process saw, at most the last eight:
                              JSON, [{n, from, to, worker, error}, …]; empty: none */
+    pawl_str ask;         /* event: what it asks for (pawl_wait_event_ask), JSON; empty: nothing */
 } pawl_waiting;
 
 typedef struct pawl_info {
@@ -365,6 +366,27 @@ typedef void pawl_published_fn(void *arg, pawl_str key, pawl_str value, uint64_t
 PAWL_API pawl_status pawl_client_published(pawl_client *c, const char *instance, const char *key,
                                            pawl_published_fn *fn, void *arg,
                                            pawl_error *reterr) PAWL_MUST_USE;
+
+typedef struct pawl_ask_filter {
+    size_t size;       /* set by PAWL_ASK_FILTER */
+    const char *after; /* cursor: `next` of the previous page */
+    uint32_t limit;    /* 1..1000; default 100 */
+    const char *orchestration, *event;
+} pawl_ask_filter;
+
+#define PAWL_ASK_FILTER(...) PAWL_LEND(pawl_ask_filter, __VA_ARGS__)
+
+/*
+ * What open instances ask for (pawl_wait_event_ask), as JSON:
+ *
+ *     {"asks":[{"instance","orchestration","execution","id","event","since","ask"},…],"next":null}
+ *
+ * Those of the instance that was started first come first.  Answer one by raising its event.  It
+ * reads no history and no instance.  A short page may have a next.  PAWL_UNSUPPORTED: the store has
+ * no named objects.
+ */
+PAWL_API pawl_status pawl_client_asks(pawl_client *c, const pawl_ask_filter *filter, pawl_mem *mem,
+                                      pawl_str *ret, pawl_error *reterr) PAWL_MUST_USE;
 
 /*
  * Wait until the instance has ended.  Execution 0 follows ContinueAsNew to the end; any

@@ -180,6 +180,20 @@ typedef enum pawl_event_flags {
 PAWL_API pawl_task pawl_wait_event(pawl_ctx *ctx, const char *name);
 PAWL_API pawl_task pawl_wait_event_with(pawl_ctx *ctx, const char *name, unsigned flags);
 
+/*
+ * pawl_wait_event(), and say what you want, for those who may answer: a JSON object of at most 16 KiB
+ * with `title` or `text` (texts), and if you like `schema` (an object) and `choices` (1 to 100
+ * texts).  Pawl shows it and does not compare answers with it:
+ *
+ *     pawl_task t = pawl_wait_event_ask(ctx, "Approve", pawl_s(
+ *         "{\"title\":\"Refund 900 EUR?\",\"choices\":[\"yes\",\"no\"]}"));
+ *
+ * pawl_client_asks(), GET /api/v1/asks and `pawl asks` list the open ones of all instances; an
+ * ordinary raise of the event answers.  Anything else as `ask` is refused: awaiting the task fails.
+ * Replay does not compare it, so that you may reword it.
+ */
+PAWL_API pawl_task pawl_wait_event_ask(pawl_ctx *ctx, const char *name, pawl_str ask);
+
 typedef enum pawl_raise_flags {
     PAWL_RAISE_AWAIT_START = 1, /* keep it for an instance that does not exist yet */
 } pawl_raise_flags;

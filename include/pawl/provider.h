@@ -201,6 +201,7 @@ typedef enum pawl_object_kind {
     PAWL_OBJECT_LINK = 6,
     PAWL_OBJECT_STATE = 7, /* of an instance: its uid in 16 hex digits, '/', the key */
     PAWL_OBJECT_ZONE = 8,  /* the state of a time zone's file, for schedules */
+    PAWL_OBJECT_ASK = 9,   /* open: uid of the instance in 16 hex digits, '.', the task in 16 */
 } pawl_object_kind;
 
 #define PAWL_VERSION_ANY      UINT64_MAX

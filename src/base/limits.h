@@ -22,6 +22,8 @@
 #define LIMIT_REASON_BYTES      4096 /* of cancel, terminate, suspend */
 #define LIMIT_STATUS_BYTES      (256 * 1024)
 #define LIMIT_ATTRIBUTES_BYTES  (64 * 1024) /* of a change, as JSON */
+#define LIMIT_ASK_BYTES         (16 * 1024) /* what a wait asks for */
+#define LIMIT_ASK_CHOICES       100
 #define LIMIT_STATE_KEY_BYTES   128
 #define LIMIT_STATE_VALUE_BYTES (64 * 1024)
 #define LIMIT_STATE_KEYS        1000

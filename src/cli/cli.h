@@ -240,6 +240,7 @@ int verb_ls(struct cli *cli);     /* verb_ls.c */
 int verb_show(struct cli *cli);   /* verb_show.c */
 int verb_tree(struct cli *cli);   /* verb_tree.c */
 int verb_why(struct cli *cli);    /* verb_why.c */
+int verb_asks(struct cli *cli);   /* verb_asks.c */
 int verb_state(struct cli *cli);  /* verb_state.c */
 int verb_top(struct cli *cli);    /* verb_top.c */
 int verb_update(struct cli *cli); /* verb_update.c */

@@ -122,6 +122,13 @@ const struct verb cli_verbs[] = {
      "  {} why o-1\n"
      "  {} why o-1 --watch\n",
      verb_why},
+    {"asks", "[EVENT]", 0, 1, LOOK,
+     "list what instances ask people for",
+     "Waits that say what they want (pawl_wait_event_ask).  Answer with `raise`.",
+     "  {} asks\n"
+     "  {} asks Approve -o jsonl | jq .ask.title\n"
+     "  {} raise o-1 Approve '\"yes\"'\n",
+     verb_asks},
     {"state", "ID [KEY]", 1, 2, LOOK,
      "what the code of an instance has published",
      "With a KEY its value alone.  It works while no process has the code, and after the end.",

@@ -141,6 +141,22 @@ pawl_task pawl_wait_event_with(pawl_ctx *ctx, const char *name, unsigned flags)
     return (pawl_task){.id = t->id};
 }
 
+pawl_task pawl_wait_event_ask(pawl_ctx *ctx, const char *name, pawl_str ask)
+{
+    assert_in_code(ctx);
+    struct decision d = {.kind = PAWL_EV_EXTERNAL_SUBSCRIBED,
+                         .name = pawl_s(name),
+                         .ask = ask,
+                         .api = "pawl_wait_event_ask",
+                         .site = CALL_SITE};
+
+    check_text(&d, "event name", d.name);
+    const char *fault = must_check(ctx, &d) ? ask_fault(ask) : NULL;
+    if (fault)
+        refuse(&d, "what it asks for cannot be used: %s", fault);
+    return (pawl_task){.id = decide_start(ctx, &d)->id};
+}
+
 /* ---- Children and other instances --------------------------------------- */
 
 pawl_task pawl_start_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,

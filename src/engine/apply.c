@@ -118,6 +118,7 @@ static void take(execution *x, struct task *t, const struct mail *m)
     struct step *s = record(x, kind, t->id, m->name, m->data);
 
     s->message = t->message = m->id;
+    s->asks = task_asks(t);
     s->event.attrs = m->attrs;
     execution_resolve(x, t, kind, m->data, m->attrs);
 }

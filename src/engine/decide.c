@@ -67,7 +67,8 @@ void decide_cancel(execution *x, struct task *t, const char *reason, const char 
     } else {
         struct step *s = decide_append(x, d.kind, t->id, (pawl_str){0}, pawl_s(reason));
         s->target_rid = t->rid;
-        s->child = t->child.len ? arena_dup(x->turn->mem, t->child) : (pawl_str){0};
+        s->asks = task_asks(t);
+        s->child = t->child.len && !s->asks ? arena_dup(x->turn->mem, t->child) : (pawl_str){0};
     }
     task_close(x, t, TASK_CANCELLED, pawl_s("cancelled"));
     t->result = PAWL_RESULT_CANCELLED;
@@ -119,7 +120,8 @@ void decide_leave(execution *x, struct task *t, const char *reason, void *site)
         return;
     }
     if (x->phase == PHASE_LIVE)
-        (void)decide_append(x, kind_cancel_of(t->kind), t->id, (pawl_str){0}, pawl_s(reason));
+        decide_append(x, kind_cancel_of(t->kind), t->id, (pawl_str){0}, pawl_s(reason))->asks =
+            task_asks(t);
     task_close(x, t, TASK_CANCELLED, pawl_s("cancelled"));
     t->result = PAWL_RESULT_CANCELLED;
 }
@@ -352,6 +354,8 @@ static struct task *start_live(execution *x, struct decision *d)
     s->event.attrs = attrs_of(x, d, s);
     if (d->kind == PAWL_EV_EXTERNAL_SUBSCRIBED || d->kind == PAWL_EV_UPDATE_WAITED)
         channel_open_wait(x, t, d->name);
+    if (UNLIKELY(d->ask.len))
+        t->child = arena_dup(&x->mem, d->ask);
     if (d->child.len) {
         s->child = arena_dup(x->turn->mem, d->child);
         s->version = d->version.len ? arena_dup(x->turn->mem, d->version) : (pawl_str){0};
@@ -413,6 +417,8 @@ static pawl_str attrs_of(execution *x, const struct decision *d, struct step *s)
         s->policy = policy;
         return policy_format(policy, mem);
     }
+    if (d->ask.len)
+        return pawl_mem_printf(mem, "{\"ask\":%.*s}", PAWL_FMT(d->ask));
     if (d->child.len == 0)
         return (pawl_str){.ptr = "", .len = 0};
     pawl_json *w = pawl_json_new(mem);

@@ -144,6 +144,7 @@ struct step {
     bool abandon;        /* SubOrchestrationScheduled: PAWL_CHILD_ABANDON */
     bool inherit;        /* the same: PAWL_CHILD_INHERIT */
     bool await_start;    /* EventSent: PAWL_RAISE_AWAIT_START */
+    bool asks;           /* ExternalEvent, ExternalCancelled: it closes a wait that asks */
     int64_t deadline_ms; /* SubOrchestrationScheduled, OrchestrationChained: its moment; 0: none */
     int64_t limit_ms;    /* and how long that is from the call on; 0: it is its parent's */
 };
@@ -248,7 +249,7 @@ struct open_task {
     uint64_t rid;       /* of the schedule event */
     pawl_str name;      /* activity, event or child orchestration; kept in tables-only
                           executions and for waits; lives in the execution */
-    pawl_str child;     /* instance id of a child */
+    pawl_str child;     /* instance id of a child; what a wait asks for, as JSON */
     int64_t at_ms;      /* scheduled */
     int64_t fire_at_ms; /* timer */
     bool abandon;

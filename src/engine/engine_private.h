@@ -60,8 +60,8 @@ struct task {
     uint64_t wait_serial; /* of the last wait that counted it */
     uint64_t message;     /* ExternalEvent, UpdateAccepted: row id of the mail it took */
     pawl_str name;        /* see struct open_task */
-    pawl_str child;
-    pawl_str value; /* result or error text, once closed */
+    pawl_str child;       /* of a child: its instance id; of a wait that asks: what it asks */
+    pawl_str value;       /* result or error text, once closed */
     int64_t at_ms;
     int64_t fire_at_ms;
     uint32_t attempts; /* of an activity */
@@ -78,6 +78,11 @@ struct task {
 struct task *task_add(execution *x, int kind, uint64_t rid, int64_t at_ms);
 struct task *task_find(const execution *x, uint64_t id); /* NULL: never scheduled */
 void task_close(execution *x, struct task *t, enum task_state state, pawl_str value);
+/* Is it a wait that says what it asks for? */
+static inline bool task_asks(const struct task *t)
+{
+    return t->kind == PAWL_EV_EXTERNAL_SUBSCRIBED && t->child.len;
+}
 /* Text when a handle cannot be awaited (no task, out of scope); NULL when it can. */
 const char *task_bad(const struct task *t);
 /* The task of a recorded schedule event, with what its attrs say. */
@@ -224,9 +229,13 @@ struct decision {
     bool await_start;    /* EventSent */
     bool cleared;        /* StateChanged */
     bool rejected, left; /* UpdateAnswered */
+    pawl_str ask;        /* ExternalSubscribed: what it asks for; empty: nothing */
     int64_t deadline_ms; /* of what it starts: from now on; 0: none */
     char refusal[400];   /* "" : accepted */
 };
+
+/* What is wrong with what a wait asks for; NULL: nothing. */
+const char *ask_fault(pawl_str ask);
 
 /* Take the next task id, match or append; a refused one comes back closed. */
 struct task *decide_start(execution *x, struct decision *d);

@@ -82,6 +82,13 @@ const char *task_bad(const struct task *t)
     return NULL;
 }
 
+/* Most waits have no attrs. */
+static void recall_ask(execution *x, struct task *t, const pawl_event *e)
+{
+    if (UNLIKELY(e->attrs.len))
+        t->child = arena_dup(&x->mem, pawl_json_get(e->attrs, "/ask"));
+}
+
 struct task *task_from_event(execution *x, const pawl_event *e)
 {
     struct task *t = task_add(x, e->kind, e->rid, e->at_ms);
@@ -90,6 +97,8 @@ struct task *task_from_event(execution *x, const pawl_event *e)
         channel_open_wait(x, t, e->name);
     else if (execution_is_tables(x))
         t->name = arena_dup(&x->mem, e->name);
+    if (e->kind == PAWL_EV_EXTERNAL_SUBSCRIBED)
+        recall_ask(x, t, e);
     if (e->kind == PAWL_EV_TIMER_CREATED)
         t->fire_at_ms = pawl_json_int(e->attrs, "/fire_at_ms", 0);
     if (e->kind == PAWL_EV_SUB_ORCHESTRATION_SCHEDULED) {

@@ -32,6 +32,7 @@ static const struct {
     {NULL, TEXT("sort", 0, "newest: by time of start; the others are one page, of the newest 10,000 that match: updated, waiting (longest first), attempts", .words = "newest updated waiting attempts")},
     {NULL, TEXT("waiting", 0, "only open ones that wait for this: event, event:NAME …; retrying: for another attempt, noworker: for a worker", .pattern = "^(activity|timer|event|update|child|retrying|noworker)(:[^\\u0000]*)?$")},
     {handle_list, TEXT("with", 0, "waiting: waiting_for is filled in, as far as there is time", .words = "waiting")},
+    {NULL, TEXT("event", 0, "only those that this event answers")},
     {NULL, TEXT("orchestration", 0, "only those of this one")},
     {NULL, TEXT("prefix", 0, "only those that begin with this")},
     {NULL, TEXT("parent", 0, "only children of this instance", .max = LIMIT_CHILD_ID_BYTES, .pattern = NO_CONTROLS)},

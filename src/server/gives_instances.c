@@ -29,6 +29,7 @@ SHAPE(try_made, "Try", NULL);
     TEXT("kind", NEEDED, "activity, timer, event, child …"),                                 \
     TEXT("name", NEEDED | OR_NULL, "of the activity, event or orchestration"),               \
     TEXT("instance", 0, "of a child: its id"),                                               \
+    OBJECT("ask", 0, &ask, "of an event: what it asks for"),                                               \
     MOMENT("since", "since when"),                                                           \
     WHOLE("due_at", 0, 0, INT64_MAX, "of a timer or the next attempt (milliseconds since 1970)"),    \
     WHOLE("attempt", 0, 0, INT64_MAX, "of an activity: which one"),                                  \
@@ -41,6 +42,31 @@ SHAPE(try_made, "Try", NULL);
     WHOLE("started_at", 0, 0, INT64_MAX, "of an activity that runs: when this attempt began (milliseconds since 1970)"), \
     OBJECTS("tries", 0, &try_made, "of an activity: its last failed attempts since the server started, at most eight")
 
+static const struct field ask_fields[] = {
+    TEXT("title", 0, "in one line"),
+    TEXT("text", 0, "in more"),
+    OBJECT("schema", 0, NULL, "of the answer; it is not compared"),
+    TEXTS("choices", 0, 1, LIMIT_ASK_CHOICES, "answers to choose from"),
+    END
+};
+SHAPE(ask, "Ask", NULL);
+static const struct field open_ask_fields[] = {
+    TEXT("instance", NEEDED, "raise the event to it"),
+    TEXT("orchestration", NEEDED, "which one it is of"),
+    COUNT_FIELD("execution", "which one of it"),
+    COUNT_FIELD("id", "of the task"),
+    TEXT("event", NEEDED, "that answers"),
+    MOMENT("since", "when it was asked"),
+    OBJECT("ask", NEEDED, &ask, "what is wanted"),
+    END
+};
+SHAPE(open_ask, "OpenAsk", NULL);
+static const struct field open_asks_fields[] = {
+    OBJECTS("asks", NEEDED, &open_ask, "those of the oldest instance first"),
+    TEXT("next", NEEDED | OR_NULL, "give it as after for the next page; null: this was the last"),
+    END
+};
+SHAPE(open_asks, "OpenAsks", NULL);
 static const struct field waiting_fields[] = {WAITING, END};
 SHAPE(waiting, "Waiting", NULL);
 
@@ -320,6 +346,7 @@ const struct given gives_instances[] = {
     {handle_executions, 0, &executions}, {handle_export, 0, &export}, {handle_wait, 0, &instance},
     {handle_remove, 0, &removed}, {handle_prune, 0, &pruned}, {handle_history, 0, &history},
     {handle_why, 0, &why}, {handle_timeline, 0, &timeline}, {handle_tree, 0, &tree},
+    {handle_asks, 0, &open_asks},
     {handle_state, 0, &state}, {handle_state_key, 0, &published}, {handle_raise, 0, &accepted},
     {handle_update, 0, &updated}, {handle_update_result, 0, &updated},
     {handle_steer, 0, &accepted}, {handle_set_attributes, 0, &accepted},

@@ -62,6 +62,7 @@ void handle_export(struct call *c);
 void handle_history(struct call *c);
 void handle_why(struct call *c);
 void handle_timeline(struct call *c);
+void handle_asks(struct call *c); /* ask_list.c */
 void handle_state(struct call *c);
 void handle_state_key(struct call *c); /* state_wait.c */
 void handle_update(struct call *c);    /* update_wait.c */

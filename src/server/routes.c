@@ -87,6 +87,8 @@ const struct route server_routes[] = {
      "200 404", "what its code has published, by key"),
     ROUTE("GET", INSTANCE "/state/{key}", handle_state_key, SCOPE_READ, ON_LOOP, BODY_NONE,
      FAMILY_API, "version wait_ms", "200 404", "one key of it; with wait_ms, once it has a newer version"),
+    ROUTE("GET", "/api/v1/asks", handle_asks, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API,
+     "limit after orchestration event", "200", "what instances ask people for; a raise of the event answers"),
     ROUTE("GET", INSTANCE "/tree", handle_tree, SCOPE_READ, ON_READER, BODY_NONE, FAMILY_API, "",
      "200 404", "the instance and its descendants"),
     ROUTE_AT(AT_RAISE, handle_raise, SCOPE_OPERATE, ON_LOOP, &takes_value,

@@ -68,6 +68,10 @@ void render_waiting_members(pawl_json *w, const pawl_waiting *waiting)
     render_number(w, "since", waiting->since_ms);
     if (waiting->due_ms)
         render_number(w, "due_at", waiting->due_ms);
+    if (waiting->ask.len) {
+        pawl_json_key(w, "ask");
+        json_put(w, waiting->ask);
+    }
     if (strcmp(waiting->kind, "activity") != 0)
         return;
     pawl_json_key(w, "attempt");

@@ -113,6 +113,13 @@ static void say_activity(struct why *y, const pawl_waiting *waits)
         buf_printf(s, " (last error: %.*s)", PAWL_FMT(waits->last_error));
 }
 
+/* The title of what is asked, or its text. */
+static pawl_str question(pawl_mem *mem, pawl_str ask)
+{
+    pawl_str title = pawl_json_text(mem, ask, "/title", "");
+    return title.len ? title : pawl_json_text(mem, ask, "/text", "");
+}
+
 static void say_wait(struct why *y, const pawl_waiting *waits)
 {
     char since[UNITS_BYTES], due[UNITS_BYTES], at[UNITS_BYTES];
@@ -125,6 +132,10 @@ static void say_wait(struct why *y, const pawl_waiting *waits)
                    format_duration(due, waits->due_ms - y->now_ms), format_time(at, waits->due_ms));
     else if (strcmp(waits->kind, "timer") == 0)
         buf_printf(s, "a timer that was due at %s", format_time(at, waits->due_ms));
+    else if (waits->ask.len)
+        buf_printf(s, "an answer to \"%.*s\", for %s now (raise it with: %s raise %.*s %.*s JSON)",
+                   PAWL_FMT(question(y->mem, waits->ask)), since, y->prog,
+                   PAWL_FMT(y->info.instance), PAWL_FMT(waits->name));
     else if (strcmp(waits->kind, "event") == 0)
         buf_printf(s, "event '%.*s', for %s now (raise it with: %s raise %.*s %.*s)",
                    PAWL_FMT(waits->name), since, y->prog, PAWL_FMT(y->info.instance),

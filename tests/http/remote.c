@@ -7,6 +7,7 @@
  *   RemoteTagged  the same, only for workers with the tag "gpu"
  *   Echo          returns its input
  *   Ask           waits for the event "Answer"
+ *   Question      asks what its input says, for the event "Reply"
  *   Parent        runs Echo as a child
  *   Wide          as many activities side by side as its input says
  *   Texts         returns text that is no JSON, or bytes that are no UTF-8
@@ -89,6 +90,11 @@ static pawl_result twice(pawl_activity *act, pawl_str input)
 static pawl_result echo(pawl_ctx *ctx, pawl_str input)
 {
     return pawl_call(ctx, "Twice", input);
+}
+
+static pawl_result question(pawl_ctx *ctx, pawl_str input)
+{
+    return pawl_await(ctx, pawl_wait_event_ask(ctx, "Reply", input));
 }
 
 static pawl_result ask(pawl_ctx *ctx, pawl_str input)
@@ -197,6 +203,7 @@ static void register_all(pawl_app *app)
 #endif
     pawl_register_orchestration(app, "Ask", "1.0.0", ask);
     pawl_register_orchestration(app, "Account", "1.0.0", account);
+    pawl_register_orchestration(app, "Question", "1.0.0", question);
     pawl_register_orchestration(app, "Board", "1.0.0", board);
     pawl_register_orchestration(app, "Parent", "1.0.0", parent);
     pawl_register_orchestration(app, "Heap", "1.0.0", heap);

@@ -118,6 +118,36 @@ def test_start_and_raise(server):
     assert server.ended("many")["output"] == 0
 
 
+def test_asks(server):
+    for n in range(3):
+        expect(server.post(I, {"orchestration": "Question", "instance": "q%d" % n, "input": {"title": "Pay %d?" % n}}), 201)
+    expect(server.post(I, {"orchestration": "Ask", "instance": "plain"}), 201)
+    page = expect(server.get("/api/v1/asks"), 200, next=None).json
+    assert [a["instance"] for a in page["asks"]] == ["q0", "q1", "q2"], page
+    one = page["asks"][0]
+    assert one["ask"] == {"title": "Pay 0?"} and one["event"] == "Reply" and one["id"] == 1 and one["execution"] == 1
+    assert one["orchestration"] == "Question" and one["since"] > 0, one
+    assert server.get(I + "/q0").json["waiting_for"][0]["ask"] == {"title": "Pay 0?"}
+    assert "ask" not in server.get(I + "/plain").json["waiting_for"][0]
+    why = server.get(I + "/q0/why").json
+    assert 'an answer to "Pay 0?"' in why["sentence"] and why["waiting_for"][0]["ask"], why
+    first = server.get("/api/v1/asks?limit=2").json
+    rest = server.get("/api/v1/asks?limit=2&after=" + first["next"]).json
+    assert len(first["asks"]) == 2 and [a["instance"] for a in rest["asks"]] == ["q2"] and rest["next"] is None
+    assert not server.get("/api/v1/asks?event=Other").json["asks"]
+    assert len(server.get("/api/v1/asks?event=Reply&orchestration=Question").json["asks"]) == 3
+    client = pawl.Client("http://127.0.0.1:%d" % server.port)
+    for ask in client.asks(event="Reply"):
+        client.raise_event(ask["instance"], ask["event"], ask["ask"]["title"])
+    assert server.ended("q1")["output"] == "Pay 1?"
+    assert not list(client.asks(orchestration="Question"))
+    expect(server.post(I, {"orchestration": "Question", "instance": "qb", "input": {"tilte": 1}}), 201)
+    assert "what it asks for cannot be used" in server.ended("qb")["error"]
+    expect(server.get("/api/v1/asks?evnet=a"), 400, "unknown_parameter")
+    for bad in ("limit=0", "limit=1001", "limit=x", "limit=1&limit=2"):
+        expect(server.get("/api/v1/asks?" + bad), 400, "invalid")
+
+
 def test_job_of_a_python_worker(server):
     client = pawl.Client("http://127.0.0.1:%d" % server.port)
     worker = pawl.Worker(client, concurrency=1)

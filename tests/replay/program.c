@@ -308,6 +308,8 @@ static void assign(struct run *r, const struct line *l)
         h->tasks[0] = pawl_timer(r->ctx, word_number(l->words[3]));
     else if (pawl_str_is(op, "wait") && line_has(l, 4, "fresh"))
         h->tasks[0] = pawl_wait_event_with(r->ctx, l->words[3].ptr, PAWL_EVENT_DROP_EARLY);
+    else if (pawl_str_is(op, "ask"))
+        h->tasks[0] = pawl_wait_event_ask(r->ctx, l->words[3].ptr, word(r, l, 4));
     else if (pawl_str_is(op, "wait"))
         h->tasks[0] = pawl_wait_event(r->ctx, l->words[3].ptr);
     else if (pawl_str_is(op, "update") && line_has(l, 4, "checked"))

@@ -151,6 +151,8 @@ static pawl_task start_leaf(struct run *r)
     case 'z':
         name[0] = kind == 'w' ? 'E' : 'Z';
         name[1] = *r->at++;
+        if (kind == 'w' && name[1] == SIM_ASKS)
+            return pawl_wait_event_ask(r->ctx, name, pawl_s("{\"title\":\"?\"}"));
         return kind == 'w' ? pawl_wait_event(r->ctx, name)
                            : pawl_wait_event_with(r->ctx, name, PAWL_EVENT_DROP_EARLY);
     default:
@@ -251,7 +253,9 @@ static void leave_unread(struct run *r)
     r->at += 2;
     if (how == 's')
         pawl_scope_begin(r->ctx);
-    pawl_task sides[2] = {pawl_timer(r->ctx, 0), pawl_wait_event(r->ctx, name)};
+    pawl_task sides[2] = {pawl_timer(r->ctx, 0), {0}};
+    sides[1] = name[1] == SIM_ASKS ? pawl_wait_event_ask(r->ctx, name, pawl_s("{\"text\":\"?\"}"))
+                                   : pawl_wait_event(r->ctx, name);
     await_one(r, sides[0]);
     await_one(r, start_leaf(r));
     if (how == 'c')

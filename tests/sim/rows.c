@@ -242,6 +242,7 @@ void check_rows(struct sim *s)
                 count_token(s, &mail.items[j], i);
         }
         check_tasks(s, i, &mail);
+        asks_check(s, i);
     }
     workers_look(s);
     count_kept(s);

@@ -156,7 +156,8 @@ void plan_print(const struct plan *p, FILE *to);
 /* ---- program.c ------------------------------------------------------------------------ */
 
 #define SIM_TURN_MEMORY ((size_t)32 << 20)
-#define EVENT_NAMES     4 /* E0..E3 keep early mail, Z0..Z3 drop it */
+#define EVENT_NAMES     4   /* E0..E3 keep early mail, Z0..Z3 drop it */
+#define SIM_ASKS        '3' /* waits for E3 ask */
 #define PROGRAM_BYTES   1500
 
 /* Write a program of about plan->size nodes. */
@@ -315,6 +316,7 @@ void driver_removed(struct sim *s, struct seen *i); /* it went: was that asked f
 const pawl_raise_item *brought_choose(struct sim *s, struct op *op);
 void brought_acked(struct sim *s, struct op *op, const pawl_reply *reply);
 void brought_check(struct sim *s);
+void asks_check(struct sim *s, const struct seen *i); /* one that lives */
 /* The raise of a token was acknowledged by this call. */
 void driver_token_acked(struct sim *s, struct op *op, int token);
 void driver_raise(struct sim *s, const char *instance, const char *event, bool keyed, bool early);

@@ -106,6 +106,20 @@ static pawl_result give_back_at_once(pawl_ctx *ctx, pawl_str input)
     return pawl_await(ctx, pawl_wait_event(ctx, "Go"));
 }
 
+/* It asks, is answered, and asks again in its next execution. */
+static pawl_result asking(pawl_ctx *ctx, pawl_str input)
+{
+    pawl_task other = pawl_wait_event_ask(ctx, "Other", pawl_s("{\"text\":\"never\"}"));
+    pawl_result go = pawl_await(ctx, pawl_wait_event_ask(ctx, "Go", pawl_s("{\"title\":\"?\"}")));
+    pawl_ignore(pawl_call(ctx, "Echo", go.value));
+    if (pawl_execution(ctx) < 2)
+        return pawl_continue_as_new(ctx, input, NULL);
+    pawl_cancel(ctx, other);
+    (void)pawl_wait_event_ask(ctx, "Never", pawl_s("{\"title\":\"open\"}"));
+    pawl_ignore(pawl_call(ctx, "Echo", go.value));
+    return pawl_done_str(ctx, go.value);
+}
+
 static pawl_result kid(pawl_ctx *ctx, pawl_str input)
 {
     pawl_result e = pawl_call(ctx, "Echo", input);
@@ -224,6 +238,7 @@ void flows_register(pawl_app *app)
         {"Event",      event            },
         {"Early",      early            },
         {"Again",      again            },
+        {"Asking",     asking           },
         {"GiveBack",   give_back        },
         {"GiveAtOnce", give_back_at_once},
         {"Kid",        kid              },
@@ -281,6 +296,7 @@ const struct flow flows[] = {
      {REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"x", 1}, .raises = brought,
               .raise_count = 2)},
      0                                                                                                             },
+    {"asks",               {START("Asking"), RAISE("1", "a"), RAISE("2", "b")},                               0    },
     {"use_raises",
      {START("Event"),
       REQUEST(.op = PAWL_OP_START, .name = "Event", .data = {"y", 1},

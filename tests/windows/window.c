@@ -351,6 +351,18 @@ static void dump_mail(struct window *w, const pawl_row *r)
                            PAWL_FMT(list.items[i].data));
 }
 
+/* What it still asks for. */
+static void dump_asks(struct window *w, const pawl_row *r)
+{
+    pawl_object_list list = {0};
+    pawl_error err;
+    pawl_str prefix = pawl_mem_printf(w->mem, "%016llx.", (unsigned long long)r->uid);
+    (void)w->inner->ops->list_objects(w->inner, PAWL_OBJECT_ASK, prefix, (pawl_str){0}, 100, w->mem,
+                                      &list, &err);
+    if (list.count)
+        buf_printf(&w->left, "\n  asks %zu", list.count);
+}
+
 static bool is_beside(const pawl_row *row)
 {
     return pawl_str_eq(row->id, pawl_s("beside"));
@@ -379,6 +391,7 @@ static void dump(struct window *w)
             dump_execution(w, r, n);
         dump_state(w, r);
         dump_mail(w, r);
+        dump_asks(w, r);
         buf_puts(&w->left, "\n");
     }
     buf_printf(&w->left, "messages %" PRIu64 " work %" PRIu64 " quarantine %" PRIu64 "\n",

@@ -18,6 +18,7 @@
 #include "runtime/core/slots.h"
 #include "runtime/core/store_clock.h"
 #include "runtime/core/token.h"
+#include "runtime/instance/asked.h"
 #include "runtime/instance/kept_tables.h"
 #include "runtime/instance/published.h"
 #include "runtime/instance/turn.h"
@@ -125,10 +126,12 @@ static pawl_status list_waiting(pawl_client *c, execution *x, pawl_mem *mem, paw
         n++;
     pawl_waiting *list = arena_array(mem, pawl_waiting, n + 1);
     for (uint64_t cursor = 0; execution_next_open(x, &cursor, &task); at++) {
+        bool asks = task.kind == PAWL_EV_EXTERNAL_SUBSCRIBED;
         list[at] = (pawl_waiting){.id = task.id,
                                   .kind = awaitable_word(task.kind),
                                   .name = arena_dup(mem, task.name),
-                                  .instance = arena_dup(mem, task.child),
+                                  .instance = asks ? (pawl_str){0} : arena_dup(mem, task.child),
+                                  .ask = asks ? arena_dup(mem, task.child) : (pawl_str){0},
                                   .since_ms = task.at_ms,
                                   .due_ms = task.fire_at_ms};
         if (task.kind == PAWL_EV_ACTIVITY_SCHEDULED && rc == PAWL_OK)
@@ -294,6 +297,26 @@ pawl_status pawl_client_published(pawl_client *c, const char *instance, const ch
         rc = published_read(c->rt, row.uid, key, mem, fn, arg, err);
     pawl_mem_free(mem);
     return rc;
+}
+
+pawl_status pawl_client_asks(pawl_client *c, const pawl_ask_filter *filter, pawl_mem *mem,
+                             pawl_str *ret, pawl_error *reterr)
+{
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    pawl_ask_filter f;
+    if (!gate_pass(c, GATE_READS, err) || !IS_THERE(mem && ret, NEEDS, err) ||
+        !OPTIONS_TAKE(&f, filter, "pawl_ask_filter", err))
+        return err->status;
+    if (f.limit > 1000) {
+        error_set(err, PAWL_INVALID, "limit is %u; give 1 to 1000", f.limit);
+        return PAWL_INVALID;
+    }
+    if (!c->rt->caps.objects) {
+        error_set(err, PAWL_UNSUPPORTED, "this store keeps no list of asks; look at instances");
+        return PAWL_UNSUPPORTED;
+    }
+    return asks_list(c->rt, &f, mem, ret, err);
 }
 
 /* ---- Waiting ------------------------------------------------------------------------ */

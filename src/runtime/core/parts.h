@@ -187,6 +187,7 @@ struct staging {
     atomic_llong turn_began_ms; /* mono; 0: no turn runs */
     _Atomic(const struct code_entry *) turn_code;
     bool published; /* some instance may have published state */
+    bool asks;      /* some instance may ask for something (asked.h) */
 };
 
 /* Zone files that schedules were computed from (schedule_zones.h). [engine] */

@@ -77,6 +77,17 @@ static inline void stage_set_published(pawl_runtime *rt, bool published)
     rt->staging.published = published;
 }
 
+/* May some instance ask for something? */
+static inline bool stage_asks(const pawl_runtime *rt)
+{
+    return rt->staging.asks;
+}
+
+static inline void stage_set_asks(pawl_runtime *rt, bool asks)
+{
+    rt->staging.asks = asks;
+}
+
 /* The row of the letter that is delivered now is to blame for what its turn does; 0: no row. */
 static inline void turn_clock_blame(pawl_runtime *rt, uint64_t item)
 {

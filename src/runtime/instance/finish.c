@@ -15,6 +15,7 @@
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/asked.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
@@ -144,6 +145,7 @@ struct delivered turn_finish(pawl_runtime *rt, struct resident *r, struct letter
     bool ready = r->x && (!bare || load_mailbox(rt, r, &damaged)); /* its mail goes with it */
     int64_t deadline_ms = r->x ? execution_deadline(r->x) : 0;
     pawl_str input = {0};
+    pawl_object_list asked;
     if (ready && turn_is_between(r->x)) {
         input = arena_dup(&rt->group_mem, execution_end(r->x).value);
         ready = open_tables(rt, r, s);
@@ -156,15 +158,16 @@ struct delivered turn_finish(pawl_runtime *rt, struct resident *r, struct letter
             stage_drop_message(rt, s, row);
         deadline_drop(rt, s);
     }
-    if (!ready)
+    if (!ready || !asks_look(rt, r->row.uid, &asked)) /* of a history that cannot be read */
         return turn_again(rt, r, l);
     reason = arena_dup(&rt->group_mem, reason);
     bool began = s->row.last_seq && s->row.execution == s->base_execution;
     if (!began && execution_last_seq(r->x) == 0)
         append_start(rt, r, s, input, deadline_ms);
-    if (began && execution_last_seq(r->x) < s->base_seq)
+    if (began && execution_last_seq(r->x) < s->base_seq) {
         append_bare_end(rt, s, kind, reason);
-    else if (execution_finish(r->x, kind, reason, rt->now_ms, &s->turn) != ENGINE_ENDED)
+        asks_remove(rt, s, &asked);
+    } else if (execution_finish(r->x, kind, reason, rt->now_ms, &s->turn) != ENGINE_ENDED)
         return turn_again(rt, r, l);
     if (l) {
         if (l->stored)

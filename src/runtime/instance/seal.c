@@ -18,6 +18,7 @@
 #include "runtime/core/peek.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/asked.h"
 #include "runtime/instance/attribute_set.h"
 #include "runtime/instance/published.h"
 #include "runtime/instance/sent.h"
@@ -281,6 +282,8 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
                  "instance=%.*s attrs=\"%.*s\"", PAWL_FMT(s->row.id), PAWL_FMT(e->attrs));
     if (gone || step->refused)
         return;
+    if (UNLIKELY(step->asks))
+        asks_close_one(rt, s, e);
     switch ((pawl_event_kind)e->kind) {
     case PAWL_EV_ACTIVITY_SCHEDULED:
         derive_work(rt, s, step);
@@ -313,8 +316,10 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
     case PAWL_EV_ORCHESTRATION_TERMINATED:
         derive_end(rt, s, e);
         break;
-    case PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW:
     case PAWL_EV_EXTERNAL_SUBSCRIBED:
+        asks_open_one(rt, s, e);
+        break;
+    case PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW:
     case PAWL_EV_EXTERNAL_CANCELLED:
     case PAWL_EV_UPDATE_WAITED:
     case PAWL_EV_UPDATE_WAIT_CANCELLED:

@@ -15,6 +15,7 @@
 #include "runtime/core/slots.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
+#include "runtime/instance/asked.h"
 #include "runtime/instance/published.h"
 #include "runtime/instance/seal.h"
 #include "runtime/schedule/schedule_zones.h"
@@ -153,6 +154,8 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
         rc = remember_kept(rt, reterr);
     if (rc == PAWL_OK)
         rc = published_open(rt, reterr);
+    if (rc == PAWL_OK)
+        rc = asks_open(rt, reterr);
     if (rc == PAWL_OK)
         rc = zones_recover(rt, reterr);
     due_all(rt);

@@ -16,6 +16,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/stage.h"
 #include "runtime/core/timers.h"
+#include "runtime/instance/asked.h"
 #include "runtime/instance/attribute_set.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/seal.h"
@@ -291,8 +292,13 @@ static void repair_fresh(struct repair *m, const pawl_event *e)
     case PAWL_EV_ORCHESTRATION_STARTED:
         repair_started(m, e);
         break;
+    case PAWL_EV_EXTERNAL_SUBSCRIBED:
+        if (!is_refused(e))
+            asks_repair(m->rt, m->s, e);
+        break;
     case PAWL_EV_EXTERNAL_EVENT:
     case PAWL_EV_UPDATE_ACCEPTED:
+        asks_repair(m->rt, m->s, e);
         if (redelivery_message_of(e)) {
             *list_add(&m->rt->group_mem, &m->s->drop_messages) = redelivery_message_of(e);
             *list_add(&m->rt->group_mem, &m->s->drop_messages) = redelivery_was_of(e);
@@ -300,6 +306,7 @@ static void repair_fresh(struct repair *m, const pawl_event *e)
         break;
     case PAWL_EV_EXTERNAL_CANCELLED:
     case PAWL_EV_UPDATE_WAIT_CANCELLED:
+        asks_repair(m->rt, m->s, e);
         repair_returned(m, e);
         break;
     case PAWL_EV_CUSTOM_STATUS_UPDATED:

@@ -15,6 +15,7 @@
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
+#include "runtime/instance/asked.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/published.h"
 #include "runtime/request/felling.h"
@@ -68,14 +69,14 @@ static const pawl_row *first_open(const struct tree *t)
 struct leaving {
     struct resident *r;
     LIST(uint64_t) work; /* of an open instance; running activities are told */
-    pawl_object_list published;
+    pawl_object_list published, asks;
 };
 
 /* Read everything before anything is staged.  False: a read failed. */
 static bool look_at_leaving(pawl_runtime *rt, const pawl_row *row, struct leaving *ret)
 {
     if (load_row(rt, row->uid, (pawl_str){0}, &ret->r) != LOAD_OK || ret->r->stage ||
-        !published_look(rt, row->uid, &ret->published))
+        !published_look(rt, row->uid, &ret->published) || !asks_look(rt, row->uid, &ret->asks))
         return false;
     if (pawl_state_is_terminal(row->state))
         return true;
@@ -110,6 +111,7 @@ static void stage_leaving(pawl_runtime *rt, const struct leaving *leaving, bool 
     for (size_t k = 0; k < leaving->work.count; k++)
         *list_add(&rt->group_mem, &s->drop_work) = leaving->work.items[k];
     published_remove(rt, s, &leaving->published);
+    asks_remove(rt, s, &leaving->asks);
     if (root)
         tell_parent(rt, s, &leaving->r->row);
     if (!pawl_state_is_terminal(leaving->r->row.state))
