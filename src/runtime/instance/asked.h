@@ -5,7 +5,7 @@
  * The truth is the history: an ExternalSubscribed event with `ask` that nothing has closed.  For
  * readers each open one is also a named object (PAWL_OBJECT_ASK), written by the round that has the
  * event and removed by the one that takes the event, gives the wait up, ends or removes the instance
- * (decision 0049).  No store knows of it; a store without objects has no list, and asks still work.
+ * (decision 0052).  No store knows of it; a store without objects has no list, and asks still work.
  *
  * Invariant: at every commit the objects of an instance are its open asks (I27 of the simulation).
  * An instance that asks nothing costs nothing: a removal looks only when some instance has asked.
