@@ -35,7 +35,7 @@ enum cli_output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_JSONL, OUTPUT_IDS };
 enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 #define CLI_NOT_GIVEN UINT64_MAX /* a number that may be 0 */
-#define CLI_LIST_MAX  100        /* how often --load and --raise may be given */
+#define CLI_LIST_MAX  64         /* how often --load and --raise may be given */
 
 struct cli_list {
     const char *items[CLI_LIST_MAX];
