@@ -140,6 +140,10 @@ static void try_writes(void *arg)
     MISUSE(pawl_client_raise(c, "i", "E", odd, NULL, NULL));
     INVALID(pawl_client_raise(c, NULL, "E", some, NULL, NULL));
     INVALID(pawl_client_raise(c, "i", NULL, some, NULL, NULL));
+    pawl_str asks;
+    MISUSE(pawl_client_asks(NULL, NULL, mem, &asks, &err));
+    MISUSE(pawl_client_asks(c, NULL, NULL, &asks, NULL));
+    MISUSE(pawl_client_asks(c, NULL, mem, NULL, &err));
     MISUSE(pawl_client_set_attributes(NULL, "i", some, &err));
     MISUSE(pawl_client_set_attributes(c, "i", odd, NULL));
     INVALID(pawl_client_set_attributes(c, NULL, pawl_s("{}"), &err));
@@ -544,7 +548,7 @@ struct stop {
     X(pawl_version, NULL) X(pawl_user, NULL) X(pawl_history_length, NULL) X(pawl_is_replaying, NULL) \
     X(pawl_cancelled, NULL) X(pawl_patched, NULL, "p") X(pawl_ctx_mem, NULL) X(pawl_alloc, NULL, 1) \
     X(pawl_printf, NULL, "%d", 1) X(pawl_state_set, NULL, "k", some) X(pawl_state_clear, NULL, "k") X(pawl_state_get, NULL, "k") \
-    X(pawl_wait_update, NULL, "u") X(pawl_wait_update_checked, NULL, "u", NULL, NULL) X(pawl_set_attributes, NULL, some) \
+    X(pawl_wait_update, NULL, "u") X(pawl_wait_event_ask, NULL, "E", some) X(pawl_wait_update_checked, NULL, "u", NULL, NULL) X(pawl_set_attributes, NULL, some) \
     X(pawl_test_answered, NULL, "u", 1) \
     X(pawl_queue_push, NULL, "q", some, NULL) X(pawl_queue_pop, NULL, "q", 0, 0) \
     X(pawl_queue_ack, NULL, "q", some) \
@@ -793,6 +797,8 @@ static pawl_status registers(const pawl_register_opts *o)
 __attribute__((noinline)) static void size_updates(void)
 {
     pawl_result answer;
+    pawl_str asks;
+    SIZES(pawl_ask_filter, pawl_client_asks(c, o, mem, &asks, &err));
     SIZES(pawl_update_opts, pawl_client_update(c, "i", "E", some, o, 0, mem, &answer, &err));
 }
 
