@@ -45,8 +45,10 @@ int main()
     is(!std::strcmp(sized(PAWL_CHILD_OPTS(.instance = "c"))->instance, "c"), "child");
     is(!std::strcmp(sized(PAWL_START_OPTS(.instance = "i"))->instance, "i"), "start");
     is(sized(PAWL_RAISE_OPTS(.await_start = true))->await_start, "raise");
+    is(!std::strcmp(sized(PAWL_UPDATE_OPTS(.idempotency_key = "k"))->idempotency_key, "k"), "update");
     is(sized(PAWL_REQUEST(.op = PAWL_OP_CANCEL, .reason = "r"))->op == PAWL_OP_CANCEL, "request");
     is(sized(PAWL_FILTER(.limit = 7))->limit == 7, "filter");
+    is(sized(PAWL_ASK_FILTER(.limit = 7, .event = "E"))->limit == 7, "asks");
     is(sized(PAWL_PUSH_OPTS(.priority = 3))->priority == 3, "push");
     is(sized(PAWL_QUEUE_REQUEST(.queue = "q"))->queue != nullptr, "queue request");
     is(sized(PAWL_QUEUE_BROWSE(.limit = 9))->limit == 9, "browse");
