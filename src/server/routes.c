@@ -95,7 +95,7 @@ const struct route server_routes[] = {
      FAMILY_API, "await_start", "202 404 409 507", "raise an event"),
     ROUTE_AT(AT_UPDATE, handle_update, SCOPE_OPERATE, ON_LOOP, &takes_value, FAMILY_API, "timeout_ms",
      "200 202 404 409 410 422 507", "ask its code for something and get the answer"),
-    ROUTE("GET", INSTANCE "/updates/{update}", handle_update_result, SCOPE_OPERATE, ON_LOOP, BODY_NONE,
+    ROUTE("GET", INSTANCE "/updates/{name}", handle_update_result, SCOPE_OPERATE, ON_LOOP, BODY_NONE,
      FAMILY_API, "wait_ms", "200 202 404 409 410", "the answer of an update, by its id"),
     ROUTE_AT(AT_STEER("rerun"), handle_rerun, SCOPE_OPERATE, ON_LOOP, &takes_rerun, FAMILY_API, "",
      "200 404 409", "run an ended instance again"),

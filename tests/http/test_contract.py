@@ -208,7 +208,7 @@ def test_507_when_the_disk_is_full():
         flag.touch()
         server.env = {"LD_PRELOAD": str(shim), "PAWL_TEST_FULL": str(flag)}
         server.start()
-        for path, body in ((I, {"orchestration": "Ask"}), ("/api/v1/jobs", {"activity": "A"}), (I + "/before/events/Answer", "1"),
+        for path, body in ((I, {"orchestration": "Ask"}), ("/api/v1/jobs", {"activity": "A"}), (I + "/before/events/Answer", "1"), (I + "/before/updates/add", "1"),
                            ("/queue/q/push", {"item": 2})):
             reply = expect(server.post(path, body), 507)
             assert reply.headers["Retry-After"] and b"disk is full" in reply.body, reply

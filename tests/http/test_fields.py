@@ -19,7 +19,7 @@ BODIES = {
     "POST /api/v1/jobs": ({"activity": "A"}, "activity input instance id start_at delay_ms deadline_ms if_exists attributes attempts "
                           "backoff initial_ms cap_ms factor jitter final_errors no_retry_on_timeout "
                           "schedule_to_start_ms start_to_close_ms schedule_to_close_ms heartbeat_ms tag max_crashes "
-                          "at_most_once"),
+                          "at_most_once key priority"),
     "POST " + I + ":batch": ({"action": "cancel", "filter": {}, "dry_run": True},
                              "action filter ids dry_run reason limit after"),
     "POST " + I + ":prune": ({"before": 1}, "before limit"),
@@ -76,7 +76,7 @@ def test_unknown_members_are_refused_everywhere():
         for method, pattern, _ in routes(server):
             body = doc["paths"][pattern][method.lower()].get("requestBody")
             name = method + " " + pattern
-            if not body or name.endswith(("/events/{name}", "/attributes")):  # those are any JSON
+            if not body or name.endswith(("/events/{name}", "/updates/{name}", "/attributes")):  # those are any JSON
                 continue
             good, known = BODIES[name] if name in BODIES else ({}, None)
             for odd in ("zz", "", "a b", "Item\u00e4", "\u0000", "x" * 300):

@@ -241,8 +241,7 @@ static void heal(struct sim *s)
     bool last = false, busy = false;
     for (int i = 0;; i++) {
         if (i > 2000)
-            sim_fail(s, "L1", "no end in sight: %s is %s", first_open(s)->id,
-                     pawl_state_name(first_open(s)->state));
+            sim_fail(s, "L1", "no end in sight: %s", first_open(s) ? first_open(s)->id : "idle");
         settle(s);
         bool scheduled = schedules_help(s);
         if (pass_until_due(s, 3000) || driver_help(s) || queues_help(s) || workers_help(s) ||

@@ -18,6 +18,7 @@
 #define FETCH        16
 #define CLASSES_KEPT 4096 /* without lanes; more are forgotten */
 #define LIST_PAGE    100000
+#define PAUSE_MS     10 /* before rows are read again that found no memory */
 
 /* A row that is out. */
 struct lane_row {
@@ -97,9 +98,15 @@ static void look_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
     need_memory(heap_push(&rt->hands.handout->wakes, &lane->wake));
 }
 
+/* Else it is one of pawl_pending(): nothing ends it but its completion, which is told. */
+static bool has_end(const pawl_runtime *rt, int64_t until_ms)
+{
+    return until_ms - rt->now_ms < ATTEMPT_LEASE_MS / 2;
+}
+
 static void lease_ends(pawl_runtime *rt, struct lane *lane, int64_t until_ms)
 {
-    if (until_ms - rt->now_ms < ATTEMPT_LEASE_MS / 2) /* else pawl_pending(): it has no end */
+    if (has_end(rt, until_ms))
         look_at(rt, lane, until_ms);
 }
 
@@ -332,7 +339,9 @@ static bool find_delayed(pawl_runtime *rt, struct lane *lane)
     lane->delayed = false;
     if (list.count) {
         const pawl_work *w = &list.items[0];
-        wake_at(rt, lane, w->lock_until_ms > w->visible_ms ? w->lock_until_ms : w->visible_ms);
+        int64_t at = w->lock_until_ms > w->visible_ms ? w->lock_until_ms : w->visible_ms;
+        if (has_end(rt, at))
+            wake_at(rt, lane, at);
     }
     return true;
 }
@@ -364,8 +373,11 @@ struct job *handout_next(pawl_runtime *rt, struct lane *lane)
         return NULL;
     }
     if (!lane->first) {
-        fair_count(&lane->fair, 0);
         fair_idle(&rt->hands.handout->fair, &lane->fair);
+        if (lane->more) /* there was no memory for them */
+            look_at(rt, lane, rt->now_ms + PAUSE_MS);
+        else
+            fair_count(&lane->fair, 0);
         forget_if_empty(rt, lane);
         return NULL;
     }
