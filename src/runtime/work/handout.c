@@ -63,7 +63,7 @@ static struct lane *lane_of_name(pawl_runtime *rt, pawl_str name)
 static void forget_if_empty(pawl_runtime *rt, struct lane *lane)
 {
     struct handout *h = rt->hands.handout;
-    if (!lane->rows && !lane->delayed)
+    if (!lane->rows && !lane->delayed && !lane->more)
         heap_remove(&h->wakes, &lane->wake); /* the lease that it was for is over */
     if (lane->fair.state != FAIR_IDLE || lane->fair.out || lane->rows || lane->first ||
         lane->more || lane->wake.place)
