@@ -197,12 +197,12 @@ enum flag_group {
     TAKES_SIM = 1 << 24,
     TAKES_MIGRATE = 1 << 25,
     TAKES_JOB = 1 << 26,
-    TAKES_RERUN = 1 << 28,
     TAKES_SCHEDULE = 1 << 27,
-    TAKES_WATCH = 1 << 28,
+    TAKES_RERUN = 1 << 28,
     TAKES_TOP = 1 << 29,
     TAKES_UPDATE = 1 << 30,
 };
+#define TAKES_WATCH (1U << 31) /* no enumerator: it is no int */
 
 struct verb {
     const char *name;
