@@ -175,7 +175,8 @@ def test_clients_that_never_read_cost_little(server):
     expect(server.get("/health"), 200)
     assert time.monotonic() - began < 2
     grown = memory_kb(server) - before
-    assert grown < 40000 or slow_build(), grown               # 30 answers and what they are made of
+    # 30 answers and what they are made of (24 to 41 MB seen); of all that is asked for it would be gigabytes
+    assert grown < 80000 or slow_build(), grown
     for s in crowd:
         s.close()
     expect(server.get("/health"), 200)
