@@ -230,7 +230,7 @@ void handle_rerun(struct call *c)
 
 /* ---- Raise and steer ----------------------------------------------------------------- */
 
-static void accepted(struct call *c)
+static void answer_taken(struct call *c, unsigned status)
 {
     if (c->reply.status != PAWL_OK) {
         answer_failure(c, &c->reply.error);
@@ -243,7 +243,12 @@ static void accepted(struct call *c)
     pawl_json_key(w, "accepted");
     pawl_json_truth(w, true);
     pawl_json_end(w);
-    answer_json(c, 202, w);
+    answer_json(c, status, w);
+}
+
+static void accepted(struct call *c)
+{
+    answer_taken(c, 202);
 }
 
 void handle_raise(struct call *c)
@@ -261,18 +266,7 @@ void handle_raise(struct call *c)
 
 static void attributes_set(struct call *c)
 {
-    if (c->reply.status != PAWL_OK) {
-        answer_failure(c, &c->reply.error);
-        return;
-    }
-    pawl_json *w = pawl_json_new(c->mem);
-    pawl_json_object(w);
-    pawl_json_key(w, "instance");
-    pawl_json_cstr(w, c->args[0]);
-    pawl_json_key(w, "accepted");
-    pawl_json_truth(w, true);
-    pawl_json_end(w);
-    answer_json(c, 200, w);
+    answer_taken(c, 200);
 }
 
 void handle_set_attributes(struct call *c)
