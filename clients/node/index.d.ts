@@ -24,7 +24,9 @@ export class Locked extends PawlError {
   /** Until when, in seconds since 1970. */
   readonly lock_expires_at?: number;
 }
-/** wait() took longer than its `timeout_ms`; the instance goes on. */
+/** 422: the check of a wait refused the update; nothing was recorded. */
+export class UpdateRefused extends PawlError {}
+/** wait() or update() took longer than its `timeout_ms`; the instance goes on. */
 export class WaitTimeout extends Error {}
 /** Throw it in an activity: this failure must not be retried. */
 export class Final extends Error {}
@@ -76,22 +78,60 @@ export interface StartOptions {
   delay_ms?: number;
   deadline_ms?: number;
   if_exists?: "same" | "use" | "rerun" | "terminate";
+  /** Texts and integers by which it is found: list({ where: "customer=c-42" }). */
+  attributes?: Attributes;
+  /** Events that its code finds: one commit with the start, both or none. */
+  raise?: { event: string; data?: unknown; key?: string }[];
   [more: string]: unknown;
 }
 
-export interface JobOptions extends StartOptions {
+/** Texts of at most 255 bytes and integers; null removes one. */
+export type Attributes = Record<string, string | number | null>;
+
+/** How often a call is tried, and how long it may take. Times are milliseconds. */
+export interface CallOptions {
+  /** Tries in all; 1. */
   attempts?: number;
   backoff?: "exponential" | "linear" | "fixed";
   initial_ms?: number;
   cap_ms?: number;
   factor?: number;
   jitter?: number;
-  start_to_close_ms?: number;
+  /** Beginnings of error texts that are not retried. */
+  final_errors?: string[];
+  no_retry_on_timeout?: boolean;
   schedule_to_start_ms?: number;
+  start_to_close_ms?: number;
   schedule_to_close_ms?: number;
   heartbeat_ms?: number;
+  /** Only workers that ask for the tag get it. */
   tag?: string;
+  max_crashes?: number;
   at_most_once?: boolean;
+  /** For whom it is: keys take turns. */
+  key?: string;
+  /** 1 to 999, the lowest first; 100. */
+  priority?: number;
+}
+
+export interface JobOptions extends StartOptions, CallOptions {}
+
+/** One of the open questions of all instances. */
+export interface Ask {
+  instance: string;
+  orchestration: string;
+  execution: number;
+  id: number;
+  event: string;
+  since: number;
+  ask: Question;
+}
+
+export interface Question {
+  title?: string;
+  text?: string;
+  schema?: Record<string, unknown>;
+  choices?: string[];
 }
 
 export interface RequestOptions {
@@ -123,13 +163,16 @@ export class Client {
   /** Without an address: PAWL_URL, or http://127.0.0.1:8000. Without a token: PAWL_TOKEN. */
   constructor(url?: string, options?: { token?: string; timeout_ms?: number });
   readonly schedules: Schedules;
+  readonly limits: Limits;
 
   /** Any call of the HTTP API; the decoded answer. */
   request(method: string, path: string, options?: RequestOptions): Promise<any>;
 
   /** Start an orchestration. The same start twice starts one instance. */
+  start<In>(orchestration: Orchestration<In, any>, input: In, options?: StartOptions): Promise<Started>;
   start(orchestration: string, input?: unknown, options?: StartOptions): Promise<Started>;
   /** Run one activity durably, without orchestration code. */
+  job<In>(activity: Activity<In, any>, input: In, options?: JobOptions): Promise<Started>;
   job(activity: string, input?: unknown, options?: JobOptions): Promise<Started>;
   /** Run an instance that has ended again; without `input` with that of its start. */
   rerun(instance: string, options?: { input?: unknown; version?: string; deadline_ms?: number }): Promise<Started>;
@@ -140,6 +183,17 @@ export class Client {
   wait(instance: string, options?: { timeout_ms?: number; signal?: AbortSignal }): Promise<Instance>;
   /** Raise an event. With `key` it may be repeated: it is raised once. */
   raise(instance: string, event: string, data?: unknown, options?: { key?: string; await_start?: boolean }): Promise<void>;
+  /**
+   * Ask the code of the instance for something: its answer. A rejection is a Conflict with the code
+   * "rejected". It is durable before it waits; with the same `key` it is the same update.
+   */
+  update(instance: string, name: string, data?: unknown, options?: { key?: string; timeout_ms?: number; signal?: AbortSignal }): Promise<any>;
+  /** The answer of an update by its id, if there is one by then. */
+  updateOf(instance: string, update: string, query?: { wait_ms?: number }): Promise<{ update: string; result?: any }>;
+  /** Merged into what is there; null removes a name. */
+  setAttributes(instance: string, change: Attributes): Promise<void>;
+  /** What instances ask people for. Answer one with raise(ask.instance, ask.event, …). */
+  asks(query?: { event?: string; orchestration?: string; limit?: number; after?: string }): AsyncGenerator<Ask>;
   cancel(instance: string, reason?: string): Promise<void>;
   terminate(instance: string, reason?: string): Promise<void>;
   suspend(instance: string, reason?: string): Promise<void>;
@@ -150,7 +204,7 @@ export class Client {
   /** One action on many instances: {action, filter or ids, dry_run?, reason?, limit?, after?}. */
   batch(body: Record<string, unknown>): Promise<any>;
 
-  /** Instances, the newest first, page after page. */
+  /** Instances, the newest first, page after page: list({ status: "failed", where: ["customer=c-42", "total>=500"] }). */
   list(query?: Record<string, unknown>): AsyncGenerator<Instance>;
   history(instance: string, query?: { execution?: number; after?: number; limit?: number }): AsyncGenerator<HistoryEvent>;
   executions(instance: string, query?: { after?: number; limit?: number }): AsyncGenerator<any>;
@@ -250,6 +304,24 @@ export class Schedules {
   remove(name: string, options?: { if_revision?: number }): Promise<void>;
 }
 
+/** Limits (docs/guide/limits.md): `client.limits`. */
+export class Limits {
+  /** Store a limit, or change it: what is matched, how much of it runs at once, how often it begins. */
+  put(name: string, spec: {
+    match: { activity: string }[];
+    by?: "all" | "key" | "first";
+    concurrency?: number;
+    rate?: { count: number; per_ms: number; burst?: number };
+    weights?: Record<string, number>;
+    [more: string]: unknown;
+  }, options?: { if_revision?: number }): Promise<any>;
+  /** What it says, what is in use, and who waits. */
+  get(name: string): Promise<any>;
+  list(query?: { prefix?: string; limit?: number; after?: string }): AsyncGenerator<any>;
+  /** What waited for it goes on. */
+  remove(name: string, options?: { if_revision?: number }): Promise<void>;
+}
+
 /** What an activity knows about its call. */
 export interface Task {
   readonly instance: string;
@@ -268,11 +340,197 @@ export interface Task {
   readonly signal: AbortSignal;
 }
 
+// ---- Orchestrations ----------------------------------------------------------------------------
+
+/** A function with its name: `const charge = activity("Charge", async (order: Order, task) => …)`. */
+export interface Activity<In, Out> {
+  readonly what: "activity";
+  readonly name: string;
+  readonly run: (input: In, task: Task) => Out | Promise<Out>;
+}
+export function activity<In, Out>(name: string, run: (input: In, task: Task) => Out | Promise<Out>): Activity<In, Out>;
+
+export interface Orchestration<In, Out> {
+  readonly what: "orchestration";
+  readonly name: string;
+  readonly version: string;
+  readonly run: (ctx: Context, input: In) => Promise<Out>;
+}
+export interface OrchestrationOptions {
+  /** major.minor.patch; "1.0.0". Running instances stay on theirs. */
+  version?: string;
+  /** "raw": payloads are texts, left alone. */
+  codec?: "json" | "raw";
+  /** What a TypeError, ReferenceError … that leaves the code does: "block" (until the code is repaired) or "fail". */
+  bugs?: "block" | "fail";
+}
+export function orchestration<In, Out>(name: string, options: OrchestrationOptions, run: (ctx: Context, input: In) => Promise<Out>): Orchestration<In, Out>;
+export function orchestration<In, Out>(name: string, run: (ctx: Context, input: In) => Promise<Out>): Orchestration<In, Out>;
+
 /**
- * Serves activities.
+ * A started piece of work. `await` gives its value or throws how it failed; awaiting it twice gives the same.
+ * It is decided at the call, not at the await: start several, then await them.
+ */
+export interface Handle<T> extends PromiseLike<T> {
+  readonly id: number;
+  /** The instance of a child. */
+  readonly instance?: string;
+  /** Would an await return at once? */
+  readonly done: boolean;
+  /** Its value, or its error thrown; once it is done. */
+  result(): T;
+  catch<R = never>(failed?: ((reason: any) => R | PromiseLike<R>) | null): Promise<T | R>;
+  finally(after?: (() => void) | null): Promise<T>;
+}
+/** A wait for an update: its value is the request. Answer it once. */
+export interface UpdateHandle<T, R = unknown> extends Handle<T> {
+  answer(value: R): void;
+  reject(error: string | Error): void;
+}
+type Value<H> = H extends Handle<infer T> ? T : never;
+type Values<H extends readonly Handle<any>[]> = { -readonly [K in keyof H]: Value<H[K]> };
+
+export interface ChildOptions {
+  /** Default: "{parent}:{execution}:{id}". */
+  instance?: string;
+  version?: string;
+  /** The end of the parent leaves it running. */
+  abandon?: boolean;
+  /** It begins with the attributes of its parent. */
+  inherit?: boolean;
+  deadline_ms?: number;
+}
+
+/**
+ * What an orchestration may call. The function may run again from its top at any time, so it must be
+ * deterministic: take time and chance from ctx, await only what ctx gave you (and promises made of that), and
+ * do everything else in activities or ctx.step().
+ */
+export interface Context {
+  readonly instance: string;
+  readonly execution: number;
+  readonly name: string;
+  readonly version: string;
+  /** Events of this execution so far: continue as new before it is long. */
+  readonly historyLength: number;
+  /** The time of the message that woke the code, in milliseconds since 1970. */
+  readonly now: number;
+  readonly date: Date;
+  /** The occurrence of the schedule that started it; 0: none did. */
+  readonly scheduledAt: number;
+  /** Was cancellation requested? */
+  readonly cancelled: boolean;
+  /** Do not branch on it. */
+  readonly replaying: boolean;
+  readonly log: { error(...words: unknown[]): void; warn(...words: unknown[]): void; info(...words: unknown[]): void; debug(...words: unknown[]): void };
+
+  random(): number;
+  random64(): bigint;
+  uuid(): string;
+
+  /** Run an activity, in whatever process serves it. */
+  call<In, Out>(activity: Activity<In, Out>, input: In, options?: CallOptions): Handle<Awaited<Out>>;
+  call<Out = any>(activity: string, input?: unknown, options?: CallOptions): Handle<Out>;
+  /** Run a function here, once its beginning is durable; its result is recorded with the next step, in one commit. */
+  step<Out>(name: string, run: (task: Task) => Out | Promise<Out>, options?: CallOptions & { input?: unknown }): Handle<Awaited<Out>>;
+  step<Out>(run: (task: Task) => Out | Promise<Out>, options?: CallOptions & { input?: unknown }): Handle<Awaited<Out>>;
+  /** Ends after so many milliseconds, 0 to 100 years. */
+  timer(ms: number): Handle<void>;
+  sleep(ms: number): Handle<void>;
+  /** The next event of that name, from the mailbox or the future. `fresh`: what came before does not count. */
+  event<T = any>(name: string, options?: { fresh?: boolean }): Handle<T>;
+  /** event(), shown to people until it is raised: client.asks(), `pawl asks`. */
+  ask<T = any>(name: string, question: Question): Handle<T>;
+  /** The next update of that name: a request of a client that waits for your answer. */
+  update<T = any, R = unknown>(name: string): UpdateHandle<T, R>;
+  /** Raise an event to another instance, with this step's commit. */
+  raise(instance: string, event: string, data?: unknown, options?: { await_start?: boolean }): void;
+  child<In, Out>(orchestration: Orchestration<In, Out>, input: In, options?: ChildOptions): Handle<Awaited<Out>>;
+  child<Out = any>(orchestration: string, input?: unknown, options?: ChildOptions): Handle<Out>;
+  /** Start an independent instance: its id. */
+  detach(orchestration: string | Orchestration<any, any>, input?: unknown, options?: ChildOptions): string;
+  /** Push to a queue, with this step's commit. */
+  push(queue: string, item: unknown, options?: { priority?: number; delay_ms?: number }): void;
+  pop(queue: string, options?: { ttl_ms?: number; wait_ms?: number }): Handle<any>;
+  ack(queue: string, lock_id: string): Handle<any>;
+
+  /** All values, in order; the first failure at once, and the others go on. */
+  all<V>(tasks: readonly Handle<V>[]): Promise<V[]>;
+  all<H extends readonly Handle<any>[]>(...tasks: H): Promise<Values<H>>;
+  /** When every one has ended, well or not: the handles; read result() of each. */
+  settled<H extends readonly Handle<any>[]>(...tasks: H): Promise<H>;
+  settled<V>(tasks: readonly Handle<V>[]): Promise<Handle<V>[]>;
+  /** The first to end. The others go on. */
+  any<H extends readonly Handle<any>[]>(...tasks: H): Promise<{ index: number; task: H[number] }>;
+  any<V>(tasks: readonly Handle<V>[]): Promise<{ index: number; task: Handle<V> }>;
+  /** any(), then the others are cancelled. */
+  race<H extends readonly Handle<any>[]>(...tasks: H): Promise<{ index: number; task: H[number] }>;
+  race<V>(tasks: readonly Handle<V>[]): Promise<{ index: number; task: Handle<V> }>;
+  /** any() by name: `const { key } = await ctx.select({ review, limit })`. */
+  select<H extends Record<string, Handle<any>>>(tasks: H): Promise<{ [K in keyof H]: { key: K; task: H[K] } }[keyof H]>;
+  /** Each as it ends. */
+  asDone<V>(tasks: readonly Handle<V>[]): AsyncGenerator<{ index: number; task: Handle<V> }>;
+  asDone<H extends readonly Handle<any>[]>(...tasks: H): AsyncGenerator<{ index: number; task: H[number] }>;
+  /** Many pieces, at most `window` of them open: their values, in order. */
+  map<I, V>(items: Iterable<I>, start: (item: I, index: number) => Handle<V>, options?: { window?: number }): Promise<V[]>;
+  /** Withdraw it. Awaiting it throws TaskCancelled. */
+  cancel(task: Handle<any>): void;
+  /** Inside, awaits wait although the instance is being cancelled: for compensation. */
+  shield<T>(run: () => T | PromiseLike<T>): Promise<T>;
+
+  /** A short text shown with the instance. */
+  status(text: unknown): void;
+  /** Change the attributes by which the instance is found. */
+  attributes(change: Attributes): void;
+  /** Values that any client may read: client.state(instance). They survive continueAsNew(). */
+  readonly state: { get<T = any>(key: string): T | undefined; set(key: string, value: unknown): void; clear(key: string): void };
+  /** Guards a change of code: true for executions that come here for the first time from now on. */
+  patched(name: string): boolean;
+  /** End this execution and open the next with a fresh history. It does not return. `version`: "same", an exact one, or the newest. */
+  continueAsNew(input?: unknown, version?: string): never;
+}
+
+/** Leaves an orchestration: it fails with this text. So does any error people throw, as "Name: message". */
+export class Fail extends Error {
+  constructor(message?: string);
+}
+/** A task failed: what an await of it throws. */
+export class TaskFailed extends Fail {
+  /** What the activity or child said, as recorded. */
+  readonly text: string;
+  /** "CardDeclined" of "CardDeclined: no funds"; null without one. */
+  readonly type: string | null;
+  readonly detail: string;
+  readonly kind: "failed" | "schedule_to_start" | "start_to_close" | "schedule_to_close" | "heartbeat" | "cancelled" | "poison" | "refused" | "lost";
+  readonly attempts: number;
+  readonly task: Handle<any> | undefined;
+}
+export class Timeout extends TaskFailed {}
+/** It ended the process of its worker too often. */
+export class Poison extends TaskFailed {}
+/** Unknown whether it was done (`at_most_once`). */
+export class TaskLost extends TaskFailed {}
+/** The call broke a limit and was never begun. */
+export class Refused extends TaskFailed {}
+/** Withdrawn by this code: cancel(), or a lost race. */
+export class TaskCancelled extends TaskFailed {}
+export class ChildFailed extends TaskFailed {}
+export class ChildCancelled extends ChildFailed {}
+export class ChildExists extends ChildFailed {}
+/** The instance is being cancelled: every await outside a shield throws it. Compensate, then throw it on. */
+export class Cancelled extends Error {
+  constructor(reason?: string);
+  readonly reason: string;
+}
+/** The code awaited or asked for what replay cannot give it again. The instance is blocked. */
+export class Foreign extends Error {}
+
+/**
+ * Serves activities and orchestrations.
  *
  *     const worker = new Worker(client);
  *     worker.activity("Charge", async (order, task) => pay(order.amount, task.key));
+ *     worker.orchestration("Order", { version: "1.0.0" }, async (ctx, order) => ctx.call("Charge", order, { attempts: 5 }));
  *     await worker.run();                  // until SIGTERM, SIGINT or worker.stop()
  *
  * An activity may run more than once (a worker died, a lease was lost). What it returns is the
@@ -285,6 +543,10 @@ export class Worker {
   constructor(client?: Client, options?: {
     /** Activities at a time; default 8. */
     concurrency?: number;
+    /** Turns and inline steps in hand at a time; default 100. */
+    turns?: number;
+    /** Runs kept in memory between turns; default 1,000. Others are replayed when they go on. */
+    cache?: number;
     /** How long a lease lives without a heartbeat; default 30,000. */
     lock_ms?: number;
     /** Also calls with these tags. */
@@ -293,8 +555,16 @@ export class Worker {
     name?: string;
     /** Where remarks go; default: one line on standard error. */
     say?: (text: string) => void;
+    /** false: Date.now(), Math.random(), setTimeout(), fetch() … do not throw inside orchestrations. */
+    guards?: boolean;
+    /** Classes of errors by name: a failed "CardDeclined: …" is thrown as that class. */
+    errors?: (new (text: string, about: any) => TaskFailed)[];
   });
+  activity<In, Out>(activity: Activity<In, Out>): this;
   activity(name: string, run: (input: any, task: Task) => unknown): this;
+  orchestration<In, Out>(orchestration: Orchestration<In, Out>): this;
+  orchestration(name: string, options: OrchestrationOptions, run: (ctx: Context, input: any) => Promise<unknown>): this;
+  orchestration(name: string, run: (ctx: Context, input: any) => Promise<unknown>): this;
   /** Serve until stop(), the signal, SIGTERM or SIGINT; what runs is finished and handed in. */
   run(options?: { signals?: boolean; signal?: AbortSignal }): Promise<void>;
   /** Take no new work. */

@@ -9,7 +9,12 @@
 //
 // index.d.ts is the manual.
 export { Client } from "./lib/client.js";
+export { Limits } from "./lib/limits.js";
 export { Queue } from "./lib/queue.js";
 export { Schedules } from "./lib/schedules.js";
 export { Worker } from "./lib/worker.js";
-export { PawlError, NotFound, Conflict, Lost, Locked, Final, WaitTimeout } from "./lib/errors.js";
+export { activity, orchestration } from "./lib/turns/code.js";
+export {
+  PawlError, NotFound, Conflict, Lost, Locked, UpdateRefused, Final, WaitTimeout, Fail, TaskFailed, Timeout, Poison, TaskLost, Refused,
+  TaskCancelled, ChildFailed, ChildCancelled, ChildExists, Cancelled, Foreign,
+} from "./lib/errors.js";

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Calls to one server.  Bodies and answers have the names of the HTTP API (docs/guide/http.md), so
 // that one page describes both and a new field needs no new client.  index.d.ts is the manual.
+import { Limits } from "./limits.js";
 import { Queue } from "./queue.js";
 import { Schedules } from "./schedules.js";
 import { changes } from "./stream.js";
 import { WaitTimeout } from "./errors.js";
 import { Wire, pages, path } from "./wire.js";
+import { nameOf } from "./turns/code.js";
+import { randomUUID } from "node:crypto";
 
 const LONGEST_WAIT = 60000; // of one request; the server's limit
 const instances = "/api/v1/instances";
@@ -15,6 +18,7 @@ export class Client {
     const where = url ?? process.env.PAWL_URL ?? "http://127.0.0.1:8000";
     this.wire = new Wire(where, token ?? process.env.PAWL_TOKEN, timeout_ms);
     this.schedules = new Schedules(this.wire);
+    this.limits = new Limits(this.wire);
   }
 
   /** Any call of the HTTP API; the decoded answer. */
@@ -22,11 +26,13 @@ export class Client {
     return (await this.wire.call(method, where, options)).value;
   }
 
-  start(orchestration, input, options) {
+  start(what, input, options) {
+    const orchestration = nameOf(what, "orchestration");
     return this.request("POST", instances, { body: { orchestration, input, ...options }, repeat: hasId(options) });
   }
 
-  job(activity, input, options) {
+  job(what, input, options) {
+    const activity = nameOf(what, "activity");
     return this.request("POST", "/api/v1/jobs", { body: { activity, input, ...options }, repeat: hasId(options) });
   }
 
@@ -59,6 +65,32 @@ export class Client {
       query: { await_start: await_start ? 1 : undefined },
       headers: key === undefined ? {} : { "Idempotency-Key": key },
     });
+  }
+
+  async update(instance, name, data = null, { key = randomUUID(), timeout_ms = Infinity, signal } = {}) {
+    const end = performance.now() + timeout_ms;
+    const left = () => Math.max(0, Math.min(LONGEST_WAIT, Math.ceil(end - performance.now())));
+    let answer = await this.wire.call("POST", path`/api/v1/instances/${instance}/updates/${name}`, {
+      body: data, query: { timeout_ms: left() }, headers: { "Idempotency-Key": key }, signal,
+    });
+    while (answer.status !== 200) {
+      if (performance.now() >= end) throw new WaitTimeout(`update '${name}' of instance '${instance}' is not answered yet; its id is ${answer.value.update}`);
+      const where = path`/api/v1/instances/${instance}/updates/${answer.value.update}`;
+      answer = await this.wire.call("GET", where, { query: { wait_ms: left() }, signal });
+    }
+    return answer.value.result;
+  }
+
+  updateOf(instance, update, query) {
+    return this.request("GET", path`/api/v1/instances/${instance}/updates/${update}`, { query });
+  }
+
+  async setAttributes(instance, change) {
+    await this.request("PATCH", path`/api/v1/instances/${instance}/attributes`, { body: change, repeat: true });
+  }
+
+  asks(query) {
+    return pages(this.wire, "/api/v1/asks", "asks", query);
   }
 
   async steer(verb, instance, reason) {

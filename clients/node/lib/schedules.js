@@ -53,6 +53,6 @@ export class Schedules {
   }
 }
 
-function ifMatch(revision) {
+export function ifMatch(revision) {
   return revision === undefined ? {} : { "If-Match": `"${revision}"` };
 }

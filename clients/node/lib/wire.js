@@ -26,9 +26,10 @@ export function path(texts, ...parts) {
   return texts.reduce((all, text, i) => all + encodeURIComponent(parts[i - 1]) + text);
 }
 
-/** "?a=1&b=2", without what is undefined or null; "" if nothing is left. */
+/** "?a=1&b=2&b=3", without what is undefined or null; "" if nothing is left. */
 export function queryOf(query) {
-  const given = Object.entries(query ?? {}).filter(([, v]) => v !== undefined && v !== null);
+  const all = Object.entries(query ?? {}).flatMap(([k, v]) => (Array.isArray(v) ? v : [v]).map((one) => [k, one]));
+  const given = all.filter(([, v]) => v !== undefined && v !== null);
   return given.length ? `?${new URLSearchParams(given.map(([k, v]) => [k, String(v)]))}` : "";
 }
 
