@@ -6,7 +6,8 @@
  * pawl/orchestration.h (what orchestrations may call), pawl/activity.h (what
  * activities may call), pawl/client.h (start, raise, wait, look), pawl/runtime.h
  * (register and run).  pawl/json.h reads and writes payloads, pawl/queue.h has the
- * durable queues, pawl/schedule.h says when things happen again and again.
+ * durable queues, pawl/schedule.h says when things happen again and again,
+ * pawl/limit.h how much may run.
  *
  * Include these one by one when you need them: pawl/test.h and pawl/sim.h test your own
  * code, pawl/replay.h runs code against recorded histories, pawl/event.h names the events
@@ -21,6 +22,7 @@
 #include "pawl/activity.h"
 #include "pawl/client.h"
 #include "pawl/json.h"
+#include "pawl/limit.h"
 #include "pawl/orchestration.h"
 #include "pawl/queue.h"
 #include "pawl/runtime.h"

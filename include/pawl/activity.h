@@ -58,6 +58,13 @@ PAWL_API pawl_client *pawl_activity_client(pawl_activity *act);
 /* Say "still alive".  False when the work was cancelled or timed out: its result will be
  * ignored.  Cheap: it writes nothing. */
 PAWL_API bool pawl_activity_heartbeat(pawl_activity *act);
+/* The same, with details, at most 16 KiB: where the next attempt is to go on from.  They are stored
+ * within a second, with a failure of this attempt at the latest; a crash may lose the last
+ * second's.  Longer ones are not kept: those before stand, and the log says so. */
+PAWL_API bool pawl_activity_beat(pawl_activity *act, pawl_str details);
+/* The details of the last attempt that gave any; false: there are none.  Valid until the activity
+ * returns. */
+PAWL_API bool pawl_activity_resume(pawl_activity *act, pawl_str *ret);
 /* True when the result is no longer wanted.  From any thread. */
 PAWL_API bool pawl_activity_cancelled(pawl_activity *act);
 /* Call `fn(arg)` on another thread when the work is cancelled (at once and on this thread

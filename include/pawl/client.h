@@ -57,6 +57,11 @@ typedef struct pawl_start_opts {
     pawl_str attributes;           /* a JSON object (pawl/attribute.h) */
     const pawl_raise_item *raises; /* events for it, in the same commit; at most 100 */
     size_t raise_count;
+    const char
+        *update; /* name of an update for it (pawl_wait_update), in the same commit; NULL: none.
+                         * pawl_client_update_result() has the answer, under its key */
+    pawl_str update_data;
+    const char *update_key; /* 1..128 bytes; default "start"; with if_exists give a new one */
 } pawl_start_opts;
 
 #define PAWL_START_OPTS(...) PAWL_LEND(pawl_start_opts, __VA_ARGS__)
@@ -226,7 +231,7 @@ typedef enum pawl_op {
     PAWL_OP_REMOVE,
     PAWL_OP_PRUNE,
     PAWL_OP_COMPLETE,  /* name = token, data = result, failed = it is an error */
-    PAWL_OP_HEARTBEAT, /* name = token */
+    PAWL_OP_HEARTBEAT, /* name = token, data = details (pawl_activity_beat), empty: none */
     /* pawl/schedule.h: name = schedule */
     PAWL_OP_SCHEDULE_PUT,      /* data = the schedule as JSON, if_revision */
     PAWL_OP_SCHEDULE_REMOVE,   /* if_revision */
@@ -238,6 +243,9 @@ typedef enum pawl_op {
     PAWL_OP_UPDATE, /* instance, name, data, idempotency_key, wait_ms: answered when the code has,
                        or when wait_ms are over */
     PAWL_OP_SET_ATTRIBUTES, /* instance; data = a JSON object, merged, null removes */
+    /* name = of a limit (pawl/limit.h), and … */
+    PAWL_OP_LIMIT_PUT,    /* data = the limit as JSON, if_revision */
+    PAWL_OP_LIMIT_REMOVE, /* if_revision */
 } pawl_op;
 
 /* One writing call as data.  Pawl ignores the fields that `op` does not use. */
@@ -266,6 +274,9 @@ typedef struct pawl_request {
     pawl_str attributes;         /* start, rerun: a JSON object (pawl/attribute.h) */
     const pawl_raise_item *raises; /* start */
     size_t raise_count;
+    const char *update; /* start: as in pawl_start_opts */
+    pawl_str update_data;
+    const char *update_key;
 } pawl_request;
 
 #define PAWL_IF_NEW       UINT64_MAX
@@ -298,21 +309,28 @@ typedef struct pawl_waiting {
     pawl_str name;     /* activity, event or child orchestration */
     pawl_str instance; /* of a child */
     int64_t since_ms;
-    int64_t due_ms;       /* timer: fires; activity: next attempt; else 0 */
-    uint32_t attempt;     /* activity: 1, 2, … */
-    pawl_str last_error;  /* activity: of the previous attempt */
-    bool running;         /* activity: a worker has it */
-    bool leased;          /* activity: that worker is outside this process, under a live lease */
-    int64_t leased_ms;    /* the end of that lease; 0: none */
-    pawl_str worker;      /* its name, if it gave one to this process */
-    bool unknown;         /* activity: not registered here, and no worker polled for it */
-    pawl_str meant;       /* unknown: a registered name that resembles it */
-    uint32_t crashes;     /* activity: process deaths and lost leases counted against it */
-    uint32_t max_crashes; /* activity: how many it may have; PAWL_UNLIMITED */
-    int64_t started_ms;   /* activity that runs: when this attempt began; 0: not known */
-    pawl_str tries;       /* activity: failed attempts this process saw, at most the last eight:
+    int64_t due_ms;        /* timer: fires; activity: next attempt; else 0 */
+    uint32_t attempt;      /* activity: 1, 2, … */
+    pawl_str last_error;   /* activity: of the previous attempt */
+    bool running;          /* activity: a worker has it */
+    bool leased;           /* activity: that worker is outside this process, under a live lease */
+    int64_t leased_ms;     /* the end of that lease; 0: none */
+    pawl_str worker;       /* its name, if it gave one to this process */
+    bool unknown;          /* activity: not registered here, and no worker polled for it */
+    pawl_str meant;        /* unknown: a registered name that resembles it */
+    uint32_t crashes;      /* activity: process deaths and lost leases counted against it */
+    uint32_t max_crashes;  /* activity: how many it may have; PAWL_UNLIMITED */
+    int64_t started_ms;    /* activity that runs: when this attempt began; 0: not known */
+    pawl_str tries;        /* activity: failed attempts this process saw, at most the last eight:
                              JSON, [{n, from, to, worker, error}, …]; empty: none */
-    pawl_str ask;         /* event: what it asks for (pawl_wait_event_ask), JSON; empty: nothing */
+    pawl_str ask;          /* event: what it asks for (pawl_wait_event_ask), JSON; empty: nothing */
+    pawl_str details;      /* activity: of its last heartbeat that had any, as stored */
+    pawl_str limit;        /* activity: the limit it waits for (pawl/limit.h); empty: none */
+    pawl_str limit_key;    /* its bucket there; empty: that of all, or of calls without a key */
+    uint64_t limit_in_use; /* attempts that have a place in that bucket, */
+    uint32_t limit_of;     /* and how many places there are; 0: it waits for the rate */
+    uint64_t limit_before; /* calls that come before it, as far as is known */
+    int64_t limit_ms;      /* rate: when its turn may come; 0: not known */
 } pawl_waiting;
 
 typedef struct pawl_info {
@@ -427,6 +445,19 @@ typedef struct pawl_page {
     uint64_t examined; /* instances that were looked at for it */
 } pawl_page;
 
+/*
+ * How many instances there are of each kind, as JSON: `by` is "status", "orchestration", or the name
+ * of an attribute; NULL: their number.  Of `filter`, limit and after do not count; NULL: all.
+ *
+ *     {"by":"customer","groups":[{"value":"c-42","count":7}, …],"total":7,"examined":7,"more":false}
+ *
+ * Groups are in the order of their values, at most 1,000; instances without the attribute are in no
+ * group.  At most 1,000,000 instances are looked at, or entries of the attribute's index when
+ * nothing but its values is asked for.  "more":true: there may be more, and counts may be too small.
+ */
+PAWL_API pawl_status pawl_client_count(pawl_client *c, const pawl_filter *filter, const char *by,
+                                       pawl_mem *mem, pawl_str *ret,
+                                       pawl_error *reterr) PAWL_MUST_USE;
 PAWL_SIZED pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem *mem,
                                         pawl_page *ret, pawl_error *reterr) PAWL_MUST_USE;
 

@@ -41,8 +41,12 @@
  * work and instances all take their ids from it, so ids never repeat and grow in commit
  * order.  There is one exception: an event that is given back to its mailbox becomes a
  * message again under the id it was dropped with (C8).  The work row of an
- * ActivityScheduled event and the timer message of a TimerCreated event have the event's
- * rid as their id.
+ * ActivityScheduled event and the messages of TimerCreated, EventSent and QueuePushed events
+ * have the event's rid as their id.
+ *
+ * The contract is one file, although it is long: the author of a store reads it once from top to
+ * bottom, and every clause stands beside the struct or the call that it is about.  Queues, which a
+ * store may leave out, are in pawl/queue_store.h.
  */
 #ifndef PAWL_PROVIDER_H
 #define PAWL_PROVIDER_H
@@ -199,9 +203,11 @@ typedef enum pawl_object_kind {
     PAWL_OBJECT_TOOL = 4,
     PAWL_OBJECT_CODE = 5,
     PAWL_OBJECT_LINK = 6,
-    PAWL_OBJECT_STATE = 7, /* of an instance: its uid in 16 hex digits, '/', the key */
-    PAWL_OBJECT_ZONE = 8,  /* the state of a time zone's file, for schedules */
-    PAWL_OBJECT_ASK = 9,   /* open: uid of the instance in 16 hex digits, '.', the task in 16 */
+    PAWL_OBJECT_STATE = 7,    /* of an instance: its uid in 16 hex digits, '/', the key */
+    PAWL_OBJECT_ZONE = 8,     /* the state of a time zone's file, for schedules */
+    PAWL_OBJECT_ASK = 9,      /* open: uid of the instance in 16 hex digits, '.', the task in 16 */
+    PAWL_OBJECT_DETAILS = 10, /* of a heartbeat: the id of the work row in 16 hex digits */
+    PAWL_OBJECT_RATE = 11,    /* what was used of a limit: its name, '/', the key */
 } pawl_object_kind;
 
 #define PAWL_VERSION_ANY      UINT64_MAX
@@ -358,6 +364,20 @@ typedef struct pawl_found {
     pawl_row_list rows;
     uint64_t examined; /* rows that were looked at */
 } pawl_found;
+
+/* How many instances have each value of an attribute (count_values). */
+typedef struct pawl_value_count {
+    pawl_str key; /* the value, as in pawl_attribute_entry */
+    uint64_t count;
+} pawl_value_count;
+
+typedef struct pawl_value_counts {
+    size_t size; /* set by the caller */
+    const pawl_value_count *items;
+    size_t count;
+    uint64_t examined; /* entries that were counted */
+    bool more;         /* there may be more values, or more entries, than were counted */
+} pawl_value_counts;
 
 typedef struct pawl_depths {
     size_t size;       /* set by the caller */
@@ -748,6 +768,17 @@ typedef struct pawl_store_ops {
                               pawl_text_list *ret, pawl_error *reterr);
     pawl_status (*read_lane)(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
                              pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
+
+    /*
+     * count_values [reader]: the values of the attribute `name`, each with the number of instances
+     * that have it, along the index (G2): no row of an instance is read.  NULL: rows are counted by
+     * the caller.
+     *   L8  Values in the order of their keys, each once; at most max_values, the first ones.  As of
+     *       one snapshot.  After max_entries entries it stops; counts are too small then.
+     */
+    pawl_status (*count_values)(pawl_store *s, pawl_str name, uint32_t max_values,
+                                uint64_t max_entries, pawl_mem *mem, pawl_value_counts *ret,
+                                pawl_error *reterr);
 } pawl_store_ops;
 
 /* Base object: a store embeds it as its first member. */

@@ -141,8 +141,10 @@ typedef struct pawl_options {
      * runtime name the code that faults (and detect a stack overflow), then pass the signal on to
      * the handler that was there before; close restores that one. */
     bool no_signals;
-    size_t turn_memory; /* what one turn may allocate (pawl_alloc …); more blocks the instance;
+    size_t turn_memory;    /* what one turn may allocate (pawl_alloc …); more blocks the instance;
                          * default 256 MiB */
+    int64_t turn_lease_ms; /* a worker (pawl/turns.h) that is silent for longer loses its turn;
+                            * default 10 s */
 } pawl_options;
 
 #define PAWL_OPTIONS(...) PAWL_LEND(pawl_options, __VA_ARGS__)

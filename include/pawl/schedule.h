@@ -118,10 +118,11 @@ typedef struct pawl_schedule {
     bool pause_on_failure; /* a run that failed pauses the schedule */
     /* What: an orchestration or a queue. */
     const char *orchestration, *version; /* version NULL: the newest at each occurrence */
-    const char *queue; /* push `input` here, once per occurrence; a trigger or a backfill that is
-                        * repeated pushes again */
-    int64_t priority;  /* of the item that is pushed */
-    pawl_str input;    /* JSON; empty: none */
+    const char
+        *queue; /* push `input` here, once per occurrence: its id is the dedup id, so a trigger
+                        * or a backfill that is repeated within the queue's window adds nothing */
+    int64_t priority;        /* of the item that is pushed */
+    pawl_str input;          /* JSON; empty: none */
     bool allow_unregistered; /* accept an orchestration that is not registered */
 } pawl_schedule;
 

@@ -53,6 +53,7 @@ typedef struct pawl_lease {
     pawl_str key;     /* idempotency key: the same for every attempt of the call */
     uint32_t attempt; /* 1, 2, … */
     int64_t locked_until_ms;
+    pawl_str details; /* of the last heartbeat that had any, of this or an earlier attempt */
 } pawl_lease;
 
 typedef struct pawl_worker_reply {
@@ -72,6 +73,11 @@ PAWL_SIZED pawl_status pawl_worker_poll(pawl_client *c, const pawl_poll *poll, p
 PAWL_SIZED pawl_status pawl_worker_extend(pawl_client *c, const char *token, int64_t lock_ms,
                                           pawl_worker_fn *fn, void *arg,
                                           pawl_error *reterr) PAWL_MUST_USE;
+/* The same with details, at most 16 KiB: where to go on from, for the next attempt (pawl_lease,
+ * pawl_activity_resume()).  They are durable with the answer.  Empty: those before stand. */
+PAWL_SIZED pawl_status pawl_worker_beat(pawl_client *c, const char *token, int64_t lock_ms,
+                                        pawl_str details, pawl_worker_fn *fn, void *arg,
+                                        pawl_error *reterr) PAWL_MUST_USE;
 /* Give the work back undone; it can be fetched again after delay_ms, and no attempt is counted.
  * PAWL_LOST. */
 PAWL_SIZED pawl_status pawl_worker_abandon(pawl_client *c, const char *token, int64_t delay_ms,

@@ -30,6 +30,10 @@ PAWL_API pawl_status pawl_worker_poll_sized(pawl_client *c, const pawl_poll *pol
 PAWL_API pawl_status pawl_worker_extend_sized(pawl_client *c, const char *token, int64_t lock_ms,
                                               pawl_worker_fn *fn, void *arg, pawl_error *reterr,
                                               const pawl_worker_sizes *sizes) PAWL_MUST_USE;
+PAWL_API pawl_status pawl_worker_beat_sized(pawl_client *c, const char *token, int64_t lock_ms,
+                                            pawl_str details, pawl_worker_fn *fn, void *arg,
+                                            pawl_error *reterr,
+                                            const pawl_worker_sizes *sizes) PAWL_MUST_USE;
 PAWL_API pawl_status pawl_worker_abandon_sized(pawl_client *c, const char *token, int64_t delay_ms,
                                                pawl_worker_fn *fn, void *arg, pawl_error *reterr,
                                                const pawl_worker_sizes *sizes) PAWL_MUST_USE;
@@ -49,6 +53,14 @@ static inline pawl_status pawl_worker_extend(pawl_client *c, const char *token, 
                                              pawl_worker_fn *fn, void *arg, pawl_error *reterr)
 {
     return pawl_worker_extend_sized(c, token, lock_ms, fn, arg, reterr, &pawl_worker_sizes_here);
+}
+
+static inline pawl_status pawl_worker_beat(pawl_client *c, const char *token, int64_t lock_ms,
+                                           pawl_str details, pawl_worker_fn *fn, void *arg,
+                                           pawl_error *reterr)
+{
+    return pawl_worker_beat_sized(c, token, lock_ms, details, fn, arg, reterr,
+                                  &pawl_worker_sizes_here);
 }
 
 static inline pawl_status pawl_worker_abandon(pawl_client *c, const char *token, int64_t delay_ms,

@@ -80,7 +80,7 @@ static bool read_value(pawl_mem *mem, pawl_str raw, struct attribute *ret, pawl_
         return true;
     case JSON_NUMBER:
         ret->is_number = true;
-        return json_integer(raw, &ret->number) ||
+        return json_whole(raw, &ret->number) ||
                refuse(reterr, PAWL_INVALID, ret->name,
                       "is no integer of 64 bits; give one, or a text");
     case JSON_STRING:
@@ -214,7 +214,8 @@ bool attributes_merge(pawl_mem *mem, pawl_str set, const struct attribute_list *
         k++;
     }
     if (count > PAWL_ATTRIBUTES_MAX) {
-        error_set(reterr, PAWL_INVALID,
+        /* alone too many: bad input; with those it has: what it has must go first */
+        error_set(reterr, old.count ? PAWL_CONFLICT : PAWL_INVALID,
                   "the instance would have %zu attributes, the limit is %d; remove some with null",
                   count, PAWL_ATTRIBUTES_MAX);
         return false;

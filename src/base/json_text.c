@@ -312,6 +312,8 @@ int64_t pawl_json_int(pawl_str payload, const char *pointer, int64_t otherwise)
 {
     int64_t value;
 
+    if (!payload.len) /* most attrs */
+        return otherwise;
     return json_integer(pawl_json_get(payload, pointer), &value) ? value : otherwise;
 }
 

@@ -105,6 +105,17 @@ bool check_lane_key(pawl_str key, pawl_error *reterr)
     return check_text("key", key, LIMIT_LANE_KEY_BYTES, reterr);
 }
 
+bool check_details(pawl_str details, pawl_error *reterr)
+{
+    if (details.len <= LIMIT_DETAILS_BYTES)
+        return true;
+    error_set(reterr, PAWL_LIMIT,
+              "details of %zu bytes are over the limit of %d; keep them elsewhere and beat with "
+              "where they are",
+              details.len, LIMIT_DETAILS_BYTES);
+    return false;
+}
+
 bool check_queue_name(const char *what, pawl_str name, pawl_error *reterr)
 {
     const size_t ending = sizeof(DEAD_LETTERS) - 1;

@@ -23,6 +23,7 @@
 #define LIMIT_STATUS_BYTES      (256 * 1024)
 #define LIMIT_ATTRIBUTES_BYTES  (64 * 1024) /* of a change, as JSON */
 #define LIMIT_ASK_BYTES         (16 * 1024) /* what a wait asks for */
+#define LIMIT_DETAILS_BYTES     (16 * 1024) /* of a heartbeat */
 #define LIMIT_ASK_CHOICES       100
 #define LIMIT_STATE_KEY_BYTES   128
 #define LIMIT_STATE_VALUE_BYTES (64 * 1024)
@@ -51,6 +52,8 @@ bool id_is_of_queue(pawl_str id);
 bool check_name(const char *what, pawl_str name, pawl_error *reterr);
 /* For whom a call is: 1..128 bytes of UTF-8 without control characters. */
 bool check_lane_key(pawl_str key, pawl_error *reterr);
+/* Of a heartbeat: at most 16 KiB. */
+bool check_details(pawl_str details, pawl_error *reterr);
 /* A queue's name: as a name, not "." or ".." (they are no words for a URL); "-deadletter" behind it
  * does not count, so that whatever a queue buries can be addressed. */
 bool check_queue_name(const char *what, pawl_str name, pawl_error *reterr);

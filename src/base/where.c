@@ -210,32 +210,20 @@ struct attribute_range attribute_range(pawl_mem *mem, const pawl_where *w)
                                 .from = pawl_s(w->is_number ? "n" : "t"),
                                 .to = pawl_s(w->is_number ? "o" : "u"),
                                 .except = pawl_s("")};
-    switch (w->op) {
-    case PAWL_WHERE_NE:
+    if (w->op == PAWL_WHERE_NE) {
         r.from = pawl_s("n");
         r.to = pawl_s("u");
         r.except = key;
-        break;
-    case PAWL_WHERE_LT:
-        r.to = key;
-        break;
-    case PAWL_WHERE_LE:
-        r.to = behind(mem, key);
-        break;
-    case PAWL_WHERE_GT:
-        r.from = behind(mem, key);
-        break;
-    case PAWL_WHERE_BEGINS:
-        r.from = key;
-        r.to = last_begun(mem, key);
-        break;
-    case PAWL_WHERE_EQ:
-        r.to = behind(mem, key);
-        r.from = key;
-        break;
-    case PAWL_WHERE_GE:
-        r.from = key;
-        break;
     }
+    if (w->op == PAWL_WHERE_EQ || w->op == PAWL_WHERE_GE || w->op == PAWL_WHERE_BEGINS)
+        r.from = key;
+    if (w->op == PAWL_WHERE_GT)
+        r.from = behind(mem, key);
+    if (w->op == PAWL_WHERE_LT)
+        r.to = key;
+    if (w->op == PAWL_WHERE_LE || w->op == PAWL_WHERE_EQ)
+        r.to = behind(mem, key);
+    if (w->op == PAWL_WHERE_BEGINS)
+        r.to = last_begun(mem, key);
     return r;
 }

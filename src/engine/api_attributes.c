@@ -13,34 +13,19 @@
 
 #include <stdio.h>
 
-static void check_change(pawl_ctx *ctx, struct decision *d)
-{
-    struct attribute_list change;
-    pawl_error err = {0};
-
-    if (d->data.len > LIMIT_ATTRIBUTES_BYTES)
-        (void)snprintf(d->refusal, sizeof(d->refusal), "attributes are %zu bytes, limit %d",
-                       d->data.len, LIMIT_ATTRIBUTES_BYTES);
-    else if (!attributes_read(ctx->turn->mem, d->data, ATTRIBUTES_OF_USERS, &change, &err) ||
-             (ctx->spec.attributes && !ctx->spec.attributes(ctx->spec.log_user, &change, &err)))
-        (void)snprintf(d->refusal, sizeof(d->refusal), "%.300s", err.text);
-    if (!utf8_valid(pawl_s(d->refusal)))
-        (void)snprintf(d->refusal, sizeof(d->refusal), "attributes are not UTF-8");
-}
-
 pawl_result pawl_set_attributes(pawl_ctx *ctx, pawl_str object)
 {
     assert_in_code(ctx);
     bool odd = is_odd(object);
     struct decision d = {.kind = PAWL_EV_ATTRIBUTES_SET,
-                         .data = odd ? (pawl_str){0} : object,
+                         .data = !odd ? object : (pawl_str){0},
                          .api = "pawl_set_attributes",
                          .site = CALL_SITE};
 
     if (ctx->phase == PHASE_LIVE && odd)
         (void)snprintf(d.refusal, sizeof(d.refusal), "value has a length and no bytes");
     else if (ctx->phase == PHASE_LIVE)
-        check_change(ctx, &d);
+        judge_attributes(ctx, &d);
     decide_plain(ctx, &d, pawl_s(""));
     if (d.refusal[0])
         return result_refused(arena_dup(ctx->scope->mem, pawl_s(d.refusal)));

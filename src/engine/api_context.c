@@ -247,9 +247,7 @@ static void set_status(pawl_ctx *ctx, pawl_str text, void *site)
                          .api = "pawl_set_status",
                          .site = site};
 
-    if (d.data.len > LIMIT_STATUS_BYTES)
-        (void)snprintf(d.refusal, sizeof(d.refusal), "status is %zu bytes, limit %d", d.data.len,
-                       LIMIT_STATUS_BYTES);
+    judge_status(&d);
     decide_plain(ctx, &d, pawl_s(""));
 }
 

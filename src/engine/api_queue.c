@@ -14,29 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void check(const pawl_ctx *ctx, struct decision *d, const pawl_push_opts *opts)
-{
-    pawl_error err;
-    size_t max = ctx->spec.rules.payload_max;
-
-    if (max > PAWL_QUEUE_ITEM_BYTES || !max)
-        max = PAWL_QUEUE_ITEM_BYTES;
-    if (!check_queue_name("queue name", d->name, &err))
-        (void)snprintf(d->refusal, sizeof(d->refusal), "%.300s", err.text);
-    else if (ctx->spec.rules.no_queues)
-        (void)snprintf(d->refusal, sizeof(d->refusal), "the store has no queues");
-    else if (d->data.len > max)
-        (void)snprintf(d->refusal, sizeof(d->refusal), "item is %zu bytes, limit %zu", d->data.len,
-                       max);
-    else if (opts->priority < 0)
-        (void)snprintf(d->refusal, sizeof(d->refusal), "Priority must be non-negative");
-    else if (opts->delay_ms < 0 || opts->delay_ms > PAWL_QUEUE_DELAY_MAX)
-        (void)snprintf(d->refusal, sizeof(d->refusal), "delay must be between 0 and 7 days");
-    if (!utf8_valid(pawl_s(d->refusal)))
-        (void)snprintf(d->refusal, sizeof(d->refusal), "queue name is not UTF-8");
-}
-
-static pawl_str attrs_of(pawl_mem *mem, const pawl_push_opts *opts)
+pawl_str push_attrs(pawl_mem *mem, const pawl_push_opts *opts)
 {
     if (!opts->priority && !opts->delay_ms)
         return (pawl_str){"", 0};
@@ -60,12 +38,13 @@ pawl_result pawl_queue_push(pawl_ctx *ctx, const char *queue, pawl_str data,
     if (odd)
         d.data = (pawl_str){0};
     if (ctx->phase == PHASE_LIVE)
-        check(ctx, &d, &opts);
+        judge_push(ctx, &d, &opts);
     if (ctx->phase == PHASE_LIVE && (!fits || odd))
         (void)snprintf(d.refusal, sizeof(d.refusal), "%.300s",
                        odd ? "item has a length and no bytes" : err.text);
     d.name = decide_name(d.name);
-    decide_plain(ctx, &d, ctx->phase == PHASE_LIVE ? attrs_of(ctx->turn->mem, &opts) : pawl_s(""));
+    decide_plain(ctx, &d,
+                 ctx->phase == PHASE_LIVE ? push_attrs(ctx->turn->mem, &opts) : pawl_s(""));
     if (d.refusal[0])
         return result_refused(arena_dup(ctx->scope->mem, pawl_s(d.refusal)));
     return (pawl_result){.ok = true};

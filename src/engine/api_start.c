@@ -2,9 +2,7 @@
 /*
  * engine/api_start.c -- public calls that start something.
  *
- * Each takes the next task id and becomes one decision.  What breaks a limit is
- * refused by value: the text goes into the decision, decide.c records it
- * (SEMANTICS 30).  Limits are only looked at live; replay believes the record.
+ * Each takes the next task id and becomes one decision.  What breaks a limit is refused by judge.c.
  * CALL_SITE is taken in the public function, so a finding can name the line.
  *
  * Called by: orchestration code, on its fiber.
@@ -22,12 +20,6 @@ static pawl_task start_timer(pawl_ctx *ctx, int64_t delay_ms, const char *api, v
 static pawl_task start_child(pawl_ctx *ctx, const char *orchestration, pawl_str input,
                              const pawl_child_opts *opts, const char *api, void *site);
 static bool fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts *given);
-static void check_child(pawl_ctx *ctx, struct decision *d, bool explicit_id);
-static bool must_check(const pawl_ctx *ctx, const struct decision *d);
-static void check_text(struct decision *d, const char *what, pawl_str name);
-static void check_payload(const pawl_ctx *ctx, struct decision *d);
-static void check_turn(struct decision *d, const pawl_call_opts *opts);
-static void refuse(struct decision *d, const char *format, ...) PAWL_PRINTF(2, 3);
 
 /* ---- Activities --------------------------------------------------------- */
 
@@ -75,14 +67,9 @@ static pawl_task start_activity(pawl_ctx *ctx, const char *activity, pawl_str in
     pawl_call_opts room;
     pawl_error err;
 
-    check_text(&d, "activity name", d.name);
     if (opts && !(d.opts = OPTIONS_OF(&room, opts, "pawl_call_opts", &err)))
-        refuse(&d, "%s", err.text);
-    if (d.opts && d.opts->tag)
-        check_text(&d, "tag", pawl_s(d.opts->tag));
-    if (d.opts)
-        check_turn(&d, d.opts);
-    check_payload(ctx, &d);
+        judge_refuse(&d, "%s", err.text);
+    judge_call(ctx, &d);
     return (pawl_task){.id = decide_start(ctx, &d)->id};
 }
 
@@ -108,9 +95,7 @@ static pawl_task start_timer(pawl_ctx *ctx, int64_t delay_ms, const char *api, v
     struct decision d = {
         .kind = PAWL_EV_TIMER_CREATED, .delay_ms = delay_ms, .api = api, .site = site};
 
-    if (delay_ms < 0 || delay_ms > LIMIT_DELAY_MS)
-        refuse(&d, "delay is %lld ms, limit 0..%lld (100 years)", (long long)delay_ms,
-               (long long)LIMIT_DELAY_MS);
+    judge_timer(&d);
     return (pawl_task){.id = decide_start(ctx, &d)->id};
 }
 
@@ -122,7 +107,7 @@ pawl_task pawl_wait_event(pawl_ctx *ctx, const char *name)
                          .api = "pawl_wait_event",
                          .site = CALL_SITE};
 
-    check_text(&d, "event name", d.name);
+    judge_wait(ctx, &d);
     return (pawl_task){.id = decide_start(ctx, &d)->id};
 }
 
@@ -134,7 +119,7 @@ pawl_task pawl_wait_event_with(pawl_ctx *ctx, const char *name, unsigned flags)
                          .api = "pawl_wait_event_with",
                          .site = CALL_SITE};
 
-    check_text(&d, "event name", d.name);
+    judge_wait(ctx, &d);
     struct task *t = decide_start(ctx, &d);
     if (flags & PAWL_EVENT_DROP_EARLY && ctx->phase == PHASE_LIVE && t->channel)
         mailbox_discard(ctx, t->channel);
@@ -150,10 +135,9 @@ pawl_task pawl_wait_event_ask(pawl_ctx *ctx, const char *name, pawl_str ask)
                          .api = "pawl_wait_event_ask",
                          .site = CALL_SITE};
 
-    check_text(&d, "event name", d.name);
-    const char *fault = must_check(ctx, &d) ? ask_fault(ask) : NULL;
-    if (fault)
-        refuse(&d, "what it asks for cannot be used: %s", fault);
+    if (!ask.ptr && !ask.len) /* nothing is asked for: that is refused, too */
+        d.ask = pawl_s("");
+    judge_wait(ctx, &d);
     return (pawl_task){.id = decide_start(ctx, &d)->id};
 }
 
@@ -187,8 +171,8 @@ pawl_result pawl_start_detached(pawl_ctx *ctx, const char *orchestration, pawl_s
 
     (void)fill_child(ctx, &d, opts);
     d.abandon = false;
-    if (must_check(ctx, &d) && execution_is_taken(ctx, d.child))
-        refuse(&d, "instance '%.*s' exists already", PAWL_FMT(d.child));
+    if (ctx->phase == PHASE_LIVE && !d.refusal[0] && execution_is_taken(ctx, d.child))
+        judge_refuse(&d, "instance '%.*s' exists already", PAWL_FMT(d.child));
     (void)decide_start(ctx, &d);
     if (d.refusal[0])
         return result_refused(arena_dup(ctx->scope->mem, pawl_s(d.refusal)));
@@ -206,14 +190,8 @@ pawl_result pawl_raise(pawl_ctx *ctx, const char *instance, const char *event, p
                          .await_start = (flags & PAWL_RAISE_AWAIT_START) != 0,
                          .api = "pawl_raise",
                          .site = CALL_SITE};
-    pawl_error err;
 
-    check_text(&d, "event name", d.name);
-    if (must_check(ctx, &d) && !check_instance_id(d.child, LIMIT_CHILD_ID_BYTES, &err))
-        refuse(&d, "%s", err.text);
-    if (must_check(ctx, &d) && flags & ~(unsigned)PAWL_RAISE_AWAIT_START)
-        refuse(&d, "flags are %#x; pawl_raise() knows PAWL_RAISE_AWAIT_START", flags);
-    check_payload(ctx, &d);
+    judge_raise(ctx, &d, flags);
     (void)decide_start(ctx, &d);
     if (d.refusal[0])
         return result_refused(arena_dup(ctx->scope->mem, pawl_s(d.refusal)));
@@ -231,7 +209,7 @@ static pawl_task start_child(pawl_ctx *ctx, const char *orchestration, pawl_str 
                          .site = site};
 
     bool explicit_id = fill_child(ctx, &d, opts);
-    if (explicit_id && must_check(ctx, &d) && ctx->spec.speaks)
+    if (explicit_id && ctx->phase == PHASE_LIVE && !d.refusal[0] && ctx->spec.speaks)
         ctx->spec.speaks(ctx->spec.taken_user, d.child);
     return (pawl_task){.id = decide_start(ctx, &d)->id};
 }
@@ -243,7 +221,7 @@ static bool fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts 
     pawl_error err;
 
     if (!OPTIONS_TAKE(&opts, given, "pawl_child_opts", &err))
-        refuse(d, "%s", err.text);
+        judge_refuse(d, "%s", err.text);
     pawl_mem *mem = ctx->scope->mem;
     d->version = pawl_s(opts.version);
     d->abandon = (opts.flags & PAWL_CHILD_ABANDON) != 0;
@@ -255,80 +233,6 @@ static bool fill_child(pawl_ctx *ctx, struct decision *d, const pawl_child_opts 
         d->child = pawl_mem_printf(mem, "%.*s:%llu:%llu", PAWL_FMT(ctx->spec.instance),
                                    (unsigned long long)ctx->spec.execution,
                                    1 + (unsigned long long)ctx->task_count);
-    check_text(d, "orchestration name", d->name);
-    check_child(ctx, d, opts.instance != NULL);
-    check_payload(ctx, d);
+    judge_child(ctx, d, opts.instance != NULL);
     return opts.instance != NULL;
-}
-
-static void check_child(pawl_ctx *ctx, struct decision *d, bool explicit_id)
-{
-    size_t max = explicit_id ? LIMIT_INSTANCE_BYTES : LIMIT_CHILD_ID_BYTES;
-    pawl_error err;
-
-    if (!must_check(ctx, d))
-        return;
-    if (!explicit_id && d->child.len > max)
-        refuse(d, "the child's id would be %zu bytes, limit %zu: give it a shorter one",
-               d->child.len, max);
-    else if (explicit_id ? !check_chosen_id(d->child, max, &err)
-                         : !check_instance_id(d->child, max, &err))
-        refuse(d, "%s", err.text);
-    else if (d->version.len && !check_version(d->version, &err))
-        refuse(d, "%s", err.text);
-    else if (d->deadline_ms < 0 || d->deadline_ms > LIMIT_DELAY_MS)
-        refuse(d, "deadline is %lld ms, limit 0..%lld (100 years)", (long long)d->deadline_ms,
-               (long long)LIMIT_DELAY_MS);
-}
-
-/* ---- Limits ------------------------------------------------------------- */
-
-static bool must_check(const pawl_ctx *ctx, const struct decision *d)
-{
-    return ctx->phase == PHASE_LIVE && d->refusal[0] == '\0';
-}
-
-static void check_text(struct decision *d, const char *what, pawl_str name)
-{
-    pawl_error err;
-
-    if (d->refusal[0] == '\0' && !check_name(what, name, &err))
-        refuse(d, "%s", err.text);
-}
-
-/* For whom it is, and how urgent. */
-static void check_turn(struct decision *d, const pawl_call_opts *opts)
-{
-    pawl_error err;
-
-    if (d->refusal[0] == '\0' && opts->key && !check_lane_key(pawl_s(opts->key), &err))
-        refuse(d, "%s", err.text);
-    if (d->refusal[0] == '\0' && opts->priority > LIMIT_PRIORITY)
-        refuse(d, "priority is %u, limit 1..%d", opts->priority, LIMIT_PRIORITY);
-}
-
-static void check_payload(const pawl_ctx *ctx, struct decision *d)
-{
-    size_t max = ctx->spec.rules.payload_max;
-
-    if (is_odd(d->data)) {
-        refuse(d, "input has a length of %zu and no bytes", d->data.len);
-        d->data = (pawl_str){0};
-    }
-    if (must_check(ctx, d) && max && d->data.len > max)
-        refuse(d, "input is %zu bytes, limit %zu (--max-payload)", d->data.len, max);
-}
-
-/* The text is recorded as JSON and as data: make it one and the same valid UTF-8. */
-static void refuse(struct decision *d, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(d->refusal, sizeof(d->refusal), format, args);
-    va_end(args);
-    if (!utf8_valid(pawl_s(d->refusal)))
-        for (size_t i = 0; d->refusal[i]; i++)
-            if ((unsigned char)d->refusal[i] >= 0x80)
-                d->refusal[i] = '?';
 }

@@ -12,45 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static void check_key(struct decision *d)
-{
-    pawl_error err;
-
-    if (d->name.len > LIMIT_STATE_KEY_BYTES)
-        (void)snprintf(d->refusal, sizeof(d->refusal), "state key is %zu bytes, limit %d",
-                       d->name.len, LIMIT_STATE_KEY_BYTES);
-    else if (!check_name("state key", d->name, &err))
-        (void)snprintf(d->refusal, sizeof(d->refusal), "%.300s", err.text);
-    if (!utf8_valid(pawl_s(d->refusal)))
-        (void)snprintf(d->refusal, sizeof(d->refusal), "state key is not UTF-8");
-}
-
-static void check_value(const pawl_ctx *ctx, struct decision *d)
-{
-    size_t count, bytes;
-
-    if (d->data.len > LIMIT_STATE_VALUE_BYTES)
-        (void)snprintf(d->refusal, sizeof(d->refusal), "state value is %zu bytes, limit %d",
-                       d->data.len, LIMIT_STATE_VALUE_BYTES);
-    else if (!state_fits(ctx, d->name, d->data, &count, &bytes))
-        (void)snprintf(d->refusal, sizeof(d->refusal),
-                       "state would have %zu keys and %zu bytes, limit %d keys and %d bytes", count,
-                       bytes, LIMIT_STATE_KEYS, LIMIT_STATE_BYTES);
-}
-
 static pawl_result change(pawl_ctx *ctx, struct decision *d, bool odd)
 {
-    bool live = ctx->phase == PHASE_LIVE;
-
     d->kind = PAWL_EV_STATE_CHANGED;
-    if (live && ctx->spec.rules.no_objects)
-        (void)snprintf(d->refusal, sizeof(d->refusal), "the store keeps no state");
-    else if (live && odd)
-        (void)snprintf(d->refusal, sizeof(d->refusal), "value has a length and no bytes");
-    else if (live)
-        check_key(d);
-    if (live && !d->refusal[0] && !d->cleared)
-        check_value(ctx, d);
+    if (ctx->phase == PHASE_LIVE)
+        judge_state(ctx, d, odd);
     d->name = decide_name(d->name);
     decide_plain(ctx, d, pawl_s(d->cleared ? "{\"cleared\":true}" : ""));
     if (d->refusal[0])

@@ -20,12 +20,8 @@ static pawl_task wait_update(pawl_ctx *ctx, const char *name, pawl_update_check 
     assert_in_code(ctx);
     struct decision d = {
         .kind = PAWL_EV_UPDATE_WAITED, .name = pawl_s(name), .api = api, .site = site};
-    pawl_error err;
 
-    if (!check_name("update name", d.name, &err))
-        (void)snprintf(d.refusal, sizeof(d.refusal), "%.300s", err.text);
-    if (!utf8_valid(pawl_s(d.refusal)))
-        (void)snprintf(d.refusal, sizeof(d.refusal), "update name is not UTF-8");
+    judge_update(&d);
     struct task *t = decide_start(ctx, &d);
     if (t->update) {
         t->update->check = check;
@@ -63,24 +59,6 @@ static struct task *find_owed(pawl_ctx *ctx, pawl_task task, const char *api)
     return NULL;
 }
 
-/* Too large to be recorded: the client is told that. */
-static void check_size(const pawl_ctx *ctx, struct decision *d)
-{
-    size_t max = ctx->spec.rules.payload_max;
-
-    if (ctx->phase == PHASE_REPLAY)
-        return;
-    if (is_odd(d->data))
-        (void)snprintf(d->refusal, sizeof(d->refusal), "its answer has a length and no bytes");
-    else if (max && d->data.len > max)
-        (void)snprintf(d->refusal, sizeof(d->refusal),
-                       "its answer is %zu bytes, limit %zu (--max-payload)", d->data.len, max);
-    if (!d->refusal[0])
-        return;
-    d->data = pawl_s(d->refusal);
-    d->rejected = true;
-}
-
 static void answer(pawl_ctx *ctx, pawl_task task, struct decision *d)
 {
     assert_in_code(ctx);
@@ -88,7 +66,7 @@ static void answer(pawl_ctx *ctx, pawl_task task, struct decision *d)
 
     if (!t)
         return;
-    check_size(ctx, d);
+    judge_answer(ctx, d);
     unseen_remove(ctx, t); /* code that answers it has seen it */
     update_answer(ctx, t, d);
 }

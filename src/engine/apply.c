@@ -35,6 +35,8 @@ enum engine_outcome execution_apply(execution *x, const struct mail *msg, int64_
         x->phase = PHASE_LIVE;
         *retfate = apply(x, msg);
         settle(x);
+        if (UNLIKELY(x->step))
+            remote_answer(x, *retfate);
     }
     return execution_leave(x);
 }
@@ -69,7 +71,9 @@ static enum engine_fate apply(execution *x, const struct mail *msg)
         if (!x->suspended)
             return FATE_IGNORED;
         return apply_operator(x, msg, PAWL_EV_ORCHESTRATION_RESUMED);
-    default: /* WAKE only looks at the mail; TERMINATE and deadlines are execution_finish() */
+    case PAWL_MSG_WAKE: /* code elsewhere is told of mail that is due, and its step is here */
+        return x->step && apply_due_mail(x) ? FATE_APPLIED : FATE_IGNORED;
+    default: /* TERMINATE and deadlines are execution_finish() */
         return FATE_IGNORED;
     }
 }
@@ -101,7 +105,7 @@ static enum engine_fate apply_completion(execution *x, const struct mail *msg)
     }
     if (t->state != TASK_OPEN)
         return FATE_IGNORED;
-    assert_that(!execution_is_tables(x)); /* code must see it in its own turn */
+    assert_that(execution_has_code(x)); /* code must see it in its own turn */
     struct step *s = record(x, kind, t->id, (pawl_str){0}, msg->data);
     s->event.attrs = msg->attrs;
     if (kind == PAWL_EV_TIMER_FIRED)
@@ -130,7 +134,7 @@ static enum engine_fate apply_raised(execution *x, const struct mail *msg)
     struct channel *ch = channel_find(x, update, msg->name, false);
 
     if (ch && ch->wait_head && !ch->mail) {
-        assert_that(!execution_is_tables(x));
+        assert_that(execution_has_code(x));
         struct task *t = ch->wait_head;
         if (update_refuses(x, t, msg->data, msg->attrs))
             return FATE_REFUSED;
@@ -150,7 +154,7 @@ static enum engine_fate apply_raised(execution *x, const struct mail *msg)
 
 static enum engine_fate apply_operator(execution *x, const struct mail *msg, int kind)
 {
-    assert_that(!execution_is_tables(x) || kind != PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED);
+    assert_that(execution_has_code(x) || kind != PAWL_EV_ORCHESTRATION_CANCEL_REQUESTED);
     const pawl_event event = record(x, kind, 0, (pawl_str){0}, msg->data)->event;
 
     message_act(x, &event);
@@ -172,6 +176,16 @@ static void settle(execution *x)
     x->settling = false;
     x->settle_next = NULL;
     x->mail_matchable = false;
+}
+
+bool apply_due_mail(execution *x)
+{
+    for (struct task *t = x->mail_count ? x->open_head : NULL; t; t = t->open_next)
+        if (t->channel && t->channel->mail) {
+            take_kept(x, t, t->channel->mail->head);
+            return true;
+        }
+    return false;
 }
 
 static void take_kept(execution *x, struct task *t, struct kept_event *m)
@@ -197,7 +211,8 @@ static void take_kept(execution *x, struct task *t, struct kept_event *m)
  * is given: they outlive the turn. */
 static struct step *record(execution *x, int kind, uint64_t ref, pawl_str name, pawl_str data)
 {
-    int64_t at_ms = x->clock_ms > x->now_ms ? x->clock_ms : x->now_ms;
+    int64_t clock_ms = LIKELY(!x->step) ? x->clock_ms : x->step->at_ms;
+    int64_t at_ms = clock_ms > x->now_ms ? clock_ms : x->now_ms;
 
     assert_that(x->last_seq > 0 || kind == PAWL_EV_ORCHESTRATION_STARTED);
     execution_message(x, x->last_seq + 1, at_ms);

@@ -24,6 +24,22 @@ static const char *bad_choices(pawl_str list)
     return n < 1 || n > LIMIT_ASK_CHOICES ? "choices has none, or more than 100" : NULL;
 }
 
+/* One with two titles would be read otherwise by each who reads it. */
+static bool is_twice(pawl_str ask, const char *name)
+{
+    struct json_iter it;
+    int n = 0;
+    for (json_begin(&it, ask); json_next(&it);)
+        n += pawl_str_is(it.key, name);
+    return n > 1;
+}
+
+static bool has_twice(pawl_str ask)
+{
+    return is_twice(ask, "title") || is_twice(ask, "text") || is_twice(ask, "schema") ||
+           is_twice(ask, "choices");
+}
+
 /* What is wrong with one member; NULL: nothing. */
 static const char *bad_member(pawl_str key, pawl_str value)
 {
@@ -51,7 +67,10 @@ const char *ask_fault(pawl_str ask)
         const char *fault = bad_member(it.key, it.value);
         if (fault)
             return fault;
-        says = says || pawl_str_is(it.key, "title") || pawl_str_is(it.key, "text");
+        bool text = pawl_str_is(it.key, "title") || pawl_str_is(it.key, "text");
+        says = says || (text && !pawl_str_is(it.value, "\"\""));
     }
-    return says ? NULL : "it needs a title or a text";
+    return !says            ? "it needs a title or a text"
+           : has_twice(ask) ? "one of its members is there twice"
+                            : NULL;
 }

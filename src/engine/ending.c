@@ -34,6 +34,8 @@ void ending_of_return(execution *x)
     struct decision d;
 
     verdict(x, &d);
+    if (UNLIKELY(x->step) && d.kind != PAWL_EV_ORCHESTRATION_CANCELLED)
+        remote_end_refusal(x, d.refusal, sizeof(d.refusal));
     if (x->phase == PHASE_REPLAY)
         check_leftover(x, &d);
     withdraw_open(x, d.kind);

@@ -36,6 +36,9 @@
 #define ENGINE_QUEUE_POP "pawl.queue.pop"
 #define ENGINE_QUEUE_ACK "pawl.queue.ack"
 
+/* What steps that a worker runs between its turns are filed under: no poll may ask for it. */
+#define ENGINE_INLINE "pawl.inline"
+
 struct fiber_pool;
 struct attribute_list;
 typedef struct pawl_ctx execution; /* the author's pawl_ctx is the execution itself */
@@ -43,6 +46,7 @@ typedef struct pawl_ctx execution; /* the author's pawl_ctx is the execution its
 /* The code of one version of one orchestration. */
 struct engine_code {
     pawl_orchestration_fn *fn; /* NULL: tables only, no code is run */
+    bool remote;               /* fn is NULL: workers run it, and answer (remote_code.h) */
     void *user;
     size_t stack_bytes;
     const char *name;    /* borrowed: outlives the execution */
@@ -102,6 +106,7 @@ enum engine_outcome {
     ENGINE_LIMIT,     /* history_max or turn_memory reached; see the finding */
     ENGINE_NO_MEMORY, /* no stack or no memory, or TAKEN_UNKNOWN: evict others and try again */
     ENGINE_CORRUPT,   /* the recorded events are no history; see the finding */
+    ENGINE_REFUSED,   /* a worker's step breaks the rules; see the finding (remote_code.h) */
 };
 
 /* A message as the engine sees it (kinds as in pawl/event.h). */
@@ -141,6 +146,7 @@ struct step {
     pawl_str version;    /* child or ContinueAsNew: wanted version; empty: resolve */
     int64_t fire_at_ms;  /* TimerCreated */
     bool refused;        /* recorded as scheduled and failed: starts, withdraws, shows nothing */
+    bool lease;          /* ActivityScheduled: to the worker that decided it, with the commit */
     bool abandon;        /* SubOrchestrationScheduled: PAWL_CHILD_ABANDON */
     bool inherit;        /* the same: PAWL_CHILD_INHERIT */
     bool await_start;    /* EventSent: PAWL_RAISE_AWAIT_START */

@@ -21,6 +21,8 @@
 #include "base/attr.h"
 #include "base/misuse.h"
 #include "engine/engine.h"
+#include "engine/remote_code.h"
+#include "pawl/queue.h"
 
 #include <setjmp.h>
 
@@ -237,6 +239,27 @@ struct decision {
 /* What is wrong with what a wait asks for; NULL: nothing. */
 const char *ask_fault(pawl_str ask);
 
+/* ---- Limits (judge.c): a decision that breaks one gets its refusal ------ */
+
+void judge_refuse(struct decision *d, const char *format, ...) PAWL_PRINTF(2, 3);
+void judge_call(const execution *x, struct decision *d);
+void judge_timer(struct decision *d);
+void judge_wait(const execution *x, struct decision *d);
+/* `explicit_id`: its author chose the id. */
+void judge_child(const execution *x, struct decision *d, bool explicit_id);
+void judge_raise(const execution *x, struct decision *d, unsigned flags);
+void judge_update(struct decision *d);
+void judge_answer(const execution *x, struct decision *d);
+void judge_status(struct decision *d);
+/* Live only: */
+void judge_push(const execution *x, struct decision *d, const pawl_push_opts *opts);
+void judge_state(const execution *x, struct decision *d, bool odd);
+void judge_attributes(execution *x, struct decision *d);
+/* {"priority":1,"delay_ms":2}, or nothing */
+pawl_str push_attrs(pawl_mem *mem, const pawl_push_opts *opts);
+
+/* ---- Decisions, matched or appended (decide.c) -------------------------- */
+
 /* Take the next task id, match or append; a refused one comes back closed. */
 struct task *decide_start(execution *x, struct decision *d);
 /* A decision without task: custom status, the END event. */
@@ -328,6 +351,7 @@ struct pawl_ctx {
     struct turn *turn;
     int64_t clock_ms; /* as given, not clamped */
     struct engine_finding *finding;
+    const struct remote_step *step; /* what the code of a remote one did; NULL: nothing yet */
     void (*turn_exhausted)(void *user);
     void *turn_user;
     size_t turn_total, turn_limit; /* of the turn's arena, as it came */
@@ -387,7 +411,17 @@ struct pawl_ctx {
     struct deferred registering; /* fn NULL: none */
 };
 
-/* Leave for good: outcome MISMATCH, LIMIT, NO_MEMORY or CORRUPT. */
+/* ---- Code that runs in workers (remote_code.c) ------------------------------- */
+
+/* Play the decisions of x->step, which answer the message that was just applied. */
+void remote_answer(execution *x, enum engine_fate fate);
+/* The refusal that a worker sends with the end, if it does. */
+void remote_end_refusal(const execution *x, char *refusal, size_t n);
+
+/* apply.c: the oldest wait that has mail takes it.  False: none has. */
+bool apply_due_mail(execution *x);
+
+/* Leave for good: outcome MISMATCH, LIMIT, NO_MEMORY, CORRUPT or REFUSED. */
 NORETURN void engine_stop(execution *x, enum engine_outcome outcome);
 
 /* Entry calls: `if (execution_enter(…) && setjmp(x->guard) == 0) work; execution_leave(x)`. */
@@ -406,6 +440,12 @@ void execution_resolve(execution *x, struct task *t, int kind, pawl_str data, pa
 static inline bool execution_is_tables(const execution *x)
 {
     return !x->spec.code.fn;
+}
+
+/* Code, here or in workers, sees what happens to it. */
+static inline bool execution_has_code(const execution *x)
+{
+    return x->spec.code.fn || x->spec.code.remote;
 }
 
 /* ending.c */

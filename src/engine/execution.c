@@ -14,6 +14,7 @@
  * Called by: the runtime; replay.c, apply.c and ending.c for the shared parts.
  */
 #include "base/hex.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "engine/engine_private.h"
 #include "fiber/fiber.h"
@@ -27,7 +28,7 @@ static execution *bear(struct birth *b, const struct execution_spec *spec);
 static void no_memory_at_birth(void *user);
 static void no_memory(void *user);
 static void body(void *arg);
-static uint64_t parse_seed(pawl_str attrs);
+static uint64_t parse_seed(pawl_str raw);
 static void check_open_list(const execution *x);
 
 execution *execution_create(const struct execution_spec *spec)
@@ -156,6 +157,7 @@ enum engine_outcome execution_leave(execution *x)
     x->guarded = false;
     x->turn = NULL;
     x->finding = NULL;
+    x->step = NULL;
     x->events = NULL;
     x->event_count = x->cursor = 0;
     return x->outcome;
@@ -180,17 +182,29 @@ bool engine_on_fiber(void)
 
 /* ---- Running ------------------------------------------------------------ */
 
+/* attrs of OrchestrationStarted, walked once. */
+static void read_start(execution *x, pawl_str attrs)
+{
+    struct json_iter it;
+    x->version = arena_dup(&x->mem, x->version);
+    for (json_begin(&it, attrs); json_next(&it);) {
+        if (pawl_str_is(it.key, "version"))
+            x->version = pawl_json_text(&x->mem, it.value, "", x->version.ptr);
+        else if (pawl_str_is(it.key, "seed"))
+            x->seed = parse_seed(it.value);
+        else if (pawl_str_is(it.key, "deadline_ms"))
+            (void)json_integer(it.value, &x->deadline_ms);
+        else if (pawl_str_is(it.key, "scheduled_at"))
+            (void)json_integer(it.value, &x->scheduled.at_ms);
+        else if (pawl_str_is(it.key, "schedule"))
+            x->scheduled.schedule = pawl_json_text(&x->mem, it.value, "", "");
+    }
+}
+
 void execution_open(execution *x, pawl_str name, pawl_str input, pawl_str attrs)
 {
-    x->seed = parse_seed(attrs);
     x->name = arena_dup(&x->mem, name);
-    x->version = pawl_json_text(&x->mem, attrs, "/version", x->version.ptr);
-    if (attrs.len && memmem(attrs.ptr, attrs.len, "\"deadline_ms\"", 13)) /* most have none */
-        x->deadline_ms = pawl_json_int(attrs, "/deadline_ms", 0);
-    if (attrs.len && memmem(attrs.ptr, attrs.len, "\"scheduled_at\"", 14))
-        x->scheduled =
-            (struct scheduled){.at_ms = pawl_json_int(attrs, "/scheduled_at", 0),
-                               .schedule = pawl_json_text(&x->mem, attrs, "/schedule", "")};
+    read_start(x, attrs);
     if (execution_is_tables(x))
         return;
     x->input = arena_dup(&x->mem, input);
@@ -250,8 +264,10 @@ void execution_resolve(execution *x, struct task *t, int kind, pawl_str data, pa
     t->attempts = result.attempts;
     if (t->update)
         update_taken(x, t, attrs);
-    if (execution_is_tables(x))
+    if (execution_is_tables(x)) {
+        wait_notice(x, t); /* of code elsewhere, as far as it said what it waits for */
         return;
+    }
     if (t->channel && t->scope->serial == t->scope_serial)
         unseen_add(x, t);
     wait_notice(x, t);
@@ -287,9 +303,9 @@ __attribute__((section("pawl_body"), noinline)) static void body(void *arg)
 }
 
 /* 16 hex digits; anything else is seed 0, still deterministic. */
-static uint64_t parse_seed(pawl_str attrs)
+/* `raw`: sixteen hex digits in quotes. */
+static uint64_t parse_seed(pawl_str raw)
 {
-    pawl_str raw = pawl_json_get(attrs, "/seed");
     uint64_t seed = 0;
 
     for (size_t i = 1; i + 1 < raw.len; i++) {

@@ -64,7 +64,8 @@ struct task *task_find(const execution *x, uint64_t id)
 void task_close(execution *x, struct task *t, enum task_state state, pawl_str value)
 {
     assert_that(t->state == TASK_OPEN && state != TASK_OPEN);
-    if (!execution_is_tables(x) && t->scope->serial == t->scope_serial)
+    bool kept = !execution_is_tables(x) || (t->channel && x->spec.code.remote);
+    if (kept && t->scope->serial == t->scope_serial)
         t->value = arena_dup(t->scope->mem, value);
     unlink_open(x, t);
     if (t->channel)

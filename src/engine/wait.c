@@ -78,7 +78,7 @@ void wait_notice(execution *x, struct task *t)
 
 void wait_interrupt(execution *x)
 {
-    if (x->blocked && x->shields == 0)
+    if (x->blocked && x->fiber && x->shields == 0) /* code elsewhere is told */
         x->wait.interrupted = true;
 }
 

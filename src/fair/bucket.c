@@ -12,8 +12,10 @@
 
 bool rule_matches(const struct fair_rule *rule, pawl_str activity)
 {
-    for (size_t i = 0; i < rule->activity_count; i++) {
-        pawl_str want = rule->activities[i];
+    if (str_begins(activity, pawl_s("pawl.")))
+        return false;
+    for (size_t i = 0; i < rule->name_count; i++) {
+        pawl_str want = rule->names[i];
         bool open = want.len && want.ptr[want.len - 1] == '*';
         if (open ? str_begins(activity, (pawl_str){want.ptr, want.len - 1})
                  : pawl_str_eq(activity, want))
@@ -30,9 +32,9 @@ static pawl_str first_level(pawl_str key)
 
 pawl_str rule_key(const struct fair_rule *rule, pawl_str key)
 {
-    return rule->by == FAIR_BY_ALL     ? (pawl_str){0}
-           : rule->by == FAIR_BY_FIRST ? first_level(key)
-                                       : key;
+    if (rule->by == FAIR_BY_ALL)
+        return (pawl_str){0};
+    return rule->by == FAIR_BY_FIRST ? first_level(key) : key;
 }
 
 static uint32_t rule_weight(const struct fair_rule *rule, pawl_str key)
@@ -84,6 +86,13 @@ bool bucket_has_room(const struct fair_bucket *b, int64_t now_us)
     return has_place(b) && has_token(b, now_us);
 }
 
+int64_t bucket_next_us(const struct fair_bucket *b, int64_t now_us)
+{
+    if (has_token(b, now_us))
+        return now_us;
+    return now_us + debt(b, now_us) + b->limit->interval_us - most_debt(b->limit);
+}
+
 static struct fair_bucket *bucket_of(struct fair_limit *limit, pawl_str key)
 {
     struct fair_bucket *b = map_gets(&limit->buckets, key);
@@ -100,6 +109,17 @@ static struct fair_bucket *bucket_of(struct fair_limit *limit, pawl_str key)
     return b;
 }
 
+/* Out of its limit.  What is written down of it is to be wiped by the caller. */
+static void let_go(struct fair *f, struct fair_bucket *b)
+{
+    if (!b->stored) {
+        free(b);
+        return;
+    }
+    b->next_dirty = f->stale;
+    f->stale = b;
+}
+
 void bucket_forget_if_unused(struct fair *f, struct fair_bucket *b, int64_t now_us)
 {
     if (b->lanes || b->in_use || b->dirty)
@@ -112,18 +132,52 @@ void bucket_forget_if_unused(struct fair *f, struct fair_bucket *b, int64_t now_
     }
     assert_that(!b->hangs);
     map_removes(&b->limit->buckets, b->key);
-    free(b);
+    let_go(f, b);
 }
 
-void bucket_take(struct fair_bucket *b, int64_t now_us)
+static void note_debt(struct fair *f, struct fair_bucket *b, int64_t free_us)
+{
+    b->free_us = free_us;
+    if (b->dirty)
+        return;
+    b->dirty = true;
+    b->next_dirty = f->dirty;
+    f->dirty = b;
+}
+
+void bucket_refund(struct fair *f, struct fair_bucket *b)
+{
+    if (b->limit->interval_us && b->free_us > b->limit->interval_us)
+        note_debt(f, b, b->free_us - b->limit->interval_us);
+}
+
+void fair_written(struct fair *f)
+{
+    struct fair_bucket *b = f->dirty, *next;
+    f->dirty = NULL;
+    for (; b; b = next) {
+        next = b->next_dirty;
+        b->dirty = false;
+        b->stored = true;
+        bucket_forget_if_unused(f, b, INT64_MIN);
+    }
+}
+
+struct fair_bucket *fair_take_stale(struct fair *f)
+{
+    struct fair_bucket *b = f->stale;
+    if (b)
+        f->stale = b->next_dirty;
+    return b;
+}
+
+void bucket_take(struct fair *f, struct fair_bucket *b, int64_t now_us)
 {
     assert_that(bucket_has_room(b, now_us));
     b->in_use++;
     b->limit->in_use++;
-    if (b->limit->interval_us) {
-        b->free_us = now_us + debt(b, now_us) + b->limit->interval_us;
-        b->dirty = true;
-    }
+    if (b->limit->interval_us)
+        note_debt(f, b, now_us + debt(b, now_us) + b->limit->interval_us);
 }
 
 void bucket_give(struct fair_bucket *b)
@@ -202,15 +256,23 @@ static void wake(struct fair *f, const struct fair_bucket *b)
     }
 }
 
+/* The clock was set back: it owes a full bucket from now on, and not until the old time is back. */
+static void cut_debt(struct fair *f, struct fair_bucket *b, int64_t now_us)
+{
+    if (now_us != INT64_MIN && b->limit->interval_us && b->free_us > now_us + most_debt(b->limit))
+        note_debt(f, b, now_us + most_debt(b->limit));
+}
+
 void bucket_settle(struct fair *f, struct fair_bucket *b, int64_t now_us)
 {
     heap_remove(&f->due, &b->due);
+    cut_debt(f, b, now_us);
     if (now_us == INT64_MIN) /* when is not known: looked at with the next time that is */
         b->due.key = INT64_MIN;
     else if (bucket_has_room(b, now_us))
         wake(f, b);
     else
-        b->due.key = now_us + debt(b, now_us) + b->limit->interval_us - most_debt(b->limit);
+        b->due.key = bucket_next_us(b, now_us);
     bool waits = b->hanging && has_place(b) && (now_us == INT64_MIN || !has_token(b, now_us));
     if (waits)
         need_memory(heap_push(&f->due, &b->due));
@@ -322,13 +384,23 @@ static void enter_all(struct fair *f)
         lane_find_buckets(f, l);
 }
 
+static void forget_dirty(struct fair *f, const struct fair_limit *limit)
+{
+    for (struct fair_bucket **at = &f->dirty; *at;)
+        if ((*at)->limit == limit)
+            *at = (*at)->next_dirty;
+        else
+            at = &(*at)->next_dirty;
+}
+
 static void forget_buckets(struct fair *f, struct fair_limit *limit)
 {
     struct fair_bucket *b;
+    forget_dirty(f, limit);
     for (size_t at = 0; (b = map_next(&limit->buckets, &at));) {
         heap_remove(&f->due, &b->due);
         assert_that(!b->hangs && !b->lanes);
-        free(b);
+        let_go(f, b);
     }
     map_deinit(&limit->buckets);
 }
@@ -336,11 +408,19 @@ static void forget_buckets(struct fair *f, struct fair_limit *limit)
 /* What the old one owes, the new one owes; not when its buckets are cut in another way. */
 static void inherit(struct fair *f, struct fair_limit *limit, const struct fair_limit *old)
 {
-    const struct fair_bucket *b;
+    struct fair_bucket *b;
     limit->throttled = old->throttled;
-    if (old->rule.by == limit->rule.by)
-        for (size_t at = 0; (b = map_next(&old->buckets, &at));)
-            fair_debt(f, limit, b->key, b->free_us);
+    if (old->rule.by != limit->rule.by || !limit->interval_us)
+        return;
+    for (size_t at = 0; (b = map_next(&old->buckets, &at));) {
+        struct fair_bucket *heir = bucket_of(limit, b->key);
+        heir->stored = b->stored;
+        b->stored = false;
+        if (b->dirty)
+            note_debt(f, heir, b->free_us);
+        heir->free_us = b->free_us;
+        bucket_forget_if_unused(f, heir, INT64_MIN);
+    }
 }
 
 struct fair_limit *fair_limit_remove(struct fair *f, pawl_str name)
@@ -386,5 +466,6 @@ void fair_debt(struct fair *f, struct fair_limit *limit, pawl_str key, int64_t f
     struct fair_bucket *b = bucket_of(limit, key);
     if (free_us > b->free_us)
         b->free_us = free_us;
+    b->stored = true;
     bucket_forget_if_unused(f, b, INT64_MIN);
 }

@@ -25,8 +25,9 @@ struct fair_weight {
 
 /* What a limit says; texts are of the caller. */
 struct fair_rule {
-    pawl_str activities[FAIR_MATCHES_MAX]; /* may end in '*' */
-    size_t activity_count;
+    pawl_str
+        names[FAIR_MATCHES_MAX]; /* of activities (the first part of a class); may end in '*' */
+    size_t name_count;
     enum fair_by by;
     uint32_t concurrency; /* 0: not limited */
     uint32_t rate_count;  /* 0: not limited */
@@ -39,9 +40,9 @@ struct fair_rule {
 struct fair_limit {
     pawl_str name; /* of the caller, as long as the limit; so are the texts of the rule */
     struct fair_rule rule;
-    int64_t interval_us; /* between two starts; 0: no rate */
-    struct map buckets;  /* by key */
-    uint64_t in_use, waiting, throttled;
+    int64_t interval_us;                 /* between two starts; 0: no rate */
+    struct map buckets;                  /* by key */
+    uint64_t in_use, waiting, throttled; /* throttled: how often a lane began to wait for a token */
 };
 
 /* Lanes of one class that wait for room in one bucket. */
@@ -62,10 +63,12 @@ struct fair_bucket {
     size_t lanes;    /* that stand in it */
     uint64_t hanging;
     struct fair_hang *hangs;
-    bool dirty; /* free_us changed since the caller wrote it down */
+    bool dirty;                     /* free_us is not what the caller wrote down; in f->dirty */
+    bool stored;                    /* the caller wrote down something */
+    struct fair_bucket *next_dirty; /* or the next of f->stale */
 };
 
-/* Does the limit match an activity? */
+/* Does the limit match an activity?  Never one of ours (pawl.…). */
 bool rule_matches(const struct fair_rule *rule, pawl_str activity);
 /* The bucket's name for this key: "", the key, or its first level. */
 pawl_str rule_key(const struct fair_rule *rule, pawl_str key);
@@ -81,17 +84,25 @@ static inline struct fair_limit *fair_limit_find(const struct fair *f, pawl_str 
 }
 /* Is the activity one that some limit names? */
 bool fair_is_limited(const struct fair *f, pawl_str activity);
-/* A debt that an earlier process left. */
+/* A debt that an earlier process wrote down. */
 void fair_debt(struct fair *f, struct fair_limit *limit, pawl_str key, int64_t free_us);
+/* What f->dirty has is written down. */
+void fair_written(struct fair *f);
+/* A bucket that was forgotten and whose debt is written down; the caller frees it.  NULL: none. */
+struct fair_bucket *fair_take_stale(struct fair *f);
 
 /* The first bucket that has no room for the lane now; NULL: all have. */
 struct fair_bucket *fair_obstacle(const struct fair_lane *lane, int64_t now_us);
 bool bucket_has_room(const struct fair_bucket *b, int64_t now_us);
+/* When the next token is there, whatever the places; now_us: it is. */
+int64_t bucket_next_us(const struct fair_bucket *b, int64_t now_us);
 
 /* For fair.c. */
 void lane_find_buckets(struct fair *f, struct fair_lane *lane);
 void lane_leave_buckets(struct fair *f, struct fair_lane *lane);
-void bucket_take(struct fair_bucket *b, int64_t now_us);
+void bucket_take(struct fair *f, struct fair_bucket *b, int64_t now_us);
+/* The start that was paid for last was none. */
+void bucket_refund(struct fair *f, struct fair_bucket *b);
 void bucket_give(struct fair_bucket *b);
 void bucket_forget_if_unused(struct fair *f, struct fair_bucket *b, int64_t now_us);
 void lane_unhang(struct fair_lane *lane);

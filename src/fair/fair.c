@@ -21,10 +21,13 @@ void fair_init(struct fair *f)
 void fair_deinit(struct fair *f)
 {
     assert_that(!f->lanes && !f->limits.count);
+    f->sweep_at = 0;
     fair_sweep(f);
     map_deinit(&f->classes);
     map_deinit(&f->limits);
     heap_deinit(&f->due);
+    for (struct fair_bucket *b; (b = fair_take_stale(f));)
+        free(b);
 }
 
 /* ---- Classes -------------------------------------------------------------------------- */
@@ -54,21 +57,38 @@ static void class_enter(struct fair *f, struct fair_class *c)
 {
     if (c->at_ready)
         return;
-    c->next_ready = f->ready;
-    c->at_ready = &f->ready;
-    if (f->ready)
-        f->ready->at_ready = &c->next_ready;
-    f->ready = c;
+    struct fair_class **first = c->ours ? &f->ours : &f->others;
+    c->next_ready = *first;
+    c->at_ready = first;
+    if (*first)
+        (*first)->at_ready = &c->next_ready;
+    *first = c;
 }
 
-static void class_leave(struct fair_class *c)
+static void class_unlink(struct fair_class *c)
 {
-    if (!c->at_ready || heap_top(&c->ready))
-        return;
     *c->at_ready = c->next_ready;
     if (c->next_ready)
         c->next_ready->at_ready = c->at_ready;
     c->at_ready = NULL;
+}
+
+static void class_leave(struct fair_class *c)
+{
+    if (c->at_ready && !heap_top(&c->ready))
+        class_unlink(c);
+}
+
+void fair_set_ours(struct fair *f, struct fair_class *c, bool ours)
+{
+    bool ready = c->at_ready != NULL;
+    if (c->ours == ours)
+        return;
+    if (ready)
+        class_unlink(c);
+    c->ours = ours;
+    if (ready)
+        class_enter(f, c);
 }
 
 /* ---- Lanes ------------------------------------------------------------------------------ */
@@ -108,6 +128,8 @@ void fair_lane_remove(struct fair *f, struct fair_lane *lane)
 void fair_sweep(struct fair *f)
 {
     struct fair_class *c;
+    if (f->classes.count < f->sweep_at)
+        return;
     for (size_t at = 0; (c = map_next(&f->classes, &at));) {
         if (c->lanes)
             continue;
@@ -116,6 +138,7 @@ void fair_sweep(struct fair *f)
         heap_deinit(&c->ready);
         free(c);
     }
+    f->sweep_at = 2 * f->classes.count;
 }
 
 void lane_make_ready(struct fair *f, struct fair_lane *lane)
@@ -195,8 +218,8 @@ static struct fair_lane *best_of(const struct fair *f, struct fair_class *const 
     for (size_t i = 0; classes && i < count; i++)
         if ((lane = first_of(classes[i])) && (!best || is_before(lane, best)))
             best = lane;
-    for (const struct fair_class *c = classes ? NULL : f->ready; c; c = c->next_ready)
-        if (c->ours && (lane = first_of(c)) && (!best || is_before(lane, best)))
+    for (const struct fair_class *c = classes ? NULL : f->ours; c; c = c->next_ready)
+        if ((lane = first_of(c)) && (!best || is_before(lane, best)))
             best = lane;
     return best;
 }
@@ -221,7 +244,7 @@ void fair_take(struct fair *f, struct fair_lane *lane, int64_t now_us)
     assert_that(lane->state == FAIR_READY);
     leave_ready(lane);
     for (size_t i = 0; i < lane->bucket_count; i++)
-        bucket_take(lane->buckets[i], now_us);
+        bucket_take(f, lane->buckets[i], now_us);
     lane->out++;
     f->present[lane->priority] = lane->time;
     lane->time += FAIR_SCALE / lane->weight;
@@ -248,6 +271,13 @@ void fair_give(struct fair *f, struct fair_lane *lane, int64_t now_us)
         bucket_settle(f, lane->buckets[i], now_us);
 }
 
+void fair_untake(struct fair *f, struct fair_lane *lane, int64_t now_us)
+{
+    for (size_t i = 0; i < lane->bucket_count; i++)
+        bucket_refund(f, lane->buckets[i]);
+    fair_give(f, lane, now_us);
+}
+
 /* ---- Check --------------------------------------------------------------------------------- */
 
 static void check_bucket(const struct fair *f, const struct fair_bucket *b)
@@ -263,9 +293,17 @@ static void check_bucket(const struct fair *f, const struct fair_bucket *b)
     assert_that(out == b->in_use && stands == b->lanes && hangs == b->hanging);
 }
 
+static void check_ready(const struct fair_class *first, bool ours)
+{
+    for (const struct fair_class *c = first; c; c = c->next_ready)
+        assert_that(c->ours == ours && *c->at_ready == c && heap_top(&c->ready));
+}
+
 void fair_check(const struct fair *f)
 {
     size_t lanes = 0;
+    check_ready(f->ours, true);
+    check_ready(f->others, false);
     const struct fair_limit *limit;
     const struct fair_bucket *b;
     for (const struct fair_lane *l = f->lanes; l; l = l->next, lanes++) {

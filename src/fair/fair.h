@@ -40,7 +40,7 @@ struct fair_class {
     pawl_str name;                             /* behind the struct */
     struct heap ready;                         /* of lanes, by (priority, virtual time) */
     size_t lanes;                              /* that belong to it */
-    bool ours;                                 /* as the caller says */
+    bool ours;                                 /* as the caller says: fair_set_ours() */
     struct fair_class *next_ready, **at_ready; /* in the list of those with ready lanes */
 };
 
@@ -63,12 +63,15 @@ struct fair_lane {
 };
 
 struct fair {
-    struct map classes;       /* by name */
-    struct fair_class *ready; /* those with ready lanes */
+    struct map classes;               /* by name */
+    struct fair_class *ours, *others; /* those with ready lanes */
+    size_t sweep_at;                  /* classes; with fewer a sweep is not worth its walk */
     struct fair_lane *lanes;
     size_t lane_count;
     struct map limits;                /* by name -> struct fair_limit */
     struct heap due;                  /* of buckets that have room at a time, microseconds */
+    struct fair_bucket *dirty;        /* whose debts the caller is to write down */
+    struct fair_bucket *stale;        /* forgotten, and written down */
     int64_t present[FAIR_PRIORITIES]; /* virtual time by priority */
     uint64_t turns;                   /* ties */
 };
@@ -85,7 +88,10 @@ void fair_lane_add(struct fair *f, struct fair_lane *lane, pawl_str class_name, 
 /* Idle, and nothing of it is out. */
 void fair_lane_remove(struct fair *f, struct fair_lane *lane);
 
-/* Forget classes without lanes; no caller has one then. */
+/* Do the caller's own workers serve it?  Asking for ours costs nothing for the others. */
+void fair_set_ours(struct fair *f, struct fair_class *c, bool ours);
+/* Forget classes without lanes; no caller has one then.  A walk over all of them, once they have
+ * doubled since the last one. */
 void fair_sweep(struct fair *f);
 
 /* It has something to hand out. */
@@ -105,6 +111,8 @@ void fair_take(struct fair *f, struct fair_lane *lane, int64_t now_us);
 void fair_was_out(struct fair_lane *lane);
 /* That attempt is over, or was not made. */
 void fair_give(struct fair *f, struct fair_lane *lane, int64_t now_us);
+/* It was not made: its tokens are given back, too. */
+void fair_untake(struct fair *f, struct fair_lane *lane, int64_t now_us);
 
 /* Buckets whose time has come have room again. */
 void fair_due(struct fair *f, int64_t now_us);

@@ -237,9 +237,16 @@ void queue_push(struct queue_group *g, struct queue *q, const pawl_queue_request
     ret->pushed_count = req->item_count;
 }
 
-void queue_push_always(struct queue_group *g, struct queue *q, const pawl_queue_item *item)
+void queue_push_always(struct queue_group *g, struct queue *q, const pawl_queue_item *item,
+                       uint64_t twin)
 {
     group_dirty(g, q);
-    (void)push_one(g, q, item, item->priority);
+    if (item->dedup_id.len && twin_of(q, item, twin)) {
+        q->totals.duplicates++;
+        return;
+    }
+    uint64_t id = push_one(g, q, item, item->priority);
+    if (item->dedup_id.len && q->config.dedup_window_ms)
+        remember_key(g, q, item->dedup_id, id);
     q->totals.pushed++;
 }

@@ -216,8 +216,10 @@ struct queue_known {
 /* `known` may be NULL. */
 void queue_push(struct queue_group *g, struct queue *q, const pawl_queue_request *req,
                 const struct queue_known *known, pawl_queue_reply *ret);
-/* One item, recorded already: no limit refuses it. */
-void queue_push_always(struct queue_group *g, struct queue *q, const pawl_queue_item *item);
+/* One item, recorded already: no limit refuses it.  `twin`: the stored entry of its dedup id, 0:
+ * none. */
+void queue_push_always(struct queue_group *g, struct queue *q, const pawl_queue_item *item,
+                       uint64_t twin);
 /* A message that left the bound queue to start an instance, and could not: a dead letter. */
 void queue_bury_start(struct queue_group *g, struct queue *q, const pawl_queue_message *m,
                       pawl_str reason);

@@ -78,8 +78,6 @@ static void drop_waiting(struct schedule_state *s, size_t count)
 {
     if (!count)
         return;
-    if (!count)
-        return;
     memmove(s->waiting.items, s->waiting.items + count,
             (s->waiting.count - count) * sizeof(s->waiting.items[0]));
     s->waiting.count -= count;

@@ -236,6 +236,24 @@ pawl_status store_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, pawl
     return status;
 }
 
+pawl_status store_count_values(pawl_store *s, pawl_str name, uint32_t max_values,
+                               uint64_t max_entries, pawl_mem *mem, pawl_value_counts *ret,
+                               pawl_error *reterr)
+{
+    assert_that(max_values > 0 && max_entries > 0);
+    *ret = (pawl_value_counts){.size = sizeof(*ret)};
+    if (!STORE_HAS(s, count_values))
+        return PAWL_UNSUPPORTED;
+    pawl_status status = s->ops->count_values(s, name, max_values, max_entries, mem, ret, reterr);
+    if (status != PAWL_OK)
+        return status;
+    assert_that(ret->count <= max_values);
+    for (size_t i = 1; i < ret->count; i++)
+        if (str_compare(ret->items[i - 1].key, ret->items[i].key) >= 0)
+            return store_unbelievable("values of an attribute out of order", reterr);
+    return status;
+}
+
 pawl_status store_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
                             pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
 {

@@ -145,6 +145,10 @@ static inline bool store_has_lanes(const pawl_store *s)
 /* Only where store_has_lanes(). */
 PAWL_MUST_USE pawl_status store_list_lanes(pawl_store *s, pawl_str after, uint32_t limit,
                                            pawl_mem *mem, pawl_text_list *ret, pawl_error *reterr);
+/* UNSUPPORTED: the store has no index of attributes. */
+PAWL_MUST_USE pawl_status store_count_values(pawl_store *s, pawl_str name, uint32_t max_values,
+                                             uint64_t max_entries, pawl_mem *mem,
+                                             pawl_value_counts *ret, pawl_error *reterr);
 PAWL_MUST_USE pawl_status store_read_lane(pawl_store *s, pawl_str name, int64_t now_ms,
                                           uint32_t limit, pawl_mem *mem, pawl_work_list *ret,
                                           pawl_error *reterr);

@@ -26,6 +26,7 @@ enum operation_field {
     OP_FORCE = 1 << 6,    /* force, in the query */
     OP_SCHEDULE = 1 << 7, /* name: of a schedule, in the path */
     OP_UPDATE = 1 << 8,   /* name: of an update, in the path */
+    OP_LIMIT = 1 << 9,    /* name: of a limit, in the path */
 };
 
 /* Method and path. */
@@ -70,7 +71,7 @@ enum operation_field {
       "  {} ls --status blocked -o ids | xargs {} retry\n")
 /* clang-format on */
 
-#define OPERATION_COUNT (PAWL_OP_SET_ATTRIBUTES + 1) /* that of the last one */
+#define OPERATION_COUNT (PAWL_OP_LIMIT_REMOVE + 1) /* that of the last one */
 
 struct operation {
     const char *word;          /* the verb */

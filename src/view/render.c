@@ -12,6 +12,7 @@
 #include "pawl/event.h"
 #include "tables/awaitables.h"
 #include "tables/instance_texts.h"
+#include "view/timeline.h"
 
 #include <string.h>
 
@@ -56,7 +57,26 @@ void render_number(pawl_json *w, const char *key, int64_t n)
         pawl_json_null(w);
 }
 
-void render_waiting_members(pawl_json *w, const pawl_waiting *waiting)
+static void render_limit(pawl_json *w, const pawl_waiting *waiting)
+{
+    pawl_json_key(w, "limit");
+    pawl_json_object(w);
+    render_text(w, "name", waiting->limit);
+    render_text(w, "key", waiting->limit_key);
+    pawl_json_key(w, "in_use");
+    pawl_json_num(w, (int64_t)waiting->limit_in_use);
+    pawl_json_key(w, "concurrency");
+    if (waiting->limit_of)
+        pawl_json_num(w, waiting->limit_of);
+    else
+        pawl_json_null(w);
+    pawl_json_key(w, "before");
+    pawl_json_num(w, (int64_t)waiting->limit_before);
+    render_number(w, "begins_at", waiting->limit_ms);
+    pawl_json_end(w);
+}
+
+void render_waiting_members(pawl_json *w, pawl_mem *mem, const pawl_waiting *waiting)
 {
     pawl_json_key(w, "id");
     pawl_json_num(w, (int64_t)waiting->id);
@@ -97,6 +117,10 @@ void render_waiting_members(pawl_json *w, const pawl_waiting *waiting)
     }
     if (waiting->crashes)
         render_number(w, "crashes", waiting->crashes);
+    if (waiting->details.len)
+        render_payload(w, mem, "details", "details_encoding", waiting->details);
+    if (waiting->limit.len)
+        render_limit(w, waiting);
 }
 
 /* Not there when it is empty. */
@@ -133,7 +157,7 @@ void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info)
     pawl_json_array(w);
     for (size_t i = 0; i < info->waiting_count; i++) {
         pawl_json_object(w);
-        render_waiting_members(w, &info->waiting[i]);
+        render_waiting_members(w, mem, &info->waiting[i]);
         pawl_json_end(w);
     }
     pawl_json_end(w);
@@ -204,12 +228,16 @@ void render_export_begin(pawl_json *w, pawl_mem *mem, const pawl_info *info)
     pawl_json_array(w);
 }
 
-void render_export_end(pawl_json *w, int64_t next)
+void render_export_end(pawl_json *w, int64_t next, const struct timeline *timeline)
 {
     pawl_json_end(w);
     if (next) {
         pawl_json_key(w, "next");
         pawl_json_num(w, next);
+    }
+    if (timeline) {
+        pawl_json_key(w, "timeline");
+        timeline_render(timeline, w);
     }
     pawl_json_end(w);
 }

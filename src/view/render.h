@@ -18,12 +18,15 @@ void render_payload(pawl_json *w, pawl_mem *mem, const char *key, const char *en
 /* The members of an instance, inside an object the caller opened. */
 void render_instance_members(pawl_json *w, pawl_mem *mem, const pawl_info *info);
 /* One thing an instance waits for, as an object's members. */
-void render_waiting_members(pawl_json *w, const pawl_waiting *waiting);
+void render_waiting_members(pawl_json *w, pawl_mem *mem, const pawl_waiting *waiting);
 void render_event(pawl_json *w, pawl_mem *mem, const pawl_history_event *event);
 /* A history as a file: begin, render_event() for each, end. */
 #define RENDER_EXPORT_FORMAT 1
 void render_export_begin(pawl_json *w, pawl_mem *mem, const pawl_info *info);
-void render_export_end(pawl_json *w, int64_t next);
+/* With the timeline of the run on the last page, so that a file is drawn as the instance was; NULL:
+ * another page follows. */
+struct timeline;
+void render_export_end(pawl_json *w, int64_t next, const struct timeline *timeline);
 /* `"key": "text"`, null when empty. */
 void render_text(pawl_json *w, const char *key, pawl_str text);
 /* `"key": n`, null when 0. */

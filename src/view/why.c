@@ -5,6 +5,7 @@
  */
 #include "view/why.h"
 
+#include "base/limits.h"
 #include "view/render.h"
 #include "view/schedule_view.h"
 #include "view/units.h"
@@ -13,6 +14,7 @@
 
 #define FAILURES_WITHIN 1000 /* events looked at for the last failure */
 #define NAMED_WAITS     4    /* named in the sentence */
+#define DETAILS_SHOWN   80   /* bytes of a heartbeat's details in the sentence */
 
 /* ---- Facts --------------------------------------------------------------------- */
 
@@ -86,6 +88,36 @@ static void say_crashes(struct buf *s, const char *what, uint32_t crashes, uint3
         buf_printf(s, "%s%u of %u times", what, crashes, most);
 }
 
+/* Where it got to, as far as a sentence has room for it. */
+static void say_details(struct buf *s, pawl_str details)
+{
+    size_t n = details.len;
+    if (!utf8_valid(details)) {
+        buf_printf(s, "; its last heartbeat had %zu bytes of details", n);
+        return;
+    }
+    if (n > DETAILS_SHOWN)
+        for (n = DETAILS_SHOWN; ((unsigned char)details.ptr[n] & 0xc0) == 0x80;)
+            n--; /* not inside a character */
+    buf_printf(s, "; it got to %.*s%s", (int)n, details.ptr, n < details.len ? "…" : "");
+}
+
+static void say_limit(struct why *y, const pawl_waiting *waits, const char *since)
+{
+    struct buf *s = &y->sentence;
+    char left[UNITS_BYTES];
+    bool keyed = waits->limit_key.len != 0;
+    buf_printf(s, ", which has waited for %s for the limit '%.*s'", since, PAWL_FMT(waits->limit));
+    if (waits->limit_of)
+        buf_printf(s, " (%llu of %u run", (unsigned long long)waits->limit_in_use, waits->limit_of);
+    else
+        buf_puts(s, " (its rate is used up");
+    buf_printf(s, "%s%.*s%s), %llu before it", keyed ? " for '" : "", PAWL_FMT(waits->limit_key),
+               keyed ? "'" : "", (unsigned long long)waits->limit_before);
+    if (waits->limit_ms > y->now_ms)
+        buf_printf(s, ", for about %s more", format_duration(left, waits->limit_ms - y->now_ms));
+}
+
 static void say_activity(struct why *y, const pawl_waiting *waits)
 {
     char since[UNITS_BYTES], due[UNITS_BYTES];
@@ -102,6 +134,8 @@ static void say_activity(struct why *y, const pawl_waiting *waits)
                    waits->attempt == 2 ? "" : "s", format_duration(due, waits->due_ms - y->now_ms));
     else if (y->owner == 0)
         buf_printf(s, ", scheduled %s ago", since);
+    else if (waits->limit.len)
+        say_limit(y, waits, since);
     else
         buf_printf(s, ", queued for %s until a worker that has it takes it", since);
     say_crashes(s, ", which ended the process ", waits->crashes, waits->max_crashes);
@@ -109,6 +143,8 @@ static void say_activity(struct why *y, const pawl_waiting *waits)
         buf_printf(s, "; '%.*s' is not registered, and no worker has polled for it%s%.*s%s",
                    PAWL_FMT(waits->name), waits->meant.len ? "; did you mean '" : "",
                    PAWL_FMT(waits->meant), waits->meant.len ? "'" : "");
+    if (waits->details.len)
+        say_details(s, waits->details);
     if (waits->last_error.len)
         buf_printf(s, " (last error: %.*s)", PAWL_FMT(waits->last_error));
 }
@@ -292,7 +328,7 @@ void why_render(struct why *y, pawl_json *w)
         pawl_json_object(w);
         pawl_waiting waits = y->info.waiting[i];
         waits.running = is_running(y, &waits);
-        render_waiting_members(w, &waits);
+        render_waiting_members(w, y->mem, &waits);
         render_text(w, "woken_by", waker(y, &y->info.waiting[i]));
         pawl_json_end(w);
     }

@@ -20,6 +20,7 @@
 #include "runtime/core/registry.h"
 #include "runtime/instance/mailbox.h"
 #include "runtime/schedule/schedule_check.h"
+#include "runtime/work/limit_call.h"
 #include "tables/operations.h"
 
 #include <stdlib.h>
@@ -54,6 +55,11 @@ static bool check_key(const char *key, pawl_error *err)
     if (key && !key[0]) {
         error_set(err, PAWL_INVALID, "idempotency key is empty; give 1 to %d bytes, or none",
                   LIMIT_KEY_BYTES);
+        return false;
+    }
+    if (key && key[0] == RESERVED_KEYS[0]) {
+        error_set(err, PAWL_INVALID,
+                  "idempotency key begins with the byte 1, which is reserved; choose another");
         return false;
     }
     return check_text("idempotency key", key, LIMIT_KEY_BYTES, err);
@@ -135,16 +141,26 @@ static bool check_rerun(pawl_runtime *rt, const pawl_request *q, pawl_error *err
            (!q->version || check_version(pawl_s(q->version), err));
 }
 
-/* What comes with a start. */
-static bool check_raises(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+static bool check_start_update(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
-    uint64_t bytes = 0;
-    uint32_t most = rt->opts.max_mailbox < LIMIT_RAISES ? rt->opts.max_mailbox : LIMIT_RAISES;
-    if (!rt->caps.atomic_rounds) {
-        error_set(err, PAWL_UNSUPPORTED,
-                  "this store cannot start and raise in one commit; raise after the start");
+    if (!check_name("update name", pawl_s(q->update), err) ||
+        !check_payload(rt, q->update_data, err) || !check_key(q->update_key, err))
+        return false;
+    if (q->update_key && !utf8_valid(pawl_s(q->update_key))) {
+        error_set(err, PAWL_INVALID, "the key of an update is not UTF-8");
         return false;
     }
+    if (!q->if_exists || q->update_key)
+        return true;
+    error_set(err, PAWL_INVALID,
+              "with if_exists an instance may get several updates: give this one a key of its own");
+    return false;
+}
+
+static bool check_raises(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+{
+    uint64_t bytes = q->update_data.len;
+    uint32_t most = rt->opts.max_mailbox < LIMIT_RAISES ? rt->opts.max_mailbox : LIMIT_RAISES;
     if (!q->raises || q->raise_count > most) {
         error_set(err, q->raises ? PAWL_LIMIT : PAWL_MISUSE,
                   "%zu events to raise with a start; give at most %u, and raise the rest after it",
@@ -166,13 +182,26 @@ static bool check_raises(pawl_runtime *rt, const pawl_request *q, pawl_error *er
     return false;
 }
 
+/* What comes with a start. */
+static bool check_brought(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
+{
+    if (!rt->caps.atomic_rounds) {
+        error_set(err, PAWL_UNSUPPORTED,
+                  "this store cannot start and %s in one commit; %s after the start",
+                  q->update ? "update" : "raise", q->update ? "update it" : "raise");
+        return false;
+    }
+    return (!q->update || check_start_update(rt, q, err)) &&
+           (!q->raise_count || check_raises(rt, q, err));
+}
+
 static bool check_start(pawl_runtime *rt, const pawl_request *q, pawl_error *err)
 {
     if (!check_name("orchestration name", pawl_s(q->name), err) ||
         !check_payload(rt, q->data, err) || !check_when(rt, q, err) || !check_if_exists(q, err) ||
         !check_attributes(q->attributes, err))
         return false;
-    if (UNLIKELY(q->raise_count) && !check_raises(rt, q, err))
+    if (UNLIKELY(q->raise_count || q->update) && !check_brought(rt, q, err))
         return false;
     if (q->instance && !check_chosen_id(pawl_s(q->instance), LIMIT_INSTANCE_BYTES, err))
         return false;
@@ -189,6 +218,10 @@ static bool check_update(const pawl_request *q, pawl_error *err)
     if (q->wait_ms < 0 || q->wait_ms > LIMIT_DELAY_MS) {
         error_set(err, PAWL_INVALID, "wait_ms is %lld; give 0 to %lld (100 years)",
                   (long long)q->wait_ms, (long long)LIMIT_DELAY_MS);
+        return false;
+    }
+    if (!utf8_valid(pawl_s(q->idempotency_key))) { /* it is the id, a text */
+        error_set(err, PAWL_INVALID, "idempotency key is not UTF-8; encode it so");
         return false;
     }
     return check_name("update name", pawl_s(q->name), err);
@@ -210,6 +243,8 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
         return check_set_attributes(q, err);
     if ((o->fields & OP_SCHEDULE) && !schedule_check(rt, q, err))
         return false;
+    if ((o->fields & OP_LIMIT) && !limit_check(rt, q, err))
+        return false;
     if ((o->fields & OP_INSTANCE) &&
         !check_instance_id(pawl_s(q->instance), LIMIT_CHILD_ID_BYTES, err))
         return false;
@@ -218,6 +253,8 @@ static bool check_request(pawl_runtime *rt, const pawl_request *q, pawl_error *e
     if ((o->fields & OP_UPDATE) && !check_update(q, err))
         return false;
     if ((o->fields & OP_DATA) && !check_payload(rt, q->data, err))
+        return false;
+    if (q->op == PAWL_OP_HEARTBEAT && !check_details(q->data, err))
         return false;
     if ((o->fields & OP_KEY) && !check_key(q->idempotency_key, err))
         return false;
@@ -317,7 +354,8 @@ pawl_status pawl_client_start(pawl_client *c, const char *orchestration, pawl_st
                      .instance = o.instance, .version = o.version,
                      .allow_unregistered = o.allow_unregistered, .start_at_ms = o.start_at_ms,
                      .delay_ms = o.delay_ms, .deadline_ms = o.deadline_ms, .if_exists = o.if_exists,
-                     .attributes = o.attributes, .raises = o.raises, .raise_count = o.raise_count),
+                     .attributes = o.attributes, .raises = o.raises, .raise_count = o.raise_count,
+                     .update = o.update, .update_data = o.update_data, .update_key = o.update_key),
         ret);
 }
 

@@ -78,9 +78,16 @@ static bool check_poll(const pawl_poll *poll, pawl_error *err)
         error_set(err, PAWL_MISUSE, "a poll has a count of names and no names");
         return false;
     }
-    for (size_t i = 0; i < poll->activity_count; i++)
+    for (size_t i = 0; i < poll->activity_count; i++) {
         if (!check_name("activity name", pawl_s(poll->activities[i]), err))
             return false;
+        if (strcmp(poll->activities[i], ENGINE_INLINE) == 0) {
+            error_set(err, PAWL_INVALID,
+                      "'" ENGINE_INLINE "' is reserved: these steps go to the worker "
+                      "that has their turn (pawl/turns.h)");
+            return false;
+        }
+    }
     for (size_t i = 0; i < poll->tag_count; i++)
         if (!check_name("tag", pawl_s(poll->tags[i]), err))
             return false;
@@ -133,7 +140,9 @@ static pawl_status by_token(pawl_client *c, const char *token, const struct leas
     pawl_status rc = post(c, given, sizes, &q, err);
     if (rc != PAWL_OK)
         return rc;
+    assert_that(q);
     (void)snprintf(q->token, sizeof(q->token), "%s", token ? token : "");
+    q->details = arena_dup(&q->mem, given->details);
     return send(c, q, err);
 }
 
@@ -150,6 +159,30 @@ pawl_status pawl_worker_extend(pawl_client *c, const char *token, int64_t lock_m
                                pawl_worker_fn *fn, void *arg, pawl_error *reterr)
 {
     return pawl_worker_extend_sized(c, token, lock_ms, fn, arg, reterr, &pawl_worker_sizes_here);
+}
+
+pawl_status pawl_worker_beat_sized(pawl_client *c, const char *token, int64_t lock_ms,
+                                   pawl_str details, pawl_worker_fn *fn, void *arg,
+                                   pawl_error *reterr, const pawl_worker_sizes *sizes)
+{
+    struct lease_call q = {.op = LEASE_EXTEND, .fn = fn, .arg = arg, .details = details};
+    q.lock_ms = clamp(lock_ms, DEFAULT_MS, PAWL_LEASE_MIN, PAWL_LEASE_MAX);
+    pawl_error local = {0};
+    pawl_error *err = reterr ? reterr : &local;
+    if (is_odd(details)) {
+        error_set(err, PAWL_MISUSE, "details have a length and no bytes");
+        return PAWL_MISUSE;
+    }
+    if (!check_details(details, err))
+        return err->status;
+    return by_token(c, token, &q, sizes, reterr);
+}
+
+pawl_status pawl_worker_beat(pawl_client *c, const char *token, int64_t lock_ms, pawl_str details,
+                             pawl_worker_fn *fn, void *arg, pawl_error *reterr)
+{
+    return pawl_worker_beat_sized(c, token, lock_ms, details, fn, arg, reterr,
+                                  &pawl_worker_sizes_here);
 }
 
 pawl_status pawl_worker_abandon_sized(pawl_client *c, const char *token, int64_t delay_ms,

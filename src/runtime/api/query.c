@@ -6,6 +6,7 @@
  * engine.  What an instance waits for follows from its history, which is replayed into
  * tables without running code.
  */
+#include "runtime/api/query.h"
 #include "base/attributes.h"
 #include "base/deadline.h"
 #include "base/limits.h"
@@ -25,6 +26,8 @@
 #include "runtime/life/env.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/details.h"
+#include "runtime/work/limit_view.h"
 #include "runtime/work/tries.h"
 #include "runtime/work/worker.h"
 #include "store/store.h"
@@ -71,6 +74,8 @@ static pawl_status add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_wa
         w->worker = crew_holder(c->rt, rid, mem);
     else if (!w->running)
         w->unknown = crew_lacks(c->rt, w->name, mem, &w->meant);
+    if (!w->running)
+        limit_tell(c->rt, &list.items[0], mem, w);
     struct call_policy policy = policy_parse(list.items[0].attrs, mem);
     w->crashes = list.items[0].crashes;
     w->started_ms = w->leased    ? token_began(list.items[0].lock_token, 0)
@@ -78,7 +83,7 @@ static pawl_status add_work(pawl_client *c, pawl_mem *mem, uint64_t rid, pawl_wa
                                  : 0;
     w->tries = tries_text(c->rt, rid, mem);
     w->max_crashes = attempt_crash_limit(c->rt, &policy);
-    return PAWL_OK;
+    return unless_damaged(details_show(c->rt, rid, mem, &w->details, err));
 }
 
 /* Replay tables only, up to the newest event.  Events that an earlier call replayed are not read
@@ -130,7 +135,7 @@ static pawl_status list_waiting(pawl_client *c, execution *x, pawl_mem *mem, paw
         list[at] = (pawl_waiting){.id = task.id,
                                   .kind = awaitable_word(task.kind),
                                   .name = arena_dup(mem, task.name),
-                                  .instance = asks ? (pawl_str){0} : arena_dup(mem, task.child),
+                                  .instance = !asks ? arena_dup(mem, task.child) : (pawl_str){0},
                                   .ask = asks ? arena_dup(mem, task.child) : (pawl_str){0},
                                   .since_ms = task.at_ms,
                                   .due_ms = task.fire_at_ms};
@@ -406,8 +411,8 @@ static bool check_where(const pawl_filter *f, pawl_error *err)
     return true;
 }
 
-static bool fill_search(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl_search *s,
-                        pawl_error *err)
+bool filter_search(pawl_client *c, const pawl_filter *f, pawl_mem *mem, pawl_search *s,
+                   pawl_error *err)
 {
     pawl_row_query *q = &s->query;
     if (f->limit > 1000) {
@@ -458,7 +463,7 @@ pawl_status pawl_client_list(pawl_client *c, const pawl_filter *filter, pawl_mem
     pawl_filter room;
     if (!gate_pass(c, GATE_READS, err) || !IS_THERE(mem && ret, NEEDS, err) ||
         !(filter = OPTIONS_OF(&room, filter, "pawl_filter", err)) ||
-        !fill_search(c, filter, mem, &search, err))
+        !filter_search(c, filter, mem, &search, err))
         return err->status;
     pawl_found found;
     pawl_status rc = store_search(STORE(c), &search, mem, &found, err);

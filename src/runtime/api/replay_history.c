@@ -128,6 +128,7 @@ static pawl_status judge(enum engine_outcome outcome, const struct engine_findin
         ret->outcome = PAWL_REPLAY_MISMATCH;
         break;
     case ENGINE_CORRUPT:
+    case ENGINE_REFUSED:
         ret->outcome = PAWL_REPLAY_DAMAGED;
         break;
     case ENGINE_LIMIT:
@@ -191,11 +192,12 @@ static const struct code_entry *find_code(pawl_app *app, const pawl_info *info, 
 {
     pawl_str wanted = version ? pawl_s(version) : info->version;
     const struct code_entry *code = registry_code(app, info->orchestration, wanted);
-    if (code)
+    if (code && !code->remote)
         return code;
     ret->outcome = PAWL_REPLAY_NO_CODE;
     (void)snprintf(ret->text, sizeof(ret->text),
-                   "no loaded module has orchestration '%.*s' version %.*s",
+                   code ? "orchestration '%.*s' version %.*s runs in workers; check it there"
+                        : "no loaded module has orchestration '%.*s' version %.*s",
                    PAWL_FMT(info->orchestration), PAWL_FMT(wanted));
     return NULL;
 }

@@ -4,9 +4,9 @@
  *
  * The walk of a call: pawl_client_update() submits it; the engine answers when the code has
  * (instance/updates.h).  An answer that was missed (the time was over, the process died, the key was
- * used before) is looked up: first among the mail of the instance, then in its histories, the newest
- * first.  In this order: mail becomes history, and what a history gives back is mail again, so an
- * update that is there is found in one of them.
+ * used before) is looked up: first among the mail of the instance, then in its histories, from the one
+ * that is the newest by then.  In this order: mail becomes history, and what a history gives back is
+ * mail again, so an update that is there is found in one of them.
  *
  * Called by: programs, the server (server/update_wait.c).
  */
@@ -23,10 +23,13 @@
 #include <string.h>
 #include <time.h>
 
+#define PIECE 64 /* events read at once */
+
 /* What is known of an update. */
 struct known_update {
-    enum { FOUND_NONE, FOUND_OPEN, FOUND_DONE } state;
-    pawl_str data; /* what it asked */
+    enum { FOUND_NONE, FOUND_OPEN, FOUND_BACK, FOUND_DONE } state; /* BACK: to the mailbox */
+    uint64_t ref;                                                  /* of the wait that took it */
+    pawl_str data;                                                 /* what it asked */
     pawl_result result;
     bool ended; /* its instance has */
 };
@@ -49,18 +52,55 @@ static pawl_status look_at_mail(pawl_client *c, uint64_t uid, pawl_str id, pawl_
     return rc;
 }
 
-static void look_at_event(const pawl_event *e, pawl_str id, pawl_mem *mem, struct known_update *ret)
+/* Is it about this update? */
+static bool look_at_event(const pawl_event *e, pawl_str id, pawl_mem *mem, struct known_update *ret)
 {
-    if (e->kind == PAWL_EV_UPDATE_ACCEPTED && is_of(mem, e->attrs, id)) {
-        ret->state = FOUND_OPEN;
+    if (e->kind == PAWL_EV_UPDATE_WAIT_CANCELLED && ret->state == FOUND_OPEN &&
+        e->ref == ret->ref) {
+        ret->state = FOUND_BACK;
+        return true;
+    }
+    bool accepted = e->kind == PAWL_EV_UPDATE_ACCEPTED;
+    if ((!accepted && e->kind != PAWL_EV_UPDATE_ANSWERED) || !is_of(mem, e->attrs, id))
+        return false;
+    bool rejected = !accepted && pawl_json_bool(e->attrs, "/rejected", false);
+    ret->state = accepted ? FOUND_OPEN : FOUND_DONE;
+    if (accepted) {
+        ret->ref = e->ref;
         ret->data = e->data;
-    } else if (e->kind == PAWL_EV_UPDATE_ANSWERED && is_of(mem, e->attrs, id)) {
-        bool rejected = pawl_json_bool(e->attrs, "/rejected", false);
-        ret->state = FOUND_DONE;
+    } else {
         ret->result = (pawl_result){.ok = !rejected,
                                     .kind = rejected ? PAWL_RESULT_FAILED : PAWL_RESULT_OK,
                                     .value = e->data};
     }
+    return true;
+}
+
+/* A history may have gigabytes: only pieces that are about the update stay in `mem`.  *retlast: the
+ * number of its last event; 0: it has none. */
+static pawl_status look_at_history(pawl_client *c, const pawl_row *row, uint64_t number,
+                                   pawl_str id, pawl_mem *mem, struct known_update *ret,
+                                   uint64_t *retlast, pawl_error *err)
+{
+    size_t count;
+    *retlast = 0;
+    do {
+        pawl_event_list list = {0};
+        struct arena_mark mark = arena_mark(mem);
+        bool found = false;
+        pawl_status rc =
+            store_read_history(c->rt->store, row->uid, number, *retlast, PIECE, mem, &list, err);
+        if (rc != PAWL_OK)
+            return rc == PAWL_NOT_FOUND ? PAWL_OK : rc;
+        count = list.count;
+        for (size_t i = 0; i < count; i++) {
+            found |= look_at_event(&list.items[i], id, mem, ret);
+            *retlast = list.items[i].seq;
+        }
+        if (!found)
+            arena_rewind(mem, mark);
+    } while (count == PIECE && ret->state != FOUND_DONE);
+    return PAWL_OK;
 }
 
 /* One execution at a time, the newest first; those before it may be pruned. */
@@ -68,17 +108,12 @@ static pawl_status look_at_histories(pawl_client *c, const pawl_row *row, pawl_s
                                      pawl_mem *mem, struct known_update *ret, pawl_error *err)
 {
     for (uint64_t n = row->execution; n > 0 && ret->state == FOUND_NONE; n--) {
-        pawl_event_list list = {0};
-        struct arena_mark mark = arena_mark(mem);
-        pawl_status rc = store_read_history(c->rt->store, row->uid, n, 0, 0, mem, &list, err);
-        if (rc != PAWL_OK && rc != PAWL_NOT_FOUND)
+        uint64_t last;
+        pawl_status rc = look_at_history(c, row, n, id, mem, ret, &last, err);
+        if (rc != PAWL_OK)
             return rc;
-        if (!list.count && n < row->execution)
+        if (!last && n < row->execution)
             return PAWL_OK; /* pruned, and so are those before */
-        for (size_t i = 0; i < list.count; i++)
-            look_at_event(&list.items[i], id, mem, ret);
-        if (ret->state == FOUND_NONE)
-            arena_rewind(mem, mark);
     }
     return PAWL_OK;
 }
@@ -93,8 +128,11 @@ static pawl_status look(pawl_client *c, const char *instance, pawl_str id, pawl_
         error_set(err, rc, "instance '%s' does not exist", instance);
     if (rc != PAWL_OK)
         return rc;
-    ret->ended = pawl_state_is_terminal(row.state);
     rc = look_at_mail(c, row.uid, id, mem, ret, err);
+    if (rc == PAWL_OK &&
+        ret->state == FOUND_NONE) /* the execution that took it may be a newer one */
+        rc = store_find_uid(c->rt->store, row.uid, mem, &row, err);
+    ret->ended = pawl_state_is_terminal(row.state);
     if (rc == PAWL_OK && ret->state == FOUND_NONE)
         rc = look_at_histories(c, &row, id, mem, ret, err);
     return rc;
@@ -111,7 +149,7 @@ static pawl_status tell(const struct known_update *f, const char *instance, cons
                   update);
     else if (f->state == FOUND_DONE)
         *ret = f->result;
-    else if (f->state == FOUND_NONE && f->ended)
+    else if (f->ended && f->state != FOUND_OPEN) /* mail goes with the end */
         error_set(err, PAWL_LOST, "instance '%s' has ended without taking the update '%s'",
                   instance, update);
     else if (f->state == FOUND_NONE)
@@ -121,7 +159,7 @@ static pawl_status tell(const struct known_update *f, const char *instance, cons
                   instance, update);
     else
         error_set(err, PAWL_TIMEOUT, "the update '%s' is not answered yet", update);
-    if (f->state == FOUND_OPEN && err->status == PAWL_TIMEOUT)
+    if (err->status == PAWL_TIMEOUT)
         ret->value = pawl_mem_dup(mem, pawl_s(update));
     return err->status;
 }

@@ -45,8 +45,10 @@ static const pawl_info *info_of_end(pawl_runtime *rt, const struct stage *s)
     pawl_info info;
     info_of_row(&info, row);
     info.input = execution_input(s->r->x);
-#define BYTES(field, ...) +row->field.len
-    if (info.input.len + row->output.len INSTANCE_TEXTS(BYTES) > CHANGE_BYTES_MAX)
+    size_t bytes = info.input.len + row->output.len;
+#define BYTES(field, ...) bytes += row->field.len;
+    INSTANCE_TEXTS(BYTES)
+    if (bytes > CHANGE_BYTES_MAX)
         return NULL;
     pawl_info *copy = arena_new(mem, pawl_info);
     *copy = info;
@@ -70,14 +72,6 @@ static void add_change_of_state(pawl_runtime *rt, const pawl_row *row, pawl_chan
     c->updated_ms = row->updated_ms;
 }
 
-static bool answers(const struct stage *s)
-{
-    for (size_t i = 0; i < s->turn.count; i++)
-        if (s->turn.steps[i].event.kind == PAWL_EV_UPDATE_ANSWERED)
-            return true;
-    return s->turn.refused_count > 0;
-}
-
 void audience_change(pawl_runtime *rt, const struct stage *s)
 {
     const pawl_row *row = &s->row;
@@ -95,7 +89,7 @@ void audience_change(pawl_runtime *rt, const struct stage *s)
                        .uid = row->uid,
                        .was = s->change == PAWL_ROW_INSERT ? -1 : (int)s->r->row.state,
                        .published = s->objects.count > 0,
-                       .answered = answers(s)};
+                       .answered = s->answers || s->turn.refused_count};
     if (c->was != (int)c->state || c->removed)
         add_change_of_state(rt, row, c);
 }

@@ -78,13 +78,26 @@ static const struct job_option {
 #undef OPTION
 };
 
-static bool is_texts(pawl_str raw)
+/* A text that C code can be given as it is: some bytes, and no NUL among them. */
+static bool is_c_text(pawl_str raw)
+{
+    char bytes[4] = "";
+    if (json_type(raw) != JSON_STRING || raw.len == 2)
+        return false;
+    struct json_text text = json_text_of((pawl_str){raw.ptr + 1, raw.len - 2});
+    while (json_text_next(&text, bytes))
+        if (!bytes[0])
+            return false;
+    return true;
+}
+
+static bool is_texts(pawl_str raw, int64_t most)
 {
     struct json_iter it;
     if (json_type(raw) != JSON_ARRAY)
         return false;
-    for (json_begin(&it, raw); json_next(&it);)
-        if (json_type(it.value) != JSON_STRING || pawl_str_is(it.value, "\"\""))
+    for (json_begin(&it, raw); json_next(&it); most--)
+        if (most < 1 || !is_c_text(it.value))
             return false;
     return true;
 }
@@ -129,7 +142,9 @@ static bool check_option(const struct job_option *o, pawl_str raw, pawl_error *r
     case GROWTH:
         return check_backoff(raw, reterr);
     case TEXTS:
-        return is_texts(raw) || refuse(reterr, o->name, "a list of texts that are not empty");
+        (void)snprintf(range, sizeof(range), "a list of at most %lld texts that are not empty",
+                       (long long)o->most);
+        return is_texts(raw, o->most) || refuse(reterr, o->name, range);
     }
     return false;
 }

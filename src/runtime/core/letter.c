@@ -139,7 +139,9 @@ struct letter *letter_next(pawl_runtime *rt)
 /* An operation without a message carries its data. */
 static pawl_str data_of(const struct operation *o, const pawl_request *q)
 {
-    return !o->reason ? q->data : pawl_s(q->reason ? q->reason : o->reason);
+    if (o->reason)
+        return pawl_s(q->reason ? q->reason : o->reason);
+    return q->data.ptr ? q->data : (pawl_str){0};
 }
 
 static pawl_str pack_version(char **at, const char *version)
@@ -159,25 +161,59 @@ static pawl_str pack_update_key(char **at, pawl_str id)
     return key;
 }
 
-/* False: no memory. */
+#define START_UPDATE "start" /* id of the update that comes with a start, unless it has a key */
+
+/* {"update":"ID"}; an id is UTF-8. */
+static pawl_str pack_update_attrs(char **at, pawl_str id)
+{
+    char *to = *at;
+    to = stpcpy(to, "{\"update\":\"");
+    for (size_t i = 0; i < id.len; i++) {
+        if (id.ptr[i] == '"' || id.ptr[i] == '\\')
+            *to++ = '\\';
+        if ((unsigned char)id.ptr[i] < ' ')
+            to += sprintf(to, "\\u%04x", id.ptr[i]);
+        else
+            *to++ = id.ptr[i];
+    }
+    to = stpcpy(to, "\"}");
+    pawl_str attrs = {*at, (size_t)(to - *at)};
+    *at = to + 1;
+    return attrs;
+}
+
+static struct letter_raise pack_start_update(char **at, const pawl_request *q, pawl_str id)
+{
+    return (struct letter_raise){.event = pack_str(at, pawl_s(q->update)),
+                                 .data = pack_str(at, q->update_data),
+                                 .key = pack_update_key(at, id),
+                                 .attrs = pack_update_attrs(at, id)};
+}
+
+/* The events of a start, then its update.  False: no memory. */
 static bool pack_raises(struct letter *l, const pawl_request *q)
 {
-    if (LIKELY(!q->raise_count) || q->op != PAWL_OP_START)
+    if (LIKELY(!q->raise_count && !q->update) || q->op != PAWL_OP_START)
         return true;
-    size_t bytes = 0;
+    pawl_str id = pawl_s(q->update_key ? q->update_key : START_UPDATE);
+    size_t count = q->raise_count + (q->update != NULL);
+    size_t bytes =
+        pawl_s(q->update).len + q->update_data.len + 7 * id.len + sizeof(UPDATE_KEY) + 40;
     for (size_t i = 0; i < q->raise_count; i++)
         bytes += pawl_s(q->raises[i].event).len + q->raises[i].data.len +
                  pawl_s(q->raises[i].idempotency_key).len + 3;
-    l->raises = malloc(sizeof(*l->raises) + q->raise_count * sizeof(l->raises->items[0]) + bytes);
+    l->raises = malloc(sizeof(*l->raises) + count * sizeof(l->raises->items[0]) + bytes);
     if (!l->raises)
         return false;
-    l->raises->count = q->raise_count;
-    char *at = (char *)&l->raises->items[q->raise_count];
+    l->raises->count = count;
+    char *at = (char *)&l->raises->items[count];
     for (size_t i = 0; i < q->raise_count; i++)
         l->raises->items[i] =
             (struct letter_raise){.event = pack_str(&at, pawl_s(q->raises[i].event)),
                                   .data = pack_str(&at, q->raises[i].data),
                                   .key = pack_str(&at, pawl_s(q->raises[i].idempotency_key))};
+    if (q->update)
+        l->raises->items[count - 1] = pack_start_update(&at, q, id);
     return true;
 }
 

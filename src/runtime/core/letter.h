@@ -15,8 +15,11 @@
 /* Address of pushes recorded by orchestrations: no instance can have it. */
 #define QUEUE_MAIL "\x01queue"
 
-/* Keys of updates and of raises are kept in one place: this is before those of updates. */
-#define UPDATE_KEY "\x01update:"
+/* Keys of raises, of updates and of inputs are kept in one place.  Ours begin with this byte, and
+ * no client's may. */
+#define RESERVED_KEYS "\x01"
+/* Before those of updates. */
+#define UPDATE_KEY RESERVED_KEYS "update:"
 
 /* Copy everything into one block; NULL when out of memory. */
 struct letter *letter_create(const struct mail *mail, uint64_t uid, pawl_str instance,

@@ -18,6 +18,7 @@ struct felling;
 struct crew;
 struct tried_call;
 struct queue_cache;
+struct remotes;
 struct handout;
 struct coming;
 struct tally;
@@ -47,6 +48,9 @@ struct store_clock {
 struct hands {
     struct crew *crew;       /* workers outside; NULL: read only */
     struct handout *handout; /* [engine] work in turn; NULL: the store cannot */
+    struct remotes *remotes; /* [engine] workers that run orchestrations (runtime/remote) */
+    size_t limits;           /* [engine] stored limits (work/work_limits.h) */
+    bool limits_changed;     /* [engine] with this group; not in force yet */
 };
 
 /* Which calls with a tag run on threads of this process (lane.h). */
@@ -180,6 +184,7 @@ struct doubt {
 /* The group being built (stage.h). [engine] */
 struct staging {
     struct stage *first, **end;
+    struct stage **early_end; /* behind those that go before all others (stage_early) */
     size_t count;
     struct doubt doubt;               /* about its commit, or an earlier one */
     uint64_t seed_key[2], seed_count; /* of the seeds of executions; new with each process */
@@ -267,6 +272,19 @@ struct tries {
     struct tried_call *oldest, *newest; /* by their last attempt */
 };
 
+/* Details of heartbeats (details.h). [engine], but for what has a mark. */
+struct details {
+    struct idset kept;    /* work rows that may have some in the store */
+    struct idset flying;  /* work rows whose details the group of the last look has … */
+    uint64_t group_no;    /* … if the fence is past this one */
+    struct idset orphans; /* of rows that are gone */
+    pthread_mutex_t lock; /* guards the next two, and the beats of jobs; any thread */
+    struct beat *first;   /* with details that are not written */
+    int64_t written_ms;   /* mono: the last look */
+    atomic_llong due_ms;  /* mono: the next one; INT64_MAX: none; any thread */
+    atomic_bool shown;    /* some were written; any thread */
+};
+
 /* Attempts in memory (jobs.h). [engine] */
 struct jobs {
     struct map by_id;         /* work id -> struct job */
@@ -279,12 +297,14 @@ struct jobs {
     void (*withdrawn)(pawl_runtime *rt, const void *job); /* queue_withdraw() */
     void (*over)(pawl_runtime *rt, struct job *job);      /* handout_over() */
     struct tries tries;
+    struct details details;
 };
 
 /* Workers outside that wait for work (lease.h). [engine] */
 struct leases {
     struct lease_call *polls, **polls_end;
-    bool look; /* there may be work for them */
+    bool look;        /* there may be work for them */
+    bool look_inline; /* and inline steps to be done again (remote/) */
 };
 
 /* Threads that run activities (worker.h). */

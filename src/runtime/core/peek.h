@@ -18,7 +18,7 @@ struct peek_ops {
     void (*failed)(pawl_runtime *rt, const struct stage *s);
     bool (*timer)(pawl_runtime *rt, struct stage *s, const struct step *step);
     void (*adopted)(pawl_runtime *rt, struct stage *s, pawl_message *mail, uint64_t was);
-    bool (*was_taken)(pawl_runtime *rt, struct resident *r, const struct letter *l);
+    pawl_status (*find_taken)(pawl_runtime *rt, struct resident *r, const struct letter *l);
     void (*child_again)(pawl_runtime *rt, struct stage *s, const pawl_row *row);
 };
 
@@ -73,10 +73,12 @@ static inline void peek_adopted(pawl_runtime *rt, struct stage *s, pawl_message 
         rt->peek.ops->adopted(rt, s, mail, was);
 }
 
-/* Is this raise recorded, or in the mailbox, already? */
-static inline bool peek_was_taken(pawl_runtime *rt, struct resident *r, const struct letter *l)
+/* OK when this raise is recorded, or in the mailbox, already; EMPTY when not; else the store did not
+ * answer. */
+static inline pawl_status peek_find_taken(pawl_runtime *rt, struct resident *r,
+                                          const struct letter *l)
 {
-    return rt->peek.ops && rt->peek.ops->was_taken(rt, r, l);
+    return rt->peek.ops ? rt->peek.ops->find_taken(rt, r, l) : PAWL_EMPTY;
 }
 
 /* A parent starts its own child once more. */

@@ -62,7 +62,8 @@ size_t pawl_app_code(pawl_app *app, pawl_mem *mem, const pawl_code **ret)
     for (size_t i = 0; i < app->all_code.count; i++) {
         const struct code_entry *e = app->all_code.items[i];
         if (is_live(app, e) && !is_reserved(pawl_s(e->name)))
-            list[n++] = (pawl_code){e->name, e->version, file_of(app, (size_t)e->fn)};
+            list[n++] = (pawl_code){e->name, e->version,
+                                    e->remote ? "(workers)" : file_of(app, (size_t)e->fn)};
     }
     for (size_t i = 0; i < app->all_activities.count; i++) {
         const struct activity_entry *e = app->all_activities.items[i];

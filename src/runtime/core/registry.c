@@ -20,7 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TROUBLE_TAIL 24 /* room for "; and N more" */
+#define TROUBLE_TAIL 24    /* room for "; and N more" */
+#define HEARD_MS     60000 /* a worker that was silent for longer has no latest version */
 
 /* Remember what is wrong, for pawl_runtime_open(): all of it, as far as there is room.  EXISTS
  * never masks a worse error, because loading a module again always reports it. */
@@ -282,6 +283,20 @@ pawl_status pawl_register_activity(pawl_app *app, const char *name, pawl_activit
     return pawl_register_activity_with(app, name, fn, NULL);
 }
 
+/* Of a list from `top` down: the highest version that is C code or that a worker has which was
+ * heard lately; if there is none, the highest.  One laptop with 9.9.9 strands nothing. */
+static const struct code_entry *latest(const struct code_entry *top)
+{
+    int64_t newest = 0;
+    for (const struct code_entry *e = top; e; e = e->lower)
+        if (e->remote && atomic_load(&e->heard_ms) > newest)
+            newest = atomic_load(&e->heard_ms);
+    for (const struct code_entry *e = top; e; e = e->lower)
+        if (!e->remote || atomic_load(&e->heard_ms) > newest - HEARD_MS)
+            return e;
+    return top;
+}
+
 const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str version)
 {
     pthread_mutex_lock(&app->lock);
@@ -290,8 +305,45 @@ const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str ve
         app->code_last = e = map_gets(&app->orchestrations, name);
     while (e && version.len && !pawl_str_is(version, e->version))
         e = e->lower;
+    if (UNLIKELY(e && e->remote && !version.len))
+        e = latest(e);
     pthread_mutex_unlock(&app->lock);
     return e;
+}
+
+const struct code_entry *registry_remote(pawl_app *app, pawl_str name, pawl_str version)
+{
+    const struct code_entry *there = registry_code(app, name, version);
+    pawl_error err;
+    if (there)
+        return there->remote ? there : NULL;
+    struct code_entry *e = code_entry_create(name.ptr, version.ptr, NULL, NULL);
+    if (!e ||
+        check_registration(app, "orchestration name", e->name, e->version, e, &err) != PAWL_OK) {
+        if (e)
+            code_entry_free(e);
+        return NULL;
+    }
+    e->remote = true;
+    pthread_mutex_lock(&app->lock);
+    struct code_entry **slot = vec_push(&app->all_code);
+    bool added = slot && insert_version(app, e);
+    if (slot)
+        *slot = e;
+    else
+        code_entry_free(e);
+    pthread_mutex_unlock(&app->lock);
+    if (!added)
+        return NULL;
+    tell_runtimes(app);
+    return e;
+}
+
+void registry_heard(const struct code_entry *e, int64_t now_ms)
+{
+    struct code_entry *changed =
+        (struct code_entry *)(uintptr_t)e; /* an atomic; the rest is const */
+    atomic_store(&changed->heard_ms, now_ms);
 }
 
 bool registry_has_name(pawl_app *app, pawl_str name)

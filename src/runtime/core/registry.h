@@ -23,6 +23,8 @@ struct code_entry {
     pawl_orchestration_fn *fn;
     void *user;
     size_t stack_bytes;
+    bool remote;              /* fn is NULL: workers run it (runtime/remote) */
+    atomic_llong heard_ms;    /* of remote code: a worker that has it called; wall clock */
     struct code_entry *lower; /* next lower version of the same name */
 };
 
@@ -67,6 +69,11 @@ void registry_leave(pawl_app *app, pawl_runtime *rt);
 /* Empty version: the highest.  NULL when there is none. */
 const struct code_entry *registry_code(pawl_app *app, pawl_str name, pawl_str version);
 bool registry_has_name(pawl_app *app, pawl_str name);
+/* The entry of code that workers run, added if it is new.  NULL: C code has this name and version,
+ * or it cannot be registered. */
+const struct code_entry *registry_remote(pawl_app *app, pawl_str name, pawl_str version);
+/* A worker that has it was heard. */
+void registry_heard(const struct code_entry *e, int64_t now_ms);
 const struct activity_entry *registry_activity(pawl_app *app, pawl_str name);
 /* Names of all activities, in `mem`. */
 size_t registry_activity_names(pawl_app *app, pawl_mem *mem, const pawl_str **ret);

@@ -10,14 +10,32 @@
 
 #include <string.h>
 
-struct stage *stage_bare(pawl_runtime *rt)
+static struct stage *stage_make(pawl_runtime *rt)
 {
     struct stage *s = arena_new(&rt->group_mem, struct stage);
     s->letters_end = &s->letters;
     s->turn.mem = &rt->group_mem;
     s->now_ms = rt->now_ms;
+    return s;
+}
+
+struct stage *stage_bare(pawl_runtime *rt)
+{
+    struct stage *s = stage_make(rt);
     *rt->staging.end = s;
     rt->staging.end = &s->next;
+    rt->staging.count++;
+    return s;
+}
+
+struct stage *stage_early(pawl_runtime *rt)
+{
+    struct stage *s = stage_make(rt);
+    s->next = *rt->staging.early_end;
+    *rt->staging.early_end = s;
+    if (rt->staging.end == rt->staging.early_end)
+        rt->staging.end = &s->next;
+    rt->staging.early_end = &s->next;
     rt->staging.count++;
     return s;
 }
@@ -230,13 +248,13 @@ struct stage *stage_all(pawl_runtime *rt)
 {
     struct stage *first = rt->staging.first;
     rt->staging.first = NULL;
-    rt->staging.end = &rt->staging.first;
+    rt->staging.end = rt->staging.early_end = &rt->staging.first;
     rt->staging.count = 0;
     return first;
 }
 
 void stage_open(pawl_runtime *rt)
 {
-    rt->staging.end = &rt->staging.first;
+    rt->staging.end = rt->staging.early_end = &rt->staging.first;
     rt->env.random(rt->env.user, rt->staging.seed_key, sizeof(rt->staging.seed_key));
 }

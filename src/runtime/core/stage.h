@@ -17,6 +17,8 @@
 struct stage *stage_of(pawl_runtime *rt, struct resident *r);
 /* A stage that touches no instance (retries, hand-outs). */
 struct stage *stage_bare(pawl_runtime *rt);
+/* One that goes before all others of the group, in the order in which such ones are made. */
+struct stage *stage_early(pawl_runtime *rt);
 /* Unlink a stage from the group, giving back its letters. */
 struct letter *stage_abort(pawl_runtime *rt, struct stage *s);
 /* More than its place in the history changed: the whole row is written. */

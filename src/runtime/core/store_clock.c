@@ -2,6 +2,7 @@
 /* runtime/core/store_clock.c -- see store_clock.h. */
 #include "runtime/core/store_clock.h"
 
+#include "runtime/core/health.h"
 #include "store/store.h"
 
 struct bounds {
@@ -47,7 +48,8 @@ static void ask_again(pawl_runtime *rt)
 
 void store_clock_look(pawl_runtime *rt)
 {
-    if (UNLIKELY(rt->clock.is) && rt_mono(rt) - rt->clock.asked_ms >= STORE_CLOCK_EVERY_MS)
+    if (UNLIKELY(rt->clock.is) && rt_mono(rt) - rt->clock.asked_ms >= STORE_CLOCK_EVERY_MS &&
+        health_is_good(rt))
         ask_again(rt);
 }
 

@@ -30,7 +30,8 @@
 /* Ask for the first time, before anything is written.  Anything but OK: there is a clock, and the
  * store does not tell it. */
 PAWL_MUST_USE pawl_status store_clock_open(pawl_runtime *rt, pawl_error *reterr);
-/* The answer is some seconds old: ask again.  Without an answer time goes on as it did. [engine] */
+/* The answer is some seconds old: ask again.  Without an answer time goes on as it did.  A store in
+ * trouble is not asked: each question may be an attempt to connect that takes seconds. [engine] */
 void store_clock_look(pawl_runtime *rt);
 /* A time of the store, by the clock of this machine: to compare it with the times of files. */
 int64_t store_clock_here(pawl_runtime *rt, int64_t store_ms);

@@ -22,8 +22,9 @@
 #include <stdatomic.h>
 
 struct lease_call;
+struct exchange;
 
-enum item_kind { ITEM_REQUEST, ITEM_JOB, ITEM_LEASE, ITEM_QUEUE, ITEM_WITHDRAWAL };
+enum item_kind { ITEM_REQUEST, ITEM_JOB, ITEM_LEASE, ITEM_QUEUE, ITEM_WITHDRAWAL, ITEM_TURNS };
 
 /* What the inbox carries; embedded first in its owner. */
 struct item {
@@ -62,7 +63,8 @@ struct known {
 /* What a start raises (raises.h).  One allocation: the strings follow. */
 struct letter_raise {
     pawl_str event, data, key;
-    bool seen; /* the instance has its key */
+    pawl_str attrs; /* of an update; empty: an event */
+    bool seen;      /* the instance has its key */
 };
 struct letter_raises {
     size_t count;
@@ -117,6 +119,7 @@ enum job_verdict {
 struct running {
     atomic_ullong work_id;
     atomic_llong started_ms;
+    pawl_mem spare; /* of the thread: memory for the next attempt, while none runs */
 };
 
 /* One attempt of an activity.  Owned by the engine thread (map jobs), lent to a
@@ -156,8 +159,9 @@ struct job {
     char *result; /* owned */
     size_t result_len;
     struct call_policy policy;
-    pawl_mem mem;            /* of the policy */
-    char token[TOKEN_BYTES]; /* of pawl_pending; "": not asked for */
+    _Atomic(struct beat *) beat; /* details of heartbeats (details.h); NULL: none */
+    pawl_mem mem;                /* of the policy */
+    char token[TOKEN_BYTES];     /* of pawl_pending; "": not asked for */
 };
 
 /* What is queued and runs under one activity's name (share.h). */
@@ -232,12 +236,15 @@ struct stage {
     struct letter *letters, **letters_end; /* consumed, in order: go back when refused */
     struct job *job;                       /* its failed or pending attempt; owned */
     struct lease_call *lease;              /* a worker's call, answered with the commit; owned */
+    struct exchange *exchange;             /* with a worker's answer, which is in this stage */
+    size_t answer;                         /* and which of its answers */
     struct letter *call;                   /* a client's, without a kind: the same; owned */
     pawl_reply *reply;                     /* answer with these counts; NULL: plain */
     bool removed;                          /* REMOVE: evict without trace */
     bool ended;                            /* the instance is terminal with this round */
     bool adopted;                          /* took the mail kept for its id */
     bool mail_gone;                        /* what lay in its mailbox went with this round */
+    bool answers;                          /* its code answered an update */
     bool unpile;                           /* look at waiting rows again after the commit */
     const pawl_queue_round *queue;         /* changes of queues; NULL: none */
     size_t round;                          /* index in the commit */

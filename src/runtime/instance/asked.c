@@ -11,8 +11,10 @@
 
 #include <string.h>
 
-#define PAGE_DEFAULT 100  /* asks in a page */
-#define EXAMINED_MAX 5000 /* looked at for one page */
+#define PAGE_DEFAULT 100               /* asks in a page */
+#define PIECE        100               /* objects read at once */
+#define EXAMINED_MAX 5000              /* looked at for one page */
+#define BYTES_MAX    ((size_t)4 << 20) /* the same, in bytes */
 
 /* The name of an ask, or with ref 0 the beginning of all names of an instance. */
 static pawl_str name_of(pawl_mem *mem, uint64_t uid, uint64_t ref)
@@ -84,11 +86,24 @@ void asks_repair(pawl_runtime *rt, struct stage *s, const pawl_event *e)
 bool asks_look(pawl_runtime *rt, uint64_t uid, pawl_object_list *ret)
 {
     pawl_error err;
-    *ret = (pawl_object_list){0};
-    return !stage_asks(rt) ||
-           store_list_objects(rt->store, PAWL_OBJECT_ASK, name_of(&rt->group_mem, uid, 0),
-                              (pawl_str){0}, STORE_OBJECTS_PAGE, &rt->group_mem, ret,
-                              &err) == PAWL_OK;
+    pawl_object_list page = {0};
+    LIST(pawl_object) all = {0};
+    pawl_str after = {0};
+    *ret = page;
+    if (!stage_asks(rt))
+        return true;
+    pawl_str prefix = name_of(&rt->group_mem, uid, 0);
+    do {
+        if (store_list_objects(rt->store, PAWL_OBJECT_ASK, prefix, after, STORE_OBJECTS_PAGE,
+                               &rt->group_mem, &page, &err) != PAWL_OK)
+            return false;
+        for (size_t i = 0; i < page.count; i++)
+            *list_add(&rt->group_mem, &all) = page.items[i];
+        if (page.count)
+            after = page.items[page.count - 1].name;
+    } while (page.count == STORE_OBJECTS_PAGE);
+    *ret = (pawl_object_list){.items = all.items, .count = all.count};
+    return true;
 }
 
 void asks_remove(pawl_runtime *rt, struct stage *s, const pawl_object_list *list)
@@ -116,51 +131,63 @@ static bool has(pawl_mem *mem, pawl_str object, const char *pointer, const char 
     return !wanted || pawl_str_is(pawl_json_text(mem, object, pointer, ""), wanted);
 }
 
-/* One page of objects; true: there may be more behind *after, and room for them. */
-static bool add_page(pawl_mem *mem, const pawl_ask_filter *f, const pawl_object_list *page,
-                     pawl_json *w, uint32_t *left, pawl_str *after)
+/* A page that is being made. */
+struct asks_page {
+    pawl_json *w;
+    uint32_t left;  /* asks that it may still have */
+    size_t objects; /* looked at */
+    size_t bytes;   /* of them */
+    pawl_str after; /* the last one */
+};
+
+static bool has_room(const struct asks_page *p)
 {
-    for (size_t i = 0; i < page->count && *left; i++) {
-        const pawl_object *o = &page->items[i];
-        *after = o->name;
+    return p->left && p->objects < EXAMINED_MAX && p->bytes < BYTES_MAX;
+}
+
+static void add_piece(pawl_mem *mem, const pawl_ask_filter *f, const pawl_object_list *piece,
+                      struct asks_page *p)
+{
+    for (size_t i = 0; i < piece->count && has_room(p); i++) {
+        const pawl_object *o = &piece->items[i];
+        p->after = o->name;
+        p->objects++;
+        p->bytes += o->data.len;
         if (!has(mem, o->data, "/orchestration", f->orchestration) ||
             !has(mem, o->data, "/event", f->event))
             continue;
-        json_put(w, o->data);
-        --*left;
+        json_put(p->w, o->data);
+        p->left--;
     }
-    return page->count == STORE_OBJECTS_PAGE && *left;
 }
 
 pawl_status asks_list(pawl_runtime *rt, const pawl_ask_filter *f, pawl_mem *mem, pawl_str *ret,
                       pawl_error *reterr)
 {
-    uint32_t left = f->limit ? f->limit : PAGE_DEFAULT;
-    uint64_t examined = 0;
-    bool more = true;
-    pawl_str after = pawl_s(f->after);
-    pawl_object_list page = {0};
-    pawl_json *w = pawl_json_new(mem);
-    pawl_json_object(w);
-    pawl_json_key(w, "asks");
-    pawl_json_array(w);
-    for (; more && examined < EXAMINED_MAX; examined += page.count) {
-        page = (pawl_object_list){0};
-        pawl_status rc = store_list_objects(rt->store, PAWL_OBJECT_ASK, (pawl_str){0}, after,
-                                            STORE_OBJECTS_PAGE, mem, &page, reterr);
+    struct asks_page p = {.w = pawl_json_new(mem),
+                          .left = f->limit ? f->limit : PAGE_DEFAULT,
+                          .after = pawl_s(f->after)};
+    pawl_object_list piece;
+    pawl_json_object(p.w);
+    pawl_json_key(p.w, "asks");
+    pawl_json_array(p.w);
+    do {
+        piece = (pawl_object_list){0};
+        pawl_status rc = store_list_objects(rt->store, PAWL_OBJECT_ASK, (pawl_str){0}, p.after,
+                                            PIECE, mem, &piece, reterr);
         if (rc != PAWL_OK)
             return rc;
-        more = add_page(mem, f, &page, w, &left, &after);
-    }
-    pawl_json_end(w);
-    pawl_json_key(w, "next");
-    bool last = !page.count || (page.count < STORE_OBJECTS_PAGE &&
-                                pawl_str_eq(after, page.items[page.count - 1].name));
+        add_piece(mem, f, &piece, &p);
+    } while (piece.count == PIECE && has_room(&p));
+    pawl_json_end(p.w);
+    pawl_json_key(p.w, "next");
+    bool last = !piece.count ||
+                (piece.count < PIECE && pawl_str_eq(p.after, piece.items[piece.count - 1].name));
     if (last)
-        pawl_json_null(w);
+        pawl_json_null(p.w);
     else
-        pawl_json_str(w, after);
-    pawl_json_end(w);
-    *ret = pawl_json_done(w);
+        pawl_json_str(p.w, p.after);
+    pawl_json_end(p.w);
+    *ret = pawl_json_done(p.w);
     return PAWL_OK;
 }

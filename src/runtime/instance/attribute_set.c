@@ -125,8 +125,8 @@ const pawl_attribute_entry *attributes_entries(pawl_runtime *rt, const struct st
     *retcount = 0;
     if (!s->r)
         return NULL;
-    pawl_str before = s->change == PAWL_ROW_INSERT ? (pawl_str){0} : s->r->row.attributes;
-    pawl_str after = s->change == PAWL_ROW_REMOVE ? (pawl_str){0} : s->row.attributes;
+    pawl_str before = s->change != PAWL_ROW_INSERT ? s->r->row.attributes : (pawl_str){0};
+    pawl_str after = s->change != PAWL_ROW_REMOVE ? s->row.attributes : (pawl_str){0};
     if ((!before.len && !after.len) || pawl_str_eq(before, after))
         return NULL;
     struct attribute_list old = attributes_of(&rt->group_mem, before);

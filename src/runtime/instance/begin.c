@@ -18,6 +18,7 @@
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/attribute_set.h"
+#include "runtime/instance/elsewhere.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/halt.h"
@@ -27,6 +28,7 @@
 #include "runtime/instance/raises.h"
 #include "runtime/instance/seal.h"
 #include "runtime/queue/queue_bridge.h"
+#include "runtime/remote/playing.h"
 #include "runtime/schedule/schedule_mail.h"
 #include "store/store.h"
 
@@ -129,15 +131,44 @@ static struct delivered refuse_existing(pawl_runtime *rt, struct resident *r, st
 
 /* ---- Making it ---------------------------------------------------------------- */
 
+static struct delivered begin_later(pawl_runtime *rt, struct resident *r, struct letter *l,
+                                    bool codeless);
+
+/* Empty version: the latest; for an answer that begins it, the one that was handed out. */
+static const struct code_entry *code_of_start(pawl_runtime *rt, struct resident *r,
+                                              const struct letter *l)
+{
+    const struct code_entry *answers = remote_playing(rt, r->row.uid);
+    if (UNLIKELY(answers))
+        return answers;
+    return registry_code(rt->app, resident_row(r)->orchestration, wanted_version(rt, l));
+}
+
+/* Its code is in workers: its start is a row before one is asked.  False: one has answered. */
+static bool begins_elsewhere(pawl_runtime *rt, struct resident *r, struct letter *l,
+                             const struct code_entry *code, struct delivered *ret)
+{
+    if (!l->uid || !l->stored) {
+        *ret = begin_later(rt, r, l, false);
+        return true;
+    }
+    if (remote_playing(rt, r->row.uid))
+        return false;
+    pawl_str attrs =
+        start_attrs(rt, pawl_s(code->version), &r->row, deadline_of(l), scheduled_by(rt, l), false);
+    return elsewhere_begins(rt, r, l, code, attrs, ret);
+}
+
 /* Record the start of r's execution and run its first turn.  False: no code here. */
 static bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter *l,
                             struct delivered *ret)
 {
-    struct stage *s = stage_of(rt, r);
-    const struct code_entry *code =
-        registry_code(rt->app, s->row.orchestration, wanted_version(rt, l));
+    const struct code_entry *code = code_of_start(rt, r, l);
     if (!code)
         return false;
+    if (UNLIKELY(code->remote) && begins_elsewhere(rt, r, l, code, ret))
+        return true;
+    struct stage *s = stage_of(rt, r);
     s->row.version = pawl_s(code->version);
     s->row.finding = (pawl_str){0};
     s->unpile = l->uid != 0; /* mail came while it was pending */
@@ -159,6 +190,8 @@ static bool begin_execution(pawl_runtime *rt, struct resident *r, struct letter 
     start.name = s->row.orchestration;
     start.attrs =
         start_attrs(rt, s->row.version, &s->row, deadline_of(l), scheduled_by(rt, l), false);
+    if (UNLIKELY(code->remote))
+        remote_play(rt, r->x, &start);
     struct engine_finding finding = {0};
     enum engine_fate fate;
     turn_clock_start(rt, code, &s->row);
@@ -414,6 +447,9 @@ static struct delivered begin_again(pawl_runtime *rt, struct resident *r, struct
     if (!code)
         return refuse(rt, l, PAWL_NOT_FOUND,
                       "the code to run it again is not registered here; load its module");
+    if (code->remote) /* its first turn is no part of this round */
+        return refuse(rt, l, PAWL_CONFLICT,
+                      "the code to run it again is in workers; start it under another id");
     return turn_rerun(rt, r, l, code);
 }
 

@@ -13,12 +13,13 @@ void deadline_fix(pawl_runtime *rt, struct letter *l)
     int64_t from = l->ask.start_ms > rt->now_ms ? l->ask.start_ms : rt->now_ms;
     if (!l->ask.deadline_ms)
         return;
+    int64_t until = from + l->ask.deadline_ms;
     pawl_str version = pawl_json_get(l->mail.attrs, "/version");
-    letter_set_attrs(
-        l, pawl_mem_printf(&rt->group_mem, "{%s%.*s%s\"deadline_ms\":%lld,\"limit_ms\":%lld}",
-                           version.len ? "\"version\":" : "", PAWL_FMT(version),
-                           version.len ? "," : "", (long long)(from + l->ask.deadline_ms),
-                           (long long)l->ask.deadline_ms));
+    letter_set_attrs(l, pawl_mem_printf(&rt->group_mem,
+                                        "{%s%.*s%s\"deadline_ms\":%lld,\"limit_ms\":%lld}",
+                                        version.len ? "\"version\":" : "", PAWL_FMT(version),
+                                        version.len ? "," : "", (long long)until,
+                                        (long long)l->ask.deadline_ms));
 }
 
 int64_t deadline_of(const struct letter *l)

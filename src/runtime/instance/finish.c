@@ -11,17 +11,20 @@
 #include "runtime/instance/finish.h"
 #include "runtime/instance/attribute_set.h"
 
+#include "engine/remote_code.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/resident.h"
 #include "runtime/core/stage.h"
 #include "runtime/instance/asked.h"
+#include "runtime/instance/elsewhere.h"
 #include "runtime/instance/end_by.h"
 #include "runtime/instance/input.h"
 #include "runtime/instance/load.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/raises.h"
 #include "runtime/instance/seal.h"
+#include "runtime/remote/playing.h"
 #include "store/store.h"
 
 /* ---- Ending ------------------------------------------------------------------ */
@@ -62,6 +65,9 @@ bool turn_is_between(const execution *x)
 
 static const struct code_entry *next_code(pawl_runtime *rt, const struct resident *r)
 {
+    const struct code_entry *answers = remote_playing(rt, r->row.uid);
+    if (UNLIKELY(answers) && remote_play_starts(rt)) /* it was resolved with the hand-out */
+        return answers;
     return registry_code(rt->app, r->row.orchestration, execution_end(r->x).version);
 }
 
@@ -110,6 +116,19 @@ static struct mail first_mail(pawl_runtime *rt, const struct stage *s, pawl_str 
                          .data = input,
                          .attrs = start_attrs(rt, version, &s->row, deadline_ms,
                                               execution_scheduled(s->r->x), rerun)};
+}
+
+struct mail turn_next_start(pawl_runtime *rt, struct resident *r, const struct code_entry *code)
+{
+    pawl_row row = r->row;
+    row.execution++;
+    return (struct mail){.kind = PAWL_MSG_START,
+                         .execution = row.execution,
+                         .name = r->row.orchestration,
+                         .data = execution_end(r->x).value,
+                         .attrs =
+                             start_attrs(rt, pawl_s(code->version), &row, execution_deadline(r->x),
+                                         execution_scheduled(r->x), false)};
 }
 
 /* Record the start of an execution that is ended before its code ran. */
@@ -222,11 +241,20 @@ static bool open_in_place(pawl_runtime *rt, struct resident *r, struct stage *s,
     s->row.version = pawl_s(code->version);
     s->row.finding = (pawl_str){0};
     enum engine_fate fate;
+    if (UNLIKELY(code->remote))
+        remote_play(rt, r->x, &start);
     turn_clock_start(rt, code, &s->row);
     *outcome = execution_apply(r->x, &start, rt->now_ms, &s->turn, &fate, finding);
     turn_clock_stop(rt);
     stage_drop_consumed(rt, r, s);
     return true;
+}
+
+/* Its next execution is in workers: does this very answer begin it?  Else it ended n, and
+ * a WAKE brings the start of n + 1 to a worker. */
+static bool is_opened_by_answer(pawl_runtime *rt, const struct resident *r)
+{
+    return remote_playing(rt, r->row.uid) && remote_play_starts(rt);
 }
 
 /* Close n and open n + 1 in one round; a successor that continues at once waits
@@ -240,6 +268,11 @@ static bool continue_as_new(pawl_runtime *rt, struct resident *r, struct stage *
     const struct code_entry *code = next_code(rt, r);
     if (!code) {
         continue_later(rt, s, end.version, true);
+        *outcome = ENGINE_WAITING;
+        return true;
+    }
+    if (UNLIKELY(code->remote) && !is_opened_by_answer(rt, r)) {
+        continue_later(rt, s, end.version, false);
         *outcome = ENGINE_WAITING;
         return true;
     }
@@ -363,6 +396,35 @@ static struct delivered give_up(pawl_runtime *rt, struct resident *r, struct let
                        turn_missing(rt, &stage_of(rt, r)->row, execution_end(r->x).version));
 }
 
+/* Mail is due to a wait: only code in workers leaves that behind, and it is not told again yet. */
+static bool lacks_code_for_mail(pawl_runtime *rt, const struct resident *r)
+{
+    return !turn_is_between(r->x) && execution_has_due_mail(r->x) &&
+           !registry_code(rt->app, r->row.orchestration, r->row.version);
+}
+
+/* The WAKE stands for that mail: it waits for the code. */
+static struct delivered wake_later(pawl_runtime *rt, struct resident *r, struct letter *l)
+{
+    execution_destroy(r->x);
+    r->x = NULL;
+    if (resident_row(r)->state != PAWL_BLOCKED)
+        return turn_codeless(rt, r, l);
+    turn_pile(rt, r, l);
+    return verdict_done();
+}
+
+static struct delivered wake_elsewhere(pawl_runtime *rt, struct resident *r, struct letter *l,
+                                       const struct code_entry *next, bool bare)
+{
+    struct delivered v = elsewhere_continues(rt, r, l, next);
+    if (bare && !r->stage) { /* tables without code: messages need it */
+        execution_destroy(r->x);
+        r->x = NULL;
+    }
+    return v;
+}
+
 struct delivered turn_wake(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     bool bare = !r->x; /* its own code is not needed to open the next execution */
@@ -371,6 +433,11 @@ struct delivered turn_wake(pawl_runtime *rt, struct resident *r, struct letter *
         r->x = load_tables(rt, &r->row);
     if (!r->x || (bare && !load_mailbox(rt, r, &damaged)))
         return turn_again(rt, r, l);
+    if (UNLIKELY(bare && lacks_code_for_mail(rt, r)))
+        return wake_later(rt, r, l);
+    const struct code_entry *next = turn_is_between(r->x) ? next_code(rt, r) : NULL;
+    if (UNLIKELY(next && next->remote) && !remote_playing(rt, r->row.uid))
+        return wake_elsewhere(rt, r, l, next, bare);
     struct stage *s = stage_of(rt, r);
     if (bare)
         r->doomed = true;
@@ -449,6 +516,9 @@ struct delivered turn_outcome(pawl_runtime *rt, struct resident *r, struct lette
         return l ? turn_block(rt, r, l, &found) : turn_again(rt, r, NULL);
     case ENGINE_NO_MEMORY:
         return turn_again(rt, r, l);
+    case ENGINE_REFUSED: /* request/turns_answer.c undoes the stage, and has its letters */
+        remote_play_refused(rt, &found);
+        break;
     }
     return verdict_done();
 }

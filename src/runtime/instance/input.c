@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/rand.h"
+#include "runtime/core/letter.h"
 #include "store/store.h"
 
 /* JSON without the blanks between its words; anything else as it is. */
@@ -28,7 +29,6 @@ static pawl_str without_blanks(pawl_mem *mem, pawl_str text)
     return (pawl_str){to, n};
 }
 
-/* No key of a raise begins with this byte unless its sender means to. */
 static pawl_str key_of(pawl_runtime *rt, pawl_str data)
 {
     static const uint64_t salts[2][2] = {
@@ -36,7 +36,7 @@ static pawl_str key_of(pawl_runtime *rt, pawl_str data)
         {UINT64_C(0x7061776c696e7032), UINT64_C(0x7274656420776974)}
     };
     pawl_str plain = without_blanks(&rt->group_mem, data);
-    return pawl_mem_printf(&rt->group_mem, "\001input %016llx%016llx",
+    return pawl_mem_printf(&rt->group_mem, RESERVED_KEYS "input %016llx%016llx",
                            (unsigned long long)siphash24(salts[0], plain.ptr, plain.len),
                            (unsigned long long)siphash24(salts[1], plain.ptr, plain.len));
 }

@@ -116,6 +116,7 @@ struct execution_spec load_spec(pawl_runtime *rt, const pawl_row *row,
     };
     if (code)
         spec.code = (struct engine_code){.fn = code->fn,
+                                         .remote = code->remote,
                                          .user = code->user,
                                          .stack_bytes = code->stack_bytes,
                                          .name = code->name,
@@ -184,6 +185,7 @@ static enum ready_result ready_of(enum engine_outcome outcome)
     case ENGINE_MISMATCH:
     case ENGINE_LIMIT:
     case ENGINE_CORRUPT:
+    case ENGINE_REFUSED:
         return READY_BLOCKED;
     }
     return READY_TROUBLE;

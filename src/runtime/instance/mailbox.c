@@ -44,6 +44,7 @@ static struct count *count_of(pawl_runtime *rt, uint64_t uid, pawl_str name)
     char number[24];
     (void)snprintf(number, sizeof(number), "\n%llu", (unsigned long long)uid); /* no name has \n */
     pawl_str key = uid ? pawl_s(number) : name;
+    assert_that(key.ptr); /* an instance, or a name that is not empty */
     struct count *c = map_gets(&rt->mail.boxes, key);
     if (c)
         return c;

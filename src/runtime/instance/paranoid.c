@@ -83,7 +83,7 @@ static bool proves(pawl_runtime *rt, struct stage *s, uint64_t execution_no, paw
     pawl_row row = s->row;
     row.execution = execution_no;
     const struct code_entry *code = registry_code(rt->app, row.orchestration, version);
-    if (!code || gather(rt, s, execution_no, &events) != PAWL_OK || !events.count)
+    if (!code || code->remote || gather(rt, s, execution_no, &events) != PAWL_OK || !events.count)
         return true; /* nothing to compare with */
     struct execution_spec spec = load_spec(rt, &row, code, NULL);
     execution *again = execution_create(&spec);

@@ -136,7 +136,8 @@ struct delivered turn_block(pawl_runtime *rt, struct resident *r, struct letter 
     s->row.state = PAWL_BLOCKED;
     stage_row_changed(s);
     r->doomed = true;
-    turn_pile(rt, r, l);
+    if (l)
+        turn_pile(rt, r, l);
     return verdict_done();
 }
 

@@ -47,9 +47,11 @@ static pawl_message *stage_raise(pawl_runtime *rt, struct stage *s, const struct
 {
     if (one->seen || is_twin(s, one->key))
         return NULL;
-    pawl_message *m = stage_send(rt, s, PAWL_MSG_EXTERNAL_RAISED, s->row.uid, (pawl_str){0});
+    int kind = one->attrs.len ? PAWL_MSG_UPDATE : PAWL_MSG_EXTERNAL_RAISED;
+    pawl_message *m = stage_send(rt, s, kind, s->row.uid, (pawl_str){0});
     m->name = one->event;
     m->data = one->data;
+    m->attrs = one->attrs;
     if (one->key.len)
         *list_add(&rt->group_mem, &s->keys) = one->key;
     return m;
@@ -65,7 +67,9 @@ bool raises_add(pawl_runtime *rt, struct resident *r, struct stage *s, struct le
         if (!m)
             continue;
         m->mailbox = true;
-        if (r->x && !execution_mailbox_add(r->x, m->id, m->name, m->data))
+        const struct mail mail = {
+            .id = m->id, .kind = m->kind, .name = m->name, .data = m->data, .attrs = m->attrs};
+        if (r->x && !execution_mailbox_keep(r->x, &mail))
             return false;
     }
     return true;

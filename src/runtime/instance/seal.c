@@ -4,7 +4,8 @@
  * [engine]
  *
  * Invariants: the work row of an ActivityScheduled and the timer message of a
- * TimerCreated have the event's rid as id, so withdrawing them needs no look-up;
+ * TimerCreated have the event's rid as id, so withdrawing them needs no look-up; so do the
+ * messages of EventSent and QueuePushed, so a repair that inserts them again makes no second one;
  * what is scheduled and withdrawn in one stage leaves no row at all.
  */
 #include "runtime/instance/seal.h"
@@ -24,9 +25,11 @@
 #include "runtime/instance/sent.h"
 #include "runtime/schedule/schedule_mail.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/details.h"
 #include "runtime/work/handout.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
+#include "runtime/work/lease.h"
 #include "tables/awaitables.h"
 
 static uint64_t ref_key(const pawl_event *e)
@@ -164,6 +167,10 @@ static void derive_work(pawl_runtime *rt, struct stage *s, const struct step *st
         if (lane_counts(rt))
             w->name = rt->hands.handout ? lane_of_call(&rt->group_mem, e->name, step->policy)
                                         : lane_of(&rt->group_mem, e->name, step->policy->tag);
+    }
+    if (UNLIKELY(step->lease)) {
+        lease_inline(rt, w);
+        return;
     }
     bool by_turn = handout_has(rt, w);
     if (by_turn ? handout_admit(rt, w) : job_admit(rt, w))
@@ -323,8 +330,10 @@ static void derive(pawl_runtime *rt, struct stage *s, const struct step *step, b
     case PAWL_EV_EXTERNAL_CANCELLED:
     case PAWL_EV_UPDATE_WAITED:
     case PAWL_EV_UPDATE_WAIT_CANCELLED:
-    case PAWL_EV_UPDATE_ANSWERED:
         PAWL_EVENT_KINDS(NO_ROW)
+        break;
+    case PAWL_EV_UPDATE_ANSWERED:
+        s->answers = true;
         break;
     case PAWL_EV_EVENT_SENT:
         sent_derive(rt, s, step);
@@ -387,6 +396,11 @@ static void number_events(pawl_runtime *rt, struct stage *s)
 static const pawl_round_extra *extra_of(pawl_runtime *rt, struct stage *s)
 {
     size_t entries;
+    if (UNLIKELY(details_any(rt)))
+        details_leave(rt, s);
+    bool head = s->change == PAWL_ROW_NONE || s->change == PAWL_ROW_LAST; /* attributes stay */
+    if (head && !s->objects.count)
+        return NULL;
     const pawl_attribute_entry *changed = attributes_entries(rt, s, &entries);
     if (!s->objects.count && !entries)
         return NULL;
@@ -434,6 +448,11 @@ static void fill_round(pawl_runtime *rt, struct stage *s, pawl_round *r)
     };
 }
 
+static bool is_as_it_ended(const struct stage *s)
+{
+    return pawl_state_is_terminal(s->row.state) && !s->events.count;
+}
+
 void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret)
 {
     if (s->r) {
@@ -442,8 +461,7 @@ void stage_seal(pawl_runtime *rt, struct stage *s, pawl_round *ret)
         find_withdrawn(s, gone);
         for (size_t i = 0; i < s->turn.count; i++)
             derive(rt, s, &s->turn.steps[i], gone[i]);
-        bool as_it_ended = pawl_state_is_terminal(s->row.state) && !s->events.count;
-        if ((s->change == PAWL_ROW_ALL && !as_it_ended) || s->change == PAWL_ROW_INSERT)
+        if (s->change == PAWL_ROW_INSERT || (s->change == PAWL_ROW_ALL && !is_as_it_ended(s)))
             s->row.updated_ms = s->now_ms;
     }
     fill_round(rt, s, ret);

@@ -5,8 +5,7 @@
 #include "runtime/core/peek.h"
 #include "runtime/core/stage.h"
 
-/* The key tells the sender's call from all others: in a store without atomic rounds the same
- * message may be inserted again. */
+/* The key tells the sender's call from all others, also in the copy that is kept for a name. */
 static pawl_str attrs_of(pawl_runtime *rt, const struct stage *s, const struct step *step)
 {
     return pawl_mem_printf(
@@ -17,12 +16,16 @@ static pawl_str attrs_of(pawl_runtime *rt, const struct stage *s, const struct s
 
 void sent_derive(pawl_runtime *rt, struct stage *s, const struct step *step)
 {
-    pawl_message *m = stage_send(rt, s, PAWL_MSG_EXTERNAL_RAISED, 0, step->child);
-    m->execution = step->event.execution;
-    m->ref = step->event.ref;
-    m->name = step->event.name;
-    m->data = step->event.data;
-    m->attrs = attrs_of(rt, s, step);
+    pawl_message *m = list_add(&rt->group_mem, &s->messages);
+    *m = (pawl_message){.id = step->event.rid,
+                        .instance = step->child,
+                        .kind = PAWL_MSG_EXTERNAL_RAISED,
+                        .execution = step->event.execution,
+                        .ref = step->event.ref,
+                        .name = step->event.name,
+                        .data = step->event.data,
+                        .attrs = attrs_of(rt, s, step),
+                        .created_ms = s->now_ms};
 }
 
 bool sent_awaits_start(const struct letter *l)

@@ -3,9 +3,11 @@
  * runtime/instance/sent.h -- raises that orchestrations make (EventSent). [engine]
  *
  * Such a raise is a message by name, inserted by the round of its sender, so it is there exactly
- * when the event is.  Its receiver takes it over: one round drops that row and records the event,
- * or puts it into the mailbox under the receiver's uid.  No caller waits for an answer: what cannot be
- * delivered is dropped with a warning and counted.
+ * when the event is.  Its id is the event's rid: a store without atomic rounds may get the message
+ * again from a repair, and then the letter in memory and the row are one (redelivery.h).  Its
+ * receiver takes it over: one round drops that row and records the event, or puts it into the
+ * mailbox under the receiver's uid.  No caller waits for an answer: what cannot be delivered is
+ * dropped with a warning and counted.
  *
  * Called by turn.c and seal.c.
  */

@@ -19,6 +19,7 @@
 #include "runtime/core/stage.h"
 #include "runtime/instance/adopt.h"
 #include "runtime/instance/begin.h"
+#include "runtime/instance/elsewhere.h"
 #include "runtime/instance/finish.h"
 #include "runtime/instance/halt.h"
 #include "runtime/instance/load.h"
@@ -307,17 +308,24 @@ static struct delivered apply(pawl_runtime *rt, struct resident *r, struct lette
     return turn_outcome(rt, r, NULL, outcome, &finding);
 }
 
-/* One letter at a time: for hostile runs, and after a round was refused. */
+/* Alone in its round: after one was refused; and with a key, where rounds are not atomic (K1): a
+ * crash could leave the keys of several with the message of one. */
+static bool is_alone(const pawl_runtime *rt, const struct letter *l)
+{
+    return l->tries || (l->key.len && !rt->caps.atomic_rounds);
+}
+
+/* One letter at a time: for hostile runs too. */
 static bool must_wait_its_turn(pawl_runtime *rt, const struct resident *r, const struct letter *l)
 {
     if (!r->stage)
         return false;
     if (r->stage->row.execution != r->stage->base_execution)
         return true; /* one ContinueAsNew in a round */
-    return rt->opts.hostile || l->tries || r->stage->ended || r->stage->removed ||
+    return rt->opts.hostile || is_alone(rt, l) || r->stage->ended || r->stage->removed ||
            r->stage->unpile ||  /* older rows first */
            r->stage->adopted || /* its mail gets its numbers with the commit: it is older */
-           (r->stage->letters && r->stage->letters->tries);
+           (r->stage->letters && is_alone(rt, r->stage->letters));
 }
 
 /* A child's cancel names its parent's call: another incarnation is left alone. */
@@ -378,8 +386,7 @@ static struct delivered keep(pawl_runtime *rt, struct resident *r, struct letter
     return verdict_done();
 }
 
-/* Its code is in memory. */
-static struct delivered run_ready(pawl_runtime *rt, struct resident *r, struct letter *l)
+struct delivered turn_run_ready(pawl_runtime *rt, struct resident *r, struct letter *l)
 {
     if (l->mail.kind == PAWL_MSG_CANCEL && turn_is_between(r->x))
         turn_pile(rt, r, l); /* the next execution may have something to undo */
@@ -387,7 +394,8 @@ static struct delivered run_ready(pawl_runtime *rt, struct resident *r, struct l
         refuse_steer(rt, l, "instance '%.*s' has just continued as new; try again",
                      PAWL_FMT(r->row.id));
     else if (!no_room(rt, r->x, r->row.uid, l))
-        return apply(rt, r, l);
+        return UNLIKELY(r->code && r->code->remote) ? elsewhere_deliver(rt, r, l, apply)
+                                                    : apply(rt, r, l);
     return verdict_done();
 }
 
@@ -410,7 +418,7 @@ static struct delivered run(pawl_runtime *rt, struct resident *r, struct letter 
     struct engine_finding finding = {0};
     switch (load_execution(rt, r, &finding)) {
     case READY_OK:
-        return run_ready(rt, r, l);
+        return turn_run_ready(rt, r, l);
     case READY_CODELESS:
         if (still)
             return turn_still(rt, r, l);
@@ -440,7 +448,7 @@ static struct delivered take_in(pawl_runtime *rt, struct resident *r, struct let
     if (halt_takes(rt, r, l, &v))
         return v;
     if (l->mail.kind == PAWL_MSG_WAKE)
-        return turn_wake(rt, r, l);
+        return elsewhere_wakes(rt, r, l, &v) ? v : turn_wake(rt, r, l);
     return steer(rt, r, l, &v) ? v : run(rt, r, l);
 }
 
@@ -477,12 +485,14 @@ static struct delivered deliver_to(pawl_runtime *rt, struct resident *r, struct 
     }
     if (crashes_of(l) >= rt->opts.max_attempts && l->stored)
         return block_poison(rt, r, l);
-    bool taken = l->mail.kind == PAWL_MSG_EXTERNAL_RAISED || l->mail.kind == PAWL_MSG_UPDATE;
-    if (taken && peek_was_taken(rt, r, l)) {
-        consume_late(rt, stage_of(rt, r), l);
-        return verdict_done();
-    }
-    return take_in(rt, r, l);
+    bool raised = l->mail.kind == PAWL_MSG_EXTERNAL_RAISED || l->mail.kind == PAWL_MSG_UPDATE;
+    pawl_status taken = raised ? peek_find_taken(rt, r, l) : PAWL_EMPTY;
+    if (taken == PAWL_EMPTY)
+        return take_in(rt, r, l);
+    if (taken != PAWL_OK)
+        return verdict_on(l, VERDICT_UNREAD);
+    consume_late(rt, stage_of(rt, r), l);
+    return verdict_done();
 }
 
 /* A number from a store, not one of our enums. */

@@ -20,7 +20,7 @@ struct update_call {
     struct update_call *prev, *next;
     struct update_box *box;
     struct letter *letter;
-    pawl_str id; /* in the letter's attrs, or behind this */
+    pawl_str id; /* behind this */
     char room[];
 };
 
@@ -67,6 +67,19 @@ static struct update_box *box_of(pawl_runtime *rt, uint64_t uid)
     return box;
 }
 
+/* The update is a row or an event now: of the letter only who is to be told is needed. */
+static struct letter *without_mail(struct letter *l)
+{
+    free(l->attrs);
+    l->attrs = NULL;
+    l->mail = (struct mail){.kind = PAWL_MSG_UPDATE};
+    l->key = l->instance = (pawl_str){0};
+    struct letter *small = realloc(l, sizeof(*l));
+    if (small)
+        return small;
+    return l;
+}
+
 void updates_hang(pawl_runtime *rt, struct stage *s, struct letter *l)
 {
     pawl_str id = id_of(&rt->group_mem, l);
@@ -74,15 +87,16 @@ void updates_hang(pawl_runtime *rt, struct stage *s, struct letter *l)
     need_memory(c);
     memcpy(c->room, id.ptr, id.len);
     c->id = (pawl_str){c->room, id.len};
-    c->letter = l;
+    owed_done(&l->item); /* what is owed now, its code owes */
+    c->letter = without_mail(l);
     c->box = box_of(rt, s->row.uid);
     c->prev = c->box->tail;
     *(c->prev ? &c->prev->next : &c->box->head) = c;
     c->box->tail = c;
     int64_t now = rt_mono(rt);
-    c->limit.key = l->ask.wait_ms < INT64_MAX - now ? now + l->ask.wait_ms : INT64_MAX;
+    int64_t wait_ms = c->letter->ask.wait_ms;
+    c->limit.key = wait_ms < INT64_MAX - now ? now + wait_ms : INT64_MAX;
     need_memory(heap_push(&rt->mail.updates.limits, &c->limit));
-    owed_done(&l->item); /* what is owed now, its code owes */
 }
 
 /* Answer it and forget it. */

@@ -8,7 +8,7 @@
  * update itself is a row or an event: what hangs here is only who is to be told.
  *
  * Invariants: a letter hangs here only after the commit that made its update durable; each is
- * answered once; a waiting call holds no thread.
+ * answered once; a waiting call holds no thread, and no copy of what it asked.
  *
  * Called by: group.c after each commit, loop.c, refuse.c, waiter.c.
  */

@@ -37,6 +37,8 @@
 #include "runtime/loop/watchdog.h"
 #include "runtime/peek/peek_mode.h"
 #include "runtime/queue/queue_cache.h"
+#include "runtime/remote/exchange.h"
+#include "runtime/remote/playing.h"
 #include "runtime/schedule/schedule_zones.h"
 #include "runtime/work/cancel.h"
 #include "runtime/work/crew.h"
@@ -58,6 +60,8 @@ void runtime_discard(pawl_runtime *rt)
     group_give_up(rt);
     refuse_all(rt);
     lease_stop(rt);
+    exchange_stop(rt);
+    remote_close(rt);
     queue_cache_close(rt);
     handout_close(rt);
     once_free(rt); /* its jobs are in lists of the shares */
@@ -126,6 +130,7 @@ void pawl_runtime_close(pawl_runtime *rt)
     }
     audience_drain(rt);
     lease_stop(rt);
+    exchange_stop(rt);
     if (!all) { /* threads still use runtime and store: both stay until the process ends */
         log_warn(&rt->log, "close", "activities still run; left behind", "drain_ms=%lld",
                  (long long)rt->opts.drain_ms);

@@ -42,6 +42,7 @@
 #include "runtime/peek/peek_mode.h"
 #include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_pass.h"
+#include "runtime/remote/playing.h"
 #include "runtime/request/retain.h"
 #include "runtime/schedule/schedule_zones.h"
 #include "runtime/work/cancel.h"
@@ -75,11 +76,13 @@ static void fill_in(pawl_options *o)
     DEFAULT(turn_memory, (size_t)256 << 20);
     DEFAULT(max_attempts, 10);
     DEFAULT(turn_limit_ms, 60000);
+    DEFAULT(turn_lease_ms, 10000);
     DEFAULT(drain_ms, 10000);
     DEFAULT(group_limit, 1024);
     if (o->workers > SLOTS_WORKERS)
         o->workers = SLOTS_WORKERS;
-    int64_t *times[] = {&o->cancel_grace_ms, &o->turn_limit_ms, &o->drain_ms, &o->retain_ms};
+    int64_t *times[] = {&o->cancel_grace_ms, &o->turn_limit_ms, &o->drain_ms, &o->retain_ms,
+                        &o->turn_lease_ms};
     for (size_t i = 0; i < COUNT_OF(times); i++)
         if (*times[i] > LIMIT_DELAY_MS) /* "for ever": sums with it must not overflow */
             *times[i] = LIMIT_DELAY_MS;
@@ -98,7 +101,7 @@ static bool open_parts(pawl_runtime *rt)
         parts[i](rt);
     arena_init(&rt->group_mem);
     arena_init(&rt->load_mem);
-    return worker_open(rt);
+    return remote_open(rt) && worker_open(rt);
 }
 
 static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
@@ -120,6 +123,7 @@ static pawl_runtime *create(pawl_app *app, const pawl_options *opts)
     if (open_parts(rt))
         return rt;
     kept_tables_close(rt->client.tables);
+    remote_close(rt);
     free(rt);
     return NULL;
 }
@@ -178,8 +182,8 @@ pawl_runtime *pawl_runtime_open(pawl_app *app, const pawl_options *opts, pawl_er
         rc = PAWL_NO_MEMORY;
     if (rc == PAWL_OK && rt->caps.queues && !queue_cache_open(rt))
         rc = PAWL_NO_MEMORY;
-    if (rc == PAWL_OK && !handout_open(rt))
-        rc = PAWL_NO_MEMORY;
+    if (rc == PAWL_OK)
+        rc = handout_open(rt, err);
     jobs_tell_withdrawn(rt, queue_withdraw);
     if (rc == PAWL_OK) {
         registry_join(app, rt);

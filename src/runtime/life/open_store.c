@@ -108,8 +108,9 @@ static pawl_status open_on_server(pawl_runtime *rt, const struct store_place *pl
 }
 
 /* Open a store in a data directory.  It is made if missing, and opts.data points to it. */
-static pawl_status open_in_dir(pawl_runtime *rt, struct store_place *place, pawl_error *err)
+static pawl_status open_in_dir(pawl_runtime *rt, const struct store_place *place, pawl_error *err)
 {
+    struct store_place made = *place;
     char room[4096];
     if (place->path)
         rt->opts.data = directory_of(place, room, sizeof(room));
@@ -119,11 +120,11 @@ static pawl_status open_in_dir(pawl_runtime *rt, struct store_place *place, pawl
         return rc;
     if (!place->path) {
         (void)snprintf(room, sizeof(room), "%s/pawl.db", rt->data.path);
-        place->path = room;
+        made.path = room;
     } else if (place->kind == PLACE_DIRECTORY) {
-        place->path = rt->data.path;
+        made.path = rt->data.path;
     }
-    return open_place(rt, place, err);
+    return open_place(rt, &made, err);
 }
 
 pawl_status runtime_open_store(pawl_runtime *rt, pawl_error *err)

@@ -19,6 +19,7 @@
 #include "runtime/instance/published.h"
 #include "runtime/instance/seal.h"
 #include "runtime/schedule/schedule_zones.h"
+#include "runtime/work/details.h"
 #include "runtime/work/jobs.h"
 #include "store/store.h"
 
@@ -156,6 +157,8 @@ pawl_status recover(pawl_runtime *rt, const struct slots_past *past, pawl_error 
         rc = published_open(rt, reterr);
     if (rc == PAWL_OK)
         rc = asks_open(rt, reterr);
+    if (rc == PAWL_OK)
+        rc = details_open(rt, reterr);
     if (rc == PAWL_OK)
         rc = zones_recover(rt, reterr);
     due_all(rt);

@@ -28,16 +28,20 @@
 #include "runtime/core/tally.h"
 #include "runtime/core/token.h"
 #include "runtime/instance/adopt.h"
+#include "runtime/instance/elsewhere.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/seal.h"
 #include "runtime/instance/updates.h"
 #include "runtime/queue/queue_pass.h"
 #include "runtime/request/retain.h"
+#include "runtime/request/turns_answer.h"
+#include "runtime/work/details.h"
 #include "runtime/work/handout.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "runtime/work/once.h"
+#include "runtime/work/work_limits.h"
 #include "store/store.h"
 #include "tables/awaitables.h"
 
@@ -129,6 +133,8 @@ static void row_gone(pawl_runtime *rt, uint64_t work_id)
 {
     handout_gone(rt, work_id);
     job_withdraw(rt, work_id);
+    if (UNLIKELY(details_any(rt)))
+        details_gone(rt, work_id);
 }
 
 static void hand_out(pawl_runtime *rt, struct stage *s)
@@ -164,6 +170,8 @@ static void hand_out(pawl_runtime *rt, struct stage *s)
         row_gone(rt, s->drop_work.items[i]);
     if (UNLIKELY(s->removed && rt->hands.handout))
         handout_removed(rt, s->row.uid);
+    if (UNLIKELY(s->objects.count && rt->hands.handout))
+        limits_committed(rt, s);
 }
 
 static void tell_execution(struct resident *r, const struct stage *s)
@@ -240,8 +248,12 @@ static void stage_committed(pawl_runtime *rt, struct stage *s)
     hand_out(rt, s);
     uint64_t uid = s->row.uid;
     bool unpile = s->unpile;
-    if (s->r)
+    if (UNLIKELY(s->exchange))
+        turns_committed(rt, s);
+    if (s->r) {
+        elsewhere_committed(rt, s);
         settle_resident(rt, s);
+    }
     if (unpile)
         turn_unpile(rt, uid);
 }
@@ -336,6 +348,8 @@ static void take_back(pawl_runtime *rt, struct stage *s, bool refused, pawl_why 
     }
     work_back(rt, s, b);
     call_back(s, refused, b);
+    if (UNLIKELY(s->exchange))
+        turns_taken_back(rt, s);
     while (s->letters) {
         struct letter *l = s->letters;
         s->letters = l->next;
@@ -425,6 +439,8 @@ static int group_committed(pawl_runtime *rt, const pawl_round *rounds)
         }
         done++; /* also a refused one: the loop must not sleep */
     }
+    if (UNLIKELY(rt->hands.limits_changed))
+        limits_apply(rt);
     back_all(rt, &back);
     COUNT(rt, commits);
     COUNT_BY(rt, rounds, (unsigned)done);

@@ -24,6 +24,7 @@
 #include "runtime/core/store_clock.h"
 #include "runtime/core/timers.h"
 #include "runtime/instance/ahead.h"
+#include "runtime/instance/elsewhere.h"
 #include "runtime/instance/paranoid.h"
 #include "runtime/instance/park.h"
 #include "runtime/instance/turn.h"
@@ -35,10 +36,13 @@
 #include "runtime/queue/queue_cache.h"
 #include "runtime/queue/queue_handle.h"
 #include "runtime/queue/queue_pass.h"
+#include "runtime/remote/exchange.h"
+#include "runtime/remote/playing.h"
 #include "runtime/request/felling.h"
 #include "runtime/request/remove.h"
 #include "runtime/request/request.h"
 #include "runtime/request/retain.h"
+#include "runtime/request/turns_answer.h"
 #include "runtime/request/withdraw.h"
 #include "runtime/schedule/schedule_zones.h"
 #include "runtime/work/deal.h"
@@ -178,6 +182,8 @@ static enum verdict_kind act(pawl_runtime *rt, struct item *item)
     case ITEM_WITHDRAWAL:
         withdraw_handle(rt, item);
         break;
+    case ITEM_TURNS:
+        return turns_handle(rt, item);
     }
     return VERDICT_DONE;
 }
@@ -279,6 +285,7 @@ static int pass(pawl_runtime *rt)
         health_wait(rt, UNREAD_MS);
     if (!repaired) { /* half-done rounds are repaired before anything is acked */
         bool fetched = look_at_clock(rt);
+        elsewhere_look(rt);
         queue_look(rt);
         updates_look(rt);
         felling_look(rt);
@@ -286,6 +293,7 @@ static int pass(pawl_runtime *rt)
         if (fetched)
             ahead_look(rt);
         fill_group(rt, !fetched);
+        exchange_serve(rt, false);
         if (stage_count(rt) < rt->opts.group_limit)
             retain_look(rt);
         deal_look(rt);
@@ -293,6 +301,8 @@ static int pass(pawl_runtime *rt)
     }
     COUNT_IS(rt, todo, letter_count(rt));
     int done = group_commit(rt);
+    if (!doubt_is(rt))
+        exchange_serve(rt, true);
     if (done == 0 && !doubt_is(rt) && rt->due.purge_left && !letter_first(rt) &&
         rt_mono(rt) >= rt->due.purge_at_ms)
         remove_purge(rt);
@@ -314,6 +324,8 @@ int loop_once(pawl_runtime *rt)
         resident_check(rt);
     if (done > 0)
         handout_check(rt);
+    if (done > 0)
+        remote_check(rt);
 #endif
     here_leave(outer);
     (void)store_engine_set(before);
@@ -341,7 +353,7 @@ bool loop_has_work(const pawl_runtime *rt)
     return doubt_is(rt) || rt->items.first || letter_first(rt) || felling_any(rt) ||
            due_has_zones(rt) || rt->due.fetch_messages || rt->due.look_deadlines ||
            park_has_piled(rt) || peek_waits(rt) || queue_has_work(rt) || jobs_may_fetch(rt) ||
-           lease_may_serve(rt) || handout_looks(rt);
+           lease_may_serve(rt) || handout_looks(rt) || exchange_may_serve(rt);
 }
 
 /* By the monotonic clock. */
@@ -356,6 +368,8 @@ static int64_t idle_mono(pawl_runtime *rt, int64_t mono)
         until = updates_next(rt);
     if (lease_next(rt) < until)
         until = lease_next(rt);
+    if (remote_next(rt) < until)
+        until = remote_next(rt);
     if (rt->due.purge_left && rt->due.purge_at_ms < until)
         until = rt->due.purge_at_ms;
     if (retain_next(rt) < until)

@@ -13,6 +13,7 @@
 #include "runtime/instance/updates.h"
 #include "runtime/queue/queue_answer.h"
 #include "runtime/queue/queue_cache.h"
+#include "runtime/remote/exchange.h"
 #include "runtime/request/felling.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
@@ -34,6 +35,8 @@ static void refuse_items(pawl_runtime *rt, struct item *item)
             queue_refuse((struct queue_req *)(void *)item, status, text);
         else if (item->kind == ITEM_WITHDRAWAL)
             free(item);
+        else if (item->kind == ITEM_TURNS)
+            exchange_refuse(exchange_of_item(item), status, "%s", text);
         else
             job_drop(rt, (struct job *)(void *)item);
     }
@@ -68,6 +71,7 @@ void refuse_calls(pawl_runtime *rt)
     drop_letters(rt);
     felling_stop(rt);
     lease_stop(rt);
+    exchange_stop(rt);
     here_leave(outer);
 }
 

@@ -51,7 +51,7 @@ static const struct peek_ops weak = {.recover = recover_all,
                                      .failed = failed,
                                      .timer = keep_timer,
                                      .adopted = redelivery_adopted,
-                                     .was_taken = redelivery_was_taken,
+                                     .find_taken = redelivery_find_taken,
                                      .child_again = redelivery_child};
 
 void peek_open(pawl_runtime *rt)

@@ -42,50 +42,54 @@ static void note_taken(struct resident *r, struct map *by_ref, const pawl_event 
 }
 
 /* Raises taken by the present execution and the one before it. */
-static bool load_taken(pawl_runtime *rt, struct resident *r)
+static pawl_status load_taken(pawl_runtime *rt, struct resident *r)
 {
     uint64_t from = r->row.execution > 1 ? r->row.execution - 1 : 1;
+    map_deinit(&r->taken); /* an earlier try may have read some */
     map_init(&r->taken);
     for (uint64_t n = from; n <= r->row.execution; n++) {
         pawl_event_list list;
         pawl_error err;
-        if (store_read_history(rt->store, r->row.uid, n, 0, 0, &rt->group_mem, &list, &err) !=
-            PAWL_OK)
-            return false;
+        pawl_status rc =
+            store_read_history(rt->store, r->row.uid, n, 0, 0, &rt->group_mem, &list, &err);
+        if (rc != PAWL_OK)
+            return rc;
         struct map by_ref;
         map_init(&by_ref);
         for (size_t i = 0; i < list.count; i++)
             note_taken(r, &by_ref, &list.items[i]);
         map_deinit(&by_ref);
     }
-    return true;
+    return PAWL_OK;
 }
 
-/* Was this raise, sent by name, adopted although its row was not dropped?  The copy has its id or
- * its key. */
-static bool was_taken_over(pawl_runtime *rt, const struct resident *r, const struct letter *l)
+/* OK when this raise, sent by name, was adopted although its row was not dropped, EMPTY when not.
+ * The copy has its id or its key. */
+static pawl_status find_copy(pawl_runtime *rt, const struct resident *r, const struct letter *l)
 {
     pawl_message_list list = {0};
     pawl_error err;
-    if (l->uid || !l->stored ||
-        store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->group_mem, &list, &err) !=
-            PAWL_OK)
-        return false;
-    for (size_t i = 0; i < list.count; i++)
+    if (l->uid || !l->stored)
+        return PAWL_EMPTY;
+    pawl_status rc =
+        store_read_messages(rt->store, r->row.uid, (pawl_str){0}, &rt->group_mem, &list, &err);
+    for (size_t i = 0; rc == PAWL_OK && i < list.count; i++)
         if ((uint64_t)pawl_json_int(list.items[i].attrs, "/was", 0) == l->mail.id ||
             (list.items[i].kind == l->mail.kind && l->mail.attrs.len &&
              pawl_str_eq(list.items[i].attrs, l->mail.attrs)))
-            return true;
-    return false;
+            return PAWL_OK;
+    return rc == PAWL_OK || rc == PAWL_CORRUPT ? PAWL_EMPTY : rc;
 }
 
-bool redelivery_was_taken(pawl_runtime *rt, struct resident *r, const struct letter *l)
+pawl_status redelivery_find_taken(pawl_runtime *rt, struct resident *r, const struct letter *l)
 {
     if (!l->mail.id || !peek_lacks_rounds(rt))
-        return false;
-    if (!r->taken_known)
-        r->taken_known = load_taken(rt, r);
-    return map_get(&r->taken, l->mail.id) || was_taken_over(rt, r, l);
+        return PAWL_EMPTY;
+    pawl_status rc = r->taken_known ? PAWL_OK : load_taken(rt, r);
+    r->taken_known = rc == PAWL_OK;
+    if (rc != PAWL_OK && rc != PAWL_CORRUPT)
+        return rc;
+    return map_get(&r->taken, l->mail.id) ? PAWL_OK : find_copy(rt, r, l);
 }
 
 void redelivery_child(pawl_runtime *rt, struct stage *s, const pawl_row *row)

@@ -143,7 +143,8 @@ static bool repair_unborn(struct repair *m)
 static bool is_empty(const struct stage *s)
 {
     return s->change == PAWL_ROW_NONE && !s->messages.count && !s->work.count &&
-           !s->drop_messages.count && !s->drop_work.count && !s->keys.count && !s->timers.count;
+           !s->drop_messages.count && !s->drop_work.count && !s->keys.count && !s->timers.count &&
+           !s->objects.count;
 }
 
 /* Its stored rows are unreadable.  Block it for an operator; do not hold up the others. */

@@ -344,6 +344,8 @@ static void repair_event(struct repair *m, const pawl_event *e)
         repair_sent(m, e);
     else if (e->rid >= m->whole_id)
         repair_fresh(m, e);
+    else if (e->kind == PAWL_EV_ORCHESTRATION_CONTINUED_AS_NEW) /* its WAKE was only in memory */
+        repair_continue(m, e);
 }
 
 bool repair_execution(struct repair *m, uint64_t number)

@@ -16,6 +16,7 @@
 #include "runtime/core/stage.h"
 #include "runtime/core/timers.h"
 #include "runtime/queue/queue_cache.h"
+#include "runtime/queue/queue_handle.h"
 #include "runtime/queue/queue_take.h"
 
 #define STARTS_MAX 100
@@ -55,9 +56,14 @@ struct delivered queue_deliver(pawl_runtime *rt, struct letter *l)
         return verdict_on(l, VERDICT_LATER);
     pawl_queue_item item = {.data = l->mail.data,
                             .priority = pawl_json_int(l->mail.attrs, "/priority", 0),
-                            .delay_ms = pawl_json_int(l->mail.attrs, "/delay_ms", 0)};
+                            .delay_ms = pawl_json_int(l->mail.attrs, "/delay_ms", 0),
+                            .dedup_id =
+                                pawl_json_text(&rt->group_mem, l->mail.attrs, "/dedup_id", "")};
+    uint64_t twin;
+    if (queue_find_twin(rt, s, item.dedup_id, &twin) != PAWL_OK)
+        return verdict_on(l, VERDICT_LATER);
     rt->queue_cache->group.now_ms = rt->now_ms;
-    queue_push_always(&rt->queue_cache->group, s->q, &item);
+    queue_push_always(&rt->queue_cache->group, s->q, &item, twin);
     struct stage *stage = queue_stage(rt);
     stage_drop_message(rt, stage, l->mail.id);
     stage_take(stage, l); /* the item's bytes may be the letter's until the commit */

@@ -62,6 +62,13 @@ static pawl_status find_keys(pawl_runtime *rt, struct cached_queue *s, const paw
     return rc == PAWL_OK ? PAWL_OK : queue_read_failed(rt, s, &err);
 }
 
+pawl_status queue_find_twin(pawl_runtime *rt, struct cached_queue *s, pawl_str dedup_id,
+                            uint64_t *ret)
+{
+    *ret = 0;
+    return dedup_id.len && s->q->row.qid ? find_keys(rt, s, &dedup_id, 1, ret) : PAWL_OK;
+}
+
 /* The entries the store knows by the dedup ids, and what was pushed with the key. */
 static pawl_status find_known(pawl_runtime *rt, struct cached_queue *s, const struct queue_req *req,
                               struct queue_known *ret)

@@ -7,5 +7,8 @@
 #include "runtime/queue/queue_cache.h"
 
 void queue_handle(pawl_runtime *rt, struct queue_req *req);
+/* The entry that the store knows by this dedup id; 0: none.  Else why it cannot be read. */
+pawl_status queue_find_twin(pawl_runtime *rt, struct cached_queue *s, pawl_str dedup_id,
+                            uint64_t *ret);
 
 #endif

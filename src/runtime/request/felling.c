@@ -173,14 +173,12 @@ static void count(struct felling *f, size_t index, const pawl_row *row)
 static void fell(pawl_runtime *rt, struct felling *f)
 {
     struct resident *r;
-    enum load_result found;
-    while (f->left &&
-           (found = load_row(rt, f->uids.items[f->left - 1], (pawl_str){0}, &r)) == LOAD_NONE)
+    while (f->left && load_row(rt, f->uids.items[f->left - 1], (pawl_str){0}, &r) == LOAD_NONE)
         halt_gone(rt, f->uids.items[--f->left]);
     for (size_t n = 0; n < PIECE && n < f->left; n++) {
         size_t index = f->left - 1 - n;
         uint64_t uid = f->uids.items[index];
-        found = load_row(rt, uid, (pawl_str){0}, &r);
+        enum load_result found = load_row(rt, uid, (pawl_str){0}, &r);
         if (found == LOAD_NONE)
             continue;
         if (found == LOAD_DAMAGED) {

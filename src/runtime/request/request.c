@@ -20,6 +20,7 @@
 #include "runtime/request/remove.h"
 #include "runtime/schedule/schedule_call.h"
 #include "runtime/work/by_token.h"
+#include "runtime/work/limit_call.h"
 #include "store/store.h"
 
 bool request_admit(pawl_runtime *rt, struct letter *l)
@@ -117,6 +118,9 @@ enum verdict_kind request_act(pawl_runtime *rt, struct letter *call)
     case PAWL_OP_SCHEDULE_TRIGGER:
     case PAWL_OP_SCHEDULE_BACKFILL:
         return schedule_call(rt, call);
+    case PAWL_OP_LIMIT_PUT:
+    case PAWL_OP_LIMIT_REMOVE:
+        return limit_call(rt, call);
     default: /* a message (tables/operations.h): the loop delivers it */
         assert_that(false);
     }

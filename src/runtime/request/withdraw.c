@@ -16,6 +16,7 @@
 #include "runtime/core/inbox.h"
 #include "runtime/instance/updates.h"
 #include "runtime/queue/queue_pass.h"
+#include "runtime/remote/exchange.h"
 #include "runtime/work/lease.h"
 
 #include <stdlib.h>
@@ -44,4 +45,5 @@ void withdraw_handle(pawl_runtime *rt, struct item *item)
     queue_end_wait(rt, arg);
     updates_stop_waiting(rt, arg);
     lease_end_wait(rt, arg);
+    exchange_end_wait(rt, arg);
 }

@@ -2,7 +2,10 @@
 /* runtime/schedule/schedule_hand.c -- see the header. */
 #include "runtime/schedule/schedule_hand.h"
 
+#include "base/hex.h"
 #include "base/limits.h"
+#include "base/rand.h"
+#include "pawl/queue.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/resident.h"
 #include "runtime/schedule/schedule_mail.h"
@@ -134,6 +137,26 @@ static pawl_str run_attrs(pawl_runtime *rt, const struct schedule_hand *h, int64
     return pawl_json_done(w);
 }
 
+/* The occurrence is the dedup id: what is repeated within the queue's window adds no item.  One that
+ * is too long for a dedup id is told apart by its hash. */
+static pawl_str push_attrs(pawl_runtime *rt, const struct schedule_hand *h, pawl_str id)
+{
+    static const uint64_t salt[2] = {UINT64_C(0x7061776c70757368), UINT64_C(0x6f63637572726564)};
+    char hash[17];
+    pawl_json *w = pawl_json_new(&rt->group_mem);
+    pawl_json_object(w);
+    pawl_json_key(w, "priority");
+    pawl_json_num(w, h->spec.priority);
+    if (id.len > PAWL_QUEUE_DEDUP_BYTES) {
+        hex_write_u64(hash, siphash24(salt, id.ptr, id.len));
+        id = pawl_s(hash);
+    }
+    pawl_json_key(w, "dedup_id");
+    pawl_json_str(w, id);
+    pawl_json_end(w);
+    return pawl_json_done(w);
+}
+
 void hand_begin(pawl_runtime *rt, struct stage *s, const struct schedule_hand *h, pawl_str id,
                 int64_t at_ms)
 {
@@ -143,8 +166,7 @@ void hand_begin(pawl_runtime *rt, struct stage *s, const struct schedule_hand *h
     m->name = pawl_s(push ? h->spec.queue : h->spec.orchestration);
     m->data = h->spec.input;
     if (push) {
-        m->attrs =
-            pawl_mem_printf(&rt->group_mem, "{\"priority\":%lld}", (long long)h->spec.priority);
+        m->attrs = push_attrs(rt, h, id);
         return;
     }
     m->execution = 1;

@@ -3,8 +3,8 @@
  * runtime/work/activity.c -- pawl/activity.h: what an activity sees of its job.
  * [worker thread]
  *
- * A pawl_activity lives on the worker's stack for one attempt.  The result is
- * copied out of the author's memory before that memory dies.
+ * A pawl_activity lives on the worker's stack for one attempt.  The result is copied out of the
+ * author's memory before that memory is reset for the next attempt on this thread.
  */
 #include "runtime/work/activity.h"
 
@@ -15,6 +15,7 @@
 #include "runtime/core/inbox.h"
 #include "runtime/core/token.h"
 #include "runtime/work/cancel.h"
+#include "runtime/work/details.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,24 +82,42 @@ static void set_started(struct job *job, int64_t now_ms)
     atomic_store_explicit(&job->running->work_id, job->work.id, memory_order_release);
 }
 
+/* The memory of the attempt before it on this thread.  An activity that steps the runtime may run
+ * another inside itself: that one finds none, and the first to end leaves its own. */
+static pawl_mem take_memory(struct running *r)
+{
+    pawl_mem mem = r->spare;
+    arena_init(&r->spare);
+    return mem;
+}
+
+static void leave_memory(struct running *r, pawl_mem *mem)
+{
+    arena_reset(mem);
+    if (r->spare.head)
+        arena_deinit(mem);
+    else
+        r->spare = *mem;
+}
+
 bool activity_run(pawl_runtime *rt, struct job *job)
 {
-    struct pawl_activity act = {.job = job, .rt = rt, .verdict = JOB_OK};
-    arena_init(&act.mem);
+    struct running *running = job->running; /* the job may be gone before the end */
+    struct pawl_activity act = {
+        .job = job, .rt = rt, .mem = take_memory(running), .verdict = JOB_OK};
     int64_t now = rt_mono(rt), now_ms = rt_now(rt);
     set_started(job, now_ms);
     atomic_store(&job->beat_ms, now);
     atomic_store(&job->began_ms, now > 0 ? now : 1);
     job_began(rt, &job->work, job->unfused, now_ms);
     pawl_result result = job->activity->fn(&act, job->work.input);
-    if (act.verdict == JOB_AWAY) { /* it may be answered and gone by now */
-        arena_deinit(&act.mem);
-        return false;
+    bool back = act.verdict != JOB_AWAY; /* else it may be answered and gone by now */
+    if (back) {
+        cancel_forget(job);
+        keep_checked(rt, job, verdict_of(&act, result.ok), result.value);
     }
-    cancel_forget(job);
-    keep_checked(rt, job, verdict_of(&act, result.ok), result.value);
-    arena_deinit(&act.mem);
-    return true;
+    leave_memory(running, &act.mem);
+    return back;
 }
 
 /* ---- Activities of the runtime ---------------------------------------------------- */
@@ -289,6 +308,27 @@ bool pawl_activity_heartbeat(pawl_activity *act)
     MUST_HAVE("an activity", act);
     atomic_store(&act->job->beat_ms, rt_mono(act->rt));
     return !atomic_load(&act->job->cancelled);
+}
+
+bool pawl_activity_beat(pawl_activity *act, pawl_str details)
+{
+    MUST_HAVE("an activity", act);
+    const pawl_work *w = &act->job->work;
+    if (is_odd(details) || details.len > LIMIT_DETAILS_BYTES)
+        log_warn(&act->rt->log, "work", "details of a heartbeat refused; those before stand",
+                 "instance=%.*s activity=%.*s bytes=%llu limit=%d", PAWL_FMT(w->instance),
+                 PAWL_FMT(w->name), (unsigned long long)details.len, LIMIT_DETAILS_BYTES);
+    else if (!details_note(act->rt, act->job, details))
+        log_warn(&act->rt->log, "work", "no memory for details of a heartbeat",
+                 "instance=%.*s activity=%.*s", PAWL_FMT(w->instance), PAWL_FMT(w->name));
+    return pawl_activity_heartbeat(act);
+}
+
+bool pawl_activity_resume(pawl_activity *act, pawl_str *ret)
+{
+    MUST_HAVE("an activity", act);
+    pawl_str none;
+    return details_resume(act->job, ret ? ret : &none);
 }
 
 bool pawl_activity_cancelled(pawl_activity *act)

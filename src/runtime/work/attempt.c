@@ -90,9 +90,9 @@ static pawl_str completion_attrs(pawl_runtime *rt, const pawl_work *w, pawl_resu
     return pawl_json_done(j);
 }
 
-/* The call is decided: bring it to the turn, with the work row to ack. */
-static void decide(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
-                   pawl_str result, const struct attempt_how *how)
+/* The call is decided: its completion, with the work row to ack. */
+static struct letter *completion(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind,
+                                 uint32_t attempts, pawl_str result, const struct attempt_how *how)
 {
     struct mail mail = {.kind = kind == PAWL_RESULT_OK ? PAWL_MSG_ACTIVITY_COMPLETED
                                                        : PAWL_MSG_ACTIVITY_FAILED,
@@ -109,6 +109,14 @@ static void decide(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, 
     if (w->attempt)
         tries_forget(rt, w->id); /* the letter has them */
     l->work_id = w->id;
+    return l;
+}
+
+/* Bring it to the turn. */
+static void decide(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
+                   pawl_str result, const struct attempt_how *how)
+{
+    struct letter *l = completion(rt, w, kind, attempts, result, how);
     if (!how->unfused) {
         letter_todo(rt, l);
         return;
@@ -126,6 +134,12 @@ void attempt_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result,
     COUNT(rt, activities_completed);
     tally_activity(rt, w->name, PAWL_TALLY_COMPLETED);
     decide(rt, w, PAWL_RESULT_OK, w->attempt + 1 - w->crashes, result, how);
+}
+
+struct letter *attempt_completion(pawl_runtime *rt, const pawl_work *w, pawl_str result,
+                                  const struct attempt_how *how)
+{
+    return completion(rt, w, PAWL_RESULT_OK, w->attempt + 1 - w->crashes, result, how);
 }
 
 void attempt_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,

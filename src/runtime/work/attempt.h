@@ -26,6 +26,9 @@ struct attempt_how {
 /* The call is decided: bring it to the turn, with the work row to ack. */
 void attempt_completed(pawl_runtime *rt, const pawl_work *w, pawl_str result,
                        const struct attempt_how *how);
+/* The letter alone: its caller delivers it. */
+struct letter *attempt_completion(pawl_runtime *rt, const pawl_work *w, pawl_str result,
+                                  const struct attempt_how *how);
 /* The same for a failure of that kind, whatever the policy says. */
 void attempt_decided(pawl_runtime *rt, const pawl_work *w, pawl_result_kind kind, uint32_t attempts,
                      pawl_str error, const struct attempt_how *how);

@@ -7,6 +7,7 @@
 #include "runtime/core/token.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/details.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
 #include "store/store.h"
@@ -82,8 +83,20 @@ enum verdict_kind by_token_complete(pawl_runtime *rt, struct letter *call)
         return VERDICT_DONE;
     }
     struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    (void)attempt_failed(rt, &w, &p, result, call->ask.final ? ATTEMPT_FINAL : ATTEMPT_ERROR, &how);
+    struct job *job = job_find(rt, w.id);
+    struct stage *s =
+        attempt_failed(rt, &w, &p, result, call->ask.final ? ATTEMPT_FINAL : ATTEMPT_ERROR, &how);
+    if (s && job)
+        details_put_of(rt, job);
     return VERDICT_DONE;
+}
+
+/* The silence of a worker outside is counted from now. */
+static struct stage *move_lease(pawl_runtime *rt, const pawl_work *w)
+{
+    struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
+    int64_t at = lease_deadline(&p, w, w->lock_token, rt->now_ms, w->lock_until_ms);
+    return attempt_move_deadline(rt, w, at, 0);
 }
 
 enum verdict_kind by_token_heartbeat(pawl_runtime *rt, struct letter *call)
@@ -93,13 +106,16 @@ enum verdict_kind by_token_heartbeat(pawl_runtime *rt, struct letter *call)
     if (!row_of_token(rt, call, &w, &why))
         return why;
     struct job *job = job_find(rt, w.id);
-    if (job) {
+    pawl_str details = call->mail.data;
+    if (job)
         atomic_store(&job->beat_ms, rt_mono(rt));
+    if (job && !details.len) {
         request_answer(call, &(pawl_reply){.status = PAWL_OK});
         return VERDICT_DONE;
     }
-    struct call_policy p = policy_parse(w.attrs, &rt->group_mem);
-    int64_t at = lease_deadline(&p, &w, w.lock_token, rt->now_ms, w.lock_until_ms);
-    stage_answer(attempt_move_deadline(rt, &w, at, 0), call);
+    struct stage *s = job ? stage_bare(rt) : move_lease(rt, &w);
+    if (details.len)
+        details_put(rt, w.id, details);
+    stage_answer(s, call);
     return VERDICT_DONE;
 }

@@ -6,7 +6,9 @@
 #include "runtime/core/inbox.h"
 #include "runtime/core/lane.h"
 #include "runtime/work/handout.h"
+#include "runtime/work/handout_load.h"
 #include "runtime/work/job.h"
+#include "runtime/work/work_limits.h"
 #include "runtime/work/worker.h"
 
 #define FLUSH 8 /* jobs that wait for the rest of a look */
@@ -15,13 +17,12 @@
 static size_t our_classes(pawl_runtime *rt, struct fair_class ***ret)
 {
     size_t n = 0;
-    for (struct fair_class *c = rt->hands.handout->fair.ready; c; c = c->next_ready)
-        n += c->ours;
+    for (struct fair_class *c = rt->hands.handout->fair.ours; c; c = c->next_ready)
+        n++;
     *ret = arena_array(&rt->group_mem, struct fair_class *, n + 1);
     n = 0;
-    for (struct fair_class *c = rt->hands.handout->fair.ready; c; c = c->next_ready)
-        if (c->ours)
-            (*ret)[n++] = c;
+    for (struct fair_class *c = rt->hands.handout->fair.ours; c; c = c->next_ready)
+        (*ret)[n++] = c;
     return n;
 }
 
@@ -53,6 +54,10 @@ static void deal(pawl_runtime *rt)
         handout_out(rt, lane, &job->work, false);
         job->priority = lane->fair.priority;
         job->activity = activity; /* it may be younger than the job */
+        if (UNLIKELY(limits_bound(lane))) {
+            limits_wait(rt, job);
+            continue;
+        }
         job_begin(rt, job);
         if (++unflushed == FLUSH) {
             worker_flush(rt);
@@ -64,11 +69,14 @@ static void deal(pawl_runtime *rt)
 
 void deal_look(pawl_runtime *rt)
 {
-    if (LIKELY(!rt->hands.handout) || inbox_stops(rt) || !handout_ready(rt))
+    if (LIKELY(!rt->hands.handout))
         return;
-    rt->hands.handout->look = false;
-    if (!rt->hands.handout->fair.ready)
-        return;
-    worker_flush(rt);
-    deal(rt); /* which may say: look again */
+    if (!inbox_stops(rt) && handout_ready(rt)) {
+        rt->hands.handout->look = false;
+        if (rt->hands.handout->fair.ours) {
+            worker_flush(rt);
+            deal(rt); /* which may say: look again */
+        }
+    }
+    limits_seal(rt);
 }

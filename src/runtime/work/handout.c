@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/work/handout.c -- see handout.h.  Called by deal.c, lease.c, job.c, seal.c, group.c. */
+/* runtime/work/handout.c -- see handout.h.  Called by deal.c, lease.c, job.c, seal.c, group.c,
+ * work_limits.c; handout_load.c has what happens once after a start. */
 #include "runtime/work/handout.h"
 
 #include "runtime/core/health.h"
@@ -8,6 +9,7 @@
 #include "runtime/work/attempt.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
+#include "runtime/work/work_limits.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -16,8 +18,6 @@
 #define KEPT_OF_LANE 64   /* jobs in memory */
 #define KEPT_MAX     8192 /* of all lanes */
 #define FETCH        16
-#define CLASSES_KEPT 4096 /* without lanes; more are forgotten */
-#define LIST_PAGE    100000
 #define PAUSE_MS     10 /* before rows are read again that found no memory */
 
 /* A row that is out. */
@@ -37,10 +37,10 @@ static int64_t now_us(const pawl_runtime *rt)
 
 static void set_ours(pawl_runtime *rt, struct fair_class *c)
 {
-    c->ours = lane_is_ours(rt, c->name) != NULL;
+    fair_set_ours(&rt->hands.handout->fair, c, lane_is_ours(rt, c->name) != NULL);
 }
 
-static struct lane *lane_of_name(pawl_runtime *rt, pawl_str name)
+struct lane *lane_of_name(pawl_runtime *rt, pawl_str name)
 {
     struct handout *h = rt->hands.handout;
     struct lane *lane = map_gets(&h->lanes, name);
@@ -73,8 +73,7 @@ static void forget_if_empty(pawl_runtime *rt, struct lane *lane)
     free(lane);
 }
 
-/* It may have something now. */
-static void stir(pawl_runtime *rt, struct lane *lane)
+void lane_stir(pawl_runtime *rt, struct lane *lane)
 {
     fair_ready(&rt->hands.handout->fair, &lane->fair);
     rt->hands.handout->look = true;
@@ -85,7 +84,7 @@ static void handout_again(pawl_runtime *rt, struct lane *lane)
 {
     lane->more = true;
     fair_count(&lane->fair, lane->fair.waiting + 1);
-    stir(rt, lane);
+    lane_stir(rt, lane);
 }
 
 /* Look at it then: a lease of it ends, or a row is free from then on. */
@@ -110,7 +109,7 @@ static void lease_ends(pawl_runtime *rt, struct lane *lane, int64_t until_ms)
         look_at(rt, lane, until_ms);
 }
 
-static void wake_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
+void lane_wake_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
 {
     lane->delayed = true;
     look_at(rt, lane, at_ms);
@@ -118,9 +117,11 @@ static void wake_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms)
 
 void handout_later(pawl_runtime *rt, struct lane *lane)
 {
-    wake_at(rt, lane, rt->now_ms + 1);
+    handout_lock(rt->hands.handout);
+    lane_wake_at(rt, lane, rt->now_ms + 1);
     if (!lane->first && !lane->more)
         fair_idle(&rt->hands.handout->fair, &lane->fair);
+    handout_unlock(rt->hands.handout);
 }
 
 /* ---- What is committed ---------------------------------------------------------------------- */
@@ -128,7 +129,21 @@ void handout_later(pawl_runtime *rt, struct lane *lane)
 bool handout_knows(const pawl_runtime *rt, pawl_str lane)
 {
     struct lane_parts parts;
-    return rt->hands.handout && lane_cut(lane, &parts);
+    return rt->hands.handout &&
+           (lane_cut(lane, &parts) || (rt->hands.limits && limits_name(rt, lane_activity(lane))));
+}
+
+size_t handout_plain(pawl_runtime *rt, pawl_mem *mem, const pawl_str **names, size_t count)
+{
+    size_t n = 0;
+    if (LIKELY(!rt->hands.limits))
+        return count;
+    pawl_str *plain = arena_array(mem, pawl_str, count + 1);
+    for (size_t i = 0; i < count; i++)
+        if (!handout_knows(rt, (*names)[i]))
+            plain[n++] = (*names)[i];
+    *names = plain;
+    return n;
 }
 
 /* Behind rows in the store it would overtake them. */
@@ -136,9 +151,21 @@ bool handout_admit(pawl_runtime *rt, const pawl_work *w)
 {
     const struct handout *h = rt->hands.handout;
     const struct lane *lane = map_gets(&h->lanes, w->name);
-    if (!h->loaded || w->visible_ms > rt->now_ms || h->kept >= KEPT_MAX)
+    if (!h->loaded || !h->adopted || w->visible_ms > rt->now_ms || h->kept >= KEPT_MAX)
         return false;
     return !lane || (!lane->more && !lane->delayed && lane->kept < KEPT_OF_LANE);
+}
+
+/* Behind those in memory; it has no place yet. */
+static void line_up(pawl_runtime *rt, struct lane *lane, struct job *job)
+{
+    job->lane = lane;
+    job->priority = 0;
+    job->next_queued = NULL;
+    *lane->end = job;
+    lane->end = &job->next_queued;
+    lane->kept++;
+    rt->hands.handout->kept++;
 }
 
 static bool keep(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
@@ -151,25 +178,37 @@ static bool keep(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
     }
     if (job->policy.schedule_to_close_ms || job->policy.schedule_to_start_ms)
         job_watch(rt, job);
-    job->lane = lane;
-    job->priority = 0; /* it has no place yet */
-    job->next_queued = NULL;
-    *lane->end = job;
-    lane->end = &job->next_queued;
-    lane->kept++;
-    rt->hands.handout->kept++;
+    line_up(rt, lane, job);
     return true;
+}
+
+void lane_take_in(pawl_runtime *rt, struct lane *lane, struct job *job)
+{
+    job->share = NULL;
+    job_only_waits(rt, job);
+    line_up(rt, lane, job);
+    fair_count(&lane->fair, lane->fair.waiting + 1);
+    lane_stir(rt, lane);
 }
 
 void handout_added(pawl_runtime *rt, const pawl_work *w)
 {
+    handout_lock(rt->hands.handout);
     struct lane *lane = lane_of_name(rt, w->name);
     if (w->lock_epoch)
         (void)keep(rt, lane, w);
     else
         lane->more = true;
     fair_count(&lane->fair, lane->fair.waiting + 1);
-    stir(rt, lane);
+    lane_stir(rt, lane);
+    handout_unlock(rt->hands.handout);
+}
+
+void handout_freed(pawl_runtime *rt, pawl_str name)
+{
+    handout_lock(rt->hands.handout);
+    handout_again(rt, lane_of_name(rt, name));
+    handout_unlock(rt->hands.handout);
 }
 
 /* ---- What is out ------------------------------------------------------------------------------ */
@@ -192,29 +231,44 @@ static struct lane *take_out(pawl_runtime *rt, struct lane_row *row)
     return lane;
 }
 
+static struct lane_row *put_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w,
+                                bool leased)
+{
+    struct lane_row *row = calloc(1, sizeof(*row));
+    need_memory(row && map_put(&rt->hands.handout->out, w->id, row));
+    *row = (struct lane_row){.id = w->id, .uid = w->uid, .lane = lane, .leased = leased};
+    lane->rows++;
+    return row;
+}
+
+void lane_found_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool leased)
+{
+    if (map_get(&rt->hands.handout->out, w->id))
+        return;
+    (void)put_out(rt, lane, w, leased);
+    fair_was_out(&lane->fair);
+    if (leased)
+        lease_ends(rt, lane, w->lock_until_ms);
+}
+
 void handout_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool leased)
 {
     struct handout *h = rt->hands.handout;
+    handout_lock(h);
     struct lane_row *row = map_get(&h->out, w->id);
     if (row) /* its lease ran out a moment ago */
         (void)take_out(rt, row);
     fair_take(&h->fair, &lane->fair, now_us(rt));
     if (lane->fair.waiting)
         fair_count(&lane->fair, lane->fair.waiting - 1);
-    row = calloc(1, sizeof(*row));
-    need_memory(row && map_put(&h->out, w->id, row));
-    *row = (struct lane_row){
-        .id = w->id, .uid = w->uid, .lane = lane, .leased = leased, .fresh = leased};
-    lane->rows++;
+    put_out(rt, lane, w, leased)->fresh = leased;
     if (!lane->first && !lane->more)
         fair_idle(&h->fair, &lane->fair);
+    handout_unlock(h);
 }
 
-void handout_changed(pawl_runtime *rt, const pawl_work_update *u)
+static void changed(pawl_runtime *rt, struct lane_row *row, const pawl_work_update *u)
 {
-    struct lane_row *row = map_get(&rt->hands.handout->out, u->id);
-    if (!row)
-        return;
     if (u->lock_token.len || u->lock_epoch) {
         if (u->lock_token.len && !u->lock_epoch && !row->leased) {
             row->leased = true; /* it will be completed by token: the job gives its place back */
@@ -228,32 +282,60 @@ void handout_changed(pawl_runtime *rt, const pawl_work_update *u)
     struct lane *lane = take_out(rt, row);
     if (u->visible_ms > rt->now_ms) {
         fair_count(&lane->fair, lane->fair.waiting + 1);
-        wake_at(rt, lane, u->visible_ms);
+        lane_wake_at(rt, lane, u->visible_ms);
     } else {
         handout_again(rt, lane);
     }
 }
 
+void handout_changed(pawl_runtime *rt, const pawl_work_update *u)
+{
+    struct lane_row *row = map_get(&rt->hands.handout->out, u->id);
+    if (!row)
+        return;
+    handout_lock(rt->hands.handout);
+    changed(rt, row, u);
+    handout_unlock(rt->hands.handout);
+}
+
+/* The attempt was not begun: its place and its tokens are given back. */
+static void undone(pawl_runtime *rt, struct lane_row *row)
+{
+    struct lane *lane = row->lane;
+    row->leased = false;
+    (void)take_out(rt, row);
+    fair_untake(&rt->hands.handout->fair, &lane->fair, now_us(rt));
+    handout_again(rt, lane);
+}
+
 void handout_undone(pawl_runtime *rt, uint64_t work_id)
 {
     struct lane_row *row = map_get(&rt->hands.handout->out, work_id);
-    if (row && row->fresh)
-        handout_again(rt, take_out(rt, row));
+    if (!row || !row->fresh)
+        return;
+    handout_lock(rt->hands.handout);
+    undone(rt, row);
+    handout_unlock(rt->hands.handout);
 }
 
 void handout_lost(pawl_runtime *rt, uint64_t work_id)
 {
     struct lane_row *row = map_get(&rt->hands.handout->out, work_id);
-    if (row)
-        forget_if_empty(rt, take_out(rt, row));
+    if (!row)
+        return;
+    handout_lock(rt->hands.handout);
+    forget_if_empty(rt, take_out(rt, row));
+    handout_unlock(rt->hands.handout);
 }
 
 void handout_removed(pawl_runtime *rt, uint64_t uid)
 {
     struct lane_row *row;
+    handout_lock(rt->hands.handout);
     for (size_t at = 0; (row = map_next(&rt->hands.handout->out, &at));)
         if (row->uid == uid)
             forget_if_empty(rt, take_out(rt, row));
+    handout_unlock(rt->hands.handout);
 }
 
 /* A job that came by its turn is freed. */
@@ -263,15 +345,20 @@ static void handout_over(pawl_runtime *rt, struct job *job)
     job->lane = NULL;
     if (!rt->hands.handout || !job->priority) /* closing; or it was not handed out */
         return;
+    handout_lock(rt->hands.handout);
     give(rt, lane);
     forget_if_empty(rt, lane);
+    handout_unlock(rt->hands.handout);
 }
 
 void handout_skipped(pawl_runtime *rt, const struct job *job)
 {
     struct lane_row *row = map_get(&rt->hands.handout->out, job->work.id);
-    if (row)
-        handout_again(rt, take_out(rt, row));
+    if (!row)
+        return;
+    handout_lock(rt->hands.handout);
+    handout_again(rt, take_out(rt, row));
+    handout_unlock(rt->hands.handout);
 }
 
 static struct job *unlink_first(pawl_runtime *rt, struct lane *lane, struct job **at)
@@ -289,6 +376,7 @@ void handout_drop(pawl_runtime *rt, struct job *job)
 {
     struct lane *lane = job->lane;
     struct job **at = &lane->first;
+    handout_lock(rt->hands.handout);
     while (*at != job)
         at = &(*at)->next_queued;
     (void)unlink_first(rt, lane, at);
@@ -300,6 +388,7 @@ void handout_drop(pawl_runtime *rt, struct job *job)
         fair_idle(&rt->hands.handout->fair, &lane->fair);
         forget_if_empty(rt, lane);
     }
+    handout_unlock(rt->hands.handout);
 }
 
 /* ---- Whose turn it is ---------------------------------------------------------------------------- */
@@ -319,10 +408,12 @@ size_t handout_classes(pawl_runtime *rt, const pawl_str *names, size_t count,
 struct lane *handout_pick(pawl_runtime *rt, struct fair_class *const *classes, size_t count,
                           uint32_t ceiling)
 {
-    struct fair_lane *lane =
-        rt->hands.handout->unread
-            ? NULL
-            : fair_pick(&rt->hands.handout->fair, classes, count, ceiling, now_us(rt));
+    struct handout *h = rt->hands.handout;
+    if (h->unread)
+        return NULL;
+    handout_lock(h);
+    struct fair_lane *lane = fair_pick(&h->fair, classes, count, ceiling, now_us(rt));
+    handout_unlock(h);
     return lane ? CONTAINER_OF(lane, struct lane, fair) : NULL;
 }
 
@@ -341,7 +432,7 @@ static bool find_delayed(pawl_runtime *rt, struct lane *lane)
         const pawl_work *w = &list.items[0];
         int64_t at = w->lock_until_ms > w->visible_ms ? w->lock_until_ms : w->visible_ms;
         if (has_end(rt, at))
-            wake_at(rt, lane, at);
+            lane_wake_at(rt, lane, at);
     }
     return true;
 }
@@ -366,7 +457,7 @@ static bool fill(pawl_runtime *rt, struct lane *lane)
     return true;
 }
 
-struct job *handout_next(pawl_runtime *rt, struct lane *lane)
+static struct job *next_of(pawl_runtime *rt, struct lane *lane)
 {
     if (!lane->first && lane->more && !fill(rt, lane)) {
         rt->hands.handout->unread = rt->hands.handout->look = true;
@@ -386,98 +477,23 @@ struct job *handout_next(pawl_runtime *rt, struct lane *lane)
     return job;
 }
 
-/* ---- Beginning, and the time ---------------------------------------------------------------------- */
-
-/* A row that an earlier process left: leased, or not due. */
-static void found(pawl_runtime *rt, struct lane *lane, const pawl_work *w)
+struct job *handout_next(pawl_runtime *rt, struct lane *lane)
 {
-    bool leased = w->lock_token.len && w->lock_until_ms > rt->now_ms;
-    if (!leased || map_get(&rt->hands.handout->out, w->id)) {
-        if (!leased)
-            wake_at(rt, lane, w->visible_ms);
-        return;
-    }
-    struct lane_row *row = calloc(1, sizeof(*row));
-    need_memory(row && map_put(&rt->hands.handout->out, w->id, row));
-    *row = (struct lane_row){.id = w->id, .uid = w->uid, .lane = lane, .leased = true};
-    lane->rows++;
-    lease_ends(rt, lane, w->lock_until_ms);
-    fair_was_out(&lane->fair);
+    handout_lock(rt->hands.handout);
+    struct job *job = next_of(rt, lane);
+    handout_unlock(rt->hands.handout);
+    return job;
 }
 
-static bool load_lane(pawl_runtime *rt, pawl_str name)
-{
-    pawl_work_list list;
-    pawl_error err;
-    pawl_mem mem;
-    arena_init(&mem);
-    bool good =
-        store_read_lane(rt->store, name, rt->now_ms, LIST_PAGE, &mem, &list, &err) == PAWL_OK;
-    if (good) {
-        struct lane *lane = lane_of_name(rt, name);
-        for (size_t i = 0; i < list.count; i++)
-            found(rt, lane, &list.items[i]);
-        lane->more = true;
-        stir(rt, lane);
-    } else {
-        health_unread(rt, &err);
-    }
-    arena_deinit(&mem);
-    return good;
-}
+/* ---- The time --------------------------------------------------------------------------------------- */
 
-static bool load(pawl_runtime *rt)
-{
-    pawl_text_list list;
-    pawl_error err;
-    pawl_mem mem;
-    pawl_str after = {0};
-    bool good = true;
-    arena_init(&mem);
-    do {
-        good = store_list_lanes(rt->store, after, LIST_PAGE, &mem, &list, &err) == PAWL_OK;
-        if (!good)
-            health_unread(rt, &err);
-        for (size_t i = 0; good && i < list.count; i++)
-            good = !handout_knows(rt, list.items[i]) || load_lane(rt, list.items[i]);
-        if (good && list.count)
-            after = list.items[list.count - 1];
-    } while (good && list.count == LIST_PAGE);
-    arena_deinit(&mem);
-    return good;
-}
-
-static void look_at_registry(pawl_runtime *rt)
+void handout_set_ours(pawl_runtime *rt)
 {
     struct handout *h = rt->hands.handout;
-    unsigned long now = atomic_load(&rt->app->generation);
     struct fair_class *c;
-    if (now == h->generation)
-        return;
-    h->generation = now;
     for (size_t at = 0; (c = map_next(&h->fair.classes, &at));)
         set_ours(rt, c);
     h->look = true;
-}
-
-bool handout_ready(pawl_runtime *rt)
-{
-    struct handout *h = rt->hands.handout;
-    struct heap_node *top;
-    if (UNLIKELY(!h->loaded) && !(h->loaded = load(rt)))
-        return false;
-    look_at_registry(rt);
-    h->unread = false;
-    if (h->fair.classes.count > CLASSES_KEPT)
-        fair_sweep(&h->fair);
-    fair_due(&h->fair, now_us(rt));
-    while ((top = heap_top(&h->wakes)) && top->key <= rt->now_ms) {
-        struct lane *lane = CONTAINER_OF(top, struct lane, wake);
-        heap_remove(&h->wakes, top);
-        lane->more = true;
-        stir(rt, lane);
-    }
-    return true;
 }
 
 int64_t handout_next_ms(const pawl_runtime *rt)
@@ -495,21 +511,31 @@ int64_t handout_next_ms(const pawl_runtime *rt)
 
 /* ---- Opening and closing ----------------------------------------------------------------------------- */
 
-bool handout_open(pawl_runtime *rt)
+static void open_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
+pawl_status handout_open(pawl_runtime *rt, pawl_error *reterr)
 {
     if (!store_has_lanes(rt->store) || !lane_counts(rt) || rt->opts.read_only)
-        return true;
+        return PAWL_OK;
     struct handout *h = calloc(1, sizeof(*h));
     if (!h)
-        return false;
+        return PAWL_NO_MEMORY;
+    open_lock(&h->lock);
     fair_init(&h->fair);
     map_init(&h->lanes);
     map_init(&h->out);
     heap_init(&h->wakes);
-    h->look = true;
+    h->look = h->adopted = true;
     rt->hands.handout = h;
     jobs_tell_over(rt, handout_over);
-    return true;
+    return limits_open(rt, reterr);
 }
 
 static void free_lane(struct handout *h, struct lane *lane)
@@ -541,7 +567,10 @@ void handout_close(pawl_runtime *rt)
         free_lane(h, lane);
     map_deinit(&h->out);
     map_deinit(&h->lanes);
+    limits_close(h);
+    rt->hands.limits = 0;
     fair_deinit(&h->fair);
+    pthread_mutex_destroy(&h->lock);
     free(h);
 }
 

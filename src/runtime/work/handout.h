@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime/work/handout.h -- work that is handed out in turn: lanes with a key or a priority. [engine]
+ * runtime/work/handout.h -- work that is handed out in turn: lanes with a key or a priority, and all
+ * lanes of activities that a limit names (work_limits.h). [engine]
  *
  * The policy is pure (fair/fair.h).  This feeds it: which lanes have rows, which attempts are out.
  *
@@ -11,7 +12,9 @@
  *
  * Rows of a lane are begun in the order of their ids; a retry comes when it is visible.  What is
  * kept in memory is a cache: the row is the truth, and the next process finds its lanes again
- * (list_lanes, read_lane).  A lane without rows is forgotten.
+ * (handout_load.c).  A lane without rows is forgotten.
+ *
+ * Everything here is written by the engine under `lock`, so that others may look (limit_view.c).
  *
  * Invariants: `out` has every row of a lane that a thread or a lease has, once; a lane that may
  * have rows, in memory or in the store, is not idle; a job with a lane holds one place in it until
@@ -22,6 +25,8 @@
 
 #include "fair/fair.h"
 #include "runtime/core/runtime.h"
+
+#include <pthread.h>
 
 struct lane {
     struct fair_lane fair;
@@ -35,28 +40,43 @@ struct lane {
 };
 
 struct handout {
+    pthread_mutex_t lock; /* may be locked again by its owner */
     struct fair fair;
     struct map lanes; /* by name */
     struct map out;   /* work id -> struct lane_row */
     struct heap wakes;
     size_t kept;              /* jobs in memory, of all lanes */
-    bool loaded;              /* lanes of earlier processes were found */
+    bool loaded;              /* lanes of earlier processes were found, */
+    bool adopted;             /* and those that a new limit names */
     bool look;                /* something may be handed out */
     bool unread;              /* a lane could not be read: nothing may overtake it */
     bool plain_next;          /* polls: lanes of the default priority and all others take turns */
     unsigned long generation; /* of the registry, when `ours` was set */
+    struct limits *limits;    /* work_limits.h */
 };
 
-bool handout_open(pawl_runtime *rt);
+pawl_status handout_open(pawl_runtime *rt, pawl_error *reterr);
 void handout_close(pawl_runtime *rt);
+
+static inline void handout_lock(struct handout *h)
+{
+    pthread_mutex_lock(&h->lock);
+}
+
+static inline void handout_unlock(struct handout *h)
+{
+    pthread_mutex_unlock(&h->lock);
+}
 
 /* Is this the name of a lane that is handed out in turn? */
 bool handout_knows(const pawl_runtime *rt, pawl_str lane);
-/* Does this row come by its turn?  Most have no options at all. */
+/* Does this row come by its turn?  Most have no options at all, and no limit. */
 static inline bool handout_has(const pawl_runtime *rt, const pawl_work *w)
 {
-    return UNLIKELY(w->attrs.len != 0) && handout_knows(rt, w->name);
+    return UNLIKELY((w->attrs.len | rt->hands.limits) != 0) && handout_knows(rt, w->name);
 }
+/* Those of these names that are not handed out in turn, in `mem`; returns how many. */
+size_t handout_plain(pawl_runtime *rt, pawl_mem *mem, const pawl_str **names, size_t count);
 /* May the row about to be inserted be kept in memory? */
 bool handout_admit(pawl_runtime *rt, const pawl_work *w);
 /* It was inserted. */
@@ -74,6 +94,8 @@ static inline void handout_gone(pawl_runtime *rt, uint64_t work_id)
 }
 /* All rows of the instance are. */
 void handout_removed(pawl_runtime *rt, uint64_t uid);
+/* A row of this name that was taken otherwise is free. */
+void handout_freed(pawl_runtime *rt, pawl_str name);
 /* A job that waits for its turn is not wanted any more; freed. */
 void handout_drop(pawl_runtime *rt, struct job *job);
 /* A job that was handed out was not begun: its row is free. */
@@ -81,8 +103,6 @@ void handout_skipped(pawl_runtime *rt, const struct job *job);
 /* A row that was picked is not handed out now: it is in the store, or its call is decided. */
 void handout_later(pawl_runtime *rt, struct lane *lane);
 
-/* Find what earlier processes left, and look at the time.  False: the store did not answer. */
-bool handout_ready(pawl_runtime *rt);
 /* Whose turn it is, among those that may have rows; NULL: none. */
 struct lane *handout_pick(pawl_runtime *rt, struct fair_class *const *classes, size_t count,
                           uint32_t ceiling);
@@ -94,11 +114,26 @@ void handout_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool l
 size_t handout_classes(pawl_runtime *rt, const pawl_str *names, size_t count,
                        struct fair_class ***ret);
 
+/* ---- For handout_load.c and work_limits.c: with the lock ---------------------------------------- */
+
+struct lane *lane_of_name(pawl_runtime *rt, pawl_str name);
+/* It may have something now. */
+void lane_stir(pawl_runtime *rt, struct lane *lane);
+/* A row of it is free at that time. */
+void lane_wake_at(pawl_runtime *rt, struct lane *lane, int64_t at_ms);
+/* The row is out already: leased by an earlier process, or begun before there was a limit. */
+void lane_found_out(pawl_runtime *rt, struct lane *lane, const pawl_work *w, bool leased);
+/* A job that no thread has begun waits for its turn from now on. */
+void lane_take_in(pawl_runtime *rt, struct lane *lane, struct job *job);
+/* The activities registered here, or their tags, changed. */
+void handout_set_ours(pawl_runtime *rt);
+
 /* When there may be something to hand out again; wall clock, INT64_MAX: never. */
 int64_t handout_next_ms(const pawl_runtime *rt);
 static inline bool handout_looks(const pawl_runtime *rt)
 {
-    return UNLIKELY(rt->hands.handout != NULL) && rt->hands.handout->look;
+    const struct handout *h = rt->hands.handout;
+    return UNLIKELY(h != NULL) && (h->look || h->fair.dirty);
 }
 void handout_check(const pawl_runtime *rt);
 

@@ -9,6 +9,7 @@
 #include "runtime/core/timers.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/cancel.h"
+#include "runtime/work/details.h"
 #include "runtime/work/handout.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
@@ -88,6 +89,7 @@ void job_fetch(pawl_runtime *rt)
         const pawl_str *names;
         arena_reset(&rt->load_mem);
         size_t n = lane_ours(rt, &rt->load_mem, &names);
+        n = handout_plain(rt, &rt->load_mem, &names, n);
         if (!n) {
             rt->jobs.store_backlog = false;
             return;
@@ -124,6 +126,7 @@ static void lease_out(pawl_runtime *rt, struct job *job)
                             .last_error = arena_dup(&rt->group_mem, job->work.last_error),
                             .lock_token = arena_dup(&rt->group_mem, pawl_s(job->token)),
                             .lock_until_ms = rt->now_ms + ATTEMPT_LEASE_MS};
+    details_put_of(rt, job);
     s->job = job;
 }
 
@@ -183,10 +186,12 @@ static void decide(pawl_runtime *rt, struct job *job)
     case JOB_TIMED_OUT:
     case JOB_SILENT:
         s = attempt_failed(rt, &job->work, &job->policy, result, why_of(job->verdict), &how);
-        if (s)
+        if (s) {
+            details_put_of(rt, job);
             s->job = job; /* until that is committed */
-        else
+        } else {
             job_free(job);
+        }
         break;
     case JOB_PENDING:
         lease_out(rt, job);
@@ -229,7 +234,7 @@ void job_withdraw(pawl_runtime *rt, uint64_t work_id)
  * a commit that fails does not forget it. */
 static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout, const char *text)
 {
-    struct job *verdict = job_create(rt, &job->work);
+    struct job *verdict = job_copy(rt, &job->work);
     char *result = strdup(text);
     const struct attempt_how how = how_of(job);
     job_forget(rt, job);
@@ -237,6 +242,7 @@ static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout,
     if (verdict && result) {
         verdict->verdict = timeout;
         verdict->unfused = job->unfused;
+        details_move(job, verdict);
         atomic_store(&verdict->started_ms, how.started_ms);
         verdict->result = result;
         verdict->result_len = strlen(result);
@@ -244,7 +250,8 @@ static void give_up(pawl_runtime *rt, struct job *job, enum job_verdict timeout,
     } else { /* decided anyway; begun once more if the commit fails too */
         job_free(verdict);
         free(result);
-        (void)attempt_failed(rt, &job->work, &job->policy, pawl_s(text), why_of(timeout), &how);
+        if (attempt_failed(rt, &job->work, &job->policy, pawl_s(text), why_of(timeout), &how))
+            details_put_of(rt, job);
     }
     job_cancel(job);
 }
@@ -276,6 +283,8 @@ void job_look_limits(pawl_runtime *rt)
 {
     int64_t now = rt_mono(rt);
     struct heap_node *top;
+    if (UNLIKELY(details_are_due(rt, now)))
+        details_look(rt, now);
     while ((top = heap_top(&rt->jobs.limits)) && top->key <= now) {
         struct job *job = CONTAINER_OF(top, struct job, limit);
         heap_remove(&rt->jobs.limits, top);

@@ -4,6 +4,7 @@
 
 #include "base/pack.h"
 #include "runtime/core/lane.h"
+#include "runtime/work/details.h"
 #include "runtime/work/tries.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ int64_t job_deadline(const struct call_policy *p, int64_t scheduled_ms, bool sta
     return at;
 }
 
-struct job *job_create(pawl_runtime *rt, const pawl_work *w)
+struct job *job_copy(pawl_runtime *rt, const pawl_work *w)
 {
     size_t bytes = w->instance.len + w->name.len + w->input.len + w->attrs.len + w->last_error.len +
                    w->lock_token.len + 6;
@@ -62,9 +63,28 @@ void job_free(struct job *job)
     free_place(job);
     if (UNLIKELY(job->lane))
         job->rt->jobs.over(job->rt, job);
+    if (UNLIKELY(atomic_load_explicit(&job->beat, memory_order_relaxed)))
+        details_free(job);
     arena_deinit(&job->mem);
     free(job->result);
     free(job);
+}
+
+/* It begins with what an earlier attempt left; false: not now. */
+static bool resume(pawl_runtime *rt, struct job *job)
+{
+    pawl_str details;
+    return details_read(rt, job->work.id, &job->mem, &details) && details_begin(job, details);
+}
+
+struct job *job_create(pawl_runtime *rt, const pawl_work *w)
+{
+    struct job *job = job_copy(rt, w);
+    if (job && UNLIKELY(details_has(rt, w->id)) && !resume(rt, job)) {
+        job_free(job);
+        return NULL;
+    }
+    return job;
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -125,7 +145,7 @@ void job_only_waits(pawl_runtime *rt, struct job *job)
 int64_t job_next_limit(pawl_runtime *rt)
 {
     struct heap_node *top = heap_top(&rt->jobs.limits);
-    return top ? top->key : INT64_MAX;
+    return earlier(top ? top->key : INT64_MAX, details_next(rt));
 }
 
 /* When a call that was made at `scheduled_ms` has taken `limit_ms`, by the monotonic
@@ -163,11 +183,13 @@ void jobs_open(pawl_runtime *rt)
     heap_init(&rt->jobs.limits);
     idset_init(&rt->blame.suspects);
     tries_open(&rt->jobs.tries);
+    details_init(rt);
 }
 
 void jobs_close(pawl_runtime *rt)
 {
     map_deinit(&rt->jobs.by_id);
     tries_close(&rt->jobs.tries);
+    details_deinit(rt);
     idset_deinit(&rt->blame.suspects);
 }

@@ -20,12 +20,15 @@ void job_only_waits(pawl_runtime *rt, struct job *job);
 struct job *job_keep(pawl_runtime *rt, const pawl_work *w);
 /* Its turn has come. */
 void job_begins(pawl_runtime *rt, struct job *job);
-/* Mono time of the next limit; INT64_MAX: none. */
+/* Mono time of the next limit, or of details to write; INT64_MAX: none. */
 int64_t job_next_limit(pawl_runtime *rt);
 /* Watch its limits from now on. */
 void job_watch(pawl_runtime *rt, struct job *job);
-/* Of this row, not yet in the table; NULL when out of memory. */
+/* Of this row, not yet in the table; NULL when out of memory, or when what an earlier attempt left
+ * cannot be read now. */
 struct job *job_create(pawl_runtime *rt, const pawl_work *w);
+/* The same without what an earlier attempt left: it is not run. */
+struct job *job_copy(pawl_runtime *rt, const pawl_work *w);
 /* The limits of the attempt, of its silence, and of the whole call; mono clock. */
 int64_t job_limit(const struct job *job, int64_t beat_ms, int64_t began_ms);
 
@@ -58,6 +61,12 @@ static inline struct job *job_find(const pawl_runtime *rt, uint64_t work_id)
     return map_get(&rt->jobs.by_id, work_id);
 }
 
+/* The next attempt in memory, in any order; the cursor begins at 0.  NULL: that was all. */
+static inline struct job *jobs_next(const pawl_runtime *rt, size_t *cursor)
+{
+    return map_next(&rt->jobs.by_id, cursor);
+}
+
 /* Attempts in memory that are not yet done, and do not only wait. */
 static inline size_t jobs_backlog(const pawl_runtime *rt)
 {
@@ -86,6 +95,12 @@ static inline void jobs_committed(pawl_runtime *rt)
 static inline struct tries *jobs_tries(pawl_runtime *rt)
 {
     return &rt->jobs.tries;
+}
+
+/* Where attempts got to (details.h). */
+static inline struct details *jobs_details(pawl_runtime *rt)
+{
+    return &rt->jobs.details;
 }
 
 /* Did it run when the last process died? */

@@ -23,13 +23,18 @@
 #include "runtime/work/activity.h"
 #include "runtime/work/attempt.h"
 #include "runtime/work/crew.h"
+#include "runtime/work/details.h"
 #include "runtime/work/handout.h"
+#include "runtime/work/handout_load.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/once.h"
 #include "runtime/work/tries.h"
 #include "store/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#define INLINE_MS 30000 /* of an inline step, until its first heartbeat */
 
 /* ---- Answers -------------------------------------------------------------------- */
 
@@ -127,6 +132,17 @@ static struct stage *put_row(pawl_runtime *rt, struct stage *s, const pawl_work 
     return s;
 }
 
+void lease_inline(pawl_runtime *rt, pawl_work *w)
+{
+    struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
+    char text[TOKEN_BYTES];
+    token_make(rt, w, rt->now_ms, text);
+    w->name = pawl_s(ENGINE_INLINE);
+    w->lock_token = arena_dup(&rt->group_mem, pawl_s(text));
+    w->lock_until_ms = rt->now_ms + INLINE_MS;
+    w->deadline_ms = lease_deadline(&p, w, w->lock_token, rt->now_ms, w->lock_until_ms);
+}
+
 struct attempt_how lease_how(pawl_runtime *rt, const pawl_work *w)
 {
     struct attempt_how how = {.started_ms = token_began(w->lock_token, 0)};
@@ -190,6 +206,13 @@ static pawl_status row_of(pawl_runtime *rt, const struct lease_call *q, pawl_wor
                                                                                   : PAWL_LOST;
 }
 
+pawl_status lease_row_of(pawl_runtime *rt, pawl_str token, pawl_work *ret, pawl_error *reterr)
+{
+    struct lease_call q = {0};
+    (void)snprintf(q.token, sizeof(q.token), "%.*s", PAWL_FMT(token));
+    return row_of(rt, &q, ret, reterr);
+}
+
 static enum verdict_kind change_row(pawl_runtime *rt, struct lease_call *q)
 {
     pawl_work w;
@@ -216,6 +239,8 @@ static enum verdict_kind change_row(pawl_runtime *rt, struct lease_call *q)
     if (q->op == LEASE_EXTEND) {
         q->reply.locked_until_ms = rt->now_ms + q->lock_ms;
         s = put_row(rt, NULL, &w, q->token, q->reply.locked_until_ms);
+        if (q->details.len)
+            details_put(rt, w.id, q->details);
         crew_leased(rt, (pawl_str){0}, &w, q->reply.locked_until_ms);
     } else {
         crew_freed(rt, w.id);
@@ -224,6 +249,33 @@ static enum verdict_kind change_row(pawl_runtime *rt, struct lease_call *q)
     }
     s->lease = q;
     return VERDICT_DONE;
+}
+
+pawl_status lease_fetch_inline(pawl_runtime *rt, uint32_t max, pawl_mem *mem, pawl_work_list *ret,
+                               pawl_error *err)
+{
+    const pawl_str lane = pawl_s(ENGINE_INLINE);
+    return store_fetch_work(rt->store, rt->now_ms, &lane, 1, max, mem, ret, err);
+}
+
+bool lease_inline_again(pawl_runtime *rt, pawl_work *w)
+{
+    struct call_policy p = policy_parse(w->attrs, &rt->group_mem);
+    char text[TOKEN_BYTES];
+    if (timers_put_early_work(rt, w) || stage_has_work(rt, w->id))
+        return false;
+    if (w->lock_token.len &&
+        (once_is_lost(&p, w) || w->crashes + 1 >= attempt_crash_limit(rt, &p))) {
+        lease_expired(rt, w, &p);
+        return false;
+    }
+    if (w->lock_token.len) /* its lease ran out a moment ago */
+        count_loss(rt, w);
+    token_make(rt, w, rt->now_ms, text);
+    w->lock_token = arena_dup(&rt->group_mem, pawl_s(text));
+    w->lock_until_ms = rt->now_ms + INLINE_MS;
+    (void)put_row(rt, NULL, w, w->lock_token.ptr, w->lock_until_ms);
+    return true;
 }
 
 #define POLL_BYTES ((size_t)4 << 20) /* of inputs in one answer; one may be larger */
@@ -239,6 +291,9 @@ struct polling {
     size_t bytes;                /* of the inputs leased */
     struct fair_class **classes; /* whose lanes it may have */
     size_t class_count;
+    pawl_str details;      /* what an earlier attempt of the row left */
+    const pawl_str *plain; /* its lanes that are not handed out in turn */
+    size_t plain_count;
 };
 
 /* May the row be leased now? */
@@ -247,6 +302,12 @@ static bool accept_row(pawl_runtime *rt, struct polling *at, pawl_work *w)
     if (timers_put_early_work(rt, w) || job_find(rt, w->id))
         return false;
     bool full = at->bytes >= POLL_BYTES;
+    at->details = (pawl_str){0};
+    if (UNLIKELY(details_has(rt, w->id)) &&
+        !details_read(rt, w->id, &rt->group_mem, &at->details)) {
+        *list_add(&rt->group_mem, &at->later) = w->id;
+        return false;
+    }
     if (full || stage_has_work(rt, w->id)) { /* its result came in time: about to be recorded */
         *list_add(&rt->group_mem, &at->later) = w->id;
         return false;
@@ -276,12 +337,13 @@ static void lease_row(pawl_runtime *rt, struct polling *at, const pawl_work *w, 
                        .input = arena_dup(mem, w->input),
                        .key = arena_dup(mem, pawl_s(activity_key(w, key))),
                        .attempt = w->attempt + 1,
-                       .locked_until_ms = rt->now_ms + at->q->lock_ms};
+                       .locked_until_ms = rt->now_ms + at->q->lock_ms,
+                       .details = at->details};
     at->s = put_row(rt, at->s, w, token.ptr, to->locked_until_ms);
     crew_freed(rt, w->id); /* of the worker that had it before */
     crew_leased(rt, at->q->worker, w, to->locked_until_ms);
     job_began(rt, w, job_is_suspect(rt, w->id), rt->now_ms);
-    at->bytes += w->input.len;
+    at->bytes += w->input.len + at->details.len;
 }
 
 static uint32_t piece_of(const struct polling *at)
@@ -329,11 +391,13 @@ static pawl_status take_plain(pawl_runtime *rt, struct polling *at, pawl_lease *
     pawl_work_list list;
     pawl_status rc = PAWL_OK;
     pawl_mem mem;
+    if (!at->plain_count)
+        return PAWL_OK;
     arena_init(&mem);
     do {
         arena_reset(&mem);
-        rc = store_fetch_work(rt->store, rt->now_ms, at->q->lanes, at->q->lane_count, piece_of(at),
-                              &mem, &list, err);
+        rc = store_fetch_work(rt->store, rt->now_ms, at->plain, at->plain_count, piece_of(at), &mem,
+                              &list, err);
         for (size_t i = 0; rc == PAWL_OK && i < list.count; i++) {
             pawl_work w = list.items[i];
             if (accept_row(rt, at, &w))
@@ -349,6 +413,8 @@ static pawl_status take_rows(pawl_runtime *rt, struct polling *at, pawl_lease *l
                              pawl_error *err)
 {
     const struct lease_call *q = at->q;
+    at->plain = q->lanes;
+    at->plain_count = handout_plain(rt, &rt->group_mem, &at->plain, q->lane_count);
     if (LIKELY(!rt->hands.handout) || !handout_ready(rt))
         return take_plain(rt, at, leases, err);
     at->class_count = handout_classes(rt, q->lanes, q->lane_count, &at->classes);

@@ -39,6 +39,7 @@ struct lease_call {
     char token[TOKEN_BYTES];
     struct known known; /* of the token's row */
     pawl_str worker;
+    pawl_str details; /* extend: of a heartbeat; NULL: none */
     /* what is answered when the stage is committed; in the group's arena */
     pawl_worker_reply reply;
 };
@@ -57,6 +58,23 @@ void lease_committed(pawl_runtime *rt, struct stage *s);
 struct item *lease_back(struct stage *s);
 /* The attempt of a row that is, or was, leased: when it began, who has it. */
 struct attempt_how lease_how(pawl_runtime *rt, const pawl_work *w);
+/* The row that is leased under this token; NOT_FOUND, LOST: it is not, or not any more. */
+pawl_status lease_row_of(pawl_runtime *rt, pawl_str token, pawl_work *ret, pawl_error *reterr);
+/* A new row, leased with the round that inserts it to the worker that decided the call. */
+void lease_inline(pawl_runtime *rt, pawl_work *w);
+/* Inline steps whose lease was lost, or whose next attempt is due, at most `max`: taken out of the
+ * store.  Each is leased again or given back with store_abandon_work(). */
+pawl_status lease_fetch_inline(pawl_runtime *rt, uint32_t max, pawl_mem *mem, pawl_work_list *ret,
+                               pawl_error *err);
+/* Lease such a row again, in a stage of its own; its token is set.  False: not any more. */
+bool lease_inline_again(pawl_runtime *rt, pawl_work *w);
+/* May there be some?  Asked once for each time that free work appeared. */
+static inline bool lease_looks_inline(pawl_runtime *rt)
+{
+    bool look = rt->leases.look_inline;
+    rt->leases.look_inline = false;
+    return look;
+}
 /* The row's lease has run out. */
 void lease_expired(pawl_runtime *rt, const pawl_work *w, const struct call_policy *p);
 /* The deadline of a row leased until `until_ms`. */
@@ -70,7 +88,7 @@ void lease_open(pawl_runtime *rt);
 /* There may be work for waiting polls. */
 static inline void lease_may_find(pawl_runtime *rt)
 {
-    rt->leases.look = true;
+    rt->leases.look = rt->leases.look_inline = true;
 }
 
 /* Does a poll wait, and may there be work? */

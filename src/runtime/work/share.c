@@ -158,6 +158,45 @@ void share_done(struct share *s)
     s->running--;
 }
 
+/* The share leaves the list when its queue is empty. */
+static void leave_if_empty(pawl_runtime *rt, struct share *s)
+{
+    if (s->first)
+        return;
+    for (struct share **at = &rt->shares.waiting; *at; at = &(*at)->next) {
+        if (*at != s)
+            continue;
+        *at = s->next;
+        if (!*at)
+            rt->shares.end = at;
+        return;
+    }
+}
+
+struct job *share_take_back(pawl_runtime *rt, const struct activity_entry *activity)
+{
+    struct share *s = map_get(&rt->shares.by_name, (uintptr_t)activity);
+    struct job *list = NULL, **end = &list;
+    if (!s || !s->first)
+        return NULL;
+    for (struct job **at = &s->first; *at;) {
+        struct job *job = *at;
+        if (job->marked) {
+            at = &job->next_queued;
+            continue;
+        }
+        *at = job->next_queued;
+        job->next_queued = NULL;
+        *end = job;
+        end = &job->next_queued;
+        rt->shares.queued--;
+    }
+    for (s->end = &s->first; *s->end; s->end = &(*s->end)->next_queued)
+        ;
+    leave_if_empty(rt, s);
+    return list;
+}
+
 /* Its queue may be empty now, and is still in the list: no thread takes from it any more. */
 struct job *share_take_marked(pawl_runtime *rt)
 {

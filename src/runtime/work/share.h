@@ -30,6 +30,8 @@ void share_done(struct share *s);
 uint32_t share_ahead(const pawl_runtime *rt, uint32_t priority);
 /* Does a job of the activity run, or is it to begin? */
 bool share_runs(const pawl_runtime *rt, const struct activity_entry *activity);
+/* Those of the activity that wait and are not marked (once.h), out of its queue, in order. */
+struct job *share_take_back(pawl_runtime *rt, const struct activity_entry *activity);
 /* Any that waits and is marked (once.h), taken out of its queue; NULL: none. */
 struct job *share_take_marked(pawl_runtime *rt);
 /* Free all, and the jobs that wait. */

@@ -6,6 +6,7 @@
 #include "runtime/core/lane.h"
 #include "runtime/core/letter.h"
 #include "runtime/core/timers.h"
+#include "runtime/work/handout.h"
 #include "runtime/work/job.h"
 #include "runtime/work/jobs.h"
 #include "runtime/work/lease.h"
@@ -28,7 +29,10 @@ static bool take_work(pawl_runtime *rt, uint64_t id, int64_t due_ms)
         timers_put_work(rt, id, list.items[0].visible_ms);
     else if (list.count && list.items[0].lock_until_ms > rt->now_ms)
         return true; /* a worker outside has it */
-    else if (list.count && lane_is_ours(rt, list.items[0].name))
+    else if (list.count && handout_knows(rt, list.items[0].name)) {
+        store_abandon_work(rt->store, &id, 1);
+        handout_freed(rt, list.items[0].name);
+    } else if (list.count && lane_is_ours(rt, list.items[0].name))
         job_take(rt, &list.items[0]);
     else if (list.count) { /* not for this process: a worker outside may have it now */
         store_abandon_work(rt->store, &id, 1);

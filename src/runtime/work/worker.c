@@ -229,6 +229,14 @@ bool worker_has_queued(pawl_runtime *rt)
     return queued;
 }
 
+struct job *worker_take_back(pawl_runtime *rt, const struct activity_entry *activity)
+{
+    pthread_mutex_lock(&rt->workers.lock);
+    struct job *list = share_take_back(rt, activity);
+    pthread_mutex_unlock(&rt->workers.lock);
+    return list;
+}
+
 uint32_t worker_running(pawl_runtime *rt)
 {
     pthread_mutex_lock(&rt->workers.lock);
@@ -270,6 +278,8 @@ bool worker_open(pawl_runtime *rt)
 
 void worker_close(pawl_runtime *rt)
 {
+    for (uint32_t i = 0; rt->workers.runs && i < rt->opts.workers; i++)
+        arena_deinit(&rt->workers.runs[i].spare);
     free(rt->workers.threads);
     free(rt->workers.runs);
     rt->workers.threads = NULL;

@@ -19,6 +19,8 @@ bool worker_may(pawl_runtime *rt, const struct activity_entry *activity, uint32_
                 uint32_t unflushed); /* of the caller's */
 /* Do jobs without a lane wait for a thread? */
 bool worker_has_queued(pawl_runtime *rt);
+/* Jobs of the activity that no thread has begun, out of the queue, in order. */
+struct job *worker_take_back(pawl_runtime *rt, const struct activity_entry *activity);
 /* How many activities run now.  Any thread. */
 uint32_t worker_running(pawl_runtime *rt);
 /* When the thread that runs this work began; 0: none runs it.  Any thread. */

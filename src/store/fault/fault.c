@@ -9,6 +9,7 @@
 
 #include "base/attr.h"
 #include "base/limits.h"
+#include "store/forward.h"
 #include "store/store.h"
 
 #include <stdatomic.h>
@@ -134,11 +135,13 @@ static pawl_status fault_read_lane(pawl_store *s, pawl_str name, int64_t now_ms,
     FAULTY(read_lane, name, now_ms, limit, mem, ret, reterr);
 }
 
-static pawl_status fault_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit,
-                                         pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
-{
-    FAULTY(fetch_deadlines, now_ms, limit, mem, ret, reterr);
-}
+#define ARGS(...) __VA_ARGS__
+#define FORWARD(op, parameters, arguments)                                                         \
+    static pawl_status fault_##op(pawl_store *s, ARGS parameters)                                  \
+    {                                                                                              \
+        FAULTY(op, ARGS arguments);                                                                \
+    }
+STORE_FORWARDED(FORWARD)
 
 static void fault_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count)
 {
@@ -148,89 +151,6 @@ static void fault_abandon_messages(pawl_store *s, const uint64_t *ids, size_t co
 static void fault_abandon_work(pawl_store *s, const uint64_t *ids, size_t count)
 {
     self(s)->inner->ops->abandon_work(self(s)->inner, ids, count);
-}
-
-static pawl_status fault_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr)
-{
-    FAULTY(next_due, after_ms, ret, reterr);
-}
-
-static pawl_status fault_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
-                              pawl_error *reterr)
-{
-    FAULTY(find, id, mem, ret, reterr);
-}
-
-static pawl_status fault_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
-                                  pawl_error *reterr)
-{
-    FAULTY(find_uid, uid, mem, ret, reterr);
-}
-
-static pawl_status fault_find_execution(pawl_store *s, uint64_t uid, uint64_t execution,
-                                        pawl_mem *mem, pawl_row *ret, pawl_error *reterr)
-{
-    FAULTY(find_execution, uid, execution, mem, ret, reterr);
-}
-
-static pawl_status fault_read_history(pawl_store *s, uint64_t uid, uint64_t execution,
-                                      uint64_t after_seq, uint32_t limit, pawl_mem *mem,
-                                      pawl_event_list *ret, pawl_error *reterr)
-{
-    FAULTY(read_history, uid, execution, after_seq, limit, mem, ret, reterr);
-}
-
-static pawl_status fault_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
-                                    pawl_error *reterr)
-{
-    FAULTY(read_event, rid, mem, ret, reterr);
-}
-
-static pawl_status fault_read_messages(pawl_store *s, uint64_t uid, pawl_str instance,
-                                       pawl_mem *mem, pawl_message_list *ret, pawl_error *reterr)
-{
-    FAULTY(read_messages, uid, instance, mem, ret, reterr);
-}
-
-static pawl_status fault_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
-                                   pawl_work_list *ret, pawl_error *reterr)
-{
-    FAULTY(read_work, ids, count, mem, ret, reterr);
-}
-
-static pawl_status fault_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr)
-{
-    FAULTY(has_key, uid, key, reterr);
-}
-
-static pawl_status fault_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
-                              pawl_row_list *ret, pawl_error *reterr)
-{
-    FAULTY(list, query, mem, ret, reterr);
-}
-
-static pawl_status fault_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr)
-{
-    FAULTY(depths, now_ms, ret, reterr);
-}
-
-static pawl_status fault_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem *mem,
-                                         pawl_message_list *ret, pawl_error *reterr)
-{
-    FAULTY(read_quarantine, limit, mem, ret, reterr);
-}
-
-static pawl_status fault_read_object(pawl_store *s, int kind, pawl_str name, pawl_mem *mem,
-                                     pawl_object *ret, pawl_error *reterr)
-{
-    FAULTY(read_object, kind, name, mem, ret, reterr);
-}
-
-static pawl_status fault_list_objects(pawl_store *s, int kind, pawl_str prefix, pawl_str after,
-                                      uint32_t limit, pawl_mem *mem, pawl_object_list *ret,
-                                      pawl_error *reterr)
-{
-    FAULTY(list_objects, kind, prefix, after, limit, mem, ret, reterr);
 }
 
 static pawl_status fault_purge(pawl_store *s, pawl_fence *fence, uint32_t limit, bool *retleft,

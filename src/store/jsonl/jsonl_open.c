@@ -9,6 +9,7 @@
 #include "base/attr.h"
 #include "base/limits.h"
 #include "base/misuse.h"
+#include "store/forward.h"
 #include "store/jsonl/jsonl.h"
 #include "store/lock.h"
 #include "store/memory/copy.h"
@@ -107,11 +108,13 @@ static pawl_status jsonl_fetch_work(pawl_store *s, int64_t now_ms, const pawl_st
     jsonl_unlock(j);                                                                               \
     return rc
 
-static pawl_status jsonl_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit,
-                                         pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr)
-{
-    ASK(fetch_deadlines, now_ms, limit, mem, ret, reterr);
-}
+#define ARGS(...) __VA_ARGS__
+#define FORWARD(op, parameters, arguments)                                                         \
+    static pawl_status jsonl_##op(pawl_store *s, ARGS parameters)                                  \
+    {                                                                                              \
+        ASK(op, ARGS arguments);                                                                   \
+    }
+STORE_FORWARDED(FORWARD)
 
 static void jsonl_abandon_messages(pawl_store *s, const uint64_t *ids, size_t count)
 {
@@ -127,93 +130,10 @@ static void jsonl_abandon_work(pawl_store *s, const uint64_t *ids, size_t count)
     jsonl_unlock(j);
 }
 
-static pawl_status jsonl_next_due(pawl_store *s, int64_t after_ms, int64_t *ret, pawl_error *reterr)
-{
-    ASK(next_due, after_ms, ret, reterr);
-}
-
-static pawl_status jsonl_find(pawl_store *s, pawl_str id, pawl_mem *mem, pawl_row *ret,
-                              pawl_error *reterr)
-{
-    ASK(find, id, mem, ret, reterr);
-}
-
-static pawl_status jsonl_find_uid(pawl_store *s, uint64_t uid, pawl_mem *mem, pawl_row *ret,
-                                  pawl_error *reterr)
-{
-    ASK(find_uid, uid, mem, ret, reterr);
-}
-
-static pawl_status jsonl_find_execution(pawl_store *s, uint64_t uid, uint64_t execution,
-                                        pawl_mem *mem, pawl_row *ret, pawl_error *reterr)
-{
-    ASK(find_execution, uid, execution, mem, ret, reterr);
-}
-
-static pawl_status jsonl_read_history(pawl_store *s, uint64_t uid, uint64_t execution,
-                                      uint64_t after_seq, uint32_t limit, pawl_mem *mem,
-                                      pawl_event_list *ret, pawl_error *reterr)
-{
-    ASK(read_history, uid, execution, after_seq, limit, mem, ret, reterr);
-}
-
-static pawl_status jsonl_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_event *ret,
-                                    pawl_error *reterr)
-{
-    ASK(read_event, rid, mem, ret, reterr);
-}
-
-static pawl_status jsonl_read_messages(pawl_store *s, uint64_t uid, pawl_str instance,
-                                       pawl_mem *mem, pawl_message_list *ret, pawl_error *reterr)
-{
-    ASK(read_messages, uid, instance, mem, ret, reterr);
-}
-
-static pawl_status jsonl_read_work(pawl_store *s, const uint64_t *ids, size_t count, pawl_mem *mem,
-                                   pawl_work_list *ret, pawl_error *reterr)
-{
-    ASK(read_work, ids, count, mem, ret, reterr);
-}
-
-static pawl_status jsonl_has_key(pawl_store *s, uint64_t uid, pawl_str key, pawl_error *reterr)
-{
-    ASK(has_key, uid, key, reterr);
-}
-
-static pawl_status jsonl_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem,
-                              pawl_row_list *ret, pawl_error *reterr)
-{
-    ASK(list, query, mem, ret, reterr);
-}
-
 static pawl_status jsonl_search(pawl_store *s, const pawl_search *search, pawl_mem *mem,
                                 pawl_found *ret, pawl_error *reterr)
 {
     ASK(search, search, mem, ret, reterr);
-}
-
-static pawl_status jsonl_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr)
-{
-    ASK(depths, now_ms, ret, reterr);
-}
-
-static pawl_status jsonl_read_quarantine(pawl_store *s, uint32_t limit, pawl_mem *mem,
-                                         pawl_message_list *ret, pawl_error *reterr)
-{
-    ASK(read_quarantine, limit, mem, ret, reterr);
-}
-
-static pawl_status jsonl_read_object(pawl_store *s, int kind, pawl_str name, pawl_mem *mem,
-                                     pawl_object *ret, pawl_error *reterr)
-{
-    ASK(read_object, kind, name, mem, ret, reterr);
-}
-
-static pawl_status jsonl_list_objects(pawl_store *s, int kind, pawl_str prefix, pawl_str after,
-                                      uint32_t limit, pawl_mem *mem, pawl_object_list *ret,
-                                      pawl_error *reterr)
-{
-    ASK(list_objects, kind, prefix, after, limit, mem, ret, reterr);
 }
 
 static pawl_status jsonl_space(pawl_store *s UNUSED)

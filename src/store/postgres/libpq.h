@@ -80,7 +80,7 @@ enum {
 /* clang-format on */
 
 struct libpq {
-#define LIBPQ_MEMBER(result, name, parameters) result(*name) parameters;
+#define LIBPQ_MEMBER(result, name, ...) result(*name) __VA_ARGS__;
     LIBPQ_FUNCTIONS(LIBPQ_MEMBER)
 #undef LIBPQ_MEMBER
 };

@@ -6,8 +6,8 @@
  * that broke is closed at once, so that link_is_up() alone says whether there is one.
  *
  * No text of libpq that may repeat the URL is passed on: it can hold a password.  What the server
- * says besides errors goes to no stream of the process; one notice matters, that the wait for a
- * synchronous standby was cancelled, because the commit is then durable on one machine only.
+ * sends besides errors is not printed.  One notice matters: the wait for a synchronous standby was
+ * cancelled.  The commit is then durable on one machine only.
  *
  * Called by the other files of the room.
  */
@@ -185,7 +185,7 @@ static pawl_status connect_to(struct pg_link *l, pawl_error *reterr)
     return status;
 }
 
-/* The result when it is not an error, else NULL; the connection is closed when it is of no use. */
+/* The result, or NULL for an error.  A connection that cannot be used any more is closed. */
 static PGresult *judge(struct pg_link *l, PGresult *r, struct link_report *report)
 {
     *report = (struct link_report){.end = LINK_FAILED};
@@ -351,7 +351,7 @@ static bool count_sent(struct pg_link *l, int done)
     return done;
 }
 
-/* The next result is not the caller's. */
+/* The next result belongs to a statement of this file. */
 static bool count_own(struct pg_link *l, int statement, int done)
 {
     if (done) {
@@ -361,7 +361,7 @@ static bool count_own(struct pg_link *l, int statement, int done)
     return count_sent(l, done);
 }
 
-/* Before it is used for the first time. */
+/* Prepare it before its first use. */
 static bool send_prepare(struct pg_link *l, int statement)
 {
     char name[NAME_SIZE];
@@ -406,7 +406,7 @@ bool link_send_begin(struct pg_link *l)
                      pq.sendQueryParams(l->pg, settings_local, 0, NULL, NULL, NULL, NULL, 1));
 }
 
-/* Is result `at` one of ours?  Then it is noted. */
+/* Does result `at` belong to a statement of this file?  Then note it. */
 static bool reap_own(struct pg_link *l, size_t at, bool good)
 {
     if (l->own_seen == l->own_count || l->own[l->own_seen].at != at)
@@ -417,7 +417,7 @@ static bool reap_own(struct pg_link *l, size_t at, bool good)
     return true;
 }
 
-/* Those of which the server said nothing. */
+/* The statements for which no result came. */
 static void forget_told(struct pg_link *l)
 {
     for (; l->own_seen < l->own_count; l->own_seen++)

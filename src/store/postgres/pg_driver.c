@@ -350,11 +350,6 @@ static enum sql_sight object(struct sql_cursor *c, pawl_mem *mem, pawl_object *r
     return SQL_SOUND;
 }
 
-static void damaged(pawl_store *s, const char *what, uint64_t id)
-{
-    pg_damage_note(pg_of(s), what, id);
-}
-
 const struct sql_driver pg_driver = {
     .begin = begin,
     .snapshot = snapshot,
@@ -377,5 +372,4 @@ const struct sql_driver pg_driver = {
     .entry_rest = entry_rest,
     .lock = lock,
     .object = object,
-    .damaged = damaged,
 };

@@ -114,7 +114,7 @@ static void see_message(struct mail_fetch *f, const PGresult *r, int row, bool b
     if (idset_has(&f->s->messages, id))
         return;
     if (pg_decode_message(r, row, f->mem, &m) != SQL_SOUND) {
-        pg_damage_note(f->s, "message", id);
+        damage_note(&f->s->sql.base, "message", id);
         *list_add(f->mem, &f->unreadable) = id;
     } else if (back) {
         *list_add(f->mem, &f->back) = m;
@@ -317,7 +317,7 @@ pawl_status pg_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t limit,
         if (pg_decode_work(r, i, mem, list_room(mem, &items)) == SQL_SOUND)
             items.count++;
         else
-            pg_damage_note(s, "work", value_id(r, i, WORK_id));
+            damage_note(&s->sql.base, "work", value_id(r, i, WORK_id));
     }
     if (rows)
         s->deadline_ms = value_i64(r, 0, WORK_deadline_ms);

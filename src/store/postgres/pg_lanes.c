@@ -79,7 +79,7 @@ pawl_status pg_read_lane(pawl_store *base, pawl_str name, int64_t now_ms, uint32
         return status;
     for (int i = 0; i < pq.ntuples(r); i++) {
         if (pg_decode_work(r, i, mem, list_room(mem, &items)) != SQL_SOUND)
-            pg_damage_note(s, "work", value_id(r, i, WORK_id));
+            damage_note(&s->sql.base, "work", value_id(r, i, WORK_id));
         else if (!idset_has(&s->names->known.taken, items.items[items.count].id))
             items.count++;
     }

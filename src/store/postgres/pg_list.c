@@ -172,6 +172,36 @@ pawl_status pg_list(pawl_store *base, const pawl_row_query *query, pawl_mem *mem
     return status;
 }
 
+pawl_status pg_count_values(pawl_store *base, pawl_str name, uint32_t max_values,
+                            uint64_t max_entries, pawl_mem *mem, pawl_value_counts *ret,
+                            pawl_error *reterr)
+{
+    struct pg_params p = {0};
+    pawl_value_counts found = {0};
+    pawl_status status = PAWL_OK;
+
+    params_str(&p, name);
+    params_i64(&p, (int64_t)max_entries + 1);
+    params_i64(&p, (int64_t)max_values + 1);
+    PGresult *r = pg_read(pg_of(base), ST_PG_COUNT_VALUES, &p, "count values", &status, reterr);
+    size_t n = r ? (size_t)pq.ntuples(r) : 0;
+    if (n) {
+        uint64_t entries = (uint64_t)value_i64(r, 0, 2);
+        found.more = n > max_values || entries >= max_entries;
+        found.examined = entries > max_entries ? max_entries : entries;
+        found.count = n > max_values ? max_values : n;
+    }
+    pawl_value_count *items = pawl_mem_alloc(mem, (found.count + 1) * sizeof(*items));
+    for (size_t i = 0; i < found.count; i++)
+        items[i] = (pawl_value_count){.key = pawl_mem_dup(mem, value_view(r, (int)i, 0)),
+                                      .count = (uint64_t)value_i64(r, (int)i, 1)};
+    found.items = items;
+    pawl_fill(ret, &found, sizeof(found));
+    pq.clear(r);
+    params_deinit(&p);
+    return status;
+}
+
 pawl_status pg_depths(pawl_store *base, int64_t now_ms, pawl_depths *ret, pawl_error *reterr)
 {
     struct pg_params p = {0};

@@ -109,7 +109,7 @@ static void answer_row(struct loading *l, pawl_wanted *w, const PGresult *r, int
     w->row = row;
     if (pg_decode_row(r, at, l->mem, row) == SQL_SOUND)
         return;
-    pg_damage_note(l->s, "the row of instance", value_id(r, at, ROW_uid));
+    damage_note(&l->s->sql.base, "the row of instance", value_id(r, at, ROW_uid));
     w->status = PAWL_CORRUPT;
 }
 
@@ -121,7 +121,7 @@ static void answer_work(struct loading *l, pawl_wanted *w, const PGresult *r, in
     w->item = row;
     if (pg_decode_work(r, at, l->mem, row) == SQL_SOUND)
         return;
-    pg_damage_note(l->s, "work", w->work);
+    damage_note(&l->s->sql.base, "work", w->work);
     w->status = PAWL_CORRUPT;
 }
 
@@ -206,7 +206,7 @@ pawl_status pg_read_work(pawl_store *base, const uint64_t *ids, size_t count, pa
         if (pg_decode_work(r, (int)i, mem, &items[i]) == SQL_SOUND)
             continue;
         status = PAWL_CORRUPT;
-        pg_damage_note(s, "work", value_id(r, (int)i, WORK_id));
+        damage_note(&s->sql.base, "work", value_id(r, (int)i, WORK_id));
         error_set(reterr, PAWL_CORRUPT, "work %llu is not what was written; restore a backup",
                   (unsigned long long)value_id(r, (int)i, WORK_id));
     }

@@ -32,7 +32,7 @@ static void pg_caps(pawl_store *base, pawl_store_caps *ret)
     pawl_fill(ret, &caps, sizeof(caps));
 }
 
-/* The server says it when a commit finds no room. */
+/* The room on the server's disk is not known; a commit that finds none says so. */
 static pawl_status pg_space(pawl_store *base)
 {
     (void)base;
@@ -65,6 +65,7 @@ static const pawl_store_ops ops = {
     .fetch_work = pg_fetch_work,
     .list_lanes = pg_list_lanes,
     .read_lane = pg_read_lane,
+    .count_values = pg_count_values,
     .fetch_deadlines = pg_fetch_deadlines,
     .abandon_messages = pg_abandon_messages,
     .abandon_work = pg_abandon_work,
@@ -118,7 +119,7 @@ static pawl_status check_there(const struct pg_store *s, struct pg_link *l, pawl
     return status;
 }
 
-/* By the name that the lane has for it. */
+/* The lane's row names it. */
 static pawl_status in_use(struct pg_store *s, pawl_error *reterr)
 {
     char sql[120];

@@ -2,7 +2,7 @@
 /*
  * store/postgres/pg_pool.c -- connections for readers, on any thread.
  *
- * Opened when first needed, at most PG_READERS_MAX, kept until close.  A thread has one for the
+ * They are opened when first needed, at most PG_READERS_MAX, and kept until close.  A thread has one for the
  * length of one operation; when all are in use, a thread waits for the next one, never for the
  * engine.  The engine reads where it writes, while that connection is up and nothing is in doubt.
  *
@@ -10,8 +10,6 @@
  */
 #include "store/postgres/postgres.h"
 #include "store/store.h"
-
-#include <stdio.h>
 
 /* An idle reader; NULL: the caller opens one, it is counted already. */
 static struct pg_link *wait_idle(struct pg_store *s)
@@ -29,7 +27,7 @@ static struct pg_link *wait_idle(struct pg_store *s)
     return l;
 }
 
-/* One reader less. */
+/* Count one reader less. */
 static void forget(struct pg_store *s, struct pg_link *l)
 {
     free(l);
@@ -112,24 +110,14 @@ void pg_pool_close(struct pg_store *s)
     assert_that(s->readers == 0); /* no reader is left */
 }
 
-/* ---- Damage ------------------------------------------------------------------------------- */
-
-void pg_damage_note(struct pg_store *s, const char *what, uint64_t id)
-{
-    atomic_store(&s->damaged_what, what);
-    atomic_store(&s->damaged_id, id);
-    atomic_fetch_add(&s->damaged, 1);
-}
+/* ---- Figures ------------------------------------------------------------------------------- */
 
 void pg_figures(pawl_store *base, pawl_store_figures *ret)
 {
     struct pg_store *s = pg_of(base);
-    const char *what = atomic_load(&s->damaged_what);
-    pawl_store_figures figures = {.damaged = atomic_load(&s->damaged)};
+    pawl_store_figures figures = {0};
 
-    if (figures.damaged && what)
-        (void)snprintf(figures.damage, sizeof figures.damage, "%s %llu", what,
-                       (unsigned long long)atomic_load(&s->damaged_id));
+    damage_tell(&s->sql.damage, &figures);
     pthread_mutex_lock(&s->pool_lock);
     (void)memcpy(figures.trouble, s->trouble, sizeof figures.trouble);
     pthread_mutex_unlock(&s->pool_lock);

@@ -96,7 +96,7 @@ static pawl_status went_back(struct pg_store *s, uint64_t found, pawl_error *ret
     return PAWL_FENCED;
 }
 
-/* The lane as it is. */
+/* Read the row of the lane. */
 static pawl_status read_lane(struct pg_store *s, uint64_t *retepoch, uint64_t *retnumber,
                              pawl_error *reterr)
 {
@@ -140,7 +140,7 @@ static pawl_status raise_life(struct pg_store *s, uint64_t *retnumber, pawl_erro
     PGresult *r =
         link_run(&s->writer, ST_PG_LANE_LIFE, &s->params, "renew the lane", &status, reterr);
     if (!r && status == PAWL_BUSY)
-        end_former(s); /* a commit under way had its time; the caller comes again */
+        end_former(s); /* a commit under way had its time; the caller tries again */
     if (!r)
         return status;
     bool ours = pq.ntuples(r) == 1;
@@ -188,7 +188,7 @@ pawl_status pg_attach(struct pg_store *s, pawl_error *reterr)
     else if (status == PAWL_OK && number > s->fence.group_no)
         status = fenced("another process wrote to this store", s->fence.epoch, reterr);
     if (status != PAWL_OK)
-        link_close(&s->writer); /* the next call begins here again */
+        link_close(&s->writer); /* the next call connects again */
     return status;
 }
 
@@ -260,7 +260,7 @@ static bool send_take(struct pg_store *s, int64_t now_ms)
     return link_send(&s->writer, ST_PG_COMMIT, p);
 }
 
-/* Another owner's connection is there. */
+/* Another owner is still connected. */
 static pawl_status in_use(struct pg_store *s, pawl_error *reterr)
 {
     pawl_status status;
@@ -345,7 +345,7 @@ pawl_status pg_take(pawl_store *base, int64_t now_ms, pawl_fence *ret, pawl_erro
 
 /* ---- outcome ------------------------------------------------------------------------------ */
 
-/* What the server has of the commit that this store is in doubt about. */
+/* Did the server carry out the commit whose reply was lost? */
 static pawl_status resolve(struct pg_store *s, uint64_t *retnumber, pawl_error *reterr)
 {
     pawl_status status = connect_writer(s, reterr);

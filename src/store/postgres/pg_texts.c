@@ -20,10 +20,10 @@
 #define TEXT_MAX (64 * 1024)
 
 static const char *const sources[ST_PG_COUNT] = {
-#define PG_SOURCE(name, sql) [ST_##name] = sql,
+#define PG_SOURCE(name, sql) [ST_##name] = (sql),
     SQL_COMMON_STATEMENTS(PG_SOURCE)
 #undef PG_SOURCE
-#define PG_SOURCE(name, sql) [ST_PG_##name] = sql,
+#define PG_SOURCE(name, sql) [ST_PG_##name] = (sql),
         PG_STATEMENTS(PG_SOURCE)
 #undef PG_SOURCE
 };

@@ -177,9 +177,11 @@ static pawl_status choose_names(struct work_fetch *f, const pawl_str *names, siz
 
 /* ---- Asking --------------------------------------------------------------------------------------- */
 
-#define EACH_NAME(f, n, i)                                                                         \
-    for (size_t i = 0; i < (f)->s->names->look.count; i++)                                         \
-        if (((n) = (f)->s->names->look.items[i]))
+/* The name at *at, and *at moves on; NULL: there are no more. */
+static struct pg_name *next_name(const struct work_fetch *f, size_t *at)
+{
+    return *at < f->s->names->look.count ? f->s->names->look.items[(*at)++] : NULL;
+}
 
 static void put_names(struct work_fetch *f, const struct pg_array *names)
 {
@@ -202,8 +204,7 @@ static void ask_page(struct work_fetch *f, enum source from)
     array_reset(after);
     names->type = PG_TEXT;
     after->type = PG_INT8;
-    EACH_NAME(f, n, i)
-    {
+    for (size_t at = 0; (n = next_name(f, &at));) {
         if (!n->known.ready)
             continue;
         array_str(names, n->known.name);
@@ -226,8 +227,7 @@ static void ask_due(struct work_fetch *f)
         array_reset(&column[i]);
         column[i].type = i ? PG_INT8 : PG_TEXT;
     }
-    EACH_NAME(f, n, i)
-    {
+    for (size_t at = 0; (n = next_name(f, &at));) {
         if (!n->page_full)
             continue;
         *list_add(f->mem, &f->due) = n;
@@ -251,10 +251,10 @@ static void ask_loose(struct work_fetch *f)
     size_t kept = 0;
     struct pg_name *n;
 
-    EACH_NAME(f, n, i)
-    for (size_t k = 0; k < n->known.loose.count; k++)
-        if (n->known.loose.items[k].free_ms <= f->now_ms)
-            *list_add(f->mem, &ids) = n->known.loose.items[k].id;
+    for (size_t at = 0; (n = next_name(f, &at));)
+        for (size_t k = 0; k < n->known.loose.count; k++)
+            if (n->known.loose.items[k].free_ms <= f->now_ms)
+                *list_add(f->mem, &ids) = n->known.loose.items[k].id;
     if (ids.count)
         qsort(ids.items, ids.count, sizeof *ids.items, compare_ids);
     for (size_t i = 0; i < ids.count && kept < f->limit; i++)
@@ -283,7 +283,7 @@ static const pawl_work *decode(struct work_fetch *f, const PGresult *r, int at)
 
     if (pg_decode_work(r, at, f->mem, w) == SQL_SOUND)
         return w;
-    pg_damage_note(f->s, "work", value_id(r, at, WORK_id));
+    damage_note(&f->s->sql.base, "work", value_id(r, at, WORK_id));
     need_memory(idset_add(&f->s->names->known.taken, value_id(r, at, WORK_id)));
     return NULL;
 }
@@ -467,8 +467,8 @@ static void pass_taken(struct work_fetch *f, size_t chosen)
 {
     struct pg_name *n;
 
-    EACH_NAME(f, n, i)
-    n->stopped[FRESH] = n->stopped[READY] = false;
+    for (size_t at = 0; (n = next_name(f, &at));)
+        n->stopped[FRESH] = n->stopped[READY] = false;
     for (size_t i = 0; i < f->found.count; i++) {
         const struct candidate_row *c = &f->found.items[i];
         if (c->from > READY || c->n->stopped[c->from])
@@ -479,8 +479,8 @@ static void pass_taken(struct work_fetch *f, size_t chosen)
             *(c->from == FRESH ? &c->n->known.fresh_id : &c->n->known.ready_id) = c->id;
     }
     if (f->ended[FRESH] && f->ended[READY])
-        EACH_NAME(f, n, i)
-    n->known.ready = n->known.ready && (n->stopped[FRESH] || n->stopped[READY]);
+        for (size_t at = 0; (n = next_name(f, &at));)
+            n->known.ready = n->known.ready && (n->stopped[FRESH] || n->stopped[READY]);
 }
 
 static pawl_status take_chosen(struct work_fetch *f, pawl_work_list *ret, pawl_error *reterr)

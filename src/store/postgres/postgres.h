@@ -94,9 +94,6 @@ struct pg_store {
     struct pg_place place;
     char *texts[ST_PG_COUNT]; /* owned: statements with the schema's name in them */
     bool read_only;
-    atomic_uint_fast64_t damaged; /* rows met that cannot be what was written */
-    _Atomic(const char *) damaged_what;
-    atomic_uint_fast64_t damaged_id;
 
     /* Engine thread. */
     struct pg_link writer;
@@ -186,7 +183,6 @@ extern const struct sql_driver pg_driver;
 enum sql_sight pg_decode_row(const PGresult *r, int row, pawl_mem *mem, pawl_row *ret);
 enum sql_sight pg_decode_message(const PGresult *r, int row, pawl_mem *mem, pawl_message *ret);
 enum sql_sight pg_decode_work(const PGresult *r, int row, pawl_mem *mem, pawl_work *ret);
-void pg_damage_note(struct pg_store *s, const char *what, uint64_t id);
 
 pawl_status pg_read_history(pawl_store *s, uint64_t uid, uint64_t execution, uint64_t after_seq,
                             uint32_t limit, pawl_mem *mem, pawl_event_list *ret,
@@ -291,6 +287,8 @@ pawl_status pg_fetch_work(pawl_store *s, int64_t now_ms, const pawl_str *names, 
                           uint32_t limit, pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
 pawl_status pg_list_lanes(pawl_store *s, pawl_str after, uint32_t limit, pawl_mem *mem,
                           pawl_text_list *ret, pawl_error *reterr);
+pawl_status pg_count_values(pawl_store *s, pawl_str name, uint32_t max_values, uint64_t max_entries,
+                            pawl_mem *mem, pawl_value_counts *ret, pawl_error *reterr);
 pawl_status pg_read_lane(pawl_store *s, pawl_str name, int64_t now_ms, uint32_t limit,
                          pawl_mem *mem, pawl_work_list *ret, pawl_error *reterr);
 pawl_status pg_fetch_deadlines(pawl_store *s, int64_t now_ms, uint32_t limit, pawl_mem *mem,

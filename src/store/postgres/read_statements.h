@@ -254,6 +254,9 @@
     X(LIST_RANGE, PG_LIST(PG_OF_RANGE))                                                            \
     X(COUNT_ENTRIES, "SELECT count(*) FROM (SELECT 1 FROM @.attribute WHERE name=$1::text"         \
         " AND value>=$2::text AND value<$3::text LIMIT $4::bigint) x")                             \
+    X(COUNT_VALUES, "SELECT value,count(*),(sum(count(*)) OVER ())::bigint FROM (SELECT value FROM"          \
+        " @.attribute WHERE name=$1::text ORDER BY value LIMIT $2::bigint) x GROUP BY value"       \
+        " ORDER BY value LIMIT $3::bigint")                                                        \
     X(LIST_PREFIX, PG_LIST("(SELECT uid FROM " PG_BEGIN_SO " LIMIT $9::bigint+1) x WHERE true"))   \
     X(COUNT_PREFIX, "SELECT count(*) FROM (SELECT 1 FROM @.instance WHERE id>=$1::text"            \
         " AND id<=$1::text||repeat(chr(1114111),1100) LIMIT $2::bigint) z")                        \

@@ -18,6 +18,7 @@
 
 #include "base/vec.h"
 #include "pawl/provider.h"
+#include "store/sql/damage.h"
 
 struct sql_driver;
 
@@ -25,6 +26,7 @@ struct sql_driver;
 struct sql_store {
     pawl_store base;
     const struct sql_driver *driver;
+    struct damage damage;
 };
 
 enum sql_step {
@@ -98,8 +100,7 @@ struct sql_driver {
     void (*lock)(struct sql_cursor *c, pawl_mem *mem, pawl_queue_lock *ret);
     enum sql_sight (*object)(struct sql_cursor *c, pawl_mem *mem, pawl_object *ret);
 
-    sql_events *(*events)(struct sql_cursor *c);                   /* scratch of the connection */
-    void (*damaged)(pawl_store *s, const char *what, uint64_t id); /* for the log and the metrics */
+    sql_events *(*events)(struct sql_cursor *c); /* scratch of the connection */
 
     /* For deleting (tombs.h). */
     uint64_t (*changes)(struct sql_cursor *c); /* rows that the last statement changed */

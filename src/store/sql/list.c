@@ -95,7 +95,7 @@ static void take_row(struct sql_cursor *c, pawl_mem *mem, pawl_row *ret)
 {
     if (c->driver->row(c, mem, ret) == SQL_SOUND)
         return;
-    c->driver->damaged(c->store, "the row of instance", ret->uid);
+    damage_note(c->store, "the row of instance", ret->uid);
     *ret = (pawl_row){.uid = ret->uid,
                       .id = ret->id,
                       .state = PAWL_BLOCKED,

@@ -13,7 +13,7 @@
 /* One that is not what was written: only who asks for it gets CORRUPT. */
 static pawl_status refuse(struct sql_cursor *c, pawl_str name, pawl_error *reterr)
 {
-    c->driver->damaged(c->store, "object", 0);
+    damage_note(c->store, "object", 0);
     error_about(reterr, PAWL_CORRUPT, "object '", name,
                 "' is damaged; restore a backup, or remove it and make it again");
     return PAWL_CORRUPT;

@@ -26,7 +26,7 @@ static bool take_entry(struct sql_cursor *c, bool head, int64_t sum, pawl_mem *m
 {
     if (c->driver->entry_rest(c, head, sum, mem, e) == SQL_SOUND)
         return true;
-    c->driver->damaged(c->store, "queue entry", e->id);
+    damage_note(c->store, "queue entry", e->id);
     return false;
 }
 

@@ -18,7 +18,7 @@
 
 pawl_status cursor_refuse(struct sql_cursor *c, const char *what, uint64_t id, pawl_error *reterr)
 {
-    c->driver->damaged(c->store, what, id);
+    damage_note(c->store, what, id);
     error_set(reterr, PAWL_CORRUPT,
               "%s %llu does not fit its check sum: it is not what was written; restore a backup",
               what, (unsigned long long)id);

@@ -40,6 +40,9 @@ pawl_status sql_read_event(pawl_store *s, uint64_t rid, pawl_mem *mem, pawl_even
 #define LIST_EXAMINE_MAX 10000
 pawl_status sql_list(pawl_store *s, const pawl_row_query *query, pawl_mem *mem, pawl_row_list *ret,
                      pawl_error *reterr);
+pawl_status sql_count_values(pawl_store *s, pawl_str name, uint32_t max_values,
+                             uint64_t max_entries, pawl_mem *mem, pawl_value_counts *ret,
+                             pawl_error *reterr); /* count.c */
 pawl_status sql_search(pawl_store *s, const pawl_search *search, pawl_mem *mem, pawl_found *ret,
                        pawl_error *reterr);
 pawl_status sql_depths(pawl_store *s, int64_t now_ms, pawl_depths *ret, pawl_error *reterr);

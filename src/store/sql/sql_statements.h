@@ -110,6 +110,8 @@
         " AND a.uid<?1 ORDER BY a.uid DESC")                                                       \
     X(ATTRIBUTE_RANGE, "SELECT uid FROM " SQL_T(attribute) " WHERE seg=?2 AND name=?3"             \
         " AND value>=?4 AND value<?5 AND uid<?1")                                                  \
+    X(ATTRIBUTE_VALUES, "SELECT value,count(*) FROM " SQL_T(attribute)                             \
+        " WHERE seg=?1 AND name=?2 GROUP BY value ORDER BY value")                                 \
     X(ATTRIBUTE_SEGMENT, "SELECT seg FROM " SQL_T(attribute) " WHERE seg<=?1"                     \
         " ORDER BY seg DESC LIMIT 1")                                                              \
     X(IDS_FROM, "SELECT id,uid FROM " SQL_T(instance) " WHERE id>=?1 ORDER BY id")                 \

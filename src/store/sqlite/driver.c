@@ -198,11 +198,6 @@ static sql_events *events(struct sql_cursor *c)
     return &((struct conn *)c->conn)->events;
 }
 
-static void damaged(pawl_store *s, const char *what, uint64_t id)
-{
-    damage_note(sqlite_of(s), what, id);
-}
-
 /* ---- Deleting ----------------------------------------------------------------- */
 
 static uint64_t changes(struct sql_cursor *c)
@@ -240,7 +235,6 @@ const struct sql_driver sqlite_driver = {
     .lock = lock,
     .object = object,
     .events = events,
-    .damaged = damaged,
     .changes = changes,
     .started = started,
     .started_count = COUNT_OF(started),

@@ -62,7 +62,7 @@ static int scan(struct sqlite_store *s, sqlite3_stmt *stmt, uint32_t limit, pawl
         uint64_t *bad;
         pawl_message *slot;
         if (!column_message(stmt, mem, &m) || !message_fits(&s->writer, stmt, &m)) {
-            damage_note(s, "message", at->id);
+            damage_note(&s->sql.base, "message", at->id);
             if (!(bad = vec_push(&s->unreadable)))
                 break;
             *bad = at->id;
@@ -180,7 +180,7 @@ pawl_status sqlite_fetch_deadlines(pawl_store *base, int64_t now_ms, uint32_t li
         if (work_fits(&s->writer, stmt, w))
             items.count++;
         else
-            damage_note(s, "work", w->id);
+            damage_note(&s->sql.base, "work", w->id);
     }
     (void)sqlite3_reset(stmt);
     conn_leave(&s->writer);

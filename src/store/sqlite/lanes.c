@@ -81,7 +81,7 @@ pawl_status sqlite_read_lane(pawl_store *base, pawl_str name, int64_t now_ms, ui
         pawl_work *w = list_room(mem, &items);
         column_work(stmt, mem, w);
         if (!work_fits(&s->writer, stmt, w))
-            damage_note(s, "work", w->id);
+            damage_note(&s->sql.base, "work", w->id);
         else if (!idset_has(&s->names.taken, w->id))
             items.count++;
     }

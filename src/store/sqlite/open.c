@@ -59,6 +59,7 @@ static const pawl_store_ops ops = {
     .read_object = sql_read_object,
     .list_objects = sql_list_objects,
     .search = sql_search,
+    .count_values = sql_count_values,
 };
 
 /* Locks and shared memory do not work over these. */

@@ -10,8 +10,6 @@
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
-#include <stdio.h>
-
 static struct conn *wait_idle(struct sqlite_store *s);
 
 /* The engine reads on the writer: pages it changed are still in memory there, and one snapshot (two
@@ -107,24 +105,13 @@ void pool_close(struct sqlite_store *s)
     assert_that(s->readers == 0); /* no reader is left */
 }
 
-/* ---- Damage ------------------------------------------------------------------ */
-
-void damage_note(struct sqlite_store *s, const char *what, uint64_t id)
-{
-    atomic_store(&s->damaged_what, what);
-    atomic_store(&s->damaged_id, id);
-    atomic_fetch_add(&s->damaged, 1);
-}
+/* ---- Figures ------------------------------------------------------------------ */
 
 void sqlite_figures(pawl_store *base, pawl_store_figures *ret)
 {
     struct sqlite_store *s = sqlite_of(base);
-    const char *what = atomic_load(&s->damaged_what);
+    pawl_store_figures figures = {.log_bytes = atomic_load(&s->wal_bytes)};
 
-    pawl_store_figures figures = {.log_bytes = atomic_load(&s->wal_bytes),
-                                  .damaged = atomic_load(&s->damaged)};
-    if (figures.damaged && what)
-        (void)snprintf(figures.damage, sizeof figures.damage, "%s %llu", what,
-                       (unsigned long long)atomic_load(&s->damaged_id));
+    damage_tell(&s->sql.damage, &figures);
     pawl_fill(ret, &figures, sizeof figures);
 }

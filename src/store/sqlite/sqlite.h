@@ -136,11 +136,8 @@ struct sqlite_store {
     char *file; /* owned */
     char *dir;  /* owned */
     bool read_only;
-    int lock_fd;                  /* -1: none */
-    char *committed;              /* FILE-committed, mapped; NULL: none */
-    atomic_uint_fast64_t damaged; /* damaged rows read so far, and the last one */
-    _Atomic(const char *) damaged_what;
-    atomic_uint_fast64_t damaged_id;
+    int lock_fd;                    /* -1: none */
+    char *committed;                /* FILE-committed, mapped; NULL: none */
     atomic_uint_fast64_t wal_bytes; /* of the file, after the last commit */
     atomic_bool gone; /* the database was moved or deleted: reads and writes have ended */
 
@@ -322,8 +319,6 @@ bool row_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_row *row);
 bool message_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_message *m);
 bool work_fits(struct conn *c, sqlite3_stmt *stmt, const pawl_work *w);
 void sqlite_figures(pawl_store *s, pawl_store_figures *ret);
-/* Count a damaged row, for the log and the metrics. */
-void damage_note(struct sqlite_store *s, const char *what, uint64_t id);
 
 /* ---- commit.c, round.c ----------------------------------------------------- */
 

@@ -287,7 +287,7 @@ static void take_row(struct fetch *f, sqlite3_stmt *stmt, pawl_mem *mem, pawl_wo
         ++*count;
         return;
     }
-    damage_note(f->s, "work", w->id);
+    damage_note(&f->s->sql.base, "work", w->id);
     idset_remove(&f->s->names.loose, w->id);
     assert_that(idset_add(&f->s->names.taken, w->id)); /* room was made */
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime/remote/exchange.h -- one call of a worker: answers in, turns out. [engine]
+ *
+ * The walk of a call: its caller's thread copies it (api/turns_client.c) -> the inbox -> its answers
+ * are applied, each in the stage of its instance (request/turns_answer.c) -> when the last of them is
+ * committed it waits for turns, at most as long as it said and not at all if it had answers -> at
+ * the end of a pass that gave it turns, or when its time is over, it is answered and freed.
+ *
+ * Invariant: an exchange is in one place: the inbox or items, on stages (`pending` of them), or in
+ * the list of those that wait.
+ */
+#ifndef PAWL_RUNTIME_EXCHANGE_H
+#define PAWL_RUNTIME_EXCHANGE_H
+
+#include "pawl/turns.h"
+#include "runtime/core/runtime.h"
+
+struct worker_session;
+
+struct exchange {
+    struct item item;
+    struct exchange *next; /* of those that wait */
+    pawl_turns_fn *fn;
+    void *arg;
+    pawl_mem mem; /* of the request and of the reply */
+    pawl_turns request;
+    struct worker_session *session;
+    bool begun;   /* the session was looked up, its code told */
+    bool handled; /* all answers were looked at */
+    bool had_answers;
+    bool after_commit; /* a turn of it has a lease that this pass commits */
+    bool offered;      /* ready runs were looked for since it waits */
+    size_t at;         /* the next answer */
+    uint32_t pending;  /* stages of it that are not committed */
+    pawl_turn_answered *answered;
+    pawl_turn *turns; /* room for request.max */
+    size_t turn_count;
+    size_t turn_bytes; /* of their events and messages */
+    LIST(pawl_str) beats_lost;
+    int64_t until_mono_ms; /* 0: not waiting yet */
+};
+
+static inline struct exchange *exchange_of_item(struct item *item)
+{
+    return (struct exchange *)(void *)item;
+}
+
+/* Its answers are done: it waits for turns, or is answered at the end of the pass. */
+void exchange_wait(pawl_runtime *rt, struct exchange *ex);
+/* An answer's stage was committed, or taken back. */
+void exchange_settled(pawl_runtime *rt, struct exchange *ex);
+/* Answer those that have turns or whose time is over: at the end of a pass, and again after its
+ * commit (`committed`) those whose turns have leases. */
+void exchange_serve(pawl_runtime *rt, bool committed);
+/* Mono time at which one's time is over; INT64_MAX: none waits. */
+int64_t exchange_next(const pawl_runtime *rt);
+/* Is there something to serve now? */
+bool exchange_may_serve(const pawl_runtime *rt);
+/* The waiting one that calls back with `arg` gets nothing any more. */
+void exchange_end_wait(pawl_runtime *rt, const void *arg);
+/* End it with an error. */
+void exchange_refuse(struct exchange *ex, pawl_status status, const char *format, ...)
+    PAWL_PRINTF(3, 4);
+/* Closing: all that wait. */
+void exchange_stop(pawl_runtime *rt);
+/* Room for one more turn; NULL: it wants none. */
+pawl_turn *exchange_add_turn(struct exchange *ex);
+
+#endif

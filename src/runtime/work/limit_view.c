@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/work/limit_view.c -- see the header. */
+#include "runtime/work/limit_view.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "fair/bucket.h"
+#include "runtime/work/handout.h"
+
+#include <stdlib.h>
+
+#define KEYS_SHOWN 100
+
+/* ---- One bucket ------------------------------------------------------------------------- */
+
+struct shown {
+    const struct fair_bucket *bucket;
+    uint64_t waiting;
+    int64_t oldest_ms;
+};
+
+static const struct lane *hanging(const struct fair_hang *hang, size_t i)
+{
+    struct fair_lane *fair = CONTAINER_OF(hang->lanes.nodes[i], struct fair_lane, node);
+    return CONTAINER_OF(fair, struct lane, fair);
+}
+
+/* Who waits in it. */
+static struct shown look_at(const struct fair_bucket *b)
+{
+    struct shown s = {.bucket = b};
+    for (const struct fair_hang *h = b->hangs; h; h = h->next)
+        for (size_t i = 0; i < h->lanes.count; i++) {
+            const struct lane *lane = hanging(h, i);
+            int64_t made_ms = lane->first ? lane->first->work.scheduled_ms : 0;
+            s.waiting += lane->fair.waiting;
+            if (made_ms && (!s.oldest_ms || made_ms < s.oldest_ms))
+                s.oldest_ms = made_ms;
+        }
+    return s;
+}
+
+/* ---- One limit ---------------------------------------------------------------------------- */
+
+static void member(pawl_json *w, const char *name, int64_t value)
+{
+    pawl_json_key(w, name);
+    pawl_json_num(w, value);
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct shown *x = a, *y = b;
+    uint64_t p = x->bucket->in_use + x->waiting, q = y->bucket->in_use + y->waiting;
+    return p != q ? (p < q) - (p > q) : str_compare(x->bucket->key, y->bucket->key);
+}
+
+static void write_key(pawl_json *w, const struct shown *s, int64_t now_ms)
+{
+    int64_t next_us = bucket_next_us(s->bucket, now_ms * 1000);
+    pawl_json_object(w);
+    pawl_json_key(w, "key");
+    pawl_json_str(w, s->bucket->key);
+    member(w, "in_use", (int64_t)s->bucket->in_use);
+    member(w, "waiting", (int64_t)s->waiting);
+    if (s->oldest_ms)
+        member(w, "oldest_ms", s->oldest_ms);
+    if (next_us > now_ms * 1000)
+        member(w, "next_ms", (next_us + 999) / 1000);
+    pawl_json_end(w);
+}
+
+static void write_keys(pawl_runtime *rt, const struct fair_limit *limit, pawl_json *w,
+                       pawl_mem *mem)
+{
+    const struct fair_bucket *b;
+    size_t n = 0;
+    struct shown *list = arena_array(mem, struct shown, limit->buckets.count + 1);
+    for (size_t at = 0; (b = map_next(&limit->buckets, &at));) {
+        struct shown s = look_at(b);
+        if (b->in_use || s.waiting || !bucket_has_room(b, rt_now(rt) * 1000))
+            list[n++] = s;
+    }
+    if (n)
+        qsort(list, n, sizeof(*list), by_use);
+    pawl_json_key(w, "keys");
+    pawl_json_array(w);
+    for (size_t i = 0; i < n && i < KEYS_SHOWN; i++)
+        write_key(w, &list[i], rt_now(rt));
+    pawl_json_end(w);
+}
+
+void limit_write_use(pawl_runtime *rt, pawl_str name, bool keys, pawl_json *w, pawl_mem *mem)
+{
+    struct handout *h = rt->hands.handout;
+    if (!h)
+        return;
+    handout_lock(h);
+    const struct fair_limit *limit = fair_limit_find(&h->fair, name);
+    if (limit) {
+        member(w, "in_use", (int64_t)limit->in_use);
+        member(w, "waiting", (int64_t)limit->waiting);
+        member(w, "throttled", (int64_t)limit->throttled);
+    }
+    if (limit && keys)
+        write_keys(rt, limit, w, mem);
+    handout_unlock(h);
+}
+
+/* ---- One call ------------------------------------------------------------------------------ */
+
+/* Calls of its own lane that come before it. */
+static uint64_t before_in_lane(const struct lane *lane, uint64_t id)
+{
+    uint64_t n = 0;
+    for (const struct job *job = lane->first; job; job = job->next_queued, n++)
+        if (job->work.id == id)
+            return n;
+    return lane->fair.waiting > n ? lane->fair.waiting - 1 : n;
+}
+
+/* Lanes of one priority take turns: of each other one at most as many come before it. */
+static uint64_t before_it(const struct fair_bucket *b, const struct lane *own, uint64_t id)
+{
+    uint64_t in_lane = before_in_lane(own, id), n = in_lane;
+    for (const struct fair_hang *h = b->hangs; h; h = h->next)
+        for (size_t i = 0; i < h->lanes.count; i++) {
+            const struct lane *lane = hanging(h, i);
+            uint64_t waiting = lane->fair.waiting;
+            if (lane == own || lane->fair.priority > own->fair.priority)
+                continue;
+            bool turns = lane->fair.priority == own->fair.priority && waiting > in_lane + 1;
+            n += turns ? in_lane + 1 : waiting;
+        }
+    return n;
+}
+
+static void tell(const struct lane *lane, const struct fair_bucket *b, uint64_t id, int64_t now_ms,
+                 pawl_mem *mem, pawl_waiting *ret)
+{
+    const struct fair_rule *rule = &b->limit->rule;
+    int64_t next_us = bucket_next_us(b, now_ms * 1000);
+    ret->limit = arena_dup(mem, b->limit->name);
+    ret->limit_key = arena_dup(mem, b->key);
+    ret->limit_in_use = b->in_use;
+    ret->limit_before = before_it(b, lane, id);
+    if (rule->concurrency && b->in_use >= rule->concurrency)
+        ret->limit_of = rule->concurrency;
+    else if (b->limit->interval_us)
+        ret->limit_ms = (next_us + (int64_t)ret->limit_before * b->limit->interval_us + 999) / 1000;
+}
+
+void limit_tell(pawl_runtime *rt, const pawl_work *row, pawl_mem *mem, pawl_waiting *ret)
+{
+    struct handout *h = rt->hands.handout;
+    if (!h)
+        return;
+    handout_lock(h);
+    const struct lane *lane = map_gets(&h->lanes, row->name);
+    const struct fair_bucket *b = !lane             ? NULL
+                                  : lane->fair.hung ? lane->fair.hung->bucket
+                                                    : fair_obstacle(&lane->fair, rt_now(rt) * 1000);
+    if (b && !bucket_has_room(b, rt_now(rt) * 1000))
+        tell(lane, b, row->id, rt_now(rt), mem, ret);
+    handout_unlock(h);
+}
